@@ -1,0 +1,52 @@
+// The chat itself: a conversation, its turns and its commands, with no terminal in it.
+//
+// Thread rule: lives on the loop's thread. The model runs on the worker's thread (worker.h); what it produces
+// arrives here through handle_events(). Nothing here waits for the model.
+//
+// A turn: submit() stores the user's message, renders the conversation with the chat template, encodes it and
+// hands the token list to the worker; tokens come back as events, are decoded, shown and stored in batches.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "front_end.h"
+
+namespace bitnet {
+
+class Store;
+class Worker;
+struct ChatSettings;  // chat_settings.h: sampler, max_tokens, stop, system prompt, context size
+
+class Chat {
+ public:
+  Chat(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end);
+  ~Chat();
+
+  // A line or a block as a person typed it: a command if it begins with '/' ("//" is a literal slash),
+  // otherwise a turn. While the model loads, one turn is kept and started when it is there; while it
+  // answers, a turn is refused with a notice.
+  void submit(std::string_view text);
+
+  // Stops what runs; the answer so far is kept and marked interrupted. Nothing runs: no effect.
+  void interrupt();
+
+  // Takes what the worker has produced. Call when wake_fd() is readable; never blocks.
+  void handle_events();
+  int wake_fd() const;
+
+  void new_conversation();
+  void open_conversation(int64_t id);  // Error(runtime) names an id that is not there
+
+  bool busy() const;  // loading, prefilling or answering
+  bool quit_requested() const;
+  std::vector<std::string> complete(std::string_view line) const;  // whole lines that begin with `line`
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace bitnet

@@ -1,0 +1,72 @@
+// What the chat tells whoever shows it: the screen, the plain lines, a script's JSON.
+//
+// Thread rule: every call comes on the loop's thread (see event_loop.h); none may block.
+//
+// Text given here is what the model or the user wrote, byte for byte UTF-8: a front end that writes to a
+// terminal makes it harmless first (text_safe.h). A front end keeps its own view state and asks for nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bitnet {
+
+enum class Role { system, user, assistant };
+const char* name_of(Role role);
+
+struct ShownMessage {
+  int64_t id = 0;  // of the store
+  Role role = Role::user;
+  std::string text;
+  std::string finish;  // "stop", "length", "interrupted", ... of a finished answer; empty otherwise
+};
+
+enum class ChatState { loading, idle, prefill, answering, failed };
+const char* name_of(ChatState state);
+
+// All that the status line shows; sent whole whenever something in it changes.
+struct Status {
+  ChatState state = ChatState::loading;
+  std::string model;
+  std::string device;
+  std::string title;           // of the conversation
+  double progress = 0;         // 0..1 of loading or prefill
+  double tokens_per_second = 0;  // of the running or last answer
+  uint32_t context_used = 0;
+  uint32_t context_limit = 0;
+  uint32_t reused = 0;         // tokens of the last prompt that the KV cache already held
+  uint32_t prompt_tokens = 0;  // tokens of the last prompt
+  bool saved = true;           // false: --private or a database that cannot be written
+};
+
+// Of one finished answer.
+struct Usage {
+  uint32_t prompt_tokens = 0;
+  uint32_t reused_tokens = 0;
+  uint32_t answer_tokens = 0;
+  double prefill_seconds = 0;
+  double decode_seconds = 0;
+};
+
+class FrontEnd {
+ public:
+  virtual ~FrontEnd() = default;
+
+  // The transcript is now exactly these messages (start, /new, /open, /undo, /regen).
+  virtual void transcript(const std::vector<ShownMessage>& messages) = 0;
+  // One message was added at the end. An answer begins as an empty assistant message.
+  virtual void message(const ShownMessage& message) = 0;
+  // The last message, an answer, grew by this text (whole characters); `id` is the token it came with.
+  virtual void answer_text(std::string_view text, int32_t token_id, float logprob) = 0;
+  virtual void answer_end(const ShownMessage& answer, const Usage& usage) = 0;
+  // The outcome of a command, possibly many lines (`command` without the slash), and news such as "device lost".
+  virtual void command_output(std::string_view command, std::string_view text) = 0;
+  virtual void notice(std::string_view text) = 0;
+  virtual void error(std::string_view text) = 0;
+  virtual void status(const Status& status) = 0;
+};
+
+}  // namespace bitnet

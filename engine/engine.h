@@ -1,0 +1,163 @@
+// The engine: a BitNet model loaded on a device, and timelines of tokens that run on it.
+//
+// Thread rule: an Engine may be shared; its Sessions share one device queue, so at most one of them may be
+// inside sync, decode, save or load at a time, and each Session belongs to one thread. Session::cancel may be
+// called from any thread and from a signal handler.
+//
+// No text and no Vulkan here. Errors: Error(model) for a file that cannot be run, Error(device) for a device
+// that is missing, too small or lost (the Session is then dead and the Engine must be opened again; the
+// tokens stay with the caller), Error(usage) for arguments out of range.
+//
+// The formulas are those of the BitNet b1.58 2B4T report (arXiv 2504.12285); engine/README.md has them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/error.h"
+#include "engine/gguf.h"
+#include "engine/sampler.h"
+
+namespace bitnet {
+
+struct DeviceInfo {
+  uint32_t index = 0;  // as --device takes it
+  std::string name;
+  std::string driver;            // name and version
+  std::string api;               // "1.3.230"
+  bool software = false;         // a CPU behind Vulkan, such as lavapipe
+  uint64_t memory_bytes = 0;     // of the largest device-local heap
+  uint32_t subgroup_size = 0;    // lanes
+  bool integer_dot = false;      // 4x8-bit dot product, in hardware or not; without it the shaders emulate it
+  uint64_t max_buffer_bytes = 0; // largest range one shader binding can reach
+  std::string unusable;          // why it cannot run a model; empty when it can
+};
+
+// Every Vulkan device of the machine, in the loader's order. Empty where there is no loader or no device.
+std::vector<DeviceInfo> list_devices();
+
+// How the ternary values lie in i2_s tensors; files do not say (see engine/i2s.h).
+enum class I2sLayout { block128, block64 };
+
+struct ModelInfo {
+  std::string architecture;  // "bitnet-b1.58", ...
+  std::string name;          // general.name, may be empty
+  uint32_t n_vocab = 0;
+  uint32_t n_ctx_train = 0;  // tokens the model was trained for
+  uint32_t n_embd = 0;
+  uint32_t n_layer = 0;
+  uint32_t n_ff = 0;
+  uint32_t n_head = 0;
+  uint32_t n_head_kv = 0;
+  uint32_t head_dim = 0;
+  uint64_t n_ternary = 0;   // ternary weights
+  uint64_t file_bytes = 0;
+  bool tied_head = true;    // the LM head is the token embedding
+  std::string fingerprint;  // 32 hex digits of XXH3-128 over size, metadata and samples of every tensor
+};
+
+// Reads and checks what a file must hold to be run, without a device. Throws Error(model).
+ModelInfo read_model_info(const GgufFile& file);
+
+// What an engine and one session of n_ctx tokens take on the device, in bytes.
+struct MemoryPlan {
+  uint64_t ternary = 0;
+  uint64_t embedding = 0;  // token embedding and LM head
+  uint64_t norms = 0;
+  uint64_t kv_cache = 0;
+  uint64_t activations = 0;
+  uint64_t total() const { return ternary + embedding + norms + kv_cache + activations; }
+};
+MemoryPlan plan_memory(const GgufFile& file, uint32_t n_ctx);
+
+struct EngineOptions {
+  std::string device;  // index or part of a name as list_devices gives them; empty = the best one
+  I2sLayout layout = I2sLayout::block128;
+  bool integer_dot = true;  // false: emulate the 4x8-bit dot product even where the device has it
+  // Called on the opening thread while weights go to the device; return false to give up (Error(runtime)).
+  std::function<bool(uint64_t done_bytes, uint64_t total_bytes)> on_progress;
+};
+
+class Engine {
+ public:
+  // `file` must outlive this call only.
+  static std::unique_ptr<Engine> open(const GgufFile& file, const EngineOptions& options);
+  virtual ~Engine() = default;
+
+  virtual const ModelInfo& model() const = 0;
+  virtual const DeviceInfo& device() const = 0;
+};
+
+struct SyncOptions {
+  uint32_t batch = 0;  // most tokens per submission; 0 = the engine's choice, 1 = token by token
+  // After each submission, in tokens; return false to stop as cancel does.
+  std::function<bool(uint32_t done, uint32_t total)> on_progress;
+  // Every token evaluated by this call, in order: its position and its logits [n_vocab]. Costs a readback each.
+  std::function<void(uint32_t position, std::span<const float> logits)> on_logits;
+  // Gets [n_layer, n_embd]: the residual stream after each block at the last position. Taken when not null.
+  std::vector<float>* hidden = nullptr;
+};
+
+struct SyncResult {
+  uint32_t reused = 0;     // tokens whose keys and values were there already
+  uint32_t evaluated = 0;  // tokens computed by this call
+  bool cancelled = false;
+};
+
+enum class Finish { stop, length, context, interrupted, numeric };
+const char* name_of(Finish finish);
+
+struct DecodeOptions {
+  uint32_t max_tokens = 0;           // 0 = as many as the context holds
+  std::vector<int32_t> stop_tokens;  // end the turn; not passed to on_token
+};
+
+struct SessionStats {
+  uint64_t prefill_tokens = 0;  // since the session began
+  double prefill_seconds = 0;
+  uint64_t decode_tokens = 0;
+  double decode_seconds = 0;
+};
+
+class Session {
+ public:
+  // Allocates all it will ever use: KV cache for n_ctx tokens (F16), activations, readback. n_ctx 0 = what the
+  // model was trained for. Throws Error(usage) past that, Error(device) with sizes where memory is short.
+  // `engine` must outlive the session.
+  static std::unique_ptr<Session> create(Engine& engine, uint32_t n_ctx);
+  virtual ~Session() = default;
+
+  virtual uint32_t n_ctx() const = 0;
+  virtual std::span<const int32_t> tokens() const = 0;  // the timeline whose keys and values are cached
+
+  // Makes the timeline equal to `tokens`: keeps the common prefix, drops the rest, evaluates what is new.
+  // At least the last token is evaluated, so that its logits are there. 1 <= tokens.size() <= n_ctx.
+  // After a cancel the timeline is a prefix of `tokens`.
+  virtual SyncResult sync(std::span<const int32_t> tokens, const SyncOptions& options = {}) = 0;
+
+  // Samples and evaluates token after token until a reason to finish. on_token returns false to finish with
+  // `interrupted`. A token given to on_token is in the timeline when the call returns. Requires a completed sync.
+  virtual Finish decode(Sampler& sampler, const DecodeOptions& options,
+                        const std::function<bool(const SampledToken&)>& on_token) = 0;
+
+  // Logits [n_vocab] after the last token of the timeline; valid until the next call on the session.
+  virtual std::span<const float> logits() = 0;
+
+  // Makes a running sync or decode return soon (within one submission); forgotten when that call returns.
+  // A cancel while none runs does nothing.
+  virtual void cancel() noexcept = 0;
+
+  // The timeline with its keys and values as bytes (format: engine/kv_cache.h), and back. load throws
+  // Error(runtime) for a payload of another model or format and leaves the session empty.
+  virtual std::vector<std::byte> save() = 0;
+  virtual void load(std::span<const std::byte> payload) = 0;
+
+  virtual SessionStats stats() const = 0;
+};
+
+}  // namespace bitnet

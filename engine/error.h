@@ -1,0 +1,40 @@
+// The one error type of the program, and how bytes that somebody else chose are printed.
+//
+// Thread rule: free functions and values; safe anywhere.
+//
+// An Error is thrown at a room's border and caught in one place (app/main.cpp, or the chat for what a
+// conversation survives). Its message is for the person at the terminal: it names the file, field or
+// tensor, what was wanted and what was found, and, where there is one, the way out.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace bitnet {
+
+// The value is the exit code of the program (see app/README.md).
+enum class ErrorKind : int {
+  runtime = 1,
+  usage = 2,
+  mismatch = 3,  // an expectation of a script or a replay did not hold
+  model = 4,     // the model file cannot be loaded
+  device = 5,    // no usable device, or the device was lost
+  database = 6,
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  ErrorKind kind() const { return kind_; }
+  int exit_code() const { return static_cast<int>(kind_); }
+
+ private:
+  ErrorKind kind_;
+};
+
+// `bytes` as one printable line of UTF-8: control characters, bidirectional overrides, tag characters
+// and invalid UTF-8 are written as <U+XXXX> or <0xXX>; at most `max_bytes` of input, then "...".
+std::string printable(std::string_view bytes, size_t max_bytes = 120);
+
+}  // namespace bitnet

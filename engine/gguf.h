@@ -1,0 +1,92 @@
+// A GGUF v3 file: its metadata and its directory of tensors, by mmap.
+//
+// Thread rule: immutable once opened; any number of threads may read it.
+//
+// Format: ggml/docs/gguf.md of llama.cpp. Nothing in the file is trusted: every length, count and offset is
+// checked against the file's size with arithmetic that cannot wrap, and every violation is an Error(model)
+// that names the file, the field or tensor, what was wanted and what was found. Opening costs no more memory
+// than the metadata's own size.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "engine/error.h"
+
+namespace bitnet {
+
+enum class GgufType : uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
+const char* name_of(GgufType type);
+
+// ggml's tensor types that this program has a name for; others are carried as their number.
+enum class TensorType : uint32_t { f32 = 0, f16 = 1, tq1_0 = 34, tq2_0 = 35, i2_s = 36 };
+std::string name_of(TensorType type);
+
+struct GgufValue {
+  GgufType type;
+  GgufType element_type;           // of an array
+  uint64_t count;                  // elements of an array, 1 otherwise
+  std::span<const std::byte> raw;  // the value's bytes in the file (strings of an array with their lengths)
+};
+
+struct GgufTensor {
+  std::string name;
+  TensorType type;
+  std::vector<uint64_t> shape;      // ne[0] first: the contiguous dimension
+  uint64_t offset;                  // from the start of the file
+  std::span<const std::byte> data;  // in the mapping, exactly as long as type and shape ask
+};
+
+class GgufFile {
+ public:
+  explicit GgufFile(const std::string& path);
+  ~GgufFile();
+  GgufFile(const GgufFile&) = delete;
+  GgufFile& operator=(const GgufFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  uint64_t size() const { return mapping_.size(); }
+  std::span<const std::byte> bytes() const { return mapping_; }
+  uint32_t version() const { return version_; }
+
+  // Metadata in file order.
+  const std::vector<std::pair<std::string, GgufValue>>& metadata() const { return metadata_; }
+  const GgufValue* find(std::string_view key) const;  // nullptr where absent
+
+  // Typed access. The first form throws Error(model) that names the key when it is missing or of another
+  // type; find_* gives nullopt when it is missing and throws when it is of another type. Any integer type
+  // is taken for u32 as long as the value fits.
+  uint32_t get_u32(std::string_view key) const;
+  float get_f32(std::string_view key) const;
+  std::string get_string(std::string_view key) const;
+  std::optional<uint32_t> find_u32(std::string_view key) const;
+  std::optional<float> find_f32(std::string_view key) const;
+  std::optional<bool> find_bool(std::string_view key) const;
+  std::optional<std::string> find_string(std::string_view key) const;
+  std::vector<std::string> find_strings(std::string_view key) const;  // empty where absent
+  std::vector<int32_t> find_ints(std::string_view key) const;         // any integer element type
+  std::vector<float> find_floats(std::string_view key) const;
+
+  const std::vector<GgufTensor>& tensors() const { return tensors_; }
+  const GgufTensor* find_tensor(std::string_view name) const;  // nullptr where absent
+
+ private:
+  const GgufValue* find_typed(std::string_view key, GgufType type) const;
+
+  std::string path_;
+  std::span<const std::byte> mapping_;
+  uint32_t version_ = 0;
+  std::vector<std::pair<std::string, GgufValue>> metadata_;
+  std::unordered_map<std::string_view, size_t> key_index_;
+  std::vector<GgufTensor> tensors_;
+  std::unordered_map<std::string_view, size_t> tensor_index_;
+};
+
+}  // namespace bitnet
