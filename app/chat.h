@@ -7,18 +7,21 @@
 // hands the token list to the worker; tokens come back as events, are decoded, shown and stored in batches.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/error.h"
 #include "front_end.h"
 
 namespace bitnet {
 
 class Store;
 class Worker;
-struct ChatSettings;  // chat_settings.h: sampler, max_tokens, stop, system prompt, context size
+struct ChatSettings;  // chat_settings.h: sampler, max_tokens, stop, system prompt
 
 class Chat {
  public:
@@ -33,6 +36,10 @@ class Chat {
   // Stops what runs; the answer so far is kept and marked interrupted. Nothing runs: no effect.
   void interrupt();
 
+  // interrupt() once the running answer, or else the next one, has this many tokens: exactly that many are
+  // kept.
+  void interrupt_after(uint32_t tokens);
+
   // Takes what the worker has produced. Call when wake_fd() is readable; never blocks.
   void handle_events();
   int wake_fd() const;
@@ -40,8 +47,14 @@ class Chat {
   void new_conversation();
   void open_conversation(int64_t id);  // Error(runtime) names an id that is not there
 
-  bool busy() const;  // loading, prefilling or answering
+  // Shows the conversation and the status as they are now; a front end calls it once when it is ready.
+  void show_all();
+
+  bool busy() const;     // loading with a turn waiting, prefilling or answering
+  bool loading() const;  // the model is not there yet
   bool quit_requested() const;
+  int64_t conversation() const;                 // 0 = nothing stored yet
+  const std::optional<Error>& failure() const;  // why the model cannot be used; empty while it can
   std::vector<std::string> complete(std::string_view line) const;  // whole lines that begin with `line`
 
  private:

@@ -32,8 +32,9 @@ struct Status {
   ChatState state = ChatState::loading;
   std::string model;
   std::string device;
-  std::string title;           // of the conversation
-  double progress = 0;         // 0..1 of loading or prefill
+  std::string title;             // of the conversation
+  int64_t conversation = 0;      // its id in the store; 0 = none yet
+  double progress = 0;           // 0..1 of loading or prefill
   double tokens_per_second = 0;  // of the running or last answer
   uint32_t context_used = 0;
   uint32_t context_limit = 0;
@@ -62,11 +63,14 @@ class FrontEnd {
   // The last message, an answer, grew by this text (whole characters); `id` is the token it came with.
   virtual void answer_text(std::string_view text, int32_t token_id, float logprob) = 0;
   virtual void answer_end(const ShownMessage& answer, const Usage& usage) = 0;
-  // The outcome of a command, possibly many lines (`command` without the slash), and news such as "device lost".
+  // The outcome of a command, possibly many lines (`command` without the slash), and news such as "device
+  // lost".
   virtual void command_output(std::string_view command, std::string_view text) = 0;
   virtual void notice(std::string_view text) = 0;
   virtual void error(std::string_view text) = 0;
   virtual void status(const Status& status) = 0;
+  // A turn was not taken (busy, or it does not fit the context): its text goes back to the input line.
+  virtual void return_input(std::string_view text) { (void)text; }
 };
 
 }  // namespace bitnet

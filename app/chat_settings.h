@@ -1,0 +1,47 @@
+// What a person can set about answers: the values, their defaults and their ranges, in one table.
+//
+// Thread rule: plain values and free functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/sampler.h"
+
+namespace bitnet {
+
+struct ChatSettings {
+  SamplerParams sampler;          // its seed is used only where `seed` is set
+  std::optional<uint64_t> seed;   // empty: a new one for each turn
+  uint32_t max_tokens = 0;        // of an answer; 0 = as many as the context holds
+  std::vector<std::string> stop;  // texts that end an answer
+  std::string system;             // system prompt; empty = none
+};
+
+// temperature 0.7, top_k 40, top_p 0.95, min_p 0.05: what a person chats with.
+ChatSettings interactive_settings();
+// Greedy with seed 0: what a script runs with, so that it does the same every time.
+ChatSettings script_settings();
+
+// One row of `/set`: how a name is read, shown and described.
+struct Setting {
+  const char* name;
+  const char* range;  // for people: "0 to 2"
+  const char* help;
+  void (*read)(ChatSettings&, std::string_view value);  // throws Error(usage) that says name, range and value
+  std::string (*show)(const ChatSettings&);
+};
+std::span<const Setting> settings_table();
+const Setting* find_setting(std::string_view name);  // nullptr where unknown
+
+// The sampler with the seed of this turn in place.
+SamplerParams sampler_for_turn(const ChatSettings& settings, uint64_t seed);
+// As stored with a turn; from_json throws Error(database) for what is not one.
+std::string to_json(const ChatSettings& settings, uint64_t seed);
+void from_json(std::string_view json, ChatSettings& settings);
+
+}  // namespace bitnet

@@ -1,0 +1,62 @@
+// The one place where the program waits: file descriptors, signals and timers, by poll(2).
+//
+// Thread rule: a loop belongs to one thread; wake() may be called from any thread and from a signal handler.
+// One loop at a time may exist in a process, because it owns the signal handlers.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+namespace bitnet {
+
+class EventLoop {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // SIGPIPE is ignored from here on: a closed pipe is an EPIPE of write(2).
+  EventLoop();
+  ~EventLoop();  // puts the former signal handlers back
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  // `ready` is called when `fd` is readable, at its end or broken. Watching an fd again replaces the call.
+  void watch(int fd, std::function<void()> ready);
+  void unwatch(int fd);
+
+  // `received` is called from run_once, never in signal context. Many arrivals may come as one call.
+  void on_signal(int signal, std::function<void()> received);
+  void default_signal(int signal);  // gives a signal its former handler back
+
+  // Once, at or after `when`. Returns an id for cancel_timer.
+  uint64_t call_at(Clock::time_point when, std::function<void()> due);
+  uint64_t call_after(std::chrono::milliseconds delay, std::function<void()> due);
+  void cancel_timer(uint64_t id);
+
+  // Waits until something is due, but no longer than `at_most` (negative = without limit), and makes its
+  // calls.
+  void run_once(std::chrono::milliseconds at_most = std::chrono::milliseconds(-1));
+
+  void wake() noexcept;  // makes a waiting run_once return
+
+ private:
+  struct Timer {
+    Clock::time_point when;
+    std::function<void()> due;
+  };
+
+  void deliver_signals();
+  int wait_time(std::chrono::milliseconds at_most) const;
+
+  int wake_read_ = -1;
+  int wake_write_ = -1;
+  std::map<int, std::function<void()>> watched_;
+  std::map<int, std::function<void()>> signals_;
+  std::map<int, void*> former_;  // struct sigaction by signal
+  std::map<uint64_t, Timer> timers_;
+  uint64_t next_timer_ = 1;
+};
+
+}  // namespace bitnet

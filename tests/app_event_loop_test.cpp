@@ -1,0 +1,64 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <thread>
+
+#include "app/event_loop.h"
+
+namespace bitnet {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(EventLoop, CallsForAReadableDescriptor) {
+  EventLoop loop;
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  std::string got;
+  loop.watch(ends[0], [&] {
+    char c = 0;
+    ASSERT_EQ(read(ends[0], &c, 1), 1);
+    got += c;
+  });
+  ASSERT_EQ(write(ends[1], "x", 1), 1);
+  loop.run_once();
+  EXPECT_EQ(got, "x");
+  loop.unwatch(ends[0]);
+  ASSERT_EQ(write(ends[1], "y", 1), 1);
+  loop.run_once(milliseconds(0));
+  EXPECT_EQ(got, "x");
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST(EventLoop, DeliversSignalsOutsideTheHandler) {
+  EventLoop loop;
+  int count = 0;
+  loop.on_signal(SIGUSR1, [&] { ++count; });
+  raise(SIGUSR1);
+  EXPECT_EQ(count, 0);
+  loop.run_once();
+  EXPECT_EQ(count, 1);
+}
+
+TEST(EventLoop, TimersFireOnceAndCanBeCancelled) {
+  EventLoop loop;
+  int fired = 0;
+  loop.call_after(milliseconds(0), [&] { ++fired; });
+  const uint64_t cancelled = loop.call_after(milliseconds(0), [&] { fired += 100; });
+  loop.cancel_timer(cancelled);
+  loop.run_once(milliseconds(1000));
+  loop.run_once(milliseconds(0));
+  EXPECT_EQ(fired, 1);
+}
+
+TEST(EventLoop, WakesFromAnotherThread) {
+  EventLoop loop;
+  std::thread other([&] { loop.wake(); });
+  loop.run_once();
+  other.join();
+}
+
+}  // namespace
+}  // namespace bitnet
