@@ -1,0 +1,58 @@
+// The first largest of the logits, and what its probability needs: each workgroup reduces a stripe to
+// (largest, its index, sum of exp(logit - largest), 1 if a NaN or +Inf was seen). Compiled a second time with
+// MERGE, when one workgroup reduces the partial results to one.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "params.h"
+
+layout(local_size_x = 64) in;
+
+layout(push_constant) uniform Push { ArgmaxPush push; };
+#ifdef MERGE
+layout(binding = 0) readonly buffer Parts { uvec4 parts[]; };
+#else
+layout(binding = 0) readonly buffer Logits { float logits[]; };
+#endif
+layout(binding = 1) writeonly buffer Result { uvec4 result[]; };  // as pack() writes it
+
+struct Part {
+  float largest;
+  uint index;
+  float sum;
+  uint broken;
+};
+shared Part best[gl_WorkGroupSize.x];
+
+uvec4 pack(Part p) { return uvec4(floatBitsToUint(p.largest), p.index, floatBitsToUint(p.sum), p.broken); }
+Part unpack(uvec4 p) { return Part(uintBitsToFloat(p.x), p.y, uintBitsToFloat(p.z), p.w); }
+
+Part merge(Part a, Part b) {
+  bool second = b.largest > a.largest || (b.largest == a.largest && b.index < a.index);
+  float largest = max(a.largest, b.largest);
+  return Part(largest, second ? b.index : a.index,
+              a.sum * exp(a.largest - largest) + b.sum * exp(b.largest - largest), a.broken | b.broken);
+}
+
+// NaN and Inf are told by their bits: a compiler may assume that floats are finite.
+Part of_logit(uint bits, uint index) {
+  if ((bits & 0x7F800000u) == 0x7F800000u) return Part(-3.4e38, index, 0.0, uint(bits != 0xFF800000u));
+  return Part(uintBitsToFloat(bits), index, 1.0, 0);
+}
+
+void main() {
+  uint lane = gl_LocalInvocationID.x;
+  Part mine = Part(-3.4e38, 0x7FFFFFFFu, 0.0, 0);
+  for (uint i = gl_GlobalInvocationID.x; i < push.n; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
+#ifdef MERGE
+    mine = merge(mine, unpack(parts[i]));
+#else
+    mine = merge(mine, of_logit(floatBitsToUint(logits[i]), i));
+#endif
+  }
+  best[lane] = mine;
+  for (uint step = gl_WorkGroupSize.x / 2; step > 0; step /= 2) {
+    barrier();
+    if (lane < step) best[lane] = merge(best[lane], best[lane + step]);
+  }
+  if (lane == 0) result[gl_WorkGroupID.x] = pack(best[0]);
+}

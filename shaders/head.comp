@@ -1,0 +1,43 @@
+// LM head: logits[t][row] = table[row] . y[t], F16 or F32 rows, f32 sums. A subgroup takes a row, its lanes
+// stride over the row eight features at a time; the workgroups stride over the rows.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#include "params.h"
+
+layout(local_size_x = 64) in;
+layout(constant_id = 1) const bool kTableF32 = false;  // otherwise F16
+
+layout(push_constant) uniform Push { HeadPush push; };
+layout(binding = 0) readonly buffer Table { uvec4 table[]; };
+layout(binding = 1) readonly buffer Y { vec4 y[]; };            // [n_tokens][n_embd / 4]
+layout(binding = 2) writeonly buffer Logits { float logits[]; };  // [n_tokens][n_vocab]
+
+// Of row `row` with the vector that begins at `vector`; every lane of the subgroup gets it.
+float row_dot(uint row, uint vector) {
+  float sum = 0.0;
+  for (uint i = gl_SubgroupInvocationID; i < push.n_embd / 8; i += gl_SubgroupSize) {
+    vec4 low, high;
+    if (kTableF32) {
+      uint at = (row * (push.n_embd / 8) + i) * 2;
+      low = uintBitsToFloat(table[at]);
+      high = uintBitsToFloat(table[at + 1]);
+    } else {
+      uvec4 h = table[row * (push.n_embd / 8) + i];
+      low = vec4(unpackHalf2x16(h.x), unpackHalf2x16(h.y));
+      high = vec4(unpackHalf2x16(h.z), unpackHalf2x16(h.w));
+    }
+    sum += dot(low, y[vector + 2 * i]) + dot(high, y[vector + 2 * i + 1]);
+  }
+  return subgroupAdd(sum);
+}
+
+void main() {
+  uint t = gl_WorkGroupID.y;
+  for (uint row = gl_WorkGroupID.x * gl_NumSubgroups + gl_SubgroupID; row < push.n_rows;
+       row += gl_NumWorkGroups.x * gl_NumSubgroups) {
+    float logit = row_dot(row, t * (push.n_embd / 4));
+    if (subgroupElect()) logits[t * push.n_vocab + push.row_begin + row] = logit;
+  }
+}

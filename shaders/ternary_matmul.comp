@@ -1,0 +1,106 @@
+// Prefill: ternary matrix times a batch of int8 vectors, in tiles. A workgroup makes kTileRows output rows x
+// kTileTokens tokens; per step it brings one 128-block of each row and token into shared memory, and an
+// invocation keeps kRows x kTokens sums in registers. Compiled as ternary_matvec is (plain, ADD, GATE_UP);
+// with GATE_UP an invocation's first half of rows is gate, its second the same rows of up.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#ifdef INTEGER_DOT
+#extension GL_EXT_spirv_intrinsics : require
+#endif
+#include "params.h"
+
+layout(local_size_x = 64) in;
+
+layout(push_constant) uniform Push { TernaryPush push; };
+layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]
+layout(binding = 1) readonly buffer Q { uvec4 q[]; };          // [n_tokens][n_in / 16]
+layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };  // [n_tokens]: bits of s, sum(q)
+layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_out]
+
+#include "common/ternary.glsl"
+
+const uint kRows = 8, kTokens = 4;           // of an invocation
+const uint kTileRows = 64, kTileTokens = 32; // of a workgroup: 8 x 8 invocations
+#ifdef GATE_UP
+const uint kOutRows = kTileRows / 2;
+#else
+const uint kOutRows = kTileRows;
+#endif
+
+shared uvec4 tile_w[kTileRows][2];    // the block's two halves
+shared uvec4 tile_q[kTileTokens][8];  // at 2s + half
+
+// Row of the stacked matrix behind row `r` of the tile.
+uint matrix_row(uint r) {
+#ifdef GATE_UP
+  uint row = gl_WorkGroupID.x * kOutRows + r % kOutRows;
+  return r < kOutRows ? row : push.n_out + row;
+#else
+  return gl_WorkGroupID.x * kOutRows + r;
+#endif
+}
+
+void main() {
+  uint lane = gl_LocalInvocationID.x;
+  uint tile_row = lane % 8, tile_token = lane / 8;  // an invocation's rows are tile_row + 8 i
+  uint first_token = gl_WorkGroupID.y * kTileTokens;
+  uint halves = push.n_in / 64, words = push.n_in / 16;
+#ifdef GATE_UP
+  uint last_row = 2 * push.n_out - 1;
+#else
+  uint last_row = push.n_out - 1;
+#endif
+
+  int acc[kRows][kTokens];
+  for (uint i = 0; i < kRows; ++i)
+    for (uint j = 0; j < kTokens; ++j) acc[i][j] = 0;
+
+  for (uint block = 0; block < push.n_in / 128; ++block) {
+    // Rows and tokens past the end repeat the last one; their sums are never written.
+    uint row = min(matrix_row(lane), last_row);
+    tile_w[lane][0] = w[row * halves + 2 * block];
+    tile_w[lane][1] = w[row * halves + 2 * block + 1];
+    for (uint i = lane; i < kTileTokens * 8; i += 64) {
+      uint token = min(first_token + i / 8, push.n_tokens - 1);
+      tile_q[i / 8][i % 8] = q[token * words + block * 8 + i % 8];
+    }
+    barrier();
+    for (uint half_ = 0; half_ < 2; ++half_) {
+      uvec4 bits[kRows];
+      for (uint i = 0; i < kRows; ++i) bits[i] = tile_w[tile_row + 8 * i][half_];
+      for (uint s = 0; s < 4; ++s) {
+        uvec4 qs[kTokens];
+        for (uint j = 0; j < kTokens; ++j) qs[j] = tile_q[tile_token + 8 * j][2 * s + half_];
+        for (uint i = 0; i < kRows; ++i)
+          for (uint j = 0; j < kTokens; ++j) acc[i][j] = dot_codes(bits[i], 6 - 2 * s, qs[j], acc[i][j]);
+      }
+    }
+    barrier();
+  }
+
+  for (uint j = 0; j < kTokens; ++j) {
+    uint t = first_token + tile_token + 8 * j;
+    if (t >= push.n_tokens) break;
+    float s = uintBitsToFloat(q_info[t].x);
+    int q_sum = int(q_info[t].y);
+#ifdef GATE_UP
+    for (uint i = 0; i < kRows / 2; ++i) {
+      uint row = gl_WorkGroupID.x * kOutRows + tile_row + 8 * i;
+      if (row >= push.n_out) break;
+      float gate = max(ternary_result(acc[i][j], q_sum, s, push.scale0), 0.0);
+      y[t * push.n_out + row] = gate * gate * ternary_result(acc[i + kRows / 2][j], q_sum, s, push.scale1);
+    }
+#else
+    for (uint i = 0; i < kRows; ++i) {
+      uint row = gl_WorkGroupID.x * kOutRows + tile_row + 8 * i;
+      if (row >= push.n_out) break;
+      uint at = t * push.n_out + row;
+      precise float result = ternary_result(acc[i][j], q_sum, s, scale_of_row(row));
+#ifdef ADD
+      result = y[at] + result;
+#endif
+      y[at] = result;
+    }
+#endif
+  }
+}

@@ -1,0 +1,79 @@
+// Decode: ternary matrix times one int8 vector (a workgroup row a token, for batches too small for tiles).
+// A subgroup takes kRows output rows at once, so that the activations it loads serve all of them; its lanes
+// stride over the row's halves of a block. Compiled as:
+//   plain     y[row]  = result
+//   ADD       y[row] += result                      (the residual stream)
+//   GATE_UP   y[row]  = relu(gate)^2 * up           (rows n_out of gate, then n_out of up)
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#ifdef INTEGER_DOT
+#extension GL_EXT_spirv_intrinsics : require
+#endif
+#include "params.h"
+
+layout(local_size_x = 64) in;
+
+layout(push_constant) uniform Push { TernaryPush push; };
+layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]
+layout(binding = 1) readonly buffer Q { uvec4 q[]; };          // [n_tokens][n_in / 16]
+layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };  // [n_tokens]: bits of s, sum(q)
+layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_out]
+
+#include "common/ternary.glsl"
+
+#ifdef GATE_UP
+const uint kOutRows = 1;  // of a subgroup at a time; a gate row and its up row
+#else
+const uint kOutRows = 2;
+#endif
+const uint kRows = 2;
+
+void multiply(uint first, uint t) {
+  uint halves = push.n_in / 64;
+  uint vector = t * (push.n_in / 16);
+#ifdef GATE_UP
+  uint rows[kRows] = uint[](first, push.n_out + first);
+#else
+  uint rows[kRows] = uint[](first, min(first + 1, push.n_out - 1));
+#endif
+
+  int acc[kRows] = int[](0, 0);
+  for (uint h = gl_SubgroupInvocationID; h < halves; h += gl_SubgroupSize) {
+    uint at = vector + activation_of_half(h);
+    uvec4 q0 = q[at], q1 = q[at + 2], q2 = q[at + 4], q3 = q[at + 6];
+    for (uint r = 0; r < kRows; ++r) {
+      uvec4 bits = w[rows[r] * halves + h];
+      acc[r] = dot_codes(bits, 6, q0, acc[r]);
+      acc[r] = dot_codes(bits, 4, q1, acc[r]);
+      acc[r] = dot_codes(bits, 2, q2, acc[r]);
+      acc[r] = dot_codes(bits, 0, q3, acc[r]);
+    }
+  }
+  for (uint r = 0; r < kRows; ++r) acc[r] = subgroupAdd(acc[r]);
+  if (!subgroupElect()) return;
+
+  float s = uintBitsToFloat(q_info[t].x);
+  int q_sum = int(q_info[t].y);
+#ifdef GATE_UP
+  float gate = max(ternary_result(acc[0], q_sum, s, push.scale0), 0.0);
+  y[t * push.n_out + first] = gate * gate * ternary_result(acc[1], q_sum, s, push.scale1);
+#else
+  for (uint r = 0; r < kRows; ++r) {
+    if (first + r >= push.n_out) break;
+    uint at = t * push.n_out + first + r;
+    precise float result = ternary_result(acc[r], q_sum, s, scale_of_row(first + r));
+#ifdef ADD
+    result = y[at] + result;
+#endif
+    y[at] = result;
+  }
+#endif
+}
+
+void main() {
+  uint stride = gl_NumWorkGroups.x * gl_NumSubgroups * kOutRows;
+  for (uint first = (gl_WorkGroupID.x * gl_NumSubgroups + gl_SubgroupID) * kOutRows; first < push.n_out; first += stride)
+    multiply(first, gl_WorkGroupID.y);
+}
