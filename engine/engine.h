@@ -28,14 +28,15 @@ namespace bitnet {
 struct DeviceInfo {
   uint32_t index = 0;  // as --device takes it
   std::string name;
-  std::string driver;            // name and version
-  std::string api;               // "1.3.230"
-  bool software = false;         // a CPU behind Vulkan, such as lavapipe
-  uint64_t memory_bytes = 0;     // of the largest device-local heap
-  uint32_t subgroup_size = 0;    // lanes
-  bool integer_dot = false;      // 4x8-bit dot product, in hardware or not; without it the shaders emulate it
-  uint64_t max_buffer_bytes = 0; // largest range one shader binding can reach
-  std::string unusable;          // why it cannot run a model; empty when it can
+  std::string driver;             // name and version
+  std::string api;                // "1.3.230"
+  bool software = false;          // a CPU behind Vulkan, such as lavapipe
+  uint64_t memory_bytes = 0;      // of the largest device-local heap
+  uint32_t subgroup_size = 0;     // lanes
+  bool integer_dot = false;       // has the 4x8-bit dot product
+  bool fast_integer_dot = false;  // and says that it is faster than what shaders can do without
+  uint64_t max_buffer_bytes = 0;  // largest range one shader binding can reach
+  std::string unusable;           // why it cannot run a model; empty when it can
 };
 
 // Every Vulkan device of the machine, in the loader's order. Empty where there is no loader or no device.
@@ -43,6 +44,10 @@ std::vector<DeviceInfo> list_devices();
 
 // How the ternary values lie in i2_s tensors; files do not say (see engine/i2s.h).
 enum class I2sLayout { block128, block64 };
+
+// Which build of the kernels that multiply int8; the results are the same. `always` needs a device that has
+// it.
+enum class IntegerDot { where_fast, always, never };
 
 struct ModelInfo {
   std::string architecture;  // "bitnet-b1.58", ...
@@ -55,7 +60,7 @@ struct ModelInfo {
   uint32_t n_head = 0;
   uint32_t n_head_kv = 0;
   uint32_t head_dim = 0;
-  uint64_t n_ternary = 0;   // ternary weights
+  uint64_t n_ternary = 0;  // ternary weights
   uint64_t file_bytes = 0;
   bool tied_head = true;    // the LM head is the token embedding
   std::string fingerprint;  // 32 hex digits of XXH3-128 over size, metadata and samples of every tensor
@@ -78,7 +83,7 @@ MemoryPlan plan_memory(const GgufFile& file, uint32_t n_ctx);
 struct EngineOptions {
   std::string device;  // index or part of a name as list_devices gives them; empty = the best one
   I2sLayout layout = I2sLayout::block128;
-  bool integer_dot = true;  // false: emulate the 4x8-bit dot product even where the device has it
+  IntegerDot integer_dot = IntegerDot::where_fast;
   // Called on the opening thread while weights go to the device; return false to give up (Error(runtime)).
   std::function<bool(uint64_t done_bytes, uint64_t total_bytes)> on_progress;
 };
@@ -97,7 +102,8 @@ struct SyncOptions {
   uint32_t batch = 0;  // most tokens per submission; 0 = the engine's choice, 1 = token by token
   // After each submission, in tokens; return false to stop as cancel does.
   std::function<bool(uint32_t done, uint32_t total)> on_progress;
-  // Every token evaluated by this call, in order: its position and its logits [n_vocab]. Costs a readback each.
+  // Every token evaluated by this call, in order: its position and its logits [n_vocab]. Costs a readback
+  // each.
   std::function<void(uint32_t position, std::span<const float> logits)> on_logits;
   // Gets [n_layer, n_embd]: the residual stream after each block at the last position. Taken when not null.
   std::vector<float>* hidden = nullptr;
@@ -126,8 +132,8 @@ struct SessionStats {
 
 class Session {
  public:
-  // Allocates all it will ever use: KV cache for n_ctx tokens (F16), activations, readback. n_ctx 0 = what the
-  // model was trained for. Throws Error(usage) past that, Error(device) with sizes where memory is short.
+  // Allocates all it will ever use: KV cache for n_ctx tokens (F16), activations, readback. n_ctx 0 = what
+  // the model was trained for. Throws Error(usage) past that, Error(device) with sizes where memory is short.
   // `engine` must outlive the session.
   static std::unique_ptr<Session> create(Engine& engine, uint32_t n_ctx);
   virtual ~Session() = default;
@@ -141,7 +147,8 @@ class Session {
   virtual SyncResult sync(std::span<const int32_t> tokens, const SyncOptions& options = {}) = 0;
 
   // Samples and evaluates token after token until a reason to finish. on_token returns false to finish with
-  // `interrupted`. A token given to on_token is in the timeline when the call returns. Requires a completed sync.
+  // `interrupted`. A token given to on_token is in the timeline when the call returns. Requires a completed
+  // sync.
   virtual Finish decode(Sampler& sampler, const DecodeOptions& options,
                         const std::function<bool(const SampledToken&)>& on_token) = 0;
 

@@ -1,6 +1,6 @@
-#include "engine/error.h"
-
 #include <gtest/gtest.h>
+
+#include "engine/error.h"
 
 namespace bitnet {
 namespace {

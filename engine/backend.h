@@ -1,0 +1,138 @@
+// What a device must be able to do to run these models: memory, the kernels of the forward pass, and running
+// a recorded sequence of them. Vulkan implements it (vk/backend.cpp); forward.cpp and session.cpp use it.
+//
+// Thread rule: one thread at a time for everything that belongs to one Backend.
+//
+// Errors are Error(device), with the size asked for where memory is short. After a lost device every call
+// throws.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace bitnet {
+
+// Memory on the device. `shared` memory is also mapped for the host.
+class Buffer {
+ public:
+  virtual ~Buffer() = default;
+  virtual uint64_t size() const = 0;                // bytes
+  virtual std::span<std::byte> mapped() const = 0;  // empty where the host cannot see it
+};
+using BufferPtr = std::unique_ptr<Buffer>;
+enum class BufferUse { weights, device, shared };
+
+// One to three ternary tensors of the same input, stacked by rows: q over k over v, or gate over up.
+struct TernaryMatrix {
+  struct Part {
+    uint32_t rows = 0;
+    float scale = 0;
+  };
+  uint32_t n_in = 0;
+  std::array<Part, 3> parts;  // those in use come first
+  BufferPtr codes;            // [rows][n_in / 4] bytes, i2_s block128
+  uint32_t rows() const { return parts[0].rows + parts[1].rows + parts[2].rows; }
+};
+
+// The token embedding or the LM head, in chunks that one binding can reach.
+struct Embedding {
+  struct Chunk {
+    uint32_t row_begin = 0;
+    uint32_t rows = 0;
+    BufferPtr table;  // [rows][n_embd], F16 or F32
+  };
+  uint32_t n_vocab = 0;
+  uint32_t n_embd = 0;
+  bool f32 = false;
+  std::vector<Chunk> chunks;
+};
+
+// int8 rows with what is needed to undo the quantisation.
+struct Quantised {
+  BufferPtr q;     // [rows][n] int8
+  BufferPtr info;  // [rows] of {f32 s, i32 sum(q)}
+};
+
+struct AttentionShape {
+  uint32_t n_head = 0;
+  uint32_t n_head_kv = 0;
+  uint32_t head_dim = 0;
+  uint32_t rope_dim = 0;
+};
+
+// Of the argmax kernel, as it lies in memory.
+struct ArgmaxResult {
+  float largest;        // logit
+  uint32_t index;       // the first that has it
+  float sum_exp;        // sum over the vocabulary of exp(logit - largest)
+  uint32_t non_finite;  // 1 if a logit is NaN or +Inf
+};
+
+// Writes down one kernel a call, to be run in that order, each seeing what those before it wrote. n is the
+// number of tokens (rows) of the batch. `x` is the residual stream [n][n_embd] f32.
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+
+  // x[t] = table[token t of the run]
+  virtual void embed(const Embedding& table, Buffer& x, uint32_t n) = 0;
+  // q = int8(rms_norm(x) * weight): the input of a BitLinear
+  virtual void rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_features, float epsilon, Quantised& q,
+                                 uint32_t n) = 0;
+  // y = W q, y += W q
+  virtual void ternary(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) = 0;
+  virtual void ternary_add(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) = 0;
+  // y = relu(W_gate q)^2 * (W_up q)
+  virtual void ternary_gate_up(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) = 0;
+  // Rotates q in qkv [n][n_head + 2 n_head_kv][head_dim]; k rotated and v go to the cache at the run's
+  // position
+  virtual void rope_store_kv(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
+                             const AttentionShape& shape, uint32_t n) = 0;
+  // o = softmax(q k / sqrt(head_dim)) v, causal
+  virtual void attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Buffer& o,
+                         const AttentionShape& shape, uint32_t n) = 0;
+  // y = rms_norm(x[first_row ..]) * weight
+  virtual void rms_norm(Buffer& x, uint32_t first_row, Buffer& weight, uint32_t n_features, float epsilon,
+                        Buffer& y, uint32_t n) = 0;
+  // logits [n][n_vocab] = table y
+  virtual void head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) = 0;
+  // Of the first row of logits
+  virtual void argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, Buffer& result) = 0;
+  virtual void copy(Buffer& from, uint64_t from_offset, Buffer& to, uint64_t to_offset, uint64_t bytes) = 0;
+};
+constexpr uint32_t kArgmaxParts = 256;  // rows of ArgmaxResult that `partial` holds
+
+// A recorded sequence; holds on to nothing it names.
+class Program {
+ public:
+  virtual ~Program() = default;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual const DeviceInfo& device() const = 0;
+
+  virtual BufferPtr allocate(uint64_t bytes, BufferUse use) = 0;
+  // Bytes into a buffer of weights or device memory; may return before they are there, finish_uploads waits.
+  virtual void upload(Buffer& to, uint64_t offset, std::span<const std::byte> bytes) = 0;
+  virtual void finish_uploads() = 0;
+  virtual void download(const Buffer& from, uint64_t offset, std::span<std::byte> bytes) = 0;
+
+  virtual std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels) = 0;
+  // Runs a program on tokens at `position` of the timeline and waits for its end.
+  virtual void run(Program& program, uint32_t position, std::span<const int32_t> tokens) = 0;
+};
+constexpr uint32_t kMaxBatch = 512;    // tokens of one run
+constexpr uint32_t kMaxLogitRows = 8;  // tokens whose logits are held at once
+
+std::unique_ptr<Backend> open_vulkan(const EngineOptions& options);
+
+}  // namespace bitnet

@@ -1,0 +1,88 @@
+#include "forward.h"
+
+#include <cmath>
+
+namespace bitnet {
+namespace {
+
+Quantised allocate_quantised(Backend& backend, uint64_t n, uint64_t features) {
+  return {backend.allocate(n * features, BufferUse::device),
+          backend.allocate(n * (sizeof(float) + sizeof(int32_t)), BufferUse::device)};
+}
+
+// cos and sin in double: a device's own sine is only good to 2^-11, and only near zero.
+BufferPtr rotation_table(Backend& backend, const Config& c, uint32_t n_ctx) {
+  const uint32_t pairs = c.rope_dim / 2;
+  std::vector<float> table;
+  table.reserve(size_t{2} * n_ctx * pairs);
+  for (uint32_t position = 0; position < n_ctx; ++position)
+    for (uint32_t i = 0; i < pairs; ++i) {
+      const double angle = position * std::pow(double{c.rope_base}, -2.0 * i / c.rope_dim);
+      table.push_back(static_cast<float>(std::cos(angle)));
+      table.push_back(static_cast<float>(std::sin(angle)));
+    }
+  BufferPtr buffer = backend.allocate(table.size() * sizeof(float), BufferUse::weights);
+  backend.upload(*buffer, 0, std::as_bytes(std::span(table)));
+  backend.finish_uploads();
+  return buffer;
+}
+
+}  // namespace
+
+Activations::Activations(Backend& backend, const Config& c, uint32_t n_ctx, uint32_t max_batch,
+                         uint32_t max_logit_rows) {
+  const uint64_t n = max_batch, q = uint64_t{c.n_head} * c.head_dim, kv = uint64_t{c.n_head_kv} * c.head_dim;
+  const auto floats = [&](uint64_t count) {
+    return backend.allocate(count * sizeof(float), BufferUse::device);
+  };
+  x = floats(n * c.n_embd);
+  attn_in = allocate_quantised(backend, n, c.n_embd);
+  qkv = floats(n * (q + 2 * kv));
+  o = floats(n * q);
+  attn_out = allocate_quantised(backend, n, q);
+  ffn_in = allocate_quantised(backend, n, c.n_embd);
+  h = floats(n * c.n_ff);
+  ffn_mid = allocate_quantised(backend, n, c.n_ff);
+  y = floats(uint64_t{max_logit_rows} * c.n_embd);
+  logits = floats(uint64_t{max_logit_rows} * c.n_vocab);
+  argmax_parts = backend.allocate(kArgmaxParts * sizeof(ArgmaxResult), BufferUse::device);
+  rotation = rotation_table(backend, c, n_ctx);
+}
+
+void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, Buffer* hidden,
+                   uint32_t hidden_row) {
+  const Config& c = m.config;
+  const AttentionShape heads = c.attention_shape();
+  const uint64_t row_bytes = uint64_t{c.n_embd} * sizeof(float);
+
+  r.embed(m.token_embd, *a.x, n);
+  for (size_t i = 0; i < m.layers.size(); ++i) {
+    const Layer& layer = m.layers[i];
+    Buffer &k = cache.keys(i), &v = cache.values(i);
+
+    r.rms_norm_quantise(*a.x, *layer.attn_norm, c.n_embd, c.norm_epsilon, a.attn_in, n);
+    r.ternary(layer.qkv, a.attn_in, *a.qkv, n);
+    r.rope_store_kv(*a.qkv, *a.rotation, k, v, heads, n);
+    r.attention(*a.qkv, k, v, *a.o, heads, n);
+    r.rms_norm_quantise(*a.o, *layer.attn_sub_norm, heads.n_head * heads.head_dim, c.norm_epsilon, a.attn_out,
+                        n);
+    r.ternary_add(layer.attn_output, a.attn_out, *a.x, n);
+
+    r.rms_norm_quantise(*a.x, *layer.ffn_norm, c.n_embd, c.norm_epsilon, a.ffn_in, n);
+    r.ternary_gate_up(layer.ffn_gate_up, a.ffn_in, *a.h, n);
+    r.rms_norm_quantise(*a.h, *layer.ffn_sub_norm, c.n_ff, c.norm_epsilon, a.ffn_mid, n);
+    r.ternary_add(layer.ffn_down, a.ffn_mid, *a.x, n);
+
+    if (hidden) r.copy(*a.x, hidden_row * row_bytes, *hidden, i * row_bytes, row_bytes);
+  }
+}
+
+void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row, uint32_t rows,
+                 Buffer& argmax_result) {
+  const Config& c = m.config;
+  r.rms_norm(*a.x, first_row, *m.output_norm, c.n_embd, c.norm_epsilon, *a.y, rows);
+  r.head(m.head(), *a.y, *a.logits, rows);
+  r.argmax(*a.logits, c.n_vocab, *a.argmax_parts, argmax_result);
+}
+
+}  // namespace bitnet

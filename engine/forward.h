@@ -1,0 +1,43 @@
+// The forward pass of BitNet b1.58: what is computed, in order, from token ids to logits.
+//
+// Thread rule: as the Backend.
+//
+// Source: "BitNet b1.58 2B4T Technical Report" (arXiv 2504.12285) and Microsoft's released inference code;
+// engine/README.md has the formulas and the numerics.
+#pragma once
+
+#include "kv_cache.h"
+#include "model.h"
+
+namespace bitnet {
+
+// Everything a batch writes between its token ids and its logits. n is the batch size.
+struct Activations {
+  Activations(Backend& backend, const Config& config, uint32_t n_ctx, uint32_t max_batch,
+              uint32_t max_logit_rows);
+
+  BufferPtr x;         // [n][n_embd] f32: the residual stream
+  Quantised attn_in;   // [n][n_embd] int8
+  BufferPtr qkv;       // [n][n_head + 2 n_head_kv][head_dim] f32
+  BufferPtr o;         // [n][n_head][head_dim] f32: what attention gives
+  Quantised attn_out;  // [n][n_head * head_dim] int8
+  Quantised ffn_in;    // [n][n_embd] int8
+  BufferPtr h;         // [n][n_ff] f32: relu2(gate) * up; its square would overflow F16
+  Quantised ffn_mid;   // [n][n_ff] int8
+  BufferPtr y;         // [rows][n_embd] f32: the last norm
+  BufferPtr logits;    // [rows][n_vocab] f32
+  BufferPtr argmax_parts;
+  BufferPtr rotation;  // [n_ctx][rope_dim / 2] of {cos, sin}: RoPE's table
+};
+
+// All blocks for n tokens: x is the residual stream after the last one, the cache has their keys and values.
+// With `hidden`, row `hidden_row` of x after each block goes to hidden [n_layer][n_embd].
+void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n,
+                   Buffer* hidden = nullptr, uint32_t hidden_row = 0);
+
+// The logits of `rows` tokens of the batch from first_row on, and the argmax of the first of them. Run it
+// after the blocks: x must still be theirs.
+void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row, uint32_t rows,
+                 Buffer& argmax_result);
+
+}  // namespace bitnet

@@ -1,0 +1,97 @@
+#include "kv_cache.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <cstring>
+
+namespace bitnet {
+namespace {
+
+constexpr uint32_t kVersion = 1;
+constexpr size_t kFingerprintChars = 32;
+
+struct Header {
+  char magic[4];
+  uint32_t version;
+  char fingerprint[kFingerprintChars];
+  uint32_t n_layer;
+  uint32_t row_bytes;
+  uint32_t n_tokens;
+};
+
+}  // namespace
+
+KvCache::KvCache(Backend& backend, const Config& config, uint32_t n_ctx)
+    : backend_(backend),
+      fingerprint_(config.fingerprint),
+      row_bytes_(uint64_t{config.n_head_kv} * config.head_dim * 2),
+      n_ctx_(n_ctx) {
+  for (uint32_t i = 0; i < config.n_layer; ++i)
+    layers_.push_back({backend.allocate(row_bytes_ * n_ctx, BufferUse::device),
+                       backend.allocate(row_bytes_ * n_ctx, BufferUse::device)});
+}
+
+std::vector<std::byte> KvCache::save(std::span<const int32_t> tokens) const {
+  Header header{{'B', 'N', 'K', 'V'},
+                kVersion,
+                {},
+                static_cast<uint32_t>(layers_.size()),
+                static_cast<uint32_t>(row_bytes_),
+                static_cast<uint32_t>(tokens.size())};
+  std::memcpy(header.fingerprint, fingerprint_.data(), kFingerprintChars);
+
+  const uint64_t rows = row_bytes_ * tokens.size();
+  std::vector<std::byte> payload(sizeof header + tokens.size_bytes() + 2 * rows * layers_.size() +
+                                 sizeof(uint64_t));
+  std::byte* at = payload.data();
+  std::memcpy(at, &header, sizeof header);
+  at += sizeof header;
+  std::memcpy(at, tokens.data(), tokens.size_bytes());
+  at += tokens.size_bytes();
+  for (const LayerCache& layer : layers_)
+    for (const Buffer* buffer : {layer.keys.get(), layer.values.get()}) {
+      backend_.download(*buffer, 0, {at, rows});
+      at += rows;
+    }
+  const uint64_t hash = XXH3_64bits(payload.data(), at - payload.data());
+  std::memcpy(at, &hash, sizeof hash);
+  return payload;
+}
+
+std::vector<int32_t> KvCache::load(std::span<const std::byte> payload) {
+  const auto refuse = [](const std::string& why) -> void {
+    throw Error(ErrorKind::runtime, "the saved key-value cache cannot be used: " + why);
+  };
+  Header header{};
+  if (payload.size() < sizeof header + sizeof(uint64_t)) refuse("it is cut short");
+  std::memcpy(&header, payload.data(), sizeof header);
+  if (std::memcmp(header.magic, "BNKV", 4) != 0) refuse("it is something else");
+  if (header.version != kVersion)
+    refuse(fmt::format("it has version {}, wanted {}", header.version, kVersion));
+  if (fingerprint_.compare(0, kFingerprintChars, header.fingerprint, kFingerprintChars) != 0)
+    refuse("it is of another model");
+  if (header.n_layer != layers_.size() || header.row_bytes != row_bytes_) refuse("it has another shape");
+  if (header.n_tokens > n_ctx_)
+    refuse(fmt::format("it holds {} tokens, the context {}", header.n_tokens, n_ctx_));
+  const uint64_t rows = row_bytes_ * header.n_tokens;
+  const uint64_t hashed = sizeof header + header.n_tokens * sizeof(int32_t) + 2 * rows * layers_.size();
+  if (payload.size() != hashed + sizeof(uint64_t)) refuse("it is cut short");
+  uint64_t hash = 0;
+  std::memcpy(&hash, payload.data() + hashed, sizeof hash);
+  if (hash != XXH3_64bits(payload.data(), hashed)) refuse("its checksum is wrong");
+
+  std::vector<int32_t> tokens(header.n_tokens);
+  const std::byte* at = payload.data() + sizeof header;
+  std::memcpy(tokens.data(), at, tokens.size() * sizeof(int32_t));
+  at += tokens.size() * sizeof(int32_t);
+  for (const LayerCache& layer : layers_)
+    for (Buffer* buffer : {layer.keys.get(), layer.values.get()}) {
+      backend_.upload(*buffer, 0, {at, rows});
+      at += rows;
+    }
+  backend_.finish_uploads();
+  return tokens;
+}
+
+}  // namespace bitnet

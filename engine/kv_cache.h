@@ -1,0 +1,42 @@
+// The keys and values of a timeline on the device, F16, and their form as bytes.
+//
+// Thread rule: as the Backend.
+//
+// Payload, little-endian, all of it checked on load:
+//   "BNKV", u32 version 1, 32 bytes model fingerprint (hex text), u32 n_layer, u32 words a row, u32 n_tokens,
+//   n_tokens i32 ids, then per layer n_tokens rows of keys and n_tokens rows of values, and u64 XXH3-64 of
+//   all before.
+// A row is one position: [n_head_kv][head_dim] F16, keys after RoPE.
+#pragma once
+
+#include <vector>
+
+#include "model.h"
+
+namespace bitnet {
+
+class KvCache {
+ public:
+  KvCache(Backend& backend, const Config& config, uint32_t n_ctx);
+
+  Buffer& keys(size_t layer) { return *layers_[layer].keys; }
+  Buffer& values(size_t layer) { return *layers_[layer].values; }
+
+  std::vector<std::byte> save(std::span<const int32_t> tokens) const;
+  // The tokens whose rows are now in the cache. Throws Error(runtime) and leaves rows undefined.
+  std::vector<int32_t> load(std::span<const std::byte> payload);
+
+ private:
+  struct LayerCache {
+    BufferPtr keys;  // [n_ctx][n_head_kv][head_dim] F16
+    BufferPtr values;
+  };
+
+  Backend& backend_;
+  std::string fingerprint_;
+  uint64_t row_bytes_;
+  uint32_t n_ctx_;
+  std::vector<LayerCache> layers_;
+};
+
+}  // namespace bitnet

@@ -1,0 +1,63 @@
+// The one implementation of Engine and Session, on any backend.
+//
+// Thread rule: as engine.h.
+#pragma once
+
+#include "forward.h"
+
+namespace bitnet {
+
+class LoadedEngine : public Engine {
+ public:
+  LoadedEngine(std::unique_ptr<Backend> b, Model m) : backend(std::move(b)), weights(std::move(m)) {}
+
+  const ModelInfo& model() const override { return weights.config; }
+  const DeviceInfo& device() const override { return backend->device(); }
+
+  std::unique_ptr<Backend> backend;  // outlives the buffers of the weights
+  Model weights;
+};
+
+class DeviceSession : public Session {
+ public:
+  DeviceSession(LoadedEngine& engine, uint32_t n_ctx);
+
+  uint32_t n_ctx() const override { return n_ctx_; }
+  std::span<const int32_t> tokens() const override { return tokens_; }
+  SyncResult sync(std::span<const int32_t> tokens, const SyncOptions& options) override;
+  Finish decode(Sampler& sampler, const DecodeOptions& options,
+                const std::function<bool(const SampledToken&)>& on_token) override;
+  std::span<const float> logits() override;
+  void cancel() noexcept override { cancelled_ = true; }
+  std::vector<std::byte> save() override;
+  void load(std::span<const std::byte> payload) override;
+  SessionStats stats() const override { return stats_; }
+
+ private:
+  void evaluate(std::span<const int32_t> batch, bool last, const SyncOptions& options);
+  void record_last_row(Recorder& r, uint32_t row, bool with_logits);
+  void report_logits(uint32_t n, const SyncOptions& options);
+  void check_tokens(std::span<const int32_t> tokens) const;
+
+  LoadedEngine& engine_;
+  Backend& backend_;
+  const uint32_t n_ctx_;
+  const uint32_t max_batch_;
+  KvCache cache_;
+  Activations activations_;
+  BufferPtr argmax_;       // one ArgmaxResult, seen by the host
+  BufferPtr host_logits_;  // [kMaxLogitRows][n_vocab]
+  BufferPtr hidden_;       // [n_layer][n_embd], made when first asked for
+  // A decoded token: the same commands every time, recorded once, without and with the logits for the host.
+  std::unique_ptr<Program> decode_argmax_;
+  std::unique_ptr<Program> decode_logits_;
+
+  std::vector<int32_t> tokens_;
+  bool evaluated_ = false;    // the device has the logits of the last token
+  bool logits_read_ = false;  // and host_logits_ too
+  uint32_t batch_;            // tokens of the next prefill submission; follows the device's speed
+  std::atomic<bool> cancelled_ = false;
+  SessionStats stats_;
+};
+
+}  // namespace bitnet

@@ -1,0 +1,80 @@
+// The Vulkan backend: puts device, memory, kernels and recorder behind backend.h.
+#include "backend.h"
+
+#include <cassert>
+#include <cstring>
+
+#include "shaders/params.h"
+#include "vk/recorder.h"
+
+namespace bitnet {
+namespace {
+
+using namespace vk;
+
+constexpr uint64_t kParamsBytes = (PARAMS_TOKENS + kMaxBatch) * sizeof(uint32_t);
+
+bool use_integer_dot(const DeviceInfo& device, IntegerDot wanted) {
+  if (wanted == IntegerDot::always && !device.integer_dot)
+    throw Error(ErrorKind::device, device.name + " has no 4x8-bit integer dot product");
+  return wanted == IntegerDot::always || (wanted == IntegerDot::where_fast && device.fast_integer_dot);
+}
+
+class VulkanBackend : public Backend {
+ public:
+  explicit VulkanBackend(const EngineOptions& options)
+      : device_(options.device),
+        kernels_(device_, VK_NULL_HANDLE, use_integer_dot(device_.info(), options.integer_dot)),
+        transfer_(device_),
+        host_params_(device_, kParamsBytes, BufferUse::shared),
+        params_(device_, kParamsBytes, BufferUse::device) {}
+
+  const DeviceInfo& device() const override { return device_.info(); }
+
+  BufferPtr allocate(uint64_t bytes, BufferUse use) override {
+    return std::make_unique<VulkanBuffer>(device_, bytes, use);
+  }
+
+  void upload(Buffer& to, uint64_t offset, std::span<const std::byte> bytes) override {
+    transfer_.upload(vulkan(to), offset, bytes);
+  }
+
+  void finish_uploads() override { transfer_.finish(); }
+
+  void download(const Buffer& from, uint64_t offset, std::span<std::byte> bytes) override {
+    transfer_.download(vulkan(from), offset, bytes);
+  }
+
+  std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels) override {
+    auto program = std::make_unique<VulkanProgram>(device_);
+    VulkanRecorder recorder(device_, kernels_, host_params_, params_, *program);
+    kernels(recorder);
+    recorder.finish();
+    return program;
+  }
+
+  void run(Program& program, uint32_t position, std::span<const int32_t> tokens) override {
+    assert(tokens.size() <= kMaxBatch);
+    auto* words = reinterpret_cast<uint32_t*>(host_params_.mapped().data());
+    words[PARAMS_POSITION] = position;
+    std::memcpy(words + PARAMS_TOKENS, tokens.data(), tokens.size_bytes());
+    Commands& commands = static_cast<VulkanProgram&>(program).commands;
+    commands.submit();
+    commands.wait();
+  }
+
+ private:
+  Device device_;
+  Kernels kernels_;
+  Transfer transfer_;
+  VulkanBuffer host_params_;
+  VulkanBuffer params_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> open_vulkan(const EngineOptions& options) {
+  return std::make_unique<VulkanBackend>(options);
+}
+
+}  // namespace bitnet

@@ -1,0 +1,83 @@
+// A Vulkan instance, a physical device chosen from it, and a logical device with one compute queue.
+//
+// Thread rule: constructing and listing anywhere; a Device's queue belongs to one thread at a time.
+//
+// What a device must have: Vulkan 1.2, a queue family with compute, subgroup arithmetic in compute shaders,
+// 128 invocations a workgroup. Nothing is chosen by vendor.
+#pragma once
+
+#include <vulkan/vulkan.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace bitnet::vk {
+
+// Throws Error(device) with the call's text and the result's name unless `result` is VK_SUCCESS.
+void check(VkResult result, const char* call);
+#define VK_CHECK(call) ::bitnet::vk::check((call), #call)
+
+// The process's instance. With BITNET_CHAT_VALIDATION=1 in the environment the Khronos validation layer runs
+// with synchronisation checks, and its first message ends the process: that is how the tests run.
+class Instance {
+ public:
+  static std::shared_ptr<Instance> get();
+  ~Instance();
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  VkInstance handle() const { return instance_; }
+  std::vector<VkPhysicalDevice> physical_devices() const;
+
+ private:
+  Instance();
+  VkInstance instance_ = VK_NULL_HANDLE;
+  VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
+};
+
+struct PhysicalDevice {
+  VkPhysicalDevice handle = VK_NULL_HANDLE;
+  DeviceInfo info;
+  VkPhysicalDeviceLimits limits{};
+  uint32_t queue_family = 0;
+  bool integer_dot_extension = false;  // a 1.2 device that brings it as VK_KHR_shader_integer_dot_product
+};
+
+std::vector<PhysicalDevice> physical_devices(const Instance& instance);
+
+// By index or by a part of the name, in any case; empty = a discrete GPU before an integrated one before the
+// rest before software. Throws Error(device) that lists what there is.
+const PhysicalDevice& choose(const std::vector<PhysicalDevice>& devices, const std::string& wanted);
+
+class Device {
+ public:
+  explicit Device(const std::string& wanted);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  VkDevice handle() const { return device_; }
+  VkQueue queue() const { return queue_; }
+  uint32_t queue_family() const { return physical_.queue_family; }
+  const DeviceInfo& info() const { return physical_.info; }
+  const VkPhysicalDeviceLimits& limits() const { return physical_.limits; }
+
+  // All device memory is also the host's: integrated GPUs and software devices.
+  bool unified_memory() const;
+
+  // A type among `allowed_types` (a bit each) with all of `wanted`; nullopt where there is none.
+  std::optional<uint32_t> memory_type(uint32_t allowed_types, VkMemoryPropertyFlags wanted) const;
+
+ private:
+  std::shared_ptr<Instance> instance_;
+  PhysicalDevice physical_;
+  VkPhysicalDeviceMemoryProperties memory_{};
+  VkDevice device_ = VK_NULL_HANDLE;
+  VkQueue queue_ = VK_NULL_HANDLE;
+};
+
+}  // namespace bitnet::vk

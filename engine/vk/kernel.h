@@ -1,0 +1,56 @@
+// A kernel: SPIR-V made into a pipeline. Its bindings (storage buffers 0..n-1 of set 0) and the size of its
+// push constants are read from the SPIR-V, so that a dispatch that does not fit is refused at once.
+//
+// Thread rule: immutable once constructed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "vk/device.h"
+
+namespace bitnet::vk {
+
+struct KernelShape {
+  uint32_t n_bindings = 0;
+  uint32_t push_bytes = 0;
+};
+
+// Of a compute shader of this project: storage buffers in set 0, push constants of 4-byte scalars.
+KernelShape read_shape(std::span<const uint32_t> spirv);
+
+// The specialisation constants of the shaders, in the order of their numbers; a shader ignores what it does
+// not use.
+struct Specialisation {
+  uint32_t workgroup_size = 64;  // 0: invocations
+  uint32_t table_f32 = 0;        // 1: the table's rows are F32, not F16
+  uint32_t heads = 1;            // 2: heads that one workgroup of attention takes
+};
+
+class Kernel {
+ public:
+  Kernel(const Device& device, VkPipelineCache cache, const char* name, std::span<const uint32_t> spirv,
+         const Specialisation& constants);
+  ~Kernel();
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+
+  const char* name() const { return name_; }
+  const KernelShape& shape() const { return shape_; }
+  VkPipeline pipeline() const { return pipeline_; }
+  VkPipelineLayout layout() const { return layout_; }
+  VkDescriptorSetLayout set_layout() const { return set_layout_; }
+
+ private:
+  void release();
+
+  VkDevice device_;
+  const char* name_;
+  KernelShape shape_;
+  VkDescriptorSetLayout set_layout_ = VK_NULL_HANDLE;
+  VkPipelineLayout layout_ = VK_NULL_HANDLE;
+  VkPipeline pipeline_ = VK_NULL_HANDLE;
+};
+
+}  // namespace bitnet::vk

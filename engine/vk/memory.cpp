@@ -1,0 +1,178 @@
+#include "vk/memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace bitnet::vk {
+namespace {
+
+constexpr uint64_t kStagingBytes = 32 << 20;
+constexpr VkMemoryPropertyFlags kHostVisible =
+    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+
+// In order of preference. Weights are mapped too where all device memory is (integrated GPUs, lavapipe): then
+// no staging copy is needed. Shared memory is read by the host, so cached comes first.
+std::optional<uint32_t> memory_type_for(const Device& device, uint32_t allowed, BufferUse use) {
+  if (use == BufferUse::shared) {
+    const auto cached = device.memory_type(allowed, kHostVisible | VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
+    return cached ? cached : device.memory_type(allowed, kHostVisible);
+  }
+  const auto local = device.memory_type(allowed, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+  return local ? local : device.memory_type(allowed, 0);
+}
+
+}  // namespace
+
+VulkanBuffer::VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use)
+    : device_(device.handle()), size_(bytes) {
+  VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
+  info.size = bytes;
+  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+               VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  VK_CHECK(vkCreateBuffer(device_, &info, nullptr, &buffer_));
+
+  VkMemoryRequirements need{};
+  vkGetBufferMemoryRequirements(device_, buffer_, &need);
+  const auto type = memory_type_for(device, need.memoryTypeBits, use);
+  VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+  allocate.allocationSize = need.size;
+  allocate.memoryTypeIndex = type.value_or(0);
+  const VkResult result =
+      type ? vkAllocateMemory(device_, &allocate, nullptr, &memory_) : VK_ERROR_FEATURE_NOT_PRESENT;
+  if (result != VK_SUCCESS) {
+    release();
+    throw Error(
+        ErrorKind::device,
+        fmt::format(
+            "{} has no memory for another {:.1f} MB ({:.0f} MB in all); try a smaller --ctx or another "
+            "--device",
+            device.info().name, bytes / 1e6, device.info().memory_bytes / 1e6));
+  }
+  try {
+    VK_CHECK(vkBindBufferMemory(device_, buffer_, memory_, 0));
+    const bool host_sees = device.memory_type(1U << *type, kHostVisible).has_value();
+    if (host_sees && (use == BufferUse::shared || device.unified_memory())) {
+      void* at = nullptr;
+      VK_CHECK(vkMapMemory(device_, memory_, 0, VK_WHOLE_SIZE, 0, &at));
+      mapped_ = {static_cast<std::byte*>(at), bytes};
+    }
+  } catch (...) {
+    release();
+    throw;
+  }
+}
+
+VulkanBuffer::~VulkanBuffer() { release(); }
+
+void VulkanBuffer::release() {
+  vkDestroyBuffer(device_, buffer_, nullptr);
+  vkFreeMemory(device_, memory_, nullptr);
+}
+
+Commands::Commands(const Device& device) : device_(device) {
+  VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+  pool.queueFamilyIndex = device.queue_family();
+  VK_CHECK(vkCreateCommandPool(device.handle(), &pool, nullptr, &pool_));
+  VkCommandBufferAllocateInfo buffer{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
+  buffer.commandPool = pool_;
+  buffer.commandBufferCount = 1;
+  VK_CHECK(vkAllocateCommandBuffers(device.handle(), &buffer, &buffer_));
+  const VkFenceCreateInfo fence{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+  VK_CHECK(vkCreateFence(device.handle(), &fence, nullptr, &fence_));
+}
+
+Commands::~Commands() {
+  if (running_) vkWaitForFences(device_.handle(), 1, &fence_, VK_TRUE, UINT64_MAX);
+  vkDestroyFence(device_.handle(), fence_, nullptr);
+  vkDestroyCommandPool(device_.handle(), pool_, nullptr);
+}
+
+VkCommandBuffer Commands::begin() {
+  wait();
+  VK_CHECK(vkResetCommandPool(device_.handle(), pool_, 0));
+  const VkCommandBufferBeginInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  VK_CHECK(vkBeginCommandBuffer(buffer_, &info));
+  return buffer_;
+}
+
+void Commands::end() { VK_CHECK(vkEndCommandBuffer(buffer_)); }
+
+void Commands::submit() {
+  VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
+  info.commandBufferCount = 1;
+  info.pCommandBuffers = &buffer_;
+  VK_CHECK(vkQueueSubmit(device_.queue(), 1, &info, fence_));
+  running_ = true;
+}
+
+void Commands::wait() {
+  if (!running_) return;
+  VK_CHECK(vkWaitForFences(device_.handle(), 1, &fence_, VK_TRUE, UINT64_MAX));
+  VK_CHECK(vkResetFences(device_.handle(), 1, &fence_));
+  running_ = false;
+}
+
+Transfer::Transfer(const Device& device) : device_(device) {}
+
+Transfer::Half::Half(const Device& device)
+    : staging(device, kStagingBytes, BufferUse::shared), commands(device) {}
+
+Transfer::Half& Transfer::next_half() {
+  if (halves_.size() < 2) return halves_.emplace_back(device_);
+  turn_ = 1 - turn_;
+  halves_[turn_].commands.wait();
+  return halves_[turn_];
+}
+
+void Transfer::upload(VulkanBuffer& to, uint64_t offset, std::span<const std::byte> bytes) {
+  if (!to.mapped().empty()) {
+    std::memcpy(to.mapped().data() + offset, bytes.data(), bytes.size());
+    return;
+  }
+  while (!bytes.empty()) {
+    const auto part = bytes.first(std::min<size_t>(bytes.size(), kStagingBytes));
+    Half& half = next_half();
+    std::memcpy(half.staging.mapped().data(), part.data(), part.size());
+    const VkCommandBuffer commands = half.commands.begin();
+    const VkBufferCopy region{0, offset, part.size()};
+    vkCmdCopyBuffer(commands, half.staging.handle(), to.handle(), 1, &region);
+    half.commands.end();
+    half.commands.submit();
+    offset += part.size();
+    bytes = bytes.subspan(part.size());
+  }
+}
+
+void Transfer::finish() {
+  for (Half& half : halves_) half.commands.wait();
+  halves_.clear();
+  turn_ = 1;
+}
+
+void Transfer::download(const VulkanBuffer& from, uint64_t offset, std::span<std::byte> bytes) {
+  if (!from.mapped().empty()) {
+    std::memcpy(bytes.data(), from.mapped().data() + offset, bytes.size());
+    return;
+  }
+  while (!bytes.empty()) {
+    const auto part = bytes.first(std::min<size_t>(bytes.size(), kStagingBytes));
+    Half& half = next_half();
+    const VkCommandBuffer commands = half.commands.begin();
+    const VkBufferCopy region{offset, 0, part.size()};
+    vkCmdCopyBuffer(commands, from.handle(), half.staging.handle(), 1, &region);
+    const VkMemoryBarrier to_host{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_TRANSFER_WRITE_BIT,
+                                  VK_ACCESS_HOST_READ_BIT};
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &to_host,
+                         0, nullptr, 0, nullptr);
+    half.commands.end();
+    half.commands.submit();
+    half.commands.wait();
+    std::memcpy(part.data(), half.staging.mapped().data(), part.size());
+    offset += part.size();
+    bytes = bytes.subspan(part.size());
+  }
+}
+
+}  // namespace bitnet::vk

@@ -1,0 +1,82 @@
+// Device memory: one VkBuffer with its own allocation, and the way of bytes to and from it.
+//
+// Thread rule: as the Device.
+#pragma once
+
+#include <deque>
+
+#include "backend.h"
+#include "vk/device.h"
+
+namespace bitnet::vk {
+
+class VulkanBuffer : public Buffer {
+ public:
+  // Throws Error(device) that says how much was asked for.
+  VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use);
+  ~VulkanBuffer() override;
+  VulkanBuffer(const VulkanBuffer&) = delete;
+  VulkanBuffer& operator=(const VulkanBuffer&) = delete;
+
+  uint64_t size() const override { return size_; }
+  std::span<std::byte> mapped() const override { return mapped_; }
+  VkBuffer handle() const { return buffer_; }
+
+ private:
+  void release();
+
+  VkDevice device_;
+  uint64_t size_;
+  VkBuffer buffer_ = VK_NULL_HANDLE;
+  VkDeviceMemory memory_ = VK_NULL_HANDLE;
+  std::span<std::byte> mapped_;
+};
+
+inline VulkanBuffer& vulkan(Buffer& b) { return static_cast<VulkanBuffer&>(b); }
+inline const VulkanBuffer& vulkan(const Buffer& b) { return static_cast<const VulkanBuffer&>(b); }
+
+// A command buffer with its pool and the fence of its last submission.
+class Commands {
+ public:
+  explicit Commands(const Device& device);
+  ~Commands();
+  Commands(const Commands&) = delete;
+  Commands& operator=(const Commands&) = delete;
+
+  VkCommandBuffer begin();  // recording; what was recorded before is gone. Waits for a running submission.
+  void end();
+  void submit();
+  void wait();  // for the last submission; none: returns at once
+
+ private:
+  const Device& device_;
+  VkCommandPool pool_ = VK_NULL_HANDLE;
+  VkCommandBuffer buffer_ = VK_NULL_HANDLE;
+  VkFence fence_ = VK_NULL_HANDLE;
+  bool running_ = false;
+};
+
+// Bytes to and from buffers that the host cannot see, through two staging halves: one is filled while the
+// device copies the other.
+class Transfer {
+ public:
+  explicit Transfer(const Device& device);
+
+  void upload(VulkanBuffer& to, uint64_t offset, std::span<const std::byte> bytes);
+  void finish();
+  void download(const VulkanBuffer& from, uint64_t offset, std::span<std::byte> bytes);
+
+ private:
+  struct Half {
+    explicit Half(const Device& device);
+    VulkanBuffer staging;
+    Commands commands;
+  };
+  Half& next_half();
+
+  const Device& device_;
+  std::deque<Half> halves_;  // made when first needed: a device with shared memory never does
+  size_t turn_ = 1;          // the half filled last
+};
+
+}  // namespace bitnet::vk

@@ -1,0 +1,212 @@
+#include "vk/recorder.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "shaders/params.h"
+
+namespace bitnet::vk {
+namespace {
+
+constexpr uint32_t kSetsPerPool = 512;
+constexpr uint32_t kMostBindings = 5;
+
+// Up to so many tokens the matrix is read once a token; from there on tiles of tokens share it.
+constexpr uint32_t kMatvecTokens = 4;
+
+constexpr VkPipelineStageFlags kStages =
+    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+constexpr VkAccessFlags kReads = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT;
+
+uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
+
+TernaryPush push_of(const TernaryMatrix& w, uint32_t n_out, uint32_t n) {
+  return {w.n_in,
+          n_out,
+          n,
+          w.parts[0].rows,
+          w.parts[0].rows + w.parts[1].rows,
+          w.parts[0].scale,
+          w.parts[1].scale,
+          w.parts[2].scale};
+}
+
+}  // namespace
+
+VulkanProgram::VulkanProgram(const Device& device) : commands(device), device_(device) {}
+
+VulkanProgram::~VulkanProgram() {
+  commands.wait();
+  for (VkDescriptorPool pool : pools_) vkDestroyDescriptorPool(device_.handle(), pool, nullptr);
+}
+
+void VulkanProgram::add_pool() {
+  const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kSetsPerPool * kMostBindings};
+  VkDescriptorPoolCreateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
+  info.maxSets = kSetsPerPool;
+  info.poolSizeCount = 1;
+  info.pPoolSizes = &size;
+  VkDescriptorPool pool = VK_NULL_HANDLE;
+  VK_CHECK(vkCreateDescriptorPool(device_.handle(), &info, nullptr, &pool));
+  pools_.push_back(pool);
+}
+
+VkDescriptorSet VulkanProgram::allocate_set(VkDescriptorSetLayout layout) {
+  for (int attempt = 0;; ++attempt) {
+    if (pools_.empty() || attempt == 1) add_pool();
+    VkDescriptorSetAllocateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
+    info.descriptorPool = pools_.back();
+    info.descriptorSetCount = 1;
+    info.pSetLayouts = &layout;
+    VkDescriptorSet set = VK_NULL_HANDLE;
+    const VkResult result = vkAllocateDescriptorSets(device_.handle(), &info, &set);
+    const bool full = result == VK_ERROR_OUT_OF_POOL_MEMORY || result == VK_ERROR_FRAGMENTED_POOL;
+    if (full && attempt == 0) continue;
+    check(result, "vkAllocateDescriptorSets");
+    return set;
+  }
+}
+
+VulkanRecorder::VulkanRecorder(const Device& device, Kernels& kernels, const VulkanBuffer& host_params,
+                               VulkanBuffer& params, VulkanProgram& program)
+    : device_(device),
+      kernels_(kernels),
+      params_(params),
+      program_(program),
+      commands_(program.commands.begin()) {
+  barrier();  // against what an earlier submission wrote
+  const VkBufferCopy all{0, 0, params.size()};
+  vkCmdCopyBuffer(commands_, host_params.handle(), params.handle(), 1, &all);
+}
+
+void VulkanRecorder::finish() {
+  const VkMemoryBarrier to_host{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, kWrites, VK_ACCESS_HOST_READ_BIT};
+  vkCmdPipelineBarrier(commands_, kStages, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &to_host, 0, nullptr, 0,
+                       nullptr);
+  program_.commands.end();
+}
+
+void VulkanRecorder::barrier() {
+  const VkMemoryBarrier memory{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, kWrites, kReads | kWrites};
+  vkCmdPipelineBarrier(commands_, kStages, kStages, 0, 1, &memory, 0, nullptr, 0, nullptr);
+}
+
+template <typename Push>
+void VulkanRecorder::dispatch(const Kernel& kernel, const Push& push,
+                              std::initializer_list<const Buffer*> buffers, uint32_t groups_x,
+                              uint32_t groups_y) {
+  assert(kernel.shape().push_bytes == sizeof push && kernel.shape().n_bindings == buffers.size());
+  const VkDescriptorSet set = program_.allocate_set(kernel.set_layout());
+  VkDescriptorBufferInfo infos[kMostBindings];
+  VkWriteDescriptorSet writes[kMostBindings];
+  uint32_t n = 0;
+  for (const Buffer* buffer : buffers) {
+    infos[n] = {vulkan(*buffer).handle(), 0, VK_WHOLE_SIZE};
+    writes[n] = {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, nullptr, set,       n,      0, 1,
+                 VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,      nullptr, &infos[n], nullptr};
+    ++n;
+  }
+  vkUpdateDescriptorSets(device_.handle(), n, writes, 0, nullptr);
+  barrier();
+  vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.pipeline());
+  vkCmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.layout(), 0, 1, &set, 0, nullptr);
+  vkCmdPushConstants(commands_, kernel.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, &push);
+  vkCmdDispatch(commands_, groups_x, groups_y, 1);
+}
+
+// Workgroups of 64 whose subgroups share out the rows; they stride where the device allows fewer.
+uint32_t VulkanRecorder::groups_for_rows(uint32_t rows, uint32_t rows_per_subgroup) const {
+  const uint32_t subgroups = std::max(1U, 64 / std::max(1U, device_.info().subgroup_size));
+  return std::min(ceil_div(rows, subgroups * rows_per_subgroup),
+                  device_.limits().maxComputeWorkGroupCount[0]);
+}
+
+void VulkanRecorder::embed(const Embedding& table, Buffer& x, uint32_t n) {
+  for (const auto& chunk : table.chunks)
+    dispatch(table.f32 ? kernels_.embed_f32 : kernels_.embed_f16,
+             EmbedPush{table.n_embd, chunk.row_begin, chunk.rows}, {&params_, chunk.table.get(), &x},
+             ceil_div(table.n_embd / 2, 64), n);
+}
+
+void VulkanRecorder::rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_features, float epsilon,
+                                       Quantised& q, uint32_t n) {
+  dispatch(kernels_.rms_norm_quantise, NormPush{n_features, 0, epsilon},
+           {&x, &weight, q.q.get(), q.info.get()}, n);
+}
+
+void VulkanRecorder::ternary_product(const Kernel& matvec, const Kernel& matmul, uint32_t matvec_rows,
+                                     uint32_t matmul_rows, const TernaryMatrix& w, uint32_t n_out,
+                                     Quantised& q, Buffer& y, uint32_t n) {
+  const bool tiled = n > kMatvecTokens;
+  dispatch(tiled ? matmul : matvec, push_of(w, n_out, n), {w.codes.get(), q.q.get(), q.info.get(), &y},
+           tiled ? ceil_div(n_out, matmul_rows) : groups_for_rows(n_out, matvec_rows),
+           tiled ? ceil_div(n, 32) : n);
+}
+
+void VulkanRecorder::ternary(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
+  ternary_product(kernels_.matvec, kernels_.matmul, 2, 64, w, w.rows(), q, y, n);
+}
+
+void VulkanRecorder::ternary_add(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
+  ternary_product(kernels_.matvec_add, kernels_.matmul_add, 2, 64, w, w.rows(), q, y, n);
+}
+
+void VulkanRecorder::ternary_gate_up(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
+  ternary_product(kernels_.matvec_gate_up, kernels_.matmul_gate_up, 1, 32, w, w.rows() / 2, q, y, n);
+}
+
+void VulkanRecorder::rope_store_kv(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
+                                   const AttentionShape& s, uint32_t n) {
+  const uint32_t pairs = (s.n_head + 2 * s.n_head_kv) * s.head_dim / 2;
+  dispatch(kernels_.rope_store_kv, RopePush{s.n_head, s.n_head_kv, s.head_dim, s.rope_dim},
+           {&params_, &rotation, &qkv, &k_cache, &v_cache}, ceil_div(pairs, 64), n);
+}
+
+// Sharing a key among heads saves loads and costs workgroups. A software device gains at once (its loads are
+// slow and its workgroups few at a time); a GPU only when there are enough workgroups left to fill it.
+uint32_t VulkanRecorder::heads_a_workgroup(const AttentionShape& s, uint32_t n) const {
+  constexpr uint32_t kEnoughWorkgroups = 512, kMostHeads = 8;
+  if (!device_.info().software && n * s.n_head_kv < kEnoughWorkgroups) return 1;
+  const uint32_t group = s.n_head / s.n_head_kv;
+  uint32_t heads = std::min(group, kMostHeads);
+  while (group % heads != 0) --heads;
+  return heads;
+}
+
+void VulkanRecorder::attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Buffer& o,
+                               const AttentionShape& s, uint32_t n) {
+  const float scale = 1.0F / std::sqrt(static_cast<float>(s.head_dim));
+  const uint32_t heads = heads_a_workgroup(s, n);
+  dispatch(kernels_.attention(heads), AttentionPush{s.n_head, s.n_head_kv, s.head_dim, scale},
+           {&params_, &qkv, &k_cache, &v_cache, &o}, s.n_head / heads, n);
+}
+
+void VulkanRecorder::rms_norm(Buffer& x, uint32_t first_row, Buffer& weight, uint32_t n_features,
+                              float epsilon, Buffer& y, uint32_t n) {
+  dispatch(kernels_.rms_norm, NormPush{n_features, first_row, epsilon}, {&x, &weight, &y}, n);
+}
+
+void VulkanRecorder::head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) {
+  for (const auto& chunk : table.chunks)
+    dispatch(table.f32 ? kernels_.head_f32 : kernels_.head_f16,
+             HeadPush{table.n_embd, chunk.rows, chunk.row_begin, table.n_vocab},
+             {chunk.table.get(), &y, &logits}, groups_for_rows(chunk.rows, 1), n);
+}
+
+void VulkanRecorder::argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, Buffer& result) {
+  constexpr uint32_t kLogitsAWorkgroup = 1024;
+  const uint32_t parts = std::min(kArgmaxParts, ceil_div(n_vocab, kLogitsAWorkgroup));
+  dispatch(kernels_.argmax, ArgmaxPush{n_vocab}, {&logits, &partial}, parts);
+  dispatch(kernels_.argmax_merge, ArgmaxPush{parts}, {&partial, &result}, 1);
+}
+
+void VulkanRecorder::copy(Buffer& from, uint64_t from_offset, Buffer& to, uint64_t to_offset,
+                          uint64_t bytes) {
+  barrier();
+  const VkBufferCopy region{from_offset, to_offset, bytes};
+  vkCmdCopyBuffer(commands_, vulkan(from).handle(), vulkan(to).handle(), 1, &region);
+}
+
+}  // namespace bitnet::vk

@@ -1,0 +1,72 @@
+// Kernels written into a command buffer: the Recorder of the Vulkan backend.
+//
+// Thread rule: as the Device.
+#pragma once
+
+#include <vector>
+
+#include "backend.h"
+#include "vk/kernels.h"
+#include "vk/memory.h"
+
+namespace bitnet::vk {
+
+// A recorded command buffer with the descriptor sets it uses.
+class VulkanProgram : public Program {
+ public:
+  explicit VulkanProgram(const Device& device);
+  ~VulkanProgram() override;
+
+  VkDescriptorSet allocate_set(VkDescriptorSetLayout layout);
+
+  Commands commands;
+
+ private:
+  void add_pool();
+
+  const Device& device_;
+  std::vector<VkDescriptorPool> pools_;
+};
+
+// Begins with the copy of the run's parameters to the device and ends with what the host reads made visible.
+// Between any two kernels stands a full memory barrier: each needs what the one before it wrote.
+class VulkanRecorder : public Recorder {
+ public:
+  VulkanRecorder(const Device& device, Kernels& kernels, const VulkanBuffer& host_params,
+                 VulkanBuffer& params, VulkanProgram& program);
+  void finish();
+
+  void embed(const Embedding& table, Buffer& x, uint32_t n) override;
+  void rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_features, float epsilon, Quantised& q,
+                         uint32_t n) override;
+  void ternary(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) override;
+  void ternary_add(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) override;
+  void ternary_gate_up(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) override;
+  void rope_store_kv(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
+                     const AttentionShape& shape, uint32_t n) override;
+  void attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Buffer& o, const AttentionShape& shape,
+                 uint32_t n) override;
+  void rms_norm(Buffer& x, uint32_t first_row, Buffer& weight, uint32_t n_features, float epsilon, Buffer& y,
+                uint32_t n) override;
+  void head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) override;
+  void argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, Buffer& result) override;
+  void copy(Buffer& from, uint64_t from_offset, Buffer& to, uint64_t to_offset, uint64_t bytes) override;
+
+ private:
+  template <typename Push>
+  void dispatch(const Kernel& kernel, const Push& push, std::initializer_list<const Buffer*> buffers,
+                uint32_t groups_x, uint32_t groups_y = 1);
+  void ternary_product(const Kernel& matvec, const Kernel& matmul, uint32_t matvec_rows, uint32_t matmul_rows,
+                       const TernaryMatrix& w, uint32_t n_out, Quantised& q, Buffer& y, uint32_t n);
+  uint32_t heads_a_workgroup(const AttentionShape& shape, uint32_t n) const;
+  uint32_t groups_for_rows(uint32_t rows, uint32_t rows_per_subgroup) const;
+  void barrier();
+
+  const Device& device_;
+  Kernels& kernels_;
+  VulkanBuffer& params_;
+  VulkanProgram& program_;
+  VkCommandBuffer commands_;
+};
+
+}  // namespace bitnet::vk

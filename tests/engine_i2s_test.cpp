@@ -1,0 +1,58 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "engine/i2s.h"
+
+namespace bitnet {
+namespace {
+
+std::vector<int8_t> random_weights(size_t n) {
+  std::mt19937 rng(5);
+  std::vector<int8_t> weights(n);
+  for (int8_t& w : weights) w = static_cast<int8_t>(static_cast<int>(rng() % 3) - 1);
+  return weights;
+}
+
+TEST(I2s, ElementsLieWhereTheQuantiserPutsThem) {
+  std::vector<int8_t> weights(256, 0);
+  weights[0] = 1;     // byte 0, shift 6
+  weights[33] = -1;   // byte 1, shift 4
+  weights[95] = 1;    // byte 31, shift 2
+  weights[127] = 1;   // byte 31, shift 0
+  weights[128] = -1;  // byte 32, shift 6
+  const auto codes = i2s_pack(weights, I2sLayout::block128);
+  EXPECT_EQ(codes[0], std::byte{0b10'01'01'01});
+  EXPECT_EQ(codes[1], std::byte{0b01'00'01'01});
+  EXPECT_EQ(codes[2], std::byte{0x55});
+  EXPECT_EQ(codes[31], std::byte{0b01'01'10'10});
+  EXPECT_EQ(codes[32], std::byte{0b00'01'01'01});
+  const auto arm = i2s_pack(weights, I2sLayout::block64);
+  EXPECT_EQ(arm[0], std::byte{0b10'01'01'01});
+  EXPECT_EQ(arm[1], std::byte{0b01'01'00'01});        // 33 = 2 * 16 + 1
+  EXPECT_EQ(arm[16 + 15], std::byte{0b01'10'01'10});  // 95 and 127 in the second block
+}
+
+TEST(I2s, UnpackingGivesTheWeightsBack) {
+  const auto weights = random_weights(1024);
+  for (const I2sLayout layout : {I2sLayout::block128, I2sLayout::block64})
+    EXPECT_EQ(i2s_unpack(i2s_pack(weights, layout), layout), weights);
+}
+
+TEST(I2s, RepackingAnArmFileKeepsEveryWeight) {
+  const auto weights = random_weights(1280);
+  const auto arm = i2s_pack(weights, I2sLayout::block64);
+  std::vector<std::byte> repacked(arm.size());
+  i2s_block64_to_block128(arm, repacked);
+  EXPECT_EQ(repacked, i2s_pack(weights, I2sLayout::block128));
+}
+
+TEST(I2s, ScaleIsTheFirstWordOfTheTail) {
+  std::vector<std::byte> tensor(64 + kI2sTail, std::byte{0xFF});
+  const float scale = 0.375F;
+  std::memcpy(tensor.data() + 64, &scale, sizeof scale);
+  EXPECT_EQ(i2s_scale(tensor), scale);
+}
+
+}  // namespace
+}  // namespace bitnet
