@@ -1,0 +1,28 @@
+# Sourced by app/start and tests/run: installs what is missing and builds. Everything it says goes to stderr.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# install_packages KIND...: the packages of app/packages of these kinds that are not there yet.
+install_packages() {
+  local missing=() kind name
+  while read -r kind name; do
+    [[ " $* " == *" $kind "* ]] || continue
+    [[ $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null) == installed ]] || missing+=("$name")
+  done <"$root/app/packages"
+  [[ ${#missing[@]} -gt 0 ]] || return 0
+
+  local as_root=()
+  if [[ $(id -u) != 0 ]]; then as_root=(sudo); fi
+  echo "Installing ${missing[*]}" >&2
+  "${as_root[@]}" apt-get update -qq >&2
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+}
+
+# build PRESET TARGET: configures once, then builds what has changed.
+build() {
+  local tree="$root/build/$1" log
+  if [[ ! -f $tree/build.ninja ]]; then echo "Building in $tree; the first time takes a few minutes" >&2; fi
+  log=$(cd "$root" && { [[ -f $tree/build.ninja ]] || cmake --preset "$1"; } 2>&1 && cmake --build "$tree" --target "$2" 2>&1) || {
+    echo "$log" >&2
+    return 1
+  }
+}
