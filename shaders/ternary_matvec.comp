@@ -14,6 +14,7 @@
 #include "params.h"
 
 layout(local_size_x = 64) in;
+layout(constant_id = 3) const uint kRows = 2;  // even
 
 layout(push_constant) uniform Push { TernaryPush push; };
 layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]
@@ -24,22 +25,20 @@ layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_o
 #include "common/ternary.glsl"
 
 #ifdef GATE_UP
-const uint kOutRows = 1;  // of a subgroup at a time; a gate row and its up row
+const uint kOutRows = kRows / 2;  // gate rows, then as many up rows
 #else
-const uint kOutRows = 2;
+const uint kOutRows = kRows;
 #endif
-const uint kRows = 2;
 
 void multiply(uint first, uint t) {
   uint halves = push.n_in / 64;
   uint vector = t * (push.n_in / 16);
-#ifdef GATE_UP
-  uint rows[kRows] = uint[](first, push.n_out + first);
-#else
-  uint rows[kRows] = uint[](first, min(first + 1, push.n_out - 1));
-#endif
-
-  int acc[kRows] = int[](0, 0);
+  uint rows[kRows];
+  int acc[kRows];
+  for (uint r = 0; r < kRows; ++r) {  // past the end the last row again; its sum is not written
+    rows[r] = min(first + r % kOutRows, push.n_out - 1) + r / kOutRows * push.n_out;
+    acc[r] = 0;
+  }
   for (uint h = gl_SubgroupInvocationID; h < halves; h += gl_SubgroupSize) {
     uint at = vector + activation_of_half(h);
     uvec4 q0 = q[at], q1 = q[at + 2], q2 = q[at + 4], q3 = q[at + 6];
@@ -56,20 +55,20 @@ void multiply(uint first, uint t) {
 
   float s = uintBitsToFloat(q_info[t].x);
   int q_sum = int(q_info[t].y);
-#ifdef GATE_UP
-  float gate = max(ternary_result(acc[0], q_sum, s, push.scale0), 0.0);
-  y[t * push.n_out + first] = gate * gate * ternary_result(acc[1], q_sum, s, push.scale1);
-#else
-  for (uint r = 0; r < kRows; ++r) {
+  for (uint r = 0; r < kOutRows; ++r) {
     if (first + r >= push.n_out) break;
     uint at = t * push.n_out + first + r;
+#ifdef GATE_UP
+    float gate = max(ternary_result(acc[r], q_sum, s, push.scale0), 0.0);
+    y[at] = gate * gate * ternary_result(acc[kOutRows + r], q_sum, s, push.scale1);
+#else
     precise float result = ternary_result(acc[r], q_sum, s, scale_of_row(first + r));
 #ifdef ADD
     result = y[at] + result;
 #endif
     y[at] = result;
-  }
 #endif
+  }
 }
 
 void main() {

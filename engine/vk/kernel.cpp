@@ -47,7 +47,7 @@ KernelShape read_shape(std::span<const uint32_t> spirv) {
 
 Kernel::Kernel(const Device& device, VkPipelineCache cache, const char* name, std::span<const uint32_t> spirv,
                const Specialisation& constants)
-    : device_(device.handle()), name_(name), shape_(read_shape(spirv)) {
+    : device_(device.handle()), name_(name), constants_(constants), shape_(read_shape(spirv)) {
   try {
     std::vector<VkDescriptorSetLayoutBinding> bindings(shape_.n_bindings);
     for (uint32_t i = 0; i < shape_.n_bindings; ++i)
@@ -75,6 +75,7 @@ Kernel::Kernel(const Device& device, VkPipelineCache cache, const char* name, st
         {0, offsetof(Specialisation, workgroup_size), sizeof(uint32_t)},
         {1, offsetof(Specialisation, table_f32), sizeof(uint32_t)},
         {2, offsetof(Specialisation, heads), sizeof(uint32_t)},
+        {3, offsetof(Specialisation, rows), sizeof(uint32_t)},
     };
     const VkSpecializationInfo specialisation{std::size(entries), entries, sizeof constants, &constants};
     VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};

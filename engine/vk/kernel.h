@@ -26,6 +26,7 @@ struct Specialisation {
   uint32_t workgroup_size = 64;  // 0: invocations
   uint32_t table_f32 = 0;        // 1: the table's rows are F32, not F16
   uint32_t heads = 1;            // 2: heads that one workgroup of attention takes
+  uint32_t rows = 1;             // 3: rows of a matrix that one subgroup takes at a time
 };
 
 class Kernel {
@@ -37,6 +38,7 @@ class Kernel {
   Kernel& operator=(const Kernel&) = delete;
 
   const char* name() const { return name_; }
+  const Specialisation& constants() const { return constants_; }
   const KernelShape& shape() const { return shape_; }
   VkPipeline pipeline() const { return pipeline_; }
   VkPipelineLayout layout() const { return layout_; }
@@ -47,6 +49,7 @@ class Kernel {
 
   VkDevice device_;
   const char* name_;
+  Specialisation constants_;
   KernelShape shape_;
   VkDescriptorSetLayout set_layout_ = VK_NULL_HANDLE;
   VkPipelineLayout layout_ = VK_NULL_HANDLE;

@@ -136,25 +136,25 @@ void VulkanRecorder::rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_fea
            {&x, &weight, q.q.get(), q.info.get()}, n);
 }
 
-void VulkanRecorder::ternary_product(const Kernel& matvec, const Kernel& matmul, uint32_t matvec_rows,
-                                     uint32_t matmul_rows, const TernaryMatrix& w, uint32_t n_out,
-                                     Quantised& q, Buffer& y, uint32_t n) {
+void VulkanRecorder::ternary_product(const Kernel& matvec, const Kernel& matmul, uint32_t matmul_rows,
+                                     const TernaryMatrix& w, uint32_t n_out, Quantised& q, Buffer& y,
+                                     uint32_t n) {
   const bool tiled = n > kMatvecTokens;
   dispatch(tiled ? matmul : matvec, push_of(w, n_out, n), {w.codes.get(), q.q.get(), q.info.get(), &y},
-           tiled ? ceil_div(n_out, matmul_rows) : groups_for_rows(n_out, matvec_rows),
+           tiled ? ceil_div(n_out, matmul_rows) : groups_for_rows(w.rows(), matvec.constants().rows),
            tiled ? ceil_div(n, 32) : n);
 }
 
 void VulkanRecorder::ternary(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
-  ternary_product(kernels_.matvec, kernels_.matmul, 2, 64, w, w.rows(), q, y, n);
+  ternary_product(kernels_.matvec, kernels_.matmul, 64, w, w.rows(), q, y, n);
 }
 
 void VulkanRecorder::ternary_add(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
-  ternary_product(kernels_.matvec_add, kernels_.matmul_add, 2, 64, w, w.rows(), q, y, n);
+  ternary_product(kernels_.matvec_add, kernels_.matmul_add, 64, w, w.rows(), q, y, n);
 }
 
 void VulkanRecorder::ternary_gate_up(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
-  ternary_product(kernels_.matvec_gate_up, kernels_.matmul_gate_up, 1, 32, w, w.rows() / 2, q, y, n);
+  ternary_product(kernels_.matvec_gate_up, kernels_.matmul_gate_up, 32, w, w.rows() / 2, q, y, n);
 }
 
 void VulkanRecorder::rope_store_kv(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
@@ -189,6 +189,7 @@ void VulkanRecorder::rms_norm(Buffer& x, uint32_t first_row, Buffer& weight, uin
 }
 
 void VulkanRecorder::head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) {
+  const Kernel& kernel = table.f32 ? kernels_.head_f32 : kernels_.head_f16;
   for (const auto& chunk : table.chunks)
     dispatch(table.f32 ? kernels_.head_f32 : kernels_.head_f16,
              HeadPush{table.n_embd, chunk.rows, chunk.row_begin, table.n_vocab},
