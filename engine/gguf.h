@@ -1,11 +1,14 @@
-// A GGUF v3 file: its metadata and its directory of tensors, by mmap.
+// A GGUF v3 (or v2, which has the same layout) file: its metadata and its directory of tensors, by mmap.
 //
 // Thread rule: immutable once opened; any number of threads may read it.
 //
 // Format: ggml/docs/gguf.md of llama.cpp. Nothing in the file is trusted: every length, count and offset is
 // checked against the file's size with arithmetic that cannot wrap, and every violation is an Error(model)
-// that names the file, the field or tensor, what was wanted and what was found. Opening costs no more memory
-// than the metadata's own size.
+// that names the file, the field or tensor, what was wanted and what was found. Opening reads the directory
+// only and costs memory in proportion to the number of keys and tensors, which is bounded.
+//
+// The bytes are those of the file on disk: whoever shortens the file while it is open takes them away
+// (SIGBUS).
 #pragma once
 
 #include <cstddef>
@@ -25,7 +28,7 @@ namespace bitnet {
 enum class GgufType : uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
 const char* name_of(GgufType type);
 
-// ggml's tensor types that this program has a name for; others are carried as their number.
+// ggml's tensor types that this program knows by value; the others ggml defines are carried as their number.
 enum class TensorType : uint32_t { f32 = 0, f16 = 1, tq1_0 = 34, tq2_0 = 35, i2_s = 36 };
 std::string name_of(TensorType type);
 
@@ -46,14 +49,14 @@ struct GgufTensor {
 
 class GgufFile {
  public:
+  // Throws Error(model) for anything that is not a complete and consistent GGUF file. Never blocks on a FIFO.
   explicit GgufFile(const std::string& path);
-  ~GgufFile();
   GgufFile(const GgufFile&) = delete;
   GgufFile& operator=(const GgufFile&) = delete;
 
   const std::string& path() const { return path_; }
-  uint64_t size() const { return mapping_.size(); }
-  std::span<const std::byte> bytes() const { return mapping_; }
+  uint64_t size() const { return mapping_.bytes.size(); }
+  std::span<const std::byte> bytes() const { return mapping_.bytes; }
   uint32_t version() const { return version_; }
 
   // Metadata in file order.
@@ -78,13 +81,26 @@ class GgufFile {
   const GgufTensor* find_tensor(std::string_view name) const;  // nullptr where absent
 
  private:
+  struct Mapping {
+    std::span<const std::byte> bytes;
+    Mapping() = default;
+    ~Mapping();
+    Mapping(const Mapping&) = delete;
+    Mapping& operator=(const Mapping&) = delete;
+  };
+  struct Parser;
+
+  const GgufValue& get(std::string_view key) const;
   const GgufValue* find_typed(std::string_view key, GgufType type) const;
+  const GgufValue* find_array(std::string_view key) const;
+  uint32_t to_u32(std::string_view key, const GgufValue& value) const;
+  [[noreturn]] void fail(std::string_view key, const std::string& problem) const;
 
   std::string path_;
-  std::span<const std::byte> mapping_;
+  Mapping mapping_;
   uint32_t version_ = 0;
   std::vector<std::pair<std::string, GgufValue>> metadata_;
-  std::unordered_map<std::string_view, size_t> key_index_;
+  std::unordered_map<std::string_view, size_t> key_index_;  // views into the mapping
   std::vector<GgufTensor> tensors_;
   std::unordered_map<std::string_view, size_t> tensor_index_;
 };
