@@ -32,6 +32,8 @@ void check(const SamplerParams& params);
 struct SampledToken {
   int32_t id;
   float logprob;  // natural log of the token's probability in the model's own distribution (no settings applied)
+
+  bool operator==(const SampledToken&) const = default;
 };
 
 class Sampler {
@@ -51,11 +53,21 @@ class Sampler {
   struct Candidate {
     float logit;
     int32_t id;
+    float weight = 0.0F;  // probability over that of the likeliest
   };
+
+  void penalise(std::span<const int32_t> history);
+  void weigh();
+  void keep_top_k();
+  void keep_top_p();
+  void keep_min_p();
+  int32_t draw();
 
   SamplerParams params_;
   std::mt19937_64 generator_;
   std::vector<Candidate> candidates_;  // reused, so that a token costs no allocation
+  std::vector<Candidate> scratch_;
+  std::vector<int32_t> recent_;
 };
 
 }  // namespace bitnet
