@@ -1,1 +1,107 @@
 #include "tokenizer/chat_template.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engine/error.h"
+#include "jinja_eval.h"
+#include "jinja_parser.h"
+
+namespace bitnet {
+
+struct ChatTemplate::Impl {
+  std::string name;
+  std::string source;
+  jinja::Block tree;
+};
+
+ChatTemplate::ChatTemplate(std::string_view source, std::string name) {
+  auto impl = std::make_unique<Impl>();
+  impl->name = std::move(name);
+  impl->tree = jinja::parse(source, impl->name);
+  impl->source = source;
+  impl_ = std::move(impl);
+}
+
+ChatTemplate::~ChatTemplate() = default;
+ChatTemplate::ChatTemplate(ChatTemplate&&) noexcept = default;
+ChatTemplate& ChatTemplate::operator=(ChatTemplate&&) noexcept = default;
+
+const std::string& ChatTemplate::source() const { return impl_->source; }
+
+std::vector<Segment> ChatTemplate::render(std::span<const ChatMessage> messages,
+                                          const ChatTemplateOptions& options) const {
+  using jinja::Value;
+  jinja::Budget unused;
+  std::vector<Value> list;
+  list.reserve(messages.size());
+  for (const ChatMessage& message : messages) {
+    auto dict = std::make_shared<jinja::DictObject>();
+    dict->set(Value::string("role"), Value::string(jinja::Text(message.role, false)), unused);
+    dict->set(Value::string("content"), Value::string(jinja::Text(message.content, false)), unused);
+    list.push_back(jinja::make_dict(std::move(dict)));
+    unused = {};
+  }
+  const jinja::Variables variables = {
+      {"messages", Value::list(std::move(list))},
+      {"tools", Value::none()},
+      {"documents", Value::none()},
+      {"bos_token", Value::string(options.bos_token)},
+      {"eos_token", Value::string(options.eos_token)},
+      {"add_generation_prompt", Value::boolean(options.add_generation_prompt)},
+  };
+  const jinja::Text text = jinja::render(impl_->tree, variables, impl_->name, options.now);
+  std::vector<Segment> segments;
+  size_t begin = 0;
+  for (const auto& run : text.runs()) {
+    segments.push_back({text.bytes().substr(begin, run.end - begin), run.trusted});
+    begin = run.end;
+  }
+  return segments;
+}
+
+namespace {
+
+// What BitNet b1.58 2B-4T was trained with: "Role: content<|eot_id|>" for every message, nothing between.
+constexpr std::string_view kBitNetTemplate =
+    "{{ bos_token }}"
+    "{% for message in messages %}"
+    "{{ message['role'] | capitalize ~ ': ' ~ message['content'] | trim ~ '<|eot_id|>' }}"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}{{ 'Assistant: ' }}{% endif %}";
+
+bool is_bitnet(std::string_view architecture) {
+  static constexpr std::array<std::string_view, 4> kNames = {"bitnet-b1.58", "bitnet-25", "bitnet-1.58",
+                                                             "bitnet"};
+  return std::find(kNames.begin(), kNames.end(), architecture) != kNames.end();
+}
+
+// The converter's text greets with "Human: " and answers as "BITNETAssistant: ", a name that stands in no
+// other template; a file that was written again may have other white space, quotes or escapes around it.
+bool is_placeholder(std::string_view source) {
+  return source.find("BITNETAssistant:") != std::string_view::npos &&
+         source.find("Human:") != std::string_view::npos;
+}
+
+bool is_blank(std::string_view source) {
+  return source.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos;
+}
+
+}  // namespace
+
+ChatTemplate chat_template_for(std::string_view architecture, std::string_view from_file, bool* replaced) {
+  const bool replace = is_bitnet(architecture) && (is_blank(from_file) || is_placeholder(from_file));
+  if (replaced) *replaced = replace;
+  if (replace) return ChatTemplate(kBitNetTemplate, "BitNet's chat template");
+  if (is_blank(from_file)) {
+    throw Error(ErrorKind::model,
+                fmt::format("the model has no chat template (tokenizer.chat_template) and none is known for "
+                            "the architecture '{}'; give one with --chat-template FILE",
+                            printable(architecture)));
+  }
+  return ChatTemplate(from_file, "chat template");
+}
+
+}  // namespace bitnet

@@ -33,7 +33,8 @@ struct ChatTemplateOptions {
 class ChatTemplate {
  public:
   // `name` is used in messages only. Throws Error(model) with line and column for what does not parse and
-  // for a filter, test, function or statement that is not known.
+  // for a statement, filter or test that is not known. As in jinja2, a filter or test inside an if is looked
+  // up only when the template gets there, and a function always: render then throws the same.
   ChatTemplate(std::string_view source, std::string name);
   ~ChatTemplate();
   ChatTemplate(ChatTemplate&&) noexcept;
@@ -43,7 +44,8 @@ class ChatTemplate {
   // parse_special, whatever filters they went through; neighbours of one kind are joined.
   // Throws Error(runtime) for raise_exception and for a type error, Error(model) past the limits on
   // loop iterations, depth and output size that keep a hostile template from hanging the program.
-  std::vector<Segment> render(std::span<const ChatMessage> messages, const ChatTemplateOptions& options) const;
+  std::vector<Segment> render(std::span<const ChatMessage> messages,
+                              const ChatTemplateOptions& options) const;
 
   const std::string& source() const;
 
@@ -54,7 +56,9 @@ class ChatTemplate {
 
 // The template for a model: `from_file` as it stands, unless it is the placeholder that the converter of the
 // published BitNet files wrote and the model was never trained with; then the trained form. An empty
-// `from_file` gives the trained form for BitNet architectures. `replaced` (optional) is set where that happened.
-ChatTemplate chat_template_for(std::string_view architecture, std::string_view from_file, bool* replaced = nullptr);
+// `from_file` gives the trained form for BitNet architectures. `replaced` (optional) is set where that
+// happened.
+ChatTemplate chat_template_for(std::string_view architecture, std::string_view from_file,
+                               bool* replaced = nullptr);
 
 }  // namespace bitnet

@@ -1,0 +1,361 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "engine/error.h"
+#include "tokenizer/chat_template.h"
+
+namespace bitnet {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string whole(const std::vector<Segment>& segments) {
+  std::string text;
+  for (const Segment& s : segments) text += s.text;
+  return text;
+}
+
+std::string trusted_part(const std::vector<Segment>& segments) {
+  std::string text;
+  for (const Segment& s : segments) {
+    if (s.parse_special) text += s.text;
+  }
+  return text;
+}
+
+std::vector<Segment> render(const std::string& source, const std::vector<ChatMessage>& messages) {
+  return ChatTemplate(source, "t").render(messages, {"<s>", "</s>", true, 0});
+}
+
+void expect_error(const std::string& source, ErrorKind kind, const std::string& part) {
+  try {
+    const std::vector<ChatMessage> messages = {{"user", "hi"}};
+    const std::string text = whole(render(source, messages));
+    ADD_FAILURE() << "no error but " << text.substr(0, 200) << " from " << source.substr(0, 200);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), kind) << e.what();
+    EXPECT_THAT(e.what(), HasSubstr(part)) << source.substr(0, 200);
+  }
+}
+
+// Every case of the golden file, which jinja2 itself wrote (the command stands in the file).
+TEST(ChatTemplate, GivesWhatJinja2Gives) {
+  setenv("TZ", "UTC", 1);
+  tzset();
+  std::ifstream file(JINJA_CASES);
+  ASSERT_TRUE(file) << JINJA_CASES;
+  const nlohmann::json golden = nlohmann::json::parse(file);
+  std::vector<std::vector<ChatMessage>> conversations;
+  for (const auto& list : golden.at("messages")) {
+    auto& messages = conversations.emplace_back();
+    for (const auto& m : list) messages.push_back({m.at("role"), m.at("content")});
+  }
+  const ChatTemplateOptions options{golden.at("bos_token"), golden.at("eos_token"), true, golden.at("now")};
+  size_t checked = 0;
+  for (const auto& c : golden.at("cases")) {
+    const std::string source = c.at("template");
+    for (size_t i = 0; i < c.at("results").size(); ++i) {
+      const auto& result = c.at("results")[i];
+      SCOPED_TRACE(c.at("name").get<std::string>() + ", messages " + std::to_string(i) + ":\n" + source);
+      const std::string error = result.value("error", "");
+      ++checked;
+      try {
+        const ChatTemplate chat_template(source, "t");
+        EXPECT_NE(error, "syntax");
+        try {
+          const std::string text = whole(chat_template.render(conversations.at(i), options));
+          EXPECT_EQ(error, "") << text;
+          EXPECT_EQ(text, result.value("text", text));
+        } catch (const Error& e) {
+          EXPECT_TRUE(error == "error" || error == "raised") << e.what();
+          EXPECT_THAT(e.what(), HasSubstr(result.value("message", "")));
+        }
+      } catch (const Error& e) {
+        EXPECT_EQ(error, "syntax") << e.what();
+        EXPECT_EQ(e.kind(), ErrorKind::model);
+      }
+    }
+  }
+  EXPECT_GE(checked, 200u);
+}
+
+TEST(ChatTemplate, SegmentsTellTheTemplatesTextFromTheMessages) {
+  const auto segments = render(
+      "{{ bos_token }}{% for m in messages %}{{ '<|start_header_id|>' + m['role'] + "
+      "'<|end_header_id|>\n\n' + m['content'] | trim + '<|eot_id|>' }}{% endfor %}",
+      {{"user", " hi <|eot_id|> "}});
+  const std::vector<Segment> wanted = {{"<s><|start_header_id|>", true},
+                                       {"user", false},
+                                       {"<|end_header_id|>\n\n", true},
+                                       {"hi <|eot_id|>", false},
+                                       {"<|eot_id|>", true}};
+  EXPECT_EQ(segments, wanted);
+}
+
+TEST(ChatTemplate, NoFilterMakesAMessageTrusted) {
+  const std::vector<std::string> expressions = {"c",
+                                                "c|trim",
+                                                "c.strip()",
+                                                "c|upper|lower",
+                                                "c|replace('x', '<')",
+                                                "c|replace('<', '<')",
+                                                "c.replace('|', '|')",
+                                                "c.split('_')|join('_')",
+                                                "c.split('|')|join",
+                                                "c[0:] ",
+                                                "c[::-1][::-1]",
+                                                "c|reverse|reverse",
+                                                "c|list|join",
+                                                "c|e",
+                                                "c|string",
+                                                "c|safe",
+                                                "c|indent",
+                                                "c|title",
+                                                "c|capitalize",
+                                                "c ~ ''",
+                                                "c + ''",
+                                                "'' ~ c",
+                                                "c * 2",
+                                                "'%s' % c",
+                                                "'%s'|format(c)",
+                                                "'{}'.format(c)",
+                                                "c % ()",
+                                                "c.format()",
+                                                "c|tojson",
+                                                "[c]|tojson",
+                                                "[c]|string",
+                                                "[c]",
+                                                "{'a': c}",
+                                                "{c: 1}",
+                                                "(c,)|first",
+                                                "[c, c]|join",
+                                                "c|truncate(300)",
+                                                "c|center(40)",
+                                                "c.ljust(40)",
+                                                "c.partition('_')|join",
+                                                "c.rsplit('_', 1)|last",
+                                                "c.splitlines()[0]",
+                                                "c|default('')",
+                                                "messages|map(attribute='content')|join",
+                                                "messages|map('string')|join",
+                                                "messages",
+                                                "messages[0].items()|list",
+                                                "messages[0].values()|list",
+                                                "c|list|sort|join",
+                                                "c|list|unique|join",
+                                                "c|batch(3)|list",
+                                                "(c if c else '')",
+                                                "[c]|max",
+                                                "[c]|sum(start=[])if false else c",
+                                                "c.removeprefix('')",
+                                                "c|trim('x')",
+                                                "c|first ~ c[1:]",
+                                                "dict(a=c).a",
+                                                "namespace(a=c).a",
+                                                "messages|string",
+                                                "messages[0].role",
+                                                "messages[0].role|capitalize",
+                                                "c|attr('upper')()",
+                                                "c.join(['a', 'b'])",
+                                                "cycler(c).next()",
+                                                "strftime_now(c)",
+                                                "c|replace('eot', 'eot')",
+                                                "messages|tojson(indent=2)",
+                                                "c|tojson(ensure_ascii=true)",
+                                                "c|wordcount",
+                                                "'a'|replace('a', c)",
+                                                "c|map('upper')|join",
+                                                "c|dictsort if false else c",
+                                                "joiner(c)() ~ c"};
+  const std::string content = "<|eot_id|>";
+  for (const std::string& expression : expressions) {
+    const auto segments =
+        render("{% set c = messages[0].content %}{{ " + expression + " }}", {{"<|eot_id|>", content}});
+    std::string trusted = trusted_part(segments);
+    for (char& ch : trusted) ch = static_cast<char>(std::tolower(static_cast<unsigned char>(ch)));
+    EXPECT_EQ(trusted.find_first_of("<|>"), std::string::npos) << expression << " gives " << trusted;
+    EXPECT_EQ(trusted.find("eot"), std::string::npos) << expression << " gives " << trusted;
+  }
+}
+
+TEST(ChatTemplate, ProvenanceSurvivesBlocksMacrosAndNamespaces) {
+  const std::string source =
+      "{% macro turn(x) %}<|a|>{{ x }}{% endmacro %}"
+      "{% set ns = namespace(t='') %}{% set ns.t = ns.t ~ turn(messages[0].content) %}"
+      "{% set b %}[{{ ns.t }}]{% endset %}{% filter upper %}{{ b }}{% endfilter %}"
+      "{% macro w() %}{{ caller() }}{% endmacro %}{% call w() %}{{ messages[0].content }}!{% endcall %}";
+  const std::vector<Segment> wanted = {
+      {"[<|A|>", true}, {"<|EOT|>", false}, {"]", true}, {"<|eot|>", false}, {"!", true}};
+  EXPECT_EQ(render(source, {{"user", "<|eot|>"}}), wanted);
+}
+
+TEST(ChatTemplate, ContentThatIsNoUtf8ComesThrough) {
+  const std::string bytes = "a\xff\xc0 b\xe2\x82";
+  EXPECT_EQ(whole(render("{{ messages[0].content|trim|replace('q', 'r') }}", {{"user", bytes}})), bytes);
+  EXPECT_EQ(whole(render("{{ messages[0].content[::-1][::-1] }}", {{"user", bytes}})), bytes);
+  EXPECT_EQ(whole(render("{{ messages[0].content|length }}", {{"user", bytes}})), "7");
+}
+
+TEST(ChatTemplate, ErrorsNameWhatAndWhere) {
+  expect_error("line\n  {{ 'a' | nofilter }}", ErrorKind::model, "t:2:12: unknown filter 'nofilter'");
+  expect_error("{{ 1 is notest }}", ErrorKind::model, "t:1:9: unknown test 'notest'");
+  expect_error("{% include 'x' %}", ErrorKind::model, "t:1:4: unknown statement 'include'");
+  expect_error("{% if true %}\n{{ 1|nofilter }}{% endif %}", ErrorKind::model,
+               "t:2:6: unknown filter 'nofilter'");
+  expect_error("{{ nofunction() }}", ErrorKind::runtime, "'nofunction' is undefined");
+  expect_error("x\n{% for a in b %}", ErrorKind::model, "t:2:4: {% for %} is not closed");
+  expect_error("\n\n {{ 1 + ", ErrorKind::model, "t:3:2: the tag is not closed by }}");
+  expect_error("{{ (1, 2 }}", ErrorKind::model, "t:1:4: '(' is not closed");
+  expect_error("{# x", ErrorKind::model, "t:1:1: the comment is not closed");
+  expect_error("{{ raise_exception('Only user roles!') }}", ErrorKind::runtime, "Only user roles!");
+  expect_error("{{ messages[0].content.foo.bar }}", ErrorKind::runtime,
+               "'str object' has no attribute 'foo'");
+  expect_error("{{ 'a' + 1 }}", ErrorKind::runtime, "t:1:8: can only concatenate str");
+  expect_error("{{ 9223372036854775807 + 1 }}", ErrorKind::runtime, "64 bits");
+  expect_error("{{ 9223372036854775807 * 2 }}", ErrorKind::runtime, "64 bits");
+  expect_error("{{ (-9223372036854775807 - 1) // -1 }}", ErrorKind::runtime, "64 bits");
+  expect_error("{{ 99999999999999999999 }}", ErrorKind::model, "64 bits");
+  expect_error("{{ raise_exception('\\x1b[31m') }}", ErrorKind::runtime, "<U+001B>[31m");
+}
+
+std::string times(const std::string& s, size_t n) {
+  std::string out;
+  for (size_t i = 0; i < n; ++i) out += s;
+  return out;
+}
+
+TEST(ChatTemplate, HostileTemplatesStopAtALimit) {
+  const auto limit = [](const std::string& source, const std::string& part) {
+    expect_error(source, ErrorKind::model, part);
+  };
+  limit(std::string((1 << 20) + 1, 'x'), "more than the 1 MB");
+  limit("{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}", "steps");
+  limit("{{ range(100001)|list }}", "Range too big");
+  limit("{{ 'x' * 1000000000000 }}", "16 MB");
+  limit("{{ ('x' * 16000000) ~ ('x' * 16000000) }}", "16 MB");
+  limit("{% for a in range(100) %}{{ 'x' * 1000000 }}{% endfor %}", "16 MB");
+  limit(
+      "{% set ns = namespace(l=[]) %}{% for a in range(10000) %}{% set ns.l = ns.l + [('x' * 1000) * 1000] "
+      "%}{% endfor %}",
+      "512 MB");
+  limit("{{ [0] * 1000000000 }}", "steps");
+  limit("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "recurses");
+  limit("{% for a in [1] recursive %}{{ loop([1]) }}{% endfor %}", "recurses");
+  limit("{% set ns = namespace(l=[]) %}{% for a in range(1000) %}{% set ns.l = [ns.l] %}{% endfor %}",
+        "deep");
+  limit(
+      "{% set ns = namespace(l=['x']) %}{% for a in range(90) %}{% set ns.l = [ns.l, ns.l] %}{% endfor %}{{ "
+      "ns.l }}",
+      "more than");
+  limit(
+      "{% set ns = namespace(a=['x'], b=['x']) %}{% for a in range(90) %}{% set ns.a = [ns.a, ns.a] %}{% set "
+      "ns.b = [ns.b, ns.b] %}{% endfor %}{{ ns.a == ns.b }}",
+      "steps");
+  limit(
+      "{% set ns = namespace(a=('x',)) %}{% for a in range(90) %}{% set ns.a = (ns.a, ns.a) %}{% endfor %}{{ "
+      "{ns.a: 1} }}",
+      "more than");
+  limit("{% set s = 'a' * 8000000 %}{% for i in range(100000) %}{{ (s ~ 'b') in s }}{% endfor %}",
+        "more than");
+  limit("{% set s = 'a' * 8000000 %}{{ s.rfind('b' ~ s[:4000000]) }}", "steps");
+  limit("{% set s = 'a' * 8000000 %}{{ s.replace('a', s) }}", "16 MB");
+  limit("{{ ('a' * 10000000)|list|length }}", "more than");
+  limit("{{ '%1000000000d' % 1 }}", "16 MB");
+  limit("{{ 'a'.ljust(1000000000) }}", "16 MB");
+  limit("{{ ('a\n' * 1000000)|indent(1000) }}", "16 MB");
+  limit("{{ [1]|batch(1000000000, 1)|list }}", "steps");
+  limit(times("{{ (", 1) + times("(", 100000) + "1", "is not closed");
+  limit("{{ " + times("(", 100000) + "1" + times(")", 100000) + " }}", "nested");
+  limit("{{ " + times("[", 100000) + times("]", 100000) + " }}", "nested");
+  limit("{{ " + times("not ", 100000) + "1 }}", "nested");
+  limit("{{ " + times("-", 100000) + "1 }}", "nested");
+  limit("{{ 1" + times("+1", 100000) + " }}", "nested");
+  limit("{{ 1" + times("|string", 100000) + " }}", "nested");
+  limit("{{ a" + times(".a", 100000) + " }}", "nested");
+  limit("{{ 1" + times(" if 1 else 1", 50000) + " }}", "nested");
+  limit(times("{% if 1 %}", 30000) + times("{% endif %}", 30000), "nested");
+  limit(times("{% for a in b %}", 20000), "nested");
+  limit("{% set " + times("(", 50000) + "a" + times(")", 50000) + " = 1 %}", "nested");
+}
+
+TEST(ChatTemplate, ManyMessagesStayFarFromTheLimits) {
+  std::vector<ChatMessage> messages;
+  for (int i = 0; i < 2000; ++i) messages.push_back({i % 2 ? "assistant" : "user", std::string(2000, 'x')});
+  const auto segments = render(
+      "{% for m in messages %}{% if loop.last %}{% endif %}{{ '<|' + m.role + '|>' + m.content|trim + "
+      "'<|end|>' }}{% endfor %}",
+      messages);
+  EXPECT_GT(whole(segments).size(), 4000000u);
+}
+
+TEST(ChatTemplate, MayBeRenderedByManyThreads) {
+  const ChatTemplate chat_template("{% set x = 'a' %}{% for m in messages %}{{ x ~ m.content }}{% endfor %}",
+                                   "t");
+  const std::vector<ChatMessage> messages = {{"user", "1"}, {"user", "2"}};
+  std::vector<std::string> results(4);
+  std::vector<std::thread> threads;
+  for (std::string& result : results) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 100; ++i) result = whole(chat_template.render(messages, {}));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& result : results) EXPECT_EQ(result, "a1a2");
+}
+
+const char* const kPlaceholder =
+    "{% for message in messages %}{% if loop.first %}{{ bos_token }}{% endif %}{% if message['role'] == "
+    "'user' %}"
+    "{{ 'Human: ' + message['content'] + '\\n\\nBITNETAssistant: ' + eos_token }}{% elif message['role'] == "
+    "'assistant' %}"
+    "{{ message['content'] + eos_token }}{% endif %}{% endfor %}";
+
+TEST(ChatTemplateFor, ThePlaceholderBecomesTheTrainedForm) {
+  const std::vector<ChatMessage> messages = {
+      {"system", " S\n"}, {"user", "U "}, {"assistant", " A"}, {"user", "U2"}};
+  const ChatTemplateOptions options{"<|begin_of_text|>", "<|end_of_text|>", true, 0};
+  const std::string spaced =
+      "\n{%- for message in messages -%}\n{{ \"Human: \" }}{{ \"\n\nBITNETAssistant: \" }}\n{%- endfor %}\n";
+  for (const std::string& source : {std::string(kPlaceholder), spaced, std::string(), std::string(" \n")}) {
+    for (const char* architecture : {"bitnet-b1.58", "bitnet-25", "bitnet-1.58", "bitnet"}) {
+      bool replaced = false;
+      const ChatTemplate chat_template = chat_template_for(architecture, source, &replaced);
+      EXPECT_TRUE(replaced);
+      EXPECT_EQ(whole(chat_template.render(messages, options)),
+                "<|begin_of_text|>System: S<|eot_id|>User: U<|eot_id|>Assistant: A<|eot_id|>User: "
+                "U2<|eot_id|>Assistant: ");
+    }
+  }
+  const auto segments =
+      chat_template_for("bitnet", "").render(std::vector<ChatMessage>{{"user", "<|eot_id|>"}}, options);
+  const std::vector<Segment> wanted = {{"<|begin_of_text|>", true},
+                                       {"User", false},
+                                       {": ", true},
+                                       {"<|eot_id|>", false},
+                                       {"<|eot_id|>Assistant: ", true}};
+  EXPECT_EQ(segments, wanted);
+}
+
+TEST(ChatTemplateFor, AnyOtherTemplateStands) {
+  bool replaced = true;
+  EXPECT_EQ(chat_template_for("bitnet-b1.58", "{{ bos_token }}x", &replaced).source(), "{{ bos_token }}x");
+  EXPECT_FALSE(replaced);
+  EXPECT_EQ(chat_template_for("llama", kPlaceholder).source(), kPlaceholder);
+  try {
+    chat_template_for("llama", "");
+    ADD_FAILURE() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::model);
+    EXPECT_THAT(e.what(), HasSubstr("--chat-template FILE"));
+  }
+}
+
+}  // namespace
+}  // namespace bitnet

@@ -1,0 +1,192 @@
+// Values of the template language, with Python's notions of truth, text, equality and order.
+//
+// Thread rule: a Value is shared by reference; the values of one render belong to one thread, and the
+// constants inside a parsed template are never changed.
+//
+// Strings, lists and dicts never change once made (Hugging Face runs templates in an immutable sandbox);
+// only a namespace and a loop can come to hold another value later. These two cannot be put into a namespace,
+// so values never form a cycle; and a value's depth is bounded, so walking one cannot exhaust the stack.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "engine/error.h"
+#include "jinja_text.h"
+
+namespace bitnet::jinja {
+
+// An error without its place; the evaluator adds line and column.
+struct Fault {
+  ErrorKind kind;
+  std::string message;
+};
+[[noreturn]] void fail(std::string message);  // throws Fault(runtime)
+
+// What one render may use. Everything whose cost a template can choose asks here first.
+class Budget {
+ public:
+  static constexpr size_t kMaxSource = size_t{1} << 20;  // bytes of a template
+  static constexpr size_t kMaxSteps = 10'000'000;
+  static constexpr size_t kMaxBytes = size_t{512} << 20;  // made in total, freed or not
+  static constexpr size_t kMaxText = size_t{16} << 20;    // of one string, and of the prompt
+  static constexpr size_t kMaxRange = 100'000;            // as jinja2's sandbox has it
+  static constexpr int kMaxValueDepth = 100;
+  static constexpr int kMaxSyntaxDepth = 200;  // of the syntax tree
+  static constexpr int kMaxEvalDepth = 600;    // of evaluation, calls of macros included
+
+  void step(size_t n = 1);
+  void scan(size_t bytes) { step(1 + bytes / 64); }  // reading or comparing that many bytes
+  void make(size_t bytes);                           // a value of that size
+  void make_text(size_t bytes);                      // the same for a string, which has a limit of its own
+
+ private:
+  size_t steps_ = 0;
+  size_t bytes_ = 0;
+};
+
+enum class Kind : uint8_t {
+  undefined,
+  none,
+  boolean,
+  integer,
+  real,
+  string,
+  list,
+  tuple,
+  dict,
+  range,
+  iterator,  // what a filter such as map gives, and the views of a dict
+  name_space,
+  loop,
+  macro,
+  function,
+  method,
+  cycler,
+  joiner,
+};  // clang-format would set one a line
+
+struct Object {
+  virtual ~Object() = default;
+  int depth = 0;          // 1 + that of the deepest value inside
+  bool stateful = false;  // is, or holds, a namespace or a loop
+};
+
+class Value {
+ public:
+  Value() = default;  // undefined
+  static Value undefined(std::string message);
+  static Value none() { return Value(Kind::none); }
+  static Value boolean(bool b);
+  static Value integer(int64_t i);
+  static Value real(double d);
+  static Value string(Text text);
+  static Value string(std::string_view trusted) { return string(Text(trusted, true)); }
+  static Value list(std::vector<Value> items);
+  static Value tuple(std::vector<Value> items);
+  static Value object(Kind kind, std::shared_ptr<Object> object);
+
+  Kind kind() const { return kind_; }
+  bool is(Kind kind) const { return kind_ == kind; }
+  bool is_number() const { return is(Kind::boolean) || is(Kind::integer) || is(Kind::real); }
+  bool is_integral() const { return is(Kind::boolean) || is(Kind::integer); }
+  bool is_sequence() const { return is(Kind::list) || is(Kind::tuple); }
+
+  int64_t as_integer() const { return integer_; }  // boolean and integer
+  double as_real() const { return is(Kind::real) ? real_ : static_cast<double>(integer_); }
+  const Text& text() const;                 // string
+  const std::vector<Value>& items() const;  // list and tuple
+  template <typename T>
+  T& as() const {
+    return static_cast<T&>(*object_);
+  }
+  bool same_object(const Value& other) const;  // Python's `is`
+  int depth() const { return object_ ? object_->depth : 0; }
+  bool stateful() const { return object_ && object_->stateful; }
+
+ private:
+  explicit Value(Kind kind) : kind_(kind) {}
+
+  Kind kind_ = Kind::undefined;
+  union {
+    int64_t integer_ = 0;
+    double real_;
+  };
+  std::shared_ptr<Object> object_;
+};
+
+struct UndefinedObject : Object {
+  std::string message;
+};
+struct StringObject : Object {
+  Text text;
+};
+struct SequenceObject : Object {
+  std::vector<Value> items;
+};
+
+struct DictObject : Object {
+  std::vector<std::pair<Value, Value>> items;  // in the order of insertion
+  std::unordered_map<std::string, size_t> index;
+
+  const Value* find(const Value& key, Budget& budget) const;
+  const Value* find(std::string_view key) const;
+  void set(const Value& key, Value value, Budget& budget);
+};
+
+struct RangeObject : Object {
+  int64_t start, stop, step, length;
+  int64_t at(int64_t i) const { return start + i * step; }
+};
+
+struct IteratorObject : Object {
+  const char* name;  // "generator" is used up by iterating; a view ("dict_keys") is not
+  bool once;
+  std::vector<Value> items;
+  size_t next = 0;
+};
+
+struct NamespaceObject : Object {
+  DictObject attributes;
+};
+struct FunctionObject : Object {
+  std::string name;
+};
+struct MethodObject : Object {
+  Value self;
+  std::string name;
+};
+struct CyclerObject : Object {
+  std::vector<Value> items;
+  size_t at = 0;
+};
+struct JoinerObject : Object {
+  Text separator;
+  bool used = false;
+};
+
+// Sets depth and stateful of an object that is about to hold `inner`; fails past the depth limit.
+void hold(Object& outer, const Value& inner);
+
+Value make_dict(std::shared_ptr<DictObject> dict);
+Value make_iterator(const char* name, bool once, std::vector<Value> items);
+
+const char* type_name(const Value& v);             // as Python names the type: "str", "int", "NoneType"
+[[noreturn]] void fail_undefined(const Value& v);  // what touching an undefined value says
+bool truthy(const Value& v);
+Text to_text(const Value& v, Budget& budget);  // str(v)
+void append_repr(Text& out, const Value& v, Budget& budget);
+std::string real_repr(double d);
+bool equal(const Value& a, const Value& b, Budget& budget);
+int order(const Value& a, const Value& b, const char* op, Budget& budget);  // <0, 0, >0; 2 = unordered (NaN)
+std::string hash_key(const Value& v, Budget& budget);  // equal values, equal keys; fails for a list or dict
+std::optional<int64_t> length_of(const Value& v);      // len(v); nothing where there is none
+std::vector<Value> items_of(const Value& v, Budget& budget);  // iter(v); uses a generator up
+
+}  // namespace bitnet::jinja
