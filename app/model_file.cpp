@@ -1,0 +1,90 @@
+#include "model_file.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "engine/error.h"
+
+namespace bitnet {
+namespace {
+
+std::string special_text(const Tokenizer& tokenizer, int32_t id) {
+  return id < 0 ? std::string() : std::string(tokenizer.token_bytes(id));
+}
+
+int32_t find_id(const GgufFile& file, const char* key) {
+  const auto value = file.find_u32(key);
+  if (!value) return -1;
+  // Some converters write 2^32-1 for "none".
+  if (*value == UINT32_MAX) return -1;
+  if (*value > INT32_MAX) {
+    throw Error(ErrorKind::model,
+                fmt::format("{}: {}: wanted a token id, found {}", printable(file.path()), key, *value));
+  }
+  return static_cast<int32_t>(*value);
+}
+
+}  // namespace
+
+ModelText::ModelText(Vocabulary vocabulary, ChatTemplate chat_template_in)
+    : tokenizer(std::move(vocabulary)),
+      chat_template(std::move(chat_template_in)),
+      bos_text(special_text(tokenizer, tokenizer.bos())),
+      eos_text(special_text(tokenizer, tokenizer.eos())) {}
+
+Vocabulary read_vocabulary(const GgufFile& file) {
+  Vocabulary v;
+  v.model = file.get_string("tokenizer.ggml.model");
+  v.pre = file.find_string("tokenizer.ggml.pre").value_or("");
+  v.tokens = file.find_strings("tokenizer.ggml.tokens");
+  v.types = file.find_ints("tokenizer.ggml.token_type");
+  v.merges = file.find_strings("tokenizer.ggml.merges");
+  v.bos = find_id(file, "tokenizer.ggml.bos_token_id");
+  v.eos = find_id(file, "tokenizer.ggml.eos_token_id");
+  v.eot = find_id(file, "tokenizer.ggml.eot_token_id");
+  v.add_bos = file.find_bool("tokenizer.ggml.add_bos_token").value_or(false);
+  return v;
+}
+
+std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std::string& template_file) {
+  bool replaced = false;
+  ChatTemplate chat_template =
+      template_file.empty()
+          ? chat_template_for(file.get_string("general.architecture"),
+                              file.find_string("tokenizer.chat_template").value_or(""), &replaced)
+          : ChatTemplate(read_whole_file(template_file), template_file);
+  auto text = std::make_shared<ModelText>(read_vocabulary(file), std::move(chat_template));
+  text->template_replaced = replaced;
+  return text;
+}
+
+std::string read_whole_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (in.bad() || (!in.is_open())) {
+    throw Error(ErrorKind::usage, fmt::format("{}: cannot be read", printable(path)));
+  }
+  return text;
+}
+
+std::string find_model(const std::string& given) {
+  if (!given.empty()) return given;
+  const char* from_environment = std::getenv("BITNET_CHAT_MODEL");
+  if (from_environment != nullptr && *from_environment != '\0') return from_environment;
+  std::string looked;
+  for (const char* path : {BITNET_INSTALLED_MODEL, BITNET_SOURCE_MODEL}) {
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored)) return path;
+    looked += fmt::format("{}{}", looked.empty() ? "" : ", ", path);
+  }
+  throw Error(ErrorKind::model, fmt::format("no model given and no bundled one found (looked for {}); "
+                                            "name a GGUF file: bitnet-chat MODEL.gguf",
+                                            looked));
+}
+
+}  // namespace bitnet

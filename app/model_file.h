@@ -1,0 +1,40 @@
+// From a GGUF file to what the chat needs of it: tokenizer, template, and which file to take.
+//
+// Thread rule: free functions and immutable values; any thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/gguf.h"
+#include "tokenizer/chat_template.h"
+#include "tokenizer/tokenizer.h"
+
+namespace bitnet {
+
+// All that a model file says about text. Immutable; shared by the loop's thread and the worker's.
+struct ModelText {
+  ModelText(Vocabulary vocabulary, ChatTemplate chat_template);
+
+  Tokenizer tokenizer;
+  ChatTemplate chat_template;
+  bool template_replaced = false;  // the file's own was a converter's placeholder
+  std::string bos_text;            // empty where the vocabulary has none
+  std::string eos_text;
+};
+
+// Throws Error(model) that names the key for what is missing or of the wrong type.
+Vocabulary read_vocabulary(const GgufFile& file);
+
+// `template_file` (--chat-template) wins over the file's template; empty = the file's.
+std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std::string& template_file);
+
+// The whole of a file. Throws Error(usage) that names it where it cannot be read.
+std::string read_whole_file(const std::string& path);
+
+// `given` where it is not empty, else $BITNET_CHAT_MODEL, else the bundled model: installed, then in the
+// source tree. Throws Error(model) that says where it looked.
+std::string find_model(const std::string& given);
+
+}  // namespace bitnet

@@ -1,0 +1,245 @@
+#include "store.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "engine/error.h"
+#include "sqlite_db.h"
+#include "store_schema.h"
+#include "store_time.h"
+
+namespace bitnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+void make_private_folders(const fs::path& folder) {
+  if (folder.empty() || fs::exists(folder)) return;
+  make_private_folders(folder.parent_path());
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    throw Error(ErrorKind::database, fmt::format("folder {} cannot be made: {}; use --db FILE or --private",
+                                                 printable(folder.string()), std::strerror(errno)));
+  }
+}
+
+StoredMessage read_message(const Statement& row) {
+  StoredMessage m;
+  m.id = row.integer(0);
+  m.parent = row.optional_integer(1);
+  m.role = role_of(row.text(2));
+  m.text = row.text(3);
+  m.draft = row.is_null(4);
+  m.finish = row.text(4);
+  m.created = row.integer(5);
+  return m;
+}
+
+constexpr const char* kMessageColumns = "m.id, m.parent, m.role, m.text, m.finish, m.created";
+
+StoredConversation read_conversation(const Statement& row) {
+  StoredConversation c;
+  c.id = row.integer(0);
+  c.title = row.text(1);
+  c.system = row.text(2);
+  c.leaf = row.optional_integer(3);
+  c.created = row.integer(4);
+  c.updated = row.integer(5);
+  c.messages = row.integer(6);
+  return c;
+}
+
+constexpr const char* kConversationQuery =
+    "SELECT c.id, c.title, c.system, c.leaf, c.created, c.updated,"
+    " (SELECT count(*) FROM message WHERE conversation = c.id) FROM conversation c ";
+
+// Every word as a quoted FTS5 string, so that no character of it is an operator; the last may be a beginning.
+std::string match_expression(std::string_view words) {
+  std::string out;
+  size_t at = 0;
+  while (at < words.size()) {
+    const size_t end = std::min(words.find_first_of(" \t\n", at), words.size());
+    if (end > at) {
+      out += out.empty() ? "\"" : " \"";
+      for (const char c : words.substr(at, end - at)) {
+        if (c == '"') out += '"';
+        if (c != '\0') out += c;
+      }
+      out += '"';
+    }
+    at = end + 1;
+  }
+  return out.empty() ? out : out + "*";
+}
+
+}  // namespace
+
+int64_t now_milliseconds() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string default_database_path() {
+  const char* data = std::getenv("XDG_DATA_HOME");
+  if (data != nullptr && data[0] == '/') return fmt::format("{}/bitnet-chat/chats.db", data);
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && home[0] == '/') return fmt::format("{}/.local/share/bitnet-chat/chats.db", home);
+  throw Error(ErrorKind::database,
+              "neither XDG_DATA_HOME nor HOME names a folder; use --db FILE or --private");
+}
+
+std::unique_ptr<Store> Store::open(const std::string& path) {
+  const std::string file = path.empty() ? default_database_path() : path;
+  if (path.empty()) make_private_folders(fs::path(file).parent_path());
+  return std::unique_ptr<Store>(new Store(file));
+}
+
+std::unique_ptr<Store> Store::in_memory() { return std::unique_ptr<Store>(new Store(":memory:")); }
+
+Store::Store(const std::string& path) : db_(std::make_unique<Database>(path)), owner_(process_mark()) {
+  // user_version first: a newer or foreign file is refused before anything is written to it.
+  db_->execute("PRAGMA foreign_keys = ON");
+  prepare_schema(*db_);
+  db_->execute("PRAGMA journal_mode = WAL");
+  db_->execute("PRAGMA synchronous = FULL");
+  mark_abandoned_drafts();
+}
+
+Store::~Store() = default;
+
+bool Store::is_private() const { return db_->path() == ":memory:"; }
+const std::string& Store::path() const { return db_->path(); }
+
+int64_t Store::add_conversation(std::string_view system) {
+  const int64_t now = now_milliseconds();
+  Statement insert(*db_, "INSERT INTO conversation(system, created, updated) VALUES (?, ?, ?)");
+  insert << system << now << now;
+  insert.run();
+  return db_->last_id();
+}
+
+std::optional<StoredConversation> Store::conversation(int64_t id) {
+  Statement query(*db_, std::string(kConversationQuery) + "WHERE c.id = ?");
+  query << id;
+  if (!query.step()) return std::nullopt;
+  return read_conversation(query);
+}
+
+std::optional<int64_t> Store::latest_conversation() {
+  Statement query(*db_, "SELECT id FROM conversation ORDER BY updated DESC, id DESC LIMIT 1");
+  if (!query.step()) return std::nullopt;
+  return query.integer(0);
+}
+
+std::vector<StoredConversation> Store::conversations(int64_t at_most) {
+  Statement query(*db_, std::string(kConversationQuery) + "ORDER BY c.updated DESC, c.id DESC LIMIT ?");
+  query << at_most;
+  std::vector<StoredConversation> all;
+  while (query.step()) all.push_back(read_conversation(query));
+  return all;
+}
+
+void Store::touch(int64_t conversation) {
+  Statement update(*db_, "UPDATE conversation SET updated = ? WHERE id = ?");
+  update << now_milliseconds() << conversation;
+  update.run();
+}
+
+void Store::set_title(int64_t conversation, std::string_view title) {
+  Statement update(*db_, "UPDATE conversation SET title = ? WHERE id = ?");
+  update << title << conversation;
+  update.run();
+}
+
+void Store::set_system(int64_t conversation, std::string_view system) {
+  Statement update(*db_, "UPDATE conversation SET system = ? WHERE id = ?");
+  update << system << conversation;
+  update.run();
+}
+
+void Store::set_leaf(int64_t conversation, std::optional<int64_t> leaf) {
+  Statement update(*db_, "UPDATE conversation SET leaf = ? WHERE id = ?");
+  update << leaf << conversation;
+  update.run();
+}
+
+bool Store::remove_conversation(int64_t id) {
+  bool there = false;
+  db_->transaction([&] {
+    Statement remove(*db_, "DELETE FROM conversation WHERE id = ?");
+    remove << id;
+    remove.run();
+    there = db_->changes() > 0;
+  });
+  return there;
+}
+
+std::vector<SearchHit> Store::search(std::string_view words, int64_t at_most) {
+  const std::string expression = match_expression(words);
+  std::vector<SearchHit> hits;
+  if (expression.empty()) return hits;
+  Statement query(*db_,
+                  "SELECT m.conversation, m.id, c.title, snippet(message_fts, 0, char(2), char(3), '...', 16)"
+                  " FROM message_fts JOIN message m ON m.id = message_fts.rowid"
+                  " JOIN conversation c ON c.id = m.conversation"
+                  " WHERE message_fts MATCH ? ORDER BY rank LIMIT ?");
+  query << std::string_view(expression) << at_most;
+  while (query.step()) hits.push_back({query.integer(0), query.integer(1), query.text(2), query.text(3)});
+  return hits;
+}
+
+int64_t Store::add_message(int64_t conversation, std::optional<int64_t> parent, Role role,
+                           std::string_view text) {
+  int64_t id = 0;
+  db_->transaction([&] {
+    Statement insert(*db_,
+                     "INSERT INTO message(conversation, parent, role, text, finish, created)"
+                     " VALUES (?, ?, ?, ?, '', ?)");
+    insert << conversation << parent << std::string_view(name_of(role)) << text << now_milliseconds();
+    insert.run();
+    id = db_->last_id();
+    set_leaf(conversation, id);
+    touch(conversation);
+  });
+  return id;
+}
+
+std::optional<StoredMessage> Store::message(int64_t id) {
+  Statement query(*db_, fmt::format("SELECT {} FROM message m WHERE m.id = ?", kMessageColumns));
+  query << id;
+  if (!query.step()) return std::nullopt;
+  return read_message(query);
+}
+
+std::vector<StoredMessage> Store::branch(std::optional<int64_t> leaf) {
+  std::vector<StoredMessage> messages;
+  if (!leaf) return messages;
+  Statement query(*db_,
+                  fmt::format("WITH RECURSIVE up(id, depth) AS (SELECT ?, 0 UNION ALL"
+                              " SELECT message.parent, depth + 1 FROM message JOIN up ON message.id = up.id"
+                              " WHERE message.parent IS NOT NULL)"
+                              " SELECT {} FROM up JOIN message m ON m.id = up.id ORDER BY depth DESC",
+                              kMessageColumns));
+  query << *leaf;
+  while (query.step()) messages.push_back(read_message(query));
+  return messages;
+}
+
+std::vector<StoredMessage> Store::children(int64_t conversation, std::optional<int64_t> parent) {
+  Statement query(
+      *db_, fmt::format("SELECT {} FROM message m WHERE m.conversation = ? AND m.parent IS ? ORDER BY m.id",
+                        kMessageColumns));
+  query << conversation << parent;
+  std::vector<StoredMessage> messages;
+  while (query.step()) messages.push_back(read_message(query));
+  return messages;
+}
+
+}  // namespace bitnet

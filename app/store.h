@@ -1,0 +1,133 @@
+// Everything that was said, in one SQLite file.
+//
+// Thread rule: a Store belongs to one thread. Any number of processes may use one file.
+//
+// A conversation is a tree of messages by their parent: /regen makes a sibling answer, /undo steps back to an
+// ancestor, and nothing is overwritten. `leaf` names the end of the branch that is shown. An answer begins as
+// a draft, grows in batches and is finished with a reason; a draft whose process is gone is marked
+// "interrupted" when the file is next opened. Failures are Error(database).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "front_end.h"
+
+namespace bitnet {
+
+class Database;
+
+// All times are milliseconds since 1970.
+struct StoredMessage {
+  int64_t id = 0;
+  std::optional<int64_t> parent;  // empty: the first of its conversation
+  Role role = Role::user;
+  std::string text;
+  std::string finish;  // of an answer: "stop", "length", "context", "interrupted", "numeric", "device_lost"
+  bool draft = false;  // an answer that is being written
+  int64_t created = 0;
+};
+
+struct StoredConversation {
+  int64_t id = 0;
+  std::string title;
+  std::string system;
+  std::optional<int64_t> leaf;
+  int64_t created = 0;
+  int64_t updated = 0;
+  int64_t messages = 0;  // of the whole tree
+};
+
+// How an answer came about: what replay needs to do it again.
+struct StoredTurn {
+  int64_t id = 0;
+  int64_t message = 0;  // the answer
+  uint64_t seed = 0;
+  std::string sampler;  // JSON, see chat_settings.h
+  std::string system;   // system prompt of this turn
+  std::string build;    // version of the program
+  std::string device;
+  std::string driver;
+  std::string model;          // path of the file
+  std::string model_hash;     // ModelInfo::fingerprint
+  std::string template_hash;  // XXH3-128, hex, of the template's source
+  std::string prompt_hash;    // XXH3-128, hex, of the prompt's token ids as int32, little-endian
+  uint32_t prompt_tokens = 0;
+  uint32_t reused_tokens = 0;
+  uint32_t answer_tokens = 0;
+  double prefill_seconds = 0;
+  double decode_seconds = 0;
+  std::string finish;
+  int64_t started = 0;
+};
+
+struct StoredToken {
+  int32_t id;
+  float logprob;
+  float seconds;  // since decoding began
+};
+
+struct SearchHit {
+  int64_t conversation;
+  int64_t message;
+  std::string title;
+  std::string snippet;  // the words found stand between \x02 and \x03
+};
+
+class Store {
+ public:
+  // An empty path: $XDG_DATA_HOME/bitnet-chat/chats.db, with its folders made 0700.
+  static std::unique_ptr<Store> open(const std::string& path);
+  static std::unique_ptr<Store> in_memory();  // --private
+  ~Store();
+
+  bool is_private() const;
+  const std::string& path() const;
+
+  int64_t add_conversation(std::string_view system);
+  std::optional<StoredConversation> conversation(int64_t id);
+  std::optional<int64_t> latest_conversation();
+  std::vector<StoredConversation> conversations(int64_t at_most);  // the latest first
+  void set_title(int64_t conversation, std::string_view title);
+  void set_system(int64_t conversation, std::string_view system);
+  void set_leaf(int64_t conversation, std::optional<int64_t> leaf);
+  bool remove_conversation(int64_t id);  // false where it was not there
+  std::vector<SearchHit> search(std::string_view words, int64_t at_most);
+
+  // Stored, and on the disk when the call returns; it becomes the leaf.
+  int64_t add_message(int64_t conversation, std::optional<int64_t> parent, Role role, std::string_view text);
+
+  // An answer: a draft at first. begin_turn also serves to continue a finished answer (`message` not empty).
+  StoredTurn begin_turn(int64_t conversation, std::optional<int64_t> parent, StoredTurn turn);
+  void append(const StoredTurn& turn, std::string_view text, const std::vector<StoredToken>& tokens);
+  void finish_turn(
+      const StoredTurn& turn);  // its counts, times and finish; on the disk when the call returns
+
+  std::optional<StoredMessage> message(int64_t id);
+  std::vector<StoredMessage> branch(std::optional<int64_t> leaf);  // from the first message down to `leaf`
+  std::vector<StoredMessage> children(int64_t conversation, std::optional<int64_t> parent);
+  std::vector<StoredTurn> turns(int64_t message);
+  std::vector<StoredToken> tokens(int64_t turn);
+  std::vector<StoredToken> message_tokens(int64_t message);  // of all its turns, in order
+
+ private:
+  explicit Store(const std::string& path);
+  void mark_abandoned_drafts();
+  void touch(int64_t conversation);
+
+  std::unique_ptr<Database> db_;
+  std::string owner_;  // names this process in drafts
+};
+
+// Folder and file of the default database. Throws Error(database) where no home is known.
+std::string default_database_path();
+
+// This process as a draft's owner, and whether such an owner still runs.
+std::string process_mark();
+bool process_runs(const std::string& mark);
+
+}  // namespace bitnet

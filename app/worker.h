@@ -1,0 +1,127 @@
+// The generation thread: it alone touches Engine and Session.
+//
+// Thread rule: the public calls belong to the loop's thread; what the thread produces waits in a bounded
+// queue until take(). wake_fd() is readable while something waits there.
+//
+//   loop's thread                     worker's thread
+//   submit(job) ----------------->    sync (prefill), decode
+//   take() <--- queue, eventfd ---    LoadProgress, Loaded, PrefillProgress, Prefilled, Token, Finished,
+//   Failed interrupt() ------------------>   Session::cancel
+//
+// A lost device ends the running job with the reason "device_lost"; the model is then opened once more. If
+// that fails, or the next job loses the device again, the worker has failed for good.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "engine/engine.h"
+#include "model_file.h"
+
+namespace bitnet {
+
+struct LoadedModel {
+  std::shared_ptr<const ModelText> text;
+  std::unique_ptr<Engine> engine;
+  std::unique_ptr<Session> session;  // after `engine`: it goes first
+};
+
+// Opens a model on the worker's thread. on_progress (0..1) returns false to give up. Tests give a fake.
+using OpenModel = std::function<LoadedModel(const std::function<bool(double)>& on_progress)>;
+
+struct Job {
+  std::vector<int32_t> tokens;  // the whole prompt, 1 <= size <= n_ctx
+  SamplerParams sampler;
+  DecodeOptions decode;
+};
+
+struct JobStats {
+  uint32_t prompt_tokens = 0;
+  uint32_t reused_tokens = 0;
+  uint32_t answer_tokens = 0;
+  double prefill_seconds = 0;
+  double decode_seconds = 0;
+};
+
+struct LoadProgress {
+  double done;  // 0..1
+};
+struct Loaded {
+  std::shared_ptr<const ModelText> text;
+  ModelInfo model;
+  DeviceInfo device;
+  uint32_t n_ctx;
+};
+struct PrefillProgress {
+  uint64_t job;
+  uint32_t done, total;
+};
+struct Prefilled {
+  uint64_t job;
+  SyncResult result;
+};
+struct Token {
+  uint64_t job;
+  SampledToken token;
+  double seconds;  // since decoding began
+};
+struct Finished {
+  uint64_t job;
+  std::string reason;   // name_of(Finish), or "device_lost", or "failed"
+  std::string message;  // of an error, else empty
+  JobStats stats;
+};
+struct Failed {  // the model cannot be used, now or any more
+  Error error;
+};
+using WorkerEvent = std::variant<LoadProgress, Loaded, PrefillProgress, Prefilled, Token, Finished, Failed>;
+
+class Worker {
+ public:
+  explicit Worker(OpenModel open);  // begins to load at once
+  ~Worker();                        // stops whatever runs and joins
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // One job at a time: after submit none may follow before its Finished was taken. Returns the job's number.
+  uint64_t submit(Job job);
+  void interrupt();  // the submitted job, started or not, finishes with "interrupted"
+
+  std::vector<WorkerEvent> take();  // everything that waits; never blocks
+  int wake_fd() const { return wake_fd_; }
+
+ private:
+  void run();
+  bool load();  // false: failed for good, or told to stop
+  void run_job(uint64_t id, const Job& job);
+  void push(WorkerEvent event);
+  bool stop_asked(uint64_t job) const;
+
+  OpenModel open_;
+  LoadedModel model_;           // worker's thread only
+  bool lost_in_a_row_ = false;  // worker's thread only: the last job lost its device
+
+  mutable std::mutex mutex_;
+  std::condition_variable job_there_;
+  std::condition_variable space_;
+  std::deque<WorkerEvent> events_;                // guarded by mutex_
+  std::optional<std::pair<uint64_t, Job>> next_;  // guarded by mutex_
+  Session* cancellable_ = nullptr;                // guarded by mutex_: alive while set
+  uint64_t last_job_ = 0;                         // loop's thread only
+  std::atomic<uint64_t> interrupted_up_to_{0};
+  std::atomic<bool> quit_{false};
+  int wake_fd_ = -1;
+  std::thread thread_;
+};
+
+}  // namespace bitnet

@@ -1,0 +1,199 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "app/sqlite_db.h"
+#include "app/store.h"
+#include "engine/error.h"
+
+namespace bitnet {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class StoreTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = std::filesystem::temp_directory_path() / "bitnet-store-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string file() const { return folder_ / "chats.db"; }
+
+  std::filesystem::path folder_;
+};
+
+StoredTurn some_turn() {
+  StoredTurn turn;
+  turn.seed = UINT64_MAX;
+  turn.sampler = "{}";
+  turn.prompt_tokens = 7;
+  return turn;
+}
+
+ErrorKind kind_of(const std::function<void()>& work, std::string* message = nullptr) {
+  try {
+    work();
+  } catch (const Error& error) {
+    if (message != nullptr) *message = error.what();
+    return error.kind();
+  }
+  ADD_FAILURE() << "no Error was thrown";
+  return ErrorKind::runtime;
+}
+
+TEST_F(StoreTest, KeepsAConversationAcrossOpens) {
+  int64_t conversation = 0;
+  {
+    const auto store = Store::open(file());
+    conversation = store->add_conversation("be kind");
+    const int64_t user = store->add_message(conversation, {}, Role::user, "Hello");
+    StoredTurn turn = store->begin_turn(conversation, user, some_turn());
+    store->append(turn, "Hi ", {{5, -0.5F, 0.1F}});
+    store->append(turn, "there", {{6, -0.25F, 0.2F}, {7, -1.0F, 0.3F}});
+    turn.finish = "stop";
+    turn.answer_tokens = 3;
+    store->finish_turn(turn);
+  }
+  const auto store = Store::open(file());
+  EXPECT_EQ(store->latest_conversation(), conversation);
+  const auto row = store->conversation(conversation);
+  ASSERT_TRUE(row);
+  EXPECT_EQ(row->system, "be kind");
+  const auto branch = store->branch(row->leaf);
+  ASSERT_EQ(branch.size(), 2U);
+  EXPECT_EQ(branch[0].text, "Hello");
+  EXPECT_EQ(branch[1].text, "Hi there");
+  EXPECT_EQ(branch[1].finish, "stop");
+  EXPECT_FALSE(branch[1].draft);
+  const auto turns = store->turns(branch[1].id);
+  ASSERT_EQ(turns.size(), 1U);
+  EXPECT_EQ(turns[0].seed, UINT64_MAX);
+  EXPECT_EQ(turns[0].prompt_tokens, 7U);
+  const auto tokens = store->tokens(turns[0].id);
+  ASSERT_EQ(tokens.size(), 3U);
+  EXPECT_EQ(tokens[2].id, 7);
+  EXPECT_EQ(tokens[1].logprob, -0.25F);
+}
+
+TEST_F(StoreTest, FilesAreForTheOwnerOnly) {
+  setenv("XDG_DATA_HOME", (folder_ / "data").c_str(), 1);
+  const auto store = Store::open("");
+  unsetenv("XDG_DATA_HOME");
+  store->add_conversation("");
+  struct stat info {};
+  ASSERT_EQ(stat((folder_ / "data/bitnet-chat/chats.db").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600U);
+  ASSERT_EQ(stat((folder_ / "data/bitnet-chat/chats.db-wal").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600U);
+  ASSERT_EQ(stat((folder_ / "data/bitnet-chat").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700U);
+}
+
+TEST_F(StoreTest, SiblingsStayWhenAnotherAnswerIsMade) {
+  const auto store = Store::in_memory();
+  const int64_t conversation = store->add_conversation("");
+  const int64_t user = store->add_message(conversation, {}, Role::user, "Hello");
+  StoredTurn first = store->begin_turn(conversation, user, some_turn());
+  StoredTurn second = store->begin_turn(conversation, user, some_turn());
+  first.finish = second.finish = "stop";
+  store->finish_turn(first);
+  store->finish_turn(second);
+  EXPECT_EQ(store->children(conversation, user).size(), 2U);
+  EXPECT_EQ(store->conversation(conversation)->leaf, second.message);
+}
+
+// A process that is killed in the middle of an answer leaves a draft with what it had stored.
+TEST_F(StoreTest, ADraftOfADeadProcessIsMarkedInterrupted) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto store = Store::open(file());
+    const int64_t conversation = store->add_conversation("");
+    const int64_t user = store->add_message(conversation, {}, Role::user, "Hello");
+    const StoredTurn turn = store->begin_turn(conversation, user, some_turn());
+    store->append(turn, "partial xylophone", {{1, 0.0F, 0.0F}, {2, 0.0F, 0.0F}});
+    raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+
+  const auto store = Store::open(file());
+  const auto branch = store->branch(store->conversation(1)->leaf);
+  ASSERT_EQ(branch.size(), 2U);
+  EXPECT_EQ(branch[1].text, "partial xylophone");
+  EXPECT_EQ(branch[1].finish, "interrupted");
+  EXPECT_FALSE(branch[1].draft);
+  EXPECT_EQ(store->turns(branch[1].id).at(0).answer_tokens, 2U);
+  EXPECT_EQ(store->search("xylophone", 10).size(), 1U);
+}
+
+TEST_F(StoreTest, ADraftOfALivingProcessIsLeftAlone) {
+  const auto store = Store::open(file());
+  const int64_t conversation = store->add_conversation("");
+  StoredTurn turn = store->begin_turn(conversation, {}, some_turn());
+  const auto other = Store::open(file());
+  EXPECT_TRUE(other->message(turn.message)->draft);
+  other->add_conversation("two writers");
+  store->append(turn, "both write", {});
+  EXPECT_EQ(other->message(turn.message)->text, "both write");
+}
+
+TEST_F(StoreTest, RefusesANewerDatabase) {
+  { Store::open(file()); }
+  { Database(file()).execute("PRAGMA user_version = 999"); }
+  std::string message;
+  EXPECT_EQ(kind_of([&] { Store::open(file()); }, &message), ErrorKind::database);
+  EXPECT_THAT(message, HasSubstr("999"));
+  EXPECT_THAT(message, HasSubstr("--db"));
+}
+
+TEST_F(StoreTest, RefusesWhatIsNoDatabaseOfOurs) {
+  std::ofstream(file()) << "this is a text file, and long enough not to be an empty database";
+  EXPECT_EQ(kind_of([&] { Store::open(file()); }), ErrorKind::database);
+  const std::string other = folder_ / "other.db";
+  { Database(other).execute("CREATE TABLE theirs(a)"); }
+  EXPECT_EQ(kind_of([&] { Store::open(other); }), ErrorKind::database);
+  EXPECT_EQ(kind_of([&] { Store::open("/dev/null/chats.db"); }), ErrorKind::database);
+}
+
+TEST_F(StoreTest, ReadOnlyFolderIsADatabaseError) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  ASSERT_EQ(chmod(folder_.c_str(), 0500), 0);
+  EXPECT_EQ(kind_of([&] { Store::open(file()); }), ErrorKind::database);
+  chmod(folder_.c_str(), 0700);
+}
+
+TEST_F(StoreTest, SearchTakesAnyCharacters) {
+  const auto store = Store::in_memory();
+  const int64_t conversation = store->add_conversation("");
+  store->add_message(conversation, {}, Role::user, "the \"quoted\" AND word* - (x)");
+  EXPECT_EQ(store->search("quot", 10).size(), 1U);
+  EXPECT_EQ(store->search("\"quoted", 10).size(), 1U);
+  EXPECT_TRUE(store->search("nothing OR", 10).empty());
+  EXPECT_TRUE(store->search("  ", 10).empty());
+}
+
+TEST_F(StoreTest, RemovesALongConversationWhole) {
+  const auto store = Store::in_memory();
+  const int64_t conversation = store->add_conversation("");
+  std::optional<int64_t> parent;
+  for (int i = 0; i < 2000; ++i) parent = store->add_message(conversation, parent, Role::user, "word");
+  EXPECT_EQ(store->branch(parent).size(), 2000U);
+  EXPECT_TRUE(store->remove_conversation(conversation));
+  EXPECT_FALSE(store->remove_conversation(conversation));
+  EXPECT_TRUE(store->search("word", 10).empty());
+  EXPECT_FALSE(store->latest_conversation());
+}
+
+}  // namespace
+}  // namespace bitnet
