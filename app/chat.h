@@ -20,6 +20,7 @@
 namespace bitnet {
 
 class Store;
+class ChatCore;
 class Worker;
 struct ChatSettings;  // chat_settings.h: sampler, max_tokens, stop, system prompt
 
@@ -58,8 +59,7 @@ class Chat {
   std::vector<std::string> complete(std::string_view line) const;  // whole lines that begin with `line`
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<ChatCore> core_;
 };
 
 }  // namespace bitnet

@@ -60,7 +60,8 @@ class FrontEnd {
   virtual void transcript(const std::vector<ShownMessage>& messages) = 0;
   // One message was added at the end. An answer begins as an empty assistant message.
   virtual void message(const ShownMessage& message) = 0;
-  // The last message, an answer, grew by this text (whole characters); `id` is the token it came with.
+  // The last message, an answer, grew by this text (whole characters); `token_id` is what it came with,
+  // or -1 where it had been held back, as the beginning of a character or of a stop text, and no token came.
   virtual void answer_text(std::string_view text, int32_t token_id, float logprob) = 0;
   virtual void answer_end(const ShownMessage& answer, const Usage& usage) = 0;
   // The outcome of a command, possibly many lines (`command` without the slash), and news such as "device

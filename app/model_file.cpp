@@ -31,8 +31,9 @@ int32_t find_id(const GgufFile& file, const char* key) {
 
 }  // namespace
 
-ModelText::ModelText(Vocabulary vocabulary, ChatTemplate chat_template_in)
-    : tokenizer(std::move(vocabulary)),
+ModelText::ModelText(std::string path_in, Vocabulary vocabulary, ChatTemplate chat_template_in)
+    : path(std::move(path_in)),
+      tokenizer(std::move(vocabulary)),
       chat_template(std::move(chat_template_in)),
       bos_text(special_text(tokenizer, tokenizer.bos())),
       eos_text(special_text(tokenizer, tokenizer.eos())) {}
@@ -58,7 +59,7 @@ std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std
           ? chat_template_for(file.get_string("general.architecture"),
                               file.find_string("tokenizer.chat_template").value_or(""), &replaced)
           : ChatTemplate(read_whole_file(template_file), template_file);
-  auto text = std::make_shared<ModelText>(read_vocabulary(file), std::move(chat_template));
+  auto text = std::make_shared<ModelText>(file.path(), read_vocabulary(file), std::move(chat_template));
   text->template_replaced = replaced;
   return text;
 }

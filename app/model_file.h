@@ -15,8 +15,9 @@ namespace bitnet {
 
 // All that a model file says about text. Immutable; shared by the loop's thread and the worker's.
 struct ModelText {
-  ModelText(Vocabulary vocabulary, ChatTemplate chat_template);
+  ModelText(std::string path, Vocabulary vocabulary, ChatTemplate chat_template);
 
+  std::string path;  // of the model file
   Tokenizer tokenizer;
   ChatTemplate chat_template;
   bool template_replaced = false;  // the file's own was a converter's placeholder

@@ -11,8 +11,8 @@
 //   @resize COLSxROWS           of the screen
 //   @interrupt after=N          stops the running or else the next answer after N tokens
 //   @screenshot FILE            what is visible, as text
-// A typed line waits for the answer before it; verbs other than @wait, @expect and @expect-not act at once.
-// Patterns are PCRE2 with UTF-8, multi-line; "\/" is a slash.
+// A typed line waits for the answer before it, and so does the script's end; verbs other than @wait, @expect
+// and @expect-not act at once. Patterns are PCRE2 with UTF-8, multi-line; "\/" is a slash.
 #pragma once
 
 #include <chrono>
@@ -27,7 +27,18 @@ namespace bitnet {
 class Chat;
 
 struct ScriptStep {
-  enum class Verb { type, wait_idle, wait_text, expect, expect_not, key, resize, interrupt, screenshot };
+  enum class Verb {
+    type,
+    wait_idle,
+    wait_text,
+    expect,
+    expect_not,
+    key,
+    resize,
+    interrupt,
+    screenshot,
+    finish
+  };
   Verb verb = Verb::type;
   std::string text;      // what to type, the pattern, the key's name or the file
   uint32_t number = 0;   // @interrupt: tokens; @resize: columns

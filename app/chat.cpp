@@ -1,0 +1,219 @@
+#include "chat.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "chat_core.h"
+#include "commands.h"
+#include "store_time.h"
+
+namespace bitnet {
+
+const char* name_of(ChatState state) {
+  switch (state) {
+    case ChatState::loading:
+      return "loading";
+    case ChatState::idle:
+      return "idle";
+    case ChatState::prefill:
+      return "reading";
+    case ChatState::answering:
+      return "answering";
+    case ChatState::failed:
+      return "failed";
+  }
+  return "?";
+}
+
+Chat::Chat(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end)
+    : core_(std::make_unique<ChatCore>(store, worker, std::move(settings), front_end)) {}
+Chat::~Chat() = default;
+
+void Chat::submit(std::string_view text) { core_->submit(text); }
+void Chat::interrupt() { core_->interrupt(); }
+void Chat::interrupt_after(uint32_t tokens) {
+  core_->interrupt_after_ = tokens;
+  if (core_->running_ && core_->running_->tokens >= tokens) core_->interrupt();
+}
+void Chat::handle_events() { core_->handle_events(); }
+int Chat::wake_fd() const { return core_->worker_.wake_fd(); }
+void Chat::show_all() { core_->show_all(); }
+void Chat::new_conversation() { core_->new_conversation(); }
+void Chat::open_conversation(int64_t id) { core_->open_conversation(id); }
+bool Chat::busy() const { return core_->busy(); }
+bool Chat::loading() const { return !core_->model_ && !core_->failure_; }
+bool Chat::quit_requested() const { return core_->quit_; }
+int64_t Chat::conversation() const { return core_->conversation_; }
+const std::optional<Error>& Chat::failure() const { return core_->failure_; }
+std::vector<std::string> Chat::complete(std::string_view line) const {
+  return complete_command(*core_, line);
+}
+
+ChatCore::ChatCore(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end)
+    : front_(front_end), worker_(worker), settings_(settings), defaults_(std::move(settings)), store_(store) {
+  status_.saved = !store.is_private();
+}
+
+void ChatCore::submit(std::string_view text) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return;
+  if (text.starts_with("//")) return add_user_turn(text.substr(1));
+  if (text.front() != '/') return add_user_turn(text);
+  try {
+    run_command(*this, text);
+  } catch (const Error& error) {
+    front_.error(error.what());
+  }
+}
+
+void ChatCore::interrupt() {
+  if (turn_waits_) {
+    turn_waits_ = false;
+    const BranchMessage waiting = branch_.back();
+    if (waiting.stored.role != Role::user) return;
+    step_back_to(waiting.stored.parent);
+    front_.return_input(waiting.stored.text);
+    return;
+  }
+  if (!running_) return;
+  if (running_->reason.empty()) running_->reason = name_of(Finish::interrupted);
+  worker_.interrupt();
+}
+
+void ChatCore::handle_events() {
+  const std::vector<WorkerEvent> events = worker_.take();
+  if (events.empty()) return;
+  struct Visitor {
+    ChatCore& chat;
+    void operator()(const LoadProgress& event) const {
+      chat.status_.state = ChatState::loading;
+      chat.status_.progress = event.done;
+    }
+    void operator()(const Loaded& event) const {
+      chat.model_ = event;
+      Status& status = chat.status_;
+      status.state = ChatState::idle;
+      status.progress = 1;
+      status.model = event.model.name.empty() ? event.model.architecture : event.model.name;
+      status.device = event.device.name;
+      status.context_limit = event.n_ctx;
+      if (chat.turn_waits_) {
+        chat.turn_waits_ = false;
+        chat.start_answer();
+      } else {
+        chat.update_context();
+      }
+    }
+    void operator()(const PrefillProgress& event) const {
+      if (!chat.running_ || chat.running_->job != event.job) return;
+      chat.status_.state = ChatState::prefill;
+      chat.status_.progress = event.total == 0 ? 1 : double{1} * event.done / event.total;
+    }
+    void operator()(const Prefilled& event) const {
+      if (!chat.running_ || chat.running_->job != event.job) return;
+      chat.status_.state = ChatState::answering;
+      chat.status_.progress = 1;
+      chat.status_.reused = event.result.reused;
+    }
+    void operator()(const Token& event) const { chat.take_token(event); }
+    void operator()(const Finished& event) const { chat.finish_answer(event); }
+    void operator()(const Failed& event) const {
+      chat.failure_ = event.error;
+      chat.model_.reset();
+      chat.status_.state = ChatState::failed;
+      chat.front_.error(event.error.what());
+      chat.interrupt();  // a turn that waits goes back to the input
+    }
+  };
+  for (const WorkerEvent& event : events) std::visit(Visitor{*this}, event);
+  send_status();
+}
+
+void ChatCore::show_all() {
+  show_branch();
+  send_status();
+}
+
+std::optional<int64_t> ChatCore::leaf() const {
+  if (branch_.empty()) return std::nullopt;
+  return branch_.back().stored.id;
+}
+
+ShownMessage ChatCore::shown(const StoredMessage& message) const {
+  return {message.id, message.role, message.text, message.finish};
+}
+
+void ChatCore::show_branch() {
+  std::vector<ShownMessage> messages;
+  for (const BranchMessage& message : branch_) messages.push_back(shown(message.stored));
+  front_.transcript(messages);
+}
+
+void ChatCore::send_status() {
+  status_.conversation = conversation_;
+  front_.status(status_);
+}
+
+void ChatCore::load_branch(std::optional<int64_t> leaf) {
+  branch_.clear();
+  for (StoredMessage& message : store().branch(leaf)) {
+    BranchMessage loaded;
+    if (message.role == Role::assistant) {
+      for (const StoredToken& token : store().message_tokens(message.id)) loaded.tokens.push_back(token.id);
+    }
+    loaded.stored = std::move(message);
+    branch_.push_back(std::move(loaded));
+  }
+}
+
+void ChatCore::step_back_to(std::optional<int64_t> leaf) {
+  keep([&] { store().set_leaf(conversation_, leaf); });
+  while (!branch_.empty() && branch_.back().stored.id != leaf.value_or(0)) branch_.pop_back();
+  update_context();
+  show_all();
+}
+
+// The database failed in the middle of a conversation: it goes on in memory, from what is shown.
+void ChatCore::lose_store(const Error& error) {
+  own_store_ = Store::in_memory();
+  status_.saved = false;
+  front_.error(fmt::format("{}. This conversation goes on, but nothing more of it is saved.", error.what()));
+  if (conversation_ == 0) return;
+  conversation_ = own_store_->add_conversation(settings_.system);
+  std::optional<int64_t> parent;
+  for (BranchMessage& message : branch_) {
+    if (message.stored.role == Role::assistant) {
+      const bool is_running = running_ && running_->stored.message == message.stored.id;
+      StoredTurn turn = is_running ? running_->stored : StoredTurn{};
+      turn.message = 0;
+      turn = own_store_->begin_turn(conversation_, parent, turn);
+      std::vector<StoredToken> tokens;
+      for (const int32_t id : message.tokens) tokens.push_back({id, 0, 0});
+      own_store_->append(turn, message.stored.text, is_running ? std::vector<StoredToken>{} : tokens);
+      if (is_running) {
+        running_->stored = turn;
+      } else {
+        turn.finish = message.stored.finish;
+        own_store_->finish_turn(turn);
+      }
+      message.stored.id = turn.message;
+    } else {
+      message.stored.id =
+          own_store_->add_message(conversation_, parent, message.stored.role, message.stored.text);
+    }
+    message.stored.parent = parent;
+    parent = message.stored.id;
+  }
+}
+
+void ChatCore::keep(const std::function<void()>& write) {
+  try {
+    write();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::database || own_store_) throw;
+    lose_store(error);
+    write();
+  }
+}
+
+}  // namespace bitnet

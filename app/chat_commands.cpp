@@ -1,0 +1,199 @@
+// What the slash commands do to the conversation.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "chat_core.h"
+#include "store_time.h"
+
+namespace bitnet {
+namespace {
+
+constexpr int64_t kListed = 50;
+constexpr int64_t kFound = 20;
+
+[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::usage, why); }
+
+std::string rate(uint32_t tokens, double seconds) {
+  return seconds > 0 ? fmt::format("{:.1f} tokens/s", tokens / seconds) : std::string("-");
+}
+
+}  // namespace
+
+void ChatCore::new_conversation() {
+  if (busy()) refuse("an answer is being made");
+  conversation_ = 0;
+  branch_.clear();
+  status_.title.clear();
+  update_context();
+  show_all();
+}
+
+void ChatCore::open_conversation(int64_t id) {
+  if (busy()) refuse("an answer is being made");
+  const auto row = store().conversation(id);
+  if (!row) throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}; /list shows them", id));
+  conversation_ = id;
+  created_ = row->created;
+  settings_.system = row->system;
+  status_.title = row->title;
+  load_branch(row->leaf);
+  update_context();
+  show_all();
+}
+
+void ChatCore::regenerate() {
+  if (failure_) refuse("the model cannot be used");
+  if (branch_.empty()) refuse("there is no turn to answer again");
+  if (branch_.back().stored.role == Role::assistant) {
+    if (branch_.size() < 2) refuse("there is no turn to answer again");
+    step_back_to(branch_.back().stored.parent);
+  }
+  if (model_) {
+    start_answer();
+  } else {
+    turn_waits_ = true;
+  }
+}
+
+void ChatCore::undo() {
+  const auto last_user = std::find_if(branch_.rbegin(), branch_.rend(),
+                                      [](const BranchMessage& m) { return m.stored.role == Role::user; });
+  if (last_user == branch_.rend()) refuse("there is no turn to step back from");
+  step_back_to(last_user->stored.parent);
+}
+
+// The newest child at each step, down to the next answer.
+void ChatCore::redo() {
+  if (conversation_ == 0) refuse("there is nothing to bring back");
+  std::optional<int64_t> at = leaf();
+  bool moved = false;
+  while (true) {
+    const auto next = store().children(conversation_, at);
+    if (next.empty() || (moved && next.back().role == Role::user)) break;
+    at = next.back().id;
+    moved = true;
+  }
+  if (!moved) refuse("there is nothing to bring back");
+  keep([&] { store().set_leaf(conversation_, at); });
+  load_branch(at);
+  update_context();
+  show_all();
+}
+
+void ChatCore::continue_answer() {
+  if (!model_) refuse("the model is not loaded");
+  if (branch_.empty() || branch_.back().stored.role != Role::assistant)
+    refuse("there is no answer to go on with");
+  start_answer();
+}
+
+void ChatCore::set_system(std::string_view text) {
+  settings_.system = text;
+  if (conversation_ != 0) keep([&] { store().set_system(conversation_, settings_.system); });
+  update_context();
+  send_status();
+}
+
+void ChatCore::delete_conversation(std::optional<int64_t> id) {
+  const int64_t which = id.value_or(conversation_);
+  if (which == 0) refuse("this conversation is not stored yet");
+  if (!store().remove_conversation(which)) {
+    throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}", which));
+  }
+  if (which == conversation_) new_conversation();
+  front_.command_output("delete", fmt::format("Conversation {} is deleted.", which));
+}
+
+void ChatCore::set_title(std::string_view title) {
+  if (conversation_ == 0) refuse("this conversation is not stored yet: it is once you have said something");
+  status_.title = title.substr(0, title.find('\n'));
+  keep([&] { store().set_title(conversation_, status_.title); });
+  send_status();
+}
+
+std::string ChatCore::list_text() {
+  std::string text;
+  for (const StoredConversation& row : store().conversations(kListed)) {
+    text += fmt::format("{}{:>5}  {}  {:>4}  {}\n", row.id == conversation_ ? '*' : ' ', row.id,
+                        local_time(row.updated), row.messages, row.title);
+  }
+  return text.empty() ? "Nothing is stored yet." : text;
+}
+
+std::string ChatCore::search_text(std::string_view words) {
+  if (words.empty()) refuse("/search wants words to look for");
+  std::string text;
+  for (const SearchHit& hit : store().search(words, kFound)) {
+    std::string snippet;
+    for (const char c : hit.snippet) snippet += c == '\x02' ? '[' : c == '\x03' ? ']' : c == '\n' ? ' ' : c;
+    text += fmt::format("{:>5}  {}\n       {}\n", hit.conversation, hit.title, snippet);
+  }
+  return text.empty() ? "Nothing found." : text;
+}
+
+std::string ChatCore::settings_text(std::string_view name) const {
+  if (!name.empty() && find_setting(name) == nullptr) {
+    refuse(fmt::format("there is no setting '{}'; /set lists them", printable(name, 40)));
+  }
+  std::string text;
+  for (const Setting& setting : settings_table()) {
+    if (!name.empty() && name != setting.name) continue;
+    text += fmt::format("{:<14} = {:<8} (default {}; {}) {}\n", setting.name, setting.show(settings_),
+                        setting.show(defaults_), setting.range, setting.help);
+  }
+  return text;
+}
+
+std::string ChatCore::show_model() const {
+  if (!model_) return failure_ ? failure_->what() : "The model is still loading.";
+  const ModelInfo& m = model_->model;
+  return fmt::format(
+      "{}\n"
+      "file          {}\n"
+      "architecture  {}, {} layers, {} wide, feed-forward {}, {} heads of {} over {} KV heads\n"
+      "weights       {} ternary, {} bytes in all\n"
+      "vocabulary    {} tokens, pre-tokenizer {}\n"
+      "context       {} tokens here, {} in training\n"
+      "template      {}\n"
+      "fingerprint   {}\n"
+      "device        {} ({}, Vulkan {})",
+      m.name.empty() ? "(no name)" : m.name, model_->text->path, m.architecture, m.n_layer, m.n_embd, m.n_ff,
+      m.n_head, m.head_dim, m.n_head_kv, m.n_ternary, m.file_bytes, m.n_vocab, model_->text->tokenizer.pre(),
+      model_->n_ctx, m.n_ctx_train,
+      model_->text->template_replaced ? "the form the model was trained with, in place of the file's"
+                                      : "the file's own",
+      m.fingerprint, model_->device.name, model_->device.driver, model_->device.api);
+}
+
+std::string ChatCore::show_prompt() const {
+  if (!model_) refuse("the model is not loaded");
+  if (branch_.empty()) return "Nothing was said yet.";
+  // What the model saw before the last answer, or will see next.
+  const bool answered = branch_.back().stored.role == Role::assistant;
+  const std::vector<int32_t> ids = prompt_for(answered ? branch_.size() - 1 : branch_.size());
+  return fmt::format("{}\n({} tokens)", model_->text->tokenizer.decode(ids, /*show_special=*/true),
+                     ids.size());
+}
+
+std::string ChatCore::show_context() const {
+  if (!model_) refuse("the model is not loaded");
+  const uint32_t limit = status_.context_limit;
+  const uint32_t used = status_.context_used;
+  return fmt::format("{} of {} tokens used ({:.0f} %), {} left; last prompt: reused {} of {} tokens", used,
+                     limit, limit == 0 ? 0.0 : 100.0 * used / limit, limit - std::min(used, limit),
+                     status_.reused, status_.prompt_tokens);
+}
+
+std::string ChatCore::show_stats() {
+  if (last_stats_.prompt_tokens == 0) return "No answer was made yet.";
+  const JobStats& s = last_stats_;
+  const uint32_t computed = s.prompt_tokens - std::min(s.prompt_tokens, s.reused_tokens);
+  return fmt::format(
+      "prompt  {} tokens, reused {}, computed {} in {:.2f} s ({})\nanswer  {} tokens in {:.2f} s ({})\nseed  "
+      "  {}",
+      s.prompt_tokens, s.reused_tokens, computed, s.prefill_seconds, rate(computed, s.prefill_seconds),
+      s.answer_tokens, s.decode_seconds, rate(s.answer_tokens, s.decode_seconds), last_seed_);
+}
+
+}  // namespace bitnet

@@ -1,0 +1,117 @@
+// What is inside Chat: the branch that is shown, the turn that runs, and what the commands do to them.
+// Only chat.cpp, chat_turns.cpp, chat_commands.cpp and commands.cpp include this.
+//
+// Thread rule: lives on the loop's thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chat_settings.h"
+#include "engine/error.h"
+#include "front_end.h"
+#include "prompt.h"
+#include "store.h"
+#include "worker.h"
+
+namespace bitnet {
+
+struct BranchMessage {
+  StoredMessage stored;
+  std::vector<int32_t> tokens;  // of an answer
+};
+
+// The answer that is being made.
+struct RunningTurn {
+  uint64_t job;
+  StoredTurn stored;
+  StreamDecoder decoder;
+  std::string held;        // text that may be the beginning of a stop text
+  std::string batch_text;  // shown but not stored yet
+  std::vector<StoredToken> batch;
+  std::chrono::steady_clock::time_point last_flush;
+  uint32_t tokens = 0;
+  std::string reason;  // why we stopped it ourselves; empty: as the worker says
+};
+
+class ChatCore {
+ public:
+  ChatCore(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end);
+
+  // chat.cpp: what Chat offers
+  void submit(std::string_view text);
+  void handle_events();
+  void interrupt();
+  void show_all();
+  bool busy() const { return running_.has_value() || turn_waits_; }
+
+  // chat_turns.cpp: a turn's way
+  void add_user_turn(std::string_view text);
+  void start_answer();  // to the last message of the branch; a last answer is continued
+  void finish_answer(const Finished& finished);
+  void take_token(const Token& token);
+
+  // chat_commands.cpp: what commands do. Throw Error for what the person should read.
+  void new_conversation();
+  void open_conversation(int64_t id);
+  void regenerate();
+  void undo();
+  void redo();
+  void continue_answer();
+  void set_system(std::string_view text);
+  void delete_conversation(std::optional<int64_t> id);
+  void set_title(std::string_view title);
+  std::string list_text();
+  std::string search_text(std::string_view words);
+  std::string settings_text(std::string_view name) const;
+  std::string show_model() const;
+  std::string show_prompt() const;
+  std::string show_context() const;
+  std::string show_stats();
+
+  // Small steps shared by the files above.
+  Store& store() { return own_store_ ? *own_store_ : store_; }
+  std::optional<int64_t> leaf() const;
+  std::vector<PromptMessage> prompt_messages(size_t count) const;
+  std::vector<int32_t> prompt_for(size_t count) const;  // of the first `count` messages of the branch
+  void keep(const std::function<void()>& write);        // does it again in memory where the database fails
+  void load_branch(std::optional<int64_t> leaf);
+  void show_branch();
+  void step_back_to(std::optional<int64_t> leaf);
+  void send_status();
+  void update_context();
+  ShownMessage shown(const StoredMessage& message) const;
+
+  FrontEnd& front_;
+  Worker& worker_;
+  ChatSettings settings_;
+  const ChatSettings defaults_;
+  std::optional<Loaded> model_;
+  std::optional<Error> failure_;
+  int64_t conversation_ = 0;  // 0: none stored yet
+  int64_t created_ = 0;       // of the conversation, milliseconds: what templates take as "now"
+  std::vector<BranchMessage> branch_;
+  std::optional<RunningTurn> running_;
+  bool turn_waits_ = false;  // the branch ends in a turn that starts when the model is there
+  uint32_t interrupt_after_ = 0;
+  bool quit_ = false;
+  Status status_;
+  JobStats last_stats_;
+  uint64_t last_seed_ = 0;
+
+ private:
+  void lose_store(const Error& error);
+  void show_text(std::string_view text, const SampledToken& token);
+  void flush_batch(bool now);
+
+  Store& store_;
+  std::unique_ptr<Store> own_store_;  // in memory, once the database failed
+};
+
+}  // namespace bitnet

@@ -1,0 +1,186 @@
+#include "chat_settings.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "engine/error.h"
+
+namespace bitnet {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void refuse(const char* name, const char* range, std::string_view value) {
+  throw Error(ErrorKind::usage, fmt::format("{}: wanted {}, found '{}'", name, range, printable(value, 40)));
+}
+
+float number(const char* name, const char* range, std::string_view value) {
+  float parsed = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
+  if (error != std::errc() || end != value.data() + value.size() || !std::isfinite(parsed)) {
+    refuse(name, range, value);
+  }
+  return parsed;
+}
+
+template <typename T>
+T whole_number(const char* name, const char* range, std::string_view value) {
+  T parsed = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
+  if (error != std::errc() || end != value.data() + value.size()) refuse(name, range, value);
+  return parsed;
+}
+
+float ranged(const char* name, const char* range, std::string_view value, float low, float high) {
+  const float parsed = number(name, range, value);
+  if (parsed < low || parsed > high) refuse(name, range, value);
+  return parsed;
+}
+
+std::string show_stop(const ChatSettings& s) {
+  if (s.stop.empty()) return "none";
+  return json(s.stop).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+// "none", one text as it stands, or a JSON list of texts.
+void read_stop(ChatSettings& s, std::string_view value) {
+  if (value == "none" || value.empty()) {
+    s.stop.clear();
+    return;
+  }
+  if (value.front() != '[') {
+    s.stop = {std::string(value)};
+    return;
+  }
+  const json list = json::parse(value, nullptr, /*allow_exceptions=*/false);
+  std::vector<std::string> stop;
+  for (const json& text : list) {
+    if (!text.is_string() || text.get<std::string>().empty())
+      refuse("stop", "a text or a JSON list of texts", value);
+    stop.push_back(text.get<std::string>());
+  }
+  if (!list.is_array()) refuse("stop", "a text or a JSON list of texts", value);
+  s.stop = stop;
+}
+
+constexpr const char* kTemp = "0 to 100";
+constexpr const char* kTopK = "a whole number, 0 = off";
+constexpr const char* kTopP = "more than 0, up to 1";
+constexpr const char* kMinP = "0 to 1";
+constexpr const char* kPenalty = "0.01 to 100";
+constexpr const char* kLast = "a whole number, 0 = off";
+constexpr const char* kSeed = "a whole number, or 'random'";
+constexpr const char* kMost = "a whole number, 0 = as many as the context holds";
+
+const Setting kTable[] = {
+    {"temp", kTemp, "temperature; 0 always takes the likeliest token",
+     [](ChatSettings& s, std::string_view v) { s.sampler.temperature = ranged("temp", kTemp, v, 0, 100); },
+     [](const ChatSettings& s) { return fmt::format("{}", s.sampler.temperature); }},
+    {"top_k", kTopK, "choose among this many of the likeliest tokens",
+     [](ChatSettings& s, std::string_view v) { s.sampler.top_k = whole_number<uint32_t>("top_k", kTopK, v); },
+     [](const ChatSettings& s) { return fmt::format("{}", s.sampler.top_k); }},
+    {"top_p", kTopP, "choose among the likeliest tokens that make up this much probability",
+     [](ChatSettings& s, std::string_view v) {
+       const float p = ranged("top_p", kTopP, v, 0, 1);
+       if (p == 0) refuse("top_p", kTopP, v);
+       s.sampler.top_p = p;
+     },
+     [](const ChatSettings& s) { return fmt::format("{}", s.sampler.top_p); }},
+    {"min_p", kMinP, "drop tokens less likely than this share of the likeliest one",
+     [](ChatSettings& s, std::string_view v) { s.sampler.min_p = ranged("min_p", kMinP, v, 0, 1); },
+     [](const ChatSettings& s) { return fmt::format("{}", s.sampler.min_p); }},
+    {"repeat_penalty", kPenalty, "make tokens that were just used less likely; 1 = off",
+     [](ChatSettings& s, std::string_view v) {
+       s.sampler.repeat_penalty = ranged("repeat_penalty", kPenalty, v, 0.01F, 100);
+     },
+     [](const ChatSettings& s) { return fmt::format("{}", s.sampler.repeat_penalty); }},
+    {"repeat_last", kLast, "how many of the latest tokens repeat_penalty looks at",
+     [](ChatSettings& s, std::string_view v) {
+       s.sampler.repeat_last = whole_number<uint32_t>("repeat_last", kLast, v);
+     },
+     [](const ChatSettings& s) { return fmt::format("{}", s.sampler.repeat_last); }},
+    {"seed", kSeed, "of the random choices: the same seed and settings give the same answer",
+     [](ChatSettings& s, std::string_view v) {
+       if (v == "random") {
+         s.seed.reset();
+       } else {
+         s.seed = whole_number<uint64_t>("seed", kSeed, v);
+       }
+     },
+     [](const ChatSettings& s) { return s.seed ? fmt::format("{}", *s.seed) : std::string("random"); }},
+    {"max_tokens", kMost, "of an answer",
+     [](ChatSettings& s, std::string_view v) {
+       s.max_tokens = whole_number<uint32_t>("max_tokens", kMost, v);
+     },
+     [](const ChatSettings& s) { return fmt::format("{}", s.max_tokens); }},
+    {"stop", "a text, a JSON list of texts, or 'none'", "end the answer where this text appears", read_stop,
+     show_stop},
+};
+
+}  // namespace
+
+ChatSettings interactive_settings() {
+  ChatSettings s;
+  s.sampler.temperature = 0.7F;
+  s.sampler.top_k = 40;
+  s.sampler.top_p = 0.95F;
+  s.sampler.min_p = 0.05F;
+  return s;
+}
+
+ChatSettings script_settings() {
+  ChatSettings s;
+  s.seed = 0;
+  return s;
+}
+
+std::span<const Setting> settings_table() { return kTable; }
+
+const Setting* find_setting(std::string_view name) {
+  for (const Setting& setting : kTable) {
+    if (name == setting.name) return &setting;
+  }
+  return nullptr;
+}
+
+SamplerParams sampler_for_turn(const ChatSettings& settings, uint64_t seed) {
+  SamplerParams params = settings.sampler;
+  params.seed = seed;
+  return params;
+}
+
+std::string to_json(const ChatSettings& s, uint64_t seed) {
+  const json j = {{"temp", s.sampler.temperature},
+                  {"top_k", s.sampler.top_k},
+                  {"top_p", s.sampler.top_p},
+                  {"min_p", s.sampler.min_p},
+                  {"repeat_penalty", s.sampler.repeat_penalty},
+                  {"repeat_last", s.sampler.repeat_last},
+                  {"seed", seed},
+                  {"max_tokens", s.max_tokens},
+                  {"stop", s.stop}};
+  return j.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+void from_json(std::string_view text, ChatSettings& s) {
+  try {
+    const json j = json::parse(text);
+    s.sampler.temperature = j.at("temp").get<float>();
+    s.sampler.top_k = j.at("top_k").get<uint32_t>();
+    s.sampler.top_p = j.at("top_p").get<float>();
+    s.sampler.min_p = j.at("min_p").get<float>();
+    s.sampler.repeat_penalty = j.at("repeat_penalty").get<float>();
+    s.sampler.repeat_last = j.at("repeat_last").get<uint32_t>();
+    s.seed = j.at("seed").get<uint64_t>();
+    s.max_tokens = j.at("max_tokens").get<uint32_t>();
+    s.stop = j.at("stop").get<std::vector<std::string>>();
+  } catch (const json::exception& error) {
+    throw Error(ErrorKind::database,
+                fmt::format("the stored settings of this turn cannot be read: {}", error.what()));
+  }
+}
+
+}  // namespace bitnet

@@ -1,0 +1,269 @@
+#include "commands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <sstream>
+
+#include "chat_core.h"
+#include "model_file.h"
+
+namespace bitnet {
+namespace {
+
+std::string_view trim(std::string_view s) {
+  const size_t begin = s.find_first_not_of(" \t\n");
+  if (begin == std::string_view::npos) return {};
+  return s.substr(begin, s.find_last_not_of(" \t\n") - begin + 1);
+}
+
+int64_t conversation_id(std::string_view text) {
+  int64_t id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw Error(ErrorKind::usage, fmt::format("wanted a conversation's number as /list shows it, found '{}'",
+                                              printable(text, 40)));
+  }
+  return id;
+}
+
+// The first word of `line`, and what follows it.
+std::pair<std::string_view, std::string_view> split(std::string_view line) {
+  const size_t end = line.find_first_of(" \t\n");
+  if (end == std::string_view::npos) return {line, {}};
+  return {line.substr(0, end), trim(line.substr(end))};
+}
+
+std::string usage_line(const Command& command) {
+  return *command.arguments == '\0' ? std::string(command.name)
+                                    : fmt::format("{} {}", command.name, command.arguments);
+}
+
+void help(ChatCore& chat, std::string_view arguments) {
+  std::string text;
+  if (!arguments.empty()) {
+    const std::string name =
+        arguments.starts_with('/') ? std::string(arguments) : fmt::format("/{}", arguments);
+    const Command* command = find_command(name);
+    if (command == nullptr)
+      throw Error(ErrorKind::usage, fmt::format("there is no command {}", printable(name, 40)));
+    text = fmt::format("{}\n  {}", usage_line(*command), command->help);
+    if (*command->aliases != '\0') text += fmt::format("\n  also: {}", command->aliases);
+    chat.front_.command_output("help", text);
+    return;
+  }
+  for (const Command& command : command_table())
+    text += fmt::format("{:<28} {}\n", usage_line(command), command.help);
+  text += "A line that begins with // is a turn that begins with a slash.";
+  chat.front_.command_output("help", text);
+}
+
+void set(ChatCore& chat, std::string_view arguments) {
+  const auto [name, value] = split(arguments);
+  if (!value.empty()) {
+    const Setting* setting = find_setting(name);
+    if (setting == nullptr) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("there is no setting '{}'; /set lists them", printable(name, 40)));
+    }
+    setting->read(chat.settings_, value);
+  }
+  chat.front_.command_output("set", chat.settings_text(name));
+}
+
+void seed(ChatCore& chat, std::string_view arguments) {
+  if (!arguments.empty()) find_setting("seed")->read(chat.settings_, arguments);
+  chat.front_.command_output("seed", chat.settings_text("seed"));
+}
+
+void reset(ChatCore& chat, std::string_view) {
+  const std::string system = chat.settings_.system;
+  chat.settings_ = chat.defaults_;
+  chat.settings_.system = system;
+  chat.front_.command_output("reset", chat.settings_text(""));
+}
+
+void system_prompt(ChatCore& chat, std::string_view arguments) {
+  if (arguments == "none") {
+    chat.set_system("");
+  } else if (arguments.starts_with('@')) {
+    chat.set_system(trim(read_whole_file(std::string(arguments.substr(1)))));
+  } else if (!arguments.empty()) {
+    chat.set_system(arguments);
+  }
+  const std::string& system = chat.settings_.system;
+  chat.front_.command_output("system",
+                             system.empty() ? "The system prompt is empty." : "System prompt: " + system);
+}
+
+void show(ChatCore& chat, std::string_view subject) {
+  std::string text;
+  if (subject == "model") {
+    text = chat.show_model();
+  } else if (subject == "params") {
+    text = chat.settings_text("");
+  } else if (subject == "prompt") {
+    text = chat.show_prompt();
+  } else if (subject == "context") {
+    text = chat.show_context();
+  } else if (subject == "stats") {
+    text = chat.show_stats();
+  } else {
+    throw Error(ErrorKind::usage,
+                fmt::format("/show wants model, params, prompt, context or stats, found '{}'",
+                            printable(subject, 40)));
+  }
+  chat.front_.command_output(fmt::format("show {}", subject), text);
+}
+
+const Command kTable[] = {
+    {"/help", "/?", "[COMMAND]", "what there is to type", "%commands", false, help},
+    {"/new", "/clear", "", "begin a new conversation; the old one stays stored", "", true,
+     [](ChatCore& chat, std::string_view) { chat.new_conversation(); }},
+    {"/open", "", "ID", "go on with a stored conversation", "", true,
+     [](ChatCore& chat, std::string_view arguments) { chat.open_conversation(conversation_id(arguments)); }},
+    {"/list", "", "", "the stored conversations, the latest first", "", false,
+     [](ChatCore& chat, std::string_view) { chat.front_.command_output("list", chat.list_text()); }},
+    {"/search", "", "TEXT", "find words in everything that was said", "", false,
+     [](ChatCore& chat, std::string_view arguments) {
+       chat.front_.command_output("search", chat.search_text(arguments));
+     }},
+    {"/title", "", "[TEXT]", "show or change the conversation's title", "", false,
+     [](ChatCore& chat, std::string_view arguments) {
+       if (!arguments.empty()) chat.set_title(arguments);
+       chat.front_.command_output("title", chat.status_.title);
+     }},
+    {"/delete", "", "[ID]", "delete a conversation for good; without ID, this one", "", true,
+     [](ChatCore& chat, std::string_view arguments) {
+       std::optional<int64_t> id;
+       if (!arguments.empty()) id = conversation_id(arguments);
+       chat.delete_conversation(id);
+     }},
+    {"/regen", "/retry", "", "another answer to the last turn; the old one stays stored", "", true,
+     [](ChatCore& chat, std::string_view) { chat.regenerate(); }},
+    {"/undo", "", "", "step back one turn; /redo brings it back", "", true,
+     [](ChatCore& chat, std::string_view) { chat.undo(); }},
+    {"/redo", "", "", "bring back what /undo took away", "", true,
+     [](ChatCore& chat, std::string_view) { chat.redo(); }},
+    {"/continue", "", "", "go on with the last answer where it stopped", "", true,
+     [](ChatCore& chat, std::string_view) { chat.continue_answer(); }},
+    {"/set", "", "[NAME [VALUE]]", "show or change how answers are chosen", "%settings", false, set},
+    {"/seed", "", "[N|random]", "show or change the seed", "random", false, seed},
+    {"/reset", "", "", "all settings as they were at the start", "", false, reset},
+    {"/system", "", "[TEXT|@FILE|none]", "show or change the system prompt", "none", true, system_prompt},
+    {"/show", "", "model|params|prompt|context|stats", "show what lies behind the chat",
+     "model params prompt context stats", false, show},
+    {"/quit", "/bye /exit", "", "end the program", "", false,
+     [](ChatCore& chat, std::string_view) {
+       chat.interrupt();
+       chat.quit_ = true;
+     }},
+};
+
+// Levenshtein's distance, one row at a time.
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+bool has_alias(const Command& command, std::string_view name) {
+  std::istringstream aliases{command.aliases};
+  std::string alias;
+  while (aliases >> alias) {
+    if (alias == name) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> completions(const Command& command) {
+  const std::string_view kind = command.completion;
+  std::vector<std::string> words;
+  if (kind == "%settings") {
+    for (const Setting& setting : settings_table()) words.emplace_back(setting.name);
+  } else if (kind == "%commands") {
+    for (const Command& other : command_table()) words.emplace_back(other.name + 1);
+  } else {
+    std::istringstream list{command.completion};
+    std::string word;
+    while (list >> word) words.push_back(word);
+  }
+  return words;
+}
+
+}  // namespace
+
+std::span<const Command> command_table() { return kTable; }
+
+const Command* find_command(std::string_view name) {
+  for (const Command& command : kTable) {
+    if (name == command.name || has_alias(command, name)) return &command;
+  }
+  return nullptr;
+}
+
+std::string nearest_command(std::string_view name) {
+  const Command* best = nullptr;
+  size_t least = 3;  // further away it is a guess, not a slip
+  for (const Command& command : kTable) {
+    const size_t d = distance(name, command.name);
+    if (d < least ||
+        (best == nullptr && name.size() > 2 && std::string_view(command.name).starts_with(name))) {
+      least = std::min(least, d);
+      best = &command;
+    }
+  }
+  return best == nullptr ? std::string() : std::string(best->name);
+}
+
+void run_command(ChatCore& chat, std::string_view line) {
+  const auto [name, arguments] = split(line);
+  const Command* command = find_command(name);
+  if (command == nullptr) {
+    const std::string nearest = nearest_command(name.substr(0, 40));
+    throw Error(ErrorKind::usage,
+                fmt::format("there is no command {}; {} (a turn that begins with a slash is written with //)",
+                            printable(name, 40),
+                            nearest.empty() ? "/help lists them" : "did you mean " + nearest + "?"));
+  }
+  if (!arguments.empty() && *command->arguments == '\0') {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} takes no arguments, found '{}'", command->name, printable(arguments, 40)));
+  }
+  if (command->needs_idle && chat.busy()) {
+    throw Error(ErrorKind::usage, fmt::format("{} has to wait: an answer is being made", command->name));
+  }
+  command->run(chat, arguments);
+}
+
+std::vector<std::string> complete_command(const ChatCore&, std::string_view line) {
+  std::vector<std::string> lines;
+  if (!line.starts_with('/') || line.starts_with("//")) return lines;
+  const size_t space = line.find(' ');
+  if (space == std::string_view::npos) {
+    for (const Command& command : kTable) {
+      if (std::string_view(command.name).starts_with(line)) lines.emplace_back(command.name);
+    }
+    return lines;
+  }
+  const Command* command = find_command(line.substr(0, space));
+  if (command == nullptr) return lines;
+  const std::string_view begun = line.substr(space + 1);
+  for (const std::string& word : completions(*command)) {
+    if (word.starts_with(begun)) lines.push_back(fmt::format("{} {}", line.substr(0, space), word));
+  }
+  return lines;
+}
+
+}  // namespace bitnet

@@ -1,0 +1,33 @@
+// The slash commands: one table that the parser, /help and completion read.
+//
+// Thread rule: that of ChatCore.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bitnet {
+
+class ChatCore;
+
+struct Command {
+  const char* name;       // with its slash
+  const char* aliases;    // separated by spaces, with slashes
+  const char* arguments;  // as /help shows them; "" = takes none
+  const char* help;
+  const char* completion;  // first arguments, separated by spaces; "%settings", "%commands": those names
+  bool needs_idle;         // refused while an answer is being made
+  void (*run)(ChatCore&, std::string_view arguments);  // throws Error for what the person should read
+};
+
+std::span<const Command> command_table();
+const Command* find_command(std::string_view name);  // exact, aliases too; nullptr where unknown
+std::string nearest_command(std::string_view name);  // by edit distance; empty where none is near
+
+// `line` begins with '/'. Throws Error(usage) for an unknown command, with the nearest one.
+void run_command(ChatCore& chat, std::string_view line);
+std::vector<std::string> complete_command(const ChatCore& chat, std::string_view line);
+
+}  // namespace bitnet
