@@ -191,9 +191,8 @@ void VulkanRecorder::rms_norm(Buffer& x, uint32_t first_row, Buffer& weight, uin
 void VulkanRecorder::head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) {
   const Kernel& kernel = table.f32 ? kernels_.head_f32 : kernels_.head_f16;
   for (const auto& chunk : table.chunks)
-    dispatch(table.f32 ? kernels_.head_f32 : kernels_.head_f16,
-             HeadPush{table.n_embd, chunk.rows, chunk.row_begin, table.n_vocab},
-             {chunk.table.get(), &y, &logits}, groups_for_rows(chunk.rows, 1), n);
+    dispatch(kernel, HeadPush{table.n_embd, chunk.rows, chunk.row_begin, table.n_vocab},
+             {chunk.table.get(), &y, &logits}, groups_for_rows(chunk.rows, kernel.constants().rows), n);
 }
 
 void VulkanRecorder::argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, Buffer& result) {
