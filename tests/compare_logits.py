@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Hold one .npy of rows (logits, or hidden states) against a reference.
+
+    compare_logits.py reference.npy other.npy [--cosine 0.999] [--no-top]
+
+Every row's cosine must reach the bar. The largest element must be the same one wherever the reference is decided:
+where its first two differ by more than a quarter of the row's standard deviation. Exit code 1 where that fails.
+"""
+import argparse
+import sys
+
+import numpy as np
+
+
+def compare(reference, other, bar=0.999, top=True):
+    """A line of what was found and whether it is good enough."""
+    if reference.shape != other.shape:
+        return f"wanted shape {reference.shape}, got {other.shape}", False
+    reference, other = reference.astype(np.float64), other.astype(np.float64)
+    if not np.isfinite(other).all():
+        return f"{np.count_nonzero(~np.isfinite(other))} values are not finite", False
+    norms = np.linalg.norm(reference, axis=-1) * np.linalg.norm(other, axis=-1)
+    cosine = (reference * other).sum(-1) / np.maximum(norms, 1e-300)
+    worst = int(cosine.argmin())
+    report, good = f"worst cosine {cosine[worst]:.7f} at row {worst} (bar {bar})", cosine[worst] >= bar
+    if top:
+        second, first = np.partition(reference, -2, -1)[:, -2:].T
+        decided = first - second > reference.std(-1) / 4
+        wrong = decided & (reference.argmax(-1) != other.argmax(-1))
+        report += f"; top-1: {decided.sum()} compared, {(~decided).sum()} too close, {wrong.sum()} differ"
+        if wrong.any():
+            report += f" (rows {np.flatnonzero(wrong)[:8].tolist()})"
+        good = good and not wrong.any()
+    return report, bool(good)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("reference")
+    parser.add_argument("other")
+    parser.add_argument("--cosine", type=float, default=0.999)
+    parser.add_argument("--no-top", action="store_true", help="compare cosines only")
+    a = parser.parse_args()
+    report, good = compare(np.load(a.reference), np.load(a.other), a.cosine, not a.no_top)
+    print(report)
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()
