@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Hold `bitnet-chat logits` and `bitnet-chat probe` against the float64 reference on models of many shapes.
+
+    logits_test.py path/to/bitnet-chat work-folder [--mid] [--device NAME] [--only NAME]
+
+Each model is run in one batch, token by token and seven tokens at a time; each run is compared with the reference
+(cosine 0.999 and top-1) and with the first (cosine 0.9999). With ../shared/tools/make_gguf.py beside the project its
+mini preset is run too, and with --mid its mid preset. Exit code 1 names every comparison that failed.
+"""
+import argparse
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+
+import compare_logits
+import reference
+
+TESTS = pathlib.Path(__file__).resolve().parent
+MAKE_GGUF = TESTS.parent.parent / "shared" / "tools" / "make_gguf.py"
+MODELS = {  # arguments of make_model.py
+    "default": "",
+    "seed_2": "--seed 2",
+    "dims_of_128": "--dim 384 --ffn 896 --heads 6 --kv 2 --seed 3",
+    "dims_of_128_kv_3": "--dim 384 --ffn 896 --heads 6 --kv 3 --seed 4",
+    "untied": "--untied --seed 5",
+    "embedding_f32": "--embd f32 --dim 384 --ffn 640 --heads 3 --kv 1 --seed 6",
+    "one_layer": "--layers 1 --dim 128 --ffn 128 --heads 2 --kv 1 --seed 7",
+    "kv_is_heads": "--kv 4 --seed 8",
+    "head_dim_128": "--dim 512 --ffn 1408 --heads 4 --kv 1 --layers 3 --seed 9",
+    "bitnet_25": "--arch bitnet-25 --untied --seed 10",
+    "odd_vocabulary": "--vocab 1023 --seed 11",
+}
+N_TOKENS = 33  # past one tile of any batch kernel, and a multiple of neither 7 nor 2
+
+
+class Runner:
+    def __init__(self, arguments):
+        self.binary, self.folder = arguments.binary, pathlib.Path(arguments.folder)
+        self.device = ["--device", arguments.device] if arguments.device else []
+        self.failures = []
+
+    def output(self, command, model, ids, *options):
+        """What the program wrote with --out; None where it failed."""
+        out = self.folder / "out.npy"
+        out.unlink(missing_ok=True)
+        line = [self.binary, command, str(model), "--tokens", ",".join(map(str, ids)), "--out", str(out),
+                *options, *self.device]
+        done = subprocess.run(line, capture_output=True, text=True, timeout=600)
+        if done.returncode == 0 and out.exists():
+            return np.load(out)
+        print(f"  {' '.join(line)}: exit code {done.returncode}\n  {done.stderr.strip()}")
+        return None
+
+    def hold(self, what, wanted, got, bar, top):
+        report, good = compare_logits.compare(wanted, got, bar, top) if got is not None else ("no output", False)
+        print(f"  {'ok  ' if good else 'FAIL'} {what}: {report}", flush=True)
+        if not good:
+            self.failures.append(what)
+
+    def check(self, name, model):
+        print(name)
+        n_vocab = len(reference.gguf.File(model).meta["tokenizer.ggml.tokens"])
+        ids = np.random.Generator(np.random.PCG64(len(name))).integers(0, n_vocab, N_TOKENS).tolist()
+        logits, hidden = reference.Model(model).forward(ids)
+        runs = {"one batch": (), "--prefill 1": ("--prefill", "1"), "--prefill 7": ("--prefill", "7")}
+        first = None
+        for what, options in runs.items():
+            got = self.output("logits", model, ids, *options)
+            self.hold(f"{name}, {what}, against the reference", logits, got, 0.999, True)
+            if first is None:
+                first = got
+            else:
+                self.hold(f"{name}, {what}, against one batch", first, got, 0.9999, False)
+        self.hold(f"{name}, probe", hidden, self.output("probe", model, ids), 0.999, False)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("binary")
+    parser.add_argument("folder")
+    parser.add_argument("--mid", action="store_true", help="also make_gguf.py's mid preset: 6 layers, 128256 tokens")
+    parser.add_argument("--device", help="as bitnet-chat takes it")
+    parser.add_argument("--only", help="the model of this name alone")
+    a = parser.parse_args()
+    makers = {name: [TESTS / "make_model.py", *line.split()] for name, line in MODELS.items()}
+    if MAKE_GGUF.exists():
+        for preset in ["mini"] + ["mid"] * a.mid:
+            makers["preset_" + preset] = [MAKE_GGUF, "--preset", preset]
+    runner = Runner(a)
+    runner.folder.mkdir(parents=True, exist_ok=True)
+    for name, (maker, *line) in makers.items():
+        if a.only in (None, name):
+            model = runner.folder / f"{name}.gguf"
+            subprocess.run([sys.executable, str(maker), str(model), *line], check=True, stdout=subprocess.DEVNULL)
+            runner.check(name, model)
+            model.unlink()
+    print(f"{len(runner.failures)} failed")
+    sys.exit(1 if runner.failures else 0)
+
+
+if __name__ == "__main__":
+    main()
