@@ -1,0 +1,267 @@
+#include "input_line.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+// readline's headers want FILE declared.
+#include <readline/history.h>
+#include <readline/readline.h>
+
+#include "text_safe.h"
+
+namespace bitnet {
+namespace {
+
+constexpr size_t kFoldedLines = 8;
+constexpr int kHistoryEntries = 1000;
+constexpr char kPrompt[] = "";
+
+// What readline would print (bells, messages) goes nowhere.
+FILE* nowhere() {
+  static FILE* file = std::fopen("/dev/null", "r+");
+  return file;
+}
+
+std::string common_prefix(const std::vector<std::string>& lines) {
+  std::string prefix = lines.front();
+  for (const std::string& line : lines) {
+    const auto differ = std::mismatch(prefix.begin(), prefix.end(), line.begin(), line.end());
+    prefix.erase(differ.first, prefix.end());
+  }
+  while (!prefix.empty() && (prefix.back() & 0xC0) == 0x80) prefix.pop_back();
+  return prefix;
+}
+
+// Pasted bytes as text: line ends as \n, no NUL (the editor's strings end there), well-formed UTF-8.
+std::string cleaned(std::string_view bytes) {
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] == '\r') {
+      if (i + 1 == bytes.size() || bytes[i + 1] != '\n') text += '\n';
+    } else if (bytes[i] != '\0') {
+      text += bytes[i];
+    }
+  }
+  return make_safe(text);
+}
+
+}  // namespace
+
+InputLine* InputLine::instance_ = nullptr;
+
+// The functions that readline calls. No exception may leave them: readline is C.
+struct ReadlineHooks {
+  static int read_byte(FILE*) {
+    std::deque<char>& pending = InputLine::instance_->pending_;
+    if (pending.empty()) return EOF;
+    const auto byte = static_cast<unsigned char>(pending.front());
+    pending.pop_front();
+    return byte;
+  }
+  static int input_available() { return InputLine::instance_->pending_.empty() ? 0 : 1; }
+  static void redisplay() {}
+  static void prepare_terminal(int) {}
+  static void restore_terminal() {}
+  static void line(char* text) {
+    if (text == nullptr) return;
+    InputLine::instance_->accepted_.emplace_back(text);
+    std::free(text);
+  }
+  static int accept(int, int key) { return InputLine::instance_->accept_here(key); }
+  static int newline(int, int) { return rl_insert_text("\n") > 0 ? 0 : 1; }
+  static int complete(int, int) { return InputLine::instance_->complete_here(); }
+};
+
+InputLine::InputLine(const std::string& history_file, InputCalls calls)
+    : calls_(std::move(calls)), history_file_(history_file) {
+  assert(instance_ == nullptr);
+  instance_ = this;
+  rl_readline_name = "bitnet-chat";
+  rl_catch_signals = 0;
+  rl_catch_sigwinch = 0;
+  rl_change_environment = 0;
+  rl_instream = nowhere();
+  rl_outstream = nowhere();
+  rl_getc_function = ReadlineHooks::read_byte;
+  rl_input_available_hook = ReadlineHooks::input_available;
+  rl_redisplay_function = ReadlineHooks::redisplay;
+  rl_prep_term_function = ReadlineHooks::prepare_terminal;
+  rl_deprep_term_function = ReadlineHooks::restore_terminal;
+  rl_initialize();
+  rl_variable_bind("bell-style", "none");
+  rl_variable_bind("revert-all-at-newline", "on");
+  for (Keymap map : {emacs_standard_keymap, vi_insertion_keymap, vi_movement_keymap}) {
+    rl_bind_key_in_map('\r', ReadlineHooks::accept, map);
+    rl_bind_key_in_map('\n', ReadlineHooks::newline, map);
+  }
+  rl_bind_key_in_map('\t', ReadlineHooks::complete, emacs_standard_keymap);
+  rl_bind_key_in_map('\t', ReadlineHooks::complete, vi_insertion_keymap);
+
+  using_history();
+  stifle_history(kHistoryEntries);
+  history_comment_char = '#';
+  history_write_timestamps = 1;  // also what lets an entry hold several lines
+  if (!history_file_.empty()) {
+    const int fd = open(history_file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) {
+      history_error_ = fmt::format("history is not kept: {}: {}", history_file_, std::strerror(errno));
+      history_file_.clear();
+    } else {
+      fchmod(fd, 0600);
+      close(fd);
+      read_history(history_file_.c_str());
+    }
+  }
+  rl_callback_handler_install(kPrompt, ReadlineHooks::line);
+}
+
+InputLine::~InputLine() {
+  rl_callback_handler_remove();
+  clear_history();
+  instance_ = nullptr;
+}
+
+void InputLine::type(std::string_view bytes) {
+  pending_.insert(pending_.end(), bytes.begin(), bytes.end());
+  while (!pending_.empty()) {
+    rl_callback_read_char();
+    while (!accepted_.empty()) {
+      const std::string line = std::move(accepted_.front());
+      accepted_.erase(accepted_.begin());
+      accept(line);
+    }
+  }
+}
+
+void InputLine::insert(std::string_view text) { rl_insert_text(std::string(text).c_str()); }
+
+void InputLine::paste(std::string_view bytes) {
+  std::string text = cleaned(bytes);
+  const auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) +
+                     (text.empty() || text.back() == '\n' ? 0 : 1);
+  if (lines >= kFoldedLines) {
+    const std::string placeholder = fmt::format("[paste {}: {} lines]", ++paste_count_, lines);
+    pastes_[placeholder] = std::move(text);
+    text = placeholder;
+  }
+  rl_insert_text(text.c_str());
+}
+
+void InputLine::clear() {
+  rl_replace_line("", 1);
+  rl_point = rl_end = 0;
+  using_history();
+}
+
+bool InputLine::move_up() {
+  const std::string_view all = text();
+  const size_t line = all.rfind('\n', point() == 0 ? 0 : point() - 1);
+  if (point() == 0 || line == std::string_view::npos) return false;
+  const size_t column = point() - line - 1;
+  const size_t above_end = line;
+  const size_t before = line == 0 ? std::string_view::npos : all.rfind('\n', line - 1);
+  const size_t above = before == std::string_view::npos ? 0 : before + 1;
+  size_t target = std::min(above + column, above_end);
+  while (target > above && target < all.size() && (all[target] & 0xC0) == 0x80) --target;
+  rl_point = static_cast<int>(target);
+  return true;
+}
+
+bool InputLine::move_down() {
+  const std::string_view all = text();
+  const size_t end = all.find('\n', point());
+  if (end == std::string_view::npos) return false;
+  const size_t before = point() == 0 ? std::string_view::npos : all.rfind('\n', point() - 1);
+  const size_t column = point() - (before == std::string_view::npos ? 0 : before + 1);
+  const size_t below = end + 1;
+  size_t target = std::min(below + column, std::min(all.find('\n', below), all.size()));
+  while (target > below && target < all.size() && (all[target] & 0xC0) == 0x80) --target;
+  rl_point = static_cast<int>(target);
+  return true;
+}
+
+std::string_view InputLine::text() const { return {rl_line_buffer, static_cast<size_t>(rl_end)}; }
+size_t InputLine::point() const { return static_cast<size_t>(rl_point); }
+bool InputLine::searching() const { return RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH); }
+bool InputLine::wants_escape() const { return rl_editing_mode == 0 || searching(); }
+
+std::string InputLine::prompt() const {
+  return searching() && rl_display_prompt != nullptr ? rl_display_prompt : "";
+}
+
+std::vector<std::string> InputLine::take_candidates() { return std::exchange(candidates_, {}); }
+
+int InputLine::accept_here(int key) {
+  try {
+    if (!calls_.may_submit(text())) return 0;
+  } catch (...) {
+    return 0;
+  }
+  return rl_newline(1, key);
+}
+
+int InputLine::complete_here() {
+  try {
+    const std::string line(text().substr(0, point()));
+    if (!line.starts_with('/')) return 0;
+    const std::vector<std::string> lines = calls_.complete(line);
+    if (lines.empty()) return 0;
+    const std::string prefix = common_prefix(lines);
+    if (prefix.size() > line.size()) {
+      rl_begin_undo_group();
+      rl_delete_text(0, rl_point);
+      rl_point = 0;
+      rl_insert_text(prefix.c_str());
+      rl_end_undo_group();
+    } else if (lines.size() > 1) {
+      candidates_ = lines;
+    }
+  } catch (...) {
+    candidates_.clear();
+  }
+  return 0;
+}
+
+std::string InputLine::expanded(std::string_view line) const {
+  std::string out(line);
+  for (const auto& [placeholder, text] : pastes_) {
+    for (size_t at = out.find(placeholder); at != std::string::npos;
+         at = out.find(placeholder, at + text.size())) {
+      out.replace(at, placeholder.size(), text);
+    }
+  }
+  return out;
+}
+
+void InputLine::accept(std::string line) {
+  line = expanded(line);
+  pastes_.clear();
+  if (line.find_first_not_of(" \t\n") != std::string::npos) remember(line);
+  calls_.submit(line);
+}
+
+void InputLine::remember(const std::string& line) {
+  using_history();
+  HIST_ENTRY* last = history_length > 0 ? history_get(history_base + history_length - 1) : nullptr;
+  if (last != nullptr && line == last->line) return;
+  add_history(line.c_str());
+  add_history_time(fmt::format("#{}", std::time(nullptr)).c_str());
+  if (history_file_.empty()) return;
+  if (const int failed = append_history(1, history_file_.c_str()); failed != 0) {
+    history_error_ = fmt::format("history is not kept: {}: {}", history_file_, std::strerror(failed));
+    history_file_.clear();
+  }
+}
+
+}  // namespace bitnet

@@ -1,0 +1,71 @@
+// The line editor: GNU readline with the screen kept out of its hands.
+//
+// Thread rule: lives on the loop's thread; readline is global, so there is at most one InputLine in a
+// process.
+//
+// readline reads what type() gives it and draws nothing; whoever shows the line asks for text(), point() and
+// prompt(). Its editing commands, vi mode and the user's inputrc work as everywhere. Our own bindings: Enter
+// accepts if it may, ^J breaks the line, Tab completes.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bitnet {
+
+struct InputCalls {
+  std::function<bool(std::string_view text)> may_submit;  // false keeps the text where it is
+  std::function<void(const std::string& text)> submit;    // may throw
+  std::function<std::vector<std::string>(std::string_view line)> complete;  // whole lines
+};
+
+class InputLine {
+ public:
+  // `history_file` empty: history is kept in memory only. What goes wrong with it is in history_error().
+  InputLine(const std::string& history_file, InputCalls calls);
+  ~InputLine();
+  InputLine(const InputLine&) = delete;
+  InputLine& operator=(const InputLine&) = delete;
+
+  void type(std::string_view bytes);   // as if from the keyboard; whole escape sequences
+  void insert(std::string_view text);  // at the cursor, as it is
+  void paste(std::string_view bytes);  // never submits; 8 lines and more become a placeholder
+  void clear();
+  // To the row above or below in a text of several lines; false where there is none.
+  bool move_up();
+  bool move_down();
+
+  std::string_view text() const;
+  size_t point() const;        // in bytes
+  std::string prompt() const;  // not empty while readline asks for something itself, as ^R does
+  bool searching() const;
+  bool wants_escape() const;                   // vi mode or a search: Esc is an editing key
+  std::vector<std::string> take_candidates();  // what the last Tab could not decide between
+  const std::string& history_error() const { return history_error_; }
+
+ private:
+  void accept(std::string line);
+  void remember(const std::string& line);
+  int complete_here();
+  int accept_here(int key);
+  std::string expanded(std::string_view line) const;
+
+  static InputLine* instance_;
+
+  InputCalls calls_;
+  std::string history_file_;
+  std::string history_error_;
+  std::deque<char> pending_;
+  std::vector<std::string> accepted_;
+  std::vector<std::string> candidates_;
+  std::map<std::string, std::string> pastes_;  // placeholder -> text
+  int paste_count_ = 0;
+
+  friend struct ReadlineHooks;
+};
+
+}  // namespace bitnet

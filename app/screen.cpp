@@ -1,0 +1,298 @@
+#include "screen.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cwchar>
+
+#include "engine/error.h"
+#include "text_width.h"
+
+// Last: curses.h defines macros of short names.
+#include <curses.h>
+
+namespace bitnet {
+namespace {
+
+constexpr char kBracketedPasteOn[] = "\x1b[?2004h";
+constexpr char kBracketedPasteOff[] = "\x1b[?2004l";
+constexpr size_t kMostMarks = CCHARW_MAX - 1;  // combining marks of one cell
+
+// What each tone looks like: attributes, and an ANSI colour or -1.
+struct Look {
+  attr_t attributes;
+  short color;
+};
+Look look_of(Tone tone) {
+  switch (tone) {
+    case Tone::text:
+      return {A_NORMAL, -1};
+    case Tone::accent:
+      return {A_NORMAL, COLOR_CYAN};
+    case Tone::heading:
+      return {A_BOLD, COLOR_MAGENTA};
+    case Tone::code:
+      return {A_NORMAL, COLOR_GREEN};
+    case Tone::quiet:
+      return {A_DIM, -1};
+    case Tone::notice:
+      return {A_NORMAL, COLOR_YELLOW};
+    case Tone::error:
+      return {A_NORMAL, COLOR_RED};
+  }
+  return {A_NORMAL, -1};
+}
+
+void write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) {
+      fd_set set;
+      FD_ZERO(&set);
+      FD_SET(fd, &set);
+      select(fd + 1, nullptr, &set, nullptr, nullptr);
+      continue;
+    }
+    if (n <= 0) return;
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+// What a handler of a fatal signal needs to give the terminal back.
+termios former_terminal;
+volatile std::sig_atomic_t terminal_taken = 0;
+
+extern "C" void give_back_and_die(int signal) {
+  if (terminal_taken) {
+    constexpr char kReset[] = "\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l\r\n";
+    [[maybe_unused]] const ssize_t n = write(STDOUT_FILENO, kReset, sizeof kReset - 1);
+    tcsetattr(STDIN_FILENO, TCSANOW, &former_terminal);
+  }
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+std::vector<wchar_t> code_points(std::string_view text) {
+  std::vector<wchar_t> out;
+  std::mbstate_t state{};
+  while (!text.empty()) {
+    wchar_t c = L'?';
+    size_t n = std::mbrtowc(&c, text.data(), text.size(), &state);
+    if (n == 0 || n > text.size()) {
+      state = {};
+      n = 1;
+      c = L'\uFFFD';
+    }
+    out.push_back(c);
+    text.remove_prefix(n);
+  }
+  return out;
+}
+
+// A cluster as ncurses cells: each one spacing character with its marks. Empty where ncurses or a terminal
+// would count other columns than we do.
+std::vector<std::vector<wchar_t>> cells_of(const std::vector<wchar_t>& cluster, int columns) {
+  std::vector<std::vector<wchar_t>> cells;
+  int sum = 0;
+  for (const wchar_t c : cluster) {
+    const int width = wcwidth(c);
+    if (width < 0 || (width == 0 && cells.empty())) return {};
+    if (width > 0) {
+      cells.push_back({c});
+      sum += width;
+    } else if (cells.back().size() <= kMostMarks) {
+      cells.back().push_back(c);
+    }
+  }
+  if (sum != columns) cells.clear();
+  return cells;
+}
+
+}  // namespace
+
+Screen::Screen(bool color, const std::string& log_file) : color_(color) {
+  tcgetattr(STDIN_FILENO, &former_terminal);
+  if (!log_file.empty()) {
+    log_fd_ = open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  }
+  if (log_fd_ < 0) log_fd_ = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  former_stderr_ = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (newterm(nullptr, stdout, stdin) == nullptr) {
+    close(log_fd_);
+    close(former_stderr_);
+    throw Error(ErrorKind::runtime, "the terminal cannot be used as a screen; set TERM, or use a pipe");
+  }
+  set_escdelay(25);
+  if (color_ && has_colors()) {
+    start_color();
+    use_default_colors();
+    for (short i = 0; i < 8; ++i) init_pair(static_cast<short>(i + 1), i, -1);
+  } else {
+    color_ = false;
+  }
+  raw();
+  noecho();
+  nonl();
+  intrflush(stdscr, FALSE);
+  scrollok(stdscr, FALSE);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) std::signal(signal, give_back_and_die);
+#endif
+  enter();
+  read_size();
+}
+
+Screen::~Screen() {
+  leave();
+  close(log_fd_);
+  close(former_stderr_);
+}
+
+void Screen::enter() {
+  dup2(log_fd_, STDERR_FILENO);
+  terminal_taken = 1;
+  write_all(STDOUT_FILENO, kBracketedPasteOn);
+}
+
+void Screen::leave() {
+  write_all(STDOUT_FILENO, kBracketedPasteOff);
+  curs_set(1);
+  endwin();
+  tcsetattr(STDIN_FILENO, TCSADRAIN, &former_terminal);
+  terminal_taken = 0;
+  dup2(former_stderr_, STDERR_FILENO);
+}
+
+void Screen::read_size() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
+    if (size.ws_row != LINES || size.ws_col != COLS) resizeterm(size.ws_row, size.ws_col);
+  }
+  rows_ = LINES;
+  columns_ = COLS;
+  forget();
+}
+
+void Screen::forget() {
+  shown_.clear();
+  overlays_.clear();
+  clearok(curscr, TRUE);
+}
+
+void Screen::suspend() {
+  leave();
+  struct sigaction stop = {};
+  struct sigaction former = {};
+  stop.sa_handler = SIG_DFL;
+  sigaction(SIGTSTP, &stop, &former);
+  kill(0, SIGTSTP);  // the whole job, as the terminal itself would
+  sigaction(SIGTSTP, &former, nullptr);
+  enter();
+  refresh();
+  read_size();
+}
+
+void Screen::draw_row(int y, const Row& row) {
+  overlays_.erase(y);
+  std::vector<Piece> pieces;
+  int x = 0;
+  move(y, 0);
+  for (const Span& span : row.spans) {
+    const Look look = look_of(span.face.tone);
+    attr_t attributes = look.attributes;
+    if (span.face.bold) attributes |= A_BOLD;
+    if (span.face.italic) attributes |= A_ITALIC;
+    const short pair = color_ && look.color >= 0 ? static_cast<short>(look.color + 1) : short{0};
+    const auto put = [&](const std::vector<wchar_t>& characters) {
+      wchar_t text[CCHARW_MAX + 1] = {};
+      std::copy_n(characters.begin(), std::min<size_t>(characters.size(), CCHARW_MAX), text);
+      cchar_t cell;
+      setcchar(&cell, text, attributes, pair, nullptr);
+      add_wch(&cell);
+    };
+    std::string_view text = span.text;
+    while (!text.empty()) {
+      const Cluster cluster = first_cluster(text);
+      const std::string_view bytes = text.substr(0, cluster.bytes);
+      text.remove_prefix(cluster.bytes);
+      if (cluster.columns == 0) continue;
+      if (x + cluster.columns > columns_) break;
+      const std::vector<wchar_t> characters = code_points(bytes);
+      const auto cells = cells_of(characters, cluster.columns);
+      for (const auto& cell : cells) put(cell);
+      if (cells.empty()) {
+        // A stand-in of the same columns; what belongs there is laid over it.
+        const int width = std::max(wcwidth(characters.front()), 0);
+        const bool base_fits = width > 0 && width <= cluster.columns;
+        put({base_fits ? characters.front() : L'?'});
+        for (int i = base_fits ? width : 1; i < cluster.columns; ++i) put({L' '});
+        int terminal_columns = 0;
+        for (const wchar_t c : characters) terminal_columns += std::max(wcwidth(c), 0);
+        const bool may_wrap = x + std::max(terminal_columns, cluster.columns) > columns_;
+        if (!may_wrap) pieces.push_back({x, x + cluster.columns, std::string(bytes), span.face, true});
+      } else if (!pieces.empty()) {
+        Piece& last = pieces.back();
+        if (!last.contested && last.face == span.face && last.end == x) {
+          last.text += bytes;
+          last.end += cluster.columns;
+        } else {
+          pieces.push_back({x, x + cluster.columns, std::string(bytes), span.face, false});
+        }
+      }
+      x += cluster.columns;
+    }
+  }
+  if (x < columns_) clrtoeol();
+  if (!pieces.empty()) overlays_[y] = std::move(pieces);
+}
+
+// Terminals disagree about the columns of emoji sequences, and ncurses cannot hold some of them in a cell. So
+// everything in a row from the first such cluster on is written once more, each piece at its own column:
+// where the terminal counts otherwise than we do, the text after it still stands where it belongs.
+std::string Screen::overlay() const {
+  std::string out;
+  for (const auto& [y, pieces] : overlays_) {
+    if (y >= rows_) continue;
+    for (const Piece& piece : pieces) {
+      const Look look = look_of(piece.face.tone);
+      out += fmt::format("\x1b[{};{}H\x1b[0", y + 1, piece.column + 1);
+      if (piece.face.bold || (look.attributes & A_BOLD) != 0) out += ";1";
+      if ((look.attributes & A_DIM) != 0) out += ";2";
+      if (piece.face.italic) out += ";3";
+      if (color_ && look.color >= 0) out += fmt::format(";{}", 30 + look.color);
+      out += "m" + piece.text;
+    }
+  }
+  return out.empty() ? out
+                     : "\x1b"
+                       "7" +
+                           out +
+                           "\x1b"
+                           "8";
+}
+
+void Screen::draw(const std::vector<Row>& rows, int cursor_row, int cursor_column) {
+  shown_.resize(static_cast<size_t>(rows_), Row{{{"\x01", {}}}, 0});
+  static const Row kEmpty;
+  for (int y = 0; y < rows_; ++y) {
+    const auto i = static_cast<size_t>(y);
+    const Row& row = i < rows.size() ? rows[i] : kEmpty;
+    if (shown_[i].spans == row.spans) continue;
+    draw_row(y, row);
+    shown_[i] = row;
+  }
+  curs_set(cursor_row < 0 ? 0 : 1);
+  move(std::clamp(cursor_row, 0, rows_ - 1), std::clamp(cursor_column, 0, columns_ - 1));
+  refresh();
+  if (const std::string bytes = overlay(); !bytes.empty()) write_all(STDOUT_FILENO, bytes);
+}
+
+}  // namespace bitnet

@@ -1,0 +1,32 @@
+// A file of its own, because term.h defines macros such as `columns` and `tone`.
+#include <langinfo.h>
+#include <unistd.h>
+
+#include <clocale>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "screen.h"
+
+// Last, for the same reason.
+#include <curses.h>
+#include <term.h>
+
+namespace bitnet {
+
+bool screen_usable() {
+  std::setlocale(LC_ALL, "");
+  if (std::strcmp(nl_langinfo(CODESET), "UTF-8") != 0) std::setlocale(LC_CTYPE, "C.UTF-8");
+  if (std::strcmp(nl_langinfo(CODESET), "UTF-8") != 0) return false;
+  if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) return false;
+  const char* term = std::getenv("TERM");
+  if (term == nullptr || *term == '\0' || std::string_view(term) == "dumb") return false;
+  int problem = 0;
+  if (setupterm(nullptr, STDOUT_FILENO, &problem) != OK) return false;
+  const bool usable = cursor_address != nullptr && clear_screen != nullptr;
+  del_curterm(cur_term);
+  return usable;
+}
+
+}  // namespace bitnet

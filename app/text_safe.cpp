@@ -1,0 +1,75 @@
+#include "text_safe.h"
+
+#include <fmt/format.h>
+#include <utf8proc.h>
+
+#include <cstdint>
+
+namespace bitnet {
+namespace {
+
+void append_code_point(std::string& out, int32_t code_point) {
+  utf8proc_uint8_t bytes[4];
+  const utf8proc_ssize_t length = utf8proc_encode_char(code_point, bytes);
+  out.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(length));
+}
+
+bool is_hidden_command(int32_t c) {
+  return (c >= 0x80 && c < 0xA0) || (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) ||
+         c == 0x061C || c == 0xFEFF || (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE007F);
+}
+
+// Bytes of the ill-formed sequence at the front: the lead and those continuation bytes that could have
+// followed it (Unicode 15, 3.9, "maximal subpart"), so a character cut short gives one replacement.
+size_t ill_formed_length(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const uint8_t lead = byte(0);
+  if (lead < 0xC2 || lead > 0xF4) return 1;
+  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  for (size_t i = 1; i < length; ++i) {
+    if (i >= text.size() || (byte(i) & 0xC0) != 0x80) return i;
+    const bool overlong = i == 1 && ((lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90));
+    const bool too_large = i == 1 && ((lead == 0xED && byte(1) > 0x9F) || (lead == 0xF4 && byte(1) > 0x8F));
+    if (overlong || too_large) return 1;
+  }
+  return length;
+}
+
+}  // namespace
+
+std::string make_safe(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const auto lead = static_cast<uint8_t>(text[0]);
+    if (lead < 0x80) {
+      if (lead == 0x7F) {
+        append_code_point(out, 0x2421);
+      } else if (lead < 0x20 && lead != '\n' && lead != '\t') {
+        append_code_point(out, 0x2400 + lead);
+      } else {
+        out += text[0];
+      }
+      text.remove_prefix(1);
+      continue;
+    }
+    int32_t code_point = 0;
+    const utf8proc_ssize_t length =
+        utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                         static_cast<utf8proc_ssize_t>(text.size() < 4 ? text.size() : 4), &code_point);
+    if (length <= 0) {
+      append_code_point(out, 0xFFFD);
+      text.remove_prefix(ill_formed_length(text));
+      continue;
+    }
+    if (is_hidden_command(code_point)) {
+      out += fmt::format("<U+{:04X}>", code_point);
+    } else {
+      out += text.substr(0, static_cast<size_t>(length));
+    }
+    text.remove_prefix(static_cast<size_t>(length));
+  }
+  return out;
+}
+
+}  // namespace bitnet

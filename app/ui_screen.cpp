@@ -1,0 +1,434 @@
+#include "ui_screen.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "chat.h"
+#include "engine/error.h"
+#include "text_safe.h"
+#include "text_width.h"
+#include "view_help.h"
+#include "view_input.h"
+
+namespace bitnet {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr char kPrompt[] = "› ";
+constexpr milliseconds kFrame{33};
+constexpr milliseconds kEscapeDelay{25};
+constexpr int kMostInputRows = 10;
+constexpr size_t kReadBytes = 1 << 16;
+
+std::string file_in(const ScreenOptions& options, const char* name, bool wanted) {
+  if (options.state_folder.empty() || !wanted) return {};
+  std::error_code ignored;  // what cannot be made shows when the file is opened
+  std::filesystem::create_directories(options.state_folder, ignored);
+  chmod(options.state_folder.c_str(), 0700);
+  return options.state_folder + "/" + name;
+}
+
+bool is_command(std::string_view text) { return text.starts_with('/') && !text.starts_with("//"); }
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\n") == std::string_view::npos; }
+
+}  // namespace
+
+ScreenFrontEnd::Signals::Signals(ScreenFrontEnd& screen) : loop(screen.loop_) {
+  loop.on_signal(SIGWINCH, [&screen] {
+    screen.forced_size_.reset();
+    screen.screen_.read_size();
+    screen.dirty_ = true;
+  });
+  loop.on_signal(SIGCONT, [&screen] {
+    screen.screen_.read_size();
+    screen.dirty_ = true;
+  });
+  loop.on_signal(SIGTSTP, [&screen] {
+    screen.screen_.suspend();
+    screen.dirty_ = true;
+  });
+  loop.on_signal(SIGINT, [&screen] {
+    if (screen.busy()) {
+      screen.chat_->interrupt();
+    } else {
+      screen.exit_code_ = 128 + SIGINT;
+    }
+  });
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    loop.on_signal(signal, [&screen, signal] { screen.exit_code_ = 128 + signal; });
+  }
+}
+
+ScreenFrontEnd::Signals::~Signals() {
+  for (const int signal : {SIGWINCH, SIGCONT, SIGTSTP, SIGINT, SIGTERM, SIGHUP}) loop.default_signal(signal);
+}
+
+ScreenFrontEnd::ScreenFrontEnd(EventLoop& loop, const ScreenOptions& options)
+    : loop_(loop),
+      signals_(*this),
+      screen_(options.color, file_in(options, "log", true)),
+      input_(file_in(options, "history", options.keep_history),
+             {[this](std::string_view text) { return may_submit(text); },
+              [this](const std::string& text) { submit(text); },
+              [this](std::string_view line) {
+                return chat_ == nullptr ? std::vector<std::string>() : chat_->complete(line);
+              }}) {
+  if (!input_.history_error().empty()) transcript_.add(TranscriptView::Kind::notice, input_.history_error());
+  draw_now();
+}
+
+ScreenFrontEnd::~ScreenFrontEnd() {
+  loop_.unwatch(STDIN_FILENO);
+  if (hint_timer_ != 0) loop_.cancel_timer(hint_timer_);
+  if (escape_timer_ != 0) loop_.cancel_timer(escape_timer_);
+}
+
+int ScreenFrontEnd::run(Chat& chat, ScriptDriver* script) {
+  chat_ = &chat;
+  loop_.watch(STDIN_FILENO, [this] { read_keys(); });
+  loop_.watch(chat.wake_fd(), [this] { chat_->handle_events(); });
+  chat.show_all();
+  while (!exit_code_ && !chat.quit_requested()) {
+    milliseconds wait = milliseconds(-1);
+    if (script != nullptr) {
+      script->advance(chat, *this);
+      if (script->done()) break;
+      if (chat.quit_requested()) break;
+      if (script->deadline()) {
+        wait = std::max(std::chrono::ceil<milliseconds>(*script->deadline() - Clock::now()), milliseconds(0));
+      }
+    }
+    draw_if_due();
+    if (dirty_) wait = wait.count() < 0 ? time_to_draw() : std::min(wait, time_to_draw());
+    loop_.run_once(wait);
+  }
+  loop_.unwatch(STDIN_FILENO);
+  loop_.unwatch(chat.wake_fd());
+  chat_ = nullptr;
+  return exit_code_.value_or(0);
+}
+
+// ---- what the chat tells
+
+void ScreenFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
+  transcript_.clear();
+  for (const ShownMessage& m : messages) message(m);
+  transcript_.end_answer("");
+  dirty_ = true;
+}
+
+void ScreenFrontEnd::message(const ShownMessage& m) {
+  dirty_ = true;
+  switch (m.role) {
+    case Role::system:
+      transcript_.add(TranscriptView::Kind::notice, "system prompt: " + m.text);
+      return;
+    case Role::user:
+      transcript_.add(TranscriptView::Kind::user, m.text);
+      return;
+    case Role::assistant:
+      break;
+  }
+  transcript_.begin_answer();
+  transcript_.append_answer(m.text);
+  if (!m.finish.empty()) transcript_.end_answer(m.finish);
+}
+
+void ScreenFrontEnd::answer_text(std::string_view text, int32_t, float) {
+  transcript_.append_answer(text);
+  dirty_ = true;
+}
+
+void ScreenFrontEnd::answer_end(const ShownMessage& answer, const Usage&) {
+  transcript_.end_answer(answer.finish);
+  dirty_ = true;
+}
+
+void ScreenFrontEnd::command_output(std::string_view command, std::string_view text) {
+  transcript_.add(TranscriptView::Kind::command, text, fmt::format("/{}", command));
+  dirty_ = true;
+}
+
+void ScreenFrontEnd::notice(std::string_view text) {
+  transcript_.add(TranscriptView::Kind::notice, text);
+  dirty_ = true;
+}
+
+void ScreenFrontEnd::error(std::string_view text) {
+  transcript_.add(TranscriptView::Kind::error, text);
+  dirty_ = true;
+}
+
+void ScreenFrontEnd::status(const Status& status) {
+  status_ = status;
+  dirty_ = true;
+}
+
+// ---- the frame
+
+ScreenFrontEnd::Frame ScreenFrontEnd::compose() {
+  const int columns = forced_size_ ? forced_size_->first : screen_.columns();
+  const int rows = forced_size_ ? forced_size_->second : screen_.rows();
+  Frame frame;
+  const std::string prompt = input_.prompt();
+  InputRows input = input_rows(prompt.empty() ? kPrompt : prompt, input_.text(), input_.point(), columns,
+                               std::clamp(rows / 3, 1, kMostInputRows));
+  if (input_.text().empty() && prompt.empty() && status_.state == ChatState::loading) {
+    input.rows[0].add("the model is loading; you can write meanwhile", {Tone::quiet});
+  }
+  const int status_rows = rows >= 2 ? 1 : 0;
+  int above = std::max(rows - static_cast<int>(input.rows.size()) - status_rows, 0);
+  const std::vector<Row> list = candidate_rows(candidates_, columns, std::min(above, std::max(rows / 3, 1)));
+  above -= static_cast<int>(list.size());
+
+  transcript_.set_size(columns, above);
+  if (help_shown_) {
+    frame.rows = help_rows(columns, above);
+  } else if (transcript_.row_count() == 0) {
+    frame.rows = welcome_rows(columns, above);
+  } else {
+    frame.rows = transcript_.visible();
+  }
+  frame.rows.resize(static_cast<size_t>(above));
+  frame.rows.insert(frame.rows.end(), list.begin(), list.end());
+  if (status_rows > 0) {
+    frame.rows.push_back(
+        status_row(status_, {hint_, transcript_.new_rows(), transcript_.rows_below()}, columns));
+  }
+  frame.cursor_row = static_cast<int>(frame.rows.size()) + input.cursor_row;
+  frame.cursor_column = input.cursor_column;
+  frame.rows.insert(frame.rows.end(), input.rows.begin(), input.rows.end());
+  return frame;
+}
+
+void ScreenFrontEnd::draw_now() {
+  const Frame frame = compose();
+  screen_.draw(frame.rows, frame.cursor_row, frame.cursor_column);
+  dirty_ = false;
+  last_draw_ = Clock::now();
+}
+
+void ScreenFrontEnd::draw_if_due() {
+  if (dirty_ && Clock::now() - last_draw_ >= kFrame) draw_now();
+}
+
+milliseconds ScreenFrontEnd::time_to_draw() const {
+  return std::max(std::chrono::ceil<milliseconds>(last_draw_ + kFrame - Clock::now()), milliseconds(0));
+}
+
+void ScreenFrontEnd::hint(std::string text, milliseconds shown_for) {
+  if (hint_timer_ != 0) loop_.cancel_timer(hint_timer_);
+  hint_timer_ = 0;
+  hint_ = std::move(text);
+  dirty_ = true;
+  if (hint_.empty()) return;
+  hint_timer_ = loop_.call_after(shown_for, [this] {
+    hint_timer_ = 0;
+    hint_.clear();
+    quit_armed_ = false;
+    dirty_ = true;
+  });
+}
+
+// ---- keys
+
+void ScreenFrontEnd::read_keys() {
+  static char bytes[kReadBytes];
+  const ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  if (n <= 0) {  // the terminal is gone
+    exit_code_ = n == 0 ? 0 : 128 + SIGHUP;
+    return;
+  }
+  keys_.feed({bytes, static_cast<size_t>(n)});
+  decode_keys();
+}
+
+void ScreenFrontEnd::decode_keys() {
+  if (escape_timer_ != 0) loop_.cancel_timer(escape_timer_);
+  escape_timer_ = 0;
+  while (const auto key = keys_.next()) press(*key);
+  if (!keys_.waiting()) return;
+  escape_timer_ = loop_.call_after(kEscapeDelay, [this] {
+    escape_timer_ = 0;
+    while (const auto key = keys_.give_up_waiting()) press(*key);
+  });
+}
+
+void ScreenFrontEnd::press(const KeyPress& key) {
+  dirty_ = true;
+  candidates_.clear();
+  const bool was_armed = quit_armed_;
+  const bool help_was_shown = help_shown_;
+  hint("");
+  quit_armed_ = false;
+  help_shown_ = false;
+  switch (key.key) {
+    case Key::text:
+    case Key::enter:
+      input_.type(key.bytes);
+      candidates_ = input_.take_candidates();
+      break;
+    case Key::newline:
+      input_.type("\n");
+      break;
+    case Key::escape:
+      if (help_was_shown) break;
+      if (input_.searching()) {
+        input_.type(key.bytes);
+      } else if (busy()) {
+        chat_->interrupt();
+      } else if (input_.wants_escape()) {
+        input_.type(key.bytes);
+      }
+      break;
+    case Key::interrupt:
+      quit_armed_ = was_armed;
+      press_interrupt();
+      break;
+    case Key::eof:
+      press_eof();
+      break;
+    case Key::redraw:
+      screen_.read_size();
+      break;
+    case Key::suspend:
+      screen_.suspend();
+      break;
+    case Key::page_up:
+      page(-1);
+      break;
+    case Key::page_down:
+      page(1);
+      break;
+    case Key::to_start:
+      transcript_.scroll_to_start();
+      break;
+    case Key::to_end:
+      transcript_.scroll_to_end();
+      break;
+    case Key::line_up:
+      transcript_.scroll_by(-1);
+      break;
+    case Key::line_down:
+      transcript_.scroll_by(1);
+      break;
+    case Key::up:
+      if (input_.searching() || !input_.move_up()) input_.type(key.bytes);
+      break;
+    case Key::down:
+      if (input_.searching() || !input_.move_down()) input_.type(key.bytes);
+      break;
+    case Key::help:
+      help_shown_ = !help_was_shown;
+      break;
+    case Key::paste:
+      input_.paste(key.bytes);
+      break;
+  }
+}
+
+void ScreenFrontEnd::press_interrupt() {
+  if (input_.searching()) {
+    input_.type("\x07");  // ^G: leaves the search
+  } else if (!input_.text().empty()) {
+    input_.clear();
+    quit_armed_ = false;
+  } else if (busy()) {
+    chat_->interrupt();
+    quit_armed_ = false;
+  } else if (quit_armed_) {
+    exit_code_ = 0;
+  } else {
+    quit_armed_ = true;
+    hint("press ^C again to quit");
+  }
+}
+
+void ScreenFrontEnd::press_eof() {
+  if (input_.text().empty() && !input_.searching()) {
+    exit_code_ = 0;
+  } else {
+    input_.type("\x04");
+  }
+}
+
+void ScreenFrontEnd::page(int direction) {
+  transcript_.scroll_by(direction * std::max(transcript_.height() - 1, 1));
+}
+
+bool ScreenFrontEnd::busy() const { return chat_ != nullptr && chat_->busy(); }
+
+bool ScreenFrontEnd::may_submit(std::string_view text) {
+  if (is_blank(text)) {
+    transcript_.scroll_to_end();
+    return false;
+  }
+  if (chat_ == nullptr) return false;
+  if (is_command(text)) return true;
+  if (!busy()) return true;
+  hint(chat_->loading() ? "the model still loads, and a message waits: your text is kept"
+                        : "still answering: your text is kept, Esc stops the answer");
+  return false;
+}
+
+void ScreenFrontEnd::submit(const std::string& text) {
+  transcript_.scroll_to_end();
+  try {
+    chat_->submit(text);
+  } catch (const Error& e) {
+    error(e.what());
+  }
+}
+
+// ---- what a script does
+
+void ScreenFrontEnd::type_line(std::string_view text) {
+  input_.clear();
+  input_.insert(text);
+  press({Key::enter, "\r"});
+  draw_now();
+}
+
+void ScreenFrontEnd::press_key(std::string_view name) {
+  const std::string bytes = bytes_of_key(name);
+  if (bytes.empty()) throw Error(ErrorKind::usage, fmt::format("there is no key \"{}\"", printable(name)));
+  keys_.feed(bytes);
+  while (const auto key = keys_.next()) press(*key);
+  while (const auto key = keys_.give_up_waiting()) press(*key);
+  draw_now();
+}
+
+void ScreenFrontEnd::resize(int columns, int rows) {
+  forced_size_ = {std::max(columns, 1), std::max(rows, 1)};
+  screen_.forget();
+  draw_now();
+}
+
+std::string ScreenFrontEnd::visible_text() {
+  std::string text;
+  for (const Row& row : compose().rows) {
+    std::string line = row.text();
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+void ScreenFrontEnd::screenshot(const std::string& file) {
+  std::ofstream out(file, std::ios::binary);
+  out << visible_text();
+  if (!out.flush()) throw Error(ErrorKind::runtime, fmt::format("cannot write {}", printable(file)));
+}
+
+}  // namespace bitnet

@@ -1,0 +1,114 @@
+// The screen: transcript, status line, input. What a person has in front of them.
+//
+// Thread rule: lives on the loop's thread.
+//
+// The first frame is drawn by the constructor, before anything is loaded. The parts are pure (view_*.h) and
+// put together in compose(); Screen writes them; InputLine edits; this file has what each key does and when
+// to draw.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "event_loop.h"
+#include "front_end.h"
+#include "input_line.h"
+#include "key_decoder.h"
+#include "screen.h"
+#include "script.h"
+#include "view_status.h"
+#include "view_transcript.h"
+
+namespace bitnet {
+
+class Chat;
+
+struct ScreenOptions {
+  bool color = true;
+  std::string state_folder;  // holds `history` and `log`; made where missing; empty: neither is kept
+  bool keep_history = true;
+};
+
+class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
+ public:
+  // Requires screen_usable(). Throws Error(runtime).
+  ScreenFrontEnd(EventLoop& loop, const ScreenOptions& options);
+  ~ScreenFrontEnd() override;
+
+  // Until the person leaves or the script is over; the exit code: 0, or 128 + the signal that ended it.
+  // `chat` must have been given this front end. What a script finds wrong is thrown, with the terminal
+  // restored by the destructor.
+  int run(Chat& chat, ScriptDriver* script = nullptr);
+
+  void transcript(const std::vector<ShownMessage>& messages) override;
+  void message(const ShownMessage& message) override;
+  void answer_text(std::string_view text, int32_t token_id, float logprob) override;
+  void answer_end(const ShownMessage& answer, const Usage& usage) override;
+  void command_output(std::string_view command, std::string_view text) override;
+  void notice(std::string_view text) override;
+  void error(std::string_view text) override;
+  void status(const Status& status) override;
+
+  void type_line(std::string_view text) override;
+  void press_key(std::string_view name) override;
+  void resize(int columns, int rows) override;
+  std::string visible_text() override;
+  void screenshot(const std::string& file) override;
+
+ private:
+  struct Frame {
+    std::vector<Row> rows;
+    int cursor_row = 0;
+    int cursor_column = 0;
+  };
+  using Clock = EventLoop::Clock;
+
+  Frame compose();
+  void draw_now();
+  void draw_if_due();
+  std::chrono::milliseconds time_to_draw() const;
+
+  void read_keys();
+  void decode_keys();
+  void press(const KeyPress& key);
+  void press_interrupt();
+  void press_eof();
+  void page(int direction);
+  void hint(std::string text, std::chrono::milliseconds shown_for = std::chrono::seconds(4));
+  bool may_submit(std::string_view text);
+  void submit(const std::string& text);
+  bool busy() const;
+
+  // Ours before ncurses looks, so that it does not install its own.
+  struct Signals {
+    explicit Signals(ScreenFrontEnd& screen);
+    ~Signals();
+    EventLoop& loop;
+  };
+
+  EventLoop& loop_;
+  Signals signals_;
+  Screen screen_;
+  InputLine input_;
+  KeyDecoder keys_;
+  TranscriptView transcript_;
+  Status status_;
+  Chat* chat_ = nullptr;
+
+  std::string hint_;
+  uint64_t hint_timer_ = 0;
+  uint64_t escape_timer_ = 0;
+  std::vector<std::string> candidates_;
+  bool help_shown_ = false;
+  bool quit_armed_ = false;  // ^C was pressed with nothing to stop
+  std::optional<int> exit_code_;
+  std::optional<std::pair<int, int>> forced_size_;  // columns, rows: of a script
+
+  bool dirty_ = true;
+  Clock::time_point last_draw_{};
+};
+
+}  // namespace bitnet

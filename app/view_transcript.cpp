@@ -1,0 +1,280 @@
+#include "view_transcript.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "text_safe.h"
+#include "text_width.h"
+#include "text_wrap.h"
+
+namespace bitnet {
+namespace {
+
+constexpr int kWidestText = 100;  // longer rows are hard to read
+constexpr Face kQuiet = {Tone::quiet};
+
+struct BlockLook {
+  const char* first;
+  Face mark;
+  Face text;
+};
+
+BlockLook look_of(TranscriptView::Kind kind) {
+  switch (kind) {
+    case TranscriptView::Kind::user:
+      return {"› ", {Tone::accent, true, false}, {Tone::text, true, false}};
+    case TranscriptView::Kind::answer:
+      return {"  ", {}, {}};
+    case TranscriptView::Kind::command:
+      return {"  ", {}, {}};
+    case TranscriptView::Kind::notice:
+      return {"· ", {Tone::notice}, {Tone::notice}};
+    case TranscriptView::Kind::error:
+      return {"! ", {Tone::error, true, false}, {Tone::error}};
+  }
+  return {};
+}
+
+std::string describe_finish(std::string_view finish, bool empty) {
+  if (finish == "interrupted") return "(stopped)";
+  if (finish == "length") return "(cut: max_tokens reached)";
+  if (finish == "context") return "(cut: the context is full)";
+  if (finish == "numeric") return "(cut: the model gave no usable numbers)";
+  if (finish == "device_lost") return "(cut: the device was lost)";
+  if (finish.empty() || finish == "stop") return empty ? "(no answer)" : "";
+  return fmt::format("({})", make_safe(finish));
+}
+
+bool is_blank(const Row& row) {
+  return std::all_of(row.spans.begin(), row.spans.end(),
+                     [](const Span& span) { return span.text.find_first_not_of(' ') == std::string::npos; });
+}
+
+// `marker` after the block's own indent. Indents may take half of the width.
+Span indented(std::string_view outer, Span marker, int columns) {
+  std::string text = std::string(outer) + marker.text;
+  if (columns_of(text) > columns / 2) text = prefix_of_columns(text, columns / 2);
+  return {std::move(text), marker.face};
+}
+
+}  // namespace
+
+void TranscriptView::clear() {
+  blocks_.clear();
+  growing_ = kNone;
+  first_changed_ = 0;
+  following_ = true;
+  top_ = rows_seen_ = 0;
+}
+
+void TranscriptView::add(Kind kind, std::string_view text, std::string_view label) {
+  Block block;
+  block.kind = kind;
+  if (!label.empty()) block.text = make_safe(label) + "\n";
+  block.text += make_safe(text);
+  const bool joins = kind == Kind::notice && !blocks_.empty() && blocks_.back().kind == Kind::notice;
+  block.gap_before = !blocks_.empty() && !joins;
+  first_changed_ = std::min(first_changed_, blocks_.size());
+  blocks_.push_back(std::move(block));
+}
+
+void TranscriptView::begin_answer() {
+  end_answer("");
+  add(Kind::answer, "");
+  growing_ = blocks_.size() - 1;
+  blocks_[growing_].open = true;
+}
+
+void TranscriptView::append_answer(std::string_view text) {
+  if (growing_ == kNone) begin_answer();
+  Block& block = blocks_[growing_];
+  if (block.text.empty()) text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
+  block.text += make_safe(text);
+  block.changed = true;
+  first_changed_ = std::min(first_changed_, growing_);
+}
+
+void TranscriptView::end_answer(std::string_view finish) {
+  if (growing_ == kNone) return;
+  Block& block = blocks_[growing_];
+  block.open = false;
+  block.finish = describe_finish(finish, block.text.empty());
+  block.changed = true;
+  first_changed_ = std::min(first_changed_, growing_);
+  growing_ = kNone;
+}
+
+void TranscriptView::set_size(int columns, int rows) {
+  height_ = std::max(rows, 0);
+  if (columns == columns_) return;
+  lay_out();
+  // The character at the top left stays at the top.
+  size_t block_index = 0;
+  size_t source = 0;
+  if (!following_ && !blocks_.empty()) {
+    block_index = block_at(top_);
+    const Block& block = blocks_[block_index];
+    const size_t inside = top_ - block.first_row;
+    const size_t gap = block.gap_before ? 1 : 0;
+    if (inside >= gap && inside - gap < block.rows.size()) source = block.rows[inside - gap].source;
+  }
+  columns_ = columns;
+  for (Block& block : blocks_) {
+    block.line = block.resume = block.scanned = block.settled = 0;
+    block.state = {};
+    block.rows.clear();
+    block.changed = true;
+  }
+  first_changed_ = 0;
+  lay_out();
+  if (following_ || blocks_.empty()) return;
+  const Block& block = blocks_[block_index];
+  const auto after = std::upper_bound(block.rows.begin(), block.rows.end(), source,
+                                      [](size_t value, const Row& row) { return value < row.source; });
+  const auto inside = static_cast<size_t>(std::max<std::ptrdiff_t>(after - block.rows.begin() - 1, 0));
+  top_ = block.first_row + (block.gap_before ? 1 : 0) + inside;
+  rows_seen_ = row_count();
+  settle_top();
+}
+
+void TranscriptView::lay_out() {
+  if (first_changed_ >= blocks_.size()) return;
+  for (size_t i = first_changed_; i < blocks_.size(); ++i) {
+    Block& block = blocks_[i];
+    block.first_row = i == 0 ? 0 : blocks_[i - 1].first_row + blocks_[i - 1].height();
+    if (block.changed) lay_out(block);
+  }
+  first_changed_ = blocks_.size();
+}
+
+void TranscriptView::lay_out(Block& block) {
+  block.rows.resize(block.settled);
+  const size_t end = block.text.size();
+  for (size_t newline; (newline = block.text.find('\n', block.scanned)) != std::string::npos;) {
+    lay_out_line(block, block.line, newline, true);
+    block.line = block.resume = block.scanned = newline + 1;
+    block.settled = block.rows.size();
+  }
+  block.scanned = end;
+  if (block.line < end) lay_out_line(block, block.line, end, !block.open);
+
+  block.shown = block.rows.size();
+  while (block.shown > 0 && is_blank(block.rows[block.shown - 1])) --block.shown;
+  const bool waiting = block.open && block.shown == 0;
+  if (waiting || !block.finish.empty()) {
+    block.rows.resize(block.shown);
+    Row row;
+    row.source = end;
+    row.add("  ", {});
+    row.add(waiting ? "…" : block.finish, kQuiet);
+    block.rows.push_back(std::move(row));
+    block.shown = block.rows.size();
+    block.settled = std::min(block.settled, block.shown - 1);
+  }
+  block.changed = false;
+}
+
+void TranscriptView::lay_out_line(Block& block, size_t begin, size_t end, bool finished) {
+  const std::string_view line = std::string_view(block.text).substr(begin, end - begin);
+  const BlockLook look = look_of(block.kind);
+  const bool first_line = begin == 0;
+  WrapStyle style;
+  style.columns = block.kind == Kind::command ? columns_ : std::min(columns_, kWidestText + 2);
+  std::vector<Piece> pieces;
+  MarkdownState after;
+  if (block.kind == Kind::answer) {
+    MarkdownLine shown = markdown_line(line, block.state, finished, begin);
+    after = shown.after;
+    std::string rule;
+    for (int i = 0; i < std::min(shown.rule_columns, columns_ - 2); ++i) rule += "─";
+    style.words = shown.words;
+    style.first = indented(look.first, std::move(shown.first), style.columns);
+    style.rest = indented("  ", std::move(shown.rest), style.columns);
+    if (!rule.empty()) style.first = {fmt::format("  {}", rule), kQuiet};
+    pieces = std::move(shown.pieces);
+  } else {
+    const bool label = block.kind == Kind::command && first_line;
+    style.first = {first_line ? look.first : "  ", look.mark};
+    style.rest = {"  ", look.mark};
+    pieces.push_back({line, label ? kQuiet : look.text, begin});
+  }
+  // A very long line is taken up again at its last row.
+  const bool resumable = pieces.size() == 1 && line.size() > kLongestStyledLine;
+  if (resumable && block.resume > begin) {
+    Piece& piece = pieces.front();
+    piece.text.remove_prefix(block.resume - piece.source);
+    piece.source = block.resume;
+    style.first = style.rest;
+  } else {
+    block.rows.resize(block.settled);
+  }
+  const size_t before = block.rows.size();
+  wrap_line(pieces, style, block.rows);
+  if (resumable && !finished && block.rows.size() > before + 1) {
+    block.settled = block.rows.size() - 1;
+    block.resume = block.rows.back().source;
+  }
+  if (finished) block.state = after;
+}
+
+size_t TranscriptView::block_at(size_t row) const {
+  const auto after =
+      std::upper_bound(blocks_.begin(), blocks_.end(), row,
+                       [](size_t value, const Block& block) { return value < block.first_row; });
+  return after == blocks_.begin() ? 0 : static_cast<size_t>(after - blocks_.begin() - 1);
+}
+
+size_t TranscriptView::row_count() {
+  lay_out();
+  return blocks_.empty() ? 0 : blocks_.back().first_row + blocks_.back().height();
+}
+
+Row TranscriptView::row(size_t index) {
+  if (index >= row_count()) return {};
+  const Block& block = blocks_[block_at(index)];
+  const size_t inside = index - block.first_row;
+  const size_t gap = block.gap_before ? 1 : 0;
+  return inside < gap ? Row{} : block.rows[inside - gap];
+}
+
+std::vector<Row> TranscriptView::visible() {
+  const size_t count = row_count();
+  settle_top();
+  const size_t top = following_ ? last_top() : top_;
+  std::vector<Row> rows;
+  for (size_t i = top; i < count && rows.size() < static_cast<size_t>(height_); ++i) rows.push_back(row(i));
+  return rows;
+}
+
+size_t TranscriptView::last_top() {
+  const size_t count = row_count();
+  return count > static_cast<size_t>(height_) ? count - static_cast<size_t>(height_) : 0;
+}
+
+void TranscriptView::settle_top() {
+  if (!following_ && top_ >= last_top()) following_ = true;
+}
+
+void TranscriptView::scroll_by(int rows) {
+  const auto last = static_cast<std::ptrdiff_t>(last_top());
+  const auto top =
+      std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(following_ ? last_top() : top_) + rows, 0, last);
+  if (following_) rows_seen_ = row_count();
+  top_ = static_cast<size_t>(top);
+  following_ = top == last;
+}
+
+void TranscriptView::scroll_to_start() {
+  scroll_by(-static_cast<int>(std::min<size_t>(row_count(), 1u << 30)));
+}
+void TranscriptView::scroll_to_end() { following_ = true; }
+
+size_t TranscriptView::new_rows() {
+  const size_t count = row_count();
+  return following_ || count < rows_seen_ ? 0 : count - rows_seen_;
+}
+
+size_t TranscriptView::rows_below() { return following_ ? 0 : last_top() - std::min(top_, last_top()); }
+
+}  // namespace bitnet

@@ -1,0 +1,85 @@
+// The transcript as rows of the screen: what was said, wrapped, with a place to look at it from.
+//
+// Thread rule: lives on the loop's thread; no terminal in it.
+//
+// Adding text lays out only the line that grows: rows of finished lines are never touched again until the
+// width changes. The view follows the end while it is at the end, and stays where it is otherwise.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "styled_text.h"
+#include "view_markdown.h"
+
+namespace bitnet {
+
+class TranscriptView {
+ public:
+  enum class Kind { user, answer, command, notice, error };
+
+  void clear();
+  // `text` is made safe here. `label` is the command line that a command's outcome belongs to.
+  void add(Kind kind, std::string_view text, std::string_view label = {});
+
+  // One answer at a time may grow; other blocks may be added after it meanwhile.
+  void begin_answer();
+  void append_answer(std::string_view text);
+  // `finish` as front_end.h has it; anything but "stop" and "" is said in a row of its own.
+  void end_answer(std::string_view finish);
+
+  void set_size(int columns, int rows);  // of the place on the screen; the top row stays where it was
+  int height() const { return height_; }
+
+  size_t row_count();
+  Row row(size_t index);
+  std::vector<Row> visible();  // at most `rows`
+
+  void scroll_by(int rows);  // negative = towards the beginning
+  void scroll_to_start();
+  void scroll_to_end();
+  bool at_end() const { return following_; }
+  size_t new_rows();  // rows added since the view left the end
+  size_t rows_below();
+
+ private:
+  struct Block {
+    Kind kind = Kind::notice;
+    std::string text;    // safe
+    std::string finish;  // what is said below an answer
+    bool open = false;   // an answer that may still grow
+    bool changed = true;
+    size_t line = 0;      // where the line that may still grow begins in text
+    size_t resume = 0;    // where its rows that may still change begin
+    size_t scanned = 0;   // text before this holds no line end after `line`
+    size_t settled = 0;   // rows that will not change
+    MarkdownState state;  // at `line`
+    std::vector<Row> rows;
+    bool gap_before = true;
+    size_t first_row = 0;  // in the transcript, of the gap if there is one
+    size_t shown = 0;      // rows without blank ones at the end
+    size_t height() const { return shown + (gap_before ? 1 : 0); }
+  };
+
+  void lay_out();
+  void lay_out(Block& block);
+  void lay_out_line(Block& block, size_t begin, size_t end, bool finished);
+  size_t block_at(size_t row) const;
+  size_t last_top();
+  void settle_top();
+
+  std::vector<Block> blocks_;
+  size_t growing_ = kNone;  // the block of the open answer
+  size_t first_changed_ = 0;
+  int columns_ = 80;
+  int height_ = 24;
+  bool following_ = true;
+  size_t top_ = 0;        // first visible row where not following
+  size_t rows_seen_ = 0;  // row_count when the view left the end
+
+  static constexpr size_t kNone = static_cast<size_t>(-1);
+};
+
+}  // namespace bitnet

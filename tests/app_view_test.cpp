@@ -1,0 +1,394 @@
+// The parts of the screen as rows: wrapping, Markdown, the transcript and its scrolling, status, input, keys.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "key_decoder.h"
+#include "text_width.h"
+#include "text_wrap.h"
+#include "view_help.h"
+#include "view_input.h"
+#include "view_markdown.h"
+#include "view_status.h"
+#include "view_transcript.h"
+
+namespace bitnet {
+namespace {
+
+using testing::ElementsAre;
+using Kind = TranscriptView::Kind;
+
+std::vector<std::string> texts(const std::vector<Row>& rows) {
+  std::vector<std::string> out;
+  for (const Row& row : rows) out.push_back(row.text());
+  return out;
+}
+
+std::vector<std::string> wrapped(std::string_view text, int columns, bool words = true) {
+  std::vector<Row> rows;
+  WrapStyle style;
+  style.columns = columns;
+  style.words = words;
+  wrap_line({{text, {}, 0}}, style, rows);
+  return texts(rows);
+}
+
+std::vector<Row> all_rows(TranscriptView& view) {
+  std::vector<Row> rows;
+  for (size_t i = 0; i < view.row_count(); ++i) rows.push_back(view.row(i));
+  return rows;
+}
+
+TEST(Wrap, BreaksAtSpacesAndDropsThem) {
+  EXPECT_THAT(wrapped("the quick brown fox", 10), ElementsAre("the quick", "brown fox"));
+  EXPECT_THAT(wrapped("exactly ten   more", 11), ElementsAre("exactly ten", "more"));
+  EXPECT_THAT(wrapped("", 10), ElementsAre(""));
+}
+
+TEST(Wrap, LongWordsAreCutAnywhere) {
+  EXPECT_THAT(wrapped("a 0123456789abcdef", 8), ElementsAre("a", "01234567", "89abcdef"));
+  EXPECT_THAT(wrapped("0123456789", 4, false), ElementsAre("0123", "4567", "89"));
+}
+
+TEST(Wrap, WideCharactersBreakBetweenThemButNotBeforeClosers) {
+  EXPECT_THAT(wrapped("漢字漢字", 5), ElementsAre("漢字", "漢字"));
+  EXPECT_THAT(wrapped("漢字。漢", 4), ElementsAre("漢", "字。", "漢"));
+  EXPECT_THAT(wrapped("ab👨\u200d👩\u200d👧cd", 4), ElementsAre("ab👨\u200d👩\u200d👧", "cd"));
+}
+
+TEST(Wrap, TabsAndMarksKeepTheirColumns) {
+  EXPECT_THAT(wrapped("a\tb", 20), ElementsAre("a   b"));
+  EXPECT_THAT(wrapped("e\u0301e\u0301e\u0301", 2), ElementsAre("e\u0301e\u0301", "e\u0301"));
+}
+
+TEST(Wrap, NoRowIsWiderThanAsked) {
+  std::mt19937 random(7);
+  const std::vector<std::string> pieces = {"a",  "word", " ",  "  ",      "漢", "👍🏽",
+                                           "🇩🇪", "-",    "\t", "e\u0301", "。", "0123456789"};
+  for (int round = 0; round < 200; ++round) {
+    std::string text;
+    for (int i = 0; i < 60; ++i) text += pieces[random() % pieces.size()];
+    for (const int columns : {2, 5, 20, 80}) {
+      for (const std::string& row : wrapped(text, columns))
+        ASSERT_LE(columns_of(row), std::max(columns, 4)) << text;
+    }
+  }
+}
+
+std::string marked(std::string_view line, bool finished = true) {
+  std::string out;
+  for (const Piece& piece : markdown_inline(line, {}, finished, 0)) {
+    const bool code = piece.face.tone == Tone::code;
+    const std::string mark =
+        code ? "C" : std::string(piece.face.bold ? "B" : "") + (piece.face.italic ? "I" : "");
+    out += mark.empty() ? std::string(piece.text) : mark + "(" + std::string(piece.text) + ")";
+  }
+  return out;
+}
+
+TEST(Markdown, InlineIsShownNotSpelled) {
+  EXPECT_EQ(marked("a **bold** and *slanted* `code` b"), "a B(bold) and I(slanted) C(code) b");
+  EXPECT_EQ(marked("***both*** __b__ _i_"), "BI(both) B(b) I(i)");
+  EXPECT_EQ(marked("**a *b* c**"), "B(a )BI(b)B( c)");
+  EXPECT_EQ(marked("`**not bold**`"), "C(**not bold**)");
+  EXPECT_EQ(marked("``a ` b``"), "C(a ` b)");
+}
+
+TEST(Markdown, WhatIsNoMarkStays) {
+  EXPECT_EQ(marked("2 * 3 * 4"), "2 * 3 * 4");
+  EXPECT_EQ(marked("snake_case_name"), "snake_case_name");
+  EXPECT_EQ(marked("a ** b"), "a ** b");
+  EXPECT_EQ(marked("\\*not\\*"), "*not*");
+  EXPECT_EQ(marked("open **never closed"), "open **never closed");
+}
+
+TEST(Markdown, AGrowingLineTakesItsMarksAsOpen) {
+  EXPECT_EQ(marked("open **not yet clo", false), "open B(not yet clo)");
+  EXPECT_EQ(marked("say `cod", false), "say C(cod)");
+}
+
+TEST(Markdown, LinesAndFences) {
+  TranscriptView view;
+  view.set_size(40, 30);
+  view.begin_answer();
+  view.append_answer(
+      "# Title\n- one\n- two words that go on in the next row now\n10. ten\n> said\n---\n```cpp\nint  "
+      "x;\n\n# no "
+      "title\n```\nend");
+  view.end_answer("stop");
+  EXPECT_THAT(texts(all_rows(view)),
+              ElementsAre("  Title", "  • one", "  • two words that go on in the next row", "    now",
+                          "  10. ten", "  ▏ said", "  ────────────────────────", "  ╭─ cpp", "  │ int  x;",
+                          "  │ ", "  │ # no title", "  ╰─", "  end"));
+}
+
+// What arrives in pieces must look as what came at once.
+TEST(Transcript, GrowingEqualsWhole) {
+  std::mt19937 random(11);
+  const std::vector<std::string> pieces = {"word ",
+                                           "**bold** ",
+                                           "*",
+                                           "`code`",
+                                           "\n",
+                                           "\n\n",
+                                           "# head",
+                                           "- item ",
+                                           "漢字",
+                                           "👍🏽",
+                                           "🇩🇪",
+                                           "e\u0301",
+                                           "```\n",
+                                           "    ",
+                                           "1. ",
+                                           "\t",
+                                           "0123456789012345678901234567890123456789",
+                                           "> ",
+                                           "---\n",
+                                           "\x1b[31m",
+                                           "_under_"};
+  for (int round = 0; round < 60; ++round) {
+    TranscriptView growing;
+    growing.set_size(30, 10);
+    growing.begin_answer();
+    std::string text = "x";
+    growing.append_answer("x");
+    for (int i = 0; i < 80; ++i) {
+      const std::string& piece = pieces[random() % pieces.size()];
+      text += piece;
+      growing.append_answer(piece);
+      if (random() % 3 == 0) growing.visible();
+    }
+    growing.end_answer("stop");
+    TranscriptView whole;
+    whole.set_size(30, 10);
+    whole.begin_answer();
+    whole.append_answer(text);
+    whole.end_answer("stop");
+    ASSERT_EQ(texts(all_rows(growing)), texts(all_rows(whole))) << text;
+    ASSERT_EQ(all_rows(growing), all_rows(whole));
+    growing.set_size(50, 10);
+    whole.set_size(50, 10);
+    ASSERT_EQ(all_rows(growing), all_rows(whole));
+  }
+}
+
+TEST(Transcript, AnEnormousLineGrowsAsItWouldBeLaidOutWhole) {
+  for (const std::string unit : {"some words 漢字\t- ", "nospaces0123"}) {
+    std::string text;
+    TranscriptView growing;
+    growing.set_size(40, 10);
+    growing.begin_answer();
+    for (int i = 0; i < 3000; ++i) {
+      text += unit;
+      growing.append_answer(unit);
+      growing.visible();
+    }
+    growing.end_answer("stop");
+    TranscriptView whole;
+    whole.set_size(40, 10);
+    whole.begin_answer();
+    whole.append_answer(text);
+    whole.end_answer("stop");
+    EXPECT_EQ(texts(all_rows(growing)), texts(all_rows(whole)));
+  }
+}
+
+TEST(Transcript, AMegabyteInOneLineAndThousandsOfMarks) {
+  TranscriptView view;
+  view.set_size(80, 24);
+  view.add(Kind::user, std::string(1 << 20, 'x'));
+  EXPECT_EQ(view.row_count(), ((1u << 20) + 77) / 78);
+  std::string zalgo = "a";
+  for (int i = 0; i < 20000; ++i) zalgo += "\u0301";
+  view.clear();
+  view.begin_answer();
+  view.append_answer(zalgo + "b");
+  EXPECT_EQ(view.row_count(), 1u);
+}
+
+TEST(Transcript, BlocksAreMarkedAndSpaced) {
+  TranscriptView view;
+  view.set_size(40, 20);
+  view.add(Kind::user, "Hi\nthere");
+  view.begin_answer();
+  EXPECT_THAT(texts(all_rows(view)), ElementsAre("› Hi", "  there", "", "  …"));
+  view.append_answer("\n Hello");
+  view.append_answer("!\n\n");
+  view.end_answer("interrupted");
+  view.add(Kind::notice, "one");
+  view.add(Kind::notice, "two");
+  view.add(Kind::error, "bad \x1b[0m");
+  view.add(Kind::command, "temp 0.7", "/set temp");
+  EXPECT_THAT(texts(all_rows(view)),
+              ElementsAre("› Hi", "  there", "", "  Hello!", "  (stopped)", "", "· one", "· two", "",
+                          "! bad ␛[0m", "", "  /set temp", "  temp 0.7"));
+}
+
+TEST(Transcript, AnAnswerGrowsAboveANotice) {
+  TranscriptView view;
+  view.set_size(40, 20);
+  view.begin_answer();
+  view.append_answer("one");
+  view.add(Kind::notice, "meanwhile");
+  view.append_answer("\ntwo");
+  view.end_answer("stop");
+  EXPECT_THAT(texts(all_rows(view)), ElementsAre("  one", "  two", "", "· meanwhile"));
+}
+
+TEST(Transcript, FollowsTheEndUntilScrolled) {
+  TranscriptView view;
+  view.set_size(40, 5);
+  view.begin_answer();
+  for (int i = 0; i < 20; ++i) view.append_answer("line " + std::to_string(i) + "\n");
+  EXPECT_EQ(texts(view.visible()).back(), "  line 19");
+  view.scroll_by(-4);
+  EXPECT_FALSE(view.at_end());
+  EXPECT_EQ(texts(view.visible()).front(), "  line 11");
+  EXPECT_EQ(view.new_rows(), 0u);
+  EXPECT_EQ(view.rows_below(), 4u);
+  view.append_answer("line 20\nline 21\n");
+  EXPECT_EQ(texts(view.visible()).front(), "  line 11");
+  EXPECT_EQ(view.new_rows(), 2u);
+  view.scroll_by(100);
+  EXPECT_TRUE(view.at_end());
+  EXPECT_EQ(view.new_rows(), 0u);
+  EXPECT_EQ(texts(view.visible()).back(), "  line 21");
+  view.scroll_to_start();
+  EXPECT_EQ(texts(view.visible()).front(), "  line 0");
+  view.scroll_by(-3);
+  EXPECT_EQ(texts(view.visible()).front(), "  line 0");
+  view.scroll_to_end();
+  EXPECT_EQ(texts(view.visible()).back(), "  line 21");
+}
+
+TEST(Transcript, ResizingKeepsThePlace) {
+  TranscriptView view;
+  view.set_size(40, 5);
+  view.begin_answer();
+  for (int i = 0; i < 50; ++i) {
+    view.append_answer("paragraph " + std::to_string(i) + " has a few more words than fit\n");
+  }
+  view.end_answer("stop");
+  view.scroll_by(-41);
+  const std::string top = texts(view.visible()).front();
+  ASSERT_NE(top.find("paragraph"), std::string::npos);
+  for (const int columns : {60, 25, 11, 40}) {
+    view.set_size(columns, 5);
+    const std::string now = texts(view.visible()).front();
+    EXPECT_EQ(now.substr(0, 9), top.substr(0, 9)) << columns;
+  }
+  EXPECT_EQ(texts(view.visible()).front(), top);
+  for (const int columns : {1, 2, 3}) {
+    view.set_size(columns, 1);
+    view.visible();
+  }
+}
+
+TEST(StatusLine, FillsItsWidthAndDropsTheLeastImportant) {
+  Status status;
+  status.state = ChatState::answering;
+  status.model = "bitnet-b1.58-2B-4T";
+  status.device = "NVIDIA H200";
+  status.tokens_per_second = 52.345;
+  status.context_used = 312;
+  status.context_limit = 4096;
+  status.saved = false;
+  for (int columns = 1; columns <= 220; ++columns) {
+    ASSERT_EQ(columns_of(status_row(status, {}, columns).text()), columns);
+  }
+  const std::string wide = status_row(status, {}, 120).text();
+  for (const char* part :
+       {"bitnet-b1.58-2B-4T", "NVIDIA H200", "answering", "52.3 tok/s", "312/4096", "not saved"}) {
+    EXPECT_NE(wide.find(part), std::string::npos) << part;
+  }
+  EXPECT_NE(status_row(status, {}, 20).text().find("answering"), std::string::npos);
+  EXPECT_NE(status_row(status, {"", 12, 30}, 60).text().find("↓ 12 new lines"), std::string::npos);
+  EXPECT_NE(status_row(status, {"press ^C again to quit", 0, 0}, 60).text().find("again"), std::string::npos);
+  status.model = "evil\x1b[2J\u202e";
+  const std::string safe = status_row(status, {}, 120).text();
+  EXPECT_EQ(safe.find('\x1b'), std::string::npos);
+}
+
+TEST(StatusLine, BarsFillInEighths) {
+  EXPECT_EQ(bar(0, 4), "░░░░");
+  EXPECT_EQ(bar(0.5, 4), "██░░");
+  EXPECT_EQ(bar(1.0 / 32, 4), "▏░░░");
+  EXPECT_EQ(bar(7, 4), "████");
+  EXPECT_EQ(bar(0.0 / 0.0, 4), "░░░░");
+}
+
+TEST(InputRowsTest, CursorStandsWhereTheCharacterIs) {
+  InputRows rows = input_rows("› ", "a漢字b", 4, 80, 5);
+  EXPECT_EQ(rows.cursor_row, 0);
+  EXPECT_EQ(rows.cursor_column, 2 + 1 + 2);
+  EXPECT_THAT(texts(rows.rows), ElementsAre("› a漢字b"));
+  rows = input_rows("› ", "one\ntwo", 7, 80, 5);
+  EXPECT_THAT(texts(rows.rows), ElementsAre("› one", "  two"));
+  EXPECT_EQ(rows.cursor_row, 1);
+  EXPECT_EQ(rows.cursor_column, 5);
+  rows = input_rows("› ", "0123456789", 10, 8, 5);
+  EXPECT_THAT(texts(rows.rows), ElementsAre("› 01234", "  56789"));
+  EXPECT_EQ(rows.cursor_column, 7);
+}
+
+TEST(InputRowsTest, ShowsTheRowsAroundTheCursor) {
+  const std::string text = "1\n2\n3\n4\n5";
+  EXPECT_THAT(texts(input_rows("› ", text, text.size(), 80, 2).rows), ElementsAre("  4", "  5"));
+  EXPECT_THAT(texts(input_rows("› ", text, 0, 80, 2).rows), ElementsAre("› 1", "  2"));
+  for (const int columns : {1, 2, 3})
+    input_rows("› ",
+               "漢字\x1b"
+               "a\n",
+               3, columns, 1);
+}
+
+TEST(Keys, SequencesAndPastes) {
+  KeyDecoder keys;
+  keys.feed("ab\x1b[5~\r\x1b\r\x03\x1b[1;5D\x1b[200~x\ny\x1b[A\x1b[201~z");
+  std::vector<std::pair<Key, std::string>> seen;
+  while (const auto key = keys.next()) seen.emplace_back(key->key, key->bytes);
+  using P = std::pair<Key, std::string>;
+  EXPECT_THAT(seen, ElementsAre(P{Key::text, "ab"}, P{Key::page_up, "\x1b[5~"}, P{Key::enter, "\r"},
+                                P{Key::newline, "\x1b\r"}, P{Key::interrupt, "\x03"},
+                                P{Key::text, "\x1b[1;5D"}, P{Key::paste, "x\ny\x1b[A"}, P{Key::text, "z"}));
+}
+
+TEST(Keys, EscAloneNeedsTimeToBeKnown) {
+  KeyDecoder keys;
+  keys.feed("\x1b");
+  EXPECT_FALSE(keys.next());
+  EXPECT_TRUE(keys.waiting());
+  EXPECT_EQ(keys.give_up_waiting()->key, Key::escape);
+  keys.feed("\x1b");
+  EXPECT_FALSE(keys.next());
+  keys.feed("OP");
+  EXPECT_EQ(keys.next()->key, Key::help);
+  keys.feed("\x1b[200~half a paste");
+  EXPECT_FALSE(keys.next());
+  EXPECT_FALSE(keys.waiting());
+}
+
+TEST(Keys, Names) {
+  EXPECT_EQ(bytes_of_key("C-c"), "\x03");
+  EXPECT_EQ(bytes_of_key("M-Enter"), "\x1b\r");
+  EXPECT_EQ(bytes_of_key("PgUp"), "\x1b[5~");
+  EXPECT_EQ(bytes_of_key("漢"), "漢");
+  EXPECT_EQ(bytes_of_key("NoSuchKey"), "");
+  EXPECT_EQ(bytes_of_key(""), "");
+}
+
+TEST(Help, FitsAnyScreen) {
+  for (const int columns : {1, 5, 20, 40, 80, 200}) {
+    for (const int rows : {0, 1, 3, 20, 60}) {
+      EXPECT_LE(help_rows(columns, rows).size(), static_cast<size_t>(rows));
+      EXPECT_LE(welcome_rows(columns, rows).size(), static_cast<size_t>(rows));
+      EXPECT_LE(candidate_rows({"/help", "/set", "/show"}, columns, rows).size(), static_cast<size_t>(rows));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bitnet
