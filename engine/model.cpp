@@ -134,8 +134,8 @@ Config read_config(const GgufFile& file) {
     fail(file,
          fmt::format("{} is {}, which {} heads do not divide", key("embedding_length"), c.n_embd, c.n_head));
   c.head_dim = key_length.value_or(c.n_embd / c.n_head);
-  if (c.head_dim == 0 || c.head_dim % 2 != 0 || c.head_dim > 256)
-    fail(file, fmt::format("a head has {} features, wanted an even number up to 256", c.head_dim));
+  if (c.head_dim == 0 || c.head_dim % 8 != 0 || c.head_dim > 256)
+    fail(file, fmt::format("a head has {} features, wanted a multiple of 8 up to 256", c.head_dim));
   if (value_length.value_or(c.head_dim) != c.head_dim)
     fail(file, fmt::format("{} is {}, wanted {} as for keys", key("attention.value_length"), *value_length,
                            c.head_dim));

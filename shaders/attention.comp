@@ -16,8 +16,8 @@ layout(constant_id = 2) const uint kHeads = 1;
 layout(push_constant) uniform Push { AttentionPush push; };
 layout(binding = 0) readonly buffer Params { uint params[]; };
 layout(binding = 1) readonly buffer Qkv { vec2 qkv[]; };      // [n_tokens][n_head + 2 n_head_kv][head_dim / 2]
-layout(binding = 2) readonly buffer K { uint k_cache[]; };    // [n_ctx][n_head_kv][head_dim / 2], F16 pairs
-layout(binding = 3) readonly buffer V { uint v_cache[]; };
+layout(binding = 2) readonly buffer K { uvec4 k_cache[]; };   // [n_ctx][n_head_kv][head_dim / 8], F16
+layout(binding = 3) readonly buffer V { uint v_cache[]; };    // [n_ctx][n_head_kv][head_dim / 2], F16 pairs
 layout(binding = 4) writeonly buffer O { vec2 o[]; };         // [n_tokens][n_head][head_dim / 2]
 
 const uint kMaxPairs = 128;  // head_dim <= 256, and a workgroup has at least as many invocations as pairs
@@ -26,6 +26,7 @@ shared float weights[kHeads][gl_WorkGroupSize.x];  // scores, then exp(score - l
 shared float largest[kHeads], total[kHeads], rescale[kHeads];
 shared vec2 partial[gl_WorkGroupSize.x];
 
+const uint kUnroll = 4;
 const float kLowest = -3.4e38;
 
 // Softmax of a chunk of `count` scores, continued from the chunks before.
@@ -73,10 +74,12 @@ void main() {
     if (lane < count) {
       float score[kHeads];
       for (uint h = 0; h < kHeads; ++h) score[h] = 0.0;
-      uint at = (base + lane) * row + kv_head * pairs;
-      for (uint i = 0; i < pairs; ++i) {
-        vec2 key = unpackHalf2x16(k_cache[at + i]);
-        for (uint h = 0; h < kHeads; ++h) score[h] += dot(query[h][i], key);
+      uint at = ((base + lane) * row + kv_head * pairs) / 4;
+      for (uint i = 0; i < pairs; i += 4) {
+        uvec4 key = k_cache[at + i / 4];
+        for (uint h = 0; h < kHeads; ++h)
+          score[h] += dot(query[h][i], unpackHalf2x16(key.x)) + dot(query[h][i + 1], unpackHalf2x16(key.y)) +
+                      dot(query[h][i + 2], unpackHalf2x16(key.z)) + dot(query[h][i + 3], unpackHalf2x16(key.w));
       }
       for (uint h = 0; h < kHeads; ++h) weights[h][lane] = score[h];
     }
@@ -86,10 +89,12 @@ void main() {
     for (uint h = 0; h < kHeads; ++h) acc[h] *= rescale[h];
     if (group < groups) {
       uint at = base * row + kv_head * pairs + pair;
-      for (uint key = group; key < count; key += groups) {
-        vec2 value = unpackHalf2x16(v_cache[at + key * row]);
-        for (uint h = 0; h < kHeads; ++h) acc[h] += weights[h][key] * value;
-      }
+      for (uint first = group; first < count; first += kUnroll * groups)
+        for (uint u = 0; u < kUnroll; ++u) {  // several loads on their way at a time; past the end with weight 0
+          uint key = first + u * groups;
+          vec2 value = unpackHalf2x16(v_cache[at + min(key, count - 1) * row]);
+          for (uint h = 0; h < kHeads; ++h) acc[h] += (key < count ? weights[h][key] : 0.0) * value;
+        }
     }
     barrier();
   }
