@@ -1,0 +1,300 @@
+// A session's timeline: whatever way the tokens came in, the logits are the same bits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "engine/engine.h"
+
+namespace bitnet {
+namespace {
+
+using testing::ElementsAreArray;
+
+// BITNET_TEST_MODEL is written by tests/make_model.py (tests/CMakeLists.txt has the command).
+const GgufFile& model_file() {
+  static const GgufFile file(BITNET_TEST_MODEL);
+  return file;
+}
+
+Engine& engine() {
+  static const std::unique_ptr<Engine> engine = Engine::open(model_file(), {});
+  return *engine;
+}
+
+std::vector<int32_t> random_tokens(size_t n, unsigned seed) {
+  std::mt19937 rng(seed);
+  std::vector<int32_t> tokens(n);
+  for (int32_t& t : tokens) t = static_cast<int32_t>(rng() % engine().model().n_vocab);
+  return tokens;
+}
+
+std::vector<float> copy(std::span<const float> values) { return {values.begin(), values.end()}; }
+
+std::vector<float> logits_after(const std::vector<int32_t>& tokens) {
+  const auto session = Session::create(engine(), 0);
+  session->sync(tokens);
+  return copy(session->logits());
+}
+
+TEST(Session, BatchesOfAnySizeGiveTheSameBits) {
+  const auto tokens = random_tokens(150, 1);
+  std::vector<std::vector<float>> all;
+  for (const uint32_t batch : {1U, 3U, 7U, 64U, 0U}) {
+    const auto session = Session::create(engine(), 0);
+    std::vector<float> logits;
+    std::vector<uint32_t> positions;
+    SyncOptions options;
+    options.batch = batch;
+    options.on_logits = [&](uint32_t position, std::span<const float> row) {
+      positions.push_back(position);
+      logits.insert(logits.end(), row.begin(), row.end());
+    };
+    const SyncResult result = session->sync(tokens, options);
+    EXPECT_EQ(result.evaluated, tokens.size());
+    std::vector<uint32_t> wanted(tokens.size());
+    std::iota(wanted.begin(), wanted.end(), 0U);
+    ASSERT_EQ(positions, wanted);
+    const size_t last = logits.size() - engine().model().n_vocab;
+    EXPECT_EQ(copy(session->logits()), std::vector<float>(logits.begin() + last, logits.end()));
+    all.push_back(std::move(logits));
+  }
+  for (size_t i = 1; i < all.size(); ++i) EXPECT_EQ(all[i], all[0]) << "batch choice " << i;
+}
+
+TEST(Session, ReusesTheCommonPrefixAndRewinds) {
+  const auto session = Session::create(engine(), 0);
+  auto tokens = random_tokens(40, 2);
+  EXPECT_EQ(session->sync(tokens).reused, 0U);
+  for (int32_t t : {5, 6, 7}) tokens.push_back(t);
+  SyncResult result = session->sync(tokens);
+  EXPECT_EQ(result.reused, 40U);
+  EXPECT_EQ(result.evaluated, 3U);
+  EXPECT_EQ(copy(session->logits()), logits_after(tokens));
+
+  for (const size_t change : {20U, 3U}) {  // two rewinds, the second deeper
+    tokens.resize(change + 12);
+    tokens[change] ^= 1;
+    result = session->sync(tokens);
+    EXPECT_EQ(result.reused, change);
+    EXPECT_THAT(session->tokens(), ElementsAreArray(tokens));
+    EXPECT_EQ(copy(session->logits()), logits_after(tokens));
+  }
+
+  tokens.resize(10);  // a prefix of what is there: its last token is evaluated for its logits
+  EXPECT_EQ(session->sync(tokens).evaluated, 1U);
+  EXPECT_EQ(copy(session->logits()), logits_after(tokens));
+}
+
+int32_t first_largest(std::span<const float> v) {
+  return static_cast<int32_t>(std::max_element(v.begin(), v.end()) - v.begin());
+}
+
+float log_softmax(std::span<const float> v, int32_t id) {
+  double sum = 0;
+  for (float x : v) sum += std::exp(double{x} - v[id]);
+  return static_cast<float>(-std::log(sum));
+}
+
+TEST(Session, GreedyDecodeIsTheArgmaxOfTheLogits) {
+  auto tokens = random_tokens(9, 3);
+  const auto session = Session::create(engine(), 0);
+  session->sync(tokens);
+  Sampler greedy({});
+  std::vector<SampledToken> decoded;
+  const Finish finish = session->decode(greedy, {.max_tokens = 12}, [&](const SampledToken& t) {
+    decoded.push_back(t);
+    return true;
+  });
+  EXPECT_EQ(finish, Finish::length);
+  ASSERT_EQ(decoded.size(), 12U);
+  for (const SampledToken& t : decoded) {
+    const auto logits = logits_after(tokens);
+    ASSERT_EQ(t.id, first_largest(logits));
+    EXPECT_NEAR(t.logprob, log_softmax(logits, t.id), 1e-4);
+    tokens.push_back(t.id);
+  }
+  EXPECT_THAT(session->tokens(), ElementsAreArray(tokens));
+  EXPECT_EQ(copy(session->logits()), logits_after(tokens));  // the last one was evaluated too
+}
+
+TEST(Session, SampledDecodeRepeatsWithItsSeed) {
+  const auto tokens = random_tokens(9, 4);
+  const auto sample = [&](uint64_t seed) {
+    const auto session = Session::create(engine(), 0);
+    session->sync(tokens);
+    Sampler sampler({.temperature = 0.8F, .top_k = 40, .top_p = 0.95F, .seed = seed});
+    std::vector<int32_t> ids;
+    session->decode(sampler, {.max_tokens = 20}, [&](const SampledToken& t) {
+      ids.push_back(t.id);
+      return true;
+    });
+    return ids;
+  };
+  EXPECT_EQ(sample(1), sample(1));
+  EXPECT_NE(sample(1), sample(2));
+}
+
+TEST(Session, EndsForTheRightReason) {
+  const auto tokens = random_tokens(9, 5);
+  const auto session = Session::create(engine(), 16);
+  session->sync(tokens);
+  Sampler greedy({});
+  std::vector<int32_t> ids;
+  const auto keep = [&](const SampledToken& t) {
+    ids.push_back(t.id);
+    return true;
+  };
+  EXPECT_EQ(session->decode(greedy, {}, keep), Finish::context);
+  EXPECT_EQ(session->tokens().size(), 16U);
+  EXPECT_EQ(ids.size(), 7U);
+
+  const auto all = ids;
+  ids.clear();
+  session->sync(tokens);
+  EXPECT_EQ(session->decode(greedy, {.stop_tokens = {all[3]}}, keep), Finish::stop);
+  EXPECT_EQ(ids, std::vector<int32_t>(all.begin(), std::find(all.begin(), all.end(), all[3])));
+
+  session->sync(tokens);
+  EXPECT_EQ(session->decode(greedy, {}, [](const SampledToken&) { return false; }), Finish::interrupted);
+  EXPECT_EQ(session->tokens().size(), tokens.size() + 1);  // what was given out is in the timeline
+}
+
+TEST(Session, CancelStopsDecodeAndPrefill) {
+  const auto session = Session::create(engine(), 0);
+  session->sync(random_tokens(4, 6));
+  Sampler greedy({});
+  int given = 0;
+  EXPECT_EQ(session->decode(greedy, {},
+                            [&](const SampledToken&) {
+                              if (++given == 3) std::thread([&] { session->cancel(); }).join();
+                              return true;
+                            }),
+            Finish::interrupted);
+  EXPECT_EQ(given, 3);
+
+  const auto tokens = random_tokens(100, 7);
+  SyncOptions options;
+  options.batch = 10;
+  options.on_progress = [&](uint32_t done, uint32_t total) {
+    EXPECT_EQ(total, 100U);
+    return done < 30;
+  };
+  const SyncResult result = session->sync(tokens, options);
+  EXPECT_TRUE(result.cancelled);
+  EXPECT_EQ(result.evaluated, 30U);
+  EXPECT_THAT(session->tokens(), ElementsAreArray(tokens.begin(), tokens.begin() + 30));
+  EXPECT_THROW(session->logits(), Error);
+  EXPECT_EQ(session->sync(tokens).reused, 30U);  // and goes on from there
+  EXPECT_EQ(copy(session->logits()), logits_after(tokens));
+}
+
+TEST(Session, SavedTimelineContinuesWithTheSameBits) {
+  auto tokens = random_tokens(50, 8);
+  const auto session = Session::create(engine(), 0);
+  session->sync(tokens);
+  const auto payload = session->save();
+
+  const auto other = Session::create(engine(), 0);
+  other->load(payload);
+  EXPECT_THAT(other->tokens(), ElementsAreArray(tokens));
+  tokens.push_back(3);
+  EXPECT_EQ(other->sync(tokens).reused, 50U);
+  EXPECT_EQ(copy(other->logits()), logits_after(tokens));
+
+  for (const size_t at : {size_t{0}, size_t{4}, size_t{20}, payload.size() / 2, payload.size() - 1}) {
+    auto bad = payload;
+    bad[at] ^= std::byte{1};
+    EXPECT_THROW(other->load(bad), Error) << "byte " << at;
+    EXPECT_TRUE(other->tokens().empty());
+  }
+  EXPECT_THROW(other->load(std::span(payload).first(payload.size() - 9)), Error);
+  EXPECT_THROW(Session::create(engine(), 49)->load(payload), Error);
+}
+
+TEST(Session, HiddenStatesOfTheLastPosition) {
+  const auto tokens = random_tokens(20, 9);
+  const auto& model = engine().model();
+  std::vector<float> batched, single;
+  SyncOptions options;
+  options.hidden = &batched;
+  Session::create(engine(), 0)->sync(tokens, options);
+  options.hidden = &single;
+  options.batch = 1;
+  Session::create(engine(), 0)->sync(tokens, options);
+  EXPECT_EQ(batched.size(), size_t{model.n_layer} * model.n_embd);
+  EXPECT_EQ(batched, single);
+}
+
+TEST(Session, RefusesWhatDoesNotFit) {
+  const auto n_train = engine().model().n_ctx_train;
+  EXPECT_THROW(Session::create(engine(), n_train + 1), Error);
+  const auto session = Session::create(engine(), 8);
+  EXPECT_EQ(session->n_ctx(), 8U);
+  EXPECT_THROW(session->sync({}), Error);
+  EXPECT_THROW(session->sync(std::vector<int32_t>(9, 1)), Error);
+  EXPECT_THROW(session->sync(std::vector<int32_t>{-1}), Error);
+  EXPECT_THROW(session->sync(std::vector<int32_t>{static_cast<int32_t>(engine().model().n_vocab)}), Error);
+  Sampler greedy({});
+  EXPECT_THROW(session->decode(greedy, {}, [](const SampledToken&) { return true; }), Error);
+}
+
+TEST(Engine, WithAndWithoutTheDotProductTheLogitsAreTheSame) {
+  const auto tokens = random_tokens(30, 10);
+  for (const IntegerDot dot : {IntegerDot::always, IntegerDot::never}) {
+    if (dot == IntegerDot::always && !engine().device().integer_dot) continue;
+    EngineOptions options;
+    options.integer_dot = dot;
+    const auto other = Engine::open(model_file(), options);
+    const auto session = Session::create(*other, 0);
+    session->sync(tokens);
+    EXPECT_EQ(copy(session->logits()), logits_after(tokens));
+  }
+}
+
+TEST(Engine, LoadingReportsProgressAndCanBeStopped) {
+  uint64_t last = 0, total = 0;
+  EngineOptions options;
+  options.on_progress = [&](uint64_t done, uint64_t all) {
+    EXPECT_GE(done, last);
+    last = done;
+    total = all;
+    return true;
+  };
+  Engine::open(model_file(), options);
+  EXPECT_EQ(last, total);
+  EXPECT_EQ(total, model_file().size());
+  options.on_progress = [](uint64_t, uint64_t) { return false; };
+  EXPECT_THROW(Engine::open(model_file(), options), Error);
+}
+
+TEST(Engine, AnUnknownDeviceIsNamedWithWhatThereIs) {
+  EngineOptions options;
+  options.device = "no such card";
+  try {
+    Engine::open(model_file(), options);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::device);
+    EXPECT_THAT(e.what(), testing::HasSubstr("no such card"));
+    EXPECT_THAT(e.what(), testing::HasSubstr(list_devices().at(0).name));
+  }
+}
+
+TEST(MemoryPlan, NamesWhatTheFileAndTheContextTake) {
+  const MemoryPlan small = plan_memory(model_file(), 64), large = plan_memory(model_file(), 128);
+  const auto& m = engine().model();
+  EXPECT_EQ(large.kv_cache, 2 * small.kv_cache);
+  EXPECT_EQ(small.kv_cache, uint64_t{64} * m.n_layer * 2 * m.n_head_kv * m.head_dim * 2);
+  EXPECT_EQ(small.ternary, m.n_ternary / 4);
+  EXPECT_LE(small.ternary + small.embedding + small.norms, model_file().size());
+}
+
+}  // namespace
+}  // namespace bitnet
