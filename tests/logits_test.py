@@ -73,6 +73,9 @@ class Runner:
                 first = got
             else:
                 self.hold(f"{name}, {what}, against one batch", first, got, 0.9999, False)
+        if first is not None:  # what the F16 cache costs; no bar
+            exact, _ = reference.Model(model).forward(ids, np.float64)
+            print(f"       {name}, against float64 keys and values: {compare_logits.compare(exact, first, 0, True)[0]}")
         self.hold(f"{name}, probe", hidden, self.output("probe", model, ids), 0.999, False)
 
 

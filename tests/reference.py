@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """The forward pass of BitNet b1.58 in float64, as the report (arXiv 2504.12285) has it: what the engine is held against.
 
-    reference.py model.gguf --ids 256,72,101 --logits logits.npy [--hidden hidden.npy] [--neon]
+    reference.py model.gguf --ids 256,72,101 --logits logits.npy [--hidden hidden.npy] [--neon] [--kv float64]
 
 logits.npy is [n_tokens, n_vocab]; hidden.npy is [n_layers, n_embd], the residual stream after each block at the
-last position. Exact but for the one rounding the model was trained with: the input of every ternary matrix becomes
-int8 by its row's largest magnitude. Keys and values stay in float64.
+last position. Exact but for the two roundings that belong to the model as it is run: the input of every ternary matrix
+becomes int8 by its row's largest magnitude, and the cache holds keys and values in F16 (--kv float64 leaves them be).
 """
 import argparse
 
@@ -64,8 +64,8 @@ class Model:
     def norm(self, name, x):
         return rms_norm(x, self.file.floats(name + ".weight"), self.eps)
 
-    def forward(self, ids):
-        """logits [tokens, vocabulary], hidden [layers, embedding] of the last token."""
+    def forward(self, ids, kv=np.float16):
+        """logits [tokens, vocabulary], hidden [layers, embedding] of the last token; kv is the type of the cache."""
         embedding = self.file.floats("token_embd.weight")
         x, hidden = embedding[ids], []
         heads = lambda y, n: y.reshape(len(ids), n, self.head_dim)
@@ -75,6 +75,7 @@ class Model:
             q = rope(heads(self.linear(b + "attn_q", a), self.n_head), self.n_rot, self.base)
             k = rope(heads(self.linear(b + "attn_k", a), self.n_head_kv), self.n_rot, self.base)
             v = heads(self.linear(b + "attn_v", a), self.n_head_kv)
+            k, v = (cached.astype(kv).astype(np.float64) for cached in (k, v))
             o = attend(q, k, v).reshape(len(ids), -1)
             x = x + self.linear(b + "attn_output", self.norm(b + "attn_sub_norm", o))
             f = self.norm(b + "ffn_norm", x)
@@ -92,8 +93,9 @@ def main():
     parser.add_argument("--logits", help="write them here (.npy)")
     parser.add_argument("--hidden", help="write them here (.npy)")
     parser.add_argument("--neon", action="store_true", help="the file has blocks of 64, as ARM builds write them")
+    parser.add_argument("--kv", choices=["float16", "float64"], default="float16", help="type of the cache")
     a = parser.parse_args()
-    logits, hidden = Model(a.model, a.neon).forward([int(i) for i in a.ids.split(",")])
+    logits, hidden = Model(a.model, a.neon).forward([int(i) for i in a.ids.split(",")], np.dtype(a.kv))
     if a.logits:
         np.save(a.logits, logits)
     if a.hidden:
