@@ -8,15 +8,16 @@
 #include <vector>
 
 #include "jinja_ast.h"
+#include "jinja_token_stream.h"
 
 namespace bitnet::jinja {
 
-class ExpressionParser {
+class ExpressionParser : protected TokenStream {
  protected:
   using Names = std::initializer_list<std::string_view>;
 
   ExpressionParser(std::vector<Token> tokens, const std::string& name)
-      : tokens_(std::move(tokens)), name_(name) {}
+      : TokenStream(std::move(tokens), name) {}
 
   ExprPtr expression(bool with_conditional = true);
   // One expression, or a tuple where a comma follows; a name in `ends` ends it.
@@ -24,20 +25,7 @@ class ExpressionParser {
   ExprPtr target(Names ends);                            // of an assignment
   ExprPtr filters(ExprPtr subject, bool first_is_bare);  // "| a | b(...)"; null where there is none
 
-  const Token& peek(size_t ahead = 0) const;
-  Token next();
-  bool is_op(std::string_view op) const;
-  bool is_name(std::string_view name, size_t ahead = 0) const;
-  bool skip_name(std::string_view name);
-  Token expect(TokenKind kind, std::string_view wanted);
-  void expect_op(std::string_view op);
-  void expect_name(std::string_view name);
-  size_t position() const { return at_; }
-  bool names_since(size_t position,
-                   std::string_view name) const;  // does the name stand between there and here?
-  static std::string describe(const Token& token);
   ExprPtr make(Expr::Kind kind, Position at, std::string name = {});
-  [[noreturn]] void fail(Position at, const std::string& what) const;
 
   // Counts the levels of recursion; the limit is the syntax tree's.
   class Nest {
@@ -77,9 +65,6 @@ class ExpressionParser {
   CallArgs parse_args();
   std::string dotted_name();
 
-  std::vector<Token> tokens_;
-  const std::string& name_;
-  size_t at_ = 0;
   int nesting_ = 0;
 };
 

@@ -1,0 +1,53 @@
+// What `loop` tells inside a for loop.
+#include "jinja_eval.h"
+
+namespace bitnet::jinja {
+
+bool LoopObject::peek() {
+  while (!ahead && next < items.size()) {
+    Value item = items[next++];
+    if (!keep || keep(item)) ahead = std::move(item);
+  }
+  return ahead.has_value();
+}
+
+bool LoopObject::advance() {
+  if (!peek()) return false;
+  ++index0;
+  before = std::move(current);
+  current = std::move(*ahead);
+  ahead.reset();
+  return true;
+}
+
+int64_t LoopObject::length() {
+  if (keep) {  // decide about all that is left, once
+    std::vector<Value> kept(items.begin(), items.begin());
+    if (ahead) kept.push_back(*std::exchange(ahead, std::nullopt));
+    for (; next < items.size(); ++next) {
+      if (keep(items[next])) kept.push_back(items[next]);
+    }
+    items.assign(static_cast<size_t>(index0 + 1), Value());  // as many as have passed
+    next = items.size();
+    items.insert(items.end(), kept.begin(), kept.end());
+    keep = nullptr;
+  }
+  return static_cast<int64_t>(items.size());
+}
+
+std::optional<Value> LoopObject::attribute(std::string_view name) {
+  if (name == "index") return Value::integer(index0 + 1);
+  if (name == "index0") return Value::integer(index0);
+  if (name == "first") return Value::boolean(index0 == 0);
+  if (name == "last") return Value::boolean(!peek());
+  if (name == "length") return Value::integer(length());
+  if (name == "revindex") return Value::integer(length() - index0);
+  if (name == "revindex0") return Value::integer(length() - index0 - 1);
+  if (name == "depth") return Value::integer(depth0 + 1);
+  if (name == "depth0") return Value::integer(depth0);
+  if (name == "previtem") return index0 == 0 ? Value::undefined("there is no previous item") : before;
+  if (name == "nextitem") return peek() ? *ahead : Value::undefined("there is no next item");
+  return std::nullopt;
+}
+
+}  // namespace bitnet::jinja

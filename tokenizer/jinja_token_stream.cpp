@@ -1,0 +1,72 @@
+#include "jinja_token_stream.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/error.h"
+
+namespace bitnet::jinja {
+
+const Token& TokenStream::peek(size_t ahead) const {
+  return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
+}
+
+Token TokenStream::next() {
+  const Token token = peek();
+  if (at_ + 1 < tokens_.size()) ++at_;
+  return token;
+}
+
+bool TokenStream::is_op(std::string_view op) const {
+  return peek().kind == TokenKind::op && peek().text == op;
+}
+
+bool TokenStream::is_name(std::string_view name, size_t ahead) const {
+  return peek(ahead).kind == TokenKind::name && peek(ahead).text == name;
+}
+
+bool TokenStream::skip_name(std::string_view name) {
+  if (!is_name(name)) return false;
+  next();
+  return true;
+}
+
+bool TokenStream::names_since(size_t position, std::string_view name) const {
+  return std::any_of(tokens_.begin() + static_cast<std::ptrdiff_t>(position),
+                     tokens_.begin() + static_cast<std::ptrdiff_t>(at_),
+                     [&](const Token& t) { return t.kind == TokenKind::name && t.text == name; });
+}
+
+std::string TokenStream::describe(const Token& token) {
+  switch (token.kind) {
+    case TokenKind::data:
+      return "text";
+    case TokenKind::end:
+      return "the end of the template";
+    case TokenKind::string:
+      return fmt::format("the string '{}'", printable(token.text, 40));
+    default:
+      return fmt::format("'{}'", printable(token.text, 40));
+  }
+}
+
+Token TokenStream::expect(TokenKind kind, std::string_view wanted) {
+  if (peek().kind != kind) fail(peek().at, fmt::format("{} is wanted, not {}", wanted, describe(peek())));
+  return next();
+}
+
+void TokenStream::expect_op(std::string_view op) {
+  if (!is_op(op)) fail(peek().at, fmt::format("'{}' is wanted, not {}", op, describe(peek())));
+  next();
+}
+
+void TokenStream::expect_name(std::string_view name) {
+  if (!skip_name(name)) fail(peek().at, fmt::format("'{}' is wanted, not {}", name, describe(peek())));
+}
+
+void TokenStream::fail(Position at, const std::string& what) const {
+  throw Error(ErrorKind::model, located(name_, at, what));
+}
+
+}  // namespace bitnet::jinja

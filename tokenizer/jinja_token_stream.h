@@ -1,0 +1,36 @@
+// What the parsers ask of the tokens: look, take, or fail with the place. Thread rule: one parse, one thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jinja_lexer.h"
+
+namespace bitnet::jinja {
+
+class TokenStream {
+ protected:
+  TokenStream(std::vector<Token> tokens, const std::string& name) : tokens_(std::move(tokens)), name_(name) {}
+
+  const Token& peek(size_t ahead = 0) const;
+  Token next();
+  bool is_op(std::string_view op) const;
+  bool is_name(std::string_view name, size_t ahead = 0) const;
+  bool skip_name(std::string_view name);
+  Token expect(TokenKind kind, std::string_view wanted);
+  void expect_op(std::string_view op);
+  void expect_name(std::string_view name);
+  size_t position() const { return at_; }
+  bool names_since(size_t position,
+                   std::string_view name) const;  // does the name stand between there and here?
+  static std::string describe(const Token& token);
+  [[noreturn]] void fail(Position at, const std::string& what) const;
+
+ private:
+  std::vector<Token> tokens_;
+  const std::string& name_;
+  size_t at_ = 0;
+};
+
+}  // namespace bitnet::jinja
