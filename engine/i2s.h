@@ -62,6 +62,18 @@ inline std::vector<int8_t> i2s_unpack(std::span<const std::byte> codes, I2sLayou
   return weights;
 }
 
+// True if a code is 3, which no quantiser writes. Both layouts have four codes in every byte.
+inline bool i2s_has_code_3(std::span<const std::byte> codes) {
+  uint64_t found = 0, word = 0;
+  size_t at = 0;
+  for (; at + sizeof word <= codes.size(); at += sizeof word) {
+    std::memcpy(&word, codes.data() + at, sizeof word);
+    found |= word & word >> 1;
+  }
+  for (; at < codes.size(); ++at) found |= std::to_integer<uint64_t>(codes[at] & codes[at] >> 1);
+  return (found & 0x5555555555555555U) != 0;
+}
+
 // Codes of block64 as block128; whole blocks of 128.
 inline void i2s_block64_to_block128(std::span<const std::byte> from, std::span<std::byte> to) {
   assert(from.size() == to.size() && from.size() % 32 == 0);

@@ -240,6 +240,12 @@ class Loader {
     uint64_t offset = 0;
     for (const GgufTensor* t : tensors) {
       auto codes = t->data.first(t->data.size() - kI2sTail);
+      if (i2s_has_code_3(codes))
+        throw Error(
+            ErrorKind::model,
+            fmt::format(
+                "tensor {} holds a code of 3, wanted ternary weights: the file is damaged or not I2_S",
+                printable(t->name)));
       if (layout_ == I2sLayout::block64) {
         repacked_.resize(codes.size());
         i2s_block64_to_block128(codes, repacked_);

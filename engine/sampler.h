@@ -2,8 +2,9 @@
 //
 // Thread rule: a Sampler belongs to one thread.
 //
-// Order of the steps, as llama.cpp and Hugging Face have them: repetition penalty (Keskar et al. 2019), top-k,
-// softmax at the temperature, top-p (Holtzman et al. 2020) and min-p (Nguyen et al. 2024) over what is left.
+// Order of the steps, as llama.cpp and Hugging Face have them: repetition penalty (Keskar et al. 2019),
+// top-k, softmax at the temperature, top-p (Holtzman et al. 2020) and min-p (Nguyen et al. 2024) over what is
+// left.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +27,14 @@ struct SamplerParams {
   bool operator==(const SamplerParams&) const = default;
 };
 
-// Throws Error(usage) that names the setting, its range and the value found (NaN and Inf are out of every range).
+// Throws Error(usage) that names the setting, its range and the value found (NaN and Inf are out of every
+// range).
 void check(const SamplerParams& params);
 
 struct SampledToken {
   int32_t id;
-  float logprob;  // natural log of the token's probability in the model's own distribution (no settings applied)
+  float logprob;  // natural log of the token's probability in the model's own distribution (no settings
+                  // applied)
 
   bool operator==(const SampledToken&) const = default;
 };

@@ -47,6 +47,17 @@ TEST(I2s, RepackingAnArmFileKeepsEveryWeight) {
   EXPECT_EQ(repacked, i2s_pack(weights, I2sLayout::block128));
 }
 
+TEST(I2s, ACodeOf3IsSeenAnywhere) {
+  auto codes = i2s_pack(random_weights(44 * 4), I2sLayout::block64);
+  EXPECT_FALSE(i2s_has_code_3(codes));
+  for (const size_t byte : {0U, 9U, 39U, 43U})  // in whole words and in the rest
+    for (const int shift : {0, 2, 4, 6}) {
+      auto bad = codes;
+      bad[byte] |= std::byte{3} << shift;
+      EXPECT_TRUE(i2s_has_code_3(bad)) << byte << " " << shift;
+    }
+}
+
 TEST(I2s, ScaleIsTheFirstWordOfTheTail) {
   std::vector<std::byte> tensor(64 + kI2sTail, std::byte{0xFF});
   const float scale = 0.375F;

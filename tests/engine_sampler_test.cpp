@@ -240,7 +240,8 @@ TEST(Sampler, AVocabularyOf128256) {
   p.repeat_penalty = 1.1F;
   const float border = static_cast<float>(logits.size() - 41) * 1e-3F;
   Sampler sampler(p);
-  for (int i = 0; i < 100; ++i) EXPECT_GT(logits[static_cast<size_t>(sampler.sample(logits, {})->id)], border);
+  for (int i = 0; i < 100; ++i)
+    EXPECT_GT(logits[static_cast<size_t>(sampler.sample(logits, {})->id)], border);
 }
 
 }  // namespace

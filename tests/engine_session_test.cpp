@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -272,6 +274,22 @@ TEST(Engine, LoadingReportsProgressAndCanBeStopped) {
   EXPECT_EQ(total, model_file().size());
   options.on_progress = [](uint64_t, uint64_t) { return false; };
   EXPECT_THROW(Engine::open(model_file(), options), Error);
+}
+
+TEST(Engine, DamagedTernaryWeightsAreRefused) {
+  std::ifstream in(BITNET_TEST_MODEL, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const std::string path = testing::TempDir() + "damaged.gguf";
+  bytes[model_file().find_tensor("blk.1.ffn_up.weight")->offset + 1000] = '\xFF';
+  std::ofstream(path, std::ios::binary) << bytes;
+  try {
+    Engine::open(GgufFile(path), {});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::model);
+    EXPECT_THAT(e.what(), testing::HasSubstr("blk.1.ffn_up.weight"));
+  }
+  std::filesystem::remove(path);
 }
 
 TEST(Engine, AnUnknownDeviceIsNamedWithWhatThereIs) {
