@@ -43,7 +43,9 @@ Value integer_binary(std::string_view op, int64_t a, int64_t b) {
     if (__builtin_sub_overflow(int64_t{0}, a, &result)) overflow(op);
     return Value::integer(result);
   }
-  return Value::integer(op == "//" ? floor_div(a, b) : a - floor_div(a, b) * b);
+  if (op == "//") return Value::integer(floor_div(a, b));
+  const int64_t rest = a % b;  // of a's sign, where Python gives b's
+  return Value::integer(rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest);
 }
 
 Value real_binary(std::string_view op, double a, double b) {
