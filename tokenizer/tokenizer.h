@@ -40,7 +40,8 @@ class Tokenizer {
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;
 
-  // Any bytes; invalid UTF-8 is kept byte by byte. Special tokens are recognised only where asked. Never adds BOS.
+  // Any bytes; invalid UTF-8 is kept byte by byte. Special tokens are recognised only where asked. Never adds
+  // BOS.
   std::vector<int32_t> encode(std::string_view text, bool parse_special) const;
 
   // The segments as one string: merges run across their borders, but a special token is recognised only

@@ -1,0 +1,85 @@
+// What each pattern cuts, worked out by hand from its alternatives.
+#include <gmock/gmock.h>
+
+#include "engine/error.h"
+#include "tokenizer/pre_tokenizer.h"
+
+namespace bitnet {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string_view> cut(const char* name, std::string_view text) {
+  return PreTokenizer(name).split(text);
+}
+
+TEST(PreTokenizer, Llama) {
+  EXPECT_THAT(cut("llama-bpe", "Hello world"), ElementsAre("Hello", " world"));
+  EXPECT_THAT(cut("llama-bpe", "I'LL'x"), ElementsAre("I", "'LL", "'x"));
+  EXPECT_THAT(cut("llama-bpe", "1234567"), ElementsAre("123", "456", "7"));
+  EXPECT_THAT(cut("llama-bpe", " 12"), ElementsAre(" ", "12"));
+  EXPECT_THAT(cut("llama-bpe", "(abc)"), ElementsAre("(abc", ")"));
+  EXPECT_THAT(cut("llama-bpe", "a !?\n\nb"), ElementsAre("a", " !?\n\n", "b"));
+  EXPECT_THAT(cut("llama-bpe", "a   b"), ElementsAre("a", "  ", " b"));
+  EXPECT_THAT(cut("llama-bpe", "a \n \n  b"), ElementsAre("a", " \n \n", " ", " b"));
+  EXPECT_THAT(cut("llama-bpe", "a  "), ElementsAre("a", "  "));
+  EXPECT_THAT(cut("llama-bpe", ""), ElementsAre());
+}
+
+TEST(PreTokenizer, QwenTakesDigitsOneByOne) {
+  EXPECT_THAT(cut("qwen2", "it'S 123"), ElementsAre("it", "'S", " ", "1", "2", "3"));
+}
+
+TEST(PreTokenizer, Gpt2) {
+  EXPECT_THAT(cut("gpt-2", "I'll 'LL 1234 x!?\n\ny"),
+              ElementsAre("I", "'ll", " '", "LL", " 1234", " x", "!?", "\n", "\n", "y"));
+  EXPECT_THAT(cut("gpt-2", "a   b \n"), ElementsAre("a", "  ", " b", " \n"));
+}
+
+TEST(PreTokenizer, FalconCutsPunctuationThenWordsThenThreeDigits) {
+  EXPECT_THAT(cut("falcon", "a b!? 12345"), ElementsAre("a", " b", "!?", " ", "123", "45"));
+  EXPECT_THAT(cut("falcon", "x=`y`"), ElementsAre("x", "=`", "y", "`"));
+  // The apostrophe is cut off first, so no 's is left for the second pattern.
+  EXPECT_THAT(cut("falcon", "it's"), ElementsAre("it", "'", "s"));
+}
+
+TEST(PreTokenizer, DefaultCutsNumbersFromTheirSpace) {
+  EXPECT_THAT(cut("default", "a 12345!"), ElementsAre("a", " ", "123", "45", "!"));
+  EXPECT_THAT(cut("default", "x =`"), ElementsAre("x", " ", "=", "`"));
+}
+
+TEST(PreTokenizer, WhiteSpaceIsUnicodes) {
+  EXPECT_THAT(cut("gpt-2", "a\u3000\u00a0\u0085"), ElementsAre("a", "\u3000\u00a0\u0085"));
+  EXPECT_THAT(cut("gpt-2", "a \u180e"), ElementsAre("a", " \u180e"));  // no space since Unicode 6.3
+}
+
+TEST(PreTokenizer, BytesThatAreNotUtf8StandAlone) {
+  EXPECT_THAT(cut("llama-bpe",
+                  "ab\xff\xf0\x9f"
+                  "c"),
+              ElementsAre("ab", "\xff", "\xf0", "\x9f", "c"));
+  EXPECT_THAT(cut("llama-bpe", "a\xe6\xbc"), ElementsAre("a", "\xe6", "\xbc"));
+}
+
+TEST(PreTokenizer, LongRunsAreOnePiece) {
+  for (const char* name : {"llama-bpe", "qwen2", "gpt-2", "falcon", "default"}) {
+    for (const char* unit : {"a", "é", " ", "!", "\n"}) {
+      std::string text;
+      for (int i = 0; i < 1000000; ++i) text += unit;
+      EXPECT_EQ(cut(name, text).size(), 1u) << name << " " << unit;
+    }
+  }
+}
+
+TEST(PreTokenizer, NamesAndAliases) {
+  for (const char* name : {"llama-bpe", "llama3", "llama-v3"}) {
+    EXPECT_EQ(PreTokenizer(name).name(), "llama-bpe");
+    EXPECT_TRUE(PreTokenizer(name).ignore_merges());
+  }
+  EXPECT_FALSE(PreTokenizer("qwen2").ignore_merges());
+  EXPECT_THROW(PreTokenizer("tekken"), Error);
+  EXPECT_THROW(PreTokenizer(""), Error);
+}
+
+}  // namespace
+}  // namespace bitnet

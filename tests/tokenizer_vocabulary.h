@@ -1,0 +1,27 @@
+// Vocabularies for the tokenizer's tests: a small one that needs no file, and LLaMA-3's from its ranks.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tokenizer/tokenizer.h"
+
+namespace bitnet {
+
+// The 256 bytes in the order of their value (so that a byte is its id), one token per merge in the order
+// given (id 256 onwards), then <|begin|>, <|eot_id|>, <|eot_id|>x (control) and <tool> (user defined).
+// Merges are given as bytes.
+Vocabulary small_vocabulary(const std::string& pre,
+                            const std::vector<std::pair<std::string, std::string>>& merges = {});
+
+// LLaMA-3's tokens, types and merges from tiktoken's file of ranks, as conversion to GGUF makes them;
+// only the first `limit` ranks where it is not 0. Names no pre-tokenizer.
+Vocabulary llama3_vocabulary(const std::filesystem::path& ranks, size_t limit = 0);
+
+// The tokens' bytes with | between.
+std::string pieces(const Tokenizer& tokenizer, std::string_view text);
+
+}  // namespace bitnet

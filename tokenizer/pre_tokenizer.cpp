@@ -1,0 +1,162 @@
+#include "pre_tokenizer.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pcre2.h>
+
+#include <algorithm>
+
+#include "engine/error.h"
+#include "utf8.h"
+
+namespace bitnet {
+namespace {
+
+// White space is spelled \p{White_Space} because PCRE2's \s also takes U+180E, which Unicode no longer
+// counts as a space and the tokenizers' own implementations do not either.
+#define SPACE "\\p{White_Space}"
+#define NOT_SPACE "\\P{White_Space}"
+
+constexpr const char* kGpt2 =
+    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^" SPACE "\\p{L}\\p{N}]+|" SPACE "+(?!" NOT_SPACE ")";
+
+// LLaMA-3's and Qwen2's differ only in how many digits make a piece.
+#define CL100K(DIGITS)                                                                          \
+  "'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" DIGITS \
+  "| ?[^" SPACE "\\p{L}\\p{N}]+[\\r\\n]*|" SPACE "*[\\r\\n]+|" SPACE "+(?!" NOT_SPACE ")|" SPACE "+"
+
+struct Known {
+  const char* name;
+  std::vector<std::string> aliases;
+  bool ignore_merges;
+  std::vector<const char*> patterns;
+};
+
+// One row per pre-tokenizer; README.md says how to add one.
+const std::vector<Known>& known() {
+  static const std::vector<Known> table = {
+      {"llama-bpe", {"llama3", "llama-v3"}, true, {CL100K("\\p{N}{1,3}")}},
+      {"qwen2", {}, false, {CL100K("\\p{N}")}},
+      {"gpt-2", {"gpt2"}, false, {kGpt2}},
+      {"falcon", {}, false, {"[\\p{P}$+<=>^~|`]+", kGpt2, "[0-9][0-9][0-9]"}},
+      {"default", {}, false, {"[\\p{P}$+<=>^~|]+", kGpt2, "\\p{N}+", "[0-9][0-9][0-9]"}},
+  };
+  return table;
+}
+
+struct FreeMatch {
+  void operator()(pcre2_match_data* p) const { pcre2_match_data_free(p); }
+};
+using Match = std::unique_ptr<pcre2_match_data, FreeMatch>;
+
+std::string pcre2_text(int code) {
+  char buffer[256];
+  if (pcre2_get_error_message(code, reinterpret_cast<PCRE2_UCHAR*>(buffer), sizeof buffer) < 0)
+    buffer[0] = '\0';
+  return buffer;
+}
+
+}  // namespace
+
+struct PreTokenizer::Pattern {
+  explicit Pattern(const char* text) {
+    int error = 0;
+    PCRE2_SIZE at = 0;
+    code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text), PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP,
+                         &error, &at, nullptr);
+    if (code == nullptr) {
+      throw Error(ErrorKind::runtime,
+                  fmt::format("PCRE2 {} cannot compile the pre-tokenizer pattern {} at {}: {}",
+                              PCRE2_MAJOR * 100 + PCRE2_MINOR, text, at, pcre2_text(error)));
+    }
+    pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);  // without it pcre2_match interprets, with the same result
+    // A pasted file may be one piece of many megabytes, and every pattern here is linear in it.
+    context = pcre2_match_context_create(nullptr);
+    pcre2_set_match_limit(context, UINT32_MAX);
+    pcre2_set_heap_limit(context, UINT32_MAX);
+  }
+  ~Pattern() {
+    pcre2_match_context_free(context);
+    pcre2_code_free(code);
+  }
+  Pattern(const Pattern&) = delete;
+  Pattern& operator=(const Pattern&) = delete;
+
+  // Cuts `piece`, which is UTF-8, into `out`.
+  void cut(std::string_view piece, pcre2_match_data* match, std::vector<std::string_view>& out) const {
+    const auto* subject = reinterpret_cast<PCRE2_SPTR>(piece.data());
+    size_t at = 0;
+    while (at < piece.size()) {
+      const int found = pcre2_match(code, subject, piece.size(), at, PCRE2_NO_UTF_CHECK, match, context);
+      if (found == PCRE2_ERROR_NOMATCH) break;
+      if (found < 0) {
+        throw Error(ErrorKind::runtime, fmt::format("cutting {} bytes of text into words failed: {}",
+                                                    piece.size(), pcre2_text(found)));
+      }
+      const PCRE2_SIZE* span = pcre2_get_ovector_pointer(match);
+      if (span[0] > at) out.push_back(piece.substr(at, span[0] - at));
+      out.push_back(piece.substr(span[0], span[1] - span[0]));  // never empty: no pattern matches nothing
+      at = span[1];
+    }
+    if (at < piece.size()) out.push_back(piece.substr(at));
+  }
+
+  pcre2_code* code = nullptr;
+  pcre2_match_context* context = nullptr;
+};
+
+PreTokenizer::PreTokenizer(std::string_view name) {
+  for (const Known& k : known()) {
+    if (name != k.name && std::ranges::find(k.aliases, name) == k.aliases.end()) continue;
+    name_ = k.name;
+    ignore_merges_ = k.ignore_merges;
+    for (const char* text : k.patterns) patterns_.push_back(std::make_unique<Pattern>(text));
+    return;
+  }
+  std::vector<std::string> names;
+  for (const Known& k : known()) {
+    names.push_back(k.name);
+    names.insert(names.end(), k.aliases.begin(), k.aliases.end());
+  }
+  throw Error(ErrorKind::model,
+              fmt::format("tokenizer.ggml.pre: the pre-tokenizer \"{}\" is not known; known are {}",
+                          printable(name), fmt::join(names, ", ")));
+}
+
+PreTokenizer::~PreTokenizer() = default;
+
+std::vector<std::string_view> PreTokenizer::split(std::string_view text) const {
+  const Match match(pcre2_match_data_create(1, nullptr));
+  std::vector<std::string_view> pieces;
+  std::vector<std::string_view> cut;
+  std::vector<std::string_view> next;
+
+  size_t at = 0;
+  while (at < text.size()) {
+    size_t end = at;
+    bool valid = true;  // the run from `at` to `end` is UTF-8 throughout, or has no byte that is
+    while (end < text.size()) {
+      const Utf8Step step = utf8_step(text.substr(end));
+      if (end == at) valid = step.kind == Utf8::valid;
+      if (valid != (step.kind == Utf8::valid)) break;
+      end += step.length;
+    }
+    const std::string_view run = text.substr(at, end - at);
+    at = end;
+    if (!valid) {
+      for (size_t i = 0; i < run.size(); ++i) pieces.push_back(run.substr(i, 1));
+      continue;
+    }
+    cut.assign(1, run);
+    for (const auto& pattern : patterns_) {
+      next.clear();
+      for (const std::string_view piece : cut) pattern->cut(piece, match.get(), next);
+      cut.swap(next);
+    }
+    pieces.insert(pieces.end(), cut.begin(), cut.end());
+  }
+  return pieces;
+}
+
+}  // namespace bitnet
