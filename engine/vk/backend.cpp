@@ -1,8 +1,8 @@
 // The Vulkan backend: puts device, memory, kernels and recorder behind backend.h.
 #include "backend.h"
 
+#include <algorithm>
 #include <cassert>
-#include <cstring>
 
 #include "shaders/params.h"
 #include "vk/recorder.h"
@@ -57,7 +57,7 @@ class VulkanBackend : public Backend {
     assert(tokens.size() <= kMaxBatch);
     auto* words = reinterpret_cast<uint32_t*>(host_params_.mapped().data());
     words[PARAMS_POSITION] = position;
-    std::memcpy(words + PARAMS_TOKENS, tokens.data(), tokens.size_bytes());
+    std::copy(tokens.begin(), tokens.end(), words + PARAMS_TOKENS);
     Commands& commands = static_cast<VulkanProgram&>(program).commands;
     commands.submit();
     commands.wait();
