@@ -41,7 +41,7 @@ class Tokenizer {
   Tokenizer& operator=(const Tokenizer&) = delete;
 
   // Any bytes; invalid UTF-8 is kept byte by byte. Special tokens are recognised only where asked. Never adds
-  // BOS.
+  // BOS. Throws Error(model) where the text has a byte for which the vocabulary has no token.
   std::vector<int32_t> encode(std::string_view text, bool parse_special) const;
 
   // The segments as one string: merges run across their borders, but a special token is recognised only
