@@ -202,6 +202,8 @@ std::string InputLine::prompt() const {
 
 std::vector<std::string> InputLine::take_candidates() { return std::exchange(candidates_, {}); }
 
+std::string InputLine::take_history_error() { return std::exchange(history_error_, {}); }
+
 int InputLine::accept_here(int key) {
   try {
     if (!calls_.may_submit(text())) return 0;
@@ -252,11 +254,12 @@ void InputLine::accept(std::string line) {
 }
 
 void InputLine::remember(const std::string& line) {
-  using_history();
   HIST_ENTRY* last = history_length > 0 ? history_get(history_base + history_length - 1) : nullptr;
+  using_history();  // Up begins at the newest again
   if (last != nullptr && line == last->line) return;
   add_history(line.c_str());
   add_history_time(fmt::format("#{}", std::time(nullptr)).c_str());
+  using_history();
   if (history_file_.empty()) return;
   if (const int failed = append_history(1, history_file_.c_str()); failed != 0) {
     history_error_ = fmt::format("history is not kept: {}: {}", history_file_, std::strerror(failed));

@@ -25,7 +25,7 @@ struct InputCalls {
 
 class InputLine {
  public:
-  // `history_file` empty: history is kept in memory only. What goes wrong with it is in history_error().
+  // `history_file` empty: history is kept in memory only. What goes wrong with it is in take_history_error().
   InputLine(const std::string& history_file, InputCalls calls);
   ~InputLine();
   InputLine(const InputLine&) = delete;
@@ -45,7 +45,7 @@ class InputLine {
   bool searching() const;
   bool wants_escape() const;                   // vi mode or a search: Esc is an editing key
   std::vector<std::string> take_candidates();  // what the last Tab could not decide between
-  const std::string& history_error() const { return history_error_; }
+  std::string take_history_error();            // why history is not kept, once; else empty
 
  private:
   void accept(std::string line);

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "chat.h"
 #include "engine/error.h"
@@ -83,7 +84,7 @@ ScreenFrontEnd::ScreenFrontEnd(EventLoop& loop, const ScreenOptions& options)
               [this](std::string_view line) {
                 return chat_ == nullptr ? std::vector<std::string>() : chat_->complete(line);
               }}) {
-  if (!input_.history_error().empty()) transcript_.add(TranscriptView::Kind::notice, input_.history_error());
+  tell_history_error();
   draw_now();
 }
 
@@ -98,6 +99,7 @@ int ScreenFrontEnd::run(Chat& chat, ScriptDriver* script) {
   loop_.watch(STDIN_FILENO, [this] { read_keys(); });
   loop_.watch(chat.wake_fd(), [this] { chat_->handle_events(); });
   chat.show_all();
+  for (const EarlyWord& word : std::exchange(early_, {})) transcript_.add(word.kind, word.text, word.label);
   while (!exit_code_ && !chat.quit_requested()) {
     milliseconds wait = milliseconds(-1);
     if (script != nullptr) {
@@ -154,20 +156,19 @@ void ScreenFrontEnd::answer_end(const ShownMessage& answer, const Usage&) {
   dirty_ = true;
 }
 
+void ScreenFrontEnd::say(TranscriptView::Kind kind, std::string_view text, std::string_view label) {
+  transcript_.add(kind, text, label);
+  if (chat_ == nullptr) early_.push_back({kind, std::string(text), std::string(label)});
+  dirty_ = true;
+}
+
 void ScreenFrontEnd::command_output(std::string_view command, std::string_view text) {
-  transcript_.add(TranscriptView::Kind::command, text, fmt::format("/{}", command));
-  dirty_ = true;
+  say(TranscriptView::Kind::command, text, fmt::format("/{}", command));
 }
 
-void ScreenFrontEnd::notice(std::string_view text) {
-  transcript_.add(TranscriptView::Kind::notice, text);
-  dirty_ = true;
-}
+void ScreenFrontEnd::notice(std::string_view text) { say(TranscriptView::Kind::notice, text); }
 
-void ScreenFrontEnd::error(std::string_view text) {
-  transcript_.add(TranscriptView::Kind::error, text);
-  dirty_ = true;
-}
+void ScreenFrontEnd::error(std::string_view text) { say(TranscriptView::Kind::error, text); }
 
 void ScreenFrontEnd::status(const Status& status) {
   status_ = status;
@@ -382,7 +383,12 @@ bool ScreenFrontEnd::may_submit(std::string_view text) {
   return false;
 }
 
+void ScreenFrontEnd::tell_history_error() {
+  if (const std::string problem = input_.take_history_error(); !problem.empty()) notice(problem);
+}
+
 void ScreenFrontEnd::submit(const std::string& text) {
+  tell_history_error();
   transcript_.scroll_to_end();
   try {
     chat_->submit(text);

@@ -64,7 +64,15 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
     int cursor_row = 0;
     int cursor_column = 0;
   };
+  // Said before run(), where the chat shows its conversation from the beginning: said again after that.
+  struct EarlyWord {
+    TranscriptView::Kind kind;
+    std::string text;
+    std::string label;
+  };
   using Clock = EventLoop::Clock;
+
+  void say(TranscriptView::Kind kind, std::string_view text, std::string_view label = {});
 
   Frame compose();
   void draw_now();
@@ -80,6 +88,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   void hint(std::string text, std::chrono::milliseconds shown_for = std::chrono::seconds(4));
   bool may_submit(std::string_view text);
   void submit(const std::string& text);
+  void tell_history_error();
   bool busy() const;
 
   // Ours before ncurses looks, so that it does not install its own.
@@ -98,6 +107,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   Status status_;
   Chat* chat_ = nullptr;
 
+  std::vector<EarlyWord> early_;
   std::string hint_;
   uint64_t hint_timer_ = 0;
   uint64_t escape_timer_ = 0;

@@ -1,0 +1,204 @@
+// The real screen over a chat that has no model: what the screen is driven with where the words of an answer
+// must be known. Chat is defined here instead of app/chat.cpp.
+//
+// It "loads" for FAKE_LOAD_MS milliseconds and answers by a word every FAKE_WORD_MS. "count N" is answered by
+// N numbered lines, "markdown" and "unicode" by samples, "forever" without end, "die" by abort(), anything
+// else by itself. FAKE_STDERR=1 writes to stderr now and then, as drivers do.
+#include <fmt/format.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "chat.h"
+#include "ui_screen.h"
+
+namespace bitnet {
+
+const char* const kMarkdown =
+    "# A heading\nSome **bold**, some *slanted* and some `code` in a paragraph that is long enough to be "
+    "broken.\n"
+    "\n- a first item\n- a second one, with more words than fit into one row of a narrow screen\n\n"
+    "```cpp\nint main() {\n  return 0;  // done\n}\n```\n> quoted words\n\n1. one\n2. two\n";
+const char* const kUnicode =
+    "CJK 漢字かな|\nVS16 \u2764\ufe0f|\nZWJ 👨\u200d👩\u200d👧\u200d👦|\nskin 👍🏽|\nflag "
+    "🇩🇪|\nmarks "
+    "e\u0301a\u0308|\n"
+    "hebrew שלום|\nescape \x1b[31mred\x1b[0m|\nbidi \u202Eabc|\n";
+
+int milliseconds_from(const char* name, int otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::atoi(text);
+}
+
+class ChatCore {
+ public:
+  explicit ChatCore(FrontEnd& front_end) : front_end_(front_end) {
+    timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    set_timer(10);
+    status_.model = "fake-model";
+    status_.device = "no device";
+    status_.context_limit = 2048;
+  }
+  ~ChatCore() { close(timer_); }
+
+  void submit(std::string_view text) {
+    if (text == "/quit") {
+      quit_ = true;
+    } else if (text == "/help") {
+      front_end_.command_output("help",
+                                "/help    what there is\n/quit    leave\n/set     values\n/show    state");
+    } else if (text.starts_with("/")) {
+      front_end_.error(fmt::format("there is no command {}", text));
+    } else if (loading_) {
+      waiting_ = text;
+    } else {
+      begin(std::string(text));
+    }
+  }
+
+  void interrupt() {
+    waiting_.clear();
+    if (answering_) end("interrupted");
+  }
+
+  void tick() {
+    uint64_t count = 0;
+    if (read(timer_, &count, sizeof count) < 0) return;
+    if (std::getenv("FAKE_STDERR") != nullptr) std::fprintf(stderr, "driver: something to say\n");
+    if (loading_) {
+      loaded_ms_ += 10;
+      const int total = std::max(milliseconds_from("FAKE_LOAD_MS", 100), 10);
+      status_.progress = std::min(1.0, static_cast<double>(loaded_ms_) / total);
+      loading_ = loaded_ms_ < total;
+      if (!loading_) {
+        status_.state = ChatState::idle;
+        set_timer(0);
+      }
+      front_end_.status(status_);
+      if (!loading_ && !waiting_.empty()) begin(std::exchange(waiting_, {}));
+      return;
+    }
+    if (!answering_) return;
+    const size_t space = rest_.find_first_of(" \n", 1);
+    const std::string word = rest_.substr(0, space);
+    rest_.erase(0, word.size());
+    if (rest_.empty() && forever_) rest_ = word;
+    front_end_.answer_text(word, 1, 0);
+    answer_.text += word;
+    ++status_.context_used;
+    status_.tokens_per_second = 1000.0 / milliseconds_from("FAKE_WORD_MS", 5);
+    front_end_.status(status_);
+    if (rest_.empty()) end("stop");
+  }
+
+  FrontEnd& front_end_;
+  Status status_;
+  int timer_ = -1;
+  int loaded_ms_ = 0;
+  bool loading_ = true;
+  bool answering_ = false;
+  bool quit_ = false;
+  bool forever_ = false;
+  std::string waiting_;
+  std::string rest_;
+  ShownMessage answer_;
+
+ private:
+  void set_timer(int ms) {
+    itimerspec spec = {};
+    spec.it_interval.tv_nsec = spec.it_value.tv_nsec = ms * 1'000'000L;
+    timerfd_settime(timer_, 0, &spec, nullptr);
+  }
+
+  void begin(const std::string& text) {
+    if (text == "die") std::abort();
+    front_end_.message({1, Role::user, text, ""});
+    answer_ = {2, Role::assistant, "", ""};
+    front_end_.message(answer_);
+    forever_ = text == "forever";
+    rest_ = text;
+    if (text.starts_with("count ")) {
+      rest_.clear();
+      for (int i = 1; i <= std::atoi(text.c_str() + 6); ++i) rest_ += fmt::format("number {}\n", i);
+    }
+    if (text == "markdown") rest_ = kMarkdown;
+    if (text == "unicode") rest_ = kUnicode;
+    if (forever_) rest_ = " again";
+    answering_ = true;
+    status_.state = ChatState::answering;
+    front_end_.status(status_);
+    set_timer(milliseconds_from("FAKE_WORD_MS", 5));
+  }
+
+  void end(const char* finish) {
+    set_timer(0);
+    answering_ = false;
+    answer_.finish = finish;
+    front_end_.answer_end(answer_, {});
+    status_.state = ChatState::idle;
+    front_end_.status(status_);
+  }
+};
+
+const char* name_of(Role) { return ""; }
+const char* name_of(ChatState) { return ""; }
+
+class Store {};
+class Worker {};
+struct ChatSettings {};
+
+Chat::Chat(Store&, Worker&, ChatSettings, FrontEnd& front_end)
+    : core_(std::make_unique<ChatCore>(front_end)) {}
+Chat::~Chat() = default;
+void Chat::submit(std::string_view text) { core_->submit(text); }
+void Chat::interrupt() { core_->interrupt(); }
+void Chat::interrupt_after(uint32_t) {}
+void Chat::handle_events() { core_->tick(); }
+int Chat::wake_fd() const { return core_->timer_; }
+void Chat::show_all() {
+  core_->front_end_.transcript({});
+  core_->front_end_.status(core_->status_);
+}
+bool Chat::busy() const { return core_->answering_ || !core_->waiting_.empty(); }
+bool Chat::loading() const { return core_->loading_; }
+bool Chat::quit_requested() const { return core_->quit_; }
+std::vector<std::string> Chat::complete(std::string_view line) const {
+  std::vector<std::string> out;
+  for (const char* command : {"/help", "/quit", "/set", "/show"}) {
+    if (std::string_view(command).starts_with(line)) out.emplace_back(command);
+  }
+  return out;
+}
+
+// No script drives this program.
+void ScriptDriver::advance(Chat&, ScriptTarget&) {}
+
+}  // namespace bitnet
+
+int main() {
+  using namespace bitnet;
+  if (!screen_usable()) {
+    std::puts("no screen here");
+    return 1;
+  }
+  const char* state = std::getenv("XDG_STATE_HOME");
+  ScreenOptions options;
+  options.color = std::getenv("NO_COLOR") == nullptr;
+  if (state != nullptr) options.state_folder = std::string(state) + "/bitnet-chat";
+  EventLoop loop;
+  Store store;
+  Worker worker;
+  int code = 1;
+  {
+    ScreenFrontEnd screen(loop, options);
+    Chat chat(store, worker, {}, screen);
+    code = screen.run(chat);
+  }
+  return code;
+}

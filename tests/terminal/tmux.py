@@ -1,0 +1,109 @@
+"""A tmux session with one program in it: keys in, screen text out.
+
+Every wait polls for what it waits for and is bounded; nothing sleeps for luck. A server of its own (-L) keeps
+the user's tmux and its configuration out.
+"""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+
+PATIENCE = float(os.environ.get("TERMINAL_TEST_PATIENCE", "30"))
+
+
+class Terminal:
+    """A shell of 80x24 (unless told) in which programs are run as a person would."""
+
+    def __init__(self, columns=80, rows=24, environment=None):
+        self.home = tempfile.mkdtemp(prefix="bitnet-chat-terminal-")
+        self.socket = os.path.join(self.home, "tmux")
+        env = {"PATH": os.environ["PATH"], "HOME": self.home, "LC_ALL": "C.UTF-8", "SHELL": "/bin/sh",
+               "XDG_STATE_HOME": os.path.join(self.home, "state"),
+               "XDG_DATA_HOME": os.path.join(self.home, "data"),
+               "XDG_CONFIG_HOME": os.path.join(self.home, "config"),
+               "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", os.path.join(os.path.expanduser("~"), ".cache")),
+               "PS1": "prompt$ ", "HISTFILE": "", "TERM": "screen-256color"}
+        for name in os.environ:
+            if name.startswith(("VK_", "ASAN_", "TSAN_", "UBSAN_", "LD_LIBRARY", "MESA_", "LP_")):
+                env[name] = os.environ[name]
+        env.update(environment or {})
+        self.env = env
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-c", self.home, "-x", str(columns), "-y", str(rows),
+                  "env", "-i", *[f"{k}={v}" for k, v in env.items()], "/bin/sh", "-i")
+        self.tmux("set-option", "-g", "status", "off")
+        self.tmux("set-option", "-g", "remain-on-exit", "on")
+        self.tmux("set-option", "-g", "window-size", "manual")
+        self.tmux("set-option", "-sg", "escape-time", "0")
+        self.resize(columns, rows)
+        self.wait(r"prompt\$")
+
+    def close(self):
+        subprocess.run(["tmux", "-S", self.socket, "kill-server"], capture_output=True)
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def tmux(self, *arguments, data=None):
+        result = subprocess.run(["tmux", "-S", self.socket, *arguments], capture_output=True, input=data,
+                                env={**os.environ, "LC_ALL": "C.UTF-8", "TERM": "screen-256color"})
+        if result.returncode != 0:
+            raise RuntimeError(f"tmux {arguments[0]}: {result.stderr.decode()}")
+        return result.stdout.decode("utf-8", "replace")
+
+    def screen(self, colours=False):
+        return self.tmux("capture-pane", "-p", *(["-e"] if colours else []))
+
+    def rows(self):
+        return self.screen().split("\n")
+
+    def cursor(self):
+        """(column, row)"""
+        x, y = self.tmux("display-message", "-p", "#{cursor_x} #{cursor_y}").split()
+        return int(x), int(y)
+
+    def type(self, text):
+        self.tmux("send-keys", "-l", "--", text)
+
+    def key(self, *names):
+        """tmux's names: Enter, Escape, C-c, M-Enter, PPage, NPage, Up, Tab, F1, ..."""
+        self.tmux("send-keys", *names)
+
+    def line(self, text):
+        self.type(text)
+        self.key("Enter")
+
+    def paste(self, text):
+        self.tmux("load-buffer", "-", data=text.encode())
+        self.tmux("paste-buffer", "-p")
+
+    def resize(self, columns, rows):
+        self.tmux("resize-window", "-x", str(columns), "-y", str(rows))
+
+    def wait(self, pattern, seconds=PATIENCE, gone=False):
+        """Until the screen matches (or, with gone, no longer does); the screen."""
+        end = time.monotonic() + seconds
+        while True:
+            screen = self.screen()
+            if bool(re.search(pattern, screen, re.M)) != gone:
+                return screen
+            if time.monotonic() > end:
+                raise AssertionError(f"after {seconds} s the screen {'still' if gone else 'does not'} "
+                                     f"match {pattern!r}:\n{frame(screen)}")
+            time.sleep(0.02)
+
+    def wait_until(self, what, condition, seconds=PATIENCE):
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                raise AssertionError(f"after {seconds} s: not {what}:\n{frame(self.screen())}")
+            time.sleep(0.02)
+
+
+def frame(screen):
+    return "\n".join("  |" + row for row in screen.split("\n"))
