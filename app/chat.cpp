@@ -97,6 +97,15 @@ void ChatCore::handle_events() {
       status.model = event.model.name.empty() ? event.model.architecture : event.model.name;
       status.device = event.device.name;
       status.context_limit = event.n_ctx;
+      if (chat.settings_.verbose) {
+        chat.front_.notice(fmt::format("{} on {} ({}), context {}", event.text->path, event.device.name,
+                                       event.device.driver, event.n_ctx));
+        if (event.text->template_replaced) {
+          chat.front_.notice(
+              "The file's chat template is a converter's placeholder; the form the model was trained "
+              "with is used instead.");
+        }
+      }
       if (chat.turn_waits_) {
         chat.turn_waits_ = false;
         chat.start_answer();

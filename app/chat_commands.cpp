@@ -4,13 +4,10 @@
 #include <algorithm>
 
 #include "chat_core.h"
-#include "store_time.h"
+#include "tools.h"
 
 namespace bitnet {
 namespace {
-
-constexpr int64_t kListed = 50;
-constexpr int64_t kFound = 20;
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::usage, why); }
 
@@ -113,22 +110,13 @@ void ChatCore::set_title(std::string_view title) {
 }
 
 std::string ChatCore::list_text() {
-  std::string text;
-  for (const StoredConversation& row : store().conversations(kListed)) {
-    text += fmt::format("{}{:>5}  {}  {:>4}  {}\n", row.id == conversation_ ? '*' : ' ', row.id,
-                        local_time(row.updated), row.messages, row.title);
-  }
+  const std::string text = bitnet::list_text(store(), conversation_);
   return text.empty() ? "Nothing is stored yet." : text;
 }
 
 std::string ChatCore::search_text(std::string_view words) {
   if (words.empty()) refuse("/search wants words to look for");
-  std::string text;
-  for (const SearchHit& hit : store().search(words, kFound)) {
-    std::string snippet;
-    for (const char c : hit.snippet) snippet += c == '\x02' ? '[' : c == '\x03' ? ']' : c == '\n' ? ' ' : c;
-    text += fmt::format("{:>5}  {}\n       {}\n", hit.conversation, hit.title, snippet);
-  }
+  const std::string text = bitnet::search_text(store(), words);
   return text.empty() ? "Nothing found." : text;
 }
 

@@ -20,6 +20,7 @@ struct ChatSettings {
   uint32_t max_tokens = 0;        // of an answer; 0 = as many as the context holds
   std::vector<std::string> stop;  // texts that end an answer
   std::string system;             // system prompt; empty = none
+  bool verbose = false;           // say as notices what lies behind an answer: template, seed, reuse
 };
 
 // temperature 0.7, top_k 40, top_p 0.95, min_p 0.05: what a person chats with.

@@ -182,6 +182,8 @@ void ChatCore::start_answer() {
   const auto ends = model_->text->tokenizer.end_of_turn();
   job.decode.stop_tokens.assign(ends.begin(), ends.end());
   last_seed_ = turn.seed;
+  if (settings_.verbose)
+    front_.notice(fmt::format("prompt of {} tokens, seed {}", turn.prompt_tokens, turn.seed));
   status_.state = ChatState::prefill;
   status_.progress = 0;
   status_.tokens_per_second = 0;
@@ -277,6 +279,12 @@ void ChatCore::finish_answer(const Finished& finished) {
   front_.answer_end(shown(answer),
                     {last_stats_.prompt_tokens, last_stats_.reused_tokens, last_stats_.answer_tokens,
                      last_stats_.prefill_seconds, last_stats_.decode_seconds});
+  if (settings_.verbose) {
+    front_.notice(fmt::format("reused {} of {} tokens, prefill {:.2f} s; {} tokens in {:.2f} s; {}",
+                              last_stats_.reused_tokens, last_stats_.prompt_tokens,
+                              last_stats_.prefill_seconds, last_stats_.answer_tokens,
+                              last_stats_.decode_seconds, reason));
+  }
   if (reason == "context") {
     front_.notice(fmt::format(
         "The context is full: {} of {} tokens. Nothing was dropped; step back with /undo or begin "

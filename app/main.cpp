@@ -1,0 +1,254 @@
+// Wiring only: the command line picks a front end or a tool, and every error ends here.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <clocale>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+
+#include "chat.h"
+#include "engine/error.h"
+#include "event_loop.h"
+#include "model_open.h"
+#include "options.h"
+#include "output.h"
+#include "replay.h"
+#include "script.h"
+#include "session.h"
+#include "text_safe.h"
+#include "tools.h"
+#include "ui_json.h"
+#include "ui_line.h"
+#include "ui_screen.h"
+
+namespace bitnet {
+namespace {
+
+// A place that cannot be written costs the person only the keeping; a database that cannot be read is theirs
+// to look at, and one they named themselves is wanted.
+std::unique_ptr<Store> open_store(const Options& options, std::string& warning) {
+  if (options.is_private) return Store::in_memory();
+  try {
+    return Store::open(options.db);
+  } catch (const Error& error) {
+    if (!options.db.empty() || options.resume_last || options.conversation) throw;
+    if (access(default_database_path().c_str(), R_OK | W_OK) == 0) throw;
+    warning = fmt::format("{}. Nothing is saved.", error.what());
+    return Store::in_memory();
+  }
+}
+
+std::string state_folder() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state != nullptr && state[0] == '/') return fmt::format("{}/bitnet-chat", state);
+  const char* home = std::getenv("HOME");
+  return home != nullptr && home[0] == '/' ? fmt::format("{}/.local/state/bitnet-chat", home) : std::string();
+}
+
+void open_wanted_conversation(const Options& options, Store& store, Chat& chat) {
+  if (options.resume_last) {
+    const auto latest = store.latest_conversation();
+    if (!latest) throw Error(ErrorKind::runtime, "-c: nothing is stored yet");
+    chat.open_conversation(*latest);
+  } else if (options.conversation) {
+    chat.open_conversation(*options.conversation);
+  } else {
+    return;
+  }
+  if (!options.system.empty()) chat.submit("/system " + options.system);
+}
+
+struct Input {
+  std::optional<std::string> question;
+  std::unique_ptr<ScriptDriver> script;
+};
+
+Input read_input(const Options& options) {
+  Input input;
+  if (!options.script.empty()) {
+    const std::string text = options.script == "-" ? read_standard_input() : read_whole_file(options.script);
+    input.script = std::make_unique<ScriptDriver>(parse_script(text, options.script), options.script);
+  } else if (options.question) {
+    input.question = options.question;
+  } else if (isatty(STDIN_FILENO) == 0) {
+    input.question = read_standard_input();
+    while (input.question->ends_with('\n') || input.question->ends_with('\r')) input.question->pop_back();
+  }
+  // A question is never a command.
+  if (input.question && input.question->starts_with('/')) input.question->insert(0, 1, '/');
+  return input;
+}
+
+int run_session(Chat& chat, EventLoop& loop, Input& input, ScriptTarget& target, const SessionHooks& hooks) {
+  if (input.script) return run_script(chat, loop, *input.script, target, hooks);
+  if (input.question) return run_question(chat, loop, *input.question, hooks);
+  return run_typed_lines(chat, loop, hooks);
+}
+
+int run_on_screen(const Options& options, Input& input, const ChatSettings& settings) {
+  EventLoop loop;
+  ScreenOptions screen_options;
+  screen_options.color = !options.no_color && std::getenv("NO_COLOR") == nullptr;
+  screen_options.state_folder = state_folder();
+  screen_options.keep_history = !options.is_private;
+  const OpenModel open = opener_for(options);
+  std::string warning;
+  const auto store = open_store(options, warning);
+  ScreenFrontEnd screen(loop, screen_options);
+  Worker worker(open);
+  Chat chat(*store, worker, settings, screen);
+  if (!warning.empty()) screen.error(warning);
+  open_wanted_conversation(options, *store, chat);
+  const int code = screen.run(chat, input.script.get());
+  return code == 0 && chat.failure() ? chat.failure()->exit_code() : code;
+}
+
+int run_plain(const Options& options, Input& input, const ChatSettings& settings, Output& out, Output& err) {
+  EventLoop loop;
+  LineOptions line;
+  line.question = input.question.has_value();
+  line.echo_user = input.script != nullptr;
+  line.quiet = line.question && !options.verbose;
+  LineFrontEnd front(line, out, err);
+  const OpenModel open = opener_for(options);
+  std::string warning;
+  const auto store = open_store(options, warning);
+  Worker worker(open);
+  Chat chat(*store, worker, settings, front);
+  front.drive(chat);
+  if (!warning.empty()) front.error(warning);
+  open_wanted_conversation(options, *store, chat);
+  const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); }};
+  return run_session(chat, loop, input, front, hooks);
+}
+
+int run_json(const Options& options, Input& input, const ChatSettings& settings, Output& out) {
+  EventLoop loop;
+  JsonFrontEnd front(out);
+  try {
+    const OpenModel open = opener_for(options);
+    std::string warning;
+    const auto store = open_store(options, warning);
+    Worker worker(open);
+    Chat chat(*store, worker, settings, front);
+    front.drive(chat);
+    if (!warning.empty()) front.error(warning);
+    open_wanted_conversation(options, *store, chat);
+    const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); }};
+    const int code = run_session(chat, loop, input, front, hooks);
+    front.exit(code);
+    return code;
+  } catch (const Error& error) {
+    front.fatal(error.what(), error.exit_code());
+    front.exit(error.exit_code());
+    throw;
+  }
+}
+
+int run_chat(const Options& options, Output& out, Output& err) {
+  Input input = read_input(options);
+  const ChatSettings settings =
+      settings_from(options, input.script ? script_settings() : interactive_settings());
+  if (options.jsonl) return run_json(options, input, settings, out);
+  if (!input.question && screen_usable()) return run_on_screen(options, input, settings);
+  return run_plain(options, input, settings, out, err);
+}
+
+int run_replay(const Options& options, Store& store, Output& out, Output& err) {
+  if (options.verify) {
+    LoadedModel model;
+    const auto row = store.conversation(*options.conversation);
+    Options with_model = options;
+    if (row && with_model.model.empty()) {
+      for (const StoredMessage& message : store.branch(row->leaf)) {
+        for (const StoredTurn& turn : store.turns(message.id)) with_model.model = turn.model;
+      }
+    }
+    model = opener_for(with_model)([](double) { return true; });
+    out.write(verify_replay(store, *options.conversation, model));
+    return 0;
+  }
+  EventLoop loop;
+  LineFrontEnd front({}, out, err);
+  return replay(store, *options.conversation, options.speed, loop, front);
+}
+
+int run(const Options& options, Output& out, Output& err) {
+  if (!options.print_and_exit.empty()) {
+    out.write(options.print_and_exit);
+    return 0;
+  }
+  const auto stored = [&] { return Store::open(options.db); };
+  switch (options.mode) {
+    case Mode::chat:
+      return run_chat(options, out, err);
+    case Mode::replay:
+      return run_replay(options, *stored(), out, err);
+    case Mode::list:
+      tool_list(*stored(), out);
+      break;
+    case Mode::show:
+      tool_show(*stored(), *options.conversation, out);
+      break;
+    case Mode::search:
+      tool_search(*stored(), options.words, out);
+      break;
+    case Mode::export_chat:
+      tool_export(*stored(), options, out);
+      break;
+    case Mode::delete_chat:
+      tool_delete(*stored(), *options.conversation, out);
+      break;
+    case Mode::info:
+      tool_info(options, out);
+      break;
+    case Mode::devices:
+      tool_devices(options, out);
+      break;
+    case Mode::tokenize:
+      tool_tokenize(options, out);
+      break;
+    case Mode::detokenize:
+      tool_detokenize(options, out);
+      break;
+    case Mode::render:
+      tool_render(options, out);
+      break;
+    case Mode::logits:
+      tool_logits(options);
+      break;
+    case Mode::probe:
+      tool_probe(options);
+      break;
+    case Mode::bench:
+      tool_bench(options, out);
+      break;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace bitnet
+
+int main(int argc, char** argv) {
+  std::setlocale(LC_ALL, "");
+  std::signal(SIGPIPE, SIG_IGN);
+  bitnet::Output out(STDOUT_FILENO);
+  bitnet::Output err(STDERR_FILENO);
+  const auto report = [&err](const char* what) {
+    err.write(bitnet::make_safe(fmt::format("bitnet-chat: {}\n", what)));
+  };
+  try {
+    return bitnet::run(bitnet::parse_options(argc, argv), out, err);
+  } catch (const bitnet::Error& error) {
+    report(error.what());
+    return error.exit_code();
+  } catch (const std::bad_alloc&) {
+    report("out of memory");
+  } catch (const std::exception& error) {
+    report(error.what());
+  }
+  return static_cast<int>(bitnet::ErrorKind::runtime);
+}

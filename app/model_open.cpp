@@ -1,0 +1,38 @@
+#include "model_open.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "engine/error.h"
+
+namespace bitnet {
+
+std::string resolve_device(const std::string& wanted) {
+  if (wanted != "cpu") return wanted;
+  for (const DeviceInfo& device : list_devices()) {
+    if (device.software) return fmt::format("{}", device.index);
+  }
+  throw Error(ErrorKind::device,
+              "--device cpu: no Vulkan device that runs on the CPU (Debian: mesa-vulkan-drivers)");
+}
+
+OpenModel opener_for(const Options& options) {
+  const auto file = std::make_shared<const GgufFile>(find_model(options.model));
+  read_model_info(*file);
+  return [file, options](const std::function<bool(double)>& on_progress) {
+    LoadedModel model;
+    on_progress(0);
+    model.text = read_model_text(*file, options.chat_template);
+    EngineOptions engine;
+    engine.device = resolve_device(options.device);
+    engine.on_progress = [&](uint64_t done, uint64_t total) {
+      return on_progress(total == 0 ? 1.0 : static_cast<double>(done) / static_cast<double>(total));
+    };
+    model.engine = Engine::open(*file, engine);
+    model.session = Session::create(*model.engine, options.ctx);
+    return model;
+  };
+}
+
+}  // namespace bitnet

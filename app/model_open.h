@@ -1,0 +1,21 @@
+// Opens a model for work: file, tokenizer, engine on a device, session.
+//
+// Thread rule: free functions; any thread.
+#pragma once
+
+#include <string>
+
+#include "options.h"
+#include "worker.h"
+
+namespace bitnet {
+
+// As Engine::open takes it: "cpu" becomes the number of the software device. Throws Error(device) where
+// there is none.
+std::string resolve_device(const std::string& wanted);
+
+// What a Worker or a tool calls to open the model of these options. The file is opened and checked by this
+// call already, so that what cannot be run is an Error(model) before anything else begins.
+OpenModel opener_for(const Options& options);
+
+}  // namespace bitnet

@@ -1,0 +1,79 @@
+// The command line.
+//
+// Thread rule: plain values and one free function.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "chat_settings.h"
+
+namespace bitnet {
+
+enum class Mode {
+  chat,
+  replay,
+  list,
+  show,
+  search,
+  export_chat,
+  delete_chat,
+  info,
+  devices,
+  tokenize,
+  detokenize,
+  render,
+  logits,
+  probe,
+  bench,
+};
+
+struct Options {
+  Mode mode = Mode::chat;
+  std::string print_and_exit;  // --help or --version: this text and nothing else
+
+  // The model and where it runs.
+  std::string model;  // empty: the bundled one
+  std::string chat_template;
+  std::string device;
+  uint32_t ctx = 0;  // 0 = what the model was trained for
+
+  // The chat.
+  std::optional<std::string> question;  // -p
+  std::string script;                   // "-" = standard input; empty = none
+  bool jsonl = false;
+  bool resume_last = false;
+  std::optional<int64_t> conversation;  // --resume, and the ID of replay, show, export, delete
+  std::string system;                   // text or @FILE
+  std::vector<std::pair<std::string, std::string>> settings;  // as `/set NAME VALUE`, in order
+  bool is_private = false;
+  std::string db;
+  bool no_color = false;
+  bool verbose = false;
+
+  // Tools.
+  double speed = 1;  // replay; 0 = at once
+  bool verify = false;
+  std::string words;  // search
+  std::string format = "md";
+  std::string out;
+  bool special = false;
+  std::vector<int32_t> tokens;
+  uint32_t prefill = 0;  // tokens a batch; 0 = the engine's choice
+  uint32_t bench_prompt = 512;
+  uint32_t bench_tokens = 128;
+  uint32_t bench_depth = 0;
+  uint32_t bench_repeat = 5;
+  bool json = false;
+};
+
+// Throws Error(usage) in one line for what cannot be understood or is out of its range.
+Options parse_options(int argc, const char* const* argv);
+
+// `base` with what the command line set. Throws Error(usage).
+ChatSettings settings_from(const Options& options, ChatSettings base);
+
+}  // namespace bitnet

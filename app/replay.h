@@ -1,0 +1,27 @@
+// A stored conversation once more: drawn token by token as it was, or computed anew and compared.
+//
+// Thread rule: the loop's thread; verify runs the model on it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "event_loop.h"
+#include "front_end.h"
+#include "store.h"
+#include "worker.h"
+
+namespace bitnet {
+
+// Shows the conversation's branch through `front_end` with the tokens' own timing divided by `speed` (0: at
+// once). Tokens are decoded by nothing but the stored text: an answer's text comes in as many pieces as it
+// has tokens. Returns 0, or 128 + the signal that ended it. Throws Error(runtime) where there is no such
+// conversation.
+int replay(Store& store, int64_t conversation, double speed, EventLoop& loop, FrontEnd& front_end);
+
+// Every answer of the branch again, with its stored prompt, settings and seed. Returns a line for people;
+// throws Error(mismatch) that names the first divergence: turn, position, both ids, gap of their log
+// probabilities.
+std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model);
+
+}  // namespace bitnet

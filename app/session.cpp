@@ -1,0 +1,197 @@
+#include "session.h"
+
+// readline's headers need FILE.
+#include <readline/history.h>
+#include <readline/readline.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "chat.h"
+#include "engine/error.h"
+
+namespace bitnet {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Runs the loop with the signals that end a program; knows what the exit code then is.
+class Watch {
+ public:
+  Watch(Chat& chat, EventLoop& loop, const SessionHooks& hooks) : chat_(chat), loop_(loop), hooks_(hooks) {
+    loop_.watch(chat_.wake_fd(), [this] { chat_.handle_events(); });
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      loop_.on_signal(signal, [this, signal] { stop(signal); });
+    }
+    chat_.show_all();
+  }
+  ~Watch() {
+    loop_.unwatch(chat_.wake_fd());
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) loop_.default_signal(signal);
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  // One round; false when the session has to end.
+  bool round(milliseconds at_most = milliseconds(-1)) {
+    loop_.run_once(at_most);
+    if (hooks_.output_closed() && !ended_) {
+      ended_ = true;
+      chat_.interrupt();
+    }
+    return !ended_ && !chat_.quit_requested();
+  }
+
+  // The answer that was cut short is stored before the program ends.
+  int end(int code) {
+    while (chat_.busy() && !chat_.loading()) loop_.run_once();
+    return signal_ != 0 ? 128 + signal_ : code;
+  }
+
+  std::function<bool()> on_interrupt;  // ^C: true where it was dealt with
+
+ private:
+  void stop(int signal) {
+    if (signal == SIGINT && on_interrupt && on_interrupt()) return;
+    signal_ = signal;
+    ended_ = true;
+    chat_.interrupt();
+  }
+
+  Chat& chat_;
+  EventLoop& loop_;
+  const SessionHooks& hooks_;
+  int signal_ = 0;
+  bool ended_ = false;
+};
+
+milliseconds until(const std::optional<ScriptDriver::Clock::time_point>& deadline) {
+  if (!deadline) return milliseconds(-1);
+  const auto left = std::chrono::ceil<milliseconds>(*deadline - ScriptDriver::Clock::now());
+  return std::max(left, milliseconds(0));
+}
+
+// readline calls back without a context.
+struct TypedLines* typing = nullptr;
+
+struct TypedLines {
+  Chat& chat;
+  bool handler_installed = false;
+  bool ended = false;
+
+  explicit TypedLines(Chat& chat_in) : chat(chat_in) {
+    typing = this;
+    rl_catch_signals = 0;
+    rl_readline_name = "bitnet-chat";
+    rl_outstream = isatty(STDOUT_FILENO) == 1 ? stdout : stderr;
+    rl_attempted_completion_function = complete;
+  }
+  ~TypedLines() {
+    remove_handler();
+    typing = nullptr;
+  }
+  TypedLines(const TypedLines&) = delete;
+  TypedLines& operator=(const TypedLines&) = delete;
+
+  void install_handler() {
+    if (handler_installed) return;
+    rl_callback_handler_install("> ", take_line);
+    handler_installed = true;
+  }
+  void remove_handler() {
+    if (!handler_installed) return;
+    rl_callback_handler_remove();
+    handler_installed = false;
+  }
+
+  static void take_line(char* line) {
+    typing->remove_handler();
+    if (line == nullptr) {
+      typing->ended = true;
+      return;
+    }
+    if (*line != '\0') add_history(line);
+    typing->chat.submit(line);
+    std::free(line);
+  }
+
+  static char* next_match(const char*, int state) {
+    static std::vector<std::string> matches;
+    static size_t at = 0;
+    if (state == 0) {
+      matches = typing->chat.complete(std::string_view(rl_line_buffer, static_cast<size_t>(rl_end)));
+      // readline replaces the last word only.
+      for (std::string& match : matches) match.erase(0, static_cast<size_t>(last_word));
+      at = 0;
+    }
+    return at < matches.size() ? strdup(matches[at++].c_str()) : nullptr;
+  }
+
+  static char** complete(const char* text, int start, int) {
+    rl_attempted_completion_over = 1;
+    last_word = start;
+    return rl_completion_matches(text, next_match);
+  }
+  static inline int last_word = 0;
+};
+
+}  // namespace
+
+int run_question(Chat& chat, EventLoop& loop, const std::string& question, const SessionHooks& hooks) {
+  Watch watch(chat, loop, hooks);
+  while (chat.loading()) {
+    if (!watch.round()) return watch.end(0);
+  }
+  if (chat.failure()) throw *chat.failure();
+  chat.submit(question);
+  while (chat.busy()) {
+    if (!watch.round()) return watch.end(0);
+  }
+  return watch.end(hooks.exit_code());
+}
+
+int run_script(Chat& chat, EventLoop& loop, ScriptDriver& script, ScriptTarget& target,
+               const SessionHooks& hooks) {
+  Watch watch(chat, loop, hooks);
+  while (true) {
+    script.advance(chat, target);
+    if (script.done() || chat.quit_requested()) return watch.end(0);
+    if (!watch.round(until(script.deadline()))) return watch.end(0);
+  }
+}
+
+int run_typed_lines(Chat& chat, EventLoop& loop, const SessionHooks& hooks) {
+  TypedLines lines(chat);
+  Watch watch(chat, loop, hooks);
+  watch.on_interrupt = [&] {
+    if (!chat.busy()) return false;
+    chat.interrupt();
+    return true;
+  };
+  loop.watch(STDIN_FILENO, [&] {
+    if (lines.handler_installed) rl_callback_read_char();
+  });
+  while (!lines.ended && !chat.failure()) {
+    // While an answer is made the terminal is as it was, so that ^C and typing ahead work.
+    if (chat.busy()) {
+      lines.remove_handler();
+      loop.unwatch(STDIN_FILENO);
+    } else {
+      lines.install_handler();
+      loop.watch(STDIN_FILENO, [&] { rl_callback_read_char(); });
+    }
+    if (!watch.round()) break;
+  }
+  loop.unwatch(STDIN_FILENO);
+  lines.remove_handler();
+  if (chat.busy()) chat.interrupt();
+  const int code = watch.end(0);
+  if (code == 0 && chat.failure()) throw *chat.failure();
+  return code;
+}
+
+}  // namespace bitnet

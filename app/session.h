@@ -1,0 +1,31 @@
+// The loop of a chat without a screen, for plain lines and for JSON alike.
+//
+// Thread rule: lives on the loop's thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "event_loop.h"
+#include "script.h"
+
+namespace bitnet {
+
+class Chat;
+
+struct SessionHooks {
+  std::function<bool()> output_closed;  // nobody reads any more: end quietly
+  std::function<int()> exit_code;       // of a question: what its answer came to
+};
+
+// One question: waits for the model, asks, waits for the answer. An empty question only waits for the model.
+int run_question(Chat& chat, EventLoop& loop, const std::string& question, const SessionHooks& hooks);
+
+int run_script(Chat& chat, EventLoop& loop, ScriptDriver& script, ScriptTarget& target,
+               const SessionHooks& hooks);
+
+// What a person types, line by line with readline, until the end of input or /quit.
+int run_typed_lines(Chat& chat, EventLoop& loop, const SessionHooks& hooks);
+
+}  // namespace bitnet

@@ -1,0 +1,182 @@
+// Tools that look at a model file: info, devices, tokenize, detokenize, render.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "engine/engine.h"
+#include "engine/error.h"
+#include "model_file.h"
+#include "text_safe.h"
+#include "tools.h"
+
+namespace bitnet {
+namespace {
+
+using nlohmann::json;
+
+std::string megabytes(uint64_t bytes) {
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+std::string value_text(const GgufFile& file, const std::string& key, const GgufValue& value) {
+  switch (value.type) {
+    case GgufType::string:
+      return '"' + printable(file.get_string(key), 60) + '"';
+    case GgufType::f32:
+      return fmt::format("{}", file.get_f32(key));
+    case GgufType::boolean:
+      return *file.find_bool(key) ? "true" : "false";
+    case GgufType::array:
+      return fmt::format("[{} x {}]", value.count, name_of(value.element_type));
+    case GgufType::f64:
+    case GgufType::u64:
+    case GgufType::i64:
+      return fmt::format("({})", name_of(value.type));
+    default:
+      return fmt::format("{}", file.find_ints(key).empty() ? int64_t{file.get_u32(key)} : 0);
+  }
+}
+
+std::string memory_text(const MemoryPlan& plan) {
+  return fmt::format("ternary {}, embedding and head {}, norms {}, KV cache {}, activations {}; {} in all",
+                     megabytes(plan.ternary), megabytes(plan.embedding), megabytes(plan.norms),
+                     megabytes(plan.kv_cache), megabytes(plan.activations), megabytes(plan.total()));
+}
+
+void print(Output& out, const std::string& text) { out.write(out.is_terminal() ? make_safe(text) : text); }
+
+}  // namespace
+
+std::string read_standard_input() {
+  std::string text;
+  char buffer[65536];
+  while (true) {
+    const ssize_t n = read(STDIN_FILENO, buffer, sizeof buffer);
+    if (n == 0) return text;
+    if (n > 0) {
+      text.append(buffer, static_cast<size_t>(n));
+    } else if (errno != EINTR) {
+      throw Error(ErrorKind::runtime, "standard input cannot be read");
+    }
+  }
+}
+
+void tool_info(const Options& options, Output& out) {
+  const GgufFile file(options.model);
+  const ModelInfo m = read_model_info(file);
+  const auto text = read_model_text(file, options.chat_template);
+  std::string s;
+  s += fmt::format("file          {}, {} bytes, GGUF {}\n", printable(file.path()), file.size(),
+                   file.version());
+  s += fmt::format("name          {}\n", printable(m.name));
+  s += fmt::format("architecture  {}\n", m.architecture);
+  s += fmt::format("layers        {}\n", m.n_layer);
+  s += fmt::format("width         {}, feed-forward {}\n", m.n_embd, m.n_ff);
+  s += fmt::format("heads         {} of {}, {} for keys and values\n", m.n_head, m.head_dim, m.n_head_kv);
+  s += fmt::format("vocabulary    {} tokens, pre-tokenizer {}\n", m.n_vocab, text->tokenizer.pre());
+  s += fmt::format("context       {} tokens\n", m.n_ctx_train);
+  s += fmt::format("ternary       {} weights\n", m.n_ternary);
+  s += fmt::format("head          {}\n", m.tied_head ? "tied to the token embedding" : "of its own");
+  s += fmt::format("template      {}\n",
+                   text->template_replaced
+                       ? "a converter's placeholder; the form the model was trained with is used"
+                       : "the file's own");
+  s += fmt::format("fingerprint   {}\n", m.fingerprint);
+  s += fmt::format("on a device   {}\n", memory_text(plan_memory(file, m.n_ctx_train)));
+  s += fmt::format("\nmetadata ({})\n", file.metadata().size());
+  for (const auto& [key, value] : file.metadata()) {
+    s += fmt::format("  {:<44} {}\n", printable(key), value_text(file, key, value));
+  }
+  s += fmt::format("\ntensors ({})\n", file.tensors().size());
+  for (const GgufTensor& tensor : file.tensors()) {
+    s += fmt::format("  {:<32} {:<6} [{}] at {}\n", printable(tensor.name), name_of(tensor.type),
+                     fmt::join(tensor.shape, ", "), tensor.offset);
+  }
+  print(out, s);
+}
+
+void tool_devices(const Options& options, Output& out) {
+  std::optional<MemoryPlan> plan;
+  if (!options.model.empty()) {
+    const GgufFile file(options.model);
+    const ModelInfo info = read_model_info(file);
+    plan = plan_memory(file, options.ctx != 0 ? options.ctx : info.n_ctx_train);
+  }
+  const std::vector<DeviceInfo> devices = list_devices();
+  std::string s;
+  for (const DeviceInfo& d : devices) {
+    s += fmt::format("{}  {}\n", d.index, printable(d.name));
+    s += fmt::format("   driver     {}, Vulkan {}\n", printable(d.driver), d.api);
+    s += fmt::format("   kind       {}\n", d.software ? "a CPU behind Vulkan" : "GPU");
+    s += fmt::format("   memory     {}\n", megabytes(d.memory_bytes));
+    s += fmt::format("   subgroup   {} lanes, 8-bit dot product {}\n", d.subgroup_size,
+                     d.integer_dot ? "there" : "emulated");
+    s += fmt::format("   one range  {}\n", megabytes(d.max_buffer_bytes));
+    s += fmt::format("   usable     {}\n", d.unusable.empty() ? "yes" : "no: " + printable(d.unusable, 300));
+    if (plan)
+      s += fmt::format("   model      {}\n", plan->total() <= d.memory_bytes ? "fits" : "does not fit");
+  }
+  if (plan) s += fmt::format("the model takes {}\n", memory_text(*plan));
+  print(out, s);
+  if (devices.empty()) {
+    throw Error(ErrorKind::device,
+                "no Vulkan device (Debian: install mesa-vulkan-drivers, or the GPU's driver)");
+  }
+}
+
+void tool_tokenize(const Options& options, Output& out) {
+  const GgufFile file(options.model);
+  const Tokenizer tokenizer(read_vocabulary(file));
+  out.write(fmt::format("{}\n", fmt::join(tokenizer.encode(read_standard_input(), options.special), " ")));
+}
+
+void tool_detokenize(const Options& options, Output& out) {
+  const GgufFile file(options.model);
+  const Tokenizer tokenizer(read_vocabulary(file));
+  const std::string input = read_standard_input();
+  std::vector<int32_t> ids;
+  for (size_t at = 0; at < input.size();) {
+    if (std::isspace(static_cast<unsigned char>(input[at])) != 0) {
+      ++at;
+      continue;
+    }
+    int32_t id = 0;
+    const auto [next, error] = std::from_chars(input.data() + at, input.data() + input.size(), id);
+    if (error != std::errc()) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("detokenize: wanted token ids with spaces between, found '{}'",
+                              printable(input.substr(at, 20))));
+    }
+    ids.push_back(id);
+    at = static_cast<size_t>(next - input.data());
+  }
+  const std::string bytes = tokenizer.decode(ids, /*show_special=*/true);
+  out.write(out.is_terminal() ? make_safe(bytes) : bytes);
+}
+
+void tool_render(const Options& options, Output& out) {
+  const GgufFile file(options.model);
+  const auto text = read_model_text(file, options.chat_template);
+  std::vector<ChatMessage> messages;
+  try {
+    for (const json& message : json::parse(read_standard_input())) {
+      messages.push_back({message.at("role").get<std::string>(), message.at("content").get<std::string>()});
+    }
+  } catch (const json::exception& error) {
+    throw Error(ErrorKind::usage, fmt::format("render: wanted a JSON list of {{\"role\", \"content\"}}: {}",
+                                              printable(error.what(), 200)));
+  }
+  ChatTemplateOptions how;
+  how.bos_token = text->bos_text;
+  how.eos_token = text->eos_text;
+  std::string prompt;
+  for (const Segment& segment : text->chat_template.render(messages, how)) prompt += segment.text;
+  out.write(out.is_terminal() ? make_safe(prompt) : prompt);
+}
+
+}  // namespace bitnet

@@ -1,0 +1,39 @@
+// The commands of the command line that are no chat. Each returns the exit code or throws Error.
+//
+// Thread rule: free functions; main's thread.
+#pragma once
+
+#include <string>
+
+#include "options.h"
+#include "output.h"
+#include "store.h"
+
+namespace bitnet {
+
+// tool_files.cpp
+void tool_info(const Options& options, Output& out);
+void tool_devices(const Options& options, Output& out);
+void tool_tokenize(const Options& options, Output& out);
+void tool_detokenize(const Options& options, Output& out);
+void tool_render(const Options& options, Output& out);
+
+// tool_numbers.cpp
+void tool_logits(const Options& options);
+void tool_probe(const Options& options);
+void tool_bench(const Options& options, Output& out);
+
+// tool_chats.cpp
+void tool_list(Store& store, Output& out);
+void tool_show(Store& store, int64_t id, Output& out);
+void tool_search(Store& store, const std::string& words, Output& out);
+void tool_export(Store& store, const Options& options, Output& out);
+void tool_delete(Store& store, int64_t id, Output& out);
+
+// As /list and /search show them, for people.
+std::string list_text(Store& store, int64_t current);
+std::string search_text(Store& store, std::string_view words);
+
+std::string read_standard_input();
+
+}  // namespace bitnet

@@ -1,0 +1,110 @@
+#include "ui_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "chat.h"
+#include "ui_line.h"
+
+namespace bitnet {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+void send(Output& output, const json& object) {
+  output.write(object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+json message_object(const ShownMessage& message) {
+  return {{"id", message.id},
+          {"role", name_of(message.role)},
+          {"text", message.text},
+          {"finish", message.finish}};
+}
+
+}  // namespace
+
+void JsonFrontEnd::fatal(std::string_view text, int code) {
+  send(output_, {{"type", "error"}, {"text", text}, {"code", code}});
+}
+
+void JsonFrontEnd::exit(int code) { send(output_, {{"type", "exit"}, {"code", code}}); }
+
+void JsonFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
+  visible_.clear();
+  for (const ShownMessage& message : messages) visible_ += message.text + "\n";
+  if (messages.empty() && !session_sent_) return;
+  json list = json::array();
+  for (const ShownMessage& message : messages) list.push_back(message_object(message));
+  send(output_, {{"type", "command"}, {"command", "transcript"}, {"messages", list}});
+}
+
+void JsonFrontEnd::message(const ShownMessage& message) {
+  if (message.role == Role::assistant) {
+    answer_ = message.id;
+    return;
+  }
+  visible_ += message.text + "\n";
+  send(output_, {{"type", "user"}, {"id", message.id}, {"text", message.text}});
+}
+
+void JsonFrontEnd::answer_text(std::string_view text, int32_t token_id, float logprob) {
+  visible_ += text;
+  json object = {
+      {"type", "token"}, {"message", answer_}, {"id", nullptr}, {"text", text}, {"logprob", nullptr}};
+  if (token_id >= 0) {
+    object["id"] = token_id;
+    object["logprob"] = logprob;
+  }
+  send(output_, object);
+}
+
+void JsonFrontEnd::answer_end(const ShownMessage& answer, const Usage& usage) {
+  visible_ += "\n";
+  exit_code_ = exit_code_of(answer.finish);
+  send(output_, {{"type", "usage"},
+                 {"message", answer.id},
+                 {"text", answer.text},
+                 {"finish", answer.finish},
+                 {"prompt_tokens", usage.prompt_tokens},
+                 {"reused_tokens", usage.reused_tokens},
+                 {"answer_tokens", usage.answer_tokens},
+                 {"prefill_seconds", usage.prefill_seconds},
+                 {"decode_seconds", usage.decode_seconds}});
+}
+
+void JsonFrontEnd::command_output(std::string_view command, std::string_view text) {
+  visible_ += std::string(text) + "\n";
+  send(output_, {{"type", "command"}, {"command", command}, {"text", text}});
+}
+
+void JsonFrontEnd::notice(std::string_view text) { command_output("notice", text); }
+
+void JsonFrontEnd::error(std::string_view text) {
+  exit_code_ = 1;
+  visible_ += std::string(text) + "\n";
+  // The error that ends the session is sent once, with its code.
+  if (chat_ != nullptr && chat_->failure()) return;
+  send(output_, {{"type", "error"}, {"text", text}});
+}
+
+void JsonFrontEnd::status(const Status& status) {
+  if (session_sent_ || status.state == ChatState::loading || status.state == ChatState::failed) return;
+  session_sent_ = true;
+  send(output_, {{"type", "session"},
+                 {"conversation", status.conversation},
+                 {"model", status.model},
+                 {"device", status.device},
+                 {"context", status.context_limit},
+                 {"saved", status.saved}});
+}
+
+void JsonFrontEnd::type_line(std::string_view text) { chat_->submit(text); }
+
+void JsonFrontEnd::press_key(std::string_view name) {
+  if (name == "Esc" || name == "C-c") chat_->interrupt();
+  if (name == "C-d") chat_->submit("/quit");
+}
+
+void JsonFrontEnd::screenshot(const std::string& file) { write_file(file, visible_); }
+
+}  // namespace bitnet

@@ -1,0 +1,60 @@
+// --output jsonl: what happens, one JSON object a line, flushed at once.
+//
+// Thread rule: lives on the loop's thread.
+//
+//   {"type":"session","conversation":1,"model":"...","device":"...","context":4096,"saved":true}
+//   {"type":"user","id":1,"text":"..."}
+//   {"type":"token","message":2,"id":9906,"text":"Hi","logprob":-0.01}      id null: text held back until now
+//   {"type":"usage","message":2,"text":"...","finish":"stop","prompt_tokens":9,"reused_tokens":0,
+//    "answer_tokens":4,"prefill_seconds":0.1,"decode_seconds":0.2}
+//   {"type":"command","command":"set","text":"..."}                         also "notice" and "transcript"
+//   {"type":"error","text":"...","code":4}                                  code: where it ends the program
+//   {"type":"exit","code":0}
+// Bytes that are no UTF-8 become U+FFFD.
+#pragma once
+
+#include <string>
+
+#include "front_end.h"
+#include "output.h"
+#include "script.h"
+
+namespace bitnet {
+
+class Chat;
+
+class JsonFrontEnd : public FrontEnd, public ScriptTarget {
+ public:
+  explicit JsonFrontEnd(Output& output) : output_(output) {}
+  void drive(Chat& chat) { chat_ = &chat; }
+
+  bool output_closed() const { return output_.closed(); }
+  int exit_code() const { return exit_code_; }
+  void fatal(std::string_view text, int code);  // the error that ends the program
+  void exit(int code);
+
+  void transcript(const std::vector<ShownMessage>& messages) override;
+  void message(const ShownMessage& message) override;
+  void answer_text(std::string_view text, int32_t token_id, float logprob) override;
+  void answer_end(const ShownMessage& answer, const Usage& usage) override;
+  void command_output(std::string_view command, std::string_view text) override;
+  void notice(std::string_view text) override;
+  void error(std::string_view text) override;
+  void status(const Status& status) override;
+
+  void type_line(std::string_view text) override;
+  void press_key(std::string_view name) override;
+  void resize(int, int) override {}
+  std::string visible_text() override { return visible_; }
+  void screenshot(const std::string& file) override;
+
+ private:
+  Output& output_;
+  Chat* chat_ = nullptr;
+  std::string visible_;  // the texts of the session, for @expect
+  int64_t answer_ = 0;
+  bool session_sent_ = false;
+  int exit_code_ = 1;
+};
+
+}  // namespace bitnet

@@ -1,0 +1,138 @@
+#include "ui_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "chat.h"
+#include "engine/error.h"
+#include "text_safe.h"
+
+namespace bitnet {
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string out = "> ";
+  for (const char c : text) {
+    out += c;
+    if (c == '\n') out += "> ";
+  }
+  return out + "\n";
+}
+
+}  // namespace
+
+int exit_code_of(std::string_view finish) {
+  if (finish == "device_lost") return static_cast<int>(ErrorKind::device);
+  if (finish == "numeric" || finish == "failed") return static_cast<int>(ErrorKind::runtime);
+  return 0;
+}
+
+void write_file(const std::string& path, std::string_view bytes) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << bytes;
+  out.close();
+  if (!out) throw Error(ErrorKind::runtime, fmt::format("{}: cannot be written", printable(path)));
+}
+
+LineFrontEnd::LineFrontEnd(LineOptions options, Output& output, Output& errors)
+    : options_(options), output_(output), errors_(errors) {}
+
+void LineFrontEnd::put(Output& to, std::string_view text) {
+  if (text.empty()) return;
+  visible_ += text;
+  at_line_start_ = text.back() == '\n';
+  to.write(to.is_terminal() ? make_safe(text) : std::string(text));
+}
+
+void LineFrontEnd::show_message(const ShownMessage& message) {
+  if (message.role == Role::user) {
+    if (options_.echo_user) {
+      put(output_, quoted(message.text));
+    } else {
+      visible_ += quoted(message.text);
+    }
+  } else if (!message.text.empty() || !message.finish.empty()) {
+    put(output_, message.text);
+    if (!at_line_start_) put(output_, "\n");
+    if (message.finish != "stop" && !message.finish.empty())
+      put(output_, fmt::format("[{}]\n", message.finish));
+  }
+}
+
+void LineFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
+  visible_.clear();
+  const size_t before = shown_messages_;
+  shown_messages_ = messages.size();
+  if (options_.question || (messages.empty() && before == 0)) return;
+  put(output_, messages.empty() ? "--- new conversation ---\n" : "--- conversation ---\n");
+  const bool echo_user = options_.echo_user;
+  options_.echo_user = true;  // nobody has typed these just now
+  for (const ShownMessage& message : messages) show_message(message);
+  options_.echo_user = echo_user;
+}
+
+void LineFrontEnd::message(const ShownMessage& message) {
+  ++shown_messages_;
+  if (!options_.question) show_message(message);
+}
+
+void LineFrontEnd::answer_text(std::string_view text, int32_t, float) { put(output_, text); }
+
+void LineFrontEnd::answer_end(const ShownMessage& answer, const Usage&) {
+  exit_code_ = exit_code_of(answer.finish);
+  if (!at_line_start_ || answer.text.empty()) put(output_, "\n");
+  if (answer.finish != "stop")
+    put(options_.question ? errors_ : output_, fmt::format("[{}]\n", answer.finish));
+}
+
+void LineFrontEnd::command_output(std::string_view, std::string_view text) {
+  if (!at_line_start_) put(output_, "\n");
+  put(output_, text);
+  if (!at_line_start_) put(output_, "\n");
+}
+
+void LineFrontEnd::notice(std::string_view text) {
+  if (!options_.quiet) put(errors_, fmt::format("{}* {}\n", at_line_start_ ? "" : "\n", text));
+}
+
+void LineFrontEnd::error(std::string_view text) {
+  exit_code_ = 1;
+  // A model that cannot be used ends the session, with this as its last line.
+  if (chat_ != nullptr && chat_->failure()) return;
+  put(errors_, fmt::format("{}bitnet-chat: {}\n", at_line_start_ ? "" : "\n", text));
+}
+
+void LineFrontEnd::status(const Status&) {}
+
+void LineFrontEnd::type_line(std::string_view text) {
+  if (text.starts_with('/') && !text.starts_with("//")) put(output_, quoted(text));
+  chat_->submit(text);
+}
+
+void LineFrontEnd::press_key(std::string_view name) {
+  const bool one_character =
+      std::all_of(name.begin() + 1, name.end(), [](char c) { return (c & 0xC0) == 0x80; });
+  if (one_character) {
+    typed_ += name;
+  } else if (name == "Space") {
+    typed_ += ' ';
+  } else if (name == "Esc" || name == "C-c") {
+    typed_.clear();
+    chat_->interrupt();
+  } else if (name == "Enter") {
+    const std::string line = std::move(typed_);
+    typed_.clear();
+    if (!line.empty()) type_line(line);
+  } else if (name == "C-d") {
+    if (typed_.empty()) chat_->submit("/quit");
+  }
+  // The other keys move and draw a screen; here there is none.
+}
+
+void LineFrontEnd::resize(int, int) {}
+
+void LineFrontEnd::screenshot(const std::string& file) { write_file(file, visible_); }
+
+}  // namespace bitnet

@@ -1,0 +1,69 @@
+// Plain lines: an answer on a pipe, a script's transcript, a terminal that cannot do more.
+//
+// Thread rule: lives on the loop's thread.
+#pragma once
+
+#include <string>
+
+#include "front_end.h"
+#include "output.h"
+#include "script.h"
+
+namespace bitnet {
+
+class Chat;
+
+// A question: the answer alone goes to the output, everything else to the errors. Otherwise the output is a
+// transcript (what was typed behind "> ", answers, what commands say), and notices and errors go to the
+// errors.
+struct LineOptions {
+  bool question = false;
+  bool echo_user = true;  // false where the person's terminal shows what was typed
+  bool quiet = false;     // no notices
+};
+
+class LineFrontEnd : public FrontEnd, public ScriptTarget {
+ public:
+  LineFrontEnd(LineOptions options, Output& output, Output& errors);
+  void drive(Chat& chat) { chat_ = &chat; }  // whom a script's lines and keys go to
+
+  bool output_closed() const { return output_.closed(); }
+  int exit_code() const { return exit_code_; }  // of the last answer; 1 where there was none
+
+  void transcript(const std::vector<ShownMessage>& messages) override;
+  void message(const ShownMessage& message) override;
+  void answer_text(std::string_view text, int32_t token_id, float logprob) override;
+  void answer_end(const ShownMessage& answer, const Usage& usage) override;
+  void command_output(std::string_view command, std::string_view text) override;
+  void notice(std::string_view text) override;
+  void error(std::string_view text) override;
+  void status(const Status& status) override;
+
+  void type_line(std::string_view text) override;
+  void press_key(std::string_view name) override;
+  void resize(int columns, int rows) override;
+  std::string visible_text() override { return visible_; }
+  void screenshot(const std::string& file) override;
+
+ private:
+  void put(Output& to, std::string_view text);
+  void show_message(const ShownMessage& message);
+
+  LineOptions options_;
+  Output& output_;
+  Output& errors_;
+  Chat* chat_ = nullptr;
+  std::string visible_;  // what a person would see: everything since the transcript was last given whole
+  std::string typed_;    // by @key, not sent yet
+  size_t shown_messages_ = 0;
+  bool at_line_start_ = true;
+  int exit_code_ = 1;
+};
+
+// The exit code that an answer's finish stands for.
+int exit_code_of(std::string_view finish);
+
+// Bytes to a new file. Throws Error(runtime) that names it.
+void write_file(const std::string& path, std::string_view bytes);
+
+}  // namespace bitnet
