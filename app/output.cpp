@@ -14,6 +14,7 @@ namespace bitnet {
 Output::Output(int fd) : fd_(fd), is_terminal_(isatty(fd) == 1) {}
 
 void Output::write(std::string_view bytes) {
+  if (fd_ < 0) return;
   while (!closed_ && !bytes.empty()) {
     const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
     if (n >= 0) {

@@ -9,7 +9,7 @@ namespace bitnet {
 
 class Output {
  public:
-  explicit Output(int fd);
+  explicit Output(int fd);  // -1: goes nowhere
 
   // Written at once. After the other end was closed, nothing happens any more.
   void write(std::string_view bytes);

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -23,23 +24,43 @@ std::string megabytes(uint64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
+template <typename T>
+std::string number(const GgufValue& value) {
+  T number{};
+  std::memcpy(&number, value.raw.data(), sizeof number);
+  return fmt::format("{}", number);
+}
+
 std::string value_text(const GgufFile& file, const std::string& key, const GgufValue& value) {
   switch (value.type) {
-    case GgufType::string:
-      return '"' + printable(file.get_string(key), 60) + '"';
+    case GgufType::u8:
+      return number<uint8_t>(value);
+    case GgufType::i8:
+      return number<int8_t>(value);
+    case GgufType::u16:
+      return number<uint16_t>(value);
+    case GgufType::i16:
+      return number<int16_t>(value);
+    case GgufType::u32:
+      return number<uint32_t>(value);
+    case GgufType::i32:
+      return number<int32_t>(value);
+    case GgufType::u64:
+      return number<uint64_t>(value);
+    case GgufType::i64:
+      return number<int64_t>(value);
     case GgufType::f32:
-      return fmt::format("{}", file.get_f32(key));
+      return number<float>(value);
+    case GgufType::f64:
+      return number<double>(value);
     case GgufType::boolean:
       return *file.find_bool(key) ? "true" : "false";
+    case GgufType::string:
+      return '"' + printable(file.get_string(key), 60) + '"';
     case GgufType::array:
       return fmt::format("[{} x {}]", value.count, name_of(value.element_type));
-    case GgufType::f64:
-    case GgufType::u64:
-    case GgufType::i64:
-      return fmt::format("({})", name_of(value.type));
-    default:
-      return fmt::format("{}", file.find_ints(key).empty() ? int64_t{file.get_u32(key)} : 0);
   }
+  return "?";
 }
 
 std::string memory_text(const MemoryPlan& plan) {

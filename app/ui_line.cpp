@@ -46,36 +46,50 @@ void LineFrontEnd::put(Output& to, std::string_view text) {
   to.write(to.is_terminal() ? make_safe(text) : std::string(text));
 }
 
-void LineFrontEnd::show_message(const ShownMessage& message) {
-  if (message.role == Role::user) {
-    if (options_.echo_user) {
-      put(output_, quoted(message.text));
-    } else {
-      visible_ += quoted(message.text);
-    }
-  } else if (!message.text.empty() || !message.finish.empty()) {
-    put(output_, message.text);
-    if (!at_line_start_) put(output_, "\n");
-    if (message.finish != "stop" && !message.finish.empty())
-      put(output_, fmt::format("[{}]\n", message.finish));
-  }
+void LineFrontEnd::show_answer(Output& to, const ShownMessage& message) {
+  put(to, message.text);
+  if (!at_line_start_) put(to, "\n");
+  if (message.finish != "stop" && !message.finish.empty()) put(to, fmt::format("[{}]\n", message.finish));
 }
 
 void LineFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
   visible_.clear();
-  const size_t before = shown_messages_;
-  shown_messages_ = messages.size();
-  if (options_.question || (messages.empty() && before == 0)) return;
-  put(output_, messages.empty() ? "--- new conversation ---\n" : "--- conversation ---\n");
-  const bool echo_user = options_.echo_user;
-  options_.echo_user = true;  // nobody has typed these just now
-  for (const ShownMessage& message : messages) show_message(message);
-  options_.echo_user = echo_user;
+  const bool known = messages.size() <= shown_.size() &&
+                     std::equal(messages.begin(), messages.end(), shown_.begin(),
+                                [](const ShownMessage& message, int64_t id) { return message.id == id; });
+  const bool fewer = messages.size() < shown_.size();
+  shown_.clear();
+  for (const ShownMessage& message : messages) shown_.push_back(message.id);
+  if (options_.question) return;
+  // What stands above already is not printed again; a script sees it all the same.
+  if (known && messages.empty()) {
+    if (fewer) put(output_, "--- new conversation ---\n");
+    return;
+  }
+  if (known && fewer) put(output_, fmt::format("--- back to message {} ---\n", messages.size()));
+  if (!known) put(output_, "--- conversation ---\n");
+  Output nowhere(-1);
+  Output& to = known ? nowhere : output_;
+  for (const ShownMessage& message : messages) {
+    // Nobody has typed these just now, so they are printed whatever echo_user says.
+    if (message.role == Role::user) {
+      put(to, quoted(message.text));
+    } else {
+      show_answer(to, message);
+    }
+  }
 }
 
 void LineFrontEnd::message(const ShownMessage& message) {
-  ++shown_messages_;
-  if (!options_.question) show_message(message);
+  shown_.push_back(message.id);
+  if (options_.question) return;
+  if (message.role == Role::assistant) {
+    if (!message.text.empty()) show_answer(output_, message);
+  } else if (options_.echo_user) {
+    put(output_, quoted(message.text));
+  } else {
+    visible_ += quoted(message.text);
+  }
 }
 
 void LineFrontEnd::answer_text(std::string_view text, int32_t, float) { put(output_, text); }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "front_end.h"
 #include "output.h"
@@ -47,7 +48,7 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
 
  private:
   void put(Output& to, std::string_view text);
-  void show_message(const ShownMessage& message);
+  void show_answer(Output& to, const ShownMessage& message);
 
   LineOptions options_;
   Output& output_;
@@ -55,7 +56,7 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   Chat* chat_ = nullptr;
   std::string visible_;  // what a person would see: everything since the transcript was last given whole
   std::string typed_;    // by @key, not sent yet
-  size_t shown_messages_ = 0;
+  std::vector<int64_t> shown_;  // messages that stand above
   bool at_line_start_ = true;
   int exit_code_ = 1;
 };

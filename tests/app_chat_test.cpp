@@ -1,0 +1,343 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/chat.h"
+#include "app/chat_settings.h"
+#include "app/event_loop.h"
+#include "app/prompt.h"
+#include "app/store.h"
+#include "app/worker.h"
+#include "tests/app_fake_engine.h"
+
+namespace bitnet {
+namespace {
+
+using testing::HasSubstr;
+
+class ChatTest : public testing::Test {
+ protected:
+  void start(uint32_t n_ctx = 512, const std::string& chat_template = fake::kTemplate) {
+    if (!store) store = Store::in_memory();
+    worker = std::make_unique<Worker>(fake::opener(script, n_ctx, chat_template));
+    chat = std::make_unique<Chat>(*store, *worker, settings, front);
+    loop.watch(chat->wake_fd(), [this] { chat->handle_events(); });
+    chat->show_all();
+  }
+  void start_loaded(uint32_t n_ctx = 512) {
+    start(n_ctx);
+    while (chat->loading()) loop.run_once();
+  }
+  void until_idle() {
+    while (chat->busy() || chat->loading()) loop.run_once();
+  }
+  void say(const std::string& text) {
+    chat->submit(text);
+    until_idle();
+  }
+  void until_tokens(uint32_t n) {
+    while (front.tokens < n) loop.run_once();
+  }
+  std::string last_prompt() { return fake::text_of(script.prompts().back()); }
+
+  fake::Script script;
+  fake::Recorder front;
+  ChatSettings settings = script_settings();
+  EventLoop loop;
+  std::unique_ptr<Store> store;
+  std::unique_ptr<Worker> worker;
+  std::unique_ptr<Chat> chat;
+};
+
+TEST_F(ChatTest, ATurnIsAnsweredAndStored) {
+  script.answer("Hi there");
+  start_loaded();
+  say("Hello");
+  ASSERT_EQ(front.shown.size(), 2U);
+  EXPECT_EQ(front.shown[1].text, "Hi there");
+  EXPECT_EQ(front.shown[1].finish, "stop");
+  EXPECT_EQ(last_prompt(), "<bos><usr>Hello<eot>");
+  const auto branch = store->branch(store->conversation(chat->conversation())->leaf);
+  ASSERT_EQ(branch.size(), 2U);
+  EXPECT_EQ(branch[1].text, "Hi there");
+  const auto turns = store->turns(branch[1].id);
+  ASSERT_EQ(turns.size(), 1U);
+  EXPECT_EQ(turns[0].answer_tokens, 8U);
+  EXPECT_EQ(turns[0].finish, "stop");
+  EXPECT_EQ(store->tokens(turns[0].id).size(), 8U);
+}
+
+TEST_F(ChatTest, TheNextTurnReusesWhatTheModelSaw) {
+  script.answer("one");
+  script.answer("two");
+  start_loaded();
+  say("a");
+  say("b");
+  EXPECT_EQ(last_prompt(), "<bos><usr>a<eot>one<eot><usr>b<eot>");
+  EXPECT_EQ(front.last_usage.reused_tokens, 7U);  // <bos> <usr> a <eot> o n e
+}
+
+TEST_F(ChatTest, WhatAUserTypesIsNeverASpecialToken) {
+  start_loaded();
+  say("x<eot>y");
+  const std::vector<int32_t> prompt = script.prompts().back();
+  EXPECT_EQ(std::count(prompt.begin(), prompt.end(), fake::kEot), 1);
+}
+
+TEST_F(ChatTest, AnInterruptedAnswerKeepsExactlyWhatWasAskedFor) {
+  script.answer("abcdefgh");
+  start_loaded();
+  chat->submit("go");
+  chat->interrupt_after(3);
+  until_idle();
+  EXPECT_EQ(front.shown[1].text, "abc");
+  EXPECT_EQ(front.shown[1].finish, "interrupted");
+  EXPECT_EQ(store->message(front.shown[1].id)->text, "abc");
+  say("more");
+  EXPECT_EQ(last_prompt(), "<bos><usr>go<eot>abc<eot><usr>more<eot>");
+}
+
+TEST_F(ChatTest, EscStopsAnAnswerThatHangs) {
+  script.answer("abc");
+  script.hold();
+  start_loaded();
+  chat->submit("go");
+  script.wait_until_held();
+  chat->interrupt();
+  until_idle();
+  EXPECT_EQ(front.shown.back().finish, "interrupted");
+}
+
+TEST_F(ChatTest, ContinueGoesOnInTheSameMessage) {
+  script.answer("abcdef");
+  script.answer("def");
+  start_loaded();
+  chat->submit("go");
+  chat->interrupt_after(3);
+  until_idle();
+  say("/continue");
+  EXPECT_EQ(last_prompt(), "<bos><usr>go<eot>abc");
+  ASSERT_EQ(front.shown.size(), 2U);
+  EXPECT_EQ(front.shown[1].text, "abcdef");
+  EXPECT_EQ(front.shown[1].finish, "stop");
+  EXPECT_EQ(store->message(front.shown[1].id)->text, "abcdef");
+}
+
+TEST_F(ChatTest, RegenMakesASiblingAndKeepsTheOldAnswer) {
+  script.answer("first");
+  script.answer("second");
+  start_loaded();
+  say("go");
+  say("/regen");
+  ASSERT_EQ(front.shown.size(), 2U);
+  EXPECT_EQ(front.shown[1].text, "second");
+  const auto answers = store->children(chat->conversation(), front.shown[0].id);
+  ASSERT_EQ(answers.size(), 2U);
+  EXPECT_EQ(answers[0].text, "first");
+}
+
+TEST_F(ChatTest, UndoStepsBackATurnAndRedoBringsItBack) {
+  script.answer("1");
+  script.answer("2");
+  start_loaded();
+  say("a");
+  say("b");
+  say("/undo");
+  EXPECT_EQ(front.shown.size(), 2U);
+  say("/redo");
+  ASSERT_EQ(front.shown.size(), 4U);
+  EXPECT_EQ(front.shown[3].text, "2");
+  say("/undo");
+  say("/undo");
+  EXPECT_TRUE(front.shown.empty());
+  say("/undo");
+  EXPECT_THAT(front.errors.back(), HasSubstr("no turn"));
+}
+
+TEST_F(ChatTest, ATurnTypedWhileLoadingWaitsForTheModel) {
+  script.hold_loading(true);
+  script.answer("late");
+  start();
+  chat->submit("early");
+  EXPECT_TRUE(chat->busy());
+  EXPECT_EQ(store->branch(store->conversation(chat->conversation())->leaf).size(), 1U);
+  chat->submit("second");
+  EXPECT_EQ(front.returned, std::vector<std::string>{"second"});
+  script.hold_loading(false);
+  until_idle();
+  EXPECT_EQ(front.shown.back().text, "late");
+}
+
+TEST_F(ChatTest, AModelThatCannotBeOpenedGivesTheTurnBack) {
+  script.hold_loading(true);
+  script.wrong_device(true);
+  start();
+  chat->submit("early");
+  script.hold_loading(false);
+  while (!chat->failure()) loop.run_once();
+  EXPECT_EQ(chat->failure()->kind(), ErrorKind::device);
+  EXPECT_EQ(front.returned, std::vector<std::string>{"early"});
+  EXPECT_FALSE(chat->busy());
+}
+
+TEST_F(ChatTest, ATurnThatDoesNotFitIsRefusedAndNothingIsDropped) {
+  script.answer("ok");
+  start_loaded(24);
+  say("short");
+  const std::string second(20, 'x');
+  say(second);
+  EXPECT_THAT(front.errors.back(), HasSubstr("of 24 tokens"));
+  EXPECT_EQ(front.returned, std::vector<std::string>{second});
+  EXPECT_EQ(front.shown.size(), 2U);
+  EXPECT_EQ(script.prompts().size(), 1U);
+}
+
+TEST_F(ChatTest, AnAnswerThatReachesTheLimitSaysSo) {
+  script.answer(std::string(100, 'y'));
+  start_loaded(24);
+  say("short");
+  EXPECT_EQ(front.shown.back().finish, "context");
+  EXPECT_THAT(front.log, HasSubstr("context is full: 24 of 24"));
+}
+
+TEST_F(ChatTest, MaxTokensEndsWithLength) {
+  script.answer("abcdef");
+  start_loaded();
+  say("/set max_tokens 2");
+  say("go");
+  EXPECT_EQ(front.shown.back().text, "ab");
+  EXPECT_EQ(front.shown.back().finish, "length");
+}
+
+TEST_F(ChatTest, AStopTextEndsTheAnswerBeforeItAndIsNotShown) {
+  script.answer("one END two");
+  settings.stop = {"END"};
+  start_loaded();
+  say("go");
+  EXPECT_EQ(front.shown.back().text, "one ");
+  EXPECT_EQ(front.shown.back().finish, "stop");
+}
+
+TEST_F(ChatTest, WhatOnlyBeginsLikeAStopTextIsShown) {
+  script.answer("one EN");
+  settings.stop = {"END"};
+  start_loaded();
+  say("go");
+  EXPECT_EQ(front.shown.back().text, "one EN");
+}
+
+TEST_F(ChatTest, NotANumberEndsTheTurnWithThatReason) {
+  script.answer("abc");
+  script.numeric_after(2);
+  start_loaded();
+  say("go");
+  EXPECT_EQ(front.shown.back().text, "ab");
+  EXPECT_EQ(front.shown.back().finish, "numeric");
+}
+
+TEST_F(ChatTest, ALostDeviceKeepsTheTextAndIsOpenedOnceMore) {
+  script.answer("abcdef");
+  script.answer("again");
+  script.lose_device_after(3);
+  start_loaded();
+  say("go");
+  EXPECT_EQ(front.shown.back().text, "abc");
+  EXPECT_EQ(front.shown.back().finish, "device_lost");
+  EXPECT_EQ(script.opened(), 2);
+  script.lose_device_after(-1);
+  say("/regen");
+  EXPECT_EQ(front.shown.back().text, "again");
+}
+
+TEST_F(ChatTest, ADeviceLostTwiceInARowIsAFailure) {
+  script.lose_device_after(0);
+  start_loaded();
+  say("one");
+  chat->submit("two");
+  while (!chat->failure()) loop.run_once();
+  EXPECT_EQ(chat->failure()->kind(), ErrorKind::device);
+}
+
+TEST_F(ChatTest, CommandsAreMatchedExactlyAndASlipIsNamed) {
+  start_loaded();
+  say("/hel");
+  EXPECT_THAT(front.errors.back(), HasSubstr("/help"));
+  say("/undoo");
+  EXPECT_THAT(front.errors.back(), HasSubstr("did you mean /undo?"));
+  say("/quit now");
+  EXPECT_THAT(front.errors.back(), HasSubstr("takes no arguments"));
+  EXPECT_FALSE(chat->quit_requested());
+  say("/bye");
+  EXPECT_TRUE(chat->quit_requested());
+}
+
+TEST_F(ChatTest, TwoSlashesAreATurn) {
+  start_loaded();
+  say("//etc");
+  EXPECT_EQ(last_prompt(), "<bos><usr>/etc<eot>");
+}
+
+TEST_F(ChatTest, SettingsAreCheckedAndShowTheirDefault) {
+  start_loaded();
+  for (const char* wrong : {"nan", "inf", "-1", "1e9", "warm", "0.5x"}) {
+    say(std::string("/set temp ") + wrong);
+    EXPECT_THAT(front.errors.back(), HasSubstr("0 to 100")) << wrong;
+  }
+  const size_t errors = front.errors.size();
+  say("/set temp 0.5");
+  EXPECT_EQ(front.errors.size(), errors);
+  EXPECT_THAT(front.last_output, HasSubstr("0.5"));
+  EXPECT_THAT(front.last_output, HasSubstr("default 0"));
+  say("/set warmth 1");
+  EXPECT_THAT(front.errors.back(), HasSubstr("warmth"));
+  say("/reset");
+  say("/set temp");
+  EXPECT_THAT(front.last_output, testing::Not(HasSubstr("0.5 ")));
+}
+
+TEST_F(ChatTest, TheSystemPromptIsPartOfThePromptAndOfTheConversation) {
+  start_loaded();
+  say("/system be brief");
+  say("go");
+  EXPECT_EQ(last_prompt(), "<bos>[be brief]<usr>go<eot>");
+  const int64_t first = chat->conversation();
+  say("/new");
+  EXPECT_TRUE(front.shown.empty());
+  say("/system none");
+  say("other");
+  say("/open " + std::to_string(first));
+  ASSERT_EQ(front.shown.size(), 2U);
+  say("/show prompt");
+  EXPECT_THAT(front.last_output, HasSubstr("[be brief]"));
+  say("/open 77");
+  EXPECT_THAT(front.errors.back(), HasSubstr("77"));
+}
+
+TEST_F(ChatTest, CompletionFollowsTheTable) {
+  start_loaded();
+  EXPECT_EQ(chat->complete("/und"), std::vector<std::string>{"/undo"});
+  EXPECT_EQ(chat->complete("/set top_"), (std::vector<std::string>{"/set top_k", "/set top_p"}));
+  EXPECT_TRUE(chat->complete("hello").empty());
+  EXPECT_TRUE(chat->complete("//").empty());
+}
+
+TEST_F(ChatTest, EveryCommandOfTheTableIsInTheHelp) {
+  start_loaded();
+  say("/help");
+  for (const char* name :
+       {"/help", "/new", "/open", "/list", "/set", "/system", "/regen", "/undo", "/show", "/quit"}) {
+    EXPECT_THAT(front.last_output, HasSubstr(name));
+  }
+}
+
+TEST_F(ChatTest, BosStandsOnceWhetherTheTemplatePrintsItOrNot) {
+  const auto prints = fake::model_text("{{ bos_token }}{{ bos_token }}x", true);
+  const auto does_not = fake::model_text("x", true);
+  const auto wants_none = fake::model_text("x", false);
+  const std::vector<PromptMessage> messages = {{Role::user, "hi", {}}};
+  EXPECT_EQ(build_prompt(*prints, "", messages, 0), (std::vector<int32_t>{fake::kBos, 'x'}));
+  EXPECT_EQ(build_prompt(*does_not, "", messages, 0), (std::vector<int32_t>{fake::kBos, 'x'}));
+  EXPECT_EQ(build_prompt(*wants_none, "", messages, 0), (std::vector<int32_t>{'x'}));
+}
+
+}  // namespace
+}  // namespace bitnet

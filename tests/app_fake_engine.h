@@ -1,0 +1,91 @@
+// An engine without a device, for the tests of the chat: it answers with tokens that a test chose.
+//
+// Its vocabulary is one token a byte, then <bos>, <eot> and <usr>, so that a prompt can be read as text.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "app/front_end.h"
+#include "app/worker.h"
+
+namespace bitnet::fake {
+
+constexpr int32_t kBos = 256;
+constexpr int32_t kEot = 257;
+
+// What all sessions of a test share. Thread-safe.
+class Script {
+ public:
+  // The next answer: text, then an end-of-turn token. One that a test holds produces no token before
+  // release().
+  void answer(std::string text);
+  void hold();
+  void release();
+  void wait_until_held();  // the worker stands before a token that is held back
+  void lose_device_after(int tokens);
+  void numeric_after(int tokens);
+  void wrong_device(bool wrong);  // opening fails from now on
+  void hold_loading(bool hold);
+
+  std::vector<std::vector<int32_t>> prompts();  // of every sync
+  int opened();
+
+ private:
+  friend class FakeSession;
+  friend OpenModel opener(Script& script, uint32_t n_ctx, std::string chat_template, bool add_bos);
+  std::string next_answer();
+  bool pass_gate(const std::function<bool()>& cancelled);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> answers_;
+  size_t next_ = 0;
+  bool held_ = false;
+  bool waiting_ = false;
+  bool loading_held_ = false;
+  bool wrong_device_ = false;
+  int lose_after_ = -1;
+  int numeric_after_ = -1;
+  int opened_ = 0;
+  std::vector<std::vector<int32_t>> prompts_;
+};
+
+// "<bos>" once, then "<usr>text<eot>" and "answer<eot>" in turn.
+extern const char* const kTemplate;
+
+OpenModel opener(Script& script, uint32_t n_ctx = 512, std::string chat_template = kTemplate,
+                 bool add_bos = true);
+std::shared_ptr<const ModelText> model_text(const std::string& chat_template = kTemplate,
+                                            bool add_bos = true);
+std::string text_of(const std::vector<int32_t>& ids);  // with special tokens
+
+// Remembers what a front end is told, as lines.
+class Recorder : public FrontEnd {
+ public:
+  void transcript(const std::vector<ShownMessage>& messages) override;
+  void message(const ShownMessage& message) override;
+  void answer_text(std::string_view text, int32_t token_id, float logprob) override;
+  void answer_end(const ShownMessage& answer, const Usage& usage) override;
+  void command_output(std::string_view command, std::string_view text) override;
+  void notice(std::string_view text) override;
+  void error(std::string_view text) override;
+  void status(const Status& status) override;
+  void return_input(std::string_view text) override;
+
+  std::string log;  // everything, a line each
+  std::vector<ShownMessage> shown;
+  std::vector<std::string> errors;
+  std::vector<std::string> returned;
+  std::string last_output;
+  Status last_status;
+  Usage last_usage;
+  uint32_t tokens = 0;  // of the last answer
+};
+
+}  // namespace bitnet::fake
