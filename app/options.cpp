@@ -162,6 +162,12 @@ void add_tools(CLI::App& app, Options& o, std::string& token_list) {
 }
 
 void check_together(const Options& o) {
+  for (const Mode mode : {Mode::list, Mode::show, Mode::search, Mode::export_chat, Mode::delete_chat}) {
+    if (o.mode == mode && !o.model.empty()) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("what is '{}' for? This command takes no model", printable(o.model, 40)));
+    }
+  }
   if (o.question && !o.script.empty()) throw Error(ErrorKind::usage, "-p and --script exclude each other");
   if (o.resume_last && o.conversation && o.mode == Mode::chat) {
     throw Error(ErrorKind::usage, "-c and --resume exclude each other");

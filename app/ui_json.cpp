@@ -91,7 +91,7 @@ void JsonFrontEnd::status(const Status& status) {
   if (session_sent_ || status.state == ChatState::loading || status.state == ChatState::failed) return;
   session_sent_ = true;
   send(output_, {{"type", "session"},
-                 {"conversation", status.conversation},
+                 {"conversation", status.conversation == 0 ? json(nullptr) : json(status.conversation)},
                  {"model", status.model},
                  {"device", status.device},
                  {"context", status.context_limit},

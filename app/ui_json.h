@@ -3,6 +3,7 @@
 // Thread rule: lives on the loop's thread.
 //
 //   {"type":"session","conversation":1,"model":"...","device":"...","context":4096,"saved":true}
+//       conversation null: a new one, stored with its first turn
 //   {"type":"user","id":1,"text":"..."}
 //   {"type":"token","message":2,"id":9906,"text":"Hi","logprob":-0.01}      id null: text held back until now
 //   {"type":"usage","message":2,"text":"...","finish":"stop","prompt_tokens":9,"reused_tokens":0,

@@ -97,7 +97,7 @@ void LineFrontEnd::answer_text(std::string_view text, int32_t, float) { put(outp
 void LineFrontEnd::answer_end(const ShownMessage& answer, const Usage&) {
   exit_code_ = exit_code_of(answer.finish);
   if (!at_line_start_ || answer.text.empty()) put(output_, "\n");
-  if (answer.finish != "stop")
+  if (answer.finish != "stop" && !output_.closed())
     put(options_.question ? errors_ : output_, fmt::format("[{}]\n", answer.finish));
 }
 

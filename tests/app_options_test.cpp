@@ -1,0 +1,117 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/options.h"
+#include "engine/error.h"
+
+namespace bitnet {
+namespace {
+
+Options parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "bitnet-chat");
+  return parse_options(static_cast<int>(arguments.size()), arguments.data());
+}
+
+std::string refusal(const std::vector<const char*>& arguments) {
+  try {
+    parse(arguments);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage) << error.what();
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "accepted";
+  return "";
+}
+
+TEST(Options, NothingIsAChatWithTheBundledModel) {
+  const Options o = parse({});
+  EXPECT_EQ(o.mode, Mode::chat);
+  EXPECT_TRUE(o.model.empty());
+  EXPECT_FALSE(o.question);
+}
+
+TEST(Options, AQuestionWithSettings) {
+  const Options o = parse({"m.gguf", "-p", "--odd text", "--temp", "0.5", "--top-k", "3", "-n", "9", "--seed",
+                           "7", "--stop", "a", "--stop", "b", "--system", "be kind"});
+  EXPECT_EQ(o.model, "m.gguf");
+  EXPECT_EQ(o.question, "--odd text");
+  const ChatSettings s = settings_from(o, interactive_settings());
+  EXPECT_EQ(s.sampler.temperature, 0.5F);
+  EXPECT_EQ(s.sampler.top_k, 3U);
+  EXPECT_EQ(s.max_tokens, 9U);
+  EXPECT_EQ(s.seed, 7U);
+  EXPECT_EQ(s.stop, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(s.system, "be kind");
+}
+
+TEST(Options, EveryToolOfTheCommandLine) {
+  EXPECT_EQ(parse({"replay", "3", "--instant", "--verify"}).mode, Mode::replay);
+  EXPECT_EQ(parse({"replay", "3", "--instant"}).speed, 0);
+  EXPECT_EQ(parse({"list"}).mode, Mode::list);
+  EXPECT_EQ(parse({"show", "12"}).conversation, 12);
+  EXPECT_EQ(parse({"search", "two words"}).words, "two words");
+  EXPECT_EQ(parse({"export", "1", "--format", "openai", "-o", "f"}).out, "f");
+  EXPECT_EQ(parse({"delete", "1"}).mode, Mode::delete_chat);
+  EXPECT_EQ(parse({"info", "m.gguf"}).model, "m.gguf");
+  EXPECT_EQ(parse({"devices"}).mode, Mode::devices);
+  EXPECT_TRUE(parse({"tokenize", "m.gguf", "--special"}).special);
+  EXPECT_EQ(parse({"detokenize", "m.gguf"}).mode, Mode::detokenize);
+  EXPECT_EQ(parse({"render", "m.gguf", "--chat-template", "t"}).chat_template, "t");
+  const Options logits =
+      parse({"logits", "m.gguf", "--tokens", "1,2,3", "--out", "f.npy", "--prefill", "1", "--device", "cpu"});
+  EXPECT_EQ(logits.tokens, (std::vector<int32_t>{1, 2, 3}));
+  EXPECT_EQ(logits.prefill, 1U);
+  EXPECT_EQ(logits.device, "cpu");
+  EXPECT_EQ(parse({"probe", "m.gguf", "--tokens", "1", "--out", "f"}).mode, Mode::probe);
+  const Options bench = parse({"bench", "m.gguf", "-p", "64", "-n", "32", "-d", "8", "-r", "2", "--json"});
+  EXPECT_EQ(bench.bench_prompt, 64U);
+  EXPECT_EQ(bench.bench_depth, 8U);
+  EXPECT_FALSE(bench.question);
+  EXPECT_EQ(parse({"list", "--db", "x.db"}).db, "x.db");
+}
+
+TEST(Options, WhatIsOutOfRangeOrUnknownIsUsage) {
+  refusal({"--frob"});
+  refusal({"--temp", "nan"});
+  refusal({"--temp", "inf"});
+  refusal({"--temp", "-1"});
+  refusal({"--top-p", "0"});
+  refusal({"--top-p", "1.5"});
+  refusal({"--top-k", "-3"});
+  refusal({"--seed", "x"});
+  refusal({"--ctx", "0"});
+  refusal({"--output", "xml"});
+  refusal({"-p", ""});
+  refusal({"-p", "x", "--script", "f"});
+  refusal({"-c", "--resume", "1"});
+  refusal({"--private", "--db", "f"});
+  refusal({"--private", "-c"});
+  refusal({"info"});
+  refusal({"show", "many"});
+  refusal({"export", "1", "--format", "pdf"});
+  refusal({"replay", "1", "--speed", "0"});
+  refusal({"logits", "m", "--tokens", "1,,2", "--out", "f"});
+  refusal({"logits", "m", "--tokens", "1,-2", "--out", "f"});
+  refusal({"list", "extra"});
+  refusal({"search", "two", "words"});
+}
+
+TEST(Options, HelpAndVersionAreText) {
+  EXPECT_THAT(parse({"--help"}).print_and_exit, testing::HasSubstr("--script"));
+  EXPECT_THAT(parse({"--version"}).print_and_exit, testing::HasSubstr(BITNET_VERSION));
+}
+
+TEST(ChatSettings, SurviveTheirJson) {
+  ChatSettings s = interactive_settings();
+  s.stop = {"a\"b"};
+  ChatSettings back;
+  from_json(to_json(s, 42), back);
+  EXPECT_EQ(back.sampler, s.sampler);
+  EXPECT_EQ(back.stop, s.stop);
+  EXPECT_EQ(back.seed, 42U);
+  EXPECT_THROW(from_json("{}", back), Error);
+}
+
+}  // namespace
+}  // namespace bitnet
