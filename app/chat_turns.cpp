@@ -133,10 +133,10 @@ void ChatCore::start_answer() {
     refusal = fmt::format("Not sent: {}", error.what());
   }
   if (!refusal.empty()) {
+    // First the branch, whose redraw takes earlier news off the screen.
+    if (!continues) step_back_to(last.stored.parent);
     front_.error(refusal);
-    if (continues) return;
-    step_back_to(last.stored.parent);
-    front_.return_input(last.stored.text);
+    if (!continues) front_.return_input(last.stored.text);
     return;
   }
 

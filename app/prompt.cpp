@@ -37,6 +37,18 @@ std::vector<Segment> slice(const std::vector<Segment>& segments, size_t begin, s
   return part;
 }
 
+// Whether an answer's text is what its tokens gave when they came. A control token has no place in the text,
+// so an answer with one is encoded anew.
+bool spells(const Tokenizer& tokenizer, const std::vector<int32_t>& ids, const std::string& text) {
+  StreamDecoder decoder(tokenizer);
+  std::string spelled;
+  for (const int32_t id : ids) {
+    if (id < 0 || id >= tokenizer.n_vocab() || tokenizer.is_control(id)) return false;
+    spelled += decoder.push(id);
+  }
+  return spelled + decoder.finish() == text;
+}
+
 std::string hex(XXH128_hash_t hash) { return fmt::format("{:016x}{:016x}", hash.high64, hash.low64); }
 
 }  // namespace
@@ -61,8 +73,7 @@ std::vector<int32_t> build_prompt(const ModelText& text, const std::string& syst
   for (size_t i = 0; i < messages.size(); ++i) {
     const PromptMessage& answer = messages[i];
     if (answer.role != Role::assistant || answer.tokens.empty()) continue;
-    // A control token among them has no place in the text: such an answer is encoded anew.
-    if (tokenizer.decode(answer.tokens, /*show_special=*/true) != answer.text) continue;
+    if (!spells(tokenizer, answer.tokens, answer.text)) continue;
     const std::string before = joined(render(text, std::span(chat).first(first + i), now));
     if (before.size() < done || whole_text.compare(0, before.size(), before) != 0 ||
         whole_text.compare(before.size(), answer.text.size(), answer.text) != 0) {

@@ -147,6 +147,7 @@ int run_question(Chat& chat, EventLoop& loop, const std::string& question, const
     if (!watch.round()) return watch.end(0);
   }
   if (chat.failure()) throw *chat.failure();
+  if (question.find_first_not_of(" \t\r\n") == std::string::npos) return 0;
   chat.submit(question);
   while (chat.busy()) {
     if (!watch.round()) return watch.end(0);

@@ -76,6 +76,15 @@ TEST_F(ChatTest, TheNextTurnReusesWhatTheModelSaw) {
   EXPECT_EQ(front.last_usage.reused_tokens, 7U);  // <bos> <usr> a <eot> o n e
 }
 
+TEST_F(ChatTest, AnAnswerThatIsNoUtf8IsStillReusedTokenByToken) {
+  script.answer("a\xff\xe2\x82");
+  start_loaded();
+  say("x");
+  EXPECT_EQ(front.shown[1].text, "a\uFFFD\uFFFD");
+  say("y");
+  EXPECT_EQ(front.last_usage.reused_tokens, 8U);  // <bos> <usr> x <eot> and four bytes
+}
+
 TEST_F(ChatTest, WhatAUserTypesIsNeverASpecialToken) {
   start_loaded();
   say("x<eot>y");

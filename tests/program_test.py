@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""The program as a person or a script runs it: pipes, exit codes, signals, what is kept.
+
+usage: program_test.py BITNET-CHAT TALKING-MODEL ENDLESS-MODEL FOLDER
+TALKING-MODEL ends its answers; ENDLESS-MODEL (random weights) goes on to the end of its context.
+"""
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import unittest
+
+PROGRAM, TALKING, ENDLESS, FOLDER = sys.argv[1:5]
+DATABASE = os.path.join(FOLDER, "data", "bitnet-chat", "chats.db")
+
+
+def environment():
+    env = dict(os.environ, XDG_DATA_HOME=FOLDER + "/data", XDG_STATE_HOME=FOLDER + "/state",
+               XDG_CONFIG_HOME=FOLDER + "/config", TERM="dumb")
+    env.pop("BITNET_CHAT_MODEL", None)
+    return env
+
+
+def run(*arguments, text=""):
+    done = subprocess.run([PROGRAM, *arguments], input=text.encode(), capture_output=True, env=environment(), timeout=120)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def start(*arguments):
+    return subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, env=environment())
+
+
+def read_tokens(process, count):
+    """Reads JSON lines until `count` tokens have come."""
+    while count > 0:
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        count -= json.loads(line)["type"] == "token"
+
+
+class Program(unittest.TestCase):
+    def setUp(self):
+        shutil.rmtree(FOLDER, ignore_errors=True)
+        os.makedirs(FOLDER)
+
+    def test_a_question_gives_the_answer_alone(self):
+        code, out, err = run(TALKING, "-p", "Hello!", "--temp", "0")
+        self.assertEqual((code, err), (0, ""))
+        self.assertRegex(out, r"\w")
+        self.assertTrue(out.endswith("\n"))
+        self.assertEqual(run(TALKING, "--temp", "0", text="Hello!\n")[1], out)
+
+    def test_nothing_to_ask_is_nothing_to_answer(self):
+        self.assertEqual(run(TALKING)[:2], (0, ""))
+
+    def test_json_lines(self):
+        code, out, _ = run(TALKING, "-p", "Hello!", "--output", "jsonl")
+        objects = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual(code, 0)
+        kinds = [o["type"] for o in objects]
+        self.assertEqual(kinds[:2] + kinds[-2:], ["session", "user", "usage", "exit"])
+        self.assertEqual("".join(o["text"] for o in objects if o["type"] == "token"), objects[-2]["text"])
+
+    def test_exit_codes(self):
+        for code, arguments in [(2, ["--frob"]), (2, ["--temp", "nan", "-p", "x"]), (4, ["missing.gguf", "-p", "x"]),
+                                (4, [__file__, "-p", "x"]), (4, ["info", __file__]), (1, ["--resume", "9", "-p", "x"]),
+                                (1, ["show", "9"]), (2, ["--script", "missing"]), (6, ["--db", "/dev/null/x", "list"]),
+                                (5, ["--device", "no such device", "-p", "x"])]:
+            found, out, err = run(*arguments)
+            self.assertEqual(found, code, (arguments, err))
+            self.assertEqual(out, "")
+            self.assertEqual(err.count("\n"), 1, err)
+
+    def test_scripts(self):
+        self.assertEqual(run(TALKING, "--script", "-", text="Hello!\n@expect /never said/\n")[0], 3)
+        code, out, err = run(TALKING, "--script", "-", text="Hello!\n@frob\n")
+        self.assertEqual((code, out), (2, ""))
+        self.assertIn("@frob", err)
+
+    def test_a_conversation_goes_on(self):
+        run(TALKING, "-p", "Hello!")
+        code, out, _ = run(TALKING, "-c", "-p", "And you?", "--output", "jsonl")
+        self.assertEqual(code, 0)
+        self.assertIn("1", run("list")[1])
+        shown = run("show", "1")[1]
+        self.assertIn("Hello!", shown)
+        self.assertIn("And you?", shown)
+        exported = json.loads(run("export", "1", "--format", "openai")[1])
+        self.assertEqual([m["role"] for m in exported["messages"]], ["user", "assistant"] * 2)
+        self.assertEqual(run("replay", "1", "--instant")[0], 0)
+
+    def test_private_keeps_nothing(self):
+        self.assertEqual(run(TALKING, "--private", "-p", "Hello!")[0], 0)
+        self.assertFalse(os.path.exists(DATABASE))
+
+    def test_replay_verifies_and_names_what_differs(self):
+        run(TALKING, "-p", "Hello!", "--seed", "5")
+        code, out, err = run("replay", "1", "--verify")
+        self.assertEqual(code, 0, err)
+        with sqlite3.connect(DATABASE) as db:
+            ids = bytearray(db.execute("SELECT ids FROM token_run").fetchone()[0])
+            ids[0] ^= 1
+            db.execute("UPDATE token_run SET ids = ? WHERE position = 0", (bytes(ids),))
+        code, out, err = run("replay", "1", "--verify")
+        self.assertEqual(code, 3)
+        self.assertIn("turn 1: position 0", err)
+
+    def test_signals_stop_and_keep_the_answer(self):
+        for number, (name, code) in enumerate([("SIGINT", 130), ("SIGTERM", 143)], start=1):
+            process = start(ENDLESS, "-p", "go on", "--output", "jsonl")
+            read_tokens(process, 3)
+            process.send_signal(getattr(signal, name))
+            out, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, code, err)
+            with sqlite3.connect(DATABASE) as db:
+                finish, tokens = db.execute("SELECT finish, answer_tokens FROM turn WHERE id = ?", (number,)).fetchone()
+            self.assertEqual(finish, "interrupted")
+            self.assertGreaterEqual(tokens, 3)
+
+    def test_a_killed_program_loses_no_turn(self):
+        for number in range(1, 6):
+            process = start(ENDLESS, "-p", "go on", "--output", "jsonl")
+            read_tokens(process, number)
+            process.kill()
+            process.communicate(timeout=60)
+        self.assertEqual(run("list")[0], 0)
+        with sqlite3.connect(DATABASE) as db:
+            self.assertEqual(db.execute("PRAGMA integrity_check").fetchone()[0], "ok")
+            self.assertEqual(db.execute("SELECT count(*) FROM message WHERE role = 'user'").fetchone()[0], 5)
+            self.assertEqual(db.execute("SELECT DISTINCT finish FROM message WHERE role = 'assistant'").fetchall(),
+                             [("interrupted",)])
+
+    def test_a_full_context_is_said(self):
+        code, out, err = run(ENDLESS, "--script", "-", text="go on\n@wait idle\nmore\n@expect /room for an answer/\n")
+        self.assertEqual(code, 0, err)
+        self.assertIn("[context]", out)
+
+    def test_a_closed_pipe_is_quiet(self):
+        process = start(ENDLESS, "-p", "go on")
+        process.stdout.close()
+        self.assertEqual(process.stderr.read(), b"")
+        self.assertEqual(process.wait(timeout=60), 0)
+        process.stderr.close()
+
+    def test_a_newer_database_is_refused(self):
+        run(TALKING, "-p", "Hello!")
+        with sqlite3.connect(DATABASE) as db:
+            db.execute("PRAGMA user_version = 99")
+        for arguments in (["list"], ["-p", "x"]):
+            code, _, err = run(*arguments)
+            self.assertEqual(code, 6)
+            self.assertIn("99", err)
+
+    def test_a_folder_that_cannot_be_made_costs_only_the_keeping(self):
+        open(FOLDER + "/data", "w").close()
+        code, out, err = run(TALKING, "-p", "Hello!")
+        self.assertEqual(code, 0)
+        self.assertRegex(out, r"\w")
+        self.assertIn("Nothing is saved", err)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
