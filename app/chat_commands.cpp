@@ -127,8 +127,9 @@ std::string ChatCore::settings_text(std::string_view name) const {
   std::string text;
   for (const Setting& setting : settings_table()) {
     if (!name.empty() && name != setting.name) continue;
-    text += fmt::format("{:<14} = {:<8} (default {}; {}) {}\n", setting.name, setting.show(settings_),
-                        setting.show(defaults_), setting.range, setting.help);
+    text += fmt::format("{:<14} = {:<6} (default {}; {})\n", setting.name, setting.show(settings_),
+                        setting.show(defaults_), setting.range);
+    if (!name.empty()) text += fmt::format("  {}\n", setting.help);
   }
   return text;
 }

@@ -1,5 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <filesystem>
 
 #include "app/chat.h"
 #include "app/chat_settings.h"
@@ -264,6 +268,39 @@ TEST_F(ChatTest, ADeviceLostTwiceInARowIsAFailure) {
   chat->submit("two");
   while (!chat->failure()) loop.run_once();
   EXPECT_EQ(chat->failure()->kind(), ErrorKind::device);
+}
+
+// No file of the process may grow: what a full disk is to SQLite.
+TEST_F(ChatTest, ADiskThatFillsUpCostsTheKeepingAndNotTheChat) {
+  std::string folder = std::filesystem::temp_directory_path() / "bitnet-chat-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  store = Store::open(folder + "/chats.db");
+  script.answer("one");
+  script.answer("two");
+  script.answer("three");
+  start_loaded();
+  say("a");
+  const auto former = signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit none = {1, limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &none);
+  say("b");
+  setrlimit(RLIMIT_FSIZE, &limit);
+  signal(SIGXFSZ, former);
+  ASSERT_EQ(front.errors.size(), 1U);
+  EXPECT_THAT(front.errors[0], HasSubstr("nothing more of it is saved"));
+  EXPECT_FALSE(front.last_status.saved);
+  EXPECT_EQ(front.shown.back().text, "two");
+  say("/regen");
+  ASSERT_EQ(front.shown.size(), 4U);
+  EXPECT_EQ(front.shown.back().text, "three");
+  EXPECT_EQ(last_prompt(), "<bos><usr>a<eot>one<eot><usr>b<eot>");
+  chat.reset();
+  worker.reset();
+  store.reset();
+  EXPECT_EQ(Store::open(folder + "/chats.db")->branch(2).size(), 2U);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(ChatTest, CommandsAreMatchedExactlyAndASlipIsNamed) {
