@@ -43,6 +43,9 @@ struct RunningTurn {
 class ChatCore {
  public:
   ChatCore(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end);
+  ~ChatCore();  // an answer that is being made is stored as it stands, as interrupted
+  ChatCore(const ChatCore&) = delete;
+  ChatCore& operator=(const ChatCore&) = delete;
 
   // chat.cpp: what Chat offers
   void submit(std::string_view text);

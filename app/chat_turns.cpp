@@ -243,6 +243,18 @@ void ChatCore::flush_batch(bool now) {
   turn.last_flush = Clock::now();
 }
 
+ChatCore::~ChatCore() {
+  if (!running_) return;
+  try {
+    flush_batch(true);
+    running_->stored.finish = name_of(Finish::interrupted);
+    running_->stored.answer_tokens = running_->tokens;
+    store().finish_turn(running_->stored);
+  } catch (const Error&) {
+    // What was stored before is there, and the next open marks it.
+  }
+}
+
 void ChatCore::finish_answer(const Finished& finished) {
   if (!running_ || running_->job != finished.job) return;
   RunningTurn& turn = *running_;

@@ -120,6 +120,19 @@ TEST_F(ChatTest, EscStopsAnAnswerThatHangs) {
   EXPECT_EQ(front.shown.back().finish, "interrupted");
 }
 
+TEST_F(ChatTest, AnAnswerIsStoredWhenTheProgramEndsInTheMiddle) {
+  script.answer("abcdef");
+  script.hold_after(3);
+  start_loaded();
+  chat->submit("go");
+  until_tokens(3);
+  chat.reset();
+  const auto branch = store->branch(store->conversation(1)->leaf);
+  ASSERT_EQ(branch.size(), 2U);
+  EXPECT_EQ(branch[1].text, "abc");
+  EXPECT_EQ(branch[1].finish, "interrupted");
+}
+
 TEST_F(ChatTest, ContinueGoesOnInTheSameMessage) {
   script.answer("abcdef");
   script.answer("def");

@@ -75,7 +75,7 @@ class FakeSession : public Session {
     for (int made = 0;; ++made) {
       if (tokens_.size() >= n_ctx_) return Finish::context;
       if (options.max_tokens != 0 && made == static_cast<int>(options.max_tokens)) return Finish::length;
-      if (!script_.pass_gate([this] { return cancelled_.load(); })) return Finish::interrupted;
+      if (!script_.pass_gate(made, [this] { return cancelled_.load(); })) return Finish::interrupted;
       {
         const std::lock_guard lock(script_.mutex_);
         if (script_.numeric_after_ == made) return Finish::numeric;
@@ -112,6 +112,11 @@ void Script::answer(std::string text) {
 void Script::hold() {
   const std::lock_guard lock(mutex_);
   held_ = true;
+}
+
+void Script::hold_after(int tokens) {
+  const std::lock_guard lock(mutex_);
+  hold_after_ = tokens;
 }
 
 void Script::release() {
@@ -165,8 +170,9 @@ std::string Script::next_answer() {
   return next_ < answers_.size() ? answers_[next_++] : "ok";
 }
 
-bool Script::pass_gate(const std::function<bool()>& cancelled) {
+bool Script::pass_gate(int made, const std::function<bool()>& cancelled) {
   std::unique_lock lock(mutex_);
+  if (made == hold_after_) held_ = true;
   while (held_ && !cancelled()) {
     waiting_ = true;
     changed_.notify_all();

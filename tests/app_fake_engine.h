@@ -26,6 +26,7 @@ class Script {
   // release().
   void answer(std::string text);
   void hold();
+  void hold_after(int tokens);  // of the next answer
   void release();
   void wait_until_held();  // the worker stands before a token that is held back
   void lose_device_after(int tokens);
@@ -40,7 +41,7 @@ class Script {
   friend class FakeSession;
   friend OpenModel opener(Script& script, uint32_t n_ctx, std::string chat_template, bool add_bos);
   std::string next_answer();
-  bool pass_gate(const std::function<bool()>& cancelled);
+  bool pass_gate(int made, const std::function<bool()>& cancelled);
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -50,6 +51,7 @@ class Script {
   bool waiting_ = false;
   bool loading_held_ = false;
   bool wrong_device_ = false;
+  int hold_after_ = -1;
   int lose_after_ = -1;
   int numeric_after_ = -1;
   int opened_ = 0;
