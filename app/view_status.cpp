@@ -20,6 +20,7 @@ struct Part {
   int columns = 0;
   int rank;  // the highest goes first
   bool right;
+  bool close = false;  // to the part before it: no dot between them
 };
 
 Part part(std::string_view text, Face face, int rank, bool right) {
@@ -81,7 +82,12 @@ void add_right(const Status& status, std::vector<Part>& parts) {
     const double used = static_cast<double>(status.context_used) / status.context_limit;
     const Face face = used >= 0.95 ? Face{Tone::error} : used >= 0.8 ? Face{Tone::notice} : Face{};
     parts.push_back(part(fmt::format("{}/{}", status.context_used, status.context_limit), face, 2, true));
-    parts.push_back(part(bar(used, kBarCells), face, 5, true));
+    Part gauge{{}, kBarCells, 5, true, true};
+    const std::string cells = bar(used, kBarCells);
+    const size_t empty = std::min(cells.find("░"), cells.size());
+    gauge.row.add(cells.substr(0, empty), face);
+    gauge.row.add(cells.substr(empty), kRule);
+    parts.push_back(std::move(gauge));
   }
   if (!status.saved) parts.push_back(part("not saved", {Tone::notice}, 1, true));
 }
@@ -118,7 +124,8 @@ Row status_row(const Status& status, const StatusExtras& extras, int columns) {
     }
     const std::string model = one_line(status.model);
     if (!model.empty()) parts.push_back(part(shortened(model, std::max(columns / 3, 8)), {}, 4, false));
-    const std::string device = one_line(status.device);
+    // Drivers add their versions in brackets; `devices` has the whole name.
+    const std::string device = one_line(status.device.substr(0, status.device.find(" (")));
     if (!device.empty()) parts.push_back(part(shortened(device, std::max(columns / 4, 8)), kRule, 8, false));
     add_state(status, parts);
   }
@@ -130,7 +137,7 @@ Row status_row(const Status& status, const StatusExtras& extras, int columns) {
     int right = 0;
     for (const Part& p : parts) {
       int& side = p.right ? right : left;
-      side += p.columns + (side > 0 ? 3 : 4);
+      side += p.columns + (side == 0 ? 4 : p.close ? 1 : 3);
     }
     return left + right + 1;
   };
@@ -150,7 +157,7 @@ Row status_row(const Status& status, const StatusExtras& extras, int columns) {
     bool any = false;
     for (const Part& p : parts) {
       if (p.right != right) continue;
-      put(any ? " · " : right ? " " : "── ", kRule);
+      put(any ? (p.close ? " " : " · ") : right ? " " : "── ", kRule);
       for (const Span& span : p.row.spans) put(span.text, span.face);
       any = true;
     }
@@ -158,7 +165,7 @@ Row status_row(const Status& status, const StatusExtras& extras, int columns) {
   };
   int right_columns = 0;
   for (const Part& p : parts) {
-    if (p.right) right_columns += p.columns + (right_columns > 0 ? 3 : 4);
+    if (p.right) right_columns += p.columns + (right_columns == 0 ? 4 : p.close ? 1 : 3);
   }
   put_side(false);
   while (used < columns - right_columns) put("─", kRule);

@@ -51,6 +51,13 @@ bool is_blank(const Row& row) {
                      [](const Span& span) { return span.text.find_first_not_of(' ') == std::string::npos; });
 }
 
+// Where the last column of a table's line begins: what follows the last gap of spaces. 0 where there is none.
+int hanging_columns(std::string_view line) {
+  const size_t gap = line.rfind("  ");
+  if (gap == std::string_view::npos) return 0;
+  return columns_of(line.substr(0, std::min(line.find_first_not_of(' ', gap), line.size())));
+}
+
 // `marker` after the block's own indent. Indents may take half of the width.
 Span indented(std::string_view outer, Span marker, int columns) {
   std::string text = std::string(outer) + marker.text;
@@ -196,7 +203,8 @@ void TranscriptView::lay_out_line(Block& block, size_t begin, size_t end, bool f
   } else {
     const bool label = block.kind == Kind::command && first_line;
     style.first = {first_line ? look.first : "  ", look.mark};
-    style.rest = {"  ", look.mark};
+    const int hanging = block.kind == Kind::command ? std::min(hanging_columns(line), columns_ / 2) : 0;
+    style.rest = {std::string(static_cast<size_t>(2 + hanging), ' '), look.mark};
     pieces.push_back({line, label ? kQuiet : look.text, begin});
   }
   // A very long line is taken up again at its last row.

@@ -227,6 +227,14 @@ TEST(Transcript, BlocksAreMarkedAndSpaced) {
                           "! bad ␛[0m", "", "  /set temp", "  temp 0.7"));
 }
 
+TEST(Transcript, TheLastColumnOfATableIsWrappedInItsColumn) {
+  TranscriptView view;
+  view.set_size(30, 20);
+  view.add(Kind::command, "/new   begin a new conversation\n/quit  leave", "/help");
+  EXPECT_THAT(texts(all_rows(view)),
+              ElementsAre("  /help", "  /new   begin a new", "         conversation", "  /quit  leave"));
+}
+
 TEST(Transcript, AnAnswerGrowsAboveANotice) {
   TranscriptView view;
   view.set_size(40, 20);
@@ -291,7 +299,7 @@ TEST(StatusLine, FillsItsWidthAndDropsTheLeastImportant) {
   Status status;
   status.state = ChatState::answering;
   status.model = "bitnet-b1.58-2B-4T";
-  status.device = "NVIDIA H200";
+  status.device = "NVIDIA H200 (driver 1.2)";
   status.tokens_per_second = 52.345;
   status.context_used = 312;
   status.context_limit = 4096;

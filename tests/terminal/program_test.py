@@ -1,0 +1,115 @@
+"""The real program in a real terminal: the bundled model, the database, and the keys of a person.
+
+    program_test.py BITNET_CHAT MODEL.gguf [TestCase.test]
+"""
+import os
+import re
+import sqlite3
+import sys
+import unittest
+
+from tmux import Terminal
+
+PROGRAM = MODEL = ""
+
+
+class ProgramTest(unittest.TestCase):
+    def start(self, arguments="", terminal=None):
+        if terminal is None:
+            terminal = Terminal()
+            self.addCleanup(terminal.close)
+        terminal.line("stty -a > before; clear")
+        terminal.line(f"{PROGRAM} {MODEL} {arguments}; echo left with $?")
+        terminal.wait(r"^── .* ready ─", seconds=120)
+        return terminal
+
+    def leave(self, terminal):
+        terminal.key("C-d")
+        terminal.wait("^left with 0$")
+        terminal.line("stty -a > after; cmp before after && echo same")
+        terminal.wait("^same$")
+
+    def ask(self, terminal, text):
+        """The answer, as rows of the screen."""
+        terminal.line(text)
+        terminal.wait(rf"^› {re.escape(text)}\n\n  [^ …].*(\n.*)*── .* ready ─", seconds=120)
+        return terminal.screen().split(f"› {text}\n\n")[-1].split("\n── ")[0].strip()
+
+    def test_a_conversation(self):
+        t = self.start()
+        self.assertTrue(self.ask(t, "Hello!"))
+        screen = t.screen()
+        self.assertRegex(screen, r"\d tok/s")
+        used = int(re.search(r"(\d+)/\d+", screen)[1])
+        self.assertGreater(used, 0)
+        t.resize(100, 30)
+        t.wait(r"^──.{96}──$")
+        self.assertTrue(self.ask(t, "What is your name?"))
+        self.assertGreater(int(re.search(r"(\d+)/\d+", t.screen())[1]), used)
+        for columns, rows in ((60, 16), (20, 5), (80, 24)):
+            t.resize(columns, rows)
+            t.wait_until(f"{columns}x{rows} is drawn", lambda: t.rows()[rows - 2].startswith("──")
+                         and len(t.rows()[rows - 2]) == columns)
+        t.wait("› What is your name?")
+        t.type("/un")
+        t.key("Tab", "Enter")
+        t.wait("› What is your name?", gone=True)
+        t.key("Up", "Up")
+        t.wait_until("Up brings the question back",
+                     lambda: t.rows()[t.cursor()[1]].strip() == "› What is your name?")
+        t.key("C-c")
+        self.leave(t)
+
+        self.start("-c", t)  # the conversation is still there
+        t.wait("^› Hello!$")
+        self.leave(t)
+
+    def test_esc_keeps_the_partial_answer(self):
+        t = self.start()
+        t.line("/set temp 5")  # an answer that does not end soon
+        t.line("/set top_k 0")
+        t.line("/set top_p 1")
+        t.line("/set min_p 0")
+        t.line("Tell me a long story.")
+        t.wait(r"› Tell me a long story\.\n\n  [^ …]", seconds=60)
+        t.key("Escape")
+        t.wait(r"\((stopped|cut)|ready", seconds=60)
+        t.wait("ready", seconds=60)
+        stopped = "(stopped)" in t.screen()
+        self.leave(t)
+        with sqlite3.connect(os.path.join(t.home, "data", "bitnet-chat", "chats.db")) as db:
+            text, finish = db.execute("SELECT message.text, turn.finish FROM message JOIN turn "
+                                      "ON turn.message = message.id ORDER BY message.id DESC LIMIT 1").fetchone()
+        self.assertTrue(text)
+        self.assertEqual(finish == "interrupted", stopped)
+
+    def test_commands_while_it_runs(self):
+        t = self.start()
+        t.line("/help")
+        t.wait(r"^  /quit")
+        t.line("/nonsense")
+        t.wait("^! there is no command /nonsense")
+        t.line("/set temp 0")
+        t.wait("temp")
+        t.line("/quit")
+        t.wait("^left with 0$")
+
+    def test_a_script_drives_the_screen(self):
+        t = Terminal()
+        self.addCleanup(t.close)
+        with open(os.path.join(t.home, "script"), "w") as script:
+            script.write("Hello!\n@wait idle 60\n@expect /› Hello!/\n@resize 50x12\n@screenshot shot.txt\n"
+                         "@key F1\n@expect /Alt-Enter/\n@key Esc\n@expect-not /Alt-Enter/\n/quit\n")
+        t.line("clear")
+        t.line(f"{PROGRAM} {MODEL} --script script; echo left with $?")
+        t.wait("^left with 0$", seconds=120)
+        with open(os.path.join(t.home, "shot.txt")) as shot:
+            rows = shot.read().split("\n")
+        self.assertEqual(rows[0], "› Hello!")
+        self.assertEqual(len(rows), 12 + 1)
+        self.assertEqual(len(rows[10]), 50)
+
+
+if __name__ == "__main__":
+    PROGRAM, MODEL = (os.path.abspath(path) for path in (sys.argv.pop(1), sys.argv.pop(1)))
+    unittest.main()
