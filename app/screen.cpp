@@ -143,8 +143,9 @@ Screen::Screen(bool color, const std::string& log_file) : color_(color) {
   nonl();
   intrflush(stdscr, FALSE);
   scrollok(stdscr, FALSE);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) std::signal(signal, give_back_and_die);
+  std::signal(SIGABRT, give_back_and_die);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which report these themselves
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) std::signal(signal, give_back_and_die);
 #endif
   enter();
   read_size();
