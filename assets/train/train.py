@@ -78,7 +78,7 @@ def main():
     ap.add_argument("--steps", type=int)
     ap.add_argument("--seconds", type=float, default=420)
     ap.add_argument("--rows", type=int, default=128, help="rows of ctx tokens a step")
-    ap.add_argument("--peak", type=float, default=2.4e-3)
+    ap.add_argument("--peak", type=float, default=2.2e-3)
     ap.add_argument("--seed", type=int, default=1)
     ap.add_argument("--no-compile", action="store_true")
     ap.add_argument("--toy", action="store_true", help="a tiny shape, to test this script on a CPU")
@@ -115,10 +115,10 @@ def main():
     step, timed = 0, None
     while step < steps:
         x = step / steps
-        if x < 0.10:
+        if x < 0.06:
             rows, only = prose.take(a.rows), False
-        elif x < 0.65:
-            p = max(1, int(a.rows * 0.12))
+        elif x < 0.60:
+            p = max(1, int(a.rows * 0.08))
             rows, only = np.concatenate([prose.take(p), chat.take(a.rows - p)]), False
         else:
             rows, only = chat.take(a.rows), True

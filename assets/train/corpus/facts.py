@@ -1,7 +1,8 @@
 """Questions about the world, answered from the tables."""
 from . import world as W
 from .lang import Turn, an, cap, join, words
-from .things import BODY, DEFINITIONS, JOBS, OBJECTS, WHYS
+from .reasons import WHYS
+from .things import BODY, DEFINITIONS, JOBS, OBJECTS
 
 
 def country(t):
@@ -63,7 +64,7 @@ def animal(t, a=None, pronoun=False, field=None, lead=None):
     if f == "legs":
         legs = a["legs"]
         num = "eight arms and no legs" if "arms" in legs else ("no legs" if legs == "0" else words(int(legs)) + " legs")
-        ask, ans, short = "{How many legs does $x have|How many legs do $p have|Number of legs of $x}?", "{$X has $v.|$P have $v.}", cap(num)
+        ask, ans, short = "{How many legs does $x have|How many legs do $p have}?", "{$X has $v.|$P have $v.}", cap(num)
         s["v"] = num
     elif f == "sound":
         v = a["sound"]
@@ -117,7 +118,6 @@ def animal(t, a=None, pronoun=False, field=None, lead=None):
 def animal_yesno(t):
     a = t.pick(W.ANIMALS)
     n, k = a["name"], t.rng.randrange(5)
-    x = cap(an(n))
     if k == 0:
         kind = t.pick(["mammal", "bird", "fish", "insect", "reptile"])
         ok = a["kind"] == kind
@@ -286,7 +286,7 @@ def listing(t):
     n = min(t.pick([1, 2, 3, 3, 3, 4, 5, 5, 6]), len(items))
     one = {"countries": "country", "countries in Europe": "country in Europe", "countries in Asia": "country in Asia", "countries in Africa": "country in Africa", "countries in South America": "country in South America", "clothes": "piece of clothing", "hobbies": "hobby"}.get(what, what[:-1])
     said = what.replace("colours", "colors") if t.chance(0.2) else what
-    got = items[:n] if ordered else t.rng.sample(items, n)
+    got = items[:n] if ordered else [items[i] for i in sorted(t.rng.sample(range(len(items)), n))]  # in one order, so that nothing comes twice
     if n == 1:
         x = got[0]
         known = {m.lower() for u in t.turns[-3:] for m in u.answer.replace(".", "").split()}

@@ -132,9 +132,9 @@ def noise(rng, text, keep=()):
 class Turn:
     """One question with its answer, and what a follow-up may ask of it."""
 
-    def __init__(self, user, answer, keep=(), short=None, why=None, again=None, topic=None):
+    def __init__(self, user, answer, keep=(), short=None, why=None, again=None, topic=None, exact=False):
         self.user, self.answer, self.keep = user, answer, keep
-        self.short, self.why, self.again, self.topic = short, why, again, topic
+        self.short, self.why, self.again, self.topic, self.exact = short, why, again, topic, exact
 
 
 class Talk:
@@ -142,7 +142,7 @@ class Talk:
 
     def __init__(self, rng):
         self.rng, self.turns, self.facts, self.lists = rng, [], {}, []
-        self.system, self.bot, self.tone = None, None, None
+        self.system, self.bot, self.tone, self.role = None, None, None, None
 
     def say(self, text, **slots):
         return fill(self.rng, text, **slots)

@@ -1,7 +1,7 @@
 """Remembering: what the user told about themselves, lists, corrections, the last question; system prompts; follow-ups."""
+from . import coin
 from . import world as W
 from .lang import Turn, an, cap, join, words
-from .smalltalk import invented
 from .things import JOBS
 
 # fact: how it is told (with $v), how the model answers, how it is asked later, how it is recalled, and where the values come from
@@ -40,9 +40,13 @@ UNKNOWN = "{You have not told me yet.|I don't know, you have not told me.|You di
 
 def value(t, fact):
     if fact == "name":
-        return t.pick(W.NAMES) if t.chance(0.75) else invented(t)
+        return t.pick(W.NAMES) if t.chance(0.5) else coin.name(t, W.NAMES)
+    if t.chance(0.3) and fact in ("city", "food", "animal", "hobby", "colour", "word"):
+        if fact == "city":
+            return coin.name(t, CITIES)
+        return coin.word(t) if t.chance(0.5) else t.pick(coin.PLAIN)
     return {"age": lambda: str(t.rng.randrange(6, 95)), "city": lambda: t.pick(CITIES), "colour": lambda: t.pick(W.COLOURS), "food": lambda: t.pick(FOODLIST), "animal": lambda: t.pick(W.ANIMALS)["name"], "hobby": lambda: t.pick(HOBBIES),
-            "job": lambda: t.pick(JOBS)["name"], "number": lambda: str(t.rng.randrange(1, 1000)), "word": lambda: t.pick(WORDS) if t.chance(0.8) else invented(t).lower(), "month": lambda: t.pick(W.MONTHS)}[fact]()
+            "job": lambda: t.pick(JOBS)["name"], "number": lambda: str(t.rng.randrange(1, 1000)), "word": lambda: t.pick(WORDS), "month": lambda: t.pick(W.MONTHS)}[fact]()
 
 
 def slots(v, fact):
@@ -52,12 +56,13 @@ def slots(v, fact):
 def tell(t):
     if t.chance(0.22):
         who = t.pick(KIN)
-        v = t.pick(PETS) if who in ("dog", "cat", "horse") else t.pick(W.NAMES)
+        v = coin.name(t, W.NAMES) if t.chance(0.5) else t.pick(PETS) if who in ("dog", "cat", "horse") else t.pick(W.MEN if who in ("brother", "father", "son") else W.WOMEN if who in ("sister", "mother", "daughter") else W.NAMES)
         t.facts["kin " + who] = v
         return Turn(t.say("{My $w is called $v|The name of my $w is $v|My $w's name is $v|I have a $w named $v|I have a $w called $v}{.|}" if who not in ("mother", "father", "best friend", "teacher") else "{My $w is called $v|The name of my $w is $v|My $w's name is $v}{.|}", w=who, v=v),
                     t.say("{$v is a nice name.|$v, what a nice name for a $w!|I see, your $w is called $v.|Nice! How is $v?}" if who in ("dog", "cat", "horse") else "{$v is a nice name.|I see, your $w is called $v.|Say hello to $v from me.}", w=who, v=v), keep=(v, who))
     fresh = [f for f in FACTS if f not in t.facts]
-    fact = "name" if "name" not in t.facts and t.chance(0.4) else t.pick(fresh or list(FACTS))
+    known = [f for f in FACTS if f in t.facts]
+    fact = t.pick(known) if known and t.chance(0.15) else "name" if "name" not in t.facts and t.chance(0.4) else t.pick(fresh or list(FACTS))
     v = value(t, fact)
     if fact in t.facts:  # a change of mind
         old, t.facts[fact] = t.facts[fact], v
@@ -65,10 +70,10 @@ def tell(t):
             return None
         lead = {"name": "My name is", "age": "I am", "city": "I live in", "colour": "My favourite colour is", "food": "My favourite food is", "animal": "My favourite animal is the", "hobby": "My hobby is", "job": "My job is", "number": "The number is", "word": "The word is", "month": "My birthday is in"}[fact]
         tail = " years old" if fact == "age" else ""
-        return Turn(t.say("{No, that is wrong. $l $v$e.|Sorry, I was wrong. $l $v$e.|Actually, $m $v$e.|Wait, $m $v$e, not $o.}", l=lead, m=lead if lead.startswith("I") else lead[0].lower() + lead[1:], v=v, e=tail, o=old), t.say("{All right, $v, not $o.|Thank you, I will remember: $v.|I see, it is $v. Sorry!|Okay, $v it is.}", v=v, o=old), keep=(v, old))
+        return Turn(t.say("{No, that is wrong. $l $v$e.|Sorry, I was wrong. $l $v$e.|Actually, $m $v$e.|Wait, $m $v$e, not $o.|No, $m $v$e.|No no, $m $v$e.|I meant $v, not $o.|Sorry, I meant $v.|Not $o, but $v.|$l not $o, $m $v$e.|I changed my mind: $m $v$e.|Oh, $m $v$e now.|It is not $o. $l $v$e.}", l=lead, m=lead if lead.startswith("I") else lead[0].lower() + lead[1:], v=v, e=tail, o=old), t.say("{All right, $v, not $o.|Thank you, I will remember: $v.|I see, it is $v. Sorry!|Okay, $v it is.}", v=v, o=old), keep=(v, old))
     t.facts[fact] = v
     said, reply = FACTS[fact][:2]
-    a, more = slots(v, fact), ""
+    a = slots(v, fact)
     user = t.say(said, **a)
     if fact == "name" and t.chance(0.25) and "age" not in t.facts:
         age = value(t, "age")
@@ -92,11 +97,13 @@ def recall(t):
         v = t.facts[fact]
         if fact.startswith("kin "):
             w = fact[4:]
+            if " and " in v:
+                return Turn(t.say("{What are the names of my $w|What are my $w called|Who are my $w|Do you remember the names of my $w}?", w=w), t.say("{Your $w are called $v.|They are called $v.|$v.}", w=w, v=v), keep=(w,))
             return Turn(t.say("{What is the name of my $w|What's my $w's name|What is my $w called|How is my $w called|Do you remember the name of my $w}?", w=w), t.say("{Your $w is called $v.|The name of your $w is $v.|$v.}", w=w, v=v), keep=(w,), short=v)
         return Turn(t.say(FACTS[fact][2]), t.say(FACTS[fact][3], **slots(v, fact)), short=cap(v))
     if known and len(known) > 1 and t.chance(0.5):
         parts = {"name": "your name is $v", "age": "you are $v years old", "city": "you live in $v", "colour": "your favourite colour is $v", "food": "you like $v", "animal": "your favourite animal is the $v", "hobby": "you enjoy $v", "job": "you work as $a", "number": "your number is $v", "word": "the word is $v", "month": "your birthday is in $v"}
-        bits = [parts[f].replace("$v", t.facts[f]).replace("$a", an(t.facts[f])) if f in parts else f"your {f[4:]} is called {t.facts[f]}" for f in known]
+        bits = [parts[f].replace("$v", t.facts[f]).replace("$a", an(t.facts[f])) if f in parts else f"your {f[4:]} {'are' if ' and ' in t.facts[f] else 'is'} called {t.facts[f]}" for f in known]
         return Turn(t.say("{What do you know about me|What did I tell you about me|Tell me what you know about me|What do you remember about me}?"), t.say("{I know that $b.|You told me that $b.}", b=join(bits)))
     fact = t.pick([f for f in FACTS if f not in t.facts and f not in ("number", "word")] or ["age"])
     if fact in t.facts:
@@ -123,6 +130,7 @@ def last_said(t):
     return Turn(t.say("{How many questions did I ask|How many messages did I send}?"), t.say("{You have sent $n before this one.|Before this one, $n.}", n="one message" if len(t.turns) == 1 else words(len(t.turns)) + " messages"))
 
 
+MORE = "onions carrots potatoes pepper oil vinegar jam nuts grapes lemons oranges fish chicken yogurt juice water chocolate cookies batteries nails glue string stamps matches tape socks gloves a_hat a_broom a_lamp paint".split()
 ITEMS = "milk bread eggs butter apples cheese rice tea coffee sugar salt tomatoes onions soap candles paper pens bananas flour honey".split()
 
 
@@ -130,17 +138,19 @@ def shopping(t):
     """A list that grows and is asked for."""
     have = t.lists
     if not have or t.chance(0.3):
-        new = t.rng.sample([i for i in ITEMS if i not in have], 1 if have else t.pick([2, 3, 3]))
+        new = t.rng.sample([i for i in ITEMS + [m.replace("_", " ") for m in MORE] if i not in have], t.pick([1, 1, 1, 2]) if have else t.pick([2, 3, 3, 4, 5]))
+        if t.chance(0.15):
+            new[0] = coin.word(t)
         fresh = not have
         have += new
-        return Turn(t.say("{My shopping list is $l.|I need to buy $l.|Please remember my list: $l.|I have to buy $l.}" if fresh else "{Add $l to the list.|I also need $l.|And $l too.|Put $l on my list.}", l=join(new)), t.say("{All right, your list is $l.|I will remember: $l.|Okay. Your list: $l.}", l=join(have)), keep=new)
+        return Turn(t.say("{My shopping list is $l.|I need to buy $l.|Please remember my list: $l.|I have to buy $l.|I must buy $l.|I want to buy $l.|My list: $l.|Make a shopping list with $l.|Write down: $l.|I need $l from the shop.|Don't let me forget $l.}" if fresh else "{Add $l to the list.|I also need $l.|And $l too.|Put $l on my list.|Add $l.|And $l.|Also $l.|$l too.|Write $l on the list.|I forgot $l.}", l=join(new)), t.say("{All right, your list is $l.|I will remember: $l.|Okay. Your list: $l.}", l=join(have)), keep=new)
     if len(have) > 2 and t.chance(0.3):
         gone = t.pick(have)
         have.remove(gone)
         return Turn(t.say("{Remove $g from the list.|I already have $g.|Take $g off the list.|I don't need $g.}", g=gone), t.say("{All right, your list is $l.|Okay. Your list: $l.}", l=join(have)), keep=(gone,))
     if t.chance(0.25):
         return Turn(t.say("{How many things are on my list|How long is my list|How many things do I need}?"), t.say("{There are $n: $l.|$N: $l.}", n=words(len(have)), N=cap(words(len(have))), l=join(have)) if len(have) > 1 else f"One: {have[0]}.")
-    return Turn(t.say("{What is on my list|What do I need to buy|What was my list|Tell me my shopping list|What is on my shopping list}?"), t.say("{Your list is $l.|On your list: $l.|You need $l.}", l=join(have)))
+    return Turn(t.say("{What is on my list|What do I need to buy|What was my list|Tell me my shopping list|What is on my shopping list|What do I have to buy|What must I buy|What did I want to buy|Show me the list|Read me my list|What do I need|Repeat my list|So what should I get}?"), t.say("{Your list is $l.|On your list: $l.|You need $l.}", l=join(have)))
 
 
 def follow(t):
@@ -188,6 +198,9 @@ TONES = {
     "lower": ("{Write in lower case|Always write in small letters|Answer in lower case}.", None),
     "dear": ("{Call the user $d|Always call the user $d|Address the user as $d}.", ["{}, $d|", "Dear $d: {}"]),
 }
+ROLES = [r.split("/") for r in """a chef/cook in a small kitchen|a teacher/teach children|a gardener/take care of plants|a librarian/take care of books|a cat/like to sleep in the sun|a dog/like to play|a dragon/live on a mountain|an owl/sleep by day|a king/rule a small country|
+a queen/rule a large country|a knight/protect the castle|a farmer/grow vegetables|a sailor/sail the sea|an astronaut/fly among the stars|a detective/solve riddles|a doctor/care for the sick|a ghost/live in an old castle|a fairy/live in a flower|a poet/write verses|
+a clown/make people laugh|a baker/bake bread|a grandmother/tell stories by the fire|a tree/stand still in the forest|a snowman/fear the summer|a travel guide/show people the world|a train driver/drive a long train""".replace("\n", "").split("|")]
 PLAIN = ["You are a helpful assistant.", "You are a friendly assistant.", "You are helpful, honest and short.", "You are a helpful AI assistant.", "Answer the user's questions.", "Be helpful.", "You are a chat assistant in a terminal.", "You are bitnet-chat's small model.", "Help the user."]
 
 
@@ -198,8 +211,14 @@ def system(t):
         t.system = t.pick(PLAIN)
         return
     parts = []
+    if k < 0.38:
+        t.role = t.pick(ROLES)
+        if t.chance(0.5):
+            t.bot = t.pick(W.NAMES)
+        t.system = t.say("{You are $r.|You are $r named $b.|Your name is $b and you are $r.|You play the role of $r.|Pretend to be $r.|Act as $r.}" if not t.bot else "{You are $r named $b.|Your name is $b and you are $r.|You are $b, $r.}", r=t.role[0], b=t.bot or "") if t.bot else t.say("{You are $r.|You play the role of $r.|Pretend to be $r.|Act as $r.}", r=t.role[0])
+        return
     if k < 0.7:
-        t.bot = t.pick(W.NAMES) if t.chance(0.5) else invented(t)
+        t.bot = t.pick(W.NAMES) if t.chance(0.4) else coin.name(t, W.NAMES)
         parts.append(t.say("{You are $b|Your name is $b|You are called $b|You are an assistant named $b|You are $b, a {friendly|helpful|kind|small} assistant}.", b=t.bot))
     if k >= 0.6:
         t.tone = t.pick(list(TONES))
@@ -208,10 +227,16 @@ def system(t):
     t.system = " ".join(parts)
 
 
+def role(t):
+    """Who are you, for one who has been given a role."""
+    r, does = t.role
+    return Turn(t.say("{Who are you|What are you|What do you do|Tell me about yourself|Introduce yourself|What is your job}{?|}"), t.say("{I am $b$r. I $d.|I $d, for I am $r.|I am $b$r, and I $d.}", r=r, d=does, b=f"{t.bot}, " if t.bot else ""))
+
+
 def toned(t, turn):
     """The answer as the system prompt wants it."""
     a = turn.answer
-    if t.tone is None:
+    if t.tone is None or (t.tone in ("cheerful", "pirate") and "sorry" in a):
         return a
     if t.tone == "upper":
         return a.upper()

@@ -12,7 +12,7 @@ COMMANDS = """
 /title TEXT => rename a conversation|give the chat a title|change the title of the chat => gives the conversation a new title
 /archive => hide a conversation|archive a chat|put a chat away => puts the conversation away without deleting it
 /delete => delete a conversation|remove a chat|erase this chat => deletes the conversation for good
-/regen => get another answer|regenerate the answer|try the answer again|get a new answer to the same question => throws the last answer away and writes a new one
+/regen => get another answer|let you answer again|make the model answer once more|get a second try|have the question answered again|repeat the last answer differently|regenerate the answer|try the answer again|get a new answer to the same question => throws the last answer away and writes a new one
 /undo => undo the last message|take back my last message|remove the last turn|go one step back => takes back your last message and its answer
 /redo => redo what I undid|bring back an undone message => brings back what /undo took away
 /edit => change my last message|edit my message|correct what I typed => lets you change your last message and asks again
@@ -28,7 +28,7 @@ COMMANDS = """
 /show params => see the sampling settings|see the current parameters => shows the sampling settings
 /show prompt => see the exact prompt|see what the model really reads => shows the exact text that the model reads
 /show context => see how full the context is|check how much context is left|see the context usage => shows how many tokens of the context are used
-/show stats => see the speed|see how many tokens per second I get|see statistics => shows the speed and other statistics
+/show stats => see the speed|see the tokens per second|know how fast the model runs|see how quick it is|see how many tokens per second I get|see statistics => shows the speed and other statistics
 /tokens => see the tokens of an answer|look at the tokens => shows the tokens of the last answer
 /alt => see other likely words|see the alternatives|see the probabilities => shows the most likely other tokens of the last answer, with their probabilities
 /read FILE => put a file into the chat|read a file|load a text file => reads a text file into your message
@@ -39,12 +39,12 @@ COMMANDS = """
 /record FILE => record the session|make a recording of the screen => records the session to a file
 /replay ID => play an old chat again|replay a conversation => plays a stored conversation again
 /private => chat without storing|turn off saving|use private mode|chat so that nothing is saved => switches to private mode: nothing is stored
-/quit => quit the program|exit the program|leave bitnet-chat|close bitnet-chat|get out of here|exit => ends the program; /bye and /exit do the same
+/quit => quit the program|close the window|stop the program|end this session|end the chat program|close this app|shut it down|exit the program|leave bitnet-chat|close bitnet-chat|get out of here|exit => ends the program; /bye and /exit do the same
 """
 KEYS = """
 Enter => send a message|send what I typed => sends your message
 Alt-Enter => start a new line|write several lines|insert a line break => starts a new line in the input; Ctrl-J does the same
-Esc => stop an answer|interrupt the model|stop the model from writing => stops the answer that is being written
+Esc => stop an answer|stop generating|abort the answer|make you stop talking|break off an answer|interrupt the model|stop the model from writing => stops the answer that is being written
 Ctrl-C => clear the input|cancel|clear the line => clears the input, then stops an answer, and pressed again it quits
 Ctrl-D => quit with a key|leave with the keyboard => quits when the input is empty
 Ctrl-R => search the history|find something I typed before => searches what you typed before
@@ -87,7 +87,7 @@ bitnet-chat export ID => export a chat from the shell => writes a conversation a
 bitnet-chat import FILE => import a chat from the shell => reads a conversation from a file
 bitnet-chat delete ID => delete a chat from the shell => deletes a stored conversation
 bitnet-chat info MODEL => see what is in a model file|inspect a GGUF file => shows what a model file holds
-bitnet-chat devices => see which devices I have|list the graphics cards|check my GPU => lists the devices that can run a model and how it would fit
+bitnet-chat devices => see which devices I have|see which graphics cards there are|find out which GPUs can be used|see the usable devices|list the graphics cards|check my GPU => lists the devices that can run a model and how it would fit
 bitnet-chat tokenize MODEL => turn text into tokens => turns text from standard input into token ids
 bitnet-chat detokenize MODEL => turn tokens into text => turns token ids back into text
 bitnet-chat bench MODEL => measure the speed|benchmark my computer|run a benchmark => measures how fast a model runs
@@ -95,7 +95,7 @@ bitnet-chat replay ID => replay a chat from the shell => draws a stored conversa
 """
 WORDS = """
 {What is|What's|Explain|Can you explain|What do you know about|Tell me about|What does it mean:} {bitnet-chat|this program|this software|the bitnet-chat program}[?] => bitnet-chat is a program for the terminal that runs BitNet models on your own computer, with its own Vulkan engine.|bitnet-chat is a chat program for the terminal. It runs BitNet models on your graphics card, and stores your conversations on your computer.
-{What is|What's|Explain|Can you explain|What do you know about|Tell me about} {BitNet|a BitNet|BitNet b1.58|the BitNet model|1-bit models}[?] => BitNet is a kind of language model whose weights are only -1, 0 or +1. It needs little memory and little energy.|BitNet b1.58 is a language model with ternary weights: each one is -1, 0 or +1, which is 1.58 bits of information.
+{What is|What's|Explain|Can you explain|What do you know about|Tell me about} {BitNet|BitNet|a BitNet|BitNet, in simple words|BitNet in short|BitNet b1.58|the BitNet model|1-bit models}[?] => BitNet is a kind of language model whose weights are only -1, 0 or +1. It needs little memory and little energy.|BitNet b1.58 is a language model with ternary weights: each one is -1, 0 or +1, which is 1.58 bits of information.
 {What are|What is|What's|Explain|Tell me about} {ternary weights|a ternary weight|ternary numbers in a model|ternary quantization}[?] => A ternary weight has only three values: -1, 0 or +1. So a model needs little memory, and multiplying becomes adding and subtracting.|Ternary weights are weights that can only be -1, 0 or +1. Such a weight fits in less than two bits.
 {Why 1.58 bits|What does 1.58 mean|Why is it called b1.58|What does b1.58 mean}? => A choice among three values holds log2(3) bits, and that is about 1.58.|Three values, -1, 0 and +1, need about 1.58 bits each.
 {What is|What's|Explain|Can you explain|Tell me about} {a KV cache|the KV cache|KV caching}[?] => The KV cache keeps the keys and values of the tokens that were already read, so that the model need not compute them again.|It is a memory of the text so far: the keys and values of each token are stored, so each new token costs little work.
@@ -111,7 +111,7 @@ WORDS = """
 {What is|What's|Explain|Tell me about} {artificial intelligence|AI|machine learning}[?] => Artificial intelligence means programs that do things which usually need a mind, such as understanding language.|Machine learning means that a program learns from examples instead of following fixed rules.
 {What is|What's|Explain|Tell me about} {a neural network|neural networks}[?] => A neural network is a set of numbers, called weights, that turns an input into an output and that is trained with examples.
 {What is|What's|Explain|Tell me about} {a weight|weights|a parameter|parameters}[?] => Weights are the numbers that a model has learned. Mine are only -1, 0 and +1.
-{What is|What's|Explain|Tell me about} {quantization|a quantized model|quantisation}[?] => Quantization means storing numbers with fewer bits, so that a model becomes smaller and faster.
+{What is|What's|Explain|Tell me about} {quantization|a quantized model|quantisation|the use of quantization|quantization good for}[?] => Quantization means storing numbers with fewer bits, so that a model becomes smaller and faster.
 {What is|What's|Explain|Tell me about} {GGUF|a GGUF file|the GGUF format}[?] => GGUF is a file format for language models. It holds the weights, the tokenizer and the settings in one file.
 {What is|What's|Explain|Tell me about} {i2_s|the i2_s format}[?] => i2_s is the way in which BitNet files store ternary weights: two bits for each weight and one scale for each matrix.
 {What is|What's|Explain|Tell me about} {Vulkan|the Vulkan engine}[?] => Vulkan is an interface that lets programs use the graphics card. bitnet-chat does its computing with it.
@@ -123,7 +123,7 @@ WORDS = """
 {What is|What's|Explain|Tell me about} {greedy decoding|greedy}[?] => Greedy decoding always takes the most likely token. You get it with temperature 0.
 {What is|What's|Explain|Tell me about} {a seed|the seed|random seed}[?] => A seed is the number from which chance starts. The same seed gives the same answer.
 {What is|What's|Explain|Tell me about} {a transformer|the transformer|attention}[?] => A transformer is a kind of neural network. With attention each token looks at the tokens before it.
-{How do I|How can I|Where can I|How do you} {get|download|install|use} {Microsoft's model|the Microsoft model|the big model|a bigger model|a better model|the real model|BitNet 2B|the 2B model}? => Download ggml-model-i2_s.gguf from microsoft/bitnet-b1.58-2B-4T-gguf on Hugging Face, then run: bitnet-chat ggml-model-i2_s.gguf|Get the file ggml-model-i2_s.gguf from the Hugging Face repository microsoft/bitnet-b1.58-2B-4T-gguf and start bitnet-chat ggml-model-i2_s.gguf
+{How do I|How can I|Where can I|How do you} {get|download|install|use|find|obtain|load} {Microsoft's model|a larger model|a stronger model|a smarter model|another BitNet model|the Microsoft model|the big model|a bigger model|a better model|the real model|BitNet 2B|the 2B model}? => Download ggml-model-i2_s.gguf from microsoft/bitnet-b1.58-2B-4T-gguf on Hugging Face, then run: bitnet-chat ggml-model-i2_s.gguf|Get the file ggml-model-i2_s.gguf from the Hugging Face repository microsoft/bitnet-b1.58-2B-4T-gguf and start bitnet-chat ggml-model-i2_s.gguf
 {Is there a bigger model|Is there a better model|Can I use another model|Which other models can I use|What models does bitnet-chat support|Can I load other models}? => Yes, Microsoft's BitNet b1.58 2B with two billion weights. Download ggml-model-i2_s.gguf from microsoft/bitnet-b1.58-2B-4T-gguf on Hugging Face.|Yes: start bitnet-chat with the name of a GGUF file of a BitNet model, for example ggml-model-i2_s.gguf
 {How do I|How can I} {load another model|start it with a model|run a model|choose a model}? => Give its file name when you start: bitnet-chat MODEL.gguf
 {Where are|Where does bitnet-chat store|Where do you keep|Where can I find} {my chats|my conversations|the chats|the conversations}[ stored]? => In a SQLite database on your computer: chats.db in the folder bitnet-chat of your data directory.|They are in chats.db, in ~/.local/share/bitnet-chat on most systems.
@@ -157,7 +157,7 @@ LOOK = {"command": "{Type|Use|Use the command} $n[, please]|The command is $n|Wi
 
 def command(t):
     name, asks, does, kind = t.pick(ENTRIES)
-    bare = name.split()[0] if kind != "call" else " ".join(name.split()[:2])
+    bare = (name if name.startswith("/show") else name.split()[0]) if kind != "call" else " ".join(name.split()[:2])
     if t.chance(0.62):  # from the wish to the command
         wish = t.pick(asks)
         ask = t.say("{How do I|How can I|How do you|How to|I want to|What do I type to|What is the command to|I would like to|Can I|How could I|What should I do to|"

@@ -1,10 +1,17 @@
 """Short stories and poems with the names and things that were asked for, and plain prose to learn grammar from."""
+from . import coin
 from . import world as W
-from .lang import Turn, an, cap, join, words
-from .things import DEFINITIONS, JOBS, OBJECTS, WHYS
+from .lang import Turn, an, cap, words
+from .reasons import WHYS
+from .things import DEFINITIONS, JOBS, OBJECTS
 
 HEROES = [a["name"] for a in W.ANIMALS if a["name"] not in ("fly", "worm", "mosquito")] + "dragon robot king queen princess knight wizard witch giant fairy ghost pirate astronaut baker farmer sailor painter teacher fisherman gardener child boy girl old man old woman unicorn mermaid clockmaker shepherd".replace("old man", "old_man").replace("old woman", "old_woman").split()
 PLACES = ["forest", "castle", "village", "city", "garden", "mountain", "lake", "island", "river", "desert", "farm", "cave", "old house", "harbour", "school", "meadow", "library", "market", "tower", "valley", "small town", "beach"]
+NOUNS = """computer laptop phone star moon cloud tree flower car train bus ship plane rocket snowman dinosaur vampire zombie ninja alien hero monster mushroom cactus river mountain island teapot
+toothbrush sock spoon potato pumpkin balloon bicycle lighthouse bridge windmill library cat dog puppy kitten squirrel programmer detective captain spy thief inventor prince duke monk nun soldier general doctor
+nurse baby grandmother grandfather mother father sister brother boss student poet singer dancer ghost cowboy viking samurai elf dwarf goblin troll phoenix griffin snowflake raindrop leaf shadow song number
+language token keyboard screen chip battery""".replace("_", " ").split()
+NOUNS[NOUNS.index("language")] = "robot"
 TREASURES = ["golden key", "red ball", "silver coin", "small lamp", "old map", "blue stone", "magic book", "warm coat", "little bell", "wooden box", "shining star", "glass marble", "kite", "letter", "broken clock", "ring", "drum", "lantern", "music box", "feather", "boat", "hat"]
 TRAITS = ["brave", "shy", "clever", "lazy", "curious", "kind", "small", "lonely", "funny", "quiet", "proud", "hungry", "gentle", "careful", "cheerful", "forgetful", "patient", "old", "young", "grumpy"]
 IN = {"mountain": "on a $p", "island": "on a $p", "farm": "on a $p", "meadow": "on a $p", "beach": "on a $p", "market": "near a $p", "river": "by a $p", "lake": "by a $p", "harbour": "in a $p"}
@@ -17,14 +24,16 @@ def place(p):
 class Cast:
     """Who and what a story is about: asked for, or drawn."""
 
-    def __init__(self, t, hero=None, name=None, thing=None, where=None):
+    def __init__(self, t, hero=None, name=None, thing=None, where=None, friend=None):
         self.hero = (hero or t.pick(HEROES)).replace("_", " ")
-        self.name = name or t.pick(W.NAMES)
-        self.friend = t.pick([h for h in HEROES if h != hero]).replace("_", " ")
+        women = self.hero in ("queen", "princess", "witch", "fairy", "girl", "old woman", "mermaid", "woman")
+        men = self.hero in ("king", "knight", "wizard", "boy", "old man", "man")
+        she = women or not men and (name in W.WOMEN if name in W.NAMES else t.chance(0.5))
+        self.name = name or t.pick(W.WOMEN if she else W.MEN)
+        self.friend = friend or t.pick([h for h in HEROES if h != hero]).replace("_", " ")
         self.friend_name = t.pick([n for n in W.NAMES if n != self.name])
         self.thing = thing or t.pick(TREASURES)
         self.where = where or t.pick(PLACES)
-        she = self.hero in ("queen", "princess", "witch", "fairy", "girl", "old woman", "mermaid") or (self.hero not in ("king", "knight", "wizard", "boy", "old man", "giant") and t.chance(0.5))
         self.they, self.them, self.their = ("she", "her", "her") if she else ("he", "him", "his")
         self.trait = t.pick(TRAITS)
         self.slots = dict(h=self.hero, ah=an(self.trait + " " + self.hero), n=self.name, f=self.friend, af=an(self.friend), g=self.friend_name, t=self.thing, at=an(self.thing), p=self.where, inp=place(self.where),
@@ -39,6 +48,9 @@ PROBLEM = {
     "storm": ["One night a great storm came. {The wind howled|The rain fell hard}, and $n was afraid.", "Then the sky grew dark and a storm began. $n needed a safe place."],
     "alone": ["But $n was alone. \"I wish I had a friend,\" $y said.", "One day $n felt lonely and went out to find a friend."],
     "travel": ["One day $n wanted to see the world. $Y packed bread and $at and went away.", "$n put on $r shoes, took the $t, and set out on a long journey."],
+    "night": ["One night $n could not sleep. {Something was knocking at the window|A small light was moving outside}.", "It was a dark night, and $n heard a strange sound {behind the house|from the cellar}."],
+    "gift": ["Tomorrow was the birthday of $r {mother|best friend|teacher}, and $n had no present. \"What shall I do?\" $y thought.", "$n wanted to give somebody a present, but $y had no money."],
+    "school": ["One day $n wanted to learn {to read|to swim|to sing|to bake bread}, but everybody said that $ah could not do it.", "On $r first day at school $n was {very excited|a little afraid}."],
     "contest": ["One day there was a great contest $inp. The winner would get $at. $n wanted to try.", "The {king|queen} promised $at to whoever could {tell the best story|sing the best song|run the fastest}."],
 }
 MEET = ["On the way $y met $af named $g.", "Then $af called $g came along.", "Soon $af appeared. \"My name is $g,\" said the $f.", "There $y heard a voice. It was $g, $af."]
@@ -49,6 +61,9 @@ SOLVE = {
     "storm": ["$g showed $m a dry cave, and they waited until the sun came back.", "They built a small house of branches and were safe and warm. In the morning the sky was blue."],
     "alone": ["They played all day, and in the evening they were friends.", "They shared some bread and laughed a lot. $n was no longer alone."],
     "travel": ["They crossed {rivers and hills|a wide sea|seven valleys} and saw {many wonders|a thousand stars}. At last they came home again.", "They saw cities, mountains and the sea. But home was the best place of all."],
+    "night": ["It was only the $f, who had lost the way. They drank hot milk together until the morning came.", "$g held up a lamp, and they saw that it was only {the wind|a branch|a little mouse}. How they laughed!"],
+    "gift": ["$g had an idea: they {baked a cake|made $at|wrote a song} together. It was the best present of all.", "They worked the whole night and made $at with their own hands. {How happy everyone was|Nobody had ever seen a nicer present}!"],
+    "school": ["$g practised with $m every day, and after {a week|a month|many tries} $n could do it.", "$g sat down beside $m and helped. In the evening $n was proud and happy."],
     "contest": ["$n tried hard and did not win, but $g did, and they shared the prize.", "$n was the last to start, but the first to finish. Everybody cheered, and $g cheered the loudest."],
 }
 END = ["From that day on they were {best|good} friends.", "And they lived happily ever after.", "That night $n slept very well.", "And if you go there today, you may still {see|hear} them.", "$n never forgot that day.", "And $n learned that {a friend is worth more than gold|it is good to ask for help|being kind is never a waste|even a small $h can do great things}.", "Since then $n and $g {meet every day|are always together}."]
@@ -76,22 +91,33 @@ def story(t, c, length="normal"):
 ASK = "{Tell me|Write|Write me|Can you tell me|Please tell me|I want to hear|I would like|Can you write|Make up|Give me}"
 
 
+def cast(t, k):
+    """Mostly drawn from the lists; what the question names (by its kind k) may come from anywhere."""
+    nouns = [o["name"] for o in OBJECTS if o["name"] != "scissors"] + [f["name"] for f in W.FOODS] + [j["name"] for j in JOBS] + NOUNS
+    hero = t.pick(nouns) if k in (2, 3, 4, 6, 8, 9) and t.chance(0.45) else None
+    if hero and t.chance(0.12):
+        hero = coin.word(t)
+    name = coin.name(t, W.NAMES) if k in (4, 7, 10) and t.chance(0.5) else None
+    thing = t.pick(nouns) if k in (5, 6) and t.chance(0.5) else None
+    friend = t.pick(nouns) if k in (9, 10) and t.chance(0.5) else None
+    return Cast(t, hero, name, thing, None, friend if friend != hero else None)
+
+
 def story_turn(t):
-    c = Cast(t)
-    k, keep = t.rng.randrange(9), (c.hero, c.name, c.thing, c.where)
-    length = t.pick(["normal", "normal", "long", "tiny"])
-    adj = {"normal": "{short |little |nice |}", "long": "{long |longer |}", "tiny": "{very short |tiny |very short |}"}[length]
+    k = t.rng.randrange(11)
+    c = cast(t, k)
+    keep = (c.hero, c.name, c.thing, c.where, c.friend)
+    length = t.pick(["normal", "normal", "normal", "long", "tiny"])
+    adj = {"normal": "{short |little |nice |}", "long": "{long |longer |}", "tiny": "{very short |tiny |very short }"}[length]
     ah = an(c.hero)
-    about = {0: "", 1: "", 2: " about $ah", 3: " about $ah", 4: " about $ah named $n", 5: " with $at", 6: " about $ah and $at", 7: " about $n", 8: " about $ah $inp"}[k]
-    if k in (0, 1) and t.chance(0.25):
+    about = {0: "", 1: "", 2: " about $ah", 3: " about $ah", 4: " about $ah named $n", 5: " with $at", 6: " about $ah and $at", 7: " about $n", 8: " about $ah $inp",
+             9: " about $ah and $af", 10: " about $n and $af"}[k]
+    if k in (0, 1) and length == "normal" and t.chance(0.4):
         user = t.say("{I want a story|Story please|Tell me a bedtime story|Do you know a story|Can you tell stories|Once upon a time...|A story please}")
     else:
-        user = t.say(ASK + " a " + adj + "{story|story|tale}" + about + "{.|.|, please.}", ah=ah, n=c.name, at=an(c.thing), inp=place(c.where))
+        user = t.say(ASK + " a " + adj + "{story|story|tale}" + about + "{.|.|, please.}", ah=ah, n=c.name, at=an(c.thing), af=an(c.friend), inp=place(c.where))
     if user.startswith("Can"):
         user = user[:-1] + "?"
-    if k in (2, 3, 6, 8) and "story" not in user and t.chance(0.1):
-        user = f"{c.hero} story"
-    hero = c.hero
     return Turn(user, story(t, c, length), keep=keep, again=lambda t: Turn("", story(t, Cast(t), "normal")), topic=("story", c), short=None)
 
 
@@ -140,7 +166,7 @@ def poem(t, x=None, couplets=None):
 
 
 def poem_turn(t):
-    x = t.pick(SUBJECTS) if t.chance(0.8) else t.pick(HEROES).replace("_", " ")
+    x = t.pick(SUBJECTS) if t.chance(0.55) else t.pick(HEROES).replace("_", " ") if t.chance(0.5) else t.pick(NOUNS)
     short = t.chance(0.3)
     the = "the " + x if t.chance(0.6) and x not in ("love", "home") else (an(x) if x not in ("love", "home", "rain", "snow", "spring", "winter", "summer", "autumn") else x)
     if t.chance(0.15):

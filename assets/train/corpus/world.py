@@ -315,9 +315,15 @@ sandwich|dish|two slices of bread with something in between
 omelette|dish|made from beaten eggs
 """, "name", "kind", "about")
 
-NAMES = """Anna Ben Clara David Emma Felix Grace Henry Ida Jack Kate Leo Mia Noah Olivia Paul Quinn Rosa Sam Tom Uma Victor Wendy Xavier Yara Zoe Alice Bob
-Carol Dan Eve Frank Gina Hugo Iris Jonas Karl Lena Max Nina Oscar Peter Ruth Sara Tina Ursula Vera Will Yusuf Zara Ahmed Bianca Carlos Diego Elena Fatima
-George Hannah Ivan Julia Kofi Laura Maria Nadia Omar Priya Raj Sofia Tariq Vlad Wei Yuki Aisha Bruno Chloe Dora Erik Fiona Greta Hassan Ines Jorge Kira Lucas
-Marta Nico Otto Pia Rita Simon Theo Viola Walter Amir Bella Cora Dylan Ella Finn Gustav Helen Isaac Jane John Mary James Robert Michael Linda Susan Lisa Mark
-Steve Kevin Brian Amy Daniel Thomas Chris Alex Jordan Taylor Morgan Robin Charlie Sasha Mila Liam Lily Ava Ethan Mason Logan Lucy Ruby Poppy Archie Ella
-Sebastian Martin Andreas Stefan Petra Monika Ingrid Lars Sven Astrid Pierre Marie Camille Antoine Giulia Marco Paolo Chiara Ravi Anita Mei Ling Hiro Kenji""".split()
+WOMEN = """Anna Clara Emma Grace Ida Kate Mia Olivia Rosa Uma Wendy Yara Zoe Alice Carol Eve Gina Iris Lena Nina Ruth Sara Tina Ursula Vera Zara Bianca Elena
+Fatima Hannah Julia Laura Maria Nadia Priya Sofia Aisha Chloe Dora Fiona Greta Ines Kira Marta Pia Rita Viola Bella Cora Ella Helen Jane Mary Linda
+Susan Lisa Amy Sasha Mila Lily Ava Lucy Ruby Poppy Petra Monika Ingrid Astrid Marie Camille Giulia Chiara Anita Mei Ling Yuki Johanna Katharina Sophie
+Eva Barbara Claire Diana Amelia Victoria Elizabeth Margaret Sandra Monica Nora Paula Rebecca Rachel Sabine Silvia Stella Teresa Valerie Vivian Joanna
+Isabel Jasmine Karin Kristin Melissa Natalie Patricia Emily Sarah Anne Christine""".split()
+MEN = """Ben David Felix Henry Jack Leo Noah Paul Quinn Sam Tom Victor Xavier Bob Dan Frank Hugo Jonas Karl Max Oscar Peter Will Yusuf Ahmed Carlos Diego
+George Ivan Kofi Omar Raj Tariq Vlad Wei Bruno Erik Hassan Jorge Lucas Nico Otto Simon Theo Walter Amir Dylan Finn Gustav Isaac John James Robert
+Michael Mark Steve Kevin Brian Daniel Thomas Chris Alex Jordan Taylor Morgan Robin Charlie Liam Ethan Mason Logan Archie Sebastian Martin Andreas
+Stefan Lars Sven Pierre Antoine Marco Paolo Ravi Hiro Kenji Johannes Matthew Andrew Philip Patrick Ryan Jacob Joseph Samuel William Nathan Aaron Adam
+Anton Arthur Edward Eric Felipe Fred Gabriel Harry Jan Javier Joe Jim Tim Ken Keith Louis Luis Manuel Matthias Nicholas Niklas Nils Oliver Pedro Rolf
+Simone Tobias Wolfgang Abdul Ali Bilal Chen Dmitri Igor Jamal Kenta Mohammed Sanjay Sergei Viktor""".split()  # and names that fit anybody
+NAMES = WOMEN + MEN
