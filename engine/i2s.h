@@ -42,9 +42,10 @@ inline float i2s_scale(std::span<const std::byte> tensor) {
   return scale;
 }
 
-// Weights -1, 0, +1 to codes and back, one element at a time: the reference that the tests hold everything
-// against.
+// Weights -1, 0, +1 (whole blocks of the layout) to codes and back, one element at a time: the reference that
+// the tests hold everything against.
 inline std::vector<std::byte> i2s_pack(std::span<const int8_t> weights, I2sLayout layout) {
+  assert(weights.size() % (layout == I2sLayout::block128 ? 128 : 64) == 0);
   std::vector<std::byte> codes(weights.size() / 4);
   for (size_t e = 0; e < weights.size(); ++e) {
     const auto [byte, shift] = i2s_position(e, layout);
