@@ -55,7 +55,7 @@ void help(ChatCore& chat, std::string_view arguments) {
     return;
   }
   for (const Command& command : command_table())
-    text += fmt::format("{:<28} {}\n", usage_line(command), command.help);
+    text += fmt::format("{:<26} {}\n", usage_line(command), command.help);
   text += "A line that begins with // is a turn that begins with a slash.";
   chat.front_.command_output("help", text);
 }
@@ -153,7 +153,7 @@ const Command kTable[] = {
     {"/seed", "", "[N|random]", "show or change the seed", "random", false, seed},
     {"/reset", "", "", "all settings as they were at the start", "", false, reset},
     {"/system", "", "[TEXT|@FILE|none]", "show or change the system prompt", "none", true, system_prompt},
-    {"/show", "", "model|params|prompt|context|stats", "show what lies behind the chat",
+    {"/show", "", "WHAT", "what lies behind the chat: model, params, prompt, context, stats",
      "model params prompt context stats", false, show},
     {"/quit", "/bye /exit", "", "end the program", "", false,
      [](ChatCore& chat, std::string_view) {

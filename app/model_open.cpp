@@ -8,6 +8,8 @@
 
 namespace bitnet {
 
+namespace {
+
 std::string resolve_device(const std::string& wanted) {
   if (wanted != "cpu") return wanted;
   for (const DeviceInfo& device : list_devices()) {
@@ -17,6 +19,15 @@ std::string resolve_device(const std::string& wanted) {
               "--device cpu: no Vulkan device that runs on the CPU (Debian: mesa-vulkan-drivers)");
 }
 
+}  // namespace
+
+EngineOptions engine_options(const Options& options) {
+  EngineOptions engine;
+  engine.device = resolve_device(options.device);
+  engine.layout = options.i2s_block == 64 ? I2sLayout::block64 : I2sLayout::block128;
+  return engine;
+}
+
 OpenModel opener_for(const Options& options) {
   const auto file = std::make_shared<const GgufFile>(find_model(options.model));
   read_model_info(*file);
@@ -24,8 +35,7 @@ OpenModel opener_for(const Options& options) {
     LoadedModel model;
     on_progress(0);
     model.text = read_model_text(*file, options.chat_template);
-    EngineOptions engine;
-    engine.device = resolve_device(options.device);
+    EngineOptions engine = engine_options(options);
     engine.on_progress = [&](uint64_t done, uint64_t total) {
       return on_progress(total == 0 ? 1.0 : static_cast<double>(done) / static_cast<double>(total));
     };

@@ -10,9 +10,9 @@
 
 namespace bitnet {
 
-// As Engine::open takes it: "cpu" becomes the number of the software device. Throws Error(device) where
-// there is none.
-std::string resolve_device(const std::string& wanted);
+// What the command line says about the device and the weights; "cpu" becomes the number of the software
+// device. Throws Error(device) where there is none.
+EngineOptions engine_options(const Options& options);
 
 // What a Worker or a tool calls to open the model of these options. The file is opened and checked by this
 // call already, so that what cannot be run is an Error(model) before anything else begins.

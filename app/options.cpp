@@ -62,6 +62,10 @@ void add_chat_options(CLI::App& app, Options& o) {
   app.add_option("--resume", o.conversation, "go on with that conversation")->type_name("ID");
   app.add_option("--device", o.device, "number or part of a name as 'devices' lists them, or cpu")
       ->type_name("N|NAME|cpu");
+  app.add_option("--i2s-layout", o.i2s_block,
+                 "weights in a block of the file: 128, or 64 where an ARM build quantised it")
+      ->check(CLI::IsMember({128, 64}))
+      ->type_name("128|64");
   app.add_option("--ctx", o.ctx, "tokens of context; as trained where not given")
       ->check(CLI::Range(uint32_t{1}, uint32_t{1} << 24))
       ->type_name("N");
@@ -103,7 +107,9 @@ CLI::App* subcommand(CLI::App& app, Options& options, Mode mode, const char* nam
 }
 
 void add_model(CLI::App* sub, Options& o, bool required = true) {
-  sub->add_option("MODEL", o.model, "GGUF file")->required(required);
+  sub->add_option("MODEL", o.model,
+                  required ? "GGUF file" : "GGUF file; the bundled model where none is given")
+      ->required(required);
 }
 
 void add_id(CLI::App* sub, Options& o) {
@@ -132,7 +138,7 @@ void add_tools(CLI::App& app, Options& o, std::string& token_list) {
   export_chat->add_option("-o,--out", o.out, "file; standard output where not given");
   add_id(subcommand(app, o, Mode::delete_chat, "delete", "delete a stored conversation for good"), o);
 
-  add_model(subcommand(app, o, Mode::info, "info", "what a model file holds"), o);
+  add_model(subcommand(app, o, Mode::info, "info", "what a model file holds"), o, false);
   add_model(subcommand(app, o, Mode::devices, "devices", "what could run a model, and how it would fit"), o,
             false);
   CLI::App* tokenize = subcommand(app, o, Mode::tokenize, "tokenize", "text on standard input to token ids");
@@ -153,7 +159,7 @@ void add_tools(CLI::App& app, Options& o, std::string& token_list) {
   }
   logits->add_option("--prefill", o.prefill, "tokens a batch; 1 = one by one")->check(CLI::Range(1, 1 << 20));
   CLI::App* bench = subcommand(app, o, Mode::bench, "bench", "measure prefill and decode");
-  add_model(bench, o);
+  add_model(bench, o, false);
   bench->add_option("-p", o.bench_prompt, "tokens of prefill")->check(CLI::Range(1, 1 << 20));
   bench->add_option("-n", o.bench_tokens, "tokens of decode")->check(CLI::Range(1, 1 << 20));
   bench->add_option("-d", o.bench_depth, "tokens in the context before")->check(CLI::Range(0, 1 << 20));

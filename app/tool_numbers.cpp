@@ -27,9 +27,7 @@ struct RunningModel {
 RunningModel open_model(const Options& options, uint32_t n_ctx) {
   RunningModel model;
   model.file = std::make_unique<GgufFile>(find_model(options.model));
-  EngineOptions engine;
-  engine.device = resolve_device(options.device);
-  model.engine = Engine::open(*model.file, engine);
+  model.engine = Engine::open(*model.file, engine_options(options));
   model.session = Session::create(*model.engine, n_ctx);
   return model;
 }

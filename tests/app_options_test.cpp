@@ -87,7 +87,8 @@ TEST(Options, WhatIsOutOfRangeOrUnknownIsUsage) {
   refusal({"-c", "--resume", "1"});
   refusal({"--private", "--db", "f"});
   refusal({"--private", "-c"});
-  refusal({"info"});
+  refusal({"render"});
+  refusal({"--i2s-layout", "32"});
   refusal({"show", "many"});
   refusal({"export", "1", "--format", "pdf"});
   refusal({"replay", "1", "--speed", "0"});

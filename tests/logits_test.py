@@ -5,7 +5,8 @@
 
 Each model is run in one batch, token by token and seven tokens at a time; each run is compared with the reference
 (cosine 0.999 and top-1) and with the first (cosine 0.9999). With ../shared/tools/make_gguf.py beside the project its
-mini preset is run too, and with --mid its mid preset. Exit code 1 names every comparison that failed.
+mini preset is run too, and with --mid its mid preset. The bundled model is held against
+its training graph. Exit code 1 names every comparison that failed.
 """
 import argparse
 import pathlib
@@ -19,6 +20,8 @@ import reference
 
 TESTS = pathlib.Path(__file__).resolve().parent
 MAKE_GGUF = TESTS.parent.parent / "shared" / "tools" / "make_gguf.py"
+BUNDLED = TESTS.parent / "assets" / "bitnet-chat.gguf"
+GOLDEN = TESTS / "golden" / "bundled_logits.npz"  # of the training graph; assets/train/README.md has the command
 MODELS = {  # arguments of make_model.py
     "default": "",
     "seed_2": "--seed 2",
@@ -31,6 +34,8 @@ MODELS = {  # arguments of make_model.py
     "head_dim_128": "--dim 512 --ffn 1408 --heads 4 --kv 1 --layers 3 --seed 9",
     "bitnet_25": "--arch bitnet-25 --untied --seed 10",
     "odd_vocabulary": "--vocab 1023 --seed 11",
+    "part_of_a_head_rotates": "--dim 256 --heads 4 --kv 2 --rope-dims 32 --seed 12",
+    "arm_layout": "--neon --seed 13",
 }
 N_TOKENS = 33  # past one tile of any batch kernel, and a multiple of neither 7 nor 2
 
@@ -43,6 +48,8 @@ class Runner:
 
     def output(self, command, model, ids, *options):
         """What the program wrote with --out; None where it failed."""
+        if model.stem == "arm_layout":
+            options += ("--i2s-layout", "64")
         out = self.folder / "out.npy"
         out.unlink(missing_ok=True)
         line = [self.binary, command, str(model), "--tokens", ",".join(map(str, ids)), "--out", str(out),
@@ -59,11 +66,21 @@ class Runner:
         if not good:
             self.failures.append(what)
 
+    def check_bundled(self):
+        print("bundled")
+        golden = np.load(GOLDEN)
+        for i in range(sum(key.startswith("tokens") for key in golden.files)):
+            ids, at, logits = (golden[f"{key}{i}"] for key in ("tokens", "positions", "logits"))
+            got = self.output("logits", BUNDLED, ids.tolist())
+            got = got if got is None else got[at]
+            self.hold(f"bundled, prompt {i}, against the training graph", logits, got, 0.999, True)
+
     def check(self, name, model):
         print(name)
+        neon = name == "arm_layout"
         n_vocab = len(reference.gguf.File(model).meta["tokenizer.ggml.tokens"])
         ids = np.random.Generator(np.random.PCG64(len(name))).integers(0, n_vocab, N_TOKENS).tolist()
-        logits, hidden = reference.Model(model).forward(ids)
+        logits, hidden = reference.Model(model, neon).forward(ids)
         runs = {"one batch": (), "--prefill 1": ("--prefill", "1"), "--prefill 7": ("--prefill", "7")}
         first = None
         for what, options in runs.items():
@@ -74,7 +91,7 @@ class Runner:
             else:
                 self.hold(f"{name}, {what}, against one batch", first, got, 0.9999, False)
         if first is not None:  # what the F16 cache costs; no bar
-            exact, _ = reference.Model(model).forward(ids, np.float64)
+            exact, _ = reference.Model(model, neon).forward(ids, np.float64)
             print(f"       {name}, against float64 keys and values: {compare_logits.compare(exact, first, 0, True)[0]}")
         self.hold(f"{name}, probe", hidden, self.output("probe", model, ids), 0.999, False)
 
@@ -99,6 +116,8 @@ def main():
             subprocess.run([sys.executable, str(maker), str(model), *line], check=True, stdout=subprocess.DEVNULL)
             runner.check(name, model)
             model.unlink()
+    if a.only in (None, "bundled"):
+        runner.check_bundled()
     print(f"{len(runner.failures)} failed")
     sys.exit(1 if runner.failures else 0)
 

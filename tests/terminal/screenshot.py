@@ -3,6 +3,8 @@
     screenshot.py --convert [--light] < captured > screen.svg
     screenshot.py PROGRAM SCRIPT OUT.svg [--columns 80] [--rows 24] [--light] [--environment NAME=VALUE]
 
+README's: screenshot.py build/release/app/bitnet-chat tests/terminal/readme.script app/screenshot.svg --rows 20
+
 A line of SCRIPT is typed and sent; `~ pattern` waits until the screen matches; `~key NAME` presses a key of
 tmux. The same screen gives the same bytes.
 """
