@@ -17,11 +17,19 @@ install_packages() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
 }
 
-# build PRESET TARGET: configures once, then builds what has changed.
+# is_configured PRESET TESTS: whether its build tree is there, and has the tests if TESTS is ON.
+is_configured() {
+  [[ -f $root/build/$1/build.ninja ]] &&
+    { [[ $2 == OFF ]] || grep -q '^BUILD_TESTING:BOOL=ON' "$root/build/$1/CMakeCache.txt"; }
+}
+
+# build PRESET TARGET TESTS: configures where that is needed, then builds what has changed. TESTS is ON or OFF: the
+# program alone needs fewer packages.
 build() {
   local tree="$root/build/$1" log
   if [[ ! -f $tree/build.ninja ]]; then echo "Building in $tree; the first time takes a few minutes" >&2; fi
-  log=$(cd "$root" && { [[ -f $tree/build.ninja ]] || cmake --preset "$1"; } 2>&1 && cmake --build "$tree" --target "$2" 2>&1) || {
+  log=$(cd "$root" && { is_configured "$1" "$3" || cmake --preset "$1" "-DBUILD_TESTING:BOOL=$3"; } 2>&1 &&
+    cmake --build "$tree" --target "$2" 2>&1) || {
     echo "$log" >&2
     return 1
   }
