@@ -84,6 +84,7 @@ struct EngineOptions {
   std::string device;  // index or part of a name as list_devices gives them; empty = the best one
   I2sLayout layout = I2sLayout::block128;
   IntegerDot integer_dot = IntegerDot::where_fast;
+  bool always_stage = false;  // copy weights to the device even where the host could write them in place
   // Called on the opening thread while weights go to the device; return false to give up (Error(runtime)).
   std::function<bool(uint64_t done_bytes, uint64_t total_bytes)> on_progress;
 };

@@ -276,6 +276,22 @@ TEST(Engine, LoadingReportsProgressAndCanBeStopped) {
   EXPECT_THROW(Engine::open(model_file(), options), Error);
 }
 
+TEST(Engine, StagedLoadingGivesTheSameBitsAndCanBeStoppedAnywhere) {
+  EngineOptions options;
+  options.always_stage = true;
+  const auto staged = Engine::open(model_file(), options);
+  const auto session = Session::create(*staged, 0);
+  const auto tokens = random_tokens(20, 5);
+  session->sync(tokens);
+  EXPECT_EQ(copy(session->logits()), logits_after(tokens));
+
+  for (int most : {1, 2, 3, 7, 20}) {
+    int reports = 0;
+    options.on_progress = [&](uint64_t, uint64_t) { return ++reports < most; };
+    EXPECT_THROW(Engine::open(model_file(), options), Error);
+  }
+}
+
 TEST(Engine, DamagedTernaryWeightsAreRefused) {
   std::ifstream in(BITNET_TEST_MODEL, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(in), {}};

@@ -23,7 +23,7 @@ bool use_integer_dot(const DeviceInfo& device, IntegerDot wanted) {
 class VulkanBackend : public Backend {
  public:
   explicit VulkanBackend(const EngineOptions& options)
-      : device_(options.device),
+      : device_(options),
         kernels_(device_, VK_NULL_HANDLE, use_integer_dot(device_.info(), options.integer_dot)),
         transfer_(device_),
         host_params_(device_, kParamsBytes, BufferUse::shared),

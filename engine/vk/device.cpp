@@ -269,9 +269,14 @@ const PhysicalDevice& choose(const std::vector<PhysicalDevice>& devices, const s
   return *best;
 }
 
-Device::Device(const std::string& wanted) : instance_(Instance::get()) {
-  physical_ = choose(vk::physical_devices(*instance_), wanted);
+Device::Device(const EngineOptions& options) : instance_(Instance::get()) {
+  physical_ = choose(vk::physical_devices(*instance_), options.device);
   vkGetPhysicalDeviceMemoryProperties(physical_.handle, &memory_);
+  const auto is_local = [](const VkMemoryHeap& heap) {
+    return (heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0;
+  };
+  unified_memory_ = !options.always_stage &&
+                    std::all_of(memory_.memoryHeaps, memory_.memoryHeaps + memory_.memoryHeapCount, is_local);
 
   const float priority = 1.0F;
   VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
@@ -296,12 +301,6 @@ Device::Device(const std::string& wanted) : instance_(Instance::get()) {
 }
 
 Device::~Device() { vkDestroyDevice(device_, nullptr); }
-
-bool Device::unified_memory() const {
-  for (uint32_t i = 0; i < memory_.memoryHeapCount; ++i)
-    if (!(memory_.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)) return false;
-  return true;
-}
 
 std::optional<uint32_t> Device::memory_type(uint32_t allowed_types, VkMemoryPropertyFlags wanted) const {
   for (uint32_t i = 0; i < memory_.memoryTypeCount; ++i)

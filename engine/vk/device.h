@@ -55,7 +55,7 @@ const PhysicalDevice& choose(const std::vector<PhysicalDevice>& devices, const s
 
 class Device {
  public:
-  explicit Device(const std::string& wanted);
+  explicit Device(const EngineOptions& options);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -66,8 +66,8 @@ class Device {
   const DeviceInfo& info() const { return physical_.info; }
   const VkPhysicalDeviceLimits& limits() const { return physical_.limits; }
 
-  // All device memory is also the host's: integrated GPUs and software devices.
-  bool unified_memory() const;
+  // All device memory is also the host's (integrated GPUs and software devices), and may be written in place.
+  bool unified_memory() const { return unified_memory_; }
 
   // A type among `allowed_types` (a bit each) with all of `wanted`; nullopt where there is none.
   std::optional<uint32_t> memory_type(uint32_t allowed_types, VkMemoryPropertyFlags wanted) const;
@@ -76,6 +76,7 @@ class Device {
   std::shared_ptr<Instance> instance_;
   PhysicalDevice physical_;
   VkPhysicalDeviceMemoryProperties memory_{};
+  bool unified_memory_ = false;
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
 };

@@ -26,21 +26,21 @@ std::optional<uint32_t> memory_type_for(const Device& device, uint32_t allowed, 
 }  // namespace
 
 VulkanBuffer::VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use)
-    : device_(device.handle()), size_(bytes) {
+    : device_(device), size_(bytes) {
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   info.size = bytes;
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-  VK_CHECK(vkCreateBuffer(device_, &info, nullptr, &buffer_));
+  VK_CHECK(vkCreateBuffer(device_.handle(), &info, nullptr, &buffer_));
 
   VkMemoryRequirements need{};
-  vkGetBufferMemoryRequirements(device_, buffer_, &need);
+  vkGetBufferMemoryRequirements(device_.handle(), buffer_, &need);
   const auto type = memory_type_for(device, need.memoryTypeBits, use);
   VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
   allocate.allocationSize = need.size;
   allocate.memoryTypeIndex = type.value_or(0);
   const VkResult result =
-      type ? vkAllocateMemory(device_, &allocate, nullptr, &memory_) : VK_ERROR_FEATURE_NOT_PRESENT;
+      type ? vkAllocateMemory(device_.handle(), &allocate, nullptr, &memory_) : VK_ERROR_FEATURE_NOT_PRESENT;
   if (result != VK_SUCCESS) {
     release();
     throw Error(
@@ -51,11 +51,11 @@ VulkanBuffer::VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use)
             device.info().name, bytes / 1e6, device.info().memory_bytes / 1e6));
   }
   try {
-    VK_CHECK(vkBindBufferMemory(device_, buffer_, memory_, 0));
+    VK_CHECK(vkBindBufferMemory(device_.handle(), buffer_, memory_, 0));
     const bool host_sees = device.memory_type(1U << *type, kHostVisible).has_value();
     if (host_sees && (use == BufferUse::shared || device.unified_memory())) {
       void* at = nullptr;
-      VK_CHECK(vkMapMemory(device_, memory_, 0, VK_WHOLE_SIZE, 0, &at));
+      VK_CHECK(vkMapMemory(device_.handle(), memory_, 0, VK_WHOLE_SIZE, 0, &at));
       mapped_ = {static_cast<std::byte*>(at), bytes};
     }
   } catch (...) {
@@ -64,11 +64,14 @@ VulkanBuffer::VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use)
   }
 }
 
-VulkanBuffer::~VulkanBuffer() { release(); }
+VulkanBuffer::~VulkanBuffer() {
+  vkQueueWaitIdle(device_.queue());
+  release();
+}
 
 void VulkanBuffer::release() {
-  vkDestroyBuffer(device_, buffer_, nullptr);
-  vkFreeMemory(device_, memory_, nullptr);
+  vkDestroyBuffer(device_.handle(), buffer_, nullptr);
+  vkFreeMemory(device_.handle(), memory_, nullptr);
 }
 
 Commands::Commands(const Device& device) : device_(device) {

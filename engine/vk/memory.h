@@ -14,6 +14,7 @@ class VulkanBuffer : public Buffer {
  public:
   // Throws Error(device) that says how much was asked for.
   VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use);
+  // Waits for the queue: where loading fails, copies into the buffer may still be on their way.
   ~VulkanBuffer() override;
   VulkanBuffer(const VulkanBuffer&) = delete;
   VulkanBuffer& operator=(const VulkanBuffer&) = delete;
@@ -25,7 +26,7 @@ class VulkanBuffer : public Buffer {
  private:
   void release();
 
-  VkDevice device_;
+  const Device& device_;
   uint64_t size_;
   VkBuffer buffer_ = VK_NULL_HANDLE;
   VkDeviceMemory memory_ = VK_NULL_HANDLE;
