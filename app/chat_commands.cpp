@@ -146,13 +146,14 @@ std::string ChatCore::show_model() const {
       "context       {} tokens here, {} in training\n"
       "template      {}\n"
       "fingerprint   {}\n"
-      "device        {} ({}, Vulkan {})",
+      "device        {} ({}{}{})",
       m.name.empty() ? "(no name)" : m.name, model_->text->path, m.architecture, m.n_layer, m.n_embd, m.n_ff,
       m.n_head, m.head_dim, m.n_head_kv, m.n_ternary, m.file_bytes, m.n_vocab, model_->text->tokenizer.pre(),
       model_->n_ctx, m.n_ctx_train,
       model_->text->template_replaced ? "the form the model was trained with, in place of the file's"
                                       : "the file's own",
-      m.fingerprint, model_->device.name, model_->device.driver, model_->device.api);
+      m.fingerprint, model_->device.name, model_->device.driver, model_->device.cpu ? "" : ", Vulkan ",
+      model_->device.api);
 }
 
 std::string ChatCore::show_prompt() const {

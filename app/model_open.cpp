@@ -1,29 +1,13 @@
 #include "model_open.h"
 
-#include <fmt/format.h>
-
 #include <memory>
-
-#include "engine/error.h"
 
 namespace bitnet {
 
-namespace {
-
-std::string resolve_device(const std::string& wanted) {
-  if (wanted != "cpu") return wanted;
-  for (const DeviceInfo& device : list_devices()) {
-    if (device.software) return fmt::format("{}", device.index);
-  }
-  throw Error(ErrorKind::device,
-              "--device cpu: no Vulkan device that runs on the CPU (Debian: mesa-vulkan-drivers)");
-}
-
-}  // namespace
-
 EngineOptions engine_options(const Options& options) {
   EngineOptions engine;
-  engine.device = resolve_device(options.device);
+  engine.device = options.device;
+  engine.threads = options.threads;
   engine.layout = options.i2s_block == 64 ? I2sLayout::block64 : I2sLayout::block128;
   return engine;
 }

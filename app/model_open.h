@@ -10,8 +10,7 @@
 
 namespace bitnet {
 
-// What the command line says about the device and the weights; "cpu" becomes the number of the software
-// device. Throws Error(device) where there is none.
+// What the command line says about the device and the weights.
 EngineOptions engine_options(const Options& options);
 
 // What a Worker or a tool calls to open the model of these options. The file is opened and checked by this

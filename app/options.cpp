@@ -62,6 +62,10 @@ void add_chat_options(CLI::App& app, Options& o) {
   app.add_option("--resume", o.conversation, "go on with that conversation")->type_name("ID");
   app.add_option("--device", o.device, "number or part of a name as 'devices' lists them, or cpu")
       ->type_name("N|NAME|cpu");
+  app.add_option("--threads", o.threads,
+                 "threads of --device cpu; as many as there are cores to use where not given")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
   app.add_option("--i2s-layout", o.i2s_block,
                  "weights in a block of the file: 128, or 64 where an ARM build quantised it")
       ->check(CLI::IsMember({128, 64}))

@@ -39,6 +39,7 @@ struct Options {
   std::string model;  // empty: the bundled one
   std::string chat_template;
   std::string device;
+  uint32_t threads = 0;      // of the CPU; 0 = what the process may use
   uint32_t i2s_block = 128;  // weights; 64 in files of ARM builds
   uint32_t ctx = 0;          // 0 = what the model was trained for
 

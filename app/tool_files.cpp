@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <charconv>
@@ -132,6 +133,13 @@ void tool_devices(const Options& options, Output& out) {
   std::string s;
   for (const DeviceInfo& d : devices) {
     s += fmt::format("{}  {}\n", d.index, printable(d.name));
+    if (d.cpu) {
+      s += fmt::format("   kernels    {}\n", d.driver);
+      s += fmt::format("   memory     {}\n", megabytes(d.memory_bytes));
+      if (plan)
+        s += fmt::format("   model      {}\n", plan->total() <= d.memory_bytes ? "fits" : "does not fit");
+      continue;
+    }
     s += fmt::format("   driver     {}, Vulkan {}\n", printable(d.driver), d.api);
     s += fmt::format("   kind       {}\n", d.software ? "a CPU behind Vulkan" : "GPU");
     s += fmt::format("   memory     {}\n", megabytes(d.memory_bytes));
@@ -143,11 +151,10 @@ void tool_devices(const Options& options, Output& out) {
       s += fmt::format("   model      {}\n", plan->total() <= d.memory_bytes ? "fits" : "does not fit");
   }
   if (plan) s += fmt::format("the model takes {}\n", memory_text(*plan));
+  if (std::none_of(devices.begin(), devices.end(),
+                   [](const DeviceInfo& d) { return !d.cpu && !d.software && d.unusable.empty(); }))
+    s += "no GPU, so the CPU is used where --device does not say otherwise\n";
   print(out, s);
-  if (devices.empty()) {
-    throw Error(ErrorKind::device,
-                "no Vulkan device (Debian: install mesa-vulkan-drivers, or the GPU's driver)");
-  }
 }
 
 void tool_tokenize(const Options& options, Output& out) {

@@ -37,7 +37,8 @@ struct TernaryMatrix {
   };
   uint32_t n_in = 0;
   std::array<Part, 3> parts;  // those in use come first
-  BufferPtr codes;            // [rows][n_in / 4] bytes, i2_s block128
+  BufferPtr codes;            // [rows][n_in / 4] bytes, i2_s block128; empty where the parts have their own
+  std::array<BufferPtr, 3> part_codes;  // on a backend that adopts: as codes, of each part
   uint32_t rows() const { return parts[0].rows + parts[1].rows + parts[2].rows; }
 };
 
@@ -124,6 +125,8 @@ class Backend {
   // Bytes into a buffer of weights or device memory; may return before they are there, finish_uploads waits.
   virtual void upload(Buffer& to, uint64_t offset, std::span<const std::byte> bytes) = 0;
   virtual void finish_uploads() = 0;
+  // A buffer of weights that is these very bytes, which outlive it; nullptr where the device wants its own.
+  virtual BufferPtr adopt(std::span<const std::byte>) { return nullptr; }
   virtual void download(const Buffer& from, uint64_t offset, std::span<std::byte> bytes) = 0;
 
   virtual std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels) = 0;
@@ -134,5 +137,8 @@ constexpr uint32_t kMaxBatch = 512;    // tokens of one run
 constexpr uint32_t kMaxLogitRows = 8;  // tokens whose logits are held at once
 
 std::unique_ptr<Backend> open_vulkan(const EngineOptions& options);
+std::unique_ptr<Backend> open_cpu(const EngineOptions& options);
+std::vector<DeviceInfo> list_vulkan_devices();  // empty where there is no loader or no device
+DeviceInfo describe_cpu(const EngineOptions& options);
 
 }  // namespace bitnet

@@ -1,15 +1,37 @@
 #include "engine/engine.h"
 
+#include <algorithm>
+
 #include "session.h"
 
 namespace bitnet {
+namespace {
+
+std::unique_ptr<Backend> open_backend(const EngineOptions& options) {
+  const std::vector<DeviceInfo> devices = list_devices();
+  const auto is_gpu = [](const DeviceInfo& d) { return !d.cpu && !d.software && d.unusable.empty(); };
+  const bool cpu = options.device.empty()
+                       ? std::none_of(devices.begin(), devices.end(), is_gpu)
+                       : options.device == "cpu" || options.device == std::to_string(devices.back().index);
+  return cpu ? open_cpu(options) : open_vulkan(options);
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> list_devices() {
+  std::vector<DeviceInfo> devices = list_vulkan_devices();
+  DeviceInfo cpu = describe_cpu({});
+  cpu.index = static_cast<uint32_t>(devices.size());
+  devices.push_back(std::move(cpu));
+  return devices;
+}
 
 std::unique_ptr<Engine> Engine::open(const GgufFile& file, const EngineOptions& options) {
   const Config config = read_config(file);
   const ModelFiles files = find_tensors(file, config);  // the file is checked before a device is touched
-  std::unique_ptr<Backend> backend = open_vulkan(options);
+  std::unique_ptr<Backend> backend = open_backend(options);
   Model model = load_model(config, files, *backend, options.layout, options.on_progress);
-  return std::make_unique<LoadedEngine>(std::move(backend), std::move(model));
+  return std::make_unique<LoadedEngine>(file.mapping(), std::move(backend), std::move(model));
 }
 
 std::unique_ptr<Session> Session::create(Engine& engine, uint32_t n_ctx) {

@@ -29,8 +29,9 @@ struct DeviceInfo {
   uint32_t index = 0;  // as --device takes it
   std::string name;
   std::string driver;             // name and version
-  std::string api;                // "1.3.230"
+  std::string api;                // "1.3.230"; empty for the CPU
   bool software = false;          // a CPU behind Vulkan, such as lavapipe
+  bool cpu = false;               // the CPU itself: no Vulkan, driver says which instructions and threads
   uint64_t memory_bytes = 0;      // of the largest device-local heap
   uint32_t subgroup_size = 0;     // lanes
   bool integer_dot = false;       // has the 4x8-bit dot product
@@ -39,7 +40,7 @@ struct DeviceInfo {
   std::string unusable;           // why it cannot run a model; empty when it can
 };
 
-// Every Vulkan device of the machine, in the loader's order. Empty where there is no loader or no device.
+// Every Vulkan device of the machine, in the loader's order, and the CPU last.
 std::vector<DeviceInfo> list_devices();
 
 // How the ternary values lie in i2_s tensors; files do not say (see engine/i2s.h).
@@ -81,17 +82,21 @@ struct MemoryPlan {
 MemoryPlan plan_memory(const GgufFile& file, uint32_t n_ctx);
 
 struct EngineOptions {
-  std::string device;  // index or part of a name as list_devices gives them; empty = the best one
+  // Index or part of a name as list_devices gives them, or "cpu"; empty = the best GPU, and the CPU where
+  // there is none or only a software one.
+  std::string device;
   I2sLayout layout = I2sLayout::block128;
   IntegerDot integer_dot = IntegerDot::where_fast;
   bool always_stage = false;  // copy weights to the device even where the host could write them in place
+  uint32_t threads = 0;       // of the CPU; 0 = as many as the process may use at once
+  std::string cpu_kernels;  // "avx2", ...: those for one instruction set, as in engine/cpu/; empty = the best
   // Called on the opening thread while weights go to the device; return false to give up (Error(runtime)).
   std::function<bool(uint64_t done_bytes, uint64_t total_bytes)> on_progress;
 };
 
 class Engine {
  public:
-  // `file` must outlive this call only.
+  // `file` must outlive this call only; on the CPU its mapping stays until the Engine goes.
   static std::unique_ptr<Engine> open(const GgufFile& file, const EngineOptions& options);
   virtual ~Engine() = default;
 

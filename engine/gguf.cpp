@@ -406,7 +406,7 @@ GgufFile::GgufFile(const std::string& path) : path_(path) {
   void* mapped = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (mapped == MAP_FAILED)
     parser.fail(fmt::format("cannot map the model file of {} bytes: {}", size, why()));
-  mapping_.bytes = {static_cast<const std::byte*>(mapped), size};
+  mapping_->bytes = {static_cast<const std::byte*>(mapped), size};
   parser.parse();
 }
 

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -55,8 +56,10 @@ class GgufFile {
   GgufFile& operator=(const GgufFile&) = delete;
 
   const std::string& path() const { return path_; }
-  uint64_t size() const { return mapping_.bytes.size(); }
-  std::span<const std::byte> bytes() const { return mapping_.bytes; }
+  uint64_t size() const { return mapping_->bytes.size(); }
+  std::span<const std::byte> bytes() const { return mapping_->bytes; }
+  // Keeps the bytes of the tensors where they are, also after the GgufFile has gone.
+  std::shared_ptr<const void> mapping() const { return mapping_; }
   uint32_t version() const { return version_; }
 
   // Metadata in file order.
@@ -97,7 +100,7 @@ class GgufFile {
   [[noreturn]] void fail(std::string_view key, const std::string& problem) const;
 
   std::string path_;
-  Mapping mapping_;
+  std::shared_ptr<Mapping> mapping_ = std::make_shared<Mapping>();
   uint32_t version_ = 0;
   std::vector<std::pair<std::string, GgufValue>> metadata_;
   std::unordered_map<std::string_view, size_t> key_index_;  // views into the mapping

@@ -236,8 +236,8 @@ class Loader {
     for (const GgufTensor* t : tensors)
       m.parts[part++] = {static_cast<uint32_t>(t->shape[1]), i2s_scale(t->data)};
     const uint64_t row_bytes = m.n_in / 4;
-    m.codes = backend_.allocate(row_bytes * m.rows(), BufferUse::weights);
     uint64_t offset = 0;
+    part = 0;
     for (const GgufTensor* t : tensors) {
       auto codes = t->data.first(t->data.size() - kI2sTail);
       if (i2s_has_code_3(codes))
@@ -251,6 +251,12 @@ class Loader {
         i2s_block64_to_block128(codes, repacked_);
         codes = repacked_;
       }
+      if (layout_ == I2sLayout::block128 && (m.part_codes[part] = backend_.adopt(codes))) {
+        ++part;
+        count(codes.size());
+        continue;
+      }
+      if (!m.codes) m.codes = backend_.allocate(row_bytes * m.rows(), BufferUse::weights);
       put(*m.codes, offset, codes);
       offset += codes.size();
     }
@@ -263,6 +269,11 @@ class Loader {
     e.n_embd = static_cast<uint32_t>(tensor.shape[0]);
     e.n_vocab = static_cast<uint32_t>(tensor.shape[1]);
     e.f32 = tensor.type == TensorType::f32;
+    if (BufferPtr whole = backend_.adopt(tensor.data)) {
+      e.chunks.push_back({0, e.n_vocab, std::move(whole)});
+      count(tensor.data.size());
+      return e;
+    }
     const uint64_t row_bytes = tensor.data.size() / e.n_vocab;
     const auto most_rows =
         static_cast<uint32_t>(std::min<uint64_t>(backend_.device().max_buffer_bytes / row_bytes, e.n_vocab));
@@ -281,9 +292,13 @@ class Loader {
     for (size_t at = 0; at < bytes.size(); at += kStep) {
       const auto part = bytes.subspan(at, std::min(kStep, bytes.size() - at));
       backend_.upload(to, offset + at, part);
-      done_ += part.size();
-      report(done_);
+      count(part.size());
     }
+  }
+
+  void count(uint64_t bytes) {
+    done_ += bytes;
+    report(done_);
   }
 
   void report(uint64_t done) const {

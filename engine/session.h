@@ -9,12 +9,14 @@ namespace bitnet {
 
 class LoadedEngine : public Engine {
  public:
-  LoadedEngine(std::unique_ptr<Backend> b, Model m) : backend(std::move(b)), weights(std::move(m)) {}
+  LoadedEngine(std::shared_ptr<const void> file, std::unique_ptr<Backend> b, Model m)
+      : mapping(b->device().cpu ? std::move(file) : nullptr), backend(std::move(b)), weights(std::move(m)) {}
 
   const ModelInfo& model() const override { return weights.config; }
   const DeviceInfo& device() const override { return backend->device(); }
 
-  std::unique_ptr<Backend> backend;  // outlives the buffers of the weights
+  std::shared_ptr<const void> mapping;  // of the file, where the backend adopted its bytes
+  std::unique_ptr<Backend> backend;     // outlives the buffers of the weights
   Model weights;
 };
 

@@ -1,5 +1,6 @@
 // Each kernel against plain C++ on the same numbers: integers and F16 roundings by equality, the rest within
-// what f32 sums allow. On whatever Vulkan device comes first, with and without the integer dot product.
+// what f32 sums allow. On whatever Vulkan device comes first, with and without the integer dot product, and
+// on the CPU with the kernels of every instruction set it has.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <random>
 
 #include "engine/backend.h"
+#include "engine/cpu/kernels.h"
 
 namespace bitnet {
 namespace {
@@ -87,23 +89,43 @@ void run(Backend& b, const std::function<void(Recorder&)>& kernels, uint32_t pos
   b.run(*program, position, tokens);
 }
 
-class Kernels : public testing::TestWithParam<IntegerDot> {
+struct Variant {
+  std::string name;
+  IntegerDot dot = IntegerDot::never;
+  std::string cpu_kernels;  // empty: Vulkan
+};
+
+class Kernels : public testing::TestWithParam<Variant> {
  protected:
   void SetUp() override {
+    const Variant& variant = GetParam();
     EngineOptions options;
-    options.integer_dot = GetParam();
-    if (GetParam() == IntegerDot::always && !list_devices().at(0).integer_dot)
-      GTEST_SKIP() << "the device has none";
-    backend = open_vulkan(options);
+    options.integer_dot = variant.dot;
+    options.cpu_kernels = variant.cpu_kernels;
+    options.threads = 3;
+    const DeviceInfo device = list_devices().at(0);
+    if (variant.cpu_kernels.empty() && device.cpu) GTEST_SKIP() << "there is no Vulkan device";
+    if (variant.dot == IntegerDot::always && !device.integer_dot) GTEST_SKIP() << "the device has none";
+    backend = variant.cpu_kernels.empty() ? open_vulkan(options) : open_cpu(options);
   }
   std::unique_ptr<Backend> backend;
   std::mt19937 rng{7};
 };
 
-INSTANTIATE_TEST_SUITE_P(Dot, Kernels, testing::Values(IntegerDot::always, IntegerDot::never),
-                         [](const auto& info) {
-                           return info.param == IntegerDot::always ? "Integer" : "Emulated";
-                         });
+std::vector<Variant> variants() {
+  std::vector<Variant> all = {{"VulkanInteger", IntegerDot::always, ""},
+                              {"VulkanEmulated", IntegerDot::never, ""}};
+  for (const cpu::KernelChoice& choice : cpu::kernel_choices()) {
+    if (!choice.supported) continue;
+    std::string name = std::string("Cpu_") + choice.kernels->name;
+    std::replace(name.begin(), name.end(), '-', '_');
+    all.push_back({name, IntegerDot::never, choice.kernels->name});
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(On, Kernels, testing::ValuesIn(variants()),
+                         [](const auto& info) { return info.param.name; });
 
 // Powers of two as scales and s keep the last step exact, so that equality shows the integers themselves.
 TEST_P(Kernels, TernaryProductsEqualTheIntegers) {

@@ -1,4 +1,4 @@
-// A session's timeline: whatever way the tokens came in, the logits are the same bits.
+// A session's timeline: whatever way the tokens came in, the logits are the same bits. On both backends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,11 +7,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <random>
 #include <thread>
 
+#include "engine/cpu/kernels.h"
 #include "engine/engine.h"
 
 namespace bitnet {
@@ -25,10 +27,44 @@ const GgufFile& model_file() {
   return file;
 }
 
-Engine& engine() {
-  static const std::unique_ptr<Engine> engine = Engine::open(model_file(), {});
+// Both backends, each opened once.
+const std::vector<std::string>& devices() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> names;
+    if (!list_devices().front().cpu) names.emplace_back("0");
+    names.emplace_back("cpu");
+    return names;
+  }();
+  return names;
+}
+
+EngineOptions on(const std::string& device) {
+  EngineOptions options;
+  options.device = device;
+  return options;
+}
+
+Engine& engine_on(const std::string& device) {
+  static std::map<std::string, std::unique_ptr<Engine>> engines;
+  auto& engine = engines[device];
+  if (!engine) engine = Engine::open(model_file(), on(device));
   return *engine;
 }
+
+std::string current_device;
+Engine& engine() { return engine_on(current_device); }
+
+class OnDevice : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { current_device = GetParam(); }
+};
+class SessionTest : public OnDevice {};
+class EngineTest : public OnDevice {};
+std::string name_of_device(const testing::TestParamInfo<std::string>& info) {
+  return info.param == "cpu" ? "Cpu" : "Vulkan";
+}
+INSTANTIATE_TEST_SUITE_P(On, SessionTest, testing::ValuesIn(devices()), name_of_device);
+INSTANTIATE_TEST_SUITE_P(On, EngineTest, testing::ValuesIn(devices()), name_of_device);
 
 std::vector<int32_t> random_tokens(size_t n, unsigned seed) {
   std::mt19937 rng(seed);
@@ -45,7 +81,7 @@ std::vector<float> logits_after(const std::vector<int32_t>& tokens) {
   return copy(session->logits());
 }
 
-TEST(Session, BatchesOfAnySizeGiveTheSameBits) {
+TEST_P(SessionTest, BatchesOfAnySizeGiveTheSameBits) {
   const auto tokens = random_tokens(150, 1);
   std::vector<std::vector<float>> all;
   for (const uint32_t batch : {1U, 3U, 7U, 64U, 0U}) {
@@ -70,7 +106,7 @@ TEST(Session, BatchesOfAnySizeGiveTheSameBits) {
   for (size_t i = 1; i < all.size(); ++i) EXPECT_EQ(all[i], all[0]) << "batch choice " << i;
 }
 
-TEST(Session, ReusesTheCommonPrefixAndRewinds) {
+TEST_P(SessionTest, ReusesTheCommonPrefixAndRewinds) {
   const auto session = Session::create(engine(), 0);
   auto tokens = random_tokens(40, 2);
   EXPECT_EQ(session->sync(tokens).reused, 0U);
@@ -104,7 +140,7 @@ float log_softmax(std::span<const float> v, int32_t id) {
   return static_cast<float>(-std::log(sum));
 }
 
-TEST(Session, GreedyDecodeIsTheArgmaxOfTheLogits) {
+TEST_P(SessionTest, GreedyDecodeIsTheArgmaxOfTheLogits) {
   auto tokens = random_tokens(9, 3);
   const auto session = Session::create(engine(), 0);
   session->sync(tokens);
@@ -126,7 +162,7 @@ TEST(Session, GreedyDecodeIsTheArgmaxOfTheLogits) {
   EXPECT_EQ(copy(session->logits()), logits_after(tokens));  // the last one was evaluated too
 }
 
-TEST(Session, SampledDecodeRepeatsWithItsSeed) {
+TEST_P(SessionTest, SampledDecodeRepeatsWithItsSeed) {
   const auto tokens = random_tokens(9, 4);
   const auto sample = [&](uint64_t seed) {
     const auto session = Session::create(engine(), 0);
@@ -143,7 +179,7 @@ TEST(Session, SampledDecodeRepeatsWithItsSeed) {
   EXPECT_NE(sample(1), sample(2));
 }
 
-TEST(Session, EndsForTheRightReason) {
+TEST_P(SessionTest, EndsForTheRightReason) {
   const auto tokens = random_tokens(9, 5);
   const auto session = Session::create(engine(), 16);
   session->sync(tokens);
@@ -168,7 +204,7 @@ TEST(Session, EndsForTheRightReason) {
   EXPECT_EQ(session->tokens().size(), tokens.size() + 1);  // what was given out is in the timeline
 }
 
-TEST(Session, CancelStopsDecodeAndPrefill) {
+TEST_P(SessionTest, CancelStopsDecodeAndPrefill) {
   const auto session = Session::create(engine(), 0);
   session->sync(random_tokens(4, 6));
   Sampler greedy({});
@@ -197,7 +233,7 @@ TEST(Session, CancelStopsDecodeAndPrefill) {
   EXPECT_EQ(copy(session->logits()), logits_after(tokens));
 }
 
-TEST(Session, SavedTimelineContinuesWithTheSameBits) {
+TEST_P(SessionTest, SavedTimelineContinuesWithTheSameBits) {
   auto tokens = random_tokens(50, 8);
   const auto session = Session::create(engine(), 0);
   session->sync(tokens);
@@ -220,7 +256,7 @@ TEST(Session, SavedTimelineContinuesWithTheSameBits) {
   EXPECT_THROW(Session::create(engine(), 49)->load(payload), Error);
 }
 
-TEST(Session, HiddenStatesOfTheLastPosition) {
+TEST_P(SessionTest, HiddenStatesOfTheLastPosition) {
   const auto tokens = random_tokens(20, 9);
   const auto& model = engine().model();
   std::vector<float> batched, single;
@@ -234,7 +270,7 @@ TEST(Session, HiddenStatesOfTheLastPosition) {
   EXPECT_EQ(batched, single);
 }
 
-TEST(Session, RefusesWhatDoesNotFit) {
+TEST_P(SessionTest, RefusesWhatDoesNotFit) {
   const auto n_train = engine().model().n_ctx_train;
   EXPECT_THROW(Session::create(engine(), n_train + 1), Error);
   const auto session = Session::create(engine(), 8);
@@ -247,11 +283,12 @@ TEST(Session, RefusesWhatDoesNotFit) {
   EXPECT_THROW(session->decode(greedy, {}, [](const SampledToken&) { return true; }), Error);
 }
 
-TEST(Engine, WithAndWithoutTheDotProductTheLogitsAreTheSame) {
+TEST_P(EngineTest, WithAndWithoutTheDotProductTheLogitsAreTheSame) {
+  if (engine().device().cpu) GTEST_SKIP() << "a choice of Vulkan's";
   const auto tokens = random_tokens(30, 10);
   for (const IntegerDot dot : {IntegerDot::always, IntegerDot::never}) {
     if (dot == IntegerDot::always && !engine().device().integer_dot) continue;
-    EngineOptions options;
+    EngineOptions options = on(current_device);
     options.integer_dot = dot;
     const auto other = Engine::open(model_file(), options);
     const auto session = Session::create(*other, 0);
@@ -260,9 +297,9 @@ TEST(Engine, WithAndWithoutTheDotProductTheLogitsAreTheSame) {
   }
 }
 
-TEST(Engine, LoadingReportsProgressAndCanBeStopped) {
+TEST_P(EngineTest, LoadingReportsProgressAndCanBeStopped) {
   uint64_t last = 0, total = 0;
-  EngineOptions options;
+  EngineOptions options = on(current_device);
   options.on_progress = [&](uint64_t done, uint64_t all) {
     EXPECT_GE(done, last);
     last = done;
@@ -276,8 +313,9 @@ TEST(Engine, LoadingReportsProgressAndCanBeStopped) {
   EXPECT_THROW(Engine::open(model_file(), options), Error);
 }
 
-TEST(Engine, StagedLoadingGivesTheSameBitsAndCanBeStoppedAnywhere) {
-  EngineOptions options;
+TEST_P(EngineTest, StagedLoadingGivesTheSameBitsAndCanBeStoppedAnywhere) {
+  if (engine().device().cpu) GTEST_SKIP() << "the CPU takes the file's own bytes";
+  EngineOptions options = on(current_device);
   options.always_stage = true;
   const auto staged = Engine::open(model_file(), options);
   const auto session = Session::create(*staged, 0);
@@ -292,14 +330,14 @@ TEST(Engine, StagedLoadingGivesTheSameBitsAndCanBeStoppedAnywhere) {
   }
 }
 
-TEST(Engine, DamagedTernaryWeightsAreRefused) {
+TEST_P(EngineTest, DamagedTernaryWeightsAreRefused) {
   std::ifstream in(BITNET_TEST_MODEL, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  const std::string path = testing::TempDir() + "damaged.gguf";
+  const std::string path = testing::TempDir() + "damaged_" + current_device + ".gguf";
   bytes[model_file().find_tensor("blk.1.ffn_up.weight")->offset + 1000] = '\xFF';
   std::ofstream(path, std::ios::binary) << bytes;
   try {
-    Engine::open(GgufFile(path), {});
+    Engine::open(GgufFile(path), on(current_device));
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.kind(), ErrorKind::model);
@@ -308,7 +346,74 @@ TEST(Engine, DamagedTernaryWeightsAreRefused) {
   std::filesystem::remove(path);
 }
 
-TEST(Engine, AnUnknownDeviceIsNamedWithWhatThereIs) {
+// Of 100 tokens on a CPU engine of its own.
+std::vector<float> logits_of_cpu(const std::string& kernels, uint32_t threads) {
+  EngineOptions options = on("cpu");
+  options.cpu_kernels = kernels;
+  options.threads = threads;
+  const auto engine = Engine::open(model_file(), options);
+  const auto session = Session::create(*engine, 0);
+  session->sync(random_tokens(100, 11));
+  return copy(session->logits());
+}
+
+// sse4 has no fused multiply-add and rounds twice.
+TEST(EngineDevices, EveryInstructionSetGivesTheLogitsOfTheScalarReference) {
+  current_device = "cpu";
+  const auto wanted = logits_of_cpu("scalar", 1);
+  for (const cpu::KernelChoice& choice : cpu::kernel_choices()) {
+    if (!choice.supported) continue;
+    const std::string name = choice.kernels->name;
+    const auto got = logits_of_cpu(name, 3);
+    if (name != "sse4") {
+      EXPECT_EQ(got, wanted) << name;
+      continue;
+    }
+    double ab = 0, aa = 0, bb = 0;
+    for (size_t i = 0; i < got.size(); ++i) {
+      ab += double{got[i]} * wanted[i];
+      aa += double{got[i]} * got[i];
+      bb += double{wanted[i]} * wanted[i];
+    }
+    EXPECT_GT(ab / std::sqrt(aa * bb), 0.9999) << name;
+  }
+  EXPECT_THROW(logits_of_cpu("no such instructions", 1), Error);
+}
+
+TEST(EngineDevices, ASavedTimelineOpensOnTheOtherBackend) {
+  if (devices().size() < 2) GTEST_SKIP() << "there is no Vulkan device";
+  current_device = "cpu";
+  auto tokens = random_tokens(50, 12);
+  tokens.push_back(3);
+  for (const auto& [from, to] : {std::pair("0", "cpu"), std::pair("cpu", "0")}) {
+    const auto saving = Session::create(engine_on(from), 0);
+    saving->sync(std::span(tokens).first(50));
+    const auto loading = Session::create(engine_on(to), 0);
+    loading->load(saving->save());
+    EXPECT_EQ(loading->sync(tokens).reused, 50U);
+    const auto wanted = Session::create(engine_on(to), 0);
+    wanted->sync(tokens);
+    const auto a = loading->logits(), b = wanted->logits();
+    for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 0.05) << from << " to " << to;
+  }
+}
+
+// The file may go once the engine is open: its bytes stay mapped.
+TEST(EngineDevices, TheCpuKeepsTheBytesOfTheFile) {
+  const std::string path = testing::TempDir() + "goes_away.gguf";
+  std::filesystem::copy_file(BITNET_TEST_MODEL, path, std::filesystem::copy_options::overwrite_existing);
+  auto file = std::make_unique<GgufFile>(path);
+  const auto engine = Engine::open(*file, on("cpu"));
+  file.reset();
+  std::filesystem::remove(path);
+  current_device = "cpu";
+  const auto session = Session::create(*engine, 0);
+  const auto tokens = random_tokens(20, 13);
+  session->sync(tokens);
+  EXPECT_EQ(copy(session->logits()), logits_after(tokens));
+}
+
+TEST(EngineDevices, AnUnknownDeviceIsNamedWithWhatThereIs) {
   EngineOptions options;
   options.device = "no such card";
   try {
@@ -321,7 +426,7 @@ TEST(Engine, AnUnknownDeviceIsNamedWithWhatThereIs) {
   }
 }
 
-TEST(MemoryPlan, NamesWhatTheFileAndTheContextTake) {
+TEST_P(EngineTest, MemoryPlanNamesWhatTheFileAndTheContextTake) {
   const MemoryPlan small = plan_memory(model_file(), 64), large = plan_memory(model_file(), 128);
   const auto& m = engine().model();
   EXPECT_EQ(large.kv_cache, 2 * small.kv_cache);

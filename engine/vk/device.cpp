@@ -248,7 +248,7 @@ const PhysicalDevice& choose(const std::vector<PhysicalDevice>& devices, const s
                                 d.info.unusable.empty() ? "" : " (" + d.info.unusable + ")"));
   const std::string there = devices.empty()
                                 ? "there is no Vulkan device; on Debian, mesa-vulkan-drivers brings drivers"
-                                : fmt::format("there is {}", fmt::join(names, "; "));
+                                : fmt::format("there is {}; and cpu", fmt::join(names, "; "));
   uint32_t index = 0;
   const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), index);
   const bool is_number = !wanted.empty() && error == std::errc() && end == wanted.data() + wanted.size();
@@ -312,7 +312,7 @@ std::optional<uint32_t> Device::memory_type(uint32_t allowed_types, VkMemoryProp
 
 namespace bitnet {
 
-std::vector<DeviceInfo> list_devices() {
+std::vector<DeviceInfo> list_vulkan_devices() {
   std::vector<DeviceInfo> found;
   try {
     for (auto& d : vk::physical_devices(*vk::Instance::get())) found.push_back(std::move(d.info));

@@ -1,0 +1,331 @@
+// The float loops of kernels.h, written once over 16 lanes and included by each kernels_*.cpp inside its own
+// namespace, after
+//   Part               a native vector; kPartLanes floats of it
+//   load, store, set1, add, mul, fma(a, b, c) = a * b + c, max, round (half to even), pow2 (2^n, n whole)
+//   load_halves, store_halves (F16, half to even)
+//   add_lanes(Floats)  the sum over 16 lanes as a tree: i + (i + 8), then + 4, + 2, + 1
+// No include guard and no includes: the includer has them, outside its namespace.
+
+constexpr int kLanes = 16;
+constexpr int kParts = kLanes / kPartLanes;
+
+struct Floats {
+  Part p[kParts];
+};
+
+inline float add_lanes(Floats v);
+
+inline Floats load16(const float* from) {
+  Floats v;
+  for (int i = 0; i < kParts; ++i) v.p[i] = load(from + i * kPartLanes);
+  return v;
+}
+inline void store16(float* to, Floats v) {
+  for (int i = 0; i < kParts; ++i) store(to + i * kPartLanes, v.p[i]);
+}
+inline Floats load_halves16(const uint16_t* from) {
+  Floats v;
+  for (int i = 0; i < kParts; ++i) v.p[i] = load_halves(from + i * kPartLanes);
+  return v;
+}
+inline Floats all(float x) {
+  Floats v;
+  for (int i = 0; i < kParts; ++i) v.p[i] = set1(x);
+  return v;
+}
+inline Floats add(Floats a, Floats b) {
+  for (int i = 0; i < kParts; ++i) a.p[i] = add(a.p[i], b.p[i]);
+  return a;
+}
+inline Floats mul(Floats a, Floats b) {
+  for (int i = 0; i < kParts; ++i) a.p[i] = mul(a.p[i], b.p[i]);
+  return a;
+}
+inline Floats fma(Floats a, Floats b, Floats c) {
+  for (int i = 0; i < kParts; ++i) a.p[i] = fma(a.p[i], b.p[i], c.p[i]);
+  return a;
+}
+inline Floats max(Floats a, Floats b) {
+  for (int i = 0; i < kParts; ++i) a.p[i] = max(a.p[i], b.p[i]);
+  return a;
+}
+
+// The first `count` of 16, the rest zero.
+inline Floats load_some(const float* from, uint32_t count) {
+  if (count >= kLanes) return load16(from);
+  float lanes[kLanes] = {};
+  for (uint32_t i = 0; i < count; ++i) lanes[i] = from[i];
+  return load16(lanes);
+}
+inline Floats load_some_halves(const uint16_t* from, uint32_t count) {
+  if (count >= kLanes) return load_halves16(from);
+  uint16_t lanes[kLanes] = {};
+  for (uint32_t i = 0; i < count; ++i) lanes[i] = from[i];
+  return load_halves16(lanes);
+}
+inline void store_some(float* to, Floats v, uint32_t count) {
+  if (count >= kLanes) return store16(to, v);
+  float lanes[kLanes];
+  store16(lanes, v);
+  for (uint32_t i = 0; i < count; ++i) to[i] = lanes[i];
+}
+
+inline float largest_lane(Floats v) {
+  float lanes[kLanes];
+  store16(lanes, v);
+  float largest = lanes[0];
+  for (int i = 1; i < kLanes; ++i) largest = lanes[i] > largest ? lanes[i] : largest;
+  return largest;
+}
+
+// e^x for x <= 0, within 2 units of the last place; below -87 a number next to nothing. x = n ln 2 + r, and
+// e^r by its Taylor sum to r^7, whose remainder at |r| <= ln 2 / 2 is below 2^-26.
+inline Part exp(Part x) {
+  x = max(x, set1(-87.0F));
+  const Part n = round(mul(x, set1(1.44269504F)));
+  Part r = fma(n, set1(-0.693145752F), x);  // ln 2 in two parts, the first of 15 bits
+  r = fma(n, set1(-1.42860677e-6F), r);
+  Part sum = set1(1.0F / 5040);
+  constexpr float kTaylor[] = {1.0F / 720, 1.0F / 120, 1.0F / 24, 1.0F / 6, 0.5F, 1.0F, 1.0F};
+  for (const float c : kTaylor) sum = fma(sum, r, set1(c));
+  return mul(sum, pow2(n));
+}
+
+constexpr int kFloatSums = 4;
+constexpr uint32_t kFloatStep = kLanes * kFloatSums;
+constexpr size_t kAhead = 4096;  // bytes; the hardware's own prefetch ends at a page
+
+inline float add_sums_up(const Floats (&sums)[kFloatSums]) {
+  return add_lanes(add(add(sums[0], sums[1]), add(sums[2], sums[3])));
+}
+
+inline void half_rows(const uint16_t* rows, uint32_t n, uint32_t n_rows, const float* y, float* out) {
+  for (uint32_t r = 0; r < n_rows; ++r, rows += n) {
+    Floats sums[kFloatSums] = {all(0), all(0), all(0), all(0)};
+    for (uint32_t i = 0; i < n; i += kFloatStep) {
+      __builtin_prefetch(reinterpret_cast<const char*>(rows + i) + kAhead);
+      __builtin_prefetch(reinterpret_cast<const char*>(rows + i) + kAhead + 64);
+      for (int j = 0; j < kFloatSums; ++j)
+        sums[j] = fma(load_halves16(rows + i + j * kLanes), load16(y + i + j * kLanes), sums[j]);
+    }
+    out[r] = add_sums_up(sums);
+  }
+}
+
+inline void float_rows(const float* rows, uint32_t n, uint32_t n_rows, const float* y, float* out) {
+  for (uint32_t r = 0; r < n_rows; ++r, rows += n) {
+    Floats sums[kFloatSums] = {all(0), all(0), all(0), all(0)};
+    for (uint32_t i = 0; i < n; i += kFloatStep)
+      for (int j = 0; j < kFloatSums; ++j)
+        sums[j] = fma(load16(rows + i + j * kLanes), load16(y + i + j * kLanes), sums[j]);
+    out[r] = add_sums_up(sums);
+  }
+}
+
+inline void to_floats(const uint16_t* from, uint32_t n, float* to) {
+  uint32_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store16(to + i, load_halves16(from + i));
+  if (i < n) store_some(to + i, load_some_halves(from + i, n - i), n - i);
+}
+
+inline void to_halves(const float* from, uint32_t n, uint16_t* to) {
+  uint32_t i = 0;
+  for (; i + kPartLanes <= n; i += kPartLanes) store_halves(to + i, load(from + i));
+  if (i == n) return;
+  float lanes[kLanes] = {};
+  uint16_t halves[kLanes];
+  for (uint32_t j = 0; i + j < n; ++j) lanes[j] = from[i + j];
+  store_halves(halves, load(lanes));
+  for (uint32_t j = 0; i + j < n; ++j) to[i + j] = halves[j];
+}
+
+inline float sum_of_squares(const float* x, uint32_t n) {
+  Floats sums[kFloatSums] = {all(0), all(0), all(0), all(0)};
+  for (uint32_t i = 0; i < n; i += kFloatStep)
+    for (int j = 0; j < kFloatSums; ++j) {
+      const Floats v = load16(x + i + j * kLanes);
+      sums[j] = fma(v, v, sums[j]);
+    }
+  return add_sums_up(sums);
+}
+
+inline Floats normalised(const float* x, const float* weight, Floats inverse) {
+  return mul(mul(load16(x), inverse), load16(weight));
+}
+
+inline void normalise(const float* x, const float* weight, uint32_t n, float inverse, float* y) {
+  for (uint32_t i = 0; i < n; i += kLanes) store16(y + i, normalised(x + i, weight + i, all(inverse)));
+}
+
+inline float largest_normalised(const float* x, const float* weight, uint32_t n, float inverse) {
+  Floats largest = all(0);
+  for (uint32_t i = 0; i < n; i += kLanes) {
+    const Floats y = normalised(x + i, weight + i, all(inverse));
+    largest = max(largest, max(y, mul(y, all(-1.0F))));
+  }
+  return largest_lane(largest);
+}
+
+inline int32_t quantise(const float* x, const float* weight, uint32_t n, float inverse, float s, int8_t* q) {
+  int32_t sum = 0;
+  for (uint32_t i = 0; i < n; i += kLanes) {
+    const Floats y = mul(normalised(x + i, weight + i, all(inverse)), all(s));
+    float lanes[kLanes];
+    for (int j = 0; j < kParts; ++j) store(lanes + j * kPartLanes, max(round(y.p[j]), set1(-128.0F)));
+    for (int j = 0; j < kLanes; ++j) {  // a NaN must not become just any integer: C++ leaves that open
+      const int32_t v = lanes[j] < 127.0F ? static_cast<int32_t>(lanes[j]) : 127;
+      q[i + j] = static_cast<int8_t>(v);
+      sum += v;
+    }
+  }
+  return sum;
+}
+
+inline void scale_sums(const int32_t* sums, uint32_t n, int32_t q_sum, float factor, float* y) {
+  for (uint32_t i = 0; i < n; ++i) y[i] = static_cast<float>(sums[i] - q_sum) * factor;
+}
+
+inline void add_sums(const int32_t* sums, uint32_t n, int32_t q_sum, float factor, float* y) {
+  for (uint32_t i = 0; i < n; ++i) y[i] += static_cast<float>(sums[i] - q_sum) * factor;
+}
+
+inline void gate_sums(const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum, float gate_factor,
+                      float up_factor, float* y) {
+  for (uint32_t i = 0; i < n; ++i) {
+    const float g = static_cast<float>(gate[i] - q_sum) * gate_factor;
+    const float relu = g > 0 ? g : 0;
+    y[i] = relu * relu * (static_cast<float>(up[i] - q_sum) * up_factor);
+  }
+}
+
+inline void rotate(float* head, const float* rotation, uint32_t rope_dim) {
+  const uint32_t half = rope_dim / 2;
+  for (uint32_t i = 0; i < half; ++i) {
+    const float c = rotation[2 * i], s = rotation[2 * i + 1], low = head[i], high = head[i + half];
+    head[i] = low * c - high * s;
+    head[i + half] = high * c + low * s;
+  }
+}
+
+// Scores of kHeads heads with every key: scores [kHeads][stride].
+template <int kHeads>
+inline void scores_of(const AttentionWork& work, const float* queries, float* scores, size_t stride) {
+  const uint32_t dim = work.head_dim;
+  for (uint32_t key = 0; key < work.n_keys; ++key) {
+    const uint16_t* k = work.keys + key * work.row;
+    Floats sums[kHeads];
+    for (int h = 0; h < kHeads; ++h) sums[h] = all(0);
+    for (uint32_t i = 0; i < dim; i += kLanes) {
+      const Floats values = load_some_halves(k + i, dim - i);
+      for (int h = 0; h < kHeads; ++h) sums[h] = fma(load16(queries + h * kMostHeadDim + i), values, sums[h]);
+    }
+    for (int h = 0; h < kHeads; ++h) scores[h * stride + key] = add_lanes(sums[h]);
+  }
+}
+
+// out[h][first ...] = sum over the keys of weight * value, for kVectors vectors of features.
+template <int kHeads, int kVectors>
+inline void values_of(const AttentionWork& work, uint32_t first, const float* weights, size_t stride,
+                      const float* totals, float* out) {
+  Floats sums[kHeads][kVectors];
+  for (int h = 0; h < kHeads; ++h)
+    for (int v = 0; v < kVectors; ++v) sums[h][v] = all(0);
+  for (uint32_t key = 0; key < work.n_keys; ++key) {
+    const uint16_t* values = work.values + key * work.row + first;
+    Floats weight[kHeads];
+    for (int h = 0; h < kHeads; ++h) weight[h] = all(weights[h * stride + key]);
+    for (int v = 0; v < kVectors; ++v) {
+      const Floats value = load_some_halves(values + v * kLanes, work.head_dim - first - v * kLanes);
+      for (int h = 0; h < kHeads; ++h) sums[h][v] = fma(weight[h], value, sums[h][v]);
+    }
+  }
+  for (int h = 0; h < kHeads; ++h)
+    for (int v = 0; v < kVectors; ++v) {
+      const uint32_t at = first + v * kLanes;
+      store_some(out + h * work.head_dim + at, mul(sums[h][v], all(1 / totals[h])), work.head_dim - at);
+    }
+}
+
+template <int kHeads>
+inline void attention_heads(const AttentionWork& work, uint32_t head) {
+  const size_t stride = (size_t{work.n_keys} + kLanes - 1) / kLanes * kLanes;
+  float* queries = work.scratch;  // scaled, padded with zeros
+  float* scores = work.scratch + kMostHeads * kMostHeadDim;
+  float* out = work.out + head * work.head_dim;
+  for (int h = 0; h < kHeads; ++h)
+    for (uint32_t i = 0; i < work.head_dim; i += kLanes)
+      store16(
+          queries + h * kMostHeadDim + i,
+          mul(load_some(work.queries + (head + h) * work.head_dim + i, work.head_dim - i), all(work.scale)));
+  scores_of<kHeads>(work, queries, scores, stride);
+
+  float totals[kHeads];
+  for (int h = 0; h < kHeads; ++h) {
+    float* s = scores + h * stride;
+    for (size_t i = work.n_keys; i < stride; ++i) s[i] = -3.4e38F;
+    Floats largest = load16(s);
+    for (size_t i = kLanes; i < stride; i += kLanes) largest = max(largest, load16(s + i));
+    const Part minus_largest = set1(-largest_lane(largest));
+    Floats sum = all(0);
+    for (size_t i = 0; i < stride; i += kLanes) {
+      Floats weight = load16(s + i);
+      for (int j = 0; j < kParts; ++j) weight.p[j] = exp(add(weight.p[j], minus_largest));
+      store16(s + i, weight);
+      sum = add(sum, weight);
+    }
+    totals[h] = add_lanes(sum);
+  }
+
+  constexpr int kVectors = 4;
+  uint32_t first = 0;
+  for (; first + kVectors * kLanes <= work.head_dim; first += kVectors * kLanes)
+    values_of<kHeads, kVectors>(work, first, scores, stride, totals, out);
+  for (; first < work.head_dim; first += kLanes)
+    values_of<kHeads, 1>(work, first, scores, stride, totals, out);
+}
+
+inline void attention(const AttentionWork& work) {
+  constexpr uint32_t kHeads = kParts == 1 ? 4 : kParts == 2 ? 2 : 1;  // what the registers hold
+  static_assert(kHeads <= kMostHeads);
+  uint32_t head = 0;
+  for (; head + kHeads <= work.n_heads; head += kHeads) attention_heads<kHeads>(work, head);
+  for (; head < work.n_heads; ++head) attention_heads<1>(work, head);
+}
+
+inline LargestLogit largest_logit(const float* logits, uint32_t n) {
+  constexpr float kLowest = -3.4e38F;
+  constexpr uint32_t kExponent = 0x7F800000, kMinusInfinity = 0xFF800000;
+  LargestLogit best{kLowest, 0x7FFFFFFF, 0, false};
+  uint32_t broken = 0;
+  for (uint32_t i = 0; i < n;
+       ++i) {  // by the bits: a masked token is -Inf, anything else not finite is a fault
+    uint32_t bits;
+    __builtin_memcpy(&bits, logits + i, sizeof bits);
+    broken |= static_cast<uint32_t>((bits & kExponent) == kExponent && bits != kMinusInfinity);
+  }
+  best.non_finite = broken != 0;
+  if (best.non_finite) return best;
+  Floats largest = all(kLowest);
+  uint32_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) largest = max(largest, load16(logits + i));
+  best.largest = largest_lane(largest);
+  for (; i < n; ++i) best.largest = logits[i] > best.largest ? logits[i] : best.largest;
+  if (best.largest <= kLowest) return best;
+  for (best.index = 0; logits[best.index] != best.largest;) ++best.index;
+  Floats sum = all(0);
+  const Part minus_largest = set1(-best.largest);
+  for (i = 0; i < n; i += kLanes) {
+    Floats v = load_some(logits + i, n - i);
+    float lanes[kLanes];
+    for (int j = 0; j < kParts; ++j) v.p[j] = exp(add(v.p[j], minus_largest));
+    if (i + kLanes <= n) {
+      sum = add(sum, v);
+      continue;
+    }
+    store16(lanes, v);
+    for (uint32_t j = n - i; j < kLanes; ++j) lanes[j] = 0;
+    sum = add(sum, load16(lanes));
+  }
+  best.sum_exp = add_lanes(sum);
+  return best;
+}

@@ -1,0 +1,112 @@
+// The integer loops of kernels.h, written once and included by each kernels_*.cpp inside its own namespace,
+// after
+//   Bytes                     a native vector of kBytes bytes (16, 32 or 64)
+//   load_bytes, all_bytes(b), both(a, b) = a & b, high_nibbles(a): each byte's upper four bits as the lower,
+//                             with whatever above
+//   repeat_word(from)         the four bytes there, over and over
+//   load_activations(q, i)    kBytes activations that meet the codes at one shift of the bytes i .. of a row:
+//                             32 of each 128-block, q being 32 s into it
+//   load_last_bytes, load_last_activations         32 of them and zeros, where kBytes is 64 and 32 are left
+//   Sums, no_sums()           running sums of dot(Sums, codes, q): codes are bytes 0 to 8, q signed
+//   kFlush                    so many dots of codes up to 2, a quarter as many of codes up to 8, fit into
+//   Sums Words, no_words(), add_words(Words, Sums)      32-bit sums and what they take over from Sums
+//   total(Words)              over all lanes
+//   store_words(to, Words)    kBytes / 4 of int32, each the sum of four neighbouring products
+//   kTileVectors, kTileTokens: the block of sums that fits the registers; kTileVectors * kBytes divides
+//                             4 * kTileRows
+//   kRowsAtOnce               rows that share a load of the activations
+// Everything is exact, so the order of the sums is free. The codes of a byte at shifts 0 and 4 are masked out
+// as they are, those at 2 and 6 as four times the code, which saves two shifts of four; the two kinds have
+// sums of their own.
+
+template <int kRows>
+inline void rows_block(const uint8_t* codes, uint32_t n_in, const int8_t* q, int32_t* sums) {
+  const uint32_t row_bytes = n_in / 4;
+  const Bytes low = all_bytes(0x03), high = all_bytes(0x0C);
+  Words ones[kRows], fours[kRows];
+  for (int r = 0; r < kRows; ++r) ones[r] = fours[r] = no_words();
+  for (uint32_t i = 0; i < row_bytes;) {
+    const uint32_t end = row_bytes - i > kFlush / 8 * kBytes ? i + kFlush / 8 * kBytes : row_bytes;
+    Sums one[kRows], four[kRows];
+    for (int r = 0; r < kRows; ++r) one[r] = four[r] = no_sums();
+    for (; i < end; i += kBytes) {
+      const bool whole = kBytes <= 32 || row_bytes - i >= kBytes;
+      Bytes qs[4];  // those that meet shifts 6, 4, 2, 0
+      for (int s = 0; s < 4; ++s)
+        qs[s] = whole ? load_activations(q + 32 * s, i) : load_last_activations(q + 32 * s, i);
+      for (int r = 0; r < kRows; ++r) {
+        const uint8_t* at = codes + size_t{row_bytes} * r + i;
+        __builtin_prefetch(at + kRows * row_bytes);
+        const Bytes bits = whole ? load_bytes(at) : load_last_bytes(at), upper = high_nibbles(bits);
+        one[r] = dot(dot(one[r], both(bits, low), qs[3]), both(upper, low), qs[1]);
+        four[r] = dot(dot(four[r], both(bits, high), qs[2]), both(upper, high), qs[0]);
+      }
+    }
+    for (int r = 0; r < kRows; ++r) {
+      ones[r] = add_words(ones[r], one[r]);
+      fours[r] = add_words(fours[r], four[r]);
+    }
+  }
+  for (int r = 0; r < kRows; ++r) sums[r] = total(ones[r]) + total(fours[r]) / 4;
+}
+
+inline void unpack_tile(const uint8_t* const* rows, uint32_t n_in, uint8_t* tile) {
+  for (uint32_t i = 0; i < n_in / 4; i += 32)
+    for (uint32_t word = 0; word < 8; ++word) {
+      uint32_t bits[kTileRows];
+      for (uint32_t r = 0; r < kTileRows; ++r) __builtin_memcpy(&bits[r], rows[r] + i + 4 * word, 4);
+      for (uint32_t s = 0; s < 4; ++s) {
+        uint32_t codes[kTileRows];
+        for (uint32_t r = 0; r < kTileRows; ++r) codes[r] = bits[r] >> (6 - 2 * s) & 0x03030303;
+        __builtin_memcpy(tile + (size_t{i} + 8 * s + word) * (4 * kTileRows), codes, sizeof codes);
+      }
+    }
+}
+
+template <int kTokens>
+inline void tile_block(const uint8_t* tile, uint32_t n_in, const int8_t* q, int32_t* sums) {
+  constexpr uint32_t kStep = 4 * kTileRows;
+  Words words[kTokens][kTileVectors];
+  for (int t = 0; t < kTokens; ++t)
+    for (int v = 0; v < kTileVectors; ++v) words[t][v] = no_words();
+  for (uint32_t i = 0; i < n_in / 4;) {
+    const uint32_t end = n_in / 4 - i > kFlush ? i + kFlush : n_in / 4;
+    Sums block[kTokens][kTileVectors];
+    for (int t = 0; t < kTokens; ++t)
+      for (int v = 0; v < kTileVectors; ++v) block[t][v] = no_sums();
+    for (; i < end; ++i) {
+      Bytes codes[kTileVectors];
+      for (int v = 0; v < kTileVectors; ++v) codes[v] = load_bytes(tile + size_t{i} * kStep + v * kBytes);
+      for (int t = 0; t < kTokens; ++t) {
+        const Bytes word = repeat_word(q + size_t{n_in} * t + 4 * i);
+        for (int v = 0; v < kTileVectors; ++v) block[t][v] = dot(block[t][v], codes[v], word);
+      }
+    }
+    for (int t = 0; t < kTokens; ++t)
+      for (int v = 0; v < kTileVectors; ++v) words[t][v] = add_words(words[t][v], block[t][v]);
+  }
+  for (int t = 0; t < kTokens; ++t)
+    for (int v = 0; v < kTileVectors; ++v) store_words(sums + t * kTileRows + v * (kBytes / 4), words[t][v]);
+}
+
+inline void tile_product(const uint8_t* tile, uint32_t n_in, const int8_t* q, uint32_t n_tokens,
+                         int32_t* sums) {
+  constexpr uint32_t kBlockRows = kTileVectors * kBytes / 4;
+  for (uint32_t row = 0; row < kTileRows; row += kBlockRows) {
+    uint32_t t = 0;
+    for (; t + kTileTokens <= n_tokens; t += kTileTokens)
+      tile_block<kTileTokens>(tile + 4 * row, n_in, q + size_t{n_in} * t, sums + t * kTileRows + row);
+    for (; t + 4 <= n_tokens; t += 4)
+      tile_block<4>(tile + 4 * row, n_in, q + size_t{n_in} * t, sums + t * kTileRows + row);
+    for (; t < n_tokens; ++t)
+      tile_block<1>(tile + 4 * row, n_in, q + size_t{n_in} * t, sums + t * kTileRows + row);
+  }
+}
+
+inline void ternary_rows(const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q,
+                         int32_t* sums) {
+  uint32_t r = 0;
+  for (; r + kRowsAtOnce <= n_rows; r += kRowsAtOnce)
+    rows_block<kRowsAtOnce>(codes + size_t{n_in} / 4 * r, n_in, q, sums + r);
+  for (; r < n_rows; ++r) rows_block<1>(codes + size_t{n_in} / 4 * r, n_in, q, sums + r);
+}

@@ -1,0 +1,103 @@
+// The inner loops of the CPU backend, built once for each instruction set and chosen at run time.
+//
+// Thread rule: free functions; the tables are constant.
+//
+// All builds give the same integers. Floats are summed in 16 lanes (element i in lane i % 16, kFloatSums
+// such rows of lanes where a sum is long) and added up as a tree, with a fused multiply-add: so all builds
+// that have one (all but sse4) give the same bits, and a token the same bits in whatever batch it comes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace bitnet::cpu {
+
+// Rows of a ternary matrix that prefill unpacks and multiplies at a time.
+constexpr uint32_t kTileRows = 32;
+
+// The queries of some heads that share keys, for one token.
+struct AttentionWork {
+  const uint16_t* keys;    // F16 of this key head: the row of position p begins at p * row
+  const uint16_t* values;  // likewise
+  size_t row;              // F16 from a position to the next
+  uint32_t n_keys;
+  uint32_t head_dim;     // a multiple of 8
+  uint32_t n_heads;      // up to kMostHeads
+  const float* queries;  // [n_heads][head_dim]
+  float scale;           // of the scores
+  float* out;            // [n_heads][head_dim]
+  float* scratch;        // attention_scratch() floats
+};
+constexpr uint32_t kMostHeads = 4;
+constexpr uint32_t kMostHeadDim = 256;
+inline size_t attention_scratch(uint32_t n_keys) {
+  return kMostHeads * ((size_t{n_keys} + 15) / 16 * 16 + kMostHeadDim);
+}
+
+struct LargestLogit {
+  float largest;
+  uint32_t index;  // the first that has it
+  float sum_exp;   // sum of exp(logit - largest)
+  bool non_finite;
+};
+
+// n, n_in: multiples of 128 except where said.
+struct Kernels {
+  const char* name;
+
+  // sums[r] = codes of row r . q; rows of n_in / 4 bytes lie one after the other
+  void (*ternary_rows)(const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q, int32_t* sums);
+  // The codes of kTileRows rows, a byte each, as [n_in / 4][kTileRows][4]
+  void (*unpack_tile)(const uint8_t* const* rows, uint32_t n_in, uint8_t* tile);
+  // sums [n_tokens][kTileRows] = tile . q [n_tokens][n_in]
+  void (*tile_product)(const uint8_t* tile, uint32_t n_in, const int8_t* q, uint32_t n_tokens, int32_t* sums);
+  // y = (sums - q_sum) * factor; y += that; y = relu(gate)^2 * up. Any n.
+  void (*scale_sums)(const int32_t* sums, uint32_t n, int32_t q_sum, float factor, float* y);
+  void (*add_sums)(const int32_t* sums, uint32_t n, int32_t q_sum, float factor, float* y);
+  void (*gate_sums)(const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum, float gate_factor,
+                    float up_factor, float* y);
+
+  // out[r] = row r . y, for n_rows rows one after the other
+  void (*half_rows)(const uint16_t* rows, uint32_t n, uint32_t n_rows, const float* y, float* out);
+  void (*float_rows)(const float* rows, uint32_t n, uint32_t n_rows, const float* y, float* out);
+  // F16 to f32 and back, half to even. Any n.
+  void (*to_floats)(const uint16_t* from, uint32_t n, float* to);
+  void (*to_halves)(const float* from, uint32_t n, uint16_t* to);
+
+  float (*sum_of_squares)(const float* x, uint32_t n);
+  // y = x * inverse * weight, its largest magnitude alone, and round(x * inverse * weight * s) with its sum
+  void (*normalise)(const float* x, const float* weight, uint32_t n, float inverse, float* y);
+  float (*largest_normalised)(const float* x, const float* weight, uint32_t n, float inverse);
+  int32_t (*quantise)(const float* x, const float* weight, uint32_t n, float inverse, float s, int8_t* q);
+
+  // RoPE of one head in place; rotation [rope_dim / 2] of {cos, sin}
+  void (*rotate)(float* head, const float* rotation, uint32_t rope_dim);
+  void (*attention)(const AttentionWork& work);
+  LargestLogit (*largest_logit)(const float* logits, uint32_t n);  // any n
+};
+
+// Tables that were built for this architecture, the best first; the last is the scalar reference.
+// `supported`: this machine can run them.
+struct KernelChoice {
+  const Kernels* kernels;
+  bool supported;
+};
+struct KernelChoices {
+  const KernelChoice* begin_;
+  const KernelChoice* end_;
+  const KernelChoice* begin() const { return begin_; }
+  const KernelChoice* end() const { return end_; }
+};
+KernelChoices kernel_choices();
+
+extern const Kernels kScalarKernels;
+#if defined(__x86_64__)
+extern const Kernels kSse4Kernels;
+extern const Kernels kAvx2Kernels;
+extern const Kernels kAvxVnniKernels;
+extern const Kernels kAvx512Kernels;
+#elif defined(__aarch64__)
+extern const Kernels kNeonKernels;
+#endif
+
+}  // namespace bitnet::cpu

@@ -1,0 +1,38 @@
+// AVX2 with FMA and F16C: Intel since 2013, AMD since 2015.
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include "cpu/kernels.h"
+
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c")
+
+namespace bitnet::cpu {
+namespace {
+
+#include "cpu/simd_avx2.h"
+
+using Sums = __m256i;  // 16 bits: a dot of codes up to 2 adds at most 4 * 128 to one
+constexpr uint32_t kFlush = 64;
+constexpr int kTileVectors = 2, kTileTokens = 4, kRowsAtOnce = 4;
+
+inline Sums no_sums() { return _mm256_setzero_si256(); }
+inline Sums dot(Sums sums, Bytes codes, Bytes q) {
+  return _mm256_add_epi16(sums, _mm256_maddubs_epi16(codes, q));
+}
+inline Words add_words(Words words, Sums sums) {
+  return _mm256_add_epi32(words, _mm256_madd_epi16(sums, _mm256_set1_epi16(1)));
+}
+
+#include "cpu/integer_loops.h"
+
+}  // namespace
+
+const Kernels kAvx2Kernels = {"avx2",    ternary_rows,   unpack_tile,  tile_product,       scale_sums,
+                              add_sums,  gate_sums,      half_rows,    float_rows,         to_floats,
+                              to_halves, sum_of_squares, normalise,    largest_normalised, quantise,
+                              rotate,    attention,      largest_logit};
+
+}  // namespace bitnet::cpu
+#pragma GCC pop_options
+#endif

@@ -1,0 +1,85 @@
+// AVX-512 with its 4x8-bit dot product (VNNI): Intel's servers since 2019, AMD since Zen 4.
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include "cpu/kernels.h"
+
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c")
+
+namespace bitnet::cpu {
+namespace {
+
+using Part = __m512;
+constexpr int kPartLanes = 16;
+
+inline Part load(const float* from) { return _mm512_loadu_ps(from); }
+inline void store(float* to, Part a) { _mm512_storeu_ps(to, a); }
+inline Part set1(float x) { return _mm512_set1_ps(x); }
+inline Part add(Part a, Part b) { return _mm512_add_ps(a, b); }
+inline Part mul(Part a, Part b) { return _mm512_mul_ps(a, b); }
+inline Part fma(Part a, Part b, Part c) { return _mm512_fmadd_ps(a, b, c); }
+inline Part max(Part a, Part b) { return _mm512_max_ps(a, b); }
+inline Part round(Part a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+inline Part pow2(Part n) {
+  return _mm512_castsi512_ps(
+      _mm512_slli_epi32(_mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127)), 23));
+}
+inline Part load_halves(const uint16_t* from) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+}
+inline void store_halves(uint16_t* to, Part a) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+}
+
+#include "cpu/float_loops.h"
+
+inline float add_lanes(Floats v) {
+  const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(v.p[0]), _mm512_extractf32x8_ps(v.p[0], 1));
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+
+constexpr uint32_t kBytes = 64, kFlush = 1 << 20;
+constexpr int kTileVectors = 2, kTileTokens = 12, kRowsAtOnce = 8;
+using Bytes = __m512i;
+using Sums = __m512i;  // 32 bits
+using Words = __m512i;
+
+inline __m256i load32(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
+inline Bytes load_bytes(const void* from) { return _mm512_loadu_si512(from); }
+inline Bytes load_last_bytes(const void* from) { return _mm512_zextsi256_si512(load32(from)); }
+inline Bytes load_activations(const int8_t* q, uint32_t i) {
+  return _mm512_inserti64x4(_mm512_castsi256_si512(load32(q + i * 4)), load32(q + i * 4 + 128), 1);
+}
+inline Bytes load_last_activations(const int8_t* q, uint32_t i) {
+  return _mm512_zextsi256_si512(load32(q + i * 4));
+}
+inline Bytes all_bytes(char b) { return _mm512_set1_epi8(b); }
+inline Bytes both(Bytes a, Bytes b) { return _mm512_and_si512(a, b); }
+inline Bytes high_nibbles(Bytes a) { return _mm512_srli_epi16(a, 4); }
+inline Bytes repeat_word(const int8_t* from) {
+  int32_t word;
+  __builtin_memcpy(&word, from, sizeof word);
+  return _mm512_set1_epi32(word);
+}
+inline Sums no_sums() { return _mm512_setzero_si512(); }
+inline Sums dot(Sums sums, Bytes codes, Bytes q) { return _mm512_dpbusd_epi32(sums, codes, q); }
+inline Words no_words() { return _mm512_setzero_si512(); }
+inline Words add_words(Words words, Sums sums) { return _mm512_add_epi32(words, sums); }
+inline int32_t total(Words w) { return _mm512_reduce_add_epi32(w); }
+inline void store_words(int32_t* to, Words w) { _mm512_storeu_si512(to, w); }
+
+#include "cpu/integer_loops.h"
+
+}  // namespace
+
+const Kernels kAvx512Kernels = {"avx512-vnni", ternary_rows,   unpack_tile,  tile_product,       scale_sums,
+                                add_sums,      gate_sums,      half_rows,    float_rows,         to_floats,
+                                to_halves,     sum_of_squares, normalise,    largest_normalised, quantise,
+                                rotate,        attention,      largest_logit};
+
+}  // namespace bitnet::cpu
+#pragma GCC pop_options
+#endif

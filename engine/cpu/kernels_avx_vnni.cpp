@@ -1,0 +1,34 @@
+// AVX2 and the 4x8-bit dot product of AVX-VNNI: Intel's laptops since 2021, AMD since Zen 5.
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include "cpu/kernels.h"
+
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c,avxvnni")
+
+namespace bitnet::cpu {
+namespace {
+
+#include "cpu/simd_avx2.h"
+
+using Sums = __m256i;  // 32 bits
+constexpr uint32_t kFlush = 1 << 20;
+constexpr int kTileVectors = 4, kTileTokens = 3, kRowsAtOnce = 4;
+
+inline Sums no_sums() { return _mm256_setzero_si256(); }
+inline Sums dot(Sums sums, Bytes codes, Bytes q) { return _mm256_dpbusd_avx_epi32(sums, codes, q); }
+inline Words add_words(Words words, Sums sums) { return _mm256_add_epi32(words, sums); }
+
+#include "cpu/integer_loops.h"
+
+}  // namespace
+
+const Kernels kAvxVnniKernels = {"avx-vnni", ternary_rows,   unpack_tile,  tile_product,       scale_sums,
+                                 add_sums,   gate_sums,      half_rows,    float_rows,         to_floats,
+                                 to_halves,  sum_of_squares, normalise,    largest_normalised, quantise,
+                                 rotate,     attention,      largest_logit};
+
+}  // namespace bitnet::cpu
+#pragma GCC pop_options
+#endif

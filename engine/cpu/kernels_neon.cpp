@@ -1,0 +1,74 @@
+// NEON with the 4x8-bit dot product: ARMv8.2 and later, Apple's and most servers' and phones' of 2018 on.
+#if defined(__aarch64__)
+#include <arm_neon.h>
+
+#include "cpu/kernels.h"
+
+#pragma GCC push_options
+#pragma GCC target("arch=armv8.2-a+dotprod")
+
+namespace bitnet::cpu {
+namespace {
+
+using Part = float32x4_t;
+constexpr int kPartLanes = 4;
+
+inline Part load(const float* from) { return vld1q_f32(from); }
+inline void store(float* to, Part a) { vst1q_f32(to, a); }
+inline Part set1(float x) { return vdupq_n_f32(x); }
+inline Part add(Part a, Part b) { return vaddq_f32(a, b); }
+inline Part mul(Part a, Part b) { return vmulq_f32(a, b); }
+inline Part fma(Part a, Part b, Part c) { return vfmaq_f32(c, a, b); }
+inline Part max(Part a, Part b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
+inline Part round(Part a) { return vrndnq_f32(a); }
+inline Part pow2(Part n) {
+  return vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(vcvtnq_s32_f32(n), vdupq_n_s32(127)), 23));
+}
+inline Part load_halves(const uint16_t* from) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(from))); }
+inline void store_halves(uint16_t* to, Part a) { vst1_u16(to, vreinterpret_u16_f16(vcvt_f16_f32(a))); }
+
+#include "cpu/float_loops.h"
+
+inline float add_lanes(Floats v) {
+  const float32x4_t four = vaddq_f32(vaddq_f32(v.p[0], v.p[2]), vaddq_f32(v.p[1], v.p[3]));
+  const float32x2_t two = vadd_f32(vget_low_f32(four), vget_high_f32(four));
+  return vget_lane_f32(two, 0) + vget_lane_f32(two, 1);
+}
+
+constexpr uint32_t kBytes = 16, kFlush = 1 << 20;
+constexpr int kTileVectors = 8, kTileTokens = 2, kRowsAtOnce = 4;
+using Bytes = int8x16_t;
+using Sums = int32x4_t;
+using Words = int32x4_t;
+
+inline Bytes load_bytes(const void* from) { return vld1q_s8(static_cast<const int8_t*>(from)); }
+inline Bytes load_last_bytes(const void* from) { return load_bytes(from); }
+inline Bytes load_activations(const int8_t* q, uint32_t i) { return load_bytes(q + i / 32 * 128 + i % 32); }
+inline Bytes load_last_activations(const int8_t* q, uint32_t i) { return load_activations(q, i); }
+inline Bytes all_bytes(int8_t b) { return vdupq_n_s8(b); }
+inline Bytes both(Bytes a, Bytes b) { return vandq_s8(a, b); }
+inline Bytes high_nibbles(Bytes a) { return vreinterpretq_s8_u8(vshrq_n_u8(vreinterpretq_u8_s8(a), 4)); }
+inline Bytes repeat_word(const int8_t* from) {
+  int32_t word;
+  __builtin_memcpy(&word, from, sizeof word);
+  return vreinterpretq_s8_s32(vdupq_n_s32(word));
+}
+inline Sums no_sums() { return vdupq_n_s32(0); }
+inline Sums dot(Sums sums, Bytes codes, Bytes q) { return vdotq_s32(sums, codes, q); }
+inline Words no_words() { return vdupq_n_s32(0); }
+inline Words add_words(Words words, Sums sums) { return vaddq_s32(words, sums); }
+inline int32_t total(Words w) { return vaddvq_s32(w); }
+inline void store_words(int32_t* to, Words w) { vst1q_s32(to, w); }
+
+#include "cpu/integer_loops.h"
+
+}  // namespace
+
+const Kernels kNeonKernels = {"neon",    ternary_rows,   unpack_tile,  tile_product,       scale_sums,
+                              add_sums,  gate_sums,      half_rows,    float_rows,         to_floats,
+                              to_halves, sum_of_squares, normalise,    largest_normalised, quantise,
+                              rotate,    attention,      largest_logit};
+
+}  // namespace bitnet::cpu
+#pragma GCC pop_options
+#endif

@@ -1,0 +1,131 @@
+// The reference: integers one by one as engine/i2s.h says, floats in lanes of plain C++.
+#include <cmath>
+#include <cstring>
+
+#include "cpu/kernels.h"
+#include "i2s.h"
+
+namespace bitnet::cpu {
+namespace {
+
+constexpr int kPartLanes = 16;
+struct Part {
+  float v[kPartLanes];
+};
+
+template <typename F>
+Part each(F f) {
+  Part r;
+  for (int i = 0; i < kPartLanes; ++i) r.v[i] = f(i);
+  return r;
+}
+Part load(const float* from) {
+  return each([&](int i) { return from[i]; });
+}
+void store(float* to, const Part& a) { std::copy_n(a.v, kPartLanes, to); }
+Part set1(float x) {
+  return each([&](int) { return x; });
+}
+Part add(const Part& a, const Part& b) {
+  return each([&](int i) { return a.v[i] + b.v[i]; });
+}
+Part mul(const Part& a, const Part& b) {
+  return each([&](int i) { return a.v[i] * b.v[i]; });
+}
+Part fma(const Part& a, const Part& b, const Part& c) {
+  return each([&](int i) { return std::fma(a.v[i], b.v[i], c.v[i]); });
+}
+Part max(const Part& a, const Part& b) {
+  return each([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; });
+}
+Part round(const Part& a) {
+  return each([&](int i) { return std::nearbyint(a.v[i]); });
+}
+Part pow2(const Part& a) {
+  return each([&](int i) { return std::ldexp(1.0F, static_cast<int>(a.v[i])); });
+}
+
+float to_float(uint16_t half) {
+  const int exponent = half >> 10 & 31, mantissa = half & 1023;
+  uint32_t bits = (half & 0x8000U) << 16;
+  float magnitude = 0;
+  if (exponent == 31)
+    magnitude = mantissa != 0 ? NAN : INFINITY;
+  else
+    magnitude = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
+                              : std::ldexp(static_cast<float>(1024 + mantissa), exponent - 25);
+  uint32_t magnitude_bits = 0;
+  std::memcpy(&magnitude_bits, &magnitude, sizeof magnitude);
+  bits |= magnitude_bits;
+  std::memcpy(&magnitude, &bits, sizeof bits);
+  return magnitude;
+}
+
+// As shaders/common/half.glsl: rounded half to even.
+uint16_t to_half(float f) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &f, sizeof bits);
+  const uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7FFFFFFF;
+  if (magnitude >= 0x47800000)
+    return static_cast<uint16_t>(sign | (magnitude > 0x7F800000 ? 0x7E00 : 0x7C00));
+  if (magnitude < 0x38800000) {  // subnormal: in units of 2^-24, rounded by the addition of 0.5
+    const float shifted = std::abs(f) + 0.5F;
+    std::memcpy(&bits, &shifted, sizeof bits);
+    return static_cast<uint16_t>(sign | (bits - 0x3F000000));
+  }
+  const uint32_t odd = magnitude >> 13 & 1;
+  return static_cast<uint16_t>(sign | (magnitude - 0x38000000 + 0xFFF + odd) >> 13);
+}
+
+Part load_halves(const uint16_t* from) {
+  return each([&](int i) { return to_float(from[i]); });
+}
+void store_halves(uint16_t* to, const Part& a) {
+  for (int i = 0; i < kPartLanes; ++i) to[i] = to_half(a.v[i]);
+}
+
+#include "cpu/float_loops.h"
+
+float add_lanes(Floats v) {
+  float* lane = v.p[0].v;
+  for (int step = kLanes / 2; step > 0; step /= 2)
+    for (int i = 0; i < step; ++i) lane[i] += lane[i + step];
+  return lane[0];
+}
+
+uint8_t code_of(const uint8_t* row, uint32_t element) {
+  const auto [byte, shift] = i2s_position(element, I2sLayout::block128);
+  return row[byte] >> shift & 3;
+}
+
+void ternary_rows(const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q, int32_t* sums) {
+  for (uint32_t r = 0; r < n_rows; ++r, codes += n_in / 4) {
+    sums[r] = 0;
+    for (uint32_t i = 0; i < n_in; ++i) sums[r] += code_of(codes, i) * q[i];
+  }
+}
+
+void unpack_tile(const uint8_t* const* rows, uint32_t n_in, uint8_t* tile) {
+  for (uint32_t i = 0; i < n_in; ++i)
+    for (uint32_t r = 0; r < kTileRows; ++r)
+      tile[(size_t{i} / 4 * kTileRows + r) * 4 + i % 4] = code_of(rows[r], i);
+}
+
+void tile_product(const uint8_t* tile, uint32_t n_in, const int8_t* q, uint32_t n_tokens, int32_t* sums) {
+  for (uint32_t t = 0; t < n_tokens; ++t)
+    for (uint32_t r = 0; r < kTileRows; ++r) {
+      int32_t sum = 0;
+      for (uint32_t i = 0; i < n_in; ++i)
+        sum += tile[(size_t{i} / 4 * kTileRows + r) * 4 + i % 4] * q[size_t{n_in} * t + i];
+      sums[t * kTileRows + r] = sum;
+    }
+}
+
+}  // namespace
+
+const Kernels kScalarKernels = {"scalar",  ternary_rows,   unpack_tile,  tile_product,       scale_sums,
+                                add_sums,  gate_sums,      half_rows,    float_rows,         to_floats,
+                                to_halves, sum_of_squares, normalise,    largest_normalised, quantise,
+                                rotate,    attention,      largest_logit};
+
+}  // namespace bitnet::cpu

@@ -1,0 +1,110 @@
+// SSE4.1, for machines of before 2013 and small ones since. No fused multiply-add and no F16 conversion in
+// hardware.
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include "cpu/kernels.h"
+
+#pragma GCC push_options
+#pragma GCC target("sse4.1")
+
+namespace bitnet::cpu {
+namespace {
+
+using Part = __m128;
+constexpr int kPartLanes = 4;
+
+inline Part load(const float* from) { return _mm_loadu_ps(from); }
+inline void store(float* to, Part a) { _mm_storeu_ps(to, a); }
+inline Part set1(float x) { return _mm_set1_ps(x); }
+inline Part add(Part a, Part b) { return _mm_add_ps(a, b); }
+inline Part mul(Part a, Part b) { return _mm_mul_ps(a, b); }
+inline Part fma(Part a, Part b, Part c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
+inline Part max(Part a, Part b) { return _mm_max_ps(a, b); }
+inline Part round(Part a) { return _mm_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+inline Part pow2(Part n) {
+  return _mm_castsi128_ps(_mm_slli_epi32(_mm_add_epi32(_mm_cvtps_epi32(n), _mm_set1_epi32(127)), 23));
+}
+
+// The exponent is moved by a multiplication with 2^112, which also makes subnormals right; Inf and NaN get
+// the exponent they need afterwards.
+inline Part load_halves(const uint16_t* from) {
+  const __m128i half = _mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
+  const __m128i magnitude = _mm_and_si128(half, _mm_set1_epi32(0x7FFF));
+  const __m128i sign = _mm_slli_epi32(_mm_xor_si128(half, magnitude), 16);
+  const __m128 scaled = _mm_mul_ps(_mm_castsi128_ps(_mm_slli_epi32(magnitude, 13)),
+                                   _mm_castsi128_ps(_mm_set1_epi32(0x77800000)));
+  const __m128i special =
+      _mm_and_si128(_mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7BFF)), _mm_set1_epi32(0x7F800000));
+  return _mm_or_ps(scaled, _mm_castsi128_ps(_mm_or_si128(sign, special)));
+}
+
+// As shaders/common/half.glsl.
+inline void store_halves(uint16_t* to, Part a) {
+  const __m128i bits = _mm_castps_si128(a);
+  const __m128i magnitude = _mm_and_si128(bits, _mm_set1_epi32(0x7FFFFFFF));
+  const __m128i sign = _mm_and_si128(_mm_srli_epi32(bits, 16), _mm_set1_epi32(0x8000));
+  const __m128i odd = _mm_and_si128(_mm_srli_epi32(magnitude, 13), _mm_set1_epi32(1));
+  const __m128i normal =
+      _mm_srli_epi32(_mm_add_epi32(_mm_add_epi32(magnitude, _mm_set1_epi32(0xFFF - 0x38000000)), odd), 13);
+  const __m128i small =
+      _mm_sub_epi32(_mm_castps_si128(_mm_add_ps(_mm_castsi128_ps(magnitude), _mm_set1_ps(0.5F))),
+                    _mm_set1_epi32(0x3F000000));
+  const __m128i large = _mm_blendv_epi8(_mm_set1_epi32(0x7C00), _mm_set1_epi32(0x7E00),
+                                        _mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7F800000)));
+  __m128i half = _mm_blendv_epi8(normal, small, _mm_cmplt_epi32(magnitude, _mm_set1_epi32(0x38800000)));
+  half = _mm_blendv_epi8(half, large, _mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x477FFFFF)));
+  half = _mm_or_si128(half, sign);
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_packus_epi32(half, half));
+}
+
+#include "cpu/float_loops.h"
+
+inline float add_lanes(Floats v) {
+  const __m128 four = _mm_add_ps(_mm_add_ps(v.p[0], v.p[2]), _mm_add_ps(v.p[1], v.p[3]));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+
+constexpr uint32_t kBytes = 16, kFlush = 64;
+constexpr int kTileVectors = 4, kTileTokens = 2, kRowsAtOnce = 2;
+using Bytes = __m128i;
+using Sums = __m128i;   // 16 bits
+using Words = __m128i;  // 32 bits
+
+inline Bytes load_bytes(const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); }
+inline Bytes load_last_bytes(const void* from) { return load_bytes(from); }
+inline Bytes load_activations(const int8_t* q, uint32_t i) { return load_bytes(q + i / 32 * 128 + i % 32); }
+inline Bytes load_last_activations(const int8_t* q, uint32_t i) { return load_activations(q, i); }
+inline Bytes all_bytes(char b) { return _mm_set1_epi8(b); }
+inline Bytes both(Bytes a, Bytes b) { return _mm_and_si128(a, b); }
+inline Bytes high_nibbles(Bytes a) { return _mm_srli_epi16(a, 4); }
+inline Bytes repeat_word(const int8_t* from) {
+  int32_t word;
+  __builtin_memcpy(&word, from, sizeof word);
+  return _mm_set1_epi32(word);
+}
+inline Sums no_sums() { return _mm_setzero_si128(); }
+inline Sums dot(Sums sums, Bytes codes, Bytes q) { return _mm_add_epi16(sums, _mm_maddubs_epi16(codes, q)); }
+inline Words no_words() { return _mm_setzero_si128(); }
+inline Words add_words(Words words, Sums sums) {
+  return _mm_add_epi32(words, _mm_madd_epi16(sums, _mm_set1_epi16(1)));
+}
+inline int32_t total(Words w) {
+  w = _mm_add_epi32(w, _mm_shuffle_epi32(w, 0x4E));
+  return _mm_cvtsi128_si32(_mm_add_epi32(w, _mm_shuffle_epi32(w, 0xB1)));
+}
+inline void store_words(int32_t* to, Words w) { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), w); }
+
+#include "cpu/integer_loops.h"
+
+}  // namespace
+
+const Kernels kSse4Kernels = {"sse4",    ternary_rows,   unpack_tile,  tile_product,       scale_sums,
+                              add_sums,  gate_sums,      half_rows,    float_rows,         to_floats,
+                              to_halves, sum_of_squares, normalise,    largest_normalised, quantise,
+                              rotate,    attention,      largest_logit};
+
+}  // namespace bitnet::cpu
+#pragma GCC pop_options
+#endif

@@ -1,0 +1,104 @@
+// Writes down the kernels of a program as steps for the threads.
+//
+// Thread rule: as the Backend.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+
+#include "backend.h"
+#include "cpu/kernels.h"
+#include "cpu/thread_pool.h"
+
+namespace bitnet::cpu {
+
+// Host memory, its own or somebody's that outlives it (the file's, which is read-only).
+class CpuBuffer : public Buffer {
+ public:
+  explicit CpuBuffer(uint64_t bytes);  // zeros
+  explicit CpuBuffer(std::span<const std::byte> bytes);
+  ~CpuBuffer() override;
+  CpuBuffer(const CpuBuffer&) = delete;
+  CpuBuffer& operator=(const CpuBuffer&) = delete;
+
+  uint64_t size() const override { return size_; }
+  std::span<std::byte> mapped() const override {
+    return owned_ ? std::span(data_, size_) : std::span<std::byte>();
+  }
+  std::byte* data() const { return data_; }
+
+ private:
+  std::byte* data_;
+  uint64_t size_;
+  bool owned_;
+};
+
+inline CpuBuffer& cpu_buffer(Buffer& b) { return static_cast<CpuBuffer&>(b); }
+inline const CpuBuffer& cpu_buffer(const Buffer& b) { return static_cast<const CpuBuffer&>(b); }
+template <typename T>
+T* data_of(const Buffer& b) {
+  return reinterpret_cast<T*>(cpu_buffer(b).data());
+}
+
+struct alignas(64) CacheLine {
+  std::byte bytes[64];
+};
+using Scratch = std::vector<CacheLine>;  // a thread's own working memory
+
+// work(unit, scratch) for every unit below `units`, in any order, on any thread.
+struct CpuStep {
+  uint32_t units;
+  std::function<void(uint32_t unit, CacheLine* scratch)> work;
+  alignas(64) std::atomic<uint32_t> next = 0;
+};
+
+class CpuProgram : public Program {
+ public:
+  std::deque<CpuStep> steps;
+  size_t scratch_bytes = 0;  // in cache lines
+};
+
+// What Backend::run was given; lives in the backend, read by the steps.
+struct RunInput {
+  uint32_t position = 0;
+  const int32_t* tokens = nullptr;
+};
+
+class CpuRecorder : public Recorder {
+ public:
+  CpuRecorder(const Kernels& kernels, unsigned threads, const RunInput& input, CpuProgram& program)
+      : k_(kernels), threads_(threads), input_(input), program_(program) {}
+
+  void embed(const Embedding& table, Buffer& x, uint32_t n) override;
+  void rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_features, float epsilon, Quantised& q,
+                         uint32_t n) override;
+  void ternary(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) override;
+  void ternary_add(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) override;
+  void ternary_gate_up(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) override;
+  void rope_store_kv(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
+                     const AttentionShape& shape, uint32_t n) override;
+  void attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Buffer& o, const AttentionShape& shape,
+                 uint32_t n) override;
+  void rms_norm(Buffer& x, uint32_t first_row, Buffer& weight, uint32_t n_features, float epsilon, Buffer& y,
+                uint32_t n) override;
+  void head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) override;
+  void argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, Buffer& result) override;
+  void copy(Buffer& from, uint64_t from_offset, Buffer& to, uint64_t to_offset, uint64_t bytes) override;
+
+ private:
+  template <typename Work>
+  void step(uint32_t units, Work work, size_t scratch_bytes = 0);
+  template <typename Output>
+  void ternary_rows(const TernaryMatrix& w, Quantised& q, uint32_t n, Output output);
+  template <typename Output>
+  void ternary_tiles(const TernaryMatrix& w, Quantised& q, uint32_t n, Output output);
+  uint32_t rows_a_unit(uint32_t rows, uint64_t row_bytes) const;
+
+  const Kernels& k_;
+  const unsigned threads_;
+  const RunInput& input_;
+  CpuProgram& program_;
+};
+
+}  // namespace bitnet::cpu

@@ -1,0 +1,56 @@
+// What float_loops.h and integer_loops.h need of AVX2, but for the dot product. Included as those are.
+
+using Part = __m256;
+constexpr int kPartLanes = 8;
+
+inline Part load(const float* from) { return _mm256_loadu_ps(from); }
+inline void store(float* to, Part a) { _mm256_storeu_ps(to, a); }
+inline Part set1(float x) { return _mm256_set1_ps(x); }
+inline Part add(Part a, Part b) { return _mm256_add_ps(a, b); }
+inline Part mul(Part a, Part b) { return _mm256_mul_ps(a, b); }
+inline Part fma(Part a, Part b, Part c) { return _mm256_fmadd_ps(a, b, c); }
+inline Part max(Part a, Part b) { return _mm256_max_ps(a, b); }
+inline Part round(Part a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+inline Part pow2(Part n) {
+  return _mm256_castsi256_ps(
+      _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23));
+}
+inline Part load_halves(const uint16_t* from) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+}
+inline void store_halves(uint16_t* to, Part a) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+}
+
+#include "cpu/float_loops.h"
+
+inline float add_lanes(Floats v) {
+  const __m256 eight = _mm256_add_ps(v.p[0], v.p[1]);
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+
+constexpr uint32_t kBytes = 32;
+using Bytes = __m256i;
+using Words = __m256i;
+
+inline Bytes load_bytes(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
+inline Bytes load_last_bytes(const void* from) { return load_bytes(from); }
+inline Bytes load_activations(const int8_t* q, uint32_t i) { return load_bytes(q + i * 4); }
+inline Bytes load_last_activations(const int8_t* q, uint32_t i) { return load_activations(q, i); }
+inline Bytes all_bytes(char b) { return _mm256_set1_epi8(b); }
+inline Bytes both(Bytes a, Bytes b) { return _mm256_and_si256(a, b); }
+inline Bytes high_nibbles(Bytes a) { return _mm256_srli_epi16(a, 4); }
+inline Bytes repeat_word(const int8_t* from) {
+  int32_t word;
+  __builtin_memcpy(&word, from, sizeof word);
+  return _mm256_set1_epi32(word);
+}
+inline Words no_words() { return _mm256_setzero_si256(); }
+inline int32_t total(Words w) {
+  __m128i v = _mm_add_epi32(_mm256_castsi256_si128(w), _mm256_extracti128_si256(w, 1));
+  v = _mm_add_epi32(v, _mm_shuffle_epi32(v, 0x4E));
+  return _mm_cvtsi128_si32(_mm_add_epi32(v, _mm_shuffle_epi32(v, 0xB1)));
+}
+inline void store_words(int32_t* to, Words w) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), w); }
