@@ -88,11 +88,10 @@ class CpuBackend : public Backend {
     assert(tokens.size() <= kMaxBatch);
     auto& steps = static_cast<CpuProgram&>(program).steps;
     input_ = {position, tokens.data()};
-    for (CpuStep& step : steps) step.next.store(0, std::memory_order_relaxed);
+    for (CpuStep& step : steps) step.rewind();
     pool_.run([&](unsigned thread) {
       for (CpuStep& step : steps) {
-        for (uint32_t unit; (unit = step.next.fetch_add(1, std::memory_order_relaxed)) < step.units;)
-          step.work(unit, scratch_[thread].data());
+        step.take_part(thread, scratch_[thread].data());
         if (&step != &steps.back()) pool_.barrier();
       }
     });

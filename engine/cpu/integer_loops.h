@@ -1,8 +1,11 @@
 // The integer loops of kernels.h, written once and included by each kernels_*.cpp inside its own namespace,
 // after
 //   Bytes                     a native vector of kBytes bytes (16, 32 or 64)
-//   load_bytes, all_bytes(b), both(a, b) = a & b, high_nibbles(a): each byte's upper four bits as the lower,
-//                             with whatever above
+//   load_bytes, store_bytes, all_bytes(b), both(a, b) = a & b
+//   shift_right<n>(a)         each byte by n, with whatever above
+//   transpose_words(rows, i, words)                the 8 words at byte i of kBytes / 4 rows: words[w] has
+//   word w of
+//                             each row
 //   repeat_word(from)         the four bytes there, over and over
 //   load_activations(q, i)    kBytes activations that meet the codes at one shift of the bytes i .. of a row:
 //                             32 of each 128-block, q being 32 s into it
@@ -36,8 +39,8 @@ inline void rows_block(const uint8_t* codes, uint32_t n_in, const int8_t* q, int
         qs[s] = whole ? load_activations(q + 32 * s, i) : load_last_activations(q + 32 * s, i);
       for (int r = 0; r < kRows; ++r) {
         const uint8_t* at = codes + size_t{row_bytes} * r + i;
-        __builtin_prefetch(at + kRows * row_bytes);
-        const Bytes bits = whole ? load_bytes(at) : load_last_bytes(at), upper = high_nibbles(bits);
+        __builtin_prefetch(at + kRows * row_bytes, 0, 2);
+        const Bytes bits = whole ? load_bytes(at) : load_last_bytes(at), upper = shift_right<4>(bits);
         one[r] = dot(dot(one[r], both(bits, low), qs[3]), both(upper, low), qs[1]);
         four[r] = dot(dot(four[r], both(bits, high), qs[2]), both(upper, high), qs[0]);
       }
@@ -51,14 +54,18 @@ inline void rows_block(const uint8_t* codes, uint32_t n_in, const int8_t* q, int
 }
 
 inline void unpack_tile(const uint8_t* const* rows, uint32_t n_in, uint8_t* tile) {
+  constexpr uint32_t kStep = 4 * kTileRows;
+  const Bytes low = all_bytes(0x03);
   for (uint32_t i = 0; i < n_in / 4; i += 32)
-    for (uint32_t word = 0; word < 8; ++word) {
-      uint32_t bits[kTileRows];
-      for (uint32_t r = 0; r < kTileRows; ++r) __builtin_memcpy(&bits[r], rows[r] + i + 4 * word, 4);
-      for (uint32_t s = 0; s < 4; ++s) {
-        uint32_t codes[kTileRows];
-        for (uint32_t r = 0; r < kTileRows; ++r) codes[r] = bits[r] >> (6 - 2 * s) & 0x03030303;
-        __builtin_memcpy(tile + (size_t{i} + 8 * s + word) * (4 * kTileRows), codes, sizeof codes);
+    for (uint32_t row = 0; row < kTileRows; row += kBytes / 4) {
+      Bytes words[8];
+      transpose_words(rows + row, i, words);
+      uint8_t* to = tile + size_t{i} * kStep + 4 * row;
+      for (int w = 0; w < 8; ++w) {
+        store_bytes(to + w * kStep, both(shift_right<6>(words[w]), low));
+        store_bytes(to + (8 + w) * kStep, both(shift_right<4>(words[w]), low));
+        store_bytes(to + (16 + w) * kStep, both(shift_right<2>(words[w]), low));
+        store_bytes(to + (24 + w) * kStep, both(words[w], low));
       }
     }
 }

@@ -1,12 +1,30 @@
 #include "cpu/kernels.h"
 
 #include <iterator>
-#if defined(__aarch64__)
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#elif defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
 
 namespace bitnet::cpu {
+#if defined(__x86_64__)
+namespace {
+
+// Linux wants to be asked, since the tile registers make a thread's saved state 8 KB larger.
+bool may_use_amx() {
+  constexpr unsigned kTile = 1U << 24, kInt8 = 1U << 25;  // of leaf 7's edx
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kTile) != 0 && (d & kInt8) != 0 &&
+         syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+}  // namespace
+#endif
 
 KernelChoices kernel_choices() {
 #if defined(__x86_64__)
@@ -16,7 +34,8 @@ KernelChoices kernel_choices() {
   static const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
                              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                              __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
-  static const KernelChoice choices[] = {{&kAvx512Kernels, avx512},
+  static const KernelChoice choices[] = {{&amx_kernels(), avx512 && may_use_amx()},
+                                         {&kAvx512Kernels, avx512},
                                          {&kAvxVnniKernels, avx2 && __builtin_cpu_supports("avxvnni")},
                                          {&kAvx2Kernels, avx2},
                                          {&kSse4Kernels, sse4},

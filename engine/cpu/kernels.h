@@ -96,6 +96,7 @@ extern const Kernels kSse4Kernels;
 extern const Kernels kAvx2Kernels;
 extern const Kernels kAvxVnniKernels;
 extern const Kernels kAvx512Kernels;
+const Kernels& amx_kernels();
 #elif defined(__aarch64__)
 extern const Kernels kNeonKernels;
 #endif

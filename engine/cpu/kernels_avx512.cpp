@@ -58,7 +58,34 @@ inline Bytes load_last_activations(const int8_t* q, uint32_t i) {
 }
 inline Bytes all_bytes(char b) { return _mm512_set1_epi8(b); }
 inline Bytes both(Bytes a, Bytes b) { return _mm512_and_si512(a, b); }
-inline Bytes high_nibbles(Bytes a) { return _mm512_srli_epi16(a, 4); }
+template <int n>
+inline Bytes shift_right(Bytes a) {
+  return _mm512_srli_epi16(a, n);
+}
+inline void store_bytes(void* to, Bytes a) { _mm512_storeu_si512(to, a); }
+inline Bytes load_two(const uint8_t* low, const uint8_t* high) {
+  return _mm512_inserti64x4(_mm512_castsi256_si512(load32(low)), load32(high), 1);
+}
+// Each 128-bit quarter by itself: of rows 0 to 3 words 0 to 3, then 4 to 7, then the same of rows 4 to 7.
+inline void transpose_quarters(const uint8_t* const* rows, uint32_t i, Bytes (&words)[4]) {
+  const Bytes r0 = load_two(rows[0] + i, rows[4] + i), r1 = load_two(rows[1] + i, rows[5] + i),
+              r2 = load_two(rows[2] + i, rows[6] + i), r3 = load_two(rows[3] + i, rows[7] + i);
+  const Bytes a = _mm512_unpacklo_epi32(r0, r1), b = _mm512_unpacklo_epi32(r2, r3),
+              c = _mm512_unpackhi_epi32(r0, r1), d = _mm512_unpackhi_epi32(r2, r3);
+  words[0] = _mm512_unpacklo_epi64(a, b);
+  words[1] = _mm512_unpackhi_epi64(a, b);
+  words[2] = _mm512_unpacklo_epi64(c, d);
+  words[3] = _mm512_unpackhi_epi64(c, d);
+}
+inline void transpose_words(const uint8_t* const* rows, uint32_t i, Bytes (&words)[8]) {
+  Bytes low[4], high[4];
+  transpose_quarters(rows, i, low);
+  transpose_quarters(rows + 8, i, high);
+  for (int w = 0; w < 4; ++w) {
+    words[w] = _mm512_shuffle_i32x4(low[w], high[w], 0x88);      // quarters 0, 2 of both
+    words[4 + w] = _mm512_shuffle_i32x4(low[w], high[w], 0xDD);  // 1, 3
+  }
+}
 inline Bytes repeat_word(const int8_t* from) {
   int32_t word;
   __builtin_memcpy(&word, from, sizeof word);

@@ -47,7 +47,27 @@ inline Bytes load_activations(const int8_t* q, uint32_t i) { return load_bytes(q
 inline Bytes load_last_activations(const int8_t* q, uint32_t i) { return load_activations(q, i); }
 inline Bytes all_bytes(int8_t b) { return vdupq_n_s8(b); }
 inline Bytes both(Bytes a, Bytes b) { return vandq_s8(a, b); }
-inline Bytes high_nibbles(Bytes a) { return vreinterpretq_s8_u8(vshrq_n_u8(vreinterpretq_u8_s8(a), 4)); }
+template <int n>
+inline Bytes shift_right(Bytes a) {
+  return vreinterpretq_s8_u8(vshrq_n_u8(vreinterpretq_u8_s8(a), n));
+}
+inline void store_bytes(void* to, Bytes a) { vst1q_s8(static_cast<int8_t*>(to), a); }
+inline void transpose_words(const uint8_t* const* rows, uint32_t i, Bytes (&words)[8]) {
+  for (int half = 0; half < 2; ++half) {
+    int32x4_t r[4];
+    for (int k = 0; k < 4; ++k) r[k] = vreinterpretq_s32_s8(load_bytes(rows[k] + i + 16 * half));
+    const int32x4_t a = vtrn1q_s32(r[0], r[1]), b = vtrn2q_s32(r[0], r[1]), c = vtrn1q_s32(r[2], r[3]),
+                    d = vtrn2q_s32(r[2], r[3]);
+    const auto pair = [](int32x4_t x, int32x4_t y, bool upper) {
+      const int64x2_t p = vreinterpretq_s64_s32(x), q = vreinterpretq_s64_s32(y);
+      return vreinterpretq_s8_s64(upper ? vtrn2q_s64(p, q) : vtrn1q_s64(p, q));
+    };
+    words[4 * half] = pair(a, c, false);
+    words[4 * half + 1] = pair(b, d, false);
+    words[4 * half + 2] = pair(a, c, true);
+    words[4 * half + 3] = pair(b, d, true);
+  }
+}
 inline Bytes repeat_word(const int8_t* from) {
   int32_t word;
   __builtin_memcpy(&word, from, sizeof word);

@@ -78,7 +78,24 @@ inline Bytes load_activations(const int8_t* q, uint32_t i) { return load_bytes(q
 inline Bytes load_last_activations(const int8_t* q, uint32_t i) { return load_activations(q, i); }
 inline Bytes all_bytes(char b) { return _mm_set1_epi8(b); }
 inline Bytes both(Bytes a, Bytes b) { return _mm_and_si128(a, b); }
-inline Bytes high_nibbles(Bytes a) { return _mm_srli_epi16(a, 4); }
+template <int n>
+inline Bytes shift_right(Bytes a) {
+  return _mm_srli_epi16(a, n);
+}
+inline void store_bytes(void* to, Bytes a) { _mm_storeu_si128(static_cast<__m128i*>(to), a); }
+inline void transpose_words(const uint8_t* const* rows, uint32_t i, Bytes (&words)[8]) {
+  for (int half = 0; half < 2; ++half) {
+    const uint32_t at = i + 16 * half;
+    const Bytes r0 = load_bytes(rows[0] + at), r1 = load_bytes(rows[1] + at), r2 = load_bytes(rows[2] + at),
+                r3 = load_bytes(rows[3] + at);
+    const Bytes a = _mm_unpacklo_epi32(r0, r1), b = _mm_unpacklo_epi32(r2, r3),
+                c = _mm_unpackhi_epi32(r0, r1), d = _mm_unpackhi_epi32(r2, r3);
+    words[4 * half] = _mm_unpacklo_epi64(a, b);
+    words[4 * half + 1] = _mm_unpackhi_epi64(a, b);
+    words[4 * half + 2] = _mm_unpacklo_epi64(c, d);
+    words[4 * half + 3] = _mm_unpackhi_epi64(c, d);
+  }
+}
 inline Bytes repeat_word(const int8_t* from) {
   int32_t word;
   __builtin_memcpy(&word, from, sizeof word);

@@ -46,11 +46,35 @@ struct alignas(64) CacheLine {
 };
 using Scratch = std::vector<CacheLine>;  // a thread's own working memory
 
-// work(unit, scratch) for every unit below `units`, in any order, on any thread.
+// work(unit, scratch) for every unit, in any order, on any thread. Each thread begins with a run of
+// neighbouring units, so that it reads memory on and on, and helps the others out when it is done.
 struct CpuStep {
-  uint32_t units;
+  CpuStep(uint32_t units, unsigned threads, std::function<void(uint32_t, CacheLine*)> w)
+      : work(std::move(w)), shares(threads) {
+    for (unsigned i = 0; i < threads; ++i) {
+      shares[i].begin = static_cast<uint32_t>(uint64_t{units} * i / threads);
+      shares[i].end = static_cast<uint32_t>(uint64_t{units} * (i + 1) / threads);
+    }
+  }
+  void rewind() {
+    for (Share& s : shares) s.next.store(s.begin, std::memory_order_relaxed);
+  }
+  void take_part(unsigned thread, CacheLine* scratch) {
+    for (size_t i = 0; i < shares.size(); ++i) {
+      Share& s = shares[(thread + i) % shares.size()];
+      while (s.next.load(std::memory_order_relaxed) < s.end) {
+        const uint32_t unit = s.next.fetch_add(1, std::memory_order_relaxed);
+        if (unit < s.end) work(unit, scratch);
+      }
+    }
+  }
+
+  struct alignas(64) Share {
+    uint32_t begin = 0, end = 0;
+    std::atomic<uint32_t> next = 0;
+  };
   std::function<void(uint32_t unit, CacheLine* scratch)> work;
-  alignas(64) std::atomic<uint32_t> next = 0;
+  std::vector<Share> shares;
 };
 
 class CpuProgram : public Program {

@@ -41,7 +41,31 @@ inline Bytes load_activations(const int8_t* q, uint32_t i) { return load_bytes(q
 inline Bytes load_last_activations(const int8_t* q, uint32_t i) { return load_activations(q, i); }
 inline Bytes all_bytes(char b) { return _mm256_set1_epi8(b); }
 inline Bytes both(Bytes a, Bytes b) { return _mm256_and_si256(a, b); }
-inline Bytes high_nibbles(Bytes a) { return _mm256_srli_epi16(a, 4); }
+template <int n>
+inline Bytes shift_right(Bytes a) {
+  return _mm256_srli_epi16(a, n);
+}
+inline void store_bytes(void* to, Bytes a) { _mm256_storeu_si256(static_cast<__m256i*>(to), a); }
+// Each 128-bit half by itself: of four rows, words 0 to 3 in the lower and 4 to 7 in the upper.
+inline void transpose_halves(const uint8_t* const* rows, uint32_t i, Bytes (&words)[4]) {
+  const Bytes r0 = load_bytes(rows[0] + i), r1 = load_bytes(rows[1] + i), r2 = load_bytes(rows[2] + i),
+              r3 = load_bytes(rows[3] + i);
+  const Bytes a = _mm256_unpacklo_epi32(r0, r1), b = _mm256_unpacklo_epi32(r2, r3),
+              c = _mm256_unpackhi_epi32(r0, r1), d = _mm256_unpackhi_epi32(r2, r3);
+  words[0] = _mm256_unpacklo_epi64(a, b);
+  words[1] = _mm256_unpackhi_epi64(a, b);
+  words[2] = _mm256_unpacklo_epi64(c, d);
+  words[3] = _mm256_unpackhi_epi64(c, d);
+}
+inline void transpose_words(const uint8_t* const* rows, uint32_t i, Bytes (&words)[8]) {
+  Bytes low[4], high[4];
+  transpose_halves(rows, i, low);
+  transpose_halves(rows + 4, i, high);
+  for (int w = 0; w < 4; ++w) {
+    words[w] = _mm256_permute2x128_si256(low[w], high[w], 0x20);
+    words[4 + w] = _mm256_permute2x128_si256(low[w], high[w], 0x31);
+  }
+}
 inline Bytes repeat_word(const int8_t* from) {
   int32_t word;
   __builtin_memcpy(&word, from, sizeof word);
