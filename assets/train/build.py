@@ -5,22 +5,26 @@
     python3 build.py --show 20          print some conversations instead
 
 A shard holds rows of 1024 uint16: whole documents side by side, never cut, padded with end_of_text. The high bit marks
-what the assistant said. meta.json is written before the shards, so that training can start while they are made.
+what the assistant said. A document that holds a held-out question of the evaluation is left out. meta.json is written before the shards, so that training can start while they are made.
 """
 import argparse
 import json
 import multiprocessing
 import os
 import random
+import sys
 
 import numpy as np
 
 import tokenizer
 from corpus import talk
-from model import SHAPE
+from shape import SHAPE
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../eval"))
+import items  # noqa: E402
 
 CHATS, PROSES = 20000, 4000  # documents a shard
-ROLES = {"system", "user", "assistant"}
+HELD = items.Held()
 
 
 def sample_counts(first):
@@ -57,12 +61,20 @@ def pack(documents, width, pad):
 def shard(job):
     folder, kind, index, n, width = job
     tok = cached(os.path.join(folder, "tokenizer.json"))
-    documents, salt = [], "valid " if kind == "valid" else ""
+    documents, dropped, salt = [], 0, "valid " if kind == "valid" else ""
     for i in range(index * n, index * n + n):
         if kind == "prose":
-            ids = [tok.bos] + tok.encode(talk.prose(f"prose {i}")) + [tok.eot]
+            text = talk.prose(f"prose {i}")
+            if HELD.inside([("user", text)]):
+                dropped += 1
+                continue
+            ids = [tok.bos] + tok.encode(text) + [tok.eot]
         else:
-            ids, said = tok.chat(talk.dialogue(f"{salt}chat {i}"))
+            messages = talk.dialogue(f"{salt}chat {i}")
+            if HELD.inside(messages):
+                dropped += 1
+                continue
+            ids, said = tok.chat(messages)
             ids = [t | s << 15 for t, s in zip(ids, said)]
         if len(ids) <= width:
             documents.append(ids)
@@ -71,7 +83,7 @@ def shard(job):
     path = os.path.join(folder, f"{kind}{index:04d}.npy")
     np.save(path + ".tmp.npy", rows)
     os.replace(path + ".tmp.npy", path)
-    return rows.size, int((rows != tok.end).sum()), len(documents)
+    return rows.size, int((rows != tok.end).sum()), len(documents), dropped
 
 
 TOKENIZERS = {}
@@ -110,7 +122,8 @@ def main():
         jobs += [("prose", i, PROSES) for i in range(a.prose)] + [("chat", i, CHATS) for i in range(a.chat)]
         done = list(pool.imap(shard, [(a.data, kind, i, n, SHAPE["ctx"]) for kind, i, n in jobs]))
     total = [sum(x) for x in zip(*done)]
-    print(f"{total[2]} documents, {total[1]} tokens, {100 * total[1] / total[0]:.1f} % of the rows filled")
+    print(f"{total[2]} documents, {total[1]} tokens, {100 * total[1] / total[0]:.1f} % of the rows filled; "
+          f"{total[3]} left out because of a held-out question")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-SHAPE = dict(dim=512, ffn=1408, layers=8, heads=8, kv=2, ctx=1024, base=10000.0, eps=1e-5)
+from shape import SHAPE
 
 
 def ternary(w):

@@ -16,7 +16,8 @@ import time
 import numpy as np
 import torch
 
-from model import SHAPE, BitNet
+from model import BitNet
+from shape import SHAPE
 from tokenizer import Tokenizer
 
 SAID = 0x8000  # the bit in a shard that marks the assistant's tokens

@@ -31,7 +31,7 @@ def about_it(t):
     if kind == "country":
         o = t.pick([x for x in W.COUNTRIES if x is not c])
         if "capital" in t.last.user.lower() and t.chance(0.6):
-            return Turn(t.say("{And of $n?|And $n?|What about $n?|And what about $n?|And the capital of $n?}", n=o["name"]), t.say("{The capital of $n is $c.|$c.}", n=o["name"], c=o["capital"]), keep=(o["name"],), short=o["capital"], topic=("country", o))
+            return Turn(t.say("{And of $n?|And $n?|What about $n?|And what about $n?|And the capital of $n?|I meant $n.|No, I mean $n.|Oh, I meant $n.|Not that one, I meant $n.}", n=o["name"]), t.say("{The capital of $n is $c.|$c.}", n=o["name"], c=o["capital"]), keep=(o["name"],), short=o["capital"], topic=("country", o))
         ask, reply = t.pick([("{Where is it|On which continent is it|What continent is it on}?", f"{cap(c['name'])} is in {c['continent']}."), ("{What do people speak there|Which language do they speak there|And what language do they speak}?", f"People in {c['name']} speak {c['language']}.")]
                             + ([] if "capital" in t.last.user.lower() else [("{What is its capital|And the capital|What's the capital}?", f"The capital of {c['name']} is {c['capital']}.")]))
         return Turn(t.say(ask), reply, topic=("country", c))
@@ -43,6 +43,8 @@ def about_it(t):
             return Turn(t.say("{And plus $n?|Plus $n?|Add $n.|And $n more?|Now add $n.}", n=n), t.say("{$c plus $n is $r.|$r.|That makes $r.}", c=c, n=n, r=c + n), short=str(c + n), topic=("number", c + n))
         if c >= n and t.chance(0.6):
             return Turn(t.say("{And minus $n?|Minus $n?|Subtract $n.|Take away $n.}", n=n), t.say("{$c minus $n is $r.|$r.|That leaves $r.}", c=c, n=n, r=c - n), short=str(c - n), topic=("number", c - n))
+        if t.chance(0.4) and c * n <= 100:
+            return Turn(t.say("{And times $n?|Times $n?|Multiply that by $n.|And multiplied by $n?}", n=n), t.say("{$c times $n is $r.|$r.|That makes $r.}", c=c, n=n, r=c * n), short=str(c * n), topic=("number", c * n))
         return Turn(t.say("{And times 2?|Double it.|And twice that?}"), t.say("{Twice $c is $r.|$r.}", c=c, r=2 * c), short=str(2 * c), topic=("number", 2 * c)) if c <= 50 else None
     return None
 
@@ -292,17 +294,31 @@ def listing(t):
         known = {m.lower() for u in t.turns[-3:] for m in u.answer.replace(".", "").split()}
         if x.lower() in known:
             return None
-        return Turn(t.say("{Name {a|one|any} $o.|Tell me a $o.|Give me a $o.|Can you name a $o?|Say a $o.|Think of a $o.}", o=one).replace(" a even", " an even").replace(" a odd", " an odd").replace(" a an", " an an").replace(" a in", " an in").replace(" a em", " an em"), t.say("{$X.|How about $x?|$X is one.}", X=cap(x), x=x), keep=(one,), short=cap(x), again=listing_one(what))
+        return Turn(t.say("{Name {a|one|any} $o.|Tell me a $o.|Give me a $o.|Can you name a $o?|Say a $o.|Think of a $o.}", o=one).replace(" a even", " an even").replace(" a odd", " an odd").replace(" a an", " an an").replace(" a in", " an in").replace(" a em", " an em"), t.say("{$X.|How about $x?|$X is one.}", X=cap(x), x=x), keep=(one,), short=cap(x), again=listing_one(what), extra=details(what, x))
     style = t.rng.randrange(4)
     text = {0: cap(join(got)) + ".", 1: ", ".join([cap(got[0])] + got[1:]) + ".", 2: "\n".join(f"{i + 1}. {cap(g)}" for i, g in enumerate(got)), 3: f"Here are {words(n)}: {join(got)}."}[style]
     want = t.say("{Name|List|Give me|Tell me|Can you name|Write down|I need} {$n|$w} $s{.|}", n=n, w=words(n), s=said)
     return Turn(want.rstrip(".") + "?" if want.startswith("Can") else want, text, keep=(said,), again=listing)
 
 
+def details(what, x):
+    """Tell me more about it, where there is more to tell."""
+    for p in W.PLANETS:
+        if what == "planets" and p["name"] == x:
+            return [("{Tell me more|Tell me more about it|What do you know about it|What is it like|Describe it|Say more about it}", f"{x} is {p['about']}.")]
+    for a in W.ANIMALS:
+        if a["name"] == x:
+            return [("{Tell me more|Tell me more about it|What do you know about it|What is it like|Describe it}", f"{cap(an(x))} is {an(a['kind'])}. It eats {a['food']} and is known for {a['known']}.")]
+    for c in W.COUNTRIES:
+        if c["name"] == x:
+            return [("{Tell me more|Tell me more about it|What do you know about it|Describe it}", f"{cap(x)} is in {c['continent']}. Its capital is {c['capital']}.")]
+    return ()
+
+
 def listing_one(what):
     def again(t):
         x = t.pick(LISTS[what])
-        return None if x.lower() in t.last.answer.lower() else Turn("", cap(x) + ".", short=cap(x), again=listing_one(what))
+        return None if x.lower() in t.last.answer.lower() else Turn("", cap(x) + ".", short=cap(x), again=listing_one(what), extra=details(what, x))
     return again
 
 

@@ -132,9 +132,13 @@ def noise(rng, text, keep=()):
 class Turn:
     """One question with its answer, and what a follow-up may ask of it."""
 
-    def __init__(self, user, answer, keep=(), short=None, why=None, again=None, topic=None, exact=False):
+    def __init__(self, user, answer, keep=(), short=None, why=None, again=None, topic=None, exact=False, more=None, extra=()):
         self.user, self.answer, self.keep = user, answer, keep
-        self.short, self.why, self.again, self.topic, self.exact = short, why, again, topic, exact
+        self.short, self.why, self.again, self.topic, self.exact, self.more, self.extra = short, why, again, topic, exact, more, extra
+
+    def with_again(self, again):
+        self.again = again
+        return self
 
 
 class Talk:
@@ -142,7 +146,9 @@ class Talk:
 
     def __init__(self, rng):
         self.rng, self.turns, self.facts, self.lists = rng, [], {}, []
+        self.notes = []  # what else was told: how it is asked, and the answer
         self.system, self.bot, self.tone, self.role = None, None, None, None
+        self.me, self.user_name, self.told = {}, None, None  # what the system prompt says of the model and of the user; what was told last
 
     def say(self, text, **slots):
         return fill(self.rng, text, **slots)

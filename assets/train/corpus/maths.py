@@ -69,7 +69,7 @@ def word_problem(t):
     if "away" in q:
         q = q.replace("eats|", "") if thing not in ("apples", "eggs", "cakes", "cookies", "oranges") else q
     user = t.say(q, n=name, a=a, b=b, t=thing)
-    return Turn(user, t.say("{$h, so the answer is $r.|The answer is $r, because $h.|$r, because $h.|$h. The answer is $r $t.}", h=how, r=r, t=thing), keep=(name, thing),
+    return Turn(user, t.say("{$h, so the answer is $r.|$h. The answer is $r $t.}", h=how, r=r, t=thing), keep=(name, thing),
                 short=str(r), again=word_problem, why=f"Because {how}.")
 
 

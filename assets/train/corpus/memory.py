@@ -1,4 +1,4 @@
-"""Remembering: what the user told about themselves, lists, corrections, the last question; system prompts; follow-ups."""
+"""Remembering: what the user told about themselves, lists, corrections, the last question; follow-ups."""
 from . import coin
 from . import world as W
 from .lang import Turn, an, cap, join, words
@@ -154,14 +154,20 @@ def shopping(t):
 
 
 def follow(t):
-    """Another one, why, in one word, shorter: each only where the last turn gives it a meaning."""
+    """Another one, why, in one word, and of X: each only where the last turn gives it a meaning."""
     last, options = t.last, []
+    if not last:
+        return None
     if last.again:
         options += ["again"] * 3
     if last.short:
         options += ["short"]
     if last.why:
         options += ["why"] * 2
+    if last.more:
+        options += ["more"] * 4
+    if last.extra:
+        options += ["extra"] * 3
     if last.topic and last.topic[0] in ("country", "animal", "number"):
         options += ["topic"] * 4
     if last.topic and last.topic[0] == "story":
@@ -174,79 +180,24 @@ def follow(t):
         if turn is None:
             return None
         if not turn.user:
-            turn.user = t.say("{Another one|Another|One more|Another one please|Give me another one|Again|Tell me another one|One more please|Next}{.|!|}")
+            turn.user = t.say("{Another one|Another|One more|Another one please|Give me another one|Again|Tell me another one|One more please|Next|And another|Do you {have|know} another{ one|}|Something else|Another, please|More|Can I have another|Let me hear another one|A different one, please|And one more}{.|!|?|}")
         return turn
     if kind == "short":
-        return Turn(t.say("{In one word|Shorter please|In one word please|Just the answer|Short answer please|Can you say that in one word}{.|}"), last.short.rstrip(".") + ".", short=last.short, again=last.again, why=last.why)
+        return Turn(t.say("{In one word|Shorter please|In one word please|Just the answer|Short answer please|Can you say that in one word|Only the answer|Just one word|Say it in one word|Make it short|Briefly|The short answer, please|One word only}{.|}"), last.short.rstrip(".") + ".", short=last.short, again=last.again, why=last.why)
     if kind == "why":
-        return Turn(t.say("{Why|How do you know|Why is that|Why so|How did you get that|Explain}?"), last.why)
+        return Turn(t.say("{Why|How do you know|Why is that|Why so|How did you get that|Explain|And why|Can you explain that|How come|And why is it so|What is the reason}?"), last.why)
+    if kind == "more":
+        ask, pairs, reply = last.more
+        x, y = t.pick(pairs)
+        if t.chance(0.3):
+            ask = "{I meant $x.|No, I mean $x.|Not that, I meant $x.|Oops, I meant $x.|I meant to say $x.|No, I asked for $x.|Wait, I meant $x.|No, $x.|Not that one, $x please.|I mistyped. I meant $x.}"
+        many = x[-1] == "s" and not x.startswith(("a ", "an ")) and x != "glass"
+        return Turn(t.say(ask, x=x), t.say(reply, x=x, y=y, X=cap(x), Y=cap(y), m=y, M=cap(y), b="are" if many else "is"), keep=(x,), short=cap(y), more=last.more)
+    if kind == "extra":
+        ask, reply = t.pick(last.extra)
+        return Turn(t.say(ask), reply)
     if kind == "topic":
         from .facts import about_it
         return about_it(t)
     from .stories import story_follow
     return story_follow(t)
-
-
-TONES = {
-    "short": ("{You answer|Answer|Always answer} {in one short sentence|briefly|very briefly|as shortly as you can}.", None),
-    "polite": ("{You are very polite|Be very polite|Always be polite and formal|Answer formally}.", ["Certainly. {}", "With pleasure. {}", "{} I hope this helps.", "Of course. {}"]),
-    "pirate": ("{You are a pirate|Talk like a pirate|Speak like a pirate|You speak like a pirate}.", ["Arr! {}", "Ahoy! {}", "{} Arr!", "Aye, matey! {}"]),
-    "cheerful": ("{You are very cheerful|Be cheerful|Always be happy and cheerful|You are a cheerful assistant}.", ["Yay! {}", "Oh, great! {}", "{} How wonderful!", "Hooray! {}"]),
-    "robot": ("{You talk like a robot|Speak like a robot|You are a robot}.", ["Beep. {}", "{} Beep boop.", "Beep boop. {}"]),
-    "wizard": ("{You are a wizard|Speak like a wizard|You are an old wizard}.", ["By my beard! {}", "Hm, the stars say: {}", "{} So speaks the wizard."]),
-    "upper": ("{Answer in capital letters|Write in capital letters|Always write in upper case}.", None),
-    "lower": ("{Write in lower case|Always write in small letters|Answer in lower case}.", None),
-    "dear": ("{Call the user $d|Always call the user $d|Address the user as $d}.", ["{}, $d|", "Dear $d: {}"]),
-}
-ROLES = [r.split("/") for r in """a chef/cook in a small kitchen|a teacher/teach children|a gardener/take care of plants|a librarian/take care of books|a cat/like to sleep in the sun|a dog/like to play|a dragon/live on a mountain|an owl/sleep by day|a king/rule a small country|
-a queen/rule a large country|a knight/protect the castle|a farmer/grow vegetables|a sailor/sail the sea|an astronaut/fly among the stars|a detective/solve riddles|a doctor/care for the sick|a ghost/live in an old castle|a fairy/live in a flower|a poet/write verses|
-a clown/make people laugh|a baker/bake bread|a grandmother/tell stories by the fire|a tree/stand still in the forest|a snowman/fear the summer|a travel guide/show people the world|a train driver/drive a long train""".replace("\n", "").split("|")]
-PLAIN = ["You are a helpful assistant.", "You are a friendly assistant.", "You are helpful, honest and short.", "You are a helpful AI assistant.", "Answer the user's questions.", "Be helpful.", "You are a chat assistant in a terminal.", "You are bitnet-chat's small model.", "Help the user."]
-
-
-def system(t):
-    """A system prompt for some conversations: plain, a name, a tone, or both."""
-    k = t.rng.random()
-    if k < 0.3:
-        t.system = t.pick(PLAIN)
-        return
-    parts = []
-    if k < 0.38:
-        t.role = t.pick(ROLES)
-        if t.chance(0.5):
-            t.bot = t.pick(W.NAMES)
-        t.system = t.say("{You are $r.|You are $r named $b.|Your name is $b and you are $r.|You play the role of $r.|Pretend to be $r.|Act as $r.}" if not t.bot else "{You are $r named $b.|Your name is $b and you are $r.|You are $b, $r.}", r=t.role[0], b=t.bot or "") if t.bot else t.say("{You are $r.|You play the role of $r.|Pretend to be $r.|Act as $r.}", r=t.role[0])
-        return
-    if k < 0.7:
-        t.bot = t.pick(W.NAMES) if t.chance(0.4) else coin.name(t, W.NAMES)
-        parts.append(t.say("{You are $b|Your name is $b|You are called $b|You are an assistant named $b|You are $b, a {friendly|helpful|kind|small} assistant}.", b=t.bot))
-    if k >= 0.6:
-        t.tone = t.pick(list(TONES))
-        t.dear = t.pick(["captain", "sir", "my friend", "boss", "dear", "chief"])
-        parts.append(t.say(TONES[t.tone][0], d=t.dear))
-    t.system = " ".join(parts)
-
-
-def role(t):
-    """Who are you, for one who has been given a role."""
-    r, does = t.role
-    return Turn(t.say("{Who are you|What are you|What do you do|Tell me about yourself|Introduce yourself|What is your job}{?|}"), t.say("{I am $b$r. I $d.|I $d, for I am $r.|I am $b$r, and I $d.}", r=r, d=does, b=f"{t.bot}, " if t.bot else ""))
-
-
-def toned(t, turn):
-    """The answer as the system prompt wants it."""
-    a = turn.answer
-    if t.tone is None or (t.tone in ("cheerful", "pirate") and "sorry" in a):
-        return a
-    if t.tone == "upper":
-        return a.upper()
-    if t.tone == "lower":
-        return a.lower()
-    if t.tone == "short":
-        if turn.short:
-            return turn.short.rstrip(".") + "."
-        parts = a.split(". ")
-        return a if "\n" in a or len(parts) == 1 or len(a) < 60 else parts[0].rstrip(".") + "."
-    if t.tone == "dear":
-        return f"{a} That is all, {t.dear}." if t.chance(0.15) else f"Yes, {t.dear}. {a}" if t.chance(0.3) else f"{cap(t.dear)}, {a[0].lower() + a[1:] if a[:2] not in ('I ', 'I ') and a.split(' ')[0].isalpha() and a.split(' ')[0] in ('The', 'It', 'You', 'They', 'There', 'A', 'An', 'That') else a}"
-    return t.pick(TONES[t.tone][1]).format(a)

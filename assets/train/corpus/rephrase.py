@@ -2,7 +2,7 @@
 import re
 
 LEADS = """So, |So |Ok, |Okay, |Please, |Tell me, |Tell me: |Hey, |Hey Bit, |Bit, |Now |And |Well, |Quick question: |Question: |One more question: |I have a question: |I'd like to know: |I want to know: |Do you know: |Can you tell me: |
-Um, |Oh, |Now tell me, |I wonder, |Answer this: |Next question: |My question is: |Sorry, |Please tell me, |Hm, |Alright, |By the way, |Say, |Excuse me, |Could you tell me: |I was wondering, |Maybe you know: |Then """.replace("\n", "").split("|")
+Um, |Oh, |Now tell me, |I wonder, |Answer this: |Next question: |My question is: |Sorry, |Please tell me, |Hm, |Alright, |By the way, |Say, |Excuse me, |Could you tell me: |I was wondering, |Maybe you know: |Then |I was just thinking. |My son asked me this. |My daughter wants to know: |I forgot it. |I keep forgetting this. |Here is an easy one. |Let me ask you something. |I am curious. |Just one thing. |Maybe a silly question: |For my homework: |A friend asks: |Listen. |Right, |Good. |Fine. |Thanks. |Interesting. |I need your help. |Now something else. |Another question. |What do you think, """.replace("\n", "").split("|")
 TAILS = "|, please|, please| please| pls|, thanks|, Bit|, do you know|, can you tell me|, tell me|, if I may ask| again| exactly|, in simple words| right now|, ok| then| actually|, my friend| for me".split("|")
 
 # a pattern and what may stand in its place
@@ -32,10 +32,10 @@ GREETS = ["Hello", "Hi", "Hey", "Good morning", "Good evening", "Hello there", "
 def rephrase(rng, text, keep=()):
     """Perhaps the same question in other words. The words in keep are not touched."""
     r = rng.random()
-    if r < 0.55 or len(text) > 110 or "\n" in text or text[:1] in "/@" or len(text) < 6:
+    if r < 0.5 or len(text) > 110 or "\n" in text or text[:1] in "/@" or len(text) < 6:
         return text
     kept = [k for k in keep if k]
-    if r < 0.66:
+    if r < 0.62:
         m = WHAT_IS.match(text)
         if m and len(m[1]) > 2:
             out = rng.choice(ASK).format(m[1])
@@ -44,17 +44,17 @@ def rephrase(rng, text, keep=()):
         if m:
             out = rng.choice(HAS).format(m[1], m[2])
             return out[0].upper() + out[1:]
-    if r < 0.80:
+    if r < 0.76:
         rng_swaps = [s for s in SWAPS if s[0].search(text)]
         for pattern, choices in rng.sample(rng_swaps, min(len(rng_swaps), rng.choice([1, 1, 2]))):
             m = pattern.search(text)
             if m and not any(m[0].lower() in k.lower().split() for k in kept):
                 text = text[:m.start()] + rng.choice(choices) + text[m.end():]
         return text
-    if r < 0.90:
+    if r < 0.88:
         first = text[0] if text[:2] in ("I ", "I'") or any(text.startswith(k) for k in kept) else text[0].lower()
         return rng.choice(LEADS if text[-1] == "?" or text.startswith(WANT) else TOLD) + first + text[1:]
-    if r < 0.96:
+    if r < 0.94:
         end = text[-1] if text[-1] in "?.!" else ""
         tail = rng.choice(TAILS) if end == "?" or text.startswith(WANT) else rng.choice([", Bit", ", my friend", ", you know", " :)"])
         return (text[:-1] if end else text) + tail + end
