@@ -136,8 +136,12 @@ void tool_devices(const Options& options, Output& out) {
     if (d.cpu) {
       s += fmt::format("   kernels    {}\n", d.driver);
       s += fmt::format("   memory     {}\n", megabytes(d.memory_bytes));
-      if (plan)
-        s += fmt::format("   model      {}\n", plan->total() <= d.memory_bytes ? "fits" : "does not fit");
+      if (plan) {
+        s += fmt::format("   model      {}\n",
+                         plan->total() + plan->head_copy <= d.memory_bytes ? "fits" : "does not fit");
+        if (plan->head_copy != 0)
+          s += fmt::format("   head       {} more for a copy of it in 8 bits\n", megabytes(plan->head_copy));
+      }
       continue;
     }
     s += fmt::format("   driver     {}, Vulkan {}\n", printable(d.driver), d.api);

@@ -130,11 +130,13 @@ class Backend {
   virtual void download(const Buffer& from, uint64_t offset, std::span<std::byte> bytes) = 0;
 
   virtual std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels) = 0;
+  virtual double read_bandwidth() { return 0; }  // as of Engine
   // Runs a program on tokens at `position` of the timeline and waits for its end.
   virtual void run(Program& program, uint32_t position, std::span<const int32_t> tokens) = 0;
 };
-constexpr uint32_t kMaxBatch = 512;    // tokens of one run
-constexpr uint32_t kMaxLogitRows = 8;  // tokens whose logits are held at once
+constexpr uint64_t kLeastScreenedHead = 16 << 20;  // bytes of F16; HeadScreen::where_large
+constexpr uint32_t kMaxBatch = 512;                // tokens of one run
+constexpr uint32_t kMaxLogitRows = 8;              // tokens whose logits are held at once
 
 std::unique_ptr<Backend> open_vulkan(const EngineOptions& options);
 std::unique_ptr<Backend> open_cpu(const EngineOptions& options);

@@ -50,6 +50,10 @@ enum class I2sLayout { block128, block64 };
 // it.
 enum class IntegerDot { where_fast, always, never };
 
+// Whether the CPU keeps a copy of the LM head in 8 bits to find the largest logit with (engine/cpu/screen.h);
+// the results are the same. `always` also waits until the copy is there.
+enum class HeadScreen { where_large, always, never };
+
 struct ModelInfo {
   std::string architecture;  // "bitnet-b1.58", ...
   std::string name;          // general.name, may be empty
@@ -77,6 +81,7 @@ struct MemoryPlan {
   uint64_t norms = 0;
   uint64_t kv_cache = 0;
   uint64_t activations = 0;
+  uint64_t head_copy = 0;  // on the CPU alone and on top of total(): the screen's (HeadScreen)
   uint64_t total() const { return ternary + embedding + norms + kv_cache + activations; }
 };
 MemoryPlan plan_memory(const GgufFile& file, uint32_t n_ctx);
@@ -90,6 +95,7 @@ struct EngineOptions {
   bool always_stage = false;  // copy weights to the device even where the host could write them in place
   uint32_t threads = 0;       // of the CPU; 0 = as many as the process may use at once
   std::string cpu_kernels;  // "avx2", ...: those for one instruction set, as in engine/cpu/; empty = the best
+  HeadScreen head_screen = HeadScreen::where_large;
   // Called on the opening thread while weights go to the device; return false to give up (Error(runtime)).
   std::function<bool(uint64_t done_bytes, uint64_t total_bytes)> on_progress;
 };
@@ -102,6 +108,10 @@ class Engine {
 
   virtual const ModelInfo& model() const = 0;
   virtual const DeviceInfo& device() const = 0;
+
+  // Bytes a second at which the device reads the weights while it does nothing else, measured by this call on
+  // all threads; 0 where that is not known. Not while a Session works.
+  virtual double read_bandwidth() { return 0; }
 };
 
 struct SyncOptions {

@@ -14,6 +14,7 @@ class LoadedEngine : public Engine {
 
   const ModelInfo& model() const override { return weights.config; }
   const DeviceInfo& device() const override { return backend->device(); }
+  double read_bandwidth() override { return backend->read_bandwidth(); }
 
   std::shared_ptr<const void> mapping;  // of the file, where the backend adopted its bytes
   std::unique_ptr<Backend> backend;     // outlives the buffers of the weights

@@ -380,6 +380,36 @@ TEST(EngineDevices, EveryInstructionSetGivesTheLogitsOfTheScalarReference) {
   EXPECT_THROW(logits_of_cpu("no such instructions", 1), Error);
 }
 
+TEST(EngineDevices, AScreenedHeadDecodesTheSameTokens) {
+  current_device = "cpu";
+  struct Decoded {
+    std::vector<SampledToken> tokens;
+    std::vector<float> logits;
+  };
+  const auto decode = [](HeadScreen screen) {
+    EngineOptions options = on("cpu");
+    options.head_screen = screen;
+    const auto engine = Engine::open(model_file(), options);
+    const auto session = Session::create(*engine, 0);
+    session->sync(random_tokens(20, 14));
+    Decoded decoded;
+    Sampler greedy({});
+    session->decode(greedy, {.max_tokens = 60}, [&](const SampledToken& t) {
+      decoded.tokens.push_back(t);
+      return true;
+    });
+    decoded.logits = copy(session->logits());
+    return decoded;
+  };
+  const Decoded full = decode(HeadScreen::never), screened = decode(HeadScreen::always);
+  ASSERT_EQ(screened.tokens.size(), full.tokens.size());
+  for (size_t i = 0; i < full.tokens.size(); ++i) {
+    EXPECT_EQ(screened.tokens[i].id, full.tokens[i].id);
+    EXPECT_NEAR(screened.tokens[i].logprob, full.tokens[i].logprob, 1e-3);
+  }
+  EXPECT_EQ(screened.logits, full.logits);
+}
+
 TEST(EngineDevices, ASavedTimelineOpensOnTheOtherBackend) {
   if (devices().size() < 2) GTEST_SKIP() << "there is no Vulkan device";
   current_device = "cpu";

@@ -8,10 +8,11 @@
 
 #include <algorithm>
 #include <cassert>
+#include <chrono>
 #include <cmath>
 #include <cstring>
-#include <deque>
 #include <fstream>
+#include <map>
 
 #include "cpu/recorder.h"
 
@@ -56,13 +57,17 @@ class CpuBackend : public Backend {
       : kernels_(choose(options.cpu_kernels)),
         pool_(options.threads != 0 ? options.threads : usable_threads()),
         device_(describe(kernels_.name, pool_.size())),
+        head_screen_(options.head_screen),
         scratch_(pool_.size()) {}
 
   const DeviceInfo& device() const override { return device_; }
 
   BufferPtr allocate(uint64_t bytes, BufferUse) override { return std::make_unique<CpuBuffer>(bytes); }
 
-  BufferPtr adopt(std::span<const std::byte> bytes) override { return std::make_unique<CpuBuffer>(bytes); }
+  BufferPtr adopt(std::span<const std::byte> bytes) override {
+    adopted_.push_back(bytes);
+    return std::make_unique<CpuBuffer>(bytes);
+  }
 
   void upload(Buffer& to, uint64_t offset, std::span<const std::byte> bytes) override {
     assert(offset + bytes.size() <= to.size());
@@ -73,36 +78,97 @@ class CpuBackend : public Backend {
 
   void download(const Buffer& from, uint64_t offset, std::span<std::byte> bytes) override {
     assert(offset + bytes.size() <= from.size());
+    if (const auto unfinished = cpu_buffer(from).unfinished) finish(cpu_buffer(from), *unfinished);
     if (!bytes.empty()) std::memcpy(bytes.data(), cpu_buffer(from).data() + offset, bytes.size());
   }
 
   std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels) override {
     auto program = std::make_unique<CpuProgram>();
-    CpuRecorder recorder(kernels_, pool_.size(), input_, *program);
+    CpuRecorder recorder(
+        kernels_, pool_.size(), input_, [this](const Embedding& table) { return screen_of(table); },
+        *program);
     kernels(recorder);
-    for (auto& s : scratch_) s.resize(std::max(s.size(), program->scratch_bytes));
+    for (auto& s : scratch_) s.resize(std::max(s.size(), program->scratch_lines));
     return program;
   }
 
-  void run(Program& program, uint32_t position, std::span<const int32_t> tokens) override {
+  double read_bandwidth() override {
+    constexpr size_t kUnit = 64 << 10;
+    constexpr int kPasses = 5;  // whatever else runs makes a pass slower, never faster
+    CpuProgram program;
+    size_t bytes = 0;
+    std::atomic<uint64_t> sink = 0;
+    std::vector<std::span<const std::byte>> units;
+    for (const auto all : adopted_)
+      for (size_t at = 0; at + kUnit <= all.size(); at += kUnit) units.push_back(all.subspan(at, kUnit));
+    bytes = units.size() * kUnit;
+    program.steps.emplace_back(
+        static_cast<uint32_t>(units.size()), pool_.size(),
+        [&](uint32_t unit, CacheLine*) { sink += kernels_.read(units[unit].data(), kUnit); });
+    double best = 0;
+    for (int pass = 0; pass < kPasses; ++pass) {
+      const auto start = std::chrono::steady_clock::now();
+      walk(program);
+      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+      best = std::max(best, static_cast<double>(bytes) / seconds.count());
+    }
+    return best;
+  }
+
+  void run(Program& p, uint32_t position, std::span<const int32_t> tokens) override {
     assert(tokens.size() <= kMaxBatch);
-    auto& steps = static_cast<CpuProgram&>(program).steps;
+    auto& program = static_cast<CpuProgram&>(p);
+    for (const auto& head : program.screened) head->logits->unfinished.reset();
+    if (const auto last = last_screened_.lock();
+        last && std::ranges::find(program.norms, last->vector) != program.norms.end())
+      walk(*last->full);  // before the vector is overwritten
     input_ = {position, tokens.data()};
-    for (CpuStep& step : steps) step.rewind();
+    walk(program);
+    for (const auto& head : program.screened) {
+      if (!head->was_screened) continue;
+      head->logits->unfinished = std::make_shared<Unfinished>(Unfinished{head->full, head->vector});
+      last_screened_ = head->logits->unfinished;
+    }
+  }
+
+ private:
+  // All threads together.
+  void walk(CpuProgram& program) {
+    for (CpuStep& step : program.steps) step.rewind();
     pool_.run([&](unsigned thread) {
-      for (CpuStep& step : steps) {
+      for (CpuStep& step : program.steps) {
         step.take_part(thread, scratch_[thread].data());
-        if (&step != &steps.back()) pool_.barrier();
+        if (&step != &program.steps.back()) pool_.barrier();
       }
     });
   }
 
- private:
+  void finish(const CpuBuffer& logits, const Unfinished& unfinished) {
+    walk(*unfinished.full);
+    logits.unfinished.reset();
+  }
+
+  const Screen* screen_of(const Embedding& table) {
+    const auto& chunk = table.chunks[0];
+    if (table.f32 || table.chunks.size() != 1 || head_screen_ == HeadScreen::never) return nullptr;
+    if (head_screen_ != HeadScreen::always && chunk.table->size() < kLeastScreenedHead) return nullptr;
+    auto& screen = screens_[chunk.table.get()];
+    if (!screen)
+      screen = std::make_unique<Screen>(kernels_, data_of<const uint16_t>(*chunk.table), table.n_vocab,
+                                        table.n_embd);
+    if (head_screen_ == HeadScreen::always) screen->wait();
+    return screen.get();
+  }
+
   const Kernels& kernels_;
   ThreadPool pool_;
   DeviceInfo device_;
+  const HeadScreen head_screen_;
   RunInput input_;
+  std::vector<std::span<const std::byte>> adopted_;
   std::vector<Scratch> scratch_;  // one a thread
+  std::weak_ptr<Unfinished> last_screened_;
+  std::map<const Buffer*, std::unique_ptr<Screen>> screens_;  // of weights, which stay as long as the backend
 };
 
 }  // namespace

@@ -142,6 +142,58 @@ inline void to_halves(const float* from, uint32_t n, uint16_t* to) {
   for (uint32_t j = 0; i + j < n; ++j) to[i + j] = halves[j];
 }
 
+inline ScreenRow screen_row(const uint16_t* row, uint32_t n, int8_t* codes) {
+  Floats largest = all(0), norm = all(0), error = all(0);
+  for (uint32_t i = 0; i < n; i += kLanes) {
+    const Floats w = load_halves16(row + i);
+    norm = fma(w, w, norm);
+    largest = max(largest, max(w, mul(w, all(-1.0F))));
+  }
+  // F16's least is 2^-24, so the scale stays a normal number.
+  const float most = largest_lane(largest), squares = add_lanes(norm);
+  constexpr float kMost = 65504;
+  if (!(most <= kMost) || !(squares <= kMost * kMost * static_cast<float>(n))) {
+    for (uint32_t i = 0; i < n; ++i) codes[i] = 0;
+    return {0, __builtin_inff(), __builtin_inff()};
+  }
+  if (most == 0) {
+    for (uint32_t i = 0; i < n; ++i) codes[i] = 0;
+    return {0, 0, 0};
+  }
+  const float scale = most / 127, inverse = 127 / most;
+  for (uint32_t i = 0; i < n; i += kLanes) {
+    const Floats w = load_halves16(row + i);
+    Floats code = mul(w, all(inverse));
+    for (int j = 0; j < kParts; ++j) code.p[j] = round(code.p[j]);
+    float lanes[kLanes];
+    store16(lanes, code);
+    for (int j = 0; j < kLanes; ++j) {
+      const int32_t v = lanes[j] > 127.0F ? 127 : lanes[j] > -127.0F ? static_cast<int32_t>(lanes[j]) : -127;
+      codes[i + j] = static_cast<int8_t>(v);
+      lanes[j] = static_cast<float>(v);
+    }
+    const Floats rest = fma(load16(lanes), all(-scale), w);
+    error = fma(rest, rest, error);
+  }
+  // Sums of n / 16 + 4 roundings, squares and roots: far below 1e-2. `rest` itself is off by at most 2^-23 of
+  // w where the product is rounded by itself.
+  const float w_norm = __builtin_sqrtf(squares) * 1.01F;
+  return {scale, w_norm, __builtin_sqrtf(add_lanes(error)) * 1.01F + w_norm * 0x1p-22F};
+}
+
+inline uint64_t read(const std::byte* from, size_t bytes) {
+  uint64_t sums[16] = {}, sum = 0;
+  for (; bytes != 0; from += 128, bytes -= 128) {
+    __builtin_prefetch(from + kAhead, 0, kToSecondCache);
+    __builtin_prefetch(from + kAhead + 64, 0, kToSecondCache);
+    uint64_t words[16];
+    __builtin_memcpy(words, from, sizeof words);
+    for (int i = 0; i < 16; ++i) sums[i] += words[i];
+  }
+  for (const uint64_t s : sums) sum += s;
+  return sum;
+}
+
 inline float sum_of_squares(const float* x, uint32_t n) {
   Floats sums[kFloatSums] = {all(0), all(0), all(0), all(0)};
   for (uint32_t i = 0; i < n; i += kFloatStep)

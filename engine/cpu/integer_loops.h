@@ -13,7 +13,9 @@
 //   Sums, no_sums()           running sums of dot(Sums, codes, q): codes are bytes 0 to 8, q signed
 //   kFlush                    so many dots of codes up to 2, a quarter as many of codes up to 8, fit into
 //   Sums Words, no_words(), add_words(Words, Sums)      32-bit sums and what they take over from Sums
-//   total(Words)              over all lanes
+//   total(Words), add_up(Words, Words)             over all lanes; lane by lane
+//   load_widened(from)        kBytes / 2 signed bytes as 16 bits each
+//   dot_words(Words, a, b)    adds the products of 16-bit lanes
 //   store_words(to, Words)    kBytes / 4 of int32, each the sum of four neighbouring products
 //   kTileVectors, kTileTokens: the block of sums that fits the registers; kTileVectors * kBytes divides
 //                             4 * kTileRows
@@ -107,6 +109,19 @@ inline void tile_product(const uint8_t* tile, uint32_t n_in, const int8_t* q, ui
       tile_block<4>(tile + 4 * row, n_in, q + size_t{n_in} * t, sums + t * kTileRows + row);
     for (; t < n_tokens; ++t)
       tile_block<1>(tile + 4 * row, n_in, q + size_t{n_in} * t, sums + t * kTileRows + row);
+  }
+}
+
+inline void screen_rows(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums) {
+  constexpr uint32_t kStep = kBytes / 2;
+  for (uint32_t r = 0; r < n_rows; ++r, rows += n) {
+    Words a = no_words(), b = no_words();
+    for (uint32_t i = 0; i < n; i += 2 * kStep) {
+      __builtin_prefetch(rows + i + 6144, 0, 2);
+      a = dot_words(a, load_widened(rows + i), load_bytes(p + i));
+      b = dot_words(b, load_widened(rows + i + kStep), load_bytes(p + i + kStep));
+    }
+    sums[r] = total(add_up(a, b));
   }
 }
 

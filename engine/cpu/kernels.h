@@ -41,6 +41,13 @@ struct LargestLogit {
   bool non_finite;
 };
 
+// Of a row of cpu/screen.h; the norms are from above, infinite where the row is not finite.
+struct ScreenRow {
+  float scale;
+  float norm;   // of the row
+  float error;  // of what the codes leave out
+};
+
 // n, n_in: multiples of 128 except where said.
 struct Kernels {
   const char* name;
@@ -63,6 +70,13 @@ struct Kernels {
   // F16 to f32 and back, half to even. Any n.
   void (*to_floats)(const uint16_t* from, uint32_t n, float* to);
   void (*to_halves)(const float* from, uint32_t n, uint16_t* to);
+
+  // A row of F16 as codes of 8 bits, and rows of such codes . p exactly
+  ScreenRow (*screen_row)(const uint16_t* row, uint32_t n, int8_t* codes);
+  void (*screen_rows)(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums);
+
+  // Touches all bytes, a multiple of 128, and does nothing useful with them: what reading alone takes
+  uint64_t (*read)(const std::byte* from, size_t bytes);
 
   float (*sum_of_squares)(const float* x, uint32_t n);
   // y = x * inverse * weight, its largest magnitude alone, and round(x * inverse * weight * s) with its sum

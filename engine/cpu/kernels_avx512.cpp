@@ -95,6 +95,9 @@ inline Sums no_sums() { return _mm512_setzero_si512(); }
 inline Sums dot(Sums sums, Bytes codes, Bytes q) { return _mm512_dpbusd_epi32(sums, codes, q); }
 inline Words no_words() { return _mm512_setzero_si512(); }
 inline Words add_words(Words words, Sums sums) { return _mm512_add_epi32(words, sums); }
+inline Words add_up(Words a, Words b) { return _mm512_add_epi32(a, b); }
+inline Bytes load_widened(const int8_t* from) { return _mm512_cvtepi8_epi16(load32(from)); }
+inline Words dot_words(Words w, Bytes a, Bytes b) { return _mm512_dpwssd_epi32(w, a, b); }
 inline int32_t total(Words w) { return _mm512_reduce_add_epi32(w); }
 inline void store_words(int32_t* to, Words w) { _mm512_storeu_si512(to, w); }
 
@@ -102,10 +105,10 @@ inline void store_words(int32_t* to, Words w) { _mm512_storeu_si512(to, w); }
 
 }  // namespace
 
-const Kernels kAvx512Kernels = {"avx512-vnni", ternary_rows,   unpack_tile,  tile_product,       scale_sums,
-                                add_sums,      gate_sums,      half_rows,    float_rows,         to_floats,
-                                to_halves,     sum_of_squares, normalise,    largest_normalised, quantise,
-                                rotate,        attention,      largest_logit};
+const Kernels kAvx512Kernels = {
+    "avx512-vnni",  ternary_rows, unpack_tile,        tile_product, scale_sums, add_sums,    gate_sums,
+    half_rows,      float_rows,   to_floats,          to_halves,    screen_row, screen_rows, read,
+    sum_of_squares, normalise,    largest_normalised, quantise,     rotate,     attention,   largest_logit};
 
 }  // namespace bitnet::cpu
 #pragma GCC pop_options

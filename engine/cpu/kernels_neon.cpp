@@ -77,6 +77,12 @@ inline Sums no_sums() { return vdupq_n_s32(0); }
 inline Sums dot(Sums sums, Bytes codes, Bytes q) { return vdotq_s32(sums, codes, q); }
 inline Words no_words() { return vdupq_n_s32(0); }
 inline Words add_words(Words words, Sums sums) { return vaddq_s32(words, sums); }
+inline Words add_up(Words a, Words b) { return vaddq_s32(a, b); }
+inline Bytes load_widened(const int8_t* from) { return vreinterpretq_s8_s16(vmovl_s8(vld1_s8(from))); }
+inline Words dot_words(Words w, Bytes a, Bytes b) {
+  const int16x8_t x = vreinterpretq_s16_s8(a), y = vreinterpretq_s16_s8(b);
+  return vmlal_high_s16(vmlal_s16(w, vget_low_s16(x), vget_low_s16(y)), x, y);
+}
 inline int32_t total(Words w) { return vaddvq_s32(w); }
 inline void store_words(int32_t* to, Words w) { vst1q_s32(to, w); }
 
@@ -84,10 +90,10 @@ inline void store_words(int32_t* to, Words w) { vst1q_s32(to, w); }
 
 }  // namespace
 
-const Kernels kNeonKernels = {"neon",    ternary_rows,   unpack_tile,  tile_product,       scale_sums,
-                              add_sums,  gate_sums,      half_rows,    float_rows,         to_floats,
-                              to_halves, sum_of_squares, normalise,    largest_normalised, quantise,
-                              rotate,    attention,      largest_logit};
+const Kernels kNeonKernels = {
+    "neon",         ternary_rows, unpack_tile,        tile_product, scale_sums, add_sums,    gate_sums,
+    half_rows,      float_rows,   to_floats,          to_halves,    screen_row, screen_rows, read,
+    sum_of_squares, normalise,    largest_normalised, quantise,     rotate,     attention,   largest_logit};
 
 }  // namespace bitnet::cpu
 #pragma GCC pop_options

@@ -121,11 +121,18 @@ void tile_product(const uint8_t* tile, uint32_t n_in, const int8_t* q, uint32_t 
     }
 }
 
+void screen_rows(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums) {
+  for (uint32_t r = 0; r < n_rows; ++r, rows += n) {
+    sums[r] = 0;
+    for (uint32_t i = 0; i < n; ++i) sums[r] += rows[i] * p[i];
+  }
+}
+
 }  // namespace
 
-const Kernels kScalarKernels = {"scalar",  ternary_rows,   unpack_tile,  tile_product,       scale_sums,
-                                add_sums,  gate_sums,      half_rows,    float_rows,         to_floats,
-                                to_halves, sum_of_squares, normalise,    largest_normalised, quantise,
-                                rotate,    attention,      largest_logit};
+const Kernels kScalarKernels = {
+    "scalar",       ternary_rows, unpack_tile,        tile_product, scale_sums, add_sums,    gate_sums,
+    half_rows,      float_rows,   to_floats,          to_halves,    screen_row, screen_rows, read,
+    sum_of_squares, normalise,    largest_normalised, quantise,     rotate,     attention,   largest_logit};
 
 }  // namespace bitnet::cpu

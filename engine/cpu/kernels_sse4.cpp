@@ -107,6 +107,11 @@ inline Words no_words() { return _mm_setzero_si128(); }
 inline Words add_words(Words words, Sums sums) {
   return _mm_add_epi32(words, _mm_madd_epi16(sums, _mm_set1_epi16(1)));
 }
+inline Words add_up(Words a, Words b) { return _mm_add_epi32(a, b); }
+inline Bytes load_widened(const int8_t* from) {
+  return _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
+}
+inline Words dot_words(Words w, Bytes a, Bytes b) { return _mm_add_epi32(w, _mm_madd_epi16(a, b)); }
 inline int32_t total(Words w) {
   w = _mm_add_epi32(w, _mm_shuffle_epi32(w, 0x4E));
   return _mm_cvtsi128_si32(_mm_add_epi32(w, _mm_shuffle_epi32(w, 0xB1)));
@@ -117,10 +122,10 @@ inline void store_words(int32_t* to, Words w) { _mm_storeu_si128(reinterpret_cas
 
 }  // namespace
 
-const Kernels kSse4Kernels = {"sse4",    ternary_rows,   unpack_tile,  tile_product,       scale_sums,
-                              add_sums,  gate_sums,      half_rows,    float_rows,         to_floats,
-                              to_halves, sum_of_squares, normalise,    largest_normalised, quantise,
-                              rotate,    attention,      largest_logit};
+const Kernels kSse4Kernels = {
+    "sse4",         ternary_rows, unpack_tile,        tile_product, scale_sums, add_sums,    gate_sums,
+    half_rows,      float_rows,   to_floats,          to_halves,    screen_row, screen_rows, read,
+    sum_of_squares, normalise,    largest_normalised, quantise,     rotate,     attention,   largest_logit};
 
 }  // namespace bitnet::cpu
 #pragma GCC pop_options

@@ -68,7 +68,7 @@ struct RowStack {
 
 template <typename Work>
 void CpuRecorder::step(uint32_t units, Work work, size_t scratch_bytes) {
-  program_.scratch_bytes = std::max(program_.scratch_bytes, scratch_bytes / sizeof(CacheLine) + 1);
+  program_.scratch_lines = std::max(program_.scratch_lines, scratch_bytes / sizeof(CacheLine) + 1);
   program_.steps.emplace_back(units, threads_, std::move(work));
 }
 
@@ -116,6 +116,7 @@ void CpuRecorder::rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_featur
 
 void CpuRecorder::rms_norm(Buffer& x, uint32_t first_row, Buffer& weight, uint32_t n_features, float epsilon,
                            Buffer& y, uint32_t n) {
+  program_.norms.push_back(&y);
   step(n, [&k = k_, x = data_of<const float>(x) + size_t{first_row} * n_features,
            w = data_of<const float>(weight), n_features, epsilon,
            y = data_of<float>(y)](uint32_t t, CacheLine*) {
@@ -286,6 +287,65 @@ void CpuRecorder::attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Buffe
 }
 
 void CpuRecorder::head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) {
+  const Screen* screen = n == 1 ? screens_(table) : nullptr;
+  if (screen)
+    screened_head(table, *screen, y, logits);
+  else
+    full_head(table, y, logits, n);
+}
+
+// Approximations of all logits first; then those rows whose upper bound reaches the best lower bound get
+// their F16 result. What is left of the approximations is below that bound, so it is never the largest.
+void CpuRecorder::screened_head(const Embedding& table, const Screen& screen, Buffer& y, Buffer& logits) {
+  const auto head = std::make_shared<ScreenedHead>();
+  head->logits = &cpu_buffer(logits);
+  head->vector = &y;
+  head->full = std::make_shared<CpuProgram>();
+  CpuRecorder(
+      k_, threads_, input_, [](const Embedding&) { return nullptr; }, *head->full)
+      .full_head(table, y, logits, 1);
+  program_.screened.push_back(head);
+
+  const uint32_t rows = table.n_vocab, n = table.n_embd, at_once = rows_a_unit(rows, n);
+  const uint32_t units = ceil_div(rows, at_once);
+  head->lower.resize(units);
+  head->upper.resize(units);
+  const auto* from = data_of<const uint16_t>(*table.chunks[0].table);
+  const auto* vector = data_of<const float>(y);
+  auto* out = data_of<float>(logits);
+  step(1, [head, &screen, vector, n](uint32_t, CacheLine*) {
+    head->was_screened = false;
+    if (head->wanted_whole || !screen.ready()) return;
+    screen.set_vector({vector, n}, head->y);
+    head->was_screened = head->y.usable;
+  });
+  step(
+      units,
+      [&k = k_, head, &screen, from, vector, out, rows, n, at_once](uint32_t unit, CacheLine* scratch) {
+        const uint32_t begin = unit * at_once, end = std::min(rows, begin + at_once);
+        if (!head->was_screened) {
+          k.half_rows(from + size_t{begin} * n, n, end - begin, vector, out + begin);
+          return;
+        }
+        screen.approximate(head->y, begin, end, reinterpret_cast<int32_t*>(scratch), out + begin,
+                           head->lower[unit], head->upper[unit]);
+      },
+      at_once * sizeof(int32_t));
+  step(1, [head](uint32_t, CacheLine*) {
+    head->best_lower = *std::max_element(head->lower.begin(), head->lower.end());
+  });
+  step(units, [&k = k_, head, &screen, from, vector, out, rows, n, at_once](uint32_t unit, CacheLine*) {
+    if (!head->was_screened) return;
+    const float best = head->best_lower;
+    if (head->upper[unit] < best) return;
+    const uint32_t begin = unit * at_once, end = std::min(rows, begin + at_once);
+    for (uint32_t r = begin; r < end; ++r)
+      if (!(screen.upper(head->y, r, out[r]) < best))
+        k.half_rows(from + size_t{r} * n, n, 1, vector, out + r);
+  });
+}
+
+void CpuRecorder::full_head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) {
   for (const auto& chunk : table.chunks) {
     const uint64_t row_bytes = uint64_t{table.n_embd} * (table.f32 ? 4 : 2);
     const uint32_t at_once = rows_a_unit(chunk.rows, row_bytes);
@@ -336,6 +396,8 @@ void CpuRecorder::argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, Buff
 
 void CpuRecorder::copy(Buffer& from, uint64_t from_offset, Buffer& to, uint64_t to_offset, uint64_t bytes) {
   assert(from_offset + bytes <= from.size() && to_offset + bytes <= to.size());
+  for (const auto& head : program_.screened)
+    if (head->logits == &from) head->wanted_whole = true;
   step(1, [from = data_of<const std::byte>(from) + from_offset, to = data_of<std::byte>(to) + to_offset,
            bytes](uint32_t, CacheLine*) { std::memcpy(to, from, bytes); });
 }

@@ -9,9 +9,19 @@
 
 #include "backend.h"
 #include "cpu/kernels.h"
+#include "cpu/screen.h"
 #include "cpu/thread_pool.h"
 
 namespace bitnet::cpu {
+
+class CpuProgram;
+
+// Logits of which only the largest are those of the full head: who wants the others has to run `full`, as
+// long as the vector they come from is there.
+struct Unfinished {
+  std::shared_ptr<CpuProgram> full;
+  const Buffer* vector;
+};
 
 // Host memory, its own or somebody's that outlives it (the file's, which is read-only).
 class CpuBuffer : public Buffer {
@@ -27,6 +37,8 @@ class CpuBuffer : public Buffer {
     return owned_ ? std::span(data_, size_) : std::span<std::byte>();
   }
   std::byte* data() const { return data_; }
+
+  mutable std::shared_ptr<Unfinished> unfinished;  // null where the buffer is what it says
 
  private:
   std::byte* data_;
@@ -77,10 +89,24 @@ struct CpuStep {
   std::vector<Share> shares;
 };
 
+// A head of one token that may be screened.
+struct ScreenedHead {
+  const CpuBuffer* logits;
+  const Buffer* vector;
+  std::shared_ptr<CpuProgram> full;
+  bool wanted_whole = false;  // the program itself reads all logits
+  bool was_screened = false;  // in the last run
+  ScreenVector y;
+  std::vector<float> lower, upper;  // [units]: the best lower bound of the rows, and the best upper
+  float best_lower = 0;             // of all
+};
+
 class CpuProgram : public Program {
  public:
   std::deque<CpuStep> steps;
-  size_t scratch_bytes = 0;  // in cache lines
+  size_t scratch_lines = 0;
+  std::vector<std::shared_ptr<ScreenedHead>> screened;
+  std::vector<const Buffer*> norms;  // that rms_norm writes
 };
 
 // What Backend::run was given; lives in the backend, read by the steps.
@@ -89,10 +115,14 @@ struct RunInput {
   const int32_t* tokens = nullptr;
 };
 
+// The screen of a table; null where there is none.
+using FindScreen = std::function<const Screen*(const Embedding&)>;
+
 class CpuRecorder : public Recorder {
  public:
-  CpuRecorder(const Kernels& kernels, unsigned threads, const RunInput& input, CpuProgram& program)
-      : k_(kernels), threads_(threads), input_(input), program_(program) {}
+  CpuRecorder(const Kernels& kernels, unsigned threads, const RunInput& input, FindScreen screens,
+              CpuProgram& program)
+      : k_(kernels), threads_(threads), input_(input), screens_(std::move(screens)), program_(program) {}
 
   void embed(const Embedding& table, Buffer& x, uint32_t n) override;
   void rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_features, float epsilon, Quantised& q,
@@ -117,11 +147,14 @@ class CpuRecorder : public Recorder {
   void ternary_rows(const TernaryMatrix& w, Quantised& q, uint32_t n, Output output);
   template <typename Output>
   void ternary_tiles(const TernaryMatrix& w, Quantised& q, uint32_t n, Output output);
+  void full_head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n);
+  void screened_head(const Embedding& table, const Screen& screen, Buffer& y, Buffer& logits);
   uint32_t rows_a_unit(uint32_t rows, uint64_t row_bytes) const;
 
   const Kernels& k_;
   const unsigned threads_;
   const RunInput& input_;
+  const FindScreen screens_;
   CpuProgram& program_;
 };
 

@@ -72,6 +72,11 @@ inline Bytes repeat_word(const int8_t* from) {
   return _mm256_set1_epi32(word);
 }
 inline Words no_words() { return _mm256_setzero_si256(); }
+inline Words add_up(Words a, Words b) { return _mm256_add_epi32(a, b); }
+inline Bytes load_widened(const int8_t* from) {
+  return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+}
+inline Words dot_words(Words w, Bytes a, Bytes b) { return _mm256_add_epi32(w, _mm256_madd_epi16(a, b)); }
 inline int32_t total(Words w) {
   __m128i v = _mm_add_epi32(_mm256_castsi256_si128(w), _mm256_extracti128_si256(w, 1));
   v = _mm_add_epi32(v, _mm_shuffle_epi32(v, 0x4E));

@@ -1,0 +1,91 @@
+#include "cpu/screen.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <new>
+
+namespace bitnet::cpu {
+namespace {
+
+constexpr double kMostSum = 2147483647.0;
+
+std::span<int8_t> map_codes(size_t bytes) {
+  void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  madvise(mapped, bytes, MADV_HUGEPAGE);
+  return {static_cast<int8_t*>(mapped), bytes};
+}
+
+}  // namespace
+
+Screen::Screen(const Kernels& kernels, const uint16_t* table, uint32_t n_rows, uint32_t n)
+    : k_(kernels),
+      table_(table),
+      n_rows_(n_rows),
+      n_(n),
+      codes_(map_codes(size_t{n_rows} * n)),
+      rows_(n_rows),
+      builder_([this] { build(); }) {}
+
+Screen::~Screen() {
+  stop_ = true;
+  builder_.join();
+  munmap(codes_.data(), codes_.size());
+}
+
+void Screen::build() {
+  for (uint32_t r = 0; r < n_rows_ && !stop_; ++r)
+    rows_[r] = k_.screen_row(table_ + size_t{r} * n_, n_, codes_.data() + size_t{r} * n_);
+  ready_.store(!stop_, std::memory_order_release);
+  ready_.notify_all();
+}
+
+void Screen::set_vector(std::span<const float> y, ScreenVector& to) const {
+  double squares = 0;
+  float largest = 0;
+  for (const float v : y) {
+    squares += double{v} * v;
+    largest = std::max(largest, std::abs(v));
+  }
+  const double most = std::min(32767.0, std::floor(kMostSum / (127.0 * n_)));
+  constexpr float kLeast = 1e-20F;  // keeps all products in the range of normal numbers
+  to.usable = std::isfinite(squares) && largest > kLeast;
+  if (!to.usable) return;
+  to.t = static_cast<float>(largest / most);
+  to.norm = std::sqrt(squares) * (1 + 1e-6);
+  to.p.resize(n_);
+  double error = 0;
+  for (uint32_t i = 0; i < n_; ++i) {
+    const double p = std::clamp(std::nearbyint(double{y[i]} / to.t), -most, most);
+    to.p[i] = static_cast<int16_t>(p);
+    const double f = y[i] - p * to.t;
+    error += f * f;
+  }
+  to.error = std::sqrt(error) * (1 + 1e-6);
+}
+
+double Screen::bound(const ScreenVector& y, uint32_t row, float approximation) const {
+  constexpr double kUnit = 0x1p-24;
+  const ScreenRow& r = rows_[row];
+  const double rounding = 1.01 * (n_ / 32 + 8) * kUnit;
+  // The last term also covers that lower() and upper() round.
+  return (r.norm * (y.error + rounding * y.norm) + r.error * (y.error + y.norm)) * (1 + 1e-6) +
+         5 * kUnit * std::abs(approximation);
+}
+
+void Screen::approximate(const ScreenVector& y, uint32_t begin, uint32_t end, int32_t* scratch,
+                         float* approximate, float& lower_bound, float& upper_bound) const {
+  k_.screen_rows(codes_.data() + size_t{begin} * n_, n_, end - begin, y.p.data(), scratch);
+  lower_bound = upper_bound = -std::numeric_limits<float>::infinity();
+  for (uint32_t r = begin; r < end; ++r) {
+    const float a = static_cast<float>(scratch[r - begin]) * (rows_[r].scale * y.t);
+    approximate[r - begin] = a;
+    lower_bound = std::max(lower_bound, lower(y, r, a));
+    upper_bound = std::max(upper_bound, upper(y, r, a));
+  }
+}
+
+}  // namespace bitnet::cpu

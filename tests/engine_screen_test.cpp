@@ -1,0 +1,173 @@
+// The screened head of the CPU: its bounds hold for every row, and the winner is that of the full head.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "engine/backend.h"
+#include "engine/cpu/screen.h"
+
+namespace bitnet {
+namespace {
+
+using cpu::KernelChoice;
+using cpu::Kernels;
+
+constexpr uint32_t kWide = 384;
+
+struct Table {
+  std::vector<uint16_t> halves;  // [rows][kWide]
+  uint32_t rows() const { return static_cast<uint32_t>(halves.size() / kWide); }
+  void add(const Kernels& k, const std::vector<float>& row) {
+    halves.resize(halves.size() + kWide);
+    k.to_halves(row.data(), kWide, halves.data() + halves.size() - kWide);
+  }
+};
+
+std::vector<float> normal_vector(std::mt19937& rng, float deviation) {
+  std::normal_distribution<float> normal(0, deviation);
+  std::vector<float> v(kWide);
+  for (float& x : v) x = normal(rng);
+  return v;
+}
+
+// Rows that a quantiser finds hard, among ordinary ones.
+Table adversarial_table(const Kernels& k, const std::vector<float>& towards, std::mt19937& rng) {
+  Table table;
+  for (int i = 0; i < 200; ++i) table.add(k, normal_vector(rng, 0.02F));
+  for (int i = 0; i < 40; ++i) {  // next to each other: apart by less than a step of 8 bits
+    std::vector<float> row = towards;
+    for (float& x : row) x *= 0.01F;
+    row[rng() % kWide] *= 1.001F;
+    table.add(k, row);
+  }
+  for (const float outlier : {1.0F, 100.0F, 60000.0F}) {  // leaves nothing of the other features
+    std::vector<float> row = normal_vector(rng, 0.02F);
+    row[rng() % kWide] = outlier;
+    table.add(k, row);
+  }
+  table.add(k, std::vector<float>(kWide, 0.0F));
+  table.add(k, std::vector<float>(kWide, 6e-8F));  // F16's smallest
+  std::vector<float> halfway(kWide);               // all that 8 bits leave out points the same way
+  for (uint32_t i = 0; i < kWide; ++i) halfway[i] = std::copysign(0.5F / 127, towards[i]);
+  halfway[0] = 1;
+  table.add(k, halfway);
+  for (float& x : halfway) x = -x;
+  table.add(k, halfway);
+  return table;
+}
+
+std::vector<std::vector<float>> vectors(std::mt19937& rng) {
+  std::vector<std::vector<float>> all = {normal_vector(rng, 1), normal_vector(rng, 1e-6F),
+                                         normal_vector(rng, 1e4F)};
+  all.push_back(normal_vector(rng, 1));
+  all.back()[5] = 3000;  // an outlier, as trained models have
+  all.emplace_back(kWide, 1.0F);
+  all.emplace_back(kWide, 0.0F);
+  all.back()[7] = -2;
+  return all;
+}
+
+TEST(Screen, BoundsHoldForEveryRow) {
+  std::mt19937 rng(1);
+  for (const KernelChoice& choice : cpu::kernel_choices()) {
+    if (!choice.supported) continue;
+    const Kernels& k = *choice.kernels;
+    for (const std::vector<float>& y : vectors(rng)) {
+      Table table = adversarial_table(k, y, rng);
+      const uint32_t n_finite = table.rows();
+      table.halves.resize(table.halves.size() + kWide, 0x7C00);  // Inf
+      table.halves.resize(table.halves.size() + kWide, 0x7E00);  // NaN
+      const cpu::Screen screen(k, table.halves.data(), table.rows(), kWide);
+      screen.wait();
+      cpu::ScreenVector vector;
+      screen.set_vector(y, vector);
+      ASSERT_TRUE(vector.usable);
+      std::vector<int32_t> scratch(table.rows());
+      std::vector<float> approximations(table.rows()), full(table.rows());
+      float lower = 0, upper = 0;
+      screen.approximate(vector, 0, n_finite, scratch.data(), approximations.data(), lower, upper);
+      k.half_rows(table.halves.data(), kWide, table.rows(), y.data(), full.data());
+      float best = -INFINITY;
+      for (uint32_t r = 0; r < n_finite; ++r) {
+        ASSERT_LE(screen.lower(vector, r, approximations[r]), full[r]) << k.name << " row " << r;
+        ASSERT_GE(screen.upper(vector, r, approximations[r]), full[r]) << k.name << " row " << r;
+        best = std::max(best, full[r]);
+      }
+      EXPECT_LE(lower, best);
+      EXPECT_GE(upper, best);
+      for (uint32_t r = n_finite; r < table.rows(); ++r) EXPECT_FALSE(screen.upper(vector, r, 0) < 1e30F);
+    }
+  }
+}
+
+TEST(Screen, AVectorWithoutABoundIsSaid) {
+  const Kernels& k = cpu::kScalarKernels;
+  const std::vector<uint16_t> table(kWide, 0x3C00);
+  const cpu::Screen screen(k, table.data(), 1, kWide);
+  cpu::ScreenVector vector;
+  for (const float bad : {NAN, INFINITY, 0.0F, 1e-30F}) {
+    screen.set_vector(std::vector<float>(kWide, bad), vector);
+    EXPECT_FALSE(vector.usable) << bad;
+  }
+}
+
+// Head and argmax on a backend, with the logits that are read afterwards.
+struct Outcome {
+  ArgmaxResult argmax;
+  std::vector<float> logits;
+};
+
+Outcome outcome_of(const Table& table, const std::vector<float>& y, HeadScreen screen,
+                   const std::string& kernels) {
+  EngineOptions options;
+  options.head_screen = screen;
+  options.cpu_kernels = kernels;
+  options.threads = 2;
+  const auto backend = open_cpu(options);
+  Embedding e;
+  e.n_vocab = table.rows();
+  e.n_embd = kWide;
+  e.chunks.push_back({0, table.rows(), backend->adopt(std::as_bytes(std::span(table.halves)))});
+  const auto put = [&](const auto& values) {
+    BufferPtr b = backend->allocate(values.size() * sizeof(values[0]), BufferUse::device);
+    backend->upload(*b, 0, std::as_bytes(std::span(values)));
+    return b;
+  };
+  const BufferPtr x = put(y), logits = put(std::vector<float>(table.rows()));
+  const BufferPtr partial = backend->allocate(kArgmaxParts * sizeof(ArgmaxResult), BufferUse::device);
+  const BufferPtr result = backend->allocate(sizeof(ArgmaxResult), BufferUse::shared);
+  const auto program = backend->record([&](Recorder& r) {
+    r.head(e, *x, *logits, 1);
+    r.argmax(*logits, table.rows(), *partial, *result);
+  });
+  backend->run(*program, 0, {});
+  Outcome outcome;
+  backend->download(*result, 0, std::as_writable_bytes(std::span(&outcome.argmax, 1)));
+  outcome.logits.resize(table.rows());
+  backend->download(*logits, 0, std::as_writable_bytes(std::span(outcome.logits)));
+  return outcome;
+}
+
+TEST(Screen, TheWinnerAndTheLogitsAreThoseOfTheFullHead) {
+  std::mt19937 rng(2);
+  for (const KernelChoice& choice : cpu::kernel_choices()) {
+    if (!choice.supported) continue;
+    for (const std::vector<float>& y : vectors(rng)) {
+      const Table table = adversarial_table(*choice.kernels, y, rng);
+      const Outcome full = outcome_of(table, y, HeadScreen::never, choice.kernels->name);
+      const Outcome screened = outcome_of(table, y, HeadScreen::always, choice.kernels->name);
+      EXPECT_EQ(screened.argmax.index, full.argmax.index) << choice.kernels->name;
+      EXPECT_EQ(screened.argmax.largest, full.argmax.largest);
+      EXPECT_EQ(screened.argmax.non_finite, 0U);
+      EXPECT_EQ(screened.logits, full.logits);
+    }
+    std::vector<float> broken(kWide, 1.0F);
+    broken[3] = NAN;
+    const Table table = adversarial_table(*choice.kernels, std::vector<float>(kWide, 1.0F), rng);
+    EXPECT_EQ(outcome_of(table, broken, HeadScreen::always, choice.kernels->name).argmax.non_finite, 1U);
+  }
+}
+
+}  // namespace
+}  // namespace bitnet
