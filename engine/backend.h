@@ -76,6 +76,13 @@ struct ArgmaxResult {
   uint32_t non_finite;  // 1 if a logit is NaN or +Inf
 };
 
+// What attention over a long cache keeps between its parts, for one token at a time.
+struct AttentionScratch {
+  BufferPtr parts;     // [n_head][chunks of kAttentionChunk keys][2 + head_dim] f32
+  BufferPtr finished;  // [n_head] u32, zero between kernels
+};
+constexpr uint32_t kAttentionChunk = 64;
+
 // Writes down one kernel a call, to be run in that order, each seeing what those before it wrote. n is the
 // number of tokens (rows) of the batch. `x` is the residual stream [n][n_embd] f32.
 class Recorder {
@@ -99,6 +106,32 @@ class Recorder {
   // o = softmax(q k / sqrt(head_dim)) v, causal
   virtual void attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Buffer& o,
                          const AttentionShape& shape, uint32_t n) = 0;
+
+  // The two above in one call, as the forward pass needs them; a backend may do each in one kernel, with the
+  // same bits.
+  // y = W int8(rms_norm(x) * weight), y += ..., y = relu(gate)^2 * up; q is scratch
+  virtual void bit_linear(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon, Quantised& q,
+                          Buffer& y, uint32_t n) {
+    rms_norm_quantise(x, weight, w.n_in, epsilon, q, n);
+    ternary(w, q, y, n);
+  }
+  virtual void bit_linear_add(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon, Quantised& q,
+                              Buffer& y, uint32_t n) {
+    rms_norm_quantise(x, weight, w.n_in, epsilon, q, n);
+    ternary_add(w, q, y, n);
+  }
+  virtual void bit_linear_gate_up(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon,
+                                  Quantised& q, Buffer& y, uint32_t n) {
+    rms_norm_quantise(x, weight, w.n_in, epsilon, q, n);
+    ternary_gate_up(w, q, y, n);
+  }
+  // RoPE, the cache, and attention
+  virtual void self_attention(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
+                              AttentionScratch&, Buffer& o, const AttentionShape& shape, uint32_t n) {
+    rope_store_kv(qkv, rotation, k_cache, v_cache, shape, n);
+    attention(qkv, k_cache, v_cache, o, shape, n);
+  }
+
   // y = rms_norm(x[first_row ..]) * weight
   virtual void rms_norm(Buffer& x, uint32_t first_row, Buffer& weight, uint32_t n_features, float epsilon,
                         Buffer& y, uint32_t n) = 0;

@@ -10,6 +10,17 @@ Quantised allocate_quantised(Backend& backend, uint64_t n, uint64_t features) {
           backend.allocate(n * (sizeof(float) + sizeof(int32_t)), BufferUse::device)};
 }
 
+AttentionScratch allocate_scratch(Backend& backend, const Config& c, uint32_t n_ctx) {
+  const uint64_t chunks = (n_ctx + kAttentionChunk - 1) / kAttentionChunk;
+  AttentionScratch scratch{
+      backend.allocate(c.n_head * chunks * (2 + c.head_dim) * sizeof(float), BufferUse::device),
+      backend.allocate(c.n_head * sizeof(uint32_t), BufferUse::device)};
+  const std::vector<uint32_t> zeros(c.n_head);
+  backend.upload(*scratch.finished, 0, std::as_bytes(std::span(zeros)));
+  backend.finish_uploads();
+  return scratch;
+}
+
 // cos and sin in double: a device's own sine is only good to 2^-11, and only near zero.
 BufferPtr rotation_table(Backend& backend, const Config& c, uint32_t n_ctx) {
   const uint32_t pairs = c.rope_dim / 2;
@@ -39,6 +50,7 @@ Activations::Activations(Backend& backend, const Config& c, uint32_t n_ctx, uint
   attn_in = allocate_quantised(backend, n, c.n_embd);
   qkv = floats(n * (q + 2 * kv));
   o = floats(n * q);
+  attention = allocate_scratch(backend, c, n_ctx);
   attn_out = allocate_quantised(backend, n, q);
   ffn_in = allocate_quantised(backend, n, c.n_embd);
   h = floats(n * c.n_ff);
@@ -60,18 +72,12 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
     const Layer& layer = m.layers[i];
     Buffer &k = cache.keys(i), &v = cache.values(i);
 
-    r.rms_norm_quantise(*a.x, *layer.attn_norm, c.n_embd, c.norm_epsilon, a.attn_in, n);
-    r.ternary(layer.qkv, a.attn_in, *a.qkv, n);
-    r.rope_store_kv(*a.qkv, *a.rotation, k, v, heads, n);
-    r.attention(*a.qkv, k, v, *a.o, heads, n);
-    r.rms_norm_quantise(*a.o, *layer.attn_sub_norm, heads.n_head * heads.head_dim, c.norm_epsilon, a.attn_out,
-                        n);
-    r.ternary_add(layer.attn_output, a.attn_out, *a.x, n);
+    r.bit_linear(layer.qkv, *a.x, *layer.attn_norm, c.norm_epsilon, a.attn_in, *a.qkv, n);
+    r.self_attention(*a.qkv, *a.rotation, k, v, a.attention, *a.o, heads, n);
+    r.bit_linear_add(layer.attn_output, *a.o, *layer.attn_sub_norm, c.norm_epsilon, a.attn_out, *a.x, n);
 
-    r.rms_norm_quantise(*a.x, *layer.ffn_norm, c.n_embd, c.norm_epsilon, a.ffn_in, n);
-    r.ternary_gate_up(layer.ffn_gate_up, a.ffn_in, *a.h, n);
-    r.rms_norm_quantise(*a.h, *layer.ffn_sub_norm, c.n_ff, c.norm_epsilon, a.ffn_mid, n);
-    r.ternary_add(layer.ffn_down, a.ffn_mid, *a.x, n);
+    r.bit_linear_gate_up(layer.ffn_gate_up, *a.x, *layer.ffn_norm, c.norm_epsilon, a.ffn_in, *a.h, n);
+    r.bit_linear_add(layer.ffn_down, *a.h, *layer.ffn_sub_norm, c.norm_epsilon, a.ffn_mid, *a.x, n);
 
     if (hidden) r.copy(*a.x, hidden_row * row_bytes, *hidden, i * row_bytes, row_bytes);
   }

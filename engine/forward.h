@@ -16,10 +16,11 @@ struct Activations {
   Activations(Backend& backend, const Config& config, uint32_t n_ctx, uint32_t max_batch,
               uint32_t max_logit_rows);
 
-  BufferPtr x;         // [n][n_embd] f32: the residual stream
-  Quantised attn_in;   // [n][n_embd] int8
-  BufferPtr qkv;       // [n][n_head + 2 n_head_kv][head_dim] f32
-  BufferPtr o;         // [n][n_head][head_dim] f32: what attention gives
+  BufferPtr x;        // [n][n_embd] f32: the residual stream
+  Quantised attn_in;  // [n][n_embd] int8
+  BufferPtr qkv;      // [n][n_head + 2 n_head_kv][head_dim] f32
+  BufferPtr o;        // [n][n_head][head_dim] f32: what attention gives
+  AttentionScratch attention;
   Quantised attn_out;  // [n][n_head * head_dim] int8
   Quantised ffn_in;    // [n][n_embd] int8
   BufferPtr h;         // [n][n_ff] f32: relu2(gate) * up; its square would overflow F16

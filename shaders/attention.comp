@@ -1,112 +1,168 @@
-// Causal grouped-query attention over the F16 cache: o = softmax(q . k / sqrt(head_dim)) v. One workgroup takes
-// kHeads heads that share a key head, for one token, so that a key or value is loaded once for all of them. It
-// walks the keys in chunks of its own size with a running maximum (online softmax, Milakov & Gimelshein 2018):
-//   scores    one key an invocation
-//   softmax   one head a subgroup
-//   values    the invocations share out features (pairs) and keys
+// Prefill: causal attention over the F16 cache for a batch of tokens, in tiles. A workgroup takes as many query rows
+// as it has invocations / 4: tokens in turn, kHeads heads of each that share a key head. For every chunk of keys
+//   scores   rows x keys, a slab of features at a time through shared memory, 4 x 4 an invocation
+//   values   rows x features, a slab of keys at a time, 4 x 4 kFeatures an invocation
+// The order of operations is that of common/attention.glsl.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#extension GL_KHR_shader_subgroup_basic : require
-#extension GL_KHR_shader_subgroup_arithmetic : require
 #include "params.h"
+#include "common/attention.glsl"
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 2) const uint kHeads = 1;
+layout(constant_id = 7) const uint kFeatures = 2;  // head_dim / 64, rounded up
 
 layout(push_constant) uniform Push { AttentionPush push; };
 layout(binding = 0) readonly buffer Params { uint params[]; };
-layout(binding = 1) readonly buffer Qkv { vec2 qkv[]; };      // [n_tokens][n_head + 2 n_head_kv][head_dim / 2]
+layout(binding = 1) readonly buffer Qkv { vec4 qkv[]; };      // [n_tokens][n_head + 2 n_head_kv][head_dim / 4], rotated
 layout(binding = 2) readonly buffer K { uvec4 k_cache[]; };   // [n_ctx][n_head_kv][head_dim / 8], F16
-layout(binding = 3) readonly buffer V { uint v_cache[]; };    // [n_ctx][n_head_kv][head_dim / 2], F16 pairs
-layout(binding = 4) writeonly buffer O { vec2 o[]; };         // [n_tokens][n_head][head_dim / 2]
+layout(binding = 3) readonly buffer V { uvec4 v_cache[]; };   // [n_ctx][n_head_kv][head_dim / 8], F16
+layout(binding = 4) writeonly buffer O { vec4 o[]; };         // [n_tokens][n_head][head_dim / 4]
 
-const uint kMaxPairs = 128;  // head_dim <= 256, and a workgroup has at least as many invocations as pairs
-shared vec2 query[kHeads][kMaxPairs];
-shared float weights[kHeads][gl_WorkGroupSize.x];  // scores, then exp(score - largest)
-shared float largest[kHeads], total[kHeads], rescale[kHeads];
-shared vec2 partial[gl_WorkGroupSize.x];
+const uint kRows = gl_WorkGroupSize.x / 4;  // 4 an invocation; 16 invocations share them
+const uint kTokens = kRows / kHeads;
+const uint kSlab = 16;     // features of a slab of scores
+const uint kKeySlab = 8;   // keys of a slab of values
+const uint kMaxDim = 256;
 
-const uint kUnroll = 4;
-const float kLowest = -3.4e38;
+shared vec4 weights[kRows][kChunk / 4];      // scores, then weights
+shared vec4 slab_q[kSlab * kRows / 4];       // [feature][row]
+shared vec4 slab_k[kSlab * kChunk / 4];      // [feature][key]
+shared vec4 slab_v[kKeySlab * kMaxDim / 4];  // [key][head_dim / 4]
 
-// Softmax of a chunk of `count` scores, continued from the chunks before.
-void softmax(uint h, uint count) {
-  float chunk_largest = kLowest;
-  for (uint i = gl_SubgroupInvocationID; i < count; i += gl_SubgroupSize) chunk_largest = max(chunk_largest, weights[h][i]);
-  float new_largest = max(largest[h], subgroupMax(chunk_largest));
-  float sum = 0.0;
-  for (uint i = gl_SubgroupInvocationID; i < count; i += gl_SubgroupSize) {
-    float weight = exp(weights[h][i] - new_largest);
-    weights[h][i] = weight;
-    sum += weight;
+uint lane, column, row0;  // an invocation's rows are row0 .. row0 + 3, its keys and features at column * 4
+uint first_token, first_head, kv_head, units;
+
+uint token_of(uint row) { return min(first_token + row / kHeads, push.n_tokens - 1); }
+
+void load_scores_slab(uint begin, uint end, uint base, uint n_keys) {
+  uint quads = (end - begin) / 4;
+  for (uint i = lane; i < kRows * quads; i += gl_WorkGroupSize.x) {
+    uint row = i / quads, quad = i % quads;
+    uint head = token_of(row) * (push.n_head + 2 * push.n_head_kv) + first_head + row % kHeads;
+    precise vec4 scaled = qkv[head * (push.head_dim / 4) + begin / 4 + quad] * push.scale;
+    for (uint j = 0; j < 4; ++j) slab_q[((4 * quad + j) * kRows + row) / 4][row % 4] = scaled[j];
   }
-  sum = subgroupAdd(sum);
-  if (!subgroupElect()) return;
-  rescale[h] = exp(largest[h] - new_largest);
-  total[h] = total[h] * rescale[h] + sum;
-  largest[h] = new_largest;
+  uint eights = (end - begin) / 8;
+  for (uint i = lane; i < kChunk * eights; i += gl_WorkGroupSize.x) {
+    uint key = i / eights, eight = i % eights;
+    uvec4 bits = uvec4(0);
+    if (base + key < n_keys) bits = k_cache[((base + key) * push.n_head_kv + kv_head) * units + begin / 8 + eight];
+    for (uint j = 0; j < 4; ++j) {
+      vec2 pair = unpackHalf2x16(bits[j]);
+      slab_k[((8 * eight + 2 * j) * kChunk + key) / 4][key % 4] = pair.x;
+      slab_k[((8 * eight + 2 * j + 1) * kChunk + key) / 4][key % 4] = pair.y;
+    }
+  }
+}
+
+void load_values_slab(uint first_key, uint n_keys) {
+  for (uint i = lane; i < kKeySlab * units; i += gl_WorkGroupSize.x) {
+    uint key = first_key + i / units, unit = i % units;
+    uvec4 bits = uvec4(0);  // what lies behind the last key may be NaN, and would spoil a weight of 0
+    if (key < n_keys) bits = v_cache[(key * push.n_head_kv + kv_head) * units + unit];
+    slab_v[2 * i] = vec4(unpackHalf2x16(bits.x), unpackHalf2x16(bits.y));
+    slab_v[2 * i + 1] = vec4(unpackHalf2x16(bits.z), unpackHalf2x16(bits.w));
+  }
 }
 
 void main() {
-  uint lane = gl_LocalInvocationID.x, size = gl_WorkGroupSize.x;
-  uint first_head = gl_WorkGroupID.x * kHeads, t = gl_WorkGroupID.y;
-  uint kv_head = first_head / (push.n_head / push.n_head_kv);
-  uint pairs = push.head_dim / 2;
-  uint row = push.n_head_kv * pairs;  // words of one position in the cache
-  uint n_keys = params[PARAMS_POSITION] + t + 1;
+  lane = gl_LocalInvocationID.x;
+  column = lane % 16;
+  row0 = lane / 16 * 4;
+  first_head = gl_WorkGroupID.x * kHeads;
+  first_token = gl_WorkGroupID.y * kTokens;
+  kv_head = first_head / (push.n_head / push.n_head_kv);
+  units = push.head_dim / 8;
+  uint position = params[PARAMS_POSITION];
+  uint n_keys = position + min(first_token + kTokens, push.n_tokens);  // of the tile's last token
+  uint quads = push.head_dim / 4;
 
-  for (uint h = 0; h < kHeads; ++h)
-    for (uint i = lane; i < pairs; i += size)
-      query[h][i] = qkv[(t * (push.n_head + 2 * push.n_head_kv) + first_head + h) * pairs + i] * push.scale;
-  if (lane < kHeads) {
-    largest[lane] = kLowest;
-    total[lane] = 0.0;
+  Merged merged[4];
+  vec4 out_[4][kFeatures];
+  for (uint i = 0; i < 4; ++i) {
+    merged[i] = Merged(kLowest, 0.0);
+    for (uint j = 0; j < kFeatures; ++j) out_[i][j] = vec4(0.0);
   }
-  barrier();
 
-  uint groups = size / pairs;  // sets of invocations that share out the keys of a chunk
-  uint group = lane / pairs, pair = lane % pairs;
-  vec2 acc[kHeads];
-  for (uint h = 0; h < kHeads; ++h) acc[h] = vec2(0.0);
-
-  for (uint base = 0; base < n_keys; base += size) {
-    uint count = min(size, n_keys - base);
-    if (lane < count) {
-      float score[kHeads];
-      for (uint h = 0; h < kHeads; ++h) score[h] = 0.0;
-      uint at = ((base + lane) * row + kv_head * pairs) / 4;
-      for (uint i = 0; i < pairs; i += 4) {
-        uvec4 key = k_cache[at + i / 4];
-        for (uint h = 0; h < kHeads; ++h)
-          score[h] += dot(query[h][i], unpackHalf2x16(key.x)) + dot(query[h][i + 1], unpackHalf2x16(key.y)) +
-                      dot(query[h][i + 2], unpackHalf2x16(key.z)) + dot(query[h][i + 3], unpackHalf2x16(key.w));
-      }
-      for (uint h = 0; h < kHeads; ++h) weights[h][lane] = score[h];
-    }
-    barrier();
-    for (uint h = gl_SubgroupID; h < kHeads; h += gl_NumSubgroups) softmax(h, count);
-    barrier();
-    for (uint h = 0; h < kHeads; ++h) acc[h] *= rescale[h];
-    if (group < groups) {
-      uint at = base * row + kv_head * pairs + pair;
-      for (uint first = group; first < count; first += kUnroll * groups)
-        for (uint u = 0; u < kUnroll; ++u) {  // several loads on their way at a time; past the end with weight 0
-          uint key = first + u * groups;
-          vec2 value = unpackHalf2x16(v_cache[at + min(key, count - 1) * row]);
-          for (uint h = 0; h < kHeads; ++h) acc[h] += (key < count ? weights[h][key] : 0.0) * value;
+  for (uint base = 0; base < n_keys; base += kChunk) {
+    vec4 score[4];
+    for (uint i = 0; i < 4; ++i) score[i] = vec4(0.0);
+    for (uint quarter = 0; quarter < 4; ++quarter) {
+      uvec2 range = quarter_of(quarter, push.head_dim);
+      vec4 sum[4];
+      for (uint i = 0; i < 4; ++i) sum[i] = vec4(0.0);
+      for (uint begin = range.x; begin < range.y; begin += kSlab) {
+        uint end = min(begin + kSlab, range.y);
+        barrier();
+        load_scores_slab(begin, end, base, n_keys);
+        barrier();
+        for (uint f = 0; f < end - begin; ++f) {
+          vec4 k = slab_k[f * kChunk / 4 + column], q = slab_q[(f * kRows + row0) / 4];
+          for (uint i = 0; i < 4; ++i) sum[i] = fma(vec4(q[i]), k, sum[i]);
         }
+      }
+      for (uint i = 0; i < 4; ++i) {
+        precise vec4 total = score[i] + sum[i];
+        score[i] = total;
+      }
+    }
+
+    bvec4 seen[4];
+    for (uint i = 0; i < 4; ++i) {
+      seen[i] = lessThanEqual(uvec4(base + 4 * column) + uvec4(0, 1, 2, 3), uvec4(position + token_of(row0 + i)));
+      score[i] = mix(vec4(kLowest), score[i], seen[i]);
+      weights[row0 + i][column] = score[i];
     }
     barrier();
+    float m[4];
+    for (uint i = 0; i < 4; ++i) {
+      m[i] = kLowest;
+      for (uint j = 0; j < kChunk / 4; ++j) {
+        vec4 four = weights[row0 + i][j];
+        m[i] = max(m[i], max(max(four.x, four.y), max(four.z, four.w)));
+      }
+    }
+    barrier();
+    for (uint i = 0; i < 4; ++i) {
+      precise vec4 exponent = score[i] - m[i];
+      weights[row0 + i][column] = mix(vec4(0.0), exp2(exponent), seen[i]);
+    }
+
+    precise float l[4] = float[4](0.0, 0.0, 0.0, 0.0);
+    vec4 sum[4][kFeatures];
+    for (uint i = 0; i < 4; ++i)
+      for (uint j = 0; j < kFeatures; ++j) sum[i][j] = vec4(0.0);
+    for (uint first_key = 0; first_key < kChunk; first_key += kKeySlab) {
+      barrier();
+      load_values_slab(base + first_key, n_keys);
+      barrier();
+      for (uint key = 0; key < kKeySlab; key += 4) {
+        vec4 w[4];
+        for (uint i = 0; i < 4; ++i) w[i] = weights[row0 + i][(first_key + key) / 4];
+        for (uint k = 0; k < 4; ++k) {
+          for (uint i = 0; i < 4; ++i) l[i] += w[i][k];
+          for (uint j = 0; j < kFeatures; ++j) {
+            uint feature = column + 16 * j;
+            if (feature >= quads) break;
+            vec4 value = slab_v[(key + k) * quads + feature];
+            for (uint i = 0; i < 4; ++i) sum[i][j] = fma(vec4(w[i][k]), value, sum[i][j]);
+          }
+        }
+      }
+    }
+    for (uint i = 0; i < 4; ++i) {
+      vec2 factors = merge_factors(merged[i], m[i], l[i]);
+      for (uint j = 0; j < kFeatures; ++j) out_[i][j] = merge_values(out_[i][j], sum[i][j], factors);
+    }
   }
 
-  for (uint h = 0; h < kHeads; ++h) {
-    partial[lane] = acc[h];
-    barrier();
-    if (lane < pairs) {
-      vec2 sum = vec2(0.0);
-      for (uint g = 0; g < groups; ++g) sum += partial[g * pairs + lane];
-      o[(t * push.n_head + first_head + h) * pairs + lane] = sum / total[h];
+  for (uint i = 0; i < 4; ++i) {
+    uint row = row0 + i, t = first_token + row / kHeads;
+    if (row >= kTokens * kHeads || t >= push.n_tokens) break;
+    for (uint j = 0; j < kFeatures; ++j) {
+      uint feature = column + 16 * j;
+      if (feature < quads) o[(t * push.n_head + first_head + row % kHeads) * quads + feature] = out_[i][j] / merged[i].l;
     }
-    barrier();
   }
 }

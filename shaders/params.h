@@ -26,6 +26,11 @@ struct NormPush {
   float epsilon;
 };
 
+struct QuantisePush {
+  uint n_in;  // features a row
+  float epsilon;
+};
+
 // A stack of up to three ternary tensors over one input: rows < end0 have scale0, rows < end1 scale1, others scale2.
 struct TernaryPush {
   uint n_in;
@@ -36,6 +41,18 @@ struct TernaryPush {
   float scale0;
   float scale1;
   float scale2;
+};
+
+// One token, norm included.
+struct BitLinearPush {
+  uint n_in;
+  uint n_out;
+  uint end0;
+  uint end1;
+  float scale0;
+  float scale1;
+  float scale2;
+  float epsilon;
 };
 
 struct RopePush {
@@ -49,7 +66,10 @@ struct AttentionPush {
   uint n_head;
   uint n_head_kv;
   uint head_dim;
-  float scale;  // 1 / sqrt(head_dim)
+  uint rope_dim;
+  uint n_tokens;    // of the batch
+  uint max_chunks;  // of keys that the cache can hold; decode only
+  float scale;      // log2(e) / sqrt(head_dim)
 };
 
 struct HeadPush {

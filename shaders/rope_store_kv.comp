@@ -1,5 +1,5 @@
-// RoPE (Su et al. 2021, NeoX pairing: feature i with i + rope_dim / 2) on q in place and on k on its way into the
-// cache; v goes into the cache as it is. One invocation a pair of features of one head of one token.
+// RoPE on q in place and on k on its way into the cache; v goes into the cache as it is. One invocation a pair of
+// features of one head of one token.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"
@@ -14,14 +14,7 @@ layout(binding = 2) buffer Qkv { float qkv[]; };                    // [n_tokens
 layout(binding = 3) writeonly buffer K { uint k_cache[]; };         // [n_ctx][n_head_kv][head_dim / 2], F16 pairs
 layout(binding = 4) writeonly buffer V { uint v_cache[]; };
 
-// Feature `i` of the head at `at`, rotated where RoPE reaches it.
-float rotated(uint at, uint i, uint position) {
-  uint n = push.rope_dim / 2;
-  if (i >= push.rope_dim) return qkv[at + i];
-  vec2 r = rotation[position * n + i % n];
-  float low = qkv[at + i % n], high = qkv[at + i % n + n];
-  return i < n ? low * r.x - high * r.y : high * r.x + low * r.y;
-}
+#include "common/rope.glsl"
 
 void main() {
   uint t = gl_WorkGroupID.y;

@@ -297,6 +297,27 @@ TEST_P(EngineTest, WithAndWithoutTheDotProductTheLogitsAreTheSame) {
   }
 }
 
+// The kernels that a GPU gets: a BitLinear in one dispatch for a single token, in two for a batch.
+TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
+  for (const IntegerDot dot : {IntegerDot::where_fast, IntegerDot::never}) {
+    EngineOptions options = on(current_device);
+    options.as_gpu = true;
+    options.integer_dot = dot;
+    const auto gpu = Engine::open(model_file(), options);
+    const auto tokens = random_tokens(140, 11);
+    std::vector<std::vector<float>> all;
+    for (const uint32_t batch : {1U, 0U, 13U}) {
+      const auto session = Session::create(*gpu, 0);
+      SyncOptions sync;
+      sync.batch = batch;
+      session->sync(tokens, sync);
+      all.push_back(copy(session->logits()));
+    }
+    EXPECT_EQ(all[1], all[0]);
+    EXPECT_EQ(all[2], all[0]);
+  }
+}
+
 TEST_P(EngineTest, LoadingReportsProgressAndCanBeStopped) {
   uint64_t last = 0, total = 0;
   EngineOptions options = on(current_device);

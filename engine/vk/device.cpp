@@ -120,6 +120,17 @@ PhysicalDevice describe(VkPhysicalDevice handle, uint32_t index) {
         dot.shaderIntegerDotProduct && speed.integerDotProduct4x8BitPackedSignedAccelerated;
   }
 
+  d.min_subgroup_size = subgroup.subgroupSize;
+  d.subgroup_shuffle = (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
+  if (p.apiVersion >= VK_API_VERSION_1_3 ||
+      has_extension(handle, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) {
+    VkPhysicalDeviceSubgroupSizeControlProperties sizes{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
+    properties.pNext = &sizes;
+    vkGetPhysicalDeviceProperties2(handle, &properties);
+    d.min_subgroup_size = sizes.minSubgroupSize;
+  }
+
   VkPhysicalDeviceMemoryProperties memory{};
   vkGetPhysicalDeviceMemoryProperties(handle, &memory);
   for (uint32_t i = 0; i < memory.memoryHeapCount; ++i)
@@ -275,6 +286,7 @@ Device::Device(const EngineOptions& options) : instance_(Instance::get()) {
   const auto is_local = [](const VkMemoryHeap& heap) {
     return (heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0;
   };
+  is_gpu_ = options.as_gpu || !physical_.info.software;
   unified_memory_ = !options.always_stage &&
                     std::all_of(memory_.memoryHeaps, memory_.memoryHeaps + memory_.memoryHeapCount, is_local);
 

@@ -44,6 +44,8 @@ struct PhysicalDevice {
   DeviceInfo info;
   VkPhysicalDeviceLimits limits{};
   uint32_t queue_family = 0;
+  uint32_t min_subgroup_size = 0;  // lanes; where the driver may choose, the fewest
+  bool subgroup_shuffle = false;
   bool integer_dot_extension = false;  // a 1.2 device that brings it as VK_KHR_shader_integer_dot_product
 };
 
@@ -65,6 +67,12 @@ class Device {
   uint32_t queue_family() const { return physical_.queue_family; }
   const DeviceInfo& info() const { return physical_.info; }
   const VkPhysicalDeviceLimits& limits() const { return physical_.limits; }
+  uint32_t min_subgroup_size() const { return physical_.min_subgroup_size; }
+  bool subgroup_shuffle() const { return physical_.subgroup_shuffle; }
+
+  // Whether kernels should be chosen as a GPU likes them: many workgroups, and work done twice rather than
+  // another dispatch.
+  bool is_gpu() const { return is_gpu_; }
 
   // All device memory is also the host's (integrated GPUs and software devices), and may be written in place.
   bool unified_memory() const { return unified_memory_; }
@@ -77,6 +85,7 @@ class Device {
   PhysicalDevice physical_;
   VkPhysicalDeviceMemoryProperties memory_{};
   bool unified_memory_ = false;
+  bool is_gpu_ = true;
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
 };

@@ -76,6 +76,10 @@ Kernel::Kernel(const Device& device, VkPipelineCache cache, const char* name, st
         {1, offsetof(Specialisation, table_f32), sizeof(uint32_t)},
         {2, offsetof(Specialisation, heads), sizeof(uint32_t)},
         {3, offsetof(Specialisation, rows), sizeof(uint32_t)},
+        {4, offsetof(Specialisation, lanes), sizeof(uint32_t)},
+        {5, offsetof(Specialisation, loads), sizeof(uint32_t)},
+        {6, offsetof(Specialisation, norm_loads), sizeof(uint32_t)},
+        {7, offsetof(Specialisation, features), sizeof(uint32_t)},
     };
     const VkSpecializationInfo specialisation{std::size(entries), entries, sizeof constants, &constants};
     VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};

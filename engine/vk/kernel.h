@@ -27,6 +27,12 @@ struct Specialisation {
   uint32_t table_f32 = 0;        // 1: the table's rows are F32, not F16
   uint32_t heads = 1;            // 2: heads that one workgroup of attention takes
   uint32_t rows = 1;             // 3: rows of a matrix that one subgroup takes at a time
+  uint32_t lanes = 8;            // 4: lanes that share a row in bit_linear
+  uint32_t loads = 1;            // 5: uvec4 of a row that each of them takes
+  uint32_t norm_loads = 1;       // 6: vec4 of its vector that an invocation norms
+  uint32_t features = 1;         // 7: head_dim / 64 in attention, rounded up
+
+  auto operator<=>(const Specialisation&) const = default;
 };
 
 class Kernel {

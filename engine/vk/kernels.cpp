@@ -11,11 +11,11 @@ namespace {
 // software device runs the invocations one after the other and only loses time at the barriers of a wide one.
 Specialisation wide(const Device& device) {
   return {.workgroup_size =
-              device.info().software ? 64U : std::min(256U, device.limits().maxComputeWorkGroupInvocations)};
+              device.is_gpu() ? std::min(256U, device.limits().maxComputeWorkGroupInvocations) : 64U};
 }
 
 // More rows a subgroup save loads of the vector, fewer leave more subgroups to hide the memory's latency.
-Specialisation matvec_rows(const Device& device) { return {.rows = device.info().software ? 4U : 2U}; }
+Specialisation matvec_rows(const Device& device) { return {.rows = device.is_gpu() ? 2U : 4U}; }
 
 }  // namespace
 
@@ -39,13 +39,62 @@ Kernels::Kernels(const Device& d, VkPipelineCache cache, bool integer_dot)
       argmax(d, cache, "argmax", argmax_spv, {}),
       argmax_merge(d, cache, "argmax_merge", argmax_merge_spv, {}),
       device_(d),
-      cache_(cache) {}
+      cache_(cache),
+      integer_dot_(integer_dot) {}
+
+// Sharing keys among heads saves loads; shared memory sets the most.
+static uint32_t heads_a_workgroup(const AttentionShape& s, uint32_t most) {
+  const uint32_t group = s.n_head / s.n_head_kv;
+  uint32_t heads = std::min(group, most);
+  while (group % heads != 0) --heads;
+  return heads;
+}
+
+const Kernel& Kernels::attention(const AttentionShape& shape) {
+  constexpr uint32_t kMostHeads = 16;
+  const Specialisation constants{
+      .workgroup_size = std::min(256U, device_.limits().maxComputeWorkGroupInvocations),
+      .heads = heads_a_workgroup(shape, kMostHeads),
+      .features = (shape.head_dim + 63) / 64};
+  return attention_.try_emplace(constants, device_, cache_, "attention", attention_spv, constants)
+      .first->second;
+}
+
+const Kernel& Kernels::attention_decode(const AttentionShape& shape) {
+  constexpr uint32_t kMostHeads = 6;
+  Specialisation constants = wide(device_);
+  constants.heads = heads_a_workgroup(shape, kMostHeads);
+  return attention_decode_
+      .try_emplace(constants, device_, cache_, "attention_decode", attention_decode_spv, constants)
+      .first->second;
+}
+
+const Kernel* Kernels::bit_linear(Linear kind, uint32_t n_in) {
+  constexpr uint32_t kMostLoads = 8;  // registers that wait for memory
+  Specialisation constants = wide(device_);
+  const auto per = [](uint32_t n, uint32_t each) { return (n + each - 1) / each; };
+  while (constants.lanes < device_.min_subgroup_size() && per(n_in / 64, constants.lanes) > kMostLoads)
+    constants.lanes *= 2;
+  constants.loads = per(n_in / 64, constants.lanes);
+  constants.norm_loads = per(n_in / 4, constants.workgroup_size);
+  const bool fits =
+      n_in <= device_.limits().maxComputeSharedMemorySize / 2 && constants.loads <= 2 * kMostLoads;
+  if (!device_.is_gpu() || !device_.subgroup_shuffle() || constants.lanes > device_.min_subgroup_size() ||
+      !fits)
+    return nullptr;
+
+  const bool integer_dot = integer_dot_;
+  const auto spirv = kind == Linear::plain ? DOT(bit_linear)
+                     : kind == Linear::add ? DOT(bit_linear_add)
+                                           : DOT(bit_linear_gate_up);
+  const char* name = kind == Linear::plain ? "bit_linear"
+                     : kind == Linear::add ? "bit_linear_add"
+                                           : "bit_linear_gate_up";
+  return &bit_linear_[static_cast<int>(kind)]
+              .try_emplace(constants, device_, cache_, name, spirv, constants)
+              .first->second;
+}
 
 #undef DOT
-
-const Kernel& Kernels::attention(uint32_t heads) {
-  const Specialisation constants{.workgroup_size = 128, .heads = heads};
-  return attention_.try_emplace(heads, device_, cache_, "attention", attention_spv, constants).first->second;
-}
 
 }  // namespace bitnet::vk

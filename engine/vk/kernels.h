@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "backend.h"
 #include "vk/kernel.h"
 
 namespace bitnet::vk {
@@ -29,13 +30,21 @@ struct Kernels {
   Kernel argmax;
   Kernel argmax_merge;
 
-  // For so many heads a workgroup; made when first asked for, since only a model says how many share a key.
-  const Kernel& attention(uint32_t heads);
+  // Kernels that are made for the shape of a model, when first asked for.
+  const Kernel& attention(const AttentionShape& shape);
+  const Kernel& attention_decode(const AttentionShape& shape);
+
+  // A BitLinear of n_in features in one dispatch; nullptr where two are better or the device cannot.
+  enum class Linear { plain, add, gate_up };
+  const Kernel* bit_linear(Linear kind, uint32_t n_in);
 
  private:
   const Device& device_;
   VkPipelineCache cache_;
-  std::map<uint32_t, Kernel> attention_;
+  const bool integer_dot_;
+  std::map<Specialisation, Kernel> attention_;
+  std::map<Specialisation, Kernel> attention_decode_;
+  std::map<Specialisation, Kernel> bit_linear_[3];
 };
 
 }  // namespace bitnet::vk

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <numbers>
 
 #include "shaders/params.h"
 
@@ -10,7 +11,7 @@ namespace bitnet::vk {
 namespace {
 
 constexpr uint32_t kSetsPerPool = 512;
-constexpr uint32_t kMostBindings = 5;
+constexpr uint32_t kMostBindings = 8;
 
 // Up to so many tokens the matrix is read once a token; from there on tiles of tokens share it.
 constexpr uint32_t kMatvecTokens = 4;
@@ -31,6 +32,11 @@ TernaryPush push_of(const TernaryMatrix& w, uint32_t n_out, uint32_t n) {
           w.parts[0].scale,
           w.parts[1].scale,
           w.parts[2].scale};
+}
+
+AttentionPush attention_push(const AttentionShape& s, uint32_t n, uint32_t max_chunks) {
+  const double scale = std::numbers::log2e / std::sqrt(static_cast<double>(s.head_dim));
+  return {s.n_head, s.n_head_kv, s.head_dim, s.rope_dim, n, max_chunks, static_cast<float>(scale)};
 }
 
 }  // namespace
@@ -132,7 +138,7 @@ void VulkanRecorder::embed(const Embedding& table, Buffer& x, uint32_t n) {
 
 void VulkanRecorder::rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_features, float epsilon,
                                        Quantised& q, uint32_t n) {
-  dispatch(kernels_.rms_norm_quantise, NormPush{n_features, 0, epsilon},
+  dispatch(kernels_.rms_norm_quantise, QuantisePush{n_features, epsilon},
            {&x, &weight, q.q.get(), q.info.get()}, n);
 }
 
@@ -164,23 +170,54 @@ void VulkanRecorder::rope_store_kv(Buffer& qkv, Buffer& rotation, Buffer& k_cach
            {&params_, &rotation, &qkv, &k_cache, &v_cache}, ceil_div(pairs, 64), n);
 }
 
-// Sharing a key among heads saves loads and costs workgroups. A software device gains at once (its loads are
-// slow and its workgroups few at a time); a GPU only when there are enough workgroups left to fill it.
-uint32_t VulkanRecorder::heads_a_workgroup(const AttentionShape& s, uint32_t n) const {
-  constexpr uint32_t kEnoughWorkgroups = 512, kMostHeads = 8;
-  if (!device_.info().software && n * s.n_head_kv < kEnoughWorkgroups) return 1;
-  const uint32_t group = s.n_head / s.n_head_kv;
-  uint32_t heads = std::min(group, kMostHeads);
-  while (group % heads != 0) --heads;
-  return heads;
-}
-
 void VulkanRecorder::attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Buffer& o,
                                const AttentionShape& s, uint32_t n) {
-  const float scale = 1.0F / std::sqrt(static_cast<float>(s.head_dim));
-  const uint32_t heads = heads_a_workgroup(s, n);
-  dispatch(kernels_.attention(heads), AttentionPush{s.n_head, s.n_head_kv, s.head_dim, scale},
-           {&params_, &qkv, &k_cache, &v_cache, &o}, s.n_head / heads, n);
+  const Kernel& kernel = kernels_.attention(s);
+  const uint32_t heads = kernel.constants().heads, tokens = kernel.constants().workgroup_size / 4 / heads;
+  dispatch(kernel, attention_push(s, n, 0), {&params_, &qkv, &k_cache, &v_cache, &o}, s.n_head / heads,
+           ceil_div(n, tokens));
+}
+
+void VulkanRecorder::self_attention(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
+                                    AttentionScratch& scratch, Buffer& o, const AttentionShape& s,
+                                    uint32_t n) {
+  if (n > 1) return Recorder::self_attention(qkv, rotation, k_cache, v_cache, scratch, o, s, n);
+  const Kernel& kernel = kernels_.attention_decode(s);
+  const auto chunks =
+      static_cast<uint32_t>(scratch.parts->size() / (s.n_head * (2 + s.head_dim) * sizeof(float)));
+  dispatch(kernel, attention_push(s, 1, chunks),
+           {&params_, &rotation, &qkv, &k_cache, &v_cache, &o, scratch.parts.get(), scratch.finished.get()},
+           s.n_head / kernel.constants().heads, chunks);
+}
+
+// For one token: a kernel that norms, quantises and multiplies. False where there is none for this shape.
+bool VulkanRecorder::fused_linear(Kernels::Linear kind, const TernaryMatrix& w, uint32_t n_out, Buffer& x,
+                                  Buffer& weight, float epsilon, Buffer& y, uint32_t n) {
+  const Kernel* kernel = n == 1 ? kernels_.bit_linear(kind, w.n_in) : nullptr;
+  if (!kernel) return false;
+  const TernaryPush p = push_of(w, n_out, 1);
+  dispatch(*kernel, BitLinearPush{p.n_in, p.n_out, p.end0, p.end1, p.scale0, p.scale1, p.scale2, epsilon},
+           {w.codes.get(), &x, &weight, &y},
+           ceil_div(n_out, kernel->constants().workgroup_size / kernel->constants().lanes));
+  return true;
+}
+
+void VulkanRecorder::bit_linear(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon,
+                                Quantised& q, Buffer& y, uint32_t n) {
+  if (!fused_linear(Kernels::Linear::plain, w, w.rows(), x, weight, epsilon, y, n))
+    Recorder::bit_linear(w, x, weight, epsilon, q, y, n);
+}
+
+void VulkanRecorder::bit_linear_add(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon,
+                                    Quantised& q, Buffer& y, uint32_t n) {
+  if (!fused_linear(Kernels::Linear::add, w, w.rows(), x, weight, epsilon, y, n))
+    Recorder::bit_linear_add(w, x, weight, epsilon, q, y, n);
+}
+
+void VulkanRecorder::bit_linear_gate_up(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon,
+                                        Quantised& q, Buffer& y, uint32_t n) {
+  if (!fused_linear(Kernels::Linear::gate_up, w, w.rows() / 2, x, weight, epsilon, y, n))
+    Recorder::bit_linear_gate_up(w, x, weight, epsilon, q, y, n);
 }
 
 void VulkanRecorder::rms_norm(Buffer& x, uint32_t first_row, Buffer& weight, uint32_t n_features,

@@ -46,6 +46,14 @@ class VulkanRecorder : public Recorder {
                      const AttentionShape& shape, uint32_t n) override;
   void attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Buffer& o, const AttentionShape& shape,
                  uint32_t n) override;
+  void bit_linear(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon, Quantised& q, Buffer& y,
+                  uint32_t n) override;
+  void bit_linear_add(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon, Quantised& q,
+                      Buffer& y, uint32_t n) override;
+  void bit_linear_gate_up(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon, Quantised& q,
+                          Buffer& y, uint32_t n) override;
+  void self_attention(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
+                      AttentionScratch& scratch, Buffer& o, const AttentionShape& shape, uint32_t n) override;
   void rms_norm(Buffer& x, uint32_t first_row, Buffer& weight, uint32_t n_features, float epsilon, Buffer& y,
                 uint32_t n) override;
   void head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) override;
@@ -58,7 +66,8 @@ class VulkanRecorder : public Recorder {
                 uint32_t groups_x, uint32_t groups_y = 1);
   void ternary_product(const Kernel& matvec, const Kernel& matmul, uint32_t matmul_rows,
                        const TernaryMatrix& w, uint32_t n_out, Quantised& q, Buffer& y, uint32_t n);
-  uint32_t heads_a_workgroup(const AttentionShape& shape, uint32_t n) const;
+  bool fused_linear(Kernels::Linear kind, const TernaryMatrix& w, uint32_t n_out, Buffer& x, Buffer& weight,
+                    float epsilon, Buffer& y, uint32_t n);
   uint32_t groups_for_rows(uint32_t rows, uint32_t rows_per_subgroup) const;
   void barrier();
 

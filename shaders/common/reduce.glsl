@@ -1,7 +1,8 @@
-// Reductions over a workgroup, at any subgroup size. Every invocation calls them and gets the result; the
-// order of the additions depends on the sizes alone, so a device repeats itself bit for bit.
+// Reductions over a workgroup, at any subgroup size. Every invocation calls them, each at most once, and gets
+// the result; the order of the additions depends on the sizes alone, so a device repeats itself bit for bit.
 
 shared float reduce_float[gl_WorkGroupSize.x];
+shared vec2 reduce_pair[gl_WorkGroupSize.x];
 shared int reduce_int[gl_WorkGroupSize.x];
 
 float workgroup_add(float v) {
@@ -10,18 +11,22 @@ float workgroup_add(float v) {
   barrier();
   float sum = 0.0;
   for (uint i = 0; i < gl_NumSubgroups; ++i) sum += reduce_float[i];
-  barrier();
   return sum;
 }
 
-float workgroup_max(float v) {
-  v = subgroupMax(v);
-  if (subgroupElect()) reduce_float[gl_SubgroupID] = v;
+// The sum of the first, the largest of the second.
+vec2 workgroup_add_max(float v, float candidate) {
+  v = subgroupAdd(v);
+  candidate = subgroupMax(candidate);
+  if (subgroupElect()) reduce_pair[gl_SubgroupID] = vec2(v, candidate);
   barrier();
-  float largest = reduce_float[0];
-  for (uint i = 1; i < gl_NumSubgroups; ++i) largest = max(largest, reduce_float[i]);
-  barrier();
-  return largest;
+  precise float sum = 0.0;
+  float largest = reduce_pair[0].y;
+  for (uint i = 0; i < gl_NumSubgroups; ++i) {
+    sum += reduce_pair[i].x;
+    largest = max(largest, reduce_pair[i].y);
+  }
+  return vec2(sum, largest);
 }
 
 int workgroup_add(int v) {
@@ -30,6 +35,5 @@ int workgroup_add(int v) {
   barrier();
   int sum = 0;
   for (uint i = 0; i < gl_NumSubgroups; ++i) sum += reduce_int[i];
-  barrier();
   return sum;
 }

@@ -1,0 +1,159 @@
+// Decode: RoPE, the new key and value into the cache, and attention over everything cached, for one token in one
+// dispatch. A workgroup takes kHeads heads that share a key head, and one chunk of the keys; of those with the same
+// heads the one that finishes last merges all their results. Nobody waits for anybody.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "params.h"
+#include "common/attention.glsl"
+#include "common/half.glsl"
+
+layout(local_size_x_id = 0) in;
+layout(constant_id = 2) const uint kHeads = 1;
+
+layout(push_constant) uniform Push { AttentionPush push; };
+layout(binding = 0) readonly buffer Params { uint params[]; };
+layout(binding = 1) readonly buffer Rotation { vec2 rotation[]; };
+layout(binding = 2) readonly buffer Qkv { float qkv[]; };       // [n_head + 2 n_head_kv][head_dim]
+layout(binding = 3) buffer K { uvec4 k_cache[]; };              // [n_ctx][n_head_kv][head_dim / 8], F16
+layout(binding = 4) buffer V { uint v_cache[]; };               // [n_ctx][n_head_kv][head_dim / 2], F16 pairs
+layout(binding = 5) writeonly buffer O { vec2 o[]; };           // [n_head][head_dim / 2]
+layout(binding = 6) coherent buffer Parts { vec2 parts[]; };    // [n_head][max_chunks][1 + head_dim / 2]: (m, l), o
+layout(binding = 7) coherent buffer Finished { uint finished[]; };  // [n_head / kHeads]: chunks done; 0 in between
+
+#include "common/rope.glsl"
+
+const uint kMaxDim = 256;
+shared float query[kHeads][kMaxDim];
+shared uvec4 new_key[kMaxDim / 8];
+shared uint new_value[kMaxDim / 2];
+shared float quarter_sums[4][kHeads][kChunk];
+shared vec4 weights[kHeads][kChunk / 4];  // scores, then weights
+shared float largest[kHeads];
+shared bool is_last;
+
+const uint kItems = (kHeads * kChunk + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+
+float dot8(uvec4 key, uint h, uint at, float sum) {
+  for (uint i = 0; i < 4; ++i) {
+    vec2 pair = unpackHalf2x16(key[i]);
+    sum = fma(query[h][at + 2 * i], pair.x, sum);
+    sum = fma(query[h][at + 2 * i + 1], pair.y, sum);
+  }
+  return sum;
+}
+
+void main() {
+  uint lane = gl_LocalInvocationID.x, size = gl_WorkGroupSize.x;
+  uint first_head = gl_WorkGroupID.x * kHeads, chunk = gl_WorkGroupID.y;
+  uint group = push.n_head / push.n_head_kv, kv_head = first_head / group;
+  uint position = params[PARAMS_POSITION];
+  uint n_chunks = position / kChunk + 1;
+  if (chunk >= n_chunks) return;
+  uint base = chunk * kChunk, count = min(kChunk, position + 1 - base);
+  bool has_new = chunk == n_chunks - 1;
+  uint pairs = push.head_dim / 2, units = push.head_dim / 8;
+
+  for (uint i = lane; i < kHeads * push.head_dim; i += size) {
+    uint h = i / push.head_dim, feature = i % push.head_dim;
+    query[h][feature] = rotated((first_head + h) * push.head_dim, feature, position) * push.scale;
+  }
+  if (has_new) {  // every workgroup that needs it makes it; one stores it
+    uint key = (push.n_head + kv_head) * push.head_dim, value = key + push.n_head_kv * push.head_dim;
+    uint row = position * push.n_head_kv + kv_head;
+    for (uint i = lane; i < pairs; i += size) {
+      new_key[i / 4][i % 4] = pack_half2(rotated(key, 2 * i, position), rotated(key, 2 * i + 1, position));
+      new_value[i] = pack_half2(qkv[value + 2 * i], qkv[value + 2 * i + 1]);
+      if (first_head % group == 0) v_cache[row * pairs + i] = new_value[i];
+    }
+  }
+  barrier();
+  if (has_new && first_head % group == 0)
+    for (uint i = lane; i < units; i += size)
+      k_cache[(position * push.n_head_kv + kv_head) * units + i] = new_key[i];
+
+  for (uint item = lane; item < 4 * kChunk; item += size) {
+    uint key = item % kChunk, quarter = item / kChunk;
+    if (key >= count) continue;
+    bool is_new = has_new && key == count - 1;
+    float sum[kHeads];
+    for (uint h = 0; h < kHeads; ++h) sum[h] = 0.0;
+    uvec2 range = quarter_of(quarter, push.head_dim) / 8;
+    uint at = ((base + key) * push.n_head_kv + kv_head) * units;
+    for (uint unit = range.x; unit < range.y; ++unit) {
+      uvec4 bits = is_new ? new_key[unit] : k_cache[at + unit];
+      for (uint h = 0; h < kHeads; ++h) sum[h] = dot8(bits, h, 8 * unit, sum[h]);
+    }
+    for (uint h = 0; h < kHeads; ++h) quarter_sums[quarter][h][key] = sum[h];
+  }
+  barrier();
+
+  float score[kItems];
+  for (uint i = 0; i < kItems; ++i) {
+    uint item = lane + i * size, h = item / kChunk, key = item % kChunk;
+    if (h >= kHeads) break;
+    precise float sum = 0.0;
+    for (uint quarter = 0; quarter < 4; ++quarter) sum += quarter_sums[quarter][h][key];
+    score[i] = key < count ? sum : kLowest;
+    weights[h][key / 4][key % 4] = score[i];
+  }
+  barrier();
+  for (uint i = 0; i < kItems; ++i) {
+    uint item = lane + i * size, h = item / kChunk, key = item % kChunk;
+    if (h >= kHeads) break;
+    float m = kLowest;
+    for (uint j = 0; j < kChunk / 4; ++j) {
+      vec4 four = weights[h][j];
+      m = max(m, max(max(four.x, four.y), max(four.z, four.w)));
+    }
+    if (key == 0) largest[h] = m;
+    precise float exponent = score[i] - m;
+    score[i] = key < count ? exp2(exponent) : 0.0;
+  }
+  barrier();
+  for (uint i = 0; i < kItems; ++i) {
+    uint item = lane + i * size, h = item / kChunk, key = item % kChunk;
+    if (h < kHeads) weights[h][key / 4][key % 4] = score[i];
+  }
+  barrier();
+
+  uint stride = push.n_head_kv * pairs, old_keys = has_new ? count - 1 : count;
+  for (uint item = lane; item < kHeads * pairs; item += size) {
+    uint h = item / pairs, pair = item % pairs;
+    uint at = (base * push.n_head_kv + kv_head) * pairs + pair;
+    vec2 sum = vec2(0.0);
+    precise float l = 0.0;
+    for (uint key = 0; key < count; ++key) {
+      vec2 value = unpackHalf2x16(key < old_keys ? v_cache[at + key * stride] : new_value[pair]);
+      float weight = weights[h][key / 4][key % 4];
+      sum = fma(vec2(weight), value, sum);
+      l += weight;
+    }
+    if (n_chunks == 1) {
+      o[(first_head + h) * pairs + pair] = sum / l;
+    } else {
+      uint part = ((first_head + h) * push.max_chunks + chunk) * (1 + pairs);
+      if (pair == 0) parts[part] = vec2(largest[h], l);
+      parts[part + 1 + pair] = sum;
+    }
+  }
+  if (n_chunks == 1) return;
+
+  memoryBarrierBuffer();
+  barrier();
+  if (lane == 0) is_last = atomicAdd(finished[gl_WorkGroupID.x], 1) == n_chunks - 1;
+  barrier();
+  if (!is_last) return;
+  memoryBarrierBuffer();
+  if (lane == 0) finished[gl_WorkGroupID.x] = 0;
+  for (uint item = lane; item < kHeads * pairs; item += size) {
+    uint h = item / pairs, pair = item % pairs;
+    Merged merged = Merged(kLowest, 0.0);
+    vec2 sum = vec2(0.0);
+    for (uint i = 0; i < n_chunks; ++i) {
+      uint part = ((first_head + h) * push.max_chunks + i) * (1 + pairs);
+      vec2 m_l = parts[part];
+      sum = merge_values(sum, parts[part + 1 + pair], merge_factors(merged, m_l.x, m_l.y));
+    }
+    o[(first_head + h) * pairs + pair] = sum / merged.l;
+  }
+}

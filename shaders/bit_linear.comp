@@ -1,0 +1,88 @@
+// Decode: a whole BitLinear in one dispatch, y = W int8(rms_norm(x) * weight), for one token. Every workgroup
+// norms and quantises the vector for itself (it lies in the caches) while its share of the weights is on its way
+// from memory: they are asked for first and used last. kLanes lanes share a row, so that a subgroup's loads are
+// long runs of several rows. Compiled as ternary_matvec is (plain, ADD, GATE_UP), with the same bits as result.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#ifdef INTEGER_DOT
+#extension GL_EXT_spirv_intrinsics : require
+#endif
+#include "params.h"
+
+layout(local_size_x_id = 0) in;
+layout(constant_id = 4) const uint kLanes = 8;       // of a subgroup, that share a row; a power of 2
+layout(constant_id = 5) const uint kLoads = 5;       // uvec4 of a row that a lane takes
+layout(constant_id = 6) const uint kNormLoads = 3;   // vec4 of the vector that an invocation norms
+
+layout(push_constant) uniform Push { BitLinearPush push; };
+layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]
+layout(binding = 1) readonly buffer X { vec4 x[]; };           // [n_in / 4]
+layout(binding = 2) readonly buffer Weight { vec4 weight[]; };  // [n_in / 4]
+layout(binding = 3) buffer Y { float y[]; };                   // [n_out]
+
+#include "common/reduce.glsl"
+#include "common/quantise.glsl"
+#include "common/ternary.glsl"
+
+#ifdef GATE_UP
+const uint kParts = 2;  // the row of gate, and that of up
+#else
+const uint kParts = 1;
+#endif
+
+shared uvec4 q[4 * kLoads * kLanes];  // [n_in / 16], int8
+
+void main() {
+  uint lane = gl_SubgroupInvocationID % kLanes, halves = push.n_in / 64, words = push.n_in / 4;
+  uint row = (gl_WorkGroupID.x * gl_NumSubgroups + gl_SubgroupID) * (gl_SubgroupSize / kLanes) +
+             gl_SubgroupInvocationID / kLanes;
+  uvec4 bits[kParts][kLoads];
+  for (uint part = 0; part < kParts; ++part)
+    for (uint i = 0; i < kLoads; ++i) {
+      uint h = lane + i * kLanes;  // past the end codes of 0, which add nothing
+      bits[part][i] = h < halves ? w[(min(row, push.n_out - 1) + part * push.n_out) * halves + h] : uvec4(0);
+    }
+
+  float squares = 0.0, largest = 0.0;
+  vec4 normed[kNormLoads];
+  for (uint i = 0; i < kNormLoads; ++i) {
+    uint at = gl_LocalInvocationID.x + i * gl_WorkGroupSize.x;
+    if (at >= words) break;
+    squares = add_squares(x[at], squares);
+    precise vec4 product = x[at] * weight[at];
+    normed[i] = product;
+    largest = largest_of(product, largest);
+  }
+  RowScale scale = row_scale(squares, largest);
+  int sum = 0;
+  for (uint i = 0; i < kNormLoads; ++i) {
+    uint at = gl_LocalInvocationID.x + i * gl_WorkGroupSize.x;
+    if (at >= words) break;
+    q[at / 4][at % 4] = quantised(normed[i], scale.factor, sum);
+  }
+  sum = workgroup_add(sum);  // its barrier also shows everyone q
+
+  int acc[kParts];
+  for (uint part = 0; part < kParts; ++part) {
+    acc[part] = 0;
+    for (uint i = 0; i < kLoads; ++i) {
+      uint at = activation_of_half(lane + i * kLanes);
+      for (uint s = 0; s < 4; ++s) acc[part] = dot_codes(bits[part][i], 6 - 2 * s, q[at + 2 * s], acc[part]);
+    }
+    for (uint step = kLanes / 2; step > 0; step /= 2) acc[part] += subgroupShuffleXor(acc[part], step);
+  }
+  if (lane != 0 || row >= push.n_out) return;
+#ifdef GATE_UP
+  float gate = max(ternary_result(acc[0], sum, scale.s, push.scale0), 0.0);
+  y[row] = gate * gate * ternary_result(acc[1], sum, scale.s, push.scale1);
+#else
+  precise float result = ternary_result(acc[0], sum, scale.s, scale_of_row(row));
+#ifdef ADD
+  result = y[row] + result;
+#endif
+  y[row] = result;
+#endif
+}

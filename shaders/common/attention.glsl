@@ -1,0 +1,40 @@
+// The arithmetic of attention that every kernel shares, so that decode and prefill give the same bits. Keys come in
+// chunks of kChunk from position 0 on; a chunk is reduced against its own largest score m:
+//   score_k = q . k   (the features in four quarters, each summed in order, then the quarters in order)
+//   weight_k = 2^(score_k - m),  l = sum(weight_k),  o = sum(weight_k v_k)   (keys in order)
+// and chunks are merged in order (online softmax, Milakov & Gimelshein 2018). q carries log2(e) / sqrt(head_dim).
+
+const uint kChunk = 64;
+const float kLowest = -3.4e38;
+
+// Features [begin, end) of quarter `i` of a head, whole uvec4 of eight F16.
+uvec2 quarter_of(uint i, uint head_dim) {
+  uint units = head_dim / 8, each = (units + 3) / 4;
+  return min(uvec2(i, i + 1) * each, uvec2(units)) * 8;
+}
+
+struct Merged {
+  float m;
+  float l;
+};
+
+// Factors of what was merged before (x) and of the new chunk (y); moves `merged` on.
+vec2 merge_factors(inout Merged merged, float m, float l) {
+  float largest = max(merged.m, m);
+  precise float before = exp2(merged.m - largest);
+  precise float now = exp2(m - largest);
+  precise float share = l * now;
+  precise float sum = fma(merged.l, before, share);
+  merged = Merged(largest, sum);
+  return vec2(before, now);
+}
+vec2 merge_values(vec2 o, vec2 chunk, vec2 factors) {
+  precise vec2 share = chunk * factors.y;
+  precise vec2 sum = fma(o, vec2(factors.x), share);
+  return sum;
+}
+vec4 merge_values(vec4 o, vec4 chunk, vec2 factors) {
+  precise vec4 share = chunk * factors.y;
+  precise vec4 sum = fma(o, vec4(factors.x), share);
+  return sum;
+}
