@@ -2,6 +2,7 @@
 // dispatch. A workgroup takes kHeads heads that share a key head, and one chunk of the keys; of those with the same
 // heads the one that finishes last merges all their results. Nobody waits for anybody.
 #version 450
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"
 #include "common/attention.glsl"
@@ -9,13 +10,14 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 2) const uint kHeads = 1;
+layout(constant_id = 8) const uint kUnits = 4;  // uvec4 of the longest quarter of a head
 
 layout(push_constant) uniform Push { AttentionPush push; };
 layout(binding = 0) readonly buffer Params { uint params[]; };
 layout(binding = 1) readonly buffer Rotation { vec2 rotation[]; };
 layout(binding = 2) readonly buffer Qkv { float qkv[]; };       // [n_head + 2 n_head_kv][head_dim]
-layout(binding = 3) buffer K { uvec4 k_cache[]; };              // [n_ctx][n_head_kv][head_dim / 8], F16
-layout(binding = 4) buffer V { uint v_cache[]; };               // [n_ctx][n_head_kv][head_dim / 2], F16 pairs
+layout(binding = 3) restrict buffer K { uvec4 k_cache[]; };              // [n_ctx][n_head_kv][head_dim / 8], F16
+layout(binding = 4) restrict buffer V { uint v_cache[]; };               // [n_ctx][n_head_kv][head_dim / 2], F16 pairs
 layout(binding = 5) writeonly buffer O { vec2 o[]; };           // [n_head][head_dim / 2]
 layout(binding = 6) coherent buffer Parts { vec2 parts[]; };    // [n_head][max_chunks][1 + head_dim / 2]: (m, l), o
 layout(binding = 7) coherent buffer Finished { uint finished[]; };  // [n_head / kHeads]: chunks done; 0 in between
@@ -32,9 +34,11 @@ shared float largest[kHeads];
 shared bool is_last;
 
 const uint kItems = (kHeads * kChunk + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+const uint kKeyItems = (4 * kChunk + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+const uint kBlock = 16;  // loads that are on their way together
 
 float dot8(uvec4 key, uint h, uint at, float sum) {
-  for (uint i = 0; i < 4; ++i) {
+  UNROLL for (uint i = 0; i < 4; ++i) {
     vec2 pair = unpackHalf2x16(key[i]);
     sum = fma(query[h][at + 2 * i], pair.x, sum);
     sum = fma(query[h][at + 2 * i + 1], pair.y, sum);
@@ -52,6 +56,19 @@ void main() {
   uint base = chunk * kChunk, count = min(kChunk, position + 1 - base);
   bool has_new = chunk == n_chunks - 1;
   uint pairs = push.head_dim / 2, units = push.head_dim / 8;
+  uint old_keys = has_new ? count - 1 : count;  // those in the cache
+
+  // Keys first: they are on their way from memory while q is rotated.
+  uvec4 keys[kKeyItems][kUnits];
+  UNROLL for (uint i = 0; i < kKeyItems; ++i) {
+    uint item = lane + i * size, key = item % kChunk;
+    uvec2 range = quarter_of(item / kChunk, push.head_dim) / 8;
+    uint at = ((base + key) * push.n_head_kv + kv_head) * units;
+    UNROLL for (uint unit = 0; unit < kUnits; ++unit) {
+      keys[i][unit] = uvec4(0);
+      if (key < old_keys && range.x + unit < range.y) keys[i][unit] = k_cache[at + range.x + unit];
+    }
+  }
 
   for (uint i = lane; i < kHeads * push.head_dim; i += size) {
     uint h = i / push.head_dim, feature = i % push.head_dim;
@@ -71,24 +88,23 @@ void main() {
     for (uint i = lane; i < units; i += size)
       k_cache[(position * push.n_head_kv + kv_head) * units + i] = new_key[i];
 
-  for (uint item = lane; item < 4 * kChunk; item += size) {
-    uint key = item % kChunk, quarter = item / kChunk;
-    if (key >= count) continue;
-    bool is_new = has_new && key == count - 1;
-    float sum[kHeads];
-    for (uint h = 0; h < kHeads; ++h) sum[h] = 0.0;
+  UNROLL for (uint i = 0; i < kKeyItems; ++i) {
+    uint item = lane + i * size, key = item % kChunk, quarter = item / kChunk;
+    if (key >= count || quarter >= 4) continue;
     uvec2 range = quarter_of(quarter, push.head_dim) / 8;
-    uint at = ((base + key) * push.n_head_kv + kv_head) * units;
-    for (uint unit = range.x; unit < range.y; ++unit) {
-      uvec4 bits = is_new ? new_key[unit] : k_cache[at + unit];
-      for (uint h = 0; h < kHeads; ++h) sum[h] = dot8(bits, h, 8 * unit, sum[h]);
+    float sum[kHeads];
+    UNROLL for (uint h = 0; h < kHeads; ++h) sum[h] = 0.0;
+    UNROLL for (uint unit = 0; unit < kUnits; ++unit) {
+      if (range.x + unit >= range.y) break;
+      uvec4 bits = key < old_keys ? keys[i][unit] : new_key[range.x + unit];
+      UNROLL for (uint h = 0; h < kHeads; ++h) sum[h] = dot8(bits, h, 8 * (range.x + unit), sum[h]);
     }
-    for (uint h = 0; h < kHeads; ++h) quarter_sums[quarter][h][key] = sum[h];
+    UNROLL for (uint h = 0; h < kHeads; ++h) quarter_sums[quarter][h][key] = sum[h];
   }
   barrier();
 
   float score[kItems];
-  for (uint i = 0; i < kItems; ++i) {
+  UNROLL for (uint i = 0; i < kItems; ++i) {
     uint item = lane + i * size, h = item / kChunk, key = item % kChunk;
     if (h >= kHeads) break;
     precise float sum = 0.0;
@@ -97,36 +113,40 @@ void main() {
     weights[h][key / 4][key % 4] = score[i];
   }
   barrier();
-  for (uint i = 0; i < kItems; ++i) {
+  UNROLL for (uint i = 0; i < kItems; ++i) {
     uint item = lane + i * size, h = item / kChunk, key = item % kChunk;
     if (h >= kHeads) break;
-    float m = kLowest;
-    for (uint j = 0; j < kChunk / 4; ++j) {
-      vec4 four = weights[h][j];
-      m = max(m, max(max(four.x, four.y), max(four.z, four.w)));
-    }
+    vec4 four = vec4(kLowest);
+    UNROLL for (uint j = 0; j < kChunk / 4; ++j) four = max(four, weights[h][j]);
+    float m = max(max(four.x, four.y), max(four.z, four.w));
     if (key == 0) largest[h] = m;
     precise float exponent = score[i] - m;
     score[i] = key < count ? exp2(exponent) : 0.0;
   }
   barrier();
-  for (uint i = 0; i < kItems; ++i) {
+  UNROLL for (uint i = 0; i < kItems; ++i) {
     uint item = lane + i * size, h = item / kChunk, key = item % kChunk;
     if (h < kHeads) weights[h][key / 4][key % 4] = score[i];
   }
   barrier();
 
-  uint stride = push.n_head_kv * pairs, old_keys = has_new ? count - 1 : count;
+  uint stride = push.n_head_kv * pairs;
   for (uint item = lane; item < kHeads * pairs; item += size) {
     uint h = item / pairs, pair = item % pairs;
     uint at = (base * push.n_head_kv + kv_head) * pairs + pair;
     vec2 sum = vec2(0.0);
     precise float l = 0.0;
-    for (uint key = 0; key < count; ++key) {
-      vec2 value = unpackHalf2x16(key < old_keys ? v_cache[at + key * stride] : new_value[pair]);
-      float weight = weights[h][key / 4][key % 4];
-      sum = fma(vec2(weight), value, sum);
-      l += weight;
+    for (uint first = 0; first < count; first += kBlock) {  // past the end a weight and a value of 0
+      uint values[kBlock];
+      UNROLL for (uint i = 0; i < kBlock; ++i) {
+        values[i] = first + i == old_keys ? new_value[pair] : 0;
+        if (first + i < old_keys) values[i] = v_cache[at + (first + i) * stride];
+      }
+      UNROLL for (uint i = 0; i < kBlock; ++i) {
+        float weight = weights[h][(first + i) / 4][i % 4];
+        sum = fma(vec2(weight), unpackHalf2x16(values[i]), sum);
+        l += weight;
+      }
     }
     if (n_chunks == 1) {
       o[(first_head + h) * pairs + pair] = sum / l;
@@ -149,10 +169,16 @@ void main() {
     uint h = item / pairs, pair = item % pairs;
     Merged merged = Merged(kLowest, 0.0);
     vec2 sum = vec2(0.0);
-    for (uint i = 0; i < n_chunks; ++i) {
-      uint part = ((first_head + h) * push.max_chunks + i) * (1 + pairs);
-      vec2 m_l = parts[part];
-      sum = merge_values(sum, parts[part + 1 + pair], merge_factors(merged, m_l.x, m_l.y));
+    uint head = (first_head + h) * push.max_chunks;
+    for (uint first = 0; first < n_chunks; first += kBlock) {
+      vec2 m_l[kBlock], values[kBlock];
+      UNROLL for (uint i = 0; i < kBlock; ++i) {
+        uint part = (head + min(first + i, n_chunks - 1)) * (1 + pairs);
+        m_l[i] = parts[part];
+        values[i] = parts[part + 1 + pair];
+      }
+      UNROLL for (uint i = 0; i < kBlock; ++i)
+        if (first + i < n_chunks) sum = merge_values(sum, values[i], merge_factors(merged, m_l[i].x, m_l[i].y));
     }
     o[(first_head + h) * pairs + pair] = sum / merged.l;
   }

@@ -3,6 +3,7 @@
 // from memory: they are asked for first and used last. kLanes lanes share a row, so that a subgroup's loads are
 // long runs of several rows. Compiled as ternary_matvec is (plain, ADD, GATE_UP), with the same bits as result.
 #version 450
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
@@ -40,15 +41,15 @@ void main() {
   uint row = (gl_WorkGroupID.x * gl_NumSubgroups + gl_SubgroupID) * (gl_SubgroupSize / kLanes) +
              gl_SubgroupInvocationID / kLanes;
   uvec4 bits[kParts][kLoads];
-  for (uint part = 0; part < kParts; ++part)
-    for (uint i = 0; i < kLoads; ++i) {
+  UNROLL for (uint part = 0; part < kParts; ++part)
+    UNROLL for (uint i = 0; i < kLoads; ++i) {
       uint h = lane + i * kLanes;  // past the end codes of 0, which add nothing
       bits[part][i] = h < halves ? w[(min(row, push.n_out - 1) + part * push.n_out) * halves + h] : uvec4(0);
     }
 
   float squares = 0.0, largest = 0.0;
   vec4 normed[kNormLoads];
-  for (uint i = 0; i < kNormLoads; ++i) {
+  UNROLL for (uint i = 0; i < kNormLoads; ++i) {
     uint at = gl_LocalInvocationID.x + i * gl_WorkGroupSize.x;
     if (at >= words) break;
     squares = add_squares(x[at], squares);
@@ -58,7 +59,7 @@ void main() {
   }
   RowScale scale = row_scale(squares, largest);
   int sum = 0;
-  for (uint i = 0; i < kNormLoads; ++i) {
+  UNROLL for (uint i = 0; i < kNormLoads; ++i) {
     uint at = gl_LocalInvocationID.x + i * gl_WorkGroupSize.x;
     if (at >= words) break;
     q[at / 4][at % 4] = quantised(normed[i], scale.factor, sum);
@@ -66,11 +67,11 @@ void main() {
   sum = workgroup_add(sum);  // its barrier also shows everyone q
 
   int acc[kParts];
-  for (uint part = 0; part < kParts; ++part) {
+  UNROLL for (uint part = 0; part < kParts; ++part) {
     acc[part] = 0;
-    for (uint i = 0; i < kLoads; ++i) {
+    UNROLL for (uint i = 0; i < kLoads; ++i) {
       uint at = activation_of_half(lane + i * kLanes);
-      for (uint s = 0; s < 4; ++s) acc[part] = dot_codes(bits[part][i], 6 - 2 * s, q[at + 2 * s], acc[part]);
+      UNROLL for (uint s = 0; s < 4; ++s) acc[part] = dot_codes(bits[part][i], 6 - 2 * s, q[at + 2 * s], acc[part]);
     }
     for (uint step = kLanes / 2; step > 0; step /= 2) acc[part] += subgroupShuffleXor(acc[part], step);
   }

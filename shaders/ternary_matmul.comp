@@ -1,8 +1,9 @@
 // Prefill: ternary matrix times a batch of int8 vectors, in tiles. A workgroup makes kTileRows output rows x
-// kTileTokens tokens; per step it brings one 128-block of each row and token into shared memory, and an
-// invocation keeps kRows x kTokens sums in registers. Compiled as ternary_matvec is (plain, ADD, GATE_UP);
+// kTileTokens tokens; per step it brings one 128-block of each row and token into shared memory (those of the next
+// step are on their way meanwhile), and an invocation keeps kRows x kTokens sums in registers. Compiled as ternary_matvec is (plain, ADD, GATE_UP);
 // with GATE_UP an invocation's first half of rows is gate, its second the same rows of up.
 #version 450
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
 #ifdef INTEGER_DOT
 #extension GL_EXT_spirv_intrinsics : require
@@ -26,6 +27,8 @@ const uint kOutRows = kTileRows / 2;
 #else
 const uint kOutRows = kTileRows;
 #endif
+
+const uint kFetch = kTileTokens * 8 / 64;  // uvec4 of the tokens that an invocation brings
 
 shared uvec4 tile_w[kTileRows][2];    // the block's two halves
 shared uvec4 tile_q[kTileTokens][8];  // at 2s + half
@@ -51,31 +54,40 @@ void main() {
   uint last_row = push.n_out - 1;
 #endif
 
-  int acc[kRows][kTokens];
-  for (uint i = 0; i < kRows; ++i)
-    for (uint j = 0; j < kTokens; ++j) acc[i][j] = 0;
+  // Rows and tokens past the end repeat the last one; their sums are never written.
+  uint row_at = min(matrix_row(lane), last_row) * halves;
+  uint q_at[kFetch];
+  UNROLL for (uint i = 0; i < kFetch; ++i)
+    q_at[i] = min(first_token + (lane + 64 * i) / 8, push.n_tokens - 1) * words + lane % 8;
 
-  for (uint block = 0; block < push.n_in / 128; ++block) {
-    // Rows and tokens past the end repeat the last one; their sums are never written.
-    uint row = min(matrix_row(lane), last_row);
-    tile_w[lane][0] = w[row * halves + 2 * block];
-    tile_w[lane][1] = w[row * halves + 2 * block + 1];
-    for (uint i = lane; i < kTileTokens * 8; i += 64) {
-      uint token = min(first_token + i / 8, push.n_tokens - 1);
-      tile_q[i / 8][i % 8] = q[token * words + block * 8 + i % 8];
-    }
+  int acc[kRows][kTokens];
+  UNROLL for (uint i = 0; i < kRows; ++i)
+    UNROLL for (uint j = 0; j < kTokens; ++j) acc[i][j] = 0;
+
+  uvec4 next_w[2] = uvec4[2](w[row_at], w[row_at + 1]), next_q[kFetch];
+  UNROLL for (uint i = 0; i < kFetch; ++i) next_q[i] = q[q_at[i]];
+  uint blocks = push.n_in / 128;
+  for (uint block = 0; block < blocks; ++block) {
     barrier();
-    for (uint half_ = 0; half_ < 2; ++half_) {
+    tile_w[lane][0] = next_w[0];
+    tile_w[lane][1] = next_w[1];
+    UNROLL for (uint i = 0; i < kFetch; ++i) tile_q[(lane + 64 * i) / 8][lane % 8] = next_q[i];
+    barrier();
+    if (block + 1 < blocks) {
+      next_w[0] = w[row_at + 2 * block + 2];
+      next_w[1] = w[row_at + 2 * block + 3];
+      UNROLL for (uint i = 0; i < kFetch; ++i) next_q[i] = q[q_at[i] + 8 * block + 8];
+    }
+    UNROLL for (uint half_ = 0; half_ < 2; ++half_) {
       uvec4 bits[kRows];
-      for (uint i = 0; i < kRows; ++i) bits[i] = tile_w[tile_row + 8 * i][half_];
-      for (uint s = 0; s < 4; ++s) {
+      UNROLL for (uint i = 0; i < kRows; ++i) bits[i] = tile_w[tile_row + 8 * i][half_];
+      UNROLL for (uint s = 0; s < 4; ++s) {
         uvec4 qs[kTokens];
-        for (uint j = 0; j < kTokens; ++j) qs[j] = tile_q[tile_token + 8 * j][2 * s + half_];
-        for (uint i = 0; i < kRows; ++i)
-          for (uint j = 0; j < kTokens; ++j) acc[i][j] = dot_codes(bits[i], 6 - 2 * s, qs[j], acc[i][j]);
+        UNROLL for (uint j = 0; j < kTokens; ++j) qs[j] = tile_q[tile_token + 8 * j][2 * s + half_];
+        UNROLL for (uint i = 0; i < kRows; ++i)
+          UNROLL for (uint j = 0; j < kTokens; ++j) acc[i][j] = dot_codes(bits[i], 6 - 2 * s, qs[j], acc[i][j]);
       }
     }
-    barrier();
   }
 
   for (uint j = 0; j < kTokens; ++j) {

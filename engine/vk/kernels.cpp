@@ -19,6 +19,8 @@ Specialisation matvec_rows(const Device& device) { return {.rows = device.is_gpu
 
 }  // namespace
 
+#define GPU(name) \
+  device_.is_gpu() ? std::span<const uint32_t>(name##_unrolled_spv) : std::span<const uint32_t>(name##_spv)
 #define DOT(name) \
   integer_dot ? std::span<const uint32_t>(name##_dot_spv) : std::span<const uint32_t>(name##_emulated_spv)
 
@@ -50,13 +52,22 @@ static uint32_t heads_a_workgroup(const AttentionShape& s, uint32_t most) {
   return heads;
 }
 
-const Kernel& Kernels::attention(const AttentionShape& shape) {
+const Kernel& Kernels::attention(const AttentionShape& shape, uint32_t n) {
   constexpr uint32_t kMostHeads = 16;
-  const Specialisation constants{
-      .workgroup_size = std::min(256U, device_.limits().maxComputeWorkGroupInvocations),
-      .heads = heads_a_workgroup(shape, kMostHeads),
-      .features = (shape.head_dim + 63) / 64};
-  return attention_.try_emplace(constants, device_, cache_, "attention", attention_spv, constants)
+  Specialisation constants{.heads = heads_a_workgroup(shape, kMostHeads),
+                           .features = (shape.head_dim + 63) / 64};
+  if (n == 1) {  // 4 rows to 16 invocations, and no more rows than one token has
+    constants.workgroup_size = 16 * ((constants.heads + 3) / 4);
+    constants.slab = 8;
+    constants.key_slab = 4;
+  } else {  // weights and slabs take 32 KiB of shared memory, or the 16 KiB that every device has
+    const bool large = device_.is_gpu() && device_.limits().maxComputeSharedMemorySize >= 32768 &&
+                       device_.limits().maxComputeWorkGroupInvocations >= 256;
+    constants.workgroup_size = large ? 256 : 128;
+    constants.slab = large ? 32 : 16;
+    constants.key_slab = large ? 16 : 8;
+  }
+  return attention_.try_emplace(constants, device_, cache_, "attention", GPU(attention), constants)
       .first->second;
 }
 
@@ -64,8 +75,9 @@ const Kernel& Kernels::attention_decode(const AttentionShape& shape) {
   constexpr uint32_t kMostHeads = 6;
   Specialisation constants = wide(device_);
   constants.heads = heads_a_workgroup(shape, kMostHeads);
+  constants.slab = (shape.head_dim / 8 + 3) / 4;
   return attention_decode_
-      .try_emplace(constants, device_, cache_, "attention_decode", attention_decode_spv, constants)
+      .try_emplace(constants, device_, cache_, "attention_decode", GPU(attention_decode), constants)
       .first->second;
 }
 
@@ -96,5 +108,6 @@ const Kernel* Kernels::bit_linear(Linear kind, uint32_t n_in) {
 }
 
 #undef DOT
+#undef GPU
 
 }  // namespace bitnet::vk

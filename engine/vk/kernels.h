@@ -31,7 +31,7 @@ struct Kernels {
   Kernel argmax_merge;
 
   // Kernels that are made for the shape of a model, when first asked for.
-  const Kernel& attention(const AttentionShape& shape);
+  const Kernel& attention(const AttentionShape& shape, uint32_t n_tokens);
   const Kernel& attention_decode(const AttentionShape& shape);
 
   // A BitLinear of n_in features in one dispatch; nullptr where two are better or the device cannot.

@@ -172,7 +172,7 @@ void VulkanRecorder::rope_store_kv(Buffer& qkv, Buffer& rotation, Buffer& k_cach
 
 void VulkanRecorder::attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Buffer& o,
                                const AttentionShape& s, uint32_t n) {
-  const Kernel& kernel = kernels_.attention(s);
+  const Kernel& kernel = kernels_.attention(s, n);
   const uint32_t heads = kernel.constants().heads, tokens = kernel.constants().workgroup_size / 4 / heads;
   dispatch(kernel, attention_push(s, n, 0), {&params_, &qkv, &k_cache, &v_cache, &o}, s.n_head / heads,
            ceil_div(n, tokens));
@@ -181,7 +181,8 @@ void VulkanRecorder::attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Bu
 void VulkanRecorder::self_attention(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
                                     AttentionScratch& scratch, Buffer& o, const AttentionShape& s,
                                     uint32_t n) {
-  if (n > 1) return Recorder::self_attention(qkv, rotation, k_cache, v_cache, scratch, o, s, n);
+  if (n > 1 || !device_.is_gpu())
+    return Recorder::self_attention(qkv, rotation, k_cache, v_cache, scratch, o, s, n);
   const Kernel& kernel = kernels_.attention_decode(s);
   const auto chunks =
       static_cast<uint32_t>(scratch.parts->size() / (s.n_head * (2 + s.head_dim) * sizeof(float)));

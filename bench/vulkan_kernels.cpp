@@ -1,0 +1,216 @@
+// Time of every kernel on its own, in the shapes of BitNet b1.58 2B4T, as CSV:
+//   kernel,tokens,depth,us,GB/s,% of copy speed
+// Each is recorded once for every layer, so that its weights are cold as they are in a real token, and the
+// barrier that the next kernel waits at is part of its time. The figure is the best of several submissions
+// less an empty one.
+//
+//   vulkan_kernels [--device NAME] [--tokens N]    N > 1: the kernels of prefill
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <string>
+
+#include "engine/backend.h"
+
+namespace bitnet {
+namespace {
+
+constexpr uint32_t kEmbd = 2560, kFf = 6912, kLayers = 30, kVocab = 128256, kContext = 4096;
+constexpr AttentionShape kHeads{20, 5, 128, 128};
+constexpr float kEpsilon = 1e-5F;
+
+class Bench {
+ public:
+  Bench(const std::string& device, uint32_t tokens) : n_(tokens) {
+    EngineOptions options;
+    options.device = device;
+    backend_ = open_vulkan(options);
+  }
+
+  void run() {
+    fmt::print("# {}, {}\nkernel,tokens,depth,us,GB/s,% of copy\n", backend_->device().name,
+               backend_->device().driver);
+    empty_ = seconds([](Recorder&) {}, 0);
+    measure_copy();
+    ternary_kernels();
+    attention_kernels();
+    if (n_ == 1) head_kernels();
+  }
+
+ private:
+  BufferPtr filled(uint64_t bytes) {
+    static const std::vector<std::byte> noise = [] {
+      std::vector<std::byte> some(1 << 20);
+      std::mt19937 rng(1);
+      for (std::byte& b : some) b = static_cast<std::byte>(rng() & 0x15);  // codes 0 and 1; small F16
+      return some;
+    }();
+    BufferPtr buffer = backend_->allocate(bytes, BufferUse::device);
+    for (uint64_t at = 0; at < bytes; at += noise.size())
+      backend_->upload(*buffer, at, std::span(noise).first(std::min<uint64_t>(noise.size(), bytes - at)));
+    backend_->finish_uploads();
+    return buffer;
+  }
+
+  BufferPtr floats(uint64_t count) { return filled(count * sizeof(float)); }
+
+  double seconds(const std::function<void(Recorder&)>& kernels, uint32_t depth) {
+    using Clock = std::chrono::steady_clock;
+    const auto program = backend_->record(kernels);
+    const std::vector<int32_t> tokens(n_, 1);
+    const auto begin = Clock::now();
+    double best = 1e9;
+    for (int i = 0; i < 3 || Clock::now() - begin < std::chrono::milliseconds(100); ++i) {  // clocks need time to rise
+      const auto start = Clock::now();
+      backend_->run(*program, depth, tokens);
+      best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
+    }
+    return best;
+  }
+
+  // `once` records the kernel for one layer; bytes are what it must read from memory.
+  void measure(const char* name, uint64_t bytes, const std::function<void(Recorder&, uint32_t layer)>& once,
+               uint32_t depth = 0, uint32_t count = kLayers) {
+    const double all = seconds(
+        [&](Recorder& r) {
+          for (uint32_t i = 0; i < count; ++i) once(r, i);
+        },
+        depth);
+    const double us = std::max(0.0, all - empty_) / count * 1e6,
+                 speed = static_cast<double>(bytes) / us / 1e3;
+    if (copy_speed_ == 0) copy_speed_ = speed;
+    fmt::print("{},{},{},{:.2f},{:.0f},{:.0f}\n", name, n_, depth, us, speed, 100 * speed / copy_speed_);
+    std::fflush(stdout);
+  }
+
+  void measure_copy() {
+    constexpr uint64_t kBytes = 512 << 20;
+    const BufferPtr from = filled(kBytes), to = filled(kBytes);
+    measure(
+        "copy", 2 * kBytes, [&](Recorder& r, uint32_t) { r.copy(*from, 0, *to, 0, kBytes); }, 0, 4);
+  }
+
+  struct Linear {
+    const char* name;
+    std::vector<TernaryMatrix> layers;
+    uint64_t bytes;
+  };
+  Linear linear(const char* name, uint32_t n_in, std::vector<TernaryMatrix::Part> parts) {
+    Linear l{name, std::vector<TernaryMatrix>(kLayers), 0};
+    for (TernaryMatrix& m : l.layers) {
+      m.n_in = n_in;
+      std::copy(parts.begin(), parts.end(), m.parts.begin());
+      l.bytes = uint64_t{m.rows()} * n_in / 4;
+      m.codes = filled(l.bytes);
+    }
+    return l;
+  }
+
+  void ternary_kernels() {
+    const uint32_t q = kHeads.n_head * kHeads.head_dim, kv = kHeads.n_head_kv * kHeads.head_dim;
+    const Linear qkv = linear("qkv", kEmbd, {{q, 1}, {kv, 1}, {kv, 1}}),
+                 out = linear("attn_output", q, {{kEmbd, 1}}),
+                 gate_up = linear("gate_up", kEmbd, {{kFf, 1}, {kFf, 1}}),
+                 down = linear("down", kFf, {{kEmbd, 1}});
+    const BufferPtr x = floats(uint64_t{n_} * kFf), y = floats(uint64_t{n_} * 2 * kFf), weight = floats(kFf);
+    Quantised quantised{filled(uint64_t{n_} * kFf), filled(n_ * 8)};
+    for (const uint32_t n : {kEmbd, kFf})
+      measure(fmt::format("norm_quantise_{}", n).c_str(), uint64_t{n_} * n * 4,
+              [&](Recorder& r, uint32_t) { r.rms_norm_quantise(*x, *weight, n, kEpsilon, quantised, n_); });
+    measure("qkv", qkv.bytes, [&](Recorder& r, uint32_t i) { r.ternary(qkv.layers[i], quantised, *y, n_); });
+    measure("attn_output", out.bytes,
+            [&](Recorder& r, uint32_t i) { r.ternary_add(out.layers[i], quantised, *y, n_); });
+    measure("gate_up", gate_up.bytes,
+            [&](Recorder& r, uint32_t i) { r.ternary_gate_up(gate_up.layers[i], quantised, *y, n_); });
+    measure("down", down.bytes,
+            [&](Recorder& r, uint32_t i) { r.ternary_add(down.layers[i], quantised, *y, n_); });
+    measure("bit_linear_qkv", qkv.bytes, [&](Recorder& r, uint32_t i) {
+      r.bit_linear(qkv.layers[i], *x, *weight, kEpsilon, quantised, *y, n_);
+    });
+    measure("bit_linear_output", out.bytes, [&](Recorder& r, uint32_t i) {
+      r.bit_linear_add(out.layers[i], *x, *weight, kEpsilon, quantised, *y, n_);
+    });
+    measure("bit_linear_gate_up", gate_up.bytes, [&](Recorder& r, uint32_t i) {
+      r.bit_linear_gate_up(gate_up.layers[i], *x, *weight, kEpsilon, quantised, *y, n_);
+    });
+    measure("bit_linear_down", down.bytes, [&](Recorder& r, uint32_t i) {
+      r.bit_linear_add(down.layers[i], *x, *weight, kEpsilon, quantised, *y, n_);
+    });
+  }
+
+  void attention_kernels() {
+    const uint64_t row = uint64_t{kHeads.n_head_kv} * kHeads.head_dim * 2;
+    std::vector<BufferPtr> k, v;
+    for (uint32_t i = 0; i < kLayers; ++i) {
+      k.push_back(filled(kContext * row));
+      v.push_back(filled(kContext * row));
+    }
+    const BufferPtr qkv = floats(uint64_t{n_} * (kHeads.n_head + 2 * kHeads.n_head_kv) * kHeads.head_dim),
+                    o = floats(uint64_t{n_} * kHeads.n_head * kHeads.head_dim),
+                    rotation = floats(uint64_t{kContext} * kHeads.rope_dim);
+    const uint64_t chunks = kContext / kAttentionChunk;
+    AttentionScratch scratch{floats(kHeads.n_head * chunks * (2 + kHeads.head_dim)),
+                             backend_->allocate(kHeads.n_head * 4, BufferUse::device)};
+    const std::vector<uint32_t> zeros(kHeads.n_head);
+    backend_->upload(*scratch.finished, 0, std::as_bytes(std::span(zeros)));
+    backend_->finish_uploads();
+    for (const uint32_t depth : {0U, 128U, 256U, 512U, 1024U, 2048U, 4095U}) {
+      if (depth + n_ > kContext) continue;
+      measure(
+          "attention", 2 * (depth + n_) * row,
+          [&](Recorder& r, uint32_t i) {
+            r.self_attention(*qkv, *rotation, *k[i], *v[i], scratch, *o, kHeads, n_);
+          },
+          depth);
+    }
+  }
+
+  void head_kernels() {
+    Embedding table;
+    table.n_vocab = kVocab;
+    table.n_embd = kEmbd;
+    const auto most =
+        static_cast<uint32_t>(std::min<uint64_t>(kVocab, backend_->device().max_buffer_bytes / (2 * kEmbd)));
+    for (uint32_t at = 0; at < kVocab; at += most) {
+      const uint32_t rows = std::min(most, kVocab - at);
+      table.chunks.push_back({at, rows, filled(uint64_t{rows} * kEmbd * 2)});
+    }
+    const BufferPtr x = floats(kEmbd), y = floats(kEmbd), weight = floats(kEmbd), logits = floats(kVocab),
+                    parts = filled(kArgmaxParts * sizeof(ArgmaxResult)),
+                    result = filled(sizeof(ArgmaxResult));
+    const uint64_t bytes = uint64_t{kVocab} * kEmbd * 2;
+    measure("embed", kEmbd * 2, [&](Recorder& r, uint32_t) { r.embed(table, *x, 1); });
+    measure("rms_norm", kEmbd * 4,
+            [&](Recorder& r, uint32_t) { r.rms_norm(*x, 0, *weight, kEmbd, kEpsilon, *y, 1); });
+    measure(
+        "head", bytes, [&](Recorder& r, uint32_t) { r.head(table, *y, *logits, 1); }, 0, 8);
+    measure("argmax", kVocab * 4, [&](Recorder& r, uint32_t) { r.argmax(*logits, kVocab, *parts, *result); });
+  }
+
+  std::unique_ptr<Backend> backend_;
+  const uint32_t n_;
+  double empty_ = 0;
+  double copy_speed_ = 0;  // GB/s, read and written
+};
+
+}  // namespace
+}  // namespace bitnet
+
+int main(int argc, char** argv) {
+  std::string device;
+  uint32_t tokens = 1;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (std::strcmp(argv[i], "--device") == 0) device = argv[i + 1];
+    if (std::strcmp(argv[i], "--tokens") == 0) tokens = static_cast<uint32_t>(std::stoul(argv[i + 1]));
+  }
+  try {
+    bitnet::Bench(device, tokens).run();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "vulkan_kernels: {}\n", error.what());
+    return 1;
+  }
+}
