@@ -166,10 +166,21 @@ class Backend {
   virtual double read_bandwidth() { return 0; }  // as of Engine
   // Runs a program on tokens at `position` of the timeline and waits for its end.
   virtual void run(Program& program, uint32_t position, std::span<const int32_t> tokens) = 0;
+
+  // A device that works on its own can be given the next token's program before it has finished this one's.
+  // Where runs_ahead is true: a program of record_next reads the token that the argmax of the program before
+  // it chose, at the position behind it; start and start_next return at once; a program is waited for before
+  // it is started again, and so is what runs before anything else is called.
+  virtual bool runs_ahead() const { return false; }
+  virtual std::unique_ptr<Program> record_next(const std::function<void(Recorder&)>&) { return nullptr; }
+  virtual void start(Program&, uint32_t, std::span<const int32_t>) {}
+  virtual void start_next(Program&) {}
+  virtual void wait(Program&) {}
 };
 constexpr uint64_t kLeastScreenedHead = 16 << 20;  // bytes of F16; HeadScreen::where_large
 constexpr uint32_t kMaxBatch = 512;                // tokens of one run
 constexpr uint32_t kMaxLogitRows = 8;              // tokens whose logits are held at once
+constexpr uint32_t kRunAhead = 2;                  // tokens on their way at once, where a device runs ahead
 
 std::unique_ptr<Backend> open_vulkan(const EngineOptions& options);
 std::unique_ptr<Backend> open_cpu(const EngineOptions& options);

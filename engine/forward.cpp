@@ -56,7 +56,6 @@ Activations::Activations(Backend& backend, const Config& c, uint32_t n_ctx, uint
   h = floats(n * c.n_ff);
   ffn_mid = allocate_quantised(backend, n, c.n_ff);
   y = floats(uint64_t{max_logit_rows} * c.n_embd);
-  logits = floats(uint64_t{max_logit_rows} * c.n_vocab);
   argmax_parts = backend.allocate(kArgmaxParts * sizeof(ArgmaxResult), BufferUse::device);
   rotation = rotation_table(backend, c, n_ctx);
 }
@@ -84,11 +83,11 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
 }
 
 void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row, uint32_t rows,
-                 Buffer& argmax_result) {
+                 Buffer& logits, Buffer& argmax_result) {
   const Config& c = m.config;
   r.rms_norm(*a.x, first_row, *m.output_norm, c.n_embd, c.norm_epsilon, *a.y, rows);
-  r.head(m.head(), *a.y, *a.logits, rows);
-  r.argmax(*a.logits, c.n_vocab, *a.argmax_parts, argmax_result);
+  r.head(m.head(), *a.y, logits, rows);
+  r.argmax(logits, c.n_vocab, *a.argmax_parts, argmax_result);
 }
 
 }  // namespace bitnet

@@ -26,7 +26,6 @@ struct Activations {
   BufferPtr h;         // [n][n_ff] f32: relu2(gate) * up; its square would overflow F16
   Quantised ffn_mid;   // [n][n_ff] int8
   BufferPtr y;         // [rows][n_embd] f32: the last norm
-  BufferPtr logits;    // [rows][n_vocab] f32
   BufferPtr argmax_parts;
   BufferPtr rotation;  // [n_ctx][rope_dim / 2] of {cos, sin}: RoPE's table
 };
@@ -36,9 +35,9 @@ struct Activations {
 void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n,
                    Buffer* hidden = nullptr, uint32_t hidden_row = 0);
 
-// The logits of `rows` tokens of the batch from first_row on, and the argmax of the first of them. Run it
-// after the blocks: x must still be theirs.
+// The logits of `rows` tokens of the batch from first_row on ([rows][n_vocab] f32), and the argmax of the
+// first. Run it after the blocks: x must still be theirs.
 void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row, uint32_t rows,
-                 Buffer& argmax_result);
+                 Buffer& logits, Buffer& argmax_result);
 
 }  // namespace bitnet

@@ -23,9 +23,11 @@ MemoryPlan plan_memory(const GgufFile& file, uint32_t n_ctx) {
   plan.kv_cache = tokens * c.n_layer * 2 * kv * 2;
   const uint64_t f32_features = c.n_embd + q + 2 * kv + q + c.n_ff;
   const uint64_t int8_features = c.n_embd + q + c.n_embd + c.n_ff;
-  plan.activations = batch * (4 * f32_features + int8_features + 4 * 8) +
-                     c.n_head * ((tokens + kAttentionChunk - 1) / kAttentionChunk) * 4 * (2 + c.head_dim) +
-                     kMaxLogitRows * 4 * (uint64_t{c.n_vocab} + c.n_embd) + tokens * c.rope_dim * 4;
+  plan.activations =
+      batch * (4 * f32_features + int8_features + 4 * 8) +
+      c.n_head * ((tokens + kAttentionChunk - 1) / kAttentionChunk) * 4 * (2 + c.head_dim) +
+      4 * ((kMaxLogitRows + kRunAhead) * uint64_t{c.n_vocab} + uint64_t{kMaxLogitRows} * c.n_embd) +
+      tokens * c.rope_dim * 4;
   return plan;
 }
 

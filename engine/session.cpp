@@ -19,6 +19,10 @@ double seconds_since(Clock::time_point start) {
 constexpr double kSubmissionSeconds = 0.2;
 constexpr uint32_t kFirstBatch = 32;
 
+// A device that takes longer for a token is not run ahead of: the token past the end would keep people
+// waiting.
+constexpr double kAheadSeconds = 0.05;
+
 uint32_t checked_context(const Config& config, uint32_t n_ctx) {
   if (n_ctx > config.n_ctx_train)
     throw Error(ErrorKind::usage,
@@ -36,21 +40,29 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
       max_batch_(std::min(kMaxBatch, n_ctx_)),
       cache_(backend_, engine.weights.config, n_ctx_),
       activations_(backend_, engine.weights.config, n_ctx_, max_batch_, kMaxLogitRows),
-      argmax_(backend_.allocate(sizeof(ArgmaxResult), BufferUse::shared)),
       host_logits_(backend_.allocate(uint64_t{kMaxLogitRows} * engine.weights.config.n_vocab * sizeof(float),
                                      BufferUse::shared)),
       batch_(std::min(kFirstBatch, max_batch_)) {
-  for (const bool with_logits : {false, true})
-    (with_logits ? decode_logits_ : decode_argmax_) = backend_.record([&](Recorder& r) {
+  const uint64_t row_bytes = uint64_t{engine_.weights.config.n_vocab} * sizeof(float);
+  for (uint32_t i = 0; i < 1 + (backend_.runs_ahead() ? kRunAhead : 0); ++i)
+    outcomes_.push_back({backend_.allocate(i == 0 ? kMaxLogitRows * row_bytes : row_bytes, BufferUse::device),
+                         backend_.allocate(sizeof(ArgmaxResult), BufferUse::shared)});
+  const auto one_token = [&](bool with_logits, size_t outcome) {
+    return [this, with_logits, outcome](Recorder& r) {
       record_blocks(r, engine_.weights, activations_, cache_, 1);
-      record_last_row(r, 0, with_logits);
-    });
+      record_last_row(r, 0, with_logits, outcome);
+    };
+  };
+  decode_argmax_ = backend_.record(one_token(false, 0));
+  decode_logits_ = backend_.record(one_token(true, 0));
+  for (size_t i = 1; i < outcomes_.size(); ++i)
+    decode_next_.push_back(backend_.record_next(one_token(false, i)));
 }
 
-void DeviceSession::record_last_row(Recorder& r, uint32_t row, bool with_logits) {
-  record_head(r, engine_.weights, activations_, row, 1, *argmax_);
-  if (with_logits)
-    r.copy(*activations_.logits, 0, *host_logits_, 0, engine_.weights.config.n_vocab * sizeof(float));
+void DeviceSession::record_last_row(Recorder& r, uint32_t row, bool with_logits, size_t outcome) {
+  const Outcome& out = outcomes_[outcome];
+  record_head(r, engine_.weights, activations_, row, 1, *out.logits, *out.argmax);
+  if (with_logits) r.copy(*out.logits, 0, *host_logits_, 0, engine_.weights.config.n_vocab * sizeof(float));
 }
 
 void DeviceSession::check_tokens(std::span<const int32_t> tokens) const {
@@ -109,6 +121,7 @@ void DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const Sy
   backend_.run(*program, position, batch);
   tokens_.insert(tokens_.end(), batch.begin(), batch.end());
   evaluated_ = logits_read_ = last;
+  last_ = 0;
   if (want_hidden) {
     options.hidden->resize(size_t{c.n_layer} * c.n_embd);
     std::memcpy(options.hidden->data(), hidden_->mapped().data(), options.hidden->size() * sizeof(float));
@@ -124,8 +137,8 @@ void DeviceSession::report_logits(uint32_t n, const SyncOptions& options) {
   for (uint32_t row = 0; row < n; row += kMaxLogitRows) {
     const uint32_t rows = std::min(kMaxLogitRows, n - row);
     const auto program = backend_.record([&](Recorder& r) {
-      record_head(r, engine_.weights, activations_, row, rows, *argmax_);
-      r.copy(*activations_.logits, 0, *host_logits_, 0, uint64_t{rows} * n_vocab * sizeof(float));
+      record_head(r, engine_.weights, activations_, row, rows, *outcomes_[0].logits, *outcomes_[0].argmax);
+      r.copy(*outcomes_[0].logits, 0, *host_logits_, 0, uint64_t{rows} * n_vocab * sizeof(float));
     });
     backend_.run(*program, first_position, {});
     for (uint32_t i = 0; i < rows; ++i)
@@ -135,46 +148,39 @@ void DeviceSession::report_logits(uint32_t n, const SyncOptions& options) {
   backend_.run(*program, first_position, {});
 }
 
+// Why no token comes after `produced` ones; nullopt if `token` does.
+std::optional<Finish> DeviceSession::finish_at(const std::optional<SampledToken>& token,
+                                               const DecodeOptions& options, uint32_t produced) const {
+  if (!token) return Finish::numeric;
+  if (std::ranges::find(options.stop_tokens, token->id) != options.stop_tokens.end()) return Finish::stop;
+  if (options.max_tokens != 0 && produced == options.max_tokens) return Finish::length;
+  if (tokens_.size() == n_ctx_) return Finish::context;
+  return std::nullopt;
+}
+
 Finish DeviceSession::decode(Sampler& sampler, const DecodeOptions& options,
                              const std::function<bool(const SampledToken&)>& on_token) {
   if (!evaluated_) throw Error(ErrorKind::usage, "decode needs a completed sync");
   const auto start = Clock::now();
-  const bool by_device = sampler.is_argmax();
   cancelled_ = false;
   uint32_t produced = 0;
   Finish finish = Finish::interrupted;
-  for (bool go_on = true; go_on;) {
-    std::optional<SampledToken> token;
-    if (by_device) {
-      ArgmaxResult best{};
-      std::memcpy(&best, argmax_->mapped().data(), sizeof best);
-      if (!best.non_finite && best.sum_exp > 0)
-        token = {static_cast<int32_t>(best.index), -std::log(best.sum_exp)};
-    } else {
-      token = sampler.sample(logits(), tokens_);
-    }
-    const auto is_stop = [&](int32_t id) {
-      return std::find(options.stop_tokens.begin(), options.stop_tokens.end(), id) !=
-             options.stop_tokens.end();
-    };
-    if (!token)
-      finish = Finish::numeric;
-    else if (is_stop(token->id))
-      finish = Finish::stop;
-    else if (options.max_tokens != 0 && produced == options.max_tokens)
-      finish = Finish::length;
-    else if (tokens_.size() == n_ctx_)
-      finish = Finish::context;
-    else {
+  if (sampler.is_argmax()) {
+    finish = decode_on_device(options, produced, on_token);
+  } else {
+    for (bool go_on = true; go_on;) {
+      const auto token = sampler.sample(logits(), tokens_);
+      if (const auto reason = finish_at(token, options, produced)) {
+        finish = *reason;
+        break;
+      }
       go_on = on_token(*token) && !cancelled_;
-      backend_.run(by_device ? *decode_argmax_ : *decode_logits_, static_cast<uint32_t>(tokens_.size()),
-                   {&token->id, 1});
+      backend_.run(*decode_logits_, static_cast<uint32_t>(tokens_.size()), {&token->id, 1});
       tokens_.push_back(token->id);
-      logits_read_ = !by_device;
+      last_ = 0;
+      logits_read_ = true;
       ++produced;
-      continue;
     }
-    go_on = false;
   }
   cancelled_ = false;
   stats_.decode_tokens += produced;
@@ -182,11 +188,75 @@ Finish DeviceSession::decode(Sampler& sampler, const DecodeOptions& options,
   return finish;
 }
 
+// Tokens that the device chooses. The program of token i + 1 is queued before the host looks at token i, so
+// the device never waits for the host; what it computed past the end is not in the timeline and is
+// overwritten.
+Finish DeviceSession::decode_on_device(const DecodeOptions& options, uint32_t& produced,
+                                       const std::function<bool(const SampledToken&)>& on_token) {
+  const auto first = static_cast<uint32_t>(tokens_.size());
+  uint32_t started = 0;  // programs; number i evaluates token i
+  const auto outcome_of = [&](uint32_t i) {
+    return i == 0 || decode_next_.empty() ? 0 : 1 + i % decode_next_.size();
+  };
+  const auto program_of = [&](uint32_t i) -> Program& {
+    return outcome_of(i) == 0 ? *decode_argmax_ : *decode_next_[outcome_of(i) - 1];
+  };
+  const auto wait_for = [&](uint32_t i) {
+    if (backend_.runs_ahead()) backend_.wait(program_of(i));
+  };
+  const auto drain = [&] {
+    while (started > produced) wait_for(--started);
+  };
+  Finish finish = Finish::interrupted;
+  bool ahead = backend_.runs_ahead();
+  for (bool go_on = true; go_on;) {
+    ArgmaxResult best{};
+    std::memcpy(&best, outcomes_[last_].argmax->mapped().data(), sizeof best);
+    std::optional<SampledToken> token;
+    if (!best.non_finite && best.sum_exp > 0)
+      token = {static_cast<int32_t>(best.index), -std::log(best.sum_exp)};
+    if (const auto reason = finish_at(token, options, produced)) {
+      finish = *reason;
+      break;
+    }
+    const auto begin = Clock::now();
+    if (!backend_.runs_ahead()) {
+      go_on = on_token(*token) && !cancelled_;
+      backend_.run(*decode_argmax_, first + produced, {&token->id, 1});
+    } else {
+      if (started == produced) {
+        if (started == 0)
+          backend_.start(program_of(0), first, {&token->id, 1});
+        else
+          backend_.start_next(program_of(started));
+        ++started;
+      }
+      const bool one_more =
+          (options.max_tokens == 0 || started < options.max_tokens) && first + started < n_ctx_;
+      if (ahead && one_more) backend_.start_next(program_of(started++));
+      try {
+        go_on = on_token(*token) && !cancelled_;
+      } catch (...) {
+        drain();
+        throw;
+      }
+      wait_for(produced);
+    }
+    last_ = outcome_of(produced);
+    logits_read_ = false;
+    tokens_.push_back(token->id);
+    ++produced;
+    ahead = backend_.runs_ahead() && seconds_since(begin) < kAheadSeconds;
+  }
+  drain();
+  return finish;
+}
+
 std::span<const float> DeviceSession::logits() {
   const uint32_t n_vocab = engine_.weights.config.n_vocab;
   if (!evaluated_) throw Error(ErrorKind::usage, "there are no logits before a completed sync");
   const auto host = host_logits_->mapped().first(n_vocab * sizeof(float));
-  if (!logits_read_) backend_.download(*activations_.logits, 0, host);
+  if (!logits_read_) backend_.download(*outcomes_[last_].logits, 0, host);
   logits_read_ = true;
   return {reinterpret_cast<const float*>(host.data()), n_vocab};
 }

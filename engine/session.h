@@ -38,7 +38,11 @@ class DeviceSession : public Session {
 
  private:
   void evaluate(std::span<const int32_t> batch, bool last, const SyncOptions& options);
-  void record_last_row(Recorder& r, uint32_t row, bool with_logits);
+  void record_last_row(Recorder& r, uint32_t row, bool with_logits, size_t outcome = 0);
+  Finish decode_on_device(const DecodeOptions& options, uint32_t& produced,
+                          const std::function<bool(const SampledToken&)>& on_token);
+  std::optional<Finish> finish_at(const std::optional<SampledToken>& token, const DecodeOptions& options,
+                                  uint32_t produced) const;
   void report_logits(uint32_t n, const SyncOptions& options);
   void check_tokens(std::span<const int32_t> tokens) const;
 
@@ -48,12 +52,21 @@ class DeviceSession : public Session {
   const uint32_t max_batch_;
   KvCache cache_;
   Activations activations_;
-  BufferPtr argmax_;       // one ArgmaxResult, seen by the host
+  // What a submission leaves of its last token. The first is of a sync and of a token that the host chose,
+  // the others of tokens that the device chose: they take turns.
+  struct Outcome {
+    BufferPtr logits;  // [n_vocab] f32; of the first [kMaxLogitRows][n_vocab]
+    BufferPtr argmax;  // one ArgmaxResult, seen by the host
+  };
+  std::vector<Outcome> outcomes_;
+  size_t last_ = 0;        // the outcome of the timeline's last token
   BufferPtr host_logits_;  // [kMaxLogitRows][n_vocab]
   BufferPtr hidden_;       // [n_layer][n_embd], made when first asked for
   // A decoded token: the same commands every time, recorded once, without and with the logits for the host.
   std::unique_ptr<Program> decode_argmax_;
   std::unique_ptr<Program> decode_logits_;
+  std::vector<std::unique_ptr<Program>>
+      decode_next_;  // for the outcomes behind the first; empty without run-ahead
 
   std::vector<int32_t> tokens_;
   bool evaluated_ = false;    // the device has the logits of the last token

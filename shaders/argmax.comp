@@ -1,6 +1,6 @@
 // The first largest of the logits, and what its probability needs: each workgroup reduces a stripe to
 // (largest, its index, sum of exp(logit - largest), 1 if a NaN or +Inf was seen). Compiled a second time with
-// MERGE, when one workgroup reduces the partial results to one.
+// MERGE, when one workgroup reduces the partial results to one and makes its token the input of what is run next.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"
@@ -14,6 +14,9 @@ layout(binding = 0) readonly buffer Parts { uvec4 parts[]; };
 layout(binding = 0) readonly buffer Logits { float logits[]; };
 #endif
 layout(binding = 1) writeonly buffer Result { uvec4 result[]; };  // as pack() writes it
+#ifdef MERGE
+layout(binding = 2) buffer Params { uint params[]; };
+#endif
 
 struct Part {
   float largest;
@@ -54,5 +57,10 @@ void main() {
     barrier();
     if (lane < step) best[lane] = merge(best[lane], best[lane + step]);
   }
-  if (lane == 0) result[gl_WorkGroupID.x] = pack(best[0]);
+  if (lane != 0) return;
+  result[gl_WorkGroupID.x] = pack(best[0]);
+#ifdef MERGE
+  params[PARAMS_POSITION] += 1;
+  params[PARAMS_TOKENS] = best[0].index;
+#endif
 }

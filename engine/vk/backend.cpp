@@ -46,24 +46,42 @@ class VulkanBackend : public Backend {
   }
 
   std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels) override {
+    return record(kernels, &host_params_);
+  }
+
+  void run(Program& program, uint32_t position, std::span<const int32_t> tokens) override {
+    start(program, position, tokens);
+    wait(program);
+  }
+
+  bool runs_ahead() const override { return true; }
+
+  std::unique_ptr<Program> record_next(const std::function<void(Recorder&)>& kernels) override {
+    return record(kernels, nullptr);
+  }
+
+  void start(Program& program, uint32_t position, std::span<const int32_t> tokens) override {
+    assert(tokens.size() <= kMaxBatch);
+    auto* words = reinterpret_cast<uint32_t*>(host_params_.mapped().data());
+    words[PARAMS_POSITION] = position;
+    std::copy(tokens.begin(), tokens.end(), words + PARAMS_TOKENS);
+    start_next(program);
+  }
+
+  void start_next(Program& program) override { static_cast<VulkanProgram&>(program).commands.submit(); }
+
+  void wait(Program& program) override { static_cast<VulkanProgram&>(program).commands.wait(); }
+
+ private:
+  std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels,
+                                  const VulkanBuffer* host_params) {
     auto program = std::make_unique<VulkanProgram>(device_);
-    VulkanRecorder recorder(device_, kernels_, host_params_, params_, *program);
+    VulkanRecorder recorder(device_, kernels_, host_params, params_, *program);
     kernels(recorder);
     recorder.finish();
     return program;
   }
 
-  void run(Program& program, uint32_t position, std::span<const int32_t> tokens) override {
-    assert(tokens.size() <= kMaxBatch);
-    auto* words = reinterpret_cast<uint32_t*>(host_params_.mapped().data());
-    words[PARAMS_POSITION] = position;
-    std::copy(tokens.begin(), tokens.end(), words + PARAMS_TOKENS);
-    Commands& commands = static_cast<VulkanProgram&>(program).commands;
-    commands.submit();
-    commands.wait();
-  }
-
- private:
   Device device_;
   Kernels kernels_;
   Transfer transfer_;

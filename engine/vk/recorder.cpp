@@ -75,7 +75,7 @@ VkDescriptorSet VulkanProgram::allocate_set(VkDescriptorSetLayout layout) {
   }
 }
 
-VulkanRecorder::VulkanRecorder(const Device& device, Kernels& kernels, const VulkanBuffer& host_params,
+VulkanRecorder::VulkanRecorder(const Device& device, Kernels& kernels, const VulkanBuffer* host_params,
                                VulkanBuffer& params, VulkanProgram& program)
     : device_(device),
       kernels_(kernels),
@@ -83,8 +83,9 @@ VulkanRecorder::VulkanRecorder(const Device& device, Kernels& kernels, const Vul
       program_(program),
       commands_(program.commands.begin()) {
   barrier();  // against what an earlier submission wrote
+  if (!host_params) return;
   const VkBufferCopy all{0, 0, params.size()};
-  vkCmdCopyBuffer(commands_, host_params.handle(), params.handle(), 1, &all);
+  vkCmdCopyBuffer(commands_, host_params->handle(), params.handle(), 1, &all);
 }
 
 void VulkanRecorder::finish() {
@@ -237,7 +238,7 @@ void VulkanRecorder::argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, B
   constexpr uint32_t kLogitsAWorkgroup = 1024;
   const uint32_t parts = std::min(kArgmaxParts, ceil_div(n_vocab, kLogitsAWorkgroup));
   dispatch(kernels_.argmax, ArgmaxPush{n_vocab}, {&logits, &partial}, parts);
-  dispatch(kernels_.argmax_merge, ArgmaxPush{parts}, {&partial, &result}, 1);
+  dispatch(kernels_.argmax_merge, ArgmaxPush{parts}, {&partial, &result, &params_}, 1);
 }
 
 void VulkanRecorder::copy(Buffer& from, uint64_t from_offset, Buffer& to, uint64_t to_offset,

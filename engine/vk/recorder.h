@@ -28,11 +28,12 @@ class VulkanProgram : public Program {
   std::vector<VkDescriptorPool> pools_;
 };
 
-// Begins with the copy of the run's parameters to the device and ends with what the host reads made visible.
+// Begins with the copy of the run's parameters to the device (without host_params those of the program before
+// go on) and ends with what the host reads made visible.
 // Between any two kernels stands a full memory barrier: each needs what the one before it wrote.
 class VulkanRecorder : public Recorder {
  public:
-  VulkanRecorder(const Device& device, Kernels& kernels, const VulkanBuffer& host_params,
+  VulkanRecorder(const Device& device, Kernels& kernels, const VulkanBuffer* host_params,
                  VulkanBuffer& params, VulkanProgram& program);
   void finish();
 
