@@ -35,7 +35,9 @@ shared bool is_last;
 
 const uint kItems = (kHeads * kChunk + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 const uint kKeyItems = (4 * kChunk + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
-const uint kBlock = 16;  // loads that are on their way together
+const uint kBlock = 16;  // chunks whose loads are on their way together
+
+uint values[kChunk];  // one pair of features of every key
 
 float dot8(uvec4 key, uint h, uint at, float sum) {
   UNROLL for (uint i = 0; i < 4; ++i) {
@@ -44,6 +46,14 @@ float dot8(uvec4 key, uint h, uint at, float sum) {
     sum = fma(query[h][at + 2 * i + 1], pair.y, sum);
   }
   return sum;
+}
+
+// Those of an invocation's item: pair item % pairs. Zero where a key is not in the cache.
+void load_values(uint first, uint stride, uint old_keys) {
+  UNROLL for (uint key = 0; key < kChunk; ++key) {
+    values[key] = 0;
+    if (key < old_keys) values[key] = v_cache[first + key * stride];
+  }
 }
 
 void main() {
@@ -58,7 +68,7 @@ void main() {
   uint pairs = push.head_dim / 2, units = push.head_dim / 8;
   uint old_keys = has_new ? count - 1 : count;  // those in the cache
 
-  // Keys first: they are on their way from memory while q is rotated.
+  // Keys and values first: they are on their way from memory while q is rotated.
   uvec4 keys[kKeyItems][kUnits];
   UNROLL for (uint i = 0; i < kKeyItems; ++i) {
     uint item = lane + i * size, key = item % kChunk;
@@ -69,6 +79,9 @@ void main() {
       if (key < old_keys && range.x + unit < range.y) keys[i][unit] = k_cache[at + range.x + unit];
     }
   }
+
+  uint stride = push.n_head_kv * pairs, values_at = (base * push.n_head_kv + kv_head) * pairs;
+  if (lane < kHeads * pairs) load_values(values_at + lane % pairs, stride, old_keys);
 
   for (uint i = lane; i < kHeads * push.head_dim; i += size) {
     uint h = i / push.head_dim, feature = i % push.head_dim;
@@ -130,23 +143,16 @@ void main() {
   }
   barrier();
 
-  uint stride = push.n_head_kv * pairs;
   for (uint item = lane; item < kHeads * pairs; item += size) {
     uint h = item / pairs, pair = item % pairs;
-    uint at = (base * push.n_head_kv + kv_head) * pairs + pair;
+    if (item != lane) load_values(values_at + pair, stride, old_keys);
     vec2 sum = vec2(0.0);
     precise float l = 0.0;
-    for (uint first = 0; first < count; first += kBlock) {  // past the end a weight and a value of 0
-      uint values[kBlock];
-      UNROLL for (uint i = 0; i < kBlock; ++i) {
-        values[i] = first + i == old_keys ? new_value[pair] : 0;
-        if (first + i < old_keys) values[i] = v_cache[at + (first + i) * stride];
-      }
-      UNROLL for (uint i = 0; i < kBlock; ++i) {
-        float weight = weights[h][(first + i) / 4][i % 4];
-        sum = fma(vec2(weight), unpackHalf2x16(values[i]), sum);
-        l += weight;
-      }
+    UNROLL for (uint key = 0; key < kChunk; ++key) {  // past the end a weight and a value of 0
+      uint bits = has_new && key == old_keys ? new_value[pair] : values[key];
+      float weight = weights[h][key / 4][key % 4];
+      sum = fma(vec2(weight), unpackHalf2x16(bits), sum);
+      l += weight;
     }
     if (n_chunks == 1) {
       o[(first_head + h) * pairs + pair] = sum / l;

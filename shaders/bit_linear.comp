@@ -47,6 +47,10 @@ void main() {
       bits[part][i] = h < halves ? w[(min(row, push.n_out - 1) + part * push.n_out) * halves + h] : uvec4(0);
     }
 
+#ifdef ADD
+  float residual = y[min(row, push.n_out - 1)];
+#endif
+
   float squares = 0.0, largest = 0.0;
   vec4 normed[kNormLoads];
   UNROLL for (uint i = 0; i < kNormLoads; ++i) {
@@ -82,7 +86,7 @@ void main() {
 #else
   precise float result = ternary_result(acc[0], sum, scale.s, scale_of_row(row));
 #ifdef ADD
-  result = y[row] + result;
+  result = residual + result;
 #endif
   y[row] = result;
 #endif

@@ -7,11 +7,14 @@
 namespace bitnet::vk {
 namespace {
 
-// Rows are reduced by one workgroup: 256 wide where the device allows it (128 is what Vulkan promises). A
-// software device runs the invocations one after the other and only loses time at the barriers of a wide one.
-Specialisation wide(const Device& device) {
+// Rows of n features are reduced by one workgroup: 256 wide, more for long rows, where the device allows it
+// (128 is what Vulkan promises). A software device runs the invocations one after the other and only loses
+// time at the barriers of a wide one. Whatever norms rows of n uses this, so that all sum in the same order.
+Specialisation wide(const Device& device, uint32_t n) {
+  constexpr uint32_t kLongRow = 4096;
+  const uint32_t wanted = n > kLongRow ? 512 : 256;
   return {.workgroup_size =
-              device.is_gpu() ? std::min(256U, device.limits().maxComputeWorkGroupInvocations) : 64U};
+              device.is_gpu() ? std::min(wanted, device.limits().maxComputeWorkGroupInvocations) : 64U};
 }
 
 // More rows a subgroup save loads of the vector, fewer leave more subgroups to hide the memory's latency.
@@ -27,8 +30,7 @@ Specialisation matvec_rows(const Device& device) { return {.rows = device.is_gpu
 Kernels::Kernels(const Device& d, VkPipelineCache cache, bool integer_dot)
     : embed_f16(d, cache, "embed", embed_spv, {}),
       embed_f32(d, cache, "embed_f32", embed_spv, {.table_f32 = 1}),
-      rms_norm(d, cache, "rms_norm", rms_norm_spv, wide(d)),
-      rms_norm_quantise(d, cache, "rms_norm_quantise", rms_norm_quantise_spv, wide(d)),
+      rms_norm(d, cache, "rms_norm", rms_norm_spv, wide(d, 0)),
       matvec(d, cache, "ternary_matvec", DOT(ternary_matvec), matvec_rows(d)),
       matvec_add(d, cache, "ternary_matvec_add", DOT(ternary_matvec_add), matvec_rows(d)),
       matvec_gate_up(d, cache, "ternary_matvec_gate_up", DOT(ternary_matvec_gate_up), matvec_rows(d)),
@@ -43,6 +45,13 @@ Kernels::Kernels(const Device& d, VkPipelineCache cache, bool integer_dot)
       device_(d),
       cache_(cache),
       integer_dot_(integer_dot) {}
+
+const Kernel& Kernels::rms_norm_quantise(uint32_t n_features) {
+  const Specialisation constants = wide(device_, n_features);
+  return rms_norm_quantise_
+      .try_emplace(constants, device_, cache_, "rms_norm_quantise", rms_norm_quantise_spv, constants)
+      .first->second;
+}
 
 // Sharing keys among heads saves loads; shared memory sets the most.
 static uint32_t heads_a_workgroup(const AttentionShape& s, uint32_t most) {
@@ -73,7 +82,7 @@ const Kernel& Kernels::attention(const AttentionShape& shape, uint32_t n) {
 
 const Kernel& Kernels::attention_decode(const AttentionShape& shape) {
   constexpr uint32_t kMostHeads = 6;
-  Specialisation constants = wide(device_);
+  Specialisation constants = wide(device_, 0);
   constants.heads = heads_a_workgroup(shape, kMostHeads);
   constants.slab = (shape.head_dim / 8 + 3) / 4;
   return attention_decode_
@@ -83,7 +92,7 @@ const Kernel& Kernels::attention_decode(const AttentionShape& shape) {
 
 const Kernel* Kernels::bit_linear(Linear kind, uint32_t n_in) {
   constexpr uint32_t kMostLoads = 8;  // registers that wait for memory
-  Specialisation constants = wide(device_);
+  Specialisation constants = wide(device_, n_in);
   const auto per = [](uint32_t n, uint32_t each) { return (n + each - 1) / each; };
   while (constants.lanes < device_.min_subgroup_size() && per(n_in / 64, constants.lanes) > kMostLoads)
     constants.lanes *= 2;

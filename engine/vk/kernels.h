@@ -17,7 +17,6 @@ struct Kernels {
   Kernel embed_f16;
   Kernel embed_f32;
   Kernel rms_norm;
-  Kernel rms_norm_quantise;
   Kernel matvec;
   Kernel matvec_add;
   Kernel matvec_gate_up;
@@ -31,6 +30,7 @@ struct Kernels {
   Kernel argmax_merge;
 
   // Kernels that are made for the shape of a model, when first asked for.
+  const Kernel& rms_norm_quantise(uint32_t n_features);
   const Kernel& attention(const AttentionShape& shape, uint32_t n_tokens);
   const Kernel& attention_decode(const AttentionShape& shape);
 
@@ -42,6 +42,7 @@ struct Kernels {
   const Device& device_;
   VkPipelineCache cache_;
   const bool integer_dot_;
+  std::map<Specialisation, Kernel> rms_norm_quantise_;
   std::map<Specialisation, Kernel> attention_;
   std::map<Specialisation, Kernel> attention_decode_;
   std::map<Specialisation, Kernel> bit_linear_[3];

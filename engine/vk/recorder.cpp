@@ -18,6 +18,7 @@ constexpr uint32_t kMatvecTokens = 4;
 
 constexpr VkPipelineStageFlags kStages =
     VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+constexpr VkAccessFlags kShaderAccess = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
 constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 constexpr VkAccessFlags kReads = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT;
 
@@ -86,6 +87,7 @@ VulkanRecorder::VulkanRecorder(const Device& device, Kernels& kernels, const Vul
   if (!host_params) return;
   const VkBufferCopy all{0, 0, params.size()};
   vkCmdCopyBuffer(commands_, host_params->handle(), params.handle(), 1, &all);
+  after_transfer_ = true;
 }
 
 void VulkanRecorder::finish() {
@@ -95,7 +97,18 @@ void VulkanRecorder::finish() {
   program_.commands.end();
 }
 
+// Between two dispatches, where a GPU does without what transfers need; and wherever a transfer is on one
+// side.
+void VulkanRecorder::dispatch_barrier() {
+  if (after_transfer_) return barrier();
+  const VkMemoryBarrier memory{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_SHADER_WRITE_BIT,
+                               kShaderAccess};
+  vkCmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                       0, 1, &memory, 0, nullptr, 0, nullptr);
+}
+
 void VulkanRecorder::barrier() {
+  after_transfer_ = false;
   const VkMemoryBarrier memory{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, kWrites, kReads | kWrites};
   vkCmdPipelineBarrier(commands_, kStages, kStages, 0, 1, &memory, 0, nullptr, 0, nullptr);
 }
@@ -116,7 +129,7 @@ void VulkanRecorder::dispatch(const Kernel& kernel, const Push& push,
     ++n;
   }
   vkUpdateDescriptorSets(device_.handle(), n, writes, 0, nullptr);
-  barrier();
+  dispatch_barrier();
   vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.pipeline());
   vkCmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.layout(), 0, 1, &set, 0, nullptr);
   vkCmdPushConstants(commands_, kernel.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, &push);
@@ -139,7 +152,7 @@ void VulkanRecorder::embed(const Embedding& table, Buffer& x, uint32_t n) {
 
 void VulkanRecorder::rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_features, float epsilon,
                                        Quantised& q, uint32_t n) {
-  dispatch(kernels_.rms_norm_quantise, QuantisePush{n_features, epsilon},
+  dispatch(kernels_.rms_norm_quantise(n_features), QuantisePush{n_features, epsilon},
            {&x, &weight, q.q.get(), q.info.get()}, n);
 }
 
@@ -246,6 +259,7 @@ void VulkanRecorder::copy(Buffer& from, uint64_t from_offset, Buffer& to, uint64
   barrier();
   const VkBufferCopy region{from_offset, to_offset, bytes};
   vkCmdCopyBuffer(commands_, vulkan(from).handle(), vulkan(to).handle(), 1, &region);
+  after_transfer_ = true;
 }
 
 }  // namespace bitnet::vk

@@ -71,12 +71,14 @@ class VulkanRecorder : public Recorder {
                     float epsilon, Buffer& y, uint32_t n);
   uint32_t groups_for_rows(uint32_t rows, uint32_t rows_per_subgroup) const;
   void barrier();
+  void dispatch_barrier();
 
   const Device& device_;
   Kernels& kernels_;
   VulkanBuffer& params_;
   VulkanProgram& program_;
   VkCommandBuffer commands_;
+  bool after_transfer_ = false;  // the last command was one, and no barrier yet
 };
 
 }  // namespace bitnet::vk
