@@ -10,7 +10,8 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 2) const uint kHeads = 1;
-layout(constant_id = 8) const uint kUnits = 4;  // uvec4 of the longest quarter of a head
+layout(constant_id = 8) const uint kUnits = 4;      // uvec4 of the longest quarter of a head
+layout(constant_id = 10) const uint kHeadDim = 128;  // so that the compiler need not divide
 
 layout(push_constant) uniform Push { AttentionPush push; };
 layout(binding = 0) readonly buffer Params { uint params[]; };
@@ -25,7 +26,7 @@ layout(binding = 7) coherent buffer Finished { uint finished[]; };  // [n_head /
 #include "common/rope.glsl"
 
 const uint kMaxDim = 256;
-shared float query[kHeads][kMaxDim];
+shared vec4 query[kHeads][kMaxDim / 4];
 shared uvec4 new_key[kMaxDim / 8];
 shared uint new_value[kMaxDim / 2];
 shared float quarter_sums[4][kHeads][kChunk];
@@ -40,10 +41,10 @@ const uint kBlock = 16;  // chunks whose loads are on their way together
 uint values[kChunk];  // one pair of features of every key
 
 float dot8(uvec4 key, uint h, uint at, float sum) {
-  UNROLL for (uint i = 0; i < 4; ++i) {
-    vec2 pair = unpackHalf2x16(key[i]);
-    sum = fma(query[h][at + 2 * i], pair.x, sum);
-    sum = fma(query[h][at + 2 * i + 1], pair.y, sum);
+  UNROLL for (uint i = 0; i < 2; ++i) {
+    vec4 four = query[h][at / 4 + i];
+    vec2 first = unpackHalf2x16(key[2 * i]), second = unpackHalf2x16(key[2 * i + 1]);
+    sum = fma(four.w, second.y, fma(four.z, second.x, fma(four.y, first.y, fma(four.x, first.x, sum))));
   }
   return sum;
 }
@@ -65,14 +66,14 @@ void main() {
   if (chunk >= n_chunks) return;
   uint base = chunk * kChunk, count = min(kChunk, position + 1 - base);
   bool has_new = chunk == n_chunks - 1;
-  uint pairs = push.head_dim / 2, units = push.head_dim / 8;
+  uint pairs = kHeadDim / 2, units = kHeadDim / 8;
   uint old_keys = has_new ? count - 1 : count;  // those in the cache
 
   // Keys and values first: they are on their way from memory while q is rotated.
   uvec4 keys[kKeyItems][kUnits];
   UNROLL for (uint i = 0; i < kKeyItems; ++i) {
     uint item = lane + i * size, key = item % kChunk;
-    uvec2 range = quarter_of(item / kChunk, push.head_dim) / 8;
+    uvec2 range = quarter_of(item / kChunk, kHeadDim) / 8;
     uint at = ((base + key) * push.n_head_kv + kv_head) * units;
     UNROLL for (uint unit = 0; unit < kUnits; ++unit) {
       keys[i][unit] = uvec4(0);
@@ -83,12 +84,12 @@ void main() {
   uint stride = push.n_head_kv * pairs, values_at = (base * push.n_head_kv + kv_head) * pairs;
   if (lane < kHeads * pairs) load_values(values_at + lane % pairs, stride, old_keys);
 
-  for (uint i = lane; i < kHeads * push.head_dim; i += size) {
-    uint h = i / push.head_dim, feature = i % push.head_dim;
-    query[h][feature] = rotated((first_head + h) * push.head_dim, feature, position) * push.scale;
+  for (uint i = lane; i < kHeads * kHeadDim; i += size) {
+    uint h = i / kHeadDim, feature = i % kHeadDim;
+    query[h][feature / 4][feature % 4] = rotated((first_head + h) * kHeadDim, feature, position) * push.scale;
   }
   if (has_new) {  // every workgroup that needs it makes it; one stores it
-    uint key = (push.n_head + kv_head) * push.head_dim, value = key + push.n_head_kv * push.head_dim;
+    uint key = (push.n_head + kv_head) * kHeadDim, value = key + push.n_head_kv * kHeadDim;
     uint row = position * push.n_head_kv + kv_head;
     for (uint i = lane; i < pairs; i += size) {
       new_key[i / 4][i % 4] = pack_half2(rotated(key, 2 * i, position), rotated(key, 2 * i + 1, position));
@@ -104,7 +105,7 @@ void main() {
   UNROLL for (uint i = 0; i < kKeyItems; ++i) {
     uint item = lane + i * size, key = item % kChunk, quarter = item / kChunk;
     if (key >= count || quarter >= 4) continue;
-    uvec2 range = quarter_of(quarter, push.head_dim) / 8;
+    uvec2 range = quarter_of(quarter, kHeadDim) / 8;
     float sum[kHeads];
     UNROLL for (uint h = 0; h < kHeads; ++h) sum[h] = 0.0;
     UNROLL for (uint unit = 0; unit < kUnits; ++unit) {
@@ -150,7 +151,7 @@ void main() {
     precise float l = 0.0;
     UNROLL for (uint key = 0; key < kChunk; ++key) {  // past the end a weight and a value of 0
       uint bits = has_new && key == old_keys ? new_value[pair] : values[key];
-      float weight = weights[h][key / 4][key % 4];
+      float weight = weights[h][key / 4][key % 4];  // four to a load
       sum = fma(vec2(weight), unpackHalf2x16(bits), sum);
       l += weight;
     }

@@ -34,7 +34,10 @@ const uint kParts = 2;  // the row of gate, and that of up
 const uint kParts = 1;
 #endif
 
-shared uvec4 q[4 * kLoads * kLanes];  // [n_in / 16], int8
+// int8, [s][half]: at s the activations that meet the codes at shift 6 - 2s of each half of a block. Neighbouring
+// lanes take neighbouring halves, so no two of them want the same bank.
+const uint kHalves = kLoads * kLanes;
+shared uvec4 q[4][kHalves];
 
 void main() {
   uint lane = gl_SubgroupInvocationID % kLanes, halves = push.n_in / 64, words = push.n_in / 4;
@@ -66,18 +69,28 @@ void main() {
   UNROLL for (uint i = 0; i < kNormLoads; ++i) {
     uint at = gl_LocalInvocationID.x + i * gl_WorkGroupSize.x;
     if (at >= words) break;
-    q[at / 4][at % 4] = quantised(normed[i], scale.factor, sum);
+    uint quad = at / 4;  // of a block's eight: 2s + half
+    q[quad % 8 / 2][quad / 8 * 2 + quad % 2][at % 4] = quantised(normed[i], scale.factor, sum);
   }
   sum = workgroup_add(sum);  // its barrier also shows everyone q
 
+  ivec4 sums[kParts];  // one for each shift, still scaled by it
+  UNROLL for (uint part = 0; part < kParts; ++part) sums[part] = ivec4(0);
+  UNROLL for (uint i = 0; i < kLoads; ++i) {
+    uint h = lane + i * kLanes;
+    uvec4 q0 = q[0][h], q1 = q[1][h], q2 = q[2][h], q3 = q[3][h];
+    UNROLL for (uint part = 0; part < kParts; ++part) {
+      uvec4 codes = bits[part][i];
+      sums[part].x = dot_codes_at(codes >> 6, 0, q0, sums[part].x);
+      sums[part].y = dot_codes_at(codes, 4, q1, sums[part].y);
+      sums[part].z = dot_codes_at(codes, 2, q2, sums[part].z);
+      sums[part].w = dot_codes_at(codes, 0, q3, sums[part].w);
+    }
+  }
   int acc[kParts];
   UNROLL for (uint part = 0; part < kParts; ++part) {
-    acc[part] = 0;
-    UNROLL for (uint i = 0; i < kLoads; ++i) {
-      uint at = activation_of_half(lane + i * kLanes);
-      UNROLL for (uint s = 0; s < 4; ++s) acc[part] = dot_codes(bits[part][i], 6 - 2 * s, q[at + 2 * s], acc[part]);
-    }
-    for (uint step = kLanes / 2; step > 0; step /= 2) acc[part] += subgroupShuffleXor(acc[part], step);
+    acc[part] = sums[part].x + (sums[part].y >> 4) + (sums[part].z >> 2) + sums[part].w;
+    UNROLL for (uint step = kLanes / 2; step > 0; step /= 2) acc[part] += subgroupShuffleXor(acc[part], step);
   }
   if (lane != 0 || row >= push.n_out) return;
 #ifdef GATE_UP

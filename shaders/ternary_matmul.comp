@@ -30,7 +30,7 @@ const uint kOutRows = kTileRows;
 
 const uint kFetch = kTileTokens * 8 / 64;  // uvec4 of the tokens that an invocation brings
 
-shared uvec4 tile_w[kTileRows][2];    // the block's two halves
+shared uvec4 tile_w[2][kTileRows];    // the block's two halves
 shared uvec4 tile_q[kTileTokens][8];  // at 2s + half
 
 // Row of the stacked matrix behind row `r` of the tile.
@@ -69,8 +69,8 @@ void main() {
   uint blocks = push.n_in / 128;
   for (uint block = 0; block < blocks; ++block) {
     barrier();
-    tile_w[lane][0] = next_w[0];
-    tile_w[lane][1] = next_w[1];
+    tile_w[0][lane] = next_w[0];
+    tile_w[1][lane] = next_w[1];
     UNROLL for (uint i = 0; i < kFetch; ++i) tile_q[(lane + 64 * i) / 8][lane % 8] = next_q[i];
     barrier();
     if (block + 1 < blocks) {
@@ -80,7 +80,7 @@ void main() {
     }
     UNROLL for (uint half_ = 0; half_ < 2; ++half_) {
       uvec4 bits[kRows];
-      UNROLL for (uint i = 0; i < kRows; ++i) bits[i] = tile_w[tile_row + 8 * i][half_];
+      UNROLL for (uint i = 0; i < kRows; ++i) bits[i] = tile_w[half_][tile_row + 8 * i];
       UNROLL for (uint s = 0; s < 4; ++s) {
         uvec4 qs[kTokens];
         UNROLL for (uint j = 0; j < kTokens; ++j) qs[j] = tile_q[tile_token + 8 * j][2 * s + half_];

@@ -82,6 +82,7 @@ Kernel::Kernel(const Device& device, VkPipelineCache cache, const char* name, st
         {7, offsetof(Specialisation, features), sizeof(uint32_t)},
         {8, offsetof(Specialisation, slab), sizeof(uint32_t)},
         {9, offsetof(Specialisation, key_slab), sizeof(uint32_t)},
+        {10, offsetof(Specialisation, head_dim), sizeof(uint32_t)},
     };
     const VkSpecializationInfo specialisation{std::size(entries), entries, sizeof constants, &constants};
     VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};

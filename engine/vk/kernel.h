@@ -31,8 +31,9 @@ struct Specialisation {
   uint32_t loads = 1;            // 5: uvec4 of a row that each of them takes
   uint32_t norm_loads = 1;       // 6: vec4 of its vector that an invocation norms
   uint32_t features = 1;         // 7: head_dim / 64 in attention, rounded up
-  uint32_t slab = 1;  // 8: features of a step of attention's scores; uvec4 of a quarter of a head in decode
-  uint32_t key_slab = 1;  // 9: keys of a step of attention's values
+  uint32_t slab = 1;             // 8: features of a step of attention's scores; in decode uvec4 of a quarter
+  uint32_t key_slab = 1;         // 9: keys of a step of attention's values
+  uint32_t head_dim = 128;       // 10
 
   auto operator<=>(const Specialisation&) const = default;
 };

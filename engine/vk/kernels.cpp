@@ -85,6 +85,7 @@ const Kernel& Kernels::attention_decode(const AttentionShape& shape) {
   Specialisation constants = wide(device_, 0);
   constants.heads = heads_a_workgroup(shape, kMostHeads);
   constants.slab = (shape.head_dim / 8 + 3) / 4;
+  constants.head_dim = shape.head_dim;
   return attention_decode_
       .try_emplace(constants, device_, cache_, "attention_decode", GPU(attention_decode), constants)
       .first->second;

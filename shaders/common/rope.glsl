@@ -5,8 +5,9 @@
 float rotated(uint at, uint i, uint position) {
   uint n = push.rope_dim / 2;
   if (i >= push.rope_dim) return qkv[at + i];
-  vec2 r = rotation[position * n + i % n];
-  float low = qkv[at + i % n], high = qkv[at + i % n + n];
+  uint pair = i < n ? i : i - n;
+  vec2 r = rotation[position * n + pair];
+  float low = qkv[at + pair], high = qkv[at + pair + n];
   precise float first = i < n ? low * r.x : high * r.x;
   precise float second = i < n ? high * r.y : low * r.y;
   precise float result = i < n ? first - second : first + second;

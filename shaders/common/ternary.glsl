@@ -12,10 +12,15 @@ uint activation_of_half(uint h) { return (h >> 1) * 8 + (h & 1); }
 spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6018, 6019], id = 4450)
 int signed_dot(int a, int b, spirv_literal int packed_4x8);
 
-int dot_codes(uvec4 bits, uint shift, uvec4 q, int acc) {
-  ivec4 codes = ivec4(bits >> shift & 0x03030303u);
+int dot_words(ivec4 codes, uvec4 q, int acc) {
   return acc + signed_dot(codes.x, int(q.x), 0) + signed_dot(codes.y, int(q.y), 0) +
          signed_dot(codes.z, int(q.z), 0) + signed_dot(codes.w, int(q.w), 0);
+}
+int dot_codes(uvec4 bits, uint shift, uvec4 q, int acc) { return dot_words(ivec4(bits >> shift & 0x03030303u), q, acc); }
+
+// The same times 2^shift: the codes are masked where they lie. Not for shift 6, where a code fills the sign.
+int dot_codes_at(uvec4 bits, uint shift, uvec4 q, int acc) {
+  return dot_words(ivec4(bits & 0x03030303u << shift), q, acc);
 }
 #else
 // Two products a multiplication: (c0 + c2 2^16) (q2 + q0 2^16) = c0 q2 + (c0 q0 + c2 q2) 2^16 mod 2^32. Eight of
@@ -26,6 +31,8 @@ int dot_codes(uvec4 bits, uint shift, uvec4 q, int acc) {
   ivec4 sum = ivec4(bits >> shift & 0x00030003u) * even + ivec4(bits >> (shift + 8) & 0x00030003u) * odd;
   return acc + (sum.x + sum.y + sum.z + sum.w + 0x8000 >> 16);
 }
+
+int dot_codes_at(uvec4 bits, uint shift, uvec4 q, int acc) { return acc + (dot_codes(bits, shift, q, 0) << shift); }
 #endif
 
 // The scale of output row `row` in a stack of tensors.
