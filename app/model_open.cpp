@@ -1,14 +1,28 @@
 #include "model_open.h"
 
+#include <fmt/format.h>
+
+#include <cstdlib>
 #include <memory>
 
 namespace bitnet {
+namespace {
+
+std::string cache_folder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && cache[0] == '/') return fmt::format("{}/bitnet-chat", cache);
+  const char* home = std::getenv("HOME");
+  return home != nullptr && home[0] == '/' ? fmt::format("{}/.cache/bitnet-chat", home) : std::string();
+}
+
+}  // namespace
 
 EngineOptions engine_options(const Options& options) {
   EngineOptions engine;
   engine.device = options.device;
   engine.threads = options.threads;
   engine.layout = options.i2s_block == 64 ? I2sLayout::block64 : I2sLayout::block128;
+  engine.cache_folder = cache_folder();
   return engine;
 }
 

@@ -92,6 +92,7 @@ struct EngineOptions {
   std::string device;
   I2sLayout layout = I2sLayout::block128;
   IntegerDot integer_dot = IntegerDot::where_fast;
+  std::string cache_folder;   // where compiled kernels are kept between runs; empty = nowhere
   bool as_gpu = false;        // choose kernels as for a GPU even where the device is a software one
   bool always_stage = false;  // copy weights to the device even where the host could write them in place
   uint32_t threads = 0;       // of the CPU; 0 = as many as the process may use at once

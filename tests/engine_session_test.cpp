@@ -1,6 +1,7 @@
 // A session's timeline: whatever way the tokens came in, the logits are the same bits. On both backends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -316,6 +317,45 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
     EXPECT_EQ(all[1], all[0]);
     EXPECT_EQ(all[2], all[0]);
   }
+}
+
+// The file of compiled kernels: written once, taken again, and ignored where it was damaged.
+TEST_P(EngineTest, KernelsAreKeptBetweenRuns) {
+  if (current_device == "cpu") GTEST_SKIP() << "nothing is compiled there";
+  const auto folder =
+      std::filesystem::path(testing::TempDir()) / "bitnet_chat_kernels" / std::to_string(getpid());
+  EngineOptions options = on(current_device);
+  options.cache_folder = folder.string();
+  const auto tokens = random_tokens(10, 12);
+  const auto logits = [&] {
+    const auto other = Engine::open(model_file(), options);
+    const auto session = Session::create(*other, 0);
+    session->sync(tokens);
+    return copy(session->logits());
+  };
+  const auto files = [&] {
+    std::vector<std::filesystem::path> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) found.push_back(entry.path());
+    return found;
+  };
+  EXPECT_EQ(logits(), logits_after(tokens));
+  ASSERT_EQ(files().size(), 1U);
+  EXPECT_EQ(logits(), logits_after(tokens));
+
+  const auto file = files().front();
+  const auto size = std::filesystem::file_size(file);
+  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary)
+          .seekp(static_cast<std::streamoff>(size - 1))
+      << '#';
+  EXPECT_EQ(logits(), logits_after(tokens));
+  std::filesystem::resize_file(file, 10);
+  EXPECT_EQ(logits(), logits_after(tokens));
+  EXPECT_EQ(std::filesystem::file_size(file), size);
+
+  std::filesystem::remove_all(folder);
+  std::ofstream(folder.string());  // a file where the folder should be: nothing is kept
+  EXPECT_EQ(logits(), logits_after(tokens));
+  std::filesystem::remove_all(folder);
 }
 
 TEST_P(EngineTest, LoadingReportsProgressAndCanBeStopped) {

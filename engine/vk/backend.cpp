@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "shaders/params.h"
+#include "vk/pipeline_cache.h"
 #include "vk/recorder.h"
 
 namespace bitnet {
@@ -24,10 +25,14 @@ class VulkanBackend : public Backend {
  public:
   explicit VulkanBackend(const EngineOptions& options)
       : device_(options),
-        kernels_(device_, VK_NULL_HANDLE, use_integer_dot(device_.info(), options.integer_dot)),
+        pipelines_(device_, options.cache_folder),
+        kernels_(device_, pipelines_.handle(), use_integer_dot(device_.info(), options.integer_dot)),
         transfer_(device_),
         host_params_(device_, kParamsBytes, BufferUse::shared),
         params_(device_, kParamsBytes, BufferUse::device) {}
+
+  // Every kernel that will be needed was made by now.
+  ~VulkanBackend() override { pipelines_.save(); }
 
   const DeviceInfo& device() const override { return device_.info(); }
 
@@ -83,6 +88,7 @@ class VulkanBackend : public Backend {
   }
 
   Device device_;
+  PipelineCache pipelines_;
   Kernels kernels_;
   Transfer transfer_;
   VulkanBuffer host_params_;

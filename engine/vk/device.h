@@ -63,6 +63,7 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   VkDevice handle() const { return device_; }
+  VkPhysicalDevice physical() const { return physical_.handle; }
   VkQueue queue() const { return queue_; }
   uint32_t queue_family() const { return physical_.queue_family; }
   const DeviceInfo& info() const { return physical_.info; }

@@ -1,0 +1,85 @@
+#include "vk/pipeline_cache.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+namespace bitnet::vk {
+namespace {
+
+struct Header {
+  char magic[4] = {'B', 'N', 'P', 'C'};
+  uint32_t version = 1;
+  uint64_t hash = 0;
+};
+
+std::string file_name(VkPhysicalDevice device) {
+  VkPhysicalDeviceProperties p{};
+  vkGetPhysicalDeviceProperties(device, &p);
+  return fmt::format("pipelines-{:08x}-{:08x}-{:08x}-{:016x}.bin", p.vendorID, p.deviceID, p.driverVersion,
+                     XXH3_64bits(p.pipelineCacheUUID, sizeof p.pipelineCacheUUID));
+}
+
+// What the driver once gave; empty where the file is not what save() wrote.
+std::vector<char> read_payload(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  Header header, wanted;
+  if (bytes.size() < sizeof header) return {};
+  std::memcpy(&header, bytes.data(), sizeof header);
+  bytes.erase(bytes.begin(), bytes.begin() + sizeof header);
+  wanted.hash = XXH3_64bits(bytes.data(), bytes.size());
+  return std::memcmp(&header, &wanted, sizeof header) == 0 ? bytes : std::vector<char>{};
+}
+
+}  // namespace
+
+PipelineCache::PipelineCache(const Device& device, const std::string& folder) : device_(device) {
+  std::vector<char> payload;
+  if (!folder.empty()) {
+    path_ = (std::filesystem::path(folder) / file_name(device.physical())).string();
+    payload = read_payload(path_);
+  }
+  saved_bytes_ = payload.size();
+  VkPipelineCacheCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
+  info.initialDataSize = payload.size();
+  info.pInitialData = payload.data();
+  VK_CHECK(vkCreatePipelineCache(device.handle(), &info, nullptr, &cache_));
+}
+
+PipelineCache::~PipelineCache() { vkDestroyPipelineCache(device_.handle(), cache_, nullptr); }
+
+void PipelineCache::save() noexcept try {
+  size_t size = 0;
+  if (path_.empty() || vkGetPipelineCacheData(device_.handle(), cache_, &size, nullptr) != VK_SUCCESS) return;
+  if (size == saved_bytes_) return;
+  std::vector<char> payload(size);
+  if (vkGetPipelineCacheData(device_.handle(), cache_, &size, payload.data()) != VK_SUCCESS) return;
+  payload.resize(size);
+  Header header;
+  header.hash = XXH3_64bits(payload.data(), payload.size());
+
+  std::filesystem::create_directories(std::filesystem::path(path_).parent_path());
+  const std::string unfinished = fmt::format("{}.{}", path_, getpid());
+  {
+    std::ofstream file(unfinished, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(&header), sizeof header);
+    file.write(payload.data(), static_cast<std::streamsize>(payload.size()));
+    if (!file.flush()) {
+      file.close();
+      std::filesystem::remove(unfinished);
+      return;
+    }
+  }
+  std::filesystem::rename(unfinished, path_);
+  saved_bytes_ = size;
+} catch (const std::exception&) {  // a full or read-only disk: the next start compiles again
+}
+
+}  // namespace bitnet::vk
