@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "chat_core.h"
+#include "chat_tree.h"
 #include "commands.h"
 #include "store_time.h"
 
@@ -69,10 +70,7 @@ void ChatCore::submit(std::string_view text) {
 void ChatCore::interrupt() {
   if (turn_waits_) {
     turn_waits_ = false;
-    const BranchMessage waiting = branch_.back();
-    if (waiting.stored.role != Role::user) return;
-    step_back_to(waiting.stored.parent);
-    front_.return_input(waiting.stored.text);
+    if (branch_.back().stored.role == Role::user) take_back_turn();
     return;
   }
   if (!running_) return;
@@ -148,13 +146,14 @@ std::optional<int64_t> ChatCore::leaf() const {
   return branch_.back().stored.id;
 }
 
-ShownMessage ChatCore::shown(const StoredMessage& message) const {
-  return {message.id, message.role, message.text, message.finish};
+ShownMessage ChatCore::shown(const BranchMessage& message) const {
+  const StoredMessage& m = message.stored;
+  return {m.id, m.role, m.text, m.finish, message.number, message.sibling, message.siblings};
 }
 
 void ChatCore::show_branch() {
   std::vector<ShownMessage> messages;
-  for (const BranchMessage& message : branch_) messages.push_back(shown(message.stored));
+  for (const BranchMessage& message : branch_) messages.push_back(shown(message));
   front_.transcript(messages);
 }
 
@@ -165,19 +164,42 @@ void ChatCore::send_status() {
 
 void ChatCore::load_branch(std::optional<int64_t> leaf) {
   branch_.clear();
+  if (!leaf) return;
+  auto tokens = store().branch_tokens(leaf);
+  const MessageTree tree(store().outline(conversation_));
   for (StoredMessage& message : store().branch(leaf)) {
     BranchMessage loaded;
-    if (message.role == Role::assistant) {
-      for (const StoredToken& token : store().message_tokens(message.id)) loaded.tokens.push_back(token.id);
-    }
+    if (message.role == Role::assistant) loaded.tokens = std::move(tokens[message.id]);
+    const MessageTree::Place place = tree.place(message.id);
+    loaded.number = place.number;
+    loaded.sibling = place.sibling;
+    loaded.siblings = place.siblings;
     loaded.stored = std::move(message);
     branch_.push_back(std::move(loaded));
   }
 }
 
+void ChatCore::push_message(StoredMessage message) {
+  BranchMessage added;
+  const MessageTree::Place place = MessageTree(store().outline(conversation_)).place(message.id);
+  added.number = place.number;
+  added.sibling = place.sibling;
+  added.siblings = place.siblings;
+  added.stored = std::move(message);
+  branch_.push_back(std::move(added));
+  front_.message(shown(branch_.back()));
+}
+
 void ChatCore::step_back_to(std::optional<int64_t> leaf) {
   keep([&] { store().set_leaf(conversation_, leaf); });
   while (!branch_.empty() && branch_.back().stored.id != leaf.value_or(0)) branch_.pop_back();
+  update_context();
+  show_all();
+}
+
+void ChatCore::move_to(std::optional<int64_t> leaf) {
+  keep([&] { store().set_leaf(conversation_, leaf); });
+  load_branch(leaf);
   update_context();
   show_all();
 }
@@ -189,7 +211,9 @@ void ChatCore::lose_store(const Error& error) {
   front_.error(fmt::format("{}. This conversation goes on, but nothing more of it is saved.", error.what()));
   if (conversation_ == 0) return;
   conversation_ = own_store_->add_conversation(settings_.system);
+  undone_.clear();
   std::optional<int64_t> parent;
+  int64_t number = 0;
   for (BranchMessage& message : branch_) {
     if (message.stored.role == Role::assistant) {
       const bool is_running = running_ && running_->stored.message == message.stored.id;
@@ -210,6 +234,8 @@ void ChatCore::lose_store(const Error& error) {
       message.stored.id =
           own_store_->add_message(conversation_, parent, message.stored.role, message.stored.text);
     }
+    message.number = ++number;
+    message.sibling = message.siblings = 1;
     message.stored.parent = parent;
     parent = message.stored.id;
   }

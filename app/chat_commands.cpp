@@ -21,6 +21,7 @@ void ChatCore::new_conversation() {
   if (busy()) refuse("an answer is being made");
   conversation_ = 0;
   branch_.clear();
+  undone_.clear();
   status_.title.clear();
   update_context();
   show_all();
@@ -34,46 +35,8 @@ void ChatCore::open_conversation(int64_t id) {
   created_ = row->created;
   settings_.system = row->system;
   status_.title = row->title;
+  undone_.clear();
   load_branch(row->leaf);
-  update_context();
-  show_all();
-}
-
-void ChatCore::regenerate() {
-  if (failure_) refuse("the model cannot be used");
-  if (branch_.empty()) refuse("there is no turn to answer again");
-  if (branch_.back().stored.role == Role::assistant) {
-    if (branch_.size() < 2) refuse("there is no turn to answer again");
-    step_back_to(branch_.back().stored.parent);
-  }
-  if (model_) {
-    start_answer();
-  } else {
-    turn_waits_ = true;
-  }
-}
-
-void ChatCore::undo() {
-  const auto last_user = std::find_if(branch_.rbegin(), branch_.rend(),
-                                      [](const BranchMessage& m) { return m.stored.role == Role::user; });
-  if (last_user == branch_.rend()) refuse("there is no turn to step back from");
-  step_back_to(last_user->stored.parent);
-}
-
-// The newest child at each step, down to the next answer.
-void ChatCore::redo() {
-  if (conversation_ == 0) refuse("there is nothing to bring back");
-  std::optional<int64_t> at = leaf();
-  bool moved = false;
-  while (true) {
-    const auto next = store().children(conversation_, at);
-    if (next.empty() || (moved && next.back().role == Role::user)) break;
-    at = next.back().id;
-    moved = true;
-  }
-  if (!moved) refuse("there is nothing to bring back");
-  keep([&] { store().set_leaf(conversation_, at); });
-  load_branch(at);
   update_context();
   show_all();
 }
@@ -109,8 +72,22 @@ void ChatCore::set_title(std::string_view title) {
   send_status();
 }
 
-std::string ChatCore::list_text() {
-  const std::string text = bitnet::list_text(store(), conversation_);
+void ChatCore::archive(std::optional<int64_t> id, bool archived) {
+  const int64_t which = id.value_or(conversation_);
+  if (which == 0) refuse("this conversation is not stored yet");
+  if (!store().set_archived(which, archived)) {
+    throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}; /list all shows them", which));
+  }
+  if (archived && which == conversation_) new_conversation();
+  front_.command_output("archive",
+                        archived ? fmt::format("Conversation {0} is put away: /list all shows it, /open {0} "
+                                               "opens it, /archive off {0} takes it back.",
+                                               which)
+                                 : fmt::format("Conversation {} is in /list again.", which));
+}
+
+std::string ChatCore::list_text(bool archived) {
+  const std::string text = bitnet::list_text(store(), conversation_, archived);
   return text.empty() ? "Nothing is stored yet." : text;
 }
 

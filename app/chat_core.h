@@ -1,5 +1,5 @@
 // What is inside Chat: the branch that is shown, the turn that runs, and what the commands do to them.
-// Only chat.cpp, chat_turns.cpp, chat_commands.cpp and commands.cpp include this.
+// Only chat*.cpp and commands*.cpp include this.
 //
 // Thread rule: lives on the loop's thread.
 #pragma once
@@ -25,6 +25,9 @@ namespace bitnet {
 struct BranchMessage {
   StoredMessage stored;
   std::vector<int32_t> tokens;  // of an answer
+  int64_t number = 0;           // these three as ShownMessage has them
+  uint32_t sibling = 1;
+  uint32_t siblings = 1;
 };
 
 // The answer that is being made.
@@ -59,24 +62,33 @@ class ChatCore {
   void start_answer();  // to the last message of the branch; a last answer is continued
   void finish_answer(const Finished& finished);
   void take_token(const Token& token);
+  void take_back_turn();  // the last message, of the user and not answered, goes back to the input line
 
   // chat_commands.cpp: what commands do. Throw Error for what the person should read.
   void new_conversation();
   void open_conversation(int64_t id);
-  void regenerate();
-  void undo();
-  void redo();
   void continue_answer();
   void set_system(std::string_view text);
   void delete_conversation(std::optional<int64_t> id);
   void set_title(std::string_view title);
-  std::string list_text();
+  void archive(std::optional<int64_t> id, bool archived);
+  std::string list_text(bool archived);
   std::string search_text(std::string_view words);
   std::string settings_text(std::string_view name) const;
   std::string show_model() const;
   std::string show_prompt() const;
   std::string show_context() const;
   std::string show_stats();
+
+  // chat_tree.cpp: moving between the branches
+  void regenerate();
+  void undo();
+  void redo();
+  void edit(std::string_view text);  // empty: the last turn goes back to the input line
+  void fork(std::optional<int64_t> number);
+  void go_to(int64_t number);
+  std::string branches_text();
+  std::string numbers_text();  // the messages shown, with the numbers that /goto takes
 
   // Small steps shared by the files above.
   Store& store() { return own_store_ ? *own_store_ : store_; }
@@ -86,10 +98,12 @@ class ChatCore {
   void keep(const std::function<void()>& write);        // does it again in memory where the database fails
   void load_branch(std::optional<int64_t> leaf);
   void show_branch();
-  void step_back_to(std::optional<int64_t> leaf);
+  void step_back_to(std::optional<int64_t> leaf);  // an ancestor of leaf()
+  void move_to(std::optional<int64_t> leaf);       // anywhere in the tree
+  void push_message(StoredMessage message);        // to the end of the branch, numbered
   void send_status();
   void update_context();
-  ShownMessage shown(const StoredMessage& message) const;
+  ShownMessage shown(const BranchMessage& message) const;
 
   FrontEnd& front_;
   Worker& worker_;
@@ -100,6 +114,7 @@ class ChatCore {
   int64_t conversation_ = 0;  // 0: none stored yet
   int64_t created_ = 0;       // of the conversation, milliseconds: what templates take as "now"
   std::vector<BranchMessage> branch_;
+  std::vector<int64_t> undone_;  // ends of branches that /undo has left, for /redo; the last first
   std::optional<RunningTurn> running_;
   bool turn_waits_ = false;  // the branch ends in a turn that starts when the model is there
   uint32_t interrupt_after_ = 0;

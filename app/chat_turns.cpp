@@ -97,8 +97,7 @@ void ChatCore::add_user_turn(std::string_view text) {
     message.parent = leaf();
     message.id = store().add_message(conversation_, message.parent, Role::user, text);
   });
-  branch_.push_back({message, {}});
-  front_.message(shown(message));
+  push_message(message);
   if (model_) {
     start_answer();
   } else {
@@ -106,6 +105,21 @@ void ChatCore::add_user_turn(std::string_view text) {
     front_.notice("The model is still loading; this turn starts when it is there.");
   }
   send_status();
+}
+
+void ChatCore::take_back_turn() {
+  const StoredMessage turn = branch_.back().stored;
+  step_back_to(turn.parent);
+  if (store().children(conversation_, turn.id).empty()) {
+    keep([&] { store().remove_message(turn.id); });
+    if (store().outline(conversation_).empty()) {
+      keep([&] { store().remove_conversation(conversation_); });
+      conversation_ = 0;
+      status_.title.clear();
+      send_status();
+    }
+  }
+  front_.return_input(turn.text);
 }
 
 void ChatCore::start_answer() {
@@ -123,8 +137,8 @@ void ChatCore::start_answer() {
     if (prompt.size() >= model_->n_ctx) {
       refusal = fmt::format(
           "Not sent: the conversation would take {} of {} tokens and leave no room for an answer. Nothing "
-          "was dropped: "
-          "shorten the turn, step back with /undo, or begin anew with /new.",
+          "was dropped: shorten the turn, make room with /compact, step back with /undo, or begin anew with "
+          "/new.",
           prompt.size(), model_->n_ctx);
     } else if (prompt.empty()) {
       refusal = "Not sent: the chat template gives an empty prompt.";
@@ -134,11 +148,11 @@ void ChatCore::start_answer() {
   }
   if (!refusal.empty()) {
     // First the branch, whose redraw takes earlier news off the screen.
-    if (!continues) step_back_to(last.stored.parent);
+    if (!continues) take_back_turn();
     front_.error(refusal);
-    if (!continues) front_.return_input(last.stored.text);
     return;
   }
+  undone_.clear();
 
   StoredTurn turn;
   turn.seed = settings_.seed.value_or(new_seed());
@@ -171,8 +185,7 @@ void ChatCore::start_answer() {
     answer.parent = leaf();
     answer.role = Role::assistant;
     answer.draft = true;
-    branch_.push_back({answer, {}});
-    front_.message(shown(answer));
+    push_message(answer);
   }
 
   Job job;
@@ -288,7 +301,7 @@ void ChatCore::finish_answer(const Finished& finished) {
   if (last_stats_.decode_seconds > 0 && last_stats_.answer_tokens > 0) {
     status_.tokens_per_second = last_stats_.answer_tokens / last_stats_.decode_seconds;
   }
-  front_.answer_end(shown(answer),
+  front_.answer_end(shown(branch_.back()),
                     {last_stats_.prompt_tokens, last_stats_.reused_tokens, last_stats_.answer_tokens,
                      last_stats_.prefill_seconds, last_stats_.decode_seconds});
   if (settings_.verbose) {
@@ -299,8 +312,8 @@ void ChatCore::finish_answer(const Finished& finished) {
   }
   if (reason == "context") {
     front_.notice(fmt::format(
-        "The context is full: {} of {} tokens. Nothing was dropped; step back with /undo or begin "
-        "anew with /new.",
+        "The context is full: {} of {} tokens. Nothing was dropped: make room with /compact, step back with "
+        "/undo, or begin anew with /new.",
         status_.context_used, status_.context_limit));
   } else if (reason == "numeric") {
     front_.error(

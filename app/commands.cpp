@@ -19,14 +19,21 @@ std::string_view trim(std::string_view s) {
   return s.substr(begin, s.find_last_not_of(" \t\n") - begin + 1);
 }
 
-int64_t conversation_id(std::string_view text) {
+int64_t whole_number(std::string_view text, const char* wanted) {
   int64_t id = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
   if (error != std::errc() || end != text.data() + text.size()) {
-    throw Error(ErrorKind::usage, fmt::format("wanted a conversation's number as /list shows it, found '{}'",
-                                              printable(text, 40)));
+    throw Error(ErrorKind::usage, fmt::format("wanted {}, found '{}'", wanted, printable(text, 40)));
   }
   return id;
+}
+
+int64_t conversation_id(std::string_view text) {
+  return whole_number(text, "a conversation's number as /list shows it");
+}
+
+int64_t message_number(std::string_view text) {
+  return whole_number(text, "a message's number as /goto and /branches show it");
 }
 
 // The first word of `line`, and what follows it.
@@ -124,8 +131,15 @@ const Command kTable[] = {
      [](ChatCore& chat, std::string_view) { chat.new_conversation(); }},
     {"/open", "", "ID", "go on with a stored conversation", "", true,
      [](ChatCore& chat, std::string_view arguments) { chat.open_conversation(conversation_id(arguments)); }},
-    {"/list", "", "", "the stored conversations, the latest first", "", false,
-     [](ChatCore& chat, std::string_view) { chat.front_.command_output("list", chat.list_text()); }},
+    {"/list", "", "[all]", "the stored conversations, the latest first; with all, archived ones too", "all",
+     false,
+     [](ChatCore& chat, std::string_view arguments) {
+       if (!arguments.empty() && arguments != "all") {
+         throw Error(ErrorKind::usage,
+                     fmt::format("/list wants all or nothing, found '{}'", printable(arguments, 40)));
+       }
+       chat.front_.command_output("list", chat.list_text(!arguments.empty()));
+     }},
     {"/search", "", "TEXT", "find words in everything that was said", "", false,
      [](ChatCore& chat, std::string_view arguments) {
        chat.front_.command_output("search", chat.search_text(arguments));
@@ -134,6 +148,16 @@ const Command kTable[] = {
      [](ChatCore& chat, std::string_view arguments) {
        if (!arguments.empty()) chat.set_title(arguments);
        chat.front_.command_output("title", chat.status_.title);
+     }},
+    {"/archive", "", "[ID|off [ID]]",
+     "put a conversation away without deleting it: /list leaves it out; off takes it back", "off", true,
+     [](ChatCore& chat, std::string_view arguments) {
+       const auto [word, rest] = split(arguments);
+       const bool archived = word != "off";
+       const std::string_view id = archived ? arguments : rest;
+       std::optional<int64_t> which;
+       if (!id.empty()) which = conversation_id(id);
+       chat.archive(which, archived);
      }},
     {"/delete", "", "[ID]", "delete a conversation for good; without ID, this one", "", true,
      [](ChatCore& chat, std::string_view arguments) {
@@ -147,8 +171,26 @@ const Command kTable[] = {
      [](ChatCore& chat, std::string_view) { chat.undo(); }},
     {"/redo", "", "", "bring back what /undo took away", "", true,
      [](ChatCore& chat, std::string_view) { chat.redo(); }},
+    {"/edit", "", "[TEXT]",
+     "rewrite your last turn: TEXT in its place, or the turn goes back to the input line; the old one stays "
+     "stored. /goto N first for an earlier turn",
+     "", true, [](ChatCore& chat, std::string_view arguments) { chat.edit(arguments); }},
     {"/continue", "", "", "go on with the last answer where it stopped", "", true,
      [](ChatCore& chat, std::string_view) { chat.continue_answer(); }},
+    {"/fork", "", "[N]", "begin a new branch here, or at message N, and keep this one", "", true,
+     [](ChatCore& chat, std::string_view arguments) {
+       std::optional<int64_t> number;
+       if (!arguments.empty()) number = message_number(arguments);
+       chat.fork(number);
+     }},
+    {"/branches", "", "", "the branches of this conversation, each with its last message's number", "", false,
+     [](ChatCore& chat, std::string_view) { chat.front_.command_output("branches", chat.branches_text()); }},
+    {"/goto", "", "[N]", "go to message N, in any branch; without N, the numbers of the messages shown", "",
+     true,
+     [](ChatCore& chat, std::string_view arguments) {
+       if (!arguments.empty()) return chat.go_to(message_number(arguments));
+       chat.front_.command_output("goto", chat.numbers_text());
+     }},
     {"/set", "", "[NAME [VALUE]]", "show or change how answers are chosen", "%settings", false, set},
     {"/seed", "", "[N|random]", "show or change the seed", "random", false, seed},
     {"/reset", "", "", "all settings as they were at the start", "", false, reset},

@@ -22,7 +22,17 @@ struct ShownMessage {
   Role role = Role::user;
   std::string text;
   std::string finish;  // "stop", "length", "interrupted", ... of a finished answer; empty otherwise
+  int64_t number = 0;  // in its conversation, from 1, as /goto takes it; 0 = not known
+  // It is the sibling-th of siblings that follow the same message: another answer (/regen), a turn rewritten
+  // (/edit). Front ends show "2/3" where there is more than one.
+  uint32_t sibling = 1;
+  uint32_t siblings = 1;
 };
+// "2/3", or "" where there is but one.
+inline std::string sibling_mark(const ShownMessage& message) {
+  if (message.siblings < 2) return {};
+  return std::to_string(message.sibling) + "/" + std::to_string(message.siblings);
+}
 
 enum class ChatState { loading, idle, prefill, answering, failed };
 const char* name_of(ChatState state);
@@ -40,7 +50,8 @@ struct Status {
   uint32_t context_limit = 0;
   uint32_t reused = 0;         // tokens of the last prompt that the KV cache already held
   uint32_t prompt_tokens = 0;  // tokens of the last prompt
-  bool saved = true;           // false: --private or a database that cannot be written
+  bool saved = true;           // false: private or a database that cannot be written
+  bool is_private = false;     // --private or /private: the person wants nothing kept, input history included
 };
 
 // Of one finished answer.
@@ -51,6 +62,9 @@ struct Usage {
   double prefill_seconds = 0;
   double decode_seconds = 0;
 };
+
+constexpr char kMarkOn = '\x02';
+constexpr char kMarkOff = '\x03';
 
 class FrontEnd {
  public:
@@ -67,10 +81,18 @@ class FrontEnd {
   // The outcome of a command, possibly many lines (`command` without the slash), and news such as "device
   // lost".
   virtual void command_output(std::string_view command, std::string_view text) = 0;
+  // The same with words to bring out between kMarkOn and kMarkOff, as hits of /search; a front end that can
+  // show them bold does.
+  virtual void marked_output(std::string_view command, std::string_view text) {
+    std::string plain(text);
+    for (char& c : plain) c = c == kMarkOn ? '[' : c == kMarkOff ? ']' : c;
+    command_output(command, plain);
+  }
   virtual void notice(std::string_view text) = 0;
   virtual void error(std::string_view text) = 0;
   virtual void status(const Status& status) = 0;
-  // A turn was not taken (busy, or it does not fit the context): its text goes back to the input line.
+  // This text goes to the input line: a turn that was not taken (busy, or it does not fit the context), or
+  // one to rewrite (/edit).
   virtual void return_input(std::string_view text) { (void)text; }
 };
 

@@ -120,7 +120,8 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
   front.drive(chat);
   if (!warning.empty()) front.error(warning);
   open_wanted_conversation(options, *store, chat);
-  const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); }};
+  const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); },
+                           [&] { return front.take_returned(); }};
   return run_session(chat, loop, input, front, hooks);
 }
 
@@ -136,7 +137,7 @@ int run_json(const Options& options, Input& input, const ChatSettings& settings,
     front.drive(chat);
     if (!warning.empty()) front.error(warning);
     open_wanted_conversation(options, *store, chat);
-    const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); }};
+    const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); }, {}};
     const int code = run_session(chat, loop, input, front, hooks);
     front.exit(code);
     return code;
@@ -187,7 +188,7 @@ int run(const Options& options, Output& out, Output& err) {
     case Mode::replay:
       return run_replay(options, *stored(), out, err);
     case Mode::list:
-      tool_list(*stored(), out);
+      tool_list(*stored(), options, out);
       break;
     case Mode::show:
       tool_show(*stored(), *options.conversation, out);

@@ -130,7 +130,8 @@ void add_tools(CLI::App& app, Options& o, std::string& token_list) {
   replay->add_flag("--verify", o.verify, "run the model again and compare the tokens");
   replay->add_option("--model", o.model, "file to verify with; the stored one where not given");
 
-  subcommand(app, o, Mode::list, "list", "the stored conversations, the latest first");
+  subcommand(app, o, Mode::list, "list", "the stored conversations, the latest first")
+      ->add_flag("--all", o.all, "archived ones too");
   add_id(subcommand(app, o, Mode::show, "show", "print a stored conversation"), o);
   CLI::App* search = subcommand(app, o, Mode::search, "search", "find words in everything that was said");
   search->add_option("TEXT", o.words, "words to look for")->required();

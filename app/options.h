@@ -60,6 +60,7 @@ struct Options {
   double speed = 1;  // replay; 0 = at once
   bool verify = false;
   std::string words;  // search
+  bool all = false;   // list: archived conversations too
   std::string format = "md";
   std::string out;
   bool special = false;

@@ -102,6 +102,11 @@ struct TypedLines {
     rl_callback_handler_install("> ", take_line);
     handler_installed = true;
   }
+  void insert(const std::string& text) {
+    if (text.empty()) return;
+    rl_insert_text(text.c_str());
+    rl_redisplay();
+  }
   void remove_handler() {
     if (!handler_installed) return;
     rl_callback_handler_remove();
@@ -183,6 +188,7 @@ int run_typed_lines(Chat& chat, EventLoop& loop, const SessionHooks& hooks) {
       loop.unwatch(STDIN_FILENO);
     } else {
       lines.install_handler();
+      if (hooks.take_returned) lines.insert(hooks.take_returned());
       loop.watch(STDIN_FILENO, [&] { rl_callback_read_char(); });
     }
     if (!watch.round()) break;

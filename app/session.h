@@ -15,8 +15,9 @@ namespace bitnet {
 class Chat;
 
 struct SessionHooks {
-  std::function<bool()> output_closed;  // nobody reads any more: end quietly
-  std::function<int()> exit_code;       // of a question: what its answer came to
+  std::function<bool()> output_closed;         // nobody reads any more: end quietly
+  std::function<int()> exit_code;              // of a question: what its answer came to
+  std::function<std::string()> take_returned;  // text for the line that is typed next; may be empty
 };
 
 // One question: waits for the model, asks, waits for the answer. An empty question only waits for the model.

@@ -52,12 +52,13 @@ StoredConversation read_conversation(const Statement& row) {
   c.created = row.integer(4);
   c.updated = row.integer(5);
   c.messages = row.integer(6);
+  c.archived = row.integer(7) != 0;
   return c;
 }
 
 constexpr const char* kConversationQuery =
     "SELECT c.id, c.title, c.system, c.leaf, c.created, c.updated,"
-    " (SELECT count(*) FROM message WHERE conversation = c.id) FROM conversation c ";
+    " (SELECT count(*) FROM message WHERE conversation = c.id), c.archived FROM conversation c ";
 
 // Every word as a quoted FTS5 string, so that no character of it is an operator; the last may be a beginning.
 std::string match_expression(std::string_view words) {
@@ -133,13 +134,15 @@ std::optional<StoredConversation> Store::conversation(int64_t id) {
 }
 
 std::optional<int64_t> Store::latest_conversation() {
-  Statement query(*db_, "SELECT id FROM conversation ORDER BY updated DESC, id DESC LIMIT 1");
+  Statement query(*db_,
+                  "SELECT id FROM conversation WHERE NOT archived ORDER BY updated DESC, id DESC LIMIT 1");
   if (!query.step()) return std::nullopt;
   return query.integer(0);
 }
 
-std::vector<StoredConversation> Store::conversations(int64_t at_most) {
-  Statement query(*db_, std::string(kConversationQuery) + "ORDER BY c.updated DESC, c.id DESC LIMIT ?");
+std::vector<StoredConversation> Store::conversations(int64_t at_most, bool archived) {
+  Statement query(*db_, fmt::format("{}{} ORDER BY c.updated DESC, c.id DESC LIMIT ?", kConversationQuery,
+                                    archived ? "" : "WHERE NOT c.archived"));
   query << at_most;
   std::vector<StoredConversation> all;
   while (query.step()) all.push_back(read_conversation(query));
@@ -168,6 +171,13 @@ void Store::set_leaf(int64_t conversation, std::optional<int64_t> leaf) {
   Statement update(*db_, "UPDATE conversation SET leaf = ? WHERE id = ?");
   update << leaf << conversation;
   update.run();
+}
+
+bool Store::set_archived(int64_t conversation, bool archived) {
+  Statement update(*db_, "UPDATE conversation SET archived = ? WHERE id = ?");
+  update << int64_t{archived} << conversation;
+  update.run();
+  return db_->changes() > 0;
 }
 
 bool Store::remove_conversation(int64_t id) {
@@ -240,6 +250,30 @@ std::vector<StoredMessage> Store::children(int64_t conversation, std::optional<i
   std::vector<StoredMessage> messages;
   while (query.step()) messages.push_back(read_message(query));
   return messages;
+}
+
+std::vector<OutlineMessage> Store::outline(int64_t conversation) {
+  Statement query(*db_,
+                  "SELECT id, parent, role, kept, created FROM message WHERE conversation = ? ORDER BY id");
+  query << conversation;
+  std::vector<OutlineMessage> messages;
+  while (query.step()) {
+    messages.push_back({query.integer(0), query.optional_integer(1), role_of(query.text(2)),
+                        query.integer(3) != 0, query.integer(4)});
+  }
+  return messages;
+}
+
+void Store::remove_message(int64_t id) {
+  Statement remove(*db_, "DELETE FROM message WHERE id = ?");
+  remove << id;
+  remove.run();
+}
+
+void Store::set_kept(int64_t message, bool kept) {
+  Statement update(*db_, "UPDATE message SET kept = ? WHERE id = ?");
+  update << int64_t{kept} << message;
+  update.run();
 }
 
 }  // namespace bitnet

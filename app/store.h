@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "front_end.h"
@@ -40,6 +41,16 @@ struct StoredConversation {
   int64_t created = 0;
   int64_t updated = 0;
   int64_t messages = 0;  // of the whole tree
+  bool archived = false;
+};
+
+// A message as a node of its conversation's tree, without its text.
+struct OutlineMessage {
+  int64_t id = 0;
+  std::optional<int64_t> parent;
+  Role role = Role::user;
+  bool kept = false;  // the end of a branch although something may follow it
+  int64_t created = 0;
 };
 
 // How an answer came about: what replay needs to do it again.
@@ -90,12 +101,14 @@ class Store {
 
   int64_t add_conversation(std::string_view system);
   std::optional<StoredConversation> conversation(int64_t id);
-  std::optional<int64_t> latest_conversation();
-  std::vector<StoredConversation> conversations(int64_t at_most);  // the latest first
+  std::optional<int64_t> latest_conversation();  // that is not archived
+  // The latest first; with `archived` those too.
+  std::vector<StoredConversation> conversations(int64_t at_most, bool archived = false);
   void set_title(int64_t conversation, std::string_view title);
   void set_system(int64_t conversation, std::string_view system);
   void set_leaf(int64_t conversation, std::optional<int64_t> leaf);
-  bool remove_conversation(int64_t id);  // false where it was not there
+  bool set_archived(int64_t conversation, bool archived);  // false where it is not there
+  bool remove_conversation(int64_t id);                    // false where it was not there
   std::vector<SearchHit> search(std::string_view words, int64_t at_most);
 
   // Stored, and on the disk when the call returns; it becomes the leaf.
@@ -110,9 +123,14 @@ class Store {
   std::optional<StoredMessage> message(int64_t id);
   std::vector<StoredMessage> branch(std::optional<int64_t> leaf);  // from the first message down to `leaf`
   std::vector<StoredMessage> children(int64_t conversation, std::optional<int64_t> parent);
+  void remove_message(int64_t id);                            // one that nothing follows
+  std::vector<OutlineMessage> outline(int64_t conversation);  // the whole tree, the oldest message first
+  void set_kept(int64_t message, bool kept);
   std::vector<StoredTurn> turns(int64_t message);
   std::vector<StoredToken> tokens(int64_t turn);
   std::vector<StoredToken> message_tokens(int64_t message);  // of all its turns, in order
+  // The token ids of every answer down to `leaf`, by message.
+  std::unordered_map<int64_t, std::vector<int32_t>> branch_tokens(std::optional<int64_t> leaf);
 
  private:
   explicit Store(const std::string& path);

@@ -74,7 +74,13 @@ CREATE TRIGGER message_deleted AFTER DELETE ON message WHEN old.finish IS NOT NU
 END;
 )sql";
 
-constexpr const char* kMigrations[kSchemaVersion] = {kVersion1};
+// Conversations that /list leaves out, and messages that /fork keeps as the end of a branch.
+constexpr const char* kVersion2 = R"sql(
+ALTER TABLE conversation ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE message ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;
+)sql";
+
+constexpr const char* kMigrations[kSchemaVersion] = {kVersion1, kVersion2};
 
 void refuse(const Database& db, const std::string& why) {
   throw Error(ErrorKind::database, fmt::format("database {}: {}", printable(db.path()), why));

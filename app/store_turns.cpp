@@ -248,4 +248,22 @@ std::vector<StoredToken> Store::message_tokens(int64_t message) {
   return all;
 }
 
+std::unordered_map<int64_t, std::vector<int32_t>> Store::branch_tokens(std::optional<int64_t> leaf) {
+  std::unordered_map<int64_t, std::vector<int32_t>> tokens;
+  if (!leaf) return tokens;
+  Statement query(*db_,
+                  "WITH RECURSIVE up(id) AS (SELECT ? UNION ALL"
+                  " SELECT message.parent FROM message JOIN up ON message.id = up.id"
+                  " WHERE message.parent IS NOT NULL)"
+                  " SELECT turn.message, token_run.ids FROM up JOIN turn ON turn.message = up.id"
+                  " JOIN token_run ON token_run.turn = turn.id ORDER BY turn.id, token_run.position");
+  query << *leaf;
+  while (query.step()) {
+    std::vector<int32_t>& all = tokens[query.integer(0)];
+    const std::string ids = query.text(1);
+    for (size_t i = 0; i < ids.size() / sizeof(int32_t); ++i) all.push_back(unpack<int32_t>(ids, i));
+  }
+  return tokens;
+}
+
 }  // namespace bitnet

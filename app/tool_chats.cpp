@@ -97,11 +97,11 @@ json as_json(Store& store, const StoredConversation& row, const std::vector<Stor
 
 }  // namespace
 
-std::string list_text(Store& store, int64_t current) {
+std::string list_text(Store& store, int64_t current, bool archived) {
   std::string text;
-  for (const StoredConversation& row : store.conversations(kListed)) {
-    text += fmt::format("{}{:>5}  {}  {:>4}  {}\n", row.id == current ? '*' : ' ', row.id,
-                        local_time(row.updated), row.messages, row.title);
+  for (const StoredConversation& row : store.conversations(kListed, archived)) {
+    text += fmt::format("{}{:>5}  {}  {:>4}  {}{}\n", row.id == current ? '*' : ' ', row.id,
+                        local_time(row.updated), row.messages, row.archived ? "(archived) " : "", row.title);
   }
   return text;
 }
@@ -116,7 +116,9 @@ std::string search_text(Store& store, std::string_view words) {
   return text;
 }
 
-void tool_list(Store& store, Output& out) { print(out, list_text(store, 0)); }
+void tool_list(Store& store, const Options& options, Output& out) {
+  print(out, list_text(store, 0, options.all));
+}
 void tool_search(Store& store, const std::string& words, Output& out) {
   print(out, search_text(store, words));
 }

@@ -24,14 +24,14 @@ void tool_probe(const Options& options);
 void tool_bench(const Options& options, Output& out);
 
 // tool_chats.cpp
-void tool_list(Store& store, Output& out);
+void tool_list(Store& store, const Options& options, Output& out);
 void tool_show(Store& store, int64_t id, Output& out);
 void tool_search(Store& store, const std::string& words, Output& out);
 void tool_export(Store& store, const Options& options, Output& out);
 void tool_delete(Store& store, int64_t id, Output& out);
 
 // As /list and /search show them, for people.
-std::string list_text(Store& store, int64_t current);
+std::string list_text(Store& store, int64_t current, bool archived);
 std::string search_text(Store& store, std::string_view words);
 
 std::string read_standard_input();

@@ -16,9 +16,12 @@ void send(Output& output, const json& object) {
 
 json message_object(const ShownMessage& message) {
   return {{"id", message.id},
+          {"number", message.number},
           {"role", name_of(message.role)},
           {"text", message.text},
-          {"finish", message.finish}};
+          {"finish", message.finish},
+          {"sibling", message.sibling},
+          {"siblings", message.siblings}};
 }
 
 }  // namespace
@@ -44,7 +47,12 @@ void JsonFrontEnd::message(const ShownMessage& message) {
     return;
   }
   visible_ += message.text + "\n";
-  send(output_, {{"type", "user"}, {"id", message.id}, {"text", message.text}});
+  send(output_, {{"type", "user"},
+                 {"id", message.id},
+                 {"number", message.number},
+                 {"text", message.text},
+                 {"sibling", message.sibling},
+                 {"siblings", message.siblings}});
 }
 
 void JsonFrontEnd::answer_text(std::string_view text, int32_t token_id, float logprob) {
@@ -63,8 +71,11 @@ void JsonFrontEnd::answer_end(const ShownMessage& answer, const Usage& usage) {
   exit_code_ = exit_code_of(answer.finish);
   send(output_, {{"type", "usage"},
                  {"message", answer.id},
+                 {"number", answer.number},
                  {"text", answer.text},
                  {"finish", answer.finish},
+                 {"sibling", answer.sibling},
+                 {"siblings", answer.siblings},
                  {"prompt_tokens", usage.prompt_tokens},
                  {"reused_tokens", usage.reused_tokens},
                  {"answer_tokens", usage.answer_tokens},
@@ -97,6 +108,8 @@ void JsonFrontEnd::status(const Status& status) {
                  {"context", status.context_limit},
                  {"saved", status.saved}});
 }
+
+void JsonFrontEnd::return_input(std::string_view text) { command_output("input", text); }
 
 void JsonFrontEnd::type_line(std::string_view text) { chat_->submit(text); }
 

@@ -4,11 +4,14 @@
 //
 //   {"type":"session","conversation":1,"model":"...","device":"...","context":4096,"saved":true}
 //       conversation null: a new one, stored with its first turn
-//   {"type":"user","id":1,"text":"..."}
+//   {"type":"user","id":1,"number":1,"text":"...","sibling":1,"siblings":1}  ids are the store's, numbers
+//   /goto's
 //   {"type":"token","message":2,"id":9906,"text":"Hi","logprob":-0.01}      id null: text held back until now
-//   {"type":"usage","message":2,"text":"...","finish":"stop","prompt_tokens":9,"reused_tokens":0,
-//    "answer_tokens":4,"prefill_seconds":0.1,"decode_seconds":0.2}
-//   {"type":"command","command":"set","text":"..."}                         also "notice" and "transcript"
+//   {"type":"usage","message":2,"number":2,"text":"...","finish":"stop","sibling":2,"siblings":3,
+//    "prompt_tokens":9,"reused_tokens":0,"answer_tokens":4,"prefill_seconds":0.1,"decode_seconds":0.2}
+//   {"type":"command","command":"set","text":"..."}                         also "notice", "transcript" and
+//   "input"
+//       input: a turn that was not taken, or one to rewrite, for whoever types
 //   {"type":"error","text":"...","code":4}                                  code: where it ends the program
 //   {"type":"exit","code":0}
 // Bytes that are no UTF-8 become U+FFFD.
@@ -42,6 +45,7 @@ class JsonFrontEnd : public FrontEnd, public ScriptTarget {
   void notice(std::string_view text) override;
   void error(std::string_view text) override;
   void status(const Status& status) override;
+  void return_input(std::string_view text) override;
 
   void type_line(std::string_view text) override;
   void press_key(std::string_view name) override;

@@ -21,6 +21,15 @@ std::string quoted(std::string_view text) {
   return out + "\n";
 }
 
+// What stands under an answer: "[interrupted, 2/3]"; nothing where it ended by itself and has no siblings.
+std::string mark_of(const ShownMessage& answer) {
+  std::string mark = answer.finish == "stop" ? std::string() : answer.finish;
+  const std::string sibling = sibling_mark(answer);
+  if (!mark.empty() && !sibling.empty()) mark += ", ";
+  mark += sibling;
+  return mark.empty() ? mark : fmt::format("[{}]\n", mark);
+}
+
 }  // namespace
 
 int exit_code_of(std::string_view finish) {
@@ -49,7 +58,7 @@ void LineFrontEnd::put(Output& to, std::string_view text) {
 void LineFrontEnd::show_answer(Output& to, const ShownMessage& message) {
   put(to, message.text);
   if (!at_line_start_) put(to, "\n");
-  if (message.finish != "stop" && !message.finish.empty()) put(to, fmt::format("[{}]\n", message.finish));
+  if (const std::string mark = mark_of(message); !mark.empty()) put(to, mark);
 }
 
 void LineFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
@@ -97,9 +106,10 @@ void LineFrontEnd::answer_text(std::string_view text, int32_t, float) { put(outp
 void LineFrontEnd::answer_end(const ShownMessage& answer, const Usage&) {
   exit_code_ = exit_code_of(answer.finish);
   if (!at_line_start_ || answer.text.empty()) put(output_, "\n");
-  if (answer.finish != "stop" && !output_.closed())
-    put(options_.question ? errors_ : output_, fmt::format("[{}]\n", answer.finish));
+  if (!output_.closed()) put(options_.question ? errors_ : output_, mark_of(answer));
 }
+
+void LineFrontEnd::return_input(std::string_view text) { typed_ = text; }
 
 void LineFrontEnd::command_output(std::string_view, std::string_view text) {
   if (!at_line_start_) put(output_, "\n");

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "front_end.h"
@@ -39,6 +40,10 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   void notice(std::string_view text) override;
   void error(std::string_view text) override;
   void status(const Status& status) override;
+  void return_input(std::string_view text) override;
+
+  // What return_input left for the person to change, once.
+  std::string take_returned() { return std::exchange(typed_, {}); }
 
   void type_line(std::string_view text) override;
   void press_key(std::string_view name) override;

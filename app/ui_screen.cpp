@@ -136,14 +136,14 @@ void ScreenFrontEnd::message(const ShownMessage& m) {
       transcript_.add(TranscriptView::Kind::notice, "system prompt: " + m.text);
       return;
     case Role::user:
-      transcript_.add(TranscriptView::Kind::user, m.text);
+      transcript_.add(TranscriptView::Kind::user, m.text, sibling_mark(m));
       return;
     case Role::assistant:
       break;
   }
   transcript_.begin_answer();
   transcript_.append_answer(m.text);
-  if (!m.finish.empty()) transcript_.end_answer(m.finish);
+  if (!m.finish.empty()) transcript_.end_answer(m.finish, sibling_mark(m));
 }
 
 void ScreenFrontEnd::answer_text(std::string_view text, int32_t, float) {
@@ -152,7 +152,7 @@ void ScreenFrontEnd::answer_text(std::string_view text, int32_t, float) {
 }
 
 void ScreenFrontEnd::answer_end(const ShownMessage& answer, const Usage&) {
-  transcript_.end_answer(answer.finish);
+  transcript_.end_answer(answer.finish, sibling_mark(answer));
   dirty_ = true;
 }
 
@@ -164,6 +164,15 @@ void ScreenFrontEnd::say(TranscriptView::Kind kind, std::string_view text, std::
 
 void ScreenFrontEnd::command_output(std::string_view command, std::string_view text) {
   say(TranscriptView::Kind::command, text, fmt::format("/{}", command));
+}
+
+void ScreenFrontEnd::marked_output(std::string_view command, std::string_view text) {
+  say(TranscriptView::Kind::marked, text, fmt::format("/{}", command));
+}
+
+void ScreenFrontEnd::return_input(std::string_view text) {
+  if (input_.text().empty()) input_.insert(text);
+  dirty_ = true;
 }
 
 void ScreenFrontEnd::notice(std::string_view text) { say(TranscriptView::Kind::notice, text); }

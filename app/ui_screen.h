@@ -51,6 +51,8 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   void notice(std::string_view text) override;
   void error(std::string_view text) override;
   void status(const Status& status) override;
+  void marked_output(std::string_view command, std::string_view text) override;
+  void return_input(std::string_view text) override;
 
   void type_line(std::string_view text) override;
   void press_key(std::string_view name) override;

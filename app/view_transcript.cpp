@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "front_end.h"
 #include "text_safe.h"
 #include "text_width.h"
 #include "text_wrap.h"
@@ -27,6 +28,7 @@ BlockLook look_of(TranscriptView::Kind kind) {
     case TranscriptView::Kind::answer:
       return {"  ", {}, {}};
     case TranscriptView::Kind::command:
+    case TranscriptView::Kind::marked:
       return {"  ", {}, {}};
     case TranscriptView::Kind::notice:
       return {"· ", {Tone::notice}, {Tone::notice}};
@@ -44,6 +46,36 @@ std::string describe_finish(std::string_view finish, bool empty) {
   if (finish == "device_lost") return "(cut: the device was lost)";
   if (finish.empty() || finish == "stop") return empty ? "(no answer)" : "";
   return fmt::format("({})", make_safe(finish));
+}
+
+bool is_command(TranscriptView::Kind kind) {
+  return kind == TranscriptView::Kind::command || kind == TranscriptView::Kind::marked;
+}
+
+bool is_mark(char c) { return c == kMarkOn || c == kMarkOff; }
+
+// make_safe that lets the marks through.
+std::string make_marked_safe(std::string_view text) {
+  std::string safe;
+  while (!text.empty()) {
+    const auto end = static_cast<size_t>(std::find_if(text.begin(), text.end(), is_mark) - text.begin());
+    safe += make_safe(text.substr(0, end));
+    if (end < text.size()) safe += text[end];
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return safe;
+}
+
+// A line with marks as pieces without them; `source` is where the line begins.
+void add_marked(std::string_view line, Face face, size_t source, std::vector<Piece>& pieces) {
+  size_t begin = 0;
+  for (size_t i = 0; i <= line.size(); ++i) {
+    if (i < line.size() && !is_mark(line[i])) continue;
+    if (i > begin) pieces.push_back({line.substr(begin, i - begin), face, source + begin});
+    if (i < line.size()) face.bold = line[i] == kMarkOn;
+    begin = i + 1;
+  }
+  if (pieces.empty()) pieces.push_back({{}, face, source});
 }
 
 bool is_blank(const Row& row) {
@@ -78,8 +110,9 @@ void TranscriptView::clear() {
 void TranscriptView::add(Kind kind, std::string_view text, std::string_view label) {
   Block block;
   block.kind = kind;
-  if (!label.empty()) block.text = make_safe(label) + "\n";
-  block.text += make_safe(text);
+  if (is_command(kind) && !label.empty()) block.text = make_safe(label) + "\n";
+  block.text += kind == Kind::marked ? make_marked_safe(text) : make_safe(text);
+  if (kind == Kind::user && !label.empty()) block.finish = fmt::format("({})", label);
   const bool joins = kind == Kind::notice && !blocks_.empty() && blocks_.back().kind == Kind::notice;
   block.gap_before = !blocks_.empty() && !joins;
   first_changed_ = std::min(first_changed_, blocks_.size());
@@ -102,11 +135,12 @@ void TranscriptView::append_answer(std::string_view text) {
   first_changed_ = std::min(first_changed_, growing_);
 }
 
-void TranscriptView::end_answer(std::string_view finish) {
+void TranscriptView::end_answer(std::string_view finish, std::string_view sibling) {
   if (growing_ == kNone) return;
   Block& block = blocks_[growing_];
   block.open = false;
   block.finish = describe_finish(finish, block.text.empty());
+  if (!sibling.empty()) block.finish += fmt::format("{}({})", block.finish.empty() ? "" : " ", sibling);
   block.changed = true;
   first_changed_ = std::min(first_changed_, growing_);
   growing_ = kNone;
@@ -187,7 +221,7 @@ void TranscriptView::lay_out_line(Block& block, size_t begin, size_t end, bool f
   const BlockLook look = look_of(block.kind);
   const bool first_line = begin == 0;
   WrapStyle style;
-  style.columns = block.kind == Kind::command ? columns_ : std::min(columns_, kWidestText + 2);
+  style.columns = is_command(block.kind) ? columns_ : std::min(columns_, kWidestText + 2);
   std::vector<Piece> pieces;
   MarkdownState after;
   if (block.kind == Kind::answer) {
@@ -201,11 +235,15 @@ void TranscriptView::lay_out_line(Block& block, size_t begin, size_t end, bool f
     if (!rule.empty()) style.first = {fmt::format("  {}", rule), kQuiet};
     pieces = std::move(shown.pieces);
   } else {
-    const bool label = block.kind == Kind::command && first_line;
+    const bool label = is_command(block.kind) && first_line;
     style.first = {first_line ? look.first : "  ", look.mark};
-    const int hanging = block.kind == Kind::command ? std::min(hanging_columns(line), columns_ / 2) : 0;
+    const int hanging = is_command(block.kind) ? std::min(hanging_columns(line), columns_ / 2) : 0;
     style.rest = {std::string(static_cast<size_t>(2 + hanging), ' '), look.mark};
-    pieces.push_back({line, label ? kQuiet : look.text, begin});
+    if (block.kind == Kind::marked) {
+      add_marked(line, label ? kQuiet : look.text, begin, pieces);
+    } else {
+      pieces.push_back({line, label ? kQuiet : look.text, begin});
+    }
   }
   // A very long line is taken up again at its last row.
   const bool resumable = pieces.size() == 1 && line.size() > kLongestStyledLine;

@@ -18,17 +18,21 @@ namespace bitnet {
 
 class TranscriptView {
  public:
-  enum class Kind { user, answer, command, notice, error };
+  // marked: as command, with bold text between kMarkOn and kMarkOff (front_end.h).
+  enum class Kind { user, answer, command, marked, notice, error };
 
   void clear();
-  // `text` is made safe here. `label` is the command line that a command's outcome belongs to.
+  // `text` is made safe here. `label` is the command line that a command's outcome belongs to, or the place
+  // of a user's turn among its siblings.
   void add(Kind kind, std::string_view text, std::string_view label = {});
 
   // One answer at a time may grow; other blocks may be added after it meanwhile.
   void begin_answer();
   void append_answer(std::string_view text);
-  // `finish` as front_end.h has it; anything but "stop" and "" is said in a row of its own.
-  void end_answer(std::string_view finish);
+  // `finish` as front_end.h has it; anything but "stop" and "" is said in a row of its own, and so is
+  // `sibling`
+  // ("2/3").
+  void end_answer(std::string_view finish, std::string_view sibling = {});
 
   void set_size(int columns, int rows);  // of the place on the screen; the top row stays where it was
   int height() const { return height_; }

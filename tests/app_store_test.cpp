@@ -195,5 +195,58 @@ TEST_F(StoreTest, RemovesALongConversationWhole) {
   EXPECT_FALSE(store->latest_conversation());
 }
 
+TEST_F(StoreTest, ADatabaseOfTheFirstVersionIsMigratedAfterABackup) {
+  int64_t conversation = 0;
+  {
+    const auto store = Store::open(file());
+    conversation = store->add_conversation("");
+    store->add_message(conversation, {}, Role::user, "kept");
+  }
+  {
+    Database db(file());
+    db.execute(
+        "ALTER TABLE conversation DROP COLUMN archived; ALTER TABLE message DROP COLUMN kept;"
+        "PRAGMA user_version = 1");
+  }
+  const auto store = Store::open(file());
+  EXPECT_TRUE(std::filesystem::exists(file() + ".v1-backup"));
+  EXPECT_EQ(store->outline(conversation).size(), 1U);
+  EXPECT_EQ(store->search("kept", 9).size(), 1U);
+  EXPECT_TRUE(store->set_archived(conversation, true));
+}
+
+TEST_F(StoreTest, AnArchivedConversationIsLeftOutUnlessAskedFor) {
+  const auto store = Store::in_memory();
+  const int64_t first = store->add_conversation("");
+  const int64_t second = store->add_conversation("");
+  EXPECT_TRUE(store->set_archived(second, true));
+  EXPECT_FALSE(store->set_archived(99, true));
+  EXPECT_EQ(store->latest_conversation(), first);
+  EXPECT_EQ(store->conversations(9).size(), 1U);
+  EXPECT_EQ(store->conversations(9, true).size(), 2U);
+  EXPECT_TRUE(store->conversation(second)->archived);
+}
+
+TEST_F(StoreTest, TheOutlineIsTheWholeTreeAndBranchTokensAreThoseOfOneBranch) {
+  const auto store = Store::in_memory();
+  const int64_t conversation = store->add_conversation("");
+  const int64_t user = store->add_message(conversation, {}, Role::user, "u");
+  for (const int32_t id : {5, 6}) {
+    StoredTurn turn = store->begin_turn(conversation, user, some_turn());
+    store->append(turn, "x", {{id, 0, 0}});
+    store->append(turn, "y", {{id + 10, 0, 0}});
+    store->finish_turn(turn);
+  }
+  store->set_kept(user, true);
+  const auto outline = store->outline(conversation);
+  ASSERT_EQ(outline.size(), 3U);
+  EXPECT_TRUE(outline[0].kept);
+  EXPECT_EQ(outline[1].parent, user);
+  EXPECT_EQ(outline[2].role, Role::assistant);
+  const auto tokens = store->branch_tokens(outline[2].id);
+  ASSERT_EQ(tokens.size(), 1U);
+  EXPECT_THAT(tokens.at(outline[2].id), ElementsAre(6, 16));
+}
+
 }  // namespace
 }  // namespace bitnet
