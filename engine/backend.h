@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/sampler.h"
 
 namespace bitnet {
 
@@ -75,6 +76,31 @@ struct ArgmaxResult {
   float sum_exp;        // sum over the vocabulary of exp(logit - largest)
   uint32_t non_finite;  // 1 if a logit is NaN or +Inf
 };
+
+// Behind it, where the device also samples: what Sampler would have chosen.
+struct ChoiceResult {
+  uint32_t index;
+  float logit;
+  uint32_t undecided;  // 1: too many logits are nearly alike, the host has to choose
+  uint32_t unused;
+};
+
+// What sampling on a device needs to know: the settings of `input`, and the random number for the token at
+// each position p, at [p % kSampleRandoms].
+constexpr uint32_t kSampleHistory = 128;
+constexpr uint32_t kSampleRandoms = 4;
+constexpr uint32_t kMostSampled = 192;  // of top_k and penalised tokens together
+struct SamplingInput {
+  SamplingRecipe recipe;
+  uint32_t want;                    // top_k and n_recent together
+  int32_t history[kSampleHistory];  // the token at position p is at [p % kSampleHistory]
+};
+struct SamplingBuffers {
+  BufferPtr input;    // one SamplingInput; the device adds the tokens it chooses
+  BufferPtr randoms;  // [kSampleRandoms] u64, seen by the host
+  BufferPtr scratch;  // kSampleScratch bytes, zero at first
+};
+constexpr uint64_t kSampleScratch = 8 + 4 * 2048 + 8 * 256;
 
 // What attention over a long cache keeps between its parts, for one token at a time.
 struct AttentionScratch {
@@ -139,6 +165,10 @@ class Recorder {
   virtual void head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) = 0;
   // Of the first row of logits
   virtual void argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, Buffer& result) = 0;
+  // After argmax, on a device that runs ahead: the token that sampling gives takes the place of the largest
+  // as the input of what is run next. `result`: ArgmaxResult, ChoiceResult
+  virtual void sample(Buffer& /*logits*/, uint32_t /*n_vocab*/, Buffer& /*partial*/, SamplingBuffers&,
+                      Buffer& /*result*/) {}
   virtual void copy(Buffer& from, uint64_t from_offset, Buffer& to, uint64_t to_offset, uint64_t bytes) = 0;
 };
 constexpr uint32_t kArgmaxParts = 256;  // rows of ArgmaxResult that `partial` holds
@@ -168,9 +198,9 @@ class Backend {
   virtual void run(Program& program, uint32_t position, std::span<const int32_t> tokens) = 0;
 
   // A device that works on its own can be given the next token's program before it has finished this one's.
-  // Where runs_ahead is true: a program of record_next reads the token that the argmax of the program before
-  // it chose, at the position behind it; start and start_next return at once; a program is waited for before
-  // it is started again, and so is what runs before anything else is called.
+  // Where runs_ahead is true: a program of record_next reads the token that the argmax or the sampling of the
+  // program before it chose, at the position behind it; start and start_next return at once; a program is
+  // waited for before it is started again, and so is what runs before anything else is called.
   virtual bool runs_ahead() const { return false; }
   virtual std::unique_ptr<Program> record_next(const std::function<void(Recorder&)>&) { return nullptr; }
   virtual void start(Program&, uint32_t, std::span<const int32_t>) {}

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "engine/error.h"
 
@@ -17,9 +18,33 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
   throw Error(ErrorKind::usage, fmt::format("{}: wanted {}, got {}", setting, range, value));
 }
 
-// Uniform in [0, 1) from the upper 53 bits: unlike the distributions of <random>, the same with every
-// library.
-double uniform(std::mt19937_64& generator) { return static_cast<double>(generator() >> 11) * 0x1.0p-53; }
+__extension__ using Wide = unsigned __int128;
+
+// 2^31 * 2^-a for a >= 0, as shaders/choose.comp has it. The polynomial is 2^(1-f) on [0, 1) to 3e-7, and 2
+// at 0.
+uint32_t weight_of(float a) {
+  if (!(a < 31.0F)) return 0;
+  const float whole = std::floor(a);
+  const float f = a - whole;
+  float m = -0.0018898058915510774F;
+  for (const float c :
+       {0.01841159351170063F, -0.11059471219778061F, 0.4803602993488312F, -1.3862874507904053F, 2.0F}) {
+    m = m * f + c;
+  }
+  return static_cast<uint32_t>(m * 0x1p30F) >> static_cast<uint32_t>(whole);
+}
+
+SamplingRecipe recipe_of(const SamplerParams& p) {
+  const double scale = std::numbers::log2e / static_cast<double>(p.temperature);
+  const bool penalised = p.repeat_penalty != 1.0F;
+  return {.top_k = p.temperature == 0.0F ? 1 : p.top_k,
+          .n_recent = penalised ? p.repeat_last : 0,
+          .penalty = p.repeat_penalty,
+          .inverse = std::min(1.0F / p.repeat_penalty, std::numeric_limits<float>::max()),
+          .scale = static_cast<float>(std::min(scale, double{std::numeric_limits<float>::max()})),
+          .top_p = p.top_p >= 1.0F ? 0 : std::max(1U, static_cast<uint32_t>(double{p.top_p} * 0x1p32)),
+          .min_weight = static_cast<uint32_t>(std::ceil(double{p.min_p} * 0x1p31))};
+}
 
 struct Largest {
   float logit;
@@ -58,7 +83,21 @@ void check(const SamplerParams& p) {
   }
 }
 
-Sampler::Sampler(const SamplerParams& params) : params_(params), generator_(params.seed) { check(params); }
+Sampler::Sampler(const SamplerParams& params) : params_(params), generator_(params.seed) {
+  check(params);
+  recipe_ = recipe_of(params);
+}
+
+uint64_t Sampler::random(size_t n) {
+  while (drawn_.size() <= n) drawn_.push_back(generator_());
+  return drawn_[n];
+}
+
+uint64_t Sampler::take_random() {
+  const uint64_t first = random(0);
+  drawn_.pop_front();
+  return first;
+}
 
 bool Sampler::is_argmax() const {
   const bool penalised = params_.repeat_penalty != 1.0F && params_.repeat_last > 0;
@@ -78,7 +117,7 @@ std::optional<SampledToken> Sampler::sample(std::span<const float> logits, std::
   candidates_.clear();
   for (size_t i = 0; i < logits.size(); ++i) candidates_.push_back({logits[i], static_cast<int32_t>(i)});
   penalise(history);
-  if (params_.temperature == 0.0F || params_.top_k == 1) {
+  if (recipe_.top_k == 1) {
     return chosen(
         std::ranges::max_element(candidates_, {}, &Candidate::logit)->id);  // the first of equal ones
   }
@@ -92,8 +131,7 @@ std::optional<SampledToken> Sampler::sample(std::span<const float> logits, std::
 // A penalty above 1 makes a token of the latest history less likely whatever the sign of its logit; each
 // counts once, however often it occurs.
 void Sampler::penalise(std::span<const int32_t> history) {
-  if (params_.repeat_penalty == 1.0F) return;
-  const size_t n = std::min<size_t>(params_.repeat_last, history.size());
+  const size_t n = std::min<size_t>(recipe_.n_recent, history.size());
   recent_.assign(history.end() - static_cast<std::ptrdiff_t>(n), history.end());
   std::ranges::sort(recent_);
   const auto repeated = std::ranges::unique(recent_);
@@ -101,7 +139,7 @@ void Sampler::penalise(std::span<const int32_t> history) {
   for (const int32_t id : recent_) {
     if (id < 0 || static_cast<size_t>(id) >= candidates_.size()) continue;
     float& logit = candidates_[static_cast<size_t>(id)].logit;
-    const float penalised = logit > 0.0F ? logit / params_.repeat_penalty : logit * params_.repeat_penalty;
+    const float penalised = logit * (logit > 0.0F ? recipe_.inverse : recipe_.penalty);
     // An extreme penalty must not make what the others are measured against infinite.
     logit = logit == -kInfinity ? logit
                                 : std::clamp(penalised, std::numeric_limits<float>::lowest(),
@@ -109,48 +147,45 @@ void Sampler::penalise(std::span<const int32_t> history) {
   }
 }
 
-// Softmax at the temperature, scaled so that the likeliest candidate weighs 1: no sum can overflow or vanish.
-void Sampler::weigh() {
-  const double top = std::ranges::max(candidates_, {}, &Candidate::logit).logit;
-  for (Candidate& c : candidates_) {
-    const double exponent = (static_cast<double>(c.logit) - top) / static_cast<double>(params_.temperature);
-    c.weight = std::exp(static_cast<float>(std::max(exponent, -200.0)));  // where floats are 0 already
-  }
-}
-
-// The cuts keep the candidates in the order of their ids, so that what draw() sees does not depend on how a
-// library's nth_element leaves its range.
+// The cuts keep the candidates in the order of their ids, which is the order that draw() goes through.
 void Sampler::keep_top_k() {
-  if (params_.top_k == 0 || params_.top_k >= candidates_.size()) return;
+  if (recipe_.top_k == 0 || recipe_.top_k >= candidates_.size()) return;
   const auto better = [](const Candidate& a, const Candidate& b) {
     return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
   };
   scratch_ = candidates_;
-  const auto border = scratch_.begin() + static_cast<std::ptrdiff_t>(params_.top_k) - 1;
+  const auto border = scratch_.begin() + static_cast<std::ptrdiff_t>(recipe_.top_k) - 1;
   std::ranges::nth_element(scratch_, border, better);
   std::erase_if(candidates_, [&](const Candidate& c) { return better(*border, c); });
+}
+
+// Softmax at the temperature, scaled so that the likeliest candidate weighs 2^31.
+void Sampler::weigh() {
+  const float top = std::ranges::max(candidates_, {}, &Candidate::logit).logit;
+  for (Candidate& c : candidates_) c.weight = weight_of((top - c.logit) * recipe_.scale);
 }
 
 // Finds the fewest likeliest candidates that weigh enough together, by halving the range that holds the
 // border.
 void Sampler::keep_top_p() {
-  if (params_.top_p >= 1.0F) return;
+  if (recipe_.top_p == 0) return;
   const auto better = [](const Candidate& a, const Candidate& b) {
     return a.weight != b.weight ? a.weight > b.weight : a.id < b.id;
   };
-  const auto weight_of = [](auto first, auto last) {
-    double sum = 0;
-    for (; first != last; ++first) sum += static_cast<double>(first->weight);
+  const auto sum_of = [](auto first, auto last) {
+    uint64_t sum = 0;
+    for (; first != last; ++first) sum += first->weight;
     return sum;
   };
   scratch_ = candidates_;
-  double missing = weight_of(scratch_.begin(), scratch_.end()) * static_cast<double>(params_.top_p);
+  const uint64_t total = sum_of(scratch_.begin(), scratch_.end());
+  auto missing = static_cast<uint64_t>(Wide{total} * recipe_.top_p >> 32);
   auto first = scratch_.begin();  // all before it are kept
   auto last = scratch_.end();     // the border is before it
   while (last - first > 1) {
     const auto middle = first + (last - first) / 2;
     std::nth_element(first, middle, last, better);
-    const double left = weight_of(first, middle);
+    const uint64_t left = sum_of(first, middle);
     if (left >= missing) {
       last = middle;
     } else {
@@ -162,22 +197,20 @@ void Sampler::keep_top_p() {
 }
 
 void Sampler::keep_min_p() {
-  if (params_.min_p == 0.0F) return;
-  std::erase_if(candidates_, [&](const Candidate& c) { return c.weight < params_.min_p; });
+  std::erase_if(candidates_, [&](const Candidate& c) { return c.weight < recipe_.min_weight; });
 }
 
+// A point between 0 and the sum of all weights: the same with every library, as the distributions of <random>
+// are not.
 int32_t Sampler::draw() {
-  double total = 0;
-  for (const Candidate& c : candidates_) total += static_cast<double>(c.weight);
-  double left = uniform(generator_) * total;
-  int32_t last = -1;
+  uint64_t total = 0;
+  for (const Candidate& c : candidates_) total += c.weight;
+  auto point = static_cast<uint64_t>(Wide{take_random()} * total >> 64);
   for (const Candidate& c : candidates_) {
-    if (c.weight == 0.0F) continue;
-    last = c.id;
-    left -= static_cast<double>(c.weight);
-    if (left < 0) break;
+    if (point < c.weight) return c.id;
+    point -= c.weight;
   }
-  return last;
+  return candidates_.back().id;  // never: the point is below the sum
 }
 
 }  // namespace bitnet

@@ -5,9 +5,14 @@
 // Order of the steps, as llama.cpp and Hugging Face have them: repetition penalty (Keskar et al. 2019),
 // top-k, softmax at the temperature, top-p (Holtzman et al. 2020) and min-p (Nguyen et al. 2024) over what is
 // left.
+//
+// A weight is an integer, 2^31 for the likeliest candidate: sums do not depend on their order, and all that
+// leads to a weight is a float addition or multiplication, which every device rounds alike. So a seed gives
+// the same tokens here and in shaders/choose.comp.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <random>
 #include <span>
@@ -39,11 +44,23 @@ struct SampledToken {
   bool operator==(const SampledToken&) const = default;
 };
 
+// The settings in the numbers that the choice is made with, here and on a device.
+struct SamplingRecipe {
+  uint32_t top_k;       // 0 = all
+  uint32_t n_recent;    // tokens of the history that are penalised
+  float penalty;        // what negative logits are multiplied with,
+  float inverse;        // and what positive ones are
+  float scale;          // log2(e) / temperature
+  uint32_t top_p;       // of 2^32; 0 = off
+  uint32_t min_weight;  // the least that a candidate of min-p weighs
+};
+
 class Sampler {
  public:
   explicit Sampler(const SamplerParams& params);
 
   const SamplerParams& params() const { return params_; }
+  const SamplingRecipe& recipe() const { return recipe_; }
 
   // True where the choice is the first largest logit whatever the history, so a device can make it.
   bool is_argmax() const;
@@ -52,13 +69,19 @@ class Sampler {
   // Equal logits: the lowest id wins. `history` is the token list so far, newest last.
   std::optional<SampledToken> sample(std::span<const float> logits, std::span<const int32_t> history);
 
+  // For a device that chooses: the random number of the n-th token from here (0 = the next), and that a token
+  // was chosen with the next one.
+  uint64_t random(size_t n);
+  void chosen() { take_random(); }
+
  private:
   struct Candidate {
     float logit;
     int32_t id;
-    float weight = 0.0F;  // probability over that of the likeliest
+    uint32_t weight = 0;  // of 2^31
   };
 
+  uint64_t take_random();
   void penalise(std::span<const int32_t> history);
   void weigh();
   void keep_top_k();
@@ -67,7 +90,9 @@ class Sampler {
   int32_t draw();
 
   SamplerParams params_;
+  SamplingRecipe recipe_;
   std::mt19937_64 generator_;
+  std::deque<uint64_t> drawn_;         // by random(), not taken yet
   std::vector<Candidate> candidates_;  // reused, so that a token costs no allocation
   std::vector<Candidate> scratch_;
   std::vector<int32_t> recent_;

@@ -46,22 +46,32 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
   const uint64_t row_bytes = uint64_t{engine_.weights.config.n_vocab} * sizeof(float);
   for (uint32_t i = 0; i < 1 + (backend_.runs_ahead() ? kRunAhead : 0); ++i)
     outcomes_.push_back({backend_.allocate(i == 0 ? kMaxLogitRows * row_bytes : row_bytes, BufferUse::device),
-                         backend_.allocate(sizeof(ArgmaxResult), BufferUse::shared)});
-  const auto one_token = [&](bool with_logits, size_t outcome) {
-    return [this, with_logits, outcome](Recorder& r) {
-      record_blocks(r, engine_.weights, activations_, cache_, 1);
-      record_last_row(r, 0, with_logits, outcome);
-    };
-  };
-  decode_argmax_ = backend_.record(one_token(false, 0));
-  decode_logits_ = backend_.record(one_token(true, 0));
-  for (size_t i = 1; i < outcomes_.size(); ++i)
-    decode_next_.push_back(backend_.record_next(one_token(false, i)));
+                         backend_.allocate(sizeof(ArgmaxResult) + sizeof(ChoiceResult), BufferUse::shared)});
+  greedy_ = record_decode(/*sample=*/false);
+  decode_logits_ = backend_.record([&](Recorder& r) {
+    record_blocks(r, engine_.weights, activations_, cache_, 1);
+    record_last_row(r, 0, /*with_logits=*/true);
+  });
 }
 
-void DeviceSession::record_last_row(Recorder& r, uint32_t row, bool with_logits, size_t outcome) {
-  const Outcome& out = outcomes_[outcome];
-  record_head(r, engine_.weights, activations_, row, 1, *out.logits, *out.argmax);
+DeviceSession::DecodePrograms DeviceSession::record_decode(bool sample) {
+  const auto one_token = [&](size_t outcome) {
+    return [this, sample, &out = outcomes_[outcome]](Recorder& r) {
+      record_blocks(r, engine_.weights, activations_, cache_, 1);
+      record_head(r, engine_.weights, activations_, 0, 1, *out.logits, *out.result);
+      if (sample)
+        r.sample(*out.logits, engine_.weights.config.n_vocab, *activations_.argmax_parts, sampling_,
+                 *out.result);
+    };
+  };
+  DecodePrograms programs{backend_.record(one_token(0)), {}};
+  for (size_t i = 1; i < outcomes_.size(); ++i) programs.next.push_back(backend_.record_next(one_token(i)));
+  return programs;
+}
+
+void DeviceSession::record_last_row(Recorder& r, uint32_t row, bool with_logits) {
+  const Outcome& out = outcomes_[0];
+  record_head(r, engine_.weights, activations_, row, 1, *out.logits, *out.result);
   if (with_logits) r.copy(*out.logits, 0, *host_logits_, 0, engine_.weights.config.n_vocab * sizeof(float));
 }
 
@@ -137,7 +147,7 @@ void DeviceSession::report_logits(uint32_t n, const SyncOptions& options) {
   for (uint32_t row = 0; row < n; row += kMaxLogitRows) {
     const uint32_t rows = std::min(kMaxLogitRows, n - row);
     const auto program = backend_.record([&](Recorder& r) {
-      record_head(r, engine_.weights, activations_, row, rows, *outcomes_[0].logits, *outcomes_[0].argmax);
+      record_head(r, engine_.weights, activations_, row, rows, *outcomes_[0].logits, *outcomes_[0].result);
       r.copy(*outcomes_[0].logits, 0, *host_logits_, 0, uint64_t{rows} * n_vocab * sizeof(float));
     });
     backend_.run(*program, first_position, {});
@@ -165,22 +175,10 @@ Finish DeviceSession::decode(Sampler& sampler, const DecodeOptions& options,
   cancelled_ = false;
   uint32_t produced = 0;
   Finish finish = Finish::interrupted;
-  if (sampler.is_argmax()) {
-    finish = decode_on_device(options, produced, on_token);
+  if (sampler.is_argmax() || device_can(sampler)) {
+    finish = decode_on_device(sampler, options, produced, on_token);
   } else {
-    for (bool go_on = true; go_on;) {
-      const auto token = sampler.sample(logits(), tokens_);
-      if (const auto reason = finish_at(token, options, produced)) {
-        finish = *reason;
-        break;
-      }
-      go_on = on_token(*token) && !cancelled_;
-      backend_.run(*decode_logits_, static_cast<uint32_t>(tokens_.size()), {&token->id, 1});
-      tokens_.push_back(token->id);
-      last_ = 0;
-      logits_read_ = true;
-      ++produced;
-    }
+    finish = decode_on_host(sampler, options, produced, on_token);
   }
   cancelled_ = false;
   stats_.decode_tokens += produced;
@@ -188,18 +186,68 @@ Finish DeviceSession::decode(Sampler& sampler, const DecodeOptions& options,
   return finish;
 }
 
+// Tokens that the sampler chooses, one by one, from all logits.
+Finish DeviceSession::decode_on_host(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
+                                     const std::function<bool(const SampledToken&)>& on_token) {
+  for (bool go_on = true; go_on;) {
+    const auto token = sampler.sample(logits(), tokens_);
+    if (const auto reason = finish_at(token, options, produced)) return *reason;
+    go_on = on_token(*token) && !cancelled_;
+    backend_.run(*decode_logits_, static_cast<uint32_t>(tokens_.size()), {&token->id, 1});
+    tokens_.push_back(token->id);
+    last_ = 0;
+    logits_read_ = true;
+    ++produced;
+  }
+  return Finish::interrupted;
+}
+
+// Whether the device makes the sampler's choices itself. It looks at the tokens that are likeliest before the
+// penalty, so a penalty that makes others likelier is left to the host.
+bool DeviceSession::device_can(const Sampler& sampler) const {
+  const SamplingRecipe& r = sampler.recipe();
+  return backend_.runs_ahead() && r.top_k != 0 && r.n_recent <= kSampleHistory &&
+         r.top_k <= kMostSampled - r.n_recent && r.penalty >= 1.0F && r.penalty <= 1000.0F;
+}
+
+void DeviceSession::prepare_sampling() {
+  if (sampled_.first) return;
+  sampling_ = {backend_.allocate(sizeof(SamplingInput), BufferUse::device),
+               backend_.allocate(kSampleRandoms * sizeof(uint64_t), BufferUse::shared),
+               backend_.allocate(kSampleScratch, BufferUse::device)};
+  const std::vector<std::byte> zeros(kSampleScratch);
+  backend_.upload(*sampling_.scratch, 0, zeros);
+  backend_.finish_uploads();
+  sampled_ = record_decode(/*sample=*/true);
+}
+
+// The settings and the latest tokens of the timeline, with the one that comes next.
+void DeviceSession::begin_sampling(const SamplingRecipe& recipe, int32_t next_token) {
+  SamplingInput input{.recipe = recipe, .want = recipe.top_k + recipe.n_recent, .history = {}};
+  const size_t n = tokens_.size();
+  for (size_t p = n - std::min<size_t>(n, kSampleHistory - 1); p < n; ++p)
+    input.history[p % kSampleHistory] = tokens_[p];
+  input.history[n % kSampleHistory] = next_token;
+  backend_.upload(*sampling_.input, 0, std::as_bytes(std::span(&input, 1)));
+  backend_.finish_uploads();
+}
+
 // Tokens that the device chooses. The program of token i + 1 is queued before the host looks at token i, so
 // the device never waits for the host; what it computed past the end is not in the timeline and is
-// overwritten.
-Finish DeviceSession::decode_on_device(const DecodeOptions& options, uint32_t& produced,
+// overwritten. Where it samples, the host chooses the first token, and what the device leaves undecided.
+Finish DeviceSession::decode_on_device(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
                                        const std::function<bool(const SampledToken&)>& on_token) {
+  const bool sampled = !sampler.is_argmax();
+  if (sampled) prepare_sampling();
+  DecodePrograms& programs = sampled ? sampled_ : greedy_;
   const auto first = static_cast<uint32_t>(tokens_.size());
   uint32_t started = 0;  // programs; number i evaluates token i
+  uint32_t given = 0;    // the last token that the host gave
   const auto outcome_of = [&](uint32_t i) {
-    return i == 0 || decode_next_.empty() ? 0 : 1 + i % decode_next_.size();
+    return i == given || programs.next.empty() ? 0 : 1 + i % programs.next.size();
   };
   const auto program_of = [&](uint32_t i) -> Program& {
-    return outcome_of(i) == 0 ? *decode_argmax_ : *decode_next_[outcome_of(i) - 1];
+    return outcome_of(i) == 0 ? *programs.first : *programs.next[outcome_of(i) - 1];
   };
   const auto wait_for = [&](uint32_t i) {
     if (backend_.runs_ahead()) backend_.wait(program_of(i));
@@ -207,14 +255,44 @@ Finish DeviceSession::decode_on_device(const DecodeOptions& options, uint32_t& p
   const auto drain = [&] {
     while (started > produced) wait_for(--started);
   };
+  const auto start = [&](const SampledToken& token) {
+    const uint32_t i = started++;
+    if (sampled) {
+      const uint64_t random = sampler.random(i - produced);
+      std::memcpy(sampling_.randoms->mapped().data() + (first + i + 1) % kSampleRandoms * sizeof random,
+                  &random, sizeof random);
+    }
+    if (i == given)
+      backend_.start(program_of(i), first + i, {&token.id, 1});
+    else
+      backend_.start_next(program_of(i));
+  };
+
   Finish finish = Finish::interrupted;
   bool ahead = backend_.runs_ahead();
+  bool device_chose = !sampled;
   for (bool go_on = true; go_on;) {
-    ArgmaxResult best{};
-    std::memcpy(&best, outcomes_[last_].argmax->mapped().data(), sizeof best);
+    struct {
+      ArgmaxResult best;
+      ChoiceResult choice;
+    } result{};
+    std::memcpy(&result, outcomes_[last_].result->mapped().data(), sizeof result);
+    const ArgmaxResult& best = result.best;
     std::optional<SampledToken> token;
-    if (!best.non_finite && best.sum_exp > 0)
+    if (best.non_finite || !(best.sum_exp > 0)) {
+      token = std::nullopt;
+    } else if (!sampled) {
       token = {static_cast<int32_t>(best.index), -std::log(best.sum_exp)};
+    } else if (device_chose && !result.choice.undecided) {
+      token = {static_cast<int32_t>(result.choice.index),
+               result.choice.logit - best.largest - std::log(best.sum_exp)};
+      sampler.chosen();
+    } else {
+      drain();
+      given = produced;
+      token = sampler.sample(logits(), tokens_);
+      if (token) begin_sampling(sampler.recipe(), token->id);
+    }
     if (const auto reason = finish_at(token, options, produced)) {
       finish = *reason;
       break;
@@ -222,18 +300,12 @@ Finish DeviceSession::decode_on_device(const DecodeOptions& options, uint32_t& p
     const auto begin = Clock::now();
     if (!backend_.runs_ahead()) {
       go_on = on_token(*token) && !cancelled_;
-      backend_.run(*decode_argmax_, first + produced, {&token->id, 1});
+      backend_.run(*programs.first, first + produced, {&token->id, 1});
     } else {
-      if (started == produced) {
-        if (started == 0)
-          backend_.start(program_of(0), first, {&token->id, 1});
-        else
-          backend_.start_next(program_of(started));
-        ++started;
-      }
+      if (started == produced) start(*token);
       const bool one_more =
           (options.max_tokens == 0 || started < options.max_tokens) && first + started < n_ctx_;
-      if (ahead && one_more) backend_.start_next(program_of(started++));
+      if (ahead && one_more) start(*token);
       try {
         go_on = on_token(*token) && !cancelled_;
       } catch (...) {
@@ -243,6 +315,7 @@ Finish DeviceSession::decode_on_device(const DecodeOptions& options, uint32_t& p
       wait_for(produced);
     }
     last_ = outcome_of(produced);
+    device_chose = true;
     logits_read_ = false;
     tokens_.push_back(token->id);
     ++produced;

@@ -38,9 +38,14 @@ class DeviceSession : public Session {
 
  private:
   void evaluate(std::span<const int32_t> batch, bool last, const SyncOptions& options);
-  void record_last_row(Recorder& r, uint32_t row, bool with_logits, size_t outcome = 0);
-  Finish decode_on_device(const DecodeOptions& options, uint32_t& produced,
+  void record_last_row(Recorder& r, uint32_t row, bool with_logits);
+  Finish decode_on_host(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
+                        const std::function<bool(const SampledToken&)>& on_token);
+  Finish decode_on_device(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
                           const std::function<bool(const SampledToken&)>& on_token);
+  bool device_can(const Sampler& sampler) const;
+  void prepare_sampling();
+  void begin_sampling(const SamplingRecipe& recipe, int32_t next_token);
   std::optional<Finish> finish_at(const std::optional<SampledToken>& token, const DecodeOptions& options,
                                   uint32_t produced) const;
   void report_logits(uint32_t n, const SyncOptions& options);
@@ -56,17 +61,23 @@ class DeviceSession : public Session {
   // the others of tokens that the device chose: they take turns.
   struct Outcome {
     BufferPtr logits;  // [n_vocab] f32; of the first [kMaxLogitRows][n_vocab]
-    BufferPtr argmax;  // one ArgmaxResult, seen by the host
+    BufferPtr result;  // ArgmaxResult, ChoiceResult; seen by the host
   };
   std::vector<Outcome> outcomes_;
   size_t last_ = 0;        // the outcome of the timeline's last token
   BufferPtr host_logits_;  // [kMaxLogitRows][n_vocab]
   BufferPtr hidden_;       // [n_layer][n_embd], made when first asked for
-  // A decoded token: the same commands every time, recorded once, without and with the logits for the host.
-  std::unique_ptr<Program> decode_argmax_;
-  std::unique_ptr<Program> decode_logits_;
-  std::vector<std::unique_ptr<Program>>
-      decode_next_;  // for the outcomes behind the first; empty without run-ahead
+  // A decoded token: the same commands every time, recorded once. `first` evaluates a token that the host
+  // gives; `next`, one for each outcome behind the first, what the device chose: empty without run-ahead.
+  struct DecodePrograms {
+    std::unique_ptr<Program> first;
+    std::vector<std::unique_ptr<Program>> next;
+  };
+  DecodePrograms record_decode(bool sample);
+  DecodePrograms greedy_;
+  DecodePrograms sampled_;  // and the buffers below: made when first needed
+  SamplingBuffers sampling_;
+  std::unique_ptr<Program> decode_logits_;  // the logits go to the host
 
   std::vector<int32_t> tokens_;
   bool evaluated_ = false;    // the device has the logits of the last token

@@ -83,6 +83,28 @@ struct ArgmaxPush {
   uint n;          // values to look at: logits in the first pass, partial results in the second
 };
 
+// Sampling: sizes of its buffers, and the settings in numbers (SamplingRecipe in engine/sampler.h, in its order).
+#define SAMPLE_BINS 2048
+#define SAMPLE_CANDIDATES 256
+#define SAMPLE_HISTORY 128
+#define SAMPLE_RANDOMS 4
+
+struct SampleSettings {
+  uint top_k;
+  uint n_recent;
+  float penalty;
+  float inverse;
+  float scale;
+  uint top_p;
+  uint min_weight;
+  uint want;  // tokens to collect: the top_k may be among so many before the penalty
+};
+
+struct SamplePush {
+  uint n_vocab;
+  uint n_parts;  // partial results of argmax
+};
+
 #ifdef __cplusplus
 }  // namespace bitnet::vk
 #endif

@@ -95,6 +95,8 @@ struct Variant {
   std::string cpu_kernels;  // empty: Vulkan
 };
 
+void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
+
 class Kernels : public testing::TestWithParam<Variant> {
  protected:
   void SetUp() override {
@@ -393,6 +395,69 @@ TEST_P(Kernels, ArgmaxTakesTheFirstLargestAndSeesNaN) {
   best = argmax(logits);
   EXPECT_EQ(best.non_finite, 0U);
   EXPECT_EQ(best.index, 17'003U);
+}
+
+// Sampling on the device against the sampler on the host, token by token.
+TEST_P(Kernels, SamplingChoosesWhatTheHostChooses) {
+  if (!backend->runs_ahead()) GTEST_SKIP() << "the host samples for this device";
+  const BufferPtr partial = backend->allocate(kArgmaxParts * sizeof(ArgmaxResult), BufferUse::device);
+  const BufferPtr result = backend->allocate(sizeof(ArgmaxResult) + sizeof(ChoiceResult), BufferUse::shared);
+  SamplingBuffers buffers{nullptr, backend->allocate(kSampleRandoms * sizeof(uint64_t), BufferUse::shared),
+                          put(*backend, std::vector<uint32_t>(kSampleScratch / sizeof(uint32_t)))};
+  const auto choose = [&](const std::vector<float>& logits, Sampler& sampler,
+                          const std::vector<int32_t>& history) {
+    const auto position = static_cast<uint32_t>(history.size());
+    const SamplingRecipe& recipe = sampler.recipe();
+    SamplingInput input{recipe, recipe.top_k + recipe.n_recent, {}};
+    for (uint32_t p = position - std::min(position, kSampleHistory); p < position; ++p)
+      input.history[p % kSampleHistory] = history[p];
+    buffers.input = put(*backend, std::vector<SamplingInput>{input});
+    const uint64_t random = sampler.random(0);
+    std::memcpy(buffers.randoms->mapped().data() + position % kSampleRandoms * sizeof random, &random,
+                sizeof random);
+    const BufferPtr device_logits = put(*backend, logits);
+    const auto n_vocab = static_cast<uint32_t>(logits.size());
+    const auto kernels = [&](Recorder& r) {  // argmax moves on to the position of the token to choose
+      r.argmax(*device_logits, n_vocab, *partial, *result);
+      r.sample(*device_logits, n_vocab, *partial, buffers, *result);
+    };
+    run(*backend, kernels, position - 1, {history.back()});
+    ChoiceResult choice{};
+    std::memcpy(&choice, result->mapped().data() + sizeof(ArgmaxResult), sizeof choice);
+    return choice;
+  };
+
+  std::normal_distribution<float> normal;
+  std::vector<int32_t> history{5};
+  for (const size_t n : {size_t{3}, size_t{500}, size_t{20'000}}) {
+    for (int round = 0; round < 24; ++round) {
+      std::vector<float> logits(n);
+      const float width = round % 3 == 0 ? 0.01F : round % 3 == 1 ? 2.0F : 30.0F;
+      const float middle = round % 2 == 0 ? 0.0F : -20.0F;
+      for (float& v : logits) v = middle + width * normal(rng);
+      logits[n / 2] = logits[n / 3];  // equal ones
+      logits[n - 1] = -std::numeric_limits<float>::infinity();
+      SamplerParams params{.temperature = 0.2F * static_cast<float>(round % 8), .seed = rng()};
+      params.top_k = 1 + static_cast<uint32_t>(rng() % 64);
+      params.top_p = round % 4 == 0 ? 1.0F : 0.9F;
+      params.min_p = round % 5 == 0 ? 0.1F : 0.0F;
+      params.repeat_penalty = round % 3 == 2 ? 1.2F : 1.0F;
+      params.repeat_last = 100;
+      Sampler device(params), host(params);
+      for (int token = 0; token < 4; ++token) {
+        const ChoiceResult choice = choose(logits, device, history);
+        const int32_t wanted = host.sample(logits, history)->id;
+        EXPECT_EQ(choice.undecided, 0U) << n << " logits, round " << round;
+        EXPECT_EQ(static_cast<int32_t>(choice.index), wanted) << n << " logits, round " << round;
+        if (params.temperature != 0.0F) device.chosen();
+        history.push_back(wanted);
+      }
+    }
+  }
+
+  Sampler sampler({.temperature = 1.0F, .top_k = 40});
+  EXPECT_EQ(choose(std::vector<float>(5'000, 1.5F), sampler, history).undecided, 1U);
+  EXPECT_EQ(choose(std::vector<float>(200, 1.5F), sampler, history).undecided, 0U);
 }
 
 }  // namespace

@@ -180,6 +180,48 @@ TEST_P(SessionTest, SampledDecodeRepeatsWithItsSeed) {
   EXPECT_NE(sample(1), sample(2));
 }
 
+// Wherever the choice is made, it is the one that the sampler makes of all logits.
+void expect_choices_of_the_sampler(Engine& model, const SamplerParams& params) {
+  const auto start = random_tokens(9, 41);
+  auto tokens = start;
+  const auto reference = Session::create(model, 0);
+  Sampler host(params);
+  std::vector<SampledToken> wanted;
+  for (int i = 0; i < 20; ++i) {
+    reference->sync(tokens);
+    wanted.push_back(*host.sample(reference->logits(), tokens));
+    tokens.push_back(wanted.back().id);
+  }
+  const auto session = Session::create(model, 0);
+  session->sync(start);
+  Sampler sampler(params);
+  std::vector<SampledToken> found;
+  session->decode(sampler, {.max_tokens = 20}, [&](const SampledToken& t) {
+    found.push_back(t);
+    return true;
+  });
+  ASSERT_EQ(found.size(), wanted.size());
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_EQ(found[i].id, wanted[i].id) << "token " << i << ", temperature " << params.temperature;
+    EXPECT_NEAR(found[i].logprob, wanted[i].logprob, 1e-4);
+  }
+  EXPECT_THAT(session->tokens(), ElementsAreArray(tokens));
+}
+
+TEST_P(SessionTest, SampledDecodeIsWhatTheSamplerChooses) {
+  std::vector<SamplerParams> settings;
+  for (const uint64_t seed : {1, 2}) {
+    settings.push_back({.temperature = 0.8F, .top_k = 40, .top_p = 0.95F, .seed = seed});
+    settings.push_back({.temperature = 3.0F, .top_k = 100, .min_p = 0.05F, .seed = seed});
+    settings.push_back(
+        {.temperature = 1.5F, .top_k = 50, .repeat_penalty = 1.3F, .repeat_last = 20, .seed = seed});
+  }
+  settings.push_back({.temperature = 0.0F, .repeat_penalty = 1.5F, .repeat_last = 128});
+  settings.push_back({.temperature = 1.0F, .top_p = 0.7F});                        // all tokens
+  settings.push_back({.temperature = 1.0F, .top_k = 20, .repeat_penalty = 0.7F});  // likelier when repeated
+  for (const SamplerParams& params : settings) expect_choices_of_the_sampler(engine(), params);
+}
+
 TEST_P(SessionTest, EndsForTheRightReason) {
   const auto tokens = random_tokens(9, 5);
   const auto session = Session::create(engine(), 16);
@@ -404,6 +446,22 @@ TEST_P(EngineTest, DamagedTernaryWeightsAreRefused) {
     EXPECT_EQ(e.kind(), ErrorKind::model);
     EXPECT_THAT(e.what(), testing::HasSubstr("blk.1.ffn_up.weight"));
   }
+  std::filesystem::remove(path);
+}
+
+// A device may leave a choice among very many equal logits to the host, in the middle of an answer.
+TEST_P(EngineTest, TokensThatAreAlikeAreSampledAlike) {
+  std::ifstream in(BITNET_TEST_MODEL, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const size_t table = model_file().find_tensor("token_embd.weight")->offset;
+  const size_t row = size_t{engine().model().n_embd} * 2;  // F16
+  for (size_t id = 1; id < 300; ++id) bytes.replace(table + id * row, row, bytes, table, row);
+  const std::string path = testing::TempDir() + "alike_" + current_device + ".gguf";
+  std::ofstream(path, std::ios::binary) << bytes;
+  const GgufFile file(path);
+  const auto alike = Engine::open(file, on(current_device));
+  for (const uint64_t seed : {1, 2, 3})
+    expect_choices_of_the_sampler(*alike, {.temperature = 2.0F, .top_k = 60, .seed = seed});
   std::filesystem::remove(path);
 }
 

@@ -117,6 +117,16 @@ const Kernel* Kernels::bit_linear(Linear kind, uint32_t n_in) {
               .first->second;
 }
 
+Kernels::Sampling::Sampling(const Device& d, VkPipelineCache cache, const Specialisation& constants)
+    : count(d, cache, "sample_count", sample_count_spv, constants),
+      collect(d, cache, "sample_collect", sample_collect_spv, constants),
+      choose(d, cache, "sample_choose", sample_choose_spv, constants) {}
+
+const Kernels::Sampling& Kernels::sampling() {
+  if (!sampling_) sampling_.emplace(device_, cache_, wide(device_, 0));
+  return *sampling_;
+}
+
 #undef DOT
 #undef GPU
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 
 #include "backend.h"
 #include "vk/kernel.h"
@@ -34,6 +35,12 @@ struct Kernels {
   const Kernel& attention(const AttentionShape& shape, uint32_t n_tokens);
   const Kernel& attention_decode(const AttentionShape& shape);
 
+  struct Sampling {
+    Sampling(const Device& device, VkPipelineCache cache, const Specialisation& constants);
+    Kernel count, collect, choose;
+  };
+  const Sampling& sampling();  // made when first asked for
+
   // A BitLinear of n_in features in one dispatch; nullptr where two are better or the device cannot.
   enum class Linear { plain, add, gate_up };
   const Kernel* bit_linear(Linear kind, uint32_t n_in);
@@ -42,6 +49,7 @@ struct Kernels {
   const Device& device_;
   VkPipelineCache cache_;
   const bool integer_dot_;
+  std::optional<Sampling> sampling_;
   std::map<Specialisation, Kernel> rms_norm_quantise_;
   std::map<Specialisation, Kernel> attention_;
   std::map<Specialisation, Kernel> attention_decode_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <cstddef>
 #include <numbers>
 
 #include "shaders/params.h"
@@ -23,6 +24,12 @@ constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFE
 constexpr VkAccessFlags kReads = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT;
 
 uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
+
+// Workgroups that share out the logits.
+uint32_t argmax_parts(uint32_t n_vocab) {
+  constexpr uint32_t kLogitsAWorkgroup = 1024;
+  return std::min(kArgmaxParts, ceil_div(n_vocab, kLogitsAWorkgroup));
+}
 
 TernaryPush push_of(const TernaryMatrix& w, uint32_t n_out, uint32_t n) {
   return {w.n_in,
@@ -247,9 +254,26 @@ void VulkanRecorder::head(const Embedding& table, Buffer& y, Buffer& logits, uin
              {chunk.table.get(), &y, &logits}, groups_for_rows(chunk.rows, kernel.constants().rows), n);
 }
 
+static_assert(sizeof(SamplingInput) == sizeof(SampleSettings) + SAMPLE_HISTORY * sizeof(int32_t) &&
+              offsetof(SamplingInput, want) == offsetof(SampleSettings, want) &&
+              offsetof(SamplingRecipe, min_weight) == offsetof(SampleSettings, min_weight) &&
+              offsetof(SamplingRecipe, scale) == offsetof(SampleSettings, scale));
+static_assert(kSampleHistory == SAMPLE_HISTORY && kSampleRandoms == SAMPLE_RANDOMS &&
+              kMostSampled < SAMPLE_CANDIDATES &&
+              kSampleScratch == 8 + 4 * SAMPLE_BINS + 8 * SAMPLE_CANDIDATES);
+
+void VulkanRecorder::sample(Buffer& logits, uint32_t n_vocab, Buffer& partial, SamplingBuffers& sampling,
+                            Buffer& result) {
+  const Kernels::Sampling& kernels = kernels_.sampling();
+  const SamplePush push{n_vocab, argmax_parts(n_vocab)};
+  Buffer &scratch = *sampling.scratch, &input = *sampling.input;
+  dispatch(kernels.count, push, {&scratch, &logits, &partial}, push.n_parts);
+  dispatch(kernels.collect, push, {&scratch, &logits, &input}, push.n_parts);
+  dispatch(kernels.choose, push, {&scratch, &input, sampling.randoms.get(), &result, &params_}, 1);
+}
+
 void VulkanRecorder::argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, Buffer& result) {
-  constexpr uint32_t kLogitsAWorkgroup = 1024;
-  const uint32_t parts = std::min(kArgmaxParts, ceil_div(n_vocab, kLogitsAWorkgroup));
+  const uint32_t parts = argmax_parts(n_vocab);
   dispatch(kernels_.argmax, ArgmaxPush{n_vocab}, {&logits, &partial}, parts);
   dispatch(kernels_.argmax_merge, ArgmaxPush{parts}, {&partial, &result, &params_}, 1);
 }

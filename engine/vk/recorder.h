@@ -59,6 +59,8 @@ class VulkanRecorder : public Recorder {
                 uint32_t n) override;
   void head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) override;
   void argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, Buffer& result) override;
+  void sample(Buffer& logits, uint32_t n_vocab, Buffer& partial, SamplingBuffers& sampling,
+              Buffer& result) override;
   void copy(Buffer& from, uint64_t from_offset, Buffer& to, uint64_t to_offset, uint64_t bytes) override;
 
  private:
