@@ -73,6 +73,7 @@ void ChatCore::interrupt() {
     if (branch_.back().stored.role == Role::user) take_back_turn();
     return;
   }
+  if (task_) worker_.interrupt();
   if (!running_) return;
   if (running_->reason.empty()) running_->reason = name_of(Finish::interrupted);
   worker_.interrupt();
@@ -104,26 +105,42 @@ void ChatCore::handle_events() {
               "with is used instead.");
         }
       }
-      if (chat.turn_waits_) {
-        chat.turn_waits_ = false;
-        chat.start_answer();
-      } else {
-        chat.update_context();
-      }
+      // What was set while it loaded; otherwise it was opened with the context that is wanted.
+      if (chat.settings_.ctx != chat.defaults_.ctx) chat.fit_context();
+      if (!chat.task_) chat.begin_waiting_turn();
     }
     void operator()(const PrefillProgress& event) const {
-      if (!chat.running_ || chat.running_->job != event.job) return;
+      if (!chat.works_on(event.job)) return;
       chat.status_.state = ChatState::prefill;
       chat.status_.progress = event.total == 0 ? 1 : double{1} * event.done / event.total;
     }
     void operator()(const Prefilled& event) const {
-      if (!chat.running_ || chat.running_->job != event.job) return;
+      if (!chat.works_on(event.job)) return;
       chat.status_.state = ChatState::answering;
       chat.status_.progress = 1;
       chat.status_.reused = event.result.reused;
     }
-    void operator()(const Token& event) const { chat.take_token(event); }
-    void operator()(const Finished& event) const { chat.finish_answer(event); }
+    void operator()(const Token& event) const {
+      if (chat.task_ && chat.task_->job == event.job) {
+        if (chat.task_->on_token) chat.task_->on_token(event.token);
+      } else {
+        chat.take_token(event);
+      }
+    }
+    void operator()(const Looked& event) const {
+      if (chat.task_ && chat.task_->job == event.job) chat.looked_.looked.push_back(event);
+    }
+    void operator()(const ContextChanged& event) const {
+      if (chat.model_) chat.model_->n_ctx = event.n_ctx;
+      chat.status_.context_limit = event.n_ctx;
+    }
+    void operator()(const Finished& event) const {
+      if (chat.task_ && chat.task_->job == event.job) {
+        chat.finish_task(event);
+      } else {
+        chat.finish_answer(event);
+      }
+    }
     void operator()(const Failed& event) const {
       chat.failure_ = event.error;
       chat.model_.reset();
@@ -134,6 +151,46 @@ void ChatCore::handle_events() {
   };
   for (const WorkerEvent& event : events) std::visit(Visitor{*this}, event);
   send_status();
+}
+
+bool ChatCore::works_on(uint64_t job) const {
+  return (running_ && running_->job == job) || (task_ && task_->job == job);
+}
+
+void ChatCore::begin_waiting_turn() {
+  if (turn_waits_) {
+    turn_waits_ = false;
+    start_answer();
+  } else {
+    update_context();
+  }
+}
+
+void ChatCore::start_task(AnyJob job, ModelTask task) {
+  task.job = worker_.submit(std::move(job));
+  task_ = std::move(task);
+  status_.state = ChatState::prefill;
+  status_.progress = 0;
+  send_status();
+}
+
+void ChatCore::finish_task(const Finished& finished) {
+  const ModelTask task = std::move(*task_);
+  task_.reset();
+  status_.state = ChatState::idle;
+  status_.progress = 1;
+  if (finished.reason == "device_lost") {
+    model_.reset();
+    status_.state = ChatState::loading;
+    status_.progress = 0;
+    front_.error(fmt::format("{} The device is being opened again.", finished.message));
+    return;
+  }
+  try {
+    task.on_finish(finished);
+  } catch (const Error& error) {
+    front_.error(error.what());
+  }
 }
 
 void ChatCore::show_all() {

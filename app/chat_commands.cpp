@@ -48,6 +48,41 @@ void ChatCore::continue_answer() {
   start_answer();
 }
 
+void ChatCore::change_settings(ChatSettings changed) {
+  if (changed.ctx != settings_.ctx && model_) {
+    const uint32_t most = model_->model.n_ctx_train;
+    if (changed.ctx > most) {
+      refuse(fmt::format("ctx: wanted 0 to {}, what the model was trained for, found {}", most, changed.ctx));
+    }
+    if (busy()) refuse("ctx has to wait: an answer is being made");
+  }
+  settings_ = std::move(changed);
+  if (model_) fit_context();
+}
+
+void ChatCore::fit_context() {
+  const uint32_t most = model_->model.n_ctx_train;
+  if (settings_.ctx > most) {
+    front_.error(fmt::format("ctx: wanted 0 to {}, what the model was trained for, found {}; it stays {}",
+                             most, settings_.ctx, model_->n_ctx));
+    settings_.ctx = model_->n_ctx;
+  }
+  if ((settings_.ctx == 0 ? most : settings_.ctx) == model_->n_ctx) return;
+  ModelTask task;
+  task.on_finish = [this](const Finished& finished) {
+    if (!model_) return;
+    if (finished.reason == "stop") {
+      front_.notice(fmt::format("The context holds {} tokens now; the next turn is read from its beginning.",
+                                model_->n_ctx));
+    } else {
+      settings_.ctx = model_->n_ctx;
+      front_.error(fmt::format("The context still holds {} tokens: {}", model_->n_ctx, finished.message));
+    }
+    begin_waiting_turn();
+  };
+  start_task(ContextJob{settings_.ctx}, std::move(task));
+}
+
 void ChatCore::set_system(std::string_view text) {
   settings_.system = text;
   if (conversation_ != 0) keep([&] { store().set_system(conversation_, settings_.system); });

@@ -43,6 +43,20 @@ struct RunningTurn {
   std::string reason;  // why we stopped it ourselves; empty: as the worker says
 };
 
+// Work of the model beside the conversation: /tokens, /alt, /compact, a context of another size.
+struct ModelTask {
+  uint64_t job = 0;
+  std::function<void(const SampledToken&)> on_token;  // may be empty
+  std::function<void(const Finished&)> on_finish;     // throws Error for what the person should read
+};
+
+// An answer's tokens with what else was likely in their places (chat_look.cpp).
+struct LookedAnswer {
+  int64_t message = 0;
+  std::vector<int32_t> tokens;
+  std::vector<Looked> looked;  // one for each token once complete
+};
+
 class ChatCore {
  public:
   ChatCore(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end);
@@ -55,7 +69,7 @@ class ChatCore {
   void handle_events();
   void interrupt();
   void show_all();
-  bool busy() const { return running_.has_value() || turn_waits_; }
+  bool busy() const { return running_.has_value() || turn_waits_ || task_.has_value(); }
 
   // chat_turns.cpp: a turn's way
   void add_user_turn(std::string_view text);
@@ -68,6 +82,7 @@ class ChatCore {
   void new_conversation();
   void open_conversation(int64_t id);
   void continue_answer();
+  void change_settings(ChatSettings changed);  // another context size begins a task
   void set_system(std::string_view text);
   void delete_conversation(std::optional<int64_t> id);
   void set_title(std::string_view title);
@@ -90,6 +105,12 @@ class ChatCore {
   std::string branches_text();
   std::string numbers_text();  // the messages shown, with the numbers that /goto takes
 
+  // chat_look.cpp: the probabilities behind the last answer
+  void show_tokens(size_t from);
+  void show_alternatives();
+  void show_alternatives(size_t token);
+  void go_on_from(size_t token, size_t candidate);
+
   // Small steps shared by the files above.
   Store& store() { return own_store_ ? *own_store_ : store_; }
   std::optional<int64_t> leaf() const;
@@ -100,7 +121,10 @@ class ChatCore {
   void show_branch();
   void step_back_to(std::optional<int64_t> leaf);  // an ancestor of leaf()
   void move_to(std::optional<int64_t> leaf);       // anywhere in the tree
-  void push_message(StoredMessage message);        // to the end of the branch, numbered
+  bool works_on(uint64_t job) const;
+  void start_task(AnyJob job, ModelTask task);
+  void finish_task(const Finished& finished);
+  void push_message(StoredMessage message);  // to the end of the branch, numbered
   void send_status();
   void update_context();
   ShownMessage shown(const BranchMessage& message) const;
@@ -116,6 +140,8 @@ class ChatCore {
   std::vector<BranchMessage> branch_;
   std::vector<int64_t> undone_;  // ends of branches that /undo has left, for /redo; the last first
   std::optional<RunningTurn> running_;
+  std::optional<ModelTask> task_;
+  LookedAnswer looked_;
   bool turn_waits_ = false;  // the branch ends in a turn that starts when the model is there
   uint32_t interrupt_after_ = 0;
   bool quit_ = false;
@@ -124,6 +150,10 @@ class ChatCore {
   uint64_t last_seed_ = 0;
 
  private:
+  void begin_waiting_turn();
+  void fit_context();  // makes the session as large as the settings say
+  void with_look(std::function<void()> then);
+  std::string token_text(int32_t id) const;
   void lose_store(const Error& error);
   void show_text(std::string_view text, const SampledToken& token);
   void flush_batch(bool now);

@@ -73,6 +73,7 @@ constexpr const char* kMinP = "0 to 1";
 constexpr const char* kPenalty = "0.01 to 100";
 constexpr const char* kLast = "a whole number, 0 = off";
 constexpr const char* kSeed = "a whole number, or 'random'";
+constexpr const char* kContext = "a whole number up to what the model was trained for, 0 = that";
 constexpr const char* kMost = "a whole number, 0 = as many as the context holds";
 
 const Setting kTable[] = {
@@ -118,6 +119,9 @@ const Setting kTable[] = {
      [](const ChatSettings& s) { return fmt::format("{}", s.max_tokens); }},
     {"stop", "a text, a JSON list of texts, or 'none'", "end the answer where this text appears", read_stop,
      show_stop},
+    {"ctx", kContext, "tokens of context; another number empties the KV cache",
+     [](ChatSettings& s, std::string_view v) { s.ctx = whole_number<uint32_t>("ctx", kContext, v); },
+     [](const ChatSettings& s) { return fmt::format("{}", s.ctx); }},
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ struct ChatSettings {
   std::optional<uint64_t> seed;   // empty: a new one for each turn
   uint32_t max_tokens = 0;        // of an answer; 0 = as many as the context holds
   std::vector<std::string> stop;  // texts that end an answer
+  uint32_t ctx = 0;               // tokens of context; 0 = as many as the model was trained for
   std::string system;             // system prompt; empty = none
   bool verbose = false;           // say as notices what lies behind an answer: template, seed, reuse
 };

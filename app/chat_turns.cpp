@@ -204,8 +204,12 @@ void ChatCore::start_answer() {
   status_.prompt_tokens = turn.prompt_tokens;
   status_.context_used = turn.prompt_tokens;
   const uint64_t id = worker_.submit(std::move(job));
-  running_.emplace(
-      RunningTurn{id, turn, StreamDecoder(model_->text->tokenizer), "", "", {}, Clock::now(), 0, ""});
+  StreamDecoder decoder(model_->text->tokenizer);
+  // What is continued may have ended in the middle of a character.
+  if (continues) {
+    for (const int32_t token : last.tokens) decoder.push(token);
+  }
+  running_.emplace(RunningTurn{id, turn, std::move(decoder), "", "", {}, Clock::now(), 0, ""});
   send_status();
 }
 

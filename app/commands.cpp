@@ -36,6 +36,11 @@ int64_t message_number(std::string_view text) {
   return whole_number(text, "a message's number as /goto and /branches show it");
 }
 
+size_t token_number(std::string_view text) {
+  const int64_t number = whole_number(text, "a number as /tokens or /alt show it");
+  return static_cast<size_t>(std::max<int64_t>(number, 0));
+}
+
 // The first word of `line`, and what follows it.
 std::pair<std::string_view, std::string_view> split(std::string_view line) {
   const size_t end = line.find_first_of(" \t\n");
@@ -75,7 +80,9 @@ void set(ChatCore& chat, std::string_view arguments) {
       throw Error(ErrorKind::usage,
                   fmt::format("there is no setting '{}'; /set lists them", printable(name, 40)));
     }
-    setting->read(chat.settings_, value);
+    ChatSettings changed = chat.settings_;
+    setting->read(changed, value);
+    chat.change_settings(std::move(changed));
   }
   chat.front_.command_output("set", chat.settings_text(name));
 }
@@ -86,9 +93,9 @@ void seed(ChatCore& chat, std::string_view arguments) {
 }
 
 void reset(ChatCore& chat, std::string_view) {
-  const std::string system = chat.settings_.system;
-  chat.settings_ = chat.defaults_;
-  chat.settings_.system = system;
+  ChatSettings changed = chat.defaults_;
+  changed.system = chat.settings_.system;
+  chat.change_settings(std::move(changed));
   chat.front_.command_output("reset", chat.settings_text(""));
 }
 
@@ -197,6 +204,20 @@ const Command kTable[] = {
     {"/system", "", "[TEXT|@FILE|none]", "show or change the system prompt", "none", true, system_prompt},
     {"/show", "", "WHAT", "what lies behind the chat: model, params, prompt, context, stats",
      "model params prompt context stats", false, show},
+    {"/tokens", "", "[FROM]",
+     "the tokens of the last answer and how likely each was to the model, from token FROM on", "", true,
+     [](ChatCore& chat, std::string_view arguments) {
+       chat.show_tokens(arguments.empty() ? 1 : token_number(arguments));
+     }},
+    {"/alt", "", "[N [K]]",
+     "what else was likely in the last answer; at token N; go on from candidate K there, as another answer",
+     "", true,
+     [](ChatCore& chat, std::string_view arguments) {
+       const auto [token, candidate] = split(arguments);
+       if (token.empty()) return chat.show_alternatives();
+       if (candidate.empty()) return chat.show_alternatives(token_number(token));
+       chat.go_on_from(token_number(token), token_number(candidate));
+     }},
     {"/quit", "/bye /exit", "", "end the program", "", false,
      [](ChatCore& chat, std::string_view) {
        chat.interrupt();

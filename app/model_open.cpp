@@ -38,7 +38,10 @@ OpenModel opener_for(const Options& options) {
       return on_progress(total == 0 ? 1.0 : static_cast<double>(done) / static_cast<double>(total));
     };
     model.engine = Engine::open(*file, engine);
-    model.session = Session::create(*model.engine, options.ctx);
+    model.create_session = [engine = model.engine.get()](uint32_t n_ctx) {
+      return Session::create(*engine, n_ctx);
+    };
+    model.session = model.create_session(options.ctx);
     return model;
   };
 }

@@ -230,6 +230,7 @@ ChatSettings settings_from(const Options& options, ChatSettings settings) {
   settings.system =
       options.system.starts_with('@') ? read_whole_file(options.system.substr(1)) : options.system;
   settings.verbose = options.verbose;
+  settings.ctx = options.ctx;
   return settings;
 }
 

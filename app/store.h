@@ -116,6 +116,10 @@ class Store {
 
   // An answer: a draft at first. begin_turn also serves to continue a finished answer (`message` not empty).
   StoredTurn begin_turn(int64_t conversation, std::optional<int64_t> parent, StoredTurn turn);
+  // An answer that is not made here but known already, with its tokens where they are known: its turn has the
+  // finish "given". Returns the message; it becomes the leaf.
+  int64_t add_answer(int64_t conversation, std::optional<int64_t> parent, std::string_view text,
+                     std::string_view finish, const std::vector<StoredToken>& tokens);
   void append(const StoredTurn& turn, std::string_view text, const std::vector<StoredToken>& tokens);
   void finish_turn(
       const StoredTurn& turn);  // its counts, times and finish; on the disk when the call returns
@@ -136,6 +140,7 @@ class Store {
   explicit Store(const std::string& path);
   void mark_abandoned_drafts();
   void touch(int64_t conversation);
+  void add_token_run(int64_t turn, const std::vector<StoredToken>& tokens);
 
   std::unique_ptr<Database> db_;
   std::string owner_;  // names this process in drafts

@@ -148,6 +148,42 @@ StoredTurn Store::begin_turn(int64_t conversation, std::optional<int64_t> parent
   return turn;
 }
 
+void Store::add_token_run(int64_t turn, const std::vector<StoredToken>& tokens) {
+  Statement run(*db_,
+                "INSERT INTO token_run(turn, position, ids, logprobs, seconds) VALUES (?1,"
+                " (SELECT coalesce(sum(length(ids) / 4), 0) FROM token_run WHERE turn = ?1), ?2, ?3, ?4)");
+  run << turn;
+  run.blob(pack<int32_t>(tokens, [](const StoredToken& t) { return t.id; }));
+  run.blob(pack<float>(tokens, [](const StoredToken& t) { return t.logprob; }));
+  run.blob(pack<float>(tokens, [](const StoredToken& t) { return t.seconds; }));
+  run.run();
+}
+
+int64_t Store::add_answer(int64_t conversation, std::optional<int64_t> parent, std::string_view text,
+                          std::string_view finish, const std::vector<StoredToken>& tokens) {
+  int64_t id = 0;
+  db_->transaction([&] {
+    Statement message(*db_,
+                      "INSERT INTO message(conversation, parent, role, text, finish, created)"
+                      " VALUES (?, ?, 'assistant', ?, ?, ?)");
+    message << conversation << parent << text << finish << now_milliseconds();
+    message.run();
+    id = db_->last_id();
+    set_leaf(conversation, id);
+    touch(conversation);
+    if (tokens.empty()) return;
+    Statement turn(
+        *db_,
+        "INSERT INTO turn(message, seed, sampler, system, build, device, driver, model, model_hash,"
+        " template_hash, prompt_hash, prompt_tokens, answer_tokens, finish, started)"
+        " VALUES (?, 0, '{}', '', '', '', '', '', '', '', '', 0, ?, 'given', ?)");
+    turn << id << static_cast<int64_t>(tokens.size()) << now_milliseconds();
+    turn.run();
+    add_token_run(db_->last_id(), tokens);
+  });
+  return id;
+}
+
 void Store::append(const StoredTurn& turn, std::string_view text, const std::vector<StoredToken>& tokens) {
   if (text.empty() && tokens.empty()) return;
   // Batches need not survive a power cut, only a crash of the program; finish_turn syncs.
@@ -157,16 +193,7 @@ void Store::append(const StoredTurn& turn, std::string_view text, const std::vec
       Statement message(*db_, "UPDATE message SET text = text || ? WHERE id = ?");
       message << text << turn.message;
       message.run();
-      if (tokens.empty()) return;
-      Statement run(
-          *db_,
-          "INSERT INTO token_run(turn, position, ids, logprobs, seconds) VALUES (?1,"
-          " (SELECT coalesce(sum(length(ids) / 4), 0) FROM token_run WHERE turn = ?1), ?2, ?3, ?4)");
-      run << turn.id;
-      run.blob(pack<int32_t>(tokens, [](const StoredToken& t) { return t.id; }));
-      run.blob(pack<float>(tokens, [](const StoredToken& t) { return t.logprob; }));
-      run.blob(pack<float>(tokens, [](const StoredToken& t) { return t.seconds; }));
-      run.run();
+      if (!tokens.empty()) add_token_run(turn.id, tokens);
     });
   } catch (...) {
     db_->execute("PRAGMA synchronous = FULL");

@@ -93,7 +93,12 @@ void LineFrontEnd::message(const ShownMessage& message) {
   shown_.push_back(message.id);
   if (options_.question) return;
   if (message.role == Role::assistant) {
-    if (!message.text.empty()) show_answer(output_, message);
+    // One that has a beginning already goes on behind it.
+    if (message.finish.empty()) {
+      put(output_, message.text);
+    } else {
+      show_answer(output_, message);
+    }
   } else if (options_.echo_user) {
     put(output_, quoted(message.text));
   } else {

@@ -4,7 +4,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <numeric>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -19,6 +23,43 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Writes how long it lived, also where what it measures throws.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
+  ~Stopwatch() { seconds_ = seconds_since(started_); }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  double& seconds_;
+  Clock::time_point started_ = Clock::now();
+};
+
+// The place of a token among its logits: log softmax of it and of the likeliest.
+Looked looked_at(uint64_t job, int32_t token, std::span<const float> logits, uint32_t candidates) {
+  if (std::any_of(logits.begin(), logits.end(), [](float logit) { return std::isnan(logit); })) {
+    throw Error(ErrorKind::runtime, "the model's output is not a number (NaN)");
+  }
+  std::vector<int32_t> best(logits.size());
+  std::iota(best.begin(), best.end(), 0);
+  const size_t count = std::min<size_t>(candidates, best.size());
+  const auto likelier = [&](int32_t a, int32_t b) {
+    return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
+  };
+  std::partial_sort(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(count), best.end(), likelier);
+  best.resize(count);
+  const float top = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(double{logit} - top);
+  const auto logprob = [&](int32_t id) {
+    return static_cast<float>(double{logits[id]} - top - std::log(sum));
+  };
+  Looked looked{job, {token, logprob(token)}, {}};
+  for (const int32_t id : best) looked.best.push_back({id, logprob(id)});
+  return looked;
 }
 
 }  // namespace
@@ -40,7 +81,7 @@ Worker::~Worker() {
   close(wake_fd_);
 }
 
-uint64_t Worker::submit(Job job) {
+uint64_t Worker::submit(AnyJob job) {
   const uint64_t id = ++last_job_;
   {
     const std::lock_guard lock(mutex_);
@@ -85,14 +126,15 @@ bool Worker::stop_asked(uint64_t job) const { return quit_ || interrupted_up_to_
 void Worker::run() {
   if (!load()) return;
   while (true) {
-    std::pair<uint64_t, Job> job;
+    std::pair<uint64_t, AnyJob> job;
     {
       std::unique_lock lock(mutex_);
       job_there_.wait(lock, [this] { return next_ || quit_; });
       if (quit_) break;
       job = std::move(*next_);
       next_.reset();
-      cancellable_ = model_.session.get();
+      // A context job throws the session away.
+      cancellable_ = std::holds_alternative<ContextJob>(job.second) ? nullptr : model_.session.get();
     }
     run_job(job.first, job.second);
     if (!model_.session && !load()) break;
@@ -119,37 +161,79 @@ bool Worker::load() {
   return false;
 }
 
-void Worker::run_job(uint64_t id, const Job& job) {
-  Finished finished{id, name_of(Finish::interrupted), "", {}};
-  finished.stats.prompt_tokens = static_cast<uint32_t>(job.tokens.size());
-  bool device_lost = false;
-  auto started = Clock::now();
-  bool decoding = false;
+void Worker::do_job(const Job& job, Finished& finished) {
+  const uint64_t id = finished.job;
+  Sampler sampler(job.sampler);
+  SyncResult result;
+  {
+    const Stopwatch stopwatch(finished.stats.prefill_seconds);
+    result = model_.session->sync(job.tokens, reporting(id));
+  }
+  finished.stats.reused_tokens = result.reused;
+  push(Prefilled{id, result});
+  if (result.cancelled || stop_asked(id)) return;
+  const Stopwatch stopwatch(finished.stats.decode_seconds);
+  const auto started = Clock::now();
+  const Finish reason = model_.session->decode(sampler, job.decode, [&](const SampledToken& token) {
+    if (stop_asked(id)) return false;
+    ++finished.stats.answer_tokens;
+    push(Token{id, token, seconds_since(started)});
+    return true;
+  });
+  finished.reason = name_of(reason);
+}
+
+void Worker::do_job(const LookJob& job, Finished& finished) {
+  const uint64_t id = finished.job;
+  Session& session = *model_.session;
+  const auto tell = [&](size_t position, std::span<const float> logits) {
+    push(looked_at(id, job.tokens[position], logits, job.candidates));
+  };
+  // The timeline is cut back to before the first token, so that every later one is evaluated anew.
+  SyncResult result = session.sync(std::span(job.tokens).first(job.first), reporting(id));
+  if (result.cancelled || stop_asked(id)) return;
+  tell(job.first, session.logits());
+  SyncOptions options = reporting(id);
+  options.on_logits = [&](uint32_t position, std::span<const float> logits) {
+    if (position >= job.first && position + 1 < job.tokens.size()) tell(position + 1, logits);
+  };
+  result = session.sync(job.tokens, options);
+  if (!result.cancelled && !stop_asked(id)) finished.reason = name_of(Finish::stop);
+}
+
+void Worker::do_job(const ContextJob& job, Finished& finished) {
+  if (!model_.create_session) throw Error(ErrorKind::usage, "the context of this model cannot be changed");
+  const uint32_t old = model_.session->n_ctx();
+  model_.session.reset();  // first, so that both need not fit the device at once
   try {
-    Sampler sampler(job.sampler);
-    SyncOptions sync;
-    sync.on_progress = [&](uint32_t done, uint32_t total) {
-      push(PrefillProgress{id, done, total});
-      return !stop_asked(id);
-    };
+    model_.session = model_.create_session(job.n_ctx);
+    finished.reason = name_of(Finish::stop);
+  } catch (const Error& error) {
+    finished.reason = "failed";
+    finished.message = error.what();
+    model_.session = model_.create_session(old);
+  }
+  push(ContextChanged{finished.job, model_.session->n_ctx()});
+}
+
+SyncOptions Worker::reporting(uint64_t job) {
+  SyncOptions options;
+  options.on_progress = [this, job](uint32_t done, uint32_t total) {
+    push(PrefillProgress{job, done, total});
+    return !stop_asked(job);
+  };
+  return options;
+}
+
+void Worker::run_job(uint64_t id, const AnyJob& job) {
+  Finished finished{id, name_of(Finish::interrupted), "", {}};
+  if (const Job* asked = std::get_if<Job>(&job)) {
+    finished.stats.prompt_tokens = static_cast<uint32_t>(asked->tokens.size());
+  }
+  bool device_lost = false;
+  try {
     // interrupt() may have come before the session could be cancelled, so the number is asked as well.
-    if (!stop_asked(id)) {
-      const SyncResult result = model_.session->sync(job.tokens, sync);
-      finished.stats.prefill_seconds = seconds_since(started);
-      finished.stats.reused_tokens = result.reused;
-      push(Prefilled{id, result});
-      if (!result.cancelled && !stop_asked(id)) {
-        started = Clock::now();
-        decoding = true;
-        const Finish reason = model_.session->decode(sampler, job.decode, [&](const SampledToken& token) {
-          if (stop_asked(id)) return false;
-          ++finished.stats.answer_tokens;
-          push(Token{id, token, seconds_since(started)});
-          return true;
-        });
-        finished.reason = name_of(reason);
-      }
-    }
+    if (!stop_asked(id)) std::visit([&](const auto& work) { do_job(work, finished); }, job);
   } catch (const Error& error) {
     device_lost = error.kind() == ErrorKind::device;
     finished.reason = device_lost ? "device_lost" : "failed";
@@ -158,7 +242,6 @@ void Worker::run_job(uint64_t id, const Job& job) {
     finished.reason = "failed";
     finished.message = error.what();
   }
-  (decoding ? finished.stats.decode_seconds : finished.stats.prefill_seconds) = seconds_since(started);
   {
     const std::lock_guard lock(mutex_);
     cancellable_ = nullptr;

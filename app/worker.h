@@ -5,8 +5,9 @@
 //
 //   loop's thread                     worker's thread
 //   submit(job) ----------------->    sync (prefill), decode
-//   take() <--- queue, eventfd ---    LoadProgress, Loaded, PrefillProgress, Prefilled, Token, Finished,
-//   Failed interrupt() ------------------>   Session::cancel
+//   take() <--- queue, eventfd ---    LoadProgress, Loaded, PrefillProgress, Prefilled, Token, Looked,
+//                                     ContextChanged, Finished, Failed
+//   interrupt() ------------------>   Session::cancel
 //
 // A lost device ends the running job with the reason "device_lost"; the model is then opened once more. If
 // that fails, or the next job loses the device again, the worker has failed for good.
@@ -34,6 +35,8 @@ struct LoadedModel {
   std::shared_ptr<const ModelText> text;
   std::unique_ptr<Engine> engine;
   std::unique_ptr<Session> session;  // after `engine`: it goes first
+  // Another session on the same engine; empty where its context cannot be changed.
+  std::function<std::unique_ptr<Session>(uint32_t n_ctx)> create_session;
 };
 
 // Opens a model on the worker's thread. on_progress (0..1) returns false to give up. Tests give a fake.
@@ -43,6 +46,18 @@ struct Job {
   std::vector<int32_t> tokens;  // the whole prompt, 1 <= size <= n_ctx
   SamplerParams sampler;
   DecodeOptions decode;
+};
+
+// Evaluates tokens that are known and says what the model thought of them: a Looked for each from `first` on.
+struct LookJob {
+  std::vector<int32_t> tokens;  // prompt and answer, size <= n_ctx
+  uint32_t first = 1;           // 1 <= first < tokens.size()
+  uint32_t candidates = 1;      // how many of the likeliest to name
+};
+
+// A new, empty session of this size (0 = as trained); where that fails, one of the old size.
+struct ContextJob {
+  uint32_t n_ctx = 0;
 };
 
 struct JobStats {
@@ -75,6 +90,19 @@ struct Token {
   SampledToken token;
   double seconds;  // since decoding began
 };
+struct Candidate {
+  int32_t id;
+  float logprob;  // natural log, in the model's own distribution
+};
+struct Looked {
+  uint64_t job;
+  Candidate token;              // the one that was looked at
+  std::vector<Candidate> best;  // the likeliest in its place, the likeliest first; equal ones by id
+};
+struct ContextChanged {
+  uint64_t job;
+  uint32_t n_ctx;
+};
 struct Finished {
   uint64_t job;
   std::string reason;   // name_of(Finish), or "device_lost", or "failed"
@@ -84,7 +112,10 @@ struct Finished {
 struct Failed {  // the model cannot be used, now or any more
   Error error;
 };
-using WorkerEvent = std::variant<LoadProgress, Loaded, PrefillProgress, Prefilled, Token, Finished, Failed>;
+using WorkerEvent = std::variant<LoadProgress, Loaded, PrefillProgress, Prefilled, Token, Looked,
+                                 ContextChanged, Finished, Failed>;
+
+using AnyJob = std::variant<Job, LookJob, ContextJob>;
 
 class Worker {
  public:
@@ -93,8 +124,9 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // One job at a time: after submit none may follow before its Finished was taken. Returns the job's number.
-  uint64_t submit(Job job);
+  // One job at a time, of any kind: after submit none may follow before its Finished was taken. Returns the
+  // job's number.
+  uint64_t submit(AnyJob job);
   void interrupt();  // the submitted job, started or not, finishes with "interrupted"
 
   std::vector<WorkerEvent> take();  // everything that waits; never blocks
@@ -103,8 +135,12 @@ class Worker {
  private:
   void run();
   bool load();  // false: failed for good, or told to stop
-  void run_job(uint64_t id, const Job& job);
+  void run_job(uint64_t id, const AnyJob& job);
+  void do_job(const Job& job, Finished& finished);
+  void do_job(const LookJob& job, Finished& finished);
+  void do_job(const ContextJob& job, Finished& finished);
   void push(WorkerEvent event);
+  SyncOptions reporting(uint64_t job);  // pushes PrefillProgress, stops where that was asked
   bool stop_asked(uint64_t job) const;
 
   OpenModel open_;
@@ -114,10 +150,10 @@ class Worker {
   mutable std::mutex mutex_;
   std::condition_variable job_there_;
   std::condition_variable space_;
-  std::deque<WorkerEvent> events_;                // guarded by mutex_
-  std::optional<std::pair<uint64_t, Job>> next_;  // guarded by mutex_
-  Session* cancellable_ = nullptr;                // guarded by mutex_: alive while set
-  uint64_t last_job_ = 0;                         // loop's thread only
+  std::deque<WorkerEvent> events_;                   // guarded by mutex_
+  std::optional<std::pair<uint64_t, AnyJob>> next_;  // guarded by mutex_
+  Session* cancellable_ = nullptr;                   // guarded by mutex_: alive while set
+  uint64_t last_job_ = 0;                            // loop's thread only
   std::atomic<uint64_t> interrupted_up_to_{0};
   std::atomic<bool> quit_{false};
   int wake_fd_ = -1;

@@ -26,6 +26,7 @@ class FakeEngine : public Engine {
     model_.architecture = "fake";
     model_.name = "Fake";
     model_.n_vocab = 259;
+    model_.n_ctx_train = kTrainedFor;
     model_.fingerprint = "00112233445566778899aabbccddeeff";
     device_.name = "no device";
     device_.driver = "none";
@@ -65,6 +66,9 @@ class FakeSession : public Session {
     SyncResult result{static_cast<uint32_t>(reused), total, false};
     if (options.on_progress && !options.on_progress(total, total)) result.cancelled = true;
     tokens_.assign(wanted.begin(), wanted.end());
+    for (size_t i = reused; i < wanted.size() && options.on_logits; ++i) {
+      options.on_logits(static_cast<uint32_t>(i), logits_after(wanted[i]));
+    }
     return result;
   }
 
@@ -88,7 +92,7 @@ class FakeSession : public Session {
     }
   }
 
-  std::span<const float> logits() override { return {}; }
+  std::span<const float> logits() override { return logits_after(tokens_.back()); }
   void cancel() noexcept override {
     cancelled_ = true;
     script_.changed_.notify_all();
@@ -99,7 +103,16 @@ class FakeSession : public Session {
 
  private:
   Script& script_;
+  // See kNextLogit in the header.
+  std::span<const float> logits_after(int32_t token) {
+    logits_.assign(259, 0.0F);
+    logits_[(token + 1) % 259] = kNextLogit;
+    logits_[(token + 2) % 259] = kSecondLogit;
+    return logits_;
+  }
+
   uint32_t n_ctx_;
+  std::vector<float> logits_;
   std::vector<int32_t> tokens_;
   std::atomic<bool> cancelled_{false};
 };
@@ -213,7 +226,11 @@ OpenModel opener(Script& script, uint32_t n_ctx, std::string chat_template, bool
     LoadedModel model;
     model.text = model_text(chat_template, add_bos);
     model.engine = std::make_unique<FakeEngine>();
-    model.session = std::make_unique<FakeSession>(script, n_ctx);
+    model.create_session = [&script](uint32_t size) -> std::unique_ptr<Session> {
+      if (size > kTrainedFor) throw Error(ErrorKind::usage, "more than the model was trained for");
+      return std::make_unique<FakeSession>(script, size == 0 ? kTrainedFor : size);
+    };
+    model.session = model.create_session(n_ctx);
     return model;
   };
 }

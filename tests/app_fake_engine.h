@@ -19,6 +19,13 @@ namespace bitnet::fake {
 constexpr int32_t kBos = 256;
 constexpr int32_t kEot = 257;
 
+constexpr uint32_t kTrainedFor = 8192;
+
+// What the model says of the token after token t, whatever its answer then is: t + 1 and t + 2 have these
+// logits, all others 0.
+constexpr float kNextLogit = 7.0F;
+constexpr float kSecondLogit = 6.0F;
+
 // What all sessions of a test share. Thread-safe.
 class Script {
  public:

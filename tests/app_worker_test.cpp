@@ -2,6 +2,7 @@
 #include <poll.h>
 
 #include <atomic>
+#include <cmath>
 
 #include "app/worker.h"
 #include "tests/app_fake_engine.h"
@@ -121,6 +122,59 @@ TEST(Worker, AReopenThatFailsIsAFailure) {
   script.wrong_device(true);
   worker.submit(job_of("hello"));
   EXPECT_EQ(wait_for<Failed>(worker).error.kind(), ErrorKind::device);
+}
+
+std::vector<Looked> looked_of(const std::vector<WorkerEvent>& events) {
+  std::vector<Looked> all;
+  for (const WorkerEvent& event : events) {
+    if (const Looked* looked = std::get_if<Looked>(&event)) all.push_back(*looked);
+  }
+  return all;
+}
+
+TEST(Worker, LooksAtTokensThatAreThere) {
+  fake::Script script;
+  Worker worker(fake::opener(script));
+  wait_for<Loaded>(worker);
+  worker.submit(job_of("xyz"));  // leaves a timeline that differs
+  wait_for<Finished>(worker);
+  worker.submit(LookJob{job_of("pabd").tokens, 1, 3});
+  std::vector<WorkerEvent> events;
+  EXPECT_EQ(wait_for<Finished>(worker, &events).reason, "stop");
+  const std::vector<Looked> looked = looked_of(events);
+  ASSERT_EQ(looked.size(), 3U);
+  // After 'a' the fake model has b and c with logits 7 and 6 among 259: log softmax of each.
+  const double sum = std::exp(7.0) + std::exp(6.0) + 257;
+  EXPECT_EQ(looked[1].token.id, 'b');
+  EXPECT_NEAR(looked[1].token.logprob, 7 - std::log(sum), 1e-5);
+  ASSERT_EQ(looked[1].best.size(), 3U);
+  EXPECT_EQ(looked[1].best[0].id, 'b');
+  EXPECT_EQ(looked[1].best[1].id, 'c');
+  EXPECT_NEAR(looked[1].best[1].logprob, 6 - std::log(sum), 1e-5);
+  EXPECT_EQ(looked[1].best[2].id, 0);  // equal ones by id
+  EXPECT_EQ(looked[2].token.id, 'd');  // after b: c, then d
+  EXPECT_EQ(looked[2].best[1].id, 'd');
+  EXPECT_EQ(looked[0].token.id, 'a');
+  EXPECT_NEAR(looked[0].token.logprob, -std::log(sum), 1e-5);
+}
+
+TEST(Worker, ChangesTheContextAndKeepsTheOldOneWhereThatFails) {
+  fake::Script script;
+  script.answer(std::string(100, 'x'));
+  Worker worker(fake::opener(script, 512));
+  wait_for<Loaded>(worker);
+  std::vector<WorkerEvent> events;
+  worker.submit(ContextJob{16});
+  EXPECT_EQ(wait_for<Finished>(worker, &events).reason, "stop");
+  EXPECT_EQ(std::get<ContextChanged>(events.back()).n_ctx, 16U);
+  worker.submit(job_of("hello"));
+  EXPECT_EQ(wait_for<Finished>(worker).reason, "context");
+  worker.submit(ContextJob{fake::kTrainedFor + 1});
+  const Finished finished = wait_for<Finished>(worker, &events);
+  EXPECT_EQ(finished.reason, "failed");
+  EXPECT_NE(finished.message, "");
+  worker.submit(ContextJob{0});
+  EXPECT_EQ(wait_for<ContextChanged>(worker).n_ctx, fake::kTrainedFor);
 }
 
 }  // namespace
