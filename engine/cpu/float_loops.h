@@ -106,10 +106,12 @@ inline void half_rows(const uint16_t* rows, uint32_t n, uint32_t n_rows, const f
   for (uint32_t r = 0; r < n_rows; ++r, rows += n) {
     Floats sums[kFloatSums] = {all(0), all(0), all(0), all(0)};
     for (uint32_t i = 0; i < n; i += kFloatStep) {
-      __builtin_prefetch(reinterpret_cast<const char*>(rows + i) + kAhead, 0, kToSecondCache);
-      __builtin_prefetch(reinterpret_cast<const char*>(rows + i) + kAhead + 64, 0, kToSecondCache);
-      for (int j = 0; j < kFloatSums; ++j)
+      for (int j = 0; j < kFloatSums; ++j) {
+        if (j % 2 == 0)  // a line of 64 bytes
+          __builtin_prefetch(reinterpret_cast<const char*>(rows + i + j * kLanes) + kAhead, 0,
+                             kToSecondCache);
         sums[j] = fma(load_halves16(rows + i + j * kLanes), load16(y + i + j * kLanes), sums[j]);
+      }
     }
     out[r] = add_sums_up(sums);
   }
@@ -179,19 +181,6 @@ inline ScreenRow screen_row(const uint16_t* row, uint32_t n, int8_t* codes) {
   // w where the product is rounded by itself.
   const float w_norm = __builtin_sqrtf(squares) * 1.01F;
   return {scale, w_norm, __builtin_sqrtf(add_lanes(error)) * 1.01F + w_norm * 0x1p-22F};
-}
-
-inline uint64_t read(const std::byte* from, size_t bytes) {
-  uint64_t sums[16] = {}, sum = 0;
-  for (; bytes != 0; from += 128, bytes -= 128) {
-    __builtin_prefetch(from + kAhead, 0, kToSecondCache);
-    __builtin_prefetch(from + kAhead + 64, 0, kToSecondCache);
-    uint64_t words[16];
-    __builtin_memcpy(words, from, sizeof words);
-    for (int i = 0; i < 16; ++i) sums[i] += words[i];
-  }
-  for (const uint64_t s : sums) sum += s;
-  return sum;
 }
 
 inline float sum_of_squares(const float* x, uint32_t n) {

@@ -14,6 +14,7 @@
 //   kFlush                    so many dots of codes up to 2, a quarter as many of codes up to 8, fit into
 //   Sums Words, no_words(), add_words(Words, Sums)      32-bit sums and what they take over from Sums
 //   total(Words), add_up(Words, Words)             over all lanes; lane by lane
+//   as_words(Bytes)           the same bits
 //   load_widened(from)        kBytes / 2 signed bytes as 16 bits each
 //   dot_words(Words, a, b)    adds the products of 16-bit lanes
 //   store_words(to, Words)    kBytes / 4 of int32, each the sum of four neighbouring products
@@ -30,6 +31,7 @@ inline void rows_block(const uint8_t* codes, uint32_t n_in, const int8_t* q, int
   const Bytes low = all_bytes(0x03), high = all_bytes(0x0C);
   Words ones[kRows], fours[kRows];
   for (int r = 0; r < kRows; ++r) ones[r] = fours[r] = no_words();
+  const uint8_t* ahead = codes + kAhead;  // byte after byte, although the rows go side by side
   for (uint32_t i = 0; i < row_bytes;) {
     const uint32_t end = row_bytes - i > kFlush / 8 * kBytes ? i + kFlush / 8 * kBytes : row_bytes;
     Sums one[kRows], four[kRows];
@@ -41,7 +43,8 @@ inline void rows_block(const uint8_t* codes, uint32_t n_in, const int8_t* q, int
         qs[s] = whole ? load_activations(q + 32 * s, i) : load_last_activations(q + 32 * s, i);
       for (int r = 0; r < kRows; ++r) {
         const uint8_t* at = codes + size_t{row_bytes} * r + i;
-        __builtin_prefetch(at + kRows * row_bytes, 0, 2);
+        __builtin_prefetch(ahead, 0, kToSecondCache);
+        ahead += kBytes;
         const Bytes bits = whole ? load_bytes(at) : load_last_bytes(at), upper = shift_right<4>(bits);
         one[r] = dot(dot(one[r], both(bits, low), qs[3]), both(upper, low), qs[1]);
         four[r] = dot(dot(four[r], both(bits, high), qs[2]), both(upper, high), qs[0]);
@@ -112,12 +115,23 @@ inline void tile_product(const uint8_t* tile, uint32_t n_in, const int8_t* q, ui
   }
 }
 
+inline uint64_t read(const std::byte* from, size_t bytes) {
+  constexpr size_t kStep = 64;
+  Words sums[4] = {no_words(), no_words(), no_words(), no_words()};
+  for (size_t i = 0; i < bytes; i += kStep) {
+    __builtin_prefetch(from + i + kAhead, 0, kToSecondCache);
+    for (size_t at = 0; at < kStep; at += kBytes)
+      sums[at / kBytes] = add_up(sums[at / kBytes], as_words(load_bytes(from + i + at)));
+  }
+  return static_cast<uint64_t>(total(add_up(add_up(sums[0], sums[1]), add_up(sums[2], sums[3]))));
+}
+
 inline void screen_rows(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums) {
   constexpr uint32_t kStep = kBytes / 2;
   for (uint32_t r = 0; r < n_rows; ++r, rows += n) {
     Words a = no_words(), b = no_words();
     for (uint32_t i = 0; i < n; i += 2 * kStep) {
-      __builtin_prefetch(rows + i + 6144, 0, 2);
+      __builtin_prefetch(rows + i + kAhead, 0, kToSecondCache);
       a = dot_words(a, load_widened(rows + i), load_bytes(p + i));
       b = dot_words(b, load_widened(rows + i + kStep), load_bytes(p + i + kStep));
     }

@@ -75,7 +75,7 @@ struct Kernels {
   ScreenRow (*screen_row)(const uint16_t* row, uint32_t n, int8_t* codes);
   void (*screen_rows)(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums);
 
-  // Touches all bytes, a multiple of 128, and does nothing useful with them: what reading alone takes
+  // Touches all bytes, a multiple of 256, and does nothing useful with them: what reading alone takes
   uint64_t (*read)(const std::byte* from, size_t bytes);
 
   float (*sum_of_squares)(const float* x, uint32_t n);

@@ -42,7 +42,7 @@ inline float add_lanes(Floats v) {
 }
 
 constexpr uint32_t kBytes = 64, kFlush = 1 << 20;
-constexpr int kTileVectors = 2, kTileTokens = 12, kRowsAtOnce = 8;
+constexpr int kTileVectors = 2, kTileTokens = 12, kRowsAtOnce = 2;
 using Bytes = __m512i;
 using Sums = __m512i;  // 32 bits
 using Words = __m512i;
@@ -95,6 +95,7 @@ inline Sums no_sums() { return _mm512_setzero_si512(); }
 inline Sums dot(Sums sums, Bytes codes, Bytes q) { return _mm512_dpbusd_epi32(sums, codes, q); }
 inline Words no_words() { return _mm512_setzero_si512(); }
 inline Words add_words(Words words, Sums sums) { return _mm512_add_epi32(words, sums); }
+inline Words as_words(Bytes a) { return a; }
 inline Words add_up(Words a, Words b) { return _mm512_add_epi32(a, b); }
 inline Bytes load_widened(const int8_t* from) { return _mm512_cvtepi8_epi16(load32(from)); }
 inline Words dot_words(Words w, Bytes a, Bytes b) { return _mm512_dpwssd_epi32(w, a, b); }

@@ -77,6 +77,7 @@ inline Sums no_sums() { return vdupq_n_s32(0); }
 inline Sums dot(Sums sums, Bytes codes, Bytes q) { return vdotq_s32(sums, codes, q); }
 inline Words no_words() { return vdupq_n_s32(0); }
 inline Words add_words(Words words, Sums sums) { return vaddq_s32(words, sums); }
+inline Words as_words(Bytes a) { return vreinterpretq_s32_s8(a); }
 inline Words add_up(Words a, Words b) { return vaddq_s32(a, b); }
 inline Bytes load_widened(const int8_t* from) { return vreinterpretq_s8_s16(vmovl_s8(vld1_s8(from))); }
 inline Words dot_words(Words w, Bytes a, Bytes b) {

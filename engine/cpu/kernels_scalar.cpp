@@ -121,6 +121,12 @@ void tile_product(const uint8_t* tile, uint32_t n_in, const int8_t* q, uint32_t 
     }
 }
 
+uint64_t read(const std::byte* from, size_t bytes) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < bytes; ++i) sum += std::to_integer<uint64_t>(from[i]);
+  return sum;
+}
+
 void screen_rows(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums) {
   for (uint32_t r = 0; r < n_rows; ++r, rows += n) {
     sums[r] = 0;

@@ -107,6 +107,7 @@ inline Words no_words() { return _mm_setzero_si128(); }
 inline Words add_words(Words words, Sums sums) {
   return _mm_add_epi32(words, _mm_madd_epi16(sums, _mm_set1_epi16(1)));
 }
+inline Words as_words(Bytes a) { return a; }
 inline Words add_up(Words a, Words b) { return _mm_add_epi32(a, b); }
 inline Bytes load_widened(const int8_t* from) {
   return _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));

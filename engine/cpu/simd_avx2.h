@@ -72,6 +72,7 @@ inline Bytes repeat_word(const int8_t* from) {
   return _mm256_set1_epi32(word);
 }
 inline Words no_words() { return _mm256_setzero_si256(); }
+inline Words as_words(Bytes a) { return a; }
 inline Words add_up(Words a, Words b) { return _mm256_add_epi32(a, b); }
 inline Bytes load_widened(const int8_t* from) {
   return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
