@@ -90,7 +90,11 @@ int run_session(Chat& chat, EventLoop& loop, Input& input, ScriptTarget& target,
 int run_on_screen(const Options& options, Input& input, const ChatSettings& settings) {
   EventLoop loop;
   ScreenOptions screen_options;
-  screen_options.color = !options.no_color && std::getenv("NO_COLOR") == nullptr;
+  const char* no_color = std::getenv("NO_COLOR");
+  screen_options.theme = options.no_color                             ? "mono"
+                         : !options.theme.empty()                     ? options.theme
+                         : no_color != nullptr && no_color[0] != '\0' ? "mono"
+                                                                      : "";
   screen_options.state_folder = state_folder();
   screen_options.keep_history = !options.is_private;
   const OpenModel open = opener_for(options);

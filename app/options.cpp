@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "model_file.h"
+#include "theme.h"
 
 namespace bitnet {
 namespace {
@@ -100,6 +101,10 @@ void add_chat_options(CLI::App& app, Options& o) {
   app.add_flag("--private", o.is_private, "keep nothing");
   app.add_option("--db", o.db, "database to keep conversations in")->type_name("FILE");
   app.add_flag("--no-color", o.no_color, "no colours (NO_COLOR does the same)");
+  app.add_option_function<std::string>(
+         "--theme", [&o](const std::string& name) { o.theme = find_theme(name).name; },
+         "looks: 16 (the terminal's colours), light, dark or mono")
+      ->type_name("NAME");
   app.add_flag("--verbose", o.verbose, "say what lies behind each answer");
 }
 

@@ -54,6 +54,7 @@ struct Options {
   bool is_private = false;
   std::string db;
   bool no_color = false;
+  std::string theme;  // theme.h; empty: the first
   bool verbose = false;
 
   // Tools.

@@ -25,30 +25,17 @@ constexpr char kBracketedPasteOn[] = "\x1b[?2004h";
 constexpr char kBracketedPasteOff[] = "\x1b[?2004l";
 constexpr size_t kMostMarks = CCHARW_MAX - 1;  // combining marks of one cell
 
-// What each tone looks like: attributes, and an ANSI colour or -1.
-struct Look {
-  attr_t attributes;
-  short color;
-};
-Look look_of(Tone tone) {
-  switch (tone) {
-    case Tone::text:
-      return {A_NORMAL, -1};
-    case Tone::accent:
-      return {A_NORMAL, COLOR_CYAN};
-    case Tone::heading:
-      return {A_BOLD, COLOR_MAGENTA};
-    case Tone::code:
-      return {A_NORMAL, COLOR_GREEN};
-    case Tone::quiet:
-      return {A_DIM, -1};
-    case Tone::notice:
-      return {A_NORMAL, COLOR_YELLOW};
-    case Tone::error:
-      return {A_NORMAL, COLOR_RED};
-  }
-  return {A_NORMAL, -1};
+attr_t attributes_of(const Look& look, Face face) {
+  attr_t attributes = A_NORMAL;
+  if (look.bold || face.bold) attributes |= A_BOLD;
+  if (look.dim) attributes |= A_DIM;
+  if (look.underline || face.underline) attributes |= A_UNDERLINE;
+  if (look.reverse) attributes |= A_REVERSE;
+  if (face.italic) attributes |= A_ITALIC;
+  return attributes;
 }
+
+short pair_of(Tone tone) { return static_cast<short>(static_cast<int>(tone) + 1); }
 
 void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -118,7 +105,7 @@ std::vector<std::vector<wchar_t>> cells_of(const std::vector<wchar_t>& cluster, 
 
 }  // namespace
 
-Screen::Screen(bool color, const std::string& log_file) : color_(color) {
+Screen::Screen(const Theme& theme, const std::string& log_file) : theme_(theme) {
   tcgetattr(STDIN_FILENO, &former_terminal);
   if (!log_file.empty()) {
     log_fd_ = open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -131,12 +118,12 @@ Screen::Screen(bool color, const std::string& log_file) : color_(color) {
     throw Error(ErrorKind::runtime, "the terminal cannot be used as a screen; set TERM, or use a pipe");
   }
   set_escdelay(25);
-  if (color_ && has_colors()) {
+  if (has_colors()) {
     start_color();
     use_default_colors();
-    for (short i = 0; i < 8; ++i) init_pair(static_cast<short>(i + 1), i, -1);
-  } else {
-    color_ = false;
+    for (int i = 0; i < kToneCount; ++i) {
+      init_pair(pair_of(static_cast<Tone>(i)), static_cast<short>(color_of(theme_.looks[i])), -1);
+    }
   }
   raw();
   noecho();
@@ -155,6 +142,12 @@ Screen::~Screen() {
   leave();
   close(log_fd_);
   close(former_stderr_);
+}
+
+int Screen::color_of(const Look& look) const {
+  if (!has_colors()) return -1;
+  const int color = COLORS >= 256 ? look.color : look.fallback;
+  return color < COLORS ? color : -1;
 }
 
 void Screen::enter() {
@@ -207,11 +200,9 @@ void Screen::draw_row(int y, const Row& row) {
   int x = 0;
   move(y, 0);
   for (const Span& span : row.spans) {
-    const Look look = look_of(span.face.tone);
-    attr_t attributes = look.attributes;
-    if (span.face.bold) attributes |= A_BOLD;
-    if (span.face.italic) attributes |= A_ITALIC;
-    const short pair = color_ && look.color >= 0 ? static_cast<short>(look.color + 1) : short{0};
+    const Look& look = theme_.of(span.face.tone);
+    const attr_t attributes = attributes_of(look, span.face);
+    const short pair = color_of(look) >= 0 ? pair_of(span.face.tone) : short{0};
     const auto put = [&](const std::vector<wchar_t>& characters) {
       wchar_t text[CCHARW_MAX + 1] = {};
       std::copy_n(characters.begin(), std::min<size_t>(characters.size(), CCHARW_MAX), text);
@@ -239,6 +230,8 @@ void Screen::draw_row(int y, const Row& row) {
         for (const wchar_t c : characters) terminal_columns += std::max(wcwidth(c), 0);
         const bool may_wrap = x + std::max(terminal_columns, cluster.columns) > columns_;
         if (!may_wrap) pieces.push_back({x, x + cluster.columns, std::string(bytes), span.face, true});
+      } else if (span.face.strike && (pieces.empty() || !pieces.back().face.strike)) {
+        pieces.push_back({x, x + cluster.columns, std::string(bytes), span.face, false});
       } else if (!pieces.empty()) {
         Piece& last = pieces.back();
         if (!last.contested && last.face == span.face && last.end == x) {
@@ -257,18 +250,26 @@ void Screen::draw_row(int y, const Row& row) {
 
 // Terminals disagree about the columns of emoji sequences, and ncurses cannot hold some of them in a cell. So
 // everything in a row from the first such cluster on is written once more, each piece at its own column:
-// where the terminal counts otherwise than we do, the text after it still stands where it belongs.
+// where the terminal counts otherwise than we do, the text after it still stands where it belongs. Text that
+// is struck through is written here too, because ncurses has no such attribute.
 std::string Screen::overlay() const {
   std::string out;
   for (const auto& [y, pieces] : overlays_) {
     if (y >= rows_) continue;
     for (const Piece& piece : pieces) {
-      const Look look = look_of(piece.face.tone);
+      const Look& look = theme_.of(piece.face.tone);
       out += fmt::format("\x1b[{};{}H\x1b[0", y + 1, piece.column + 1);
-      if (piece.face.bold || (look.attributes & A_BOLD) != 0) out += ";1";
-      if ((look.attributes & A_DIM) != 0) out += ";2";
+      if (piece.face.bold || look.bold) out += ";1";
+      if (look.dim) out += ";2";
       if (piece.face.italic) out += ";3";
-      if (color_ && look.color >= 0) out += fmt::format(";{}", 30 + look.color);
+      if (piece.face.underline || look.underline) out += ";4";
+      if (look.reverse) out += ";7";
+      if (piece.face.strike) out += ";9";
+      if (const int color = color_of(look); color >= 8) {
+        out += fmt::format(";38;5;{}", color);
+      } else if (color >= 0) {
+        out += fmt::format(";{}", 30 + color);
+      }
       out += "m" + piece.text;
     }
   }

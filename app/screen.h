@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "styled_text.h"
+#include "theme.h"
 
 namespace bitnet {
 
@@ -22,7 +23,7 @@ bool screen_usable();
 class Screen {
  public:
   // `log_file` empty: what is written to file descriptor 2 is dropped. Throws Error(runtime).
-  Screen(bool color, const std::string& log_file);
+  Screen(const Theme& theme, const std::string& log_file);
   ~Screen();
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
@@ -52,7 +53,9 @@ class Screen {
   void draw_row(int y, const Row& row);
   std::string overlay() const;
 
-  bool color_;
+  int color_of(const Look& look) const;  // -1: none
+
+  const Theme& theme_;
   int log_fd_ = -1;
   int former_stderr_ = -1;
   int columns_ = 0;

@@ -12,12 +12,15 @@
 namespace bitnet {
 
 // What a piece of text is, not how it looks; the painter has the one table of looks.
-enum class Tone : uint8_t { text, accent, heading, code, quiet, notice, error };
+enum class Tone : uint8_t { text, accent, heading, code, link, quiet, notice, error, match, match_here };
+inline constexpr int kToneCount = 10;
 
 struct Face {
   Tone tone = Tone::text;
   bool bold = false;
   bool italic = false;
+  bool underline = false;
+  bool strike = false;
 
   bool operator==(const Face&) const = default;
 };
@@ -29,10 +32,15 @@ struct Span {
   bool operator==(const Span&) const = default;
 };
 
+// How a row goes on from the row before it.
+enum class Join : uint8_t { none, cut, at_space };
+
 // One row of the screen.
 struct Row {
   std::vector<Span> spans;
-  size_t source = 0;  // where in its source text the row begins, in bytes
+  size_t source = 0;       // where in its source text the row begins, in bytes
+  size_t lead = 0;         // bytes of its indent and marker: no text of anybody's
+  Join join = Join::none;  // at_space: a space that stood at the break is not shown
 
   // Neighbours of one face become one span, so equal looks are equal values.
   void add(std::string_view text, Face face) {

@@ -10,13 +10,28 @@ namespace {
 constexpr int kTabColumns = 4;
 constexpr std::string_view kNeverFirst = "、。，．！？：；）」』】〉》〕ー,.!?:;)]}";
 
+// A cluster, or a word of ASCII, which is cut where it does not fit.
 struct Unit {
   std::string_view text;
   Face face;
   size_t source;
   int columns;
   bool space;
+  bool wide;
 };
+
+bool is_word_byte(char c) { return c > 0x20 && c < 0x7F; }
+
+// Bytes of the word of ASCII at the front. It ends behind a hyphen, where it may be broken, and before a
+// character that a mark may still join.
+size_t word_length(std::string_view text) {
+  size_t end = 0;
+  while (end < text.size() && is_word_byte(text[end])) {
+    ++end;
+    if (text[end - 1] == '-') break;
+  }
+  return end > 0 && end < text.size() && static_cast<unsigned char>(text[end]) >= 0x80 ? end - 1 : end;
+}
 
 // The row being filled, and the last place in it where it may be broken.
 class Wrapper {
@@ -40,15 +55,27 @@ class Wrapper {
       return;
     }
     if (pending_break_) {
-      break_row(units_.size());
+      break_row(units_.size(), Join::at_space);
     } else if (may_break_before(unit)) {
       break_at_ = units_.size();
     }
-    while (columns_ + unit.columns > room() && !units_.empty()) {
-      break_row(style_.words && break_at_ > 0 ? break_at_ : units_.size());
+    while (columns_ + unit.columns > room()) {
+      if (style_.words && break_at_ > 0) {
+        const bool space = units_[break_at_ - 1].space;
+        break_row(break_at_, space ? Join::at_space : Join::cut);
+      } else if (const int fitting = room() - columns_; !unit.wide && unit.text.size() > 1 &&
+                                                        unit.columns == static_cast<int>(unit.text.size()) &&
+                                                        fitting > 0 && !unit.space) {
+        push(part(unit, 0, static_cast<size_t>(fitting)));
+        unit = part(unit, static_cast<size_t>(fitting), unit.text.size());
+        break_row(units_.size(), Join::cut);
+      } else if (!units_.empty()) {
+        break_row(units_.size(), Join::cut);
+      } else {
+        break;
+      }
     }
-    columns_ += unit.columns;
-    units_.push_back(unit);
+    push(unit);
   }
 
   void finish(size_t source_end) {
@@ -58,12 +85,27 @@ class Wrapper {
  private:
   int room() const { return first_ ? first_room_ : rest_room_; }
 
+  static Unit part(Unit unit, size_t begin, size_t end) {
+    unit.text = unit.text.substr(begin, end - begin);
+    unit.source += begin;
+    unit.columns = static_cast<int>(unit.text.size());
+    return unit;
+  }
+
+  void push(const Unit& unit) {
+    columns_ += unit.columns;
+    units_.push_back(unit);
+  }
+
   bool may_break_before(const Unit& unit) const {
     if (!style_.words || units_.empty() || unit.space) return false;
     const Unit& last = units_.back();
     if (last.space) return !only_spaces();
-    if (last.columns < 2 && unit.columns < 2) return last.text == "-" && units_.size() > 1;
-    return kNeverFirst.find(unit.text) == std::string_view::npos;
+    if (!last.wide && !unit.wide) {
+      return last.text.back() == '-' && (units_.size() > 1 || last.text.size() > 1);
+    }
+    const std::string_view begin = unit.wide ? unit.text : unit.text.substr(0, 1);
+    return kNeverFirst.find(begin) == std::string_view::npos;
   }
 
   bool only_spaces() const {
@@ -71,10 +113,11 @@ class Wrapper {
   }
 
   // The units before `count` become a row; the others begin the next one.
-  void break_row(size_t count) {
+  void break_row(size_t count, Join join) {
     size_t end = count;
     while (style_.words && end > 0 && units_[end - 1].space) --end;
     put_row(end, 0);
+    join_ = join;
     units_.erase(units_.begin(), units_.begin() + static_cast<std::ptrdiff_t>(count));
     columns_ = 0;
     for (const Unit& unit : units_) columns_ += unit.columns;
@@ -84,12 +127,13 @@ class Wrapper {
   }
 
   void put_row(size_t end, size_t source_if_empty) {
-    Row row;
+    Row& row = out_.emplace_back();
     row.source = units_.empty() ? source_if_empty : units_.front().source;
+    row.join = join_;
     const Span& indent = first_ ? style_.first : style_.rest;
+    row.lead = indent.text.size();
     row.add(indent.text, indent.face);
     for (size_t i = 0; i < end; ++i) row.add(units_[i].text, units_[i].face);
-    out_.push_back(std::move(row));
   }
 
   const WrapStyle& style_;
@@ -97,10 +141,11 @@ class Wrapper {
   int first_room_ = 0;
   int rest_room_ = 0;
   std::vector<Unit> units_;
-  int columns_ = 0;  // of units_
+  int columns_ = 0;      // of units_
   size_t break_at_ = 0;  // in units_; 0 = nowhere
   bool pending_break_ = false;
   bool first_ = true;
+  Join join_ = Join::none;  // of the row being filled
 };
 
 }  // namespace
@@ -112,11 +157,21 @@ void wrap_line(const std::vector<Piece>& line, const WrapStyle& style, std::vect
     std::string_view text = piece.text;
     size_t source = piece.source;
     while (!text.empty()) {
-      const Cluster cluster = first_cluster(text);
-      const std::string_view unit = text.substr(0, cluster.bytes);
-      wrapper.add({unit, piece.face, source, cluster.columns, unit == " "});
-      text.remove_prefix(cluster.bytes);
-      source += cluster.bytes;
+      Unit unit{text, piece.face, source, 0, false, false};
+      size_t bytes = word_length(text);
+      if (bytes > 0) {
+        unit.columns = static_cast<int>(bytes);
+      } else {
+        const Cluster cluster = first_cluster(text);
+        bytes = cluster.bytes;
+        unit.columns = cluster.columns;
+        unit.wide = cluster.columns >= 2;
+      }
+      unit.text = text.substr(0, bytes);
+      unit.space = unit.text == " ";
+      wrapper.add(unit);
+      text.remove_prefix(bytes);
+      source += bytes;
     }
     end = source;
   }

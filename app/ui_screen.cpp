@@ -77,7 +77,7 @@ ScreenFrontEnd::Signals::~Signals() {
 ScreenFrontEnd::ScreenFrontEnd(EventLoop& loop, const ScreenOptions& options)
     : loop_(loop),
       signals_(*this),
-      screen_(options.color, file_in(options, "log", true)),
+      screen_(find_theme(options.theme), file_in(options, "log", true)),
       input_(file_in(options, "history", options.keep_history),
              {[this](std::string_view text) { return may_submit(text); },
               [this](const std::string& text) { submit(text); },

@@ -27,7 +27,7 @@ namespace bitnet {
 class Chat;
 
 struct ScreenOptions {
-  bool color = true;
+  std::string theme;         // theme.h; empty: the first
   std::string state_folder;  // holds `history` and `log`; made where missing; empty: neither is kept
   bool keep_history = true;
 };

@@ -1,197 +1,269 @@
 #include "view_markdown.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cctype>
+
+#include "text_width.h"
+#include "view_spans.h"
+#include "view_table.h"
 
 namespace bitnet {
 namespace {
 
-size_t run_length(std::string_view text, size_t at, char c) {
-  const size_t end = text.find_first_not_of(c, at);
-  return (end == std::string_view::npos ? text.size() : end) - at;
+constexpr int kWidestText = 100;  // longer rows are hard to read
+constexpr int kRuleColumns = 24;
+constexpr Face kQuiet = {Tone::quiet};
+constexpr char kMargin[] = "  ";
+
+// Indents and marks may take half of the width.
+Span clipped(std::string text, int columns) {
+  if (columns_of(text) > columns / 2) text = prefix_of_columns(text, columns / 2);
+  return {std::move(text), kQuiet};
 }
 
-bool is_word_byte(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || static_cast<unsigned char>(c) >= 0x80;
-}
-bool is_space(char c) { return c == ' ' || c == '\t'; }
-
-// The position of a run of exactly `length` `c` at or after `from` that may close what such a run opened.
-size_t find_closer(std::string_view text, size_t from, char c, size_t length) {
-  for (size_t at = text.find(c, from); at != std::string_view::npos; at = text.find(c, at)) {
-    const size_t run = run_length(text, at, c);
-    const bool after_text = at > 0 && !is_space(text[at - 1]);
-    const bool word_goes_on = c == '_' && at + run < text.size() && is_word_byte(text[at + run]);
-    if (run == length && (c == '`' || (after_text && !word_goes_on))) return at;
-    at += run;
-  }
-  return std::string_view::npos;
+// A growing line that is nothing but marks does not say yet what it is.
+bool says_nothing_yet(std::string_view line, const LineShape& shape) {
+  const std::string_view content = line.substr(shape.skip, shape.end - shape.skip);
+  if (shape.kind != LineKind::text && shape.kind != LineKind::rule) return false;
+  if (content.empty()) return line.ends_with('-') || line.ends_with('*') || line.ends_with('+');
+  return content.find_first_not_of("-=*_#`~+|: ") == std::string_view::npos;
 }
 
-bool may_open(std::string_view text, size_t at, size_t run) {
-  if (at + run >= text.size() || is_space(text[at + run])) return false;
-  return text[at] != '_' || at == 0 || !is_word_byte(text[at - 1]);
-}
-
-class Inline {
- public:
-  Inline(std::string_view text, bool finished, size_t source, std::vector<Piece>& out)
-      : text_(text), finished_(finished), source_(source), out_(out) {}
-
-  void parse(size_t begin, size_t end, Face face) {
-    size_t plain = begin;
-    size_t at = begin;
-    while (at < end) {
-      const char c = text_[at];
-      if (c == '\\' && at + 1 < end && std::ispunct(static_cast<unsigned char>(text_[at + 1]))) {
-        put(plain, at, face);
-        plain = at + 1;
-        at += 2;
-        continue;
-      }
-      if (c != '`' && c != '*' && c != '_') {
-        ++at;
-        continue;
-      }
-      const size_t run = run_length(text_.substr(0, end), at, c);
-      const size_t inside = at + run;
-      const bool emphasis = c != '`';
-      if (emphasis && (run > 3 || !may_open(text_.substr(0, end), at, run))) {
-        at = inside;
-        continue;
-      }
-      size_t close = find_closer(text_.substr(0, end), inside, c, run);
-      const bool open_end = close == std::string_view::npos;
-      if (open_end && (finished_ || inside >= end || end != text_.size())) {
-        at = inside;
-        continue;
-      }
-      if (open_end) close = end;
-      put(plain, at, face);
-      if (emphasis) {
-        Face inner = face;
-        inner.bold = inner.bold || run >= 2;
-        inner.italic = inner.italic || run != 2;
-        parse(inside, close, inner);
-      } else {
-        put(inside, close, {Tone::code, face.bold, false});
-      }
-      at = open_end ? end : close + run;
-      plain = at;
-    }
-    put(plain, end, face);
-  }
-
- private:
-  void put(size_t begin, size_t end, Face face) {
-    if (begin < end) out_.push_back({text_.substr(begin, end - begin), face, source_ + begin});
-  }
-
-  std::string_view text_;
-  bool finished_;
-  size_t source_;
-  std::vector<Piece>& out_;
-};
-
-bool is_rule(std::string_view text) {
-  const char c = text.empty() ? ' ' : text[0];
-  if (c != '-' && c != '*' && c != '_') return false;
-  const auto marks = std::count(text.begin(), text.end(), c);
-  return marks >= 3 && text.find_first_not_of(std::string{c, ' '}) == std::string_view::npos;
-}
-
-// Bytes of "1. " or "1) " at the front, without what follows; 0 where there is no such marker.
-size_t ordinal_length(std::string_view text) {
-  size_t digits = 0;
-  while (digits < text.size() && digits < 9 && std::isdigit(static_cast<unsigned char>(text[digits])))
-    ++digits;
-  if (digits == 0 || digits + 1 >= text.size()) return 0;
-  return (text[digits] == '.' || text[digits] == ')') && text[digits + 1] == ' ' ? digits + 1 : 0;
-}
-
-MarkdownLine fenced_line(std::string_view line, MarkdownState state, size_t source) {
-  constexpr Face kQuiet = {Tone::quiet};
-  MarkdownLine out;
-  out.words = false;
-  out.after = state;
-  const size_t indent = std::min(line.find_first_not_of(' '), line.size());
-  const size_t run =
-      indent < line.size() && line[indent] == state.fence ? run_length(line, indent, state.fence) : 0;
-  if (indent < 4 && run >= static_cast<size_t>(state.fence_length) &&
-      line.find_first_not_of(' ', indent + run) == std::string_view::npos) {
-    out.first = {"╰─", kQuiet};
-    out.after = {};
-    return out;
-  }
-  out.first = out.rest = {"│ ", kQuiet};
-  if (!line.empty()) out.pieces.push_back({line, {Tone::code}, source});
-  return out;
+bool is_blank(const Row& row) {
+  return std::all_of(row.spans.begin(), row.spans.end(),
+                     [](const Span& span) { return span.text.find_first_not_of(' ') == std::string::npos; });
 }
 
 }  // namespace
 
-std::vector<Piece> markdown_inline(std::string_view text, Face face, bool finished, size_t source) {
-  std::vector<Piece> pieces;
-  if (text.size() > kLongestStyledLine) {
-    pieces.push_back({text, face, source});
-  } else {
-    Inline(text, finished, source, pieces).parse(0, text.size(), face);
+struct MarkdownFlow::Target {
+  std::string_view text;
+  int columns;
+  size_t first_number;
+  std::vector<Row>& rows;
+};
+
+void MarkdownFlow::update(std::string_view text, bool growing, int columns, size_t first_number,
+                          std::vector<Row>& rows) {
+  const Target to{text, columns, first_number, rows};
+  rows.resize(settled_);
+  for (size_t newline; (newline = text.find('\n', scanned_)) != std::string::npos;) {
+    take_line(to, line_, newline);
+    line_ = scanned_ = newline + 1;
   }
-  return pieces;
+  scanned_ = text.size();
+  if (growing) {
+    put_tail(to);
+    return;
+  }
+  if (line_ < text.size()) take_line(to, line_, text.size());
+  put_block(to, false);
+  block_.clear();
+  line_ = text.size();
+  settled_ = rows.size();
 }
 
-MarkdownLine markdown_line(std::string_view line, MarkdownState state, bool finished, size_t source) {
-  if (state.fence != 0) return fenced_line(line, state, source);
-  constexpr Face kQuiet = {Tone::quiet};
-  MarkdownLine out;
-  const size_t indent = std::min(line.find_first_not_of(' '), line.size());
-  const std::string_view text = line.substr(indent);
-  const size_t text_source = source + indent;
-  const auto inline_from = [&](size_t skip, Face face) {
-    const size_t begin = std::min(text.find_first_not_of(' ', skip), text.size());
-    out.pieces = markdown_inline(text.substr(begin), face, finished, text_source + begin);
-  };
+// A whole line: it goes on with the open block, or ends it.
+void MarkdownFlow::take_line(const Target& to, size_t begin, size_t end) {
+  const MarkdownState before = state_;
+  LineShape shape = read_line(to.text.substr(begin, end - begin), state_);
+  if (!shape.joins) {
+    const bool table_goes_on =
+        shape.kind == LineKind::text && before.paragraph && before.piped && state_.piped && !block_.empty();
+    // A very long line was begun by put_tail() and is finished here.
+    const bool resumed = block_.size() == 1 && block_[0].begin == begin + shape.skip;
+    if (!resumed) {
+      put_block(to, false);
+      block_.clear();
+      settled_ = to.rows.size();
+    }
+    if (!table_goes_on) table_head_.clear();
+  }
+  if (shape.kind == LineKind::text) {
+    if (!shape.joins) {
+      shape_ = shape;
+      block_.clear();
+    }
+    block_.push_back({begin + shape.skip, begin + shape.end});
+    return;
+  }
+  put_line(to, shape, begin, false);
+  resume_ = 0;
+  settled_ = to.rows.size();
+}
 
-  if (text.empty()) return out;
-  const size_t fence = text[0] == '`' || text[0] == '~' ? run_length(text, 0, text[0]) : 0;
-  if (fence >= 3 && indent < 4 && (text[0] == '~' || text.find('`', fence) == std::string_view::npos)) {
-    out.after = {text[0], static_cast<int>(fence)};
-    out.first = {"╭─ ", kQuiet};
-    out.rest = {"│ ", kQuiet};
-    const size_t label = std::min(text.find_first_not_of(' ', fence), text.size());
-    if (label < text.size()) out.pieces.push_back({text.substr(label), kQuiet, text_source + label});
-    return out;
+// What may still change: the open block and the line that grows.
+void MarkdownFlow::put_tail(const Target& to) {
+  const std::string_view line = to.text.substr(line_);
+  MarkdownState state = state_;
+  const LineShape shape = line.empty() ? LineShape{} : read_line(line, state);
+  if (line.empty() || says_nothing_yet(line, shape)) {
+    put_block(to, true);
+    return;
   }
-  const size_t hashes = run_length(text, 0, '#');
-  if (hashes >= 1 && hashes <= 6 && hashes < text.size() && text[hashes] == ' ' && indent < 4) {
-    inline_from(hashes, {Tone::heading, true, false});
-    return out;
+  if (shape.kind == LineKind::text && shape.joins) {
+    block_.push_back({line_ + shape.skip, to.text.size()});
+    put_block(to, true);
+    block_.pop_back();
+    return;
   }
-  if (is_rule(text) && indent < 4) {
-    out.rule_columns = 24;
-    return out;
+  const bool resumed = block_.size() == 1 && block_[0].begin == line_ + shape.skip;
+  if (!resumed) {
+    std::string head = table_head_;
+    put_block(to, false);
+    table_head_ = std::move(head);
   }
-  const std::string spaces(std::min<size_t>(indent, 40), ' ');
-  if (text.size() >= 2 && (text[0] == '-' || text[0] == '*' || text[0] == '+') && text[1] == ' ') {
-    out.first = {spaces + "• ", kQuiet};
-    out.rest = {spaces + "  ", {}};
-    inline_from(1, {});
-    return out;
+  if (shape.kind != LineKind::text) {
+    if (line.size() > kLongestStyledLine && !block_.empty()) {
+      block_.clear();
+      settled_ = to.rows.size();
+    }
+    const size_t codes = codes_;
+    put_line(to, shape, line_, true);
+    codes_ = codes;
+    return;
   }
-  if (const size_t ordinal = ordinal_length(text); ordinal > 0) {
-    out.first = {spaces + std::string(text.substr(0, ordinal)) + " ", kQuiet};
-    out.rest = {spaces + std::string(ordinal + 1, ' '), {}};
-    inline_from(ordinal, {});
-    return out;
+  std::vector<BlockLine> before = std::move(block_);
+  const LineShape shape_before = shape_;
+  // So long a line joins nothing any more: what is before it is whole.
+  const bool settles = line.size() > kLongestStyledLine;
+  if (settles && !resumed) settled_ = to.rows.size();
+  block_ = {{line_ + shape.skip, to.text.size()}};
+  shape_ = shape;
+  put_block(to, true);
+  if (settles) return;
+  block_ = std::move(before);
+  shape_ = shape_before;
+}
+
+void MarkdownFlow::put_block(const Target& to, bool growing) {
+  if (block_.empty()) return;
+  if (block_.size() == 1 && block_[0].end - block_[0].begin > kLongestStyledLine) {
+    const BlockLine& line = block_[0];
+    put_pieces(to, shape_, {{to.text.substr(line.begin, line.end - line.begin), {}, line.begin}}, true, true,
+               growing);
+    return;
   }
-  if (text[0] == '>' && indent < 4) {
-    out.first = out.rest = {"▏ ", kQuiet};
-    inline_from(1, {Tone::text, false, true});
-    return out;
+  // The content of its lines, and where in it each begins.
+  std::string content = table_head_;
+  std::vector<size_t> starts;
+  for (const BlockLine& line : block_) {
+    if (!content.empty() && !starts.empty()) content += '\n';
+    starts.push_back(content.size());
+    content += to.text.substr(line.begin, line.end - line.begin);
   }
-  out.first = out.rest = {spaces, {}};
-  inline_from(0, {});
-  return out;
+  const auto source_of = [&](size_t at) {
+    const auto after = std::upper_bound(starts.begin(), starts.end(), at);
+    const auto i = static_cast<size_t>(std::max<std::ptrdiff_t>(after - starts.begin() - 1, 0));
+    return std::min(block_[i].begin + (at - std::min(at, starts[i])), block_[i].end);
+  };
+  const Face face{Tone::text, false, shape_.quoted};
+  const StyledBlock block = styled_block(content, face, growing);
+  if (!block.table.empty()) {
+    const Span lead = clipped(kMargin + shape_.rest, to.columns);
+    const int room = to.columns - columns_of(lead.text);
+    const bool goes_on = !table_head_.empty();
+    if (!goes_on) table_widths_ = table_columns(block, room);
+    lay_out_table(block, goes_on ? 1 : 0, table_widths_, lead, to.columns, block_[0].begin, to.rows);
+    if (!growing && !goes_on && block_.size() >= 2) {
+      table_head_ =
+          content.substr(0, starts.size() > 2 ? starts[2] : content.size()) + (starts.size() > 2 ? "" : "\n");
+    }
+    return;
+  }
+  bool first = true;
+  for (const StyledLine& line : block.lines) {
+    std::vector<Piece> pieces;
+    for (const StyledText& part : line) pieces.push_back({part.text, part.face, source_of(part.source)});
+    if (pieces.empty()) pieces.push_back({"", {}, block_[0].begin});
+    put_pieces(to, shape_, std::move(pieces), true, first, growing);
+    first = false;
+  }
+  if (block.lines.empty()) put_pieces(to, shape_, {}, true, true, growing);
+}
+
+// A line that is a block of its own.
+void MarkdownFlow::put_line(const Target& to, const LineShape& shape, size_t begin, bool growing) {
+  const size_t at = begin + shape.skip;
+  const std::string_view content = to.text.substr(at, shape.end - shape.skip);
+  std::vector<Piece> pieces;
+  switch (shape.kind) {
+    case LineKind::blank: {
+      if (to.rows.empty() || is_blank(to.rows.back())) return;
+      Row& row = to.rows.emplace_back();
+      row.source = begin;
+      row.add(kMargin + shape.first, kQuiet);
+      row.lead = row.text().size();
+      return;
+    }
+    case LineKind::rule: {
+      const Span lead = clipped(kMargin + shape.first, to.columns);
+      std::string rule;
+      const int room = std::max(to.columns - columns_of(lead.text), 1);
+      for (int i = 0; i < std::min(kRuleColumns, room); ++i) rule += "─";
+      put_pieces(to, shape, {{rule, kQuiet, begin}}, false, true, false);
+      to.rows.back().lead = to.rows.back().text().size();
+      return;
+    }
+    case LineKind::fence: {
+      ++codes_;
+      const size_t from = std::min(content.find_first_not_of(' '), content.size());
+      const std::string language(content.substr(from, content.find(' ', from) - from));
+      const std::string label =
+          fmt::format("{}{}/copy {}", language, language.empty() ? "" : " · ", to.first_number + codes_ - 1);
+      put_pieces(to, shape, {{label, kQuiet, at}}, true, true, false);
+      return;
+    }
+    case LineKind::heading: {
+      if (content.size() > kLongestStyledLine) {
+        put_pieces(to, shape, {{content, {Tone::heading}, at}}, true, true, growing);
+        return;
+      }
+      const StyledBlock block = styled_block(content, {Tone::heading, true}, growing);
+      if (!block.lines.empty()) {
+        for (const StyledText& part : block.lines[0]) {
+          pieces.push_back({part.text, part.face, at + std::min(part.source, content.size())});
+        }
+      }
+      put_pieces(to, shape, std::move(pieces), true, true, growing);
+      return;
+    }
+    case LineKind::code:
+      if (!content.empty()) pieces.push_back({content, {Tone::code}, at});
+      put_pieces(to, shape, std::move(pieces), false, true, growing);
+      return;
+    default:
+      put_pieces(to, shape, {}, true, true, false);
+  }
+}
+
+// One line of the screen's text. A very long one is taken up again at its last row.
+void MarkdownFlow::put_pieces(const Target& to, const LineShape& shape, std::vector<Piece> pieces, bool words,
+                              bool first, bool growing) {
+  WrapStyle style;
+  style.columns = std::min(to.columns, words ? kWidestText + 2 : to.columns);
+  style.words = words;
+  style.rest = clipped(kMargin + shape.rest, style.columns);
+  style.first = first ? clipped(kMargin + shape.first, style.columns) : style.rest;
+  const bool resumable = pieces.size() == 1 && pieces[0].text.size() > kLongestStyledLine;
+  const bool resumed = resumable && resume_ > pieces[0].source;
+  if (resumed) {
+    pieces[0].text.remove_prefix(resume_ - pieces[0].source);
+    pieces[0].source = resume_;
+    style.first = style.rest;
+  }
+  const size_t before = to.rows.size();
+  wrap_line(pieces, style, to.rows);
+  if (resumed && before < to.rows.size()) to.rows[before].join = resume_join_;
+  if (!resumable) return;
+  if (growing && to.rows.size() > before + 1) {
+    settled_ = to.rows.size() - 1;
+    resume_ = to.rows.back().source;
+    resume_join_ = to.rows.back().join;
+  } else if (!growing) {
+    resume_ = 0;
+  }
 }
 
 }  // namespace bitnet

@@ -1,13 +1,15 @@
-// Markdown, one line at a time: what a line of an answer looks like.
+// Markdown as it streams: an answer's text to rows, each block laid out once it is whole.
 //
-// Thread rule: a value; no sharing between threads.
+// Thread rule: values; no sharing between threads.
 //
-// Headings, lists, quotes, rules, fenced code, `code`, **bold** and *italic* are shown, not spelled. The only
-// thing one line needs to know of the lines before it is whether a code fence is open, so lines that are
-// finished never change. In a line that still grows a marker without its partner counts as open to the end,
-// so text does not jump when the partner comes.
+// Lines say where blocks begin and end (read_line below); what stands inside a block is parsed by md4c
+// (view_spans.h). Blocks are found here and not by md4c, because md4c wants the whole text and gives nothing
+// before its end, while a line here never changes what came before it: only the paragraph or table at the end
+// is laid out again as it grows, and of code only the last line. It also forgives what models do and
+// CommonMark does not: fences and nested lists that are not indented enough. A break in the source stays one.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,28 +18,88 @@
 
 namespace bitnet {
 
-// Longer lines are one piece, so that the work per added token stays bounded.
+// Longer lines and paragraphs are not parsed, so that the work per added token stays bounded.
 inline constexpr size_t kLongestStyledLine = 4096;
 
+struct ListLevel {
+  int marker = 0;   // column of the marker in the source
+  int content = 0;  // and of what follows it
+  int shown = 0;    // columns on the screen before the content
+  int number = 0;   // of the last item; 0 = not numbered
+  bool operator==(const ListLevel&) const = default;
+};
+
+// What a line needs to know of the lines before it.
 struct MarkdownState {
   char fence = 0;  // '`' or '~' while inside a fenced block
   int fence_length = 0;
-  bool operator==(const MarkdownState&) const = default;
+  int fence_indent = 0;
+  int quote = 0;  // depth
+  std::vector<ListLevel> lists;
+  bool paragraph = false;  // the line before may go on
+  bool piped = false;      // it began with '|': a table's row
+  size_t bytes = 0;        // of the block so far
 };
 
-struct MarkdownLine {
-  std::vector<Piece> pieces;  // views of the line, and of text that lives as long as the program
-  Span first;                 // marker before its first row, such as a bullet
-  Span rest;                  // indent of the others
-  bool words = true;          // false: code, which is broken anywhere
-  int rule_columns = 0;       // not 0: a rule across the text
-  MarkdownState after;        // for the next line
+enum class LineKind : uint8_t { blank, text, heading, rule, fence, code, fence_end };
+
+struct LineShape {
+  LineKind kind = LineKind::blank;
+  bool joins = false;  // goes on with the block of the line before
+  size_t skip = 0;     // bytes before the content
+  size_t end = 0;      // of the content
+  bool quoted = false;
+  std::string first;  // shown before its first row, such as a bullet
+  std::string rest;   // and before the others
 };
 
-// `line` without its newline, already safe; `source` is where it begins in the message.
-MarkdownLine markdown_line(std::string_view line, MarkdownState state, bool finished, size_t source);
+// `line` without its newline. Works on safe text and on the raw text of a message alike.
+LineShape read_line(std::string_view line, MarkdownState& state);
 
-// The pieces of a line of running text.
-std::vector<Piece> markdown_inline(std::string_view text, Face face, bool finished, size_t source);
+// A fenced block of a message, as /copy takes it: without the fences and their indent.
+struct CodeBlock {
+  std::string language;
+  std::string text;
+};
+std::vector<CodeBlock> code_blocks(std::string_view message);
+
+class MarkdownFlow {
+ public:
+  // Brings `rows` up to date with `text`, which is safe and begins with what it began with at the last call,
+  // as did `rows`, of which those at the end may have been removed or added to since. `growing`: more may
+  // follow. `first_number`: of its first code block.
+  void update(std::string_view text, bool growing, int columns, size_t first_number, std::vector<Row>& rows);
+  void reset() { *this = {}; }
+  size_t code_count() const { return codes_; }
+  size_t settled() const { return settled_; }  // rows that will not change any more
+  void keep_settled(size_t rows) { settled_ = settled_ < rows ? settled_ : rows; }
+
+ private:
+  struct BlockLine {
+    size_t begin;  // of the content, in the text
+    size_t end;
+  };
+  struct Target;
+
+  void take_line(const Target& to, size_t begin, size_t end);
+  void put_tail(const Target& to);
+  void put_block(const Target& to, bool growing);
+  void put_line(const Target& to, const LineShape& shape, size_t begin, bool growing);
+  void put_pieces(const Target& to, const LineShape& shape, std::vector<Piece> pieces, bool words, bool first,
+                  bool growing);
+
+  MarkdownState state_;           // at line_
+  LineShape shape_;               // of the open block's first line
+  std::vector<BlockLine> block_;  // lines of the paragraph or table that may go on
+  size_t line_ = 0;               // where the line that may still grow begins
+  size_t scanned_ = 0;            // text before this holds no line end after line_
+  size_t settled_ = 0;
+  size_t resume_ = 0;  // where the rows of a very long line that may still change begin
+  Join resume_join_ = Join::none;
+  size_t codes_ = 0;
+  // Of a table too long to be laid out again: its head, and the columns it keeps.
+  std::string table_head_;
+  std::vector<int> table_widths_;
+};
 
 }  // namespace bitnet

@@ -84,17 +84,38 @@ bool is_blank(const Row& row) {
 }
 
 // Where the last column of a table's line begins: what follows the last gap of spaces. 0 where there is none.
-int hanging_columns(std::string_view line) {
+size_t last_column(std::string_view line) {
   const size_t gap = line.rfind("  ");
-  if (gap == std::string_view::npos) return 0;
-  return columns_of(line.substr(0, std::min(line.find_first_not_of(' ', gap), line.size())));
+  const size_t begin = gap == std::string_view::npos ? gap : line.find_first_not_of(' ', gap);
+  return begin == std::string_view::npos ? 0 : begin;
 }
 
-// `marker` after the block's own indent. Indents may take half of the width.
-Span indented(std::string_view outer, Span marker, int columns) {
-  std::string text = std::string(outer) + marker.text;
-  if (columns_of(text) > columns / 2) text = prefix_of_columns(text, columns / 2);
-  return {std::move(text), marker.face};
+// A line of a command's outcome. Its last column is wrapped in itself; where that leaves too little room, it
+// begins a row of its own.
+void put_table_line(std::string_view line, size_t source, bool marked, WrapStyle style,
+                    std::vector<Row>& rows) {
+  const auto put = [&](size_t begin, size_t end, Face face) {
+    std::vector<Piece> pieces;
+    const std::string_view part = line.substr(begin, end - begin);
+    if (marked) {
+      add_marked(part, face, source + begin, pieces);
+    } else {
+      pieces.push_back({part, face, source + begin});
+    }
+    wrap_line(pieces, style, rows);
+  };
+  const size_t column = last_column(line);
+  const int hanging = columns_of(line.substr(0, column));
+  const int room = style.columns - 2;
+  if (column == 0 || hanging + columns_of(line.substr(column)) <= room || hanging * 3 <= room) {
+    style.rest.text += std::string(static_cast<size_t>(std::min(hanging, room / 2)), ' ');
+    put(0, line.size(), {});
+    return;
+  }
+  const size_t head = line.find_last_not_of(' ', column - 1) + 1;
+  if (head > 0) put(0, head, {Tone::accent});
+  style.first = style.rest = {head == 0 ? "  " : "      ", {}};
+  put(column, line.size(), {});
 }
 
 }  // namespace
@@ -162,8 +183,7 @@ void TranscriptView::set_size(int columns, int rows) {
   }
   columns_ = columns;
   for (Block& block : blocks_) {
-    block.line = block.resume = block.scanned = block.settled = 0;
-    block.state = {};
+    block.flow.reset();
     block.rows.clear();
     block.changed = true;
   }
@@ -184,84 +204,53 @@ void TranscriptView::lay_out() {
   for (size_t i = first_changed_; i < blocks_.size(); ++i) {
     Block& block = blocks_[i];
     block.first_row = i == 0 ? 0 : blocks_[i - 1].first_row + blocks_[i - 1].height();
+    block.first_code = i == 0 ? 1 : blocks_[i - 1].first_code + blocks_[i - 1].flow.code_count();
     if (block.changed) lay_out(block);
   }
   first_changed_ = blocks_.size();
 }
 
 void TranscriptView::lay_out(Block& block) {
-  block.rows.resize(block.settled);
-  const size_t end = block.text.size();
-  for (size_t newline; (newline = block.text.find('\n', block.scanned)) != std::string::npos;) {
-    lay_out_line(block, block.line, newline, true);
-    block.line = block.resume = block.scanned = newline + 1;
-    block.settled = block.rows.size();
+  if (block.kind == Kind::answer) {
+    block.flow.update(block.text, block.open, columns_, block.first_code, block.rows);
+  } else {
+    block.rows.clear();
+    lay_out_lines(block);
   }
-  block.scanned = end;
-  if (block.line < end) lay_out_line(block, block.line, end, !block.open);
-
   block.shown = block.rows.size();
   while (block.shown > 0 && is_blank(block.rows[block.shown - 1])) --block.shown;
   const bool waiting = block.open && block.shown == 0;
   if (waiting || !block.finish.empty()) {
     block.rows.resize(block.shown);
+    block.flow.keep_settled(block.shown);
     Row row;
-    row.source = end;
+    row.source = block.text.size();
     row.add("  ", {});
     row.add(waiting ? "…" : block.finish, kQuiet);
     block.rows.push_back(std::move(row));
     block.shown = block.rows.size();
-    block.settled = std::min(block.settled, block.shown - 1);
   }
   block.changed = false;
 }
 
-void TranscriptView::lay_out_line(Block& block, size_t begin, size_t end, bool finished) {
-  const std::string_view line = std::string_view(block.text).substr(begin, end - begin);
+// What does not grow: each line as it is, behind the mark of its kind.
+void TranscriptView::lay_out_lines(Block& block) {
   const BlockLook look = look_of(block.kind);
-  const bool first_line = begin == 0;
+  const std::string_view text = block.text;
   WrapStyle style;
   style.columns = is_command(block.kind) ? columns_ : std::min(columns_, kWidestText + 2);
-  std::vector<Piece> pieces;
-  MarkdownState after;
-  if (block.kind == Kind::answer) {
-    MarkdownLine shown = markdown_line(line, block.state, finished, begin);
-    after = shown.after;
-    std::string rule;
-    for (int i = 0; i < std::min(shown.rule_columns, columns_ - 2); ++i) rule += "─";
-    style.words = shown.words;
-    style.first = indented(look.first, std::move(shown.first), style.columns);
-    style.rest = indented("  ", std::move(shown.rest), style.columns);
-    if (!rule.empty()) style.first = {fmt::format("  {}", rule), kQuiet};
-    pieces = std::move(shown.pieces);
-  } else {
-    const bool label = is_command(block.kind) && first_line;
-    style.first = {first_line ? look.first : "  ", look.mark};
-    const int hanging = is_command(block.kind) ? std::min(hanging_columns(line), columns_ / 2) : 0;
-    style.rest = {std::string(static_cast<size_t>(2 + hanging), ' '), look.mark};
-    if (block.kind == Kind::marked) {
-      add_marked(line, label ? kQuiet : look.text, begin, pieces);
+  for (size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    const bool label = begin == 0 && is_command(block.kind) && text[0] == '/';
+    style.first = {begin == 0 ? look.first : "  ", look.mark};
+    style.rest = {"  ", look.mark};
+    if (is_command(block.kind) && !label) {
+      put_table_line(line, begin, block.kind == Kind::marked, style, block.rows);
     } else {
-      pieces.push_back({line, label ? kQuiet : look.text, begin});
+      wrap_line({{line, label ? kQuiet : look.text, begin}}, style, block.rows);
     }
   }
-  // A very long line is taken up again at its last row.
-  const bool resumable = pieces.size() == 1 && line.size() > kLongestStyledLine;
-  if (resumable && block.resume > begin) {
-    Piece& piece = pieces.front();
-    piece.text.remove_prefix(block.resume - piece.source);
-    piece.source = block.resume;
-    style.first = style.rest;
-  } else {
-    block.rows.resize(block.settled);
-  }
-  const size_t before = block.rows.size();
-  wrap_line(pieces, style, block.rows);
-  if (resumable && !finished && block.rows.size() > before + 1) {
-    block.settled = block.rows.size() - 1;
-    block.resume = block.rows.back().source;
-  }
-  if (finished) block.state = after;
 }
 
 size_t TranscriptView::block_at(size_t row) const {

@@ -2,8 +2,8 @@
 //
 // Thread rule: lives on the loop's thread; no terminal in it.
 //
-// Adding text lays out only the line that grows: rows of finished lines are never touched again until the
-// width changes. The view follows the end while it is at the end, and stays where it is otherwise.
+// Adding text lays out only what grows (view_markdown.h): rows of finished blocks are never touched again
+// until the width changes. The view follows the end while it is at the end, and stays where it is otherwise.
 #pragma once
 
 #include <cstddef>
@@ -55,11 +55,8 @@ class TranscriptView {
     std::string finish;  // what is said below an answer
     bool open = false;   // an answer that may still grow
     bool changed = true;
-    size_t line = 0;      // where the line that may still grow begins in text
-    size_t resume = 0;    // where its rows that may still change begin
-    size_t scanned = 0;   // text before this holds no line end after `line`
-    size_t settled = 0;   // rows that will not change
-    MarkdownState state;  // at `line`
+    MarkdownFlow flow;      // of an answer
+    size_t first_code = 1;  // number of its first code block
     std::vector<Row> rows;
     bool gap_before = true;
     size_t first_row = 0;  // in the transcript, of the gap if there is one
@@ -69,7 +66,7 @@ class TranscriptView {
 
   void lay_out();
   void lay_out(Block& block);
-  void lay_out_line(Block& block, size_t begin, size_t end, bool finished);
+  void lay_out_lines(Block& block);
   size_t block_at(size_t row) const;
   size_t last_top();
   void settle_top();

@@ -189,7 +189,8 @@ int main() {
   }
   const char* state = std::getenv("XDG_STATE_HOME");
   ScreenOptions options;
-  options.color = std::getenv("NO_COLOR") == nullptr;
+  const char* theme = std::getenv("FAKE_THEME");
+  options.theme = std::getenv("NO_COLOR") != nullptr ? "mono" : theme == nullptr ? "" : theme;
   if (state != nullptr) options.state_folder = std::string(state) + "/bitnet-chat";
   EventLoop loop;
   Store store;
