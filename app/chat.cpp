@@ -45,7 +45,7 @@ void Chat::open_conversation(int64_t id) { core_->open_conversation(id); }
 bool Chat::busy() const { return core_->busy(); }
 bool Chat::loading() const { return !core_->model_ && !core_->failure_; }
 bool Chat::quit_requested() const { return core_->quit_; }
-int64_t Chat::conversation() const { return core_->conversation_; }
+int64_t Chat::conversation() const { return core_->stored_conversation(); }
 const std::optional<Error>& Chat::failure() const { return core_->failure_; }
 std::vector<std::string> Chat::complete(std::string_view line) const {
   return complete_command(*core_, line);
@@ -54,6 +54,7 @@ std::vector<std::string> Chat::complete(std::string_view line) const {
 ChatCore::ChatCore(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end)
     : front_(front_end), worker_(worker), settings_(settings), defaults_(std::move(settings)), store_(store) {
   status_.saved = !store.is_private();
+  status_.is_private = settings_.is_private;
 }
 
 void ChatCore::submit(std::string_view text) {
@@ -215,7 +216,7 @@ void ChatCore::show_branch() {
 }
 
 void ChatCore::send_status() {
-  status_.conversation = conversation_;
+  status_.conversation = stored_conversation();
   front_.status(status_);
 }
 
@@ -259,53 +260,6 @@ void ChatCore::move_to(std::optional<int64_t> leaf) {
   load_branch(leaf);
   update_context();
   show_all();
-}
-
-// The database failed in the middle of a conversation: it goes on in memory, from what is shown.
-void ChatCore::lose_store(const Error& error) {
-  own_store_ = Store::in_memory();
-  status_.saved = false;
-  front_.error(fmt::format("{}. This conversation goes on, but nothing more of it is saved.", error.what()));
-  if (conversation_ == 0) return;
-  conversation_ = own_store_->add_conversation(settings_.system);
-  undone_.clear();
-  std::optional<int64_t> parent;
-  int64_t number = 0;
-  for (BranchMessage& message : branch_) {
-    if (message.stored.role == Role::assistant) {
-      const bool is_running = running_ && running_->stored.message == message.stored.id;
-      StoredTurn turn = is_running ? running_->stored : StoredTurn{};
-      turn.message = 0;
-      turn = own_store_->begin_turn(conversation_, parent, turn);
-      std::vector<StoredToken> tokens;
-      for (const int32_t id : message.tokens) tokens.push_back({id, 0, 0});
-      own_store_->append(turn, message.stored.text, is_running ? std::vector<StoredToken>{} : tokens);
-      if (is_running) {
-        running_->stored = turn;
-      } else {
-        turn.finish = message.stored.finish;
-        own_store_->finish_turn(turn);
-      }
-      message.stored.id = turn.message;
-    } else {
-      message.stored.id =
-          own_store_->add_message(conversation_, parent, message.stored.role, message.stored.text);
-    }
-    message.number = ++number;
-    message.sibling = message.siblings = 1;
-    message.stored.parent = parent;
-    parent = message.stored.id;
-  }
-}
-
-void ChatCore::keep(const std::function<void()>& write) {
-  try {
-    write();
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::database || own_store_) throw;
-    lose_store(error);
-    write();
-  }
 }
 
 }  // namespace bitnet

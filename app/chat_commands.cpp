@@ -29,14 +29,16 @@ void ChatCore::new_conversation() {
 
 void ChatCore::open_conversation(int64_t id) {
   if (busy()) refuse("an answer is being made");
-  const auto row = store().conversation(id);
+  const auto row = database().conversation(id);
   if (!row) throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}; /list shows them", id));
+  if (private_) own_store_.reset();  // read from the file, then copied
   conversation_ = id;
   created_ = row->created;
   settings_.system = row->system;
   status_.title = row->title;
   undone_.clear();
   load_branch(row->leaf);
+  if (private_) copy_to_memory();
   update_context();
   show_all();
 }
@@ -91,12 +93,16 @@ void ChatCore::set_system(std::string_view text) {
 }
 
 void ChatCore::delete_conversation(std::optional<int64_t> id) {
+  if (!id && private_) {
+    new_conversation();
+    return front_.command_output("delete", "This conversation was not stored, and it is gone.");
+  }
   const int64_t which = id.value_or(conversation_);
   if (which == 0) refuse("this conversation is not stored yet");
-  if (!store().remove_conversation(which)) {
+  if (!database().remove_conversation(which)) {
     throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}", which));
   }
-  if (which == conversation_) new_conversation();
+  if (which == stored_conversation()) new_conversation();
   front_.command_output("delete", fmt::format("Conversation {} is deleted.", which));
 }
 
@@ -108,12 +114,12 @@ void ChatCore::set_title(std::string_view title) {
 }
 
 void ChatCore::archive(std::optional<int64_t> id, bool archived) {
-  const int64_t which = id.value_or(conversation_);
-  if (which == 0) refuse("this conversation is not stored yet");
-  if (!store().set_archived(which, archived)) {
+  const int64_t which = id.value_or(stored_conversation());
+  if (which == 0) refuse("this conversation is not stored");
+  if (!database().set_archived(which, archived)) {
     throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}; /list all shows them", which));
   }
-  if (archived && which == conversation_) new_conversation();
+  if (archived && which == stored_conversation()) new_conversation();
   front_.command_output("archive",
                         archived ? fmt::format("Conversation {0} is put away: /list all shows it, /open {0} "
                                                "opens it, /archive off {0} takes it back.",
@@ -122,13 +128,13 @@ void ChatCore::archive(std::optional<int64_t> id, bool archived) {
 }
 
 std::string ChatCore::list_text(bool archived) {
-  const std::string text = bitnet::list_text(store(), conversation_, archived);
+  const std::string text = bitnet::list_text(database(), stored_conversation(), archived);
   return text.empty() ? "Nothing is stored yet." : text;
 }
 
 std::string ChatCore::search_text(std::string_view words) {
   if (words.empty()) refuse("/search wants words to look for");
-  const std::string text = bitnet::search_text(store(), words);
+  const std::string text = bitnet::search_text(database(), words);
   return text.empty() ? "Nothing found." : text;
 }
 

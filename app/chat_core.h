@@ -57,6 +57,13 @@ struct LookedAnswer {
   std::vector<Looked> looked;  // one for each token once complete
 };
 
+// A file that /read put into the next turn.
+struct ReadFile {
+  std::string name;
+  std::string text;
+  size_t tokens = 0;  // 0 where the model was not there to ask
+};
+
 class ChatCore {
  public:
   ChatCore(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end);
@@ -111,8 +118,22 @@ class ChatCore {
   void show_alternatives(size_t token);
   void go_on_from(size_t token, size_t candidate);
 
+  // chat_compact.cpp
+  void compact();
+
+  // chat_read.cpp
+  void read_file(const std::string& path);
+  void forget_files();
+  std::string read_text() const;  // what is in the next turn
+  std::string with_read_files(std::string_view typed);
+
+  // chat_private.cpp
+  void go_private(bool on);
+
   // Small steps shared by the files above.
   Store& store() { return own_store_ ? *own_store_ : store_; }
+  Store& database();  // where conversations are looked up: what is stored, also while this one is private
+  int64_t stored_conversation() const { return private_ ? 0 : conversation_; }
   std::optional<int64_t> leaf() const;
   std::vector<PromptMessage> prompt_messages(size_t count) const;
   std::vector<int32_t> prompt_for(size_t count) const;  // of the first `count` messages of the branch
@@ -142,7 +163,10 @@ class ChatCore {
   std::optional<RunningTurn> running_;
   std::optional<ModelTask> task_;
   LookedAnswer looked_;
-  bool turn_waits_ = false;  // the branch ends in a turn that starts when the model is there
+  std::vector<ReadFile> read_files_;
+  bool private_ = false;             // by /private: store() is in memory, database() the file
+  int64_t public_conversation_ = 0;  // the stored one that /private left
+  bool turn_waits_ = false;          // the branch ends in a turn that starts when the model is there
   uint32_t interrupt_after_ = 0;
   bool quit_ = false;
   Status status_;
@@ -154,12 +178,14 @@ class ChatCore {
   void fit_context();  // makes the session as large as the settings say
   void with_look(std::function<void()> then);
   std::string token_text(int32_t id) const;
+  void put_summary(const std::string& text, const std::vector<StoredToken>& tokens, size_t cut);
+  void copy_to_memory();
   void lose_store(const Error& error);
   void show_text(std::string_view text, const SampledToken& token);
   void flush_batch(bool now);
 
   Store& store_;
-  std::unique_ptr<Store> own_store_;  // in memory, once the database failed
+  std::unique_ptr<Store> own_store_;  // in memory: /private, or the database failed
 };
 
 }  // namespace bitnet

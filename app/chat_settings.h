@@ -21,6 +21,7 @@ struct ChatSettings {
   std::vector<std::string> stop;  // texts that end an answer
   uint32_t ctx = 0;               // tokens of context; 0 = as many as the model was trained for
   std::string system;             // system prompt; empty = none
+  bool is_private = false;        // --private: the person wants nothing kept
   bool verbose = false;           // say as notices what lies behind an answer: template, seed, reuse
 };
 

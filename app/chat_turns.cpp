@@ -73,19 +73,20 @@ void ChatCore::update_context() {
   }
 }
 
-void ChatCore::add_user_turn(std::string_view text) {
+void ChatCore::add_user_turn(std::string_view typed) {
   const char* why = failure_ ? "the model cannot be used"
                     : busy() ? "an answer is still being made"
                              : nullptr;
   if (why != nullptr) {
     front_.notice(fmt::format("Not sent: {}.", why));
-    front_.return_input(text);
+    front_.return_input(typed);
     return;
   }
+  const std::string text = with_read_files(typed);
   if (conversation_ == 0) {
     keep([&] {
       conversation_ = store().add_conversation(settings_.system);
-      status_.title = title_from(text);
+      status_.title = title_from(typed);
       store().set_title(conversation_, status_.title);
     });
     created_ = now_milliseconds();

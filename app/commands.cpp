@@ -4,14 +4,19 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <filesystem>
 #include <numeric>
 #include <sstream>
 
 #include "chat_core.h"
-#include "model_file.h"
+#include "text_file.h"
 
 namespace bitnet {
 namespace {
+
+constexpr size_t kMostSystemBytes = 1 << 20;
+constexpr size_t kMostFiles = 500;  // that a completion names
 
 std::string_view trim(std::string_view s) {
   const size_t begin = s.find_first_not_of(" \t\n");
@@ -103,7 +108,7 @@ void system_prompt(ChatCore& chat, std::string_view arguments) {
   if (arguments == "none") {
     chat.set_system("");
   } else if (arguments.starts_with('@')) {
-    chat.set_system(trim(read_whole_file(std::string(arguments.substr(1)))));
+    chat.set_system(read_text_file(std::string(arguments.substr(1)), kMostSystemBytes));
   } else if (!arguments.empty()) {
     chat.set_system(arguments);
   }
@@ -126,8 +131,8 @@ void show(ChatCore& chat, std::string_view subject) {
     text = chat.show_stats();
   } else {
     throw Error(ErrorKind::usage,
-                fmt::format("/show wants model, params, prompt, context or stats, found '{}'",
-                            printable(subject, 40)));
+                fmt::format("/show wants model, params, prompt, context or stats, found {}",
+                            subject.empty() ? "nothing" : fmt::format("'{}'", printable(subject, 40))));
   }
   chat.front_.command_output(fmt::format("show {}", subject), text);
 }
@@ -149,7 +154,7 @@ const Command kTable[] = {
      }},
     {"/search", "", "TEXT", "find words in everything that was said", "", false,
      [](ChatCore& chat, std::string_view arguments) {
-       chat.front_.command_output("search", chat.search_text(arguments));
+       chat.front_.marked_output("search", chat.search_text(arguments));
      }},
     {"/title", "", "[TEXT]", "show or change the conversation's title", "", false,
      [](ChatCore& chat, std::string_view arguments) {
@@ -218,6 +223,24 @@ const Command kTable[] = {
        if (candidate.empty()) return chat.show_alternatives(token_number(token));
        chat.go_on_from(token_number(token), token_number(candidate));
      }},
+    {"/read", "", "[FILE|none]", "put a text file into your next turn; none takes it out again",
+     "none %files", false,
+     [](ChatCore& chat, std::string_view arguments) {
+       if (arguments.empty()) return chat.front_.command_output("read", chat.read_text());
+       if (arguments == "none") return chat.forget_files();
+       chat.read_file(std::string(arguments));
+     }},
+    {"/compact", "", "",
+     "make room in the context: the model sums up the older turns in a new branch; the old one stays", "",
+     true, [](ChatCore& chat, std::string_view) { chat.compact(); }},
+    {"/private", "", "[on|off]", "store nothing from here on; off stores again", "on off", true,
+     [](ChatCore& chat, std::string_view arguments) {
+       if (!arguments.empty() && arguments != "on" && arguments != "off") {
+         throw Error(ErrorKind::usage,
+                     fmt::format("/private wants on or off, found '{}'", printable(arguments, 40)));
+       }
+       chat.go_private(arguments != "off");
+     }},
     {"/quit", "/bye /exit", "", "end the program", "", false,
      [](ChatCore& chat, std::string_view) {
        chat.interrupt();
@@ -250,17 +273,39 @@ bool has_alias(const Command& command, std::string_view name) {
   return false;
 }
 
-std::vector<std::string> completions(const Command& command) {
-  const std::string_view kind = command.completion;
+// Paths that begin like `begun`; folders end with a slash.
+void add_files(std::string_view begun, std::vector<std::string>& words) {
+  const size_t slash = begun.rfind('/');
+  const std::string folder(begun.substr(0, slash == std::string_view::npos ? 0 : slash + 1));
+  const std::string_view name = begun.substr(folder.size());
+  std::string place = folder.empty() ? "." : folder;
+  if (const char* home = std::getenv("HOME"); home != nullptr && place.starts_with("~/"))
+    place.replace(0, 1, home);
+  std::error_code error;  // what cannot be read completes to nothing
+  for (std::filesystem::directory_iterator at(place, error), end; at != end && !error; at.increment(error)) {
+    const std::string entry = at->path().filename();
+    if (!entry.starts_with(name) || (name.empty() && entry.starts_with('.'))) continue;
+    std::error_code unknown;
+    words.push_back(folder + entry + (at->is_directory(unknown) ? "/" : ""));
+    if (words.size() == kMostFiles) break;
+  }
+  std::sort(words.begin(), words.end());
+}
+
+std::vector<std::string> completions(const Command& command, std::string_view begun) {
   std::vector<std::string> words;
-  if (kind == "%settings") {
-    for (const Setting& setting : settings_table()) words.emplace_back(setting.name);
-  } else if (kind == "%commands") {
-    for (const Command& other : command_table()) words.emplace_back(other.name + 1);
-  } else {
-    std::istringstream list{command.completion};
-    std::string word;
-    while (list >> word) words.push_back(word);
+  std::istringstream list{command.completion};
+  std::string word;
+  while (list >> word) {
+    if (word == "%settings") {
+      for (const Setting& setting : settings_table()) words.emplace_back(setting.name);
+    } else if (word == "%commands") {
+      for (const Command& other : command_table()) words.emplace_back(other.name + 1);
+    } else if (word == "%files") {
+      add_files(begun, words);
+    } else {
+      words.push_back(word);
+    }
   }
   return words;
 }
@@ -323,7 +368,7 @@ std::vector<std::string> complete_command(const ChatCore&, std::string_view line
   const Command* command = find_command(line.substr(0, space));
   if (command == nullptr) return lines;
   const std::string_view begun = line.substr(space + 1);
-  for (const std::string& word : completions(*command)) {
+  for (const std::string& word : completions(*command, begun)) {
     if (word.starts_with(begun)) lines.push_back(fmt::format("{} {}", line.substr(0, space), word));
   }
   return lines;

@@ -17,7 +17,7 @@ struct Command {
   const char* aliases;    // separated by spaces, with slashes
   const char* arguments;  // as /help shows them; "" = takes none
   const char* help;
-  const char* completion;  // first arguments, separated by spaces; "%settings", "%commands": those names
+  const char* completion;  // first arguments, separated by spaces; "%settings", "%commands", "%files": those names
   bool needs_idle;         // refused while an answer is being made
   void (*run)(ChatCore&, std::string_view arguments);  // throws Error for what the person should read
 };

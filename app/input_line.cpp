@@ -260,7 +260,7 @@ void InputLine::remember(const std::string& line) {
   add_history(line.c_str());
   add_history_time(fmt::format("#{}", std::time(nullptr)).c_str());
   using_history();
-  if (history_file_.empty()) return;
+  if (history_file_.empty() || !keeps_history_) return;
   if (const int failed = append_history(1, history_file_.c_str()); failed != 0) {
     history_error_ = fmt::format("history is not kept: {}: {}", history_file_, std::strerror(failed));
     history_file_.clear();

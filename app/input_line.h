@@ -35,6 +35,7 @@ class InputLine {
   void insert(std::string_view text);  // at the cursor, as it is
   void paste(std::string_view bytes);  // never submits; 8 lines and more become a placeholder
   void clear();
+  void keep_history(bool on) { keeps_history_ = on; }  // in the file; off while nothing may be stored
   // To the row above or below in a text of several lines; false where there is none.
   bool move_up();
   bool move_down();
@@ -58,6 +59,7 @@ class InputLine {
 
   InputCalls calls_;
   std::string history_file_;
+  bool keeps_history_ = true;
   std::string history_error_;
   std::deque<char> pending_;
   std::vector<std::string> accepted_;

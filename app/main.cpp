@@ -198,7 +198,7 @@ int run(const Options& options, Output& out, Output& err) {
       tool_show(*stored(), *options.conversation, out);
       break;
     case Mode::search:
-      tool_search(*stored(), options.words, out);
+      tool_search(*stored(), options, out);
       break;
     case Mode::export_chat:
       tool_export(*stored(), options, out);

@@ -235,6 +235,7 @@ ChatSettings settings_from(const Options& options, ChatSettings settings) {
   settings.system =
       options.system.starts_with('@') ? read_whole_file(options.system.substr(1)) : options.system;
   settings.verbose = options.verbose;
+  settings.is_private = options.is_private;
   settings.ctx = options.ctx;
   return settings;
 }

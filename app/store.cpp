@@ -60,25 +60,6 @@ constexpr const char* kConversationQuery =
     "SELECT c.id, c.title, c.system, c.leaf, c.created, c.updated,"
     " (SELECT count(*) FROM message WHERE conversation = c.id), c.archived FROM conversation c ";
 
-// Every word as a quoted FTS5 string, so that no character of it is an operator; the last may be a beginning.
-std::string match_expression(std::string_view words) {
-  std::string out;
-  size_t at = 0;
-  while (at < words.size()) {
-    const size_t end = std::min(words.find_first_of(" \t\n", at), words.size());
-    if (end > at) {
-      out += out.empty() ? "\"" : " \"";
-      for (const char c : words.substr(at, end - at)) {
-        if (c == '"') out += '"';
-        if (c != '\0') out += c;
-      }
-      out += '"';
-    }
-    at = end + 1;
-  }
-  return out.empty() ? out : out + "*";
-}
-
 }  // namespace
 
 int64_t now_milliseconds() {
@@ -189,20 +170,6 @@ bool Store::remove_conversation(int64_t id) {
     there = db_->changes() > 0;
   });
   return there;
-}
-
-std::vector<SearchHit> Store::search(std::string_view words, int64_t at_most) {
-  const std::string expression = match_expression(words);
-  std::vector<SearchHit> hits;
-  if (expression.empty()) return hits;
-  Statement query(*db_,
-                  "SELECT m.conversation, m.id, c.title, snippet(message_fts, 0, char(2), char(3), '...', 16)"
-                  " FROM message_fts JOIN message m ON m.id = message_fts.rowid"
-                  " JOIN conversation c ON c.id = m.conversation"
-                  " WHERE message_fts MATCH ? ORDER BY rank LIMIT ?");
-  query << std::string_view(expression) << at_most;
-  while (query.step()) hits.push_back({query.integer(0), query.integer(1), query.text(2), query.text(3)});
-  return hits;
 }
 
 int64_t Store::add_message(int64_t conversation, std::optional<int64_t> parent, Role role,

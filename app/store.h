@@ -85,7 +85,10 @@ struct StoredToken {
 struct SearchHit {
   int64_t conversation;
   int64_t message;
+  int64_t number;  // of the message in its conversation
   std::string title;
+  bool archived;
+  bool from_user;
   std::string snippet;  // the words found stand between \x02 and \x03
 };
 

@@ -1,6 +1,8 @@
 // Tools on what is stored: list, show, search, export, delete.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
@@ -108,10 +110,11 @@ std::string list_text(Store& store, int64_t current, bool archived) {
 
 std::string search_text(Store& store, std::string_view words) {
   std::string text;
-  for (const SearchHit& hit : store.search(words, kFound)) {
-    std::string snippet;
-    for (const char c : hit.snippet) snippet += c == '\x02' ? '[' : c == '\x03' ? ']' : c == '\n' ? ' ' : c;
-    text += fmt::format("{:>6}  {}\n        {}\n", hit.conversation, hit.title, snippet);
+  for (SearchHit& hit : store.search(words, kFound)) {
+    std::replace(hit.snippet.begin(), hit.snippet.end(), '\n', ' ');
+    text +=
+        fmt::format("{:>6}  {}{}, message {}\n        {} {}\n", hit.conversation, hit.title,
+                    hit.archived ? " (archived)" : "", hit.number, hit.from_user ? "›" : " ", hit.snippet);
   }
   return text;
 }
@@ -119,8 +122,24 @@ std::string search_text(Store& store, std::string_view words) {
 void tool_list(Store& store, const Options& options, Output& out) {
   print(out, list_text(store, 0, options.all));
 }
-void tool_search(Store& store, const std::string& words, Output& out) {
-  print(out, search_text(store, words));
+void tool_search(Store& store, const Options& options, Output& out) {
+  const bool bold = out.is_terminal() && !options.no_color && std::getenv("NO_COLOR") == nullptr;
+  std::string text;
+  std::string part;
+  const auto flush = [&] {
+    text += out.is_terminal() ? make_safe(part) : part;
+    part.clear();
+  };
+  for (const char c : search_text(store, options.words)) {
+    if (c != kMarkOn && c != kMarkOff) {
+      part += c;
+      continue;
+    }
+    flush();
+    text += c == kMarkOn ? (bold ? "\x1b[1m" : "[") : (bold ? "\x1b[22m" : "]");
+  }
+  flush();
+  out.write(text);
 }
 
 void tool_show(Store& store, int64_t id, Output& out) {

@@ -26,11 +26,11 @@ void tool_bench(const Options& options, Output& out);
 // tool_chats.cpp
 void tool_list(Store& store, const Options& options, Output& out);
 void tool_show(Store& store, int64_t id, Output& out);
-void tool_search(Store& store, const std::string& words, Output& out);
+void tool_search(Store& store, const Options& options, Output& out);
 void tool_export(Store& store, const Options& options, Output& out);
 void tool_delete(Store& store, int64_t id, Output& out);
 
-// As /list and /search show them, for people.
+// As /list and /search show them, for people; what was found stands between kMarkOn and kMarkOff.
 std::string list_text(Store& store, int64_t current, bool archived);
 std::string search_text(Store& store, std::string_view words);
 

@@ -181,6 +181,7 @@ void ScreenFrontEnd::error(std::string_view text) { say(TranscriptView::Kind::er
 
 void ScreenFrontEnd::status(const Status& status) {
   status_ = status;
+  input_.keep_history(!status.is_private);
   dirty_ = true;
 }
 

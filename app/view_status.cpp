@@ -89,7 +89,8 @@ void add_right(const Status& status, std::vector<Part>& parts) {
     gauge.row.add(cells.substr(empty), kRule);
     parts.push_back(std::move(gauge));
   }
-  if (!status.saved) parts.push_back(part("not saved", {Tone::notice}, 1, true));
+  if (!status.saved)
+    parts.push_back(part(status.is_private ? "private" : "not saved", {Tone::notice}, 1, true));
 }
 
 }  // namespace
