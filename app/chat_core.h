@@ -176,6 +176,7 @@ class ChatCore {
  private:
   void begin_waiting_turn();
   void fit_context();  // makes the session as large as the settings say
+  std::optional<uint32_t> used_then();
   void with_look(std::function<void()> then);
   std::string token_text(int32_t id) const;
   void put_summary(const std::string& text, const std::vector<StoredToken>& tokens, size_t cut);

@@ -63,9 +63,28 @@ std::vector<int32_t> ChatCore::prompt_for(size_t count) const {
   return build_prompt(*model_->text, settings_.system, prompt_messages(count), created_ / 1000);
 }
 
+// What the context held after the last answer, if that was made with this model and prompt: a long
+// conversation is shown without being rendered and encoded.
+std::optional<uint32_t> ChatCore::used_then() {
+  const StoredMessage& last = branch_.back().stored;
+  if (last.role != Role::assistant) return std::nullopt;
+  const std::vector<StoredTurn> turns = store().turns(last.id);
+  if (turns.empty()) return std::nullopt;
+  const StoredTurn& turn = turns.back();
+  if (turn.model_hash != model_->model.fingerprint || turn.system != settings_.system ||
+      turn.template_hash != hash_text(model_->text->chat_template.source())) {
+    return std::nullopt;
+  }
+  return turn.prompt_tokens + turn.answer_tokens;
+}
+
 void ChatCore::update_context() {
   status_.context_used = 0;
   if (!model_ || branch_.empty()) return;
+  if (const auto used = used_then()) {
+    status_.context_used = *used;
+    return;
+  }
   try {
     status_.context_used = static_cast<uint32_t>(prompt_for(branch_.size()).size());
   } catch (const Error&) {

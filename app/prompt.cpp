@@ -10,31 +10,15 @@
 namespace bitnet {
 namespace {
 
+// Segments that a template puts between one message and the next: headers, roles, marks, a date.
+constexpr size_t kNear = 32;
+
 std::vector<Segment> render(const ModelText& text, std::span<const ChatMessage> messages, int64_t now) {
   ChatTemplateOptions options;
   options.bos_token = text.bos_text;
   options.eos_token = text.eos_text;
   options.now = now;
   return text.chat_template.render(messages, options);
-}
-
-std::string joined(const std::vector<Segment>& segments) {
-  std::string all;
-  for (const Segment& segment : segments) all += segment.text;
-  return all;
-}
-
-// The part [begin, end) of the text that the segments spell, as segments.
-std::vector<Segment> slice(const std::vector<Segment>& segments, size_t begin, size_t end) {
-  std::vector<Segment> part;
-  size_t at = 0;
-  for (const Segment& segment : segments) {
-    const size_t from = std::max(begin, at);
-    const size_t to = std::min(end, at + segment.text.size());
-    if (from < to) part.push_back({segment.text.substr(from - at, to - from), segment.parse_special});
-    at += segment.text.size();
-  }
-  return part;
 }
 
 // Whether an answer's text is what its tokens gave when they came. A control token has no place in the text,
@@ -49,6 +33,16 @@ bool spells(const Tokenizer& tokenizer, const std::vector<int32_t>& ids, const s
   return spelled + decoder.finish() == text;
 }
 
+// The segment from `from` on that is a message's text and nothing else; the number of segments where there is
+// none near. A template may leave a message out or change it, and then the next one is looked for.
+size_t find_text(const std::vector<Segment>& segments, size_t from, const std::string& text) {
+  const size_t end = std::min(segments.size(), from + kNear);
+  for (size_t i = from; i < end; ++i) {
+    if (!segments[i].parse_special && segments[i].text == text) return i;
+  }
+  return segments.size();
+}
+
 std::string hex(XXH128_hash_t hash) { return fmt::format("{:016x}{:016x}", hash.high64, hash.low64); }
 
 }  // namespace
@@ -57,33 +51,29 @@ std::vector<int32_t> build_prompt(const ModelText& text, const std::string& syst
                                   const std::vector<PromptMessage>& messages, int64_t now) {
   std::vector<ChatMessage> chat;
   if (!system.empty()) chat.push_back({"system", system});
-  const size_t first = chat.size();
   for (const PromptMessage& message : messages) chat.push_back({name_of(message.role), message.text});
 
   const Tokenizer& tokenizer = text.tokenizer;
-  const std::vector<Segment> whole = render(text, chat, now);
-  const std::string whole_text = joined(whole);
+  std::vector<Segment> whole = render(text, chat, now);
   std::vector<int32_t> ids;
-  size_t done = 0;  // bytes of whole_text that `ids` spells
+  size_t done = 0;  // segments of `whole` that `ids` spells
   const auto encode_up_to = [&](size_t end) {
-    const std::vector<int32_t> part = tokenizer.encode(slice(whole, done, end));
+    const std::vector<int32_t> part = tokenizer.encode(std::span(whole).subspan(done, end - done));
     ids.insert(ids.end(), part.begin(), part.end());
     done = end;
   };
-  for (size_t i = 0; i < messages.size(); ++i) {
-    const PromptMessage& answer = messages[i];
-    if (answer.role != Role::assistant || answer.tokens.empty()) continue;
-    if (!spells(tokenizer, answer.tokens, answer.text)) continue;
-    const std::string before = joined(render(text, std::span(chat).first(first + i), now));
-    if (before.size() < done || whole_text.compare(0, before.size(), before) != 0 ||
-        whole_text.compare(before.size(), answer.text.size(), answer.text) != 0) {
-      continue;
-    }
-    encode_up_to(before.size());
-    ids.insert(ids.end(), answer.tokens.begin(), answer.tokens.end());
-    done += answer.text.size();
+  size_t from = 0;  // the next message's text is not before this segment
+  for (const PromptMessage& message : messages) {
+    const size_t at = find_text(whole, from, message.text);
+    if (at == whole.size()) continue;
+    from = at + 1;
+    if (message.role != Role::assistant || message.tokens.empty()) continue;
+    if (!spells(tokenizer, message.tokens, message.text)) continue;
+    encode_up_to(at);
+    ids.insert(ids.end(), message.tokens.begin(), message.tokens.end());
+    done = at + 1;
   }
-  encode_up_to(whole_text.size());
+  encode_up_to(whole.size());
 
   const int32_t bos = tokenizer.bos();
   if (bos >= 0) {
