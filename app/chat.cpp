@@ -251,6 +251,7 @@ void ChatCore::push_message(StoredMessage message) {
 void ChatCore::step_back_to(std::optional<int64_t> leaf) {
   keep([&] { store().set_leaf(conversation_, leaf); });
   while (!branch_.empty() && branch_.back().stored.id != leaf.value_or(0)) branch_.pop_back();
+  rewinds_ = true;
   update_context();
   show_all();
 }
@@ -258,6 +259,7 @@ void ChatCore::step_back_to(std::optional<int64_t> leaf) {
 void ChatCore::move_to(std::optional<int64_t> leaf) {
   keep([&] { store().set_leaf(conversation_, leaf); });
   load_branch(leaf);
+  rewinds_ = true;
   update_context();
   show_all();
 }

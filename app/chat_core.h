@@ -166,6 +166,7 @@ class ChatCore {
   std::vector<ReadFile> read_files_;
   bool private_ = false;             // by /private: store() is in memory, database() the file
   int64_t public_conversation_ = 0;  // the stored one that /private left
+  bool rewinds_ = false;     // a step back or aside came before the next prompt
   bool turn_waits_ = false;          // the branch ends in a turn that starts when the model is there
   uint32_t interrupt_after_ = 0;
   bool quit_ = false;

@@ -8,15 +8,15 @@
 #include <utility>
 
 #include "chat_core.h"
-#include "store_time.h"
 #include "text_safe.h"
 #include "text_width.h"
 
 namespace bitnet {
 namespace {
 
-constexpr size_t kNumbered = 40;  // messages that /goto lists
-constexpr int kTextColumns = 34;
+constexpr size_t kNumbered = 40;    // messages that /goto lists
+constexpr int kBranchColumns = 23;  // of the turn and of the answer in a row of /branches
+constexpr int kTextColumns = 60;
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::usage, why); }
 
@@ -194,9 +194,8 @@ std::string ChatCore::branches_text() {
     } else if (apart.first != path.end()) {
       where = fmt::format("  (leaves at {})", tree.place(*(apart.first - 1)).number);
     }
-    text += fmt::format("{}{:>5}  {}  › {} {}{}\n", leaf() == end ? '*' : ' ', tree.place(end).number,
-                        local_time(tree.find(end)->created), beginning(user, kTextColumns / 2),
-                        beginning(answer, kTextColumns / 2), where);
+    text += fmt::format("{}{:>5}  › {}  {}{}\n", leaf() == end ? '*' : ' ', tree.place(end).number,
+                        beginning(user, kBranchColumns), beginning(answer, kBranchColumns), where);
   }
   return text + "/goto N goes to one of them.";
 }
@@ -209,7 +208,7 @@ std::string ChatCore::numbers_text() {
   for (size_t i = first; i < branch_.size(); ++i) {
     const BranchMessage& m = branch_[i];
     text += fmt::format("{:>5}  {}{}{}\n", m.number, m.stored.role == Role::user ? "› " : "  ",
-                        beginning(m.stored.text, 2 * kTextColumns), sibling_mark(shown(m)));
+                        beginning(m.stored.text, kTextColumns), sibling_mark(shown(m)));
   }
   return text + "/goto N goes back to one of them; /branches shows what lies off this branch.";
 }

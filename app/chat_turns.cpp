@@ -221,6 +221,7 @@ void ChatCore::start_answer() {
   status_.progress = 0;
   status_.tokens_per_second = 0;
   status_.reused = 0;
+  status_.rewound = std::exchange(rewinds_, false);
   status_.prompt_tokens = turn.prompt_tokens;
   status_.context_used = turn.prompt_tokens;
   const uint64_t id = worker_.submit(std::move(job));

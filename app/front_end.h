@@ -50,6 +50,7 @@ struct Status {
   uint32_t context_limit = 0;
   uint32_t reused = 0;         // tokens of the last prompt that the KV cache already held
   uint32_t prompt_tokens = 0;  // tokens of the last prompt
+  bool rewound = false;        // the last prompt followed a step back or aside: what was reused is news
   bool saved = true;           // false: private or a database that cannot be written
   bool is_private = false;     // --private or /private: the person wants nothing kept, input history included
 };

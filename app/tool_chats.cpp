@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "chat_tree.h"
 #include "engine/error.h"
 #include "store_time.h"
 #include "text_safe.h"
@@ -146,8 +147,12 @@ void tool_show(Store& store, int64_t id, Output& out) {
   const StoredConversation row = find(store, id);
   std::string s = fmt::format("{} ({})\n", row.title, local_time(row.created));
   if (!row.system.empty()) s += fmt::format("[system] {}\n", row.system);
+  const MessageTree tree(store.outline(id));
   for (const StoredMessage& message : store.branch(row.leaf)) {
-    s += fmt::format("\n[{}] {}\n", name_of(message.role), message.text);
+    const MessageTree::Place place = tree.place(message.id);
+    const std::string sibling =
+        place.siblings > 1 ? fmt::format(" {}/{}", place.sibling, place.siblings) : std::string();
+    s += fmt::format("\n[{}{}] {}\n", name_of(message.role), sibling, message.text);
     if (!message.finish.empty() && message.finish != "stop") s += fmt::format("[{}]\n", message.finish);
   }
   print(out, s);

@@ -71,8 +71,8 @@ void add_state(const Status& status, std::vector<Part>& parts) {
 
 void add_right(const Status& status, std::vector<Part>& parts) {
   if (status.reused > 0 && status.prompt_tokens > 0) {
-    parts.push_back(
-        part(fmt::format("reused {} of {} tokens", status.reused, status.prompt_tokens), kRule, 9, true));
+    parts.push_back(part(fmt::format("reused {} of {} tokens", status.reused, status.prompt_tokens), kRule,
+                         status.rewound ? 5 : 9, true));
   }
   if (status.tokens_per_second > 0) {
     const int digits = status.tokens_per_second < 100 ? 1 : 0;
@@ -82,7 +82,7 @@ void add_right(const Status& status, std::vector<Part>& parts) {
     const double used = static_cast<double>(status.context_used) / status.context_limit;
     const Face face = used >= 0.95 ? Face{Tone::error} : used >= 0.8 ? Face{Tone::notice} : Face{};
     parts.push_back(part(fmt::format("{}/{}", status.context_used, status.context_limit), face, 2, true));
-    Part gauge{{}, kBarCells, 5, true, true};
+    Part gauge{{}, kBarCells, 6, true, true};
     const std::string cells = bar(used, kBarCells);
     const size_t empty = std::min(cells.find("░"), cells.size());
     gauge.row.add(cells.substr(0, empty), face);

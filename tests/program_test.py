@@ -109,6 +109,82 @@ class Program(unittest.TestCase):
         self.assertEqual(code, 3)
         self.assertIn("turn 1: position 0", err)
 
+    def script(self, *lines, code=0, arguments=()):
+        found, out, err = run(TALKING, *arguments, "--script", "-", text="\n".join(lines) + "\n")
+        self.assertEqual(found, code, err)
+        return out, err
+
+    def test_tools_agree_with_the_chat(self):
+        self.script("What is BitNet?", "@wait idle", "/title Ternary", "/regen", "@wait idle", "/new",
+                    "What is a whale?", "@wait idle", "/archive")
+        code, out, err = run("list")
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("Ternary", out)
+        self.assertNotIn("whale", out)
+        self.assertRegex(run("list", "--all")[1], r"2 .*\(archived\) What is a whale\?")
+        self.assertIn("(archived), message 1", run("search", "whale")[1])
+        out = run("search", "bitnet")[1]
+        self.assertIn("What is [BitNet]?", out)
+        self.assertNotRegex(out, "[\x00-\x09\x0b-\x1f]")
+        self.assertIn("a wh[al]e?", run("search", "al")[1])
+        self.assertEqual(run("search", "nowhere")[:2], (0, ""))
+        shown = run("show", "1")[1]
+        self.assertIn("[user] What is BitNet?", shown)
+        self.assertIn("[assistant 2/2]", shown)
+        # -c goes on with the last one that is not put away
+        self.assertIn("What is BitNet?", self.script("/list", arguments=["-c"])[0])
+        self.assertIn("deleted conversation 2", run("delete", "2")[1])
+        for tool in ("show", "delete"):
+            code, out, err = run(tool, "2")
+            self.assertEqual((code, out), (1, ""))
+            self.assertIn("there is no conversation 2", err)
+
+    def test_jsonl_names_siblings_and_numbers(self):
+        _, out, _ = run(TALKING, "--script", "-", "--output", "jsonl",
+                        text="Hello!\n/regen\n@wait idle\n/edit\n/goto 2\n")
+        objects = [json.loads(line) for line in out.splitlines()]
+        usages = [o for o in objects if o["type"] == "usage"]
+        self.assertEqual([(o["number"], o["sibling"], o["siblings"]) for o in usages], [(2, 1, 1), (3, 2, 2)])
+        self.assertGreater(usages[1]["reused_tokens"], 0)
+        self.assertIn({"type": "command", "command": "input", "text": "Hello!"}, objects)
+        last = [o for o in objects if o.get("command") == "transcript"][-1]
+        self.assertEqual([(m["number"], m["sibling"], m["siblings"]) for m in last["messages"]],
+                         [(1, 1, 1), (2, 1, 2)])
+
+    def test_private_from_here_on(self):
+        self.script("Hello there!", "@wait idle", "/private", "My secret is a whale.", "@wait idle", "/title whale",
+                    "/private off", "/list")
+        for name in os.listdir(os.path.dirname(DATABASE)):
+            with open(os.path.join(os.path.dirname(DATABASE), name), "rb") as file:
+                self.assertNotIn(b"whale", file.read(), name)
+        self.assertIn("Hello there!", run("show", "1")[1])
+
+    def test_another_answer_from_a_token_replays(self):
+        self.script("What is your name?", "@wait idle", "/alt 1 2", "@wait idle", "/alt", "@wait idle")
+        code, _, err = run("replay", "1", "--verify")
+        self.assertEqual(code, 0, err)
+        self.assertIn("[assistant 2/2]", run("show", "1")[1])
+
+    def test_a_database_of_the_first_version_is_migrated(self):
+        run(TALKING, "-p", "Hello!")
+        with sqlite3.connect(DATABASE) as db:
+            db.executescript("ALTER TABLE conversation DROP COLUMN archived; ALTER TABLE message DROP COLUMN kept;"
+                             "PRAGMA user_version = 1")
+        self.assertIn("Hello!", run("list")[1])
+        with sqlite3.connect(DATABASE + ".v1-backup") as db:
+            self.assertEqual(db.execute("SELECT text FROM message WHERE id = 1").fetchone()[0], "Hello!")
+
+    def test_a_file_goes_into_the_next_turn(self):
+        path = os.path.join(FOLDER, "two words.txt")
+        with open(path, "w") as file:
+            file.write("The whale is \x1b[31mred.\n")
+        out, _ = self.script(f"/read {path}", "What is red?", "@wait idle", "/show prompt")
+        self.assertIn("two words.txt:\n> \n> The whale is", out)
+        self.assertIn("two words.txt:\n\nThe whale is", out)
+        _, err = self.script("/read /dev/zero", "/read " + FOLDER)
+        self.assertIn("no regular file", err)
+        self.assertIn("is a folder", err)
+
     def test_signals_stop_and_keep_the_answer(self):
         for number, (name, code) in enumerate([("SIGINT", 130), ("SIGTERM", 143)], start=1):
             process = start(ENDLESS, "-p", "go on", "--output", "jsonl")
