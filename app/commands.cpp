@@ -6,10 +6,10 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
-#include <numeric>
 #include <sstream>
 
 #include "chat_core.h"
+#include "nearest.h"
 #include "text_file.h"
 
 namespace bitnet {
@@ -248,22 +248,6 @@ const Command kTable[] = {
      }},
 };
 
-// Levenshtein's distance, one row at a time.
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
 bool has_alias(const Command& command, std::string_view name) {
   std::istringstream aliases{command.aliases};
   std::string alias;
@@ -322,17 +306,9 @@ const Command* find_command(std::string_view name) {
 }
 
 std::string nearest_command(std::string_view name) {
-  const Command* best = nullptr;
-  size_t least = 3;  // further away it is a guess, not a slip
-  for (const Command& command : kTable) {
-    const size_t d = distance(name, command.name);
-    if (d < least ||
-        (best == nullptr && name.size() > 2 && std::string_view(command.name).starts_with(name))) {
-      least = std::min(least, d);
-      best = &command;
-    }
-  }
-  return best == nullptr ? std::string() : std::string(best->name);
+  std::vector<std::string> names;
+  for (const Command& command : kTable) names.emplace_back(command.name);
+  return nearest(name, names);
 }
 
 void run_command(ChatCore& chat, std::string_view line) {

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "chat.h"
+#include "config_file.h"
 #include "engine/error.h"
 #include "event_loop.h"
 #include "model_open.h"
@@ -230,6 +231,9 @@ int run(const Options& options, Output& out, Output& err) {
     case Mode::bench:
       tool_bench(options, out);
       break;
+    case Mode::print:
+      tool_print(options.words, out);
+      break;
   }
   return 0;
 }
@@ -246,7 +250,7 @@ int main(int argc, char** argv) {
     err.write(bitnet::make_safe(fmt::format("bitnet-chat: {}\n", what)));
   };
   try {
-    return bitnet::run(bitnet::parse_options(argc, argv), out, err);
+    return bitnet::run(bitnet::parse_options(argc, argv, bitnet::default_config_path()), out, err);
   } catch (const bitnet::Error& error) {
     report(error.what());
     return error.exit_code();

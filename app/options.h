@@ -29,11 +29,14 @@ enum class Mode {
   logits,
   probe,
   bench,
+  print,
 };
 
 struct Options {
   Mode mode = Mode::chat;
   std::string print_and_exit;  // --help or --version: this text and nothing else
+
+  std::string config;  // --config; empty: the usual file
 
   // The model and where it runs.
   std::string model;  // empty: the bundled one
@@ -60,7 +63,7 @@ struct Options {
   // Tools.
   double speed = 1;  // replay; 0 = at once
   bool verify = false;
-  std::string words;  // search
+  std::string words;  // search, print
   bool all = false;   // list: archived conversations too
   std::string format = "md";
   std::string out;
@@ -74,8 +77,9 @@ struct Options {
   bool json = false;
 };
 
-// Throws Error(usage) in one line for what cannot be understood or is out of its range.
-Options parse_options(int argc, const char* const* argv);
+// The command line over the config file: the one that --config names, else `usual_config` if it is there (""
+// = none). Throws Error(usage) in one line for what cannot be understood or is out of its range.
+Options parse_options(int argc, const char* const* argv, const std::string& usual_config = "");
 
 // `base` with what the command line set. Throws Error(usage).
 ChatSettings settings_from(const Options& options, ChatSettings base);

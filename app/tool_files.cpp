@@ -10,6 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "cli_help.h"
 #include "engine/engine.h"
 #include "engine/error.h"
 #include "model_file.h"
@@ -209,6 +210,14 @@ void tool_render(const Options& options, Output& out) {
   std::string prompt;
   for (const Segment& segment : text->chat_template.render(messages, how)) prompt += segment.text;
   out.write(out.is_terminal() ? make_safe(prompt) : prompt);
+}
+
+void tool_print(const std::string& what, Output& out) {
+  out.write(what == "config" ? example_config()
+            : what == "man"  ? manual_page()
+            : what == "bash" ? bash_completion()
+            : what == "zsh"  ? zsh_completion()
+                             : fish_completion());
 }
 
 }  // namespace bitnet

@@ -30,6 +30,9 @@ void tool_search(Store& store, const Options& options, Output& out);
 void tool_export(Store& store, const Options& options, Output& out);
 void tool_delete(Store& store, int64_t id, Output& out);
 
+// tool_files.cpp; `what` as the option table has it for 'print'
+void tool_print(const std::string& what, Output& out);
+
 // As /list and /search show them, for people; what was found stands between kMarkOn and kMarkOff.
 std::string list_text(Store& store, int64_t current, bool archived);
 std::string search_text(Store& store, std::string_view words);

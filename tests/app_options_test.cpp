@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
+#include "app/option_table.h"
 #include "app/options.h"
 #include "engine/error.h"
 
@@ -101,6 +104,34 @@ TEST(Options, WhatIsOutOfRangeOrUnknownIsUsage) {
 TEST(Options, HelpAndVersionAreText) {
   EXPECT_THAT(parse({"--help"}).print_and_exit, testing::HasSubstr("--script"));
   EXPECT_THAT(parse({"--version"}).print_and_exit, testing::HasSubstr(BITNET_VERSION));
+}
+
+TEST(Options, WhatIsMistypedIsGuessed) {
+  EXPECT_THAT(refusal({"--tmep", "1"}), testing::HasSubstr("did you mean --temp?"));
+  EXPECT_THAT(refusal({"replay", "1", "--instnat"}), testing::HasSubstr("did you mean --instant?"));
+  EXPECT_THAT(refusal({"show", "1", "2"}), testing::HasSubstr("what is '2' for?"));
+  EXPECT_THAT(refusal({"info", "a", "b"}), testing::HasSubstr("what is 'b' for?"));
+}
+
+TEST(Options, TheLastOfTwoCounts) {
+  EXPECT_EQ(settings_from(parse({"--temp", "1", "--temp=0.5"}), {}).sampler.temperature, 0.5F);
+}
+
+TEST(Options, HelpFitsIntoEightyColumnsAndNamesEveryRow) {
+  const std::string help = parse({"--help"}).print_and_exit;
+  std::istringstream lines{help};
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 79U) << line;
+  for (const OptionGroup& group : option_groups()) {
+    for (const OptionRow& row : group.rows) EXPECT_THAT(help, testing::HasSubstr(option_flags(row).back()));
+  }
+  for (const ToolRow& tool : tool_table()) {
+    EXPECT_THAT(help, testing::HasSubstr(std::string("\n  ") + tool.name));
+    const std::string own = parse({tool.name, "--help"}).print_and_exit;
+    EXPECT_TRUE(own.starts_with(std::string("bitnet-chat ") + tool.name)) << own;
+    for (const OptionRow& row : tool.options) {
+      EXPECT_THAT(own, testing::HasSubstr(option_flags(row).back()));
+    }
+  }
 }
 
 TEST(ChatSettings, SurviveTheirJson) {

@@ -1,0 +1,344 @@
+// Completions for bash, zsh and fish.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "cli_help.h"
+
+namespace bitnet {
+namespace {
+
+constexpr const char* kZshHead = R"SH(#compdef bitnet-chat
+# zsh completion for bitnet-chat. Made by: bitnet-chat print zsh
+
+_bitnet_chat_conversations() {
+  local -a rows
+  rows=(${(f)"$(bitnet-chat list 2>/dev/null | sed -E 's/:/\\:/g; s/^ *([0-9]+) +/\1:/')"})
+  _describe conversation rows
+}
+
+# .gguf files and what 'bitnet-chat pull' has brought.
+_bitnet_chat_models() {
+  local models=${XDG_CACHE_HOME:-$HOME/.cache}/bitnet-chat/models/hub
+  local -a pulled
+  pulled=($models/*/*(N/))
+  pulled=(${pulled#$models/})
+  _alternative 'files:GGUF file:_files -g "*.gguf"' 'pulled:pulled model:compadd -a pulled'
+}
+
+_bitnet_chat_commands() {
+  local -a commands
+  commands=(
+)SH";
+
+constexpr const char* kZshMiddle = R"SH(  )
+  _describe command commands
+}
+
+_bitnet_chat() {
+  local -a common own
+  common=(
+)SH";
+
+constexpr const char* kZshTail = R"SH(  esac
+  if [[ -n $command ]]; then
+    _arguments -s $own $common '1: :_bitnet_chat_commands'
+  else
+    _arguments -s $common '1: :{_bitnet_chat_commands; _bitnet_chat_models}'
+  fi
+}
+
+if [[ $funcstack[1] == _bitnet_chat ]]; then
+  _bitnet_chat "$@"
+else
+  compdef _bitnet_chat bitnet-chat
+fi
+)SH";
+
+constexpr const char* kFishHead = R"SH(# fish completion for bitnet-chat. Made by: bitnet-chat print fish
+
+function __bitnet_chat_conversations
+    bitnet-chat list 2>/dev/null | string replace -r '^ *(\d+) +' '$1\t'
+end
+
+# .gguf files and what 'bitnet-chat pull' has brought.
+function __bitnet_chat_models
+    __fish_complete_suffix .gguf
+    set -l cache $XDG_CACHE_HOME
+    test -n "$cache"; or set cache $HOME/.cache
+    for folder in $cache/bitnet-chat/models/hub/*/*/
+        string replace -r '.*/([^/]+/[^/]+)/$' '$1' $folder
+    end
+end
+
+complete -c bitnet-chat -f
+)SH";
+
+// Adds `word` to a list with `between` between its words.
+void append(std::string& list, const char* between, std::string_view word) {
+  if (!list.empty()) list += between;
+  list += word;
+}
+
+std::string quoted(std::string_view text) {  // for a shell, between single quotes
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out.append("'");
+}
+
+std::string flag_list(std::span<const OptionRow> rows) {
+  std::string list;
+  for (const OptionRow& row : rows) {
+    for (const std::string& flag : option_flags(row)) {
+      if (flag.starts_with('-')) append(list, " ", flag);
+    }
+  }
+  return list;
+}
+
+std::string common_flags() {
+  std::string list;
+  for (const OptionGroup& group : option_groups()) {
+    const std::string flags = flag_list(group.rows);
+    if (!flags.empty()) append(list, " ", flags);
+  }
+  return list;
+}
+
+std::string tool_names() {
+  std::string names;
+  for (const ToolRow& tool : tool_table()) append(names, " ", tool.name);
+  return names;
+}
+
+std::string with_bars(const std::string& words) {
+  std::string out;
+  for (const std::string& word : split_words(words)) append(out, "|", word);
+  return out;
+}
+
+bool takes_value(const OptionRow& row) { return *row.value != '\0' && row.flags[0] == '-'; }
+
+// -- bash --
+
+std::string bash_words(std::string_view words) {
+  if (words == "%file") return "_bitnet_chat_files";
+  if (words == "%model") return "_bitnet_chat_models";
+  if (words == "%id")
+    return "_bitnet_chat_words \"$(bitnet-chat list 2>/dev/null | while read -r id _; do echo \"$id\"; "
+           "done)\"";
+  return words.empty() ? "COMPREPLY=()" : fmt::format("_bitnet_chat_words {}", quoted(words));
+}
+
+std::string bash_values(std::span<const OptionRow> rows, const char* indent) {
+  std::string text;
+  for (const OptionRow& row : rows) {
+    if (!takes_value(row)) continue;
+    text += fmt::format("{}{}) {}; return ;;\n", indent, with_bars([&] {
+                          std::string flags;
+                          for (const std::string& flag : option_flags(row)) flags += flag + " ";
+                          return flags;
+                        }()),
+                        bash_words(row.words));
+  }
+  return text;
+}
+
+// -- zsh --
+
+std::string zsh_description(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string zsh_action(std::string_view words) {
+  if (words == "%file") return "_files";
+  if (words == "%model") return "_bitnet_chat_models";
+  if (words == "%id") return "_bitnet_chat_conversations";
+  return words.empty() ? " " : fmt::format("({})", words);
+}
+
+std::string zsh_option(const OptionRow& row) {
+  const auto flags = option_flags(row);
+  if (!flags.front().starts_with('-')) return "";
+  std::string names;
+  for (const std::string& flag : flags) append(names, ",", flag);
+  const std::string tail = fmt::format(
+      "[{}]{}", zsh_description(option_help(row)),
+      *row.value == '\0' ? "" : fmt::format(":{}:{}", zsh_description(row.value), zsh_action(row.words)));
+  std::string exclusive = row.repeats ? "*" : "";
+  if (flags.size() == 1) return fmt::format("    {}\n", quoted(exclusive + names + tail));
+  std::string together = names;
+  for (char& c : together) {
+    if (c == ',') c = ' ';
+  }
+  return fmt::format("    {}{{{}}}{}\n", quoted("(" + together + ")"), names, quoted(tail));
+}
+
+// -- fish --
+
+std::string fish_option(const OptionRow& row, const std::string& condition) {
+  const auto flags = option_flags(row);
+  if (!flags.front().starts_with('-')) return "";
+  std::string line = fmt::format("complete -c bitnet-chat{}", condition);
+  for (const std::string& flag : flags) {
+    const bool is_long = flag.starts_with("--");
+    line += fmt::format(" -{} {}", is_long ? 'l' : 's', flag.substr(is_long ? 2 : 1));
+  }
+  if (*row.value != '\0') {
+    const std::string_view words = row.words;
+    if (words == "%file") {
+      line += " -r -F";
+    } else if (words == "%model") {
+      line += " -x -a '(__bitnet_chat_models)'";
+    } else if (words == "%id") {
+      line += " -x -a '(__bitnet_chat_conversations)'";
+    } else {
+      line += words.empty() ? " -x" : fmt::format(" -x -a {}", quoted(words));
+    }
+  }
+  return fmt::format("{} -d {}\n", line, quoted(option_help(row)));
+}
+
+std::string fish_argument(const ToolRow& tool) {
+  const std::string_view words = tool.words;
+  if (words == "%model") return "(__bitnet_chat_models)";
+  if (words == "%id") return "(__bitnet_chat_conversations)";
+  return std::string(words);
+}
+
+}  // namespace
+
+std::string bash_completion() {
+  std::string valued;  // every flag that a value follows
+  std::set<std::string> seen;
+  const auto add_valued = [&](std::span<const OptionRow> rows) {
+    for (const OptionRow& row : rows) {
+      if (!takes_value(row)) continue;
+      for (const std::string& flag : option_flags(row)) {
+        if (seen.insert(flag).second) append(valued, "|", flag);
+      }
+    }
+  };
+  for (const OptionGroup& group : option_groups()) add_valued(group.rows);
+  for (const ToolRow& tool : tool_table()) add_valued(tool.options);
+
+  std::string text = fmt::format(R"SH(# bash completion for bitnet-chat. Made by: bitnet-chat print bash
+
+_bitnet_chat_words() {{ mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur"); }}
+
+_bitnet_chat_files() {{
+  compopt -o filenames 2>/dev/null
+  mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+}}
+
+# Folders, .gguf files and what 'bitnet-chat pull' has brought.
+_bitnet_chat_models() {{
+  local models="${{XDG_CACHE_HOME:-$HOME/.cache}}/bitnet-chat/models/hub"
+  compopt -o filenames 2>/dev/null
+  mapfile -t COMPREPLY < <(
+    compgen -d -- "$cur"
+    compgen -f -X '!*.gguf' -- "$cur"
+    [[ -d $models ]] && cd "$models" && printf '%s\n' */* | while read -r name; do
+      [[ -d $name && $name == "$cur"* ]] && echo "$name"
+    done
+  )
+}}
+
+_bitnet_chat() {{
+  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} command= arguments=0 i
+  COMPREPLY=()
+  if [[ $cur == '=' ]]; then
+    cur=
+  elif [[ $prev == '=' ]]; then
+    prev=${{COMP_WORDS[COMP_CWORD-2]}}
+  fi
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    case ${{COMP_WORDS[i]}} in
+      {}) [[ ${{COMP_WORDS[i+1]}} == '=' ]] && ((++i)); ((++i)) ;;
+      -*) ;;
+      {}) if [[ $command ]]; then ((++arguments)); else command=${{COMP_WORDS[i]}}; fi ;;
+      *) ((++arguments)) ;;
+    esac
+  done
+
+  case $command in
+)SH",
+                                 valued, with_bars(tool_names()));
+  for (const ToolRow& tool : tool_table()) {
+    const std::string values = bash_values(tool.options, "        ");
+    if (!values.empty()) {
+      text += fmt::format("    {})\n      case $prev in\n{}      esac\n      ;;\n", tool.name, values);
+    }
+  }
+  text += "  esac\n  case $prev in\n";
+  for (const OptionGroup& group : option_groups()) text += bash_values(group.rows, "    ");
+  text += fmt::format("  esac\n\n  local flags={}\n  case $command in\n", quoted(common_flags()));
+  for (const ToolRow& tool : tool_table()) {
+    if (!tool.options.empty()) {
+      text += fmt::format("    {}) flags+={} ;;\n", tool.name,
+                          quoted(fmt::format(" {}", flag_list(tool.options))));
+    }
+  }
+  text += "  esac\n  if [[ $cur == -* ]]; then\n    _bitnet_chat_words \"$flags\"\n    return\n  fi\n";
+  text += "  ((arguments == 0)) || return\n  case $command in\n";
+  for (const ToolRow& tool : tool_table()) {
+    if (*tool.words != '\0') text += fmt::format("    {}) {} ;;\n", tool.name, bash_words(tool.words));
+  }
+  text += fmt::format(
+      "    '')\n      _bitnet_chat_models\n      mapfile -t -O ${{#COMPREPLY[@]}} COMPREPLY < <(compgen -W "
+      "{} -- \"$cur\")\n      ;;\n"
+      "  esac\n}}\n\ncomplete -F _bitnet_chat bitnet-chat\n",
+      quoted(tool_names()));
+  return text;
+}
+
+std::string zsh_completion() {
+  std::string text = kZshHead;
+  for (const ToolRow& tool : tool_table()) {
+    text += fmt::format("    {}\n", quoted(fmt::format("{}:{}", tool.name, zsh_description(tool.help))));
+  }
+  text += kZshMiddle;
+  for (const OptionGroup& group : option_groups()) {
+    for (const OptionRow& row : group.rows) text += zsh_option(row);
+  }
+  text +=
+      fmt::format("  )\n  local command=${{words[(r)({})]}}\n  case $command in\n", with_bars(tool_names()));
+  for (const ToolRow& tool : tool_table()) {
+    text += fmt::format("    {})\n      own=(\n", tool.name);
+    for (const OptionRow& row : tool.options) text += fmt::format("    {}", zsh_option(row));
+    if (*tool.argument != '\0') {
+      const std::string argument =
+          fmt::format("2:{}:{}", zsh_description(tool.argument), zsh_action(tool.words));
+      text += fmt::format("        {}\n", quoted(argument));
+    }
+    text += "      )\n      ;;\n";
+  }
+  return text + kZshTail;
+}
+
+std::string fish_completion() {
+  std::string text = kFishHead;
+  const std::string none = fmt::format(" -n {}", quoted("not __fish_seen_subcommand_from " + tool_names()));
+  text += fmt::format("complete -c bitnet-chat{} -a '(__bitnet_chat_models)'\n", none);
+  for (const ToolRow& tool : tool_table()) {
+    text += fmt::format("complete -c bitnet-chat{} -a {} -d {}\n", none, tool.name, quoted(tool.help));
+  }
+  for (const OptionGroup& group : option_groups()) {
+    for (const OptionRow& row : group.rows) text += fish_option(row, "");
+  }
+  for (const ToolRow& tool : tool_table()) {
+    const std::string here = fmt::format(" -n '__fish_seen_subcommand_from {}'", tool.name);
+    if (const std::string argument = fish_argument(tool); !argument.empty()) {
+      text += fmt::format("complete -c bitnet-chat{} -a {}\n", here, quoted(argument));
+    }
+    for (const OptionRow& row : tool.options) text += fish_option(row, here);
+  }
+  return text;
+}
+
+}  // namespace bitnet

@@ -1,0 +1,62 @@
+// The command line as one table: the options, and the commands that are no chat. The parser, the config file,
+// --help, the man page, the completions and the tests read it.
+//
+// Thread rule: constant data and free functions; any thread.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "options.h"
+
+namespace bitnet {
+
+struct OptionRow {
+  const char* flags;              // "-p,--prompt": short ones first; "MODEL": no flag, an argument
+  const char* value = "";         // what follows it, as help shows it; "" = on or off
+  const char* words = "";         // what completes the value: words, or one of %file %model %id
+  const char* help = "";          // without a full stop
+  const char* setting = nullptr;  // a row of the settings table gives the range, the help and the reader
+  const char* example = nullptr;  // a value for the example config file; nullptr = not for a config file
+  bool repeats = false;           // may be given again: each adds
+  void (*read)(Options&, std::string_view value) = nullptr;  // throws Error(usage): name, wanted, found
+};
+
+struct OptionGroup {
+  const char* title;
+  std::span<const OptionRow> rows;
+};
+
+struct ToolRow {
+  const char* name;
+  Mode mode;
+  const char* argument;  // "ID"; "[MODEL]" = may be left out; "" = none
+  const char* words;     // as in OptionRow
+  const char* help;
+  void (*read)(Options&, std::string_view argument);
+  std::span<const OptionRow> options;
+};
+
+std::span<const OptionGroup> option_groups();
+std::span<const ToolRow> tool_table();
+const ToolRow* find_tool(std::string_view name);
+
+struct TextRow {
+  const char* name;
+  const char* help;
+};
+std::span<const TextRow> exit_codes();
+std::span<const TextRow> environment_variables();
+std::span<const TextRow> file_places();
+
+std::vector<std::string> option_flags(const OptionRow& row);  // "-p", "--prompt"
+std::string option_key(const OptionRow& row);                 // as a config file names it: "prompt"
+std::string option_help(const OptionRow& row);                // with the range of a setting
+std::vector<std::string> split_words(std::string_view words);
+
+// Gives `value` to `row`. Throws Error(usage).
+void read_option(const OptionRow& row, Options& options, std::string_view value);
+
+}  // namespace bitnet
