@@ -41,6 +41,9 @@ void ChatCore::open_conversation(int64_t id) {
   if (private_) copy_to_memory();
   update_context();
   show_all();
+  if (!branch_.empty() && branch_.back().stored.role == Role::user) {
+    front_.notice("The last turn has no answer yet; /regen answers it.");
+  }
 }
 
 void ChatCore::continue_answer() {

@@ -63,28 +63,28 @@ void LineFrontEnd::show_answer(Output& to, const ShownMessage& message) {
 
 void LineFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
   visible_.clear();
-  const bool known = messages.size() <= shown_.size() &&
-                     std::equal(messages.begin(), messages.end(), shown_.begin(),
-                                [](const ShownMessage& message, int64_t id) { return message.id == id; });
-  const bool fewer = messages.size() < shown_.size();
+  size_t known = 0;
+  while (known < std::min(messages.size(), shown_.size()) && messages[known].id == shown_[known]) ++known;
+  const bool fewer = known < shown_.size();
   shown_.clear();
   for (const ShownMessage& message : messages) shown_.push_back(message.id);
   if (options_.question) return;
   // What stands above already is not printed again; a script sees it all the same.
-  if (known && messages.empty()) {
+  if (messages.empty()) {
     if (fewer) put(output_, "--- new conversation ---\n");
-    return;
+  } else if (known == 0) {
+    put(output_, "--- conversation ---\n");
+  } else if (fewer) {
+    put(output_, fmt::format("--- back to message {} ---\n", messages[known - 1].number));
   }
-  if (known && fewer) put(output_, fmt::format("--- back to message {} ---\n", messages.size()));
-  if (!known) put(output_, "--- conversation ---\n");
   Output nowhere(-1);
-  Output& to = known ? nowhere : output_;
-  for (const ShownMessage& message : messages) {
+  for (size_t i = 0; i < messages.size(); ++i) {
+    Output& to = i < known ? nowhere : output_;
     // Nobody has typed these just now, so they are printed whatever echo_user says.
-    if (message.role == Role::user) {
-      put(to, quoted(message.text));
+    if (messages[i].role == Role::user) {
+      put(to, quoted(messages[i].text));
     } else {
-      show_answer(to, message);
+      show_answer(to, messages[i]);
     }
   }
 }
