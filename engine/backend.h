@@ -190,6 +190,10 @@ class Backend {
   virtual void finish_uploads() = 0;
   // A buffer of weights that is these very bytes, which outlive it; nullptr where the device wants its own.
   virtual BufferPtr adopt(std::span<const std::byte>) { return nullptr; }
+  // Where the logits of the last run that wrote them are known only as far as the largest needs it (the CPU's
+  // screened head): the n largest, as exact as download has them all, and maybe more, in the order of ids.
+  // Costs next to nothing. False where they are all known or n is too many: download them.
+  virtual bool largest_logits(Buffer& /*logits*/, uint32_t /*n*/, std::vector<TokenLogit>&) { return false; }
   virtual void download(const Buffer& from, uint64_t offset, std::span<std::byte> bytes) = 0;
 
   virtual std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels) = 0;

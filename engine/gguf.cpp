@@ -407,6 +407,8 @@ GgufFile::GgufFile(const std::string& path) : path_(path) {
   if (mapped == MAP_FAILED)
     parser.fail(fmt::format("cannot map the model file of {} bytes: {}", size, why()));
   mapping_->bytes = {static_cast<const std::byte*>(mapped), size};
+  madvise(mapped, size,
+          MADV_HUGEPAGE);  // what comes from the disk now comes in pages of 2 MB where that can be
   parser.parse();
 }
 

@@ -108,24 +108,39 @@ std::optional<SampledToken> Sampler::sample(std::span<const float> logits, std::
   const auto largest = find_largest(logits);
   if (!largest) return std::nullopt;
   const double log_sum = log_sum_exp(logits, largest->logit);
-  const auto chosen = [&](int32_t id) {
-    return SampledToken{id,
-                        static_cast<float>(static_cast<double>(logits[static_cast<size_t>(id)]) - log_sum)};
-  };
-  if (is_argmax()) return chosen(largest->id);
-
-  candidates_.clear();
-  for (size_t i = 0; i < logits.size(); ++i) candidates_.push_back({logits[i], static_cast<int32_t>(i)});
-  penalise(history);
-  if (recipe_.top_k == 1) {
-    return chosen(
-        std::ranges::max_element(candidates_, {}, &Candidate::logit)->id);  // the first of equal ones
+  int32_t id = largest->id;
+  if (!is_argmax()) {
+    candidates_.clear();
+    for (size_t i = 0; i < logits.size(); ++i) candidates_.push_back({logits[i], static_cast<int32_t>(i)});
+    id = choose(history);
   }
+  return SampledToken{id, static_cast<float>(double{logits[static_cast<size_t>(id)]} - log_sum)};
+}
+
+// A penalty of 1 and more can only move the recent tokens down, so what is left of the top_k is among so many
+// more before it.
+uint32_t Sampler::wanted() const {
+  return recipe_.top_k == 0 || recipe_.penalty < 1.0F ? 0 : recipe_.top_k + recipe_.n_recent;
+}
+
+SampledToken Sampler::sample_among(std::span<const TokenLogit> largest, double log_sum,
+                                   std::span<const int32_t> history) {
+  candidates_.clear();
+  for (const TokenLogit& t : largest) candidates_.push_back({t.logit, t.id});
+  const int32_t id = choose(history);
+  const float logit = std::ranges::lower_bound(largest, id, {}, &TokenLogit::id)->logit;
+  return {id, static_cast<float>(double{logit} - log_sum)};
+}
+
+int32_t Sampler::choose(std::span<const int32_t> history) {
+  penalise(history);
+  if (recipe_.top_k == 1)  // the first of equal ones
+    return std::ranges::max_element(candidates_, {}, &Candidate::logit)->id;
   keep_top_k();
   weigh();
   keep_top_p();
   keep_min_p();
-  return chosen(draw());
+  return draw();
 }
 
 // A penalty above 1 makes a token of the latest history less likely whatever the sign of its logit; each
@@ -137,8 +152,9 @@ void Sampler::penalise(std::span<const int32_t> history) {
   const auto repeated = std::ranges::unique(recent_);
   recent_.erase(repeated.begin(), repeated.end());
   for (const int32_t id : recent_) {
-    if (id < 0 || static_cast<size_t>(id) >= candidates_.size()) continue;
-    float& logit = candidates_[static_cast<size_t>(id)].logit;
+    const auto candidate = std::ranges::lower_bound(candidates_, id, {}, &Candidate::id);
+    if (candidate == candidates_.end() || candidate->id != id) continue;
+    float& logit = candidate->logit;
     const float penalised = logit * (logit > 0.0F ? recipe_.inverse : recipe_.penalty);
     // An extreme penalty must not make what the others are measured against infinite.
     logit = logit == -kInfinity ? logit

@@ -44,6 +44,11 @@ struct SampledToken {
   bool operator==(const SampledToken&) const = default;
 };
 
+struct TokenLogit {
+  int32_t id;
+  float logit;
+};
+
 // The settings in the numbers that the choice is made with, here and on a device.
 struct SamplingRecipe {
   uint32_t top_k;       // 0 = all
@@ -69,6 +74,13 @@ class Sampler {
   // Equal logits: the lowest id wins. `history` is the token list so far, newest last.
   std::optional<SampledToken> sample(std::span<const float> logits, std::span<const int32_t> history);
 
+  // How many of the largest logits the choice depends on; 0 = all.
+  uint32_t wanted() const;
+  // sample() from these or more of them, in the order of their ids, all numbers. log_sum: ln of the sum of
+  // exp(logit) of the whole vocabulary.
+  SampledToken sample_among(std::span<const TokenLogit> largest, double log_sum,
+                            std::span<const int32_t> history);
+
   // For a device that chooses: the random number of the n-th token from here (0 = the next), and that a token
   // was chosen with the next one.
   uint64_t random(size_t n);
@@ -82,6 +94,7 @@ class Sampler {
   };
 
   uint64_t take_random();
+  int32_t choose(std::span<const int32_t> history);  // among candidates_
   void penalise(std::span<const int32_t> history);
   void weigh();
   void keep_top_k();
@@ -93,7 +106,7 @@ class Sampler {
   SamplingRecipe recipe_;
   std::mt19937_64 generator_;
   std::deque<uint64_t> drawn_;         // by random(), not taken yet
-  std::vector<Candidate> candidates_;  // reused, so that a token costs no allocation
+  std::vector<Candidate> candidates_;  // in the order of ids; reused, so that a token costs no allocation
   std::vector<Candidate> scratch_;
   std::vector<int32_t> recent_;
 };

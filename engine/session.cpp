@@ -42,16 +42,18 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
       activations_(backend_, engine.weights.config, n_ctx_, max_batch_, kMaxLogitRows),
       host_logits_(backend_.allocate(uint64_t{kMaxLogitRows} * engine.weights.config.n_vocab * sizeof(float),
                                      BufferUse::shared)),
+      copies_logits_(!backend_.device().cpu),
       batch_(std::min(kFirstBatch, max_batch_)) {
   const uint64_t row_bytes = uint64_t{engine_.weights.config.n_vocab} * sizeof(float);
   for (uint32_t i = 0; i < 1 + (backend_.runs_ahead() ? kRunAhead : 0); ++i)
     outcomes_.push_back({backend_.allocate(i == 0 ? kMaxLogitRows * row_bytes : row_bytes, BufferUse::device),
                          backend_.allocate(sizeof(ArgmaxResult) + sizeof(ChoiceResult), BufferUse::shared)});
   greedy_ = record_decode(/*sample=*/false);
-  decode_logits_ = backend_.record([&](Recorder& r) {
-    record_blocks(r, engine_.weights, activations_, cache_, 1);
-    record_last_row(r, 0, /*with_logits=*/true);
-  });
+  if (copies_logits_)
+    decode_logits_ = backend_.record([&](Recorder& r) {
+      record_blocks(r, engine_.weights, activations_, cache_, 1);
+      record_last_row(r, 0, /*with_logits=*/true);
+    });
 }
 
 DeviceSession::DecodePrograms DeviceSession::record_decode(bool sample) {
@@ -126,11 +128,12 @@ void DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const Sy
 
   const auto program = backend_.record([&](Recorder& r) {
     record_blocks(r, engine_.weights, activations_, cache_, n, want_hidden ? hidden_.get() : nullptr, n - 1);
-    if (last) record_last_row(r, n - 1, true);
+    if (last) record_last_row(r, n - 1, copies_logits_);
   });
   backend_.run(*program, position, batch);
   tokens_.insert(tokens_.end(), batch.begin(), batch.end());
-  evaluated_ = logits_read_ = last;
+  evaluated_ = last;
+  logits_read_ = last && copies_logits_;
   last_ = 0;
   if (want_hidden) {
     options.hidden->resize(size_t{c.n_layer} * c.n_embd);
@@ -154,7 +157,7 @@ void DeviceSession::report_logits(uint32_t n, const SyncOptions& options) {
     for (uint32_t i = 0; i < rows; ++i)
       options.on_logits(first_position + row + i, {logits + size_t{i} * n_vocab, n_vocab});
   }
-  const auto program = backend_.record([&](Recorder& r) { record_last_row(r, n - 1, true); });
+  const auto program = backend_.record([&](Recorder& r) { record_last_row(r, n - 1, copies_logits_); });
   backend_.run(*program, first_position, {});
 }
 
@@ -186,17 +189,30 @@ Finish DeviceSession::decode(Sampler& sampler, const DecodeOptions& options,
   return finish;
 }
 
-// Tokens that the sampler chooses, one by one, from all logits.
+// The sampler's choice after the last token; from the few logits that it depends on, where the backend can
+// name them.
+std::optional<SampledToken> DeviceSession::sample_on_host(Sampler& sampler) {
+  const uint32_t wanted = sampler.wanted();
+  if (wanted == 0 || logits_read_ || !backend_.largest_logits(*outcomes_[last_].logits, wanted, largest_))
+    return sampler.sample(logits(), tokens_);
+  ArgmaxResult best{};
+  std::memcpy(&best, outcomes_[last_].result->mapped().data(), sizeof best);
+  if (best.non_finite || !(best.sum_exp > 0)) return std::nullopt;
+  return sampler.sample_among(largest_, best.largest + std::log(double{best.sum_exp}), tokens_);
+}
+
+// Tokens that the sampler chooses, one by one.
 Finish DeviceSession::decode_on_host(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
                                      const std::function<bool(const SampledToken&)>& on_token) {
   for (bool go_on = true; go_on;) {
-    const auto token = sampler.sample(logits(), tokens_);
+    const auto token = sample_on_host(sampler);
     if (const auto reason = finish_at(token, options, produced)) return *reason;
     go_on = on_token(*token) && !cancelled_;
-    backend_.run(*decode_logits_, static_cast<uint32_t>(tokens_.size()), {&token->id, 1});
+    backend_.run(copies_logits_ ? *decode_logits_ : *greedy_.first, static_cast<uint32_t>(tokens_.size()),
+                 {&token->id, 1});
     tokens_.push_back(token->id);
     last_ = 0;
-    logits_read_ = true;
+    logits_read_ = copies_logits_;
     ++produced;
   }
   return Finish::interrupted;

@@ -43,6 +43,7 @@ class DeviceSession : public Session {
                         const std::function<bool(const SampledToken&)>& on_token);
   Finish decode_on_device(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
                           const std::function<bool(const SampledToken&)>& on_token);
+  std::optional<SampledToken> sample_on_host(Sampler& sampler);
   bool device_can(const Sampler& sampler) const;
   void prepare_sampling();
   void begin_sampling(const SamplingRecipe& recipe, int32_t next_token);
@@ -77,7 +78,9 @@ class DeviceSession : public Session {
   DecodePrograms greedy_;
   DecodePrograms sampled_;  // and the buffers below: made when first needed
   SamplingBuffers sampling_;
-  std::unique_ptr<Program> decode_logits_;  // the logits go to the host
+  const bool copies_logits_;                // to the host with every token that it chooses: not on the CPU,
+  std::unique_ptr<Program> decode_logits_;  // which reads them where they are; then this is null
+  std::vector<TokenLogit> largest_;         // reused
 
   std::vector<int32_t> tokens_;
   bool evaluated_ = false;    // the device has the logits of the last token

@@ -205,6 +205,37 @@ TEST(Sampler, RepeatPenaltyDividesPositiveAndMultipliesNegativeLogits) {
   EXPECT_EQ(pick({3, 2, 1}, {1}), 1);
 }
 
+TEST(Sampler, AFewOfTheLogitsAreEnough) {
+  std::mt19937 rng(9);
+  std::normal_distribution<float> normal(0, 2);
+  std::vector<float> logits(500);
+  for (float& v : logits) v = normal(rng);
+  logits[40] = logits[41] = logits[400];
+  double sum = 0;
+  for (const float v : logits) sum += std::exp(double{v});
+  for (const SamplerParams& p : {SamplerParams{.temperature = 0.8F, .top_k = 5, .seed = 1},
+                                 {.temperature = 2, .top_k = 20, .top_p = 0.8F, .seed = 2},
+                                 {.temperature = 1, .top_k = 8, .repeat_penalty = 1.5F, .repeat_last = 12},
+                                 {.temperature = 0, .repeat_penalty = 3, .repeat_last = 20}}) {
+    Sampler all(p), few(p);
+    std::vector<float> sorted = logits;
+    std::ranges::sort(sorted, std::greater());
+    std::vector<TokenLogit> largest;
+    for (size_t i = 0; i < logits.size(); ++i)
+      if (logits[i] >= sorted[few.wanted() - 1]) largest.push_back({static_cast<int32_t>(i), logits[i]});
+    std::vector<int32_t> history;
+    for (int i = 0; i < 40; ++i) {
+      const auto wanted = all.sample(logits, history);
+      const SampledToken found = few.sample_among(largest, std::log(sum), history);
+      EXPECT_EQ(found.id, wanted->id);
+      EXPECT_NEAR(found.logprob, wanted->logprob, 1e-5);
+      history.push_back(found.id);
+    }
+  }
+  EXPECT_EQ(Sampler({.temperature = 1}).wanted(), 0U);  // these depend on all
+  EXPECT_EQ(Sampler({.temperature = 1, .top_k = 9, .repeat_penalty = 0.5F}).wanted(), 0U);
+}
+
 TEST(Sampler, NothingToChoose) {
   for (const float temperature : {0.0F, 1.0F}) {
     Sampler sampler(hot(temperature));

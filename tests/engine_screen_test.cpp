@@ -1,6 +1,7 @@
 // The screened head of the CPU: its bounds hold for every row, and the winner is that of the full head.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -115,8 +116,10 @@ TEST(Screen, AVectorWithoutABoundIsSaid) {
 // Head and argmax on a backend, with the logits that are read afterwards.
 struct Outcome {
   ArgmaxResult argmax;
+  std::vector<std::vector<TokenLogit>> largest;  // of so many
   std::vector<float> logits;
 };
+constexpr uint32_t kLargest[] = {3, 1, 6};
 
 Outcome outcome_of(const Table& table, const std::vector<float>& y, HeadScreen screen,
                    const std::string& kernels) {
@@ -144,6 +147,12 @@ Outcome outcome_of(const Table& table, const std::vector<float>& y, HeadScreen s
   backend->run(*program, 0, {});
   Outcome outcome;
   backend->download(*result, 0, std::as_writable_bytes(std::span(&outcome.argmax, 1)));
+  for (const uint32_t n : kLargest) {
+    outcome.largest.emplace_back();
+    if (!backend->largest_logits(*logits, n, outcome.largest.back())) outcome.largest.pop_back();
+  }
+  EXPECT_FALSE(backend->largest_logits(*logits, table.rows(), outcome.largest.emplace_back()));
+  outcome.largest.pop_back();
   outcome.logits.resize(table.rows());
   backend->download(*logits, 0, std::as_writable_bytes(std::span(outcome.logits)));
   return outcome;
@@ -161,6 +170,20 @@ TEST(Screen, TheWinnerAndTheLogitsAreThoseOfTheFullHead) {
       EXPECT_EQ(screened.argmax.largest, full.argmax.largest);
       EXPECT_EQ(screened.argmax.non_finite, 0U);
       EXPECT_EQ(screened.logits, full.logits);
+      EXPECT_TRUE(full.largest.empty());
+      ASSERT_EQ(screened.largest.size(), std::size(kLargest));
+      for (size_t i = 0; i < std::size(kLargest); ++i) {
+        std::vector<float> sorted = full.logits;
+        std::ranges::sort(sorted, std::greater());
+        size_t wanted = 0;
+        for (const TokenLogit& t : screened.largest[i]) {
+          EXPECT_EQ(t.logit, full.logits[static_cast<size_t>(t.id)]);
+          wanted += t.logit >= sorted[kLargest[i] - 1];
+        }
+        EXPECT_GE(wanted, kLargest[i]);
+        EXPECT_TRUE(std::ranges::is_sorted(screened.largest[i], std::less(), &TokenLogit::id));
+        EXPECT_LT(screened.largest[i].size(), full.logits.size());
+      }
     }
     std::vector<float> broken(kWide, 1.0F);
     broken[3] = NAN;

@@ -181,7 +181,7 @@ TEST_P(SessionTest, SampledDecodeRepeatsWithItsSeed) {
 }
 
 // Wherever the choice is made, it is the one that the sampler makes of all logits.
-void expect_choices_of_the_sampler(Engine& model, const SamplerParams& params) {
+void expect_choices_of_the_sampler(Engine& model, const SamplerParams& params, float tolerance = 1e-4F) {
   const auto start = random_tokens(9, 41);
   auto tokens = start;
   const auto reference = Session::create(model, 0);
@@ -203,7 +203,7 @@ void expect_choices_of_the_sampler(Engine& model, const SamplerParams& params) {
   ASSERT_EQ(found.size(), wanted.size());
   for (size_t i = 0; i < wanted.size(); ++i) {
     EXPECT_EQ(found[i].id, wanted[i].id) << "token " << i << ", temperature " << params.temperature;
-    EXPECT_NEAR(found[i].logprob, wanted[i].logprob, 1e-4);
+    EXPECT_NEAR(found[i].logprob, wanted[i].logprob, tolerance);
   }
   EXPECT_THAT(session->tokens(), ElementsAreArray(tokens));
 }
@@ -527,6 +527,27 @@ TEST(EngineDevices, AScreenedHeadDecodesTheSameTokens) {
     EXPECT_NEAR(screened.tokens[i].logprob, full.tokens[i].logprob, 1e-3);
   }
   EXPECT_EQ(screened.logits, full.logits);
+}
+
+// The sum of all probabilities is made of the screen's approximations there.
+TEST(EngineDevices, AScreenedHeadSamplesWhatTheSamplerChooses) {
+  EngineOptions options = on("cpu");
+  options.head_screen = HeadScreen::always;
+  const auto engine = Engine::open(model_file(), options);
+  for (const uint64_t seed : {1, 2}) {
+    expect_choices_of_the_sampler(*engine, {.temperature = 0.8F, .top_k = 4, .seed = seed}, 1e-3F);
+    expect_choices_of_the_sampler(*engine, {.temperature = 2.0F, .top_k = 10, .top_p = 0.9F, .seed = seed},
+                                  1e-3F);
+    expect_choices_of_the_sampler(*engine,
+                                  {.temperature = 1.5F,
+                                   .top_k = 6,
+                                   .min_p = 0.01F,
+                                   .repeat_penalty = 1.3F,
+                                   .repeat_last = 4,
+                                   .seed = seed},
+                                  1e-3F);
+    expect_choices_of_the_sampler(*engine, {.temperature = 1.0F, .top_k = 200, .seed = seed});  // too many
+  }
 }
 
 TEST(EngineDevices, ASavedTimelineOpensOnTheOtherBackend) {

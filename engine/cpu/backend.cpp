@@ -82,6 +82,25 @@ class CpuBackend : public Backend {
     if (!bytes.empty()) std::memcpy(bytes.data(), cpu_buffer(from).data() + offset, bytes.size());
   }
 
+  bool largest_logits(Buffer& logits, uint32_t n, std::vector<TokenLogit>& to) override {
+    const auto& unfinished = cpu_buffer(logits).unfinished;
+    if (!unfinished || n > unfinished->head->lower.size()) return false;
+    ScreenedHead& head = *unfinished->head;
+    lower_ = head.lower;
+    std::ranges::nth_element(lower_, lower_.begin() + (n - 1), std::greater());
+    head.border = lower_[n - 1];
+    walk(*head.rescore);
+    const std::span values(data_of<const float>(logits), logits.size() / sizeof(float));
+    to.clear();
+    for (size_t unit = 0; unit < head.upper.size(); ++unit) {
+      if (head.upper[unit] < head.border) continue;
+      const size_t begin = unit * head.rows_a_unit, end = std::min(values.size(), begin + head.rows_a_unit);
+      for (size_t r = begin; r < end; ++r)
+        if (values[r] >= head.border) to.push_back({static_cast<int32_t>(r), values[r]});
+    }
+    return true;
+  }
+
   std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels) override {
     auto program = std::make_unique<CpuProgram>();
     CpuRecorder recorder(
@@ -120,13 +139,13 @@ class CpuBackend : public Backend {
     auto& program = static_cast<CpuProgram&>(p);
     for (const auto& head : program.screened) head->logits->unfinished.reset();
     if (const auto last = last_screened_.lock();
-        last && std::ranges::find(program.norms, last->vector) != program.norms.end())
-      walk(*last->full);  // before the vector is overwritten
+        last && std::ranges::find(program.norms, last->head->vector) != program.norms.end())
+      walk(*last->head->full);  // before the vector is overwritten
     input_ = {position, tokens.data()};
     walk(program);
     for (const auto& head : program.screened) {
       if (!head->was_screened) continue;
-      head->logits->unfinished = std::make_shared<Unfinished>(Unfinished{head->full, head->vector});
+      head->logits->unfinished = std::make_shared<Unfinished>(Unfinished{head});
       last_screened_ = head->logits->unfinished;
     }
   }
@@ -144,7 +163,7 @@ class CpuBackend : public Backend {
   }
 
   void finish(const CpuBuffer& logits, const Unfinished& unfinished) {
-    walk(*unfinished.full);
+    walk(*unfinished.head->full);
     logits.unfinished.reset();
   }
 
@@ -168,6 +187,7 @@ class CpuBackend : public Backend {
   std::vector<std::span<const std::byte>> adopted_;
   std::vector<Scratch> scratch_;  // one a thread
   std::weak_ptr<Unfinished> last_screened_;
+  std::vector<float> lower_;                                  // of largest_logits
   std::map<const Buffer*, std::unique_ptr<Screen>> screens_;  // of weights, which stay as long as the backend
 };
 

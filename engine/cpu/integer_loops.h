@@ -116,27 +116,40 @@ inline void tile_product(const uint8_t* tile, uint32_t n_in, const int8_t* q, ui
 }
 
 inline uint64_t read(const std::byte* from, size_t bytes) {
-  constexpr size_t kStep = 64;
+  constexpr size_t kStep = 64, kNear = 3072;  // the best of 0 to 8192
   Words sums[4] = {no_words(), no_words(), no_words(), no_words()};
   for (size_t i = 0; i < bytes; i += kStep) {
-    __builtin_prefetch(from + i + kAhead, 0, kToSecondCache);
+    __builtin_prefetch(from + i + kNear, 0, kToSecondCache);
     for (size_t at = 0; at < kStep; at += kBytes)
       sums[at / kBytes] = add_up(sums[at / kBytes], as_words(load_bytes(from + i + at)));
   }
   return static_cast<uint64_t>(total(add_up(add_up(sums[0], sums[1]), add_up(sums[2], sums[3]))));
 }
 
-inline void screen_rows(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums) {
+template <int kRows>
+inline void screen_block(const int8_t* rows, uint32_t n, const int16_t* p, int32_t* sums) {
   constexpr uint32_t kStep = kBytes / 2;
-  for (uint32_t r = 0; r < n_rows; ++r, rows += n) {
-    Words a = no_words(), b = no_words();
-    for (uint32_t i = 0; i < n; i += 2 * kStep) {
-      __builtin_prefetch(rows + i + kAhead, 0, kToSecondCache);
-      a = dot_words(a, load_widened(rows + i), load_bytes(p + i));
-      b = dot_words(b, load_widened(rows + i + kStep), load_bytes(p + i + kStep));
+  Words a[kRows], b[kRows];
+  for (int r = 0; r < kRows; ++r) a[r] = b[r] = no_words();
+  const int8_t* ahead = rows + kAhead;
+  for (uint32_t i = 0; i < n; i += 2 * kStep) {
+    const Bytes p0 = load_bytes(p + i), p1 = load_bytes(p + i + kStep);
+    for (int r = 0; r < kRows; ++r) {
+      const int8_t* at = rows + size_t{n} * r + i;
+      __builtin_prefetch(ahead, 0, kToSecondCache);
+      ahead += kBytes;
+      a[r] = dot_words(a[r], load_widened(at), p0);
+      b[r] = dot_words(b[r], load_widened(at + kStep), p1);
     }
-    sums[r] = total(add_up(a, b));
   }
+  for (int r = 0; r < kRows; ++r) sums[r] = total(add_up(a[r], b[r]));
+}
+
+inline void screen_rows(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums) {
+  uint32_t r = 0;
+  for (; r + kRowsAtOnce <= n_rows; r += kRowsAtOnce)
+    screen_block<kRowsAtOnce>(rows + size_t{n} * r, n, p, sums + r);
+  for (; r < n_rows; ++r) screen_block<1>(rows + size_t{n} * r, n, p, sums + r);
 }
 
 inline void ternary_rows(const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q,

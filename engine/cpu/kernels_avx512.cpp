@@ -42,7 +42,7 @@ inline float add_lanes(Floats v) {
 }
 
 constexpr uint32_t kBytes = 64, kFlush = 1 << 20;
-constexpr int kTileVectors = 2, kTileTokens = 12, kRowsAtOnce = 2;
+constexpr int kTileVectors = 2, kTileTokens = 12, kRowsAtOnce = 4;
 using Bytes = __m512i;
 using Sums = __m512i;  // 32 bits
 using Words = __m512i;

@@ -295,19 +295,20 @@ void CpuRecorder::head(const Embedding& table, Buffer& y, Buffer& logits, uint32
 }
 
 // Approximations of all logits first; then those rows whose upper bound reaches the best lower bound get
-// their F16 result. What is left of the approximations is below that bound, so it is never the largest.
+// their F16 result. What is left of the approximations is below that bound, so it is never the largest. The
+// n largest are had likewise with the n-th best of the units' lower bounds, which as many rows reach.
 void CpuRecorder::screened_head(const Embedding& table, const Screen& screen, Buffer& y, Buffer& logits) {
   const auto head = std::make_shared<ScreenedHead>();
   head->logits = &cpu_buffer(logits);
   head->vector = &y;
+  const auto no_screen = [](const Embedding&) { return nullptr; };
   head->full = std::make_shared<CpuProgram>();
-  CpuRecorder(
-      k_, threads_, input_, [](const Embedding&) { return nullptr; }, *head->full)
-      .full_head(table, y, logits, 1);
+  CpuRecorder(k_, threads_, input_, no_screen, *head->full).full_head(table, y, logits, 1);
   program_.screened.push_back(head);
 
   const uint32_t rows = table.n_vocab, n = table.n_embd, at_once = rows_a_unit(rows, n);
   const uint32_t units = ceil_div(rows, at_once);
+  head->rows_a_unit = at_once;
   head->lower.resize(units);
   head->upper.resize(units);
   const auto* from = data_of<const uint16_t>(*table.chunks[0].table);
@@ -332,17 +333,19 @@ void CpuRecorder::screened_head(const Embedding& table, const Screen& screen, Bu
       },
       at_once * sizeof(int32_t));
   step(1, [head](uint32_t, CacheLine*) {
-    head->best_lower = *std::max_element(head->lower.begin(), head->lower.end());
+    head->border = *std::max_element(head->lower.begin(), head->lower.end());
   });
-  step(units, [&k = k_, head, &screen, from, vector, out, rows, n, at_once](uint32_t unit, CacheLine*) {
-    if (!head->was_screened) return;
-    const float best = head->best_lower;
-    if (head->upper[unit] < best) return;
+  const auto rescore = [&k = k_, h = head.get(), &screen, from, vector, out, rows, n, at_once](uint32_t unit,
+                                                                                               CacheLine*) {
+    if (!h->was_screened || h->upper[unit] < h->border) return;
     const uint32_t begin = unit * at_once, end = std::min(rows, begin + at_once);
     for (uint32_t r = begin; r < end; ++r)
-      if (!(screen.upper(head->y, r, out[r]) < best))
+      if (!(screen.upper(h->y, r, out[r]) < h->border))
         k.half_rows(from + size_t{r} * n, n, 1, vector, out + r);
-  });
+  };
+  step(units, rescore);
+  head->rescore = std::make_shared<CpuProgram>();
+  CpuRecorder(k_, threads_, input_, no_screen, *head->rescore).step(units, rescore);
 }
 
 void CpuRecorder::full_head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) {

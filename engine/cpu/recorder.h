@@ -16,11 +16,12 @@ namespace bitnet::cpu {
 
 class CpuProgram;
 
-// Logits of which only the largest are those of the full head: who wants the others has to run `full`, as
+struct ScreenedHead;
+
+// Logits of which only the largest are those of the full head: who wants the others has to run head->full, as
 // long as the vector they come from is there.
 struct Unfinished {
-  std::shared_ptr<CpuProgram> full;
-  const Buffer* vector;
+  std::shared_ptr<ScreenedHead> head;
 };
 
 // Host memory, its own or somebody's that outlives it (the file's, which is read-only).
@@ -94,11 +95,13 @@ struct ScreenedHead {
   const CpuBuffer* logits;
   const Buffer* vector;
   std::shared_ptr<CpuProgram> full;
-  bool wanted_whole = false;  // the program itself reads all logits
-  bool was_screened = false;  // in the last run
+  std::shared_ptr<CpuProgram> rescore;  // F16 results for the rows that may reach `border`
+  bool wanted_whole = false;            // the program itself reads all logits
+  bool was_screened = false;            // in the last run
   ScreenVector y;
   std::vector<float> lower, upper;  // [units]: the best lower bound of the rows, and the best upper
-  float best_lower = 0;             // of all
+  float border = 0;                 // so many logits as are wanted are this large
+  uint32_t rows_a_unit = 0;
 };
 
 class CpuProgram : public Program {
