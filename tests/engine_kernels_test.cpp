@@ -1,6 +1,8 @@
 // Each kernel against plain C++ on the same numbers: integers and F16 roundings by equality, the rest within
 // what f32 sums allow. On whatever Vulkan device comes first, with and without the integer dot product, and
 // on the CPU with the kernels of every instruction set it has.
+#include "engine_kernels.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,48 +12,10 @@
 #include <limits>
 #include <random>
 
-#include "engine/backend.h"
 #include "engine/cpu/kernels.h"
 
 namespace bitnet {
 namespace {
-
-template <typename T>
-BufferPtr put(Backend& b, const std::vector<T>& values) {
-  BufferPtr buffer = b.allocate(values.size() * sizeof(T), BufferUse::device);
-  b.upload(*buffer, 0, std::as_bytes(std::span(values)));
-  b.finish_uploads();
-  return buffer;
-}
-
-template <typename T>
-std::vector<T> get(Backend& b, const Buffer& buffer, size_t n) {
-  std::vector<T> values(n);
-  b.download(buffer, 0, std::as_writable_bytes(std::span(values)));
-  return values;
-}
-
-// A ternary matrix in both forms: codes -1, 0, +1 by row, and packed i2_s.
-struct Ternary {
-  std::vector<int8_t> weights;  // [rows][n_in]
-  TernaryMatrix matrix;
-};
-
-Ternary random_ternary(Backend& b, uint32_t n_in, std::vector<TernaryMatrix::Part> parts, std::mt19937& rng) {
-  Ternary t;
-  t.matrix.n_in = n_in;
-  std::copy(parts.begin(), parts.end(), t.matrix.parts.begin());
-  const size_t n = size_t{t.matrix.rows()} * n_in;
-  t.weights.resize(n);
-  for (int8_t& w : t.weights) w = static_cast<int8_t>(static_cast<int>(rng() % 3) - 1);
-  std::vector<uint8_t> packed(n / 4);
-  for (size_t i = 0; i < n; ++i) {  // element e of a 128-block: byte e % 32, shift 6 - 2 (e / 32)
-    const size_t e = i % 128;
-    packed[i / 128 * 32 + e % 32] |= static_cast<uint8_t>((t.weights[i] + 1) << (6 - 2 * (e / 32)));
-  }
-  t.matrix.codes = put(b, packed);
-  return t;
-}
 
 struct QuantisedRows {
   std::vector<int8_t> q;
@@ -83,40 +47,11 @@ int32_t exact_dot(const Ternary& t, uint32_t row, const QuantisedRows& rows, uin
   return sum;
 }
 
-void run(Backend& b, const std::function<void(Recorder&)>& kernels, uint32_t position = 0,
-         std::vector<int32_t> tokens = {}) {
-  const auto program = b.record(kernels);
-  b.run(*program, position, tokens);
-}
-
-struct Variant {
-  std::string name;
-  IntegerDot dot = IntegerDot::never;
-  std::string cpu_kernels;  // empty: Vulkan
-};
-
-void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
-
-class Kernels : public testing::TestWithParam<Variant> {
- protected:
-  void SetUp() override {
-    const Variant& variant = GetParam();
-    EngineOptions options;
-    options.integer_dot = variant.dot;
-    options.cpu_kernels = variant.cpu_kernels;
-    options.threads = 3;
-    const DeviceInfo device = list_devices().at(0);
-    if (variant.cpu_kernels.empty() && device.cpu) GTEST_SKIP() << "there is no Vulkan device";
-    if (variant.dot == IntegerDot::always && !device.integer_dot) GTEST_SKIP() << "the device has none";
-    backend = variant.cpu_kernels.empty() ? open_vulkan(options) : open_cpu(options);
-  }
-  std::unique_ptr<Backend> backend;
-  std::mt19937 rng{7};
-};
-
 std::vector<Variant> variants() {
   std::vector<Variant> all = {{"VulkanInteger", IntegerDot::always, ""},
-                              {"VulkanEmulated", IntegerDot::never, ""}};
+                              {"VulkanEmulated", IntegerDot::never, ""},
+                              {"GpuInteger", IntegerDot::always, "", true},
+                              {"GpuEmulated", IntegerDot::never, "", true}};
   for (const cpu::KernelChoice& choice : cpu::kernel_choices()) {
     if (!choice.supported) continue;
     std::string name = std::string("Cpu_") + choice.kernels->name;
@@ -360,104 +295,6 @@ TEST_P(Kernels, EmbeddingAndHeadWorkInChunks) {
       }
     }
   }
-}
-
-TEST_P(Kernels, ArgmaxTakesTheFirstLargestAndSeesNaN) {
-  const uint32_t n = 40'000;
-  const BufferPtr partial = backend->allocate(kArgmaxParts * sizeof(ArgmaxResult), BufferUse::device);
-  const BufferPtr result = backend->allocate(sizeof(ArgmaxResult), BufferUse::device);
-  const auto argmax = [&](const std::vector<float>& logits) {
-    const BufferPtr device_logits = put(*backend, logits);
-    run(*backend, [&](Recorder& r) {
-      r.argmax(*device_logits, static_cast<uint32_t>(logits.size()), *partial, *result);
-    });
-    return get<ArgmaxResult>(*backend, *result, 1)[0];
-  };
-  std::normal_distribution<float> normal;
-  std::vector<float> logits(n);
-  for (float& v : logits) v = normal(rng);
-  logits[31'000] = logits[17'003] = logits[39'999] = 9.0F;
-  ArgmaxResult best = argmax(logits);
-  EXPECT_EQ(best.index, 17'003U);
-  EXPECT_EQ(best.largest, 9.0F);
-  EXPECT_EQ(best.non_finite, 0U);
-  double sum = 0;
-  for (float v : logits) sum += std::exp(double{v} - 9.0);
-  EXPECT_NEAR(best.sum_exp, sum, sum * 1e-5);
-
-  EXPECT_EQ(argmax({-5.0F}).index, 0U);
-  EXPECT_EQ(argmax(std::vector<float>(300, -2.0F)).index, 0U);
-  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
-    logits[123] = bad;
-    EXPECT_EQ(argmax(logits).non_finite, 1U);
-  }
-  logits[123] = -std::numeric_limits<float>::infinity();  // a masked token is no fault
-  best = argmax(logits);
-  EXPECT_EQ(best.non_finite, 0U);
-  EXPECT_EQ(best.index, 17'003U);
-}
-
-// Sampling on the device against the sampler on the host, token by token.
-TEST_P(Kernels, SamplingChoosesWhatTheHostChooses) {
-  if (!backend->runs_ahead()) GTEST_SKIP() << "the host samples for this device";
-  const BufferPtr partial = backend->allocate(kArgmaxParts * sizeof(ArgmaxResult), BufferUse::device);
-  const BufferPtr result = backend->allocate(sizeof(ArgmaxResult) + sizeof(ChoiceResult), BufferUse::shared);
-  SamplingBuffers buffers{nullptr, backend->allocate(kSampleRandoms * sizeof(uint64_t), BufferUse::shared),
-                          put(*backend, std::vector<uint32_t>(kSampleScratch / sizeof(uint32_t)))};
-  const auto choose = [&](const std::vector<float>& logits, Sampler& sampler,
-                          const std::vector<int32_t>& history) {
-    const auto position = static_cast<uint32_t>(history.size());
-    const SamplingRecipe& recipe = sampler.recipe();
-    SamplingInput input{recipe, recipe.top_k + recipe.n_recent, {}};
-    for (uint32_t p = position - std::min(position, kSampleHistory); p < position; ++p)
-      input.history[p % kSampleHistory] = history[p];
-    buffers.input = put(*backend, std::vector<SamplingInput>{input});
-    const uint64_t random = sampler.random(0);
-    std::memcpy(buffers.randoms->mapped().data() + position % kSampleRandoms * sizeof random, &random,
-                sizeof random);
-    const BufferPtr device_logits = put(*backend, logits);
-    const auto n_vocab = static_cast<uint32_t>(logits.size());
-    const auto kernels = [&](Recorder& r) {  // argmax moves on to the position of the token to choose
-      r.argmax(*device_logits, n_vocab, *partial, *result);
-      r.sample(*device_logits, n_vocab, *partial, buffers, *result);
-    };
-    run(*backend, kernels, position - 1, {history.back()});
-    ChoiceResult choice{};
-    std::memcpy(&choice, result->mapped().data() + sizeof(ArgmaxResult), sizeof choice);
-    return choice;
-  };
-
-  std::normal_distribution<float> normal;
-  std::vector<int32_t> history{5};
-  for (const size_t n : {size_t{3}, size_t{500}, size_t{20'000}}) {
-    for (int round = 0; round < 24; ++round) {
-      std::vector<float> logits(n);
-      const float width = round % 3 == 0 ? 0.01F : round % 3 == 1 ? 2.0F : 30.0F;
-      const float middle = round % 2 == 0 ? 0.0F : -20.0F;
-      for (float& v : logits) v = middle + width * normal(rng);
-      logits[n / 2] = logits[n / 3];  // equal ones
-      logits[n - 1] = -std::numeric_limits<float>::infinity();
-      SamplerParams params{.temperature = 0.2F * static_cast<float>(round % 8), .seed = rng()};
-      params.top_k = 1 + static_cast<uint32_t>(rng() % 64);
-      params.top_p = round % 4 == 0 ? 1.0F : 0.9F;
-      params.min_p = round % 5 == 0 ? 0.1F : 0.0F;
-      params.repeat_penalty = round % 3 == 2 ? 1.2F : 1.0F;
-      params.repeat_last = 100;
-      Sampler device(params), host(params);
-      for (int token = 0; token < 4; ++token) {
-        const ChoiceResult choice = choose(logits, device, history);
-        const int32_t wanted = host.sample(logits, history)->id;
-        EXPECT_EQ(choice.undecided, 0U) << n << " logits, round " << round;
-        EXPECT_EQ(static_cast<int32_t>(choice.index), wanted) << n << " logits, round " << round;
-        if (params.temperature != 0.0F) device.chosen();
-        history.push_back(wanted);
-      }
-    }
-  }
-
-  Sampler sampler({.temperature = 1.0F, .top_k = 40});
-  EXPECT_EQ(choose(std::vector<float>(5'000, 1.5F), sampler, history).undecided, 1U);
-  EXPECT_EQ(choose(std::vector<float>(200, 1.5F), sampler, history).undecided, 0U);
 }
 
 }  // namespace

@@ -1,0 +1,87 @@
+// What the tests of kernels share: buffers in and out, and the fixture that runs a test on every backend.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/backend.h"
+
+namespace bitnet {
+
+template <typename T>
+BufferPtr put(Backend& b, const std::vector<T>& values) {
+  BufferPtr buffer = b.allocate(values.size() * sizeof(T), BufferUse::device);
+  b.upload(*buffer, 0, std::as_bytes(std::span(values)));
+  b.finish_uploads();
+  return buffer;
+}
+
+template <typename T>
+std::vector<T> get(Backend& b, const Buffer& buffer, size_t n) {
+  std::vector<T> values(n);
+  b.download(buffer, 0, std::as_writable_bytes(std::span(values)));
+  return values;
+}
+
+// A ternary matrix in both forms: codes -1, 0, +1 by row, and packed i2_s.
+struct Ternary {
+  std::vector<int8_t> weights;  // [rows][n_in]
+  TernaryMatrix matrix;
+};
+
+inline Ternary random_ternary(Backend& b, uint32_t n_in, std::vector<TernaryMatrix::Part> parts,
+                              std::mt19937& rng) {
+  Ternary t;
+  t.matrix.n_in = n_in;
+  std::copy(parts.begin(), parts.end(), t.matrix.parts.begin());
+  const size_t n = size_t{t.matrix.rows()} * n_in;
+  t.weights.resize(n);
+  for (int8_t& w : t.weights) w = static_cast<int8_t>(static_cast<int>(rng() % 3) - 1);
+  std::vector<uint8_t> packed(n / 4);
+  for (size_t i = 0; i < n; ++i) {  // element e of a 128-block: byte e % 32, shift 6 - 2 (e / 32)
+    const size_t e = i % 128;
+    packed[i / 128 * 32 + e % 32] |= static_cast<uint8_t>((t.weights[i] + 1) << (6 - 2 * (e / 32)));
+  }
+  t.matrix.codes = put(b, packed);
+  return t;
+}
+
+inline void run(Backend& b, const std::function<void(Recorder&)>& kernels, uint32_t position = 0,
+                std::vector<int32_t> tokens = {}) {
+  const auto program = b.record(kernels);
+  b.run(*program, position, tokens);
+}
+
+struct Variant {
+  std::string name;
+  IntegerDot dot = IntegerDot::never;
+  std::string cpu_kernels;  // empty: Vulkan
+  bool as_gpu = false;      // the kernels that a GPU gets
+};
+
+inline void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
+
+class Kernels : public testing::TestWithParam<Variant> {
+ protected:
+  void SetUp() override {
+    const Variant& variant = GetParam();
+    EngineOptions options;
+    options.integer_dot = variant.dot;
+    options.cpu_kernels = variant.cpu_kernels;
+    options.as_gpu = variant.as_gpu;
+    options.threads = 3;
+    const DeviceInfo device = list_devices().at(0);
+    if (variant.cpu_kernels.empty() && device.cpu) GTEST_SKIP() << "there is no Vulkan device";
+    if (variant.dot == IntegerDot::always && !device.integer_dot) GTEST_SKIP() << "the device has none";
+    backend = variant.cpu_kernels.empty() ? open_vulkan(options) : open_cpu(options);
+  }
+  std::unique_ptr<Backend> backend;
+  std::mt19937 rng{7};
+};
+
+}  // namespace bitnet
