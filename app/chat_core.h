@@ -130,6 +130,10 @@ class ChatCore {
   // chat_private.cpp
   void go_private(bool on);
 
+  // chat_io.cpp: files. `file` empty: shown instead.
+  void export_chat(std::string_view format, const std::string& file);
+  void import_chats(const std::string& file);
+
   // Small steps shared by the files above.
   Store& store() { return own_store_ ? *own_store_ : store_; }
   Store& database();  // where conversations are looked up: what is stored, also while this one is private

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "chat_core.h"
+#include "chat_file.h"
 #include "store_time.h"
 
 namespace bitnet {
@@ -15,21 +16,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kFlushEvery = std::chrono::milliseconds(250);
 constexpr size_t kFlushTokens = 32;
-constexpr size_t kTitleBytes = 60;
 
 // 53 bits, so that the seed survives every JSON reader.
 uint64_t new_seed() {
   std::random_device device;
   return ((uint64_t{device()} << 32) | device()) >> 11;
-}
-
-// The first line, cut between characters.
-std::string title_from(std::string_view text) {
-  text = text.substr(0, text.find('\n'));
-  if (text.size() <= kTitleBytes) return std::string(text);
-  size_t end = kTitleBytes;
-  while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xC0) == 0x80) --end;
-  return std::string(text.substr(0, end)) + "…";
 }
 
 // How many bytes at the end of `text` could become one of the stop texts.

@@ -241,6 +241,16 @@ const Command kTable[] = {
        }
        chat.go_private(arguments != "off");
      }},
+    {"/export", "", "FORMAT [FILE]",
+     "write this conversation to a file, or show it: md for people, json with everything, openai messages",
+     "md json openai", true,
+     [](ChatCore& chat, std::string_view arguments) {
+       const auto [format, file] = split(arguments);
+       chat.export_chat(format, std::string(file));
+     }},
+    {"/import", "", "FILE",
+     "store the conversations of a file (md, json, openai or ShareGPT) and go on with it", "%files", true,
+     [](ChatCore& chat, std::string_view arguments) { chat.import_chats(std::string(arguments)); }},
     {"/quit", "/bye /exit", "", "end the program", "", false,
      [](ChatCore& chat, std::string_view) {
        chat.interrupt();

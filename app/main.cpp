@@ -204,6 +204,9 @@ int run(const Options& options, Output& out, Output& err) {
     case Mode::export_chat:
       tool_export(*stored(), options, out);
       break;
+    case Mode::import_chat:
+      tool_import(*stored(), options, out);
+      break;
     case Mode::delete_chat:
       tool_delete(*stored(), *options.conversation, out);
       break;

@@ -20,6 +20,7 @@ enum class Mode {
   show,
   search,
   export_chat,
+  import_chat,
   delete_chat,
   info,
   devices,
@@ -66,6 +67,7 @@ struct Options {
   std::string words;  // search, print
   bool all = false;   // list: archived conversations too
   std::string format = "md";
+  std::string file;   // import
   std::string out;
   bool special = false;
   std::vector<int32_t> tokens;

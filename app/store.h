@@ -82,6 +82,22 @@ struct StoredToken {
   float seconds;  // since decoding began
 };
 
+// A conversation with all that belongs to it, as a value that knows nothing of a database: the id of its
+// i-th message is i + 1, and `parent` and `leaf` are such ids; a parent stands before its children.
+struct WholeTurn {
+  StoredTurn stored;
+  std::vector<StoredToken> tokens;
+};
+struct WholeMessage {
+  StoredMessage stored;
+  bool kept = false;
+  std::vector<WholeTurn> turns;  // of an answer
+};
+struct WholeConversation {
+  StoredConversation row;
+  std::vector<WholeMessage> messages;
+};
+
 struct SearchHit {
   int64_t conversation;
   int64_t message;
@@ -136,6 +152,11 @@ class Store {
   std::vector<StoredTurn> turns(int64_t message);
   std::vector<StoredToken> tokens(int64_t turn);
   std::vector<StoredToken> message_tokens(int64_t message);  // of all its turns, in order
+  // Everything about a conversation and back, under a new id (which is returned); a draft comes back as
+  // interrupted. In one transaction.
+  std::optional<WholeConversation> whole(int64_t conversation);
+  int64_t add_whole(const WholeConversation& whole);
+
   // The token ids of every answer down to `leaf`, by message.
   std::unordered_map<int64_t, std::vector<int32_t>> branch_tokens(std::optional<int64_t> leaf);
 
@@ -143,6 +164,9 @@ class Store {
   explicit Store(const std::string& path);
   void mark_abandoned_drafts();
   void touch(int64_t conversation);
+  // Rows of turns; within a transaction.
+  int64_t add_turn_row(const StoredTurn& turn);
+  void update_turn_row(const StoredTurn& turn);
   void add_token_run(int64_t turn, const std::vector<StoredToken>& tokens);
 
   std::unique_ptr<Database> db_;

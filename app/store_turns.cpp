@@ -115,6 +115,31 @@ void Store::mark_abandoned_drafts() {
   });
 }
 
+int64_t Store::add_turn_row(const StoredTurn& turn) {
+  Statement insert(
+      *db_,
+      "INSERT INTO turn(message, seed, sampler, system, build, device, driver, model, model_hash,"
+      " template_hash, prompt_hash, prompt_tokens, started)"
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  insert << turn.message << static_cast<int64_t>(turn.seed) << std::string_view(turn.sampler)
+         << std::string_view(turn.system) << std::string_view(turn.build) << std::string_view(turn.device)
+         << std::string_view(turn.driver) << std::string_view(turn.model) << std::string_view(turn.model_hash)
+         << std::string_view(turn.template_hash) << std::string_view(turn.prompt_hash)
+         << int64_t{turn.prompt_tokens} << turn.started;
+  insert.run();
+  return db_->last_id();
+}
+
+void Store::update_turn_row(const StoredTurn& turn) {
+  Statement update(
+      *db_,
+      "UPDATE turn SET reused_tokens = ?, answer_tokens = ?, prefill_seconds = ?, decode_seconds = ?,"
+      " finish = ? WHERE id = ?");
+  update << int64_t{turn.reused_tokens} << int64_t{turn.answer_tokens} << turn.prefill_seconds
+         << turn.decode_seconds << std::string_view(turn.finish) << turn.id;
+  update.run();
+}
+
 StoredTurn Store::begin_turn(int64_t conversation, std::optional<int64_t> parent, StoredTurn turn) {
   turn.started = now_milliseconds();
   db_->transaction([&] {
@@ -132,18 +157,7 @@ StoredTurn Store::begin_turn(int64_t conversation, std::optional<int64_t> parent
     }
     set_leaf(conversation, turn.message);
     touch(conversation);
-    Statement insert(
-        *db_,
-        "INSERT INTO turn(message, seed, sampler, system, build, device, driver, model, model_hash,"
-        " template_hash, prompt_hash, prompt_tokens, started)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    insert << turn.message << static_cast<int64_t>(turn.seed) << std::string_view(turn.sampler)
-           << std::string_view(turn.system) << std::string_view(turn.build) << std::string_view(turn.device)
-           << std::string_view(turn.driver) << std::string_view(turn.model)
-           << std::string_view(turn.model_hash) << std::string_view(turn.template_hash)
-           << std::string_view(turn.prompt_hash) << int64_t{turn.prompt_tokens} << turn.started;
-    insert.run();
-    turn.id = db_->last_id();
+    turn.id = add_turn_row(turn);
   });
   return turn;
 }
@@ -207,13 +221,7 @@ void Store::finish_turn(const StoredTurn& turn) {
     Statement message(*db_, "UPDATE message SET finish = ?, owner = NULL WHERE id = ?");
     message << std::string_view(turn.finish) << turn.message;
     message.run();
-    Statement update(
-        *db_,
-        "UPDATE turn SET reused_tokens = ?, answer_tokens = ?, prefill_seconds = ?, decode_seconds = ?,"
-        " finish = ? WHERE id = ?");
-    update << int64_t{turn.reused_tokens} << int64_t{turn.answer_tokens} << turn.prefill_seconds
-           << turn.decode_seconds << std::string_view(turn.finish) << turn.id;
-    update.run();
+    update_turn_row(turn);
   });
 }
 

@@ -2,11 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <nlohmann/json.hpp>
+#include <filesystem>
 
+#include "chat_file.h"
 #include "chat_tree.h"
 #include "engine/error.h"
+#include "model_file.h"
 #include "store_time.h"
 #include "text_safe.h"
 #include "tools.h"
@@ -15,9 +16,9 @@
 namespace bitnet {
 namespace {
 
-using json = nlohmann::ordered_json;
 constexpr int64_t kListed = 1000;
 constexpr int64_t kFound = 50;
+constexpr uintmax_t kMostImported = 1U << 30;
 
 void print(Output& out, const std::string& text) { out.write(out.is_terminal() ? make_safe(text) : text); }
 
@@ -27,75 +28,6 @@ StoredConversation find(Store& store, int64_t id) {
     throw Error(ErrorKind::runtime,
                 fmt::format("there is no conversation {}; 'bitnet-chat list' shows them", id));
   return *row;
-}
-
-std::string dump(const json& j) { return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n"; }
-
-std::string as_markdown(const StoredConversation& row, const std::vector<StoredMessage>& branch) {
-  std::string s =
-      fmt::format("# {}\n", row.title.empty() ? fmt::format("Conversation {}", row.id) : row.title);
-  if (!row.system.empty()) s += fmt::format("\n## System\n\n{}\n", row.system);
-  for (const StoredMessage& message : branch) {
-    s += fmt::format("\n## {}\n\n{}\n", message.role == Role::user ? "User" : "Assistant", message.text);
-    if (!message.finish.empty() && message.finish != "stop") s += fmt::format("\n*({})*\n", message.finish);
-  }
-  return s;
-}
-
-json as_openai(const StoredConversation& row, const std::vector<StoredMessage>& branch) {
-  json messages = json::array();
-  if (!row.system.empty()) messages.push_back({{"role", "system"}, {"content", row.system}});
-  for (const StoredMessage& message : branch) {
-    messages.push_back({{"role", name_of(message.role)}, {"content", message.text}});
-  }
-  return {{"messages", messages}};
-}
-
-json turn_object(Store& store, const StoredTurn& t) {
-  json ids = json::array();
-  json logprobs = json::array();
-  for (const StoredToken& token : store.tokens(t.id)) {
-    ids.push_back(token.id);
-    logprobs.push_back(token.logprob);
-  }
-  return {{"seed", t.seed},
-          {"sampler", json::parse(t.sampler, nullptr, false)},
-          {"system", t.system},
-          {"build", t.build},
-          {"device", t.device},
-          {"driver", t.driver},
-          {"model", t.model},
-          {"model_hash", t.model_hash},
-          {"template_hash", t.template_hash},
-          {"prompt_hash", t.prompt_hash},
-          {"prompt_tokens", t.prompt_tokens},
-          {"reused_tokens", t.reused_tokens},
-          {"answer_tokens", t.answer_tokens},
-          {"prefill_seconds", t.prefill_seconds},
-          {"decode_seconds", t.decode_seconds},
-          {"finish", t.finish},
-          {"started", t.started},
-          {"ids", ids},
-          {"logprobs", logprobs}};
-}
-
-json as_json(Store& store, const StoredConversation& row, const std::vector<StoredMessage>& branch) {
-  json messages = json::array();
-  for (const StoredMessage& message : branch) {
-    json object = {{"id", message.id},
-                   {"role", name_of(message.role)},
-                   {"text", message.text},
-                   {"finish", message.finish},
-                   {"created", message.created}};
-    if (message.role == Role::assistant) {
-      object["turns"] = json::array();
-      for (const StoredTurn& turn : store.turns(message.id))
-        object["turns"].push_back(turn_object(store, turn));
-    }
-    messages.push_back(object);
-  }
-  return {{"id", row.id},           {"title", row.title},     {"system", row.system},
-          {"created", row.created}, {"updated", row.updated}, {"messages", messages}};
 }
 
 }  // namespace
@@ -160,14 +92,33 @@ void tool_show(Store& store, int64_t id, Output& out) {
 
 void tool_export(Store& store, const Options& options, Output& out) {
   const StoredConversation row = find(store, *options.conversation);
-  const std::vector<StoredMessage> branch = store.branch(row.leaf);
-  const std::string text = options.format == "md"       ? as_markdown(row, branch)
-                           : options.format == "openai" ? dump(as_openai(row, branch))
-                                                        : dump(as_json(store, row, branch));
-  if (options.out.empty()) {
+  const std::string text = write_chat(*store.whole(row.id), chat_format(options.format));
+  if (options.out.empty() || options.out == "-") {
     print(out, text);
   } else {
     write_file(options.out, text);
+  }
+}
+
+std::vector<int64_t> import_file(Store& store, const std::string& file) {
+  std::error_code error;
+  if (file != "-" && !std::filesystem::is_regular_file(file, error)) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {}", printable(file), error ? error.message() : "is no file"));
+  }
+  if (file != "-" && std::filesystem::file_size(file, error) > kMostImported) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: is longer than {} MiB", printable(file), kMostImported >> 20));
+  }
+  const std::string text = file == "-" ? read_standard_input() : read_whole_file(file);
+  std::vector<int64_t> ids;
+  for (const WholeConversation& whole : read_chats(text, file)) ids.push_back(store.add_whole(whole));
+  return ids;
+}
+
+void tool_import(Store& store, const Options& options, Output& out) {
+  for (const int64_t id : import_file(store, options.file)) {
+    print(out, fmt::format("imported conversation {}: {}\n", id, find(store, id).title));
   }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "options.h"
 #include "output.h"
@@ -28,6 +29,7 @@ void tool_list(Store& store, const Options& options, Output& out);
 void tool_show(Store& store, int64_t id, Output& out);
 void tool_search(Store& store, const Options& options, Output& out);
 void tool_export(Store& store, const Options& options, Output& out);
+void tool_import(Store& store, const Options& options, Output& out);
 void tool_delete(Store& store, int64_t id, Output& out);
 
 // tool_files.cpp; `what` as the option table has it for 'print'
@@ -36,6 +38,9 @@ void tool_print(const std::string& what, Output& out);
 // As /list and /search show them, for people; what was found stands between kMarkOn and kMarkOff.
 std::string list_text(Store& store, int64_t current, bool archived);
 std::string search_text(Store& store, std::string_view words);
+
+// The conversations of a file (chat_file.h; "-": standard input) into the store; their ids.
+std::vector<int64_t> import_file(Store& store, const std::string& file);
 
 std::string read_standard_input();
 

@@ -1,0 +1,47 @@
+// Conversations as files: written in three forms and read back from these and from ShareGPT.
+//
+// Thread rule: plain values and free functions; any thread.
+//
+//   md      the branch that is shown, for people. "# title", then sections "## System" (the system prompt),
+//           "## User", "## Assistant" and "## System message", each followed by an empty line, the exact text
+//           and an empty line; an answer that did not end by itself is followed by its reason, "*(length)*".
+//           A line of a text that looks like one of these has a backslash put before it.
+//   json    everything: the tree, the turns with their settings, the tokens. For this program.
+//   openai  the branch that is shown as {"messages": [{"role", "content"}]}.
+//   ShareGPT is read only: {"conversations": [{"from": "human", "value"}]}, mostly many in one file.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store.h"
+
+namespace bitnet {
+
+enum class ChatFormat { markdown, json, openai };
+ChatFormat chat_format(std::string_view name);  // "md", "json", "openai"; throws Error(usage) for others
+
+// md and openai need the branch only, which may be all there is in `whole`. Text that is no UTF-8 becomes
+// U+FFFD in json and openai.
+std::string write_chat(const WholeConversation& whole, ChatFormat format);
+
+// The conversations of a file, whichever of the forms it has. `name` is for messages. Throws Error(runtime)
+// that says where the file is wrong, what was wanted and what found.
+std::vector<WholeConversation> read_chats(std::string_view text, const std::string& name);
+
+// chat_file_markdown.cpp
+std::string write_markdown(const WholeConversation& whole);
+WholeConversation read_markdown(std::string_view text);
+
+// chat_file_json.cpp
+std::vector<WholeConversation> read_json_chats(std::string_view text);
+
+// The messages from the first to the leaf, in order. Requires a checked conversation.
+std::vector<const WholeMessage*> shown_branch(const WholeConversation& whole);
+
+// The first line of a text, not too long: what a conversation is called until the person names it.
+std::string title_from(std::string_view text);
+std::string title_of(const WholeConversation& whole);  // that of its first turn
+
+}  // namespace bitnet

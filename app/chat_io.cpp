@@ -1,0 +1,47 @@
+// A conversation to a file and from one.
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "chat_core.h"
+#include "chat_file.h"
+#include "tools.h"
+#include "ui_line.h"
+
+namespace bitnet {
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::usage, why); }
+
+// "~/x" as a shell would take it.
+std::string with_home(const std::string& path) {
+  const char* home = std::getenv("HOME");
+  return path.starts_with("~/") && home != nullptr ? home + path.substr(1) : path;
+}
+
+}  // namespace
+
+void ChatCore::export_chat(std::string_view format_name, const std::string& file) {
+  const ChatFormat format = chat_format(format_name);
+  const auto whole = store().whole(conversation_);
+  if (!whole) refuse("there is nothing to export yet");
+  const std::string text = write_chat(*whole, format);
+  if (file.empty()) return front_.command_output("export", text);
+  write_file(with_home(file), text);
+  front_.command_output("export", fmt::format("{} messages are in {} now.", branch_.size(), file));
+}
+
+void ChatCore::import_chats(const std::string& file) {
+  if (file.empty()) refuse("/import wants the file of a conversation");
+  const std::vector<int64_t> ids = import_file(store(), with_home(file));
+  if (ids.size() == 1) {
+    open_conversation(ids[0]);
+    front_.command_output("import", fmt::format("This is conversation {} now.", ids[0]));
+  } else {
+    front_.command_output(
+        "import", fmt::format("{} conversations were stored, {} to {}; /open goes on with one.", ids.size(),
+                              ids.front(), ids.back()));
+  }
+}
+
+}  // namespace bitnet

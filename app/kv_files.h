@@ -1,0 +1,59 @@
+// Keys and values of timelines on disk, so that a long conversation goes on without being read again.
+//
+// Thread rule: a value that knows a folder; any thread, one at a time. Several processes may share a folder.
+//
+// A file is what Session::save gave, under the name MODEL-COUNT-TOKENS.kv: the model's fingerprint, how many
+// tokens it holds and the XXH3-128 of their ids. So the longest one that a prompt begins with is found by
+// names alone, and what is inside is checked by Session::load. Everything here can be lost without harm:
+// nothing throws, and what cannot be written is not there the next time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace bitnet {
+
+class KvFiles {
+ public:
+  KvFiles() = default;  // keeps nothing
+  // The folder is made 0700 when it is first needed. At most `most_bytes` are kept in it, the files that were
+  // used last; 0 keeps nothing.
+  KvFiles(std::string folder, uint64_t most_bytes);
+
+  uint64_t most_bytes() const { return folder_.empty() ? 0 : most_bytes_; }
+
+  struct File {
+    std::string path;
+    size_t tokens = 0;
+  };
+  // The longest whose tokens `tokens` begins with, where that is more than `more_than`.
+  std::optional<File> find(const std::string& model, std::span<const int32_t> tokens, size_t more_than) const;
+  std::vector<std::byte> read(const File& file) const;  // empty where it cannot be read; it counts as used
+  void remove(const File& file) const;
+
+  // Whole or not at all, 0600. It takes the place of files that hold a beginning of the same timeline.
+  void write(const std::string& model, std::span<const int32_t> tokens,
+             std::span<const std::byte> payload) const;
+  void clear() const;
+
+ private:
+  struct Entry {
+    std::string name;
+    std::string model;
+    size_t tokens = 0;
+    std::string hash;
+    uint64_t bytes = 0;
+    int64_t used = 0;  // nanoseconds since 1970
+  };
+  std::vector<Entry> entries() const;
+  void make_room() const;
+
+  std::string folder_;
+  uint64_t most_bytes_ = 0;
+};
+
+}  // namespace bitnet
