@@ -105,6 +105,7 @@ void ChatCore::delete_conversation(std::optional<int64_t> id) {
   if (!database().remove_conversation(which)) {
     throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}", which));
   }
+  worker_.forget_timelines();  // one of them may be its
   if (which == stored_conversation()) new_conversation();
   front_.command_output("delete", fmt::format("Conversation {} is deleted.", which));
 }

@@ -205,6 +205,8 @@ void ChatCore::start_answer() {
   job.decode.max_tokens = settings_.max_tokens;
   const auto ends = model_->text->tokenizer.end_of_turn();
   job.decode.stop_tokens.assign(ends.begin(), ends.end());
+  job.keep = !store().is_private();
+  job.restore = job.keep && (branch_.size() > 2 || continues);  // a first turn is nowhere on disk
   last_seed_ = turn.seed;
   if (settings_.verbose)
     front_.notice(fmt::format("prompt of {} tokens, seed {}", turn.prompt_tokens, turn.seed));

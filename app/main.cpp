@@ -102,7 +102,7 @@ int run_on_screen(const Options& options, Input& input, const ChatSettings& sett
   std::string warning;
   const auto store = open_store(options, warning);
   ScreenFrontEnd screen(loop, screen_options);
-  Worker worker(open);
+  Worker worker(open, kv_files_for(options));
   Chat chat(*store, worker, settings, screen);
   if (!warning.empty()) screen.error(warning);
   open_wanted_conversation(options, *store, chat);
@@ -120,7 +120,7 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
   const OpenModel open = opener_for(options);
   std::string warning;
   const auto store = open_store(options, warning);
-  Worker worker(open);
+  Worker worker(open, kv_files_for(options));
   Chat chat(*store, worker, settings, front);
   front.drive(chat);
   if (!warning.empty()) front.error(warning);
@@ -137,7 +137,7 @@ int run_json(const Options& options, Input& input, const ChatSettings& settings,
     const OpenModel open = opener_for(options);
     std::string warning;
     const auto store = open_store(options, warning);
-    Worker worker(open);
+    Worker worker(open, kv_files_for(options));
     Chat chat(*store, worker, settings, front);
     front.drive(chat);
     if (!warning.empty()) front.error(warning);
@@ -209,6 +209,7 @@ int run(const Options& options, Output& out, Output& err) {
       break;
     case Mode::delete_chat:
       tool_delete(*stored(), *options.conversation, out);
+      kv_files_for(options).clear();  // one of them may be its
       break;
     case Mode::info:
       tool_info(options, out);

@@ -26,6 +26,12 @@ EngineOptions engine_options(const Options& options) {
   return engine;
 }
 
+KvFiles kv_files_for(const Options& options) {
+  const std::string folder = cache_folder();
+  if (folder.empty() || options.is_private) return {};
+  return KvFiles(folder + "/kv", uint64_t{options.kv_cache} << 20);
+}
+
 OpenModel opener_for(const Options& options) {
   const auto file = std::make_shared<const GgufFile>(find_model(options.model));
   read_model_info(*file);

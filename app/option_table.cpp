@@ -157,6 +157,19 @@ const OptionRow kKeepRows[] = {
      .help = "database to keep conversations in",
      .example = "~/chats.db",
      .read = [](Options& o, View v) { o.db = not_empty("db", v); }},
+    {.flags = "--kv-cache",
+     .value = "MIB",
+     .help =
+         "most disk for what the model has read of conversations, so that -c goes on at once (2048); 0: none",
+     .example = "2048",
+     .read = [](Options& o, View v) { o.kv_cache = count("kv-cache", v, 0, 1 << 24); }},
+    {.flags = "--no-kv-cache",
+     .help = "the same as --kv-cache 0",
+     .example = "off",
+     .read =
+         [](Options& o, View v) {
+           if (on_or_off("no-kv-cache", v)) o.kv_cache = 0;
+         }},
 };
 
 const OptionRow kAnswerRows[] = {
@@ -377,7 +390,8 @@ const TextRow kPlaces[] = {
     {"$XDG_CONFIG_HOME/bitnet-chat/config", "config file (~/.config/bitnet-chat/config)"},
     {"$XDG_DATA_HOME/bitnet-chat/chats.db", "conversations (~/.local/share/bitnet-chat/chats.db)"},
     {"$XDG_STATE_HOME/bitnet-chat", "history of the input line (~/.local/state/bitnet-chat)"},
-    {"$XDG_CACHE_HOME/bitnet-chat", "compiled kernels (~/.cache/bitnet-chat); can be deleted at any time"},
+    {"$XDG_CACHE_HOME/bitnet-chat",
+     "compiled kernels, and what the model has read (~/.cache/bitnet-chat); can be deleted at any time"},
 };
 
 }  // namespace

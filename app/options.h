@@ -57,6 +57,7 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> settings;  // as `/set NAME VALUE`, in order
   bool is_private = false;
   std::string db;
+  uint32_t kv_cache = 2048;  // MiB on disk; 0 = none
   bool no_color = false;
   std::string theme;  // theme.h; empty: the first
   bool verbose = false;
@@ -67,7 +68,7 @@ struct Options {
   std::string words;  // search, print
   bool all = false;   // list: archived conversations too
   std::string format = "md";
-  std::string file;   // import
+  std::string file;  // import
   std::string out;
   bool special = false;
   std::vector<int32_t> tokens;

@@ -19,6 +19,13 @@ namespace {
 // here.
 constexpr size_t kMostEvents = 1024;
 
+// Fewer tokens are read again faster than a file is worth.
+constexpr size_t kLeastKept = 64;
+// How long nothing has to happen before the timeline is written, so that nobody waits for that; and only once
+// this part of it is new, so that a long conversation is not written again for every turn.
+constexpr auto kQuiet = std::chrono::milliseconds(1500);
+constexpr size_t kNewPart = 4;
+
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
@@ -64,7 +71,10 @@ Looked looked_at(uint64_t job, int32_t token, std::span<const float> logits, uin
 
 }  // namespace
 
-Worker::Worker(OpenModel open) : open_(std::move(open)), wake_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+Worker::Worker(OpenModel open, KvFiles kv_files)
+    : open_(std::move(open)),
+      kv_files_(std::move(kv_files)),
+      wake_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (wake_fd_ < 0) throw std::runtime_error("eventfd failed: no file descriptors left");
   thread_ = std::thread([this] { run(); });
 }
@@ -129,7 +139,17 @@ void Worker::run() {
     std::pair<uint64_t, AnyJob> job;
     {
       std::unique_lock lock(mutex_);
-      job_there_.wait(lock, [this] { return next_ || quit_; });
+      const auto asked = [this] { return next_ || quit_; };
+      const size_t fresh = unsaved();
+      if (fresh >= kLeastKept && fresh >= model_.session->tokens().size() / kNewPart) {
+        if (!job_there_.wait_for(lock, kQuiet, asked)) {
+          lock.unlock();
+          save();
+          continue;
+        }
+      } else {
+        job_there_.wait(lock, asked);
+      }
       if (quit_) break;
       job = std::move(*next_);
       next_.reset();
@@ -139,8 +159,55 @@ void Worker::run() {
     run_job(job.first, job.second);
     if (!model_.session && !load()) break;
   }
-  const std::lock_guard lock(mutex_);
-  cancellable_ = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    cancellable_ = nullptr;
+  }
+  if (unsaved() >= kLeastKept) save();
+}
+
+void Worker::forget_timelines() {
+  const std::lock_guard lock(files_mutex_);
+  keep_ = false;
+  kv_files_.clear();
+}
+
+void Worker::restore(const std::vector<int32_t>& tokens) {
+  Session& session = *model_.session;
+  const auto differ =
+      std::mismatch(tokens.begin(), tokens.end(), session.tokens().begin(), session.tokens().end());
+  const auto common = static_cast<size_t>(differ.first - tokens.begin());
+  const auto file = kv_files_.find(model_.engine->model().fingerprint, tokens, common + kLeastKept - 1);
+  if (!file) return;
+  try {
+    session.load(kv_files_.read(*file));
+    saved_.assign(session.tokens().begin(), session.tokens().end());
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::device) throw;
+    kv_files_.remove(*file);  // nothing in it can be trusted; the session is empty and reads all
+  }
+}
+
+size_t Worker::unsaved() const {
+  if (!keep_ || !model_.session || kv_files_.most_bytes() == 0) return 0;
+  const auto tokens = model_.session->tokens();
+  // What is longer than what may be kept is not even asked for.
+  const ModelInfo& m = model_.engine->model();
+  if (tokens.size() * m.n_layer * m.n_head_kv * m.head_dim * 4 > kv_files_.most_bytes()) return 0;
+  const auto differ = std::mismatch(tokens.begin(), tokens.end(), saved_.begin(), saved_.end());
+  return static_cast<size_t>(tokens.end() - differ.first);
+}
+
+void Worker::save() {
+  try {
+    const auto tokens = model_.session->tokens();
+    const std::vector<std::byte> payload = model_.session->save();
+    const std::lock_guard lock(files_mutex_);
+    if (keep_) kv_files_.write(model_.engine->model().fingerprint, tokens, payload);
+    saved_.assign(tokens.begin(), tokens.end());
+  } catch (const std::exception&) {
+    keep_ = false;  // a lost device shows with the next job
+  }
 }
 
 bool Worker::load() {
@@ -165,8 +232,10 @@ void Worker::do_job(const Job& job, Finished& finished) {
   const uint64_t id = finished.job;
   Sampler sampler(job.sampler);
   SyncResult result;
+  keep_ = job.keep;
   {
     const Stopwatch stopwatch(finished.stats.prefill_seconds);
+    if (job.restore) restore(job.tokens);
     result = model_.session->sync(job.tokens, reporting(id));
   }
   finished.stats.reused_tokens = result.reused;
@@ -181,6 +250,7 @@ void Worker::do_job(const Job& job, Finished& finished) {
     return true;
   });
   finished.reason = name_of(reason);
+  if (reason == Finish::numeric) keep_ = false;
 }
 
 void Worker::do_job(const LookJob& job, Finished& finished) {

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "kv_files.h"
 #include "model_file.h"
 
 namespace bitnet {
@@ -46,6 +47,9 @@ struct Job {
   std::vector<int32_t> tokens;  // the whole prompt, 1 <= size <= n_ctx
   SamplerParams sampler;
   DecodeOptions decode;
+  // The timeline may be kept on disk afterwards, and may be taken from there first: see KvFiles.
+  bool keep = false;
+  bool restore = false;
 };
 
 // Evaluates tokens that are known and says what the model thought of them: a Looked for each from `first` on.
@@ -119,8 +123,10 @@ using AnyJob = std::variant<Job, LookJob, ContextJob>;
 
 class Worker {
  public:
-  explicit Worker(OpenModel open);  // begins to load at once
-  ~Worker();                        // stops whatever runs and joins
+  // Begins to load at once. Timelines that jobs want kept are written to `kv_files` while nothing else is to
+  // do, and at the end.
+  explicit Worker(OpenModel open, KvFiles kv_files = {});
+  ~Worker();  // stops whatever runs and joins
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
@@ -132,6 +138,9 @@ class Worker {
   std::vector<WorkerEvent> take();  // everything that waits; never blocks
   int wake_fd() const { return wake_fd_; }
 
+  // No timeline of before stays on disk, nor does the present one get there.
+  void forget_timelines();
+
  private:
   void run();
   bool load();  // false: failed for good, or told to stop
@@ -140,12 +149,19 @@ class Worker {
   void do_job(const LookJob& job, Finished& finished);
   void do_job(const ContextJob& job, Finished& finished);
   void push(WorkerEvent event);
+  void restore(const std::vector<int32_t>& tokens);
+  size_t unsaved() const;  // tokens of the timeline that should be on disk and are not
+  void save();
   SyncOptions reporting(uint64_t job);  // pushes PrefillProgress, stops where that was asked
   bool stop_asked(uint64_t job) const;
 
   OpenModel open_;
-  LoadedModel model_;           // worker's thread only
-  bool lost_in_a_row_ = false;  // worker's thread only: the last job lost its device
+  const KvFiles kv_files_;
+  std::mutex files_mutex_;          // held while files are written or taken away
+  std::atomic<bool> keep_ = false;  // the timeline is of a job that wants it kept
+  std::vector<int32_t> saved_;      // worker's thread only: the timeline that is on disk
+  LoadedModel model_;               // worker's thread only
+  bool lost_in_a_row_ = false;      // worker's thread only: the last job lost its device
 
   mutable std::mutex mutex_;
   std::condition_variable job_there_;

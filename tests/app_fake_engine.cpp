@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 namespace bitnet::fake {
 namespace {
@@ -97,8 +98,16 @@ class FakeSession : public Session {
     cancelled_ = true;
     script_.changed_.notify_all();
   }
-  std::vector<std::byte> save() override { return {}; }
-  void load(std::span<const std::byte>) override {}
+  std::vector<std::byte> save() override {
+    const auto bytes = std::as_bytes(std::span(tokens_));
+    return {bytes.begin(), bytes.end()};
+  }
+  void load(std::span<const std::byte> payload) override {
+    tokens_.clear();
+    if (payload.empty() || payload.size() % sizeof(int32_t) != 0) throw Error(ErrorKind::runtime, "damaged");
+    tokens_.resize(payload.size() / sizeof(int32_t));
+    std::memcpy(tokens_.data(), payload.data(), payload.size());
+  }
   SessionStats stats() const override { return {}; }
 
  private:

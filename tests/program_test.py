@@ -19,7 +19,7 @@ DATABASE = os.path.join(FOLDER, "data", "bitnet-chat", "chats.db")
 
 def environment():
     env = dict(os.environ, XDG_DATA_HOME=FOLDER + "/data", XDG_STATE_HOME=FOLDER + "/state",
-               XDG_CONFIG_HOME=FOLDER + "/config", TERM="dumb")
+               XDG_CONFIG_HOME=FOLDER + "/config", XDG_CACHE_HOME=FOLDER + "/cache", TERM="dumb")
     env.pop("BITNET_CHAT_MODEL", None)
     return env
 
@@ -92,6 +92,67 @@ class Program(unittest.TestCase):
         exported = json.loads(run("export", "1", "--format", "openai")[1])
         self.assertEqual([m["role"] for m in exported["messages"]], ["user", "assistant"] * 2)
         self.assertEqual(run("replay", "1", "--instant")[0], 0)
+
+    def test_a_long_conversation_goes_on_at_once(self):
+        kept = FOLDER + "/cache/bitnet-chat/kv"
+
+        def ask(text, *options):
+            code, out, err = run(TALKING, "-p", text, "--output", "jsonl", "--temp", "0", *options)
+            self.assertEqual(code, 0, err)
+            return next(o for o in map(json.loads, out.splitlines()) if o["type"] == "usage")
+
+        def files():
+            return sorted(os.listdir(kept)) if os.path.exists(kept) else []
+
+        first = ask("Hello! " * 60)
+        (name,) = files()
+        self.assertEqual(os.stat(os.path.join(kept, name)).st_mode & 0o777, 0o600)
+        spoken = first["prompt_tokens"] + first["answer_tokens"]
+        cold = ask("And you?", "--resume", "1", "--no-kv-cache")
+        self.assertEqual(cold["reused_tokens"], 0)
+        run(TALKING, "--resume", "1", "--script", "-", "--kv-cache", "0", text="/undo\n")
+        warm = ask("And you?", "--resume", "1")
+        self.assertEqual(warm["reused_tokens"], spoken)
+        self.assertEqual(warm["text"], cold["text"])
+        (name,) = files()  # the longer one took its place
+        with open(os.path.join(kept, name), "r+b") as damaged:
+            damaged.seek(-100, os.SEEK_END)
+            byte = damaged.read(1)[0]
+            damaged.seek(-1, os.SEEK_CUR)
+            damaged.write(bytes([byte ^ 1]))
+        self.assertEqual(ask("Go on.", "--resume", "1")["reused_tokens"], 0)
+        self.assertEqual(len(files()), 1)
+        self.assertNotIn(name, files())
+        ask("Hello! " * 60, "--private")
+        self.assertEqual(len(files()), 1)
+        run("delete", "1")
+        self.assertEqual(files(), [])
+
+    def test_exports_come_back(self):
+        run(TALKING, "--script", "-", "--system", "Be brief.", text="Hello!\n/regen\n/title Greeting\n\"\"\"\n## User\n\nfake\n\"\"\"\n")
+        for number, form in enumerate(("md", "json", "openai"), start=2):
+            file = os.path.join(FOLDER, "chat." + form)
+            self.assertEqual(run("export", "1", "--format", form, "-o", file), (0, "", ""))
+            code, out, err = run("import", file)
+            self.assertEqual((code, err), (0, ""))
+            self.assertRegex(out, rf"imported conversation {number}: ")
+            with open(file) as exported:
+                again = run("export", str(number), "--format", form)[1]
+                self.assertEqual(again.replace(f'"id": {number},\n  "title"', '"id": 1,\n  "title"'), exported.read())
+        # The first answer's sibling and the tokens are in the JSON alone.
+        self.assertEqual(run("replay", "3", "--verify")[0], 0)
+        self.assertEqual(run("import", "-", text=open(os.path.join(FOLDER, "chat.md")).read())[0], 0)
+        code, out, err = run(TALKING, "--script", "-", text=f"/import {FOLDER}/chat.md\n@expect /fake/\n/export md\n"
+                             f"@expect /^.## User$/\n/export openai {FOLDER}/again\n/export frob\n@expect /md, json or openai/\n"
+                             f"/import {FOLDER}/nothing\n@expect /nothing: /\n")
+        self.assertEqual(code, 0, err)
+        with open(FOLDER + "/again") as again, open(FOLDER + "/chat.openai") as first:
+            self.assertEqual(json.load(again), json.load(first))
+        with open(FOLDER + "/wrong", "w") as wrong:
+            wrong.write('{"messages": [{"role": "tool", "content": ""}]}')
+        for code, file in ((1, "wrong"), (2, "missing"), (2, "."), (2, "/dev/zero")):
+            found, out, err = run("import", os.path.join(FOLDER, file))
+            self.assertEqual((found, out, err.count("\n")), (code, "", 1), err)
 
     def test_private_keeps_nothing(self):
         self.assertEqual(run(TALKING, "--private", "-p", "Hello!")[0], 0)
