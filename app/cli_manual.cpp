@@ -109,7 +109,9 @@ std::string manual_page() {
     std::string tag = bold(command.name);
     for (const std::string& alias : split_words(command.aliases)) tag += fmt::format(", {}", bold(alias));
     if (*command.arguments != '\0') tag += fmt::format(" {}", italic(command.arguments));
-    page += entry(tag, sentence(command.help));
+    std::string text = sentence(command.help);
+    if (*command.more != '\0') text += fmt::format(" {}", sentence(command.more));
+    page += entry(tag, text);
   }
   page += ".SH SETTINGS\nWhat \\fB/set\\fR knows, with what a chat begins with.\n";
   const ChatSettings defaults = interactive_settings();

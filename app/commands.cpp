@@ -67,6 +67,7 @@ void help(ChatCore& chat, std::string_view arguments) {
     if (command == nullptr)
       throw Error(ErrorKind::usage, fmt::format("there is no command {}", printable(name, 40)));
     text = fmt::format("{}\n  {}", usage_line(*command), command->help);
+    if (*command->more != '\0') text += fmt::format("\n  {}", command->more);
     if (*command->aliases != '\0') text += fmt::format("\n  also: {}", command->aliases);
     chat.front_.command_output("help", text);
     return;
@@ -143,26 +144,27 @@ const Command kTable[] = {
      [](ChatCore& chat, std::string_view) { chat.new_conversation(); }},
     {"/open", "", "ID", "go on with a stored conversation", "", true,
      [](ChatCore& chat, std::string_view arguments) { chat.open_conversation(conversation_id(arguments)); }},
-    {"/list", "", "[all]", "the stored conversations, the latest first; with all, archived ones too", "all",
-     false,
+    {"/list", "", "[all]", "the stored conversations, the latest first", "all", false,
      [](ChatCore& chat, std::string_view arguments) {
        if (!arguments.empty() && arguments != "all") {
          throw Error(ErrorKind::usage,
                      fmt::format("/list wants all or nothing, found '{}'", printable(arguments, 40)));
        }
        chat.front_.command_output("list", chat.list_text(!arguments.empty()));
-     }},
+     },
+     "With all, archived ones too."},
     {"/search", "", "TEXT", "find words in everything that was said", "", false,
      [](ChatCore& chat, std::string_view arguments) {
        chat.front_.marked_output("search", chat.search_text(arguments));
-     }},
+     },
+     "Every word must be there; the last may be the beginning of one. Where no words match, parts of words "
+     "do."},
     {"/title", "", "[TEXT]", "show or change the conversation's title", "", false,
      [](ChatCore& chat, std::string_view arguments) {
        if (!arguments.empty()) chat.set_title(arguments);
        chat.front_.command_output("title", chat.status_.title);
      }},
-    {"/archive", "", "[ID|off [ID]]",
-     "put a conversation away without deleting it: /list leaves it out; off takes it back", "off", true,
+    {"/archive", "", "[ID|off [ID]]", "put a conversation away; off takes it back", "off", true,
      [](ChatCore& chat, std::string_view arguments) {
        const auto [word, rest] = split(arguments);
        const bool archived = word != "off";
@@ -170,69 +172,78 @@ const Command kTable[] = {
        std::optional<int64_t> which;
        if (!id.empty()) which = conversation_id(id);
        chat.archive(which, archived);
-     }},
-    {"/delete", "", "[ID]", "delete a conversation for good; without ID, this one", "", true,
+     },
+     "/list leaves it out, /list all and /search do not. Without ID, this conversation."},
+    {"/delete", "", "[ID]", "delete a conversation for good", "", true,
      [](ChatCore& chat, std::string_view arguments) {
        std::optional<int64_t> id;
        if (!arguments.empty()) id = conversation_id(arguments);
        chat.delete_conversation(id);
-     }},
-    {"/regen", "/retry", "", "another answer to the last turn; the old one stays stored", "", true,
-     [](ChatCore& chat, std::string_view) { chat.regenerate(); }},
+     },
+     "Without ID, this one."},
+    {"/regen", "/retry", "", "another answer to the last turn", "", true,
+     [](ChatCore& chat, std::string_view) { chat.regenerate(); },
+     "The old one stays stored as its sibling: 2/2 stands under the new one, and /goto moves between them."},
     {"/undo", "", "", "step back one turn; /redo brings it back", "", true,
      [](ChatCore& chat, std::string_view) { chat.undo(); }},
     {"/redo", "", "", "bring back what /undo took away", "", true,
      [](ChatCore& chat, std::string_view) { chat.redo(); }},
-    {"/edit", "", "[TEXT]",
-     "rewrite your last turn: TEXT in its place, or the turn goes back to the input line; the old one stays "
-     "stored. /goto N first for an earlier turn",
-     "", true, [](ChatCore& chat, std::string_view arguments) { chat.edit(arguments); }},
+    {"/edit", "", "[TEXT]", "rewrite your last turn", "", true,
+     [](ChatCore& chat, std::string_view arguments) { chat.edit(arguments); },
+     "TEXT takes its place and is sent; without TEXT the turn goes back to the input line. The old turn and "
+     "what followed stay stored. /goto N first for an earlier turn."},
     {"/continue", "", "", "go on with the last answer where it stopped", "", true,
      [](ChatCore& chat, std::string_view) { chat.continue_answer(); }},
-    {"/fork", "", "[N]", "begin a new branch here, or at message N, and keep this one", "", true,
+    {"/fork", "", "[N]", "begin a new branch, here or at message N", "", true,
      [](ChatCore& chat, std::string_view arguments) {
        std::optional<int64_t> number;
        if (!arguments.empty()) number = message_number(arguments);
        chat.fork(number);
-     }},
-    {"/branches", "", "", "the branches of this conversation, each with its last message's number", "", false,
-     [](ChatCore& chat, std::string_view) { chat.front_.command_output("branches", chat.branches_text()); }},
-    {"/goto", "", "[N]", "go to message N, in any branch; without N, the numbers of the messages shown", "",
-     true,
+     },
+     "What is shown now stays as a branch of its own: /branches lists it, and /goto goes back to it."},
+    {"/branches", "", "", "the branches of this conversation", "", false,
+     [](ChatCore& chat, std::string_view) { chat.front_.command_output("branches", chat.branches_text()); },
+     "Each with the number of its last message, the last turn and answer, and where it leaves the branch "
+     "that is shown."},
+    {"/goto", "", "[N]", "go to message N; without N, the numbers", "", true,
      [](ChatCore& chat, std::string_view arguments) {
        if (!arguments.empty()) return chat.go_to(message_number(arguments));
        chat.front_.command_output("goto", chat.numbers_text());
-     }},
+     },
+     "N may be in any branch; a turn of yours is shown with its newest answer. What follows stays stored."},
     {"/set", "", "[NAME [VALUE]]", "show or change how answers are chosen", "%settings", false, set},
     {"/seed", "", "[N|random]", "show or change the seed", "random", false, seed},
     {"/reset", "", "", "all settings as they were at the start", "", false, reset},
     {"/system", "", "[TEXT|@FILE|none]", "show or change the system prompt", "none", true, system_prompt},
     {"/show", "", "WHAT", "what lies behind the chat: model, params, prompt, context, stats",
      "model params prompt context stats", false, show},
-    {"/tokens", "", "[FROM]",
-     "the tokens of the last answer and how likely each was to the model, from token FROM on", "", true,
+    {"/tokens", "", "[FROM]", "how likely each token of the last answer was", "", true,
      [](ChatCore& chat, std::string_view arguments) {
        chat.show_tokens(arguments.empty() ? 1 : token_number(arguments));
-     }},
-    {"/alt", "", "[N [K]]",
-     "what else was likely in the last answer; at token N; go on from candidate K there, as another answer",
-     "", true,
+     },
+     "From token FROM on. The probabilities are those of the model, before temperature and the other "
+     "settings."},
+    {"/alt", "", "[N [K]]", "what else was likely in the last answer", "", true,
      [](ChatCore& chat, std::string_view arguments) {
        const auto [token, candidate] = split(arguments);
        if (token.empty()) return chat.show_alternatives();
        if (candidate.empty()) return chat.show_alternatives(token_number(token));
        chat.go_on_from(token_number(token), token_number(candidate));
-     }},
-    {"/read", "", "[FILE|none]", "put a text file into your next turn; none takes it out again",
-     "none %files", false,
+     },
+     "/alt lists the tokens that were not certain, /alt N the candidates for token N, and /alt N K goes on "
+     "from candidate K there, as another answer."},
+    {"/read", "", "[FILE|none]", "put a text file into your next turn", "none %files", false,
      [](ChatCore& chat, std::string_view arguments) {
        if (arguments.empty()) return chat.front_.command_output("read", chat.read_text());
        if (arguments == "none") return chat.forget_files();
        chat.read_file(std::string(arguments));
-     }},
-    {"/compact", "", "",
-     "make room in the context: the model sums up the older turns in a new branch; the old one stays", "",
-     true, [](ChatCore& chat, std::string_view) { chat.compact(); }},
+     },
+     "Without FILE, what is in it; none takes everything out again. The file must be UTF-8 text and fit the "
+     "context."},
+    {"/compact", "", "", "sum up the older turns to make room", "", true,
+     [](ChatCore& chat, std::string_view) { chat.compact(); },
+     "The model writes the summary. It becomes a new branch, with the last turns word for word; the old "
+     "branch stays, and /goto goes back to it."},
     {"/private", "", "[on|off]", "store nothing from here on; off stores again", "on off", true,
      [](ChatCore& chat, std::string_view arguments) {
        if (!arguments.empty() && arguments != "on" && arguments != "off") {
@@ -240,17 +251,17 @@ const Command kTable[] = {
                      fmt::format("/private wants on or off, found '{}'", printable(arguments, 40)));
        }
        chat.go_private(arguments != "off");
-     }},
-    {"/export", "", "FORMAT [FILE]",
-     "write this conversation to a file, or show it: md for people, json with everything, openai messages",
-     "md json openai", true,
+     },
+     "What was said before stays stored. Input history is not kept either."},
+    {"/export", "", "FORMAT [FILE]", "write this conversation to a file, or show it", "md json openai", true,
      [](ChatCore& chat, std::string_view arguments) {
        const auto [format, file] = split(arguments);
        chat.export_chat(format, std::string(file));
-     }},
-    {"/import", "", "FILE",
-     "store the conversations of a file (md, json, openai or ShareGPT) and go on with it", "%files", true,
-     [](ChatCore& chat, std::string_view arguments) { chat.import_chats(std::string(arguments)); }},
+     },
+     "md is Markdown for people, json has everything, openai the messages alone."},
+    {"/import", "", "FILE", "store the conversations of a file and go on with it", "%files", true,
+     [](ChatCore& chat, std::string_view arguments) { chat.import_chats(std::string(arguments)); },
+     "It may be what /export wrote, or ShareGPT."},
     {"/quit", "/bye /exit", "", "end the program", "", false,
      [](ChatCore& chat, std::string_view) {
        chat.interrupt();

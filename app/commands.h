@@ -16,10 +16,11 @@ struct Command {
   const char* name;       // with its slash
   const char* aliases;    // separated by spaces, with slashes
   const char* arguments;  // as /help shows them; "" = takes none
-  const char* help;
+  const char* help;        // one line of /help: at most 51 columns
   const char* completion;  // first arguments, separated by spaces; "%settings", "%commands", "%files": those names
   bool needs_idle;         // refused while an answer is being made
   void (*run)(ChatCore&, std::string_view arguments);  // throws Error for what the person should read
+  const char* more = "";  // sentences that /help COMMAND and the man page add
 };
 
 std::span<const Command> command_table();

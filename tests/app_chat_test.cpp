@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "app/commands.h"
 #include "app/prompt.h"
 #include "tests/app_chat_fixture.h"
 
@@ -347,6 +348,17 @@ TEST_F(ChatTest, EveryCommandOfTheTableIsInTheHelp) {
        {"/help", "/new", "/open", "/list", "/set", "/system", "/regen", "/undo", "/show", "/quit"}) {
     EXPECT_THAT(front.last_output, HasSubstr(name));
   }
+}
+
+TEST_F(ChatTest, HelpFitsAScreenAndSaysMoreOfOneCommand) {
+  start_loaded();
+  for (const Command& command : command_table())
+    EXPECT_LE(std::string(command.help).size(), 100U) << command.name;
+  say("/help alt");
+  EXPECT_THAT(front.last_output, testing::StartsWith("/alt [N [K]]\n  what else was likely"));
+  EXPECT_THAT(front.last_output, HasSubstr("goes on from candidate K"));
+  say("/help alto");
+  EXPECT_THAT(front.errors.back(), HasSubstr("no command /alto"));
 }
 
 TEST_F(ChatTest, BosStandsOnceWhetherTheTemplatePrintsItOrNot) {
