@@ -15,6 +15,7 @@
 #include "model_open.h"
 #include "options.h"
 #include "output.h"
+#include "pull.h"
 #include "replay.h"
 #include "script.h"
 #include "session.h"
@@ -235,6 +236,8 @@ int run(const Options& options, Output& out, Output& err) {
     case Mode::bench:
       tool_bench(options, out);
       break;
+    case Mode::pull:
+      return pull(options.words, out, err);
     case Mode::print:
       tool_print(options.words, out);
       break;

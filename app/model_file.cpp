@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "pulled.h"
 
 namespace bitnet {
 namespace {
@@ -74,18 +75,26 @@ std::string read_whole_file(const std::string& path) {
 }
 
 std::string find_model(const std::string& given) {
-  if (!given.empty()) return given;
   const char* from_environment = std::getenv("BITNET_CHAT_MODEL");
-  if (from_environment != nullptr && *from_environment != '\0') return from_environment;
-  std::string looked;
-  for (const char* path : {BITNET_INSTALLED_MODEL, BITNET_SOURCE_MODEL}) {
-    std::error_code ignored;
-    if (std::filesystem::exists(path, ignored)) return path;
-    looked += fmt::format("{}{}", looked.empty() ? "" : ", ", path);
+  const std::string named = !given.empty() ? given : from_environment != nullptr ? from_environment : "";
+  std::error_code ignored;
+  if (!named.empty()) {
+    if (std::filesystem::exists(named, ignored)) return named;
+    const auto name = parse_model_name(named);
+    if (!name) return named;
+    if (std::string pulled = find_pulled(named); !pulled.empty()) return pulled;
+    throw Error(ErrorKind::model,
+                fmt::format("{0}: no such file, and nothing pulled has that name; 'bitnet-chat pull "
+                            "{0}' fetches a model of that name",
+                            printable(named)));
   }
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  const std::filesystem::path bundled =
+      (program.parent_path() / ".." / "share" / "bitnet-chat" / "bitnet-chat.gguf").lexically_normal();
+  if (std::filesystem::exists(bundled, ignored)) return bundled;
   throw Error(ErrorKind::model, fmt::format("no model given and no bundled one found (looked for {}); "
                                             "name a GGUF file: bitnet-chat MODEL.gguf",
-                                            looked));
+                                            printable(bundled.string())));
 }
 
 }  // namespace bitnet

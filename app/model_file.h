@@ -34,8 +34,9 @@ std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std
 // The whole of a file. Throws Error(usage) that names it where it cannot be read.
 std::string read_whole_file(const std::string& path);
 
-// `given` where it is not empty, else $BITNET_CHAT_MODEL, else the bundled model: installed, then in the
-// source tree. Throws Error(model) that says where it looked.
+// `given`, else $BITNET_CHAT_MODEL, as a file or the name of a pulled model (pulled.h); where both are empty
+// the bundled model, ../share/bitnet-chat/bitnet-chat.gguf from the program. Throws Error(model) that says
+// where it looked.
 std::string find_model(const std::string& given);
 
 }  // namespace bitnet

@@ -78,7 +78,7 @@ const OptionRow kModelRows[] = {
     {.flags = "MODEL",
      .value = "MODEL",
      .words = "%model",
-     .help = "GGUF file; the bundled model where none is given",
+     .help = "GGUF file, or the name of a pulled model; the bundled one where none is given",
      .example = "~/models/ggml-model-i2_s.gguf",
      .read = [](Options& o, View v) { o.model = not_empty("model", v); }},
     {.flags = "--device",
@@ -329,6 +329,14 @@ const ToolRow kTools[] = {
      [](Options& o, View v) { o.file = not_empty("FILE", v); },
      {}},
     {"delete", Mode::delete_chat, "ID", "%id", "delete a stored conversation for good", read_id, {}},
+    {"pull",
+     Mode::pull,
+     "NAME",
+     "",
+     "fetch a model: OWNER/REPO or OWNER/REPO/FILE.gguf of Hugging Face, or a URL; MODEL can then be that "
+     "name",
+     [](Options& o, View v) { o.words = not_empty("pull", v); },
+     {}},
     {"info", Mode::info, "[MODEL]", "%model", "what a model file holds", read_model, {}},
     {"devices",
      Mode::devices,
@@ -382,6 +390,9 @@ const TextRow kExitCodes[] = {
 const TextRow kEnvironment[] = {
     {"BITNET_CHAT_MODEL", "the model where the command line names none; wins over the config file"},
     {"NO_COLOR", "no colours, where it is set"},
+    {"HF_TOKEN", "token that pull sends to the hub, and to no other host"},
+    {"HF_ENDPOINT", "hub to pull from, instead of https://huggingface.co"},
+    {"http_proxy, https_proxy, all_proxy, no_proxy", "proxies for pull"},
     {"XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME, XDG_CACHE_HOME",
      "where files are kept; must be absolute"},
 };
@@ -391,7 +402,8 @@ const TextRow kPlaces[] = {
     {"$XDG_DATA_HOME/bitnet-chat/chats.db", "conversations (~/.local/share/bitnet-chat/chats.db)"},
     {"$XDG_STATE_HOME/bitnet-chat", "history of the input line (~/.local/state/bitnet-chat)"},
     {"$XDG_CACHE_HOME/bitnet-chat",
-     "compiled kernels, and what the model has read (~/.cache/bitnet-chat); can be deleted at any time"},
+     "pulled models, compiled kernels, and what the model has read (~/.cache/bitnet-chat); all of it can be "
+     "made again"},
 };
 
 }  // namespace

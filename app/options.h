@@ -31,6 +31,7 @@ enum class Mode {
   probe,
   bench,
   print,
+  pull,
 };
 
 struct Options {
@@ -65,7 +66,7 @@ struct Options {
   // Tools.
   double speed = 1;  // replay; 0 = at once
   bool verify = false;
-  std::string words;  // search, print
+  std::string words;  // search, print, pull
   bool all = false;   // list: archived conversations too
   std::string format = "md";
   std::string file;  // import

@@ -90,7 +90,7 @@ std::string read_standard_input() {
 }
 
 void tool_info(const Options& options, Output& out) {
-  const GgufFile file(options.model);
+  const GgufFile file(find_model(options.model));
   const ModelInfo m = read_model_info(file);
   const auto text = read_model_text(file, options.chat_template);
   std::string s;
@@ -126,7 +126,7 @@ void tool_info(const Options& options, Output& out) {
 void tool_devices(const Options& options, Output& out) {
   std::optional<MemoryPlan> plan;
   if (!options.model.empty()) {
-    const GgufFile file(options.model);
+    const GgufFile file(find_model(options.model));
     const ModelInfo info = read_model_info(file);
     plan = plan_memory(file, options.ctx != 0 ? options.ctx : info.n_ctx_train);
   }
@@ -163,13 +163,13 @@ void tool_devices(const Options& options, Output& out) {
 }
 
 void tool_tokenize(const Options& options, Output& out) {
-  const GgufFile file(options.model);
+  const GgufFile file(find_model(options.model));
   const Tokenizer tokenizer(read_vocabulary(file));
   out.write(fmt::format("{}\n", fmt::join(tokenizer.encode(read_standard_input(), options.special), " ")));
 }
 
 void tool_detokenize(const Options& options, Output& out) {
-  const GgufFile file(options.model);
+  const GgufFile file(find_model(options.model));
   const Tokenizer tokenizer(read_vocabulary(file));
   const std::string input = read_standard_input();
   std::vector<int32_t> ids;
@@ -193,7 +193,7 @@ void tool_detokenize(const Options& options, Output& out) {
 }
 
 void tool_render(const Options& options, Output& out) {
-  const GgufFile file(options.model);
+  const GgufFile file(find_model(options.model));
   const auto text = read_model_text(file, options.chat_template);
   std::vector<ChatMessage> messages;
   try {

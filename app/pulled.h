@@ -1,0 +1,44 @@
+// Names of models on a model hub, and where 'bitnet-chat pull' keeps their files:
+//     $XDG_CACHE_HOME/bitnet-chat/models/hub/OWNER/REPO/FILE and .../models/url/HOST/PATH
+// A cache, because everything in it can be fetched again.
+//
+// Thread rule: values and free functions; main's thread.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bitnet {
+
+// OWNER/REPO, OWNER/REPO/FILE or a URL. The address of a hub's page or file (/OWNER/REPO, .../blob/main/FILE,
+// .../resolve/main/FILE) is read as the name it stands for.
+struct ModelName {
+  std::string owner;
+  std::string repo;
+  std::string file;  // in the repository, "/" between folders; empty: to be chosen
+  std::string url;   // not empty: this, and the others are empty
+};
+
+// nullopt for what is neither. No part of a name is empty, "." or "..", or has other characters than
+// [A-Za-z0-9._-].
+std::optional<ModelName> parse_model_name(std::string_view text);
+
+std::string hub_endpoint();  // $HF_ENDPOINT or https://huggingface.co, without a slash at the end
+
+// Where the file of a name is kept; without a file the folder of its repository. Throws Error(runtime) where
+// neither XDG_CACHE_HOME nor HOME names a folder.
+std::filesystem::path place_of(const ModelName& name);
+
+// The one GGUF file to take of a repository: the only one, or the only one with "i2_s" in its name; else
+// empty.
+std::string choose_gguf(std::span<const std::string> files);
+std::vector<std::string> gguf_files(std::span<const std::string> files);
+
+// The file of a pulled model by its name; empty where there is none.
+std::string find_pulled(std::string_view name);
+
+}  // namespace bitnet

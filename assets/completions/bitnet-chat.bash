@@ -1,0 +1,138 @@
+# bash completion for bitnet-chat. Made by: bitnet-chat print bash
+
+_bitnet_chat_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur"); }
+
+_bitnet_chat_files() {
+  compopt -o filenames 2>/dev/null
+  mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+}
+
+# Folders, .gguf files and what 'bitnet-chat pull' has brought.
+_bitnet_chat_models() {
+  local models="${XDG_CACHE_HOME:-$HOME/.cache}/bitnet-chat/models/hub"
+  compopt -o filenames 2>/dev/null
+  mapfile -t COMPREPLY < <(
+    compgen -d -- "$cur"
+    compgen -f -X '!*.gguf' -- "$cur"
+    [[ -d $models ]] && cd "$models" && printf '%s\n' */* | while read -r name; do
+      [[ -d $name && $name == "$cur"* ]] && echo "$name"
+    done
+  )
+}
+
+_bitnet_chat() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command= arguments=0 i
+  COMPREPLY=()
+  if [[ $cur == '=' ]]; then
+    cur=
+  elif [[ $prev == '=' ]]; then
+    prev=${COMP_WORDS[COMP_CWORD-2]}
+  fi
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    case ${COMP_WORDS[i]} in
+      --device|--threads|--ctx|--chat-template|--i2s-layout|-p|--prompt|--script|--output|--system|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--stop|--theme|--config|--speed|--model|--format|-o|--out|--tokens|--prefill|-d|-r) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
+      -*) ;;
+      list|show|search|replay|export|import|delete|pull|info|devices|tokenize|detokenize|render|logits|probe|bench|print) if [[ $command ]]; then ((++arguments)); else command=${COMP_WORDS[i]}; fi ;;
+      *) ((++arguments)) ;;
+    esac
+  done
+
+  case $command in
+    replay)
+      case $prev in
+        --speed) COMPREPLY=(); return ;;
+        --model) _bitnet_chat_models; return ;;
+      esac
+      ;;
+    export)
+      case $prev in
+        --format) _bitnet_chat_words 'md json openai'; return ;;
+        -o|--out) _bitnet_chat_files; return ;;
+      esac
+      ;;
+    logits)
+      case $prev in
+        --tokens) COMPREPLY=(); return ;;
+        --out) _bitnet_chat_files; return ;;
+        --prefill) COMPREPLY=(); return ;;
+      esac
+      ;;
+    probe)
+      case $prev in
+        --tokens) COMPREPLY=(); return ;;
+        --out) _bitnet_chat_files; return ;;
+      esac
+      ;;
+    bench)
+      case $prev in
+        -p) COMPREPLY=(); return ;;
+        -n) COMPREPLY=(); return ;;
+        -d) COMPREPLY=(); return ;;
+        -r) COMPREPLY=(); return ;;
+      esac
+      ;;
+  esac
+  case $prev in
+    --device) _bitnet_chat_words 'cpu 0 1'; return ;;
+    --threads) COMPREPLY=(); return ;;
+    --ctx) COMPREPLY=(); return ;;
+    --chat-template) _bitnet_chat_files; return ;;
+    --i2s-layout) _bitnet_chat_words '128 64'; return ;;
+    -p|--prompt) COMPREPLY=(); return ;;
+    --script) _bitnet_chat_files; return ;;
+    --output) _bitnet_chat_words 'text jsonl'; return ;;
+    --system) COMPREPLY=(); return ;;
+    --resume) _bitnet_chat_words "$(bitnet-chat list 2>/dev/null | while read -r id _; do echo "$id"; done)"; return ;;
+    --db) _bitnet_chat_files; return ;;
+    --kv-cache) COMPREPLY=(); return ;;
+    --temp) COMPREPLY=(); return ;;
+    --top-k) COMPREPLY=(); return ;;
+    --top-p) COMPREPLY=(); return ;;
+    --min-p) COMPREPLY=(); return ;;
+    --repeat-penalty) COMPREPLY=(); return ;;
+    --repeat-last) COMPREPLY=(); return ;;
+    --seed) _bitnet_chat_words 'random'; return ;;
+    -n|--max-tokens) COMPREPLY=(); return ;;
+    --stop) COMPREPLY=(); return ;;
+    --theme) _bitnet_chat_words '16 light dark mono'; return ;;
+    --config) _bitnet_chat_files; return ;;
+  esac
+
+  local flags='--device --threads --ctx --chat-template --i2s-layout -p --prompt --script --output --system -c --continue --resume --private --db --kv-cache --no-kv-cache --temp --top-k --top-p --min-p --repeat-penalty --repeat-last --seed -n --max-tokens --stop --no-color --theme --verbose --config --version -h --help'
+  case $command in
+    list) flags+=' --all' ;;
+    replay) flags+=' --speed --instant --verify --model' ;;
+    export) flags+=' --format -o --out' ;;
+    tokenize) flags+=' --special' ;;
+    logits) flags+=' --tokens --out --prefill' ;;
+    probe) flags+=' --tokens --out' ;;
+    bench) flags+=' -p -n -d -r --json' ;;
+  esac
+  if [[ $cur == -* ]]; then
+    _bitnet_chat_words "$flags"
+    return
+  fi
+  ((arguments == 0)) || return
+  case $command in
+    show) _bitnet_chat_words "$(bitnet-chat list 2>/dev/null | while read -r id _; do echo "$id"; done)" ;;
+    replay) _bitnet_chat_words "$(bitnet-chat list 2>/dev/null | while read -r id _; do echo "$id"; done)" ;;
+    export) _bitnet_chat_words "$(bitnet-chat list 2>/dev/null | while read -r id _; do echo "$id"; done)" ;;
+    import) _bitnet_chat_files ;;
+    delete) _bitnet_chat_words "$(bitnet-chat list 2>/dev/null | while read -r id _; do echo "$id"; done)" ;;
+    info) _bitnet_chat_models ;;
+    devices) _bitnet_chat_models ;;
+    tokenize) _bitnet_chat_models ;;
+    detokenize) _bitnet_chat_models ;;
+    render) _bitnet_chat_models ;;
+    logits) _bitnet_chat_models ;;
+    probe) _bitnet_chat_models ;;
+    bench) _bitnet_chat_models ;;
+    print) _bitnet_chat_words 'config man bash zsh fish' ;;
+    '')
+      _bitnet_chat_models
+      mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -W 'list show search replay export import delete pull info devices tokenize detokenize render logits probe bench print' -- "$cur")
+      ;;
+  esac
+}
+
+complete -F _bitnet_chat bitnet-chat

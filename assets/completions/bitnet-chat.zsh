@@ -1,0 +1,193 @@
+#compdef bitnet-chat
+# zsh completion for bitnet-chat. Made by: bitnet-chat print zsh
+
+_bitnet_chat_conversations() {
+  local -a rows
+  rows=(${(f)"$(bitnet-chat list 2>/dev/null | sed -E 's/:/\\:/g; s/^ *([0-9]+) +/\1:/')"})
+  _describe conversation rows
+}
+
+# .gguf files and what 'bitnet-chat pull' has brought.
+_bitnet_chat_models() {
+  local models=${XDG_CACHE_HOME:-$HOME/.cache}/bitnet-chat/models/hub
+  local -a pulled
+  pulled=($models/*/*(N/))
+  pulled=(${pulled#$models/})
+  _alternative 'files:GGUF file:_files -g "*.gguf"' 'pulled:pulled model:compadd -a pulled'
+}
+
+_bitnet_chat_commands() {
+  local -a commands
+  commands=(
+    'list:the stored conversations, the latest first'
+    'show:print a stored conversation'
+    'search:find words in everything that was said'
+    'replay:draw a stored conversation again, token by token'
+    'export:write a stored conversation to a file'
+    'import:store the conversations of a file\: md, json or openai as written by export, or ShareGPT'
+    'delete:delete a stored conversation for good'
+    'pull:fetch a model\: OWNER/REPO or OWNER/REPO/FILE.gguf of Hugging Face, or a URL; MODEL can then be that name'
+    'info:what a model file holds'
+    'devices:what could run a model, and how it would fit'
+    'tokenize:text on standard input to token ids'
+    'detokenize:token ids on standard input to bytes'
+    'render:JSON list of {role, content} on standard input to a prompt'
+    'logits:logits after every token, float32 \[n_tokens, n_vocab\]'
+    'probe:residual stream after every block, float32 \[n_layers, n_embd\]'
+    'bench:measure prefill and decode'
+    'print:print an example config file (config), the man page (man), or completions for bash, zsh or fish'
+  )
+  _describe command commands
+}
+
+_bitnet_chat() {
+  local -a common own
+  common=(
+    '--device[number or part of a name as '\''devices'\'' lists them, or cpu]:N|NAME|cpu:(cpu 0 1)'
+    '--threads[threads of --device cpu; as many as there are cores to use where not given]:N: '
+    '--ctx[tokens of context; as trained where not given]:N: '
+    '--chat-template[Jinja file to use instead of the model'\''s own]:FILE:_files'
+    '--i2s-layout[weights in a block of the file\: 128, or 64 where an ARM build quantised it]:128|64:(128 64)'
+    '(-p --prompt)'{-p,--prompt}'[ask this, print the answer, end]:TEXT: '
+    '--script[run a scripted session; - is standard input]:FILE:_files'
+    '--output[text, or jsonl\: one JSON object a line]:text|jsonl:(text jsonl)'
+    '--system[system prompt, or @FILE to read it from]:TEXT|@FILE: '
+    '(-c --continue)'{-c,--continue}'[go on with the last conversation]'
+    '--resume[go on with that conversation]:ID:_bitnet_chat_conversations'
+    '--private[keep nothing]'
+    '--db[database to keep conversations in]:FILE:_files'
+    '--kv-cache[most disk for what the model has read of conversations, so that -c goes on at once (2048); 0\: none]:MIB: '
+    '--no-kv-cache[the same as --kv-cache 0]'
+    '--temp[temperature; 0 always takes the likeliest token (0 to 100)]:X: '
+    '--top-k[choose among this many of the likeliest tokens (a whole number, 0 = off)]:N: '
+    '--top-p[choose among the likeliest tokens that make up this much probability (more than 0, up to 1)]:X: '
+    '--min-p[drop tokens less likely than this share of the likeliest one (0 to 1)]:X: '
+    '--repeat-penalty[make tokens that were just used less likely; 1 = off (0.01 to 100)]:X: '
+    '--repeat-last[how many of the latest tokens repeat_penalty looks at (a whole number, 0 = off)]:N: '
+    '--seed[of the random choices\: the same seed and settings give the same answer (a whole number, or '\''random'\'')]:N:(random)'
+    '(-n --max-tokens)'{-n,--max-tokens}'[of an answer (a whole number, 0 = as many as the context holds)]:N: '
+    '*--stop[end an answer where this text appears; may be given again]:TEXT: '
+    '--no-color[no colours (NO_COLOR does the same)]'
+    '--theme[looks\: 16 (the terminal'\''s colours), light, dark or mono]:NAME:(16 light dark mono)'
+    '--verbose[say what lies behind each answer]'
+    '--config[read this config file instead of the usual one]:FILE:_files'
+    '--version[print the version]'
+    '(-h --help)'{-h,--help}'[print this help; after a command, that command'\''s]'
+  )
+  local command=${words[(r)(list|show|search|replay|export|import|delete|pull|info|devices|tokenize|detokenize|render|logits|probe|bench|print)]}
+  case $command in
+    list)
+      own=(
+        '--all[archived ones too]'
+      )
+      ;;
+    show)
+      own=(
+        '2:ID:_bitnet_chat_conversations'
+      )
+      ;;
+    search)
+      own=(
+        '2:TEXT: '
+      )
+      ;;
+    replay)
+      own=(
+        '--speed[times as fast as it was]:X: '
+        '--instant[all at once]'
+        '--verify[run the model again and compare the tokens]'
+        '--model[file to verify with; the stored one where not given]:MODEL:_bitnet_chat_models'
+        '2:ID:_bitnet_chat_conversations'
+      )
+      ;;
+    export)
+      own=(
+        '--format[md, json or openai]:md|json|openai:(md json openai)'
+        '(-o --out)'{-o,--out}'[file; standard output where not given]:FILE:_files'
+        '2:ID:_bitnet_chat_conversations'
+      )
+      ;;
+    import)
+      own=(
+        '2:FILE:_files'
+      )
+      ;;
+    delete)
+      own=(
+        '2:ID:_bitnet_chat_conversations'
+      )
+      ;;
+    pull)
+      own=(
+        '2:NAME: '
+      )
+      ;;
+    info)
+      own=(
+        '2:\[MODEL\]:_bitnet_chat_models'
+      )
+      ;;
+    devices)
+      own=(
+        '2:\[MODEL\]:_bitnet_chat_models'
+      )
+      ;;
+    tokenize)
+      own=(
+        '--special[take the text of special tokens for these tokens]'
+        '2:MODEL:_bitnet_chat_models'
+      )
+      ;;
+    detokenize)
+      own=(
+        '2:MODEL:_bitnet_chat_models'
+      )
+      ;;
+    render)
+      own=(
+        '2:MODEL:_bitnet_chat_models'
+      )
+      ;;
+    logits)
+      own=(
+        '--tokens[ids with commas between]:IDS: '
+        '--out[.npy file]:FILE:_files'
+        '--prefill[tokens a batch; 1 = one by one]:N: '
+        '2:MODEL:_bitnet_chat_models'
+      )
+      ;;
+    probe)
+      own=(
+        '--tokens[ids with commas between]:IDS: '
+        '--out[.npy file]:FILE:_files'
+        '2:MODEL:_bitnet_chat_models'
+      )
+      ;;
+    bench)
+      own=(
+        '-p[tokens of prefill (512)]:N: '
+        '-n[tokens of decode (128)]:N: '
+        '-d[tokens in the context before (0)]:N: '
+        '-r[runs (5)]:N: '
+        '--json[one JSON object]'
+        '2:\[MODEL\]:_bitnet_chat_models'
+      )
+      ;;
+    print)
+      own=(
+        '2:WHAT:(config man bash zsh fish)'
+      )
+      ;;
+  esac
+  if [[ -n $command ]]; then
+    _arguments -s $own $common '1: :_bitnet_chat_commands'
+  else
+    _arguments -s $common '1: :{_bitnet_chat_commands; _bitnet_chat_models}'
+  fi
+}
+
+if [[ $funcstack[1] == _bitnet_chat ]]; then
+  _bitnet_chat "$@"
+else
+  compdef _bitnet_chat bitnet-chat
+fi
