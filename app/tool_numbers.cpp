@@ -134,12 +134,12 @@ void tool_bench(const Options& options, Output& out) {
     const double prefill_seconds = seconds_since(start);
 
     session.sync(std::span(prompt).first(depth + 1));
-    Sampler greedy(SamplerParams{});
+    Sampler sampler(settings_from(options, script_settings()).sampler);  // greedy if nothing else is said
     DecodeOptions how;
     how.max_tokens = n_decode;
     uint32_t made = 0;
     start = Clock::now();
-    session.decode(greedy, how, [&](const SampledToken&) { return ++made, true; });
+    session.decode(sampler, how, [&](const SampledToken&) { return ++made, true; });
     const double decode_seconds = seconds_since(start);
     if (made == 0) throw Error(ErrorKind::runtime, "bench: the model's logits are not numbers");
     if (run == 0) continue;

@@ -92,6 +92,17 @@ int main(int argc, char** argv) {
                sink += static_cast<uint64_t>(out[0]);
              }));
     }
+    {
+      constexpr uint32_t kWide = 2560, kRows = kUnit / kWide / 8 * 8;
+      const std::vector<int16_t> p(kWide, 100);
+      const size_t unit_bytes = size_t{kRows} * kWide, units = kBytes / unit_bytes;
+      report("screen rows of 2560", units * unit_bytes, best_of(pool, units, [&](size_t unit) {
+               int32_t sums[kRows];
+               k.screen_rows(reinterpret_cast<const int8_t*>(memory + unit * unit_bytes), kWide, kRows,
+                             p.data(), sums);
+               sink += static_cast<uint64_t>(sums[0]);
+             }));
+    }
     for (const uint32_t n_tokens : {32U, 512U}) {
       constexpr uint32_t kIn = 2560, kTiles = 64, kAtOnce = 96;
       const std::vector<int8_t> q(size_t{kIn} * n_tokens, 3);

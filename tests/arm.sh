@@ -1,0 +1,22 @@
+#!/bin/sh
+# The engine's tests of the CPU backend on 64-bit ARM: cross-compiled and run by qemu, so that the NEON kernels are
+# checked where there is no such machine. Needs g++-aarch64-linux-gnu, qemu-user, libgtest-dev, libgmock-dev,
+# libfmt-dev and libxxhash-dev; from the top folder, after a build that made the test model:
+#   tests/arm.sh [FOLDER [MODEL]]
+set -eu
+out=${1:-build/arm}
+model=$(realpath "${2:-build/release/tests/test_model.gguf}")
+mkdir -p "$out/include"
+for header in fmt gtest gmock xxhash.h; do ln -sfn "/usr/include/$header" "$out/include/$header"; done
+
+sources="engine/cpu/*.cpp engine/*.cpp tests/no_vulkan.cpp"
+for name in kernels cpu_recorder screen thread_pool session sampler; do sources="$sources tests/engine_${name}_test.cpp"; done
+googletest=/usr/src/googletest
+# shellcheck disable=SC2086  # patterns
+ls $sources $googletest/googletest/src/gtest-all.cc $googletest/googlemock/src/gmock_main.cc \
+   $googletest/googlemock/src/gmock-all.cc |
+  xargs -P "$(nproc)" -I{} sh -c 'aarch64-linux-gnu-g++ -std=c++20 -O2 -ffp-contract=off -Wno-psabi -c "$1" \
+    -o "$2/$(echo "$1" | tr / _).o" -I. -Iengine -I"$2/include" -I"$4/googletest" -I"$4/googlemock" \
+    -DFMT_HEADER_ONLY -DXXH_INLINE_ALL "-DBITNET_TEST_MODEL=\"$3\""' - {} "$out" "$model" $googletest
+aarch64-linux-gnu-g++ "$out"/*.o -o "$out/engine_tests" -pthread -static
+qemu-aarch64 -cpu max "$out/engine_tests" --gtest_brief=1 --gtest_filter=-*Vulkan*:*AnUnknownDevice*:*OtherBackend*

@@ -1,0 +1,104 @@
+// What a decoded token reads on the CPU: every weight once.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "engine/cpu/recorder.h"
+#include "engine/forward.h"
+#include "engine/gguf.h"
+
+namespace bitnet::cpu {
+namespace {
+
+// The reference kernels, which write down what they are given.
+struct Read {
+  const std::byte* begin;
+  size_t bytes;
+};
+struct Reads {
+  std::vector<Read> ternary, head, screen;
+} reads;
+void note(std::vector<Read>& to, const void* begin, size_t bytes) {
+  to.push_back({static_cast<const std::byte*>(begin), bytes});
+}
+
+Kernels counting_kernels() {
+  Kernels k = kScalarKernels;
+  k.ternary_rows = [](const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q, int32_t* sums) {
+    note(reads.ternary, codes, size_t{n_in} / 4 * n_rows);
+    kScalarKernels.ternary_rows(codes, n_in, n_rows, q, sums);
+  };
+  k.half_rows = [](const uint16_t* rows, uint32_t n, uint32_t n_rows, const float* y, float* out) {
+    note(reads.head, rows, size_t{2} * n * n_rows);
+    kScalarKernels.half_rows(rows, n, n_rows, y, out);
+  };
+  k.screen_rows = [](const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums) {
+    note(reads.screen, rows, size_t{n} * n_rows);
+    kScalarKernels.screen_rows(rows, n, n_rows, p, sums);
+  };
+  return k;
+}
+
+// Their sum, if no byte is among them twice.
+size_t bytes_read_once(std::vector<Read> all) {
+  std::ranges::sort(all, std::less(), &Read::begin);
+  size_t sum = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    sum += all[i].bytes;
+    if (i > 0) {
+      EXPECT_LE(all[i - 1].begin + all[i - 1].bytes, all[i].begin) << "read twice";
+    }
+  }
+  return sum;
+}
+
+TEST(CpuRecorder, ATokenReadsEveryWeightOnce) {
+  const GgufFile file(BITNET_TEST_MODEL);
+  const Config config = read_config(file);
+  const ModelFiles tensors = find_tensors(file, config);
+  const auto backend = open_cpu({});
+  const Model model = load_model(config, tensors, *backend, I2sLayout::block128, {});
+  KvCache cache(*backend, config, 16);
+  Activations activations(*backend, config, 16, 1, 1);
+  const BufferPtr logits = backend->allocate(config.n_vocab * sizeof(float), BufferUse::device);
+  const BufferPtr result = backend->allocate(sizeof(ArgmaxResult) + sizeof(ChoiceResult), BufferUse::shared);
+  const Kernels kernels = counting_kernels();
+  const Screen screen(kernels, data_of<const uint16_t>(*model.head().chunks[0].table), config.n_vocab,
+                      config.n_embd);
+  screen.wait();
+
+  size_t ternary_bytes = 0;
+  for (const Layer& layer : model.layers)
+    for (const TernaryMatrix* w : {&layer.qkv, &layer.attn_output, &layer.ffn_gate_up, &layer.ffn_down})
+      ternary_bytes += size_t{w->rows()} * w->n_in / 4;
+  const size_t head_bytes = size_t{2} * config.n_vocab * config.n_embd;
+
+  for (const bool screened : {false, true}) {
+    const int32_t token = 5;
+    const RunInput input{0, &token};
+    CpuProgram program;
+    constexpr unsigned kThreads = 2;
+    CpuRecorder recorder(
+        kernels, kThreads, input, [&](const Embedding&) { return screened ? &screen : nullptr; }, program);
+    record_blocks(recorder, model, activations, cache, 1);
+    record_head(recorder, model, activations, 0, 1, *logits, *result);
+    reads = {};
+    Scratch scratch(program.scratch_lines);
+    for (CpuStep& step : program.steps) {
+      step.rewind();
+      for (unsigned thread = 0; thread < kThreads; ++thread) step.take_part(thread, scratch.data());
+    }
+    EXPECT_EQ(bytes_read_once(reads.ternary), ternary_bytes);
+    EXPECT_EQ(bytes_read_once(reads.screen), screened ? head_bytes / 2 : 0);
+    const size_t rows = bytes_read_once(reads.head);
+    if (screened) {
+      EXPECT_LT(rows, head_bytes / 4);
+    } else {
+      EXPECT_EQ(rows, head_bytes);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bitnet::cpu

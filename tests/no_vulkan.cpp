@@ -1,0 +1,11 @@
+// In place of engine/vk/ where the tests are built for a machine without it (arm.sh).
+#include "engine/backend.h"
+
+namespace bitnet {
+
+std::unique_ptr<Backend> open_vulkan(const EngineOptions&) {
+  throw Error(ErrorKind::device, "this build has no Vulkan");
+}
+std::vector<DeviceInfo> list_vulkan_devices() { return {}; }
+
+}  // namespace bitnet
