@@ -89,16 +89,10 @@ void ThreadPool::serve(unsigned thread) {
   }
 }
 
+// One counter that only grows: who comes last wakes the others with the very write that says so.
 void ThreadPool::barrier() {
-  if (size_ == 1) return;
-  const uint32_t phase = phase_.load(std::memory_order_relaxed);
-  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
-    arrived_.store(0, std::memory_order_relaxed);
-    phase_.fetch_add(1, std::memory_order_release);
-    return;
-  }
-  const auto passed = [&] { return phase_.load(std::memory_order_acquire) != phase; };
-  while (!spin(passed)) sched_yield();
+  const uint64_t passed = (arrivals_.fetch_add(1, std::memory_order_acq_rel) / size_ + 1) * size_;
+  while (!spin([&] { return arrivals_.load(std::memory_order_acquire) >= passed; })) sched_yield();
 }
 
 unsigned cgroup_processors(const std::string& proc, const std::string& root) {

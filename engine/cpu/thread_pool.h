@@ -34,10 +34,9 @@ class ThreadPool {
   const unsigned size_;
   const std::function<void(unsigned)>* work_ = nullptr;
   // On lines of their own: all threads look at them all the time.
-  alignas(64) std::atomic<uint32_t> round_ = 0;  // counts runs
-  alignas(64) std::atomic<uint32_t> phase_ = 0;  // counts barriers
-  alignas(64) std::atomic<unsigned> arrived_ = 0;
-  bool stop_ = false;  // written before round_ moves
+  alignas(64) std::atomic<uint32_t> round_ = 0;     // counts runs
+  alignas(64) std::atomic<uint64_t> arrivals_ = 0;  // at barriers, of all threads together
+  alignas(64) bool stop_ = false;  // written before round_ moves
   std::vector<std::thread> threads_;
 };
 
