@@ -143,9 +143,7 @@ std::string ChatCore::search_text(std::string_view words) {
 }
 
 std::string ChatCore::settings_text(std::string_view name) const {
-  if (!name.empty() && find_setting(name) == nullptr) {
-    refuse(fmt::format("there is no setting '{}'; /set lists them", printable(name, 40)));
-  }
+  if (!name.empty()) setting_named(name);
   std::string text;
   for (const Setting& setting : settings_table()) {
     if (!name.empty() && name != setting.name) continue;

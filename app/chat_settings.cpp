@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
+#include "nearest.h"
 
 namespace bitnet {
 namespace {
@@ -148,6 +149,15 @@ const Setting* find_setting(std::string_view name) {
     if (name == setting.name) return &setting;
   }
   return nullptr;
+}
+
+const Setting& setting_named(std::string_view name) {
+  if (const Setting* setting = find_setting(name)) return *setting;
+  std::vector<std::string> names;
+  for (const Setting& setting : kTable) names.emplace_back(setting.name);
+  const std::string near = nearest(name.substr(0, 40), names);
+  throw Error(ErrorKind::usage, fmt::format("there is no setting '{}'; {}", printable(name, 40),
+                                            near.empty() ? "/set lists them" : "did you mean " + near + "?"));
 }
 
 SamplerParams sampler_for_turn(const ChatSettings& settings, uint64_t seed) {

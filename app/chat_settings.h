@@ -40,6 +40,7 @@ struct Setting {
 };
 std::span<const Setting> settings_table();
 const Setting* find_setting(std::string_view name);  // nullptr where unknown
+const Setting& setting_named(std::string_view name);  // throws Error(usage) with the nearest name
 
 // The sampler with the seed of this turn in place.
 SamplerParams sampler_for_turn(const ChatSettings& settings, uint64_t seed);

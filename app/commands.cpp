@@ -81,13 +81,8 @@ void help(ChatCore& chat, std::string_view arguments) {
 void set(ChatCore& chat, std::string_view arguments) {
   const auto [name, value] = split(arguments);
   if (!value.empty()) {
-    const Setting* setting = find_setting(name);
-    if (setting == nullptr) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("there is no setting '{}'; /set lists them", printable(name, 40)));
-    }
     ChatSettings changed = chat.settings_;
-    setting->read(changed, value);
+    setting_named(name).read(changed, value);
     chat.change_settings(std::move(changed));
   }
   chat.front_.command_output("set", chat.settings_text(name));

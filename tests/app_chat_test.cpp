@@ -310,6 +310,8 @@ TEST_F(ChatTest, SettingsAreCheckedAndShowTheirDefault) {
   EXPECT_THAT(front.last_output, HasSubstr("default 0"));
   say("/set warmth 1");
   EXPECT_THAT(front.errors.back(), HasSubstr("warmth"));
+  say("/set top-k 5");
+  EXPECT_THAT(front.errors.back(), HasSubstr("did you mean top_k?"));
   say("/reset");
   say("/set temp");
   EXPECT_THAT(front.last_output, testing::Not(HasSubstr("0.5 ")));
