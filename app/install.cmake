@@ -10,8 +10,10 @@ install(FILES ${ASSETS}/copyright ${PROJECT_SOURCE_DIR}/LICENSE ${ASSETS}/MODEL_
 install(FILES ${ASSETS}/default.conf DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(FILES ${ASSETS}/completions/bitnet-chat.bash RENAME bitnet-chat
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-install(FILES ${ASSETS}/completions/bitnet-chat.zsh RENAME _bitnet-chat
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+foreach(folder site-functions vendor-completions)  # what zsh looks into in /usr/local, and in Debian's /usr
+  install(FILES ${ASSETS}/completions/bitnet-chat.zsh RENAME _bitnet-chat
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/${folder})
+endforeach()
 install(FILES ${ASSETS}/completions/bitnet-chat.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/bitnet-chat.1.gz DEPENDS ${ASSETS}/bitnet-chat.1

@@ -7,8 +7,11 @@
 #include <fstream>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 #include "engine/error.h"
+#include "nearest.h"
+#include "option_table.h"
 #include "pulled.h"
 
 namespace bitnet {
@@ -28,6 +31,16 @@ int32_t find_id(const GgufFile& file, const char* key) {
                 fmt::format("{}: {}: wanted a token id, found {}", printable(file.path()), key, *value));
   }
   return static_cast<int32_t>(*value);
+}
+
+// "lst" is a file's name to the parser, and a command's to a person.
+void refuse_mistyped_command(const std::string& word) {
+  std::vector<std::string> commands;
+  for (const ToolRow& tool : tool_table()) commands.emplace_back(tool.name);
+  const std::string meant = nearest(word, commands);
+  if (meant.empty()) return;
+  throw Error(ErrorKind::model,
+              fmt::format("{}: no such model file; did you mean the command '{}'?", printable(word), meant));
 }
 
 }  // namespace
@@ -81,7 +94,10 @@ std::string find_model(const std::string& given) {
   if (!named.empty()) {
     if (std::filesystem::exists(named, ignored)) return named;
     const auto name = parse_model_name(named);
-    if (!name) return named;
+    if (!name) {
+      refuse_mistyped_command(named);
+      return named;
+    }
     if (std::string pulled = find_pulled(named); !pulled.empty()) return pulled;
     throw Error(ErrorKind::model,
                 fmt::format("{0}: no such file, and nothing pulled has that name; 'bitnet-chat pull "

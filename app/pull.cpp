@@ -505,6 +505,7 @@ int pull(const std::string& text, Output& out, Output& err) {
       fetch(source, printable(text, 200), progress);
     }
     progress.clear();
+    if (err.is_terminal()) err.write(fmt::format("'bitnet-chat {}' opens it\n", printable(text)));
     out.write(source.file.string() + "\n");
     return 0;
   } catch (const Stopped&) {

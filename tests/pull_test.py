@@ -187,6 +187,10 @@ class Pull(unittest.TestCase):
                               env=environment(self.server))
         self.assertEqual(done.returncode, 4)
         self.assertIn("bitnet-chat pull owner/none", done.stderr)
+        done = subprocess.run([PROGRAM, "lst"], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                              env=environment(self.server))
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("did you mean the command 'list'?", done.stderr)
 
     def test_which_file_of_a_repository(self):
         self.server.api = {"files": ["a.gguf", "b-I2_S.gguf", "README.md"]}
