@@ -467,7 +467,12 @@ bool is_here(const Source& source, Progress& progress) {
 
 void fetch(Source& source, const std::string& name, Progress& progress) {
   PartFile part(source.file);
-  Download(source, part, progress, name).run();
+  try {
+    Download(source, part, progress, name).run();
+  } catch (...) {
+    if (part.size() == 0) part.remove();
+    throw;
+  }
   progress.restart();
   const std::string sha256 = part.sha256([&](uint64_t done) {
     progress.show("checking", done, part.size());

@@ -85,6 +85,10 @@ std::optional<ModelName> parse_model_name(std::string_view text) {
   }
   ModelName name;
   name.url = text.substr(0, text.find('#'));
+  const size_t host = name.url.find("://") + 3;
+  const size_t path = name.url.find('/', host);
+  const bool has_file = path != std::string::npos && path + 1 < name.url.size() && name.url[path + 1] != '?';
+  if (path == host || !has_file) return std::nullopt;
   return name;
 }
 

@@ -214,7 +214,7 @@ class Pull(unittest.TestCase):
         self.assert_pulled(self.pull(f"{self.server.url}/{REPO}/blob/main/{FILE}"))
 
     def test_names_that_are_none(self):
-        for name in ("model", "a/../b", "../b", "a b/c", "a/b/c.txt", "/a/b"):
+        for name in ("model", "a/../b", "../b", "a b/c", "a/b/c.txt", "/a/b", "http://", "https://host", "http:///x"):
             self.assert_refused(self.pull(name), 2, "wanted OWNER/REPO")
         self.assertEqual(self.server.requests, [])
 
@@ -304,6 +304,7 @@ class Pull(unittest.TestCase):
             self.assert_refused(self.pull(), 1, words, REPO)
             self.server.api, self.server.plan = {}, [{"status": status}]
             self.assert_refused(self.pull(), 1, words, REPO)
+        self.assertEqual(os.listdir(os.path.dirname(PLACE)), [])  # nothing came, nothing stays
         self.assert_refused(self.pull(HF_ENDPOINT="http://127.0.0.1:1"), 1, REPO)
         self.assert_refused(self.pull(HF_TOKEN="a\nb: c"), 2, "HF_TOKEN")
 
