@@ -38,7 +38,7 @@ void Chat::interrupt_after(uint32_t tokens) {
   if (core_->running_ && core_->running_->tokens >= tokens) core_->interrupt();
 }
 void Chat::handle_events() { core_->handle_events(); }
-int Chat::wake_fd() const { return core_->worker_.wake_fd(); }
+int Chat::wake_fd() const { return core_->wake_.fd(); }
 void Chat::show_all() { core_->show_all(); }
 void Chat::new_conversation() { core_->new_conversation(); }
 void Chat::open_conversation(int64_t id) { core_->open_conversation(id); }
@@ -52,7 +52,12 @@ std::vector<std::string> Chat::complete(std::string_view line) const {
 }
 
 ChatCore::ChatCore(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end)
-    : front_(front_end), worker_(worker), settings_(settings), defaults_(std::move(settings)), store_(store) {
+    : front_(front_end),
+      worker_(worker),
+      settings_(settings),
+      defaults_(std::move(settings)),
+      wake_(worker.wake_fd()),
+      store_(store) {
   status_.saved = !store.is_private();
   status_.is_private = settings_.is_private;
 }
@@ -69,6 +74,12 @@ void ChatCore::submit(std::string_view text) {
 }
 
 void ChatCore::interrupt() {
+  if (player_) {
+    player_.reset();
+    wake_.set(std::nullopt);
+    if (model_) status_.state = ChatState::idle;
+    return show_all();
+  }
   if (turn_waits_) {
     turn_waits_ = false;
     if (branch_.back().stored.role == Role::user) take_back_turn();
@@ -81,6 +92,7 @@ void ChatCore::interrupt() {
 }
 
 void ChatCore::handle_events() {
+  if (player_) advance_replay();
   const std::vector<WorkerEvent> events = worker_.take();
   if (events.empty()) return;
   struct Visitor {

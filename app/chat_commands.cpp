@@ -28,6 +28,14 @@ void ChatCore::new_conversation() {
 }
 
 void ChatCore::open_conversation(int64_t id) {
+  take_conversation(id);
+  show_all();
+  if (!branch_.empty() && branch_.back().stored.role == Role::user) {
+    front_.notice("The last turn has no answer yet; /regen answers it.");
+  }
+}
+
+void ChatCore::take_conversation(int64_t id) {
   if (busy()) refuse("an answer is being made");
   const auto row = database().conversation(id);
   if (!row) throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}; /list shows them", id));
@@ -40,10 +48,6 @@ void ChatCore::open_conversation(int64_t id) {
   load_branch(row->leaf);
   if (private_) copy_to_memory();
   update_context();
-  show_all();
-  if (!branch_.empty() && branch_.back().stored.role == Role::user) {
-    front_.notice("The last turn has no answer yet; /regen answers it.");
-  }
 }
 
 void ChatCore::continue_answer() {

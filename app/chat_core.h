@@ -17,7 +17,9 @@
 #include "engine/error.h"
 #include "front_end.h"
 #include "prompt.h"
+#include "replay_player.h"
 #include "store.h"
+#include "wake_timer.h"
 #include "worker.h"
 
 namespace bitnet {
@@ -76,7 +78,7 @@ class ChatCore {
   void handle_events();
   void interrupt();
   void show_all();
-  bool busy() const { return running_.has_value() || turn_waits_ || task_.has_value(); }
+  bool busy() const { return running_.has_value() || turn_waits_ || task_.has_value() || player_; }
 
   // chat_turns.cpp: a turn's way
   void add_user_turn(std::string_view text);
@@ -88,6 +90,7 @@ class ChatCore {
   // chat_commands.cpp: what commands do. Throw Error for what the person should read.
   void new_conversation();
   void open_conversation(int64_t id);
+  void take_conversation(int64_t id);  // the same, not shown yet
   void continue_answer();
   void change_settings(ChatSettings changed);  // another context size begins a task
   void set_system(std::string_view text);
@@ -133,6 +136,9 @@ class ChatCore {
   // chat_io.cpp: files. `file` empty: shown instead.
   void export_chat(std::string_view format, const std::string& file);
   void import_chats(const std::string& file);
+  void replay(std::optional<int64_t> id, double speed);
+  void advance_replay();
+  void record(const std::string& file);  // empty: ends the recording
 
   // Small steps shared by the files above.
   Store& store() { return own_store_ ? *own_store_ : store_; }
@@ -166,11 +172,13 @@ class ChatCore {
   std::vector<int64_t> undone_;  // ends of branches that /undo has left, for /redo; the last first
   std::optional<RunningTurn> running_;
   std::optional<ModelTask> task_;
+  std::unique_ptr<ReplayPlayer> player_;  // while a conversation is replayed
+  WakeTimer wake_;                        // the worker has something, or the player has
   LookedAnswer looked_;
   std::vector<ReadFile> read_files_;
   bool private_ = false;             // by /private: store() is in memory, database() the file
   int64_t public_conversation_ = 0;  // the stored one that /private left
-  bool rewinds_ = false;     // a step back or aside came before the next prompt
+  bool rewinds_ = false;             // a step back or aside came before the next prompt
   bool turn_waits_ = false;          // the branch ends in a turn that starts when the model is there
   uint32_t interrupt_after_ = 0;
   bool quit_ = false;

@@ -44,4 +44,32 @@ void ChatCore::import_chats(const std::string& file) {
   }
 }
 
+void ChatCore::record(const std::string& file) {
+  front_.record(with_home(file));
+  front_.command_output("record", file.empty()
+                                      ? "The recording is over."
+                                      : fmt::format("{} is being recorded; /record off ends it.", file));
+}
+
+void ChatCore::replay(std::optional<int64_t> id, double speed) {
+  if (id) take_conversation(*id);
+  if (branch_.empty()) refuse("there is nothing to replay yet");
+  std::vector<ShownMessage> messages;
+  for (const BranchMessage& message : branch_) messages.push_back(shown(message));
+  player_ = std::make_unique<ReplayPlayer>(replay_branch(store(), std::move(messages)), speed,
+                                           model_ ? &model_->text->tokenizer : nullptr, front_);
+  if (model_) status_.state = ChatState::answering;
+  send_status();
+  advance_replay();
+}
+
+void ChatCore::advance_replay() {
+  const auto due = player_->advance(ReplayPlayer::Clock::now());
+  wake_.set(due);
+  if (due) return;
+  player_.reset();
+  if (model_) status_.state = ChatState::idle;
+  send_status();
+}
+
 }  // namespace bitnet

@@ -46,6 +46,19 @@ size_t token_number(std::string_view text) {
   return static_cast<size_t>(std::max<int64_t>(number, 0));
 }
 
+// 0: all at once.
+double replay_speed(std::string_view text) {
+  if (text.empty()) return 1;
+  if (text == "instant") return 0;
+  double speed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), speed);
+  if (error != std::errc() || end != text.data() + text.size() || !(speed >= 0.01 && speed <= 1000)) {
+    throw Error(ErrorKind::usage,
+                fmt::format("wanted a speed of 0.01 to 1000, or instant, found '{}'", printable(text, 40)));
+  }
+  return speed;
+}
+
 // The first word of `line`, and what follows it.
 std::pair<std::string_view, std::string_view> split(std::string_view line) {
   const size_t end = line.find_first_of(" \t\n");
@@ -257,6 +270,21 @@ const Command kTable[] = {
     {"/import", "", "FILE", "store the conversations of a file and go on with it", "%files", true,
      [](ChatCore& chat, std::string_view arguments) { chat.import_chats(std::string(arguments)); },
      "It may be what /export wrote, or ShareGPT."},
+    {"/record", "", "FILE|off", "record what the terminal shows; off ends it", "off %files", false,
+     [](ChatCore& chat, std::string_view arguments) {
+       if (arguments.empty()) throw Error(ErrorKind::usage, "/record wants a file, or off");
+       chat.record(arguments == "off" ? std::string() : std::string(arguments));
+     },
+     "The file is an asciicast (v3), which asciinema plays."},
+    {"/replay", "", "[ID] [SPEED|instant]", "show a conversation again as its answers came", "", true,
+     [](ChatCore& chat, std::string_view arguments) {
+       auto [first, second] = split(arguments);
+       if (first == "instant") std::swap(first, second);
+       std::optional<int64_t> id;
+       if (!first.empty()) id = conversation_id(first);
+       chat.replay(id, replay_speed(second));
+     },
+     "Without ID this one. 2 is twice as fast as it was; Esc ends it, and the conversation goes on there."},
     {"/quit", "/bye /exit", "", "end the program", "", false,
      [](ChatCore& chat, std::string_view) {
        chat.interrupt();

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/error.h"
+
 namespace bitnet {
 
 enum class Role { system, user, assistant };
@@ -95,6 +97,13 @@ class FrontEnd {
   // This text goes to the input line: a turn that was not taken (busy, or it does not fit the context), or
   // one to rewrite (/edit).
   virtual void return_input(std::string_view text) { (void)text; }
+  // Records what the terminal shows from here on (cast.h), in place of a recording that runs; an empty file
+  // ends it. Throws Error(usage) where nothing is shown, Error(runtime) where the file cannot be written.
+  virtual void record(const std::string& file) {
+    (void)file;
+    throw Error(ErrorKind::usage, "there is no screen to record here");
+  }
+  virtual void end_recording(int exit_code) { (void)exit_code; }
 };
 
 }  // namespace bitnet

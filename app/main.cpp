@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <memory>
 
 #include "chat.h"
@@ -15,6 +16,7 @@
 #include "model_open.h"
 #include "options.h"
 #include "output.h"
+#include "own_terminal.h"
 #include "pull.h"
 #include "replay.h"
 #include "script.h"
@@ -89,6 +91,18 @@ int run_session(Chat& chat, EventLoop& loop, Input& input, ScriptTarget& target,
   return run_typed_lines(chat, loop, hooks);
 }
 
+// The recording ends with the exit code that `run` comes to, also where that is an error.
+int with_recording(FrontEnd& front, const std::function<int()>& run) {
+  try {
+    const int code = run();
+    front.end_recording(code);
+    return code;
+  } catch (const Error& error) {
+    front.end_recording(error.exit_code());
+    throw;
+  }
+}
+
 int run_on_screen(const Options& options, Input& input, const ChatSettings& settings) {
   EventLoop loop;
   ScreenOptions screen_options;
@@ -107,8 +121,11 @@ int run_on_screen(const Options& options, Input& input, const ChatSettings& sett
   Chat chat(*store, worker, settings, screen);
   if (!warning.empty()) screen.error(warning);
   open_wanted_conversation(options, *store, chat);
-  const int code = screen.run(chat, input.script.get());
-  return code == 0 && chat.failure() ? chat.failure()->exit_code() : code;
+  if (!options.record.empty()) screen.record(options.record);
+  return with_recording(screen, [&] {
+    const int code = screen.run(chat, input.script.get());
+    return code == 0 && chat.failure() ? chat.failure()->exit_code() : code;
+  });
 }
 
 int run_plain(const Options& options, Input& input, const ChatSettings& settings, Output& out, Output& err) {
@@ -124,11 +141,13 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
   Worker worker(open, kv_files_for(options));
   Chat chat(*store, worker, settings, front);
   front.drive(chat);
+  if (!options.record.empty()) front.record(options.record);
   if (!warning.empty()) front.error(warning);
   open_wanted_conversation(options, *store, chat);
   const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); },
-                           [&] { return front.take_returned(); }};
-  return run_session(chat, loop, input, front, hooks);
+                           [&] { return front.take_returned(); },
+                           [&](std::string_view line) { front.note_typed(line); }};
+  return with_recording(front, [&] { return run_session(chat, loop, input, front, hooks); });
 }
 
 int run_json(const Options& options, Input& input, const ChatSettings& settings, Output& out) {
@@ -158,9 +177,35 @@ int run_chat(const Options& options, Output& out, Output& err) {
   Input input = read_input(options);
   const ChatSettings settings =
       settings_from(options, input.script ? script_settings() : interactive_settings());
-  if (options.jsonl) return run_json(options, input, settings, out);
-  if (!input.question && screen_usable()) return run_on_screen(options, input, settings);
-  return run_plain(options, input, settings, out, err);
+  if (options.output == OutputForm::jsonl) {
+    if (!options.record.empty()) throw Error(ErrorKind::usage, "--record wants --output text or tui");
+    return run_json(options, input, settings, out);
+  }
+  if (options.output == OutputForm::tui && input.question) {
+    throw Error(ErrorKind::usage, "--output tui wants a terminal to type in, or a script");
+  }
+  const bool may_draw = !input.question && options.output != OutputForm::text;
+  if (may_draw && screen_usable()) return run_on_screen(options, input, settings);
+  if (options.output != OutputForm::tui) return run_plain(options, input, settings, out, err);
+  const OwnTerminal terminal(80, 24);
+  if (!screen_usable()) throw Error(ErrorKind::runtime, "TERM names a terminal that cannot show the screen");
+  return run_on_screen(options, input, settings);
+}
+
+// The tokenizer of the model that answered, where its file is still there.
+std::shared_ptr<const ModelText> text_for_replay(Store& store, int64_t conversation) {
+  const auto row = store.conversation(conversation);
+  std::string model;
+  for (const StoredMessage& message : row ? store.branch(row->leaf) : std::vector<StoredMessage>()) {
+    for (const StoredTurn& turn : store.turns(message.id)) {
+      if (!turn.model.empty()) model = turn.model;
+    }
+  }
+  try {
+    return model.empty() ? nullptr : read_model_text(GgufFile(model), "");
+  } catch (const Error&) {
+    return nullptr;
+  }
 }
 
 int run_replay(const Options& options, Store& store, Output& out, Output& err) {
@@ -170,7 +215,9 @@ int run_replay(const Options& options, Store& store, Output& out, Output& err) {
     Options with_model = options;
     if (row && with_model.model.empty()) {
       for (const StoredMessage& message : store.branch(row->leaf)) {
-        for (const StoredTurn& turn : store.turns(message.id)) with_model.model = turn.model;
+        for (const StoredTurn& turn : store.turns(message.id)) {
+          if (!turn.model.empty()) with_model.model = turn.model;
+        }
       }
     }
     model = opener_for(with_model)([](double) { return true; });
@@ -179,7 +226,12 @@ int run_replay(const Options& options, Store& store, Output& out, Output& err) {
   }
   EventLoop loop;
   LineFrontEnd front({}, out, err);
-  return replay(store, *options.conversation, options.speed, loop, front);
+  if (!options.record.empty()) front.record(options.record);
+  const auto text = text_for_replay(store, *options.conversation);
+  return with_recording(front, [&] {
+    return replay(store, *options.conversation, options.speed, text ? &text->tokenizer : nullptr, loop, front,
+                  [&] { return front.output_closed(); });
+  });
 }
 
 int run(const Options& options, Output& out, Output& err) {

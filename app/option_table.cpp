@@ -69,7 +69,7 @@ std::vector<int32_t> token_ids(View list) {
   }
 }
 
-constexpr const char* kOutputs = "text jsonl";
+constexpr const char* kOutputs = "text tui jsonl";
 constexpr const char* kFormats = "md json openai";
 constexpr const char* kPrinted = "config man bash zsh fish";
 constexpr uint32_t kMillion = 1 << 20;
@@ -126,11 +126,16 @@ const OptionRow kAskRows[] = {
      .help = "run a scripted session; - is standard input",
      .read = [](Options& o, View v) { o.script = not_empty("script", v); }},
     {.flags = "--output",
-     .value = "text|jsonl",
+     .value = "text|tui|jsonl",
      .words = kOutputs,
-     .help = "text, or jsonl: one JSON object a line",
+     .help = "text: plain lines; tui: the screen, of 80x24 where there is no terminal; jsonl: one JSON "
+             "object a line",
      .example = "text",
-     .read = [](Options& o, View v) { o.jsonl = one_of("output", v, kOutputs) == "jsonl"; }},
+     .read =
+         [](Options& o, View v) {
+           const std::string form = one_of("output", v, kOutputs);
+           o.output = form == "text" ? OutputForm::text : form == "tui" ? OutputForm::tui : OutputForm::jsonl;
+         }},
     {.flags = "--system",
      .value = "TEXT|@FILE",
      .help = "system prompt, or @FILE to read it from",
@@ -200,6 +205,11 @@ const OptionRow kScreenRows[] = {
      .help = "looks: 16 (the terminal's colours), light, dark or mono",
      .example = "16",
      .read = [](Options& o, View v) { o.theme = find_theme(v).name; }},
+    {.flags = "--record",
+     .value = "FILE",
+     .words = "%file",
+     .help = "record what the terminal shows (asciicast v3)",
+     .read = [](Options& o, View v) { o.record = not_empty("record", v); }},
     {.flags = "--verbose",
      .help = "say what lies behind each answer",
      .example = "off",

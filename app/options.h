@@ -34,6 +34,9 @@ enum class Mode {
   pull,
 };
 
+// Lines or the screen; automatic: the screen where there is a terminal for it.
+enum class OutputForm { automatic, text, tui, jsonl };
+
 struct Options {
   Mode mode = Mode::chat;
   std::string print_and_exit;  // --help or --version: this text and nothing else
@@ -51,7 +54,8 @@ struct Options {
   // The chat.
   std::optional<std::string> question;  // -p
   std::string script;                   // "-" = standard input; empty = none
-  bool jsonl = false;
+  OutputForm output = OutputForm::automatic;
+  std::string record;  // --record; empty = none
   bool resume_last = false;
   std::optional<int64_t> conversation;  // --resume, and the ID of replay, show, export, delete
   std::string system;                   // text or @FILE

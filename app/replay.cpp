@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
+#include <span>
 
 #include "chat_settings.h"
 #include "engine/error.h"
 #include "prompt.h"
+#include "replay_player.h"
 
 namespace bitnet {
 namespace {
@@ -42,24 +47,49 @@ struct Pace {
   }
 };
 
-// The i-th of n pieces of a text, cut between characters.
-std::string_view piece(std::string_view text, size_t i, size_t n) {
-  const auto border = [&](size_t k) {
-    size_t at = text.size() * k / n;
-    while (at < text.size() && (static_cast<uint8_t>(text[at]) & 0xC0) == 0x80) ++at;
-    return at;
-  };
-  const size_t begin = border(i);
-  return text.substr(begin, border(i + 1) - begin);
-}
-
 [[noreturn]] void differ(int turn, const std::string& what) {
   throw Error(ErrorKind::mismatch, fmt::format("replay differs in turn {}: {}", turn, what));
 }
 
-// One answer again; `prompt` is what the model saw.
-void verify_turn(LoadedModel& model, const StoredTurn& turn, const std::vector<StoredToken>& tokens,
-                 const std::vector<int32_t>& prompt, int number) {
+// Log probability of `id` among the logits of the model itself.
+double logprob_of(std::span<const float> logits, int32_t id) {
+  const float top = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(double{logit} - top);
+  return double{logits[static_cast<size_t>(id)]} - top - std::log(sum);
+}
+
+struct Divergence {
+  size_t position;
+  int32_t then;
+  SampledToken now;
+};
+
+// How far apart the two tokens are for the model as it is now: next to nothing where rounding tipped a tie.
+std::string describe(LoadedModel& model, const std::vector<int32_t>& prompt,
+                     const std::vector<StoredToken>& tokens, const Divergence& d) {
+  std::vector<int32_t> before = prompt;
+  for (size_t i = 0; i < d.position; ++i) before.push_back(tokens[i].id);
+  model.session->sync(before);
+  const std::span<const float> logits = model.session->logits();
+  double then = tokens[d.position].logprob;
+  double now = d.now.logprob;
+  if (d.then >= 0 && static_cast<size_t>(d.then) < logits.size()) {
+    then = logprob_of(logits, d.then);
+    now = logprob_of(logits, d.now.id);
+  }
+  const auto text = [&](int32_t id) {
+    if (id < 0 || id >= static_cast<int32_t>(model.text->tokenizer.n_vocab())) return std::string("no token");
+    return printable(model.text->tokenizer.decode(std::array{id}, /*show_special=*/true), 40);
+  };
+  return fmt::format(
+      "position {}: then {} ('{}'), now {} ('{}'); log probabilities {:.4f} and {:.4f}, gap {:.4f}",
+      d.position, d.then, text(d.then), d.now.id, text(d.now.id), then, now, std::abs(now - then));
+}
+
+// One answer again; `prompt` is what the model saw. Returns the largest difference of a log probability.
+double verify_turn(LoadedModel& model, const StoredTurn& turn, const std::vector<StoredToken>& tokens,
+                   const std::vector<int32_t>& prompt, int number) {
   if (hash_tokens(prompt) != turn.prompt_hash) {
     differ(number,
            fmt::format("the prompt has other tokens (then {}, now {})", turn.prompt_tokens, prompt.size()));
@@ -67,69 +97,64 @@ void verify_turn(LoadedModel& model, const StoredTurn& turn, const std::vector<S
   ChatSettings settings;
   from_json(turn.sampler, settings);
   Sampler sampler(sampler_for_turn(settings, turn.seed));
-  model.session->sync(prompt);
   DecodeOptions how;
   how.max_tokens = settings.max_tokens;
   const auto ends = model.text->tokenizer.end_of_turn();
   how.stop_tokens.assign(ends.begin(), ends.end());
   size_t at = 0;
-  std::string difference;
+  double largest = 0;
+  std::optional<Divergence> divergence;
+  std::optional<int32_t> surplus;
   // Only an answer that the model itself ended must end at the same place again.
   const bool must_end = turn.finish == "stop" && settings.stop.empty();
-  if (tokens.empty() && !must_end) return;
+  if (tokens.empty() && !must_end) return 0;
+  model.session->sync(prompt);
   model.session->decode(sampler, how, [&](const SampledToken& token) {
     if (at == tokens.size()) {
-      difference = fmt::format("position {}: then the answer ended, now comes {}", at, token.id);
+      surplus = token.id;
       return false;
     }
     if (token.id != tokens[at].id) {
-      difference = fmt::format(
-          "position {}: then {}, now {}; log probabilities {:.4f} and {:.4f}, gap {:.4f}", at, tokens[at].id,
-          token.id, tokens[at].logprob, token.logprob, std::abs(token.logprob - tokens[at].logprob));
+      divergence = Divergence{at, tokens[at].id, token};
       return false;
     }
+    const double difference = std::abs(double{token.logprob} - tokens[at].logprob);
+    if (difference > largest) largest = difference;
     ++at;
     return at < tokens.size() || must_end;
   });
-  if (difference.empty() && at < tokens.size()) {
+  std::string difference;
+  if (divergence) {
+    difference = describe(model, prompt, tokens, *divergence);
+  } else if (surplus) {
+    difference = fmt::format("position {}: then the answer ended, now comes {}", at, *surplus);
+  } else if (at < tokens.size()) {
     difference = fmt::format("position {}: then {}, now the answer ends", at, tokens[at].id);
   }
-  if (!difference.empty()) differ(number, difference);
+  if (difference.empty()) return largest;
+  const DeviceInfo& device = model.engine->device();
+  if (turn.device != device.name || turn.driver != device.driver) {
+    difference += fmt::format(" (then on {}, {}; now on {}, {})", printable(turn.device),
+                              printable(turn.driver), device.name, device.driver);
+  }
+  differ(number, difference);
 }
 
 }  // namespace
 
-int replay(Store& store, int64_t conversation, double speed, EventLoop& loop, FrontEnd& front_end) {
+int replay(Store& store, int64_t conversation, double speed, const Tokenizer* tokenizer, EventLoop& loop,
+           FrontEnd& front_end, const std::function<bool()>& closed) {
   const StoredConversation row = find(store, conversation);
-  Pace pace(loop);
-  front_end.transcript({});
+  std::vector<ShownMessage> messages;
   for (const StoredMessage& message : store.branch(row.leaf)) {
-    ShownMessage shown{message.id, message.role, message.text, message.finish};
-    const std::vector<StoredToken> tokens = store.message_tokens(message.id);
-    if (message.role != Role::assistant || tokens.empty()) {
-      front_end.message(shown);
-      continue;
-    }
-    shown.text.clear();
-    shown.finish.clear();
-    front_end.message(shown);
-    Usage usage;
-    const auto start = EventLoop::Clock::now();
-    for (size_t i = 0; i < tokens.size(); ++i) {
-      if (speed > 0) {
-        const auto offset = std::chrono::duration<double>(tokens[i].seconds / speed);
-        pace.until(start + std::chrono::duration_cast<EventLoop::Clock::duration>(offset));
-      }
-      if (pace.signal != 0) return 128 + pace.signal;
-      front_end.answer_text(piece(message.text, i, tokens.size()), tokens[i].id, tokens[i].logprob);
-    }
-    for (const StoredTurn& turn : store.turns(message.id)) {
-      usage = {turn.prompt_tokens, turn.reused_tokens, usage.answer_tokens + turn.answer_tokens,
-               usage.prefill_seconds + turn.prefill_seconds, usage.decode_seconds + turn.decode_seconds};
-    }
-    shown.text = message.text;
-    shown.finish = message.finish;
-    front_end.answer_end(shown, usage);
+    messages.push_back({message.id, message.role, message.text, message.finish});
+  }
+  ReplayPlayer player(replay_branch(store, std::move(messages)), speed, tokenizer, front_end);
+  Pace pace(loop);
+  while (const auto due = player.advance(EventLoop::Clock::now())) {
+    pace.until(*due);
+    if (pace.signal != 0) return 128 + pace.signal;
+    if (closed()) return 0;
   }
   return 0;
 }
@@ -139,6 +164,7 @@ std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model
   std::vector<PromptMessage> messages;
   int number = 0;
   size_t compared = 0;
+  double largest = 0;
   for (const StoredMessage& message : store.branch(row.leaf)) {
     PromptMessage said{message.role, message.text, {}};
     if (message.role == Role::assistant) {
@@ -157,14 +183,15 @@ std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model
         std::vector<int32_t> prompt = build_prompt(*model.text, turn.system, messages, row.created / 1000);
         prompt.insert(prompt.end(), said.tokens.begin(), said.tokens.end());
         const std::vector<StoredToken> tokens = store.tokens(turn.id);
-        verify_turn(model, turn, tokens, prompt, number);
+        largest = std::max(largest, verify_turn(model, turn, tokens, prompt, number));
         compared += tokens.size();
         for (const StoredToken& token : tokens) said.tokens.push_back(token.id);
       }
     }
     messages.push_back(std::move(said));
   }
-  return fmt::format("{} turns, {} tokens: the same\n", number, compared);
+  return fmt::format("{} turns, {} tokens: the same; log probabilities differ by {:.4f} at most\n", number,
+                     compared, largest);
 }
 
 }  // namespace bitnet

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "event_loop.h"
@@ -13,15 +14,16 @@
 
 namespace bitnet {
 
-// Shows the conversation's branch through `front_end` with the tokens' own timing divided by `speed` (0: at
-// once). Tokens are decoded by nothing but the stored text: an answer's text comes in as many pieces as it
-// has tokens. Returns 0, or 128 + the signal that ended it. Throws Error(runtime) where there is no such
-// conversation.
-int replay(Store& store, int64_t conversation, double speed, EventLoop& loop, FrontEnd& front_end);
+// Shows the conversation's branch through `front_end` at the tokens' own times divided by `speed` (0: at
+// once; replay_player.h says how, and what `tokenizer`, which may be null, is for), until `closed()`. Returns
+// 0, or 128 + the signal that ended it. Throws Error(runtime) where there is no such conversation.
+int replay(
+    Store& store, int64_t conversation, double speed, const Tokenizer* tokenizer, EventLoop& loop,
+    FrontEnd& front_end, const std::function<bool()>& closed = [] { return false; });
 
 // Every answer of the branch again, with its stored prompt, settings and seed. Returns a line for people;
 // throws Error(mismatch) that names the first divergence: turn, position, both ids, gap of their log
-// probabilities.
+// probabilities as the model has them now.
 std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model);
 
 }  // namespace bitnet

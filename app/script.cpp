@@ -9,6 +9,7 @@
 
 #include "chat.h"
 #include "engine/error.h"
+#include "key_decoder.h"
 #include "pattern.h"
 
 namespace bitnet {
@@ -97,6 +98,11 @@ void parse_verb(std::string_view line, ScriptStep& step) {
   } else if (name == "@key") {
     step.verb = Verb::key;
     need_argument("the name of a key");
+    if (bytes_of_key(rest).empty()) {
+      throw Error(ErrorKind::usage, fmt::format("there is no key '{}' (Enter, Esc, Tab, Up, PgUp, F1, C-c, "
+                                                "M-Enter, a character, ...)",
+                                                printable(rest, 40)));
+    }
   } else if (name == "@screenshot") {
     step.verb = Verb::screenshot;
     need_argument("a file");

@@ -8,9 +8,9 @@
 //   @expect /re/                fails the script unless what is visible matches now or once nothing runs
 //   @expect-not /re/            fails it if what is visible matches once nothing runs
 //   @key NAME                   Enter, Esc, Tab, Up, PgUp, F1, C-c, M-Enter, a single character, ...
-//   @resize COLSxROWS           of the screen
+//   @resize COLSxROWS           of the screen; plain lines have none, so there it is what a screenshot shows
 //   @interrupt after=N          stops the running or else the next answer after N tokens
-//   @screenshot FILE            what is visible, as text
+//   @screenshot FILE            what is visible, as text; of plain lines all of them, until a @resize
 // A typed line waits for the answer before it, and so does the script's end; verbs other than @wait, @expect
 // and @expect-not act at once. Patterns are PCRE2 with UTF-8, multi-line; "\/" is a slash.
 #pragma once

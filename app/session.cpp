@@ -80,10 +80,11 @@ struct TypedLines* typing = nullptr;
 
 struct TypedLines {
   Chat& chat;
+  const SessionHooks& hooks;
   bool handler_installed = false;
   bool ended = false;
 
-  explicit TypedLines(Chat& chat_in) : chat(chat_in) {
+  TypedLines(Chat& chat_in, const SessionHooks& hooks_in) : chat(chat_in), hooks(hooks_in) {
     typing = this;
     rl_catch_signals = 0;
     rl_readline_name = "bitnet-chat";
@@ -120,6 +121,7 @@ struct TypedLines {
       return;
     }
     if (*line != '\0') add_history(line);
+    if (typing->hooks.typed) typing->hooks.typed(line);
     typing->chat.submit(line);
     std::free(line);
   }
@@ -171,7 +173,7 @@ int run_script(Chat& chat, EventLoop& loop, ScriptDriver& script, ScriptTarget& 
 }
 
 int run_typed_lines(Chat& chat, EventLoop& loop, const SessionHooks& hooks) {
-  TypedLines lines(chat);
+  TypedLines lines(chat, hooks);
   Watch watch(chat, loop, hooks);
   watch.on_interrupt = [&] {
     if (!chat.busy()) return false;

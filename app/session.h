@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "event_loop.h"
 #include "script.h"
@@ -15,9 +16,10 @@ namespace bitnet {
 class Chat;
 
 struct SessionHooks {
-  std::function<bool()> output_closed;         // nobody reads any more: end quietly
-  std::function<int()> exit_code;              // of a question: what its answer came to
-  std::function<std::string()> take_returned;  // text for the line that is typed next; may be empty
+  std::function<bool()> output_closed;          // nobody reads any more: end quietly
+  std::function<int()> exit_code;               // of a question: what its answer came to
+  std::function<std::string()> take_returned;   // text for the line that is typed next; may be empty
+  std::function<void(std::string_view)> typed;  // a line that the person's terminal has shown; may be empty
 };
 
 // One question: waits for the model, asks, waits for the answer. An empty question only waits for the model.

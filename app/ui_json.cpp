@@ -1,8 +1,12 @@
 #include "ui_json.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "chat.h"
+#include "engine/error.h"
+#include "key_decoder.h"
 #include "ui_line.h"
 
 namespace bitnet {
@@ -114,6 +118,9 @@ void JsonFrontEnd::return_input(std::string_view text) { command_output("input",
 void JsonFrontEnd::type_line(std::string_view text) { chat_->submit(text); }
 
 void JsonFrontEnd::press_key(std::string_view name) {
+  if (bytes_of_key(name).empty()) {
+    throw Error(ErrorKind::usage, fmt::format("there is no key \"{}\"", printable(name)));
+  }
   if (name == "Esc" || name == "C-c") chat_->interrupt();
   if (name == "C-d") chat_->submit("/quit");
 }

@@ -1,13 +1,17 @@
 #include "ui_line.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 
 #include "chat.h"
 #include "engine/error.h"
+#include "key_decoder.h"
 #include "text_safe.h"
+#include "text_width.h"
 
 namespace bitnet {
 namespace {
@@ -52,6 +56,7 @@ void LineFrontEnd::put(Output& to, std::string_view text) {
   if (text.empty()) return;
   visible_ += text;
   at_line_start_ = text.back() == '\n';
+  if (recorder_ && &to != &nowhere_) recorder_->lines(text);
   to.write(to.is_terminal() ? make_safe(text) : std::string(text));
 }
 
@@ -77,9 +82,8 @@ void LineFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
   } else if (fewer) {
     put(output_, fmt::format("--- back to message {} ---\n", messages[known - 1].number));
   }
-  Output nowhere(-1);
   for (size_t i = 0; i < messages.size(); ++i) {
-    Output& to = i < known ? nowhere : output_;
+    Output& to = i < known ? nowhere_ : output_;
     // Nobody has typed these just now, so they are printed whatever echo_user says.
     if (messages[i].role == Role::user) {
       put(to, quoted(messages[i].text));
@@ -141,27 +145,83 @@ void LineFrontEnd::type_line(std::string_view text) {
 }
 
 void LineFrontEnd::press_key(std::string_view name) {
-  const bool one_character =
-      std::all_of(name.begin() + 1, name.end(), [](char c) { return (c & 0xC0) == 0x80; });
-  if (one_character) {
-    typed_ += name;
-  } else if (name == "Space") {
-    typed_ += ' ';
-  } else if (name == "Esc" || name == "C-c") {
+  const std::string bytes = bytes_of_key(name);
+  if (recorder_) recorder_->input(bytes);
+  if (name == "Esc" || name == "C-c") {
     typed_.clear();
     chat_->interrupt();
   } else if (name == "Enter") {
-    const std::string line = std::move(typed_);
-    typed_.clear();
+    const std::string line = std::exchange(typed_, {});
     if (!line.empty()) type_line(line);
+  } else if (name == "C-j" || name == "M-Enter") {
+    typed_ += '\n';
   } else if (name == "C-d") {
     if (typed_.empty()) chat_->submit("/quit");
+  } else if (name == "C-u") {
+    typed_.clear();
+  } else if (name == "Backspace") {
+    while (!typed_.empty() && (static_cast<uint8_t>(typed_.back()) & 0xC0) == 0x80) typed_.pop_back();
+    if (!typed_.empty()) typed_.pop_back();
+  } else if (name == "Tab") {
+    const std::vector<std::string> lines = chat_->complete(typed_);
+    if (lines.size() == 1) typed_ = lines[0];
+  } else if (bytes.empty()) {
+    throw Error(ErrorKind::usage, fmt::format("there is no key \"{}\"", printable(name)));
+  } else if (static_cast<uint8_t>(bytes[0]) >= 0x20 && bytes != "\x7f") {
+    typed_ += bytes;
   }
-  // The other keys move and draw a screen; here there is none.
+  // The other keys move on a screen; here there is none.
 }
 
-void LineFrontEnd::resize(int, int) {}
+void LineFrontEnd::resize(int columns, int rows) {
+  size_ = {columns, rows};
+  if (recorder_) recorder_->resize(columns, rows);
+}
 
-void LineFrontEnd::screenshot(const std::string& file) { write_file(file, visible_); }
+// All that was shown; after a resize, what a terminal of that size would still show.
+void LineFrontEnd::screenshot(const std::string& file) {
+  if (!size_) return write_file(file, visible_);
+  std::vector<std::string> rows;
+  const std::string safe = make_safe(visible_);
+  std::string_view rest = safe;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    do {
+      // A row takes at least one character, however narrow the terminal is.
+      const std::string_view row = prefix_of_columns(line, size_->first);
+      const size_t taken = !row.empty() || line.empty() ? row.size() : first_cluster(line).bytes;
+      rows.emplace_back(line.substr(0, taken));
+      line.remove_prefix(taken);
+    } while (!line.empty());
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  std::string text;
+  const size_t shown = std::min(rows.size(), static_cast<size_t>(size_->second));
+  for (size_t i = rows.size() - shown; i < rows.size(); ++i) text += rows[i] + "\n";
+  write_file(file, text);
+}
+
+void LineFrontEnd::record(const std::string& file) {
+  recorder_.reset();
+  if (file.empty()) return;
+  winsize window{};
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 0;
+  const auto [columns, rows] = size_   ? *size_
+                               : known ? std::pair<int, int>(window.ws_col, window.ws_row)
+                                       : std::pair(80, 24);
+  recorder_ = std::make_unique<CastRecorder>(file, columns, rows);
+}
+
+void LineFrontEnd::end_recording(int exit_code) {
+  if (recorder_) recorder_->finish(exit_code);
+  recorder_.reset();
+}
+
+void LineFrontEnd::note_typed(std::string_view line) {
+  if (!recorder_) return;
+  recorder_->input(std::string(line) + "\r");
+  recorder_->lines(quoted(line));
+}
 
 }  // namespace bitnet

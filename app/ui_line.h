@@ -3,10 +3,13 @@
 // Thread rule: lives on the loop's thread.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cast.h"
 #include "front_end.h"
 #include "output.h"
 #include "script.h"
@@ -41,6 +44,9 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   void error(std::string_view text) override;
   void status(const Status& status) override;
   void return_input(std::string_view text) override;
+  void record(const std::string& file) override;
+  void end_recording(int exit_code) override;
+  void note_typed(std::string_view line);  // which the terminal has shown already
 
   // What return_input left for the person to change, once.
   std::string take_returned() { return std::exchange(typed_, {}); }
@@ -56,11 +62,14 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   void show_answer(Output& to, const ShownMessage& message);
 
   LineOptions options_;
+  Output nowhere_{-1};
   Output& output_;
   Output& errors_;
   Chat* chat_ = nullptr;
   std::string visible_;  // what a person would see: everything since the transcript was last given whole
   std::string typed_;    // by @key, not sent yet
+  std::optional<std::pair<int, int>> size_;  // columns, rows: of a script
+  std::unique_ptr<CastRecorder> recorder_;
   std::vector<int64_t> shown_;  // messages that stand above
   bool at_line_start_ = true;
   int exit_code_ = 1;

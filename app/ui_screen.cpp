@@ -83,7 +83,8 @@ ScreenFrontEnd::ScreenFrontEnd(EventLoop& loop, const ScreenOptions& options)
               [this](const std::string& text) { submit(text); },
               [this](std::string_view line) {
                 return chat_ == nullptr ? std::vector<std::string>() : chat_->complete(line);
-              }}) {
+              }}),
+      theme_(find_theme(options.theme)) {
   tell_history_error();
   draw_now();
 }
@@ -185,11 +186,27 @@ void ScreenFrontEnd::status(const Status& status) {
   dirty_ = true;
 }
 
+std::pair<int, int> ScreenFrontEnd::size() const {
+  return forced_size_.value_or(std::pair(screen_.columns(), screen_.rows()));
+}
+
+void ScreenFrontEnd::record(const std::string& file) {
+  recording_.reset();
+  if (file.empty()) return;
+  const auto [columns, rows] = size();
+  recording_ = std::make_unique<Recording>(Recording{CastRecorder(file, columns, rows), FrameWriter(theme_)});
+  draw_now();
+}
+
+void ScreenFrontEnd::end_recording(int exit_code) {
+  if (recording_) recording_->file.finish(exit_code);
+  recording_.reset();
+}
+
 // ---- the frame
 
 ScreenFrontEnd::Frame ScreenFrontEnd::compose() {
-  const int columns = forced_size_ ? forced_size_->first : screen_.columns();
-  const int rows = forced_size_ ? forced_size_->second : screen_.rows();
+  const auto [columns, rows] = size();
   Frame frame;
   const std::string prompt = input_.prompt();
   InputRows input = input_rows(prompt.empty() ? kPrompt : prompt, input_.text(), input_.point(), columns,
@@ -225,6 +242,12 @@ ScreenFrontEnd::Frame ScreenFrontEnd::compose() {
 void ScreenFrontEnd::draw_now() {
   const Frame frame = compose();
   screen_.draw(frame.rows, frame.cursor_row, frame.cursor_column);
+  if (recording_) {
+    const auto [columns, rows] = size();
+    recording_->file.resize(columns, rows);
+    recording_->file.output(
+        recording_->frames.bytes(frame.rows, columns, rows, frame.cursor_row, frame.cursor_column));
+  }
   dirty_ = false;
   last_draw_ = Clock::now();
 }
@@ -262,6 +285,7 @@ void ScreenFrontEnd::read_keys() {
     return;
   }
   keys_.feed({bytes, static_cast<size_t>(n)});
+  if (recording_) recording_->file.input({bytes, static_cast<size_t>(n)});
   decode_keys();
 }
 
@@ -420,6 +444,7 @@ void ScreenFrontEnd::press_key(std::string_view name) {
   const std::string bytes = bytes_of_key(name);
   if (bytes.empty()) throw Error(ErrorKind::usage, fmt::format("there is no key \"{}\"", printable(name)));
   keys_.feed(bytes);
+  if (recording_) recording_->file.input(bytes);
   while (const auto key = keys_.next()) press(*key);
   while (const auto key = keys_.give_up_waiting()) press(*key);
   draw_now();

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "cast.h"
 #include "event_loop.h"
 #include "front_end.h"
 #include "input_line.h"
@@ -53,6 +54,8 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   void status(const Status& status) override;
   void marked_output(std::string_view command, std::string_view text) override;
   void return_input(std::string_view text) override;
+  void record(const std::string& file) override;
+  void end_recording(int exit_code) override;
 
   void type_line(std::string_view text) override;
   void press_key(std::string_view name) override;
@@ -76,6 +79,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
 
   void say(TranscriptView::Kind kind, std::string_view text, std::string_view label = {});
 
+  std::pair<int, int> size() const;  // columns, rows
   Frame compose();
   void draw_now();
   void draw_if_due();
@@ -100,6 +104,11 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
     EventLoop& loop;
   };
 
+  struct Recording {
+    CastRecorder file;
+    FrameWriter frames;
+  };
+
   EventLoop& loop_;
   Signals signals_;
   Screen screen_;
@@ -109,6 +118,8 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   Status status_;
   Chat* chat_ = nullptr;
 
+  const Theme& theme_;
+  std::unique_ptr<Recording> recording_;
   std::vector<EarlyWord> early_;
   std::string hint_;
   uint64_t hint_timer_ = 0;

@@ -65,7 +65,7 @@ TEST_F(ConfigFile, SetsWhatTheCommandLineSets) {
   EXPECT_EQ(s.stop, (std::vector<std::string>{"a # b", "c"}));
   EXPECT_TRUE(o.is_private);
   EXPECT_TRUE(o.verbose);
-  EXPECT_TRUE(o.jsonl);
+  EXPECT_EQ(o.output, OutputForm::jsonl);
 }
 
 TEST_F(ConfigFile, TheCommandLineWins) {
@@ -116,7 +116,7 @@ TEST_F(ConfigFile, ErrorsNameLineAndKey) {
   EXPECT_EQ(refusal("ctx = 4096x"), "1: ctx: wanted 1 to 16777216, found '4096x'");
   EXPECT_EQ(refusal("top_p = 1.5"), "1: top_p: wanted more than 0, up to 1, found '1.5'");
   EXPECT_EQ(refusal("private = maybe"), "1: private: wanted on or off, found 'maybe'");
-  EXPECT_EQ(refusal("output = xml"), "1: output: wanted one of text, jsonl, found 'xml'");
+  EXPECT_EQ(refusal("output = xml"), "1: output: wanted one of text, tui, jsonl, found 'xml'");
   EXPECT_EQ(refusal("tmep = 1"), "1: there is no key 'tmep'; did you mean temp?");
   EXPECT_THAT(refusal("frobnicate = 1"), HasSubstr("bitnet-chat print config"));
   EXPECT_THAT(refusal("prompt = hi"), HasSubstr("for the command line"));

@@ -4,7 +4,9 @@
 #include "app/chat.h"
 #include "app/chat_settings.h"
 #include "app/replay.h"
+#include "app/replay_player.h"
 #include "engine/error.h"
+#include "tests/app_chat_fixture.h"
 #include "tests/app_fake_engine.h"
 
 namespace bitnet {
@@ -44,12 +46,87 @@ TEST(Replay, ShowsEveryTokenOnce) {
   const auto store = conversation_of(script);
   fake::Recorder front;
   EventLoop loop;
-  EXPECT_EQ(replay(*store, 1, 0, loop, front), 0);
+  EXPECT_EQ(replay(*store, 1, 0, nullptr, loop, front), 0);
   ASSERT_EQ(front.shown.size(), 4U);
   EXPECT_EQ(front.shown[1].text, "one");
   EXPECT_EQ(front.shown[3].text, "twthree");
   EXPECT_EQ(front.tokens, 7U);
-  EXPECT_THROW(replay(*store, 9, 0, loop, front), Error);
+  EXPECT_THROW(replay(*store, 9, 0, nullptr, loop, front), Error);
+}
+
+WholeTurn turn_of(std::vector<StoredToken> tokens, double prefill, double decode) {
+  WholeTurn turn;
+  turn.stored.prefill_seconds = prefill;
+  turn.stored.decode_seconds = decode;
+  turn.stored.answer_tokens = static_cast<uint32_t>(tokens.size());
+  turn.tokens = std::move(tokens);
+  return turn;
+}
+
+// What stands after each second, at the given speed.
+std::vector<std::string> played(const std::vector<ReplayPlayer::Answer>& branch, double speed,
+                                const Tokenizer* tokenizer) {
+  fake::Recorder front;
+  ReplayPlayer player(branch, speed, tokenizer, front);
+  std::vector<std::string> seconds;
+  auto now = ReplayPlayer::Clock::now();
+  while (player.advance(now)) {
+    seconds.push_back(front.shown.empty() ? "" : front.shown.back().text);
+    now += std::chrono::seconds(1);
+  }
+  seconds.push_back(front.shown.back().text + "|" + front.shown.back().finish);
+  return seconds;
+}
+
+TEST(Replay, TokensComeWhenTheyCame) {
+  // "ä" is two tokens of the fake's vocabulary, and the second part was a continuation.
+  const ReplayPlayer::Answer user{{1, Role::user, "u", ""}, {}};
+  const ReplayPlayer::Answer answer{{2, Role::assistant, "a\u00e4bc", "stop"},
+                                    {turn_of({{'a', 0, 0.5F}, {0xC3, 0, 1.5F}, {0xA4, 0, 2.5F}}, 1, 3),
+                                     turn_of({{'b', 0, 1.5F}, {'c', 0, 1.6F}}, 2, 2)}};
+  const auto text = fake::model_text();
+  EXPECT_THAT(
+      played({user, answer}, 1, &text->tokenizer),
+      testing::ElementsAre("", "", "a", "a", "a\u00e4", "a\u00e4", "a\u00e4", "a\u00e4", "a\u00e4bc|stop"));
+  EXPECT_THAT(played({user, answer}, 4, &text->tokenizer),
+              testing::ElementsAre("", "a\u00e4", "a\u00e4bc|stop"));
+  EXPECT_THAT(played({user, answer}, 0, &text->tokenizer), testing::ElementsAre("a\u00e4bc|stop"));
+}
+
+TEST(Replay, WithoutTheTokenizerTheTextIsDealtOut) {
+  const auto text = fake::model_text();
+  const ReplayPlayer::Answer answer{{2, Role::assistant, "another", "stop"},
+                                    {turn_of({{'x', 0, 1}, {'y', 0, 2}}, 0, 2)}};
+  const auto expected = testing::ElementsAre("", "ano", "another|stop");
+  EXPECT_THAT(played({answer}, 1, nullptr), expected);
+  EXPECT_THAT(played({answer}, 1, &text->tokenizer), expected);  // of another model
+  // A stop text was cut off.
+  const ReplayPlayer::Answer stopped{{2, Role::assistant, "x", "stop"},
+                                     {turn_of({{'x', 0, 1}, {'y', 0, 2}}, 0, 2)}};
+  EXPECT_THAT(played({stopped}, 1, &text->tokenizer), testing::ElementsAre("", "x", "x|stop"));
+}
+
+TEST_F(ChatTest, ReplayInsideTheChat) {
+  start_loaded();
+  script.answer("first");
+  say("a");
+  chat->submit("/new");
+  front.log.clear();
+  chat->submit("/replay 1 instant");
+  until_idle();
+  EXPECT_THAT(front.log, HasSubstr("transcript 0\nuser: a\nassistant: \nanswer: first (stop)\n"));
+  chat->submit("/replay 1 0.01");  // a prompt that took a millisecond now takes long enough to see
+  chat->interrupt();
+  EXPECT_FALSE(chat->busy());
+  EXPECT_EQ(front.shown.back().text, "first");
+  script.answer("second");
+  say("b");  // and it goes on from there
+  EXPECT_EQ(store->branch(store->conversation(1)->leaf).size(), 4U);
+  for (const char* wrong : {"/replay 9", "/replay x", "/replay 1 0", "/replay 1 fast"}) {
+    const size_t errors = front.errors.size();
+    chat->submit(wrong);
+    EXPECT_EQ(front.errors.size(), errors + 1) << wrong;
+  }
 }
 
 TEST(Replay, VerifyFindsTheSame) {

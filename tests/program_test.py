@@ -81,6 +81,62 @@ class Program(unittest.TestCase):
         self.assertEqual((code, out), (2, ""))
         self.assertIn("@frob", err)
 
+    def test_one_script_drives_lines_and_screen(self):
+        script = "Hello!\n@wait idle 60\n@resize 60x12\n/set temp\n@expect /default/\n@key C-l\n@screenshot SHOT\n"
+        shots = {}
+        for output in ("text", "tui"):
+            code, out, err = run(TALKING, "--private", "--script", "-", "--output", output,
+                                 text=script.replace("SHOT", FOLDER + "/" + output))
+            self.assertEqual((code, err), (0, ""), output)
+            with open(os.path.join(FOLDER, output)) as shot:
+                shots[output] = shot.read().splitlines()
+            self.assertIn("temp", "".join(shots[output]))
+            self.assertLessEqual(len(shots[output]), 12)
+            self.assertLessEqual(max(map(len, shots[output])), 60)
+        self.assertTrue(any(row.startswith("──") for row in shots["tui"]))
+        for output in ("text", "tui", "jsonl"):
+            code, _, err = run(TALKING, "--private", "--script", "-", "--output", output, text="Hello!\n@expect /never said/\n")
+            self.assertEqual(code, 3, output)
+            self.assertIn("-:2: expected /never said/", err)
+            self.assertIn("Hello!", err)  # what was seen
+            code, out, err = run(TALKING, "--private", "--script", "-", "--output", output, text="Hello!\n@key Frob\n")
+            self.assertEqual(code, 2)
+            self.assertIn("-:2: there is no key 'Frob'", err)
+        self.assertEqual(run(TALKING, "-p", "Hello!", "--output", "tui")[0], 2)
+
+    def test_recordings(self):
+        script = "Hello!\n@wait idle 60\n@resize 60x12\n@key H\n"
+        for output in ("text", "tui"):
+            file = os.path.join(FOLDER, output + ".cast")
+            code, _, err = run(TALKING, "--script", "-", "--output", output, "--record", file, text=script)
+            self.assertEqual((code, err), (0, ""))
+            self.check_recording(file, "Hello!")
+        file = os.path.join(FOLDER, "replay.cast")
+        self.assertEqual(run("replay", "1", "--instant", "--record", file)[0], 0)
+        self.check_recording(file, "Hello!", kinds="ox")
+        file = os.path.join(FOLDER, "part.cast")
+        code, _, err = run(TALKING, "--private", "--script", "-", text=f"/record {file}\nHello!\n/record off\n/help\n")
+        self.assertEqual((code, err), (0, ""))
+        self.check_recording(file, "Hello!", kinds="o")
+        self.assertEqual(run(TALKING, "-p", "x", "--record", "/nowhere/x.cast")[0], 1)
+
+    def check_recording(self, file, text, kinds="oirx"):
+        """As https://docs.asciinema.org/manual/asciicast/v3/ has it."""
+        with open(file) as recording:
+            header, *events = map(json.loads, recording)
+        self.assertEqual(header["version"], 3)
+        self.assertEqual(set(header["term"]) - {"type"}, {"cols", "rows"})
+        for interval, code, data in events:
+            self.assertGreaterEqual(interval, 0)
+            self.assertIn(code, kinds)
+            self.assertIsInstance(data, str)
+        self.assertEqual({code for _, code, _ in events}, set(kinds))
+        self.assertIn(text, "".join(data for _, code, data in events if code == "o"))
+        if "r" in kinds:
+            self.assertIn("60x12", [data for _, code, data in events if code == "r"])
+        if "x" in kinds:
+            self.assertEqual(events[-1][1:], ["x", "0"])
+
     def test_a_conversation_goes_on(self):
         run(TALKING, "-p", "Hello!")
         code, out, _ = run(TALKING, "-c", "-p", "And you?", "--output", "jsonl")
@@ -168,7 +224,7 @@ class Program(unittest.TestCase):
             db.execute("UPDATE token_run SET ids = ? WHERE position = 0", (bytes(ids),))
         code, out, err = run("replay", "1", "--verify")
         self.assertEqual(code, 3)
-        self.assertIn("turn 1: position 0", err)
+        self.assertRegex(err, r"turn 1: position 0: then \d+ \(.*\), now \d+ \(.*\); log probabilities .*, gap \d")
 
     def script(self, *lines, code=0, arguments=()):
         found, out, err = run(TALKING, *arguments, "--script", "-", text="\n".join(lines) + "\n")

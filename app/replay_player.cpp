@@ -1,0 +1,120 @@
+#include "replay_player.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace bitnet {
+namespace {
+
+// What each token added to the text, where the tokens spell it; a stop text may have cut its end off.
+std::vector<std::string> spelled(const std::vector<WholeTurn>& turns, const std::string& text,
+                                 const Tokenizer& tokenizer) {
+  std::vector<std::string> pieces;
+  std::string all;
+  for (const WholeTurn& turn : turns) {
+    StreamDecoder decoder(tokenizer);
+    for (const StoredToken& token : turn.tokens) {
+      if (token.id < 0 || token.id >= static_cast<int32_t>(tokenizer.n_vocab())) return {};
+      pieces.push_back(decoder.push(token.id));
+      all += pieces.back();
+    }
+    const std::string rest = decoder.finish();
+    if (!pieces.empty()) pieces.back() += rest;
+    all += rest;
+  }
+  if (!all.starts_with(text)) return {};
+  size_t surplus = all.size() - text.size();
+  for (size_t i = pieces.size(); i-- > 0 && surplus > 0;) {
+    const size_t cut = std::min(surplus, pieces[i].size());
+    pieces[i].resize(pieces[i].size() - cut);
+    surplus -= cut;
+  }
+  return pieces;
+}
+
+// The text in n pieces, cut between characters.
+std::vector<std::string> dealt(std::string_view text, size_t n) {
+  std::vector<std::string> pieces;
+  size_t begin = 0;
+  for (size_t i = 1; i <= n; ++i) {
+    size_t end = std::max(begin, text.size() * i / n);
+    while (end < text.size() && (static_cast<uint8_t>(text[end]) & 0xC0) == 0x80) ++end;
+    pieces.emplace_back(text.substr(begin, end - begin));
+    begin = end;
+  }
+  return pieces;
+}
+
+}  // namespace
+
+ReplayPlayer::ReplayPlayer(std::vector<Answer> branch, double speed, const Tokenizer* tokenizer,
+                           FrontEnd& front_end)
+    : front_(front_end), speed_(speed) {
+  steps_.push_back({0, [this] { front_.transcript({}); }});
+  for (Answer& answer : branch) add(std::move(answer), tokenizer);
+}
+
+void ReplayPlayer::add(Answer&& answer, const Tokenizer* tokenizer) {
+  ShownMessage empty = answer.message;
+  size_t count = 0;
+  for (const WholeTurn& turn : answer.turns) count += turn.tokens.size();
+  if (count == 0) {
+    steps_.push_back({time_, [this, message = std::move(answer.message)] { front_.message(message); }});
+    return;
+  }
+  empty.text.clear();
+  empty.finish.clear();
+  steps_.push_back({time_, [this, empty] { front_.message(empty); }});
+
+  std::vector<std::string> pieces;
+  if (tokenizer != nullptr) pieces = spelled(answer.turns, answer.message.text, *tokenizer);
+  if (pieces.empty()) pieces = dealt(answer.message.text, count);
+  size_t next = 0;
+  Usage usage;
+  for (const WholeTurn& turn : answer.turns) {
+    const StoredTurn& t = turn.stored;
+    // Times that make no sense, as an import may have, count as none.
+    const auto sane = [](double seconds) { return seconds > 0 && seconds < 86400 ? seconds : 0; };
+    time_ += sane(t.prefill_seconds);
+    double last = 0;
+    for (const StoredToken& token : turn.tokens) {
+      last = std::max(last, sane(token.seconds));
+      steps_.push_back({time_ + last, [this, text = std::move(pieces[next++]), token] {
+                          front_.answer_text(text, token.id, token.logprob);
+                        }});
+    }
+    time_ += std::max(last, sane(t.decode_seconds));
+    usage = {t.prompt_tokens, t.reused_tokens, usage.answer_tokens + t.answer_tokens,
+             usage.prefill_seconds + t.prefill_seconds, usage.decode_seconds + t.decode_seconds};
+  }
+  steps_.push_back(
+      {time_, [this, message = std::move(answer.message), usage] { front_.answer_end(message, usage); }});
+}
+
+std::optional<ReplayPlayer::Clock::time_point> ReplayPlayer::advance(Clock::time_point now) {
+  if (!begun_) begun_ = now;
+  for (; next_ < steps_.size(); ++next_) {
+    const double at = speed_ > 0 ? steps_[next_].at / speed_ : 0;
+    const auto due = *begun_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(at));
+    if (due > now) return due;
+    steps_[next_].show();
+  }
+  return std::nullopt;
+}
+
+std::vector<ReplayPlayer::Answer> replay_branch(Store& store, std::vector<ShownMessage> messages) {
+  std::vector<ReplayPlayer::Answer> branch;
+  for (ShownMessage& message : messages) {
+    ReplayPlayer::Answer answer{std::move(message), {}};
+    if (answer.message.role == Role::assistant) {
+      for (StoredTurn& turn : store.turns(answer.message.id)) {
+        std::vector<StoredToken> tokens = store.tokens(turn.id);
+        answer.turns.push_back({std::move(turn), std::move(tokens)});
+      }
+    }
+    branch.push_back(std::move(answer));
+  }
+  return branch;
+}
+
+}  // namespace bitnet
