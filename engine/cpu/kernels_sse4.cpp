@@ -26,17 +26,21 @@ inline Part pow2(Part n) {
   return _mm_castsi128_ps(_mm_slli_epi32(_mm_add_epi32(_mm_cvtps_epi32(n), _mm_set1_epi32(127)), 23));
 }
 
-// The exponent is moved by a multiplication with 2^112, which also makes subnormals right; Inf and NaN get
-// the exponent they need afterwards.
+// The exponent gets the other bias, that of Inf and NaN twice. A subnormal is made as a number above 2^-14
+// that is then taken off, so that no f32 is subnormal on the way: the processor takes 100 times as long over
+// those.
 inline Part load_halves(const uint16_t* from) {
   const __m128i half = _mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
   const __m128i magnitude = _mm_and_si128(half, _mm_set1_epi32(0x7FFF));
   const __m128i sign = _mm_slli_epi32(_mm_xor_si128(half, magnitude), 16);
-  const __m128 scaled = _mm_mul_ps(_mm_castsi128_ps(_mm_slli_epi32(magnitude, 13)),
-                                   _mm_castsi128_ps(_mm_set1_epi32(0x77800000)));
-  const __m128i special =
-      _mm_and_si128(_mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7BFF)), _mm_set1_epi32(0x7F800000));
-  return _mm_or_ps(scaled, _mm_castsi128_ps(_mm_or_si128(sign, special)));
+  const __m128i shifted = _mm_slli_epi32(magnitude, 13), bias = _mm_set1_epi32(112 << 23);
+  const __m128i more = _mm_and_si128(_mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7BFF)), bias);
+  const __m128i normal = _mm_add_epi32(_mm_add_epi32(shifted, bias), more);
+  const __m128i border = _mm_set1_epi32(113 << 23);  // 2^-14
+  const __m128 small = _mm_sub_ps(_mm_castsi128_ps(_mm_add_epi32(shifted, border)), _mm_castsi128_ps(border));
+  const __m128i result =
+      _mm_blendv_epi8(normal, _mm_castps_si128(small), _mm_cmplt_epi32(magnitude, _mm_set1_epi32(0x0400)));
+  return _mm_castsi128_ps(_mm_or_si128(sign, result));
 }
 
 // As shaders/common/half.glsl.
