@@ -81,7 +81,7 @@ class Install(unittest.TestCase):
         self.assertEqual(self.complete("rep"), ["replay"])
         self.assertEqual(self.complete("m"), ["model.gguf"])
         self.assertEqual(self.complete("own"), ["owner/repo"])
-        self.assertEqual(self.complete("--output", ""), ["jsonl", "text"])
+        self.assertEqual(self.complete("--i2s-layout", ""), ["128", "64"])
         self.assertEqual(self.complete("--output", "=", "j"), ["jsonl"])
         self.assertEqual(self.complete("--script", "no"), ["notes.txt"])
         self.assertEqual(self.complete("--temp", ""), [])
@@ -98,7 +98,7 @@ class Install(unittest.TestCase):
         def complete(line):
             done = run("fish", "-c", f"source {ASSETS}/{MADE['fish']}; complete -C '{line}'", cwd=FOLDER, env=self.env)
             return [row.split("\t")[0] for row in done.stdout.splitlines()]
-        self.assertEqual(complete("bitnet-chat --output "), ["jsonl", "text"])
+        self.assertEqual(sorted(complete("bitnet-chat --i2s-layout ")), ["128", "64"])
         self.assertEqual(complete("bitnet-chat repl"), ["replay"])
         self.assertEqual(complete("bitnet-chat replay --ins"), ["--instant"])
 
