@@ -65,6 +65,13 @@ void ChatCore::compact() {
     if (cut == 0) refuse("the first turn alone leaves no room for a summary; /undo or /new make room");
     job.tokens = request(cut);
   }
+  // A conversation of many times the context, imported or made with a larger one.
+  if (const size_t kept = whole - std::min(whole, size_of(cut)); kept >= limit) {
+    refuse(fmt::format(
+        "what one summary can take in leaves {} tokens, more than a context of {}; /goto N steps back, or "
+        "/set ctx makes the context larger",
+        kept, limit));
+  }
   job.sampler.repeat_penalty = settings_.sampler.repeat_penalty;
   job.sampler.repeat_last = settings_.sampler.repeat_last;
   job.decode.max_tokens = room;
@@ -95,7 +102,7 @@ void ChatCore::compact() {
     const std::vector<PromptMessage> all = prompt_messages(branch_.size());
     shorter.insert(shorter.end(), all.begin() + static_cast<std::ptrdiff_t>(cut), all.end());
     const size_t now = build_prompt(*model_->text, settings_.system, shorter, created_ / 1000).size();
-    if (now >= whole) {
+    if (now >= std::min<size_t>(whole, model_->n_ctx)) {
       throw Error(ErrorKind::runtime,
                   fmt::format("with the summary the conversation would take {} tokens and not {}; "
                               "it is as it was",

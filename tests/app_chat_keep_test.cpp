@@ -118,6 +118,21 @@ TEST_F(ChatKeepTest, CompactThatDoesNotHelpChangesNothing) {
   EXPECT_EQ(store->outline(chat->conversation()).size(), 4U);
 }
 
+TEST_F(ChatKeepTest, CompactRefusesWhatOneSummaryCannotBringIntoTheContext) {
+  start_loaded(4096);
+  three_turns(300);
+  for (const char* answer : {"4", "5"}) {
+    script.answer(std::string(300, *answer));
+    say(std::string(300, 'd'));
+  }
+  say("/set ctx 1000");
+  const size_t asked = script.prompts().size();
+  say("/compact");
+  EXPECT_THAT(front.errors.back(), HasSubstr("more than a context of 1000"));
+  EXPECT_EQ(script.prompts().size(), asked);
+  EXPECT_EQ(front.shown.size(), 10U);
+}
+
 TEST_F(ChatKeepTest, CompactCanBeStopped) {
   start_loaded(2048);
   three_turns(200);
