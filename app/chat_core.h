@@ -97,6 +97,8 @@ class ChatCore {
   void delete_conversation(std::optional<int64_t> id);
   void set_title(std::string_view title);
   void archive(std::optional<int64_t> id, bool archived);
+  void copy(std::string_view which);  // chat_copy.cpp: "", a code block's number, or "answer"
+  void choose_conversation();         // chat_copy.cpp
   std::string list_text(bool archived);
   std::string search_text(std::string_view words);
   std::string settings_text(std::string_view name) const;

@@ -150,8 +150,12 @@ const Command kTable[] = {
     {"/help", "/?", "[COMMAND]", "what there is to type", "%commands", false, help},
     {"/new", "/clear", "", "begin a new conversation; the old one stays stored", "", true,
      [](ChatCore& chat, std::string_view) { chat.new_conversation(); }},
-    {"/open", "", "ID", "go on with a stored conversation", "", true,
-     [](ChatCore& chat, std::string_view arguments) { chat.open_conversation(conversation_id(arguments)); }},
+    {"/open", "", "[ID]", "go on with a stored conversation, or pick one", "", true,
+     [](ChatCore& chat, std::string_view arguments) {
+       if (arguments.empty()) return chat.choose_conversation();
+       chat.open_conversation(conversation_id(arguments));
+     },
+     "Without ID, a list to pick from: type to narrow it. ^O does the same."},
     {"/list", "", "[all]", "the stored conversations, the latest first", "all", false,
      [](ChatCore& chat, std::string_view arguments) {
        if (!arguments.empty() && arguments != "all") {
@@ -285,6 +289,11 @@ const Command kTable[] = {
        chat.replay(id, replay_speed(second));
      },
      "Without ID this one. 2 is twice as fast as it was; Esc ends it, and the conversation goes on there."},
+    {"/copy", "", "[N|answer]", "copy a code block or the answer", "answer", false,
+     [](ChatCore& chat, std::string_view arguments) { chat.copy(arguments); },
+     "N is the number at the code block. Without it, the last code block; where there is none, or with "
+     "'answer', the whole last answer. It goes to the terminal's clipboard (OSC 52) and to wl-copy, xclip, "
+     "xsel or pbcopy."},
     {"/quit", "/bye /exit", "", "end the program", "", false,
      [](ChatCore& chat, std::string_view) {
        chat.interrupt();

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,6 +70,18 @@ struct Usage {
 constexpr char kMarkOn = '\x02';
 constexpr char kMarkOff = '\x03';
 
+// A list from which a person picks.
+struct Choice {
+  int64_t id;
+  std::string text;
+  std::string detail;  // quieter, at the right
+};
+struct Choices {
+  std::string title;
+  std::function<std::vector<Choice>(std::string_view filter)> find;  // what to show for what was typed so far
+  std::function<void(int64_t id)> chosen;
+};
+
 class FrontEnd {
  public:
   virtual ~FrontEnd() = default;
@@ -104,6 +117,16 @@ class FrontEnd {
     throw Error(ErrorKind::usage, "there is no screen to record here");
   }
   virtual void end_recording(int exit_code) { (void)exit_code; }
+  // This text, byte for byte, to the person's clipboard. False: there is none here.
+  virtual bool copy(std::string_view text) {
+    (void)text;
+    return false;
+  }
+  // Lets the person choose, later. False: cannot be done here.
+  virtual bool choose(Choices choices) {
+    (void)choices;
+    return false;
+  }
 };
 
 }  // namespace bitnet

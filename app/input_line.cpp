@@ -24,6 +24,8 @@ namespace bitnet {
 namespace {
 
 constexpr size_t kFoldedLines = 8;
+constexpr size_t kFoldedBytes = 2000;
+constexpr size_t kRememberedBytes = 64 << 10;  // of one entry of the history
 constexpr int kHistoryEntries = 1000;
 constexpr char kPrompt[] = "";
 
@@ -80,6 +82,10 @@ struct ReadlineHooks {
   }
   static int accept(int, int key) { return InputLine::instance_->accept_here(key); }
   static int newline(int, int) { return rl_insert_text("\n") > 0 ? 0 : 1; }
+  static int edit(int, int) {
+    InputLine::instance_->editor_wanted_ = true;
+    return 0;
+  }
   static int complete(int, int) { return InputLine::instance_->complete_here(); }
 };
 
@@ -107,6 +113,10 @@ InputLine::InputLine(const std::string& history_file, InputCalls calls)
   }
   rl_bind_key_in_map('\t', ReadlineHooks::complete, emacs_standard_keymap);
   rl_bind_key_in_map('\t', ReadlineHooks::complete, vi_insertion_keymap);
+
+  rl_bind_keyseq_in_map("\\C-x\\C-e", ReadlineHooks::edit, emacs_standard_keymap);
+  rl_bind_keyseq_in_map("\\C-x\\C-e", ReadlineHooks::edit, vi_insertion_keymap);
+  rl_bind_key_in_map('v', ReadlineHooks::edit, vi_movement_keymap);
 
   using_history();
   stifle_history(kHistoryEntries);
@@ -150,8 +160,10 @@ void InputLine::paste(std::string_view bytes) {
   std::string text = cleaned(bytes);
   const auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) +
                      (text.empty() || text.back() == '\n' ? 0 : 1);
-  if (lines >= kFoldedLines) {
-    const std::string placeholder = fmt::format("[paste {}: {} lines]", ++paste_count_, lines);
+  if (lines >= kFoldedLines || text.size() >= kFoldedBytes) {
+    const std::string placeholder = lines >= kFoldedLines
+                                        ? fmt::format("[paste {}: {} lines]", ++paste_count_, lines)
+                                        : fmt::format("[paste {}: {} bytes]", ++paste_count_, text.size());
     pastes_[placeholder] = std::move(text);
     text = placeholder;
   }
@@ -162,6 +174,20 @@ void InputLine::clear() {
   rl_replace_line("", 1);
   rl_point = rl_end = 0;
   using_history();
+}
+
+void InputLine::replace(std::string_view text) {
+  rl_begin_undo_group();
+  rl_delete_text(0, rl_end);
+  rl_point = 0;
+  rl_insert_text(cleaned(text).c_str());
+  rl_end_undo_group();
+  pastes_.clear();
+}
+
+std::optional<std::string> InputLine::take_editor_request() {
+  if (!std::exchange(editor_wanted_, false)) return std::nullopt;
+  return expanded(text());
 }
 
 bool InputLine::move_up() {
@@ -256,7 +282,7 @@ void InputLine::accept(std::string line) {
 void InputLine::remember(const std::string& line) {
   HIST_ENTRY* last = history_length > 0 ? history_get(history_base + history_length - 1) : nullptr;
   using_history();  // Up begins at the newest again
-  if (last != nullptr && line == last->line) return;
+  if ((last != nullptr && line == last->line) || line.size() > kRememberedBytes) return;
   add_history(line.c_str());
   add_history_time(fmt::format("#{}", std::time(nullptr)).c_str());
   using_history();

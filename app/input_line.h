@@ -5,12 +5,13 @@
 //
 // readline reads what type() gives it and draws nothing; whoever shows the line asks for text(), point() and
 // prompt(). Its editing commands, vi mode and the user's inputrc work as everywhere. Our own bindings: Enter
-// accepts if it may, ^J breaks the line, Tab completes.
+// accepts if it may, ^J breaks the line, Tab completes, ^X^E (vi: v) asks for an editor.
 #pragma once
 
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,9 +34,12 @@ class InputLine {
 
   void type(std::string_view bytes);   // as if from the keyboard; whole escape sequences
   void insert(std::string_view text);  // at the cursor, as it is
-  void paste(std::string_view bytes);  // never submits; 8 lines and more become a placeholder
+  void paste(std::string_view bytes);  // never submits; 8 lines or 2000 bytes and more become a placeholder
   void clear();
   void keep_history(bool on) { keeps_history_ = on; }  // in the file; off while nothing may be stored
+  void replace(std::string_view text);  // all of it, as an editor left it; undo brings the former back
+  // The whole text, pastes unfolded, where the person asked for an editor since the last call.
+  std::optional<std::string> take_editor_request();
   // To the row above or below in a text of several lines; false where there is none.
   bool move_up();
   bool move_down();
@@ -66,6 +70,7 @@ class InputLine {
   std::vector<std::string> candidates_;
   std::map<std::string, std::string> pastes_;  // placeholder -> text
   int paste_count_ = 0;
+  bool editor_wanted_ = false;
 
   friend struct ReadlineHooks;
 };

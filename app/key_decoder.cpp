@@ -1,6 +1,6 @@
 #include "key_decoder.h"
 
-#include <array>
+#include <algorithm>
 #include <cctype>
 #include <utility>
 
@@ -12,45 +12,70 @@ namespace {
 constexpr std::string_view kPasteBegin = "\x1b[200~";
 constexpr std::string_view kPasteEnd = "\x1b[201~";
 
-struct NamedSequence {
-  std::string_view bytes;
-  Key key;
-};
-constexpr std::array kSequences = {
-    NamedSequence{"\x1b[5~", Key::page_up},
-    NamedSequence{"\x1b[6~", Key::page_down},
-    NamedSequence{"\x1b[1;5H", Key::to_start},
-    NamedSequence{"\x1b[1;5F", Key::to_end},
-    NamedSequence{"\x1b[1;5A", Key::line_up},
-    NamedSequence{"\x1b[1;5B", Key::line_down},
-    NamedSequence{"\x1b[A", Key::up},
-    NamedSequence{"\x1bOA", Key::up},
-    NamedSequence{"\x1b[B", Key::down},
-    NamedSequence{"\x1bOB", Key::down},
-    NamedSequence{"\x1bOP", Key::help},
-    NamedSequence{"\x1b[11~", Key::help},
-    NamedSequence{"\x1b[[A", Key::help},
-    NamedSequence{"\x1b[P", Key::help},
-    NamedSequence{"\x1b\r", Key::newline},
-    NamedSequence{"\x1b\n", Key::newline},
-    NamedSequence{"\x1b[13;2u", Key::newline},
-    NamedSequence{"\x1b[13;3u", Key::newline},
-    NamedSequence{"\x1b[27;2;13~", Key::newline},
-    NamedSequence{"\x1b[27;3;13~", Key::newline},
-};
-
 struct NamedKey {
   std::string_view name;
   std::string_view bytes;
 };
-constexpr std::array kKeys = {
-    NamedKey{"Enter", "\r"},       NamedKey{"Esc", "\x1b"},         NamedKey{"Escape", "\x1b"},
-    NamedKey{"Tab", "\t"},         NamedKey{"Space", " "},          NamedKey{"Backspace", "\x7f"},
-    NamedKey{"Delete", "\x1b[3~"}, NamedKey{"Up", "\x1b[A"},        NamedKey{"Down", "\x1b[B"},
-    NamedKey{"Right", "\x1b[C"},   NamedKey{"Left", "\x1b[D"},      NamedKey{"Home", "\x1b[H"},
-    NamedKey{"End", "\x1b[F"},     NamedKey{"PgUp", "\x1b[5~"},     NamedKey{"PgDn", "\x1b[6~"},
-    NamedKey{"F1", "\x1bOP"},      NamedKey{"C-Home", "\x1b[1;5H"}, NamedKey{"C-End", "\x1b[1;5F"},
-    NamedKey{"C-Up", "\x1b[1;5A"}, NamedKey{"C-Down", "\x1b[1;5B"},
+// The first of a name is the usual one.
+constexpr NamedKey kKeys[] = {
+    {"Enter", "\r"},
+    {"Esc", "\x1b"},
+    {"Escape", "\x1b"},
+    {"Tab", "\t"},
+    {"Space", " "},
+    {"Backspace", "\x7f"},
+    {"Insert", "\x1b[2~"},
+    {"Delete", "\x1b[3~"},
+    {"Up", "\x1b[A"},
+    {"Up", "\x1bOA"},
+    {"Down", "\x1b[B"},
+    {"Down", "\x1bOB"},
+    {"Right", "\x1b[C"},
+    {"Right", "\x1bOC"},
+    {"Left", "\x1b[D"},
+    {"Left", "\x1bOD"},
+    {"Home", "\x1b[H"},
+    {"Home", "\x1bOH"},
+    {"Home", "\x1b[1~"},
+    {"End", "\x1b[F"},
+    {"End", "\x1bOF"},
+    {"End", "\x1b[4~"},
+    {"PgUp", "\x1b[5~"},
+    {"PgDn", "\x1b[6~"},
+    {"F1", "\x1bOP"},
+    {"F1", "\x1b[11~"},
+    {"F1", "\x1b[[A"},
+    {"F1", "\x1b[P"},
+    {"F2", "\x1bOQ"},
+    {"F2", "\x1b[12~"},
+    {"F2", "\x1b[[B"},
+    {"F3", "\x1bOR"},
+    {"F3", "\x1b[13~"},
+    {"F3", "\x1b[[C"},
+    {"F4", "\x1bOS"},
+    {"F4", "\x1b[14~"},
+    {"F4", "\x1b[[D"},
+    {"F5", "\x1b[15~"},
+    {"F5", "\x1b[[E"},
+    {"F6", "\x1b[17~"},
+    {"F7", "\x1b[18~"},
+    {"F8", "\x1b[19~"},
+    {"F9", "\x1b[20~"},
+    {"F10", "\x1b[21~"},
+    {"F11", "\x1b[23~"},
+    {"F12", "\x1b[24~"},
+    {"C-Home", "\x1b[1;5H"},
+    {"C-End", "\x1b[1;5F"},
+    {"C-Up", "\x1b[1;5A"},
+    {"C-Down", "\x1b[1;5B"},
+    {"C-Right", "\x1b[1;5C"},
+    {"C-Left", "\x1b[1;5D"},
+    {"M-Enter", "\x1b\r"},
+    {"M-Enter", "\x1b\n"},
+    {"M-Enter", "\x1b[13;3u"},
+    {"M-Enter", "\x1b[27;3;13~"},
+    {"S-Enter", "\x1b[13;2u"},
+    {"S-Enter", "\x1b[27;2;13~"},
 };
 
 // Bytes of the escape sequence at the front, 0 while it is not whole.
@@ -66,80 +91,82 @@ size_t sequence_length(std::string_view s) {
   return s.size() < 64 ? 0 : s.size();
 }
 
-std::optional<Key> control_key(char c) {
-  switch (c) {
-    case '\r':
-      return Key::enter;
-    case '\n':
-      return Key::newline;
-    case 0x03:
-      return Key::interrupt;
-    case 0x04:
-      return Key::eof;
-    case 0x0C:
-      return Key::redraw;
-    case 0x1A:
-      return Key::suspend;
-    default:
-      return std::nullopt;
-  }
-}
-
 }  // namespace
 
 bool KeyDecoder::in_paste() const { return buffer_.starts_with(kPasteBegin); }
 
-KeyPress KeyDecoder::take(size_t length, Key key) {
-  KeyPress press{key, buffer_.substr(0, length)};
+KeyPress KeyDecoder::take(size_t length) {
+  KeyPress press{Key::text, buffer_.substr(0, length)};
   buffer_.erase(0, length);
+  if (const Keymap::Binding* binding = keymap_.find(press.bytes)) {
+    press.key = binding->key;
+    if (!binding->bytes.empty()) press.bytes = binding->bytes;
+  } else if (press.bytes == "\x1b") {
+    press.key = Key::escape;
+  }
   return press;
 }
 
 std::optional<KeyPress> KeyDecoder::next() {
   if (buffer_.empty()) return std::nullopt;
   if (in_paste()) {
-    const size_t end = buffer_.find(kPasteEnd, kPasteBegin.size());
-    if (end == std::string::npos) return std::nullopt;
+    const size_t from = std::max(kPasteBegin.size(), paste_scanned_);
+    const size_t end = buffer_.find(kPasteEnd, from);
+    if (end == std::string::npos) {
+      paste_scanned_ = buffer_.size() - std::min(buffer_.size(), kPasteEnd.size());
+      return std::nullopt;
+    }
     KeyPress press{Key::paste, buffer_.substr(kPasteBegin.size(), end - kPasteBegin.size())};
     buffer_.erase(0, end + kPasteEnd.size());
+    paste_scanned_ = 0;
     return press;
   }
-  if (const auto control = control_key(buffer_[0])) return take(1, *control);
+  const auto is_bound = [&](size_t at) {
+    return keymap_.find(std::string_view(buffer_).substr(at, 1)) != nullptr;
+  };
   if (buffer_[0] == '\x1b') {
     const size_t length = sequence_length(buffer_);
     if (length == 0) return std::nullopt;
-    if (length == 1) return take(1, Key::escape);
-    const std::string_view sequence = std::string_view(buffer_).substr(0, length);
-    for (const NamedSequence& named : kSequences) {
-      if (named.bytes == sequence) return take(length, named.key);
-    }
-    return take(length, Key::text);
+    return take(length);
   }
+  if (is_bound(0)) return take(1);
   size_t end = 1;
-  while (end < buffer_.size() && buffer_[end] != '\x1b' && !control_key(buffer_[end])) ++end;
-  return take(end, Key::text);
+  while (end < buffer_.size() && buffer_[end] != '\x1b' && !is_bound(end)) ++end;
+  KeyPress press{Key::text, buffer_.substr(0, end)};
+  buffer_.erase(0, end);
+  return press;
 }
 
 std::optional<KeyPress> KeyDecoder::give_up_waiting() {
   if (buffer_.empty() || in_paste()) return std::nullopt;
-  return buffer_.size() == 1 ? take(1, Key::escape) : take(buffer_.size(), Key::text);
+  if (buffer_.size() == 1) return take(1);
+  KeyPress press{Key::text, std::move(buffer_)};
+  buffer_.clear();
+  return press;
 }
 
-std::string bytes_of_key(std::string_view name) {
-  if (name.starts_with("M-") && name.size() > 2) {
-    const std::string key = bytes_of_key(name.substr(2));
-    return key.empty() ? key : "\x1b" + key;
-  }
+std::vector<std::string> sequences_of_key(std::string_view name) {
+  std::vector<std::string> found;
   for (const NamedKey& key : kKeys) {
-    if (key.name == name) return std::string(key.bytes);
+    if (key.name == name) found.emplace_back(key.bytes);
+  }
+  if (!found.empty()) return found;
+  if (name.starts_with("M-") && name.size() > 2) {
+    for (const std::string& key : sequences_of_key(name.substr(2))) found.push_back("\x1b" + key);
+    return found;
   }
   if (name.starts_with("C-") && name.size() == 3) {
     const int c = std::toupper(static_cast<unsigned char>(name[2]));
-    if (c >= '@' && c <= '_') return std::string(1, static_cast<char>(c & 0x1F));
-    return {};
+    if (c >= '@' && c <= '_') found.emplace_back(1, static_cast<char>(c & 0x1F));
+    return found;
   }
-  if (!name.empty() && first_cluster(name).bytes == name.size()) return std::string(name);
-  return {};
+  if (!name.empty() && first_cluster(name).bytes == name.size()) found.emplace_back(name);
+  return found;
+}
+
+std::string bytes_of_key(std::string_view name) {
+  const std::vector<std::string> found = sequences_of_key(name);
+  return found.empty() ? std::string() : found.front();
 }
 
 }  // namespace bitnet

@@ -2,36 +2,18 @@
 //
 // Thread rule: a value; no sharing between threads.
 //
-// Only the keys that the screen acts on itself are named; everything else stays bytes for the line editor, a
-// whole escape sequence at a time. Sequences: ECMA-48, xterm's ctlseqs, the Linux console's F1.
+// What a keymap (keymap.h) binds is named; everything else stays bytes for the line editor, a whole escape
+// sequence at a time. Sequences: ECMA-48, xterm's ctlseqs, the Linux console's F1.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "keymap.h"
 
 namespace bitnet {
-
-enum class Key {
-  text,       // for the line editor
-  enter,      // ^M
-  newline,    // ^J, Alt-Enter, Shift-Enter where the terminal tells
-  escape,     // Esc alone
-  interrupt,  // ^C
-  eof,        // ^D
-  redraw,     // ^L
-  suspend,    // ^Z
-  page_up,
-  page_down,
-  to_start,   // ^Home
-  to_end,     // ^End
-  line_up,    // ^Up
-  line_down,  // ^Down
-  up,
-  down,
-  help,   // F1
-  paste,  // bracketed; bytes is what was pasted
-};
 
 struct KeyPress {
   Key key;
@@ -40,6 +22,8 @@ struct KeyPress {
 
 class KeyDecoder {
  public:
+  explicit KeyDecoder(Keymap keymap = {}) : keymap_(std::move(keymap)) {}
+  const Keymap& keymap() const { return keymap_; }
   void feed(std::string_view bytes) { buffer_ += bytes; }
   std::optional<KeyPress> next();
 
@@ -50,14 +34,18 @@ class KeyDecoder {
 
  private:
   bool in_paste() const;
-  KeyPress take(size_t length, Key key);
+  KeyPress take(size_t length);
 
+  Keymap keymap_;
   std::string buffer_;
+  size_t paste_scanned_ = 0;  // of buffer_, where no end of the paste is
 };
 
-// What a terminal sends for the key: Enter, Esc, Tab, Space, Backspace, Delete, Up, Down, Left, Right, Home,
-// End, PgUp, PgDn, F1, a character, C-x (Ctrl) or M-x (Alt, before any of these). Empty for a name that is no
-// key.
+// What a terminal sends for the key: Enter, Esc, Tab, Space, Backspace, Delete, Insert, Up, Down, Left,
+// Right, Home, End, PgUp, PgDn, F1 to F12, a character, C-x (Ctrl) or M-x (Alt, before any of these),
+// S-Enter, and arrows, Home and End with C-. Empty for a name that is no key.
 std::string bytes_of_key(std::string_view name);
+// All that different terminals send for it, the usual one first.
+std::vector<std::string> sequences_of_key(std::string_view name);
 
 }  // namespace bitnet

@@ -51,6 +51,29 @@ std::string state_folder() {
   return home != nullptr && home[0] == '/' ? fmt::format("{}/.local/state/bitnet-chat", home) : std::string();
 }
 
+// --keys FILE must be right; of the file that is always read, what is wrong in it is told on the screen.
+std::string read_keymap(const Options& options, Keymap& keymap) {
+  if (!options.keys.empty()) {
+    keymap.read(read_whole_file(options.keys), options.keys);
+    return {};
+  }
+  const char* config = std::getenv("XDG_CONFIG_HOME");
+  const char* home = std::getenv("HOME");
+  std::string file;
+  if (config != nullptr && config[0] == '/') {
+    file = fmt::format("{}/bitnet-chat/keys", config);
+  } else if (home != nullptr && home[0] == '/') {
+    file = fmt::format("{}/.config/bitnet-chat/keys", home);
+  }
+  if (file.empty() || access(file.c_str(), F_OK) != 0) return {};
+  try {
+    keymap.read(read_whole_file(file), file);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
 void open_wanted_conversation(const Options& options, Store& store, Chat& chat) {
   if (options.resume_last) {
     const auto latest = store.latest_conversation();
@@ -113,6 +136,7 @@ int run_on_screen(const Options& options, Input& input, const ChatSettings& sett
                                                                       : "";
   screen_options.state_folder = state_folder();
   screen_options.keep_history = !options.is_private;
+  const std::string keys_problem = read_keymap(options, screen_options.keymap);
   const OpenModel open = opener_for(options);
   std::string warning;
   const auto store = open_store(options, warning);
@@ -120,6 +144,7 @@ int run_on_screen(const Options& options, Input& input, const ChatSettings& sett
   Worker worker(open, kv_files_for(options));
   Chat chat(*store, worker, settings, screen);
   if (!warning.empty()) screen.error(warning);
+  if (!keys_problem.empty()) screen.error(keys_problem);
   open_wanted_conversation(options, *store, chat);
   if (!options.record.empty()) screen.record(options.record);
   return with_recording(screen, [&] {

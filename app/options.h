@@ -65,6 +65,7 @@ struct Options {
   uint32_t kv_cache = 2048;  // MiB on disk; 0 = none
   bool no_color = false;
   std::string theme;  // theme.h; empty: the first
+  std::string keys;   // file of the keymap; empty: the usual one, if it is there
   bool verbose = false;
 
   // Tools.

@@ -194,6 +194,23 @@ void Screen::suspend() {
   read_size();
 }
 
+void Screen::lend(const std::function<void()>& use) {
+  leave();
+  try {
+    use();
+  } catch (...) {
+    enter();
+    refresh();
+    read_size();
+    throw;
+  }
+  enter();
+  refresh();
+  read_size();
+}
+
+void Screen::send(std::string_view bytes) { write_all(STDOUT_FILENO, bytes); }
+
 void Screen::draw_row(int y, const Row& row) {
   overlays_.erase(y);
   std::vector<Piece> pieces;

@@ -7,6 +7,7 @@
 // suspend() and, as far as that is possible, by a signal that ends the process.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -39,6 +40,9 @@ class Screen {
 
   // Gives the terminal back, stops the process, and takes the terminal again when it continues.
   void suspend();
+  // Gives the terminal back while `use` has it.
+  void lend(const std::function<void()>& use);
+  void send(std::string_view bytes);  // to the terminal, past the screen: a sequence that moves nothing
 
  private:
   struct Piece {

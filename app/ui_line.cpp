@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "chat.h"
+#include "clipboard.h"
 #include "engine/error.h"
 #include "key_decoder.h"
 #include "text_safe.h"
@@ -138,6 +139,14 @@ void LineFrontEnd::error(std::string_view text) {
 }
 
 void LineFrontEnd::status(const Status&) {}
+
+// Anywhere but on a terminal the text itself is what a reader can use.
+bool LineFrontEnd::copy(std::string_view text) {
+  if (!output_.is_terminal()) return false;
+  give_to_clipboard_tool(text);
+  output_.write(clipboard_sequence(text));
+  return true;
+}
 
 void LineFrontEnd::type_line(std::string_view text) {
   if (text.starts_with('/') && !text.starts_with("//")) put(output_, quoted(text));

@@ -43,6 +43,7 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   void notice(std::string_view text) override;
   void error(std::string_view text) override;
   void status(const Status& status) override;
+  bool copy(std::string_view text) override;
   void return_input(std::string_view text) override;
   void record(const std::string& file) override;
   void end_recording(int exit_code) override;

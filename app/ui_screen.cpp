@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "chat.h"
+#include "clipboard.h"
 #include "engine/error.h"
 #include "text_safe.h"
 #include "text_width.h"
@@ -25,10 +26,12 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr char kPrompt[] = "› ";
-constexpr milliseconds kFrame{33};
-constexpr milliseconds kEscapeDelay{25};
+// What the model writes is drawn at most so often, and less often while the person types: each key they press
+// is drawn at once, and both together stay below kMostDraws a second.
+constexpr milliseconds kFrame{40};
+constexpr milliseconds kFrameWhileTyping{66};
+constexpr size_t kMostDraws = 30;
 constexpr int kMostInputRows = 10;
-constexpr size_t kReadBytes = 1 << 16;
 
 std::string file_in(const ScreenOptions& options, const char* name, bool wanted) {
   if (options.state_folder.empty() || !wanted) return {};
@@ -37,10 +40,6 @@ std::string file_in(const ScreenOptions& options, const char* name, bool wanted)
   chmod(options.state_folder.c_str(), 0700);
   return options.state_folder + "/" + name;
 }
-
-bool is_command(std::string_view text) { return text.starts_with('/') && !text.starts_with("//"); }
-
-bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\n") == std::string_view::npos; }
 
 }  // namespace
 
@@ -84,6 +83,7 @@ ScreenFrontEnd::ScreenFrontEnd(EventLoop& loop, const ScreenOptions& options)
               [this](std::string_view line) {
                 return chat_ == nullptr ? std::vector<std::string>() : chat_->complete(line);
               }}),
+      keys_(options.keymap),
       theme_(find_theme(options.theme)) {
   tell_history_error();
   draw_now();
@@ -117,6 +117,7 @@ int ScreenFrontEnd::run(Chat& chat, ScriptDriver* script) {
   }
   loop_.unwatch(STDIN_FILENO);
   loop_.unwatch(chat.wake_fd());
+  picker_.reset();
   chat_ = nullptr;
   return exit_code_.value_or(0);
 }
@@ -176,6 +177,18 @@ void ScreenFrontEnd::return_input(std::string_view text) {
   dirty_ = true;
 }
 
+bool ScreenFrontEnd::copy(std::string_view text) {
+  give_to_clipboard_tool(text);
+  screen_.send(clipboard_sequence(text));
+  return true;
+}
+
+bool ScreenFrontEnd::choose(Choices choices) {
+  picker_.emplace(std::move(choices));
+  dirty_ = true;
+  return true;
+}
+
 void ScreenFrontEnd::notice(std::string_view text) { say(TranscriptView::Kind::notice, text); }
 
 void ScreenFrontEnd::error(std::string_view text) { say(TranscriptView::Kind::error, text); }
@@ -205,23 +218,40 @@ void ScreenFrontEnd::end_recording(int exit_code) {
 
 // ---- the frame
 
+InputRows ScreenFrontEnd::compose_input(int columns, int most_rows) {
+  InputRows input;
+  if (picker_) {
+    input.rows.push_back(picker_->filter_row(columns, input.cursor_column));
+    return input;
+  }
+  if (find_.shown) {
+    input.rows.push_back(
+        find_row(find_, transcript_.match_here(), transcript_.match_count(), columns, input.cursor_column));
+    return input;
+  }
+  const std::string prompt = input_.prompt();
+  input = input_rows(prompt.empty() ? kPrompt : prompt, input_.text(), input_.point(), columns, most_rows);
+  if (input_.text().empty() && prompt.empty() && status_.state == ChatState::loading) {
+    const char* hint = "the model is loading; you can write meanwhile";
+    input.rows[0].add(prefix_of_columns(hint, columns - columns_of(kPrompt) - 1), {Tone::quiet});
+  }
+  return input;
+}
+
 ScreenFrontEnd::Frame ScreenFrontEnd::compose() {
   const auto [columns, rows] = size();
   Frame frame;
-  const std::string prompt = input_.prompt();
-  InputRows input = input_rows(prompt.empty() ? kPrompt : prompt, input_.text(), input_.point(), columns,
-                               std::clamp(rows / 3, 1, kMostInputRows));
-  if (input_.text().empty() && prompt.empty() && status_.state == ChatState::loading) {
-    input.rows[0].add("the model is loading; you can write meanwhile", {Tone::quiet});
-  }
+  const InputRows input = compose_input(columns, std::clamp(rows / 3, 1, kMostInputRows));
   const int status_rows = rows >= 2 ? 1 : 0;
   int above = std::max(rows - static_cast<int>(input.rows.size()) - status_rows, 0);
   const std::vector<Row> list = candidate_rows(candidates_, columns, std::min(above, std::max(rows / 3, 1)));
   above -= static_cast<int>(list.size());
 
   transcript_.set_size(columns, above);
-  if (help_shown_) {
-    frame.rows = help_rows(columns, above);
+  if (picker_) {
+    frame.rows = picker_->rows(columns, above);
+  } else if (help_.shown) {
+    frame.rows = help_rows(keys_.keymap(), columns, above, help_.top);
   } else if (transcript_.row_count() == 0) {
     frame.rows = welcome_rows(columns, above);
   } else {
@@ -249,15 +279,26 @@ void ScreenFrontEnd::draw_now() {
         recording_->frames.bytes(frame.rows, columns, rows, frame.cursor_row, frame.cursor_column));
   }
   dirty_ = false;
-  last_draw_ = Clock::now();
+  key_pressed_ = false;
+  draws_.push_back(Clock::now());
+  if (draws_.size() > kMostDraws) draws_.pop_front();
+}
+
+ScreenFrontEnd::Clock::time_point ScreenFrontEnd::next_draw() const {
+  if (draws_.empty()) return {};
+  const Clock::time_point allowed =
+      draws_.size() < kMostDraws ? Clock::time_point{} : draws_.front() + std::chrono::seconds(1);
+  if (key_pressed_) return allowed;
+  const bool typing = Clock::now() - last_key_ < std::chrono::seconds(1);
+  return std::max(allowed, draws_.back() + (typing ? kFrameWhileTyping : kFrame));
 }
 
 void ScreenFrontEnd::draw_if_due() {
-  if (dirty_ && Clock::now() - last_draw_ >= kFrame) draw_now();
+  if (dirty_ && Clock::now() >= next_draw()) draw_now();
 }
 
 milliseconds ScreenFrontEnd::time_to_draw() const {
-  return std::max(std::chrono::ceil<milliseconds>(last_draw_ + kFrame - Clock::now()), milliseconds(0));
+  return std::max(std::chrono::ceil<milliseconds>(next_draw() - Clock::now()), milliseconds(0));
 }
 
 void ScreenFrontEnd::hint(std::string text, milliseconds shown_for) {
@@ -272,163 +313,6 @@ void ScreenFrontEnd::hint(std::string text, milliseconds shown_for) {
     quit_armed_ = false;
     dirty_ = true;
   });
-}
-
-// ---- keys
-
-void ScreenFrontEnd::read_keys() {
-  static char bytes[kReadBytes];
-  const ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
-  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  if (n <= 0) {  // the terminal is gone
-    exit_code_ = n == 0 ? 0 : 128 + SIGHUP;
-    return;
-  }
-  keys_.feed({bytes, static_cast<size_t>(n)});
-  if (recording_) recording_->file.input({bytes, static_cast<size_t>(n)});
-  decode_keys();
-}
-
-void ScreenFrontEnd::decode_keys() {
-  if (escape_timer_ != 0) loop_.cancel_timer(escape_timer_);
-  escape_timer_ = 0;
-  while (const auto key = keys_.next()) press(*key);
-  if (!keys_.waiting()) return;
-  escape_timer_ = loop_.call_after(kEscapeDelay, [this] {
-    escape_timer_ = 0;
-    while (const auto key = keys_.give_up_waiting()) press(*key);
-  });
-}
-
-void ScreenFrontEnd::press(const KeyPress& key) {
-  dirty_ = true;
-  candidates_.clear();
-  const bool was_armed = quit_armed_;
-  const bool help_was_shown = help_shown_;
-  hint("");
-  quit_armed_ = false;
-  help_shown_ = false;
-  switch (key.key) {
-    case Key::text:
-    case Key::enter:
-      input_.type(key.bytes);
-      candidates_ = input_.take_candidates();
-      break;
-    case Key::newline:
-      input_.type("\n");
-      break;
-    case Key::escape:
-      if (help_was_shown) break;
-      if (input_.searching()) {
-        input_.type(key.bytes);
-      } else if (busy()) {
-        chat_->interrupt();
-      } else if (input_.wants_escape()) {
-        input_.type(key.bytes);
-      }
-      break;
-    case Key::interrupt:
-      quit_armed_ = was_armed;
-      press_interrupt();
-      break;
-    case Key::eof:
-      press_eof();
-      break;
-    case Key::redraw:
-      screen_.read_size();
-      break;
-    case Key::suspend:
-      screen_.suspend();
-      break;
-    case Key::page_up:
-      page(-1);
-      break;
-    case Key::page_down:
-      page(1);
-      break;
-    case Key::to_start:
-      transcript_.scroll_to_start();
-      break;
-    case Key::to_end:
-      transcript_.scroll_to_end();
-      break;
-    case Key::line_up:
-      transcript_.scroll_by(-1);
-      break;
-    case Key::line_down:
-      transcript_.scroll_by(1);
-      break;
-    case Key::up:
-      if (input_.searching() || !input_.move_up()) input_.type(key.bytes);
-      break;
-    case Key::down:
-      if (input_.searching() || !input_.move_down()) input_.type(key.bytes);
-      break;
-    case Key::help:
-      help_shown_ = !help_was_shown;
-      break;
-    case Key::paste:
-      input_.paste(key.bytes);
-      break;
-  }
-}
-
-void ScreenFrontEnd::press_interrupt() {
-  if (input_.searching()) {
-    input_.type("\x07");  // ^G: leaves the search
-  } else if (!input_.text().empty()) {
-    input_.clear();
-    quit_armed_ = false;
-  } else if (busy()) {
-    chat_->interrupt();
-    quit_armed_ = false;
-  } else if (quit_armed_) {
-    exit_code_ = 0;
-  } else {
-    quit_armed_ = true;
-    hint("press ^C again to quit");
-  }
-}
-
-void ScreenFrontEnd::press_eof() {
-  if (input_.text().empty() && !input_.searching()) {
-    exit_code_ = 0;
-  } else {
-    input_.type("\x04");
-  }
-}
-
-void ScreenFrontEnd::page(int direction) {
-  transcript_.scroll_by(direction * std::max(transcript_.height() - 1, 1));
-}
-
-bool ScreenFrontEnd::busy() const { return chat_ != nullptr && chat_->busy(); }
-
-bool ScreenFrontEnd::may_submit(std::string_view text) {
-  if (is_blank(text)) {
-    transcript_.scroll_to_end();
-    return false;
-  }
-  if (chat_ == nullptr) return false;
-  if (is_command(text)) return true;
-  if (!busy()) return true;
-  hint(chat_->loading() ? "the model still loads, and a message waits: your text is kept"
-                        : "still answering: your text is kept, Esc stops the answer");
-  return false;
-}
-
-void ScreenFrontEnd::tell_history_error() {
-  if (const std::string problem = input_.take_history_error(); !problem.empty()) notice(problem);
-}
-
-void ScreenFrontEnd::submit(const std::string& text) {
-  tell_history_error();
-  transcript_.scroll_to_end();
-  try {
-    chat_->submit(text);
-  } catch (const Error& e) {
-    error(e.what());
-  }
 }
 
 // ---- what a script does

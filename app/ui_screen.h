@@ -3,11 +3,12 @@
 // Thread rule: lives on the loop's thread.
 //
 // The first frame is drawn by the constructor, before anything is loaded. The parts are pure (view_*.h) and
-// put together in compose(); Screen writes them; InputLine edits; this file has what each key does and when
-// to draw.
+// put together in compose(); Screen writes them; InputLine edits; ui_screen.cpp has when to draw,
+// ui_screen_keys.cpp what each key does.
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,9 @@
 #include "key_decoder.h"
 #include "screen.h"
 #include "script.h"
+#include "view_find.h"
+#include "view_input.h"
+#include "view_picker.h"
 #include "view_status.h"
 #include "view_transcript.h"
 
@@ -28,7 +32,8 @@ namespace bitnet {
 class Chat;
 
 struct ScreenOptions {
-  std::string theme;         // theme.h; empty: the first
+  std::string theme;  // theme.h; empty: the first
+  Keymap keymap;
   std::string state_folder;  // holds `history` and `log`; made where missing; empty: neither is kept
   bool keep_history = true;
 };
@@ -52,6 +57,8 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   void notice(std::string_view text) override;
   void error(std::string_view text) override;
   void status(const Status& status) override;
+  bool copy(std::string_view text) override;
+  bool choose(Choices choices) override;
   void marked_output(std::string_view command, std::string_view text) override;
   void return_input(std::string_view text) override;
   void record(const std::string& file) override;
@@ -80,14 +87,23 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   void say(TranscriptView::Kind kind, std::string_view text, std::string_view label = {});
 
   std::pair<int, int> size() const;  // columns, rows
+  InputRows compose_input(int columns, int most_rows);
   Frame compose();
   void draw_now();
   void draw_if_due();
+  Clock::time_point next_draw() const;  // the earliest
   std::chrono::milliseconds time_to_draw() const;
 
   void read_keys();
   void decode_keys();
   void press(const KeyPress& key);
+  void press_in_input(const KeyPress& key, bool quit_was_armed);
+  void press_in_picker(const KeyPress& key);
+  bool press_in_help(const KeyPress& key);  // false: help is left, and the key does what it does
+  bool press_in_find(const KeyPress& key);  // false: not find's
+  void press_escape();
+  bool press_to_scroll(Key key);  // false: not such a key
+  void open_editor();
   void press_interrupt();
   void press_eof();
   void page(int direction);
@@ -96,6 +112,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   void submit(const std::string& text);
   void tell_history_error();
   bool busy() const;
+  int columns() const { return size().first; }
 
   // Ours before ncurses looks, so that it does not install its own.
   struct Signals {
@@ -125,13 +142,20 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   uint64_t hint_timer_ = 0;
   uint64_t escape_timer_ = 0;
   std::vector<std::string> candidates_;
-  bool help_shown_ = false;
+  struct {
+    bool shown = false;
+    int top = 0;
+  } help_;
+  FindBar find_;
+  std::optional<Picker> picker_;
   bool quit_armed_ = false;  // ^C was pressed with nothing to stop
   std::optional<int> exit_code_;
   std::optional<std::pair<int, int>> forced_size_;  // columns, rows: of a script
 
   bool dirty_ = true;
-  Clock::time_point last_draw_{};
+  bool key_pressed_ = false;  // since the last draw
+  Clock::time_point last_key_{};
+  std::deque<Clock::time_point> draws_;  // the last ones
 };
 
 }  // namespace bitnet

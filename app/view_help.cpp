@@ -11,54 +11,54 @@
 namespace bitnet {
 namespace {
 
-struct KeyHelp {
-  const char* key;
-  const char* what;
-};
-constexpr KeyHelp kHelp[] = {
-    {"Enter", "send"},
-    {"Alt-Enter  ^J", "new line"},
-    {"Esc", "stop the answer; what is there stays"},
-    {"^C", "clear the input, or stop, or (twice) quit"},
-    {"^D", "quit, where the input is empty"},
-    {"PgUp  PgDn", "scroll the conversation"},
-    {"^Up  ^Down", "scroll it by one line"},
-    {"^Home  ^End", "go to its start, its end"},
-    {"Up  Down", "earlier inputs; lines of a longer input"},
-    {"^R", "search earlier inputs"},
-    {"Tab", "complete a command"},
-    {"^L", "draw the screen again"},
-    {"^Z", "suspend; fg comes back"},
-    {"F1", "this help; any key leaves it"},
-};
-constexpr int kKeyColumns = 16;
+// The longest key may take a third of the width; where even that leaves little, what it does stands under it.
+std::vector<Row> all_help_rows(const Keymap& keymap, int columns) {
+  std::vector<Row> out;
+  int widest = 0;
+  for (const Action& action : action_table()) widest = std::max(widest, columns_of(keymap.keys_of(action)));
+  const bool side_by_side = columns >= 36 && widest + 4 <= columns / 2;
+  out.emplace_back().add("  Keys", {Tone::heading, true});
+  out.emplace_back();
+  for (const Action& action : action_table()) {
+    const std::string keys = keymap.keys_of(action);
+    if (keys.empty()) continue;
+    WrapStyle style;
+    style.columns = columns;
+    if (side_by_side) {
+      style.first = {fmt::format("  {:<{}}  ", keys, widest), {Tone::accent}};
+      style.rest = {std::string(static_cast<size_t>(widest + 4), ' '), {}};
+    } else {
+      style.first = style.rest = {"  ", {}};
+      wrap_line({{keys, {Tone::accent}, 0}}, style, out);
+      style.first = style.rest = {"      ", {}};
+    }
+    wrap_line({{action.help, {}, 0}}, style, out);
+  }
+  out.emplace_back();
+  WrapStyle style;
+  style.columns = columns;
+  style.first = style.rest = {"  ", {}};
+  wrap_line({{"/help lists the commands", {Tone::quiet}, 0}}, style, out);
+  return out;
+}
 
 }  // namespace
 
-std::vector<Row> help_rows(int columns, int rows) {
-  std::vector<Row> out;
-  if (rows > static_cast<int>(std::size(kHelp)) + 3) {
-    Row title;
-    title.add("  Keys", {Tone::heading, true, false});
-    out.push_back(title);
-    out.emplace_back();
+std::vector<Row> help_rows(const Keymap& keymap, int columns, int rows, int top) {
+  std::vector<Row> out = all_help_rows(keymap, columns);
+  const auto begin = static_cast<size_t>(std::clamp(top, 0, static_cast<int>(out.size())));
+  out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(begin));
+  if (static_cast<int>(out.size()) <= rows) return out;
+  out.resize(static_cast<size_t>(std::max(rows, 0)));
+  if (rows >= 4) {
+    out.back() = {};
+    out.back().add(prefix_of_columns("  ↓ PgDn", columns), {Tone::notice});
   }
-  for (const KeyHelp& help : kHelp) {
-    WrapStyle style;
-    style.columns = columns;
-    style.first = {fmt::format("  {:<{}}", help.key, std::min(kKeyColumns, std::max(columns / 2 - 2, 1))),
-                   {Tone::accent}};
-    style.rest = {std::string(static_cast<size_t>(columns_of(style.first.text)), ' '), {}};
-    wrap_line({{help.what, {}, 0}}, style, out);
-  }
-  if (static_cast<int>(out.size()) + 2 <= rows) {
-    out.emplace_back();
-    Row more;
-    more.add("  /help lists the commands", {Tone::quiet});
-    out.push_back(more);
-  }
-  if (static_cast<int>(out.size()) > rows) out.resize(static_cast<size_t>(rows));
   return out;
+}
+
+int help_height(const Keymap& keymap, int columns) {
+  return static_cast<int>(all_help_rows(keymap, columns).size());
 }
 
 std::vector<Row> welcome_rows(int columns, int rows) {

@@ -6,12 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "keymap.h"
 #include "styled_text.h"
 
 namespace bitnet {
 
-// At most `rows` rows of at most `columns`.
-std::vector<Row> help_rows(int columns, int rows);
+// The keys as they are bound, from row `top` on. At most `rows` rows of at most `columns`, as everywhere
+// here.
+std::vector<Row> help_rows(const Keymap& keymap, int columns, int rows, int top = 0);
+int help_height(const Keymap& keymap, int columns);
 std::vector<Row> welcome_rows(int columns, int rows);
 std::vector<Row> candidate_rows(const std::vector<std::string>& candidates, int columns, int rows);
 

@@ -126,6 +126,7 @@ void TranscriptView::clear() {
   first_changed_ = 0;
   following_ = true;
   top_ = rows_seen_ = 0;
+  match_block_ = kNone;
 }
 
 void TranscriptView::add(Kind kind, std::string_view text, std::string_view label) {
@@ -231,6 +232,7 @@ void TranscriptView::lay_out(Block& block) {
     block.shown = block.rows.size();
   }
   block.changed = false;
+  block.searched = false;
 }
 
 // What does not grow: each line as it is, behind the mark of its kind.
@@ -279,6 +281,7 @@ std::vector<Row> TranscriptView::visible() {
   const size_t top = following_ ? last_top() : top_;
   std::vector<Row> rows;
   for (size_t i = top; i < count && rows.size() < static_cast<size_t>(height_); ++i) rows.push_back(row(i));
+  if (!words_.empty()) bring_out_matches(top, rows);
   return rows;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "styled_text.h"
+#include "view_find.h"
 #include "view_markdown.h"
 
 namespace bitnet {
@@ -48,7 +49,16 @@ class TranscriptView {
   size_t new_rows();  // rows added since the view left the end
   size_t rows_below();
 
+  // Matches of `words` are brought out in visible(), until they are empty. The view goes to the last one that
+  // is not below it; next_match goes on from there, around the ends.
+  void find(std::string_view words);
+  void next_match(int direction);
+  size_t match_count();
+  size_t match_here();  // from 1; 0 = nowhere
+
  private:
+  static constexpr size_t kNone = static_cast<size_t>(-1);
+
   struct Block {
     Kind kind = Kind::notice;
     std::string text;    // safe
@@ -61,6 +71,8 @@ class TranscriptView {
     bool gap_before = true;
     size_t first_row = 0;  // in the transcript, of the gap if there is one
     size_t shown = 0;      // rows without blank ones at the end
+    bool searched = false;
+    std::vector<Match> matches;
     size_t height() const { return shown + (gap_before ? 1 : 0); }
   };
 
@@ -70,6 +82,9 @@ class TranscriptView {
   size_t block_at(size_t row) const;
   size_t last_top();
   void settle_top();
+  void search();
+  void show_match();
+  void bring_out_matches(size_t top, std::vector<Row>& rows);
 
   std::vector<Block> blocks_;
   size_t growing_ = kNone;  // the block of the open answer
@@ -79,8 +94,9 @@ class TranscriptView {
   bool following_ = true;
   size_t top_ = 0;        // first visible row where not following
   size_t rows_seen_ = 0;  // row_count when the view left the end
-
-  static constexpr size_t kNone = static_cast<size_t>(-1);
+  std::string words_;     // looked for, folded; empty: nothing is
+  size_t match_block_ = kNone;
+  size_t match_index_ = 0;  // in that block
 };
 
 }  // namespace bitnet

@@ -489,7 +489,7 @@ TEST(Keys, Names) {
 TEST(Help, FitsAnyScreen) {
   for (const int columns : {1, 5, 20, 40, 80, 200}) {
     for (const int rows : {0, 1, 3, 20, 60}) {
-      EXPECT_LE(help_rows(columns, rows).size(), static_cast<size_t>(rows));
+      EXPECT_LE(help_rows(Keymap(), columns, rows).size(), static_cast<size_t>(rows));
       EXPECT_LE(welcome_rows(columns, rows).size(), static_cast<size_t>(rows));
       EXPECT_LE(candidate_rows({"/help", "/set", "/show"}, columns, rows).size(), static_cast<size_t>(rows));
     }
