@@ -143,8 +143,9 @@ void Keymap::read(std::string_view text, std::string_view file) {
 
 std::string Keymap::keys_of(const Action& action) const {
   std::string out;
+  int count = 0;
   for (const auto& [key, bound] : keys_) {
-    if (bound != &action) continue;
+    if (bound != &action || ++count > 2) continue;
     if (!out.empty()) out += ", ";
     out += written(key);
   }

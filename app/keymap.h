@@ -68,7 +68,7 @@ class Keymap {
   // lines before it hold.
   void read(std::string_view text, std::string_view file);
 
-  // The keys that do it, as people write them ("Alt-Enter, ^J"); empty: none.
+  // The first two keys that do it, as people write them ("Alt-Enter, ^J"); empty: none.
   std::string keys_of(const Action& action) const;
 
  private:

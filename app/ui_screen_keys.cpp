@@ -218,8 +218,8 @@ bool ScreenFrontEnd::press_in_find(const KeyPress& key) {
       return true;
     case Key::text:
     case Key::paste:
-      if (!find_.typing && (key.bytes == "n" || key.bytes == "N")) {
-        transcript_.next_match(key.bytes == "n" ? 1 : -1);
+      if (!find_.typing && key.bytes.find_first_not_of("nN") == std::string::npos) {
+        for (const char c : key.bytes) transcript_.next_match(c == 'n' ? 1 : -1);
         return true;
       }
       if (edit_short_line(find_.words, std::string_view(key.bytes).substr(0, key.bytes.find('\n')))) {

@@ -90,9 +90,16 @@ size_t last_column(std::string_view line) {
   return begin == std::string_view::npos ? 0 : begin;
 }
 
-// A line of a command's outcome. Its last column is wrapped in itself; where that leaves too little room, it
-// begins a row of its own.
-void put_table_line(std::string_view line, size_t source, bool marked, WrapStyle style,
+// Whether the last column of this line must be wrapped and would have too little room for that.
+bool wants_stack(std::string_view line, int room) {
+  const size_t column = last_column(line);
+  const int hanging = columns_of(line.substr(0, column));
+  return column > 0 && hanging + columns_of(line.substr(column)) > room && hanging * 3 > room;
+}
+
+// A line of a command's outcome. Its last column is wrapped in itself, or, with `stacked`, begins a row of
+// its own.
+void put_table_line(std::string_view line, size_t source, bool marked, bool stacked, WrapStyle style,
                     std::vector<Row>& rows) {
   const auto put = [&](size_t begin, size_t end, Face face) {
     std::vector<Piece> pieces;
@@ -105,10 +112,9 @@ void put_table_line(std::string_view line, size_t source, bool marked, WrapStyle
     wrap_line(pieces, style, rows);
   };
   const size_t column = last_column(line);
-  const int hanging = columns_of(line.substr(0, column));
-  const int room = style.columns - 2;
-  if (column == 0 || hanging + columns_of(line.substr(column)) <= room || hanging * 3 <= room) {
-    style.rest.text += std::string(static_cast<size_t>(std::min(hanging, room / 2)), ' ');
+  if (column == 0 || !stacked) {
+    const int hanging = std::min(columns_of(line.substr(0, column)), (style.columns - 2) / 2);
+    style.rest.text += std::string(static_cast<size_t>(hanging), ' ');
     put(0, line.size(), {});
     return;
   }
@@ -116,6 +122,14 @@ void put_table_line(std::string_view line, size_t source, bool marked, WrapStyle
   if (head > 0) put(0, head, {Tone::accent});
   style.first = style.rest = {head == 0 ? "  " : "      ", {}};
   put(column, line.size(), {});
+}
+
+template <typename Use>
+void for_each_line(std::string_view text, const Use& use) {
+  for (size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    use(text.substr(begin, end - begin), begin);
+  }
 }
 
 }  // namespace
@@ -241,18 +255,20 @@ void TranscriptView::lay_out_lines(Block& block) {
   const std::string_view text = block.text;
   WrapStyle style;
   style.columns = is_command(block.kind) ? columns_ : std::min(columns_, kWidestText + 2);
-  for (size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
-    end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = text.substr(begin, end - begin);
+  bool stacked = false;
+  for_each_line(text, [&](std::string_view line, size_t) {
+    stacked = stacked || wants_stack(line, style.columns - 2);
+  });
+  for_each_line(text, [&](std::string_view line, size_t begin) {
     const bool label = begin == 0 && is_command(block.kind) && text[0] == '/';
     style.first = {begin == 0 ? look.first : "  ", look.mark};
     style.rest = {"  ", look.mark};
     if (is_command(block.kind) && !label) {
-      put_table_line(line, begin, block.kind == Kind::marked, style, block.rows);
+      put_table_line(line, begin, block.kind == Kind::marked, stacked, style, block.rows);
     } else {
       wrap_line({{line, label ? kQuiet : look.text, begin}}, style, block.rows);
     }
-  }
+  });
 }
 
 size_t TranscriptView::block_at(size_t row) const {

@@ -6,12 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "engine/error.h"
 #include "key_decoder.h"
+#include "keymap.h"
 #include "text_width.h"
 #include "text_wrap.h"
+#include "theme.h"
+#include "view_find.h"
 #include "view_help.h"
 #include "view_input.h"
 #include "view_markdown.h"
+#include "view_picker.h"
 #include "view_spans.h"
 #include "view_status.h"
 #include "view_transcript.h"
@@ -484,6 +489,164 @@ TEST(Keys, Names) {
   EXPECT_EQ(bytes_of_key("漢"), "漢");
   EXPECT_EQ(bytes_of_key("NoSuchKey"), "");
   EXPECT_EQ(bytes_of_key(""), "");
+}
+
+TEST(Keymap, EveryActionHasAKeyAndIsInTheHelp) {
+  const Keymap keymap;
+  std::string help;
+  for (const std::string& row : texts(help_rows(keymap, 200, 100))) help += row + "\n";
+  for (const Action& action : action_table()) {
+    EXPECT_NE(keymap.keys_of(action), "") << action.name;
+    EXPECT_NE(help.find(keymap.keys_of(action)), std::string::npos) << action.name;
+    EXPECT_NE(help.find(action.help), std::string::npos) << action.name;
+    if (action.key == Key::text) continue;
+    KeyDecoder keys;
+    keys.feed(bytes_of_key(std::string_view(action.keys).substr(0, std::string_view(action.keys).find(','))));
+    const auto key = keys.next();
+    EXPECT_EQ((key ? key : keys.give_up_waiting())->key, action.key) << action.name;
+  }
+}
+
+TEST(Keymap, AFileBindsAndTakesAway) {
+  Keymap keymap;
+  keymap.read("# mine\n\nC-t = find   # a comment\nF5 = complete\nC-f = editor\nC-o = none\nM-q = quit\n",
+              "keys");
+  KeyDecoder keys(keymap);
+  keys.feed("\x14\x1b[15~\x06\x0f\x1bq");
+  std::vector<std::pair<Key, std::string>> seen;
+  while (const auto key = keys.next()) seen.emplace_back(key->key, key->bytes);
+  using P = std::pair<Key, std::string>;
+  EXPECT_THAT(seen, ElementsAre(P{Key::find, "\x14"}, P{Key::text, "\t"}, P{Key::text, "\x06"},
+                                P{Key::none, "\x0f"}, P{Key::eof, "\x1bq"}));
+  for (const Action& action : action_table()) {
+    if (std::string_view(action.name) == "find") {
+      EXPECT_EQ(keymap.keys_of(action), "^T");
+    } else if (std::string_view(action.name) == "quit") {
+      EXPECT_EQ(keymap.keys_of(action), "^D, Alt-q");
+    }
+  }
+}
+
+TEST(Keymap, WhatIsWrongIsNamedWithItsLine) {
+  const auto problem = [](std::string_view text) -> std::string {
+    try {
+      Keymap().read(text, "my-keys");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(problem("\nC-t find\n"),
+              testing::HasSubstr("my-keys:2: wanted 'key = action', found 'C-t find'"));
+  EXPECT_THAT(problem("Hyper-x = find"), testing::HasSubstr("my-keys:1: there is no key 'Hyper-x'"));
+  EXPECT_THAT(problem("C-t = fnd"), testing::HasSubstr("there is no action 'fnd'; there are send, newline,"));
+  EXPECT_THAT(problem("a = find"), testing::HasSubstr("'a' is needed to write"));
+}
+
+std::string brought_out(TranscriptView& view) {
+  std::string out;
+  for (const Row& row : view.visible()) {
+    for (const Span& span : row.spans) {
+      const bool here = span.face.tone == Tone::match_here;
+      if (here || span.face.tone == Tone::match) out += (here ? "<" : "[") + span.text + (here ? ">" : "]");
+    }
+  }
+  return out;
+}
+
+TEST(Find, BringsOutMatchesAndGoesThroughThem) {
+  TranscriptView view;
+  view.set_size(20, 4);
+  view.add(Kind::user, "Needle one");
+  view.begin_answer();
+  view.append_answer("a **nee**dle in hay\n\nand a long line whose nee\ndle is broken by wrapping needle\n");
+  view.end_answer("stop");
+  view.find("needle");
+  EXPECT_EQ(view.match_count(), 3u);
+  EXPECT_EQ(view.match_here(), 3u);
+  EXPECT_EQ(brought_out(view), "<needle>");
+  view.next_match(-1);
+  EXPECT_EQ(view.match_here(), 2u);
+  EXPECT_EQ(brought_out(view), "<nee><dle>");  // bold and not, one word
+  view.next_match(1);
+  view.next_match(1);
+  EXPECT_EQ(view.match_here(), 1u);
+  EXPECT_EQ(texts(view.visible())[0], "› Needle one");
+  view.find("whose nee");  // over a break of the row
+  EXPECT_EQ(view.match_count(), 1u);
+  view.find("nothing like it");
+  EXPECT_EQ(view.match_count(), 0u);
+  EXPECT_EQ(view.match_here(), 0u);
+  view.next_match(1);
+  view.find("");
+  EXPECT_EQ(brought_out(view), "");
+}
+
+TEST(Find, LooksAtTextAndNotAtMarksAndCase) {
+  TranscriptView view;
+  view.set_size(40, 20);
+  view.begin_answer();
+  view.append_answer("- ÄRGER\n- ärger\n> 漢字かな\n```\n│ x\n```");
+  view.find("Ärger");
+  EXPECT_EQ(view.match_count(), 2u);
+  view.find("字か");
+  EXPECT_EQ(brought_out(view), "<字か>");
+  view.find("•");
+  EXPECT_EQ(view.match_count(), 0u);
+  view.find("│");
+  EXPECT_EQ(view.match_count(), 1u);
+  view.append_answer("\n漢字");
+  view.find("漢字");
+  EXPECT_EQ(view.match_count(), 2u);
+  view.clear();
+  EXPECT_EQ(view.match_count(), 0u);
+}
+
+TEST(PickerTest, NarrowsMovesAndChooses) {
+  Choices choices;
+  choices.title = "Pick";
+  choices.find = [](std::string_view filter) {
+    std::vector<Choice> found;
+    for (const char* name : {"alpha", "beta", "gamma \x1b[2J\nx", "delta"}) {
+      if (std::string_view(name).find(filter) != std::string_view::npos) {
+        found.push_back({static_cast<int64_t>(found.size()) + 1, name, "details"});
+      }
+    }
+    return found;
+  };
+  Picker picker(choices);
+  EXPECT_EQ(picker.press({Key::down, ""}, 10), Picker::Outcome::goes_on);
+  EXPECT_THAT(texts(picker.rows(20, 7)),
+              ElementsAre("  Pick", "", "  alpha", "› beta", "  gamma ␛[2J x", "  delta", ""));
+  EXPECT_EQ(picker.press({Key::text, "ta"}, 10), Picker::Outcome::goes_on);
+  EXPECT_EQ(texts(picker.rows(20, 3))[0], "› beta");
+  EXPECT_EQ(picker.press({Key::enter, ""}, 10), Picker::Outcome::chosen);
+  EXPECT_EQ(picker.selected(), 1);
+  picker.press({Key::text, "zzz"}, 10);
+  EXPECT_EQ(picker.press({Key::enter, ""}, 10), Picker::Outcome::goes_on);
+  EXPECT_EQ(texts(picker.rows(20, 1))[0], "  nothing fits");
+  picker.press({Key::text, "\x15"}, 10);
+  picker.press({Key::page_down, ""}, 10);
+  EXPECT_EQ(texts(picker.rows(20, 2))[1], "› delta");
+  EXPECT_EQ(picker.press({Key::escape, ""}, 10), Picker::Outcome::leaves);
+  for (const int columns : {5, 20, 80, 200}) {
+    for (const int rows : {0, 1, 2, 5, 40}) {
+      EXPECT_EQ(picker.rows(columns, rows).size(), static_cast<size_t>(rows));
+      int cursor = 0;
+      EXPECT_LE(columns_of(picker.filter_row(columns, cursor).text()), columns);
+      EXPECT_LT(cursor, columns);
+      EXPECT_LE(columns_of(find_row({true, true, "wörds"}, 1, 2, columns, cursor).text()), columns);
+      for (const Row& row : picker.rows(columns, rows)) EXPECT_LE(columns_of(row.text()), columns);
+    }
+  }
+}
+
+TEST(Themes, AreFoundByName) {
+  EXPECT_STREQ(find_theme("").name, "16");
+  EXPECT_STREQ(find_theme("dark").name, "dark");
+  EXPECT_THROW(find_theme("pink"), Error);
+  for (const Look& look : find_theme("mono").looks) EXPECT_EQ(look.color, -1);
+  for (const Look& look : find_theme("16").looks) EXPECT_LT(look.color, 16);
 }
 
 TEST(Help, FitsAnyScreen) {

@@ -2,8 +2,9 @@
 // must be known. Chat is defined here instead of app/chat.cpp.
 //
 // It "loads" for FAKE_LOAD_MS milliseconds and answers by a word every FAKE_WORD_MS. "count N" is answered by
-// N numbered lines, "markdown" and "unicode" by samples, "forever" without end, "die" by abort(), anything
-// else by itself. FAKE_STDERR=1 writes to stderr now and then, as drivers do.
+// N numbered lines, "markdown", "rich" and "unicode" by samples, "forever" without end, "die" by abort(),
+// anything else by itself. FAKE_STDERR=1 writes to stderr now and then, as drivers do. FAKE_KEYS are the
+// lines of a keys file. /copy [N] and /open are there, over the last answer and forty titles.
 #include <fmt/format.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 
 #include "chat.h"
 #include "ui_screen.h"
+#include "view_markdown.h"
 
 namespace bitnet {
 
@@ -25,6 +27,15 @@ const char* const kMarkdown =
     "broken.\n"
     "\n- a first item\n- a second one, with more words than fit into one row of a narrow screen\n\n"
     "```cpp\nint main() {\n  return 0;  // done\n}\n```\n> quoted words\n\n1. one\n2. two\n";
+const char* const kRich =
+    "## Nested\n1. First, with ~~old~~ new words\n   - inner item that is long enough to be broken in narrow "
+    "screens\n"
+    "     - deeper\n   ```sh\n   make -j2 \\\n     all\n   ```\n2. Second, see [the "
+    "manual](https://example.org/manual)\n\n"
+    "| City | Country | People |\n|:-----|:-------:|-------:|\n| 東京 | Japan | 14000000 |\n| São Paulo | "
+    "Brasil "
+    "🇧🇷 | 12400000 |\n| Kraków | `PL` | 804000 |\n\n> A quote\n> > within a quote\n\n---\n- [x] done\n- [ ] "
+    "open\n";
 const char* const kUnicode =
     "CJK 漢字かな|\nVS16 \u2764\ufe0f|\nZWJ 👨\u200d👩\u200d👧\u200d👦|\nskin 👍🏽|\nflag "
     "🇩🇪|\nmarks "
@@ -51,8 +62,15 @@ class ChatCore {
     if (text == "/quit") {
       quit_ = true;
     } else if (text == "/help") {
-      front_end_.command_output("help",
-                                "/help    what there is\n/quit    leave\n/set     values\n/show    state");
+      front_end_.command_output(
+          "help",
+          "/help                what there is to type, and what it is good for\n"
+          "/open [ID]           go on with a stored conversation; without ID, pick one\n"
+          "/set [NAME [VALUE]]  show or change how answers are chosen\n/quit    leave");
+    } else if (text.starts_with("/copy")) {
+      copy(text.size() > 6 ? static_cast<size_t>(std::atoi(std::string(text.substr(6)).c_str())) : 0);
+    } else if (text == "/open") {
+      open();
     } else if (text.starts_with("/")) {
       front_end_.error(fmt::format("there is no command {}", text));
     } else if (loading_) {
@@ -110,6 +128,30 @@ class ChatCore {
   ShownMessage answer_;
 
  private:
+  void copy(size_t number) {
+    const std::vector<CodeBlock> blocks = code_blocks(answer_.text);
+    if (number == 0) number = blocks.size();
+    front_end_.copy(blocks.empty() ? answer_.text : blocks.at(number - 1).text);
+    front_end_.notice("Copied.");
+  }
+
+  void open() {
+    Choices choices;
+    choices.title = "Open a conversation";
+    choices.find = [](std::string_view filter) {
+      std::vector<Choice> found;
+      for (int i = 1; i <= 40; ++i) {
+        const std::string title =
+            fmt::format("talk {} about {}", i, i % 3 == 0 ? "漢字 and 😀" : "the weather\x1b[31m");
+        if (title.find(filter) != std::string::npos)
+          found.push_back({i, title, fmt::format("{} messages", i)});
+      }
+      return found;
+    };
+    choices.chosen = [this](int64_t id) { front_end_.notice(fmt::format("opened {}", id)); };
+    front_end_.choose(std::move(choices));
+  }
+
   void set_timer(int ms) {
     itimerspec spec = {};
     spec.it_interval.tv_nsec = spec.it_value.tv_nsec = ms * 1'000'000L;
@@ -129,6 +171,7 @@ class ChatCore {
     }
     if (text == "markdown") rest_ = kMarkdown;
     if (text == "unicode") rest_ = kUnicode;
+    if (text == "rich") rest_ = kRich;
     if (forever_) rest_ = " again";
     answering_ = true;
     status_.state = ChatState::answering;
@@ -192,6 +235,7 @@ int main() {
   const char* theme = std::getenv("FAKE_THEME");
   options.theme = std::getenv("NO_COLOR") != nullptr ? "mono" : theme == nullptr ? "" : theme;
   if (state != nullptr) options.state_folder = std::string(state) + "/bitnet-chat";
+  if (const char* keys = std::getenv("FAKE_KEYS")) options.keymap.read(keys, "FAKE_KEYS");
   EventLoop loop;
   Store store;
   Worker worker;

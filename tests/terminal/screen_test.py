@@ -290,6 +290,199 @@ class ScreenTest(unittest.TestCase):
         t.wait("Keys", gone=True)
         self.wait_input(t, "› x")
 
+    def test_help_pages_where_it_does_not_fit(self):
+        t = self.start(columns=40, rows=12)
+        t.key("F1")
+        t.wait(r"↓ PgDn")
+        t.wait(r"^  Enter +send$")
+        t.key("NPage")
+        t.wait(r"^  Enter", gone=True)
+        for _ in range(4):
+            t.key("NPage")
+        t.wait("/help lists the commands")
+        t.key("F1")
+        t.wait("Write a message")
+
+    def test_find(self):
+        t = self.start("FAKE_WORD_MS=1")
+        t.line("count 150")
+        t.wait("number 150$")
+        t.wait("ready")
+        t.key("C-f")
+        t.wait(r"^find ›")
+        t.type("BER 1")  # without case; 1, 1?, 1??
+        t.wait(r"find › BER 1  62/62")
+        t.key("Up")
+        t.wait(r"61/62")
+        t.key("Enter", "Enter")
+        t.wait(r" 1/62.*n next")
+        t.wait(r"^  number 1$")
+        t.type("NN")
+        t.wait(r" 61/62")
+        t.type("n")
+        t.wait(r" 62/62")
+        self.assertRegex(t.screen(colours=True), r"\x1b\[[0-9;]*7[0-9;]*mber 1")  # in reverse
+        t.type("x")  # other text is added to the words
+        t.wait(r"find › BER 1x  not found")
+        t.key("BSpace", "C-u")
+        t.type("number 99")
+        t.wait(r"find › number 99  1/1")
+        t.key("Escape")
+        t.wait("find ›", gone=True)
+        t.wait("number 99$")  # and stays there
+        self.wait_input(t, "›")
+
+    def test_open_without_a_number_picks(self):
+        t = self.start()
+        t.type("a draft")
+        t.key("C-o")
+        t.wait("Open a conversation")
+        self.assertIn("talk 1 about the weather␛[31m", t.screen())
+        t.type("漢")
+        t.wait("13 of them")
+        t.key("Down", "Down", "Up")
+        t.wait("^› talk 6 ")
+        t.key("Enter")
+        t.wait("opened 6")
+        self.wait_input(t, "› a draft")
+        t.key("C-c")
+        t.line("/open")
+        t.wait("Open a conversation")
+        t.key("Escape")
+        t.wait("Open a conversation", gone=True)
+        self.assertNotIn("opened 1", t.screen())
+
+    def test_copy_reaches_the_terminals_clipboard(self):
+        t = self.start()
+        t.tmux("set-option", "-s", "set-clipboard", "on")
+        t.line("rich")
+        t.wait(r"☐ open")
+        t.wait("ready")
+        self.assertIn("sh · /copy 1", t.screen())
+        t.line("/copy")
+        t.wait("Copied")
+        t.wait_until("tmux has it", lambda: "make" in t.tmux("list-buffers"))
+        self.assertEqual(t.tmux("show-buffer"), "make -j2 \\\n  all\n")
+        t.line("plain \x1b[31m words 漢字")  # no code: the answer itself, byte for byte
+        t.wait("ready")
+        t.wait(r"^  plain")
+        t.line("/copy")
+        t.wait_until("tmux has it", lambda: "plain" in t.tmux("list-buffers"))
+        self.assertIn("words 漢字", t.tmux("show-buffer"))
+
+    def test_copy_gives_the_text_to_a_clipboard_tool(self):
+        t = Terminal(environment={"DISPLAY": ":7"})
+        self.addCleanup(t.close)
+        tool = os.path.join(t.home, "xclip")
+        with open(tool, "w") as f:
+            f.write(f"#!/bin/sh\necho \"$@\" > {t.home}/asked; cat > {t.home}/copied.tmp; mv {t.home}/copied.tmp {t.home}/copied\n")
+        os.chmod(tool, 0o755)
+        t.line(f"PATH={t.home}:$PATH {PROGRAM}")
+        t.wait("ready")
+        t.line("rich")
+        t.wait("☐ open")
+        t.line("/copy 1")
+        t.wait_until("xclip ran", lambda: os.path.exists(os.path.join(t.home, "copied")))
+        with open(os.path.join(t.home, "copied")) as f:
+            self.assertEqual(f.read(), "make -j2 \\\n  all\n")
+        with open(os.path.join(t.home, "asked")) as f:
+            self.assertEqual(f.read(), "-selection clipboard\n")
+
+    def test_the_editor_edits_the_input(self):
+        t = Terminal()
+        self.addCleanup(t.close)
+        editor = os.path.join(t.home, "ed.sh")
+        with open(editor, "w") as f:
+            f.write("#!/bin/sh\nstty -a | grep -o ' icanon'\ncat \"$2\"; echo; echo press; read line\n"
+                    "printf 'edited %s\\nsecond\\033[2J' \"$line\" > \"$2\"\n")
+        os.chmod(editor, 0o755)
+        t.line("clear")
+        t.line(f"VISUAL='{editor} --wait' {PROGRAM}")
+        t.wait("ready")
+        t.type("some words")
+        t.key("C-x", "C-e")
+        screen = t.wait("^press$")  # the terminal is the editor's, as a terminal is
+        self.assertIn("some words", screen)
+        self.assertIn("icanon", screen)
+        t.line("twice")
+        t.wait(r"^› edited twice\n  second␛\[2J")
+        t.key("Enter")
+        t.wait(r"^  second␛")
+        t.key("C-d")
+        t.wait(r"^twice\nprompt")
+        t.line("clear")
+        t.line(f"VISUAL=false {PROGRAM}")
+        t.wait("ready")
+        t.type("kept")
+        t.key("C-x", "C-e")
+        t.wait("the editor 'false' failed")
+        self.wait_input(t, "› kept")
+
+    def test_a_keys_file_binds(self):
+        t = self.start("FAKE_KEYS='C-t = find' ")
+        t.key("C-t")
+        t.wait("^find ›")
+        t.key("Escape")
+        t.key("F1")
+        t.wait(r"\^T +find in the conversation")
+
+    def test_vi_mode_and_inputrc(self):
+        t = Terminal()
+        self.addCleanup(t.close)
+        with open(os.path.join(t.home, ".inputrc"), "w") as f:
+            f.write('set editing-mode vi\n"\\C-g": "from the inputrc"\n')
+        t.line("clear")
+        t.line(f"{PROGRAM}")
+        t.wait("ready")
+        t.key("C-g")
+        self.wait_input(t, "› from the inputrc")
+        t.key("Escape")
+        t.wait_until("Esc moves back", lambda: t.cursor()[0] == 2 + len("from the inputr"))
+        t.type("0dw")
+        self.wait_input(t, "› the inputrc")
+        t.type("A!")
+        self.wait_input(t, "› the inputrc!")
+        t.key("Enter")
+        t.wait("^  the inputrc!$")
+
+    def test_a_megabyte_pasted_is_folded_and_sent(self):
+        t = self.start()
+        t.paste("x" * (1 << 20))
+        t.wait(r"› \[paste 1: 1048576 bytes\]")
+        t.type("y")
+        self.wait_input(t, "› [paste 1: 1048576 bytes]y")
+        t.key("C-c")
+        self.wait_input(t, "›")
+
+    def test_themes(self):
+        t = self.start("FAKE_THEME=dark", rows=40)
+        t.line("rich")
+        t.wait("☐ open")
+        self.assertIn("38;5;177", t.screen(colours=True))
+        self.assertRegex(t.screen(colours=True), r"\x1b\[[0-9;]*9m(\x1b\[[0-9;]*m)?old")  # struck through
+        t = self.start("FAKE_THEME=light", rows=40)
+        t.line("rich")
+        t.wait("☐ open")
+        self.assertIn("38;5;90", t.screen(colours=True))
+        t = self.start("FAKE_THEME=mono", rows=40)
+        t.line("rich")
+        t.wait("☐ open")
+        self.assertIsNone(re.search(r"\x1b\[[0-9;]*\b3[0-8]", t.screen(colours=True)))
+
+    def test_tiny_screens(self):
+        t = self.start(columns=20, rows=5)
+        t.line("rich")
+        t.wait("open")
+        for columns, rows in ((20, 5), (5, 5), (8, 3), (2, 2), (1, 1), (20, 5)):
+            t.resize(columns, rows)
+            for keys in (("F1",), ("F1",), ("C-o",), ("Down",), ("Escape",), ("C-f",), ("o",), ("Up",), ("Escape",),
+                         ("PPage",), ("C-End",)):
+                t.key(*keys)
+                t.cursor()
+        t.resize(80, 24)
+        t.wait("☐ open")
+        t.wait(r"^── fake-model")
+
     def test_ctrl_l_repairs_the_screen(self):
         t = self.start()
         with open(t.tmux("display-message", "-p", "#{pane_tty}").strip(), "w") as tty:
