@@ -164,29 +164,24 @@ Row find_row(const FindBar& bar, size_t here, size_t count, int columns, int& cu
 }
 
 bool edit_short_line(std::string& line, std::string_view bytes) {
-  if (bytes.empty()) return false;
-  const auto first = static_cast<unsigned char>(bytes[0]);
-  if (first == 0x7F || first == 0x08) {
-    size_t last = 0;
-    for (size_t at = 0; at < line.size(); at += first_cluster(std::string_view(line).substr(at)).bytes)
-      last = at;
-    line.resize(last);
-    return true;
-  }
-  if (first == 0x15) {
-    line.clear();
-    return true;
-  }
-  if (first == 0x17) {
-    while (line.ends_with(' ')) line.pop_back();
-    line.resize(line.find_last_of(' ') + 1);
-    return true;
-  }
-  if (first < 0x20) return false;
+  const std::string before = line;
+  if (bytes.starts_with('\x1b')) return false;
   for (const char c : bytes) {
-    if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7F) line += c;
+    if (c == 0x7F || c == 0x08) {
+      size_t last = 0;
+      for (size_t at = 0; at < line.size(); at += first_cluster(std::string_view(line).substr(at)).bytes)
+        last = at;
+      line.resize(last);
+    } else if (c == 0x15) {
+      line.clear();
+    } else if (c == 0x17) {
+      while (line.ends_with(' ')) line.pop_back();
+      line.resize(line.find_last_of(' ') + 1);
+    } else if (static_cast<unsigned char>(c) >= 0x20) {
+      line += c;
+    }
   }
-  return true;
+  return line != before;
 }
 
 }  // namespace bitnet

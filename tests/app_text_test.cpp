@@ -1,6 +1,9 @@
 // Columns of text and what may reach a terminal. Columns: UAX #29 clusters, UAX #11 widths, UTS #51 emoji.
 #include <gtest/gtest.h>
+#include <utf8proc.h>
 
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include "text_safe.h"
@@ -8,6 +11,11 @@
 
 namespace bitnet {
 namespace {
+
+std::string utf8_of(int32_t code_point) {
+  utf8proc_uint8_t bytes[4];
+  return {reinterpret_cast<char*>(bytes), static_cast<size_t>(utf8proc_encode_char(code_point, bytes))};
+}
 
 struct Case {
   const char* name;
@@ -47,6 +55,31 @@ TEST(TextWidth, ColumnsByCluster) {
       {"box drawing", "─│█", 3},
   };
   for (const Case& c : cases) EXPECT_EQ(columns_of(c.text), c.columns) << c.name;
+}
+
+// golden/widths.tsv has what tmux gives (terminal/width_corpus.py made it) and what we do.
+TEST(TextWidth, TheCorpusIsLaidOutAsATerminalDoesOrWithAReason) {
+  std::ifstream file(BITNET_WIDTHS);
+  ASSERT_TRUE(file);
+  int count = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with('#')) continue;
+    std::istringstream fields(line);
+    std::string name, points, terminal, ours, reason;
+    std::getline(fields, name, '\t');
+    std::getline(fields, points, '\t');
+    std::getline(fields, terminal, '\t');
+    std::getline(fields, ours, '\t');
+    std::getline(fields, reason, '\t');
+    std::istringstream hex(points);
+    std::string text;
+    for (int32_t c; hex >> std::hex >> c;) text += utf8_of(c);
+    EXPECT_EQ(make_safe(text), text) << line;
+    EXPECT_EQ(columns_of(text), std::stoi(ours)) << line;
+    EXPECT_TRUE(ours == terminal || reason.size() > 20) << line;
+    ++count;
+  }
+  EXPECT_GE(count, 200);
 }
 
 TEST(TextWidth, ClustersAreWhole) {
