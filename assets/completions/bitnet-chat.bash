@@ -30,7 +30,7 @@ _bitnet_chat() {
   fi
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case ${COMP_WORDS[i]} in
-      --device|--threads|--ctx|--chat-template|--i2s-layout|-p|--prompt|--script|--output|--system|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--stop|--theme|--record|--config|--speed|--model|--format|-o|--out|--tokens|--prefill|-d|-r) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
+      --device|--threads|--ctx|--chat-template|--i2s-layout|-p|--prompt|--script|--output|--system|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--stop|--theme|--record|--keys|--config|--speed|--model|--format|-o|--out|--tokens|--prefill|-d|-r) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
       -*) ;;
       list|show|search|replay|export|import|delete|pull|info|devices|tokenize|detokenize|render|logits|probe|bench|print) if [[ $command ]]; then ((++arguments)); else command=${COMP_WORDS[i]}; fi ;;
       *) ((++arguments)) ;;
@@ -96,10 +96,11 @@ _bitnet_chat() {
     --stop) COMPREPLY=(); return ;;
     --theme) _bitnet_chat_words '16 light dark mono'; return ;;
     --record) _bitnet_chat_files; return ;;
+    --keys) _bitnet_chat_files; return ;;
     --config) _bitnet_chat_files; return ;;
   esac
 
-  local flags='--device --threads --ctx --chat-template --i2s-layout -p --prompt --script --output --system -c --continue --resume --private --db --kv-cache --no-kv-cache --temp --top-k --top-p --min-p --repeat-penalty --repeat-last --seed -n --max-tokens --stop --no-color --theme --record --verbose --config --version -h --help'
+  local flags='--device --threads --ctx --chat-template --i2s-layout -p --prompt --script --output --system -c --continue --resume --private --db --kv-cache --no-kv-cache --temp --top-k --top-p --min-p --repeat-penalty --repeat-last --seed -n --max-tokens --stop --no-color --theme --record --keys --verbose --config --version -h --help'
   case $command in
     list) flags+=' --all' ;;
     replay) flags+=' --speed --instant --verify --model' ;;

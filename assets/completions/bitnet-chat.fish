@@ -60,6 +60,7 @@ complete -c bitnet-chat -l stop -x -d 'end an answer where this text appears; ma
 complete -c bitnet-chat -l no-color -d 'no colours (NO_COLOR does the same)'
 complete -c bitnet-chat -l theme -x -a '16 light dark mono' -d 'looks: 16 (the terminal'\''s colours), light, dark or mono'
 complete -c bitnet-chat -l record -r -F -d 'record what the terminal shows (asciicast v3)'
+complete -c bitnet-chat -l keys -r -F -d 'lines of '\''key = action'\''; bitnet-chat/keys in the config folder where not given'
 complete -c bitnet-chat -l verbose -d 'say what lies behind each answer'
 complete -c bitnet-chat -l config -r -F -d 'read this config file instead of the usual one'
 complete -c bitnet-chat -l version -d 'print the version'

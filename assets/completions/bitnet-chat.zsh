@@ -70,6 +70,7 @@ _bitnet_chat() {
     '--no-color[no colours (NO_COLOR does the same)]'
     '--theme[looks\: 16 (the terminal'\''s colours), light, dark or mono]:NAME:(16 light dark mono)'
     '--record[record what the terminal shows (asciicast v3)]:FILE:_files'
+    '--keys[lines of '\''key = action'\''; bitnet-chat/keys in the config folder where not given]:FILE:_files'
     '--verbose[say what lies behind each answer]'
     '--config[read this config file instead of the usual one]:FILE:_files'
     '--version[print the version]'
