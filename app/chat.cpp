@@ -118,6 +118,9 @@ void ChatCore::handle_events() {
               "with is used instead.");
         }
       }
+      if (const std::string warning = warning_about(event.model); !warning.empty()) {
+        chat.front_.notice(warning);
+      }
       // What was set while it loaded; otherwise it was opened with the context that is wanted.
       if (chat.settings_.ctx != chat.defaults_.ctx) chat.fit_context();
       if (!chat.task_) chat.begin_waiting_turn();

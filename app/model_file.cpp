@@ -43,6 +43,59 @@ void refuse_mistyped_command(const std::string& word) {
               fmt::format("{}: no such model file; did you mean the command '{}'?", printable(word), meant));
 }
 
+// Tokenizer and template know of no file, so their errors are given its name here.
+template <typename Work>
+auto naming(const GgufFile& file, Work work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    const std::string path = printable(file.path());
+    if (error.kind() != ErrorKind::model || std::string_view(error.what()).starts_with(path)) throw;
+    throw Error(ErrorKind::model, fmt::format("{}: {}", path, error.what()));
+  }
+}
+
+// What nothing here reads must still be what the format says: a file with a list of another length was cut or
+// put together wrongly.
+void check_unread_keys(const GgufFile& file, size_t n_tokens) {
+  const auto wrong = [&](const char* key, const std::string& what) {
+    throw Error(ErrorKind::model, fmt::format("{}: {}: {}", printable(file.path()), key, what));
+  };
+  if (file.find("tokenizer.ggml.scores") != nullptr) {
+    const size_t n = file.find_floats("tokenizer.ggml.scores").size();
+    if (n != n_tokens)
+      wrong("tokenizer.ggml.scores",
+            fmt::format("wanted a score for each of {} tokens, got {}", n_tokens, n));
+  }
+  if (file.find("tokenizer.ggml.token_type") != nullptr && n_tokens != 0 &&
+      file.find_ints("tokenizer.ggml.token_type").empty())
+    wrong("tokenizer.ggml.token_type",
+          fmt::format("wanted a type for each of {} tokens, got none", n_tokens));
+  for (const char* key :
+       {"tokenizer.ggml.unknown_token_id", "tokenizer.ggml.padding_token_id",
+        "tokenizer.ggml.seperator_token_id", "tokenizer.ggml.separator_token_id",
+        "tokenizer.ggml.cls_token_id", "tokenizer.ggml.mask_token_id", "tokenizer.ggml.eom_token_id"}) {
+    const int32_t id = find_id(file, key);
+    if (id >= 0 && static_cast<size_t>(id) >= n_tokens)
+      wrong(key, fmt::format("wanted an id of the {} tokens, got {}", n_tokens, id));
+  }
+}
+
+// A template may hold what only running it shows: a macro without an end, a filter that nobody knows. That is
+// found here, with the shortest conversation there is. What it refuses itself or cannot do with this
+// conversation is for the turn that comes to it.
+void try_template(const ModelText& text) {
+  ChatTemplateOptions options;
+  options.bos_token = text.bos_text;
+  options.eos_token = text.eos_text;
+  const ChatMessage message{"user", "Hello"};
+  try {
+    text.chat_template.render({&message, 1}, options);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::model) throw;
+  }
+}
+
 }  // namespace
 
 ModelText::ModelText(std::string path_in, Vocabulary vocabulary, ChatTemplate chat_template_in)
@@ -63,19 +116,53 @@ Vocabulary read_vocabulary(const GgufFile& file) {
   v.eos = find_id(file, "tokenizer.ggml.eos_token_id");
   v.eot = find_id(file, "tokenizer.ggml.eot_token_id");
   v.add_bos = file.find_bool("tokenizer.ggml.add_bos_token").value_or(false);
+  const GgufTensor* embedding = file.find_tensor("token_embd.weight");
+  if (embedding != nullptr && embedding->shape.back() != v.tokens.size()) {
+    throw Error(ErrorKind::model,
+                fmt::format("{}: tokenizer.ggml.tokens: wanted {}, as token_embd.weight has rows, got {}",
+                            printable(file.path()), embedding->shape.back(), v.tokens.size()));
+  }
+  check_unread_keys(file, v.tokens.size());
   return v;
 }
 
+std::unique_ptr<const Tokenizer> read_tokenizer(const GgufFile& file) {
+  return naming(file, [&] { return std::make_unique<const Tokenizer>(read_vocabulary(file)); });
+}
+
+std::string warning_about(const ModelInfo& model) {
+  const std::vector<std::string>& extra = model.extra_tensors;
+  if (extra.empty()) return {};
+  return fmt::format("The file has {} tensor{} that this program does not use: {}{}.", extra.size(),
+                     extra.size() == 1 ? "" : "s", printable(extra[0]), extra.size() == 1 ? "" : ", ...");
+}
+
 std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std::string& template_file) {
-  bool replaced = false;
-  ChatTemplate chat_template =
-      template_file.empty()
-          ? chat_template_for(file.get_string("general.architecture"),
-                              file.find_string("tokenizer.chat_template").value_or(""), &replaced)
-          : ChatTemplate(read_whole_file(template_file), template_file);
-  auto text = std::make_shared<ModelText>(file.path(), read_vocabulary(file), std::move(chat_template));
-  text->template_replaced = replaced;
-  return text;
+  if (!template_file.empty()) {
+    ChatTemplate chat_template(read_whole_file(template_file), template_file);
+    auto text = naming(file, [&] {
+      return std::make_shared<ModelText>(file.path(), read_vocabulary(file), std::move(chat_template));
+    });
+    try_template(*text);
+    return text;
+  }
+  return naming(file, [&] {
+    constexpr const char* kKey = "tokenizer.chat_template";
+    const auto source = file.find_string(kKey);
+    if (source && source->find_first_not_of(" \t\r\n\v\f") == std::string::npos) {
+      throw Error(ErrorKind::model,
+                  fmt::format("{}: wanted a chat template, got an empty one; give one with --chat-template "
+                              "FILE",
+                              kKey));
+    }
+    bool replaced = false;
+    ChatTemplate chat_template =
+        chat_template_for(file.get_string("general.architecture"), source.value_or(""), &replaced);
+    auto text = std::make_shared<ModelText>(file.path(), read_vocabulary(file), std::move(chat_template));
+    text->template_replaced = replaced;
+    try_template(*text);
+    return text;
+  });
 }
 
 std::string read_whole_file(const std::string& path) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/engine.h"
 #include "engine/gguf.h"
 #include "tokenizer/chat_template.h"
 #include "tokenizer/tokenizer.h"
@@ -25,8 +26,15 @@ struct ModelText {
   std::string eos_text;
 };
 
-// Throws Error(model) that names the key for what is missing or of the wrong type.
+// Throws Error(model) that names file and key for what is missing, of the wrong type or of a length that does
+// not fit the rest.
 Vocabulary read_vocabulary(const GgufFile& file);
+
+// Of what read_vocabulary gives; its errors too name the file.
+std::unique_ptr<const Tokenizer> read_tokenizer(const GgufFile& file);
+
+// What the file holds and nothing here reads, as a sentence; empty where there is nothing.
+std::string warning_about(const ModelInfo& model);
 
 // `template_file` (--chat-template) wins over the file's template; empty = the file's.
 std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std::string& template_file);

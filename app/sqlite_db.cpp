@@ -150,8 +150,8 @@ void Database::transaction(const std::function<void()>& work) {
 
 void Database::fail(const std::string& doing, int result) const {
   const char* reason = db_ != nullptr ? sqlite3_errmsg(db_) : sqlite3_errstr(result);
-  throw Error(ErrorKind::database,
-              fmt::format("database {} {}: {}; {}", printable(path_), doing, reason, way_out(result)));
+  throw Error(ErrorKind::database, fmt::format("database {} {}: {}; {}", printable(path_), doing,
+                                               printable(reason, 300), way_out(result)));
 }
 
 }  // namespace bitnet

@@ -92,6 +92,11 @@ void check_identity(Database& db, int64_t version) {
   if (!empty && id != kApplicationId) {
     refuse(db, "is not a bitnet-chat database; name another with --db FILE");
   }
+  if (version < 0) {
+    refuse(db,
+           fmt::format("has version {}, wanted 1 to {}: the file is damaged; move it away or use --db FILE",
+                       version, kSchemaVersion));
+  }
   if (version > kSchemaVersion) {
     refuse(db,
            fmt::format(

@@ -110,6 +110,8 @@ void tool_info(const Options& options, Output& out) {
                        ? "a converter's placeholder; the form the model was trained with is used"
                        : "the file's own");
   s += fmt::format("fingerprint   {}\n", m.fingerprint);
+  if (const std::string warning = warning_about(m); !warning.empty())
+    s += fmt::format("warning       {}\n", warning);
   s += fmt::format("on a device   {}\n", memory_text(plan_memory(file, m.n_ctx_train)));
   s += fmt::format("\nmetadata ({})\n", file.metadata().size());
   for (const auto& [key, value] : file.metadata()) {
@@ -164,13 +166,13 @@ void tool_devices(const Options& options, Output& out) {
 
 void tool_tokenize(const Options& options, Output& out) {
   const GgufFile file(find_model(options.model));
-  const Tokenizer tokenizer(read_vocabulary(file));
-  out.write(fmt::format("{}\n", fmt::join(tokenizer.encode(read_standard_input(), options.special), " ")));
+  const auto tokenizer = read_tokenizer(file);
+  out.write(fmt::format("{}\n", fmt::join(tokenizer->encode(read_standard_input(), options.special), " ")));
 }
 
 void tool_detokenize(const Options& options, Output& out) {
   const GgufFile file(find_model(options.model));
-  const Tokenizer tokenizer(read_vocabulary(file));
+  const auto tokenizer = read_tokenizer(file);
   const std::string input = read_standard_input();
   std::vector<int32_t> ids;
   for (size_t at = 0; at < input.size();) {
@@ -188,7 +190,7 @@ void tool_detokenize(const Options& options, Output& out) {
     ids.push_back(id);
     at = static_cast<size_t>(next - input.data());
   }
-  const std::string bytes = tokenizer.decode(ids, /*show_special=*/true);
+  const std::string bytes = tokenizer->decode(ids, /*show_special=*/true);
   out.write(out.is_terminal() ? make_safe(bytes) : bytes);
 }
 

@@ -27,8 +27,9 @@ std::vector<DeviceInfo> list_devices() {
 }
 
 std::unique_ptr<Engine> Engine::open(const GgufFile& file, const EngineOptions& options) {
-  const Config config = read_config(file);
+  Config config = read_config(file);
   const ModelFiles files = find_tensors(file, config);  // the file is checked before a device is touched
+  config.extra_tensors = extra_tensors(file, files);
   std::unique_ptr<Backend> backend = open_backend(options);
   Model model = load_model(config, files, *backend, options.layout, options.on_progress);
   return std::make_unique<LoadedEngine>(file.mapping(), std::move(backend), std::move(model));

@@ -69,6 +69,7 @@ struct ModelInfo {
   uint64_t file_bytes = 0;
   bool tied_head = true;    // the LM head is the token embedding
   std::string fingerprint;  // 32 hex digits of XXH3-128 over size, metadata and samples of every tensor
+  std::vector<std::string> extra_tensors;  // that nothing here reads, by name
 };
 
 // Reads and checks what a file must hold to be run, without a device. Throws Error(model).

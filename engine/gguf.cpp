@@ -289,8 +289,8 @@ struct GgufFile::Parser {
     const TypeSize* known = find_type_size(type);
     if (!known) {
       parser.fail(fmt::format(
-          "{}: type {} is not known{}", what, type,
-          type == 38 || type == 39 ? " (tl1 and tl2 cannot be run; use the model's i2_s file)" : ""));
+          "{}: type {} is not known{}; wanted one that ggml defines", what, type,
+          type == 38 || type == 39 ? " (tl1 and tl2 cannot be run: use the model's i2_s file)" : ""));
     }
     if (shape[0] % known->block != 0) {
       parser.fail(fmt::format("{}: wanted rows of a multiple of {} elements for {}, got {}", what,

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <unordered_set>
 
 #include "i2s.h"
 
@@ -125,14 +126,14 @@ Config read_config(const GgufFile& file) {
   if (!(c.rope_base > 0 && std::isfinite(c.rope_base)))
     fail(file, fmt::format("{} is {}, wanted a number above 0", key("rope.freq_base"), c.rope_base));
   if (c.n_head % c.n_head_kv != 0)
-    fail(file, fmt::format("{} is {}, which does not divide {} heads", key("attention.head_count_kv"),
+    fail(file, fmt::format("{} is {}, wanted a divisor of the {} heads", key("attention.head_count_kv"),
                            c.n_head_kv, c.n_head));
 
   const auto key_length = file.find_u32(key("attention.key_length"));
   const auto value_length = file.find_u32(key("attention.value_length"));
   if (!key_length && c.n_embd % c.n_head != 0)
-    fail(file,
-         fmt::format("{} is {}, which {} heads do not divide", key("embedding_length"), c.n_embd, c.n_head));
+    fail(file, fmt::format("{} is {}, wanted a multiple of the {} heads", key("embedding_length"), c.n_embd,
+                           c.n_head));
   c.head_dim = key_length.value_or(c.n_embd / c.n_head);
   if (c.head_dim == 0 || c.head_dim % 8 != 0 || c.head_dim > 256)
     fail(file, fmt::format("a head has {} features, wanted a multiple of 8 up to 256", c.head_dim));
@@ -156,8 +157,8 @@ Config read_config(const GgufFile& file) {
   c.n_vocab = static_cast<uint32_t>(embedding->shape[1]);
   const auto stated = file.find_u32(key("vocab_size"));
   if (stated && *stated != c.n_vocab)
-    fail(file,
-         fmt::format("{} is {}, but token_embd.weight has {} rows", key("vocab_size"), *stated, c.n_vocab));
+    fail(file, fmt::format("{} is {}, wanted {}, the rows of token_embd.weight", key("vocab_size"), *stated,
+                           c.n_vocab));
   c.tied_head = file.find_tensor("output.weight") == nullptr;
   c.file_bytes = file.size();
   for (const auto& t : file.tensors())
@@ -170,6 +171,7 @@ ModelFiles find_tensors(const GgufFile& file, const Config& c) {
   const uint64_t embd = c.n_embd, ff = c.n_ff, q = uint64_t{c.n_head} * c.head_dim,
                  kv = uint64_t{c.n_head_kv} * c.head_dim;
   ModelFiles files;
+  files.path = file.path();
   files.token_embd = checked(file, "token_embd.weight", {embd, c.n_vocab}, Kind::embedding);
   files.output_norm = checked(file, "output_norm.weight", {embd}, Kind::norm);
   files.output =
@@ -203,9 +205,20 @@ ModelFiles find_tensors(const GgufFile& file, const Config& c) {
   return files;
 }
 
+std::vector<std::string> extra_tensors(const GgufFile& file, const ModelFiles& files) {
+  std::unordered_set<const GgufTensor*> read = {files.token_embd, files.output_norm, files.output};
+  for (const LayerFiles& l : files.layers)
+    read.insert({l.attn_norm, l.attn_q, l.attn_k, l.attn_v, l.attn_sub_norm, l.attn_output, l.ffn_norm,
+                 l.ffn_gate, l.ffn_up, l.ffn_sub_norm, l.ffn_down});
+  std::vector<std::string> names;
+  for (const GgufTensor& tensor : file.tensors())
+    if (!read.contains(&tensor)) names.push_back(tensor.name);
+  return names;
+}
+
 ModelInfo read_model_info(const GgufFile& file) {
-  const Config config = read_config(file);
-  find_tensors(file, config);
+  Config config = read_config(file);
+  config.extra_tensors = extra_tensors(file, find_tensors(file, config));
   return config;
 }
 
@@ -214,9 +227,9 @@ namespace {
 // Uploads tensors and keeps count.
 class Loader {
  public:
-  Loader(uint64_t file_bytes, Backend& backend, I2sLayout layout,
+  Loader(const std::string& path, uint64_t file_bytes, Backend& backend, I2sLayout layout,
          const std::function<bool(uint64_t, uint64_t)>& on_progress)
-      : backend_(backend), layout_(layout), on_progress_(on_progress), total_(file_bytes) {}
+      : path_(path), backend_(backend), layout_(layout), on_progress_(on_progress), total_(file_bytes) {}
 
   void finish() {
     backend_.finish_uploads();
@@ -244,8 +257,8 @@ class Loader {
         throw Error(
             ErrorKind::model,
             fmt::format(
-                "tensor {} holds a code of 3, wanted ternary weights: the file is damaged or not I2_S",
-                printable(t->name)));
+                "{}: tensor {} holds a code of 3, wanted ternary weights: the file is damaged or not I2_S",
+                printable(path_), printable(t->name)));
       if (layout_ == I2sLayout::block64) {
         repacked_.resize(codes.size());
         i2s_block64_to_block128(codes, repacked_);
@@ -305,6 +318,7 @@ class Loader {
     if (on_progress_ && !on_progress_(done, total_)) throw Error(ErrorKind::runtime, "loading was stopped");
   }
 
+  const std::string& path_;
   Backend& backend_;
   I2sLayout layout_;
   const std::function<bool(uint64_t, uint64_t)>& on_progress_;
@@ -319,7 +333,7 @@ Model load_model(const Config& config, const ModelFiles& files, Backend& backend
                  const std::function<bool(uint64_t, uint64_t)>& on_progress) {
   Model model;
   model.config = config;
-  Loader load(config.file_bytes, backend, layout, on_progress);
+  Loader load(files.path, config.file_bytes, backend, layout, on_progress);
   model.token_embd = load.embedding(*files.token_embd);
   for (const LayerFiles& from : files.layers) {
     Layer layer;

@@ -36,8 +36,12 @@ struct ModelFiles {
   const GgufTensor* output_norm;
   const GgufTensor* output;  // the LM head; token_embd where it is tied
   std::vector<LayerFiles> layers;
+  std::string path;  // of the file, for messages
 };
 ModelFiles find_tensors(const GgufFile& file, const Config& config);
+
+// The names of the tensors that are not among `files`.
+std::vector<std::string> extra_tensors(const GgufFile& file, const ModelFiles& files);
 
 struct Layer {
   BufferPtr attn_norm;        // [n_embd] f32

@@ -238,9 +238,9 @@ TEST(ChatTemplate, HostileTemplatesStopAtALimit) {
   limit(std::string((1 << 20) + 1, 'x'), "more than the 1 MB");
   limit("{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}", "steps");
   limit("{{ range(100001)|list }}", "Range too big");
-  limit("{{ 'x' * 1000000000000 }}", "16 MB");
-  limit("{{ ('x' * 16000000) ~ ('x' * 16000000) }}", "16 MB");
-  limit("{% for a in range(100) %}{{ 'x' * 1000000 }}{% endfor %}", "16 MB");
+  limit("{{ 'x' * 1000000000000 }}", "8 MB");
+  limit("{{ ('x' * 16000000) ~ ('x' * 16000000) }}", "8 MB");
+  limit("{% for a in range(100) %}{{ 'x' * 1000000 }}{% endfor %}", "8 MB");
   limit(
       "{% set ns = namespace(l=[]) %}{% for a in range(10000) %}{% set ns.l = ns.l + [('x' * 1000) * 1000] "
       "%}{% endfor %}",
@@ -265,11 +265,11 @@ TEST(ChatTemplate, HostileTemplatesStopAtALimit) {
   limit("{% set s = 'a' * 8000000 %}{% for i in range(100000) %}{{ (s ~ 'b') in s }}{% endfor %}",
         "more than");
   limit("{% set s = 'a' * 8000000 %}{{ s.rfind('b' ~ s[:4000000]) }}", "steps");
-  limit("{% set s = 'a' * 8000000 %}{{ s.replace('a', s) }}", "16 MB");
+  limit("{% set s = 'a' * 8000000 %}{{ s.replace('a', s) }}", "8 MB");
   limit("{{ ('a' * 10000000)|list|length }}", "more than");
-  limit("{{ '%1000000000d' % 1 }}", "16 MB");
-  limit("{{ 'a'.ljust(1000000000) }}", "16 MB");
-  limit("{{ ('a\n' * 1000000)|indent(1000) }}", "16 MB");
+  limit("{{ '%1000000000d' % 1 }}", "8 MB");
+  limit("{{ 'a'.ljust(1000000000) }}", "8 MB");
+  limit("{{ ('a\n' * 1000000)|indent(1000) }}", "8 MB");
   limit("{{ [1]|batch(1000000000, 1)|list }}", "steps");
   limit(times("{{ (", 1) + times("(", 100000) + "1", "is not closed");
   limit("{{ " + times("(", 100000) + "1" + times(")", 100000) + " }}", "nested");

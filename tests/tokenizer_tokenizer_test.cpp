@@ -253,7 +253,7 @@ TEST(Vocabulary, FaultsAreNamed) {
       {"names \"zz\"", [](auto& v) { v.merges[1] = "a zz"; }},
       {"names \"xy\"", [](auto& v) { v.merges[1] = "x y"; }},
       {"names \"<tool>\"", [](auto& v) { v.merges[1] = "a <tool>"; }},
-      {"\"<U+001B>[m\" is not known; known are llama-bpe", [](auto& v) { v.pre = "\x1b[m"; }},
+      {"\"<U+001B>[m\" is not known; wanted one of llama-bpe", [](auto& v) { v.pre = "\x1b[m"; }},
   };
   for (const Fault& fault : faults) {
     Vocabulary v = small_vocabulary("gpt-2", kMerges);

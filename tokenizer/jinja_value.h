@@ -35,7 +35,7 @@ class Budget {
   static constexpr size_t kMaxSource = size_t{1} << 20;  // bytes of a template
   static constexpr size_t kMaxSteps = 10'000'000;
   static constexpr size_t kMaxBytes = size_t{512} << 20;  // made in total, freed or not
-  static constexpr size_t kMaxText = size_t{16} << 20;    // of one string, and of the prompt
+  static constexpr size_t kMaxText = size_t{8} << 20;     // of one string, and of the prompt
   static constexpr size_t kMaxRange = 100'000;            // as jinja2's sandbox has it
   static constexpr int kMaxValueDepth = 100;
   static constexpr int kMaxSyntaxDepth = 200;  // of the syntax tree

@@ -120,7 +120,7 @@ PreTokenizer::PreTokenizer(std::string_view name) {
     names.insert(names.end(), k.aliases.begin(), k.aliases.end());
   }
   throw Error(ErrorKind::model,
-              fmt::format("tokenizer.ggml.pre: the pre-tokenizer \"{}\" is not known; known are {}",
+              fmt::format("tokenizer.ggml.pre: the pre-tokenizer \"{}\" is not known; wanted one of {}",
                           printable(name), fmt::join(names, ", ")));
 }
 

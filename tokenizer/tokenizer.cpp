@@ -86,15 +86,21 @@ void check(const Vocabulary& v) {
     bad(fmt::format("tokenizer.ggml.model: \"{}\" is not supported; wanted \"gpt2\" (byte-level BPE)",
                     printable(v.model)));
   }
-  if (v.tokens.empty()) bad("tokenizer.ggml.tokens: the vocabulary is empty");
+  if (v.tokens.empty()) bad("tokenizer.ggml.tokens: the vocabulary is empty; wanted tokens");
   if (v.tokens.size() > INT32_MAX) bad("tokenizer.ggml.tokens: more tokens than 32-bit ids");
   if (!v.types.empty() && v.types.size() != v.tokens.size()) {
-    bad(fmt::format("tokenizer.ggml.token_type: {} types for {} tokens", v.types.size(), v.tokens.size()));
+    bad(fmt::format("tokenizer.ggml.token_type: {} types for {} tokens; wanted one for each", v.types.size(),
+                    v.tokens.size()));
+  }
+  for (size_t i = 0; i < v.types.size(); ++i) {
+    if (v.types[i] < 0 || v.types[i] > kByte) {
+      bad(fmt::format("tokenizer.ggml.token_type[{}]: wanted 0 to {}, got {}", i, kByte, v.types[i]));
+    }
   }
   const std::pair<const char*, int32_t> ids[] = {{"bos", v.bos}, {"eos", v.eos}, {"eot", v.eot}};
   for (const auto& [name, id] : ids) {
     if (id < -1 || id >= static_cast<int64_t>(v.tokens.size())) {
-      bad(fmt::format("tokenizer.ggml.{}_token_id: {} is not an id of the {} tokens", name, id,
+      bad(fmt::format("tokenizer.ggml.{}_token_id: {} is not an id; wanted one of the {} tokens", name, id,
                       v.tokens.size()));
     }
   }
@@ -174,10 +180,10 @@ void Tokenizer::Impl::add_token(const Vocabulary& v, int32_t id) {
     out = text;
     return;
   }
-  if (text.empty()) bad(fmt::format("tokenizer.ggml.tokens[{}]: the token is empty", id));
+  if (text.empty()) bad(fmt::format("tokenizer.ggml.tokens[{}]: the token is empty; wanted text", id));
   const auto duplicate = [&](int32_t first) {
-    bad(fmt::format("tokenizer.ggml.tokens[{}]: \"{}\" is there already, as token {}", id, printable(text),
-                    first));
+    bad(fmt::format("tokenizer.ggml.tokens[{}]: \"{}\" is there already, as token {}; wanted each once", id,
+                    printable(text), first));
   };
   if (types[id] == kByte) {
     if (const auto byte = byte_of_name(text)) {
@@ -192,7 +198,8 @@ void Tokenizer::Impl::add_token(const Vocabulary& v, int32_t id) {
     if (out.size() == 1) byte_token[static_cast<unsigned char>(out[0])] = id;
     return;
   }
-  if (!is_utf8(text)) bad(fmt::format("tokenizer.ggml.tokens[{}]: \"{}\" is not UTF-8", id, printable(text)));
+  if (!is_utf8(text))
+    bad(fmt::format("tokenizer.ggml.tokens[{}]: \"{}\" is not UTF-8; wanted text", id, printable(text)));
   // Some converters write added tokens, such as runs of spaces, as ordinary ones but not in the alphabet.
   // They read as they stand and no merge makes them.
   out = text;
@@ -204,14 +211,15 @@ void Tokenizer::Impl::add_token(const Vocabulary& v, int32_t id) {
 void Tokenizer::Impl::add_merge(std::string_view line, size_t index, std::string& scratch) {
   const size_t space = line.find(' ', 1);
   if (space == std::string_view::npos || space + 1 == line.size()) {
-    bad(fmt::format("tokenizer.ggml.merges[{}]: \"{}\" is not two tokens with a space between", index,
-                    printable(line)));
+    bad(fmt::format("tokenizer.ggml.merges[{}]: \"{}\" is not two tokens with a space between; wanted that",
+                    index, printable(line)));
   }
   const std::string_view left = line.substr(0, space);
   const std::string_view right = line.substr(space + 1);
   const auto unknown = [&](std::string_view what) {
-    bad(fmt::format("tokenizer.ggml.merges[{}]: \"{}\" names \"{}\", which is not a token", index,
-                    printable(line), printable(what)));
+    bad(fmt::format(
+        "tokenizer.ggml.merges[{}]: \"{}\" names \"{}\", which is not a token; wanted two that are", index,
+        printable(line), printable(what)));
   };
   scratch.clear();
   if (!append_alphabet_bytes(left, scratch)) unknown(left);

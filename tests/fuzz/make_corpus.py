@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Write the seeds of the fuzz targets, small inputs that reach far: make_corpus.py BITNET-CHAT
+
+The database is made by the program itself; run this again when its schema has changed.
+"""
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import make_hostile_ggufs as hostile  # noqa: E402
+import make_model  # noqa: E402
+
+TEMPLATES = [
+    make_model.TEMPLATE,
+    "{%- set ns = namespace(found=false) -%}{% for m in messages if m.role != 'system' recursive %}{% if loop.first "
+    "and not ns.found %}{% set ns.found = true %}{{ m['content'] | trim | upper }}{% elif m.content is string %}"
+    "{{ m | tojson(indent=2) }}{% else %}{{ raise_exception('no ' ~ m.role) }}{% endif %}{{ loop.index0 }}{% endfor %}",
+    "{% macro show(x, y=2) %}{{ x * y + 1 - 3 // 2 % 5 }}{% endmacro %}{{ show(3, y=4) }}{% call(a) show(1) %}{{ a }}"
+    "{% endcall %}{{ messages[-1:0:-1] | map(attribute='role') | list | join(', ') }}",
+    "{{ strftime_now('%d %b %Y') }}{{ 'a b c'.split(' ')[1:] | reverse | list | tojson }}{% raw %}{{ {% endraw %}"
+    "{% filter replace('x', 'y') %}x{% endfilter %}{# gone #}{{ 'é' | length if bos_token else '\\n\\x41' }}",
+    "{% for k, v in {'a': [1, 2.5, none], 'b': (1,)} | dictsort %}{{ k }}={{ v | string }}{% if loop.last %}{% break %}"
+    "{% endif %}{% endfor %}{{ '%s %05d' % ('x', 7) }}{{ range(3) | sum }}{{ cycler('a', 'b').next() }}",
+]
+SCRIPTS = [
+    "# a comment\nHello!\n@wait idle 5\n@expect /[Hh]ello|world/\n@expect-not /x{3,}y*?/\n\0Hello world",
+    '"""\nline one\nline two\n"""\n@interrupt after=7\n@key C-c\n@resize 80x24\n@wait /a(?=b)/ 2.5\n@screenshot f\n',
+    "@@literal\n//slash\n/regen\n@wait idle\n@expect /a\\/b\\d+(?<n>x)\\k<n>/\n\0a/b12xx",
+]
+TEXTS = [
+    b"\0Hello, world! It's 1234567 o'clock.\n\n  tabs\tand   spaces \xc3\xa9\xe4\xbd\xa0\xe5\xa5\xbd\xf0\x9f\x98\x80",
+    b"\1<|begin_of_text|>user<|eot_id|> the then 111 <| \xc3\xa9<|\xff\xfe\x80",
+    b"\2don't DON'T we'll\r\n\r\n x\xe2\x80\x8dy \xf0\x9f\x91\xa8\xe2\x80\x8d\xf0\x9f\x91\xa9",
+    "\3\1\2a\nb\nab\n<s>\n<0x0A>\nĠ\0a b\0" "11136" "1\0abba".encode(),
+]
+MARKDOWN = [
+    "\x28\x03# Heading\n\nSome *emphasis*, **strong**, `code` and ~~gone~~ [a link](https://x.y).\n\n- one\n  - two\n"
+    "1. three\n\n> quote\n\n---\n",
+    "\x12\x07```cpp\nint main() {\n\treturn 0;\n}\n```\n~~~\nopen fence 日本語 👩‍👩‍👧 🇩🇪 é\n",
+    "\x00\x01| a | b |\n|---|:-:|\n| 1 | **2** |\n\\*not\\* * _a_b_ ***x*** `` ` ``\n\u202eabc\u0007\x1b[31m",
+    "\x50\x20" + "word " * 100 + "a" * 300 + "\n" + "e\u0301\u0302\u0303" * 50,
+]
+
+
+def put(target, index, content):
+    folder = os.path.join(HERE, "corpus", target)
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, f"seed{index}"), "wb") as out:
+        out.write(content.encode() if isinstance(content, str) else content)
+
+
+def small_gguf(keys_only):
+    file = hostile.File()
+    file.set("tokenizer.ggml.tokens", hostile.strings(["a", "b", "ab", "<|eot_id|>"]))
+    file.set("tokenizer.ggml.scores", hostile.floats([0, 0, 0, -1000]))
+    file.set("tokenizer.ggml.token_type", hostile.ints([1, 1, 1, 3]))
+    file.set("tokenizer.ggml.merges", hostile.strings(["a b"]))
+    for name in ("bos", "eos", "eot"):
+        file.set(f"tokenizer.ggml.{name}_token_id", hostile.u32(3))
+    file.set(hostile.ARCH + ".vocab_size", hostile.u32(4))
+    file.tensor("token_embd.weight").shape[1] = 4
+    file.tensor("token_embd.weight").data = b"\0" * (hostile.DIM * 4 * 2)
+    if keys_only:
+        file.tensors = [hostile.Tensor("a", [8, 2], 1, b"\1" * 32), hostile.Tensor("b", [128], 36, b"\2" * 64)]
+    return file.bytes()
+
+
+def database(program):
+    """One conversation of two turns in pages of 512 bytes, so that a seed stays small."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "chats.db")
+        environment = dict(os.environ, HOME=folder, TERM="dumb")
+        for again in ([], ["-c"]):
+            subprocess.run([program, "--db", path, *again, "-n", "4", "-p", "Hello!"], check=True, env=environment,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        db = sqlite3.connect(path, isolation_level=None)
+        db.execute("UPDATE turn SET model = '/models/a.gguf'")
+        db.execute("PRAGMA journal_mode = DELETE")
+        db.execute("PRAGMA page_size = 512")
+        db.execute("VACUUM")
+        db.close()
+        with open(path, "rb") as file:
+            return file.read()
+
+
+def main(program):
+    shutil.rmtree(os.path.join(HERE, "corpus"), ignore_errors=True)
+    for i, template in enumerate(TEMPLATES):
+        put("chat_template", i, template + "\0user\0Hello\0assistant\0Hi <|eot_id|>\0user\0Bye")
+    for target, seeds in (("script", SCRIPTS), ("tokenizer", TEXTS), ("markdown", MARKDOWN)):
+        for i, seed in enumerate(seeds):
+            put(target, i, seed)
+    put("gguf", 0, small_gguf(True))
+    put("gguf", 1, small_gguf(False))
+    whole = database(program)
+    put("database", 0, whole)
+    put("database", 1, whole[:4096])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,54 @@
+// An answer as it streams into the transcript: nothing a terminal would obey is in any row, no row is wider
+// than the screen, and what was streamed in pieces looks as if it had come at once. Layout: columns, size of
+// a piece, text.
+#include "fuzz.h"
+#include "text_width.h"
+#include "view_transcript.h"
+
+namespace bitnet {
+namespace {
+
+constexpr int kNarrowest = 16;  // on less the screen cuts the longest word of its own, "(no answer)"
+
+std::string rows_of(TranscriptView& view, int columns) {
+  std::string all;
+  for (size_t i = 0; i < view.row_count(); ++i) {
+    const std::string row = view.row(i).text();
+    fuzz::promise(!fuzz::has_control(row));
+    fuzz::promise(columns_of(row) <= columns);
+    all += row + "\n";
+  }
+  return all;
+}
+
+}  // namespace
+}  // namespace bitnet
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace bitnet;
+  fuzz::Input input(data, size);
+  const int columns = kNarrowest + input.byte() % 100;
+  const size_t step = 1 + input.byte() % 64;
+  TranscriptView streamed, whole;
+  streamed.set_size(columns, 20);
+  whole.set_size(columns, 20);
+  streamed.begin_answer();
+  whole.begin_answer();
+  // The chat hands over whole characters only, so the pieces are cut between them.
+  std::string piece;
+  for (size_t i = 0; i < input.left.size(); ++i) {
+    const bool starts = (static_cast<uint8_t>(input.left[i]) & 0xC0) != 0x80;
+    if (starts && piece.size() >= step) {
+      streamed.append_answer(piece);
+      streamed.visible();
+      piece.clear();
+    }
+    piece += input.left[i];
+  }
+  streamed.append_answer(piece);
+  whole.append_answer(input.left);
+  streamed.end_answer("stop");
+  whole.end_answer("stop");
+  fuzz::promise(rows_of(streamed, columns) == rows_of(whole, columns));
+  return 0;
+}
