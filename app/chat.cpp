@@ -64,10 +64,14 @@ ChatCore::ChatCore(Store& store, Worker& worker, ChatSettings settings, FrontEnd
 
 void ChatCore::submit(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return;
-  if (text.starts_with("//")) return add_user_turn(text.substr(1));
-  if (text.front() != '/') return add_user_turn(text);
   try {
-    run_command(*this, text);
+    if (text.starts_with("//")) {
+      add_user_turn(text.substr(1));
+    } else if (text.front() != '/') {
+      add_user_turn(text);
+    } else {
+      run_command(*this, text);
+    }
   } catch (const Error& error) {
     front_.error(error.what());
   }
@@ -236,8 +240,8 @@ void ChatCore::send_status() {
 }
 
 void ChatCore::load_branch(std::optional<int64_t> leaf) {
-  branch_.clear();
-  if (!leaf) return;
+  std::vector<BranchMessage> branch;  // the old one stays where the database cannot be read
+  if (!leaf) return branch_.clear();
   auto tokens = store().branch_tokens(leaf);
   const MessageTree tree(store().outline(conversation_));
   for (StoredMessage& message : store().branch(leaf)) {
@@ -248,19 +252,22 @@ void ChatCore::load_branch(std::optional<int64_t> leaf) {
     loaded.sibling = place.sibling;
     loaded.siblings = place.siblings;
     loaded.stored = std::move(message);
-    branch_.push_back(std::move(loaded));
+    branch.push_back(std::move(loaded));
   }
+  branch_ = std::move(branch);
 }
 
 void ChatCore::push_message(StoredMessage message) {
-  BranchMessage added;
-  const MessageTree::Place place = MessageTree(store().outline(conversation_)).place(message.id);
-  added.number = place.number;
-  added.sibling = place.sibling;
-  added.siblings = place.siblings;
+  branch_.emplace_back();
+  BranchMessage& added = branch_.back();  // there first: a database that fails now takes it along into memory
   added.stored = std::move(message);
-  branch_.push_back(std::move(added));
-  front_.message(shown(branch_.back()));
+  keep([&] {
+    const MessageTree::Place place = MessageTree(store().outline(conversation_)).place(added.stored.id);
+    added.number = place.number;
+    added.sibling = place.sibling;
+    added.siblings = place.siblings;
+  });
+  front_.message(shown(added));
 }
 
 void ChatCore::step_back_to(std::optional<int64_t> leaf) {

@@ -100,7 +100,9 @@ void ChatCore::add_user_turn(std::string_view typed) {
       store().set_title(conversation_, status_.title);
     });
     created_ = now_milliseconds();
-    if (const auto row = store().conversation(conversation_)) created_ = row->created;
+    keep([&] {
+      if (const auto row = store().conversation(conversation_)) created_ = row->created;
+    });
   }
   StoredMessage message;
   message.text = text;
@@ -168,7 +170,10 @@ void ChatCore::start_answer() {
   StoredTurn turn;
   turn.seed = settings_.seed.value_or(new_seed());
   // With a fixed seed another answer to the same message would be the same answer.
-  if (settings_.seed && !continues) turn.seed += store().children(conversation_, last.stored.id).size();
+  if (settings_.seed && !continues)
+    keep([&] {
+      turn.seed = *settings_.seed + store().children(conversation_, branch_.back().stored.id).size();
+    });
   turn.sampler = to_json(settings_, turn.seed);
   turn.system = settings_.system;
   turn.build = BITNET_VERSION;
@@ -186,6 +191,12 @@ void ChatCore::start_answer() {
     if (continues) turn.message = branch_.back().stored.id;
     turn = store().begin_turn(conversation_, continues ? branch_.back().stored.parent : leaf(), turn);
   });
+  StreamDecoder decoder(model_->text->tokenizer);
+  // What is continued may have ended in the middle of a character.
+  if (continues) {
+    for (const int32_t token : last.tokens) decoder.push(token);
+  }
+  running_.emplace(RunningTurn{0, turn, std::move(decoder), "", "", {}, Clock::now(), 0, ""});
   if (continues) {
     branch_.back().stored.finish.clear();
     branch_.back().stored.draft = true;
@@ -217,13 +228,7 @@ void ChatCore::start_answer() {
   status_.rewound = std::exchange(rewinds_, false);
   status_.prompt_tokens = turn.prompt_tokens;
   status_.context_used = turn.prompt_tokens;
-  const uint64_t id = worker_.submit(std::move(job));
-  StreamDecoder decoder(model_->text->tokenizer);
-  // What is continued may have ended in the middle of a character.
-  if (continues) {
-    for (const int32_t token : last.tokens) decoder.push(token);
-  }
-  running_.emplace(RunningTurn{id, turn, std::move(decoder), "", "", {}, Clock::now(), 0, ""});
+  running_->job = worker_.submit(std::move(job));
   send_status();
 }
 

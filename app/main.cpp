@@ -1,4 +1,5 @@
 // Wiring only: the command line picks a front end or a tool, and every error ends here.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -322,10 +323,21 @@ int run(const Options& options, Output& out, Output& err) {
   return 0;
 }
 
+// Where one of the three is closed, the next file that is opened would be taken for it, and what is meant for
+// a person be written into it.
+void open_standard_descriptors() {
+  int fd = 0;
+  do {
+    fd = open("/dev/null", O_RDWR);
+  } while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd > STDERR_FILENO) close(fd);
+}
+
 }  // namespace
 }  // namespace bitnet
 
 int main(int argc, char** argv) {
+  bitnet::open_standard_descriptors();
   std::setlocale(LC_ALL, "");
   std::signal(SIGPIPE, SIG_IGN);
   bitnet::Output out(STDOUT_FILENO);

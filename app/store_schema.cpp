@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "engine/error.h"
 #include "sqlite_db.h"
 
@@ -105,11 +108,22 @@ void check_identity(Database& db, int64_t version) {
   }
 }
 
+// Under another name until it is whole: what a killed or failed migration left behind must not be taken for a
+// backup, nor stand in the way of the next.
 void back_up(Database& db, int64_t version) {
   const std::string copy = fmt::format("{}.v{}-backup", db.path(), version);
+  const std::string unfinished = copy + ".unfinished";
+  std::error_code ignored;
+  std::filesystem::remove(unfinished, ignored);
+  std::filesystem::remove(unfinished + "-journal", ignored);
   Statement vacuum(db, "VACUUM INTO ?");
-  vacuum << std::string_view(copy);
+  vacuum << std::string_view(unfinished);
   vacuum.run();
+  std::error_code failed;
+  std::filesystem::permissions(
+      unfinished, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, failed);
+  if (!failed) std::filesystem::rename(unfinished, copy, failed);
+  if (failed) refuse(db, fmt::format("its backup {} cannot be made: {}", printable(copy), failed.message()));
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ std::string name_of(VkResult result) {
     case VK_ERROR_FEATURE_NOT_PRESENT:
       return "feature not present";
     case VK_ERROR_INCOMPATIBLE_DRIVER:
-      return "no Vulkan driver is installed";
+      return "no Vulkan driver is installed; on Debian, mesa-vulkan-drivers brings some, and --device cpu "
+             "needs none";
     case VK_ERROR_TOO_MANY_OBJECTS:
       return "too many objects";
     case VK_ERROR_MEMORY_MAP_FAILED:
@@ -257,9 +258,9 @@ const PhysicalDevice& choose(const std::vector<PhysicalDevice>& devices, const s
   for (const auto& d : devices)
     names.push_back(fmt::format("{}: {}{}", d.info.index, d.info.name,
                                 d.info.unusable.empty() ? "" : " (" + d.info.unusable + ")"));
-  const std::string there = devices.empty()
-                                ? "there is no Vulkan device; on Debian, mesa-vulkan-drivers brings drivers"
-                                : fmt::format("there is {}; and cpu", fmt::join(names, "; "));
+  const std::string there =
+      devices.empty() ? "there is cpu and no Vulkan device; on Debian, mesa-vulkan-drivers brings drivers"
+                      : fmt::format("there is {}; and cpu", fmt::join(names, "; "));
   uint32_t index = 0;
   const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), index);
   const bool is_number = !wanted.empty() && error == std::errc() && end == wanted.data() + wanted.size();

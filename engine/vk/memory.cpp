@@ -87,7 +87,7 @@ Commands::Commands(const Device& device) : device_(device) {
 }
 
 Commands::~Commands() {
-  if (running_) vkWaitForFences(device_.handle(), 1, &fence_, VK_TRUE, UINT64_MAX);
+  settle();
   vkDestroyFence(device_.handle(), fence_, nullptr);
   vkDestroyCommandPool(device_.handle(), pool_, nullptr);
 }
@@ -114,6 +114,11 @@ void Commands::wait() {
   if (!running_) return;
   VK_CHECK(vkWaitForFences(device_.handle(), 1, &fence_, VK_TRUE, UINT64_MAX));
   VK_CHECK(vkResetFences(device_.handle(), 1, &fence_));
+  running_ = false;
+}
+
+void Commands::settle() noexcept {
+  if (running_) vkWaitForFences(device_.handle(), 1, &fence_, VK_TRUE, UINT64_MAX);
   running_ = false;
 }
 

@@ -47,7 +47,8 @@ class Commands {
   VkCommandBuffer begin();  // recording; what was recorded before is gone. Waits for a running submission.
   void end();
   void submit();
-  void wait();  // for the last submission; none: returns at once
+  void wait();             // for the last submission; none: returns at once
+  void settle() noexcept;  // the same where the outcome no longer matters, also of a lost device
 
  private:
   const Device& device_;

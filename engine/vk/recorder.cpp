@@ -52,7 +52,7 @@ AttentionPush attention_push(const AttentionShape& s, uint32_t n, uint32_t max_c
 VulkanProgram::VulkanProgram(const Device& device) : commands(device), device_(device) {}
 
 VulkanProgram::~VulkanProgram() {
-  commands.wait();
+  commands.settle();
   for (VkDescriptorPool pool : pools_) vkDestroyDescriptorPool(device_.handle(), pool, nullptr);
 }
 

@@ -32,6 +32,8 @@ SCRIPTS = [
     '"""\nline one\nline two\n"""\n@interrupt after=7\n@key C-c\n@resize 80x24\n@wait /a(?=b)/ 2.5\n@screenshot f\n',
     "@@literal\n//slash\n/regen\n@wait idle\n@expect /a\\/b\\d+(?<n>x)\\k<n>/\n\0a/b12xx",
 ]
+SHARE_GPT = '[{"conversations": [{"from": "system", "value": "be kind"}, {"from": "human", "value": "a\\u00e9"},' \
+            ' {"from": "gpt", "value": "b"}]}]'
 TEXTS = [
     b"\0Hello, world! It's 1234567 o'clock.\n\n  tabs\tand   spaces \xc3\xa9\xe4\xbd\xa0\xe5\xa5\xbd\xf0\x9f\x98\x80",
     b"\1<|begin_of_text|>user<|eot_id|> the then 111 <| \xc3\xa9<|\xff\xfe\x80",
@@ -70,14 +72,16 @@ def small_gguf(keys_only):
     return file.bytes()
 
 
-def database(program):
-    """One conversation of two turns in pages of 512 bytes, so that a seed stays small."""
+def stored(program):
+    """Exports, and the database: one conversation of two turns in pages of 512 bytes, so that a seed stays small."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "chats.db")
         environment = dict(os.environ, HOME=folder, TERM="dumb")
         for again in ([], ["-c"]):
             subprocess.run([program, "--db", path, *again, "-n", "4", "-p", "Hello!"], check=True, env=environment,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        exports = [subprocess.run([program, "--db", path, "export", "1", "--format", form], check=True, env=environment,
+                                  stdout=subprocess.PIPE).stdout for form in ("md", "json", "openai")]
         db = sqlite3.connect(path, isolation_level=None)
         db.execute("UPDATE turn SET model = '/models/a.gguf'")
         db.execute("PRAGMA journal_mode = DELETE")
@@ -85,7 +89,7 @@ def database(program):
         db.execute("VACUUM")
         db.close()
         with open(path, "rb") as file:
-            return file.read()
+            return exports, file.read()
 
 
 def main(program):
@@ -97,7 +101,9 @@ def main(program):
             put(target, i, seed)
     put("gguf", 0, small_gguf(True))
     put("gguf", 1, small_gguf(False))
-    whole = database(program)
+    exports, whole = stored(program)
+    for i, seed in enumerate(exports + [SHARE_GPT]):
+        put("chat_file", i, seed)
     put("database", 0, whole)
     put("database", 1, whole[:4096])
 

@@ -1,0 +1,290 @@
+"""What a terminal does to the program and what texts would do to a terminal, on a pty of its own.
+
+    fault_test.py BITNET-CHAT ENDLESS-MODEL [TestCase.test]
+
+ENDLESS-MODEL has random weights: its answers do not end and hold every byte there is.
+"""
+import fcntl
+import os
+import pty
+import random
+import re
+import select
+import shutil
+import signal
+import sqlite3
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import unittest
+
+PROGRAM = MODEL = ""
+PATIENCE = float(os.environ.get("TERMINAL_TEST_PATIENCE", "60"))
+# What a terminal would obey, told apart from what the screen itself sends: a window title, a bell, a C1 control,
+# an override of the direction, a tag.
+EVIL = "\x1b]0;owned\x07\u009b31m\u202e\U000e0041\x7f\x9f"
+FORBIDDEN = re.compile(rb"\x1b\]|\x1bP|\x1b_|\x1b\^|\x07|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]|\xf3\xa0[\x80\x81]|\x7f")
+
+
+class Pty:
+    """The program on a terminal of its own; takes all that it writes."""
+
+    def __init__(self, home, arguments, columns=80, rows=24, term="xterm-256color"):
+        self.master, self.slave = pty.openpty()
+        self.resize(columns, rows)
+        self.before = termios.tcgetattr(self.slave)
+        self.output = b""
+        env = {"PATH": os.environ["PATH"], "HOME": home, "LC_ALL": "C.UTF-8"}
+        if term is not None:
+            env["TERM"] = term
+        for name in os.environ:
+            if name.startswith(("ASAN_", "TSAN_", "UBSAN_", "LSAN_", "VK_")):
+                env[name] = os.environ[name]
+
+        def own_terminal():
+            os.setsid()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        self.process = subprocess.Popen([PROGRAM, *arguments], stdin=self.slave, stdout=self.slave, stderr=self.slave,
+                                        env=env, preexec_fn=own_terminal)
+
+    def resize(self, columns, rows):
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def type(self, text):
+        os.write(self.master, text.encode())
+
+    def take(self, seconds=0.05):
+        """What came meanwhile."""
+        came = b""
+        while select.select([self.master], [], [], seconds)[0]:
+            try:
+                part = os.read(self.master, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            came += part
+            seconds = 0
+        self.output += came
+        return came
+
+    def wait(self, pattern, seconds=PATIENCE, since=0):
+        end = time.monotonic() + seconds
+        while not re.search(pattern, self.output[since:]):
+            assert time.monotonic() < end, f"no {pattern!r} in {self.output[-2000:]!r}"
+            assert self.process.poll() is None or self.take(), f"ended with {self.process.returncode}: {self.output[-500:]!r}"
+            self.take()
+
+    def wait_for_text(self):
+        """An answer that streams: a few frames more than there were."""
+        at = len(self.output)
+        end = time.monotonic() + PATIENCE
+        while len(self.output) < at + 150:
+            assert time.monotonic() < end, "nothing streams"
+            self.take()
+
+    def end(self, seconds=PATIENCE):
+        """The exit status, once it has ended by itself."""
+        limit = time.monotonic() + seconds
+        while self.process.poll() is None:
+            assert time.monotonic() < limit, f"still there: {self.output[-500:]!r}"
+            self.take()
+        self.take()
+        return self.process.returncode
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        for fd in (self.master, self.slave):
+            try:
+                os.close(fd)
+            except OSError:
+                pass
+
+
+class FaultTest(unittest.TestCase):
+    def setUp(self):
+        self.home = tempfile.mkdtemp(prefix="bitnet-chat-fault-")
+        self.addCleanup(shutil.rmtree, self.home, ignore_errors=True)
+        self.database = os.path.join(self.home, "chats.db")
+
+    def start(self, *arguments, ready=rb"ready", **how):
+        t = Pty(self.home, [MODEL, "--db", self.database, "--device", "cpu", "--threads", "1", *arguments], **how)
+        self.addCleanup(t.close)
+        if ready:
+            t.wait(ready)
+        return t
+
+    def check_restored(self, t):
+        self.assertEqual(termios.tcgetattr(t.slave), t.before, "termios")
+        for on, off in ((b"\x1b[?1049h", b"\x1b[?1049l"), (b"\x1b[?2004h", b"\x1b[?2004l"), (b"\x1b[?25l", b"\x1b[?25h"),
+                        (b"\x1b[?1h", b"\x1b[?1l")):
+            self.assertGreaterEqual(t.output.rfind(off), t.output.rfind(on), (on, t.output[-200:]))
+
+    def check_database(self, drafts=0):
+        db = sqlite3.connect(self.database)
+        self.addCleanup(db.close)
+        self.assertEqual(db.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
+        self.assertEqual(db.execute("SELECT count(*) FROM message WHERE finish IS NULL").fetchone()[0], drafts)
+        return db
+
+    def test_signals_restore_the_terminal_and_close_the_database(self):
+        for name in ("SIGTERM", "SIGHUP", "SIGINT"):
+            for state in ("loading", "idle", "streaming"):
+                if (name, state) == ("SIGINT", "streaming"):
+                    continue  # stops the answer only
+                with self.subTest(signal=name, state=state):
+                    t = self.start(ready=rb"\x1b\[\?1049h" if state == "loading" else rb"ready")
+                    if state == "streaming":
+                        t.type("go on\r")
+                        t.wait(rb"tok/s|answering")
+                        t.wait_for_text()
+                    t.process.send_signal(getattr(signal, name))
+                    self.assertEqual(t.end(), 128 + getattr(signal, name))
+                    self.check_restored(t)
+                    t.close()
+                    self.check_database()
+
+    def test_a_terminal_that_goes_away_ends_the_program(self):
+        t = self.start()
+        t.type("go on\r")
+        t.wait_for_text()
+        os.close(t.slave)
+        os.close(t.master)
+        t.process.wait(PATIENCE)
+        self.assertIn(t.process.returncode, (0, 128 + signal.SIGHUP))
+        text = self.check_database().execute("SELECT text, finish FROM message WHERE role = 'assistant'").fetchone()
+        self.assertEqual(text[1], "interrupted")
+        self.assertTrue(text[0])
+
+    def test_a_storm_of_sizes(self):
+        t = self.start("-n", "200")
+        t.type("go on\r")
+        chance = random.Random(1)
+        for i in range(150):
+            t.resize(*((1, 1), (20, 5), (300, 100), (chance.randint(1, 250), chance.randint(1, 70)))[min(i % 10, 3)])
+            t.process.send_signal(signal.SIGWINCH)
+            t.take(0.005)
+            self.assertIsNone(t.process.poll(), "it ended")
+        t.resize(80, 24)
+        at = len(t.output)
+        t.process.send_signal(signal.SIGWINCH)
+        t.wait(rb"ready", since=at)
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+        self.check_restored(t)
+
+    def test_the_smallest_screens(self):
+        for columns, rows in ((20, 5), (5, 2), (1, 1), (2, 20), (200, 1)):
+            with self.subTest(size=f"{columns}x{rows}"):
+                t = self.start("-n", "20", columns=columns, rows=rows, ready=rb"\x1b\[\?1049h")
+                t.type("日本語 hello\r")
+                t.take(0.3)
+                t.type("\x1bOP\x1b[5~\x1b[6~\x0c")
+                t.take(0.1)
+                self.assertIsNone(t.process.poll(), "it ended")
+                t.process.send_signal(signal.SIGTERM)
+                self.assertEqual(t.end(), 143)
+                self.check_restored(t)
+
+    def test_terminals_that_are_none(self):
+        for term in ("dumb", "no-such-terminal", "", None):
+            with self.subTest(term=term):
+                t = self.start("-n", "20", ready=rb"> ", term=term)
+                t.type("hello\r")
+                t.wait(rb"\[length\]")
+                t.type("\x04")
+                self.assertEqual(t.end(), 0)
+                self.assertNotIn(b"\x1b[?1049h", t.output)
+                self.assertEqual(termios.tcgetattr(t.slave), t.before)
+
+    def test_closed_descriptors(self):
+        for closed in ("0<&-", ">&-", "2>&-", "0<&- >&-", "0<&- >&- 2>&-"):
+            for question in ("-p hello", "--script /dev/null", ""):
+                with self.subTest(closed=closed, arguments=question):
+                    command = f'exec "$0" "$1" --db "$2" --device cpu --threads 1 -n 8 {question} {closed}'
+                    done = subprocess.run(["/bin/sh", "-c", command, PROGRAM, MODEL, self.database], capture_output=True,
+                                          stdin=subprocess.DEVNULL, timeout=PATIENCE, env=dict(os.environ, HOME=self.home))
+                    self.assertIn(done.returncode, (0, 1), done.stderr)
+                    if os.path.exists(self.database):
+                        self.check_database()
+
+    def store_evil(self):
+        subprocess.run([PROGRAM, MODEL, "--db", self.database, "--device", "cpu", "-n", "3", "-p", "hello"], check=True,
+                       capture_output=True, env=dict(os.environ, HOME=self.home))
+        with sqlite3.connect(self.database) as db:
+            db.execute("UPDATE message SET text = ?", (f"word {EVIL} `{EVIL}`\n```{EVIL}\n{EVIL}\n```\n# {EVIL}\n| {EVIL} |\n",))
+            db.execute("UPDATE conversation SET title = ?, system = ?", (EVIL, EVIL))
+            db.execute("UPDATE turn SET model = ?, device = ?", (MODEL, EVIL))
+        db.close()
+
+    def check_harmless(self, t):
+        found = FORBIDDEN.search(t.output)
+        self.assertIsNone(found, found and t.output[max(found.start() - 100, 0):found.end() + 100])
+
+    def test_no_stored_text_reaches_the_terminal_raw(self):
+        self.store_evil()
+        for arguments in (["list"], ["show", "1"], ["search", "word"], ["replay", "1", "--instant"], ["export", "1"],
+                          ["export", "1", "--format", "json"], ["export", "1", "--format", "openai"]):
+            with self.subTest(arguments=arguments):
+                t = Pty(self.home, ["--db", self.database, *arguments])
+                self.addCleanup(t.close)
+                self.assertEqual(t.end(), 0)
+                self.assertIn(b"owned", t.output)
+                self.check_harmless(t)
+        for term in ("xterm-256color", "dumb"):
+            with self.subTest(term=term):
+                t = self.start("--resume", "1", "-n", "3", term=term, ready=rb"ready" if term != "dumb" else rb"> ")
+                for command in ("/list", "/search word", "/show prompt", "/branches", "/system", "/title", "/help"):
+                    t.type(command + "\r")
+                    t.take(0.2)
+                t.process.send_signal(signal.SIGTERM)
+                t.end()
+                self.assertIn(b"owned", t.output)
+                self.check_harmless(t)
+
+    def test_no_file_name_history_or_error_reaches_the_terminal_raw(self):
+        evil_file = os.path.join(self.home, EVIL.replace("/", ""))
+        with open(evil_file, "w") as out:
+            out.write(f"{EVIL}\n" * 3)
+        for arguments in ([evil_file, "-p", "x"], ["info", evil_file], ["--" + EVIL], ["--device", EVIL, "-p", "x", MODEL],
+                          [MODEL, "--script", evil_file, "-n", "5"], [MODEL, "--temp", EVIL], ["show", EVIL], ["--db", evil_file, "list"],
+                          ["frob", EVIL], [MODEL, "--system", "@" + evil_file + "x", "-p", "x"], ["search", EVIL]):
+            with self.subTest(arguments=arguments):
+                t = Pty(self.home, arguments)
+                self.addCleanup(t.close)
+                t.end()
+                self.check_harmless(t)
+        state = os.path.join(self.home, ".local", "state", "bitnet-chat")
+        os.makedirs(state, exist_ok=True)
+        with open(os.path.join(state, "history"), "w") as out:
+            out.write(f"{EVIL}\nold line {EVIL}\n")
+        t = self.start("-n", "20")
+        for keys in ("\x1b[A", "\x1b[A", "\x12old", "\x07", f"/read {evil_file}\r", f"/open {EVIL}\r", f"/frob{EVIL}\r",
+                     f"/title {EVIL}\r", f"{EVIL} hello\r"):
+            t.type(keys)
+            t.take(0.2)
+        t.process.send_signal(signal.SIGTERM)
+        t.end()
+        self.check_harmless(t)
+
+    def test_no_token_reaches_the_terminal_raw(self):
+        """The endless model says every byte; -p to a terminal and the screen."""
+        t = self.start("-n", "150", "--temp", "5", "--seed", "3", "-p", "hello", ready=None)
+        self.assertEqual(t.end(), 0)
+        self.check_harmless(t)
+        t = self.start("--temp", "5", "--seed", "4")
+        t.type("go on\r")
+        t.wait_for_text()
+        t.process.send_signal(signal.SIGTERM)
+        self.assertEqual(t.end(), 143)
+        self.check_harmless(t)
+
+
+if __name__ == "__main__":
+    PROGRAM, MODEL = (os.path.abspath(path) for path in (sys.argv.pop(1), sys.argv.pop(1)))
+    unittest.main(verbosity=2)
