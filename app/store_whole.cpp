@@ -59,7 +59,7 @@ int64_t Store::add_whole(const WholeConversation& whole) {
     for (const WholeMessage& m : whole.messages) {
       // An answer always has a reason to have ended; what was said by people and other programs ended by
       // itself.
-      const std::string_view finish =
+      const std::string finish =
           m.stored.role == Role::assistant && m.stored.finish.empty() ? "stop" : m.stored.finish;
       Statement message(*db_,
                         "INSERT INTO message(conversation, parent, role, text, finish, created, kept)"
