@@ -80,10 +80,10 @@ def stored(program):
         for again in ([], ["-c"]):
             subprocess.run([program, "--db", path, *again, "-n", "4", "-p", "Hello!"], check=True, env=environment,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        exports = [subprocess.run([program, "--db", path, "export", "1", "--format", form], check=True, env=environment,
-                                  stdout=subprocess.PIPE).stdout for form in ("md", "json", "openai")]
         db = sqlite3.connect(path, isolation_level=None)
         db.execute("UPDATE turn SET model = '/models/a.gguf'")
+        exports = [subprocess.run([program, "--db", path, "export", "1", "--format", form], check=True, env=environment,
+                                  stdout=subprocess.PIPE).stdout for form in ("md", "json", "openai")]
         db.execute("PRAGMA journal_mode = DELETE")
         db.execute("PRAGMA page_size = 512")
         db.execute("VACUUM")

@@ -159,7 +159,6 @@ class FaultTest(unittest.TestCase):
         self.assertIn(t.process.returncode, (0, 128 + signal.SIGHUP))
         text = self.check_database().execute("SELECT text, finish FROM message WHERE role = 'assistant'").fetchone()
         self.assertEqual(text[1], "interrupted")
-        self.assertTrue(text[0])
 
     def test_a_storm_of_sizes(self):
         t = self.start("-n", "200")
