@@ -72,22 +72,24 @@ def percentile(values, p):
 
 
 def first_screen(program, model, environment):
-    p = Program([program, model, "--device", "cpu", "--private"], environment)
-    first = p.until(rb"Write a message") * 1e3
-    p.write(b"q")
-    typed = p.until(rb"q") * 1e3
-    loaded = b"ready" in p.seen
-    p.end()
-    print(f"first screen {first:.0f} ms; a key is echoed after {typed:.1f} ms, "
-          f"{'after' if loaded else 'before'} the model is loaded (wanted < 100 ms)")
+    screens, keys, before = [], [], 0
+    for _ in range(7):
+        p = Program([program, model, "--device", "cpu", "--private"], environment)
+        p.until(rb"Write a message")
+        screens.append((time.monotonic() - p.started) * 1e3)
+        p.write(b"q")
+        keys.append(p.until(rb"q") * 1e3)
+        before += b"ready" not in p.seen
+        p.end()
+    print(f"first screen after {percentile(screens, 50):.0f} ms, {max(screens):.0f} at worst (wanted < 100); a key is "
+          f"echoed after {percentile(keys, 50):.1f} ms, {before} of 7 times before the model is loaded")
 
 
 def long_conversation(program, environment, messages):
     p = Program([program, "--device", "cpu"], environment)
     p.until(rb"ready")
     p.write(b"Hello!\r")
-    p.until(rb"answering")
-    p.until(rb"ready")
+    p.until(rb"tok/s")
     p.write(b"\x04")
     time.sleep(1)
     p.end()
@@ -109,11 +111,13 @@ def long_conversation(program, environment, messages):
                                 [row[c] for c in columns]).lastrowid
         db.execute("UPDATE conversation SET leaf = ?", (parent,))
     times = []
-    for _ in range(3):
+    for _ in range(7):
         p = Program([program, "--device", "cpu", "-c"], environment)
-        times.append(p.until(f"Message {messages - 3} with".encode()) * 1e3)
+        p.until(f"Message {messages - 3} with".encode())
+        times.append((time.monotonic() - p.started) * 1e3)
         p.end()
-    print(f"a conversation of {messages} messages is shown {min(times):.0f} ms after the start (wanted < 200 ms)")
+    print(f"a conversation of {messages} messages is shown {percentile(times, 50):.0f} ms after the "
+          "start (wanted < 200)")
 
 
 def streaming(fake, environment, word_ms, label):
