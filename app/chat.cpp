@@ -10,6 +10,12 @@
 #include "store_time.h"
 
 namespace bitnet {
+namespace {
+
+constexpr char kReopenChoice[] =
+    ". What was said is kept: /reopen tries again, /reopen cpu goes on without this device, /quit ends.";
+
+}  // namespace
 
 const char* name_of(ChatState state) {
   switch (state) {
@@ -165,7 +171,8 @@ void ChatCore::handle_events() {
       chat.failure_ = event.error;
       chat.model_.reset();
       chat.status_.state = ChatState::failed;
-      chat.front_.error(event.error.what());
+      const bool device = event.error.kind() == ErrorKind::device;
+      chat.front_.error(fmt::format("{}{}", event.error.what(), device ? kReopenChoice : ""));
       chat.interrupt();  // a turn that waits goes back to the input
     }
   };
@@ -200,10 +207,11 @@ void ChatCore::finish_task(const Finished& finished) {
   status_.state = ChatState::idle;
   status_.progress = 1;
   if (finished.reason == "device_lost") {
+    front_.error(fmt::format("{} ({}): {}. The device is being opened again.", model_->device.name,
+                             model_->device.driver, finished.message));
     model_.reset();
     status_.state = ChatState::loading;
     status_.progress = 0;
-    front_.error(fmt::format("{} The device is being opened again.", finished.message));
     return;
   }
   try {

@@ -57,6 +57,16 @@ void ChatCore::continue_answer() {
   start_answer();
 }
 
+void ChatCore::reopen(const std::string& device) {
+  if (!model_ && !failure_) refuse("the model is still loading");
+  failure_.reset();
+  model_.reset();
+  status_.state = ChatState::loading;
+  status_.progress = 0;
+  worker_.reopen(device);
+  send_status();
+}
+
 void ChatCore::change_settings(ChatSettings changed) {
   if (changed.ctx != settings_.ctx && model_) {
     const uint32_t most = model_->model.n_ctx_train;

@@ -92,6 +92,7 @@ class ChatCore {
   void open_conversation(int64_t id);
   void take_conversation(int64_t id);  // the same, not shown yet
   void continue_answer();
+  void reopen(const std::string& device);      // empty: where the model is or was
   void change_settings(ChatSettings changed);  // another context size begins a task
   void set_system(std::string_view text);
   void delete_conversation(std::optional<int64_t> id);

@@ -343,11 +343,11 @@ void ChatCore::finish_answer(const Finished& finished) {
         "The model's output is not a number (NaN or Inf), so the answer ends here. Try /regen; if it stays, "
         "the file or the device's driver is at fault.");
   } else if (reason == "device_lost") {
+    front_.error(fmt::format("{} ({}): {}. The answer so far is kept; the device is being opened again.",
+                             model_->device.name, model_->device.driver, finished.message));
     model_.reset();
     status_.state = ChatState::loading;
     status_.progress = 0;
-    front_.error(
-        fmt::format("{} The answer so far is kept; the device is being opened again.", finished.message));
   } else if (reason == "failed") {
     front_.error(finished.message);
   }

@@ -265,6 +265,9 @@ const Command kTable[] = {
        chat.go_private(arguments != "off");
      },
      "What was said before stays stored. Input history is not kept either."},
+    {"/reopen", "", "[DEVICE]", "open the model again, here or on another device", "cpu", true,
+     [](ChatCore& chat, std::string_view arguments) { chat.reopen(std::string(arguments)); },
+     "DEVICE is a number, a part of a name or cpu, as for --device. The conversation goes on there."},
     {"/export", "", "FORMAT [FILE]", "write this conversation to a file, or show it", "md json openai", true,
      [](ChatCore& chat, std::string_view arguments) {
        const auto [format, file] = split(arguments);

@@ -246,7 +246,7 @@ int run_replay(const Options& options, Store& store, Output& out, Output& err) {
         }
       }
     }
-    model = opener_for(with_model)([](double) { return true; });
+    model = opener_for(with_model)([](double) { return true; }, "");
     out.write(verify_replay(store, *options.conversation, model));
     return 0;
   }

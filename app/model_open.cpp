@@ -35,11 +35,12 @@ KvFiles kv_files_for(const Options& options) {
 OpenModel opener_for(const Options& options) {
   const auto file = std::make_shared<const GgufFile>(find_model(options.model));
   read_model_info(*file);
-  return [file, options](const std::function<bool(double)>& on_progress) {
+  return [file, options](const std::function<bool(double)>& on_progress, const std::string& device) {
     LoadedModel model;
     on_progress(0);
     model.text = read_model_text(*file, options.chat_template);
     EngineOptions engine = engine_options(options);
+    if (!device.empty()) engine.device = device;
     engine.on_progress = [&](uint64_t done, uint64_t total) {
       return on_progress(total == 0 ? 1.0 : static_cast<double>(done) / static_cast<double>(total));
     };

@@ -107,6 +107,14 @@ void Worker::interrupt() {
   if (cancellable_ != nullptr) cancellable_->cancel();
 }
 
+void Worker::reopen(std::string device) {
+  {
+    const std::lock_guard lock(mutex_);
+    reopen_ = std::move(device);
+  }
+  job_there_.notify_all();
+}
+
 std::vector<WorkerEvent> Worker::take() {
   uint64_t count = 0;
   [[maybe_unused]] const ssize_t got = read(wake_fd_, &count, sizeof count);
@@ -134,12 +142,13 @@ void Worker::push(WorkerEvent event) {
 bool Worker::stop_asked(uint64_t job) const { return quit_ || interrupted_up_to_ >= job; }
 
 void Worker::run() {
-  if (!load()) return;
+  load();
   while (true) {
     std::pair<uint64_t, AnyJob> job;
+    bool open_again = false;
     {
       std::unique_lock lock(mutex_);
-      const auto asked = [this] { return next_ || quit_; };
+      const auto asked = [this] { return next_ || reopen_ || quit_; };
       const size_t fresh = unsaved();
       if (fresh >= kLeastKept && fresh >= model_.session->tokens().size() / kNewPart) {
         if (!job_there_.wait_for(lock, kQuiet, asked)) {
@@ -151,13 +160,25 @@ void Worker::run() {
         job_there_.wait(lock, asked);
       }
       if (quit_) break;
-      job = std::move(*next_);
-      next_.reset();
-      // A context job throws the session away.
-      cancellable_ = std::holds_alternative<ContextJob>(job.second) ? nullptr : model_.session.get();
+      if (reopen_) {
+        open_again = true;
+        device_ = *std::exchange(reopen_, std::nullopt);
+      } else {
+        job = std::move(*next_);
+        next_.reset();
+        // A context job throws the session away.
+        cancellable_ = std::holds_alternative<ContextJob>(job.second) ? nullptr : model_.session.get();
+      }
     }
-    run_job(job.first, job.second);
-    if (!model_.session && !load()) break;
+    if (open_again) {
+      close_model();
+      lost_in_a_row_ = false;
+      load();
+    } else if (model_.session) {
+      run_job(job.first, job.second);
+    } else {
+      push(Finished{job.first, "failed", "the model cannot be used", {}});
+    }
   }
   {
     const std::lock_guard lock(mutex_);
@@ -210,14 +231,14 @@ void Worker::save() {
   }
 }
 
-bool Worker::load() {
+void Worker::load() {
   try {
-    model_ = open_([this](double done) {
+    const auto tell = [this](double done) {
       push(LoadProgress{done});
       return !quit_.load();
-    });
+    };
+    model_ = open_(tell, device_);
     push(Loaded{model_.text, model_.engine->model(), model_.engine->device(), model_.session->n_ctx()});
-    return true;
   } catch (const Error& error) {
     push(Failed{error});
   } catch (const std::bad_alloc&) {
@@ -225,7 +246,11 @@ bool Worker::load() {
   } catch (const std::exception& error) {
     push(Failed{Error(ErrorKind::runtime, error.what())});
   }
-  return false;
+}
+
+void Worker::close_model() {
+  model_.session.reset();
+  model_.engine.reset();
 }
 
 void Worker::do_job(const Job& job, Finished& finished) {
@@ -321,12 +346,11 @@ void Worker::run_job(uint64_t id, const AnyJob& job) {
   lost_in_a_row_ = device_lost;
   push(std::move(finished));
   if (!device_lost) return;
-  model_.session.reset();
-  model_.engine.reset();
+  close_model();
   if (lost_again) {
-    open_ = [message](const std::function<bool(double)>&) -> LoadedModel {
-      throw Error(ErrorKind::device, "the device was lost twice in a row: " + message);
-    };
+    push(Failed{Error(ErrorKind::device, "the device was lost twice in a row: " + message)});
+  } else {
+    load();
   }
 }
 

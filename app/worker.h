@@ -8,9 +8,10 @@
 //   take() <--- queue, eventfd ---    LoadProgress, Loaded, PrefillProgress, Prefilled, Token, Looked,
 //                                     ContextChanged, Finished, Failed
 //   interrupt() ------------------>   Session::cancel
+//   reopen(device) --------------->   the model again, there
 //
 // A lost device ends the running job with the reason "device_lost"; the model is then opened once more. If
-// that fails, or the next job loses the device again, the worker has failed for good.
+// that fails, or the next job loses the device again, the worker has failed until reopen().
 #pragma once
 
 #include <atomic>
@@ -40,8 +41,10 @@ struct LoadedModel {
   std::function<std::unique_ptr<Session>(uint32_t n_ctx)> create_session;
 };
 
-// Opens a model on the worker's thread. on_progress (0..1) returns false to give up. Tests give a fake.
-using OpenModel = std::function<LoadedModel(const std::function<bool(double)>& on_progress)>;
+// Opens a model on the worker's thread. on_progress (0..1) returns false to give up; an empty device is the
+// one of the command line. Tests give a fake.
+using OpenModel =
+    std::function<LoadedModel(const std::function<bool(double)>& on_progress, const std::string& device)>;
 
 struct Job {
   std::vector<int32_t> tokens;  // the whole prompt, 1 <= size <= n_ctx
@@ -113,7 +116,7 @@ struct Finished {
   std::string message;  // of an error, else empty
   JobStats stats;
 };
-struct Failed {  // the model cannot be used, now or any more
+struct Failed {  // the model cannot be used until it is opened again
   Error error;
 };
 using WorkerEvent = std::variant<LoadProgress, Loaded, PrefillProgress, Prefilled, Token, Looked,
@@ -134,6 +137,9 @@ class Worker {
   // job's number.
   uint64_t submit(AnyJob job);
   void interrupt();  // the submitted job, started or not, finishes with "interrupted"
+  // Opens the model again, on this device (EngineOptions::device; empty: where it was); a Loaded or Failed
+  // follows. While no job runs.
+  void reopen(std::string device);
 
   std::vector<WorkerEvent> take();  // everything that waits; never blocks
   int wake_fd() const { return wake_fd_; }
@@ -143,8 +149,9 @@ class Worker {
 
  private:
   void run();
-  bool load();  // false: failed for good, or told to stop
+  void load();
   void run_job(uint64_t id, const AnyJob& job);
+  void close_model();
   void do_job(const Job& job, Finished& finished);
   void do_job(const LookJob& job, Finished& finished);
   void do_job(const ContextJob& job, Finished& finished);
@@ -160,7 +167,8 @@ class Worker {
   std::mutex files_mutex_;          // held while files are written or taken away
   std::atomic<bool> keep_ = false;  // the timeline is of a job that wants it kept
   std::vector<int32_t> saved_;      // worker's thread only: the timeline that is on disk
-  LoadedModel model_;               // worker's thread only
+  LoadedModel model_;               // worker's thread only; without a session where it is not open
+  std::string device_;              // worker's thread only: as reopen() had it
   bool lost_in_a_row_ = false;      // worker's thread only: the last job lost its device
 
   mutable std::mutex mutex_;
@@ -168,6 +176,7 @@ class Worker {
   std::condition_variable space_;
   std::deque<WorkerEvent> events_;                   // guarded by mutex_
   std::optional<std::pair<uint64_t, AnyJob>> next_;  // guarded by mutex_
+  std::optional<std::string> reopen_;                // guarded by mutex_: on which device
   Session* cancellable_ = nullptr;                   // guarded by mutex_: alive while set
   uint64_t last_job_ = 0;                            // loop's thread only
   std::atomic<uint64_t> interrupted_up_to_{0};

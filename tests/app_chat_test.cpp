@@ -236,13 +236,45 @@ TEST_F(ChatTest, ALostDeviceKeepsTheTextAndIsOpenedOnceMore) {
   EXPECT_EQ(front.shown.back().text, "again");
 }
 
-TEST_F(ChatTest, ADeviceLostTwiceInARowIsAFailure) {
+TEST_F(ChatTest, ADeviceLostTwiceInARowIsAFailureUntilReopen) {
+  script.answer("first");
+  script.answer("second");
+  script.answer("third");
   script.lose_device_after(0);
   start_loaded();
   say("one");
   chat->submit("two");
   while (!chat->failure()) loop.run_once();
   EXPECT_EQ(chat->failure()->kind(), ErrorKind::device);
+  EXPECT_THAT(front.errors.back(), HasSubstr("/reopen"));
+  chat->submit("three");
+  EXPECT_EQ(front.returned, std::vector<std::string>{"three"});
+  script.lose_device_after(-1);
+  say("/reopen 1");
+  EXPECT_EQ(script.device(), "1");
+  EXPECT_FALSE(chat->failure());
+  say("three");
+  EXPECT_EQ(front.shown.back().text, "third");
+}
+
+TEST_F(ChatTest, ReopenGoesOnWithTheConversationElsewhere) {
+  start_loaded();
+  say("one");
+  chat->submit("/reopen cpu");
+  EXPECT_TRUE(chat->loading());
+  chat->submit("/reopen");
+  EXPECT_THAT(front.errors.back(), HasSubstr("still loading"));
+  chat->submit("two");  // waits
+  until_idle();
+  EXPECT_EQ(script.opened(), 2);
+  EXPECT_EQ(script.device(), "cpu");
+  EXPECT_EQ(front.shown.back().text, "ok");
+  EXPECT_EQ(last_prompt(), "<bos><usr>one<eot>ok<eot><usr>two<eot>");
+  script.wrong_device(true);
+  chat->submit("/reopen nowhere");
+  while (!chat->failure()) loop.run_once();
+  EXPECT_EQ(script.device(), "nowhere");
+  EXPECT_EQ(front.last_status.state, ChatState::failed);
 }
 
 // No file of the process may grow: what a full disk is to SQLite.

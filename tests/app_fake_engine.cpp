@@ -84,7 +84,7 @@ class FakeSession : public Session {
       {
         const std::lock_guard lock(script_.mutex_);
         if (script_.numeric_after_ == made) return Finish::numeric;
-        if (script_.lose_after_ == made) throw Error(ErrorKind::device, "the device was lost.");
+        if (script_.lose_after_ == made) throw Error(ErrorKind::device, "the device was lost");
       }
       if (made == static_cast<int>(text.size())) return Finish::stop;
       const auto id = static_cast<int32_t>(static_cast<uint8_t>(text[made]));
@@ -187,6 +187,11 @@ int Script::opened() {
   return opened_;
 }
 
+std::string Script::device() {
+  const std::lock_guard lock(mutex_);
+  return device_;
+}
+
 std::string Script::next_answer() {
   const std::lock_guard lock(mutex_);
   return next_ < answers_.size() ? answers_[next_++] : "ok";
@@ -220,9 +225,11 @@ std::shared_ptr<const ModelText> model_text(const std::string& chat_template, bo
 }
 
 OpenModel opener(Script& script, uint32_t n_ctx, std::string chat_template, bool add_bos) {
-  return [&script, n_ctx, chat_template, add_bos](const std::function<bool(double)>& on_progress) {
+  return [&script, n_ctx, chat_template, add_bos](const std::function<bool(double)>& on_progress,
+                                                  const std::string& device) {
     {
       std::unique_lock lock(script.mutex_);
+      script.device_ = device;
       while (script.loading_held_) {
         lock.unlock();
         if (!on_progress(0.5)) throw Error(ErrorKind::runtime, "loading was given up");

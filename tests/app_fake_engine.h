@@ -43,6 +43,7 @@ class Script {
 
   std::vector<std::vector<int32_t>> prompts();  // of every sync
   int opened();
+  std::string device();  // that the last opening was asked for
 
  private:
   friend class FakeSession;
@@ -62,6 +63,7 @@ class Script {
   int lose_after_ = -1;
   int numeric_after_ = -1;
   int opened_ = 0;
+  std::string device_;
   std::vector<std::vector<int32_t>> prompts_;
 };
 

@@ -135,7 +135,7 @@ TEST(Replay, VerifyFindsTheSame) {
   const auto store = conversation_of(script);
   fake::Script again;
   answers(again, "two");
-  LoadedModel model = fake::opener(again)([](double) { return true; });
+  LoadedModel model = fake::opener(again)([](double) { return true; }, "");
   EXPECT_THAT(verify_replay(*store, 1, model), HasSubstr("3 turns, 10 tokens"));
 }
 
@@ -148,7 +148,7 @@ TEST(Replay, VerifyNamesTheFirstDivergence) {
     again.answer(first);
     again.answer(second);
     again.answer("three");
-    LoadedModel model = fake::opener(again)([](double) { return true; });
+    LoadedModel model = fake::opener(again)([](double) { return true; }, "");
     try {
       verify_replay(*store, 1, model);
     } catch (const Error& error) {

@@ -124,6 +124,21 @@ TEST(Worker, AReopenThatFailsIsAFailure) {
   EXPECT_EQ(wait_for<Failed>(worker).error.kind(), ErrorKind::device);
 }
 
+TEST(Worker, OpensAgainAfterAFailure) {
+  fake::Script script;
+  script.wrong_device(true);
+  Worker worker(fake::opener(script));
+  wait_for<Failed>(worker);
+  worker.submit(job_of("hello"));
+  EXPECT_EQ(wait_for<Finished>(worker).reason, "failed");
+  script.wrong_device(false);
+  worker.reopen("there");
+  wait_for<Loaded>(worker);
+  EXPECT_EQ(script.device(), "there");
+  worker.submit(job_of("hello"));
+  EXPECT_EQ(wait_for<Finished>(worker).reason, "stop");
+}
+
 std::vector<Looked> looked_of(const std::vector<WorkerEvent>& events) {
   std::vector<Looked> all;
   for (const WorkerEvent& event : events) {

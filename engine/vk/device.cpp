@@ -54,6 +54,8 @@ std::string name_of(VkResult result) {
       return "too many objects";
     case VK_ERROR_MEMORY_MAP_FAILED:
       return "memory cannot be mapped";
+    case VK_TIMEOUT:
+      return "the device did not finish in time";
     default:
       return fmt::format("VkResult {}", static_cast<int>(result));
   }
@@ -178,9 +180,10 @@ std::string lower(std::string s) {
 
 void check(VkResult result, const char* call) {
   if (result == VK_SUCCESS) return;
+  const std::string_view name = std::string_view(call).substr(0, std::strcspn(call, "("));
   throw Error(ErrorKind::device, result == VK_ERROR_DEVICE_LOST
-                                     ? fmt::format("the device was lost ({})", call)
-                                     : fmt::format("{} failed: {}", call, name_of(result)));
+                                     ? fmt::format("the device was lost ({})", name)
+                                     : fmt::format("{} failed: {}", name, name_of(result)));
 }
 
 std::shared_ptr<Instance> Instance::get() {

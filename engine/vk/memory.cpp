@@ -78,16 +78,25 @@ Commands::Commands(const Device& device) : device_(device) {
   VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
   pool.queueFamilyIndex = device.queue_family();
   VK_CHECK(vkCreateCommandPool(device.handle(), &pool, nullptr, &pool_));
-  VkCommandBufferAllocateInfo buffer{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
-  buffer.commandPool = pool_;
-  buffer.commandBufferCount = 1;
-  VK_CHECK(vkAllocateCommandBuffers(device.handle(), &buffer, &buffer_));
-  const VkFenceCreateInfo fence{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  VK_CHECK(vkCreateFence(device.handle(), &fence, nullptr, &fence_));
+  try {
+    VkCommandBufferAllocateInfo buffer{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
+    buffer.commandPool = pool_;
+    buffer.commandBufferCount = 1;
+    VK_CHECK(vkAllocateCommandBuffers(device.handle(), &buffer, &buffer_));
+    const VkFenceCreateInfo fence{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VK_CHECK(vkCreateFence(device.handle(), &fence, nullptr, &fence_));
+  } catch (...) {
+    release();
+    throw;
+  }
 }
 
 Commands::~Commands() {
   settle();
+  release();
+}
+
+void Commands::release() noexcept {
   vkDestroyFence(device_.handle(), fence_, nullptr);
   vkDestroyCommandPool(device_.handle(), pool_, nullptr);
 }

@@ -51,6 +51,8 @@ class Commands {
   void settle() noexcept;  // the same where the outcome no longer matters, also of a lost device
 
  private:
+  void release() noexcept;
+
   const Device& device_;
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkCommandBuffer buffer_ = VK_NULL_HANDLE;

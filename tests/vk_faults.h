@@ -1,0 +1,34 @@
+// A Vulkan driver that fails where a test wants it: the linker puts the calls of vk_faults.cpp before those
+// of the loader (--wrap, see CMakeLists.txt).
+//
+// Thread rule: any thread.
+#pragma once
+
+#include <vulkan/vulkan.h>
+
+#include <map>
+#include <string>
+
+namespace bitnet::vk_faults {
+
+// The n-th call of `call` from now (1 = the next) gives `result` and does nothing; a wait is waited for all
+// the same, so that what a test frees afterwards is not in use. With VK_ERROR_DEVICE_LOST every later
+// submission and wait fails too, until the next device is made; `times` such devices are lost, each at its
+// n-th call.
+void fail(const std::string& call, VkResult result, int n, int times = 1);
+
+// What the machine is said to have.
+struct Without {
+  bool driver = false;
+  bool devices = false;
+  bool compute_queue = false;
+  bool integer_dot = false;
+};
+void set(const Without& without);
+
+void heal();                         // everything works, and nothing was called yet
+int calls(const std::string& call);  // since heal()
+int allocations();                   // of device memory that were not freed yet
+std::map<std::string, int> calls();
+
+}  // namespace bitnet::vk_faults
