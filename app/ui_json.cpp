@@ -7,6 +7,7 @@
 #include "chat.h"
 #include "engine/error.h"
 #include "key_decoder.h"
+#include "text_safe.h"
 #include "ui_line.h"
 
 namespace bitnet {
@@ -15,7 +16,9 @@ namespace {
 using json = nlohmann::ordered_json;
 
 void send(Output& output, const json& object) {
-  output.write(object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+  const std::string line = object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  // JSON leaves the C1 controls and whatever else a terminal obeys beside the C0 ones as they are.
+  output.write(output.is_terminal() ? make_safe(line) : line);
 }
 
 json message_object(const ShownMessage& message) {

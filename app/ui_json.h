@@ -14,7 +14,7 @@
 //       input: a turn that was not taken, or one to rewrite, for whoever types
 //   {"type":"error","text":"...","code":4}                                  code: where it ends the program
 //   {"type":"exit","code":0}
-// Bytes that are no UTF-8 become U+FFFD.
+// Bytes that are no UTF-8 become U+FFFD; on a terminal, what it would obey is shown as text_safe.h has it.
 #pragma once
 
 #include <string>

@@ -5,6 +5,7 @@
 ENDLESS-MODEL has random weights: its answers do not end and hold every byte there is.
 """
 import fcntl
+import json
 import os
 import pty
 import random
@@ -23,16 +24,22 @@ import unittest
 
 PROGRAM = MODEL = ""
 PATIENCE = float(os.environ.get("TERMINAL_TEST_PATIENCE", "60"))
-# What a terminal would obey, told apart from what the screen itself sends: a window title, a bell, a C1 control,
-# an override of the direction, a tag.
-EVIL = "\x1b]0;owned\x07\u009b31m\u202e\U000e0041\x7f\x9f"
-FORBIDDEN = re.compile(rb"\x1b\]|\x1bP|\x1b_|\x1b\^|\x07|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]|\xf3\xa0[\x80\x81]|\x7f")
+# What a terminal would obey, as short as a file's name must be: a window title, a bell, a mode that nobody sets, a C1
+# control, an override of the direction, a tag.
+EVIL = "\x1b]0;owned\x07\x1b[31337h\u009b31m\u202e\U000e0041\x7f\x9f"
+# Every code point that must not reach a terminal, where there is room for them; NUL, \t, \n and \r are no faults.
+CONTROLS = [*range(1, 9), 11, 12, *range(14, 32), *range(0x7f, 0xa0), 0x61c, *range(0x2028, 0x202f), *range(0x2066, 0x206a), 0xfeff,
+            *range(0xfff9, 0xfffc), *range(0xe0000, 0xe0080)]
+ALL_EVIL = EVIL + "".join(map(chr, CONTROLS)) + "owned"
+# What the program itself sends: cursor, colours, modes and character sets of xterm.
+OWN = re.compile(rb"\x1b(?:\[(?!31337h)[?>]?[0-9;]*[A-Za-z@`]|[()][0B]|[78=>MDEH])")
+FORBIDDEN = re.compile(b"[\x00-\x06\x07\x0b\x0c\x0e\x10-\x1f\x7f]|" + b"|".join(re.escape(chr(c).encode()) for c in CONTROLS if c > 0x7f))
 
 
 class Pty:
     """The program on a terminal of its own; takes all that it writes."""
 
-    def __init__(self, home, arguments, columns=80, rows=24, term="xterm-256color"):
+    def __init__(self, home, arguments, columns=80, rows=24, term="xterm-256color", stdin=None):
         self.master, self.slave = pty.openpty()
         self.resize(columns, rows)
         self.before = termios.tcgetattr(self.slave)
@@ -47,8 +54,11 @@ class Pty:
         def own_terminal():
             os.setsid()
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-        self.process = subprocess.Popen([PROGRAM, *arguments], stdin=self.slave, stdout=self.slave, stderr=self.slave,
-                                        env=env, preexec_fn=own_terminal)
+        self.process = subprocess.Popen([PROGRAM, *arguments], stdin=self.slave if stdin is None else subprocess.PIPE, stdout=self.slave,
+                                        stderr=self.slave, env=env, preexec_fn=own_terminal if stdin is None else os.setsid)
+        if stdin is not None:
+            with self.process.stdin as pipe:
+                pipe.write(stdin)
 
     def resize(self, columns, rows):
         fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -160,6 +170,21 @@ class FaultTest(unittest.TestCase):
         text = self.check_database().execute("SELECT text, finish FROM message WHERE role = 'assistant'").fetchone()
         self.assertEqual(text[1], "interrupted")
 
+    def test_a_stream_that_the_kernel_stops_is_drawn_anew(self):
+        """SIGSTOP cannot be seen coming, and meanwhile somebody else may have written."""
+        t = self.start("--temp", "0")
+        t.type("go on\r")
+        t.wait_for_text()
+        t.process.send_signal(signal.SIGSTOP)
+        t.take(0.2)
+        at = len(t.output)
+        t.process.send_signal(signal.SIGCONT)
+        t.wait(rb"\x1b\[H\x1b\[2J(.|\n)*go on(.|\n)*random 1", since=at)
+        t.wait_for_text()
+        t.process.send_signal(signal.SIGTERM)
+        self.assertEqual(t.end(), 143)
+        self.check_restored(t)
+
     def test_a_storm_of_sizes(self):
         t = self.start("-n", "200")
         t.type("go on\r")
@@ -215,36 +240,115 @@ class FaultTest(unittest.TestCase):
     def store_evil(self):
         subprocess.run([PROGRAM, MODEL, "--db", self.database, "--device", "cpu", "-n", "3", "-p", "hello"], check=True,
                        capture_output=True, env=dict(os.environ, HOME=self.home))
+        text = f"word {ALL_EVIL} `{EVIL}`\n```{EVIL}\n{EVIL}\n```\n# {EVIL}\n| {EVIL} |\n[{EVIL}]({EVIL})\n"
         with sqlite3.connect(self.database) as db:
-            db.execute("UPDATE message SET text = ?", (f"word {EVIL} `{EVIL}`\n```{EVIL}\n{EVIL}\n```\n# {EVIL}\n| {EVIL} |\n",))
-            db.execute("UPDATE conversation SET title = ?, system = ?", (EVIL, EVIL))
+            db.execute("UPDATE message SET text = ?", (text,))
+            db.execute("UPDATE conversation SET title = ?, system = ?", (ALL_EVIL, ALL_EVIL))
             db.execute("UPDATE turn SET model = ?, device = ?", (MODEL, EVIL))
         db.close()
 
     def check_harmless(self, t):
-        found = FORBIDDEN.search(t.output)
-        self.assertIsNone(found, found and t.output[max(found.start() - 100, 0):found.end() + 100])
+        t.output.decode()  # every byte is part of a character
+        # No sequence but those of the program itself, and nothing else that a terminal obeys.
+        shown = OWN.sub(b"", t.output)
+        found = FORBIDDEN.search(shown)
+        self.assertIsNone(found, found and shown[max(found.start() - 100, 0):found.end() + 100])
+
+    def check_commands(self, commands, *arguments, say="owned"):
+        """These lines on the screen and as plain lines."""
+        for term in ("xterm-256color", "dumb"):
+            with self.subTest(term=term):
+                plain = term == "dumb"
+                t = self.start(*arguments, "-n", "3", term=term, ready=rb"> $" if plain else rb"ready")
+                for command in commands:
+                    if plain and not command.isprintable():
+                        continue  # what a person types there is shown by the terminal itself
+                    at = len(t.output)
+                    t.type(command if command < " " else command + "\r")
+                    if plain:
+                        t.wait(rb"\n> $", since=at)
+                    else:
+                        t.take(0.3)
+                t.process.send_signal(signal.SIGTERM)
+                t.end()
+                self.assertIn(say.encode(), t.output)
+                self.check_harmless(t)
+
+    def check_outputs(self, *commands, say="owned", stdin=None):
+        """What these command lines write to a terminal."""
+        for arguments in commands:
+            with self.subTest(arguments=arguments):
+                t = Pty(self.home, arguments, stdin=stdin)
+                self.addCleanup(t.close)
+                t.end()
+                self.assertIn(say.encode(), t.output)
+                self.check_harmless(t)
 
     def test_no_stored_text_reaches_the_terminal_raw(self):
         self.store_evil()
-        for arguments in (["list"], ["show", "1"], ["search", "word"], ["replay", "1", "--instant"], ["export", "1"],
-                          ["export", "1", "--format", "json"], ["export", "1", "--format", "openai"]):
-            with self.subTest(arguments=arguments):
-                t = Pty(self.home, ["--db", self.database, *arguments])
-                self.addCleanup(t.close)
-                self.assertEqual(t.end(), 0)
-                self.assertIn(b"owned", t.output)
-                self.check_harmless(t)
-        for term in ("xterm-256color", "dumb"):
-            with self.subTest(term=term):
-                t = self.start("--resume", "1", "-n", "3", term=term, ready=rb"ready" if term != "dumb" else rb"> ")
-                for command in ("/list", "/search word", "/show prompt", "/branches", "/system", "/title", "/help"):
-                    t.type(command + "\r")
-                    t.take(0.2)
-                t.process.send_signal(signal.SIGTERM)
-                t.end()
-                self.assertIn(b"owned", t.output)
-                self.check_harmless(t)
+        self.check_outputs(*[["--db", self.database, *arguments] for arguments in (
+            ["list"], ["show", "1"], ["search", "word"], ["replay", "1", "--instant"], ["export", "1"],
+            ["export", "1", "--format", "json"], ["export", "1", "--format", "openai"])])
+        self.check_commands(("/list", "/search word", "/show prompt", "/branches", "/system", "/title", "/help", "/goto",
+                             "/export md", "/export json", "/replay 1 instant", "/open", "owned", "\x1b", "\x06", EVIL, "\x1b"),
+                            "--resume", "1")
+
+    def test_no_imported_text_reaches_the_terminal_raw(self):
+        messages = [{"role": "system", "content": ALL_EVIL}, {"role": "user", "content": f"word {ALL_EVIL}"},
+                    {"role": "assistant", "content": f"{ALL_EVIL}\0\n```{EVIL}\n{EVIL}\n```"}]
+        files = {
+            "openai.json": json.dumps({"title": ALL_EVIL, "messages": messages}),
+            "sharegpt.json": json.dumps([{"id": EVIL, "conversations": [
+                {"from": "human", "value": ALL_EVIL}, {"from": "gpt", "value": ALL_EVIL}]}]),
+            "chat.md": f"# {ALL_EVIL}\n\n## System\n\n{ALL_EVIL}\n\n## User\n\n{ALL_EVIL}\n\n## Assistant\n\n{ALL_EVIL}\n",
+            "wrong.json": json.dumps({"messages": [{"role": ALL_EVIL, "content": ALL_EVIL}]}),
+            "wrong.md": f"# {ALL_EVIL}\n\n## {ALL_EVIL}\n\n{ALL_EVIL}\n",
+            "broken.json": "{\"owned" + ALL_EVIL,
+            EVIL + ".json": EVIL,
+        }
+        names = []
+        for name, text in files.items():
+            names.append(os.path.join(self.home, name.replace("/", "")))
+            with open(names[-1], "w") as out:
+                out.write(text)
+        db = ["--db", self.database]
+        self.check_outputs(*[[*db, "import", name] for name in names], say="")
+        self.check_outputs([*db, "list"], *[[*db, "show", str(i)] for i in (1, 2)], [*db, "replay", "1", "--instant"])
+        self.check_commands([f"/import {name}" for name in names] + ["/list", "/search word", "/branches", "/system", "/title"])
+
+    def test_no_name_or_template_of_a_model_reaches_the_terminal_raw(self):
+        with open(MODEL, "rb") as file:
+            model = file.read()
+        template = re.search(rb"tokenizer\.chat_template\x08\0\0\0(.{8})", model, re.S)
+        size = struct.unpack("<Q", template[1])[0]
+        source = model[template.end():template.end() + size].decode()
+        evil, refusing, name = (os.path.join(self.home, file) for file in ("evil.gguf", "refusing.gguf", "name.gguf"))
+        self.write_model(evil, {"random 1": ALL_EVIL, "<|end_header_id|>": EVIL, source: source + ALL_EVIL})
+        self.write_model(refusing, {source: "{{ raise_exception('owned" + EVIL + "') }}" + source})
+        self.write_model(name, {"bitnet-b1.58": "owned" + EVIL})
+        db = ["--db", self.database, "--device", "cpu"]
+        ask = ["-n", "3", "-p", "hello"]
+        message = b'[{"role": "user", "content": "hello"}]'
+        self.check_outputs(["info", evil], [evil, *db, *ask, "--output", "jsonl"], ["render", evil], [refusing, *db, *ask],
+                           ["info", name], [name, *db, *ask], stdin=message)
+        self.check_outputs([evil, *db, *ask, "--verbose"], ["bench", evil, "-p", "4", "-n", "2", "-r", "1", "--device", "cpu"], say="")
+        self.check_outputs(["detokenize", evil], stdin=b" ".join(b"%d" % i for i in range(0, 700)), say="")
+        model, globals()["MODEL"] = MODEL, evil
+        self.addCleanup(globals().__setitem__, "MODEL", model)
+        self.check_commands(("hello", "/show model", "/show prompt", "/show stats", "/tokens", "/alt", "/alt 1", "/set"))
+
+    def write_model(self, path, strings):
+        """The model with some of its strings changed; each grows by whole alignments, so that the rest stays in place."""
+        with open(MODEL, "rb") as file:
+            data = file.read()
+        for old, new in strings.items():
+            old, new = old.encode(), new.encode()
+            new += b" " * ((len(old) - len(new)) % 32)
+            before = struct.pack("<Q", len(old)) + old
+            self.assertGreaterEqual(data.count(before), 1, old)
+            data = data.replace(before, struct.pack("<Q", len(new)) + new, 1)
+        with open(path, "wb") as file:
+            file.write(data)
 
     def test_no_file_name_history_or_error_reaches_the_terminal_raw(self):
         evil_file = os.path.join(self.home, EVIL.replace("/", ""))
