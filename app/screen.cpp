@@ -230,7 +230,7 @@ void Screen::draw_row(int y, const Row& row) {
     std::string_view text = span.text;
     while (!text.empty()) {
       const Cluster cluster = first_cluster(text);
-      const std::string_view bytes = text.substr(0, cluster.bytes);
+      const std::string_view bytes = shown_part(text.substr(0, cluster.bytes));
       text.remove_prefix(cluster.bytes);
       if (cluster.columns == 0) continue;
       if (x + cluster.columns > columns_) break;

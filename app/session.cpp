@@ -146,6 +146,33 @@ struct TypedLines {
   static inline int last_word = 0;
 };
 
+// ^Z: whoever has the terminal while this process is stopped gets it as it was before readline set it.
+class StopSignal {
+ public:
+  StopSignal(EventLoop& loop, const TypedLines& lines) : loop_(loop) {
+    loop_.on_signal(SIGTSTP, [&lines] { stop(lines.handler_installed); });
+  }
+  ~StopSignal() { loop_.default_signal(SIGTSTP); }
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
+
+ private:
+  static void stop(bool editing) {
+    if (editing) rl_cleanup_after_signal();
+    struct sigaction by_default = {};
+    struct sigaction former = {};
+    by_default.sa_handler = SIG_DFL;
+    sigaction(SIGTSTP, &by_default, &former);
+    raise(SIGTSTP);
+    sigaction(SIGTSTP, &former, nullptr);
+    if (!editing) return;
+    rl_reset_after_signal();
+    rl_forced_update_display();
+  }
+
+  EventLoop& loop_;
+};
+
 }  // namespace
 
 int run_question(Chat& chat, EventLoop& loop, const std::string& question, const SessionHooks& hooks) {
@@ -175,6 +202,7 @@ int run_script(Chat& chat, EventLoop& loop, ScriptDriver& script, ScriptTarget& 
 int run_typed_lines(Chat& chat, EventLoop& loop, const SessionHooks& hooks) {
   TypedLines lines(chat, hooks);
   Watch watch(chat, loop, hooks);
+  const StopSignal stop_signal(loop, lines);
   watch.on_interrupt = [&] {
     if (!chat.busy()) return false;
     chat.interrupt();

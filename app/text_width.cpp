@@ -9,6 +9,9 @@ constexpr int32_t kVariationSelector16 = 0xFE0F;
 constexpr int32_t kKeycap = 0x20E3;
 constexpr int32_t kZeroWidthJoiner = 0x200D;
 
+// Of marks that take room there may be any number on one letter, but a row has an end.
+constexpr int kMostColumns = 8;
+
 bool is_regional_indicator(int32_t c) { return c >= 0x1F1E6 && c <= 0x1F1FF; }
 bool is_skin_tone(int32_t c) { return c >= 0x1F3FB && c <= 0x1F3FF; }
 
@@ -57,7 +60,10 @@ Cluster first_cluster(std::string_view text) {
     int32_t next = 0;
     const size_t length = decode(text.substr(at), next);
     if (utf8proc_grapheme_break_stateful(previous, next, &state)) break;
-    columns += columns_of_code_point(next);
+    const int width = columns_of_code_point(next);
+    const bool of_emoji = picture && (is_pictographic(next) || is_skin_tone(next));
+    if (width > 0 && !of_emoji && columns + width > kMostColumns) break;
+    columns += width;
     flags += is_regional_indicator(next) ? 1 : 0;
     wide_emoji =
         wide_emoji ||
@@ -68,6 +74,17 @@ Cluster first_cluster(std::string_view text) {
   }
   if (wide_emoji || flags == 2) columns = 2;
   return {at, columns};
+}
+
+std::string_view shown_part(std::string_view cluster) {
+  constexpr size_t kMostCodePoints = 32;
+  if (cluster.size() <= kMostCodePoints) return cluster;
+  size_t code_points = 0;
+  for (size_t at = 0; at < cluster.size(); ++at) {
+    const bool begins_one = (static_cast<unsigned char>(cluster[at]) & 0xC0) != 0x80;
+    if (begins_one && code_points++ == kMostCodePoints) return cluster.substr(0, at);
+  }
+  return cluster;
 }
 
 int columns_of(std::string_view text) {

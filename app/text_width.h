@@ -4,8 +4,9 @@
 //
 // A cluster is what a person sees as one character (Unicode UAX #29, by libutf8proc). Its columns:
 // an emoji with VS16, a ZWJ sequence, an emoji with a skin tone, a flag and a keycap take 2; anything else
-// takes the sum of its code points' East Asian widths, with combining marks and format characters as 0.
-// Text is expected to have passed make_safe (text_safe.h); a byte that is no UTF-8 counts as one column.
+// takes the sum of its code points' East Asian widths, with combining marks and format characters as 0. One
+// that would take more than 8 ends there. Text is expected to have passed make_safe (text_safe.h); a byte
+// that is no UTF-8 counts as one column.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +22,10 @@ struct Cluster {
 
 // The first cluster of `text`, which must not be empty. A newline is a cluster of 0 columns, a tab of 1.
 Cluster first_cluster(std::string_view text);
+
+// What of a cluster is written anywhere: its first 32 code points, more than any script or emoji has. Without
+// a limit an answer of combining marks alone would make each redraw as long as itself.
+std::string_view shown_part(std::string_view cluster);
 
 int columns_of(std::string_view text);
 

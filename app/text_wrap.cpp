@@ -167,7 +167,8 @@ void wrap_line(const std::vector<Piece>& line, const WrapStyle& style, std::vect
         unit.columns = cluster.columns;
         unit.wide = cluster.columns >= 2;
       }
-      unit.text = text.substr(0, bytes);
+      unit.text =
+          unit.columns == static_cast<int>(bytes) ? text.substr(0, bytes) : shown_part(text.substr(0, bytes));
       unit.space = unit.text == " ";
       wrapper.add(unit);
       text.remove_prefix(bytes);

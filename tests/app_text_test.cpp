@@ -99,6 +99,29 @@ TEST(TextWidth, ThousandsOfMarksAreOneColumn) {
   EXPECT_EQ(first_cluster(text).bytes, text.size());
 }
 
+TEST(TextWidth, MarksThatTakeRoomAndNeverEndMakeMoreClusters) {
+  for (const std::string mark :
+       {"\u0903", "\u1100", "🏽"}) {  // a spacing mark, Hangul consonants, skin tones
+    std::string text = "a" + mark;
+    for (int i = 0; i < 5000; ++i) text += mark;
+    int most = 0;
+    for (std::string_view rest = text; !rest.empty();) {
+      const Cluster cluster = first_cluster(rest);
+      most = std::max(most, cluster.columns);
+      rest.remove_prefix(cluster.bytes);
+    }
+    EXPECT_LE(most, 8) << mark;
+  }
+}
+
+TEST(TextWidth, OfACluster32CodePointsAreWritten) {
+  std::string text = "a";
+  for (int i = 0; i < 31; ++i) text += "\u0301";
+  EXPECT_EQ(shown_part(text), text);
+  EXPECT_EQ(shown_part(text + "\u0301\u0301"), text);
+  EXPECT_EQ(shown_part("👨\u200d👩\u200d👧"), "👨\u200d👩\u200d👧");
+}
+
 TEST(TextWidth, BytesThatAreNoTextCountOneEach) { EXPECT_EQ(columns_of("\xff\xfe"), 2); }
 
 TEST(TextSafe, KeepsTextThatIsSafe) {

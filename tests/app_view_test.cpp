@@ -310,6 +310,18 @@ TEST(Transcript, AMegabyteInOneLineAndThousandsOfMarks) {
   view.begin_answer();
   view.append_answer(zalgo + "b");
   EXPECT_EQ(view.row_count(), 1u);
+  EXPECT_LT(view.row(0).text().size(), 100u);  // what each redraw would write
+}
+
+TEST(Transcript, SpacingMarksWithoutEndAreWrapped) {
+  std::string text = "a";
+  for (int i = 0; i < 1000; ++i) text += "\u0903";
+  TranscriptView view;
+  view.set_size(40, 24);
+  view.begin_answer();
+  view.append_answer(text);
+  EXPECT_GE(view.row_count(), 1000u / 38);
+  for (const Row& row : all_rows(view)) EXPECT_LE(columns_of(row.text()), 40);
 }
 
 TEST(Transcript, BlocksAreMarkedAndSpaced) {

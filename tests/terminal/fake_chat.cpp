@@ -2,9 +2,11 @@
 // must be known. Chat is defined here instead of app/chat.cpp.
 //
 // It "loads" for FAKE_LOAD_MS milliseconds and answers by a word every FAKE_WORD_MS. "count N" is answered by
-// N numbered lines, "markdown", "rich" and "unicode" by samples, "forever" without end, "die" by abort(),
-// anything else by itself. FAKE_STDERR=1 writes to stderr now and then, as drivers do. FAKE_KEYS are the
-// lines of a keys file. /copy [N] and /open are there, over the last answer and forty titles.
+// N numbered lines, "markdown", "rich" and "unicode" by samples, "forever" without end, "line N" by one line
+// of N characters, "marks N" by a letter and an emoji with N combining marks each, "bytes" by every byte
+// there is, "die" by abort(), anything else by itself. With FAKE_PIECE words are given in pieces of so many
+// bytes. FAKE_STDERR=1 writes to stderr now and then, as drivers do. FAKE_KEYS are the lines of a keys file.
+// /copy [N] and /open are there, over the last answer and forty titles.
 #include <fmt/format.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -42,7 +44,7 @@ const char* const kUnicode =
     "e\u0301a\u0308|\n"
     "hebrew שלום|\nescape \x1b[31mred\x1b[0m|\nbidi \u202Eabc|\n";
 
-int milliseconds_from(const char* name, int otherwise) {
+int number_from(const char* name, int otherwise) {
   const char* text = std::getenv(name);
   return text == nullptr ? otherwise : std::atoi(text);
 }
@@ -91,7 +93,7 @@ class ChatCore {
     if (std::getenv("FAKE_STDERR") != nullptr) std::fprintf(stderr, "driver: something to say\n");
     if (loading_) {
       loaded_ms_ += 10;
-      const int total = std::max(milliseconds_from("FAKE_LOAD_MS", 100), 10);
+      const int total = std::max(number_from("FAKE_LOAD_MS", 100), 10);
       status_.progress = std::min(1.0, static_cast<double>(loaded_ms_) / total);
       loading_ = loaded_ms_ < total;
       if (!loading_) {
@@ -104,13 +106,15 @@ class ChatCore {
     }
     if (!answering_) return;
     const size_t space = rest_.find_first_of(" \n", 1);
-    const std::string word = rest_.substr(0, space);
+    size_t length = std::min(space, std::min(piece_, rest_.size()));
+    while (length < rest_.size() && (static_cast<unsigned char>(rest_[length]) & 0xC0) == 0x80) ++length;
+    const std::string word = rest_.substr(0, length);
     rest_.erase(0, word.size());
     if (rest_.empty() && forever_) rest_ = word;
     front_end_.answer_text(word, 1, 0);
     answer_.text += word;
     ++status_.context_used;
-    status_.tokens_per_second = 1000.0 / milliseconds_from("FAKE_WORD_MS", 5);
+    status_.tokens_per_second = 1000.0 / number_from("FAKE_WORD_MS", 5);
     front_end_.status(status_);
     if (rest_.empty()) end("stop");
   }
@@ -123,6 +127,7 @@ class ChatCore {
   bool answering_ = false;
   bool quit_ = false;
   bool forever_ = false;
+  const size_t piece_ = static_cast<size_t>(number_from("FAKE_PIECE", 1 << 30));
   std::string waiting_;
   std::string rest_;
   ShownMessage answer_;
@@ -169,6 +174,18 @@ class ChatCore {
       rest_.clear();
       for (int i = 1; i <= std::atoi(text.c_str() + 6); ++i) rest_ += fmt::format("number {}\n", i);
     }
+    if (text.starts_with("line "))
+      rest_ = std::string(std::strtoul(text.c_str() + 5, nullptr, 10), 'x') + "the end";
+    if (text.starts_with("marks ")) {
+      std::string marks;
+      for (int i = std::atoi(text.c_str() + 6); i > 0; --i) marks += "\u0301";
+      rest_ = "a" + marks + " \u2764\ufe0f" + marks + " the end";
+    }
+    if (text == "bytes") {
+      rest_.clear();
+      for (int byte = 0; byte < 256; ++byte) rest_ += static_cast<char>(byte);
+      rest_ += "\xf0\x9f the end";
+    }
     if (text == "markdown") rest_ = kMarkdown;
     if (text == "unicode") rest_ = kUnicode;
     if (text == "rich") rest_ = kRich;
@@ -176,7 +193,7 @@ class ChatCore {
     answering_ = true;
     status_.state = ChatState::answering;
     front_end_.status(status_);
-    set_timer(milliseconds_from("FAKE_WORD_MS", 5));
+    set_timer(number_from("FAKE_WORD_MS", 5));
   }
 
   void end(const char* finish) {

@@ -1,0 +1,164 @@
+"""Answers that nobody would want, and streams that are stopped, in a real terminal.
+
+    stream_test.py FAKE_CHAT BITNET_CHAT ENDLESS-MODEL [TestCase.test]
+
+FAKE_CHAT has the real screen and answers of a test's choice; ENDLESS-MODEL has random weights, so that a greedy
+answer never ends and is always the same.
+"""
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import unittest
+
+from tmux import Terminal
+
+FAKE = PROGRAM = MODEL = ""
+TOKENS = 4000  # longer than a test needs to stop it
+
+
+def running_pid(terminal):
+    shell = terminal.tmux("display-message", "-p", "#{pane_pid}").strip()
+    return int(subprocess.run(["pgrep", "-P", shell], capture_output=True, text=True, check=True).stdout.split()[0])
+
+
+class StreamTest(unittest.TestCase):
+    def terminal(self, command, columns=80, rows=24, ready="ready", environment=None):
+        t = Terminal(columns, rows, environment)
+        self.addCleanup(t.close)
+        t.line("stty -a > before; clear")
+        t.line(f"{command}; echo left with $?")
+        t.wait(ready)
+        return t
+
+    def check_restored(self, t):
+        self.checks = getattr(self, "checks", 0) + 1
+        t.line(f"stty -a > now; cmp before now && echo 'sa''me' {self.checks}")
+        t.wait(f"same {self.checks}$")
+        flags = t.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag}").split()
+        self.assertEqual(flags, ["0", "1"])
+
+    def greedy(self, database):
+        return f"{PROGRAM} {MODEL} --db {database} --device cpu --threads 1 --temp 0 -n {TOKENS}"
+
+    def answer_in(self, t, database):
+        with sqlite3.connect(os.path.join(t.home, database)) as db:
+            found = db.execute("SELECT text, finish FROM message WHERE role = 'assistant'").fetchone()
+        db.close()
+        return found
+
+    def whole_answer(self):
+        t = Terminal()
+        self.addCleanup(t.close)
+        t.line(f"{self.greedy('whole.db')} -p 'go on' > /dev/null; echo left with $?")
+        t.wait("^left with 0$")
+        whole = self.answer_in(t, "whole.db")
+        self.assertEqual(whole[1], "length")
+        return whole
+
+    def test_a_stream_that_is_stopped_is_whole_afterwards(self):
+        whole = self.whole_answer()
+        for stop in ("key", "signal"):
+            with self.subTest(stop=stop):
+                t = self.terminal(self.greedy("stopped.db"))
+                t.line("go on")
+                t.wait("answering")
+                if stop == "key":
+                    t.key("C-z")
+                else:
+                    os.kill(running_pid(t), signal.SIGTSTP)
+                t.wait("Stopped")
+                self.check_restored(t)  # while it is stopped
+                t.line("fg")
+                t.wait(r"^── .*──\n›")  # the screen is there again
+                t.wait("ready")
+                t.wait(r"\(cut: max_tokens reached\)")
+                t.key("C-d")
+                t.wait(r"^prompt\$")
+                self.check_restored(t)
+                self.assertEqual(self.answer_in(t, "stopped.db"), whole)
+
+    def test_stopped_in_plain_lines(self):
+        """As above where there is no screen: in the answer, and in a line that is being typed."""
+        whole = self.whole_answer()
+
+        def wait_row(end):
+            t.wait_until(f"the cursor stands behind {end!r}", lambda: t.rows()[t.cursor()[1]].rstrip().endswith(end))
+        t = self.terminal(self.greedy("plain.db"), environment={"TERM": "dumb"}, ready="> *$")
+        wait_row("$ >")
+        t.type("go o")
+        wait_row("> go o")
+        t.key("C-z")
+        t.wait("Stopped")
+        t.line("stty -a > now; cmp before now && echo same")
+        t.wait("^same$")
+        t.line("fg")
+        wait_row("> go o")
+        t.line("n")
+        t.wait(r"> go on\n[^>\n]")
+        t.key("C-z")
+        t.wait(r"Stopped(.|\n)*prompt\$")
+        t.line("fg")
+        t.wait(r"^\[length\]\n>")
+        t.key("C-d")
+        t.wait("prompt")
+        self.assertEqual(self.answer_in(t, "plain.db"), whole)
+
+    def type_and_stop(self, t):
+        """Keys are seen and obeyed while it streams."""
+        t.type("hello?")
+        t.wait("^› hello[?]$")
+        t.key("C-u")
+        t.key("Escape")
+        t.wait("ready")
+
+    def test_an_endless_answer(self):
+        t = self.terminal(f"FAKE_WORD_MS=1 {FAKE}")
+        t.line("forever")
+        t.wait("again again")
+        t.key("PPage")
+        t.key("C-End")
+        self.type_and_stop(t)
+        t.wait(r"\(stopped\)")
+
+    def test_one_enormous_line(self):
+        t = self.terminal(f"FAKE_WORD_MS=1 FAKE_PIECE=1000 {FAKE}")
+        t.line("line 400000")
+        t.wait("x{78}\n  x{78}")
+        self.type_and_stop(t)
+        t.line("line 200000")
+        t.wait(r"x{1,78}the end$")
+        rows = [row.strip() for row in t.rows()]
+        self.assertEqual(len(rows[0]), 78)
+
+    def test_thousands_of_combining_marks(self):
+        # On a letter, and on an emoji that ncurses cannot hold, which is written past it.
+        t = self.terminal(f"FAKE_WORD_MS=4 FAKE_PIECE=200 {FAKE}")
+        raw = os.path.join(t.home, "raw")
+        t.tmux("pipe-pane", f"cat > {raw}")
+        t.line("marks 20000")
+        t.wait(r"^  a\u0301+ +\u2764.* the end$")
+        t.wait("ready")
+        # 400 pieces, each with a part of one row and of the status line; a row with all marks would have 80,000 bytes.
+        self.assertLess(os.path.getsize(raw), 400 * 400)
+        t.resize(60, 20)
+        t.wait(r"^──.{56}──$")
+        t.wait("the end$")
+        self.assertEqual(t.screen().count("the end"), 1)
+        t.line("still here")
+        t.wait("^  still here$")
+
+    def test_bytes_that_are_no_text(self):
+        t = self.terminal(FAKE)
+        t.line("bytes")
+        t.wait("ready")
+        screen = t.wait("the end$")
+        self.assertIn("\ufffd", screen)
+        self.assertIn("␛", screen)
+
+
+if __name__ == "__main__":
+    FAKE, PROGRAM, MODEL = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
+    unittest.main(verbosity=2)
