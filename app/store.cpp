@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -198,14 +199,15 @@ std::optional<StoredMessage> Store::message(int64_t id) {
 std::vector<StoredMessage> Store::branch(std::optional<int64_t> leaf) {
   std::vector<StoredMessage> messages;
   if (!leaf) return messages;
-  Statement query(*db_,
-                  fmt::format("WITH RECURSIVE up(id, depth) AS (SELECT ?, 0 UNION ALL"
-                              " SELECT message.parent, depth + 1 FROM message JOIN up ON message.id = up.id"
-                              " WHERE message.parent IS NOT NULL)"
-                              " SELECT {} FROM up JOIN message m ON m.id = up.id ORDER BY depth DESC",
-                              kMessageColumns));
+  // Each step up has one row, so they come in order, and need not be sorted with all their text.
+  Statement query(*db_, fmt::format("WITH RECURSIVE up(id) AS (SELECT ? UNION ALL"
+                                    " SELECT message.parent FROM up CROSS JOIN message ON message.id = up.id"
+                                    " WHERE message.parent IS NOT NULL)"
+                                    " SELECT {} FROM up CROSS JOIN message m ON m.id = up.id",
+                                    kMessageColumns));
   query << *leaf;
   while (query.step()) messages.push_back(read_message(query));
+  std::reverse(messages.begin(), messages.end());
   return messages;
 }
 

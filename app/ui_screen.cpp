@@ -126,6 +126,7 @@ int ScreenFrontEnd::run(Chat& chat, ScriptDriver* script) {
 
 void ScreenFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
   transcript_.clear();
+  if (chat_ == nullptr) return;  // run() has it shown again
   for (const ShownMessage& m : messages) message(m);
   transcript_.end_answer("");
   dirty_ = true;
@@ -252,7 +253,7 @@ ScreenFrontEnd::Frame ScreenFrontEnd::compose() {
     frame.rows = picker_->rows(columns, above);
   } else if (help_.shown) {
     frame.rows = help_rows(keys_.keymap(), columns, above, help_.top);
-  } else if (transcript_.row_count() == 0) {
+  } else if (transcript_.empty()) {
     frame.rows = welcome_rows(columns, above);
   } else {
     frame.rows = transcript_.visible();

@@ -180,7 +180,7 @@ void MarkdownFlow::put_block(const Target& to, bool growing) {
     put_pieces(to, shape_, std::move(pieces), true, first, growing);
     first = false;
   }
-  if (block.lines.empty()) put_pieces(to, shape_, {}, true, true, growing);
+  if (block.lines.empty()) put_pieces(to, shape_, {{"", {}, block_[0].begin}}, true, true, growing);
 }
 
 // A line that is a block of its own.
@@ -230,11 +230,11 @@ void MarkdownFlow::put_line(const Target& to, const LineShape& shape, size_t beg
       return;
     }
     case LineKind::code:
-      if (!content.empty()) pieces.push_back({content, {Tone::code}, at});
+      pieces.push_back({content, {Tone::code}, at});
       put_pieces(to, shape, std::move(pieces), false, true, growing);
       return;
     default:
-      put_pieces(to, shape, {}, true, true, false);
+      put_pieces(to, shape, {{"", {}, at}}, true, true, false);
   }
 }
 

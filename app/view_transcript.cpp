@@ -13,6 +13,7 @@ namespace bitnet {
 namespace {
 
 constexpr int kWidestText = 100;  // longer rows are hard to read
+constexpr size_t kAhead = 4;      // screens that are laid out at once when the view comes to the end of them
 constexpr Face kQuiet = {Tone::quiet};
 
 struct BlockLook {
@@ -137,7 +138,7 @@ void for_each_line(std::string_view text, const Use& use) {
 void TranscriptView::clear() {
   blocks_.clear();
   growing_ = kNone;
-  first_changed_ = 0;
+  first_laid_ = first_changed_ = 0;
   following_ = true;
   top_ = rows_seen_ = 0;
   match_block_ = kNone;
@@ -167,8 +168,7 @@ void TranscriptView::append_answer(std::string_view text) {
   Block& block = blocks_[growing_];
   if (block.text.empty()) text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
   block.text += make_safe(text);
-  block.changed = true;
-  first_changed_ = std::min(first_changed_, growing_);
+  change(growing_);
 }
 
 void TranscriptView::end_answer(std::string_view finish, std::string_view sibling) {
@@ -177,9 +177,14 @@ void TranscriptView::end_answer(std::string_view finish, std::string_view siblin
   block.open = false;
   block.finish = describe_finish(finish, block.text.empty());
   if (!sibling.empty()) block.finish += fmt::format("{}({})", block.finish.empty() ? "" : " ", sibling);
-  block.changed = true;
-  first_changed_ = std::min(first_changed_, growing_);
+  change(growing_);
   growing_ = kNone;
+}
+
+void TranscriptView::change(size_t block) {
+  blocks_[block].changed = true;
+  blocks_[block].codes = kNone;
+  if (block >= first_laid_) first_changed_ = std::min(first_changed_, block);
 }
 
 void TranscriptView::set_size(int columns, int rows) {
@@ -189,12 +194,14 @@ void TranscriptView::set_size(int columns, int rows) {
   // The character at the top left stays at the top.
   size_t block_index = 0;
   size_t source = 0;
+  bool at_gap = false;
   if (!following_ && !blocks_.empty()) {
     block_index = block_at(top_);
     const Block& block = blocks_[block_index];
     const size_t inside = top_ - block.first_row;
     const size_t gap = block.gap_before ? 1 : 0;
-    if (inside >= gap && inside - gap < block.rows.size()) source = block.rows[inside - gap].source;
+    at_gap = inside < gap;
+    if (!at_gap && inside - gap < block.rows.size()) source = block.rows[inside - gap].source;
   }
   columns_ = columns;
   for (Block& block : blocks_) {
@@ -202,27 +209,80 @@ void TranscriptView::set_size(int columns, int rows) {
     block.rows.clear();
     block.changed = true;
   }
-  first_changed_ = 0;
+  first_laid_ = first_changed_ = following_ ? 0 : block_index;
   lay_out();
   if (following_ || blocks_.empty()) return;
   const Block& block = blocks_[block_index];
   const auto after = std::upper_bound(block.rows.begin(), block.rows.end(), source,
                                       [](size_t value, const Row& row) { return value < row.source; });
   const auto inside = static_cast<size_t>(std::max<std::ptrdiff_t>(after - block.rows.begin() - 1, 0));
-  top_ = block.first_row + (block.gap_before ? 1 : 0) + inside;
-  rows_seen_ = row_count();
+  top_ = at_gap ? block.first_row : block.first_row + (block.gap_before ? 1 : 0) + inside;
+  rows_seen_ = rows_laid();
   settle_top();
 }
 
+size_t TranscriptView::count_codes(Block& block) {
+  if (block.codes == kNone) {
+    const std::string& text = block.text;
+    const bool fenced = block.kind == Kind::answer &&
+                        (text.find("```") != std::string::npos || text.find("~~~") != std::string::npos);
+    block.codes = fenced ? code_blocks(text).size() : 0;
+  }
+  return block.codes;
+}
+
+size_t TranscriptView::rows_laid() const {
+  return first_laid_ >= blocks_.size() ? 0 : blocks_.back().first_row + blocks_.back().height();
+}
+
+// What changed, and enough above it to fill the screen.
 void TranscriptView::lay_out() {
-  if (first_changed_ >= blocks_.size()) return;
-  for (size_t i = first_changed_; i < blocks_.size(); ++i) {
-    Block& block = blocks_[i];
-    block.first_row = i == 0 ? 0 : blocks_[i - 1].first_row + blocks_[i - 1].height();
-    block.first_code = i == 0 ? 1 : blocks_[i - 1].first_code + blocks_[i - 1].flow.code_count();
+  if (first_changed_ < blocks_.size()) {
+    // All is new: from the end upwards.
+    if (first_changed_ == 0 && following_) first_laid_ = first_changed_ = blocks_.size();
+    for (size_t i = first_changed_; i < blocks_.size(); ++i) {
+      Block& block = blocks_[i];
+      if (i == first_laid_) {
+        block.first_row = 0;
+        block.first_code = 1;
+        for (size_t before = 0; before < i; ++before) block.first_code += count_codes(blocks_[before]);
+      } else {
+        block.first_row = blocks_[i - 1].first_row + blocks_[i - 1].height();
+        block.first_code = blocks_[i - 1].first_code + count_codes(blocks_[i - 1]);
+      }
+      if (block.changed) lay_out(block);
+    }
+    first_changed_ = blocks_.size();
+  }
+  const size_t laid = rows_laid();
+  if (laid < static_cast<size_t>(height_)) lay_out_above(static_cast<size_t>(height_) - laid);
+}
+
+// At least so many rows more above those that are laid out, where there is something.
+void TranscriptView::lay_out_above(size_t rows) {
+  if (first_changed_ < blocks_.size()) lay_out();
+  if (first_laid_ == 0 || rows == 0) return;
+  const size_t old_first = first_laid_;
+  size_t next_code = 1;
+  if (old_first < blocks_.size()) {
+    next_code = blocks_[old_first].first_code;
+  } else {
+    for (Block& block : blocks_) next_code += count_codes(block);
+  }
+  size_t added = 0;
+  while (first_laid_ > 0 && added < rows) {
+    Block& block = blocks_[--first_laid_];
+    next_code -= count_codes(block);
+    block.first_code = next_code;
     if (block.changed) lay_out(block);
+    added += block.height();
+  }
+  for (size_t i = first_laid_, row = 0; i < blocks_.size(); row += blocks_[i].height(), ++i) {
+    blocks_[i].first_row = row;
   }
   first_changed_ = blocks_.size();
+  top_ += added;
+  rows_seen_ += added;
 }
 
 void TranscriptView::lay_out(Block& block) {
@@ -245,6 +305,7 @@ void TranscriptView::lay_out(Block& block) {
     block.rows.push_back(std::move(row));
     block.shown = block.rows.size();
   }
+  block.codes = block.kind == Kind::answer ? block.flow.code_count() : 0;
   block.changed = false;
   block.searched = false;
 }
@@ -272,19 +333,20 @@ void TranscriptView::lay_out_lines(Block& block) {
 }
 
 size_t TranscriptView::block_at(size_t row) const {
-  const auto after =
-      std::upper_bound(blocks_.begin(), blocks_.end(), row,
-                       [](size_t value, const Block& block) { return value < block.first_row; });
-  return after == blocks_.begin() ? 0 : static_cast<size_t>(after - blocks_.begin() - 1);
+  const auto first = blocks_.begin() + static_cast<std::ptrdiff_t>(first_laid_);
+  const auto after = std::upper_bound(
+      first, blocks_.end(), row, [](size_t value, const Block& block) { return value < block.first_row; });
+  return static_cast<size_t>(std::max(after - blocks_.begin() - 1, first - blocks_.begin()));
 }
 
 size_t TranscriptView::row_count() {
-  lay_out();
-  return blocks_.empty() ? 0 : blocks_.back().first_row + blocks_.back().height();
+  lay_out_all();
+  return rows_laid();
 }
 
-Row TranscriptView::row(size_t index) {
-  if (index >= row_count()) return {};
+Row TranscriptView::row(size_t index) { return index < row_count() ? laid_row(index) : Row{}; }
+
+Row TranscriptView::laid_row(size_t index) const {
   const Block& block = blocks_[block_at(index)];
   const size_t inside = index - block.first_row;
   const size_t gap = block.gap_before ? 1 : 0;
@@ -292,17 +354,19 @@ Row TranscriptView::row(size_t index) {
 }
 
 std::vector<Row> TranscriptView::visible() {
-  const size_t count = row_count();
+  lay_out();
   settle_top();
   const size_t top = following_ ? last_top() : top_;
+  const size_t end = std::min(rows_laid(), top + static_cast<size_t>(height_));
   std::vector<Row> rows;
-  for (size_t i = top; i < count && rows.size() < static_cast<size_t>(height_); ++i) rows.push_back(row(i));
+  for (size_t i = top; i < end; ++i) rows.push_back(laid_row(i));
   if (!words_.empty()) bring_out_matches(top, rows);
   return rows;
 }
 
 size_t TranscriptView::last_top() {
-  const size_t count = row_count();
+  lay_out();
+  const size_t count = rows_laid();
   return count > static_cast<size_t>(height_) ? count - static_cast<size_t>(height_) : 0;
 }
 
@@ -311,10 +375,15 @@ void TranscriptView::settle_top() {
 }
 
 void TranscriptView::scroll_by(int rows) {
+  lay_out();
+  const auto from = static_cast<std::ptrdiff_t>(following_ ? last_top() : top_);
+  if (from + rows < 0) {
+    lay_out_above(std::max(static_cast<size_t>(-(from + rows)), kAhead * static_cast<size_t>(height_)));
+  }
   const auto last = static_cast<std::ptrdiff_t>(last_top());
   const auto top =
       std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(following_ ? last_top() : top_) + rows, 0, last);
-  if (following_) rows_seen_ = row_count();
+  if (following_) rows_seen_ = rows_laid();
   top_ = static_cast<size_t>(top);
   following_ = top == last;
 }
@@ -325,7 +394,8 @@ void TranscriptView::scroll_to_start() {
 void TranscriptView::scroll_to_end() { following_ = true; }
 
 size_t TranscriptView::new_rows() {
-  const size_t count = row_count();
+  lay_out();
+  const size_t count = rows_laid();
   return following_ || count < rows_seen_ ? 0 : count - rows_seen_;
 }
 

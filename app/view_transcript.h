@@ -4,6 +4,10 @@
 //
 // Adding text lays out only what grows (view_markdown.h): rows of finished blocks are never touched again
 // until the width changes. The view follows the end while it is at the end, and stays where it is otherwise.
+//
+// A long conversation is laid out from its end, as far up as the view has been: what nobody looked at has no
+// rows yet, so that opening it or changing the width costs what the screen shows. Rows are counted from the
+// first one that is laid out; when more come above it, the places in the view move along.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +42,8 @@ class TranscriptView {
   void set_size(int columns, int rows);  // of the place on the screen; the top row stays where it was
   int height() const { return height_; }
 
-  size_t row_count();
+  bool empty() const { return blocks_.empty(); }
+  size_t row_count();  // of all: lays out everything, as row() does
   Row row(size_t index);
   std::vector<Row> visible();  // at most `rows`
 
@@ -67,18 +72,25 @@ class TranscriptView {
     bool changed = true;
     MarkdownFlow flow;      // of an answer
     size_t first_code = 1;  // number of its first code block
+    size_t codes = kNone;   // how many it has; kNone: not counted yet
     std::vector<Row> rows;
     bool gap_before = true;
-    size_t first_row = 0;  // in the transcript, of the gap if there is one
+    size_t first_row = 0;  // counted from first_laid_, of the gap if there is one
     size_t shown = 0;      // rows without blank ones at the end
     bool searched = false;
     std::vector<Match> matches;
     size_t height() const { return shown + (gap_before ? 1 : 0); }
   };
 
+  void change(size_t block);
   void lay_out();
+  void lay_out_above(size_t rows);
+  void lay_out_all() { lay_out_above(kNone); }
   void lay_out(Block& block);
   void lay_out_lines(Block& block);
+  static size_t count_codes(Block& block);
+  size_t rows_laid() const;
+  Row laid_row(size_t index) const;
   size_t block_at(size_t row) const;
   size_t last_top();
   void settle_top();
@@ -88,12 +100,13 @@ class TranscriptView {
 
   std::vector<Block> blocks_;
   size_t growing_ = kNone;  // the block of the open answer
+  size_t first_laid_ = 0;   // blocks from here on have rows; those before have none
   size_t first_changed_ = 0;
   int columns_ = 80;
   int height_ = 24;
   bool following_ = true;
   size_t top_ = 0;        // first visible row where not following
-  size_t rows_seen_ = 0;  // row_count when the view left the end
+  size_t rows_seen_ = 0;  // rows_laid when the view left the end
   std::string words_;     // looked for, folded; empty: nothing is
   size_t match_block_ = kNone;
   size_t match_index_ = 0;  // in that block

@@ -29,7 +29,7 @@ void TranscriptView::find(std::string_view words) {
 }
 
 void TranscriptView::search() {
-  lay_out();
+  if (!words_.empty()) lay_out_all();
   for (Block& block : blocks_) {
     if (block.searched) continue;
     block.searched = true;

@@ -1,0 +1,23 @@
+// Rows of the screen as text, for the tests of the views.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "view_transcript.h"
+
+namespace bitnet {
+
+inline std::vector<std::string> texts(const std::vector<Row>& rows) {
+  std::vector<std::string> out;
+  for (const Row& row : rows) out.push_back(row.text());
+  return out;
+}
+
+inline std::vector<Row> all_rows(TranscriptView& view) {
+  std::vector<Row> rows;
+  for (size_t i = 0; i < view.row_count(); ++i) rows.push_back(view.row(i));
+  return rows;
+}
+
+}  // namespace bitnet
