@@ -3,6 +3,9 @@
 //
 //   before   1 2 3 4 5 6 7 8                     after   a request, the summary, copies of 7 and 8
 //   prompt   1 2 3 4 5 6, the request            (the cached prefix is reused as far as it goes)
+//
+// Where the context does not take in all of them at once, in parts: 1 2 3 become a summary, that and 4 5 6
+// the next one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,48 +32,104 @@ struct Summary {
   std::vector<StoredToken> tokens;
 };
 
+// Behind an M or an m.
 std::string numbers_of(int64_t first, int64_t last) {
-  return first == last ? fmt::format("Message {}", first) : fmt::format("Messages {} to {}", first, last);
+  return first == last ? fmt::format("essage {}", first) : fmt::format("essages {} to {}", first, last);
 }
 
 }  // namespace
 
+// What one call of /compact has come to.
+struct Compaction {
+  size_t cut = 0;    // branch_[0, cut) is summed up, the rest is kept
+  size_t whole = 0;  // tokens of the conversation as it was
+  size_t taken = 0;  // branch_[0, taken) is in `text`
+  std::string text;  // of the summary
+  std::vector<StoredToken> tokens;
+};
+
 void ChatCore::compact() {
   if (!model_) refuse("the model is not loaded");
-  const uint32_t limit = model_->n_ctx;
-  const uint32_t room = std::min(limit / 4, kMostSummary);
-  const auto size_of = [this](size_t count) { return prompt_for(count).size(); };
-  const auto turn_before = [this](size_t at) {
-    while (at > 0 && branch_[--at].stored.role != Role::user) {
-    }
-    return at;
-  };
-  // branch_[0, cut) is summed up, the rest is kept: the last turn, and turns before it while they are short.
-  size_t cut = turn_before(branch_.size());
-  if (cut == 0) refuse("there is only one turn, and the last turn is kept as it is; /undo or /new make room");
-  const size_t whole = size_of(branch_.size());
-  for (size_t next = turn_before(cut); next > 0 && whole - std::min(whole, size_of(next)) <= limit / 8;
-       next = turn_before(next)) {
-    cut = next;
+  auto work = std::make_shared<Compaction>();
+  // The last turn is kept, and turns before it while they are short.
+  work->cut = turn_before(branch_.size());
+  if (work->cut == 0) {
+    refuse("there is only one turn, and the last turn is kept as it is; /undo or /new make room");
   }
-  const auto request = [this](size_t count) {
-    std::vector<PromptMessage> messages = prompt_messages(count);
-    messages.push_back({Role::user, kRequest, {}});
+  work->whole = prompt_for(branch_.size()).size();
+  for (size_t next = turn_before(work->cut); next > 0 && tokens_of(next, branch_.size()) <= model_->n_ctx / 8;
+       next = turn_before(next)) {
+    work->cut = next;
+  }
+  sum_up(std::move(work));
+}
+
+size_t ChatCore::turn_before(size_t at) const {
+  while (at > 0 && branch_[--at].stored.role != Role::user) {
+  }
+  return at;
+}
+
+size_t ChatCore::tokens_of(size_t begin, size_t end) const {
+  const std::vector<PromptMessage> all = prompt_messages(end);
+  return build_prompt(*model_->text, "", {all.begin() + static_cast<std::ptrdiff_t>(begin), all.end()},
+                      created_ / 1000)
+      .size();
+}
+
+// One summary, of what the summary before it holds and as many of the turns after it as the context takes in.
+void ChatCore::sum_up(const std::shared_ptr<Compaction>& work) {
+  const size_t limit = model_->n_ctx;
+  const uint32_t room = std::min(model_->n_ctx / 4, kMostSummary);
+  const auto with_summary = [this, work](size_t begin, size_t end) {
+    std::vector<PromptMessage> messages;
+    if (!work->text.empty()) {
+      messages = {{Role::user, kRequest, {}}, {Role::assistant, work->text, {}}};
+    }
+    const std::vector<PromptMessage> all = prompt_messages(end);
+    messages.insert(messages.end(), all.begin() + static_cast<std::ptrdiff_t>(begin), all.end());
+    return messages;
+  };
+  const auto prompt_of = [this](const std::vector<PromptMessage>& messages) {
     return build_prompt(*model_->text, settings_.system, messages, created_ / 1000);
   };
-  Job job;
-  job.tokens = request(cut);
-  while (job.tokens.size() + room > limit) {
-    cut = turn_before(cut);
-    if (cut == 0) refuse("the first turn alone leaves no room for a summary; /undo or /new make room");
-    job.tokens = request(cut);
+  const auto request = [&](size_t end) {
+    std::vector<PromptMessage> messages = with_summary(work->taken, end);
+    messages.push_back({Role::user, kRequest, {}});
+    return prompt_of(messages);
+  };
+  const auto turn_after = [this](size_t at) {
+    do {
+      ++at;
+    } while (at < branch_.size() && branch_[at].stored.role != Role::user);
+    return at;
+  };
+  // By the size of each turn, which is about that of all of them together.
+  size_t end = turn_after(work->taken);
+  for (size_t size = tokens_of(work->taken, end); end < work->cut;) {
+    const size_t next = turn_after(end);
+    size += tokens_of(end, next);
+    if (size + room > limit) break;
+    end = next;
   }
-  // A conversation of many times the context, imported or made with a larger one.
-  if (const size_t kept = whole - std::min(whole, size_of(cut)); kept >= limit) {
-    refuse(fmt::format(
-        "what one summary can take in leaves {} tokens, more than a context of {}; /goto N steps back, or "
-        "/set ctx makes the context larger",
-        kept, limit));
+  Job job;
+  job.tokens = request(end);
+  while (job.tokens.size() + room > limit) {
+    const size_t before = turn_before(end);
+    if (before <= work->taken) {
+      // What the summary holds so far may be enough.
+      const auto rest = with_summary(work->taken, branch_.size());
+      if (const size_t now = prompt_of(rest).size(); work->taken > 0 && now < limit) {
+        work->cut = work->taken;
+        return finish_compaction(*work, now);
+      }
+      refuse(fmt::format(
+          "the turn of message {} alone leaves no room for a summary; /goto N steps back, or /set ctx "
+          "makes the context larger",
+          branch_[work->taken].number));
+    }
+    end = before;
+    job.tokens = request(end);
   }
   job.sampler.repeat_penalty = settings_.sampler.repeat_penalty;
   job.sampler.repeat_last = settings_.sampler.repeat_last;
@@ -84,7 +143,7 @@ void ChatCore::compact() {
     summary->text += summary->decoder.push(token.id);
     summary->tokens.push_back({token.id, token.logprob, 0});
   };
-  task.on_finish = [this, summary, cut, whole](const Finished& finished) {
+  task.on_finish = [this, work, summary, end, with_summary, prompt_of](const Finished& finished) {
     if (finished.reason == name_of(Finish::interrupted)) {
       front_.notice("Stopped: the conversation is as it was.");
       return;
@@ -98,30 +157,38 @@ void ChatCore::compact() {
     if (summary->text.find_first_not_of(" \t\n") == std::string::npos) {
       throw Error(ErrorKind::runtime, "the model gave an empty summary; the conversation is as it was");
     }
-    std::vector<PromptMessage> shorter = {{Role::user, kRequest, {}}, {Role::assistant, summary->text, {}}};
-    const std::vector<PromptMessage> all = prompt_messages(branch_.size());
-    shorter.insert(shorter.end(), all.begin() + static_cast<std::ptrdiff_t>(cut), all.end());
-    const size_t now = build_prompt(*model_->text, settings_.system, shorter, created_ / 1000).size();
-    if (now >= std::min<size_t>(whole, model_->n_ctx)) {
-      throw Error(ErrorKind::runtime,
-                  fmt::format("with the summary the conversation would take {} tokens and not {}; "
-                              "it is as it was",
-                              now, whole));
-    }
-    const int64_t old_end = branch_.back().number;
-    const std::string said = fmt::format(
-        "{} became the summary above; {} kept word for word. The context holds {} of {} tokens instead of "
-        "{}. The "
-        "whole conversation is still there: /goto {} goes back to it.",
-        numbers_of(branch_.front().number, branch_[cut - 1].number),
-        cut + 1 == branch_.size() ? fmt::format("message {} is", old_end)
-                                  : fmt::format("{} to {} are", branch_[cut].number, old_end),
-        now, model_->n_ctx, whole, old_end);
-    put_summary(summary->text, summary->tokens, cut);
-    front_.command_output("compact", said);
+    work->text = std::move(summary->text);
+    work->tokens = std::move(summary->tokens);
+    work->taken = end;
+    if (work->taken < work->cut) return sum_up(work);
+    finish_compaction(*work, prompt_of(with_summary(work->cut, branch_.size())).size());
   };
+  const bool in_one = work->taken == 0 && end == work->cut;
   start_task(std::move(job), std::move(task));
-  front_.notice("Summing up the older turns; Esc stops that.");
+  front_.notice(in_one ? "Summing up the older turns; Esc stops that."
+                       : fmt::format("Summing up m{}, of {} in all; Esc stops that.",
+                                     numbers_of(branch_[work->taken].number, branch_[end - 1].number),
+                                     work->cut));
+}
+
+void ChatCore::finish_compaction(const Compaction& work, size_t tokens_now) {
+  if (tokens_now >= std::min<size_t>(work.whole, model_->n_ctx)) {
+    throw Error(ErrorKind::runtime,
+                fmt::format("with the summary the conversation would take {} tokens and not {}; "
+                            "it is as it was",
+                            tokens_now, work.whole));
+  }
+  const int64_t old_end = branch_.back().number;
+  const std::string said = fmt::format(
+      "M{} became the summary above; {} kept word for word. The context holds {} of {} tokens instead of {}. "
+      "The "
+      "whole conversation is still there: /goto {} goes back to it.",
+      numbers_of(branch_.front().number, branch_[work.cut - 1].number),
+      work.cut + 1 == branch_.size() ? fmt::format("message {} is", old_end)
+                                     : fmt::format("{} to {} are", branch_[work.cut].number, old_end),
+      tokens_now, model_->n_ctx, work.whole, old_end);
+  put_summary(work.text, work.tokens, work.cut);
+  front_.command_output("compact", said);
 }
 
 void ChatCore::put_summary(const std::string& text, const std::vector<StoredToken>& tokens, size_t cut) {

@@ -90,14 +90,14 @@ void ChatCore::choose_conversation() {
                        fmt::format("{}  {}", local_time(row.updated),
                                    counted(static_cast<size_t>(row.messages), "message"))});
     };
-    for (const StoredConversation& row : store().conversations(kListed)) {
+    for (const StoredConversation& row : database().conversations(kListed)) {
       if (has_all_words(lower(row.title), words)) add(row);
     }
     if (filter.size() < kWordsWorthSearching) return found;
-    for (const SearchHit& hit : store().search(filter, 50)) {
+    for (const SearchHit& hit : database().search(filter, 50)) {
       const auto known = [&](const Choice& choice) { return choice.id == hit.conversation; };
       if (std::any_of(found.begin(), found.end(), known)) continue;
-      if (const auto row = store().conversation(hit.conversation)) add(*row);
+      if (const auto row = database().conversation(hit.conversation)) add(*row);
     }
     return found;
   };
@@ -108,7 +108,7 @@ void ChatCore::choose_conversation() {
       front_.error(error.what());
     }
   };
-  if (store().conversations(1).empty()) refuse("nothing is stored yet");
+  if (database().conversations(1).empty()) refuse("nothing is stored yet");
   if (front_.choose(std::move(choices))) return;
   front_.command_output("open", list_text(false) + "\n/open ID goes on with one of them.");
 }

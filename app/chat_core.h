@@ -59,6 +59,8 @@ struct LookedAnswer {
   std::vector<Looked> looked;  // one for each token once complete
 };
 
+struct Compaction;  // chat_compact.cpp
+
 // A file that /read put into the next turn.
 struct ReadFile {
   std::string name;
@@ -195,6 +197,10 @@ class ChatCore {
   std::optional<uint32_t> used_then();
   void with_look(std::function<void()> then);
   std::string token_text(int32_t id) const;
+  size_t turn_before(size_t at) const;  // where the turn begins that ends before message `at` of the branch
+  size_t tokens_of(size_t begin, size_t end) const;  // of a prompt of these messages alone
+  void sum_up(const std::shared_ptr<Compaction>& work);
+  void finish_compaction(const Compaction& work, size_t tokens_now);
   void put_summary(const std::string& text, const std::vector<StoredToken>& tokens, size_t cut);
   void copy_to_memory();
   void lose_store(const Error& error);

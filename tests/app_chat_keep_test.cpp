@@ -91,9 +91,9 @@ TEST_F(ChatKeepTest, AtTheContextEdgeCompactIsOfferedAndWorks) {
   say("more");
   EXPECT_THAT(front.errors.back(), AllOf(HasSubstr("of 700 tokens"), HasSubstr("/compact")));
   EXPECT_EQ(front.returned, std::vector<std::string>{"more"});
-  script.answer("short");
+  for (const char* summary : {"of a", "of a and b"}) script.answer(summary);
   say("/compact");
-  EXPECT_EQ(front.shown[1].text, "short");
+  EXPECT_EQ(front.shown[1].text, "of a and b");
   EXPECT_EQ(front.shown.back().finish, "context");  // the cut answer is kept as it is
   script.answer("on");
   say("more");
@@ -118,19 +118,45 @@ TEST_F(ChatKeepTest, CompactThatDoesNotHelpChangesNothing) {
   EXPECT_EQ(store->outline(chat->conversation()).size(), 4U);
 }
 
-TEST_F(ChatKeepTest, CompactRefusesWhatOneSummaryCannotBringIntoTheContext) {
+TEST_F(ChatKeepTest, CompactSumsUpInPartsWhatTheContextDoesNotTakeInAtOnce) {
   start_loaded(4096);
   three_turns(300);
   for (const char* answer : {"4", "5"}) {
     script.answer(std::string(300, *answer));
-    say(std::string(300, 'd'));
+    say(std::string(300, *answer == '4' ? 'd' : 'e'));
   }
-  say("/set ctx 1000");
+  say("/set ctx 1600");
+  const size_t asked = script.prompts().size();
+  for (const char* summary : {"first", "second", "third", "fourth"}) script.answer(summary);
+  say("/compact");
+  std::vector<std::string> prompts;
+  for (const auto& prompt : script.prompts()) prompts.push_back(fake::text_of(prompt));
+  ASSERT_EQ(prompts.size(), asked + 4);
+  EXPECT_THAT(prompts[asked], AllOf(HasSubstr("aaa"), Not(HasSubstr("bbb"))));
+  EXPECT_THAT(prompts[asked + 1], AllOf(HasSubstr("first<eot>"), HasSubstr("bbb"), Not(HasSubstr("aaa"))));
+  EXPECT_THAT(prompts[asked + 3], AllOf(HasSubstr("third<eot>"), HasSubstr("ddd"), Not(HasSubstr("eee"))));
+  EXPECT_THAT(shown_texts(),
+              ElementsAre(HasSubstr("sum up"), "fourth", std::string(300, 'e'), std::string(300, '5')));
+  EXPECT_THAT(front.log, HasSubstr("Summing up messages 3 to 4, of 8 in all"));
+  EXPECT_THAT(front.last_output, HasSubstr("Messages 1 to 8 became the summary above; 9 to 10 are kept"));
+  // And once more, with what was said since.
+  script.answer("6");
+  say("f");
+  script.answer("fifth");
+  say("/compact");
+  EXPECT_THAT(last_prompt(), AllOf(HasSubstr("fourth<eot>"), HasSubstr("eee")));
+  EXPECT_THAT(shown_texts(), ElementsAre(HasSubstr("sum up"), "fifth", "f", "6"));
+}
+
+TEST_F(ChatKeepTest, CompactRefusesATurnThatLeavesNoRoomForItsSummary) {
+  start_loaded(4096);
+  three_turns(300);
+  say("/set ctx 900");
   const size_t asked = script.prompts().size();
   say("/compact");
-  EXPECT_THAT(front.errors.back(), HasSubstr("more than a context of 1000"));
+  EXPECT_THAT(front.errors.back(), HasSubstr("the turn of message 1 alone leaves no room"));
   EXPECT_EQ(script.prompts().size(), asked);
-  EXPECT_EQ(front.shown.size(), 10U);
+  EXPECT_EQ(front.shown.size(), 6U);
 }
 
 TEST_F(ChatKeepTest, CompactCanBeStopped) {
@@ -187,6 +213,9 @@ TEST_F(ChatKeepTest, StoredConversationsCanBeReadAndDeletedWhilePrivate) {
   const std::string id = std::to_string(chat->conversation());
   say("/new");
   say("/private on");
+  say("/open");
+  ASSERT_EQ(front.choices.find("").size(), 1U);
+  EXPECT_EQ(front.choices.find("thing").at(0).text, "first thing");
   say("/list");
   EXPECT_THAT(front.last_output, HasSubstr("first thing"));
   say("/search thing");

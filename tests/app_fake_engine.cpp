@@ -281,6 +281,16 @@ void Recorder::error(std::string_view text) {
   log += fmt::format("error: {}\n", text);
 }
 void Recorder::status(const Status& status) { last_status = status; }
+bool Recorder::copy(std::string_view text) {
+  if (has_hands) copied.emplace_back(text);
+  return has_hands;
+}
+
+bool Recorder::choose(Choices wanted) {
+  if (has_hands) choices = std::move(wanted);
+  return has_hands;
+}
+
 void Recorder::return_input(std::string_view text) { returned.emplace_back(text); }
 
 }  // namespace bitnet::fake

@@ -88,6 +88,8 @@ class Recorder : public FrontEnd {
   void error(std::string_view text) override;
   void status(const Status& status) override;
   void return_input(std::string_view text) override;
+  bool copy(std::string_view text) override;
+  bool choose(Choices choices) override;
 
   std::string log;  // everything, a line each
   std::vector<ShownMessage> shown;
@@ -96,7 +98,10 @@ class Recorder : public FrontEnd {
   std::string last_output;
   Status last_status;
   Usage last_usage;
-  uint32_t tokens = 0;  // of the last answer
+  uint32_t tokens = 0;    // of the last answer
+  bool has_hands = true;  // a clipboard, and a list to pick from
+  std::vector<std::string> copied;
+  Choices choices;  // the last ones to pick from
 };
 
 }  // namespace bitnet::fake
