@@ -312,8 +312,9 @@ std::string zsh_completion() {
     text += fmt::format("    {})\n      own=(\n", tool.name);
     for (const OptionRow& row : tool.options) text += fmt::format("    {}", zsh_option(row));
     if (*tool.argument != '\0') {
-      const std::string argument =
-          fmt::format("2:{}:{}", zsh_description(tool.argument), zsh_action(tool.words));
+      const bool several = std::string_view(tool.argument).ends_with("...");
+      const std::string argument = fmt::format("{}:{}:{}", several ? "*" : "2",
+                                               zsh_description(tool.argument), zsh_action(tool.words));
       text += fmt::format("        {}\n", quoted(argument));
     }
     text += "      )\n      ;;\n";

@@ -91,6 +91,7 @@ void open_wanted_conversation(const Options& options, Store& store, Chat& chat) 
 struct Input {
   std::optional<std::string> question;
   std::unique_ptr<ScriptDriver> script;
+  bool piped_lines = false;  // each line of standard input, when it comes
 };
 
 Input read_input(const Options& options) {
@@ -100,6 +101,8 @@ Input read_input(const Options& options) {
     input.script = std::make_unique<ScriptDriver>(parse_script(text, options.script), options.script);
   } else if (options.question) {
     input.question = options.question;
+  } else if (isatty(STDIN_FILENO) == 0 && options.output == OutputForm::jsonl) {
+    input.piped_lines = true;
   } else if (isatty(STDIN_FILENO) == 0) {
     input.question = read_standard_input();
     while (input.question->ends_with('\n') || input.question->ends_with('\r')) input.question->pop_back();
@@ -112,6 +115,7 @@ Input read_input(const Options& options) {
 int run_session(Chat& chat, EventLoop& loop, Input& input, ScriptTarget& target, const SessionHooks& hooks) {
   if (input.script) return run_script(chat, loop, *input.script, target, hooks);
   if (input.question) return run_question(chat, loop, *input.question, hooks);
+  if (input.piped_lines) return run_piped_lines(chat, loop, hooks);
   return run_typed_lines(chat, loop, hooks);
 }
 

@@ -129,7 +129,7 @@ const OptionRow kAskRows[] = {
      .value = "text|tui|jsonl",
      .words = kOutputs,
      .help = "text: plain lines; tui: the screen, of 80x24 where there is no terminal; jsonl: one JSON "
-             "object a line",
+             "object a line, and each line of standard input is a turn or a command",
      .example = "text",
      .read =
          [](Options& o, View v) {
@@ -329,10 +329,10 @@ const ToolRow kTools[] = {
     {"show", Mode::show, "ID", "%id", "print a stored conversation", read_id, {}},
     {"search",
      Mode::search,
-     "TEXT",
+     "TEXT...",
      "",
      "find words in everything that was said",
-     [](Options& o, View v) { o.words = v; },
+     [](Options& o, View v) { o.words += fmt::format("{}{}", o.words.empty() ? "" : " ", v); },
      {}},
     {"replay", Mode::replay, "ID", "%id", "draw a stored conversation again, token by token", read_id,
      kReplayRows},
@@ -415,6 +415,7 @@ const TextRow kEnvironment[] = {
 
 const TextRow kPlaces[] = {
     {"$XDG_CONFIG_HOME/bitnet-chat/config", "config file (~/.config/bitnet-chat/config)"},
+    {"$XDG_CONFIG_HOME/bitnet-chat/keys", "keys file (~/.config/bitnet-chat/keys)"},
     {"$XDG_DATA_HOME/bitnet-chat/chats.db", "conversations (~/.local/share/bitnet-chat/chats.db)"},
     {"$XDG_STATE_HOME/bitnet-chat", "history of the input line (~/.local/state/bitnet-chat)"},
     {"$XDG_CACHE_HOME/bitnet-chat",

@@ -32,10 +32,10 @@ struct OptionGroup {
 struct ToolRow {
   const char* name;
   Mode mode;
-  const char* argument;  // "ID"; "[MODEL]" = may be left out; "" = none
+  const char* argument;  // "ID"; "[MODEL]" = may be left out; "TEXT..." = one or more; "" = none
   const char* words;     // as in OptionRow
   const char* help;
-  void (*read)(Options&, std::string_view argument);
+  void (*read)(Options&, std::string_view argument);  // once for each
   std::span<const OptionRow> options;
 };
 

@@ -66,8 +66,10 @@ Tool add_tool(CLI::App& app, const ToolRow& row) {
   if (*row.argument != '\0') {
     std::string name = row.argument;
     const bool required = !name.starts_with('[');
+    const bool several = name.ends_with("...");
     if (!required) name = name.substr(1, name.size() - 2);
-    tool.argument = tool.app->add_option(name)->expected(1)->required(required);
+    if (several) name.resize(name.size() - 3);
+    tool.argument = tool.app->add_option(name)->expected(several ? -1 : 1)->required(required);
   }
   for (const OptionRow& option : row.options) tool.given.push_back(add_row(*tool.app, option));
   return tool;
@@ -177,7 +179,7 @@ Options parse_options(int argc, const char* const* argv, const std::string& usua
   if (tool != nullptr) {
     read_given(tool->given, options);
     if (tool->argument != nullptr && tool->argument->count() > 0) {
-      tool->row->read(options, tool->argument->results().back());
+      for (const std::string& word : tool->argument->results()) tool->row->read(options, word);
     }
     if ((tool->row->mode == Mode::logits || tool->row->mode == Mode::probe) &&
         (options.tokens.empty() || options.out.empty())) {

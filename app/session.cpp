@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "chat.h"
 #include "engine/error.h"
@@ -173,6 +175,60 @@ class StopSignal {
   EventLoop& loop_;
 };
 
+// Lines as they come; three quotes make one of several.
+class PipedLines {
+ public:
+  bool ended() const { return ended_; }
+
+  void read_some() {
+    char bytes[1 << 16];
+    const ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    ended_ = n <= 0;
+    if (n > 0) bytes_.append(bytes, static_cast<size_t>(n));
+  }
+
+  std::optional<std::string> next() {
+    while (const auto line = next_line()) {
+      if (*line == kQuotes) {
+        if (block_) return std::exchange(block_, std::nullopt);
+        block_.emplace();
+        first_of_block_ = true;
+      } else if (block_) {
+        *block_ += (first_of_block_ ? "" : "\n") + *line;
+        first_of_block_ = false;
+      } else {
+        return line;
+      }
+    }
+    if (ended_ && block_) throw Error(ErrorKind::usage, "standard input: the block has no closing \"\"\"");
+    return std::nullopt;
+  }
+
+ private:
+  static constexpr const char* kQuotes = "\"\"\"";
+
+  std::optional<std::string> next_line() {
+    size_t end = bytes_.find('\n', scanned_);
+    if (end == std::string::npos) {
+      scanned_ = bytes_.size();
+      if (!ended_ || bytes_.empty()) return std::nullopt;
+      end = bytes_.size();
+    }
+    std::string line = bytes_.substr(0, end);
+    bytes_.erase(0, std::min(end + 1, bytes_.size()));
+    scanned_ = 0;
+    if (line.ends_with('\r')) line.pop_back();
+    return line;
+  }
+
+  std::string bytes_;
+  size_t scanned_ = 0;  // of bytes_, without a line end
+  std::optional<std::string> block_;
+  bool first_of_block_ = false;
+  bool ended_ = false;
+};
+
 }  // namespace
 
 int run_question(Chat& chat, EventLoop& loop, const std::string& question, const SessionHooks& hooks) {
@@ -196,6 +252,28 @@ int run_script(Chat& chat, EventLoop& loop, ScriptDriver& script, ScriptTarget& 
     script.advance(chat, target);
     if (script.done() || chat.quit_requested()) return watch.end(0);
     if (!watch.round(until(script.deadline()))) return watch.end(0);
+  }
+}
+
+int run_piped_lines(Chat& chat, EventLoop& loop, const SessionHooks& hooks) {
+  Watch watch(chat, loop, hooks);
+  PipedLines lines;
+  bool asked = false;
+  while (true) {
+    if (chat.failure()) throw *chat.failure();
+    if (chat.quit_requested()) return watch.end(0);
+    if (chat.busy() || chat.loading()) {
+      loop.unwatch(STDIN_FILENO);
+    } else if (const auto line = lines.next()) {
+      asked = asked || !line->starts_with('/') || line->starts_with("//");
+      chat.submit(*line);
+      continue;
+    } else if (lines.ended()) {
+      return watch.end(asked ? hooks.exit_code() : 0);
+    } else {
+      loop.watch(STDIN_FILENO, [&] { lines.read_some(); });
+    }
+    if (!watch.round()) return watch.end(0);
   }
 }
 

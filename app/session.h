@@ -28,6 +28,11 @@ int run_question(Chat& chat, EventLoop& loop, const std::string& question, const
 int run_script(Chat& chat, EventLoop& loop, ScriptDriver& script, ScriptTarget& target,
                const SessionHooks& hooks);
 
+// What another program writes to standard input: each line is a turn or a command, taken once the one before
+// it has been answered, until the end of input or /quit; a line of three quotes opens and closes a turn of
+// several lines. The exit code is that of the last answer.
+int run_piped_lines(Chat& chat, EventLoop& loop, const SessionHooks& hooks);
+
 // What a person types, line by line with readline, until the end of input or /quit.
 int run_typed_lines(Chat& chat, EventLoop& loop, const SessionHooks& hooks);
 

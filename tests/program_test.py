@@ -65,6 +65,38 @@ class Program(unittest.TestCase):
         self.assertEqual(kinds[:2] + kinds[-2:], ["session", "user", "usage", "exit"])
         self.assertEqual("".join(o["text"] for o in objects if o["type"] == "token"), objects[-2]["text"])
 
+    def test_json_lines_are_answered_as_they_come(self):
+        process = subprocess.Popen([PROGRAM, TALKING, "--output", "jsonl", "-n", "8"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+
+        def until(kind):
+            objects = []
+            while not objects or objects[-1]["type"] != kind:
+                line = process.stdout.readline()
+                self.assertTrue(line, objects)
+                objects.append(json.loads(line))
+            return objects
+
+        def write(text):
+            process.stdin.write(text.encode())
+            process.stdin.flush()
+        write("Hello!\n")
+        self.assertEqual(until("usage")[1]["text"], "Hello!")  # more may follow, but it did not wait for that
+        write('"""\ntwo\n/lines\n"""\n/title A talk\n//tmp is\n/nonsense\nand the l')
+        self.assertEqual([o["text"] for o in until("usage") if o["type"] == "user"], ["two\n/lines"])
+        self.assertEqual([o["text"] for o in until("usage") if o["type"] in ("command", "user")], ["A talk", "/tmp is"])
+        self.assertIn("no command /nonsense", until("error")[-1]["text"])
+        write("ast")
+        process.stdin.close()
+        self.assertEqual([o["text"] for o in until("usage") if o["type"] == "user"], ["and the last"])
+        self.assertEqual(until("exit"), [{"type": "exit", "code": 0}])
+        self.assertEqual(process.wait(timeout=60), 0)
+        self.assertEqual(process.stderr.read(), b"")
+        process.stdout.close()
+        process.stderr.close()
+        self.assertEqual(run(TALKING, "--output", "jsonl", "--private", text='"""\nopen')[0], 2)
+        self.assertEqual(run(TALKING, "--output", "jsonl", "--private", text="/quit\nHello!\n")[0], 0)
+
     def test_exit_codes(self):
         for code, arguments in [(2, ["--frob"]), (2, ["--temp", "nan", "-p", "x"]), (4, ["missing.gguf", "-p", "x"]),
                                 (4, [__file__, "-p", "x"]), (4, ["info", __file__]), (1, ["--resume", "9", "-p", "x"]),
@@ -245,6 +277,9 @@ class Program(unittest.TestCase):
         self.assertNotRegex(out, "[\x00-\x09\x0b-\x1f]")
         self.assertIn("a wh[al]e?", run("search", "al")[1])
         self.assertEqual(run("search", "nowhere")[:2], (0, ""))
+        self.assertIn("[What] is [BitNet]?", run("search", "what", "bitnet")[1])
+        self.assertEqual(run("search", "list", "delete", "--db", DATABASE), (0, "", ""))
+        self.assertEqual(run("search")[0], 2)
         shown = run("show", "1")[1]
         self.assertIn("[user] What is BitNet?", shown)
         self.assertIn("[assistant 2/2]", shown)
