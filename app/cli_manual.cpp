@@ -6,6 +6,7 @@
 
 #include "cli_help.h"
 #include "commands.h"
+#include "keymap.h"
 
 namespace bitnet {
 namespace {
@@ -112,6 +113,17 @@ std::string manual_page() {
     std::string text = sentence(command.help);
     if (*command.more != '\0') text += fmt::format(" {}", sentence(command.more));
     page += entry(tag, text);
+  }
+  page +=
+      ".SH KEYS\nReadline edits the input line, with its own keys and what inputrc says; these come before "
+      "them. A "
+      "line of the\nkeys file is \\fIKEY\\fR = \\fIACTION\\fR, such as C\\-t = find. The name of an action "
+      "is in "
+      "brackets here; \\fBeditor\\fR leaves a\nkey to readline, and \\fBnone\\fR takes it away. C\\- is "
+      "Ctrl, M\\- Alt, "
+      "S\\- Shift.\n";
+  for (const Action& action : action_table()) {
+    page += entry(fmt::format("{} ({})", bold(action.keys), action.name), sentence(action.help));
   }
   page += ".SH SETTINGS\nWhat \\fB/set\\fR knows, with what a chat begins with.\n";
   const ChatSettings defaults = interactive_settings();

@@ -227,8 +227,8 @@ const Command kTable[] = {
     {"/seed", "", "[N|random]", "show or change the seed", "random", false, seed},
     {"/reset", "", "", "all settings as they were at the start", "", false, reset},
     {"/system", "", "[TEXT|@FILE|none]", "show or change the system prompt", "none", true, system_prompt},
-    {"/show", "", "WHAT", "what lies behind the chat: model, params, prompt, context, stats",
-     "model params prompt context stats", false, show},
+    {"/show", "", "WHAT", "model, params, prompt, context or stats", "model params prompt context stats",
+     false, show},
     {"/tokens", "", "[FROM]", "how likely each token of the last answer was", "", true,
      [](ChatCore& chat, std::string_view arguments) {
        chat.show_tokens(arguments.empty() ? 1 : token_number(arguments));
@@ -283,7 +283,7 @@ const Command kTable[] = {
        chat.record(arguments == "off" ? std::string() : std::string(arguments));
      },
      "The file is an asciicast (v3), which asciinema plays."},
-    {"/replay", "", "[ID] [SPEED|instant]", "show a conversation again as its answers came", "", true,
+    {"/replay", "", "[ID] [SPEED]", "show a conversation again as its answers came", "instant", true,
      [](ChatCore& chat, std::string_view arguments) {
        auto [first, second] = split(arguments);
        if (first == "instant") std::swap(first, second);
@@ -291,7 +291,8 @@ const Command kTable[] = {
        if (!first.empty()) id = conversation_id(first);
        chat.replay(id, replay_speed(second));
      },
-     "Without ID this one. 2 is twice as fast as it was; Esc ends it, and the conversation goes on there."},
+     "Without ID this one. SPEED 2 is twice as fast as it was, and instant all at once; Esc ends it, and the "
+     "conversation goes on there."},
     {"/copy", "", "[N|answer]", "copy a code block or the answer", "answer", false,
      [](ChatCore& chat, std::string_view arguments) { chat.copy(arguments); },
      "N is the number at the code block. Without it, the last code block; where there is none, or with "

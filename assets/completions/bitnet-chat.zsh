@@ -50,7 +50,7 @@ _bitnet_chat() {
     '--i2s-layout[weights in a block of the file\: 128, or 64 where an ARM build quantised it]:128|64:(128 64)'
     '(-p --prompt)'{-p,--prompt}'[ask this, print the answer, end]:TEXT: '
     '--script[run a scripted session; - is standard input]:FILE:_files'
-    '--output[text\: plain lines; tui\: the screen, of 80x24 where there is no terminal; jsonl\: one JSON object a line]:text|tui|jsonl:(text tui jsonl)'
+    '--output[text\: plain lines; tui\: the screen, of 80x24 where there is no terminal; jsonl\: one JSON object a line, and each line of standard input is a turn or a command]:text|tui|jsonl:(text tui jsonl)'
     '--system[system prompt, or @FILE to read it from]:TEXT|@FILE: '
     '(-c --continue)'{-c,--continue}'[go on with the last conversation]'
     '--resume[go on with that conversation]:ID:_bitnet_chat_conversations'
@@ -90,7 +90,7 @@ _bitnet_chat() {
       ;;
     search)
       own=(
-        '2:TEXT: '
+        '*:TEXT...: '
       )
       ;;
     replay)

@@ -6,7 +6,7 @@
 // of N characters, "marks N" by a letter and an emoji with N combining marks each, "bytes" by every byte
 // there is, "die" by abort(), anything else by itself. With FAKE_PIECE words are given in pieces of so many
 // bytes. FAKE_STDERR=1 writes to stderr now and then, as drivers do. FAKE_KEYS are the lines of a keys file.
-// /copy [N] and /open are there, over the last answer and forty titles.
+// /copy [N] and /open are there, over the last answer and forty titles; /save FILE writes the last turn.
 #include <fmt/format.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "chat.h"
@@ -69,6 +70,9 @@ class ChatCore {
           "/help                what there is to type, and what it is good for\n"
           "/open [ID]           go on with a stored conversation; without ID, pick one\n"
           "/set [NAME [VALUE]]  show or change how answers are chosen\n/quit    leave");
+    } else if (text.starts_with("/save ")) {
+      std::ofstream(std::string(text.substr(6))) << turn_;
+      front_end_.notice("Saved.");
     } else if (text.starts_with("/copy")) {
       copy(text.size() > 6 ? static_cast<size_t>(std::atoi(std::string(text.substr(6)).c_str())) : 0);
     } else if (text == "/open") {
@@ -129,6 +133,7 @@ class ChatCore {
   bool forever_ = false;
   const size_t piece_ = static_cast<size_t>(number_from("FAKE_PIECE", 1 << 30));
   std::string waiting_;
+  std::string turn_;
   std::string rest_;
   ShownMessage answer_;
 
@@ -165,6 +170,7 @@ class ChatCore {
 
   void begin(const std::string& text) {
     if (text == "die") std::abort();
+    turn_ = text;
     front_end_.message({1, Role::user, text, ""});
     answer_ = {2, Role::assistant, "", ""};
     front_end_.message(answer_);

@@ -1,0 +1,101 @@
+"""How the screen gives the terminal back, whatever happens, and what it keeps out of it.
+
+    ending_test.py FAKE_CHAT [TestCase.test]
+
+FAKE_CHAT is the program of fake_chat.cpp: the real screen with answers of its own.
+"""
+import os
+import signal
+import stat
+import subprocess
+
+from screen_case import ScreenCase, main
+from tmux import Terminal
+
+
+def running_pid(terminal):
+    shell = terminal.tmux("display-message", "-p", "#{pane_pid}").strip()
+    return int(subprocess.run(["pgrep", "-P", shell], capture_output=True, text=True, check=True).stdout.split()[0])
+
+
+class EndingTest(ScreenCase):
+    def test_ctrl_c_clears_then_stops_then_quits(self):
+        t = self.start()
+        t.line("forever")
+        t.wait("again again")
+        t.type("half a thought")
+        t.wait("half a thought")
+        t.key("C-c")
+        self.assertNotIn("(stopped)", t.wait("half a thought", gone=True))
+        t.key("C-c")
+        t.wait(r"\(stopped\)")
+        t.key("C-c")
+        t.wait(r"press \^C again to quit")
+        t.type("x")  # another key: not again
+        t.wait("press", gone=True)
+        t.key("C-c")
+        self.wait_input(t, "›")
+        t.key("C-c")
+        t.wait(r"press \^C again to quit")
+        t.key("C-c")
+        self.wait_left(t, 0)
+
+    def test_ctrl_l_repairs_the_screen(self):
+        t = self.start()
+        with open(t.tmux("display-message", "-p", "#{pane_tty}").strip(), "w") as tty:
+            tty.write("\x1b[5;5Hgarbage")
+        t.wait("garbage")
+        t.key("C-l")
+        t.wait("garbage", gone=True)
+
+    def test_suspend_and_come_back(self):
+        t = self.start()
+        t.line("forever")
+        t.wait("again")
+        t.type("kept")
+        t.key("C-z")
+        t.wait("Stopped")
+        self.assert_restored(t)
+        t.line("fg")
+        t.wait("› kept")
+        t.key("C-c", "C-c")
+        t.wait(r"\(stopped\)")
+        t.key("C-d")
+        t.wait(r"^prompt\$")
+        t.line("clear")
+        self.assert_restored(t)
+
+    def test_signals_leave_a_good_terminal(self):
+        for number, code in ((signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)):
+            with self.subTest(signal=number):
+                t = self.start()
+                os.kill(running_pid(t), number)
+                self.wait_left(t, code)
+
+    def test_a_crash_leaves_a_good_terminal(self):
+        t = self.start()
+        t.line("die")
+        self.wait_left(t, 134)
+
+    def test_what_drivers_print_goes_to_the_log(self):
+        t = self.start("FAKE_STDERR=1")
+        t.line("count 30")
+        t.wait("number 30$")
+        self.assertNotIn("driver", t.screen())
+        t.key("C-d")
+        self.wait_left(t, 0)
+        log = os.path.join(t.home, "state", "bitnet-chat", "log")
+        with open(log) as f:
+            self.assertIn("driver: something to say", f.read())
+        self.assertEqual(stat.S_IMODE(os.stat(log).st_mode), 0o600)
+
+    def test_terminals_that_cannot(self):
+        for term in ("dumb", "no-such-terminal", ""):
+            t = Terminal()
+            self.addCleanup(t.close)
+            t.line(f"TERM={term} {self.program}")
+            t.wait("^no screen here$")
+
+
+if __name__ == "__main__":
+    main()

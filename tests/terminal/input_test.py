@@ -1,0 +1,197 @@
+"""The input line in a real terminal: editing, history, completion, pastes.
+
+    input_test.py FAKE_CHAT [TestCase.test]
+
+FAKE_CHAT is the program of fake_chat.cpp: the real screen with answers of its own.
+"""
+import os
+import stat
+
+from screen_case import ScreenCase, main
+from tmux import Terminal
+
+
+class InputTest(ScreenCase):
+    def test_ctrl_d_deletes_where_there_is_text(self):
+        t = self.start()
+        t.type("abc")
+        t.key("C-a", "C-d")
+        self.wait_input(t, "› bc")
+
+    def test_history_and_search(self):
+        t = self.start()
+        for text in ("first words", "second words"):
+            t.line(text)
+            t.wait(rf"^  {text}$")
+        t.key("Up")
+        self.wait_input(t, "› second words")
+        t.key("Up")
+        self.wait_input(t, "› first words")
+        t.key("Down")
+        self.wait_input(t, "› second words")
+        t.key("C-c")
+        t.key("C-r")
+        t.type("first")
+        t.wait("reverse-i-search.*first words")
+        t.key("Enter")
+        t.wait_until("it was sent again", lambda: t.screen().count("› first words") == 2)
+        t.key("C-d")
+        self.wait_left(t, 0)
+        history = os.path.join(t.home, "state", "bitnet-chat", "history")
+        self.assertEqual(stat.S_IMODE(os.stat(history).st_mode), 0o600)
+        self.assertEqual(stat.S_IMODE(os.stat(os.path.dirname(history)).st_mode), 0o700)
+        t.line("clear")
+        t.line(self.program)
+        t.wait("ready")
+        t.key("Up")
+        self.wait_input(t, "› first words")
+
+    def test_readline_edits(self):
+        t = self.start()
+        t.type("hello word")
+        t.key("C-b")
+        t.type("l")
+        self.wait_input(t, "› hello world")
+        t.key("M-b", "M-d")
+        t.type("moon")
+        self.wait_input(t, "› hello moon")
+        t.key("C-u")
+        self.wait_input(t, "›")
+        t.key("C-y")
+        self.wait_input(t, "› hello moon")
+
+    def test_cursor_stands_behind_wide_characters(self):
+        t = self.start()
+        t.type("a漢字é😀")
+        self.wait_input(t, "› a漢字é😀")
+        t.wait_until("the cursor is at 2+1+2+2+1+2", lambda: t.cursor()[0] == 10)
+        t.key("BSpace", "BSpace", "BSpace")
+        self.wait_input(t, "› a漢")
+        t.wait_until("the cursor is behind it", lambda: t.cursor()[0] == 5)
+
+    def test_completion(self):
+        t = self.start()
+        t.type("/h")
+        t.key("Tab")
+        self.wait_input(t, "› /help")
+        t.key("C-c")
+        t.type("/s")
+        t.key("Tab")
+        t.wait(r"/set\s+/show")
+        t.type("ho")
+        t.key("Tab")
+        self.wait_input(t, "› /show")
+        self.assertNotIn("/set", t.screen())
+
+    def test_several_lines_and_pastes(self):
+        t = self.start()
+        t.type("one")
+        t.key("M-Enter")
+        t.type("two")
+        t.key("C-j")
+        t.type("three")
+        t.wait(r"^› one\n  two\n  three")
+        t.key("Up")
+        t.type("!")
+        t.wait(r"^  two!")
+        t.key("C-c")
+        t.paste("alpha\nbeta\n")
+        t.wait(r"^› alpha\n  beta")
+        self.assertNotIn("answering", t.screen())
+        t.key("C-c")
+        t.paste("".join(f"pasted {i}\n" for i in range(12)))
+        t.wait(r"› \[paste 1: 12 lines\]")
+        t.key("Enter")
+        t.wait(r"^  pasted 11$")
+
+    def test_a_paste_brings_no_escape_sequences(self):
+        t = self.start()
+        t.paste("a\x1b[2Jb")
+        self.wait_input(t, "› a␛[2Jb")
+
+    def test_a_megabyte_pasted_is_folded_and_sent(self):
+        t = self.start("FAKE_WORD_MS=1")
+        text = "".join(f"line {i} of 漢字\n" for i in range(60000))
+        self.assertGreater(len(text.encode()), 1 << 20)
+        t.paste(text)
+        t.wait(r"› \[paste 1: 60000 lines\]")
+        t.type(" and more")
+        self.wait_input(t, f"› [paste 1: 60000 lines] and more")
+        t.key("Enter")
+        t.wait("answering")  # it says all of it again, word by word
+        t.key("Escape")
+        t.wait(r"\(stopped\)")
+        t.line("/save turn")
+        t.wait("Saved")
+        with open(os.path.join(t.home, "turn")) as turn:
+            self.assertEqual(turn.read(), text + " and more")
+
+    def test_the_editor_edits_the_input(self):
+        t = Terminal()
+        self.addCleanup(t.close)
+        editor = os.path.join(t.home, "ed.sh")
+        with open(editor, "w") as f:
+            f.write("#!/bin/sh\nstty -a | grep -o ' icanon'\ncat \"$2\"; echo; echo press; read line\n"
+                    "printf 'edited %s\\nsecond\\033[2J' \"$line\" > \"$2\"\n")
+        os.chmod(editor, 0o755)
+        t.line("clear")
+        t.line(f"VISUAL='{editor} --wait' {self.program}")
+        t.wait("ready")
+        t.type("some words")
+        t.key("C-x", "C-e")
+        screen = t.wait("^press$")  # the terminal is the editor's, as a terminal is
+        self.assertIn("some words", screen)
+        self.assertIn("icanon", screen)
+        t.line("twice")
+        t.wait(r"^› edited twice\n  second␛\[2J")
+        t.key("Enter")
+        t.wait(r"^  second␛")
+        t.key("C-d")
+        t.wait(r"^twice\nprompt")
+        t.line("clear")
+        t.line(f"VISUAL=false {self.program}")
+        t.wait("ready")
+        t.type("kept")
+        t.key("C-x", "C-e")
+        t.wait("the editor 'false' failed")
+        self.wait_input(t, "› kept")
+
+    def test_a_keys_file_binds(self):
+        t = self.start("FAKE_KEYS='C-t = find' ")
+        t.key("C-t")
+        t.wait("^find ›")
+        t.key("Escape")
+        t.key("F1")
+        t.wait(r"\^T +find in the conversation")
+
+    def test_vi_mode_and_inputrc(self):
+        t = Terminal()
+        self.addCleanup(t.close)
+        with open(os.path.join(t.home, ".inputrc"), "w") as f:
+            f.write('set editing-mode vi\n"\\C-g": "from the inputrc"\n')
+        t.line("clear")
+        t.line(f"{self.program}")
+        t.wait("ready")
+        t.key("C-g")
+        self.wait_input(t, "› from the inputrc")
+        t.key("Escape")
+        t.wait_until("Esc moves back", lambda: t.cursor()[0] == 2 + len("from the inputr"))
+        t.type("0dw")
+        self.wait_input(t, "› the inputrc")
+        t.type("A!")
+        self.wait_input(t, "› the inputrc!")
+        t.key("Enter")
+        t.wait("^  the inputrc!$")
+
+    def test_a_history_that_cannot_be_kept_is_told(self):
+        t = Terminal()
+        self.addCleanup(t.close)
+        t.line(f"mkdir -p state/bitnet-chat/history; {self.program}")
+        t.wait("ready")
+        self.assertIn("history is not kept", t.screen())
+        t.line("it goes on")
+        t.wait("^  it goes on$")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""What the tests of the screen share: FAKE_CHAT, the program of fake_chat.cpp, started in a terminal."""
+import os
+import sys
+import unittest
+
+from tmux import Terminal
+
+
+class ScreenCase(unittest.TestCase):
+    program = ""
+
+    def start(self, environment="", columns=80, rows=24):
+        terminal = Terminal(columns, rows)
+        self.addCleanup(terminal.close)
+        terminal.line("stty -a > before")
+        terminal.line("clear")
+        terminal.line(f"{environment} {self.program}; echo left with $?")
+        if "LOAD" not in environment:
+            terminal.wait("ready")
+        return terminal
+
+    def wait_left(self, terminal, code):
+        terminal.wait(rf"^left with {code}$")
+        self.assert_restored(terminal)
+
+    def assert_restored(self, terminal):
+        """The shell's screen is back, lines are edited by the terminal, and the cursor shows."""
+        terminal.line("stty -a > after; cmp before after && echo same")
+        terminal.wait("^same$")
+        flags = terminal.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag}").split()
+        self.assertEqual(flags, ["0", "1"])
+
+    def input_row(self, terminal):
+        return terminal.rows()[terminal.cursor()[1]]
+
+    def wait_input(self, terminal, text):
+        terminal.wait_until(f"the input is {text!r}", lambda: self.input_row(terminal).strip() == text.strip())
+
+
+def main():
+    """usage: ..._test.py FAKE_CHAT [TestCase.test]"""
+    ScreenCase.program = os.path.abspath(sys.argv.pop(1))
+    unittest.main(module="__main__")
