@@ -16,6 +16,8 @@
 namespace bitnet {
 namespace {
 
+constexpr int kMostWords = 10000;
+
 // What the command line gave, still as text: the config file is read before it.
 struct Given {
   const OptionRow* row;
@@ -69,7 +71,8 @@ Tool add_tool(CLI::App& app, const ToolRow& row) {
     const bool several = name.ends_with("...");
     if (!required) name = name.substr(1, name.size() - 2);
     if (several) name.resize(name.size() - 3);
-    tool.argument = tool.app->add_option(name)->expected(several ? -1 : 1)->required(required);
+    tool.argument = tool.app->add_option(name)->expected(1, several ? kMostWords : 1)->required(required);
+    if (several) tool.argument->take_all()->allow_extra_args();
   }
   for (const OptionRow& option : row.options) tool.given.push_back(add_row(*tool.app, option));
   return tool;

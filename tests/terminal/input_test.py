@@ -111,7 +111,7 @@ class InputTest(ScreenCase):
 
     def test_a_megabyte_pasted_is_folded_and_sent(self):
         t = self.start("FAKE_WORD_MS=1")
-        text = "".join(f"line {i} of 漢字\n" for i in range(60000))
+        text = "".join(f"row {i} of 漢字\n" for i in range(60000))
         self.assertGreater(len(text.encode()), 1 << 20)
         t.paste(text)
         t.wait(r"› \[paste 1: 60000 lines\]")
