@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Files and folders that may not be read or written: one clear line, the chat goes on where it can, nothing is changed.
+
+usage: permissions_test.py BITNET-CHAT MODEL
+
+As root, to whom nothing is forbidden, the program runs as the user nobody.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = MODEL = ""
+NOBODY = 65534
+
+
+class PermissionsTest(unittest.TestCase):
+    def setUp(self):
+        # Where an ordinary user reaches everything, whatever the way to the build folder is.
+        self.folder = tempfile.mkdtemp(prefix="bitnet-chat-permissions-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.home, self.program, self.model = (os.path.join(self.folder, name) for name in ("home", "bitnet-chat", "model.gguf"))
+        os.mkdir(self.home)
+        shutil.copy(PROGRAM, self.program)
+        shutil.copy(MODEL, self.model)
+        os.chmod(self.folder, 0o755)
+        os.chmod(self.model, 0o644)
+        if os.geteuid() == 0:
+            os.chown(self.home, NOBODY, NOBODY)
+        self.data = os.path.join(self.home, ".local", "share", "bitnet-chat")
+        self.database = os.path.join(self.data, "chats.db")
+
+    def run_it(self, *arguments, stdin=None):
+        env = {"HOME": self.home, "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TERM": "dumb"}
+        env.update({k: v for k, v in os.environ.items() if k.startswith(("ASAN_", "LSAN_", "UBSAN_", "TSAN_"))})
+        ids = dict(user=NOBODY, group=NOBODY, extra_groups=[]) if os.geteuid() == 0 else {}
+        done = subprocess.run([self.program, *arguments], env=env, input=stdin or "", capture_output=True, text=True, timeout=120, **ids)
+        return done.returncode, done.stdout, done.stderr
+
+    def ask(self, *more):
+        return self.run_it(self.model, "--device", "cpu", "--threads", "1", "-n", "4", "-p", "hello", *more)
+
+    def check_goes_on(self):
+        """A question is answered and told not to be kept; what reads the database is refused in one line."""
+        code, out, err = self.ask()
+        self.assertEqual(code, 0, err)
+        self.assertTrue(out.strip())
+        self.assertRegex(err, r"Permission denied.*Nothing is saved\.\n")
+        for arguments in (["list"], ["show", "1"], ["search", "hello"], ["export", "1"], ["delete", "1"],
+                          [self.model, "--device", "cpu", "-c", "-p", "x"], [self.model, "--db", self.database, "-p", "x"]):
+            code, out, err = self.run_it(*arguments)
+            self.assertEqual((code, out, err.count("\n")), (6, "", 1), (arguments, err))
+            self.assertRegex(err, "Permission denied|No such file")
+
+    def test_a_home_that_cannot_be_written(self):
+        os.chmod(self.home, 0o500)
+        self.check_goes_on()
+        self.assertEqual(os.listdir(self.home), [])
+        code, out, err = self.run_it(self.model, "--device", "cpu", "-n", "4", "--script", "-", stdin="hello\n/list\n")
+        self.assertEqual(code, 0, err)
+        self.assertIn("1  ", out.split("> /list")[1])  # it is in memory
+
+    def test_a_database_that_cannot_be_written_or_read(self):
+        self.assertEqual(self.ask()[0], 0)
+        with open(self.database, "rb") as file:
+            whole = file.read()
+        for mode, folder in ((0o400, 0o700), (0o400, 0o500), (0o000, 0o700)):
+            with self.subTest(mode=oct(mode), folder=oct(folder)):
+                os.chmod(self.database, mode)
+                os.chmod(self.data, folder)
+                self.check_goes_on()
+                os.chmod(self.data, 0o700)
+                os.chmod(self.database, 0o600)
+                with open(self.database, "rb") as file:
+                    self.assertEqual(file.read(), whole)
+        self.assertEqual(self.run_it("show", "1")[0], 0)
+
+    def test_files_that_cannot_be_read(self):
+        secret = os.path.join(self.home, "secret")
+        with open(secret, "w") as file:
+            file.write("secret")
+        os.chmod(secret, 0o000)
+        for arguments, code in (([secret, "-p", "x"], 4), ([self.model, "--script", secret], 2), (["import", secret], 2),
+                                ([self.model, "--system", "@" + secret, "-p", "x"], 2)):
+            done = self.run_it(*arguments)
+            self.assertEqual((done[0], done[1], done[2].count("\n")), (code, "", 1), (arguments, done))
+            self.assertRegex(done[2], "secret.*(Permission denied|cannot be (read|opened))")
+
+    def test_an_export_that_cannot_be_written(self):
+        self.assertEqual(self.ask()[0], 0)
+        target = os.path.join(self.folder, "export.md")  # the folder is not this user's
+        if os.geteuid() != 0:
+            os.chmod(self.folder, 0o500)
+            self.addCleanup(os.chmod, self.folder, 0o700)
+        code, _, err = self.run_it("export", "1", "-o", target)
+        self.assertEqual((code, err.count("\n")), (1, 1), err)
+        self.assertIn("export.md", err)
+
+
+if __name__ == "__main__":
+    PROGRAM, MODEL = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
+    unittest.main(verbosity=2)
