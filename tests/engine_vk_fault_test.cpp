@@ -15,6 +15,12 @@ namespace {
 
 using testing::HasSubstr;
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr int kStride = 5;  // every call is tried in the other builds
+#else
+constexpr int kStride = 1;
+#endif
+
 class VulkanFault : public testing::Test {
  protected:
   VulkanFault() {
@@ -74,7 +80,7 @@ class VulkanFault : public testing::Test {
     const std::vector<int32_t> whole = answer(*open());
     const int total = vk_faults::calls(call);
     ASSERT_GT(total, 6);
-    for (int n = 1; n <= total; ++n) {
+    for (int n = 1; n <= total; n += total > 20 ? kStride : 1) {
       vk_faults::heal();
       vk_faults::fail(call, result, n);
       std::vector<int32_t> tokens;
@@ -100,7 +106,7 @@ class VulkanFault : public testing::Test {
 
 TEST_F(VulkanFault, OutOfDeviceMemoryAtEachAllocationIsSaidAndLeavesNothingBehind) {
   keep_instance();
-  for (int n = 1;; ++n) {
+  for (int n = 1;; n += kStride) {
     vk_faults::heal();
     vk_faults::fail("vkAllocateMemory", VK_ERROR_OUT_OF_DEVICE_MEMORY, n);
     try {
@@ -110,7 +116,7 @@ TEST_F(VulkanFault, OutOfDeviceMemoryAtEachAllocationIsSaidAndLeavesNothingBehin
       ASSERT_THAT(error.what(), HasSubstr("--ctx")) << "allocation " << n;
       continue;
     }
-    EXPECT_EQ(vk_faults::calls("vkAllocateMemory"), n - 1);  // it succeeded because there was no n-th
+    EXPECT_LT(vk_faults::calls("vkAllocateMemory"), n);  // it succeeded because there was no n-th
     EXPECT_GT(n, 10);
     break;
   }
