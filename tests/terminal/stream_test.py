@@ -86,8 +86,7 @@ class StreamTest(unittest.TestCase):
 
         def wait_row(end):
             t.wait_until(f"the cursor stands behind {end!r}", lambda: t.rows()[t.cursor()[1]].rstrip().endswith(end))
-        t = self.terminal(self.greedy("plain.db"), environment={"TERM": "dumb"}, ready="> *$")
-        wait_row("$ >")
+        t = self.terminal(self.greedy("plain.db"), environment={"TERM": "dumb"}, ready="^.*> *$")
         t.type("go o")
         wait_row("> go o")
         t.key("C-z")
