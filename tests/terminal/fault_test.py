@@ -248,9 +248,12 @@ class FaultTest(unittest.TestCase):
         db.close()
 
     def check_harmless(self, t):
-        t.output.decode()  # every byte is part of a character
+        self.check_bytes(t.output)
+
+    def check_bytes(self, output):
+        output.decode()  # every byte is part of a character
         # No sequence but those of the program itself, and nothing else that a terminal obeys.
-        shown = OWN.sub(b"", t.output)
+        shown = OWN.sub(b"", output)
         found = FORBIDDEN.search(shown)
         self.assertIsNone(found, found and shown[max(found.start() - 100, 0):found.end() + 100])
 
@@ -259,7 +262,8 @@ class FaultTest(unittest.TestCase):
         for term in ("xterm-256color", "dumb"):
             with self.subTest(term=term):
                 plain = term == "dumb"
-                t = self.start(*arguments, "-n", "3", term=term, ready=rb"> $" if plain else rb"ready")
+                recording = os.path.join(self.home, term + ".cast")
+                t = self.start(*arguments, "-n", "3", "--record", recording, term=term, ready=rb"> $" if plain else rb"ready")
                 for command in commands:
                     if plain and not command.isprintable():
                         continue  # what a person types there is shown by the terminal itself
@@ -273,6 +277,11 @@ class FaultTest(unittest.TestCase):
                 t.end()
                 self.assertIn(say.encode(), t.output)
                 self.check_harmless(t)
+                with open(recording) as file:
+                    events = [json.loads(line) for line in list(file)[1:]]
+                played = "".join(event[2] for event in events if event[1] == "o")
+                self.assertIn(say, played)
+                self.check_bytes(played.encode())
 
     def check_outputs(self, *commands, say="owned", stdin=None):
         """What these command lines write to a terminal."""
