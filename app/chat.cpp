@@ -168,11 +168,10 @@ void ChatCore::handle_events() {
       }
     }
     void operator()(const Failed& event) const {
-      chat.failure_ = event.error;
+      chat.failure_ = Error(event.kind, event.message);
       chat.model_.reset();
       chat.status_.state = ChatState::failed;
-      const bool device = event.error.kind() == ErrorKind::device;
-      chat.front_.error(fmt::format("{}{}", event.error.what(), device ? kReopenChoice : ""));
+      chat.front_.error(event.message + (event.kind == ErrorKind::device ? kReopenChoice : ""));
       chat.interrupt();  // a turn that waits goes back to the input
     }
   };

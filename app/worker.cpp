@@ -240,11 +240,11 @@ void Worker::load() {
     model_ = open_(tell, device_);
     push(Loaded{model_.text, model_.engine->model(), model_.engine->device(), model_.session->n_ctx()});
   } catch (const Error& error) {
-    push(Failed{error});
+    push(Failed{error.kind(), error.what()});
   } catch (const std::bad_alloc&) {
-    push(Failed{Error(ErrorKind::model, "not enough memory to load the model")});
+    push(Failed{ErrorKind::model, "not enough memory to load the model"});
   } catch (const std::exception& error) {
-    push(Failed{Error(ErrorKind::runtime, error.what())});
+    push(Failed{ErrorKind::runtime, error.what()});
   }
 }
 
@@ -348,7 +348,7 @@ void Worker::run_job(uint64_t id, const AnyJob& job) {
   if (!device_lost) return;
   close_model();
   if (lost_again) {
-    push(Failed{Error(ErrorKind::device, "the device was lost twice in a row: " + message)});
+    push(Failed{ErrorKind::device, "the device was lost twice in a row: " + message});
   } else {
     load();
   }

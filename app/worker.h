@@ -116,8 +116,11 @@ struct Finished {
   std::string message;  // of an error, else empty
   JobStats stats;
 };
-struct Failed {  // the model cannot be used until it is opened again
-  Error error;
+// The model cannot be used until it is opened again. No Error: copies of one share their text between
+// threads.
+struct Failed {
+  ErrorKind kind;
+  std::string message;
 };
 using WorkerEvent = std::variant<LoadProgress, Loaded, PrefillProgress, Prefilled, Token, Looked,
                                  ContextChanged, Finished, Failed>;

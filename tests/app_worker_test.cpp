@@ -111,7 +111,7 @@ TEST(Worker, SaysWhyAModelCannotBeOpened) {
   fake::Script script;
   script.wrong_device(true);
   Worker worker(fake::opener(script));
-  EXPECT_EQ(wait_for<Failed>(worker).error.kind(), ErrorKind::device);
+  EXPECT_EQ(wait_for<Failed>(worker).kind, ErrorKind::device);
 }
 
 TEST(Worker, AReopenThatFailsIsAFailure) {
@@ -121,7 +121,7 @@ TEST(Worker, AReopenThatFailsIsAFailure) {
   wait_for<Loaded>(worker);
   script.wrong_device(true);
   worker.submit(job_of("hello"));
-  EXPECT_EQ(wait_for<Failed>(worker).error.kind(), ErrorKind::device);
+  EXPECT_EQ(wait_for<Failed>(worker).kind, ErrorKind::device);
 }
 
 TEST(Worker, OpensAgainAfterAFailure) {
