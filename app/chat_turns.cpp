@@ -84,7 +84,7 @@ void ChatCore::update_context() {
 }
 
 void ChatCore::add_user_turn(std::string_view typed) {
-  const char* why = failure_ ? "the model cannot be used"
+  const char* why = failure_ ? "the model cannot be used; /reopen opens it again"
                     : busy() ? "an answer is still being made"
                              : nullptr;
   if (why != nullptr) {
