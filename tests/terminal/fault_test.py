@@ -31,20 +31,20 @@ EVIL = "\x1b]0;owned\x07\x1b[31337h\u009b31m\u202e\U000e0041\x7f\x9f"
 CONTROLS = [*range(1, 9), 11, 12, *range(14, 32), *range(0x7f, 0xa0), 0x61c, *range(0x2028, 0x202f), *range(0x2066, 0x206a), 0xfeff,
             *range(0xfff9, 0xfffc), *range(0xe0000, 0xe0080)]
 ALL_EVIL = EVIL + "".join(map(chr, CONTROLS)) + "owned"
-# What the program itself sends: cursor, colours, modes and character sets of xterm.
-OWN = re.compile(rb"\x1b(?:\[(?!31337h)[?>]?[0-9;]*[A-Za-z@`]|[()][0B]|[78=>MDEH])")
+# What the program itself sends: cursor, colours, modes and character sets of xterm, and the colours as they were.
+OWN = re.compile(rb"\x1b(?:\]104\x07|\[(?!31337h)[?>]?[0-9;]*[A-Za-z@`]|[()][0B]|[78=>MDEH])")
 FORBIDDEN = re.compile(b"[\x00-\x06\x07\x0b\x0c\x0e\x10-\x1f\x7f]|" + b"|".join(re.escape(chr(c).encode()) for c in CONTROLS if c > 0x7f))
 
 
 class Pty:
     """The program on a terminal of its own; takes all that it writes."""
 
-    def __init__(self, home, arguments, columns=80, rows=24, term="xterm-256color", stdin=None):
+    def __init__(self, home, arguments, columns=80, rows=24, term="xterm-256color", stdin=None, env=None):
         self.master, self.slave = pty.openpty()
         self.resize(columns, rows)
         self.before = termios.tcgetattr(self.slave)
         self.output = b""
-        env = {"PATH": os.environ["PATH"], "HOME": home, "LC_ALL": "C.UTF-8"}
+        env = {"PATH": os.environ["PATH"], "HOME": home, "LC_ALL": "C.UTF-8", **(env or {})}
         if term is not None:
             env["TERM"] = term
         for name in os.environ:
@@ -371,6 +371,22 @@ class FaultTest(unittest.TestCase):
                 self.addCleanup(t.close)
                 t.end()
                 self.check_harmless(t)
+        config = os.path.join(self.home, ".config", "bitnet-chat")
+        os.makedirs(config)
+        for name, text in (("config", f"{ALL_EVIL} = 1\n"), ("config", f"temp = {ALL_EVIL}\n"), ("keys", f"{ALL_EVIL} = {ALL_EVIL}\n")):
+            with open(os.path.join(config, name), "w") as out:
+                out.write(text)
+            self.check_outputs([MODEL, "-p", "x", "-n", "1"] if name == "config" else [MODEL, "--keys", os.path.join(config, name)])
+            if name == "config":
+                os.remove(os.path.join(config, name))
+        # A keys file that is wrong is told on the screen, and so is an editor that fails.
+        t = self.start(env={"VISUAL": f"false 'owned{EVIL}'"})
+        t.wait(rb"owned")
+        t.type("text\x18\x05")
+        t.wait(rb"failed")
+        t.process.send_signal(signal.SIGTERM)
+        t.end()
+        self.check_harmless(t)
         state = os.path.join(self.home, ".local", "state", "bitnet-chat")
         os.makedirs(state, exist_ok=True)
         with open(os.path.join(state, "history"), "w") as out:
