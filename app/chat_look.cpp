@@ -133,7 +133,9 @@ void ChatCore::show_alternatives() {
     }
     if (unlisted > 0) text += fmt::format("({} more such tokens; /tokens lists all)\n", unlisted);
     if (certain > 0)
-      text += fmt::format("({} tokens were {:.0f} % likely or more)\n", certain, 100 * kCertain);
+      text +=
+          fmt::format("({} {:.0f} % likely or more)\n",
+                      certain == 1 ? "1 token was" : fmt::format("{} tokens were", certain), 100 * kCertain);
     front_.command_output("alt", text + "/alt N shows all candidates of token N, /alt N K goes on from one.");
   });
 }

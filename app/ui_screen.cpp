@@ -196,6 +196,10 @@ void ScreenFrontEnd::error(std::string_view text) { say(TranscriptView::Kind::er
 
 void ScreenFrontEnd::status(const Status& status) {
   status_ = status;
+  if (stopping_ && status.state != ChatState::prefill && status.state != ChatState::answering) {
+    stopping_ = false;
+    hint("");
+  }
   input_.keep_history(!status.is_private);
   dirty_ = true;
 }

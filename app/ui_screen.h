@@ -105,6 +105,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   bool press_to_scroll(Key key);  // false: not such a key
   void open_editor();
   void press_interrupt();
+  void stop();
   void press_eof();
   void page(int direction);
   void hint(std::string text, std::chrono::milliseconds shown_for = std::chrono::seconds(4));
@@ -149,6 +150,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   FindBar find_;
   std::optional<Picker> picker_;
   bool quit_armed_ = false;  // ^C was pressed with nothing to stop
+  bool stopping_ = false;    // and this is hinted at
   std::optional<int> exit_code_;
   std::optional<std::pair<int, int>> forced_size_;  // columns, rows: of a script
 

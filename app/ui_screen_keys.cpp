@@ -123,7 +123,7 @@ void ScreenFrontEnd::press_escape() {
   if (input_.searching()) {
     input_.type("\x1b");
   } else if (busy()) {
-    chat_->interrupt();
+    stop();
   } else if (input_.wants_escape()) {
     input_.type("\x1b");
   }
@@ -249,7 +249,7 @@ void ScreenFrontEnd::press_interrupt() {
     input_.clear();
     quit_armed_ = false;
   } else if (busy()) {
-    chat_->interrupt();
+    stop();
     quit_armed_ = false;
   } else if (quit_armed_) {
     exit_code_ = 0;
@@ -257,6 +257,13 @@ void ScreenFrontEnd::press_interrupt() {
     quit_armed_ = true;
     hint("press ^C again to quit");
   }
+}
+
+// What the model is at goes on to its end: the next token, or the next part of a prompt.
+void ScreenFrontEnd::stop() {
+  hint("stopping", std::chrono::seconds(60));
+  stopping_ = true;
+  chat_->interrupt();
 }
 
 void ScreenFrontEnd::press_eof() {

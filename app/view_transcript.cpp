@@ -120,6 +120,7 @@ void put_table_line(std::string_view line, size_t source, bool marked, bool stac
     return;
   }
   const size_t head = line.find_last_not_of(' ', column - 1) + 1;
+  style.rest = {"      ", {}};
   if (head > 0) put(0, head, {Tone::accent});
   style.first = style.rest = {head == 0 ? "  " : "      ", {}};
   put(column, line.size(), {});

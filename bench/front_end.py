@@ -111,13 +111,13 @@ def long_conversation(program, environment, messages):
                                 [row[c] for c in columns]).lastrowid
         db.execute("UPDATE conversation SET leaf = ?", (parent,))
     times = []
-    for _ in range(7):
+    for _ in range(15):
         p = Program([program, "--device", "cpu", "-c"], environment)
         p.until(f"Message {messages - 3} with".encode())
         times.append((time.monotonic() - p.started) * 1e3)
         p.end()
-    print(f"a conversation of {messages} messages is shown {percentile(times, 50):.0f} ms after the "
-          "start (wanted < 200)")
+    print(f"a conversation of {messages} messages is shown {percentile(times, 50):.0f} ms after the start, "
+          f"{max(times):.0f} at worst (wanted < 200)")
 
 
 def streaming(fake, environment, word_ms, label):

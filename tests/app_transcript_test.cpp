@@ -148,6 +148,15 @@ TEST(Transcript, TheLastColumnOfATableIsWrappedInItsColumn) {
               ElementsAre("  /help", "  /new   begin a new", "         conversation", "  /quit  leave"));
 }
 
+TEST(Transcript, WhereColumnsDoNotFitTheyStandUnderEachOther) {
+  TranscriptView view;
+  view.set_size(30, 20);
+  view.add(Kind::command, "  2  › a question of words that go on  an answer of words  (here)\n", "/branches");
+  EXPECT_THAT(texts(all_rows(view)),
+              ElementsAre("  /branches", "    2  › a question of words", "      that go on  an answer of",
+                          "      words", "      (here)"));
+}
+
 TEST(Transcript, AnAnswerGrowsAboveANotice) {
   TranscriptView view;
   view.set_size(40, 20);

@@ -5,8 +5,9 @@
 // N numbered lines, "markdown", "rich" and "unicode" by samples, "forever" without end, "line N" by one line
 // of N characters, "marks N" by a letter and an emoji with N combining marks each, "bytes" by every byte
 // there is, "die" by abort(), anything else by itself. With FAKE_PIECE words are given in pieces of so many
-// bytes. FAKE_STDERR=1 writes to stderr now and then, as drivers do. FAKE_KEYS are the lines of a keys file.
-// /copy [N] and /open are there, over the last answer and forty titles; /save FILE writes the last turn.
+// bytes. What is stopped ends FAKE_STOP_WORDS words later. FAKE_STDERR=1 writes to stderr now and then, as
+// drivers do. FAKE_KEYS are the lines of a keys file. /copy [N] and /open are there, over the last answer and
+// forty titles; /save FILE writes the last turn.
 #include <fmt/format.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -88,7 +89,8 @@ class ChatCore {
 
   void interrupt() {
     waiting_.clear();
-    if (answering_) end("interrupted");
+    stop_in_ = number_from("FAKE_STOP_WORDS", 0);
+    if (answering_ && stop_in_ == 0) end("interrupted");
   }
 
   void tick() {
@@ -120,7 +122,8 @@ class ChatCore {
     ++status_.context_used;
     status_.tokens_per_second = 1000.0 / number_from("FAKE_WORD_MS", 5);
     front_end_.status(status_);
-    if (rest_.empty()) end("stop");
+    if (rest_.empty()) return end("stop");
+    if (stop_in_ > 0 && --stop_in_ == 0) end("interrupted");
   }
 
   FrontEnd& front_end_;
@@ -131,6 +134,7 @@ class ChatCore {
   bool answering_ = false;
   bool quit_ = false;
   bool forever_ = false;
+  int stop_in_ = 0;  // words, once it was interrupted
   const size_t piece_ = static_cast<size_t>(number_from("FAKE_PIECE", 1 << 30));
   std::string waiting_;
   std::string turn_;

@@ -56,6 +56,15 @@ class ScreenTest(ScreenCase):
         self.assertIn("again again", screen)
         self.assertIn("ready", screen)
 
+    def test_a_slow_stop_is_told(self):
+        t = self.start("FAKE_WORD_MS=300 FAKE_STOP_WORDS=3")
+        t.line("forever")
+        t.wait("again")
+        t.key("Escape")
+        t.wait("^── stopping ")
+        t.wait(r"\(stopped\)")
+        self.assertIn(" ready ", t.wait("stopping", gone=True))
+
     def test_scrolling_and_new_lines(self):
         t = self.start("FAKE_WORD_MS=2")
         t.line("count 200")
