@@ -112,7 +112,8 @@ Database::Database(const std::string& path) : path_(path) {
     }
     close(fd);
   }
-  const int result = sqlite3_open_v2(path.c_str(), &db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  const int result = sqlite3_open_v2(
+      path.c_str(), &db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   try {
     if (result != SQLITE_OK) fail("cannot be opened", result);
     sqlite3_busy_timeout(db_, kBusyMilliseconds);

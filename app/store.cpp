@@ -92,6 +92,8 @@ Store::Store(const std::string& path) : db_(std::make_unique<Database>(path)), o
   prepare_schema(*db_);
   db_->execute("PRAGMA journal_mode = WAL");
   db_->execute("PRAGMA synchronous = FULL");
+  // KiB: a long conversation is walked more than once while it is opened, and should be read but once.
+  db_->execute("PRAGMA cache_size = -16384");
   mark_abandoned_drafts();
 }
 

@@ -149,7 +149,11 @@ void TranscriptView::add(Kind kind, std::string_view text, std::string_view labe
   Block block;
   block.kind = kind;
   if (is_command(kind) && !label.empty()) block.text = make_safe(label) + "\n";
-  block.text += kind == Kind::marked ? make_marked_safe(text) : make_safe(text);
+  if (kind == Kind::marked) {
+    block.text += make_marked_safe(text);
+  } else {
+    block.raw = text;
+  }
   if (kind == Kind::user && !label.empty()) block.finish = fmt::format("({})", label);
   const bool joins = kind == Kind::notice && !blocks_.empty() && blocks_.back().kind == Kind::notice;
   block.gap_before = !blocks_.empty() && !joins;
@@ -167,8 +171,8 @@ void TranscriptView::begin_answer() {
 void TranscriptView::append_answer(std::string_view text) {
   if (growing_ == kNone) begin_answer();
   Block& block = blocks_[growing_];
-  if (block.text.empty()) text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
-  block.text += make_safe(text);
+  if (block.empty()) text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
+  block.raw += text;
   change(growing_);
 }
 
@@ -176,7 +180,7 @@ void TranscriptView::end_answer(std::string_view finish, std::string_view siblin
   if (growing_ == kNone) return;
   Block& block = blocks_[growing_];
   block.open = false;
-  block.finish = describe_finish(finish, block.text.empty());
+  block.finish = describe_finish(finish, block.empty());
   if (!sibling.empty()) block.finish += fmt::format("{}({})", block.finish.empty() ? "" : " ", sibling);
   change(growing_);
   growing_ = kNone;
@@ -224,7 +228,8 @@ void TranscriptView::set_size(int columns, int rows) {
 
 size_t TranscriptView::count_codes(Block& block) {
   if (block.codes == kNone) {
-    const std::string& text = block.text;
+    if (!block.text.empty()) block.make_text();
+    const std::string& text = block.text.empty() ? block.raw : block.text;
     const bool fenced = block.kind == Kind::answer &&
                         (text.find("```") != std::string::npos || text.find("~~~") != std::string::npos);
     block.codes = fenced ? code_blocks(text).size() : 0;
@@ -286,7 +291,14 @@ void TranscriptView::lay_out_above(size_t rows) {
   rows_seen_ += added;
 }
 
+void TranscriptView::Block::make_text() {
+  if (raw.empty()) return;
+  text += make_safe(raw);
+  std::string().swap(raw);
+}
+
 void TranscriptView::lay_out(Block& block) {
+  block.make_text();
   if (block.kind == Kind::answer) {
     block.flow.update(block.text, block.open, columns_, block.first_code, block.rows);
   } else {

@@ -67,6 +67,7 @@ class TranscriptView {
   struct Block {
     Kind kind = Kind::notice;
     std::string text;    // safe
+    std::string raw;     // what follows it: made safe when it is laid out
     std::string finish;  // what is said below an answer
     bool open = false;   // an answer that may still grow
     bool changed = true;
@@ -79,6 +80,8 @@ class TranscriptView {
     size_t shown = 0;      // rows without blank ones at the end
     bool searched = false;
     std::vector<Match> matches;
+    bool empty() const { return text.empty() && raw.empty(); }
+    void make_text();
     size_t height() const { return shown + (gap_before ? 1 : 0); }
   };
 
