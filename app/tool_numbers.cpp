@@ -159,6 +159,7 @@ void tool_bench(const Options& options, Output& out) {
   // Measured in the same minute as the rest: what the memory gives, and what decode with all of the head's
   // F16 rows could reach at best with it.
   const double reading = model.engine->read_bandwidth();
+  const double percent = reading > 0 ? 100 * gigabytes * 1e9 / reading : 0;
   const double plain = reading / (static_cast<double>(plan.ternary + plan.embedding + plan.norms) + kv);
   if (options.json) {
     const nlohmann::ordered_json j = {
@@ -175,7 +176,9 @@ void tool_bench(const Options& options, Output& out) {
           {"min", d.least},
           {"max", d.most},
           {"bytes_per_token", bytes},
-          {"gb_per_s", gigabytes}}},
+          {"gb_per_s", gigabytes},
+          {"percent_of_copy_speed",
+           reading > 0 ? nlohmann::ordered_json(percent) : nlohmann::ordered_json()}}},
         {"read_gb_per_s", reading / 1e9},
         {"plain_head_bound", plain}};
     out.write(j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
@@ -188,10 +191,11 @@ void tool_bench(const Options& options, Output& out) {
       "decode  {:>6} tokens at depth {}: {:>10.1f} tokens/s (min {:.1f}, max {:.1f}), {:.2f} GB/s\n",
       n_decode, depth, d.median, d.least, d.most, gigabytes));
   if (reading > 0)
-    out.write(fmt::format(
-        "reading {:.2f} GB/s here and now; with the whole head at F16 that is {:.1f} tokens/s at best, "
-        "decode is {:.2f} times as fast\n",
-        reading / 1e9, plain, d.median / plain));
+    out.write(
+        fmt::format("memory  {:.2f} GB/s here and now, of which decode has {:.0f} %; with the whole head at "
+                    "F16 that is {:.1f} tokens/s at best, "
+                    "decode is {:.2f} times as fast\n",
+                    reading / 1e9, percent, plain, d.median / plain));
 }
 
 }  // namespace bitnet

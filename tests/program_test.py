@@ -291,6 +291,34 @@ class Program(unittest.TestCase):
             self.assertEqual((code, out), (1, ""))
             self.assertIn("there is no conversation 2", err)
 
+    def test_tools_on_a_model(self):
+        text = "Hello, 世界! 👋\n<|eot_id|>x"
+        code, ids, err = run("tokenize", TALKING, text=text)
+        self.assertEqual((code, err), (0, ""))
+        self.assertRegex(ids, r"\A\d+( \d+)*\n\Z")
+        self.assertEqual(run("detokenize", TALKING, text=ids), (0, text, ""))
+        special = run("tokenize", TALKING, "--special", text=text)[1]
+        self.assertLess(len(special.split()), len(ids.split()))
+        self.assertEqual(run("detokenize", TALKING, text=special), (0, text, ""))
+        self.assertEqual(run("detokenize", TALKING, text="1 x")[0], 2)
+        messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello!"}]
+        code, prompt, err = run("render", TALKING, text=json.dumps(messages))
+        self.assertEqual((code, err), (0, ""))
+        shown = self.script("/system Be brief.", "/set max_tokens 1", "Hello!", "@wait idle", "/show prompt")[0]
+        self.assertIn(prompt, shown)  # exactly what the chat gives the model
+        self.assertEqual(run("render", TALKING, text="{")[0], 2)
+        for part in ("architecture  bitnet-b1.58", "template      the file's own", "general.architecture"):
+            self.assertIn(part, run("info", TALKING)[1])
+        self.assertRegex(run("devices")[1], r"(?m)^\d  CPU \(")
+        self.assertIn("fits", run("devices", TALKING)[1])
+        measured = json.loads(run("bench", TALKING, "--device", "cpu", "-p", "8", "-n", "4", "-r", "2", "-d", "3", "--json")[1])
+        for part in ("prefill", "decode"):
+            self.assertLessEqual(measured[part]["min"], measured[part]["median"])
+            self.assertLessEqual(measured[part]["median"], measured[part]["max"])
+        self.assertEqual((measured["depth"], measured["runs"], measured["prefill"]["tokens"]), (3, 2, 8))
+        self.assertGreater(measured["decode"]["gb_per_s"], 0)
+        self.assertGreater(measured["decode"]["percent_of_copy_speed"], 0)
+
     def test_jsonl_names_siblings_and_numbers(self):
         _, out, _ = run(TALKING, "--script", "-", "--output", "jsonl",
                         text="Hello!\n/regen\n@wait idle\n/edit\n/goto 2\n")
