@@ -11,17 +11,25 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 import unittest
 
 from tmux import Terminal
 
 FAKE = PROGRAM = MODEL = ""
-TOKENS = 4000  # longer than a test needs to stop it
 
 
 def running_pid(terminal):
     shell = terminal.tmux("display-message", "-p", "#{pane_pid}").strip()
     return int(subprocess.run(["pgrep", "-P", shell], capture_output=True, text=True, check=True).stdout.split()[0])
+
+
+def tokens_to_stop():
+    """So many that an answer lasts long enough to be stopped in the middle, wherever it runs."""
+    began = time.monotonic()
+    subprocess.run([PROGRAM, MODEL, "--private", "--device", "cpu", "--threads", "1", "--temp", "0", "-n", "300", "-p", "x"],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return max(1000, min(6000, int(600 / (time.monotonic() - began))))
 
 
 class StreamTest(unittest.TestCase):
@@ -41,7 +49,7 @@ class StreamTest(unittest.TestCase):
         self.assertEqual(flags, ["0", "1"])
 
     def greedy(self, database):
-        return f"{PROGRAM} {MODEL} --db {database} --device cpu --threads 1 --temp 0 -n {TOKENS}"
+        return f"{PROGRAM} {MODEL} --db {database} --device cpu --threads 1 --temp 0 -n {self.tokens}"
 
     def answer_in(self, t, database):
         with sqlite3.connect(os.path.join(t.home, database)) as db:
@@ -50,6 +58,7 @@ class StreamTest(unittest.TestCase):
         return found
 
     def whole_answer(self):
+        self.tokens = tokens_to_stop()
         t = Terminal()
         self.addCleanup(t.close)
         t.line(f"{self.greedy('whole.db')} -p 'go on' > /dev/null; echo left with $?")
