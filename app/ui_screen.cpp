@@ -32,6 +32,7 @@ constexpr milliseconds kFrame{40};
 constexpr milliseconds kFrameWhileTyping{66};
 constexpr size_t kMostDraws = 30;
 constexpr int kMostInputRows = 10;
+constexpr size_t kMostShownInput = 1 << 14;  // bytes of a turn that is given back
 
 std::string file_in(const ScreenOptions& options, const char* name, bool wanted) {
   if (options.state_folder.empty() || !wanted) return {};
@@ -174,8 +175,13 @@ void ScreenFrontEnd::marked_output(std::string_view command, std::string_view te
 }
 
 void ScreenFrontEnd::return_input(std::string_view text) {
-  if (input_.text().empty()) input_.insert(text);
   dirty_ = true;
+  if (!input_.text().empty()) return;
+  if (text.size() > kMostShownInput) {
+    input_.paste(text);  // folded
+  } else {
+    input_.insert(text);
+  }
 }
 
 bool ScreenFrontEnd::copy(std::string_view text) {

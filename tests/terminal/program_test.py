@@ -83,6 +83,24 @@ class ProgramTest(unittest.TestCase):
         self.assertTrue(text)
         self.assertEqual(finish == "interrupted", stopped)
 
+    def test_pastes_are_stored_whole_or_given_back(self):
+        t = self.start("-n 4")
+        text = "".join(f"row {i} of 漢字\n" for i in range(40))
+        t.paste(text)
+        t.wait(r"› \[paste 1: 40 lines\]")
+        t.key("Enter")
+        t.wait(r"^  row 39 of 漢字\n(\n|  [^r].*\n)+── .* ready ─", seconds=120)
+        t.paste("much of it " * 100000)
+        t.wait(r"› \[paste 2: 1100000 bytes\]")
+        t.key("Enter")
+        t.wait("Not sent: the conversation would take", seconds=120)
+        t.wait(r"› \[paste 3: 1100000 bytes\]")  # it is there again, to be sent elsewhere or cleared
+        t.key("C-c")
+        t.wait(r"\[paste 3", gone=True)
+        self.leave(t)
+        with sqlite3.connect(os.path.join(t.home, "data", "bitnet-chat", "chats.db")) as db:
+            self.assertEqual(db.execute("SELECT text FROM message WHERE role = 'user'").fetchall(), [(text,)])
+
     def test_commands_while_it_runs(self):
         t = self.start()
         t.line("/help")
