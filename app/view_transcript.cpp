@@ -245,7 +245,8 @@ size_t TranscriptView::rows_laid() const {
 void TranscriptView::lay_out() {
   if (first_changed_ < blocks_.size()) {
     // All is new: from the end upwards.
-    if (first_changed_ == 0 && following_ && blocks_.size() > 1) first_laid_ = first_changed_ = blocks_.size();
+    if (first_changed_ == 0 && following_ && blocks_.size() > 1)
+      first_laid_ = first_changed_ = blocks_.size();
     for (size_t i = first_changed_; i < blocks_.size(); ++i) {
       Block& block = blocks_[i];
       if (i == first_laid_) {
