@@ -36,6 +36,7 @@ struct DeviceInfo {
   uint32_t subgroup_size = 0;     // lanes
   bool integer_dot = false;       // has the 4x8-bit dot product
   bool fast_integer_dot = false;  // and says that it is faster than what shaders can do without
+  bool int8_matrix = false;       // multiplies int8 matrices (cooperative matrices)
   uint64_t max_buffer_bytes = 0;  // largest range one shader binding can reach
   std::string unusable;           // why it cannot run a model; empty when it can
 };
@@ -46,9 +47,9 @@ std::vector<DeviceInfo> list_devices();
 // How the ternary values lie in i2_s tensors; files do not say (see engine/i2s.h).
 enum class I2sLayout { block128, block64 };
 
-// Which build of the kernels that multiply int8; the results are the same. `always` needs a device that has
-// it.
-enum class IntegerDot { where_fast, always, never };
+// Which build of the kernels that multiply int8; the results are the same. `always` is the dot product,
+// `matrix` also multiplies matrices for batches; both need a device that has it.
+enum class IntegerDot { where_fast, always, never, matrix };
 
 // Whether the CPU keeps a copy of the LM head in 8 bits to find the largest logit with (engine/cpu/screen.h);
 // the results are the same. `always` also waits until the copy is there.

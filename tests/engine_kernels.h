@@ -78,6 +78,7 @@ class Kernels : public testing::TestWithParam<Variant> {
     const DeviceInfo device = list_devices().at(0);
     if (variant.cpu_kernels.empty() && device.cpu) GTEST_SKIP() << "there is no Vulkan device";
     if (variant.dot == IntegerDot::always && !device.integer_dot) GTEST_SKIP() << "the device has none";
+    if (variant.dot == IntegerDot::matrix && !device.int8_matrix) GTEST_SKIP() << "the device has none";
     backend = variant.cpu_kernels.empty() ? open_vulkan(options) : open_cpu(options);
   }
   std::unique_ptr<Backend> backend;

@@ -51,7 +51,8 @@ std::vector<Variant> variants() {
   std::vector<Variant> all = {{"VulkanInteger", IntegerDot::always, ""},
                               {"VulkanEmulated", IntegerDot::never, ""},
                               {"GpuInteger", IntegerDot::always, "", true},
-                              {"GpuEmulated", IntegerDot::never, "", true}};
+                              {"GpuEmulated", IntegerDot::never, "", true},
+                              {"GpuMatrix", IntegerDot::matrix, "", true}};
   for (const cpu::KernelChoice& choice : cpu::kernel_choices()) {
     if (!choice.supported) continue;
     std::string name = std::string("Cpu_") + choice.kernels->name;

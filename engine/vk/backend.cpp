@@ -18,7 +18,15 @@ constexpr uint64_t kParamsBytes = (PARAMS_TOKENS + kMaxBatch) * sizeof(uint32_t)
 bool use_integer_dot(const DeviceInfo& device, IntegerDot wanted) {
   if (wanted == IntegerDot::always && !device.integer_dot)
     throw Error(ErrorKind::device, device.name + " has no 4x8-bit integer dot product");
-  return wanted == IntegerDot::always || (wanted == IntegerDot::where_fast && device.fast_integer_dot);
+  const bool where_fast = wanted == IntegerDot::where_fast || wanted == IntegerDot::matrix;
+  return wanted == IntegerDot::always || (where_fast && device.fast_integer_dot);
+}
+
+bool use_matrix(const DeviceInfo& device, IntegerDot wanted) {
+  if (wanted == IntegerDot::matrix && !device.int8_matrix)
+    throw Error(ErrorKind::device, device.name + " multiplies no int8 matrices");
+  return wanted == IntegerDot::matrix ||
+         (wanted == IntegerDot::where_fast && device.int8_matrix && !device.software);
 }
 
 class VulkanBackend : public Backend {
@@ -26,7 +34,8 @@ class VulkanBackend : public Backend {
   explicit VulkanBackend(const EngineOptions& options)
       : device_(options),
         pipelines_(device_, options.cache_folder),
-        kernels_(device_, pipelines_.handle(), use_integer_dot(device_.info(), options.integer_dot)),
+        kernels_(device_, pipelines_.handle(), use_integer_dot(device_.info(), options.integer_dot),
+                 use_matrix(device_.info(), options.integer_dot)),
         transfer_(device_),
         host_params_(device_, kParamsBytes, BufferUse::shared),
         params_(device_, kParamsBytes, BufferUse::device) {}

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "vk/cooperative_matrix.h"
+
 namespace bitnet::vk {
 namespace {
 
@@ -97,7 +99,40 @@ std::string why_unusable(const VkPhysicalDeviceProperties& p,
   return {};
 }
 
-PhysicalDevice describe(VkPhysicalDevice handle, uint32_t index) {
+// The first (which is the device's favourite) multiplication of int8 by int8 to int32 that fits the kernel:
+// steps of 64 features, and rows that are stored four at a time.
+std::optional<MatrixShape> int8_matrix(VkInstance instance, VkPhysicalDevice device) {
+  VkPhysicalDeviceSubgroupSizeControlFeatures subgroups{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES};
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, &subgroups, VK_FALSE, VK_FALSE};
+  VkPhysicalDeviceVulkan12Features core{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, &matrix};
+  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &core};
+  vkGetPhysicalDeviceFeatures2(device, &features);
+  const auto list = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
+      vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+  if (!matrix.cooperativeMatrix || !core.shaderInt8 || !core.vulkanMemoryModel ||
+      !subgroups.computeFullSubgroups || list == nullptr)
+    return std::nullopt;
+
+  uint32_t count = 0;
+  VK_CHECK(list(device, &count, nullptr));
+  std::vector<VkCooperativeMatrixPropertiesKHR> all(count);
+  for (auto& p : all) p.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
+  VK_CHECK(list(device, &count, all.data()));
+  for (const auto& p : all) {
+    const bool types = p.AType == VK_COMPONENT_TYPE_SINT8_KHR && p.BType == VK_COMPONENT_TYPE_SINT8_KHR &&
+                       p.CType == VK_COMPONENT_TYPE_SINT32_KHR &&
+                       p.ResultType == VK_COMPONENT_TYPE_SINT32_KHR;
+    const bool sizes =
+        p.MSize % 4 == 0 && p.MSize <= 32 && p.NSize <= 32 && p.KSize % 16 == 0 && 64 % p.KSize == 0;
+    if (types && sizes && !p.saturatingAccumulation && p.scope == VK_SCOPE_SUBGROUP_KHR)
+      return MatrixShape{p.MSize, p.NSize, p.KSize};
+  }
+  return std::nullopt;
+}
+
+PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t index) {
   PhysicalDevice d;
   d.handle = handle;
 
@@ -134,6 +169,9 @@ PhysicalDevice describe(VkPhysicalDevice handle, uint32_t index) {
     d.min_subgroup_size = sizes.minSubgroupSize;
   }
 
+  if (p.apiVersion >= VK_API_VERSION_1_3 && has_extension(handle, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME))
+    d.int8_matrix = int8_matrix(instance, handle);
+
   VkPhysicalDeviceMemoryProperties memory{};
   vkGetPhysicalDeviceMemoryProperties(handle, &memory);
   for (uint32_t i = 0; i < memory.memoryHeapCount; ++i)
@@ -149,6 +187,7 @@ PhysicalDevice describe(VkPhysicalDevice handle, uint32_t index) {
   d.info.software = p.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   d.info.subgroup_size = subgroup.subgroupSize;
   d.info.integer_dot = dot.shaderIntegerDotProduct;
+  d.info.int8_matrix = d.int8_matrix.has_value();
   d.info.max_buffer_bytes = p.limits.maxStorageBufferRange;
   d.info.unusable = why_unusable(p, subgroup, family.has_value());
   return d;
@@ -252,7 +291,7 @@ std::vector<VkPhysicalDevice> Instance::physical_devices() const {
 std::vector<PhysicalDevice> physical_devices(const Instance& instance) {
   std::vector<PhysicalDevice> found;
   for (VkPhysicalDevice handle : instance.physical_devices())
-    found.push_back(describe(handle, static_cast<uint32_t>(found.size())));
+    found.push_back(describe(instance.handle(), handle, static_cast<uint32_t>(found.size())));
   return found;
 }
 
@@ -303,13 +342,27 @@ Device::Device(const EngineOptions& options) : instance_(Instance::get()) {
   VkPhysicalDeviceShaderIntegerDotProductFeatures dot{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES};
   dot.shaderIntegerDotProduct = VK_TRUE;
-  const char* extension = VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME;
+  VkPhysicalDeviceSubgroupSizeControlFeatures subgroups{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES};
+  subgroups.computeFullSubgroups = VK_TRUE;
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, &subgroups, VK_TRUE, VK_FALSE};
+  VkPhysicalDeviceVulkan12Features core{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, &matrix};
+  core.shaderInt8 = VK_TRUE;
+  core.vulkanMemoryModel = VK_TRUE;
+
   VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+  std::vector<const char*> extensions;
   if (physical_.info.integer_dot) info.pNext = &dot;
-  if (physical_.info.integer_dot && physical_.integer_dot_extension) {
-    info.enabledExtensionCount = 1;
-    info.ppEnabledExtensionNames = &extension;
+  if (physical_.info.integer_dot && physical_.integer_dot_extension)
+    extensions.push_back(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+  if (physical_.int8_matrix) {
+    dot.pNext = &core;
+    if (!physical_.info.integer_dot) info.pNext = &core;
+    extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
   }
+  info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
   VK_CHECK(vkCreateDevice(physical_.handle, &info, nullptr, &device_));

@@ -39,6 +39,13 @@ class Instance {
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
 };
 
+// Of a cooperative matrix multiplication: m x k by k x n.
+struct MatrixShape {
+  uint32_t m = 0;
+  uint32_t n = 0;
+  uint32_t k = 0;
+};
+
 struct PhysicalDevice {
   VkPhysicalDevice handle = VK_NULL_HANDLE;
   DeviceInfo info;
@@ -47,6 +54,8 @@ struct PhysicalDevice {
   uint32_t min_subgroup_size = 0;  // lanes; where the driver may choose, the fewest
   bool subgroup_shuffle = false;
   bool integer_dot_extension = false;  // a 1.2 device that brings it as VK_KHR_shader_integer_dot_product
+  // Of int8 with int32 sums by a subgroup, as ternary_matmul_matrix.comp can use it.
+  std::optional<MatrixShape> int8_matrix;
 };
 
 std::vector<PhysicalDevice> physical_devices(const Instance& instance);
@@ -70,6 +79,7 @@ class Device {
   const VkPhysicalDeviceLimits& limits() const { return physical_.limits; }
   uint32_t min_subgroup_size() const { return physical_.min_subgroup_size; }
   bool subgroup_shuffle() const { return physical_.subgroup_shuffle; }
+  const std::optional<MatrixShape>& int8_matrix() const { return physical_.int8_matrix; }
 
   // Whether kernels should be chosen as a GPU likes them: many workgroups, and work done twice rather than
   // another dispatch.

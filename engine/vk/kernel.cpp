@@ -8,12 +8,14 @@ namespace {
 
 // The opcodes and numbers of the SPIR-V specification that the reading needs.
 enum : uint32_t {
+  kOpCapability = 17,
   kOpTypeStruct = 30,
   kOpTypePointer = 32,
   kOpVariable = 59,
   kOpDecorate = 71,
   kDecorationBinding = 33,
   kStoragePushConstant = 9,
+  kCapabilityCooperativeMatrix = 6022,
 };
 
 // Bytes of a push constant type: a struct of structs of 4-byte scalars.
@@ -36,6 +38,7 @@ KernelShape read_shape(std::span<const uint32_t> spirv) {
     const uint32_t opcode = spirv[at] & 0xFFFF, words = spirv[at] >> 16;
     const auto args = spirv.subspan(at + 1, words - 1);
     if (opcode == kOpDecorate && args[1] == kDecorationBinding) ++shape.n_bindings;
+    if (opcode == kOpCapability && args[0] == kCapabilityCooperativeMatrix) shape.full_subgroups = true;
     if (opcode == kOpTypeStruct) structs[args[0]] = args.subspan(1);
     if (opcode == kOpTypePointer) pointee[args[0]] = args[2];
     if (opcode == kOpVariable && args[2] == kStoragePushConstant)
@@ -83,11 +86,19 @@ Kernel::Kernel(const Device& device, VkPipelineCache cache, const char* name, st
         {8, offsetof(Specialisation, slab), sizeof(uint32_t)},
         {9, offsetof(Specialisation, key_slab), sizeof(uint32_t)},
         {10, offsetof(Specialisation, head_dim), sizeof(uint32_t)},
+        {20, offsetof(Specialisation, matrix_m), sizeof(uint32_t)},
+        {21, offsetof(Specialisation, matrix_n), sizeof(uint32_t)},
+        {22, offsetof(Specialisation, matrix_k), sizeof(uint32_t)},
+        {23, offsetof(Specialisation, row_tiles), sizeof(uint32_t)},
+        {24, offsetof(Specialisation, token_tiles), sizeof(uint32_t)},
+        {25, offsetof(Specialisation, subgroup_rows), sizeof(uint32_t)},
+        {26, offsetof(Specialisation, subgroup_tokens), sizeof(uint32_t)},
     };
     const VkSpecializationInfo specialisation{std::size(entries), entries, sizeof constants, &constants};
     VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
     info.stage = {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO};
     info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    if (shape_.full_subgroups) info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
     info.stage.module = module;
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = &specialisation;

@@ -15,6 +15,7 @@ namespace bitnet::vk {
 struct KernelShape {
   uint32_t n_bindings = 0;
   uint32_t push_bytes = 0;
+  bool full_subgroups = false;  // multiplies cooperative matrices, so that every lane must be there
 };
 
 // Of a compute shader of this project: storage buffers in set 0, push constants of 4-byte scalars.
@@ -34,6 +35,13 @@ struct Specialisation {
   uint32_t slab = 1;             // 8: features of a step of attention's scores; in decode uvec4 of a quarter
   uint32_t key_slab = 1;         // 9: keys of a step of attention's values
   uint32_t head_dim = 128;       // 10
+  uint32_t matrix_m = 16;        // 20: of a multiplication of cooperative matrices; 21, 22
+  uint32_t matrix_n = 16;
+  uint32_t matrix_k = 32;
+  uint32_t row_tiles = 2;        // 23: such matrices that a subgroup has side by side; 24
+  uint32_t token_tiles = 2;
+  uint32_t subgroup_rows = 2;    // 25: subgroups of a workgroup, side by side; 26
+  uint32_t subgroup_tokens = 2;
 
   auto operator<=>(const Specialisation&) const = default;
 };

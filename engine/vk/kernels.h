@@ -12,8 +12,8 @@
 namespace bitnet::vk {
 
 struct Kernels {
-  // integer_dot: which build of the kernels that multiply int8.
-  Kernels(const Device& device, VkPipelineCache cache, bool integer_dot);
+  // Which build of the kernels that multiply int8; the device has what it needs.
+  Kernels(const Device& device, VkPipelineCache cache, bool integer_dot, bool matrix);
 
   Kernel embed_f16;
   Kernel embed_f32;
@@ -21,9 +21,6 @@ struct Kernels {
   Kernel matvec;
   Kernel matvec_add;
   Kernel matvec_gate_up;
-  Kernel matmul;
-  Kernel matmul_add;
-  Kernel matmul_gate_up;
   Kernel rope_store_kv;
   Kernel head_f16;
   Kernel head_f32;
@@ -41,19 +38,31 @@ struct Kernels {
   };
   const Sampling& sampling();  // made when first asked for
 
-  // A BitLinear of n_in features in one dispatch; nullptr where two are better or the device cannot.
   enum class Linear { plain, add, gate_up };
+
+  // Of a batch of n tokens by n_out rows; a workgroup makes `rows` of them for `tokens`.
+  struct Matmul {
+    const Kernel& kernel;
+    uint32_t rows;
+    uint32_t tokens;
+  };
+  Matmul ternary_matmul(Linear kind, uint32_t n_out, uint32_t n);
+
+  // A BitLinear of n_in features in one dispatch; nullptr where two are better or the device cannot.
   const Kernel* bit_linear(Linear kind, uint32_t n_in);
 
  private:
   const Device& device_;
   VkPipelineCache cache_;
   const bool integer_dot_;
+  const bool matrix_;
   std::optional<Sampling> sampling_;
   std::map<Specialisation, Kernel> rms_norm_quantise_;
   std::map<Specialisation, Kernel> attention_;
   std::map<Specialisation, Kernel> attention_decode_;
-  std::map<Specialisation, Kernel> bit_linear_[3];
+  std::map<Specialisation, Kernel> bit_linear_[3];  // by Linear, as the two below
+  std::map<Specialisation, Kernel> matmul_dot_[3];
+  std::map<Specialisation, Kernel> matmul_matrix_[3];
 };
 
 }  // namespace bitnet::vk

@@ -163,25 +163,27 @@ void VulkanRecorder::rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_fea
            {&x, &weight, q.q.get(), q.info.get()}, n);
 }
 
-void VulkanRecorder::ternary_product(const Kernel& matvec, const Kernel& matmul, uint32_t matmul_rows,
-                                     const TernaryMatrix& w, uint32_t n_out, Quantised& q, Buffer& y,
-                                     uint32_t n) {
-  const bool tiled = n > kMatvecTokens;
-  dispatch(tiled ? matmul : matvec, push_of(w, n_out, n), {w.codes.get(), q.q.get(), q.info.get(), &y},
-           tiled ? ceil_div(n_out, matmul_rows) : groups_for_rows(w.rows(), matvec.constants().rows),
-           tiled ? ceil_div(n, 32) : n);
+void VulkanRecorder::ternary_product(Kernels::Linear kind, const Kernel& matvec, const TernaryMatrix& w,
+                                     uint32_t n_out, Quantised& q, Buffer& y, uint32_t n) {
+  const std::initializer_list<const Buffer*> buffers = {w.codes.get(), q.q.get(), q.info.get(), &y};
+  if (n <= kMatvecTokens)
+    return dispatch(matvec, push_of(w, n_out, n), buffers, groups_for_rows(w.rows(), matvec.constants().rows),
+                    n);
+  const Kernels::Matmul matmul = kernels_.ternary_matmul(kind, n_out, n);
+  dispatch(matmul.kernel, push_of(w, n_out, n), buffers, ceil_div(n_out, matmul.rows),
+           ceil_div(n, matmul.tokens));
 }
 
 void VulkanRecorder::ternary(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
-  ternary_product(kernels_.matvec, kernels_.matmul, 64, w, w.rows(), q, y, n);
+  ternary_product(Kernels::Linear::plain, kernels_.matvec, w, w.rows(), q, y, n);
 }
 
 void VulkanRecorder::ternary_add(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
-  ternary_product(kernels_.matvec_add, kernels_.matmul_add, 64, w, w.rows(), q, y, n);
+  ternary_product(Kernels::Linear::add, kernels_.matvec_add, w, w.rows(), q, y, n);
 }
 
 void VulkanRecorder::ternary_gate_up(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
-  ternary_product(kernels_.matvec_gate_up, kernels_.matmul_gate_up, 32, w, w.rows() / 2, q, y, n);
+  ternary_product(Kernels::Linear::gate_up, kernels_.matvec_gate_up, w, w.rows() / 2, q, y, n);
 }
 
 void VulkanRecorder::rope_store_kv(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,

@@ -67,8 +67,8 @@ class VulkanRecorder : public Recorder {
   template <typename Push>
   void dispatch(const Kernel& kernel, const Push& push, std::initializer_list<const Buffer*> buffers,
                 uint32_t groups_x, uint32_t groups_y = 1);
-  void ternary_product(const Kernel& matvec, const Kernel& matmul, uint32_t matmul_rows,
-                       const TernaryMatrix& w, uint32_t n_out, Quantised& q, Buffer& y, uint32_t n);
+  void ternary_product(Kernels::Linear kind, const Kernel& matvec, const TernaryMatrix& w, uint32_t n_out,
+                       Quantised& q, Buffer& y, uint32_t n);
   bool fused_linear(Kernels::Linear kind, const TernaryMatrix& w, uint32_t n_out, Buffer& x, Buffer& weight,
                     float epsilon, Buffer& y, uint32_t n);
   uint32_t groups_for_rows(uint32_t rows, uint32_t rows_per_subgroup) const;

@@ -1,0 +1,93 @@
+// What khr_matrices made of the kernels that multiply cooperative matrices, word by word: no validator of
+// Debian 12 knows the extension, and no device there has it. Numbers are those of SPV_KHR_cooperative_matrix.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shaders/shaders.h"
+
+namespace bitnet::vk {
+namespace {
+
+struct Instruction {
+  uint32_t opcode;
+  std::span<const uint32_t> args;
+};
+
+std::vector<Instruction> instructions(std::span<const uint32_t> module) {
+  std::vector<Instruction> all;
+  for (size_t at = 5; at < module.size(); at += module[at] >> 16)
+    all.push_back({module[at] & 0xFFFF, module.subspan(at + 1, (module[at] >> 16) - 1)});
+  return all;
+}
+
+class MatrixShader : public testing::TestWithParam<std::span<const uint32_t>> {};
+
+INSTANTIATE_TEST_SUITE_P(Ternary, MatrixShader,
+                         testing::Values(std::span<const uint32_t>(ternary_matmul_matrix_spv),
+                                         std::span<const uint32_t>(ternary_matmul_add_matrix_spv),
+                                         std::span<const uint32_t>(ternary_matmul_gate_up_matrix_spv)));
+
+TEST_P(MatrixShader, SpeaksKhrAlone) {
+  std::set<uint32_t> capabilities;
+  std::set<std::string> extensions;
+  for (const auto& [opcode, args] : instructions(GetParam())) {
+    if (opcode == 17) capabilities.insert(args[0]);
+    if (opcode == 10) extensions.insert(reinterpret_cast<const char*>(args.data()));
+    EXPECT_TRUE(opcode < 5358 || opcode > 5362) << "an instruction of the NV extension";
+  }
+  EXPECT_EQ(capabilities.count(6022), 1U) << "CooperativeMatrixKHR";
+  EXPECT_EQ(capabilities.count(5345), 1U) << "VulkanMemoryModel, which it requires";
+  EXPECT_EQ(capabilities.count(5357), 0U) << "CooperativeMatrixNV";
+  EXPECT_EQ(extensions.count("SPV_KHR_cooperative_matrix"), 1U);
+  EXPECT_EQ(extensions.count("SPV_NV_cooperative_matrix"), 0U);
+}
+
+TEST_P(MatrixShader, InstructionsHaveTheirOperands) {
+  std::map<uint32_t, uint32_t> number, use, type_of;  // constants; uses of types; types of results
+  std::set<uint32_t> uses;
+  int loads = 0, stores = 0, products = 0;
+  for (const auto& [opcode, args] : instructions(GetParam())) {
+    if (opcode == 43) number[args[1]] = args[2];
+    if (opcode == 4456) {  // OpTypeCooperativeMatrixKHR: result, component, scope, rows, columns, use
+      ASSERT_EQ(args.size(), 6U);
+      EXPECT_EQ(number.at(args[2]), 3U) << "subgroup";
+      use[args[0]] = number.at(args[5]);
+      EXPECT_TRUE(uses.insert(use[args[0]]).second) << "one type a use";
+    }
+    if (args.size() > 1 && use.count(args[0]) != 0 && opcode != 4456) type_of[args[1]] = args[0];
+    if (opcode == 4457) {  // Load: type, result, pointer, layout, stride, memory operands, scope
+      ++loads;
+      ASSERT_EQ(args.size(), 7U);
+      EXPECT_EQ(number.at(args[3]), use.at(args[0]) == 0 ? 0U : 1U) << "rows of weights, columns of tokens";
+      EXPECT_EQ(args[5], 0x30U) << "MakePointerVisible, NonPrivatePointer";
+      EXPECT_EQ(number.at(args[6]), 2U) << "workgroup";
+    }
+    if (opcode == 4458) {  // Store: pointer, object, layout, stride, memory operands, scope
+      ++stores;
+      ASSERT_EQ(args.size(), 6U);
+      EXPECT_EQ(number.at(args[2]), 1U);
+      EXPECT_EQ(args[4], 0x28U) << "MakePointerAvailable, NonPrivatePointer";
+    }
+    if (opcode == 4459) {  // MulAdd: type, result, A, B, C, signed operands
+      ++products;
+      ASSERT_EQ(args.size(), 6U);
+      EXPECT_EQ(use.at(type_of.at(args[2])), 0U);
+      EXPECT_EQ(use.at(type_of.at(args[3])), 1U);
+      EXPECT_EQ(use.at(type_of.at(args[4])), 2U);
+      EXPECT_EQ(use.at(args[0]), 2U);
+      EXPECT_EQ(args[5], 15U) << "all signed";
+    }
+  }
+  EXPECT_EQ(loads, 2);
+  EXPECT_EQ(stores, 1);
+  EXPECT_EQ(products, 1);
+}
+
+}  // namespace
+}  // namespace bitnet::vk
