@@ -95,20 +95,25 @@ static uint32_t heads_a_workgroup(const AttentionShape& s, uint32_t most) {
 }
 
 const Kernel& Kernels::attention(const AttentionShape& shape, uint32_t n) {
-  constexpr uint32_t kMostHeads = 16;
-  Specialisation constants{.heads = heads_a_workgroup(shape, kMostHeads),
-                           .features = (shape.head_dim + 63) / 64};
-  if (n == 1) {  // 4 rows to 16 invocations, and no more rows than one token has
-    constants.workgroup_size = 16 * ((constants.heads + 3) / 4);
-    constants.slab = 8;
-    constants.key_slab = 4;
-  } else {  // weights and slabs take 32 KiB of shared memory, or the 16 KiB that every device has
-    const bool large = device_.is_gpu() && device_.limits().maxComputeSharedMemorySize >= 32768 &&
-                       device_.limits().maxComputeWorkGroupInvocations >= 256;
-    constants.workgroup_size = large ? 256 : 128;
-    constants.slab = large ? 32 : 16;
-    constants.key_slab = large ? 16 : 8;
-  }
+  struct Tile {
+    uint32_t rows, slab, key_slab;
+  };
+  constexpr Tile kTiles[] = {{32, 16, 8}, {16, 16, 8}, {8, 8, 4}, {4, 8, 4}};
+  const auto shared_bytes = [&](const Tile& t) {
+    constexpr uint32_t kRowBytes = kAttentionChunk * 4 + 16 + 64 + 4;  // weights, maxima, their sum
+    return t.rows * (shape.head_dim * 4 + kRowBytes) +
+           std::max(t.slab * kAttentionChunk * 4, t.key_slab * shape.head_dim * 4);
+  };
+  const Tile* tile = std::find_if(std::begin(kTiles), std::end(kTiles) - 1, [&](const Tile& t) {
+    return shared_bytes(t) <= device_.limits().maxComputeSharedMemorySize;
+  });
+  Specialisation constants{.heads = heads_a_workgroup(shape, tile->rows),
+                           .features = (shape.head_dim + 63) / 64,
+                           .slab = tile->slab,
+                           .key_slab = tile->key_slab,
+                           .head_dim = shape.head_dim};
+  // 4 rows to 16 invocations, and for one token no more rows than it has.
+  constants.workgroup_size = 4 * (n == 1 ? (constants.heads + 3) / 4 * 4 : tile->rows);
   return attention_.try_emplace(constants, device_, cache_, "attention", GPU(attention), constants)
       .first->second;
 }
