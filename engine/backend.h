@@ -212,7 +212,7 @@ class Backend {
   virtual void wait(Program&) {}
 };
 constexpr uint64_t kLeastScreenedHead = 16 << 20;  // bytes of F16; HeadScreen::where_large
-constexpr uint32_t kMaxBatch = 512;                // tokens of one run
+constexpr uint32_t kMaxBatch = 1024;               // tokens of one run
 constexpr uint32_t kMaxLogitRows = 8;              // tokens whose logits are held at once
 constexpr uint32_t kRunAhead = 2;                  // tokens on their way at once, where a device runs ahead
 

@@ -62,12 +62,17 @@ Activations::Activations(Backend& backend, const Config& c, uint32_t n_ctx, uint
 
 void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, Buffer* hidden,
                    uint32_t hidden_row) {
+  record_blocks(r, m, a, cache, n, 0, m.layers.size(), hidden, hidden_row);
+}
+
+void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, size_t begin,
+                   size_t end, Buffer* hidden, uint32_t hidden_row) {
   const Config& c = m.config;
   const AttentionShape heads = c.attention_shape();
   const uint64_t row_bytes = uint64_t{c.n_embd} * sizeof(float);
 
-  r.embed(m.token_embd, *a.x, n);
-  for (size_t i = 0; i < m.layers.size(); ++i) {
+  if (begin == 0) r.embed(m.token_embd, *a.x, n);
+  for (size_t i = begin; i < end; ++i) {
     const Layer& layer = m.layers[i];
     Buffer &k = cache.keys(i), &v = cache.values(i);
 

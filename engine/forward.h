@@ -34,6 +34,10 @@ struct Activations {
 // With `hidden`, row `hidden_row` of x after each block goes to hidden [n_layer][n_embd].
 void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n,
                    Buffer* hidden = nullptr, uint32_t hidden_row = 0);
+// The same in parts, which are run one after the other: the embedding, where begin is 0, and blocks [begin,
+// end).
+void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, size_t begin,
+                   size_t end, Buffer* hidden = nullptr, uint32_t hidden_row = 0);
 
 // The logits of `rows` tokens of the batch from first_row on ([rows][n_vocab] f32), and the argmax of the
 // first. Run it after the blocks: x must still be theirs.

@@ -104,7 +104,11 @@ SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOption
     const auto batch_start = Clock::now();
     evaluate(batch, batch.size() == rest.size(), options);
     const double seconds = seconds_since(batch_start);
-    if (batch.size() == batch_ && seconds < kSubmissionSeconds / 2) batch_ = std::min(2 * batch_, max_batch_);
+    if (batch.size() == batch_ && seconds < kSubmissionSeconds / 2) {
+      const double factor =
+          std::min(kSubmissionSeconds / 2 / seconds, 32.0);  // as many as should take half of it
+      batch_ = std::min(static_cast<uint32_t>(batch_ * std::max(2.0, factor)), max_batch_);
+    }
     if (seconds > kSubmissionSeconds * 2) batch_ = std::max(batch_ / 2, std::min(kFirstBatch, max_batch_));
     result.evaluated += static_cast<uint32_t>(batch.size());
     if (options.on_progress && !options.on_progress(result.evaluated, total)) result.cancelled = true;
@@ -126,11 +130,24 @@ void DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const Sy
   if (want_hidden && !hidden_)
     hidden_ = backend_.allocate(uint64_t{c.n_layer} * c.n_embd * sizeof(float), BufferUse::shared);
 
-  const auto program = backend_.record([&](Recorder& r) {
-    record_blocks(r, engine_.weights, activations_, cache_, n, want_hidden ? hidden_.get() : nullptr, n - 1);
-    if (last) record_last_row(r, n - 1, copies_logits_);
-  });
-  backend_.run(*program, position, batch);
+  // Where the device works on its own, it does so on the first blocks while the rest are recorded.
+  const size_t n_layers = engine_.weights.layers.size(),
+               first = backend_.runs_ahead() ? std::min<size_t>(1, n_layers) : n_layers;
+  Buffer* hidden = want_hidden ? hidden_.get() : nullptr;
+  const auto blocks = [&](Recorder& r, size_t begin, size_t end) {
+    record_blocks(r, engine_.weights, activations_, cache_, n, begin, end, hidden, n - 1);
+    if (last && end == n_layers) record_last_row(r, n - 1, copies_logits_);
+  };
+  const auto program = backend_.record([&](Recorder& r) { blocks(r, 0, first); });
+  if (first == n_layers) {
+    backend_.run(*program, position, batch);
+  } else {
+    backend_.start(*program, position, batch);
+    const auto rest = backend_.record_next([&](Recorder& r) { blocks(r, first, n_layers); });
+    backend_.start_next(*rest);
+    backend_.wait(*program);
+    backend_.wait(*rest);
+  }
   tokens_.insert(tokens_.end(), batch.begin(), batch.end());
   evaluated_ = last;
   logits_read_ = last && copies_logits_;
