@@ -40,17 +40,17 @@ class Story(unittest.TestCase):
         self.ready()
 
     def ready(self):
-        self.t.wait(r"^── .* ready ─", seconds=60)
+        self.t.wait(r"^── .* ready ─")
 
     def ask(self, text):
         self.t.line(text)
-        self.t.wait(rf"^› {re.escape(text)}\n\n  [^ …].*(\n.*)*── .* ready ─", seconds=60)
+        self.t.wait(rf"^› {re.escape(text)}\n\n  [^ …].*(\n.*)*── .* ready ─")
 
     def do(self, line, pattern):
         """Types a command; what it says stands under its name, or on the screen that it leaves."""
         USED["commands"].add(line.split()[0])
         self.t.line(line)
-        screen = self.t.wait(pattern, seconds=60)
+        screen = self.t.wait(pattern)
         self.ready()
         return screen
 
@@ -87,7 +87,7 @@ class Commands(Story):
         self.do("/set max_tokens 40", r"max_tokens += 40 ")
         t.line("/continue")
         USED["commands"].add("/continue")
-        t.wait(r"^  \(cut: max_tokens reached\)", seconds=60, gone=True)
+        t.wait(r"^  \(cut: max_tokens reached\)", gone=True)
         self.ready()
         self.do("/seed 7", r"^  seed += 7 ")
         self.do("/reset", r"^  max_tokens += 16 ")
@@ -114,7 +114,7 @@ class Commands(Story):
             notes.write("The sea is deep.\n")
         self.do("/read notes.txt", r"notes\.txt")
         t.line("What is the sea?")
-        t.wait(r"The sea is deep\.[\s\S]*── .* ready ─", seconds=60)
+        t.wait(r"The sea is deep\.[\s\S]*── .* ready ─")
         answer = t.screen().split("── ")[0].rstrip().split("\n\n  ")[-1].strip()
         self.do("/copy answer", r"^· Copied the last answer, \d+ bytes\.")
         t.wait_until("tmux has it", lambda: t.tmux("list-buffers"))

@@ -57,7 +57,7 @@ class ScreenTest(ScreenCase):
         self.assertIn("ready", screen)
 
     def test_a_slow_stop_is_told(self):
-        t = self.start("FAKE_WORD_MS=300 FAKE_STOP_WORDS=3")
+        t = self.start("FAKE_WORD_MS=300 FAKE_STOP_WORDS=6")
         t.line("forever")
         t.wait("again")
         t.key("Escape")
