@@ -51,6 +51,11 @@ enum class I2sLayout { block128, block64 };
 // `matrix` also multiplies matrices for batches; both need a device that has it.
 enum class IntegerDot { where_fast, always, never, matrix };
 
+// Whether a GPU computes the blocks of a token in one dispatch, whose workgroups wait for each other
+// (shaders/decode.comp); the results are the same. `where_safe` tries the device first; `always` is not for software
+// devices, which may run out of patience.
+enum class ChainedDecode { where_safe, always, never };
+
 // Whether the CPU keeps a copy of the LM head in 8 bits to find the largest logit with (engine/cpu/screen.h);
 // the results are the same. `always` also waits until the copy is there.
 enum class HeadScreen { where_large, always, never };
@@ -94,6 +99,7 @@ struct EngineOptions {
   std::string device;
   I2sLayout layout = I2sLayout::block128;
   IntegerDot integer_dot = IntegerDot::where_fast;
+  ChainedDecode chained_decode = ChainedDecode::where_safe;
   std::string cache_folder;   // where compiled kernels are kept between runs; empty = nowhere
   bool as_gpu = false;        // choose kernels as for a GPU even where the device is a software one
   bool always_stage = false;  // copy weights to the device even where the host could write them in place

@@ -1,6 +1,6 @@
 // What the host gives a kernel: the params buffer of a submission and the push constants of a dispatch.
-// Included by C++ and by GLSL, so that the two cannot drift apart; only 4-byte scalars, so that the
-// layouts agree by themselves.
+// Included by C++ and by GLSL, so that the two cannot drift apart; only 4-byte scalars and addresses at
+// multiples of 8, so that the layouts agree by themselves.
 #ifndef BITNET_SHADERS_PARAMS_H
 #define BITNET_SHADERS_PARAMS_H
 
@@ -8,6 +8,7 @@
 #include <cstdint>
 namespace bitnet::vk {
 using uint = uint32_t;
+using uvec2 = uint64_t;
 #endif
 
 // Words of the params buffer: these, then the token ids of the batch.
@@ -43,16 +44,49 @@ struct TernaryPush {
   float scale2;
 };
 
-// One token, norm included.
-struct BitLinearPush {
+// A stage of decode.comp: a part of the forward pass of one token, after which every workgroup waits for the others.
+#define STAGE_EMPTY 0u       // tries the device
+#define STAGE_LINEAR 1u      // y = W int8(rms_norm(x) * weight)
+#define STAGE_LINEAR_ADD 2u  // y += ...
+#define STAGE_GATE_UP 3u     // y = relu(gate)^2 * up; n_out rows of gate, then of up
+#define STAGE_ATTENTION 4u   // x: qkv, y: what it gives, w: the table of rotations
+#define STAGE_SHIFT 20u      // of a ticket's entry: stage << STAGE_SHIFT | workgroup of the stage
+
+struct DecodeStage {
+  uvec2 x;  // addresses of buffers on the device
+  uvec2 y;
+  uvec2 w;
+  uvec2 weight;
+  uvec2 k_cache;
+  uvec2 v_cache;
+  uvec2 parts;
+  uvec2 finished;
+  uint kind;
+  uint n_groups;   // workgroups
+  uint wait_for;   // so many workgroups of the stage before
+  uint long_rows;  // 1: of the longest kind
   uint n_in;
   uint n_out;
-  uint end0;
+  uint end0;  // as in TernaryPush
   uint end1;
   float scale0;
   float scale1;
   float scale2;
   float epsilon;
+  uint n_head;
+  uint n_head_kv;
+  uint rope_dim;
+  uint max_chunks;  // of keys that the cache can hold
+  float scale;      // of attention, as in AttentionPush
+  uint unused;
+};
+
+struct DecodePush {
+  uint chained;       // 1: all stages; 0: one, no workgroup waits or counts
+  uint first_stage;   // that one
+  uint n_stages;
+  uint last_groups;   // workgroups of the last stage
+  uint most_polls;    // after so many looks in vain a workgroup gives up
 };
 
 struct RopePush {
@@ -67,9 +101,8 @@ struct AttentionPush {
   uint n_head_kv;
   uint head_dim;
   uint rope_dim;
-  uint n_tokens;    // of the batch
-  uint max_chunks;  // of keys that the cache can hold; decode only
-  float scale;      // log2(e) / sqrt(head_dim)
+  uint n_tokens;  // of the batch
+  float scale;    // log2(e) / sqrt(head_dim)
 };
 
 struct HeadPush {

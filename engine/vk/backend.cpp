@@ -38,7 +38,8 @@ class VulkanBackend : public Backend {
                  use_matrix(device_.info(), options.integer_dot)),
         transfer_(device_),
         host_params_(device_, kParamsBytes, BufferUse::shared),
-        params_(device_, kParamsBytes, BufferUse::device) {}
+        params_(device_, kParamsBytes, BufferUse::device),
+        decode_(device_, kernels_, transfer_, params_, options.chained_decode) {}
 
   // Every kernel that will be needed was made by now.
   ~VulkanBackend() override { pipelines_.save(); }
@@ -84,13 +85,16 @@ class VulkanBackend : public Backend {
 
   void start_next(Program& program) override { static_cast<VulkanProgram&>(program).commands.submit(); }
 
-  void wait(Program& program) override { static_cast<VulkanProgram&>(program).commands.wait(); }
+  void wait(Program& program) override {
+    static_cast<VulkanProgram&>(program).commands.wait();
+    decode_.check();
+  }
 
  private:
   std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels,
                                   const VulkanBuffer* host_params) {
     auto program = std::make_unique<VulkanProgram>(device_);
-    VulkanRecorder recorder(device_, kernels_, host_params, params_, *program);
+    VulkanRecorder recorder(device_, kernels_, decode_, host_params, params_, *program);
     kernels(recorder);
     recorder.finish();
     return program;
@@ -102,6 +106,7 @@ class VulkanBackend : public Backend {
   Transfer transfer_;
   VulkanBuffer host_params_;
   VulkanBuffer params_;
+  Decode decode_;
 };
 
 }  // namespace

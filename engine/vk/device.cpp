@@ -158,6 +158,12 @@ PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t i
         dot.shaderIntegerDotProduct && speed.integerDotProduct4x8BitPackedSignedAccelerated;
   }
 
+  VkPhysicalDeviceBufferDeviceAddressFeatures addresses{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
+  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &addresses};
+  vkGetPhysicalDeviceFeatures2(handle, &features);
+  d.addresses = addresses.bufferDeviceAddress;
+
   d.min_subgroup_size = subgroup.subgroupSize;
   d.subgroup_shuffle = (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
   if (p.apiVersion >= VK_API_VERSION_1_3 ||
@@ -347,18 +353,21 @@ Device::Device(const EngineOptions& options) : instance_(Instance::get()) {
   subgroups.computeFullSubgroups = VK_TRUE;
   VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, &subgroups, VK_TRUE, VK_FALSE};
-  VkPhysicalDeviceVulkan12Features core{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, &matrix};
-  core.shaderInt8 = VK_TRUE;
-  core.vulkanMemoryModel = VK_TRUE;
+  VkPhysicalDeviceVulkan12Features core{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+  core.bufferDeviceAddress = physical_.addresses;
 
-  VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+  VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &core};
   std::vector<const char*> extensions;
-  if (physical_.info.integer_dot) info.pNext = &dot;
+  if (physical_.info.integer_dot) {
+    dot.pNext = &core;
+    info.pNext = &dot;
+  }
   if (physical_.info.integer_dot && physical_.integer_dot_extension)
     extensions.push_back(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
   if (physical_.int8_matrix) {
-    dot.pNext = &core;
-    if (!physical_.info.integer_dot) info.pNext = &core;
+    core.pNext = &matrix;
+    core.shaderInt8 = VK_TRUE;
+    core.vulkanMemoryModel = VK_TRUE;
     extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
   }
   info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());

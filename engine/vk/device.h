@@ -53,6 +53,7 @@ struct PhysicalDevice {
   uint32_t queue_family = 0;
   uint32_t min_subgroup_size = 0;  // lanes; where the driver may choose, the fewest
   bool subgroup_shuffle = false;
+  bool addresses = false;              // shaders may follow the address of a buffer
   bool integer_dot_extension = false;  // a 1.2 device that brings it as VK_KHR_shader_integer_dot_product
   // Of int8 with int32 sums by a subgroup, as ternary_matmul_matrix.comp can use it.
   std::optional<MatrixShape> int8_matrix;
@@ -80,6 +81,7 @@ class Device {
   uint32_t min_subgroup_size() const { return physical_.min_subgroup_size; }
   bool subgroup_shuffle() const { return physical_.subgroup_shuffle; }
   const std::optional<MatrixShape>& int8_matrix() const { return physical_.int8_matrix; }
+  bool has_addresses() const { return physical_.addresses; }
 
   // Whether kernels should be chosen as a GPU likes them: many workgroups, and work done twice rather than
   // another dispatch.

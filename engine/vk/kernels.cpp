@@ -7,14 +7,12 @@
 namespace bitnet::vk {
 namespace {
 
-// Rows of n features are reduced by one workgroup: 256 wide, more for long rows, where the device allows it
-// (128 is what Vulkan promises). A software device runs the invocations one after the other and only loses
-// time at the barriers of a wide one. Whatever norms rows of n uses this, so that all sum in the same order.
-Specialisation wide(const Device& device, uint32_t n) {
-  constexpr uint32_t kLongRow = 4096;
-  const uint32_t wanted = n > kLongRow ? 512 : 256;
+// Rows are reduced by one workgroup: 512 wide where the device allows it (128 is what Vulkan promises). A
+// software device runs the invocations one after the other and only loses time at the barriers of a wide one.
+// Whatever norms a row uses this, so that all sum in the same order.
+Specialisation wide(const Device& device) {
   return {.workgroup_size =
-              device.is_gpu() ? std::min(wanted, device.limits().maxComputeWorkGroupInvocations) : 64U};
+              device.is_gpu() ? std::min(512U, device.limits().maxComputeWorkGroupInvocations) : 64U};
 }
 
 // More rows a subgroup save loads of the vector, fewer leave more subgroups to hide the memory's latency.
@@ -56,16 +54,16 @@ Specialisation matrix_tile(const Device& device, uint64_t outputs) {
 
 }  // namespace
 
-#define GPU(name) \
-  device_.is_gpu() ? std::span<const uint32_t>(name##_unrolled_spv) : std::span<const uint32_t>(name##_spv)
-#define MATRIX(name) std::span<const uint32_t>(name##_matrix_spv)
-#define DOT(name) \
-  integer_dot ? std::span<const uint32_t>(name##_dot_spv) : std::span<const uint32_t>(name##_emulated_spv)
+#define SPIRV(name) std::span<const uint32_t>(name##_spv)
+#define MATRIX(name) SPIRV(name##_matrix)
+#define GPU(name) device_.is_gpu() ? SPIRV(name##_unrolled) : SPIRV(name)
+#define DOT(name) integer_dot ? SPIRV(name##_dot) : SPIRV(name##_emulated)
 
 Kernels::Kernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool matrix)
     : embed_f16(d, cache, "embed", embed_spv, {}),
       embed_f32(d, cache, "embed_f32", embed_spv, {.table_f32 = 1}),
-      rms_norm(d, cache, "rms_norm", rms_norm_spv, wide(d, 0)),
+      rms_norm(d, cache, "rms_norm", rms_norm_spv, wide(d)),
+      rms_norm_quantise(d, cache, "rms_norm_quantise", rms_norm_quantise_spv, wide(d)),
       matvec(d, cache, "ternary_matvec", DOT(ternary_matvec), matvec_rows(d)),
       matvec_add(d, cache, "ternary_matvec_add", DOT(ternary_matvec_add), matvec_rows(d)),
       matvec_gate_up(d, cache, "ternary_matvec_gate_up", DOT(ternary_matvec_gate_up), matvec_rows(d)),
@@ -79,20 +77,15 @@ Kernels::Kernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool 
       integer_dot_(integer_dot),
       matrix_(matrix) {}
 
-const Kernel& Kernels::rms_norm_quantise(uint32_t n_features) {
-  const Specialisation constants = wide(device_, n_features);
-  return rms_norm_quantise_
-      .try_emplace(constants, device_, cache_, "rms_norm_quantise", rms_norm_quantise_spv, constants)
-      .first->second;
-}
-
 // Sharing keys among heads saves loads; shared memory sets the most.
-static uint32_t heads_a_workgroup(const AttentionShape& s, uint32_t most) {
+static uint32_t shared_heads(const AttentionShape& s, uint32_t most) {
   const uint32_t group = s.n_head / s.n_head_kv;
   uint32_t heads = std::min(group, most);
   while (group % heads != 0) --heads;
   return heads;
 }
+
+uint32_t Kernels::decode_heads(const AttentionShape& shape) { return shared_heads(shape, 6); }
 
 const Kernel& Kernels::attention(const AttentionShape& shape, uint32_t n) {
   struct Tile {
@@ -107,7 +100,7 @@ const Kernel& Kernels::attention(const AttentionShape& shape, uint32_t n) {
   const Tile* tile = std::find_if(std::begin(kTiles), std::end(kTiles) - 1, [&](const Tile& t) {
     return shared_bytes(t) <= device_.limits().maxComputeSharedMemorySize;
   });
-  Specialisation constants{.heads = heads_a_workgroup(shape, tile->rows),
+  Specialisation constants{.heads = shared_heads(shape, tile->rows),
                            .features = (shape.head_dim + 63) / 64,
                            .slab = tile->slab,
                            .key_slab = tile->key_slab,
@@ -118,41 +111,51 @@ const Kernel& Kernels::attention(const AttentionShape& shape, uint32_t n) {
       .first->second;
 }
 
-const Kernel& Kernels::attention_decode(const AttentionShape& shape) {
-  constexpr uint32_t kMostHeads = 6;
-  Specialisation constants = wide(device_, 0);
-  constants.heads = heads_a_workgroup(shape, kMostHeads);
-  constants.slab = (shape.head_dim / 8 + 3) / 4;
-  constants.head_dim = shape.head_dim;
-  return attention_decode_
-      .try_emplace(constants, device_, cache_, "attention_decode", GPU(attention_decode), constants)
-      .first->second;
+// Lanes for a row of n_in features, and what each of them loads.
+struct RowShape {
+  uint32_t lanes, loads, norm_loads;
+};
+static RowShape row_shape(const Device& device, uint32_t n_in, uint32_t workgroup_size) {
+  constexpr uint32_t kMostLoads = 8;  // registers that wait for memory
+  const auto per = [](uint32_t n, uint32_t each) { return (n + each - 1) / each; };
+  uint32_t lanes = std::min(8U, device.min_subgroup_size());
+  while (lanes < device.min_subgroup_size() && per(n_in / 64, lanes) > kMostLoads) lanes *= 2;
+  return {lanes, per(n_in / 64, lanes), per(n_in / 4, workgroup_size)};
 }
 
-const Kernel* Kernels::bit_linear(Linear kind, uint32_t n_in) {
-  constexpr uint32_t kMostLoads = 8;  // registers that wait for memory
-  Specialisation constants = wide(device_, n_in);
-  const auto per = [](uint32_t n, uint32_t each) { return (n + each - 1) / each; };
-  while (constants.lanes < device_.min_subgroup_size() && per(n_in / 64, constants.lanes) > kMostLoads)
-    constants.lanes *= 2;
-  constants.loads = per(n_in / 64, constants.lanes);
-  constants.norm_loads = per(n_in / 4, constants.workgroup_size);
-  const bool fits =
-      n_in <= device_.limits().maxComputeSharedMemorySize / 2 && constants.loads <= 2 * kMostLoads;
-  if (!device_.is_gpu() || !device_.subgroup_shuffle() || constants.lanes > device_.min_subgroup_size() ||
-      !fits)
-    return nullptr;
+Specialisation Kernels::decode_constants(uint32_t n_short, uint32_t n_long,
+                                         const AttentionShape& heads) const {
+  Specialisation c = wide(device_);
+  const RowShape rows = row_shape(device_, n_short, c.workgroup_size),
+                 long_rows = row_shape(device_, n_long, c.workgroup_size);
+  c.lanes = rows.lanes;
+  c.loads = rows.loads;
+  c.norm_loads = rows.norm_loads;
+  c.lanes_long = long_rows.lanes;
+  c.loads_long = long_rows.loads;
+  c.norm_loads_long = long_rows.norm_loads;
+  c.heads = decode_heads(heads);
+  c.head_dim = heads.head_dim;
+  c.tile = std::max(n_long / 16, 64 * heads.head_dim / 8);
+  return c;
+}
 
-  const bool integer_dot = integer_dot_;
-  const auto spirv = kind == Linear::plain ? DOT(bit_linear)
-                     : kind == Linear::add ? DOT(bit_linear_add)
-                                           : DOT(bit_linear_gate_up);
-  const char* name = kind == Linear::plain ? "bit_linear"
-                     : kind == Linear::add ? "bit_linear_add"
-                                           : "bit_linear_gate_up";
-  return &bit_linear_[static_cast<int>(kind)]
-              .try_emplace(constants, device_, cache_, name, spirv, constants)
-              .first->second;
+bool Kernels::has_decode(uint32_t n_in, const AttentionShape& heads) const {
+  constexpr uint32_t kMostLoads = 16;
+  const Specialisation c = decode_constants(n_in, n_in, heads);
+  const uint32_t shared_bytes =
+      16 * c.tile + 4 * c.workgroup_size + 4 * heads.head_dim * (c.heads + 1) + 10 * 4 * 64 * c.heads + 256;
+  return device_.is_gpu() && device_.subgroup_shuffle() && device_.has_addresses() &&
+         device_.info().subgroup_size <= 64 && c.workgroup_size % 64 == 0 && c.loads <= kMostLoads &&
+         shared_bytes <= device_.limits().maxComputeSharedMemorySize;
+}
+
+const Kernel& Kernels::decode(uint32_t n_short, uint32_t n_long, const AttentionShape& heads) {
+  const Specialisation constants = decode_constants(n_short, n_long, heads);
+  const auto spirv = device_.info().software ? integer_dot_ ? SPIRV(decode_dot) : SPIRV(decode_emulated)
+                     : integer_dot_ ? SPIRV(decode_dot_unrolled)
+                                             : SPIRV(decode_emulated_unrolled);
+  return decode_.try_emplace(constants, device_, cache_, "decode", spirv, constants).first->second;
 }
 
 Kernels::Matmul Kernels::ternary_matmul(Linear kind, uint32_t n_out, uint32_t n) {
@@ -186,12 +189,13 @@ Kernels::Sampling::Sampling(const Device& d, VkPipelineCache cache, const Specia
       choose(d, cache, "sample_choose", sample_choose_spv, constants) {}
 
 const Kernels::Sampling& Kernels::sampling() {
-  if (!sampling_) sampling_.emplace(device_, cache_, wide(device_, 0));
+  if (!sampling_) sampling_.emplace(device_, cache_, wide(device_));
   return *sampling_;
 }
 
 #undef DOT
 #undef MATRIX
 #undef GPU
+#undef SPIRV
 
 }  // namespace bitnet::vk

@@ -18,6 +18,7 @@ struct Kernels {
   Kernel embed_f16;
   Kernel embed_f32;
   Kernel rms_norm;
+  Kernel rms_norm_quantise;
   Kernel matvec;
   Kernel matvec_add;
   Kernel matvec_gate_up;
@@ -28,10 +29,7 @@ struct Kernels {
   Kernel argmax_merge;
 
   // Kernels that are made for the shape of a model, when first asked for.
-  const Kernel& rms_norm_quantise(uint32_t n_features);
   const Kernel& attention(const AttentionShape& shape, uint32_t n_tokens);
-  const Kernel& attention_decode(const AttentionShape& shape);
-
   struct Sampling {
     Sampling(const Device& device, VkPipelineCache cache, const Specialisation& constants);
     Kernel count, collect, choose;
@@ -48,21 +46,24 @@ struct Kernels {
   };
   Matmul ternary_matmul(Linear kind, uint32_t n_out, uint32_t n);
 
-  // A BitLinear of n_in features in one dispatch; nullptr where two are better or the device cannot.
-  const Kernel* bit_linear(Linear kind, uint32_t n_in);
+  // The stages of decode (vk/decode.h), rows of up to n_short and of up to n_long features: whether the
+  // device can run them, with what constants, and the kernel.
+  bool has_decode(uint32_t n_in, const AttentionShape& heads) const;
+  const Kernel& decode(uint32_t n_short, uint32_t n_long, const AttentionShape& heads);
+  static uint32_t decode_heads(const AttentionShape& shape);  // that a workgroup of attention takes
 
  private:
+  Specialisation decode_constants(uint32_t n_short, uint32_t n_long, const AttentionShape& heads) const;
+
   const Device& device_;
   VkPipelineCache cache_;
   const bool integer_dot_;
   const bool matrix_;
   std::optional<Sampling> sampling_;
-  std::map<Specialisation, Kernel> rms_norm_quantise_;
   std::map<Specialisation, Kernel> attention_;
-  std::map<Specialisation, Kernel> attention_decode_;
-  std::map<Specialisation, Kernel> bit_linear_[3];  // by Linear, as the two below
-  std::map<Specialisation, Kernel> matmul_dot_[3];
+  std::map<Specialisation, Kernel> matmul_dot_[3];  // by Linear
   std::map<Specialisation, Kernel> matmul_matrix_[3];
+  std::map<Specialisation, Kernel> decode_;
 };
 
 }  // namespace bitnet::vk

@@ -31,12 +31,16 @@ VulkanBuffer::VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use)
   info.size = bytes;
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  if (device.has_addresses()) info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
   VK_CHECK(vkCreateBuffer(device_.handle(), &info, nullptr, &buffer_));
 
   VkMemoryRequirements need{};
   vkGetBufferMemoryRequirements(device_.handle(), buffer_, &need);
   const auto type = memory_type_for(device, need.memoryTypeBits, use);
+  VkMemoryAllocateFlagsInfo flags{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO};
+  flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
   VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+  if (device.has_addresses()) allocate.pNext = &flags;
   allocate.allocationSize = need.size;
   allocate.memoryTypeIndex = type.value_or(0);
   const VkResult result =
@@ -67,6 +71,12 @@ VulkanBuffer::VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use)
 VulkanBuffer::~VulkanBuffer() {
   vkQueueWaitIdle(device_.queue());
   release();
+}
+
+VkDeviceAddress VulkanBuffer::address() const {
+  VkBufferDeviceAddressInfo info{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO};
+  info.buffer = buffer_;
+  return vkGetBufferDeviceAddress(device_.handle(), &info);
 }
 
 void VulkanBuffer::release() {

@@ -22,6 +22,7 @@ class VulkanBuffer : public Buffer {
   uint64_t size() const override { return size_; }
   std::span<std::byte> mapped() const override { return mapped_; }
   VkBuffer handle() const { return buffer_; }
+  VkDeviceAddress address() const;  // where the device has addresses
 
  private:
   void release();

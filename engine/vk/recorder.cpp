@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <numbers>
+#include <utility>
 
 #include "shaders/params.h"
 
@@ -42,9 +43,9 @@ TernaryPush push_of(const TernaryMatrix& w, uint32_t n_out, uint32_t n) {
           w.parts[2].scale};
 }
 
-AttentionPush attention_push(const AttentionShape& s, uint32_t n, uint32_t max_chunks) {
+AttentionPush attention_push(const AttentionShape& s, uint32_t n) {
   const double scale = std::numbers::log2e / std::sqrt(static_cast<double>(s.head_dim));
-  return {s.n_head, s.n_head_kv, s.head_dim, s.rope_dim, n, max_chunks, static_cast<float>(scale)};
+  return {s.n_head, s.n_head_kv, s.head_dim, s.rope_dim, n, static_cast<float>(scale)};
 }
 
 }  // namespace
@@ -83,10 +84,11 @@ VkDescriptorSet VulkanProgram::allocate_set(VkDescriptorSetLayout layout) {
   }
 }
 
-VulkanRecorder::VulkanRecorder(const Device& device, Kernels& kernels, const VulkanBuffer* host_params,
-                               VulkanBuffer& params, VulkanProgram& program)
+VulkanRecorder::VulkanRecorder(const Device& device, Kernels& kernels, Decode& decode,
+                               const VulkanBuffer* host_params, VulkanBuffer& params, VulkanProgram& program)
     : device_(device),
       kernels_(kernels),
+      decode_(decode),
       params_(params),
       program_(program),
       commands_(program.commands.begin()) {
@@ -98,6 +100,7 @@ VulkanRecorder::VulkanRecorder(const Device& device, Kernels& kernels, const Vul
 }
 
 void VulkanRecorder::finish() {
+  decode_collected();
   const VkMemoryBarrier to_host{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, kWrites, VK_ACCESS_HOST_READ_BIT};
   vkCmdPipelineBarrier(commands_, kStages, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &to_host, 0, nullptr, 0,
                        nullptr);
@@ -124,6 +127,7 @@ template <typename Push>
 void VulkanRecorder::dispatch(const Kernel& kernel, const Push& push,
                               std::initializer_list<const Buffer*> buffers, uint32_t groups_x,
                               uint32_t groups_y) {
+  decode_collected();
   assert(kernel.shape().push_bytes == sizeof push && kernel.shape().n_bindings == buffers.size());
   const VkDescriptorSet set = program_.allocate_set(kernel.set_layout());
   VkDescriptorBufferInfo infos[kMostBindings];
@@ -159,7 +163,7 @@ void VulkanRecorder::embed(const Embedding& table, Buffer& x, uint32_t n) {
 
 void VulkanRecorder::rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_features, float epsilon,
                                        Quantised& q, uint32_t n) {
-  dispatch(kernels_.rms_norm_quantise(n_features), QuantisePush{n_features, epsilon},
+  dispatch(kernels_.rms_norm_quantise, QuantisePush{n_features, epsilon},
            {&x, &weight, q.q.get(), q.info.get()}, n);
 }
 
@@ -197,50 +201,51 @@ void VulkanRecorder::attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Bu
                                const AttentionShape& s, uint32_t n) {
   const Kernel& kernel = kernels_.attention(s, n);
   const uint32_t heads = kernel.constants().heads, tokens = kernel.constants().workgroup_size / 4 / heads;
-  dispatch(kernel, attention_push(s, n, 0), {&params_, &qkv, &k_cache, &v_cache, &o}, s.n_head / heads,
+  dispatch(kernel, attention_push(s, n), {&params_, &qkv, &k_cache, &v_cache, &o}, s.n_head / heads,
            ceil_div(n, tokens));
+}
+
+void VulkanRecorder::decode(DecodeDispatches d) {
+  for (const auto& [push, n_groups] : d.dispatches)
+    dispatch(*d.kernel, push, {&params_, d.stages.get(), d.groups.get(), d.progress.get(), &decode_.stuck()},
+             n_groups);
+  program_.decodes.push_back(std::move(d));
+}
+
+void VulkanRecorder::decode_collected() {
+  if (!collected_.empty()) decode(decode_.prepare(std::exchange(collected_, {})));
 }
 
 void VulkanRecorder::self_attention(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
                                     AttentionScratch& scratch, Buffer& o, const AttentionShape& s,
                                     uint32_t n) {
-  if (n > 1 || !device_.is_gpu())
-    return Recorder::self_attention(qkv, rotation, k_cache, v_cache, scratch, o, s, n);
-  const Kernel& kernel = kernels_.attention_decode(s);
-  const auto chunks =
-      static_cast<uint32_t>(scratch.parts->size() / (s.n_head * (2 + s.head_dim) * sizeof(float)));
-  dispatch(kernel, attention_push(s, 1, chunks),
-           {&params_, &rotation, &qkv, &k_cache, &v_cache, &o, scratch.parts.get(), scratch.finished.get()},
-           s.n_head / kernel.constants().heads, chunks);
-}
-
-// For one token: a kernel that norms, quantises and multiplies. False where there is none for this shape.
-bool VulkanRecorder::fused_linear(Kernels::Linear kind, const TernaryMatrix& w, uint32_t n_out, Buffer& x,
-                                  Buffer& weight, float epsilon, Buffer& y, uint32_t n) {
-  const Kernel* kernel = n == 1 ? kernels_.bit_linear(kind, w.n_in) : nullptr;
-  if (!kernel) return false;
-  const TernaryPush p = push_of(w, n_out, 1);
-  dispatch(*kernel, BitLinearPush{p.n_in, p.n_out, p.end0, p.end1, p.scale0, p.scale1, p.scale2, epsilon},
-           {w.codes.get(), &x, &weight, &y},
-           ceil_div(n_out, kernel->constants().workgroup_size / kernel->constants().lanes));
-  return true;
+  if (n == 1 && decode_.takes(s))
+    collected_.attention(qkv, rotation, k_cache, v_cache, scratch, o, s);
+  else
+    Recorder::self_attention(qkv, rotation, k_cache, v_cache, scratch, o, s, n);
 }
 
 void VulkanRecorder::bit_linear(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon,
                                 Quantised& q, Buffer& y, uint32_t n) {
-  if (!fused_linear(Kernels::Linear::plain, w, w.rows(), x, weight, epsilon, y, n))
+  if (n == 1 && decode_.takes(w))
+    collected_.linear(Kernels::Linear::plain, w, w.rows(), x, weight, epsilon, y);
+  else
     Recorder::bit_linear(w, x, weight, epsilon, q, y, n);
 }
 
 void VulkanRecorder::bit_linear_add(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon,
                                     Quantised& q, Buffer& y, uint32_t n) {
-  if (!fused_linear(Kernels::Linear::add, w, w.rows(), x, weight, epsilon, y, n))
+  if (n == 1 && decode_.takes(w))
+    collected_.linear(Kernels::Linear::add, w, w.rows(), x, weight, epsilon, y);
+  else
     Recorder::bit_linear_add(w, x, weight, epsilon, q, y, n);
 }
 
 void VulkanRecorder::bit_linear_gate_up(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon,
                                         Quantised& q, Buffer& y, uint32_t n) {
-  if (!fused_linear(Kernels::Linear::gate_up, w, w.rows() / 2, x, weight, epsilon, y, n))
+  if (n == 1 && decode_.takes(w))
+    collected_.linear(Kernels::Linear::gate_up, w, w.rows() / 2, x, weight, epsilon, y);
+  else
     Recorder::bit_linear_gate_up(w, x, weight, epsilon, q, y, n);
 }
 
@@ -282,6 +287,7 @@ void VulkanRecorder::argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, B
 
 void VulkanRecorder::copy(Buffer& from, uint64_t from_offset, Buffer& to, uint64_t to_offset,
                           uint64_t bytes) {
+  decode_collected();
   barrier();
   const VkBufferCopy region{from_offset, to_offset, bytes};
   vkCmdCopyBuffer(commands_, vulkan(from).handle(), vulkan(to).handle(), 1, &region);

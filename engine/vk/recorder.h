@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend.h"
+#include "vk/decode.h"
 #include "vk/kernels.h"
 #include "vk/memory.h"
 
@@ -20,6 +21,7 @@ class VulkanProgram : public Program {
   VkDescriptorSet allocate_set(VkDescriptorSetLayout layout);
 
   Commands commands;
+  std::vector<DecodeDispatches> decodes;  // whose buffers the commands use
 
  private:
   void add_pool();
@@ -30,12 +32,15 @@ class VulkanProgram : public Program {
 
 // Begins with the copy of the run's parameters to the device (without host_params those of the program before
 // go on) and ends with what the host reads made visible.
-// Between any two kernels stands a full memory barrier: each needs what the one before it wrote.
+// Between any two kernels stands a full memory barrier: each needs what the one before it wrote. What one
+// token needs of a run of blocks is collected and becomes one dispatch where the device can do that
+// (vk/decode.h).
 class VulkanRecorder : public Recorder {
  public:
-  VulkanRecorder(const Device& device, Kernels& kernels, const VulkanBuffer* host_params,
+  VulkanRecorder(const Device& device, Kernels& kernels, Decode& decode, const VulkanBuffer* host_params,
                  VulkanBuffer& params, VulkanProgram& program);
   void finish();
+  void decode(DecodeDispatches dispatches);
 
   void embed(const Embedding& table, Buffer& x, uint32_t n) override;
   void rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_features, float epsilon, Quantised& q,
@@ -69,17 +74,18 @@ class VulkanRecorder : public Recorder {
                 uint32_t groups_x, uint32_t groups_y = 1);
   void ternary_product(Kernels::Linear kind, const Kernel& matvec, const TernaryMatrix& w, uint32_t n_out,
                        Quantised& q, Buffer& y, uint32_t n);
-  bool fused_linear(Kernels::Linear kind, const TernaryMatrix& w, uint32_t n_out, Buffer& x, Buffer& weight,
-                    float epsilon, Buffer& y, uint32_t n);
+  void decode_collected();
   uint32_t groups_for_rows(uint32_t rows, uint32_t rows_per_subgroup) const;
   void barrier();
   void dispatch_barrier();
 
   const Device& device_;
   Kernels& kernels_;
+  Decode& decode_;
   VulkanBuffer& params_;
   VulkanProgram& program_;
   VkCommandBuffer commands_;
+  DecodeStages collected_;
   bool after_transfer_ = false;  // the last command was one, and no barrier yet
 };
 

@@ -1,9 +1,10 @@
 // Reductions over a workgroup, at any subgroup size. Every invocation calls them, each at most once, and gets
 // the result; the order of the additions depends on the sizes alone, so a device repeats itself bit for bit.
 
-shared float reduce_float[gl_WorkGroupSize.x];
-shared vec2 reduce_pair[gl_WorkGroupSize.x];
-shared int reduce_int[gl_WorkGroupSize.x];
+const uint kMostSubgroups = gl_WorkGroupSize.x / 4;  // no device's are smaller
+shared float reduce_float[kMostSubgroups];
+shared vec2 reduce_pair[kMostSubgroups];
+shared int reduce_int[kMostSubgroups];
 
 float workgroup_add(float v) {
   v = subgroupAdd(v);

@@ -1,0 +1,252 @@
+// Attention of one token as a stage of decode.comp: RoPE, the new key and value into the cache, and attention over
+// everything cached. A workgroup takes kHeads heads that share a key head, and every n_splits-th chunk of the keys;
+// of the workgroups of the same heads the one that finishes last merges what all of them found.
+
+const uint kPairs = kHeadDim / 2, kUnits = kHeadDim / 8;  // of a head: pairs of features, uvec4 of F16
+const uint kQuarter = (kUnits + 3) / 4;                    // uvec4 of the longest quarter of a head
+const uint kSize = gl_WorkGroupSize.x;
+const uint kKeyLoads = (4 * kChunk + kSize - 1) / kSize;        // quarters of keys an invocation takes
+const uint kValueLoads = (kChunk * kUnits + kSize - 1) / kSize;  // uvec4 of values that it brings
+const uint kScores = (kHeads * kChunk + kSize - 1) / kSize;
+const uint kQueries = (kHeads * kHeadDim + kSize - 1) / kSize;
+const uint kMergeItems = (kHeads * kPairs + kSize - 1) / kSize;
+const uint kBlock = 32;  // chunks whose loads are on their way together when they are merged
+
+shared vec4 query[kHeads * kHeadDim / 4];
+shared uvec4 new_key[kUnits];
+shared float quarter_sums[4][kHeads][kChunk];
+shared vec4 weights[kHeads][kChunk / 4];
+shared float maxima[kHeads][kChunk];  // of each subgroup's keys
+shared float largest_score[kHeads];
+shared bool is_last;
+shared vec2 chunk_m_l[kHeads][kChunk], factors[kHeads][kChunk], merged[kHeads];  // when chunks are merged
+// `tile` holds the chunk's values, [key][pair].
+
+float dot8(uvec4 key, uint at, float sum) {
+  UNROLL for (uint i = 0; i < 2; ++i) {
+    vec4 four = query[at / 4 + i];
+    vec2 first = unpackHalf2x16(key[2 * i]), second = unpackHalf2x16(key[2 * i + 1]);
+    sum = fma(four.w, second.y, fma(four.z, second.x, fma(four.y, first.y, fma(four.x, first.x, sum))));
+  }
+  return sum;
+}
+
+// Asks for what the cache holds of a chunk; zeros where it holds nothing, which may be NaN there.
+void load_chunk(uint chunk, uint kv_head, uint position, out uvec4 keys[kKeyLoads][kQuarter], out uvec4 values[kValueLoads]) {
+  Codes k_cache = Codes(push.k_cache), v_cache = Codes(push.v_cache);
+  uint base = chunk * kChunk, n_old = min(kChunk, position - base);
+  UNROLL for (uint i = 0; i < kKeyLoads; ++i) {
+    uint item = gl_LocalInvocationID.x + i * kSize, key = item % kChunk;
+    uvec2 range = quarter_of(item / kChunk, kHeadDim) / 8;
+    uint at = ((base + key) * push.n_head_kv + kv_head) * kUnits;
+    UNROLL for (uint unit = 0; unit < kQuarter; ++unit) {
+      keys[i][unit] = uvec4(0);
+      if (key < n_old && range.x + unit < range.y) keys[i][unit] = k_cache.at[at + range.x + unit];
+    }
+  }
+  UNROLL for (uint i = 0; i < kValueLoads; ++i) {
+    uint item = gl_LocalInvocationID.x + i * kSize, key = item / kUnits;
+    values[i] = uvec4(0);
+    if (key < n_old) values[i] = v_cache.at[((base + key) * push.n_head_kv + kv_head) * kUnits + item % kUnits];
+  }
+}
+
+// What the chunks found becomes one, as merge_factors() and merge_values() go through them in order; but the factors of
+// kChunk of them are found at a time, so that only multiplications wait for each other.
+void merge_chunks(uint first_head, uint n_chunks) {
+  Pairs parts = Pairs(push.parts), o = Pairs(push.y);
+  uint lane = gl_LocalInvocationID.x;
+  vec2 sum[kMergeItems];
+  UNROLL for (uint i = 0; i < kMergeItems; ++i) sum[i] = vec2(0.0);
+  if (lane < kHeads) merged[lane] = vec2(kLowest, 0.0);
+  for (uint first = 0; first < n_chunks; first += kChunk) {
+    uint n = min(kChunk, n_chunks - first);
+    for (uint i = lane; i < kHeads * n; i += kSize) {
+      uint h = i / n, c = i % n;
+      chunk_m_l[h][c] = parts.at[((first_head + h) * push.max_chunks + first + c) * (1 + kPairs)];
+    }
+    barrier();
+    for (uint i = lane; i < kHeads * n; i += kSize) {
+      uint h = i / n, c = i % n;
+      float before = merged[h].x;
+      for (uint j = 0; j < c; ++j) before = max(before, chunk_m_l[h][j].x);
+      float m = chunk_m_l[h][c].x, largest = max(before, m);
+      factors[h][c] = vec2(exp2(before - largest), exp2(m - largest));
+    }
+    barrier();
+    if (lane < kHeads) {
+      float m = merged[lane].x, l = merged[lane].y;
+      for (uint c = 0; c < n; ++c) {
+        m = max(m, chunk_m_l[lane][c].x);
+        precise float share = chunk_m_l[lane][c].y * factors[lane][c].y;
+        precise float total = fma(l, factors[lane][c].x, share);
+        l = total;
+      }
+      merged[lane] = vec2(m, l);
+    }
+    UNROLL for (uint i = 0; i < kMergeItems; ++i) {
+      uint item = min(lane + i * kSize, kHeads * kPairs - 1), h = item / kPairs, pair = item % kPairs;
+      uint part = ((first_head + h) * push.max_chunks + first) * (1 + kPairs) + 1 + pair;
+      for (uint block = 0; block < n; block += kBlock) {
+        vec2 some[kBlock];
+        UNROLL for (uint j = 0; j < kBlock; ++j) some[j] = parts.at[part + min(block + j, n - 1) * (1 + kPairs)];
+        UNROLL for (uint j = 0; j < kBlock; ++j)
+          if (block + j < n) sum[i] = merge_values(sum[i], some[j], factors[h][block + j]);
+      }
+    }
+    barrier();
+  }
+  UNROLL for (uint i = 0; i < kMergeItems; ++i) {
+    uint item = lane + i * kSize, h = min(item / kPairs, kHeads - 1);
+    if (item < kHeads * kPairs) o.at[(first_head + h) * kPairs + item % kPairs] = sum[i] / merged[h].y;
+  }
+}
+
+void attention(uint group) {
+  uint lane = gl_LocalInvocationID.x;
+  uint n_groups = push.n_head / kHeads, n_splits = push.n_groups / n_groups;
+  uint first_head = group % n_groups * kHeads, split = group / n_groups;
+  uint a_kv_head = push.n_head / push.n_head_kv, kv_head = first_head / a_kv_head;
+  uint position = params[PARAMS_POSITION], n_chunks = position / kChunk + 1;
+  if (split >= n_chunks) {
+    finish_stage();
+    return;
+  }
+
+  uvec4 keys[kKeyLoads][kQuarter], values[kValueLoads];
+  load_chunk(split, kv_head, position, keys, values);
+  uint n_rotated = push.rope_dim / 2;  // pairs
+  Turns turns = Turns(push.w);
+
+  // What the token's q, k and v need: k and v only where their chunk is, but everywhere asked for together.
+  vec2 turn[kQueries];
+  UNROLL for (uint i = 0; i < kQueries; ++i) {
+    uint feature = (lane + i * kSize) % kHeadDim;
+    turn[i] = vec2(1.0, 0.0);
+    if (feature < push.rope_dim) turn[i] = turns.at[position * n_rotated + feature % n_rotated];
+  }
+  bool has_new = split == (n_chunks - 1) % n_splits, brings_key = has_new && lane < kPairs;
+  bool brings_value = has_new && lane < kPairs;
+  vec2 key_turn[2] = vec2[2](vec2(1.0, 0.0), vec2(1.0, 0.0));
+  UNROLL for (uint i = 0; i < 2; ++i)
+    if (brings_key && 2 * lane + i < push.rope_dim) key_turn[i] = turns.at[position * n_rotated + (2 * lane + i) % n_rotated];
+
+  wait_for_inputs();
+
+  Floats qkv = Floats(push.x);
+  vec2 q[kQueries], k[2];
+  UNROLL for (uint i = 0; i < kQueries; ++i) {
+    uint item = min(lane + i * kSize, kHeads * kHeadDim - 1);
+    q[i] = pair_of(qkv, (first_head + item / kHeadDim) * kHeadDim, item % kHeadDim);
+  }
+  uint key_at = (push.n_head + kv_head) * kHeadDim, value_at = key_at + push.n_head_kv * kHeadDim;
+  vec2 v = vec2(0.0);
+  UNROLL for (uint i = 0; i < 2; ++i) {
+    k[i] = vec2(0.0);
+    if (brings_key) k[i] = pair_of(qkv, key_at, 2 * lane + i);
+    if (brings_value) v[i] = qkv.at[value_at + 2 * lane + i];
+  }
+  UNROLL for (uint i = 0; i < kQueries; ++i) {
+    uint item = lane + i * kSize;
+    if (item >= kHeads * kHeadDim) break;
+    precise float scaled = rotate(q[i], turn[i], item % kHeadDim) * push.scale;
+    query[item / 4][item % 4] = scaled;
+  }
+  Words new_k = Words(push.k_cache), new_v = Words(push.v_cache);
+  uint row = (position * push.n_head_kv + kv_head) * kPairs;
+  uint value_word = pack_half2(v.x, v.y);
+  if (brings_key) {
+    uint word = pack_half2(rotate(k[0], key_turn[0], 2 * lane), rotate(k[1], key_turn[1], 2 * lane + 1));
+    new_key[lane / 4][lane % 4] = word;
+    if (first_head % a_kv_head == 0) {
+      new_k.at[row + lane] = word;
+      new_v.at[row + lane] = value_word;
+    }
+  }
+
+  for (uint chunk = split;; chunk += n_splits) {
+    uint base = chunk * kChunk, n_keys = min(kChunk, position + 1 - base), n_old = min(kChunk, position - base);
+    UNROLL for (uint i = 0; i < kValueLoads; ++i)
+      if (lane + i * kSize < kChunk * kUnits) tile[lane + i * kSize] = values[i];
+    barrier();
+    if (n_old < n_keys && brings_value) tile[n_old * kUnits + lane / 4][lane % 4] = value_word;
+    UNROLL for (uint i = 0; i < kKeyLoads; ++i) {
+      uint item = lane + i * kSize, key = item % kChunk, quarter = item / kChunk;
+      if (quarter >= 4) break;
+      uvec2 range = quarter_of(quarter, kHeadDim) / 8;
+      float sum[kHeads];
+      UNROLL for (uint h = 0; h < kHeads; ++h) sum[h] = 0.0;
+      UNROLL for (uint unit = 0; unit < kQuarter; ++unit) {
+        if (range.x + unit >= range.y) break;
+        uvec4 bits = key == n_old ? new_key[range.x + unit] : keys[i][unit];
+        UNROLL for (uint h = 0; h < kHeads; ++h) sum[h] = dot8(bits, h * kHeadDim + 8 * (range.x + unit), sum[h]);
+      }
+      UNROLL for (uint h = 0; h < kHeads; ++h) quarter_sums[quarter][h][key] = sum[h];
+    }
+    barrier();
+    // A whole number of subgroups has the keys of a head: by its own count of lanes, not by the workgroup's.
+    uint own = gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID;
+    float score[kScores];
+    UNROLL for (uint i = 0; i < kScores; ++i) {
+      uint item = own + i * kSize, h = item / kChunk, key = item % kChunk;
+      if (h >= kHeads) break;
+      precise float sum = 0.0;
+      UNROLL for (uint quarter = 0; quarter < 4; ++quarter) sum += quarter_sums[quarter][h][key];
+      score[i] = key < n_keys ? sum : kLowest;
+      float largest = subgroupMax(score[i]);
+      if (subgroupElect()) maxima[h][key / gl_SubgroupSize] = largest;
+    }
+    barrier();
+    UNROLL for (uint i = 0; i < kScores; ++i) {
+      uint item = own + i * kSize, h = item / kChunk, key = item % kChunk;
+      if (h >= kHeads) break;
+      float m = maxima[h][0];
+      for (uint j = 1; j < kChunk / gl_SubgroupSize; ++j) m = max(m, maxima[h][j]);
+      if (key == 0) largest_score[h] = m;
+      precise float exponent = score[i] - m;
+      weights[h][key / 4][key % 4] = key < n_keys ? exp2(exponent) : 0.0;
+    }
+    barrier();
+    uint next = chunk + n_splits;
+    if (next < n_chunks) load_chunk(next, kv_head, position, keys, values);
+    for (uint item = lane; item < kHeads * kPairs; item += kSize) {
+      uint h = item / kPairs, pair = item % kPairs;
+      vec2 sum = vec2(0.0);
+      precise float l = 0.0;
+      for (uint some = 0; some < kChunk; some += 16) {  // past the end a weight and a value of 0
+        UNROLL for (uint key = some; key < some + 16; ++key) {
+          float weight = weights[h][key / 4][key % 4];
+          sum = fma(vec2(weight), unpackHalf2x16(tile[key * kUnits + pair / 4][pair % 4]), sum);
+          l += weight;
+        }
+      }
+      if (n_chunks == 1) {
+        Pairs(push.y).at[(first_head + h) * kPairs + pair] = sum / l;
+      } else {
+        Pairs parts = Pairs(push.parts);
+        uint part = ((first_head + h) * push.max_chunks + chunk) * (1 + kPairs);
+        if (pair == 0) parts.at[part] = vec2(largest_score[h], l);
+        parts.at[part + 1 + pair] = sum;
+      }
+    }
+    if (next >= n_chunks) break;
+    barrier();
+  }
+
+  if (n_chunks > 1) {
+    memoryBarrierBuffer();
+    barrier();
+    Words finished = Words(push.finished);
+    uint n_active = min(n_splits, n_chunks);
+    if (lane == 0) {
+      is_last = atomicAdd(finished.at[group % n_groups], 1) == n_active - 1;
+      memoryBarrierBuffer();
+    }
+    barrier();
+    if (is_last) {
+      if (lane == 0) finished.at[group % n_groups] = 0;
+      merge_chunks(first_head, n_chunks);
+    }
+  }
+  finish_stage();
+}

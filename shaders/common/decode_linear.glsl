@@ -1,0 +1,89 @@
+// A BitLinear of one token as a stage of decode.comp, y = W int8(rms_norm(x) * weight). Every workgroup norms and
+// quantises the vector for itself; its share of the weights and of the norm's is asked for before the wait for x.
+// kLanes lanes share a row, so that a subgroup's loads are long runs of several rows. The results are those of
+// rms_norm_quantise and ternary_matvec, bit for bit. Included once for each shape of loop:
+//   LINEAR                       name of the function
+//   LANES, LOADS, NORM_LOADS     lanes that share a row, uvec4 of it that each takes, vec4 of x an invocation norms
+//   PARTS                        1: plain, or added to y; 2: relu(gate)^2 * up, the rows n_out of gate before those of up
+
+void LINEAR(uint group) {
+  uint lane = gl_SubgroupInvocationID % LANES, halves = push.n_in / 64, words = push.n_in / 4;
+  uint row = (group * gl_NumSubgroups + gl_SubgroupID) * (gl_SubgroupSize / LANES) + gl_SubgroupInvocationID / LANES;
+  Codes codes = Codes(push.w);
+  uvec4 bits[PARTS][LOADS];
+  UNROLL for (uint part = 0; part < PARTS; ++part)
+    UNROLL for (uint i = 0; i < LOADS; ++i) {
+      uint h = lane + i * LANES;  // past the end codes of 0, which add nothing
+      bits[part][i] = uvec4(0);
+      if (h < halves) bits[part][i] = codes.at[(min(row, push.n_out - 1) + part * push.n_out) * halves + h];
+    }
+  Weights weights = Weights(push.weight);
+  vec4 weight[NORM_LOADS];
+  UNROLL for (uint i = 0; i < NORM_LOADS; ++i)
+    weight[i] = weights.at[min(gl_LocalInvocationID.x + i * gl_WorkGroupSize.x, words - 1)];
+
+  wait_for_inputs();
+
+  Vectors input_ = Vectors(push.x);
+  vec4 x[NORM_LOADS];
+  UNROLL for (uint i = 0; i < NORM_LOADS; ++i)
+    x[i] = input_.at[min(gl_LocalInvocationID.x + i * gl_WorkGroupSize.x, words - 1)];
+  Floats y = Floats(push.y);
+  float residual = 0.0;
+  if (PARTS == 1 && push.kind == STAGE_LINEAR_ADD) residual = y.at[min(row, push.n_out - 1)];
+
+  float squares = 0.0, largest = 0.0;
+  UNROLL for (uint i = 0; i < NORM_LOADS; ++i) {
+    if (gl_LocalInvocationID.x + i * gl_WorkGroupSize.x >= words) break;
+    squares = add_squares(x[i], squares);
+    precise vec4 product = x[i] * weight[i];
+    x[i] = product;
+    largest = largest_of(product, largest);
+  }
+  RowScale scale = row_scale(squares, largest);
+  int sum = 0;
+  UNROLL for (uint i = 0; i < NORM_LOADS; ++i) {
+    uint at = gl_LocalInvocationID.x + i * gl_WorkGroupSize.x;
+    if (at >= words) break;
+    // int8 as [s][half]: at s the activations that meet the codes at shift 6 - 2s of each half of a block.
+    // Neighbouring lanes take neighbouring halves, so no two of them want the same bank.
+    uint quad = at / 4;  // of a block's eight: 2s + half
+    tile[quad % 8 / 2 * halves + quad / 8 * 2 + quad % 2][at % 4] = quantised(x[i], scale.factor, sum);
+  }
+  sum = workgroup_add(sum);  // its barrier also shows everyone the int8
+
+  ivec4 sums[PARTS];  // one for each shift, still scaled by it
+  UNROLL for (uint part = 0; part < PARTS; ++part) sums[part] = ivec4(0);
+  UNROLL for (uint i = 0; i < LOADS; ++i) {
+    uint h = min(lane + i * LANES, halves - 1);
+    uvec4 q0 = tile[h], q1 = tile[halves + h], q2 = tile[2 * halves + h], q3 = tile[3 * halves + h];
+    UNROLL for (uint part = 0; part < PARTS; ++part) {
+      uvec4 some = bits[part][i];
+      sums[part].x = dot_codes_at(some >> 6, 0, q0, sums[part].x);
+      sums[part].y = dot_codes_at(some, 4, q1, sums[part].y);
+      sums[part].z = dot_codes_at(some, 2, q2, sums[part].z);
+      sums[part].w = dot_codes_at(some, 0, q3, sums[part].w);
+    }
+  }
+  int acc[PARTS];
+  UNROLL for (uint part = 0; part < PARTS; ++part) {
+    acc[part] = sums[part].x + (sums[part].y >> 4) + (sums[part].z >> 2) + sums[part].w;
+    UNROLL for (uint step = LANES / 2; step > 0; step /= 2) acc[part] += subgroupShuffleXor(acc[part], step);
+  }
+  if (lane == 0 && row < push.n_out) {
+    if (PARTS == 2) {
+      float gate = max(ternary_result(acc[0], sum, scale.s, push.scale0), 0.0);
+      y.at[row] = gate * gate * ternary_result(acc[PARTS - 1], sum, scale.s, push.scale1);
+    } else {
+      precise float result = ternary_result(acc[0], sum, scale.s, scale_of_row(row));
+      if (push.kind == STAGE_LINEAR_ADD) result = residual + result;
+      y.at[row] = result;
+    }
+  }
+  finish_stage();
+}
+#undef LINEAR
+#undef LANES
+#undef LOADS
+#undef NORM_LOADS
+#undef PARTS

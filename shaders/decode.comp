@@ -1,0 +1,159 @@
+// Decode: the blocks of the forward pass for one token, in one dispatch. The work of a token is a list of stages
+// (params.h), each a number of workgroups, that have to wait for the stage before; with a dispatch each, starting and
+// draining the device would take longer than the work. Here a workgroup takes the next ticket, which says what it is;
+// asks for its weights, which are on their way while it waits for the stage before to be finished; computes; and counts
+// itself as done.
+//
+// Why it ends: tickets are given in the order in which workgroups start, so whoever waits, waits for workgroups that
+// have started, never for one that might need its place. A device has to let those go on that it has started
+// (Sorensen et al. 2016, "occupancy-bound execution"); Vulkan does not promise even that, so who has looked
+// `most_polls` times in vain gives up and says so, and the host tries a chain of empty stages before it trusts a device.
+// Where it does not, each stage is a dispatch.
+#version 450
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_buffer_reference_uvec2 : require
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#ifdef INTEGER_DOT
+#extension GL_EXT_spirv_intrinsics : require
+#endif
+#include "params.h"
+#include "common/attention.glsl"
+#include "common/half.glsl"
+
+layout(local_size_x_id = 0) in;
+layout(constant_id = 2) const uint kHeads = 1;           // that a workgroup of attention takes
+layout(constant_id = 4) const uint kLanes = 8;           // of a subgroup, that share a row; a power of 2
+layout(constant_id = 5) const uint kLoads = 5;           // uvec4 of a row that a lane takes
+layout(constant_id = 6) const uint kNormLoads = 3;       // vec4 of the vector that an invocation norms
+layout(constant_id = 10) const uint kHeadDim = 128;
+layout(constant_id = 11) const uint kLanesLong = 16;     // the same for the longest rows
+layout(constant_id = 12) const uint kLoadsLong = 7;
+layout(constant_id = 13) const uint kNormLoadsLong = 7;
+layout(constant_id = 14) const uint kTile = 1024;        // uvec4 of shared memory: a vector in int8, or a chunk's values
+
+// What does not change while a token is computed is volatile: it is asked for where that is written, and not, as the
+// compiler would, where it is needed.
+layout(buffer_reference, std430, buffer_reference_align = 16) readonly volatile buffer Codes { uvec4 at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 16) readonly volatile buffer Weights { vec4 at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 8) readonly volatile buffer Turns { vec2 at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 16) coherent buffer Vectors { vec4 at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 8) coherent buffer Pairs { vec2 at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer Floats { float at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer Words { uint at[]; };
+
+layout(push_constant) uniform Push { DecodePush chain; };
+layout(binding = 0) readonly buffer Params { uint params[]; };
+layout(binding = 1) readonly buffer Stages { DecodeStage stages[]; };
+layout(binding = 2) readonly buffer Groups { uint groups[]; };  // by ticket: stage, and workgroup of the stage
+layout(binding = 3) coherent volatile buffer Progress {         // zero between tokens
+  uint next_ticket;
+  uint stuck;
+  uint done[];  // of each stage, kDoneStride apart: in a line of the cache of its own
+};
+layout(binding = 4) buffer Stuck { uint host_stuck; };
+const uint kDoneStride = 32;
+
+DecodeStage push;  // this workgroup's; the name by which the shared code knows the parameters of a dispatch
+uint this_stage;
+shared uint ticket;
+shared uvec4 tile[kTile];
+shared bool all_done;
+
+#include "common/reduce.glsl"
+#include "common/quantise.glsl"
+#include "common/ternary.glsl"
+
+void wait_for_inputs() {
+  if (chain.chained != 0 && this_stage > 0 && gl_LocalInvocationID.x == 0) {
+    uint before = (this_stage - 1) * kDoneStride;
+    uint seen = done[before];
+    for (uint polls = 1; seen < push.wait_for && polls < chain.most_polls; ++polls) {
+      if (polls % 256 == 0 && stuck != 0) break;
+      seen = done[before];
+    }
+    if (seen < push.wait_for) stuck = host_stuck = 1;
+    memoryBarrierBuffer();
+  }
+  barrier();
+}
+
+// The last workgroup of the last stage leaves everything as the next token needs it.
+void finish_stage() {
+  if (chain.chained == 0) return;
+  memoryBarrierBuffer();
+  barrier();
+  if (this_stage + 1 < chain.n_stages) {
+    if (gl_LocalInvocationID.x == 0) atomicAdd(done[this_stage * kDoneStride], 1);
+    return;
+  }
+  if (gl_LocalInvocationID.x == 0) all_done = atomicAdd(done[this_stage * kDoneStride], 1) == chain.last_groups - 1;
+  barrier();
+  if (!all_done) return;
+  for (uint i = gl_LocalInvocationID.x; i < chain.n_stages; i += gl_WorkGroupSize.x) done[i * kDoneStride] = 0;
+  if (gl_LocalInvocationID.x == 0) next_ticket = 0;
+}
+
+// Feature `i` of the head at `at`, with the one that RoPE pairs it with: the lower first.
+vec2 pair_of(Floats qkv, uint at, uint i) {
+  uint n = push.rope_dim / 2;
+  if (i >= push.rope_dim) return vec2(qkv.at[at + i]);
+  uint low = i < n ? i : i - n;
+  return vec2(qkv.at[at + low], qkv.at[at + low + n]);
+}
+
+// As rotated() of rope.glsl has it.
+float rotate(vec2 pair, vec2 turn, uint i) {
+  bool low = i < push.rope_dim / 2;
+  if (i >= push.rope_dim) return pair.x;
+  precise float first = low ? pair.x * turn.x : pair.y * turn.x;
+  precise float second = low ? pair.y * turn.y : pair.x * turn.y;
+  precise float result = low ? first - second : first + second;
+  return result;
+}
+
+#define LINEAR linear
+#define LANES kLanes
+#define LOADS kLoads
+#define NORM_LOADS kNormLoads
+#define PARTS 1
+#include "common/decode_linear.glsl"
+#define LINEAR linear_long
+#define LANES kLanesLong
+#define LOADS kLoadsLong
+#define NORM_LOADS kNormLoadsLong
+#define PARTS 1
+#include "common/decode_linear.glsl"
+#define LINEAR gate_up
+#define LANES kLanes
+#define LOADS kLoads
+#define NORM_LOADS kNormLoads
+#define PARTS 2
+#include "common/decode_linear.glsl"
+#include "common/decode_attention.glsl"
+
+void main() {
+  uint group = gl_WorkGroupID.x;
+  this_stage = chain.first_stage;
+  if (chain.chained != 0) {
+    if (gl_LocalInvocationID.x == 0) ticket = atomicAdd(next_ticket, 1);
+    barrier();
+    uint entry = groups[ticket];
+    this_stage = entry >> STAGE_SHIFT;
+    group = entry & (1u << STAGE_SHIFT) - 1u;
+  }
+  push = stages[this_stage];
+  if (push.kind == STAGE_LINEAR || push.kind == STAGE_LINEAR_ADD) {
+    if (push.long_rows != 0) linear_long(group); else linear(group);
+  } else if (push.kind == STAGE_GATE_UP) {
+    gate_up(group);
+  } else if (push.kind == STAGE_ATTENTION) {
+    attention(group);
+  } else {
+    wait_for_inputs();
+    finish_stage();
+  }
+}
