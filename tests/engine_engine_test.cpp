@@ -92,7 +92,7 @@ TEST_P(EngineTest, KernelsAreKeptBetweenRuns) {
   EXPECT_EQ(logits(), logits_after(tokens));
   std::filesystem::resize_file(file, 10);
   EXPECT_EQ(logits(), logits_after(tokens));
-  EXPECT_EQ(std::filesystem::file_size(file), size);
+  EXPECT_GT(std::filesystem::file_size(file), 10U);  // made anew; a driver need not make it as long as before
 
   std::filesystem::remove_all(folder);
   std::ofstream(folder.string());  // a file where the folder should be: nothing is kept
