@@ -55,7 +55,7 @@ def chart(left, title, axis, points):
         out += [f'<rect x="{x:.1f}" y="{y:.1f}" width="{step * 0.7:.1f}" height="{bottom - y:.1f}" class="bar"/>',
                 f'<line x1="{middle:.1f}" y1="{bottom - least / top * height:.1f}" x2="{middle:.1f}" '
                 f'y2="{bottom - most / top * height:.1f}" class="range"/>',
-                f'<text x="{middle:.1f}" y="{bottom - most / top * height - 6:.1f}" class="value">{median:,.4g}</text>',
+                f'<text x="{middle:.1f}" y="{bottom - most / top * height - 6:.1f}" class="value">{median:,.{0 if median >= 100 else 1}f}</text>',
                 f'<text x="{middle:.1f}" y="{bottom + 16}" class="value">{at}</text>']
     out.append(f'<text x="{left + width / 2}" y="{bottom + 36}" class="value">{axis}</text>')
     return out
