@@ -27,40 +27,52 @@ void expect_same(const std::vector<float>& found, const std::vector<float>& want
   for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 1e-6 * std::abs(wanted[i])) << i;
 }
 
+// All in one program, as in a model, where the longest rows are a down projection's.
 TEST_P(Kernels, ABitLinearHasTheBitsOfItsSteps) {
-  for (const uint32_t n_in : {128U, 1408U, 6912U}) {
-    const uint32_t rows = 70;
-    const Ternary w = random_ternary(*backend, n_in, {{rows, 0.7F}, {rows, 1.3F}}, rng);
-    const BufferPtr x = put(*backend, normal_floats(n_in, rng)),
-                    weight = put(*backend, normal_floats(n_in, rng));
-    Quantised q{backend->allocate(n_in, BufferUse::device), backend->allocate(8, BufferUse::device)};
-    std::vector<std::vector<float>> found;
-    for (const bool steps : {true, false}) {
-      const BufferPtr plain = put(*backend, std::vector<float>(2 * rows)),
-                      added = put(*backend, std::vector<float>(2 * rows, 0.1F)),
-                      gate_up = put(*backend, std::vector<float>(rows));
-      run(*backend, [&](Recorder& r) {
-        if (steps) {
-          r.rms_norm_quantise(*x, *weight, n_in, 1e-5F, q, 1);
-          r.ternary(w.matrix, q, *plain, 1);
-          r.ternary_add(w.matrix, q, *added, 1);
-          r.ternary_gate_up(w.matrix, q, *gate_up, 1);
-        } else {
-          r.bit_linear(w.matrix, *x, *weight, 1e-5F, q, *plain, 1);
-          r.bit_linear_add(w.matrix, *x, *weight, 1e-5F, q, *added, 1);
-          r.bit_linear_gate_up(w.matrix, *x, *weight, 1e-5F, q, *gate_up, 1);
-        }
-      });
-      for (const auto& [buffer, n] :
-           {std::pair{plain.get(), 2 * rows}, {added.get(), 2 * rows}, {gate_up.get(), rows}})
-        found.push_back(get<float>(*backend, *buffer, n));
-    }
-    const bool last_bits_free = GetParam().as_gpu && backend->device().software;
-    for (size_t i = 0; i < 3; ++i) {
-      SCOPED_TRACE(std::to_string(n_in) + (i == 0 ? " features" : i == 1 ? ", added" : ", gate and up"));
-      expect_same(found[3 + i], found[i], last_bits_free);
-    }
+  constexpr uint32_t kRows = 70, kLongest = 6912;
+  struct Case {
+    uint32_t n_in;
+    Ternary w;
+    BufferPtr x, weight;
+    Quantised q;
+    std::vector<BufferPtr> results;  // plain, added, gate and up; of the steps and then of the fused kernels
+  };
+  std::vector<Case> cases;
+  for (const uint32_t n_in : {1408U, 128U, kLongest}) {
+    Case& c = cases.emplace_back();
+    c.n_in = n_in;
+    c.w = random_ternary(*backend, n_in, {{kRows, 0.7F}, {kRows, 1.3F}}, rng);
+    c.x = put(*backend, normal_floats(n_in, rng));
+    c.weight = put(*backend, normal_floats(n_in, rng));
+    c.q = {backend->allocate(n_in, BufferUse::device), backend->allocate(8, BufferUse::device)};
+    for (int way = 0; way < 2; ++way)
+      for (const auto& [n, start] : {std::pair{2 * kRows, 0.0F}, {2 * kRows, 0.1F}, {kRows, 0.0F}})
+        c.results.push_back(put(*backend, std::vector<float>(n, start)));
   }
+  run(*backend, [&](Recorder& r) {
+    for (Case& c : cases) {
+      r.rms_norm_quantise(*c.x, *c.weight, c.n_in, 1e-5F, c.q, 1);
+      r.ternary(c.w.matrix, c.q, *c.results[0], 1);
+      r.ternary_add(c.w.matrix, c.q, *c.results[1], 1);
+      if (c.n_in != kLongest) r.ternary_gate_up(c.w.matrix, c.q, *c.results[2], 1);
+    }
+  });
+  run(*backend, [&](Recorder& r) {
+    for (Case& c : cases) {
+      r.bit_linear(c.w.matrix, *c.x, *c.weight, 1e-5F, c.q, *c.results[3], 1);
+      r.bit_linear_add(c.w.matrix, *c.x, *c.weight, 1e-5F, c.q, *c.results[4], 1);
+      if (c.n_in != kLongest) r.bit_linear_gate_up(c.w.matrix, *c.x, *c.weight, 1e-5F, c.q, *c.results[5], 1);
+    }
+  });
+  const bool last_bits_free = GetParam().as_gpu && backend->device().software;
+  for (const Case& c : cases)
+    for (size_t i = 0; i < 3; ++i) {
+      SCOPED_TRACE(std::to_string(c.n_in) + (i == 0 ? " features" : i == 1 ? ", added" : ", gate and up"));
+      const auto values = [&](const BufferPtr& b) {
+        return get<float>(*backend, *b, b->size() / sizeof(float));
+      };
+      expect_same(values(c.results[3 + i]), values(c.results[i]), last_bits_free);
+    }
 }
 
 TEST_P(Kernels, AttentionOfOneTokenHasTheBitsOfABatch) {
