@@ -54,6 +54,7 @@ TEST(Options, EveryToolOfTheCommandLine) {
   EXPECT_EQ(parse({"list"}).mode, Mode::list);
   EXPECT_EQ(parse({"show", "12"}).conversation, 12);
   EXPECT_EQ(parse({"search", "two words"}).words, "two words");
+  EXPECT_EQ(parse({"search", "two", "words"}).words, "two words");
   EXPECT_EQ(parse({"export", "1", "--format", "openai", "-o", "f"}).out, "f");
   EXPECT_EQ(parse({"delete", "1"}).mode, Mode::delete_chat);
   EXPECT_EQ(parse({"info", "m.gguf"}).model, "m.gguf");
@@ -98,7 +99,6 @@ TEST(Options, WhatIsOutOfRangeOrUnknownIsUsage) {
   refusal({"logits", "m", "--tokens", "1,,2", "--out", "f"});
   refusal({"logits", "m", "--tokens", "1,-2", "--out", "f"});
   refusal({"list", "extra"});
-  refusal({"search", "two", "words"});
 }
 
 TEST(Options, HelpAndVersionAreText) {

@@ -99,7 +99,12 @@ inline Words as_words(Bytes a) { return a; }
 inline Words add_up(Words a, Words b) { return _mm512_add_epi32(a, b); }
 inline Bytes load_widened(const int8_t* from) { return _mm512_cvtepi8_epi16(load32(from)); }
 inline Words dot_words(Words w, Bytes a, Bytes b) { return _mm512_dpwssd_epi32(w, a, b); }
-inline int32_t total(Words w) { return _mm512_reduce_add_epi32(w); }
+inline int32_t total(Words w) {  // may wrap, which _mm512_reduce_add_epi32 must not
+  const __m256i eight = _mm256_add_epi32(_mm512_castsi512_si256(w), _mm512_extracti64x4_epi64(w, 1));
+  __m128i four = _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+  four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4E));
+  return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xB1)));
+}
 inline void store_words(int32_t* to, Words w) { _mm512_storeu_si512(to, w); }
 
 #include "cpu/integer_loops.h"
