@@ -40,7 +40,12 @@ std::vector<ChainedDecode> ways_to_decode(const DeviceInfo& device) {
 
 // The kernels that a GPU gets: one dispatch for a token, or one for each stage; other kernels for a batch.
 TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
-  for (const IntegerDot dot : {IntegerDot::where_fast, IntegerDot::never})
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  const auto dots = {IntegerDot::where_fast};  // compiling the other kernels shows a sanitizer nothing
+#else
+  const auto dots = {IntegerDot::where_fast, IntegerDot::never};
+#endif
+  for (const IntegerDot dot : dots)
     for (const ChainedDecode chained : ways_to_decode(engine().device())) {
       EngineOptions options = on(current_device);
       options.as_gpu = true;
