@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace bitnet {
@@ -70,6 +71,13 @@ std::string make_safe(std::string_view text) {
     text.remove_prefix(static_cast<size_t>(length));
   }
   return out;
+}
+
+std::string one_line(std::string_view text) {
+  std::string safe = make_safe(text);
+  std::replace_if(
+      safe.begin(), safe.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return safe;
 }
 
 }  // namespace bitnet

@@ -15,4 +15,7 @@ namespace bitnet {
 // unchanged, and for whole characters make_safe(a + b) == make_safe(a) + make_safe(b).
 std::string make_safe(std::string_view text);
 
+// The same with spaces for newlines and tabs.
+std::string one_line(std::string_view text);
+
 }  // namespace bitnet

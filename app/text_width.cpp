@@ -108,4 +108,9 @@ std::string_view prefix_of_columns(std::string_view text, int columns) {
   return text.substr(0, at);
 }
 
+std::string shortened(std::string_view text, int columns) {
+  if (columns_of(text) <= columns) return std::string(text);
+  return columns < 1 ? std::string() : std::string(prefix_of_columns(text, columns - 1)) + "…";
+}
+
 }  // namespace bitnet

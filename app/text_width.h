@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace bitnet {
@@ -31,6 +32,9 @@ int columns_of(std::string_view text);
 
 // The longest prefix of whole clusters that takes at most `columns`.
 std::string_view prefix_of_columns(std::string_view text, int columns);
+
+// At most `columns`, with "…" in place of what is missing.
+std::string shortened(std::string_view text, int columns);
 
 // Columns of one code point where it stands alone: 0, 1 or 2.
 int columns_of_code_point(int32_t code_point);

@@ -10,22 +10,6 @@
 #include "view_find.h"
 
 namespace bitnet {
-namespace {
-
-std::string one_line(std::string_view text) {
-  std::string safe = make_safe(text);
-  std::replace_if(
-      safe.begin(), safe.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
-  return safe;
-}
-
-std::string shortened(std::string_view text, int columns) {
-  if (columns_of(text) <= columns) return std::string(text);
-  return columns < 1 ? std::string() : std::string(prefix_of_columns(text, columns - 1)) + "…";
-}
-
-}  // namespace
-
 Picker::Picker(Choices choices) : choices_(std::move(choices)) { refill(); }
 
 void Picker::refill() {

@@ -29,19 +29,6 @@ Part part(std::string_view text, Face face, int rank, bool right) {
   return p;
 }
 
-std::string one_line(std::string_view text) {
-  std::string safe = make_safe(text);
-  std::replace_if(
-      safe.begin(), safe.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
-  return safe;
-}
-
-// At most `columns`, with "…" in place of what is missing.
-std::string shortened(std::string_view text, int columns) {
-  if (columns_of(text) <= columns) return std::string(text);
-  return std::string(prefix_of_columns(text, columns - 1)) + "…";
-}
-
 std::string percent(double fraction) {
   return fmt::format("{}%", static_cast<int>(std::clamp(fraction, 0.0, 1.0) * 100));
 }
