@@ -177,6 +177,15 @@ WRAPPED(void, vkGetPhysicalDeviceQueueFamilyProperties, VkPhysicalDevice device,
   const bool hide = families != nullptr && what_is_missing().compute_queue;
   for (uint32_t i = 0; hide && i < *n; ++i) families[i].queueFlags &= ~VkQueueFlags{VK_QUEUE_COMPUTE_BIT};
 }
+WRAPPED(void, vkGetPhysicalDeviceProperties2, VkPhysicalDevice device, VkPhysicalDeviceProperties2* properties) {
+  __real_vkGetPhysicalDeviceProperties2(device, properties);
+  auto* next = static_cast<VkBaseOutStructure*>(properties->pNext);
+  for (; what_is_missing().subgroup_arithmetic && next != nullptr; next = next->pNext) {
+    if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES)
+      reinterpret_cast<VkPhysicalDeviceSubgroupProperties*>(next)->supportedOperations =
+          VK_SUBGROUP_FEATURE_BASIC_BIT;
+  }
+}
 WRAPPED(void, vkGetPhysicalDeviceFeatures2, VkPhysicalDevice device, VkPhysicalDeviceFeatures2* features) {
   __real_vkGetPhysicalDeviceFeatures2(device, features);
   auto* next = static_cast<VkBaseOutStructure*>(features->pNext);

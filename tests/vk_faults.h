@@ -23,6 +23,7 @@ struct Without {
   bool devices = false;
   bool compute_queue = false;
   bool integer_dot = false;
+  bool subgroup_arithmetic = false;
 };
 void set(const Without& without);
 
