@@ -8,11 +8,12 @@ namespace bitnet {
 namespace {
 
 std::unique_ptr<Backend> open_backend(const EngineOptions& options) {
+  if (options.device == "cpu") return open_cpu(options);
+  const auto vulkan = hold_vulkan();
   const std::vector<DeviceInfo> devices = list_devices();
   const auto is_gpu = [](const DeviceInfo& d) { return !d.cpu && !d.software && d.unusable.empty(); };
-  const bool cpu = options.device.empty()
-                       ? std::none_of(devices.begin(), devices.end(), is_gpu)
-                       : options.device == "cpu" || options.device == std::to_string(devices.back().index);
+  const bool cpu = options.device.empty() ? std::none_of(devices.begin(), devices.end(), is_gpu)
+                                          : options.device == std::to_string(devices.back().index);
   return cpu ? open_cpu(options) : open_vulkan(options);
 }
 

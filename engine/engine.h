@@ -102,11 +102,15 @@ struct EngineOptions {
   ChainedDecode chained_decode = ChainedDecode::where_safe;
   std::string cache_folder;   // where compiled kernels are kept between runs; empty = nowhere
   bool as_gpu = false;        // choose kernels as for a GPU even where the device is a software one
+  // 8, 16, 32 or 64: kernels work with subgroups of so many lanes in shared memory, as on a device without subgroup
+  // arithmetic; 0 = with the device's own. The results agree within what f32 sums in another order allow.
+  uint32_t subgroup_size = 0;
   bool always_stage = false;  // copy weights to the device even where the host could write them in place
   uint32_t threads = 0;       // of the CPU; 0 = as many as the process may use at once
   std::string cpu_kernels;  // "avx2", ...: those for one instruction set, as in engine/cpu/; empty = the best
   HeadScreen head_screen = HeadScreen::where_large;
-  // Called on the opening thread while weights go to the device; return false to give up (Error(runtime)).
+  // Called on the opening thread while weights go to the device, first with 0 and at last with all bytes; return false
+  // to give up (Error(runtime)).
   std::function<bool(uint64_t done_bytes, uint64_t total_bytes)> on_progress;
 };
 

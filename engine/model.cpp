@@ -231,6 +231,8 @@ class Loader {
          const std::function<bool(uint64_t, uint64_t)>& on_progress)
       : path_(path), backend_(backend), layout_(layout), on_progress_(on_progress), total_(file_bytes) {}
 
+  void begin() const { report(0); }
+
   void finish() {
     backend_.finish_uploads();
     report(total_);
@@ -334,6 +336,7 @@ Model load_model(const Config& config, const ModelFiles& files, Backend& backend
   Model model;
   model.config = config;
   Loader load(files.path, config.file_bytes, backend, layout, on_progress);
+  load.begin();
   model.token_embd = load.embedding(*files.token_embd);
   for (const LayerFiles& from : files.layers) {
     Layer layer;

@@ -63,6 +63,7 @@ shared uint ticket;
 shared uvec4 tile[kTile];
 shared bool all_done;
 
+#include "common/subgroup.glsl"
 #include "common/reduce.glsl"
 #include "common/quantise.glsl"
 #include "common/ternary.glsl"

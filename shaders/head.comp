@@ -14,10 +14,12 @@ layout(binding = 0) readonly buffer Table { uvec4 table[]; };
 layout(binding = 1) readonly buffer Y { vec4 y[]; };            // [n_tokens][n_embd / 4]
 layout(binding = 2) writeonly buffer Logits { float logits[]; };  // [n_tokens][n_vocab]
 
+#include "common/subgroup.glsl"
+
 // Of row `row` with the vector that begins at `vector`; every lane of the subgroup gets it.
 float row_dot(uint row, uint vector) {
   float sum = 0.0;
-  for (uint i = gl_SubgroupInvocationID; i < push.n_embd / 8; i += gl_SubgroupSize) {
+  for (uint i = LANE; i < push.n_embd / 8; i += SUBGROUP_SIZE) {
     vec4 low, high;
     if (kTableF32) {
       uint at = (row * (push.n_embd / 8) + i) * 2;
@@ -30,14 +32,14 @@ float row_dot(uint row, uint vector) {
     }
     sum += dot(low, y[vector + 2 * i]) + dot(high, y[vector + 2 * i + 1]);
   }
-  return subgroupAdd(sum);
+  return subgroup_add(sum);
 }
 
 void main() {
   uint t = gl_WorkGroupID.y;
-  for (uint row = gl_WorkGroupID.x * gl_NumSubgroups + gl_SubgroupID; row < push.n_rows;
-       row += gl_NumWorkGroups.x * gl_NumSubgroups) {
-    float logit = row_dot(row, t * (push.n_embd / 4));
-    if (subgroupElect()) logits[t * push.n_vocab + push.row_begin + row] = logit;
+  for (uint first = gl_WorkGroupID.x * N_SUBGROUPS; first < push.n_rows; first += gl_NumWorkGroups.x * N_SUBGROUPS) {
+    uint row = first + SUBGROUP;  // past the end the last row again
+    float logit = row_dot(min(row, push.n_rows - 1), t * (push.n_embd / 4));
+    if (LANE == 0 && row < push.n_rows) logits[t * push.n_vocab + push.row_begin + row] = logit;
   }
 }

@@ -12,6 +12,7 @@ layout(binding = 0) readonly buffer X { vec4 x[]; };
 layout(binding = 1) readonly buffer Weight { vec4 weight[]; };
 layout(binding = 2) writeonly buffer Y { vec4 y[]; };
 
+#include "common/subgroup.glsl"
 #include "common/reduce.glsl"
 #include "common/rms.glsl"
 

@@ -14,6 +14,7 @@ layout(binding = 1) readonly buffer Weight { vec4 weight[]; };
 layout(binding = 2) writeonly buffer Q { uint q[]; };         // [rows][n_in / 4], four int8 a word
 layout(binding = 3) writeonly buffer QInfo { uvec2 q_info[]; };  // [rows]: bits of s, sum(q)
 
+#include "common/subgroup.glsl"
 #include "common/reduce.glsl"
 #include "common/quantise.glsl"
 

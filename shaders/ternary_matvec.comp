@@ -22,6 +22,7 @@ layout(binding = 1) readonly buffer Q { uvec4 q[]; };          // [n_tokens][n_i
 layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };  // [n_tokens]: bits of s, sum(q)
 layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_out]
 
+#include "common/subgroup.glsl"
 #include "common/ternary.glsl"
 
 #ifdef GATE_UP
@@ -39,7 +40,7 @@ void multiply(uint first, uint t) {
     rows[r] = min(first + r % kOutRows, push.n_out - 1) + r / kOutRows * push.n_out;
     acc[r] = 0;
   }
-  for (uint h = gl_SubgroupInvocationID; h < halves; h += gl_SubgroupSize) {
+  for (uint h = LANE; h < halves; h += SUBGROUP_SIZE) {
     uint at = vector + activation_of_half(h);
     uvec4 q0 = q[at], q1 = q[at + 2], q2 = q[at + 4], q3 = q[at + 6];
     for (uint r = 0; r < kRows; ++r) {
@@ -50,8 +51,8 @@ void multiply(uint first, uint t) {
       acc[r] = dot_codes(bits, 0, q3, acc[r]);
     }
   }
-  for (uint r = 0; r < kRows; ++r) acc[r] = subgroupAdd(acc[r]);
-  if (!subgroupElect()) return;
+  for (uint r = 0; r < kRows; ++r) acc[r] = subgroup_add(acc[r]);
+  if (LANE != 0) return;
 
   float s = uintBitsToFloat(q_info[t].x);
   int q_sum = int(q_info[t].y);
@@ -72,7 +73,7 @@ void multiply(uint first, uint t) {
 }
 
 void main() {
-  uint stride = gl_NumWorkGroups.x * gl_NumSubgroups * kOutRows;
-  for (uint first = (gl_WorkGroupID.x * gl_NumSubgroups + gl_SubgroupID) * kOutRows; first < push.n_out; first += stride)
-    multiply(first, gl_WorkGroupID.y);
+  uint stride = gl_NumWorkGroups.x * N_SUBGROUPS * kOutRows;
+  for (uint first = gl_WorkGroupID.x * N_SUBGROUPS * kOutRows; first < push.n_out; first += stride)
+    multiply(first + SUBGROUP * kOutRows, gl_WorkGroupID.y);
 }

@@ -62,6 +62,7 @@ struct Variant {
   IntegerDot dot = IntegerDot::never;
   std::string cpu_kernels;  // empty: Vulkan
   bool as_gpu = false;      // the kernels that a GPU gets
+  uint32_t subgroup_size = 0;  // in shared memory; 0: the device's own
 };
 
 inline void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
@@ -74,6 +75,7 @@ class Kernels : public testing::TestWithParam<Variant> {
     options.integer_dot = variant.dot;
     options.cpu_kernels = variant.cpu_kernels;
     options.as_gpu = variant.as_gpu;
+    options.subgroup_size = variant.subgroup_size;
     options.threads = 3;
     const DeviceInfo device = list_devices().at(0);
     if (variant.cpu_kernels.empty() && device.cpu) GTEST_SKIP() << "there is no Vulkan device";

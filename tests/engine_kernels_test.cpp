@@ -1,6 +1,6 @@
 // Each kernel against plain C++ on the same numbers: integers and F16 roundings by equality, the rest within
-// what f32 sums allow. On whatever Vulkan device comes first, with and without the integer dot product, and
-// on the CPU with the kernels of every instruction set it has.
+// what f32 sums allow. On whatever Vulkan device comes first, with and without the integer dot product and with
+// subgroups of every size, and on the CPU with the kernels of every instruction set it has.
 #include "engine_kernels.h"
 
 #include <gtest/gtest.h>
@@ -53,6 +53,8 @@ std::vector<Variant> variants() {
                               {"GpuInteger", IntegerDot::always, "", true},
                               {"GpuEmulated", IntegerDot::never, "", true},
                               {"GpuMatrix", IntegerDot::matrix, "", true}};
+  for (const uint32_t lanes : {8U, 16U, 32U, 64U})
+    all.push_back({"SubgroupsOf" + std::to_string(lanes), IntegerDot::never, "", true, lanes});
   for (const cpu::KernelChoice& choice : cpu::kernel_choices()) {
     if (!choice.supported) continue;
     std::string name = std::string("Cpu_") + choice.kernels->name;

@@ -30,18 +30,12 @@ class VulkanFault : public testing::Test {
     options_.cache_folder = testing::TempDir() + "bitnet-vk-fault-cache";
     greedy_.temperature = 0;
   }
-  ~VulkanFault() override {
-    vk_faults::heal();
-    keeper_.reset();
-  }
+  ~VulkanFault() override { vk_faults::heal(); }
   void SetUp() override {
     if (no_device_) GTEST_SKIP() << "no Vulkan device here";
   }
 
   std::unique_ptr<Engine> open() const { return Engine::open(file_, options_); }
-  // The instance and its layers stay while this engine is there, which saves half of the time of many
-  // openings.
-  void keep_instance() { keeper_ = open(); }
 
   // The message of the Error(device) that `work` must throw.
   static std::string failure(const std::function<void()>& work) {
@@ -75,7 +69,6 @@ class VulkanFault : public testing::Test {
 
   // Every place at which `call` may be lost: what was answered before is a beginning of the whole answer.
   void expect_no_token_lost(const char* call, VkResult result, const char* said) {
-    keep_instance();
     vk_faults::heal();
     const std::vector<int32_t> whole = answer(*open());
     const int total = vk_faults::calls(call);
@@ -100,12 +93,23 @@ class VulkanFault : public testing::Test {
   const GgufFile file_{BITNET_TEST_MODEL};
   EngineOptions options_;
   SamplerParams greedy_;
-  std::unique_ptr<Engine> keeper_;
   bool no_device_ = false;
 };
 
+// The first: once a device was opened, the driver stays for the process.
+TEST_F(VulkanFault, WithoutADeviceTheCpuIsUsed) {
+  for (const vk_faults::Without& without : {vk_faults::Without{.driver = true}, {.devices = true}}) {
+    vk_faults::set(without);
+    ASSERT_EQ(list_devices().size(), 1U);
+    EXPECT_TRUE(list_devices()[0].cpu);
+    options_.device.clear();
+    EXPECT_TRUE(open()->device().cpu);
+    options_.device = "no such device";
+    EXPECT_THAT(failure([&] { open(); }), HasSubstr("cpu"));
+  }
+}
+
 TEST_F(VulkanFault, OutOfDeviceMemoryAtEachAllocationIsSaidAndLeavesNothingBehind) {
-  keep_instance();
   for (int n = 1;; n += kStride) {
     vk_faults::heal();
     vk_faults::fail("vkAllocateMemory", VK_ERROR_OUT_OF_DEVICE_MEMORY, n);
@@ -124,7 +128,6 @@ TEST_F(VulkanFault, OutOfDeviceMemoryAtEachAllocationIsSaidAndLeavesNothingBehin
 
 // The rest of what a driver makes memory for: the first and the last of each kind.
 TEST_F(VulkanFault, OutOfMemoryForAnyOtherObjectLeavesNothingBehind) {
-  keep_instance();
   vk_faults::heal();
   answer(*open());
   for (const auto& [call, total] : vk_faults::calls()) {
@@ -156,18 +159,6 @@ TEST_F(VulkanFault, ADeviceLostWhileItSamplesOrIsCopiedToKeepsTheTokens) {
   expect_no_token_lost("vkQueueSubmit", VK_ERROR_DEVICE_LOST, "the device was lost");
 }
 
-TEST_F(VulkanFault, WithoutADeviceTheCpuIsUsed) {
-  for (const vk_faults::Without& without : {vk_faults::Without{.driver = true}, {.devices = true}}) {
-    vk_faults::set(without);
-    ASSERT_EQ(list_devices().size(), 1U);
-    EXPECT_TRUE(list_devices()[0].cpu);
-    options_.device.clear();
-    EXPECT_TRUE(open()->device().cpu);
-    options_.device = "no such device";
-    EXPECT_THAT(failure([&] { open(); }), HasSubstr("cpu"));
-  }
-}
-
 TEST_F(VulkanFault, ADeviceWithoutAComputeQueueIsNamedWithTheReason) {
   vk_faults::set({.compute_queue = true});
   EXPECT_THAT(list_devices()[0].unusable, HasSubstr("compute queue"));
@@ -184,6 +175,12 @@ TEST_F(VulkanFault, ADeviceWithoutIntegerDotGivesTheSameAnswer) {
   EXPECT_EQ(answer(*engine), whole);
   options_.integer_dot = IntegerDot::always;
   EXPECT_THAT(failure([&] { open(); }), HasSubstr("integer dot"));
+}
+
+TEST_F(VulkanFault, ADeviceWithoutSubgroupArithmeticGivesTheSameAnswer) {
+  const std::vector<int32_t> whole = answer(*open());
+  vk_faults::set({.subgroup_arithmetic = true});
+  EXPECT_EQ(answer(*open()), whole);
 }
 
 }  // namespace

@@ -7,5 +7,6 @@ std::unique_ptr<Backend> open_vulkan(const EngineOptions&) {
   throw Error(ErrorKind::device, "this build has no Vulkan");
 }
 std::vector<DeviceInfo> list_vulkan_devices() { return {}; }
+std::shared_ptr<void> hold_vulkan() { return nullptr; }
 
 }  // namespace bitnet

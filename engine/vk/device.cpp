@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +15,9 @@
 
 namespace bitnet::vk {
 namespace {
+
+// Of subgroups in shared memory: the fewest barriers are those of short exchanges, and 8 lanes share a row of weights.
+constexpr uint32_t kSharedSubgroupSize = 8;
 
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 
@@ -87,15 +91,9 @@ std::optional<uint32_t> compute_family(VkPhysicalDevice device) {
   return found;
 }
 
-std::string why_unusable(const VkPhysicalDeviceProperties& p,
-                         const VkPhysicalDeviceSubgroupProperties& subgroup, bool has_queue) {
+std::string why_unusable(const VkPhysicalDeviceProperties& p, bool has_queue) {
   if (p.apiVersion < VK_API_VERSION_1_2) return "needs Vulkan 1.2, has " + version_text(p.apiVersion);
   if (!has_queue) return "has no compute queue";
-  constexpr VkSubgroupFeatureFlags kNeeded =
-      VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
-  if ((subgroup.supportedOperations & kNeeded) != kNeeded ||
-      !(subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT))
-    return "has no subgroup arithmetic in compute shaders";
   return {};
 }
 
@@ -165,6 +163,10 @@ PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t i
   d.addresses = addresses.bufferDeviceAddress;
 
   d.min_subgroup_size = subgroup.subgroupSize;
+  constexpr VkSubgroupFeatureFlags kArithmetic =
+      VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
+  d.subgroup_arithmetic = (subgroup.supportedOperations & kArithmetic) == kArithmetic &&
+                          (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT);
   d.subgroup_shuffle = (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
   if (p.apiVersion >= VK_API_VERSION_1_3 ||
       has_extension(handle, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) {
@@ -195,7 +197,7 @@ PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t i
   d.info.integer_dot = dot.shaderIntegerDotProduct;
   d.info.int8_matrix = d.int8_matrix.has_value();
   d.info.max_buffer_bytes = p.limits.maxStorageBufferRange;
-  d.info.unusable = why_unusable(p, subgroup, family.has_value());
+  d.info.unusable = why_unusable(p, family.has_value());
   return d;
 }
 
@@ -330,12 +332,24 @@ const PhysicalDevice& choose(const std::vector<PhysicalDevice>& devices, const s
 }
 
 Device::Device(const EngineOptions& options) : instance_(Instance::get()) {
+  // From here on the process keeps it, and does not even destroy it in the end, when drivers may be gone already: a
+  // driver that is loaded and unloaded again and again may refuse in the end, and starting it takes long.
+  static const auto* const kept = new std::shared_ptr<Instance>(instance_);
+  (void)kept;
   physical_ = choose(vk::physical_devices(*instance_), options.device);
   vkGetPhysicalDeviceMemoryProperties(physical_.handle, &memory_);
   const auto is_local = [](const VkMemoryHeap& heap) {
     return (heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0;
   };
   is_gpu_ = options.as_gpu || !physical_.info.software;
+  if (options.subgroup_size != 0 && (!std::has_single_bit(options.subgroup_size) ||
+                                     options.subgroup_size < 8 || options.subgroup_size > 64))
+    throw Error(ErrorKind::usage, fmt::format("no kernels for subgroups of {} lanes", options.subgroup_size));
+  shared_subgroups_ = options.subgroup_size != 0 || !physical_.subgroup_arithmetic;
+  subgroup_size_ = options.subgroup_size != 0 ? options.subgroup_size
+                   : shared_subgroups_        ? kSharedSubgroupSize
+                                              : physical_.info.subgroup_size;
+  min_subgroup_size_ = shared_subgroups_ ? subgroup_size_ : physical_.min_subgroup_size;
   unified_memory_ = !options.always_stage &&
                     std::all_of(memory_.memoryHeaps, memory_.memoryHeaps + memory_.memoryHeapCount, is_local);
 
@@ -397,6 +411,10 @@ std::vector<DeviceInfo> list_vulkan_devices() {
   } catch (const Error&) {  // no loader or no driver at all: nothing to list
   }
   return found;
+}
+
+std::shared_ptr<void> hold_vulkan() try { return vk::Instance::get(); } catch (const Error&) {
+  return nullptr;  // as list_vulkan_devices()
 }
 
 }  // namespace bitnet

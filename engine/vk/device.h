@@ -2,8 +2,8 @@
 //
 // Thread rule: constructing and listing anywhere; a Device's queue belongs to one thread at a time.
 //
-// What a device must have: Vulkan 1.2, a queue family with compute, subgroup arithmetic in compute shaders,
-// 128 invocations a workgroup. Nothing is chosen by vendor.
+// What a device must have: Vulkan 1.2, a queue family with compute, 128 invocations a workgroup. Nothing is chosen by
+// vendor.
 #pragma once
 
 #include <vulkan/vulkan.h>
@@ -52,6 +52,7 @@ struct PhysicalDevice {
   VkPhysicalDeviceLimits limits{};
   uint32_t queue_family = 0;
   uint32_t min_subgroup_size = 0;  // lanes; where the driver may choose, the fewest
+  bool subgroup_arithmetic = false;
   bool subgroup_shuffle = false;
   bool addresses = false;              // shaders may follow the address of a buffer
   bool integer_dot_extension = false;  // a 1.2 device that brings it as VK_KHR_shader_integer_dot_product
@@ -78,8 +79,12 @@ class Device {
   uint32_t queue_family() const { return physical_.queue_family; }
   const DeviceInfo& info() const { return physical_.info; }
   const VkPhysicalDeviceLimits& limits() const { return physical_.limits; }
-  uint32_t min_subgroup_size() const { return physical_.min_subgroup_size; }
-  bool subgroup_shuffle() const { return physical_.subgroup_shuffle; }
+  // Lanes of the subgroups that kernels run with, and where the driver may choose, the fewest. Shared: not the device's
+  // own, but in shared memory (shaders/common/subgroup.glsl).
+  bool shared_subgroups() const { return shared_subgroups_; }
+  uint32_t subgroup_size() const { return subgroup_size_; }
+  uint32_t min_subgroup_size() const { return min_subgroup_size_; }
+  bool subgroup_shuffle() const { return shared_subgroups_ || physical_.subgroup_shuffle; }
   const std::optional<MatrixShape>& int8_matrix() const { return physical_.int8_matrix; }
   bool has_addresses() const { return physical_.addresses; }
 
@@ -99,6 +104,9 @@ class Device {
   VkPhysicalDeviceMemoryProperties memory_{};
   bool unified_memory_ = false;
   bool is_gpu_ = true;
+  bool shared_subgroups_ = false;
+  uint32_t subgroup_size_ = 0;
+  uint32_t min_subgroup_size_ = 0;
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
 };

@@ -51,6 +51,7 @@ KernelShape read_shape(std::span<const uint32_t> spirv) {
 Kernel::Kernel(const Device& device, VkPipelineCache cache, const char* name, std::span<const uint32_t> spirv,
                const Specialisation& constants)
     : device_(device.handle()), name_(name), constants_(constants), shape_(read_shape(spirv)) {
+  constants_.subgroup_size = device.subgroup_size();
   try {
     std::vector<VkDescriptorSetLayoutBinding> bindings(shape_.n_bindings);
     for (uint32_t i = 0; i < shape_.n_bindings; ++i)
@@ -90,6 +91,7 @@ Kernel::Kernel(const Device& device, VkPipelineCache cache, const char* name, st
         {12, offsetof(Specialisation, loads_long), sizeof(uint32_t)},
         {13, offsetof(Specialisation, norm_loads_long), sizeof(uint32_t)},
         {14, offsetof(Specialisation, tile), sizeof(uint32_t)},
+        {15, offsetof(Specialisation, subgroup_size), sizeof(uint32_t)},
         {20, offsetof(Specialisation, matrix_m), sizeof(uint32_t)},
         {21, offsetof(Specialisation, matrix_n), sizeof(uint32_t)},
         {22, offsetof(Specialisation, matrix_k), sizeof(uint32_t)},

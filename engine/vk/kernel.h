@@ -38,7 +38,8 @@ struct Specialisation {
   uint32_t lanes_long = 8;       // 11, 12, 13: as 4, 5, 6, for the longest rows
   uint32_t loads_long = 1;
   uint32_t norm_loads_long = 1;
-  uint32_t tile = 1;       // 14: uvec4 of decode's shared memory
+  uint32_t tile = 1;            // 14: uvec4 of decode's shared memory
+  uint32_t subgroup_size = 32;  // 15: of subgroups in shared memory (common/subgroup.glsl)
   uint32_t matrix_m = 16;  // 20: of a multiplication of cooperative matrices; 21, 22
   uint32_t matrix_n = 16;
   uint32_t matrix_k = 32;

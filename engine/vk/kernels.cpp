@@ -57,19 +57,21 @@ Specialisation matrix_tile(const Device& device, uint64_t outputs) {
 #define SPIRV(name) std::span<const uint32_t>(name##_spv)
 #define MATRIX(name) SPIRV(name##_matrix)
 #define GPU(name) device_.is_gpu() ? SPIRV(name##_unrolled) : SPIRV(name)
+#define SUBGROUPS(name) d.shared_subgroups() ? SPIRV(name##_shared) : SPIRV(name)
 #define DOT(name) integer_dot ? SPIRV(name##_dot) : SPIRV(name##_emulated)
+#define SUBGROUPS_DOT(name) d.shared_subgroups() ? SPIRV(name##_shared) : DOT(name)
 
 Kernels::Kernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool matrix)
     : embed_f16(d, cache, "embed", embed_spv, {}),
       embed_f32(d, cache, "embed_f32", embed_spv, {.table_f32 = 1}),
-      rms_norm(d, cache, "rms_norm", rms_norm_spv, wide(d)),
-      rms_norm_quantise(d, cache, "rms_norm_quantise", rms_norm_quantise_spv, wide(d)),
-      matvec(d, cache, "ternary_matvec", DOT(ternary_matvec), matvec_rows(d)),
-      matvec_add(d, cache, "ternary_matvec_add", DOT(ternary_matvec_add), matvec_rows(d)),
-      matvec_gate_up(d, cache, "ternary_matvec_gate_up", DOT(ternary_matvec_gate_up), matvec_rows(d)),
+      rms_norm(d, cache, "rms_norm", SUBGROUPS(rms_norm), wide(d)),
+      rms_norm_quantise(d, cache, "rms_norm_quantise", SUBGROUPS(rms_norm_quantise), wide(d)),
+      matvec(d, cache, "ternary_matvec", SUBGROUPS_DOT(ternary_matvec), matvec_rows(d)),
+      matvec_add(d, cache, "ternary_matvec_add", SUBGROUPS_DOT(ternary_matvec_add), matvec_rows(d)),
+      matvec_gate_up(d, cache, "ternary_matvec_gate_up", SUBGROUPS_DOT(ternary_matvec_gate_up), matvec_rows(d)),
       rope_store_kv(d, cache, "rope_store_kv", rope_store_kv_spv, {}),
-      head_f16(d, cache, "head", head_spv, {}),
-      head_f32(d, cache, "head_f32", head_spv, {.table_f32 = 1}),
+      head_f16(d, cache, "head", SUBGROUPS(head), {}),
+      head_f32(d, cache, "head_f32", SUBGROUPS(head), {.table_f32 = 1}),
       argmax(d, cache, "argmax", argmax_spv, {}),
       argmax_merge(d, cache, "argmax_merge", argmax_merge_spv, {}),
       device_(d),
@@ -144,15 +146,17 @@ bool Kernels::has_decode(uint32_t n_in, const AttentionShape& heads) const {
   constexpr uint32_t kMostLoads = 16;
   const Specialisation c = decode_constants(n_in, n_in, heads);
   const uint32_t shared_bytes =
-      16 * c.tile + 4 * c.workgroup_size + 4 * heads.head_dim * (c.heads + 1) + 10 * 4 * 64 * c.heads + 256;
+      16 * c.tile + 4 * c.workgroup_size + 4 * heads.head_dim * (c.heads + 1) + 10 * 4 * 64 * c.heads + 256 +
+      (device_.shared_subgroups() ? 4 * c.workgroup_size : 0);
   return device_.is_gpu() && device_.subgroup_shuffle() && device_.has_addresses() &&
-         device_.info().subgroup_size <= 64 && c.workgroup_size % 64 == 0 && c.loads <= kMostLoads &&
+         device_.subgroup_size() <= 64 && c.workgroup_size % 64 == 0 && c.loads <= kMostLoads &&
          shared_bytes <= device_.limits().maxComputeSharedMemorySize;
 }
 
 const Kernel& Kernels::decode(uint32_t n_short, uint32_t n_long, const AttentionShape& heads) {
   const Specialisation constants = decode_constants(n_short, n_long, heads);
-  const auto spirv = device_.info().software ? integer_dot_ ? SPIRV(decode_dot) : SPIRV(decode_emulated)
+  const auto spirv = device_.shared_subgroups()  ? SPIRV(decode_shared)
+                     : device_.info().software ? integer_dot_ ? SPIRV(decode_dot) : SPIRV(decode_emulated)
                      : integer_dot_ ? SPIRV(decode_dot_unrolled)
                                              : SPIRV(decode_emulated_unrolled);
   return decode_.try_emplace(constants, device_, cache_, "decode", spirv, constants).first->second;
@@ -193,7 +197,9 @@ const Kernels::Sampling& Kernels::sampling() {
   return *sampling_;
 }
 
+#undef SUBGROUPS_DOT
 #undef DOT
+#undef SUBGROUPS
 #undef MATRIX
 #undef GPU
 #undef SPIRV

@@ -149,7 +149,7 @@ void VulkanRecorder::dispatch(const Kernel& kernel, const Push& push,
 
 // Workgroups of 64 whose subgroups share out the rows; they stride where the device allows fewer.
 uint32_t VulkanRecorder::groups_for_rows(uint32_t rows, uint32_t rows_per_subgroup) const {
-  const uint32_t subgroups = std::max(1U, 64 / std::max(1U, device_.info().subgroup_size));
+  const uint32_t subgroups = std::max(1U, 64 / device_.subgroup_size());
   return std::min(ceil_div(rows, subgroups * rows_per_subgroup),
                   device_.limits().maxComputeWorkGroupCount[0]);
 }

@@ -185,23 +185,25 @@ void attention(uint group) {
     }
     barrier();
     // A whole number of subgroups has the keys of a head: by its own count of lanes, not by the workgroup's.
-    uint own = gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID;
+    uint own = SUBGROUP * SUBGROUP_SIZE + LANE;
     float score[kScores];
     UNROLL for (uint i = 0; i < kScores; ++i) {
       uint item = own + i * kSize, h = item / kChunk, key = item % kChunk;
-      if (h >= kHeads) break;
-      precise float sum = 0.0;
-      UNROLL for (uint quarter = 0; quarter < 4; ++quarter) sum += quarter_sums[quarter][h][key];
-      score[i] = key < n_keys ? sum : kLowest;
-      float largest = subgroupMax(score[i]);
-      if (subgroupElect()) maxima[h][key / gl_SubgroupSize] = largest;
+      score[i] = kLowest;
+      if (h < kHeads && key < n_keys) {
+        precise float sum = 0.0;
+        UNROLL for (uint quarter = 0; quarter < 4; ++quarter) sum += quarter_sums[quarter][h][key];
+        score[i] = sum;
+      }
+      float largest = subgroup_max(score[i]);
+      if (LANE == 0 && h < kHeads) maxima[h][key / SUBGROUP_SIZE] = largest;
     }
     barrier();
     UNROLL for (uint i = 0; i < kScores; ++i) {
       uint item = own + i * kSize, h = item / kChunk, key = item % kChunk;
       if (h >= kHeads) break;
       float m = maxima[h][0];
-      for (uint j = 1; j < kChunk / gl_SubgroupSize; ++j) m = max(m, maxima[h][j]);
+      for (uint j = 1; j < kChunk / SUBGROUP_SIZE; ++j) m = max(m, maxima[h][j]);
       if (key == 0) largest_score[h] = m;
       precise float exponent = score[i] - m;
       weights[h][key / 4][key % 4] = key < n_keys ? exp2(exponent) : 0.0;

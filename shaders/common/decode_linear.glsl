@@ -7,8 +7,8 @@
 //   PARTS                        1: plain, or added to y; 2: relu(gate)^2 * up, the rows n_out of gate before those of up
 
 void LINEAR(uint group) {
-  uint lane = gl_SubgroupInvocationID % LANES, halves = push.n_in / 64, words = push.n_in / 4;
-  uint row = (group * gl_NumSubgroups + gl_SubgroupID) * (gl_SubgroupSize / LANES) + gl_SubgroupInvocationID / LANES;
+  uint lane = LANE % LANES, halves = push.n_in / 64, words = push.n_in / 4;
+  uint row = (group * N_SUBGROUPS + SUBGROUP) * (SUBGROUP_SIZE / LANES) + LANE / LANES;
   Codes codes = Codes(push.w);
   uvec4 bits[PARTS][LOADS];
   UNROLL for (uint part = 0; part < PARTS; ++part)
@@ -68,7 +68,7 @@ void LINEAR(uint group) {
   int acc[PARTS];
   UNROLL for (uint part = 0; part < PARTS; ++part) {
     acc[part] = sums[part].x + (sums[part].y >> 4) + (sums[part].z >> 2) + sums[part].w;
-    UNROLL for (uint step = LANES / 2; step > 0; step /= 2) acc[part] += subgroupShuffleXor(acc[part], step);
+    UNROLL for (uint step = LANES / 2; step > 0; step /= 2) acc[part] += shuffle_xor(acc[part], step);
   }
   if (lane == 0 && row < push.n_out) {
     if (PARTS == 2) {

@@ -1,5 +1,6 @@
 // Reductions over a workgroup, at any subgroup size. Every invocation calls them, each at most once, and gets
 // the result; the order of the additions depends on the sizes alone, so a device repeats itself bit for bit.
+// Expects subgroup.glsl.
 
 const uint kMostSubgroups = gl_WorkGroupSize.x / 4;  // no device's are smaller
 shared float reduce_float[kMostSubgroups];
@@ -7,23 +8,23 @@ shared vec2 reduce_pair[kMostSubgroups];
 shared int reduce_int[kMostSubgroups];
 
 float workgroup_add(float v) {
-  v = subgroupAdd(v);
-  if (subgroupElect()) reduce_float[gl_SubgroupID] = v;
+  v = subgroup_add(v);
+  if (LANE == 0) reduce_float[SUBGROUP] = v;
   barrier();
   float sum = 0.0;
-  for (uint i = 0; i < gl_NumSubgroups; ++i) sum += reduce_float[i];
+  for (uint i = 0; i < N_SUBGROUPS; ++i) sum += reduce_float[i];
   return sum;
 }
 
 // The sum of the first, the largest of the second.
 vec2 workgroup_add_max(float v, float candidate) {
-  v = subgroupAdd(v);
-  candidate = subgroupMax(candidate);
-  if (subgroupElect()) reduce_pair[gl_SubgroupID] = vec2(v, candidate);
+  v = subgroup_add(v);
+  candidate = subgroup_max(candidate);
+  if (LANE == 0) reduce_pair[SUBGROUP] = vec2(v, candidate);
   barrier();
   precise float sum = 0.0;
   float largest = reduce_pair[0].y;
-  for (uint i = 0; i < gl_NumSubgroups; ++i) {
+  for (uint i = 0; i < N_SUBGROUPS; ++i) {
     sum += reduce_pair[i].x;
     largest = max(largest, reduce_pair[i].y);
   }
@@ -31,10 +32,10 @@ vec2 workgroup_add_max(float v, float candidate) {
 }
 
 int workgroup_add(int v) {
-  v = subgroupAdd(v);
-  if (subgroupElect()) reduce_int[gl_SubgroupID] = v;
+  v = subgroup_add(v);
+  if (LANE == 0) reduce_int[SUBGROUP] = v;
   barrier();
   int sum = 0;
-  for (uint i = 0; i < gl_NumSubgroups; ++i) sum += reduce_int[i];
+  for (uint i = 0; i < N_SUBGROUPS; ++i) sum += reduce_int[i];
   return sum;
 }

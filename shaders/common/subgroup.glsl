@@ -1,0 +1,47 @@
+// Subgroups: the device's own or, with SHARED_SUBGROUPS, kSubgroupSize neighbouring invocations that exchange values
+// through shared memory, for devices without subgroup arithmetic and for tests of sizes that no device at hand has.
+// Every invocation of the workgroup calls these functions together, since the second kind meets at barriers.
+#ifndef SHARED_SUBGROUPS
+#define SUBGROUP_SIZE gl_SubgroupSize
+#define SUBGROUP gl_SubgroupID
+#define N_SUBGROUPS gl_NumSubgroups
+#define LANE gl_SubgroupInvocationID
+#define subgroup_add subgroupAdd
+#define subgroup_max subgroupMax
+#define shuffle_xor subgroupShuffleXor
+#else
+layout(constant_id = 15) const uint kSubgroupSize = 32;
+#define SUBGROUP_SIZE kSubgroupSize
+#define SUBGROUP (gl_LocalInvocationID.x / kSubgroupSize)
+#define N_SUBGROUPS (gl_WorkGroupSize.x / kSubgroupSize)
+#define LANE (gl_LocalInvocationID.x % kSubgroupSize)
+
+shared uint exchanged[gl_WorkGroupSize.x];
+
+uint shuffle_xor(uint v, uint mask) {
+  exchanged[gl_LocalInvocationID.x] = v;
+  barrier();
+  v = exchanged[gl_LocalInvocationID.x ^ mask];
+  barrier();
+  return v;
+}
+
+int shuffle_xor(int v, uint mask) { return int(shuffle_xor(uint(v), mask)); }
+float shuffle_xor(float v, uint mask) { return uintBitsToFloat(shuffle_xor(floatBitsToUint(v), mask)); }
+
+// Both of a pair add the same two numbers, so that every lane ends with the same bits.
+float subgroup_add(float v) {
+  for (uint step = 1; step < kSubgroupSize; step *= 2) v += shuffle_xor(v, step);
+  return v;
+}
+
+int subgroup_add(int v) {
+  for (uint step = 1; step < kSubgroupSize; step *= 2) v += shuffle_xor(v, step);
+  return v;
+}
+
+float subgroup_max(float v) {
+  for (uint step = 1; step < kSubgroupSize; step *= 2) v = max(v, shuffle_xor(v, step));
+  return v;
+}
+#endif
