@@ -17,18 +17,33 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 struct RunningModel {
   std::unique_ptr<GgufFile> file;
   std::unique_ptr<Engine> engine;
   std::unique_ptr<Session> session;
+  double load_seconds = 0;    // from the file's name to a session that takes tokens
+  double upload_seconds = 0;  // of it: weights on their way to the device
 };
 
 // Without a tokenizer: these tools take ids.
 RunningModel open_model(const Options& options, uint32_t n_ctx) {
   RunningModel model;
+  const Clock::time_point start = Clock::now();
   model.file = std::make_unique<GgufFile>(find_model(options.model));
-  model.engine = Engine::open(*model.file, engine_options(options));
+  EngineOptions engine = engine_options(options);
+  Clock::time_point upload_start;
+  engine.on_progress = [&](uint64_t done, uint64_t) {
+    if (done == 0) upload_start = Clock::now();
+    model.upload_seconds = seconds_since(upload_start);
+    return true;
+  };
+  model.engine = Engine::open(*model.file, engine);
   model.session = Session::create(*model.engine, n_ctx);
+  model.load_seconds = seconds_since(start);
   return model;
 }
 
@@ -54,10 +69,6 @@ Figures figures(std::vector<double> rates) {
   const size_t n = rates.size();
   const double median = n % 2 == 1 ? rates[n / 2] : (rates[n / 2 - 1] + rates[n / 2]) / 2;
   return {median, rates.front(), rates.back()};
-}
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 // Ids that a text could have, all different from run to run at position `from`, so that nothing is reused.
@@ -169,6 +180,8 @@ void tool_bench(const Options& options, Output& out) {
         {"driver", model.engine->device().driver},
         {"depth", depth},
         {"runs", options.bench_repeat},
+        {"load",
+         {{"bytes", info.file_bytes}, {"seconds", model.load_seconds}, {"upload_seconds", model.upload_seconds}}},
         {"prefill", {{"tokens", n_prompt}, {"median", p.median}, {"min", p.least}, {"max", p.most}}},
         {"decode",
          {{"tokens", n_decode},
@@ -185,6 +198,8 @@ void tool_bench(const Options& options, Output& out) {
     return;
   }
   out.write(fmt::format("{} on {}\n", printable(info.name), printable(model.engine->device().name)));
+  out.write(fmt::format("loading {:.2f} s, of which {:.2f} s took the weights to the device\n", model.load_seconds,
+                        model.upload_seconds));
   out.write(fmt::format("prefill {:>6} tokens at depth {}: {:>10.1f} tokens/s (min {:.1f}, max {:.1f})\n",
                         n_prompt, depth, p.median, p.least, p.most));
   out.write(fmt::format(
