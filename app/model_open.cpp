@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <future>
 #include <memory>
 
 namespace bitnet {
@@ -38,7 +39,8 @@ OpenModel opener_for(const Options& options) {
   return [file, options](const std::function<bool(double)>& on_progress, const std::string& device) {
     LoadedModel model;
     on_progress(0);
-    model.text = read_model_text(*file, options.chat_template);
+    // The tokenizer is made while the weights are on their way.
+    auto text = std::async(std::launch::async, [&] { return read_model_text(*file, options.chat_template); });
     EngineOptions engine = engine_options(options);
     if (!device.empty()) engine.device = device;
     engine.on_progress = [&](uint64_t done, uint64_t total) {
@@ -49,6 +51,7 @@ OpenModel opener_for(const Options& options) {
       return Session::create(*engine, n_ctx);
     };
     model.session = model.create_session(options.ctx);
+    model.text = text.get();
     return model;
   };
 }

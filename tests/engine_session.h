@@ -39,9 +39,17 @@ inline EngineOptions on(const std::string& device) {
   return options;
 }
 
+// Engines that tests share. They end with the tests and not with the process, when drivers may be gone before them.
+class SharedEngines : public testing::Environment {
+ public:
+  void TearDown() override { engines.clear(); }
+  std::map<std::string, std::unique_ptr<Engine>> engines;
+};
+inline auto* const shared_engines =
+    static_cast<SharedEngines*>(testing::AddGlobalTestEnvironment(new SharedEngines));
+
 inline Engine& engine_on(const std::string& device) {
-  static std::map<std::string, std::unique_ptr<Engine>> engines;
-  auto& engine = engines[device];
+  auto& engine = shared_engines->engines[device];
   if (!engine) engine = Engine::open(model_file(), on(device));
   return *engine;
 }

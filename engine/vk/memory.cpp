@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace bitnet::vk {
@@ -143,14 +144,18 @@ void Commands::settle() noexcept {
 
 Transfer::Transfer(const Device& device) : device_(device) {}
 
-Transfer::Half::Half(const Device& device)
-    : staging(device, kStagingBytes, BufferUse::shared), commands(device) {}
+Transfer::Half::Half(const Device& device, uint64_t bytes)
+    : staging(device, bytes, BufferUse::shared), commands(device) {}
 
-Transfer::Half& Transfer::next_half() {
-  if (halves_.size() < 2) return halves_.emplace_back(device_);
+Transfer::Half& Transfer::next_half(uint64_t bytes) {
   turn_ = 1 - turn_;
-  halves_[turn_].commands.wait();
-  return halves_[turn_];
+  std::unique_ptr<Half>& half = halves_[turn_];
+  if (half) half->commands.wait();
+  if (!half || half->staging.size() < bytes) {
+    half.reset();
+    half = std::make_unique<Half>(device_, std::bit_ceil(bytes));
+  }
+  return *half;
 }
 
 void Transfer::upload(VulkanBuffer& to, uint64_t offset, std::span<const std::byte> bytes) {
@@ -160,7 +165,7 @@ void Transfer::upload(VulkanBuffer& to, uint64_t offset, std::span<const std::by
   }
   while (!bytes.empty()) {
     const auto part = bytes.first(std::min<size_t>(bytes.size(), kStagingBytes));
-    Half& half = next_half();
+    Half& half = next_half(part.size());
     std::memcpy(half.staging.mapped().data(), part.data(), part.size());
     const VkCommandBuffer commands = half.commands.begin();
     const VkBufferCopy region{0, offset, part.size()};
@@ -173,8 +178,9 @@ void Transfer::upload(VulkanBuffer& to, uint64_t offset, std::span<const std::by
 }
 
 void Transfer::finish() {
-  for (Half& half : halves_) half.commands.wait();
-  halves_.clear();
+  for (const auto& half : halves_)
+    if (half) half->commands.wait();
+  halves_ = {};
   turn_ = 1;
 }
 
@@ -185,7 +191,7 @@ void Transfer::download(const VulkanBuffer& from, uint64_t offset, std::span<std
   }
   while (!bytes.empty()) {
     const auto part = bytes.first(std::min<size_t>(bytes.size(), kStagingBytes));
-    Half& half = next_half();
+    Half& half = next_half(part.size());
     const VkCommandBuffer commands = half.commands.begin();
     const VkBufferCopy region{offset, 0, part.size()};
     vkCmdCopyBuffer(commands, from.handle(), half.staging.handle(), 1, &region);
