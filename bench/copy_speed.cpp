@@ -17,7 +17,7 @@ void record_copies(VulkanProgram& program, const Device& device, const Kernel& k
                    const VulkanBuffer& from, const VulkanBuffer& to, uint32_t copies) {
   const VkDescriptorSet set = program.allocate_set(kernel.set_layout());
   const VkDescriptorBufferInfo infos[] = {{from.handle(), 0, VK_WHOLE_SIZE}, {to.handle(), 0, VK_WHOLE_SIZE}};
-  VkWriteDescriptorSet write{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, nullptr, set, 0, 0, 2,
+  VkWriteDescriptorSet write{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, nullptr, set,  0, 0, 2,
                              VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,      nullptr, infos};
   vkUpdateDescriptorSets(device.handle(), 1, &write, 0, nullptr);
 

@@ -51,7 +51,7 @@ enum class I2sLayout { block128, block64 };
 // `matrix` also multiplies matrices for batches; both need a device that has it.
 enum class IntegerDot { where_fast, always, never, matrix };
 
-// Whether a GPU computes the blocks of a token in one dispatch, whose workgroups wait for each other
+// Whether a GPU computes the blocks of a token in one dispatch, whose workgroups wait for what others give
 // (shaders/decode.comp); the results are the same. `where_safe` tries the device first; `always` is not for software
 // devices, which may run out of patience.
 enum class ChainedDecode { where_safe, always, never };

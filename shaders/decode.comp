@@ -1,8 +1,14 @@
 // Decode: the blocks of the forward pass for one token, in one dispatch. The work of a token is a list of stages
-// (params.h), each a number of workgroups, that have to wait for the stage before; with a dispatch each, starting and
+// (params.h), each a number of workgroups, that need what the stage before gives; with a dispatch each, starting and
 // draining the device would take longer than the work. Here a workgroup takes the next ticket, which says what it is;
-// asks for its weights, which are on their way while it waits for the stage before to be finished; computes; and counts
-// itself as done.
+// asks for its weights, which are on their way while it waits for its input; computes; and gives its results away.
+//
+// Stages hand over tagged values: a value in one word, and in the next the same xor a tag that no other stage and no
+// other token has. Whoever needs a value looks at it until the tag is right. So a value is there as soon as it can be
+// seen, and no fence and no counter stand between two stages. No order among memory accesses is asked
+// for, nor that both words are seen at once: one without the other has a wrong tag. The places of tagged values are
+// used again kSlots stages later (vk/decode.cpp), when everybody who needed them has gone on: a workgroup gives results
+// only after it has taken its whole input, and so on back to there.
 //
 // Why it ends: tickets are given in the order in which workgroups start, so whoever waits, waits for workgroups that
 // have started, never for one that might need its place. A device has to let those go on that it has started
@@ -44,21 +50,25 @@ layout(buffer_reference, std430, buffer_reference_align = 16) coherent buffer Ve
 layout(buffer_reference, std430, buffer_reference_align = 8) coherent buffer Pairs { vec2 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer Floats { float at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer Words { uint at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 8) coherent volatile buffer Tagged { uvec2 at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 16) coherent volatile buffer TaggedPairs { uvec4 at[]; };
 
 layout(push_constant) uniform Push { DecodePush chain; };
 layout(binding = 0) readonly buffer Params { uint params[]; };
 layout(binding = 1) readonly buffer Stages { DecodeStage stages[]; };
 layout(binding = 2) readonly buffer Groups { uint groups[]; };  // by ticket: stage, and workgroup of the stage
-layout(binding = 3) coherent volatile buffer Progress {         // zero between tokens
+layout(binding = 3) coherent volatile buffer Progress {         // but for `epoch` zero between tokens
   uint next_ticket;
   uint stuck;
-  uint done[];  // of each stage, kDoneStride apart: in a line of the cache of its own
+  uint epoch;   // tokens so far
+  uint done[];  // workgroups of the last stage, and of each empty one, kDoneStride apart: in a line of the cache of its own
 };
 layout(binding = 4) buffer Stuck { uint host_stuck; };
 const uint kDoneStride = 32;
 
 DecodeStage push;  // this workgroup's; the name by which the shared code knows the parameters of a dispatch
 uint this_stage;
+uint this_epoch;
 shared uint ticket;
 shared uvec4 tile[kTile];
 shared bool all_done;
@@ -68,42 +78,66 @@ shared bool all_done;
 #include "common/quantise.glsl"
 #include "common/ternary.glsl"
 
-void wait_for_inputs() {
-  if (chain.chained != 0 && this_stage > 0 && gl_LocalInvocationID.x == 0) {
-    uint before = (this_stage - 1) * kDoneStride;
-    uint seen = done[before];
-    for (uint polls = 1; seen < push.wait_for && polls < chain.most_polls; ++polls) {
-      if (polls % 256 == 0 && stuck != 0) break;
-      seen = done[before];
+// Whether to look once more after `polls` looks in vain; if not, the token is lost and says so.
+bool look_again(uint polls) {
+  if (polls < chain.most_polls && (polls % 256 != 255 || stuck == 0)) return true;
+  stuck = host_stuck = 1;
+  return false;
+}
+
+uint tag_of(uint stage) { return (this_epoch << STAGE_BITS | stage + 1u) * 0x9E3779B1u; }  // odd: different ones stay so
+
+void give(uint i, float value) {
+  uint bits = floatBitsToUint(value);
+  if ((push.flow & FLOW_TO) != 0) Tagged(push.to).at[i] = uvec2(bits, bits ^ tag_of(this_stage));
+  if ((push.flow & FLOW_OUT) != 0) Floats(push.y).at[i] = value;
+}
+
+void give_pair(uint i, vec2 values) {  // 2i and 2i + 1
+  uvec2 bits = floatBitsToUint(values);
+  if ((push.flow & FLOW_TO) != 0) TaggedPairs(push.to).at[i] = uvec4(bits, bits ^ tag_of(this_stage)).xzyw;
+  if ((push.flow & FLOW_OUT) != 0) Pairs(push.y).at[i] = values;
+}
+
+// Waits for value `i` of the input, after which the others are there or not far. One invocation looks: every look is in
+// the way of those who give.
+void wait_for_input(uint i, uint tag) {
+  if (gl_LocalInvocationID.x == 0)
+    for (uint polls = 0;; ++polls) {
+      uvec2 value = Tagged(push.from).at[i];
+      if ((value.x ^ value.y) == tag || !look_again(polls)) break;
     }
-    if (seen < push.wait_for) stuck = host_stuck = 1;
-    memoryBarrierBuffer();
-  }
   barrier();
+}
+
+void wait_for_empty_stage() {
+  if (chain.chained != 0 && this_stage > 0 && gl_LocalInvocationID.x == 0)
+    for (uint polls = 0; done[(this_stage - 1) * kDoneStride] < push.wait_for && look_again(polls); ++polls) {}
 }
 
 // The last workgroup of the last stage leaves everything as the next token needs it.
 void finish_stage() {
-  if (chain.chained == 0) return;
-  memoryBarrierBuffer();
-  barrier();
-  if (this_stage + 1 < chain.n_stages) {
+  if (push.kind == STAGE_EMPTY && this_stage + 1 < chain.n_stages) {
     if (gl_LocalInvocationID.x == 0) atomicAdd(done[this_stage * kDoneStride], 1);
     return;
   }
+  if (this_stage + 1 < chain.n_stages) return;
   if (gl_LocalInvocationID.x == 0) all_done = atomicAdd(done[this_stage * kDoneStride], 1) == chain.last_groups - 1;
   barrier();
   if (!all_done) return;
   for (uint i = gl_LocalInvocationID.x; i < chain.n_stages; i += gl_WorkGroupSize.x) done[i * kDoneStride] = 0;
-  if (gl_LocalInvocationID.x == 0) next_ticket = 0;
+  if (gl_LocalInvocationID.x == 0) {
+    next_ticket = 0;
+    epoch = this_epoch + 1;
+  }
 }
 
-// Feature `i` of the head at `at`, with the one that RoPE pairs it with: the lower first.
-vec2 pair_of(Floats qkv, uint at, uint i) {
+// Where feature `i` of the head at `at` is, and the one that RoPE pairs it with: the lower first.
+uvec2 pair_of(uint at, uint i) {
   uint n = push.rope_dim / 2;
-  if (i >= push.rope_dim) return vec2(qkv.at[at + i]);
+  if (i >= push.rope_dim) return uvec2(at + i);
   uint low = i < n ? i : i - n;
-  return vec2(qkv.at[at + low], qkv.at[at + low + n]);
+  return uvec2(at + low, at + low + n);
 }
 
 // As rotated() of rope.glsl has it.
@@ -147,6 +181,7 @@ void main() {
     group = entry & (1u << STAGE_SHIFT) - 1u;
   }
   push = stages[this_stage];
+  this_epoch = epoch;
   if (push.kind == STAGE_LINEAR || push.kind == STAGE_LINEAR_ADD) {
     if (push.long_rows != 0) linear_long(group); else linear(group);
   } else if (push.kind == STAGE_GATE_UP) {
@@ -154,7 +189,7 @@ void main() {
   } else if (push.kind == STAGE_ATTENTION) {
     attention(group);
   } else {
-    wait_for_inputs();
+    wait_for_empty_stage();
     finish_stage();
   }
 }

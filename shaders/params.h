@@ -44,13 +44,21 @@ struct TernaryPush {
   float scale2;
 };
 
-// A stage of decode.comp: a part of the forward pass of one token, after which every workgroup waits for the others.
+// A stage of decode.comp: a part of the forward pass of one token, which needs what the stage before it gives.
 #define STAGE_EMPTY 0u       // tries the device
 #define STAGE_LINEAR 1u      // y = W int8(rms_norm(x) * weight)
 #define STAGE_LINEAR_ADD 2u  // y += ...
 #define STAGE_GATE_UP 3u     // y = relu(gate)^2 * up; n_out rows of gate, then of up
 #define STAGE_ATTENTION 4u   // x: qkv, y: what it gives, w: the table of rotations
 #define STAGE_SHIFT 20u      // of a ticket's entry: stage << STAGE_SHIFT | workgroup of the stage
+#define STAGE_BITS 12u       // what is left of a word
+
+// How a stage's vectors come and go: from an earlier stage and to a later one as tagged values (decode.comp), from and
+// to the kernels around the chain as they are.
+#define FLOW_FROM 1u      // x is given by the stage before
+#define FLOW_RESIDUAL 2u  // what is added to is given by the stage `residual_back` before
+#define FLOW_TO 4u        // a later stage needs the result
+#define FLOW_OUT 8u       // the result is also written to y
 
 struct DecodeStage {
   uvec2 x;  // addresses of buffers on the device
@@ -61,9 +69,14 @@ struct DecodeStage {
   uvec2 v_cache;
   uvec2 parts;
   uvec2 finished;
+  uvec2 from;  // tagged values
+  uvec2 residual;
+  uvec2 to;
   uint kind;
+  uint flow;
+  uint residual_back;
   uint n_groups;   // workgroups
-  uint wait_for;   // so many workgroups of the stage before
+  uint wait_for;   // so many workgroups of the stage before; of empty stages, which give nothing
   uint long_rows;  // 1: of the longest kind
   uint n_in;
   uint n_out;
@@ -78,7 +91,6 @@ struct DecodeStage {
   uint rope_dim;
   uint max_chunks;  // of keys that the cache can hold
   float scale;      // of attention, as in AttentionPush
-  uint unused;
 };
 
 struct DecodePush {

@@ -13,7 +13,13 @@ namespace {
 // Workgroups of a stage of attention, which share out heads and chunks of keys: no more than run at a time.
 constexpr uint32_t kAttentionGroups = 120;
 
-constexpr uint32_t kProgressHeader = 2, kDoneStride = 32;  // words, as decode.comp has them
+constexpr uint32_t kProgressHeader = 3, kDoneStride = 32;  // words, as decode.comp has them
+
+// Results of so many stages are kept at a time. A stage reads those of the one before and of one up to
+// kFarthest back; its own take the place of results that were read, since whoever read them had to be done
+// before those in between could give theirs.
+constexpr size_t kSlots = 8, kFarthest = 4;
+constexpr uint64_t kTaggedBytes = 8;
 
 // A workgroup that looks about twice in a microsecond gives up after half a second.
 constexpr uint32_t kMostPolls = 1 << 20;
@@ -61,6 +67,7 @@ void DecodeStages::attention(const Buffer& qkv, const Buffer& rotation, const Bu
   s.parts = address(*scratch.parts);
   s.finished = address(*scratch.finished);
   s.n_head = shape.n_head;
+  s.n_out = shape.n_head * shape.head_dim;
   s.n_head_kv = shape.n_head_kv;
   s.rope_dim = shape.rope_dim;
   s.max_chunks =
@@ -77,6 +84,46 @@ void DecodeStages::empty_stages(uint32_t n, uint32_t n_groups) {
   s.kind = STAGE_EMPTY;
   s.n_groups = n_groups;
   stages_.insert(stages_.end(), n, s);
+}
+
+// The last of the first `n` stages that writes to `y`, or -1.
+static ptrdiff_t writer(std::span<const DecodeStage> stages, size_t n, uint64_t y) {
+  auto i = static_cast<ptrdiff_t>(n) - 1;
+  while (i >= 0 && stages[i].y != y) --i;
+  return i;
+}
+
+bool DecodeStages::takes_next(const Buffer& x, const Buffer* y) const {
+  if (stages_.empty()) return true;
+  if (stages_.back().y != address(x)) return false;
+  const ptrdiff_t from = y == nullptr ? -1 : writer(stages_, stages_.size(), address(*y));
+  return from < 0 || stages_.size() - static_cast<size_t>(from) <= kFarthest;
+}
+
+// Says of each stage where what it needs comes from and where what it gives goes; `tagged` has a slot of
+// slot_bytes for each of kSlots stages.
+static void lay_flow(std::span<DecodeStage> stages, uint64_t tagged, uint64_t slot_bytes) {
+  const auto slot = [&](size_t stage) { return tagged + stage % kSlots * slot_bytes; };
+  for (size_t i = 0; i < stages.size(); ++i) {
+    DecodeStage& s = stages[i];
+    if (s.kind == STAGE_EMPTY) continue;
+    s.flow = 0;
+    if (i > 0) {
+      s.flow |= FLOW_FROM;
+      s.from = slot(i - 1);
+    }
+    const ptrdiff_t added_to = s.kind == STAGE_LINEAR_ADD ? writer(stages, i, s.y) : -1;
+    if (added_to >= 0) {
+      s.flow |= FLOW_RESIDUAL;
+      s.residual = slot(static_cast<size_t>(added_to));
+      s.residual_back = static_cast<uint32_t>(i - static_cast<size_t>(added_to));
+    }
+    if (i + 1 < stages.size()) {
+      s.flow |= FLOW_TO;
+      s.to = slot(i);
+    }
+    if (writer(stages, stages.size(), s.y) == static_cast<ptrdiff_t>(i)) s.flow |= FLOW_OUT;
+  }
 }
 
 Decode::Decode(const Device& device, Kernels& kernels, Transfer& transfer, VulkanBuffer& params,
@@ -98,7 +145,6 @@ bool Decode::takes(const AttentionShape& shape) const { return kernels_.has_deco
 std::unique_ptr<VulkanBuffer> Decode::upload(std::span<const std::byte> bytes) {
   auto buffer = std::make_unique<VulkanBuffer>(device_, bytes.size(), BufferUse::device);
   transfer_.upload(*buffer, 0, bytes);
-  transfer_.finish();
   return buffer;
 }
 
@@ -120,18 +166,26 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   const auto n_stages = static_cast<uint32_t>(stages.size());
   for (uint32_t i = 0; i < n_stages; ++i)
     for (uint32_t group = 0; group < stages[i].n_groups; ++group) groups.push_back(i << STAGE_SHIFT | group);
-  const DecodePush push{1, 0, n_stages, stages.back().n_groups, kMostPolls};
+  uint64_t slot_bytes = 16;
+  for (const DecodeStage& s : stages) slot_bytes = std::max(slot_bytes, s.n_out * kTaggedBytes);
+  slot_bytes = (slot_bytes + 255) / 256 * 256;
+  const std::vector<std::byte> untagged(kSlots * slot_bytes);  // zeros, which no tag makes right
+  result.tagged = upload(untagged);
+  lay_flow(stages, address(*result.tagged), slot_bytes);
+  DecodePush push{1, 0, n_stages, stages.back().n_groups, kMostPolls};
   if (chained && groups.size() <= device_.limits().maxComputeWorkGroupCount[0] &&
-      n_stages < 1U << (32 - STAGE_SHIFT)) {
+      n_stages < 1U << STAGE_BITS) {
     result.dispatches.push_back({push, static_cast<uint32_t>(groups.size())});
   } else {
-    for (uint32_t i = 0; i < n_stages; ++i)
-      result.dispatches.push_back({{0, i, n_stages, 0, 0}, stages[i].n_groups});
+    push.chained = 0;
+    for (push.first_stage = 0; push.first_stage < n_stages; ++push.first_stage)
+      result.dispatches.push_back({push, stages[push.first_stage].n_groups});
   }
   result.stages = upload(std::as_bytes(std::span(stages)));
   result.groups = upload(std::as_bytes(std::span(groups)));
   const std::vector<uint32_t> progress(kProgressHeader + size_t{n_stages} * kDoneStride);
   result.progress = upload(std::as_bytes(std::span(progress)));
+  transfer_.finish();
   return result;
 }
 

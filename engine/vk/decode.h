@@ -13,10 +13,14 @@
 
 namespace bitnet::vk {
 
-// Stages in the order in which they are to run, each needing what the one before it wrote.
+// Stages in the order in which they are to run, each needing what the one before it gives.
 class DecodeStages {
  public:
   bool empty() const { return stages_.empty(); }
+
+  // Whether a stage that reads x, and adds to y if that is not null, may be the next: x must be what the last
+  // one wrote, and y not older than the places of tagged values hold.
+  bool takes_next(const Buffer& x, const Buffer* y) const;
 
   // As Recorder has them; n_out rows of the result.
   void linear(Kernels::Linear kind, const TernaryMatrix& w, uint32_t n_out, const Buffer& x,
@@ -38,6 +42,7 @@ class DecodeStages {
 struct DecodeDispatches {
   const Kernel* kernel;
   std::unique_ptr<VulkanBuffer> stages, groups, progress;  // bindings 1 to 3; outlive the program
+  std::unique_ptr<VulkanBuffer> tagged;                    // what stages give each other
   struct Dispatch {
     DecodePush push;
     uint32_t n_groups;

@@ -16,7 +16,8 @@
 namespace bitnet::vk {
 namespace {
 
-// Of subgroups in shared memory: the fewest barriers are those of short exchanges, and 8 lanes share a row of weights.
+// Of subgroups in shared memory: the fewest barriers are those of short exchanges, and 8 lanes share a row of
+// weights.
 constexpr uint32_t kSharedSubgroupSize = 8;
 
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
@@ -332,8 +333,9 @@ const PhysicalDevice& choose(const std::vector<PhysicalDevice>& devices, const s
 }
 
 Device::Device(const EngineOptions& options) : instance_(Instance::get()) {
-  // From here on the process keeps it, and does not even destroy it in the end, when drivers may be gone already: a
-  // driver that is loaded and unloaded again and again may refuse in the end, and starting it takes long.
+  // From here on the process keeps it, and does not even destroy it in the end, when drivers may be gone
+  // already. A driver that is loaded again and again may refuse: NVIDIA's 580.159 gave
+  // VK_ERROR_INCOMPATIBLE_DRIVER for the 31st instance and device of a process, one after the other.
   static const auto* const kept = new std::shared_ptr<Instance>(instance_);
   (void)kept;
   physical_ = choose(vk::physical_devices(*instance_), options.device);

@@ -2,8 +2,8 @@
 //
 // Thread rule: constructing and listing anywhere; a Device's queue belongs to one thread at a time.
 //
-// What a device must have: Vulkan 1.2, a queue family with compute, 128 invocations a workgroup. Nothing is chosen by
-// vendor.
+// What a device must have: Vulkan 1.2, a queue family with compute, 128 invocations a workgroup. Nothing is
+// chosen by vendor.
 #pragma once
 
 #include <vulkan/vulkan.h>
@@ -79,8 +79,8 @@ class Device {
   uint32_t queue_family() const { return physical_.queue_family; }
   const DeviceInfo& info() const { return physical_.info; }
   const VkPhysicalDeviceLimits& limits() const { return physical_.limits; }
-  // Lanes of the subgroups that kernels run with, and where the driver may choose, the fewest. Shared: not the device's
-  // own, but in shared memory (shaders/common/subgroup.glsl).
+  // Lanes of the subgroups that kernels run with, and where the driver may choose, the fewest. Shared: not
+  // the device's own, but in shared memory (shaders/common/subgroup.glsl).
   bool shared_subgroups() const { return shared_subgroups_; }
   uint32_t subgroup_size() const { return subgroup_size_; }
   uint32_t min_subgroup_size() const { return min_subgroup_size_; }

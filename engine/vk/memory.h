@@ -81,8 +81,8 @@ class Transfer {
   Half& next_half(uint64_t bytes);
 
   const Device& device_;
-  // Made when first needed, since a device with shared memory never does, and no larger than what was asked for: opening a
-  // session, which uploads a few kilobytes many times, took 0.2 s on an H200 with halves of 32 MiB.
+  // Made when first needed, since a device with shared memory never does, and no larger than what was asked
+  // for: opening a session, which uploads kilobytes many times, took 0.2 s on an H200 with halves of 32 MiB.
   std::array<std::unique_ptr<Half>, 2> halves_;
   size_t turn_ = 1;  // the half filled last
 };

@@ -216,11 +216,18 @@ void VulkanRecorder::decode_collected() {
   if (!collected_.empty()) decode(decode_.prepare(std::exchange(collected_, {})));
 }
 
+// Where a stage that reads x and adds to y is collected: with those before it, or where these are no chain,
+// after them.
+DecodeStages& VulkanRecorder::next_stage(const Buffer& x, const Buffer* y) {
+  if (!collected_.takes_next(x, y)) decode_collected();
+  return collected_;
+}
+
 void VulkanRecorder::self_attention(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
                                     AttentionScratch& scratch, Buffer& o, const AttentionShape& s,
                                     uint32_t n) {
   if (n == 1 && decode_.takes(s))
-    collected_.attention(qkv, rotation, k_cache, v_cache, scratch, o, s);
+    next_stage(qkv).attention(qkv, rotation, k_cache, v_cache, scratch, o, s);
   else
     Recorder::self_attention(qkv, rotation, k_cache, v_cache, scratch, o, s, n);
 }
@@ -228,7 +235,7 @@ void VulkanRecorder::self_attention(Buffer& qkv, Buffer& rotation, Buffer& k_cac
 void VulkanRecorder::bit_linear(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon,
                                 Quantised& q, Buffer& y, uint32_t n) {
   if (n == 1 && decode_.takes(w))
-    collected_.linear(Kernels::Linear::plain, w, w.rows(), x, weight, epsilon, y);
+    next_stage(x).linear(Kernels::Linear::plain, w, w.rows(), x, weight, epsilon, y);
   else
     Recorder::bit_linear(w, x, weight, epsilon, q, y, n);
 }
@@ -236,7 +243,7 @@ void VulkanRecorder::bit_linear(const TernaryMatrix& w, Buffer& x, Buffer& weigh
 void VulkanRecorder::bit_linear_add(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon,
                                     Quantised& q, Buffer& y, uint32_t n) {
   if (n == 1 && decode_.takes(w))
-    collected_.linear(Kernels::Linear::add, w, w.rows(), x, weight, epsilon, y);
+    next_stage(x, &y).linear(Kernels::Linear::add, w, w.rows(), x, weight, epsilon, y);
   else
     Recorder::bit_linear_add(w, x, weight, epsilon, q, y, n);
 }
@@ -244,7 +251,7 @@ void VulkanRecorder::bit_linear_add(const TernaryMatrix& w, Buffer& x, Buffer& w
 void VulkanRecorder::bit_linear_gate_up(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon,
                                         Quantised& q, Buffer& y, uint32_t n) {
   if (n == 1 && decode_.takes(w))
-    collected_.linear(Kernels::Linear::gate_up, w, w.rows() / 2, x, weight, epsilon, y);
+    next_stage(x).linear(Kernels::Linear::gate_up, w, w.rows() / 2, x, weight, epsilon, y);
   else
     Recorder::bit_linear_gate_up(w, x, weight, epsilon, q, y, n);
 }

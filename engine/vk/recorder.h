@@ -75,6 +75,7 @@ class VulkanRecorder : public Recorder {
   void ternary_product(Kernels::Linear kind, const Kernel& matvec, const TernaryMatrix& w, uint32_t n_out,
                        Quantised& q, Buffer& y, uint32_t n);
   void decode_collected();
+  DecodeStages& next_stage(const Buffer& x, const Buffer* y = nullptr);
   uint32_t groups_for_rows(uint32_t rows, uint32_t rows_per_subgroup) const;
   void barrier();
   void dispatch_barrier();

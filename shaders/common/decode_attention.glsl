@@ -9,6 +9,7 @@ const uint kKeyLoads = (4 * kChunk + kSize - 1) / kSize;        // quarters of k
 const uint kValueLoads = (kChunk * kUnits + kSize - 1) / kSize;  // uvec4 of values that it brings
 const uint kScores = (kHeads * kChunk + kSize - 1) / kSize;
 const uint kQueries = (kHeads * kHeadDim + kSize - 1) / kSize;
+const uint kTaken = 2 * kQueries + 6;  // of qkv by an invocation: its queries and theirs by RoPE, two features of k and v
 const uint kMergeItems = (kHeads * kPairs + kSize - 1) / kSize;
 const uint kBlock = 32;  // chunks whose loads are on their way together when they are merged
 
@@ -54,7 +55,7 @@ void load_chunk(uint chunk, uint kv_head, uint position, out uvec4 keys[kKeyLoad
 // What the chunks found becomes one, as merge_factors() and merge_values() go through them in order; but the factors of
 // kChunk of them are found at a time, so that only multiplications wait for each other.
 void merge_chunks(uint first_head, uint n_chunks) {
-  Pairs parts = Pairs(push.parts), o = Pairs(push.y);
+  Pairs parts = Pairs(push.parts);
   uint lane = gl_LocalInvocationID.x;
   vec2 sum[kMergeItems];
   UNROLL for (uint i = 0; i < kMergeItems; ++i) sum[i] = vec2(0.0);
@@ -98,7 +99,27 @@ void merge_chunks(uint first_head, uint n_chunks) {
   }
   UNROLL for (uint i = 0; i < kMergeItems; ++i) {
     uint item = lane + i * kSize, h = min(item / kPairs, kHeads - 1);
-    if (item < kHeads * kPairs) o.at[(first_head + h) * kPairs + item % kPairs] = sum[i] / merged[h].y;
+    if (item < kHeads * kPairs) give_pair((first_head + h) * kPairs + item % kPairs, sum[i] / merged[h].y);
+  }
+}
+
+// What the stage before, or the kernel before the chain, computed of qkv.
+void take(uint wanted[kTaken], out float taken[kTaken]) {
+  if ((push.flow & FLOW_FROM) == 0) {
+    UNROLL for (uint i = 0; i < kTaken; ++i) taken[i] = Floats(push.x).at[wanted[i]];
+    return;
+  }
+  uint tag = tag_of(this_stage - 1);
+  wait_for_input(wanted[0], tag);
+  for (uint polls = 0;; ++polls) {
+    uvec2 some[kTaken];
+    UNROLL for (uint i = 0; i < kTaken; ++i) some[i] = Tagged(push.from).at[wanted[i]];
+    uint wrong = 0;
+    UNROLL for (uint i = 0; i < kTaken; ++i) {
+      wrong |= some[i].x ^ some[i].y ^ tag;
+      taken[i] = uintBitsToFloat(some[i].x);
+    }
+    if (wrong == 0 || !look_again(polls)) break;
   }
 }
 
@@ -125,27 +146,34 @@ void attention(uint group) {
     turn[i] = vec2(1.0, 0.0);
     if (feature < push.rope_dim) turn[i] = turns.at[position * n_rotated + feature % n_rotated];
   }
-  bool has_new = split == (n_chunks - 1) % n_splits, brings_key = has_new && lane < kPairs;
-  bool brings_value = has_new && lane < kPairs;
+  bool has_new = split == (n_chunks - 1) % n_splits, brings_key = has_new && lane < kPairs;  // and the value
   vec2 key_turn[2] = vec2[2](vec2(1.0, 0.0), vec2(1.0, 0.0));
   UNROLL for (uint i = 0; i < 2; ++i)
     if (brings_key && 2 * lane + i < push.rope_dim) key_turn[i] = turns.at[position * n_rotated + (2 * lane + i) % n_rotated];
 
-  wait_for_inputs();
-
-  Floats qkv = Floats(push.x);
-  vec2 q[kQueries], k[2];
+  uint wanted[kTaken];
   UNROLL for (uint i = 0; i < kQueries; ++i) {
     uint item = min(lane + i * kSize, kHeads * kHeadDim - 1);
-    q[i] = pair_of(qkv, (first_head + item / kHeadDim) * kHeadDim, item % kHeadDim);
+    uvec2 pair = pair_of((first_head + item / kHeadDim) * kHeadDim, item % kHeadDim);
+    wanted[2 * i] = pair.x;
+    wanted[2 * i + 1] = pair.y;
   }
   uint key_at = (push.n_head + kv_head) * kHeadDim, value_at = key_at + push.n_head_kv * kHeadDim;
-  vec2 v = vec2(0.0);
   UNROLL for (uint i = 0; i < 2; ++i) {
-    k[i] = vec2(0.0);
-    if (brings_key) k[i] = pair_of(qkv, key_at, 2 * lane + i);
-    if (brings_value) v[i] = qkv.at[value_at + 2 * lane + i];
+    uint feature = min(2 * lane + i, kHeadDim - 1);
+    uvec2 pair = pair_of(key_at, feature);
+    wanted[2 * kQueries + 2 * i] = brings_key ? pair.x : wanted[0];
+    wanted[2 * kQueries + 2 * i + 1] = brings_key ? pair.y : wanted[0];
+    wanted[2 * kQueries + 4 + i] = brings_key ? value_at + feature : wanted[0];
   }
+
+  float taken[kTaken];
+  take(wanted, taken);
+  vec2 q[kQueries], k[2];
+  UNROLL for (uint i = 0; i < kQueries; ++i) q[i] = vec2(taken[2 * i], taken[2 * i + 1]);
+  UNROLL for (uint i = 0; i < 2; ++i)
+    k[i] = vec2(taken[2 * kQueries + 2 * i], taken[2 * kQueries + 2 * i + 1]);
+  vec2 v = vec2(taken[2 * kQueries + 4], taken[2 * kQueries + 5]);
   UNROLL for (uint i = 0; i < kQueries; ++i) {
     uint item = lane + i * kSize;
     if (item >= kHeads * kHeadDim) break;
@@ -169,7 +197,7 @@ void attention(uint group) {
     UNROLL for (uint i = 0; i < kValueLoads; ++i)
       if (lane + i * kSize < kChunk * kUnits) tile[lane + i * kSize] = values[i];
     barrier();
-    if (n_old < n_keys && brings_value) tile[n_old * kUnits + lane / 4][lane % 4] = value_word;
+    if (n_old < n_keys && brings_key) tile[n_old * kUnits + lane / 4][lane % 4] = value_word;
     UNROLL for (uint i = 0; i < kKeyLoads; ++i) {
       uint item = lane + i * kSize, key = item % kChunk, quarter = item / kChunk;
       if (quarter >= 4) break;
@@ -223,7 +251,7 @@ void attention(uint group) {
         }
       }
       if (n_chunks == 1) {
-        Pairs(push.y).at[(first_head + h) * kPairs + pair] = sum / l;
+        give_pair((first_head + h) * kPairs + pair, sum / l);
       } else {
         Pairs parts = Pairs(push.parts);
         uint part = ((first_head + h) * push.max_chunks + chunk) * (1 + kPairs);
@@ -242,13 +270,11 @@ void attention(uint group) {
     uint n_active = min(n_splits, n_chunks);
     if (lane == 0) {
       is_last = atomicAdd(finished.at[group % n_groups], 1) == n_active - 1;
+      if (is_last) finished.at[group % n_groups] = 0;
       memoryBarrierBuffer();
     }
     barrier();
-    if (is_last) {
-      if (lane == 0) finished.at[group % n_groups] = 0;
-      merge_chunks(first_head, n_chunks);
-    }
+    if (is_last) merge_chunks(first_head, n_chunks);
   }
   finish_stage();
 }

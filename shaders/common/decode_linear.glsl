@@ -22,15 +22,40 @@ void LINEAR(uint group) {
   UNROLL for (uint i = 0; i < NORM_LOADS; ++i)
     weight[i] = weights.at[min(gl_LocalInvocationID.x + i * gl_WorkGroupSize.x, words - 1)];
 
-  wait_for_inputs();
+  bool adds = PARTS == 1 && push.kind == STAGE_LINEAR_ADD, adds_tagged = adds && (push.flow & FLOW_RESIDUAL) != 0;
+  uvec2 residual = uvec2(0);
+  if (adds_tagged) residual = Tagged(push.residual).at[min(row, push.n_out - 1)];
+  if (adds && !adds_tagged) residual.x = floatBitsToUint(Floats(push.y).at[min(row, push.n_out - 1)]);
 
-  Vectors input_ = Vectors(push.x);
   vec4 x[NORM_LOADS];
-  UNROLL for (uint i = 0; i < NORM_LOADS; ++i)
-    x[i] = input_.at[min(gl_LocalInvocationID.x + i * gl_WorkGroupSize.x, words - 1)];
-  Floats y = Floats(push.y);
-  float residual = 0.0;
-  if (PARTS == 1 && push.kind == STAGE_LINEAR_ADD) residual = y.at[min(row, push.n_out - 1)];
+  if ((push.flow & FLOW_FROM) != 0) {
+    TaggedPairs input_ = TaggedPairs(push.from);
+    uint tag = tag_of(this_stage - 1);
+    wait_for_input(push.n_in - 1, tag);
+    for (uint polls = 0;; ++polls) {
+      uvec4 pairs[2 * NORM_LOADS];
+      UNROLL for (uint i = 0; i < 2 * NORM_LOADS; ++i)
+        pairs[i] = input_.at[2 * min(gl_LocalInvocationID.x + i / 2 * gl_WorkGroupSize.x, words - 1) + i % 2];
+      uint wrong = 0;
+      UNROLL for (uint i = 0; i < NORM_LOADS; ++i) {
+        uvec4 values = uvec4(pairs[2 * i].xz, pairs[2 * i + 1].xz);
+        uvec4 tags = values ^ uvec4(pairs[2 * i].yw, pairs[2 * i + 1].yw) ^ tag;
+        wrong |= tags.x | tags.y | tags.z | tags.w;
+        x[i] = uintBitsToFloat(values);
+      }
+      if (wrong == 0 || !look_again(polls)) break;
+    }
+  } else {
+    Vectors input_ = Vectors(push.x);
+    UNROLL for (uint i = 0; i < NORM_LOADS; ++i)
+      x[i] = input_.at[min(gl_LocalInvocationID.x + i * gl_WorkGroupSize.x, words - 1)];
+  }
+  if (adds_tagged) {  // an earlier stage gave it, but this invocation may have asked too early
+    uint tag = tag_of(this_stage - push.residual_back);
+    for (uint polls = 0; (residual.x ^ residual.y) != tag && look_again(polls); ++polls)
+      residual = Tagged(push.residual).at[min(row, push.n_out - 1)];
+  }
+  barrier();  // subgroups that looked apart come together
 
   float squares = 0.0, largest = 0.0;
   UNROLL for (uint i = 0; i < NORM_LOADS; ++i) {
@@ -73,11 +98,11 @@ void LINEAR(uint group) {
   if (lane == 0 && row < push.n_out) {
     if (PARTS == 2) {
       float gate = max(ternary_result(acc[0], sum, scale.s, push.scale0), 0.0);
-      y.at[row] = gate * gate * ternary_result(acc[PARTS - 1], sum, scale.s, push.scale1);
+      give(row, gate * gate * ternary_result(acc[PARTS - 1], sum, scale.s, push.scale1));
     } else {
       precise float result = ternary_result(acc[0], sum, scale.s, scale_of_row(row));
-      if (push.kind == STAGE_LINEAR_ADD) result = residual + result;
-      y.at[row] = result;
+      if (adds) result = uintBitsToFloat(residual.x) + result;
+      give(row, result);
     }
   }
   finish_stage();
