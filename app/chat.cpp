@@ -249,12 +249,17 @@ void ChatCore::send_status() {
 void ChatCore::load_branch(std::optional<int64_t> leaf) {
   std::vector<BranchMessage> branch;  // the old one stays where the database cannot be read
   if (!leaf) return branch_.clear();
-  auto tokens = store().branch_tokens(leaf);
-  const MessageTree tree(store().outline(conversation_));
-  for (StoredMessage& message : store().branch(leaf)) {
+  auto tokens = store().answer_tokens(conversation_);
+  std::vector<StoredMessage> messages = store().messages(conversation_);
+  std::vector<OutlineMessage> outline;
+  outline.reserve(messages.size());
+  for (const StoredMessage& m : messages) outline.push_back({m.id, m.parent, m.role, false, m.created});
+  const MessageTree tree(std::move(outline));
+  for (const int64_t id : tree.path(*leaf)) {
+    const MessageTree::Place place = tree.place(id);
+    StoredMessage& message = messages[static_cast<size_t>(place.number - 1)];
     BranchMessage loaded;
-    if (message.role == Role::assistant) loaded.tokens = std::move(tokens[message.id]);
-    const MessageTree::Place place = tree.place(message.id);
+    if (message.role == Role::assistant) loaded.tokens = std::move(tokens[id]);
     loaded.number = place.number;
     loaded.sibling = place.sibling;
     loaded.siblings = place.siblings;

@@ -33,6 +33,8 @@ std::string beginning(std::string_view text, int columns) {
 }  // namespace
 
 MessageTree::MessageTree(std::vector<OutlineMessage> messages) : messages_(std::move(messages)) {
+  index_.reserve(messages_.size());
+  children_.reserve(messages_.size());
   for (size_t i = 0; i < messages_.size(); ++i) {
     index_[messages_[i].id] = i;
     children_[messages_[i].parent.value_or(0)].push_back(messages_[i].id);

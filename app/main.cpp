@@ -153,7 +153,7 @@ int run_on_screen(const Options& options, Input& input, const ChatSettings& sett
   open_wanted_conversation(options, *store, chat);
   if (!options.record.empty()) screen.record(options.record);
   return with_recording(screen, [&] {
-    const int code = screen.run(chat, input.script.get());
+    const int code = screen.run(chat, input.script.get(), [&] { worker.start(); });
     return code == 0 && chat.failure() ? chat.failure()->exit_code() : code;
   });
 }
@@ -174,6 +174,7 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
   if (!options.record.empty()) front.record(options.record);
   if (!warning.empty()) front.error(warning);
   open_wanted_conversation(options, *store, chat);
+  worker.start();
   const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); },
                            [&] { return front.take_returned(); },
                            [&](std::string_view line) { front.note_typed(line); }};
@@ -192,6 +193,7 @@ int run_json(const Options& options, Input& input, const ChatSettings& settings,
     front.drive(chat);
     if (!warning.empty()) front.error(warning);
     open_wanted_conversation(options, *store, chat);
+    worker.start();
     const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); }, {}};
     const int code = run_session(chat, loop, input, front, hooks);
     front.exit(code);

@@ -223,6 +223,17 @@ std::vector<StoredMessage> Store::children(int64_t conversation, std::optional<i
   return messages;
 }
 
+std::vector<StoredMessage> Store::messages(int64_t conversation) {
+  Statement query(*db_, fmt::format("SELECT {} FROM message m WHERE m.conversation = ?", kMessageColumns));
+  query << conversation;
+  std::vector<StoredMessage> messages;
+  while (query.step()) messages.push_back(read_message(query));
+  // Sorted here: SQLite would copy all their text once more for that.
+  std::sort(messages.begin(), messages.end(),
+            [](const StoredMessage& a, const StoredMessage& b) { return a.id < b.id; });
+  return messages;
+}
+
 std::vector<OutlineMessage> Store::outline(int64_t conversation) {
   Statement query(*db_,
                   "SELECT id, parent, role, kept, created FROM message WHERE conversation = ? ORDER BY id");

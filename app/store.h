@@ -147,7 +147,8 @@ class Store {
   std::vector<StoredMessage> branch(std::optional<int64_t> leaf);  // from the first message down to `leaf`
   std::vector<StoredMessage> children(int64_t conversation, std::optional<int64_t> parent);
   void remove_message(int64_t id);                            // one that nothing follows
-  std::vector<OutlineMessage> outline(int64_t conversation);  // the whole tree, the oldest message first
+  std::vector<StoredMessage> messages(int64_t conversation);  // the whole tree, the oldest message first
+  std::vector<OutlineMessage> outline(int64_t conversation);  // the same without their text
   void set_kept(int64_t message, bool kept);
   std::vector<StoredTurn> turns(int64_t message);
   std::vector<StoredToken> tokens(int64_t turn);
@@ -157,8 +158,8 @@ class Store {
   std::optional<WholeConversation> whole(int64_t conversation);
   int64_t add_whole(const WholeConversation& whole);
 
-  // The token ids of every answer down to `leaf`, by message.
-  std::unordered_map<int64_t, std::vector<int32_t>> branch_tokens(std::optional<int64_t> leaf);
+  // The token ids of every answer, by message.
+  std::unordered_map<int64_t, std::vector<int32_t>> answer_tokens(int64_t conversation);
 
  private:
   explicit Store(const std::string& path);

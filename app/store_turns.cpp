@@ -283,16 +283,13 @@ std::vector<StoredToken> Store::message_tokens(int64_t message) {
   return all;
 }
 
-std::unordered_map<int64_t, std::vector<int32_t>> Store::branch_tokens(std::optional<int64_t> leaf) {
+std::unordered_map<int64_t, std::vector<int32_t>> Store::answer_tokens(int64_t conversation) {
   std::unordered_map<int64_t, std::vector<int32_t>> tokens;
-  if (!leaf) return tokens;
   Statement query(*db_,
-                  "WITH RECURSIVE up(id) AS (SELECT ? UNION ALL"
-                  " SELECT message.parent FROM message JOIN up ON message.id = up.id"
-                  " WHERE message.parent IS NOT NULL)"
-                  " SELECT turn.message, token_run.ids FROM up JOIN turn ON turn.message = up.id"
-                  " JOIN token_run ON token_run.turn = turn.id ORDER BY turn.id, token_run.position");
-  query << *leaf;
+                  "SELECT turn.message, token_run.ids FROM message JOIN turn ON turn.message = message.id"
+                  " JOIN token_run ON token_run.turn = turn.id WHERE message.conversation = ?"
+                  " ORDER BY turn.id, token_run.position");
+  query << conversation;
   while (query.step()) {
     std::vector<int32_t>& all = tokens[query.integer(0)];
     const std::string ids = query.text(1);

@@ -96,12 +96,14 @@ ScreenFrontEnd::~ScreenFrontEnd() {
   if (escape_timer_ != 0) loop_.cancel_timer(escape_timer_);
 }
 
-int ScreenFrontEnd::run(Chat& chat, ScriptDriver* script) {
+int ScreenFrontEnd::run(Chat& chat, ScriptDriver* script, const std::function<void()>& shown) {
   chat_ = &chat;
   loop_.watch(STDIN_FILENO, [this] { read_keys(); });
   loop_.watch(chat.wake_fd(), [this] { chat_->handle_events(); });
   chat.show_all();
   for (const EarlyWord& word : std::exchange(early_, {})) transcript_.add(word.kind, word.text, word.label);
+  draw_now();
+  shown();
   while (!exit_code_ && !chat.quit_requested()) {
     milliseconds wait = milliseconds(-1);
     if (script != nullptr) {

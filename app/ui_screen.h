@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,9 +46,9 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   ~ScreenFrontEnd() override;
 
   // Until the person leaves or the script is over; the exit code: 0, or 128 + the signal that ended it.
-  // `chat` must have been given this front end. What a script finds wrong is thrown, with the terminal
-  // restored by the destructor.
-  int run(Chat& chat, ScriptDriver* script = nullptr);
+  // `chat` must have been given this front end; `shown` is called once what it holds is on the screen. What a
+  // script finds wrong is thrown, with the terminal restored by the destructor.
+  int run(Chat& chat, ScriptDriver* script, const std::function<void()>& shown);
 
   void transcript(const std::vector<ShownMessage>& messages) override;
   void message(const ShownMessage& message) override;

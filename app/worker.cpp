@@ -76,6 +76,9 @@ Worker::Worker(OpenModel open, KvFiles kv_files)
       kv_files_(std::move(kv_files)),
       wake_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (wake_fd_ < 0) throw std::runtime_error("eventfd failed: no file descriptors left");
+}
+
+void Worker::start() {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -87,7 +90,7 @@ Worker::~Worker() {
   }
   job_there_.notify_all();
   space_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   close(wake_fd_);
 }
 

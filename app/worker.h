@@ -129,12 +129,14 @@ using AnyJob = std::variant<Job, LookJob, ContextJob>;
 
 class Worker {
  public:
-  // Begins to load at once. Timelines that jobs want kept are written to `kv_files` while nothing else is to
-  // do, and at the end.
+  // Timelines that jobs want kept are written to `kv_files` while nothing else is to do, and at the end.
   explicit Worker(OpenModel open, KvFiles kv_files = {});
   ~Worker();  // stops whatever runs and joins
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
+
+  // Begins to load; once. Whoever has a conversation to show shows it first: loading takes cores and disk.
+  void start();
 
   // One job at a time, of any kind: after submit none may follow before its Finished was taken. Returns the
   // job's number.

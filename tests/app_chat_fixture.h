@@ -23,6 +23,7 @@ class ChatTest : public testing::Test {
     chat = std::make_unique<Chat>(*store, *worker, settings, front);
     loop.watch(chat->wake_fd(), [this] { chat->handle_events(); });
     chat->show_all();
+    worker->start();
   }
   void start_loaded(uint32_t n_ctx = 512) {
     start(n_ctx);

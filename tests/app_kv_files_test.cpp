@@ -143,6 +143,7 @@ class KeptTimelineTest : public KvFilesTest {
   JobStats run(std::vector<int32_t> tokens, bool keep, bool restore, bool forget = false) {
     EventLoop loop;
     Worker worker(fake::opener(script_), KvFiles(folder_, 1 << 20));
+    worker.start();
     Job job;
     job.tokens = std::move(tokens);
     job.keep = keep;

@@ -20,6 +20,7 @@ std::unique_ptr<Store> conversation_of(fake::Script& script) {
   fake::Recorder front;
   EventLoop loop;
   Worker worker(fake::opener(script));
+  worker.start();
   Chat chat(*store, worker, script_settings(), front);
   loop.watch(chat.wake_fd(), [&] { chat.handle_events(); });
   const auto say = [&](const char* text, uint32_t stop_after) {

@@ -96,6 +96,7 @@ class SessionTest : public testing::Test {
     EventLoop loop;
     const auto store = Store::in_memory();
     Worker worker(fake::opener(fake_));
+    worker.start();
     Chat chat(*store, worker, script_settings(), front);
     front.drive(chat);
     const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); }};

@@ -227,7 +227,7 @@ TEST_F(StoreTest, AnArchivedConversationIsLeftOutUnlessAskedFor) {
   EXPECT_TRUE(store->conversation(second)->archived);
 }
 
-TEST_F(StoreTest, TheOutlineIsTheWholeTreeAndBranchTokensAreThoseOfOneBranch) {
+TEST_F(StoreTest, TheOutlineIsTheWholeTreeWithoutTextAndAnswerTokens) {
   const auto store = Store::in_memory();
   const int64_t conversation = store->add_conversation("");
   const int64_t user = store->add_message(conversation, {}, Role::user, "u");
@@ -243,8 +243,16 @@ TEST_F(StoreTest, TheOutlineIsTheWholeTreeAndBranchTokensAreThoseOfOneBranch) {
   EXPECT_TRUE(outline[0].kept);
   EXPECT_EQ(outline[1].parent, user);
   EXPECT_EQ(outline[2].role, Role::assistant);
-  const auto tokens = store->branch_tokens(outline[2].id);
-  ASSERT_EQ(tokens.size(), 1U);
+  const auto messages = store->messages(conversation);
+  ASSERT_EQ(messages.size(), 3U);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(messages[i].id, outline[i].id);
+    EXPECT_EQ(messages[i].parent, outline[i].parent);
+    EXPECT_EQ(messages[i].text, i == 0 ? "u" : "xy");
+  }
+  const auto tokens = store->answer_tokens(conversation);
+  ASSERT_EQ(tokens.size(), 2U);
+  EXPECT_THAT(tokens.at(outline[1].id), ElementsAre(5, 15));
   EXPECT_THAT(tokens.at(outline[2].id), ElementsAre(6, 16));
 }
 

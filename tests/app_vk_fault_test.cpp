@@ -44,6 +44,7 @@ class ChatOnVulkan : public testing::Test {
     chat_ = std::make_unique<Chat>(*store_, *worker_, settings_, front_);
     loop_.watch(chat_->wake_fd(), [this] { chat_->handle_events(); });
     chat_->show_all();
+    worker_->start();
     until_idle();
   }
 
@@ -68,7 +69,7 @@ class ChatOnVulkan : public testing::Test {
       EXPECT_EQ(stored[i].finish, front_.shown[i].finish);
       EXPECT_FALSE(stored[i].draft);
     }
-    EXPECT_EQ(store_->branch_tokens(row->leaf)[stored.back().id].size(), front_.tokens);
+    EXPECT_EQ(store_->answer_tokens(row->id)[stored.back().id].size(), front_.tokens);
   }
 
   ChatSettings settings_ = script_settings();

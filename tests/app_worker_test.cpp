@@ -34,10 +34,20 @@ Job job_of(const std::string& text) {
   return job;
 }
 
+TEST(Worker, LoadsNothingBeforeItIsStarted) {
+  fake::Script script;
+  {
+    Worker never(fake::opener(script));
+    never.submit(Job{{1}, {}, {}});
+  }
+  EXPECT_EQ(script.opened(), 0);
+}
+
 TEST(Worker, LoadsThenAnswers) {
   fake::Script script;
   script.answer("abc");
   Worker worker(fake::opener(script));
+  worker.start();
   const Loaded loaded = wait_for<Loaded>(worker);
   EXPECT_EQ(loaded.n_ctx, 512U);
   worker.submit(job_of("hello"));
@@ -51,6 +61,7 @@ TEST(Worker, AJobMayBeSubmittedBeforeTheModelIsThere) {
   fake::Script script;
   script.hold_loading(true);
   Worker worker(fake::opener(script));
+  worker.start();
   worker.submit(job_of("hello"));
   script.hold_loading(false);
   EXPECT_EQ(wait_for<Finished>(worker).reason, "stop");
@@ -60,12 +71,14 @@ TEST(Worker, StopsWhileLoading) {
   fake::Script script;
   script.hold_loading(true);
   Worker worker(fake::opener(script));
+  worker.start();
 }
 
 TEST(Worker, StopsWhileAnswering) {
   fake::Script script;
   script.hold();
   Worker worker(fake::opener(script));
+  worker.start();
   worker.submit(job_of("hello"));
   script.wait_until_held();
 }
@@ -74,6 +87,7 @@ TEST(Worker, StopsWithAQueueThatNobodyReads) {
   fake::Script script;
   script.answer(std::string(5000, 'x'));
   Worker worker(fake::opener(script, 8192));
+  worker.start();
   worker.submit(job_of("hello"));
   pollfd ready = {worker.wake_fd(), POLLIN, 0};
   poll(&ready, 1, -1);
@@ -83,6 +97,7 @@ TEST(Worker, StopsWithAQueueThatNobodyReads) {
 TEST(Worker, InterruptsAtEveryMoment) {
   fake::Script script;
   Worker worker(fake::opener(script));
+  worker.start();
   wait_for<Loaded>(worker);
   for (int spins = 0; spins < 200; ++spins) {
     worker.submit(job_of("hello"));
@@ -101,6 +116,7 @@ TEST(Worker, InterruptedBeforeTheModelIsThere) {
   fake::Script script;
   script.hold_loading(true);
   Worker worker(fake::opener(script));
+  worker.start();
   worker.submit(job_of("hello"));
   worker.interrupt();
   script.hold_loading(false);
@@ -111,6 +127,7 @@ TEST(Worker, SaysWhyAModelCannotBeOpened) {
   fake::Script script;
   script.wrong_device(true);
   Worker worker(fake::opener(script));
+  worker.start();
   EXPECT_EQ(wait_for<Failed>(worker).kind, ErrorKind::device);
 }
 
@@ -118,6 +135,7 @@ TEST(Worker, AReopenThatFailsIsAFailure) {
   fake::Script script;
   script.lose_device_after(1);
   Worker worker(fake::opener(script));
+  worker.start();
   wait_for<Loaded>(worker);
   script.wrong_device(true);
   worker.submit(job_of("hello"));
@@ -128,6 +146,7 @@ TEST(Worker, OpensAgainAfterAFailure) {
   fake::Script script;
   script.wrong_device(true);
   Worker worker(fake::opener(script));
+  worker.start();
   wait_for<Failed>(worker);
   worker.submit(job_of("hello"));
   EXPECT_EQ(wait_for<Finished>(worker).reason, "failed");
@@ -150,6 +169,7 @@ std::vector<Looked> looked_of(const std::vector<WorkerEvent>& events) {
 TEST(Worker, LooksAtTokensThatAreThere) {
   fake::Script script;
   Worker worker(fake::opener(script));
+  worker.start();
   wait_for<Loaded>(worker);
   worker.submit(job_of("xyz"));  // leaves a timeline that differs
   wait_for<Finished>(worker);
@@ -177,6 +197,7 @@ TEST(Worker, ChangesTheContextAndKeepsTheOldOneWhereThatFails) {
   fake::Script script;
   script.answer(std::string(100, 'x'));
   Worker worker(fake::opener(script, 512));
+  worker.start();
   wait_for<Loaded>(worker);
   std::vector<WorkerEvent> events;
   worker.submit(ContextJob{16});

@@ -15,7 +15,7 @@ void use(Store& store) {
     for (const StoredMessage& m : store.branch(c.leaf)) {
       for (const StoredTurn& turn : store.turns(m.id)) store.tokens(turn.id);
     }
-    store.branch_tokens(c.leaf);
+    store.answer_tokens(c.id);
     store.outline(c.id);
   }
   store.search("word \"quoted", 10);

@@ -270,7 +270,7 @@ int main() {
   {
     ScreenFrontEnd screen(loop, options);
     Chat chat(store, worker, {}, screen);
-    code = screen.run(chat);
+    code = screen.run(chat, nullptr, [] {});
   }
   return code;
 }
