@@ -131,7 +131,7 @@ void ScreenFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
   transcript_.clear();
   if (chat_ == nullptr) return;  // run() has it shown again
   for (const ShownMessage& m : messages) message(m);
-  transcript_.end_answer("");
+  if (!busy()) transcript_.end_answer("");  // one that is being made goes on
   dirty_ = true;
 }
 

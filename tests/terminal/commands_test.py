@@ -89,6 +89,12 @@ class Commands(Story):
         USED["commands"].add("/continue")
         t.wait(r"^  \(cut: max_tokens reached\)", gone=True)
         self.ready()
+        story = t.screen().split("a story.", 1)[1].split("──")[0].strip()
+        self.do("/goto", r"^ +\d+ +› Tell me a story")
+        number = re.findall(r"(?m)^ +(\d+) ", t.screen())[-1]
+        t.line(f"/goto {number}")
+        t.wait("^  /goto$", gone=True)
+        self.assertEqual(t.screen().split("a story.", 1)[1].split("──")[0].strip(), story)  # one text, not two
         self.do("/seed 7", r"^  seed += 7 ")
         self.do("/reset", r"^  max_tokens += 16 ")
         self.do("/system Be brief.", r"^  System prompt: Be brief\.")
