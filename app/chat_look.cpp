@@ -87,7 +87,11 @@ void ChatCore::show_tokens(size_t from) {
   with_look([this, from] {
     const std::vector<Looked>& looked = looked_.looked;
     if (from < 1 || from > looked.size()) refuse(fmt::format("the answer has tokens 1 to {}", looked.size()));
-    std::string text;
+    double sum = 0;
+    for (const Looked& token : looked) sum += token.token.logprob;
+    const double mean = sum / static_cast<double>(looked.size());
+    std::string text = fmt::format("{} tokens, {:.1f} % likely on average (perplexity {:.2f})\n",
+                                   looked.size(), 100 * std::exp(mean), std::exp(-mean));
     const size_t end = std::min(from - 1 + kRows, looked.size());
     for (size_t i = from - 1; i < end; ++i) {
       const Candidate& token = looked[i].token;
@@ -95,11 +99,6 @@ void ChatCore::show_tokens(size_t from) {
                           padded(token_text(token.id), kTokenColumns), token.id);
     }
     if (end < looked.size()) text += fmt::format("({} more: /tokens {})\n", looked.size() - end, end + 1);
-    double sum = 0;
-    for (const Looked& token : looked) sum += token.token.logprob;
-    const double mean = sum / static_cast<double>(looked.size());
-    text += fmt::format("{} tokens, {:.1f} % likely on average (perplexity {:.2f})", looked.size(),
-                        100 * std::exp(mean), std::exp(-mean));
     front_.command_output("tokens", text);
   });
 }

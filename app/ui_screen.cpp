@@ -170,10 +170,12 @@ void ScreenFrontEnd::say(TranscriptView::Kind kind, std::string_view text, std::
 
 void ScreenFrontEnd::command_output(std::string_view command, std::string_view text) {
   say(TranscriptView::Kind::command, text, fmt::format("/{}", command));
+  transcript_.show_last_from_its_start();
 }
 
 void ScreenFrontEnd::marked_output(std::string_view command, std::string_view text) {
   say(TranscriptView::Kind::marked, text, fmt::format("/{}", command));
+  transcript_.show_last_from_its_start();
 }
 
 void ScreenFrontEnd::return_input(std::string_view text) {

@@ -407,6 +407,13 @@ void TranscriptView::scroll_to_start() {
 }
 void TranscriptView::scroll_to_end() { following_ = true; }
 
+void TranscriptView::show_last_from_its_start() {
+  if (!following_ || blocks_.empty()) return;
+  lay_out();
+  const Block& last = blocks_.back();
+  scroll_by(-std::max(static_cast<int>(last.shown) - height_, 0));
+}
+
 size_t TranscriptView::new_rows() {
   lay_out();
   const size_t count = rows_laid();

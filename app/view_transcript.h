@@ -50,6 +50,8 @@ class TranscriptView {
   void scroll_by(int rows);  // negative = towards the beginning
   void scroll_to_start();
   void scroll_to_end();
+  // Where the last block does not fit the screen, and the view is at the end: from its first row on.
+  void show_last_from_its_start();
   bool at_end() const { return following_; }
   size_t new_rows();  // rows added since the view left the end
   size_t rows_below();

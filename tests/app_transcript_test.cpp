@@ -194,6 +194,23 @@ TEST(Transcript, FollowsTheEndUntilScrolled) {
   EXPECT_EQ(texts(view.visible()).back(), "  line 21");
 }
 
+TEST(Transcript, ALongOutcomeIsShownFromItsStart) {
+  TranscriptView view;
+  view.set_size(40, 5);
+  view.add(Kind::user, "before");
+  view.add(Kind::command, "1\n2\n3\n4", "/list");
+  view.show_last_from_its_start();
+  EXPECT_TRUE(view.at_end());  // it fits
+  view.add(Kind::command, "1\n2\n3\n4\n5\n6", "/list");
+  view.show_last_from_its_start();
+  EXPECT_THAT(texts(view.visible()), ElementsAre("  /list", "  1", "  2", "  3", "  4"));
+  EXPECT_EQ(view.rows_below(), 2u);
+  EXPECT_EQ(view.new_rows(), 0u);
+  view.add(Kind::command, "1\n2\n3\n4\n5\n6\n7", "/list");
+  view.show_last_from_its_start();
+  EXPECT_EQ(view.rows_below(), 11u);  // who reads elsewhere stays there
+}
+
 TEST(Transcript, ResizingKeepsThePlace) {
   TranscriptView view;
   view.set_size(40, 5);

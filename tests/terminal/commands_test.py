@@ -195,6 +195,8 @@ class Keys(Story):
     def test_keys_of_the_screen(self):
         t = self.start("", rows=16)
         t.line("/help")
+        t.wait(r"\A  /help\n(.*\n)*── ↓ 2\d more")  # from its first row on, and there is more
+        self.press("C-End")
         t.wait("^  A line that begins with //")
         end = t.rows()[0]
         self.press("PgUp", "PPage")

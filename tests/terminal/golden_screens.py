@@ -23,7 +23,7 @@ SCENES = {
     "rich_top": [("line", "rich"), ("wait", "☐ open"), ("wait", "ready"), ("key", "C-Home"), ("wait", "^› rich")],
     "unicode": [("line", "unicode"), ("wait", "bidi"), ("wait", "ready"), ("key", "C-Home"), ("wait", "^› unicode")],
     "help": [("key", "F1"), ("wait", "^  Keys")],
-    "commands": [("line", "/help"), ("wait", "leave$")],
+    "commands": [("line", "/help"), ("wait", "^  /open ")],
     "error": [("line", "/nonsense"), ("wait", "no command /nonsense")],
     "find": [("line", "count 60"), ("wait", "number 60$"), ("wait", "ready"), ("key", "C-f"), ("type", "ber 5"),
              ("wait", r"11/11")],
