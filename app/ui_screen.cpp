@@ -275,8 +275,10 @@ ScreenFrontEnd::Frame ScreenFrontEnd::compose() {
   frame.rows.resize(static_cast<size_t>(above));
   frame.rows.insert(frame.rows.end(), list.begin(), list.end());
   if (status_rows > 0) {
-    frame.rows.push_back(
-        status_row(status_, {hint_, transcript_.new_rows(), transcript_.rows_below()}, columns));
+    const bool covered = picker_ || help_.shown;
+    frame.rows.push_back(status_row(
+        status_, {hint_, covered ? 0 : transcript_.new_rows(), covered ? 0 : transcript_.rows_below()},
+        columns));
   }
   frame.cursor_row = static_cast<int>(frame.rows.size()) + input.cursor_row;
   frame.cursor_column = input.cursor_column;

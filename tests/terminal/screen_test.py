@@ -145,8 +145,12 @@ class ScreenTest(ScreenCase):
 
     def test_help_pages_where_it_does_not_fit(self):
         t = self.start(columns=40, rows=12)
+        t.line("count 30")
+        t.wait("number 30$")
+        t.key("PPage")
+        t.wait("↓ 9 more")
         t.key("F1")
-        t.wait(r"↓ PgDn")
+        self.assertNotIn("more", t.wait(r"↓ PgDn"))  # of the help alone
         t.wait(r"^  Enter +send$")
         t.key("NPage")
         t.wait(r"^  Enter", gone=True)
@@ -154,7 +158,7 @@ class ScreenTest(ScreenCase):
             t.key("NPage")
         t.wait("/help lists the commands")
         t.key("F1")
-        t.wait("Write a message")
+        t.wait("↓ 9 more")
 
     def test_find(self):
         t = self.start("FAKE_WORD_MS=1")
