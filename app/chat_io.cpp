@@ -28,7 +28,8 @@ void ChatCore::export_chat(std::string_view format_name, const std::string& file
   const std::string text = write_chat(*whole, format);
   if (file.empty()) return front_.command_output("export", text);
   write_file(with_home(file), text);
-  front_.command_output("export", fmt::format("{} messages are in {} now.", branch_.size(), file));
+  const size_t count = format == ChatFormat::json ? whole->messages.size() : branch_.size();
+  front_.command_output("export", fmt::format("{} messages are in {} now.", count, file));
 }
 
 void ChatCore::import_chats(const std::string& file) {

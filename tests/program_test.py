@@ -217,7 +217,8 @@ class Program(unittest.TestCase):
         self.assertEqual(files(), [])
 
     def test_exports_come_back(self):
-        run(TALKING, "--script", "-", "--system", "Be brief.", text="Hello!\n/regen\n/title Greeting\n\"\"\"\n## User\n\nfake\n\"\"\"\n")
+        run(TALKING, "--script", "-", "--system", "Be brief.", text="Hello!\n/regen\n/title Greeting\n\"\"\"\n## User\n\nfake\n\"\"\"\n"
+            f"@wait idle\n/export md {FOLDER}/md\n@expect /^4 messages/\n/export json {FOLDER}/json\n@expect /^5 messages/\n")
         for number, form in enumerate(("md", "json", "openai"), start=2):
             file = os.path.join(FOLDER, "chat." + form)
             self.assertEqual(run("export", "1", "--format", form, "-o", file), (0, "", ""))
