@@ -275,6 +275,21 @@ TEST_F(StoreFault, TwoProcessesWriteOneDatabase) {
   check_kept(file(), {}, "two processes");
 }
 
+// What the person said and how an answer ended survive a power cut; a batch in between only a crash of the
+// program.
+TEST_F(StoreFault, TurnsAreSyncedAndBatchesOfAnAnswerAreNot) {
+  const auto kept = Store::open(file());
+  const int64_t conversation = kept->add_conversation("");
+  faulty_vfs::fail(Fault::sync, 1, true);
+  EXPECT_THROW(kept->add_message(conversation, {}, Role::user, "x"), Error);
+  faulty_vfs::heal();
+  const StoredTurn turn = kept->begin_turn(conversation, {}, {});
+  faulty_vfs::fail(Fault::sync, 1, true);
+  kept->append(turn, "text", {{1, 0, 0}});
+  EXPECT_FALSE(faulty_vfs::happened());
+  EXPECT_THROW(kept->finish_turn(turn), Error);
+}
+
 // Another program that holds the file for longer than we wait: the conversation goes on without it.
 TEST_F(StoreFault, ALockedDatabaseCostsOnlyTheKeeping) {
   script.answer("first");

@@ -11,6 +11,7 @@
 
 #include "app/sqlite_db.h"
 #include "app/store.h"
+#include "app/store_schema.h"
 #include "engine/error.h"
 
 namespace bitnet {
@@ -83,6 +84,18 @@ TEST_F(StoreTest, KeepsAConversationAcrossOpens) {
   ASSERT_EQ(tokens.size(), 3U);
   EXPECT_EQ(tokens[2].id, 7);
   EXPECT_EQ(tokens[1].logprob, -0.25F);
+}
+
+TEST_F(StoreTest, TheFileNamesItsProgramWritesAheadAndChecksItsKeys) {
+  const auto store = Store::open(file());
+  Database db(file());
+  EXPECT_EQ(db.pragma("application_id"), kApplicationId);
+  EXPECT_EQ(db.pragma("user_version"), kSchemaVersion);
+  Statement journal(db, "PRAGMA journal_mode");
+  ASSERT_TRUE(journal.step());
+  EXPECT_EQ(journal.text(0), "wal");
+  EXPECT_EQ(kind_of([&] { store->add_message(77, {}, Role::user, "of no conversation"); }),
+            ErrorKind::database);
 }
 
 TEST_F(StoreTest, FilesAreForTheOwnerOnly) {

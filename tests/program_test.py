@@ -54,6 +54,25 @@ class Program(unittest.TestCase):
         self.assertTrue(out.endswith("\n"))
         self.assertEqual(run(TALKING, "--temp", "0", text="Hello!\n")[1], out)
 
+    def test_options_reach_the_chat(self):
+        greedy = ("-p", "Hello!", "--temp", "0", "--private")
+        whole = run(TALKING, *greedy)[1]
+        word = whole.split()[2]
+        self.assertEqual(run(TALKING, *greedy, "--stop", word)[1].strip(), whole[:whole.index(word)].strip())
+        self.assertTrue(whole.startswith(run(TALKING, *greedy, "-n", "2")[1].strip()))
+        with open(os.path.join(FOLDER, "prompt.txt"), "w") as prompt:
+            prompt.write("Be a whale.\n")
+        code, out, err = run(TALKING, *greedy, "--ctx", "64", "--seed", "9", "--verbose", "--system", f"@{FOLDER}/prompt.txt")
+        self.assertEqual(code, 0, err)
+        self.assertRegex(err, r"context 64\n")
+        self.assertRegex(err, r"prompt of \d+ tokens, seed 9\n")
+        self.assertRegex(err, r"reused 0 of \d+ tokens, prefill .*; stop\n")
+        out, _ = self.script("Hello!", "@wait idle", "/show prompt", arguments=["--system", f"@{FOLDER}/prompt.txt"])
+        self.assertIn("Be a whale.", out)
+        # A script is greedy and has the same seed each time, whatever a person's own default is.
+        self.assertEqual(*[self.script("Tell me a story.", "@wait idle")[0] for _ in range(2)])
+        self.assertRegex(self.script("/set")[0], r"(?m)^temp += 0 +\(default 0;")
+
     def test_nothing_to_ask_is_nothing_to_answer(self):
         self.assertEqual(run(TALKING)[:2], (0, ""))
 
@@ -99,7 +118,7 @@ class Program(unittest.TestCase):
 
     def test_exit_codes(self):
         for code, arguments in [(2, ["--frob"]), (2, ["--temp", "nan", "-p", "x"]), (4, ["missing.gguf", "-p", "x"]),
-                                (4, [__file__, "-p", "x"]), (4, ["info", __file__]), (1, ["--resume", "9", "-p", "x"]),
+                                (4, [__file__, "-p", "x"]), (4, ["info", __file__]), (1, ["--resume", "9", "-p", "x"]), (1, ["-c", "-p", "x"]),
                                 (1, ["show", "9"]), (2, ["--script", "missing"]), (6, ["--db", "/dev/null/x", "list"]),
                                 (5, ["--device", "no such device", "-p", "x"])]:
             found, out, err = run(*arguments)

@@ -112,6 +112,16 @@ class ProgramTest(unittest.TestCase):
         t.line("/quit")
         t.wait("^left with 0$")
 
+    def test_no_colour_where_none_is_wanted(self):
+        for arguments, environment, coloured in (("", {}, True), ("--no-color", {}, False), ("", {"NO_COLOR": "1"}, False)):
+            with self.subTest(arguments=arguments, environment=environment):
+                terminal = Terminal(environment=environment)
+                self.addCleanup(terminal.close)
+                t = self.start(f"--private {arguments}", terminal)
+                t.line("/nonsense")
+                t.wait("^! there is no command")
+                self.assertEqual(bool(re.search(r"\x1b\[[0-9;]*\b(3[0-8]|9[0-7])[;m]", t.screen(colours=True))), coloured)
+
     def test_branches(self):
         t = self.start("--temp 0")
         self.ask(t, "Hello!")

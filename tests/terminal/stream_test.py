@@ -5,6 +5,7 @@
 FAKE_CHAT has the real screen and answers of a test's choice; ENDLESS-MODEL has random weights, so that a greedy
 answer never ends and is always the same.
 """
+import json
 import os
 import re
 import signal
@@ -113,6 +114,28 @@ class StreamTest(unittest.TestCase):
         t.key("C-d")
         t.wait("prompt")
         self.assertEqual(self.answer_in(t, "plain.db"), whole)
+
+    def test_no_more_than_thirty_draws_a_second(self):
+        """As the recording of them says, while the model writes and a person types."""
+        t = self.terminal(f"{PROGRAM} {MODEL} --private --device cpu --threads 1 --temp 0 --record draws.cast")
+        t.line("go on")
+        t.wait("answering|ready")
+        for i in range(150):
+            t.type("qxzj"[i % 4])
+        t.wait("qxzj")
+        t.key("C-c")
+        t.wait("qxzj", gone=True)
+        t.key("Escape")
+        t.wait("ready")
+        t.key("C-d")
+        t.wait("^left with 0$")
+        with open(os.path.join(t.home, "draws.cast")) as recording:
+            now, draws = 0.0, []
+            for interval, kind, _ in map(json.loads, list(recording)[1:]):
+                now += interval
+                draws += [now] * (kind == "o")
+        self.assertGreater(len(draws), 30)
+        self.assertEqual([at for at, after in zip(draws, draws[30:]) if after - at < 0.999], [])
 
     def type_and_stop(self, t):
         """Keys are seen and obeyed while it streams."""
