@@ -83,7 +83,13 @@ ALTER TABLE conversation ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE message ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;
 )sql";
 
-constexpr const char* kMigrations[kSchemaVersion] = {kVersion1, kVersion2};
+// Without these every message that is deleted is looked for as a parent among all messages of the file.
+constexpr const char* kVersion3 = R"sql(
+CREATE INDEX IF NOT EXISTS message_children ON message(parent);
+CREATE INDEX IF NOT EXISTS conversation_by_leaf ON conversation(leaf);
+)sql";
+
+constexpr const char* kMigrations[kSchemaVersion] = {kVersion1, kVersion2, kVersion3};
 
 void refuse(const Database& db, const std::string& why) {
   throw Error(ErrorKind::database, fmt::format("database {}: {}", printable(db.path()), why));

@@ -5,7 +5,7 @@ namespace bitnet {
 
 class Database;
 
-constexpr int kSchemaVersion = 2;
+constexpr int kSchemaVersion = 3;
 constexpr int kApplicationId = 0x42436874;  // "BCht"
 
 // Makes or migrates the tables. Each migration is one transaction that also bumps user_version, after a copy

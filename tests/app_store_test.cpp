@@ -98,6 +98,24 @@ TEST_F(StoreTest, TheFileNamesItsProgramWritesAheadAndChecksItsKeys) {
             ErrorKind::database);
 }
 
+// What refers to a row is looked for when the row is deleted: by an index, or a large file makes that slow.
+TEST_F(StoreTest, DeletingSearchesAndDoesNotScan) {
+  { Store::open(file()); }
+  Database db(file());
+  Statement keys(
+      db,
+      "SELECT m.name, k.\"from\" FROM sqlite_master m, pragma_foreign_key_list(m.name) k WHERE m.type = "
+      "'table'");
+  int count = 0;
+  for (; keys.step(); ++count) {
+    const std::string query = "SELECT 1 FROM " + keys.text(0) + " WHERE " + keys.text(1) + " = 1";
+    Statement plan(db, "EXPLAIN QUERY PLAN " + query);
+    ASSERT_TRUE(plan.step());
+    EXPECT_THAT(plan.text(3), testing::StartsWith("SEARCH")) << query;
+  }
+  EXPECT_EQ(count, 5);
+}
+
 TEST_F(StoreTest, FilesAreForTheOwnerOnly) {
   setenv("XDG_DATA_HOME", (folder_ / "data").c_str(), 1);
   const auto store = Store::open("");
