@@ -81,6 +81,11 @@ void open_wanted_conversation(const Options& options, Store& store, Chat& chat) 
     if (!latest) throw Error(ErrorKind::runtime, "-c: nothing is stored yet");
     chat.open_conversation(*latest);
   } else if (options.conversation) {
+    if (!store.conversation(*options.conversation)) {
+      throw Error(
+          ErrorKind::runtime,
+          fmt::format("there is no conversation {}; 'bitnet-chat list' shows them", *options.conversation));
+    }
     chat.open_conversation(*options.conversation);
   } else {
     return;

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -166,10 +168,14 @@ std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std
 }
 
 std::string read_whole_file(const std::string& path) {
+  errno = 0;
   std::ifstream in(path, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const int problem = errno;
   if (in.bad() || (!in.is_open())) {
-    throw Error(ErrorKind::usage, fmt::format("{}: cannot be read", printable(path)));
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: cannot be read{}{}", printable(path), problem == 0 ? "" : ": ",
+                            problem == 0 ? "" : std::strerror(problem)));
   }
   return text;
 }

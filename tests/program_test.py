@@ -126,6 +126,10 @@ class Program(unittest.TestCase):
             self.assertEqual(out, "")
             self.assertEqual(err.count("\n"), 1, err)
 
+    def test_errors_of_the_command_line_name_what_helps_there(self):
+        self.assertIn("'bitnet-chat list' shows them", run(TALKING, "--resume", "9", "-p", "x")[2])
+        self.assertIn("missing: cannot be read: No such file", run(TALKING, "--script", "missing")[2])
+
     def test_scripts(self):
         self.assertEqual(run(TALKING, "--script", "-", text="Hello!\n@expect /never said/\n")[0], 3)
         code, out, err = run(TALKING, "--script", "-", text="Hello!\n@frob\n")
