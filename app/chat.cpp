@@ -71,6 +71,7 @@ ChatCore::ChatCore(Store& store, Worker& worker, ChatSettings settings, FrontEnd
 void ChatCore::submit(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return;
   try {
+    if (leave_deleted_conversation(text)) return;
     if (text.starts_with("//")) {
       add_user_turn(text.substr(1));
     } else if (text.front() != '/') {

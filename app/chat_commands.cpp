@@ -27,6 +27,24 @@ void ChatCore::new_conversation() {
   show_all();
 }
 
+// Another program may have deleted what is shown here; true: it has, and what was typed is given back.
+bool ChatCore::leave_deleted_conversation(std::string_view typed) {
+  const int64_t id = stored_conversation();
+  if (id == 0 || own_store_ || busy()) return false;
+  try {
+    if (store_.has_conversation(id)) return false;
+  } catch (const Error&) {
+    return false;  // whoever needs the database says what is wrong with it
+  }
+  new_conversation();
+  front_.error(fmt::format(
+      "Conversation {} was deleted by another program. What you send now begins a new one; your text is in "
+      "the input line.",
+      id));
+  front_.return_input(typed);
+  return true;
+}
+
 void ChatCore::open_conversation(int64_t id) {
   take_conversation(id);
   show_all();

@@ -192,6 +192,7 @@ class ChatCore {
   uint64_t last_seed_ = 0;
 
  private:
+  bool leave_deleted_conversation(std::string_view typed);
   void begin_waiting_turn();
   void fit_context();  // makes the session as large as the settings say
   std::optional<uint32_t> used_then();

@@ -117,6 +117,12 @@ std::optional<StoredConversation> Store::conversation(int64_t id) {
   return read_conversation(query);
 }
 
+bool Store::has_conversation(int64_t id) {
+  Statement query(*db_, "SELECT 1 FROM conversation WHERE id = ?");
+  query << id;
+  return query.step();
+}
+
 std::optional<int64_t> Store::latest_conversation() {
   Statement query(*db_,
                   "SELECT id FROM conversation WHERE NOT archived ORDER BY updated DESC, id DESC LIMIT 1");

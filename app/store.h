@@ -120,6 +120,7 @@ class Store {
 
   int64_t add_conversation(std::string_view system);
   std::optional<StoredConversation> conversation(int64_t id);
+  bool has_conversation(int64_t id);
   std::optional<int64_t> latest_conversation();  // that is not archived
   // The latest first; with `archived` those too.
   std::vector<StoredConversation> conversations(int64_t at_most, bool archived = false);

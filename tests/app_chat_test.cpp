@@ -310,6 +310,19 @@ TEST_F(ChatTest, ADiskThatFillsUpCostsTheKeepingAndNotTheChat) {
   std::filesystem::remove_all(folder);
 }
 
+TEST_F(ChatTest, AConversationThatAnotherProgramDeletedIsLeftAndTheNextOneIsSaved) {
+  start_loaded();
+  say("one");
+  store->remove_conversation(chat->conversation());
+  say("two");
+  EXPECT_THAT(front.errors.back(), HasSubstr("was deleted by another program"));
+  EXPECT_EQ(front.returned, std::vector<std::string>{"two"});
+  EXPECT_TRUE(front.shown.empty());
+  say("two");
+  EXPECT_EQ(last_prompt(), "<bos><usr>two<eot>");
+  EXPECT_EQ(store->branch(store->conversation(chat->conversation())->leaf).size(), 2U);
+}
+
 TEST_F(ChatTest, CommandsAreMatchedExactlyAndASlipIsNamed) {
   start_loaded();
   say("/hel");
@@ -388,7 +401,8 @@ TEST_F(ChatTest, HelpFitsAScreenAndSaysMoreOfOneCommand) {
   start_loaded();
   for (const Command& command : command_table()) {  // 80 columns, with the margin
     EXPECT_LE(std::string(command.help).size(), 51U) << command.name;
-    EXPECT_LE(std::string(command.name).size() + 1 + std::string(command.arguments).size(), 26U) << command.name;
+    EXPECT_LE(std::string(command.name).size() + 1 + std::string(command.arguments).size(), 26U)
+        << command.name;
   }
   say("/help alt");
   EXPECT_THAT(front.last_output, testing::StartsWith("/alt [N [K]]\n  what else was likely"));
