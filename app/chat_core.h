@@ -42,6 +42,7 @@ struct RunningTurn {
   std::vector<StoredToken> batch;
   std::chrono::steady_clock::time_point last_flush;
   uint32_t tokens = 0;
+  double first_token = 0;  // seconds after decoding began
   std::string reason;  // why we stopped it ourselves; empty: as the worker says
 };
 

@@ -196,7 +196,7 @@ void ChatCore::start_answer() {
   if (continues) {
     for (const int32_t token : last.tokens) decoder.push(token);
   }
-  running_.emplace(RunningTurn{0, turn, std::move(decoder), "", "", {}, Clock::now(), 0, ""});
+  running_.emplace(RunningTurn{0, turn, std::move(decoder), "", "", {}, Clock::now(), 0, 0, ""});
   if (continues) {
     branch_.back().stored.finish.clear();
     branch_.back().stored.draft = true;
@@ -260,7 +260,11 @@ void ChatCore::take_token(const Token& event) {
 
   status_.state = ChatState::answering;
   status_.context_used = status_.prompt_tokens + turn.tokens;
-  if (event.seconds > 0) status_.tokens_per_second = turn.tokens / event.seconds;
+  // The first token comes of the prompt and costs hardly anything.
+  if (turn.tokens == 1) turn.first_token = event.seconds;
+  if (const double seconds = event.seconds - turn.first_token; seconds > 0) {
+    status_.tokens_per_second = (turn.tokens - 1) / seconds;
+  }
   if (interrupt_after_ != 0 && turn.tokens >= interrupt_after_) interrupt();
 }
 

@@ -82,6 +82,16 @@ TEST_F(ChatTest, EscStopsAnAnswerThatHangs) {
   EXPECT_EQ(front.shown.back().finish, "interrupted");
 }
 
+TEST_F(ChatTest, TheFirstTokenAloneIsNoSpeed) {
+  script.answer("abc");
+  script.hold_after(1);
+  start_loaded();
+  chat->submit("go");
+  until_tokens(1);
+  EXPECT_EQ(front.last_status.state, ChatState::answering);
+  EXPECT_EQ(front.last_status.tokens_per_second, 0);
+}
+
 TEST_F(ChatTest, AnAnswerIsStoredWhenTheProgramEndsInTheMiddle) {
   script.answer("abcdef");
   script.hold_after(3);
