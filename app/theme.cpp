@@ -44,7 +44,7 @@ constexpr Theme kThemes[] = {
     {"mono",
      "no colours",
      {plain(), bold(plain()), bold(plain()), plain(), underlined(plain()), dim(plain()), underlined(plain()),
-      bold(plain()), reversed(plain()), reversed(bold(plain()))}},
+      bold(plain()), underlined(bold(plain())), reversed(plain())}},
 };
 
 }  // namespace

@@ -122,6 +122,13 @@ TEST(Themes, AreFoundByName) {
   EXPECT_THROW(find_theme("pink"), Error);
   for (const Look& look : find_theme("mono").looks) EXPECT_EQ(look.color, -1);
   for (const Look& look : find_theme("16").looks) EXPECT_LT(look.color, 16);
+  // The match that a person is at stands out from the others, bold text or not.
+  for (const Theme& theme : theme_table()) {
+    const Look& match = theme.of(Tone::match);
+    const Look& here = theme.of(Tone::match_here);
+    EXPECT_TRUE(here.reverse) << theme.name;
+    EXPECT_TRUE(match.reverse != here.reverse || match.fallback != here.fallback) << theme.name;
+  }
 }
 
 }  // namespace
