@@ -62,6 +62,7 @@ ChatCore::ChatCore(Store& store, Worker& worker, ChatSettings settings, FrontEnd
       worker_(worker),
       settings_(settings),
       defaults_(std::move(settings)),
+      new_system_(defaults_.system),
       wake_(worker.wake_fd()),
       store_(store) {
   status_.saved = !store.is_private();

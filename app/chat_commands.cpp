@@ -20,6 +20,7 @@ std::string rate(uint32_t tokens, double seconds) {
 void ChatCore::new_conversation() {
   if (busy()) refuse("an answer is being made");
   conversation_ = 0;
+  settings_.system = new_system_;
   branch_.clear();
   undone_.clear();
   status_.title.clear();
@@ -121,7 +122,7 @@ void ChatCore::fit_context() {
 }
 
 void ChatCore::set_system(std::string_view text) {
-  settings_.system = text;
+  settings_.system = new_system_ = text;
   if (conversation_ != 0) keep([&] { store().set_system(conversation_, settings_.system); });
   update_context();
   send_status();

@@ -43,7 +43,7 @@ struct RunningTurn {
   std::chrono::steady_clock::time_point last_flush;
   uint32_t tokens = 0;
   double first_token = 0;  // seconds after decoding began
-  std::string reason;  // why we stopped it ourselves; empty: as the worker says
+  std::string reason;      // why we stopped it ourselves; empty: as the worker says
 };
 
 // Work of the model beside the conversation: /tokens, /alt, /compact, a context of another size.
@@ -170,6 +170,7 @@ class ChatCore {
   Worker& worker_;
   ChatSettings settings_;
   const ChatSettings defaults_;
+  std::string new_system_;  // for /new; settings_.system is that of the conversation that is open
   std::optional<Loaded> model_;
   std::optional<Error> failure_;
   int64_t conversation_ = 0;  // 0: none stored yet

@@ -390,6 +390,23 @@ TEST_F(ChatTest, TheSystemPromptIsPartOfThePromptAndOfTheConversation) {
   EXPECT_THAT(front.errors.back(), HasSubstr("77"));
 }
 
+TEST_F(ChatTest, TheSystemPromptOfAnOpenedConversationIsNotThatOfTheNextNewOne) {
+  settings.system = "mine";
+  start_loaded();
+  say("/system theirs");
+  say("a");
+  const std::string theirs = std::to_string(chat->conversation());
+  say("/new");
+  say("/system mine");
+  say("b");
+  say("/open " + theirs);
+  say("c");
+  EXPECT_THAT(last_prompt(), testing::StartsWith("<bos>[theirs]<usr>a<eot>"));
+  say("/new");
+  say("d");
+  EXPECT_EQ(last_prompt(), "<bos>[mine]<usr>d<eot>");
+}
+
 TEST_F(ChatTest, CompletionFollowsTheTable) {
   start_loaded();
   EXPECT_EQ(chat->complete("/und"), std::vector<std::string>{"/undo"});
