@@ -110,6 +110,18 @@ struct TypedLines {
     rl_insert_text(text.c_str());
     rl_redisplay();
   }
+  // Leaves the row of the prompt. False where nothing was typed.
+  bool clear() {
+    if (!handler_installed) return false;
+    const bool typed = rl_end > 0 || RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH);
+    rl_callback_sigcleanup();  // out of a search
+    rl_crlf();
+    if (!typed) return false;
+    rl_replace_line("", 1);
+    rl_on_new_line();
+    rl_redisplay();
+    return true;
+  }
   void remove_handler() {
     if (!handler_installed) return;
     rl_callback_handler_remove();
@@ -119,6 +131,7 @@ struct TypedLines {
   static void take_line(char* line) {
     typing->remove_handler();
     if (line == nullptr) {
+      rl_crlf();  // what comes next is not ours
       typing->ended = true;
       return;
     }
@@ -282,7 +295,7 @@ int run_typed_lines(Chat& chat, EventLoop& loop, const SessionHooks& hooks) {
   Watch watch(chat, loop, hooks);
   const StopSignal stop_signal(loop, lines);
   watch.on_interrupt = [&] {
-    if (!chat.busy()) return false;
+    if (!chat.busy()) return lines.clear();
     chat.interrupt();
     return true;
   };

@@ -115,6 +115,23 @@ class StreamTest(unittest.TestCase):
         t.wait("prompt")
         self.assertEqual(self.answer_in(t, "plain.db"), whole)
 
+    def test_an_interrupt_takes_a_plain_line_before_it_ends_the_program(self):
+        t = self.terminal(f"{PROGRAM} {MODEL} --private --device cpu --threads 1 --temp 0 -n 5", environment={"TERM": "dumb"},
+                          ready="^.*> *$")
+        t.type("half a thou")
+        t.wait("> half a thou$")
+        t.key("C-c")
+        t.wait(r"> half a thou\n> *$")
+        t.line("go on")
+        t.wait(r"^> go on\n[^>\n](.|\n)*\[length\]\n> *$")
+        t.key("C-r")
+        t.type("go")
+        t.wait(r"^\(reverse-i-search\)`go': go on$")
+        t.key("C-c")
+        t.wait(r"^\[length\]\n> go on\n> *$")
+        t.key("C-c")
+        t.wait("^left with 130$")
+
     def test_no_more_than_thirty_draws_a_second(self):
         """As the recording of them says, while the model writes and a person types."""
         t = self.terminal(f"{PROGRAM} {MODEL} --private --device cpu --threads 1 --temp 0 --record draws.cast")
