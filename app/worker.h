@@ -4,6 +4,7 @@
 // queue until take(). wake_fd() is readable while something waits there.
 //
 //   loop's thread                     worker's thread
+//   start() --------------------->    opens the model
 //   submit(job) ----------------->    sync (prefill), decode
 //   take() <--- queue, eventfd ---    LoadProgress, Loaded, PrefillProgress, Prefilled, Token, Looked,
 //                                     ContextChanged, Finished, Failed
