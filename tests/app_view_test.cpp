@@ -44,6 +44,16 @@ TEST(StatusLine, FillsItsWidthAndDropsTheLeastImportant) {
   EXPECT_EQ(safe.find('\x1b'), std::string::npos);
 }
 
+TEST(StatusLine, LoadingAndReadingShowHowFarTheyAre) {
+  Status status;
+  status.state = ChatState::loading;
+  status.progress = 0.5;
+  EXPECT_NE(status_row(status, {}, 60).text().find("loading ████░░░░ 50%"), std::string::npos);
+  status.state = ChatState::prefill;
+  status.progress = 0.25;
+  EXPECT_NE(status_row(status, {}, 60).text().find("reading ██░░░░░░ 25%"), std::string::npos);
+}
+
 TEST(StatusLine, BarsFillInEighths) {
   EXPECT_EQ(bar(0, 4), "░░░░");
   EXPECT_EQ(bar(0.5, 4), "██░░");

@@ -57,6 +57,20 @@ TEST(Worker, LoadsThenAnswers) {
   EXPECT_EQ(finished.stats.prompt_tokens, 5U);
 }
 
+TEST(Worker, TellsHowFarLoadingAndPrefillAre) {
+  fake::Script script;
+  script.hold_loading(true);
+  Worker worker(fake::opener(script));
+  worker.start();
+  EXPECT_EQ(wait_for<LoadProgress>(worker).done, 0.5);
+  script.hold_loading(false);
+  wait_for<Loaded>(worker);
+  worker.submit(job_of("hello"));
+  const PrefillProgress progress = wait_for<PrefillProgress>(worker);
+  EXPECT_EQ(progress.done, 5U);
+  EXPECT_EQ(progress.total, 5U);
+}
+
 TEST(Worker, AJobMayBeSubmittedBeforeTheModelIsThere) {
   fake::Script script;
   script.hold_loading(true);
