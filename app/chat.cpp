@@ -234,7 +234,9 @@ std::optional<int64_t> ChatCore::leaf() const {
 
 ShownMessage ChatCore::shown(const BranchMessage& message) const {
   const StoredMessage& m = message.stored;
-  return {m.id, m.role, m.text, m.finish, message.number, message.sibling, message.siblings};
+  const bool elsewhere = m.draft && !(running_ && running_->stored.message == m.id);
+  return {m.id,           m.role,          m.text,          elsewhere ? "elsewhere" : m.finish,
+          message.number, message.sibling, message.siblings};
 }
 
 void ChatCore::show_branch() {

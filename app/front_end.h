@@ -24,7 +24,9 @@ struct ShownMessage {
   int64_t id = 0;  // of the store
   Role role = Role::user;
   std::string text;
-  std::string finish;  // "stop", "length", "interrupted", ... of a finished answer; empty otherwise
+  // "stop", "length", "interrupted", ... of a finished answer; "elsewhere" of one that another program is
+  // writing; empty otherwise.
+  std::string finish;
   int64_t number = 0;  // in its conversation, from 1, as /goto takes it; 0 = not known
   // It is the sibling-th of siblings that follow the same message: another answer (/regen), a turn rewritten
   // (/edit). Front ends show "2/3" where there is more than one.

@@ -44,6 +44,7 @@ std::string describe_finish(std::string_view finish, bool empty) {
   if (finish == "length") return "(cut: max_tokens reached)";
   if (finish == "context") return "(cut: the context is full)";
   if (finish == "numeric") return "(cut: the model gave no usable numbers)";
+  if (finish == "elsewhere") return "(another program is writing this answer; /open shows it again)";
   if (finish == "device_lost") return "(cut: the device was lost)";
   if (finish.empty() || finish == "stop") return empty ? "(no answer)" : "";
   return fmt::format("({})", make_safe(finish));

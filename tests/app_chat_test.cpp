@@ -333,6 +333,25 @@ TEST_F(ChatTest, AConversationThatAnotherProgramDeletedIsLeftAndTheNextOneIsSave
   EXPECT_EQ(store->branch(store->conversation(chat->conversation())->leaf).size(), 2U);
 }
 
+TEST_F(ChatTest, AnAnswerThatAnotherProgramIsWritingIsMarked) {
+  start_loaded();
+  const int64_t theirs = store->add_conversation("");
+  StoredTurn turn = store->begin_turn(theirs, store->add_message(theirs, {}, Role::user, "go"), {});
+  store->append(turn, "half of", {});
+  say("/open " + std::to_string(theirs));
+  ASSERT_EQ(front.shown.size(), 2U);
+  EXPECT_EQ(front.shown[1].text, "half of");
+  EXPECT_EQ(front.shown[1].finish, "elsewhere");
+  turn.finish = "stop";
+  store->finish_turn(turn);
+  say("/open " + std::to_string(theirs));
+  EXPECT_EQ(front.shown[1].finish, "stop");
+  say("more");  // one's own is not
+  EXPECT_EQ(front.shown[1].finish, "stop");
+  EXPECT_EQ(front.shown[3].finish, "stop");
+  EXPECT_THAT(front.log, testing::Not(HasSubstr("elsewhere")));
+}
+
 TEST_F(ChatTest, CommandsAreMatchedExactlyAndASlipIsNamed) {
   start_loaded();
   say("/hel");
