@@ -44,7 +44,7 @@ std::string describe_finish(std::string_view finish, bool empty) {
   if (finish == "length") return "(cut: max_tokens reached)";
   if (finish == "context") return "(cut: the context is full)";
   if (finish == "numeric") return "(cut: the model gave no usable numbers)";
-  if (finish == "elsewhere") return "(another program is writing this answer; /open shows it again)";
+  if (finish == "elsewhere") return "(another program is still writing; /open shows more)";
   if (finish == "device_lost") return "(cut: the device was lost)";
   if (finish.empty() || finish == "stop") return empty ? "(no answer)" : "";
   return fmt::format("({})", make_safe(finish));
@@ -313,11 +313,10 @@ void TranscriptView::lay_out(Block& block) {
   if (waiting || !block.finish.empty()) {
     block.rows.resize(block.shown);
     block.flow.keep_settled(block.shown);
-    Row row;
-    row.source = block.text.size();
-    row.add("  ", {});
-    row.add(waiting ? "…" : block.finish, kQuiet);
-    block.rows.push_back(std::move(row));
+    WrapStyle style;
+    style.columns = columns_;
+    style.first = style.rest = {"  ", {}};
+    wrap_line({{waiting ? "…" : block.finish, kQuiet, block.text.size()}}, style, block.rows);
     block.shown = block.rows.size();
   }
   block.codes = block.kind == Kind::answer ? block.flow.code_count() : 0;

@@ -140,6 +140,18 @@ TEST(Transcript, BlocksAreMarkedAndSpaced) {
                           "! bad ␛[0m", "", "  /set temp", "  temp 0.7"));
 }
 
+TEST(Transcript, WhatIsSaidBelowAnAnswerIsWrapped) {
+  TranscriptView view;
+  view.set_size(24, 20);
+  view.begin_answer();
+  view.append_answer("Hi");
+  view.end_answer("numeric", "2/3");
+  EXPECT_THAT(texts(all_rows(view)),
+              ElementsAre("  Hi", "  (cut: the model gave", "  no usable numbers)", "  (2/3)"));
+  view.set_size(60, 20);
+  EXPECT_THAT(texts(all_rows(view)), ElementsAre("  Hi", "  (cut: the model gave no usable numbers) (2/3)"));
+}
+
 TEST(Transcript, TheLastColumnOfATableIsWrappedInItsColumn) {
   TranscriptView view;
   view.set_size(30, 20);
