@@ -33,6 +33,10 @@ void ChatCore::read_file(const std::string& path) {
     }
     file.tokens = model_->text->tokenizer.encode(text, false).size();
     size = fmt::format("{} tokens", file.tokens);
+    if (file.tokens >= limit) {
+      refuse(fmt::format("{}: has {} tokens, more than the context of {} holds; nothing was read in",
+                         printable(path), file.tokens, limit));
+    }
     if (used + file.tokens >= limit) {
       refuse(fmt::format(
           "{}: has {} tokens, and {} of {} are used already; nothing was read in. /compact, /undo and "

@@ -288,7 +288,7 @@ TEST_F(ChatKeepTest, ReadRefusesWhatIsNoTextOrDoesNotFit) {
       {file("zero", std::string("a\0b", 3)), "zero byte"},
       {file("latin1", "caf\xe9"), "no UTF-8"},
       {file("empty", "\n \n"), "is empty"},
-      {file("long", std::string(600, 'x')), "600 tokens"},
+      {file("long", std::string(600, 'x')), "600 tokens, more than the context of 512"},
       {file("longer", std::string(1 << 20, 'x')), "far more"},
       {file("longest", std::string(5 << 20, 'x')), "longer than"},
   };
