@@ -6,6 +6,7 @@ TALKING-MODEL ends its answers; ENDLESS-MODEL (random weights) goes on to the en
 """
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -72,6 +73,14 @@ class Program(unittest.TestCase):
         # A script is greedy and has the same seed each time, whatever a person's own default is.
         self.assertEqual(*[self.script("Tell me a story.", "@wait idle")[0] for _ in range(2)])
         self.assertRegex(self.script("/set")[0], r"(?m)^temp += 0 +\(default 0;")
+
+    def test_a_device_is_named_by_number_or_part_of_its_name(self):
+        devices = dict(re.findall(r"(?m)^(\d)  (.*)$", run("devices")[1]))
+        for asked, wanted in (("0", devices["0"]), (devices["0"].split()[0][1:5].upper(), devices["0"]),
+                              ("cpu", list(devices.values())[-1])):
+            code, out, err = run(TALKING, "-p", "Hello!", "-n", "1", "--private", "--output", "jsonl", "--device", asked)
+            self.assertEqual(code, 0, err)
+            self.assertEqual(json.loads(out.splitlines()[0])["device"], wanted, asked)
 
     def test_nothing_to_ask_is_nothing_to_answer(self):
         self.assertEqual(run(TALKING)[:2], (0, ""))
