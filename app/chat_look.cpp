@@ -20,7 +20,7 @@ constexpr int kBarCells = 8;
 constexpr int kTokenColumns = 16;
 constexpr size_t kContextBytes = 40;
 constexpr double kCertain = 0.95;  // from here on /alt leaves a token out
-constexpr size_t kBesides = 3;     // other candidates in a row of /alt
+constexpr size_t kBesides = 2;     // other candidates in a row of /alt: so many fit 80 columns
 constexpr double kWorthNaming = 0.01;
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::usage, why); }
@@ -124,7 +124,8 @@ void ChatCore::show_alternatives() {
       for (size_t k = 0; k < look.best.size() && named < kBesides; ++k) {
         const double p = std::exp(look.best[k].logprob);
         if (look.best[k].id == look.token.id || p < kWorthNaming) continue;
-        others += fmt::format("  {}: {} {:.0f} %", k + 1, token_text(look.best[k].id), 100 * p);
+        others += fmt::format("{}{}: {} {:.0f} %", named == 0 ? "  " : ", ", k + 1,
+                              token_text(look.best[k].id), 100 * p);
         ++named;
       }
       text += fmt::format("{:>5}  {}  {}{}\n", i + 1, percent_and_bar(look.token.logprob),

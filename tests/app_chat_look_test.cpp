@@ -49,6 +49,7 @@ TEST_F(ChatTest, AltShowsCandidatesAndGoesOnFromAnotherOne) {
   say("go");
   say("/alt");
   EXPECT_THAT(front.last_output, HasSubstr("    3   23.0 % █▉░░░░░░  \"d\"               1: \"c\" 62 %\n"));
+  EXPECT_THAT(front.last_output, testing::ContainsRegex("1: .* 62 %, 2: .* 23 %\n"));
   say("/alt 3");
   EXPECT_THAT(front.last_output, HasSubstr("Token 3, after \"ab\""));
   EXPECT_THAT(front.last_output, HasSubstr("    1   62.4 % █████░░░  \"c\"\n"));
