@@ -289,7 +289,7 @@ bool ScreenFrontEnd::may_submit(std::string_view text) {
   if (is_command(text)) return true;
   if (!busy()) return true;
   hint(chat_->loading() ? "the model still loads, and a message waits: your text is kept"
-                        : "still answering: your text is kept, Esc stops the answer");
+                        : "still answering, Esc stops it: your text is kept");
   return false;
 }
 

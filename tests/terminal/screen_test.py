@@ -41,6 +41,10 @@ class ScreenTest(ScreenCase):
         t.wait("answering")
         t.line("my next thought")
         self.assertRegex(t.wait("still answering"), r"› my next thought")
+        t.resize(40, 12)
+        t.key("Enter")
+        t.wait("still answering, Esc stops it")  # what helps is not what is cut off
+        t.resize(80, 24)
         t.key("Escape")
         t.wait(r"\(stopped\)")
         self.wait_input(t, "› my next thought")
