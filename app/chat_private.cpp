@@ -33,7 +33,7 @@ void ChatCore::go_private(bool on) {
     private_ = true;
     copy_to_memory();
     text =
-        "Private: nothing is stored from here on, and what is typed is not kept for ^R. /private off stores "
+        "Private: nothing is stored from here on, nor the history of what is typed. /private off stores "
         "again.";
     if (public_conversation_ != 0) {
       text += fmt::format(" What was said before stays stored as conversation {0}; /delete {0} deletes it.",

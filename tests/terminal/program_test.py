@@ -148,7 +148,14 @@ class ProgramTest(unittest.TestCase):
         t.wait("/alt N shows all candidates")
         t.line("/private")
         t.wait("^── .* private ──$")
+        t.line("my secret")
+        t.wait(r"^› my secret\n\n  [^ …]")
+        t.wait("^── .* ready ─")
         self.leave(t)
+        with open(os.path.join(t.home, "state", "bitnet-chat", "history")) as history:
+            typed = history.read()
+        self.assertIn("/private", typed)
+        self.assertNotIn("secret", typed)
 
     def test_a_script_drives_the_screen(self):
         t = Terminal()
