@@ -41,6 +41,14 @@ Without what_is_missing() {
   return missing;
 }
 
+// The struct of this type in a chain of pNext, or null.
+template <typename T>
+T* in_chain(void* next, VkStructureType type) {
+  auto* s = static_cast<VkBaseOutStructure*>(next);
+  while (s != nullptr && s->sType != type) s = s->pNext;
+  return reinterpret_cast<T*>(s);
+}
+
 }  // namespace
 
 void fail(const std::string& call, VkResult result, int n, int times) {
@@ -179,19 +187,14 @@ WRAPPED(void, vkGetPhysicalDeviceQueueFamilyProperties, VkPhysicalDevice device,
 }
 WRAPPED(void, vkGetPhysicalDeviceProperties2, VkPhysicalDevice device, VkPhysicalDeviceProperties2* properties) {
   __real_vkGetPhysicalDeviceProperties2(device, properties);
-  auto* next = static_cast<VkBaseOutStructure*>(properties->pNext);
-  for (; what_is_missing().subgroup_arithmetic && next != nullptr; next = next->pNext) {
-    if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES)
-      reinterpret_cast<VkPhysicalDeviceSubgroupProperties*>(next)->supportedOperations =
-          VK_SUBGROUP_FEATURE_BASIC_BIT;
-  }
+  auto* subgroups = in_chain<VkPhysicalDeviceSubgroupProperties>(
+      properties->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES);
+  if (what_is_missing().subgroup_arithmetic && subgroups)
+    subgroups->supportedOperations = VK_SUBGROUP_FEATURE_BASIC_BIT;
 }
 WRAPPED(void, vkGetPhysicalDeviceFeatures2, VkPhysicalDevice device, VkPhysicalDeviceFeatures2* features) {
   __real_vkGetPhysicalDeviceFeatures2(device, features);
-  auto* next = static_cast<VkBaseOutStructure*>(features->pNext);
-  for (; what_is_missing().integer_dot && next != nullptr; next = next->pNext) {
-    if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES)
-      reinterpret_cast<VkPhysicalDeviceShaderIntegerDotProductFeatures*>(next)->shaderIntegerDotProduct =
-          VK_FALSE;
-  }
+  auto* dot = in_chain<VkPhysicalDeviceShaderIntegerDotProductFeatures>(
+      features->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES);
+  if (what_is_missing().integer_dot && dot) dot->shaderIntegerDotProduct = VK_FALSE;
 }
