@@ -336,8 +336,7 @@ Device::Device(const EngineOptions& options) : instance_(Instance::get()) {
   // From here on the process keeps it, and does not even destroy it in the end, when drivers may be gone
   // already. A driver that is loaded again and again may refuse: NVIDIA's 580.159 gave
   // VK_ERROR_INCOMPATIBLE_DRIVER for the 31st instance and device of a process, one after the other.
-  static const auto* const kept = new std::shared_ptr<Instance>(instance_);
-  (void)kept;
+  [[gnu::used]] static const auto* const kept = new std::shared_ptr<Instance>(instance_);
   physical_ = choose(vk::physical_devices(*instance_), options.device);
   vkGetPhysicalDeviceMemoryProperties(physical_.handle, &memory_);
   const auto is_local = [](const VkMemoryHeap& heap) {
