@@ -131,7 +131,6 @@ MAKING(vkCreateFence, VkFenceCreateInfo, VkFence)
 MAKING(vkCreateDescriptorPool, VkDescriptorPoolCreateInfo, VkDescriptorPool)
 MAKING(vkCreateDescriptorSetLayout, VkDescriptorSetLayoutCreateInfo, VkDescriptorSetLayout)
 MAKING(vkCreatePipelineLayout, VkPipelineLayoutCreateInfo, VkPipelineLayout)
-MAKING(vkCreateShaderModule, VkShaderModuleCreateInfo, VkShaderModule)
 MAKING(vkCreatePipelineCache, VkPipelineCacheCreateInfo, VkPipelineCache)
 FAILING_6(vkCreateComputePipelines, VkDevice, VkPipelineCache, uint32_t, const VkComputePipelineCreateInfo*,
           const VkAllocationCallbacks*, VkPipeline*)
@@ -185,7 +184,17 @@ WRAPPED(void, vkGetPhysicalDeviceQueueFamilyProperties, VkPhysicalDevice device,
   const bool hide = families != nullptr && what_is_missing().compute_queue;
   for (uint32_t i = 0; hide && i < *n; ++i) families[i].queueFlags &= ~VkQueueFlags{VK_QUEUE_COMPUTE_BIT};
 }
-WRAPPED(void, vkGetPhysicalDeviceProperties2, VkPhysicalDevice device, VkPhysicalDeviceProperties2* properties) {
+// Refuses a kernel that asks for what is missing.
+WRAPPED(VkResult, vkCreateShaderModule, VkDevice device, const VkShaderModuleCreateInfo* info,
+        const VkAllocationCallbacks* callbacks, VkShaderModule* module) {
+  constexpr uint32_t kCapability = 17 | 2 << 16, kSubgroupArithmetic = 63;  // OpCapability and its operand
+  for (size_t at = 5; what_is_missing().subgroup_arithmetic && info->pCode[at] == kCapability; at += 2)
+    if (info->pCode[at + 1] == kSubgroupArithmetic) return VK_ERROR_FEATURE_NOT_PRESENT;
+  const auto given = fault("vkCreateShaderModule");
+  return given ? *given : __real_vkCreateShaderModule(device, info, callbacks, module);
+}
+WRAPPED(void, vkGetPhysicalDeviceProperties2, VkPhysicalDevice device,
+        VkPhysicalDeviceProperties2* properties) {
   __real_vkGetPhysicalDeviceProperties2(device, properties);
   auto* subgroups = in_chain<VkPhysicalDeviceSubgroupProperties>(
       properties->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES);

@@ -23,7 +23,7 @@ struct Without {
   bool devices = false;
   bool compute_queue = false;
   bool integer_dot = false;
-  bool subgroup_arithmetic = false;
+  bool subgroup_arithmetic = false;  // kernels that ask for it are refused
 };
 void set(const Without& without);
 
