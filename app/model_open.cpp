@@ -21,6 +21,10 @@ std::string cache_folder() {
 EngineOptions engine_options(const Options& options) {
   EngineOptions engine;
   engine.device = options.device;
+  if (const uint32_t most = most_threads(); options.threads > most)
+    throw Error(ErrorKind::usage,
+                fmt::format("threads: wanted {}, as many as this process may run at once, found {}",
+                            most == 1 ? "1" : fmt::format("1 to {}", most), options.threads));
   engine.threads = options.threads;
   engine.layout = options.i2s_block == 64 ? I2sLayout::block64 : I2sLayout::block128;
   engine.cache_folder = cache_folder();
@@ -36,6 +40,7 @@ KvFiles kv_files_for(const Options& options) {
 OpenModel opener_for(const Options& options) {
   const auto file = std::make_shared<const GgufFile>(find_model(options.model));
   read_model_info(*file);
+  engine_options(options);  // what it refuses, too
   return [file, options](const std::function<bool(double)>& on_progress, const std::string& device) {
     LoadedModel model;
     on_progress(0);

@@ -10,7 +10,8 @@
 
 namespace bitnet {
 
-// What the command line says about the device and the weights.
+// What the command line says about the device and the weights. Throws Error(usage) for more threads than this
+// process may run at once.
 EngineOptions engine_options(const Options& options);
 
 // Where timelines are kept, and how many bytes: $XDG_CACHE_HOME/bitnet-chat/kv.

@@ -89,7 +89,7 @@ const OptionRow kModelRows[] = {
      .read = [](Options& o, View v) { o.device = v; }},
     {.flags = "--threads",
      .value = "N",
-     .help = "threads of --device cpu; as many as there are cores to use where not given",
+     .help = "threads of --device cpu, up to what the process may use; one for each core where not given",
      .example = "4",
      .read = [](Options& o, View v) { o.threads = count("threads", v, 1, 1024); }},
     {.flags = "--ctx",

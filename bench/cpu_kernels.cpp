@@ -30,10 +30,8 @@ double best_of(ThreadPool& pool, size_t units, Work work) {
   double best = 1e9;
   for (int pass = 0; pass < kPasses; ++pass) {
     const auto start = Clock::now();
-    pool.run([&](unsigned thread) {
-      for (size_t unit = units * thread / pool.size(); unit < units * (thread + 1) / pool.size(); ++unit)
-        work(unit);
-    });
+    const Step step{static_cast<uint32_t>(units), [&](uint32_t unit, CacheLine*) { work(unit); }};
+    pool.run({&step, 1});
     best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
   }
   return best;

@@ -92,11 +92,11 @@ double rate(ThreadPool& pool, Rows rows, const std::vector<uint8_t>& codes, uint
   double best = 1e9;
   for (int pass = 0; pass < passes; ++pass) {
     const auto start = Clock::now();
-    pool.run([&](unsigned thread) {
-      int32_t sums[kRows];
-      for (size_t u = units * thread / pool.size(); u < units * (thread + 1) / pool.size(); ++u)
-        rows(codes.data() + u * unit_bytes, n_in, kRows, q, sums);
-    });
+    const Step step{static_cast<uint32_t>(units), [&](uint32_t unit, CacheLine*) {
+                      int32_t sums[kRows];
+                      rows(codes.data() + unit * unit_bytes, n_in, kRows, q, sums);
+                    }};
+    pool.run({&step, 1});
     best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
   }
   return static_cast<double>(units * unit_bytes) / best / 1e9;

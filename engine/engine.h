@@ -44,6 +44,10 @@ struct DeviceInfo {
 // Every Vulkan device of the machine, in the loader's order, and the CPU last.
 std::vector<DeviceInfo> list_devices();
 
+// How many threads of this process can run at once: the processors it may run on, within the share of
+// processor time that its control group has. More threads than that only wait for each other.
+uint32_t most_threads();
+
 // How the ternary values lie in i2_s tensors; files do not say (see engine/i2s.h).
 enum class I2sLayout { block128, block64 };
 

@@ -85,10 +85,8 @@ TEST(CpuRecorder, ATokenReadsEveryWeightOnce) {
     record_head(recorder, model, activations, 0, 1, *logits, *result);
     reads = {};
     Scratch scratch(program.scratch_lines);
-    for (CpuStep& step : program.steps) {
-      step.rewind();
-      for (unsigned thread = 0; thread < kThreads; ++thread) step.take_part(thread, scratch.data());
-    }
+    for (const Step& step : program.steps)
+      for (uint32_t unit = 0; unit < step.units; ++unit) step.work(unit, scratch.data());
     EXPECT_EQ(bytes_read_once(reads.ternary), ternary_bytes);
     EXPECT_EQ(bytes_read_once(reads.screen), screened ? head_bytes / 2 : 0);
     const size_t rows = bytes_read_once(reads.head);

@@ -1,31 +1,105 @@
 // The threads of the CPU backend.
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <latch>
+#include <mutex>
 #include <numeric>
+#include <set>
+#include <thread>
 
 #include "engine/cpu/thread_pool.h"
 
 namespace bitnet::cpu {
 namespace {
 
-TEST(ThreadPool, AllThreadsSeeWhatWasWrittenBeforeABarrier) {
+TEST(ThreadPool, AStepSeesAllThatTheStepBeforeItWrote) {
   for (const unsigned threads : {1U, 2U, 5U}) {
     ThreadPool pool(threads);
-    std::vector<int> values(threads);
-    for (int round = 1; round <= 200; ++round) {
-      std::vector<int> sums(threads);
-      pool.run([&](unsigned thread) {
-        values[thread] = round;
-        pool.barrier();
-        sums[thread] = std::accumulate(values.begin(), values.end(), 0);
-        pool.barrier();
-        values[thread] = -1;
-      });
-      EXPECT_EQ(sums, std::vector<int>(threads, round * static_cast<int>(threads)));
+    for (uint32_t units = 1; units <= 40; ++units) {
+      std::vector<uint32_t> values(units), sums(units), again(1);
+      const Step steps[] = {
+          {units, [&](uint32_t unit, CacheLine*) { values[unit] = unit + units; }},
+          {0, [&](uint32_t, CacheLine*) { ADD_FAILURE(); }},
+          {units, [&](uint32_t unit, CacheLine*) { sums[unit] = std::reduce(values.begin(), values.end()); }},
+          {1, [&](uint32_t, CacheLine*) { again[0] = std::reduce(sums.begin(), sums.end()); }},
+          {units, [&](uint32_t unit, CacheLine*) { values[unit] = again[0]; }},
+      };
+      for (int round = 0; round < 20; ++round) {
+        pool.run(steps);
+        const uint32_t sum = units * units + units * (units - 1) / 2;
+        ASSERT_EQ(sums, std::vector<uint32_t>(units, sum));
+        ASSERT_EQ(values, std::vector<uint32_t>(units, sum * units));
+      }
     }
+    pool.run({});
   }
+}
+
+TEST(ThreadPool, EveryUnitIsDoneOnceWithMemoryOfItsOwn) {
+  ThreadPool pool(7);
+  pool.reserve_scratch(3);
+  std::vector<std::atomic<int>> done(1000);
+  std::mutex mutex;
+  std::set<CacheLine*> scratch;
+  const Step step{1000, [&](uint32_t unit, CacheLine* own) {
+                    own[2].bytes[63] = std::byte{1};
+                    ++done[unit];
+                    const std::lock_guard lock(mutex);
+                    scratch.insert(own);
+                  }};
+  pool.run({&step, 1});
+  for (const auto& times : done) EXPECT_EQ(times, 1);
+  EXPECT_LE(scratch.size(), 7U);
+}
+
+// Threads that stand still wherever they are, as one does that another program has pushed off its core.
+std::atomic<int> standing;
+int gate[2];
+void stand_still(int) {
+  ++standing;
+  char byte = 0;
+  while (read(gate[0], &byte, 1) < 0 && errno == EINTR) {
+  }
+  --standing;
+}
+
+TEST(ThreadPool, AThreadThatIsAwayHoldsUpNoOther) {
+  constexpr unsigned kThreads = 6;
+  ThreadPool pool(kThreads);
+  std::vector<pthread_t> ids(kThreads);
+  std::latch all_there(kThreads);
+  const Step meet{kThreads, [&](uint32_t unit, CacheLine*) {
+                    ids[unit] = pthread_self();
+                    all_there.arrive_and_wait();  // so nobody takes two
+                  }};
+  pool.run({&meet, 1});
+  ASSERT_EQ(pipe(gate), 0);
+  struct sigaction action {};
+  action.sa_handler = stand_still;
+  ASSERT_EQ(sigaction(SIGUSR1, &action, nullptr), 0);
+  for (const pthread_t id : ids)
+    if (id != pthread_self()) pthread_kill(id, SIGUSR1);
+  while (standing != kThreads - 1) std::this_thread::yield();
+
+  std::atomic<int> done = 0;
+  const std::vector<Step> steps(10, Step{50, [&](uint32_t, CacheLine*) { ++done; }});
+  pool.run(steps);
+  EXPECT_EQ(done, 500);
+
+  EXPECT_EQ(write(gate[1], "12345", kThreads - 1), kThreads - 1);
+  std::latch again(kThreads);
+  const Step meet_again{kThreads, [&](uint32_t, CacheLine*) { again.arrive_and_wait(); }};
+  pool.run({&meet_again, 1});  // they are back
+  while (standing != 0) std::this_thread::yield();
+  close(gate[0]);
+  close(gate[1]);
 }
 
 TEST(ThreadPool, ControlGroupsLimitTheProcessors) {
@@ -50,6 +124,7 @@ TEST(ThreadPool, ControlGroupsLimitTheProcessors) {
   EXPECT_EQ(cgroup_processors("nonsense", root), 0U);
   std::filesystem::remove_all(root);
   EXPECT_GE(usable_threads(), 1U);
+  EXPECT_GE(most_threads(), usable_threads());
 }
 
 }  // namespace

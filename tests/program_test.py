@@ -82,6 +82,17 @@ class Program(unittest.TestCase):
             self.assertEqual(code, 0, err)
             self.assertEqual(json.loads(out.splitlines()[0])["device"], wanted, asked)
 
+    def test_more_threads_than_the_process_may_use_are_refused(self):
+        one = min(os.sched_getaffinity(0))
+        for threads, expected in (("1", 0), ("2", 2), ("64", 2)):
+            done = subprocess.run([PROGRAM, TALKING, "-p", "Hello!", "-n", "1", "--private", "--device", "cpu", "--threads", threads],
+                                  capture_output=True, env=environment(), timeout=120, text=True,
+                                  preexec_fn=lambda: os.sched_setaffinity(0, {one}))
+            self.assertEqual(done.returncode, expected, done.stderr)
+            if expected:
+                self.assertEqual(done.stderr, "bitnet-chat: threads: wanted 1, as many as this process may run at once, "
+                                              f"found {threads}\n")
+
     def test_nothing_to_ask_is_nothing_to_answer(self):
         self.assertEqual(run(TALKING)[:2], (0, ""))
 

@@ -34,7 +34,7 @@ complete -c bitnet-chat -n 'not __fish_seen_subcommand_from list show search rep
 complete -c bitnet-chat -n 'not __fish_seen_subcommand_from list show search replay export import delete pull info devices tokenize detokenize render logits probe bench print' -a bench -d 'measure prefill and decode'
 complete -c bitnet-chat -n 'not __fish_seen_subcommand_from list show search replay export import delete pull info devices tokenize detokenize render logits probe bench print' -a print -d 'print an example config file (config), the man page (man), or completions for bash, zsh or fish'
 complete -c bitnet-chat -l device -x -a 'cpu 0 1' -d 'number or part of a name as '\''devices'\'' lists them, or cpu'
-complete -c bitnet-chat -l threads -x -d 'threads of --device cpu; as many as there are cores to use where not given'
+complete -c bitnet-chat -l threads -x -d 'threads of --device cpu, up to what the process may use; one for each core where not given'
 complete -c bitnet-chat -l ctx -x -d 'tokens of context; as trained where not given'
 complete -c bitnet-chat -l chat-template -r -F -d 'Jinja file to use instead of the model'\''s own'
 complete -c bitnet-chat -l i2s-layout -x -a '128 64' -d 'weights in a block of the file: 128, or 64 where an ARM build quantised it'

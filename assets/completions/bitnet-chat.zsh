@@ -44,7 +44,7 @@ _bitnet_chat() {
   local -a common own
   common=(
     '--device[number or part of a name as '\''devices'\'' lists them, or cpu]:N|NAME|cpu:(cpu 0 1)'
-    '--threads[threads of --device cpu; as many as there are cores to use where not given]:N: '
+    '--threads[threads of --device cpu, up to what the process may use; one for each core where not given]:N: '
     '--ctx[tokens of context; as trained where not given]:N: '
     '--chat-template[Jinja file to use instead of the model'\''s own]:FILE:_files'
     '--i2s-layout[weights in a block of the file\: 128, or 64 where an ARM build quantised it]:128|64:(128 64)'

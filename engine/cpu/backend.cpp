@@ -1,5 +1,5 @@
 // The CPU backend: puts the kernels and the threads behind backend.h. A program is a list of steps; all
-// threads walk it together, take units of a step as they come free and meet at a barrier behind each.
+// threads walk it together and take units of a step as they come free; the next step waits for all of them.
 #include "backend.h"
 
 #include <fmt/format.h>
@@ -57,8 +57,7 @@ class CpuBackend : public Backend {
       : kernels_(choose(options.cpu_kernels)),
         pool_(options.threads != 0 ? options.threads : usable_threads()),
         device_(describe(kernels_.name, pool_.size())),
-        head_screen_(options.head_screen),
-        scratch_(pool_.size()) {}
+        head_screen_(options.head_screen) {}
 
   const DeviceInfo& device() const override { return device_; }
 
@@ -89,7 +88,7 @@ class CpuBackend : public Backend {
     lower_ = head.lower;
     std::ranges::nth_element(lower_, lower_.begin() + (n - 1), std::greater());
     head.border = lower_[n - 1];
-    walk(*head.rescore);
+    pool_.run(head.rescore->steps);
     const std::span values(data_of<const float>(logits), logits.size() / sizeof(float));
     to.clear();
     for (size_t unit = 0; unit < head.upper.size(); ++unit) {
@@ -107,27 +106,24 @@ class CpuBackend : public Backend {
         kernels_, pool_.size(), input_, [this](const Embedding& table) { return screen_of(table); },
         *program);
     kernels(recorder);
-    for (auto& s : scratch_) s.resize(std::max(s.size(), program->scratch_lines));
+    pool_.reserve_scratch(program->scratch_lines);
     return program;
   }
 
   double read_bandwidth() override {
     constexpr size_t kUnit = 64 << 10;
     constexpr int kPasses = 5;  // whatever else runs makes a pass slower, never faster
-    CpuProgram program;
-    size_t bytes = 0;
     std::atomic<uint64_t> sink = 0;
     std::vector<std::span<const std::byte>> units;
     for (const auto all : adopted_)
       for (size_t at = 0; at + kUnit <= all.size(); at += kUnit) units.push_back(all.subspan(at, kUnit));
-    bytes = units.size() * kUnit;
-    program.steps.emplace_back(
-        static_cast<uint32_t>(units.size()), pool_.size(),
-        [&](uint32_t unit, CacheLine*) { sink += kernels_.read(units[unit].data(), kUnit); });
+    const size_t bytes = units.size() * kUnit;
+    const Step step{static_cast<uint32_t>(units.size()),
+                    [&](uint32_t unit, CacheLine*) { sink += kernels_.read(units[unit].data(), kUnit); }};
     double best = 0;
     for (int pass = 0; pass < kPasses; ++pass) {
       const auto start = std::chrono::steady_clock::now();
-      walk(program);
+      pool_.run({&step, 1});
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
       best = std::max(best, static_cast<double>(bytes) / seconds.count());
     }
@@ -140,9 +136,9 @@ class CpuBackend : public Backend {
     for (const auto& head : program.screened) head->logits->unfinished.reset();
     if (const auto last = last_screened_.lock();
         last && std::ranges::find(program.norms, last->head->vector) != program.norms.end())
-      walk(*last->head->full);  // before the vector is overwritten
+      pool_.run(last->head->full->steps);  // before the vector is overwritten
     input_ = {position, tokens.data()};
-    walk(program);
+    pool_.run(program.steps);
     for (const auto& head : program.screened) {
       if (!head->was_screened) continue;
       head->logits->unfinished = std::make_shared<Unfinished>(Unfinished{head});
@@ -151,19 +147,8 @@ class CpuBackend : public Backend {
   }
 
  private:
-  // All threads together.
-  void walk(CpuProgram& program) {
-    for (CpuStep& step : program.steps) step.rewind();
-    pool_.run([&](unsigned thread) {
-      for (CpuStep& step : program.steps) {
-        step.take_part(thread, scratch_[thread].data());
-        if (&step != &program.steps.back()) pool_.barrier();
-      }
-    });
-  }
-
   void finish(const CpuBuffer& logits, const Unfinished& unfinished) {
-    walk(*unfinished.head->full);
+    pool_.run(unfinished.head->full->steps);
     logits.unfinished.reset();
   }
 
@@ -185,7 +170,6 @@ class CpuBackend : public Backend {
   const HeadScreen head_screen_;
   RunInput input_;
   std::vector<std::span<const std::byte>> adopted_;
-  std::vector<Scratch> scratch_;  // one a thread
   std::weak_ptr<Unfinished> last_screened_;
   std::vector<float> lower_;                                  // of largest_logits
   std::map<const Buffer*, std::unique_ptr<Screen>> screens_;  // of weights, which stay as long as the backend
@@ -219,6 +203,8 @@ DeviceInfo describe_cpu(const EngineOptions& options) {
   return describe(choose(options.cpu_kernels).name,
                   options.threads != 0 ? options.threads : usable_threads());
 }
+
+uint32_t most_threads() { return cpu::most_threads(); }
 
 std::unique_ptr<Backend> open_cpu(const EngineOptions& options) {
   return std::make_unique<CpuBackend>(options);

@@ -69,7 +69,7 @@ struct RowStack {
 template <typename Work>
 void CpuRecorder::step(uint32_t units, Work work, size_t scratch_bytes) {
   program_.scratch_lines = std::max(program_.scratch_lines, scratch_bytes / sizeof(CacheLine) + 1);
-  program_.steps.emplace_back(units, threads_, std::move(work));
+  program_.steps.push_back({units, std::move(work)});
 }
 
 // Enough at a time that taking a unit costs nothing, and so little that no thread waits long for the last.

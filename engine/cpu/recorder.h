@@ -3,8 +3,6 @@
 // Thread rule: as the Backend.
 #pragma once
 
-#include <atomic>
-#include <deque>
 #include <functional>
 
 #include "backend.h"
@@ -54,42 +52,6 @@ T* data_of(const Buffer& b) {
   return reinterpret_cast<T*>(cpu_buffer(b).data());
 }
 
-struct alignas(64) CacheLine {
-  std::byte bytes[64];
-};
-using Scratch = std::vector<CacheLine>;  // a thread's own working memory
-
-// work(unit, scratch) for every unit, in any order, on any thread. Each thread begins with a run of
-// neighbouring units, so that it reads memory on and on, and helps the others out when it is done.
-struct CpuStep {
-  CpuStep(uint32_t units, unsigned threads, std::function<void(uint32_t, CacheLine*)> w)
-      : work(std::move(w)), shares(threads) {
-    for (unsigned i = 0; i < threads; ++i) {
-      shares[i].begin = static_cast<uint32_t>(uint64_t{units} * i / threads);
-      shares[i].end = static_cast<uint32_t>(uint64_t{units} * (i + 1) / threads);
-    }
-  }
-  void rewind() {
-    for (Share& s : shares) s.next.store(s.begin, std::memory_order_relaxed);
-  }
-  void take_part(unsigned thread, CacheLine* scratch) {
-    for (size_t i = 0; i < shares.size(); ++i) {
-      Share& s = shares[(thread + i) % shares.size()];
-      while (s.next.load(std::memory_order_relaxed) < s.end) {
-        const uint32_t unit = s.next.fetch_add(1, std::memory_order_relaxed);
-        if (unit < s.end) work(unit, scratch);
-      }
-    }
-  }
-
-  struct alignas(64) Share {
-    uint32_t begin = 0, end = 0;
-    std::atomic<uint32_t> next = 0;
-  };
-  std::function<void(uint32_t unit, CacheLine* scratch)> work;
-  std::vector<Share> shares;
-};
-
 // A head of one token that may be screened.
 struct ScreenedHead {
   const CpuBuffer* logits;
@@ -106,7 +68,7 @@ struct ScreenedHead {
 
 class CpuProgram : public Program {
  public:
-  std::deque<CpuStep> steps;
+  std::vector<Step> steps;
   size_t scratch_lines = 0;
   std::vector<std::shared_ptr<ScreenedHead>> screened;
   std::vector<const Buffer*> norms;  // that rms_norm writes

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <numeric>
 #include <set>
 #include <sstream>
 
@@ -15,11 +16,11 @@ namespace {
 
 // Waits until `changed`, in the way of a short wait; false when it has become a long one. No pause
 // instruction between the looks: a hypervisor takes a row of them for a lock that is held elsewhere and gives
-// the core away, which made a barrier 10 to 20 us long instead of 1. There is no second thread on the core to
+// the core away, which made a wait 10 to 20 us long instead of 1. There is no second thread on the core to
 // be kind to.
 template <typename Changed>
 bool spin(Changed changed) {
-  constexpr std::chrono::microseconds kLong{100};
+  constexpr std::chrono::microseconds kLong{50};
   constexpr int kLooks = 256;  // between looks at the clock
   const auto start = std::chrono::steady_clock::now();
   do {
@@ -54,45 +55,126 @@ double least_quota(std::string group, Quota quota_of) {
   }
 }
 
+// Those that this process may run on, by number.
+std::vector<int> processors() {
+  // A machine may have more of them than cpu_set_t has room for; then the kernel says EINVAL.
+  for (int room = CPU_SETSIZE; room <= 64 * CPU_SETSIZE; room *= 2) {
+    cpu_set_t* set = CPU_ALLOC(static_cast<size_t>(room));
+    if (set == nullptr) break;
+    const size_t bytes = CPU_ALLOC_SIZE(static_cast<size_t>(room));
+    std::vector<int> found;
+    const bool known = sched_getaffinity(0, bytes, set) == 0;
+    for (int cpu = 0; known && cpu < room; ++cpu)
+      if (CPU_ISSET_S(static_cast<size_t>(cpu), bytes, set)) found.push_back(cpu);
+    CPU_FREE(set);
+    if (known && !found.empty()) return found;
+  }
+  std::vector<int> all(std::max(1U, std::thread::hardware_concurrency()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+unsigned within_quota(size_t threads) {
+  std::stringstream proc;
+  proc << std::ifstream("/proc/self/cgroup").rdbuf();
+  const unsigned limit = cgroup_processors(proc.str(), "/sys/fs/cgroup");
+  return limit == 0 ? static_cast<unsigned>(threads) : std::min(static_cast<unsigned>(threads), limit);
+}
+
 }  // namespace
 
-ThreadPool::ThreadPool(unsigned threads) : size_(std::max(1U, threads)) {
+ThreadPool::ThreadPool(unsigned threads)
+    : size_(std::max(1U, threads)), shares_(size_), scratch_(size_, Scratch(1)) {
   for (unsigned i = 1; i < size_; ++i) threads_.emplace_back([this, i] { serve(i); });
 }
 
 ThreadPool::~ThreadPool() {
   stop_ = true;
-  round_.fetch_add(1, std::memory_order_release);
-  round_.notify_all();
+  tell();
   for (std::thread& t : threads_) t.join();
 }
 
-void ThreadPool::run(const std::function<void(unsigned)>& work) {
-  work_ = &work;
-  if (size_ > 1) {
-    round_.fetch_add(1, std::memory_order_release);
-    round_.notify_all();
+void ThreadPool::reserve_scratch(size_t lines) {
+  for (Scratch& s : scratch_) s.resize(std::max(s.size(), lines));
+}
+
+void ThreadPool::run(std::span<const Step> steps) {
+  end_ = steps.data() + steps.size();
+  running_.store(true, std::memory_order_relaxed);
+  go_on(steps.data(), 0);
+  while (true) {
+    const uint32_t seen = changes_.load(std::memory_order_acquire);
+    take_units(0);
+    if (!running_.load(std::memory_order_acquire)) return;
+    wait_for_change(seen);
   }
-  work(0);
-  barrier();
 }
 
 void ThreadPool::serve(unsigned thread) {
-  uint32_t seen = 0;
   while (true) {
-    if (!spin([&] { return round_.load(std::memory_order_acquire) != seen; }))
-      round_.wait(seen, std::memory_order_acquire);
-    ++seen;  // run does not return before all threads are past the barrier, so rounds come one by one
+    const uint32_t seen = changes_.load(std::memory_order_acquire);
     if (stop_) return;
-    (*work_)(thread);
-    barrier();
+    take_units(thread);
+    wait_for_change(seen);
   }
 }
 
-// One counter that only grows: who comes last wakes the others with the very write that says so.
-void ThreadPool::barrier() {
-  const uint64_t passed = (arrivals_.fetch_add(1, std::memory_order_acq_rel) / size_ + 1) * size_;
-  while (!spin([&] { return arrivals_.load(std::memory_order_acquire) >= passed; })) sched_yield();
+// Until there are none left to take. A step cannot end before what was taken of it is reported, so all units
+// between two reports are of one step, and step_ is that step.
+void ThreadPool::take_units(unsigned thread) {
+  while (true) {
+    uint32_t taken = 0, units = 0;
+    for (unsigned i = 0; i < size_; ++i) {
+      Share& share = shares_[(thread + i) % size_];
+      uint64_t left = share.left.load(std::memory_order_acquire);
+      while (static_cast<uint32_t>(left) != 0) {
+        if (!share.left.compare_exchange_weak(left, left - 1, std::memory_order_acquire)) continue;
+        units = step_->units;
+        step_->work(share.end.load(std::memory_order_relaxed) - static_cast<uint32_t>(left),
+                    scratch_[thread].data());
+        ++taken;
+        left = share.left.load(std::memory_order_acquire);
+      }
+    }
+    if (taken == 0) return;
+    if (done_.fetch_add(taken, std::memory_order_acq_rel) + taken == units) go_on(step_ + 1, thread);
+  }
+}
+
+// What is a single unit is done at once: that takes less time than waking anybody for it.
+void ThreadPool::go_on(const Step* step, unsigned thread) {
+  for (; step != end_ && step->units <= 1; ++step)
+    if (step->units == 1) step->work(0, scratch_[thread].data());
+  if (step != end_)
+    hand_out(*step);
+  else
+    running_.store(false, std::memory_order_release);
+  tell();
+}
+
+void ThreadPool::hand_out(const Step& step) {
+  step_ = &step;
+  ++number_;
+  done_.store(0, std::memory_order_relaxed);
+  for (unsigned i = 0; i < size_; ++i) {
+    const auto begin = static_cast<uint32_t>(uint64_t{step.units} * i / size_);
+    const auto end = static_cast<uint32_t>(uint64_t{step.units} * (i + 1) / size_);
+    shares_[i].end.store(end, std::memory_order_relaxed);
+    shares_[i].left.store(uint64_t{number_} << 32 | (end - begin), std::memory_order_release);
+  }
+}
+
+// Either the sleeper sees the change or it is seen asleep here.
+void ThreadPool::tell() {
+  changes_.fetch_add(1);
+  if (sleepers_.load() != 0) changes_.notify_all();
+}
+
+void ThreadPool::wait_for_change(uint32_t seen) {
+  if (spin([&] { return changes_.load(std::memory_order_acquire) != seen; })) return;
+  sleepers_.fetch_add(1);
+  changes_.wait(seen);
+  sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 unsigned cgroup_processors(const std::string& proc, const std::string& root) {
@@ -124,23 +206,16 @@ unsigned cgroup_processors(const std::string& proc, const std::string& root) {
 }
 
 unsigned usable_threads() {
-  cpu_set_t set;
-  unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    std::set<std::string> siblings;  // hardware threads of a core name the same set
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-      if (!CPU_ISSET(cpu, &set)) continue;
-      const std::string name = std::to_string(cpu);
-      const std::string core =
-          first_line("/sys/devices/system/cpu/cpu" + name + "/topology/thread_siblings_list");
-      siblings.insert(core.empty() ? name : core);
-    }
-    cores = std::max<unsigned>(1, static_cast<unsigned>(siblings.size()));
+  std::set<std::string> siblings;  // hardware threads of a core name the same set
+  for (const int cpu : processors()) {
+    const std::string name = std::to_string(cpu);
+    const std::string core =
+        first_line("/sys/devices/system/cpu/cpu" + name + "/topology/thread_siblings_list");
+    siblings.insert(core.empty() ? name : core);
   }
-  std::stringstream proc;
-  proc << std::ifstream("/proc/self/cgroup").rdbuf();
-  const unsigned limit = cgroup_processors(proc.str(), "/sys/fs/cgroup");
-  return limit == 0 ? cores : std::min(cores, limit);
+  return within_quota(siblings.size());
 }
+
+unsigned most_threads() { return within_quota(processors().size()); }
 
 }  // namespace bitnet::cpu

@@ -1,20 +1,39 @@
-// Threads that run one function together, again and again, with barriers inside it.
+// Threads that walk a list of steps together. Each step is cut into units that may be done in any order and
+// on any thread; all units of a step are done before the next step begins.
 //
-// Thread rule: one thread at a time owns a pool and calls run; barrier is for the threads inside run.
+// Thread rule: one thread at a time owns a pool and calls run, which also does work itself.
 //
-// Between runs the threads sleep in the kernel: they spin for about a tenth of a millisecond in case the
-// next token comes at once, and take no time afterwards. At a barrier they spin, and give way to others after
-// a while, so that a machine with less cores free than threads still gets on.
+// A step waits for its units and not for the threads: a thread that another program has pushed off its core
+// holds up no more than the unit that it was in the middle of, and what it had not begun is taken by the
+// others. A thread that finds nothing to do looks again for a twentieth of a millisecond, in case the next
+// step or the next token comes at once; then it sleeps in the kernel and takes no time.
+//
+//   hand_out      one thread cuts the step into a share of neighbouring units for each thread
+//   take_units    every thread takes units from its own share, then from those of the others
+//   go_on         whoever reports the last unit done hands out the next step
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 namespace bitnet::cpu {
+
+struct alignas(64) CacheLine {
+  std::byte bytes[64];
+};
+using Scratch = std::vector<CacheLine>;  // a thread's own working memory
+
+// work(unit, scratch) for every unit below `units`. It must not throw.
+struct Step {
+  uint32_t units = 0;
+  std::function<void(uint32_t unit, CacheLine* scratch)> work;
+};
 
 class ThreadPool {
  public:
@@ -24,25 +43,47 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   unsigned size() const { return size_; }
-  // work(0) here and work(1) ... work(size() - 1) on the threads; returns when all have. It must not throw.
-  void run(const std::function<void(unsigned thread)>& work);
-  void barrier();
+  void reserve_scratch(size_t lines);  // for each thread, at least; not during run
+  // Returns when all is done. `steps` may go then.
+  void run(std::span<const Step> steps);
 
  private:
+  // On a line of its own: its thread looks at it all the time.
+  struct alignas(64) Share {
+    // The step's number above and how many units are left below, so that a thread which was away for a while
+    // cannot take a unit of another step for one of its own.
+    std::atomic<uint64_t> left = 0;
+    std::atomic<uint32_t> end = 0;  // behind the last unit; belongs to the step of `left`
+  };
+
   void serve(unsigned thread);
+  void take_units(unsigned thread);
+  void go_on(const Step* step, unsigned thread);
+  void hand_out(const Step& step);
+  void tell();
+  void wait_for_change(uint32_t seen);
 
   const unsigned size_;
-  const std::function<void(unsigned)>* work_ = nullptr;
-  // On lines of their own: all threads look at them all the time.
-  alignas(64) std::atomic<uint32_t> round_ = 0;     // counts runs
-  alignas(64) std::atomic<uint64_t> arrivals_ = 0;  // at barriers, of all threads together
-  alignas(64) bool stop_ = false;  // written before round_ moves
+  std::vector<Share> shares_;
+  std::vector<Scratch> scratch_;
+  // Of the step that is being done; written only while none of its units is under way.
+  const Step* step_ = nullptr;
+  const Step* end_ = nullptr;                       // of the list
+  uint32_t number_ = 0;                             // counts steps
+  alignas(64) std::atomic<uint32_t> done_ = 0;      // units
+  alignas(64) std::atomic<uint32_t> changes_ = 0;   // counts what threads may wait for
+  alignas(64) std::atomic<uint32_t> sleepers_ = 0;  // threads that may be waiting in the kernel
+  std::atomic<bool> running_ = false;
+  std::atomic<bool> stop_ = false;
   std::vector<std::thread> threads_;
 };
 
 // How many threads make sense here: the cores (not their hardware threads) this process may run on, and no
 // more than the control group's share of processor time.
 unsigned usable_threads();
+
+// How many threads can run here at once: as above, with the hardware threads of a core counted each.
+unsigned most_threads();
 
 // Whole processors that the limits of a control group leave, rounded up; 0 where there is no limit. `proc` is
 // the text of /proc/self/cgroup, `root` where the cgroup file systems are mounted (/sys/fs/cgroup).
