@@ -37,15 +37,19 @@ std::string sgr(const Theme& theme, Face face) {
 
 }  // namespace
 
-CastRecorder::CastRecorder(const std::string& file, int columns, int rows)
-    : file_(file), out_(file, std::ios::binary | std::ios::trunc), columns_(columns), rows_(rows) {
+CastRecorder::CastRecorder(const std::string& file, const WriteRules& rules, int columns, int rows,
+                           bool with_input)
+    : out_(std::make_unique<OutputFile>(file, rules)),
+      with_input_(with_input),
+      columns_(columns),
+      rows_(rows) {
   json header = {{"version", 3},
                  {"term", {{"cols", columns}, {"rows", rows}}},
                  {"timestamp", static_cast<int64_t>(std::time(nullptr))},
                  {"command", "bitnet-chat"}};
   if (const char* term = std::getenv("TERM"); term != nullptr && *term != '\0') header["term"]["type"] = term;
-  out_ << line_of(header) << std::flush;
-  if (!out_) throw Error(ErrorKind::runtime, fmt::format("{}: cannot be written", printable(file)));
+  out_->write(line_of(header));
+  if (failed()) out_->finish();  // says why
 }
 
 void CastRecorder::event(const char* code, std::string_view data) {
@@ -53,7 +57,7 @@ void CastRecorder::event(const char* code, std::string_view data) {
   const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begun_).count();
   const int64_t interval = now - milliseconds_;
   milliseconds_ = now;
-  out_ << line_of(json::array({static_cast<double>(interval) / 1000, code, data})) << std::flush;
+  out_->write(line_of(json::array({static_cast<double>(interval) / 1000, code, data})));
 }
 
 void CastRecorder::output(std::string_view bytes) {
@@ -70,7 +74,7 @@ void CastRecorder::lines(std::string_view text) {
 }
 
 void CastRecorder::input(std::string_view bytes) {
-  if (!bytes.empty()) event("i", bytes);
+  if (with_input_ && !bytes.empty()) event("i", bytes);
 }
 
 void CastRecorder::resize(int columns, int rows) {

@@ -3,16 +3,18 @@
 // Thread rule: belongs to one thread.
 //
 // A header line, then one [interval, code, data] a line, the interval in seconds since the line before:
-// "o" what the terminal was sent, "i" what was typed, "r" its new size, "x" the exit code. Every line is
-// written at once, so what was recorded before a crash can be played.
+// "o" what the terminal was sent, "i" what was typed (where that is asked for: it may be a password that no
+// screen showed), "r" its new size, "x" the exit code. Every line is written at once, so what was recorded
+// before a crash can be played.
 #pragma once
 
 #include <chrono>
-#include <fstream>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "output_file.h"
 #include "styled_text.h"
 #include "theme.h"
 
@@ -20,8 +22,8 @@ namespace bitnet {
 
 class CastRecorder {
  public:
-  // Begins a new file. Throws Error(runtime) that names it.
-  CastRecorder(const std::string& file, int columns, int rows);
+  // Begins a file. Throws Error(runtime) that names it.
+  CastRecorder(const std::string& file, const WriteRules& rules, int columns, int rows, bool with_input);
 
   // What a terminal gets as it is; what is no UTF-8 becomes U+FFFD. Nothing where `bytes` is empty.
   void output(std::string_view bytes);
@@ -30,15 +32,14 @@ class CastRecorder {
   void resize(int columns, int rows);  // no effect where that is the size already
   void finish(int exit_code);
 
-  bool failed() const { return !out_; }  // it could not be written; nothing more is
-  const std::string& file() const { return file_; }
+  bool failed() const { return out_->failed(); }  // it could not be written; nothing more is
 
  private:
   void event(const char* code, std::string_view data);
 
   using Clock = std::chrono::steady_clock;
-  std::string file_;
-  std::ofstream out_;
+  std::unique_ptr<OutputFile> out_;
+  bool with_input_;
   int columns_;
   int rows_;
   int64_t milliseconds_ = 0;  // since the beginning, as written so far

@@ -52,6 +52,7 @@ bool Chat::busy() const { return core_->busy(); }
 bool Chat::loading() const { return !core_->model_ && !core_->failure_; }
 bool Chat::quit_requested() const { return core_->quit_; }
 int64_t Chat::conversation() const { return core_->stored_conversation(); }
+std::optional<std::string> Chat::take_error() { return std::exchange(core_->error_, std::nullopt); }
 const std::optional<Error>& Chat::failure() const { return core_->failure_; }
 std::vector<std::string> Chat::complete(std::string_view line) const {
   return complete_command(*core_, line);
@@ -81,8 +82,13 @@ void ChatCore::submit(std::string_view text) {
       run_command(*this, text);
     }
   } catch (const Error& error) {
-    front_.error(error.what());
+    tell_error(error.what());
   }
+}
+
+void ChatCore::tell_error(std::string_view text) {
+  error_ = text;
+  front_.error(text);
 }
 
 void ChatCore::interrupt() {
@@ -208,8 +214,8 @@ void ChatCore::finish_task(const Finished& finished) {
   status_.state = ChatState::idle;
   status_.progress = 1;
   if (finished.reason == "device_lost") {
-    front_.error(fmt::format("{} ({}): {}. The device is being opened again.", model_->device.name,
-                             model_->device.driver, finished.message));
+    tell_error(fmt::format("{} ({}): {}. The device is being opened again.", model_->device.name,
+                           model_->device.driver, finished.message));
     model_.reset();
     status_.state = ChatState::loading;
     status_.progress = 0;
@@ -218,7 +224,7 @@ void ChatCore::finish_task(const Finished& finished) {
   try {
     task.on_finish(finished);
   } catch (const Error& error) {
-    front_.error(error.what());
+    tell_error(error.what());
   }
 }
 

@@ -54,7 +54,9 @@ class Chat {
   bool busy() const;     // loading with a turn waiting, prefilling or answering
   bool loading() const;  // the model is not there yet
   bool quit_requested() const;
-  int64_t conversation() const;                 // 0 = nothing stored yet
+  int64_t conversation() const;  // 0 = nothing stored yet
+  // What a command or a turn failed with since the last call; nothing where none has.
+  std::optional<std::string> take_error();
   const std::optional<Error>& failure() const;  // why the model cannot be used; empty while it can
   std::vector<std::string> complete(std::string_view line) const;  // whole lines that begin with `line`
 

@@ -38,7 +38,7 @@ bool ChatCore::leave_deleted_conversation(std::string_view typed) {
     return false;  // whoever needs the database says what is wrong with it
   }
   new_conversation();
-  front_.error(fmt::format(
+  tell_error(fmt::format(
       "Conversation {} was deleted by another program. What you send now begins a new one; your text is in "
       "the input line.",
       id));
@@ -114,7 +114,7 @@ void ChatCore::fit_context() {
                                 model_->n_ctx));
     } else {
       settings_.ctx = model_->n_ctx;
-      front_.error(fmt::format("The context still holds {} tokens: {}", model_->n_ctx, finished.message));
+      tell_error(fmt::format("The context still holds {} tokens: {}", model_->n_ctx, finished.message));
     }
     begin_waiting_turn();
   };

@@ -105,7 +105,7 @@ void ChatCore::choose_conversation() {
     try {
       open_conversation(id);
     } catch (const Error& error) {
-      front_.error(error.what());
+      tell_error(error.what());
     }
   };
   if (database().conversations(1).empty()) refuse("nothing is stored yet");

@@ -69,6 +69,12 @@ struct ReadFile {
   size_t tokens = 0;  // 0 where the model was not there to ask
 };
 
+// A file to be written, as a person names it.
+struct NamedFile {
+  std::string name;
+  bool forced = false;  // by a ! behind it
+};
+
 class ChatCore {
  public:
   ChatCore(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end);
@@ -81,6 +87,7 @@ class ChatCore {
   void handle_events();
   void interrupt();
   void show_all();
+  void tell_error(std::string_view text);  // of a command or a turn; a script ends with it
   bool busy() const { return running_.has_value() || turn_waits_ || task_.has_value() || player_; }
 
   // chat_turns.cpp: a turn's way
@@ -140,11 +147,12 @@ class ChatCore {
   void go_private(bool on);
 
   // chat_io.cpp: files. `file` empty: shown instead.
-  void export_chat(std::string_view format, const std::string& file);
+  void export_chat(std::string_view format, const NamedFile& file);
   void import_chats(const std::string& file);
   void replay(std::optional<int64_t> id, double speed);
   void advance_replay();
-  void record(const std::string& file);  // empty: ends the recording
+  WriteRules rules_for(const NamedFile& file) const;
+  void record(const NamedFile& file);  // empty: ends the recording
 
   // Small steps shared by the files above.
   Store& store() { return own_store_ ? *own_store_ : store_; }
@@ -173,8 +181,9 @@ class ChatCore {
   std::string new_system_;  // for /new; settings_.system is that of the conversation that is open
   std::optional<Loaded> model_;
   std::optional<Error> failure_;
-  int64_t conversation_ = 0;  // 0: none stored yet
-  int64_t created_ = 0;       // of the conversation, milliseconds: what templates take as "now"
+  std::optional<std::string> error_;  // that Chat::take_error gives
+  int64_t conversation_ = 0;          // 0: none stored yet
+  int64_t created_ = 0;               // of the conversation, milliseconds: what templates take as "now"
   std::vector<BranchMessage> branch_;
   std::vector<int64_t> undone_;  // ends of branches that /undo has left, for /redo; the last first
   std::optional<RunningTurn> running_;

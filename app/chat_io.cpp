@@ -6,7 +6,6 @@
 #include "chat_core.h"
 #include "chat_file.h"
 #include "tools.h"
-#include "ui_line.h"
 
 namespace bitnet {
 namespace {
@@ -21,15 +20,24 @@ std::string with_home(const std::string& path) {
 
 }  // namespace
 
-void ChatCore::export_chat(std::string_view format_name, const std::string& file) {
+// A script has no ! of its own: whoever started it says what may be lost.
+WriteRules ChatCore::rules_for(const NamedFile& file) const {
+  WriteRules rules = settings_.files;
+  if (!rules.below.empty()) return rules;
+  rules.overwrite = rules.overwrite || file.forced;
+  rules.to_overwrite = "a ! behind the name overwrites it";
+  return rules;
+}
+
+void ChatCore::export_chat(std::string_view format_name, const NamedFile& file) {
   const ChatFormat format = chat_format(format_name);
   const auto whole = store().whole(conversation_);
   if (!whole) refuse("there is nothing to export yet");
   const std::string text = write_chat(*whole, format);
-  if (file.empty()) return front_.command_output("export", text);
-  write_file(with_home(file), text);
+  if (file.name.empty()) return front_.command_output("export", text);
+  write_file(file.name, text, rules_for(file));
   const size_t count = format == ChatFormat::json ? whole->messages.size() : branch_.size();
-  front_.command_output("export", fmt::format("{} messages are in {} now.", count, file));
+  front_.command_output("export", fmt::format("{} messages are in {} now.", count, file.name));
 }
 
 void ChatCore::import_chats(const std::string& file) {
@@ -45,11 +53,18 @@ void ChatCore::import_chats(const std::string& file) {
   }
 }
 
-void ChatCore::record(const std::string& file) {
-  front_.record(with_home(file));
-  front_.command_output("record", file.empty()
+void ChatCore::record(const NamedFile& file) {
+  const WriteRules rules = rules_for(file);
+  if (!file.name.empty() && status_.is_private && !rules.overwrite) {
+    refuse(
+        fmt::format("nothing is kept of this conversation, and a recording would keep it; {} records it all "
+                    "the same",
+                    rules.below.empty() ? "/record FILE!" : "--force"));
+  }
+  front_.record(file.name, rules);
+  front_.command_output("record", file.name.empty()
                                       ? "The recording is over."
-                                      : fmt::format("{} is being recorded; /record off ends it.", file));
+                                      : fmt::format("{} is being recorded; /record off ends it.", file.name));
 }
 
 void ChatCore::replay(std::optional<int64_t> id, double speed) {

@@ -58,6 +58,10 @@ void ChatCore::go_private(bool on) {
   status_.saved = !on;
   update_context();
   show_all();
+  if (on && front_.recording()) {
+    front_.record({}, {});
+    text += " The recording is over; /record FILE! records in private too.";
+  }
   front_.command_output("private", text);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/sampler.h"
+#include "output_file.h"
 
 namespace bitnet {
 
@@ -22,6 +23,7 @@ struct ChatSettings {
   uint32_t ctx = 0;               // tokens of context; 0 = as many as the model was trained for
   std::string system;             // system prompt; empty = none
   bool is_private = false;        // --private: the person wants nothing kept
+  WriteRules files;               // where commands may write
   bool verbose = false;           // say as notices what lies behind an answer: template, seed, reuse
 };
 

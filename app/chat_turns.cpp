@@ -162,7 +162,7 @@ void ChatCore::start_answer() {
   if (!refusal.empty()) {
     // First the branch, whose redraw takes earlier news off the screen.
     if (!continues) take_back_turn();
-    front_.error(refusal);
+    tell_error(refusal);
     return;
   }
   undone_.clear();
@@ -343,17 +343,17 @@ void ChatCore::finish_answer(const Finished& finished) {
         "/undo, or begin anew with /new.",
         status_.context_used, status_.context_limit));
   } else if (reason == "numeric") {
-    front_.error(
+    tell_error(
         "The model's output is not a number (NaN or Inf), so the answer ends here. Try /regen; if it stays, "
         "the file or the device's driver is at fault.");
   } else if (reason == "device_lost") {
-    front_.error(fmt::format("{} ({}): {}. The answer so far is kept; the device is being opened again.",
-                             model_->device.name, model_->device.driver, finished.message));
+    tell_error(fmt::format("{} ({}): {}. The answer so far is kept; the device is being opened again.",
+                           model_->device.name, model_->device.driver, finished.message));
     model_.reset();
     status_.state = ChatState::loading;
     status_.progress = 0;
   } else if (reason == "failed") {
-    front_.error(finished.message);
+    tell_error(finished.message);
   }
 }
 

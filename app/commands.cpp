@@ -71,6 +71,19 @@ std::string usage_line(const Command& command) {
                                     : fmt::format("{} {}", command.name, command.arguments);
 }
 
+// Quotes around a file's name are no part of it.
+std::string unquoted(std::string_view name) {
+  const char quote = name.empty() ? '\0' : name.front();
+  if (name.size() > 2 && (quote == '"' || quote == '\'') && name.back() == quote)
+    name = name.substr(1, name.size() - 2);
+  return std::string(name);
+}
+
+NamedFile file_to_write(std::string_view name) {
+  const bool forced = name.size() > 1 && name.ends_with('!');
+  return {unquoted(forced ? name.substr(0, name.size() - 1) : name), forced};
+}
+
 void help(ChatCore& chat, std::string_view arguments) {
   std::string text;
   if (!arguments.empty()) {
@@ -117,7 +130,7 @@ void system_prompt(ChatCore& chat, std::string_view arguments) {
   if (arguments == "none") {
     chat.set_system("");
   } else if (arguments.starts_with('@')) {
-    chat.set_system(read_text_file(std::string(arguments.substr(1)), kMostSystemBytes));
+    chat.set_system(read_text_file(unquoted(arguments.substr(1)), kMostSystemBytes));
   } else if (!arguments.empty()) {
     chat.set_system(arguments);
   }
@@ -248,7 +261,7 @@ const Command kTable[] = {
      [](ChatCore& chat, std::string_view arguments) {
        if (arguments.empty()) return chat.front_.command_output("read", chat.read_text());
        if (arguments == "none") return chat.forget_files();
-       chat.read_file(std::string(arguments));
+       chat.read_file(unquoted(arguments));
      },
      "Without FILE, what is in it; none takes everything out again. The file must be UTF-8 text and fit the "
      "context."},
@@ -271,18 +284,20 @@ const Command kTable[] = {
     {"/export", "", "FORMAT [FILE]", "write this conversation to a file, or show it", "md json openai", true,
      [](ChatCore& chat, std::string_view arguments) {
        const auto [format, file] = split(arguments);
-       chat.export_chat(format, std::string(file));
+       chat.export_chat(format, file_to_write(file));
      },
-     "md is Markdown for people, json has everything, openai the messages alone."},
+     "md is Markdown for people, json has everything, openai the messages alone. The file must be new, or "
+     "its name end with a !, which overwrites it."},
     {"/import", "", "FILE", "store the conversations of a file and go on with it", "%files", true,
-     [](ChatCore& chat, std::string_view arguments) { chat.import_chats(std::string(arguments)); },
+     [](ChatCore& chat, std::string_view arguments) { chat.import_chats(unquoted(arguments)); },
      "It may be what /export wrote, or ShareGPT."},
     {"/record", "", "FILE|off", "record what the terminal shows; off ends it", "off %files", false,
      [](ChatCore& chat, std::string_view arguments) {
        if (arguments.empty()) throw Error(ErrorKind::usage, "/record wants a file, or off");
-       chat.record(arguments == "off" ? std::string() : std::string(arguments));
+       chat.record(arguments == "off" ? NamedFile() : file_to_write(arguments));
      },
-     "The file is an asciicast (v3), which asciinema plays."},
+     "The file is an asciicast (v3), which asciinema plays. FILE! overwrites one that is there, and records "
+     "in private."},
     {"/replay", "", "[ID] [SPEED]", "show a conversation again as its answers came", "instant", true,
      [](ChatCore& chat, std::string_view arguments) {
        auto [first, second] = split(arguments);

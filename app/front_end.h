@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "output_file.h"
 
 namespace bitnet {
 
@@ -114,10 +115,12 @@ class FrontEnd {
   virtual void return_input(std::string_view text) { (void)text; }
   // Records what the terminal shows from here on (cast.h), in place of a recording that runs; an empty file
   // ends it. Throws Error(usage) where nothing is shown, Error(runtime) where the file cannot be written.
-  virtual void record(const std::string& file) {
+  virtual void record(const std::string& file, const WriteRules& rules) {
     (void)file;
+    (void)rules;
     throw Error(ErrorKind::usage, "there is no screen to record here");
   }
+  virtual bool recording() const { return false; }
   virtual void end_recording(int exit_code) { (void)exit_code; }
   // This text, byte for byte, to the person's clipboard. False: there is none here.
   virtual bool copy(std::string_view text) {

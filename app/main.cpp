@@ -93,6 +93,15 @@ void open_wanted_conversation(const Options& options, Store& store, Chat& chat) 
   if (!options.system.empty()) chat.submit("/system " + options.system);
 }
 
+// Where commands and screenshots may write that come from a file or another program. What the command line
+// names itself is the person's own choice.
+WriteRules script_rules(const Options& options) {
+  if (options.allow_writes) return {.overwrite = options.force};
+  return rules_for_script(options.force);
+}
+
+WriteRules named_rules(const Options& options) { return {.overwrite = options.force}; }
+
 struct Input {
   std::optional<std::string> question;
   std::unique_ptr<ScriptDriver> script;
@@ -103,7 +112,8 @@ Input read_input(const Options& options) {
   Input input;
   if (!options.script.empty()) {
     const std::string text = options.script == "-" ? read_standard_input() : read_whole_file(options.script);
-    input.script = std::make_unique<ScriptDriver>(parse_script(text, options.script), options.script);
+    input.script = std::make_unique<ScriptDriver>(parse_script(text, options.script), options.script,
+                                                  script_rules(options));
   } else if (options.question) {
     input.question = options.question;
   } else if (isatty(STDIN_FILENO) == 0 && options.output == OutputForm::jsonl) {
@@ -146,6 +156,7 @@ int run_on_screen(const Options& options, Input& input, const ChatSettings& sett
                                                                       : "";
   screen_options.state_folder = state_folder();
   screen_options.keep_history = !options.is_private;
+  screen_options.record_input = options.record_input;
   const std::string keys_problem = read_keymap(options, screen_options.keymap);
   const OpenModel open = opener_for(options);
   std::string warning;
@@ -156,7 +167,7 @@ int run_on_screen(const Options& options, Input& input, const ChatSettings& sett
   if (!warning.empty()) screen.error(warning);
   if (!keys_problem.empty()) screen.error(keys_problem);
   open_wanted_conversation(options, *store, chat);
-  if (!options.record.empty()) screen.record(options.record);
+  if (!options.record.empty()) screen.record(options.record, named_rules(options));
   return with_recording(screen, [&] {
     const int code = screen.run(chat, input.script.get(), [&] { worker.start(); });
     return code == 0 && chat.failure() ? chat.failure()->exit_code() : code;
@@ -168,6 +179,7 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
   LineOptions line;
   line.question = input.question.has_value();
   line.echo_user = input.script != nullptr;
+  line.record_input = options.record_input;
   line.quiet = line.question && !options.verbose;
   LineFrontEnd front(line, out, err);
   const OpenModel open = opener_for(options);
@@ -176,7 +188,7 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
   Worker worker(open, kv_files_for(options));
   Chat chat(*store, worker, settings, front);
   front.drive(chat);
-  if (!options.record.empty()) front.record(options.record);
+  if (!options.record.empty()) front.record(options.record, named_rules(options));
   if (!warning.empty()) front.error(warning);
   open_wanted_conversation(options, *store, chat);
   worker.start();
@@ -212,8 +224,8 @@ int run_json(const Options& options, Input& input, const ChatSettings& settings,
 
 int run_chat(const Options& options, Output& out, Output& err) {
   Input input = read_input(options);
-  const ChatSettings settings =
-      settings_from(options, input.script ? script_settings() : interactive_settings());
+  ChatSettings settings = settings_from(options, input.script ? script_settings() : interactive_settings());
+  settings.files = input.script || input.piped_lines ? script_rules(options) : named_rules(options);
   if (options.output == OutputForm::jsonl) {
     if (!options.record.empty()) throw Error(ErrorKind::usage, "--record wants --output text or tui");
     return run_json(options, input, settings, out);
@@ -262,8 +274,8 @@ int run_replay(const Options& options, Store& store, Output& out, Output& err) {
     return 0;
   }
   EventLoop loop;
-  LineFrontEnd front({}, out, err);
-  if (!options.record.empty()) front.record(options.record);
+  LineFrontEnd front({.record_input = options.record_input}, out, err);
+  if (!options.record.empty()) front.record(options.record, named_rules(options));
   const auto text = text_for_replay(store, *options.conversation);
   return with_recording(front, [&] {
     return replay(store, *options.conversation, options.speed, text ? &text->tokenizer : nullptr, loop, front,

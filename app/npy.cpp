@@ -9,8 +9,8 @@ namespace {
 constexpr size_t kAlignment = 64;  // of the values in the file
 }
 
-NpyFile::NpyFile(const std::string& path, size_t rows, size_t columns)
-    : path_(path), out_(path, std::ios::binary | std::ios::trunc), left_(rows * columns) {
+NpyFile::NpyFile(const std::string& path, const WriteRules& rules, size_t rows, size_t columns)
+    : path_(path), out_(path, rules), left_(rows * columns) {
   std::string header =
       fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows, columns);
   const size_t before = 6 + 2 + 2;  // magic, version, length
@@ -18,22 +18,23 @@ NpyFile::NpyFile(const std::string& path, size_t rows, size_t columns)
   header += '\n';
   const std::string magic("\x93NUMPY\x01\x00", 8);
   const char length[2] = {static_cast<char>(header.size() & 0xFF), static_cast<char>(header.size() >> 8)};
-  out_ << magic;
-  out_.write(length, 2);
-  out_ << header;
-  if (!out_) throw Error(ErrorKind::runtime, fmt::format("{}: cannot be written", printable(path_)));
+  out_.write(magic + std::string(length, 2) + header);
+}
+
+NpyFile::~NpyFile() {
+  if (!finished_) out_.discard();
 }
 
 void NpyFile::write(std::span<const float> values) {
-  out_.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size_bytes()));
+  out_.write({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
   left_ -= values.size();
 }
 
 void NpyFile::finish() {
-  out_.close();
-  if (!out_) throw Error(ErrorKind::runtime, fmt::format("{}: cannot be written", printable(path_)));
+  out_.finish();
   if (left_ != 0)
     throw Error(ErrorKind::runtime, fmt::format("{}: {} values are missing", printable(path_), left_));
+  finished_ = true;
 }
 
 }  // namespace bitnet

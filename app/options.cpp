@@ -107,6 +107,11 @@ void check_together(const Options& o) {
     throw Error(ErrorKind::usage, "-c and --resume exclude each other");
   }
   if (o.is_private && !o.db.empty()) throw Error(ErrorKind::usage, "--private and --db exclude each other");
+  if (o.is_private && o.mode == Mode::chat && !o.record.empty() && !o.force) {
+    throw Error(
+        ErrorKind::usage,
+        "--private keeps nothing, and --record would keep what is shown; --force records all the same");
+  }
   if (o.is_private && o.mode == Mode::chat && (o.resume_last || o.conversation)) {
     throw Error(
         ErrorKind::usage,

@@ -55,14 +55,17 @@ struct Options {
   std::optional<std::string> question;  // -p
   std::string script;                   // "-" = standard input; empty = none
   OutputForm output = OutputForm::automatic;
-  std::string record;  // --record; empty = none
+  std::string record;         // --record; empty = none
+  bool record_input = false;  // what was typed too
   bool resume_last = false;
   std::optional<int64_t> conversation;  // --resume, and the ID of replay, show, export, delete
   std::string system;                   // text or @FILE
   std::vector<std::pair<std::string, std::string>> settings;  // as `/set NAME VALUE`, in order
   bool is_private = false;
   std::string db;
-  uint32_t kv_cache = 2048;  // MiB on disk; 0 = none
+  bool force = false;         // files that are there may be overwritten
+  bool allow_writes = false;  // scripts may write anywhere
+  uint32_t kv_cache = 2048;   // MiB on disk; 0 = none
   bool no_color = false;
   std::string theme;  // theme.h; empty: the first
   std::string keys;   // file of the keymap; empty: the usual one, if it is there

@@ -106,6 +106,10 @@ void parse_verb(std::string_view line, ScriptStep& step) {
   } else if (name == "@screenshot") {
     step.verb = Verb::screenshot;
     need_argument("a file");
+  } else if (name == "@allow-errors") {
+    step.verb = Verb::allow_errors;
+    step.number = rest == "off" ? 0 : 1;
+    if (!rest.empty() && rest != "off") throw Error(ErrorKind::usage, "@allow-errors wants off or nothing");
   } else if (name == "@interrupt") {
     step.verb = Verb::interrupt;
     if (!rest.starts_with("after=")) throw Error(ErrorKind::usage, "@interrupt wants after=N");
@@ -119,7 +123,7 @@ void parse_verb(std::string_view line, ScriptStep& step) {
   } else {
     throw Error(ErrorKind::usage,
                 fmt::format("unknown verb {} (known: @wait @expect @expect-not @key @resize "
-                            "@interrupt @screenshot; '@@' begins a line that begins with '@')",
+                            "@interrupt @screenshot @allow-errors; '@@' begins a line that begins with '@')",
                             printable(name, 40)));
   }
 }
@@ -172,8 +176,8 @@ std::vector<ScriptStep> parse_script(std::string_view text, const std::string& n
   return steps;
 }
 
-ScriptDriver::ScriptDriver(std::vector<ScriptStep> steps, std::string name)
-    : steps_(std::move(steps)), name_(std::move(name)) {
+ScriptDriver::ScriptDriver(std::vector<ScriptStep> steps, std::string name, WriteRules rules)
+    : steps_(std::move(steps)), name_(std::move(name)), rules_(std::move(rules)) {
   ScriptStep end;
   end.verb = Verb::finish;
   steps_.push_back(end);
@@ -192,12 +196,32 @@ void ScriptDriver::fail(const ScriptStep& step, const std::string& what, ScriptT
               fmt::format("{}:{}: {}; visible was:{}", printable(name_), step.line, what, shown));
 }
 
+void ScriptDriver::check_for_errors(Chat& chat, ScriptTarget& target) const {
+  const auto problem = chat.take_error();
+  if (!problem || allow_errors_) return;
+  std::string_view why = *problem;
+  if (why.ends_with('.')) why.remove_suffix(1);
+  fail(steps_[typed_],
+       fmt::format("'{}' failed: {}. @allow-errors lets a script go on after that",
+                   printable(steps_[typed_].text, 60), why),
+       target);
+}
+
+void ScriptDriver::take_screenshot(const ScriptStep& step, ScriptTarget& target) const {
+  try {
+    write_file(step.text, target.screenshot(), rules_);
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}:{}: {}", printable(name_), step.line, error.what()));
+  }
+}
+
 bool ScriptDriver::step(const ScriptStep& step, Chat& chat, ScriptTarget& target) {
   // Idle means that a turn could begin and be answered at once, so a model that loads is waited for.
   const bool idle = !chat.busy() && !chat.loading();
   switch (step.verb) {
     case Verb::type:
       if (!idle) return false;
+      typed_ = at_;
       target.type_line(step.text);
       return true;
     case Verb::wait_idle:
@@ -216,6 +240,7 @@ bool ScriptDriver::step(const ScriptStep& step, Chat& chat, ScriptTarget& target
       }
       return true;
     case Verb::key:
+      typed_ = at_;
       target.press_key(step.text);
       return true;
     case Verb::resize:
@@ -225,7 +250,10 @@ bool ScriptDriver::step(const ScriptStep& step, Chat& chat, ScriptTarget& target
       chat.interrupt_after(step.number);
       return true;
     case Verb::screenshot:
-      target.screenshot(step.text);
+      take_screenshot(step, target);
+      return true;
+    case Verb::allow_errors:
+      allow_errors_ = step.number != 0;
       return true;
   }
   return true;
@@ -235,6 +263,7 @@ void ScriptDriver::advance(Chat& chat, ScriptTarget& target) {
   while (!done() && !chat.quit_requested()) {
     const ScriptStep& next = steps_[at_];
     if (chat.failure()) throw *chat.failure();
+    check_for_errors(chat, target);
     if (step(next, chat, target)) {
       deadline_.reset();
       ++at_;

@@ -97,7 +97,7 @@ void tool_export(Store& store, const Options& options, Output& out) {
   if (options.out.empty() || options.out == "-") {
     print(out, text);
   } else {
-    write_file(options.out, text);
+    write_file(options.out, text, {.overwrite = options.force});
   }
 }
 

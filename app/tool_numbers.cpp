@@ -89,7 +89,8 @@ void tool_logits(const Options& options) {
     check_ids(options, read_model_info(file));
   }
   const RunningModel model = open_model(options, static_cast<uint32_t>(options.tokens.size()));
-  NpyFile out(options.out, options.tokens.size(), model.engine->model().n_vocab);
+  NpyFile out(options.out, {.overwrite = options.force}, options.tokens.size(),
+              model.engine->model().n_vocab);
   SyncOptions sync;
   sync.batch = options.prefill;
   sync.on_logits = [&](uint32_t, std::span<const float> logits) { out.write(logits); };
@@ -108,7 +109,7 @@ void tool_probe(const Options& options) {
   SyncOptions sync;
   sync.hidden = &hidden;
   model.session->sync(options.tokens, sync);
-  NpyFile out(options.out, info.n_layer, info.n_embd);
+  NpyFile out(options.out, {.overwrite = options.force}, info.n_layer, info.n_embd);
   out.write(hidden);
   out.finish();
 }

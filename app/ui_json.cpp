@@ -128,6 +128,4 @@ void JsonFrontEnd::press_key(std::string_view name) {
   if (name == "C-d") chat_->submit("/quit");
 }
 
-void JsonFrontEnd::screenshot(const std::string& file) { write_file(file, visible_); }
-
 }  // namespace bitnet

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "chat.h"
 #include "clipboard.h"
@@ -41,13 +40,6 @@ int exit_code_of(std::string_view finish) {
   if (finish == "device_lost") return static_cast<int>(ErrorKind::device);
   if (finish == "numeric" || finish == "failed") return static_cast<int>(ErrorKind::runtime);
   return 0;
-}
-
-void write_file(const std::string& path, std::string_view bytes) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out << bytes;
-  out.close();
-  if (!out) throw Error(ErrorKind::runtime, fmt::format("{}: cannot be written", printable(path)));
 }
 
 LineFrontEnd::LineFrontEnd(LineOptions options, Output& output, Output& errors)
@@ -188,8 +180,8 @@ void LineFrontEnd::resize(int columns, int rows) {
 }
 
 // All that was shown; after a resize, what a terminal of that size would still show.
-void LineFrontEnd::screenshot(const std::string& file) {
-  if (!size_) return write_file(file, visible_);
+std::string LineFrontEnd::screenshot() {
+  if (!size_) return visible_;
   std::vector<std::string> rows;
   const std::string safe = make_safe(visible_);
   std::string_view rest = safe;
@@ -208,18 +200,17 @@ void LineFrontEnd::screenshot(const std::string& file) {
   std::string text;
   const size_t shown = std::min(rows.size(), static_cast<size_t>(size_->second));
   for (size_t i = rows.size() - shown; i < rows.size(); ++i) text += rows[i] + "\n";
-  write_file(file, text);
+  return text;
 }
 
-void LineFrontEnd::record(const std::string& file) {
-  recorder_.reset();
-  if (file.empty()) return;
+void LineFrontEnd::record(const std::string& file, const WriteRules& rules) {
+  if (file.empty()) return recorder_.reset();
   winsize window{};
   const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 0;
   const auto [columns, rows] = size_   ? *size_
                                : known ? std::pair<int, int>(window.ws_col, window.ws_row)
                                        : std::pair(80, 24);
-  recorder_ = std::make_unique<CastRecorder>(file, columns, rows);
+  recorder_ = std::make_unique<CastRecorder>(file, rules, columns, rows, options_.record_input);
 }
 
 void LineFrontEnd::end_recording(int exit_code) {

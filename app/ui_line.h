@@ -23,8 +23,9 @@ class Chat;
 // errors.
 struct LineOptions {
   bool question = false;
-  bool echo_user = true;  // false where the person's terminal shows what was typed
-  bool quiet = false;     // no notices
+  bool echo_user = true;      // false where the person's terminal shows what was typed
+  bool quiet = false;         // no notices
+  bool record_input = false;  // recordings have what was typed too
 };
 
 class LineFrontEnd : public FrontEnd, public ScriptTarget {
@@ -45,7 +46,8 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   void status(const Status& status) override;
   bool copy(std::string_view text) override;
   void return_input(std::string_view text) override;
-  void record(const std::string& file) override;
+  void record(const std::string& file, const WriteRules& rules) override;
+  bool recording() const override { return recorder_ != nullptr; }
   void end_recording(int exit_code) override;
   void note_typed(std::string_view line);  // which the terminal has shown already
 
@@ -56,7 +58,7 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   void press_key(std::string_view name) override;
   void resize(int columns, int rows) override;
   std::string visible_text() override { return visible_; }
-  void screenshot(const std::string& file) override;
+  std::string screenshot() override;
 
  private:
   void put(Output& to, std::string_view text);
@@ -78,8 +80,5 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
 
 // The exit code that an answer's finish stands for.
 int exit_code_of(std::string_view finish);
-
-// Bytes to a new file. Throws Error(runtime) that names it.
-void write_file(const std::string& path, std::string_view bytes);
 
 }  // namespace bitnet

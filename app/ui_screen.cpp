@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "chat.h"
@@ -85,7 +84,8 @@ ScreenFrontEnd::ScreenFrontEnd(EventLoop& loop, const ScreenOptions& options)
                 return chat_ == nullptr ? std::vector<std::string>() : chat_->complete(line);
               }}),
       keys_(options.keymap),
-      theme_(find_theme(options.theme)) {
+      theme_(find_theme(options.theme)),
+      record_input_(options.record_input) {
   tell_history_error();
   draw_now();
 }
@@ -218,11 +218,11 @@ std::pair<int, int> ScreenFrontEnd::size() const {
   return forced_size_.value_or(std::pair(screen_.columns(), screen_.rows()));
 }
 
-void ScreenFrontEnd::record(const std::string& file) {
-  recording_.reset();
-  if (file.empty()) return;
+void ScreenFrontEnd::record(const std::string& file, const WriteRules& rules) {
+  if (file.empty()) return recording_.reset();
   const auto [columns, rows] = size();
-  recording_ = std::make_unique<Recording>(Recording{CastRecorder(file, columns, rows), FrameWriter(theme_)});
+  recording_ = std::make_unique<Recording>(
+      Recording{CastRecorder(file, rules, columns, rows, record_input_), FrameWriter(theme_)});
   draw_now();
 }
 
@@ -365,12 +365,6 @@ std::string ScreenFrontEnd::visible_text() {
     text += line + "\n";
   }
   return text;
-}
-
-void ScreenFrontEnd::screenshot(const std::string& file) {
-  std::ofstream out(file, std::ios::binary);
-  out << visible_text();
-  if (!out.flush()) throw Error(ErrorKind::runtime, fmt::format("cannot write {}", printable(file)));
 }
 
 }  // namespace bitnet

@@ -37,6 +37,7 @@ struct ScreenOptions {
   Keymap keymap;
   std::string state_folder;  // holds `history` and `log`; made where missing; empty: neither is kept
   bool keep_history = true;
+  bool record_input = false;  // recordings have what was typed too
 };
 
 class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
@@ -62,14 +63,15 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   bool choose(Choices choices) override;
   void marked_output(std::string_view command, std::string_view text) override;
   void return_input(std::string_view text) override;
-  void record(const std::string& file) override;
+  void record(const std::string& file, const WriteRules& rules) override;
+  bool recording() const override { return recording_ != nullptr; }
   void end_recording(int exit_code) override;
 
   void type_line(std::string_view text) override;
   void press_key(std::string_view name) override;
   void resize(int columns, int rows) override;
   std::string visible_text() override;
-  void screenshot(const std::string& file) override;
+  std::string screenshot() override { return visible_text(); }
 
  private:
   struct Frame {
@@ -138,6 +140,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   Chat* chat_ = nullptr;
 
   const Theme& theme_;
+  const bool record_input_;
   std::unique_ptr<Recording> recording_;
   std::vector<EarlyWord> early_;
   std::string hint_;

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -23,7 +24,8 @@ std::vector<json> lines_of(const std::string& file) {
 TEST(Cast, FollowsTheSpecification) {
   const std::string file = testing::TempDir() + "recording.cast";
   {
-    CastRecorder cast(file, 80, 24);
+    std::remove(file.c_str());
+    CastRecorder cast(file, {}, 80, 24, /*with_input=*/true);
     cast.output("\x1b[1mHi\xFF");
     cast.output("");
     cast.input("\r");
@@ -53,7 +55,21 @@ TEST(Cast, FollowsTheSpecification) {
   EXPECT_EQ(event(3), std::pair(json("r"), json("100x30")));
   EXPECT_EQ(event(4), std::pair(json("o"), json("two\r\nlines \u241B[31m\r\n")));
   EXPECT_EQ(event(5), std::pair(json("x"), json("130")));
-  EXPECT_THROW(CastRecorder("/nowhere/x.cast", 80, 24), Error);
+  EXPECT_THROW(CastRecorder("/nowhere/x.cast", {}, 80, 24, false), Error);
+}
+
+TEST(Cast, WhatIsTypedIsLeftOutUnlessAskedFor) {
+  const std::string file = testing::TempDir() + "quiet.cast";
+  std::remove(file.c_str());
+  {
+    CastRecorder cast(file, {}, 80, 24, /*with_input=*/false);
+    cast.input("a password\r");
+    cast.output("shown");
+  }
+  const auto lines = lines_of(file);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[1][1], "o");
+  EXPECT_THROW(CastRecorder(file, {}, 80, 24, false), Error);  // it is there already
 }
 
 Row row_of(const char* text, Face face = {}) {

@@ -69,6 +69,7 @@ TEST(ParseScript, NamesTheLineOfAMistake) {
   refusal("@interrupt after=0\n");
   refusal("@resize 80\n");
   refusal("@key\n");
+  refusal("@allow-errors please\n");
 }
 
 // A whole session on a pipe, as the program runs it.
@@ -172,6 +173,30 @@ TEST_F(SessionTest, AFailedExpectationShowsWhatWasThere) {
   }
 }
 
+TEST_F(SessionTest, AScriptEndsWhereACommandFails) {
+  const auto failure = [&](const std::string& script) {
+    Output out(out_[1]);
+    Output err(err_[1]);
+    LineFrontEnd front({}, out, err);
+    try {
+      run(front, script);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::mismatch);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(failure("/set temp 1\n/frob\n@expect /did you|no command/\n/quit\n"),
+              testing::AllOf(HasSubstr("s:2: '/frob' failed: there is no command /frob"),
+                             HasSubstr("@allow-errors")));
+  EXPECT_THAT(failure("@key /\n@key f\n@key Enter\n"), HasSubstr("s:3"));
+  EXPECT_EQ(failure("@allow-errors\n/frob\n@expect /no command/\n"), "");
+  EXPECT_THAT(failure("@allow-errors\n/frob\n@allow-errors off\n/open 9\n"),
+              HasSubstr("s:4: '/open 9' failed"));
+  fake_.numeric_after(0);
+  EXPECT_THAT(failure("Hello\n@wait idle\n/quit\n"), HasSubstr("s:1: 'Hello' failed"));
+}
+
 TEST_F(SessionTest, AWaitThatIsOverItsTimeFails) {
   fake_.hold();
   Output out(out_[1]);
@@ -184,7 +209,7 @@ TEST_F(SessionTest, JsonLinesTellTheWholeStory) {
   fake_.answer("Hi");
   Output out(out_[1]);
   JsonFrontEnd front(out);
-  EXPECT_EQ(run(front, "Hello\n/set temp\n/frob\n@expect /Hi/\n"), 0);
+  EXPECT_EQ(run(front, "@allow-errors\nHello\n/set temp\n/frob\n@expect /Hi/\n"), 0);
   front.exit(0);
   std::vector<nlohmann::json> lines;
   std::istringstream text(drain(out_));

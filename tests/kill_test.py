@@ -39,7 +39,7 @@ class Round:
 
     def script(self):
         turn = f"round {self.number} turn "
-        lines = [turn + "1", "@wait idle"]
+        lines = ["@allow-errors", turn + "1", "@wait idle"]
         if self.kind == "commands":
             more = ["/title about " + turn, "/regen", "/undo", "/redo", "/set seed 7", "/branches", "/fork", "/edit " + turn + "e",
                     turn + "2", "/goto 1", "/archive", "/new", "/system be kind", turn + "3", "/list", "/continue"]

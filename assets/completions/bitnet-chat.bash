@@ -100,7 +100,7 @@ _bitnet_chat() {
     --config) _bitnet_chat_files; return ;;
   esac
 
-  local flags='--device --threads --ctx --chat-template --i2s-layout -p --prompt --script --output --system -c --continue --resume --private --db --kv-cache --no-kv-cache --temp --top-k --top-p --min-p --repeat-penalty --repeat-last --seed -n --max-tokens --stop --no-color --theme --record --keys --verbose --config --version -h --help'
+  local flags='--device --threads --ctx --chat-template --i2s-layout -p --prompt --script --output --system -c --continue --resume --private --db --force --allow-writes --kv-cache --no-kv-cache --temp --top-k --top-p --min-p --repeat-penalty --repeat-last --seed -n --max-tokens --stop --no-color --theme --record --record-input --keys --verbose --config --version -h --help'
   case $command in
     list) flags+=' --all' ;;
     replay) flags+=' --speed --instant --verify --model' ;;

@@ -29,7 +29,7 @@ TEMPLATES = [
 ]
 SCRIPTS = [
     "# a comment\nHello!\n@wait idle 5\n@expect /[Hh]ello|world/\n@expect-not /x{3,}y*?/\n\0Hello world",
-    '"""\nline one\nline two\n"""\n@interrupt after=7\n@key C-c\n@resize 80x24\n@wait /a(?=b)/ 2.5\n@screenshot f\n',
+    '"""\nline one\nline two\n"""\n@interrupt after=7\n@key C-c\n@resize 80x24\n@wait /a(?=b)/ 2.5\n@screenshot f\n@allow-errors\n',
     "@@literal\n//slash\n/regen\n@wait idle\n@expect /a\\/b\\d+(?<n>x)\\k<n>/\n\0a/b12xx",
 ]
 SHARE_GPT = '[{"conversations": [{"from": "system", "value": "be kind"}, {"from": "human", "value": "a\\u00e9"},' \

@@ -263,7 +263,7 @@ class FaultTest(unittest.TestCase):
             with self.subTest(term=term):
                 plain = term == "dumb"
                 recording = os.path.join(self.home, term + ".cast")
-                t = self.start(*arguments, "-n", "3", "--record", recording, term=term, ready=rb"> $" if plain else rb"ready")
+                t = self.start(*arguments, "-n", "3", "--record", recording, "--force", term=term, ready=rb"> $" if plain else rb"ready")
                 for command in commands:
                     if plain and not command.isprintable():
                         continue  # what a person types there is shown by the terminal itself

@@ -134,7 +134,7 @@ class StreamTest(unittest.TestCase):
 
     def test_no_more_than_thirty_draws_a_second(self):
         """As the recording of them says, while the model writes and a person types."""
-        t = self.terminal(f"{PROGRAM} {MODEL} --private --device cpu --threads 1 --temp 0 --record draws.cast")
+        t = self.terminal(f"{PROGRAM} {MODEL} --private --device cpu --threads 1 --temp 0 --record draws.cast --force")
         t.line("go on")
         t.wait("answering|ready")
         for i in range(150):

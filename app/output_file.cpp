@@ -1,0 +1,174 @@
+#include "output_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "engine/error.h"
+
+namespace bitnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw Error(ErrorKind::runtime, fmt::format("{}: {}", printable(path), why));
+}
+
+[[noreturn]] void refuse_errno(const std::string& path, int reason) {
+  refuse(path, fmt::format("cannot be written: {}", std::strerror(reason)));
+}
+
+std::string with_home(const std::string& path) {
+  const char* home = std::getenv("HOME");
+  return path.starts_with("~/") && home != nullptr ? home + path.substr(1) : path;
+}
+
+void close_one(int& fd) {
+  if (fd >= 0) close(std::exchange(fd, -1));
+}
+
+// The folder of `target`, opened. Below a folder, every step on the way there is taken without following
+// links: those of the path were resolved before it was compared, and one that appears meanwhile is refused.
+int open_folder(const std::string& path, const fs::path& target, const std::string& below) {
+  constexpr int kHow = O_PATH | O_DIRECTORY | O_CLOEXEC;
+  const fs::path parent = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  if (below.empty()) {
+    const int fd = open(parent.c_str(), kHow);
+    if (fd < 0) refuse_errno(path, errno);
+    return fd;
+  }
+  std::error_code problem;
+  const fs::path folder = fs::canonical(parent, problem);
+  if (problem) refuse_errno(path, problem.value());
+  const fs::path steps = folder.lexically_relative(below);
+  if (steps.empty() || *steps.begin() == "..") {
+    refuse(path,
+           fmt::format("a script may write only below {}, the folder it is run in; --allow-writes lets it "
+                       "write anywhere",
+                       printable(below)));
+  }
+  int at = open(below.c_str(), kHow);
+  for (const fs::path& step : steps) {
+    if (at < 0) break;
+    if (step == ".") continue;
+    const int next = openat(at, step.c_str(), kHow | O_NOFOLLOW);
+    const int reason = errno;
+    close_one(at);
+    at = next;
+    errno = reason;
+  }
+  if (at < 0) refuse_errno(path, errno);
+  return at;
+}
+
+// Into a pipe or a terminal nothing is overwritten. -1: there is no such thing of this name.
+int open_stream(const std::string& path, const std::string& target) {
+  const auto is_stream = [](const struct stat& about) {
+    return S_ISFIFO(about.st_mode) || S_ISCHR(about.st_mode);
+  };
+  struct stat about {};
+  if (stat(target.c_str(), &about) != 0 || !is_stream(about)) return -1;
+  // A pipe that nobody reads is refused instead of waited for.
+  const int fd = open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (fd < 0 && errno == ENXIO) refuse(path, "is a pipe that nobody reads");
+  if (fd < 0) refuse_errno(path, errno);
+  if (fstat(fd, &about) != 0 || !is_stream(about)) {
+    close(fd);
+    refuse(path, "is no regular file");
+  }
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  return fd;
+}
+
+// Makes room for a new file of this name.
+void clear_name(const std::string& path, int folder, const std::string& name, const WriteRules& rules) {
+  struct stat about {};
+  if (fstatat(folder, name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0) return;
+  if (S_ISDIR(about.st_mode)) refuse(path, "is a folder");
+  if (!S_ISREG(about.st_mode) && !S_ISLNK(about.st_mode)) refuse(path, "is no regular file");
+  if (!rules.overwrite) {
+    refuse(path, fmt::format("is there already{}; {}", S_ISLNK(about.st_mode) ? ", as a symbolic link" : "",
+                             rules.to_overwrite));
+  }
+  if (unlinkat(folder, name.c_str(), 0) != 0) refuse_errno(path, errno);
+}
+
+}  // namespace
+
+WriteRules rules_for_script(bool overwrite) {
+  std::error_code problem;
+  const fs::path here = fs::current_path(problem);
+  const fs::path folder = problem ? here : fs::canonical(here, problem);
+  if (problem) throw Error(ErrorKind::runtime, fmt::format("the current folder: {}", problem.message()));
+  return {overwrite, folder, "--force lets a script overwrite it"};
+}
+
+OutputFile::OutputFile(const std::string& path, const WriteRules& rules) : path_(path) {
+  const fs::path target = with_home(path);
+  name_ = target.filename();
+  if (name_.empty() || name_ == "." || name_ == "..") refuse(path, "is a folder, and no name of a file");
+  if (rules.below.empty()) fd_ = open_stream(path, target);
+  if (fd_ >= 0) return;
+  folder_ = open_folder(path, target, rules.below);
+  try {
+    clear_name(path, folder_, name_, rules);
+    fd_ = openat(folder_, name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd_ < 0) refuse_errno(path, errno);
+  } catch (...) {
+    close_one(folder_);
+    throw;
+  }
+}
+
+OutputFile::~OutputFile() {
+  close_one(fd_);
+  close_one(folder_);
+}
+
+void OutputFile::write(std::string_view bytes) {
+  while (!failed_ && !bytes.empty()) {
+    const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
+    if (n >= 0) {
+      bytes.remove_prefix(static_cast<size_t>(n));
+    } else if (errno != EINTR) {
+      failed_ = true;
+      reason_ = errno;
+    }
+  }
+}
+
+void OutputFile::finish() {
+  const int fd = std::exchange(fd_, -1);
+  // A disk of the network may tell only now that it is full.
+  if (fd >= 0 && close(fd) != 0 && errno != EINTR && !failed_) {
+    failed_ = true;
+    reason_ = errno;
+  }
+  if (failed_) refuse_errno(path_, reason_);
+}
+
+void OutputFile::discard() {
+  if (folder_ >= 0) unlinkat(folder_, name_.c_str(), 0);
+  close_one(folder_);
+}
+
+void write_file(const std::string& path, std::string_view bytes, const WriteRules& rules) {
+  OutputFile file(path, rules);
+  file.write(bytes);
+  try {
+    file.finish();
+  } catch (const Error&) {
+    file.discard();
+    throw;
+  }
+}
+
+}  // namespace bitnet
