@@ -50,14 +50,14 @@ layout(buffer_reference, std430, buffer_reference_align = 16) coherent buffer Ve
 layout(buffer_reference, std430, buffer_reference_align = 8) coherent buffer Pairs { vec2 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer Floats { float at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer Words { uint at[]; };
-layout(buffer_reference, std430, buffer_reference_align = 8) coherent volatile buffer Tagged { uvec2 at[]; };
-layout(buffer_reference, std430, buffer_reference_align = 16) coherent volatile buffer TaggedPairs { uvec4 at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 8) volatile buffer Tagged { uvec2 at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 16) volatile buffer TaggedPairs { uvec4 at[]; };
 
 layout(push_constant) uniform Push { DecodePush chain; };
 layout(binding = 0) readonly buffer Params { uint params[]; };
 layout(binding = 1) readonly buffer Stages { DecodeStage stages[]; };
 layout(binding = 2) readonly buffer Groups { uint groups[]; };  // by ticket: stage, and workgroup of the stage
-layout(binding = 3) coherent volatile buffer Progress {         // but for `epoch` zero between tokens
+layout(binding = 3) volatile buffer Progress {  // but for `epoch` zero between tokens
   uint next_ticket;
   uint stuck;
   uint epoch;   // tokens so far

@@ -183,5 +183,15 @@ TEST_F(VulkanFault, ADeviceWithoutSubgroupArithmeticGivesTheSameAnswer) {
   EXPECT_EQ(answer(*open()), whole);
 }
 
+// Matrices need the Vulkan memory model, under which atomics of kernels beside them need its device scope.
+// Where a device has no matrices at all, the answer alone is looked at.
+TEST_F(VulkanFault, ADeviceWithoutDeviceScopeIsGivenNoMatricesAndTheSameAnswer) {
+  const std::vector<int32_t> whole = answer(*open());
+  vk_faults::set({.device_scope = true});
+  const auto engine = open();
+  EXPECT_FALSE(engine->device().int8_matrix);
+  EXPECT_EQ(answer(*engine), whole);
+}
+
 }  // namespace
 }  // namespace bitnet

@@ -206,4 +206,7 @@ WRAPPED(void, vkGetPhysicalDeviceFeatures2, VkPhysicalDevice device, VkPhysicalD
   auto* dot = in_chain<VkPhysicalDeviceShaderIntegerDotProductFeatures>(
       features->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES);
   if (what_is_missing().integer_dot && dot) dot->shaderIntegerDotProduct = VK_FALSE;
+  auto* core = in_chain<VkPhysicalDeviceVulkan12Features>(
+      features->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+  if (what_is_missing().device_scope && core) core->vulkanMemoryModelDeviceScope = VK_FALSE;
 }

@@ -24,6 +24,7 @@ struct Without {
   bool compute_queue = false;
   bool integer_dot = false;
   bool subgroup_arithmetic = false;  // kernels that ask for it are refused
+  bool device_scope = false;         // of the Vulkan memory model
 };
 void set(const Without& without);
 

@@ -99,7 +99,8 @@ std::string why_unusable(const VkPhysicalDeviceProperties& p, bool has_queue) {
 }
 
 // The first (which is the device's favourite) multiplication of int8 by int8 to int32 that fits the kernel:
-// steps of 64 features, and rows that are stored four at a time.
+// steps of 64 features, and rows that are stored four at a time. Matrices need the Vulkan memory model, which is
+// enabled for the whole device; the atomics of the other kernels then need its device scope.
 std::optional<MatrixShape> int8_matrix(VkInstance instance, VkPhysicalDevice device) {
   VkPhysicalDeviceSubgroupSizeControlFeatures subgroups{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES};
@@ -111,7 +112,7 @@ std::optional<MatrixShape> int8_matrix(VkInstance instance, VkPhysicalDevice dev
   const auto list = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
       vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
   if (!matrix.cooperativeMatrix || !core.shaderInt8 || !core.vulkanMemoryModel ||
-      !subgroups.computeFullSubgroups || list == nullptr)
+      !core.vulkanMemoryModelDeviceScope || !subgroups.computeFullSubgroups || list == nullptr)
     return std::nullopt;
 
   uint32_t count = 0;
@@ -383,6 +384,7 @@ Device::Device(const EngineOptions& options) : instance_(Instance::get()) {
     core.pNext = &matrix;
     core.shaderInt8 = VK_TRUE;
     core.vulkanMemoryModel = VK_TRUE;
+    core.vulkanMemoryModelDeviceScope = VK_TRUE;
     extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
   }
   info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
