@@ -12,6 +12,12 @@ import sys
 import numpy as np
 
 
+def cosines(a, b):
+    """Of each row, as float64."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    return (a * b).sum(-1) / np.maximum(np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1), 1e-300)
+
+
 def compare(reference, other, bar=0.999, top=True):
     """A line of what was found and whether it is good enough."""
     if reference.shape != other.shape:
@@ -19,8 +25,7 @@ def compare(reference, other, bar=0.999, top=True):
     reference, other = reference.astype(np.float64), other.astype(np.float64)
     if not np.isfinite(other).all():
         return f"{np.count_nonzero(~np.isfinite(other))} values are not finite", False
-    norms = np.linalg.norm(reference, axis=-1) * np.linalg.norm(other, axis=-1)
-    cosine = (reference * other).sum(-1) / np.maximum(norms, 1e-300)
+    cosine = cosines(reference, other)
     worst = int(cosine.argmin())
     report, good = f"worst cosine {cosine[worst]:.7f} at row {worst} (bar {bar})", cosine[worst] >= bar
     if top:

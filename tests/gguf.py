@@ -2,6 +2,7 @@
 
 Written from ggml/docs/gguf.md; shares nothing with engine/gguf.cpp, so that one can check the other.
 """
+import pathlib
 import struct
 
 import numpy as np
@@ -66,3 +67,13 @@ class File:
         assert codes.max() < 3, f"{name} has a code of 3"
         scale = float(np.frombuffer(self.data, "<f4", 1, at + n // 4)[0])
         return codes.astype(np.float64).reshape(shape[::-1]) - 1, scale
+
+
+def first_block(path, out):
+    """Writes the file with 1 as the number of its blocks; the tensors of the others stay, and nobody uses them."""
+    data = bytearray(pathlib.Path(path).read_bytes())
+    key = File(path).meta["general.architecture"].encode() + b".block_count"
+    at = data.index(struct.pack("<Q", len(key)) + key) + 8 + len(key)
+    assert struct.unpack_from("<I", data, at)[0] == 4, "block_count is no U32"
+    struct.pack_into("<I", data, at + 4, 1)
+    pathlib.Path(out).write_bytes(data)
