@@ -8,6 +8,7 @@
 
 #include "chat_file.h"
 #include "engine/error.h"
+#include "json_reader.h"
 
 namespace bitnet {
 namespace {
@@ -15,6 +16,10 @@ namespace {
 using json = nlohmann::ordered_json;
 constexpr const char* kFormat = "bitnet-chat conversation";
 constexpr int kVersion = 1;
+constexpr JsonLimits kImported{.bytes = size_t{1} << 30};
+// A turn's settings are shallow. What is not stays the text it is stored as, and so a file never is deeper
+// than what can be read again.
+constexpr JsonLimits kSampler{.bytes = size_t{1} << 20, .depth = 16};
 
 std::string dump(const json& j) { return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n"; }
 
@@ -25,8 +30,7 @@ json number(double value) { return std::isfinite(value) ? json(value) : json(nul
 
 json turn_object(const WholeTurn& whole) {
   const StoredTurn& t = whole.stored;
-  json sampler = json::parse(t.sampler, nullptr, false);
-  if (sampler.is_discarded()) sampler = t.sampler;
+  json sampler = is_json(t.sampler, kSampler) ? read_ordered_json(t.sampler, kSampler) : json(t.sampler);
   json ids = json::array();
   json logprobs = json::array();
   json seconds = json::array();
@@ -311,19 +315,6 @@ WholeConversation read_object(const At& at) {
   return whole;
 }
 
-json parse(std::string_view text) {
-  try {
-    return json::parse(text);
-  } catch (const json::exception& error) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
-    const std::string_view what = error.what();
-    const size_t end = what.find("] ");
-    throw Error(ErrorKind::runtime,
-                fmt::format("not JSON: {}",
-                            printable(end == std::string_view::npos ? what : what.substr(end + 2), 200)));
-  }
-}
-
 }  // namespace
 
 std::vector<WholeConversation> read_json_chats(std::string_view text) {
@@ -331,18 +322,18 @@ std::vector<WholeConversation> read_json_chats(std::string_view text) {
   // JSON lines, as files for fine-tuning are: an object a line.
   const size_t first_line = text.find('\n');
   if (text.starts_with('{') && first_line != std::string_view::npos &&
-      json::accept(text.substr(0, first_line))) {
+      is_json(text.substr(0, first_line), kImported)) {
     for (size_t line = 1; !text.empty(); ++line) {
       const size_t end = text.find('\n');
       const std::string_view one = text.substr(0, end);
       text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
       if (one.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-      const json object = parse(one);
+      const json object = read_ordered_json(one, kImported);
       all.push_back(read_object({object, fmt::format("line {}", line)}));
     }
     return all;
   }
-  const json root = parse(text);
+  const json root = read_ordered_json(text, kImported);
   const At at{root, ""};
   if (!root.is_array()) {
     all.push_back(read_object(at));

@@ -4,9 +4,11 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
+#include "json_reader.h"
 #include "nearest.h"
 
 namespace bitnet {
@@ -56,14 +58,13 @@ void read_stop(ChatSettings& s, std::string_view value) {
     s.stop = {std::string(value)};
     return;
   }
-  const json list = json::parse(value, nullptr, /*allow_exceptions=*/false);
+  constexpr const char* kWanted = "a text or a JSON list of texts";
+  if (!is_json(value)) refuse("stop", kWanted, value);
   std::vector<std::string> stop;
-  for (const json& text : list) {
-    if (!text.is_string() || text.get<std::string>().empty())
-      refuse("stop", "a text or a JSON list of texts", value);
+  for (const json& text : read_json(value)) {
+    if (!text.is_string() || text.get<std::string>().empty()) refuse("stop", kWanted, value);
     stop.push_back(text.get<std::string>());
   }
-  if (!list.is_array()) refuse("stop", "a text or a JSON list of texts", value);
   s.stop = stop;
 }
 
@@ -179,21 +180,33 @@ std::string to_json(const ChatSettings& s, uint64_t seed) {
   return j.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+namespace {
+
+template <typename T>
+T stored_count(const json& j, const char* name) {
+  const json& value = j.at(name);
+  if (!value.is_number_unsigned() || value.get<uint64_t>() > std::numeric_limits<T>::max())
+    throw Error(ErrorKind::database, fmt::format("{} is no whole number", name));
+  return value.get<T>();
+}
+
+}  // namespace
+
 void from_json(std::string_view text, ChatSettings& s) {
   try {
-    const json j = json::parse(text);
+    const json j = read_json(text);
     s.sampler.temperature = j.at("temp").get<float>();
-    s.sampler.top_k = j.at("top_k").get<uint32_t>();
+    s.sampler.top_k = stored_count<uint32_t>(j, "top_k");
     s.sampler.top_p = j.at("top_p").get<float>();
     s.sampler.min_p = j.at("min_p").get<float>();
     s.sampler.repeat_penalty = j.at("repeat_penalty").get<float>();
-    s.sampler.repeat_last = j.at("repeat_last").get<uint32_t>();
-    s.seed = j.at("seed").get<uint64_t>();
-    s.max_tokens = j.at("max_tokens").get<uint32_t>();
+    s.sampler.repeat_last = stored_count<uint32_t>(j, "repeat_last");
+    s.seed = stored_count<uint64_t>(j, "seed");
+    s.max_tokens = stored_count<uint32_t>(j, "max_tokens");
     s.stop = j.at("stop").get<std::vector<std::string>>();
-  } catch (const json::exception& error) {
-    throw Error(ErrorKind::database,
-                fmt::format("the stored settings of this turn cannot be read: {}", error.what()));
+  } catch (const std::exception& error) {  // of the reader, or of a member that is not as it should be
+    throw Error(ErrorKind::database, fmt::format("the stored settings of this turn cannot be read: {}",
+                                                 printable(error.what(), 200)));
   }
 }
 

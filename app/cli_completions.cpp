@@ -13,7 +13,7 @@ constexpr const char* kZshHead = R"SH(#compdef bitnet-chat
 
 _bitnet_chat_conversations() {
   local -a rows
-  rows=(${(f)"$(bitnet-chat list 2>/dev/null | sed -E 's/:/\\:/g; s/^ *([0-9]+) +/\1:/')"})
+  rows=(${(f)"$(bitnet-chat list 2>/dev/null | sed -nE 's/[\\:]/\\&/g; s/^ *([0-9]+) +/\1:/p')"})
   _describe conversation rows
 }
 
@@ -58,7 +58,7 @@ fi
 constexpr const char* kFishHead = R"SH(# fish completion for bitnet-chat. Made by: bitnet-chat print fish
 
 function __bitnet_chat_conversations
-    bitnet-chat list 2>/dev/null | string replace -r '^ *(\d+) +' '$1\t'
+    bitnet-chat list 2>/dev/null | string replace -rf '^ *(\d+) +' '$1\t'
 end
 
 # .gguf files and what 'bitnet-chat pull' has brought.
@@ -121,13 +121,18 @@ bool takes_value(const OptionRow& row) { return *row.value != '\0' && row.flags[
 
 // -- bash --
 
+// Each word quoted, as the arguments of a function or the elements of an array.
+std::string bash_list(std::string_view words) {
+  std::string list;
+  for (const std::string& word : split_words(words)) append(list, " ", quoted(word));
+  return list;
+}
+
 std::string bash_words(std::string_view words) {
   if (words == "%file") return "_bitnet_chat_files";
   if (words == "%model") return "_bitnet_chat_models";
-  if (words == "%id")
-    return "_bitnet_chat_words \"$(bitnet-chat list 2>/dev/null | while read -r id _; do echo \"$id\"; "
-           "done)\"";
-  return words.empty() ? "COMPREPLY=()" : fmt::format("_bitnet_chat_words {}", quoted(words));
+  if (words == "%id") return "_bitnet_chat_ids";
+  return words.empty() ? "COMPREPLY=()" : fmt::format("_bitnet_chat_words {}", bash_list(words));
 }
 
 std::string bash_values(std::span<const OptionRow> rows, const char* indent) {
@@ -229,7 +234,21 @@ std::string bash_completion() {
 
   std::string text = fmt::format(R"SH(# bash completion for bitnet-chat. Made by: bitnet-chat print bash
 
-_bitnet_chat_words() {{ mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur"); }}
+# Those of these words that begin as what is typed. Not by compgen -W, which would run what stands in them.
+_bitnet_chat_words() {{
+  local word
+  for word; do
+    if [[ $word == "$cur"* ]]; then COMPREPLY+=("$word"); fi
+  done
+}}
+
+# Numbers of conversations: nothing of a title gets here.
+_bitnet_chat_ids() {{
+  local id title
+  while read -r id title; do
+    if [[ $id =~ ^[0-9]+$ ]]; then _bitnet_chat_words "$id"; fi
+  done < <(bitnet-chat list 2>/dev/null)
+}}
 
 _bitnet_chat_files() {{
   compopt -o filenames 2>/dev/null
@@ -244,7 +263,7 @@ _bitnet_chat_models() {{
     compgen -d -- "$cur"
     compgen -f -X '!*.gguf' -- "$cur"
     [[ -d $models ]] && cd "$models" && printf '%s\n' */* | while read -r name; do
-      [[ -d $name && $name == "$cur"* ]] && echo "$name"
+      [[ -d $name && $name == "$cur"* ]] && printf '%s\n' "$name"
     done
   )
 }}
@@ -277,23 +296,21 @@ _bitnet_chat() {{
   }
   text += "  esac\n  case $prev in\n";
   for (const OptionGroup& group : option_groups()) text += bash_values(group.rows, "    ");
-  text += fmt::format("  esac\n\n  local flags={}\n  case $command in\n", quoted(common_flags()));
+  text += fmt::format("  esac\n\n  local flags=({})\n  case $command in\n", bash_list(common_flags()));
   for (const ToolRow& tool : tool_table()) {
     if (!tool.options.empty()) {
-      text += fmt::format("    {}) flags+={} ;;\n", tool.name,
-                          quoted(fmt::format(" {}", flag_list(tool.options))));
+      text += fmt::format("    {}) flags+=({}) ;;\n", tool.name, bash_list(flag_list(tool.options)));
     }
   }
-  text += "  esac\n  if [[ $cur == -* ]]; then\n    _bitnet_chat_words \"$flags\"\n    return\n  fi\n";
+  text += "  esac\n  if [[ $cur == -* ]]; then\n    _bitnet_chat_words \"${flags[@]}\"\n    return\n  fi\n";
   text += "  ((arguments == 0)) || return\n  case $command in\n";
   for (const ToolRow& tool : tool_table()) {
     if (*tool.words != '\0') text += fmt::format("    {}) {} ;;\n", tool.name, bash_words(tool.words));
   }
   text += fmt::format(
-      "    '')\n      _bitnet_chat_models\n      mapfile -t -O ${{#COMPREPLY[@]}} COMPREPLY < <(compgen -W "
-      "{} -- \"$cur\")\n      ;;\n"
+      "    '')\n      _bitnet_chat_models\n      _bitnet_chat_words {}\n      ;;\n"
       "  esac\n}}\n\ncomplete -F _bitnet_chat bitnet-chat\n",
-      quoted(tool_names()));
+      bash_list(tool_names()));
   return text;
 }
 

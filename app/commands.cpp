@@ -11,6 +11,7 @@
 #include "chat_core.h"
 #include "nearest.h"
 #include "text_file.h"
+#include "text_safe.h"
 
 namespace bitnet {
 namespace {
@@ -187,7 +188,7 @@ const Command kTable[] = {
     {"/title", "", "[TEXT]", "show or change the conversation's title", "", false,
      [](ChatCore& chat, std::string_view arguments) {
        if (!arguments.empty()) chat.set_title(arguments);
-       chat.front_.command_output("title", chat.status_.title);
+       chat.front_.command_output("title", one_line(chat.status_.title));
      }},
     {"/archive", "", "[ID|off [ID]]", "put a conversation away; off takes it back", "off", true,
      [](ChatCore& chat, std::string_view arguments) {

@@ -3,24 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
+#include "json_reader.h"
 #include "nearest.h"
 #include "option_table.h"
+#include "text_file.h"
 
 namespace bitnet {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr size_t kMostBytes = size_t{1} << 20;
 
 std::string_view trim(std::string_view s) {
   const size_t begin = s.find_first_not_of(" \t\r");
@@ -29,17 +26,10 @@ std::string_view trim(std::string_view s) {
 }
 
 std::string read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text(kMostBytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(in.gcount()));
-  if (!in.is_open() || in.bad() || (!in.eof() && text.empty())) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: the config file cannot be read: {}", printable(path), std::strerror(errno)));
-  }
-  if (text.size() > kMostBytes || text.find('\0') != std::string::npos) {
-    throw Error(ErrorKind::usage, fmt::format("{}: wanted a config file, which is text of up to 1 MiB, found "
-                                              "something else (--config /dev/null reads none)",
+  std::string text = read_file(path, kMostNamedBytes, Pipes::of_the_shell);
+  if (text.find('\0') != std::string::npos) {
+    throw Error(ErrorKind::usage, fmt::format("{}: wanted a config file, which is text, found something else "
+                                              "(--config /dev/null reads none)",
                                               printable(path)));
   }
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
@@ -78,7 +68,7 @@ const OptionRow& known_key(std::string_view key) {
 
 std::string unquote(std::string_view value) {
   if (!value.starts_with('"')) return std::string(value);
-  const auto text = nlohmann::json::parse(value, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json text = is_json(value) ? read_json(value) : nlohmann::json();
   if (!text.is_string()) {
     throw Error(ErrorKind::usage,
                 fmt::format("wanted a text between two \", with \\\" for a \" in it, found {}",

@@ -10,10 +10,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "engine/error.h"
+#include "text_file.h"
 
 extern char** environ;
 
@@ -107,9 +106,7 @@ std::string edit_externally(std::string_view text) {
     throw Error(ErrorKind::runtime, fmt::format("the editor '{}' failed; $VISUAL or $EDITOR names another",
                                                 printable(editor(), 60)));
   }
-  std::ifstream in(file.path(), std::ios::binary);
-  std::string edited((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (!in.is_open()) throw Error(ErrorKind::runtime, "the editor left no file");
+  std::string edited = read_file(file.path());
   while (edited.ends_with('\n')) edited.pop_back();
   return edited;
 }

@@ -27,6 +27,7 @@ constexpr size_t kFoldedLines = 8;
 constexpr size_t kFoldedBytes = 2000;
 constexpr size_t kRememberedBytes = 64 << 10;  // of one entry of the history
 constexpr int kHistoryEntries = 1000;
+constexpr off_t kHistoryBytes = 16 << 20;
 constexpr char kPrompt[] = "";
 
 // What readline would print (bells, messages) goes nowhere.
@@ -56,6 +57,29 @@ std::string cleaned(std::string_view bytes) {
     }
   }
   return make_safe(text);
+}
+
+}  // namespace
+
+namespace {
+
+// Makes the history file where there is none. What keeps it from being read and written, empty where nothing
+// does: readline would wait on a pipe, and reads the whole of whatever it is.
+std::string history_problem(const std::string& file) {
+  const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+  struct stat about {};
+  std::string problem;
+  if (fd < 0 || fstat(fd, &about) != 0) {
+    problem = std::strerror(errno);
+  } else if (!S_ISREG(about.st_mode)) {
+    problem = "is no regular file";
+  } else if (about.st_size > kHistoryBytes) {
+    problem = fmt::format("is longer than {} MiB; move it away to begin a new one", kHistoryBytes >> 20);
+  } else {
+    fchmod(fd, 0600);
+  }
+  if (fd >= 0) close(fd);
+  return problem;
 }
 
 }  // namespace
@@ -123,13 +147,10 @@ InputLine::InputLine(const std::string& history_file, InputCalls calls)
   history_comment_char = '#';
   history_write_timestamps = 1;  // also what lets an entry hold several lines
   if (!history_file_.empty()) {
-    const int fd = open(history_file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0) {
-      history_error_ = fmt::format("history is not kept: {}: {}", history_file_, std::strerror(errno));
+    if (const std::string problem = history_problem(history_file_); !problem.empty()) {
+      history_error_ = fmt::format("history is not kept: {}: {}", history_file_, problem);
       history_file_.clear();
     } else {
-      fchmod(fd, 0600);
-      close(fd);
       read_history(history_file_.c_str());
     }
   }

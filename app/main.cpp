@@ -22,6 +22,7 @@
 #include "replay.h"
 #include "script.h"
 #include "session.h"
+#include "text_file.h"
 #include "text_safe.h"
 #include "tools.h"
 #include "ui_json.h"
@@ -55,7 +56,7 @@ std::string state_folder() {
 // --keys FILE must be right; of the file that is always read, what is wrong in it is told on the screen.
 std::string read_keymap(const Options& options, Keymap& keymap) {
   if (!options.keys.empty()) {
-    keymap.read(read_whole_file(options.keys), options.keys);
+    keymap.read(read_file(options.keys, kMostNamedBytes, Pipes::of_the_shell), options.keys);
     return {};
   }
   const char* config = std::getenv("XDG_CONFIG_HOME");
@@ -68,7 +69,7 @@ std::string read_keymap(const Options& options, Keymap& keymap) {
   }
   if (file.empty() || access(file.c_str(), F_OK) != 0) return {};
   try {
-    keymap.read(read_whole_file(file), file);
+    keymap.read(read_file(file), file);
   } catch (const Error& error) {
     return error.what();
   }
@@ -111,7 +112,9 @@ struct Input {
 Input read_input(const Options& options) {
   Input input;
   if (!options.script.empty()) {
-    const std::string text = options.script == "-" ? read_standard_input() : read_whole_file(options.script);
+    const std::string text = options.script == "-"
+                                 ? read_standard_input()
+                                 : read_file(options.script, kMostNamedBytes, Pipes::of_the_shell);
     input.script = std::make_unique<ScriptDriver>(parse_script(text, options.script), options.script,
                                                   script_rules(options));
   } else if (options.question) {

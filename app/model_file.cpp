@@ -2,12 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -15,6 +11,7 @@
 #include "nearest.h"
 #include "option_table.h"
 #include "pulled.h"
+#include "text_file.h"
 
 namespace bitnet {
 namespace {
@@ -141,7 +138,7 @@ std::string warning_about(const ModelInfo& model) {
 
 std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std::string& template_file) {
   if (!template_file.empty()) {
-    ChatTemplate chat_template(read_whole_file(template_file), template_file);
+    ChatTemplate chat_template(read_file(template_file), template_file);
     auto text = naming(file, [&] {
       return std::make_shared<ModelText>(file.path(), read_vocabulary(file), std::move(chat_template));
     });
@@ -165,19 +162,6 @@ std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std
     try_template(*text);
     return text;
   });
-}
-
-std::string read_whole_file(const std::string& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  const int problem = errno;
-  if (in.bad() || (!in.is_open())) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: cannot be read{}{}", printable(path), problem == 0 ? "" : ": ",
-                            problem == 0 ? "" : std::strerror(problem)));
-  }
-  return text;
 }
 
 std::string find_model(const std::string& given) {

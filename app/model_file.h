@@ -39,9 +39,6 @@ std::string warning_about(const ModelInfo& model);
 // `template_file` (--chat-template) wins over the file's template; empty = the file's.
 std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std::string& template_file);
 
-// The whole of a file. Throws Error(usage) that names it where it cannot be read.
-std::string read_whole_file(const std::string& path);
-
 // `given`, else $BITNET_CHAT_MODEL, as a file or the name of a pulled model (pulled.h); where both are empty
 // the bundled model, ../share/bitnet-chat/bitnet-chat.gguf from the program. Throws Error(model) that says
 // where it looked.

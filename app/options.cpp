@@ -12,6 +12,7 @@
 #include "model_file.h"
 #include "nearest.h"
 #include "option_table.h"
+#include "text_file.h"
 
 namespace bitnet {
 namespace {
@@ -206,8 +207,9 @@ ChatSettings settings_from(const Options& options, ChatSettings settings) {
       find_setting(name)->read(settings, value);
     }
   }
-  settings.system =
-      options.system.starts_with('@') ? read_whole_file(options.system.substr(1)) : options.system;
+  settings.system = options.system.starts_with('@')
+                        ? read_file(options.system.substr(1), kMostNamedBytes, Pipes::of_the_shell)
+                        : options.system;
   settings.verbose = options.verbose;
   settings.is_private = options.is_private;
   settings.ctx = options.ctx;

@@ -10,14 +10,15 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <vector>
 
 #include "engine/error.h"
+#include "json_reader.h"
+#include "text_file.h"
 
 namespace bitnet {
 namespace {
@@ -27,6 +28,9 @@ using nlohmann::json;
 
 constexpr size_t kHashBlock = size_t{1} << 20;
 constexpr uint64_t kSpareRoom = 64 << 20;  // left for the others
+constexpr uint64_t kRoomStep = 8 << 20;    // bytes between two looks at what is left
+constexpr size_t kMostState = 64 << 10;
+constexpr int kMostTurns = 100;
 
 [[noreturn]] void fail_at(const fs::path& path, const char* doing, int error) {
   throw Error(ErrorKind::runtime,
@@ -43,16 +47,13 @@ void make_private_folders(const fs::path& folder) {
 fs::path with_ending(const fs::path& file, const char* ending) { return fs::path(file.string() + ending); }
 
 PartState read_state(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  const json j = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  PartState state;
   try {
-    state = {j.at("url"), j.at("etag"), j.at("size"), j.at("sha256")};
-  } catch (const json::exception&) {
+    const json j = read_json(read_file(file, kMostState));
+    if (!j.at("size").is_number_unsigned()) return {};
+    return {j.at("url"), j.at("etag"), j.at("size"), j.at("sha256")};
+  } catch (const std::exception&) {  // not there, or not ours: then nothing is known of the part
     return {};
   }
-  return state;
 }
 
 std::string hash_descriptor(int fd, const fs::path& name, const std::function<bool(uint64_t)>& keep_going) {
@@ -84,17 +85,34 @@ std::string hash_descriptor(int fd, const fs::path& name, const std::function<bo
 PartFile::PartFile(const fs::path& file)
     : file_(file), part_(with_ending(file, ".part")), state_file_(with_ending(file, ".part.json")) {
   make_private_folders(file.parent_path());
-  fd_ = open(part_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  for (int turn = 0; !open_locked(); ++turn) {
+    if (turn >= kMostTurns) fail_at(part_, "is removed again and again", EAGAIN);
+  }
+  state_ = read_state(state_file_);
+}
+
+// Between open and flock the process that had the lock may have renamed its part to the finished file, or
+// thrown it away: what we hold then is no part any more. False: look again.
+bool PartFile::open_locked() {
+  fd_ = open(part_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (fd_ < 0) fail("cannot be written");
-  if (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
-    close(fd_);
+  const bool locked = flock(fd_, LOCK_EX | LOCK_NB) == 0;
+  struct stat held = {};
+  struct stat named = {};
+  const bool same = fstat(fd_, &held) == 0 && lstat(part_.c_str(), &named) == 0 &&
+                    held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+  if (locked && same && S_ISREG(held.st_mode)) {
+    size_ = static_cast<uint64_t>(held.st_size);
+    return true;
+  }
+  close(fd_);
+  fd_ = -1;
+  if (!locked) {
     throw Error(ErrorKind::runtime,
                 fmt::format("{}: another bitnet-chat is fetching this file", printable(file_.string(), 300)));
   }
-  struct stat info = {};
-  if (fstat(fd_, &info) != 0) fail("cannot be read");
-  size_ = static_cast<uint64_t>(info.st_size);
-  state_ = read_state(state_file_);
+  if (same) fail_at(part_, "is no regular file", EINVAL);
+  return false;
 }
 
 PartFile::~PartFile() {
@@ -117,7 +135,7 @@ void PartFile::write_state() const {
 
 void PartFile::begin(const PartState& state) {
   if (ftruncate(fd_, 0) != 0) fail("cannot be emptied");
-  size_ = 0;
+  size_ = room_checked_ = 0;
   set_state(state);
 }
 
@@ -127,6 +145,17 @@ void PartFile::set_state(const PartState& state) {
 }
 
 void PartFile::append(std::string_view bytes) {
+  // Where the server does not say how much it will send, and because others write too.
+  if (size_ == 0 || size_ - room_checked_ >= kRoomStep) {
+    room_checked_ = size_;
+    if (const uint64_t left = room(); left < kSpareRoom + bytes.size()) {
+      throw Error(
+          ErrorKind::runtime,
+          fmt::format("{}: the file system has {} MB left after {} MB of the file; XDG_CACHE_HOME can "
+                      "name a folder on another",
+                      printable(file_.parent_path().string(), 300), left / 1000000, size_ / 1000000));
+    }
+  }
   while (!bytes.empty()) {
     const ssize_t written = pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(size_));
     if (written < 0 && errno == EINTR) continue;
@@ -136,11 +165,16 @@ void PartFile::append(std::string_view bytes) {
   }
 }
 
-void PartFile::need_room(uint64_t bytes) const {
+// Bytes that the file system has left; where that cannot be known, all there are.
+uint64_t PartFile::room() const {
   struct statvfs info = {};
-  if (statvfs(part_.c_str(), &info) != 0) return;
-  const uint64_t left = uint64_t{info.f_bavail} * info.f_frsize;
-  if (left >= bytes + kSpareRoom) return;
+  if (statvfs(part_.c_str(), &info) != 0) return std::numeric_limits<uint64_t>::max();
+  return uint64_t{info.f_bavail} * info.f_frsize;
+}
+
+void PartFile::need_room(uint64_t bytes) const {
+  const uint64_t left = room();
+  if (left >= kSpareRoom && left - kSpareRoom >= bytes) return;
   throw Error(
       ErrorKind::runtime,
       fmt::format(

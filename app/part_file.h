@@ -21,7 +21,8 @@ struct PartState {
 
 class PartFile {
  public:
-  // Opens what is there of `file`, or begins it. Throws where another process has it.
+  // Opens what is there of `file`, or begins it. Throws where another process has it. What another one has
+  // finished in the meantime is left alone.
   explicit PartFile(const std::filesystem::path& file);
   ~PartFile();
   PartFile(const PartFile&) = delete;
@@ -29,11 +30,14 @@ class PartFile {
 
   uint64_t size() const { return size_; }
   const PartState& state() const { return state_; }
+  // Whether a later call can go on with it: only a strong etag or a checksum tells that two parts are of one
+  // file.
+  bool resumable() const { return size_ > 0 && (state_.etag.starts_with('"') || !state_.sha256.empty()); }
 
   void begin(const PartState& state);      // empties it
   void set_state(const PartState& state);  // keeps what is there
-  void append(std::string_view bytes);
-  void need_room(uint64_t bytes) const;  // throws where the file system has less left
+  void append(std::string_view bytes);     // throws where that would take what is left for others
+  void need_room(uint64_t bytes) const;    // throws where the file system has less left
 
   // SHA-256 of all that is there. `keep_going` false: an empty string.
   std::string sha256(const std::function<bool(uint64_t done)>& keep_going) const;
@@ -42,6 +46,8 @@ class PartFile {
 
  private:
   [[noreturn]] void fail(const char* doing) const;
+  bool open_locked();
+  uint64_t room() const;
   void write_state() const;
 
   std::filesystem::path file_;
@@ -49,6 +55,7 @@ class PartFile {
   std::filesystem::path state_file_;
   PartState state_;
   uint64_t size_ = 0;
+  uint64_t room_checked_ = 0;  // at this size
   int fd_ = -1;
 };
 

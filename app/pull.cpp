@@ -1,13 +1,14 @@
 #include "pull.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "engine/error.h"
 #include "http.h"
 #include "part_file.h"
+#include "pull_answer.h"
 #include "pull_download.h"
 #include "pull_progress.h"
 #include "pull_request.h"
@@ -16,11 +17,9 @@
 namespace bitnet {
 namespace {
 
-using nlohmann::json;
-
 constexpr size_t kMostListing = size_t{8} << 20;
 
-json list_repository(const ModelName& name, PullProgress& progress) {
+std::vector<HubFile> list_repository(const ModelName& name, PullProgress& progress) {
   const std::string repo = fmt::format("{}/{}", name.owner, name.repo);
   const std::string url = fmt::format("{}/api/models/{}/tree/main?recursive=true", hub_endpoint(), repo);
   Patience patience(progress, repo);
@@ -37,27 +36,24 @@ json list_repository(const ModelName& name, PullProgress& progress) {
     if (result.end == HttpResult::End::stopped) throw Stopped();
     if (result.end == HttpResult::End::failed) fail_pull(fmt::format("{}: {}", repo, result.problem));
     if (result.end == HttpResult::End::cut || may_pass(result.status)) {
-      patience.after(result, /*ever_received=*/false);
+      patience.after(result, /*ever_received=*/false, /*kept=*/false);
       continue;
     }
     if (result.status != 200) fail_pull(refusal(fmt::format("repository {}", repo), result.status, true));
-    const json list = json::parse(body, nullptr, /*allow_exceptions=*/false);
-    if (!list.is_array())
-      fail_pull(fmt::format("{}: {} gives no list of files", repo, printable(hub_endpoint())));
-    return list;
+    try {
+      return read_hub_listing(body);
+    } catch (const Error& error) {
+      fail_pull(
+          fmt::format("{}: {} gives no list of files: {}", repo, printable(hub_endpoint()), error.what()));
+    }
   }
 }
 
 PullSource find_on_hub(ModelName name, PullProgress& progress) {
   const std::string repo = fmt::format("{}/{}", name.owner, name.repo);
-  const json list = list_repository(name, progress);
+  const std::vector<HubFile> list = list_repository(name, progress);
   std::vector<std::string> files;
-  for (const json& entry : list) {
-    if (entry.is_object() && entry.value("type", json()) == "file" &&
-        entry.value("path", json()).is_string()) {
-      files.push_back(entry["path"]);
-    }
-  }
+  for (const HubFile& file : list) files.push_back(file.path);
   const std::vector<std::string> models = gguf_files(files);
   std::string choice;
   for (const std::string& model : models)
@@ -75,14 +71,10 @@ PullSource find_on_hub(ModelName name, PullProgress& progress) {
   }
   PullSource source{fmt::format("{}/{}/resolve/main/{}", hub_endpoint(), repo, name.file), place_of(name), "",
                     0, true};
-  for (const json& entry : list) {
-    if (!entry.is_object() || entry.value("path", json()) != name.file) continue;
-    const json size = entry.value("size", json());
-    if (size.is_number_unsigned()) source.size = size;
-    const json lfs = entry.value("lfs", json());
-    if (lfs.is_object() && lfs.value("oid", json()).is_string() && is_sha256(lfs["oid"].get<std::string>())) {
-      source.sha256 = lfs["oid"];
-    }
+  for (const HubFile& file : list) {
+    if (file.path != name.file) continue;
+    source.size = file.size;
+    source.sha256 = file.sha256;
   }
   return source;
 }
@@ -101,20 +93,47 @@ bool is_here(const PullSource& source, PullProgress& progress) {
   return found == source.sha256;
 }
 
-void fetch(PullSource& source, const std::string& name, PullProgress& progress) {
-  PartFile part(source.file);
+// Which file has the name, as far as that can be told without reading it.
+std::string mark_of(const std::filesystem::path& file) {
+  struct stat info = {};
+  if (stat(file.c_str(), &info) != 0) return {};
+  return fmt::format("{}:{}:{}:{}.{}", info.st_dev, info.st_ino, info.st_size, info.st_mtim.tv_sec,
+                     info.st_mtim.tv_nsec);
+}
+
+// Fills the part and gives its SHA-256. What a later call could not go on with does not stay on the disk.
+std::string fill(PartFile& part, PullSource& source, const std::string& name, PullProgress& progress) {
   try {
     download(source, part, progress, name);
-  } catch (...) {
-    if (part.size() == 0) part.remove();
-    throw;
+    progress.restart();
+    std::string sha256 = part.sha256([&](uint64_t done) {
+      progress.show("checking", done, part.size());
+      return keep_going();
+    });
+    if (sha256.empty()) throw Stopped();
+    return sha256;
+  } catch (const Stopped&) {
+    if (!part.resumable()) part.remove();
+    throw Stopped{part.resumable()};
+  } catch (const Error& error) {
+    if (part.resumable()) throw;
+    part.remove();
+    if (part.size() == 0) throw;
+    throw Error(error.kind(),
+                fmt::format("{}; what came was thrown away, as the server gives nothing to go on with",
+                            error.what()));
   }
-  progress.restart();
-  const std::string sha256 = part.sha256([&](uint64_t done) {
-    progress.show("checking", done, part.size());
-    return keep_going();
-  });
-  if (sha256.empty()) throw Stopped();
+}
+
+// `before`: mark_of the file when it was found not to be right.
+void fetch(PullSource& source, const std::string& before, const std::string& name, PullProgress& progress) {
+  PartFile part(source.file);
+  if (mark_of(source.file) != before && is_here(source, progress)) {  // another process was faster
+    part.remove();
+    progress.say("is here already");
+    return;
+  }
+  const std::string sha256 = fill(part, source, name, progress);
   if (!source.sha256.empty() && sha256 != source.sha256) {
     part.remove();
     fail_pull(fmt::format("{}: wanted SHA-256 {}, found {}; what came was thrown away", name, source.sha256,
@@ -140,17 +159,19 @@ int pull(const std::string& text, Output& out, Output& err) {
     PullSource source = name->url.empty() ? find_on_hub(*name, progress)
                                           : PullSource{name->url, place_of(*name), "", 0,
                                                        origin_of(name->url) == origin_of(hub_endpoint())};
+    const std::string before = mark_of(source.file);
     if (is_here(source, progress)) {
       progress.say("is here already");
     } else {
-      fetch(source, printable(text, 200), progress);
+      fetch(source, before, printable(text, 200), progress);
     }
     progress.clear();
     if (err.is_terminal()) err.write(fmt::format("'bitnet-chat {}' opens it\n", printable(text)));
     out.write(source.file.string() + "\n");
     return 0;
-  } catch (const Stopped&) {
-    progress.say("stopped; the same command goes on from there");
+  } catch (const Stopped& stopped) {
+    progress.say(stopped.kept ? "stopped; the same command goes on from there"
+                              : "stopped; nothing was kept, the same command begins again");
     return 128 + stop_signal_seen();
   }
 }

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
 #include "engine/error.h"
 #include "http.h"
+#include "pull_answer.h"
 #include "pull_request.h"
 
 namespace bitnet {
@@ -17,34 +17,9 @@ namespace {
 constexpr int kMostRestarts = 3;
 constexpr std::string_view kMagic = "GGUF";
 
-std::optional<uint64_t> number(std::string_view text) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::string header(const HttpHeaders& headers, const char* name) {
   const auto found = headers.find(name);
   return found == headers.end() ? "" : found->second;
-}
-
-// "bytes 5-9/10": where it begins, and the size of the whole (0 = not said).
-struct Range {
-  uint64_t begin = 0;
-  uint64_t size = 0;
-};
-std::optional<Range> parse_range(std::string_view text) {
-  if (!text.starts_with("bytes ")) return std::nullopt;
-  text.remove_prefix(6);
-  const size_t dash = text.find('-');
-  const size_t slash = text.find('/');
-  if (dash == std::string_view::npos || slash == std::string_view::npos || dash > slash) return std::nullopt;
-  const auto begin = number(text.substr(0, dash));
-  const auto size =
-      text.substr(slash + 1) == "*" ? std::optional<uint64_t>(0) : number(text.substr(slash + 1));
-  if (!begin || !size) return std::nullopt;
-  return Range{*begin, *size};
 }
 
 class Download {
@@ -66,11 +41,11 @@ class Download {
       if (result.end == HttpResult::End::stopped) throw Stopped();
       if (result.end == HttpResult::End::failed) fail_pull(fmt::format("{}: {}", name_, result.problem));
       if (result.end == HttpResult::End::cut) {
-        patience.after(result, received_ || part_.size() > 0);
+        patience.after(result, received_ || part_.size() > 0, part_.resumable());
         continue;
       }
       if (may_pass(result.status)) {
-        patience.after(result, true);
+        patience.after(result, true, part_.resumable());
         continue;
       }
       if (result.status == 416 || again_) {  // what is here is no part of what is there
@@ -87,7 +62,7 @@ class Download {
         HttpResult cut = result;
         cut.end = HttpResult::End::cut;
         cut.problem = fmt::format("{} of {} bytes came", part_.size(), total_);
-        patience.after(cut, received_);
+        patience.after(cut, received_, part_.resumable());
       }
     }
     if (part_.size() < kMagic.size())
@@ -121,9 +96,8 @@ class Download {
 
   // A file of a hub's branch other than main: its checksum comes with the redirection to where it is stored.
   void take_linked_checksum(const HttpHeaders& origin) {
-    std::string linked = header(origin, "x-linked-etag");
-    std::erase(linked, '"');
-    if (source_.on_hub && source_.sha256.empty() && is_sha256(linked)) source_.sha256 = linked;
+    if (source_.on_hub && source_.sha256.empty())
+      source_.sha256 = read_sha256(header(origin, "x-linked-etag"));
   }
 
   HttpResult attempt() {
@@ -144,9 +118,9 @@ class Download {
 
   bool take_headers(long status, const HttpHeaders& headers) {
     if (status != 200 && status != 206) return false;
-    uint64_t announced = number(header(headers, "content-length")).value_or(0);
+    uint64_t announced = read_whole_number(header(headers, "content-length")).value_or(0);
     if (status == 206) {
-      const auto range = parse_range(header(headers, "content-range"));
+      const auto range = read_content_range(header(headers, "content-range"));
       const std::string etag = header(headers, "etag");
       const bool other = !etag.empty() && !part_.state().etag.empty() && etag != part_.state().etag;
       if (!range || range->begin != part_.size() || (other && source_.sha256.empty())) {
@@ -195,10 +169,6 @@ class Download {
 
 void download(PullSource& source, PartFile& part, PullProgress& progress, const std::string& name) {
   Download(source, part, progress, name).run();
-}
-
-bool is_sha256(std::string_view text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 }  // namespace bitnet

@@ -26,6 +26,4 @@ struct PullSource {
 // or Stopped (pull_request.h).
 void download(PullSource& source, PartFile& part, PullProgress& progress, const std::string& name);
 
-bool is_sha256(std::string_view text);
-
 }  // namespace bitnet

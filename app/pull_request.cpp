@@ -80,7 +80,7 @@ bool may_pass(long status) {
   return status == 408 || status == 429 || status == 500 || status == 502 || status == 503 || status == 504;
 }
 
-void Patience::after(const HttpResult& result, bool ever_received) {
+void Patience::after(const HttpResult& result, bool ever_received, bool kept) {
   const bool cut = result.end == HttpResult::End::cut;
   const std::string why = cut ? result.problem : fmt::format("the server answered HTTP {}", result.status);
   const auto asked = result.headers.find("retry-after");
@@ -92,8 +92,7 @@ void Patience::after(const HttpResult& result, bool ever_received) {
     fail_pull(fmt::format("{}: {}, and asks to come back in {:.0f} s", what_, why, seconds));
   }
   if (++in_vain_ > kMostAttempts || (cut && !ever_received)) {
-    fail_pull(
-        fmt::format("{}: {}{}", what_, why, ever_received ? "; the same command goes on from there" : ""));
+    fail_pull(fmt::format("{}: {}{}", what_, why, kept ? "; the same command goes on from there" : ""));
   }
   if (seconds > 0) progress_.say(fmt::format("{}; trying again in {:.0f} s", why, seconds));
   wait_seconds(seconds);

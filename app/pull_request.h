@@ -24,7 +24,9 @@ class StopSignals {
   struct sigaction former_terminate_ = {};
 };
 
-struct Stopped {};       // thrown where one of these signals came
+struct Stopped {     // thrown where one of these signals came
+  bool kept = true;  // the same command goes on with what came
+};
 int stop_signal_seen();  // its number; 0: none came
 bool keep_going();
 
@@ -43,8 +45,9 @@ class Patience {
 
   void brought_something() { in_vain_ = 0; }
 
-  // Waits before the next attempt; throws where there should be none.
-  void after(const HttpResult& result, bool ever_received);
+  // Waits before the next attempt; throws where there should be none. `kept`: another call goes on with what
+  // came.
+  void after(const HttpResult& result, bool ever_received, bool kept);
 
  private:
   PullProgress& progress_;

@@ -15,6 +15,7 @@
 
 #include "chat.h"
 #include "engine/error.h"
+#include "text_file.h"
 
 namespace bitnet {
 namespace {
@@ -210,6 +211,7 @@ class PipedLines {
       } else if (block_) {
         *block_ += (first_of_block_ ? "" : "\n") + *line;
         first_of_block_ = false;
+        check_length(block_->size());
       } else {
         return line;
       }
@@ -221,10 +223,17 @@ class PipedLines {
  private:
   static constexpr const char* kQuotes = "\"\"\"";
 
+  static void check_length(size_t bytes) {
+    if (bytes > kMostNamedBytes)
+      throw Error(ErrorKind::usage,
+                  "standard input: a turn is longer than 16 MiB, the most that is read here");
+  }
+
   std::optional<std::string> next_line() {
     size_t end = bytes_.find('\n', scanned_);
     if (end == std::string::npos) {
       scanned_ = bytes_.size();
+      check_length(scanned_ + (block_ ? block_->size() : 0));
       if (!ended_ || bytes_.empty()) return std::nullopt;
       end = bytes_.size();
     }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -105,12 +106,16 @@ std::optional<int64_t> Statement::optional_integer(int column) const {
 Database::Database(const std::string& path) : path_(path) {
   if (path != ":memory:") {
     // SQLite gives its -wal and -shm files the mode of the database.
-    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0) {
-      throw Error(ErrorKind::database, fmt::format("database {}: {}; use --db FILE or --private",
-                                                   printable(path), std::strerror(errno)));
+    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+    struct stat about = {};
+    const char* problem = fd < 0 || fstat(fd, &about) != 0 ? std::strerror(errno)
+                          : S_ISREG(about.st_mode)         ? nullptr
+                                                           : "is no regular file";
+    if (fd >= 0) close(fd);
+    if (problem != nullptr) {
+      throw Error(ErrorKind::database,
+                  fmt::format("database {}: {}; use --db FILE or --private", printable(path), problem));
     }
-    close(fd);
   }
   const int result = sqlite3_open_v2(
       path.c_str(), &db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);

@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 
 #include "chat_file.h"
 #include "chat_tree.h"
 #include "engine/error.h"
-#include "model_file.h"
 #include "store_time.h"
+#include "text_file.h"
 #include "text_safe.h"
 #include "tools.h"
 #include "ui_line.h"
@@ -19,9 +18,28 @@ namespace {
 
 constexpr int64_t kListed = 1000;
 constexpr int64_t kFound = 50;
-constexpr uintmax_t kMostImported = 1U << 30;
+constexpr size_t kMostImported = size_t{1} << 30;  // a file may hold many conversations
 
 void print(Output& out, const std::string& text) { out.write(out.is_terminal() ? make_safe(text) : text); }
+
+// What was found with its marks, in one row. A text may hold the bytes of the marks too, so they are put in
+// order: what is begun ends.
+std::string marked_line(std::string_view snippet) {
+  std::string line;
+  bool on = false;
+  while (!snippet.empty()) {
+    const size_t mark = std::min(snippet.find_first_of("\x02\x03"), snippet.size());
+    line += one_line(snippet.substr(0, mark));
+    snippet.remove_prefix(mark);
+    if (snippet.empty()) break;
+    const bool begins = snippet.front() == kMarkOn;
+    if (begins != on) line += snippet.front();
+    on = begins;
+    snippet.remove_prefix(1);
+  }
+  if (on) line += kMarkOff;
+  return line;
+}
 
 StoredConversation find(Store& store, int64_t id) {
   const auto row = store.conversation(id);
@@ -37,18 +55,18 @@ std::string list_text(Store& store, int64_t current, bool archived) {
   std::string text;
   for (const StoredConversation& row : store.conversations(kListed, archived)) {
     text += fmt::format("{}{:>5}  {}  {:>4}  {}{}\n", row.id == current ? '*' : ' ', row.id,
-                        local_time(row.updated), row.messages, row.archived ? "(archived) " : "", row.title);
+                        local_time(row.updated), row.messages, row.archived ? "(archived) " : "",
+                        one_line(row.title));
   }
   return text;
 }
 
 std::string search_text(Store& store, std::string_view words) {
   std::string text;
-  for (SearchHit& hit : store.search(words, kFound)) {
-    std::replace(hit.snippet.begin(), hit.snippet.end(), '\n', ' ');
-    text +=
-        fmt::format("{:>6}  {}{}, message {}\n        {} {}\n", hit.conversation, hit.title,
-                    hit.archived ? " (archived)" : "", hit.number, hit.from_user ? "›" : " ", hit.snippet);
+  for (const SearchHit& hit : store.search(words, kFound)) {
+    text += fmt::format("{:>6}  {}{}, message {}\n        {} {}\n", hit.conversation, one_line(hit.title),
+                        hit.archived ? " (archived)" : "", hit.number, hit.from_user ? "›" : " ",
+                        marked_line(hit.snippet));
   }
   return text;
 }
@@ -78,7 +96,7 @@ void tool_search(Store& store, const Options& options, Output& out) {
 
 void tool_show(Store& store, int64_t id, Output& out) {
   const StoredConversation row = find(store, id);
-  std::string s = fmt::format("{} ({})\n", row.title, local_time(row.created));
+  std::string s = fmt::format("{} ({})\n", one_line(row.title), local_time(row.created));
   if (!row.system.empty()) s += fmt::format("[system] {}\n", row.system);
   const MessageTree tree(store.outline(id));
   for (const StoredMessage& message : store.branch(row.leaf)) {
@@ -86,7 +104,8 @@ void tool_show(Store& store, int64_t id, Output& out) {
     const std::string sibling =
         place.siblings > 1 ? fmt::format(" {}/{}", place.sibling, place.siblings) : std::string();
     s += fmt::format("\n[{}{}] {}\n", name_of(message.role), sibling, message.text);
-    if (!message.finish.empty() && message.finish != "stop") s += fmt::format("[{}]\n", message.finish);
+    if (!message.finish.empty() && message.finish != "stop")
+      s += fmt::format("[{}]\n", one_line(message.finish));
   }
   print(out, s);
 }
@@ -102,16 +121,7 @@ void tool_export(Store& store, const Options& options, Output& out) {
 }
 
 std::vector<int64_t> import_file(Store& store, const std::string& file) {
-  std::error_code error;
-  if (file != "-" && !std::filesystem::is_regular_file(file, error)) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: {}", printable(file), error ? error.message() : "is no file"));
-  }
-  if (file != "-" && std::filesystem::file_size(file, error) > kMostImported) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: is longer than {} MiB", printable(file), kMostImported >> 20));
-  }
-  const std::string text = file == "-" ? read_standard_input() : read_whole_file(file);
+  const std::string text = file == "-" ? read_standard_input(kMostImported) : read_file(file, kMostImported);
   std::vector<int64_t> ids;
   for (const WholeConversation& whole : read_chats(text, file)) ids.push_back(store.add_whole(whole));
   return ids;
@@ -119,14 +129,14 @@ std::vector<int64_t> import_file(Store& store, const std::string& file) {
 
 void tool_import(Store& store, const Options& options, Output& out) {
   for (const int64_t id : import_file(store, options.file)) {
-    print(out, fmt::format("imported conversation {}: {}\n", id, find(store, id).title));
+    print(out, fmt::format("imported conversation {}: {}\n", id, one_line(find(store, id).title)));
   }
 }
 
 void tool_delete(Store& store, int64_t id, Output& out) {
   const StoredConversation row = find(store, id);
   store.remove_conversation(id);
-  print(out, fmt::format("deleted conversation {}: {}\n", id, row.title));
+  print(out, fmt::format("deleted conversation {}: {}\n", id, one_line(row.title)));
 }
 
 }  // namespace bitnet

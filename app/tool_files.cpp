@@ -13,7 +13,9 @@
 #include "cli_help.h"
 #include "engine/engine.h"
 #include "engine/error.h"
+#include "json_reader.h"
 #include "model_file.h"
+#include "text_file.h"
 #include "text_safe.h"
 #include "tools.h"
 
@@ -21,6 +23,8 @@ namespace bitnet {
 namespace {
 
 using nlohmann::json;
+
+constexpr size_t kMostPiped = size_t{1} << 30;  // of a text for the tokenizer alone
 
 std::string megabytes(uint64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
@@ -74,20 +78,6 @@ std::string memory_text(const MemoryPlan& plan) {
 void print(Output& out, const std::string& text) { out.write(out.is_terminal() ? make_safe(text) : text); }
 
 }  // namespace
-
-std::string read_standard_input() {
-  std::string text;
-  char buffer[65536];
-  while (true) {
-    const ssize_t n = read(STDIN_FILENO, buffer, sizeof buffer);
-    if (n == 0) return text;
-    if (n > 0) {
-      text.append(buffer, static_cast<size_t>(n));
-    } else if (errno != EINTR) {
-      throw Error(ErrorKind::runtime, "standard input cannot be read");
-    }
-  }
-}
 
 void tool_info(const Options& options, Output& out) {
   const GgufFile file(find_model(options.model));
@@ -167,13 +157,14 @@ void tool_devices(const Options& options, Output& out) {
 void tool_tokenize(const Options& options, Output& out) {
   const GgufFile file(find_model(options.model));
   const auto tokenizer = read_tokenizer(file);
-  out.write(fmt::format("{}\n", fmt::join(tokenizer->encode(read_standard_input(), options.special), " ")));
+  out.write(fmt::format("{}\n",
+                        fmt::join(tokenizer->encode(read_standard_input(kMostPiped), options.special), " ")));
 }
 
 void tool_detokenize(const Options& options, Output& out) {
   const GgufFile file(find_model(options.model));
   const auto tokenizer = read_tokenizer(file);
-  const std::string input = read_standard_input();
+  const std::string input = read_standard_input(kMostPiped);
   std::vector<int32_t> ids;
   for (size_t at = 0; at < input.size();) {
     if (std::isspace(static_cast<unsigned char>(input[at])) != 0) {
@@ -199,10 +190,10 @@ void tool_render(const Options& options, Output& out) {
   const auto text = read_model_text(file, options.chat_template);
   std::vector<ChatMessage> messages;
   try {
-    for (const json& message : json::parse(read_standard_input())) {
+    for (const json& message : read_json(read_standard_input())) {
       messages.push_back({message.at("role").get<std::string>(), message.at("content").get<std::string>()});
     }
-  } catch (const json::exception& error) {
+  } catch (const std::exception& error) {  // of the reader, or of a member that is not as it should be
     throw Error(ErrorKind::usage, fmt::format("render: wanted a JSON list of {{\"role\", \"content\"}}: {}",
                                               printable(error.what(), 200)));
   }

@@ -42,6 +42,4 @@ std::string search_text(Store& store, std::string_view words);
 // The conversations of a file (chat_file.h; "-": standard input) into the store; their ids.
 std::vector<int64_t> import_file(Store& store, const std::string& file);
 
-std::string read_standard_input();
-
 }  // namespace bitnet

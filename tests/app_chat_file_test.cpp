@@ -247,8 +247,11 @@ TEST(ChatFile, WhatIsWrongIsNamed) {
   EXPECT_THAT(refusal(R"({"messages": []})"), HasSubstr("messages"));
   EXPECT_THAT(refusal("{\"messages\": [{\"role\": \"user\", \"content\": \"\xFF\"}]}"), HasSubstr("UTF-8"));
   EXPECT_THAT(refusal(R"({"a": 1e999})"), HasSubstr("not JSON"));
-  EXPECT_THAT(refusal(std::string(2000000, '[')), HasSubstr("not JSON"));
-  EXPECT_THAT(refusal(std::string(200000, '[') + std::string(200000, ']')), HasSubstr("wanted"));
+  EXPECT_THAT(refusal(std::string(2000000, '[')), HasSubstr("more than 64 levels"));
+  EXPECT_THAT(refusal(std::string(200000, '[') + std::string(200000, ']')), HasSubstr("more than 64 levels"));
+  EXPECT_THAT(
+      refusal(std::string(64, '[') + "\"" + std::string(1000, '[') + "\\\"[\"" + std::string(64, ']')),
+      HasSubstr("wanted"));
 }
 
 // Each value of the file replaced by what it cannot be.

@@ -125,7 +125,7 @@ TEST_F(ConfigFile, ErrorsNameLineAndKey) {
   EXPECT_THAT(refusal("system = \"a"), HasSubstr("between two \""));
   EXPECT_THAT(refusal("hello \x1b[2J"), HasSubstr("wanted KEY = VALUE, found 'hello <U+001B>"));
   EXPECT_THAT(refusal(std::string("temp\0 = 1", 9)), HasSubstr("wanted a config file"));
-  EXPECT_THAT(refusal(std::string((1 << 20) + 1, '#')), HasSubstr("wanted a config file"));
+  EXPECT_THAT(refusal(std::string((16 << 20) + 1, '#')), HasSubstr("is longer than 16 MiB"));
 }
 
 TEST_F(ConfigFile, OnlyANamedFileHasToBeThere) {

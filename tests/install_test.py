@@ -7,6 +7,7 @@ usage: install_test.py BITNET-CHAT CMAKE BUILD-FOLDER FOLDER
 import gzip
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -101,6 +102,41 @@ class Install(unittest.TestCase):
         self.assertEqual(sorted(complete("bitnet-chat --i2s-layout ")), ["128", "64"])
         self.assertEqual(complete("bitnet-chat repl"), ["replay"])
         self.assertEqual(complete("bitnet-chat replay --ins"), ["--instant"])
+
+    def store_hostile_title(self):
+        """One conversation, whose title would run a command or be taken for rows of others."""
+        self.assertEqual(run(PROGRAM, "-p", "Hello!", env=self.env).returncode, 0)
+        with sqlite3.connect(FOLDER + "/.local/share/bitnet-chat/chats.db") as db:
+            db.execute("UPDATE conversation SET title = ?",
+                       ("a $(touch owned1) `touch owned2`\n$(touch owned3) b\n    7  fake\r    8  fake\n*   9 [$(touch owned4)]: \\",))
+        db.close()
+
+    def assert_nothing_ran(self):
+        self.assertEqual([name for name in os.listdir(FOLDER) if name.startswith("owned")], [])
+
+    @have("bash")
+    def test_bash_runs_nothing_of_a_title(self):
+        self.store_hostile_title()
+        self.assertEqual(self.complete("show", ""), ["1"])
+        self.assertEqual(self.complete("--resume", ""), ["1"])
+        self.assert_nothing_ran()
+
+    @have("fish")
+    def test_fish_runs_nothing_of_a_title(self):
+        self.store_hostile_title()
+        done = run("fish", "-c", f"source {ASSETS}/{MADE['fish']}; complete -C 'bitnet-chat show '", cwd=FOLDER, env=self.env)
+        self.assertEqual([row.split("\t")[0] for row in done.stdout.splitlines() if row[0].isdigit()], ["1"], done.stdout)
+        self.assertNotIn("$(touch owned3)", [row.split("\t")[0] for row in done.stdout.splitlines()])
+        self.assert_nothing_ran()
+
+    @have("zsh")
+    def test_zsh_runs_nothing_of_a_title(self):
+        self.store_hostile_title()
+        done = run("zsh", "-f", "-c", f"compdef() {{ :; }}; _describe() {{ print -rl -- ${{(P)2}}; }}; source {ASSETS}/{MADE['zsh']}; "
+                   "_bitnet_chat_conversations", cwd=FOLDER, env=self.env)
+        self.assertEqual((len(done.stdout.splitlines()), done.stdout[:2], done.stderr), (1, "1:", ""), done.stdout)
+        self.assertTrue(done.stdout.endswith("]\\: \\\\\n"), done.stdout)  # its colons and backslashes are text
+        self.assert_nothing_ran()
 
     @have("zsh")
     def test_zsh_loads_its_completion(self):

@@ -55,6 +55,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer_status(behaviour)
         if path != f"/api/models/{REPO}/tree/main?recursive=true":
             return self.answer_status({"status": 401})
+        if "raw" in behaviour:
+            return self.send_all(behaviour["raw"])
         files = behaviour.get("files", [FILE, "README.md"])
         rows = [{"type": "file", "path": f, "size": behaviour.get("size", len(CONTENT)), "oid": "0" * 40} for f in files]
         for row in rows:
@@ -348,6 +350,47 @@ class Pull(unittest.TestCase):
         self.assert_refused(self.pull(), 1, "another bitnet-chat")
         stall.set()
         self.assertEqual(first.wait(timeout=60), 0)
+
+    def test_a_part_that_nothing_can_go_on_with_is_thrown_away(self):
+        self.server.api = {"lfs": False}
+        code, out, err = self.interrupt_after(70000, etag="")
+        self.assertEqual((code, out), (130, ""), err)
+        self.assertIn("nothing was kept", err)
+        self.assertEqual(os.listdir(os.path.dirname(PLACE)), [])
+        self.server.plan = [{"cut_after": 70000, "etag": ""}]
+        self.assert_refused(self.pull(), 1, "again and again", "thrown away")
+        self.assertEqual(os.listdir(os.path.dirname(PLACE)), [])
+        # With a strong etag it stays.
+        self.interrupt_after(70000)
+        self.assertEqual(os.path.getsize(PART), 70000)
+
+    def test_a_checksum_in_capitals_is_a_checksum(self):
+        self.server.api = {"sha256": SHA256.upper()}
+        result = self.pull()
+        self.assert_pulled(result)
+        self.assertIn(SHA256 + " (as published)", result[2])
+        os.unlink(PLACE)
+        self.server.plan = [{"content": CONTENT[:-1] + b"!"}]
+        self.assert_refused(self.pull(), 1, "SHA-256", SHA256)
+
+    def test_a_list_of_files_that_would_exhaust_the_program(self):
+        deep = b"[" * 60000 + b"]" * 60000
+        entry = b'[{"type": "file", "path": "a.gguf", "size": 1, "lfs": %s}]'
+        for raw in (deep, entry % deep, b'{"a":' * 60000 + b"1" + b"}" * 60000, b"[" * 60000, b"[{" + b'"type": [' * 60000):
+            self.server.api = {"raw": raw}
+            self.assert_refused(self.pull(), 1, "gives no list of files", "nested more than 64 levels")
+        for raw in (b"", b"null", b"{}", b"\x00", b"[" + b"1," * 60000):
+            self.server.api = {"raw": raw}
+            self.assert_refused(self.pull(), 1, "gives no list of files")
+        for raw in (b"[]", b"[1, null, []]", b'[{"type": "file", "path": 3, "lfs": [], "size": {}}]'):
+            self.server.api = {"raw": raw}
+            self.assert_refused(self.pull(), 1, "no GGUF")
+
+    def test_a_size_that_wraps(self):
+        for size in (2 ** 64 - 1, 2 ** 64 - 2 ** 26, 2 ** 63):
+            self.server.api = {"size": size}
+            self.assert_refused(self.pull(), 1, "MB left")
+        self.assertEqual(self.server.file_requests(), [])
 
     def test_no_room(self):
         self.server.api = {"size": 10 ** 18}

@@ -1,6 +1,20 @@
 # bash completion for bitnet-chat. Made by: bitnet-chat print bash
 
-_bitnet_chat_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur"); }
+# Those of these words that begin as what is typed. Not by compgen -W, which would run what stands in them.
+_bitnet_chat_words() {
+  local word
+  for word; do
+    if [[ $word == "$cur"* ]]; then COMPREPLY+=("$word"); fi
+  done
+}
+
+# Numbers of conversations: nothing of a title gets here.
+_bitnet_chat_ids() {
+  local id title
+  while read -r id title; do
+    if [[ $id =~ ^[0-9]+$ ]]; then _bitnet_chat_words "$id"; fi
+  done < <(bitnet-chat list 2>/dev/null)
+}
 
 _bitnet_chat_files() {
   compopt -o filenames 2>/dev/null
@@ -15,7 +29,7 @@ _bitnet_chat_models() {
     compgen -d -- "$cur"
     compgen -f -X '!*.gguf' -- "$cur"
     [[ -d $models ]] && cd "$models" && printf '%s\n' */* | while read -r name; do
-      [[ -d $name && $name == "$cur"* ]] && echo "$name"
+      [[ -d $name && $name == "$cur"* ]] && printf '%s\n' "$name"
     done
   )
 }
@@ -46,7 +60,7 @@ _bitnet_chat() {
       ;;
     export)
       case $prev in
-        --format) _bitnet_chat_words 'md json openai'; return ;;
+        --format) _bitnet_chat_words 'md' 'json' 'openai'; return ;;
         -o|--out) _bitnet_chat_files; return ;;
       esac
       ;;
@@ -73,16 +87,16 @@ _bitnet_chat() {
       ;;
   esac
   case $prev in
-    --device) _bitnet_chat_words 'cpu 0 1'; return ;;
+    --device) _bitnet_chat_words 'cpu' '0' '1'; return ;;
     --threads) COMPREPLY=(); return ;;
     --ctx) COMPREPLY=(); return ;;
     --chat-template) _bitnet_chat_files; return ;;
-    --i2s-layout) _bitnet_chat_words '128 64'; return ;;
+    --i2s-layout) _bitnet_chat_words '128' '64'; return ;;
     -p|--prompt) COMPREPLY=(); return ;;
     --script) _bitnet_chat_files; return ;;
-    --output) _bitnet_chat_words 'text tui jsonl'; return ;;
+    --output) _bitnet_chat_words 'text' 'tui' 'jsonl'; return ;;
     --system) COMPREPLY=(); return ;;
-    --resume) _bitnet_chat_words "$(bitnet-chat list 2>/dev/null | while read -r id _; do echo "$id"; done)"; return ;;
+    --resume) _bitnet_chat_ids; return ;;
     --db) _bitnet_chat_files; return ;;
     --kv-cache) COMPREPLY=(); return ;;
     --temp) COMPREPLY=(); return ;;
@@ -94,33 +108,33 @@ _bitnet_chat() {
     --seed) _bitnet_chat_words 'random'; return ;;
     -n|--max-tokens) COMPREPLY=(); return ;;
     --stop) COMPREPLY=(); return ;;
-    --theme) _bitnet_chat_words '16 light dark mono'; return ;;
+    --theme) _bitnet_chat_words '16' 'light' 'dark' 'mono'; return ;;
     --record) _bitnet_chat_files; return ;;
     --keys) _bitnet_chat_files; return ;;
     --config) _bitnet_chat_files; return ;;
   esac
 
-  local flags='--device --threads --ctx --chat-template --i2s-layout -p --prompt --script --output --system -c --continue --resume --private --db --force --allow-writes --kv-cache --no-kv-cache --temp --top-k --top-p --min-p --repeat-penalty --repeat-last --seed -n --max-tokens --stop --no-color --theme --record --record-input --keys --verbose --config --version -h --help'
+  local flags=('--device' '--threads' '--ctx' '--chat-template' '--i2s-layout' '-p' '--prompt' '--script' '--output' '--system' '-c' '--continue' '--resume' '--private' '--db' '--force' '--allow-writes' '--kv-cache' '--no-kv-cache' '--temp' '--top-k' '--top-p' '--min-p' '--repeat-penalty' '--repeat-last' '--seed' '-n' '--max-tokens' '--stop' '--no-color' '--theme' '--record' '--record-input' '--keys' '--verbose' '--config' '--version' '-h' '--help')
   case $command in
-    list) flags+=' --all' ;;
-    replay) flags+=' --speed --instant --verify --model' ;;
-    export) flags+=' --format -o --out' ;;
-    tokenize) flags+=' --special' ;;
-    logits) flags+=' --tokens --out --prefill' ;;
-    probe) flags+=' --tokens --out' ;;
-    bench) flags+=' -p -n -d -r --json' ;;
+    list) flags+=('--all') ;;
+    replay) flags+=('--speed' '--instant' '--verify' '--model') ;;
+    export) flags+=('--format' '-o' '--out') ;;
+    tokenize) flags+=('--special') ;;
+    logits) flags+=('--tokens' '--out' '--prefill') ;;
+    probe) flags+=('--tokens' '--out') ;;
+    bench) flags+=('-p' '-n' '-d' '-r' '--json') ;;
   esac
   if [[ $cur == -* ]]; then
-    _bitnet_chat_words "$flags"
+    _bitnet_chat_words "${flags[@]}"
     return
   fi
   ((arguments == 0)) || return
   case $command in
-    show) _bitnet_chat_words "$(bitnet-chat list 2>/dev/null | while read -r id _; do echo "$id"; done)" ;;
-    replay) _bitnet_chat_words "$(bitnet-chat list 2>/dev/null | while read -r id _; do echo "$id"; done)" ;;
-    export) _bitnet_chat_words "$(bitnet-chat list 2>/dev/null | while read -r id _; do echo "$id"; done)" ;;
+    show) _bitnet_chat_ids ;;
+    replay) _bitnet_chat_ids ;;
+    export) _bitnet_chat_ids ;;
     import) _bitnet_chat_files ;;
-    delete) _bitnet_chat_words "$(bitnet-chat list 2>/dev/null | while read -r id _; do echo "$id"; done)" ;;
+    delete) _bitnet_chat_ids ;;
     info) _bitnet_chat_models ;;
     devices) _bitnet_chat_models ;;
     tokenize) _bitnet_chat_models ;;
@@ -129,10 +143,10 @@ _bitnet_chat() {
     logits) _bitnet_chat_models ;;
     probe) _bitnet_chat_models ;;
     bench) _bitnet_chat_models ;;
-    print) _bitnet_chat_words 'config man bash zsh fish' ;;
+    print) _bitnet_chat_words 'config' 'man' 'bash' 'zsh' 'fish' ;;
     '')
       _bitnet_chat_models
-      mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -W 'list show search replay export import delete pull info devices tokenize detokenize render logits probe bench print' -- "$cur")
+      _bitnet_chat_words 'list' 'show' 'search' 'replay' 'export' 'import' 'delete' 'pull' 'info' 'devices' 'tokenize' 'detokenize' 'render' 'logits' 'probe' 'bench' 'print'
       ;;
   esac
 }

@@ -1,7 +1,7 @@
 # fish completion for bitnet-chat. Made by: bitnet-chat print fish
 
 function __bitnet_chat_conversations
-    bitnet-chat list 2>/dev/null | string replace -r '^ *(\d+) +' '$1\t'
+    bitnet-chat list 2>/dev/null | string replace -rf '^ *(\d+) +' '$1\t'
 end
 
 # .gguf files and what 'bitnet-chat pull' has brought.

@@ -3,7 +3,7 @@
 
 _bitnet_chat_conversations() {
   local -a rows
-  rows=(${(f)"$(bitnet-chat list 2>/dev/null | sed -E 's/:/\\:/g; s/^ *([0-9]+) +/\1:/')"})
+  rows=(${(f)"$(bitnet-chat list 2>/dev/null | sed -nE 's/[\\:]/\\&/g; s/^ *([0-9]+) +/\1:/p')"})
   _describe conversation rows
 }
 

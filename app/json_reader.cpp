@@ -1,0 +1,80 @@
+#include "json_reader.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/error.h"
+
+namespace bitnet {
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::runtime, why); }
+
+// Counts brackets and commas outside of strings. In a text that is no JSON the counts mean nothing, and the
+// parser, which keeps its own stack on the heap, stops at the fault.
+void check_limits(std::string_view text, const JsonLimits& limits) {
+  if (text.size() > limits.bytes)
+    refuse(fmt::format("JSON of {} bytes, more than the {} that are read", text.size(), limits.bytes));
+  size_t depth = 0;
+  size_t values = 1;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') {
+        ++i;
+      } else if (c == '"') {
+        in_string = false;
+      }
+      continue;
+    }
+    if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      ++values;
+      if (++depth > limits.depth)
+        refuse(fmt::format("JSON nested more than {} levels deep, at byte {}", limits.depth, i + 1));
+    } else if (c == ']' || c == '}') {
+      if (depth > 0) --depth;
+    } else if (c == ',') {
+      ++values;
+    }
+  }
+  if (values > limits.values) refuse(fmt::format("JSON of more than {} values", limits.values));
+}
+
+template <typename Json>
+Json read(std::string_view text, const JsonLimits& limits) {
+  check_limits(text, limits);
+  try {
+    return Json::parse(text);
+  } catch (const nlohmann::json::exception& error) {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+    const std::string_view what = error.what();
+    const size_t end = what.find("] ");
+    refuse(fmt::format("not JSON: {}",
+                       printable(end == std::string_view::npos ? what : what.substr(end + 2), 200)));
+  }
+}
+
+}  // namespace
+
+nlohmann::json read_json(std::string_view text, const JsonLimits& limits) {
+  return read<nlohmann::json>(text, limits);
+}
+
+nlohmann::ordered_json read_ordered_json(std::string_view text, const JsonLimits& limits) {
+  return read<nlohmann::ordered_json>(text, limits);
+}
+
+bool is_json(std::string_view text, const JsonLimits& limits) {
+  try {
+    check_limits(text, limits);
+  } catch (const Error&) {
+    return false;
+  }
+  return nlohmann::json::accept(text);
+}
+
+}  // namespace bitnet
