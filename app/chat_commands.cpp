@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "chat_core.h"
+#include "counted.h"
 #include "tools.h"
 
 namespace bitnet {
@@ -215,8 +216,8 @@ std::string ChatCore::show_prompt() const {
   // What the model saw before the last answer, or will see next.
   const bool answered = branch_.back().stored.role == Role::assistant;
   const std::vector<int32_t> ids = prompt_for(answered ? branch_.size() - 1 : branch_.size());
-  return fmt::format("{}\n({} tokens)", model_->text->tokenizer.decode(ids, /*show_special=*/true),
-                     ids.size());
+  return fmt::format("{}\n({})", model_->text->tokenizer.decode(ids, /*show_special=*/true),
+                     counted(ids.size(), "token"));
 }
 
 std::string ChatCore::show_context() const {
@@ -233,10 +234,11 @@ std::string ChatCore::show_stats() {
   const JobStats& s = last_stats_;
   const uint32_t computed = s.prompt_tokens - std::min(s.prompt_tokens, s.reused_tokens);
   return fmt::format(
-      "prompt  {} tokens, reused {}, computed {} in {:.2f} s ({})\nanswer  {} tokens in {:.2f} s ({})\nseed  "
+      "prompt  {}, reused {}, computed {} in {:.2f} s ({})\nanswer  {} in {:.2f} s ({})\nseed  "
       "  {}",
-      s.prompt_tokens, s.reused_tokens, computed, s.prefill_seconds, rate(computed, s.prefill_seconds),
-      s.answer_tokens, s.decode_seconds, rate(s.answer_tokens, s.decode_seconds), last_seed_);
+      counted(s.prompt_tokens, "token"), s.reused_tokens, computed, s.prefill_seconds,
+      rate(computed, s.prefill_seconds), counted(s.answer_tokens, "token"), s.decode_seconds,
+      rate(s.answer_tokens, s.decode_seconds), last_seed_);
 }
 
 }  // namespace bitnet

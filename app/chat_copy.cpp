@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "chat_core.h"
+#include "counted.h"
 #include "store_time.h"
 #include "view_markdown.h"
 
@@ -32,10 +33,6 @@ bool has_all_words(const std::string& text, const std::string& words) {
     if (text.find(word) == std::string::npos) return false;
   }
   return true;
-}
-
-std::string counted(size_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 }  // namespace

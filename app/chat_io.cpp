@@ -5,6 +5,7 @@
 
 #include "chat_core.h"
 #include "chat_file.h"
+#include "counted.h"
 #include "tools.h"
 
 namespace bitnet {
@@ -37,7 +38,8 @@ void ChatCore::export_chat(std::string_view format_name, const NamedFile& file) 
   if (file.name.empty()) return front_.command_output("export", text);
   write_file(file.name, text, rules_for(file));
   const size_t count = format == ChatFormat::json ? whole->messages.size() : branch_.size();
-  front_.command_output("export", fmt::format("{} messages are in {} now.", count, file.name));
+  front_.command_output("export", fmt::format("{} {} in {} now.", counted(count, "message"),
+                                              count == 1 ? "is" : "are", file.name));
 }
 
 void ChatCore::import_chats(const std::string& file) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "chat_core.h"
+#include "counted.h"
 #include "text_safe.h"
 #include "text_width.h"
 #include "view_status.h"
@@ -90,8 +91,8 @@ void ChatCore::show_tokens(size_t from) {
     double sum = 0;
     for (const Looked& token : looked) sum += token.token.logprob;
     const double mean = sum / static_cast<double>(looked.size());
-    std::string text = fmt::format("{} tokens, {:.1f} % likely on average (perplexity {:.2f})\n",
-                                   looked.size(), 100 * std::exp(mean), std::exp(-mean));
+    std::string text = fmt::format("{}, {:.1f} % likely on average (perplexity {:.2f})\n",
+                                   counted(looked.size(), "token"), 100 * std::exp(mean), std::exp(-mean));
     const size_t end = std::min(from - 1 + kRows, looked.size());
     for (size_t i = from - 1; i < end; ++i) {
       const Candidate& token = looked[i].token;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "chat_core.h"
+#include "counted.h"
 #include "text_file.h"
 
 namespace bitnet {
@@ -22,7 +23,7 @@ void ChatCore::read_file(const std::string& path) {
   const std::string text = read_text_file(path, kMostFileBytes);
   if (text.empty()) refuse(fmt::format("{}: is empty", printable(path)));
   ReadFile file{path.substr(path.rfind('/') + 1), text, 0};
-  std::string size = fmt::format("{} bytes", text.size());
+  std::string size = counted(text.size(), "byte");
   if (model_) {
     const uint32_t limit = model_->n_ctx;
     size_t used = status_.context_used;
@@ -32,7 +33,7 @@ void ChatCore::read_file(const std::string& path) {
                          printable(path), text.size(), limit));
     }
     file.tokens = model_->text->tokenizer.encode(text, false).size();
-    size = fmt::format("{} tokens", file.tokens);
+    size = counted(file.tokens, "token");
     if (file.tokens >= limit) {
       refuse(fmt::format("{}: has {} tokens, more than the context of {} holds; nothing was read in",
                          printable(path), file.tokens, limit));
@@ -53,7 +54,7 @@ std::string ChatCore::read_text() const {
   if (read_files_.empty()) return "/read FILE puts a file's text into your next turn; there is none now.";
   std::string text = "In your next turn:\n";
   for (const ReadFile& file : read_files_)
-    text += fmt::format("  {} ({} bytes)\n", file.name, file.text.size());
+    text += fmt::format("  {} ({})\n", file.name, counted(file.text.size(), "byte"));
   return text + "/read none takes them out.";
 }
 

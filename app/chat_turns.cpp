@@ -8,6 +8,7 @@
 
 #include "chat_core.h"
 #include "chat_file.h"
+#include "counted.h"
 #include "store_time.h"
 
 namespace bitnet {
@@ -220,7 +221,7 @@ void ChatCore::start_answer() {
   job.restore = job.keep && (branch_.size() > 2 || continues);  // a first turn is nowhere on disk
   last_seed_ = turn.seed;
   if (settings_.verbose)
-    front_.notice(fmt::format("prompt of {} tokens, seed {}", turn.prompt_tokens, turn.seed));
+    front_.notice(fmt::format("prompt of {}, seed {}", counted(turn.prompt_tokens, "token"), turn.seed));
   status_.state = ChatState::prefill;
   status_.progress = 0;
   status_.tokens_per_second = 0;
@@ -332,9 +333,9 @@ void ChatCore::finish_answer(const Finished& finished) {
                     {last_stats_.prompt_tokens, last_stats_.reused_tokens, last_stats_.answer_tokens,
                      last_stats_.prefill_seconds, last_stats_.decode_seconds});
   if (settings_.verbose) {
-    front_.notice(fmt::format("reused {} of {} tokens, prefill {:.2f} s; {} tokens in {:.2f} s; {}",
+    front_.notice(fmt::format("reused {} of {} tokens, prefill {:.2f} s; {} in {:.2f} s; {}",
                               last_stats_.reused_tokens, last_stats_.prompt_tokens,
-                              last_stats_.prefill_seconds, last_stats_.answer_tokens,
+                              last_stats_.prefill_seconds, counted(last_stats_.answer_tokens, "token"),
                               last_stats_.decode_seconds, reason));
   }
   if (reason == "context") {

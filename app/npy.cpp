@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "counted.h"
 #include "engine/error.h"
 
 namespace bitnet {
@@ -33,7 +34,7 @@ void NpyFile::write(std::span<const float> values) {
 void NpyFile::finish() {
   out_.finish();
   if (left_ != 0)
-    throw Error(ErrorKind::runtime, fmt::format("{}: {} values are missing", printable(path_), left_));
+    throw Error(ErrorKind::runtime, fmt::format("{}: {} missing", printable(path_), counted(left_, "value")));
   finished_ = true;
 }
 

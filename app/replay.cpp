@@ -10,6 +10,7 @@
 #include <span>
 
 #include "chat_settings.h"
+#include "counted.h"
 #include "engine/error.h"
 #include "prompt.h"
 #include "replay_player.h"
@@ -163,7 +164,9 @@ std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model
   const StoredConversation row = find(store, conversation);
   std::vector<PromptMessage> messages;
   int number = 0;
-  size_t compared = 0;
+  uint64_t turns = 0;  // with tokens to compare
+  uint64_t given = 0;
+  uint64_t compared = 0;
   double largest = 0;
   for (const StoredMessage& message : store.branch(row.leaf)) {
     PromptMessage said{message.role, message.text, {}};
@@ -172,6 +175,7 @@ std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model
         ++number;
         // Nothing to compare: these tokens were not made here (Store::add_answer).
         if (turn.finish == "given") {
+          ++given;
           for (const StoredToken& token : store.tokens(turn.id)) said.tokens.push_back(token.id);
           continue;
         }
@@ -185,13 +189,23 @@ std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model
         const std::vector<StoredToken> tokens = store.tokens(turn.id);
         largest = std::max(largest, verify_turn(model, turn, tokens, prompt, number));
         compared += tokens.size();
+        if (!tokens.empty()) ++turns;
         for (const StoredToken& token : tokens) said.tokens.push_back(token.id);
       }
     }
     messages.push_back(std::move(said));
   }
-  return fmt::format("{} turns, {} tokens: the same; log probabilities differ by {:.4f} at most\n", number,
-                     compared, largest);
+  if (compared == 0) {
+    throw Error(
+        ErrorKind::runtime,
+        fmt::format("conversation {} has no answer that a model of this program made, so there is nothing "
+                    "to verify",
+                    conversation));
+  }
+  const std::string left_out =
+      given == 0 ? "" : fmt::format("; {} from elsewhere not compared", counted(given, "answer"));
+  return fmt::format("{}, {}: the same; log probabilities differ by {:.4f} at most{}\n",
+                     counted(turns, "turn"), counted(compared, "token"), largest, left_out);
 }
 
 }  // namespace bitnet

@@ -23,7 +23,7 @@ int replay(
 
 // Every answer of the branch again, with its stored prompt, settings and seed. Returns a line for people;
 // throws Error(mismatch) that names the first divergence: turn, position, both ids, gap of their log
-// probabilities as the model has them now.
+// probabilities as the model has them now; Error(runtime) where there is nothing to compare.
 std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model);
 
 }  // namespace bitnet

@@ -140,6 +140,26 @@ TEST(Replay, VerifyFindsTheSame) {
   EXPECT_THAT(verify_replay(*store, 1, model), HasSubstr("3 turns, 10 tokens"));
 }
 
+TEST(Replay, VerifyOfNothingIsNotTheSame) {
+  fake::Script script;
+  LoadedModel model = fake::opener(script)([](double) { return true; }, "");
+  const auto store = Store::in_memory();
+  const auto refusal = [&](int64_t id) {
+    try {
+      return verify_replay(*store, id, model);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::runtime);
+      return std::string(error.what());
+    }
+  };
+  const int64_t empty = store->add_conversation("");
+  EXPECT_THAT(refusal(empty), HasSubstr("nothing to verify"));
+  const int64_t imported = store->add_conversation("");
+  const int64_t question = store->add_message(imported, std::nullopt, Role::user, "a");
+  store->add_answer(imported, question, "b", "stop", {});
+  EXPECT_THAT(refusal(imported), HasSubstr("nothing to verify"));
+}
+
 TEST(Replay, VerifyNamesTheFirstDivergence) {
   fake::Script script;
   answers(script, "two");
