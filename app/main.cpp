@@ -18,6 +18,7 @@
 #include "options.h"
 #include "output.h"
 #include "own_terminal.h"
+#include "piped_input.h"
 #include "pull.h"
 #include "replay.h"
 #include "script.h"
@@ -103,13 +104,15 @@ WriteRules script_rules(const Options& options) {
 
 WriteRules named_rules(const Options& options) { return {.overwrite = options.force}; }
 
+bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
+
 struct Input {
   std::optional<std::string> question;
   std::unique_ptr<ScriptDriver> script;
   bool piped_lines = false;  // each line of standard input, when it comes
 };
 
-Input read_input(const Options& options) {
+Input read_input(const Options& options, Output& err) {
   Input input;
   if (!options.script.empty()) {
     const std::string text = options.script == "-"
@@ -119,6 +122,10 @@ Input read_input(const Options& options) {
                                                   script_rules(options));
   } else if (options.question) {
     input.question = options.question;
+    const std::string piped = piped_text([&] {
+      err.write("bitnet-chat: waiting for the end of standard input; </dev/null goes on without it\n");
+    });
+    if (!is_blank(piped)) *input.question += "\n\n" + piped;
   } else if (isatty(STDIN_FILENO) == 0 && options.output == OutputForm::jsonl) {
     input.piped_lines = true;
   } else if (isatty(STDIN_FILENO) == 0) {
@@ -194,6 +201,7 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
   if (!options.record.empty()) front.record(options.record, named_rules(options));
   if (!warning.empty()) front.error(warning);
   open_wanted_conversation(options, *store, chat);
+  if (input.question && is_blank(*input.question)) front.error("standard input is empty: nothing was asked");
   worker.start();
   const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); },
                            [&] { return front.take_returned(); },
@@ -226,7 +234,7 @@ int run_json(const Options& options, Input& input, const ChatSettings& settings,
 }
 
 int run_chat(const Options& options, Output& out, Output& err) {
-  Input input = read_input(options);
+  Input input = read_input(options, err);
   ChatSettings settings = settings_from(options, input.script ? script_settings() : interactive_settings());
   settings.files = input.script || input.piped_lines ? script_rules(options) : named_rules(options);
   if (options.output == OutputForm::jsonl) {

@@ -114,7 +114,7 @@ const OptionRow kModelRows[] = {
 const OptionRow kAskRows[] = {
     {.flags = "-p,--prompt",
      .value = "TEXT",
-     .help = "ask this, print the answer, end",
+     .help = "ask this, print the answer, end; text on standard input follows it after a blank line",
      .read =
          [](Options& o, View v) {
            if (v.empty()) throw Error(ErrorKind::usage, "-p: wanted a question, found nothing");

@@ -77,6 +77,7 @@ void JsonFrontEnd::answer_end(const ShownMessage& answer, const Usage& usage) {
   visible_ += "\n";
   exit_code_ = exit_code_of(answer.finish);
   send(output_, {{"type", "usage"},
+                 {"conversation", conversation_ == 0 ? json(nullptr) : json(conversation_)},
                  {"message", answer.id},
                  {"number", answer.number},
                  {"text", answer.text},
@@ -106,10 +107,13 @@ void JsonFrontEnd::error(std::string_view text) {
 }
 
 void JsonFrontEnd::status(const Status& status) {
-  if (session_sent_ || status.state == ChatState::loading || status.state == ChatState::failed) return;
+  const int64_t stored = status.saved ? status.conversation : 0;
+  const bool known = session_sent_ && stored == conversation_;
+  if (known || status.state == ChatState::loading || status.state == ChatState::failed) return;
   session_sent_ = true;
+  conversation_ = stored;
   send(output_, {{"type", "session"},
-                 {"conversation", status.conversation == 0 ? json(nullptr) : json(status.conversation)},
+                 {"conversation", stored == 0 ? json(nullptr) : json(stored)},
                  {"model", status.model},
                  {"device", status.device},
                  {"context", status.context_limit},

@@ -3,11 +3,12 @@
 // Thread rule: lives on the loop's thread.
 //
 //   {"type":"session","conversation":1,"model":"...","device":"...","context":4096,"saved":true}
-//       conversation null: a new one, stored with its first turn
+//       conversation null: a new one, stored with its first turn, or nothing is stored; sent again whenever
+//       there is another conversation: after the first turn of a new one too
 //   {"type":"user","id":1,"number":1,"text":"...","sibling":1,"siblings":1}  ids are the store's, numbers
 //   /goto's
 //   {"type":"token","message":2,"id":9906,"text":"Hi","logprob":-0.01}      id null: text held back until now
-//   {"type":"usage","message":2,"number":2,"text":"...","finish":"stop","sibling":2,"siblings":3,
+//   {"type":"usage","conversation":1,"message":2,"number":2,"text":"...","finish":"stop","sibling":2,"siblings":3,
 //    "prompt_tokens":9,"reused_tokens":0,"answer_tokens":4,"prefill_seconds":0.1,"decode_seconds":0.2}
 //   {"type":"command","command":"set","text":"..."}                         also "notice", "transcript" and
 //   "input"
@@ -59,6 +60,7 @@ class JsonFrontEnd : public FrontEnd, public ScriptTarget {
   std::string visible_;  // the texts of the session, for @expect
   int64_t answer_ = 0;
   bool session_sent_ = false;
+  int64_t conversation_ = 0;  // that is stored; 0: none
   int exit_code_ = 1;
 };
 

@@ -38,7 +38,7 @@ complete -c bitnet-chat -l threads -x -d 'threads of --device cpu, up to what th
 complete -c bitnet-chat -l ctx -x -d 'tokens of context; as trained where not given'
 complete -c bitnet-chat -l chat-template -r -F -d 'Jinja file to use instead of the model'\''s own'
 complete -c bitnet-chat -l i2s-layout -x -a '128 64' -d 'weights in a block of the file: 128, or 64 where an ARM build quantised it'
-complete -c bitnet-chat -s p -l prompt -x -d 'ask this, print the answer, end'
+complete -c bitnet-chat -s p -l prompt -x -d 'ask this, print the answer, end; text on standard input follows it after a blank line'
 complete -c bitnet-chat -l script -r -F -d 'run a scripted session; - is standard input'
 complete -c bitnet-chat -l output -x -a 'text tui jsonl' -d 'text: plain lines; tui: the screen, of 80x24 where there is no terminal; jsonl: one JSON object a line, and each line of standard input is a turn or a command'
 complete -c bitnet-chat -l system -x -d 'system prompt, or @FILE to read it from'

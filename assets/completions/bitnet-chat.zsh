@@ -48,7 +48,7 @@ _bitnet_chat() {
     '--ctx[tokens of context; as trained where not given]:N: '
     '--chat-template[Jinja file to use instead of the model'\''s own]:FILE:_files'
     '--i2s-layout[weights in a block of the file\: 128, or 64 where an ARM build quantised it]:128|64:(128 64)'
-    '(-p --prompt)'{-p,--prompt}'[ask this, print the answer, end]:TEXT: '
+    '(-p --prompt)'{-p,--prompt}'[ask this, print the answer, end; text on standard input follows it after a blank line]:TEXT: '
     '--script[run a scripted session; - is standard input]:FILE:_files'
     '--output[text\: plain lines; tui\: the screen, of 80x24 where there is no terminal; jsonl\: one JSON object a line, and each line of standard input is a turn or a command]:text|tui|jsonl:(text tui jsonl)'
     '--system[system prompt, or @FILE to read it from]:TEXT|@FILE: '
