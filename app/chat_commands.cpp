@@ -38,11 +38,17 @@ bool ChatCore::leave_deleted_conversation(std::string_view typed) {
   } catch (const Error&) {
     return false;  // whoever needs the database says what is wrong with it
   }
+  std::string way_back;
+  if (store_.conversation(id)) {
+    way_back = fmt::format(" /undelete {} brings it back.", id);
+  } else {
+    worker_.forget_timelines();
+  }
   new_conversation();
   tell_error(fmt::format(
-      "Conversation {} was deleted by another program. What you send now begins a new one; your text is in "
+      "Conversation {} was deleted by another program.{} What you send now begins a new one; your text is in "
       "the input line.",
-      id));
+      id, way_back));
   front_.return_input(typed);
   return true;
 }
@@ -57,15 +63,17 @@ void ChatCore::open_conversation(int64_t id) {
 
 void ChatCore::take_conversation(int64_t id) {
   if (busy()) refuse("an answer is being made");
-  const auto row = database().conversation(id);
-  if (!row) throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}; /list shows them", id));
+  if (!database().conversation(id)) {
+    throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}; /list shows them", id));
+  }
+  const StoredConversation row = conversation_to_open(database(), id);
   if (private_) own_store_.reset();  // read from the file, then copied
   conversation_ = id;
-  created_ = row->created;
-  settings_.system = row->system;
-  status_.title = row->title;
+  created_ = row.created;
+  settings_.system = row.system;
+  status_.title = row.title;
   undone_.clear();
-  load_branch(row->leaf);
+  load_branch(row.leaf);
   if (private_) copy_to_memory();
   update_context();
 }
@@ -129,19 +137,50 @@ void ChatCore::set_system(std::string_view text) {
   send_status();
 }
 
-void ChatCore::delete_conversation(std::optional<int64_t> id) {
+void ChatCore::delete_conversation(std::optional<int64_t> id, bool now) {
   if (!id && private_) {
     new_conversation();
     return front_.command_output("delete", "This conversation was not stored, and it is gone.");
   }
   const int64_t which = id.value_or(conversation_);
   if (which == 0) refuse("this conversation is not stored yet");
-  if (!database().remove_conversation(which)) {
-    throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}", which));
+  const auto row = database().conversation(which);
+  if (!row) throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}", which));
+  std::string text;
+  if (now) {
+    text = fmt::format("Conversation {} is deleted {}.", which, purge_text(database(), which));
+    worker_.forget_timelines();  // one of them may be its
+  } else if (database().set_deleted(which, true)) {
+    text = fmt::format(
+        "Conversation {0} is deleted. /undelete {0} brings it back within {1} days; /delete {0} now "
+        "takes it out for good.",
+        which, kTrashDays);
+  } else {
+    refuse(fmt::format("conversation {0} is in the trash already; /delete {0} now takes it out for good",
+                       which));
   }
-  worker_.forget_timelines();  // one of them may be its
   if (which == stored_conversation()) new_conversation();
-  front_.command_output("delete", fmt::format("Conversation {} is deleted.", which));
+  front_.command_output("delete", text);
+}
+
+// Without `id`, the one that was deleted last. It is opened where nothing was said since.
+void ChatCore::undelete_conversation(std::optional<int64_t> id) {
+  if (!id) {
+    const auto trash = database().trash();
+    if (trash.empty()) refuse("the trash is empty");
+    id = trash.front().id;
+  }
+  if (!database().conversation(*id)) {
+    throw Error(ErrorKind::runtime,
+                fmt::format("there is no conversation {}; /list deleted shows the trash", *id));
+  }
+  if (!database().set_deleted(*id, false)) refuse(fmt::format("conversation {} is not in the trash", *id));
+  if (!branch_.empty() || private_) {
+    return front_.command_output("undelete",
+                                 fmt::format("Conversation {0} is back; /open {0} goes on with it.", *id));
+  }
+  open_conversation(*id);
+  front_.command_output("undelete", fmt::format("Conversation {} is back.", *id));
 }
 
 void ChatCore::set_title(std::string_view title) {
@@ -168,6 +207,12 @@ void ChatCore::archive(std::optional<int64_t> id, bool archived) {
 std::string ChatCore::list_text(bool archived) {
   const std::string text = bitnet::list_text(database(), stored_conversation(), archived);
   return text.empty() ? "Nothing is stored yet." : text;
+}
+
+std::string ChatCore::trash_text() {
+  const std::string text = bitnet::trash_text(database());
+  if (text.empty()) return "The trash is empty.";
+  return text + "/undelete ID brings one back; /delete ID now takes it out for good.";
 }
 
 std::string ChatCore::search_text(std::string_view words) {

@@ -16,6 +16,7 @@ namespace {
 
 constexpr int64_t kListed = 1000;
 constexpr size_t kWordsWorthSearching = 3;  // bytes of a filter from which on the messages are searched too
+constexpr size_t kMostWorthSearching = 60;  // and up to which: what is longer was pasted by mistake
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::usage, why); }
 
@@ -90,7 +91,7 @@ void ChatCore::choose_conversation() {
     for (const StoredConversation& row : database().conversations(kListed)) {
       if (has_all_words(lower(row.title), words)) add(row);
     }
-    if (filter.size() < kWordsWorthSearching) return found;
+    if (filter.size() < kWordsWorthSearching || filter.size() > kMostWorthSearching) return found;
     for (const SearchHit& hit : database().search(filter, 50)) {
       const auto known = [&](const Choice& choice) { return choice.id == hit.conversation; };
       if (std::any_of(found.begin(), found.end(), known)) continue;

@@ -105,12 +105,14 @@ class ChatCore {
   void reopen(const std::string& device);      // empty: where the model is or was
   void change_settings(ChatSettings changed);  // another context size begins a task
   void set_system(std::string_view text);
-  void delete_conversation(std::optional<int64_t> id);
+  void delete_conversation(std::optional<int64_t> id, bool now);
+  void undelete_conversation(std::optional<int64_t> id);
   void set_title(std::string_view title);
   void archive(std::optional<int64_t> id, bool archived);
   void copy(std::string_view which);  // chat_copy.cpp: "", a code block's number, or "answer"
   void choose_conversation();         // chat_copy.cpp
   std::string list_text(bool archived);
+  std::string trash_text();
   std::string search_text(std::string_view words);
   std::string settings_text(std::string_view name) const;
   std::string show_model() const;

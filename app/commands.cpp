@@ -170,15 +170,16 @@ const Command kTable[] = {
        chat.open_conversation(conversation_id(arguments));
      },
      "Without ID, a list to pick from: type to narrow it. ^O does the same."},
-    {"/list", "", "[all]", "the stored conversations, the latest first", "all", false,
+    {"/list", "", "[all|deleted]", "the stored conversations, the latest first", "all deleted", false,
      [](ChatCore& chat, std::string_view arguments) {
-       if (!arguments.empty() && arguments != "all") {
-         throw Error(ErrorKind::usage,
-                     fmt::format("/list wants all or nothing, found '{}'", printable(arguments, 40)));
+       if (!arguments.empty() && arguments != "all" && arguments != "deleted") {
+         throw Error(ErrorKind::usage, fmt::format("/list wants all, deleted or nothing, found '{}'",
+                                                   printable(arguments, 40)));
        }
-       chat.front_.command_output("list", chat.list_text(!arguments.empty()));
+       chat.front_.command_output(
+           "list", arguments == "deleted" ? chat.trash_text() : chat.list_text(!arguments.empty()));
      },
-     "With all, archived ones too."},
+     "With all, archived ones too; with deleted, the trash."},
     {"/search", "", "TEXT", "find words in everything that was said", "", false,
      [](ChatCore& chat, std::string_view arguments) {
        chat.front_.marked_output("search", chat.search_text(arguments));
@@ -200,13 +201,28 @@ const Command kTable[] = {
        chat.archive(which, archived);
      },
      "/list leaves it out, /list all and /search do not. Without ID, this conversation."},
-    {"/delete", "", "[ID]", "delete a conversation for good", "", true,
+    {"/delete", "", "[ID] [now]", "delete a conversation; /undelete brings it back", "now", true,
+     [](ChatCore& chat, std::string_view arguments) {
+       auto [first, second] = split(arguments);
+       if (first == "now") std::swap(first, second);
+       if (!second.empty() && second != "now") {
+         throw Error(ErrorKind::usage,
+                     fmt::format("/delete wants a conversation's number, now, or both, found '{}'",
+                                 printable(arguments, 40)));
+       }
+       std::optional<int64_t> id;
+       if (!first.empty()) id = conversation_id(first);
+       chat.delete_conversation(id, !second.empty());
+     },
+     "Without ID, this one. It lies in the trash for 30 days; with now it is gone at once, and no word of it "
+     "stays in the database."},
+    {"/undelete", "", "[ID]", "bring a conversation back from the trash", "", true,
      [](ChatCore& chat, std::string_view arguments) {
        std::optional<int64_t> id;
        if (!arguments.empty()) id = conversation_id(arguments);
-       chat.delete_conversation(id);
+       chat.undelete_conversation(id);
      },
-     "Without ID, this one."},
+     "Without ID, the one deleted last; /list deleted shows them."},
     {"/regen", "/retry", "", "another answer to the last turn", "", true,
      [](ChatCore& chat, std::string_view) { chat.regenerate(); },
      "The old one stays stored as its sibling: 2/2 stands under the new one, and /goto moves between them."},

@@ -47,6 +47,15 @@ std::unique_ptr<Store> open_store(const Options& options, std::string& warning) 
   }
 }
 
+// At the end of a chat, when nobody waits: what was in the trash for too long goes, with every trace of it.
+void tidy(const Options& options, Store& store) {
+  try {
+    if (store.tidy()) kv_files_for(options).clear();  // one of them may be its
+  } catch (const Error&) {
+    // It waits for the end of another chat.
+  }
+}
+
 std::string state_folder() {
   const char* state = std::getenv("XDG_STATE_HOME");
   if (state != nullptr && state[0] == '/') return fmt::format("{}/bitnet-chat", state);
@@ -83,12 +92,7 @@ void open_wanted_conversation(const Options& options, Store& store, Chat& chat) 
     if (!latest) throw Error(ErrorKind::runtime, "-c: nothing is stored yet");
     chat.open_conversation(*latest);
   } else if (options.conversation) {
-    if (!store.conversation(*options.conversation)) {
-      throw Error(
-          ErrorKind::runtime,
-          fmt::format("there is no conversation {}; 'bitnet-chat list' shows them", *options.conversation));
-    }
-    chat.open_conversation(*options.conversation);
+    chat.open_conversation(conversation_to_open(store, *options.conversation).id);
   } else {
     return;
   }
@@ -178,10 +182,12 @@ int run_on_screen(const Options& options, Input& input, const ChatSettings& sett
   if (!keys_problem.empty()) screen.error(keys_problem);
   open_wanted_conversation(options, *store, chat);
   if (!options.record.empty()) screen.record(options.record, named_rules(options));
-  return with_recording(screen, [&] {
+  const int ended = with_recording(screen, [&] {
     const int code = screen.run(chat, input.script.get(), [&] { worker.start(); });
     return code == 0 && chat.failure() ? chat.failure()->exit_code() : code;
   });
+  tidy(options, *store);
+  return ended;
 }
 
 int run_plain(const Options& options, Input& input, const ChatSettings& settings, Output& out, Output& err) {
@@ -206,7 +212,9 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
   const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); },
                            [&] { return front.take_returned(); },
                            [&](std::string_view line) { front.note_typed(line); }};
-  return with_recording(front, [&] { return run_session(chat, loop, input, front, hooks); });
+  const int code = with_recording(front, [&] { return run_session(chat, loop, input, front, hooks); });
+  tidy(options, *store);
+  return code;
 }
 
 int run_json(const Options& options, Input& input, const ChatSettings& settings, Output& out) {
@@ -225,6 +233,7 @@ int run_json(const Options& options, Input& input, const ChatSettings& settings,
     const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); }, {}};
     const int code = run_session(chat, loop, input, front, hooks);
     front.exit(code);
+    tidy(options, *store);
     return code;
   } catch (const Error& error) {
     front.fatal(error.what(), error.exit_code());
@@ -252,15 +261,20 @@ int run_chat(const Options& options, Output& out, Output& err) {
   return run_on_screen(options, input, settings);
 }
 
-// The tokenizer of the model that answered, where its file is still there.
-std::shared_ptr<const ModelText> text_for_replay(Store& store, int64_t conversation) {
-  const auto row = store.conversation(conversation);
+// Of the last answer that was made here: a name that came with an imported one is a stranger's word, and not
+// opened.
+std::string model_that_answered(Store& store, const StoredConversation& row) {
   std::string model;
-  for (const StoredMessage& message : row ? store.branch(row->leaf) : std::vector<StoredMessage>()) {
+  for (const StoredMessage& message : store.branch(row.leaf)) {
     for (const StoredTurn& turn : store.turns(message.id)) {
-      if (!turn.model.empty()) model = turn.model;
+      if (!turn.model.empty() && !turn.imported) model = turn.model;
     }
   }
+  return model;
+}
+
+// Its tokenizer, where its file is still there.
+std::shared_ptr<const ModelText> text_for_replay(const std::string& model) {
   try {
     return model.empty() ? nullptr : read_model_text(GgufFile(model), "");
   } catch (const Error&) {
@@ -269,25 +283,18 @@ std::shared_ptr<const ModelText> text_for_replay(Store& store, int64_t conversat
 }
 
 int run_replay(const Options& options, Store& store, Output& out, Output& err) {
+  const StoredConversation row = conversation_to_open(store, *options.conversation);
   if (options.verify) {
-    LoadedModel model;
-    const auto row = store.conversation(*options.conversation);
     Options with_model = options;
-    if (row && with_model.model.empty()) {
-      for (const StoredMessage& message : store.branch(row->leaf)) {
-        for (const StoredTurn& turn : store.turns(message.id)) {
-          if (!turn.model.empty()) with_model.model = turn.model;
-        }
-      }
-    }
-    model = opener_for(with_model)([](double) { return true; }, "");
+    if (with_model.model.empty()) with_model.model = model_that_answered(store, row);
+    LoadedModel model = opener_for(with_model)([](double) { return true; }, "");
     out.write(verify_replay(store, *options.conversation, model));
     return 0;
   }
   EventLoop loop;
   LineFrontEnd front({.record_input = options.record_input}, out, err);
   if (!options.record.empty()) front.record(options.record, named_rules(options));
-  const auto text = text_for_replay(store, *options.conversation);
+  const auto text = text_for_replay(model_that_answered(store, row));
   return with_recording(front, [&] {
     return replay(store, *options.conversation, options.speed, text ? &text->tokenizer : nullptr, loop, front,
                   [&] { return front.output_closed(); });
@@ -321,8 +328,11 @@ int run(const Options& options, Output& out, Output& err) {
       tool_import(*stored(), options, out);
       break;
     case Mode::delete_chat:
-      tool_delete(*stored(), *options.conversation, out);
-      kv_files_for(options).clear();  // one of them may be its
+      tool_delete(*stored(), options, out);
+      if (options.now) kv_files_for(options).clear();  // one of them may be its
+      break;
+    case Mode::undelete_chat:
+      tool_undelete(*stored(), *options.conversation, out);
       break;
     case Mode::info:
       tool_info(options, out);

@@ -273,6 +273,14 @@ const OptionRow kListRows[] = {
     {.flags = "--all",
      .help = "archived ones too",
      .read = [](Options& o, View v) { o.all = on_or_off("all", v); }},
+    {.flags = "--deleted",
+     .help = "those in the trash, and until when",
+     .read = [](Options& o, View v) { o.deleted = on_or_off("deleted", v); }},
+};
+const OptionRow kDeleteRows[] = {
+    {.flags = "--now",
+     .help = "for good: no word of it stays in the database",
+     .read = [](Options& o, View v) { o.now = on_or_off("now", v); }},
 };
 const OptionRow kExportRows[] = {
     {.flags = "--format",
@@ -353,7 +361,9 @@ const ToolRow kTools[] = {
      "store the conversations of a file: md, json or openai as written by export, or ShareGPT",
      [](Options& o, View v) { o.file = not_empty("FILE", v); },
      {}},
-    {"delete", Mode::delete_chat, "ID", "%id", "delete a stored conversation for good", read_id, {}},
+    {"delete", Mode::delete_chat, "ID", "%id", "put a stored conversation into the trash for 30 days",
+     read_id, kDeleteRows},
+    {"undelete", Mode::undelete_chat, "ID", "%id", "bring a conversation back from the trash", read_id, {}},
     {"pull",
      Mode::pull,
      "NAME",

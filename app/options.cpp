@@ -19,6 +19,23 @@ namespace {
 
 constexpr int kMostWords = 10000;
 
+// What follows "--" is no option and no command, whatever it looks like. CLI11 forgets that once a command
+// has its words, so each such word is marked, and the mark taken off where it is read.
+constexpr char kIsWord = '\x01';
+
+std::vector<std::string> mark_words(int argc, const char* const* argv) {
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  if (dashes == arguments.end()) return arguments;
+  for (auto word = dashes + 1; word != arguments.end(); ++word) word->insert(0, 1, kIsWord);
+  arguments.erase(dashes);
+  return arguments;
+}
+
+std::string without_mark(const std::string& word) {
+  return word.starts_with(kIsWord) ? word.substr(1) : word;
+}
+
 // What the command line gave, still as text: the config file is read before it.
 struct Given {
   const OptionRow* row;
@@ -43,7 +60,7 @@ void read_given(const std::vector<Given>& given, Options& options) {
     if (option == nullptr || option->count() == 0) continue;
     const std::vector<std::string> values = option->results();
     for (size_t i = row->repeats ? 0 : values.size() - 1; i < values.size(); ++i) {
-      read_option(*row, options, values[i]);
+      read_option(*row, options, without_mark(values[i]));
     }
   }
 }
@@ -79,8 +96,9 @@ Tool add_tool(CLI::App& app, const ToolRow& row) {
   return tool;
 }
 
-[[noreturn]] void refuse_extra(const std::string& extra, const Tool* tool) {
-  if (!extra.starts_with('-') || extra == "-") {
+[[noreturn]] void refuse_extra(const std::string& given, const Tool* tool) {
+  const std::string extra = without_mark(given);
+  if (extra != given || !extra.starts_with('-') || extra == "-") {
     throw Error(ErrorKind::usage,
                 fmt::format("what is '{}' for? (bitnet-chat {}--help shows what there is)",
                             printable(extra, 40), tool == nullptr ? "" : std::string(tool->row->name) + " "));
@@ -155,7 +173,9 @@ Options parse_options(int argc, const char* const* argv, const std::string& usua
   };
 
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> arguments = mark_words(argc, argv);
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+    app.parse(arguments);
   } catch (const CLI::CallForHelp&) {
     options.print_and_exit = chosen() == nullptr ? help_text() : tool_help_text(*chosen()->row);
     return options;
@@ -164,8 +184,8 @@ Options parse_options(int argc, const char* const* argv, const std::string& usua
                 fmt::format("{} (bitnet-chat --help shows what there is)", printable(error.what(), 300)));
   }
   const Tool* tool = chosen();
-  if (const auto extras = app.remaining(/*recurse=*/true); !extras.empty())
-    refuse_extra(extras.front(), tool);
+  const auto extras = app.remaining(/*recurse=*/true);
+  if (!extras.empty()) refuse_extra(extras.front(), tool);
   if (tool != nullptr) {
     options.mode = tool->row->mode;
     if (was_given(given, "MODEL")) refuse_extra(given.front().option->results().front(), tool);
@@ -188,7 +208,7 @@ Options parse_options(int argc, const char* const* argv, const std::string& usua
   if (tool != nullptr) {
     read_given(tool->given, options);
     if (tool->argument != nullptr && tool->argument->count() > 0) {
-      for (const std::string& word : tool->argument->results()) tool->row->read(options, word);
+      for (const std::string& word : tool->argument->results()) tool->row->read(options, without_mark(word));
     }
     if ((tool->row->mode == Mode::logits || tool->row->mode == Mode::probe) &&
         (options.tokens.empty() || options.out.empty())) {

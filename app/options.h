@@ -22,6 +22,7 @@ enum class Mode {
   export_chat,
   import_chat,
   delete_chat,
+  undelete_chat,
   info,
   devices,
   tokenize,
@@ -75,7 +76,9 @@ struct Options {
   double speed = 1;  // replay; 0 = at once
   bool verify = false;
   std::string words;  // search, print, pull
-  bool all = false;   // list: archived conversations too
+  bool all = false;      // list: archived conversations too
+  bool deleted = false;  // list: the trash
+  bool now = false;      // delete: past the trash
   std::string format = "md";
   std::string file;  // import
   std::string out;

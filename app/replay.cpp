@@ -180,8 +180,10 @@ std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model
           continue;
         }
         if (turn.model_hash != model.engine->model().fingerprint) {
-          differ(number, fmt::format("it was answered by another model ({}, fingerprint {})",
-                                     printable(turn.model), turn.model_hash));
+          differ(number,
+                 fmt::format("it was answered by another model ({}, fingerprint {}){}", printable(turn.model),
+                             printable(turn.model_hash, 40),
+                             turn.imported ? "; the answer was imported, so --model has to name that" : ""));
         }
         // A continued answer's prompt ends with what was said before.
         std::vector<int32_t> prompt = build_prompt(*model.text, turn.system, messages, row.created / 1000);

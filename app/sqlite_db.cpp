@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +16,9 @@ namespace bitnet {
 namespace {
 
 constexpr int kBusyMilliseconds = 5000;
+constexpr uint64_t kFullBelow =
+    256 << 10;  // bytes; the database's first page and its shared memory take less
+constexpr const char* kDiskFull = "the disk is full; make room, or use --private";
 
 const char* way_out(int result) {
   switch (result & 0xFF) {
@@ -25,7 +29,7 @@ const char* way_out(int result) {
     case SQLITE_NOTADB:
       return "move the file away to begin anew, or use --db FILE or --private";
     case SQLITE_FULL:
-      return "the disk is full; make room, or use --private";
+      return kDiskFull;
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
@@ -36,7 +40,41 @@ const char* way_out(int result) {
   }
 }
 
+// SQLite takes "file:..." for a URI and ":memory:" for no file at all, but no path that begins like this.
+std::string as_path(const std::string& path) {
+  if (path == Database::kInMemory) return ":memory:";
+  return path.starts_with('/') ? path : "./" + path;
+}
+
+// Makes the file where there is none. One that is there is not opened here: to close it again would take away
+// the locks that SQLite holds on it in this process.
+void make_file(const std::string& path) {
+  const auto refuse = [&](const char* why) {
+    throw Error(ErrorKind::database,
+                fmt::format("database {}: {}; use --db FILE or --private", printable(path), why));
+  };
+  int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0 && errno == EEXIST) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) == 0) {
+      if (!S_ISREG(status.st_mode)) refuse(S_ISDIR(status.st_mode) ? "is a folder" : "is no regular file");
+      if (access(path.c_str(), R_OK | W_OK) != 0) refuse(std::strerror(errno));
+      return;
+    }
+    if (errno == ENOENT) fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);  // a link to nowhere
+  }
+  if (fd < 0) refuse(std::strerror(errno));
+  close(fd);
+}
+
 }  // namespace
+
+bool disk_is_full(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  struct statvfs disk {};
+  return statvfs(folder.c_str(), &disk) == 0 && disk.f_bavail * disk.f_frsize < kFullBelow;
+}
 
 Statement::Statement(Database& db, std::string_view sql) : db_(db) {
   check(sqlite3_prepare_v2(db.handle(), sql.data(), static_cast<int>(sql.size()), &statement_, nullptr));
@@ -104,21 +142,10 @@ std::optional<int64_t> Statement::optional_integer(int column) const {
 }
 
 Database::Database(const std::string& path) : path_(path) {
-  if (path != ":memory:") {
-    // SQLite gives its -wal and -shm files the mode of the database.
-    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
-    struct stat about = {};
-    const char* problem = fd < 0 || fstat(fd, &about) != 0 ? std::strerror(errno)
-                          : S_ISREG(about.st_mode)         ? nullptr
-                                                           : "is no regular file";
-    if (fd >= 0) close(fd);
-    if (problem != nullptr) {
-      throw Error(ErrorKind::database,
-                  fmt::format("database {}: {}; use --db FILE or --private", printable(path), problem));
-    }
-  }
+  // SQLite gives its -wal and -shm files the mode of the database.
+  if (!in_memory()) make_file(path);
   const int result = sqlite3_open_v2(
-      path.c_str(), &db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+      as_path(path).c_str(), &db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   try {
     if (result != SQLITE_OK) fail("cannot be opened", result);
     sqlite3_busy_timeout(db_, kBusyMilliseconds);
@@ -156,8 +183,14 @@ void Database::transaction(const std::function<void()>& work) {
 
 void Database::fail(const std::string& doing, int result) const {
   const char* reason = db_ != nullptr ? sqlite3_errmsg(db_) : sqlite3_errstr(result);
-  throw Error(ErrorKind::database, fmt::format("database {} {}: {}; {}", printable(path_), doing,
-                                               printable(reason, 300), way_out(result)));
+  const int error = db_ != nullptr ? sqlite3_system_errno(db_) : 0;
+  const int kind = result & 0xFF;
+  const bool of_the_disk = kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN;
+  const bool full =
+      of_the_disk && (error == ENOSPC || error == EDQUOT || error == EFBIG || disk_is_full(path_));
+  throw Error(ErrorKind::database,
+              fmt::format("database {} {}: {}; {}", in_memory() ? "in memory" : printable(path_), doing,
+                          printable(reason, 300), full ? kDiskFull : way_out(result)));
 }
 
 }  // namespace bitnet

@@ -51,7 +51,9 @@ class Statement {
 
 class Database {
  public:
-  // ":memory:" keeps nothing. A file is made with mode 0600 where there is none.
+  // A file is made with mode 0600 where there is none. The path is a path, whatever it looks like: no URI, and
+  // no name has a meaning of its own. kInMemory keeps nothing.
+  static constexpr const char* kInMemory = "";
   explicit Database(const std::string& path);
   ~Database();
   Database(const Database&) = delete;
@@ -66,6 +68,7 @@ class Database {
   void transaction(const std::function<void()>& work);
 
   const std::string& path() const { return path_; }
+  bool in_memory() const { return path_.empty(); }
   sqlite3* handle() const { return db_; }
   [[noreturn]] void fail(const std::string& doing, int result) const;
 
@@ -73,5 +76,8 @@ class Database {
   std::string path_;
   sqlite3* db_ = nullptr;
 };
+
+// Whether the disk that has, or would have, this file takes nothing more.
+bool disk_is_full(const std::string& path);
 
 }  // namespace bitnet

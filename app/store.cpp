@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <unordered_set>
 
 #include "engine/error.h"
 #include "sqlite_db.h"
@@ -54,12 +55,13 @@ StoredConversation read_conversation(const Statement& row) {
   c.updated = row.integer(5);
   c.messages = row.integer(6);
   c.archived = row.integer(7) != 0;
+  c.deleted = row.optional_integer(8);
   return c;
 }
 
 constexpr const char* kConversationQuery =
     "SELECT c.id, c.title, c.system, c.leaf, c.created, c.updated,"
-    " (SELECT count(*) FROM message WHERE conversation = c.id), c.archived FROM conversation c ";
+    " (SELECT count(*) FROM message WHERE conversation = c.id), c.archived, c.deleted FROM conversation c ";
 
 }  // namespace
 
@@ -84,55 +86,58 @@ std::unique_ptr<Store> Store::open(const std::string& path) {
   return std::unique_ptr<Store>(new Store(file));
 }
 
-std::unique_ptr<Store> Store::in_memory() { return std::unique_ptr<Store>(new Store(":memory:")); }
+std::unique_ptr<Store> Store::in_memory() { return std::unique_ptr<Store>(new Store(Database::kInMemory)); }
 
 Store::Store(const std::string& path) : db_(std::make_unique<Database>(path)), owner_(process_mark()) {
   // user_version first: a newer or foreign file is refused before anything is written to it.
-  db_->execute("PRAGMA foreign_keys = ON");
-  prepare_schema(*db_);
-  db_->execute("PRAGMA journal_mode = WAL");
-  db_->execute("PRAGMA synchronous = FULL");
+  db().execute("PRAGMA foreign_keys = ON");
+  prepare_schema(db());
+  db().execute("PRAGMA journal_mode = WAL");
+  db().execute("PRAGMA synchronous = FULL");
+  // What is deleted is overwritten; scrub() does the rest.
+  db().execute("PRAGMA secure_delete = ON");
   // KiB: a long conversation is walked more than once while it is opened, and should be read but once.
-  db_->execute("PRAGMA cache_size = -16384");
+  db().execute("PRAGMA cache_size = -16384");
   mark_abandoned_drafts();
 }
 
 Store::~Store() = default;
 
-bool Store::is_private() const { return db_->path() == ":memory:"; }
+bool Store::is_private() const { return db_->in_memory(); }
 const std::string& Store::path() const { return db_->path(); }
 
 int64_t Store::add_conversation(std::string_view system) {
   const int64_t now = now_milliseconds();
-  Statement insert(*db_, "INSERT INTO conversation(system, created, updated) VALUES (?, ?, ?)");
+  Statement insert(db(), "INSERT INTO conversation(system, created, updated) VALUES (?, ?, ?)");
   insert << system << now << now;
   insert.run();
-  return db_->last_id();
+  return db().last_id();
 }
 
 std::optional<StoredConversation> Store::conversation(int64_t id) {
-  Statement query(*db_, std::string(kConversationQuery) + "WHERE c.id = ?");
+  Statement query(db(), std::string(kConversationQuery) + "WHERE c.id = ?");
   query << id;
   if (!query.step()) return std::nullopt;
   return read_conversation(query);
 }
 
 bool Store::has_conversation(int64_t id) {
-  Statement query(*db_, "SELECT 1 FROM conversation WHERE id = ?");
+  Statement query(db(), "SELECT 1 FROM conversation WHERE id = ? AND deleted IS NULL");
   query << id;
   return query.step();
 }
 
 std::optional<int64_t> Store::latest_conversation() {
-  Statement query(*db_,
-                  "SELECT id FROM conversation WHERE NOT archived ORDER BY updated DESC, id DESC LIMIT 1");
+  Statement query(db(),
+                  "SELECT id FROM conversation WHERE NOT archived AND deleted IS NULL"
+                  " ORDER BY updated DESC, id DESC LIMIT 1");
   if (!query.step()) return std::nullopt;
   return query.integer(0);
 }
 
 std::vector<StoredConversation> Store::conversations(int64_t at_most, bool archived) {
-  Statement query(*db_, fmt::format("{}{} ORDER BY c.updated DESC, c.id DESC LIMIT ?", kConversationQuery,
-                                    archived ? "" : "WHERE NOT c.archived"));
+  Statement query(db(), fmt::format("{}WHERE c.deleted IS NULL{} ORDER BY c.updated DESC, c.id DESC LIMIT ?",
+                                    kConversationQuery, archived ? "" : " AND NOT c.archived"));
   query << at_most;
   std::vector<StoredConversation> all;
   while (query.step()) all.push_back(read_conversation(query));
@@ -140,57 +145,46 @@ std::vector<StoredConversation> Store::conversations(int64_t at_most, bool archi
 }
 
 void Store::touch(int64_t conversation) {
-  Statement update(*db_, "UPDATE conversation SET updated = ? WHERE id = ?");
+  Statement update(db(), "UPDATE conversation SET updated = ? WHERE id = ?");
   update << now_milliseconds() << conversation;
   update.run();
 }
 
 void Store::set_title(int64_t conversation, std::string_view title) {
-  Statement update(*db_, "UPDATE conversation SET title = ? WHERE id = ?");
+  Statement update(db(), "UPDATE conversation SET title = ? WHERE id = ?");
   update << title << conversation;
   update.run();
 }
 
 void Store::set_system(int64_t conversation, std::string_view system) {
-  Statement update(*db_, "UPDATE conversation SET system = ? WHERE id = ?");
+  Statement update(db(), "UPDATE conversation SET system = ? WHERE id = ?");
   update << system << conversation;
   update.run();
 }
 
 void Store::set_leaf(int64_t conversation, std::optional<int64_t> leaf) {
-  Statement update(*db_, "UPDATE conversation SET leaf = ? WHERE id = ?");
+  Statement update(db(), "UPDATE conversation SET leaf = ? WHERE id = ?");
   update << leaf << conversation;
   update.run();
 }
 
 bool Store::set_archived(int64_t conversation, bool archived) {
-  Statement update(*db_, "UPDATE conversation SET archived = ? WHERE id = ?");
+  Statement update(db(), "UPDATE conversation SET archived = ? WHERE id = ? AND deleted IS NULL");
   update << int64_t{archived} << conversation;
   update.run();
-  return db_->changes() > 0;
-}
-
-bool Store::remove_conversation(int64_t id) {
-  bool there = false;
-  db_->transaction([&] {
-    Statement remove(*db_, "DELETE FROM conversation WHERE id = ?");
-    remove << id;
-    remove.run();
-    there = db_->changes() > 0;
-  });
-  return there;
+  return db().changes() > 0;
 }
 
 int64_t Store::add_message(int64_t conversation, std::optional<int64_t> parent, Role role,
                            std::string_view text) {
   int64_t id = 0;
-  db_->transaction([&] {
-    Statement insert(*db_,
+  db().transaction([&] {
+    Statement insert(db(),
                      "INSERT INTO message(conversation, parent, role, text, finish, created)"
                      " VALUES (?, ?, ?, ?, '', ?)");
     insert << conversation << parent << std::string_view(name_of(role)) << text << now_milliseconds();
     insert.run();
-    id = db_->last_id();
+    id = db().last_id();
     set_leaf(conversation, id);
     touch(conversation);
   });
@@ -198,7 +192,7 @@ int64_t Store::add_message(int64_t conversation, std::optional<int64_t> parent, 
 }
 
 std::optional<StoredMessage> Store::message(int64_t id) {
-  Statement query(*db_, fmt::format("SELECT {} FROM message m WHERE m.id = ?", kMessageColumns));
+  Statement query(db(), fmt::format("SELECT {} FROM message m WHERE m.id = ?", kMessageColumns));
   query << id;
   if (!query.step()) return std::nullopt;
   return read_message(query);
@@ -208,9 +202,9 @@ std::vector<StoredMessage> Store::branch(std::optional<int64_t> leaf) {
   std::vector<StoredMessage> messages;
   if (!leaf) return messages;
   // Each step up has one row, so they come in order, and need not be sorted with all their text.
-  Statement query(*db_, fmt::format("WITH RECURSIVE up(id) AS (SELECT ? UNION ALL"
+  Statement query(db(), fmt::format("WITH RECURSIVE up(id) AS (SELECT ? UNION ALL"
                                     " SELECT message.parent FROM up CROSS JOIN message ON message.id = up.id"
-                                    " WHERE message.parent IS NOT NULL)"
+                                    " WHERE message.parent < message.id)"  // whatever a file says: it ends
                                     " SELECT {} FROM up CROSS JOIN message m ON m.id = up.id",
                                     kMessageColumns));
   query << *leaf;
@@ -221,7 +215,7 @@ std::vector<StoredMessage> Store::branch(std::optional<int64_t> leaf) {
 
 std::vector<StoredMessage> Store::children(int64_t conversation, std::optional<int64_t> parent) {
   Statement query(
-      *db_, fmt::format("SELECT {} FROM message m WHERE m.conversation = ? AND m.parent IS ? ORDER BY m.id",
+      db(), fmt::format("SELECT {} FROM message m WHERE m.conversation = ? AND m.parent IS ? ORDER BY m.id",
                         kMessageColumns));
   query << conversation << parent;
   std::vector<StoredMessage> messages;
@@ -230,7 +224,7 @@ std::vector<StoredMessage> Store::children(int64_t conversation, std::optional<i
 }
 
 std::vector<StoredMessage> Store::messages(int64_t conversation) {
-  Statement query(*db_, fmt::format("SELECT {} FROM message m WHERE m.conversation = ?", kMessageColumns));
+  Statement query(db(), fmt::format("SELECT {} FROM message m WHERE m.conversation = ?", kMessageColumns));
   query << conversation;
   std::vector<StoredMessage> messages;
   while (query.step()) messages.push_back(read_message(query));
@@ -241,7 +235,7 @@ std::vector<StoredMessage> Store::messages(int64_t conversation) {
 }
 
 std::vector<OutlineMessage> Store::outline(int64_t conversation) {
-  Statement query(*db_,
+  Statement query(db(),
                   "SELECT id, parent, role, kept, created FROM message WHERE conversation = ? ORDER BY id");
   query << conversation;
   std::vector<OutlineMessage> messages;
@@ -253,13 +247,42 @@ std::vector<OutlineMessage> Store::outline(int64_t conversation) {
 }
 
 void Store::remove_message(int64_t id) {
-  Statement remove(*db_, "DELETE FROM message WHERE id = ?");
-  remove << id;
-  remove.run();
+  db().transaction([&] {
+    Statement remove(db(), "DELETE FROM message WHERE id = ?");
+    remove << id;
+    remove.run();
+    note_unfinished("scrub");
+  });
+}
+
+void Store::check_tree(const StoredConversation& conversation) {
+  std::unordered_set<int64_t> ids;
+  std::vector<std::pair<int64_t, int64_t>> parents;
+  Statement query(db(), "SELECT id, parent FROM message WHERE conversation = ?");  // all of it in an index
+  query << conversation.id;
+  while (query.step()) {
+    ids.insert(query.integer(0));
+    if (!query.is_null(1)) parents.emplace_back(query.integer(0), query.integer(1));
+  }
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorKind::database,
+                fmt::format("conversation {0} is damaged and cannot be opened: {1}. The others can be used; "
+                            "/delete {0} or 'bitnet-chat delete {0}' puts it away",
+                            conversation.id, why));
+  };
+  for (const auto& [id, parent] : parents) {
+    // Each message is added after the one it follows, so a parent that is not older is part of a circle or of
+    // no tree of ours.
+    if (parent >= id) refuse(fmt::format("message {} is said to follow {}, which is not older", id, parent));
+    if (!ids.contains(parent))
+      refuse(fmt::format("message {} is said to follow {}, which is not in it", id, parent));
+  }
+  if (conversation.leaf && !ids.contains(*conversation.leaf))
+    refuse(fmt::format("it is said to end with message {}, which is not in it", *conversation.leaf));
 }
 
 void Store::set_kept(int64_t message, bool kept) {
-  Statement update(*db_, "UPDATE message SET kept = ? WHERE id = ?");
+  Statement update(db(), "UPDATE message SET kept = ? WHERE id = ?");
   update << int64_t{kept} << message;
   update.run();
 }

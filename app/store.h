@@ -6,6 +6,10 @@
 // ancestor, and nothing is overwritten. `leaf` names the end of the branch that is shown. An answer begins as
 // a draft, grows in batches and is finished with a reason; a draft whose process is gone is marked
 // "interrupted" when the file is next opened. Failures are Error(database).
+//
+// A conversation that is deleted lies in the trash: nothing but trash() and conversation() shows it, and it
+// can be restored until kTrashDays have passed. Purging takes it out so that no word of it is left in the
+// file, its WAL, its search index or a migration's backup.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +46,7 @@ struct StoredConversation {
   int64_t updated = 0;
   int64_t messages = 0;  // of the whole tree
   bool archived = false;
+  std::optional<int64_t> deleted;  // since when it is in the trash
 };
 
 // A message as a node of its conversation's tree, without its text.
@@ -74,6 +79,7 @@ struct StoredTurn {
   double decode_seconds = 0;
   std::string finish;
   int64_t started = 0;
+  bool imported = false;  // a file said all this: `model` is a stranger's word
 };
 
 struct StoredToken {
@@ -120,8 +126,12 @@ class Store {
 
   int64_t add_conversation(std::string_view system);
   std::optional<StoredConversation> conversation(int64_t id);
-  bool has_conversation(int64_t id);
+  bool has_conversation(int64_t id);             // and it is not in the trash
   std::optional<int64_t> latest_conversation();  // that is not archived
+  // Throws Error(database) that names a conversation whose messages do not form a tree of their own: a parent
+  // that is not an older message of it, a leaf elsewhere. Whoever walks a tree that this program may not have
+  // written asks first.
+  void check_tree(const StoredConversation& conversation);
   // The latest first; with `archived` those too.
   std::vector<StoredConversation> conversations(int64_t at_most, bool archived = false);
   void set_title(int64_t conversation, std::string_view title);
@@ -129,7 +139,19 @@ class Store {
   void set_leaf(int64_t conversation, std::optional<int64_t> leaf);
   bool set_archived(int64_t conversation, bool archived);  // false where it is not there
   bool remove_conversation(int64_t id);                    // false where it was not there
+  // Throws Error(usage) for more words than are worth looking for.
   std::vector<SearchHit> search(std::string_view words, int64_t at_most);
+
+  // store_trash.cpp. Into the trash and out of it; false where it is not there, or is so already.
+  bool set_deleted(int64_t conversation, bool deleted);
+  std::vector<StoredConversation> trash();  // the one that was deleted last first
+  // Takes a conversation out for good; false where it was not there. What scrub() has to do is noted with it.
+  bool purge(int64_t conversation);
+  // Writes the file anew without the words of what was purged, if there is something to do. Returns why some
+  // may still be there, for people; then the next call tries again. It takes time, and wants no other reader.
+  std::string scrub();
+  // Purges what was in the trash for too long, and does what was left to do. True where something was purged.
+  bool tidy();
 
   // Stored, and on the disk when the call returns; it becomes the leaf.
   int64_t add_message(int64_t conversation, std::optional<int64_t> parent, Role role, std::string_view text);
@@ -154,16 +176,24 @@ class Store {
   std::vector<StoredTurn> turns(int64_t message);
   std::vector<StoredToken> tokens(int64_t turn);
   std::vector<StoredToken> message_tokens(int64_t message);  // of all its turns, in order
-  // Everything about a conversation and back, under a new id (which is returned); a draft comes back as
-  // interrupted. In one transaction.
+  // Everything about a conversation; a draft comes as interrupted.
   std::optional<WholeConversation> whole(int64_t conversation);
-  int64_t add_whole(const WholeConversation& whole);
+  // And into the store, under new ids, which are returned: all of them or none. No time in them may lie in
+  // the future.
+  std::vector<int64_t> add_wholes(const std::vector<WholeConversation>& wholes);
+  int64_t add_whole(const WholeConversation& whole) { return add_wholes({whole}).front(); }
 
   // The token ids of every answer, by message.
   std::unordered_map<int64_t, std::vector<int32_t>> answer_tokens(int64_t conversation);
 
  private:
   explicit Store(const std::string& path);
+  Database& db() { return *db_; }
+  bool remove(int64_t conversation, const char* left_to_do);
+  void note_unfinished(std::string_view work);
+  std::optional<int64_t> unfinished(std::string_view work);
+  void remove_backups(int64_t made_before);
+  int64_t add_whole_rows(const WholeConversation& whole);
   void mark_abandoned_drafts();
   void touch(int64_t conversation);
   // Rows of turns; within a transaction.
@@ -174,6 +204,8 @@ class Store {
   std::unique_ptr<Database> db_;
   std::string owner_;  // names this process in drafts
 };
+
+constexpr int kTrashDays = 30;
 
 // Folder and file of the default database. Throws Error(database) where no home is known.
 std::string default_database_path();

@@ -89,7 +89,17 @@ CREATE INDEX IF NOT EXISTS message_children ON message(parent);
 CREATE INDEX IF NOT EXISTS conversation_by_leaf ON conversation(leaf);
 )sql";
 
-constexpr const char* kMigrations[kSchemaVersion] = {kVersion1, kVersion2, kVersion3};
+// The trash; turns that an import brought, whose words are a stranger's; and what is to be finished: 'scrub'
+// after rows were removed, whose words still are in free pages and in message_fts, 'backups' where these words
+// may be in backups too. Earlier programs left the words of what they deleted: those go with the first scrub.
+constexpr const char* kVersion4 = R"sql(
+ALTER TABLE conversation ADD COLUMN deleted INTEGER;  -- when it was put into the trash; NULL: it was not
+ALTER TABLE turn ADD COLUMN imported INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE unfinished (work TEXT PRIMARY KEY, noted INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO unfinished SELECT 'scrub', random() WHERE EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'message');
+)sql";
+
+constexpr const char* kMigrations[kSchemaVersion] = {kVersion1, kVersion2, kVersion3, kVersion4};
 
 void refuse(const Database& db, const std::string& why) {
   throw Error(ErrorKind::database, fmt::format("database {}: {}", printable(db.path()), why));
@@ -117,13 +127,13 @@ void check_identity(Database& db, int64_t version) {
 // Under another name until it is whole: what a killed or failed migration left behind must not be taken for a
 // backup, nor stand in the way of the next.
 void back_up(Database& db, int64_t version) {
-  const std::string copy = fmt::format("{}.v{}-backup", db.path(), version);
+  const std::string copy = backup_path(db.path(), version);
   const std::string unfinished = copy + ".unfinished";
   std::error_code ignored;
   std::filesystem::remove(unfinished, ignored);
   std::filesystem::remove(unfinished + "-journal", ignored);
   Statement vacuum(db, "VACUUM INTO ?");
-  vacuum << std::string_view(unfinished);
+  vacuum << std::string_view(unfinished.starts_with('/') ? unfinished : "./" + unfinished);  // no URI
   vacuum.run();
   std::error_code failed;
   std::filesystem::permissions(
@@ -133,6 +143,10 @@ void back_up(Database& db, int64_t version) {
 }
 
 }  // namespace
+
+std::string backup_path(const std::string& database, int64_t version) {
+  return fmt::format("{}.v{}-backup", database, version);
+}
 
 void prepare_schema(Database& db) {
   int64_t version = db.pragma("user_version");

@@ -7,12 +7,16 @@
 
 #include <algorithm>
 
+#include "engine/error.h"
 #include "sqlite_db.h"
 #include "store.h"
 
 namespace bitnet {
 namespace {
 
+// More than a person looks for; each costs a look at every text where the index finds nothing.
+constexpr size_t kMostWords = 32;
+constexpr size_t kMostBytes = 1000;
 constexpr size_t kAround = 60;  // bytes of a snippet on each side of what was found
 
 std::vector<std::string> words_of(std::string_view text) {
@@ -92,20 +96,26 @@ std::vector<SearchHit> Store::search(std::string_view text, int64_t at_most) {
   const std::vector<std::string> words = words_of(text);
   std::vector<SearchHit> hits;
   if (words.empty()) return hits;
-  Statement query(*db_, fmt::format("SELECT {}, snippet(message_fts, 0, char(2), char(3), '...', 16)"
-                                    " FROM message_fts JOIN message m ON m.id = message_fts.rowid"
-                                    " JOIN conversation c ON c.id = m.conversation"
-                                    " WHERE message_fts MATCH ? ORDER BY rank, m.id LIMIT ?",
-                                    kHitColumns));
+  if (words.size() > kMostWords || text.size() > kMostBytes) {
+    throw Error(ErrorKind::usage,
+                fmt::format("search looks for up to {} words of {} bytes in all, found {} of {}", kMostWords,
+                            kMostBytes, words.size(), text.size()));
+  }
+  Statement query(db(),
+                  fmt::format("SELECT {}, snippet(message_fts, 0, char(2), char(3), '...', 16)"
+                              " FROM message_fts JOIN message m ON m.id = message_fts.rowid"
+                              " JOIN conversation c ON c.id = m.conversation"
+                              " WHERE message_fts MATCH ? AND c.deleted IS NULL ORDER BY rank, m.id LIMIT ?",
+                              kHitColumns));
   query << std::string_view(match_expression(words)) << at_most;
   while (query.step()) hits.push_back(read_hit(query, query.text(6)));
   if (!hits.empty()) return hits;
 
   std::string where;
   for (size_t i = 0; i < words.size(); ++i) where += " AND m.text LIKE ? ESCAPE '\\'";
-  Statement scan(*db_,
+  Statement scan(db(),
                  fmt::format("SELECT {}, m.text FROM message m JOIN conversation c ON c.id = m.conversation"
-                             " WHERE m.finish IS NOT NULL{} ORDER BY m.id DESC LIMIT ?",
+                             " WHERE m.finish IS NOT NULL AND c.deleted IS NULL{} ORDER BY m.id DESC LIMIT ?",
                              kHitColumns, where));
   std::vector<std::string> patterns;
   for (const std::string& word : words) patterns.push_back(like_pattern(word));

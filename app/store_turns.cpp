@@ -93,19 +93,19 @@ std::string local_time(int64_t milliseconds) {
 void Store::mark_abandoned_drafts() {
   std::vector<int64_t> abandoned;
   {
-    Statement query(*db_, "SELECT id, owner FROM message WHERE finish IS NULL");
+    Statement query(db(), "SELECT id, owner FROM message WHERE finish IS NULL");
     while (query.step()) {
       if (!process_runs(query.text(1))) abandoned.push_back(query.integer(0));
     }
   }
   if (abandoned.empty()) return;
-  db_->transaction([&] {
+  db().transaction([&] {
     for (const int64_t id : abandoned) {
-      Statement message(*db_, "UPDATE message SET finish = 'interrupted', owner = NULL WHERE id = ?");
+      Statement message(db(), "UPDATE message SET finish = 'interrupted', owner = NULL WHERE id = ?");
       message << id;
       message.run();
       Statement turn(
-          *db_,
+          db(),
           "UPDATE turn SET finish = 'interrupted', answer_tokens ="
           " (SELECT coalesce(sum(length(ids) / 4), 0) FROM token_run WHERE token_run.turn = turn.id)"
           " WHERE message = ? AND finish IS NULL");
@@ -117,22 +117,22 @@ void Store::mark_abandoned_drafts() {
 
 int64_t Store::add_turn_row(const StoredTurn& turn) {
   Statement insert(
-      *db_,
+      db(),
       "INSERT INTO turn(message, seed, sampler, system, build, device, driver, model, model_hash,"
-      " template_hash, prompt_hash, prompt_tokens, started)"
-      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      " template_hash, prompt_hash, prompt_tokens, started, imported)"
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert << turn.message << static_cast<int64_t>(turn.seed) << std::string_view(turn.sampler)
          << std::string_view(turn.system) << std::string_view(turn.build) << std::string_view(turn.device)
          << std::string_view(turn.driver) << std::string_view(turn.model) << std::string_view(turn.model_hash)
          << std::string_view(turn.template_hash) << std::string_view(turn.prompt_hash)
-         << int64_t{turn.prompt_tokens} << turn.started;
+         << int64_t{turn.prompt_tokens} << turn.started << int64_t{turn.imported};
   insert.run();
-  return db_->last_id();
+  return db().last_id();
 }
 
 void Store::update_turn_row(const StoredTurn& turn) {
   Statement update(
-      *db_,
+      db(),
       "UPDATE turn SET reused_tokens = ?, answer_tokens = ?, prefill_seconds = ?, decode_seconds = ?,"
       " finish = ? WHERE id = ?");
   update << int64_t{turn.reused_tokens} << int64_t{turn.answer_tokens} << turn.prefill_seconds
@@ -142,16 +142,16 @@ void Store::update_turn_row(const StoredTurn& turn) {
 
 StoredTurn Store::begin_turn(int64_t conversation, std::optional<int64_t> parent, StoredTurn turn) {
   turn.started = now_milliseconds();
-  db_->transaction([&] {
+  db().transaction([&] {
     if (turn.message == 0) {
-      Statement message(*db_,
+      Statement message(db(),
                         "INSERT INTO message(conversation, parent, role, text, owner, created)"
                         " VALUES (?, ?, 'assistant', '', ?, ?)");
       message << conversation << parent << std::string_view(owner_) << turn.started;
       message.run();
-      turn.message = db_->last_id();
+      turn.message = db().last_id();
     } else {
-      Statement message(*db_, "UPDATE message SET finish = NULL, owner = ? WHERE id = ?");
+      Statement message(db(), "UPDATE message SET finish = NULL, owner = ? WHERE id = ?");
       message << std::string_view(owner_) << turn.message;
       message.run();
     }
@@ -163,7 +163,7 @@ StoredTurn Store::begin_turn(int64_t conversation, std::optional<int64_t> parent
 }
 
 void Store::add_token_run(int64_t turn, const std::vector<StoredToken>& tokens) {
-  Statement run(*db_,
+  Statement run(db(),
                 "INSERT INTO token_run(turn, position, ids, logprobs, seconds) VALUES (?1,"
                 " (SELECT coalesce(sum(length(ids) / 4), 0) FROM token_run WHERE turn = ?1), ?2, ?3, ?4)");
   run << turn;
@@ -176,24 +176,24 @@ void Store::add_token_run(int64_t turn, const std::vector<StoredToken>& tokens) 
 int64_t Store::add_answer(int64_t conversation, std::optional<int64_t> parent, std::string_view text,
                           std::string_view finish, const std::vector<StoredToken>& tokens) {
   int64_t id = 0;
-  db_->transaction([&] {
-    Statement message(*db_,
+  db().transaction([&] {
+    Statement message(db(),
                       "INSERT INTO message(conversation, parent, role, text, finish, created)"
                       " VALUES (?, ?, 'assistant', ?, ?, ?)");
     message << conversation << parent << text << finish << now_milliseconds();
     message.run();
-    id = db_->last_id();
+    id = db().last_id();
     set_leaf(conversation, id);
     touch(conversation);
     if (tokens.empty()) return;
     Statement turn(
-        *db_,
+        db(),
         "INSERT INTO turn(message, seed, sampler, system, build, device, driver, model, model_hash,"
         " template_hash, prompt_hash, prompt_tokens, answer_tokens, finish, started)"
         " VALUES (?, 0, '{}', '', '', '', '', '', '', '', '', 0, ?, 'given', ?)");
     turn << id << static_cast<int64_t>(tokens.size()) << now_milliseconds();
     turn.run();
-    add_token_run(db_->last_id(), tokens);
+    add_token_run(db().last_id(), tokens);
   });
   return id;
 }
@@ -201,24 +201,24 @@ int64_t Store::add_answer(int64_t conversation, std::optional<int64_t> parent, s
 void Store::append(const StoredTurn& turn, std::string_view text, const std::vector<StoredToken>& tokens) {
   if (text.empty() && tokens.empty()) return;
   // Batches need not survive a power cut, only a crash of the program; finish_turn syncs.
-  db_->execute("PRAGMA synchronous = NORMAL");
+  db().execute("PRAGMA synchronous = NORMAL");
   try {
-    db_->transaction([&] {
-      Statement message(*db_, "UPDATE message SET text = text || ? WHERE id = ?");
+    db().transaction([&] {
+      Statement message(db(), "UPDATE message SET text = text || ? WHERE id = ?");
       message << text << turn.message;
       message.run();
       if (!tokens.empty()) add_token_run(turn.id, tokens);
     });
   } catch (...) {
-    db_->execute("PRAGMA synchronous = FULL");
+    db().execute("PRAGMA synchronous = FULL");
     throw;
   }
-  db_->execute("PRAGMA synchronous = FULL");
+  db().execute("PRAGMA synchronous = FULL");
 }
 
 void Store::finish_turn(const StoredTurn& turn) {
-  db_->transaction([&] {
-    Statement message(*db_, "UPDATE message SET finish = ?, owner = NULL WHERE id = ?");
+  db().transaction([&] {
+    Statement message(db(), "UPDATE message SET finish = ?, owner = NULL WHERE id = ?");
     message << std::string_view(turn.finish) << turn.message;
     message.run();
     update_turn_row(turn);
@@ -227,10 +227,10 @@ void Store::finish_turn(const StoredTurn& turn) {
 
 std::vector<StoredTurn> Store::turns(int64_t message) {
   Statement query(
-      *db_,
+      db(),
       "SELECT id, message, seed, sampler, system, build, device, driver, model, model_hash, template_hash,"
       " prompt_hash, prompt_tokens, reused_tokens, answer_tokens, prefill_seconds, decode_seconds, finish,"
-      " started FROM turn WHERE message = ? ORDER BY id");
+      " started, imported FROM turn WHERE message = ? ORDER BY id");
   query << message;
   std::vector<StoredTurn> turns;
   while (query.step()) {
@@ -254,13 +254,14 @@ std::vector<StoredTurn> Store::turns(int64_t message) {
     t.decode_seconds = query.real(16);
     t.finish = query.text(17);
     t.started = query.integer(18);
+    t.imported = query.integer(19) != 0;
     turns.push_back(std::move(t));
   }
   return turns;
 }
 
 std::vector<StoredToken> Store::tokens(int64_t turn) {
-  Statement query(*db_, "SELECT ids, logprobs, seconds FROM token_run WHERE turn = ? ORDER BY position");
+  Statement query(db(), "SELECT ids, logprobs, seconds FROM token_run WHERE turn = ? ORDER BY position");
   query << turn;
   std::vector<StoredToken> tokens;
   while (query.step()) {
@@ -285,7 +286,7 @@ std::vector<StoredToken> Store::message_tokens(int64_t message) {
 
 std::unordered_map<int64_t, std::vector<int32_t>> Store::answer_tokens(int64_t conversation) {
   std::unordered_map<int64_t, std::vector<int32_t>> tokens;
-  Statement query(*db_,
+  Statement query(db(),
                   "SELECT turn.message, token_run.ids FROM message JOIN turn ON turn.message = message.id"
                   " JOIN token_run ON token_run.turn = turn.id WHERE message.conversation = ?"
                   " ORDER BY turn.id, token_run.position");

@@ -1,4 +1,6 @@
 // A conversation with all that belongs to it, out of the database and into one.
+#include <algorithm>
+
 #include "sqlite_db.h"
 #include "store.h"
 #include "store_time.h"
@@ -40,46 +42,52 @@ std::optional<WholeConversation> Store::whole(int64_t id) {
   return all;
 }
 
-int64_t Store::add_whole(const WholeConversation& whole) {
-  int64_t conversation = 0;
-  db_->transaction([&] {
-    const int64_t now = now_milliseconds();
-    const auto or_now = [now](int64_t time) { return time > 0 ? time : now; };
-    Statement insert(
-        *db_, "INSERT INTO conversation(title, system, created, updated, archived) VALUES (?, ?, ?, ?, ?)");
-    insert << std::string_view(whole.row.title) << std::string_view(whole.row.system)
-           << or_now(whole.row.created) << or_now(whole.row.updated) << int64_t{whole.row.archived};
-    insert.run();
-    conversation = db_->last_id();
-    std::vector<int64_t> ids;  // in this database, by number - 1
-    const auto id_of = [&](const std::optional<int64_t>& number) -> std::optional<int64_t> {
-      if (!number) return std::nullopt;
-      return ids.at(static_cast<size_t>(*number - 1));
-    };
-    for (const WholeMessage& m : whole.messages) {
-      // An answer always has a reason to have ended; what was said by people and other programs ended by
-      // itself.
-      const std::string finish =
-          m.stored.role == Role::assistant && m.stored.finish.empty() ? "stop" : m.stored.finish;
-      Statement message(*db_,
-                        "INSERT INTO message(conversation, parent, role, text, finish, created, kept)"
-                        " VALUES (?, ?, ?, ?, ?, ?, ?)");
-      message << conversation << id_of(m.stored.parent) << std::string_view(name_of(m.stored.role))
-              << std::string_view(m.stored.text) << finish << or_now(m.stored.created) << int64_t{m.kept};
-      message.run();
-      ids.push_back(db_->last_id());
-      for (const WholeTurn& made : m.turns) {
-        StoredTurn turn = made.stored;
-        turn.message = ids.back();
-        turn.started = or_now(turn.started);
-        turn.id = add_turn_row(turn);
-        update_turn_row(turn);
-        if (!made.tokens.empty()) add_token_run(turn.id, made.tokens);
-      }
+int64_t Store::add_whole_rows(const WholeConversation& whole) {
+  const int64_t now = now_milliseconds();
+  // What a file says of the future is not true, and would stand before everything else in lists.
+  const auto past = [now](int64_t time) { return time > 0 ? std::min(time, now) : now; };
+  Statement insert(
+      db(), "INSERT INTO conversation(title, system, created, updated, archived) VALUES (?, ?, ?, ?, ?)");
+  insert << std::string_view(whole.row.title) << std::string_view(whole.row.system) << past(whole.row.created)
+         << past(whole.row.updated) << int64_t{whole.row.archived};
+  insert.run();
+  const int64_t conversation = db().last_id();
+  std::vector<int64_t> ids;  // in this database, by number - 1
+  const auto id_of = [&](const std::optional<int64_t>& number) -> std::optional<int64_t> {
+    if (!number) return std::nullopt;
+    return ids.at(static_cast<size_t>(*number - 1));
+  };
+  for (const WholeMessage& m : whole.messages) {
+    // An answer always has a reason to have ended; what was said by people and other programs ended by
+    // itself.
+    const std::string finish =
+        m.stored.role == Role::assistant && m.stored.finish.empty() ? "stop" : m.stored.finish;
+    Statement message(db(),
+                      "INSERT INTO message(conversation, parent, role, text, finish, created, kept)"
+                      " VALUES (?, ?, ?, ?, ?, ?, ?)");
+    message << conversation << id_of(m.stored.parent) << std::string_view(name_of(m.stored.role))
+            << std::string_view(m.stored.text) << finish << past(m.stored.created) << int64_t{m.kept};
+    message.run();
+    ids.push_back(db().last_id());
+    for (const WholeTurn& made : m.turns) {
+      StoredTurn turn = made.stored;
+      turn.message = ids.back();
+      turn.started = past(turn.started);
+      turn.id = add_turn_row(turn);
+      update_turn_row(turn);
+      if (!made.tokens.empty()) add_token_run(turn.id, made.tokens);
     }
-    set_leaf(conversation, id_of(whole.row.leaf));
-  });
+  }
+  set_leaf(conversation, id_of(whole.row.leaf));
   return conversation;
+}
+
+std::vector<int64_t> Store::add_wholes(const std::vector<WholeConversation>& wholes) {
+  std::vector<int64_t> ids;
+  db().transaction([&] {
+    for (const WholeConversation& whole : wholes) ids.push_back(add_whole_rows(whole));
+  });
+  return ids;
 }
 
 }  // namespace bitnet

@@ -41,15 +41,41 @@ std::string marked_line(std::string_view snippet) {
   return line;
 }
 
+[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::runtime, why); }
+
 StoredConversation find(Store& store, int64_t id) {
   const auto row = store.conversation(id);
-  if (!row)
-    throw Error(ErrorKind::runtime,
-                fmt::format("there is no conversation {}; 'bitnet-chat list' shows them", id));
+  if (!row) refuse(fmt::format("there is no conversation {}; 'bitnet-chat list' shows them", id));
   return *row;
 }
 
 }  // namespace
+
+StoredConversation conversation_to_open(Store& store, int64_t id) {
+  const StoredConversation row = find(store, id);
+  if (row.deleted) {
+    refuse(fmt::format(
+        "conversation {0} is in the trash; /undelete {0} or 'bitnet-chat undelete {0}' brings it back", id));
+  }
+  store.check_tree(row);
+  return row;
+}
+
+std::string trash_text(Store& store) {
+  std::string text;
+  for (const StoredConversation& row : store.trash()) {
+    const int64_t end = *row.deleted + int64_t{kTrashDays} * 24 * 60 * 60 * 1000;
+    text += fmt::format("{:>6}  {}  {:>4}  (until {}) {}\n", row.id, local_time(*row.deleted), row.messages,
+                        local_time(end).substr(0, 10), one_line(row.title));
+  }
+  return text;
+}
+
+std::string purge_text(Store& store, int64_t id) {
+  store.purge(id);
+  const std::string left = store.scrub();
+  return left.empty() ? "for good: no word of it is in the database" : fmt::format("for good, but {}", left);
+}
 
 std::string list_text(Store& store, int64_t current, bool archived) {
   std::string text;
@@ -72,7 +98,7 @@ std::string search_text(Store& store, std::string_view words) {
 }
 
 void tool_list(Store& store, const Options& options, Output& out) {
-  print(out, list_text(store, 0, options.all));
+  print(out, options.deleted ? trash_text(store) : list_text(store, 0, options.all));
 }
 void tool_search(Store& store, const Options& options, Output& out) {
   const bool bold = out.is_terminal() && !options.no_color && std::getenv("NO_COLOR") == nullptr;
@@ -95,7 +121,7 @@ void tool_search(Store& store, const Options& options, Output& out) {
 }
 
 void tool_show(Store& store, int64_t id, Output& out) {
-  const StoredConversation row = find(store, id);
+  const StoredConversation row = conversation_to_open(store, id);
   std::string s = fmt::format("{} ({})\n", one_line(row.title), local_time(row.created));
   if (!row.system.empty()) s += fmt::format("[system] {}\n", row.system);
   const MessageTree tree(store.outline(id));
@@ -111,7 +137,7 @@ void tool_show(Store& store, int64_t id, Output& out) {
 }
 
 void tool_export(Store& store, const Options& options, Output& out) {
-  const StoredConversation row = find(store, *options.conversation);
+  const StoredConversation row = conversation_to_open(store, *options.conversation);
   const std::string text = write_chat(*store.whole(row.id), chat_format(options.format));
   if (options.out.empty() || options.out == "-") {
     print(out, text);
@@ -122,9 +148,13 @@ void tool_export(Store& store, const Options& options, Output& out) {
 
 std::vector<int64_t> import_file(Store& store, const std::string& file) {
   const std::string text = file == "-" ? read_standard_input(kMostImported) : read_file(file, kMostImported);
-  std::vector<int64_t> ids;
-  for (const WholeConversation& whole : read_chats(text, file)) ids.push_back(store.add_whole(whole));
-  return ids;
+  std::vector<WholeConversation> all = read_chats(text, file);
+  for (WholeConversation& whole : all) {
+    for (WholeMessage& message : whole.messages) {
+      for (WholeTurn& turn : message.turns) turn.stored.imported = true;
+    }
+  }
+  return store.add_wholes(all);
 }
 
 void tool_import(Store& store, const Options& options, Output& out) {
@@ -133,10 +163,28 @@ void tool_import(Store& store, const Options& options, Output& out) {
   }
 }
 
-void tool_delete(Store& store, int64_t id, Output& out) {
+void tool_delete(Store& store, const Options& options, Output& out) {
+  const int64_t id = *options.conversation;
   const StoredConversation row = find(store, id);
-  store.remove_conversation(id);
-  print(out, fmt::format("deleted conversation {}: {}\n", id, one_line(row.title)));
+  if (options.now) {
+    return print(out, fmt::format("deleted conversation {} {}\n", id, purge_text(store, id)));
+  }
+  if (!store.set_deleted(id, true)) {
+    refuse(fmt::format(
+        "conversation {0} is in the trash already; 'bitnet-chat delete {0} --now' takes it out of "
+        "the database",
+        id));
+  }
+  print(out,
+        fmt::format("deleted conversation {0}: {1}\n'bitnet-chat undelete {0}' brings it back within {2} "
+                    "days\n",
+                    id, one_line(row.title), kTrashDays));
+}
+
+void tool_undelete(Store& store, int64_t id, Output& out) {
+  const StoredConversation row = find(store, id);
+  if (!store.set_deleted(id, false)) refuse(fmt::format("conversation {} is not in the trash", id));
+  print(out, fmt::format("conversation {} is back: {}\n", id, one_line(row.title)));
 }
 
 }  // namespace bitnet

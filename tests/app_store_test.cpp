@@ -237,7 +237,8 @@ TEST_F(StoreTest, ADatabaseOfTheFirstVersionIsMigratedAfterABackup) {
     Database db(file());
     db.execute(
         "ALTER TABLE conversation DROP COLUMN archived; ALTER TABLE message DROP COLUMN kept;"
-        "PRAGMA user_version = 1");
+        "ALTER TABLE conversation DROP COLUMN deleted; ALTER TABLE turn DROP COLUMN imported;"
+        "DROP TABLE unfinished; PRAGMA user_version = 1");
   }
   const auto store = Store::open(file());
   EXPECT_TRUE(std::filesystem::exists(file() + ".v1-backup"));
@@ -285,6 +286,255 @@ TEST_F(StoreTest, TheOutlineIsTheWholeTreeWithoutTextAndAnswerTokens) {
   ASSERT_EQ(tokens.size(), 2U);
   EXPECT_THAT(tokens.at(outline[1].id), ElementsAre(5, 15));
   EXPECT_THAT(tokens.at(outline[2].id), ElementsAre(6, 16));
+}
+
+// ---- the trash
+
+// Words that are nowhere else, of which the index keeps whole ones at least at their ends.
+const std::vector<std::string> kSecrets = {"qzxvkwjy", "jvxqpzwk", "wkzyxjqv", "zjqwvyxk"};
+
+// A conversation whose messages, title, system prompt and turns hold the secrets, in rows of many sizes.
+int64_t secret_conversation(Store& store) {
+  const int64_t conversation = store.add_conversation("be a " + kSecrets[0]);
+  store.set_title(conversation, "about " + kSecrets[1]);
+  std::optional<int64_t> parent;
+  for (int i = 0; i < 25; ++i) {
+    const std::string text = "the " + kSecrets[2] + std::string(static_cast<size_t>(i * 37 % 1700), '.');
+    parent = store.add_message(conversation, parent, Role::user, text + " of " + kSecrets[3]);
+    StoredTurn turn = some_turn();
+    turn.system = "be a " + kSecrets[0];
+    turn = store.begin_turn(conversation, parent, turn);
+    for (int part = 0; part < 4; ++part)
+      store.append(turn, kSecrets[3] + " and " + kSecrets[2] + ", ", {{1, 0, 0}});
+    turn.finish = "stop";
+    store.finish_turn(turn);
+    parent = turn.message;
+  }
+  return conversation;
+}
+
+// The names of the files in `folder` that hold one of the words, or the end of one: an index may share
+// beginnings.
+std::vector<std::string> files_with_secrets(const std::filesystem::path& folder) {
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream in(entry.path(), std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    for (const std::string& secret : kSecrets) {
+      if (bytes.find(secret.substr(3)) == std::string::npos) continue;
+      found.push_back(entry.path().filename());
+      break;
+    }
+  }
+  return found;
+}
+
+TEST_F(StoreTest, NoWordOfAPurgedConversationIsLeftInAnyFile) {
+  const auto store = Store::open(file());
+  const int64_t other = store->add_conversation("");
+  store->add_message(other, {}, Role::user, "something harmless");
+  const int64_t conversation = secret_conversation(*store);
+  StoredTurn draft = store->begin_turn(other, {}, some_turn());  // of a chat that goes on meanwhile
+  store->append(draft, "harmless draft", {});
+  EXPECT_FALSE(files_with_secrets(folder_).empty());
+  std::filesystem::copy(file(), file() + ".v3-backup");
+  ASSERT_TRUE(store->purge(conversation));
+  EXPECT_EQ(store->scrub(), "");
+  EXPECT_THAT(files_with_secrets(folder_), ElementsAre());
+  EXPECT_FALSE(std::filesystem::exists(file() + ".v3-backup"));
+  EXPECT_EQ(store->search("something", 9).size(), 1U);
+  EXPECT_TRUE(store->search("draft", 9).empty());
+  draft.finish = "stop";
+  store->finish_turn(draft);
+  EXPECT_EQ(store->search("draft", 9).size(), 1U);
+  Database(file()).execute("INSERT INTO message_fts(message_fts, rank) VALUES ('integrity-check', 1)");
+}
+
+// Whatever ended the program between the rows and the words: the end of the next chat finishes it.
+TEST_F(StoreTest, APurgeThatWasCutShortIsFinishedLater) {
+  {
+    const auto store = Store::open(file());
+    store->purge(secret_conversation(*store));
+  }
+  EXPECT_FALSE(files_with_secrets(folder_).empty());
+  Store::open(file())->tidy();
+  EXPECT_THAT(files_with_secrets(folder_), ElementsAre());
+}
+
+// Another program that reads holds the words in the WAL: that is said, and mended later.
+TEST_F(StoreTest, APurgeBesideAReaderSaysThatWordsAreLeftAndTakesThemLater) {
+  const auto store = Store::open(file());
+  const int64_t conversation = secret_conversation(*store);
+  int ready[2];
+  int done[2];
+  ASSERT_EQ(pipe(ready) | pipe(done), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    Database reader(file());
+    Statement query(reader, "SELECT text FROM message");
+    query.step();
+    char byte = 'r';
+    if (write(ready[1], &byte, 1) != 1 || read(done[0], &byte, 1) != 1) _exit(1);
+    _exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  store->purge(conversation);
+  EXPECT_THAT(store->scrub(), HasSubstr("another program"));
+  ASSERT_EQ(write(done[1], &byte, 1), 1);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  for (const int fd : {ready[0], ready[1], done[0], done[1]}) close(fd);
+  store->tidy();
+  EXPECT_THAT(files_with_secrets(folder_), ElementsAre());
+}
+
+TEST_F(StoreTest, WhatLiesInTheTrashIsListedNowhereElseAndComesBack) {
+  const auto store = Store::open(file());
+  const int64_t kept = store->add_conversation("");
+  store->add_message(kept, {}, Role::user, "common word");
+  const int64_t deleted = store->add_conversation("");
+  store->add_message(deleted, {}, Role::user, "common word, rare one");
+  EXPECT_TRUE(store->set_deleted(deleted, true));
+  EXPECT_FALSE(store->set_deleted(deleted, true));
+  EXPECT_FALSE(store->set_deleted(99, true));
+  EXPECT_EQ(store->latest_conversation(), kept);
+  EXPECT_EQ(store->conversations(9, true).size(), 1U);
+  EXPECT_EQ(store->search("common", 9).size(), 1U);
+  EXPECT_TRUE(store->search("rare", 9).empty());
+  EXPECT_TRUE(store->search("omm", 9).size() == 1);  // by looking at every text
+  EXPECT_FALSE(store->has_conversation(deleted));
+  ASSERT_EQ(store->trash().size(), 1U);
+  EXPECT_EQ(store->trash()[0].id, deleted);
+  EXPECT_TRUE(store->set_deleted(deleted, false));
+  EXPECT_FALSE(store->set_deleted(deleted, false));
+  EXPECT_EQ(store->search("rare", 9).size(), 1U);
+  EXPECT_EQ(store->latest_conversation(), deleted);
+}
+
+TEST_F(StoreTest, TheTrashKeepsFor30DaysAndNoLonger) {
+  const auto store = Store::open(file());
+  const int64_t fresh = secret_conversation(*store);
+  store->set_deleted(fresh, true);
+  EXPECT_FALSE(store->tidy());
+  EXPECT_EQ(store->trash().size(), 1U);
+  const auto age = [&](int days) {
+    const std::string sql =
+        "UPDATE conversation SET deleted = deleted - " + std::to_string(days) + " * 86400000";
+    Database(file()).execute(sql.c_str());
+  };
+  age(29);
+  EXPECT_FALSE(store->tidy());
+  age(1);
+  EXPECT_TRUE(store->tidy());
+  EXPECT_FALSE(store->conversation(fresh));
+  EXPECT_THAT(files_with_secrets(folder_), ElementsAre());
+}
+
+// Older programs left the words of what they deleted in the index and in free pages.
+TEST_F(StoreTest, AfterAMigrationTheWordsThatEarlierProgramsLeftGoToo) {
+  {
+    const auto store = Store::open(file());
+    store->add_conversation("");
+    const int64_t conversation = secret_conversation(*store);
+    Database db(file());
+    db.execute(("PRAGMA secure_delete = OFF; PRAGMA foreign_keys = ON; DELETE FROM conversation WHERE id = " +
+                std::to_string(conversation))
+                   .c_str());
+    db.execute(
+        "ALTER TABLE conversation DROP COLUMN deleted; ALTER TABLE turn DROP COLUMN imported;"
+        "DROP TABLE unfinished; PRAGMA user_version = 3");
+  }
+  EXPECT_FALSE(files_with_secrets(folder_).empty());
+  const auto store = Store::open(file());
+  store->tidy();
+  // The backup is kept as long as the trash.
+  EXPECT_THAT(files_with_secrets(folder_), testing::IsSubsetOf({"chats.db.v3-backup"}));
+  std::filesystem::last_write_time(
+      file() + ".v3-backup", std::filesystem::file_time_type::clock::now() - std::chrono::hours(31 * 24));
+  store->tidy();
+  EXPECT_THAT(files_with_secrets(folder_), ElementsAre());
+}
+
+// ---- what a stranger wrote
+
+TEST_F(StoreTest, APathIsAPathWhateverItLooksLike) {
+  const auto old = std::filesystem::current_path();
+  std::filesystem::current_path(folder_);
+  for (const char* name : {"file:x?mode=memory", ":memory:", "file::memory:", "file:y?mode=ro"}) {
+    { Store::open(name)->add_conversation("kept"); }
+    EXPECT_TRUE(std::filesystem::exists(folder_ / name)) << name;
+    const auto store = Store::open(name);
+    EXPECT_FALSE(store->is_private()) << name;
+    EXPECT_EQ(store->conversations(9).size(), 1U) << name;
+  }
+  std::filesystem::current_path(old);
+  EXPECT_EQ(kind_of([&] { Store::open(folder_); }), ErrorKind::database);
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(kind_of([&] { Store::open(folder_ / "pipe"); }), ErrorKind::database);
+}
+
+TEST_F(StoreTest, ConversationsThatAreNoTreesAreRefusedByTheirIdAndTheOthersAreNot) {
+  const auto store = Store::open(file());
+  const auto conversation = [&] {
+    const int64_t id = store->add_conversation("");
+    const int64_t first = store->add_message(id, {}, Role::user, "first");
+    store->add_message(id, first, Role::user, "second");
+    return id;
+  };
+  for (int i = 0; i < 6; ++i) conversation();  // messages 1 and 2, 3 and 4, ...
+  Database(file()).execute(
+      "PRAGMA foreign_keys = OFF;"
+      "UPDATE message SET parent = 2 WHERE id = 1;"      // a circle of two
+      "UPDATE message SET parent = 4 WHERE id = 4;"      // of one
+      "UPDATE message SET parent = 1 WHERE id = 6;"      // in another conversation
+      "UPDATE message SET parent = 99 WHERE id = 7;"     // nowhere
+      "UPDATE conversation SET leaf = 1 WHERE id = 5");  // elsewhere
+  for (int64_t id = 1; id <= 6; ++id) {
+    const auto row = store->conversation(id);
+    EXPECT_LE(store->branch(row->leaf).size(), 3U);  // it ends
+    if (id == 6) {
+      store->check_tree(*row);
+      continue;
+    }
+    std::string message;
+    EXPECT_EQ(kind_of([&] { store->check_tree(*row); }, &message), ErrorKind::database);
+    EXPECT_THAT(message, HasSubstr("conversation " + std::to_string(id) + " is damaged"));
+  }
+  for (int64_t id = 1; id <= 5; ++id) EXPECT_TRUE(store->purge(id)) << id;
+  EXPECT_EQ(store->branch(store->conversation(6)->leaf).size(), 2U);
+}
+
+TEST_F(StoreTest, AnImportStoresEverythingOrNothingAndNoTimeThatIsToCome) {
+  const auto store = Store::open(file());
+  WholeConversation whole;
+  whole.row.created = whole.row.updated = int64_t{1} << 52;
+  whole.messages.emplace_back();
+  whole.messages[0].stored.created = int64_t{1} << 52;
+  WholeConversation wrong = whole;
+  wrong.row.leaf = 7;
+  EXPECT_ANY_THROW(store->add_wholes({whole, whole, wrong}));
+  EXPECT_TRUE(store->conversations(9).empty());
+  const int64_t own = store->add_conversation("");
+  const auto ids = store->add_wholes({whole, whole});
+  store->set_title(own, "mine");
+  const int64_t now = store->conversation(own)->created + 60'000;
+  for (const int64_t id : ids) {
+    EXPECT_LE(store->conversation(id)->updated, now);
+    EXPECT_LE(store->conversation(id)->created, now);
+    EXPECT_LE(store->messages(id).at(0).created, now);
+  }
+}
+
+TEST_F(StoreTest, ASearchForThousandsOfWordsIsRefused) {
+  const auto store = Store::in_memory();
+  std::string words;
+  for (int i = 0; i < 20'000; ++i) words += "word" + std::to_string(i) + " ";
+  std::string message;
+  EXPECT_EQ(kind_of([&] { store->search(words, 9); }, &message), ErrorKind::usage);
+  EXPECT_THAT(message, HasSubstr("found 20000"));
+  EXPECT_EQ(kind_of([&] { store->search(std::string(50'000, 'a'), 9); }), ErrorKind::usage);
+  EXPECT_TRUE(store->search("thirty two words are more than enough for what anybody looks for", 9).empty());
 }
 
 }  // namespace

@@ -257,6 +257,8 @@ class Program(unittest.TestCase):
         ask("Hello! " * 60, "--private")
         self.assertEqual(len(files()), 1)
         run("delete", "1")
+        self.assertEqual(len(files()), 1)
+        run("delete", "1", "--now")
         self.assertEqual(files(), [])
 
     def test_exports_come_back(self):
@@ -329,11 +331,82 @@ class Program(unittest.TestCase):
         self.assertIn("[assistant 2/2]", shown)
         # -c goes on with the last one that is not put away
         self.assertIn("What is BitNet?", self.script("/list", arguments=["-c"])[0])
-        self.assertIn("deleted conversation 2", run("delete", "2")[1])
+        self.assertIn("deleted conversation 2", run("delete", "2", "--now")[1])
         for tool in ("show", "delete"):
             code, out, err = run(tool, "2")
             self.assertEqual((code, out), (1, ""))
             self.assertIn("there is no conversation 2", err)
+
+    def test_the_trash_and_what_is_past_it(self):
+        for word in ("zebra", "whale"):
+            run(TALKING, "-p", f"My {word} sings. " * 30)
+        self.assertRegex(run("delete", "1")[1], r"\Adeleted conversation 1: My zebra(.|\n)*'bitnet-chat undelete 1' brings it back")
+        for arguments in (["list"], ["list", "--all"], ["search", "zebra"]):
+            code, out, err = run(*arguments)
+            self.assertEqual((code, err), (0, ""))
+            self.assertNotIn("zebra", out)
+        self.assertRegex(run("list", "--deleted")[1], r"\A +1  .*\(until \d{4}-\d\d-\d\d\) My zebra")
+        for arguments in (["show", "1"], ["export", "1"], ["replay", "1", "--instant"], ["--resume", "1", "-p", "x"], ["delete", "1"]):
+            code, out, err = run(*arguments)
+            self.assertEqual((code, out), (1, ""))
+            self.assertIn("is in the trash", err)
+        run("delete", "2")
+        self.assertEqual(run("-c", "-p", "x")[0], 1)  # nothing to go on with
+        self.assertEqual(run("undelete", "1"), (0, "conversation 1 is back: " + "My zebra sings. " * 3 + "My zebra sin…\n", ""))
+        self.assertIn("zebra", run("search", "zebra")[1])
+        self.assertEqual(run("undelete", "1")[0], 1)
+        self.assertIn("no word of it is in the database", run("delete", "1", "--now")[1])
+        self.assertIn("no word of it", run("delete", "2", "--now")[1])
+        self.assertEqual(os.listdir(FOLDER + "/cache/bitnet-chat/kv"), [])
+        for name in os.listdir(os.path.dirname(DATABASE)):
+            with open(os.path.join(os.path.dirname(DATABASE), name), "rb") as file:
+                content = file.read().lower()
+            for word in (b"zebra", b"whale", b"hale sings", b"ebra sings"):
+                self.assertNotIn(word, content, name)
+
+    def test_a_damaged_conversation_is_refused_and_the_others_are_not(self):
+        for text in ("one", "two", "three"):
+            run(TALKING, "-p", text)
+        with sqlite3.connect(DATABASE) as db:
+            db.execute("UPDATE message SET parent = (SELECT max(id) FROM message WHERE conversation = 3) WHERE id ="
+                       " (SELECT min(id) FROM message WHERE conversation = 3)")
+            db.execute("UPDATE conversation SET leaf = 1 WHERE id = 2")
+        for number in ("2", "3"):
+            for arguments in (["show", number], ["export", number], ["export", number, "--format", "json"], ["replay", number, "--instant"],
+                              ["replay", number, "--verify"], ["--resume", number, "-p", "x"], *[["-c", "-p", "x"]] * (number == "3")):
+                code, out, err = run(*arguments)
+                self.assertEqual((code, out, err.count("\n")), (6, "", 1), arguments)
+                self.assertIn(f"conversation {number} is damaged", err)
+        self.assertIn("[user] one", run("show", "1")[1])
+        self.assertEqual(run("--resume", "1", "-p", "x")[0], 0)
+        self.assertEqual(run("delete", "3", "--now")[0], 0)
+
+    def test_paths_of_databases_are_paths(self):
+        for name in ("file:x?mode=memory", ":memory:"):
+            done = [subprocess.run([os.path.abspath(PROGRAM), *arguments], cwd=FOLDER, env=environment(), capture_output=True, timeout=120)
+                    for arguments in ([os.path.abspath(TALKING), "--db", name, "-p", "Hello!"], ["--db", name, "list"])]
+            self.assertEqual([d.returncode for d in done], [0, 0], done)
+            self.assertIn(b"Hello!", done[1].stdout)
+            self.assertTrue(os.path.exists(os.path.join(FOLDER, name)))
+
+    def test_an_import_is_whole_or_nothing_and_names_no_file_that_replay_opens(self):
+        run(TALKING, "-p", "Hello!")
+        chat = json.loads(run("export", "1", "--format", "json")[1])
+        pipe = os.path.join(FOLDER, "pipe")
+        os.mkfifo(pipe)
+        chat["created"] = chat["updated"] = chat["messages"][0]["created"] = 1 << 52
+        chat["messages"][1]["turns"][0]["model"] = pipe  # whoever opened it would wait for ever
+        with open(FOLDER + "/two", "w") as file:
+            json.dump([chat, dict(chat, title="the second")], file)
+        self.assertEqual(run("import", FOLDER + "/two")[0], 0)
+        for arguments in (["replay", "2", "--instant"], ["replay", "2", "--verify"]):
+            code, out, err = run(*arguments)
+            self.assertEqual(code, 0, err)
+        self.assertNotRegex(run("list")[1], r"(?m)^ +\d+  (?!20\d\d-)")
+        with open(FOLDER + "/wrong", "w") as file:
+            json.dump([chat, dict(chat, messages=[])], file)  # its leaf is nowhere
+        self.assertEqual(run("import", FOLDER + "/wrong")[0], 1)
+        self.assertEqual(run("list")[1].count("\n"), 3)
 
     def test_tools_on_a_model(self):
         text = "Hello, 世界! 👋\n<|eot_id|>x"
@@ -393,7 +466,8 @@ class Program(unittest.TestCase):
         run(TALKING, "-p", "Hello!")
         with sqlite3.connect(DATABASE) as db:
             db.executescript("ALTER TABLE conversation DROP COLUMN archived; ALTER TABLE message DROP COLUMN kept;"
-                             "PRAGMA user_version = 1")
+                             "ALTER TABLE conversation DROP COLUMN deleted; ALTER TABLE turn DROP COLUMN imported;"
+                             "DROP TABLE unfinished; PRAGMA user_version = 1")
         self.assertIn("Hello!", run("list")[1])
         with sqlite3.connect(DATABASE + ".v1-backup") as db:
             self.assertEqual(db.execute("SELECT text FROM message WHERE id = 1").fetchone()[0], "Hello!")

@@ -46,7 +46,7 @@ _bitnet_chat() {
     case ${COMP_WORDS[i]} in
       --device|--threads|--ctx|--chat-template|--i2s-layout|-p|--prompt|--script|--output|--system|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--stop|--theme|--record|--keys|--config|--speed|--model|--format|-o|--out|--tokens|--prefill|-d|-r) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
       -*) ;;
-      list|show|search|replay|export|import|delete|pull|info|devices|tokenize|detokenize|render|logits|probe|bench|print) if [[ $command ]]; then ((++arguments)); else command=${COMP_WORDS[i]}; fi ;;
+      list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|bench|print) if [[ $command ]]; then ((++arguments)); else command=${COMP_WORDS[i]}; fi ;;
       *) ((++arguments)) ;;
     esac
   done
@@ -116,9 +116,10 @@ _bitnet_chat() {
 
   local flags=('--device' '--threads' '--ctx' '--chat-template' '--i2s-layout' '-p' '--prompt' '--script' '--output' '--system' '-c' '--continue' '--resume' '--private' '--db' '--force' '--allow-writes' '--kv-cache' '--no-kv-cache' '--temp' '--top-k' '--top-p' '--min-p' '--repeat-penalty' '--repeat-last' '--seed' '-n' '--max-tokens' '--stop' '--no-color' '--theme' '--record' '--record-input' '--keys' '--verbose' '--config' '--version' '-h' '--help')
   case $command in
-    list) flags+=('--all') ;;
+    list) flags+=('--all' '--deleted') ;;
     replay) flags+=('--speed' '--instant' '--verify' '--model') ;;
     export) flags+=('--format' '-o' '--out') ;;
+    delete) flags+=('--now') ;;
     tokenize) flags+=('--special') ;;
     logits) flags+=('--tokens' '--out' '--prefill') ;;
     probe) flags+=('--tokens' '--out') ;;
@@ -135,6 +136,7 @@ _bitnet_chat() {
     export) _bitnet_chat_ids ;;
     import) _bitnet_chat_files ;;
     delete) _bitnet_chat_ids ;;
+    undelete) _bitnet_chat_ids ;;
     info) _bitnet_chat_models ;;
     devices) _bitnet_chat_models ;;
     tokenize) _bitnet_chat_models ;;
@@ -146,7 +148,7 @@ _bitnet_chat() {
     print) _bitnet_chat_words 'config' 'man' 'bash' 'zsh' 'fish' ;;
     '')
       _bitnet_chat_models
-      _bitnet_chat_words 'list' 'show' 'search' 'replay' 'export' 'import' 'delete' 'pull' 'info' 'devices' 'tokenize' 'detokenize' 'render' 'logits' 'probe' 'bench' 'print'
+      _bitnet_chat_words 'list' 'show' 'search' 'replay' 'export' 'import' 'delete' 'undelete' 'pull' 'info' 'devices' 'tokenize' 'detokenize' 'render' 'logits' 'probe' 'bench' 'print'
       ;;
   esac
 }

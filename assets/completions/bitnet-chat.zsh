@@ -25,7 +25,8 @@ _bitnet_chat_commands() {
     'replay:draw a stored conversation again, token by token'
     'export:write a stored conversation to a file'
     'import:store the conversations of a file\: md, json or openai as written by export, or ShareGPT'
-    'delete:delete a stored conversation for good'
+    'delete:put a stored conversation into the trash for 30 days'
+    'undelete:bring a conversation back from the trash'
     'pull:fetch a model\: OWNER/REPO or OWNER/REPO/FILE.gguf of Hugging Face, or a URL; MODEL can then be that name'
     'info:what a model file holds'
     'devices:what could run a model, and how it would fit'
@@ -79,11 +80,12 @@ _bitnet_chat() {
     '--version[print the version]'
     '(-h --help)'{-h,--help}'[print this help; after a command, that command'\''s]'
   )
-  local command=${words[(r)(list|show|search|replay|export|import|delete|pull|info|devices|tokenize|detokenize|render|logits|probe|bench|print)]}
+  local command=${words[(r)(list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|bench|print)]}
   case $command in
     list)
       own=(
         '--all[archived ones too]'
+        '--deleted[those in the trash, and until when]'
       )
       ;;
     show)
@@ -118,6 +120,12 @@ _bitnet_chat() {
       )
       ;;
     delete)
+      own=(
+        '--now[for good\: no word of it stays in the database]'
+        '2:ID:_bitnet_chat_conversations'
+      )
+      ;;
+    undelete)
       own=(
         '2:ID:_bitnet_chat_conversations'
       )
