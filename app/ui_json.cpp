@@ -130,7 +130,10 @@ void JsonFrontEnd::status(const Status& status) {
                  {"saved", status.saved}});
 }
 
-void JsonFrontEnd::return_input(std::string_view text) { command_output("input", text); }
+// A command that was not taken is one with a slip: whoever sent it has the error.
+void JsonFrontEnd::return_input(std::string_view text) {
+  if (chat_ == nullptr || !chat_->is_command(text)) command_output("input", text);
+}
 
 void JsonFrontEnd::type_line(std::string_view text) { chat_->submit(text); }
 

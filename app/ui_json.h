@@ -12,7 +12,7 @@
 //    "prompt_tokens":9,"reused_tokens":0,"answer_tokens":4,"prefill_seconds":0.1,"decode_seconds":0.2}
 //   {"type":"command","command":"set","text":"..."}                         also "notice", "transcript" and
 //   "input"
-//       input: what was not taken, or a turn to rewrite, as whoever types is to send it
+//       input: a turn that was not taken, or one to rewrite, as whoever types is to send it
 //   {"type":"command","command":"pending","files":[{"name":"a.txt","bytes":9,"tokens":3}]}  what /read has
 //   put
 //       into the next turn, whenever that changes; tokens null: the model loads

@@ -88,7 +88,7 @@ class ChatCore {
   }
 
   void interrupt() {
-    waiting_.clear();
+    if (!waiting_.empty()) front_end_.return_input(std::exchange(waiting_, {}));
     stop_in_ = number_from("FAKE_STOP_WORDS", 0);
     if (answering_ && stop_in_ == 0) end("interrupted");
   }
@@ -234,6 +234,9 @@ int Chat::wake_fd() const { return core_->timer_; }
 void Chat::show_all() {
   core_->front_end_.transcript({});
   core_->front_end_.status(core_->status_);
+}
+bool Chat::is_command(std::string_view typed) const {
+  return typed.starts_with('/') && !typed.starts_with("//");
 }
 bool Chat::busy() const { return core_->answering_ || !core_->waiting_.empty(); }
 bool Chat::loading() const { return core_->loading_; }
