@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "chat_core.h"
-#include "commands.h"
 #include "text_safe.h"
 #include "text_width.h"
 
@@ -141,7 +140,7 @@ void ChatCore::edit(std::string_view text) {
   if (!text.empty()) return add_user_turn(text);
   front_.notice(
       "Your last turn is in the input line: change it and send it. /redo brings it back as it was.");
-  front_.return_input(typed_form(old));
+  front_.return_input(old);
 }
 
 void ChatCore::fork(std::optional<int64_t> number) {

@@ -8,7 +8,6 @@
 
 #include "chat_core.h"
 #include "chat_file.h"
-#include "commands.h"
 #include "counted.h"
 #include "store_time.h"
 
@@ -91,7 +90,7 @@ void ChatCore::add_user_turn(std::string_view typed) {
                              : nullptr;
   if (why != nullptr) {
     front_.notice(fmt::format("Not sent: {}.", why));
-    front_.return_input(typed_form(typed));
+    front_.return_input(typed);
     return;
   }
   const std::string text = with_read_files(typed);
@@ -134,7 +133,7 @@ void ChatCore::take_back_turn() {
       send_status();
     }
   }
-  front_.return_input(typed_form(turn.text));
+  front_.return_input(turn.text);
 }
 
 void ChatCore::start_answer() {

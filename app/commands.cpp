@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -19,6 +18,7 @@ namespace {
 
 constexpr size_t kMostSystemBytes = 1 << 20;
 constexpr size_t kMostFiles = 500;  // that a completion names
+constexpr int64_t kMostConversations = 100;
 
 std::string_view trim(std::string_view s) {
   const size_t begin = s.find_first_not_of(" \t\n");
@@ -88,6 +88,10 @@ NamedFile file_to_write(std::string_view name) {
 
 void help(ChatCore& chat, std::string_view arguments) {
   std::string text;
+  if (arguments == "keys") {
+    text = chat.front_.keys_text();
+    return chat.front_.command_output("help", text.empty() ? "There are no keys here." : text);
+  }
   if (!arguments.empty()) {
     const std::string name =
         arguments.starts_with('/') ? std::string(arguments) : fmt::format("/{}", arguments);
@@ -102,7 +106,7 @@ void help(ChatCore& chat, std::string_view arguments) {
   }
   for (const Command& command : command_table())
     text += fmt::format("{:<26} {}\n", usage_line(command), command.help);
-  text += "A line that begins with // is a turn that begins with a slash.";
+  text += "/help keys lists the keys. A line that begins with // is a turn that begins with a slash.";
   chat.front_.command_output("help", text);
 }
 
@@ -162,10 +166,10 @@ void show(ChatCore& chat, std::string_view subject) {
 }
 
 const Command kTable[] = {
-    {"/help", "/?", "[COMMAND]", "what there is to type", "%commands", false, help},
+    {"/help", "/?", "[COMMAND|keys]", "what there is to type", "keys %commands", false, help},
     {"/new", "/clear", "", "begin a new conversation; the old one stays stored", "", true,
      [](ChatCore& chat, std::string_view) { chat.new_conversation(); }},
-    {"/open", "", "[ID]", "go on with a stored conversation, or pick one", "", true,
+    {"/open", "", "[ID]", "go on with a stored conversation, or pick one", "%ids", true,
      [](ChatCore& chat, std::string_view arguments) {
        if (arguments.empty()) return chat.choose_conversation();
        chat.open_conversation(conversation_id(arguments));
@@ -192,7 +196,7 @@ const Command kTable[] = {
        if (!arguments.empty()) chat.set_title(arguments);
        chat.front_.command_output("title", one_line(chat.status_.title));
      }},
-    {"/archive", "", "[ID|off [ID]]", "put a conversation away; off takes it back", "off", true,
+    {"/archive", "", "[ID|off [ID]]", "put a conversation away; off takes it back", "off %ids | %ids", true,
      [](ChatCore& chat, std::string_view arguments) {
        const auto [word, rest] = split(arguments);
        const bool archived = word != "off";
@@ -202,7 +206,7 @@ const Command kTable[] = {
        chat.archive(which, archived);
      },
      "/list leaves it out, /list all and /search do not. Without ID, this conversation."},
-    {"/delete", "", "[ID] [now]", "delete a conversation; /undelete brings it back", "now", true,
+    {"/delete", "", "[ID] [now]", "delete a conversation; /undelete brings it back", "now %ids | now", true,
      [](ChatCore& chat, std::string_view arguments) {
        auto [first, second] = split(arguments);
        if (first == "now") std::swap(first, second);
@@ -217,7 +221,7 @@ const Command kTable[] = {
      },
      "Without ID, this one. It lies in the trash for 30 days; with now it is gone at once, and no word of it "
      "stays in the database."},
-    {"/undelete", "", "[ID]", "bring a conversation back from the trash", "", true,
+    {"/undelete", "", "[ID]", "bring a conversation back from the trash", "%deleted", true,
      [](ChatCore& chat, std::string_view arguments) {
        std::optional<int64_t> id;
        if (!arguments.empty()) id = conversation_id(arguments);
@@ -257,7 +261,8 @@ const Command kTable[] = {
     {"/set", "", "[NAME [VALUE]]", "show or change how answers are chosen", "%settings", false, set},
     {"/seed", "", "[N|random]", "show or change the seed", "random", false, seed},
     {"/reset", "", "", "all settings as they were at the start", "", false, reset},
-    {"/system", "", "[TEXT|@FILE|none]", "show or change the system prompt", "none", true, system_prompt},
+    {"/system", "", "[TEXT|@FILE|none]", "show or change the system prompt", "none %@files", true,
+     system_prompt},
     {"/show", "", "WHAT", "model, params, prompt, context or stats", "model params prompt context stats",
      false, show},
     {"/tokens", "", "[FROM]", "how likely each token of the last answer was", "", true,
@@ -299,7 +304,8 @@ const Command kTable[] = {
     {"/reopen", "", "[DEVICE]", "open the model again, here or on another device", "cpu", true,
      [](ChatCore& chat, std::string_view arguments) { chat.reopen(std::string(arguments)); },
      "DEVICE is a number, a part of a name or cpu, as for --device. The conversation goes on there."},
-    {"/export", "", "FORMAT [FILE]", "write this conversation to a file, or show it", "md json openai", true,
+    {"/export", "", "FORMAT [FILE]", "write this conversation to a file, or show it",
+     "md json openai | %files", true,
      [](ChatCore& chat, std::string_view arguments) {
        const auto [format, file] = split(arguments);
        chat.export_chat(format, file_to_write(file));
@@ -316,7 +322,8 @@ const Command kTable[] = {
      },
      "The file is an asciicast (v3), which asciinema plays. FILE! overwrites one that is there, and records "
      "in private."},
-    {"/replay", "", "[ID] [SPEED]", "show a conversation again as its answers came", "instant", true,
+    {"/replay", "", "[ID] [SPEED]", "show a conversation again as its answers came", "instant %ids | instant",
+     true,
      [](ChatCore& chat, std::string_view arguments) {
        auto [first, second] = split(arguments);
        if (first == "instant") std::swap(first, second);
@@ -349,6 +356,11 @@ bool has_alias(const Command& command, std::string_view name) {
 
 // Paths that begin like `begun`; folders end with a slash.
 void add_files(std::string_view begun, std::vector<std::string>& words) {
+  std::string quote;
+  if (begun.starts_with('"') || begun.starts_with('\'')) {
+    quote = begun.front();
+    begun.remove_prefix(1);
+  }
   const size_t slash = begun.rfind('/');
   const std::string folder(begun.substr(0, slash == std::string_view::npos ? 0 : slash + 1));
   const std::string_view name = begun.substr(folder.size());
@@ -360,24 +372,34 @@ void add_files(std::string_view begun, std::vector<std::string>& words) {
     const std::string entry = at->path().filename();
     if (!entry.starts_with(name) || (name.empty() && entry.starts_with('.'))) continue;
     std::error_code unknown;
-    words.push_back(folder + entry + (at->is_directory(unknown) ? "/" : ""));
+    words.push_back(quote + folder + entry + (at->is_directory(unknown) ? "/" : quote));
     if (words.size() == kMostFiles) break;
   }
   std::sort(words.begin(), words.end());
 }
 
-std::vector<std::string> completions(const Command& command, std::string_view begun) {
+// `what` is a part of Command::completion.
+std::vector<std::string> completions(ChatCore& chat, std::string_view what, std::string_view begun) {
   std::vector<std::string> words;
-  std::istringstream list{command.completion};
+  std::istringstream list{std::string(what)};
   std::string word;
   while (list >> word) {
     if (word == "%settings") {
       for (const Setting& setting : settings_table()) words.emplace_back(setting.name);
     } else if (word == "%commands") {
       for (const Command& other : command_table()) words.emplace_back(other.name + 1);
+    } else if (word == "%ids") {
+      for (const StoredConversation& row : chat.database().conversations(kMostConversations))
+        words.push_back(std::to_string(row.id));
+    } else if (word == "%deleted") {
+      for (const StoredConversation& row : chat.database().trash()) words.push_back(std::to_string(row.id));
     } else if (word == "%files") {
       add_files(begun, words);
-    } else {
+    } else if (word == "%@files" && begun.starts_with('@')) {
+      std::vector<std::string> files;
+      add_files(begun.substr(1), files);
+      for (const std::string& file : files) words.push_back("@" + file);
+    } else if (!word.starts_with('%')) {
       words.push_back(word);
     }
   }
@@ -398,31 +420,10 @@ const Command* find_command(std::string_view name) {
 std::string nearest_command(std::string_view name) {
   std::vector<std::string> names;
   for (const Command& command : kTable) names.emplace_back(command.name);
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
-  return nearest(lower, names);
+  return nearest(name, names);
 }
 
-bool is_command(std::string_view typed) {
-  if (!typed.starts_with('/') || typed.starts_with("//")) return false;
-  const auto [name, rest] = split(typed);
-  if (find_command(name) != nullptr) return true;
-  const std::string_view word = name.substr(1, name.find_last_not_of(".,;:!?"));
-  const bool like_a_name = std::all_of(word.begin(), word.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
-  });
-  return like_a_name && (rest.empty() || !nearest_command(fmt::format("/{}", word)).empty());
-}
-
-std::string_view turn_of(std::string_view typed) { return typed.substr(typed.starts_with("//") ? 1 : 0); }
-
-std::string typed_form(std::string_view turn) {
-  const bool needs_slash = turn.starts_with("//") || is_command(turn);
-  return fmt::format("{}{}", needs_slash ? "/" : "", turn);
-}
-
-const Command& checked_command(const ChatCore& chat, std::string_view line) {
+void run_command(ChatCore& chat, std::string_view line) {
   const auto [name, arguments] = split(line);
   const Command* command = find_command(name);
   if (command == nullptr) {
@@ -439,12 +440,10 @@ const Command& checked_command(const ChatCore& chat, std::string_view line) {
   if (command->needs_idle && chat.busy()) {
     throw Error(ErrorKind::usage, fmt::format("{} has to wait: an answer is being made", command->name));
   }
-  return *command;
+  command->run(chat, arguments);
 }
 
-std::string_view arguments_of(std::string_view line) { return split(line).second; }
-
-std::vector<std::string> complete_command(const ChatCore&, std::string_view line) {
+std::vector<std::string> complete_command(ChatCore& chat, std::string_view line) {
   std::vector<std::string> lines;
   if (!line.starts_with('/') || line.starts_with("//")) return lines;
   const size_t space = line.find(' ');
@@ -456,9 +455,20 @@ std::vector<std::string> complete_command(const ChatCore&, std::string_view line
   }
   const Command* command = find_command(line.substr(0, space));
   if (command == nullptr) return lines;
-  const std::string_view begun = line.substr(space + 1);
-  for (const std::string& word : completions(*command, begun)) {
-    if (word.starts_with(begun)) lines.push_back(fmt::format("{} {}", line.substr(0, space), word));
+  std::string_view what = command->completion;
+  size_t begin = space + 1;
+  if (const size_t bar = what.find('|'); bar != std::string_view::npos) {
+    const size_t second = line.find(' ', begin);
+    if (second != std::string_view::npos) begin = second + 1;
+    what = second == std::string_view::npos ? what.substr(0, bar) : what.substr(bar + 1);
+  }
+  const std::string_view begun = line.substr(begin);
+  try {
+    for (const std::string& word : completions(chat, what, begun)) {
+      if (word.starts_with(begun)) lines.push_back(fmt::format("{}{}", line.substr(0, begin), word));
+    }
+  } catch (const Error&) {
+    // A database that cannot be read completes nothing.
   }
   return lines;
 }

@@ -210,7 +210,7 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
   if (input.question && is_blank(*input.question)) front.error("standard input is empty: nothing was asked");
   worker.start();
   const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); },
-                           [&] { return front.take_returned(); }, [&] { return front.prompt(); },
+                           [&] { return front.take_returned(); },
                            [&](std::string_view line) { front.note_typed(line); }};
   const int code = with_recording(front, [&] { return run_session(chat, loop, input, front, hooks); });
   tidy(options, *store);
@@ -319,8 +319,7 @@ int run(const Options& options, Output& out, Output& err) {
       tool_show(*stored(), *options.conversation, out);
       break;
     case Mode::search:
-      tool_search(*stored(), options, out);
-      break;
+      return tool_search(*stored(), options, out, err);
     case Mode::export_chat:
       tool_export(*stored(), options, out);
       break;
@@ -360,6 +359,8 @@ int run(const Options& options, Output& out, Output& err) {
       break;
     case Mode::pull:
       return pull(options.words, out, err);
+    case Mode::help:  // parse_options has its text
+      break;
     case Mode::print:
       tool_print(options.words, out);
       break;

@@ -298,6 +298,9 @@ const OptionRow kTokenizeRows[] = {
     {.flags = "--special",
      .help = "take the text of special tokens for these tokens",
      .read = [](Options& o, View v) { o.special = on_or_off("special", v); }},
+    {.flags = "--csv",
+     .help = "commas between the ids, as --tokens takes them",
+     .read = [](Options& o, View v) { o.csv = on_or_off("csv", v); }},
 };
 constexpr OptionRow kTokens = {
     .flags = "--tokens", .value = "IDS", .help = "ids with commas between", .read = [](Options& o, View v) {
@@ -401,6 +404,13 @@ const ToolRow kTools[] = {
     {"probe", Mode::probe, "MODEL", "%model", "residual stream after every block, float32 [n_layers, n_embd]",
      read_model, kProbeRows},
     {"bench", Mode::bench, "[MODEL]", "%model", "measure prefill and decode", read_model, kBenchRows},
+    {"help",
+     Mode::help,
+     "[COMMAND]",
+     "",
+     "print what --help prints, or what COMMAND --help does",
+     [](Options& o, View v) { o.words = v; },
+     {}},
     {"print",
      Mode::print,
      "WHAT",
@@ -412,7 +422,7 @@ const ToolRow kTools[] = {
 
 const TextRow kExitCodes[] = {
     {"0", "ok; also where the reader of a pipe went away"},
-    {"1", "runtime error"},
+    {"1", "runtime error; also where search finds nothing"},
     {"2", "usage: the command line, the config file or a script cannot be understood"},
     {"3", "an expectation or a command of a script failed, or a replay differed"},
     {"4", "the model cannot be loaded"},

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "cli_help.h"
 #include "config_file.h"
@@ -96,6 +97,29 @@ Tool add_tool(CLI::App& app, const ToolRow& row) {
   return tool;
 }
 
+std::string nearest_tool(const std::string& word) {
+  std::vector<std::string> names;
+  for (const ToolRow& row : tool_table()) names.emplace_back(row.name);
+  return nearest(word, names);
+}
+
+// "serch whale" is a model's name and one word too many to the parser, and a command to a person.
+void refuse_mistyped_tool(const std::string& word) {
+  std::error_code ignored;
+  const std::string meant = nearest_tool(word);
+  if (meant.empty() || std::filesystem::exists(word, ignored)) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("there is no command {}; did you mean '{}'?", printable(word, 40), meant));
+}
+
+std::string help_about(const std::string& command) {
+  if (command.empty()) return help_text();
+  if (const ToolRow* row = find_tool(command)) return tool_help_text(*row);
+  refuse_mistyped_tool(command);
+  throw Error(ErrorKind::usage,
+              fmt::format("there is no command {}; 'bitnet-chat help' lists them", printable(command, 40)));
+}
+
 [[noreturn]] void refuse_extra(const std::string& given, const Tool* tool) {
   const std::string extra = without_mark(given);
   if (extra != given || !extra.starts_with('-') || extra == "-") {
@@ -185,7 +209,11 @@ Options parse_options(int argc, const char* const* argv, const std::string& usua
   }
   const Tool* tool = chosen();
   const auto extras = app.remaining(/*recurse=*/true);
-  if (!extras.empty()) refuse_extra(extras.front(), tool);
+  if (!extras.empty()) {
+    if (tool == nullptr && was_given(given, "MODEL"))
+      refuse_mistyped_tool(without_mark(given.front().option->results().front()));
+    refuse_extra(extras.front(), tool);
+  }
   if (tool != nullptr) {
     options.mode = tool->row->mode;
     if (was_given(given, "MODEL")) refuse_extra(given.front().option->results().front(), tool);
@@ -216,6 +244,7 @@ Options parse_options(int argc, const char* const* argv, const std::string& usua
     }
   }
   check_together(options);
+  if (options.mode == Mode::help) options.print_and_exit = help_about(options.words);
   return options;
 }
 

@@ -33,6 +33,7 @@ enum class Mode {
   bench,
   print,
   pull,
+  help,
 };
 
 // Lines or the screen; automatic: the screen where there is a terminal for it.
@@ -83,6 +84,7 @@ struct Options {
   std::string file;  // import
   std::string out;
   bool special = false;
+  bool csv = false;  // tokenize: commas between
   std::vector<int32_t> tokens;
   uint32_t prefill = 0;  // tokens a batch; 0 = the engine's choice
   uint32_t bench_prompt = 512;

@@ -8,11 +8,11 @@
 #include <cerrno>
 
 #include "engine/error.h"
+#include "text_file.h"
 
 namespace bitnet {
 namespace {
 
-constexpr size_t kMostBytes = 16 << 20;
 constexpr int kPatienceMilliseconds = 3000;
 
 }  // namespace
@@ -34,10 +34,10 @@ std::string piped_text(const std::function<void()>& waiting) {
     } else if (n == 0 || errno != EINTR) {
       break;  // what cannot be read, such as what is open for writing only, holds nothing for us
     }
-    if (text.size() > kMostBytes) {
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("standard input: is longer than {} MiB, and no model reads so much", kMostBytes >> 20));
+    if (text.size() > kMostNamedBytes) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("standard input: is longer than {} MiB, and no model reads so much",
+                              kMostNamedBytes >> 20));
     }
   }
   while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();

@@ -13,7 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "signal_stack.h"
 #include "styled_text.h"
 #include "theme.h"
 
@@ -61,7 +60,6 @@ class Screen {
   int color_of(const Look& look) const;  // -1: none
 
   const Theme& theme_;
-  const SignalStack signal_stack_;
   int log_fd_ = -1;
   int former_stderr_ = -1;
   int columns_ = 0;

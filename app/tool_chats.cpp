@@ -100,7 +100,7 @@ std::string search_text(Store& store, std::string_view words) {
 void tool_list(Store& store, const Options& options, Output& out) {
   print(out, options.deleted ? trash_text(store) : list_text(store, 0, options.all));
 }
-void tool_search(Store& store, const Options& options, Output& out) {
+int tool_search(Store& store, const Options& options, Output& out, Output& err) {
   const bool bold = out.is_terminal() && !options.no_color && std::getenv("NO_COLOR") == nullptr;
   std::string text;
   std::string part;
@@ -108,7 +108,12 @@ void tool_search(Store& store, const Options& options, Output& out) {
     text += out.is_terminal() ? make_safe(part) : part;
     part.clear();
   };
-  for (const char c : search_text(store, options.words)) {
+  const std::string found = search_text(store, options.words);
+  if (found.empty()) {
+    err.write("bitnet-chat: nothing found\n");
+    return 1;
+  }
+  for (const char c : found) {
     if (c != kMarkOn && c != kMarkOff) {
       part += c;
       continue;
@@ -118,6 +123,7 @@ void tool_search(Store& store, const Options& options, Output& out) {
   }
   flush();
   out.write(text);
+  return 0;
 }
 
 void tool_show(Store& store, int64_t id, Output& out) {

@@ -157,8 +157,8 @@ void tool_devices(const Options& options, Output& out) {
 void tool_tokenize(const Options& options, Output& out) {
   const GgufFile file(find_model(options.model));
   const auto tokenizer = read_tokenizer(file);
-  out.write(fmt::format("{}\n",
-                        fmt::join(tokenizer->encode(read_standard_input(kMostPiped), options.special), " ")));
+  out.write(fmt::format("{}\n", fmt::join(tokenizer->encode(read_standard_input(kMostPiped), options.special),
+                                          options.csv ? "," : " ")));
 }
 
 void tool_detokenize(const Options& options, Output& out) {
@@ -167,7 +167,7 @@ void tool_detokenize(const Options& options, Output& out) {
   const std::string input = read_standard_input(kMostPiped);
   std::vector<int32_t> ids;
   for (size_t at = 0; at < input.size();) {
-    if (std::isspace(static_cast<unsigned char>(input[at])) != 0) {
+    if (std::isspace(static_cast<unsigned char>(input[at])) != 0 || input[at] == ',') {
       ++at;
       continue;
     }
@@ -175,7 +175,7 @@ void tool_detokenize(const Options& options, Output& out) {
     const auto [next, error] = std::from_chars(input.data() + at, input.data() + input.size(), id);
     if (error != std::errc()) {
       throw Error(ErrorKind::usage,
-                  fmt::format("detokenize: wanted token ids with spaces between, found '{}'",
+                  fmt::format("detokenize: wanted token ids with spaces or commas between, found '{}'",
                               printable(input.substr(at, 20))));
     }
     ids.push_back(id);

@@ -27,7 +27,7 @@ void tool_bench(const Options& options, Output& out);
 // tool_chats.cpp
 void tool_list(Store& store, const Options& options, Output& out);
 void tool_show(Store& store, int64_t id, Output& out);
-void tool_search(Store& store, const Options& options, Output& out);
+int tool_search(Store& store, const Options& options, Output& out, Output& err);  // 1: no hit
 void tool_export(Store& store, const Options& options, Output& out);
 void tool_import(Store& store, const Options& options, Output& out);
 void tool_delete(Store& store, const Options& options, Output& out);

@@ -130,13 +130,7 @@ void LineFrontEnd::error(std::string_view text) {
   put(errors_, fmt::format("{}bitnet-chat: {}\n", at_line_start_ ? "" : "\n", text));
 }
 
-void LineFrontEnd::status(const Status& status) { pending_ = status.pending; }
-
-std::string LineFrontEnd::prompt() const {
-  std::string prompt;
-  for (const PendingFile& file : pending_) prompt += fmt::format("[{}] ", one_line(text_of(file)));
-  return prompt + "> ";
-}
+void LineFrontEnd::status(const Status&) {}
 
 // Anywhere but on a terminal the text itself is what a reader can use.
 bool LineFrontEnd::copy(std::string_view text) {
@@ -147,8 +141,7 @@ bool LineFrontEnd::copy(std::string_view text) {
 }
 
 void LineFrontEnd::type_line(std::string_view text) {
-  typed_.clear();
-  if (chat_->is_command(text)) put(output_, quoted(text));
+  if (text.starts_with('/') && !text.starts_with("//")) put(output_, quoted(text));
   chat_->submit(text);
 }
 
@@ -168,10 +161,8 @@ void LineFrontEnd::press_key(std::string_view name) {
   } else if (name == "C-u") {
     typed_.clear();
   } else if (name == "Backspace") {
-    size_t last = 0;
-    for (size_t at = 0; at < typed_.size(); at += first_cluster(std::string_view(typed_).substr(at)).bytes)
-      last = at;
-    typed_.resize(last);
+    while (!typed_.empty() && (static_cast<uint8_t>(typed_.back()) & 0xC0) == 0x80) typed_.pop_back();
+    if (!typed_.empty()) typed_.pop_back();
   } else if (name == "Tab") {
     const std::vector<std::string> lines = chat_->complete(typed_);
     if (lines.size() == 1) typed_ = lines[0];
@@ -225,6 +216,16 @@ void LineFrontEnd::record(const std::string& file, const WriteRules& rules) {
 void LineFrontEnd::end_recording(int exit_code) {
   if (recorder_) recorder_->finish(exit_code);
   recorder_.reset();
+}
+
+std::string LineFrontEnd::keys_text() const {
+  return "Enter     send\n"
+         "^C        stop the answer, or clear the line\n"
+         "^D        quit, where the line is empty\n"
+         "Tab       complete a command\n"
+         "Up, Down  earlier and later inputs\n"
+         "^R        search earlier inputs\n"
+         "The other keys are those of readline, as your inputrc has them.";
 }
 
 void LineFrontEnd::note_typed(std::string_view line) {

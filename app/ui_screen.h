@@ -23,6 +23,7 @@
 #include "screen.h"
 #include "script.h"
 #include "view_find.h"
+#include "view_help.h"
 #include "view_input.h"
 #include "view_picker.h"
 #include "view_status.h"
@@ -66,6 +67,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   void record(const std::string& file, const WriteRules& rules) override;
   bool recording() const override { return recording_ != nullptr; }
   void end_recording(int exit_code) override;
+  std::string keys_text() const override { return help_keys(keys_.keymap()); }
 
   void type_line(std::string_view text) override;
   void press_key(std::string_view name) override;
@@ -102,7 +104,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   void press(const KeyPress& key);
   void press_in_input(const KeyPress& key, bool quit_was_armed);
   void press_in_picker(const KeyPress& key);
-  bool press_in_help(const KeyPress& key);  // false: a paste, which leaves help and goes to the input
+  bool press_in_help(const KeyPress& key);  // false: help is left, and the key does what it does
   bool press_in_find(const KeyPress& key);  // false: not find's
   void press_escape();
   bool press_to_scroll(Key key);  // false: not such a key

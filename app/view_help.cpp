@@ -57,6 +57,19 @@ std::vector<Row> help_rows(const Keymap& keymap, int columns, int rows, int top)
   return out;
 }
 
+std::string help_keys(const Keymap& keymap) {
+  int widest = 0;
+  for (const Action& action : action_table()) widest = std::max(widest, columns_of(keymap.keys_of(action)));
+  std::string text;
+  for (const Action& action : action_table()) {
+    const std::string keys = keymap.keys_of(action);
+    if (keys.empty()) continue;
+    const auto pad = static_cast<size_t>(widest - columns_of(keys) + 2);
+    text += fmt::format("{}{}{}\n", keys, std::string(pad, ' '), action.help);
+  }
+  return text;
+}
+
 int help_height(const Keymap& keymap, int columns) {
   return static_cast<int>(all_help_rows(keymap, columns).size());
 }

@@ -12,8 +12,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "signal_stack.h"
-
 namespace bitnet {
 namespace {
 
@@ -147,7 +145,6 @@ void Worker::push(WorkerEvent event) {
 bool Worker::stop_asked(uint64_t job) const { return quit_ || interrupted_up_to_ >= job; }
 
 void Worker::run() {
-  const SignalStack signal_stack;
   load();
   while (true) {
     std::pair<uint64_t, AnyJob> job;

@@ -96,6 +96,20 @@ class Asking(unittest.TestCase):
         self.assertEqual((code, out), (0, ""))
         self.assertIn("standard input is empty: nothing was asked", err)
 
+    def test_help_is_a_command_and_a_slip_is_told_what_was_meant(self):
+        self.assertEqual(run("help"), run("--help"))
+        self.assertEqual(run("help", "search"), run("search", "--help"))
+        for words in (("serch", "a", "whale"), ("help", "serch"), ("serch",)):
+            code, out, err = run(*words)
+            self.assertEqual(out, "")
+            self.assertIn("'search'?", err)
+            self.assertIn(code, (2, 4))
+        for output, key in (("text", "^C  "), ("tui", "Alt-Enter, ^J")):
+            found = run(*ASK, "--private", "--output", output, "--script", "-", input=f"/help keys\n@screenshot {output}\n".encode())
+            self.assertEqual(found[0], 0, found)
+            with open(os.path.join(FOLDER, output)) as shot:
+                self.assertIn(key, shot.read())
+
     def test_json_lines_name_the_conversation(self):
         found = objects("-p", "Hello!")
         ids = [(o["type"], o["conversation"]) for o in found if "conversation" in o]

@@ -322,9 +322,9 @@ class Program(unittest.TestCase):
         self.assertIn("What is [BitNet]?", out)
         self.assertNotRegex(out, "[\x00-\x09\x0b-\x1f]")
         self.assertIn("a wh[al]e?", run("search", "al")[1])
-        self.assertEqual(run("search", "nowhere")[:2], (0, ""))
+        self.assertEqual(run("search", "nowhere"), (1, "", "bitnet-chat: nothing found\n"))
         self.assertIn("[What] is [BitNet]?", run("search", "what", "bitnet")[1])
-        self.assertEqual(run("search", "list", "delete", "--db", DATABASE), (0, "", ""))
+        self.assertEqual(run("search", "list", "delete", "--db", DATABASE)[:2], (1, ""))
         self.assertEqual(run("search")[0], 2)
         shown = run("show", "1")[1]
         self.assertIn("[user] What is BitNet?", shown)
@@ -414,6 +414,10 @@ class Program(unittest.TestCase):
         self.assertEqual((code, err), (0, ""))
         self.assertRegex(ids, r"\A\d+( \d+)*\n\Z")
         self.assertEqual(run("detokenize", TALKING, text=ids), (0, text, ""))
+        commas = run("tokenize", TALKING, "--csv", text=text)[1]
+        self.assertEqual(commas, ids.replace(" ", ","))
+        self.assertEqual(run("detokenize", TALKING, text=commas), (0, text, ""))
+        self.assertEqual(run("probe", TALKING, "--tokens", commas.strip(), "--out", FOLDER + "/x.npy"), (0, "", ""))
         special = run("tokenize", TALKING, "--special", text=text)[1]
         self.assertLess(len(special.split()), len(ids.split()))
         self.assertEqual(run("detokenize", TALKING, text=special), (0, text, ""))

@@ -46,7 +46,7 @@ _bitnet_chat() {
     case ${COMP_WORDS[i]} in
       --device|--threads|--ctx|--chat-template|--i2s-layout|-p|--prompt|--script|--output|--system|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--stop|--theme|--record|--keys|--config|--speed|--model|--format|-o|--out|--tokens|--prefill|-d|-r) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
       -*) ;;
-      list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|bench|print) if [[ $command ]]; then ((++arguments)); else command=${COMP_WORDS[i]}; fi ;;
+      list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|bench|help|print) if [[ $command ]]; then ((++arguments)); else command=${COMP_WORDS[i]}; fi ;;
       *) ((++arguments)) ;;
     esac
   done
@@ -120,7 +120,7 @@ _bitnet_chat() {
     replay) flags+=('--speed' '--instant' '--verify' '--model') ;;
     export) flags+=('--format' '-o' '--out') ;;
     delete) flags+=('--now') ;;
-    tokenize) flags+=('--special') ;;
+    tokenize) flags+=('--special' '--csv') ;;
     logits) flags+=('--tokens' '--out' '--prefill') ;;
     probe) flags+=('--tokens' '--out') ;;
     bench) flags+=('-p' '-n' '-d' '-r' '--json') ;;
@@ -148,7 +148,7 @@ _bitnet_chat() {
     print) _bitnet_chat_words 'config' 'man' 'bash' 'zsh' 'fish' ;;
     '')
       _bitnet_chat_models
-      _bitnet_chat_words 'list' 'show' 'search' 'replay' 'export' 'import' 'delete' 'undelete' 'pull' 'info' 'devices' 'tokenize' 'detokenize' 'render' 'logits' 'probe' 'bench' 'print'
+      _bitnet_chat_words 'list' 'show' 'search' 'replay' 'export' 'import' 'delete' 'undelete' 'pull' 'info' 'devices' 'tokenize' 'detokenize' 'render' 'logits' 'probe' 'bench' 'help' 'print'
       ;;
   esac
 }

@@ -36,6 +36,7 @@ _bitnet_chat_commands() {
     'logits:logits after every token, float32 \[n_tokens, n_vocab\]'
     'probe:residual stream after every block, float32 \[n_layers, n_embd\]'
     'bench:measure prefill and decode'
+    'help:print what --help prints, or what COMMAND --help does'
     'print:print an example config file (config), the man page (man), or completions for bash, zsh or fish'
   )
   _describe command commands
@@ -80,7 +81,7 @@ _bitnet_chat() {
     '--version[print the version]'
     '(-h --help)'{-h,--help}'[print this help; after a command, that command'\''s]'
   )
-  local command=${words[(r)(list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|bench|print)]}
+  local command=${words[(r)(list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|bench|help|print)]}
   case $command in
     list)
       own=(
@@ -148,6 +149,7 @@ _bitnet_chat() {
     tokenize)
       own=(
         '--special[take the text of special tokens for these tokens]'
+        '--csv[commas between the ids, as --tokens takes them]'
         '2:MODEL:_bitnet_chat_models'
       )
       ;;
@@ -184,6 +186,11 @@ _bitnet_chat() {
         '-r[runs (5)]:N: '
         '--json[one JSON object]'
         '2:\[MODEL\]:_bitnet_chat_models'
+      )
+      ;;
+    help)
+      own=(
+        '2:\[COMMAND\]: '
       )
       ;;
     print)
