@@ -63,7 +63,10 @@ std::optional<uint32_t> ChatCore::used_then() {
   const std::vector<StoredTurn> turns = store().turns(last.id);
   if (turns.empty()) return std::nullopt;
   const StoredTurn& turn = turns.back();
-  if (turn.model_hash != model_->model.fingerprint || turn.system != settings_.system ||
+  // Tokenizer and template are told apart by the old fingerprint just as well.
+  const ModelInfo& model = model_->model;
+  const bool same_model = turn.model_hash == model.fingerprint || turn.model_hash == model.old_fingerprint;
+  if (!same_model || turn.system != settings_.system ||
       turn.template_hash != hash_text(model_->text->chat_template.source())) {
     return std::nullopt;
   }

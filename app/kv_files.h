@@ -2,10 +2,11 @@
 //
 // Thread rule: a value that knows a folder; any thread, one at a time. Several processes may share a folder.
 //
-// A file is what Session::save gave, under the name MODEL-COUNT-TOKENS.kv: the model's fingerprint, how many
-// tokens it holds and the XXH3-128 of their ids. So the longest one that a prompt begins with is found by
-// names alone, and what is inside is checked by Session::load. Everything here can be lost without harm:
-// nothing throws, and what cannot be written is not there the next time.
+// A file is what Session::save gave, under the name MODEL-COUNT-TOKENS.kv: a hash of what computed it (the
+// model's fingerprint, the device's arithmetic, this program's version), how many tokens it holds and the
+// XXH3-128 of their ids. So the longest one that a prompt begins with is found by names alone, and what is
+// inside is checked by Session::load. Everything here can be lost without harm: nothing throws, and what
+// cannot be written is not there the next time.
 #pragma once
 
 #include <cstddef>

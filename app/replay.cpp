@@ -168,6 +168,8 @@ std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model
   uint64_t given = 0;
   uint64_t compared = 0;
   double largest = 0;
+  int by_old_fingerprint = 0;
+  const ModelInfo& info = model.engine->model();
   for (const StoredMessage& message : store.branch(row.leaf)) {
     PromptMessage said{message.role, message.text, {}};
     if (message.role == Role::assistant) {
@@ -179,7 +181,9 @@ std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model
           for (const StoredToken& token : store.tokens(turn.id)) said.tokens.push_back(token.id);
           continue;
         }
-        if (turn.model_hash != model.engine->model().fingerprint) {
+        if (turn.model_hash == info.old_fingerprint) {
+          ++by_old_fingerprint;
+        } else if (turn.model_hash != info.fingerprint) {
           differ(number,
                  fmt::format("it was answered by another model ({}, fingerprint {}){}", printable(turn.model),
                              printable(turn.model_hash, 40),
@@ -206,8 +210,16 @@ std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model
   }
   const std::string left_out =
       given == 0 ? "" : fmt::format("; {} from elsewhere not compared", counted(given, "answer"));
-  return fmt::format("{}, {}: the same; log probabilities differ by {:.4f} at most{}\n",
-                     counted(turns, "turn"), counted(compared, "token"), largest, left_out);
+  const std::string by_parts =
+      by_old_fingerprint == 0
+          ? ""
+          : fmt::format(
+                "{} stored by an earlier version, which knew a model by parts of its file: those parts and "
+                "the "
+                "tokens agree.\n",
+                by_old_fingerprint == 1 ? "1 turn was" : fmt::format("{} turns were", by_old_fingerprint));
+  return fmt::format("{}, {}: the same; log probabilities differ by {:.4f} at most{}\n{}",
+                     counted(turns, "turn"), counted(compared, "token"), largest, left_out, by_parts);
 }
 
 }  // namespace bitnet

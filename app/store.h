@@ -69,7 +69,7 @@ struct StoredTurn {
   std::string device;
   std::string driver;
   std::string model;          // path of the file
-  std::string model_hash;     // ModelInfo::fingerprint
+  std::string model_hash;     // ModelInfo::fingerprint; old_fingerprint in turns of earlier versions
   std::string template_hash;  // XXH3-128, hex, of the template's source
   std::string prompt_hash;    // XXH3-128, hex, of the prompt's token ids as int32, little-endian
   uint32_t prompt_tokens = 0;

@@ -15,6 +15,7 @@
 #include "engine/error.h"
 #include "json_reader.h"
 #include "model_file.h"
+#include "model_open.h"
 #include "text_file.h"
 #include "text_safe.h"
 #include "tools.h"
@@ -99,7 +100,7 @@ void tool_info(const Options& options, Output& out) {
                    text->template_replaced
                        ? "a converter's placeholder; the form the model was trained with is used"
                        : "the file's own");
-  s += fmt::format("fingerprint   {}\n", m.fingerprint);
+  s += fmt::format("fingerprint   {}\n", fingerprint_of(file, engine_options(options)));
   if (const std::string warning = warning_about(m); !warning.empty())
     s += fmt::format("warning       {}\n", warning);
   s += fmt::format("on a device   {}\n", memory_text(plan_memory(file, m.n_ctx_train)));

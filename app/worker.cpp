@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "prompt.h"
+
 namespace bitnet {
 namespace {
 
@@ -196,12 +198,18 @@ void Worker::forget_timelines() {
   kv_files_.clear();
 }
 
+// What keys and values on disk belong to: they are used again only by what would compute the same bits.
+std::string Worker::computation() const {
+  return hash_text(fmt::format("{}\n{}\n{}", model_.engine->model().fingerprint,
+                               model_.engine->device().arithmetic, BITNET_VERSION));
+}
+
 void Worker::restore(const std::vector<int32_t>& tokens) {
   Session& session = *model_.session;
   const auto differ =
       std::mismatch(tokens.begin(), tokens.end(), session.tokens().begin(), session.tokens().end());
   const auto common = static_cast<size_t>(differ.first - tokens.begin());
-  const auto file = kv_files_.find(model_.engine->model().fingerprint, tokens, common + kLeastKept - 1);
+  const auto file = kv_files_.find(computation(), tokens, common + kLeastKept - 1);
   if (!file) return;
   try {
     session.load(kv_files_.read(*file));
@@ -227,7 +235,7 @@ void Worker::save() {
     const auto tokens = model_.session->tokens();
     const std::vector<std::byte> payload = model_.session->save();
     const std::lock_guard lock(files_mutex_);
-    if (keep_) kv_files_.write(model_.engine->model().fingerprint, tokens, payload);
+    if (keep_) kv_files_.write(computation(), tokens, payload);
     saved_.assign(tokens.begin(), tokens.end());
   } catch (const std::exception&) {
     keep_ = false;  // a lost device shows with the next job

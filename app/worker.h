@@ -163,6 +163,7 @@ class Worker {
   void do_job(const ContextJob& job, Finished& finished);
   void push(WorkerEvent event);
   void restore(const std::vector<int32_t>& tokens);
+  std::string computation() const;
   size_t unsaved() const;  // tokens of the timeline that should be on disk and are not
   void save();
   SyncOptions reporting(uint64_t job);  // pushes PrefillProgress, stops where that was asked

@@ -386,6 +386,21 @@ struct GgufFile::Parser {
   }
 };
 
+namespace {
+
+FileState state_of(const struct stat& info) {
+  const auto nanoseconds = [](const timespec& t) { return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec; };
+  return {info.st_dev, info.st_ino, static_cast<uint64_t>(info.st_size), nanoseconds(info.st_mtim),
+          nanoseconds(info.st_ctim)};
+}
+
+}  // namespace
+
+FileState file_state(const std::string& path) {
+  struct stat info = {};
+  return stat(path.c_str(), &info) == 0 ? state_of(info) : FileState();
+}
+
 GgufFile::GgufFile(const std::string& path) : path_(path) {
   Parser parser{*this};
   // O_NONBLOCK: opening a FIFO that nobody writes to must not wait.
@@ -402,6 +417,7 @@ GgufFile::GgufFile(const std::string& path) : path_(path) {
   if (S_ISDIR(info.st_mode)) parser.fail("wanted a GGUF file, got a folder; name the .gguf file in it");
   if (!S_ISREG(info.st_mode)) parser.fail("wanted a GGUF file, got a pipe, device or socket");
   if (info.st_size == 0) parser.fail("wanted a GGUF file, got an empty file");
+  state_ = state_of(info);
   const auto size = static_cast<size_t>(info.st_size);
   void* mapped = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (mapped == MAP_FAILED)

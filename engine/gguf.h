@@ -48,6 +48,14 @@ struct GgufTensor {
   std::span<const std::byte> data;  // in the mapping, exactly as long as type and shape ask
 };
 
+// Which file this is and when it was changed; it has another state after every change.
+struct FileState {
+  uint64_t device = 0, inode = 0, bytes = 0;
+  int64_t modified = 0, changed = 0;  // mtime and ctime, nanoseconds since 1970
+  bool operator==(const FileState&) const = default;
+};
+FileState file_state(const std::string& path);  // all 0 where there is none
+
 class GgufFile {
  public:
   // Throws Error(model) for anything that is not a complete and consistent GGUF file. Never blocks on a FIFO.
@@ -56,6 +64,7 @@ class GgufFile {
   GgufFile& operator=(const GgufFile&) = delete;
 
   const std::string& path() const { return path_; }
+  const FileState& state() const { return state_; }  // when it was opened
   uint64_t size() const { return mapping_->bytes.size(); }
   std::span<const std::byte> bytes() const { return mapping_->bytes; }
   // Keeps the bytes of the tensors where they are, also after the GgufFile has gone.
@@ -100,6 +109,7 @@ class GgufFile {
   [[noreturn]] void fail(std::string_view key, const std::string& problem) const;
 
   std::string path_;
+  FileState state_;
   std::shared_ptr<Mapping> mapping_ = std::make_shared<Mapping>();
   uint32_t version_ = 0;
   std::vector<std::pair<std::string, GgufValue>> metadata_;

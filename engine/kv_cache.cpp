@@ -27,6 +27,7 @@ KvCache::KvCache(Backend& backend, const Config& config, uint32_t n_ctx)
       fingerprint_(config.fingerprint),
       row_bytes_(uint64_t{config.n_head_kv} * config.head_dim * 2),
       n_ctx_(n_ctx) {
+  fingerprint_.resize(kFingerprintChars);
   for (uint32_t i = 0; i < config.n_layer; ++i)
     layers_.push_back({backend.allocate(row_bytes_ * n_ctx, BufferUse::device),
                        backend.allocate(row_bytes_ * n_ctx, BufferUse::device)});

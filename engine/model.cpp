@@ -29,7 +29,7 @@ uint32_t get_size(const GgufFile& file, const std::string& key, uint32_t most) {
   return value;
 }
 
-std::string fingerprint(const GgufFile& file) {
+std::string old_fingerprint(const GgufFile& file) {
   XXH3_state_t* state = XXH3_createState();
   XXH3_128bits_reset(state);
   const uint64_t size = file.size();
@@ -163,7 +163,7 @@ Config read_config(const GgufFile& file) {
   c.file_bytes = file.size();
   for (const auto& t : file.tensors())
     if (t.type == TensorType::i2_s) c.n_ternary += 4 * (t.data.size() - kI2sTail);
-  c.fingerprint = fingerprint(file);
+  c.old_fingerprint = old_fingerprint(file);
   return c;
 }
 

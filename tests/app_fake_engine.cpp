@@ -23,14 +23,16 @@ std::string byte_token(int byte) {
 
 class FakeEngine : public Engine {
  public:
-  FakeEngine() {
+  FakeEngine(const std::string& fingerprint, const std::string& arithmetic) {
     model_.architecture = "fake";
     model_.name = "Fake";
     model_.n_vocab = 259;
     model_.n_ctx_train = kTrainedFor;
-    model_.fingerprint = "00112233445566778899aabbccddeeff";
+    model_.fingerprint = fingerprint;
+    model_.old_fingerprint = "ffeeddccbbaa99887766554433221100";
     device_.name = "no device";
     device_.driver = "none";
+    device_.arithmetic = arithmetic;
   }
   const ModelInfo& model() const override { return model_; }
   const DeviceInfo& device() const override { return device_; }
@@ -241,7 +243,7 @@ OpenModel opener(Script& script, uint32_t n_ctx, std::string chat_template, bool
     }
     LoadedModel model;
     model.text = model_text(chat_template, add_bos);
-    model.engine = std::make_unique<FakeEngine>();
+    model.engine = std::make_unique<FakeEngine>(script.fingerprint, script.arithmetic);
     model.create_session = [&script](uint32_t size) -> std::unique_ptr<Session> {
       if (size > kTrainedFor) throw Error(ErrorKind::usage, "more than the model was trained for");
       return std::make_unique<FakeSession>(script, size == 0 ? kTrainedFor : size);

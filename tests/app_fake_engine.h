@@ -39,6 +39,9 @@ class Script {
   void lose_device_after(int tokens);
   void numeric_after(int tokens);
   void wrong_device(bool wrong);  // opening fails from now on
+  // Of what is opened next; not while it opens.
+  std::string fingerprint = "00112233445566778899aabbccddeeff";
+  std::string arithmetic = "exact";
   void hold_loading(bool hold);
 
   std::vector<std::vector<int32_t>> prompts();  // of every sync

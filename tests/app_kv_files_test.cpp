@@ -173,6 +173,18 @@ TEST_F(KeptTimelineTest, AConversationGoesOnWithoutBeingReadAgain) {
   EXPECT_EQ(run(ids, false, false).reused_tokens, 0U);
 }
 
+TEST_F(KeptTimelineTest, AnotherComputationReadsTheConversationItself) {
+  script_.answer("answer");
+  auto ids = count_up(100);
+  run(ids, true, false);
+  ids.push_back(200);
+  script_.arithmetic = "of another device";
+  EXPECT_EQ(run(ids, false, true).reused_tokens, 0U);
+  script_.arithmetic = "exact";
+  script_.fingerprint[5] = '0';
+  EXPECT_EQ(run(ids, false, true).reused_tokens, 0U);
+}
+
 TEST_F(KeptTimelineTest, WhatIsShortOrPrivateOrForgottenIsNotKept) {
   run(count_up(20), true, false);
   run(count_up(100), false, false);

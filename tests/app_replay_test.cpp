@@ -160,6 +160,31 @@ TEST(Replay, VerifyOfNothingIsNotTheSame) {
   EXPECT_THAT(refusal(imported), HasSubstr("nothing to verify"));
 }
 
+TEST(Replay, TurnsOfAnEarlierVersionAreVerifiedByTheOldFingerprint) {
+  fake::Script script;
+  answers(script, "two");
+  script.fingerprint = "ffeeddccbbaa99887766554433221100";
+  const auto store = conversation_of(script);
+  fake::Script again;
+  answers(again, "two");
+  LoadedModel model = fake::opener(again)([](double) { return true; }, "");
+  EXPECT_THAT(verify_replay(*store, 1, model),
+              testing::AllOf(HasSubstr("3 turns, 10 tokens: the same"),
+                             HasSubstr("3 turns were stored by an earlier version")));
+}
+
+TEST(Replay, AnotherModelIsSaidToBeOne) {
+  fake::Script script;
+  answers(script, "two");
+  script.fingerprint = "00112233445566778899aabbccddee00";
+  const auto store = conversation_of(script);
+  fake::Script again;
+  answers(again, "two");
+  LoadedModel model = fake::opener(again)([](double) { return true; }, "");
+  EXPECT_THAT([&] { verify_replay(*store, 1, model); },
+              testing::ThrowsMessage<Error>(HasSubstr("answered by another model")));
+}
+
 TEST(Replay, VerifyNamesTheFirstDivergence) {
   fake::Script script;
   answers(script, "two");

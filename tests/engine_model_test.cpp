@@ -1,13 +1,17 @@
 // What a model file must hold beyond being a GGUF: each fault is named and costs no device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 
 #include "engine/engine.h"
+#include "engine/fingerprint.h"
 #include "engine/i2s.h"
 
 namespace bitnet {
@@ -132,16 +136,117 @@ TEST(Model, AnotherArchitectureIsRefusedWithTheOnesThatRun) {
               AllOf(HasSubstr("llama-b1.588"), HasSubstr("bitnet-b1.58")));
 }
 
-TEST(Model, TheFingerprintFollowsTheFile) {
+// A folder with a copy of the model that may be changed, and the cache.
+struct Fingerprinted {
+  Fingerprinted() {
+    std::string name = testing::TempDir() + "fingerprint-XXXXXX";
+    folder = mkdtemp(name.data());
+    write(bytes_of_model());
+  }
+  ~Fingerprinted() { std::filesystem::remove_all(folder); }
+  void write(const std::string& bytes) const { std::ofstream(model(), std::ios::binary) << bytes; }
+  std::string model() const { return folder + "/model.gguf"; }
+  std::string cache() const { return folder + "/cache"; }
+  std::string fingerprint(I2sLayout layout = I2sLayout::block128) const {
+    EngineOptions options;
+    options.layout = layout;
+    return fingerprint_of(GgufFile(model()), options);
+  }
+  // Until the file is old enough for its hash to be kept: a tenth of a second, or three where times are
+  // coarse.
+  void let_it_settle() const {
+    const auto now = [] { return std::chrono::system_clock::now().time_since_epoch(); };
+    const FileState s = file_state(model());
+    while (now() <=
+               std::chrono::nanoseconds(std::max(s.modified, s.changed)) + std::chrono::milliseconds(3100) &&
+           !FileHash(GgufFile(model()), cache()).was_known())
+      FileHash(GgufFile(model()), cache()).wait();
+  }
+  std::string folder;
+};
+
+TEST(Model, TheFingerprintFollowsEveryByteOfTheFile) {
+  const Fingerprinted f;
+  const std::string bytes = bytes_of_model(), same = f.fingerprint();
+  EXPECT_EQ(same.size(), 32U);
+  EXPECT_EQ(f.fingerprint(), same);
+  f.write(with_value(bytes, "bitnet-b1.58.rope.freq_base", 9999.0F));
+  EXPECT_NE(f.fingerprint(), same);
   const GgufFile file(BITNET_TEST_MODEL);
-  const std::string fingerprint = read_model_info(file).fingerprint;
-  EXPECT_EQ(fingerprint.size(), 32U);
-  EXPECT_EQ(read_model_info(file).fingerprint, fingerprint);
-  const std::string path = testing::TempDir() + "other_base.gguf";
-  std::ofstream(path, std::ios::binary)
-      << with_value(bytes_of_model(), "bitnet-b1.58.rope.freq_base", 9999.0F);
-  EXPECT_NE(read_model_info(GgufFile(path)).fingerprint, fingerprint);
-  std::filesystem::remove(path);
+  for (const GgufTensor& tensor : file.tensors()) {
+    std::string changed = bytes;
+    changed[tensor.offset + tensor.data.size() / 2] ^= 1;
+    f.write(changed);
+    EXPECT_NE(f.fingerprint(), same) << tensor.name;
+  }
+  f.write(bytes + std::string(1, '\0'));
+  EXPECT_NE(f.fingerprint(), same);
+  f.write(bytes);
+  EXPECT_EQ(f.fingerprint(), same);
+}
+
+TEST(Model, TheFingerprintFollowsTheLayoutThatTheWeightsAreReadIn) {
+  const Fingerprinted f;
+  EXPECT_NE(f.fingerprint(I2sLayout::block64), f.fingerprint());
+}
+
+TEST(Model, AFileIsHashedOnceAndAgainAfterAnyChange) {
+  const Fingerprinted f;
+  f.let_it_settle();
+  const std::string cached = f.cache() + "/fingerprints";
+  const auto file = std::make_unique<GgufFile>(f.model());
+  FileHash known(*file, f.cache());
+  EXPECT_TRUE(known.was_known());
+  const std::string hash = known.wait();
+  EXPECT_EQ(FileHash(*file, "").wait(), hash);
+  EXPECT_EQ(std::filesystem::status(cached).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+
+  // Of the same size and, for who asks only for that, of the same time.
+  const auto time = std::filesystem::last_write_time(f.model());
+  std::string bytes = bytes_of_model();
+  bytes[bytes.size() / 2] ^= 1;
+  f.write(bytes);
+  std::filesystem::last_write_time(f.model(), time);
+  const GgufFile changed(f.model());
+  FileHash other(changed, f.cache());
+  EXPECT_FALSE(other.was_known());
+  EXPECT_NE(other.wait(), hash);
+  // Another file at the same path.
+  f.write(bytes_of_model());
+  f.let_it_settle();
+  std::filesystem::rename(f.model(), f.model() + ".old");
+  f.write(bytes);
+  EXPECT_FALSE(FileHash(GgufFile(f.model()), f.cache()).was_known());
+}
+
+TEST(Model, ACacheThatCannotBeReadOrWrittenCostsOnlyAnotherReading) {
+  const Fingerprinted f;
+  const std::string same = FileHash(GgufFile(f.model()), "").wait();
+  f.let_it_settle();
+  const std::string cached = f.cache() + "/fingerprints";
+  std::string line;
+  std::getline(std::ifstream(cached), line);
+  for (const std::string& text :
+       {std::string(), std::string("\n\n"), line.substr(0, line.size() - 1), line + "0",
+        std::string(100000, '1'), line.substr(0, line.size() - 32) + std::string(32, 'x')}) {
+    std::ofstream(cached, std::ios::binary) << text;
+    EXPECT_EQ(FileHash(GgufFile(f.model()), f.cache()).wait(), same) << text.substr(0, 200);
+  }
+  std::filesystem::remove(cached);
+  ASSERT_EQ(mkfifo(cached.c_str(), 0600), 0);
+  EXPECT_EQ(FileHash(GgufFile(f.model()), f.cache()).wait(), same);
+  EXPECT_EQ(FileHash(GgufFile(f.model()), "/dev/null/nowhere").wait(), same);
+  const GgufFile stopped_at_once(f.model());
+  FileHash(stopped_at_once, "");
+}
+
+// Turns of earlier versions are known by it. Made by 9fa7732: bitnet-chat info
+// build/release/tests/test_model.gguf
+TEST(Model, TheOldFingerprintIsWhatItWas) {
+  const ModelInfo info = read_model_info(GgufFile(BITNET_TEST_MODEL));
+  EXPECT_EQ(info.old_fingerprint, "b8607e97219f9ccac436f41125b6897f");
+  EXPECT_EQ(info.fingerprint, "");
 }
 
 }  // namespace

@@ -309,6 +309,41 @@ class Program(unittest.TestCase):
         self.assertEqual(found, code, err)
         return out, err
 
+    def test_keys_values_and_turns_of_another_computation_are_not_taken_for_ones_own(self):
+        """One byte in the middle of a tensor, or the weights read in another layout: it is another model."""
+        model = os.path.join(FOLDER, "model.gguf")
+        shutil.copy(TALKING, model)
+
+        def reused(*options):
+            code, out, err = run(model, "-p", "And you?", "--resume", "1", "--output", "jsonl", "-n", "2", *options)
+            self.assertEqual(code, 0, err)
+            run(model, "--resume", "1", "--script", "-", "--kv-cache", "0", text="/undo\n")
+            return next(o for o in map(json.loads, out.splitlines()) if o["type"] == "usage")["reused_tokens"]
+
+        def verified(*options):
+            code, out, err = run("replay", "1", "--verify", "--model", model, *options)
+            self.assertEqual(code, 0 if out else 3, err)
+            return out + err
+
+        self.assertEqual(run(model, "-p", "Hello! " * 60, "--seed", "5")[0], 0)
+        self.assertGreater(reused(), 60)
+        self.assertIn("the same", verified())
+        self.assertEqual(reused("--i2s-layout", "64"), 0)
+        self.assertIn("answered by another model", verified("--i2s-layout", "64"))
+        with open(model, "r+b") as changed:
+            listed = run("info", model)[1]
+            # In the middle of the largest ternary tensor, where a code of 0 and one of 1 stay codes of a weight.
+            tensors = re.findall(r"(?m)^  blk\S*\s+i2_s\s+\[(\d+), (\d+)\] at (\d+)$", listed)
+            width, rows, offset = max(tensors, key=lambda tensor: int(tensor[1]))
+            at = int(offset) + int(width) * int(rows) // 8
+            changed.seek(at)
+            byte = changed.read(1)[0]
+            changed.seek(at)
+            changed.write(bytes([byte ^ 1 if byte & 3 < 2 else byte ^ 2]))
+        self.assertNotEqual(run("info", model)[1], listed)
+        self.assertEqual(reused(), 0)
+        self.assertIn("answered by another model", verified())
+
     def test_tools_agree_with_the_chat(self):
         self.script("What is BitNet?", "@wait idle", "/title Ternary", "/regen", "@wait idle", "/new",
                     "What is a whale?", "@wait idle", "/archive")

@@ -352,6 +352,10 @@ Device::Device(const EngineOptions& options) : instance_(Instance::get()) {
                    : shared_subgroups_        ? kSharedSubgroupSize
                                               : physical_.info.subgroup_size;
   min_subgroup_size_ = shared_subgroups_ ? subgroup_size_ : physical_.min_subgroup_size;
+  physical_.info.arithmetic =
+      fmt::format("{}, {}, Vulkan {}, subgroups of {}{}{}", physical_.info.name, physical_.info.driver,
+                  physical_.info.api, subgroup_size_, shared_subgroups_ ? " in shared memory" : "",
+                  is_gpu_ ? ", kernels for a GPU" : "");
   unified_memory_ = !options.always_stage &&
                     std::all_of(memory_.memoryHeaps, memory_.memoryHeaps + memory_.memoryHeapCount, is_local);
 

@@ -1,0 +1,154 @@
+#include "fingerprint.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <sstream>
+
+namespace bitnet {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr size_t kPiece = 4 << 20;
+constexpr size_t kMostThreads = 8;  // more do not read memory faster
+constexpr size_t kKeptFiles = 64;   // lines of the cache
+constexpr size_t kHashDigits = 32;
+constexpr off_t kMostCache = 1 << 16;  // bytes
+
+std::string hex(XXH128_hash_t hash) { return fmt::format("{:016x}{:016x}", hash.high64, hash.low64); }
+
+std::string hash_of(std::string_view text) { return hex(XXH3_128bits(text.data(), text.size())); }
+
+// Begins with the hash of the path, which is all that another state of the file has in common with this one.
+std::string path_key(const std::string& path) {
+  std::error_code error;
+  const fs::path real = fs::canonical(path, error);
+  return fmt::format("1 {} ", hash_of(error ? path : real.string()));
+}
+
+std::string key_of(const GgufFile& file) {
+  const FileState& s = file.state();
+  return fmt::format("{}{} {} {} {} {} ", path_key(file.path()), s.device, s.inode, s.bytes, s.modified,
+                     s.changed);
+}
+
+// Two changes within a tick of the file system's clock have the same time. Where all times are whole seconds
+// that tick is up to two seconds long.
+bool has_settled(const FileState& s) {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  constexpr int64_t kSecond = 1'000'000'000;
+  const bool coarse = s.modified % kSecond == 0 && s.changed % kSecond == 0;
+  const int64_t age = now.tv_sec * kSecond + now.tv_nsec - std::max(s.modified, s.changed);
+  return age > (coarse ? 3 * kSecond : kSecond / 10);
+}
+
+struct Descriptor {
+  int fd;
+  ~Descriptor() {
+    if (fd >= 0) close(fd);
+  }
+};
+
+std::vector<std::string> read_lines(const std::string& path) {
+  const Descriptor in{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)};
+  struct stat info {};
+  if (in.fd < 0 || fstat(in.fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > kMostCache) return {};
+  std::string text(static_cast<size_t>(info.st_size), '\0');
+  const ssize_t n = read(in.fd, text.data(), text.size());
+  text.resize(static_cast<size_t>(std::max<ssize_t>(n, 0)));
+  std::vector<std::string> lines;
+  std::istringstream all(text);
+  for (std::string line; std::getline(all, line);) lines.push_back(line);
+  return lines;
+}
+
+// Empty where no line of the cache has this key.
+std::string find_hash(const std::string& cache_file, const std::string& key) {
+  if (cache_file.empty()) return {};
+  for (const std::string& line : read_lines(cache_file)) {
+    if (!line.starts_with(key) || line.size() != key.size() + kHashDigits) continue;
+    const std::string hash = line.substr(key.size());
+    if (hash.find_first_not_of("0123456789abcdef") == std::string::npos) return hash;
+  }
+  return {};
+}
+
+// The newest first; whole or not at all. Of two programs that write at once one is forgotten, which costs it
+// another reading of its file.
+void keep_hash(const std::string& cache_file, const std::string& key, const std::string& hash) {
+  std::string text = key + hash + "\n";
+  const std::string same_file = key.substr(0, key.find(' ', key.find(' ') + 1) + 1);
+  size_t kept = 1;
+  for (const std::string& line : read_lines(cache_file))
+    if (!line.starts_with(same_file) && kept++ < kKeptFiles) text += line + "\n";
+  std::error_code error;
+  fs::create_directories(fs::path(cache_file).parent_path(), error);
+  const std::string part = fmt::format("{}.{}", cache_file, getpid());
+  unlink(part.c_str());
+  bool written = false;
+  {
+    const Descriptor out{open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)};
+    if (out.fd < 0) return;
+    written = write(out.fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  }
+  if (!written || rename(part.c_str(), cache_file.c_str()) != 0) unlink(part.c_str());
+}
+
+}  // namespace
+
+FileHash::FileHash(const GgufFile& file, std::string cache_folder)
+    : file_(file),
+      cache_file_(cache_folder.empty() ? std::string() : std::move(cache_folder) + "/fingerprints"),
+      key_(key_of(file)),
+      settled_(has_settled(file.state())),
+      hash_(find_hash(cache_file_, key_)) {
+  was_known_ = !hash_.empty();
+  if (was_known_) return;
+  pieces_.resize((file.size() + kPiece - 1) / kPiece);
+  const size_t threads = std::min({pieces_.size(), kMostThreads, size_t{most_threads()}});
+  for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { read_pieces(); });
+}
+
+FileHash::~FileHash() {
+  stop_ = true;
+  for (std::thread& t : threads_) t.join();
+}
+
+void FileHash::read_pieces() {
+  while (!stop_) {
+    const size_t piece = next_++;
+    if (piece >= pieces_.size()) return;
+    const auto bytes = file_.bytes().subspan(piece * kPiece);
+    const XXH128_hash_t hash = XXH3_128bits(bytes.data(), std::min(kPiece, bytes.size()));
+    pieces_[piece] = {hash.low64, hash.high64};
+  }
+}
+
+const std::string& FileHash::wait() {
+  if (!hash_.empty()) return hash_;
+  for (std::thread& t : threads_) t.join();
+  threads_.clear();
+  hash_ = hex(XXH3_128bits(pieces_.data(), pieces_.size() * sizeof(Piece)));
+  // What changed while it was read has no hash that could be kept.
+  if (!cache_file_.empty() && settled_ && file_state(file_.path()) == file_.state())
+    keep_hash(cache_file_, key_, hash_);
+  return hash_;
+}
+
+std::string fingerprint(const std::string& file_hash, const EngineOptions& options) {
+  return hash_of(fmt::format("{} i2s-layout {}", file_hash, options.layout == I2sLayout::block64 ? 64 : 128));
+}
+
+std::string fingerprint_of(const GgufFile& file, const EngineOptions& options) {
+  return fingerprint(FileHash(file, options.cache_folder).wait(), options);
+}
+
+}  // namespace bitnet
