@@ -1,6 +1,8 @@
 # Sourced by app/start and tests/run: installs what is missing and builds. Everything it says goes to stderr.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
+as_root() { if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi; }
+
 # install_packages KIND...: the packages of app/packages of these kinds that are not there yet.
 install_packages() {
   local missing=() kind name
@@ -10,11 +12,9 @@ install_packages() {
   done <"$root/app/packages"
   [[ ${#missing[@]} -gt 0 ]] || return 0
 
-  local as_root=()
-  if [[ $(id -u) != 0 ]]; then as_root=(sudo); fi
   echo "Installing ${missing[*]}" >&2
-  "${as_root[@]}" apt-get update -qq >&2
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+  as_root apt-get update -qq >&2
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
 }
 
 # is_configured PRESET TESTS: whether its build tree is there, and has the tests if TESTS is ON.
