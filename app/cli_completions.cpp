@@ -80,7 +80,7 @@ void append(std::string& list, const char* between, std::string_view word) {
   list += word;
 }
 
-std::string quoted(std::string_view text) {  // for a shell, between single quotes
+std::string shell_quoted(std::string_view text) {  // for a shell, between single quotes
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out.append("'");
@@ -124,7 +124,7 @@ bool takes_value(const OptionRow& row) { return *row.value != '\0' && row.flags[
 // Each word quoted, as the arguments of a function or the elements of an array.
 std::string bash_list(std::string_view words) {
   std::string list;
-  for (const std::string& word : split_words(words)) append(list, " ", quoted(word));
+  for (const std::string& word : split_words(words)) append(list, " ", shell_quoted(word));
   return list;
 }
 
@@ -176,12 +176,12 @@ std::string zsh_option(const OptionRow& row) {
       "[{}]{}", zsh_description(option_help(row)),
       *row.value == '\0' ? "" : fmt::format(":{}:{}", zsh_description(row.value), zsh_action(row.words)));
   std::string exclusive = row.repeats ? "*" : "";
-  if (flags.size() == 1) return fmt::format("    {}\n", quoted(exclusive + names + tail));
+  if (flags.size() == 1) return fmt::format("    {}\n", shell_quoted(exclusive + names + tail));
   std::string together = names;
   for (char& c : together) {
     if (c == ',') c = ' ';
   }
-  return fmt::format("    {}{{{}}}{}\n", quoted("(" + together + ")"), names, quoted(tail));
+  return fmt::format("    {}{{{}}}{}\n", shell_quoted("(" + together + ")"), names, shell_quoted(tail));
 }
 
 // -- fish --
@@ -203,10 +203,10 @@ std::string fish_option(const OptionRow& row, const std::string& condition) {
     } else if (words == "%id") {
       line += " -x -a '(__bitnet_chat_conversations)'";
     } else {
-      line += words.empty() ? " -x" : fmt::format(" -x -a {}", quoted(words));
+      line += words.empty() ? " -x" : fmt::format(" -x -a {}", shell_quoted(words));
     }
   }
-  return fmt::format("{} -d {}\n", line, quoted(option_help(row)));
+  return fmt::format("{} -d {}\n", line, shell_quoted(option_help(row)));
 }
 
 std::string fish_argument(const ToolRow& tool) {
@@ -317,7 +317,8 @@ _bitnet_chat() {{
 std::string zsh_completion() {
   std::string text = kZshHead;
   for (const ToolRow& tool : tool_table()) {
-    text += fmt::format("    {}\n", quoted(fmt::format("{}:{}", tool.name, zsh_description(tool.help))));
+    text +=
+        fmt::format("    {}\n", shell_quoted(fmt::format("{}:{}", tool.name, zsh_description(tool.help))));
   }
   text += kZshMiddle;
   for (const OptionGroup& group : option_groups()) {
@@ -332,7 +333,7 @@ std::string zsh_completion() {
       const bool several = std::string_view(tool.argument).ends_with("...");
       const std::string argument = fmt::format("{}:{}:{}", several ? "*" : "2",
                                                zsh_description(tool.argument), zsh_action(tool.words));
-      text += fmt::format("        {}\n", quoted(argument));
+      text += fmt::format("        {}\n", shell_quoted(argument));
     }
     text += "      )\n      ;;\n";
   }
@@ -341,10 +342,11 @@ std::string zsh_completion() {
 
 std::string fish_completion() {
   std::string text = kFishHead;
-  const std::string none = fmt::format(" -n {}", quoted("not __fish_seen_subcommand_from " + tool_names()));
+  const std::string none =
+      fmt::format(" -n {}", shell_quoted("not __fish_seen_subcommand_from " + tool_names()));
   text += fmt::format("complete -c bitnet-chat{} -a '(__bitnet_chat_models)'\n", none);
   for (const ToolRow& tool : tool_table()) {
-    text += fmt::format("complete -c bitnet-chat{} -a {} -d {}\n", none, tool.name, quoted(tool.help));
+    text += fmt::format("complete -c bitnet-chat{} -a {} -d {}\n", none, tool.name, shell_quoted(tool.help));
   }
   for (const OptionGroup& group : option_groups()) {
     for (const OptionRow& row : group.rows) text += fish_option(row, "");
@@ -352,7 +354,7 @@ std::string fish_completion() {
   for (const ToolRow& tool : tool_table()) {
     const std::string here = fmt::format(" -n '__fish_seen_subcommand_from {}'", tool.name);
     if (const std::string argument = fish_argument(tool); !argument.empty()) {
-      text += fmt::format("complete -c bitnet-chat{} -a {}\n", here, quoted(argument));
+      text += fmt::format("complete -c bitnet-chat{} -a {}\n", here, shell_quoted(argument));
     }
     for (const OptionRow& row : tool.options) text += fish_option(row, here);
   }
