@@ -34,6 +34,12 @@ std::string mark_of(const ShownMessage& answer) {
   return mark.empty() ? mark : fmt::format("[{}]\n", mark);
 }
 
+// 0: not known.
+int terminal_columns() {
+  winsize window{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
+}
+
 }  // namespace
 
 int exit_code_of(std::string_view finish) {
@@ -45,17 +51,36 @@ int exit_code_of(std::string_view finish) {
 LineFrontEnd::LineFrontEnd(LineOptions options, Output& output, Output& errors)
     : options_(options), output_(output), errors_(errors) {}
 
-void LineFrontEnd::put(Output& to, std::string_view text) {
-  if (text.empty()) return;
-  visible_ += text;
-  at_line_start_ = text.back() == '\n';
+void LineFrontEnd::send(Output& to, std::string_view text) {
   if (recorder_ && &to != &nowhere_) recorder_->lines(text);
   to.write(to.is_terminal() ? make_safe(text) : std::string(text));
 }
 
-void LineFrontEnd::show_answer(Output& to, const ShownMessage& message) {
-  put(to, message.text);
+void LineFrontEnd::put(Output& to, std::string_view text) {
+  if (text.empty()) return;
+  if (wrap_.holds()) send(output_, wrap_.finish(terminal_columns()));
+  wrap_.new_row();  // close enough: whatever is said between the words of an answer ends its row
+  visible_ += text;
+  at_line_start_ = text.back() == '\n';
+  send(to, text);
+}
+
+void LineFrontEnd::put_answer(Output& to, std::string_view text) {
+  if (!to.is_terminal()) return put(to, text);
+  if (text.empty()) return;
+  visible_ += text;
+  at_line_start_ = text.back() == '\n';
+  send(to, wrap_.add(text, terminal_columns()));
+}
+
+void LineFrontEnd::end_row(Output& to) {
   if (!at_line_start_) put(to, "\n");
+}
+
+void LineFrontEnd::show_answer(Output& to, const ShownMessage& message) {
+  wrap_ = WordWrap();
+  put_answer(to, message.text);
+  end_row(to);
   if (const std::string mark = mark_of(message); !mark.empty()) put(to, mark);
 }
 
@@ -92,7 +117,8 @@ void LineFrontEnd::message(const ShownMessage& message) {
   if (message.role == Role::assistant) {
     // One that has a beginning already goes on behind it.
     if (message.finish.empty()) {
-      put(output_, message.text);
+      wrap_ = WordWrap();
+      put_answer(output_, message.text);
     } else {
       show_answer(output_, message);
     }
@@ -103,7 +129,7 @@ void LineFrontEnd::message(const ShownMessage& message) {
   }
 }
 
-void LineFrontEnd::answer_text(std::string_view text, int32_t, float) { put(output_, text); }
+void LineFrontEnd::answer_text(std::string_view text, int32_t, float) { put_answer(output_, text); }
 
 void LineFrontEnd::answer_end(const ShownMessage& answer, const Usage&) {
   exit_code_ = exit_code_of(answer.finish);
@@ -114,9 +140,9 @@ void LineFrontEnd::answer_end(const ShownMessage& answer, const Usage&) {
 void LineFrontEnd::return_input(std::string_view text) { typed_ = text; }
 
 void LineFrontEnd::command_output(std::string_view, std::string_view text) {
-  if (!at_line_start_) put(output_, "\n");
+  end_row(output_);
   put(output_, text);
-  if (!at_line_start_) put(output_, "\n");
+  end_row(output_);
 }
 
 void LineFrontEnd::notice(std::string_view text) {

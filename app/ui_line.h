@@ -13,6 +13,7 @@
 #include "front_end.h"
 #include "output.h"
 #include "script.h"
+#include "word_wrap.h"
 
 namespace bitnet {
 
@@ -63,6 +64,9 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
 
  private:
   void put(Output& to, std::string_view text);
+  void put_answer(Output& to, std::string_view text);  // broken between words where `to` is a terminal
+  void end_row(Output& to);
+  void send(Output& to, std::string_view text);
   void show_answer(Output& to, const ShownMessage& message);
 
   LineOptions options_;
@@ -75,6 +79,7 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   std::optional<std::pair<int, int>> size_;  // columns, rows: of a script
   std::unique_ptr<CastRecorder> recorder_;
   std::vector<int64_t> shown_;  // messages that stand above
+  WordWrap wrap_;
   bool at_line_start_ = true;
   int exit_code_ = 1;
 };

@@ -91,6 +91,16 @@ class Asking(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertRegex(out, r"\w")
 
+    def test_an_answer_on_a_terminal_is_broken_between_words(self):
+        ask = (MODEL, "--device", "cpu", "--temp", "0", "--private", "-n", "60", "-p", "Tell me a story.")
+        whole = run(*ask)[1]
+        self.assertGreater(max(map(len, whole.splitlines())), 30)  # a pipe gets the lines of the model
+        code, out = on_terminal(30, *ask)
+        self.assertEqual(code, 0)
+        self.assertLessEqual(max(map(len, out.splitlines())), 30)
+        self.assertEqual(out.split(), whole.split())
+        self.assertEqual(on_terminal(2000, *ask)[1].rstrip(), whole.rstrip())
+
     def test_an_empty_pipe_says_so(self):
         code, out, err = run(*ASK, input=b"")
         self.assertEqual((code, out), (0, ""))

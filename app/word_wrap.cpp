@@ -1,0 +1,75 @@
+#include "word_wrap.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "text_safe.h"
+#include "text_width.h"
+
+namespace bitnet {
+namespace {
+
+constexpr std::string_view kFence = "```";
+constexpr size_t kMostWord = 4096;  // bytes held back; an answer without a space still streams
+
+}  // namespace
+
+void WordWrap::put_word(std::string& out, int columns) {
+  const std::string word = std::exchange(word_, {});
+  std::string spaces = std::exchange(spaces_, {});
+  const int width = columns_of(make_safe(word));
+  const int before = static_cast<int>(spaces.size());
+  // Spaces at the edge would only begin an empty row.
+  if (word.empty() && columns > 0 && column_ + before >= columns) return;
+  const bool breaks = !code_ && !goes_on_ && columns > 0 && column_ > 0 && column_ + before + width > columns;
+  if (breaks && !word.empty()) {
+    out += '\n';
+    column_ = 0;
+    spaces.clear();
+  }
+  out += spaces + word;
+  column_ += static_cast<int>(spaces.size()) + width;
+  if (columns > 0 && column_ > columns) column_ = (column_ - 1) % columns + 1;  // the terminal broke it
+  goes_on_ = false;
+}
+
+std::string WordWrap::add(std::string_view text, int columns) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n') {
+      put_word(out, columns);
+      out += '\n';
+      if (begun_ == kFence) code_ = !code_;
+      new_row();
+    } else if (c == ' ' || c == '\t') {
+      if (!word_.empty()) put_word(out, columns);
+      spaces_ += c;
+    } else {
+      if (begun_.size() < kFence.size()) begun_ += c;
+      if (word_.size() >= kMostWord && (static_cast<uint8_t>(c) & 0xC0) != 0x80) {
+        put_word(out, columns);
+        goes_on_ = true;
+      }
+      word_ += c;
+    }
+  }
+  if (code_) {
+    put_word(out, columns);
+    goes_on_ = true;
+  }
+  return out;
+}
+
+std::string WordWrap::finish(int columns) {
+  std::string out;
+  put_word(out, columns);
+  return out;
+}
+
+void WordWrap::new_row() {
+  begun_.clear();
+  column_ = 0;
+  goes_on_ = false;
+}
+
+}  // namespace bitnet
