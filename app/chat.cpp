@@ -48,6 +48,7 @@ int Chat::wake_fd() const { return core_->wake_.fd(); }
 void Chat::show_all() { core_->show_all(); }
 void Chat::new_conversation() { core_->new_conversation(); }
 void Chat::open_conversation(int64_t id) { core_->open_conversation(id); }
+bool Chat::is_command(std::string_view typed) const { return bitnet::is_command(typed); }
 bool Chat::busy() const { return core_->busy(); }
 bool Chat::loading() const { return !core_->model_ && !core_->failure_; }
 bool Chat::quit_requested() const { return core_->quit_; }
@@ -74,13 +75,15 @@ void ChatCore::submit(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return;
   try {
     if (leave_deleted_conversation(text)) return;
-    if (text.starts_with("//")) {
-      add_user_turn(text.substr(1));
-    } else if (text.front() != '/') {
-      add_user_turn(text);
-    } else {
-      run_command(*this, text);
+    if (!is_command(text)) return add_user_turn(turn_of(text));
+    const Command* command = nullptr;
+    try {
+      command = &checked_command(*this, text);
+    } catch (const Error&) {
+      front_.return_input(text);  // a slip: the person mends it
+      throw;
     }
+    command->run(*this, arguments_of(text));
   } catch (const Error& error) {
     tell_error(error.what());
   }
@@ -139,6 +142,7 @@ void ChatCore::handle_events() {
       if (const std::string warning = warning_about(event.model); !warning.empty()) {
         chat.front_.notice(warning);
       }
+      if (!chat.read_files_.empty()) chat.count_read_files();
       // What was set while it loaded; otherwise it was opened with the context that is wanted.
       if (chat.settings_.ctx != chat.defaults_.ctx) chat.fit_context();
       if (!chat.task_) chat.begin_waiting_turn();

@@ -29,9 +29,9 @@ class Chat {
   Chat(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end);
   ~Chat();
 
-  // A line or a block as a person typed it: a command if it begins with '/' ("//" is a literal slash),
-  // otherwise a turn. While the model loads, one turn is kept and started when it is there; while it
-  // answers, a turn is refused with a notice.
+  // A line or a block as a person typed it: a command, or else a turn ("//" is a literal slash). What could
+  // be a command with a slip in it is asked about, and goes back to the input. While the model loads, one
+  // turn is kept and started when it is there; while it answers, a turn is refused with a notice.
   void submit(std::string_view text);
 
   // Stops what runs; the answer so far is kept and marked interrupted. Nothing runs: no effect.
@@ -50,6 +50,8 @@ class Chat {
 
   // Shows the conversation and the status as they are now; a front end calls it once when it is ready.
   void show_all();
+
+  bool is_command(std::string_view typed) const;  // or could be one with a slip; otherwise it is a turn
 
   bool busy() const;     // loading with a turn waiting, prefilling or answering
   bool loading() const;  // the model is not there yet

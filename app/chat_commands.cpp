@@ -25,8 +25,21 @@ void ChatCore::new_conversation() {
   branch_.clear();
   undone_.clear();
   status_.title.clear();
+  forget_figures();
   update_context();
   show_all();
+  drop_read_files();
+}
+
+// Another conversation is open: what was measured and looked at in the one before is not its.
+void ChatCore::forget_figures() {
+  status_.tokens_per_second = 0;
+  status_.reused = 0;
+  status_.prompt_tokens = 0;
+  status_.rewound = rewinds_ = false;
+  last_stats_ = {};
+  last_seed_ = 0;
+  looked_ = {};
 }
 
 // Another program may have deleted what is shown here; true: it has, and what was typed is given back.
@@ -56,6 +69,7 @@ bool ChatCore::leave_deleted_conversation(std::string_view typed) {
 void ChatCore::open_conversation(int64_t id) {
   take_conversation(id);
   show_all();
+  drop_read_files();
   if (!branch_.empty() && branch_.back().stored.role == Role::user) {
     front_.notice("The last turn has no answer yet; /regen answers it.");
   }
@@ -73,6 +87,7 @@ void ChatCore::take_conversation(int64_t id) {
   settings_.system = row.system;
   status_.title = row.title;
   undone_.clear();
+  forget_figures();
   load_branch(row.leaf);
   if (private_) copy_to_memory();
   update_context();
@@ -82,6 +97,9 @@ void ChatCore::continue_answer() {
   if (!model_) refuse("the model is not loaded");
   if (branch_.empty() || branch_.back().stored.role != Role::assistant)
     refuse("there is no answer to go on with");
+  if (branch_.back().stored.finish == name_of(Finish::stop)) {
+    refuse("the last answer is finished, so there is nothing to continue; /regen gives another one");
+  }
   start_answer();
 }
 
@@ -269,13 +287,15 @@ std::string ChatCore::show_context() const {
   if (!model_) refuse("the model is not loaded");
   const uint32_t limit = status_.context_limit;
   const uint32_t used = status_.context_used;
-  return fmt::format("{} of {} tokens used ({:.0f} %), {} left; last prompt: reused {} of {} tokens", used,
-                     limit, limit == 0 ? 0.0 : 100.0 * used / limit, limit - std::min(used, limit),
-                     status_.reused, status_.prompt_tokens);
+  std::string text = fmt::format("{} of {} tokens used ({:.0f} %), {} left", used, limit,
+                                 limit == 0 ? 0.0 : 100.0 * used / limit, limit - std::min(used, limit));
+  if (status_.prompt_tokens > 0)
+    text += fmt::format("; last prompt: reused {} of {} tokens", status_.reused, status_.prompt_tokens);
+  return text;
 }
 
 std::string ChatCore::show_stats() {
-  if (last_stats_.prompt_tokens == 0) return "No answer was made yet.";
+  if (last_stats_.prompt_tokens == 0) return "No answer was made since this conversation was opened.";
   const JobStats& s = last_stats_;
   const uint32_t computed = s.prompt_tokens - std::min(s.prompt_tokens, s.reused_tokens);
   return fmt::format(

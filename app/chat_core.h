@@ -75,6 +75,12 @@ struct NamedFile {
   bool forced = false;  // by a ! behind it
 };
 
+// What /private changes and /private off puts back, so that nothing typed in between is stored later.
+struct PublicSettings {
+  std::string system;
+  std::vector<std::string> stop;
+};
+
 class ChatCore {
  public:
   ChatCore(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end);
@@ -101,6 +107,7 @@ class ChatCore {
   void new_conversation();
   void open_conversation(int64_t id);
   void take_conversation(int64_t id);  // the same, not shown yet
+  void forget_figures();
   void continue_answer();
   void reopen(const std::string& device);      // empty: where the model is or was
   void change_settings(ChatSettings changed);  // another context size begins a task
@@ -142,6 +149,9 @@ class ChatCore {
   // chat_read.cpp
   void read_file(const std::string& path);
   void forget_files();
+  void drop_read_files();         // because the conversation changes: says so
+  void count_read_files();        // their tokens, once the model is there
+  void tell_read_files();         // to the front end, where they have changed
   std::string read_text() const;  // what is in the next turn
   std::string with_read_files(std::string_view typed);
 
@@ -196,6 +206,7 @@ class ChatCore {
   std::vector<ReadFile> read_files_;
   bool private_ = false;             // by /private: store() is in memory, database() the file
   int64_t public_conversation_ = 0;  // the stored one that /private left
+  PublicSettings public_settings_;   // those before /private
   bool rewinds_ = false;             // a step back or aside came before the next prompt
   bool turn_waits_ = false;          // the branch ends in a turn that starts when the model is there
   uint32_t interrupt_after_ = 0;

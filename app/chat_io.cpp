@@ -79,6 +79,7 @@ void ChatCore::replay(std::optional<int64_t> id, double speed) {
   if (model_) status_.state = ChatState::answering;
   send_status();
   advance_replay();
+  if (id) drop_read_files();
 }
 
 void ChatCore::advance_replay() {

@@ -30,6 +30,7 @@ void ChatCore::go_private(bool on) {
   std::string text;
   if (on) {
     public_conversation_ = conversation_;
+    public_settings_ = {new_system_, settings_.stop};
     private_ = true;
     copy_to_memory();
     text =
@@ -45,10 +46,13 @@ void ChatCore::go_private(bool on) {
     conversation_ = 0;
     branch_.clear();
     undone_.clear();
+    forget_figures();
+    settings_.system = new_system_ = public_settings_.system;
+    settings_.stop = public_settings_.stop;
     text = "Turns are stored again. What was said in private is gone.";
     const int64_t back = std::exchange(public_conversation_, 0);
     if (back != 0 && store_.conversation(back)) {
-      open_conversation(back);
+      take_conversation(back);
       text += fmt::format(" This is conversation {} as it was stored.", back);
     } else {
       status_.title.clear();
@@ -58,6 +62,7 @@ void ChatCore::go_private(bool on) {
   status_.saved = !on;
   update_context();
   show_all();
+  drop_read_files();
   if (on && front_.recording()) {
     front_.record({}, {});
     text += " The recording is over; /record FILE! records in private too.";

@@ -46,6 +46,7 @@ void ChatCore::read_file(const std::string& path) {
     }
   }
   read_files_.push_back(std::move(file));
+  tell_read_files();
   front_.command_output(
       "read", fmt::format("{} ({}) goes into your next turn; /read none takes it out again.", path, size));
 }
@@ -60,13 +61,38 @@ std::string ChatCore::read_text() const {
 
 void ChatCore::forget_files() {
   read_files_.clear();
+  tell_read_files();
   front_.command_output("read", "Your next turn has no file in it.");
+}
+
+// What was read in one conversation must not turn up in another: not from a private one in one that is
+// stored.
+void ChatCore::drop_read_files() {
+  if (read_files_.empty()) return;
+  std::string names;
+  for (const ReadFile& file : std::exchange(read_files_, {}))
+    names += (names.empty() ? "" : ", ") + file.name;
+  tell_read_files();
+  front_.notice(fmt::format("Not in your next turn any more: {}. /read puts a file in again.", names));
+}
+
+void ChatCore::count_read_files() {
+  for (ReadFile& file : read_files_) file.tokens = model_->text->tokenizer.encode(file.text, false).size();
+  tell_read_files();
+}
+
+void ChatCore::tell_read_files() {
+  status_.pending.clear();
+  for (const ReadFile& file : read_files_)
+    status_.pending.push_back({file.name, file.text.size(), file.tokens});
+  send_status();
 }
 
 std::string ChatCore::with_read_files(std::string_view typed) {
   std::string text;
   for (const ReadFile& file : std::exchange(read_files_, {}))
     text += fmt::format("{}:\n\n{}\n\n", file.name, file.text);
+  tell_read_files();
   return text + std::string(typed);
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "chat_core.h"
+#include "commands.h"
 #include "text_safe.h"
 #include "text_width.h"
 
@@ -140,7 +141,7 @@ void ChatCore::edit(std::string_view text) {
   if (!text.empty()) return add_user_turn(text);
   front_.notice(
       "Your last turn is in the input line: change it and send it. /redo brings it back as it was.");
-  front_.return_input(old);
+  front_.return_input(typed_form(old));
 }
 
 void ChatCore::fork(std::optional<int64_t> number) {

@@ -8,6 +8,7 @@
 
 #include "chat_core.h"
 #include "chat_file.h"
+#include "commands.h"
 #include "counted.h"
 #include "store_time.h"
 
@@ -93,7 +94,7 @@ void ChatCore::add_user_turn(std::string_view typed) {
                              : nullptr;
   if (why != nullptr) {
     front_.notice(fmt::format("Not sent: {}.", why));
-    front_.return_input(typed);
+    front_.return_input(typed_form(typed));
     return;
   }
   const std::string text = with_read_files(typed);
@@ -136,7 +137,7 @@ void ChatCore::take_back_turn() {
       send_status();
     }
   }
-  front_.return_input(turn.text);
+  front_.return_input(typed_form(turn.text));
 }
 
 void ChatCore::start_answer() {

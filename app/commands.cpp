@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -420,10 +421,31 @@ const Command* find_command(std::string_view name) {
 std::string nearest_command(std::string_view name) {
   std::vector<std::string> names;
   for (const Command& command : kTable) names.emplace_back(command.name);
-  return nearest(name, names);
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
+  return nearest(lower, names);
 }
 
-void run_command(ChatCore& chat, std::string_view line) {
+bool is_command(std::string_view typed) {
+  if (!typed.starts_with('/') || typed.starts_with("//")) return false;
+  const auto [name, rest] = split(typed);
+  if (find_command(name) != nullptr) return true;
+  const std::string_view word = name.substr(1, name.find_last_not_of(".,;:!?"));
+  const bool like_a_name = std::all_of(word.begin(), word.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
+  });
+  return like_a_name && (rest.empty() || !nearest_command(fmt::format("/{}", word)).empty());
+}
+
+std::string_view turn_of(std::string_view typed) { return typed.substr(typed.starts_with("//") ? 1 : 0); }
+
+std::string typed_form(std::string_view turn) {
+  const bool needs_slash = turn.starts_with("//") || is_command(turn);
+  return fmt::format("{}{}", needs_slash ? "/" : "", turn);
+}
+
+const Command& checked_command(const ChatCore& chat, std::string_view line) {
   const auto [name, arguments] = split(line);
   const Command* command = find_command(name);
   if (command == nullptr) {
@@ -440,8 +462,10 @@ void run_command(ChatCore& chat, std::string_view line) {
   if (command->needs_idle && chat.busy()) {
     throw Error(ErrorKind::usage, fmt::format("{} has to wait: an answer is being made", command->name));
   }
-  command->run(chat, arguments);
+  return *command;
 }
+
+std::string_view arguments_of(std::string_view line) { return split(line).second; }
 
 std::vector<std::string> complete_command(ChatCore& chat, std::string_view line) {
   std::vector<std::string> lines;

@@ -29,8 +29,18 @@ std::span<const Command> command_table();
 const Command* find_command(std::string_view name);  // exact, aliases too; nullptr where unknown
 std::string nearest_command(std::string_view name);  // by edit distance; empty where none is near
 
-// `line` begins with '/'. Throws Error(usage) for an unknown command, with the nearest one.
-void run_command(ChatCore& chat, std::string_view line);
+// What was typed is a command, or could be one with a slip in it: its first word is the name of a command, or
+// it looks like one and stands alone or is near one. A path is none, whatever follows it.
+bool is_command(std::string_view typed);
+// What a typed text that is no command sends: "//" is a literal slash.
+std::string_view turn_of(std::string_view typed);
+// The inverse: what is to be typed to send exactly this turn.
+std::string typed_form(std::string_view turn);
+
+// Of what is_command() takes for one. Throws Error(usage), before anything is done, where there is no such
+// command (with the nearest one), where it takes no arguments or has to wait.
+const Command& checked_command(const ChatCore& chat, std::string_view line);
+std::string_view arguments_of(std::string_view line);
 std::vector<std::string> complete_command(ChatCore& chat, std::string_view line);
 
 }  // namespace bitnet

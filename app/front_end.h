@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "counted.h"
 #include "engine/error.h"
 #include "output_file.h"
 
@@ -43,6 +44,18 @@ inline std::string sibling_mark(const ShownMessage& message) {
 enum class ChatState { loading, idle, prefill, answering, failed };
 const char* name_of(ChatState state);
 
+// A file that /read put into the next turn.
+struct PendingFile {
+  std::string name;
+  size_t bytes = 0;
+  size_t tokens = 0;  // 0: not known, the model loads
+  bool operator==(const PendingFile&) const = default;
+};
+// "notes.txt, 17 tokens".
+inline std::string text_of(const PendingFile& file) {
+  return file.name + ", " + (file.tokens > 0 ? counted(file.tokens, "token") : counted(file.bytes, "byte"));
+}
+
 // All that the status line shows; sent whole whenever something in it changes.
 struct Status {
   ChatState state = ChatState::loading;
@@ -58,6 +71,7 @@ struct Status {
   uint32_t prompt_tokens = 0;  // tokens of the last prompt
   bool rewound = false;        // the last prompt followed a step back or aside: what was reused is news
   bool saved = true;           // false: private or a database that cannot be written
+  std::vector<PendingFile> pending;  // goes before the next turn; shown beside the input
   bool is_private = false;     // --private or /private: the person wants nothing kept, input history included
 };
 
@@ -110,8 +124,8 @@ class FrontEnd {
   virtual void notice(std::string_view text) = 0;
   virtual void error(std::string_view text) = 0;
   virtual void status(const Status& status) = 0;
-  // This text goes to the input line: a turn that was not taken (busy, or it does not fit the context), or
-  // one to rewrite (/edit).
+  // This text goes to the input line, as it is to be typed: what was not taken (busy, it does not fit the
+  // context, a slip of a command), or a turn to rewrite (/edit).
   virtual void return_input(std::string_view text) { (void)text; }
   // Records what the terminal shows from here on (cast.h), in place of a recording that runs; an empty file
   // ends it. Throws Error(usage) where nothing is shown, Error(runtime) where the file cannot be written.

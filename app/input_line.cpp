@@ -18,13 +18,16 @@
 #include <readline/history.h>
 #include <readline/readline.h>
 
+#include "readline_units.h"
 #include "text_safe.h"
+#include "text_units.h"
 
 namespace bitnet {
 namespace {
 
 constexpr size_t kFoldedLines = 8;
 constexpr size_t kFoldedBytes = 2000;
+constexpr size_t kFoldedReturned = 1 << 14;    // bytes of a text that is given back
 constexpr size_t kRememberedBytes = 64 << 10;  // of one entry of the history
 constexpr int kHistoryEntries = 1000;
 constexpr off_t kHistoryBytes = 16 << 20;
@@ -57,6 +60,11 @@ std::string cleaned(std::string_view bytes) {
     }
   }
   return make_safe(text);
+}
+
+size_t lines_of(std::string_view text) {
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) +
+         (text.empty() || text.back() == '\n' ? 0 : 1);
 }
 
 }  // namespace
@@ -142,6 +150,8 @@ InputLine::InputLine(const std::string& history_file, InputCalls calls)
   rl_bind_keyseq_in_map("\\C-x\\C-e", ReadlineHooks::edit, vi_insertion_keymap);
   rl_bind_key_in_map('v', ReadlineHooks::edit, vi_movement_keymap);
 
+  use_unit_commands();
+
   using_history();
   stifle_history(kHistoryEntries);
   history_comment_char = '#';
@@ -167,6 +177,7 @@ void InputLine::type(std::string_view bytes) {
   pending_.insert(pending_.end(), bytes.begin(), bytes.end());
   while (!pending_.empty()) {
     rl_callback_read_char();
+    keep_cursor_on_unit();
     while (!accepted_.empty()) {
       const std::string line = std::move(accepted_.front());
       accepted_.erase(accepted_.begin());
@@ -179,16 +190,42 @@ void InputLine::insert(std::string_view text) { rl_insert_text(std::string(text)
 
 void InputLine::paste(std::string_view bytes) {
   std::string text = cleaned(bytes);
-  const auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) +
-                     (text.empty() || text.back() == '\n' ? 0 : 1);
-  if (lines >= kFoldedLines || text.size() >= kFoldedBytes) {
-    const std::string placeholder = lines >= kFoldedLines
-                                        ? fmt::format("[paste {}: {} lines]", ++paste_count_, lines)
-                                        : fmt::format("[paste {}: {} bytes]", ++paste_count_, text.size());
-    pastes_[placeholder] = std::move(text);
-    text = placeholder;
+  if (lines_of(text) >= kFoldedLines || text.size() >= kFoldedBytes || has_mark(text)) {
+    insert_folded(std::move(text));
+  } else {
+    insert(text);
   }
-  rl_insert_text(text.c_str());
+}
+
+void InputLine::insert_folded(std::string text) {
+  if (pastes_.size() == kMarks) return insert(text);
+  const size_t lines = lines_of(text);
+  const size_t number = pastes_.size();
+  const std::string placeholder = lines >= kFoldedLines
+                                      ? fmt::format("[paste {}: {} lines]", number + 1, lines)
+                                      : fmt::format("[paste {}: {} bytes]", number + 1, text.size());
+  pastes_.push_back({placeholder, std::move(text)});
+  insert(mark(number));
+}
+
+bool InputLine::give_back(std::string_view text) {
+  returned_.emplace_back(text);
+  const bool now = empty() && !searching() && returned_.size() == 1;
+  put_back();
+  return now;
+}
+
+void InputLine::put_back() {
+  if (returned_.empty() || !empty() || searching()) return;
+  std::string text = std::move(returned_.front());
+  returned_.pop_front();
+  // readline's buffer ends at a NUL and knows no mark but ours.
+  const bool fits = text.size() <= kFoldedReturned && text.find('\0') == std::string::npos && !has_mark(text);
+  if (fits) {
+    insert(text);
+  } else {
+    insert_folded(std::move(text));
+  }
 }
 
 void InputLine::clear() {
@@ -201,9 +238,13 @@ void InputLine::replace(std::string_view text) {
   rl_begin_undo_group();
   rl_delete_text(0, rl_end);
   rl_point = 0;
-  rl_insert_text(cleaned(text).c_str());
+  const std::string edited = cleaned(text);
+  if (has_mark(edited)) {
+    insert_folded(edited);
+  } else {
+    insert(edited);
+  }
   rl_end_undo_group();
-  pastes_.clear();
 }
 
 std::optional<std::string> InputLine::take_editor_request() {
@@ -220,7 +261,7 @@ bool InputLine::move_up() {
   const size_t before = line == 0 ? std::string_view::npos : all.rfind('\n', line - 1);
   const size_t above = before == std::string_view::npos ? 0 : before + 1;
   size_t target = std::min(above + column, above_end);
-  while (target > above && target < all.size() && (all[target] & 0xC0) == 0x80) --target;
+  if (target < all.size()) target = unit_begin(all, target);
   rl_point = static_cast<int>(target);
   return true;
 }
@@ -233,13 +274,35 @@ bool InputLine::move_down() {
   const size_t column = point() - (before == std::string_view::npos ? 0 : before + 1);
   const size_t below = end + 1;
   size_t target = std::min(below + column, std::min(all.find('\n', below), all.size()));
-  while (target > below && target < all.size() && (all[target] & 0xC0) == 0x80) --target;
+  if (target < all.size()) target = unit_begin(all, target);
   rl_point = static_cast<int>(target);
   return true;
 }
 
 std::string_view InputLine::text() const { return {rl_line_buffer, static_cast<size_t>(rl_end)}; }
 size_t InputLine::point() const { return static_cast<size_t>(rl_point); }
+bool InputLine::empty() const { return rl_end == 0; }
+
+InputLine::Shown InputLine::shown() const {
+  Shown shown;
+  const std::string_view all = text();
+  size_t copied = 0;
+  const auto copy_to = [&](size_t end) {
+    if (point() >= copied && point() <= end) shown.point = shown.text.size() + (point() - copied);
+    shown.text += all.substr(copied, end - copied);
+    copied = end;
+  };
+  for (size_t at = 0; (at = all.find(mark(0)[0], at)) != std::string_view::npos; ++at) {
+    const auto number = mark_at(all.substr(at));
+    if (!number || *number >= pastes_.size()) continue;
+    copy_to(at);
+    shown.text += pastes_[*number].placeholder;
+    copied = at + kMarkBytes;
+  }
+  copy_to(all.size());
+  return shown;
+}
+
 bool InputLine::searching() const { return RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH); }
 bool InputLine::wants_escape() const { return rl_editing_mode == 0 || searching(); }
 
@@ -253,7 +316,7 @@ std::string InputLine::take_history_error() { return std::exchange(history_error
 
 int InputLine::accept_here(int key) {
   try {
-    if (!calls_.may_submit(text())) return 0;
+    if (!calls_.may_submit(expanded(text()))) return 0;
   } catch (...) {
     return 0;
   }
@@ -283,19 +346,21 @@ int InputLine::complete_here() {
 }
 
 std::string InputLine::expanded(std::string_view line) const {
-  std::string out(line);
-  for (const auto& [placeholder, text] : pastes_) {
-    for (size_t at = out.find(placeholder); at != std::string::npos;
-         at = out.find(placeholder, at + text.size())) {
-      out.replace(at, placeholder.size(), text);
-    }
+  std::string out;
+  size_t copied = 0;
+  for (size_t at = 0; (at = line.find(mark(0)[0], at)) != std::string_view::npos; ++at) {
+    const auto number = mark_at(line.substr(at));
+    if (!number || *number >= pastes_.size()) continue;
+    out += line.substr(copied, at - copied);
+    out += pastes_[*number].text;
+    copied = at + kMarkBytes;
   }
+  out += line.substr(copied);
   return out;
 }
 
 void InputLine::accept(std::string line) {
   line = expanded(line);
-  pastes_.clear();
   if (line.find_first_not_of(" \t\n") != std::string::npos) remember(line);
   calls_.submit(line);
 }
@@ -303,7 +368,8 @@ void InputLine::accept(std::string line) {
 void InputLine::remember(const std::string& line) {
   HIST_ENTRY* last = history_length > 0 ? history_get(history_base + history_length - 1) : nullptr;
   using_history();  // Up begins at the newest again
-  if ((last != nullptr && line == last->line) || line.size() > kRememberedBytes) return;
+  const bool fits = line.size() <= kRememberedBytes && line.find('\0') == std::string::npos;
+  if ((last != nullptr && line == last->line) || !fits) return;
   add_history(line.c_str());
   add_history_time(fmt::format("#{}", std::time(nullptr)).c_str());
   using_history();

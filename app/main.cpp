@@ -210,7 +210,7 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
   if (input.question && is_blank(*input.question)) front.error("standard input is empty: nothing was asked");
   worker.start();
   const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); },
-                           [&] { return front.take_returned(); },
+                           [&] { return front.take_returned(); }, [&] { return front.prompt(); },
                            [&](std::string_view line) { front.note_typed(line); }};
   const int code = with_recording(front, [&] { return run_session(chat, loop, input, front, hooks); });
   tidy(options, *store);

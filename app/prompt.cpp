@@ -43,18 +43,53 @@ size_t find_text(const std::vector<Segment>& segments, size_t from, const std::s
   return segments.size();
 }
 
+// An answer that was stopped before its first token says nothing: the model would take it for one and learn
+// to be silent.
+bool is_unsaid(const PromptMessage& message) {
+  return message.role == Role::assistant && message.text.empty() && message.tokens.empty();
+}
+
+// Turns of the user that follow one another as one turn. Returns whether there were any.
+bool join_user_turns(std::vector<PromptMessage>& messages) {
+  std::vector<PromptMessage> joined;
+  for (PromptMessage& message : messages) {
+    const bool follows = message.role == Role::user && !joined.empty() && joined.back().role == Role::user;
+    if (follows) {
+      joined.back().text += "\n\n" + message.text;
+    } else {
+      joined.push_back(std::move(message));
+    }
+  }
+  const bool any = joined.size() < messages.size();
+  messages = std::move(joined);
+  return any;
+}
+
+std::vector<ChatMessage> with_system(const std::string& system, const std::vector<PromptMessage>& messages) {
+  std::vector<ChatMessage> chat;
+  if (!system.empty()) chat.push_back({"system", system});
+  for (const PromptMessage& message : messages) chat.push_back({name_of(message.role), message.text});
+  return chat;
+}
+
 std::string hex(XXH128_hash_t hash) { return fmt::format("{:016x}{:016x}", hash.high64, hash.low64); }
 
 }  // namespace
 
 std::vector<int32_t> build_prompt(const ModelText& text, const std::string& system,
-                                  const std::vector<PromptMessage>& messages, int64_t now) {
-  std::vector<ChatMessage> chat;
-  if (!system.empty()) chat.push_back({"system", system});
-  for (const PromptMessage& message : messages) chat.push_back({name_of(message.role), message.text});
+                                  const std::vector<PromptMessage>& all, int64_t now) {
+  std::vector<PromptMessage> messages = all;
+  std::erase_if(messages, is_unsaid);
+  std::vector<Segment> whole;
+  try {
+    whole = render(text, with_system(system, messages), now);
+  } catch (const Error&) {
+    // Many templates want user and assistant in turn.
+    if (!join_user_turns(messages)) throw;
+    whole = render(text, with_system(system, messages), now);
+  }
 
   const Tokenizer& tokenizer = text.tokenizer;
-  std::vector<Segment> whole = render(text, chat, now);
   std::vector<int32_t> ids;
   size_t done = 0;  // segments of `whole` that `ids` spells
   const auto encode_up_to = [&](size_t end) {

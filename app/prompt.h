@@ -25,8 +25,10 @@ struct PromptMessage {
 };
 
 // `now` (Unix seconds) is what strftime_now gives, so that a prompt does not change from turn to turn.
-// Only text of the template may become special tokens. BOS stands exactly once at the beginning where the
-// template prints it or the vocabulary asks for it. Throws what ChatTemplate::render throws.
+// An answer without a word is left out; where the template then refuses turns of the user that follow one
+// another, they become one. Only text of the template may become special tokens. BOS stands exactly once at
+// the beginning where the template prints it or the vocabulary asks for it. Throws what ChatTemplate::render
+// throws.
 std::vector<int32_t> build_prompt(const ModelText& text, const std::string& system,
                                   const std::vector<PromptMessage>& messages, int64_t now);
 

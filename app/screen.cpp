@@ -3,14 +3,17 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cwchar>
+#include <utility>
 
 #include "engine/error.h"
 #include "text_width.h"
@@ -55,16 +58,45 @@ void write_all(int fd, std::string_view bytes) {
 
 // What a handler of a fatal signal needs to give the terminal back.
 termios former_terminal;
-volatile std::sig_atomic_t terminal_taken = 0;
+int terminal_fd = -1;  // the terminal, whatever file descriptor 1 is
+int nowhere_fd = -1;
+std::atomic<bool> terminal_taken = false;
+std::atomic<bool> dying = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
 
+// The thread that died may be another than the one that draws, which goes on until the process is gone: what
+// it draws goes nowhere from here on. A write that it is in the middle of comes before ours, as a terminal
+// takes one at a time.
 extern "C" void give_back_and_die(int signal) {
+  if (dying.exchange(true)) {
+    while (true) pause();  // several threads read the same lost page; the first of them ends the process
+  }
   if (terminal_taken) {
     constexpr char kReset[] = "\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l\r\n";
-    [[maybe_unused]] const ssize_t n = write(STDOUT_FILENO, kReset, sizeof kReset - 1);
+    dup2(nowhere_fd, STDOUT_FILENO);
+    [[maybe_unused]] const ssize_t n = write(terminal_fd, kReset, sizeof kReset - 1);
     tcsetattr(STDIN_FILENO, TCSANOW, &former_terminal);
   }
   std::signal(signal, SIG_DFL);
   raise(signal);
+}
+
+void end_by(int signal) {
+  struct sigaction action = {};
+  action.sa_handler = give_back_and_die;
+  action.sa_flags = SA_ONSTACK;
+  sigaction(signal, &action, nullptr);
+}
+
+// The log, or nowhere: what is no regular file could hold the program up.
+int open_log(const std::string& file) {
+  const int fd = file.empty() ? -1
+                              : open(file.c_str(),
+                                     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+  struct stat about = {};
+  if (fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode)) return fd;
+  if (fd >= 0) close(fd);
+  return open("/dev/null", O_WRONLY | O_CLOEXEC);
 }
 
 std::vector<wchar_t> code_points(std::string_view text) {
@@ -107,10 +139,7 @@ std::vector<std::vector<wchar_t>> cells_of(const std::vector<wchar_t>& cluster, 
 
 Screen::Screen(const Theme& theme, const std::string& log_file) : theme_(theme) {
   tcgetattr(STDIN_FILENO, &former_terminal);
-  if (!log_file.empty()) {
-    log_fd_ = open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  }
-  if (log_fd_ < 0) log_fd_ = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  log_fd_ = open_log(log_file);
   former_stderr_ = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
   if (newterm(nullptr, stdout, stdin) == nullptr) {
     close(log_fd_);
@@ -130,9 +159,11 @@ Screen::Screen(const Theme& theme, const std::string& log_file) : theme_(theme) 
   nonl();
   intrflush(stdscr, FALSE);
   scrollok(stdscr, FALSE);
-  std::signal(SIGABRT, give_back_and_die);
+  terminal_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  nowhere_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  end_by(SIGABRT);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which report these themselves
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) std::signal(signal, give_back_and_die);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) end_by(signal);
 #endif
   enter();
   read_size();
@@ -142,6 +173,8 @@ Screen::~Screen() {
   leave();
   close(log_fd_);
   close(former_stderr_);
+  close(std::exchange(terminal_fd, -1));
+  close(std::exchange(nowhere_fd, -1));
 }
 
 int Screen::color_of(const Look& look) const {
@@ -152,7 +185,7 @@ int Screen::color_of(const Look& look) const {
 
 void Screen::enter() {
   dup2(log_fd_, STDERR_FILENO);
-  terminal_taken = 1;
+  terminal_taken = true;
   write_all(STDOUT_FILENO, kBracketedPasteOn);
 }
 
@@ -161,7 +194,7 @@ void Screen::leave() {
   curs_set(1);
   endwin();
   tcsetattr(STDIN_FILENO, TCSADRAIN, &former_terminal);
-  terminal_taken = 0;
+  terminal_taken = false;
   dup2(former_stderr_, STDERR_FILENO);
 }
 

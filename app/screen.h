@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "signal_stack.h"
 #include "styled_text.h"
 #include "theme.h"
 
@@ -60,6 +61,7 @@ class Screen {
   int color_of(const Look& look) const;  // -1: none
 
   const Theme& theme_;
+  const SignalStack signal_stack_;
   int log_fd_ = -1;
   int former_stderr_ = -1;
   int columns_ = 0;

@@ -103,7 +103,7 @@ struct TypedLines {
 
   void install_handler() {
     if (handler_installed) return;
-    rl_callback_handler_install("> ", take_line);
+    rl_callback_handler_install(hooks.prompt ? hooks.prompt().c_str() : "> ", take_line);
     handler_installed = true;
   }
   void insert(const std::string& text) {
@@ -287,7 +287,7 @@ int run_piped_lines(Chat& chat, EventLoop& loop, const SessionHooks& hooks) {
     if (chat.busy() || chat.loading()) {
       loop.unwatch(STDIN_FILENO);
     } else if (const auto line = lines.next()) {
-      asked = asked || !line->starts_with('/') || line->starts_with("//");
+      asked = asked || !chat.is_command(*line);
       chat.submit(*line);
       continue;
     } else if (lines.ended()) {

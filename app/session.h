@@ -19,6 +19,7 @@ struct SessionHooks {
   std::function<bool()> output_closed;          // nobody reads any more: end quietly
   std::function<int()> exit_code;               // of a question: what its answer came to
   std::function<std::string()> take_returned;   // text for the line that is typed next; may be empty
+  std::function<std::string()> prompt;          // before the line that is typed; empty: "> "
   std::function<void(std::string_view)> typed;  // a line that the person's terminal has shown; may be empty
 };
 

@@ -107,6 +107,16 @@ void JsonFrontEnd::error(std::string_view text) {
 }
 
 void JsonFrontEnd::status(const Status& status) {
+  if (status.pending != pending_) {
+    pending_ = status.pending;
+    json files = json::array();
+    for (const PendingFile& file : pending_) {
+      files.push_back({{"name", file.name},
+                       {"bytes", file.bytes},
+                       {"tokens", file.tokens == 0 ? json(nullptr) : json(file.tokens)}});
+    }
+    send(output_, {{"type", "command"}, {"command", "pending"}, {"files", files}});
+  }
   const int64_t stored = status.saved ? status.conversation : 0;
   const bool known = session_sent_ && stored == conversation_;
   if (known || status.state == ChatState::loading || status.state == ChatState::failed) return;
@@ -120,7 +130,10 @@ void JsonFrontEnd::status(const Status& status) {
                  {"saved", status.saved}});
 }
 
-void JsonFrontEnd::return_input(std::string_view text) { command_output("input", text); }
+// A command that was not taken is one with a slip: whoever sent it has the error.
+void JsonFrontEnd::return_input(std::string_view text) {
+  if (chat_ == nullptr || !chat_->is_command(text)) command_output("input", text);
+}
 
 void JsonFrontEnd::type_line(std::string_view text) { chat_->submit(text); }
 

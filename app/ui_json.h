@@ -12,7 +12,10 @@
 //    "prompt_tokens":9,"reused_tokens":0,"answer_tokens":4,"prefill_seconds":0.1,"decode_seconds":0.2}
 //   {"type":"command","command":"set","text":"..."}                         also "notice", "transcript" and
 //   "input"
-//       input: a turn that was not taken, or one to rewrite, for whoever types
+//       input: a turn that was not taken, or one to rewrite, as whoever types is to send it
+//   {"type":"command","command":"pending","files":[{"name":"a.txt","bytes":9,"tokens":3}]}  what /read has
+//   put
+//       into the next turn, whenever that changes; tokens null: the model loads
 //   {"type":"error","text":"...","code":4}                                  code: where it ends the program
 //   {"type":"exit","code":0}
 // Bytes that are no UTF-8 become U+FFFD; on a terminal, what it would obey is shown as text_safe.h has it.
@@ -61,6 +64,7 @@ class JsonFrontEnd : public FrontEnd, public ScriptTarget {
   int64_t answer_ = 0;
   bool session_sent_ = false;
   int64_t conversation_ = 0;  // that is stored; 0: none
+  std::vector<PendingFile> pending_;
   int exit_code_ = 1;
 };
 

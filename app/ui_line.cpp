@@ -156,7 +156,13 @@ void LineFrontEnd::error(std::string_view text) {
   put(errors_, fmt::format("{}bitnet-chat: {}\n", at_line_start_ ? "" : "\n", text));
 }
 
-void LineFrontEnd::status(const Status&) {}
+void LineFrontEnd::status(const Status& status) { pending_ = status.pending; }
+
+std::string LineFrontEnd::prompt() const {
+  std::string prompt;
+  for (const PendingFile& file : pending_) prompt += fmt::format("[{}] ", one_line(text_of(file)));
+  return prompt + "> ";
+}
 
 // Anywhere but on a terminal the text itself is what a reader can use.
 bool LineFrontEnd::copy(std::string_view text) {
@@ -167,7 +173,8 @@ bool LineFrontEnd::copy(std::string_view text) {
 }
 
 void LineFrontEnd::type_line(std::string_view text) {
-  if (text.starts_with('/') && !text.starts_with("//")) put(output_, quoted(text));
+  typed_.clear();
+  if (chat_->is_command(text)) put(output_, quoted(text));
   chat_->submit(text);
 }
 
@@ -187,8 +194,10 @@ void LineFrontEnd::press_key(std::string_view name) {
   } else if (name == "C-u") {
     typed_.clear();
   } else if (name == "Backspace") {
-    while (!typed_.empty() && (static_cast<uint8_t>(typed_.back()) & 0xC0) == 0x80) typed_.pop_back();
-    if (!typed_.empty()) typed_.pop_back();
+    size_t last = 0;
+    for (size_t at = 0; at < typed_.size(); at += first_cluster(std::string_view(typed_).substr(at)).bytes)
+      last = at;
+    typed_.resize(last);
   } else if (name == "Tab") {
     const std::vector<std::string> lines = chat_->complete(typed_);
     if (lines.size() == 1) typed_ = lines[0];

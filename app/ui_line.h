@@ -53,6 +53,8 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   std::string keys_text() const override;
   void note_typed(std::string_view line);  // which the terminal has shown already
 
+  // What stands before the line that is typed: what is in the next turn already, and "> ".
+  std::string prompt() const;
   // What return_input left for the person to change, once.
   std::string take_returned() { return std::exchange(typed_, {}); }
 
@@ -76,6 +78,7 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   Chat* chat_ = nullptr;
   std::string visible_;  // what a person would see: everything since the transcript was last given whole
   std::string typed_;    // by @key, not sent yet
+  std::vector<PendingFile> pending_;
   std::optional<std::pair<int, int>> size_;  // columns, rows: of a script
   std::unique_ptr<CastRecorder> recorder_;
   std::vector<int64_t> shown_;  // messages that stand above

@@ -31,7 +31,7 @@ constexpr milliseconds kFrame{40};
 constexpr milliseconds kFrameWhileTyping{66};
 constexpr size_t kMostDraws = 30;
 constexpr int kMostInputRows = 10;
-constexpr size_t kMostShownInput = 1 << 14;  // bytes of a turn that is given back
+constexpr int kRowsForPending = 4;  // with fewer, what is in the next turn is not shown
 
 std::string file_in(const ScreenOptions& options, const char* name, bool wanted) {
   if (options.state_folder.empty() || !wanted) return {};
@@ -180,12 +180,8 @@ void ScreenFrontEnd::marked_output(std::string_view command, std::string_view te
 
 void ScreenFrontEnd::return_input(std::string_view text) {
   dirty_ = true;
-  if (!input_.text().empty()) return;
-  if (text.size() > kMostShownInput) {
-    input_.paste(text);  // folded
-  } else {
-    input_.insert(text);
-  }
+  if (!input_.give_back(text))
+    notice("A text that was not sent waits: it comes once the input line is empty.");
 }
 
 bool ScreenFrontEnd::copy(std::string_view text) {
@@ -245,8 +241,9 @@ InputRows ScreenFrontEnd::compose_input(int columns, int most_rows) {
     return input;
   }
   const std::string prompt = input_.prompt();
-  input = input_rows(prompt.empty() ? kPrompt : prompt, input_.text(), input_.point(), columns, most_rows);
-  if (input_.text().empty() && prompt.empty() && status_.state == ChatState::loading) {
+  const InputLine::Shown shown = input_.shown();
+  input = input_rows(prompt.empty() ? kPrompt : prompt, shown.text, shown.point, columns, most_rows);
+  if (shown.text.empty() && prompt.empty() && status_.state == ChatState::loading) {
     const char* hint = "the model is loading; you can write meanwhile";
     input.rows[0].add(prefix_of_columns(hint, columns - columns_of(kPrompt) - 1), {Tone::quiet});
   }
@@ -258,7 +255,9 @@ ScreenFrontEnd::Frame ScreenFrontEnd::compose() {
   Frame frame;
   const InputRows input = compose_input(columns, std::clamp(rows / 3, 1, kMostInputRows));
   const int status_rows = rows >= 2 ? 1 : 0;
-  int above = std::max(rows - static_cast<int>(input.rows.size()) - status_rows, 0);
+  const std::vector<Row> pending =
+      rows < kRowsForPending ? std::vector<Row>() : pending_rows(status_.pending, columns);
+  int above = std::max(rows - static_cast<int>(input.rows.size() + pending.size()) - status_rows, 0);
   const std::vector<Row> list = candidate_rows(candidates_, columns, std::min(above, std::max(rows / 3, 1)));
   above -= static_cast<int>(list.size());
 
@@ -280,6 +279,7 @@ ScreenFrontEnd::Frame ScreenFrontEnd::compose() {
         status_, {hint_, covered ? 0 : transcript_.new_rows(), covered ? 0 : transcript_.rows_below()},
         columns));
   }
+  frame.rows.insert(frame.rows.end(), pending.begin(), pending.end());
   frame.cursor_row = static_cast<int>(frame.rows.size()) + input.cursor_row;
   frame.cursor_column = input.cursor_column;
   frame.rows.insert(frame.rows.end(), input.rows.begin(), input.rows.end());
@@ -335,6 +335,7 @@ void ScreenFrontEnd::hint(std::string text, milliseconds shown_for) {
 // ---- what a script does
 
 void ScreenFrontEnd::type_line(std::string_view text) {
+  help_.shown = false;
   input_.clear();
   input_.insert(text);
   press({Key::enter, "\r"});

@@ -104,7 +104,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   void press(const KeyPress& key);
   void press_in_input(const KeyPress& key, bool quit_was_armed);
   void press_in_picker(const KeyPress& key);
-  bool press_in_help(const KeyPress& key);  // false: help is left, and the key does what it does
+  bool press_in_help(const KeyPress& key);  // false: a paste, which leaves help and goes to the input
   bool press_in_find(const KeyPress& key);  // false: not find's
   void press_escape();
   bool press_to_scroll(Key key);  // false: not such a key

@@ -9,6 +9,7 @@
 #include "chat.h"
 #include "engine/error.h"
 #include "external_editor.h"
+#include "text_units.h"
 #include "ui_screen.h"
 #include "view_help.h"
 
@@ -17,8 +18,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kEscapeDelay{25};
 constexpr size_t kReadBytes = 1 << 16;
-
-bool is_command(std::string_view text) { return text.starts_with('/') && !text.starts_with("//"); }
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\n") == std::string_view::npos; }
 
@@ -66,6 +65,7 @@ void ScreenFrontEnd::press(const KeyPress& key) {
     return;
   } else {
     press_in_input(key, was_armed);
+    input_.put_back();
   }
 }
 
@@ -191,10 +191,18 @@ bool ScreenFrontEnd::press_in_help(const KeyPress& key) {
     case Key::down:
     case Key::line_down:
       return scroll(1);
-    default:
+    case Key::paste:
       help_.shown = false;
-      return key.key == Key::help || key.key == Key::escape;
+      return false;
+    default:
+      break;
   }
+  // The key that leaves does nothing else. What was typed behind it, and came with it, is for the input.
+  help_.shown = false;
+  if (key.key != Key::text || key.bytes.starts_with('\x1b')) return true;
+  if (const std::string rest = key.bytes.substr(first_unit(key.bytes)); !rest.empty())
+    press_in_input({Key::text, rest}, false);
+  return true;
 }
 
 bool ScreenFrontEnd::press_in_find(const KeyPress& key) {
@@ -245,7 +253,7 @@ void ScreenFrontEnd::open_editor() {
 void ScreenFrontEnd::press_interrupt() {
   if (input_.searching()) {
     input_.type("\x07");  // ^G: leaves the search
-  } else if (!input_.text().empty()) {
+  } else if (!input_.empty()) {
     input_.clear();
     quit_armed_ = false;
   } else if (busy()) {
@@ -267,7 +275,7 @@ void ScreenFrontEnd::stop() {
 }
 
 void ScreenFrontEnd::press_eof() {
-  if (input_.text().empty() && !input_.searching()) {
+  if (input_.empty() && !input_.searching()) {
     exit_code_ = 0;
   } else {
     input_.type("\x04");
@@ -286,7 +294,7 @@ bool ScreenFrontEnd::may_submit(std::string_view text) {
     return false;
   }
   if (chat_ == nullptr) return false;
-  if (is_command(text)) return true;
+  if (chat_->is_command(text)) return true;
   if (!busy()) return true;
   hint(chat_->loading() ? "the model still loads, and a message waits: your text is kept"
                         : "still answering, Esc stops it: your text is kept");

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "front_end.h"
 #include "styled_text.h"
 
 namespace bitnet {
@@ -20,5 +21,8 @@ struct InputRows {
 // spaces before the others. Newlines begin rows; long lines go on in the next row. Shown safely
 // (text_safe.h).
 InputRows input_rows(std::string_view prompt, std::string_view text, size_t point, int columns, int max_rows);
+
+// What stands above the input: the files that are in the next turn, in one row; none where there are none.
+std::vector<Row> pending_rows(const std::vector<PendingFile>& files, int columns);
 
 }  // namespace bitnet

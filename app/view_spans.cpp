@@ -1,6 +1,7 @@
 #include "view_spans.h"
 
 #include <md4c.h>
+#include <utf8proc.h>
 
 #include <algorithm>
 #include <cctype>
@@ -35,6 +36,85 @@ std::string utf8_of(uint32_t c) {
   return out;
 }
 
+// Stands for an asterisk that is no mark while md4c parses. Safe text has no control characters, so it is
+// free.
+constexpr char kAsterisk = '\x1a';
+
+std::string with_asterisks(std::string_view text) {
+  std::string out(text);
+  std::replace(out.begin(), out.end(), kAsterisk, '*');
+  return out;
+}
+
+// Whether a factor of a product may end with the last character of `text`: a letter or digit of a script that
+// puts spaces between words, or a closing bracket. Chinese and Japanese set emphasis without spaces.
+bool ends_factor(std::string_view text) {
+  size_t at = text.size();
+  while (at > 0 && (static_cast<unsigned char>(text[--at]) & 0xC0) == 0x80) {
+  }
+  const std::string_view last = text.substr(at);
+  if (last == ")" || last == "]" || last == "}") return true;
+  utf8proc_int32_t c = 0;
+  const auto size = static_cast<utf8proc_ssize_t>(last.size());
+  if (utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(last.data()), size, &c) <= 0) return false;
+  const utf8proc_category_t category = utf8proc_category(c);
+  const bool in_word = (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) ||
+                       (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO);
+  return in_word && utf8proc_charwidth(c) == 1;
+}
+
+// Where the code span that begins at `at` ends; where none does, behind its opening marks.
+size_t behind_code(std::string_view text, size_t at) {
+  const size_t begin = std::min(text.find_first_not_of('`', at), text.size());
+  for (size_t close = begin; (close = text.find('`', close)) != std::string_view::npos;) {
+    const size_t end = std::min(text.find_first_not_of('`', close), text.size());
+    if (end - close == begin - at) return end;
+    close = end;
+  }
+  return begin;
+}
+
+// Takes the emphasis that `run` asterisks close off `open`, the lengths of what is open; false: they close
+// none.
+bool close_emphasis(std::vector<size_t>& open, size_t run) {
+  for (size_t i = open.size(); i > 0; --i) {
+    if (open[i - 1] != run && open[i - 1] != 3) continue;
+    open[i - 1] -= std::min(run, open[i - 1]);
+    open.resize(open[i - 1] == 0 ? i - 1 : i);
+    return true;
+  }
+  return false;
+}
+
+// `text` with kAsterisk for each asterisk that is a product's, as in 2*3*4: it stands between digits, or it
+// follows a factor at once and no emphasis is open that it could close. CommonMark would set the 3 in
+// italics.
+std::string with_products_kept(std::string_view text) {
+  std::string out(text);
+  std::vector<size_t> open;
+  for (size_t at = 0; (at = out.find_first_of("*`\\", at)) != std::string::npos;) {
+    if (out[at] != '*') {
+      at = out[at] == '`' ? behind_code(out, at) : at + 2;
+      continue;
+    }
+    const size_t end = std::min(out.find_first_not_of('*', at), out.size());
+    const auto before = static_cast<unsigned char>(at == 0 ? ' ' : out[at - 1]);
+    const auto after = static_cast<unsigned char>(end == out.size() ? ' ' : out[end]);
+    const bool between_digits = std::isdigit(before) && std::isdigit(after);
+    const bool closes = !between_digits && !std::isspace(before) && close_emphasis(open, end - at);
+    if (!closes && !std::isspace(after)) {
+      if (between_digits || (at > 0 && ends_factor(std::string_view(out).substr(0, at)))) {
+        std::fill(out.begin() + static_cast<std::ptrdiff_t>(at),
+                  out.begin() + static_cast<std::ptrdiff_t>(end), kAsterisk);
+      } else {
+        open.push_back(end - at);
+      }
+    }
+    at = end;
+  }
+  return out;
+}
+
 // "&amp;" and the few others that models write; the rest stays as written. The outcome is safe.
 std::string entity_text(std::string_view entity) {
   struct Named {
@@ -65,7 +145,7 @@ std::string attribute_text(const MD_ATTRIBUTE& attribute) {
   for (size_t i = 0; attribute.substr_offsets[i] < attribute.size; ++i) {
     const std::string_view part(attribute.text + attribute.substr_offsets[i],
                                 attribute.substr_offsets[i + 1] - attribute.substr_offsets[i]);
-    out += attribute.substr_types[i] == MD_TEXT_ENTITY ? entity_text(part) : std::string(part);
+    out += attribute.substr_types[i] == MD_TEXT_ENTITY ? entity_text(part) : with_asterisks(part);
   }
   return out;
 }
@@ -169,7 +249,7 @@ class Gatherer {
         put(entity_text(text), face());
         break;
       default: {
-        std::string flat(text);
+        std::string flat = with_asterisks(text);
         std::replace(flat.begin(), flat.end(), '\n', ' ');
         put(flat, face());
       }
@@ -294,13 +374,14 @@ std::string with_marks_closed(std::string_view text) {
 
 StyledBlock styled_block(std::string_view text, Face face, bool growing) {
   if (!needs_parser(text)) return plain_lines(text, face);
-  const std::string closed = growing ? with_marks_closed(text) : std::string(text);
+  std::string closed = with_products_kept(text);
+  if (growing) closed = with_marks_closed(closed);
   StyledBlock out;
   Gatherer(closed, face, out).parse();
   const bool silent = out.table.empty() && std::all_of(out.lines.begin(), out.lines.end(),
                                                        [](const StyledLine& line) { return line.empty(); });
   // A link's definition says nothing by itself; here it is all that tells where a [link][1] leads.
-  return silent ? plain_lines(growing ? closed : text, face) : out;
+  return silent ? plain_lines(with_asterisks(closed), face) : out;
 }
 
 }  // namespace bitnet

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "prompt.h"
+#include "signal_stack.h"
 
 namespace bitnet {
 namespace {
@@ -147,6 +148,7 @@ void Worker::push(WorkerEvent event) {
 bool Worker::stop_asked(uint64_t job) const { return quit_ || interrupted_up_to_ >= job; }
 
 void Worker::run() {
+  const SignalStack signal_stack;
   load();
   while (true) {
     std::pair<uint64_t, AnyJob> job;

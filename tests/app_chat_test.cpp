@@ -371,6 +371,151 @@ TEST_F(ChatTest, TwoSlashesAreATurn) {
   EXPECT_EQ(last_prompt(), "<bos><usr>/etc<eot>");
 }
 
+TEST_F(ChatTest, AMessageThatBeginsWithAPathIsATurn) {
+  script.answer("x");
+  start_loaded(1024);
+  for (const std::string message :
+       {"/etc/passwd what is this?", "/home/x/run.py:3: in <module>\n    import y", "/* a comment */ int x;",
+        "/usr/bin", "/tmp is full", "/proc/cpuinfo"}) {
+    say(message);
+    EXPECT_EQ(front.shown.at(front.shown.size() - 2).text, message);
+  }
+  EXPECT_TRUE(front.errors.empty());
+  EXPECT_TRUE(front.returned.empty());
+}
+
+TEST_F(ChatTest, WhatCouldBeASlipOfACommandIsAskedAboutAndStaysInTheInput) {
+  script.answer("abc");
+  script.hold_after(1);
+  start_loaded();
+  const std::string slips[] = {"/undoo", "/Help", "/sett temp 0.5", "/help.", "/frobnicate", "/quit now"};
+  for (const std::string& slip : slips) {
+    say(slip);
+    ASSERT_FALSE(front.returned.empty()) << slip;
+    EXPECT_EQ(front.returned.back(), slip);
+  }
+  EXPECT_EQ(front.errors.size(), std::size(slips));
+  EXPECT_TRUE(front.shown.empty());
+  chat->submit("go");
+  until_tokens(1);
+  chat->submit("/system Answer in verse.");
+  EXPECT_THAT(front.errors.back(), HasSubstr("has to wait"));
+  EXPECT_EQ(front.returned.back(), "/system Answer in verse.");
+  script.release();
+  until_idle();
+}
+
+TEST_F(ChatTest, WhatGoesBackToTheInputSendsTheSameTurnAgain) {
+  script.answer("x");
+  start_loaded(1024);
+  // As it is typed, and what the turn is.
+  const std::pair<std::string, std::string> turns[] = {
+      {"//delete", "/delete"},          {"///delete", "//delete"}, {"//undoo", "/undoo"},
+      {"/etc/passwd?", "/etc/passwd?"}, {"plain", "plain"},        {"///", "//"}};
+  for (const auto& [typed, turn] : turns) {
+    say(typed);
+    ASSERT_EQ(front.shown.at(front.shown.size() - 2).text, turn);
+    say("/edit");
+    ASSERT_FALSE(front.returned.empty());
+    say(front.returned.back());
+    ASSERT_TRUE(front.errors.empty()) << typed;
+    EXPECT_EQ(front.shown.at(front.shown.size() - 2).text, turn);
+  }
+  EXPECT_TRUE(store->conversation(1)) << "/delete was run";
+  const std::string too_long = "//delete " + std::string(1024, 'x');
+  say(too_long);
+  EXPECT_EQ(front.returned.back(), too_long);
+  script.hold();
+  chat->submit("go");
+  script.wait_until_held();
+  chat->submit("//delete");
+  EXPECT_EQ(front.returned.back(), "//delete");
+  script.release();
+  until_idle();
+}
+
+TEST_F(ChatTest, AWaitingTurnThatIsStoppedComesBackAsItWasTyped) {
+  script.hold_loading(true);
+  start();
+  chat->submit("//delete");
+  chat->interrupt();
+  EXPECT_EQ(front.returned, std::vector<std::string>{"//delete"});
+  script.hold_loading(false);
+  until_idle();
+}
+
+TEST_F(ChatTest, AnAnswerStoppedBeforeItsFirstTokenLeavesNoEmptyMessageInThePrompt) {
+  script.answer("abc");
+  script.hold();
+  start_loaded();
+  chat->submit("go");
+  script.wait_until_held();
+  chat->interrupt();
+  until_idle();
+  EXPECT_EQ(front.shown.back().finish, "interrupted");
+  script.release();
+  say("more");
+  EXPECT_EQ(last_prompt(), "<bos><usr>go<eot><usr>more<eot>");
+}
+
+TEST_F(ChatTest, ATemplateThatWantsRolesInTurnTakesTurnsWithoutAnAnswer) {
+  script.answer("abc");
+  script.hold();
+  start(512,
+        "{{ bos_token }}{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}"
+        "{{ raise_exception('roles must alternate') }}{% endif %}"
+        "{% if m.role == 'user' %}<usr>{% endif %}{{ m.content }}<eot>{% endfor %}");
+  while (chat->loading()) loop.run_once();
+  chat->submit("go");
+  script.wait_until_held();
+  chat->interrupt();
+  until_idle();
+  script.release();
+  say("more");
+  EXPECT_EQ(last_prompt(), "<bos><usr>go\n\nmore<eot>");
+  EXPECT_TRUE(front.errors.empty());
+}
+
+TEST_F(ChatTest, ContinueOfAFinishedAnswerSaysSo) {
+  script.answer("abc");
+  start_loaded();
+  say("go");
+  const size_t prompts = script.prompts().size();
+  say("/continue");
+  EXPECT_THAT(front.errors.back(), HasSubstr("the last answer is finished"));
+  EXPECT_EQ(script.prompts().size(), prompts);
+  EXPECT_EQ(front.shown.back().text, "abc");
+}
+
+TEST_F(ChatTest, FiguresGoWithTheConversationTheyBelongTo) {
+  script.answer("abcdef");
+  start_loaded();
+  const auto speak = [&] {
+    say("first");
+    say("second");
+    EXPECT_GT(front.last_status.reused, 0U);
+    EXPECT_GT(front.last_status.tokens_per_second, 0);
+  };
+  const auto expect_none = [&](const std::string& command) {
+    say(command);
+    EXPECT_EQ(front.last_status.reused, 0U) << command;
+    EXPECT_EQ(front.last_status.prompt_tokens, 0U) << command;
+    EXPECT_EQ(front.last_status.tokens_per_second, 0) << command;
+    say("/show stats");
+    EXPECT_THAT(front.last_output, HasSubstr("No answer was made")) << command;
+    say("/show context");
+    EXPECT_THAT(front.last_output, testing::Not(HasSubstr("last prompt"))) << command;
+  };
+  speak();
+  expect_none("/new");
+  speak();
+  expect_none("/open 1");
+  speak();
+  expect_none("/archive");
+  speak();
+  expect_none("/delete");
+}
+
 TEST_F(ChatTest, SettingsAreCheckedAndShowTheirDefault) {
   start_loaded();
   for (const char* wrong : {"nan", "inf", "-1", "1e9", "warm", "0.5x"}) {

@@ -105,6 +105,21 @@ TEST(Markdown, WhatIsNoMarkStays) {
   EXPECT_EQ(marked("[1]: https://example.org"), "[1]: https://example.org");
 }
 
+TEST(Markdown, AProductIsNoEmphasis) {
+  EXPECT_EQ(marked("2*3*4 = 24"), "2*3*4 = 24");
+  EXPECT_EQ(marked("2*3*4", true), "2*3*4");
+  EXPECT_EQ(marked("2**3**2 and a*b*c"), "2**3**2 and a*b*c");
+  EXPECT_EQ(marked("(1+2)*3*(4+5), x²*y*z, 5*-2*3"), "(1+2)*3*(4+5), x²*y*z, 5*-2*3");
+  EXPECT_EQ(marked("so 2*3"), "so 2*3");
+  EXPECT_EQ(marked("**2*3*4** is *6*4*"), "B(2*3*4) is I(6*4)");
+  EXPECT_EQ(marked("`2*3*4` and 2\\*3*4"), "C(2*3*4) and 2*3*4");
+  // Marks stay marks where words begin and end, and in scripts without spaces between words.
+  EXPECT_EQ(marked("**S**tructured *Q*uery"), "B(S)tructured I(Q)uery");
+  EXPECT_EQ(marked("***a**b* (*c*)"), "BI(a)I(b) (I(c))");
+  EXPECT_EQ(marked("这是*重点*内容"), "这是I(重点)内容");
+  EXPECT_EQ(marked("at https://example.org/1*2*3 now"), "at U(https://example.org/1*2*3) now");
+}
+
 TEST(Markdown, LinksShowWhereTheyLead) {
   EXPECT_EQ(marked("see [the *docs*](https://a.example/x)."),
             "see U(the )IU(docs)Q( (https://a.example/x)).");

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <csignal>
 
 #include "app/worker.h"
 #include "tests/app_fake_engine.h"
@@ -41,6 +42,21 @@ TEST(Worker, LoadsNothingBeforeItIsStarted) {
     never.submit(Job{{1}, {}, {}});
   }
   EXPECT_EQ(script.opened(), 0);
+}
+
+// A crash handler can then give the terminal back even where the model's thread has used up its stack.
+TEST(Worker, ItsThreadHasAStackForSignalHandlers) {
+  fake::Script script;
+  const OpenModel open = fake::opener(script);
+  std::atomic<bool> has_one = false;
+  Worker worker([&](const auto& progress, const auto& device) {
+    stack_t stack = {};
+    has_one = sigaltstack(nullptr, &stack) == 0 && (stack.ss_flags & SS_DISABLE) == 0;
+    return open(progress, device);
+  });
+  worker.start();
+  wait_for<Loaded>(worker);
+  EXPECT_TRUE(has_one);
 }
 
 TEST(Worker, LoadsThenAnswers) {

@@ -118,7 +118,10 @@ class Commands(Story):
         t.tmux("set-option", "-s", "set-clipboard", "on")
         with open(os.path.join(t.home, "notes.txt"), "w") as notes:
             notes.write("The sea is deep.\n")
-        self.do("/read notes.txt", r"notes\.txt")
+        self.do("/read notes.txt", r"^\+ notes\.txt, \d+ tokens")
+        self.do("/new", r"Not in your next turn any more: notes\.txt")
+        t.wait(r"^\+ notes", gone=True)
+        self.do("/read notes.txt", r"^\+ notes\.txt, \d+ tokens")
         t.line("What is the sea?")
         t.wait(r"The sea is deep\.[\s\S]*── .* ready ─")
         answer = t.screen().split("── ")[0].rstrip().split("\n\n  ")[-1].strip()

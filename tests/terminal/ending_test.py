@@ -5,6 +5,7 @@
 FAKE_CHAT is the program of fake_chat.cpp: the real screen with answers of its own.
 """
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -76,6 +77,43 @@ class EndingTest(ScreenCase):
         t = self.start()
         t.line("die")
         self.wait_left(t, 134)
+
+    def skip_where_a_sanitizer_has_the_signals(self):
+        with open(self.program, "rb") as file:
+            if re.search(rb"__[at]san_init", file.read()):
+                self.skipTest("the sanitizer reports these signals itself")
+
+    def test_a_stack_overflow_leaves_a_good_terminal(self):
+        self.skip_where_a_sanitizer_has_the_signals()
+        t = self.start()
+        t.line("overflow")
+        self.wait_left(t, 139)
+
+    def test_nothing_is_drawn_after_another_thread_crashed(self):
+        self.skip_where_a_sanitizer_has_the_signals()
+        for _ in range(3):
+            t = self.start()
+            t.line("bus")
+            self.wait_left(t, 135)
+            self.assertNotIn("drawn", t.screen())
+
+    def test_a_history_that_is_no_file_holds_nothing_up(self):
+        t = self.start()
+        t.key("C-d")
+        self.wait_left(t, 0)
+        history = os.path.join(t.home, "state", "bitnet-chat", "history")
+        for make in (os.mkfifo, lambda path: os.symlink("/dev/zero", path)):
+            with self.subTest(make=make):
+                if os.path.lexists(history):
+                    os.unlink(history)
+                make(history)
+                t.line("clear")
+                t.line(f"{self.program}; echo left with $?")
+                t.wait("history is not kept")
+                t.wait("is no regular file")
+                t.wait("ready")
+                t.key("C-d")
+                self.wait_left(t, 0)
 
     def test_what_drivers_print_goes_to_the_log(self):
         t = self.start("FAKE_STDERR=1")

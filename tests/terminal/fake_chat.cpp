@@ -4,7 +4,8 @@
 // It "loads" for FAKE_LOAD_MS milliseconds and answers by a word every FAKE_WORD_MS. "count N" is answered by
 // N numbered lines, "markdown", "rich" and "unicode" by samples, "forever" without end, "line N" by one line
 // of N characters, "marks N" by a letter and an emoji with N combining marks each, "bytes" by every byte
-// there is, "die" by abort(), anything else by itself. With FAKE_PIECE words are given in pieces of so many
+// there is, "die" by abort(), "overflow" by calling itself without end, "bus" by a thread that SIGBUS hits while this
+// one draws without a pause, anything else by itself. With FAKE_PIECE words are given in pieces of so many
 // bytes. What is stopped ends FAKE_STOP_WORDS words later. FAKE_STDERR=1 writes to stderr now and then, as
 // drivers do. FAKE_KEYS are the lines of a keys file. /copy [N] and /open are there, over the last answer and
 // forty titles; /save FILE writes the last turn.
@@ -18,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <thread>
 #include <utility>
 
 #include "chat.h"
@@ -45,6 +47,13 @@ const char* const kUnicode =
     "🇩🇪|\nmarks "
     "e\u0301a\u0308|\n"
     "hebrew שלום|\nescape \x1b[31mred\x1b[0m|\nbidi \u202Eabc|\n";
+
+// Its frames are many, and none is the last.
+int overflow(int depth) {
+  volatile char frame[1000] = {};
+  frame[depth % 1000] = 1;
+  return depth < 0 ? 0 : overflow(depth + 1) + frame[0];
+}
 
 int number_from(const char* name, int otherwise) {
   const char* text = std::getenv(name);
@@ -88,7 +97,7 @@ class ChatCore {
   }
 
   void interrupt() {
-    waiting_.clear();
+    if (!waiting_.empty()) front_end_.return_input(std::exchange(waiting_, {}));
     stop_in_ = number_from("FAKE_STOP_WORDS", 0);
     if (answering_ && stop_in_ == 0) end("interrupted");
   }
@@ -174,6 +183,12 @@ class ChatCore {
 
   void begin(const std::string& text) {
     if (text == "die") std::abort();
+    if (text == "overflow") std::exit(overflow(1));
+    if (text == "bus") {
+      std::thread([] { raise(SIGBUS); }).detach();
+      while (write(STDOUT_FILENO, "drawn\r\n", 7) > 0) {
+      }
+    }
     turn_ = text;
     front_end_.message({1, Role::user, text, ""});
     answer_ = {2, Role::assistant, "", ""};
@@ -234,6 +249,9 @@ int Chat::wake_fd() const { return core_->timer_; }
 void Chat::show_all() {
   core_->front_end_.transcript({});
   core_->front_end_.status(core_->status_);
+}
+bool Chat::is_command(std::string_view typed) const {
+  return typed.starts_with('/') && !typed.starts_with("//");
 }
 bool Chat::busy() const { return core_->answering_ || !core_->waiting_.empty(); }
 bool Chat::loading() const { return core_->loading_; }

@@ -159,6 +159,23 @@ class FaultTest(unittest.TestCase):
                     t.close()
                     self.check_database()
 
+    def test_a_model_file_that_is_shortened_ends_it_with_a_good_terminal(self):
+        with open(PROGRAM, "rb") as file:
+            if re.search(rb"__[at]san_init", file.read()):
+                self.skipTest("the sanitizer reports this signal itself")
+        model = os.path.join(self.home, "model.gguf")
+        shutil.copy(MODEL, model)
+        t = Pty(self.home, [model, "--db", self.database, "--device", "cpu", "--threads", "2", "--temp", "0"])
+        self.addCleanup(t.close)
+        t.wait(rb"ready")
+        t.type("go on\r")
+        t.wait_for_text()
+        os.truncate(model, 4096)
+        status = t.end()
+        self.check_restored(t)
+        self.assertEqual(status, -signal.SIGBUS)
+        self.assertTrue(t.output.endswith(b"\x1b[?1049l\r\n"), t.output[-300:])
+
     def test_a_terminal_that_goes_away_ends_the_program(self):
         t = self.start("--temp", "0")
         t.type("go on\r")

@@ -104,6 +104,112 @@ class InputTest(ScreenCase):
         t.key("Enter")
         t.wait(r"^  pasted 11$")
 
+    def sent(self, t):
+        """What the chat was given with the last turn."""
+        t.wait("ready")
+        t.line("/save turn")
+        t.wait_until("it is saved", lambda: os.path.exists(os.path.join(t.home, "turn")))
+        t.wait("Saved")
+        with open(os.path.join(t.home, "turn")) as turn:
+            text = turn.read()
+        os.remove(os.path.join(t.home, "turn"))
+        return text
+
+    def test_a_folded_paste_is_one_unit(self):
+        t = self.start("FAKE_WORD_MS=1")
+        pasted = "".join(f"pasted {i}\n" for i in range(12))
+        label = "[paste 1: 12 lines]"
+        t.type("one ")
+        t.paste(pasted)
+        t.type(" two")
+        self.wait_input(t, f"› one {label} two")
+        t.key("Left", "Left", "Left", "Left", "Left")  # over " two" and the paste
+        t.type("<")
+        t.key("Right")
+        t.type(">")
+        self.wait_input(t, f"› one <{label}> two")
+        t.key("BSpace", "Left", "BSpace", "C-a", "M-f", "M-f")  # behind the paste, word by word
+        t.type(".")
+        self.wait_input(t, f"› one {label}. two")
+        t.key("BSpace", "M-b")
+        t.type("!")
+        self.wait_input(t, f"› one !{label} two")
+        t.key("BSpace", "DC")  # Delete takes all of it
+        self.wait_input(t, "› one  two")
+        t.key("C-_")
+        self.wait_input(t, f"› one {label} two")
+        t.key("C-a", "M-f", "Right", "Right", "BSpace")  # Backspace too
+        self.wait_input(t, "› one  two")
+        t.key("C-_", "C-e", "M-BSpace", "M-BSpace")  # a word, then the paste
+        self.wait_input(t, "› one")
+        t.key("C-y")
+        self.wait_input(t, f"› one {label}")
+        t.key("Enter")
+        self.assertEqual(self.sent(t), f"one {pasted} ")
+
+    def test_no_command_damages_a_folded_paste(self):
+        t = self.start("FAKE_WORD_MS=1")
+        pasted = "".join(f"pasted {i}\n" for i in range(9))
+        t.type("ab")
+        t.paste(pasted)
+        t.key("C-t")  # transposes it with the b
+        self.wait_input(t, "› a[paste 1: 9 lines]b")
+        t.key("M-u", "C-w", "C-y", "M-l")
+        t.type("[paste 1: 9 lines]")  # typed, it is text
+        t.key("Enter")
+        self.assertEqual(self.sent(t), f"a{pasted}b[paste 1: 9 lines]")
+        t.key("C-y")  # what was killed is still whole when it is yanked into another turn
+        self.wait_input(t, "› a[paste 1: 9 lines]b")
+        t.key("Enter")
+        self.assertEqual(self.sent(t), f"a{pasted}b")
+
+    def test_the_cursor_goes_by_grapheme_cluster(self):
+        t = self.start("FAKE_WORD_MS=1")
+        clusters = ["a", "e\u0301", "👨\u200d👩\u200d👧", "🇩🇪", "🇫🇷", "👍🏽", "❤\ufe0f", "한", "1\ufe0f\u20e3", "z"]
+        t.type("".join(clusters))
+        t.key(*["Left"] * 10)
+        t.type("<")
+        for _ in clusters:
+            t.key("Right")
+        t.type(">")
+        t.key("Home", "Right", "Right", "DC", "Right", "Right", "BSpace")
+        t.key("Enter")
+        self.assertEqual(self.sent(t), "<" + "".join(clusters[:1] + clusters[2:3] + clusters[4:]) + ">")
+        t.type("x" + "".join(clusters[1:]))
+        t.key(*["BSpace"] * 9)
+        self.wait_input(t, "› x")
+
+    def test_the_cursor_of_vi_goes_by_grapheme_cluster(self):
+        t = Terminal()
+        self.addCleanup(t.close)
+        with open(os.path.join(t.home, ".inputrc"), "w") as f:
+            f.write("set editing-mode vi\n")
+        t.line("clear")
+        t.line(f"FAKE_WORD_MS=1 {self.program}")
+        t.wait("ready")
+        t.type("ab🇩🇪🇫🇷e\u0301c")
+        t.key("Escape")
+        t.wait_until("Esc moves back", lambda: t.cursor()[0] == 2 + 7)
+        t.type("hhx")
+        self.wait_input(t, "› ab🇩🇪e\u0301c")
+        t.type("Xlx")
+        t.key("Enter")
+        self.assertEqual(self.sent(t), "abe\u0301")
+
+    def test_a_turn_that_comes_back_waits_for_an_empty_input(self):
+        t = self.start("FAKE_LOAD_MS=2000 FAKE_WORD_MS=1")
+        t.wait("loading")
+        t.line("first")
+        t.type("second")
+        t.key("Escape")  # the first has not begun
+        t.wait("was not sent waits")
+        self.wait_input(t, "› second")
+        t.key("C-c")
+        self.wait_input(t, "› first")
+        t.wait("ready")
+        t.key("Enter")
+        self.assertEqual(self.sent(t), "first")
+
     def test_a_paste_brings_no_escape_sequences(self):
         t = self.start()
         t.paste("a\x1b[2Jb")

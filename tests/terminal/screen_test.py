@@ -145,7 +145,23 @@ class ScreenTest(ScreenCase):
         t.wait("Keys")
         t.type("x")
         t.wait("Keys", gone=True)
-        self.wait_input(t, "› x")
+        self.wait_input(t, "›")
+
+    def test_a_key_that_closes_help_is_not_typed(self):
+        t = self.start()
+        t.type("kept")
+        for key in ("q", "Space", "Enter", "Left", "C-c", "C-d", "BSpace", "M-b", "C-j", "C-o", "C-f"):
+            t.key("F1")
+            t.wait("^  Keys")
+            t.key(key)
+            t.wait("^  Keys", gone=True)
+            self.wait_input(t, "› kept")
+        self.assertEqual(t.cursor()[0], len("› kept"))
+        self.assertNotIn("answering", t.screen())
+        t.key("F1")
+        t.wait("^  Keys")
+        t.paste(" and pasted")  # a paste is no key
+        self.wait_input(t, "› kept and pasted")
 
     def test_help_pages_where_it_does_not_fit(self):
         t = self.start(columns=40, rows=12)
