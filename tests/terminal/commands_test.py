@@ -142,6 +142,7 @@ class Commands(Story):
         self.do("/archive", r"Conversation 2 is put away")
         self.do("/open 1", r"The sea is deep\.")
         self.do("/delete 3", r"Conversation 3 is deleted")
+        self.do("/undelete 3", r"^  /undelete\n  Conversation 3 is")
         self.do("/private", r"^── .* private ──$")
         for name in ("/quit", "/bye", "/exit"):
             USED["commands"].add(name)

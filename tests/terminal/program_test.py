@@ -51,7 +51,7 @@ class ProgramTest(unittest.TestCase):
             t.wait_until(f"{columns}x{rows} is drawn", lambda: t.rows()[rows - 2].startswith("──")
                          and len(t.rows()[rows - 2]) == columns)
         t.wait("› What is your name?")
-        t.type("/un")
+        t.type("/undo")
         t.key("Tab", "Enter")
         t.wait("› What is your name?", gone=True)
         t.key("Up", "Up")
