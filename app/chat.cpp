@@ -147,6 +147,9 @@ void ChatCore::handle_events() {
       if (chat.settings_.ctx != chat.defaults_.ctx) chat.fit_context();
       if (!chat.task_) chat.begin_waiting_turn();
     }
+    void operator()(const NotReopened& event) const {
+      chat.front_.error(event.message + ". The model goes on where it was.");
+    }
     void operator()(const PrefillProgress& event) const {
       if (!chat.works_on(event.job)) return;
       chat.status_.state = ChatState::prefill;

@@ -176,7 +176,7 @@ int run_on_screen(const Options& options, Input& input, const ChatSettings& sett
   std::string warning;
   const auto store = open_store(options, warning);
   ScreenFrontEnd screen(loop, screen_options);
-  Worker worker(open, kv_files_for(options));
+  Worker worker(open, kv_files_for(options), device_check_for(options));
   Chat chat(*store, worker, settings, screen);
   if (!warning.empty()) screen.error(warning);
   if (!keys_problem.empty()) screen.error(keys_problem);
@@ -201,7 +201,7 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
   const OpenModel open = opener_for(options);
   std::string warning;
   const auto store = open_store(options, warning);
-  Worker worker(open, kv_files_for(options));
+  Worker worker(open, kv_files_for(options), device_check_for(options));
   Chat chat(*store, worker, settings, front);
   front.drive(chat);
   if (!options.record.empty()) front.record(options.record, named_rules(options));
@@ -224,7 +224,7 @@ int run_json(const Options& options, Input& input, const ChatSettings& settings,
     const OpenModel open = opener_for(options);
     std::string warning;
     const auto store = open_store(options, warning);
-    Worker worker(open, kv_files_for(options));
+    Worker worker(open, kv_files_for(options), device_check_for(options));
     Chat chat(*store, worker, settings, front);
     front.drive(chat);
     if (!warning.empty()) front.error(warning);

@@ -37,6 +37,14 @@ KvFiles kv_files_for(const Options& options) {
   return KvFiles(folder + "/kv", uint64_t{options.kv_cache} << 20);
 }
 
+CheckDevice device_check_for(const Options& options) {
+  return [options](const std::string& device) {
+    EngineOptions engine = engine_options(options);
+    if (!device.empty()) engine.device = device;
+    check_device(engine);
+  };
+}
+
 OpenModel opener_for(const Options& options) {
   const auto file = std::make_shared<const GgufFile>(find_model(options.model));
   read_model_info(*file);

@@ -74,8 +74,9 @@ Looked looked_at(uint64_t job, int32_t token, std::span<const float> logits, uin
 
 }  // namespace
 
-Worker::Worker(OpenModel open, KvFiles kv_files)
+Worker::Worker(OpenModel open, KvFiles kv_files, CheckDevice check_device)
     : open_(std::move(open)),
+      check_device_(std::move(check_device)),
       kv_files_(std::move(kv_files)),
       wake_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (wake_fd_ < 0) throw std::runtime_error("eventfd failed: no file descriptors left");
@@ -152,7 +153,7 @@ void Worker::run() {
   load();
   while (true) {
     std::pair<uint64_t, AnyJob> job;
-    bool open_again = false;
+    std::optional<std::string> elsewhere;
     {
       std::unique_lock lock(mutex_);
       const auto asked = [this] { return next_ || reopen_ || quit_; };
@@ -168,8 +169,7 @@ void Worker::run() {
       }
       if (quit_) break;
       if (reopen_) {
-        open_again = true;
-        device_ = *std::exchange(reopen_, std::nullopt);
+        elsewhere = std::exchange(reopen_, std::nullopt);
       } else {
         job = std::move(*next_);
         next_.reset();
@@ -177,10 +177,8 @@ void Worker::run() {
         cancellable_ = std::holds_alternative<ContextJob>(job.second) ? nullptr : model_.session.get();
       }
     }
-    if (open_again) {
-      close_model();
-      lost_in_a_row_ = false;
-      load();
+    if (elsewhere) {
+      load_elsewhere(*std::move(elsewhere));
     } else if (model_.session) {
       run_job(job.first, job.second);
     } else {
@@ -245,20 +243,54 @@ void Worker::save() {
 }
 
 void Worker::load() {
+  if (auto failed = try_load()) push(*std::move(failed));
+}
+
+std::optional<Failed> Worker::try_load() {
   try {
     const auto tell = [this](double done) {
       push(LoadProgress{done});
       return !quit_.load();
     };
     model_ = open_(tell, device_);
-    push(Loaded{model_.text, model_.engine->model(), model_.engine->device(), model_.session->n_ctx()});
+    push(loaded());
+    return std::nullopt;
   } catch (const Error& error) {
-    push(Failed{error.kind(), error.what()});
+    return Failed{error.kind(), error.what()};
   } catch (const std::bad_alloc&) {
-    push(Failed{ErrorKind::model, "not enough memory to load the model"});
+    return Failed{ErrorKind::model, "not enough memory to load the model"};
   } catch (const std::exception& error) {
-    push(Failed{ErrorKind::runtime, error.what()});
+    return Failed{ErrorKind::runtime, error.what()};
   }
+}
+
+Loaded Worker::loaded() const {
+  return {model_.text, model_.engine->model(), model_.engine->device(), model_.session->n_ctx()};
+}
+
+void Worker::load_elsewhere(std::string device) {
+  const std::string before = device_;
+  if (!device.empty()) device_ = std::move(device);
+  lost_in_a_row_ = false;
+  if (!model_.session) {
+    load();
+    return;
+  }
+  try {
+    if (check_device_) check_device_(device_);
+  } catch (const std::exception& error) {
+    device_ = before;
+    push(NotReopened{error.what()});
+    push(loaded());
+    return;
+  }
+  close_model();
+  const auto failed = try_load();
+  if (!failed) return;
+  close_model();
+  device_ = before;
+  push(NotReopened{failed->message});
+  load();
 }
 
 void Worker::close_model() {

@@ -47,6 +47,9 @@ struct LoadedModel {
 using OpenModel =
     std::function<LoadedModel(const std::function<bool(double)>& on_progress, const std::string& device)>;
 
+// Throws Error(device) where there is no device of this name; opens nothing.
+using CheckDevice = std::function<void(const std::string& device)>;
+
 struct Job {
   std::vector<int32_t> tokens;  // the whole prompt, 1 <= size <= n_ctx
   SamplerParams sampler;
@@ -123,7 +126,12 @@ struct Failed {
   ErrorKind kind;
   std::string message;
 };
-using WorkerEvent = std::variant<LoadProgress, Loaded, PrefillProgress, Prefilled, Token, Looked,
+// The model could not be opened where reopen() asked for it. It worked before and is not lost: a Loaded of
+// where it was follows, or Failed where that is gone too.
+struct NotReopened {
+  std::string message;
+};
+using WorkerEvent = std::variant<LoadProgress, Loaded, NotReopened, PrefillProgress, Prefilled, Token, Looked,
                                  ContextChanged, Finished, Failed>;
 
 using AnyJob = std::variant<Job, LookJob, ContextJob>;
@@ -131,7 +139,7 @@ using AnyJob = std::variant<Job, LookJob, ContextJob>;
 class Worker {
  public:
   // Timelines that jobs want kept are written to `kv_files` while nothing else is to do, and at the end.
-  explicit Worker(OpenModel open, KvFiles kv_files = {});
+  explicit Worker(OpenModel open, KvFiles kv_files = {}, CheckDevice check_device = {});
   ~Worker();  // stops whatever runs and joins
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -144,7 +152,7 @@ class Worker {
   uint64_t submit(AnyJob job);
   void interrupt();  // the submitted job, started or not, finishes with "interrupted"
   // Opens the model again, on this device (EngineOptions::device; empty: where it was); a Loaded or Failed
-  // follows. While no job runs.
+  // follows. A model that works is closed only when check_device had nothing against it. While no job runs.
   void reopen(std::string device);
 
   std::vector<WorkerEvent> take();  // everything that waits; never blocks
@@ -156,6 +164,9 @@ class Worker {
  private:
   void run();
   void load();
+  std::optional<Failed> try_load();
+  Loaded loaded() const;
+  void load_elsewhere(std::string device);
   void run_job(uint64_t id, const AnyJob& job);
   void close_model();
   void do_job(const Job& job, Finished& finished);
@@ -170,6 +181,7 @@ class Worker {
   bool stop_asked(uint64_t job) const;
 
   OpenModel open_;
+  const CheckDevice check_device_;
   const KvFiles kv_files_;
   std::mutex files_mutex_;          // held while files are written or taken away
   std::atomic<bool> keep_ = false;  // the timeline is of a job that wants it kept

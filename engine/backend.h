@@ -218,6 +218,7 @@ constexpr uint32_t kRunAhead = 2;                  // tokens on their way at onc
 
 std::unique_ptr<Backend> open_vulkan(const EngineOptions& options);
 std::unique_ptr<Backend> open_cpu(const EngineOptions& options);
+void check_vulkan(const EngineOptions& options);  // throws where open_vulkan would not find its device
 std::vector<DeviceInfo> list_vulkan_devices();  // empty where there is no loader or no device
 std::shared_ptr<void> hold_vulkan();            // while held, listing and opening share what both need of the loader
 DeviceInfo describe_cpu(const EngineOptions& options);

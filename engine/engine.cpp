@@ -8,14 +8,18 @@
 namespace bitnet {
 namespace {
 
-std::unique_ptr<Backend> open_backend(const EngineOptions& options) {
-  if (options.device == "cpu") return open_cpu(options);
-  const auto vulkan = hold_vulkan();
+// Requires hold_vulkan.
+bool is_for_cpu(const EngineOptions& options) {
+  if (options.device == "cpu") return true;
   const std::vector<DeviceInfo> devices = list_devices();
   const auto is_gpu = [](const DeviceInfo& d) { return !d.cpu && !d.software && d.unusable.empty(); };
-  const bool cpu = options.device.empty() ? std::none_of(devices.begin(), devices.end(), is_gpu)
-                                          : options.device == std::to_string(devices.back().index);
-  return cpu ? open_cpu(options) : open_vulkan(options);
+  return options.device.empty() ? std::none_of(devices.begin(), devices.end(), is_gpu)
+                                : options.device == std::to_string(devices.back().index);
+}
+
+std::unique_ptr<Backend> open_backend(const EngineOptions& options) {
+  const auto vulkan = options.device == "cpu" ? nullptr : hold_vulkan();
+  return is_for_cpu(options) ? open_cpu(options) : open_vulkan(options);
 }
 
 }  // namespace
@@ -26,6 +30,11 @@ std::vector<DeviceInfo> list_devices() {
   cpu.index = static_cast<uint32_t>(devices.size());
   devices.push_back(std::move(cpu));
   return devices;
+}
+
+void check_device(const EngineOptions& options) {
+  const auto vulkan = options.device == "cpu" ? nullptr : hold_vulkan();
+  if (!is_for_cpu(options)) check_vulkan(options);
 }
 
 std::unique_ptr<Engine> Engine::open(const GgufFile& file, const EngineOptions& options) {

@@ -126,6 +126,9 @@ struct EngineOptions {
 // Takes 0.1 s a gigabyte on two cores, once: the file's part is kept in the cache folder.
 std::string fingerprint_of(const GgufFile& file, const EngineOptions& options);
 
+// Throws the Error(device) of Engine::open where there is no such device or it cannot be used; opens nothing.
+void check_device(const EngineOptions& options);
+
 class Engine {
  public:
   // `file` must outlive this call only; on the CPU its mapping stays until the Engine goes.

@@ -166,6 +166,11 @@ void Script::numeric_after(int tokens) {
   numeric_after_ = tokens;
 }
 
+void Script::no_room_on(std::string device) {
+  const std::lock_guard lock(mutex_);
+  no_room_on_ = std::move(device);
+}
+
 void Script::wrong_device(bool wrong) {
   const std::lock_guard lock(mutex_);
   wrong_device_ = wrong;
@@ -239,7 +244,8 @@ OpenModel opener(Script& script, uint32_t n_ctx, std::string chat_template, bool
         script.changed_.wait_for(lock, std::chrono::milliseconds(5));
       }
       ++script.opened_;
-      if (script.wrong_device_) throw Error(ErrorKind::device, "no usable device");
+      if (script.wrong_device_ || device == script.no_room_on_)
+        throw Error(ErrorKind::device, "no usable device");
     }
     LoadedModel model;
     model.text = model_text(chat_template, add_bos);

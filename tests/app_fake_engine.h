@@ -39,6 +39,7 @@ class Script {
   void lose_device_after(int tokens);
   void numeric_after(int tokens);
   void wrong_device(bool wrong);  // opening fails from now on
+  void no_room_on(std::string device);  // opening there fails
   // Of what is opened next; not while it opens.
   std::string fingerprint = "00112233445566778899aabbccddeeff";
   std::string arithmetic = "exact";
@@ -62,6 +63,7 @@ class Script {
   bool waiting_ = false;
   bool loading_held_ = false;
   bool wrong_device_ = false;
+  std::string no_room_on_ = "nowhere at all";
   int hold_after_ = -1;
   int lose_after_ = -1;
   int numeric_after_ = -1;

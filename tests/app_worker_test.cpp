@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 
@@ -186,6 +187,42 @@ TEST(Worker, OpensAgainAfterAFailure) {
   EXPECT_EQ(script.device(), "there");
   worker.submit(job_of("hello"));
   EXPECT_EQ(wait_for<Finished>(worker).reason, "stop");
+}
+
+// A model that works is not given up before there is a place for it.
+TEST(Worker, AReopenOnADeviceThatIsNotThereLeavesTheModelWhereItIs) {
+  fake::Script script;
+  Worker worker(fake::opener(script), {}, [](const std::string& device) {
+    if (device == "9") throw Error(ErrorKind::device, "no device \"9\"");
+  });
+  worker.start();
+  wait_for<Loaded>(worker);
+  const Job job = job_of("hello");
+  worker.submit(job);
+  wait_for<Finished>(worker);
+  worker.reopen("9");
+  EXPECT_EQ(wait_for<NotReopened>(worker).message, "no device \"9\"");
+  EXPECT_EQ(script.opened(), 1);
+  worker.submit(job);  // its keys and values are still there
+  EXPECT_EQ(wait_for<Finished>(worker).stats.reused_tokens, job.tokens.size() - 1);
+  worker.reopen("8");
+  wait_for<Loaded>(worker);
+  EXPECT_EQ(script.opened(), 2);
+  EXPECT_EQ(script.device(), "8");
+}
+
+TEST(Worker, AReopenThatFailsOpensTheModelWhereItWas) {
+  fake::Script script;
+  Worker worker(fake::opener(script));
+  worker.start();
+  wait_for<Loaded>(worker);
+  script.no_room_on("too small");
+  worker.reopen("too small");
+  EXPECT_THAT(wait_for<NotReopened>(worker).message, testing::HasSubstr("no usable device"));
+  worker.submit(job_of("hello"));
+  EXPECT_EQ(wait_for<Finished>(worker).reason, "stop");
+  EXPECT_EQ(script.opened(), 3);
+  EXPECT_EQ(script.device(), "");
 }
 
 std::vector<Looked> looked_of(const std::vector<WorkerEvent>& events) {

@@ -93,6 +93,12 @@ class Program(unittest.TestCase):
                 self.assertEqual(done.stderr, "bitnet-chat: threads: wanted 1, as many as this process may run at once, "
                                               f"found {threads}\n")
 
+    def test_a_reopen_that_finds_no_device_keeps_the_model(self):
+        _, err = self.script("Hello!", "@wait idle", "@allow-errors", "/reopen 99", "And you?", "@wait idle",
+                             arguments=["--private", "--verbose"])
+        self.assertRegex(err, r'no device "99"; .*\. The model goes on where it was\.')
+        self.assertRegex(err.split("goes on where")[1], r"reused [1-9]\d* of \d+ tokens")
+
     def test_nothing_to_ask_is_nothing_to_answer(self):
         self.assertEqual(run(TALKING)[:2], (0, ""))
 

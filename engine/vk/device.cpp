@@ -411,6 +411,11 @@ std::optional<uint32_t> Device::memory_type(uint32_t allowed_types, VkMemoryProp
 
 namespace bitnet {
 
+void check_vulkan(const EngineOptions& options) {
+  const std::shared_ptr<vk::Instance> instance = vk::Instance::get();
+  vk::choose(vk::physical_devices(*instance), options.device);
+}
+
 std::vector<DeviceInfo> list_vulkan_devices() {
   std::vector<DeviceInfo> found;
   try {
