@@ -143,6 +143,11 @@ void ChatCore::handle_events() {
         chat.front_.notice(warning);
       }
       if (!chat.read_files_.empty()) chat.count_read_files();
+      adopt(event.text->wishes, chat.defaults_);
+      adopt(event.text->wishes, chat.settings_);
+      for (const std::string& wish : event.text->wishes.unusable) {
+        chat.front_.notice(fmt::format("The model's file has a setting that is passed over: {}.", wish));
+      }
       // What was set while it loaded; otherwise it was opened with the context that is wanted.
       if (chat.settings_.ctx != chat.defaults_.ctx) chat.fit_context();
       if (!chat.task_) chat.begin_waiting_turn();

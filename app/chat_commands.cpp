@@ -244,10 +244,13 @@ std::string ChatCore::settings_text(std::string_view name) const {
   std::string text;
   for (const Setting& setting : settings_table()) {
     if (!name.empty() && name != setting.name) continue;
-    text += fmt::format("{:<14} = {:<6} (default {}; {})\n", setting.name, setting.show(settings_),
-                        setting.show(defaults_), setting.range);
+    text +=
+        fmt::format("{:<14} = {:<6} (default {}; {}), default of {}\n", setting.name, setting.show(settings_),
+                    setting.show(defaults_), setting.range, name_of(source_of(defaults_, setting.name)));
     if (!name.empty()) text += fmt::format("  {}\n", setting.help);
   }
+  if (!model_ && !failure_ && defaults_.begun_as == SettingSource::program)
+    text += "The model is still loading; its file may have other defaults.\n";
   return text;
 }
 

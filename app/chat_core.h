@@ -189,7 +189,7 @@ class ChatCore {
   FrontEnd& front_;
   Worker& worker_;
   ChatSettings settings_;
-  const ChatSettings defaults_;
+  ChatSettings defaults_;   // what /reset goes back to; of the model's file too once it is loaded
   std::string new_system_;  // for /new; settings_.system is that of the conversation that is open
   std::optional<Loaded> model_;
   std::optional<Error> failure_;

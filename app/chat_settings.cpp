@@ -139,6 +139,7 @@ ChatSettings interactive_settings() {
 
 ChatSettings script_settings() {
   ChatSettings s;
+  s.begun_as = SettingSource::script;
   s.seed = 0;
   return s;
 }
@@ -159,6 +160,34 @@ const Setting& setting_named(std::string_view name) {
   const std::string near = nearest(name.substr(0, 40), names);
   throw Error(ErrorKind::usage, fmt::format("there is no setting '{}'; {}", printable(name, 40),
                                             near.empty() ? "/set lists them" : "did you mean " + near + "?"));
+}
+
+const char* name_of(SettingSource source) {
+  switch (source) {
+    case SettingSource::program:
+      return "the program";
+    case SettingSource::model:
+      return "the model's file";
+    case SettingSource::script:
+      return "scripts";
+    case SettingSource::config:
+      return "the config file";
+    case SettingSource::command_line:
+      return "the command line";
+    case SettingSource::person:
+      return "/set";
+  }
+  return "?";
+}
+
+void set_from(SettingSource source, ChatSettings& settings, std::string_view name, std::string_view value) {
+  setting_named(name).read(settings, value);
+  settings.sources.insert_or_assign(std::string(name), source);
+}
+
+SettingSource source_of(const ChatSettings& settings, std::string_view name) {
+  const auto found = settings.sources.find(name);
+  return found == settings.sources.end() ? settings.begun_as : found->second;
 }
 
 SamplerParams sampler_for_turn(const ChatSettings& settings, uint64_t seed) {

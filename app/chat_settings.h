@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,11 @@
 
 namespace bitnet {
 
+// Where the value of a setting comes from; a later one wins over those before it. A script begins with values
+// of its own, which a model's file does not change: it does the same with every file.
+enum class SettingSource { program, model, script, config, command_line, person };
+const char* name_of(SettingSource source);  // for people: "the model's file"
+
 struct ChatSettings {
   SamplerParams sampler;          // its seed is used only where `seed` is set
   std::optional<uint64_t> seed;   // empty: a new one for each turn
@@ -24,6 +30,8 @@ struct ChatSettings {
   std::string system;             // system prompt; empty = none
   bool is_private = false;        // --private: the person wants nothing kept
   WriteRules files;               // where commands may write
+  std::map<std::string, SettingSource, std::less<>> sources;  // by name of a setting; none: `begun_as`
+  SettingSource begun_as = SettingSource::program;
   bool verbose = false;           // say as notices what lies behind an answer: template, seed, reuse
 };
 
@@ -43,6 +51,10 @@ struct Setting {
 std::span<const Setting> settings_table();
 const Setting* find_setting(std::string_view name);  // nullptr where unknown
 const Setting& setting_named(std::string_view name);  // throws Error(usage) with the nearest name
+
+// As `/set NAME VALUE`, and remembers who said so. Throws Error(usage).
+void set_from(SettingSource source, ChatSettings& settings, std::string_view name, std::string_view value);
+SettingSource source_of(const ChatSettings& settings, std::string_view name);
 
 // The sampler with the seed of this turn in place.
 SamplerParams sampler_for_turn(const ChatSettings& settings, uint64_t seed);

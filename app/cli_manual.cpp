@@ -125,7 +125,11 @@ std::string manual_page() {
   for (const Action& action : action_table()) {
     page += entry(fmt::format("{} ({})", bold(action.keys), action.name), sentence(action.help));
   }
-  page += ".SH SETTINGS\nWhat \\fB/set\\fR knows, with what a chat begins with.\n";
+  page +=
+      ".SH SETTINGS\nWhat \\fB/set\\fR knows, with what a chat begins with where neither the model's file "
+      "(its keys\n\\fIgeneral.sampling.*\\fR), the config file nor the command line says otherwise. A script "
+      "begins with temp 0 and seed 0,\nwhatever the file says. \\fB/set\\fR tells for each where its default "
+      "comes from, and \\fB/reset\\fR goes back to it.\n";
   const ChatSettings defaults = interactive_settings();
   for (const Setting& setting : settings_table()) {
     page += entry(bold(setting.name), sentence(fmt::format("{}: {}. Default: {}", setting.help, setting.range,

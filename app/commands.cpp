@@ -115,14 +115,14 @@ void set(ChatCore& chat, std::string_view arguments) {
   const auto [name, value] = split(arguments);
   if (!value.empty()) {
     ChatSettings changed = chat.settings_;
-    setting_named(name).read(changed, value);
+    set_from(SettingSource::person, changed, name, value);
     chat.change_settings(std::move(changed));
   }
   chat.front_.command_output("set", chat.settings_text(name));
 }
 
 void seed(ChatCore& chat, std::string_view arguments) {
-  if (!arguments.empty()) find_setting("seed")->read(chat.settings_, arguments);
+  if (!arguments.empty()) set_from(SettingSource::person, chat.settings_, "seed", arguments);
   chat.front_.command_output("seed", chat.settings_text("seed"));
 }
 

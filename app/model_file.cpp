@@ -142,6 +142,7 @@ std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std
     auto text = naming(file, [&] {
       return std::make_shared<ModelText>(file.path(), read_vocabulary(file), std::move(chat_template));
     });
+    text->wishes = read_model_settings(file);
     try_template(*text);
     return text;
   }
@@ -159,6 +160,7 @@ std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std
         chat_template_for(file.get_string("general.architecture"), source.value_or(""), &replaced);
     auto text = std::make_shared<ModelText>(file.path(), read_vocabulary(file), std::move(chat_template));
     text->template_replaced = replaced;
+    text->wishes = read_model_settings(file);
     try_template(*text);
     return text;
   });

@@ -9,12 +9,14 @@
 
 #include "engine/engine.h"
 #include "engine/gguf.h"
+#include "model_settings.h"
 #include "tokenizer/chat_template.h"
 #include "tokenizer/tokenizer.h"
 
 namespace bitnet {
 
-// All that a model file says about text. Immutable; shared by the loop's thread and the worker's.
+// All that a model file says about text, and how it wants answers to be chosen. Immutable; shared by the
+// loop's thread and the worker's.
 struct ModelText {
   ModelText(std::string path, Vocabulary vocabulary, ChatTemplate chat_template);
 
@@ -24,6 +26,7 @@ struct ModelText {
   bool template_replaced = false;  // the file's own was a converter's placeholder
   std::string bos_text;            // empty where the vocabulary has none
   std::string eos_text;
+  ModelSettings wishes;
 };
 
 // Throws Error(model) that names file and key for what is missing, of the wrong type or of a length that does

@@ -231,6 +231,8 @@ Options parse_options(int argc, const char* const* argv, const std::string& usua
   if (options.mode != Mode::print) {
     read_config(config.empty() ? usual_config : config, !config.empty(), options);
     yield_to_command_line(options, given);
+    options.config_settings = options.settings.size();
+    options.config_ctx = options.ctx;
   }
   read_given(given, options);
   if (tool != nullptr) {
@@ -249,11 +251,15 @@ Options parse_options(int argc, const char* const* argv, const std::string& usua
 }
 
 ChatSettings settings_from(const Options& options, ChatSettings settings) {
-  for (const auto& [name, value] : options.settings) {
+  for (size_t i = 0; i < options.settings.size(); ++i) {
+    const auto& [name, value] = options.settings[i];
+    const SettingSource source =
+        i < options.config_settings ? SettingSource::config : SettingSource::command_line;
     if (name == "+stop") {
       settings.stop.push_back(value);
+      settings.sources.insert_or_assign("stop", source);
     } else {
-      find_setting(name)->read(settings, value);
+      set_from(source, settings, name, value);
     }
   }
   settings.system = options.system.starts_with('@')
@@ -262,6 +268,10 @@ ChatSettings settings_from(const Options& options, ChatSettings settings) {
   settings.verbose = options.verbose;
   settings.is_private = options.is_private;
   settings.ctx = options.ctx;
+  if (options.ctx != 0) {
+    settings.sources["ctx"] =
+        options.ctx == options.config_ctx ? SettingSource::config : SettingSource::command_line;
+  }
   return settings;
 }
 

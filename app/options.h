@@ -63,6 +63,8 @@ struct Options {
   std::optional<int64_t> conversation;  // --resume, and the ID of replay, show, export, delete
   std::string system;                   // text or @FILE
   std::vector<std::pair<std::string, std::string>> settings;  // as `/set NAME VALUE`, in order
+  size_t config_settings = 0;  // the first of `settings`, which are the config file's
+  uint32_t config_ctx = 0;     // `ctx` as the config file has it
   bool is_private = false;
   std::string db;
   bool force = false;         // files that are there may be overwritten

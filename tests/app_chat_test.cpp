@@ -537,6 +537,56 @@ TEST_F(ChatTest, SettingsAreCheckedAndShowTheirDefault) {
   EXPECT_THAT(front.last_output, testing::Not(HasSubstr("0.5 ")));
 }
 
+TEST_F(ChatTest, TheModelsFileGivesDefaultsThatResetGoesBackTo) {
+  settings = interactive_settings();
+  script.wish({{{"temp", "0.25"}, {"repeat_last", "9"}}, {"general.sampling.top_p: wanted a number"}});
+  start_loaded();
+  EXPECT_THAT(front.log, HasSubstr("general.sampling.top_p"));
+  say("/set");
+  EXPECT_THAT(front.last_output, testing::ContainsRegex("temp +=.0.25 .*default 0.25.*of the model's file"));
+  EXPECT_THAT(front.last_output, testing::ContainsRegex("top_k +=.40 .*default 40.*of the program"));
+  say("hello");
+  const auto stored = store->turns(store->messages(chat->conversation()).back().id);
+  EXPECT_THAT(stored.back().sampler, HasSubstr("\"temp\":0.25"));
+  say("/set temp 0.9");
+  EXPECT_THAT(front.last_output, testing::ContainsRegex("temp +=.0.9 .*default 0.25"));
+  say("/reset");
+  EXPECT_THAT(front.last_output, testing::ContainsRegex("temp +=.0.25 "));
+  EXPECT_THAT(front.last_output, testing::ContainsRegex("repeat_last +=.9 "));
+  // Another file takes the wishes of the one before along.
+  script.wish({{{"top_k", "3"}}, {}});
+  say("/reopen");
+  say("/set");
+  EXPECT_THAT(front.last_output, testing::ContainsRegex("temp +=.0.7 .*default 0.7.*of the program"));
+  EXPECT_THAT(front.last_output, testing::ContainsRegex("top_k +=.3 "));
+}
+
+TEST_F(ChatTest, WhatThePersonOptionsOrAScriptSaidWinsOverTheModelsFile) {
+  settings = interactive_settings();
+  set_from(SettingSource::config, settings, "top_k", "11");
+  set_from(SettingSource::command_line, settings, "min_p", "0.5");
+  script.wish({{{"temp", "0"}, {"top_k", "5"}, {"min_p", "0"}, {"top_p", "0.5"}}, {}});
+  script.hold_loading(true);
+  start();
+  chat->submit("/set temp 0.7");  // while it loads, and to what the program has anyway
+  EXPECT_THAT(front.last_output, HasSubstr("still loading"));
+  script.hold_loading(false);
+  until_idle();
+  say("/set");
+  EXPECT_THAT(front.last_output, testing::ContainsRegex("temp +=.0.7 .*default 0;.*of the model's file"));
+  EXPECT_THAT(front.last_output, testing::ContainsRegex("top_k +=.11 .*default 11;.*of the config file"));
+  EXPECT_THAT(front.last_output, testing::ContainsRegex("min_p +=.0.5 .*default 0.5;.*of the command line"));
+  EXPECT_THAT(front.last_output, testing::ContainsRegex("top_p +=.0.5 "));
+}
+
+TEST_F(ChatTest, AScriptIsTheSameWhateverTheModelsFileSays) {
+  script.wish({{{"temp", "0.9"}, {"repeat_penalty", "1.3"}}, {}});
+  start_loaded();  // script_settings()
+  say("/set");
+  EXPECT_THAT(front.last_output, testing::ContainsRegex("temp +=.0 .*default 0;.*of scripts"));
+  EXPECT_THAT(front.last_output, testing::ContainsRegex("repeat_penalty += 1 "));
+}
+
 TEST_F(ChatTest, TheSystemPromptIsPartOfThePromptAndOfTheConversation) {
   start_loaded();
   say("/system be brief");

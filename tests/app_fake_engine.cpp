@@ -184,6 +184,11 @@ void Script::hold_loading(bool hold) {
   changed_.notify_all();
 }
 
+void Script::wish(ModelSettings wishes) {
+  const std::lock_guard lock(mutex_);
+  wishes_ = std::move(wishes);
+}
+
 std::vector<std::vector<int32_t>> Script::prompts() {
   const std::lock_guard lock(mutex_);
   return prompts_;
@@ -217,7 +222,7 @@ bool Script::pass_gate(int made, const std::function<bool()>& cancelled) {
   return !cancelled();
 }
 
-std::shared_ptr<const ModelText> model_text(const std::string& chat_template, bool add_bos) {
+std::shared_ptr<ModelText> model_text(const std::string& chat_template, bool add_bos) {
   Vocabulary v;
   v.model = "gpt2";
   v.pre = "gpt-2";
@@ -248,7 +253,12 @@ OpenModel opener(Script& script, uint32_t n_ctx, std::string chat_template, bool
         throw Error(ErrorKind::device, "no usable device");
     }
     LoadedModel model;
-    model.text = model_text(chat_template, add_bos);
+    const auto text = model_text(chat_template, add_bos);
+    {
+      const std::lock_guard lock(script.mutex_);
+      text->wishes = script.wishes_;
+    }
+    model.text = text;
     model.engine = std::make_unique<FakeEngine>(script.fingerprint, script.arithmetic);
     model.create_session = [&script](uint32_t size) -> std::unique_ptr<Session> {
       if (size > kTrainedFor) throw Error(ErrorKind::usage, "more than the model was trained for");

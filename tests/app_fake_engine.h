@@ -44,6 +44,7 @@ class Script {
   std::string fingerprint = "00112233445566778899aabbccddeeff";
   std::string arithmetic = "exact";
   void hold_loading(bool hold);
+  void wish(ModelSettings wishes);  // of the model's file, from the next opening on
 
   std::vector<std::vector<int32_t>> prompts();  // of every sync
   int opened();
@@ -62,6 +63,7 @@ class Script {
   bool held_ = false;
   bool waiting_ = false;
   bool loading_held_ = false;
+  ModelSettings wishes_;
   bool wrong_device_ = false;
   std::string no_room_on_ = "nowhere at all";
   int hold_after_ = -1;
@@ -77,8 +79,7 @@ extern const char* const kTemplate;
 
 OpenModel opener(Script& script, uint32_t n_ctx = 512, std::string chat_template = kTemplate,
                  bool add_bos = true);
-std::shared_ptr<const ModelText> model_text(const std::string& chat_template = kTemplate,
-                                            bool add_bos = true);
+std::shared_ptr<ModelText> model_text(const std::string& chat_template = kTemplate, bool add_bos = true);
 std::string text_of(const std::vector<int32_t>& ids);  // with special tokens
 
 // Remembers what a front end is told, as lines.

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <sstream>
 
 #include "app/option_table.h"
@@ -147,6 +148,18 @@ TEST(Options, HelpFitsIntoEightyColumnsAndNamesEveryRow) {
       EXPECT_THAT(own, testing::HasSubstr(option_flags(row).back()));
     }
   }
+}
+
+TEST(Options, SettingsKnowWhetherTheConfigFileOrTheCommandLineSaidThem) {
+  const std::string config = testing::TempDir() + "sources.conf";
+  std::ofstream(config) << "temp = 0.3\ntop_k = 9\nctx = 64\n";
+  const ChatSettings s =
+      settings_from(parse({"--config", config.c_str(), "--temp", "0.4"}), interactive_settings());
+  EXPECT_EQ(s.sampler.temperature, 0.4F);
+  EXPECT_EQ(source_of(s, "temp"), SettingSource::command_line);
+  EXPECT_EQ(source_of(s, "top_k"), SettingSource::config);
+  EXPECT_EQ(source_of(s, "ctx"), SettingSource::config);
+  EXPECT_EQ(source_of(s, "min_p"), SettingSource::program);
 }
 
 TEST(ChatSettings, SurviveTheirJson) {

@@ -14,6 +14,9 @@ import subprocess
 import sys
 import unittest
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../assets/train"))
+import rekey  # noqa: E402
+
 PROGRAM, TALKING, ENDLESS, FOLDER = map(os.path.abspath, sys.argv[1:5])
 DATABASE = os.path.join(FOLDER, "data", "bitnet-chat", "chats.db")
 
@@ -73,6 +76,40 @@ class Program(unittest.TestCase):
         # A script is greedy and has the same seed each time, whatever a person's own default is.
         self.assertEqual(*[self.script("Tell me a story.", "@wait idle")[0] for _ in range(2)])
         self.assertRegex(self.script("/set")[0], r"(?m)^temp += 0 +\(default 0;")
+
+    def settings(self, model, *options):
+        """What /set says to a person, a line a name."""
+        code, out, err = run(model, "--output", "jsonl", "--private", "--device", "cpu", *options, text="/set\n")
+        self.assertEqual(code, 0, err)
+        objects = [json.loads(line) for line in out.splitlines()]
+        self.assertNotIn("error", [o["type"] for o in objects])
+        text = next(o["text"] for o in objects if o["type"] == "command" and o["command"] == "set")
+        return {line.split(" ", 1)[0]: line for line in text.splitlines()}, out
+
+    def test_the_models_file_says_how_answers_are_chosen(self):
+        bundled, _ = self.settings(TALKING)
+        self.assertRegex(bundled["temp"], r"= 0 .*default of the model's file$")
+        self.assertRegex(bundled["top_k"], r"= 40 .*default of the program$")
+        sums = [run(TALKING, "-p", "What is 17 plus 26?", "--private", "--seed", str(seed))[1] for seed in range(4)]
+        self.assertEqual(len(set(sums)), 1, sums)  # greedy without being asked to
+        with open(TALKING, "rb") as file:
+            data = file.read()
+        wishes = {"temp": 0.5, "top_k": -1.0, "top_p": 0.9, "min_p": 7.0, "penalty_repeat": 1.5, "penalty_last_n": 32.0,
+                  "sequence": "kt"}
+        other = FOLDER + "/wishes.gguf"
+        with open(other, "wb") as file:
+            file.write(rekey.rekey(data, {f"general.sampling.{key}": value for key, value in wishes.items()}))
+        found, out = self.settings(other, "--top-p", "0.8")
+        for name, value, source in (("temp", "0.5", "the model's file"), ("top_k", "0", "the model's file"),
+                                    ("top_p", "0.8", "the command line"), ("min_p", "0.05", "the program"),
+                                    ("repeat_penalty", "1.5", "the model's file"), ("repeat_last", "32", "the model's file")):
+            self.assertRegex(found[name], rf"= {value} .*default of {source}$")
+        self.assertIn("general.sampling.min_p: wanted 0 to 1, found '7'", out)
+        with open(other, "wb") as file:
+            file.write(rekey.rekey(data, {"general.sampling.temp": "warm"}))
+        found, out = self.settings(other)
+        self.assertRegex(found["temp"], r"= 0.7 .*default of the program$")
+        self.assertIn("general.sampling.temp: wanted a number, found a value of type string", out)
 
     def test_a_device_is_named_by_number_or_part_of_its_name(self):
         devices = dict(re.findall(r"(?m)^(\d)  (.*)$", run("devices")[1]))

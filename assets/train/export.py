@@ -15,6 +15,7 @@ import torch
 
 from model import BitNet, ternary
 from prompts import GOLDEN, PROMPTS
+from shape import SAMPLING
 from tokenizer import Tokenizer
 
 U32, I32, F32, BOOL, STR, ARR = 4, 5, 6, 7, 8, 9
@@ -60,6 +61,7 @@ def metadata(tok, c):
     return [kv("general.architecture", STR, A), kv("general.name", STR, NAME), kv("general.author", STR, "bitnet-chat"),
             kv("general.license", STR, "gpl-3.0-or-later"), kv("general.size_label", STR, "22M"),
             kv("general.description", STR, "A small demonstration model of bitnet-chat, trained from scratch on text written by a program."),
+            *(kv(key, F32, value) for key, value in SAMPLING.items()),
             kv(A + ".vocab_size", U32, len(tokens)), kv(A + ".context_length", U32, c["ctx"]), kv(A + ".embedding_length", U32, c["dim"]),
             kv(A + ".block_count", U32, c["layers"]), kv(A + ".feed_forward_length", U32, c["ffn"]),
             kv(A + ".rope.dimension_count", U32, c["dim"] // c["heads"]), kv(A + ".attention.head_count", U32, c["heads"]),
