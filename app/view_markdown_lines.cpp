@@ -9,6 +9,9 @@
 namespace bitnet {
 namespace {
 
+// Of lists within each other that begin in one line; more are text. Each costs the width of all before it.
+constexpr int kMostMarkers = 16;
+
 constexpr size_t kLongestTable = 4 * kLongestStyledLine;
 
 size_t run_length(std::string_view text, size_t at, char c) {
@@ -169,7 +172,7 @@ LineShape read_line(std::string_view line, MarkdownState& state) {
   std::string_view text = line.substr(at);
   const bool went_on = state.paragraph;
   bool item = false;
-  while (!is_rule(text)) {
+  for (int markers = 0; markers < kMostMarkers && !is_rule(text); ++markers) {
     Marker marker = list_marker(text, state);
     if (marker.bytes == 0) break;
     const size_t gap = std::min<size_t>(run_length(text, marker.bytes, ' '), 4);

@@ -34,6 +34,17 @@ SCRIPTS = [
 ]
 SHARE_GPT = '[{"conversations": [{"from": "system", "value": "be kind"}, {"from": "human", "value": "a\\u00e9"},' \
             ' {"from": "gpt", "value": "b"}]}]'
+HUB = [
+    '[{"type": "file", "path": "ggml-model-i2_s.gguf", "size": 1187801280, "oid": "0", "lfs": {"oid": "' + "4a" * 32 +
+    '", "size": 1187801280, "pointerSize": 135}}, {"type": "directory", "path": "sub"}, {"type": "file", "path": "sub/B.GGUF"}]',
+    '[{"type": "file", "path": "../../evil.gguf", "size": 18446744073709551615, "lfs": {"oid": 3}}, null, [], {"path": {}}]',
+    "bytes 5-9/10", "bytes 0-18446744073709551614/18446744073709551615", "bytes 1-2/*", '"' + "4A" * 32 + '"', "18446744073709551615",
+]
+SETTINGS = [
+    '{"temp": 0.7, "top_k": 40, "top_p": 0.95, "min_p": 0.05, "repeat_penalty": 1, "repeat_last": 64, "seed": 18446744073709551615,'
+    ' "max_tokens": 0, "stop": ["a", "\\n"]}',
+    '{"temp": 1e300, "top_k": -1, "top_p": null, "seed": 1.5, "stop": [[]]}',
+]
 TEXTS = [
     b"\0Hello, world! It's 1234567 o'clock.\n\n  tabs\tand   spaces \xc3\xa9\xe4\xbd\xa0\xe5\xa5\xbd\xf0\x9f\x98\x80",
     b"\1<|begin_of_text|>user<|eot_id|> the then 111 <| \xc3\xa9<|\xff\xfe\x80",
@@ -96,7 +107,7 @@ def main(program):
     shutil.rmtree(os.path.join(HERE, "corpus"), ignore_errors=True)
     for i, template in enumerate(TEMPLATES):
         put("chat_template", i, template + "\0user\0Hello\0assistant\0Hi <|eot_id|>\0user\0Bye")
-    for target, seeds in (("script", SCRIPTS), ("tokenizer", TEXTS), ("markdown", MARKDOWN)):
+    for target, seeds in (("hub", HUB), ("settings", SETTINGS), ("script", SCRIPTS), ("tokenizer", TEXTS), ("markdown", MARKDOWN)):
         for i, seed in enumerate(seeds):
             put(target, i, seed)
     put("gguf", 0, small_gguf(True))
