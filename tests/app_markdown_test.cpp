@@ -157,6 +157,19 @@ TEST(Markdown, LinesAndFences) {
                           "  │ int  x;", "  │ ", "  │ # no title", "  ╰─", "  end"));
 }
 
+// Each level costs the width of all before it, and a line that grows is read again with every token.
+TEST(Markdown, NestingInOneLineIsBounded) {
+  for (const char* marker : {"1. ", "- x * "}) {
+    std::string line;
+    for (int i = 0; i < 20'000; ++i) line += marker;
+    MarkdownState state;
+    const LineShape shape = read_line(line, state);
+    EXPECT_LE(state.lists.size(), 16U) << marker;
+    EXPECT_LE(shape.first.size(), 200U) << marker;
+    EXPECT_LT(shape.skip, 100U) << marker;
+  }
+}
+
 TEST(Markdown, ListsNestAsTheyAreMeant) {
   EXPECT_THAT(
       answer_rows("1. one\n   - a\n     - deep\n   - b\n\n   more of one\n1. two\n  - two spaces\n"
