@@ -52,6 +52,7 @@ bool Chat::is_command(std::string_view typed) const { return bitnet::is_command(
 bool Chat::busy() const { return core_->busy(); }
 bool Chat::loading() const { return !core_->model_ && !core_->failure_; }
 bool Chat::quit_requested() const { return core_->quit_; }
+std::string Chat::close() { return core_->close(); }
 int64_t Chat::conversation() const { return core_->stored_conversation(); }
 std::optional<std::string> Chat::take_error() { return std::exchange(core_->error_, std::nullopt); }
 const std::optional<Error>& Chat::failure() const { return core_->failure_; }
@@ -67,13 +68,15 @@ ChatCore::ChatCore(Store& store, Worker& worker, ChatSettings settings, FrontEnd
       new_system_(defaults_.system),
       wake_(worker.wake_fd()),
       store_(store) {
-  status_.saved = !store.is_private();
+  status_.saved = store.is_open() && !store.is_private();
+  if (!store.is_open()) begin_unsaved("the database could not be opened");
   status_.is_private = settings_.is_private;
 }
 
 void ChatCore::submit(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return;
   try {
+    look_after_database();
     if (leave_deleted_conversation(text)) return;
     if (!is_command(text)) return add_user_turn(turn_of(text));
     const Command* command = nullptr;

@@ -56,6 +56,9 @@ class Chat {
   bool busy() const;     // loading with a turn waiting, prefilling or answering
   bool loading() const;  // the model is not there yet
   bool quit_requested() const;
+  // Ends the answer that is being made, as interrupted, and saves what is to be saved. Returns what could not
+  // be, for people; empty where all is well. Nothing may follow.
+  std::string close();
   int64_t conversation() const;  // 0 = nothing stored yet
   // What a command or a turn failed with since the last call; nothing where none has.
   std::optional<std::string> take_error();

@@ -45,7 +45,7 @@ void ChatCore::forget_figures() {
 // Another program may have deleted what is shown here; true: it has, and what was typed is given back.
 bool ChatCore::leave_deleted_conversation(std::string_view typed) {
   const int64_t id = stored_conversation();
-  if (id == 0 || own_store_ || busy()) return false;
+  if (id == 0 || unsaved_ || busy()) return false;
   try {
     if (store_.has_conversation(id)) return false;
   } catch (const Error&) {
@@ -81,7 +81,7 @@ void ChatCore::take_conversation(int64_t id) {
     throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}; /list shows them", id));
   }
   const StoredConversation row = conversation_to_open(database(), id);
-  if (private_) own_store_.reset();  // read from the file, then copied
+  if (private_) private_store_.reset();  // read from the file, then copied
   conversation_ = id;
   created_ = row.created;
   settings_.system = row.system;
@@ -89,7 +89,7 @@ void ChatCore::take_conversation(int64_t id) {
   undone_.clear();
   forget_figures();
   load_branch(row.leaf);
-  if (private_) copy_to_memory();
+  if (private_) private_store_ = memory_copy(nullptr);
   update_context();
 }
 
@@ -162,6 +162,7 @@ void ChatCore::delete_conversation(std::optional<int64_t> id, bool now) {
   }
   const int64_t which = id.value_or(conversation_);
   if (which == 0) refuse("this conversation is not stored yet");
+  refuse_while_unsaved(which);
   const auto row = database().conversation(which);
   if (!row) throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}", which));
   std::string text;
@@ -177,7 +178,7 @@ void ChatCore::delete_conversation(std::optional<int64_t> id, bool now) {
     refuse(fmt::format("conversation {0} is in the trash already; /delete {0} now takes it out for good",
                        which));
   }
-  if (which == stored_conversation()) new_conversation();
+  if (which == listed_conversation()) new_conversation();
   front_.command_output("delete", text);
 }
 
@@ -209,12 +210,13 @@ void ChatCore::set_title(std::string_view title) {
 }
 
 void ChatCore::archive(std::optional<int64_t> id, bool archived) {
-  const int64_t which = id.value_or(stored_conversation());
+  const int64_t which = id.value_or(listed_conversation());
   if (which == 0) refuse("this conversation is not stored");
+  refuse_while_unsaved(which);
   if (!database().set_archived(which, archived)) {
     throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}; /list all shows them", which));
   }
-  if (archived && which == stored_conversation()) new_conversation();
+  if (archived && which == listed_conversation()) new_conversation();
   front_.command_output("archive",
                         archived ? fmt::format("Conversation {0} is put away: /list all shows it, /open {0} "
                                                "opens it, /archive off {0} takes it back.",
@@ -223,7 +225,10 @@ void ChatCore::archive(std::optional<int64_t> id, bool archived) {
 }
 
 std::string ChatCore::list_text(bool archived) {
-  const std::string text = bitnet::list_text(database(), stored_conversation(), archived);
+  std::string text = bitnet::list_text(database(), listed_conversation(), archived);
+  if (unsaved_) {
+    return fmt::format("The database cannot be used: {}. In memory until then:\n{}", unsaved_->why, text);
+  }
   return text.empty() ? "Nothing is stored yet." : text;
 }
 

@@ -155,6 +155,13 @@ class ChatCore {
   std::string read_text() const;  // what is in the next turn
   std::string with_read_files(std::string_view typed);
 
+  // chat_saving.cpp
+  bool save_again();
+  void look_after_database();
+  bool may_quit();
+  void refuse_while_unsaved(int64_t conversation) const;
+  std::string close();  // the end; for people, what is not saved
+
   // chat_private.cpp
   void go_private(bool on);
 
@@ -167,9 +174,10 @@ class ChatCore {
   void record(const NamedFile& file);  // empty: ends the recording
 
   // Small steps shared by the files above.
-  Store& store() { return own_store_ ? *own_store_ : store_; }
+  Store& store() { return private_store_ ? *private_store_ : database(); }
   Store& database();  // where conversations are looked up: what is stored, also while this one is private
-  int64_t stored_conversation() const { return private_ ? 0 : conversation_; }
+  int64_t stored_conversation() const;  // its id in the file; 0: not in it
+  int64_t listed_conversation() const { return private_ ? 0 : conversation_; }  // its id in database()
   std::optional<int64_t> leaf() const;
   std::vector<PromptMessage> prompt_messages(size_t count) const;
   std::vector<int32_t> prompt_for(size_t count) const;  // of the first `count` messages of the branch
@@ -227,13 +235,16 @@ class ChatCore {
   void sum_up(const std::shared_ptr<Compaction>& work);
   void finish_compaction(const Compaction& work, size_t tokens_now);
   void put_summary(const std::string& text, const std::vector<StoredToken>& tokens, size_t cut);
-  void copy_to_memory();
-  void lose_store(const Error& error);
+  void begin_unsaved(const std::string& why);
+  std::unique_ptr<Store> memory_copy(Unsaved* unsaved);
+  void lose_store(const std::string& why);
   void show_text(std::string_view text, const SampledToken& token);
   void flush_batch(bool now);
 
   Store& store_;
-  std::unique_ptr<Store> own_store_;  // in memory: /private, or the database failed
+  std::unique_ptr<Store> private_store_;  // in memory: /private
+  std::optional<Unsaved> unsaved_;        // the database failed, and this is what it lacks
+  bool quit_warned_ = false;              // /quit said what is not saved
 };
 
 }  // namespace bitnet

@@ -97,6 +97,7 @@ void ChatCore::add_user_turn(std::string_view typed) {
     front_.return_input(typed_form(typed));
     return;
   }
+  quit_warned_ = false;
   const std::string text = with_read_files(typed);
   if (conversation_ == 0) {
     keep([&] {
@@ -277,27 +278,15 @@ void ChatCore::flush_batch(bool now) {
   RunningTurn& turn = *running_;
   if (turn.batch.empty() && turn.batch_text.empty()) return;
   if (!now && turn.batch.size() < kFlushTokens && Clock::now() - turn.last_flush < kFlushEvery) return;
-  const bool had_own_store = own_store_ != nullptr;
+  const bool was_unsaved = unsaved_.has_value();
   keep([&] {
     // After a lost database the text of the whole answer was copied already.
-    const bool copied = !had_own_store && own_store_ != nullptr;
+    const bool copied = !was_unsaved && unsaved_.has_value();
     store().append(turn.stored, copied ? std::string_view() : std::string_view(turn.batch_text), turn.batch);
   });
   turn.batch.clear();
   turn.batch_text.clear();
   turn.last_flush = Clock::now();
-}
-
-ChatCore::~ChatCore() {
-  if (!running_) return;
-  try {
-    flush_batch(true);
-    running_->stored.finish = name_of(Finish::interrupted);
-    running_->stored.answer_tokens = running_->tokens;
-    store().finish_turn(running_->stored);
-  } catch (const Error&) {
-    // What was stored before is there, and the next open marks it.
-  }
 }
 
 void ChatCore::finish_answer(const Finished& finished) {
@@ -360,6 +349,7 @@ void ChatCore::finish_answer(const Finished& finished) {
   } else if (reason == "failed") {
     tell_error(finished.message);
   }
+  save_again();
 }
 
 }  // namespace bitnet

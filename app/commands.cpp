@@ -342,7 +342,7 @@ const Command kTable[] = {
     {"/quit", "/bye /exit", "", "end the program", "", false,
      [](ChatCore& chat, std::string_view) {
        chat.interrupt();
-       chat.quit_ = true;
+       chat.quit_ = chat.may_quit();
      }},
 };
 

@@ -1,6 +1,7 @@
 // Wiring only: the command line picks a front end or a tool, and every error ends here.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <clocale>
@@ -23,6 +24,7 @@
 #include "replay.h"
 #include "script.h"
 #include "session.h"
+#include "sqlite_db.h"
 #include "text_file.h"
 #include "text_safe.h"
 #include "tools.h"
@@ -33,6 +35,23 @@
 namespace bitnet {
 namespace {
 
+constexpr rlim_t kLeastFile = 1 << 20;  // bytes
+
+// Empty where no home is known.
+std::string default_database_place() {
+  try {
+    return default_database_path();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+bool is_usable(const std::string& file) {
+  if (file.empty() || access(file.c_str(), R_OK | W_OK) != 0 || disk_is_full(file)) return false;
+  rlimit most{};  // to a process whose files may not grow any disk is full
+  return getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur > kLeastFile;
+}
+
 // A place that cannot be written costs the person only the keeping; a database that cannot be read is theirs
 // to look at, and one they named themselves is wanted.
 std::unique_ptr<Store> open_store(const Options& options, std::string& warning) {
@@ -41,9 +60,10 @@ std::unique_ptr<Store> open_store(const Options& options, std::string& warning) 
     return Store::open(options.db);
   } catch (const Error& error) {
     if (!options.db.empty() || options.resume_last || options.conversation) throw;
-    if (access(default_database_path().c_str(), R_OK | W_OK) == 0) throw;
-    warning = fmt::format("{}. Nothing is saved.", error.what());
-    return Store::in_memory();
+    if (is_usable(default_database_place())) throw;
+    warning = fmt::format("{}. Nothing is saved until that is mended; it is tried again with each turn.",
+                          error.what());
+    return Store::closed(options.db);
   }
 }
 
@@ -160,7 +180,7 @@ int with_recording(FrontEnd& front, const std::function<int()>& run) {
   }
 }
 
-int run_on_screen(const Options& options, Input& input, const ChatSettings& settings) {
+int draw_chat(const Options& options, Input& input, const ChatSettings& settings, std::string& left) {
   EventLoop loop;
   ScreenOptions screen_options;
   const char* no_color = std::getenv("NO_COLOR");
@@ -186,8 +206,16 @@ int run_on_screen(const Options& options, Input& input, const ChatSettings& sett
     const int code = screen.run(chat, input.script.get(), [&] { worker.start(); });
     return code == 0 && chat.failure() ? chat.failure()->exit_code() : code;
   });
+  left = chat.close();
   tidy(options, *store);
   return ended;
+}
+
+int run_on_screen(const Options& options, Input& input, const ChatSettings& settings, Output& err) {
+  std::string left;  // said when the terminal is as it was
+  const int code = draw_chat(options, input, settings, left);
+  if (!left.empty()) err.write(make_safe(fmt::format("bitnet-chat: {}\n", left)));
+  return code;
 }
 
 int run_plain(const Options& options, Input& input, const ChatSettings& settings, Output& out, Output& err) {
@@ -213,6 +241,7 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
                            [&] { return front.take_returned(); }, [&] { return front.prompt(); },
                            [&](std::string_view line) { front.note_typed(line); }};
   const int code = with_recording(front, [&] { return run_session(chat, loop, input, front, hooks); });
+  if (const std::string left = chat.close(); !left.empty()) front.error(left);
   tidy(options, *store);
   return code;
 }
@@ -232,6 +261,7 @@ int run_json(const Options& options, Input& input, const ChatSettings& settings,
     worker.start();
     const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); }, {}};
     const int code = run_session(chat, loop, input, front, hooks);
+    if (const std::string left = chat.close(); !left.empty()) front.error(left);
     front.exit(code);
     tidy(options, *store);
     return code;
@@ -254,11 +284,11 @@ int run_chat(const Options& options, Output& out, Output& err) {
     throw Error(ErrorKind::usage, "--output tui wants a terminal to type in, or a script");
   }
   const bool may_draw = !input.question && options.output != OutputForm::text;
-  if (may_draw && screen_usable()) return run_on_screen(options, input, settings);
+  if (may_draw && screen_usable()) return run_on_screen(options, input, settings, err);
   if (options.output != OutputForm::tui) return run_plain(options, input, settings, out, err);
   const OwnTerminal terminal(80, 24);
   if (!screen_usable()) throw Error(ErrorKind::runtime, "TERM names a terminal that cannot show the screen");
-  return run_on_screen(options, input, settings);
+  return run_on_screen(options, input, settings, err);
 }
 
 // Of the last answer that was made here: a name that came with an imported one is a stranger's word, and not
@@ -385,6 +415,7 @@ int main(int argc, char** argv) {
   bitnet::open_standard_descriptors();
   std::setlocale(LC_ALL, "");
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a full disk, not an end
   bitnet::Output out(STDOUT_FILENO);
   bitnet::Output err(STDERR_FILENO);
   const auto report = [&err](const char* what) {

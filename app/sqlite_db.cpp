@@ -155,6 +155,8 @@ Database::Database(const std::string& path) : path_(path) {
   }
 }
 
+void Database::wait_at_most(int milliseconds) { sqlite3_busy_timeout(db_, milliseconds); }
+
 Database::~Database() { sqlite3_close_v2(db_); }
 
 void Database::execute(const char* sql) {

@@ -55,6 +55,7 @@ class Database {
   // no name has a meaning of its own. kInMemory keeps nothing.
   static constexpr const char* kInMemory = "";
   explicit Database(const std::string& path);
+  void wait_at_most(int milliseconds);  // for other programs
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

@@ -21,6 +21,7 @@ namespace bitnet {
 namespace {
 
 namespace fs = std::filesystem;
+constexpr int kWait = 5000;  // milliseconds, for other programs
 
 void make_private_folders(const fs::path& folder) {
   if (folder.empty() || fs::exists(folder)) return;
@@ -80,31 +81,58 @@ std::string default_database_path() {
               "neither XDG_DATA_HOME nor HOME names a folder; use --db FILE or --private");
 }
 
-std::unique_ptr<Store> Store::open(const std::string& path) {
-  const std::string file = path.empty() ? default_database_path() : path;
-  if (path.empty()) make_private_folders(fs::path(file).parent_path());
-  return std::unique_ptr<Store>(new Store(file));
+std::unique_ptr<Store> Store::closed(const std::string& path) {
+  return std::unique_ptr<Store>(new Store(path));
 }
 
-std::unique_ptr<Store> Store::in_memory() { return std::unique_ptr<Store>(new Store(Database::kInMemory)); }
+std::unique_ptr<Store> Store::open(const std::string& path) {
+  auto store = closed(path);
+  store->open_file(kWait);
+  return store;
+}
 
-Store::Store(const std::string& path) : db_(std::make_unique<Database>(path)), owner_(process_mark()) {
-  // user_version first: a newer or foreign file is refused before anything is written to it.
-  db().execute("PRAGMA foreign_keys = ON");
-  prepare_schema(db());
-  db().execute("PRAGMA journal_mode = WAL");
-  db().execute("PRAGMA synchronous = FULL");
-  // What is deleted is overwritten; scrub() does the rest.
-  db().execute("PRAGMA secure_delete = ON");
-  // KiB: a long conversation is walked more than once while it is opened, and should be read but once.
-  db().execute("PRAGMA cache_size = -16384");
-  mark_abandoned_drafts();
+std::unique_ptr<Store> Store::in_memory() {
+  auto store = closed({});
+  store->in_memory_ = true;
+  store->open_file(kWait);
+  return store;
+}
+
+Store::Store(std::string wanted) : wanted_(std::move(wanted)), owner_(process_mark()) {}
+
+void Store::open_file(int wait_milliseconds) {
+  if (!in_memory_) path_ = wanted_.empty() ? default_database_path() : wanted_;
+  if (!in_memory_ && wanted_.empty()) make_private_folders(fs::path(path_).parent_path());
+  try {
+    db_ = std::make_unique<Database>(in_memory_ ? Database::kInMemory : path_);
+    db_->wait_at_most(wait_milliseconds);
+    // user_version first: a newer or foreign file is refused before anything is written to it.
+    db_->execute("PRAGMA foreign_keys = ON");
+    prepare_schema(*db_);
+    db_->execute("PRAGMA journal_mode = WAL");
+    db_->execute("PRAGMA synchronous = FULL");
+    // What is deleted is overwritten; scrub() does the rest.
+    db_->execute("PRAGMA secure_delete = ON");
+    // KiB: a long conversation is walked more than once while it is opened, and should be read but once.
+    db_->execute("PRAGMA cache_size = -16384");
+    mark_abandoned_drafts();
+    db_->wait_at_most(kWait);
+    if (!in_memory_) file_ = file_at(path_);
+  } catch (...) {
+    db_.reset();
+    throw;
+  }
+}
+
+Database& Store::db() {
+  if (!db_) throw Error(ErrorKind::database, "the database is not open");
+  return *db_;
 }
 
 Store::~Store() = default;
 
-bool Store::is_private() const { return db_->in_memory(); }
-const std::string& Store::path() const { return db_->path(); }
+bool Store::is_private() const { return in_memory_; }
+const std::string& Store::path() const { return path_; }
 
 int64_t Store::add_conversation(std::string_view system) {
   const int64_t now = now_milliseconds();

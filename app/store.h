@@ -25,6 +25,7 @@
 namespace bitnet {
 
 class Database;
+class Store;
 
 // All times are milliseconds since 1970.
 struct StoredMessage {
@@ -114,12 +115,43 @@ struct SearchHit {
   std::string snippet;  // the words found stand between \x02 and \x03
 };
 
+// What a store in memory took while the database could not be written (Store::take_over).
+struct Unsaved {
+  // A message of `memory` that the database has: its id there, how many of its turns in memory are known
+  // there, and the turn that was running.
+  struct Known {
+    int64_t id = 0;
+    size_t turns = 0;
+    std::optional<int64_t> open_turn;
+  };
+  std::unique_ptr<Store> memory;
+  std::unordered_map<int64_t, int64_t> conversations;  // id in memory to id in the database
+  std::unordered_map<int64_t, Known> messages;
+  std::vector<uint64_t> file;  // Store::file() these ids are of
+  std::string why;             // for people
+
+  size_t count() const;  // messages that the database lacks
+};
+
 class Store {
  public:
   // An empty path: $XDG_DATA_HOME/bitnet-chat/chats.db, with its folders made 0700.
   static std::unique_ptr<Store> open(const std::string& path);
   static std::unique_ptr<Store> in_memory();  // --private
+  // One that could not be opened yet; until reopen() works, everything but that throws.
+  static std::unique_ptr<Store> closed(const std::string& path);
   ~Store();
+
+  // store_resume.cpp. The file is opened anew, after waiting for other programs but shortly. Throws
+  // Error(database), and is closed then.
+  void reopen();
+  bool is_open() const { return db_ != nullptr; }
+  // Which file it is, not where: device and inode; empty where none was open yet.
+  std::vector<uint64_t> file() const;
+  bool moved() const;    // the file that is open is no longer the one at path()
+  bool is_gone() const;  // there is none at path()
+  // What `unsaved` has and this has not, in one transaction; its maps then have every id.
+  void take_over(Unsaved& unsaved);
 
   bool is_private() const;
   const std::string& path() const;
@@ -187,8 +219,16 @@ class Store {
   std::unordered_map<int64_t, std::vector<int32_t>> answer_tokens(int64_t conversation);
 
  private:
-  explicit Store(const std::string& path);
-  Database& db() { return *db_; }
+  explicit Store(std::string wanted);
+  void open_file(int wait_milliseconds);
+  static std::vector<uint64_t> file_at(const std::string& path);
+  Database& db();
+  struct From {
+    Store& store;
+    int64_t conversation;  // here
+  };
+  void take_over_message(const From& from, const OutlineMessage& node, Unsaved::Known* known,
+                         std::unordered_map<int64_t, Unsaved::Known>& messages);
   bool remove(int64_t conversation, const char* left_to_do);
   void note_unfinished(std::string_view work);
   std::optional<int64_t> unfinished(std::string_view work);
@@ -201,7 +241,11 @@ class Store {
   void update_turn_row(const StoredTurn& turn);
   void add_token_run(int64_t turn, const std::vector<StoredToken>& tokens);
 
+  std::string wanted_;  // as open() had it
+  std::string path_;    // empty: in memory, or not known
+  bool in_memory_ = false;
   std::unique_ptr<Database> db_;
+  std::vector<uint64_t> file_;
   std::string owner_;  // names this process in drafts
 };
 

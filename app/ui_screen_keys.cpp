@@ -260,7 +260,7 @@ void ScreenFrontEnd::press_interrupt() {
     stop();
     quit_armed_ = false;
   } else if (quit_armed_) {
-    exit_code_ = 0;
+    chat_->submit("/quit");  // which says what is not saved
   } else {
     quit_armed_ = true;
     hint("press ^C again to quit");
@@ -276,7 +276,7 @@ void ScreenFrontEnd::stop() {
 
 void ScreenFrontEnd::press_eof() {
   if (input_.empty() && !input_.searching()) {
-    exit_code_ = 0;
+    chat_->submit("/quit");
   } else {
     input_.type("\x04");
   }

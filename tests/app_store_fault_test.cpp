@@ -310,5 +310,182 @@ TEST_F(StoreFault, ALockedDatabaseCostsOnlyTheKeeping) {
   check_kept(file(), {{"one"}, {"first"}}, "locked");
 }
 
+// ---- saving resumes
+
+TEST_F(StoreFault, AfterAFullDiskSavingResumesWithTheFirstWriteThatWorks) {
+  for (const char* answer : {"first", "second", "third", "fourth", "fifth"}) script.answer(answer);
+  store = Store::open(file());
+  start_loaded();
+  say("one");
+  faulty_vfs::fail(Fault::full, 1, true);
+  say("two");
+  EXPECT_FALSE(front.last_status.saved);
+  EXPECT_THAT(front.errors.back(),
+              testing::AllOf(HasSubstr("the disk is full"), HasSubstr("/export json FILE")));
+  say("/regen");
+  say("/title a title");
+  EXPECT_FALSE(front.last_status.saved);
+  say("/private off");
+  EXPECT_THAT(front.last_output, HasSubstr("as soon as the database can be written"));
+  say("/delete");
+  EXPECT_THAT(front.errors.back(), HasSubstr("cannot be written"));
+  say("/quit");
+  EXPECT_FALSE(chat->quit_requested());
+  EXPECT_THAT(front.errors.back(),
+              testing::AllOf(HasSubstr("3 messages are not saved"), HasSubstr("/export json FILE")));
+  say("/export json " + (folder_ / "elsewhere.json").string());
+  EXPECT_TRUE(fs::exists(folder_ / "elsewhere.json"));
+  faulty_vfs::heal();
+  say("three");
+  EXPECT_TRUE(front.last_status.saved);
+  EXPECT_THAT(front.log, HasSubstr("3 messages are saved now"));
+  EXPECT_EQ(last_prompt(), "<bos><usr>one<eot>first<eot><usr>two<eot>third<eot><usr>three<eot>");
+  say("/private off");
+  EXPECT_THAT(front.last_output, HasSubstr("Turns are stored."));
+  say("/quit");
+  EXPECT_TRUE(chat->quit_requested());
+  EXPECT_EQ(chat->close(), "");
+  end();
+  const auto stored = Store::open(file());
+  ASSERT_EQ(stored->conversations(9).size(), 1U);
+  const StoredConversation row = *stored->conversation(1);
+  EXPECT_EQ(row.title, "a title");
+  std::vector<std::string> texts;
+  for (const StoredMessage& m : stored->branch(row.leaf)) texts.push_back(m.text);
+  EXPECT_THAT(texts, testing::ElementsAre("one", "first", "two", "third", "three", "fourth"));
+  EXPECT_EQ(stored->outline(1).size(), 7U);  // and the other answer to "two"
+  for (const OutlineMessage& m : stored->outline(1)) {
+    if (m.role != Role::assistant) continue;
+    const auto turns = stored->turns(m.id);
+    ASSERT_EQ(turns.size(), 1U);
+    EXPECT_EQ(turns[0].finish, "stop");
+    EXPECT_EQ(stored->tokens(turns[0].id).size(), stored->message(m.id)->text.size());
+  }
+}
+
+// The disk fills up in the middle of an answer, and is empty again before its end.
+TEST_F(StoreFault, AnAnswerThatAFullDiskCutIsWholeAgainWhenSavingResumes) {
+  const std::string answer(200, 'x');
+  script.answer(answer);
+  store = Store::open(file());
+  start_loaded(1024);
+  script.hold();
+  chat->submit("one");
+  script.wait_until_held();
+  faulty_vfs::fail(Fault::full, 1, false);
+  script.release();
+  until_idle();
+  EXPECT_TRUE(front.last_status.saved);
+  EXPECT_EQ(front.shown.back().text, answer);
+  end();
+  const auto stored = Store::open(file());
+  const auto branch = stored->branch(stored->conversation(1)->leaf);
+  ASSERT_EQ(branch.size(), 2U);
+  EXPECT_EQ(branch[1].text, answer);
+  EXPECT_FALSE(branch[1].draft);
+  EXPECT_EQ(stored->message_tokens(branch[1].id).size(), 200U);
+  EXPECT_EQ(stored->turns(branch[1].id).size(), 1U);
+}
+
+// What cannot be saved to the end is said at the end, and a second /quit is obeyed.
+TEST_F(StoreFault, WhatIsNotSavedAtTheEndIsSaid) {
+  store = Store::open(file());
+  start_loaded();
+  faulty_vfs::fail(Fault::full, 1, true);
+  say("one");
+  say("/new");
+  say("two");
+  say("/quit");
+  EXPECT_FALSE(chat->quit_requested());
+  say("/quit");
+  EXPECT_TRUE(chat->quit_requested());
+  EXPECT_THAT(chat->close(), HasSubstr("4 messages are not saved"));
+}
+
+// A session that begins on a full disk begins, and is saved once there is room.
+TEST_F(StoreFault, ASessionThatBeganWithoutADatabaseIsSavedWhenThereIsOne) {
+  store = Store::closed(file());
+  faulty_vfs::fail(Fault::open, 1, true);
+  start_loaded();
+  EXPECT_FALSE(front.last_status.saved);
+  say("one");
+  EXPECT_FALSE(front.last_status.saved);
+  faulty_vfs::heal();
+  say("two");
+  EXPECT_TRUE(front.last_status.saved);
+  EXPECT_EQ(store->branch(store->conversation(chat->conversation())->leaf).size(), 4U);
+}
+
+TEST_F(StoreFault, PrivateTurnsAreNotSavedWhenSavingResumes) {
+  store = Store::open(file());
+  start_loaded();
+  faulty_vfs::fail(Fault::full, 1, true);
+  say("public");
+  say("/private on");
+  say("secret");
+  faulty_vfs::heal();
+  say("secret too");
+  EXPECT_FALSE(front.last_status.saved);
+  say("/private off");
+  EXPECT_TRUE(front.last_status.saved);
+  EXPECT_EQ(front.shown.size(), 2U);
+  EXPECT_EQ(store->search("public", 9).size(), 1U);
+  EXPECT_TRUE(store->search("secret", 9).empty());
+}
+
+// ---- the file goes away
+
+TEST_F(StoreFault, ADatabaseThatIsRemovedIsNoticedWithTheNextTurnAndStoredAnew) {
+  store = Store::open(file());
+  start_loaded();
+  say("one");
+  for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(file() + suffix);
+  say("two");
+  EXPECT_THAT(front.errors.back(), testing::AllOf(HasSubstr("was removed while"), HasSubstr("as number 1")));
+  EXPECT_TRUE(front.last_status.saved);
+  say("three");
+  EXPECT_EQ(front.errors.size(), 1U);
+  end();
+  const auto stored = Store::open(file());
+  const auto branch = stored->branch(stored->conversation(1)->leaf);
+  ASSERT_EQ(branch.size(), 6U);
+  EXPECT_EQ(branch[0].text, "one");
+  EXPECT_EQ(stored->turns(branch[1].id).size(), 1U);
+}
+
+TEST_F(StoreFault, ADatabaseThatIsReplacedIsNoticedAndWhatIsInItStays) {
+  {
+    const auto other = Store::open(folder_ / "other.db");
+    other->add_message(other->add_conversation(""), {}, Role::user, "theirs");
+  }
+  store = Store::open(file());
+  start_loaded();
+  say("one");
+  for (const char* suffix : {"-wal", "-shm"}) fs::remove(file() + suffix);
+  fs::rename(folder_ / "other.db", file());
+  say("two");
+  EXPECT_THAT(front.errors.back(), testing::AllOf(HasSubstr("was replaced while"), HasSubstr("as number 2")));
+  EXPECT_EQ(store->search("theirs", 9).size(), 1U);
+  EXPECT_EQ(store->branch(store->conversation(2)->leaf).size(), 4U);
+}
+
+// By something that is no database: the conversation goes on in memory until that is mended.
+TEST_F(StoreFault, ADatabaseThatIsReplacedByNoDatabaseIsNotTouched) {
+  store = Store::open(file());
+  start_loaded();
+  say("one");
+  for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(file() + suffix);
+  const std::string text = "no database at all, and long enough to be read as the header of one";
+  std::ofstream(file()) << text;
+  say("two");
+  EXPECT_THAT(front.errors.back(), testing::AllOf(HasSubstr("was replaced"), HasSubstr("/export json FILE")));
+  EXPECT_FALSE(front.last_status.saved);
+  EXPECT_EQ(fs::file_size(file()), text.size());
+  fs::remove(file());
+  say("three");
+  EXPECT_TRUE(front.last_status.saved);
+  EXPECT_EQ(store->branch(store->conversation(chat->conversation())->leaf).size(), 6U);
+}
+
 }  // namespace
 }  // namespace bitnet

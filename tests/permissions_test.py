@@ -47,7 +47,7 @@ class PermissionsTest(unittest.TestCase):
         code, out, err = self.ask()
         self.assertEqual(code, 0, err)
         self.assertTrue(out.strip())
-        self.assertRegex(err, r"Permission denied.*Nothing is saved\.\n")
+        self.assertRegex(err, r"Permission denied.*Nothing is saved until that is mended")
         for arguments in (["list"], ["show", "1"], ["search", "hello"], ["export", "1"], ["delete", "1"],
                           [self.model, "--device", "cpu", "-c", "-p", "x"], [self.model, "--db", self.database, "-p", "x"]):
             code, out, err = self.run_it(*arguments)

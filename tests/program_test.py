@@ -7,6 +7,7 @@ TALKING-MODEL ends its answers; ENDLESS-MODEL (random weights) goes on to the en
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import sqlite3
@@ -611,6 +612,23 @@ class Program(unittest.TestCase):
             code, _, err = run(*arguments)
             self.assertEqual(code, 6)
             self.assertIn("99", err)
+
+    def test_no_home_costs_only_the_keeping(self):
+        env = {name: value for name, value in environment().items() if name != "HOME" and not name.startswith("XDG_")}
+        done = subprocess.run([PROGRAM, TALKING, "-p", "Hello!", "-n", "2"], env=env, input=b"", capture_output=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, rb"neither XDG_DATA_HOME nor HOME names a folder.*Nothing is saved until")
+        self.assertEqual(subprocess.run([PROGRAM, "list"], env=env, capture_output=True, timeout=120).returncode, 6)
+
+    def test_a_full_disk_at_the_start_is_said_and_costs_only_the_keeping(self):
+        # A file may not grow: as on a full disk, each write fails.
+        run(TALKING, "-p", "Hello!", "-n", "2")
+        for arguments, code in (([TALKING, "-p", "x", "-n", "2"], 0), ([TALKING, "-p", "x", "-n", "2", "--db", FOLDER + "/new.db"], 6)):
+            done = subprocess.run([PROGRAM, *arguments], env=environment(), input=b"", capture_output=True, timeout=120,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY)))
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn(b"the disk is full", done.stderr)
+            self.assertNotIn(b"permissions", done.stderr)
 
     def test_a_folder_that_cannot_be_made_costs_only_the_keeping(self):
         open(FOLDER + "/data", "w").close()
