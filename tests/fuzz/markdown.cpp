@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input input(data, size);
   const int columns = kNarrowest + input.byte() % 100;
   // The longer a text is, the larger are its pieces, so that an input takes a fraction of a second.
-  const size_t step = 1 + input.byte() % 64 + size / 1024;
+  const size_t step = 1 + input.byte() % 64 + size / 128;
   TranscriptView streamed, whole;
   streamed.set_size(columns, 20);
   whole.set_size(columns, 20);
