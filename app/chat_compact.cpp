@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "chat_core.h"
+#include "shared_words.h"
 
 namespace bitnet {
 namespace {
@@ -22,6 +23,15 @@ constexpr const char* kRequest =
     "Write "
     "only the summary.";
 constexpr uint32_t kMostSummary = 512;  // tokens
+
+// A summary says in other words what was said, but names, numbers and things stay: fewer than one word in
+// this many that the turns have too, and it speaks of something else.
+constexpr size_t kOneWordIn = 5;
+
+bool speaks_of(std::string_view summary, std::string_view turns) {
+  const SharedWords words = shared_words(summary, turns, kRequest);
+  return words.shared > 0 && words.shared * kOneWordIn >= words.of;
+}
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::usage, why); }
 
@@ -138,12 +148,14 @@ void ChatCore::sum_up(const std::shared_ptr<Compaction>& work) {
   job.decode.stop_tokens.assign(ends.begin(), ends.end());
 
   const auto summary = std::make_shared<Summary>(model_->text->tokenizer);
+  std::string turns = work->text;
+  for (size_t i = work->taken; i < end; ++i) turns += "\n" + branch_[i].stored.text;
   ModelTask task;
   task.on_token = [summary](const SampledToken& token) {
     summary->text += summary->decoder.push(token.id);
     summary->tokens.push_back({token.id, token.logprob, 0});
   };
-  task.on_finish = [this, work, summary, end, with_summary, prompt_of](const Finished& finished) {
+  task.on_finish = [this, work, summary, end, turns, with_summary, prompt_of](const Finished& finished) {
     if (finished.reason == name_of(Finish::interrupted)) {
       front_.notice("Stopped: the conversation is as it was.");
       return;
@@ -156,6 +168,15 @@ void ChatCore::sum_up(const std::shared_ptr<Compaction>& work) {
     summary->text += summary->decoder.finish();
     if (summary->text.find_first_not_of(" \t\n") == std::string::npos) {
       throw Error(ErrorKind::runtime, "the model gave an empty summary; the conversation is as it was");
+    }
+    if (!speaks_of(summary->text, turns)) {
+      throw Error(
+          ErrorKind::runtime,
+          fmt::format(
+              "the model's summary has hardly a word in common with the conversation, so it was thrown "
+              "away; all {} messages are kept as they were. /undo steps back and /new begins anew; a "
+              "larger model may be able to sum up",
+              branch_.size()));
     }
     work->text = std::move(summary->text);
     work->tokens = std::move(summary->tokens);

@@ -51,12 +51,12 @@ class ChatKeepTest : public ChatTest {
 TEST_F(ChatKeepTest, CompactPutsASummaryInPlaceOfTheOlderTurns) {
   start_loaded(2048);
   three_turns(200);
-  script.answer("the summary");
+  script.answer("the summary: aaaaaa");
   say("/compact");
   EXPECT_THAT(last_prompt(),
               AllOf(HasSubstr("bbb"), HasSubstr("222"), HasSubstr("sum up"), Not(HasSubstr("ccc"))));
   ASSERT_EQ(front.shown.size(), 4U);
-  EXPECT_EQ(front.shown[1].text, "the summary");
+  EXPECT_EQ(front.shown[1].text, "the summary: aaaaaa");
   EXPECT_EQ(front.shown[2].text, std::string(200, 'c'));
   EXPECT_EQ(front.shown[3].text, std::string(200, '3'));
   EXPECT_THAT(front.last_output, HasSubstr("Messages 1 to 4 became the summary"));
@@ -64,7 +64,8 @@ TEST_F(ChatKeepTest, CompactPutsASummaryInPlaceOfTheOlderTurns) {
   EXPECT_LT(front.last_status.context_used, 700U);
   script.answer("4");
   say("d");
-  EXPECT_THAT(last_prompt(), AllOf(HasSubstr("the summary<eot>"), HasSubstr("ccc"), Not(HasSubstr("bbb"))));
+  EXPECT_THAT(last_prompt(),
+              AllOf(HasSubstr("the summary: aaaaaa<eot>"), HasSubstr("ccc"), Not(HasSubstr("bbb"))));
   say("/goto 6");
   EXPECT_EQ(front.shown.size(), 6U);
   EXPECT_EQ(front.shown[0].text, std::string(200, 'a'));
@@ -73,7 +74,7 @@ TEST_F(ChatKeepTest, CompactPutsASummaryInPlaceOfTheOlderTurns) {
 TEST_F(ChatKeepTest, CompactReusesTheCacheAndKeepsShortTurnsToo) {
   start_loaded(4096);
   three_turns(100);  // two turns of 203 tokens are fewer than 4096 / 8, three are not
-  script.answer("s");
+  script.answer("aaaaaa");
   say("/compact");
   EXPECT_THAT(last_prompt(), HasSubstr("111<eot><usr>Please sum up"));
   EXPECT_EQ(front.shown.size(), 6U);
@@ -92,9 +93,9 @@ TEST_F(ChatKeepTest, AtTheContextEdgeCompactIsOfferedAndWorks) {
   say("more");
   EXPECT_THAT(front.errors.back(), AllOf(HasSubstr("of 700 tokens"), HasSubstr("/compact")));
   EXPECT_EQ(front.returned, std::vector<std::string>{"more"});
-  for (const char* summary : {"of a", "of a and b"}) script.answer(summary);
+  for (const char* summary : {"of aaaaaa", "of aaaaaa and bbbbbb"}) script.answer(summary);
   say("/compact");
-  EXPECT_EQ(front.shown[1].text, "of a and b");
+  EXPECT_EQ(front.shown[1].text, "of aaaaaa and bbbbbb");
   EXPECT_EQ(front.shown.back().finish, "context");  // the cut answer is kept as it is
   script.answer("on");
   say("more");
@@ -109,7 +110,7 @@ TEST_F(ChatKeepTest, CompactThatDoesNotHelpChangesNothing) {
   say("/compact");
   EXPECT_THAT(front.errors.back(), HasSubstr("only one turn"));
   say("b");
-  script.answer("longer than what was said");
+  script.answer("ok, and longer than what was said");
   say("/compact");
   EXPECT_THAT(front.errors.back(), HasSubstr("as it was"));
   script.answer("  ");
@@ -128,7 +129,8 @@ TEST_F(ChatKeepTest, CompactSumsUpInPartsWhatTheContextDoesNotTakeInAtOnce) {
   }
   say("/set ctx 1600");
   const size_t asked = script.prompts().size();
-  for (const char* summary : {"first", "second", "third", "fourth"}) script.answer(summary);
+  for (const char* summary : {"111111 first", "bbbbbb second", "cccccc third", "dddddd fourth"})
+    script.answer(summary);
   say("/compact");
   std::vector<std::string> prompts;
   for (const auto& prompt : script.prompts()) prompts.push_back(fake::text_of(prompt));
@@ -136,17 +138,17 @@ TEST_F(ChatKeepTest, CompactSumsUpInPartsWhatTheContextDoesNotTakeInAtOnce) {
   EXPECT_THAT(prompts[asked], AllOf(HasSubstr("aaa"), Not(HasSubstr("bbb"))));
   EXPECT_THAT(prompts[asked + 1], AllOf(HasSubstr("first<eot>"), HasSubstr("bbb"), Not(HasSubstr("aaa"))));
   EXPECT_THAT(prompts[asked + 3], AllOf(HasSubstr("third<eot>"), HasSubstr("ddd"), Not(HasSubstr("eee"))));
-  EXPECT_THAT(shown_texts(),
-              ElementsAre(HasSubstr("sum up"), "fourth", std::string(300, 'e'), std::string(300, '5')));
+  EXPECT_THAT(shown_texts(), ElementsAre(HasSubstr("sum up"), "dddddd fourth", std::string(300, 'e'),
+                                         std::string(300, '5')));
   EXPECT_THAT(front.log, HasSubstr("Summing up messages 3 to 4, of 8 in all"));
   EXPECT_THAT(front.last_output, HasSubstr("Messages 1 to 8 became the summary above; 9 to 10 are kept"));
   // And once more, with what was said since.
   script.answer("6");
   say("f");
-  script.answer("fifth");
+  script.answer("eeeeee fifth");
   say("/compact");
   EXPECT_THAT(last_prompt(), AllOf(HasSubstr("fourth<eot>"), HasSubstr("eee")));
-  EXPECT_THAT(shown_texts(), ElementsAre(HasSubstr("sum up"), "fifth", "f", "6"));
+  EXPECT_THAT(shown_texts(), ElementsAre(HasSubstr("sum up"), "eeeeee fifth", "f", "6"));
 }
 
 TEST_F(ChatKeepTest, CompactRefusesATurnThatLeavesNoRoomForItsSummary) {
@@ -160,10 +162,33 @@ TEST_F(ChatKeepTest, CompactRefusesATurnThatLeavesNoRoomForItsSummary) {
   EXPECT_EQ(front.shown.size(), 6U);
 }
 
+TEST_F(ChatKeepTest, CompactRefusesASummaryOfSomethingElse) {
+  start_loaded(2048);
+  const std::string long_text(200, '.');
+  script.answer("Nice to meet you, Ada." + long_text);
+  say("My name is Ada and I have a dog called Rex." + long_text);
+  script.answer("Paris." + long_text);
+  say("What is the capital of France?" + long_text);
+  // What the bundled model said: of the request's words, which do not count, and of none of the
+  // conversation's.
+  script.answer("/open ID does that. It opens the stored conversation with that id; /list shows the ids.");
+  say("/compact");
+  EXPECT_THAT(front.errors.back(), AllOf(HasSubstr("thrown away"), HasSubstr("all 4 messages are kept")));
+  ASSERT_EQ(front.shown.size(), 4U);
+  EXPECT_EQ(store->outline(chat->conversation()).size(), 4U);
+  script.answer("Your name is Ada.");
+  say("What is my name?");
+  EXPECT_THAT(last_prompt(), HasSubstr("My name is Ada"));
+  // And takes one that has its names, whatever its other words are.
+  script.answer("The user introduced herself as ADA, owner of Rex.");
+  say("/compact");
+  EXPECT_THAT(front.last_output, AllOf(HasSubstr("became the summary"), HasSubstr("kept word for word")));
+}
+
 TEST_F(ChatKeepTest, CompactCanBeStopped) {
   start_loaded(2048);
   three_turns(200);
-  script.answer("the summary");
+  script.answer("the summary: aaaaaa");
   script.hold();
   chat->submit("/compact");
   script.wait_until_held();
