@@ -201,7 +201,7 @@ class Keys(Story):
         t.line("/help")
         t.wait(r"\A  /help\n(.*\n)*── ↓ 2\d more")  # from its first row on, and there is more
         self.press("C-End")
-        t.wait("^  A line that begins with //")
+        t.wait("A line that begins with //")
         end = t.rows()[0]
         self.press("PgUp", "PPage")
         t.wait("↓ 13 more")
