@@ -107,7 +107,7 @@ void help(ChatCore& chat, std::string_view arguments) {
   }
   for (const Command& command : command_table())
     text += fmt::format("{:<26} {}\n", usage_line(command), command.help);
-  text += "/help keys lists the keys. A line that begins with // is a turn that begins with a slash.";
+  text += "A line that begins with // is a turn that begins with a slash; /help keys lists the keys.";
   chat.front_.command_output("help", text);
 }
 
