@@ -3,8 +3,9 @@
 
 usage: kill_test.py BITNET-CHAT MODEL FOLDER [--rounds 30] [--seed 1]
 
-A round runs a session on one database and kills it while it loads, reads the prompt, answers, obeys commands, or
-migrates the database of an older version. Then the file must be whole, hold every turn that was acknowledged with
+A round runs a session on one database and kills it while it loads, reads the prompt, answers, obeys commands,
+migrates the database of an older version, moves conversations into the trash, out of it and past it, or saves what
+a full disk (a file that may not grow) had kept from being saved. Then the file must be whole, hold every turn that was acknowledged with
 its text, at most one answer cut short and marked interrupted, and open as before. MODEL should not end its answers
 (make_model.py). The same seed gives the same moments, as far as a clock can.
 """
@@ -13,6 +14,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import sqlite3
@@ -125,6 +127,122 @@ class Round:
             assert not leftover.endswith(".unfinished"), f"{leftover} was left behind"
 
 
+class OwnRound(Round):
+    """On a database of its own, answered line by line."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.database = os.path.join(self.options.folder, self.kind + ".db")
+        for name in os.listdir(self.options.folder):
+            if name.startswith(self.kind + ".db"):
+                os.remove(os.path.join(self.options.folder, name))
+        self.said = []  # every line of the program
+
+    def start(self):
+        self.process = subprocess.Popen(
+            self.command(self.options.model, "--device", "cpu", "--threads", "1", "--output", "jsonl", "-n", "4"),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment(), text=True)
+
+    def tell(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def until(self, *kinds):
+        for line in self.process.stdout:
+            self.said.append(json.loads(line))
+            if self.said[-1]["type"] in kinds:
+                return
+
+    def kill_after(self, events):
+        self.process.stdin.close()
+        for _, line in zip(range(events), self.process.stdout):
+            self.said.append(json.loads(line))
+        time.sleep(self.random.uniform(0, 0.02))
+        self.process.send_signal(signal.SIGKILL)
+        self.said += map(json.loads, self.process.stdout)
+        self.process.wait()
+        self.process.stderr.close()
+        self.users = {i: e["text"] for i, e in enumerate(self.said) if e["type"] == "user"}
+
+    def has_said(self, words):
+        return any(words in str(event.get("text")) for event in self.said)
+
+    def open_whole(self):
+        db = sqlite3.connect(self.database)
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+        db.execute("INSERT INTO message_fts(message_fts, rank) VALUES ('integrity-check', 1)")
+        return db
+
+
+class TrashRound(OwnRound):
+    WORD = "qzpurgewjx"
+
+    def run(self):
+        self.start()
+        for line in ("kept one", "/delete", "/undelete 1", "/new", f"{self.WORD} two {self.WORD}", "/delete now", "three", "/delete"):
+            self.tell(line)
+        self.kill_after(self.random.randint(1, 50))
+
+    def has_word(self):
+        for name in os.listdir(self.options.folder):
+            if name.startswith("trash.db"):
+                with open(os.path.join(self.options.folder, name), "rb") as file:
+                    if self.WORD[3:].encode() in file.read():
+                        return name
+        return None
+
+    def check(self):
+        if self.has_said("no word of it is in the database"):
+            assert not self.has_word(), f"{self.has_word()} holds words of what was purged"
+        done = subprocess.run(self.command(self.options.model, "--device", "cpu", "--threads", "1", "-n", "1", "-p", "x"),
+                              capture_output=True, text=True, env=self.environment(), timeout=120)
+        assert done.returncode == 0, done.stderr
+        db = self.open_whole()
+        there = dict(db.execute("SELECT id, deleted FROM conversation"))
+        if self.has_said("Conversation 1 is back"):
+            assert 1 in there and there[1] is None, "what was taken out of the trash is not there"
+        elif self.has_said("/undelete 1 brings it back"):
+            assert 1 in there, "what was put into the trash is gone"
+        if self.has_said("/undelete 3 brings it back"):
+            assert there[3] is not None, "what was put into the trash is not in it"
+        purging = any(e["type"] == "user" and self.WORD in e["text"] for e in self.said) and 2 not in there
+        assert not purging or not self.has_word(), f"{self.has_word()} holds words of what a purge had begun to take out"
+        db.close()
+
+
+class ResumeRound(OwnRound):
+    def run(self):
+        self.start()
+        self.tell("one")
+        self.until("usage")
+        resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        for text in ("two", "three"):
+            self.tell(text)
+            self.until("usage")
+        assert self.has_said("nothing more of it is saved")
+        resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        self.tell("four")
+        self.tell("five")
+        self.kill_after(self.random.randint(0, 20))
+
+    def check(self):
+        done = subprocess.run(self.command("list"), capture_output=True, text=True, env=self.environment(), timeout=120)
+        assert done.returncode == 0, done.stderr
+        db = self.open_whole()
+        assert db.execute("SELECT count(*) FROM conversation").fetchone() == (1,)
+        stored = [row[0] for row in db.execute("SELECT text FROM message WHERE role = 'user' ORDER BY id")]
+        saved = self.has_said("The database can be written again")
+        acknowledged = [e["text"] for e in self.said if e["type"] == "user"] if saved else ["one"]
+        for text in acknowledged:
+            assert stored.count(text) == 1, f"{text!r} was acknowledged, and {stored} is there"
+        if saved:
+            answers = [row[0] for row in db.execute("SELECT text FROM message WHERE role = 'assistant'")]
+            for event in self.said:
+                assert event["type"] != "usage" or any(same(a, event["text"]) for a in answers), f"{event['text']!r} is gone"
+        db.close()
+
+
 def same(a, b):
     """JSON shows bytes that are no UTF-8 as U+FFFD, and so does the store."""
     return a.replace("\0", "") == b.replace("\0", "")
@@ -158,12 +276,13 @@ def main():
     options = parser.parse_args()
     shutil.rmtree(options.folder, ignore_errors=True)
     os.makedirs(options.folder)
-    kinds = ["load", "prefill", "streaming", "commands", "streaming", "migration", "commands"]
+    kinds = ["load", "prefill", "streaming", "commands", "trash", "streaming", "migration", "commands", "resume"]
+    rounds = {"trash": TrashRound, "resume": ResumeRound}
     counts, acknowledged, cut, began = {}, 0, 0, time.monotonic()
     startup = 0.1
     for number in range(options.rounds):
         kind = kinds[number % len(kinds)]
-        round_ = Round(options, number, kind, startup)
+        round_ = rounds.get(kind, Round)(options, number, kind, startup)
         if kind == "migration" or number % 50 == 0:
             for leftover in os.listdir(options.folder):
                 if leftover.startswith("chats.db"):
