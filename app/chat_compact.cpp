@@ -5,7 +5,7 @@
 //   prompt   1 2 3 4 5 6, the request            (the cached prefix is reused as far as it goes)
 //
 // Where the context does not take in all of them at once, in parts: 1 2 3 become a summary, that and 4 5 6
-// the next one.
+// the next one. A summary that speaks of something else is thrown away (shared_words.h), and nothing changes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -173,8 +173,8 @@ void ChatCore::sum_up(const std::shared_ptr<Compaction>& work) {
       throw Error(
           ErrorKind::runtime,
           fmt::format(
-              "the model's summary has hardly a word in common with the conversation, so it was thrown "
-              "away; all {} messages are kept as they were. /undo steps back and /new begins anew; a "
+              "the model's summary has hardly a word in common with the conversation and was thrown away; "
+              "it is as it was, with all {} messages kept. /undo steps back and /new begins anew; a "
               "larger model may be able to sum up",
               branch_.size()));
     }

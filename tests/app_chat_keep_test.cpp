@@ -173,7 +173,8 @@ TEST_F(ChatKeepTest, CompactRefusesASummaryOfSomethingElse) {
   // conversation's.
   script.answer("/open ID does that. It opens the stored conversation with that id; /list shows the ids.");
   say("/compact");
-  EXPECT_THAT(front.errors.back(), AllOf(HasSubstr("thrown away"), HasSubstr("all 4 messages are kept")));
+  EXPECT_THAT(front.errors.back(),
+              AllOf(HasSubstr("thrown away"), HasSubstr("it is as it was, with all 4 messages kept")));
   ASSERT_EQ(front.shown.size(), 4U);
   EXPECT_EQ(store->outline(chat->conversation()).size(), 4U);
   script.answer("Your name is Ada.");
