@@ -92,7 +92,7 @@ TEST_F(ChatCopyTest, ThePickerFindsTitlesAndWhatWasSaid) {
   EXPECT_EQ(front.shown.front().text, "Whales?");
   say("/delete 3");
   front.choices.chosen(3);
-  EXPECT_THAT(front.errors.back(), HasSubstr("there is no conversation 3"));
+  EXPECT_THAT(front.errors.back(), HasSubstr("conversation 3 is in the trash"));
 }
 
 TEST_F(ChatCopyTest, WithoutAPickerOpenLists) {

@@ -71,6 +71,7 @@ TEST_F(ChatTest, TheEndOfTheAnswerIsACandidateToo) {
   script.answer("\xff");  // after byte 255 come 256 (<bos>) and 257 (<eot>)
   script.answer("x");
   start_loaded();
+  say("/set max_tokens 1");  // so that there is something to continue
   say("go");
   say("/continue");
   ASSERT_EQ(front.shown[1].text, "\uFFFDx");
