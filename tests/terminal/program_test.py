@@ -104,7 +104,7 @@ class ProgramTest(unittest.TestCase):
     def test_commands_while_it_runs(self):
         t = self.start()
         t.line("/help")
-        t.wait(r"^  /help \[COMMAND\] ")
+        t.wait(r"^  /help \[COMMAND\|keys\] ")
         t.line("/nonsense")
         t.wait("^! there is no command /nonsense")
         t.line("/set temp 0")
