@@ -103,7 +103,7 @@ class Commands(Story):
         self.do("/tokens", "perplexity")
         self.do("/alt", "/alt N shows all candidates")
         self.do("/alt 1", r"\(this one\)")
-        self.do("/compact", r"kept word for word|it is as it was")
+        self.do("/compact", r"kept word for word|thrown away|it is as it was")
         self.do("/search name", r"A first talk, message \d")
         USED["commands"].add("/reopen")
         t.line("/reopen nonsense")
