@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <unordered_set>
 
 #include "engine/error.h"
 #include "sqlite_db.h"
@@ -284,14 +283,16 @@ void Store::remove_message(int64_t id) {
 }
 
 void Store::check_tree(const StoredConversation& conversation) {
-  std::unordered_set<int64_t> ids;
+  std::vector<int64_t> ids;
   std::vector<std::pair<int64_t, int64_t>> parents;
   Statement query(db(), "SELECT id, parent FROM message WHERE conversation = ?");  // all of it in an index
   query << conversation.id;
   while (query.step()) {
-    ids.insert(query.integer(0));
+    ids.push_back(query.integer(0));
     if (!query.is_null(1)) parents.emplace_back(query.integer(0), query.integer(1));
   }
+  std::sort(ids.begin(), ids.end());
+  const auto is_in_it = [&](int64_t id) { return std::binary_search(ids.begin(), ids.end(), id); };
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorKind::database,
                 fmt::format("conversation {0} is damaged and cannot be opened: {1}. The others can be used; "
@@ -302,10 +303,10 @@ void Store::check_tree(const StoredConversation& conversation) {
     // Each message is added after the one it follows, so a parent that is not older is part of a circle or of
     // no tree of ours.
     if (parent >= id) refuse(fmt::format("message {} is said to follow {}, which is not older", id, parent));
-    if (!ids.contains(parent))
+    if (!is_in_it(parent))
       refuse(fmt::format("message {} is said to follow {}, which is not in it", id, parent));
   }
-  if (conversation.leaf && !ids.contains(*conversation.leaf))
+  if (conversation.leaf && !is_in_it(*conversation.leaf))
     refuse(fmt::format("it is said to end with message {}, which is not in it", *conversation.leaf));
 }
 

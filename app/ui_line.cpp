@@ -16,7 +16,7 @@
 namespace bitnet {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string as_quotation(std::string_view text) {
   std::string out = "> ";
   for (const char c : text) {
     out += c;
@@ -104,7 +104,7 @@ void LineFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
     Output& to = i < known ? nowhere_ : output_;
     // Nobody has typed these just now, so they are printed whatever echo_user says.
     if (messages[i].role == Role::user) {
-      put(to, quoted(messages[i].text));
+      put(to, as_quotation(messages[i].text));
     } else {
       show_answer(to, messages[i]);
     }
@@ -123,9 +123,9 @@ void LineFrontEnd::message(const ShownMessage& message) {
       show_answer(output_, message);
     }
   } else if (options_.echo_user) {
-    put(output_, quoted(message.text));
+    put(output_, as_quotation(message.text));
   } else {
-    visible_ += quoted(message.text);
+    visible_ += as_quotation(message.text);
   }
 }
 
@@ -174,7 +174,7 @@ bool LineFrontEnd::copy(std::string_view text) {
 
 void LineFrontEnd::type_line(std::string_view text) {
   typed_.clear();
-  if (chat_->is_command(text)) put(output_, quoted(text));
+  if (chat_->is_command(text)) put(output_, as_quotation(text));
   chat_->submit(text);
 }
 
@@ -266,7 +266,7 @@ std::string LineFrontEnd::keys_text() const {
 void LineFrontEnd::note_typed(std::string_view line) {
   if (!recorder_) return;
   recorder_->input(std::string(line) + "\r");
-  recorder_->lines(quoted(line));
+  recorder_->lines(as_quotation(line));
 }
 
 }  // namespace bitnet
