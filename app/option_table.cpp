@@ -239,8 +239,7 @@ const OptionRow kOtherRows[] = {
      .read = [](Options& o, View v) { o.config = not_empty("config", v); }},
     {.flags = "--version",
      .help = "print the version",
-     .read = [](Options& o,
-                View) { o.print_and_exit = std::string("bitnet-chat ") + BITNET_VERSION + "\n"; }},
+     .read = [](Options& o, View) { o.print_and_exit = "bitnet-chat " BITNET_VERSION "\n"; }},
     {.flags = "-h,--help", .help = "print this help; after a command, that command's"},
 };
 
