@@ -38,7 +38,7 @@ class ChatOnVulkan : public testing::Test {
     Options options;
     options.model = BITNET_TEST_MODEL;
     options.device = "0";
-    options.ctx = 192;  // room for the longest conversation here, however far a GPU is ahead
+    options.ctx = 128;
     store_ = Store::in_memory();
     worker_ = std::make_unique<Worker>(opener_for(options));
     chat_ = std::make_unique<Chat>(*store_, *worker_, settings_, front_);
@@ -167,7 +167,7 @@ TEST_F(ChatOnVulkan, OutOfDeviceMemoryForAnotherContextKeepsTheOldOne) {
   vk_faults::heal();
   vk_faults::fail("vkAllocateMemory", VK_ERROR_OUT_OF_DEVICE_MEMORY, 3);
   say("/set ctx 256");
-  EXPECT_EQ(front_.last_status.context_limit, 192U);
+  EXPECT_EQ(front_.last_status.context_limit, 128U);
   ASSERT_FALSE(front_.errors.empty());
   EXPECT_THAT(front_.errors.back(), HasSubstr("no memory"));
   say("Again");
