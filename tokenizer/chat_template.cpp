@@ -6,24 +6,17 @@
 #include <array>
 
 #include "engine/error.h"
-#include "jinja_eval.h"
-#include "jinja_parser.h"
+#include "tokenizer/jinja/template.h"
 
 namespace bitnet {
 
 struct ChatTemplate::Impl {
-  std::string name;
   std::string source;
-  jinja::Block tree;
+  jinja::Template parsed;
 };
 
-ChatTemplate::ChatTemplate(std::string_view source, std::string name) {
-  auto impl = std::make_unique<Impl>();
-  impl->name = std::move(name);
-  impl->tree = jinja::parse(source, impl->name);
-  impl->source = source;
-  impl_ = std::move(impl);
-}
+ChatTemplate::ChatTemplate(std::string_view source, std::string name)
+    : impl_(new Impl{std::string(source), jinja::Template(source, std::move(name))}) {}
 
 ChatTemplate::~ChatTemplate() = default;
 ChatTemplate::ChatTemplate(ChatTemplate&&) noexcept = default;
@@ -33,31 +26,25 @@ const std::string& ChatTemplate::source() const { return impl_->source; }
 
 std::vector<Segment> ChatTemplate::render(std::span<const ChatMessage> messages,
                                           const ChatTemplateOptions& options) const {
-  using jinja::Value;
-  jinja::Budget unused;
-  std::vector<Value> list;
+  using jinja::Input;
+  const auto trusted = [](const std::string& text) { return Input{Input::String{text, true}}; };
+  const auto untrusted = [](const std::string& text) { return Input{Input::String{text, false}}; };
+  Input::List list;
   list.reserve(messages.size());
   for (const ChatMessage& message : messages) {
-    auto dict = std::make_shared<jinja::DictObject>();
-    dict->set(Value::string("role"), Value::string(jinja::Text(message.role, false)), unused);
-    dict->set(Value::string("content"), Value::string(jinja::Text(message.content, false)), unused);
-    list.push_back(jinja::make_dict(std::move(dict)));
-    unused = {};
+    list.push_back({Input::Dict{{"role", untrusted(message.role)}, {"content", untrusted(message.content)}}});
   }
-  const jinja::Variables variables = {
-      {"messages", Value::list(std::move(list))},
-      {"tools", Value::none()},
-      {"documents", Value::none()},
-      {"bos_token", Value::string(options.bos_token)},
-      {"eos_token", Value::string(options.eos_token)},
-      {"add_generation_prompt", Value::boolean(options.add_generation_prompt)},
+  const Input::Dict variables = {
+      {"messages", {std::move(list)}},
+      {"tools", {}},
+      {"documents", {}},
+      {"bos_token", trusted(options.bos_token)},
+      {"eos_token", trusted(options.eos_token)},
+      {"add_generation_prompt", {options.add_generation_prompt}},
   };
-  const jinja::Text text = jinja::render(impl_->tree, variables, impl_->name, options.now);
   std::vector<Segment> segments;
-  size_t begin = 0;
-  for (const auto& run : text.runs()) {
-    segments.push_back({text.bytes().substr(begin, run.end - begin), run.trusted});
-    begin = run.end;
+  for (jinja::Piece& piece : impl_->parsed.render(variables, options.now)) {
+    segments.push_back({std::move(piece.text), piece.trusted});
   }
   return segments;
 }

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "jinja_builtins.h"
-#include "jinja_strings.h"
+#include "builtins.h"
+#include "string_ops.h"
 
 namespace bitnet::jinja {
 namespace {

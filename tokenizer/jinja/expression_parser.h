@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "jinja_ast.h"
-#include "jinja_token_stream.h"
+#include "ast.h"
+#include "token_stream.h"
 
 namespace bitnet::jinja {
 

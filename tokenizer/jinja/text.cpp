@@ -1,4 +1,4 @@
-#include "jinja_text.h"
+#include "text.h"
 
 #include <locale.h>
 #include <string.h>

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "engine/error.h"
-#include "jinja_text.h"
+#include "text.h"
 
 namespace bitnet::jinja {
 

@@ -1,4 +1,4 @@
-// Filters over one value: strings, numbers, defaults. Those over sequences are in jinja_sequence_filters.cpp.
+// Filters over one value: strings, numbers, defaults. Those over sequences are in sequence_filters.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <map>
 
-#include "jinja_builtins.h"
-#include "jinja_sequence_filters.h"
-#include "jinja_strings.h"
+#include "builtins.h"
+#include "sequence_filters.h"
+#include "string_ops.h"
 
 namespace bitnet::jinja {
 namespace {

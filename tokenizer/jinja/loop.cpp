@@ -1,5 +1,5 @@
 // What `loop` tells inside a for loop.
-#include "jinja_eval.h"
+#include "eval.h"
 
 namespace bitnet::jinja {
 

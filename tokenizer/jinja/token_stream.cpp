@@ -1,4 +1,4 @@
-#include "jinja_token_stream.h"
+#include "token_stream.h"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "jinja_ast.h"
+#include "ast.h"
 
 namespace bitnet::jinja {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "jinja_lexer.h"
-#include "jinja_value.h"
+#include "lexer.h"
+#include "value.h"
 
 namespace bitnet::jinja {
 

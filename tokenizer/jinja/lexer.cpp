@@ -1,4 +1,4 @@
-#include "jinja_lexer.h"
+#include "lexer.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <array>
 
 #include "engine/error.h"
-#include "jinja_text.h"
+#include "text.h"
 
 namespace bitnet::jinja {
 namespace {

@@ -1,4 +1,4 @@
-#include "jinja_sequence_filters.h"
+#include "sequence_filters.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <charconv>
 #include <unordered_set>
 
-#include "jinja_strings.h"
+#include "string_ops.h"
 
 namespace bitnet::jinja {
 namespace {

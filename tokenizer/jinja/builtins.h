@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "jinja_value.h"
+#include "value.h"
 
 namespace bitnet::jinja {
 

@@ -1,4 +1,4 @@
-#include "jinja_eval.h"
+#include "eval.h"
 
 #include <fmt/format.h>
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "jinja_ast.h"
-#include "jinja_builtins.h"
+#include "ast.h"
+#include "builtins.h"
 
 namespace bitnet::jinja {
 

@@ -1,4 +1,4 @@
-#include "jinja_parser.h"
+#include "parser.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <charconv>
 #include <initializer_list>
 
-#include "jinja_builtins.h"
-#include "jinja_expression_parser.h"
+#include "builtins.h"
+#include "expression_parser.h"
 
 namespace bitnet::jinja {
 namespace {

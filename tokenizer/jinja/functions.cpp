@@ -5,9 +5,9 @@
 #include <ctime>
 #include <map>
 
-#include "jinja_builtins.h"
-#include "jinja_eval.h"
-#include "jinja_strings.h"
+#include "builtins.h"
+#include "eval.h"
+#include "string_ops.h"
 
 namespace bitnet::jinja {
 

@@ -1,7 +1,7 @@
 // Python's string methods over Text. Thread rule: pure functions, but for the Budget they draw on.
 #pragma once
 
-#include "jinja_value.h"
+#include "value.h"
 
 namespace bitnet::jinja {
 

@@ -1,4 +1,4 @@
-#include "jinja_strings.h"
+#include "string_ops.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "jinja_builtins.h"
+#include "builtins.h"
 
 namespace bitnet::jinja {
 namespace {

@@ -1,11 +1,11 @@
-#include "jinja_expression_parser.h"
+#include "expression_parser.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 
-#include "jinja_builtins.h"
+#include "builtins.h"
 
 namespace bitnet::jinja {
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "jinja_builtins.h"
-#include "jinja_eval.h"
-#include "jinja_strings.h"
+#include "builtins.h"
+#include "eval.h"
+#include "string_ops.h"
 
 namespace bitnet::jinja {
 namespace {

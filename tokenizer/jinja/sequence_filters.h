@@ -1,7 +1,7 @@
-// Filters over sequences; find_filter lists them all. Thread rule: as jinja_builtins.h.
+// Filters over sequences; find_filter lists them all. Thread rule: as builtins.h.
 #pragma once
 
-#include "jinja_builtins.h"
+#include "builtins.h"
 
 namespace bitnet::jinja {
 

@@ -1,8 +1,8 @@
 // How values read when printed: Python's str() and repr().
 #include <fmt/format.h>
 
-#include "jinja_eval.h"
-#include "jinja_value.h"
+#include "eval.h"
+#include "value.h"
 
 namespace bitnet::jinja {
 namespace {

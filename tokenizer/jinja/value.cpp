@@ -1,4 +1,4 @@
-#include "jinja_value.h"
+#include "value.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "jinja_lexer.h"
+#include "lexer.h"
 
 namespace bitnet::jinja {
 
