@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 #include <tuple>
 #include <unordered_map>
 
@@ -50,20 +51,28 @@ Vocabulary small_vocabulary(const std::string& pre,
   return v;
 }
 
-Vocabulary llama3_vocabulary(const std::filesystem::path& ranks, size_t limit) {
-  std::vector<std::string> tokens;  // by rank
+Vocabulary llama3_vocabulary(const std::filesystem::path& ranks, size_t n_ranks) {
+  std::vector<std::string> tokens(n_ranks);  // by rank; empty where the file has none
   std::unordered_map<std::string, size_t> rank_of;
   std::ifstream file(ranks);
+  if (!file) throw std::runtime_error("cannot read " + ranks.string());
   std::string base64;
-  for (size_t rank = 0; file >> base64 >> rank && (limit == 0 || rank < limit);) {
-    tokens.push_back(from_base64(base64));
-    rank_of.emplace(tokens.back(), rank);
+  for (size_t rank = 0; file >> base64 >> rank;) {
+    if (rank >= n_ranks) break;  // ranks ascend
+    tokens[rank] = from_base64(base64);
+    rank_of.emplace(tokens[rank], rank);
   }
 
   Vocabulary v;
   v.model = "gpt2";
   for (const std::string& token : tokens) {
+    if (token.empty()) {
+      v.tokens.push_back("<unused>");
+      v.types.push_back(5);
+      continue;
+    }
     v.tokens.push_back(to_alphabet(token));
+    v.types.push_back(1);
     std::vector<std::tuple<size_t, size_t, size_t>> splits;
     for (size_t cut = 1; cut < token.size(); ++cut) {
       const auto left = rank_of.find(token.substr(0, cut)), right = rank_of.find(token.substr(cut));
@@ -75,7 +84,6 @@ Vocabulary llama3_vocabulary(const std::filesystem::path& ranks, size_t limit) {
       v.merges.push_back(to_alphabet(token.substr(0, cut)) + " " + to_alphabet(token.substr(cut)));
     }
   }
-  v.types.assign(v.tokens.size(), 1);
   const auto add = [&](const std::string& text) {
     v.tokens.push_back(text);
     v.types.push_back(3);

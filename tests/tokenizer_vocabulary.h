@@ -17,9 +17,11 @@ namespace bitnet {
 Vocabulary small_vocabulary(const std::string& pre,
                             const std::vector<std::pair<std::string, std::string>>& merges = {});
 
-// LLaMA-3's tokens, types and merges from tiktoken's file of ranks, as conversion to GGUF makes them;
-// only the first `limit` ranks where it is not 0. Names no pre-tokenizer.
-Vocabulary llama3_vocabulary(const std::filesystem::path& ranks, size_t limit = 0);
+// LLaMA-3's tokens, types and merges from a file of tiktoken's ranks, as conversion to GGUF makes them, with
+// the special tokens after `n_ranks` ordinary ones. A rank that the file leaves out is an unused token, so
+// that every other token keeps its id. Names no pre-tokenizer. Throws std::runtime_error for a file that is
+// not there.
+Vocabulary llama3_vocabulary(const std::filesystem::path& ranks, size_t n_ranks = 128000);
 
 // The tokens' bytes with | between.
 std::string pieces(const Tokenizer& tokenizer, std::string_view text);
