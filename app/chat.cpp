@@ -6,8 +6,8 @@
 
 #include "chat_core.h"
 #include "chat_tree.h"
+#include "clock.h"
 #include "commands.h"
-#include "store_time.h"
 
 namespace bitnet {
 namespace {
@@ -33,31 +33,8 @@ const char* name_of(ChatState state) {
   return "?";
 }
 
-Chat::Chat(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end)
-    : core_(std::make_unique<ChatCore>(store, worker, std::move(settings), front_end)) {}
-Chat::~Chat() = default;
-
-void Chat::submit(std::string_view text) { core_->submit(text); }
-void Chat::interrupt() { core_->interrupt(); }
-void Chat::interrupt_after(uint32_t tokens) {
-  core_->interrupt_after_ = tokens;
-  if (core_->running_ && core_->running_->tokens >= tokens) core_->interrupt();
-}
-void Chat::handle_events() { core_->handle_events(); }
-int Chat::wake_fd() const { return core_->wake_.fd(); }
-void Chat::show_all() { core_->show_all(); }
-void Chat::new_conversation() { core_->new_conversation(); }
-void Chat::open_conversation(int64_t id) { core_->open_conversation(id); }
-bool Chat::is_command(std::string_view typed) const { return bitnet::is_command(typed); }
-bool Chat::busy() const { return core_->busy(); }
-bool Chat::loading() const { return !core_->model_ && !core_->failure_; }
-bool Chat::quit_requested() const { return core_->quit_; }
-std::string Chat::close() { return core_->close(); }
-int64_t Chat::conversation() const { return core_->stored_conversation(); }
-std::optional<std::string> Chat::take_error() { return std::exchange(core_->error_, std::nullopt); }
-const std::optional<Error>& Chat::failure() const { return core_->failure_; }
-std::vector<std::string> Chat::complete(std::string_view line) const {
-  return complete_command(*core_, line);
+std::unique_ptr<Chat> make_chat(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end) {
+  return std::make_unique<ChatCore>(store, worker, std::move(settings), front_end);
 }
 
 ChatCore::ChatCore(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end)
@@ -91,6 +68,17 @@ void ChatCore::submit(std::string_view text) {
     tell_error(error.what());
   }
 }
+
+void ChatCore::interrupt_after(uint32_t tokens) {
+  interrupt_after_ = tokens;
+  if (running_ && running_->tokens >= tokens) interrupt();
+}
+
+bool ChatCore::is_command(std::string_view typed) const { return bitnet::is_command(typed); }
+
+std::optional<std::string> ChatCore::take_error() { return std::exchange(error_, std::nullopt); }
+
+std::vector<std::string> ChatCore::complete(std::string_view line) { return complete_command(*this, line); }
 
 void ChatCore::tell_error(std::string_view text) {
   error_ = text;
@@ -146,9 +134,10 @@ void ChatCore::handle_events() {
         chat.front_.notice(warning);
       }
       if (!chat.read_files_.empty()) chat.count_read_files();
-      adopt(event.text->wishes, chat.defaults_);
-      adopt(event.text->wishes, chat.settings_);
-      for (const std::string& wish : event.text->wishes.unusable) {
+      const ModelSettings wishes = usable_wishes(event.text->wishes);
+      adopt(wishes, chat.defaults_);
+      adopt(wishes, chat.settings_);
+      for (const std::string& wish : wishes.unusable) {
         chat.front_.notice(fmt::format("The model's file has a setting that is passed over: {}.", wish));
       }
       // What was set while it loaded; otherwise it was opened with the context that is wanted.

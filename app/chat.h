@@ -20,53 +20,53 @@
 namespace bitnet {
 
 class Store;
-class ChatCore;
 class Worker;
 struct ChatSettings;  // chat_settings.h: sampler, max_tokens, stop, system prompt
 
 class Chat {
  public:
-  Chat(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end);
-  ~Chat();
+  virtual ~Chat() = default;
 
   // A line or a block as a person typed it: a command, or else a turn ("//" is a literal slash). What could
   // be a command with a slip in it is asked about, and goes back to the input. While the model loads, one
   // turn is kept and started when it is there; while it answers, a turn is refused with a notice.
-  void submit(std::string_view text);
+  virtual void submit(std::string_view text) = 0;
 
   // Stops what runs; the answer so far is kept and marked interrupted. Nothing runs: no effect.
-  void interrupt();
+  virtual void interrupt() = 0;
 
   // interrupt() once the running answer, or else the next one, has this many tokens: exactly that many are
   // kept.
-  void interrupt_after(uint32_t tokens);
+  virtual void interrupt_after(uint32_t tokens) = 0;
 
   // Takes what the worker has produced. Call when wake_fd() is readable; never blocks.
-  void handle_events();
-  int wake_fd() const;
+  virtual void handle_events() = 0;
+  virtual int wake_fd() const = 0;
 
-  void new_conversation();
-  void open_conversation(int64_t id);  // Error(runtime) names an id that is not there
+  virtual void new_conversation() = 0;
+  virtual void open_conversation(int64_t id) = 0;  // Error(runtime) names an id that is not there
 
   // Shows the conversation and the status as they are now; a front end calls it once when it is ready.
-  void show_all();
+  virtual void show_all() = 0;
 
-  bool is_command(std::string_view typed) const;  // or could be one with a slip; otherwise it is a turn
+  virtual bool is_command(
+      std::string_view typed) const = 0;  // or could be one with a slip; otherwise it is a turn
 
-  bool busy() const;     // loading with a turn waiting, prefilling or answering
-  bool loading() const;  // the model is not there yet
-  bool quit_requested() const;
+  virtual bool busy() const = 0;     // loading with a turn waiting, prefilling or answering
+  virtual bool loading() const = 0;  // the model is not there yet
+  virtual bool quit_requested() const = 0;
   // Ends the answer that is being made, as interrupted, and saves what is to be saved. Returns what could not
   // be, for people; empty where all is well. Nothing may follow.
-  std::string close();
-  int64_t conversation() const;  // 0 = nothing stored yet
+  virtual std::string close() = 0;
+  virtual int64_t conversation() const = 0;  // 0 = nothing stored yet
   // What a command or a turn failed with since the last call; nothing where none has.
-  std::optional<std::string> take_error();
-  const std::optional<Error>& failure() const;  // why the model cannot be used; empty while it can
-  std::vector<std::string> complete(std::string_view line) const;  // whole lines that begin with `line`
-
- private:
-  std::unique_ptr<ChatCore> core_;
+  virtual std::optional<std::string> take_error() = 0;
+  virtual const std::optional<Error>& failure()
+      const = 0;  // why the model cannot be used; empty while it can
+  virtual std::vector<std::string> complete(std::string_view line) = 0;  // whole lines that begin with `line`
 };
+
+// The chat over a store and a model's worker. All four must live as long as it does.
+std::unique_ptr<Chat> make_chat(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end);
 
 }  // namespace bitnet

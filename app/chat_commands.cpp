@@ -5,7 +5,7 @@
 
 #include "chat_core.h"
 #include "counted.h"
-#include "tools.h"
+#include "listing.h"
 
 namespace bitnet {
 namespace {
@@ -77,9 +77,7 @@ void ChatCore::open_conversation(int64_t id) {
 
 void ChatCore::take_conversation(int64_t id) {
   if (busy()) refuse("an answer is being made");
-  if (!database().conversation(id)) {
-    throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}; /list shows them", id));
-  }
+  find_conversation(database(), id, "/list shows them");
   const StoredConversation row = conversation_to_open(database(), id);
   if (private_) private_store_.reset();  // read from the file, then copied
   conversation_ = id;
@@ -163,8 +161,7 @@ void ChatCore::delete_conversation(std::optional<int64_t> id, bool now) {
   const int64_t which = id.value_or(conversation_);
   if (which == 0) refuse("this conversation is not stored yet");
   refuse_while_unsaved(which);
-  const auto row = database().conversation(which);
-  if (!row) throw Error(ErrorKind::runtime, fmt::format("there is no conversation {}", which));
+  find_conversation(database(), which, "/list shows them");
   std::string text;
   if (now) {
     text = fmt::format("Conversation {} is deleted {}.", which, purge_text(database(), which));
@@ -189,10 +186,7 @@ void ChatCore::undelete_conversation(std::optional<int64_t> id) {
     if (trash.empty()) refuse("the trash is empty");
     id = trash.front().id;
   }
-  if (!database().conversation(*id)) {
-    throw Error(ErrorKind::runtime,
-                fmt::format("there is no conversation {}; /list deleted shows the trash", *id));
-  }
+  find_conversation(database(), *id, "/list deleted shows the trash");
   if (!database().set_deleted(*id, false)) refuse(fmt::format("conversation {} is not in the trash", *id));
   if (!branch_.empty() || private_) {
     return front_.command_output("undelete",

@@ -7,9 +7,9 @@
 #include <sstream>
 
 #include "chat_core.h"
+#include "clock.h"
 #include "counted.h"
-#include "store_time.h"
-#include "view_markdown.h"
+#include "markdown_lines.h"
 
 namespace bitnet {
 namespace {

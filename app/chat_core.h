@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "chat.h"
 #include "chat_settings.h"
 #include "engine/error.h"
 #include "front_end.h"
@@ -81,20 +82,29 @@ struct PublicSettings {
   std::vector<std::string> stop;
 };
 
-class ChatCore {
+class ChatCore final : public Chat {
  public:
   ChatCore(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end);
-  ~ChatCore();  // an answer that is being made is stored as it stands, as interrupted
+  ~ChatCore() override;  // an answer that is being made is stored as it stands, as interrupted
   ChatCore(const ChatCore&) = delete;
   ChatCore& operator=(const ChatCore&) = delete;
 
   // chat.cpp: what Chat offers
-  void submit(std::string_view text);
-  void handle_events();
-  void interrupt();
-  void show_all();
+  void submit(std::string_view text) override;
+  void handle_events() override;
+  void interrupt() override;
+  void interrupt_after(uint32_t tokens) override;
+  void show_all() override;
+  int wake_fd() const override { return wake_.fd(); }
+  bool is_command(std::string_view typed) const override;
+  bool loading() const override { return !model_ && !failure_; }
+  bool quit_requested() const override { return quit_; }
+  int64_t conversation() const override { return stored_conversation(); }
+  std::optional<std::string> take_error() override;
+  const std::optional<Error>& failure() const override { return failure_; }
+  std::vector<std::string> complete(std::string_view line) override;
   void tell_error(std::string_view text);  // of a command or a turn; a script ends with it
-  bool busy() const { return running_.has_value() || turn_waits_ || task_.has_value() || player_; }
+  bool busy() const override { return running_.has_value() || turn_waits_ || task_.has_value() || player_; }
 
   // chat_turns.cpp: a turn's way
   void add_user_turn(std::string_view text);
@@ -104,8 +114,8 @@ class ChatCore {
   void take_back_turn();  // the last message, of the user and not answered, goes back to the input line
 
   // chat_commands.cpp: what commands do. Throw Error for what the person should read.
-  void new_conversation();
-  void open_conversation(int64_t id);
+  void new_conversation() override;
+  void open_conversation(int64_t id) override;
   void take_conversation(int64_t id);  // the same, not shown yet
   void forget_figures();
   void continue_answer();
@@ -160,7 +170,7 @@ class ChatCore {
   void look_after_database();
   bool may_quit();
   void refuse_while_unsaved(int64_t conversation) const;
-  std::string close();  // the end; for people, what is not saved
+  std::string close() override;  // the end; for people, what is not saved
 
   // chat_private.cpp
   void go_private(bool on);

@@ -5,11 +5,13 @@
 #include <algorithm>
 
 #include "engine/error.h"
+#include "text_file.h"
 
 namespace bitnet {
 namespace {
 
 constexpr size_t kTitleBytes = 60;
+constexpr size_t kMostImported = size_t{1} << 30;  // a file may hold many conversations
 
 // Messages that came one after the other: each follows the one before.
 void chain(WholeConversation& whole) {
@@ -74,6 +76,17 @@ std::vector<WholeConversation> read_chats(std::string_view text, const std::stri
   } catch (const Error& error) {
     throw Error(error.kind(), fmt::format("{}: {}", printable(name), error.what()));
   }
+}
+
+std::vector<int64_t> import_file(Store& store, const std::string& file) {
+  const std::string text = file == "-" ? read_standard_input(kMostImported) : read_file(file, kMostImported);
+  std::vector<WholeConversation> all = read_chats(text, file);
+  for (WholeConversation& whole : all) {
+    for (WholeMessage& message : whole.messages) {
+      for (WholeTurn& turn : message.turns) turn.stored.imported = true;
+    }
+  }
+  return store.add_wholes(all);
 }
 
 }  // namespace bitnet

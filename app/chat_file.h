@@ -30,6 +30,9 @@ std::string write_chat(const WholeConversation& whole, ChatFormat format);
 // that says where the file is wrong, what was wanted and what found.
 std::vector<WholeConversation> read_chats(std::string_view text, const std::string& name);
 
+// The conversations of a file ("-": standard input) into the store; their ids. Throws as read_chats does.
+std::vector<int64_t> import_file(Store& store, const std::string& file);
+
 // chat_file_markdown.cpp
 std::string write_markdown(const WholeConversation& whole);
 WholeConversation read_markdown(std::string_view text);

@@ -1,23 +1,15 @@
 // A conversation to a file and from one.
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "chat_core.h"
 #include "chat_file.h"
 #include "counted.h"
-#include "tools.h"
+#include "places.h"
 
 namespace bitnet {
 namespace {
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::usage, why); }
-
-// "~/x" as a shell would take it.
-std::string with_home(const std::string& path) {
-  const char* home = std::getenv("HOME");
-  return path.starts_with("~/") && home != nullptr ? home + path.substr(1) : path;
-}
 
 }  // namespace
 
@@ -44,7 +36,7 @@ void ChatCore::export_chat(std::string_view format_name, const NamedFile& file) 
 
 void ChatCore::import_chats(const std::string& file) {
   if (file.empty()) refuse("/import wants the file of a conversation");
-  const std::vector<int64_t> ids = import_file(store(), with_home(file));
+  const std::vector<int64_t> ids = import_file(store(), expand_home(file));
   if (ids.size() == 1) {
     open_conversation(ids[0]);
     front_.command_output("import", fmt::format("This is conversation {} now.", ids[0]));

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <utility>
 
+#include "bar.h"
 #include "chat_core.h"
 #include "counted.h"
 #include "text_safe.h"
 #include "text_width.h"
-#include "view_status.h"
 
 namespace bitnet {
 namespace {

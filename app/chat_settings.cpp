@@ -190,6 +190,34 @@ SettingSource source_of(const ChatSettings& settings, std::string_view name) {
   return found == settings.sources.end() ? settings.begun_as : found->second;
 }
 
+ModelSettings usable_wishes(const ModelSettings& wishes) {
+  ModelSettings usable{{}, wishes.unusable};
+  for (const ModelSettings::Wish& wish : wishes.values) {
+    try {
+      ChatSettings scratch;
+      find_setting(wish.setting)->read(scratch, wish.value);
+      usable.values.push_back(wish);
+    } catch (const Error& error) {
+      const std::string_view why = error.what();  // begins with the setting's name
+      usable.unusable.push_back(wish.key + std::string(why.substr(wish.setting.size())));
+    }
+  }
+  return usable;
+}
+
+void adopt(const ModelSettings& wishes, ChatSettings& settings) {
+  const ChatSettings program = interactive_settings();
+  for (const Setting& setting : settings_table()) {
+    if (source_of(settings, setting.name) != SettingSource::model) continue;
+    setting.read(settings, setting.show(program));
+    settings.sources.erase(setting.name);
+  }
+  for (const ModelSettings::Wish& wish : wishes.values) {
+    if (source_of(settings, wish.setting) == SettingSource::program)
+      set_from(SettingSource::model, settings, wish.setting, wish.value);
+  }
+}
+
 SamplerParams sampler_for_turn(const ChatSettings& settings, uint64_t seed) {
   SamplerParams params = settings.sampler;
   params.seed = seed;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/sampler.h"
+#include "model_settings.h"
 #include "output_file.h"
 
 namespace bitnet {
@@ -55,6 +56,12 @@ const Setting& setting_named(std::string_view name);  // throws Error(usage) wit
 // As `/set NAME VALUE`, and remembers who said so. Throws Error(usage).
 void set_from(SettingSource source, ChatSettings& settings, std::string_view name, std::string_view value);
 SettingSource source_of(const ChatSettings& settings, std::string_view name);
+
+// The wishes of a model's file that are within the range of their setting; the others become phrases in `unusable`.
+ModelSettings usable_wishes(const ModelSettings& wishes);
+// Makes these wishes the defaults, where neither the command line, the config file, a script nor the person
+// says otherwise. Wishes of a file before it are taken back. Requires usable wishes.
+void adopt(const ModelSettings& wishes, ChatSettings& settings);
 
 // The sampler with the seed of this turn in place.
 SamplerParams sampler_for_turn(const ChatSettings& settings, uint64_t seed);

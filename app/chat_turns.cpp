@@ -10,7 +10,7 @@
 #include "chat_file.h"
 #include "commands.h"
 #include "counted.h"
-#include "store_time.h"
+#include "clock.h"
 
 namespace bitnet {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "chat_core.h"
 #include "nearest.h"
+#include "places.h"
 #include "text_file.h"
 #include "text_safe.h"
 
@@ -365,9 +366,7 @@ void add_files(std::string_view begun, std::vector<std::string>& words) {
   const size_t slash = begun.rfind('/');
   const std::string folder(begun.substr(0, slash == std::string_view::npos ? 0 : slash + 1));
   const std::string_view name = begun.substr(folder.size());
-  std::string place = folder.empty() ? "." : folder;
-  if (const char* home = std::getenv("HOME"); home != nullptr && place.starts_with("~/"))
-    place.replace(0, 1, home);
+  const std::string place = folder.empty() ? "." : expand_home(folder);
   std::error_code error;  // what cannot be read completes to nothing
   for (std::filesystem::directory_iterator at(place, error), end; at != end && !error; at.increment(error)) {
     const std::string entry = at->path().filename();

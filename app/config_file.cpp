@@ -12,6 +12,7 @@
 #include "json_reader.h"
 #include "nearest.h"
 #include "option_table.h"
+#include "places.h"
 #include "text_file.h"
 
 namespace bitnet {
@@ -79,10 +80,7 @@ std::string unquote(std::string_view value) {
 
 // What a person writes in a file means the same wherever the program is started.
 std::string resolve(const std::string& file, const fs::path& folder) {
-  if (file.starts_with("~/")) {
-    const char* home = std::getenv("HOME");
-    if (home != nullptr && *home != '\0') return std::string(home) + file.substr(1);
-  }
+  if (std::string expanded = expand_home(file); expanded != file) return expanded;
   return fs::path(file).is_absolute() ? file : (folder / file).string();
 }
 
@@ -125,11 +123,8 @@ void read_line(std::string_view line, const fs::path& folder, size_t number,
 }  // namespace
 
 std::string default_config_path() {
-  const char* config = std::getenv("XDG_CONFIG_HOME");
-  if (config != nullptr && config[0] == '/') return fmt::format("{}/bitnet-chat/config", config);
-  const char* home = std::getenv("HOME");
-  if (home != nullptr && home[0] == '/') return fmt::format("{}/.config/bitnet-chat/config", home);
-  return "";
+  const std::string folder = config_folder();
+  return folder.empty() ? std::string() : folder + "/config";
 }
 
 void read_config(const std::string& path, bool required, Options& options) {

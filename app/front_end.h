@@ -15,12 +15,10 @@
 
 #include "counted.h"
 #include "engine/error.h"
+#include "message.h"
 #include "output_file.h"
 
 namespace bitnet {
-
-enum class Role { system, user, assistant };
-const char* name_of(Role role);
 
 struct ShownMessage {
   int64_t id = 0;  // of the store

@@ -15,11 +15,14 @@
 #include "config_file.h"
 #include "engine/error.h"
 #include "event_loop.h"
+#include "exit_code.h"
+#include "listing.h"
 #include "model_open.h"
 #include "options.h"
 #include "output.h"
 #include "own_terminal.h"
 #include "piped_input.h"
+#include "places.h"
 #include "pull.h"
 #include "replay.h"
 #include "script.h"
@@ -67,6 +70,10 @@ std::unique_ptr<Store> open_store(const Options& options, std::string& warning) 
   }
 }
 
+KvFiles kv_files_for(const Options& options) {
+  return options.is_private ? KvFiles() : kv_files(options.kv_cache);
+}
+
 // At the end of a chat, when nobody waits: what was in the trash for too long goes, with every trace of it.
 void tidy(const Options& options, Store& store) {
   try {
@@ -76,28 +83,15 @@ void tidy(const Options& options, Store& store) {
   }
 }
 
-std::string state_folder() {
-  const char* state = std::getenv("XDG_STATE_HOME");
-  if (state != nullptr && state[0] == '/') return fmt::format("{}/bitnet-chat", state);
-  const char* home = std::getenv("HOME");
-  return home != nullptr && home[0] == '/' ? fmt::format("{}/.local/state/bitnet-chat", home) : std::string();
-}
-
 // --keys FILE must be right; of the file that is always read, what is wrong in it is told on the screen.
 std::string read_keymap(const Options& options, Keymap& keymap) {
   if (!options.keys.empty()) {
     keymap.read(read_file(options.keys, kMostNamedBytes, Pipes::of_the_shell), options.keys);
     return {};
   }
-  const char* config = std::getenv("XDG_CONFIG_HOME");
-  const char* home = std::getenv("HOME");
-  std::string file;
-  if (config != nullptr && config[0] == '/') {
-    file = fmt::format("{}/bitnet-chat/keys", config);
-  } else if (home != nullptr && home[0] == '/') {
-    file = fmt::format("{}/.config/bitnet-chat/keys", home);
-  }
-  if (file.empty() || access(file.c_str(), F_OK) != 0) return {};
+  const std::string folder = config_folder();
+  const std::string file = folder + "/keys";
+  if (folder.empty() || access(file.c_str(), F_OK) != 0) return {};
   try {
     keymap.read(read_file(file), file);
   } catch (const Error& error) {
@@ -175,7 +169,7 @@ int with_recording(FrontEnd& front, const std::function<int()>& run) {
     front.end_recording(code);
     return code;
   } catch (const Error& error) {
-    front.end_recording(error.exit_code());
+    front.end_recording(exit_code_of(error.kind()));
     throw;
   }
 }
@@ -197,14 +191,15 @@ int draw_chat(const Options& options, Input& input, const ChatSettings& settings
   const auto store = open_store(options, warning);
   ScreenFrontEnd screen(loop, screen_options);
   Worker worker(open, kv_files_for(options), device_check_for(options));
-  Chat chat(*store, worker, settings, screen);
+  const auto made = make_chat(*store, worker, settings, screen);
+  Chat& chat = *made;
   if (!warning.empty()) screen.error(warning);
   if (!keys_problem.empty()) screen.error(keys_problem);
   open_wanted_conversation(options, *store, chat);
   if (!options.record.empty()) screen.record(options.record, named_rules(options));
   const int ended = with_recording(screen, [&] {
     const int code = screen.run(chat, input.script.get(), [&] { worker.start(); });
-    return code == 0 && chat.failure() ? chat.failure()->exit_code() : code;
+    return code == 0 && chat.failure() ? exit_code_of(chat.failure()->kind()) : code;
   });
   left = chat.close();
   tidy(options, *store);
@@ -230,7 +225,8 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
   std::string warning;
   const auto store = open_store(options, warning);
   Worker worker(open, kv_files_for(options), device_check_for(options));
-  Chat chat(*store, worker, settings, front);
+  const auto made = make_chat(*store, worker, settings, front);
+  Chat& chat = *made;
   front.drive(chat);
   if (!options.record.empty()) front.record(options.record, named_rules(options));
   if (!warning.empty()) front.error(warning);
@@ -254,7 +250,8 @@ int run_json(const Options& options, Input& input, const ChatSettings& settings,
     std::string warning;
     const auto store = open_store(options, warning);
     Worker worker(open, kv_files_for(options), device_check_for(options));
-    Chat chat(*store, worker, settings, front);
+    const auto made = make_chat(*store, worker, settings, front);
+    Chat& chat = *made;
     front.drive(chat);
     if (!warning.empty()) front.error(warning);
     open_wanted_conversation(options, *store, chat);
@@ -266,8 +263,8 @@ int run_json(const Options& options, Input& input, const ChatSettings& settings,
     tidy(options, *store);
     return code;
   } catch (const Error& error) {
-    front.fatal(error.what(), error.exit_code());
-    front.exit(error.exit_code());
+    front.fatal(error.what(), exit_code_of(error.kind()));
+    front.exit(exit_code_of(error.kind()));
     throw;
   }
 }
@@ -336,6 +333,7 @@ int run(const Options& options, Output& out, Output& err) {
     out.write(options.print_and_exit);
     return 0;
   }
+  refuse_command_as_model(options);
   const auto stored = [&] { return Store::open(options.db); };
   switch (options.mode) {
     case Mode::chat:
@@ -425,11 +423,11 @@ int main(int argc, char** argv) {
     return bitnet::run(bitnet::parse_options(argc, argv, bitnet::default_config_path()), out, err);
   } catch (const bitnet::Error& error) {
     report(error.what());
-    return error.exit_code();
+    return bitnet::exit_code_of(error.kind());
   } catch (const std::bad_alloc&) {
     report("out of memory");
   } catch (const std::exception& error) {
     report(error.what());
   }
-  return static_cast<int>(bitnet::ErrorKind::runtime);
+  return bitnet::exit_code_of(bitnet::ErrorKind::runtime);
 }

@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "engine/error.h"
-#include "nearest.h"
-#include "option_table.h"
 #include "pulled.h"
 #include "text_file.h"
 
@@ -30,16 +28,6 @@ int32_t find_id(const GgufFile& file, const char* key) {
                 fmt::format("{}: {}: wanted a token id, found {}", printable(file.path()), key, *value));
   }
   return static_cast<int32_t>(*value);
-}
-
-// "lst" is a file's name to the parser, and a command's to a person.
-void refuse_mistyped_command(const std::string& word) {
-  std::vector<std::string> commands;
-  for (const ToolRow& tool : tool_table()) commands.emplace_back(tool.name);
-  const std::string meant = nearest(word, commands);
-  if (meant.empty()) return;
-  throw Error(ErrorKind::model,
-              fmt::format("{}: no such model file; did you mean the command '{}'?", printable(word), meant));
 }
 
 // Tokenizer and template know of no file, so their errors are given its name here.
@@ -166,17 +154,17 @@ std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std
   });
 }
 
-std::string find_model(const std::string& given) {
+std::string named_model(const std::string& given) {
   const char* from_environment = std::getenv("BITNET_CHAT_MODEL");
-  const std::string named = !given.empty() ? given : from_environment != nullptr ? from_environment : "";
+  return !given.empty() ? given : from_environment != nullptr ? from_environment : "";
+}
+
+std::string find_model(const std::string& given) {
+  const std::string named = named_model(given);
   std::error_code ignored;
   if (!named.empty()) {
     if (std::filesystem::exists(named, ignored)) return named;
-    const auto name = parse_model_name(named);
-    if (!name) {
-      refuse_mistyped_command(named);
-      return named;
-    }
+    if (!parse_model_name(named)) return named;
     if (std::string pulled = find_pulled(named); !pulled.empty()) return pulled;
     throw Error(ErrorKind::model,
                 fmt::format("{0}: no such file, and nothing pulled has that name; 'bitnet-chat pull "

@@ -42,7 +42,10 @@ std::string warning_about(const ModelInfo& model);
 // `template_file` (--chat-template) wins over the file's template; empty = the file's.
 std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std::string& template_file);
 
-// `given`, else $BITNET_CHAT_MODEL, as a file or the name of a pulled model (pulled.h); where both are empty
+// `given`, else $BITNET_CHAT_MODEL; empty: the bundled model.
+std::string named_model(const std::string& given);
+
+// named_model() as a file or the name of a pulled model (pulled.h); where both are empty
 // the bundled model, ../share/bitnet-chat/bitnet-chat.gguf from the program. Throws Error(model) that says
 // where it looked.
 std::string find_model(const std::string& given);

@@ -2,23 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <future>
 #include <memory>
 
+#include "engine/error.h"
+#include "places.h"
+
 namespace bitnet {
-namespace {
-
-std::string cache_folder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && cache[0] == '/') return fmt::format("{}/bitnet-chat", cache);
-  const char* home = std::getenv("HOME");
-  return home != nullptr && home[0] == '/' ? fmt::format("{}/.cache/bitnet-chat", home) : std::string();
-}
-
-}  // namespace
-
-EngineOptions engine_options(const Options& options) {
+EngineOptions engine_options(const ModelOptions& options) {
   EngineOptions engine;
   engine.device = options.device;
   if (const uint32_t most = most_threads(); options.threads > most)
@@ -31,13 +22,12 @@ EngineOptions engine_options(const Options& options) {
   return engine;
 }
 
-KvFiles kv_files_for(const Options& options) {
+KvFiles kv_files(uint32_t mebibytes) {
   const std::string folder = cache_folder();
-  if (folder.empty() || options.is_private) return {};
-  return KvFiles(folder + "/kv", uint64_t{options.kv_cache} << 20);
+  return folder.empty() ? KvFiles() : KvFiles(folder + "/kv", uint64_t{mebibytes} << 20);
 }
 
-CheckDevice device_check_for(const Options& options) {
+CheckDevice device_check_for(const ModelOptions& options) {
   return [options](const std::string& device) {
     EngineOptions engine = engine_options(options);
     if (!device.empty()) engine.device = device;
@@ -45,7 +35,7 @@ CheckDevice device_check_for(const Options& options) {
   };
 }
 
-OpenModel opener_for(const Options& options) {
+OpenModel opener_for(const ModelOptions& options) {
   const auto file = std::make_shared<const GgufFile>(find_model(options.model));
   read_model_info(*file);
   engine_options(options);  // what it refuses, too

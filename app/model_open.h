@@ -3,25 +3,35 @@
 // Thread rule: free functions; any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
-#include "options.h"
 #include "worker.h"
 
 namespace bitnet {
 
-// What the command line says about the device and the weights. Throws Error(usage) for more threads than this
-// process may run at once.
-EngineOptions engine_options(const Options& options);
+// Which model, and where it runs.
+struct ModelOptions {
+  std::string model;          // a file or the name of a pulled model; empty: the bundled one
+  std::string chat_template;  // a file; empty: the model's own
+  std::string device;
+  uint32_t threads = 0;      // of the CPU; 0 = what the process may use
+  uint32_t i2s_block = 128;  // weights; 64 in files of ARM builds
+  uint32_t ctx = 0;          // 0 = what the model was trained for
+};
 
-// Where timelines are kept, and how many bytes: $XDG_CACHE_HOME/bitnet-chat/kv.
-KvFiles kv_files_for(const Options& options);
+// What these say about the device and the weights. Throws Error(usage) for more threads than this
+// process may run at once.
+EngineOptions engine_options(const ModelOptions& options);
+
+// Timelines in kv of the cache folder, at most so many MiB of them.
+KvFiles kv_files(uint32_t mebibytes);
 
 // What a Worker calls before it closes a model that works to open it on another device.
-CheckDevice device_check_for(const Options& options);
+CheckDevice device_check_for(const ModelOptions& options);
 
 // What a Worker or a tool calls to open the model of these options. The file is opened and checked by this
 // call already, so that what cannot be run is an Error(model) before anything else begins.
-OpenModel opener_for(const Options& options);
+OpenModel opener_for(const ModelOptions& options);
 
 }  // namespace bitnet

@@ -6,8 +6,6 @@
 #include <cstring>
 #include <optional>
 
-#include "engine/error.h"
-
 namespace bitnet {
 namespace {
 
@@ -84,31 +82,9 @@ ModelSettings read_model_settings(const GgufFile& file) {
           fmt::format("{}: wanted a number, found a value of type {}", key.key, name_of(value->type)));
       continue;
     }
-    const std::string text = text_of(key, *number);
-    try {
-      ChatSettings scratch;
-      find_setting(key.setting)->read(scratch, text);
-      wishes.values.emplace_back(key.setting, text);
-    } catch (const Error& error) {
-      const std::string_view why = error.what();  // begins with the setting's name
-      wishes.unusable.push_back(fmt::format("{}{}", key.key, why.substr(std::strlen(key.setting))));
-    }
+    wishes.values.push_back({key.setting, text_of(key, *number), key.key});
   }
   return wishes;
-}
-
-void adopt(const ModelSettings& wishes, ChatSettings& settings) {
-  const ChatSettings program = interactive_settings();
-  for (const Key& key : kKeys) {
-    if (source_of(settings, key.setting) != SettingSource::model) continue;
-    const Setting& setting = *find_setting(key.setting);
-    setting.read(settings, setting.show(program));
-    settings.sources.erase(key.setting);
-  }
-  for (const auto& [name, value] : wishes.values) {
-    if (source_of(settings, name) == SettingSource::program)
-      set_from(SettingSource::model, settings, name, value);
-  }
 }
 
 }  // namespace bitnet

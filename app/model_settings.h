@@ -5,24 +5,23 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "chat_settings.h"
 #include "engine/gguf.h"
 
 namespace bitnet {
 
 struct ModelSettings {
-  std::vector<std::pair<std::string, std::string>> values;  // as `/set NAME VALUE`, each within its range
+  struct Wish {
+    std::string setting;  // as `/set NAME VALUE`
+    std::string value;    // a number; of any size
+    std::string key;      // of the file
+  };
+  std::vector<Wish> values;
   std::vector<std::string> unusable;  // a phrase for each key that was passed over: key, wanted, found
 };
 
 // Never throws: a wish that cannot be met is no reason to refuse the model.
 ModelSettings read_model_settings(const GgufFile& file);
-
-// Makes the wishes of this file the defaults, where neither the command line, the config file, a script nor
-// the person says otherwise. Wishes of a file before it are taken back.
-void adopt(const ModelSettings& wishes, ChatSettings& settings);
 
 }  // namespace bitnet

@@ -13,6 +13,7 @@
 #include "model_file.h"
 #include "nearest.h"
 #include "option_table.h"
+#include "pulled.h"
 #include "text_file.h"
 
 namespace bitnet {
@@ -110,6 +111,26 @@ void refuse_mistyped_tool(const std::string& word) {
   if (meant.empty() || std::filesystem::exists(word, ignored)) return;
   throw Error(ErrorKind::usage,
               fmt::format("there is no command {}; did you mean '{}'?", printable(word, 40), meant));
+}
+
+bool opens_model(const Options& options) {
+  switch (options.mode) {
+    case Mode::chat:
+    case Mode::info:
+    case Mode::tokenize:
+    case Mode::detokenize:
+    case Mode::render:
+    case Mode::logits:
+    case Mode::probe:
+    case Mode::bench:
+      return true;
+    case Mode::replay:
+      return options.verify;
+    case Mode::devices:
+      return !options.model.empty();
+    default:
+      return false;
+  }
 }
 
 std::string help_about(const std::string& command) {
@@ -248,6 +269,17 @@ Options parse_options(int argc, const char* const* argv, const std::string& usua
   check_together(options);
   if (options.mode == Mode::help) options.print_and_exit = help_about(options.words);
   return options;
+}
+
+void refuse_command_as_model(const Options& options) {
+  if (!opens_model(options)) return;
+  const std::string word = named_model(options.model);
+  std::error_code ignored;
+  if (word.empty() || std::filesystem::exists(word, ignored) || parse_model_name(word)) return;
+  const std::string meant = nearest_tool(word);
+  if (meant.empty()) return;
+  throw Error(ErrorKind::model,
+              fmt::format("{}: no such model file; did you mean the command '{}'?", printable(word), meant));
 }
 
 ChatSettings settings_from(const Options& options, ChatSettings settings) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "chat_settings.h"
+#include "model_open.h"
 
 namespace bitnet {
 
@@ -39,19 +40,11 @@ enum class Mode {
 // Lines or the screen; automatic: the screen where there is a terminal for it.
 enum class OutputForm { automatic, text, tui, jsonl };
 
-struct Options {
+struct Options : ModelOptions {
   Mode mode = Mode::chat;
   std::string print_and_exit;  // --help or --version: this text and nothing else
 
   std::string config;  // --config; empty: the usual file
-
-  // The model and where it runs.
-  std::string model;  // empty: the bundled one
-  std::string chat_template;
-  std::string device;
-  uint32_t threads = 0;      // of the CPU; 0 = what the process may use
-  uint32_t i2s_block = 128;  // weights; 64 in files of ARM builds
-  uint32_t ctx = 0;          // 0 = what the model was trained for
 
   // The chat.
   std::optional<std::string> question;  // -p
@@ -99,6 +92,10 @@ struct Options {
 // The command line over the config file: the one that --config names, else `usual_config` if it is there (""
 // = none). Throws Error(usage) in one line for what cannot be understood or is out of its range.
 Options parse_options(int argc, const char* const* argv, const std::string& usual_config = "");
+
+// "lst" is the name of a model file to the parser, and a command to a person. Throws Error(model) with the command
+// that is meant, where a model is opened whose name is neither a file nor that of a pulled model and is near one.
+void refuse_command_as_model(const Options& options);
 
 // `base` with what the command line set. Throws Error(usage).
 ChatSettings settings_from(const Options& options, ChatSettings base);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "places.h"
 
 namespace bitnet {
 namespace {
@@ -24,11 +25,6 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void refuse_errno(const std::string& path, int reason) {
   refuse(path, fmt::format("cannot be written: {}", std::strerror(reason)));
-}
-
-std::string with_home(const std::string& path) {
-  const char* home = std::getenv("HOME");
-  return path.starts_with("~/") && home != nullptr ? home + path.substr(1) : path;
 }
 
 void close_one(int& fd) {
@@ -112,7 +108,7 @@ WriteRules rules_for_script(bool overwrite) {
 }
 
 OutputFile::OutputFile(const std::string& path, const WriteRules& rules) : path_(path) {
-  const fs::path target = with_home(path);
+  const fs::path target = expand_home(path);
   name_ = target.filename();
   if (name_.empty() || name_ == "." || name_ == "..") refuse(path, "is a folder, and no name of a file");
   if (rules.below.empty()) fd_ = open_stream(path, target);

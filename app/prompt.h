@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "front_end.h"
+#include "message.h"
 #include "model_file.h"
 
 namespace bitnet {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "engine/error.h"
+#include "places.h"
 
 namespace bitnet {
 namespace {
@@ -61,10 +62,7 @@ std::optional<ModelName> parse_hub_address(std::string_view path) {
 }
 
 fs::path models_folder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && cache[0] == '/') return fs::path(cache) / "bitnet-chat" / "models";
-  const char* home = std::getenv("HOME");
-  if (home != nullptr && home[0] == '/') return fs::path(home) / ".cache" / "bitnet-chat" / "models";
+  if (const std::string cache = cache_folder(); !cache.empty()) return fs::path(cache) / "models";
   throw Error(ErrorKind::runtime, "neither XDG_CACHE_HOME nor HOME names a folder to keep models in");
 }
 

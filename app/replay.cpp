@@ -12,19 +12,12 @@
 #include "chat_settings.h"
 #include "counted.h"
 #include "engine/error.h"
+#include "listing.h"
 #include "prompt.h"
 #include "replay_player.h"
 
 namespace bitnet {
 namespace {
-
-StoredConversation find(Store& store, int64_t id) {
-  const auto row = store.conversation(id);
-  if (!row)
-    throw Error(ErrorKind::runtime,
-                fmt::format("there is no conversation {}; 'bitnet-chat list' shows them", id));
-  return *row;
-}
 
 // Waits, unless a signal ends it.
 struct Pace {
@@ -145,7 +138,7 @@ double verify_turn(LoadedModel& model, const StoredTurn& turn, const std::vector
 
 int replay(Store& store, int64_t conversation, double speed, const Tokenizer* tokenizer, EventLoop& loop,
            FrontEnd& front_end, const std::function<bool()>& closed) {
-  const StoredConversation row = find(store, conversation);
+  const StoredConversation row = find_conversation(store, conversation);
   std::vector<ShownMessage> messages;
   for (const StoredMessage& message : store.branch(row.leaf)) {
     messages.push_back({message.id, message.role, message.text, message.finish});
@@ -161,7 +154,7 @@ int replay(Store& store, int64_t conversation, double speed, const Tokenizer* to
 }
 
 std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model) {
-  const StoredConversation row = find(store, conversation);
+  const StoredConversation row = find_conversation(store, conversation);
   std::vector<PromptMessage> messages;
   int number = 0;
   uint64_t turns = 0;  // with tokens to compare

@@ -12,9 +12,10 @@
 #include <filesystem>
 
 #include "engine/error.h"
+#include "places.h"
 #include "sqlite_db.h"
 #include "store_schema.h"
-#include "store_time.h"
+#include "clock.h"
 
 namespace bitnet {
 namespace {
@@ -65,17 +66,8 @@ constexpr const char* kConversationQuery =
 
 }  // namespace
 
-int64_t now_milliseconds() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 std::string default_database_path() {
-  const char* data = std::getenv("XDG_DATA_HOME");
-  if (data != nullptr && data[0] == '/') return fmt::format("{}/bitnet-chat/chats.db", data);
-  const char* home = std::getenv("HOME");
-  if (home != nullptr && home[0] == '/') return fmt::format("{}/.local/share/bitnet-chat/chats.db", home);
+  if (const std::string folder = data_folder(); !folder.empty()) return folder + "/chats.db";
   throw Error(ErrorKind::database,
               "neither XDG_DATA_HOME nor HOME names a folder; use --db FILE or --private");
 }

@@ -20,7 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "front_end.h"
+#include "message.h"
 
 namespace bitnet {
 

@@ -13,7 +13,7 @@
 #include "sqlite_db.h"
 #include "store.h"
 #include "store_schema.h"
-#include "store_time.h"
+#include "clock.h"
 
 namespace bitnet {
 namespace {

@@ -12,7 +12,7 @@
 #include "engine/error.h"
 #include "sqlite_db.h"
 #include "store.h"
-#include "store_time.h"
+#include "clock.h"
 
 namespace bitnet {
 namespace {
@@ -64,30 +64,6 @@ std::string process_mark() { return mark_of(getpid()); }
 bool process_runs(const std::string& mark) {
   const long pid = std::strtol(mark.c_str(), nullptr, 10);
   return pid > 0 && mark_of(pid) == mark;
-}
-
-const char* name_of(Role role) {
-  switch (role) {
-    case Role::system:
-      return "system";
-    case Role::user:
-      return "user";
-    case Role::assistant:
-      return "assistant";
-  }
-  return "?";
-}
-
-Role role_of(std::string_view name) {
-  return name == "assistant" ? Role::assistant : name == "system" ? Role::system : Role::user;
-}
-
-std::string local_time(int64_t milliseconds) {
-  const std::time_t seconds = milliseconds / 1000;
-  std::tm parts{};
-  localtime_r(&seconds, &parts);
-  char text[32];
-  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &parts));
 }
 
 void Store::mark_abandoned_drafts() {

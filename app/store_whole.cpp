@@ -3,7 +3,7 @@
 
 #include "sqlite_db.h"
 #include "store.h"
-#include "store_time.h"
+#include "clock.h"
 
 namespace bitnet {
 

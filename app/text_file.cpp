@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "engine/error.h"
+#include "places.h"
 #include "text_safe.h"
 
 namespace bitnet {
@@ -21,11 +22,6 @@ struct Descriptor {
     if (fd >= 0) close(fd);
   }
 };
-
-std::string expand_home(const std::string& path) {
-  const char* home = std::getenv("HOME");
-  return path.starts_with("~/") && home != nullptr ? home + path.substr(1) : path;
-}
 
 [[noreturn]] void refuse(const std::string& name, const std::string& why) {
   throw Error(ErrorKind::usage, fmt::format("{}: {}", printable(name), why));

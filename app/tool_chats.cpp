@@ -1,105 +1,31 @@
 // Tools on what is stored: list, show, search, export, delete.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "chat_file.h"
 #include "chat_tree.h"
+#include "clock.h"
 #include "engine/error.h"
-#include "store_time.h"
-#include "text_file.h"
+#include "front_end.h"
+#include "listing.h"
+#include "output_file.h"
 #include "text_safe.h"
 #include "tools.h"
-#include "ui_line.h"
 
 namespace bitnet {
 namespace {
 
-constexpr int64_t kListed = 1000;
-constexpr int64_t kFound = 50;
-constexpr size_t kMostImported = size_t{1} << 30;  // a file may hold many conversations
-
 void print(Output& out, const std::string& text) { out.write(out.is_terminal() ? make_safe(text) : text); }
-
-// What was found with its marks, in one row. A text may hold the bytes of the marks too, so they are put in
-// order: what is begun ends.
-std::string marked_line(std::string_view snippet) {
-  std::string line;
-  bool on = false;
-  while (!snippet.empty()) {
-    const size_t mark = std::min(snippet.find_first_of("\x02\x03"), snippet.size());
-    line += one_line(snippet.substr(0, mark));
-    snippet.remove_prefix(mark);
-    if (snippet.empty()) break;
-    const bool begins = snippet.front() == kMarkOn;
-    if (begins != on) line += snippet.front();
-    on = begins;
-    snippet.remove_prefix(1);
-  }
-  if (on) line += kMarkOff;
-  return line;
-}
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::runtime, why); }
 
-StoredConversation find(Store& store, int64_t id) {
-  const auto row = store.conversation(id);
-  if (!row) refuse(fmt::format("there is no conversation {}; 'bitnet-chat list' shows them", id));
-  return *row;
-}
-
 }  // namespace
-
-StoredConversation conversation_to_open(Store& store, int64_t id) {
-  const StoredConversation row = find(store, id);
-  if (row.deleted) {
-    refuse(fmt::format(
-        "conversation {0} is in the trash; /undelete {0} or 'bitnet-chat undelete {0}' brings it back", id));
-  }
-  store.check_tree(row);
-  return row;
-}
-
-std::string trash_text(Store& store) {
-  std::string text;
-  for (const StoredConversation& row : store.trash()) {
-    const int64_t end = *row.deleted + int64_t{kTrashDays} * 24 * 60 * 60 * 1000;
-    text += fmt::format("{:>6}  {}  {:>4}  (until {}) {}\n", row.id, local_time(*row.deleted), row.messages,
-                        local_time(end).substr(0, 10), one_line(row.title));
-  }
-  return text;
-}
-
-std::string purge_text(Store& store, int64_t id) {
-  store.purge(id);
-  const std::string left = store.scrub();
-  return left.empty() ? "for good: no word of it is in the database" : fmt::format("for good, but {}", left);
-}
-
-std::string list_text(Store& store, int64_t current, bool archived) {
-  std::string text;
-  for (const StoredConversation& row : store.conversations(kListed, archived)) {
-    text += fmt::format("{}{:>5}  {}  {:>4}  {}{}\n", row.id == current ? '*' : ' ', row.id,
-                        local_time(row.updated), row.messages, row.archived ? "(archived) " : "",
-                        one_line(row.title));
-  }
-  return text;
-}
-
-std::string search_text(Store& store, std::string_view words) {
-  std::string text;
-  for (const SearchHit& hit : store.search(words, kFound)) {
-    text += fmt::format("{:>6}  {}{}, message {}\n        {} {}\n", hit.conversation, one_line(hit.title),
-                        hit.archived ? " (archived)" : "", hit.number, hit.from_user ? "›" : " ",
-                        marked_line(hit.snippet));
-  }
-  return text;
-}
 
 void tool_list(Store& store, const Options& options, Output& out) {
   print(out, options.deleted ? trash_text(store) : list_text(store, 0, options.all));
 }
+
 int tool_search(Store& store, const Options& options, Output& out, Output& err) {
   const bool bold = out.is_terminal() && !options.no_color && std::getenv("NO_COLOR") == nullptr;
   std::string text;
@@ -152,26 +78,16 @@ void tool_export(Store& store, const Options& options, Output& out) {
   }
 }
 
-std::vector<int64_t> import_file(Store& store, const std::string& file) {
-  const std::string text = file == "-" ? read_standard_input(kMostImported) : read_file(file, kMostImported);
-  std::vector<WholeConversation> all = read_chats(text, file);
-  for (WholeConversation& whole : all) {
-    for (WholeMessage& message : whole.messages) {
-      for (WholeTurn& turn : message.turns) turn.stored.imported = true;
-    }
-  }
-  return store.add_wholes(all);
-}
-
 void tool_import(Store& store, const Options& options, Output& out) {
   for (const int64_t id : import_file(store, options.file)) {
-    print(out, fmt::format("imported conversation {}: {}\n", id, one_line(find(store, id).title)));
+    print(out,
+          fmt::format("imported conversation {}: {}\n", id, one_line(find_conversation(store, id).title)));
   }
 }
 
 void tool_delete(Store& store, const Options& options, Output& out) {
   const int64_t id = *options.conversation;
-  const StoredConversation row = find(store, id);
+  const StoredConversation row = find_conversation(store, id);
   if (options.now) {
     return print(out, fmt::format("deleted conversation {} {}\n", id, purge_text(store, id)));
   }
@@ -188,7 +104,7 @@ void tool_delete(Store& store, const Options& options, Output& out) {
 }
 
 void tool_undelete(Store& store, int64_t id, Output& out) {
-  const StoredConversation row = find(store, id);
+  const StoredConversation row = find_conversation(store, id);
   if (!store.set_deleted(id, false)) refuse(fmt::format("conversation {} is not in the trash", id));
   print(out, fmt::format("conversation {} is back: {}\n", id, one_line(row.title)));
 }

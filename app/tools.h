@@ -4,7 +4,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "options.h"
 #include "output.h"
@@ -35,18 +34,5 @@ void tool_undelete(Store& store, int64_t id, Output& out);
 
 // tool_files.cpp; `what` as the option table has it for 'print'
 void tool_print(const std::string& what, Output& out);
-
-// As /list and /search show them, for people; what was found stands between kMarkOn and kMarkOff.
-std::string list_text(Store& store, int64_t current, bool archived);
-std::string trash_text(Store& store);
-// Past the trash: the rows, then every word. What a person is told of it.
-std::string purge_text(Store& store, int64_t id);
-// The conversation, if it is there, not in the trash, and sound; else Error(runtime or database) says what to
-// do.
-StoredConversation conversation_to_open(Store& store, int64_t id);
-std::string search_text(Store& store, std::string_view words);
-
-// The conversations of a file (chat_file.h; "-": standard input) into the store; their ids.
-std::vector<int64_t> import_file(Store& store, const std::string& file);
 
 }  // namespace bitnet

@@ -6,9 +6,9 @@
 
 #include "chat.h"
 #include "engine/error.h"
+#include "exit_code.h"
 #include "key_decoder.h"
 #include "text_safe.h"
-#include "ui_line.h"
 
 namespace bitnet {
 namespace {

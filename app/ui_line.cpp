@@ -9,6 +9,7 @@
 #include "chat.h"
 #include "clipboard.h"
 #include "engine/error.h"
+#include "exit_code.h"
 #include "key_decoder.h"
 #include "text_safe.h"
 #include "text_width.h"
@@ -41,12 +42,6 @@ int terminal_columns() {
 }
 
 }  // namespace
-
-int exit_code_of(std::string_view finish) {
-  if (finish == "device_lost") return static_cast<int>(ErrorKind::device);
-  if (finish == "numeric" || finish == "failed") return static_cast<int>(ErrorKind::runtime);
-  return 0;
-}
 
 LineFrontEnd::LineFrontEnd(LineOptions options, Output& output, Output& errors)
     : options_(options), output_(output), errors_(errors) {}

@@ -87,7 +87,4 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   int exit_code_ = 1;
 };
 
-// The exit code that an answer's finish stands for.
-int exit_code_of(std::string_view finish);
-
 }  // namespace bitnet

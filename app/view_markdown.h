@@ -2,7 +2,7 @@
 //
 // Thread rule: values; no sharing between threads.
 //
-// Lines say where blocks begin and end (read_line below); what stands inside a block is parsed by md4c
+// Lines say where blocks begin and end (markdown_lines.h); what stands inside a block is parsed by md4c
 // (view_spans.h). Blocks are found here and not by md4c, because md4c wants the whole text and gives nothing
 // before its end, while a line here never changes what came before it: only the paragraph or table at the end
 // is laid out again as it grows, and of code only the last line. It also forgives what models do and
@@ -14,54 +14,10 @@
 #include <string_view>
 #include <vector>
 
+#include "markdown_lines.h"
 #include "text_wrap.h"
 
 namespace bitnet {
-
-// Longer lines and paragraphs are not parsed, so that the work per added token stays bounded.
-inline constexpr size_t kLongestStyledLine = 4096;
-
-struct ListLevel {
-  int marker = 0;   // column of the marker in the source
-  int content = 0;  // and of what follows it
-  int shown = 0;    // columns on the screen before the content
-  int number = 0;   // of the last item; 0 = not numbered
-  bool operator==(const ListLevel&) const = default;
-};
-
-// What a line needs to know of the lines before it.
-struct MarkdownState {
-  char fence = 0;  // '`' or '~' while inside a fenced block
-  int fence_length = 0;
-  int fence_indent = 0;
-  int quote = 0;  // depth
-  std::vector<ListLevel> lists;
-  bool paragraph = false;  // the line before may go on
-  bool piped = false;      // it began with '|': a table's row
-  size_t bytes = 0;        // of the block so far
-};
-
-enum class LineKind : uint8_t { blank, text, heading, rule, fence, code, fence_end };
-
-struct LineShape {
-  LineKind kind = LineKind::blank;
-  bool joins = false;  // goes on with the block of the line before
-  size_t skip = 0;     // bytes before the content
-  size_t end = 0;      // of the content
-  bool quoted = false;
-  std::string first;  // shown before its first row, such as a bullet
-  std::string rest;   // and before the others
-};
-
-// `line` without its newline. Works on safe text and on the raw text of a message alike.
-LineShape read_line(std::string_view line, MarkdownState& state);
-
-// A fenced block of a message, as /copy takes it: without the fences and their indent.
-struct CodeBlock {
-  std::string language;
-  std::string text;
-};
-std::vector<CodeBlock> code_blocks(std::string_view message);
 
 class MarkdownFlow {
  public:

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "bar.h"
 #include "text_safe.h"
 #include "text_width.h"
 
@@ -81,21 +82,6 @@ void add_right(const Status& status, std::vector<Part>& parts) {
 }
 
 }  // namespace
-
-std::string bar(double fraction, int cells) {
-  static constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  if (!(fraction > 0)) fraction = 0;
-  const int eighths = static_cast<int>(std::lround(std::min(fraction, 1.0) * cells * 8));
-  std::string out;
-  int used = 0;
-  for (; used < eighths / 8; ++used) out += "█";
-  if (eighths % 8 != 0) {
-    out += kEighths[eighths % 8];
-    ++used;
-  }
-  for (; used < cells; ++used) out += "░";
-  return out;
-}
 
 Row status_row(const Status& status, const StatusExtras& extras, int columns) {
   std::vector<Part> parts;

@@ -21,7 +21,4 @@ struct StatusExtras {
 // Exactly `columns` wide. What does not fit goes, the least important first; the state stays.
 Row status_row(const Status& status, const StatusExtras& extras, int columns);
 
-// A bar of `cells` columns, filled in eighths.
-std::string bar(double fraction, int cells);
-
 }  // namespace bitnet

@@ -13,21 +13,19 @@
 
 namespace bitnet {
 
-// The value is the exit code of the program (see app/README.md).
-enum class ErrorKind : int {
-  runtime = 1,
-  usage = 2,
-  mismatch = 3,  // an expectation of a script or a replay did not hold
-  model = 4,     // the model file cannot be loaded
-  device = 5,    // no usable device, or the device was lost
-  database = 6,
+enum class ErrorKind {
+  runtime,
+  usage,
+  mismatch,  // an expectation of a script or a replay did not hold
+  model,     // the model file cannot be loaded
+  device,    // no usable device, or the device was lost
+  database,
 };
 
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
   ErrorKind kind() const { return kind_; }
-  int exit_code() const { return static_cast<int>(kind_); }
 
  private:
   ErrorKind kind_;

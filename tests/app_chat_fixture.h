@@ -20,7 +20,7 @@ class ChatTest : public testing::Test {
   void start(uint32_t n_ctx = 512, const std::string& chat_template = fake::kTemplate) {
     if (!store) store = Store::in_memory();
     worker = std::make_unique<Worker>(fake::opener(script, n_ctx, chat_template));
-    chat = std::make_unique<Chat>(*store, *worker, settings, front);
+    chat = make_chat(*store, *worker, settings, front);
     loop.watch(chat->wake_fd(), [this] { chat->handle_events(); });
     chat->show_all();
     worker->start();

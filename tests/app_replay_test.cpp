@@ -21,7 +21,8 @@ std::unique_ptr<Store> conversation_of(fake::Script& script) {
   EventLoop loop;
   Worker worker(fake::opener(script));
   worker.start();
-  Chat chat(*store, worker, script_settings(), front);
+  const auto made = make_chat(*store, worker, script_settings(), front);
+  Chat& chat = *made;
   loop.watch(chat.wake_fd(), [&] { chat.handle_events(); });
   const auto say = [&](const char* text, uint32_t stop_after) {
     while (chat.loading()) loop.run_once();

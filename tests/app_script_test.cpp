@@ -98,7 +98,8 @@ class SessionTest : public testing::Test {
     const auto store = Store::in_memory();
     Worker worker(fake::opener(fake_));
     worker.start();
-    Chat chat(*store, worker, script_settings(), front);
+    const auto made = make_chat(*store, worker, script_settings(), front);
+    Chat& chat = *made;
     front.drive(chat);
     const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); }};
     if (question != nullptr) return run_question(chat, loop, *question, hooks);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app_view_rows.h"
+#include "bar.h"
 #include "engine/error.h"
 #include "text_width.h"
 #include "theme.h"

@@ -35,13 +35,13 @@ class ChatOnVulkan : public testing::Test {
   }
   void SetUp() override {
     if (list_devices().front().cpu) GTEST_SKIP() << "no Vulkan device here";
-    Options options;
+    ModelOptions options;
     options.model = BITNET_TEST_MODEL;
     options.device = "0";
     options.ctx = 128;
     store_ = Store::in_memory();
     worker_ = std::make_unique<Worker>(opener_for(options));
-    chat_ = std::make_unique<Chat>(*store_, *worker_, settings_, front_);
+    chat_ = make_chat(*store_, *worker_, settings_, front_);
     loop_.watch(chat_->wake_fd(), [this] { chat_->handle_events(); });
     chat_->show_all();
     worker_->start();

@@ -1,14 +1,14 @@
 // The real screen over a chat that has no model: what the screen is driven with where the words of an answer
-// must be known. Chat is defined here instead of app/chat.cpp.
+// must be known.
 //
 // It "loads" for FAKE_LOAD_MS milliseconds and answers by a word every FAKE_WORD_MS. "count N" is answered by
 // N numbered lines, "markdown", "rich" and "unicode" by samples, "forever" without end, "line N" by one line
 // of N characters, "marks N" by a letter and an emoji with N combining marks each, "bytes" by every byte
-// there is, "die" by abort(), "overflow" by calling itself without end, "bus" by a thread that SIGBUS hits while this
-// one draws without a pause, anything else by itself. With FAKE_PIECE words are given in pieces of so many
-// bytes. What is stopped ends FAKE_STOP_WORDS words later. FAKE_STDERR=1 writes to stderr now and then, as
-// drivers do. FAKE_KEYS are the lines of a keys file. /copy [N] and /open are there, over the last answer and
-// forty titles; /save FILE writes the last turn.
+// there is, "die" by abort(), "overflow" by calling itself without end, "bus" by a thread that SIGBUS hits
+// while this one draws without a pause, anything else by itself. With FAKE_PIECE words are given in pieces of
+// so many bytes. What is stopped ends FAKE_STOP_WORDS words later. FAKE_STDERR=1 writes to stderr now and
+// then, as drivers do. FAKE_KEYS are the lines of a keys file. /copy [N] and /open are there, over the last
+// answer and forty titles; /save FILE writes the last turn.
 #include <fmt/format.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -60,18 +60,18 @@ int number_from(const char* name, int otherwise) {
   return text == nullptr ? otherwise : std::atoi(text);
 }
 
-class ChatCore {
+class FakeChat : public Chat {
  public:
-  explicit ChatCore(FrontEnd& front_end) : front_end_(front_end) {
+  explicit FakeChat(FrontEnd& front_end) : front_end_(front_end) {
     timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     set_timer(10);
     status_.model = "fake-model";
     status_.device = "no device";
     status_.context_limit = 2048;
   }
-  ~ChatCore() { close(timer_); }
+  ~FakeChat() override { ::close(timer_); }
 
-  void submit(std::string_view text) {
+  void submit(std::string_view text) override {
     if (text == "/quit") {
       quit_ = true;
     } else if (text == "/help") {
@@ -96,13 +96,39 @@ class ChatCore {
     }
   }
 
-  void interrupt() {
+  void interrupt() override {
     if (!waiting_.empty()) front_end_.return_input(std::exchange(waiting_, {}));
     stop_in_ = number_from("FAKE_STOP_WORDS", 0);
     if (answering_ && stop_in_ == 0) end("interrupted");
   }
 
-  void tick() {
+  void interrupt_after(uint32_t) override {}
+  int wake_fd() const override { return timer_; }
+  void new_conversation() override {}
+  void open_conversation(int64_t) override {}
+  void show_all() override {
+    front_end_.transcript({});
+    front_end_.status(status_);
+  }
+  bool is_command(std::string_view typed) const override {
+    return typed.starts_with('/') && !typed.starts_with("//");
+  }
+  bool busy() const override { return answering_ || !waiting_.empty(); }
+  bool loading() const override { return loading_; }
+  bool quit_requested() const override { return quit_; }
+  std::string close() override { return {}; }
+  int64_t conversation() const override { return 0; }
+  std::optional<std::string> take_error() override { return {}; }
+  const std::optional<Error>& failure() const override { return failure_; }
+  std::vector<std::string> complete(std::string_view line) override {
+    std::vector<std::string> out;
+    for (const char* command : {"/help", "/quit", "/set", "/show"}) {
+      if (std::string_view(command).starts_with(line)) out.emplace_back(command);
+    }
+    return out;
+  }
+
+  void handle_events() override {
     uint64_t count = 0;
     if (read(timer_, &count, sizeof count) < 0) return;
     if (std::getenv("FAKE_STDERR") != nullptr) std::fprintf(stderr, "driver: something to say\n");
@@ -134,21 +160,6 @@ class ChatCore {
     if (rest_.empty()) return end("stop");
     if (stop_in_ > 0 && --stop_in_ == 0) end("interrupted");
   }
-
-  FrontEnd& front_end_;
-  Status status_;
-  int timer_ = -1;
-  int loaded_ms_ = 0;
-  bool loading_ = true;
-  bool answering_ = false;
-  bool quit_ = false;
-  bool forever_ = false;
-  int stop_in_ = 0;  // words, once it was interrupted
-  const size_t piece_ = static_cast<size_t>(number_from("FAKE_PIECE", 1 << 30));
-  std::string waiting_;
-  std::string turn_;
-  std::string rest_;
-  ShownMessage answer_;
 
  private:
   void copy(size_t number) {
@@ -229,43 +240,23 @@ class ChatCore {
     status_.state = ChatState::idle;
     front_end_.status(status_);
   }
+
+  FrontEnd& front_end_;
+  Status status_;
+  int timer_ = -1;
+  int loaded_ms_ = 0;
+  bool loading_ = true;
+  bool answering_ = false;
+  bool quit_ = false;
+  bool forever_ = false;
+  int stop_in_ = 0;  // words, once it was interrupted
+  const size_t piece_ = static_cast<size_t>(number_from("FAKE_PIECE", 1 << 30));
+  std::string waiting_;
+  std::string turn_;
+  std::string rest_;
+  ShownMessage answer_;
+  const std::optional<Error> failure_;
 };
-
-const char* name_of(Role) { return ""; }
-const char* name_of(ChatState) { return ""; }
-
-class Store {};
-class Worker {};
-struct ChatSettings {};
-
-Chat::Chat(Store&, Worker&, ChatSettings, FrontEnd& front_end)
-    : core_(std::make_unique<ChatCore>(front_end)) {}
-Chat::~Chat() = default;
-void Chat::submit(std::string_view text) { core_->submit(text); }
-void Chat::interrupt() { core_->interrupt(); }
-void Chat::interrupt_after(uint32_t) {}
-void Chat::handle_events() { core_->tick(); }
-int Chat::wake_fd() const { return core_->timer_; }
-void Chat::show_all() {
-  core_->front_end_.transcript({});
-  core_->front_end_.status(core_->status_);
-}
-bool Chat::is_command(std::string_view typed) const {
-  return typed.starts_with('/') && !typed.starts_with("//");
-}
-bool Chat::busy() const { return core_->answering_ || !core_->waiting_.empty(); }
-bool Chat::loading() const { return core_->loading_; }
-bool Chat::quit_requested() const { return core_->quit_; }
-std::vector<std::string> Chat::complete(std::string_view line) const {
-  std::vector<std::string> out;
-  for (const char* command : {"/help", "/quit", "/set", "/show"}) {
-    if (std::string_view(command).starts_with(line)) out.emplace_back(command);
-  }
-  return out;
-}
-
-// No script drives this program.
-void ScriptDriver::advance(Chat&, ScriptTarget&) {}
 
 }  // namespace bitnet
 
@@ -282,12 +273,10 @@ int main() {
   if (state != nullptr) options.state_folder = std::string(state) + "/bitnet-chat";
   if (const char* keys = std::getenv("FAKE_KEYS")) options.keymap.read(keys, "FAKE_KEYS");
   EventLoop loop;
-  Store store;
-  Worker worker;
   int code = 1;
   {
     ScreenFrontEnd screen(loop, options);
-    Chat chat(store, worker, {}, screen);
+    FakeChat chat(screen);
     code = screen.run(chat, nullptr, [] {});
   }
   return code;

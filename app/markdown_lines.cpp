@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "view_markdown.h"
+#include "markdown_lines.h"
 
 namespace bitnet {
 namespace {

@@ -1,0 +1,28 @@
+#include "places.h"
+
+#include <cstdlib>
+
+namespace bitnet {
+namespace {
+
+std::string folder(const char* variable, const char* below_home) {
+  const char* named = std::getenv(variable);
+  if (named != nullptr && named[0] == '/') return std::string(named) + "/bitnet-chat";
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && home[0] == '/') return std::string(home) + below_home + "/bitnet-chat";
+  return {};
+}
+
+}  // namespace
+
+std::string config_folder() { return folder("XDG_CONFIG_HOME", "/.config"); }
+std::string data_folder() { return folder("XDG_DATA_HOME", "/.local/share"); }
+std::string state_folder() { return folder("XDG_STATE_HOME", "/.local/state"); }
+std::string cache_folder() { return folder("XDG_CACHE_HOME", "/.cache"); }
+
+std::string expand_home(const std::string& path) {
+  const char* home = std::getenv("HOME");
+  return path.starts_with("~/") && home != nullptr && *home != '\0' ? home + path.substr(1) : path;
+}
+
+}  // namespace bitnet
