@@ -6,7 +6,6 @@
 #include <map>
 
 #include "builtins.h"
-#include "eval.h"
 #include "string_ops.h"
 
 namespace bitnet::jinja {

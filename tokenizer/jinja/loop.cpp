@@ -1,5 +1,6 @@
-// What `loop` tells inside a for loop.
-#include "eval.h"
+#include "loop.h"
+
+#include <utility>
 
 namespace bitnet::jinja {
 

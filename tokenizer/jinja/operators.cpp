@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "builtins.h"
-#include "eval.h"
+#include "loop.h"
 #include "string_ops.h"
 
 namespace bitnet::jinja {

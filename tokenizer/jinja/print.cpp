@@ -1,7 +1,7 @@
 // How values read when printed: Python's str() and repr().
 #include <fmt/format.h>
 
-#include "eval.h"
+#include "macro.h"
 #include "value.h"
 
 namespace bitnet::jinja {
