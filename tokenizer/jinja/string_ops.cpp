@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 
 #include "builtins.h"
@@ -243,124 +242,6 @@ Value split_lines(const Text& s, bool keep_ends, Budget& budget) {
   }
   if (start < s.size()) lines.push_back(Value::string(s.substr(start, s.size())));
   return Value::list(std::move(lines));
-}
-
-Text percent_format(const Text& format, const Value& values, Budget& budget) {
-  const std::string& f = format.bytes();
-  const bool many = values.is(Kind::tuple);
-  size_t used = 0;
-  Text out;
-  for (size_t at = 0; at < f.size();) {
-    const size_t percent = std::min(f.find('%', at), f.size());
-    out.append(format, at, percent - at);
-    if (percent == f.size()) break;
-    at = percent + 1;
-    const Value* named = nullptr;
-    if (at < f.size() && f[at] == '(') {
-      const size_t close = f.find(')', at);
-      if (close == std::string::npos || !values.is(Kind::dict)) fail("format requires a mapping");
-      named = values.as<DictObject>().find(std::string_view(f).substr(at + 1, close - at - 1));
-      if (!named)
-        fail(fmt::format("the format names the key '{}', which is not there",
-                         f.substr(at + 1, close - at - 1)));
-      at = close + 1;
-    }
-    const bool left = at < f.size() && f[at] == '-';
-    if (left) ++at;
-    const bool zero = at < f.size() && f[at] == '0';
-    int64_t width = 0, precision = -1;
-    const auto number = [&](int64_t& n) {
-      for (n = 0; at < f.size() && f[at] >= '0' && f[at] <= '9'; ++at)
-        n = std::min<int64_t>(n * 10 + (f[at] - '0'), 1 << 30);
-    };
-    number(width);
-    if (at < f.size() && f[at] == '.') ++at, number(precision);
-    const char type = at < f.size() ? f[at++] : ' ';
-    if (type == '%') {
-      out.append("%", format.trusted_at(at - 1));
-      continue;
-    }
-    if (!named && used >= (many ? values.items().size() : 1)) fail("not enough arguments for format string");
-    const Value& value = named ? *named : many ? values.items()[used] : values;
-    ++used;
-    Text piece;
-    if (type == 's') {
-      piece = to_text(value, budget);
-      if (precision >= 0) {
-        const std::vector<size_t> starts = char_starts(piece.bytes());
-        if (precision < static_cast<int64_t>(starts.size()))
-          piece = piece.substr(0, starts[static_cast<size_t>(precision)]);
-      }
-    } else if (type == 'r') {
-      append_repr(piece, value, budget);
-    } else if ((type == 'd' || type == 'i' || type == 'x') && value.is_number()) {
-      const int64_t n = value.is_integral() ? value.as_integer()
-                                            : static_cast<int64_t>(std::clamp(value.as_real(), -9e18, 9e18));
-      piece.append(type == 'x' ? fmt::format("{:x}", n) : fmt::format("{}", n), true);
-    } else if ((type == 'f' || type == 'e' || type == 'g') && value.is_number()) {
-      const int digits = static_cast<int>(std::min<int64_t>(precision < 0 ? 6 : precision, 100));
-      piece.append(type == 'f'   ? fmt::format("{:.{}f}", value.as_real(), digits)
-                   : type == 'e' ? fmt::format("{:.{}e}", value.as_real(), digits)
-                                 : fmt::format("{:.{}g}", value.as_real(), digits),
-                   true);
-    } else {
-      fail(fmt::format("the format '%{}' is not supported for a value of type {}",
-                       printable(std::string(1, type)), type_name(value)));
-    }
-    if (zero && !left && type != 's' && type != 'r') {
-      const bool minus = piece.bytes().starts_with('-');
-      const Text digits = piece.substr(minus, piece.size());
-      Text padded(minus ? "-" : "", true);
-      padded.append(repeat(Text("0", true), width - static_cast<int64_t>(piece.size()), budget));
-      padded.append(digits);
-      piece = padded;
-    }
-    out.append(pad(piece, width, left ? -1 : 1, budget));
-    if (out.size() > Budget::kMaxText) budget.make_text(out.size());
-  }
-  if (used < (many ? values.items().size() : used))
-    fail("not all arguments converted during string formatting");
-  if (used == 0 && !many && !values.is(Kind::dict))
-    fail("not all arguments converted during string formatting");
-  budget.make_text(out.size());
-  return out;
-}
-
-Text brace_format(const Text& format, const std::vector<Value>& positional,
-                  const std::vector<std::pair<std::string, Value>>& named, Budget& budget) {
-  const std::string& f = format.bytes();
-  Text out;
-  size_t automatic = 0;
-  for (size_t at = 0; at < f.size();) {
-    const size_t brace = std::min(f.find_first_of("{}", at), f.size());
-    out.append(format, at, brace - at);
-    if (brace == f.size()) break;
-    if (brace + 1 < f.size() && f[brace + 1] == f[brace]) {
-      out.append(format, brace, 1);
-      at = brace + 2;
-      continue;
-    }
-    const size_t close = f.find('}', brace);
-    if (f[brace] == '}' || close == std::string::npos) fail("a single brace in a format string");
-    const std::string field = f.substr(brace + 1, close - brace - 1);
-    const Value* value = nullptr;
-    const bool index = field.find_first_not_of("0123456789") == std::string::npos && field.size() < 6;
-    if (index) {
-      const size_t i = field.empty() ? automatic++ : static_cast<size_t>(std::stoul(field));
-      if (i < positional.size()) value = &positional[i];
-    } else {
-      for (const auto& [name, candidate] : named) {
-        if (name == field) value = &candidate;
-      }
-    }
-    if (!value)
-      fail(fmt::format("the format field '{{{}}}' names no argument or is not supported", printable(field)));
-    out.append(to_text(*value, budget));
-    if (out.size() > Budget::kMaxText) budget.make_text(out.size());
-    at = close + 1;
-  }
-  budget.make_text(out.size());
-  return out;
 }
 
 }  // namespace bitnet::jinja
