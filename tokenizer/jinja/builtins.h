@@ -4,12 +4,10 @@
 // words where there are such, and asks the Budget before work whose size the template chooses.
 #pragma once
 
-#include <initializer_list>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
+#include "arguments.h"
 #include "value.h"
 
 namespace bitnet::jinja {
@@ -17,28 +15,6 @@ namespace bitnet::jinja {
 struct Runtime {
   Budget budget;
   int64_t now;  // Unix time for strftime_now
-};
-
-struct Args {
-  std::vector<Value> positional;
-  std::vector<std::pair<std::string, Value>> named;
-};
-
-// Arguments by the names of the parameters; fails for one too many or of a name that is not there.
-class Bound {
- public:
-  Bound(const Args& args, std::string_view callee, std::initializer_list<const char*> names);
-  const Value* operator[](size_t i) const { return values_[i]; }  // null where not given
-  const Value& need(size_t i) const;
-  int64_t integer(size_t i, int64_t fallback) const;
-  bool flag(size_t i, bool fallback) const { return values_[i] ? truthy(*values_[i]) : fallback; }
-  const Text& text(size_t i) const;           // fails where it is no string
-  const Text* optional_text(size_t i) const;  // null where not given or none
-
- private:
-  std::string callee_;
-  std::vector<const char*> names_;
-  std::vector<const Value*> values_;
 };
 
 using Filter = Value (*)(Runtime&, const Value& subject, const Args&);
@@ -61,6 +37,7 @@ Value attribute(const Value& subject, std::string_view name, Budget& budget);
 // A bound that was not written is null.
 Value slice(const Value& subject, const Value* start, const Value* stop, const Value* step, Budget& budget);
 Value make_range(int64_t start, int64_t stop, int64_t step);
+std::string subject_name(const Value& v);  // as messages name it: "dict object", "None"
 
 Text to_json(Runtime& rt, const Value& v, const Args& options);
 

@@ -319,4 +319,8 @@ Filter find_filter(std::string_view name) {
   return it == kFilters.end() ? nullptr : it->second;
 }
 
+std::string unknown(std::string_view what, std::string_view name) {
+  return fmt::format("unknown {} '{}'", what, printable(name));
+}
+
 }  // namespace bitnet::jinja

@@ -1,4 +1,4 @@
-// Arithmetic, membership, subscripts and slices, as Python has them.
+// Arithmetic, membership, attributes and subscripts, as Python has them.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -93,13 +93,11 @@ Value repeated(const Value& sequence, int64_t times, Budget& budget) {
   return sequence.is(Kind::list) ? Value::list(std::move(items)) : Value::tuple(std::move(items));
 }
 
-bool given(const Value* bound) { return bound && !bound->is(Kind::none); }
+}  // namespace
 
 std::string subject_name(const Value& v) {
   return v.is(Kind::none) ? "None" : fmt::format("{} object", type_name(v));
 }
-
-}  // namespace
 
 Value binary(std::string_view op, const Value& a, const Value& b, Budget& budget) {
   if (a.is(Kind::undefined)) fail_undefined(a);
@@ -210,66 +208,6 @@ Value subscript(const Value& subject, const Value& key, Budget& budget) {
   append_repr(shown, key, budget);
   return Value::undefined(
       fmt::format("{} has no element {}", subject_name(subject), printable(shown.bytes())));
-}
-
-Value slice(const Value& subject, const Value* start, const Value* stop, const Value* step, Budget& budget) {
-  if (subject.is(Kind::undefined)) fail_undefined(subject);
-  if (!subject.is(Kind::string) && !subject.is_sequence() && !subject.is(Kind::range)) {
-    return Value::undefined(fmt::format("{} cannot be sliced", subject_name(subject)));
-  }
-  for (const Value* bound : {start, stop, step}) {
-    if (given(bound) && !bound->is_integral())
-      return Value::undefined("slice indices must be integers or None");
-  }
-  const int64_t n = *length_of(subject);
-  const int64_t by = given(step) ? std::max(step->as_integer(), -INT64_MAX) : 1;
-  if (by == 0) fail("slice step cannot be zero");
-  const auto clip = [&](int64_t i) {
-    if (i < 0) i = std::max(i, -n - 1) + n;
-    return by > 0 ? std::clamp<int64_t>(i, 0, n) : std::clamp<int64_t>(i, -1, n - 1);
-  };
-  const int64_t from = given(start) ? clip(start->as_integer()) : by > 0 ? 0 : n - 1;
-  const int64_t to = given(stop) ? clip(stop->as_integer()) : by > 0 ? n : -1;
-  const uint64_t stride = static_cast<uint64_t>(by > 0 ? by : -by);
-  const int64_t span = by > 0 ? to - from : from - to;
-  const size_t count =
-      span <= 0 ? 0 : static_cast<size_t>((static_cast<uint64_t>(span) + stride - 1) / stride);
-  const auto index = [&](size_t i) { return static_cast<size_t>(from + static_cast<int64_t>(i) * by); };
-  budget.step(count / 16 + 1);
-  if (subject.is(Kind::string)) {
-    const Text& text = subject.text();
-    budget.scan(text.size());
-    const std::vector<size_t> starts = char_starts(text.bytes());
-    if (by == 1) {
-      const size_t a = starts[static_cast<size_t>(from)], b = starts[index(count)];
-      budget.make_text(b - a);
-      return Value::string(text.substr(a, b - a));
-    }
-    budget.make_text(text.size());
-    Text out;
-    for (size_t i = 0; i < count; ++i)
-      out.append(text, starts[index(i)], starts[index(i) + 1] - starts[index(i)]);
-    return Value::string(std::move(out));
-  }
-  if (subject.is(Kind::range)) {
-    const RangeObject& range = subject.as<RangeObject>();
-    const auto at = [&](int64_t i) {
-      int64_t value = 0;
-      if (__builtin_mul_overflow(i, range.step, &value) ||
-          __builtin_add_overflow(range.start, value, &value)) {
-        overflow("slice of a range");
-      }
-      return value;
-    };
-    int64_t step_of_values = 0;
-    if (__builtin_mul_overflow(by, range.step, &step_of_values)) overflow("slice of a range");
-    return make_range(at(from), at(to), step_of_values);
-  }
-  budget.make(count * sizeof(Value));
-  std::vector<Value> items;
-  items.reserve(count);
-  for (size_t i = 0; i < count; ++i) items.push_back(subject.items()[index(i)]);
-  return subject.is(Kind::list) ? Value::list(std::move(items)) : Value::tuple(std::move(items));
 }
 
 }  // namespace bitnet::jinja

@@ -1,6 +1,9 @@
 // How values read when printed: Python's str() and repr().
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cmath>
+
 #include "macro.h"
 #include "value.h"
 
@@ -123,6 +126,32 @@ Text to_text(const Value& v, Budget& budget) {
   Text out;
   append_repr(out, v, budget);
   return out;
+}
+
+std::string real_repr(double d) {
+  if (std::isnan(d)) return "nan";
+  if (std::isinf(d)) return d < 0 ? "-inf" : "inf";
+  char buffer[64];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, d, std::chars_format::scientific).ptr;
+  std::string_view shortest(buffer, static_cast<size_t>(end - buffer));
+  const std::string_view sign = shortest[0] == '-' ? "-" : "";
+  shortest.remove_prefix(sign.size());
+  const size_t e = shortest.find('e');
+  int exponent = 0;
+  const char* digits_of_exponent = shortest.data() + e + (shortest[e + 1] == '+' ? 2 : 1);
+  std::from_chars(digits_of_exponent, end, exponent);
+  std::string digits(1, shortest[0]);
+  if (e > 2) digits += shortest.substr(2, e - 2);
+  const int n = static_cast<int>(digits.size());
+  if (exponent < -4 || exponent >= 16) {
+    return fmt::format("{}{}{}{}e{}{:02}", sign, digits[0], n > 1 ? "." : "", digits.substr(1),
+                       exponent < 0 ? '-' : '+', std::abs(exponent));
+  }
+  const auto zeros = [](int count) { return std::string(static_cast<size_t>(count), '0'); };
+  if (exponent < 0) return fmt::format("{}0.{}{}", sign, zeros(-exponent - 1), digits);
+  if (n <= exponent + 1) return fmt::format("{}{}{}.0", sign, digits, zeros(exponent + 1 - n));
+  const size_t point = static_cast<size_t>(exponent) + 1;
+  return fmt::format("{}{}.{}", sign, digits.substr(0, point), digits.substr(point));
 }
 
 }  // namespace bitnet::jinja

@@ -1,0 +1,42 @@
+// What a template may use up, and how it fails.
+//
+// Thread rule: a Budget belongs to one render.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "engine/error.h"
+
+namespace bitnet::jinja {
+
+// An error without its place; the evaluator adds line and column.
+struct Fault {
+  ErrorKind kind;
+  std::string message;
+};
+[[noreturn]] void fail(std::string message);  // throws Fault(runtime)
+
+// What one render may use. Everything whose cost a template can choose asks here first.
+class Budget {
+ public:
+  static constexpr size_t kMaxSource = size_t{1} << 20;  // bytes of a template
+  static constexpr size_t kMaxSteps = 10'000'000;
+  static constexpr size_t kMaxBytes = size_t{512} << 20;  // made in total, freed or not
+  static constexpr size_t kMaxText = size_t{8} << 20;     // of one string, and of the prompt
+  static constexpr size_t kMaxRange = 100'000;            // as jinja2's sandbox has it
+  static constexpr int kMaxValueDepth = 100;
+  static constexpr int kMaxSyntaxDepth = 200;  // of the syntax tree
+  static constexpr int kMaxEvalDepth = 600;    // of evaluation, calls of macros included
+
+  void step(size_t n = 1);
+  void scan(size_t bytes) { step(1 + bytes / 64); }  // reading or comparing that many bytes
+  void make(size_t bytes);                           // a value of that size
+  void make_text(size_t bytes);                      // the same for a string, which has a limit of its own
+
+ private:
+  size_t steps_ = 0;
+  size_t bytes_ = 0;
+};
+
+}  // namespace bitnet::jinja
