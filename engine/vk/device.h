@@ -1,70 +1,12 @@
-// A Vulkan instance, a physical device chosen from it, and a logical device with one compute queue.
+// A device that was opened: the logical device with one compute queue, and how kernels are to be chosen for
+// it.
 //
-// Thread rule: constructing and listing anywhere; a Device's queue belongs to one thread at a time.
-//
-// What a device must have: Vulkan 1.2, a queue family with compute, 128 invocations a workgroup. Nothing is
-// chosen by vendor.
+// Thread rule: constructed anywhere; its queue belongs to one thread at a time.
 #pragma once
 
-#include <vulkan/vulkan.h>
-
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "engine/engine.h"
+#include "vk/physical_device.h"
 
 namespace bitnet::vk {
-
-// Throws Error(device) with the call's text and the result's name unless `result` is VK_SUCCESS.
-void check(VkResult result, const char* call);
-#define VK_CHECK(call) ::bitnet::vk::check((call), #call)
-
-// The process's instance. With BITNET_CHAT_VALIDATION=1 in the environment the Khronos validation layer runs
-// with synchronisation checks, and its first message ends the process: that is how the tests run.
-class Instance {
- public:
-  static std::shared_ptr<Instance> get();
-  ~Instance();
-  Instance(const Instance&) = delete;
-  Instance& operator=(const Instance&) = delete;
-
-  VkInstance handle() const { return instance_; }
-  std::vector<VkPhysicalDevice> physical_devices() const;
-
- private:
-  Instance();
-  VkInstance instance_ = VK_NULL_HANDLE;
-  VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
-};
-
-// Of a cooperative matrix multiplication: m x k by k x n.
-struct MatrixShape {
-  uint32_t m = 0;
-  uint32_t n = 0;
-  uint32_t k = 0;
-};
-
-struct PhysicalDevice {
-  VkPhysicalDevice handle = VK_NULL_HANDLE;
-  DeviceInfo info;
-  VkPhysicalDeviceLimits limits{};
-  uint32_t queue_family = 0;
-  uint32_t min_subgroup_size = 0;  // lanes; where the driver may choose, the fewest
-  bool subgroup_arithmetic = false;
-  bool subgroup_shuffle = false;
-  bool addresses = false;              // shaders may follow the address of a buffer
-  bool integer_dot_extension = false;  // a 1.2 device that brings it as VK_KHR_shader_integer_dot_product
-  // Of int8 with int32 sums by a subgroup, as ternary_matmul_matrix.comp can use it.
-  std::optional<MatrixShape> int8_matrix;
-};
-
-std::vector<PhysicalDevice> physical_devices(const Instance& instance);
-
-// By index or by a part of the name, in any case; empty = a discrete GPU before an integrated one before the
-// rest before software. Throws Error(device) that lists what there is.
-const PhysicalDevice& choose(const std::vector<PhysicalDevice>& devices, const std::string& wanted);
 
 class Device {
  public:
@@ -99,6 +41,10 @@ class Device {
   std::optional<uint32_t> memory_type(uint32_t allowed_types, VkMemoryPropertyFlags wanted) const;
 
  private:
+  void choose_subgroups(uint32_t wanted);
+  std::string arithmetic() const;
+  void create();
+
   std::shared_ptr<Instance> instance_;
   PhysicalDevice physical_;
   VkPhysicalDeviceMemoryProperties memory_{};

@@ -1,0 +1,35 @@
+// The Vulkan instance of the process, and how the result of a call becomes an Error.
+//
+// Thread rule: any thread.
+#pragma once
+
+#include <vulkan/vulkan.h>
+
+#include <memory>
+#include <vector>
+
+namespace bitnet::vk {
+
+// Throws Error(device) with the name of the call and of the result unless `result` is VK_SUCCESS.
+void check(VkResult result, const char* call);
+#define VK_CHECK(call) ::bitnet::vk::check((call), #call)
+
+// With BITNET_CHAT_VALIDATION=1 in the environment the Khronos validation layer runs with its synchronisation
+// checks, and its first message ends the process: that is how the tests run.
+class Instance {
+ public:
+  static std::shared_ptr<Instance> get();
+  ~Instance();
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  VkInstance handle() const { return instance_; }
+  std::vector<VkPhysicalDevice> physical_devices() const;
+
+ private:
+  Instance();
+  VkInstance instance_ = VK_NULL_HANDLE;
+  VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
+};
+
+}  // namespace bitnet::vk

@@ -1,0 +1,250 @@
+#include "vk/physical_device.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "backend.h"
+
+namespace bitnet::vk {
+namespace {
+
+std::string version_text(uint32_t v) {
+  return fmt::format("{}.{}.{}", VK_API_VERSION_MAJOR(v), VK_API_VERSION_MINOR(v), VK_API_VERSION_PATCH(v));
+}
+
+bool has_extension(VkPhysicalDevice device, const char* name) {
+  uint32_t count = 0;
+  VK_CHECK(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr));
+  std::vector<VkExtensionProperties> all(count);
+  VK_CHECK(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, all.data()));
+  return std::any_of(all.begin(), all.end(),
+                     [&](const auto& e) { return std::strcmp(e.extensionName, name) == 0; });
+}
+
+// A family with compute; one without graphics is preferred, since nothing else waits there.
+std::optional<uint32_t> compute_family(VkPhysicalDevice device) {
+  uint32_t count = 0;
+  vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
+  std::vector<VkQueueFamilyProperties> families(count);
+  vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
+  std::optional<uint32_t> found;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!(families[i].queueFlags & VK_QUEUE_COMPUTE_BIT)) continue;
+    if (!(families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT)) return i;
+    if (!found) found = i;
+  }
+  return found;
+}
+
+// The first multiplication of int8 by int8 to int32 that fits the kernel, which works in steps of 64 features
+// and stores rows four at a time; a device lists its favourite first.
+std::optional<MatrixShape> find_int8_matrix(VkInstance instance, VkPhysicalDevice device) {
+  const auto list = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
+      vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+  if (list == nullptr) return std::nullopt;
+  uint32_t count = 0;
+  VK_CHECK(list(device, &count, nullptr));
+  std::vector<VkCooperativeMatrixPropertiesKHR> all(count);
+  for (auto& p : all) p.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
+  VK_CHECK(list(device, &count, all.data()));
+  for (const auto& p : all) {
+    const bool types = p.AType == VK_COMPONENT_TYPE_SINT8_KHR && p.BType == VK_COMPONENT_TYPE_SINT8_KHR &&
+                       p.CType == VK_COMPONENT_TYPE_SINT32_KHR &&
+                       p.ResultType == VK_COMPONENT_TYPE_SINT32_KHR;
+    const bool sizes =
+        p.MSize % 4 == 0 && p.MSize <= 32 && p.NSize <= 32 && p.KSize % 16 == 0 && 64 % p.KSize == 0;
+    if (types && sizes && !p.saturatingAccumulation && p.scope == VK_SCOPE_SUBGROUP_KHR)
+      return MatrixShape{p.MSize, p.NSize, p.KSize};
+  }
+  return std::nullopt;
+}
+
+// What the device can do that not every device can; Requires: Vulkan 1.2.
+void find_features(VkInstance instance, uint32_t api_version, PhysicalDevice& d) {
+  const bool core_1_3 = api_version >= VK_API_VERSION_1_3;
+  d.integer_dot_extension =
+      !core_1_3 && has_extension(d.handle, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+  const bool knows_integer_dot = core_1_3 || d.integer_dot_extension,
+             knows_matrices = core_1_3 && has_extension(d.handle, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+
+  FeatureChain chain(knows_integer_dot, knows_matrices);
+  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, chain.first()};
+  vkGetPhysicalDeviceFeatures2(d.handle, &features);
+  d.addresses = FeatureChain::all_on(chain.addresses);
+  d.info.integer_dot = knows_integer_dot && FeatureChain::all_on(chain.integer_dot);
+  if (knows_matrices && FeatureChain::all_on(chain.matrices))
+    d.int8_matrix = find_int8_matrix(instance, d.handle);
+  d.info.int8_matrix = d.int8_matrix.has_value();
+
+  if (!d.info.integer_dot) return;
+  VkPhysicalDeviceShaderIntegerDotProductProperties speed{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES};
+  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &speed};
+  vkGetPhysicalDeviceProperties2(d.handle, &properties);
+  d.info.fast_integer_dot = speed.integerDotProduct4x8BitPackedSignedAccelerated;
+}
+
+void describe_subgroups(const VkPhysicalDeviceSubgroupProperties& subgroup, uint32_t api_version,
+                        PhysicalDevice& d) {
+  constexpr VkSubgroupFeatureFlags kArithmetic =
+      VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
+  d.subgroup_arithmetic = (subgroup.supportedOperations & kArithmetic) == kArithmetic &&
+                          (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT);
+  d.subgroup_shuffle = (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
+  d.info.subgroup_size = subgroup.subgroupSize;
+  d.min_subgroup_size = subgroup.subgroupSize;
+  if (api_version < VK_API_VERSION_1_3 &&
+      !has_extension(d.handle, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME))
+    return;
+  VkPhysicalDeviceSubgroupSizeControlProperties sizes{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
+  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &sizes};
+  vkGetPhysicalDeviceProperties2(d.handle, &properties);
+  d.min_subgroup_size = sizes.minSubgroupSize;
+}
+
+uint64_t largest_local_heap(VkPhysicalDevice device) {
+  VkPhysicalDeviceMemoryProperties memory{};
+  vkGetPhysicalDeviceMemoryProperties(device, &memory);
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < memory.memoryHeapCount; ++i)
+    if (memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
+      bytes = std::max(bytes, memory.memoryHeaps[i].size);
+  return bytes;
+}
+
+PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t index) {
+  VkPhysicalDeviceDriverProperties driver{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+  VkPhysicalDeviceSubgroupProperties subgroup{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, &driver};
+  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &subgroup};
+  vkGetPhysicalDeviceProperties2(handle, &properties);
+  const VkPhysicalDeviceProperties& p = properties.properties;
+
+  PhysicalDevice d;
+  d.handle = handle;
+  d.limits = p.limits;
+  d.info.index = index;
+  d.info.name = p.deviceName;
+  d.info.driver = fmt::format("{} {}", driver.driverName, driver.driverInfo);
+  d.info.api = version_text(p.apiVersion);
+  d.info.software = p.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  d.info.max_buffer_bytes = p.limits.maxStorageBufferRange;
+  d.info.memory_bytes = largest_local_heap(handle);
+  describe_subgroups(subgroup, p.apiVersion, d);
+  const auto family = compute_family(handle);
+  d.queue_family = family.value_or(0);
+  if (p.apiVersion < VK_API_VERSION_1_2) {
+    d.info.unusable = "needs Vulkan 1.2, has " + d.info.api;
+  } else {
+    if (!family) d.info.unusable = "has no compute queue";
+    find_features(instance, p.apiVersion, d);
+  }
+  return d;
+}
+
+int rank(const PhysicalDevice& d) {
+  VkPhysicalDeviceProperties p{};
+  vkGetPhysicalDeviceProperties(d.handle, &p);
+  switch (p.deviceType) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+      return 4;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+      return 3;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+      return 2;
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+      return 0;
+    default:
+      return 1;
+  }
+}
+
+std::string lower(std::string s) {
+  std::transform(s.begin(), s.end(), s.begin(), [](unsigned char c) { return std::tolower(c); });
+  return s;
+}
+
+}  // namespace
+
+FeatureChain::FeatureChain(bool integer_dot, bool matrices) {
+  if (integer_dot) {
+    dot_.pNext = core_.pNext;
+    core_.pNext = &dot_;
+  }
+  if (matrices) {
+    matrix_.pNext = &subgroups_;
+    subgroups_.pNext = core_.pNext;
+    core_.pNext = &matrix_;
+  }
+}
+
+bool FeatureChain::all_on(const Switches& switches) {
+  return std::ranges::all_of(switches, [](const VkBool32* on) { return *on == VK_TRUE; });
+}
+
+void FeatureChain::turn_on(const Switches& switches) {
+  for (VkBool32* on : switches) *on = VK_TRUE;
+}
+
+std::vector<PhysicalDevice> physical_devices(const Instance& instance) {
+  std::vector<PhysicalDevice> found;
+  for (VkPhysicalDevice handle : instance.physical_devices())
+    found.push_back(describe(instance.handle(), handle, static_cast<uint32_t>(found.size())));
+  return found;
+}
+
+const PhysicalDevice& choose(const std::vector<PhysicalDevice>& devices, const std::string& wanted) {
+  std::vector<std::string> names;
+  for (const auto& d : devices)
+    names.push_back(fmt::format("{}: {}{}", d.info.index, d.info.name,
+                                d.info.unusable.empty() ? "" : " (" + d.info.unusable + ")"));
+  const std::string there =
+      devices.empty() ? "there is cpu and no Vulkan device; on Debian, mesa-vulkan-drivers brings drivers"
+                      : fmt::format("there is {}; and cpu", fmt::join(names, "; "));
+  uint32_t index = 0;
+  const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), index);
+  const bool is_number = !wanted.empty() && error == std::errc() && end == wanted.data() + wanted.size();
+
+  const PhysicalDevice* best = nullptr;
+  for (const auto& d : devices) {
+    if (is_number ? d.info.index != index : lower(d.info.name).find(lower(wanted)) == std::string::npos)
+      continue;
+    const bool usable = d.info.unusable.empty();
+    if (!best || std::pair(usable, rank(d)) > std::pair(best->info.unusable.empty(), rank(*best))) best = &d;
+  }
+  if (!best)
+    throw Error(ErrorKind::device,
+                wanted.empty() ? there : fmt::format("no device \"{}\"; {}", printable(wanted), there));
+  if (!best->info.unusable.empty())
+    throw Error(ErrorKind::device,
+                fmt::format("device {} cannot be used: it {}", best->info.name, best->info.unusable));
+  return *best;
+}
+
+}  // namespace bitnet::vk
+
+namespace bitnet {
+
+void check_vulkan(const EngineOptions& options) {
+  const std::shared_ptr<vk::Instance> instance = vk::Instance::get();
+  vk::choose(vk::physical_devices(*instance), options.device);
+}
+
+std::vector<DeviceInfo> list_vulkan_devices() {
+  std::vector<DeviceInfo> found;
+  try {
+    for (auto& d : vk::physical_devices(*vk::Instance::get())) found.push_back(std::move(d.info));
+  } catch (const Error&) {  // no loader or no driver at all: nothing to list
+  }
+  return found;
+}
+
+std::shared_ptr<void> hold_vulkan() try { return vk::Instance::get(); } catch (const Error&) {
+  return nullptr;  // as list_vulkan_devices()
+}
+
+}  // namespace bitnet

@@ -1,0 +1,81 @@
+// The Vulkan devices of this machine: what each can do, and which of them is meant.
+//
+// A device must have Vulkan 1.2, a queue family with compute and 128 invocations a workgroup. Nothing is
+// chosen by vendor.
+//
+// Thread rule: any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "vk/cooperative_matrix.h"
+#include "vk/instance.h"
+
+namespace bitnet::vk {
+
+// Of a cooperative matrix multiplication: m x k by k x n.
+struct MatrixShape {
+  uint32_t m = 0;
+  uint32_t n = 0;
+  uint32_t k = 0;
+};
+
+struct PhysicalDevice {
+  VkPhysicalDevice handle = VK_NULL_HANDLE;
+  DeviceInfo info;
+  VkPhysicalDeviceLimits limits{};
+  uint32_t queue_family = 0;
+  uint32_t min_subgroup_size = 0;  // lanes; where the driver may choose, the fewest
+  bool subgroup_arithmetic = false;
+  bool subgroup_shuffle = false;
+  bool addresses = false;              // shaders may follow the address of a buffer
+  bool integer_dot_extension = false;  // a 1.2 device that brings it as VK_KHR_shader_integer_dot_product
+  // Of int8 with int32 sums by a subgroup, as ternary_matmul_matrix.comp can use it.
+  std::optional<MatrixShape> int8_matrix;
+};
+
+// The features that some kernels need, as the chain of structs in which Vulkan tells and takes them. A device
+// says in one which features it has; in another those that are used are turned on when it is opened.
+class FeatureChain {
+ public:
+  using Switches = std::vector<VkBool32*>;
+
+  // Links the structs of the integer dot product and of int8 matrices where they are asked for: a device need
+  // not know them.
+  FeatureChain(bool integer_dot, bool matrices);
+  FeatureChain(const FeatureChain&) = delete;
+  FeatureChain& operator=(const FeatureChain&) = delete;
+
+  void* first() { return &core_; }
+  static bool all_on(const Switches& switches);
+  static void turn_on(const Switches& switches);
+
+ private:
+  VkPhysicalDeviceVulkan12Features core_{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+  VkPhysicalDeviceShaderIntegerDotProductFeatures dot_{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES};
+  VkPhysicalDeviceSubgroupSizeControlFeatures subgroups_{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES};
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix_{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
+
+ public:
+  // What must be on for the addresses of buffers, for the integer dot product and for int8 matrices. Matrices
+  // need the Vulkan memory model, which is enabled for the whole device; the atomics of the other kernels
+  // then need its device scope.
+  const Switches addresses{&core_.bufferDeviceAddress};
+  const Switches integer_dot{&dot_.shaderIntegerDotProduct};
+  const Switches matrices{&matrix_.cooperativeMatrix, &core_.shaderInt8, &core_.vulkanMemoryModel,
+                          &core_.vulkanMemoryModelDeviceScope, &subgroups_.computeFullSubgroups};
+};
+
+std::vector<PhysicalDevice> physical_devices(const Instance& instance);
+
+// By index or by a part of the name, in any case; empty = a discrete GPU before an integrated one before the
+// rest before software. Throws Error(device) that lists what there is.
+const PhysicalDevice& choose(const std::vector<PhysicalDevice>& devices, const std::string& wanted);
+
+}  // namespace bitnet::vk
