@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "shaders/shaders.h"
 #include "vk/kernel.h"
 #include "vk/recorder.h"
 
@@ -57,7 +56,7 @@ double measure_copy_speed(const EngineOptions& options) {
   const Device device(options);
   const uint64_t bytes = std::min<uint64_t>(512 << 20, device.info().max_buffer_bytes / 16 * 16);
   const VulkanBuffer from(device, bytes, BufferUse::device), to(device, bytes, BufferUse::device);
-  const Kernel kernel(device, VK_NULL_HANDLE, "copy", copy_spv, {});
+  const Kernel kernel(device, VK_NULL_HANDLE, Shader::copy, {});
   // Two lengths, so that what a submission takes of itself falls out.
   constexpr uint32_t kFew = 1, kMany = 9;
   VulkanProgram few(device), many(device);

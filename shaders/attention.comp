@@ -10,12 +10,12 @@
 #include "params.h"
 #include "common/attention.glsl"
 
-layout(local_size_x_id = 0) in;
-layout(constant_id = 2) const uint kHeads = 1;
-layout(constant_id = 7) const uint kFeatures = 2;  // head_dim / 64, rounded up
-layout(constant_id = 8) const uint kSlab = 32;     // features of a slab of scores: 8, 16, 32 or 64
-layout(constant_id = 9) const uint kKeySlab = 16;  // keys of a slab of values: 4, 8 or 16
-layout(constant_id = 10) const uint kHeadDim = 128;
+layout(local_size_x_id = CONSTANT_WORKGROUP_SIZE) in;
+layout(constant_id = CONSTANT_HEADS) const uint kHeads = 1;
+layout(constant_id = CONSTANT_FEATURES) const uint kFeatures = 2;
+layout(constant_id = CONSTANT_SLAB) const uint kSlab = 32;
+layout(constant_id = CONSTANT_KEY_SLAB) const uint kKeySlab = 16;
+layout(constant_id = CONSTANT_HEAD_DIM) const uint kHeadDim = 128;
 
 layout(push_constant) uniform Push { AttentionPush push; };
 layout(binding = 0) readonly buffer Params { uint params[]; };

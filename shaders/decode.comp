@@ -30,16 +30,16 @@
 #include "common/attention.glsl"
 #include "common/half.glsl"
 
-layout(local_size_x_id = 0) in;
-layout(constant_id = 2) const uint kHeads = 1;           // that a workgroup of attention takes
-layout(constant_id = 4) const uint kLanes = 8;           // of a subgroup, that share a row; a power of 2
-layout(constant_id = 5) const uint kLoads = 5;           // uvec4 of a row that a lane takes
-layout(constant_id = 6) const uint kNormLoads = 3;       // vec4 of the vector that an invocation norms
-layout(constant_id = 10) const uint kHeadDim = 128;
-layout(constant_id = 11) const uint kLanesLong = 16;     // the same for the longest rows
-layout(constant_id = 12) const uint kLoadsLong = 7;
-layout(constant_id = 13) const uint kNormLoadsLong = 7;
-layout(constant_id = 14) const uint kTile = 1024;        // uvec4 of shared memory: a vector in int8, or a chunk's values
+layout(local_size_x_id = CONSTANT_WORKGROUP_SIZE) in;
+layout(constant_id = CONSTANT_HEADS) const uint kHeads = 1;
+layout(constant_id = CONSTANT_LANES) const uint kLanes = 8;
+layout(constant_id = CONSTANT_LOADS) const uint kLoads = 5;
+layout(constant_id = CONSTANT_NORM_LOADS) const uint kNormLoads = 3;
+layout(constant_id = CONSTANT_HEAD_DIM) const uint kHeadDim = 128;
+layout(constant_id = CONSTANT_LANES_LONG) const uint kLanesLong = 16;
+layout(constant_id = CONSTANT_LOADS_LONG) const uint kLoadsLong = 7;
+layout(constant_id = CONSTANT_NORM_LOADS_LONG) const uint kNormLoadsLong = 7;
+layout(constant_id = CONSTANT_TILE) const uint kTile = 1024;
 
 // What does not change while a token is computed is volatile: it is asked for where that is written, and not, as the
 // compiler would, where it is needed.

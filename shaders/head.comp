@@ -7,7 +7,7 @@
 #include "params.h"
 
 layout(local_size_x = 64) in;
-layout(constant_id = 1) const bool kTableF32 = false;  // otherwise F16
+layout(constant_id = CONSTANT_TABLE_F32) const bool kTableF32 = false;
 
 layout(push_constant) uniform Push { HeadPush push; };
 layout(binding = 0) readonly buffer Table { uvec4 table[]; };

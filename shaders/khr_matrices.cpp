@@ -7,20 +7,14 @@
 // (SPV_NV_cooperative_matrix and SPV_KHR_cooperative_matrix of the SPIR-V registry, instruction by
 // instruction.) Both need the Vulkan memory model, and glslang has written the memory operands for it.
 //
-//   khr_matrices IN.spv NAME OUT.h      OUT.h declares `const uint32_t NAME[]`
-#include <cstdint>
+//   khr_matrices IN.spv OUT.spv         which may be the same file
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
-#include <stdexcept>
-#include <string>
-#include <vector>
+
+#include "spirv_file.h"
 
 namespace {
-
-using Words = std::vector<uint32_t>;
 
 enum : uint32_t {
   kOpName = 5,
@@ -167,35 +161,24 @@ class Rewriter {
   bool wrote_numbers_ = false;
 };
 
-Words read(const char* path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file || bytes.size() % 4 != 0) throw std::runtime_error(std::string("cannot read ") + path);
-  Words words(bytes.size() / 4);
-  for (size_t i = 0; i < bytes.size(); ++i)
-    words[i / 4] |= uint32_t{static_cast<unsigned char>(bytes[i])} << 8 * (i % 4);
-  return words;
-}
-
-void write(const Words& words, const char* name, const char* path) {
-  std::ofstream file(path);
-  file << "#pragma once\nconst uint32_t " << name << "[] = {";
-  for (size_t i = 0; i < words.size(); ++i) file << (i % 12 == 0 ? "\n" : "") << words[i] << ',';
-  file << "\n};\n";
+void write(const Words& words, const char* path) {
+  std::ofstream file(path, std::ios::binary);
+  for (const uint32_t word : words)
+    for (int shift = 0; shift < 32; shift += 8) file.put(static_cast<char>(word >> shift & 0xFF));
   if (!file.flush()) throw std::runtime_error(std::string("cannot write ") + path);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: khr_matrices IN.spv NAME OUT.h\n");
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: khr_matrices IN.spv OUT.spv\n");
     return 2;
   }
   try {
-    Words module = read(argv[1]);
+    Words module = read_spirv(argv[1]);
     Rewriter(module).run();
-    write(module, argv[2], argv[3]);
+    write(module, argv[2]);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "khr_matrices: %s: %s\n", argv[1], error.what());
     return 1;

@@ -9,7 +9,38 @@
 namespace bitnet::vk {
 using uint = uint32_t;
 using uvec2 = uint64_t;
+#elif defined(UNROLLED)
+#define UNROLL [[unroll]]
+#else
+#define UNROLL
 #endif
+
+// Specialisation constants: the number under which a shader declares each of those it uses, and under which the engine
+// sets it (Specialisation in engine/vk/kernel.h). The engine sets whatever a shader declares; the value in the shader
+// only makes it compile.
+#define CONSTANT_WORKGROUP_SIZE 0    // invocations
+#define CONSTANT_TABLE_F32 1         // 1: the rows of the table are F32, otherwise F16
+#define CONSTANT_HEADS 2             // heads that one workgroup of attention takes
+#define CONSTANT_ROWS 3              // rows of a matrix that one subgroup takes at a time; even
+#define CONSTANT_LANES 4             // lanes of a subgroup that share a row in decode; a power of 2
+#define CONSTANT_LOADS 5             // uvec4 of a row that each of them takes
+#define CONSTANT_NORM_LOADS 6        // vec4 of the vector that an invocation norms in decode
+#define CONSTANT_FEATURES 7          // head_dim / 64 in attention, rounded up
+#define CONSTANT_SLAB 8              // features of a step of attention's scores: 8, 16, 32 or 64
+#define CONSTANT_KEY_SLAB 9          // keys of a step of attention's values: 4, 8 or 16
+#define CONSTANT_HEAD_DIM 10         // features of a head
+#define CONSTANT_LANES_LONG 11       // as LANES, LOADS and NORM_LOADS, for the longest rows
+#define CONSTANT_LOADS_LONG 12
+#define CONSTANT_NORM_LOADS_LONG 13
+#define CONSTANT_TILE 14             // uvec4 of decode's shared memory: a vector in int8, or the values of a chunk
+#define CONSTANT_SUBGROUP_SIZE 15    // invocations of a subgroup in shared memory (common/subgroup.glsl)
+#define CONSTANT_MATRIX_M 20         // rows, tokens and features of a multiplication of cooperative matrices, as the device has it
+#define CONSTANT_MATRIX_N 21
+#define CONSTANT_MATRIX_K 22
+#define CONSTANT_ROW_TILES 23        // such matrices that a subgroup has side by side
+#define CONSTANT_TOKEN_TILES 24
+#define CONSTANT_SUBGROUP_ROWS 25    // subgroups that a workgroup has side by side
+#define CONSTANT_SUBGROUP_TOKENS 26
 
 // Words of the params buffer: these, then the token ids of the batch.
 #define PARAMS_POSITION 0  // of the batch's first token in the timeline

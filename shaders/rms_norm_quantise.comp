@@ -6,7 +6,7 @@
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #include "params.h"
 
-layout(local_size_x_id = 0) in;
+layout(local_size_x_id = CONSTANT_WORKGROUP_SIZE) in;
 
 layout(push_constant) uniform Push { QuantisePush push; };
 layout(binding = 0) readonly buffer X { vec4 x[]; };

@@ -3,7 +3,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"
 
-layout(local_size_x_id = 0) in;
+layout(local_size_x_id = CONSTANT_WORKGROUP_SIZE) in;
 
 layout(push_constant) uniform Push { SamplePush push; };
 #include "common/sampling.glsl"

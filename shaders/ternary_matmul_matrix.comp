@@ -15,14 +15,14 @@
 #extension GL_NV_integer_cooperative_matrix : require
 #include "params.h"
 
-layout(local_size_x_id = 0) in;
-layout(constant_id = 20) const uint kM = 16;  // of a tile; what the device reports
-layout(constant_id = 21) const uint kN = 16;
-layout(constant_id = 22) const uint kK = 32;
-layout(constant_id = 23) const uint kRowTiles = 2;  // of a subgroup
-layout(constant_id = 24) const uint kTokenTiles = 2;
-layout(constant_id = 25) const uint kSubgroupRows = 4;  // subgroups of a workgroup
-layout(constant_id = 26) const uint kSubgroupTokens = 2;
+layout(local_size_x_id = CONSTANT_WORKGROUP_SIZE) in;
+layout(constant_id = CONSTANT_MATRIX_M) const uint kM = 16;
+layout(constant_id = CONSTANT_MATRIX_N) const uint kN = 16;
+layout(constant_id = CONSTANT_MATRIX_K) const uint kK = 32;
+layout(constant_id = CONSTANT_ROW_TILES) const uint kRowTiles = 2;
+layout(constant_id = CONSTANT_TOKEN_TILES) const uint kTokenTiles = 2;
+layout(constant_id = CONSTANT_SUBGROUP_ROWS) const uint kSubgroupRows = 4;
+layout(constant_id = CONSTANT_SUBGROUP_TOKENS) const uint kSubgroupTokens = 2;
 
 layout(push_constant) uniform Push { TernaryPush push; };
 layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]

@@ -14,7 +14,7 @@
 #include "params.h"
 
 layout(local_size_x = 64) in;
-layout(constant_id = 3) const uint kRows = 2;  // even
+layout(constant_id = CONSTANT_ROWS) const uint kRows = 2;
 
 layout(push_constant) uniform Push { TernaryPush push; };
 layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]

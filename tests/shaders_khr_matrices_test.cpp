@@ -29,9 +29,9 @@ std::vector<Instruction> instructions(std::span<const uint32_t> module) {
 class MatrixShader : public testing::TestWithParam<std::span<const uint32_t>> {};
 
 INSTANTIATE_TEST_SUITE_P(Ternary, MatrixShader,
-                         testing::Values(std::span<const uint32_t>(ternary_matmul_matrix_spv),
-                                         std::span<const uint32_t>(ternary_matmul_add_matrix_spv),
-                                         std::span<const uint32_t>(ternary_matmul_gate_up_matrix_spv)));
+                         testing::Values(embedded(Shader::ternary_matmul_matrix).spirv,
+                                         embedded(Shader::ternary_matmul_add_matrix).spirv,
+                                         embedded(Shader::ternary_matmul_gate_up_matrix).spirv));
 
 TEST_P(MatrixShader, SpeaksKhrAlone) {
   std::set<uint32_t> capabilities;

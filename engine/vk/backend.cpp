@@ -33,7 +33,7 @@ class VulkanBackend : public Backend {
  public:
   explicit VulkanBackend(const EngineOptions& options)
       : device_(options),
-        pipelines_(device_, options.cache_folder),
+        pipelines_(device_, shader_folder().empty() ? options.cache_folder : std::string()),
         kernels_(device_, pipelines_.handle(), use_integer_dot(device_.info(), options.integer_dot),
                  use_matrix(device_.info(), options.integer_dot)),
         transfer_(device_),

@@ -151,14 +151,14 @@ std::unique_ptr<VulkanBuffer> Decode::upload(std::span<const std::byte> bytes) {
 DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   DecodeDispatches result{};
   result.kernel = &kernels_.decode(list.n_short_, list.n_long_, list.heads_);
-  const Specialisation& constants = result.kernel->constants();
+  const uint32_t size = result.kernel->constant(CONSTANT_WORKGROUP_SIZE);
   std::vector<DecodeStage>& stages = list.stages_;
   for (size_t i = 0; i < stages.size(); ++i) {
     DecodeStage& s = stages[i];
     s.long_rows = s.n_in > list.n_short_;
     if (s.n_in != 0)
       s.n_groups = ceil_div(
-          s.n_out, constants.workgroup_size / (s.long_rows ? constants.lanes_long : constants.lanes));
+          s.n_out, size / result.kernel->constant(s.long_rows ? CONSTANT_LANES_LONG : CONSTANT_LANES));
     s.wait_for = i == 0 ? 0 : stages[i - 1].n_groups;
   }
 

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
+
+#include "vk/spirv.h"
 
 namespace bitnet::vk {
 
@@ -39,11 +42,16 @@ void Device::choose_subgroups(uint32_t wanted) {
   min_subgroup_size_ = shared_subgroups_ ? subgroup_size_ : physical_.min_subgroup_size;
 }
 
-// As DeviceInfo::arithmetic.
+// As DeviceInfo::arithmetic; an experiment with kernels of BITNET_CHAT_SHADERS is like nothing else.
 std::string Device::arithmetic() const {
-  return fmt::format("{}, {}, Vulkan {}, subgroups of {}{}{}", physical_.info.name, physical_.info.driver,
+  const std::string folder = shader_folder();
+  return fmt::format("{}, {}, Vulkan {}, subgroups of {}{}{}{}", physical_.info.name, physical_.info.driver,
                      physical_.info.api, subgroup_size_, shared_subgroups_ ? " in shared memory" : "",
-                     is_gpu_ ? ", kernels for a GPU" : "");
+                     is_gpu_ ? ", kernels for a GPU" : "",
+                     folder.empty()
+                         ? std::string()
+                         : fmt::format(", kernels of {} at {}", folder,
+                                       std::chrono::system_clock::now().time_since_epoch().count()));
 }
 
 void Device::create() {

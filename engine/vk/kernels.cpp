@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "shaders/shaders.h"
-
 namespace bitnet::vk {
 namespace {
 
@@ -11,12 +9,21 @@ namespace {
 // software device runs the invocations one after the other and only loses time at the barriers of a wide one.
 // Whatever norms a row uses this, so that all sum in the same order.
 Specialisation wide(const Device& device) {
-  return {.workgroup_size =
-              device.is_gpu() ? std::min(512U, device.limits().maxComputeWorkGroupInvocations) : 64U};
+  const uint32_t size =
+      device.is_gpu() ? std::min(512U, device.limits().maxComputeWorkGroupInvocations) : 64U;
+  return {{CONSTANT_WORKGROUP_SIZE, size}};
 }
 
 // More rows a subgroup save loads of the vector, fewer leave more subgroups to hide the memory's latency.
-Specialisation matvec_rows(const Device& device) { return {.rows = device.is_gpu() ? 2U : 4U}; }
+Specialisation matvec_rows(const Device& device) { return {{CONSTANT_ROWS, device.is_gpu() ? 2U : 4U}}; }
+
+// Rows and tokens that a workgroup of ternary_matmul_matrix makes.
+uint32_t matrix_rows(const Specialisation& c) {
+  return c.at(CONSTANT_MATRIX_M) * c.at(CONSTANT_ROW_TILES) * c.at(CONSTANT_SUBGROUP_ROWS);
+}
+uint32_t matrix_tokens(const Specialisation& c) {
+  return c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_TOKEN_TILES) * c.at(CONSTANT_SUBGROUP_TOKENS);
+}
 
 // What a workgroup of ternary_matmul_matrix makes of `outputs` sums: the more there are, the more of them
 // share what is brought into shared memory; the fewer, the more workgroups have something to do. Measured on
@@ -31,20 +38,20 @@ Specialisation matrix_tile(const Device& device, uint64_t outputs) {
                              {2'300'000, 64, 32, 2, 4},
                              {UINT64_MAX, 64, 32, 2, 2}};
   const MatrixShape shape = *device.int8_matrix();
-  const auto constants_of = [&](const Tile& t) {
-    Specialisation c{.matrix_m = shape.m, .matrix_n = shape.n, .matrix_k = shape.k};
-    c.row_tiles = std::max(1U, t.rows / shape.m);
-    c.token_tiles = std::max(1U, t.tokens / shape.n);
-    c.subgroup_rows = t.subgroup_rows;
-    c.subgroup_tokens = t.subgroup_tokens;
-    c.workgroup_size = device.info().subgroup_size * t.subgroup_rows * t.subgroup_tokens;
-    return c;
+  const auto constants_of = [&](const Tile& t) -> Specialisation {
+    return {{CONSTANT_WORKGROUP_SIZE, device.info().subgroup_size * t.subgroup_rows * t.subgroup_tokens},
+            {CONSTANT_MATRIX_M, shape.m},
+            {CONSTANT_MATRIX_N, shape.n},
+            {CONSTANT_MATRIX_K, shape.k},
+            {CONSTANT_ROW_TILES, std::max(1U, t.rows / shape.m)},
+            {CONSTANT_TOKEN_TILES, std::max(1U, t.tokens / shape.n)},
+            {CONSTANT_SUBGROUP_ROWS, t.subgroup_rows},
+            {CONSTANT_SUBGROUP_TOKENS, t.subgroup_tokens}};
   };
   const auto fits = [&](const Specialisation& c) {
-    const uint32_t rows = shape.m * c.row_tiles * c.subgroup_rows,
-                   tokens = shape.n * c.token_tiles * c.subgroup_tokens, step = (rows + tokens) * (128 + 16),
-                   sums = rows * shape.n * c.subgroup_tokens * 4;
-    return c.workgroup_size <= device.limits().maxComputeWorkGroupInvocations &&
+    const uint32_t rows = matrix_rows(c), tokens = matrix_tokens(c), step = (rows + tokens) * (128 + 16),
+                   sums = rows * shape.n * c.at(CONSTANT_SUBGROUP_TOKENS) * 4;
+    return c.at(CONSTANT_WORKGROUP_SIZE) <= device.limits().maxComputeWorkGroupInvocations &&
            std::max(step, sums) <= device.limits().maxComputeSharedMemorySize;
   };
   size_t i = 0;
@@ -54,26 +61,24 @@ Specialisation matrix_tile(const Device& device, uint64_t outputs) {
 
 }  // namespace
 
-#define SPIRV(name) std::span<const uint32_t>(name##_spv)
-#define MATRIX(name) SPIRV(name##_matrix)
-#define GPU(name) device_.is_gpu() ? SPIRV(name##_unrolled) : SPIRV(name)
-#define SUBGROUPS(name) d.shared_subgroups() ? SPIRV(name##_shared) : SPIRV(name)
-#define DOT(name) integer_dot ? SPIRV(name##_dot) : SPIRV(name##_emulated)
-#define SUBGROUPS_DOT(name) d.shared_subgroups() ? SPIRV(name##_shared) : DOT(name)
+// Which build of a kernel this device takes (shaders/kernels.cmake).
+#define SUBGROUPS(name) d.shared_subgroups() ? Shader::name##_shared : Shader::name
+#define DOT(name) integer_dot ? Shader::name##_dot : Shader::name##_emulated
+#define SUBGROUPS_DOT(name) d.shared_subgroups() ? Shader::name##_shared : DOT(name)
 
 Kernels::Kernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool matrix)
-    : embed_f16(d, cache, "embed", embed_spv, {}),
-      embed_f32(d, cache, "embed_f32", embed_spv, {.table_f32 = 1}),
-      rms_norm(d, cache, "rms_norm", SUBGROUPS(rms_norm), wide(d)),
-      rms_norm_quantise(d, cache, "rms_norm_quantise", SUBGROUPS(rms_norm_quantise), wide(d)),
-      matvec(d, cache, "ternary_matvec", SUBGROUPS_DOT(ternary_matvec), matvec_rows(d)),
-      matvec_add(d, cache, "ternary_matvec_add", SUBGROUPS_DOT(ternary_matvec_add), matvec_rows(d)),
-      matvec_gate_up(d, cache, "ternary_matvec_gate_up", SUBGROUPS_DOT(ternary_matvec_gate_up), matvec_rows(d)),
-      rope_store_kv(d, cache, "rope_store_kv", rope_store_kv_spv, {}),
-      head_f16(d, cache, "head", SUBGROUPS(head), {}),
-      head_f32(d, cache, "head_f32", SUBGROUPS(head), {.table_f32 = 1}),
-      argmax(d, cache, "argmax", argmax_spv, {}),
-      argmax_merge(d, cache, "argmax_merge", argmax_merge_spv, {}),
+    : embed_f16(d, cache, Shader::embed, {{CONSTANT_TABLE_F32, 0}}),
+      embed_f32(d, cache, Shader::embed, {{CONSTANT_TABLE_F32, 1}}),
+      rms_norm(d, cache, SUBGROUPS(rms_norm), wide(d)),
+      rms_norm_quantise(d, cache, SUBGROUPS(rms_norm_quantise), wide(d)),
+      matvec(d, cache, SUBGROUPS_DOT(ternary_matvec), matvec_rows(d)),
+      matvec_add(d, cache, SUBGROUPS_DOT(ternary_matvec_add), matvec_rows(d)),
+      matvec_gate_up(d, cache, SUBGROUPS_DOT(ternary_matvec_gate_up), matvec_rows(d)),
+      rope_store_kv(d, cache, Shader::rope_store_kv, {}),
+      head_f16(d, cache, SUBGROUPS(head), {{CONSTANT_TABLE_F32, 0}}),
+      head_f32(d, cache, SUBGROUPS(head), {{CONSTANT_TABLE_F32, 1}}),
+      argmax(d, cache, Shader::argmax, {}),
+      argmax_merge(d, cache, Shader::argmax_merge, {}),
       device_(d),
       cache_(cache),
       integer_dot_(integer_dot),
@@ -102,15 +107,17 @@ const Kernel& Kernels::attention(const AttentionShape& shape, uint32_t n) {
   const Tile* tile = std::find_if(std::begin(kTiles), std::end(kTiles) - 1, [&](const Tile& t) {
     return shared_bytes(t) <= device_.limits().maxComputeSharedMemorySize;
   });
-  Specialisation constants{.heads = shared_heads(shape, tile->rows),
-                           .features = (shape.head_dim + 63) / 64,
-                           .slab = tile->slab,
-                           .key_slab = tile->key_slab,
-                           .head_dim = shape.head_dim};
+  const uint32_t heads = shared_heads(shape, tile->rows);
   // 4 rows to 16 invocations, and for one token no more rows than it has.
-  constants.workgroup_size = 4 * (n == 1 ? (constants.heads + 3) / 4 * 4 : tile->rows);
-  return attention_.try_emplace(constants, device_, cache_, "attention", GPU(attention), constants)
-      .first->second;
+  const uint32_t rows = n == 1 ? (heads + 3) / 4 * 4 : tile->rows;
+  const Specialisation constants{{CONSTANT_WORKGROUP_SIZE, 4 * rows},
+                                 {CONSTANT_HEADS, heads},
+                                 {CONSTANT_FEATURES, (shape.head_dim + 63) / 64},
+                                 {CONSTANT_SLAB, tile->slab},
+                                 {CONSTANT_KEY_SLAB, tile->key_slab},
+                                 {CONSTANT_HEAD_DIM, shape.head_dim}};
+  const Shader shader = device_.is_gpu() ? Shader::attention_unrolled : Shader::attention;
+  return attention_.try_emplace(constants, device_, cache_, shader, constants).first->second;
 }
 
 // Lanes for a row of n_in features, and what each of them loads.
@@ -128,69 +135,66 @@ static RowShape row_shape(const Device& device, uint32_t n_in, uint32_t workgrou
 Specialisation Kernels::decode_constants(uint32_t n_short, uint32_t n_long,
                                          const AttentionShape& heads) const {
   Specialisation c = wide(device_);
-  const RowShape rows = row_shape(device_, n_short, c.workgroup_size),
-                 long_rows = row_shape(device_, n_long, c.workgroup_size);
-  c.lanes = rows.lanes;
-  c.loads = rows.loads;
-  c.norm_loads = rows.norm_loads;
-  c.lanes_long = long_rows.lanes;
-  c.loads_long = long_rows.loads;
-  c.norm_loads_long = long_rows.norm_loads;
-  c.heads = decode_heads(heads);
-  c.head_dim = heads.head_dim;
-  c.tile = std::max(n_long / 16, 64 * heads.head_dim / 8);
+  const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE);
+  const RowShape rows = row_shape(device_, n_short, size), long_rows = row_shape(device_, n_long, size);
+  c.insert({{CONSTANT_LANES, rows.lanes},
+            {CONSTANT_LOADS, rows.loads},
+            {CONSTANT_NORM_LOADS, rows.norm_loads},
+            {CONSTANT_LANES_LONG, long_rows.lanes},
+            {CONSTANT_LOADS_LONG, long_rows.loads},
+            {CONSTANT_NORM_LOADS_LONG, long_rows.norm_loads},
+            {CONSTANT_HEADS, decode_heads(heads)},
+            {CONSTANT_HEAD_DIM, heads.head_dim},
+            {CONSTANT_TILE, std::max(n_long / 16, 64 * heads.head_dim / 8)}});
   return c;
 }
 
 bool Kernels::has_decode(uint32_t n_in, const AttentionShape& heads) const {
   constexpr uint32_t kMostLoads = 16;
   const Specialisation c = decode_constants(n_in, n_in, heads);
-  const uint32_t shared_bytes =
-      16 * c.tile + 4 * c.workgroup_size + 4 * heads.head_dim * (c.heads + 1) + 10 * 4 * 64 * c.heads + 256 +
-      (device_.shared_subgroups() ? 4 * c.workgroup_size : 0);
+  const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), n_heads = c.at(CONSTANT_HEADS);
+  const uint32_t shared_bytes = 16 * c.at(CONSTANT_TILE) + 4 * size + 4 * heads.head_dim * (n_heads + 1) +
+                                10 * 4 * 64 * n_heads + 256 + (device_.shared_subgroups() ? 4 * size : 0);
   return device_.is_gpu() && device_.subgroup_shuffle() && device_.has_addresses() &&
-         device_.subgroup_size() <= 64 && c.workgroup_size % 64 == 0 && c.loads <= kMostLoads &&
+         device_.subgroup_size() <= 64 && size % 64 == 0 && c.at(CONSTANT_LOADS) <= kMostLoads &&
          shared_bytes <= device_.limits().maxComputeSharedMemorySize;
 }
 
 const Kernel& Kernels::decode(uint32_t n_short, uint32_t n_long, const AttentionShape& heads) {
   const Specialisation constants = decode_constants(n_short, n_long, heads);
-  const auto spirv = device_.shared_subgroups()  ? SPIRV(decode_shared)
-                     : device_.info().software ? integer_dot_ ? SPIRV(decode_dot) : SPIRV(decode_emulated)
-                     : integer_dot_ ? SPIRV(decode_dot_unrolled)
-                                             : SPIRV(decode_emulated_unrolled);
-  return decode_.try_emplace(constants, device_, cache_, "decode", spirv, constants).first->second;
+  const bool rolled = device_.info().software;
+  const Shader shader = device_.shared_subgroups() ? Shader::decode_shared
+                        : integer_dot_
+                            ? (rolled ? Shader::decode_dot : Shader::decode_dot_unrolled)
+                            : (rolled ? Shader::decode_emulated : Shader::decode_emulated_unrolled);
+  return decode_.try_emplace(constants, device_, cache_, shader, constants).first->second;
 }
 
 Kernels::Matmul Kernels::ternary_matmul(Linear kind, uint32_t n_out, uint32_t n) {
   const auto k = static_cast<size_t>(kind);
   if (!matrix_) {
-    constexpr const char* kNames[] = {"ternary_matmul", "ternary_matmul_add", "ternary_matmul_gate_up"};
-    const bool integer_dot = integer_dot_;
-    const std::span<const uint32_t> code[] = {DOT(ternary_matmul), DOT(ternary_matmul_add),
-                                              DOT(ternary_matmul_gate_up)};
-    const Specialisation constants;
-    return {
-        matmul_dot_[k].try_emplace(constants, device_, cache_, kNames[k], code[k], constants).first->second,
-        kind == Linear::gate_up ? 32U : 64U, 32};
+    constexpr Shader kDot[] = {Shader::ternary_matmul_dot, Shader::ternary_matmul_add_dot,
+                               Shader::ternary_matmul_gate_up_dot};
+    constexpr Shader kEmulated[] = {Shader::ternary_matmul_emulated, Shader::ternary_matmul_add_emulated,
+                                    Shader::ternary_matmul_gate_up_emulated};
+    const Shader shader = integer_dot_ ? kDot[k] : kEmulated[k];
+    const Specialisation none;
+    return {matmul_dot_[k].try_emplace(none, device_, cache_, shader, none).first->second,
+            kind == Linear::gate_up ? 32U : 64U, 32};
   }
-  constexpr const char* kNames[] = {"ternary_matmul_matrix", "ternary_matmul_matrix_add",
-                                    "ternary_matmul_matrix_gate_up"};
-  const std::span<const uint32_t> code[] = {MATRIX(ternary_matmul), MATRIX(ternary_matmul_add),
-                                            MATRIX(ternary_matmul_gate_up)};
+  constexpr Shader kMatrix[] = {Shader::ternary_matmul_matrix, Shader::ternary_matmul_add_matrix,
+                                Shader::ternary_matmul_gate_up_matrix};
   const Specialisation constants =
       matrix_tile(device_, uint64_t{n_out} * (kind == Linear::gate_up ? 2 : 1) * n);
-  const uint32_t rows = constants.matrix_m * constants.row_tiles * constants.subgroup_rows;
-  return {
-      matmul_matrix_[k].try_emplace(constants, device_, cache_, kNames[k], code[k], constants).first->second,
-      kind == Linear::gate_up ? rows / 2 : rows,
-      constants.matrix_n * constants.token_tiles * constants.subgroup_tokens};
+  const uint32_t rows = matrix_rows(constants);
+  return {matmul_matrix_[k].try_emplace(constants, device_, cache_, kMatrix[k], constants).first->second,
+          kind == Linear::gate_up ? rows / 2 : rows, matrix_tokens(constants)};
 }
 
 Kernels::Sampling::Sampling(const Device& d, VkPipelineCache cache, const Specialisation& constants)
-    : count(d, cache, "sample_count", sample_count_spv, constants),
-      collect(d, cache, "sample_collect", sample_collect_spv, constants),
-      choose(d, cache, "sample_choose", sample_choose_spv, constants) {}
+    : count(d, cache, Shader::sample_count, constants),
+      collect(d, cache, Shader::sample_collect, constants),
+      choose(d, cache, Shader::sample_choose, constants) {}
 
 const Kernels::Sampling& Kernels::sampling() {
   if (!sampling_) sampling_.emplace(device_, cache_, wide(device_));
@@ -200,8 +204,5 @@ const Kernels::Sampling& Kernels::sampling() {
 #undef SUBGROUPS_DOT
 #undef DOT
 #undef SUBGROUPS
-#undef MATRIX
-#undef GPU
-#undef SPIRV
 
 }  // namespace bitnet::vk

@@ -171,8 +171,8 @@ void VulkanRecorder::ternary_product(Kernels::Linear kind, const Kernel& matvec,
                                      uint32_t n_out, Quantised& q, Buffer& y, uint32_t n) {
   const std::initializer_list<const Buffer*> buffers = {w.codes.get(), q.q.get(), q.info.get(), &y};
   if (n <= kMatvecTokens)
-    return dispatch(matvec, push_of(w, n_out, n), buffers, groups_for_rows(w.rows(), matvec.constants().rows),
-                    n);
+    return dispatch(matvec, push_of(w, n_out, n), buffers,
+                    groups_for_rows(w.rows(), matvec.constant(CONSTANT_ROWS)), n);
   const Kernels::Matmul matmul = kernels_.ternary_matmul(kind, n_out, n);
   dispatch(matmul.kernel, push_of(w, n_out, n), buffers, ceil_div(n_out, matmul.rows),
            ceil_div(n, matmul.tokens));
@@ -200,7 +200,8 @@ void VulkanRecorder::rope_store_kv(Buffer& qkv, Buffer& rotation, Buffer& k_cach
 void VulkanRecorder::attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Buffer& o,
                                const AttentionShape& s, uint32_t n) {
   const Kernel& kernel = kernels_.attention(s, n);
-  const uint32_t heads = kernel.constants().heads, tokens = kernel.constants().workgroup_size / 4 / heads;
+  const uint32_t heads = kernel.constant(CONSTANT_HEADS),
+                 tokens = kernel.constant(CONSTANT_WORKGROUP_SIZE) / 4 / heads;
   dispatch(kernel, attention_push(s, n), {&params_, &qkv, &k_cache, &v_cache, &o}, s.n_head / heads,
            ceil_div(n, tokens));
 }
@@ -265,7 +266,7 @@ void VulkanRecorder::head(const Embedding& table, Buffer& y, Buffer& logits, uin
   const Kernel& kernel = table.f32 ? kernels_.head_f32 : kernels_.head_f16;
   for (const auto& chunk : table.chunks)
     dispatch(kernel, HeadPush{table.n_embd, chunk.rows, chunk.row_begin, table.n_vocab},
-             {chunk.table.get(), &y, &logits}, groups_for_rows(chunk.rows, kernel.constants().rows), n);
+             {chunk.table.get(), &y, &logits}, groups_for_rows(chunk.rows, 1), n);
 }
 
 static_assert(sizeof(SamplingInput) == sizeof(SampleSettings) + SAMPLE_HISTORY * sizeof(int32_t) &&

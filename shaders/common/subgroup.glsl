@@ -10,7 +10,7 @@
 #define subgroup_max subgroupMax
 #define shuffle_xor subgroupShuffleXor
 #else
-layout(constant_id = 15) const uint kSubgroupSize = 32;
+layout(constant_id = CONSTANT_SUBGROUP_SIZE) const uint kSubgroupSize = 32;
 #define SUBGROUP_SIZE kSubgroupSize
 #define SUBGROUP (gl_LocalInvocationID.x / kSubgroupSize)
 #define N_SUBGROUPS (gl_WorkGroupSize.x / kSubgroupSize)

@@ -1,0 +1,49 @@
+// The SPIR-V of a kernel, and what can be read from it. It is embedded in the program
+// (shaders/kernels.cmake); for experiments the environment variable BITNET_CHAT_SHADERS names a folder whose
+// NAME.spv takes the place of the embedded kernel of that name.
+//
+// Thread rule: values; the environment is read when a Spirv is made.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shaders/shaders.h"
+
+namespace bitnet::vk {
+
+struct KernelShape {
+  uint32_t n_bindings = 0;
+  uint32_t push_bytes = 0;
+  bool full_subgroups = false;  // multiplies cooperative matrices, so that every lane must be there
+};
+
+// The shape of a compute shader of this project, which has storage buffers in set 0 and push constants of
+// 4-byte scalars; nullopt where the words are no SPIR-V.
+std::optional<KernelShape> read_shape(std::span<const uint32_t> spirv);
+
+// The folder of BITNET_CHAT_SHADERS, or an empty string where that is not set. Throws Error(runtime) where
+// there is no such folder.
+std::string shader_folder();
+
+class Spirv {
+ public:
+  // Throws Error(runtime) that names the file where one in the folder cannot be read, is no SPIR-V, or has
+  // other bindings or push constants than the embedded kernel.
+  explicit Spirv(Shader shader);
+
+  const char* name() const { return name_; }
+  std::span<const uint32_t> words() const { return from_file_.empty() ? embedded_ : from_file_; }
+  const KernelShape& shape() const { return shape_; }
+
+ private:
+  const char* name_;
+  std::span<const uint32_t> embedded_;
+  std::vector<uint32_t> from_file_;  // empty: the embedded one
+  KernelShape shape_;
+};
+
+}  // namespace bitnet::vk
