@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "vk/kernel.h"
-#include "vk/recorder.h"
+#include "engine/vk/kernel.h"
+#include "engine/vk/recorder.h"
 
 namespace bitnet {
 

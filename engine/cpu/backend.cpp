@@ -1,6 +1,6 @@
 // The CPU backend: puts the kernels and the threads behind backend.h. A program is a list of steps; all
 // threads walk it together and take units of a step as they come free; the next step waits for all of them.
-#include "backend.h"
+#include "engine/backend.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 #include <fstream>
 #include <map>
 
-#include "cpu/recorder.h"
+#include "recorder.h"
 
 namespace bitnet {
 namespace {

@@ -1,4 +1,4 @@
-#include "cpu/kernels.h"
+#include "kernels.h"
 
 #include <iterator>
 #if defined(__x86_64__)

@@ -3,7 +3,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#include "cpu/kernels.h"
+#include "kernels.h"
 
 #pragma GCC push_options
 #pragma GCC target("amx-tile,amx-int8")

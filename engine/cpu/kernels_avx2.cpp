@@ -2,7 +2,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#include "cpu/kernels.h"
+#include "kernels.h"
 
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,f16c")
@@ -10,7 +10,7 @@
 namespace bitnet::cpu {
 namespace {
 
-#include "cpu/simd_avx2.h"
+#include "simd_avx2.h"
 
 using Sums = __m256i;  // 16 bits: a dot of codes up to 2 adds at most 4 * 128 to one
 constexpr uint32_t kFlush = 64;
@@ -24,7 +24,7 @@ inline Words add_words(Words words, Sums sums) {
   return _mm256_add_epi32(words, _mm256_madd_epi16(sums, _mm256_set1_epi16(1)));
 }
 
-#include "cpu/integer_loops.h"
+#include "integer_loops.h"
 
 }  // namespace
 

@@ -2,7 +2,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#include "cpu/kernels.h"
+#include "kernels.h"
 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c")
@@ -32,7 +32,7 @@ inline void store_halves(uint16_t* to, Part a) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
 }
 
-#include "cpu/float_loops.h"
+#include "float_loops.h"
 
 inline float add_lanes(Floats v) {
   const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(v.p[0]), _mm512_extractf32x8_ps(v.p[0], 1));
@@ -107,7 +107,7 @@ inline int32_t total(Words w) {  // may wrap, which _mm512_reduce_add_epi32 must
 }
 inline void store_words(int32_t* to, Words w) { _mm512_storeu_si512(to, w); }
 
-#include "cpu/integer_loops.h"
+#include "integer_loops.h"
 
 }  // namespace
 

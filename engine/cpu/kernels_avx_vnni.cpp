@@ -2,7 +2,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#include "cpu/kernels.h"
+#include "kernels.h"
 
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,f16c,avxvnni")
@@ -10,7 +10,7 @@
 namespace bitnet::cpu {
 namespace {
 
-#include "cpu/simd_avx2.h"
+#include "simd_avx2.h"
 
 using Sums = __m256i;  // 32 bits
 constexpr uint32_t kFlush = 1 << 20;
@@ -20,7 +20,7 @@ inline Sums no_sums() { return _mm256_setzero_si256(); }
 inline Sums dot(Sums sums, Bytes codes, Bytes q) { return _mm256_dpbusd_avx_epi32(sums, codes, q); }
 inline Words add_words(Words words, Sums sums) { return _mm256_add_epi32(words, sums); }
 
-#include "cpu/integer_loops.h"
+#include "integer_loops.h"
 
 }  // namespace
 

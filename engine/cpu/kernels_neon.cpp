@@ -2,7 +2,7 @@
 #if defined(__aarch64__)
 #include <arm_neon.h>
 
-#include "cpu/kernels.h"
+#include "kernels.h"
 
 #pragma GCC push_options
 #pragma GCC target("arch=armv8.2-a+dotprod")
@@ -27,7 +27,7 @@ inline Part pow2(Part n) {
 inline Part load_halves(const uint16_t* from) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(from))); }
 inline void store_halves(uint16_t* to, Part a) { vst1_u16(to, vreinterpret_u16_f16(vcvt_f16_f32(a))); }
 
-#include "cpu/float_loops.h"
+#include "float_loops.h"
 
 inline float add_lanes(Floats v) {
   const float32x4_t four = vaddq_f32(vaddq_f32(v.p[0], v.p[2]), vaddq_f32(v.p[1], v.p[3]));
@@ -87,7 +87,7 @@ inline Words dot_words(Words w, Bytes a, Bytes b) {
 inline int32_t total(Words w) { return vaddvq_s32(w); }
 inline void store_words(int32_t* to, Words w) { vst1q_s32(to, w); }
 
-#include "cpu/integer_loops.h"
+#include "integer_loops.h"
 
 }  // namespace
 

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "cpu/kernels.h"
-#include "i2s.h"
+#include "engine/i2s.h"
+#include "kernels.h"
 
 namespace bitnet::cpu {
 namespace {
@@ -84,7 +84,7 @@ void store_halves(uint16_t* to, const Part& a) {
   for (int i = 0; i < kPartLanes; ++i) to[i] = to_half(a.v[i]);
 }
 
-#include "cpu/float_loops.h"
+#include "float_loops.h"
 
 float add_lanes(Floats v) {
   float* lane = v.p[0].v;

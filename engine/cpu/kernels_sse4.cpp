@@ -3,7 +3,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#include "cpu/kernels.h"
+#include "kernels.h"
 
 #pragma GCC push_options
 #pragma GCC target("sse4.1")
@@ -62,7 +62,7 @@ inline void store_halves(uint16_t* to, Part a) {
   _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_packus_epi32(half, half));
 }
 
-#include "cpu/float_loops.h"
+#include "float_loops.h"
 
 inline float add_lanes(Floats v) {
   const __m128 four = _mm_add_ps(_mm_add_ps(v.p[0], v.p[2]), _mm_add_ps(v.p[1], v.p[3]));
@@ -123,7 +123,7 @@ inline int32_t total(Words w) {
 }
 inline void store_words(int32_t* to, Words w) { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), w); }
 
-#include "cpu/integer_loops.h"
+#include "integer_loops.h"
 
 }  // namespace
 

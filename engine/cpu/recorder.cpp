@@ -1,4 +1,4 @@
-#include "cpu/recorder.h"
+#include "recorder.h"
 
 #include <algorithm>
 #include <array>

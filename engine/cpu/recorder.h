@@ -5,10 +5,10 @@
 
 #include <functional>
 
-#include "backend.h"
-#include "cpu/kernels.h"
-#include "cpu/screen.h"
-#include "cpu/thread_pool.h"
+#include "engine/backend.h"
+#include "kernels.h"
+#include "screen.h"
+#include "thread_pool.h"
 
 namespace bitnet::cpu {
 

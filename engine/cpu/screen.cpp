@@ -1,4 +1,4 @@
-#include "cpu/screen.h"
+#include "screen.h"
 
 #include <sys/mman.h>
 

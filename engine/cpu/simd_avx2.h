@@ -22,7 +22,7 @@ inline void store_halves(uint16_t* to, Part a) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
 }
 
-#include "cpu/float_loops.h"
+#include "float_loops.h"
 
 inline float add_lanes(Floats v) {
   const __m256 eight = _mm256_add_ps(v.p[0], v.p[1]);

@@ -1,12 +1,12 @@
 // The Vulkan backend: puts device, memory, kernels and recorder behind backend.h.
-#include "backend.h"
+#include "engine/backend.h"
 
 #include <algorithm>
 #include <cassert>
 
+#include "pipeline_cache.h"
+#include "recorder.h"
 #include "shaders/params.h"
-#include "vk/pipeline_cache.h"
-#include "vk/recorder.h"
 
 namespace bitnet {
 namespace {

@@ -1,11 +1,11 @@
-#include "vk/decode.h"
+#include "decode.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numbers>
 
-#include "vk/recorder.h"
+#include "recorder.h"
 
 namespace bitnet::vk {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <vector>
 
-#include "backend.h"
+#include "engine/backend.h"
+#include "kernels.h"
+#include "memory.h"
 #include "shaders/params.h"
-#include "vk/kernels.h"
-#include "vk/memory.h"
 
 namespace bitnet::vk {
 

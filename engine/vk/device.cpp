@@ -1,4 +1,4 @@
-#include "vk/device.h"
+#include "device.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <bit>
 #include <chrono>
 
-#include "vk/spirv.h"
+#include "spirv.h"
 
 namespace bitnet::vk {
 

@@ -4,7 +4,7 @@
 // Thread rule: constructed anywhere; its queue belongs to one thread at a time.
 #pragma once
 
-#include "vk/physical_device.h"
+#include "physical_device.h"
 
 namespace bitnet::vk {
 

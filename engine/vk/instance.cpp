@@ -1,4 +1,4 @@
-#include "vk/instance.h"
+#include "instance.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "vk/kernel.h"
+#include "kernel.h"
 
 #include <vector>
 

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <map>
 
+#include "device.h"
 #include "shaders/params.h"
-#include "vk/device.h"
-#include "vk/spirv.h"
+#include "spirv.h"
 
 namespace bitnet::vk {
 

@@ -1,4 +1,4 @@
-#include "vk/kernels.h"
+#include "kernels.h"
 
 #include <algorithm>
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <optional>
 
-#include "backend.h"
-#include "vk/kernel.h"
+#include "engine/backend.h"
+#include "kernel.h"
 
 namespace bitnet::vk {
 

@@ -1,4 +1,4 @@
-#include "vk/memory.h"
+#include "memory.h"
 
 #include <fmt/format.h>
 

@@ -6,8 +6,8 @@
 #include <array>
 #include <memory>
 
-#include "backend.h"
-#include "vk/device.h"
+#include "device.h"
+#include "engine/backend.h"
 
 namespace bitnet::vk {
 

@@ -1,4 +1,4 @@
-#include "vk/physical_device.h"
+#include "physical_device.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "backend.h"
+#include "engine/backend.h"
 
 namespace bitnet::vk {
 namespace {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "cooperative_matrix.h"
 #include "engine/engine.h"
-#include "vk/cooperative_matrix.h"
-#include "vk/instance.h"
+#include "instance.h"
 
 namespace bitnet::vk {
 

@@ -1,4 +1,4 @@
-#include "vk/pipeline_cache.h"
+#include "pipeline_cache.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -9,7 +9,7 @@
 
 #include <string>
 
-#include "vk/device.h"
+#include "device.h"
 
 namespace bitnet::vk {
 

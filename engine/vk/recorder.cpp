@@ -1,4 +1,4 @@
-#include "vk/recorder.h"
+#include "recorder.h"
 
 #include <algorithm>
 #include <cassert>

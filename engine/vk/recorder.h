@@ -5,10 +5,10 @@
 
 #include <vector>
 
-#include "backend.h"
-#include "vk/decode.h"
-#include "vk/kernels.h"
-#include "vk/memory.h"
+#include "decode.h"
+#include "engine/backend.h"
+#include "kernels.h"
+#include "memory.h"
 
 namespace bitnet::vk {
 

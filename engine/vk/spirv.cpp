@@ -1,4 +1,4 @@
-#include "vk/spirv.h"
+#include "spirv.h"
 
 #include <fmt/format.h>
 
