@@ -1,5 +1,5 @@
 # Where things go: `cmake --install build/release`, and with `cmake --build build/release --target package` a .deb.
-# What stays beside the program is found from it (app/model_file.h), so that the tree can be moved.
+# What stays beside the program is found from it (app/model/model_file.h), so that the tree can be moved.
 include(GNUInstallDirs)
 set(ASSETS ${PROJECT_SOURCE_DIR}/assets)
 

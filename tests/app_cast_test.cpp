@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "app/cast.h"
+#include "app/script/cast.h"
 #include "engine/error.h"
 
 namespace bitnet {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "app/chat_file.h"
+#include "app/store/exchange.h"
 #include "engine/error.h"
 
 namespace bitnet {

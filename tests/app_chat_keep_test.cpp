@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "app/sqlite_db.h"
+#include "app/store/sqlite_db.h"
 #include "tests/app_chat_fixture.h"
 
 namespace bitnet {

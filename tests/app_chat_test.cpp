@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "app/commands.h"
-#include "app/prompt.h"
+#include "app/chat/commands.h"
+#include "app/model/prompt.h"
 #include "tests/app_chat_fixture.h"
 
 namespace bitnet {

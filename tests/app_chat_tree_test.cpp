@@ -1,8 +1,8 @@
 // Branches of a conversation: /regen /edit /undo /redo /fork /branches /goto, and what the KV cache keeps.
 #include <gmock/gmock.h>
 
-#include "app/chat_tree.h"
-#include "app/sqlite_db.h"
+#include "app/chat/tree.h"
+#include "app/store/sqlite_db.h"
 #include "tests/app_chat_fixture.h"
 
 namespace bitnet {

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "app/cli_help.h"
-#include "app/config_file.h"
-#include "app/option_table.h"
+#include "app/cli/cli_help.h"
+#include "app/cli/config_file.h"
+#include "app/cli/option_table.h"
 #include "engine/error.h"
 
 namespace bitnet {

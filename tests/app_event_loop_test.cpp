@@ -4,7 +4,7 @@
 #include <csignal>
 #include <thread>
 
-#include "app/event_loop.h"
+#include "app/base/event_loop.h"
 
 namespace bitnet {
 namespace {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "app/front_end.h"
-#include "app/worker.h"
+#include "app/chat/front_end.h"
+#include "app/model/worker.h"
 
 namespace bitnet::fake {
 
@@ -38,7 +38,7 @@ class Script {
   void wait_until_held();  // the worker stands before a token that is held back
   void lose_device_after(int tokens);
   void numeric_after(int tokens);
-  void wrong_device(bool wrong);  // opening fails from now on
+  void wrong_device(bool wrong);        // opening fails from now on
   void no_room_on(std::string device);  // opening there fails
   // Of what is opened next; not while it opens.
   std::string fingerprint = "00112233445566778899aabbccddeeff";

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "app/model_file.h"
-#include "app/pattern.h"
-#include "app/text_safe.h"
+#include "app/base/pattern.h"
+#include "app/model/model_file.h"
+#include "app/text/text_safe.h"
 #include "engine/engine.h"
 
 namespace bitnet {

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "app/text/key_decoder.h"
+#include "app/text/keymap.h"
+#include "app/view/help.h"
 #include "app_view_rows.h"
 #include "engine/error.h"
-#include "key_decoder.h"
-#include "keymap.h"
-#include "view_help.h"
 
 namespace bitnet {
 namespace {

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <numeric>
 
-#include "app/event_loop.h"
-#include "app/kv_files.h"
-#include "app/worker.h"
+#include "app/base/event_loop.h"
+#include "app/model/kv_files.h"
+#include "app/model/worker.h"
 #include "tests/app_fake_engine.h"
 
 namespace bitnet {

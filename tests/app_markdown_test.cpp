@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "app/text/text_width.h"
+#include "app/text/text_wrap.h"
+#include "app/view/markdown.h"
+#include "app/view/spans.h"
+#include "app/view/transcript.h"
 #include "app_view_rows.h"
-#include "text_width.h"
-#include "text_wrap.h"
-#include "view_markdown.h"
-#include "view_spans.h"
-#include "view_transcript.h"
 
 namespace bitnet {
 namespace {

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "app/option_table.h"
-#include "app/options.h"
+#include "app/cli/option_table.h"
+#include "app/cli/options.h"
 #include "engine/error.h"
 
 namespace bitnet {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "app/output_file.h"
+#include "app/base/output_file.h"
 #include "engine/error.h"
 
 namespace bitnet {

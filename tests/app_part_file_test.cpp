@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "app/pull/part_file.h"
 #include "engine/error.h"
-#include "part_file.h"
 
 namespace fs = std::filesystem;
 

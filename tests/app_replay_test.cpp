@@ -1,10 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/chat.h"
-#include "app/chat_settings.h"
-#include "app/replay.h"
-#include "app/replay_player.h"
+#include "app/chat/chat.h"
+#include "app/chat/replay_player.h"
+#include "app/chat/settings.h"
+#include "app/script/replay.h"
 #include "engine/error.h"
 #include "tests/app_chat_fixture.h"
 #include "tests/app_fake_engine.h"

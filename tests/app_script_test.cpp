@@ -4,15 +4,15 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/chat.h"
-#include "app/chat_settings.h"
-#include "app/event_loop.h"
-#include "app/script.h"
-#include "app/session.h"
-#include "app/store.h"
-#include "app/ui_json.h"
-#include "app/ui_line.h"
-#include "app/worker.h"
+#include "app/base/event_loop.h"
+#include "app/chat/chat.h"
+#include "app/chat/settings.h"
+#include "app/model/worker.h"
+#include "app/plain/line_loop.h"
+#include "app/plain/ui_json.h"
+#include "app/plain/ui_line.h"
+#include "app/script/script.h"
+#include "app/store/store.h"
 #include "engine/error.h"
 #include "tests/app_fake_engine.h"
 

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "app/sqlite_db.h"
+#include "app/store/sqlite_db.h"
 #include "engine/error.h"
 #include "tests/app_chat_fixture.h"
 #include "tests/app_faulty_vfs.h"

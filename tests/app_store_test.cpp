@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "app/sqlite_db.h"
-#include "app/store.h"
-#include "app/store_schema.h"
+#include "app/store/sqlite_db.h"
+#include "app/store/store.h"
+#include "app/store/store_schema.h"
 #include "engine/error.h"
 
 namespace bitnet {

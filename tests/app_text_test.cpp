@@ -6,8 +6,8 @@
 #include <sstream>
 #include <string>
 
-#include "text_safe.h"
-#include "text_width.h"
+#include "app/text/text_safe.h"
+#include "app/text/text_width.h"
 
 namespace bitnet {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "app/text/text_width.h"
+#include "app/view/transcript.h"
 #include "app_view_rows.h"
-#include "text_width.h"
-#include "view_transcript.h"
 
 namespace bitnet {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "view_transcript.h"
+#include "app/view/transcript.h"
 
 namespace bitnet {
 

@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "app/text/bar.h"
+#include "app/text/text_width.h"
+#include "app/text/theme.h"
+#include "app/view/find.h"
+#include "app/view/input.h"
+#include "app/view/picker.h"
+#include "app/view/status.h"
 #include "app_view_rows.h"
-#include "bar.h"
 #include "engine/error.h"
-#include "text_width.h"
-#include "theme.h"
-#include "view_find.h"
-#include "view_input.h"
-#include "view_picker.h"
-#include "view_status.h"
 
 namespace bitnet {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <cstdlib>
 
-#include "app/chat.h"
-#include "app/chat_settings.h"
-#include "app/event_loop.h"
-#include "app/model_open.h"
-#include "app/store.h"
-#include "app/worker.h"
+#include "app/base/event_loop.h"
+#include "app/chat/chat.h"
+#include "app/chat/settings.h"
+#include "app/model/model_open.h"
+#include "app/model/worker.h"
+#include "app/store/store.h"
 #include "tests/app_fake_engine.h"
 #include "tests/vk_faults.h"
 

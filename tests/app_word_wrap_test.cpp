@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "app/word_wrap.h"
+#include "app/text/word_wrap.h"
 
 namespace bitnet {
 namespace {

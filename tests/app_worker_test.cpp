@@ -6,7 +6,7 @@
 #include <cmath>
 #include <csignal>
 
-#include "app/worker.h"
+#include "app/model/worker.h"
 #include "tests/app_fake_engine.h"
 
 namespace bitnet {

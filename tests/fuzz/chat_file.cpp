@@ -1,8 +1,7 @@
 // A conversation to import, in any form: what is read goes into a store and out again, and is then the same.
-#include "chat_file.h"
-
+#include "app/store/exchange.h"
+#include "app/store/store.h"
 #include "fuzz.h"
-#include "store.h"
 
 namespace bitnet {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
+#include "app/store/store.h"
 #include "fuzz.h"
-#include "store.h"
 
 namespace bitnet {
 namespace {

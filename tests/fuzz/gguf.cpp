@@ -1,9 +1,9 @@
 // A model file: the directory, what a model must hold, vocabulary and template, each typed access.
 #include "engine/gguf.h"
 
+#include "app/model/model_file.h"
 #include "engine/engine.h"
 #include "fuzz.h"
-#include "model_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace bitnet;

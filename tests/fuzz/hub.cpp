@@ -1,9 +1,9 @@
 // What a hub or another server answers: a list of files, or a header of a file.
 #include <algorithm>
 
+#include "app/pull/pull_answer.h"
+#include "app/pull/pulled.h"
 #include "fuzz.h"
-#include "pull_answer.h"
-#include "pulled.h"
 
 namespace bitnet {
 namespace {

@@ -1,9 +1,9 @@
 // An answer as it streams into the transcript: nothing a terminal would obey is in any row, no row is wider
 // than the screen, and what was streamed in pieces looks as if it had come at once. Layout: columns, size of
 // a piece, text.
+#include "app/text/text_width.h"
+#include "app/view/transcript.h"
 #include "fuzz.h"
-#include "text_width.h"
-#include "view_transcript.h"
 
 namespace bitnet {
 namespace {

@@ -1,8 +1,8 @@
 // A script as --script takes it, and a text for its patterns. Layout: script, NUL, text.
-#include "script.h"
+#include "app/script/script.h"
 
+#include "app/base/pattern.h"
 #include "fuzz.h"
-#include "pattern.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace bitnet;

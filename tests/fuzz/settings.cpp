@@ -1,5 +1,6 @@
 // The settings of a turn as they are stored, and a list of texts for 'stop'.
-#include "chat_settings.h"
+#include "app/chat/settings.h"
+
 #include "fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -22,9 +22,9 @@
 #include <thread>
 #include <utility>
 
-#include "chat.h"
-#include "ui_screen.h"
-#include "view_markdown.h"
+#include "app/chat/chat.h"
+#include "app/screen/ui_screen.h"
+#include "app/view/markdown.h"
 
 namespace bitnet {
 

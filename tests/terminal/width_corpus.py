@@ -5,7 +5,7 @@
 
 Each case is written to a tmux pane (of 3.3a when the file was made) from the first column on, and tmux is asked
 where its cursor stands (DSR 6). A line of the file: name, code points, columns of tmux, our columns, why they
-differ. Ours are what app/text_width.h says; app_text_test.cpp checks them.
+differ. Ours are what app/text/text_width.h says; app_text_test.cpp checks them.
 """
 import os
 import subprocess

@@ -1,0 +1,151 @@
+// What the chat tells whoever shows it: the screen, the plain lines, a script's JSON.
+//
+// Thread rule: every call comes on the loop's thread (see event_loop.h); none may block.
+//
+// Text given here is what the model or the user wrote, byte for byte UTF-8: a front end that writes to a
+// terminal makes it harmless first (text_safe.h). A front end keeps its own view state and asks for nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/base/counted.h"
+#include "app/base/output_file.h"
+#include "app/store/message.h"
+#include "engine/error.h"
+
+namespace bitnet {
+
+struct ShownMessage {
+  int64_t id = 0;  // of the store
+  Role role = Role::user;
+  std::string text;
+  // "stop", "length", "interrupted", ... of a finished answer; "elsewhere" of one that another program is
+  // writing; empty otherwise.
+  std::string finish;
+  int64_t number = 0;  // in its conversation, from 1, as /goto takes it; 0 = not known
+  // It is the sibling-th of siblings that follow the same message: another answer (/regen), a turn rewritten
+  // (/edit). Front ends show "2/3" where there is more than one.
+  uint32_t sibling = 1;
+  uint32_t siblings = 1;
+};
+// "2/3", or "" where there is but one.
+inline std::string sibling_mark(const ShownMessage& message) {
+  if (message.siblings < 2) return {};
+  return std::to_string(message.sibling) + "/" + std::to_string(message.siblings);
+}
+
+enum class ChatState { loading, idle, prefill, answering, failed };
+const char* name_of(ChatState state);
+
+// A file that /read put into the next turn.
+struct PendingFile {
+  std::string name;
+  size_t bytes = 0;
+  size_t tokens = 0;  // 0: not known, the model loads
+  bool operator==(const PendingFile&) const = default;
+};
+// "notes.txt, 17 tokens".
+inline std::string text_of(const PendingFile& file) {
+  return file.name + ", " + (file.tokens > 0 ? counted(file.tokens, "token") : counted(file.bytes, "byte"));
+}
+
+// All that the status line shows; sent whole whenever something in it changes.
+struct Status {
+  ChatState state = ChatState::loading;
+  std::string model;
+  std::string device;
+  std::string title;             // of the conversation
+  int64_t conversation = 0;      // its id in the store; 0 = none yet
+  double progress = 0;           // 0..1 of loading or prefill
+  double tokens_per_second = 0;  // of the running or last answer
+  uint32_t context_used = 0;
+  uint32_t context_limit = 0;
+  uint32_t reused = 0;               // tokens of the last prompt that the KV cache already held
+  uint32_t prompt_tokens = 0;        // tokens of the last prompt
+  bool rewound = false;              // the last prompt followed a step back or aside: what was reused is news
+  bool saved = true;                 // false: private or a database that cannot be written
+  std::vector<PendingFile> pending;  // goes before the next turn; shown beside the input
+  bool is_private = false;  // --private or /private: the person wants nothing kept, input history included
+};
+
+// Of one finished answer.
+struct Usage {
+  uint32_t prompt_tokens = 0;
+  uint32_t reused_tokens = 0;
+  uint32_t answer_tokens = 0;
+  double prefill_seconds = 0;
+  double decode_seconds = 0;
+};
+
+constexpr char kMarkOn = '\x02';
+constexpr char kMarkOff = '\x03';
+
+// A list from which a person picks.
+struct Choice {
+  int64_t id;
+  std::string text;
+  std::string detail;  // quieter, at the right
+};
+struct Choices {
+  std::string title;
+  std::function<std::vector<Choice>(std::string_view filter)> find;  // what to show for what was typed so far
+  std::function<void(int64_t id)> chosen;
+};
+
+class FrontEnd {
+ public:
+  virtual ~FrontEnd() = default;
+
+  // The transcript is now exactly these messages (start, /new, /open, /undo, /regen).
+  virtual void transcript(const std::vector<ShownMessage>& messages) = 0;
+  // One message was added at the end. An answer begins as an empty assistant message.
+  virtual void message(const ShownMessage& message) = 0;
+  // The last message, an answer, grew by this text (whole characters); `token_id` is what it came with,
+  // or -1 where it had been held back, as the beginning of a character or of a stop text, and no token came.
+  virtual void answer_text(std::string_view text, int32_t token_id, float logprob) = 0;
+  virtual void answer_end(const ShownMessage& answer, const Usage& usage) = 0;
+  // The outcome of a command, possibly many lines (`command` without the slash), and news such as "device
+  // lost".
+  virtual void command_output(std::string_view command, std::string_view text) = 0;
+  // The same with words to bring out between kMarkOn and kMarkOff, as hits of /search; a front end that can
+  // show them bold does.
+  virtual void marked_output(std::string_view command, std::string_view text) {
+    std::string plain(text);
+    for (char& c : plain) c = c == kMarkOn ? '[' : c == kMarkOff ? ']' : c;
+    command_output(command, plain);
+  }
+  virtual void notice(std::string_view text) = 0;
+  virtual void error(std::string_view text) = 0;
+  virtual void status(const Status& status) = 0;
+  // This text goes to the input line, as it is to be typed: what was not taken (busy, it does not fit the
+  // context, a slip of a command), or a turn to rewrite (/edit).
+  virtual void return_input(std::string_view text) { (void)text; }
+  // Records what the terminal shows from here on (cast.h), in place of a recording that runs; an empty file
+  // ends it. Throws Error(usage) where nothing is shown, Error(runtime) where the file cannot be written.
+  virtual void record(const std::string& file, const WriteRules& rules) {
+    (void)file;
+    (void)rules;
+    throw Error(ErrorKind::usage, "there is no screen to record here");
+  }
+  virtual bool recording() const { return false; }
+  virtual void end_recording(int exit_code) { (void)exit_code; }
+  // This text, byte for byte, to the person's clipboard. False: there is none here.
+  virtual bool copy(std::string_view text) {
+    (void)text;
+    return false;
+  }
+  // The keys that do something here, a line for each; empty: there are none.
+  virtual std::string keys_text() const { return {}; }
+  // Lets the person choose, later. False: cannot be done here.
+  virtual bool choose(Choices choices) {
+    (void)choices;
+    return false;
+  }
+};
+
+}  // namespace bitnet

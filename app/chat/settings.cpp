@@ -1,0 +1,270 @@
+#include "settings.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "app/base/json_reader.h"
+#include "app/base/nearest.h"
+#include "engine/error.h"
+
+namespace bitnet {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void refuse(const char* name, const char* range, std::string_view value) {
+  throw Error(ErrorKind::usage, fmt::format("{}: wanted {}, found '{}'", name, range, printable(value, 40)));
+}
+
+float number(const char* name, const char* range, std::string_view value) {
+  float parsed = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
+  if (error != std::errc() || end != value.data() + value.size() || !std::isfinite(parsed)) {
+    refuse(name, range, value);
+  }
+  return parsed;
+}
+
+template <typename T>
+T whole_number(const char* name, const char* range, std::string_view value) {
+  T parsed = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
+  if (error != std::errc() || end != value.data() + value.size()) refuse(name, range, value);
+  return parsed;
+}
+
+float ranged(const char* name, const char* range, std::string_view value, float low, float high) {
+  const float parsed = number(name, range, value);
+  if (parsed < low || parsed > high) refuse(name, range, value);
+  return parsed;
+}
+
+std::string show_stop(const ChatSettings& s) {
+  if (s.stop.empty()) return "none";
+  return json(s.stop).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+// "none", one text as it stands, or a JSON list of texts.
+void read_stop(ChatSettings& s, std::string_view value) {
+  if (value == "none" || value.empty()) {
+    s.stop.clear();
+    return;
+  }
+  if (value.front() != '[') {
+    s.stop = {std::string(value)};
+    return;
+  }
+  constexpr const char* kWanted = "a text or a JSON list of texts";
+  if (!is_json(value)) refuse("stop", kWanted, value);
+  std::vector<std::string> stop;
+  for (const json& text : read_json(value)) {
+    if (!text.is_string() || text.get<std::string>().empty()) refuse("stop", kWanted, value);
+    stop.push_back(text.get<std::string>());
+  }
+  s.stop = stop;
+}
+
+constexpr const char* kTemp = "0 to 100";
+constexpr const char* kTopK = "a whole number, 0 = off";
+constexpr const char* kTopP = "more than 0, up to 1";
+constexpr const char* kMinP = "0 to 1";
+constexpr const char* kPenalty = "0.01 to 100";
+constexpr const char* kLast = "a whole number, 0 = off";
+constexpr const char* kSeed = "a whole number, or 'random'";
+constexpr const char* kContext = "a whole number up to what the model was trained for, 0 = that";
+constexpr const char* kMost = "a whole number, 0 = as many as the context holds";
+
+const Setting kTable[] = {
+    {"temp", kTemp, "temperature; 0 always takes the likeliest token",
+     [](ChatSettings& s, std::string_view v) { s.sampler.temperature = ranged("temp", kTemp, v, 0, 100); },
+     [](const ChatSettings& s) { return fmt::format("{}", s.sampler.temperature); }},
+    {"top_k", kTopK, "choose among this many of the likeliest tokens",
+     [](ChatSettings& s, std::string_view v) { s.sampler.top_k = whole_number<uint32_t>("top_k", kTopK, v); },
+     [](const ChatSettings& s) { return fmt::format("{}", s.sampler.top_k); }},
+    {"top_p", kTopP, "choose among the likeliest tokens that make up this much probability",
+     [](ChatSettings& s, std::string_view v) {
+       const float p = ranged("top_p", kTopP, v, 0, 1);
+       if (p == 0) refuse("top_p", kTopP, v);
+       s.sampler.top_p = p;
+     },
+     [](const ChatSettings& s) { return fmt::format("{}", s.sampler.top_p); }},
+    {"min_p", kMinP, "drop tokens less likely than this share of the likeliest one",
+     [](ChatSettings& s, std::string_view v) { s.sampler.min_p = ranged("min_p", kMinP, v, 0, 1); },
+     [](const ChatSettings& s) { return fmt::format("{}", s.sampler.min_p); }},
+    {"repeat_penalty", kPenalty, "make tokens that were just used less likely; 1 = off",
+     [](ChatSettings& s, std::string_view v) {
+       s.sampler.repeat_penalty = ranged("repeat_penalty", kPenalty, v, 0.01F, 100);
+     },
+     [](const ChatSettings& s) { return fmt::format("{}", s.sampler.repeat_penalty); }},
+    {"repeat_last", kLast, "how many of the latest tokens repeat_penalty looks at",
+     [](ChatSettings& s, std::string_view v) {
+       s.sampler.repeat_last = whole_number<uint32_t>("repeat_last", kLast, v);
+     },
+     [](const ChatSettings& s) { return fmt::format("{}", s.sampler.repeat_last); }},
+    {"seed", kSeed, "of the random choices: the same seed and settings give the same answer",
+     [](ChatSettings& s, std::string_view v) {
+       if (v == "random") {
+         s.seed.reset();
+       } else {
+         s.seed = whole_number<uint64_t>("seed", kSeed, v);
+       }
+     },
+     [](const ChatSettings& s) { return s.seed ? fmt::format("{}", *s.seed) : std::string("random"); }},
+    {"max_tokens", kMost, "of an answer",
+     [](ChatSettings& s, std::string_view v) {
+       s.max_tokens = whole_number<uint32_t>("max_tokens", kMost, v);
+     },
+     [](const ChatSettings& s) { return fmt::format("{}", s.max_tokens); }},
+    {"stop", "a text, a JSON list of texts, or 'none'", "end the answer where this text appears", read_stop,
+     show_stop},
+    {"ctx", kContext, "tokens of context; another number empties the KV cache",
+     [](ChatSettings& s, std::string_view v) { s.ctx = whole_number<uint32_t>("ctx", kContext, v); },
+     [](const ChatSettings& s) { return fmt::format("{}", s.ctx); }},
+};
+
+}  // namespace
+
+ChatSettings interactive_settings() {
+  ChatSettings s;
+  s.sampler.temperature = 0.7F;
+  s.sampler.top_k = 40;
+  s.sampler.top_p = 0.95F;
+  s.sampler.min_p = 0.05F;
+  return s;
+}
+
+ChatSettings script_settings() {
+  ChatSettings s;
+  s.begun_as = SettingSource::script;
+  s.seed = 0;
+  return s;
+}
+
+std::span<const Setting> settings_table() { return kTable; }
+
+const Setting* find_setting(std::string_view name) {
+  for (const Setting& setting : kTable) {
+    if (name == setting.name) return &setting;
+  }
+  return nullptr;
+}
+
+const Setting& setting_named(std::string_view name) {
+  if (const Setting* setting = find_setting(name)) return *setting;
+  std::vector<std::string> names;
+  for (const Setting& setting : kTable) names.emplace_back(setting.name);
+  const std::string near = nearest(name.substr(0, 40), names);
+  throw Error(ErrorKind::usage, fmt::format("there is no setting '{}'; {}", printable(name, 40),
+                                            near.empty() ? "/set lists them" : "did you mean " + near + "?"));
+}
+
+const char* name_of(SettingSource source) {
+  switch (source) {
+    case SettingSource::program:
+      return "the program";
+    case SettingSource::model:
+      return "the model's file";
+    case SettingSource::script:
+      return "scripts";
+    case SettingSource::config:
+      return "the config file";
+    case SettingSource::command_line:
+      return "the command line";
+    case SettingSource::person:
+      return "/set";
+  }
+  return "?";
+}
+
+void set_from(SettingSource source, ChatSettings& settings, std::string_view name, std::string_view value) {
+  setting_named(name).read(settings, value);
+  settings.sources.insert_or_assign(std::string(name), source);
+}
+
+SettingSource source_of(const ChatSettings& settings, std::string_view name) {
+  const auto found = settings.sources.find(name);
+  return found == settings.sources.end() ? settings.begun_as : found->second;
+}
+
+ModelSettings usable_wishes(const ModelSettings& wishes) {
+  ModelSettings usable{{}, wishes.unusable};
+  for (const ModelSettings::Wish& wish : wishes.values) {
+    try {
+      ChatSettings scratch;
+      find_setting(wish.setting)->read(scratch, wish.value);
+      usable.values.push_back(wish);
+    } catch (const Error& error) {
+      const std::string_view why = error.what();  // begins with the setting's name
+      usable.unusable.push_back(wish.key + std::string(why.substr(wish.setting.size())));
+    }
+  }
+  return usable;
+}
+
+void adopt(const ModelSettings& wishes, ChatSettings& settings) {
+  const ChatSettings program = interactive_settings();
+  for (const Setting& setting : settings_table()) {
+    if (source_of(settings, setting.name) != SettingSource::model) continue;
+    setting.read(settings, setting.show(program));
+    settings.sources.erase(setting.name);
+  }
+  for (const ModelSettings::Wish& wish : wishes.values) {
+    if (source_of(settings, wish.setting) == SettingSource::program)
+      set_from(SettingSource::model, settings, wish.setting, wish.value);
+  }
+}
+
+SamplerParams sampler_for_turn(const ChatSettings& settings, uint64_t seed) {
+  SamplerParams params = settings.sampler;
+  params.seed = seed;
+  return params;
+}
+
+std::string to_json(const ChatSettings& s, uint64_t seed) {
+  const json j = {{"temp", s.sampler.temperature},
+                  {"top_k", s.sampler.top_k},
+                  {"top_p", s.sampler.top_p},
+                  {"min_p", s.sampler.min_p},
+                  {"repeat_penalty", s.sampler.repeat_penalty},
+                  {"repeat_last", s.sampler.repeat_last},
+                  {"seed", seed},
+                  {"max_tokens", s.max_tokens},
+                  {"stop", s.stop}};
+  return j.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+namespace {
+
+template <typename T>
+T stored_count(const json& j, const char* name) {
+  const json& value = j.at(name);
+  if (!value.is_number_unsigned() || value.get<uint64_t>() > std::numeric_limits<T>::max())
+    throw Error(ErrorKind::database, fmt::format("{} is no whole number", name));
+  return value.get<T>();
+}
+
+}  // namespace
+
+void from_json(std::string_view text, ChatSettings& s) {
+  try {
+    const json j = read_json(text);
+    s.sampler.temperature = j.at("temp").get<float>();
+    s.sampler.top_k = stored_count<uint32_t>(j, "top_k");
+    s.sampler.top_p = j.at("top_p").get<float>();
+    s.sampler.min_p = j.at("min_p").get<float>();
+    s.sampler.repeat_penalty = j.at("repeat_penalty").get<float>();
+    s.sampler.repeat_last = stored_count<uint32_t>(j, "repeat_last");
+    s.seed = stored_count<uint64_t>(j, "seed");
+    s.max_tokens = stored_count<uint32_t>(j, "max_tokens");
+    s.stop = j.at("stop").get<std::vector<std::string>>();
+  } catch (const std::exception& error) {  // of the reader, or of a member that is not as it should be
+    throw Error(ErrorKind::database, fmt::format("the stored settings of this turn cannot be read: {}",
+                                                 printable(error.what(), 200)));
+  }
+}
+
+}  // namespace bitnet

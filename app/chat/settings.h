@@ -1,0 +1,73 @@
+// What a person can set about answers: the values, their defaults and their ranges, in one table.
+//
+// Thread rule: plain values and free functions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/base/output_file.h"
+#include "app/model/model_settings.h"
+#include "engine/sampler.h"
+
+namespace bitnet {
+
+// Where the value of a setting comes from; a later one wins over those before it. A script begins with values
+// of its own, which a model's file does not change: it does the same with every file.
+enum class SettingSource { program, model, script, config, command_line, person };
+const char* name_of(SettingSource source);  // for people: "the model's file"
+
+struct ChatSettings {
+  SamplerParams sampler;          // its seed is used only where `seed` is set
+  std::optional<uint64_t> seed;   // empty: a new one for each turn
+  uint32_t max_tokens = 0;        // of an answer; 0 = as many as the context holds
+  std::vector<std::string> stop;  // texts that end an answer
+  uint32_t ctx = 0;               // tokens of context; 0 = as many as the model was trained for
+  std::string system;             // system prompt; empty = none
+  bool is_private = false;        // --private: the person wants nothing kept
+  WriteRules files;               // where commands may write
+  std::map<std::string, SettingSource, std::less<>> sources;  // by name of a setting; none: `begun_as`
+  SettingSource begun_as = SettingSource::program;
+  bool verbose = false;  // say as notices what lies behind an answer: template, seed, reuse
+};
+
+// temperature 0.7, top_k 40, top_p 0.95, min_p 0.05: what a person chats with.
+ChatSettings interactive_settings();
+// Greedy with seed 0: what a script runs with, so that it does the same every time.
+ChatSettings script_settings();
+
+// One row of `/set`: how a name is read, shown and described.
+struct Setting {
+  const char* name;
+  const char* range;  // for people: "0 to 2"
+  const char* help;
+  void (*read)(ChatSettings&, std::string_view value);  // throws Error(usage) that says name, range and value
+  std::string (*show)(const ChatSettings&);
+};
+std::span<const Setting> settings_table();
+const Setting* find_setting(std::string_view name);   // nullptr where unknown
+const Setting& setting_named(std::string_view name);  // throws Error(usage) with the nearest name
+
+// As `/set NAME VALUE`, and remembers who said so. Throws Error(usage).
+void set_from(SettingSource source, ChatSettings& settings, std::string_view name, std::string_view value);
+SettingSource source_of(const ChatSettings& settings, std::string_view name);
+
+// The wishes of a model's file that are within the range of their setting; the others become phrases in
+// `unusable`.
+ModelSettings usable_wishes(const ModelSettings& wishes);
+// Makes these wishes the defaults, where neither the command line, the config file, a script nor the person
+// says otherwise. Wishes of a file before it are taken back. Requires usable wishes.
+void adopt(const ModelSettings& wishes, ChatSettings& settings);
+
+// The sampler with the seed of this turn in place.
+SamplerParams sampler_for_turn(const ChatSettings& settings, uint64_t seed);
+// As stored with a turn; from_json throws Error(database) for what is not one.
+std::string to_json(const ChatSettings& settings, uint64_t seed);
+void from_json(std::string_view json, ChatSettings& settings);
+
+}  // namespace bitnet

@@ -1,0 +1,161 @@
+// The man page.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "app/chat/commands.h"
+#include "app/text/keymap.h"
+#include "cli_help.h"
+
+namespace bitnet {
+namespace {
+
+// Text as roff shows it: no escapes, no minus that becomes a hyphen, no line that is taken for a request.
+std::string roff(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\') {
+      out += "\\e";
+    } else if (c == '-') {
+      out += "\\-";
+    } else if (c == '\'') {
+      out += "\\(aq";
+    } else if (c == '~') {
+      out += "\\(ti";
+    } else if (c == '^') {
+      out += "\\(ha";
+    } else {
+      out += c;
+    }
+  }
+  return out.starts_with('.') ? fmt::format("\\&{}", out) : out;
+}
+
+std::string sentence(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  if (!text.ends_with('.')) text += '.';
+  return roff(text);
+}
+
+std::string bold(std::string_view text) { return fmt::format("\\fB{}\\fR", roff(text)); }
+std::string italic(std::string_view text) { return fmt::format("\\fI{}\\fR", roff(text)); }
+
+std::string entry(const std::string& tag, const std::string& text) {
+  return fmt::format(".TP\n{}\n{}\n", tag, text);
+}
+
+std::string option_entry(const OptionRow& row) {
+  const auto flags = option_flags(row);
+  std::string tag;
+  if (flags.front() == row.value) {
+    tag = italic(row.value);
+  } else {
+    for (const std::string& flag : flags) tag += fmt::format("{}{}", tag.empty() ? "" : ", ", bold(flag));
+    if (*row.value != '\0') tag += fmt::format(" {}", italic(row.value));
+  }
+  return entry(tag, sentence(option_help(row)));
+}
+
+std::string rows_of(std::span<const TextRow> rows) {
+  std::string text;
+  for (const TextRow& row : rows) text += entry(bold(row.name), sentence(row.help));
+  return text;
+}
+
+}  // namespace
+
+std::string manual_page() {
+  std::string page = fmt::format(
+      ".\\\" Made by: bitnet-chat print man\n.TH BITNET\\-CHAT 1 \"\" \"bitnet-chat {}\" \"User Commands\"\n",
+      BITNET_VERSION);
+  page +=
+      ".SH NAME\n"
+      "bitnet\\-chat \\- chat in the terminal with BitNet b1.58 language models\n"
+      ".SH SYNOPSIS\n"
+      ".nf\n"
+      "\\fBbitnet\\-chat\\fR [\\fIMODEL\\fR] [\\fIOPTION\\fR...]\n"
+      "\\fBbitnet\\-chat\\fR [\\fIMODEL\\fR] \\fB\\-p\\fR \\fITEXT\\fR\n"
+      "\\fBbitnet\\-chat\\fR \\fICOMMAND\\fR [\\fIARGUMENT\\fR] [\\fIOPTION\\fR...]\n"
+      ".fi\n"
+      ".SH DESCRIPTION\n"
+      "Opens a chat with a language model in the terminal: a transcript that scrolls while the answer comes, "
+      "with the\n"
+      "input line below. Without \\fIMODEL\\fR the bundled model answers. Where there is no terminal, lines "
+      "are read and\n"
+      "written plainly. Text on standard input, or \\fB\\-p\\fR, asks one question: the answer goes to "
+      "standard output and\n"
+      "everything else to standard error.\n"
+      ".PP\n"
+      "Every conversation is kept in a database, unless \\fB\\-\\-private\\fR is given. In the chat, F1 "
+      "shows the keys and\n"
+      "\\fB/help\\fR the commands.\n";
+  page += ".SH OPTIONS\n";
+  for (const OptionGroup& group : option_groups()) {
+    page += fmt::format(".SS {}\n", group.title);
+    for (const OptionRow& row : group.rows) page += option_entry(row);
+  }
+  page += ".SH COMMANDS\n";
+  for (const ToolRow& tool : tool_table()) {
+    std::string tag = bold(tool.name);
+    if (*tool.argument != '\0') tag += fmt::format(" {}", italic(tool.argument));
+    page += entry(tag, sentence(tool.help));
+    if (tool.options.empty()) continue;
+    page += ".RS\n";
+    for (const OptionRow& row : tool.options) page += option_entry(row);
+    page += ".RE\n";
+  }
+  page += ".SH COMMANDS IN THE CHAT\nA line that begins with // is a turn that begins with a slash.\n";
+  for (const Command& command : command_table()) {
+    std::string tag = bold(command.name);
+    for (const std::string& alias : split_words(command.aliases)) tag += fmt::format(", {}", bold(alias));
+    if (*command.arguments != '\0') tag += fmt::format(" {}", italic(command.arguments));
+    std::string text = sentence(command.help);
+    if (*command.more != '\0') text += fmt::format(" {}", sentence(command.more));
+    page += entry(tag, text);
+  }
+  page +=
+      ".SH KEYS\nReadline edits the input line, with its own keys and what inputrc says; these come before "
+      "them. A "
+      "line of the\nkeys file is \\fIKEY\\fR = \\fIACTION\\fR, such as C\\-t = find. The name of an action "
+      "is in "
+      "brackets here; \\fBeditor\\fR leaves a\nkey to readline, and \\fBnone\\fR takes it away. C\\- is "
+      "Ctrl, M\\- Alt, "
+      "S\\- Shift.\n";
+  for (const Action& action : action_table()) {
+    page += entry(fmt::format("{} ({})", bold(action.keys), action.name), sentence(action.help));
+  }
+  page +=
+      ".SH SETTINGS\nWhat \\fB/set\\fR knows, with what a chat begins with where neither the model's file "
+      "(its keys\n\\fIgeneral.sampling.*\\fR), the config file nor the command line says otherwise. A script "
+      "begins with temp 0 and seed 0,\nwhatever the file says. \\fB/set\\fR tells for each where its default "
+      "comes from, and \\fB/reset\\fR goes back to it.\n";
+  const ChatSettings defaults = interactive_settings();
+  for (const Setting& setting : settings_table()) {
+    page += entry(bold(setting.name), sentence(fmt::format("{}: {}. Default: {}", setting.help, setting.range,
+                                                           setting.show(defaults))));
+  }
+  page +=
+      ".SH CONFIG FILE\n"
+      "Lines of the form \\fIKEY\\fR = \\fIVALUE\\fR, where a key is the long name of an option, with \\- or "
+      "_. A line that\n"
+      "begins with # is a comment. A value in double quotes keeps its spaces and may have \\en, \\et, "
+      "\\e\\(dq and \\e\\e.\n"
+      "A file is found from the folder of the config file, and \\(ti/ is the home folder. Options of the "
+      "command line win.\n"
+      "\\fBbitnet\\-chat print config\\fR shows every key.\n";
+  page += ".SH FILES\n" + rows_of(file_places());
+  page += ".SH ENVIRONMENT\n" + rows_of(environment_variables());
+  page += ".SH EXIT STATUS\n" + rows_of(exit_codes());
+  page +=
+      ".SH EXAMPLES\n"
+      ".nf\n"
+      "bitnet\\-chat \\-p \\(dqWhat is a star?\\(dq\n"
+      "git diff | bitnet\\-chat model.gguf \\-\\-system \\(dqReview this change.\\(dq\n"
+      "bitnet\\-chat \\-c\n"
+      "bitnet\\-chat \\-\\-script session.txt \\-\\-output jsonl\n"
+      ".fi\n";
+  return page;
+}
+
+}  // namespace bitnet

@@ -1,0 +1,310 @@
+#include "options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "app/base/nearest.h"
+#include "app/model/model_file.h"
+#include "app/pull/pulled.h"
+#include "app/text/text_file.h"
+#include "cli_help.h"
+#include "config_file.h"
+#include "engine/error.h"
+#include "option_table.h"
+
+namespace bitnet {
+namespace {
+
+constexpr int kMostWords = 10000;
+
+// What follows "--" is no option and no command, whatever it looks like. CLI11 forgets that once a command
+// has its words, so each such word is marked, and the mark taken off where it is read.
+constexpr char kIsWord = '\x01';
+
+std::vector<std::string> mark_words(int argc, const char* const* argv) {
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  if (dashes == arguments.end()) return arguments;
+  for (auto word = dashes + 1; word != arguments.end(); ++word) word->insert(0, 1, kIsWord);
+  arguments.erase(dashes);
+  return arguments;
+}
+
+std::string without_mark(const std::string& word) {
+  return word.starts_with(kIsWord) ? word.substr(1) : word;
+}
+
+// What the command line gave, still as text: the config file is read before it.
+struct Given {
+  const OptionRow* row;
+  CLI::Option* option;
+};
+
+Given add_row(CLI::App& app, const OptionRow& row) {
+  const std::string_view flags = row.flags;
+  if (flags.find("--help") != std::string_view::npos) return {&row, nullptr};  // CLI11's own
+  CLI::Option* option = *row.value == '\0' ? app.add_flag(row.flags) : app.add_option(row.flags);
+  if (*row.value != '\0') option->expected(1)->type_name(row.value);
+  if (row.repeats) {
+    option->take_all();
+  } else {
+    option->take_last();
+  }
+  return {&row, option};
+}
+
+void read_given(const std::vector<Given>& given, Options& options) {
+  for (const auto& [row, option] : given) {
+    if (option == nullptr || option->count() == 0) continue;
+    const std::vector<std::string> values = option->results();
+    for (size_t i = row->repeats ? 0 : values.size() - 1; i < values.size(); ++i) {
+      read_option(*row, options, without_mark(values[i]));
+    }
+  }
+}
+
+bool was_given(const std::vector<Given>& given, std::string_view flag) {
+  return std::any_of(given.begin(), given.end(), [&](const Given& g) {
+    return g.option != nullptr && g.option->count() > 0 && option_flags(*g.row).back() == flag;
+  });
+}
+
+// One command of the table as CLI11 knows it.
+struct Tool {
+  const ToolRow* row;
+  CLI::App* app;
+  CLI::Option* argument;
+  std::vector<Given> given;
+};
+
+Tool add_tool(CLI::App& app, const ToolRow& row) {
+  Tool tool{&row, app.add_subcommand(row.name), nullptr, {}};
+  tool.app->fallthrough();
+  tool.app->allow_extras();
+  if (*row.argument != '\0') {
+    std::string name = row.argument;
+    const bool required = !name.starts_with('[');
+    const bool several = name.ends_with("...");
+    if (!required) name = name.substr(1, name.size() - 2);
+    if (several) name.resize(name.size() - 3);
+    tool.argument = tool.app->add_option(name)->expected(1, several ? kMostWords : 1)->required(required);
+    if (several) tool.argument->take_all()->allow_extra_args();
+  }
+  for (const OptionRow& option : row.options) tool.given.push_back(add_row(*tool.app, option));
+  return tool;
+}
+
+std::string nearest_tool(const std::string& word) {
+  std::vector<std::string> names;
+  for (const ToolRow& row : tool_table()) names.emplace_back(row.name);
+  return nearest(word, names);
+}
+
+// "serch whale" is a model's name and one word too many to the parser, and a command to a person.
+void refuse_mistyped_tool(const std::string& word) {
+  std::error_code ignored;
+  const std::string meant = nearest_tool(word);
+  if (meant.empty() || std::filesystem::exists(word, ignored)) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("there is no command {}; did you mean '{}'?", printable(word, 40), meant));
+}
+
+bool opens_model(const Options& options) {
+  switch (options.mode) {
+    case Mode::chat:
+    case Mode::info:
+    case Mode::tokenize:
+    case Mode::detokenize:
+    case Mode::render:
+    case Mode::logits:
+    case Mode::probe:
+    case Mode::bench:
+      return true;
+    case Mode::replay:
+      return options.verify;
+    case Mode::devices:
+      return !options.model.empty();
+    default:
+      return false;
+  }
+}
+
+std::string help_about(const std::string& command) {
+  if (command.empty()) return help_text();
+  if (const ToolRow* row = find_tool(command)) return tool_help_text(*row);
+  refuse_mistyped_tool(command);
+  throw Error(ErrorKind::usage,
+              fmt::format("there is no command {}; 'bitnet-chat help' lists them", printable(command, 40)));
+}
+
+[[noreturn]] void refuse_extra(const std::string& given, const Tool* tool) {
+  const std::string extra = without_mark(given);
+  if (extra != given || !extra.starts_with('-') || extra == "-") {
+    throw Error(ErrorKind::usage,
+                fmt::format("what is '{}' for? (bitnet-chat {}--help shows what there is)",
+                            printable(extra, 40), tool == nullptr ? "" : std::string(tool->row->name) + " "));
+  }
+  const std::string typed = extra.substr(0, extra.find('='));
+  std::vector<std::string> known;
+  const auto add = [&](std::span<const OptionRow> rows) {
+    for (const OptionRow& row : rows) {
+      for (const std::string& flag : option_flags(row)) {
+        if (flag.size() > 2) known.push_back(flag);
+      }
+    }
+  };
+  if (tool != nullptr) add(tool->row->options);
+  for (const OptionGroup& group : option_groups()) add(group.rows);
+  const std::string meant = nearest(typed, known);
+  throw Error(ErrorKind::usage, fmt::format("there is no option {}; {}", printable(typed, 40),
+                                            meant.empty() ? "bitnet-chat --help shows what there is"
+                                                          : "did you mean " + meant + "?"));
+}
+
+void check_together(const Options& o) {
+  if (o.question && !o.script.empty()) throw Error(ErrorKind::usage, "-p and --script exclude each other");
+  if (o.resume_last && o.conversation && o.mode == Mode::chat) {
+    throw Error(ErrorKind::usage, "-c and --resume exclude each other");
+  }
+  if (o.is_private && !o.db.empty()) throw Error(ErrorKind::usage, "--private and --db exclude each other");
+  if (o.is_private && o.mode == Mode::chat && !o.record.empty() && !o.force) {
+    throw Error(
+        ErrorKind::usage,
+        "--private keeps nothing, and --record would keep what is shown; --force records all the same");
+  }
+  if (o.is_private && o.mode == Mode::chat && (o.resume_last || o.conversation)) {
+    throw Error(
+        ErrorKind::usage,
+        "--private keeps nothing, so there is no conversation to go on with (--private=off allows it)");
+  }
+}
+
+// The config file gives way where the command line or the environment says otherwise.
+void yield_to_command_line(Options& o, const std::vector<Given>& given) {
+  if (was_given(given, "--stop")) std::erase_if(o.settings, [](const auto& s) { return s.first == "+stop"; });
+  Options told;
+  for (const auto& [row, option] : given) {
+    if (option_key(*row) == "private" && option->count() > 0)
+      read_option(*row, told, option->results().back());
+  }
+  if (told.is_private) o.db.clear();
+  if (was_given(given, "--db")) o.is_private = false;
+  const char* model = std::getenv("BITNET_CHAT_MODEL");
+  if ((model != nullptr && *model != '\0') || o.mode == Mode::replay) o.model.clear();
+}
+
+}  // namespace
+
+Options parse_options(int argc, const char* const* argv, const std::string& usual_config) {
+  Options options;
+  CLI::App app("", "bitnet-chat");
+  app.require_subcommand(0, 1);
+  app.allow_extras();
+  std::vector<Given> given;
+  for (const OptionGroup& group : option_groups()) {
+    for (const OptionRow& row : group.rows) given.push_back(add_row(app, row));
+  }
+  std::vector<Tool> tools;
+  for (const ToolRow& row : tool_table()) tools.push_back(add_tool(app, row));
+  const auto chosen = [&]() -> const Tool* {
+    for (const Tool& tool : tools) {
+      if (tool.app->parsed()) return &tool;
+    }
+    return nullptr;
+  };
+
+  try {
+    std::vector<std::string> arguments = mark_words(argc, argv);
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+    app.parse(arguments);
+  } catch (const CLI::CallForHelp&) {
+    options.print_and_exit = chosen() == nullptr ? help_text() : tool_help_text(*chosen()->row);
+    return options;
+  } catch (const CLI::ParseError& error) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{} (bitnet-chat --help shows what there is)", printable(error.what(), 300)));
+  }
+  const Tool* tool = chosen();
+  const auto extras = app.remaining(/*recurse=*/true);
+  if (!extras.empty()) {
+    if (tool == nullptr && was_given(given, "MODEL"))
+      refuse_mistyped_tool(without_mark(given.front().option->results().front()));
+    refuse_extra(extras.front(), tool);
+  }
+  if (tool != nullptr) {
+    options.mode = tool->row->mode;
+    if (was_given(given, "MODEL")) refuse_extra(given.front().option->results().front(), tool);
+  }
+  if (was_given(given, "--version")) {
+    options.print_and_exit = fmt::format("bitnet-chat {}\n", BITNET_VERSION);
+    return options;
+  }
+
+  std::string config;
+  for (const auto& [row, option] : given) {
+    if (option != nullptr && option_key(*row) == "config" && option->count() > 0)
+      config = option->results().back();
+  }
+  if (options.mode != Mode::print) {
+    read_config(config.empty() ? usual_config : config, !config.empty(), options);
+    yield_to_command_line(options, given);
+    options.config_settings = options.settings.size();
+    options.config_ctx = options.ctx;
+  }
+  read_given(given, options);
+  if (tool != nullptr) {
+    read_given(tool->given, options);
+    if (tool->argument != nullptr && tool->argument->count() > 0) {
+      for (const std::string& word : tool->argument->results()) tool->row->read(options, without_mark(word));
+    }
+    if ((tool->row->mode == Mode::logits || tool->row->mode == Mode::probe) &&
+        (options.tokens.empty() || options.out.empty())) {
+      throw Error(ErrorKind::usage, fmt::format("{} wants --tokens and --out", tool->row->name));
+    }
+  }
+  check_together(options);
+  if (options.mode == Mode::help) options.print_and_exit = help_about(options.words);
+  return options;
+}
+
+void refuse_command_as_model(const Options& options) {
+  if (!opens_model(options)) return;
+  const std::string word = named_model(options.model);
+  std::error_code ignored;
+  if (word.empty() || std::filesystem::exists(word, ignored) || parse_model_name(word)) return;
+  const std::string meant = nearest_tool(word);
+  if (meant.empty()) return;
+  throw Error(ErrorKind::model,
+              fmt::format("{}: no such model file; did you mean the command '{}'?", printable(word), meant));
+}
+
+ChatSettings settings_from(const Options& options, ChatSettings settings) {
+  for (size_t i = 0; i < options.settings.size(); ++i) {
+    const auto& [name, value] = options.settings[i];
+    const SettingSource source =
+        i < options.config_settings ? SettingSource::config : SettingSource::command_line;
+    if (name == "+stop") {
+      settings.stop.push_back(value);
+      settings.sources.insert_or_assign("stop", source);
+    } else {
+      set_from(source, settings, name, value);
+    }
+  }
+  settings.system = options.system.starts_with('@')
+                        ? read_file(options.system.substr(1), kMostNamedBytes, Pipes::of_the_shell)
+                        : options.system;
+  settings.verbose = options.verbose;
+  settings.is_private = options.is_private;
+  settings.ctx = options.ctx;
+  if (options.ctx != 0) {
+    settings.sources["ctx"] =
+        options.ctx == options.config_ctx ? SettingSource::config : SettingSource::command_line;
+  }
+  return settings;
+}
+
+}  // namespace bitnet

@@ -1,0 +1,112 @@
+// Tools on what is stored: list, show, search, export, delete.
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "app/base/clock.h"
+#include "app/base/output_file.h"
+#include "app/chat/front_end.h"
+#include "app/chat/listing.h"
+#include "app/chat/tree.h"
+#include "app/store/exchange.h"
+#include "app/text/text_safe.h"
+#include "engine/error.h"
+#include "tools.h"
+
+namespace bitnet {
+namespace {
+
+void print(Output& out, const std::string& text) { out.write(out.is_terminal() ? make_safe(text) : text); }
+
+[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::runtime, why); }
+
+}  // namespace
+
+void tool_list(Store& store, const Options& options, Output& out) {
+  print(out, options.deleted ? trash_text(store) : list_text(store, 0, options.all));
+}
+
+int tool_search(Store& store, const Options& options, Output& out, Output& err) {
+  const bool bold = out.is_terminal() && !options.no_color && std::getenv("NO_COLOR") == nullptr;
+  std::string text;
+  std::string part;
+  const auto flush = [&] {
+    text += out.is_terminal() ? make_safe(part) : part;
+    part.clear();
+  };
+  const std::string found = search_text(store, options.words);
+  if (found.empty()) {
+    err.write("bitnet-chat: nothing found\n");
+    return 1;
+  }
+  for (const char c : found) {
+    if (c != kMarkOn && c != kMarkOff) {
+      part += c;
+      continue;
+    }
+    flush();
+    text += c == kMarkOn ? (bold ? "\x1b[1m" : "[") : (bold ? "\x1b[22m" : "]");
+  }
+  flush();
+  out.write(text);
+  return 0;
+}
+
+void tool_show(Store& store, int64_t id, Output& out) {
+  const StoredConversation row = conversation_to_open(store, id);
+  std::string s = fmt::format("{} ({})\n", one_line(row.title), local_time(row.created));
+  if (!row.system.empty()) s += fmt::format("[system] {}\n", row.system);
+  const MessageTree tree(store.outline(id));
+  for (const StoredMessage& message : store.branch(row.leaf)) {
+    const MessageTree::Place place = tree.place(message.id);
+    const std::string sibling =
+        place.siblings > 1 ? fmt::format(" {}/{}", place.sibling, place.siblings) : std::string();
+    s += fmt::format("\n[{}{}] {}\n", name_of(message.role), sibling, message.text);
+    if (!message.finish.empty() && message.finish != "stop")
+      s += fmt::format("[{}]\n", one_line(message.finish));
+  }
+  print(out, s);
+}
+
+void tool_export(Store& store, const Options& options, Output& out) {
+  const StoredConversation row = conversation_to_open(store, *options.conversation);
+  const std::string text = write_chat(*store.whole(row.id), chat_format(options.format));
+  if (options.out.empty() || options.out == "-") {
+    print(out, text);
+  } else {
+    write_file(options.out, text, {.overwrite = options.force});
+  }
+}
+
+void tool_import(Store& store, const Options& options, Output& out) {
+  for (const int64_t id : import_file(store, options.file)) {
+    print(out,
+          fmt::format("imported conversation {}: {}\n", id, one_line(find_conversation(store, id).title)));
+  }
+}
+
+void tool_delete(Store& store, const Options& options, Output& out) {
+  const int64_t id = *options.conversation;
+  const StoredConversation row = find_conversation(store, id);
+  if (options.now) {
+    return print(out, fmt::format("deleted conversation {} {}\n", id, purge_text(store, id)));
+  }
+  if (!store.set_deleted(id, true)) {
+    refuse(fmt::format(
+        "conversation {0} is in the trash already; 'bitnet-chat delete {0} --now' takes it out of "
+        "the database",
+        id));
+  }
+  print(out,
+        fmt::format("deleted conversation {0}: {1}\n'bitnet-chat undelete {0}' brings it back within {2} "
+                    "days\n",
+                    id, one_line(row.title), kTrashDays));
+}
+
+void tool_undelete(Store& store, int64_t id, Output& out) {
+  const StoredConversation row = find_conversation(store, id);
+  if (!store.set_deleted(id, false)) refuse(fmt::format("conversation {} is not in the trash", id));
+  print(out, fmt::format("conversation {} is back: {}\n", id, one_line(row.title)));
+}
+
+}  // namespace bitnet

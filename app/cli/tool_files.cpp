@@ -1,0 +1,217 @@
+// Tools that look at a model file: info, devices, tokenize, detokenize, render.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "app/base/json_reader.h"
+#include "app/model/model_file.h"
+#include "app/model/model_open.h"
+#include "app/text/text_file.h"
+#include "app/text/text_safe.h"
+#include "cli_help.h"
+#include "engine/engine.h"
+#include "engine/error.h"
+#include "tools.h"
+
+namespace bitnet {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMostPiped = size_t{1} << 30;  // of a text for the tokenizer alone
+
+std::string megabytes(uint64_t bytes) {
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+template <typename T>
+std::string number(const GgufValue& value) {
+  T number{};
+  std::memcpy(&number, value.raw.data(), sizeof number);
+  return fmt::format("{}", number);
+}
+
+std::string value_text(const GgufFile& file, const std::string& key, const GgufValue& value) {
+  switch (value.type) {
+    case GgufType::u8:
+      return number<uint8_t>(value);
+    case GgufType::i8:
+      return number<int8_t>(value);
+    case GgufType::u16:
+      return number<uint16_t>(value);
+    case GgufType::i16:
+      return number<int16_t>(value);
+    case GgufType::u32:
+      return number<uint32_t>(value);
+    case GgufType::i32:
+      return number<int32_t>(value);
+    case GgufType::u64:
+      return number<uint64_t>(value);
+    case GgufType::i64:
+      return number<int64_t>(value);
+    case GgufType::f32:
+      return number<float>(value);
+    case GgufType::f64:
+      return number<double>(value);
+    case GgufType::boolean:
+      return *file.find_bool(key) ? "true" : "false";
+    case GgufType::string:
+      return '"' + printable(file.get_string(key), 60) + '"';
+    case GgufType::array:
+      return fmt::format("[{} x {}]", value.count, name_of(value.element_type));
+  }
+  return "?";
+}
+
+std::string memory_text(const MemoryPlan& plan) {
+  return fmt::format("ternary {}, embedding and head {}, norms {}, KV cache {}, activations {}; {} in all",
+                     megabytes(plan.ternary), megabytes(plan.embedding), megabytes(plan.norms),
+                     megabytes(plan.kv_cache), megabytes(plan.activations), megabytes(plan.total()));
+}
+
+void print(Output& out, const std::string& text) { out.write(out.is_terminal() ? make_safe(text) : text); }
+
+}  // namespace
+
+void tool_info(const Options& options, Output& out) {
+  const GgufFile file(find_model(options.model));
+  const ModelInfo m = read_model_info(file);
+  const auto text = read_model_text(file, options.chat_template);
+  std::string s;
+  s += fmt::format("file          {}, {} bytes, GGUF {}\n", printable(file.path()), file.size(),
+                   file.version());
+  s += fmt::format("name          {}\n", printable(m.name));
+  s += fmt::format("architecture  {}\n", m.architecture);
+  s += fmt::format("layers        {}\n", m.n_layer);
+  s += fmt::format("width         {}, feed-forward {}\n", m.n_embd, m.n_ff);
+  s += fmt::format("heads         {} of {}, {} for keys and values\n", m.n_head, m.head_dim, m.n_head_kv);
+  s += fmt::format("vocabulary    {} tokens, pre-tokenizer {}\n", m.n_vocab, text->tokenizer.pre());
+  s += fmt::format("context       {} tokens\n", m.n_ctx_train);
+  s += fmt::format("ternary       {} weights\n", m.n_ternary);
+  s += fmt::format("head          {}\n", m.tied_head ? "tied to the token embedding" : "of its own");
+  s += fmt::format("template      {}\n",
+                   text->template_replaced
+                       ? "a converter's placeholder; the form the model was trained with is used"
+                       : "the file's own");
+  s += fmt::format("fingerprint   {}\n", fingerprint_of(file, engine_options(options)));
+  if (const std::string warning = warning_about(m); !warning.empty())
+    s += fmt::format("warning       {}\n", warning);
+  s += fmt::format("on a device   {}\n", memory_text(plan_memory(file, m.n_ctx_train)));
+  s += fmt::format("\nmetadata ({})\n", file.metadata().size());
+  for (const auto& [key, value] : file.metadata()) {
+    s += fmt::format("  {:<44} {}\n", printable(key), value_text(file, key, value));
+  }
+  s += fmt::format("\ntensors ({})\n", file.tensors().size());
+  for (const GgufTensor& tensor : file.tensors()) {
+    s += fmt::format("  {:<32} {:<6} [{}] at {}\n", printable(tensor.name), name_of(tensor.type),
+                     fmt::join(tensor.shape, ", "), tensor.offset);
+  }
+  print(out, s);
+}
+
+void tool_devices(const Options& options, Output& out) {
+  std::optional<MemoryPlan> plan;
+  if (!options.model.empty()) {
+    const GgufFile file(find_model(options.model));
+    const ModelInfo info = read_model_info(file);
+    plan = plan_memory(file, options.ctx != 0 ? options.ctx : info.n_ctx_train);
+  }
+  const std::vector<DeviceInfo> devices = list_devices();
+  std::string s;
+  for (const DeviceInfo& d : devices) {
+    s += fmt::format("{}  {}\n", d.index, printable(d.name));
+    if (d.cpu) {
+      s += fmt::format("   kernels    {}\n", d.driver);
+      s += fmt::format("   memory     {}\n", megabytes(d.memory_bytes));
+      if (plan) {
+        s += fmt::format("   model      {}\n",
+                         plan->total() + plan->head_copy <= d.memory_bytes ? "fits" : "does not fit");
+        if (plan->head_copy != 0)
+          s += fmt::format("   head       {} more for a copy of it in 8 bits\n", megabytes(plan->head_copy));
+      }
+      continue;
+    }
+    s += fmt::format("   driver     {}, Vulkan {}\n", printable(d.driver), d.api);
+    s += fmt::format("   kind       {}\n", d.software ? "a CPU behind Vulkan" : "GPU");
+    s += fmt::format("   memory     {}\n", megabytes(d.memory_bytes));
+    s += fmt::format("   subgroup   {} lanes, 8-bit dot product {}\n", d.subgroup_size,
+                     d.integer_dot ? "there" : "emulated");
+    s += fmt::format("   one range  {}\n", megabytes(d.max_buffer_bytes));
+    s += fmt::format("   usable     {}\n", d.unusable.empty() ? "yes" : "no: " + printable(d.unusable, 300));
+    if (plan)
+      s += fmt::format("   model      {}\n", plan->total() <= d.memory_bytes ? "fits" : "does not fit");
+  }
+  if (plan) s += fmt::format("the model takes {}\n", memory_text(*plan));
+  if (std::none_of(devices.begin(), devices.end(),
+                   [](const DeviceInfo& d) { return !d.cpu && !d.software && d.unusable.empty(); }))
+    s += "no GPU, so the CPU is used where --device does not say otherwise\n";
+  print(out, s);
+}
+
+void tool_tokenize(const Options& options, Output& out) {
+  const GgufFile file(find_model(options.model));
+  const auto tokenizer = read_tokenizer(file);
+  out.write(fmt::format("{}\n", fmt::join(tokenizer->encode(read_standard_input(kMostPiped), options.special),
+                                          options.csv ? "," : " ")));
+}
+
+void tool_detokenize(const Options& options, Output& out) {
+  const GgufFile file(find_model(options.model));
+  const auto tokenizer = read_tokenizer(file);
+  const std::string input = read_standard_input(kMostPiped);
+  std::vector<int32_t> ids;
+  for (size_t at = 0; at < input.size();) {
+    if (std::isspace(static_cast<unsigned char>(input[at])) != 0 || input[at] == ',') {
+      ++at;
+      continue;
+    }
+    int32_t id = 0;
+    const auto [next, error] = std::from_chars(input.data() + at, input.data() + input.size(), id);
+    if (error != std::errc()) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("detokenize: wanted token ids with spaces or commas between, found '{}'",
+                              printable(input.substr(at, 20))));
+    }
+    ids.push_back(id);
+    at = static_cast<size_t>(next - input.data());
+  }
+  const std::string bytes = tokenizer->decode(ids, /*show_special=*/true);
+  out.write(out.is_terminal() ? make_safe(bytes) : bytes);
+}
+
+void tool_render(const Options& options, Output& out) {
+  const GgufFile file(find_model(options.model));
+  const auto text = read_model_text(file, options.chat_template);
+  std::vector<ChatMessage> messages;
+  try {
+    for (const json& message : read_json(read_standard_input())) {
+      messages.push_back({message.at("role").get<std::string>(), message.at("content").get<std::string>()});
+    }
+  } catch (const std::exception& error) {  // of the reader, or of a member that is not as it should be
+    throw Error(ErrorKind::usage, fmt::format("render: wanted a JSON list of {{\"role\", \"content\"}}: {}",
+                                              printable(error.what(), 200)));
+  }
+  ChatTemplateOptions how;
+  how.bos_token = text->bos_text;
+  how.eos_token = text->eos_text;
+  std::string prompt;
+  for (const Segment& segment : text->chat_template.render(messages, how)) prompt += segment.text;
+  out.write(out.is_terminal() ? make_safe(prompt) : prompt);
+}
+
+void tool_print(const std::string& what, Output& out) {
+  out.write(what == "config" ? example_config()
+            : what == "man"  ? manual_page()
+            : what == "bash" ? bash_completion()
+            : what == "zsh"  ? zsh_completion()
+                             : fish_completion());
+}
+
+}  // namespace bitnet

@@ -1,0 +1,38 @@
+// The commands of the command line that are no chat. Each returns the exit code or throws Error.
+//
+// Thread rule: free functions; main's thread.
+#pragma once
+
+#include <string>
+
+#include "app/base/output.h"
+#include "app/store/store.h"
+#include "options.h"
+
+namespace bitnet {
+
+// tool_files.cpp
+void tool_info(const Options& options, Output& out);
+void tool_devices(const Options& options, Output& out);
+void tool_tokenize(const Options& options, Output& out);
+void tool_detokenize(const Options& options, Output& out);
+void tool_render(const Options& options, Output& out);
+
+// tool_numbers.cpp
+void tool_logits(const Options& options);
+void tool_probe(const Options& options);
+void tool_bench(const Options& options, Output& out);
+
+// tool_chats.cpp
+void tool_list(Store& store, const Options& options, Output& out);
+void tool_show(Store& store, int64_t id, Output& out);
+int tool_search(Store& store, const Options& options, Output& out, Output& err);  // 1: no hit
+void tool_export(Store& store, const Options& options, Output& out);
+void tool_import(Store& store, const Options& options, Output& out);
+void tool_delete(Store& store, const Options& options, Output& out);
+void tool_undelete(Store& store, int64_t id, Output& out);
+
+// tool_files.cpp; `what` as the option table has it for 'print'
+void tool_print(const std::string& what, Output& out);
+
+}  // namespace bitnet

@@ -1,0 +1,183 @@
+#include "model_file.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "app/pull/pulled.h"
+#include "app/text/text_file.h"
+#include "engine/error.h"
+
+namespace bitnet {
+namespace {
+
+std::string special_text(const Tokenizer& tokenizer, int32_t id) {
+  return id < 0 ? std::string() : std::string(tokenizer.token_bytes(id));
+}
+
+int32_t find_id(const GgufFile& file, const char* key) {
+  const auto value = file.find_u32(key);
+  if (!value) return -1;
+  // Some converters write 2^32-1 for "none".
+  if (*value == UINT32_MAX) return -1;
+  if (*value > INT32_MAX) {
+    throw Error(ErrorKind::model,
+                fmt::format("{}: {}: wanted a token id, found {}", printable(file.path()), key, *value));
+  }
+  return static_cast<int32_t>(*value);
+}
+
+// Tokenizer and template know of no file, so their errors are given its name here.
+template <typename Work>
+auto naming(const GgufFile& file, Work work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    const std::string path = printable(file.path());
+    if (error.kind() != ErrorKind::model || std::string_view(error.what()).starts_with(path)) throw;
+    throw Error(ErrorKind::model, fmt::format("{}: {}", path, error.what()));
+  }
+}
+
+// What nothing here reads must still be what the format says: a file with a list of another length was cut or
+// put together wrongly.
+void check_unread_keys(const GgufFile& file, size_t n_tokens) {
+  const auto wrong = [&](const char* key, const std::string& what) {
+    throw Error(ErrorKind::model, fmt::format("{}: {}: {}", printable(file.path()), key, what));
+  };
+  if (file.find("tokenizer.ggml.scores") != nullptr) {
+    const size_t n = file.find_floats("tokenizer.ggml.scores").size();
+    if (n != n_tokens)
+      wrong("tokenizer.ggml.scores",
+            fmt::format("wanted a score for each of {} tokens, got {}", n_tokens, n));
+  }
+  if (file.find("tokenizer.ggml.token_type") != nullptr && n_tokens != 0 &&
+      file.find_ints("tokenizer.ggml.token_type").empty())
+    wrong("tokenizer.ggml.token_type",
+          fmt::format("wanted a type for each of {} tokens, got none", n_tokens));
+  for (const char* key :
+       {"tokenizer.ggml.unknown_token_id", "tokenizer.ggml.padding_token_id",
+        "tokenizer.ggml.seperator_token_id", "tokenizer.ggml.separator_token_id",
+        "tokenizer.ggml.cls_token_id", "tokenizer.ggml.mask_token_id", "tokenizer.ggml.eom_token_id"}) {
+    const int32_t id = find_id(file, key);
+    if (id >= 0 && static_cast<size_t>(id) >= n_tokens)
+      wrong(key, fmt::format("wanted an id of the {} tokens, got {}", n_tokens, id));
+  }
+}
+
+// A template may hold what only running it shows: a macro without an end, a filter that nobody knows. That is
+// found here, with the shortest conversation there is. What it refuses itself or cannot do with this
+// conversation is for the turn that comes to it.
+void try_template(const ModelText& text) {
+  ChatTemplateOptions options;
+  options.bos_token = text.bos_text;
+  options.eos_token = text.eos_text;
+  const ChatMessage message{"user", "Hello"};
+  try {
+    text.chat_template.render({&message, 1}, options);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::model) throw;
+  }
+}
+
+}  // namespace
+
+ModelText::ModelText(std::string path_in, Vocabulary vocabulary, ChatTemplate chat_template_in)
+    : path(std::move(path_in)),
+      tokenizer(std::move(vocabulary)),
+      chat_template(std::move(chat_template_in)),
+      bos_text(special_text(tokenizer, tokenizer.bos())),
+      eos_text(special_text(tokenizer, tokenizer.eos())) {}
+
+Vocabulary read_vocabulary(const GgufFile& file) {
+  Vocabulary v;
+  v.model = file.get_string("tokenizer.ggml.model");
+  v.pre = file.find_string("tokenizer.ggml.pre").value_or("");
+  v.tokens = file.find_strings("tokenizer.ggml.tokens");
+  v.types = file.find_ints("tokenizer.ggml.token_type");
+  v.merges = file.find_strings("tokenizer.ggml.merges");
+  v.bos = find_id(file, "tokenizer.ggml.bos_token_id");
+  v.eos = find_id(file, "tokenizer.ggml.eos_token_id");
+  v.eot = find_id(file, "tokenizer.ggml.eot_token_id");
+  v.add_bos = file.find_bool("tokenizer.ggml.add_bos_token").value_or(false);
+  const GgufTensor* embedding = file.find_tensor("token_embd.weight");
+  if (embedding != nullptr && embedding->shape.back() != v.tokens.size()) {
+    throw Error(ErrorKind::model,
+                fmt::format("{}: tokenizer.ggml.tokens: wanted {}, as token_embd.weight has rows, got {}",
+                            printable(file.path()), embedding->shape.back(), v.tokens.size()));
+  }
+  check_unread_keys(file, v.tokens.size());
+  return v;
+}
+
+std::unique_ptr<const Tokenizer> read_tokenizer(const GgufFile& file) {
+  return naming(file, [&] { return std::make_unique<const Tokenizer>(read_vocabulary(file)); });
+}
+
+std::string warning_about(const ModelInfo& model) {
+  const std::vector<std::string>& extra = model.extra_tensors;
+  if (extra.empty()) return {};
+  return fmt::format("The file has {} tensor{} that this program does not use: {}{}.", extra.size(),
+                     extra.size() == 1 ? "" : "s", printable(extra[0]), extra.size() == 1 ? "" : ", ...");
+}
+
+std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std::string& template_file) {
+  if (!template_file.empty()) {
+    ChatTemplate chat_template(read_file(template_file), template_file);
+    auto text = naming(file, [&] {
+      return std::make_shared<ModelText>(file.path(), read_vocabulary(file), std::move(chat_template));
+    });
+    text->wishes = read_model_settings(file);
+    try_template(*text);
+    return text;
+  }
+  return naming(file, [&] {
+    constexpr const char* kKey = "tokenizer.chat_template";
+    const auto source = file.find_string(kKey);
+    if (source && source->find_first_not_of(" \t\r\n\v\f") == std::string::npos) {
+      throw Error(ErrorKind::model,
+                  fmt::format("{}: wanted a chat template, got an empty one; give one with --chat-template "
+                              "FILE",
+                              kKey));
+    }
+    bool replaced = false;
+    ChatTemplate chat_template =
+        chat_template_for(file.get_string("general.architecture"), source.value_or(""), &replaced);
+    auto text = std::make_shared<ModelText>(file.path(), read_vocabulary(file), std::move(chat_template));
+    text->template_replaced = replaced;
+    text->wishes = read_model_settings(file);
+    try_template(*text);
+    return text;
+  });
+}
+
+std::string named_model(const std::string& given) {
+  const char* from_environment = std::getenv("BITNET_CHAT_MODEL");
+  return !given.empty() ? given : from_environment != nullptr ? from_environment : "";
+}
+
+std::string find_model(const std::string& given) {
+  const std::string named = named_model(given);
+  std::error_code ignored;
+  if (!named.empty()) {
+    if (std::filesystem::exists(named, ignored)) return named;
+    if (!parse_model_name(named)) return named;
+    if (std::string pulled = find_pulled(named); !pulled.empty()) return pulled;
+    throw Error(ErrorKind::model,
+                fmt::format("{0}: no such file, and nothing pulled has that name; 'bitnet-chat pull "
+                            "{0}' fetches a model of that name",
+                            printable(named)));
+  }
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  const std::filesystem::path bundled =
+      (program.parent_path() / ".." / "share" / "bitnet-chat" / "bitnet-chat.gguf").lexically_normal();
+  if (std::filesystem::exists(bundled, ignored)) return bundled;
+  throw Error(ErrorKind::model, fmt::format("no model given and no bundled one found (looked for {}); "
+                                            "name a GGUF file: bitnet-chat MODEL.gguf",
+                                            printable(bundled.string())));
+}
+
+}  // namespace bitnet

@@ -1,0 +1,62 @@
+#include "model_open.h"
+
+#include <fmt/format.h>
+
+#include <future>
+#include <memory>
+
+#include "app/base/places.h"
+#include "engine/error.h"
+
+namespace bitnet {
+EngineOptions engine_options(const ModelOptions& options) {
+  EngineOptions engine;
+  engine.device = options.device;
+  if (const uint32_t most = most_threads(); options.threads > most)
+    throw Error(ErrorKind::usage,
+                fmt::format("threads: wanted {}, as many as this process may run at once, found {}",
+                            most == 1 ? "1" : fmt::format("1 to {}", most), options.threads));
+  engine.threads = options.threads;
+  engine.layout = options.i2s_block == 64 ? I2sLayout::block64 : I2sLayout::block128;
+  engine.cache_folder = cache_folder();
+  return engine;
+}
+
+KvFiles kv_files(uint32_t mebibytes) {
+  const std::string folder = cache_folder();
+  return folder.empty() ? KvFiles() : KvFiles(folder + "/kv", uint64_t{mebibytes} << 20);
+}
+
+CheckDevice device_check_for(const ModelOptions& options) {
+  return [options](const std::string& device) {
+    EngineOptions engine = engine_options(options);
+    if (!device.empty()) engine.device = device;
+    check_device(engine);
+  };
+}
+
+OpenModel opener_for(const ModelOptions& options) {
+  const auto file = std::make_shared<const GgufFile>(find_model(options.model));
+  read_model_info(*file);
+  engine_options(options);  // what it refuses, too
+  return [file, options](const std::function<bool(double)>& on_progress, const std::string& device) {
+    LoadedModel model;
+    on_progress(0);
+    // The tokenizer is made while the weights are on their way.
+    auto text = std::async(std::launch::async, [&] { return read_model_text(*file, options.chat_template); });
+    EngineOptions engine = engine_options(options);
+    if (!device.empty()) engine.device = device;
+    engine.on_progress = [&](uint64_t done, uint64_t total) {
+      return on_progress(total == 0 ? 1.0 : static_cast<double>(done) / static_cast<double>(total));
+    };
+    model.engine = Engine::open(*file, engine);
+    model.create_session = [engine = model.engine.get()](uint32_t n_ctx) {
+      return Session::create(*engine, n_ctx);
+    };
+    model.session = model.create_session(options.ctx);
+    model.text = text.get();
+    return model;
+  };
+}
+
+}  // namespace bitnet

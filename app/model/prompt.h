@@ -1,0 +1,39 @@
+// The token list of a turn.
+//
+// Thread rule: free functions; any thread.
+//
+// The text is the chat template rendered over the system prompt and every message of the branch. Encoding it
+// anew would cut past answers into other tokens than the model produced, and the KV cache could be reused
+// only up to there. So wherever an answer's own tokens spell exactly the text that stands at its place in the
+// rendered prompt, those tokens are used, and only the text between is encoded. The text of the prompt is the
+// same either way.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/store/message.h"
+#include "model_file.h"
+
+namespace bitnet {
+
+struct PromptMessage {
+  Role role = Role::user;
+  std::string text;
+  std::vector<int32_t> tokens;  // of an answer, as produced; empty where not known
+};
+
+// `now` (Unix seconds) is what strftime_now gives, so that a prompt does not change from turn to turn.
+// An answer without a word is left out; where the template then refuses turns of the user that follow one
+// another, they become one. Only text of the template may become special tokens. BOS stands exactly once at
+// the beginning where the template prints it or the vocabulary asks for it. Throws what ChatTemplate::render
+// throws.
+std::vector<int32_t> build_prompt(const ModelText& text, const std::string& system,
+                                  const std::vector<PromptMessage>& messages, int64_t now);
+
+// 32 hex digits of XXH3-128.
+std::string hash_text(std::string_view text);
+std::string hash_tokens(const std::vector<int32_t>& tokens);  // as int32, little-endian
+
+}  // namespace bitnet

@@ -1,0 +1,267 @@
+#include "ui_line.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "app/base/clipboard.h"
+#include "app/base/exit_code.h"
+#include "app/chat/chat.h"
+#include "app/text/key_decoder.h"
+#include "app/text/text_safe.h"
+#include "app/text/text_width.h"
+#include "engine/error.h"
+
+namespace bitnet {
+namespace {
+
+std::string as_quotation(std::string_view text) {
+  std::string out = "> ";
+  for (const char c : text) {
+    out += c;
+    if (c == '\n') out += "> ";
+  }
+  return out + "\n";
+}
+
+// What stands under an answer: "[interrupted, 2/3]"; nothing where it ended by itself and has no siblings.
+std::string mark_of(const ShownMessage& answer) {
+  std::string mark = answer.finish == "stop" ? std::string() : answer.finish;
+  const std::string sibling = sibling_mark(answer);
+  if (!mark.empty() && !sibling.empty()) mark += ", ";
+  mark += sibling;
+  return mark.empty() ? mark : fmt::format("[{}]\n", mark);
+}
+
+// 0: not known.
+int terminal_columns() {
+  winsize window{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
+}
+
+}  // namespace
+
+LineFrontEnd::LineFrontEnd(LineOptions options, Output& output, Output& errors)
+    : options_(options), output_(output), errors_(errors) {}
+
+void LineFrontEnd::send(Output& to, std::string_view text) {
+  if (recorder_ && &to != &nowhere_) recorder_->lines(text);
+  to.write(to.is_terminal() ? make_safe(text) : std::string(text));
+}
+
+void LineFrontEnd::put(Output& to, std::string_view text) {
+  if (text.empty()) return;
+  if (wrap_.holds()) send(output_, wrap_.finish(terminal_columns()));
+  wrap_.new_row();  // close enough: whatever is said between the words of an answer ends its row
+  visible_ += text;
+  at_line_start_ = text.back() == '\n';
+  send(to, text);
+}
+
+void LineFrontEnd::put_answer(Output& to, std::string_view text) {
+  if (!to.is_terminal()) return put(to, text);
+  if (text.empty()) return;
+  visible_ += text;
+  at_line_start_ = text.back() == '\n';
+  send(to, wrap_.add(text, terminal_columns()));
+}
+
+void LineFrontEnd::end_row(Output& to) {
+  if (!at_line_start_) put(to, "\n");
+}
+
+void LineFrontEnd::show_answer(Output& to, const ShownMessage& message) {
+  wrap_ = WordWrap();
+  put_answer(to, message.text);
+  end_row(to);
+  if (const std::string mark = mark_of(message); !mark.empty()) put(to, mark);
+}
+
+void LineFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
+  visible_.clear();
+  size_t known = 0;
+  while (known < std::min(messages.size(), shown_.size()) && messages[known].id == shown_[known]) ++known;
+  const bool fewer = known < shown_.size();
+  shown_.clear();
+  for (const ShownMessage& message : messages) shown_.push_back(message.id);
+  if (options_.question) return;
+  // What stands above already is not printed again; a script sees it all the same.
+  if (messages.empty()) {
+    if (fewer) put(output_, "--- new conversation ---\n");
+  } else if (known == 0) {
+    put(output_, "--- conversation ---\n");
+  } else if (fewer) {
+    put(output_, fmt::format("--- back to message {} ---\n", messages[known - 1].number));
+  }
+  for (size_t i = 0; i < messages.size(); ++i) {
+    Output& to = i < known ? nowhere_ : output_;
+    // Nobody has typed these just now, so they are printed whatever echo_user says.
+    if (messages[i].role == Role::user) {
+      put(to, as_quotation(messages[i].text));
+    } else {
+      show_answer(to, messages[i]);
+    }
+  }
+}
+
+void LineFrontEnd::message(const ShownMessage& message) {
+  shown_.push_back(message.id);
+  if (options_.question) return;
+  if (message.role == Role::assistant) {
+    // One that has a beginning already goes on behind it.
+    if (message.finish.empty()) {
+      wrap_ = WordWrap();
+      put_answer(output_, message.text);
+    } else {
+      show_answer(output_, message);
+    }
+  } else if (options_.echo_user) {
+    put(output_, as_quotation(message.text));
+  } else {
+    visible_ += as_quotation(message.text);
+  }
+}
+
+void LineFrontEnd::answer_text(std::string_view text, int32_t, float) { put_answer(output_, text); }
+
+void LineFrontEnd::answer_end(const ShownMessage& answer, const Usage&) {
+  exit_code_ = exit_code_of(answer.finish);
+  if (!at_line_start_ || answer.text.empty()) put(output_, "\n");
+  if (!output_.closed()) put(options_.question ? errors_ : output_, mark_of(answer));
+}
+
+void LineFrontEnd::return_input(std::string_view text) { typed_ = text; }
+
+void LineFrontEnd::command_output(std::string_view, std::string_view text) {
+  end_row(output_);
+  put(output_, text);
+  end_row(output_);
+}
+
+void LineFrontEnd::notice(std::string_view text) {
+  if (!options_.quiet) put(errors_, fmt::format("{}* {}\n", at_line_start_ ? "" : "\n", text));
+}
+
+void LineFrontEnd::error(std::string_view text) {
+  exit_code_ = 1;
+  // A model that cannot be used ends the session, with this as its last line.
+  if (chat_ != nullptr && chat_->failure()) return;
+  put(errors_, fmt::format("{}bitnet-chat: {}\n", at_line_start_ ? "" : "\n", text));
+}
+
+void LineFrontEnd::status(const Status& status) { pending_ = status.pending; }
+
+std::string LineFrontEnd::prompt() const {
+  std::string prompt;
+  for (const PendingFile& file : pending_) prompt += fmt::format("[{}] ", one_line(text_of(file)));
+  return prompt + "> ";
+}
+
+// Anywhere but on a terminal the text itself is what a reader can use.
+bool LineFrontEnd::copy(std::string_view text) {
+  if (!output_.is_terminal()) return false;
+  give_to_clipboard_tool(text);
+  output_.write(clipboard_sequence(text));
+  return true;
+}
+
+void LineFrontEnd::type_line(std::string_view text) {
+  typed_.clear();
+  if (chat_->is_command(text)) put(output_, as_quotation(text));
+  chat_->submit(text);
+}
+
+void LineFrontEnd::press_key(std::string_view name) {
+  const std::string bytes = bytes_of_key(name);
+  if (recorder_) recorder_->input(bytes);
+  if (name == "Esc" || name == "C-c") {
+    typed_.clear();
+    chat_->interrupt();
+  } else if (name == "Enter") {
+    const std::string line = std::exchange(typed_, {});
+    if (!line.empty()) type_line(line);
+  } else if (name == "C-j" || name == "M-Enter") {
+    typed_ += '\n';
+  } else if (name == "C-d") {
+    if (typed_.empty()) chat_->submit("/quit");
+  } else if (name == "C-u") {
+    typed_.clear();
+  } else if (name == "Backspace") {
+    size_t last = 0;
+    for (size_t at = 0; at < typed_.size(); at += first_cluster(std::string_view(typed_).substr(at)).bytes)
+      last = at;
+    typed_.resize(last);
+  } else if (name == "Tab") {
+    const std::vector<std::string> lines = chat_->complete(typed_);
+    if (lines.size() == 1) typed_ = lines[0];
+  } else if (bytes.empty()) {
+    throw Error(ErrorKind::usage, fmt::format("there is no key \"{}\"", printable(name)));
+  } else if (static_cast<uint8_t>(bytes[0]) >= 0x20 && bytes != "\x7f") {
+    typed_ += bytes;
+  }
+  // The other keys move on a screen; here there is none.
+}
+
+void LineFrontEnd::resize(int columns, int rows) {
+  size_ = {columns, rows};
+  if (recorder_) recorder_->resize(columns, rows);
+}
+
+// All that was shown; after a resize, what a terminal of that size would still show.
+std::string LineFrontEnd::screenshot() {
+  if (!size_) return visible_;
+  std::vector<std::string> rows;
+  const std::string safe = make_safe(visible_);
+  std::string_view rest = safe;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    do {
+      // A row takes at least one character, however narrow the terminal is.
+      const std::string_view row = prefix_of_columns(line, size_->first);
+      const size_t taken = !row.empty() || line.empty() ? row.size() : first_cluster(line).bytes;
+      rows.emplace_back(line.substr(0, taken));
+      line.remove_prefix(taken);
+    } while (!line.empty());
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  std::string text;
+  const size_t shown = std::min(rows.size(), static_cast<size_t>(size_->second));
+  for (size_t i = rows.size() - shown; i < rows.size(); ++i) text += rows[i] + "\n";
+  return text;
+}
+
+void LineFrontEnd::record(const std::string& file, const WriteRules& rules) {
+  if (file.empty()) return recorder_.reset();
+  winsize window{};
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 0;
+  const auto [columns, rows] = size_   ? *size_
+                               : known ? std::pair<int, int>(window.ws_col, window.ws_row)
+                                       : std::pair(80, 24);
+  recorder_ = std::make_unique<CastRecorder>(file, rules, columns, rows, options_.record_input);
+}
+
+void LineFrontEnd::end_recording(int exit_code) {
+  if (recorder_) recorder_->finish(exit_code);
+  recorder_.reset();
+}
+
+std::string LineFrontEnd::keys_text() const {
+  return "Enter     send\n"
+         "^C        stop the answer, or clear the line\n"
+         "^D        quit, where the line is empty\n"
+         "Tab       complete a command\n"
+         "Up, Down  earlier and later inputs\n"
+         "^R        search earlier inputs\n"
+         "The other keys are those of readline, as your inputrc has them.";
+}
+
+void LineFrontEnd::note_typed(std::string_view line) {
+  if (!recorder_) return;
+  recorder_->input(std::string(line) + "\r");
+  recorder_->lines(as_quotation(line));
+}
+
+}  // namespace bitnet

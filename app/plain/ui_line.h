@@ -1,0 +1,90 @@
+// Plain lines: an answer on a pipe, a script's transcript, a terminal that cannot do more.
+//
+// Thread rule: lives on the loop's thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/base/output.h"
+#include "app/chat/front_end.h"
+#include "app/script/cast.h"
+#include "app/script/script.h"
+#include "app/text/word_wrap.h"
+
+namespace bitnet {
+
+class Chat;
+
+// A question: the answer alone goes to the output, everything else to the errors. Otherwise the output is a
+// transcript (what was typed behind "> ", answers, what commands say), and notices and errors go to the
+// errors.
+struct LineOptions {
+  bool question = false;
+  bool echo_user = true;      // false where the person's terminal shows what was typed
+  bool quiet = false;         // no notices
+  bool record_input = false;  // recordings have what was typed too
+};
+
+class LineFrontEnd : public FrontEnd, public ScriptTarget {
+ public:
+  LineFrontEnd(LineOptions options, Output& output, Output& errors);
+  void drive(Chat& chat) { chat_ = &chat; }  // whom a script's lines and keys go to
+
+  bool output_closed() const { return output_.closed(); }
+  int exit_code() const { return exit_code_; }  // of the last answer; 1 where there was none
+
+  void transcript(const std::vector<ShownMessage>& messages) override;
+  void message(const ShownMessage& message) override;
+  void answer_text(std::string_view text, int32_t token_id, float logprob) override;
+  void answer_end(const ShownMessage& answer, const Usage& usage) override;
+  void command_output(std::string_view command, std::string_view text) override;
+  void notice(std::string_view text) override;
+  void error(std::string_view text) override;
+  void status(const Status& status) override;
+  bool copy(std::string_view text) override;
+  void return_input(std::string_view text) override;
+  void record(const std::string& file, const WriteRules& rules) override;
+  bool recording() const override { return recorder_ != nullptr; }
+  void end_recording(int exit_code) override;
+  std::string keys_text() const override;
+  void note_typed(std::string_view line);  // which the terminal has shown already
+
+  // What stands before the line that is typed: what is in the next turn already, and "> ".
+  std::string prompt() const;
+  // What return_input left for the person to change, once.
+  std::string take_returned() { return std::exchange(typed_, {}); }
+
+  void type_line(std::string_view text) override;
+  void press_key(std::string_view name) override;
+  void resize(int columns, int rows) override;
+  std::string visible_text() override { return visible_; }
+  std::string screenshot() override;
+
+ private:
+  void put(Output& to, std::string_view text);
+  void put_answer(Output& to, std::string_view text);  // broken between words where `to` is a terminal
+  void end_row(Output& to);
+  void send(Output& to, std::string_view text);
+  void show_answer(Output& to, const ShownMessage& message);
+
+  LineOptions options_;
+  Output nowhere_{-1};
+  Output& output_;
+  Output& errors_;
+  Chat* chat_ = nullptr;
+  std::string visible_;  // what a person would see: everything since the transcript was last given whole
+  std::string typed_;    // by @key, not sent yet
+  std::vector<PendingFile> pending_;
+  std::optional<std::pair<int, int>> size_;  // columns, rows: of a script
+  std::unique_ptr<CastRecorder> recorder_;
+  std::vector<int64_t> shown_;  // messages that stand above
+  WordWrap wrap_;
+  bool at_line_start_ = true;
+  int exit_code_ = 1;
+};
+
+}  // namespace bitnet

@@ -1,0 +1,213 @@
+#include "part_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <openssl/evp.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <vector>
+
+#include "app/base/json_reader.h"
+#include "app/text/text_file.h"
+#include "engine/error.h"
+
+namespace bitnet {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr size_t kHashBlock = size_t{1} << 20;
+constexpr uint64_t kSpareRoom = 64 << 20;  // left for the others
+constexpr uint64_t kRoomStep = 8 << 20;    // bytes between two looks at what is left
+constexpr size_t kMostState = 64 << 10;
+constexpr int kMostTurns = 100;
+
+[[noreturn]] void fail_at(const fs::path& path, const char* doing, int error) {
+  throw Error(ErrorKind::runtime,
+              fmt::format("{}: {}: {}", printable(path.string(), 300), doing, std::strerror(error)));
+}
+
+void make_private_folders(const fs::path& folder) {
+  if (folder.empty() || fs::is_directory(folder)) return;
+  make_private_folders(folder.parent_path());
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+    fail_at(folder, "the folder cannot be made", errno);
+}
+
+fs::path with_ending(const fs::path& file, const char* ending) { return fs::path(file.string() + ending); }
+
+PartState read_state(const fs::path& file) {
+  try {
+    const json j = read_json(read_file(file, kMostState));
+    if (!j.at("size").is_number_unsigned()) return {};
+    return {j.at("url"), j.at("etag"), j.at("size"), j.at("sha256")};
+  } catch (const std::exception&) {  // not there, or not ours: then nothing is known of the part
+    return {};
+  }
+}
+
+std::string hash_descriptor(int fd, const fs::path& name, const std::function<bool(uint64_t)>& keep_going) {
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
+  if (context == nullptr || EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1) {
+    throw Error(ErrorKind::runtime, "libcrypto has no SHA-256");
+  }
+  std::vector<char> block(kHashBlock);
+  uint64_t done = 0;
+  while (true) {
+    if (!keep_going(done)) return "";
+    const ssize_t got = pread(fd, block.data(), block.size(), static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_at(name, "cannot be read", errno);
+    if (got == 0) break;
+    EVP_DigestUpdate(context.get(), block.data(), static_cast<size_t>(got));
+    done += static_cast<uint64_t>(got);
+  }
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int length = 0;
+  EVP_DigestFinal_ex(context.get(), digest, &length);
+  std::string hex;
+  for (unsigned int i = 0; i < length; ++i) hex += fmt::format("{:02x}", digest[i]);
+  return hex;
+}
+
+}  // namespace
+
+PartFile::PartFile(const fs::path& file)
+    : file_(file), part_(with_ending(file, ".part")), state_file_(with_ending(file, ".part.json")) {
+  make_private_folders(file.parent_path());
+  for (int turn = 0; !open_locked(); ++turn) {
+    if (turn >= kMostTurns) fail_at(part_, "is removed again and again", EAGAIN);
+  }
+  state_ = read_state(state_file_);
+}
+
+// Between open and flock the process that had the lock may have renamed its part to the finished file, or
+// thrown it away: what we hold then is no part any more. False: look again.
+bool PartFile::open_locked() {
+  fd_ = open(part_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  if (fd_ < 0) fail("cannot be written");
+  const bool locked = flock(fd_, LOCK_EX | LOCK_NB) == 0;
+  struct stat held = {};
+  struct stat named = {};
+  const bool same = fstat(fd_, &held) == 0 && lstat(part_.c_str(), &named) == 0 &&
+                    held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+  if (locked && same && S_ISREG(held.st_mode)) {
+    size_ = static_cast<uint64_t>(held.st_size);
+    return true;
+  }
+  close(fd_);
+  fd_ = -1;
+  if (!locked) {
+    throw Error(ErrorKind::runtime,
+                fmt::format("{}: another bitnet-chat is fetching this file", printable(file_.string(), 300)));
+  }
+  if (same) fail_at(part_, "is no regular file", EINVAL);
+  return false;
+}
+
+PartFile::~PartFile() {
+  if (fd_ >= 0) close(fd_);
+}
+
+void PartFile::fail(const char* doing) const { fail_at(part_, doing, errno); }
+
+void PartFile::write_state() const {
+  const json j = {
+      {"url", state_.url}, {"etag", state_.etag}, {"size", state_.size}, {"sha256", state_.sha256}};
+  const std::string text = j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  const int fd = open(state_file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) fail_at(state_file_, "cannot be written", errno);
+  const ssize_t written = write(fd, text.data(), text.size());
+  const int error = errno;
+  close(fd);
+  if (written != static_cast<ssize_t>(text.size())) fail_at(state_file_, "cannot be written", error);
+}
+
+void PartFile::begin(const PartState& state) {
+  if (ftruncate(fd_, 0) != 0) fail("cannot be emptied");
+  size_ = room_checked_ = 0;
+  set_state(state);
+}
+
+void PartFile::set_state(const PartState& state) {
+  state_ = state;
+  write_state();
+}
+
+void PartFile::append(std::string_view bytes) {
+  // Where the server does not say how much it will send, and because others write too.
+  if (size_ == 0 || size_ - room_checked_ >= kRoomStep) {
+    room_checked_ = size_;
+    if (const uint64_t left = room(); left < kSpareRoom + bytes.size()) {
+      throw Error(
+          ErrorKind::runtime,
+          fmt::format("{}: the file system has {} MB left after {} MB of the file; XDG_CACHE_HOME can "
+                      "name a folder on another",
+                      printable(file_.parent_path().string(), 300), left / 1000000, size_ / 1000000));
+    }
+  }
+  while (!bytes.empty()) {
+    const ssize_t written = pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(size_));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) fail("cannot be written");
+    size_ += static_cast<uint64_t>(written);
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+// Bytes that the file system has left; where that cannot be known, all there are.
+uint64_t PartFile::room() const {
+  struct statvfs info = {};
+  if (statvfs(part_.c_str(), &info) != 0) return std::numeric_limits<uint64_t>::max();
+  return uint64_t{info.f_bavail} * info.f_frsize;
+}
+
+void PartFile::need_room(uint64_t bytes) const {
+  const uint64_t left = room();
+  if (left >= kSpareRoom && left - kSpareRoom >= bytes) return;
+  throw Error(
+      ErrorKind::runtime,
+      fmt::format(
+          "{}: {} MB are still to come, and the file system has {} MB left; XDG_CACHE_HOME can name a "
+          "folder on another",
+          printable(file_.parent_path().string(), 300), bytes / 1000000, left / 1000000));
+}
+
+std::string PartFile::sha256(const std::function<bool(uint64_t)>& keep_going) const {
+  return hash_descriptor(fd_, part_, keep_going);
+}
+
+void PartFile::finish() {
+  if (fsync(fd_) != 0) fail("cannot be written");
+  if (rename(part_.c_str(), file_.c_str()) != 0) fail("cannot be renamed");
+  const int folder = open(file_.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0) {
+    fsync(folder);
+    close(folder);
+  }
+  unlink(state_file_.c_str());
+}
+
+void PartFile::remove() {
+  unlink(part_.c_str());
+  unlink(state_file_.c_str());
+}
+
+std::string sha256_of_file(const fs::path& file, const std::function<bool(uint64_t)>& keep_going) {
+  const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) fail_at(file, "cannot be read", errno);
+  const std::unique_ptr<const int, void (*)(const int*)> closer(&fd, [](const int* f) { close(*f); });
+  return hash_descriptor(fd, file, keep_going);
+}
+
+}  // namespace bitnet

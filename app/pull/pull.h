@@ -1,0 +1,20 @@
+// 'bitnet-chat pull': a model from a hub (Hugging Face) or any URL into the cache (pulled.h).
+//
+// While it comes, the file is FILE.part, next to it FILE.part.json with {url, etag, size, sha256}, so that a
+// later call goes on where this one was cut (Range with If-Range). It is renamed to FILE once size and
+// SHA-256 are right.
+//
+// Thread rule: free function; main's thread. SIGINT and SIGTERM are its own while it runs.
+#pragma once
+
+#include <string>
+
+#include "app/base/output.h"
+
+namespace bitnet {
+
+// Writes the path of the file to `out`; progress to `err`, where that is a terminal. Returns the exit code:
+// 0, 130 or 143. Throws Error(usage) for a name that cannot be one, Error(runtime) for the rest.
+int pull(const std::string& name, Output& out, Output& err);
+
+}  // namespace bitnet

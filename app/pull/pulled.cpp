@@ -1,0 +1,147 @@
+#include "pulled.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include "app/base/places.h"
+#include "engine/error.h"
+
+namespace bitnet {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kUsualHub = "https://huggingface.co";
+
+bool is_part(std::string_view part) {
+  return !part.empty() && part.size() <= 200 && part != "." && part != ".." &&
+         std::all_of(part.begin(), part.end(), [](unsigned char c) {
+           return c < 128 && (std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-');
+         });
+}
+
+std::vector<std::string> split_path(std::string_view path) {
+  std::vector<std::string> parts;
+  for (size_t at = 0; at <= path.size();) {
+    const size_t end = std::min(path.find('/', at), path.size());
+    parts.emplace_back(path.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::optional<ModelName> parse_parts(const std::vector<std::string>& parts) {
+  if (parts.size() < 2 || !std::all_of(parts.begin(), parts.end(), is_part)) return std::nullopt;
+  ModelName name;
+  name.owner = parts[0];
+  name.repo = parts[1];
+  for (size_t i = 2; i < parts.size(); ++i) name.file += (i == 2 ? "" : "/") + parts[i];
+  if (!name.file.empty() && !lower(name.file).ends_with(".gguf")) return std::nullopt;
+  return name;
+}
+
+// The path of a hub's address as a name, where it is that of a page or of a file of its main branch.
+std::optional<ModelName> parse_hub_address(std::string_view path) {
+  std::vector<std::string> parts = split_path(path.substr(0, path.find_first_of("?#")));
+  while (!parts.empty() && parts.back().empty()) parts.pop_back();
+  if (parts.size() >= 4 && (parts[2] == "resolve" || parts[2] == "blob" || parts[2] == "tree") &&
+      parts[3] == "main") {
+    parts.erase(parts.begin() + 2, parts.begin() + 4);
+  } else if (parts.size() != 2) {
+    return std::nullopt;
+  }
+  return parse_parts(parts);
+}
+
+fs::path models_folder() {
+  if (const std::string cache = cache_folder(); !cache.empty()) return fs::path(cache) / "models";
+  throw Error(ErrorKind::runtime, "neither XDG_CACHE_HOME nor HOME names a folder to keep models in");
+}
+
+}  // namespace
+
+std::string hub_endpoint() {
+  const char* given = std::getenv("HF_ENDPOINT");
+  std::string endpoint = given != nullptr && *given != '\0' ? given : kUsualHub;
+  while (endpoint.ends_with('/')) endpoint.pop_back();
+  return endpoint;
+}
+
+std::optional<ModelName> parse_model_name(std::string_view text) {
+  if (!text.starts_with("http://") && !text.starts_with("https://")) return parse_parts(split_path(text));
+  for (const std::string& hub : {hub_endpoint(), std::string(kUsualHub)}) {
+    if (!text.starts_with(hub + "/")) continue;
+    if (auto name = parse_hub_address(text.substr(hub.size() + 1))) return name;
+  }
+  ModelName name;
+  name.url = text.substr(0, text.find('#'));
+  const size_t host = name.url.find("://") + 3;
+  const size_t path = name.url.find('/', host);
+  const bool has_file = path != std::string::npos && path + 1 < name.url.size() && name.url[path + 1] != '?';
+  if (path == host || !has_file) return std::nullopt;
+  return name;
+}
+
+fs::path place_of(const ModelName& name) {
+  if (name.url.empty()) return models_folder() / "hub" / name.owner / name.repo / name.file;
+  const size_t host = name.url.find("://") + 3;
+  std::string_view path = std::string_view(name.url).substr(host);
+  path = path.substr(0, path.find('?'));
+  if (const size_t at = path.substr(0, path.find('/')).rfind('@'); at != std::string_view::npos) {
+    path = path.substr(at + 1);  // a password is no part of a file's name
+  }
+  fs::path place = models_folder() / "url";
+  for (std::string part : split_path(path)) {
+    for (char& c : part) {
+      if (!is_part(std::string_view(&c, 1)) && c != '.') c = '_';
+    }
+    if (part == "." || part == "..") part = "_";
+    if (!part.empty()) place /= part.substr(0, 200);
+  }
+  return place;
+}
+
+std::vector<std::string> gguf_files(std::span<const std::string> files) {
+  std::vector<std::string> found;
+  std::copy_if(files.begin(), files.end(), std::back_inserter(found),
+               [](const std::string& file) { return lower(file).ends_with(".gguf"); });
+  return found;
+}
+
+std::string choose_gguf(std::span<const std::string> files) {
+  const std::vector<std::string> found = gguf_files(files);
+  if (found.size() == 1) return found.front();
+  std::string chosen;
+  for (const std::string& file : found) {
+    if (lower(file).find("i2_s") == std::string::npos) continue;
+    if (!chosen.empty()) return "";
+    chosen = file;
+  }
+  return chosen;
+}
+
+std::string find_pulled(std::string_view text) {
+  const auto name = parse_model_name(text);
+  if (!name) return "";
+  std::error_code ignored;
+  const fs::path place = place_of(*name);
+  if (!name->url.empty() || !name->file.empty())
+    return fs::is_regular_file(place, ignored) ? place.string() : "";
+  std::vector<std::string> files;
+  for (fs::recursive_directory_iterator at(place, ignored), end; !ignored && at != end;
+       at.increment(ignored)) {
+    if (at->is_regular_file(ignored)) files.push_back(fs::relative(at->path(), place, ignored).string());
+  }
+  const std::string chosen = choose_gguf(files);
+  return chosen.empty() ? "" : (place / chosen).string();
+}
+
+}  // namespace bitnet

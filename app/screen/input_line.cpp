@@ -1,0 +1,383 @@
+#include "input_line.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+// readline's headers want FILE declared.
+#include <readline/history.h>
+#include <readline/readline.h>
+
+#include "app/text/text_safe.h"
+#include "app/text/text_units.h"
+#include "readline_units.h"
+
+namespace bitnet {
+namespace {
+
+constexpr size_t kFoldedLines = 8;
+constexpr size_t kFoldedBytes = 2000;
+constexpr size_t kFoldedReturned = 1 << 14;    // bytes of a text that is given back
+constexpr size_t kRememberedBytes = 64 << 10;  // of one entry of the history
+constexpr int kHistoryEntries = 1000;
+constexpr off_t kHistoryBytes = 16 << 20;
+constexpr char kPrompt[] = "";
+
+// What readline would print (bells, messages) goes nowhere.
+FILE* nowhere() {
+  static FILE* file = std::fopen("/dev/null", "r+");
+  return file;
+}
+
+std::string common_prefix(const std::vector<std::string>& lines) {
+  std::string prefix = lines.front();
+  for (const std::string& line : lines) {
+    const auto differ = std::mismatch(prefix.begin(), prefix.end(), line.begin(), line.end());
+    prefix.erase(differ.first, prefix.end());
+  }
+  while (!prefix.empty() && (prefix.back() & 0xC0) == 0x80) prefix.pop_back();
+  return prefix;
+}
+
+// Pasted bytes as text: line ends as \n, no NUL (the editor's strings end there), well-formed UTF-8.
+std::string cleaned(std::string_view bytes) {
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] == '\r') {
+      if (i + 1 == bytes.size() || bytes[i + 1] != '\n') text += '\n';
+    } else if (bytes[i] != '\0') {
+      text += bytes[i];
+    }
+  }
+  return make_safe(text);
+}
+
+size_t lines_of(std::string_view text) {
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) +
+         (text.empty() || text.back() == '\n' ? 0 : 1);
+}
+
+}  // namespace
+
+namespace {
+
+// Makes the history file where there is none. What keeps it from being read and written, empty where nothing
+// does: readline would wait on a pipe, and reads the whole of whatever it is.
+std::string history_problem(const std::string& file) {
+  const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+  struct stat about {};
+  std::string problem;
+  if (fd < 0 || fstat(fd, &about) != 0) {
+    problem = std::strerror(errno);
+  } else if (!S_ISREG(about.st_mode)) {
+    problem = "is no regular file";
+  } else if (about.st_size > kHistoryBytes) {
+    problem = fmt::format("is longer than {} MiB; move it away to begin a new one", kHistoryBytes >> 20);
+  } else {
+    fchmod(fd, 0600);
+  }
+  if (fd >= 0) close(fd);
+  return problem;
+}
+
+}  // namespace
+
+InputLine* InputLine::instance_ = nullptr;
+
+// The functions that readline calls. No exception may leave them: readline is C.
+struct ReadlineHooks {
+  static int read_byte(FILE*) {
+    std::deque<char>& pending = InputLine::instance_->pending_;
+    if (pending.empty()) return EOF;
+    const auto byte = static_cast<unsigned char>(pending.front());
+    pending.pop_front();
+    return byte;
+  }
+  static int input_available() { return InputLine::instance_->pending_.empty() ? 0 : 1; }
+  static void redisplay() {}
+  static void prepare_terminal(int) {}
+  static void restore_terminal() {}
+  static void line(char* text) {
+    if (text == nullptr) return;
+    InputLine::instance_->accepted_.emplace_back(text);
+    std::free(text);
+  }
+  static int accept(int, int key) { return InputLine::instance_->accept_here(key); }
+  static int newline(int, int) { return rl_insert_text("\n") > 0 ? 0 : 1; }
+  static int edit(int, int) {
+    InputLine::instance_->editor_wanted_ = true;
+    return 0;
+  }
+  static int complete(int, int) { return InputLine::instance_->complete_here(); }
+};
+
+InputLine::InputLine(const std::string& history_file, InputCalls calls)
+    : calls_(std::move(calls)), history_file_(history_file) {
+  assert(instance_ == nullptr);
+  instance_ = this;
+  rl_readline_name = "bitnet-chat";
+  rl_catch_signals = 0;
+  rl_catch_sigwinch = 0;
+  rl_change_environment = 0;
+  rl_instream = nowhere();
+  rl_outstream = nowhere();
+  rl_getc_function = ReadlineHooks::read_byte;
+  rl_input_available_hook = ReadlineHooks::input_available;
+  rl_redisplay_function = ReadlineHooks::redisplay;
+  rl_prep_term_function = ReadlineHooks::prepare_terminal;
+  rl_deprep_term_function = ReadlineHooks::restore_terminal;
+  rl_initialize();
+  rl_variable_bind("bell-style", "none");
+  rl_variable_bind("revert-all-at-newline", "on");
+  for (Keymap map : {emacs_standard_keymap, vi_insertion_keymap, vi_movement_keymap}) {
+    rl_bind_key_in_map('\r', ReadlineHooks::accept, map);
+    rl_bind_key_in_map('\n', ReadlineHooks::newline, map);
+  }
+  rl_bind_key_in_map('\t', ReadlineHooks::complete, emacs_standard_keymap);
+  rl_bind_key_in_map('\t', ReadlineHooks::complete, vi_insertion_keymap);
+
+  rl_bind_keyseq_in_map("\\C-x\\C-e", ReadlineHooks::edit, emacs_standard_keymap);
+  rl_bind_keyseq_in_map("\\C-x\\C-e", ReadlineHooks::edit, vi_insertion_keymap);
+  rl_bind_key_in_map('v', ReadlineHooks::edit, vi_movement_keymap);
+
+  use_unit_commands();
+
+  using_history();
+  stifle_history(kHistoryEntries);
+  history_comment_char = '#';
+  history_write_timestamps = 1;  // also what lets an entry hold several lines
+  if (!history_file_.empty()) {
+    if (const std::string problem = history_problem(history_file_); !problem.empty()) {
+      history_error_ = fmt::format("history is not kept: {}: {}", history_file_, problem);
+      history_file_.clear();
+    } else {
+      read_history(history_file_.c_str());
+    }
+  }
+  rl_callback_handler_install(kPrompt, ReadlineHooks::line);
+}
+
+InputLine::~InputLine() {
+  rl_callback_handler_remove();
+  clear_history();
+  instance_ = nullptr;
+}
+
+void InputLine::type(std::string_view bytes) {
+  pending_.insert(pending_.end(), bytes.begin(), bytes.end());
+  while (!pending_.empty()) {
+    rl_callback_read_char();
+    keep_cursor_on_unit();
+    while (!accepted_.empty()) {
+      const std::string line = std::move(accepted_.front());
+      accepted_.erase(accepted_.begin());
+      accept(line);
+    }
+  }
+}
+
+void InputLine::insert(std::string_view text) { rl_insert_text(std::string(text).c_str()); }
+
+void InputLine::paste(std::string_view bytes) {
+  std::string text = cleaned(bytes);
+  if (lines_of(text) >= kFoldedLines || text.size() >= kFoldedBytes || has_mark(text)) {
+    insert_folded(std::move(text));
+  } else {
+    insert(text);
+  }
+}
+
+void InputLine::insert_folded(std::string text) {
+  if (pastes_.size() == kMarks) return insert(text);
+  const size_t lines = lines_of(text);
+  const size_t number = pastes_.size();
+  const std::string placeholder = lines >= kFoldedLines
+                                      ? fmt::format("[paste {}: {} lines]", number + 1, lines)
+                                      : fmt::format("[paste {}: {} bytes]", number + 1, text.size());
+  pastes_.push_back({placeholder, std::move(text)});
+  insert(mark(number));
+}
+
+bool InputLine::give_back(std::string_view text) {
+  returned_.emplace_back(text);
+  const bool now = empty() && !searching() && returned_.size() == 1;
+  put_back();
+  return now;
+}
+
+void InputLine::put_back() {
+  if (returned_.empty() || !empty() || searching()) return;
+  std::string text = std::move(returned_.front());
+  returned_.pop_front();
+  // readline's buffer ends at a NUL and knows no mark but ours.
+  const bool fits = text.size() <= kFoldedReturned && text.find('\0') == std::string::npos && !has_mark(text);
+  if (fits) {
+    insert(text);
+  } else {
+    insert_folded(std::move(text));
+  }
+}
+
+void InputLine::clear() {
+  rl_replace_line("", 1);
+  rl_point = rl_end = 0;
+  using_history();
+}
+
+void InputLine::replace(std::string_view text) {
+  rl_begin_undo_group();
+  rl_delete_text(0, rl_end);
+  rl_point = 0;
+  const std::string edited = cleaned(text);
+  if (has_mark(edited)) {
+    insert_folded(edited);
+  } else {
+    insert(edited);
+  }
+  rl_end_undo_group();
+}
+
+std::optional<std::string> InputLine::take_editor_request() {
+  if (!std::exchange(editor_wanted_, false)) return std::nullopt;
+  return expanded(text());
+}
+
+bool InputLine::move_up() {
+  const std::string_view all = text();
+  const size_t line = all.rfind('\n', point() == 0 ? 0 : point() - 1);
+  if (point() == 0 || line == std::string_view::npos) return false;
+  const size_t column = point() - line - 1;
+  const size_t above_end = line;
+  const size_t before = line == 0 ? std::string_view::npos : all.rfind('\n', line - 1);
+  const size_t above = before == std::string_view::npos ? 0 : before + 1;
+  size_t target = std::min(above + column, above_end);
+  if (target < all.size()) target = unit_begin(all, target);
+  rl_point = static_cast<int>(target);
+  return true;
+}
+
+bool InputLine::move_down() {
+  const std::string_view all = text();
+  const size_t end = all.find('\n', point());
+  if (end == std::string_view::npos) return false;
+  const size_t before = point() == 0 ? std::string_view::npos : all.rfind('\n', point() - 1);
+  const size_t column = point() - (before == std::string_view::npos ? 0 : before + 1);
+  const size_t below = end + 1;
+  size_t target = std::min(below + column, std::min(all.find('\n', below), all.size()));
+  if (target < all.size()) target = unit_begin(all, target);
+  rl_point = static_cast<int>(target);
+  return true;
+}
+
+std::string_view InputLine::text() const { return {rl_line_buffer, static_cast<size_t>(rl_end)}; }
+size_t InputLine::point() const { return static_cast<size_t>(rl_point); }
+bool InputLine::empty() const { return rl_end == 0; }
+
+InputLine::Shown InputLine::shown() const {
+  Shown shown;
+  const std::string_view all = text();
+  size_t copied = 0;
+  const auto copy_to = [&](size_t end) {
+    if (point() >= copied && point() <= end) shown.point = shown.text.size() + (point() - copied);
+    shown.text += all.substr(copied, end - copied);
+    copied = end;
+  };
+  for (size_t at = 0; (at = all.find(mark(0)[0], at)) != std::string_view::npos; ++at) {
+    const auto number = mark_at(all.substr(at));
+    if (!number || *number >= pastes_.size()) continue;
+    copy_to(at);
+    shown.text += pastes_[*number].placeholder;
+    copied = at + kMarkBytes;
+  }
+  copy_to(all.size());
+  return shown;
+}
+
+bool InputLine::searching() const { return RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH); }
+bool InputLine::wants_escape() const { return rl_editing_mode == 0 || searching(); }
+
+std::string InputLine::prompt() const {
+  return searching() && rl_display_prompt != nullptr ? rl_display_prompt : "";
+}
+
+std::vector<std::string> InputLine::take_candidates() { return std::exchange(candidates_, {}); }
+
+std::string InputLine::take_history_error() { return std::exchange(history_error_, {}); }
+
+int InputLine::accept_here(int key) {
+  try {
+    if (!calls_.may_submit(expanded(text()))) return 0;
+  } catch (...) {
+    return 0;
+  }
+  return rl_newline(1, key);
+}
+
+int InputLine::complete_here() {
+  try {
+    const std::string line(text().substr(0, point()));
+    if (!line.starts_with('/')) return 0;
+    const std::vector<std::string> lines = calls_.complete(line);
+    if (lines.empty()) return 0;
+    const std::string prefix = common_prefix(lines);
+    if (prefix.size() > line.size()) {
+      rl_begin_undo_group();
+      rl_delete_text(0, rl_point);
+      rl_point = 0;
+      rl_insert_text(prefix.c_str());
+      rl_end_undo_group();
+    } else if (lines.size() > 1) {
+      candidates_ = lines;
+    }
+  } catch (...) {
+    candidates_.clear();
+  }
+  return 0;
+}
+
+std::string InputLine::expanded(std::string_view line) const {
+  std::string out;
+  size_t copied = 0;
+  for (size_t at = 0; (at = line.find(mark(0)[0], at)) != std::string_view::npos; ++at) {
+    const auto number = mark_at(line.substr(at));
+    if (!number || *number >= pastes_.size()) continue;
+    out += line.substr(copied, at - copied);
+    out += pastes_[*number].text;
+    copied = at + kMarkBytes;
+  }
+  out += line.substr(copied);
+  return out;
+}
+
+void InputLine::accept(std::string line) {
+  line = expanded(line);
+  if (line.find_first_not_of(" \t\n") != std::string::npos) remember(line);
+  calls_.submit(line);
+}
+
+void InputLine::remember(const std::string& line) {
+  HIST_ENTRY* last = history_length > 0 ? history_get(history_base + history_length - 1) : nullptr;
+  using_history();  // Up begins at the newest again
+  const bool fits = line.size() <= kRememberedBytes && line.find('\0') == std::string::npos;
+  if ((last != nullptr && line == last->line) || !fits) return;
+  add_history(line.c_str());
+  add_history_time(fmt::format("#{}", std::time(nullptr)).c_str());
+  using_history();
+  if (history_file_.empty() || !keeps_history_) return;
+  if (const int failed = append_history(1, history_file_.c_str()); failed != 0) {
+    history_error_ = fmt::format("history is not kept: {}: {}", history_file_, std::strerror(failed));
+    history_file_.clear();
+  }
+}
+
+}  // namespace bitnet

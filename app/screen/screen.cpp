@@ -1,0 +1,350 @@
+#include "screen.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cwchar>
+#include <utility>
+
+#include "app/text/text_width.h"
+#include "engine/error.h"
+
+// Last: curses.h defines macros of short names.
+#include <curses.h>
+
+namespace bitnet {
+namespace {
+
+constexpr char kBracketedPasteOn[] = "\x1b[?2004h";
+constexpr char kBracketedPasteOff[] = "\x1b[?2004l";
+constexpr size_t kMostMarks = CCHARW_MAX - 1;  // combining marks of one cell
+
+attr_t attributes_of(const Look& look, Face face) {
+  attr_t attributes = A_NORMAL;
+  if (look.bold || face.bold) attributes |= A_BOLD;
+  if (look.dim) attributes |= A_DIM;
+  if (look.underline || face.underline) attributes |= A_UNDERLINE;
+  if (look.reverse) attributes |= A_REVERSE;
+  if (face.italic) attributes |= A_ITALIC;
+  return attributes;
+}
+
+short pair_of(Tone tone) { return static_cast<short>(static_cast<int>(tone) + 1); }
+
+void write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) {
+      fd_set set;
+      FD_ZERO(&set);
+      FD_SET(fd, &set);
+      select(fd + 1, nullptr, &set, nullptr, nullptr);
+      continue;
+    }
+    if (n <= 0) return;
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+// What a handler of a fatal signal needs to give the terminal back.
+termios former_terminal;
+int terminal_fd = -1;  // the terminal, whatever file descriptor 1 is
+int nowhere_fd = -1;
+std::atomic<bool> terminal_taken = false;
+std::atomic<bool> dying = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+// The thread that died may be another than the one that draws, which goes on until the process is gone: what
+// it draws goes nowhere from here on. A write that it is in the middle of comes before ours, as a terminal
+// takes one at a time.
+extern "C" void give_back_and_die(int signal) {
+  if (dying.exchange(true)) {
+    while (true) pause();  // several threads read the same lost page; the first of them ends the process
+  }
+  if (terminal_taken) {
+    constexpr char kReset[] = "\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l\r\n";
+    dup2(nowhere_fd, STDOUT_FILENO);
+    [[maybe_unused]] const ssize_t n = write(terminal_fd, kReset, sizeof kReset - 1);
+    tcsetattr(STDIN_FILENO, TCSANOW, &former_terminal);
+  }
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+void end_by(int signal) {
+  struct sigaction action = {};
+  action.sa_handler = give_back_and_die;
+  action.sa_flags = SA_ONSTACK;
+  sigaction(signal, &action, nullptr);
+}
+
+// The log, or nowhere: what is no regular file could hold the program up.
+int open_log(const std::string& file) {
+  const int fd = file.empty() ? -1
+                              : open(file.c_str(),
+                                     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+  struct stat about = {};
+  if (fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode)) return fd;
+  if (fd >= 0) close(fd);
+  return open("/dev/null", O_WRONLY | O_CLOEXEC);
+}
+
+std::vector<wchar_t> code_points(std::string_view text) {
+  std::vector<wchar_t> out;
+  std::mbstate_t state{};
+  while (!text.empty()) {
+    wchar_t c = L'?';
+    size_t n = std::mbrtowc(&c, text.data(), text.size(), &state);
+    if (n == 0 || n > text.size()) {
+      state = {};
+      n = 1;
+      c = L'\uFFFD';
+    }
+    out.push_back(c);
+    text.remove_prefix(n);
+  }
+  return out;
+}
+
+// A cluster as ncurses cells: each one spacing character with its marks. Empty where ncurses or a terminal
+// would count other columns than we do.
+std::vector<std::vector<wchar_t>> cells_of(const std::vector<wchar_t>& cluster, int columns) {
+  std::vector<std::vector<wchar_t>> cells;
+  int sum = 0;
+  for (const wchar_t c : cluster) {
+    const int width = wcwidth(c);
+    if (width < 0 || (width == 0 && cells.empty())) return {};
+    if (width > 0) {
+      cells.push_back({c});
+      sum += width;
+    } else if (cells.back().size() <= kMostMarks) {
+      cells.back().push_back(c);
+    }
+  }
+  if (sum != columns) cells.clear();
+  return cells;
+}
+
+}  // namespace
+
+Screen::Screen(const Theme& theme, const std::string& log_file) : theme_(theme) {
+  tcgetattr(STDIN_FILENO, &former_terminal);
+  log_fd_ = open_log(log_file);
+  former_stderr_ = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (newterm(nullptr, stdout, stdin) == nullptr) {
+    close(log_fd_);
+    close(former_stderr_);
+    throw Error(ErrorKind::runtime, "the terminal cannot be used as a screen; set TERM, or use a pipe");
+  }
+  set_escdelay(25);
+  if (has_colors()) {
+    start_color();
+    use_default_colors();
+    for (int i = 0; i < kToneCount; ++i) {
+      init_pair(pair_of(static_cast<Tone>(i)), static_cast<short>(color_of(theme_.looks[i])), -1);
+    }
+  }
+  raw();
+  noecho();
+  nonl();
+  intrflush(stdscr, FALSE);
+  scrollok(stdscr, FALSE);
+  terminal_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  nowhere_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  end_by(SIGABRT);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which report these themselves
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) end_by(signal);
+#endif
+  enter();
+  read_size();
+}
+
+Screen::~Screen() {
+  leave();
+  close(log_fd_);
+  close(former_stderr_);
+  close(std::exchange(terminal_fd, -1));
+  close(std::exchange(nowhere_fd, -1));
+}
+
+int Screen::color_of(const Look& look) const {
+  if (!has_colors()) return -1;
+  const int color = COLORS >= 256 ? look.color : look.fallback;
+  return color < COLORS ? color : -1;
+}
+
+void Screen::enter() {
+  dup2(log_fd_, STDERR_FILENO);
+  terminal_taken = true;
+  write_all(STDOUT_FILENO, kBracketedPasteOn);
+}
+
+void Screen::leave() {
+  write_all(STDOUT_FILENO, kBracketedPasteOff);
+  curs_set(1);
+  endwin();
+  tcsetattr(STDIN_FILENO, TCSADRAIN, &former_terminal);
+  terminal_taken = false;
+  dup2(former_stderr_, STDERR_FILENO);
+}
+
+void Screen::read_size() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
+    if (size.ws_row != LINES || size.ws_col != COLS) resizeterm(size.ws_row, size.ws_col);
+  }
+  rows_ = LINES;
+  columns_ = COLS;
+  forget();
+}
+
+void Screen::forget() {
+  shown_.clear();
+  overlays_.clear();
+  clearok(curscr, TRUE);
+}
+
+void Screen::suspend() {
+  leave();
+  struct sigaction stop = {};
+  struct sigaction former = {};
+  stop.sa_handler = SIG_DFL;
+  sigaction(SIGTSTP, &stop, &former);
+  kill(0, SIGTSTP);  // the whole job, as the terminal itself would
+  sigaction(SIGTSTP, &former, nullptr);
+  enter();
+  refresh();
+  read_size();
+}
+
+void Screen::lend(const std::function<void()>& use) {
+  leave();
+  try {
+    use();
+  } catch (...) {
+    enter();
+    refresh();
+    read_size();
+    throw;
+  }
+  enter();
+  refresh();
+  read_size();
+}
+
+void Screen::send(std::string_view bytes) { write_all(STDOUT_FILENO, bytes); }
+
+void Screen::draw_row(int y, const Row& row) {
+  overlays_.erase(y);
+  std::vector<Piece> pieces;
+  int x = 0;
+  move(y, 0);
+  for (const Span& span : row.spans) {
+    const Look& look = theme_.of(span.face.tone);
+    const attr_t attributes = attributes_of(look, span.face);
+    const short pair = color_of(look) >= 0 ? pair_of(span.face.tone) : short{0};
+    const auto put = [&](const std::vector<wchar_t>& characters) {
+      wchar_t text[CCHARW_MAX + 1] = {};
+      std::copy_n(characters.begin(), std::min<size_t>(characters.size(), CCHARW_MAX), text);
+      cchar_t cell;
+      setcchar(&cell, text, attributes, pair, nullptr);
+      add_wch(&cell);
+    };
+    std::string_view text = span.text;
+    while (!text.empty()) {
+      const Cluster cluster = first_cluster(text);
+      const std::string_view bytes = shown_part(text.substr(0, cluster.bytes));
+      text.remove_prefix(cluster.bytes);
+      if (cluster.columns == 0) continue;
+      if (x + cluster.columns > columns_) break;
+      const std::vector<wchar_t> characters = code_points(bytes);
+      const auto cells = cells_of(characters, cluster.columns);
+      for (const auto& cell : cells) put(cell);
+      if (cells.empty()) {
+        // A stand-in of the same columns; what belongs there is laid over it.
+        const int width = std::max(wcwidth(characters.front()), 0);
+        const bool base_fits = width > 0 && width <= cluster.columns;
+        put({base_fits ? characters.front() : L'?'});
+        for (int i = base_fits ? width : 1; i < cluster.columns; ++i) put({L' '});
+        int terminal_columns = 0;
+        for (const wchar_t c : characters) terminal_columns += std::max(wcwidth(c), 0);
+        const bool may_wrap = x + std::max(terminal_columns, cluster.columns) > columns_;
+        if (!may_wrap) pieces.push_back({x, x + cluster.columns, std::string(bytes), span.face, true});
+      } else if (span.face.strike && (pieces.empty() || !pieces.back().face.strike)) {
+        pieces.push_back({x, x + cluster.columns, std::string(bytes), span.face, false});
+      } else if (!pieces.empty()) {
+        Piece& last = pieces.back();
+        if (!last.contested && last.face == span.face && last.end == x) {
+          last.text += bytes;
+          last.end += cluster.columns;
+        } else {
+          pieces.push_back({x, x + cluster.columns, std::string(bytes), span.face, false});
+        }
+      }
+      x += cluster.columns;
+    }
+  }
+  if (x < columns_) clrtoeol();
+  if (!pieces.empty()) overlays_[y] = std::move(pieces);
+}
+
+// Terminals disagree about the columns of emoji sequences, and ncurses cannot hold some of them in a cell. So
+// everything in a row from the first such cluster on is written once more, each piece at its own column:
+// where the terminal counts otherwise than we do, the text after it still stands where it belongs. Text that
+// is struck through is written here too, because ncurses has no such attribute.
+std::string Screen::overlay() const {
+  std::string out;
+  for (const auto& [y, pieces] : overlays_) {
+    if (y >= rows_) continue;
+    for (const Piece& piece : pieces) {
+      const Look& look = theme_.of(piece.face.tone);
+      out += fmt::format("\x1b[{};{}H\x1b[0", y + 1, piece.column + 1);
+      if (piece.face.bold || look.bold) out += ";1";
+      if (look.dim) out += ";2";
+      if (piece.face.italic) out += ";3";
+      if (piece.face.underline || look.underline) out += ";4";
+      if (look.reverse) out += ";7";
+      if (piece.face.strike) out += ";9";
+      if (const int color = color_of(look); color >= 8) {
+        out += fmt::format(";38;5;{}", color);
+      } else if (color >= 0) {
+        out += fmt::format(";{}", 30 + color);
+      }
+      out += "m" + piece.text;
+    }
+  }
+  return out.empty() ? out
+                     : "\x1b"
+                       "7" +
+                           out +
+                           "\x1b"
+                           "8";
+}
+
+void Screen::draw(const std::vector<Row>& rows, int cursor_row, int cursor_column) {
+  shown_.resize(static_cast<size_t>(rows_), Row{{{"\x01", {}}}, 0});
+  static const Row kEmpty;
+  for (int y = 0; y < rows_; ++y) {
+    const auto i = static_cast<size_t>(y);
+    const Row& row = i < rows.size() ? rows[i] : kEmpty;
+    if (shown_[i].spans == row.spans) continue;
+    draw_row(y, row);
+    shown_[i] = row;
+  }
+  curs_set(cursor_row < 0 ? 0 : 1);
+  move(std::clamp(cursor_row, 0, rows_ - 1), std::clamp(cursor_column, 0, columns_ - 1));
+  refresh();
+  if (const std::string bytes = overlay(); !bytes.empty()) write_all(STDOUT_FILENO, bytes);
+}
+
+}  // namespace bitnet

@@ -1,0 +1,318 @@
+// What each key does on the screen.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "app/chat/chat.h"
+#include "app/text/text_units.h"
+#include "app/view/help.h"
+#include "engine/error.h"
+#include "external_editor.h"
+#include "ui_screen.h"
+
+namespace bitnet {
+namespace {
+
+constexpr std::chrono::milliseconds kEscapeDelay{25};
+constexpr size_t kReadBytes = 1 << 16;
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\n") == std::string_view::npos; }
+
+}  // namespace
+
+void ScreenFrontEnd::read_keys() {
+  static char bytes[kReadBytes];
+  const ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  if (n <= 0) {  // the terminal is gone
+    exit_code_ = n == 0 ? 0 : 128 + SIGHUP;
+    return;
+  }
+  keys_.feed({bytes, static_cast<size_t>(n)});
+  if (recording_) recording_->file.input({bytes, static_cast<size_t>(n)});
+  decode_keys();
+}
+
+void ScreenFrontEnd::decode_keys() {
+  if (escape_timer_ != 0) loop_.cancel_timer(escape_timer_);
+  escape_timer_ = 0;
+  while (const auto key = keys_.next()) press(*key);
+  if (!keys_.waiting()) return;
+  escape_timer_ = loop_.call_after(kEscapeDelay, [this] {
+    escape_timer_ = 0;
+    while (const auto key = keys_.give_up_waiting()) press(*key);
+  });
+}
+
+void ScreenFrontEnd::press(const KeyPress& key) {
+  dirty_ = key_pressed_ = true;
+  last_key_ = Clock::now();
+  candidates_.clear();
+  const bool was_armed = quit_armed_;
+  hint("");
+  quit_armed_ = false;
+  if (key.key == Key::redraw) {
+    screen_.read_size();
+  } else if (key.key == Key::suspend) {
+    screen_.suspend();
+  } else if (picker_) {
+    press_in_picker(key);
+  } else if ((help_.shown && press_in_help(key)) || (find_.shown && press_in_find(key)) ||
+             press_to_scroll(key.key)) {
+    return;
+  } else {
+    press_in_input(key, was_armed);
+    input_.put_back();
+  }
+}
+
+void ScreenFrontEnd::press_in_input(const KeyPress& key, bool quit_was_armed) {
+  switch (key.key) {
+    case Key::text:
+      input_.type(key.bytes);
+      candidates_ = input_.take_candidates();
+      open_editor();
+      break;
+    case Key::enter:
+      input_.type("\r");
+      break;
+    case Key::newline:
+      input_.type("\n");
+      break;
+    case Key::escape:
+      press_escape();
+      break;
+    case Key::interrupt:
+      quit_armed_ = quit_was_armed;
+      press_interrupt();
+      break;
+    case Key::eof:
+      press_eof();
+      break;
+    case Key::up:
+      if (input_.searching() || !input_.move_up()) input_.type("\x1b[A");
+      break;
+    case Key::down:
+      if (input_.searching() || !input_.move_down()) input_.type("\x1b[B");
+      break;
+    case Key::help:
+      help_ = {true, 0};
+      break;
+    case Key::find:
+      find_ = {true, true, ""};
+      break;
+    case Key::open:
+      try {
+        if (chat_ != nullptr) chat_->submit("/open");
+      } catch (const Error& e) {
+        error(e.what());
+      }
+      break;
+    case Key::paste:
+      input_.paste(key.bytes);
+      break;
+    default:
+      break;
+  }
+}
+
+void ScreenFrontEnd::press_escape() {
+  if (input_.searching()) {
+    input_.type("\x1b");
+  } else if (busy()) {
+    stop();
+  } else if (input_.wants_escape()) {
+    input_.type("\x1b");
+  }
+}
+
+bool ScreenFrontEnd::press_to_scroll(Key key) {
+  switch (key) {
+    case Key::page_up:
+      page(-1);
+      return true;
+    case Key::page_down:
+      page(1);
+      return true;
+    case Key::to_start:
+      transcript_.scroll_to_start();
+      return true;
+    case Key::to_end:
+      transcript_.scroll_to_end();
+      return true;
+    case Key::line_up:
+      transcript_.scroll_by(-1);
+      return true;
+    case Key::line_down:
+      transcript_.scroll_by(1);
+      return true;
+    default:
+      return false;
+  }
+}
+
+void ScreenFrontEnd::press_in_picker(const KeyPress& key) {
+  try {
+    switch (picker_->press(key, transcript_.height())) {
+      case Picker::Outcome::goes_on:
+        return;
+      case Picker::Outcome::leaves:
+        picker_.reset();
+        return;
+      case Picker::Outcome::chosen: {
+        const Picker picker = *std::exchange(picker_, std::nullopt);
+        picker.choices().chosen(picker.selected());
+      }
+    }
+  } catch (const Error& e) {
+    picker_.reset();
+    error(e.what());
+  }
+}
+
+bool ScreenFrontEnd::press_in_help(const KeyPress& key) {
+  const int page = std::max(transcript_.height() - 1, 1);
+  const int most = std::max(help_height(keys_.keymap(), columns()) - transcript_.height(), 0);
+  const auto scroll = [&](int by) {
+    help_.top = std::clamp(help_.top + by, 0, most);
+    return true;
+  };
+  switch (key.key) {
+    case Key::page_up:
+      return scroll(-page);
+    case Key::page_down:
+      return scroll(page);
+    case Key::up:
+    case Key::line_up:
+      return scroll(-1);
+    case Key::down:
+    case Key::line_down:
+      return scroll(1);
+    case Key::paste:
+      help_.shown = false;
+      return false;
+    default:
+      break;
+  }
+  // The key that leaves does nothing else. What was typed behind it, and came with it, is for the input.
+  help_.shown = false;
+  if (key.key != Key::text || key.bytes.starts_with('\x1b')) return true;
+  if (const std::string rest = key.bytes.substr(first_unit(key.bytes)); !rest.empty())
+    press_in_input({Key::text, rest}, false);
+  return true;
+}
+
+bool ScreenFrontEnd::press_in_find(const KeyPress& key) {
+  switch (key.key) {
+    case Key::escape:
+    case Key::interrupt:
+    case Key::eof:
+      find_.shown = false;
+      transcript_.find("");
+      return true;
+    case Key::enter:
+      find_.typing = false;
+      transcript_.next_match(1);
+      return true;
+    case Key::down:
+      transcript_.next_match(1);
+      return true;
+    case Key::find:
+    case Key::up:
+      transcript_.next_match(-1);
+      return true;
+    case Key::text:
+    case Key::paste:
+      if (!find_.typing && key.bytes.find_first_not_of("nN") == std::string::npos) {
+        for (const char c : key.bytes) transcript_.next_match(c == 'n' ? 1 : -1);
+        return true;
+      }
+      if (edit_short_line(find_.words, std::string_view(key.bytes).substr(0, key.bytes.find('\n')))) {
+        find_.typing = true;
+        transcript_.find(find_.words);
+      }
+      return true;
+    default:
+      return press_to_scroll(key.key);
+  }
+}
+
+void ScreenFrontEnd::open_editor() {
+  const auto text = input_.take_editor_request();
+  if (!text) return;
+  try {
+    screen_.lend([&] { input_.replace(edit_externally(*text)); });
+  } catch (const Error& e) {
+    error(e.what());
+  }
+}
+
+void ScreenFrontEnd::press_interrupt() {
+  if (input_.searching()) {
+    input_.type("\x07");  // ^G: leaves the search
+  } else if (!input_.empty()) {
+    input_.clear();
+    quit_armed_ = false;
+  } else if (busy()) {
+    stop();
+    quit_armed_ = false;
+  } else if (quit_armed_) {
+    chat_->submit("/quit");  // which says what is not saved
+  } else {
+    quit_armed_ = true;
+    hint("press ^C again to quit");
+  }
+}
+
+// What the model is at goes on to its end: the next token, or the next part of a prompt.
+void ScreenFrontEnd::stop() {
+  hint("stopping", std::chrono::seconds(60));
+  stopping_ = true;
+  chat_->interrupt();
+}
+
+void ScreenFrontEnd::press_eof() {
+  if (input_.empty() && !input_.searching()) {
+    chat_->submit("/quit");
+  } else {
+    input_.type("\x04");
+  }
+}
+
+void ScreenFrontEnd::page(int direction) {
+  transcript_.scroll_by(direction * std::max(transcript_.height() - 1, 1));
+}
+
+bool ScreenFrontEnd::busy() const { return chat_ != nullptr && chat_->busy(); }
+
+bool ScreenFrontEnd::may_submit(std::string_view text) {
+  if (is_blank(text)) {
+    transcript_.scroll_to_end();
+    return false;
+  }
+  if (chat_ == nullptr) return false;
+  if (chat_->is_command(text)) return true;
+  if (!busy()) return true;
+  hint(chat_->loading() ? "the model still loads, and a message waits: your text is kept"
+                        : "still answering, Esc stops it: your text is kept");
+  return false;
+}
+
+void ScreenFrontEnd::tell_history_error() {
+  if (const std::string problem = input_.take_history_error(); !problem.empty()) notice(problem);
+}
+
+void ScreenFrontEnd::submit(const std::string& text) {
+  tell_history_error();
+  transcript_.scroll_to_end();
+  try {
+    chat_->submit(text);
+  } catch (const Error& e) {
+    error(e.what());
+  }
+}
+
+}  // namespace bitnet

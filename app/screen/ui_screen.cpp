@@ -1,0 +1,371 @@
+#include "ui_screen.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <utility>
+
+#include "app/base/clipboard.h"
+#include "app/chat/chat.h"
+#include "app/text/text_safe.h"
+#include "app/text/text_width.h"
+#include "app/view/help.h"
+#include "app/view/input.h"
+#include "engine/error.h"
+
+namespace bitnet {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr char kPrompt[] = "› ";
+// What the model writes is drawn at most so often, and less often while the person types: each key they press
+// is drawn at once, and both together stay below kMostDraws a second.
+constexpr milliseconds kFrame{40};
+constexpr milliseconds kFrameWhileTyping{66};
+constexpr size_t kMostDraws = 30;
+constexpr int kMostInputRows = 10;
+constexpr int kRowsForPending = 4;  // with fewer, what is in the next turn is not shown
+
+std::string file_in(const ScreenOptions& options, const char* name, bool wanted) {
+  if (options.state_folder.empty() || !wanted) return {};
+  std::error_code ignored;  // what cannot be made shows when the file is opened
+  std::filesystem::create_directories(options.state_folder, ignored);
+  chmod(options.state_folder.c_str(), 0700);
+  return options.state_folder + "/" + name;
+}
+
+}  // namespace
+
+ScreenFrontEnd::Signals::Signals(ScreenFrontEnd& screen) : loop(screen.loop_) {
+  loop.on_signal(SIGWINCH, [&screen] {
+    screen.forced_size_.reset();
+    screen.screen_.read_size();
+    screen.dirty_ = true;
+  });
+  loop.on_signal(SIGCONT, [&screen] {
+    screen.screen_.read_size();
+    screen.dirty_ = true;
+  });
+  loop.on_signal(SIGTSTP, [&screen] {
+    screen.screen_.suspend();
+    screen.dirty_ = true;
+  });
+  loop.on_signal(SIGINT, [&screen] {
+    if (screen.busy()) {
+      screen.chat_->interrupt();
+    } else {
+      screen.exit_code_ = 128 + SIGINT;
+    }
+  });
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    loop.on_signal(signal, [&screen, signal] { screen.exit_code_ = 128 + signal; });
+  }
+}
+
+ScreenFrontEnd::Signals::~Signals() {
+  for (const int signal : {SIGWINCH, SIGCONT, SIGTSTP, SIGINT, SIGTERM, SIGHUP}) loop.default_signal(signal);
+}
+
+ScreenFrontEnd::ScreenFrontEnd(EventLoop& loop, const ScreenOptions& options)
+    : loop_(loop),
+      signals_(*this),
+      screen_(find_theme(options.theme), file_in(options, "log", true)),
+      input_(file_in(options, "history", options.keep_history),
+             {[this](std::string_view text) { return may_submit(text); },
+              [this](const std::string& text) { submit(text); },
+              [this](std::string_view line) {
+                return chat_ == nullptr ? std::vector<std::string>() : chat_->complete(line);
+              }}),
+      keys_(options.keymap),
+      theme_(find_theme(options.theme)),
+      record_input_(options.record_input) {
+  tell_history_error();
+  draw_now();
+}
+
+ScreenFrontEnd::~ScreenFrontEnd() {
+  loop_.unwatch(STDIN_FILENO);
+  if (hint_timer_ != 0) loop_.cancel_timer(hint_timer_);
+  if (escape_timer_ != 0) loop_.cancel_timer(escape_timer_);
+}
+
+int ScreenFrontEnd::run(Chat& chat, ScriptDriver* script, const std::function<void()>& shown) {
+  chat_ = &chat;
+  loop_.watch(STDIN_FILENO, [this] { read_keys(); });
+  loop_.watch(chat.wake_fd(), [this] { chat_->handle_events(); });
+  chat.show_all();
+  for (const EarlyWord& word : std::exchange(early_, {})) transcript_.add(word.kind, word.text, word.label);
+  draw_now();
+  shown();
+  while (!exit_code_ && !chat.quit_requested()) {
+    milliseconds wait = milliseconds(-1);
+    if (script != nullptr) {
+      script->advance(chat, *this);
+      if (script->done()) break;
+      if (chat.quit_requested()) break;
+      if (script->deadline()) {
+        wait = std::max(std::chrono::ceil<milliseconds>(*script->deadline() - Clock::now()), milliseconds(0));
+      }
+    }
+    draw_if_due();
+    if (dirty_) wait = wait.count() < 0 ? time_to_draw() : std::min(wait, time_to_draw());
+    loop_.run_once(wait);
+  }
+  loop_.unwatch(STDIN_FILENO);
+  loop_.unwatch(chat.wake_fd());
+  picker_.reset();
+  chat_ = nullptr;
+  return exit_code_.value_or(0);
+}
+
+// ---- what the chat tells
+
+void ScreenFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
+  transcript_.clear();
+  if (chat_ == nullptr) return;  // run() has it shown again
+  for (const ShownMessage& m : messages) message(m);
+  if (!busy()) transcript_.end_answer("");  // one that is being made goes on
+  dirty_ = true;
+}
+
+void ScreenFrontEnd::message(const ShownMessage& m) {
+  dirty_ = true;
+  switch (m.role) {
+    case Role::system:
+      transcript_.add(TranscriptView::Kind::notice, "system prompt: " + m.text);
+      return;
+    case Role::user:
+      transcript_.add(TranscriptView::Kind::user, m.text, sibling_mark(m));
+      return;
+    case Role::assistant:
+      break;
+  }
+  transcript_.begin_answer();
+  transcript_.append_answer(m.text);
+  if (!m.finish.empty()) transcript_.end_answer(m.finish, sibling_mark(m));
+}
+
+void ScreenFrontEnd::answer_text(std::string_view text, int32_t, float) {
+  transcript_.append_answer(text);
+  dirty_ = true;
+}
+
+void ScreenFrontEnd::answer_end(const ShownMessage& answer, const Usage&) {
+  transcript_.end_answer(answer.finish, sibling_mark(answer));
+  dirty_ = true;
+}
+
+void ScreenFrontEnd::say(TranscriptView::Kind kind, std::string_view text, std::string_view label) {
+  transcript_.add(kind, text, label);
+  if (chat_ == nullptr) early_.push_back({kind, std::string(text), std::string(label)});
+  dirty_ = true;
+}
+
+void ScreenFrontEnd::command_output(std::string_view command, std::string_view text) {
+  say(TranscriptView::Kind::command, text, fmt::format("/{}", command));
+  transcript_.show_last_from_its_start();
+}
+
+void ScreenFrontEnd::marked_output(std::string_view command, std::string_view text) {
+  say(TranscriptView::Kind::marked, text, fmt::format("/{}", command));
+  transcript_.show_last_from_its_start();
+}
+
+void ScreenFrontEnd::return_input(std::string_view text) {
+  dirty_ = true;
+  if (!input_.give_back(text))
+    notice("A text that was not sent waits: it comes once the input line is empty.");
+}
+
+bool ScreenFrontEnd::copy(std::string_view text) {
+  give_to_clipboard_tool(text);
+  screen_.send(clipboard_sequence(text));
+  return true;
+}
+
+bool ScreenFrontEnd::choose(Choices choices) {
+  picker_.emplace(std::move(choices));
+  dirty_ = true;
+  return true;
+}
+
+void ScreenFrontEnd::notice(std::string_view text) { say(TranscriptView::Kind::notice, text); }
+
+void ScreenFrontEnd::error(std::string_view text) { say(TranscriptView::Kind::error, text); }
+
+void ScreenFrontEnd::status(const Status& status) {
+  status_ = status;
+  if (stopping_ && status.state != ChatState::prefill && status.state != ChatState::answering) {
+    stopping_ = false;
+    hint("");
+  }
+  input_.keep_history(!status.is_private);
+  dirty_ = true;
+}
+
+std::pair<int, int> ScreenFrontEnd::size() const {
+  return forced_size_.value_or(std::pair(screen_.columns(), screen_.rows()));
+}
+
+void ScreenFrontEnd::record(const std::string& file, const WriteRules& rules) {
+  if (file.empty()) return recording_.reset();
+  const auto [columns, rows] = size();
+  recording_ = std::make_unique<Recording>(
+      Recording{CastRecorder(file, rules, columns, rows, record_input_), FrameWriter(theme_)});
+  draw_now();
+}
+
+void ScreenFrontEnd::end_recording(int exit_code) {
+  if (recording_) recording_->file.finish(exit_code);
+  recording_.reset();
+}
+
+// ---- the frame
+
+InputRows ScreenFrontEnd::compose_input(int columns, int most_rows) {
+  InputRows input;
+  if (picker_) {
+    input.rows.push_back(picker_->filter_row(columns, input.cursor_column));
+    return input;
+  }
+  if (find_.shown) {
+    input.rows.push_back(
+        find_row(find_, transcript_.match_here(), transcript_.match_count(), columns, input.cursor_column));
+    return input;
+  }
+  const std::string prompt = input_.prompt();
+  const InputLine::Shown shown = input_.shown();
+  input = input_rows(prompt.empty() ? kPrompt : prompt, shown.text, shown.point, columns, most_rows);
+  if (shown.text.empty() && prompt.empty() && status_.state == ChatState::loading) {
+    const char* hint = "the model is loading; you can write meanwhile";
+    input.rows[0].add(prefix_of_columns(hint, columns - columns_of(kPrompt) - 1), {Tone::quiet});
+  }
+  return input;
+}
+
+ScreenFrontEnd::Frame ScreenFrontEnd::compose() {
+  const auto [columns, rows] = size();
+  Frame frame;
+  const InputRows input = compose_input(columns, std::clamp(rows / 3, 1, kMostInputRows));
+  const int status_rows = rows >= 2 ? 1 : 0;
+  const std::vector<Row> pending =
+      rows < kRowsForPending ? std::vector<Row>() : pending_rows(status_.pending, columns);
+  int above = std::max(rows - static_cast<int>(input.rows.size() + pending.size()) - status_rows, 0);
+  const std::vector<Row> list = candidate_rows(candidates_, columns, std::min(above, std::max(rows / 3, 1)));
+  above -= static_cast<int>(list.size());
+
+  transcript_.set_size(columns, above);
+  if (picker_) {
+    frame.rows = picker_->rows(columns, above);
+  } else if (help_.shown) {
+    frame.rows = help_rows(keys_.keymap(), columns, above, help_.top);
+  } else if (transcript_.empty()) {
+    frame.rows = welcome_rows(columns, above);
+  } else {
+    frame.rows = transcript_.visible();
+  }
+  frame.rows.resize(static_cast<size_t>(above));
+  frame.rows.insert(frame.rows.end(), list.begin(), list.end());
+  if (status_rows > 0) {
+    const bool covered = picker_ || help_.shown;
+    frame.rows.push_back(status_row(
+        status_, {hint_, covered ? 0 : transcript_.new_rows(), covered ? 0 : transcript_.rows_below()},
+        columns));
+  }
+  frame.rows.insert(frame.rows.end(), pending.begin(), pending.end());
+  frame.cursor_row = static_cast<int>(frame.rows.size()) + input.cursor_row;
+  frame.cursor_column = input.cursor_column;
+  frame.rows.insert(frame.rows.end(), input.rows.begin(), input.rows.end());
+  return frame;
+}
+
+void ScreenFrontEnd::draw_now() {
+  const Frame frame = compose();
+  screen_.draw(frame.rows, frame.cursor_row, frame.cursor_column);
+  if (recording_) {
+    const auto [columns, rows] = size();
+    recording_->file.resize(columns, rows);
+    recording_->file.output(
+        recording_->frames.bytes(frame.rows, columns, rows, frame.cursor_row, frame.cursor_column));
+  }
+  dirty_ = false;
+  key_pressed_ = false;
+  draws_.push_back(Clock::now());
+  if (draws_.size() > kMostDraws) draws_.pop_front();
+}
+
+ScreenFrontEnd::Clock::time_point ScreenFrontEnd::next_draw() const {
+  if (draws_.empty()) return {};
+  const Clock::time_point allowed =
+      draws_.size() < kMostDraws ? Clock::time_point{} : draws_.front() + std::chrono::seconds(1);
+  if (key_pressed_) return allowed;
+  const bool typing = Clock::now() - last_key_ < std::chrono::seconds(1);
+  return std::max(allowed, draws_.back() + (typing ? kFrameWhileTyping : kFrame));
+}
+
+void ScreenFrontEnd::draw_if_due() {
+  if (dirty_ && Clock::now() >= next_draw()) draw_now();
+}
+
+milliseconds ScreenFrontEnd::time_to_draw() const {
+  return std::max(std::chrono::ceil<milliseconds>(next_draw() - Clock::now()), milliseconds(0));
+}
+
+void ScreenFrontEnd::hint(std::string text, milliseconds shown_for) {
+  if (hint_timer_ != 0) loop_.cancel_timer(hint_timer_);
+  hint_timer_ = 0;
+  hint_ = std::move(text);
+  dirty_ = true;
+  if (hint_.empty()) return;
+  hint_timer_ = loop_.call_after(shown_for, [this] {
+    hint_timer_ = 0;
+    hint_.clear();
+    quit_armed_ = false;
+    dirty_ = true;
+  });
+}
+
+// ---- what a script does
+
+void ScreenFrontEnd::type_line(std::string_view text) {
+  help_.shown = false;
+  input_.clear();
+  input_.insert(text);
+  press({Key::enter, "\r"});
+  draw_now();
+}
+
+void ScreenFrontEnd::press_key(std::string_view name) {
+  const std::string bytes = bytes_of_key(name);
+  if (bytes.empty()) throw Error(ErrorKind::usage, fmt::format("there is no key \"{}\"", printable(name)));
+  keys_.feed(bytes);
+  if (recording_) recording_->file.input(bytes);
+  while (const auto key = keys_.next()) press(*key);
+  while (const auto key = keys_.give_up_waiting()) press(*key);
+  draw_now();
+}
+
+void ScreenFrontEnd::resize(int columns, int rows) {
+  forced_size_ = {std::max(columns, 1), std::max(rows, 1)};
+  screen_.forget();
+  draw_now();
+}
+
+std::string ScreenFrontEnd::visible_text() {
+  std::string text;
+  for (const Row& row : compose().rows) {
+    std::string line = row.text();
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace bitnet

@@ -1,0 +1,169 @@
+// The screen: transcript, status line, input. What a person has in front of them.
+//
+// Thread rule: lives on the loop's thread.
+//
+// The first frame is drawn by the constructor, before anything is loaded. The parts are pure (view_*.h) and
+// put together in compose(); Screen writes them; InputLine edits; ui_screen.cpp has when to draw,
+// ui_screen_keys.cpp what each key does.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/base/event_loop.h"
+#include "app/chat/front_end.h"
+#include "app/script/cast.h"
+#include "app/script/script.h"
+#include "app/text/key_decoder.h"
+#include "app/view/find.h"
+#include "app/view/help.h"
+#include "app/view/input.h"
+#include "app/view/picker.h"
+#include "app/view/status.h"
+#include "app/view/transcript.h"
+#include "input_line.h"
+#include "screen.h"
+
+namespace bitnet {
+
+class Chat;
+
+struct ScreenOptions {
+  std::string theme;  // theme.h; empty: the first
+  Keymap keymap;
+  std::string state_folder;  // holds `history` and `log`; made where missing; empty: neither is kept
+  bool keep_history = true;
+  bool record_input = false;  // recordings have what was typed too
+};
+
+class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
+ public:
+  // Requires screen_usable(). Throws Error(runtime).
+  ScreenFrontEnd(EventLoop& loop, const ScreenOptions& options);
+  ~ScreenFrontEnd() override;
+
+  // Until the person leaves or the script is over; the exit code: 0, or 128 + the signal that ended it.
+  // `chat` must have been given this front end; `shown` is called once what it holds is on the screen. What a
+  // script finds wrong is thrown, with the terminal restored by the destructor.
+  int run(Chat& chat, ScriptDriver* script, const std::function<void()>& shown);
+
+  void transcript(const std::vector<ShownMessage>& messages) override;
+  void message(const ShownMessage& message) override;
+  void answer_text(std::string_view text, int32_t token_id, float logprob) override;
+  void answer_end(const ShownMessage& answer, const Usage& usage) override;
+  void command_output(std::string_view command, std::string_view text) override;
+  void notice(std::string_view text) override;
+  void error(std::string_view text) override;
+  void status(const Status& status) override;
+  bool copy(std::string_view text) override;
+  bool choose(Choices choices) override;
+  void marked_output(std::string_view command, std::string_view text) override;
+  void return_input(std::string_view text) override;
+  void record(const std::string& file, const WriteRules& rules) override;
+  bool recording() const override { return recording_ != nullptr; }
+  void end_recording(int exit_code) override;
+  std::string keys_text() const override { return help_keys(keys_.keymap()); }
+
+  void type_line(std::string_view text) override;
+  void press_key(std::string_view name) override;
+  void resize(int columns, int rows) override;
+  std::string visible_text() override;
+  std::string screenshot() override { return visible_text(); }
+
+ private:
+  struct Frame {
+    std::vector<Row> rows;
+    int cursor_row = 0;
+    int cursor_column = 0;
+  };
+  // Said before run(), where the chat shows its conversation from the beginning: said again after that.
+  struct EarlyWord {
+    TranscriptView::Kind kind;
+    std::string text;
+    std::string label;
+  };
+  using Clock = EventLoop::Clock;
+
+  void say(TranscriptView::Kind kind, std::string_view text, std::string_view label = {});
+
+  std::pair<int, int> size() const;  // columns, rows
+  InputRows compose_input(int columns, int most_rows);
+  Frame compose();
+  void draw_now();
+  void draw_if_due();
+  Clock::time_point next_draw() const;  // the earliest
+  std::chrono::milliseconds time_to_draw() const;
+
+  void read_keys();
+  void decode_keys();
+  void press(const KeyPress& key);
+  void press_in_input(const KeyPress& key, bool quit_was_armed);
+  void press_in_picker(const KeyPress& key);
+  bool press_in_help(const KeyPress& key);  // false: a paste, which leaves help and goes to the input
+  bool press_in_find(const KeyPress& key);  // false: not find's
+  void press_escape();
+  bool press_to_scroll(Key key);  // false: not such a key
+  void open_editor();
+  void press_interrupt();
+  void stop();
+  void press_eof();
+  void page(int direction);
+  void hint(std::string text, std::chrono::milliseconds shown_for = std::chrono::seconds(4));
+  bool may_submit(std::string_view text);
+  void submit(const std::string& text);
+  void tell_history_error();
+  bool busy() const;
+  int columns() const { return size().first; }
+
+  // Ours before ncurses looks, so that it does not install its own.
+  struct Signals {
+    explicit Signals(ScreenFrontEnd& screen);
+    ~Signals();
+    EventLoop& loop;
+  };
+
+  struct Recording {
+    CastRecorder file;
+    FrameWriter frames;
+  };
+
+  EventLoop& loop_;
+  Signals signals_;
+  Screen screen_;
+  InputLine input_;
+  KeyDecoder keys_;
+  TranscriptView transcript_;
+  Status status_;
+  Chat* chat_ = nullptr;
+
+  const Theme& theme_;
+  const bool record_input_;
+  std::unique_ptr<Recording> recording_;
+  std::vector<EarlyWord> early_;
+  std::string hint_;
+  uint64_t hint_timer_ = 0;
+  uint64_t escape_timer_ = 0;
+  std::vector<std::string> candidates_;
+  struct {
+    bool shown = false;
+    int top = 0;
+  } help_;
+  FindBar find_;
+  std::optional<Picker> picker_;
+  bool quit_armed_ = false;  // ^C was pressed with nothing to stop
+  bool stopping_ = false;    // and this is hinted at
+  std::optional<int> exit_code_;
+  std::optional<std::pair<int, int>> forced_size_;  // columns, rows: of a script
+
+  bool dirty_ = true;
+  bool key_pressed_ = false;  // since the last draw
+  Clock::time_point last_key_{};
+  std::deque<Clock::time_point> draws_;  // the last ones
+};
+
+}  // namespace bitnet

@@ -1,0 +1,219 @@
+#include "replay.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <span>
+
+#include "app/base/counted.h"
+#include "app/chat/listing.h"
+#include "app/chat/replay_player.h"
+#include "app/chat/settings.h"
+#include "app/model/prompt.h"
+#include "app/model/worker.h"
+#include "engine/error.h"
+
+namespace bitnet {
+namespace {
+
+// Waits, unless a signal ends it.
+struct Pace {
+  EventLoop& loop;
+  int signal = 0;
+
+  explicit Pace(EventLoop& loop_in) : loop(loop_in) {
+    for (const int s : {SIGINT, SIGTERM, SIGHUP}) loop.on_signal(s, [this, s] { signal = s; });
+  }
+  ~Pace() {
+    for (const int s : {SIGINT, SIGTERM, SIGHUP}) loop.default_signal(s);
+  }
+  Pace(const Pace&) = delete;
+  Pace& operator=(const Pace&) = delete;
+
+  void until(EventLoop::Clock::time_point when) {
+    bool due = false;
+    const uint64_t timer = loop.call_at(when, [&due] { due = true; });
+    while (!due && signal == 0) loop.run_once();
+    loop.cancel_timer(timer);
+  }
+};
+
+[[noreturn]] void differ(int turn, const std::string& what) {
+  throw Error(ErrorKind::mismatch, fmt::format("replay differs in turn {}: {}", turn, what));
+}
+
+// Log probability of `id` among the logits of the model itself.
+double logprob_of(std::span<const float> logits, int32_t id) {
+  const float top = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(double{logit} - top);
+  return double{logits[static_cast<size_t>(id)]} - top - std::log(sum);
+}
+
+struct Divergence {
+  size_t position;
+  int32_t then;
+  SampledToken now;
+};
+
+// How far apart the two tokens are for the model as it is now: next to nothing where rounding tipped a tie.
+std::string describe(LoadedModel& model, const std::vector<int32_t>& prompt,
+                     const std::vector<StoredToken>& tokens, const Divergence& d) {
+  std::vector<int32_t> before = prompt;
+  for (size_t i = 0; i < d.position; ++i) before.push_back(tokens[i].id);
+  model.session->sync(before);
+  const std::span<const float> logits = model.session->logits();
+  double then = tokens[d.position].logprob;
+  double now = d.now.logprob;
+  if (d.then >= 0 && static_cast<size_t>(d.then) < logits.size()) {
+    then = logprob_of(logits, d.then);
+    now = logprob_of(logits, d.now.id);
+  }
+  const auto text = [&](int32_t id) {
+    if (id < 0 || id >= static_cast<int32_t>(model.text->tokenizer.n_vocab())) return std::string("no token");
+    return printable(model.text->tokenizer.decode(std::array{id}, /*show_special=*/true), 40);
+  };
+  return fmt::format(
+      "position {}: then {} ('{}'), now {} ('{}'); log probabilities {:.4f} and {:.4f}, gap {:.4f}",
+      d.position, d.then, text(d.then), d.now.id, text(d.now.id), then, now, std::abs(now - then));
+}
+
+// One answer again; `prompt` is what the model saw. Returns the largest difference of a log probability.
+double verify_turn(LoadedModel& model, const StoredTurn& turn, const std::vector<StoredToken>& tokens,
+                   const std::vector<int32_t>& prompt, int number) {
+  if (hash_tokens(prompt) != turn.prompt_hash) {
+    differ(number,
+           fmt::format("the prompt has other tokens (then {}, now {})", turn.prompt_tokens, prompt.size()));
+  }
+  ChatSettings settings;
+  from_json(turn.sampler, settings);
+  Sampler sampler(sampler_for_turn(settings, turn.seed));
+  DecodeOptions how;
+  how.max_tokens = settings.max_tokens;
+  const auto ends = model.text->tokenizer.end_of_turn();
+  how.stop_tokens.assign(ends.begin(), ends.end());
+  size_t at = 0;
+  double largest = 0;
+  std::optional<Divergence> divergence;
+  std::optional<int32_t> surplus;
+  // Only an answer that the model itself ended must end at the same place again.
+  const bool must_end = turn.finish == "stop" && settings.stop.empty();
+  if (tokens.empty() && !must_end) return 0;
+  model.session->sync(prompt);
+  model.session->decode(sampler, how, [&](const SampledToken& token) {
+    if (at == tokens.size()) {
+      surplus = token.id;
+      return false;
+    }
+    if (token.id != tokens[at].id) {
+      divergence = Divergence{at, tokens[at].id, token};
+      return false;
+    }
+    const double difference = std::abs(double{token.logprob} - tokens[at].logprob);
+    if (difference > largest) largest = difference;
+    ++at;
+    return at < tokens.size() || must_end;
+  });
+  std::string difference;
+  if (divergence) {
+    difference = describe(model, prompt, tokens, *divergence);
+  } else if (surplus) {
+    difference = fmt::format("position {}: then the answer ended, now comes {}", at, *surplus);
+  } else if (at < tokens.size()) {
+    difference = fmt::format("position {}: then {}, now the answer ends", at, tokens[at].id);
+  }
+  if (difference.empty()) return largest;
+  const DeviceInfo& device = model.engine->device();
+  if (turn.device != device.name || turn.driver != device.driver) {
+    difference += fmt::format(" (then on {}, {}; now on {}, {})", printable(turn.device),
+                              printable(turn.driver), device.name, device.driver);
+  }
+  differ(number, difference);
+}
+
+}  // namespace
+
+int replay(Store& store, int64_t conversation, double speed, const Tokenizer* tokenizer, EventLoop& loop,
+           FrontEnd& front_end, const std::function<bool()>& closed) {
+  const StoredConversation row = find_conversation(store, conversation);
+  std::vector<ShownMessage> messages;
+  for (const StoredMessage& message : store.branch(row.leaf)) {
+    messages.push_back({message.id, message.role, message.text, message.finish});
+  }
+  ReplayPlayer player(replay_branch(store, std::move(messages)), speed, tokenizer, front_end);
+  Pace pace(loop);
+  while (const auto due = player.advance(EventLoop::Clock::now())) {
+    pace.until(*due);
+    if (pace.signal != 0) return 128 + pace.signal;
+    if (closed()) return 0;
+  }
+  return 0;
+}
+
+std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model) {
+  const StoredConversation row = find_conversation(store, conversation);
+  std::vector<PromptMessage> messages;
+  int number = 0;
+  uint64_t turns = 0;  // with tokens to compare
+  uint64_t given = 0;
+  uint64_t compared = 0;
+  double largest = 0;
+  int by_old_fingerprint = 0;
+  const ModelInfo& info = model.engine->model();
+  for (const StoredMessage& message : store.branch(row.leaf)) {
+    PromptMessage said{message.role, message.text, {}};
+    if (message.role == Role::assistant) {
+      for (const StoredTurn& turn : store.turns(message.id)) {
+        ++number;
+        // Nothing to compare: these tokens were not made here (Store::add_answer).
+        if (turn.finish == "given") {
+          ++given;
+          for (const StoredToken& token : store.tokens(turn.id)) said.tokens.push_back(token.id);
+          continue;
+        }
+        if (turn.model_hash == info.old_fingerprint) {
+          ++by_old_fingerprint;
+        } else if (turn.model_hash != info.fingerprint) {
+          differ(number,
+                 fmt::format("it was answered by another model ({}, fingerprint {}){}", printable(turn.model),
+                             printable(turn.model_hash, 40),
+                             turn.imported ? "; the answer was imported, so --model has to name that" : ""));
+        }
+        // A continued answer's prompt ends with what was said before.
+        std::vector<int32_t> prompt = build_prompt(*model.text, turn.system, messages, row.created / 1000);
+        prompt.insert(prompt.end(), said.tokens.begin(), said.tokens.end());
+        const std::vector<StoredToken> tokens = store.tokens(turn.id);
+        largest = std::max(largest, verify_turn(model, turn, tokens, prompt, number));
+        compared += tokens.size();
+        if (!tokens.empty()) ++turns;
+        for (const StoredToken& token : tokens) said.tokens.push_back(token.id);
+      }
+    }
+    messages.push_back(std::move(said));
+  }
+  if (compared == 0) {
+    throw Error(
+        ErrorKind::runtime,
+        fmt::format("conversation {} has no answer that a model of this program made, so there is nothing "
+                    "to verify",
+                    conversation));
+  }
+  const std::string left_out =
+      given == 0 ? "" : fmt::format("; {} from elsewhere not compared", counted(given, "answer"));
+  const std::string by_parts =
+      by_old_fingerprint == 0
+          ? ""
+          : fmt::format(
+                "{} stored by an earlier version, which knew a model by parts of its file: those parts and "
+                "the "
+                "tokens agree.\n",
+                by_old_fingerprint == 1 ? "1 turn was" : fmt::format("{} turns were", by_old_fingerprint));
+  return fmt::format("{}, {}: the same; log probabilities differ by {:.4f} at most{}\n{}",
+                     counted(turns, "turn"), counted(compared, "token"), largest, left_out, by_parts);
+}
+
+}  // namespace bitnet

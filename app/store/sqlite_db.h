@@ -1,0 +1,84 @@
+// SQLite with errors that throw and statements that finish themselves.
+//
+// Thread rule: a Database and its statements belong to one thread. Every failure is an Error(database) that
+// names the file.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace bitnet {
+
+class Database;
+
+class Statement {
+ public:
+  Statement(Database& db, std::string_view sql);
+  ~Statement();
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  // Bind the next parameter, in order.
+  Statement& operator<<(int64_t value);
+  Statement& operator<<(double value);
+  Statement& operator<<(std::string_view text);
+  Statement& operator<<(std::nullptr_t);
+  Statement& operator<<(const std::optional<int64_t>& value);
+  Statement& blob(std::string_view bytes);
+
+  bool step();  // true: a row is there; false: done
+  void run() { step(); }
+
+  int64_t integer(int column) const;
+  double real(int column) const;
+  std::string text(int column) const;  // also for blobs
+  bool is_null(int column) const;
+  std::optional<int64_t> optional_integer(int column) const;
+
+ private:
+  void check(int result);
+
+  Database& db_;
+  sqlite3_stmt* statement_ = nullptr;
+  int next_parameter_ = 1;
+};
+
+class Database {
+ public:
+  // A file is made with mode 0600 where there is none. The path is a path, whatever it looks like: no URI,
+  // and no name has a meaning of its own. kInMemory keeps nothing.
+  static constexpr const char* kInMemory = "";
+  explicit Database(const std::string& path);
+  void wait_at_most(int milliseconds);  // for other programs
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  void execute(const char* sql);
+  int64_t last_id() const;
+  int changes() const;
+  int64_t pragma(const char* name);
+
+  // BEGIN IMMEDIATE, work, COMMIT; ROLLBACK where work throws.
+  void transaction(const std::function<void()>& work);
+
+  const std::string& path() const { return path_; }
+  bool in_memory() const { return path_.empty(); }
+  sqlite3* handle() const { return db_; }
+  [[noreturn]] void fail(const std::string& doing, int result) const;
+
+ private:
+  std::string path_;
+  sqlite3* db_ = nullptr;
+};
+
+// Whether the disk that has, or would have, this file takes nothing more.
+bool disk_is_full(const std::string& path);
+
+}  // namespace bitnet

@@ -1,0 +1,311 @@
+#include "store.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "app/base/clock.h"
+#include "app/base/places.h"
+#include "engine/error.h"
+#include "sqlite_db.h"
+#include "store_schema.h"
+
+namespace bitnet {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr int kWait = 5000;  // milliseconds, for other programs
+
+void make_private_folders(const fs::path& folder) {
+  if (folder.empty() || fs::exists(folder)) return;
+  make_private_folders(folder.parent_path());
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    throw Error(ErrorKind::database, fmt::format("folder {} cannot be made: {}; use --db FILE or --private",
+                                                 printable(folder.string()), std::strerror(errno)));
+  }
+}
+
+StoredMessage read_message(const Statement& row) {
+  StoredMessage m;
+  m.id = row.integer(0);
+  m.parent = row.optional_integer(1);
+  m.role = role_of(row.text(2));
+  m.text = row.text(3);
+  m.draft = row.is_null(4);
+  m.finish = row.text(4);
+  m.created = row.integer(5);
+  return m;
+}
+
+constexpr const char* kMessageColumns = "m.id, m.parent, m.role, m.text, m.finish, m.created";
+
+StoredConversation read_conversation(const Statement& row) {
+  StoredConversation c;
+  c.id = row.integer(0);
+  c.title = row.text(1);
+  c.system = row.text(2);
+  c.leaf = row.optional_integer(3);
+  c.created = row.integer(4);
+  c.updated = row.integer(5);
+  c.messages = row.integer(6);
+  c.archived = row.integer(7) != 0;
+  c.deleted = row.optional_integer(8);
+  return c;
+}
+
+constexpr const char* kConversationQuery =
+    "SELECT c.id, c.title, c.system, c.leaf, c.created, c.updated,"
+    " (SELECT count(*) FROM message WHERE conversation = c.id), c.archived, c.deleted FROM conversation c ";
+
+}  // namespace
+
+std::string default_database_path() {
+  if (const std::string folder = data_folder(); !folder.empty()) return folder + "/chats.db";
+  throw Error(ErrorKind::database,
+              "neither XDG_DATA_HOME nor HOME names a folder; use --db FILE or --private");
+}
+
+std::unique_ptr<Store> Store::closed(const std::string& path) {
+  return std::unique_ptr<Store>(new Store(path));
+}
+
+std::unique_ptr<Store> Store::open(const std::string& path) {
+  auto store = closed(path);
+  store->open_file(kWait);
+  return store;
+}
+
+std::unique_ptr<Store> Store::in_memory() {
+  auto store = closed({});
+  store->in_memory_ = true;
+  store->open_file(kWait);
+  return store;
+}
+
+Store::Store(std::string wanted) : wanted_(std::move(wanted)), owner_(process_mark()) {}
+
+void Store::open_file(int wait_milliseconds) {
+  if (!in_memory_) path_ = wanted_.empty() ? default_database_path() : wanted_;
+  if (!in_memory_ && wanted_.empty()) make_private_folders(fs::path(path_).parent_path());
+  try {
+    db_ = std::make_unique<Database>(in_memory_ ? Database::kInMemory : path_);
+    db_->wait_at_most(wait_milliseconds);
+    // user_version first: a newer or foreign file is refused before anything is written to it.
+    db_->execute("PRAGMA foreign_keys = ON");
+    prepare_schema(*db_);
+    db_->execute("PRAGMA journal_mode = WAL");
+    db_->execute("PRAGMA synchronous = FULL");
+    // What is deleted is overwritten; scrub() does the rest.
+    db_->execute("PRAGMA secure_delete = ON");
+    // KiB: a long conversation is walked more than once while it is opened, and should be read but once.
+    db_->execute("PRAGMA cache_size = -16384");
+    mark_abandoned_drafts();
+    db_->wait_at_most(kWait);
+    if (!in_memory_) file_ = file_at(path_);
+  } catch (...) {
+    db_.reset();
+    throw;
+  }
+}
+
+Database& Store::db() {
+  if (!db_) throw Error(ErrorKind::database, "the database is not open");
+  return *db_;
+}
+
+Store::~Store() = default;
+
+bool Store::is_private() const { return in_memory_; }
+const std::string& Store::path() const { return path_; }
+
+int64_t Store::add_conversation(std::string_view system) {
+  const int64_t now = now_milliseconds();
+  Statement insert(db(), "INSERT INTO conversation(system, created, updated) VALUES (?, ?, ?)");
+  insert << system << now << now;
+  insert.run();
+  return db().last_id();
+}
+
+std::optional<StoredConversation> Store::conversation(int64_t id) {
+  Statement query(db(), std::string(kConversationQuery) + "WHERE c.id = ?");
+  query << id;
+  if (!query.step()) return std::nullopt;
+  return read_conversation(query);
+}
+
+bool Store::has_conversation(int64_t id) {
+  Statement query(db(), "SELECT 1 FROM conversation WHERE id = ? AND deleted IS NULL");
+  query << id;
+  return query.step();
+}
+
+std::optional<int64_t> Store::latest_conversation() {
+  Statement query(db(),
+                  "SELECT id FROM conversation WHERE NOT archived AND deleted IS NULL"
+                  " ORDER BY updated DESC, id DESC LIMIT 1");
+  if (!query.step()) return std::nullopt;
+  return query.integer(0);
+}
+
+std::vector<StoredConversation> Store::conversations(int64_t at_most, bool archived) {
+  Statement query(db(), fmt::format("{}WHERE c.deleted IS NULL{} ORDER BY c.updated DESC, c.id DESC LIMIT ?",
+                                    kConversationQuery, archived ? "" : " AND NOT c.archived"));
+  query << at_most;
+  std::vector<StoredConversation> all;
+  while (query.step()) all.push_back(read_conversation(query));
+  return all;
+}
+
+void Store::touch(int64_t conversation) {
+  Statement update(db(), "UPDATE conversation SET updated = ? WHERE id = ?");
+  update << now_milliseconds() << conversation;
+  update.run();
+}
+
+void Store::set_title(int64_t conversation, std::string_view title) {
+  Statement update(db(), "UPDATE conversation SET title = ? WHERE id = ?");
+  update << title << conversation;
+  update.run();
+}
+
+void Store::set_system(int64_t conversation, std::string_view system) {
+  Statement update(db(), "UPDATE conversation SET system = ? WHERE id = ?");
+  update << system << conversation;
+  update.run();
+}
+
+void Store::set_leaf(int64_t conversation, std::optional<int64_t> leaf) {
+  Statement update(db(), "UPDATE conversation SET leaf = ? WHERE id = ?");
+  update << leaf << conversation;
+  update.run();
+}
+
+bool Store::set_archived(int64_t conversation, bool archived) {
+  Statement update(db(), "UPDATE conversation SET archived = ? WHERE id = ? AND deleted IS NULL");
+  update << int64_t{archived} << conversation;
+  update.run();
+  return db().changes() > 0;
+}
+
+int64_t Store::add_message(int64_t conversation, std::optional<int64_t> parent, Role role,
+                           std::string_view text) {
+  int64_t id = 0;
+  db().transaction([&] {
+    Statement insert(db(),
+                     "INSERT INTO message(conversation, parent, role, text, finish, created)"
+                     " VALUES (?, ?, ?, ?, '', ?)");
+    insert << conversation << parent << std::string_view(name_of(role)) << text << now_milliseconds();
+    insert.run();
+    id = db().last_id();
+    set_leaf(conversation, id);
+    touch(conversation);
+  });
+  return id;
+}
+
+std::optional<StoredMessage> Store::message(int64_t id) {
+  Statement query(db(), fmt::format("SELECT {} FROM message m WHERE m.id = ?", kMessageColumns));
+  query << id;
+  if (!query.step()) return std::nullopt;
+  return read_message(query);
+}
+
+std::vector<StoredMessage> Store::branch(std::optional<int64_t> leaf) {
+  std::vector<StoredMessage> messages;
+  if (!leaf) return messages;
+  // Each step up has one row, so they come in order, and need not be sorted with all their text.
+  Statement query(db(), fmt::format("WITH RECURSIVE up(id) AS (SELECT ? UNION ALL"
+                                    " SELECT message.parent FROM up CROSS JOIN message ON message.id = up.id"
+                                    " WHERE message.parent < message.id)"  // whatever a file says: it ends
+                                    " SELECT {} FROM up CROSS JOIN message m ON m.id = up.id",
+                                    kMessageColumns));
+  query << *leaf;
+  while (query.step()) messages.push_back(read_message(query));
+  std::reverse(messages.begin(), messages.end());
+  return messages;
+}
+
+std::vector<StoredMessage> Store::children(int64_t conversation, std::optional<int64_t> parent) {
+  Statement query(
+      db(), fmt::format("SELECT {} FROM message m WHERE m.conversation = ? AND m.parent IS ? ORDER BY m.id",
+                        kMessageColumns));
+  query << conversation << parent;
+  std::vector<StoredMessage> messages;
+  while (query.step()) messages.push_back(read_message(query));
+  return messages;
+}
+
+std::vector<StoredMessage> Store::messages(int64_t conversation) {
+  Statement query(db(), fmt::format("SELECT {} FROM message m WHERE m.conversation = ?", kMessageColumns));
+  query << conversation;
+  std::vector<StoredMessage> messages;
+  while (query.step()) messages.push_back(read_message(query));
+  // Sorted here: SQLite would copy all their text once more for that.
+  std::sort(messages.begin(), messages.end(),
+            [](const StoredMessage& a, const StoredMessage& b) { return a.id < b.id; });
+  return messages;
+}
+
+std::vector<OutlineMessage> Store::outline(int64_t conversation) {
+  Statement query(db(),
+                  "SELECT id, parent, role, kept, created FROM message WHERE conversation = ? ORDER BY id");
+  query << conversation;
+  std::vector<OutlineMessage> messages;
+  while (query.step()) {
+    messages.push_back({query.integer(0), query.optional_integer(1), role_of(query.text(2)),
+                        query.integer(3) != 0, query.integer(4)});
+  }
+  return messages;
+}
+
+void Store::remove_message(int64_t id) {
+  db().transaction([&] {
+    Statement remove(db(), "DELETE FROM message WHERE id = ?");
+    remove << id;
+    remove.run();
+    note_unfinished("scrub");
+  });
+}
+
+void Store::check_tree(const StoredConversation& conversation) {
+  std::vector<int64_t> ids;
+  std::vector<std::pair<int64_t, int64_t>> parents;
+  Statement query(db(), "SELECT id, parent FROM message WHERE conversation = ?");  // all of it in an index
+  query << conversation.id;
+  while (query.step()) {
+    ids.push_back(query.integer(0));
+    if (!query.is_null(1)) parents.emplace_back(query.integer(0), query.integer(1));
+  }
+  std::sort(ids.begin(), ids.end());
+  const auto is_in_it = [&](int64_t id) { return std::binary_search(ids.begin(), ids.end(), id); };
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorKind::database,
+                fmt::format("conversation {0} is damaged and cannot be opened: {1}. The others can be used; "
+                            "/delete {0} or 'bitnet-chat delete {0}' puts it away",
+                            conversation.id, why));
+  };
+  for (const auto& [id, parent] : parents) {
+    // Each message is added after the one it follows, so a parent that is not older is part of a circle or of
+    // no tree of ours.
+    if (parent >= id) refuse(fmt::format("message {} is said to follow {}, which is not older", id, parent));
+    if (!is_in_it(parent))
+      refuse(fmt::format("message {} is said to follow {}, which is not in it", id, parent));
+  }
+  if (conversation.leaf && !is_in_it(*conversation.leaf))
+    refuse(fmt::format("it is said to end with message {}, which is not in it", *conversation.leaf));
+}
+
+void Store::set_kept(int64_t message, bool kept) {
+  Statement update(db(), "UPDATE message SET kept = ? WHERE id = ?");
+  update << int64_t{kept} << message;
+  update.run();
+}
+
+}  // namespace bitnet

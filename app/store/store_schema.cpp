@@ -1,0 +1,169 @@
+#include "store_schema.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "engine/error.h"
+#include "sqlite_db.h"
+
+namespace bitnet {
+namespace {
+
+// A message is in message_fts exactly while it has a finish: drafts are indexed once, when they end.
+constexpr const char* kVersion1 = R"sql(
+CREATE TABLE conversation (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  title TEXT NOT NULL DEFAULT '',
+  system TEXT NOT NULL DEFAULT '',
+  leaf INTEGER REFERENCES message(id) ON DELETE SET NULL DEFERRABLE INITIALLY DEFERRED,
+  created INTEGER NOT NULL,
+  updated INTEGER NOT NULL
+);
+CREATE TABLE message (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation INTEGER NOT NULL REFERENCES conversation(id) ON DELETE CASCADE,
+  -- deferred, not cascading: a cascade down a long conversation would be too deep a recursion for SQLite
+  parent INTEGER REFERENCES message(id) DEFERRABLE INITIALLY DEFERRED,
+  role TEXT NOT NULL CHECK (role IN ('system', 'user', 'assistant')),
+  text TEXT NOT NULL,
+  finish TEXT,              -- NULL: a draft; '' for what was not generated
+  owner TEXT,               -- of a draft: the process that writes it
+  created INTEGER NOT NULL
+);
+CREATE INDEX message_by_parent ON message(conversation, parent);
+CREATE INDEX message_drafts ON message(id) WHERE finish IS NULL;
+CREATE TABLE turn (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  message INTEGER NOT NULL REFERENCES message(id) ON DELETE CASCADE,
+  seed INTEGER NOT NULL,
+  sampler TEXT NOT NULL,
+  system TEXT NOT NULL,
+  build TEXT NOT NULL,
+  device TEXT NOT NULL,
+  driver TEXT NOT NULL,
+  model TEXT NOT NULL,
+  model_hash TEXT NOT NULL,
+  template_hash TEXT NOT NULL,
+  prompt_hash TEXT NOT NULL,
+  prompt_tokens INTEGER NOT NULL,
+  reused_tokens INTEGER NOT NULL DEFAULT 0,
+  answer_tokens INTEGER NOT NULL DEFAULT 0,
+  prefill_seconds REAL NOT NULL DEFAULT 0,
+  decode_seconds REAL NOT NULL DEFAULT 0,
+  finish TEXT,
+  started INTEGER NOT NULL
+);
+CREATE INDEX turn_by_message ON turn(message);
+CREATE TABLE token_run (
+  turn INTEGER NOT NULL REFERENCES turn(id) ON DELETE CASCADE,
+  position INTEGER NOT NULL,  -- of its first token in the turn
+  ids BLOB NOT NULL,          -- int32, little-endian
+  logprobs BLOB NOT NULL,     -- float32
+  seconds BLOB NOT NULL,      -- float32, since decoding began
+  PRIMARY KEY (turn, position)
+) WITHOUT ROWID;
+CREATE VIRTUAL TABLE message_fts USING fts5(text, content='message', content_rowid='id');
+CREATE TRIGGER message_inserted AFTER INSERT ON message WHEN new.finish IS NOT NULL BEGIN
+  INSERT INTO message_fts(rowid, text) VALUES (new.id, new.text);
+END;
+CREATE TRIGGER message_updated AFTER UPDATE ON message BEGIN
+  INSERT INTO message_fts(message_fts, rowid, text) SELECT 'delete', old.id, old.text WHERE old.finish IS NOT NULL;
+  INSERT INTO message_fts(rowid, text) SELECT new.id, new.text WHERE new.finish IS NOT NULL;
+END;
+CREATE TRIGGER message_deleted AFTER DELETE ON message WHEN old.finish IS NOT NULL BEGIN
+  INSERT INTO message_fts(message_fts, rowid, text) VALUES ('delete', old.id, old.text);
+END;
+)sql";
+
+// Conversations that /list leaves out, and messages that /fork keeps as the end of a branch.
+constexpr const char* kVersion2 = R"sql(
+ALTER TABLE conversation ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE message ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;
+)sql";
+
+// Without these every message that is deleted is looked for as a parent among all messages of the file.
+constexpr const char* kVersion3 = R"sql(
+CREATE INDEX IF NOT EXISTS message_children ON message(parent);
+CREATE INDEX IF NOT EXISTS conversation_by_leaf ON conversation(leaf);
+)sql";
+
+// The trash; turns that an import brought, whose words are a stranger's; and what is to be finished: 'scrub'
+// after rows were removed, whose words still are in free pages and in message_fts, 'backups' where these
+// words may be in backups too. Earlier programs left the words of what they deleted: those go with the first
+// scrub.
+constexpr const char* kVersion4 = R"sql(
+ALTER TABLE conversation ADD COLUMN deleted INTEGER;  -- when it was put into the trash; NULL: it was not
+ALTER TABLE turn ADD COLUMN imported INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE unfinished (work TEXT PRIMARY KEY, noted INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO unfinished SELECT 'scrub', random() WHERE EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'message');
+)sql";
+
+constexpr const char* kMigrations[kSchemaVersion] = {kVersion1, kVersion2, kVersion3, kVersion4};
+
+void refuse(const Database& db, const std::string& why) {
+  throw Error(ErrorKind::database, fmt::format("database {}: {}", printable(db.path()), why));
+}
+
+void check_identity(Database& db, int64_t version) {
+  const int64_t id = db.pragma("application_id");
+  const bool empty = version == 0 && id == 0 && db.pragma("schema_version") == 0;
+  if (!empty && id != kApplicationId) {
+    refuse(db, "is not a bitnet-chat database; name another with --db FILE");
+  }
+  if (version < 0) {
+    refuse(db,
+           fmt::format("has version {}, wanted 1 to {}: the file is damaged; move it away or use --db FILE",
+                       version, kSchemaVersion));
+  }
+  if (version > kSchemaVersion) {
+    refuse(db,
+           fmt::format(
+               "has version {}, this program knows versions up to {}; use a newer bitnet-chat or --db FILE",
+               version, kSchemaVersion));
+  }
+}
+
+// Under another name until it is whole: what a killed or failed migration left behind must not be taken for a
+// backup, nor stand in the way of the next.
+void back_up(Database& db, int64_t version) {
+  const std::string copy = backup_path(db.path(), version);
+  const std::string unfinished = copy + ".unfinished";
+  std::error_code ignored;
+  std::filesystem::remove(unfinished, ignored);
+  std::filesystem::remove(unfinished + "-journal", ignored);
+  Statement vacuum(db, "VACUUM INTO ?");
+  vacuum << std::string_view(unfinished.starts_with('/') ? unfinished : "./" + unfinished);  // no URI
+  vacuum.run();
+  std::error_code failed;
+  std::filesystem::permissions(
+      unfinished, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, failed);
+  if (!failed) std::filesystem::rename(unfinished, copy, failed);
+  if (failed) refuse(db, fmt::format("its backup {} cannot be made: {}", printable(copy), failed.message()));
+}
+
+}  // namespace
+
+std::string backup_path(const std::string& database, int64_t version) {
+  return fmt::format("{}.v{}-backup", database, version);
+}
+
+void prepare_schema(Database& db) {
+  int64_t version = db.pragma("user_version");
+  check_identity(db, version);
+  if (version > 0 && version < kSchemaVersion) back_up(db, version);
+  while (version < kSchemaVersion) {
+    db.transaction([&] {
+      // Another process may have migrated between the look and the lock.
+      version = db.pragma("user_version");
+      if (version >= kSchemaVersion) return;
+      db.execute(kMigrations[version]);
+      db.execute(fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
+      db.execute(fmt::format("PRAGMA user_version = {}", version + 1).c_str());
+      ++version;
+    });
+  }
+}
+
+}  // namespace bitnet

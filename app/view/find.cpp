@@ -1,0 +1,187 @@
+#include "find.h"
+
+#include <fmt/format.h>
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "app/text/text_safe.h"
+#include "app/text/text_width.h"
+
+namespace bitnet {
+namespace {
+
+// One line as it was before wrapping, folded, with the place each byte came from.
+struct SearchedLine {
+  std::string text;
+  std::vector<std::pair<uint32_t, uint32_t>> places;  // row, byte in it
+
+  void clear() {
+    text.clear();
+    places.clear();
+  }
+  void add(std::string_view original, size_t row, size_t at) {
+    size_t i = 0;
+    while (i < original.size()) {
+      const auto byte = static_cast<unsigned char>(original[i]);
+      size_t length = 1;
+      if (byte < 0x80) {
+        text += static_cast<char>(byte >= 'A' && byte <= 'Z' ? byte + 32 : byte);
+      } else {
+        length = 1;
+        while (i + length < original.size() && (original[i + length] & 0xC0) == 0x80) ++length;
+        text += folded(original.substr(i, length));
+      }
+      places.resize(text.size(), {static_cast<uint32_t>(row), static_cast<uint32_t>(at + i)});
+      i += length;
+    }
+  }
+};
+
+void find_in_line(const SearchedLine& line, const std::vector<Row>& rows, std::string_view words,
+                  std::vector<Match>& out) {
+  for (size_t at = line.text.find(words); at != std::string::npos;
+       at = line.text.find(words, at + words.size())) {
+    Match match;
+    for (size_t i = at; i < at + words.size(); ++i) {
+      const auto [row, byte] = line.places[i];
+      // Up to where the next character begins.
+      size_t next = i + 1;
+      while (next < line.places.size() && line.places[next] == line.places[i]) ++next;
+      const bool same_row = next < line.places.size() && line.places[next].first == row;
+      size_t end = byte + 1;
+      if (same_row) {
+        end = line.places[next].second;
+      } else {
+        size_t length = 0;
+        for (const Span& span : rows[row].spans) length += span.text.size();
+        end = length;
+      }
+      if (match.parts.empty() || match.parts.back().row != row) {
+        match.parts.push_back({row, byte, end});
+      } else {
+        match.parts.back().end = std::max(match.parts.back().end, end);
+      }
+    }
+    // A space that is not shown, at a break, has a place but no bytes.
+    std::erase_if(match.parts, [](const Match::Part& part) { return part.begin >= part.end; });
+    if (!match.parts.empty()) out.push_back(std::move(match));
+  }
+}
+
+}  // namespace
+
+std::string folded(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    int32_t c = 0;
+    const utf8proc_ssize_t length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                                     static_cast<utf8proc_ssize_t>(text.size()), &c);
+    if (length <= 0) {
+      out += text[0];
+      text.remove_prefix(1);
+      continue;
+    }
+    utf8proc_uint8_t bytes[4];
+    const utf8proc_ssize_t n = utf8proc_encode_char(utf8proc_tolower(c), bytes);
+    out.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(n));
+    text.remove_prefix(static_cast<size_t>(length));
+  }
+  return out;
+}
+
+std::vector<Match> find_in_rows(const std::vector<Row>& rows, size_t count, std::string_view words) {
+  std::vector<Match> found;
+  SearchedLine line;
+  for (size_t i = 0; i < count; ++i) {
+    const Row& row = rows[i];
+    if (row.join == Join::none) {
+      find_in_line(line, rows, words, found);
+      line.clear();
+    } else if (row.join == Join::at_space && !line.text.empty()) {
+      line.text += ' ';
+      const auto [last, at] = line.places.back();
+      line.places.emplace_back(last, at);
+    }
+    size_t at = 0;
+    for (const Span& span : row.spans) {
+      const size_t skip = at < row.lead ? std::min(row.lead - at, span.text.size()) : 0;
+      line.add(std::string_view(span.text).substr(skip), i, at + skip);
+      at += span.text.size();
+    }
+  }
+  find_in_line(line, rows, words, found);
+  return found;
+}
+
+void bring_out(Row& row, size_t begin, size_t end, Tone tone) {
+  std::vector<Span> spans;
+  const auto put = [&](std::string_view text, Face face) {
+    if (!text.empty()) spans.push_back({std::string(text), face});
+  };
+  size_t at = 0;
+  for (const Span& span : row.spans) {
+    const std::string_view text = span.text;
+    const size_t from = std::clamp(begin, at, at + text.size()) - at;
+    const size_t to = std::clamp(end, at, at + text.size()) - at;
+    Face face = span.face;
+    face.tone = tone;
+    put(text.substr(0, from), span.face);
+    put(text.substr(from, to - from), face);
+    put(text.substr(to), span.face);
+    at += text.size();
+  }
+  row.spans = std::move(spans);
+}
+
+Row find_row(const FindBar& bar, size_t here, size_t count, int columns, int& cursor_column) {
+  const std::string label = columns >= 30 ? "find › " : "/";
+  std::string counts = bar.words.empty() ? "" : count == 0 ? "not found" : fmt::format("{}/{}", here, count);
+  const char* keys =
+      bar.typing ? "Enter next · Up previous · Esc leaves" : "n next · N previous · Esc leaves";
+  std::string words = make_safe(bar.words);
+  const int room = columns - columns_of(label) - 1;
+  const int right = columns_of(counts);
+  while (columns_of(words) > std::max(room - (right > 0 ? right + 2 : 0), 1) && !words.empty()) {
+    words.erase(0, first_cluster(words).bytes);
+  }
+  Row row;
+  row.add(prefix_of_columns(label, columns), {Tone::accent, true});
+  row.add(words, {});
+  int used = std::min(columns_of(label), columns) + columns_of(words);
+  cursor_column = std::min(used, std::max(columns - 1, 0));
+  if (right > 0 && used + 2 + right <= columns) {
+    row.add("  ", {});
+    row.add(counts, count == 0 ? Face{Tone::error} : Face{Tone::notice});
+    used += 2 + right;
+  }
+  if (used + 3 + columns_of(keys) <= columns) {
+    row.add("   ", {});
+    row.add(keys, {Tone::quiet});
+  }
+  return row;
+}
+
+bool edit_short_line(std::string& line, std::string_view bytes) {
+  const std::string before = line;
+  if (bytes.starts_with('\x1b')) return false;
+  for (const char c : bytes) {
+    if (c == 0x7F || c == 0x08) {
+      size_t last = 0;
+      for (size_t at = 0; at < line.size(); at += first_cluster(std::string_view(line).substr(at)).bytes)
+        last = at;
+      line.resize(last);
+    } else if (c == 0x15) {
+      line.clear();
+    } else if (c == 0x17) {
+      while (line.ends_with(' ')) line.pop_back();
+      line.resize(line.find_last_of(' ') + 1);
+    } else if (static_cast<unsigned char>(c) >= 0x20) {
+      line += c;
+    }
+  }
+  return line != before;
+}
+
+}  // namespace bitnet

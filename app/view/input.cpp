@@ -1,0 +1,79 @@
+#include "input.h"
+
+#include <algorithm>
+
+#include "app/text/text_safe.h"
+#include "app/text/text_width.h"
+
+namespace bitnet {
+
+InputRows input_rows(std::string_view prompt, std::string_view text, size_t point, int columns,
+                     int max_rows) {
+  const Face mark = {Tone::accent, true, false};
+  // The prompt may take half of the width; its end is what matters.
+  std::string shown_prompt = make_safe(prompt);
+  while (columns_of(shown_prompt) > std::max(columns / 2, 1)) {
+    shown_prompt.erase(0, first_cluster(shown_prompt).bytes);
+  }
+  const int indent = std::min(columns_of(shown_prompt), 2);
+  const int width = std::max(columns, indent + 2);
+
+  std::vector<Row> rows(1);
+  rows[0].add(shown_prompt, mark);
+  int used = columns_of(shown_prompt);
+  InputRows out;
+  bool placed = false;
+  const auto next_row = [&](size_t source) {
+    rows.emplace_back();
+    rows.back().source = source;
+    rows.back().add(std::string(static_cast<size_t>(indent), ' '), mark);
+    used = indent;
+  };
+  const auto place_cursor = [&] {
+    out.cursor_row = static_cast<int>(rows.size()) - 1;
+    out.cursor_column = used;
+    placed = true;
+  };
+  size_t at = 0;
+  while (at < text.size()) {
+    const Cluster cluster = first_cluster(text.substr(at));
+    const std::string_view unit = text.substr(at, cluster.bytes);
+    const bool cursor_here = !placed && point < at + cluster.bytes;
+    if (unit == "\n") {
+      if (cursor_here) place_cursor();
+      next_row(at + 1);
+    } else {
+      const std::string shown =
+          unit == "\t" ? std::string(static_cast<size_t>(4 - used % 4), ' ') : make_safe(unit);
+      int shown_columns = columns_of(shown);
+      // The last column stays free, so that the cursor has a place after the text.
+      if (used + shown_columns > width - 1) next_row(at);
+      if (cursor_here) place_cursor();
+      rows.back().add(shown, {});
+      used += shown_columns;
+    }
+    at += cluster.bytes;
+  }
+  if (!placed) place_cursor();
+
+  // The window of max_rows rows that holds the cursor, as far down as the text goes.
+  const int count = static_cast<int>(rows.size());
+  const int height = std::clamp(max_rows, 1, count);
+  const int begin = std::clamp(out.cursor_row - height + 1, 0, count - height);
+  out.cursor_row -= begin;
+  out.rows.assign(rows.begin() + begin, rows.begin() + begin + height);
+  return out;
+}
+
+std::vector<Row> pending_rows(const std::vector<PendingFile>& files, int columns) {
+  if (files.empty()) return {};
+  std::string text = "+ ";
+  for (const PendingFile& file : files) text += (text.size() > 2 ? " · " : "") + one_line(text_of(file));
+  const char* help = "  (/read none takes it out)";
+  std::vector<Row> rows(1);
+  rows[0].add(shortened(text, columns), {Tone::notice});
+  if (columns_of(text) + columns_of(help) <= columns) rows[0].add(help, {Tone::quiet});
+  return rows;
+}
+
+}  // namespace bitnet

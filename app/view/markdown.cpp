@@ -1,0 +1,269 @@
+#include "markdown.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/text/text_width.h"
+#include "spans.h"
+#include "table.h"
+
+namespace bitnet {
+namespace {
+
+constexpr int kWidestText = 100;  // longer rows are hard to read
+constexpr int kRuleColumns = 24;
+constexpr Face kQuiet = {Tone::quiet};
+constexpr char kMargin[] = "  ";
+
+// Indents and marks may take half of the width.
+Span clipped(std::string text, int columns) {
+  if (columns_of(text) > columns / 2) text = prefix_of_columns(text, columns / 2);
+  return {std::move(text), kQuiet};
+}
+
+// A growing line that is nothing but marks does not say yet what it is.
+bool says_nothing_yet(std::string_view line, const LineShape& shape) {
+  const std::string_view content = line.substr(shape.skip, shape.end - shape.skip);
+  if (shape.kind != LineKind::text && shape.kind != LineKind::rule) return false;
+  if (content.empty()) return line.ends_with('-') || line.ends_with('*') || line.ends_with('+');
+  return content.find_first_not_of("-=*_#`~+|: ") == std::string_view::npos;
+}
+
+bool is_blank(const Row& row) {
+  return std::all_of(row.spans.begin(), row.spans.end(),
+                     [](const Span& span) { return span.text.find_first_not_of(' ') == std::string::npos; });
+}
+
+}  // namespace
+
+struct MarkdownFlow::Target {
+  std::string_view text;
+  int columns;
+  size_t first_number;
+  std::vector<Row>& rows;
+};
+
+void MarkdownFlow::update(std::string_view text, bool growing, int columns, size_t first_number,
+                          std::vector<Row>& rows) {
+  const Target to{text, columns, first_number, rows};
+  rows.resize(settled_);
+  for (size_t newline; (newline = text.find('\n', scanned_)) != std::string::npos;) {
+    take_line(to, line_, newline);
+    line_ = scanned_ = newline + 1;
+  }
+  scanned_ = text.size();
+  if (growing) {
+    put_tail(to);
+    return;
+  }
+  if (line_ < text.size()) take_line(to, line_, text.size());
+  put_block(to, false);
+  block_.clear();
+  line_ = text.size();
+  settled_ = rows.size();
+}
+
+// A whole line: it goes on with the open block, or ends it.
+void MarkdownFlow::take_line(const Target& to, size_t begin, size_t end) {
+  const MarkdownState before = state_;
+  LineShape shape = read_line(to.text.substr(begin, end - begin), state_);
+  if (!shape.joins) {
+    const bool table_goes_on =
+        shape.kind == LineKind::text && before.paragraph && before.piped && state_.piped && !block_.empty();
+    // A very long line was begun by put_tail() and is finished here.
+    const bool resumed = block_.size() == 1 && block_[0].begin == begin + shape.skip;
+    if (!resumed) {
+      put_block(to, false);
+      block_.clear();
+      settled_ = to.rows.size();
+    }
+    if (!table_goes_on) table_head_.clear();
+  }
+  if (shape.kind == LineKind::text) {
+    if (!shape.joins) {
+      shape_ = shape;
+      block_.clear();
+    }
+    block_.push_back({begin + shape.skip, begin + shape.end});
+    return;
+  }
+  put_line(to, shape, begin, false);
+  resume_ = 0;
+  settled_ = to.rows.size();
+}
+
+// What may still change: the open block and the line that grows.
+void MarkdownFlow::put_tail(const Target& to) {
+  const std::string_view line = to.text.substr(line_);
+  MarkdownState state = state_;
+  const LineShape shape = line.empty() ? LineShape{} : read_line(line, state);
+  if (line.empty() || says_nothing_yet(line, shape)) {
+    put_block(to, true);
+    return;
+  }
+  if (shape.kind == LineKind::text && shape.joins) {
+    block_.push_back({line_ + shape.skip, to.text.size()});
+    put_block(to, true);
+    block_.pop_back();
+    return;
+  }
+  const bool resumed = block_.size() == 1 && block_[0].begin == line_ + shape.skip;
+  if (!resumed) {
+    std::string head = table_head_;
+    put_block(to, false);
+    table_head_ = std::move(head);
+  }
+  if (shape.kind != LineKind::text) {
+    if (line.size() > kLongestStyledLine && !block_.empty()) {
+      block_.clear();
+      settled_ = to.rows.size();
+    }
+    const size_t codes = codes_;
+    put_line(to, shape, line_, true);
+    codes_ = codes;
+    return;
+  }
+  std::vector<BlockLine> before = std::move(block_);
+  const LineShape shape_before = shape_;
+  // So long a line joins nothing any more: what is before it is whole.
+  const bool settles = line.size() > kLongestStyledLine;
+  if (settles && !resumed) settled_ = to.rows.size();
+  block_ = {{line_ + shape.skip, to.text.size()}};
+  shape_ = shape;
+  put_block(to, true);
+  if (settles) return;
+  block_ = std::move(before);
+  shape_ = shape_before;
+}
+
+void MarkdownFlow::put_block(const Target& to, bool growing) {
+  if (block_.empty()) return;
+  if (block_.size() == 1 && block_[0].end - block_[0].begin > kLongestStyledLine) {
+    const BlockLine& line = block_[0];
+    put_pieces(to, shape_, {{to.text.substr(line.begin, line.end - line.begin), {}, line.begin}}, true, true,
+               growing);
+    return;
+  }
+  // The content of its lines, and where in it each begins.
+  std::string content = table_head_;
+  std::vector<size_t> starts;
+  for (const BlockLine& line : block_) {
+    if (!content.empty() && !starts.empty()) content += '\n';
+    starts.push_back(content.size());
+    content += to.text.substr(line.begin, line.end - line.begin);
+  }
+  const auto source_of = [&](size_t at) {
+    const auto after = std::upper_bound(starts.begin(), starts.end(), at);
+    const auto i = static_cast<size_t>(std::max<std::ptrdiff_t>(after - starts.begin() - 1, 0));
+    return std::min(block_[i].begin + (at - std::min(at, starts[i])), block_[i].end);
+  };
+  const Face face{Tone::text, false, shape_.quoted};
+  const StyledBlock block = styled_block(content, face, growing);
+  if (!block.table.empty()) {
+    const Span lead = clipped(kMargin + shape_.rest, to.columns);
+    const int room = to.columns - columns_of(lead.text);
+    const bool goes_on = !table_head_.empty();
+    if (!goes_on) table_widths_ = table_columns(block, room);
+    lay_out_table(block, goes_on ? 1 : 0, table_widths_, lead, to.columns, block_[0].begin, to.rows);
+    if (!growing && !goes_on && block_.size() >= 2) {
+      table_head_ =
+          content.substr(0, starts.size() > 2 ? starts[2] : content.size()) + (starts.size() > 2 ? "" : "\n");
+    }
+    return;
+  }
+  bool first = true;
+  for (const StyledLine& line : block.lines) {
+    std::vector<Piece> pieces;
+    for (const StyledText& part : line) pieces.push_back({part.text, part.face, source_of(part.source)});
+    if (pieces.empty()) pieces.push_back({"", {}, block_[0].begin});
+    put_pieces(to, shape_, std::move(pieces), true, first, growing);
+    first = false;
+  }
+  if (block.lines.empty()) put_pieces(to, shape_, {{"", {}, block_[0].begin}}, true, true, growing);
+}
+
+// A line that is a block of its own.
+void MarkdownFlow::put_line(const Target& to, const LineShape& shape, size_t begin, bool growing) {
+  const size_t at = begin + shape.skip;
+  const std::string_view content = to.text.substr(at, shape.end - shape.skip);
+  std::vector<Piece> pieces;
+  switch (shape.kind) {
+    case LineKind::blank: {
+      if (to.rows.empty() || is_blank(to.rows.back())) return;
+      Row& row = to.rows.emplace_back();
+      row.source = begin;
+      row.add(kMargin + shape.first, kQuiet);
+      row.lead = row.text().size();
+      return;
+    }
+    case LineKind::rule: {
+      const Span lead = clipped(kMargin + shape.first, to.columns);
+      std::string rule;
+      const int room = std::max(to.columns - columns_of(lead.text), 1);
+      for (int i = 0; i < std::min(kRuleColumns, room); ++i) rule += "─";
+      put_pieces(to, shape, {{rule, kQuiet, begin}}, false, true, false);
+      to.rows.back().lead = to.rows.back().text().size();
+      return;
+    }
+    case LineKind::fence: {
+      ++codes_;
+      const size_t from = std::min(content.find_first_not_of(' '), content.size());
+      const std::string language(content.substr(from, content.find(' ', from) - from));
+      const std::string label =
+          fmt::format("{}{}/copy {}", language, language.empty() ? "" : " · ", to.first_number + codes_ - 1);
+      put_pieces(to, shape, {{label, kQuiet, at}}, true, true, false);
+      return;
+    }
+    case LineKind::heading: {
+      if (content.size() > kLongestStyledLine) {
+        put_pieces(to, shape, {{content, {Tone::heading}, at}}, true, true, growing);
+        return;
+      }
+      const StyledBlock block = styled_block(content, {Tone::heading, true}, growing);
+      if (!block.lines.empty()) {
+        for (const StyledText& part : block.lines[0]) {
+          pieces.push_back({part.text, part.face, at + std::min(part.source, content.size())});
+        }
+      }
+      put_pieces(to, shape, std::move(pieces), true, true, growing);
+      return;
+    }
+    case LineKind::code:
+      pieces.push_back({content, {Tone::code}, at});
+      put_pieces(to, shape, std::move(pieces), false, true, growing);
+      return;
+    default:
+      put_pieces(to, shape, {{"", {}, at}}, true, true, false);
+  }
+}
+
+// One line of the screen's text. A very long one is taken up again at its last row.
+void MarkdownFlow::put_pieces(const Target& to, const LineShape& shape, std::vector<Piece> pieces, bool words,
+                              bool first, bool growing) {
+  WrapStyle style;
+  style.columns = std::min(to.columns, words ? kWidestText + 2 : to.columns);
+  style.words = words;
+  style.rest = clipped(kMargin + shape.rest, style.columns);
+  style.first = first ? clipped(kMargin + shape.first, style.columns) : style.rest;
+  const bool resumable = pieces.size() == 1 && pieces[0].text.size() > kLongestStyledLine;
+  const bool resumed = resumable && resume_ > pieces[0].source;
+  if (resumed) {
+    pieces[0].text.remove_prefix(resume_ - pieces[0].source);
+    pieces[0].source = resume_;
+    style.first = style.rest;
+  }
+  const size_t before = to.rows.size();
+  wrap_line(pieces, style, to.rows);
+  if (resumed && before < to.rows.size()) to.rows[before].join = resume_join_;
+  if (!resumable) return;
+  if (growing && to.rows.size() > before + 1) {
+    settled_ = to.rows.size() - 1;
+    resume_ = to.rows.back().source;
+    resume_join_ = to.rows.back().join;
+  } else if (!growing) {
+    resume_ = 0;
+  }
+}
+
+}  // namespace bitnet

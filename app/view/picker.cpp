@@ -1,0 +1,122 @@
+#include "picker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/text/text_safe.h"
+#include "app/text/text_width.h"
+#include "find.h"
+
+namespace bitnet {
+Picker::Picker(Choices choices) : choices_(std::move(choices)) { refill(); }
+
+void Picker::refill() {
+  found_ = choices_.find(filter_);
+  selected_ = 0;
+}
+
+void Picker::move(int by) {
+  if (found_.empty()) return;
+  const auto last = static_cast<std::ptrdiff_t>(found_.size()) - 1;
+  selected_ =
+      static_cast<size_t>(std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(selected_) + by, 0, last));
+}
+
+Picker::Outcome Picker::press(const KeyPress& key, int page_rows) {
+  const int page = std::max(page_rows - 3, 1);
+  switch (key.key) {
+    case Key::enter:
+      return found_.empty() ? Outcome::goes_on : Outcome::chosen;
+    case Key::escape:
+    case Key::interrupt:
+    case Key::eof:
+    case Key::open:
+      return Outcome::leaves;
+    case Key::up:
+    case Key::line_up:
+      move(-1);
+      break;
+    case Key::down:
+    case Key::line_down:
+      move(1);
+      break;
+    case Key::page_up:
+      move(-page);
+      break;
+    case Key::page_down:
+      move(page);
+      break;
+    case Key::to_start:
+      move(-static_cast<int>(found_.size()));
+      break;
+    case Key::to_end:
+      move(static_cast<int>(found_.size()));
+      break;
+    case Key::text:
+    case Key::paste: {
+      if (key.bytes == "\x10") move(-1);
+      if (key.bytes == "\x0e") move(1);
+      const std::string before = filter_;
+      edit_short_line(filter_, std::string_view(key.bytes).substr(0, key.bytes.find('\n')));
+      if (filter_ != before) refill();
+      break;
+    }
+    default:
+      break;
+  }
+  return Outcome::goes_on;
+}
+
+int64_t Picker::selected() const { return found_.at(selected_).id; }
+
+std::vector<Row> Picker::rows(int columns, int rows) const {
+  std::vector<Row> out;
+  if (rows <= 0) return out;
+  if (rows >= 4) {
+    out.emplace_back().add(shortened("  " + one_line(choices_.title), columns), {Tone::heading, true});
+    out.emplace_back();
+  }
+  const auto room = static_cast<size_t>(rows) - out.size();
+  const size_t top = selected_ < room ? 0 : selected_ - room + 1;
+  for (size_t i = top; i < found_.size() && i < top + room; ++i) {
+    const Choice& choice = found_[i];
+    const bool here = i == selected_;
+    const Face face = here ? Face{Tone::match_here} : Face{};
+    const std::string detail = one_line(choice.detail);
+    const int detail_columns = columns_of(detail);
+    const bool with_detail = columns >= 50 && detail_columns < columns / 2;
+    const int text_columns = std::max(columns - 4 - (with_detail ? detail_columns + 2 : 0), 1);
+    const std::string text = shortened(one_line(choice.text), text_columns);
+    Row& row = out.emplace_back();
+    row.add(prefix_of_columns(here ? "› " : "  ", columns), {Tone::accent, true});
+    row.add(text, face);
+    if (!with_detail) continue;
+    row.add(std::string(static_cast<size_t>(text_columns - columns_of(text) + 2), ' '), {});
+    row.add(detail, {Tone::quiet});
+  }
+  if (found_.empty()) out.emplace_back().add(shortened("  nothing fits", columns), {Tone::quiet});
+  out.resize(static_cast<size_t>(rows));
+  return out;
+}
+
+Row Picker::filter_row(int columns, int& cursor_column) const {
+  const std::string label = columns >= 20 ? "filter › " : "› ";
+  std::string words = make_safe(filter_);
+  while (columns_of(words) > std::max(columns - columns_of(label) - 1, 1))
+    words.erase(0, first_cluster(words).bytes);
+  Row row;
+  row.add(prefix_of_columns(label, columns), {Tone::accent, true});
+  row.add(words, {});
+  const int used = columns_of(label) + columns_of(words);
+  cursor_column = std::min(used, std::max(columns - 1, 0));
+  const char* keys = "Enter opens · Up Down · Esc leaves";
+  const std::string count = fmt::format("{} of them", found_.size());
+  if (used + 6 + columns_of(keys) + columns_of(count) <= columns) {
+    row.add(fmt::format("   {}   {}", count, keys), {Tone::quiet});
+  }
+  return row;
+}
+
+}  // namespace bitnet

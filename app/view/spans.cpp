@@ -1,0 +1,387 @@
+#include "spans.h"
+
+#include <md4c.h>
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include "app/text/text_safe.h"
+
+namespace bitnet {
+namespace {
+
+constexpr unsigned kDialect = MD_FLAG_PERMISSIVEURLAUTOLINKS | MD_FLAG_PERMISSIVEWWWAUTOLINKS |
+                              MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_NOHTML |
+                              MD_FLAG_NOINDENTEDCODEBLOCKS;
+
+std::string utf8_of(uint32_t c) {
+  std::string out;
+  if (c < 0x80) {
+    out += static_cast<char>(c);
+  } else if (c < 0x800) {
+    out += static_cast<char>(0xC0 | (c >> 6));
+    out += static_cast<char>(0x80 | (c & 0x3F));
+  } else if (c < 0x10000) {
+    out += static_cast<char>(0xE0 | (c >> 12));
+    out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
+    out += static_cast<char>(0x80 | (c & 0x3F));
+  } else {
+    out += static_cast<char>(0xF0 | (c >> 18));
+    out += static_cast<char>(0x80 | ((c >> 12) & 0x3F));
+    out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
+    out += static_cast<char>(0x80 | (c & 0x3F));
+  }
+  return out;
+}
+
+// Stands for an asterisk that is no mark while md4c parses. Safe text has no control characters, so it is
+// free.
+constexpr char kAsterisk = '\x1a';
+
+std::string with_asterisks(std::string_view text) {
+  std::string out(text);
+  std::replace(out.begin(), out.end(), kAsterisk, '*');
+  return out;
+}
+
+// Whether a factor of a product may end with the last character of `text`: a letter or digit of a script that
+// puts spaces between words, or a closing bracket. Chinese and Japanese set emphasis without spaces.
+bool ends_factor(std::string_view text) {
+  size_t at = text.size();
+  while (at > 0 && (static_cast<unsigned char>(text[--at]) & 0xC0) == 0x80) {
+  }
+  const std::string_view last = text.substr(at);
+  if (last == ")" || last == "]" || last == "}") return true;
+  utf8proc_int32_t c = 0;
+  const auto size = static_cast<utf8proc_ssize_t>(last.size());
+  if (utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(last.data()), size, &c) <= 0) return false;
+  const utf8proc_category_t category = utf8proc_category(c);
+  const bool in_word = (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) ||
+                       (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO);
+  return in_word && utf8proc_charwidth(c) == 1;
+}
+
+// Where the code span that begins at `at` ends; where none does, behind its opening marks.
+size_t behind_code(std::string_view text, size_t at) {
+  const size_t begin = std::min(text.find_first_not_of('`', at), text.size());
+  for (size_t close = begin; (close = text.find('`', close)) != std::string_view::npos;) {
+    const size_t end = std::min(text.find_first_not_of('`', close), text.size());
+    if (end - close == begin - at) return end;
+    close = end;
+  }
+  return begin;
+}
+
+// Takes the emphasis that `run` asterisks close off `open`, the lengths of what is open; false: they close
+// none.
+bool close_emphasis(std::vector<size_t>& open, size_t run) {
+  for (size_t i = open.size(); i > 0; --i) {
+    if (open[i - 1] != run && open[i - 1] != 3) continue;
+    open[i - 1] -= std::min(run, open[i - 1]);
+    open.resize(open[i - 1] == 0 ? i - 1 : i);
+    return true;
+  }
+  return false;
+}
+
+// `text` with kAsterisk for each asterisk that is a product's, as in 2*3*4: it stands between digits, or it
+// follows a factor at once and no emphasis is open that it could close. CommonMark would set the 3 in
+// italics.
+std::string with_products_kept(std::string_view text) {
+  std::string out(text);
+  std::vector<size_t> open;
+  for (size_t at = 0; (at = out.find_first_of("*`\\", at)) != std::string::npos;) {
+    if (out[at] != '*') {
+      at = out[at] == '`' ? behind_code(out, at) : at + 2;
+      continue;
+    }
+    const size_t end = std::min(out.find_first_not_of('*', at), out.size());
+    const auto before = static_cast<unsigned char>(at == 0 ? ' ' : out[at - 1]);
+    const auto after = static_cast<unsigned char>(end == out.size() ? ' ' : out[end]);
+    const bool between_digits = std::isdigit(before) && std::isdigit(after);
+    const bool closes = !between_digits && !std::isspace(before) && close_emphasis(open, end - at);
+    if (!closes && !std::isspace(after)) {
+      if (between_digits || (at > 0 && ends_factor(std::string_view(out).substr(0, at)))) {
+        std::fill(out.begin() + static_cast<std::ptrdiff_t>(at),
+                  out.begin() + static_cast<std::ptrdiff_t>(end), kAsterisk);
+      } else {
+        open.push_back(end - at);
+      }
+    }
+    at = end;
+  }
+  return out;
+}
+
+// "&amp;" and the few others that models write; the rest stays as written. The outcome is safe.
+std::string entity_text(std::string_view entity) {
+  struct Named {
+    std::string_view name;
+    const char* text;
+  };
+  static constexpr Named kNamed[] = {
+      {"&amp;", "&"},       {"&lt;", "<"},        {"&gt;", ">"},       {"&quot;", "\""},  {"&apos;", "'"},
+      {"&nbsp;", "\u00a0"}, {"&copy;", "\u00a9"}, {"&reg;", "\u00ae"}, {"&hellip;", "…"}, {"&mdash;", "—"},
+      {"&ndash;", "–"},     {"&times;", "×"},     {"&deg;", "°"},      {"&rarr;", "→"},   {"&larr;", "←"},
+      {"&le;", "≤"},        {"&ge;", "≥"},        {"&ne;", "≠"}};
+  for (const Named& named : kNamed) {
+    if (named.name == entity) return named.text;
+  }
+  if (!entity.starts_with("&#")) return std::string(entity);
+  const bool hex = entity.size() > 3 && (entity[2] == 'x' || entity[2] == 'X');
+  uint32_t c = 0;
+  const char* begin = entity.data() + (hex ? 3 : 2);
+  const auto [end, problem] = std::from_chars(begin, entity.data() + entity.size(), c, hex ? 16 : 10);
+  const bool valid =
+      problem == std::errc() && *end == ';' && c >= 0x20 && c <= 0x10FFFF && (c < 0xD800 || c > 0xDFFF);
+  return valid ? make_safe(utf8_of(c)) : std::string(entity);
+}
+
+std::string attribute_text(const MD_ATTRIBUTE& attribute) {
+  std::string out;
+  if (attribute.text == nullptr) return out;
+  for (size_t i = 0; attribute.substr_offsets[i] < attribute.size; ++i) {
+    const std::string_view part(attribute.text + attribute.substr_offsets[i],
+                                attribute.substr_offsets[i + 1] - attribute.substr_offsets[i]);
+    out += attribute.substr_types[i] == MD_TEXT_ENTITY ? entity_text(part) : with_asterisks(part);
+  }
+  return out;
+}
+
+// md4c's calls, gathered into lines and cells.
+class Gatherer {
+ public:
+  Gatherer(std::string_view text, Face face, StyledBlock& out) : text_(text), base_(face), out_(out) {}
+
+  void parse() {
+    MD_PARSER parser = {};
+    parser.flags = kDialect;
+    parser.enter_block = [](MD_BLOCKTYPE type, void* detail, void* self) {
+      return static_cast<Gatherer*>(self)->enter_block(type, detail);
+    };
+    parser.leave_block = [](MD_BLOCKTYPE, void*, void*) { return 0; };
+    parser.enter_span = [](MD_SPANTYPE type, void* detail, void* self) {
+      return static_cast<Gatherer*>(self)->enter_span(type, detail);
+    };
+    parser.leave_span = [](MD_SPANTYPE type, void* detail, void* self) {
+      return static_cast<Gatherer*>(self)->leave_span(type, detail);
+    };
+    parser.text = [](MD_TEXTTYPE type, const MD_CHAR* text, MD_SIZE size, void* self) {
+      return static_cast<Gatherer*>(self)->text(type, {text, size});
+    };
+    md_parse(text_.data(), static_cast<MD_SIZE>(text_.size()), &parser, this);
+  }
+
+ private:
+  int enter_block(MD_BLOCKTYPE type, void* detail) {
+    switch (type) {
+      case MD_BLOCK_H: {
+        const unsigned level = static_cast<MD_BLOCK_H_DETAIL*>(detail)->level;
+        base_ = {Tone::heading, level <= 2, level >= 4, level == 1, false};
+        new_line();
+        break;
+      }
+      case MD_BLOCK_P:
+      case MD_BLOCK_LI:
+      case MD_BLOCK_CODE:
+        new_line();
+        break;
+      case MD_BLOCK_TR:
+        out_.table.emplace_back();
+        break;
+      case MD_BLOCK_TH:
+      case MD_BLOCK_TD: {
+        out_.table.back().emplace_back();
+        if (out_.table.size() > 1) break;
+        const MD_ALIGN align = static_cast<MD_BLOCK_TD_DETAIL*>(detail)->align;
+        out_.align.push_back(align == MD_ALIGN_RIGHT    ? Align::right
+                             : align == MD_ALIGN_CENTER ? Align::center
+                                                        : Align::left);
+        break;
+      }
+      default:
+        break;
+    }
+    return 0;
+  }
+
+  int enter_span(MD_SPANTYPE type, void*) {
+    if (type == MD_SPAN_A || type == MD_SPAN_IMG) link_text_.emplace_back();
+    if (type == MD_SPAN_IMG) put("[", face());
+    depth_[type] += 1;
+    return 0;
+  }
+
+  int leave_span(MD_SPANTYPE type, void* detail) {
+    depth_[type] -= 1;
+    if (type == MD_SPAN_IMG) put("]", face());
+    if (type != MD_SPAN_A && type != MD_SPAN_IMG) return 0;
+    const std::string target =
+        attribute_text(type == MD_SPAN_A ? static_cast<MD_SPAN_A_DETAIL*>(detail)->href
+                                         : static_cast<MD_SPAN_IMG_DETAIL*>(detail)->src);
+    const std::string shown = std::move(link_text_.back());
+    link_text_.pop_back();
+    const bool says_it = shown == target || "http://" + shown == target || "https://" + shown == target ||
+                         "mailto:" + shown == target;
+    if (!target.empty() && !says_it) put(" (" + target + ")", {Tone::quiet});
+    return 0;
+  }
+
+  int text(MD_TEXTTYPE type, std::string_view text) {
+    if (text.data() >= text_.data() && text.data() <= text_.data() + text_.size()) {
+      source_ = static_cast<size_t>(text.data() - text_.data());
+    }
+    switch (type) {
+      case MD_TEXT_BR:
+      case MD_TEXT_SOFTBR:
+        if (out_.table.empty()) {
+          new_line();
+        } else {
+          put(" ", face());
+        }
+        break;
+      case MD_TEXT_NULLCHAR:
+        put("\ufffd", face());
+        break;
+      case MD_TEXT_ENTITY:
+        put(entity_text(text), face());
+        break;
+      default: {
+        std::string flat = with_asterisks(text);
+        std::replace(flat.begin(), flat.end(), '\n', ' ');
+        put(flat, face());
+      }
+    }
+    return 0;
+  }
+
+  Face face() const {
+    Face face = base_;
+    if (depth_[MD_SPAN_CODE] > 0) face.tone = Tone::code;
+    face.bold = face.bold || depth_[MD_SPAN_STRONG] > 0;
+    face.italic = (face.italic || depth_[MD_SPAN_EM] > 0) && depth_[MD_SPAN_CODE] == 0;
+    face.strike = depth_[MD_SPAN_DEL] > 0;
+    if (depth_[MD_SPAN_A] > 0 || depth_[MD_SPAN_IMG] > 0) {
+      face.underline = true;
+      if (face.tone == Tone::text) face.tone = Tone::link;
+    }
+    return face;
+  }
+
+  void new_line() { out_.lines.emplace_back(); }
+
+  void put(std::string_view text, Face face) {
+    if (text.empty()) return;
+    for (std::string& link : link_text_) link += text;
+    if (out_.table.empty() && out_.lines.empty()) new_line();
+    StyledLine& line = out_.table.empty()          ? out_.lines.back()
+                       : out_.table.back().empty() ? out_.table.back().emplace_back()
+                                                   : out_.table.back().back();
+    line.push_back({std::string(text), face, source_});
+  }
+
+  std::string_view text_;
+  Face base_;
+  StyledBlock& out_;
+  std::vector<std::string> link_text_;
+  int depth_[MD_SPAN_U + 1] = {};
+  size_t source_ = 0;
+};
+
+bool needs_parser(std::string_view text) {
+  if (text.find_first_of("*_`~[]&\\|#<") != std::string_view::npos) return true;
+  return text.find("://") != std::string_view::npos || text.find("www.") != std::string_view::npos ||
+         text.find("\n=") != std::string_view::npos;
+}
+
+StyledBlock plain_lines(std::string_view text, Face face) {
+  StyledBlock out;
+  size_t at = 0;
+  while (at <= text.size()) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    const size_t from = std::min(line.find_first_not_of(' '), line.size());
+    const size_t to = line.find_last_not_of(" \t") + 1;
+    out.lines.emplace_back();
+    if (from < to) out.lines.back().push_back({std::string(line.substr(from, to - from)), face, at + from});
+    at = end + 1;
+  }
+  return out;
+}
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || static_cast<unsigned char>(c) >= 0x80;
+}
+
+}  // namespace
+
+std::string with_marks_closed(std::string_view text) {
+  const auto is_mark = [](char c) { return c == '*' || c == '_' || c == '~' || c == '`'; };
+  while (!text.empty() && is_mark(text.back()) && !text.substr(0, text.size() - 1).ends_with('\\')) {
+    text.remove_suffix(1);  // says nothing yet, or is what we would add
+  }
+  struct Open {
+    char mark;
+    size_t length;
+    size_t inside;
+  };
+  std::vector<Open> open;
+  size_t at = 0;
+  while (at < text.size()) {
+    const char c = text[at];
+    if (c == '\\') {
+      at += 2;
+      continue;
+    }
+    if (!is_mark(c)) {
+      ++at;
+      continue;
+    }
+    size_t run = std::min(text.find_first_not_of(c, at), text.size()) - at;
+    const size_t after = at + run;
+    const bool in_code = !open.empty() && open.back().mark == '`';
+    if (in_code) {
+      if (c == '`' && run == open.back().length) open.pop_back();
+    } else if (c == '`') {
+      if (after < text.size()) open.push_back({c, run, after});
+    } else {
+      const bool space_before = at == 0 || std::isspace(static_cast<unsigned char>(text[at - 1]));
+      const bool space_after = after >= text.size() || std::isspace(static_cast<unsigned char>(text[after]));
+      const bool inside_word =
+          c == '_' && at > 0 && is_word(text[at - 1]) && after < text.size() && is_word(text[after]);
+      while (run > 0 && !space_before && !inside_word && !open.empty() && open.back().mark == c) {
+        const size_t closed = std::min(run, open.back().length);
+        run -= closed;
+        open.back().length -= closed;
+        if (open.back().length == 0) open.pop_back();
+      }
+      const bool too_short = c == '~' && run < 2;
+      if (run > 0 && !space_after && !inside_word && !too_short &&
+          (c != '_' || at == 0 || !is_word(text[at - 1]))) {
+        open.push_back({c, std::min<size_t>(run, 3), after});
+      }
+    }
+    at = after;
+  }
+  std::string closers;
+  for (auto mark = open.rbegin(); mark != open.rend(); ++mark) closers.append(mark->length, mark->mark);
+  if (closers.empty() || open.back().mark == '`') return std::string(text) + closers;
+  const size_t end = text.find_last_not_of(" \t\n") + 1;  // behind text, or it would close nothing
+  return std::string(text.substr(0, end)) + closers + std::string(text.substr(end));
+}
+
+StyledBlock styled_block(std::string_view text, Face face, bool growing) {
+  if (!needs_parser(text)) return plain_lines(text, face);
+  std::string closed = with_products_kept(text);
+  if (growing) closed = with_marks_closed(closed);
+  StyledBlock out;
+  Gatherer(closed, face, out).parse();
+  const bool silent = out.table.empty() && std::all_of(out.lines.begin(), out.lines.end(),
+                                                       [](const StyledLine& line) { return line.empty(); });
+  // A link's definition says nothing by itself; here it is all that tells where a [link][1] leads.
+  return silent ? plain_lines(with_asterisks(closed), face) : out;
+}
+
+}  // namespace bitnet
