@@ -65,13 +65,13 @@ const Bpe::Slot* Bpe::find(int32_t left, int32_t right) const {
 }
 
 void Bpe::merge(std::vector<int32_t>& ids) const {
-  // The symbols are a linked list through the positions of `ids`; a joined symbol lives on at the position
-  // of its left half, and the right half's id becomes -1.
+  // The symbols are a linked list over the positions of `ids`. A joined symbol keeps the position of its left
+  // half; the id of its right half becomes -1.
   struct Link {
     uint32_t prev, next;
   };
   struct Candidate {
-    uint32_t rank, at;  // `at` is the left symbol's position
+    uint32_t rank, at;  // `at` is the position of the left symbol
     int32_t left, right, merged;
     bool operator>(const Candidate& o) const { return rank != o.rank ? rank > o.rank : at > o.at; }
   };
@@ -94,7 +94,7 @@ void Bpe::merge(std::vector<int32_t>& ids) const {
     const Candidate best = queue.top();
     queue.pop();
     const uint32_t right = links[best.at].next;
-    // One of the two may have been joined with somebody else since.
+    // Since it was queued, one of the two may have been joined with another symbol.
     if (ids[best.at] != best.left || right >= n || ids[right] != best.right) continue;
     ids[best.at] = best.merged;
     ids[right] = -1;

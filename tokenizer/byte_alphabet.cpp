@@ -11,7 +11,7 @@ constexpr int kCharacters = 0x100 + 68;
 
 struct Alphabet {
   std::array<uint16_t, 256> character{};       // by byte
-  std::array<int16_t, kCharacters> byte_of{};  // by character, -1 = not of the alphabet
+  std::array<int16_t, kCharacters> byte_of{};  // by character; -1 if it is not in the alphabet
 };
 
 constexpr Alphabet make_alphabet() {
@@ -34,7 +34,7 @@ bool append_alphabet_bytes(std::string_view text, std::string& out) {
   for (size_t i = 0; i < text.size(); ++i) {
     const unsigned lead = static_cast<unsigned char>(text[i]);
     unsigned character = lead;
-    if (lead >= 0x80) {  // the whole alphabet lies below U+0800: two bytes
+    if (lead >= 0x80) {  // the alphabet lies below U+0800, so this is two bytes
       if (lead < 0xc2 || lead > 0xdf || i + 1 == text.size()) return false;
       const unsigned tail = static_cast<unsigned char>(text[++i]);
       if ((tail & 0xc0) != 0x80) return false;

@@ -51,7 +51,8 @@ std::vector<Segment> ChatTemplate::render(std::span<const ChatMessage> messages,
 
 namespace {
 
-// What BitNet b1.58 2B-4T was trained with: "Role: content<|eot_id|>" for every message, nothing between.
+// BitNet b1.58 2B-4T was trained with this: "Role: content<|eot_id|>" for every message, with nothing in
+// between.
 constexpr std::string_view kBitNetTemplate =
     "{{ bos_token }}"
     "{% for message in messages %}"
@@ -65,8 +66,9 @@ bool is_bitnet(std::string_view architecture) {
   return std::find(kNames.begin(), kNames.end(), architecture) != kNames.end();
 }
 
-// The converter's text greets with "Human: " and answers as "BITNETAssistant: ", a name that stands in no
-// other template; a file that was written again may have other white space, quotes or escapes around it.
+// The converter's text has "Human: " and "BITNETAssistant: ", a name that no other template has. We look for
+// the names alone, because a file that was written again may have other white space, quotes or escapes around
+// them.
 bool is_placeholder(std::string_view source) {
   return source.find("BITNETAssistant:") != std::string_view::npos &&
          source.find("Human:") != std::string_view::npos;

@@ -1,10 +1,10 @@
-// A model's own chat template (Jinja, GGUF key tokenizer.chat_template), evaluated.
+// Evaluates the chat template of a model (Jinja; the GGUF key is tokenizer.chat_template).
 //
 // Thread rule: a ChatTemplate is immutable once constructed; render may be called from any thread.
 //
-// The language is the subset of Jinja 3.1 that chat templates use, with the semantics that Hugging Face's
-// apply_chat_template gives it (trim_blocks and lstrip_blocks on, raise_exception, strftime_now, tojson
-// without HTML escapes).
+// The language is the subset of Jinja 3.1 that chat templates use, as Hugging Face's apply_chat_template sets
+// it up: with trim_blocks, lstrip_blocks, raise_exception, strftime_now and a tojson that writes no HTML
+// escapes.
 #pragma once
 
 #include <cstdint>
@@ -24,26 +24,28 @@ struct ChatMessage {
 };
 
 struct ChatTemplateOptions {
-  std::string bos_token;  // text of the special tokens, empty where the vocabulary has none
+  std::string bos_token;  // the text of the special token, empty if there is none
   std::string eos_token;
   bool add_generation_prompt = true;
-  int64_t now = -1;  // Unix time for strftime_now; -1 = the clock
+  int64_t now = -1;  // Unix time for strftime_now; -1 is the clock
 };
 
 class ChatTemplate {
  public:
-  // `name` is used in messages only. Throws Error(model) with line and column for what does not parse and
-  // for a statement, filter or test that is not known. As in jinja2, a filter or test inside an if is looked
-  // up only when the template gets there, and a function always: render then throws the same.
+  // `name` is used in messages only. Throws Error(model) with line and column for what does not parse and for
+  // an unknown statement, filter or test. As in jinja2, a filter or test inside an if, and any function, is
+  // looked up only when it is used: for these it is render that throws.
   ChatTemplate(std::string_view source, std::string name);
   ~ChatTemplate();
   ChatTemplate(ChatTemplate&&) noexcept;
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
 
-  // The prompt in order. Characters that stem from a message's content or role are in segments without
-  // parse_special, whatever filters they went through; neighbours of one kind are joined.
-  // Throws Error(runtime) for raise_exception and for a type error, Error(model) past the limits on
-  // loop iterations, depth and output size that keep a hostile template from hanging the program.
+  // Returns the prompt in order. Characters that stem from the content or the role of a message are in
+  // segments without parse_special, whatever filters they went through; neighbouring segments differ in
+  // parse_special.
+  // Throws Error(runtime) for raise_exception, for a type error and for an unknown function. Throws Error(model)
+  // for an unknown filter or test, and past the limits on steps, depth and size, which keep a hostile template
+  // from hanging the program.
   std::vector<Segment> render(std::span<const ChatMessage> messages,
                               const ChatTemplateOptions& options) const;
 
@@ -54,10 +56,11 @@ class ChatTemplate {
   std::unique_ptr<const Impl> impl_;
 };
 
-// The template for a model: `from_file` as it stands, unless it is the placeholder that the converter of the
-// published BitNet files wrote and the model was never trained with; then the trained form. An empty
-// `from_file` gives the trained form for BitNet architectures. `replaced` (optional) is set where that
-// happened.
+// Returns the template for a model, which is usually `from_file`. The published BitNet files hold a
+// placeholder instead, which their converter wrote and with which the model was never trained. For a BitNet
+// architecture, that placeholder or a blank `from_file` gives the form with which the model was trained;
+// `*replaced` (optional) tells whether it did. Throws Error(model) if `from_file` is blank for another
+// architecture.
 ChatTemplate chat_template_for(std::string_view architecture, std::string_view from_file,
                                bool* replaced = nullptr);
 

@@ -13,15 +13,15 @@
 namespace bitnet {
 namespace {
 
-// White space is spelled \p{White_Space} because PCRE2's \s also takes U+180E, which Unicode no longer
-// counts as a space and the tokenizers' own implementations do not either.
+// The patterns say \p{White_Space} because PCRE2's \s also matches U+180E, which is not white space in
+// today's Unicode nor in the tokenizers' own implementations.
 #define SPACE "\\p{White_Space}"
 #define NOT_SPACE "\\P{White_Space}"
 
 constexpr const char* kGpt2 =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^" SPACE "\\p{L}\\p{N}]+|" SPACE "+(?!" NOT_SPACE ")";
 
-// LLaMA-3's and Qwen2's differ only in how many digits make a piece.
+// The patterns of LLaMA-3 and Qwen2 differ only in how many digits make a piece.
 #define CL100K(DIGITS)                                                                          \
   "'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" DIGITS \
   "| ?[^" SPACE "\\p{L}\\p{N}]+[\\r\\n]*|" SPACE "*[\\r\\n]+|" SPACE "+(?!" NOT_SPACE ")|" SPACE "+"
@@ -33,7 +33,7 @@ struct Known {
   std::vector<const char*> patterns;
 };
 
-// One row per pre-tokenizer; README.md says how to add one.
+// Each row is a pre-tokenizer. README.md says how to add one.
 const std::vector<Known>& known() {
   static const std::vector<Known> table = {
       {"llama-bpe", {"llama3", "llama-v3"}, true, {CL100K("\\p{N}{1,3}")}},
@@ -70,8 +70,8 @@ struct PreTokenizer::Pattern {
                   fmt::format("PCRE2 {} cannot compile the pre-tokenizer pattern {} at {}: {}",
                               PCRE2_MAJOR * 100 + PCRE2_MINOR, text, at, pcre2_text(error)));
     }
-    pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);  // without it pcre2_match interprets, with the same result
-    // A pasted file may be one piece of many megabytes, and every pattern here is linear in it.
+    pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);  // if this fails, pcre2_match interprets the pattern
+    // A pasted file may be one piece of many megabytes. Every pattern is linear in it, so no limit is needed.
     context = pcre2_match_context_create(nullptr);
     pcre2_set_match_limit(context, UINT32_MAX);
     pcre2_set_heap_limit(context, UINT32_MAX);
@@ -96,7 +96,8 @@ struct PreTokenizer::Pattern {
       }
       const PCRE2_SIZE* span = pcre2_get_ovector_pointer(match);
       if (span[0] > at) out.push_back(piece.substr(at, span[0] - at));
-      out.push_back(piece.substr(span[0], span[1] - span[0]));  // never empty: no pattern matches nothing
+      out.push_back(piece.substr(
+          span[0], span[1] - span[0]));  // not empty, because no pattern matches the empty string
       at = span[1];
     }
     if (at < piece.size()) out.push_back(piece.substr(at));
@@ -135,7 +136,7 @@ std::vector<std::string_view> PreTokenizer::split(std::string_view text) const {
   size_t at = 0;
   while (at < text.size()) {
     size_t end = at;
-    bool valid = true;  // the run from `at` to `end` is UTF-8 throughout, or has no byte that is
+    bool valid = true;  // whether all of the run from `at` to `end` is UTF-8; otherwise none of it is
     while (end < text.size()) {
       const Utf8Step step = utf8_step(text.substr(end));
       if (end == at) valid = step.kind == Utf8::valid;

@@ -1,10 +1,10 @@
-// Cuts text into the pieces (pre-tokens) inside which merges happen.
+// Cuts text into pieces (pre-tokens). Merges never join tokens of two pieces.
 //
-// A pre-tokenizer is a list of patterns. The first cuts the text: every match is a piece and so is every
-// stretch between matches; the next cuts each of these pieces again, seeing nothing outside it. Bytes
-// that are not UTF-8 are pieces of their own, so that the pieces always add up to the text.
+// A pre-tokenizer is a list of patterns. The first pattern cuts the text: every match is a piece, and so is
+// every stretch between matches. The next pattern cuts each of these pieces again and sees nothing outside
+// the piece. Each byte that is not UTF-8 is a piece of its own, so the pieces always add up to the text.
 //
-// Thread rule: immutable once constructed; any number of threads.
+// Thread rule: a PreTokenizer is immutable once constructed; any number of threads may use it.
 #pragma once
 
 #include <memory>
@@ -16,15 +16,18 @@ namespace bitnet {
 
 class PreTokenizer {
  public:
-  // `name` as tokenizer.ggml.pre has it. An unknown one throws Error(model) that lists the known ones.
+  // `name` is the value of tokenizer.ggml.pre. Throws Error(model) that lists the known names if it is
+  // unknown.
   explicit PreTokenizer(std::string_view name);
   ~PreTokenizer();
 
-  // The pieces in order, as views into `text`; none is empty.
+  // Returns the pieces in order, as views into `text`. None is empty.
   std::vector<std::string_view> split(std::string_view text) const;
 
-  const std::string& name() const { return name_; }      // the canonical one, e.g. "llama-bpe" for "llama3"
-  bool ignore_merges() const { return ignore_merges_; }  // a piece that is itself a token is taken whole
+  const std::string& name() const { return name_; }  // the canonical name, such as "llama-bpe" for "llama3"
+  bool ignore_merges() const {
+    return ignore_merges_;
+  }  // whether a piece that is itself a token skips the merges
 
  private:
   struct Pattern;

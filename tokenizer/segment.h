@@ -1,4 +1,4 @@
-// A piece of a prompt that remembers where it came from. Thread rule: a plain value.
+// A piece of a prompt that knows where it came from. Thread rule: this is a plain value.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@ namespace bitnet {
 
 struct Segment {
   std::string text;
-  bool parse_special = false;  // true only for text of the template itself, never for what a user typed
+  bool parse_special = false;  // whether special tokens are recognised; never so in what a user typed
 
   bool operator==(const Segment&) const = default;
 };

@@ -16,10 +16,10 @@
 namespace bitnet {
 namespace {
 
-// tokenizer.ggml.token_type
+// The values of tokenizer.ggml.token_type that matter here.
 constexpr int32_t kNormal = 1, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6;
 
-// Names that vocabularies give the token that ends a turn.
+// The names that vocabularies use for a token that ends a turn.
 constexpr std::string_view kEndOfTurn[] = {"<|eot_id|>",
                                            "<|eom_id|>",
                                            "<|end_of_text|>",
@@ -40,7 +40,7 @@ constexpr std::string_view kEndOfTurn[] = {"<|eot_id|>",
 
 [[noreturn]] void bad(const std::string& message) { throw Error(ErrorKind::model, message); }
 
-// The byte that a token of type 6 stands for: "<0x0A>".
+// Returns the byte that a token of type 6, such as "<0x0A>", stands for.
 std::optional<char> byte_of_name(std::string_view text) {
   unsigned value = 0;
   if (text.size() != 6 || !text.starts_with("<0x") || text[5] != '>') return std::nullopt;
@@ -58,9 +58,10 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-// A file that names no pre-tokenizer means LLaMA-3's where its vocabulary is LLaMA-3's: the special tokens
-// are there under their names, and the ordinary ones start as tiktoken's ranks do (the 256 bytes in the
-// alphabet's order, then the first merges; a vocabulary cut short may end among these).
+// If a file names no pre-tokenizer but its vocabulary is that of LLaMA-3, it means LLaMA-3's. We recognise it
+// by the names of the special tokens and by the first ordinary tokens, which follow tiktoken's ranks: the 256
+// bytes in the order of the alphabet, then the first merges. A vocabulary that was cut short may end among
+// these merges.
 bool is_llama3(const Vocabulary& v) {
   if (v.tokens.size() < 256 || v.tokens[0] != "!" || v.tokens[93] != "~" || v.tokens[255] != "\u0143")
     return false;
@@ -80,7 +81,7 @@ std::string choose_pre(const Vocabulary& v) {
   return is_llama3(v) ? "llama-bpe" : "default";
 }
 
-// What can be said before any table is built.
+// Throws Error(model) for faults that need no table.
 void check(const Vocabulary& v) {
   if (v.model != "gpt2") {
     bad(fmt::format("tokenizer.ggml.model: \"{}\" is not supported; wanted \"gpt2\" (byte-level BPE)",
@@ -124,12 +125,12 @@ struct Tokenizer::Impl {
 
   PreTokenizer pre;
   Bpe bpe;
-  std::vector<std::string> bytes;  // [n_vocab] what each token stands for
+  std::vector<std::string> bytes;  // [n_vocab], what each token stands for
   std::vector<int32_t> types;      // [n_vocab]
-  TokenTable ordinary;             // by bytes: what merges may produce
-  TokenTable special;              // by text: control and user defined
+  TokenTable ordinary;             // by bytes; holds what merges may make
+  TokenTable special;              // by text; holds control and user defined tokens
   std::array<int32_t, 256> byte_token;
-  std::array<std::vector<size_t>, 256> special_lengths;  // by first byte, longest first
+  std::array<std::vector<size_t>, 256> special_lengths;  // by first byte; the longest first
   std::vector<int32_t> end_of_turn;
   int32_t bos, eos, eot;
   bool add_bos;
@@ -148,7 +149,7 @@ Tokenizer::Impl::Impl(const Vocabulary& v)
   const bool typed = !types.empty();
   types.resize(v.tokens.size(), kNormal);
   bytes.resize(v.tokens.size());
-  if (!typed) {  // the least that such a file says about which tokens are not text
+  if (!typed) {  // at least these are not text
     for (const int32_t id : {bos, eos, eot}) {
       if (id >= 0) types[id] = kControl;
     }
@@ -176,7 +177,7 @@ Tokenizer::Impl::Impl(const Vocabulary& v)
 void Tokenizer::Impl::add_token(const Vocabulary& v, int32_t id) {
   const std::string& text = v.tokens[id];
   std::string& out = bytes[id];
-  if (types[id] == kUnused) {  // a place kept free, whatever stands there
+  if (types[id] == kUnused) {  // its text means nothing
     out = text;
     return;
   }
@@ -200,8 +201,8 @@ void Tokenizer::Impl::add_token(const Vocabulary& v, int32_t id) {
   }
   if (!is_utf8(text))
     bad(fmt::format("tokenizer.ggml.tokens[{}]: \"{}\" is not UTF-8; wanted text", id, printable(text)));
-  // Some converters write added tokens, such as runs of spaces, as ordinary ones but not in the alphabet.
-  // They read as they stand and no merge makes them.
+  // Some converters write added tokens, such as runs of spaces, as ordinary tokens in plain text and not in
+  // the alphabet. We can decode them, but no merge makes them.
   out = text;
   if (!is_special(id)) return;
   if (const int32_t first = special.insert(out, id); first >= 0) duplicate(first);
@@ -235,7 +236,7 @@ void Tokenizer::Impl::add_merge(std::string_view line, size_t index, std::string
   bpe.add_merge(left_id, right_id, joined_id);
 }
 
-// The longest special token at `at` that ends by `trusted_end`, or -1.
+// Returns the longest special token that begins at `at` and ends by `trusted_end`, or -1.
 int32_t Tokenizer::Impl::special_at(std::string_view text, size_t at, size_t trusted_end) const {
   for (const size_t length : special_lengths[static_cast<unsigned char>(text[at])]) {
     if (length > trusted_end - at) continue;
@@ -292,7 +293,7 @@ std::vector<int32_t> Tokenizer::encode(std::span<const Segment> segments) const 
     size_t begin, end;
   };
   std::string text;
-  std::vector<Trusted> trusted;  // in order, neighbours joined
+  std::vector<Trusted> trusted;  // in order; neighbours are joined
   for (const Segment& s : segments) {
     const size_t begin = text.size();
     text += s.text;

@@ -8,7 +8,7 @@ Utf8Step utf8_step(std::string_view text) {
   if (lead < 0x80) return {Utf8::valid, 1};
   const size_t wanted = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
   if (wanted == 0) return {Utf8::invalid, 1};
-  // Only the second byte has a range of its own: it keeps out overlong forms, surrogates and values past
+  // Only the second byte has a range of its own, which excludes overlong forms, surrogates and values past
   // U+10FFFF.
   const unsigned low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
   const unsigned high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;

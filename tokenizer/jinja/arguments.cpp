@@ -23,7 +23,7 @@ Bound::Bound(const Args& args, std::string_view callee, std::initializer_list<co
 }
 
 const Value& Bound::need(size_t i) const {
-  if (!values_[i]) fail(fmt::format("{} wants its argument '{}'", callee_, names_[i]));
+  if (!values_[i]) fail(fmt::format("{} needs the argument '{}'", callee_, names_[i]));
   return *values_[i];
 }
 

@@ -1,4 +1,6 @@
-// The syntax tree of a template. Thread rule: never changed once parsed.
+// The syntax tree of a template.
+//
+// Thread rule: nothing changes a tree once it is parsed, so any number of threads may read it.
 #pragma once
 
 #include <memory>
@@ -48,7 +50,7 @@ struct Expr {
   std::vector<ExprPtr> kids;
   std::vector<std::string> ops;
   CallArgs args;
-  int depth = 1;  // levels of the tree below and including this one
+  int depth = 1;  // how many levels the tree has from here down, this one included
 };
 
 struct Param {
@@ -66,9 +68,9 @@ struct Stmt {
     for_loop,      // for target in expr if test: body, else: other
     with,          // bindings, body
     macro,         // text = its name, params, body
-    call_block,    // expr is the call, params and body are the caller's
+    call_block,    // expr is the call; params and body make the macro `caller`
     filter_block,  // expr, body
-    scope,         // body in a scope of its own ({% generation %})
+    scope,         // {% generation %}: body in a scope of its own
     break_loop,
     continue_loop,
   };
@@ -81,7 +83,8 @@ struct Stmt {
   std::vector<Param> params;
   Block body, other;
   bool recursive = false;
-  bool uses_varargs = false, uses_kwargs = false, uses_caller = false;  // a macro's body names them
+  // Whether the body of a macro names varargs, kwargs and caller.
+  bool uses_varargs = false, uses_kwargs = false, uses_caller = false;
 };
 
 }  // namespace bitnet::jinja

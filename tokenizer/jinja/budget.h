@@ -1,4 +1,4 @@
-// What a template may use up, and how it fails.
+// The limits on what a template may use up, and the error that ends a template which fails.
 //
 // Thread rule: a Budget belongs to one render.
 #pragma once
@@ -10,29 +10,30 @@
 
 namespace bitnet::jinja {
 
-// An error without its place; the evaluator adds line and column.
+// An error that does not know its place yet: the evaluator adds line and column.
 struct Fault {
   ErrorKind kind;
   std::string message;
 };
 [[noreturn]] void fail(std::string message);  // throws Fault(runtime)
 
-// What one render may use. Everything whose cost a template can choose asks here first.
+// Counts what one render uses. Code whose cost a template can choose must ask here before it does the work.
+// Each function throws Fault(model) if a limit is passed.
 class Budget {
  public:
   static constexpr size_t kMaxSource = size_t{1} << 20;  // bytes of a template
   static constexpr size_t kMaxSteps = 10'000'000;
   static constexpr size_t kMaxBytes = size_t{512} << 20;  // made in total, freed or not
   static constexpr size_t kMaxText = size_t{8} << 20;     // of one string, and of the prompt
-  static constexpr size_t kMaxRange = 100'000;            // as jinja2's sandbox has it
+  static constexpr size_t kMaxRange = 100'000;            // the limit of jinja2's sandbox
   static constexpr int kMaxValueDepth = 100;
   static constexpr int kMaxSyntaxDepth = 200;  // of the syntax tree
-  static constexpr int kMaxEvalDepth = 600;    // of evaluation, calls of macros included
+  static constexpr int kMaxEvalDepth = 600;    // of nested evaluation, including calls of macros
 
   void step(size_t n = 1);
-  void scan(size_t bytes) { step(1 + bytes / 64); }  // reading or comparing that many bytes
-  void make(size_t bytes);                           // a value of that size
-  void make_text(size_t bytes);                      // the same for a string, which has a limit of its own
+  void scan(size_t bytes) { step(1 + bytes / 64); }  // before reading or comparing so many bytes
+  void make(size_t bytes);                           // before making a value of that size
+  void make_text(size_t bytes);                      // the same for one string, which has a limit of its own
 
  private:
   size_t steps_ = 0;

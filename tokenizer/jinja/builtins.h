@@ -1,7 +1,9 @@
 // Operators, methods, filters, tests and functions of the template language.
 //
-// Thread rule: free functions over the values of one render. Each throws Fault for a type error, in Python's
-// words where there are such, and asks the Budget before work whose size the template chooses.
+// Each throws Fault for a type error, in Python's words where Python has such an error, and asks the Budget
+// before work whose size the template chooses.
+//
+// Thread rule: these are free functions; their arguments belong to one render.
 #pragma once
 
 #include <string>
@@ -20,7 +22,7 @@ struct Runtime {
 using Filter = Value (*)(Runtime&, const Value& subject, const Args&);
 using Test = bool (*)(Runtime&, const Value& subject, const Args&);
 
-Filter find_filter(std::string_view name);  // null where there is none
+Filter find_filter(std::string_view name);  // null if there is none
 Test find_test(std::string_view name);
 std::string unknown(std::string_view what, std::string_view name);  // "unknown filter 'x'"
 
@@ -34,10 +36,10 @@ Value negate(const Value& v);
 bool contains(const Value& container, const Value& item, Budget& budget);  // item in container
 Value subscript(const Value& subject, const Value& key, Budget& budget);
 Value attribute(const Value& subject, std::string_view name, Budget& budget);
-// A bound that was not written is null.
+// A bound is null if the template does not write it, as in x[:2].
 Value slice(const Value& subject, const Value* start, const Value* stop, const Value* step, Budget& budget);
 Value make_range(int64_t start, int64_t stop, int64_t step);
-std::string subject_name(const Value& v);  // as messages name it: "dict object", "None"
+std::string subject_name(const Value& v);  // how messages call it: "dict object", "None"
 
 Text to_json(Runtime& rt, const Value& v, const Args& options);
 

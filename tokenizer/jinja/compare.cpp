@@ -1,4 +1,4 @@
-// Equality, order and hashing of values, as Python has them.
+// Equality, order and hashing of values by Python's rules.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,7 +59,8 @@ int order(const Value& a, const Value& b, const char* op, Budget& budget) {
   if (a.is_number() && b.is_number()) return sign(a.as_real(), b.as_real());
   if (a.is(Kind::string) && b.is(Kind::string)) {
     budget.scan(std::min(a.text().size(), b.text().size()));
-    return sign(a.text().bytes().compare(b.text().bytes()), 0);  // UTF-8 sorts as its code points do
+    // UTF-8 sorts in the order of its code points.
+    return sign(a.text().bytes().compare(b.text().bytes()), 0);
   }
   if (a.is_sequence() && a.kind() == b.kind()) {
     const size_t n = std::min(a.items().size(), b.items().size());

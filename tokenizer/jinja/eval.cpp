@@ -1,4 +1,4 @@
-// Names and scopes, and the start of a render.
+// The start of a render, and names and scopes.
 #include "eval.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The evaluator: a syntax tree and its variables to text. Thread rule: one render, one thread.
+// Turns a syntax tree and variables into text. Thread rule: any number of threads may render the same tree.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,9 @@ namespace bitnet::jinja {
 
 using Variables = std::vector<std::pair<std::string, Value>>;
 
-// Throws Error: runtime for what the template raises or gets wrong, model past a limit. `name` is the
-// template's, for messages; `now` is what strftime_now takes, -1 for the clock.
+// Throws Error(runtime) if the template calls raise_exception or makes an error, Error(model) if it passes a
+// limit. `name` is the template's name in messages. `now` is the Unix time that strftime_now formats; -1 is
+// the clock.
 Text render(const Block& tree, const Variables& variables, const std::string& name, int64_t now);
 
 }  // namespace bitnet::jinja

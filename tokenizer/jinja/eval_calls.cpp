@@ -9,7 +9,7 @@
 namespace bitnet::jinja {
 namespace {
 
-// The keyword argument of that name, which is then gone from `named`.
+// Removes the keyword argument of that name from `named` and returns it.
 std::optional<Value> take(std::vector<std::pair<std::string, Value>>& named, std::string_view name) {
   const auto it =
       std::find_if(named.begin(), named.end(), [&](const auto& arg) { return arg.first == name; });
@@ -116,7 +116,8 @@ void Evaluator::bind_caller(const Stmt& macro, Named& named, Scope& scope) {
   if (!is_param) store(scope, "caller", caller.value_or(Value::undefined("No caller defined")));
 }
 
-// What no parameter took becomes kwargs and varargs where the macro names them, otherwise an error.
+// Arguments that are left become kwargs and varargs if the body of the macro names these; otherwise they are
+// an error.
 void Evaluator::bind_rest(const MacroObject& object, const Args& args, Named& named, Scope& scope) {
   const Stmt& macro = *object.definition;
   if (macro.uses_kwargs) {

@@ -108,13 +108,13 @@ Flow Evaluator::run_loop(const Stmt& stmt, const Value& iterable, const ScopePtr
       return Value::string(std::move(text));
     };
   }
-  // The object may outlive the loop in a variable; what it calls must not.
+  // A variable may keep the loop object longer than this call, to which the functions in the object refer.
   struct Ended {
     LoopObject& loop;
     ~Ended() { loop.keep = nullptr, loop.recurse = nullptr; }
   } const ended{*loop};
 
-  bool completed = false;  // jinja2 runs the else unless an iteration came to its end
+  bool completed = false;  // jinja2 runs the else if no iteration came to its end
   while (loop->advance()) {
     rt_.budget.step();
     const ScopePtr child = inner(scope);

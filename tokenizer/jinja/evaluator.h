@@ -1,7 +1,7 @@
-// The evaluator's one class. eval.cpp has the names and scopes, eval_statements.cpp and eval_expressions.cpp
-// walk the two kinds of node, eval_calls.cpp calls functions and macros.
+// The class that walks the tree. Its members are defined in eval.cpp (names and scopes), eval_statements.cpp,
+// eval_expressions.cpp and eval_calls.cpp (functions and macros).
 //
-// Thread rule: one render, one thread; the tree is only read.
+// Thread rule: an Evaluator does one render in one thread; it only reads the tree.
 #pragma once
 
 #include <memory>
@@ -33,7 +33,7 @@ class Evaluator {
  private:
   using Named = std::vector<std::pair<std::string, Value>>;
 
-  // One level of recursion of the evaluator, whatever caused it. Fails past Budget::kMaxEvalDepth.
+  // Counts one level of recursion, whatever caused it. The constructor fails past Budget::kMaxEvalDepth.
   class Deeper {
    public:
     explicit Deeper(Evaluator& evaluator);
@@ -45,17 +45,17 @@ class Evaluator {
     Evaluator& evaluator_;
   };
 
-  [[noreturn]] void rethrow(const Fault& fault, Position at) const;  // as an Error with its place
+  [[noreturn]] void rethrow(const Fault& fault, Position at) const;  // as an Error that names the place
 
   // Names and scopes.
   static ScopePtr inner(const ScopePtr& scope);
   void store(Scope& scope, const std::string& name, Value value);
-  Value lookup(const std::string& name, const ScopePtr& from);  // undefined where there is none
+  Value lookup(const std::string& name, const ScopePtr& from);  // undefined if there is none
   void assign(const Expr& target, Value value, const ScopePtr& scope);
   void set_attribute(NamespaceObject& space, const std::string& name, Value value);
-  void put(Text& out, const Text& text);  // appends within the limits
+  void put(Text& out, const Text& text);  // appends, or fails past a limit
 
-  // Statements. What they print is appended to `out`.
+  // Statements append what they print to `out`.
   Flow execute(const Block& block, const ScopePtr& scope, Text& out);
   Flow execute(const Stmt& stmt, const ScopePtr& scope, Text& out);
   Flow execute_if(const Stmt& stmt, const ScopePtr& scope, Text& out);
@@ -63,7 +63,7 @@ class Evaluator {
   void execute_call_block(const Stmt& stmt, const ScopePtr& scope, Text& out);
   Flow run_loop(const Stmt& stmt, const Value& iterable, const ScopePtr& scope, Text& out, int64_t depth0);
 
-  // Expressions. eval_filter takes `innermost` as the subject of a chain of filters that has none of its own.
+  // Expressions. The filters of a block have no subject of their own: `innermost` is what they filter.
   Value eval(const Expr& e, const ScopePtr& scope);
   Value eval_node(const Expr& e, const ScopePtr& scope);
   std::vector<Value> eval_all(const std::vector<ExprPtr>& exprs, const ScopePtr& scope);
@@ -79,7 +79,7 @@ class Evaluator {
   Value eval_filter(const Expr& e, const ScopePtr& scope, const Value* innermost);
   Value eval_test(const Expr& e, const ScopePtr& scope);
 
-  // Calls. `named` holds the keyword arguments that no parameter has taken yet.
+  // Calls. The bind functions take from `named`, which holds the keyword arguments that are left.
   Value eval_call(const Expr& e, const ScopePtr& scope);
   Args arguments(const CallArgs& call, const ScopePtr& scope);
   Value invoke(const Value& callee, const Args& args);

@@ -56,7 +56,7 @@ ExprPtr ExpressionParser::expression(bool with_conditional) {
     expr->kids.push_back(parse_or());
     expr->kids.push_back(skip_name("else") ? expression() : nullptr);
     value = finish(std::move(expr));
-    unknown_.resize(known);  // whether the branch is taken is known only when it runs
+    unknown_.resize(known);  // they are looked up when the branch is taken
   }
   return value;
 }
@@ -217,7 +217,7 @@ ExprPtr ExpressionParser::parse_primary() {
       if (token.text == "{") return parse_dict();
       [[fallthrough]];
     default:
-      fail(token.at, fmt::format("an expression is wanted, not {}", describe(token)));
+      fail(token.at, fmt::format("expected an expression, found {}", describe(token)));
   }
 }
 
@@ -238,7 +238,7 @@ ExprPtr ExpressionParser::parse_number(const Token& token) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
   if (error != std::errc() || end != digits.data() + digits.size()) {
-    fail(token.at, fmt::format("{} is no integer of 64 bits", describe(token)));
+    fail(token.at, fmt::format("{} is not an integer of 64 bits", describe(token)));
   }
   expr->value = Value::integer(value);
   return expr;
@@ -262,7 +262,7 @@ ExprPtr ExpressionParser::tuple_expression(bool with_conditional, Names ends, bo
   }
   if (!is_tuple && !items.empty()) return std::move(items[0]);
   if (!is_tuple && !in_parentheses)
-    fail(at, fmt::format("an expression is wanted, not {}", describe(peek())));
+    fail(at, fmt::format("expected an expression, found {}", describe(peek())));
   ExprPtr expr = make(Expr::Kind::tuple, at);
   expr->kids = std::move(items);
   return finish(std::move(expr));
@@ -292,7 +292,7 @@ ExprPtr ExpressionParser::target(Names ends) {
     is_tuple = true;
     next();
   }
-  if (items.empty()) fail(at, fmt::format("a name to assign to is wanted, not {}", describe(peek())));
+  if (items.empty()) fail(at, fmt::format("expected a name to assign to, found {}", describe(peek())));
   if (!is_tuple) return std::move(items[0]);
   ExprPtr expr = make(Expr::Kind::tuple, at);
   expr->kids = std::move(items);
@@ -345,7 +345,7 @@ ExprPtr ExpressionParser::parse_subscript(ExprPtr subject) {
       expr->kind = Expr::Kind::subscript;
       expr->kids.push_back(parse_number(name));
     } else if (name.kind != TokenKind::name) {
-      fail(name.at, fmt::format("a name or number is wanted after '.', not {}", describe(name)));
+      fail(name.at, fmt::format("expected a name or a number after '.', found {}", describe(name)));
     }
     return finish(std::move(expr));
   }

@@ -1,5 +1,8 @@
-// Expressions of the template language, by recursive descent in jinja2's order of precedence:
-// conditional, or, and, not, comparison, + -, ~, * / // %, **, unary, postfix, filters and tests.
+// Parses expressions by recursive descent, with jinja2's order of precedence: conditional, or, and, not,
+// comparison, + -, ~, * / // %, **, unary, postfix, filters and tests.
+//
+// Thread rule: a parser belongs to one thread. Every function throws Error(model) with the place for what
+// does not parse.
 #pragma once
 
 #include <initializer_list>
@@ -20,14 +23,14 @@ class ExpressionParser : protected TokenStream {
       : TokenStream(std::move(tokens), name) {}
 
   ExprPtr expression(bool with_conditional = true);
-  // One expression, or a tuple where a comma follows; a name in `ends` ends it.
+  // Parses one expression, or a tuple if a comma follows. A name in `ends` ends it.
   ExprPtr tuple_expression(bool with_conditional, Names ends = {}, bool in_parentheses = false);
   ExprPtr target(Names ends);                            // of an assignment
-  ExprPtr filters(ExprPtr subject, bool first_is_bare);  // "| a | b(...)"; null where there is none
+  ExprPtr filters(ExprPtr subject, bool first_is_bare);  // "| a | b(...)"; returns `subject` if there is none
 
   ExprPtr make(Expr::Kind kind, Position at, std::string name = {});
 
-  // Counts the levels of recursion; the limit is the syntax tree's.
+  // Counts one level of recursion. The constructor fails past Budget::kMaxSyntaxDepth.
   class Nest {
    public:
     explicit Nest(ExpressionParser& parser);
@@ -39,8 +42,8 @@ class ExpressionParser : protected TokenStream {
     ExpressionParser& parser_;
   };
 
-  int lenient_ = 0;  // > 0 inside an if: names of filters are looked up when they are used
-  std::vector<std::pair<Position, std::string>> unknown_;  // filters and tests that do not exist, elsewhere
+  int lenient_ = 0;  // > 0 inside an if, where filters and tests are looked up only when they are used
+  std::vector<std::pair<Position, std::string>> unknown_;  // elsewhere: those that do not exist
 
  private:
   ExprPtr finish(ExprPtr expr);  // sets the depth from the kids

@@ -82,7 +82,7 @@ Value indent_filter(Runtime& rt, const Value& v, const Args& args) {
                           : repeat(Text(" ", true), bound.integer(0, 4), rt.budget);
   const bool blank = bound.flag(2, false);
   Text ended = text;
-  ended.append("\n", true);  // so that a last line is kept even where it is empty
+  ended.append("\n", true);  // so that split_lines also gives a last line that is empty
   const std::vector<Value> lines = split_lines(ended, false, rt.budget).items();
   Text out;
   for (size_t i = 0; i < lines.size(); ++i) {

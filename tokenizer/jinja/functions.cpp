@@ -1,4 +1,4 @@
-// Functions that a template finds under their names: range, namespace, strftime_now, ...
+// The functions that a template can call by name: range, namespace, strftime_now, ...
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::shared_ptr<DictObject> dict_from(Runtime& rt, const Args& args, std::string
     } else {
       for (const Value& pair : items_of(source, rt.budget)) {
         const std::vector<Value> items = items_of(pair, rt.budget);
-        if (items.size() != 2) fail(fmt::format("{} wants pairs of key and value", callee));
+        if (items.size() != 2) fail(fmt::format("{} needs pairs of key and value", callee));
         dict->set(items[0], items[1], rt.budget);
       }
     }
@@ -67,7 +67,7 @@ Value function_strftime(Runtime& rt, const Args& args) {
   const std::time_t now = rt.now >= 0 ? static_cast<std::time_t>(rt.now) : std::time(nullptr);
   std::tm local{};
   localtime_r(&now, &local);
-  const std::string with_end = format.bytes() + "\x01";  // tells an empty result from one that does not fit
+  const std::string with_end = format.bytes() + "\x01";  // strftime returns 0 for an empty result too
   char buffer[16384];
   const size_t n = std::strftime(buffer, sizeof buffer, with_end.c_str(), &local);
   if (n == 0) fail("strftime_now: the result does not fit");

@@ -1,4 +1,4 @@
-// What may follow `is`: find_test lists them all.
+// Tests, as in `x is defined`. find_test lists them all.
 #include <map>
 
 #include "builtins.h"
@@ -18,7 +18,7 @@ bool test_parity(Runtime& rt, const Value& v, const Args& args) {
   return equal(binary("%", v, Value::integer(2), rt.budget), Value::integer(remainder), rt.budget);
 }
 
-// Whether there are letters with case, and all of them are upper (or lower).
+// True if there are letters with case and all of them are upper (or lower) case.
 template <bool upper_wanted>
 bool test_case(Runtime& rt, const Value& v, const Args&) {
   const Text text = to_text(v, rt.budget);

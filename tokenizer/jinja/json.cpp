@@ -1,4 +1,4 @@
-// tojson as Hugging Face defines it: json.dumps without escapes for HTML.
+// The filter tojson as Hugging Face defines it: json.dumps without escapes for HTML.
 #include <fmt/format.h>
 
 #include <algorithm>

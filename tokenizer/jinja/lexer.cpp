@@ -17,9 +17,8 @@ bool is_name_char(char c) {
          static_cast<uint8_t>(c) >= 0x80;
 }
 
-// One pass over the source; at_ is the next byte to look at. Text outside tags becomes data, from which the
-// tags' white space control has taken its share; what stands inside {{ }} and {% %} becomes the tokens of an
-// expression.
+// Goes over the source once; at_ is the next byte to look at. Text outside tags becomes data, without the
+// white space that the tags remove; the inside of {{ }} and {% %} becomes the tokens of an expression.
 class Lexer {
  public:
   Lexer(std::string_view source, const std::string& name);
@@ -27,16 +26,16 @@ class Lexer {
 
  private:
   // Outside tags.
-  void text_and_tag();  // the text up to the next tag, and the tag
+  void text_and_tag();  // takes the text up to the next tag, and the tag
   void comment(size_t tag);
-  bool raw(size_t tag);  // {% raw %} ... {% endraw %}; false where the tag is another one
+  bool raw(size_t tag);  // takes {% raw %} ... {% endraw %}; false if this is another tag
   size_t stripped_end(size_t from, size_t tag, char sign, bool lstrip) const;
   void skip_space();
   void after_close(char sign);
   size_t word_after(size_t i, std::string_view word) const;
 
   // Inside a tag.
-  using Brackets = std::vector<std::pair<char, size_t>>;  // those that are open, and where
+  using Brackets = std::vector<std::pair<char, size_t>>;  // those that are open, and where they stand
   void expression(size_t tag, TokenKind close);
   bool close_tag(TokenKind close, std::string_view closing);
   void operation(Brackets& open);
@@ -133,7 +132,7 @@ bool Lexer::raw(size_t tag) {
   fail(tag, "the raw block is not closed by {% endraw %}");
 }
 
-// Where the text [from, tag) before a tag ends once the tag's whitespace control took its share.
+// Returns where the text [from, tag) before a tag ends when the white space that the tag removes is gone.
 size_t Lexer::stripped_end(size_t from, size_t tag, char sign, bool lstrip) const {
   if (sign == '-') {
     const std::vector<size_t> starts = char_starts(std::string_view(source_).substr(from, tag - from));
@@ -158,7 +157,7 @@ void Lexer::skip_space() {
   }
 }
 
-// Behind "%}" or "#}": its sign decides what goes of the whitespace that follows.
+// Comes after "%}" or "#}", whose sign decides what white space after it is removed.
 void Lexer::after_close(char sign) {
   if (sign == '-') {
     skip_space();
@@ -167,7 +166,7 @@ void Lexer::after_close(char sign) {
   }
 }
 
-// The place behind `word` and the spaces around it, if that is what stands at `i`.
+// Returns the place after `word` and the spaces around it, or npos if something else stands at `i`.
 size_t Lexer::word_after(size_t i, std::string_view word) const {
   const auto skip = [&] {
     while (i < source_.size() && is_space(static_cast<uint8_t>(source_[i]))) ++i;
@@ -181,7 +180,7 @@ size_t Lexer::word_after(size_t i, std::string_view word) const {
 
 void Lexer::expression(size_t tag, TokenKind close) {
   const std::string_view closing = close == TokenKind::block_end ? "%}" : "}}";
-  Brackets open;  // inside them a closing tag is operators
+  Brackets open;  // inside brackets "}}" and "%}" are operators and do not end the tag
   while (at_ < source_.size()) {
     if (open.empty() && close_tag(close, closing)) return;
     const Char c = char_at(source_, at_);
@@ -204,7 +203,7 @@ void Lexer::expression(size_t tag, TokenKind close) {
                            : fmt::format("'{}' is not closed", source_[place]));
 }
 
-// Takes the end of the tag with its sign, if that is what comes next.
+// Takes the end of the tag with its sign. False if something else comes next.
 bool Lexer::close_tag(TokenKind close, std::string_view closing) {
   const bool is_block = close == TokenKind::block_end;
   const bool has_sign = source_[at_] == '-' || (source_[at_] == '+' && is_block);
@@ -238,7 +237,7 @@ void Lexer::operation(Brackets& open) {
   at_ += it->size();
 }
 
-// Digits, and an underscore before a digit.
+// Skips digits, and underscores that stand before a digit.
 template <typename Accept>
 void Lexer::skip_digits(Accept accept) {
   while (at_ < source_.size() && (accept(source_[at_]) || (source_[at_] == '_' && at_ + 1 < source_.size() &&
@@ -265,7 +264,7 @@ void Lexer::number() {
   add_number(is_real ? TokenKind::real : TokenKind::integer, start);
 }
 
-// Takes ".5", "e-3" or both; false where there is neither.
+// Takes ".5", "e-3" or both. False if there is neither.
 bool Lexer::fraction_and_exponent() {
   const size_t start = at_;
   if (at_ + 1 < source_.size() && source_[at_] == '.' && is_digit(source_[at_ + 1])) {
@@ -300,7 +299,7 @@ void Lexer::string() {
   add(TokenKind::string, start, std::move(value));
 }
 
-// Python's escapes; at_ stands behind the backslash.
+// Takes one of Python's escapes. at_ stands after the backslash.
 void Lexer::escape(std::string& value, size_t start) {
   static constexpr std::string_view kNames = "ntr\\'\"abfv", kValues = "\n\t\r\\'\"\a\b\f\v";
   const char c = source_[at_++];
@@ -323,14 +322,14 @@ void Lexer::escape(std::string& value, size_t start) {
   }
 }
 
-// The character of \xHH, \uHHHH or \UHHHHHHHH; at_ stands behind the letter.
+// Returns the character of \xHH, \uHHHH or \UHHHHHHHH. at_ stands after the letter.
 uint32_t Lexer::hex_code(char letter, size_t start) {
   const size_t n = letter == 'x' ? 2 : letter == 'u' ? 4 : 8;
   uint32_t code = 0;
   for (size_t i = 0; i < n; ++i) {
     const char digit = at_ < source_.size() ? source_[at_] : ' ';
     if (!isxdigit(static_cast<uint8_t>(digit)))
-      fail(start, fmt::format("\\{} wants {} hexadecimal digits", letter, n));
+      fail(start, fmt::format("\\{} needs {} hexadecimal digits", letter, n));
     code = code * 16 + static_cast<uint32_t>(is_digit(digit) ? digit - '0' : (digit | 0x20) - 'a' + 10);
     ++at_;
   }
@@ -352,7 +351,7 @@ void Lexer::add_number(TokenKind kind, size_t start) {
   add(kind, start, std::move(text));
 }
 
-// Tokens come in order, so the count of lines goes on from the last one.
+// Tokens come in order, so the count goes on from the last token.
 Position Lexer::position(size_t offset) {
   if (offset < counted_) line_ = 1, line_start_ = counted_ = 0;
   for (; counted_ < offset; ++counted_) {

@@ -1,7 +1,7 @@
-// Template source to tokens. Thread rule: a pure function.
+// Cuts the source of a template into tokens. Thread rule: these are pure functions.
 //
-// Rules of whitespace are those of jinja2 with trim_blocks and lstrip_blocks on and keep_trailing_newline
-// off, as Hugging Face sets them: they are applied here, the parser sees only what remains.
+// The lexer applies the rules of white space, so that the parser sees only what remains. They are those of
+// jinja2 with trim_blocks and lstrip_blocks on and keep_trailing_newline off, as Hugging Face sets them.
 #pragma once
 
 #include <string>
@@ -32,14 +32,14 @@ enum class TokenKind {
 struct Token {
   TokenKind kind;
   Position at;
-  std::string text;  // data as printed, a string's value, a name, an operator, a number's digits
+  std::string text;  // data to print, the value of a string, a name, an operator or the digits of a number
 };
 
-// "name:line:column: what"; every error of a template reads so.
+// "name:line:column: what", which is the form of every error in a template.
 std::string located(const std::string& name, Position at, const std::string& what);
 
-// The last token is `end`. Throws Error(model) with the position for what is no token and for a tag, comment
-// or string that is not closed.
+// The last token is always `end`. Throws Error(model) with the position if something is not a token or if a
+// tag, a comment or a string is not closed.
 std::vector<Token> tokenize(std::string_view source, const std::string& name);
 
 }  // namespace bitnet::jinja

@@ -22,13 +22,13 @@ bool LoopObject::advance() {
 }
 
 int64_t LoopObject::length() {
-  if (keep) {  // decide about all that is left, once
+  if (keep) {  // the condition is asked about all items that are left, and never again
     std::vector<Value> kept(items.begin(), items.begin());
     if (ahead) kept.push_back(*std::exchange(ahead, std::nullopt));
     for (; next < items.size(); ++next) {
       if (keep(items[next])) kept.push_back(items[next]);
     }
-    items.assign(static_cast<size_t>(index0 + 1), Value());  // as many as have passed
+    items.assign(static_cast<size_t>(index0 + 1), Value());  // stand for the items that have passed
     next = items.size();
     items.insert(items.end(), kept.begin(), kept.end());
     keep = nullptr;

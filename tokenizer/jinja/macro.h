@@ -1,4 +1,4 @@
-// A macro as a value. Thread rule: as value.h.
+// A macro as a value. The thread rule is that of value.h.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@ struct Stmt;
 struct MacroObject : Object {
   std::string name;
   const Stmt* definition;  // in the tree, which outlives the render
-  std::weak_ptr<Scope>
-      scope;  // where it was defined; a macro lives in a scope, so owning it would be a cycle
+  // The scope in which it was defined. That scope may own the macro, so owning it here would make a cycle.
+  std::weak_ptr<Scope> scope;
 };
 
 }  // namespace bitnet::jinja

@@ -14,11 +14,11 @@ bool listed(std::initializer_list<std::string_view> names, std::string_view name
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The part of a string that find, count and startswith look at: bytes of s[start:end].
+// The bytes of s[start:end], in which find, count, startswith and others search.
 struct Window {
   size_t from, to;
   size_t chars_before;
-  bool valid;  // false where start lies behind the end: then not even the empty string is there
+  bool valid;  // false if start lies after the end: then not even the empty string is found
 };
 
 Window window(const Text& s, const Value* start, const Value* end, Budget& budget) {
@@ -69,7 +69,7 @@ bool affix(const Text& s, const Bound& args, bool at_end, Budget& budget) {
   const std::string_view part = std::string_view(s.bytes()).substr(w.from, w.to - w.from);
   const auto matches = [&](const Value& v) {
     if (!v.is(Kind::string))
-      fail(fmt::format("startswith and endswith want str or a tuple of str, not {}", type_name(v)));
+      fail(fmt::format("startswith and endswith need str or a tuple of str, not {}", type_name(v)));
     return w.valid && (at_end ? part.ends_with(v.text().bytes()) : part.starts_with(v.text().bytes()));
   };
   const Value& wanted = args.need(0);

@@ -13,7 +13,8 @@
 namespace bitnet::jinja {
 namespace {
 
-// The digits of a number without the blanks around and the underscores within; nothing where it has bad ones.
+// Returns the text of a number without the white space around it and the underscores in it; nothing if an
+// underscore stands in the wrong place.
 std::optional<std::string> number_text(const Text& text, Budget& budget) {
   const std::string s = strip(text, nullptr, true, true, budget).bytes();
   std::string out;
@@ -115,7 +116,7 @@ Value round_filter(Runtime&, const Value& v, const Args& args) {
     return Value::real((method == "ceil" ? std::ceil(d * scale) : std::floor(d * scale)) / scale);
   if (v.is_integral() && precision >= 0) return Value::integer(v.as_integer());
   if (!std::isfinite(d)) return v;
-  // Printing rounds the exact binary value half to even, as Python's round does.
+  // Like Python's round, printing rounds the exact binary value half to even.
   if (precision >= 0) return Value::real(std::strtod(fmt::format("{:.{}f}", d, precision).c_str(), nullptr));
   const double rounded = std::nearbyint(d * scale) / scale;
   return v.is_integral() ? to_integer(rounded) : Value::real(rounded);

@@ -1,4 +1,4 @@
-// Arithmetic, membership, attributes and subscripts, as Python has them.
+// Arithmetic, membership, attributes and subscripts by Python's rules.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -38,13 +38,13 @@ Value integer_binary(std::string_view op, int64_t a, int64_t b) {
   if (op == "**") return power(a, b);
   if (b == 0) fail(op == "/" ? "division by zero" : "integer division or modulo by zero");
   if (op == "/") return Value::real(static_cast<double>(a) / static_cast<double>(b));
-  if (b == -1) {  // the one case where the division itself overflows
+  if (b == -1) {  // the only divisor by which a division can overflow
     if (op == "%") return Value::integer(0);
     if (__builtin_sub_overflow(int64_t{0}, a, &result)) overflow(op);
     return Value::integer(result);
   }
   if (op == "//") return Value::integer(floor_div(a, b));
-  const int64_t rest = a % b;  // of a's sign, where Python gives b's
+  const int64_t rest = a % b;  // it has the sign of a; in Python it has that of b
   return Value::integer(rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest);
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using StmtPtr = std::unique_ptr<Stmt>;
 
-// Statements; the expressions between them are ExpressionParser's.
+// Parses statements; ExpressionParser parses the expressions in them.
 class Parser : ExpressionParser {
  public:
   Parser(std::vector<Token> tokens, const std::string& name) : ExpressionParser(std::move(tokens), name) {}
@@ -33,7 +33,7 @@ class Parser : ExpressionParser {
   [[noreturn]] void fail_not_closed(Ends ends);
   [[noreturn]] void fail_unknown(const Token& tag);
 
-  // Each reads a statement whose name was just taken, up to but without the "%}" that ends it.
+  // Each parses a statement whose name was just taken, up to the "%}" that ends it, which stays.
   StmtPtr parse_if(const Token& tag);
   StmtPtr parse_for(const Token& tag);
   StmtPtr parse_set(const Token& tag);
@@ -46,7 +46,7 @@ class Parser : ExpressionParser {
   std::vector<Param> parse_params();
   void macro_body(Stmt& stmt, Ends ends);
 
-  std::vector<std::pair<std::string, Position>> innermost_;  // tags that are open
+  std::vector<std::pair<std::string, Position>> innermost_;  // the tags that are open, outermost first
   int loops_ = 0;
 };
 
@@ -56,7 +56,7 @@ Block Parser::run() {
   return body;
 }
 
-// Statements up to one of the tags in `ends`, whose name is then the next token.
+// Parses statements up to one of the tags in `ends`, whose name is then the next token.
 Block Parser::block(Ends ends) {
   const Nest nest(*this);
   Block body;
@@ -83,7 +83,7 @@ Block Parser::block(Ends ends) {
 
 void Parser::fail_not_closed(Ends ends) {
   fail(innermost_.empty() ? peek().at : innermost_.back().second,
-       fmt::format("{{% {} %}} is not closed: the template ends where {{% {} %}} is wanted",
+       fmt::format("{{% {} %}} is not closed: the template ends before {{% {} %}}",
                    innermost_.empty() ? "" : innermost_.back().first, fmt::join(ends, " %} or {% ")));
 }
 
@@ -102,7 +102,7 @@ StmtPtr Parser::parse_output() {
   return stmt;
 }
 
-// The body of a tag whose head was just read: "%}" statements "{%" and the name of the tag that ends it.
+// Parses what follows the head of a tag: "%}", the body, and "{%" before the name that ends the body.
 Block Parser::body_until(Ends ends) {
   if (is_op(":")) next();
   expect(TokenKind::block_end, "%}");
@@ -119,7 +119,7 @@ StmtPtr Parser::make_stmt(Stmt::Kind kind, Position at) {
 StmtPtr Parser::parse_tag() {
   const Token tag = peek();
   if (tag.kind != TokenKind::name)
-    fail(tag.at, fmt::format("the name of a statement is wanted, not {}", describe(tag)));
+    fail(tag.at, fmt::format("expected the name of a statement, found {}", describe(tag)));
   next();
   innermost_.emplace_back(tag.text, tag.at);
   StmtPtr stmt = parse_named(tag);
@@ -260,7 +260,7 @@ StmtPtr Parser::parse_call_block(const Token& tag) {
   if (is_op("(")) stmt->params = parse_params();
   const Token& head = peek();
   stmt->expr = expression();
-  if (stmt->expr->kind != Expr::Kind::call) fail(head.at, "a call block wants a call");
+  if (stmt->expr->kind != Expr::Kind::call) fail(head.at, "a call block needs a call");
   macro_body(*stmt, {"endcall"});
   return stmt;
 }
@@ -284,7 +284,8 @@ std::vector<Param> Parser::parse_params() {
   return params;
 }
 
-// A macro's body is no part of the loop it stands in.
+// The body of a macro belongs neither to the loop around it (no break may leave it) nor to the if around it
+// (its filters must exist).
 void Parser::macro_body(Stmt& stmt, Ends ends) {
   const int loops = std::exchange(loops_, 0), lenient = std::exchange(lenient_, 0);
   const size_t start = position();

@@ -1,4 +1,4 @@
-// Tokens to a syntax tree. Thread rule: a pure function.
+// Parses a template. Thread rule: this is a pure function.
 #pragma once
 
 #include <string>
@@ -8,9 +8,10 @@
 
 namespace bitnet::jinja {
 
-// Throws Error(model) with line and column for what does not parse, for a statement that is not known and,
-// outside an if (where jinja2 too looks only when it gets there), for a filter or test that is not known.
-// The tree is at most Budget::kMaxSyntaxDepth deep, so walking and freeing it cannot exhaust the stack.
+// Throws Error(model) with line and column for what does not parse and for an unknown statement. It also
+// throws for an unknown filter or test, unless that stands inside an if: there jinja2, too, looks it up only
+// when it is used. The tree is at most Budget::kMaxSyntaxDepth deep, so walking and freeing it cannot exhaust
+// the stack.
 Block parse(std::string_view source, const std::string& name);
 
 }  // namespace bitnet::jinja

@@ -1,4 +1,4 @@
-// How values read when printed: Python's str() and repr().
+// Python's str() and repr() of values.
 #include <fmt/format.h>
 
 #include <charconv>

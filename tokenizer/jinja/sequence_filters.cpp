@@ -11,7 +11,7 @@
 namespace bitnet::jinja {
 namespace {
 
-// The value of an attribute path such as "a.b.0", or the value itself without one.
+// Follows an attribute path such as "a.b.0" from `item`. Without a path the result is `item` itself.
 Value path_value(Runtime& rt, const Value& item, const Value* path, const Value* fallback = nullptr) {
   if (!path || path->is(Kind::none)) return item;
   if (!path->is(Kind::string)) {
@@ -37,7 +37,7 @@ Value fold_case(Runtime& rt, Value v, bool case_sensitive) {
   return !case_sensitive && v.is(Kind::string) ? Value::string(lower(v.text(), rt.budget)) : v;
 }
 
-// Stable, by keys that were computed once; `reverse` keeps equal items in their order, as Python does.
+// Sorts items by keys[i]. Equal items keep their order, with `reverse` too, as in Python.
 std::vector<Value> sorted(Runtime& rt, std::vector<Value> items, const std::vector<Value>& keys,
                           bool reverse) {
   std::vector<size_t> index(items.size());
@@ -71,7 +71,7 @@ Value extreme(Runtime& rt, const Value& v, const Args& args, bool largest) {
   return items[best];
 }
 
-// select, reject and their attr forms: [attribute,] [test, arguments of the test...]
+// select, reject, selectattr and rejectattr. The arguments are [attribute,] [test, arguments of the test...].
 Value selected(Runtime& rt, const Value& v, const Args& args, bool by_attribute, bool wanted) {
   std::vector<Value> kept;
   if (!truthy(v)) return make_iterator("generator", true, {});
@@ -84,7 +84,7 @@ Value selected(Runtime& rt, const Value& v, const Args& args, bool by_attribute,
   }
   Test test = nullptr;
   if (!rest.positional.empty()) {
-    if (!rest.positional[0].is(Kind::string)) fail("the name of a test is wanted as a string");
+    if (!rest.positional[0].is(Kind::string)) fail("the name of a test must be a string");
     const std::string name = rest.positional[0].text().bytes();
     test = find_test(name);
     if (!test) throw Fault{ErrorKind::model, unknown("test", name)};
@@ -154,7 +154,7 @@ Value dictsort_filter(Runtime& rt, const Value& v, const Args& args) {
   const Bound bound(args, "dictsort", {"case_sensitive", "by", "reverse"});
   const std::string by = bound[1] ? bound.text(1).bytes() : "key";
   if (by != "key" && by != "value") fail("You can only sort by either \"key\" or \"value\"");
-  if (!v.is(Kind::dict)) fail(fmt::format("dictsort wants a mapping, not {}", type_name(v)));
+  if (!v.is(Kind::dict)) fail(fmt::format("dictsort needs a mapping, not {}", type_name(v)));
   std::vector<Value> items = items_of(call_method(rt, v, "items", {}), rt.budget), keys;
   for (const Value& item : items)
     keys.push_back(fold_case(rt, item.items()[by == "value"], bound.flag(0, false)));
@@ -216,7 +216,7 @@ Value map_filter(Runtime& rt, const Value& v, const Args& args) {
     for (const Value& item : items_of(v, rt.budget)) out.push_back(path_value(rt, item, bound[0], fallback));
     return make_iterator("generator", true, std::move(out));
   }
-  if (!args.positional[0].is(Kind::string)) fail("the name of a filter is wanted as a string");
+  if (!args.positional[0].is(Kind::string)) fail("the name of a filter must be a string");
   const std::string name = args.positional[0].text().bytes();
   const Filter filter = find_filter(name);
   if (!filter) throw Fault{ErrorKind::model, unknown("filter", name)};

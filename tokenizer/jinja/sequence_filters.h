@@ -1,4 +1,4 @@
-// Filters over sequences; find_filter lists them all. Thread rule: as builtins.h.
+// Filters over sequences. find_filter (filters.cpp) lists all filters. The thread rule is that of builtins.h.
 #pragma once
 
 #include "builtins.h"

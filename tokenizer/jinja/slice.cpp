@@ -1,4 +1,4 @@
-// subject[start:stop:step], as Python has it.
+// Slices by Python's rules: subject[start:stop:step].
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace bitnet::jinja {
 namespace {
 
-// The elements from, from + by, ... of a sequence: `count` of them, none of which lies outside it.
+// Names `count` elements of a sequence: from, from + by, from + 2 * by, ... None lies outside it.
 struct Stride {
   int64_t from, to, by;
   size_t count;

@@ -1,4 +1,4 @@
-// Python's two ways to fill a string in: format % values, and format.format(values).
+// Python's two ways to format: format % values, and format.format(values).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace bitnet::jinja {
 namespace {
 
-// One "%(name)-08.3f" of a format.
+// A directive such as "%(name)-08.3f".
 struct Directive {
   const Value* named = nullptr;  // the value of (name), or null
   bool left = false, zero = false;
@@ -64,7 +64,7 @@ Text PercentFormat::run() {
   return out;
 }
 
-// Reads what follows a '%', at_ included, up to and with the letter of the type.
+// Reads a directive whose '%' was just taken, up to the letter of its type, which it takes.
 Directive PercentFormat::directive() {
   const std::string& f = format_.bytes();
   Directive d;
@@ -88,7 +88,7 @@ Directive PercentFormat::directive() {
   return d;
 }
 
-// The number that stands here, 0 where there is none.
+// Takes the number that stands here. Returns 0 if there is none.
 int64_t PercentFormat::digits() {
   const std::string& f = format_.bytes();
   int64_t n = 0;
@@ -105,7 +105,7 @@ const Value& PercentFormat::value_for(const Directive& d) {
   return value;
 }
 
-// The value as the directive's type and precision want it, not yet padded.
+// Formats a value by the type and the precision of the directive, without padding it.
 Text PercentFormat::printed(const Directive& d, const Value& value) {
   Text out;
   if (d.type == 's') {
@@ -135,7 +135,7 @@ Text PercentFormat::printed(const Directive& d, const Value& value) {
   return out;
 }
 
-// Zeros between the sign and the digits, up to `width` characters.
+// Puts zeros between the sign and the digits to fill `width` characters.
 Text PercentFormat::with_zeros(const Text& number, int64_t width) {
   const bool minus = number.bytes().starts_with('-');
   const Text digits = number.substr(minus, number.size());

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kNone = std::string_view::npos;
 
-// Each character through `map`; what comes of a character is trusted as the character was.
+// Maps each character. The result of a character is trusted if the character was.
 template <typename Map>
 Text map_chars(const Text& s, Budget& budget, Map map) {
   budget.make_text(s.size());
@@ -43,7 +43,7 @@ std::vector<Text> split_at_space(const Text& s, int64_t max, bool from_right) {
   const size_t cuts = max < 0 ? words.size() : static_cast<size_t>(max);
   if (words.size() <= cuts + (cuts < words.size() ? 1 : 0)) {
     for (const Word& w : words) parts.push_back(s.substr(w.from, w.to - w.from));
-  } else if (from_right) {  // the white space outside what is cut off stays with the rest
+  } else if (from_right) {  // what is not split keeps its white space
     const size_t kept = words.size() - cuts;
     parts.push_back(s.substr(0, words[kept - 1].to));
     for (size_t i = kept; i < words.size(); ++i)
@@ -115,7 +115,7 @@ Text replace(const Text& s, const Text& old, const Text& by, int64_t count, Budg
   for (; count < 0 || static_cast<int64_t>(made) < count; ++made) {
     budget.step();
     size_t hit = at;
-    if (old.empty()) {  // before every character, and once at the end
+    if (old.empty()) {  // an empty string is found before every character and at the end
       if (made > 0) {
         if (at >= s.size()) break;
         hit = at + char_at(s.bytes(), at).length;
@@ -127,7 +127,7 @@ Text replace(const Text& s, const Text& old, const Text& by, int64_t count, Budg
     put(s, at, hit - at);
     if (s.substr(hit, old.size()).all_trusted() && (!old.empty() || trusted)) {
       put(by, 0, by.size());
-    } else {  // what replaces a part of a message is as little trusted as that part
+    } else {  // what replaces a part of a message is not trusted either
       put(Text(by.bytes(), false), 0, by.size());
     }
     at = hit + old.size();

@@ -18,7 +18,7 @@ Value to_value(const Input& input) {
       return Value::list(std::move(items));
     }
     Value operator()(const Input::Dict& dict) const {
-      Budget unlimited;  // the limits are for what a template makes
+      Budget unlimited;  // the limits hold for what the template makes
       auto object = std::make_shared<DictObject>();
       for (const auto& [key, item] : dict) object->set(Value::string(key), to_value(item), unlimited);
       return make_dict(std::move(object));

@@ -1,8 +1,8 @@
-// The template language of chat templates: parse a template once, render it with variables.
+// The language of chat templates: a template is parsed once and rendered with variables.
 //
 // Thread rule: a Template is immutable once constructed; render may be called from any thread.
 //
-// This is the only header that the room exports; README.md in tokenizer/ says how the rest hangs together.
+// This is the only header that the room exports. tokenizer/README.md describes the rest.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace bitnet::jinja {
 
-// A variable of a template: None, a boolean, a string, a list or a dict. It holds views, whose bytes must
-// outlive the call of render.
+// The value of a variable: None (monostate), a boolean, a string, a list or a dict. It holds views; their
+// bytes must outlive the call of render.
 struct Input {
   struct String {
     std::string_view bytes;  // any bytes
-    bool trusted;            // false for what a message says
+    bool trusted;            // false for text of a message
   };
   struct Entry;
   using List = std::vector<Input>;
-  using Dict = std::vector<Entry>;  // in this order, each key once
+  using Dict = std::vector<Entry>;  // in order; no key comes twice
 
   std::variant<std::monostate, bool, String, List, Dict> value;
 };
@@ -33,8 +33,8 @@ struct Input::Entry {
   Input value;
 };
 
-// A stretch of the rendered text that the same side wrote: the template and its trusted variables, or
-// untrusted variables, whatever filters they went through.
+// A stretch of the rendered text that is trusted (it stems from the template or a trusted variable) or not
+// (it stems from an untrusted variable, whatever filters that went through).
 struct Piece {
   std::string text;
   bool trusted;
@@ -44,16 +44,15 @@ class Template {
  public:
   // `name` is used in messages only. Throws Error(model) with line and column for what does not parse and for
   // a statement, filter or test that does not exist. A filter or test inside an if is looked up only when it
-  // is used: render then throws the same.
+  // is used, so there it is render that throws.
   Template(std::string_view source, std::string name);
   ~Template();
   Template(Template&&) noexcept;
   Template& operator=(Template&&) noexcept;
 
-  // The text in order; no piece is empty and neighbours differ in `trusted`. `now` is the Unix time that
-  // strftime_now formats, in the process's time zone; -1 means the clock.
-  // Throws Error(runtime) for raise_exception and for a type error, Error(model) past a limit of Budget
-  // (value.h).
+  // Returns the text in order. No piece is empty, and neighbours differ in `trusted`. `now` is the Unix time
+  // that strftime_now formats in the time zone of the process; -1 is the clock. Throws Error(runtime) for
+  // raise_exception and for a type error, and Error(model) past a limit (budget.h).
   std::vector<Piece> render(const Input::Dict& variables, int64_t now) const;
 
  private:

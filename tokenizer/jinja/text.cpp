@@ -9,7 +9,7 @@
 namespace bitnet::jinja {
 namespace {
 
-// glibc's Unicode tables; the process's own locale must not change what a template gives.
+// Gives glibc's Unicode tables, so that the locale of the process does not change what a template gives.
 locale_t unicode_locale() {
   static const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   return locale;
@@ -135,7 +135,7 @@ bool is_lower(uint32_t code) {
 
 std::string to_upper(uint32_t code) {
   std::string out;
-  if (code == 0xDF) return "SS";  // the one letter in common use whose capital is two
+  if (code == 0xDF) return "SS";  // the one letter in common use whose upper case is two letters
   if (code < 0x80 || unicode_locale() == nullptr) {
     append_utf8(out, code >= 'a' && code <= 'z' ? code - 32 : code);
   } else {

@@ -52,17 +52,17 @@ std::string TokenStream::describe(const Token& token) {
 }
 
 Token TokenStream::expect(TokenKind kind, std::string_view wanted) {
-  if (peek().kind != kind) fail(peek().at, fmt::format("{} is wanted, not {}", wanted, describe(peek())));
+  if (peek().kind != kind) fail(peek().at, fmt::format("expected {}, found {}", wanted, describe(peek())));
   return next();
 }
 
 void TokenStream::expect_op(std::string_view op) {
-  if (!is_op(op)) fail(peek().at, fmt::format("'{}' is wanted, not {}", op, describe(peek())));
+  if (!is_op(op)) fail(peek().at, fmt::format("expected '{}', found {}", op, describe(peek())));
   next();
 }
 
 void TokenStream::expect_name(std::string_view name) {
-  if (!skip_name(name)) fail(peek().at, fmt::format("'{}' is wanted, not {}", name, describe(peek())));
+  if (!skip_name(name)) fail(peek().at, fmt::format("expected '{}', found {}", name, describe(peek())));
 }
 
 void TokenStream::fail(Position at, const std::string& what) const {

@@ -1,4 +1,6 @@
-// What the parsers ask of the tokens: look, take, or fail with the place. Thread rule: one parse, one thread.
+// The tokens of a template as the parsers use them: they look, take, or fail with the place of a token.
+//
+// Thread rule: a stream belongs to one thread.
 #pragma once
 
 #include <string>
@@ -22,8 +24,8 @@ class TokenStream {
   void expect_op(std::string_view op);
   void expect_name(std::string_view name);
   size_t position() const { return at_; }
-  bool names_since(size_t position,
-                   std::string_view name) const;  // does the name stand between there and here?
+  // Whether the name stands between `position` and here.
+  bool names_since(size_t position, std::string_view name) const;
   static std::string describe(const Token& token);
   [[noreturn]] void fail(Position at, const std::string& what) const;
 

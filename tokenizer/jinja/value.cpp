@@ -206,7 +206,7 @@ std::vector<Value> items_of(const Value& v, Budget& budget) {
     case Kind::string: {
       const Text& text = v.text();
       const std::vector<size_t> starts = char_starts(text.bytes());
-      reserve(starts.size() * 4);  // each character becomes an object
+      reserve(starts.size() * 4);  // each character becomes a string object
       for (size_t i = 0; i + 1 < starts.size(); ++i) {
         out.push_back(Value::string(text.substr(starts[i], starts[i + 1] - starts[i])));
       }

@@ -1,11 +1,11 @@
-// Values of the template language, with Python's notions of truth, text, equality and order.
+// The values of the template language, with Python's rules of truth, text, equality and order.
 //
-// Thread rule: a Value is shared by reference; the values of one render belong to one thread, and the
-// constants inside a parsed template are never changed.
+// Copies of a Value share its object. Strings, lists and dicts never change once they are made, because
+// Hugging Face runs templates in an immutable sandbox. Only a namespace and a loop can come to hold another
+// value later, and these two cannot be put into a namespace, so values never form a cycle. The depth of a
+// value is bounded, so walking one cannot exhaust the stack.
 //
-// Strings, lists and dicts never change once made (Hugging Face runs templates in an immutable sandbox);
-// only a namespace and a loop can come to hold another value later. These two cannot be put into a namespace,
-// so values never form a cycle; and a value's depth is bounded, so walking one cannot exhaust the stack.
+// Thread rule: the values of one render belong to one thread; constants in a parsed template never change.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ enum class Kind : uint8_t {
   tuple,
   dict,
   range,
-  iterator,  // what a filter such as map gives, and the views of a dict
+  iterator,  // the result of a filter such as map, or a view of a dict
   name_space,
   loop,
   macro,
@@ -41,12 +41,12 @@ enum class Kind : uint8_t {
   method,
   cycler,
   joiner,
-};  // clang-format would set one a line
+};
 
 struct Object {
   virtual ~Object() = default;
-  int depth = 0;          // 1 + that of the deepest value inside
-  bool stateful = false;  // is, or holds, a namespace or a loop
+  int depth = 0;          // 1 + the depth of the deepest value inside; 0 if there is none
+  bool stateful = false;  // whether it is or holds a namespace or a loop
 };
 
 class Value {
@@ -117,8 +117,8 @@ struct RangeObject : Object {
 };
 
 struct IteratorObject : Object {
-  const char* name;  // "generator" is used up by iterating; a view ("dict_keys") is not
-  bool once;
+  const char* name;  // the type, such as "generator" or "dict_keys"
+  bool once;         // iterating uses it up: true of a generator, false of a view
   std::vector<Value> items;
   size_t next = 0;
 };
@@ -142,22 +142,24 @@ struct JoinerObject : Object {
   bool used = false;
 };
 
-// Sets depth and stateful of an object that is about to hold `inner`; fails past the depth limit.
+// Sets depth and stateful of an object that is about to hold `inner`. Fails past Budget::kMaxValueDepth.
 void hold(Object& outer, const Value& inner);
 
 Value make_dict(std::shared_ptr<DictObject> dict);
 Value make_iterator(const char* name, bool once, std::vector<Value> items);
 
-const char* type_name(const Value& v);             // as Python names the type: "str", "int", "NoneType"
-[[noreturn]] void fail_undefined(const Value& v);  // what touching an undefined value says
+const char* type_name(const Value& v);             // Python's name of the type: "str", "int", "NoneType"
+[[noreturn]] void fail_undefined(const Value& v);  // the error of using an undefined value
 bool truthy(const Value& v);
 Text to_text(const Value& v, Budget& budget);  // str(v)
 void append_repr(Text& out, const Value& v, Budget& budget);
 std::string real_repr(double d);
 bool equal(const Value& a, const Value& b, Budget& budget);
-int order(const Value& a, const Value& b, const char* op, Budget& budget);  // <0, 0, >0; 2 = unordered (NaN)
-std::string hash_key(const Value& v, Budget& budget);  // equal values, equal keys; fails for a list or dict
-std::optional<int64_t> length_of(const Value& v);      // len(v); nothing where there is none
+// Returns -1, 0 or 1, or 2 if the two are unordered (NaN). `op` is the operator in the message of a failure.
+int order(const Value& a, const Value& b, const char* op, Budget& budget);
+// Equal values have equal keys. Fails for a list or a dict.
+std::string hash_key(const Value& v, Budget& budget);
+std::optional<int64_t> length_of(const Value& v);             // len(v), or nothing
 std::vector<Value> items_of(const Value& v, Budget& budget);  // iter(v); uses a generator up
 
 }  // namespace bitnet::jinja
