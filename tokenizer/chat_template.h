@@ -43,9 +43,9 @@ class ChatTemplate {
   // Returns the prompt in order. Characters that stem from the content or the role of a message are in
   // segments without parse_special, whatever filters they went through; neighbouring segments differ in
   // parse_special.
-  // Throws Error(runtime) for raise_exception, for a type error and for an unknown function. Throws Error(model)
-  // for an unknown filter or test, and past the limits on steps, depth and size, which keep a hostile template
-  // from hanging the program.
+  // Throws Error(runtime) for raise_exception, for a type error and for an unknown function. Throws
+  // Error(model) for an unknown filter or test, and past the limits on steps, depth and size, which keep a
+  // hostile template from hanging the program.
   std::vector<Segment> render(std::span<const ChatMessage> messages,
                               const ChatTemplateOptions& options) const;
 
