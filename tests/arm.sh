@@ -9,8 +9,9 @@ model=$(realpath "${2:-build/release/tests/test_model.gguf}")
 mkdir -p "$out/include"
 for header in fmt gtest gmock xxhash.h; do ln -sfn "/usr/include/$header" "$out/include/$header"; done
 
-sources="engine/cpu/*.cpp engine/*.cpp tests/no_vulkan.cpp"
-for name in kernels cpu_kernels cpu_recorder screen thread_pool session sampler; do sources="$sources tests/engine_${name}_test.cpp"; done
+sources="engine/cpu/*.cpp engine/*.cpp tests/support/no_vulkan.cpp"
+sources="$sources tests/engine/cpu/*_test.cpp"
+for name in kernels session sampler; do sources="$sources tests/engine/${name}_test.cpp"; done
 googletest=/usr/src/googletest
 # shellcheck disable=SC2086  # patterns
 ls $sources $googletest/googletest/src/gtest-all.cc $googletest/googlemock/src/gmock_main.cc \

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Read the GGUF file with nothing but numpy, run its forward pass, and compare with the golden logits.
 
-    python3 check.py ../bitnet-chat.gguf ../../tests/golden/bundled_logits.npz
+    python3 check.py ../bitnet-chat.gguf ../../tests/program/bundled_logits.npz
 """
 import struct
 import sys

@@ -1,4 +1,4 @@
-"""Whole screens at 80x24 and 40x12, against golden/screens/.
+"""Whole screens at 80x24 and 40x12, against screens/.
 
     golden_screens.py FAKE_CHAT             # compares
     golden_screens.py FAKE_CHAT --update    # writes them anew; look at the difference before it is committed
@@ -12,7 +12,7 @@ import sys
 
 from tmux import Terminal
 
-FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden", "screens")
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "screens")
 SIZES = ((80, 24), (40, 12))
 
 # ("line", text) types and sends, ("key", names...) presses, ("type", text), ("wait", pattern).

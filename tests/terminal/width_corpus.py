@@ -1,7 +1,7 @@
-"""The corpus of golden/widths.tsv: how many columns a terminal gives to text of any script.
+"""The corpus of app/text/widths.tsv: how many columns a terminal gives to text of any script.
 
-    width_corpus.py --update tests/golden/widths.tsv     # asks tmux again
-    width_corpus.py --check tests/golden/widths.tsv      # fails where tmux's answers are other ones
+    width_corpus.py --update tests/app/text/widths.tsv     # asks tmux again
+    width_corpus.py --check tests/app/text/widths.tsv      # fails where tmux's answers are other ones
 
 Each case is written to a tmux pane (of 3.3a when the file was made) from the first column on, and tmux is asked
 where its cursor stands (DSR 6). A line of the file: name, code points, columns of tmux, our columns, why they

@@ -1,0 +1,108 @@
+// What leaves the chat for the person's hands: /copy, and the list that /open picks from.
+#include <gmock/gmock.h>
+
+#include "tests/support/chat_fixture.h"
+
+namespace bitnet {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class ChatCopyTest : public ChatTest {
+ protected:
+  std::vector<std::string> titles(const std::string& filter) {
+    std::vector<std::string> found;
+    for (const Choice& choice : front.choices.find(filter)) found.push_back(choice.text);
+    return found;
+  }
+  void talk(const std::string& title, const std::string& turn, const std::string& answer) {
+    say("/new");
+    script.answer(answer);
+    say(turn);
+    say("/title " + title);
+  }
+};
+
+TEST_F(ChatCopyTest, CodeBlocksAreNumberedOverTheConversation) {
+  start_loaded();
+  say("/copy");
+  EXPECT_THAT(front.errors.back(), HasSubstr("no answer to copy yet"));
+  script.answer("Do\n```sh\nmake\n  all\n```\nor\n```\nninja\n```\n");
+  say("a");
+  script.answer("```cpp\nint x;\n```");
+  say("b");
+  say("/copy");
+  say("/copy 1");
+  say("/copy 2");
+  EXPECT_THAT(front.copied, ElementsAre("int x;\n", "make\n  all\n", "ninja\n"));
+  EXPECT_THAT(front.log, HasSubstr("Copied code block 1 (sh), 2 lines."));
+  EXPECT_THAT(front.log, HasSubstr("Copied code block 2, 1 line."));
+  for (const char* wrong : {"/copy 0", "/copy 4", "/copy x", "/copy 1x", "/copy -1"}) {
+    say(wrong);
+    EXPECT_THAT(front.errors.back(), HasSubstr("a code block, 1 to 3, or 'answer'")) << wrong;
+  }
+  say("/copy answer");
+  EXPECT_EQ(front.copied.back(), "```cpp\nint x;\n```");
+}
+
+TEST_F(ChatCopyTest, WithoutCodeTheAnswerIsCopiedByteForByte) {
+  start_loaded();
+  script.answer("caf\u00e9 \x1b[31m\t漢字 \n");
+  say("a");
+  say("/copy");
+  EXPECT_THAT(front.copied, ElementsAre("caf\u00e9 \x1b[31m\t漢字 \n"));
+  say("/copy 1");
+  EXPECT_THAT(front.errors.back(), HasSubstr("there are none here"));
+}
+
+TEST_F(ChatCopyTest, WithoutAClipboardTheTextIsShown) {
+  front.has_hands = false;
+  start_loaded();
+  script.answer("```\nmake\n```");
+  say("a");
+  say("/copy");
+  EXPECT_EQ(front.last_output, "make\n");
+  say("/copy answer");
+  EXPECT_EQ(front.last_output, "```\nmake\n```");
+}
+
+TEST_F(ChatCopyTest, ThePickerFindsTitlesAndWhatWasSaid) {
+  start_loaded();
+  say("/open");
+  EXPECT_THAT(front.errors.back(), HasSubstr("nothing is stored yet"));
+  talk("Cooking rice", "How long?", "Twelve minutes.");
+  talk("The sea", "Whales?", "A narwhal has a tusk.");
+  talk("漢字", "Kanji?", "There are many rice fields.");
+  say("/archive 1");
+  say("/open");
+  EXPECT_EQ(front.choices.title, "Open a conversation");
+  EXPECT_THAT(titles(""), ElementsAre("漢字", "The sea"));
+  EXPECT_THAT(titles("SEA the"), ElementsAre("The sea"));
+  EXPECT_THAT(titles("字"), ElementsAre("漢字"));
+  EXPECT_THAT(titles("narwhal"), ElementsAre("The sea"));  // said, not in a title
+  EXPECT_THAT(titles("rice"), ElementsAre("漢字"));        // the title is of one that was put away
+  EXPECT_THAT(titles("minutes"),
+              ElementsAre("Cooking rice"));  // but what was said there is found, as by /search
+  EXPECT_THAT(titles("na"), IsEmpty());      // too short to look through everything
+  EXPECT_THAT(titles("\" OR x* (\x02"), IsEmpty());
+  EXPECT_THAT(front.choices.find("sea")[0].detail, HasSubstr("2 messages"));
+  front.choices.chosen(2);
+  EXPECT_EQ(front.shown.front().text, "Whales?");
+  say("/delete 3");
+  front.choices.chosen(3);
+  EXPECT_THAT(front.errors.back(), HasSubstr("conversation 3 is in the trash"));
+}
+
+TEST_F(ChatCopyTest, WithoutAPickerOpenLists) {
+  front.has_hands = false;
+  start_loaded();
+  talk("The sea", "Whales?", "Yes.");
+  say("/open");
+  EXPECT_THAT(front.last_output, HasSubstr("The sea"));
+  EXPECT_THAT(front.last_output, HasSubstr("/open ID goes on"));
+}
+
+}  // namespace
+}  // namespace bitnet

@@ -1,0 +1,491 @@
+// A database that fails: at every call that a session makes, in every way that a disk can. Whatever was said
+// to be saved is there afterwards, the chat goes on, and the file is whole.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "app/store/sqlite_db.h"
+#include "engine/error.h"
+#include "tests/support/chat_fixture.h"
+#include "tests/support/faulty_vfs.h"
+
+namespace bitnet {
+namespace {
+
+using faulty_vfs::Fault;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class StoreFault : public ChatTest {
+ protected:
+  void SetUp() override {
+    faulty_vfs::install();
+    // In memory where there is such a place: the syncs of thousands of commits are not what is tested.
+    const fs::path place = fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path();
+    std::string pattern = place / "bitnet-fault-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override {
+    faulty_vfs::heal();
+    end();
+    fs::remove_all(folder_);
+  }
+  void end() {
+    if (chat) loop.unwatch(chat->wake_fd());
+    chat.reset();
+    worker.reset();
+    store.reset();
+  }
+  std::string file() const { return folder_ / "chats.db"; }
+
+  fs::path folder_;
+};
+
+// What a person was told is kept: the text of each turn that ended while the status said "saved".
+struct Acknowledged {
+  std::vector<std::string> said;
+  std::vector<std::string> answers;
+};
+
+void check_kept(const std::string& file, const Acknowledged& kept, const std::string& what) {
+  const auto store = Store::open(file);
+  Database db(file);
+  Statement check(db, "PRAGMA integrity_check");
+  ASSERT_TRUE(check.step()) << what;
+  EXPECT_EQ(check.text(0), "ok") << what;
+  std::vector<std::string> all;
+  Statement query(db, "SELECT text FROM message");
+  while (query.step()) all.push_back(query.text(0));
+  for (const auto* list : {&kept.said, &kept.answers}) {
+    for (const std::string& text : *list) EXPECT_THAT(all, testing::Contains(text)) << what;
+  }
+  // A draft that the failed database could not be told the end of is this process's, and marked when it has
+  // gone.
+  Statement drafts(db, "SELECT count(*) FROM message WHERE finish IS NULL");
+  ASSERT_TRUE(drafts.step());
+  EXPECT_LE(drafts.integer(0), 1) << what;
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr uint64_t kStride = 7;  // every call is tried in the other builds
+#else
+constexpr uint64_t kStride = 1;
+#endif
+
+// A session with `fault` at its n-th call. False where it came to its end without.
+class OneSession : public ChatTest {
+ public:
+  void TestBody() override {}
+
+  bool run(const std::string& path, Fault fault, uint64_t n, bool stays) {
+    const std::string what = faulty_vfs::name_of(fault) + " " + std::to_string(n) + (stays ? " and on" : "");
+    Acknowledged kept;
+    for (const char* text : {"first answer", "second answer", "third answer", "fourth answer"})
+      script.answer(text);
+    faulty_vfs::fail(fault, n, stays);
+    try {
+      store = Store::open(path);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::database) << what;
+      faulty_vfs::heal();
+      check_kept(path, kept, what);
+      return true;
+    }
+    start_loaded();
+    turn("one", "first answer", kept, what);
+    turn("two", "second answer", kept, what);
+    for (const char* command : {"/title a title", "/system be kind", "/undo", "/redo", "/list"})
+      command_survives(command, what);
+    turn("three", "third answer", kept, what);
+    command_survives("/branches", what);
+    command_survives("/regen", what);
+    until_idle();
+    EXPECT_EQ(front.shown.back().text, "fourth answer") << what;
+    if (HasFailure()) ADD_FAILURE() << front.log;
+    const bool was_saved = front.last_status.saved;
+    loop.unwatch(chat->wake_fd());
+    chat.reset();
+    worker.reset();
+    store.reset();
+    const bool happened = faulty_vfs::happened();
+    EXPECT_TRUE(happened || was_saved) << what;
+    EXPECT_TRUE(was_saved || !front.errors.empty()) << what << ": nothing was said";
+    faulty_vfs::heal();
+    check_kept(path, kept, what);
+    return happened;
+  }
+
+ private:
+  void turn(const char* said, const char* answer, Acknowledged& kept, const std::string& what) {
+    try {
+      chat->submit(said);
+      until_idle();
+    } catch (const Error& error) {
+      ADD_FAILURE() << what << ", at \"" << said << "\": " << error.what();
+      return;
+    }
+    ASSERT_GE(front.shown.size(), 2U) << what;
+    EXPECT_EQ(front.shown.back().text, answer) << what;
+    EXPECT_EQ(front.shown[front.shown.size() - 2].text, said) << what;
+    if (!front.last_status.saved) return;
+    kept.said.emplace_back(said);
+    kept.answers.emplace_back(answer);
+  }
+  void command_survives(const char* command, const std::string& what) {
+    try {
+      chat->submit(command);
+      until_idle();
+    } catch (const Error& error) {
+      ADD_FAILURE() << what << ", at " << command << ": " << error.what();
+    }
+  }
+};
+
+TEST_F(StoreFault, AtEveryCallOfASessionNothingAcknowledgedIsLost) {
+  uint64_t sessions = 0;
+  for (const Fault fault : faulty_vfs::kFaults) {
+    for (const bool stays : {false, true}) {
+      for (uint64_t n = 1;; n += kStride) {
+        const std::string path = folder_ / (faulty_vfs::name_of(fault) + ".db");
+        OneSession session;
+        ++sessions;
+        const bool happened = session.run(path, fault, n, stays);
+        for (const char* suffix : {"", "-wal", "-shm", "-journal"}) fs::remove(path + suffix);
+        if (!happened || HasFailure()) break;
+      }
+      if (HasFailure()) return;
+    }
+  }
+  std::cout << sessions << " sessions\n";
+}
+
+// A migration that was cut off left its backup, and no later one could begin.
+TEST_F(StoreFault, ABackupThatWasLeftBehindIsNoHindrance) {
+  { Store::open(file())->add_conversation("kept"); }
+  {
+    Database(file()).execute(
+        "ALTER TABLE conversation DROP COLUMN archived; ALTER TABLE message DROP COLUMN kept;"
+        "ALTER TABLE conversation DROP COLUMN deleted; ALTER TABLE turn DROP COLUMN imported;"
+        "DROP TABLE unfinished; PRAGMA user_version = 1");
+  }
+  for (const char* suffix : {".v1-backup", ".v1-backup.unfinished"})
+    std::ofstream(file() + suffix) << "cut short";
+  EXPECT_EQ(Store::open(file())->conversation(1)->system, "kept");
+  EXPECT_EQ(Database(file() + ".v1-backup").pragma("user_version"), 1);
+  EXPECT_FALSE(fs::exists(file() + ".v1-backup.unfinished"));
+  EXPECT_EQ(fs::status(file() + ".v1-backup").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+// Found by fuzzing: the version was an index into the table of migrations.
+TEST_F(StoreFault, ANegativeVersionIsRefused) {
+  { Store::open(file()); }
+  { Database(file()).execute("PRAGMA user_version = -7"); }
+  try {
+    Store::open(file());
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::database);
+    EXPECT_THAT(error.what(), HasSubstr("-7"));
+  }
+}
+
+// Found by fuzzing: SQLite quotes the names in a schema as they stand.
+TEST_F(StoreFault, WhatSqliteSaysIsPrintable) {
+  { Store::open(file()); }
+  {
+    Database db(file());
+    db.execute(
+        "PRAGMA writable_schema = 1; UPDATE sqlite_master SET sql = 'CREATE TABLE \x1b[2J(' WHERE name = "
+        "'turn'");
+  }
+  try {
+    Store::open(file());
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find('\x1b'), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(StoreFault, AFileCutAtAnyPageIsRefusedOrReadWithoutHarm) {
+  {
+    const auto whole = Store::open(file());
+    const int64_t conversation = whole->add_conversation("");
+    for (int i = 0; i < 20; ++i) whole->add_message(conversation, {}, Role::user, std::string(500, 'x'));
+  }
+  std::ifstream in(file(), std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  for (size_t size = 1; size < bytes.size(); size += 1023) {
+    const std::string cut = folder_ / "cut.db";
+    for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(cut + suffix);
+    std::ofstream(cut, std::ios::binary) << bytes.substr(0, size);
+    try {
+      const auto opened = Store::open(cut);
+      for (const auto& c : opened->conversations(9)) opened->branch(c.leaf);
+      opened->add_message(opened->add_conversation(""), {}, Role::user, "x");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::database);
+      EXPECT_THAT(error.what(), HasSubstr("cut.db"));
+    }
+  }
+}
+
+TEST_F(StoreFault, TwoProcessesWriteOneDatabase) {
+  { Store::open(file()); }
+  constexpr int kTurns = 40;
+  const auto write_turns = [&](const char* who) {
+    const auto mine = Store::open(file());
+    const int64_t conversation = mine->add_conversation(who);
+    std::optional<int64_t> parent;
+    for (int i = 0; i < kTurns; ++i) {
+      parent = mine->add_message(conversation, parent, Role::user, who);
+      StoredTurn turn = mine->begin_turn(conversation, parent, {});
+      mine->append(turn, "answer to ", {{i, 0, 0}});
+      mine->append(turn, who, {{i, 0, 0}});
+      turn.finish = "stop";
+      mine->finish_turn(turn);
+      parent = turn.message;
+    }
+  };
+  const pid_t child = fork();
+  if (child == 0) {
+    try {
+      write_turns("child");
+    } catch (const Error&) {
+      _exit(1);
+    }
+    _exit(0);
+  }
+  write_turns("parent");
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  const auto both = Store::open(file());
+  for (const int64_t conversation : {1, 2}) {
+    const auto row = both->conversation(conversation);
+    const auto branch = both->branch(row->leaf);
+    ASSERT_EQ(branch.size(), 2U * kTurns);
+    EXPECT_EQ(branch.back().text, "answer to " + row->system);
+  }
+  check_kept(file(), {}, "two processes");
+}
+
+// What the person said and how an answer ended survive a power cut; a batch in between only a crash of the
+// program.
+TEST_F(StoreFault, TurnsAreSyncedAndBatchesOfAnAnswerAreNot) {
+  const auto kept = Store::open(file());
+  const int64_t conversation = kept->add_conversation("");
+  faulty_vfs::fail(Fault::sync, 1, true);
+  EXPECT_THROW(kept->add_message(conversation, {}, Role::user, "x"), Error);
+  faulty_vfs::heal();
+  const StoredTurn turn = kept->begin_turn(conversation, {}, {});
+  faulty_vfs::fail(Fault::sync, 1, true);
+  kept->append(turn, "text", {{1, 0, 0}});
+  EXPECT_FALSE(faulty_vfs::happened());
+  EXPECT_THROW(kept->finish_turn(turn), Error);
+}
+
+// Another program that holds the file for longer than we wait: the conversation goes on without it.
+TEST_F(StoreFault, ALockedDatabaseCostsOnlyTheKeeping) {
+  script.answer("first");
+  script.answer("second");
+  store = Store::open(file());
+  start_loaded();
+  say("one");
+  EXPECT_TRUE(front.last_status.saved);
+  faulty_vfs::fail(Fault::shared_memory, 1, true);
+  say("two");
+  faulty_vfs::heal();
+  EXPECT_EQ(front.shown.back().text, "second");
+  EXPECT_FALSE(front.last_status.saved);
+  ASSERT_FALSE(front.errors.empty());
+  EXPECT_THAT(front.errors[0], HasSubstr("nothing more of it is saved"));
+  end();
+  check_kept(file(), {{"one"}, {"first"}}, "locked");
+}
+
+// ---- saving resumes
+
+TEST_F(StoreFault, AfterAFullDiskSavingResumesWithTheFirstWriteThatWorks) {
+  for (const char* answer : {"first", "second", "third", "fourth", "fifth"}) script.answer(answer);
+  store = Store::open(file());
+  start_loaded();
+  say("one");
+  faulty_vfs::fail(Fault::full, 1, true);
+  say("two");
+  EXPECT_FALSE(front.last_status.saved);
+  EXPECT_THAT(front.errors.back(),
+              testing::AllOf(HasSubstr("the disk is full"), HasSubstr("/export json FILE")));
+  say("/regen");
+  say("/title a title");
+  EXPECT_FALSE(front.last_status.saved);
+  say("/private off");
+  EXPECT_THAT(front.last_output, HasSubstr("as soon as the database can be written"));
+  say("/delete");
+  EXPECT_THAT(front.errors.back(), HasSubstr("cannot be written"));
+  say("/quit");
+  EXPECT_FALSE(chat->quit_requested());
+  EXPECT_THAT(front.errors.back(),
+              testing::AllOf(HasSubstr("3 messages are not saved"), HasSubstr("/export json FILE")));
+  say("/export json " + (folder_ / "elsewhere.json").string());
+  EXPECT_TRUE(fs::exists(folder_ / "elsewhere.json"));
+  faulty_vfs::heal();
+  say("three");
+  EXPECT_TRUE(front.last_status.saved);
+  EXPECT_THAT(front.log, HasSubstr("3 messages are saved now"));
+  EXPECT_EQ(last_prompt(), "<bos><usr>one<eot>first<eot><usr>two<eot>third<eot><usr>three<eot>");
+  say("/private off");
+  EXPECT_THAT(front.last_output, HasSubstr("Turns are stored."));
+  say("/quit");
+  EXPECT_TRUE(chat->quit_requested());
+  EXPECT_EQ(chat->close(), "");
+  end();
+  const auto stored = Store::open(file());
+  ASSERT_EQ(stored->conversations(9).size(), 1U);
+  const StoredConversation row = *stored->conversation(1);
+  EXPECT_EQ(row.title, "a title");
+  std::vector<std::string> texts;
+  for (const StoredMessage& m : stored->branch(row.leaf)) texts.push_back(m.text);
+  EXPECT_THAT(texts, testing::ElementsAre("one", "first", "two", "third", "three", "fourth"));
+  EXPECT_EQ(stored->outline(1).size(), 7U);  // and the other answer to "two"
+  for (const OutlineMessage& m : stored->outline(1)) {
+    if (m.role != Role::assistant) continue;
+    const auto turns = stored->turns(m.id);
+    ASSERT_EQ(turns.size(), 1U);
+    EXPECT_EQ(turns[0].finish, "stop");
+    EXPECT_EQ(stored->tokens(turns[0].id).size(), stored->message(m.id)->text.size());
+  }
+}
+
+// The disk fills up in the middle of an answer, and is empty again before its end.
+TEST_F(StoreFault, AnAnswerThatAFullDiskCutIsWholeAgainWhenSavingResumes) {
+  const std::string answer(200, 'x');
+  script.answer(answer);
+  store = Store::open(file());
+  start_loaded(1024);
+  script.hold();
+  chat->submit("one");
+  script.wait_until_held();
+  faulty_vfs::fail(Fault::full, 1, false);
+  script.release();
+  until_idle();
+  EXPECT_TRUE(front.last_status.saved);
+  EXPECT_EQ(front.shown.back().text, answer);
+  end();
+  const auto stored = Store::open(file());
+  const auto branch = stored->branch(stored->conversation(1)->leaf);
+  ASSERT_EQ(branch.size(), 2U);
+  EXPECT_EQ(branch[1].text, answer);
+  EXPECT_FALSE(branch[1].draft);
+  EXPECT_EQ(stored->message_tokens(branch[1].id).size(), 200U);
+  EXPECT_EQ(stored->turns(branch[1].id).size(), 1U);
+}
+
+// What cannot be saved to the end is said at the end, and a second /quit is obeyed.
+TEST_F(StoreFault, WhatIsNotSavedAtTheEndIsSaid) {
+  store = Store::open(file());
+  start_loaded();
+  faulty_vfs::fail(Fault::full, 1, true);
+  say("one");
+  say("/new");
+  say("two");
+  say("/quit");
+  EXPECT_FALSE(chat->quit_requested());
+  say("/quit");
+  EXPECT_TRUE(chat->quit_requested());
+  EXPECT_THAT(chat->close(), HasSubstr("4 messages are not saved"));
+}
+
+// A session that begins on a full disk begins, and is saved once there is room.
+TEST_F(StoreFault, ASessionThatBeganWithoutADatabaseIsSavedWhenThereIsOne) {
+  store = Store::closed(file());
+  faulty_vfs::fail(Fault::open, 1, true);
+  start_loaded();
+  EXPECT_FALSE(front.last_status.saved);
+  say("one");
+  EXPECT_FALSE(front.last_status.saved);
+  faulty_vfs::heal();
+  say("two");
+  EXPECT_TRUE(front.last_status.saved);
+  EXPECT_EQ(store->branch(store->conversation(chat->conversation())->leaf).size(), 4U);
+}
+
+TEST_F(StoreFault, PrivateTurnsAreNotSavedWhenSavingResumes) {
+  store = Store::open(file());
+  start_loaded();
+  faulty_vfs::fail(Fault::full, 1, true);
+  say("public");
+  say("/private on");
+  say("secret");
+  faulty_vfs::heal();
+  say("secret too");
+  EXPECT_FALSE(front.last_status.saved);
+  say("/private off");
+  EXPECT_TRUE(front.last_status.saved);
+  EXPECT_EQ(front.shown.size(), 2U);
+  EXPECT_EQ(store->search("public", 9).size(), 1U);
+  EXPECT_TRUE(store->search("secret", 9).empty());
+}
+
+// ---- the file goes away
+
+TEST_F(StoreFault, ADatabaseThatIsRemovedIsNoticedWithTheNextTurnAndStoredAnew) {
+  store = Store::open(file());
+  start_loaded();
+  say("one");
+  for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(file() + suffix);
+  say("two");
+  EXPECT_THAT(front.errors.back(), testing::AllOf(HasSubstr("was removed while"), HasSubstr("as number 1")));
+  EXPECT_TRUE(front.last_status.saved);
+  say("three");
+  EXPECT_EQ(front.errors.size(), 1U);
+  end();
+  const auto stored = Store::open(file());
+  const auto branch = stored->branch(stored->conversation(1)->leaf);
+  ASSERT_EQ(branch.size(), 6U);
+  EXPECT_EQ(branch[0].text, "one");
+  EXPECT_EQ(stored->turns(branch[1].id).size(), 1U);
+}
+
+TEST_F(StoreFault, ADatabaseThatIsReplacedIsNoticedAndWhatIsInItStays) {
+  {
+    const auto other = Store::open(folder_ / "other.db");
+    other->add_message(other->add_conversation(""), {}, Role::user, "theirs");
+  }
+  store = Store::open(file());
+  start_loaded();
+  say("one");
+  for (const char* suffix : {"-wal", "-shm"}) fs::remove(file() + suffix);
+  fs::rename(folder_ / "other.db", file());
+  say("two");
+  EXPECT_THAT(front.errors.back(), testing::AllOf(HasSubstr("was replaced while"), HasSubstr("as number 2")));
+  EXPECT_EQ(store->search("theirs", 9).size(), 1U);
+  EXPECT_EQ(store->branch(store->conversation(2)->leaf).size(), 4U);
+}
+
+// By something that is no database: the conversation goes on in memory until that is mended.
+TEST_F(StoreFault, ADatabaseThatIsReplacedByNoDatabaseIsNotTouched) {
+  store = Store::open(file());
+  start_loaded();
+  say("one");
+  for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(file() + suffix);
+  const std::string text = "no database at all, and long enough to be read as the header of one";
+  std::ofstream(file()) << text;
+  say("two");
+  EXPECT_THAT(front.errors.back(), testing::AllOf(HasSubstr("was replaced"), HasSubstr("/export json FILE")));
+  EXPECT_FALSE(front.last_status.saved);
+  EXPECT_EQ(fs::file_size(file()), text.size());
+  fs::remove(file());
+  say("three");
+  EXPECT_TRUE(front.last_status.saved);
+  EXPECT_EQ(store->branch(store->conversation(chat->conversation())->leaf).size(), 6U);
+}
+
+}  // namespace
+}  // namespace bitnet

@@ -1,0 +1,214 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/chat/chat.h"
+#include "app/chat/replay_player.h"
+#include "app/chat/settings.h"
+#include "app/script/replay.h"
+#include "engine/error.h"
+#include "tests/support/chat_fixture.h"
+#include "tests/support/fake_engine.h"
+
+namespace bitnet {
+namespace {
+
+using testing::HasSubstr;
+
+// A conversation of two turns, the second of them continued.
+std::unique_ptr<Store> conversation_of(fake::Script& script) {
+  auto store = Store::in_memory();
+  fake::Recorder front;
+  EventLoop loop;
+  Worker worker(fake::opener(script));
+  worker.start();
+  const auto made = make_chat(*store, worker, script_settings(), front);
+  Chat& chat = *made;
+  loop.watch(chat.wake_fd(), [&] { chat.handle_events(); });
+  const auto say = [&](const char* text, uint32_t stop_after) {
+    while (chat.loading()) loop.run_once();
+    chat.submit(text);
+    if (stop_after != 0) chat.interrupt_after(stop_after);
+    while (chat.busy()) loop.run_once();
+  };
+  say("a", 0);
+  say("b", 2);
+  say("/continue", 0);
+  return store;
+}
+
+void answers(fake::Script& script, const char* second) {
+  script.answer("one");
+  script.answer(second);
+  script.answer("three");
+}
+
+TEST(Replay, ShowsEveryTokenOnce) {
+  fake::Script script;
+  answers(script, "two…");
+  const auto store = conversation_of(script);
+  fake::Recorder front;
+  EventLoop loop;
+  EXPECT_EQ(replay(*store, 1, 0, nullptr, loop, front), 0);
+  ASSERT_EQ(front.shown.size(), 4U);
+  EXPECT_EQ(front.shown[1].text, "one");
+  EXPECT_EQ(front.shown[3].text, "twthree");
+  EXPECT_EQ(front.tokens, 7U);
+  EXPECT_THROW(replay(*store, 9, 0, nullptr, loop, front), Error);
+}
+
+WholeTurn turn_of(std::vector<StoredToken> tokens, double prefill, double decode) {
+  WholeTurn turn;
+  turn.stored.prefill_seconds = prefill;
+  turn.stored.decode_seconds = decode;
+  turn.stored.answer_tokens = static_cast<uint32_t>(tokens.size());
+  turn.tokens = std::move(tokens);
+  return turn;
+}
+
+// What stands after each second, at the given speed.
+std::vector<std::string> played(const std::vector<ReplayPlayer::Answer>& branch, double speed,
+                                const Tokenizer* tokenizer) {
+  fake::Recorder front;
+  ReplayPlayer player(branch, speed, tokenizer, front);
+  std::vector<std::string> seconds;
+  auto now = ReplayPlayer::Clock::now();
+  while (player.advance(now)) {
+    seconds.push_back(front.shown.empty() ? "" : front.shown.back().text);
+    now += std::chrono::seconds(1);
+  }
+  seconds.push_back(front.shown.back().text + "|" + front.shown.back().finish);
+  return seconds;
+}
+
+TEST(Replay, TokensComeWhenTheyCame) {
+  // "ä" is two tokens of the fake's vocabulary, and the second part was a continuation.
+  const ReplayPlayer::Answer user{{1, Role::user, "u", ""}, {}};
+  const ReplayPlayer::Answer answer{{2, Role::assistant, "a\u00e4bc", "stop"},
+                                    {turn_of({{'a', 0, 0.5F}, {0xC3, 0, 1.5F}, {0xA4, 0, 2.5F}}, 1, 3),
+                                     turn_of({{'b', 0, 1.5F}, {'c', 0, 1.6F}}, 2, 2)}};
+  const auto text = fake::model_text();
+  EXPECT_THAT(
+      played({user, answer}, 1, &text->tokenizer),
+      testing::ElementsAre("", "", "a", "a", "a\u00e4", "a\u00e4", "a\u00e4", "a\u00e4", "a\u00e4bc|stop"));
+  EXPECT_THAT(played({user, answer}, 4, &text->tokenizer),
+              testing::ElementsAre("", "a\u00e4", "a\u00e4bc|stop"));
+  EXPECT_THAT(played({user, answer}, 0, &text->tokenizer), testing::ElementsAre("a\u00e4bc|stop"));
+}
+
+TEST(Replay, WithoutTheTokenizerTheTextIsDealtOut) {
+  const auto text = fake::model_text();
+  const ReplayPlayer::Answer answer{{2, Role::assistant, "another", "stop"},
+                                    {turn_of({{'x', 0, 1}, {'y', 0, 2}}, 0, 2)}};
+  const auto expected = testing::ElementsAre("", "ano", "another|stop");
+  EXPECT_THAT(played({answer}, 1, nullptr), expected);
+  EXPECT_THAT(played({answer}, 1, &text->tokenizer), expected);  // of another model
+  // A stop text was cut off.
+  const ReplayPlayer::Answer stopped{{2, Role::assistant, "x", "stop"},
+                                     {turn_of({{'x', 0, 1}, {'y', 0, 2}}, 0, 2)}};
+  EXPECT_THAT(played({stopped}, 1, &text->tokenizer), testing::ElementsAre("", "x", "x|stop"));
+}
+
+TEST_F(ChatTest, ReplayInsideTheChat) {
+  start_loaded();
+  script.answer("first");
+  say("a");
+  chat->submit("/new");
+  front.log.clear();
+  chat->submit("/replay 1 instant");
+  until_idle();
+  EXPECT_THAT(front.log, HasSubstr("transcript 0\nuser: a\nassistant: \nanswer: first (stop)\n"));
+  chat->submit("/replay 1 0.01");  // a prompt that took a millisecond now takes long enough to see
+  chat->interrupt();
+  EXPECT_FALSE(chat->busy());
+  EXPECT_EQ(front.shown.back().text, "first");
+  script.answer("second");
+  say("b");  // and it goes on from there
+  EXPECT_EQ(store->branch(store->conversation(1)->leaf).size(), 4U);
+  for (const char* wrong : {"/replay 9", "/replay x", "/replay 1 0", "/replay 1 fast"}) {
+    const size_t errors = front.errors.size();
+    chat->submit(wrong);
+    EXPECT_EQ(front.errors.size(), errors + 1) << wrong;
+  }
+}
+
+TEST(Replay, VerifyFindsTheSame) {
+  fake::Script script;
+  answers(script, "two");
+  const auto store = conversation_of(script);
+  fake::Script again;
+  answers(again, "two");
+  LoadedModel model = fake::opener(again)([](double) { return true; }, "");
+  EXPECT_THAT(verify_replay(*store, 1, model), HasSubstr("3 turns, 10 tokens"));
+}
+
+TEST(Replay, VerifyOfNothingIsNotTheSame) {
+  fake::Script script;
+  LoadedModel model = fake::opener(script)([](double) { return true; }, "");
+  const auto store = Store::in_memory();
+  const auto refusal = [&](int64_t id) {
+    try {
+      return verify_replay(*store, id, model);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::runtime);
+      return std::string(error.what());
+    }
+  };
+  const int64_t empty = store->add_conversation("");
+  EXPECT_THAT(refusal(empty), HasSubstr("nothing to verify"));
+  const int64_t imported = store->add_conversation("");
+  const int64_t question = store->add_message(imported, std::nullopt, Role::user, "a");
+  store->add_answer(imported, question, "b", "stop", {});
+  EXPECT_THAT(refusal(imported), HasSubstr("nothing to verify"));
+}
+
+TEST(Replay, TurnsOfAnEarlierVersionAreVerifiedByTheOldFingerprint) {
+  fake::Script script;
+  answers(script, "two");
+  script.fingerprint = "ffeeddccbbaa99887766554433221100";
+  const auto store = conversation_of(script);
+  fake::Script again;
+  answers(again, "two");
+  LoadedModel model = fake::opener(again)([](double) { return true; }, "");
+  EXPECT_THAT(verify_replay(*store, 1, model),
+              testing::AllOf(HasSubstr("3 turns, 10 tokens: the same"),
+                             HasSubstr("3 turns were stored by an earlier version")));
+}
+
+TEST(Replay, AnotherModelIsSaidToBeOne) {
+  fake::Script script;
+  answers(script, "two");
+  script.fingerprint = "00112233445566778899aabbccddee00";
+  const auto store = conversation_of(script);
+  fake::Script again;
+  answers(again, "two");
+  LoadedModel model = fake::opener(again)([](double) { return true; }, "");
+  EXPECT_THAT([&] { verify_replay(*store, 1, model); },
+              testing::ThrowsMessage<Error>(HasSubstr("answered by another model")));
+}
+
+TEST(Replay, VerifyNamesTheFirstDivergence) {
+  fake::Script script;
+  answers(script, "two");
+  const auto store = conversation_of(script);
+  const auto difference = [&](const char* first, const char* second) {
+    fake::Script again;
+    again.answer(first);
+    again.answer(second);
+    again.answer("three");
+    LoadedModel model = fake::opener(again)([](double) { return true; }, "");
+    try {
+      verify_replay(*store, 1, model);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::mismatch);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(difference("one", "txo"), testing::AllOf(HasSubstr("turn 2"), HasSubstr("position 1"),
+                                                       HasSubstr("119"), HasSubstr("120"), HasSubstr("gap")));
+  EXPECT_THAT(difference("on", "two"), testing::AllOf(HasSubstr("turn 1"), HasSubstr("now the answer ends")));
+  EXPECT_THAT(difference("ones", "two"), testing::AllOf(HasSubstr("turn 1"), HasSubstr("position 3")));
+}
+
+}  // namespace
+}  // namespace bitnet

@@ -1,0 +1,230 @@
+// Text as rows of the screen: wrapping, and Markdown.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "app/text/text_width.h"
+#include "app/text/text_wrap.h"
+#include "app/view/markdown.h"
+#include "app/view/spans.h"
+#include "app/view/transcript.h"
+#include "tests/support/view_rows.h"
+
+namespace bitnet {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> wrapped(std::string_view text, int columns, bool words = true) {
+  std::vector<Row> rows;
+  WrapStyle style;
+  style.columns = columns;
+  style.words = words;
+  wrap_line({{text, {}, 0}}, style, rows);
+  return texts(rows);
+}
+
+TEST(Wrap, BreaksAtSpacesAndDropsThem) {
+  EXPECT_THAT(wrapped("the quick brown fox", 10), ElementsAre("the quick", "brown fox"));
+  EXPECT_THAT(wrapped("exactly ten   more", 11), ElementsAre("exactly ten", "more"));
+  EXPECT_THAT(wrapped("", 10), ElementsAre(""));
+}
+
+TEST(Wrap, LongWordsAreCutAnywhere) {
+  EXPECT_THAT(wrapped("a 0123456789abcdef", 8), ElementsAre("a", "01234567", "89abcdef"));
+  EXPECT_THAT(wrapped("0123456789", 4, false), ElementsAre("0123", "4567", "89"));
+}
+
+TEST(Wrap, WideCharactersBreakBetweenThemButNotBeforeClosers) {
+  EXPECT_THAT(wrapped("漢字漢字", 5), ElementsAre("漢字", "漢字"));
+  EXPECT_THAT(wrapped("漢字。漢", 4), ElementsAre("漢", "字。", "漢"));
+  EXPECT_THAT(wrapped("ab👨\u200d👩\u200d👧cd", 4), ElementsAre("ab👨\u200d👩\u200d👧", "cd"));
+}
+
+TEST(Wrap, TabsAndMarksKeepTheirColumns) {
+  EXPECT_THAT(wrapped("a\tb", 20), ElementsAre("a   b"));
+  EXPECT_THAT(wrapped("e\u0301e\u0301e\u0301", 2), ElementsAre("e\u0301e\u0301", "e\u0301"));
+}
+
+TEST(Wrap, NoRowIsWiderThanAsked) {
+  std::mt19937 random(7);
+  const std::vector<std::string> pieces = {"a",  "word", " ",  "  ",      "漢", "👍🏽",
+                                           "🇩🇪", "-",    "\t", "e\u0301", "。", "0123456789"};
+  for (int round = 0; round < 200; ++round) {
+    std::string text;
+    for (int i = 0; i < 60; ++i) text += pieces[random() % pieces.size()];
+    for (const int columns : {2, 5, 20, 80}) {
+      for (const std::string& row : wrapped(text, columns))
+        ASSERT_LE(columns_of(row), std::max(columns, 4)) << text;
+    }
+  }
+}
+
+std::string marked(std::string_view text, bool growing = false) {
+  std::string out;
+  for (const StyledLine& line : styled_block(text, {}, growing).lines) {
+    if (!out.empty()) out += "|";
+    std::string last;
+    for (const StyledText& piece : line) {
+      const Face& face = piece.face;
+      std::string mark = face.tone == Tone::code ? "C" : "";
+      mark += face.bold ? "B" : "";
+      mark += face.italic ? "I" : "";
+      mark += face.strike ? "S" : "";
+      mark += face.underline ? "U" : "";
+      mark += face.tone == Tone::quiet ? "Q" : "";
+      if (mark != last && !last.empty()) out += ")";
+      if (mark != last && !mark.empty()) out += mark + "(";
+      out += piece.text;
+      last = mark;
+    }
+    if (!last.empty()) out += ")";
+  }
+  return out;
+}
+
+TEST(Markdown, InlineIsShownNotSpelled) {
+  EXPECT_EQ(marked("a **bold** and *slanted* `code` b"), "a B(bold) and I(slanted) C(code) b");
+  EXPECT_EQ(marked("***both*** __b__ _i_"), "BI(both) B(b) I(i)");
+  EXPECT_EQ(marked("**a *b* c**"), "B(a )BI(b)B( c)");
+  EXPECT_EQ(marked("`**not bold**`"), "C(**not bold**)");
+  EXPECT_EQ(marked("``a ` b``"), "C(a ` b)");
+  EXPECT_EQ(marked("~~gone~~ &amp; &#9731;"), "S(gone) & ☃");
+}
+
+TEST(Markdown, WhatIsNoMarkStays) {
+  EXPECT_EQ(marked("2 * 3 * 4"), "2 * 3 * 4");
+  EXPECT_EQ(marked("snake_case_name"), "snake_case_name");
+  EXPECT_EQ(marked("a ** b"), "a ** b");
+  EXPECT_EQ(marked("\\*not\\*"), "*not*");
+  EXPECT_EQ(marked("open **never closed"), "open **never closed");
+  EXPECT_EQ(marked("<b>html</b> &bogus; &#x1b;[31m"), "<b>html</b> &bogus; &#x1b;[31m");
+  EXPECT_EQ(marked("[1]: https://example.org"), "[1]: https://example.org");
+}
+
+TEST(Markdown, AProductIsNoEmphasis) {
+  EXPECT_EQ(marked("2*3*4 = 24"), "2*3*4 = 24");
+  EXPECT_EQ(marked("2*3*4", true), "2*3*4");
+  EXPECT_EQ(marked("2**3**2 and a*b*c"), "2**3**2 and a*b*c");
+  EXPECT_EQ(marked("(1+2)*3*(4+5), x²*y*z, 5*-2*3"), "(1+2)*3*(4+5), x²*y*z, 5*-2*3");
+  EXPECT_EQ(marked("so 2*3"), "so 2*3");
+  EXPECT_EQ(marked("**2*3*4** is *6*4*"), "B(2*3*4) is I(6*4)");
+  EXPECT_EQ(marked("`2*3*4` and 2\\*3*4"), "C(2*3*4) and 2*3*4");
+  // Marks stay marks where words begin and end, and in scripts without spaces between words.
+  EXPECT_EQ(marked("**S**tructured *Q*uery"), "B(S)tructured I(Q)uery");
+  EXPECT_EQ(marked("***a**b* (*c*)"), "BI(a)I(b) (I(c))");
+  EXPECT_EQ(marked("这是*重点*内容"), "这是I(重点)内容");
+  EXPECT_EQ(marked("at https://example.org/1*2*3 now"), "at U(https://example.org/1*2*3) now");
+}
+
+TEST(Markdown, LinksShowWhereTheyLead) {
+  EXPECT_EQ(marked("see [the *docs*](https://a.example/x)."),
+            "see U(the )IU(docs)Q( (https://a.example/x)).");
+  EXPECT_EQ(marked("at https://a.example/x now"), "at U(https://a.example/x) now");
+  EXPECT_EQ(marked("<https://a.example>"), "U(https://a.example)");
+  EXPECT_EQ(marked("![a cat](cat.png)"), "[U(a cat)]Q( (cat.png))");
+}
+
+TEST(Markdown, AGrowingLineTakesItsMarksAsOpen) {
+  EXPECT_EQ(marked("open **not yet clo", true), "open B(not yet clo)");
+  EXPECT_EQ(marked("open **not yet ", true), "open B(not yet)");
+  EXPECT_EQ(marked("open **nearly*", true), "open B(nearly)");
+  EXPECT_EQ(marked("say `cod", true), "say C(cod)");
+  EXPECT_EQ(marked("**a *b", true), "B(a )BI(b)");
+  EXPECT_EQ(marked("here comes **", true), "here comes");
+  EXPECT_EQ(marked("2 * 3", true), "2 * 3");
+  EXPECT_EQ(marked("done **bold** x", true), "done B(bold) x");
+}
+
+std::vector<std::string> answer_rows(std::string_view text, int columns) {
+  TranscriptView view;
+  view.set_size(columns, 60);
+  view.begin_answer();
+  view.append_answer(text);
+  view.end_answer("stop");
+  return texts(all_rows(view));
+}
+
+TEST(Markdown, LinesAndFences) {
+  EXPECT_THAT(answer_rows("# Title\n- one\n- two words that go on in the next row now\n10. ten\n> said\n---\n"
+                          "```cpp\nint  x;\n\n# no title\n```\nend",
+                          40),
+              ElementsAre("  Title", "  • one", "  • two words that go on in the next row", "    now",
+                          "  10. ten", "  ▏ said", "  ────────────────────────", "  ╭─ cpp · /copy 1",
+                          "  │ int  x;", "  │ ", "  │ # no title", "  ╰─", "  end"));
+}
+
+// Each level costs the width of all before it, and a line that grows is read again with every token.
+TEST(Markdown, NestingInOneLineIsBounded) {
+  for (const char* marker : {"1. ", "- x * "}) {
+    std::string line;
+    for (int i = 0; i < 20'000; ++i) line += marker;
+    MarkdownState state;
+    const LineShape shape = read_line(line, state);
+    EXPECT_LE(state.lists.size(), 16U) << marker;
+    EXPECT_LE(shape.first.size(), 200U) << marker;
+    EXPECT_LT(shape.skip, 100U) << marker;
+  }
+}
+
+TEST(Markdown, ListsNestAsTheyAreMeant) {
+  EXPECT_THAT(
+      answer_rows("1. one\n   - a\n     - deep\n   - b\n\n   more of one\n1. two\n  - two spaces\n"
+                  "3. three\n\nout\n- [x] done\n- [ ] open",
+                  40),
+      ElementsAre("  1. one", "     • a", "       • deep", "     • b", "  ", "     more of one", "  2. two",
+                  "     • two spaces", "  3. three", "  ", "  out", "  • ☑ done", "  • ☐ open"));
+}
+
+TEST(Markdown, CodeInAListMayBeIndentedOrNot) {
+  EXPECT_THAT(answer_rows("1. do\n   ```sh\n   ls\n     -l\n   ```\n2. or\n```\nx\n```", 40),
+              ElementsAre("  1. do", "     ╭─ sh · /copy 1", "     │ ls", "     │   -l", "     ╰─", "  2. or",
+                          "  ╭─ /copy 2", "  │ x", "  ╰─"));
+}
+
+TEST(Markdown, QuotesHoldBlocks) {
+  EXPECT_THAT(
+      answer_rows("> a\n>\n> - b\n>> c\n> ```\n> d\n> ```\nout", 40),
+      ElementsAre("  ▏ a", "  ▏ ", "  ▏ • b", "  ▏ ▏ c", "  ▏ ╭─ /copy 1", "  ▏ │ d", "  ▏ ╰─", "  out"));
+}
+
+TEST(Markdown, TablesFitTheirWidth) {
+  const char* table = "Costs:\n| Item | Price |\n|:--|--:|\n| Tea | 1 |\n| 漢字 and `code` | 20 |\n\nend";
+  EXPECT_THAT(answer_rows(table, 60),
+              ElementsAre("  Costs:", "  Item          │ Price", "  ──────────────┼──────",
+                          "  Tea           │     1", "  漢字 and code │    20", "  ", "  end"));
+  EXPECT_THAT(answer_rows(table, 20),
+              ElementsAre("  Costs:", "  Item       │ Price", "  ───────────┼──────", "  Tea        │     1",
+                          "  漢字 and   │    20", "  code       │      ", "  ", "  end"));
+  EXPECT_THAT(answer_rows(table, 12),
+              ElementsAre("  Costs:", "  • Item:", "      Tea", "    Price: 1", "  • Item: 漢",
+                          "      字 and", "      code", "    Price:", "      20", "  ", "  end"));
+}
+
+TEST(Markdown, ALongTableKeepsItsColumns) {
+  std::string text = "| n | text |\n|---|---|\n";
+  for (int i = 1000; i < 2500; ++i) text += "| " + std::to_string(i) + " | some words here |\n";
+  const std::vector<std::string> rows = answer_rows(text, 60);
+  ASSERT_EQ(rows.size(), 1502u);
+  EXPECT_EQ(rows[0].substr(rows[0].find("│")), "│ text");
+  EXPECT_EQ(rows[1501], "  2499 │ some words here");
+}
+
+TEST(Markdown, CodeBlocksAsCopyTakesThem) {
+  const auto blocks = code_blocks(
+      "a\n```cpp title\nint x;\n\n  y\n```\n- b\n  ```\n  in\n    list\n  ```\n~~~\n```\n~~~\n"
+      "    no fence\n```sh\r\nls\r\n```\r\nlast ```no```\n```\ncut");
+  ASSERT_EQ(blocks.size(), 5u);
+  EXPECT_EQ(blocks[0].language, "cpp");
+  EXPECT_EQ(blocks[0].text, "int x;\n\n  y\n");
+  EXPECT_EQ(blocks[1].text, "in\n  list\n");
+  EXPECT_EQ(blocks[2].text, "```\n");
+  EXPECT_EQ(blocks[3].text, "ls\n");
+  EXPECT_EQ(blocks[4].text, "cut\n");
+}
+
+}  // namespace
+}  // namespace bitnet

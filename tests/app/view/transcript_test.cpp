@@ -1,0 +1,356 @@
+// The transcript: what grows, what is scrolled to, and words found in it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "app/text/text_width.h"
+#include "app/view/transcript.h"
+#include "tests/support/view_rows.h"
+
+namespace bitnet {
+namespace {
+
+using testing::ElementsAre;
+using Kind = TranscriptView::Kind;
+
+// What arrives in pieces must look as what came at once.
+TEST(Transcript, GrowingEqualsWhole) {
+  std::mt19937 random(11);
+  const std::vector<std::string> pieces = {"word ",
+                                           "**bold** ",
+                                           "*",
+                                           "`code`",
+                                           "\n",
+                                           "\n\n",
+                                           "# head",
+                                           "- item ",
+                                           "漢字",
+                                           "👍🏽",
+                                           "🇩🇪",
+                                           "e\u0301",
+                                           "```\n",
+                                           "    ",
+                                           "1. ",
+                                           "\t",
+                                           "0123456789012345678901234567890123456789",
+                                           "> ",
+                                           "---\n",
+                                           "| a | b |\n",
+                                           "|---|--:|\n",
+                                           "| 1 ",
+                                           "~~",
+                                           "[x](y)",
+                                           "  - ",
+                                           "> ```\n",
+                                           "===\n",
+                                           "\r\n",
+                                           "\x1b[31m",
+                                           "_under_"};
+  for (int round = 0; round < 150; ++round) {
+    TranscriptView growing;
+    growing.set_size(30, 10);
+    growing.begin_answer();
+    std::string text = "x";
+    growing.append_answer("x");
+    for (int i = 0; i < 80; ++i) {
+      const std::string& piece = pieces[random() % pieces.size()];
+      text += piece;
+      growing.append_answer(piece);
+      if (random() % 3 == 0) growing.visible();
+    }
+    growing.end_answer("stop");
+    TranscriptView whole;
+    whole.set_size(30, 10);
+    whole.begin_answer();
+    whole.append_answer(text);
+    whole.end_answer("stop");
+    ASSERT_EQ(texts(all_rows(growing)), texts(all_rows(whole))) << text;
+    ASSERT_EQ(all_rows(growing), all_rows(whole));
+    growing.set_size(50, 10);
+    whole.set_size(50, 10);
+    ASSERT_EQ(all_rows(growing), all_rows(whole));
+  }
+}
+
+TEST(Transcript, AnEnormousLineGrowsAsItWouldBeLaidOutWhole) {
+  for (const std::string unit : {"some words 漢字\t- ", "nospaces0123"}) {
+    std::string text;
+    TranscriptView growing;
+    growing.set_size(40, 10);
+    growing.begin_answer();
+    for (int i = 0; i < 3000; ++i) {
+      text += unit;
+      growing.append_answer(unit);
+      growing.visible();
+    }
+    growing.end_answer("stop");
+    TranscriptView whole;
+    whole.set_size(40, 10);
+    whole.begin_answer();
+    whole.append_answer(text);
+    whole.end_answer("stop");
+    EXPECT_EQ(texts(all_rows(growing)), texts(all_rows(whole)));
+  }
+}
+
+TEST(Transcript, AMegabyteInOneLineAndThousandsOfMarks) {
+  TranscriptView view;
+  view.set_size(80, 24);
+  view.add(Kind::user, std::string(1 << 20, 'x'));
+  EXPECT_EQ(view.row_count(), ((1u << 20) + 77) / 78);
+  std::string zalgo = "a";
+  for (int i = 0; i < 20000; ++i) zalgo += "\u0301";
+  view.clear();
+  view.begin_answer();
+  view.append_answer(zalgo + "b");
+  EXPECT_EQ(view.row_count(), 1u);
+  EXPECT_LT(view.row(0).text().size(), 100u);  // what each redraw would write
+}
+
+TEST(Transcript, SpacingMarksWithoutEndAreWrapped) {
+  std::string text = "a";
+  for (int i = 0; i < 1000; ++i) text += "\u0903";
+  TranscriptView view;
+  view.set_size(40, 24);
+  view.begin_answer();
+  view.append_answer(text);
+  EXPECT_GE(view.row_count(), 1000u / 38);
+  for (const Row& row : all_rows(view)) EXPECT_LE(columns_of(row.text()), 40);
+}
+
+TEST(Transcript, BlocksAreMarkedAndSpaced) {
+  TranscriptView view;
+  view.set_size(40, 20);
+  view.add(Kind::user, "Hi\nthere");
+  view.begin_answer();
+  EXPECT_THAT(texts(all_rows(view)), ElementsAre("› Hi", "  there", "", "  …"));
+  view.append_answer("\n Hello");
+  view.append_answer("!\n\n");
+  view.end_answer("interrupted");
+  view.add(Kind::notice, "one");
+  view.add(Kind::notice, "two");
+  view.add(Kind::error, "bad \x1b[0m");
+  view.add(Kind::command, "temp 0.7", "/set temp");
+  EXPECT_THAT(texts(all_rows(view)),
+              ElementsAre("› Hi", "  there", "", "  Hello!", "  (stopped)", "", "· one", "· two", "",
+                          "! bad ␛[0m", "", "  /set temp", "  temp 0.7"));
+}
+
+TEST(Transcript, WhatIsSaidBelowAnAnswerIsWrapped) {
+  TranscriptView view;
+  view.set_size(24, 20);
+  view.begin_answer();
+  view.append_answer("Hi");
+  view.end_answer("numeric", "2/3");
+  EXPECT_THAT(texts(all_rows(view)),
+              ElementsAre("  Hi", "  (cut: the model gave", "  no usable numbers)", "  (2/3)"));
+  view.set_size(60, 20);
+  EXPECT_THAT(texts(all_rows(view)), ElementsAre("  Hi", "  (cut: the model gave no usable numbers) (2/3)"));
+}
+
+TEST(Transcript, TheLastColumnOfATableIsWrappedInItsColumn) {
+  TranscriptView view;
+  view.set_size(30, 20);
+  view.add(Kind::command, "/new   begin a new conversation\n/quit  leave", "/help");
+  EXPECT_THAT(texts(all_rows(view)),
+              ElementsAre("  /help", "  /new   begin a new", "         conversation", "  /quit  leave"));
+}
+
+TEST(Transcript, WhereColumnsDoNotFitTheyStandUnderEachOther) {
+  TranscriptView view;
+  view.set_size(30, 20);
+  view.add(Kind::command, "  2  › a question of words that go on  an answer of words  (here)\n", "/branches");
+  EXPECT_THAT(texts(all_rows(view)),
+              ElementsAre("  /branches", "    2  › a question of words", "      that go on  an answer of",
+                          "      words", "      (here)"));
+}
+
+TEST(Transcript, AnAnswerGrowsAboveANotice) {
+  TranscriptView view;
+  view.set_size(40, 20);
+  view.begin_answer();
+  view.append_answer("one");
+  view.add(Kind::notice, "meanwhile");
+  view.append_answer("\ntwo");
+  view.end_answer("stop");
+  EXPECT_THAT(texts(all_rows(view)), ElementsAre("  one", "  two", "", "· meanwhile"));
+}
+
+TEST(Transcript, FollowsTheEndUntilScrolled) {
+  TranscriptView view;
+  view.set_size(40, 5);
+  view.begin_answer();
+  for (int i = 0; i < 20; ++i) view.append_answer("line " + std::to_string(i) + "\n");
+  EXPECT_EQ(texts(view.visible()).back(), "  line 19");
+  view.scroll_by(-4);
+  EXPECT_FALSE(view.at_end());
+  EXPECT_EQ(texts(view.visible()).front(), "  line 11");
+  EXPECT_EQ(view.new_rows(), 0u);
+  EXPECT_EQ(view.rows_below(), 4u);
+  view.append_answer("line 20\nline 21\n");
+  EXPECT_EQ(texts(view.visible()).front(), "  line 11");
+  EXPECT_EQ(view.new_rows(), 2u);
+  view.scroll_by(100);
+  EXPECT_TRUE(view.at_end());
+  EXPECT_EQ(view.new_rows(), 0u);
+  EXPECT_EQ(texts(view.visible()).back(), "  line 21");
+  view.scroll_to_start();
+  EXPECT_EQ(texts(view.visible()).front(), "  line 0");
+  view.scroll_by(-3);
+  EXPECT_EQ(texts(view.visible()).front(), "  line 0");
+  view.scroll_to_end();
+  EXPECT_EQ(texts(view.visible()).back(), "  line 21");
+}
+
+TEST(Transcript, ALongOutcomeIsShownFromItsStart) {
+  TranscriptView view;
+  view.set_size(40, 5);
+  view.add(Kind::user, "before");
+  view.add(Kind::command, "1\n2\n3\n4", "/list");
+  view.show_last_from_its_start();
+  EXPECT_TRUE(view.at_end());  // it fits
+  view.add(Kind::command, "1\n2\n3\n4\n5\n6", "/list");
+  view.show_last_from_its_start();
+  EXPECT_THAT(texts(view.visible()), ElementsAre("  /list", "  1", "  2", "  3", "  4"));
+  EXPECT_EQ(view.rows_below(), 2u);
+  EXPECT_EQ(view.new_rows(), 0u);
+  view.add(Kind::command, "1\n2\n3\n4\n5\n6\n7", "/list");
+  view.show_last_from_its_start();
+  EXPECT_EQ(view.rows_below(), 11u);  // who reads elsewhere stays there
+}
+
+TEST(Transcript, ResizingKeepsThePlace) {
+  TranscriptView view;
+  view.set_size(40, 5);
+  view.begin_answer();
+  for (int i = 0; i < 50; ++i) {
+    view.append_answer("paragraph " + std::to_string(i) + " has a few more words than fit\n");
+  }
+  view.end_answer("stop");
+  view.scroll_by(-41);
+  const std::string top = texts(view.visible()).front();
+  ASSERT_NE(top.find("paragraph"), std::string::npos);
+  for (const int columns : {60, 25, 11, 40}) {
+    view.set_size(columns, 5);
+    const std::string now = texts(view.visible()).front();
+    EXPECT_EQ(now.substr(0, 9), top.substr(0, 9)) << columns;
+  }
+  EXPECT_EQ(texts(view.visible()).front(), top);
+  for (const int columns : {1, 2, 3}) {
+    view.set_size(columns, 1);
+    view.visible();
+  }
+}
+
+// The same conversation in a view that was looked through from the end, and in one that was laid out whole.
+TEST(Transcript, ALongConversationIsLaidOutAsItIsLookedAt) {
+  const auto fill = [](TranscriptView& view, size_t messages) {
+    view.clear();
+    for (size_t i = 0; i < messages; ++i) {
+      view.add(Kind::user, "question " + std::to_string(i));
+      view.begin_answer();
+      view.append_answer("answer " + std::to_string(i) + " with enough words for a second row\n");
+      if (i % 3 == 0) view.append_answer("```sh\nmake\n```\n");
+      if (i % 7 == 0) view.append_answer("~~~\nnever closed");
+      view.end_answer(i % 5 == 0 ? "length" : "stop");
+    }
+  };
+  TranscriptView lazy;
+  lazy.set_size(40, 12);
+  fill(lazy, 400);
+  std::mt19937 random(5);
+  for (int round = 0; round < 40; ++round) {
+    TranscriptView whole;
+    const int columns = 25 + static_cast<int>(random() % 40);
+    const int rows = 3 + static_cast<int>(random() % 20);
+    whole.set_size(columns, rows);
+    fill(whole, 400);
+    const std::vector<std::string> all = texts(all_rows(whole));
+    fill(lazy, 400);
+    lazy.set_size(columns, rows);
+    size_t below = 0;  // rows under the view
+    for (int step = 0; step < 12; ++step) {
+      const int by = static_cast<int>(random() % 60) - 45;
+      lazy.scroll_by(by);
+      below = static_cast<size_t>(std::max<long>(static_cast<long>(below) - by, 0));
+      ASSERT_EQ(lazy.rows_below(), below);
+      const auto end = all.end() - static_cast<std::ptrdiff_t>(below);
+      ASSERT_EQ(texts(lazy.visible()), std::vector<std::string>(end - rows, end));
+    }
+    lazy.add(Kind::notice, "meanwhile");
+    EXPECT_EQ(lazy.new_rows(), below == 0 ? 0U : 2U);
+    const std::string top = texts(lazy.visible()).front();
+    lazy.set_size(columns + 1, rows);
+    lazy.set_size(columns, rows);
+    EXPECT_THAT(texts(lazy.visible()), testing::Contains(top));
+    lazy.scroll_to_start();
+    EXPECT_EQ(texts(lazy.visible()).front(), "› question 0");
+    EXPECT_EQ(lazy.row_count(), all.size() + 2);
+  }
+}
+
+std::string brought_out(TranscriptView& view) {
+  std::string out;
+  for (const Row& row : view.visible()) {
+    for (const Span& span : row.spans) {
+      const bool here = span.face.tone == Tone::match_here;
+      if (here || span.face.tone == Tone::match) out += (here ? "<" : "[") + span.text + (here ? ">" : "]");
+    }
+  }
+  return out;
+}
+
+TEST(Find, BringsOutMatchesAndGoesThroughThem) {
+  TranscriptView view;
+  view.set_size(20, 4);
+  view.add(Kind::user, "Needle one");
+  view.begin_answer();
+  view.append_answer("a **nee**dle in hay\n\nand a long line whose nee\ndle is broken by wrapping needle\n");
+  view.end_answer("stop");
+  view.find("needle");
+  EXPECT_EQ(view.match_count(), 3u);
+  EXPECT_EQ(view.match_here(), 3u);
+  EXPECT_EQ(brought_out(view), "<needle>");
+  view.next_match(-1);
+  EXPECT_EQ(view.match_here(), 2u);
+  EXPECT_EQ(brought_out(view), "<nee><dle>");  // bold and not, one word
+  view.next_match(1);
+  view.next_match(1);
+  EXPECT_EQ(view.match_here(), 1u);
+  EXPECT_EQ(texts(view.visible())[0], "› Needle one");
+  view.find("whose nee");  // over a break of the row
+  EXPECT_EQ(view.match_count(), 1u);
+  view.find("nothing like it");
+  EXPECT_EQ(view.match_count(), 0u);
+  EXPECT_EQ(view.match_here(), 0u);
+  view.next_match(1);
+  view.find("");
+  EXPECT_EQ(brought_out(view), "");
+}
+
+TEST(Find, LooksAtTextAndNotAtMarksAndCase) {
+  TranscriptView view;
+  view.set_size(40, 20);
+  view.begin_answer();
+  view.append_answer("- ÄRGER\n- ärger\n> 漢字かな\n```\n│ x\n```");
+  view.find("Ärger");
+  EXPECT_EQ(view.match_count(), 2u);
+  view.find("字か");
+  EXPECT_EQ(brought_out(view), "<字か>");
+  view.find("•");
+  EXPECT_EQ(view.match_count(), 0u);
+  view.find("│");
+  EXPECT_EQ(view.match_count(), 1u);
+  view.append_answer("\n漢字");
+  view.find("漢字");
+  EXPECT_EQ(view.match_count(), 2u);
+  view.clear();
+  EXPECT_EQ(view.match_count(), 0u);
+}
+
+}  // namespace
+}  // namespace bitnet

@@ -1,0 +1,146 @@
+// The parts of the screen beside the transcript: status, input, lists to pick from, themes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "app/text/bar.h"
+#include "app/text/text_width.h"
+#include "app/text/theme.h"
+#include "app/view/find.h"
+#include "app/view/input.h"
+#include "app/view/picker.h"
+#include "app/view/status.h"
+#include "tests/support/view_rows.h"
+#include "engine/error.h"
+
+namespace bitnet {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(StatusLine, FillsItsWidthAndDropsTheLeastImportant) {
+  Status status;
+  status.state = ChatState::answering;
+  status.model = "bitnet-b1.58-2B-4T";
+  status.device = "NVIDIA H200 (driver 1.2)";
+  status.tokens_per_second = 52.345;
+  status.context_used = 312;
+  status.context_limit = 4096;
+  status.saved = false;
+  for (int columns = 1; columns <= 220; ++columns) {
+    ASSERT_EQ(columns_of(status_row(status, {}, columns).text()), columns);
+  }
+  const std::string wide = status_row(status, {}, 120).text();
+  for (const char* part :
+       {"bitnet-b1.58-2B-4T", "NVIDIA H200", "answering", "52.3 tok/s", "312/4096", "not saved"}) {
+    EXPECT_NE(wide.find(part), std::string::npos) << part;
+  }
+  EXPECT_NE(status_row(status, {}, 20).text().find("answering"), std::string::npos);
+  EXPECT_NE(status_row(status, {"", 12, 30}, 60).text().find("↓ 12 new lines"), std::string::npos);
+  EXPECT_NE(status_row(status, {"press ^C again to quit", 0, 0}, 60).text().find("again"), std::string::npos);
+  status.model = "evil\x1b[2J\u202e";
+  const std::string safe = status_row(status, {}, 120).text();
+  EXPECT_EQ(safe.find('\x1b'), std::string::npos);
+}
+
+TEST(StatusLine, LoadingAndReadingShowHowFarTheyAre) {
+  Status status;
+  status.state = ChatState::loading;
+  status.progress = 0.5;
+  EXPECT_NE(status_row(status, {}, 60).text().find("loading ████░░░░ 50%"), std::string::npos);
+  status.state = ChatState::prefill;
+  status.progress = 0.25;
+  EXPECT_NE(status_row(status, {}, 60).text().find("reading ██░░░░░░ 25%"), std::string::npos);
+}
+
+TEST(StatusLine, BarsFillInEighths) {
+  EXPECT_EQ(bar(0, 4), "░░░░");
+  EXPECT_EQ(bar(0.5, 4), "██░░");
+  EXPECT_EQ(bar(1.0 / 32, 4), "▏░░░");
+  EXPECT_EQ(bar(7, 4), "████");
+  EXPECT_EQ(bar(0.0 / 0.0, 4), "░░░░");
+}
+
+TEST(InputRowsTest, CursorStandsWhereTheCharacterIs) {
+  InputRows rows = input_rows("› ", "a漢字b", 4, 80, 5);
+  EXPECT_EQ(rows.cursor_row, 0);
+  EXPECT_EQ(rows.cursor_column, 2 + 1 + 2);
+  EXPECT_THAT(texts(rows.rows), ElementsAre("› a漢字b"));
+  rows = input_rows("› ", "one\ntwo", 7, 80, 5);
+  EXPECT_THAT(texts(rows.rows), ElementsAre("› one", "  two"));
+  EXPECT_EQ(rows.cursor_row, 1);
+  EXPECT_EQ(rows.cursor_column, 5);
+  rows = input_rows("› ", "0123456789", 10, 8, 5);
+  EXPECT_THAT(texts(rows.rows), ElementsAre("› 01234", "  56789"));
+  EXPECT_EQ(rows.cursor_column, 7);
+}
+
+TEST(InputRowsTest, ShowsTheRowsAroundTheCursor) {
+  const std::string text = "1\n2\n3\n4\n5";
+  EXPECT_THAT(texts(input_rows("› ", text, text.size(), 80, 2).rows), ElementsAre("  4", "  5"));
+  EXPECT_THAT(texts(input_rows("› ", text, 0, 80, 2).rows), ElementsAre("› 1", "  2"));
+  for (const int columns : {1, 2, 3})
+    input_rows("› ",
+               "漢字\x1b"
+               "a\n",
+               3, columns, 1);
+}
+
+TEST(PickerTest, NarrowsMovesAndChooses) {
+  Choices choices;
+  choices.title = "Pick";
+  choices.find = [](std::string_view filter) {
+    std::vector<Choice> found;
+    for (const char* name : {"alpha", "beta", "gamma \x1b[2J\nx", "delta"}) {
+      if (std::string_view(name).find(filter) != std::string_view::npos) {
+        found.push_back({static_cast<int64_t>(found.size()) + 1, name, "details"});
+      }
+    }
+    return found;
+  };
+  Picker picker(choices);
+  EXPECT_EQ(picker.press({Key::down, ""}, 10), Picker::Outcome::goes_on);
+  EXPECT_THAT(texts(picker.rows(20, 7)),
+              ElementsAre("  Pick", "", "  alpha", "› beta", "  gamma ␛[2J x", "  delta", ""));
+  EXPECT_EQ(picker.press({Key::text, "ta"}, 10), Picker::Outcome::goes_on);
+  EXPECT_EQ(texts(picker.rows(20, 3))[0], "› beta");
+  EXPECT_EQ(picker.press({Key::enter, ""}, 10), Picker::Outcome::chosen);
+  EXPECT_EQ(picker.selected(), 1);
+  picker.press({Key::text, "zzz"}, 10);
+  EXPECT_EQ(picker.press({Key::enter, ""}, 10), Picker::Outcome::goes_on);
+  EXPECT_EQ(texts(picker.rows(20, 1))[0], "  nothing fits");
+  picker.press({Key::text, "\x15"}, 10);
+  picker.press({Key::page_down, ""}, 10);
+  EXPECT_EQ(texts(picker.rows(20, 2))[1], "› delta");
+  EXPECT_EQ(picker.press({Key::escape, ""}, 10), Picker::Outcome::leaves);
+  for (const int columns : {5, 20, 80, 200}) {
+    for (const int rows : {0, 1, 2, 5, 40}) {
+      EXPECT_EQ(picker.rows(columns, rows).size(), static_cast<size_t>(rows));
+      int cursor = 0;
+      EXPECT_LE(columns_of(picker.filter_row(columns, cursor).text()), columns);
+      EXPECT_LT(cursor, columns);
+      EXPECT_LE(columns_of(find_row({true, true, "wörds"}, 1, 2, columns, cursor).text()), columns);
+      for (const Row& row : picker.rows(columns, rows)) EXPECT_LE(columns_of(row.text()), columns);
+    }
+  }
+}
+
+TEST(Themes, AreFoundByName) {
+  EXPECT_STREQ(find_theme("").name, "16");
+  EXPECT_STREQ(find_theme("dark").name, "dark");
+  EXPECT_THROW(find_theme("pink"), Error);
+  for (const Look& look : find_theme("mono").looks) EXPECT_EQ(look.color, -1);
+  for (const Look& look : find_theme("16").looks) EXPECT_LT(look.color, 16);
+  // The match that a person is at stands out from the others, bold text or not.
+  for (const Theme& theme : theme_table()) {
+    const Look& match = theme.of(Tone::match);
+    const Look& here = theme.of(Tone::match_here);
+    EXPECT_TRUE(here.reverse) << theme.name;
+    EXPECT_TRUE(match.reverse != here.reverse || match.fallback != here.fallback) << theme.name;
+  }
+}
+
+}  // namespace
+}  // namespace bitnet

@@ -1,0 +1,318 @@
+// Engines: how a model is opened, and that whatever runs it gives the same bits. On both backends.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "engine/cpu/kernels.h"
+#include "tests/engine/session.h"
+
+namespace bitnet {
+namespace {
+
+class EngineTest : public OnDevice {};
+INSTANTIATE_TEST_SUITE_P(On, EngineTest, testing::ValuesIn(devices()), name_of_device);
+
+TEST_P(EngineTest, WithAndWithoutTheDotProductTheLogitsAreTheSame) {
+  if (engine().device().cpu) GTEST_SKIP() << "a choice of Vulkan's";
+  const auto tokens = random_tokens(30, 10);
+  for (const IntegerDot dot : {IntegerDot::always, IntegerDot::never}) {
+    if (dot == IntegerDot::always && !engine().device().integer_dot) continue;
+    EngineOptions options = on(current_device);
+    options.integer_dot = dot;
+    const auto other = Engine::open(model_file(), options);
+    const auto session = Session::create(*other, 0);
+    session->sync(tokens);
+    EXPECT_EQ(copy(session->logits()), logits_after(tokens));
+  }
+}
+
+// Ways to decode on a device: a software one can only wait in a chain of stages where it has one thread, so
+// that everything is there already (the test engine_chained_decode).
+std::vector<ChainedDecode> ways_to_decode(const DeviceInfo& device) {
+  if (!device.software) return {ChainedDecode::always, ChainedDecode::never};
+  const char* threads = std::getenv("LP_NUM_THREADS");
+  return {threads && std::string(threads) == "1" ? ChainedDecode::always : ChainedDecode::never};
+}
+
+// The kernels that a GPU gets: one dispatch for a token, or one for each stage; other kernels for a batch. At the
+// device's best, and with neither its dot product nor its subgroups (0: the device's own).
+TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
+  using Kernels = std::pair<IntegerDot, uint32_t>;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  const auto choices = {Kernels(IntegerDot::where_fast, 0)};  // compiling others shows a sanitizer nothing
+#else
+  const auto choices = {Kernels(IntegerDot::where_fast, 0), Kernels(IntegerDot::never, 64)};
+#endif
+  for (const auto& [dot, subgroup_size] : choices)
+    for (const ChainedDecode chained : ways_to_decode(engine().device())) {
+      EngineOptions options = on(current_device);
+      options.as_gpu = true;
+      options.integer_dot = dot;
+      options.subgroup_size = subgroup_size;
+      options.chained_decode = chained;
+      const auto gpu = Engine::open(model_file(), options);
+      const auto tokens = random_tokens(140, 11);
+      std::vector<std::vector<float>> all;
+      for (const uint32_t batch : {1U, 0U, 13U}) {
+        const auto session = Session::create(*gpu, 0);
+        SyncOptions sync;
+        sync.batch = batch;
+        session->sync(tokens, sync);
+        all.push_back(copy(session->logits()));
+      }
+      EXPECT_EQ(all[1], all[0]);
+      EXPECT_EQ(all[2], all[0]);
+    }
+}
+
+// The file of compiled kernels: written once, taken again, and ignored where it was damaged.
+TEST_P(EngineTest, KernelsAreKeptBetweenRuns) {
+  if (current_device == "cpu") GTEST_SKIP() << "nothing is compiled there";
+  const auto folder =
+      std::filesystem::path(testing::TempDir()) / "bitnet_chat_kernels" / std::to_string(getpid());
+  EngineOptions options = on(current_device);
+  options.cache_folder = folder.string();
+  const auto tokens = random_tokens(10, 12);
+  const auto logits = [&] {
+    const auto other = Engine::open(model_file(), options);
+    const auto session = Session::create(*other, 0);
+    session->sync(tokens);
+    return copy(session->logits());
+  };
+  const auto files = [&] {
+    std::vector<std::filesystem::path> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      if (entry.path().filename().string().starts_with("pipelines-")) found.push_back(entry.path());
+    return found;
+  };
+  EXPECT_EQ(logits(), logits_after(tokens));
+  ASSERT_EQ(files().size(), 1U);
+  EXPECT_EQ(logits(), logits_after(tokens));
+
+  const auto file = files().front();
+  const auto size = std::filesystem::file_size(file);
+  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary)
+          .seekp(static_cast<std::streamoff>(size - 1))
+      << '#';
+  EXPECT_EQ(logits(), logits_after(tokens));
+  std::filesystem::resize_file(file, 10);
+  EXPECT_EQ(logits(), logits_after(tokens));
+  EXPECT_GT(std::filesystem::file_size(file), 10U);  // made anew; a driver need not make it as long as before
+
+  std::filesystem::remove_all(folder);
+  std::ofstream(folder.string());  // a file where the folder should be: nothing is kept
+  EXPECT_EQ(logits(), logits_after(tokens));
+  std::filesystem::remove_all(folder);
+}
+
+TEST_P(EngineTest, LoadingReportsProgressAndCanBeStopped) {
+  uint64_t last = 0, total = 0;
+  EngineOptions options = on(current_device);
+  options.on_progress = [&](uint64_t done, uint64_t all) {
+    EXPECT_GE(done, last);
+    last = done;
+    total = all;
+    return true;
+  };
+  Engine::open(model_file(), options);
+  EXPECT_EQ(last, total);
+  EXPECT_EQ(total, model_file().size());
+  options.on_progress = [](uint64_t, uint64_t) { return false; };
+  EXPECT_THROW(Engine::open(model_file(), options), Error);
+}
+
+TEST_P(EngineTest, StagedLoadingGivesTheSameBitsAndCanBeStoppedAnywhere) {
+  if (engine().device().cpu) GTEST_SKIP() << "the CPU takes the file's own bytes";
+  EngineOptions options = on(current_device);
+  options.always_stage = true;
+  const auto staged = Engine::open(model_file(), options);
+  const auto session = Session::create(*staged, 0);
+  const auto tokens = random_tokens(20, 5);
+  session->sync(tokens);
+  EXPECT_EQ(copy(session->logits()), logits_after(tokens));
+
+  for (int most : {1, 2, 3, 7, 20}) {
+    int reports = 0;
+    options.on_progress = [&](uint64_t, uint64_t) { return ++reports < most; };
+    EXPECT_THROW(Engine::open(model_file(), options), Error);
+  }
+}
+
+TEST_P(EngineTest, DamagedTernaryWeightsAreRefused) {
+  std::ifstream in(BITNET_TEST_MODEL, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const std::string path = testing::TempDir() + "damaged_" + current_device + ".gguf";
+  bytes[model_file().find_tensor("blk.1.ffn_up.weight")->offset + 1000] = '\xFF';
+  std::ofstream(path, std::ios::binary) << bytes;
+  try {
+    Engine::open(GgufFile(path), on(current_device));
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::model);
+    EXPECT_THAT(e.what(), testing::HasSubstr("blk.1.ffn_up.weight"));
+  }
+  std::filesystem::remove(path);
+}
+
+// A device may leave a choice among very many equal logits to the host, in the middle of an answer.
+TEST_P(EngineTest, TokensThatAreAlikeAreSampledAlike) {
+  std::ifstream in(BITNET_TEST_MODEL, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const size_t table = model_file().find_tensor("token_embd.weight")->offset;
+  const size_t row = size_t{engine().model().n_embd} * 2;  // F16
+  for (size_t id = 1; id < 300; ++id) bytes.replace(table + id * row, row, bytes, table, row);
+  const std::string path = testing::TempDir() + "alike_" + current_device + ".gguf";
+  std::ofstream(path, std::ios::binary) << bytes;
+  const GgufFile file(path);
+  const auto alike = Engine::open(file, on(current_device));
+  for (const uint64_t seed : {1, 2, 3})
+    expect_choices_of_the_sampler(*alike, {.temperature = 2.0F, .top_k = 60, .seed = seed});
+  std::filesystem::remove(path);
+}
+
+// Of 100 tokens on a CPU engine of its own.
+std::vector<float> logits_of_cpu(const std::string& kernels, uint32_t threads) {
+  EngineOptions options = on("cpu");
+  options.cpu_kernels = kernels;
+  options.threads = threads;
+  const auto engine = Engine::open(model_file(), options);
+  const auto session = Session::create(*engine, 0);
+  session->sync(random_tokens(100, 11));
+  return copy(session->logits());
+}
+
+// sse4 has no fused multiply-add and rounds twice.
+TEST(EngineDevices, EveryInstructionSetGivesTheLogitsOfTheScalarReference) {
+  current_device = "cpu";
+  const auto wanted = logits_of_cpu("scalar", 1);
+  for (const cpu::KernelChoice& choice : cpu::kernel_choices()) {
+    if (!choice.supported) continue;
+    const std::string name = choice.kernels->name;
+    const auto got = logits_of_cpu(name, 3);
+    if (name != "sse4") {
+      EXPECT_EQ(got, wanted) << name;
+      continue;
+    }
+    double ab = 0, aa = 0, bb = 0;
+    for (size_t i = 0; i < got.size(); ++i) {
+      ab += double{got[i]} * wanted[i];
+      aa += double{got[i]} * got[i];
+      bb += double{wanted[i]} * wanted[i];
+    }
+    EXPECT_GT(ab / std::sqrt(aa * bb), 0.9999) << name;
+  }
+  EXPECT_THROW(logits_of_cpu("no such instructions", 1), Error);
+}
+
+TEST(EngineDevices, AScreenedHeadDecodesTheSameTokens) {
+  current_device = "cpu";
+  struct Decoded {
+    std::vector<SampledToken> tokens;
+    std::vector<float> logits;
+  };
+  const auto decode = [](HeadScreen screen) {
+    EngineOptions options = on("cpu");
+    options.head_screen = screen;
+    const auto engine = Engine::open(model_file(), options);
+    const auto session = Session::create(*engine, 0);
+    session->sync(random_tokens(20, 14));
+    Decoded decoded;
+    Sampler greedy({});
+    session->decode(greedy, {.max_tokens = 60}, [&](const SampledToken& t) {
+      decoded.tokens.push_back(t);
+      return true;
+    });
+    decoded.logits = copy(session->logits());
+    return decoded;
+  };
+  const Decoded full = decode(HeadScreen::never), screened = decode(HeadScreen::always);
+  ASSERT_EQ(screened.tokens.size(), full.tokens.size());
+  for (size_t i = 0; i < full.tokens.size(); ++i) {
+    EXPECT_EQ(screened.tokens[i].id, full.tokens[i].id);
+    EXPECT_NEAR(screened.tokens[i].logprob, full.tokens[i].logprob, 1e-3);
+  }
+  EXPECT_EQ(screened.logits, full.logits);
+}
+
+// The sum of all probabilities is made of the screen's approximations there.
+TEST(EngineDevices, AScreenedHeadSamplesWhatTheSamplerChooses) {
+  EngineOptions options = on("cpu");
+  options.head_screen = HeadScreen::always;
+  const auto engine = Engine::open(model_file(), options);
+  for (const uint64_t seed : {1, 2}) {
+    expect_choices_of_the_sampler(*engine, {.temperature = 0.8F, .top_k = 4, .seed = seed}, 1e-3F);
+    expect_choices_of_the_sampler(*engine, {.temperature = 2.0F, .top_k = 10, .top_p = 0.9F, .seed = seed},
+                                  1e-3F);
+    expect_choices_of_the_sampler(*engine,
+                                  {.temperature = 1.5F,
+                                   .top_k = 6,
+                                   .min_p = 0.01F,
+                                   .repeat_penalty = 1.3F,
+                                   .repeat_last = 4,
+                                   .seed = seed},
+                                  1e-3F);
+    expect_choices_of_the_sampler(*engine, {.temperature = 1.0F, .top_k = 200, .seed = seed});  // too many
+  }
+}
+
+TEST(EngineDevices, ASavedTimelineOpensOnTheOtherBackend) {
+  if (devices().size() < 2) GTEST_SKIP() << "there is no Vulkan device";
+  current_device = "cpu";
+  auto tokens = random_tokens(50, 12);
+  tokens.push_back(3);
+  for (const auto& [from, to] : {std::pair("0", "cpu"), std::pair("cpu", "0")}) {
+    const auto saving = Session::create(engine_on(from), 0);
+    saving->sync(std::span(tokens).first(50));
+    const auto loading = Session::create(engine_on(to), 0);
+    loading->load(saving->save());
+    EXPECT_EQ(loading->sync(tokens).reused, 50U);
+    const auto wanted = Session::create(engine_on(to), 0);
+    wanted->sync(tokens);
+    const auto a = loading->logits(), b = wanted->logits();
+    for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 0.05) << from << " to " << to;
+  }
+}
+
+// The file may go once the engine is open: its bytes stay mapped.
+TEST(EngineDevices, TheCpuKeepsTheBytesOfTheFile) {
+  const std::string path = testing::TempDir() + "goes_away.gguf";
+  std::filesystem::copy_file(BITNET_TEST_MODEL, path, std::filesystem::copy_options::overwrite_existing);
+  auto file = std::make_unique<GgufFile>(path);
+  const auto engine = Engine::open(*file, on("cpu"));
+  file.reset();
+  std::filesystem::remove(path);
+  current_device = "cpu";
+  const auto session = Session::create(*engine, 0);
+  const auto tokens = random_tokens(20, 13);
+  session->sync(tokens);
+  EXPECT_EQ(copy(session->logits()), logits_after(tokens));
+}
+
+TEST(EngineDevices, AnUnknownDeviceIsNamedWithWhatThereIs) {
+  EngineOptions options;
+  options.device = "no such card";
+  try {
+    Engine::open(model_file(), options);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::device);
+    EXPECT_THAT(e.what(), testing::HasSubstr("no such card"));
+    EXPECT_THAT(e.what(), testing::HasSubstr(list_devices().at(0).name));
+  }
+}
+
+TEST_P(EngineTest, MemoryPlanNamesWhatTheFileAndTheContextTake) {
+  const MemoryPlan small = plan_memory(model_file(), 64), large = plan_memory(model_file(), 128);
+  const auto& m = engine().model();
+  EXPECT_EQ(large.kv_cache, 2 * small.kv_cache);
+  EXPECT_EQ(small.kv_cache, uint64_t{64} * m.n_layer * 2 * m.n_head_kv * m.head_dim * 2);
+  EXPECT_EQ(small.ternary, m.n_ternary / 4);
+  EXPECT_LE(small.ternary + small.embedding + small.norms, model_file().size());
+}
+
+}  // namespace
+}  // namespace bitnet

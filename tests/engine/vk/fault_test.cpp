@@ -1,0 +1,197 @@
+// The engine on a Vulkan driver that fails: at every allocation, every submission, every wait, and on devices
+// that lack something. Under the validation layer, which also ends the process where something is left
+// behind.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+
+#include "engine/engine.h"
+#include "tests/support/vk_faults.h"
+
+namespace bitnet {
+namespace {
+
+using testing::HasSubstr;
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr int kStride = 5;  // every call is tried in the other builds
+#else
+constexpr int kStride = 1;
+#endif
+
+class VulkanFault : public testing::Test {
+ protected:
+  VulkanFault() {
+    vk_faults::heal();
+    if (list_devices().front().cpu) no_device_ = true;
+    options_.device = std::string(1, '0');
+    options_.cache_folder = testing::TempDir() + "bitnet-vk-fault-cache";
+    greedy_.temperature = 0;
+  }
+  ~VulkanFault() override { vk_faults::heal(); }
+  void SetUp() override {
+    if (no_device_) GTEST_SKIP() << "no Vulkan device here";
+  }
+
+  std::unique_ptr<Engine> open() const { return Engine::open(file_, options_); }
+
+  // The message of the Error(device) that `work` must throw.
+  static std::string failure(const std::function<void()>& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::device) << error.what();
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+      return error.what();
+    }
+    ADD_FAILURE() << "no error";
+    return "";
+  }
+
+  // A short session: prompt, answer, and the logits after it.
+  std::vector<int32_t> answer(Engine& engine, std::vector<int32_t>* so_far = nullptr) const {
+    std::vector<int32_t> tokens;
+    if (so_far == nullptr) so_far = &tokens;
+    const auto session = Session::create(engine, 64);
+    session->sync(std::vector<int32_t>{1, 2, 3, 4, 5});
+    Sampler sampler(greedy_);
+    DecodeOptions how;
+    how.max_tokens = 6;
+    session->decode(sampler, how, [&](const SampledToken& token) {
+      so_far->push_back(token.id);
+      return true;
+    });
+    EXPECT_FALSE(session->logits().empty());
+    return *so_far;
+  }
+
+  // Every place at which `call` may be lost: what was answered before is a beginning of the whole answer.
+  void expect_no_token_lost(const char* call, VkResult result, const char* said) {
+    vk_faults::heal();
+    const std::vector<int32_t> whole = answer(*open());
+    const int total = vk_faults::calls(call);
+    ASSERT_GT(total, 6);
+    for (int n = 1; n <= total; n += total > 20 ? kStride : 1) {
+      vk_faults::heal();
+      vk_faults::fail(call, result, n);
+      std::vector<int32_t> tokens;
+      EXPECT_THAT(failure([&] {
+                    const auto engine = open();
+                    answer(*engine, &tokens);
+                  }),
+                  HasSubstr(said));
+      EXPECT_LE(tokens.size(), whole.size());
+      EXPECT_TRUE(std::equal(tokens.begin(), tokens.end(), whole.begin()))
+          << call << ' ' << n << " of " << total;
+    }
+    vk_faults::heal();
+    EXPECT_EQ(answer(*open()), whole);
+  }
+
+  const GgufFile file_{BITNET_TEST_MODEL};
+  EngineOptions options_;
+  SamplerParams greedy_;
+  bool no_device_ = false;
+};
+
+// The first: once a device was opened, the driver stays for the process.
+TEST_F(VulkanFault, WithoutADeviceTheCpuIsUsed) {
+  for (const vk_faults::Without& without : {vk_faults::Without{.driver = true}, {.devices = true}}) {
+    vk_faults::set(without);
+    ASSERT_EQ(list_devices().size(), 1U);
+    EXPECT_TRUE(list_devices()[0].cpu);
+    options_.device.clear();
+    EXPECT_TRUE(open()->device().cpu);
+    options_.device = "no such device";
+    EXPECT_THAT(failure([&] { open(); }), HasSubstr("cpu"));
+  }
+}
+
+TEST_F(VulkanFault, OutOfDeviceMemoryAtEachAllocationIsSaidAndLeavesNothingBehind) {
+  for (int n = 1;; n += kStride) {
+    vk_faults::heal();
+    vk_faults::fail("vkAllocateMemory", VK_ERROR_OUT_OF_DEVICE_MEMORY, n);
+    try {
+      answer(*open());
+    } catch (const Error& error) {
+      ASSERT_EQ(error.kind(), ErrorKind::device);
+      ASSERT_THAT(error.what(), HasSubstr("--ctx")) << "allocation " << n;
+      continue;
+    }
+    EXPECT_LT(vk_faults::calls("vkAllocateMemory"), n);  // it succeeded because there was no n-th
+    EXPECT_GT(n, 10);
+    break;
+  }
+}
+
+// The rest of what a driver makes memory for: the first and the last of each kind.
+TEST_F(VulkanFault, OutOfMemoryForAnyOtherObjectLeavesNothingBehind) {
+  vk_faults::heal();
+  answer(*open());
+  for (const auto& [call, total] : vk_faults::calls()) {
+    for (const int n : {1, total}) {
+      vk_faults::heal();
+      vk_faults::fail(call, VK_ERROR_OUT_OF_HOST_MEMORY, n);
+      EXPECT_NE(failure([&] { answer(*open()); }), "") << call << ' ' << n << " of " << total;
+    }
+  }
+}
+
+TEST_F(VulkanFault, ADeviceLostAtEachSubmissionKeepsTheTokensAndOpensAgain) {
+  expect_no_token_lost("vkQueueSubmit", VK_ERROR_DEVICE_LOST, "the device was lost");
+}
+
+TEST_F(VulkanFault, ADeviceLostAtEachWaitKeepsTheTokensAndOpensAgain) {
+  expect_no_token_lost("vkWaitForFences", VK_ERROR_DEVICE_LOST, "the device was lost");
+}
+
+TEST_F(VulkanFault, AWaitThatTimesOutAnywhereIsAnError) {
+  expect_no_token_lost("vkWaitForFences", VK_TIMEOUT, "did not finish in time");
+}
+
+TEST_F(VulkanFault, ADeviceLostWhileItSamplesOrIsCopiedToKeepsTheTokens) {
+  greedy_.temperature = 0.8F;
+  greedy_.top_k = 20;
+  greedy_.seed = 5;
+  options_.always_stage = true;
+  expect_no_token_lost("vkQueueSubmit", VK_ERROR_DEVICE_LOST, "the device was lost");
+}
+
+TEST_F(VulkanFault, ADeviceWithoutAComputeQueueIsNamedWithTheReason) {
+  vk_faults::set({.compute_queue = true});
+  EXPECT_THAT(list_devices()[0].unusable, HasSubstr("compute queue"));
+  EXPECT_THAT(failure([&] { open(); }), HasSubstr("compute queue"));
+  options_.device.clear();
+  EXPECT_TRUE(open()->device().cpu);
+}
+
+TEST_F(VulkanFault, ADeviceWithoutIntegerDotGivesTheSameAnswer) {
+  const std::vector<int32_t> whole = answer(*open());
+  vk_faults::set({.integer_dot = true});
+  const auto engine = open();
+  EXPECT_FALSE(engine->device().integer_dot);
+  EXPECT_EQ(answer(*engine), whole);
+  options_.integer_dot = IntegerDot::always;
+  EXPECT_THAT(failure([&] { open(); }), HasSubstr("integer dot"));
+}
+
+TEST_F(VulkanFault, ADeviceWithoutSubgroupArithmeticGivesTheSameAnswer) {
+  const std::vector<int32_t> whole = answer(*open());
+  vk_faults::set({.subgroup_arithmetic = true});
+  EXPECT_EQ(answer(*open()), whole);
+}
+
+// Matrices need the Vulkan memory model, under which atomics of kernels beside them need its device scope.
+// Where a device has no matrices at all, the answer alone is looked at.
+TEST_F(VulkanFault, ADeviceWithoutDeviceScopeIsGivenNoMatricesAndTheSameAnswer) {
+  const std::vector<int32_t> whole = answer(*open());
+  vk_faults::set({.device_scope = true});
+  const auto engine = open();
+  EXPECT_FALSE(engine->device().int8_matrix);
+  EXPECT_EQ(answer(*engine), whole);
+}
+
+}  // namespace
+}  // namespace bitnet

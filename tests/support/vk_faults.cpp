@@ -1,0 +1,212 @@
+#include "tests/support/vk_faults.h"
+
+#include <mutex>
+#include <optional>
+
+namespace bitnet::vk_faults {
+namespace {
+
+std::mutex mutex;
+std::map<std::string, int> counts;
+std::string failing;  // this call
+VkResult with = VK_SUCCESS;
+int in_calls = 0;  // the fault is so many calls away; 0: none is
+int every = 0;     // where the next device is lost too: after so many calls of it
+int devices_left = 0;
+bool lost = false;
+int allocated = 0;
+Without missing;
+
+bool uses_the_queue(const std::string& call) { return call == "vkQueueSubmit" || call == "vkWaitForFences"; }
+
+// What this call gives instead of doing its work.
+std::optional<VkResult> fault(const char* call) {
+  const std::lock_guard lock(mutex);
+  ++counts[call];
+  if (lost && uses_the_queue(call)) return VK_ERROR_DEVICE_LOST;
+  if (failing != call || in_calls == 0 || --in_calls > 0) return std::nullopt;
+  if (with == VK_ERROR_DEVICE_LOST) lost = true;
+  return with;
+}
+
+void device_made() {
+  const std::lock_guard lock(mutex);
+  if (!lost) return;
+  lost = false;
+  in_calls = --devices_left > 0 ? every : 0;
+}
+
+Without what_is_missing() {
+  const std::lock_guard lock(mutex);
+  return missing;
+}
+
+// The struct of this type in a chain of pNext, or null.
+template <typename T>
+T* in_chain(void* next, VkStructureType type) {
+  auto* s = static_cast<VkBaseOutStructure*>(next);
+  while (s != nullptr && s->sType != type) s = s->pNext;
+  return reinterpret_cast<T*>(s);
+}
+
+}  // namespace
+
+void fail(const std::string& call, VkResult result, int n, int times) {
+  const std::lock_guard lock(mutex);
+  failing = call;
+  with = result;
+  in_calls = every = n;
+  devices_left = times;
+}
+
+void set(const Without& without) {
+  const std::lock_guard lock(mutex);
+  missing = without;
+}
+
+void heal() {
+  const std::lock_guard lock(mutex);
+  counts.clear();
+  failing.clear();
+  in_calls = 0;
+  lost = false;
+  missing = {};
+}
+
+int calls(const std::string& call) {
+  const std::lock_guard lock(mutex);
+  return counts[call];
+}
+
+int allocations() {
+  const std::lock_guard lock(mutex);
+  return allocated;
+}
+
+std::map<std::string, int> calls() {
+  const std::lock_guard lock(mutex);
+  return counts;
+}
+
+}  // namespace bitnet::vk_faults
+
+using namespace bitnet::vk_faults;
+
+// Each call twice: what the loader has, and what the engine is linked with.
+#define WRAPPED(result, name, ...)              \
+  extern "C" result __real_##name(__VA_ARGS__); \
+  extern "C" result __wrap_##name(__VA_ARGS__)
+
+#define FAILING_1(name, A)                    \
+  WRAPPED(VkResult, name, A a) {              \
+    const auto given = fault(#name);          \
+    return given ? *given : __real_##name(a); \
+  }
+#define FAILING_2(name, A, B)                    \
+  WRAPPED(VkResult, name, A a, B b) {            \
+    const auto given = fault(#name);             \
+    return given ? *given : __real_##name(a, b); \
+  }
+#define FAILING_3(name, A, B, C)                    \
+  WRAPPED(VkResult, name, A a, B b, C c) {          \
+    const auto given = fault(#name);                \
+    return given ? *given : __real_##name(a, b, c); \
+  }
+#define FAILING_4(name, A, B, C, D)                    \
+  WRAPPED(VkResult, name, A a, B b, C c, D d) {        \
+    const auto given = fault(#name);                   \
+    return given ? *given : __real_##name(a, b, c, d); \
+  }
+#define FAILING_6(name, A, B, C, D, E, F)                    \
+  WRAPPED(VkResult, name, A a, B b, C c, D d, E e, F f) {    \
+    const auto given = fault(#name);                         \
+    return given ? *given : __real_##name(a, b, c, d, e, f); \
+  }
+#define MAKING(name, Info, Handle) \
+  FAILING_4(name, VkDevice, const Info*, const VkAllocationCallbacks*, Handle*)
+
+MAKING(vkCreateBuffer, VkBufferCreateInfo, VkBuffer)
+MAKING(vkCreateCommandPool, VkCommandPoolCreateInfo, VkCommandPool)
+MAKING(vkCreateFence, VkFenceCreateInfo, VkFence)
+MAKING(vkCreateDescriptorPool, VkDescriptorPoolCreateInfo, VkDescriptorPool)
+MAKING(vkCreateDescriptorSetLayout, VkDescriptorSetLayoutCreateInfo, VkDescriptorSetLayout)
+MAKING(vkCreatePipelineLayout, VkPipelineLayoutCreateInfo, VkPipelineLayout)
+MAKING(vkCreatePipelineCache, VkPipelineCacheCreateInfo, VkPipelineCache)
+FAILING_6(vkCreateComputePipelines, VkDevice, VkPipelineCache, uint32_t, const VkComputePipelineCreateInfo*,
+          const VkAllocationCallbacks*, VkPipeline*)
+FAILING_4(vkBindBufferMemory, VkDevice, VkBuffer, VkDeviceMemory, VkDeviceSize)
+FAILING_6(vkMapMemory, VkDevice, VkDeviceMemory, VkDeviceSize, VkDeviceSize, VkMemoryMapFlags, void**)
+FAILING_3(vkAllocateCommandBuffers, VkDevice, const VkCommandBufferAllocateInfo*, VkCommandBuffer*)
+FAILING_3(vkAllocateDescriptorSets, VkDevice, const VkDescriptorSetAllocateInfo*, VkDescriptorSet*)
+FAILING_3(vkResetCommandPool, VkDevice, VkCommandPool, VkCommandPoolResetFlags)
+FAILING_2(vkBeginCommandBuffer, VkCommandBuffer, const VkCommandBufferBeginInfo*)
+FAILING_1(vkEndCommandBuffer, VkCommandBuffer)
+FAILING_3(vkResetFences, VkDevice, uint32_t, const VkFence*)
+FAILING_4(vkQueueSubmit, VkQueue, uint32_t, const VkSubmitInfo*, VkFence)
+
+WRAPPED(VkResult, vkAllocateMemory, VkDevice device, const VkMemoryAllocateInfo* info,
+        const VkAllocationCallbacks* callbacks, VkDeviceMemory* memory) {
+  if (const auto given = fault("vkAllocateMemory")) return *given;
+  const VkResult result = __real_vkAllocateMemory(device, info, callbacks, memory);
+  const std::lock_guard lock(mutex);
+  allocated += result == VK_SUCCESS ? 1 : 0;
+  return result;
+}
+WRAPPED(void, vkFreeMemory, VkDevice device, VkDeviceMemory memory, const VkAllocationCallbacks* callbacks) {
+  __real_vkFreeMemory(device, memory, callbacks);
+  const std::lock_guard lock(mutex);
+  allocated -= memory != VK_NULL_HANDLE ? 1 : 0;
+}
+WRAPPED(VkResult, vkCreateDevice, VkPhysicalDevice physical, const VkDeviceCreateInfo* info,
+        const VkAllocationCallbacks* callbacks, VkDevice* device) {
+  device_made();
+  const auto given = fault("vkCreateDevice");
+  return given ? *given : __real_vkCreateDevice(physical, info, callbacks, device);
+}
+WRAPPED(VkResult, vkWaitForFences, VkDevice device, uint32_t n, const VkFence* fences, VkBool32 all,
+        uint64_t timeout) {
+  const VkResult done = __real_vkWaitForFences(device, n, fences, all, timeout);
+  return fault("vkWaitForFences").value_or(done);
+}
+WRAPPED(VkResult, vkCreateInstance, const VkInstanceCreateInfo* info, const VkAllocationCallbacks* callbacks,
+        VkInstance* instance) {
+  return what_is_missing().driver ? VK_ERROR_INCOMPATIBLE_DRIVER
+                                  : __real_vkCreateInstance(info, callbacks, instance);
+}
+WRAPPED(VkResult, vkEnumeratePhysicalDevices, VkInstance instance, uint32_t* n, VkPhysicalDevice* devices) {
+  if (!what_is_missing().devices) return __real_vkEnumeratePhysicalDevices(instance, n, devices);
+  *n = 0;
+  return VK_SUCCESS;
+}
+WRAPPED(void, vkGetPhysicalDeviceQueueFamilyProperties, VkPhysicalDevice device, uint32_t* n,
+        VkQueueFamilyProperties* families) {
+  __real_vkGetPhysicalDeviceQueueFamilyProperties(device, n, families);
+  const bool hide = families != nullptr && what_is_missing().compute_queue;
+  for (uint32_t i = 0; hide && i < *n; ++i) families[i].queueFlags &= ~VkQueueFlags{VK_QUEUE_COMPUTE_BIT};
+}
+// Refuses a kernel that asks for what is missing.
+WRAPPED(VkResult, vkCreateShaderModule, VkDevice device, const VkShaderModuleCreateInfo* info,
+        const VkAllocationCallbacks* callbacks, VkShaderModule* module) {
+  constexpr uint32_t kCapability = 17 | 2 << 16, kSubgroupArithmetic = 63;  // OpCapability and its operand
+  for (size_t at = 5; what_is_missing().subgroup_arithmetic && info->pCode[at] == kCapability; at += 2)
+    if (info->pCode[at + 1] == kSubgroupArithmetic) return VK_ERROR_FEATURE_NOT_PRESENT;
+  const auto given = fault("vkCreateShaderModule");
+  return given ? *given : __real_vkCreateShaderModule(device, info, callbacks, module);
+}
+WRAPPED(void, vkGetPhysicalDeviceProperties2, VkPhysicalDevice device,
+        VkPhysicalDeviceProperties2* properties) {
+  __real_vkGetPhysicalDeviceProperties2(device, properties);
+  auto* subgroups = in_chain<VkPhysicalDeviceSubgroupProperties>(
+      properties->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES);
+  if (what_is_missing().subgroup_arithmetic && subgroups)
+    subgroups->supportedOperations = VK_SUBGROUP_FEATURE_BASIC_BIT;
+}
+WRAPPED(void, vkGetPhysicalDeviceFeatures2, VkPhysicalDevice device, VkPhysicalDeviceFeatures2* features) {
+  __real_vkGetPhysicalDeviceFeatures2(device, features);
+  auto* dot = in_chain<VkPhysicalDeviceShaderIntegerDotProductFeatures>(
+      features->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES);
+  if (what_is_missing().integer_dot && dot) dot->shaderIntegerDotProduct = VK_FALSE;
+  auto* core = in_chain<VkPhysicalDeviceVulkan12Features>(
+      features->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+  if (what_is_missing().device_scope && core) core->vulkanMemoryModelDeviceScope = VK_FALSE;
+}

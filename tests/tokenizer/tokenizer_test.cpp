@@ -1,0 +1,272 @@
+#include "tokenizer/tokenizer.h"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <random>
+
+#include "engine/error.h"
+#include "tokenizer/byte_alphabet.h"
+#include "tokenizer/utf8.h"
+#include "tests/tokenizer/vocabulary.h"
+
+namespace bitnet {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::vector<std::pair<std::string, std::string>> kMerges = {
+    {"l", "o"}, {"lo", "w"}, {"e", "r"}, {"low", "er"}, {"a", "a"}, {"\xf0", "\x9f"}, {" ", "lower"}};
+
+int32_t byte(char c) { return static_cast<unsigned char>(c); }
+
+TEST(Merge, BestRankFirstThenLeftmost) {
+  const Tokenizer t(small_vocabulary("gpt-2", kMerges));
+  EXPECT_EQ(pieces(t, "lower lowers"), "lower| lower|s");
+  EXPECT_EQ(pieces(t, "slow"), "s|low");
+  EXPECT_EQ(pieces(t, "aaaaa"), "aa|aa|a");
+  const Tokenizer ranked(small_vocabulary("gpt-2", {{"b", "c"}, {"a", "b"}}));
+  EXPECT_EQ(pieces(ranked, "abc"), "a|bc");  // though ab comes first in the text
+}
+
+TEST(Merge, AVeryLongPieceIsOneSweep) {
+  const Tokenizer t(small_vocabulary("gpt-2", kMerges));
+  EXPECT_EQ(t.encode(std::string(1 << 20, 'a'), false).size(), size_t{1} << 19);
+}
+
+TEST(IgnoreMerges, APieceThatIsATokenIsTakenWholeByLlamaOnly) {
+  // "abc" is a token that no order of merges makes: a-b goes first, and ab-c is no merge.
+  const std::vector<std::pair<std::string, std::string>> merges = {{"a", "b"}, {"b", "c"}, {"a", "bc"}};
+  EXPECT_EQ(pieces(Tokenizer(small_vocabulary("llama-bpe", merges)), "abc abc"), "abc| |ab|c");
+  EXPECT_EQ(pieces(Tokenizer(small_vocabulary("qwen2", merges)), "abc"), "ab|c");
+}
+
+TEST(Special, OnlyWhereAskedAndTheLongestFirst) {
+  const Tokenizer t(small_vocabulary("gpt-2"));
+  const int32_t begin = t.find("<|begin|>"), eot = t.find("<|eot_id|>"), eot_x = t.find("<|eot_id|>x");
+  EXPECT_THAT(t.encode("<|begin|>a<|eot_id|>", true), ElementsAre(begin, byte('a'), eot));
+  EXPECT_THAT(t.encode("<|eot_id|>xy", true), ElementsAre(eot_x, byte('y')));
+  EXPECT_THAT(t.encode("<<tool>", true), ElementsAre(byte('<'), t.find("<tool>")));
+  EXPECT_EQ(t.encode("<|eot_id|>", false).size(), 10u);
+  EXPECT_EQ(t.find("a"), -1);
+}
+
+TEST(Special, NeverFromTextThatSomebodyTyped) {
+  const Tokenizer t(small_vocabulary("gpt-2"));
+  const int32_t eot = t.find("<|eot_id|>");
+  const auto count = [&](const std::vector<Segment>& s) { return std::ranges::count(t.encode(s), eot); };
+  EXPECT_EQ(count({{"<|eot_id|>", false}}), 0);
+  EXPECT_EQ(count({{"<|eot_", true}, {"id|>", true}}), 1);
+  for (size_t cut = 1; cut < 10; ++cut) {  // half of it the template's, half of it not
+    const std::string text = "<|eot_id|>";
+    EXPECT_EQ(count({{text.substr(0, cut), true}, {text.substr(cut), false}}), 0) << cut;
+    EXPECT_EQ(count({{text.substr(0, cut), false}, {text.substr(cut), true}}), 0) << cut;
+  }
+  EXPECT_EQ(count({{"<|eot_", true}, {"", false}, {"id|>", true}}), 1);  // nothing was typed
+  // The longer name would need a typed byte; the shorter one is all the template's.
+  EXPECT_EQ(count({{"<|eot_id|>", true}, {"x", false}}), 1);
+}
+
+TEST(Special, ATypedNameIsNotATokenEvenIfMergesAreIgnored) {
+  const Tokenizer t(small_vocabulary("llama-bpe"));
+  for (const int32_t id : t.encode("<tool>", false)) EXPECT_LT(id, 256);
+}
+
+TEST(Segments, MergesRunAcrossTheirBorders) {
+  const Tokenizer t(small_vocabulary("gpt-2", kMerges));
+  const std::vector<Segment> split = {{"x lo", true}, {"we", false}, {"r", true}};
+  EXPECT_EQ(t.encode(split), t.encode("x lower", false));
+  EXPECT_EQ(t.encode(split).size(), 2u);
+}
+
+void expect_round_trip(const Tokenizer& t, const std::string& text) {
+  ASSERT_EQ(t.decode(t.encode(text, false), false), text) << printable(text);
+}
+
+TEST(RoundTrip, AnyBytes) {
+  for (const char* pre : {"llama-bpe", "gpt-2", "qwen2", "falcon", "default"}) {
+    SCOPED_TRACE(pre);
+    const Tokenizer t(small_vocabulary(pre, kMerges));
+    expect_round_trip(t, "");
+    for (int b = 0; b < 256; ++b) expect_round_trip(t, std::string(1, static_cast<char>(b)));
+    std::mt19937 random(1);
+    const auto any = [&] { return static_cast<char>(random() & 0xff); };
+    for (int i = 0; i < 0x10000; i += 7) {  // 7 and 65536 share no factor
+      expect_round_trip(t, {static_cast<char>(i >> 8), static_cast<char>(i & 0xff)});
+    }
+    for (int i = 0; i < 500; ++i) {
+      std::string text(random() % 200, ' ');
+      for (char& c : text) c = random() % 3 == 0 ? any() : " \n'slower19\xf0\x9f"[random() % 14];
+      expect_round_trip(t, text);
+    }
+    const std::string text =
+        "👩‍👩‍👧‍👦 កាន់តែពិសេស 🇩🇪 é\r\n\t  42½\u180e\u00a0x";
+    for (size_t cut = 0; cut <= text.size(); ++cut) {
+      expect_round_trip(t, text.substr(0, cut));
+      expect_round_trip(t, text.substr(cut));
+    }
+  }
+}
+
+TEST(Stream, IsTheWholeTextAndNeverHalfACharacter) {
+  const Tokenizer t(small_vocabulary("gpt-2", kMerges));
+  const std::string text = "slower é 漢字 👩‍👩‍👧 កាន់ 🇩🇪!";
+  const std::vector<int32_t> ids = t.encode(text, false);
+  StreamDecoder stream(t);
+  std::string got;
+  for (size_t n = 0; n <= ids.size(); ++n) {
+    // Ending here gives what the whole says so far, a character that was cut as one U+FFFD.
+    StreamDecoder cut(t);
+    std::string so_far, wanted;
+    for (const int32_t id : std::span(ids).first(n)) so_far += cut.push(id);
+    const std::string whole = t.decode(std::span(ids).first(n), false);
+    const size_t used = append_repaired(whole, wanted);
+    EXPECT_EQ(so_far, wanted) << n;
+    EXPECT_EQ(cut.finish(), used < whole.size() ? kReplacement : "") << n;
+    if (n == ids.size()) break;
+
+    const std::string piece = stream.push(ids[n]);
+    std::string repaired;
+    EXPECT_EQ(append_repaired(piece, repaired), piece.size());
+    EXPECT_EQ(repaired, piece);
+    got += piece;
+  }
+  EXPECT_EQ(got, text);
+  EXPECT_EQ(stream.finish(), "");
+}
+
+TEST(Stream, InvalidBytesAreShownAndIncompleteOnesHeld) {
+  const Tokenizer t(small_vocabulary("gpt-2"));
+  const auto stream = [&](std::string_view bytes) {
+    StreamDecoder s(t);
+    std::string out;
+    for (const char c : bytes) out += s.push(byte(c)) + ".";
+    return out + s.finish();
+  };
+  EXPECT_EQ(stream("\xe6\xbc\xa2"), "..漢.");
+  EXPECT_EQ(stream("\xff"
+                   "a"),
+            "\ufffd.a.");
+  EXPECT_EQ(stream("\xf0\x9f\x98"
+                   "a"),
+            "...\ufffda.");                                    // one maximal subpart
+  EXPECT_EQ(stream("\xed\xa0\x80"), ".\ufffd\ufffd.\ufffd.");  // a surrogate: three
+  EXPECT_EQ(stream("\xf0\x9f"), "..\ufffd");
+}
+
+TEST(Stream, ControlTokensGiveNothing) {
+  const Tokenizer t(small_vocabulary("gpt-2"));
+  StreamDecoder s(t);
+  EXPECT_EQ(s.push(byte('\xc3')), "");
+  EXPECT_EQ(s.push(t.find("<|eot_id|>")), "");
+  EXPECT_EQ(s.push(byte('\xa9')), "é");
+  EXPECT_EQ(s.push(t.find("<tool>")), "<tool>");  // user defined: text like any other
+}
+
+TEST(Decode, ControlTokensAreShownOnlyWhenAsked) {
+  const Tokenizer t(small_vocabulary("gpt-2"));
+  const std::vector<int32_t> ids = {t.bos(), byte('a'), t.find("<tool>")};
+  EXPECT_EQ(t.decode(ids, false), "a<tool>");
+  EXPECT_EQ(t.decode(ids, true), "<|begin|>a<tool>");
+  EXPECT_EQ(t.token_bytes(t.bos()), "<|begin|>");
+  EXPECT_TRUE(t.is_control(t.bos()));
+  EXPECT_FALSE(t.is_control(t.find("<tool>")));
+}
+
+TEST(Decode, IdsOutsideTheVocabularyAreRefused) {
+  const Tokenizer t(small_vocabulary("gpt-2"));
+  for (const int32_t id : {-1, t.n_vocab()}) {
+    const int32_t ids[] = {id};
+    EXPECT_THROW(t.decode(ids, true), Error);
+    EXPECT_THROW(t.token_bytes(id), Error);
+    EXPECT_THROW(t.is_control(id), Error);
+    EXPECT_THROW(StreamDecoder(t).push(id), Error);
+  }
+}
+
+TEST(EndOfTurn, TheFilesOwnAndTheKnownNamesOfSpecials) {
+  Vocabulary v = small_vocabulary("gpt-2", {{"<", "/"}, {"</", "s"}, {"</s", ">"}});  // "</s>" as text
+  v.tokens.insert(v.tokens.end(), {"<|im_end|>", "<|fin|>"});
+  v.types.insert(v.types.end(), {4, 3});
+  const auto n = static_cast<int32_t>(v.tokens.size());
+  v.eos = n - 1;
+  const Tokenizer t(std::move(v));
+  EXPECT_THAT(t.end_of_turn(), ElementsAre(t.find("<|eot_id|>"), n - 2, n - 1));
+}
+
+TEST(Vocabulary, WithoutTypesTheFilesOwnSpecialsAreControl) {
+  Vocabulary v = small_vocabulary("gpt-2");
+  v.types.clear();
+  const Tokenizer t(std::move(v));
+  EXPECT_TRUE(t.is_control(t.bos()));
+  EXPECT_THAT(t.encode("<|begin|>", true), ElementsAre(t.bos()));
+}
+
+TEST(Vocabulary, WhatRealFilesHoldIsTaken) {
+  Vocabulary v = small_vocabulary("");
+  v.tokens.insert(v.tokens.end(), {"", "", "   ", "<0x41>"});  // two unused, a raw run of spaces, a byte
+  v.types.insert(v.types.end(), {5, 5, 1, 6});
+  const Tokenizer t(std::move(v));
+  EXPECT_EQ(t.pre(), "default");
+  EXPECT_EQ(t.token_bytes(t.n_vocab() - 2), "   ");
+  EXPECT_EQ(t.token_bytes(t.n_vocab() - 1), "A");
+  EXPECT_THAT(t.encode("A", false), ElementsAre(byte('A')));
+}
+
+TEST(Vocabulary, AMissingByteIsSaidWhenItIsNeeded) {
+  Vocabulary v = small_vocabulary("gpt-2");
+  v.types[0xc0] = 5;
+  const Tokenizer t(std::move(v));
+  EXPECT_EQ(t.encode("fine", false).size(), 4u);
+  try {
+    t.encode("\xc0", false);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("0xC0"));
+  }
+}
+
+struct Fault {
+  const char* wanted;  // in the message
+  std::function<void(Vocabulary&)> make;
+};
+
+TEST(Vocabulary, FaultsAreNamed) {
+  const Fault faults[] = {
+      {"tokenizer.ggml.model: \"llama\"", [](auto& v) { v.model = "llama"; }},
+      {"tokenizer.ggml.tokens: the vocabulary is empty", [](auto& v) { v.tokens.clear(), v.types.clear(); }},
+      {"tokenizer.ggml.token_type: 3 types", [](auto& v) { v.types.resize(3); }},
+      {"tokenizer.ggml.tokens[7]: the token is empty", [](auto& v) { v.tokens[7].clear(); }},
+      {"tokenizer.ggml.tokens[66]: \"A\" is there already, as token 65", [](auto& v) { v.tokens[66] = "A"; }},
+      {"tokenizer.ggml.tokens[265]: \"<|eot_id|>\" is there already, as token 264",
+       [](auto& v) { v.tokens.at(265) = "<|eot_id|>"; }},
+      {"tokenizer.ggml.tokens[9]: \"a<0xFF>\" is not UTF-8", [](auto& v) { v.tokens[9] = "a\xff"; }},
+      {"tokenizer.ggml.bos_token_id: 100000", [](auto& v) { v.bos = 100000; }},
+      {"tokenizer.ggml.eos_token_id: -2", [](auto& v) { v.eos = -2; }},
+      {"tokenizer.ggml.eot_token_id", [](auto& v) { v.eot = static_cast<int32_t>(v.tokens.size()); }},
+      {"tokenizer.ggml.merges[1]: \"low\" is not two tokens", [](auto& v) { v.merges[1] = "low"; }},
+      {"tokenizer.ggml.merges[1]: \"\"", [](auto& v) { v.merges[1] = ""; }},
+      {"tokenizer.ggml.merges[1]: \" w\"", [](auto& v) { v.merges[1] = " w"; }},
+      {"tokenizer.ggml.merges[1]: \"w \"", [](auto& v) { v.merges[1] = "w "; }},
+      {"names \"zz\"", [](auto& v) { v.merges[1] = "zz a"; }},
+      {"names \"zz\"", [](auto& v) { v.merges[1] = "a zz"; }},
+      {"names \"xy\"", [](auto& v) { v.merges[1] = "x y"; }},
+      {"names \"<tool>\"", [](auto& v) { v.merges[1] = "a <tool>"; }},
+      {"\"<U+001B>[m\" is not known; wanted one of llama-bpe", [](auto& v) { v.pre = "\x1b[m"; }},
+  };
+  for (const Fault& fault : faults) {
+    Vocabulary v = small_vocabulary("gpt-2", kMerges);
+    fault.make(v);
+    try {
+      const Tokenizer t(std::move(v));
+      ADD_FAILURE() << "accepted: " << fault.wanted;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), ErrorKind::model);
+      EXPECT_THAT(e.what(), HasSubstr(fault.wanted));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bitnet
