@@ -48,8 +48,7 @@ void ScreenFrontEnd::decode_keys() {
 }
 
 void ScreenFrontEnd::press(const KeyPress& key) {
-  dirty_ = key_pressed_ = true;
-  last_key_ = Clock::now();
+  pace_.press_key(Clock::now());
   candidates_.clear();
   const bool was_armed = quit_armed_;
   hint("");

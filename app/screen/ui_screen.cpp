@@ -25,11 +25,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr char kPrompt[] = "› ";
-// What the model writes is drawn at most so often, and less often while the person types: each key they press
-// is drawn at once, and both together stay below kMostDraws a second.
-constexpr milliseconds kFrame{40};
-constexpr milliseconds kFrameWhileTyping{66};
-constexpr size_t kMostDraws = 30;
 constexpr int kMostInputRows = 10;
 constexpr int kRowsForPending = 4;  // with fewer, what is in the next turn is not shown
 
@@ -47,15 +42,15 @@ ScreenFrontEnd::Signals::Signals(ScreenFrontEnd& screen) : loop(screen.loop_) {
   loop.on_signal(SIGWINCH, [&screen] {
     screen.forced_size_.reset();
     screen.screen_.read_size();
-    screen.dirty_ = true;
+    screen.pace_.change();
   });
   loop.on_signal(SIGCONT, [&screen] {
     screen.screen_.read_size();
-    screen.dirty_ = true;
+    screen.pace_.change();
   });
   loop.on_signal(SIGTSTP, [&screen] {
     screen.screen_.suspend();
-    screen.dirty_ = true;
+    screen.pace_.change();
   });
   loop.on_signal(SIGINT, [&screen] {
     if (screen.busy()) {
@@ -114,8 +109,10 @@ int ScreenFrontEnd::run(Chat& chat, ScriptDriver* script, const std::function<vo
         wait = std::max(std::chrono::ceil<milliseconds>(*script->deadline() - Clock::now()), milliseconds(0));
       }
     }
-    draw_if_due();
-    if (dirty_) wait = wait.count() < 0 ? time_to_draw() : std::min(wait, time_to_draw());
+    if (pace_.frame_due(Clock::now())) draw_now();
+    if (const auto frame = pace_.time_to_frame(Clock::now())) {
+      wait = wait.count() < 0 ? *frame : std::min(wait, *frame);
+    }
     loop_.run_once(wait);
   }
   loop_.unwatch(STDIN_FILENO);
@@ -132,11 +129,11 @@ void ScreenFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
   if (chat_ == nullptr) return;  // run() has it shown again
   for (const ShownMessage& m : messages) message(m);
   if (!busy()) transcript_.end_answer("");  // one that is being made goes on
-  dirty_ = true;
+  pace_.change();
 }
 
 void ScreenFrontEnd::message(const ShownMessage& m) {
-  dirty_ = true;
+  pace_.change();
   switch (m.role) {
     case Role::system:
       transcript_.add(TranscriptView::Kind::notice, "system prompt: " + m.text);
@@ -154,18 +151,18 @@ void ScreenFrontEnd::message(const ShownMessage& m) {
 
 void ScreenFrontEnd::answer_text(std::string_view text, int32_t, float) {
   transcript_.append_answer(text);
-  dirty_ = true;
+  pace_.change();
 }
 
 void ScreenFrontEnd::answer_end(const ShownMessage& answer, const Usage&) {
   transcript_.end_answer(answer.finish, sibling_mark(answer));
-  dirty_ = true;
+  pace_.change();
 }
 
 void ScreenFrontEnd::say(TranscriptView::Kind kind, std::string_view text, std::string_view label) {
   transcript_.add(kind, text, label);
   if (chat_ == nullptr) early_.push_back({kind, std::string(text), std::string(label)});
-  dirty_ = true;
+  pace_.change();
 }
 
 void ScreenFrontEnd::command_output(std::string_view command, std::string_view text) {
@@ -179,7 +176,7 @@ void ScreenFrontEnd::marked_output(std::string_view command, std::string_view te
 }
 
 void ScreenFrontEnd::return_input(std::string_view text) {
-  dirty_ = true;
+  pace_.change();
   if (!input_.give_back(text))
     notice("A text that was not sent waits: it comes once the input line is empty.");
 }
@@ -192,7 +189,7 @@ bool ScreenFrontEnd::copy(std::string_view text) {
 
 bool ScreenFrontEnd::choose(Choices choices) {
   picker_.emplace(std::move(choices));
-  dirty_ = true;
+  pace_.change();
   return true;
 }
 
@@ -207,7 +204,7 @@ void ScreenFrontEnd::status(const Status& status) {
     hint("");
   }
   input_.keep_history(!status.is_private);
-  dirty_ = true;
+  pace_.change();
 }
 
 std::pair<int, int> ScreenFrontEnd::size() const {
@@ -295,40 +292,20 @@ void ScreenFrontEnd::draw_now() {
     recording_->file.output(
         recording_->frames.bytes(frame.rows, columns, rows, frame.cursor_row, frame.cursor_column));
   }
-  dirty_ = false;
-  key_pressed_ = false;
-  draws_.push_back(Clock::now());
-  if (draws_.size() > kMostDraws) draws_.pop_front();
-}
-
-ScreenFrontEnd::Clock::time_point ScreenFrontEnd::next_draw() const {
-  if (draws_.empty()) return {};
-  const Clock::time_point allowed =
-      draws_.size() < kMostDraws ? Clock::time_point{} : draws_.front() + std::chrono::seconds(1);
-  if (key_pressed_) return allowed;
-  const bool typing = Clock::now() - last_key_ < std::chrono::seconds(1);
-  return std::max(allowed, draws_.back() + (typing ? kFrameWhileTyping : kFrame));
-}
-
-void ScreenFrontEnd::draw_if_due() {
-  if (dirty_ && Clock::now() >= next_draw()) draw_now();
-}
-
-milliseconds ScreenFrontEnd::time_to_draw() const {
-  return std::max(std::chrono::ceil<milliseconds>(next_draw() - Clock::now()), milliseconds(0));
+  pace_.frame_drawn(Clock::now());
 }
 
 void ScreenFrontEnd::hint(std::string text, milliseconds shown_for) {
   if (hint_timer_ != 0) loop_.cancel_timer(hint_timer_);
   hint_timer_ = 0;
   hint_ = std::move(text);
-  dirty_ = true;
+  pace_.change();
   if (hint_.empty()) return;
   hint_timer_ = loop_.call_after(shown_for, [this] {
     hint_timer_ = 0;
     hint_.clear();
     quit_armed_ = false;
-    dirty_ = true;
+    pace_.change();
   });
 }
 

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <chrono>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,6 +20,7 @@
 #include "app/script/script.h"
 #include "app/text/key_decoder.h"
 #include "app/view/find.h"
+#include "app/view/frame_pace.h"
 #include "app/view/help.h"
 #include "app/view/input.h"
 #include "app/view/picker.h"
@@ -95,9 +95,6 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   InputRows compose_input(int columns, int most_rows);
   Frame compose();
   void draw_now();
-  void draw_if_due();
-  Clock::time_point next_draw() const;  // the earliest
-  std::chrono::milliseconds time_to_draw() const;
 
   void read_keys();
   void decode_keys();
@@ -159,11 +156,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   bool stopping_ = false;    // and this is hinted at
   std::optional<int> exit_code_;
   std::optional<std::pair<int, int>> forced_size_;  // columns, rows: of a script
-
-  bool dirty_ = true;
-  bool key_pressed_ = false;  // since the last draw
-  Clock::time_point last_key_{};
-  std::deque<Clock::time_point> draws_;  // the last ones
+  FramePace pace_;
 };
 
 }  // namespace bitnet
