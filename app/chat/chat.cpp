@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "app/base/clock.h"
+#include "app/store/message_tree.h"
 #include "chat_core.h"
 #include "commands.h"
-#include "tree.h"
 
 namespace bitnet {
 namespace {

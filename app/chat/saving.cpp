@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "chat_core.h"
-#include "tree.h"
 
 namespace bitnet {
 namespace {

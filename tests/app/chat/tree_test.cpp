@@ -1,7 +1,7 @@
 // Branches of a conversation: /regen /edit /undo /redo /fork /branches /goto, and what the KV cache keeps.
 #include <gmock/gmock.h>
 
-#include "app/chat/tree.h"
+#include "app/store/message_tree.h"
 #include "app/store/sqlite_db.h"
 #include "tests/support/chat_fixture.h"
 

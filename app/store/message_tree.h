@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "app/store/store.h"
+#include "store.h"
 
 namespace bitnet {
 
