@@ -1,4 +1,5 @@
-// A chat template and what is said in it. Layout: template, NUL, role, NUL, text, NUL, role, NUL, text ...
+// Renders a chat template with a conversation. Layout: template, NUL, role, NUL, text, NUL, role, NUL, text
+// ...
 #include "tokenizer/chat_template.h"
 
 #include "fuzz.h"

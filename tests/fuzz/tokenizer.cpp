@@ -1,5 +1,5 @@
-// Text through one vocabulary and back, or a vocabulary that nobody meant. Layout: a byte that chooses; then
-// text, or lines of tokens, NUL, merges, NUL, types, NUL, text.
+// Encodes and decodes text with one of our vocabularies, or with one that the input describes. Layout: a byte
+// that chooses; then text, or bos, eos (a byte each), lines of tokens, NUL, merges, NUL, types, NUL, text.
 #include "tokenizer/tokenizer.h"
 
 #include <cstring>

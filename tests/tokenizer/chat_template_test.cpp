@@ -45,7 +45,7 @@ void expect_error(const std::string& source, ErrorKind kind, const std::string& 
   }
 }
 
-// Every case of the golden file, which jinja2 itself wrote (the command stands in the file).
+// Runs every case of the golden file. jinja2 itself made the results; the file names the command.
 TEST(ChatTemplate, GivesWhatJinja2Gives) {
   setenv("TZ", "UTC", 1);
   tzset();

@@ -1,6 +1,6 @@
-// LLaMA-3's own vocabulary: the published cases, the names of its tokens, and how it is recognised. The
-// repository has the part of it that these need; LLAMA3_RANKS=path/to/tokenizer.model runs the same over the
-// whole.
+// Tests LLaMA-3's own vocabulary: the published cases, the names of its tokens, and how it is recognised.
+// data/llama3 has the part of it that these need. With LLAMA3_RANKS=path/to/tokenizer.model the same runs
+// over the whole.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -20,7 +20,7 @@ std::string read(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-const char* const kWhole = std::getenv("LLAMA3_RANKS");  // null where nobody names it
+const char* const kWhole = std::getenv("LLAMA3_RANKS");  // null if it is not set
 const std::filesystem::path kRanks = kWhole ? std::filesystem::path(kWhole) : kData / "ranks";
 
 TEST(Llama3, PublishedCases) {
@@ -33,7 +33,7 @@ TEST(Llama3, PublishedCases) {
   const std::string inputs = read(kData / "cases.inp");
   std::istringstream outputs(read(kData / "cases.out"));
   constexpr std::string_view kBetween = "\n__ggml_vocab_test__\n";
-  // The last case is what follows the last separator: no text, and so no line of ids.
+  // The last case is the empty text after the last separator, for which there is no line of ids.
   size_t n = 0;
   std::string line;
   for (size_t at = 0, end = 0; end != std::string::npos; at = end + kBetween.size()) {
@@ -55,7 +55,7 @@ TEST(Llama3, IsRecognisedInAShortenedVocabulary) {
     EXPECT_EQ(Tokenizer(llama3_vocabulary(kRanks, limit)).pre(), "llama-bpe") << limit;
   }
   Vocabulary other = llama3_vocabulary(kRanks, 300);
-  std::swap(other.tokens[256], other.tokens[257]);  // the same names over another vocabulary
+  std::swap(other.tokens[256], other.tokens[257]);  // another vocabulary with the same special tokens
   EXPECT_EQ(Tokenizer(std::move(other)).pre(), "default");
 }
 

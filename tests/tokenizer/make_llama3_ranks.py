@@ -11,7 +11,7 @@ so encoding the cases takes the same merges in the same order as with the whole 
 import base64
 import sys
 
-FIRST = 300  # ranks that are kept anyhow
+FIRST = 300  # these ranks are kept in any case
 MORE = ["Hello"]  # tokens that other tests name
 
 

@@ -1,4 +1,4 @@
-// What each pattern cuts, worked out by hand from its alternatives.
+// Tests what each pattern cuts. The results were worked out by hand from its alternatives.
 #include <gmock/gmock.h>
 
 #include "engine/error.h"
@@ -39,7 +39,7 @@ TEST(PreTokenizer, Gpt2) {
 TEST(PreTokenizer, FalconCutsPunctuationThenWordsThenThreeDigits) {
   EXPECT_THAT(cut("falcon", "a b!? 12345"), ElementsAre("a", " b", "!?", " ", "123", "45"));
   EXPECT_THAT(cut("falcon", "x=`y`"), ElementsAre("x", "=`", "y", "`"));
-  // The apostrophe is cut off first, so no 's is left for the second pattern.
+  // The first pattern cuts the apostrophe off, so the second finds no 's.
   EXPECT_THAT(cut("falcon", "it's"), ElementsAre("it", "'", "s"));
 }
 
@@ -50,7 +50,8 @@ TEST(PreTokenizer, DefaultCutsNumbersFromTheirSpace) {
 
 TEST(PreTokenizer, WhiteSpaceIsUnicodes) {
   EXPECT_THAT(cut("gpt-2", "a\u3000\u00a0\u0085"), ElementsAre("a", "\u3000\u00a0\u0085"));
-  EXPECT_THAT(cut("gpt-2", "a \u180e"), ElementsAre("a", " \u180e"));  // no space since Unicode 6.3
+  EXPECT_THAT(cut("gpt-2", "a \u180e"),
+              ElementsAre("a", " \u180e"));  // U+180E is not white space since Unicode 6.3
 }
 
 TEST(PreTokenizer, BytesThatAreNotUtf8StandAlone) {

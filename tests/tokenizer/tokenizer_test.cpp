@@ -27,7 +27,7 @@ TEST(Merge, BestRankFirstThenLeftmost) {
   EXPECT_EQ(pieces(t, "slow"), "s|low");
   EXPECT_EQ(pieces(t, "aaaaa"), "aa|aa|a");
   const Tokenizer ranked(small_vocabulary("gpt-2", {{"b", "c"}, {"a", "b"}}));
-  EXPECT_EQ(pieces(ranked, "abc"), "a|bc");  // though ab comes first in the text
+  EXPECT_EQ(pieces(ranked, "abc"), "a|bc");  // although ab comes first in the text
 }
 
 TEST(Merge, AVeryLongPieceIsOneSweep) {
@@ -58,13 +58,13 @@ TEST(Special, NeverFromTextThatSomebodyTyped) {
   const auto count = [&](const std::vector<Segment>& s) { return std::ranges::count(t.encode(s), eot); };
   EXPECT_EQ(count({{"<|eot_id|>", false}}), 0);
   EXPECT_EQ(count({{"<|eot_", true}, {"id|>", true}}), 1);
-  for (size_t cut = 1; cut < 10; ++cut) {  // half of it the template's, half of it not
+  for (size_t cut = 1; cut < 10; ++cut) {  // half of it is typed
     const std::string text = "<|eot_id|>";
     EXPECT_EQ(count({{text.substr(0, cut), true}, {text.substr(cut), false}}), 0) << cut;
     EXPECT_EQ(count({{text.substr(0, cut), false}, {text.substr(cut), true}}), 0) << cut;
   }
   EXPECT_EQ(count({{"<|eot_", true}, {"", false}, {"id|>", true}}), 1);  // nothing was typed
-  // The longer name would need a typed byte; the shorter one is all the template's.
+  // The longer name would need a byte that was typed; the shorter one is all from the template.
   EXPECT_EQ(count({{"<|eot_id|>", true}, {"x", false}}), 1);
 }
 
@@ -116,7 +116,7 @@ TEST(Stream, IsTheWholeTextAndNeverHalfACharacter) {
   StreamDecoder stream(t);
   std::string got;
   for (size_t n = 0; n <= ids.size(); ++n) {
-    // Ending here gives what the whole says so far, a character that was cut as one U+FFFD.
+    // A stream that ends here gives the text so far, with one U+FFFD for a character that was cut.
     StreamDecoder cut(t);
     std::string so_far, wanted;
     for (const int32_t id : std::span(ids).first(n)) so_far += cut.push(id);
@@ -161,7 +161,7 @@ TEST(Stream, ControlTokensGiveNothing) {
   EXPECT_EQ(s.push(byte('\xc3')), "");
   EXPECT_EQ(s.push(t.find("<|eot_id|>")), "");
   EXPECT_EQ(s.push(byte('\xa9')), "é");
-  EXPECT_EQ(s.push(t.find("<tool>")), "<tool>");  // user defined: text like any other
+  EXPECT_EQ(s.push(t.find("<tool>")), "<tool>");  // a user-defined token is ordinary text
 }
 
 TEST(Decode, ControlTokensAreShownOnlyWhenAsked) {

@@ -52,7 +52,7 @@ Vocabulary small_vocabulary(const std::string& pre,
 }
 
 Vocabulary llama3_vocabulary(const std::filesystem::path& ranks, size_t n_ranks) {
-  std::vector<std::string> tokens(n_ranks);  // by rank; empty where the file has none
+  std::vector<std::string> tokens(n_ranks);  // by rank; empty if the file leaves it out
   std::unordered_map<std::string, size_t> rank_of;
   std::ifstream file(ranks);
   if (!file) throw std::runtime_error("cannot read " + ranks.string());

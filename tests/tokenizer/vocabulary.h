@@ -1,4 +1,5 @@
-// Vocabularies for the tokenizer's tests: a small one that needs no file, and LLaMA-3's from its ranks.
+// Makes vocabularies for the tests of the tokenizer: a small one that needs no file, and LLaMA-3's from its
+// ranks.
 #pragma once
 
 #include <filesystem>
@@ -11,19 +12,19 @@
 
 namespace bitnet {
 
-// The 256 bytes in the order of their value (so that a byte is its id), one token per merge in the order
-// given (id 256 onwards), then <|begin|>, <|eot_id|>, <|eot_id|>x (control) and <tool> (user defined).
-// Merges are given as bytes.
+// Returns the 256 bytes in the order of their value (so that a byte is its id), one token per merge in the
+// order given (id 256 onwards), then <|begin|>, <|eot_id|>, <|eot_id|>x (control) and <tool> (user defined).
+// The merges are given as bytes.
 Vocabulary small_vocabulary(const std::string& pre,
                             const std::vector<std::pair<std::string, std::string>>& merges = {});
 
-// LLaMA-3's tokens, types and merges from a file of tiktoken's ranks, as conversion to GGUF makes them, with
-// the special tokens after `n_ranks` ordinary ones. A rank that the file leaves out is an unused token, so
-// that every other token keeps its id. Names no pre-tokenizer. Throws std::runtime_error for a file that is
-// not there.
+// Returns LLaMA-3's tokens, types and merges from a file of tiktoken's ranks, as conversion to GGUF makes
+// them, with the special tokens after `n_ranks` ordinary ones. A rank that the file leaves out becomes an
+// unused token, so that every other token keeps its id. The result names no pre-tokenizer. Throws
+// std::runtime_error if the file cannot be read.
 Vocabulary llama3_vocabulary(const std::filesystem::path& ranks, size_t n_ranks = 128000);
 
-// The tokens' bytes with | between.
+// Encodes `text` and returns the bytes of the tokens with | between them.
 std::string pieces(const Tokenizer& tokenizer, std::string_view text);
 
 }  // namespace bitnet
