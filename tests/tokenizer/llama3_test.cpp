@@ -1,5 +1,5 @@
 // Tests LLaMA-3's own vocabulary: the published cases, the names of its tokens, and how it is recognised.
-// data/llama3 has the part of it that these need. With LLAMA3_RANKS=path/to/tokenizer.model the same runs
+// llama3/ has the part of it that these need. With LLAMA3_RANKS=path/to/tokenizer.model the same runs
 // over the whole.
 #include <gtest/gtest.h>
 
