@@ -1,0 +1,108 @@
+"""An include against the arrows does not compile.
+
+usage: rooms_test.py COMPILER ROOT BUILD/rooms
+BUILD/rooms has, for each room, the links to its public headers and ROOM.includes, the folders in which the compiler
+looks for what its files include (CMakeLists.txt, room()). The compiler is asked which headers of the project each room
+finds, and the answer is compared with the arrows below, which README.md and app/README.md draw.
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+COMPILER, ROOT, ROOMS = sys.argv[1:4]
+
+# Whose public headers a room finds, besides its own.
+ARROWS = {
+    "error": "",
+    "engine_base": "error",
+    "engine_cpu": "engine_base error",
+    "engine_vk": "engine_base error shaders",
+    "engine": "engine_base engine_cpu engine_vk error",
+    "tokenizer_jinja": "error",
+    "tokenizer": "tokenizer_jinja error",
+    "app_base": "error",
+    "app_text": "app_base error",
+    "app_store": "app_base app_text error",
+    "app_pull": "app_base app_text error",
+    "app_model": "app_base app_text app_store app_pull engine tokenizer error",
+    "app_front_end": "app_base app_store error",
+    "app_chat": "app_base app_text app_store app_model app_front_end engine tokenizer error",
+    "app_script": "app_base app_text app_store app_model app_front_end app_chat engine tokenizer error",
+    "app_view": "app_base app_text app_store app_front_end error",
+    "app_screen": "app_base app_text app_store app_front_end app_script app_view error",
+    "app_plain": "app_base app_text app_store app_front_end app_script error",
+    "app_cli": "app_base app_text app_store app_pull app_model app_front_end app_chat engine tokenizer error",
+}
+
+
+def public_headers(room):
+    top = os.path.join(ROOMS, room)
+    return {os.path.relpath(path, top) for path in glob.glob(top + "/**/*.h", recursive=True)}
+
+
+def sources(*endings):
+    for folder in ("app", "engine", "tokenizer"):
+        for at, _, names in os.walk(os.path.join(ROOT, folder)):
+            for name in names:
+                if name.endswith(endings):
+                    yield os.path.relpath(os.path.join(at, name), ROOT)
+
+
+def includes_of(path):
+    with open(os.path.join(ROOT, path)) as file:
+        return re.findall(r'^#include (["<])([^">]+)[">]', file.read(), re.M)
+
+
+def compiler(room, text, *options):
+    with open(os.path.join(ROOMS, room + ".includes")) as file:
+        folders = [line for line in file.read().split("\n") if line]
+    return subprocess.run([COMPILER, "-std=c++20", *(f"-I{folder}" for folder in folders), *options, "-x", "c++", "-"],
+                          input=text, capture_output=True, text=True, cwd=ROOMS)
+
+
+def found_by(room, headers):
+    text = "".join(f'#if __has_include("{name}")\nfinds {name}\n#endif\n' for name in headers)
+    result = compiler(room, text, "-E", "-P")
+    assert result.returncode == 0, result.stderr
+    return set(re.findall(r"^finds (\S+)$", result.stdout, re.M))
+
+
+class RoomsTest(unittest.TestCase):
+    def test_every_room_is_known(self):
+        self.assertEqual({name[:-len(".includes")] for name in os.listdir(ROOMS) if name.endswith(".includes")}, set(ARROWS))
+
+    def test_a_room_finds_what_the_arrows_allow_and_nothing_else(self):
+        headers = sorted(sources(".h"))
+        for room, seen in ARROWS.items():
+            allowed = public_headers(room).union(*(public_headers(other) for other in seen.split() if other != "shaders"))
+            with self.subTest(room):
+                self.assertEqual(found_by(room, headers), allowed)
+
+    def test_an_include_against_the_arrows_does_not_compile(self):
+        for room, header in (("app_store", "engine/engine.h"), ("app_store", "app/chat/front_end.h"),
+                             ("app_view", "app/chat/commands.h"), ("app_plain", "engine/engine.h"),
+                             ("app_chat", "app/view/status.h"), ("app_chat", "app/cli/options.h"),
+                             ("app_base", "app/text/text_safe.h"), ("app_cli", "engine/vk/device.h"),
+                             ("tokenizer", "tokenizer/jinja/value.h"), ("engine", "tokenizer/tokenizer.h"),
+                             ("engine_cpu", "shaders/params.h")):
+            with self.subTest(f"{room} includes {header}"):
+                self.assertTrue(os.path.exists(os.path.join(ROOT, header)))
+                result = compiler(room, f'#include "{header}"\n', "-fsyntax-only")
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn(f"{header}: No such file or directory", result.stderr)
+
+    def test_no_include_goes_around_the_rooms(self):
+        for path in sources(".h", ".cpp"):
+            for quote, name in includes_of(path):
+                if quote == '"' and "/" in name:  # not of the same folder: named from the top, as rooms export it
+                    self.assertIn(name.split("/")[0], ("app", "engine", "tokenizer", "shaders"), f"{path} includes {name}")
+                self.assertNotIn("..", name.split("/"), path)
+                if name.startswith("vulkan/"):
+                    self.assertTrue(path.startswith("engine/vk/"), f"{path} includes {name}")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
