@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
 
   for (const KernelChoice& choice : kernel_choices()) {
     if (!choice.supported || choice.kernels == &kScalarKernels) continue;
-    const Kernels& k = *choice.kernels;
+    const CpuKernels& k = *choice.kernels;
     const auto report = [&](const std::string& what, size_t bytes, double seconds) {
       fmt::print("{:<12} {:<28} {:>8.2f} GB/s, {:.0f} % of reading\n", k.name, what, bytes / seconds / 1e9,
                  100 * (bytes / seconds) / (kBytes / reading));
@@ -94,10 +94,10 @@ int main(int argc, char** argv) {
       constexpr uint32_t kWide = 2560, kRows = kUnit / kWide / 8 * 8;
       const std::vector<int16_t> p(kWide, 100);
       const size_t unit_bytes = size_t{kRows} * kWide, units = kBytes / unit_bytes;
-      report("screen rows of 2560", units * unit_bytes, best_of(pool, units, [&](size_t unit) {
+      report("shortlist rows of 2560", units * unit_bytes, best_of(pool, units, [&](size_t unit) {
                int32_t sums[kRows];
-               k.screen_rows(reinterpret_cast<const int8_t*>(memory + unit * unit_bytes), kWide, kRows,
-                             p.data(), sums);
+               k.int8_rows(reinterpret_cast<const int8_t*>(memory + unit * unit_bytes), kWide, kRows,
+                           p.data(), sums);
                sink += static_cast<uint64_t>(sums[0]);
              }));
     }

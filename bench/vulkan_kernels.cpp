@@ -67,7 +67,8 @@ class Bench {
     const std::vector<int32_t> tokens(n_, 1);
     const auto begin = Clock::now();
     double best = 1e9;
-    for (int i = 0; i < 3 || Clock::now() - begin < std::chrono::milliseconds(100); ++i) {  // clocks need time to rise
+    for (int i = 0; i < 3 || Clock::now() - begin < std::chrono::milliseconds(100);
+         ++i) {  // clocks need time to rise
       const auto start = Clock::now();
       backend_->run(*program, depth, tokens);
       best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
@@ -94,11 +95,11 @@ class Bench {
     std::vector<TernaryMatrix> layers;
     uint64_t bytes;
   };
-  Linear linear(const char* name, uint32_t n_in, std::vector<TernaryMatrix::Part> parts) {
+  Linear linear(const char* name, uint32_t n_in, std::vector<TernaryMatrix::Tensor> tensors) {
     Linear l{name, std::vector<TernaryMatrix>(kLayers), 0};
     for (TernaryMatrix& m : l.layers) {
       m.n_in = n_in;
-      std::copy(parts.begin(), parts.end(), m.parts.begin());
+      std::copy(tensors.begin(), tensors.end(), m.tensors.begin());
       l.bytes = uint64_t{m.rows()} * n_in / 4;
       m.codes = filled(l.bytes);
     }
@@ -175,7 +176,7 @@ class Bench {
       table.chunks.push_back({at, rows, filled(uint64_t{rows} * kEmbd * 2)});
     }
     const BufferPtr x = floats(kEmbd), y = floats(kEmbd), weight = floats(kEmbd), logits = floats(kVocab),
-                    parts = filled(kArgmaxParts * sizeof(ArgmaxResult)),
+                    partials = filled(kArgmaxPartials * sizeof(ArgmaxResult)),
                     result = filled(sizeof(ArgmaxResult));
     const uint64_t bytes = uint64_t{kVocab} * kEmbd * 2;
     measure("embed", kEmbd * 2, [&](Recorder& r, uint32_t) { r.embed(table, *x, 1); });
@@ -183,7 +184,8 @@ class Bench {
             [&](Recorder& r, uint32_t) { r.rms_norm(*x, 0, *weight, kEmbd, kEpsilon, *y, 1); });
     measure(
         "head", bytes, [&](Recorder& r, uint32_t) { r.head(table, *y, *logits, 1); }, 0, 8);
-    measure("argmax", kVocab * 4, [&](Recorder& r, uint32_t) { r.argmax(*logits, kVocab, *parts, *result); });
+    measure("argmax", kVocab * 4,
+            [&](Recorder& r, uint32_t) { r.argmax(*logits, kVocab, *partials, *result); });
   }
 
   std::unique_ptr<Backend> backend_;

@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
     for (uint8_t& byte : codes)
       for (int s = 0; s < 8; s += 2)
         byte |= static_cast<uint8_t>((rng() % 100 < 42 ? 1U : rng() % 2 * 2) << s);
-    const Kernels& dense = kAvx512Kernels;
+    const CpuKernels& dense = kAvx512Kernels;
     int32_t q_sum = 0, wanted = 0, got = 0;
     for (const int8_t v : q) q_sum += v;
     dense.ternary_rows(codes.data(), kIn, 1, q.data(), &wanted);

@@ -32,15 +32,15 @@ enum class BufferUse { weights, device, shared };
 
 // One to three ternary tensors of the same input, stacked by rows: q over k over v, or gate over up.
 struct TernaryMatrix {
-  struct Part {
+  struct Tensor {
     uint32_t rows = 0;
     float scale = 0;
   };
   uint32_t n_in = 0;
-  std::array<Part, 3> parts;  // those in use come first
-  BufferPtr codes;            // [rows][n_in / 4] bytes, i2_s block128; empty where the parts have their own
-  std::array<BufferPtr, 3> part_codes;  // on a backend that adopts: as codes, of each part
-  uint32_t rows() const { return parts[0].rows + parts[1].rows + parts[2].rows; }
+  std::array<Tensor, 3> tensors;  // those in use come first
+  BufferPtr codes;  // [rows][n_in / 4] bytes, i2_s block128; empty where the tensors have their own
+  std::array<BufferPtr, 3> tensor_codes;  // on a backend that adopts: as codes, of each tensor
+  uint32_t rows() const { return tensors[0].rows + tensors[1].rows + tensors[2].rows; }
 };
 
 // The token embedding or the LM head, in chunks that one binding can reach.
@@ -102,9 +102,9 @@ struct SamplingBuffers {
 };
 constexpr uint64_t kSampleScratch = 8 + 4 * 2048 + 8 * 256;
 
-// What attention over a long cache keeps between its parts, for one token at a time.
+// What attention of one token over a long cache found in each chunk of keys.
 struct AttentionScratch {
-  BufferPtr parts;     // [n_head][chunks of kAttentionChunk keys][2 + head_dim] f32
+  BufferPtr chunks;    // [n_head][chunks of kAttentionChunk keys][2 + head_dim] f32
   BufferPtr finished;  // [n_head] u32, zero between kernels
 };
 constexpr uint32_t kAttentionChunk = 64;
@@ -171,7 +171,7 @@ class Recorder {
                       Buffer& /*result*/) {}
   virtual void copy(Buffer& from, uint64_t from_offset, Buffer& to, uint64_t to_offset, uint64_t bytes) = 0;
 };
-constexpr uint32_t kArgmaxParts = 256;  // rows of ArgmaxResult that `partial` holds
+constexpr uint32_t kArgmaxPartials = 256;  // rows of ArgmaxResult that `partial` holds
 
 // A recorded sequence; holds on to nothing it names.
 class Program {
@@ -191,7 +191,7 @@ class Backend {
   // A buffer of weights that is these very bytes, which outlive it; nullptr where the device wants its own.
   virtual BufferPtr adopt(std::span<const std::byte>) { return nullptr; }
   // Where the logits of the last run that wrote them are known only as far as the largest needs it (the CPU's
-  // screened head): the n largest, as exact as download has them all, and maybe more, in the order of ids.
+  // shortlisted head): the n largest, as exact as download has them all, and maybe more, in the order of ids.
   // Costs next to nothing. False where they are all known or n is too many: download them.
   virtual bool largest_logits(Buffer& /*logits*/, uint32_t /*n*/, std::vector<TokenLogit>&) { return false; }
   virtual void download(const Buffer& from, uint64_t offset, std::span<std::byte> bytes) = 0;
@@ -211,16 +211,16 @@ class Backend {
   virtual void start_next(Program&) {}
   virtual void wait(Program&) {}
 };
-constexpr uint64_t kLeastScreenedHead = 16 << 20;  // bytes of F16; HeadScreen::where_large
-constexpr uint32_t kMaxBatch = 1024;               // tokens of one run
-constexpr uint32_t kMaxLogitRows = 8;              // tokens whose logits are held at once
-constexpr uint32_t kRunAhead = 2;                  // tokens on their way at once, where a device runs ahead
+constexpr uint64_t kLeastShortlistedHead = 16 << 20;  // bytes of F16; HeadShortlist::where_large
+constexpr uint32_t kMaxBatch = 1024;                  // tokens of one run
+constexpr uint32_t kMaxLogitRows = 8;                 // tokens whose logits are held at once
+constexpr uint32_t kRunAhead = 2;  // tokens on their way at once, where a device runs ahead
 
 std::unique_ptr<Backend> open_vulkan(const EngineOptions& options);
 std::unique_ptr<Backend> open_cpu(const EngineOptions& options);
 void check_vulkan(const EngineOptions& options);  // throws where open_vulkan would not find its device
-std::vector<DeviceInfo> list_vulkan_devices();  // empty where there is no loader or no device
-std::shared_ptr<void> hold_vulkan();            // while held, listing and opening share what both need of the loader
+std::vector<DeviceInfo> list_vulkan_devices();    // empty where there is no loader or no device
+std::shared_ptr<void> hold_vulkan();  // while held, listing and opening share what both need of the loader
 DeviceInfo describe_cpu(const EngineOptions& options);
 
 }  // namespace bitnet

@@ -57,13 +57,13 @@ enum class I2sLayout { block128, block64 };
 enum class IntegerDot { where_fast, always, never, matrix };
 
 // Whether a GPU computes the blocks of a token in one dispatch, whose workgroups wait for what others give
-// (shaders/decode.comp); the results are the same. `where_safe` tries the device first; `always` is not for software
-// devices, which may run out of patience.
+// (shaders/decode.comp); the results are the same. `where_safe` tries the device first; `always` is not for
+// software devices, which may run out of patience.
 enum class ChainedDecode { where_safe, always, never };
 
-// Whether the CPU keeps a copy of the LM head in 8 bits to find the largest logit with (engine/cpu/screen.h);
-// the results are the same. `always` also waits until the copy is there.
-enum class HeadScreen { where_large, always, never };
+// Whether the CPU keeps a copy of the LM head in 8 bits to find the largest logit with
+// (engine/cpu/shortlist.h); the results are the same. `always` also waits until the copy is there.
+enum class HeadShortlist { where_large, always, never };
 
 struct ModelInfo {
   std::string architecture;  // "bitnet-b1.58", ...
@@ -78,7 +78,7 @@ struct ModelInfo {
   uint32_t head_dim = 0;
   uint64_t n_ternary = 0;  // ternary weights
   uint64_t file_bytes = 0;
-  bool tied_head = true;    // the LM head is the token embedding
+  bool tied_head = true;  // the LM head is the token embedding
   std::string
       fingerprint;  // as fingerprint_of; empty from read_model_info, which does not read all of the file
   // As it was at first: of size, metadata and both ends of every tensor, whatever the options.
@@ -96,7 +96,7 @@ struct MemoryPlan {
   uint64_t norms = 0;
   uint64_t kv_cache = 0;
   uint64_t activations = 0;
-  uint64_t head_copy = 0;  // on the CPU alone and on top of total(): the screen's (HeadScreen)
+  uint64_t head_copy = 0;  // on the CPU alone and on top of total(): the shortlist's (HeadShortlist)
   uint64_t total() const { return ternary + embedding + norms + kv_cache + activations; }
 };
 MemoryPlan plan_memory(const GgufFile& file, uint32_t n_ctx);
@@ -108,17 +108,18 @@ struct EngineOptions {
   I2sLayout layout = I2sLayout::block128;
   IntegerDot integer_dot = IntegerDot::where_fast;
   ChainedDecode chained_decode = ChainedDecode::where_safe;
-  std::string cache_folder;   // where compiled kernels are kept between runs; empty = nowhere
-  bool as_gpu = false;        // choose kernels as for a GPU even where the device is a software one
-  // 8, 16, 32 or 64: kernels work with subgroups of so many lanes in shared memory, as on a device without subgroup
-  // arithmetic; 0 = with the device's own. The results agree within what f32 sums in another order allow.
+  std::string cache_folder;  // where compiled kernels are kept between runs; empty = nowhere
+  bool as_gpu = false;       // choose kernels as for a GPU even where the device is a software one
+  // 8, 16, 32 or 64: kernels work with subgroups of so many lanes in shared memory, as on a device without
+  // subgroup arithmetic; 0 = with the device's own. The results agree within what f32 sums in another order
+  // allow.
   uint32_t subgroup_size = 0;
   bool always_stage = false;  // copy weights to the device even where the host could write them in place
   uint32_t threads = 0;       // of the CPU; 0 = as many as the process may use at once
   std::string cpu_kernels;  // "avx2", ...: those for one instruction set, as in engine/cpu/; empty = the best
-  HeadScreen head_screen = HeadScreen::where_large;
-  // Called on the opening thread while weights go to the device, first with 0 and at last with all bytes; return false
-  // to give up (Error(runtime)).
+  HeadShortlist head_shortlist = HeadShortlist::where_large;
+  // Called on the opening thread while weights go to the device, first with 0 and at last with all bytes;
+  // return false to give up (Error(runtime)).
   std::function<bool(uint64_t done_bytes, uint64_t total_bytes)> on_progress;
 };
 

@@ -56,7 +56,7 @@ Activations::Activations(Backend& backend, const Config& c, uint32_t n_ctx, uint
   h = floats(n * c.n_ff);
   ffn_mid = allocate_quantised(backend, n, c.n_ff);
   y = floats(uint64_t{max_logit_rows} * c.n_embd);
-  argmax_parts = backend.allocate(kArgmaxParts * sizeof(ArgmaxResult), BufferUse::device);
+  argmax_partials = backend.allocate(kArgmaxPartials * sizeof(ArgmaxResult), BufferUse::device);
   rotation = rotation_table(backend, c, n_ctx);
 }
 
@@ -92,7 +92,7 @@ void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row
   const Config& c = m.config;
   r.rms_norm(*a.x, first_row, *m.output_norm, c.n_embd, c.norm_epsilon, *a.y, rows);
   r.head(m.head(), *a.y, logits, rows);
-  r.argmax(logits, c.n_vocab, *a.argmax_parts, argmax_result);
+  r.argmax(logits, c.n_vocab, *a.argmax_partials, argmax_result);
 }
 
 }  // namespace bitnet

@@ -26,7 +26,7 @@ struct Activations {
   BufferPtr h;         // [n][n_ff] f32: relu2(gate) * up; its square would overflow F16
   Quantised ffn_mid;   // [n][n_ff] int8
   BufferPtr y;         // [rows][n_embd] f32: the last norm
-  BufferPtr argmax_parts;
+  BufferPtr argmax_partials;
   BufferPtr rotation;  // [n_ctx][rope_dim / 2] of {cos, sin}: RoPE's table
 };
 

@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <vector>
 
 #include "engine/engine.h"
 
@@ -40,27 +39,6 @@ inline float i2s_scale(std::span<const std::byte> tensor) {
   float scale = 0;
   std::memcpy(&scale, tensor.data() + tensor.size() - kI2sTail, sizeof scale);
   return scale;
-}
-
-// Weights -1, 0, +1 (whole blocks of the layout) to codes and back, one element at a time: the reference that
-// the tests hold everything against.
-inline std::vector<std::byte> i2s_pack(std::span<const int8_t> weights, I2sLayout layout) {
-  assert(weights.size() % (layout == I2sLayout::block128 ? 128 : 64) == 0);
-  std::vector<std::byte> codes(weights.size() / 4);
-  for (size_t e = 0; e < weights.size(); ++e) {
-    const auto [byte, shift] = i2s_position(e, layout);
-    codes[byte] |= static_cast<std::byte>((weights[e] + 1) << shift);
-  }
-  return codes;
-}
-
-inline std::vector<int8_t> i2s_unpack(std::span<const std::byte> codes, I2sLayout layout) {
-  std::vector<int8_t> weights(codes.size() * 4);
-  for (size_t e = 0; e < weights.size(); ++e) {
-    const auto [byte, shift] = i2s_position(e, layout);
-    weights[e] = static_cast<int8_t>(static_cast<int>(codes[byte] >> shift & std::byte{3}) - 1);
-  }
-  return weights;
 }
 
 // True if a code is 3, which no quantiser writes. Both layouts have four codes in every byte.

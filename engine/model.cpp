@@ -247,12 +247,12 @@ class Loader {
   TernaryMatrix ternary(std::initializer_list<const GgufTensor*> tensors) {
     TernaryMatrix m;
     m.n_in = static_cast<uint32_t>((*tensors.begin())->shape[0]);
-    size_t part = 0;
+    size_t n = 0;
     for (const GgufTensor* t : tensors)
-      m.parts[part++] = {static_cast<uint32_t>(t->shape[1]), i2s_scale(t->data)};
+      m.tensors[n++] = {static_cast<uint32_t>(t->shape[1]), i2s_scale(t->data)};
     const uint64_t row_bytes = m.n_in / 4;
     uint64_t offset = 0;
-    part = 0;
+    n = 0;
     for (const GgufTensor* t : tensors) {
       auto codes = t->data.first(t->data.size() - kI2sTail);
       if (i2s_has_code_3(codes))
@@ -266,8 +266,8 @@ class Loader {
         i2s_block64_to_block128(codes, repacked_);
         codes = repacked_;
       }
-      if (layout_ == I2sLayout::block128 && (m.part_codes[part] = backend_.adopt(codes))) {
-        ++part;
+      if (layout_ == I2sLayout::block128 && (m.tensor_codes[n] = backend_.adopt(codes))) {
+        ++n;
         count(codes.size());
         continue;
       }

@@ -62,7 +62,7 @@ DeviceSession::DecodePrograms DeviceSession::record_decode(bool sample) {
       record_blocks(r, engine_.weights, activations_, cache_, 1);
       record_head(r, engine_.weights, activations_, 0, 1, *out.logits, *out.result);
       if (sample)
-        r.sample(*out.logits, engine_.weights.config.n_vocab, *activations_.argmax_parts, sampling_,
+        r.sample(*out.logits, engine_.weights.config.n_vocab, *activations_.argmax_partials, sampling_,
                  *out.result);
     };
   };

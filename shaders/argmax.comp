@@ -9,7 +9,7 @@ layout(local_size_x = 64) in;
 
 layout(push_constant) uniform Push { ArgmaxPush push; };
 #ifdef MERGE
-layout(binding = 0) readonly buffer Parts { uvec4 parts[]; };
+layout(binding = 0) readonly buffer Partials { uvec4 partials[]; };
 #else
 layout(binding = 0) readonly buffer Logits { float logits[]; };
 #endif
@@ -18,36 +18,36 @@ layout(binding = 1) writeonly buffer Result { uvec4 result[]; };  // as pack() w
 layout(binding = 2) buffer Params { uint params[]; };
 #endif
 
-struct Part {
+struct Partial {
   float largest;
   uint index;
   float sum;
   uint broken;
 };
-shared Part best[gl_WorkGroupSize.x];
+shared Partial best[gl_WorkGroupSize.x];
 
-uvec4 pack(Part p) { return uvec4(floatBitsToUint(p.largest), p.index, floatBitsToUint(p.sum), p.broken); }
-Part unpack(uvec4 p) { return Part(uintBitsToFloat(p.x), p.y, uintBitsToFloat(p.z), p.w); }
+uvec4 pack(Partial p) { return uvec4(floatBitsToUint(p.largest), p.index, floatBitsToUint(p.sum), p.broken); }
+Partial unpack(uvec4 p) { return Partial(uintBitsToFloat(p.x), p.y, uintBitsToFloat(p.z), p.w); }
 
-Part merge(Part a, Part b) {
+Partial merge(Partial a, Partial b) {
   bool second = b.largest > a.largest || (b.largest == a.largest && b.index < a.index);
   float largest = max(a.largest, b.largest);
-  return Part(largest, second ? b.index : a.index,
+  return Partial(largest, second ? b.index : a.index,
               a.sum * exp(a.largest - largest) + b.sum * exp(b.largest - largest), a.broken | b.broken);
 }
 
 // NaN and Inf are told by their bits: a compiler may assume that floats are finite.
-Part of_logit(uint bits, uint index) {
-  if ((bits & 0x7F800000u) == 0x7F800000u) return Part(-3.4e38, index, 0.0, uint(bits != 0xFF800000u));
-  return Part(uintBitsToFloat(bits), index, 1.0, 0);
+Partial of_logit(uint bits, uint index) {
+  if ((bits & 0x7F800000u) == 0x7F800000u) return Partial(-3.4e38, index, 0.0, uint(bits != 0xFF800000u));
+  return Partial(uintBitsToFloat(bits), index, 1.0, 0);
 }
 
 void main() {
   uint lane = gl_LocalInvocationID.x;
-  Part mine = Part(-3.4e38, 0x7FFFFFFFu, 0.0, 0);
+  Partial mine = Partial(-3.4e38, 0x7FFFFFFFu, 0.0, 0);
   for (uint i = gl_GlobalInvocationID.x; i < push.n; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
 #ifdef MERGE
-    mine = merge(mine, unpack(parts[i]));
+    mine = merge(mine, unpack(partials[i]));
 #else
     mine = merge(mine, of_logit(floatBitsToUint(logits[i]), i));
 #endif

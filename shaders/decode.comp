@@ -154,19 +154,19 @@ float rotate(vec2 pair, vec2 turn, uint i) {
 #define LANES kLanes
 #define LOADS kLoads
 #define NORM_LOADS kNormLoads
-#define PARTS 1
+#define MATRICES 1
 #include "common/decode_linear.glsl"
 #define LINEAR linear_long
 #define LANES kLanesLong
 #define LOADS kLoadsLong
 #define NORM_LOADS kNormLoadsLong
-#define PARTS 1
+#define MATRICES 1
 #include "common/decode_linear.glsl"
 #define LINEAR gate_up
 #define LANES kLanes
 #define LOADS kLoads
 #define NORM_LOADS kNormLoads
-#define PARTS 2
+#define MATRICES 2
 #include "common/decode_linear.glsl"
 #include "common/decode_attention.glsl"
 

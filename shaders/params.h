@@ -98,7 +98,7 @@ struct DecodeStage {
   uvec2 weight;
   uvec2 k_cache;
   uvec2 v_cache;
-  uvec2 parts;
+  uvec2 chunks;
   uvec2 finished;
   uvec2 from;  // tagged values
   uvec2 residual;
@@ -178,7 +178,7 @@ struct SampleSettings {
 
 struct SamplePush {
   uint n_vocab;
-  uint n_parts;  // partial results of argmax
+  uint n_partials;  // partial results of argmax
 };
 
 #ifdef __cplusplus

@@ -8,7 +8,7 @@ layout(local_size_x_id = CONSTANT_WORKGROUP_SIZE) in;
 layout(push_constant) uniform Push { SamplePush push; };
 #include "common/sampling.glsl"
 layout(binding = 1) readonly buffer Logits { uint logits[]; };
-layout(binding = 2) readonly buffer Parts { uvec4 parts[]; };  // of argmax
+layout(binding = 2) readonly buffer Partials { uvec4 partials[]; };  // of argmax
 
 shared uint bins[SAMPLE_BINS];
 shared uint largest;
@@ -18,7 +18,7 @@ void main() {
   for (uint i = lane; i < SAMPLE_BINS; i += gl_WorkGroupSize.x) bins[i] = 0u;
   if (lane == 0u) largest = 0u;
   barrier();
-  for (uint i = lane; i < push.n_parts; i += gl_WorkGroupSize.x) atomicMax(largest, key_of(parts[i].x));
+  for (uint i = lane; i < push.n_partials; i += gl_WorkGroupSize.x) atomicMax(largest, key_of(partials[i].x));
   barrier();
   for (uint i = gl_GlobalInvocationID.x; i < push.n_vocab; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
     atomicAdd(bins[bin_of(largest, logits[i])], 1u);

@@ -163,9 +163,9 @@ void tool_bench(const Options& options, Output& out) {
   const Figures d = figures(decode);
   // What one decoded token has to read: all weights once, and half of what it writes of keys and values.
   const double kv = needed == 0 ? 0 : static_cast<double>(plan.kv_cache) / needed * (depth + n_decode / 2.0);
-  // On the CPU the screen's copy of a large head is read in place of the head.
-  const bool screened = model.engine->device().cpu && plan.head_copy != 0;
-  const uint64_t head = screened ? plan.head_copy : plan.embedding;
+  // On the CPU the copy of a large head in 8 bits is read in place of the head.
+  const bool shortlisted = model.engine->device().cpu && plan.head_copy != 0;
+  const uint64_t head = shortlisted ? plan.head_copy : plan.embedding;
   const double bytes = static_cast<double>(plan.ternary + head + plan.norms) + kv;
   const double gigabytes = bytes * d.median / 1e9;
   // Measured in the same minute as the rest: what the memory gives, and what decode with all of the head's

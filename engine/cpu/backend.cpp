@@ -29,7 +29,7 @@ std::string processor_name() {
   return "unknown processor";
 }
 
-const Kernels& choose(const std::string& wanted) {
+const CpuKernels& choose(const std::string& wanted) {
   std::string there;
   for (const KernelChoice& choice : kernel_choices()) {
     if (choice.supported && (wanted.empty() || wanted == choice.kernels->name)) return *choice.kernels;
@@ -58,7 +58,7 @@ class CpuBackend : public Backend {
       : kernels_(choose(options.cpu_kernels)),
         pool_(options.threads != 0 ? options.threads : usable_threads()),
         device_(describe(kernels_.name, pool_.size())),
-        head_screen_(options.head_screen) {}
+        head_shortlist_(options.head_shortlist) {}
 
   const DeviceInfo& device() const override { return device_; }
 
@@ -85,7 +85,7 @@ class CpuBackend : public Backend {
   bool largest_logits(Buffer& logits, uint32_t n, std::vector<TokenLogit>& to) override {
     const auto& unfinished = cpu_buffer(logits).unfinished;
     if (!unfinished || n > unfinished->head->lower.size()) return false;
-    ScreenedHead& head = *unfinished->head;
+    ShortlistedHead& head = *unfinished->head;
     lower_ = head.lower;
     std::ranges::nth_element(lower_, lower_.begin() + (n - 1), std::greater());
     head.border = lower_[n - 1];
@@ -104,7 +104,7 @@ class CpuBackend : public Backend {
   std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels) override {
     auto program = std::make_unique<CpuProgram>();
     CpuRecorder recorder(
-        kernels_, pool_.size(), input_, [this](const Embedding& table) { return screen_of(table); },
+        kernels_, pool_.size(), input_, [this](const Embedding& table) { return shortlist_of(table); },
         *program);
     kernels(recorder);
     pool_.reserve_scratch(program->scratch_lines);
@@ -134,16 +134,16 @@ class CpuBackend : public Backend {
   void run(Program& p, uint32_t position, std::span<const int32_t> tokens) override {
     assert(tokens.size() <= kMaxBatch);
     auto& program = static_cast<CpuProgram&>(p);
-    for (const auto& head : program.screened) head->logits->unfinished.reset();
-    if (const auto last = last_screened_.lock();
+    for (const auto& head : program.shortlisted) head->logits->unfinished.reset();
+    if (const auto last = last_shortlisted_.lock();
         last && std::ranges::find(program.norms, last->head->vector) != program.norms.end())
       pool_.run(last->head->full->steps);  // before the vector is overwritten
     input_ = {position, tokens.data()};
     pool_.run(program.steps);
-    for (const auto& head : program.screened) {
-      if (!head->was_screened) continue;
+    for (const auto& head : program.shortlisted) {
+      if (!head->was_shortlisted) continue;
       head->logits->unfinished = std::make_shared<Unfinished>(Unfinished{head});
-      last_screened_ = head->logits->unfinished;
+      last_shortlisted_ = head->logits->unfinished;
     }
   }
 
@@ -153,27 +153,29 @@ class CpuBackend : public Backend {
     logits.unfinished.reset();
   }
 
-  const Screen* screen_of(const Embedding& table) {
+  const Shortlist* shortlist_of(const Embedding& table) {
     const auto& chunk = table.chunks[0];
-    if (table.f32 || table.chunks.size() != 1 || head_screen_ == HeadScreen::never) return nullptr;
-    if (head_screen_ != HeadScreen::always && chunk.table->size() < kLeastScreenedHead) return nullptr;
-    auto& screen = screens_[chunk.table.get()];
-    if (!screen)
-      screen = std::make_unique<Screen>(kernels_, data_of<const uint16_t>(*chunk.table), table.n_vocab,
-                                        table.n_embd);
-    if (head_screen_ == HeadScreen::always) screen->wait();
-    return screen.get();
+    if (table.f32 || table.chunks.size() != 1 || head_shortlist_ == HeadShortlist::never) return nullptr;
+    if (head_shortlist_ != HeadShortlist::always && chunk.table->size() < kLeastShortlistedHead)
+      return nullptr;
+    auto& shortlist = shortlists_[chunk.table.get()];
+    if (!shortlist)
+      shortlist = std::make_unique<Shortlist>(kernels_, data_of<const uint16_t>(*chunk.table), table.n_vocab,
+                                              table.n_embd);
+    if (head_shortlist_ == HeadShortlist::always) shortlist->wait();
+    return shortlist.get();
   }
 
-  const Kernels& kernels_;
+  const CpuKernels& kernels_;
   ThreadPool pool_;
   DeviceInfo device_;
-  const HeadScreen head_screen_;
+  const HeadShortlist head_shortlist_;
   RunInput input_;
   std::vector<std::span<const std::byte>> adopted_;
-  std::weak_ptr<Unfinished> last_screened_;
-  std::vector<float> lower_;                                  // of largest_logits
-  std::map<const Buffer*, std::unique_ptr<Screen>> screens_;  // of weights, which stay as long as the backend
+  std::weak_ptr<Unfinished> last_shortlisted_;
+  std::vector<float> lower_;  // of largest_logits
+  std::map<const Buffer*, std::unique_ptr<Shortlist>>
+      shortlists_;  // of weights, which stay as long as the backend
 };
 
 }  // namespace

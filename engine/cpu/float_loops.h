@@ -1,52 +1,52 @@
 // The float loops of kernels.h, written once over 16 lanes and included by each kernels_*.cpp inside its own
 // namespace, after
-//   Part               a native vector; kPartLanes floats of it
+//   Vec               a native vector; kVecLanes floats of it
 //   load, store, set1, add, mul, fma(a, b, c) = a * b + c, max, round (half to even), pow2 (2^n, n whole)
 //   load_halves, store_halves (F16, half to even)
 //   add_lanes(Floats)  the sum over 16 lanes as a tree: i + (i + 8), then + 4, + 2, + 1
 // No include guard and no includes: the includer has them, outside its namespace.
 
 constexpr int kLanes = 16;
-constexpr int kParts = kLanes / kPartLanes;
+constexpr int kVecs = kLanes / kVecLanes;
 
 struct Floats {
-  Part p[kParts];
+  Vec vec[kVecs];
 };
 
 inline float add_lanes(Floats v);
 
 inline Floats load16(const float* from) {
   Floats v;
-  for (int i = 0; i < kParts; ++i) v.p[i] = load(from + i * kPartLanes);
+  for (int i = 0; i < kVecs; ++i) v.vec[i] = load(from + i * kVecLanes);
   return v;
 }
 inline void store16(float* to, Floats v) {
-  for (int i = 0; i < kParts; ++i) store(to + i * kPartLanes, v.p[i]);
+  for (int i = 0; i < kVecs; ++i) store(to + i * kVecLanes, v.vec[i]);
 }
 inline Floats load_halves16(const uint16_t* from) {
   Floats v;
-  for (int i = 0; i < kParts; ++i) v.p[i] = load_halves(from + i * kPartLanes);
+  for (int i = 0; i < kVecs; ++i) v.vec[i] = load_halves(from + i * kVecLanes);
   return v;
 }
 inline Floats all(float x) {
   Floats v;
-  for (int i = 0; i < kParts; ++i) v.p[i] = set1(x);
+  for (int i = 0; i < kVecs; ++i) v.vec[i] = set1(x);
   return v;
 }
 inline Floats add(Floats a, Floats b) {
-  for (int i = 0; i < kParts; ++i) a.p[i] = add(a.p[i], b.p[i]);
+  for (int i = 0; i < kVecs; ++i) a.vec[i] = add(a.vec[i], b.vec[i]);
   return a;
 }
 inline Floats mul(Floats a, Floats b) {
-  for (int i = 0; i < kParts; ++i) a.p[i] = mul(a.p[i], b.p[i]);
+  for (int i = 0; i < kVecs; ++i) a.vec[i] = mul(a.vec[i], b.vec[i]);
   return a;
 }
 inline Floats fma(Floats a, Floats b, Floats c) {
-  for (int i = 0; i < kParts; ++i) a.p[i] = fma(a.p[i], b.p[i], c.p[i]);
+  for (int i = 0; i < kVecs; ++i) a.vec[i] = fma(a.vec[i], b.vec[i], c.vec[i]);
   return a;
 }
 inline Floats max(Floats a, Floats b) {
-  for (int i = 0; i < kParts; ++i) a.p[i] = max(a.p[i], b.p[i]);
+  for (int i = 0; i < kVecs; ++i) a.vec[i] = max(a.vec[i], b.vec[i]);
   return a;
 }
 
@@ -80,12 +80,12 @@ inline float largest_lane(Floats v) {
 
 // e^x for x <= 0, within 2 units of the last place; below -87 a number next to nothing. x = n ln 2 + r, and
 // e^r by its Taylor sum to r^7, whose remainder at |r| <= ln 2 / 2 is below 2^-26.
-inline Part exp(Part x) {
+inline Vec exp(Vec x) {
   x = max(x, set1(-87.0F));
-  const Part n = round(mul(x, set1(1.44269504F)));
-  Part r = fma(n, set1(-0.693145752F), x);  // ln 2 in two parts, the first of 15 bits
+  const Vec n = round(mul(x, set1(1.44269504F)));
+  Vec r = fma(n, set1(-0.693145752F), x);  // ln 2 in two parts, the first of 15 bits
   r = fma(n, set1(-1.42860677e-6F), r);
-  Part sum = set1(1.0F / 5040);
+  Vec sum = set1(1.0F / 5040);
   constexpr float kTaylor[] = {1.0F / 720, 1.0F / 120, 1.0F / 24, 1.0F / 6, 0.5F, 1.0F, 1.0F};
   for (const float c : kTaylor) sum = fma(sum, r, set1(c));
   return mul(sum, pow2(n));
@@ -135,7 +135,7 @@ inline void to_floats(const uint16_t* from, uint32_t n, float* to) {
 
 inline void to_halves(const float* from, uint32_t n, uint16_t* to) {
   uint32_t i = 0;
-  for (; i + kPartLanes <= n; i += kPartLanes) store_halves(to + i, load(from + i));
+  for (; i + kVecLanes <= n; i += kVecLanes) store_halves(to + i, load(from + i));
   if (i == n) return;
   float lanes[kLanes] = {};
   uint16_t halves[kLanes];
@@ -144,7 +144,7 @@ inline void to_halves(const float* from, uint32_t n, uint16_t* to) {
   for (uint32_t j = 0; i + j < n; ++j) to[i + j] = halves[j];
 }
 
-inline ScreenRow screen_row(const uint16_t* row, uint32_t n, int8_t* codes) {
+inline Int8Row int8_row(const uint16_t* row, uint32_t n, int8_t* codes) {
   Floats largest = all(0), norm = all(0), error = all(0);
   for (uint32_t i = 0; i < n; i += kLanes) {
     const Floats w = load_halves16(row + i);
@@ -166,7 +166,7 @@ inline ScreenRow screen_row(const uint16_t* row, uint32_t n, int8_t* codes) {
   for (uint32_t i = 0; i < n; i += kLanes) {
     const Floats w = load_halves16(row + i);
     Floats code = mul(w, all(inverse));
-    for (int j = 0; j < kParts; ++j) code.p[j] = round(code.p[j]);
+    for (int j = 0; j < kVecs; ++j) code.vec[j] = round(code.vec[j]);
     float lanes[kLanes];
     store16(lanes, code);
     for (int j = 0; j < kLanes; ++j) {
@@ -215,7 +215,7 @@ inline int32_t quantise(const float* x, const float* weight, uint32_t n, float i
   for (uint32_t i = 0; i < n; i += kLanes) {
     const Floats y = mul(normalised(x + i, weight + i, all(inverse)), all(s));
     float lanes[kLanes];
-    for (int j = 0; j < kParts; ++j) store(lanes + j * kPartLanes, max(round(y.p[j]), set1(-128.0F)));
+    for (int j = 0; j < kVecs; ++j) store(lanes + j * kVecLanes, max(round(y.vec[j]), set1(-128.0F)));
     for (int j = 0; j < kLanes; ++j) {  // a NaN must not become just any integer: C++ leaves that open
       const int32_t v = lanes[j] < 127.0F ? static_cast<int32_t>(lanes[j]) : 127;
       q[i + j] = static_cast<int8_t>(v);
@@ -309,11 +309,11 @@ inline void attention_heads(const AttentionWork& work, uint32_t head) {
     for (size_t i = work.n_keys; i < stride; ++i) s[i] = -3.4e38F;
     Floats largest = load16(s);
     for (size_t i = kLanes; i < stride; i += kLanes) largest = max(largest, load16(s + i));
-    const Part minus_largest = set1(-largest_lane(largest));
+    const Vec minus_largest = set1(-largest_lane(largest));
     Floats sum = all(0);
     for (size_t i = 0; i < stride; i += kLanes) {
       Floats weight = load16(s + i);
-      for (int j = 0; j < kParts; ++j) weight.p[j] = exp(add(weight.p[j], minus_largest));
+      for (int j = 0; j < kVecs; ++j) weight.vec[j] = exp(add(weight.vec[j], minus_largest));
       store16(s + i, weight);
       sum = add(sum, weight);
     }
@@ -329,7 +329,7 @@ inline void attention_heads(const AttentionWork& work, uint32_t head) {
 }
 
 inline void attention(const AttentionWork& work) {
-  constexpr uint32_t kHeads = kParts == 1 ? 4 : kParts == 2 ? 2 : 1;  // what the registers hold
+  constexpr uint32_t kHeads = kVecs == 1 ? 4 : kVecs == 2 ? 2 : 1;  // what the registers hold
   static_assert(kHeads <= kMostHeads);
   uint32_t head = 0;
   for (; head + kHeads <= work.n_heads; head += kHeads) attention_heads<kHeads>(work, head);
@@ -357,11 +357,11 @@ inline LargestLogit largest_logit(const float* logits, uint32_t n) {
   if (best.largest <= kLowest) return best;
   for (best.index = 0; logits[best.index] != best.largest;) ++best.index;
   Floats sum = all(0);
-  const Part minus_largest = set1(-best.largest);
+  const Vec minus_largest = set1(-best.largest);
   for (i = 0; i < n; i += kLanes) {
     Floats v = load_some(logits + i, n - i);
     float lanes[kLanes];
-    for (int j = 0; j < kParts; ++j) v.p[j] = exp(add(v.p[j], minus_largest));
+    for (int j = 0; j < kVecs; ++j) v.vec[j] = exp(add(v.vec[j], minus_largest));
     if (i + kLanes <= n) {
       sum = add(sum, v);
       continue;

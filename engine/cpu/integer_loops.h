@@ -127,7 +127,7 @@ inline uint64_t read(const std::byte* from, size_t bytes) {
 }
 
 template <int kRows>
-inline void screen_block(const int8_t* rows, uint32_t n, const int16_t* p, int32_t* sums) {
+inline void int8_block(const int8_t* rows, uint32_t n, const int16_t* p, int32_t* sums) {
   constexpr uint32_t kStep = kBytes / 2;
   Words a[kRows], b[kRows];
   for (int r = 0; r < kRows; ++r) a[r] = b[r] = no_words();
@@ -145,11 +145,11 @@ inline void screen_block(const int8_t* rows, uint32_t n, const int16_t* p, int32
   for (int r = 0; r < kRows; ++r) sums[r] = total(add_up(a[r], b[r]));
 }
 
-inline void screen_rows(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums) {
+inline void int8_rows(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums) {
   uint32_t r = 0;
   for (; r + kRowsAtOnce <= n_rows; r += kRowsAtOnce)
-    screen_block<kRowsAtOnce>(rows + size_t{n} * r, n, p, sums + r);
-  for (; r < n_rows; ++r) screen_block<1>(rows + size_t{n} * r, n, p, sums + r);
+    int8_block<kRowsAtOnce>(rows + size_t{n} * r, n, p, sums + r);
+  for (; r < n_rows; ++r) int8_block<1>(rows + size_t{n} * r, n, p, sums + r);
 }
 
 inline void ternary_rows(const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q,

@@ -41,15 +41,15 @@ struct LargestLogit {
   bool non_finite;
 };
 
-// Of a row of cpu/screen.h; the norms are from above, infinite where the row is not finite.
-struct ScreenRow {
+// Of a row of cpu/shortlist.h; the norms are from above, infinite where the row is not finite.
+struct Int8Row {
   float scale;
   float norm;   // of the row
   float error;  // of what the codes leave out
 };
 
 // n, n_in: multiples of 128 except where said.
-struct Kernels {
+struct CpuKernels {
   const char* name;
 
   // sums[r] = codes of row r . q; rows of n_in / 4 bytes lie one after the other
@@ -72,8 +72,8 @@ struct Kernels {
   void (*to_halves)(const float* from, uint32_t n, uint16_t* to);
 
   // A row of F16 as codes of 8 bits, and rows of such codes . p exactly
-  ScreenRow (*screen_row)(const uint16_t* row, uint32_t n, int8_t* codes);
-  void (*screen_rows)(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums);
+  Int8Row (*int8_row)(const uint16_t* row, uint32_t n, int8_t* codes);
+  void (*int8_rows)(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums);
 
   // Touches all bytes, a multiple of 256, and does nothing useful with them: what reading alone takes
   uint64_t (*read)(const std::byte* from, size_t bytes);
@@ -93,7 +93,7 @@ struct Kernels {
 // Tables that were built for this architecture, the best first; the last is the scalar reference.
 // `supported`: this machine can run them.
 struct KernelChoice {
-  const Kernels* kernels;
+  const CpuKernels* kernels;
   bool supported;
 };
 struct KernelChoices {
@@ -104,15 +104,15 @@ struct KernelChoices {
 };
 KernelChoices kernel_choices();
 
-extern const Kernels kScalarKernels;
+extern const CpuKernels kScalarKernels;
 #if defined(__x86_64__)
-extern const Kernels kSse4Kernels;
-extern const Kernels kAvx2Kernels;
-extern const Kernels kAvxVnniKernels;
-extern const Kernels kAvx512Kernels;
-const Kernels& amx_kernels();
+extern const CpuKernels kSse4Kernels;
+extern const CpuKernels kAvx2Kernels;
+extern const CpuKernels kAvxVnniKernels;
+extern const CpuKernels kAvx512Kernels;
+const CpuKernels& amx_kernels();
 #elif defined(__aarch64__)
-extern const Kernels kNeonKernels;
+extern const CpuKernels kNeonKernels;
 #endif
 
 }  // namespace bitnet::cpu

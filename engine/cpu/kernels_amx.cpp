@@ -74,8 +74,8 @@ void tile_product(const uint8_t* tile, uint32_t n_in, const int8_t* q, uint32_t 
   _tile_release();
 }
 
-Kernels with_amx() {
-  Kernels kernels = kAvx512Kernels;
+CpuKernels with_amx() {
+  CpuKernels kernels = kAvx512Kernels;
   kernels.name = "amx";
   kernels.tile_product = tile_product;
   return kernels;
@@ -83,8 +83,8 @@ Kernels with_amx() {
 
 }  // namespace
 
-const Kernels& amx_kernels() {
-  static const Kernels kernels = with_amx();
+const CpuKernels& amx_kernels() {
+  static const CpuKernels kernels = with_amx();
   return kernels;
 }
 

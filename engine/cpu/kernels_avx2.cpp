@@ -25,13 +25,11 @@ inline Words add_words(Words words, Sums sums) {
 }
 
 #include "integer_loops.h"
+#include "kernel_table.h"
 
 }  // namespace
 
-const Kernels kAvx2Kernels = {
-    "avx2",         ternary_rows, unpack_tile,        tile_product, scale_sums, add_sums,    gate_sums,
-    half_rows,      float_rows,   to_floats,          to_halves,    screen_row, screen_rows, read,
-    sum_of_squares, normalise,    largest_normalised, quantise,     rotate,     attention,   largest_logit};
+const CpuKernels kAvx2Kernels = table_of_kernels("avx2");
 
 }  // namespace bitnet::cpu
 #pragma GCC pop_options

@@ -10,32 +10,32 @@
 namespace bitnet::cpu {
 namespace {
 
-using Part = __m512;
-constexpr int kPartLanes = 16;
+using Vec = __m512;
+constexpr int kVecLanes = 16;
 
-inline Part load(const float* from) { return _mm512_loadu_ps(from); }
-inline void store(float* to, Part a) { _mm512_storeu_ps(to, a); }
-inline Part set1(float x) { return _mm512_set1_ps(x); }
-inline Part add(Part a, Part b) { return _mm512_add_ps(a, b); }
-inline Part mul(Part a, Part b) { return _mm512_mul_ps(a, b); }
-inline Part fma(Part a, Part b, Part c) { return _mm512_fmadd_ps(a, b, c); }
-inline Part max(Part a, Part b) { return _mm512_max_ps(a, b); }
-inline Part round(Part a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
-inline Part pow2(Part n) {
+inline Vec load(const float* from) { return _mm512_loadu_ps(from); }
+inline void store(float* to, Vec a) { _mm512_storeu_ps(to, a); }
+inline Vec set1(float x) { return _mm512_set1_ps(x); }
+inline Vec add(Vec a, Vec b) { return _mm512_add_ps(a, b); }
+inline Vec mul(Vec a, Vec b) { return _mm512_mul_ps(a, b); }
+inline Vec fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
+inline Vec max(Vec a, Vec b) { return _mm512_max_ps(a, b); }
+inline Vec round(Vec a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+inline Vec pow2(Vec n) {
   return _mm512_castsi512_ps(
       _mm512_slli_epi32(_mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127)), 23));
 }
-inline Part load_halves(const uint16_t* from) {
+inline Vec load_halves(const uint16_t* from) {
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 }
-inline void store_halves(uint16_t* to, Part a) {
+inline void store_halves(uint16_t* to, Vec a) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
 }
 
 #include "float_loops.h"
 
 inline float add_lanes(Floats v) {
-  const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(v.p[0]), _mm512_extractf32x8_ps(v.p[0], 1));
+  const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(v.vec[0]), _mm512_extractf32x8_ps(v.vec[0], 1));
   const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
@@ -108,13 +108,11 @@ inline int32_t total(Words w) {  // may wrap, which _mm512_reduce_add_epi32 must
 inline void store_words(int32_t* to, Words w) { _mm512_storeu_si512(to, w); }
 
 #include "integer_loops.h"
+#include "kernel_table.h"
 
 }  // namespace
 
-const Kernels kAvx512Kernels = {
-    "avx512-vnni",  ternary_rows, unpack_tile,        tile_product, scale_sums, add_sums,    gate_sums,
-    half_rows,      float_rows,   to_floats,          to_halves,    screen_row, screen_rows, read,
-    sum_of_squares, normalise,    largest_normalised, quantise,     rotate,     attention,   largest_logit};
+const CpuKernels kAvx512Kernels = table_of_kernels("avx512-vnni");
 
 }  // namespace bitnet::cpu
 #pragma GCC pop_options

@@ -21,13 +21,11 @@ inline Sums dot(Sums sums, Bytes codes, Bytes q) { return _mm256_dpbusd_avx_epi3
 inline Words add_words(Words words, Sums sums) { return _mm256_add_epi32(words, sums); }
 
 #include "integer_loops.h"
+#include "kernel_table.h"
 
 }  // namespace
 
-const Kernels kAvxVnniKernels = {
-    "avx-vnni",     ternary_rows, unpack_tile,        tile_product, scale_sums, add_sums,    gate_sums,
-    half_rows,      float_rows,   to_floats,          to_halves,    screen_row, screen_rows, read,
-    sum_of_squares, normalise,    largest_normalised, quantise,     rotate,     attention,   largest_logit};
+const CpuKernels kAvxVnniKernels = table_of_kernels("avx-vnni");
 
 }  // namespace bitnet::cpu
 #pragma GCC pop_options

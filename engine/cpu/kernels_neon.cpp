@@ -10,27 +10,27 @@
 namespace bitnet::cpu {
 namespace {
 
-using Part = float32x4_t;
-constexpr int kPartLanes = 4;
+using Vec = float32x4_t;
+constexpr int kVecLanes = 4;
 
-inline Part load(const float* from) { return vld1q_f32(from); }
-inline void store(float* to, Part a) { vst1q_f32(to, a); }
-inline Part set1(float x) { return vdupq_n_f32(x); }
-inline Part add(Part a, Part b) { return vaddq_f32(a, b); }
-inline Part mul(Part a, Part b) { return vmulq_f32(a, b); }
-inline Part fma(Part a, Part b, Part c) { return vfmaq_f32(c, a, b); }
-inline Part max(Part a, Part b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
-inline Part round(Part a) { return vrndnq_f32(a); }
-inline Part pow2(Part n) {
+inline Vec load(const float* from) { return vld1q_f32(from); }
+inline void store(float* to, Vec a) { vst1q_f32(to, a); }
+inline Vec set1(float x) { return vdupq_n_f32(x); }
+inline Vec add(Vec a, Vec b) { return vaddq_f32(a, b); }
+inline Vec mul(Vec a, Vec b) { return vmulq_f32(a, b); }
+inline Vec fma(Vec a, Vec b, Vec c) { return vfmaq_f32(c, a, b); }
+inline Vec max(Vec a, Vec b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
+inline Vec round(Vec a) { return vrndnq_f32(a); }
+inline Vec pow2(Vec n) {
   return vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(vcvtnq_s32_f32(n), vdupq_n_s32(127)), 23));
 }
-inline Part load_halves(const uint16_t* from) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(from))); }
-inline void store_halves(uint16_t* to, Part a) { vst1_u16(to, vreinterpret_u16_f16(vcvt_f16_f32(a))); }
+inline Vec load_halves(const uint16_t* from) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(from))); }
+inline void store_halves(uint16_t* to, Vec a) { vst1_u16(to, vreinterpret_u16_f16(vcvt_f16_f32(a))); }
 
 #include "float_loops.h"
 
 inline float add_lanes(Floats v) {
-  const float32x4_t four = vaddq_f32(vaddq_f32(v.p[0], v.p[2]), vaddq_f32(v.p[1], v.p[3]));
+  const float32x4_t four = vaddq_f32(vaddq_f32(v.vec[0], v.vec[2]), vaddq_f32(v.vec[1], v.vec[3]));
   const float32x2_t two = vadd_f32(vget_low_f32(four), vget_high_f32(four));
   return vget_lane_f32(two, 0) + vget_lane_f32(two, 1);
 }
@@ -88,13 +88,11 @@ inline int32_t total(Words w) { return vaddvq_s32(w); }
 inline void store_words(int32_t* to, Words w) { vst1q_s32(to, w); }
 
 #include "integer_loops.h"
+#include "kernel_table.h"
 
 }  // namespace
 
-const Kernels kNeonKernels = {
-    "neon",         ternary_rows, unpack_tile,        tile_product, scale_sums, add_sums,    gate_sums,
-    half_rows,      float_rows,   to_floats,          to_halves,    screen_row, screen_rows, read,
-    sum_of_squares, normalise,    largest_normalised, quantise,     rotate,     attention,   largest_logit};
+const CpuKernels kNeonKernels = table_of_kernels("neon");
 
 }  // namespace bitnet::cpu
 #pragma GCC pop_options

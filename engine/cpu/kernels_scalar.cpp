@@ -8,40 +8,40 @@
 namespace bitnet::cpu {
 namespace {
 
-constexpr int kPartLanes = 16;
-struct Part {
-  float v[kPartLanes];
+constexpr int kVecLanes = 16;
+struct Vec {
+  float v[kVecLanes];
 };
 
 template <typename F>
-Part each(F f) {
-  Part r;
-  for (int i = 0; i < kPartLanes; ++i) r.v[i] = f(i);
+Vec each(F f) {
+  Vec r;
+  for (int i = 0; i < kVecLanes; ++i) r.v[i] = f(i);
   return r;
 }
-Part load(const float* from) {
+Vec load(const float* from) {
   return each([&](int i) { return from[i]; });
 }
-void store(float* to, const Part& a) { std::copy_n(a.v, kPartLanes, to); }
-Part set1(float x) {
+void store(float* to, const Vec& a) { std::copy_n(a.v, kVecLanes, to); }
+Vec set1(float x) {
   return each([&](int) { return x; });
 }
-Part add(const Part& a, const Part& b) {
+Vec add(const Vec& a, const Vec& b) {
   return each([&](int i) { return a.v[i] + b.v[i]; });
 }
-Part mul(const Part& a, const Part& b) {
+Vec mul(const Vec& a, const Vec& b) {
   return each([&](int i) { return a.v[i] * b.v[i]; });
 }
-Part fma(const Part& a, const Part& b, const Part& c) {
+Vec fma(const Vec& a, const Vec& b, const Vec& c) {
   return each([&](int i) { return std::fma(a.v[i], b.v[i], c.v[i]); });
 }
-Part max(const Part& a, const Part& b) {
+Vec max(const Vec& a, const Vec& b) {
   return each([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; });
 }
-Part round(const Part& a) {
+Vec round(const Vec& a) {
   return each([&](int i) { return std::nearbyint(a.v[i]); });
 }
-Part pow2(const Part& a) {
+Vec pow2(const Vec& a) {
   return each([&](int i) { return std::ldexp(1.0F, static_cast<int>(a.v[i])); });
 }
 
@@ -77,17 +77,17 @@ uint16_t to_half(float f) {
   return static_cast<uint16_t>(sign | (magnitude - 0x38000000 + 0xFFF + odd) >> 13);
 }
 
-Part load_halves(const uint16_t* from) {
+Vec load_halves(const uint16_t* from) {
   return each([&](int i) { return to_float(from[i]); });
 }
-void store_halves(uint16_t* to, const Part& a) {
-  for (int i = 0; i < kPartLanes; ++i) to[i] = to_half(a.v[i]);
+void store_halves(uint16_t* to, const Vec& a) {
+  for (int i = 0; i < kVecLanes; ++i) to[i] = to_half(a.v[i]);
 }
 
 #include "float_loops.h"
 
 float add_lanes(Floats v) {
-  float* lane = v.p[0].v;
+  float* lane = v.vec[0].v;
   for (int step = kLanes / 2; step > 0; step /= 2)
     for (int i = 0; i < step; ++i) lane[i] += lane[i + step];
   return lane[0];
@@ -127,18 +127,17 @@ uint64_t read(const std::byte* from, size_t bytes) {
   return sum;
 }
 
-void screen_rows(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums) {
+void int8_rows(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums) {
   for (uint32_t r = 0; r < n_rows; ++r, rows += n) {
     sums[r] = 0;
     for (uint32_t i = 0; i < n; ++i) sums[r] += rows[i] * p[i];
   }
 }
 
+#include "kernel_table.h"
+
 }  // namespace
 
-const Kernels kScalarKernels = {
-    "scalar",       ternary_rows, unpack_tile,        tile_product, scale_sums, add_sums,    gate_sums,
-    half_rows,      float_rows,   to_floats,          to_halves,    screen_row, screen_rows, read,
-    sum_of_squares, normalise,    largest_normalised, quantise,     rotate,     attention,   largest_logit};
+const CpuKernels kScalarKernels = table_of_kernels("scalar");
 
 }  // namespace bitnet::cpu

@@ -11,25 +11,25 @@
 namespace bitnet::cpu {
 namespace {
 
-using Part = __m128;
-constexpr int kPartLanes = 4;
+using Vec = __m128;
+constexpr int kVecLanes = 4;
 
-inline Part load(const float* from) { return _mm_loadu_ps(from); }
-inline void store(float* to, Part a) { _mm_storeu_ps(to, a); }
-inline Part set1(float x) { return _mm_set1_ps(x); }
-inline Part add(Part a, Part b) { return _mm_add_ps(a, b); }
-inline Part mul(Part a, Part b) { return _mm_mul_ps(a, b); }
-inline Part fma(Part a, Part b, Part c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
-inline Part max(Part a, Part b) { return _mm_max_ps(a, b); }
-inline Part round(Part a) { return _mm_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
-inline Part pow2(Part n) {
+inline Vec load(const float* from) { return _mm_loadu_ps(from); }
+inline void store(float* to, Vec a) { _mm_storeu_ps(to, a); }
+inline Vec set1(float x) { return _mm_set1_ps(x); }
+inline Vec add(Vec a, Vec b) { return _mm_add_ps(a, b); }
+inline Vec mul(Vec a, Vec b) { return _mm_mul_ps(a, b); }
+inline Vec fma(Vec a, Vec b, Vec c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
+inline Vec max(Vec a, Vec b) { return _mm_max_ps(a, b); }
+inline Vec round(Vec a) { return _mm_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+inline Vec pow2(Vec n) {
   return _mm_castsi128_ps(_mm_slli_epi32(_mm_add_epi32(_mm_cvtps_epi32(n), _mm_set1_epi32(127)), 23));
 }
 
 // The exponent gets the other bias, that of Inf and NaN twice. A subnormal is made as a number above 2^-14
 // that is then taken off, so that no f32 is subnormal on the way: the processor takes 100 times as long over
 // those.
-inline Part load_halves(const uint16_t* from) {
+inline Vec load_halves(const uint16_t* from) {
   const __m128i half = _mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
   const __m128i magnitude = _mm_and_si128(half, _mm_set1_epi32(0x7FFF));
   const __m128i sign = _mm_slli_epi32(_mm_xor_si128(half, magnitude), 16);
@@ -44,7 +44,7 @@ inline Part load_halves(const uint16_t* from) {
 }
 
 // As shaders/common/half.glsl.
-inline void store_halves(uint16_t* to, Part a) {
+inline void store_halves(uint16_t* to, Vec a) {
   const __m128i bits = _mm_castps_si128(a);
   const __m128i magnitude = _mm_and_si128(bits, _mm_set1_epi32(0x7FFFFFFF));
   const __m128i sign = _mm_and_si128(_mm_srli_epi32(bits, 16), _mm_set1_epi32(0x8000));
@@ -65,7 +65,7 @@ inline void store_halves(uint16_t* to, Part a) {
 #include "float_loops.h"
 
 inline float add_lanes(Floats v) {
-  const __m128 four = _mm_add_ps(_mm_add_ps(v.p[0], v.p[2]), _mm_add_ps(v.p[1], v.p[3]));
+  const __m128 four = _mm_add_ps(_mm_add_ps(v.vec[0], v.vec[2]), _mm_add_ps(v.vec[1], v.vec[3]));
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
@@ -124,13 +124,11 @@ inline int32_t total(Words w) {
 inline void store_words(int32_t* to, Words w) { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), w); }
 
 #include "integer_loops.h"
+#include "kernel_table.h"
 
 }  // namespace
 
-const Kernels kSse4Kernels = {
-    "sse4",         ternary_rows, unpack_tile,        tile_product, scale_sums, add_sums,    gate_sums,
-    half_rows,      float_rows,   to_floats,          to_halves,    screen_row, screen_rows, read,
-    sum_of_squares, normalise,    largest_normalised, quantise,     rotate,     attention,   largest_logit};
+const CpuKernels kSse4Kernels = table_of_kernels("sse4");
 
 }  // namespace bitnet::cpu
 #pragma GCC pop_options

@@ -27,40 +27,40 @@ struct RowStack {
     row_bytes = w.n_in / 4;
     const uint8_t* stacked = w.codes ? data_of<const uint8_t>(*w.codes) : nullptr;
     uint32_t row = 0;
-    for (size_t i = 0; i < w.parts.size() && w.parts[i].rows != 0; ++i) {
+    for (size_t i = 0; i < w.tensors.size() && w.tensors[i].rows != 0; ++i) {
       const uint8_t* codes =
-          w.part_codes[i] ? data_of<const uint8_t>(*w.part_codes[i]) : stacked + row * row_bytes;
-      parts[n_parts++] = {row, row + w.parts[i].rows, w.parts[i].scale, codes};
-      row += w.parts[i].rows;
+          w.tensor_codes[i] ? data_of<const uint8_t>(*w.tensor_codes[i]) : stacked + row * row_bytes;
+      tensors[n_tensors++] = {row, row + w.tensors[i].rows, w.tensors[i].scale, codes};
+      row += w.tensors[i].rows;
     }
   }
-  struct Part {
+  struct Tensor {
     uint32_t begin, end;
     float scale;
     const uint8_t* codes;
   };
-  const Part& part_of(uint32_t row) const {
+  const Tensor& tensor_of(uint32_t row) const {
     size_t i = 0;
-    while (row >= parts[i].end) ++i;
-    return parts[i];
+    while (row >= tensors[i].end) ++i;
+    return tensors[i];
   }
   const uint8_t* row(uint32_t r) const {
-    const Part& p = part_of(r);
+    const Tensor& p = tensor_of(r);
     return p.codes + (r - p.begin) * row_bytes;
   }
-  // f(first, end, part) for the pieces of [begin, end) that are of one tensor each
+  // f(first, end, tensor) for the pieces of [begin, end) that are of one tensor each
   template <typename F>
   void pieces(uint32_t begin, uint32_t end, F f) const {
     while (begin < end) {
-      const Part& p = part_of(begin);
+      const Tensor& p = tensor_of(begin);
       const uint32_t piece_end = std::min(end, p.end);
       f(begin, piece_end, p);
       begin = piece_end;
     }
   }
 
-  std::array<Part, 3> parts{};
-  size_t n_parts = 0;
+  std::array<Tensor, 3> tensors{};
+  size_t n_tensors = 0;
   uint64_t row_bytes = 0;
 };
 
@@ -126,7 +126,7 @@ void CpuRecorder::rms_norm(Buffer& x, uint32_t first_row, Buffer& weight, uint32
   });
 }
 
-// Decode. output(first row, rows, part, token, its scale and sum, sums)
+// Decode. output(first row, rows, tensor, token, its scale and sum, sums)
 template <typename Output>
 void CpuRecorder::ternary_rows(const TernaryMatrix& w, Quantised& q, uint32_t n, Output output) {
   const RowStack stack(w);
@@ -137,11 +137,11 @@ void CpuRecorder::ternary_rows(const TernaryMatrix& w, Quantised& q, uint32_t n,
        info = data_of<const TokenScale>(*q.info)](uint32_t unit, CacheLine* scratch) {
         auto* sums = reinterpret_cast<int32_t*>(scratch);
         const uint32_t begin = unit * at_once, end = std::min(rows, begin + at_once);
-        stack.pieces(begin, end, [&](uint32_t first, uint32_t last, const RowStack::Part& part) {
+        stack.pieces(begin, end, [&](uint32_t first, uint32_t last, const RowStack::Tensor& tensor) {
           for (uint32_t t = 0; t < n; ++t) {  // the codes are in the second cache after the first token
-            k.ternary_rows(part.codes + (first - part.begin) * stack.row_bytes, n_in, last - first,
+            k.ternary_rows(tensor.codes + (first - tensor.begin) * stack.row_bytes, n_in, last - first,
                            q + size_t{t} * n_in, sums);
-            output(k, first, last - first, part, t, info[t], sums);
+            output(k, first, last - first, tensor, t, info[t], sums);
           }
         });
       },
@@ -167,9 +167,9 @@ void CpuRecorder::ternary_tiles(const TernaryMatrix& w, Quantised& q, uint32_t n
         for (uint32_t t0 = 0; t0 < n; t0 += kTokensAtOnce) {
           const uint32_t tokens = std::min(kTokensAtOnce, n - t0);
           k.tile_product(tile, n_in, q + size_t{t0} * n_in, tokens, sums);
-          stack.pieces(begin, end, [&](uint32_t first, uint32_t last, const RowStack::Part& part) {
+          stack.pieces(begin, end, [&](uint32_t first, uint32_t last, const RowStack::Tensor& tensor) {
             for (uint32_t t = 0; t < tokens; ++t)
-              output(k, first, last - first, part, t0 + t, info[t0 + t],
+              output(k, first, last - first, tensor, t0 + t, info[t0 + t],
                      sums + t * kTileRows + (first - begin));
           });
         }
@@ -179,18 +179,18 @@ void CpuRecorder::ternary_tiles(const TernaryMatrix& w, Quantised& q, uint32_t n
 
 void CpuRecorder::ternary(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
   const auto output = [y = data_of<float>(y), n_out = w.rows()](
-                          const Kernels& k, uint32_t first, uint32_t rows, const RowStack::Part& part,
+                          const CpuKernels& k, uint32_t first, uint32_t rows, const RowStack::Tensor& tensor,
                           uint32_t t, const TokenScale& info, const int32_t* sums) {
-    k.scale_sums(sums, rows, info.sum, part.scale / info.s, y + size_t{t} * n_out + first);
+    k.scale_sums(sums, rows, info.sum, tensor.scale / info.s, y + size_t{t} * n_out + first);
   };
   n <= kRowTokens ? ternary_rows(w, q, n, output) : ternary_tiles(w, q, n, output);
 }
 
 void CpuRecorder::ternary_add(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
   const auto output = [y = data_of<float>(y), n_out = w.rows()](
-                          const Kernels& k, uint32_t first, uint32_t rows, const RowStack::Part& part,
+                          const CpuKernels& k, uint32_t first, uint32_t rows, const RowStack::Tensor& tensor,
                           uint32_t t, const TokenScale& info, const int32_t* sums) {
-    k.add_sums(sums, rows, info.sum, part.scale / info.s, y + size_t{t} * n_out + first);
+    k.add_sums(sums, rows, info.sum, tensor.scale / info.s, y + size_t{t} * n_out + first);
   };
   n <= kRowTokens ? ternary_rows(w, q, n, output) : ternary_tiles(w, q, n, output);
 }
@@ -210,14 +210,14 @@ void CpuRecorder::ternary_gate_up(const TernaryMatrix& w, Quantised& q, Buffer& 
         const uint32_t begin = unit * at_once, rows = std::min(n_out - begin, at_once);
         const auto output = [&](uint32_t t, const int32_t* gate, const int32_t* up) {
           const TokenScale& i = info[t];
-          k.gate_sums(gate, up, rows, i.sum, stack.parts[0].scale / i.s, stack.parts[1].scale / i.s,
+          k.gate_sums(gate, up, rows, i.sum, stack.tensors[0].scale / i.s, stack.tensors[1].scale / i.s,
                       y + size_t{t} * n_out + begin);
         };
         if (!tiled) {
           for (uint32_t t = 0; t < n; ++t) {
             for (uint32_t i = 0; i < 2; ++i)
-              k.ternary_rows(stack.parts[i].codes + begin * stack.row_bytes, n_in, rows, q + size_t{t} * n_in,
-                             sums + i * at_once);
+              k.ternary_rows(stack.tensors[i].codes + begin * stack.row_bytes, n_in, rows,
+                             q + size_t{t} * n_in, sums + i * at_once);
             output(t, sums, sums + at_once);
           }
           return;
@@ -226,7 +226,7 @@ void CpuRecorder::ternary_gate_up(const TernaryMatrix& w, Quantised& q, Buffer& 
         const uint8_t* tile_rows[kTileRows];
         for (uint32_t r = 0; r < kTileRows; ++r)
           tile_rows[r] =
-              stack.parts[r / at_once].codes + std::min(begin + r % at_once, n_out - 1) * stack.row_bytes;
+              stack.tensors[r / at_once].codes + std::min(begin + r % at_once, n_out - 1) * stack.row_bytes;
         k.unpack_tile(tile_rows, n_in, tile);
         for (uint32_t t0 = 0; t0 < n; t0 += kTokensAtOnce) {
           const uint32_t tokens = std::min(kTokensAtOnce, n - t0);
@@ -287,9 +287,9 @@ void CpuRecorder::attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Buffe
 }
 
 void CpuRecorder::head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) {
-  const Screen* screen = n == 1 ? screens_(table) : nullptr;
-  if (screen)
-    screened_head(table, *screen, y, logits);
+  const Shortlist* shortlist = n == 1 ? shortlists_(table) : nullptr;
+  if (shortlist)
+    shortlisted_head(table, *shortlist, y, logits);
   else
     full_head(table, y, logits, n);
 }
@@ -297,14 +297,15 @@ void CpuRecorder::head(const Embedding& table, Buffer& y, Buffer& logits, uint32
 // Approximations of all logits first; then those rows whose upper bound reaches the best lower bound get
 // their F16 result. What is left of the approximations is below that bound, so it is never the largest. The
 // n largest are had likewise with the n-th best of the units' lower bounds, which as many rows reach.
-void CpuRecorder::screened_head(const Embedding& table, const Screen& screen, Buffer& y, Buffer& logits) {
-  const auto head = std::make_shared<ScreenedHead>();
+void CpuRecorder::shortlisted_head(const Embedding& table, const Shortlist& shortlist, Buffer& y,
+                                   Buffer& logits) {
+  const auto head = std::make_shared<ShortlistedHead>();
   head->logits = &cpu_buffer(logits);
   head->vector = &y;
-  const auto no_screen = [](const Embedding&) { return nullptr; };
+  const auto no_shortlist = [](const Embedding&) { return nullptr; };
   head->full = std::make_shared<CpuProgram>();
-  CpuRecorder(k_, threads_, input_, no_screen, *head->full).full_head(table, y, logits, 1);
-  program_.screened.push_back(head);
+  CpuRecorder(k_, threads_, input_, no_shortlist, *head->full).full_head(table, y, logits, 1);
+  program_.shortlisted.push_back(head);
 
   const uint32_t rows = table.n_vocab, n = table.n_embd, at_once = rows_a_unit(rows, n);
   const uint32_t units = ceil_div(rows, at_once);
@@ -314,38 +315,38 @@ void CpuRecorder::screened_head(const Embedding& table, const Screen& screen, Bu
   const auto* from = data_of<const uint16_t>(*table.chunks[0].table);
   const auto* vector = data_of<const float>(y);
   auto* out = data_of<float>(logits);
-  step(1, [head, &screen, vector, n](uint32_t, CacheLine*) {
-    head->was_screened = false;
-    if (head->wanted_whole || !screen.ready()) return;
-    screen.set_vector({vector, n}, head->y);
-    head->was_screened = head->y.usable;
+  step(1, [head, &shortlist, vector, n](uint32_t, CacheLine*) {
+    head->was_shortlisted = false;
+    if (head->wanted_whole || !shortlist.ready()) return;
+    shortlist.set_vector({vector, n}, head->y);
+    head->was_shortlisted = head->y.usable;
   });
   step(
       units,
-      [&k = k_, head, &screen, from, vector, out, rows, n, at_once](uint32_t unit, CacheLine* scratch) {
+      [&k = k_, head, &shortlist, from, vector, out, rows, n, at_once](uint32_t unit, CacheLine* scratch) {
         const uint32_t begin = unit * at_once, end = std::min(rows, begin + at_once);
-        if (!head->was_screened) {
+        if (!head->was_shortlisted) {
           k.half_rows(from + size_t{begin} * n, n, end - begin, vector, out + begin);
           return;
         }
-        screen.approximate(head->y, begin, end, reinterpret_cast<int32_t*>(scratch), out + begin,
-                           head->lower[unit], head->upper[unit]);
+        shortlist.approximate(head->y, begin, end, reinterpret_cast<int32_t*>(scratch), out + begin,
+                              head->lower[unit], head->upper[unit]);
       },
       at_once * sizeof(int32_t));
   step(1, [head](uint32_t, CacheLine*) {
     head->border = *std::max_element(head->lower.begin(), head->lower.end());
   });
-  const auto rescore = [&k = k_, h = head.get(), &screen, from, vector, out, rows, n, at_once](uint32_t unit,
-                                                                                               CacheLine*) {
-    if (!h->was_screened || h->upper[unit] < h->border) return;
+  const auto rescore = [&k = k_, h = head.get(), &shortlist, from, vector, out, rows, n, at_once](
+                           uint32_t unit, CacheLine*) {
+    if (!h->was_shortlisted || h->upper[unit] < h->border) return;
     const uint32_t begin = unit * at_once, end = std::min(rows, begin + at_once);
     for (uint32_t r = begin; r < end; ++r)
-      if (!(screen.upper(h->y, r, out[r]) < h->border))
+      if (!(shortlist.upper(h->y, r, out[r]) < h->border))
         k.half_rows(from + size_t{r} * n, n, 1, vector, out + r);
   };
   step(units, rescore);
   head->rescore = std::make_shared<CpuProgram>();
-  CpuRecorder(k_, threads_, input_, no_screen, *head->rescore).step(units, rescore);
+  CpuRecorder(k_, threads_, input_, no_shortlist, *head->rescore).step(units, rescore);
 }
 
 void CpuRecorder::full_head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) {
@@ -372,23 +373,23 @@ void CpuRecorder::full_head(const Embedding& table, Buffer& y, Buffer& logits, u
 }
 
 void CpuRecorder::argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, Buffer& result) {
-  constexpr uint32_t kLogitsAPart = 4096;
-  const uint32_t parts = std::min(kArgmaxParts, ceil_div(n_vocab, kLogitsAPart));
-  const uint32_t a_part = ceil_div(n_vocab, parts);
+  constexpr uint32_t kLogitsAPartial = 4096;
+  const uint32_t partials = std::min(kArgmaxPartials, ceil_div(n_vocab, kLogitsAPartial));
+  const uint32_t a_partial = ceil_div(n_vocab, partials);
   auto* results = data_of<ArgmaxResult>(partial);
-  step(parts,
-       [&k = k_, logits = data_of<const float>(logits), n_vocab, a_part, results](uint32_t part, CacheLine*) {
-         const uint32_t begin = std::min(n_vocab, part * a_part), end = std::min(n_vocab, begin + a_part);
-         const LargestLogit l = k.largest_logit(logits + begin, end - begin);
-         results[part] = {l.largest, begin + l.index, l.sum_exp, l.non_finite ? 1U : 0U};
-       });
-  step(1, [results, parts, out = data_of<ArgmaxResult>(result)](uint32_t, CacheLine*) {
+  step(partials, [&k = k_, logits = data_of<const float>(logits), n_vocab, a_partial, results](
+                     uint32_t partial, CacheLine*) {
+    const uint32_t begin = std::min(n_vocab, partial * a_partial), end = std::min(n_vocab, begin + a_partial);
+    const LargestLogit l = k.largest_logit(logits + begin, end - begin);
+    results[partial] = {l.largest, begin + l.index, l.sum_exp, l.non_finite ? 1U : 0U};
+  });
+  step(1, [results, partials, out = data_of<ArgmaxResult>(result)](uint32_t, CacheLine*) {
     ArgmaxResult best = results[0];
-    for (uint32_t i = 1; i < parts; ++i)
+    for (uint32_t i = 1; i < partials; ++i)
       if (results[i].largest > best.largest) best = results[i];
     double sum = 0;
     best.non_finite = 0;
-    for (uint32_t i = 0; i < parts; ++i) {
+    for (uint32_t i = 0; i < partials; ++i) {
       sum += results[i].sum_exp * std::exp(double{results[i].largest} - best.largest);
       best.non_finite |= results[i].non_finite;
     }
@@ -399,7 +400,7 @@ void CpuRecorder::argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, Buff
 
 void CpuRecorder::copy(Buffer& from, uint64_t from_offset, Buffer& to, uint64_t to_offset, uint64_t bytes) {
   assert(from_offset + bytes <= from.size() && to_offset + bytes <= to.size());
-  for (const auto& head : program_.screened)
+  for (const auto& head : program_.shortlisted)
     if (head->logits == &from) head->wanted_whole = true;
   step(1, [from = data_of<const std::byte>(from) + from_offset, to = data_of<std::byte>(to) + to_offset,
            bytes](uint32_t, CacheLine*) { std::memcpy(to, from, bytes); });

@@ -7,19 +7,19 @@
 
 #include "engine/backend.h"
 #include "kernels.h"
-#include "screen.h"
+#include "shortlist.h"
 #include "thread_pool.h"
 
 namespace bitnet::cpu {
 
 class CpuProgram;
 
-struct ScreenedHead;
+struct ShortlistedHead;
 
 // Logits of which only the largest are those of the full head: who wants the others has to run head->full, as
 // long as the vector they come from is there.
 struct Unfinished {
-  std::shared_ptr<ScreenedHead> head;
+  std::shared_ptr<ShortlistedHead> head;
 };
 
 // Host memory, its own or somebody's that outlives it (the file's, which is read-only).
@@ -52,15 +52,15 @@ T* data_of(const Buffer& b) {
   return reinterpret_cast<T*>(cpu_buffer(b).data());
 }
 
-// A head of one token that may be screened.
-struct ScreenedHead {
+// A head of one token that may be shortlisted.
+struct ShortlistedHead {
   const CpuBuffer* logits;
   const Buffer* vector;
   std::shared_ptr<CpuProgram> full;
   std::shared_ptr<CpuProgram> rescore;  // F16 results for the rows that may reach `border`
   bool wanted_whole = false;            // the program itself reads all logits
-  bool was_screened = false;            // in the last run
-  ScreenVector y;
+  bool was_shortlisted = false;         // in the last run
+  ShortlistVector y;
   std::vector<float> lower, upper;  // [units]: the best lower bound of the rows, and the best upper
   float border = 0;                 // so many logits as are wanted are this large
   uint32_t rows_a_unit = 0;
@@ -70,7 +70,7 @@ class CpuProgram : public Program {
  public:
   std::vector<Step> steps;
   size_t scratch_lines = 0;
-  std::vector<std::shared_ptr<ScreenedHead>> screened;
+  std::vector<std::shared_ptr<ShortlistedHead>> shortlisted;
   std::vector<const Buffer*> norms;  // that rms_norm writes
 };
 
@@ -80,14 +80,18 @@ struct RunInput {
   const int32_t* tokens = nullptr;
 };
 
-// The screen of a table; null where there is none.
-using FindScreen = std::function<const Screen*(const Embedding&)>;
+// The shortlist of a table; null where there is none.
+using FindShortlist = std::function<const Shortlist*(const Embedding&)>;
 
 class CpuRecorder : public Recorder {
  public:
-  CpuRecorder(const Kernels& kernels, unsigned threads, const RunInput& input, FindScreen screens,
+  CpuRecorder(const CpuKernels& kernels, unsigned threads, const RunInput& input, FindShortlist shortlists,
               CpuProgram& program)
-      : k_(kernels), threads_(threads), input_(input), screens_(std::move(screens)), program_(program) {}
+      : k_(kernels),
+        threads_(threads),
+        input_(input),
+        shortlists_(std::move(shortlists)),
+        program_(program) {}
 
   void embed(const Embedding& table, Buffer& x, uint32_t n) override;
   void rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_features, float epsilon, Quantised& q,
@@ -113,13 +117,13 @@ class CpuRecorder : public Recorder {
   template <typename Output>
   void ternary_tiles(const TernaryMatrix& w, Quantised& q, uint32_t n, Output output);
   void full_head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n);
-  void screened_head(const Embedding& table, const Screen& screen, Buffer& y, Buffer& logits);
+  void shortlisted_head(const Embedding& table, const Shortlist& shortlist, Buffer& y, Buffer& logits);
   uint32_t rows_a_unit(uint32_t rows, uint64_t row_bytes) const;
 
-  const Kernels& k_;
+  const CpuKernels& k_;
   const unsigned threads_;
   const RunInput& input_;
-  const FindScreen screens_;
+  const FindShortlist shortlists_;
   CpuProgram& program_;
 };
 

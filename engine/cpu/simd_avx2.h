@@ -1,31 +1,31 @@
 // What float_loops.h and integer_loops.h need of AVX2, but for the dot product. Included as those are.
 
-using Part = __m256;
-constexpr int kPartLanes = 8;
+using Vec = __m256;
+constexpr int kVecLanes = 8;
 
-inline Part load(const float* from) { return _mm256_loadu_ps(from); }
-inline void store(float* to, Part a) { _mm256_storeu_ps(to, a); }
-inline Part set1(float x) { return _mm256_set1_ps(x); }
-inline Part add(Part a, Part b) { return _mm256_add_ps(a, b); }
-inline Part mul(Part a, Part b) { return _mm256_mul_ps(a, b); }
-inline Part fma(Part a, Part b, Part c) { return _mm256_fmadd_ps(a, b, c); }
-inline Part max(Part a, Part b) { return _mm256_max_ps(a, b); }
-inline Part round(Part a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
-inline Part pow2(Part n) {
+inline Vec load(const float* from) { return _mm256_loadu_ps(from); }
+inline void store(float* to, Vec a) { _mm256_storeu_ps(to, a); }
+inline Vec set1(float x) { return _mm256_set1_ps(x); }
+inline Vec add(Vec a, Vec b) { return _mm256_add_ps(a, b); }
+inline Vec mul(Vec a, Vec b) { return _mm256_mul_ps(a, b); }
+inline Vec fma(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
+inline Vec max(Vec a, Vec b) { return _mm256_max_ps(a, b); }
+inline Vec round(Vec a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+inline Vec pow2(Vec n) {
   return _mm256_castsi256_ps(
       _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23));
 }
-inline Part load_halves(const uint16_t* from) {
+inline Vec load_halves(const uint16_t* from) {
   return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
 }
-inline void store_halves(uint16_t* to, Part a) {
+inline void store_halves(uint16_t* to, Vec a) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
 }
 
 #include "float_loops.h"
 
 inline float add_lanes(Floats v) {
-  const __m256 eight = _mm256_add_ps(v.p[0], v.p[1]);
+  const __m256 eight = _mm256_add_ps(v.vec[0], v.vec[1]);
   const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
   const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));

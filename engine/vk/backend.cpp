@@ -102,7 +102,7 @@ class VulkanBackend : public Backend {
 
   Device device_;
   PipelineCache pipelines_;
-  Kernels kernels_;
+  VulkanKernels kernels_;
   Transfer transfer_;
   VulkanBuffer host_params_;
   VulkanBuffer params_;

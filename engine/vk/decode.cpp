@@ -30,26 +30,26 @@ uint64_t address(const Buffer& buffer) { return vulkan(buffer).address(); }
 
 }  // namespace
 
-void DecodeStages::linear(Kernels::Linear kind, const TernaryMatrix& w, uint32_t n_out, const Buffer& x,
+void DecodeStages::linear(VulkanKernels::Linear kind, const TernaryMatrix& w, uint32_t n_out, const Buffer& x,
                           const Buffer& weight, float epsilon, const Buffer& y) {
   DecodeStage s{};
-  s.kind = kind == Kernels::Linear::plain ? STAGE_LINEAR
-           : kind == Kernels::Linear::add ? STAGE_LINEAR_ADD
-                                          : STAGE_GATE_UP;
+  s.kind = kind == VulkanKernels::Linear::plain ? STAGE_LINEAR
+           : kind == VulkanKernels::Linear::add ? STAGE_LINEAR_ADD
+                                                : STAGE_GATE_UP;
   s.x = address(x);
   s.y = address(y);
   s.w = address(*w.codes);
   s.weight = address(weight);
   s.n_in = w.n_in;
   s.n_out = n_out;
-  s.end0 = w.parts[0].rows;
-  s.end1 = w.parts[0].rows + w.parts[1].rows;
-  s.scale0 = w.parts[0].scale;
-  s.scale1 = w.parts[1].scale;
-  s.scale2 = w.parts[2].scale;
+  s.end0 = w.tensors[0].rows;
+  s.end1 = w.tensors[0].rows + w.tensors[1].rows;
+  s.scale0 = w.tensors[0].scale;
+  s.scale1 = w.tensors[1].scale;
+  s.scale2 = w.tensors[2].scale;
   s.epsilon = epsilon;
   const bool first = std::none_of(stages_.begin(), stages_.end(), [](const auto& t) { return t.n_in != 0; });
-  if (first || kind == Kernels::Linear::gate_up) n_short_ = std::max(n_short_, w.n_in);
+  if (first || kind == VulkanKernels::Linear::gate_up) n_short_ = std::max(n_short_, w.n_in);
   n_long_ = std::max(n_long_, w.n_in);
   stages_.push_back(s);
 }
@@ -64,16 +64,16 @@ void DecodeStages::attention(const Buffer& qkv, const Buffer& rotation, const Bu
   s.w = address(rotation);
   s.k_cache = address(k_cache);
   s.v_cache = address(v_cache);
-  s.parts = address(*scratch.parts);
+  s.chunks = address(*scratch.chunks);
   s.finished = address(*scratch.finished);
   s.n_head = shape.n_head;
   s.n_out = shape.n_head * shape.head_dim;
   s.n_head_kv = shape.n_head_kv;
   s.rope_dim = shape.rope_dim;
   s.max_chunks =
-      static_cast<uint32_t>(scratch.parts->size() / (shape.n_head * (2 + shape.head_dim) * sizeof(float)));
+      static_cast<uint32_t>(scratch.chunks->size() / (shape.n_head * (2 + shape.head_dim) * sizeof(float)));
   s.scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(shape.head_dim)));
-  const uint32_t n_groups = shape.n_head / Kernels::decode_heads(shape);
+  const uint32_t n_groups = shape.n_head / VulkanKernels::decode_heads(shape);
   s.n_groups = n_groups * std::min(s.max_chunks, std::max(1U, kAttentionGroups / n_groups));
   heads_ = shape;
   stages_.push_back(s);
@@ -126,7 +126,7 @@ static void lay_flow(std::span<DecodeStage> stages, uint64_t tagged, uint64_t sl
   }
 }
 
-Decode::Decode(const Device& device, Kernels& kernels, Transfer& transfer, VulkanBuffer& params,
+Decode::Decode(const Device& device, VulkanKernels& kernels, Transfer& transfer, VulkanBuffer& params,
                ChainedDecode chained)
     : device_(device),
       kernels_(kernels),

@@ -23,7 +23,7 @@ class DecodeStages {
   bool takes_next(const Buffer& x, const Buffer* y) const;
 
   // As Recorder has them; n_out rows of the result.
-  void linear(Kernels::Linear kind, const TernaryMatrix& w, uint32_t n_out, const Buffer& x,
+  void linear(VulkanKernels::Linear kind, const TernaryMatrix& w, uint32_t n_out, const Buffer& x,
               const Buffer& weight, float epsilon, const Buffer& y);
   void attention(const Buffer& qkv, const Buffer& rotation, const Buffer& k_cache, const Buffer& v_cache,
                  const AttentionScratch& scratch, const Buffer& o, const AttentionShape& shape);
@@ -52,7 +52,7 @@ struct DecodeDispatches {
 
 class Decode {
  public:
-  Decode(const Device& device, Kernels& kernels, Transfer& transfer, VulkanBuffer& params,
+  Decode(const Device& device, VulkanKernels& kernels, Transfer& transfer, VulkanBuffer& params,
          ChainedDecode chained);
 
   // Whether the device can run these as stages; elsewhere the kernels of prefill do.
@@ -71,7 +71,7 @@ class Decode {
   std::unique_ptr<VulkanBuffer> upload(std::span<const std::byte> bytes);
 
   const Device& device_;
-  Kernels& kernels_;
+  VulkanKernels& kernels_;
   Transfer& transfer_;
   VulkanBuffer& params_;
   bool chained_;

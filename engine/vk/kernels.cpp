@@ -66,7 +66,7 @@ Specialisation matrix_tile(const Device& device, uint64_t outputs) {
 #define DOT(name) integer_dot ? Shader::name##_dot : Shader::name##_emulated
 #define SUBGROUPS_DOT(name) d.shared_subgroups() ? Shader::name##_shared : DOT(name)
 
-Kernels::Kernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool matrix)
+VulkanKernels::VulkanKernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool matrix)
     : embed_f16(d, cache, Shader::embed, {{CONSTANT_TABLE_F32, 0}}),
       embed_f32(d, cache, Shader::embed, {{CONSTANT_TABLE_F32, 1}}),
       rms_norm(d, cache, SUBGROUPS(rms_norm), wide(d)),
@@ -92,9 +92,9 @@ static uint32_t shared_heads(const AttentionShape& s, uint32_t most) {
   return heads;
 }
 
-uint32_t Kernels::decode_heads(const AttentionShape& shape) { return shared_heads(shape, 6); }
+uint32_t VulkanKernels::decode_heads(const AttentionShape& shape) { return shared_heads(shape, 6); }
 
-const Kernel& Kernels::attention(const AttentionShape& shape, uint32_t n) {
+const Kernel& VulkanKernels::attention(const AttentionShape& shape, uint32_t n) {
   struct Tile {
     uint32_t rows, slab, key_slab;
   };
@@ -132,8 +132,8 @@ static RowShape row_shape(const Device& device, uint32_t n_in, uint32_t workgrou
   return {lanes, per(n_in / 64, lanes), per(n_in / 4, workgroup_size)};
 }
 
-Specialisation Kernels::decode_constants(uint32_t n_short, uint32_t n_long,
-                                         const AttentionShape& heads) const {
+Specialisation VulkanKernels::decode_constants(uint32_t n_short, uint32_t n_long,
+                                               const AttentionShape& heads) const {
   Specialisation c = wide(device_);
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE);
   const RowShape rows = row_shape(device_, n_short, size), long_rows = row_shape(device_, n_long, size);
@@ -149,7 +149,7 @@ Specialisation Kernels::decode_constants(uint32_t n_short, uint32_t n_long,
   return c;
 }
 
-bool Kernels::has_decode(uint32_t n_in, const AttentionShape& heads) const {
+bool VulkanKernels::has_decode(uint32_t n_in, const AttentionShape& heads) const {
   constexpr uint32_t kMostLoads = 16;
   const Specialisation c = decode_constants(n_in, n_in, heads);
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), n_heads = c.at(CONSTANT_HEADS);
@@ -160,7 +160,7 @@ bool Kernels::has_decode(uint32_t n_in, const AttentionShape& heads) const {
          shared_bytes <= device_.limits().maxComputeSharedMemorySize;
 }
 
-const Kernel& Kernels::decode(uint32_t n_short, uint32_t n_long, const AttentionShape& heads) {
+const Kernel& VulkanKernels::decode(uint32_t n_short, uint32_t n_long, const AttentionShape& heads) {
   const Specialisation constants = decode_constants(n_short, n_long, heads);
   const bool rolled = device_.info().software;
   const Shader shader = device_.shared_subgroups() ? Shader::decode_shared
@@ -170,7 +170,7 @@ const Kernel& Kernels::decode(uint32_t n_short, uint32_t n_long, const Attention
   return decode_.try_emplace(constants, device_, cache_, shader, constants).first->second;
 }
 
-Kernels::Matmul Kernels::ternary_matmul(Linear kind, uint32_t n_out, uint32_t n) {
+VulkanKernels::Matmul VulkanKernels::ternary_matmul(Linear kind, uint32_t n_out, uint32_t n) {
   const auto k = static_cast<size_t>(kind);
   if (!matrix_) {
     constexpr Shader kDot[] = {Shader::ternary_matmul_dot, Shader::ternary_matmul_add_dot,
@@ -191,12 +191,12 @@ Kernels::Matmul Kernels::ternary_matmul(Linear kind, uint32_t n_out, uint32_t n)
           kind == Linear::gate_up ? rows / 2 : rows, matrix_tokens(constants)};
 }
 
-Kernels::Sampling::Sampling(const Device& d, VkPipelineCache cache, const Specialisation& constants)
+VulkanKernels::Sampling::Sampling(const Device& d, VkPipelineCache cache, const Specialisation& constants)
     : count(d, cache, Shader::sample_count, constants),
       collect(d, cache, Shader::sample_collect, constants),
       choose(d, cache, Shader::sample_choose, constants) {}
 
-const Kernels::Sampling& Kernels::sampling() {
+const VulkanKernels::Sampling& VulkanKernels::sampling() {
   if (!sampling_) sampling_.emplace(device_, cache_, wide(device_));
   return *sampling_;
 }

@@ -11,9 +11,9 @@
 
 namespace bitnet::vk {
 
-struct Kernels {
+struct VulkanKernels {
   // Which build of the kernels that multiply int8; the device has what it needs.
-  Kernels(const Device& device, VkPipelineCache cache, bool integer_dot, bool matrix);
+  VulkanKernels(const Device& device, VkPipelineCache cache, bool integer_dot, bool matrix);
 
   Kernel embed_f16;
   Kernel embed_f32;
@@ -28,7 +28,7 @@ struct Kernels {
   Kernel argmax;
   Kernel argmax_merge;
 
-  // Kernels that are made for the shape of a model, when first asked for.
+  // VulkanKernels that are made for the shape of a model, when first asked for.
   const Kernel& attention(const AttentionShape& shape, uint32_t n_tokens);
   struct Sampling {
     Sampling(const Device& device, VkPipelineCache cache, const Specialisation& constants);

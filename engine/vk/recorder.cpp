@@ -27,20 +27,20 @@ constexpr VkAccessFlags kReads = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_
 uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
 // Workgroups that share out the logits.
-uint32_t argmax_parts(uint32_t n_vocab) {
+uint32_t argmax_partials(uint32_t n_vocab) {
   constexpr uint32_t kLogitsAWorkgroup = 1024;
-  return std::min(kArgmaxParts, ceil_div(n_vocab, kLogitsAWorkgroup));
+  return std::min(kArgmaxPartials, ceil_div(n_vocab, kLogitsAWorkgroup));
 }
 
 TernaryPush push_of(const TernaryMatrix& w, uint32_t n_out, uint32_t n) {
   return {w.n_in,
           n_out,
           n,
-          w.parts[0].rows,
-          w.parts[0].rows + w.parts[1].rows,
-          w.parts[0].scale,
-          w.parts[1].scale,
-          w.parts[2].scale};
+          w.tensors[0].rows,
+          w.tensors[0].rows + w.tensors[1].rows,
+          w.tensors[0].scale,
+          w.tensors[1].scale,
+          w.tensors[2].scale};
 }
 
 AttentionPush attention_push(const AttentionShape& s, uint32_t n) {
@@ -84,7 +84,7 @@ VkDescriptorSet VulkanProgram::allocate_set(VkDescriptorSetLayout layout) {
   }
 }
 
-VulkanRecorder::VulkanRecorder(const Device& device, Kernels& kernels, Decode& decode,
+VulkanRecorder::VulkanRecorder(const Device& device, VulkanKernels& kernels, Decode& decode,
                                const VulkanBuffer* host_params, VulkanBuffer& params, VulkanProgram& program)
     : device_(device),
       kernels_(kernels),
@@ -167,27 +167,27 @@ void VulkanRecorder::rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_fea
            {&x, &weight, q.q.get(), q.info.get()}, n);
 }
 
-void VulkanRecorder::ternary_product(Kernels::Linear kind, const Kernel& matvec, const TernaryMatrix& w,
+void VulkanRecorder::ternary_product(VulkanKernels::Linear kind, const Kernel& matvec, const TernaryMatrix& w,
                                      uint32_t n_out, Quantised& q, Buffer& y, uint32_t n) {
   const std::initializer_list<const Buffer*> buffers = {w.codes.get(), q.q.get(), q.info.get(), &y};
   if (n <= kMatvecTokens)
     return dispatch(matvec, push_of(w, n_out, n), buffers,
                     groups_for_rows(w.rows(), matvec.constant(CONSTANT_ROWS)), n);
-  const Kernels::Matmul matmul = kernels_.ternary_matmul(kind, n_out, n);
+  const VulkanKernels::Matmul matmul = kernels_.ternary_matmul(kind, n_out, n);
   dispatch(matmul.kernel, push_of(w, n_out, n), buffers, ceil_div(n_out, matmul.rows),
            ceil_div(n, matmul.tokens));
 }
 
 void VulkanRecorder::ternary(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
-  ternary_product(Kernels::Linear::plain, kernels_.matvec, w, w.rows(), q, y, n);
+  ternary_product(VulkanKernels::Linear::plain, kernels_.matvec, w, w.rows(), q, y, n);
 }
 
 void VulkanRecorder::ternary_add(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
-  ternary_product(Kernels::Linear::add, kernels_.matvec_add, w, w.rows(), q, y, n);
+  ternary_product(VulkanKernels::Linear::add, kernels_.matvec_add, w, w.rows(), q, y, n);
 }
 
 void VulkanRecorder::ternary_gate_up(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
-  ternary_product(Kernels::Linear::gate_up, kernels_.matvec_gate_up, w, w.rows() / 2, q, y, n);
+  ternary_product(VulkanKernels::Linear::gate_up, kernels_.matvec_gate_up, w, w.rows() / 2, q, y, n);
 }
 
 void VulkanRecorder::rope_store_kv(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
@@ -236,7 +236,7 @@ void VulkanRecorder::self_attention(Buffer& qkv, Buffer& rotation, Buffer& k_cac
 void VulkanRecorder::bit_linear(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon,
                                 Quantised& q, Buffer& y, uint32_t n) {
   if (n == 1 && decode_.takes(w))
-    next_stage(x).linear(Kernels::Linear::plain, w, w.rows(), x, weight, epsilon, y);
+    next_stage(x).linear(VulkanKernels::Linear::plain, w, w.rows(), x, weight, epsilon, y);
   else
     Recorder::bit_linear(w, x, weight, epsilon, q, y, n);
 }
@@ -244,7 +244,7 @@ void VulkanRecorder::bit_linear(const TernaryMatrix& w, Buffer& x, Buffer& weigh
 void VulkanRecorder::bit_linear_add(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon,
                                     Quantised& q, Buffer& y, uint32_t n) {
   if (n == 1 && decode_.takes(w))
-    next_stage(x, &y).linear(Kernels::Linear::add, w, w.rows(), x, weight, epsilon, y);
+    next_stage(x, &y).linear(VulkanKernels::Linear::add, w, w.rows(), x, weight, epsilon, y);
   else
     Recorder::bit_linear_add(w, x, weight, epsilon, q, y, n);
 }
@@ -252,7 +252,7 @@ void VulkanRecorder::bit_linear_add(const TernaryMatrix& w, Buffer& x, Buffer& w
 void VulkanRecorder::bit_linear_gate_up(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon,
                                         Quantised& q, Buffer& y, uint32_t n) {
   if (n == 1 && decode_.takes(w))
-    next_stage(x).linear(Kernels::Linear::gate_up, w, w.rows() / 2, x, weight, epsilon, y);
+    next_stage(x).linear(VulkanKernels::Linear::gate_up, w, w.rows() / 2, x, weight, epsilon, y);
   else
     Recorder::bit_linear_gate_up(w, x, weight, epsilon, q, y, n);
 }
@@ -279,18 +279,18 @@ static_assert(kSampleHistory == SAMPLE_HISTORY && kSampleRandoms == SAMPLE_RANDO
 
 void VulkanRecorder::sample(Buffer& logits, uint32_t n_vocab, Buffer& partial, SamplingBuffers& sampling,
                             Buffer& result) {
-  const Kernels::Sampling& kernels = kernels_.sampling();
-  const SamplePush push{n_vocab, argmax_parts(n_vocab)};
+  const VulkanKernels::Sampling& kernels = kernels_.sampling();
+  const SamplePush push{n_vocab, argmax_partials(n_vocab)};
   Buffer &scratch = *sampling.scratch, &input = *sampling.input;
-  dispatch(kernels.count, push, {&scratch, &logits, &partial}, push.n_parts);
-  dispatch(kernels.collect, push, {&scratch, &logits, &input}, push.n_parts);
+  dispatch(kernels.count, push, {&scratch, &logits, &partial}, push.n_partials);
+  dispatch(kernels.collect, push, {&scratch, &logits, &input}, push.n_partials);
   dispatch(kernels.choose, push, {&scratch, &input, sampling.randoms.get(), &result, &params_}, 1);
 }
 
 void VulkanRecorder::argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, Buffer& result) {
-  const uint32_t parts = argmax_parts(n_vocab);
-  dispatch(kernels_.argmax, ArgmaxPush{n_vocab}, {&logits, &partial}, parts);
-  dispatch(kernels_.argmax_merge, ArgmaxPush{parts}, {&partial, &result, &params_}, 1);
+  const uint32_t partials = argmax_partials(n_vocab);
+  dispatch(kernels_.argmax, ArgmaxPush{n_vocab}, {&logits, &partial}, partials);
+  dispatch(kernels_.argmax_merge, ArgmaxPush{partials}, {&partial, &result, &params_}, 1);
 }
 
 void VulkanRecorder::copy(Buffer& from, uint64_t from_offset, Buffer& to, uint64_t to_offset,

@@ -1,4 +1,4 @@
-// Kernels written into a command buffer: the Recorder of the Vulkan backend.
+// VulkanKernels written into a command buffer: the Recorder of the Vulkan backend.
 //
 // Thread rule: as the Device.
 #pragma once
@@ -37,8 +37,8 @@ class VulkanProgram : public Program {
 // (vk/decode.h).
 class VulkanRecorder : public Recorder {
  public:
-  VulkanRecorder(const Device& device, Kernels& kernels, Decode& decode, const VulkanBuffer* host_params,
-                 VulkanBuffer& params, VulkanProgram& program);
+  VulkanRecorder(const Device& device, VulkanKernels& kernels, Decode& decode,
+                 const VulkanBuffer* host_params, VulkanBuffer& params, VulkanProgram& program);
   void finish();
   void decode(DecodeDispatches dispatches);
 
@@ -72,8 +72,8 @@ class VulkanRecorder : public Recorder {
   template <typename Push>
   void dispatch(const Kernel& kernel, const Push& push, std::initializer_list<const Buffer*> buffers,
                 uint32_t groups_x, uint32_t groups_y = 1);
-  void ternary_product(Kernels::Linear kind, const Kernel& matvec, const TernaryMatrix& w, uint32_t n_out,
-                       Quantised& q, Buffer& y, uint32_t n);
+  void ternary_product(VulkanKernels::Linear kind, const Kernel& matvec, const TernaryMatrix& w,
+                       uint32_t n_out, Quantised& q, Buffer& y, uint32_t n);
   void decode_collected();
   DecodeStages& next_stage(const Buffer& x, const Buffer* y = nullptr);
   uint32_t groups_for_rows(uint32_t rows, uint32_t rows_per_subgroup) const;
@@ -81,7 +81,7 @@ class VulkanRecorder : public Recorder {
   void dispatch_barrier();
 
   const Device& device_;
-  Kernels& kernels_;
+  VulkanKernels& kernels_;
   Decode& decode_;
   VulkanBuffer& params_;
   VulkanProgram& program_;

@@ -55,7 +55,7 @@ void load_chunk(uint chunk, uint kv_head, uint position, out uvec4 keys[kKeyLoad
 // What the chunks found becomes one, as merge_factors() and merge_values() go through them in order; but the factors of
 // kChunk of them are found at a time, so that only multiplications wait for each other.
 void merge_chunks(uint first_head, uint n_chunks) {
-  Pairs parts = Pairs(push.parts);
+  Pairs chunks = Pairs(push.chunks);
   uint lane = gl_LocalInvocationID.x;
   vec2 sum[kMergeItems];
   UNROLL for (uint i = 0; i < kMergeItems; ++i) sum[i] = vec2(0.0);
@@ -64,7 +64,7 @@ void merge_chunks(uint first_head, uint n_chunks) {
     uint n = min(kChunk, n_chunks - first);
     for (uint i = lane; i < kHeads * n; i += kSize) {
       uint h = i / n, c = i % n;
-      chunk_m_l[h][c] = parts.at[((first_head + h) * push.max_chunks + first + c) * (1 + kPairs)];
+      chunk_m_l[h][c] = chunks.at[((first_head + h) * push.max_chunks + first + c) * (1 + kPairs)];
     }
     barrier();
     for (uint i = lane; i < kHeads * n; i += kSize) {
@@ -87,10 +87,10 @@ void merge_chunks(uint first_head, uint n_chunks) {
     }
     UNROLL for (uint i = 0; i < kMergeItems; ++i) {
       uint item = min(lane + i * kSize, kHeads * kPairs - 1), h = item / kPairs, pair = item % kPairs;
-      uint part = ((first_head + h) * push.max_chunks + first) * (1 + kPairs) + 1 + pair;
+      uint of_chunk = ((first_head + h) * push.max_chunks + first) * (1 + kPairs) + 1 + pair;
       for (uint block = 0; block < n; block += kBlock) {
         vec2 some[kBlock];
-        UNROLL for (uint j = 0; j < kBlock; ++j) some[j] = parts.at[part + min(block + j, n - 1) * (1 + kPairs)];
+        UNROLL for (uint j = 0; j < kBlock; ++j) some[j] = chunks.at[of_chunk + min(block + j, n - 1) * (1 + kPairs)];
         UNROLL for (uint j = 0; j < kBlock; ++j)
           if (block + j < n) sum[i] = merge_values(sum[i], some[j], factors[h][block + j]);
       }
@@ -253,10 +253,10 @@ void attention(uint group) {
       if (n_chunks == 1) {
         give_pair((first_head + h) * kPairs + pair, sum / l);
       } else {
-        Pairs parts = Pairs(push.parts);
-        uint part = ((first_head + h) * push.max_chunks + chunk) * (1 + kPairs);
-        if (pair == 0) parts.at[part] = vec2(largest_score[h], l);
-        parts.at[part + 1 + pair] = sum;
+        Pairs chunks = Pairs(push.chunks);
+        uint of_chunk = ((first_head + h) * push.max_chunks + chunk) * (1 + kPairs);
+        if (pair == 0) chunks.at[of_chunk] = vec2(largest_score[h], l);
+        chunks.at[of_chunk + 1 + pair] = sum;
       }
     }
     if (next >= n_chunks) break;

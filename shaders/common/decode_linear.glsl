@@ -4,25 +4,25 @@
 // rms_norm_quantise and ternary_matvec, bit for bit. Included once for each shape of loop:
 //   LINEAR                       name of the function
 //   LANES, LOADS, NORM_LOADS     lanes that share a row, uvec4 of it that each takes, vec4 of x an invocation norms
-//   PARTS                        1: plain, or added to y; 2: relu(gate)^2 * up, the rows n_out of gate before those of up
+//   MATRICES                        1: plain, or added to y; 2: relu(gate)^2 * up, the rows n_out of gate before those of up
 
 void LINEAR(uint group) {
   uint lane = LANE % LANES, halves = push.n_in / 64, words = push.n_in / 4;
   uint row = (group * N_SUBGROUPS + SUBGROUP) * (SUBGROUP_SIZE / LANES) + LANE / LANES;
   Codes codes = Codes(push.w);
-  uvec4 bits[PARTS][LOADS];
-  UNROLL for (uint part = 0; part < PARTS; ++part)
+  uvec4 bits[MATRICES][LOADS];
+  UNROLL for (uint m = 0; m < MATRICES; ++m)
     UNROLL for (uint i = 0; i < LOADS; ++i) {
       uint h = lane + i * LANES;  // past the end codes of 0, which add nothing
-      bits[part][i] = uvec4(0);
-      if (h < halves) bits[part][i] = codes.at[(min(row, push.n_out - 1) + part * push.n_out) * halves + h];
+      bits[m][i] = uvec4(0);
+      if (h < halves) bits[m][i] = codes.at[(min(row, push.n_out - 1) + m * push.n_out) * halves + h];
     }
   Weights weights = Weights(push.weight);
   vec4 weight[NORM_LOADS];
   UNROLL for (uint i = 0; i < NORM_LOADS; ++i)
     weight[i] = weights.at[min(gl_LocalInvocationID.x + i * gl_WorkGroupSize.x, words - 1)];
 
-  bool adds = PARTS == 1 && push.kind == STAGE_LINEAR_ADD, adds_tagged = adds && (push.flow & FLOW_RESIDUAL) != 0;
+  bool adds = MATRICES == 1 && push.kind == STAGE_LINEAR_ADD, adds_tagged = adds && (push.flow & FLOW_RESIDUAL) != 0;
   uvec2 residual = uvec2(0);
   if (adds_tagged) residual = Tagged(push.residual).at[min(row, push.n_out - 1)];
   if (adds && !adds_tagged) residual.x = floatBitsToUint(Floats(push.y).at[min(row, push.n_out - 1)]);
@@ -77,28 +77,28 @@ void LINEAR(uint group) {
   }
   sum = workgroup_add(sum);  // its barrier also shows everyone the int8
 
-  ivec4 sums[PARTS];  // one for each shift, still scaled by it
-  UNROLL for (uint part = 0; part < PARTS; ++part) sums[part] = ivec4(0);
+  ivec4 sums[MATRICES];  // one for each shift, still scaled by it
+  UNROLL for (uint m = 0; m < MATRICES; ++m) sums[m] = ivec4(0);
   UNROLL for (uint i = 0; i < LOADS; ++i) {
     uint h = min(lane + i * LANES, halves - 1);
     uvec4 q0 = tile[h], q1 = tile[halves + h], q2 = tile[2 * halves + h], q3 = tile[3 * halves + h];
-    UNROLL for (uint part = 0; part < PARTS; ++part) {
-      uvec4 some = bits[part][i];
-      sums[part].x = dot_codes_at(some >> 6, 0, q0, sums[part].x);
-      sums[part].y = dot_codes_at(some, 4, q1, sums[part].y);
-      sums[part].z = dot_codes_at(some, 2, q2, sums[part].z);
-      sums[part].w = dot_codes_at(some, 0, q3, sums[part].w);
+    UNROLL for (uint m = 0; m < MATRICES; ++m) {
+      uvec4 some = bits[m][i];
+      sums[m].x = dot_codes_at(some >> 6, 0, q0, sums[m].x);
+      sums[m].y = dot_codes_at(some, 4, q1, sums[m].y);
+      sums[m].z = dot_codes_at(some, 2, q2, sums[m].z);
+      sums[m].w = dot_codes_at(some, 0, q3, sums[m].w);
     }
   }
-  int acc[PARTS];
-  UNROLL for (uint part = 0; part < PARTS; ++part) {
-    acc[part] = sums[part].x + (sums[part].y >> 4) + (sums[part].z >> 2) + sums[part].w;
-    UNROLL for (uint step = LANES / 2; step > 0; step /= 2) acc[part] += shuffle_xor(acc[part], step);
+  int acc[MATRICES];
+  UNROLL for (uint m = 0; m < MATRICES; ++m) {
+    acc[m] = sums[m].x + (sums[m].y >> 4) + (sums[m].z >> 2) + sums[m].w;
+    UNROLL for (uint step = LANES / 2; step > 0; step /= 2) acc[m] += shuffle_xor(acc[m], step);
   }
   if (lane == 0 && row < push.n_out) {
-    if (PARTS == 2) {
+    if (MATRICES == 2) {
       float gate = max(ternary_result(acc[0], sum, scale.s, push.scale0), 0.0);
-      give(row, gate * gate * ternary_result(acc[PARTS - 1], sum, scale.s, push.scale1));
+      give(row, gate * gate * ternary_result(acc[MATRICES - 1], sum, scale.s, push.scale1));
     } else {
       precise float result = ternary_result(acc[0], sum, scale.s, scale_of_row(row));
       if (adds) result = uintBitsToFloat(residual.x) + result;
@@ -111,4 +111,4 @@ void LINEAR(uint group) {
 #undef LANES
 #undef LOADS
 #undef NORM_LOADS
-#undef PARTS
+#undef MATRICES

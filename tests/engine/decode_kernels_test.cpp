@@ -131,7 +131,7 @@ TEST_P(Kernels, AttentionOverALongCacheHasTheBitsOfABatch) {
 
 TEST_P(Kernels, ArgmaxTakesTheFirstLargestAndSeesNaN) {
   const uint32_t n = 40'000;
-  const BufferPtr partial = backend->allocate(kArgmaxParts * sizeof(ArgmaxResult), BufferUse::device);
+  const BufferPtr partial = backend->allocate(kArgmaxPartials * sizeof(ArgmaxResult), BufferUse::device);
   const BufferPtr result = backend->allocate(sizeof(ArgmaxResult), BufferUse::device);
   const auto argmax = [&](const std::vector<float>& logits) {
     const BufferPtr device_logits = put(*backend, logits);
@@ -167,7 +167,7 @@ TEST_P(Kernels, ArgmaxTakesTheFirstLargestAndSeesNaN) {
 // Sampling on the device against the sampler on the host, token by token.
 TEST_P(Kernels, SamplingChoosesWhatTheHostChooses) {
   if (!backend->runs_ahead()) GTEST_SKIP() << "the host samples for this device";
-  const BufferPtr partial = backend->allocate(kArgmaxParts * sizeof(ArgmaxResult), BufferUse::device);
+  const BufferPtr partial = backend->allocate(kArgmaxPartials * sizeof(ArgmaxResult), BufferUse::device);
   const BufferPtr result = backend->allocate(sizeof(ArgmaxResult) + sizeof(ChoiceResult), BufferUse::shared);
   SamplingBuffers buffers{nullptr, backend->allocate(kSampleRandoms * sizeof(uint64_t), BufferUse::shared),
                           put(*backend, std::vector<uint32_t>(kSampleScratch / sizeof(uint32_t)))};

@@ -38,8 +38,8 @@ std::vector<ChainedDecode> ways_to_decode(const DeviceInfo& device) {
   return {threads && std::string(threads) == "1" ? ChainedDecode::always : ChainedDecode::never};
 }
 
-// The kernels that a GPU gets: one dispatch for a token, or one for each stage; other kernels for a batch. At the
-// device's best, and with neither its dot product nor its subgroups (0: the device's own).
+// The kernels that a GPU gets: one dispatch for a token, or one for each stage; other kernels for a batch. At
+// the device's best, and with neither its dot product nor its subgroups (0: the device's own).
 TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
   using Kernels = std::pair<IntegerDot, uint32_t>;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -208,15 +208,15 @@ TEST(EngineDevices, EveryInstructionSetGivesTheLogitsOfTheScalarReference) {
   EXPECT_THROW(logits_of_cpu("no such instructions", 1), Error);
 }
 
-TEST(EngineDevices, AScreenedHeadDecodesTheSameTokens) {
+TEST(EngineDevices, AShortlistedHeadDecodesTheSameTokens) {
   current_device = "cpu";
   struct Decoded {
     std::vector<SampledToken> tokens;
     std::vector<float> logits;
   };
-  const auto decode = [](HeadScreen screen) {
+  const auto decode = [](HeadShortlist shortlist) {
     EngineOptions options = on("cpu");
-    options.head_screen = screen;
+    options.head_shortlist = shortlist;
     const auto engine = Engine::open(model_file(), options);
     const auto session = Session::create(*engine, 0);
     session->sync(random_tokens(20, 14));
@@ -229,19 +229,19 @@ TEST(EngineDevices, AScreenedHeadDecodesTheSameTokens) {
     decoded.logits = copy(session->logits());
     return decoded;
   };
-  const Decoded full = decode(HeadScreen::never), screened = decode(HeadScreen::always);
-  ASSERT_EQ(screened.tokens.size(), full.tokens.size());
+  const Decoded full = decode(HeadShortlist::never), shortlisted = decode(HeadShortlist::always);
+  ASSERT_EQ(shortlisted.tokens.size(), full.tokens.size());
   for (size_t i = 0; i < full.tokens.size(); ++i) {
-    EXPECT_EQ(screened.tokens[i].id, full.tokens[i].id);
-    EXPECT_NEAR(screened.tokens[i].logprob, full.tokens[i].logprob, 1e-3);
+    EXPECT_EQ(shortlisted.tokens[i].id, full.tokens[i].id);
+    EXPECT_NEAR(shortlisted.tokens[i].logprob, full.tokens[i].logprob, 1e-3);
   }
-  EXPECT_EQ(screened.logits, full.logits);
+  EXPECT_EQ(shortlisted.logits, full.logits);
 }
 
-// The sum of all probabilities is made of the screen's approximations there.
-TEST(EngineDevices, AScreenedHeadSamplesWhatTheSamplerChooses) {
+// The sum of all probabilities is made of the shortlist's approximations there.
+TEST(EngineDevices, AShortlistedHeadSamplesWhatTheSamplerChooses) {
   EngineOptions options = on("cpu");
-  options.head_screen = HeadScreen::always;
+  options.head_shortlist = HeadShortlist::always;
   const auto engine = Engine::open(model_file(), options);
   for (const uint64_t seed : {1, 2}) {
     expect_choices_of_the_sampler(*engine, {.temperature = 0.8F, .top_k = 4, .seed = seed}, 1e-3F);

@@ -2,16 +2,14 @@
 
 #include <random>
 
-#include "engine/i2s.h"
+#include "tests/engine/i2s_pack.h"
 
 namespace bitnet {
 namespace {
 
 std::vector<int8_t> random_weights(size_t n) {
   std::mt19937 rng(5);
-  std::vector<int8_t> weights(n);
-  for (int8_t& w : weights) w = static_cast<int8_t>(static_cast<int>(rng() % 3) - 1);
-  return weights;
+  return bitnet::random_weights(n, rng);
 }
 
 TEST(I2s, ElementsLieWhereTheQuantiserPutsThem) {

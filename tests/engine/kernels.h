@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/backend.h"
+#include "tests/engine/i2s_pack.h"
 
 namespace bitnet {
 
@@ -34,20 +35,14 @@ struct Ternary {
   TernaryMatrix matrix;
 };
 
-inline Ternary random_ternary(Backend& b, uint32_t n_in, std::vector<TernaryMatrix::Part> parts,
+inline Ternary random_ternary(Backend& b, uint32_t n_in, std::vector<TernaryMatrix::Tensor> tensors,
                               std::mt19937& rng) {
   Ternary t;
   t.matrix.n_in = n_in;
-  std::copy(parts.begin(), parts.end(), t.matrix.parts.begin());
+  std::copy(tensors.begin(), tensors.end(), t.matrix.tensors.begin());
   const size_t n = size_t{t.matrix.rows()} * n_in;
-  t.weights.resize(n);
-  for (int8_t& w : t.weights) w = static_cast<int8_t>(static_cast<int>(rng() % 3) - 1);
-  std::vector<uint8_t> packed(n / 4);
-  for (size_t i = 0; i < n; ++i) {  // element e of a 128-block: byte e % 32, shift 6 - 2 (e / 32)
-    const size_t e = i % 128;
-    packed[i / 128 * 32 + e % 32] |= static_cast<uint8_t>((t.weights[i] + 1) << (6 - 2 * (e / 32)));
-  }
-  t.matrix.codes = put(b, packed);
+  t.weights = random_weights(n, rng);
+  t.matrix.codes = put(b, i2s_pack(t.weights, I2sLayout::block128));
   return t;
 }
 
@@ -60,8 +55,8 @@ inline void run(Backend& b, const std::function<void(Recorder&)>& kernels, uint3
 struct Variant {
   std::string name;
   IntegerDot dot = IntegerDot::never;
-  std::string cpu_kernels;  // empty: Vulkan
-  bool as_gpu = false;      // the kernels that a GPU gets
+  std::string cpu_kernels;     // empty: Vulkan
+  bool as_gpu = false;         // the kernels that a GPU gets
   uint32_t subgroup_size = 0;  // in shared memory; 0: the device's own
 };
 

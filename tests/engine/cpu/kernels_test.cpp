@@ -35,7 +35,7 @@ TEST(CpuKernels, EveryHalfAndItsNeighboursConvertAlike) {
   const auto n_floats = static_cast<uint32_t>(floats.size());
   std::vector<uint16_t> wanted_halves(n_floats);
   kScalarKernels.to_halves(floats.data(), n_floats, wanted_halves.data());
-  for_each_simd([&](const Kernels& k) {
+  for_each_simd([&](const CpuKernels& k) {
     std::vector<float> got(n);
     k.to_floats(halves.data(), n, got.data());
     std::vector<uint16_t> got_halves(n_floats);
@@ -66,19 +66,19 @@ TEST(CpuKernels, IntegerSumsAreThoseOfTheReference) {
       c = static_cast<uint8_t>(bits & ~(bits >> 1 & bits & 0x55));  // 3 becomes 2
     }
     std::fill_n(codes.begin(), n_in / 4, uint8_t{0xAA});
-    std::vector<int8_t> q(size_t{kTokens} * n_in), screen(size_t{kRows} * n_in);
+    std::vector<int8_t> q(size_t{kTokens} * n_in), shortlist(size_t{kRows} * n_in);
     for (int8_t& v : q) v = static_cast<int8_t>(rng());
     std::fill_n(q.begin(), n_in, int8_t{-128});
-    for (int8_t& v : screen) v = static_cast<int8_t>(static_cast<int>(rng() % 255) - 127);
-    std::fill_n(screen.begin(), n_in, int8_t{127});
+    for (int8_t& v : shortlist) v = static_cast<int8_t>(static_cast<int>(rng() % 255) - 127);
+    std::fill_n(shortlist.begin(), n_in, int8_t{127});
     std::vector<int16_t> p(n_in, static_cast<int16_t>(std::min(32767.0, 2147483647.0 / (127.0 * n_in))));
     for (uint32_t i = 0; i < n_in; i += 3) p[i] = static_cast<int16_t>(-p[i]);
 
     struct Sums {
-      std::vector<int32_t> rows, tile, screened;
+      std::vector<int32_t> rows, tile, shortlisted;
       bool operator==(const Sums&) const = default;
     };
-    const auto sums_of = [&](const Kernels& k) {
+    const auto sums_of = [&](const CpuKernels& k) {
       Sums s{std::vector<int32_t>(kRows), std::vector<int32_t>(kTokens * kTileRows),
              std::vector<int32_t>(kRows)};
       k.ternary_rows(codes.data(), n_in, kRows - 1, q.data(), s.rows.data());  // not a multiple of anything
@@ -87,11 +87,11 @@ TEST(CpuKernels, IntegerSumsAreThoseOfTheReference) {
       std::vector<uint8_t> tile(size_t{n_in} * kTileRows);
       k.unpack_tile(rows, n_in, tile.data());
       k.tile_product(tile.data(), n_in, q.data(), kTokens, s.tile.data());
-      k.screen_rows(screen.data(), n_in, kRows - 1, p.data(), s.screened.data());
+      k.int8_rows(shortlist.data(), n_in, kRows - 1, p.data(), s.shortlisted.data());
       return s;
     };
     const Sums wanted = sums_of(kScalarKernels);
-    for_each_simd([&](const Kernels& k) { EXPECT_EQ(sums_of(k), wanted) << n_in; });
+    for_each_simd([&](const CpuKernels& k) { EXPECT_EQ(sums_of(k), wanted) << n_in; });
   }
 }
 

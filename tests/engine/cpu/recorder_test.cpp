@@ -17,14 +17,14 @@ struct Read {
   size_t bytes;
 };
 struct Reads {
-  std::vector<Read> ternary, head, screen;
+  std::vector<Read> ternary, head, shortlist;
 } reads;
 void note(std::vector<Read>& to, const void* begin, size_t bytes) {
   to.push_back({static_cast<const std::byte*>(begin), bytes});
 }
 
-Kernels counting_kernels() {
-  Kernels k = kScalarKernels;
+CpuKernels counting_kernels() {
+  CpuKernels k = kScalarKernels;
   k.ternary_rows = [](const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q, int32_t* sums) {
     note(reads.ternary, codes, size_t{n_in} / 4 * n_rows);
     kScalarKernels.ternary_rows(codes, n_in, n_rows, q, sums);
@@ -33,9 +33,9 @@ Kernels counting_kernels() {
     note(reads.head, rows, size_t{2} * n * n_rows);
     kScalarKernels.half_rows(rows, n, n_rows, y, out);
   };
-  k.screen_rows = [](const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums) {
-    note(reads.screen, rows, size_t{n} * n_rows);
-    kScalarKernels.screen_rows(rows, n, n_rows, p, sums);
+  k.int8_rows = [](const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums) {
+    note(reads.shortlist, rows, size_t{n} * n_rows);
+    kScalarKernels.int8_rows(rows, n, n_rows, p, sums);
   };
   return k;
 }
@@ -63,10 +63,10 @@ TEST(CpuRecorder, ATokenReadsEveryWeightOnce) {
   Activations activations(*backend, config, 16, 1, 1);
   const BufferPtr logits = backend->allocate(config.n_vocab * sizeof(float), BufferUse::device);
   const BufferPtr result = backend->allocate(sizeof(ArgmaxResult) + sizeof(ChoiceResult), BufferUse::shared);
-  const Kernels kernels = counting_kernels();
-  const Screen screen(kernels, data_of<const uint16_t>(*model.head().chunks[0].table), config.n_vocab,
-                      config.n_embd);
-  screen.wait();
+  const CpuKernels kernels = counting_kernels();
+  const Shortlist shortlist(kernels, data_of<const uint16_t>(*model.head().chunks[0].table), config.n_vocab,
+                            config.n_embd);
+  shortlist.wait();
 
   size_t ternary_bytes = 0;
   for (const Layer& layer : model.layers)
@@ -74,13 +74,14 @@ TEST(CpuRecorder, ATokenReadsEveryWeightOnce) {
       ternary_bytes += size_t{w->rows()} * w->n_in / 4;
   const size_t head_bytes = size_t{2} * config.n_vocab * config.n_embd;
 
-  for (const bool screened : {false, true}) {
+  for (const bool shortlisted : {false, true}) {
     const int32_t token = 5;
     const RunInput input{0, &token};
     CpuProgram program;
     constexpr unsigned kThreads = 2;
     CpuRecorder recorder(
-        kernels, kThreads, input, [&](const Embedding&) { return screened ? &screen : nullptr; }, program);
+        kernels, kThreads, input, [&](const Embedding&) { return shortlisted ? &shortlist : nullptr; },
+        program);
     record_blocks(recorder, model, activations, cache, 1);
     record_head(recorder, model, activations, 0, 1, *logits, *result);
     reads = {};
@@ -88,9 +89,9 @@ TEST(CpuRecorder, ATokenReadsEveryWeightOnce) {
     for (const Step& step : program.steps)
       for (uint32_t unit = 0; unit < step.units; ++unit) step.work(unit, scratch.data());
     EXPECT_EQ(bytes_read_once(reads.ternary), ternary_bytes);
-    EXPECT_EQ(bytes_read_once(reads.screen), screened ? head_bytes / 2 : 0);
+    EXPECT_EQ(bytes_read_once(reads.shortlist), shortlisted ? head_bytes / 2 : 0);
     const size_t rows = bytes_read_once(reads.head);
-    if (screened) {
+    if (shortlisted) {
       EXPECT_LT(rows, head_bytes / 4);
     } else {
       EXPECT_EQ(rows, head_bytes);

@@ -1,4 +1,4 @@
-#include "screen.h"
+#include "shortlist.h"
 
 #include <sys/mman.h>
 
@@ -21,7 +21,7 @@ std::span<int8_t> map_codes(size_t bytes) {
 
 }  // namespace
 
-Screen::Screen(const Kernels& kernels, const uint16_t* table, uint32_t n_rows, uint32_t n)
+Shortlist::Shortlist(const CpuKernels& kernels, const uint16_t* table, uint32_t n_rows, uint32_t n)
     : k_(kernels),
       table_(table),
       n_rows_(n_rows),
@@ -30,20 +30,20 @@ Screen::Screen(const Kernels& kernels, const uint16_t* table, uint32_t n_rows, u
       rows_(n_rows),
       builder_([this] { build(); }) {}
 
-Screen::~Screen() {
+Shortlist::~Shortlist() {
   stop_ = true;
   builder_.join();
   munmap(codes_.data(), codes_.size());
 }
 
-void Screen::build() {
+void Shortlist::build() {
   for (uint32_t r = 0; r < n_rows_ && !stop_; ++r)
-    rows_[r] = k_.screen_row(table_ + size_t{r} * n_, n_, codes_.data() + size_t{r} * n_);
+    rows_[r] = k_.int8_row(table_ + size_t{r} * n_, n_, codes_.data() + size_t{r} * n_);
   ready_.store(!stop_, std::memory_order_release);
   ready_.notify_all();
 }
 
-void Screen::set_vector(std::span<const float> y, ScreenVector& to) const {
+void Shortlist::set_vector(std::span<const float> y, ShortlistVector& to) const {
   double squares = 0;
   float largest = 0;
   for (const float v : y) {
@@ -67,18 +67,18 @@ void Screen::set_vector(std::span<const float> y, ScreenVector& to) const {
   to.error = std::sqrt(error) * (1 + 1e-6);
 }
 
-double Screen::bound(const ScreenVector& y, uint32_t row, float approximation) const {
+double Shortlist::bound(const ShortlistVector& y, uint32_t row, float approximation) const {
   constexpr double kUnit = 0x1p-24;
-  const ScreenRow& r = rows_[row];
+  const Int8Row& r = rows_[row];
   const double rounding = 1.01 * (n_ / 32 + 8) * kUnit;
   // The last term also covers that lower() and upper() round.
   return (r.norm * (y.error + rounding * y.norm) + r.error * (y.error + y.norm)) * (1 + 1e-6) +
          5 * kUnit * std::abs(approximation);
 }
 
-void Screen::approximate(const ScreenVector& y, uint32_t begin, uint32_t end, int32_t* scratch,
-                         float* approximate, float& lower_bound, float& upper_bound) const {
-  k_.screen_rows(codes_.data() + size_t{begin} * n_, n_, end - begin, y.p.data(), scratch);
+void Shortlist::approximate(const ShortlistVector& y, uint32_t begin, uint32_t end, int32_t* scratch,
+                            float* approximate, float& lower_bound, float& upper_bound) const {
+  k_.int8_rows(codes_.data() + size_t{begin} * n_, n_, end - begin, y.p.data(), scratch);
   lower_bound = upper_bound = -std::numeric_limits<float>::infinity();
   for (uint32_t r = begin; r < end; ++r) {
     const float a = static_cast<float>(scratch[r - begin]) * (rows_[r].scale * y.t);

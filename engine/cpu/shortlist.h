@@ -10,8 +10,8 @@
 // (the higher powers are taken care of by a factor of 1.01). Computing s t (c . p) itself rounds three times.
 // The norms are computed in f32 or double and made larger by more than their own rounding.
 //
-// Thread rule: a Screen is built by a thread of its own from when it is made; ready() may be asked anywhere,
-// the rest needs a ready screen. The table must outlive it.
+// Thread rule: a Shortlist is built by a thread of its own from when it is made; ready() may be asked
+// anywhere, the rest needs a ready shortlist. The table must outlive it.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@
 
 namespace bitnet::cpu {
 
-// The vector as a screen takes it.
-struct ScreenVector {
+// The vector as a shortlist takes it.
+struct ShortlistVector {
   std::vector<int16_t> p;  // [n]
   float t = 0;
   double norm = 0;      // |y|, from above
@@ -32,40 +32,40 @@ struct ScreenVector {
   bool usable = false;  // false where y is not finite or next to nothing: there is no bound
 };
 
-class Screen {
+class Shortlist {
  public:
-  Screen(const Kernels& kernels, const uint16_t* table, uint32_t n_rows, uint32_t n);
-  ~Screen();
-  Screen(const Screen&) = delete;
-  Screen& operator=(const Screen&) = delete;
+  Shortlist(const CpuKernels& kernels, const uint16_t* table, uint32_t n_rows, uint32_t n);
+  ~Shortlist();
+  Shortlist(const Shortlist&) = delete;
+  Shortlist& operator=(const Shortlist&) = delete;
 
   bool ready() const { return ready_.load(std::memory_order_acquire); }
   void wait() const { ready_.wait(false, std::memory_order_acquire); }
-  static uint64_t bytes(uint64_t n_rows, uint64_t n) { return n_rows * (n + sizeof(ScreenRow)); }
+  static uint64_t bytes(uint64_t n_rows, uint64_t n) { return n_rows * (n + sizeof(Int8Row)); }
 
-  void set_vector(std::span<const float> y, ScreenVector& to) const;
+  void set_vector(std::span<const float> y, ShortlistVector& to) const;
   // approximate[i] of rows [begin, end), and the largest of their lower bounds and of their upper ones.
   // `scratch` holds as many sums.
-  void approximate(const ScreenVector& y, uint32_t begin, uint32_t end, int32_t* scratch, float* approximate,
-                   float& lower_bound, float& upper_bound) const;
+  void approximate(const ShortlistVector& y, uint32_t begin, uint32_t end, int32_t* scratch,
+                   float* approximate, float& lower_bound, float& upper_bound) const;
   // Between these lies the full head's logit of a row with this approximation.
-  float lower(const ScreenVector& y, uint32_t row, float approximation) const {
+  float lower(const ShortlistVector& y, uint32_t row, float approximation) const {
     return static_cast<float>(approximation - bound(y, row, approximation));
   }
-  float upper(const ScreenVector& y, uint32_t row, float approximation) const {
+  float upper(const ShortlistVector& y, uint32_t row, float approximation) const {
     return static_cast<float>(approximation + bound(y, row, approximation));
   }
 
  private:
   void build();
-  double bound(const ScreenVector& y, uint32_t row, float approximation) const;
+  double bound(const ShortlistVector& y, uint32_t row, float approximation) const;
 
-  const Kernels& k_;
+  const CpuKernels& k_;
   const uint16_t* const table_;
   const uint32_t n_rows_;
   const uint32_t n_;
   const std::span<int8_t> codes_;  // [n_rows][n]
-  std::vector<ScreenRow> rows_;
+  std::vector<Int8Row> rows_;
   std::atomic<bool> ready_ = false;
   std::atomic<bool> stop_ = false;
   std::thread builder_;

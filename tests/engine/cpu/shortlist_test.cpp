@@ -1,4 +1,4 @@
-// The screened head of the CPU: its bounds hold for every row, and the winner is that of the full head.
+// The shortlisted head of the CPU: its bounds hold for every row, and the winner is that of the full head.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,20 +6,20 @@
 #include <random>
 
 #include "engine/backend.h"
-#include "engine/cpu/screen.h"
+#include "engine/cpu/shortlist.h"
 
 namespace bitnet {
 namespace {
 
+using cpu::CpuKernels;
 using cpu::KernelChoice;
-using cpu::Kernels;
 
 constexpr uint32_t kWide = 384;
 
 struct Table {
   std::vector<uint16_t> halves;  // [rows][kWide]
   uint32_t rows() const { return static_cast<uint32_t>(halves.size() / kWide); }
-  void add(const Kernels& k, const std::vector<float>& row) {
+  void add(const CpuKernels& k, const std::vector<float>& row) {
     halves.resize(halves.size() + kWide);
     k.to_halves(row.data(), kWide, halves.data() + halves.size() - kWide);
   }
@@ -33,7 +33,7 @@ std::vector<float> normal_vector(std::mt19937& rng, float deviation) {
 }
 
 // Rows that a quantiser finds hard, among ordinary ones.
-Table adversarial_table(const Kernels& k, const std::vector<float>& towards, std::mt19937& rng) {
+Table adversarial_table(const CpuKernels& k, const std::vector<float>& towards, std::mt19937& rng) {
   Table table;
   for (int i = 0; i < 200; ++i) table.add(k, normal_vector(rng, 0.02F));
   for (int i = 0; i < 40; ++i) {  // next to each other: apart by less than a step of 8 bits
@@ -69,46 +69,46 @@ std::vector<std::vector<float>> vectors(std::mt19937& rng) {
   return all;
 }
 
-TEST(Screen, BoundsHoldForEveryRow) {
+TEST(Shortlist, BoundsHoldForEveryRow) {
   std::mt19937 rng(1);
   for (const KernelChoice& choice : cpu::kernel_choices()) {
     if (!choice.supported) continue;
-    const Kernels& k = *choice.kernels;
+    const CpuKernels& k = *choice.kernels;
     for (const std::vector<float>& y : vectors(rng)) {
       Table table = adversarial_table(k, y, rng);
       const uint32_t n_finite = table.rows();
       table.halves.resize(table.halves.size() + kWide, 0x7C00);  // Inf
       table.halves.resize(table.halves.size() + kWide, 0x7E00);  // NaN
-      const cpu::Screen screen(k, table.halves.data(), table.rows(), kWide);
-      screen.wait();
-      cpu::ScreenVector vector;
-      screen.set_vector(y, vector);
+      const cpu::Shortlist shortlist(k, table.halves.data(), table.rows(), kWide);
+      shortlist.wait();
+      cpu::ShortlistVector vector;
+      shortlist.set_vector(y, vector);
       ASSERT_TRUE(vector.usable);
       std::vector<int32_t> scratch(table.rows());
       std::vector<float> approximations(table.rows()), full(table.rows());
       float lower = 0, upper = 0;
-      screen.approximate(vector, 0, n_finite, scratch.data(), approximations.data(), lower, upper);
+      shortlist.approximate(vector, 0, n_finite, scratch.data(), approximations.data(), lower, upper);
       k.half_rows(table.halves.data(), kWide, table.rows(), y.data(), full.data());
       float best = -INFINITY;
       for (uint32_t r = 0; r < n_finite; ++r) {
-        ASSERT_LE(screen.lower(vector, r, approximations[r]), full[r]) << k.name << " row " << r;
-        ASSERT_GE(screen.upper(vector, r, approximations[r]), full[r]) << k.name << " row " << r;
+        ASSERT_LE(shortlist.lower(vector, r, approximations[r]), full[r]) << k.name << " row " << r;
+        ASSERT_GE(shortlist.upper(vector, r, approximations[r]), full[r]) << k.name << " row " << r;
         best = std::max(best, full[r]);
       }
       EXPECT_LE(lower, best);
       EXPECT_GE(upper, best);
-      for (uint32_t r = n_finite; r < table.rows(); ++r) EXPECT_FALSE(screen.upper(vector, r, 0) < 1e30F);
+      for (uint32_t r = n_finite; r < table.rows(); ++r) EXPECT_FALSE(shortlist.upper(vector, r, 0) < 1e30F);
     }
   }
 }
 
-TEST(Screen, AVectorWithoutABoundIsSaid) {
-  const Kernels& k = cpu::kScalarKernels;
+TEST(Shortlist, AVectorWithoutABoundIsSaid) {
+  const CpuKernels& k = cpu::kScalarKernels;
   const std::vector<uint16_t> table(kWide, 0x3C00);
-  const cpu::Screen screen(k, table.data(), 1, kWide);
-  cpu::ScreenVector vector;
+  const cpu::Shortlist shortlist(k, table.data(), 1, kWide);
+  cpu::ShortlistVector vector;
   for (const float bad : {NAN, INFINITY, 0.0F, 1e-30F}) {
-    screen.set_vector(std::vector<float>(kWide, bad), vector);
+    shortlist.set_vector(std::vector<float>(kWide, bad), vector);
     EXPECT_FALSE(vector.usable) << bad;
   }
 }
@@ -121,10 +121,10 @@ struct Outcome {
 };
 constexpr uint32_t kLargest[] = {3, 1, 6};
 
-Outcome outcome_of(const Table& table, const std::vector<float>& y, HeadScreen screen,
+Outcome outcome_of(const Table& table, const std::vector<float>& y, HeadShortlist shortlist,
                    const std::string& kernels) {
   EngineOptions options;
-  options.head_screen = screen;
+  options.head_shortlist = shortlist;
   options.cpu_kernels = kernels;
   options.threads = 2;
   const auto backend = open_cpu(options);
@@ -138,7 +138,7 @@ Outcome outcome_of(const Table& table, const std::vector<float>& y, HeadScreen s
     return b;
   };
   const BufferPtr x = put(y), logits = put(std::vector<float>(table.rows()));
-  const BufferPtr partial = backend->allocate(kArgmaxParts * sizeof(ArgmaxResult), BufferUse::device);
+  const BufferPtr partial = backend->allocate(kArgmaxPartials * sizeof(ArgmaxResult), BufferUse::device);
   const BufferPtr result = backend->allocate(sizeof(ArgmaxResult), BufferUse::shared);
   const auto program = backend->record([&](Recorder& r) {
     r.head(e, *x, *logits, 1);
@@ -158,37 +158,37 @@ Outcome outcome_of(const Table& table, const std::vector<float>& y, HeadScreen s
   return outcome;
 }
 
-TEST(Screen, TheWinnerAndTheLogitsAreThoseOfTheFullHead) {
+TEST(Shortlist, TheWinnerAndTheLogitsAreThoseOfTheFullHead) {
   std::mt19937 rng(2);
   for (const KernelChoice& choice : cpu::kernel_choices()) {
     if (!choice.supported) continue;
     for (const std::vector<float>& y : vectors(rng)) {
       const Table table = adversarial_table(*choice.kernels, y, rng);
-      const Outcome full = outcome_of(table, y, HeadScreen::never, choice.kernels->name);
-      const Outcome screened = outcome_of(table, y, HeadScreen::always, choice.kernels->name);
-      EXPECT_EQ(screened.argmax.index, full.argmax.index) << choice.kernels->name;
-      EXPECT_EQ(screened.argmax.largest, full.argmax.largest);
-      EXPECT_EQ(screened.argmax.non_finite, 0U);
-      EXPECT_EQ(screened.logits, full.logits);
+      const Outcome full = outcome_of(table, y, HeadShortlist::never, choice.kernels->name);
+      const Outcome shortlisted = outcome_of(table, y, HeadShortlist::always, choice.kernels->name);
+      EXPECT_EQ(shortlisted.argmax.index, full.argmax.index) << choice.kernels->name;
+      EXPECT_EQ(shortlisted.argmax.largest, full.argmax.largest);
+      EXPECT_EQ(shortlisted.argmax.non_finite, 0U);
+      EXPECT_EQ(shortlisted.logits, full.logits);
       EXPECT_TRUE(full.largest.empty());
-      ASSERT_EQ(screened.largest.size(), std::size(kLargest));
+      ASSERT_EQ(shortlisted.largest.size(), std::size(kLargest));
       for (size_t i = 0; i < std::size(kLargest); ++i) {
         std::vector<float> sorted = full.logits;
         std::ranges::sort(sorted, std::greater());
         size_t wanted = 0;
-        for (const TokenLogit& t : screened.largest[i]) {
+        for (const TokenLogit& t : shortlisted.largest[i]) {
           EXPECT_EQ(t.logit, full.logits[static_cast<size_t>(t.id)]);
           wanted += t.logit >= sorted[kLargest[i] - 1];
         }
         EXPECT_GE(wanted, kLargest[i]);
-        EXPECT_TRUE(std::ranges::is_sorted(screened.largest[i], std::less(), &TokenLogit::id));
-        EXPECT_LT(screened.largest[i].size(), full.logits.size());
+        EXPECT_TRUE(std::ranges::is_sorted(shortlisted.largest[i], std::less(), &TokenLogit::id));
+        EXPECT_LT(shortlisted.largest[i].size(), full.logits.size());
       }
     }
     std::vector<float> broken(kWide, 1.0F);
     broken[3] = NAN;
     const Table table = adversarial_table(*choice.kernels, std::vector<float>(kWide, 1.0F), rng);
-    EXPECT_EQ(outcome_of(table, broken, HeadScreen::always, choice.kernels->name).argmax.non_finite, 1U);
+    EXPECT_EQ(outcome_of(table, broken, HeadShortlist::always, choice.kernels->name).argmax.non_finite, 1U);
   }
 }
 
