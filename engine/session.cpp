@@ -265,96 +265,136 @@ void DeviceSession::begin_sampling(const SamplingRecipe& recipe, int32_t next_to
   backend_.finish_uploads();
 }
 
-// Tokens that the device chooses. The program of token i + 1 is queued before the host looks at token i, so
-// the device never waits for the host; what it computed past the end is not in the timeline and is
-// overwritten. Where it samples, the host chooses the first token, and what the device leaves undecided.
-Finish DeviceSession::decode_on_device(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
-                                       const std::function<bool(const SampledToken&)>& on_token) {
-  const bool sampled = !sampler.is_argmax();
-  if (sampled) prepare_sampling();
-  DecodePrograms& programs = sampled ? sampled_ : greedy_;
-  const auto first = static_cast<uint32_t>(tokens_.size());
-  uint32_t started = 0;  // programs; number i evaluates token i
-  uint32_t given = 0;    // the last token that the host gave
-  const auto outcome_of = [&](uint32_t i) {
-    return i == given || programs.next.empty() ? 0 : 1 + i % programs.next.size();
-  };
-  const auto program_of = [&](uint32_t i) -> Program& {
-    return outcome_of(i) == 0 ? *programs.first : *programs.next[outcome_of(i) - 1];
-  };
-  const auto wait_for = [&](uint32_t i) {
-    if (backend_.runs_ahead()) backend_.wait(program_of(i));
-  };
-  const auto drain = [&] {
-    while (started > produced) wait_for(--started);
-  };
-  const auto start = [&](const SampledToken& token) {
-    const uint32_t i = started++;
-    if (sampled) {
-      const uint64_t random = sampler.random(i - produced);
-      std::memcpy(sampling_.randoms->mapped().data() + (first + i + 1) % kSampleRandoms * sizeof random,
-                  &random, sizeof random);
-    }
-    if (i == given)
-      backend_.start(program_of(i), first + i, {&token.id, 1});
-    else
-      backend_.start_next(program_of(i));
-  };
+// One call of decode_on_device. Program number i evaluates token i of the call; `produced` tokens have been
+// evaluated and waited for, and further programs may be on their way.
+class DeviceSession::DeviceDecode {
+ public:
+  DeviceDecode(DeviceSession& session, Sampler& sampler, uint32_t& produced)
+      : s_(session),
+        sampler_(sampler),
+        produced_(produced),
+        sampled_(!sampler.is_argmax()),
+        programs_(sampled_ ? session.sampled_ : session.greedy_),
+        first_(static_cast<uint32_t>(session.tokens_.size())),
+        device_chose_(!sampled_) {}
 
-  Finish finish = Finish::interrupted;
-  bool ahead = backend_.runs_ahead();
-  bool device_chose = !sampled;
-  for (bool go_on = true; go_on;) {
+  // The token that follows the timeline: the device's choice, or the host's where the device has made none.
+  // Nullopt where the logits are not numbers.
+  std::optional<SampledToken> next_token() {
     struct {
       ArgmaxResult best;
       ChoiceResult choice;
     } result{};
-    std::memcpy(&result, outcomes_[last_].result->mapped().data(), sizeof result);
+    std::memcpy(&result, s_.outcomes_[s_.last_].result->mapped().data(), sizeof result);
     const ArgmaxResult& best = result.best;
-    std::optional<SampledToken> token;
-    if (best.non_finite || !(best.sum_exp > 0)) {
-      token = std::nullopt;
-    } else if (!sampled) {
-      token = {static_cast<int32_t>(best.index), -std::log(best.sum_exp)};
-    } else if (device_chose && !result.choice.undecided) {
-      token = {static_cast<int32_t>(result.choice.index),
-               result.choice.logit - best.largest - std::log(best.sum_exp)};
-      sampler.chosen();
-    } else {
-      drain();
-      given = produced;
-      token = sampler.sample(logits(), tokens_);
-      if (token) begin_sampling(sampler.recipe(), token->id);
+    if (best.non_finite || !(best.sum_exp > 0)) return std::nullopt;
+    if (!sampled_) return SampledToken{static_cast<int32_t>(best.index), -std::log(best.sum_exp)};
+    if (device_chose_ && !result.choice.undecided) {
+      sampler_.chosen();
+      return SampledToken{static_cast<int32_t>(result.choice.index),
+                          result.choice.logit - best.largest - std::log(best.sum_exp)};
     }
+    drain();
+    given_ = produced_;
+    const auto token = sampler_.sample(s_.logits(), s_.tokens_);
+    if (token) s_.begin_sampling(sampler_.recipe(), token->id);
+    return token;
+  }
+
+  // Evaluates `token`, and begins with the one behind it where `ahead` says so; on_token gets it meanwhile.
+  // Returns whether the turn goes on.
+  bool evaluate(const SampledToken& token, bool ahead,
+                const std::function<bool(const SampledToken&)>& on_token) {
+    bool go_on = false;
+    if (!s_.backend_.runs_ahead()) {
+      go_on = on_token(token) && !s_.cancelled_;
+      s_.backend_.run(*programs_.first, first_ + produced_, {&token.id, 1});
+    } else {
+      if (started_ == produced_) start(token);
+      if (ahead) start(token);
+      try {
+        go_on = on_token(token) && !s_.cancelled_;
+      } catch (...) {
+        drain();
+        throw;
+      }
+      s_.backend_.wait(program_of(produced_));
+    }
+    s_.last_ = outcome_of(produced_);
+    s_.logits_read_ = false;
+    s_.tokens_.push_back(token.id);
+    device_chose_ = true;
+    ++produced_;
+    return go_on;
+  }
+
+  // How many tokens will have been evaluated when all that was started is done, and the next one too.
+  uint32_t behind_next() const { return std::max(started_, produced_ + 1); }
+
+  // Waits for what was started past the end; the timeline does not have it, and it will be overwritten.
+  void drain() {
+    while (started_ > produced_) {
+      --started_;
+      if (s_.backend_.runs_ahead()) s_.backend_.wait(program_of(started_));
+    }
+  }
+
+ private:
+  size_t outcome_of(uint32_t i) const {
+    return i == given_ || programs_.next.empty() ? 0 : 1 + i % programs_.next.size();
+  }
+
+  Program& program_of(uint32_t i) const {
+    return outcome_of(i) == 0 ? *programs_.first : *programs_.next[outcome_of(i) - 1];
+  }
+
+  void start(const SampledToken& token) {
+    const uint32_t i = started_++;
+    if (sampled_) {
+      const uint64_t random = sampler_.random(i - produced_);
+      std::memcpy(s_.sampling_.randoms->mapped().data() + (first_ + i + 1) % kSampleRandoms * sizeof random,
+                  &random, sizeof random);
+    }
+    if (i == given_)
+      s_.backend_.start(program_of(i), first_ + i, {&token.id, 1});
+    else
+      s_.backend_.start_next(program_of(i));
+  }
+
+  DeviceSession& s_;
+  Sampler& sampler_;
+  uint32_t& produced_;
+  const bool sampled_;
+  DecodePrograms& programs_;
+  const uint32_t first_;  // position of the first token of the call
+  uint32_t started_ = 0;  // programs
+  uint32_t given_ = 0;    // the last token that the host gave
+  bool device_chose_;     // the last program has made a choice
+};
+
+// Tokens that the device chooses. The program of token i + 1 is queued before the host looks at token i, so
+// that the device never waits for the host. Where the device samples, the host chooses the first token and
+// what the device leaves undecided.
+Finish DeviceSession::decode_on_device(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
+                                       const std::function<bool(const SampledToken&)>& on_token) {
+  if (!sampler.is_argmax()) prepare_sampling();
+  const auto first = static_cast<uint32_t>(tokens_.size());
+  DeviceDecode run(*this, sampler, produced);
+  Finish finish = Finish::interrupted;
+  bool is_quick = backend_.runs_ahead();
+  for (bool go_on = true; go_on;) {
+    const auto token = run.next_token();
     if (const auto reason = finish_at(token, options, produced)) {
       finish = *reason;
       break;
     }
     const auto begin = Clock::now();
-    if (!backend_.runs_ahead()) {
-      go_on = on_token(*token) && !cancelled_;
-      backend_.run(*programs.first, first + produced, {&token->id, 1});
-    } else {
-      if (started == produced) start(*token);
-      const bool one_more =
-          (options.max_tokens == 0 || started < options.max_tokens) && first + started < n_ctx_;
-      if (ahead && one_more) start(*token);
-      try {
-        go_on = on_token(*token) && !cancelled_;
-      } catch (...) {
-        drain();
-        throw;
-      }
-      wait_for(produced);
-    }
-    last_ = outcome_of(produced);
-    device_chose = true;
-    logits_read_ = false;
-    tokens_.push_back(token->id);
-    ++produced;
-    ahead = backend_.runs_ahead() && seconds_since(begin) < kAheadSeconds;
+    const uint32_t n = run.behind_next();
+    const bool one_more = (options.max_tokens == 0 || n < options.max_tokens) && first + n < n_ctx_;
+    go_on = run.evaluate(*token, is_quick && one_more, on_token);
+    is_quick = backend_.runs_ahead() && seconds_since(begin) < kAheadSeconds;
   }
-  drain();
+  run.drain();
   return finish;
 }
 

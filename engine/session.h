@@ -37,6 +37,7 @@ class DeviceSession : public Session {
   SessionStats stats() const override { return stats_; }
 
  private:
+  class DeviceDecode;
   void evaluate(std::span<const int32_t> batch, bool last, const SyncOptions& options);
   void record_last_row(Recorder& r, uint32_t row, bool with_logits);
   Finish decode_on_host(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
