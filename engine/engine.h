@@ -8,7 +8,8 @@
 // that is missing, too small or lost (the Session is then dead and the Engine must be opened again; the
 // tokens stay with the caller), Error(usage) for arguments out of range.
 //
-// The formulas are those of the BitNet b1.58 2B4T report (arXiv 2504.12285); engine/README.md has them.
+// The formulas are those of the BitNet b1.58 2B4T report (arXiv 2504.12285); engine/forward.cpp begins with
+// them.
 #pragma once
 
 #include <atomic>

@@ -1,8 +1,67 @@
+// The forward pass of BitNet b1.58, from token ids to logits:
+//
+//   x = token_embd[id]
+//   in each block
+//     a       = int8(rms(x) * attn_norm)
+//     q, k, v = W_q a, W_k a, W_v a
+//     q, k    = RoPE(q), RoPE(k)                         pairs of features i and i + rope_dim / 2,
+//                                                        angle = position * base^(-2i / rope_dim)
+//     o       = softmax(q k / sqrt(head_dim), causal) v  n_head / n_head_kv heads share a key
+//     x      += W_o int8(rms(o) * attn_sub_norm)
+//     f       = int8(rms(x) * ffn_norm)
+//     h       = relu(W_gate f)^2 * (W_up f)
+//     x      += W_down int8(rms(h) * ffn_sub_norm)
+//   logits = token_embd . (rms(x) * output_norm)         or another head, where the file has one
+//
+// "BitNet b1.58 2B4T Technical Report" (arXiv 2504.12285). The gate is relu^2, not SiLU: with SiLU these
+// models talk fluent nonsense. record_blocks and record_head below read in this order; README.md has the
+// numerics.
 #include "forward.h"
 
 #include <cmath>
 
 namespace bitnet {
+
+void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, Buffer* hidden,
+                   uint32_t hidden_row) {
+  record_blocks(r, m, a, cache, n, 0, m.layers.size(), hidden, hidden_row);
+}
+
+void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, size_t begin,
+                   size_t end, Buffer* hidden, uint32_t hidden_row) {
+  const Config& c = m.config;
+  const AttentionShape heads = c.attention_shape();
+  const uint64_t row_bytes = uint64_t{c.n_embd} * sizeof(float);
+
+  if (begin == 0) r.embed(m.token_embd, *a.x, n);
+  for (size_t i = begin; i < end; ++i) {
+    const Layer& layer = m.layers[i];
+    Buffer &k = cache.keys(i), &v = cache.values(i);
+
+    // q, k, v = W_q a, W_k a, W_v a
+    r.bit_linear(layer.qkv, *a.x, *layer.attn_norm, c.norm_epsilon, a.attn_in, *a.qkv, n);
+    // RoPE, the cache, and o = softmax(q k / sqrt(head_dim)) v
+    r.self_attention(*a.qkv, *a.rotation, k, v, a.attention, *a.o, heads, n);
+    // x += W_o int8(rms(o) * attn_sub_norm)
+    r.bit_linear_add(layer.attn_output, *a.o, *layer.attn_sub_norm, c.norm_epsilon, a.attn_out, *a.x, n);
+
+    // h = relu(W_gate f)^2 * (W_up f)
+    r.bit_linear_gate_up(layer.ffn_gate_up, *a.x, *layer.ffn_norm, c.norm_epsilon, a.ffn_in, *a.h, n);
+    // x += W_down int8(rms(h) * ffn_sub_norm)
+    r.bit_linear_add(layer.ffn_down, *a.h, *layer.ffn_sub_norm, c.norm_epsilon, a.ffn_mid, *a.x, n);
+
+    if (hidden) r.copy(*a.x, hidden_row * row_bytes, *hidden, i * row_bytes, row_bytes);
+  }
+}
+
+void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row, uint32_t rows,
+                 Buffer& logits, Buffer& argmax_result) {
+  const Config& c = m.config;
+  r.rms_norm(*a.x, first_row, *m.output_norm, c.n_embd, c.norm_epsilon, *a.y, rows);
+  r.head(m.head(), *a.y, logits, rows);
+  r.argmax(logits, c.n_vocab, *a.argmax_partials, argmax_result);
+}
+
 namespace {
 
 Quantised allocate_quantised(Backend& backend, uint64_t n, uint64_t features) {
@@ -58,41 +117,6 @@ Activations::Activations(Backend& backend, const Config& c, uint32_t n_ctx, uint
   y = floats(uint64_t{max_logit_rows} * c.n_embd);
   argmax_partials = backend.allocate(kArgmaxPartials * sizeof(ArgmaxResult), BufferUse::device);
   rotation = rotation_table(backend, c, n_ctx);
-}
-
-void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, Buffer* hidden,
-                   uint32_t hidden_row) {
-  record_blocks(r, m, a, cache, n, 0, m.layers.size(), hidden, hidden_row);
-}
-
-void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, size_t begin,
-                   size_t end, Buffer* hidden, uint32_t hidden_row) {
-  const Config& c = m.config;
-  const AttentionShape heads = c.attention_shape();
-  const uint64_t row_bytes = uint64_t{c.n_embd} * sizeof(float);
-
-  if (begin == 0) r.embed(m.token_embd, *a.x, n);
-  for (size_t i = begin; i < end; ++i) {
-    const Layer& layer = m.layers[i];
-    Buffer &k = cache.keys(i), &v = cache.values(i);
-
-    r.bit_linear(layer.qkv, *a.x, *layer.attn_norm, c.norm_epsilon, a.attn_in, *a.qkv, n);
-    r.self_attention(*a.qkv, *a.rotation, k, v, a.attention, *a.o, heads, n);
-    r.bit_linear_add(layer.attn_output, *a.o, *layer.attn_sub_norm, c.norm_epsilon, a.attn_out, *a.x, n);
-
-    r.bit_linear_gate_up(layer.ffn_gate_up, *a.x, *layer.ffn_norm, c.norm_epsilon, a.ffn_in, *a.h, n);
-    r.bit_linear_add(layer.ffn_down, *a.h, *layer.ffn_sub_norm, c.norm_epsilon, a.ffn_mid, *a.x, n);
-
-    if (hidden) r.copy(*a.x, hidden_row * row_bytes, *hidden, i * row_bytes, row_bytes);
-  }
-}
-
-void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row, uint32_t rows,
-                 Buffer& logits, Buffer& argmax_result) {
-  const Config& c = m.config;
-  r.rms_norm(*a.x, first_row, *m.output_norm, c.n_embd, c.norm_epsilon, *a.y, rows);
-  r.head(m.head(), *a.y, logits, rows);
-  r.argmax(logits, c.n_vocab, *a.argmax_partials, argmax_result);
 }
 
 }  // namespace bitnet

@@ -2,8 +2,7 @@
 //
 // Thread rule: as the Backend.
 //
-// Source: "BitNet b1.58 2B4T Technical Report" (arXiv 2504.12285) and Microsoft's released inference code;
-// engine/README.md has the formulas and the numerics.
+// forward.cpp begins with the formulas; engine/README.md has the numerics.
 #pragma once
 
 #include "kv_cache.h"
