@@ -90,13 +90,12 @@ class Bench {
     std::fflush(stdout);
   }
 
-  struct Linear {
-    const char* name;
+  struct LayerMatrices {
     std::vector<TernaryMatrix> layers;
     uint64_t bytes;
   };
-  Linear linear(const char* name, uint32_t n_in, std::vector<TernaryMatrix::Tensor> tensors) {
-    Linear l{name, std::vector<TernaryMatrix>(kLayers), 0};
+  LayerMatrices matrices_of_layers(uint32_t n_in, std::vector<TernaryMatrix::Tensor> tensors) {
+    LayerMatrices l{std::vector<TernaryMatrix>(kLayers), 0};
     for (TernaryMatrix& m : l.layers) {
       m.n_in = n_in;
       std::copy(tensors.begin(), tensors.end(), m.tensors.begin());
@@ -108,10 +107,10 @@ class Bench {
 
   void ternary_kernels() {
     const uint32_t q = kHeads.n_head * kHeads.head_dim, kv = kHeads.n_head_kv * kHeads.head_dim;
-    const Linear qkv = linear("qkv", kEmbd, {{q, 1}, {kv, 1}, {kv, 1}}),
-                 out = linear("attn_output", q, {{kEmbd, 1}}),
-                 gate_up = linear("gate_up", kEmbd, {{kFf, 1}, {kFf, 1}}),
-                 down = linear("down", kFf, {{kEmbd, 1}});
+    const LayerMatrices qkv = matrices_of_layers(kEmbd, {{q, 1}, {kv, 1}, {kv, 1}}),
+                        out = matrices_of_layers(q, {{kEmbd, 1}}),
+                        gate_up = matrices_of_layers(kEmbd, {{kFf, 1}, {kFf, 1}}),
+                        down = matrices_of_layers(kFf, {{kEmbd, 1}});
     const BufferPtr x = floats(uint64_t{n_} * kFf), y = floats(uint64_t{n_} * 2 * kFf), weight = floats(kFf);
     Quantised quantised{filled(uint64_t{n_} * kFf), filled(n_ * 8)};
     for (const uint32_t n : {kEmbd, kFf})

@@ -1,4 +1,5 @@
-// Weights as I2_S codes and back, one element at a time: what the tests of the engine hold everything else against.
+// Weights as I2_S codes and back, one element at a time: what the tests of the engine hold everything else
+// against.
 #pragma once
 
 #include <cassert>
