@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "app/chat/chat.h"
-#include "app/text/text_units.h"
+#include "app/view/find_bar.h"
 #include "app/view/help.h"
 #include "engine/error.h"
 #include "external_editor.h"
@@ -57,14 +57,18 @@ void ScreenFrontEnd::press(const KeyPress& key) {
     screen_.read_size();
   } else if (key.key == Key::suspend) {
     screen_.suspend();
-  } else if (picker_) {
-    press_in_picker(key);
-  } else if ((help_.shown && press_in_help(key)) || (find_.shown && press_in_find(key)) ||
-             press_to_scroll(key.key)) {
-    return;
-  } else {
-    press_in_input(key, was_armed);
+  } else if (const auto rest = press_in_overlays(key); rest && !press_to_scroll(rest->key)) {
+    press_in_input(*rest, was_armed);
     input_.put_back();
+  }
+}
+
+std::optional<KeyPress> ScreenFrontEnd::press_in_overlays(const KeyPress& key) {
+  try {
+    return overlays_.press(key, columns(), transcript_.height());
+  } catch (const Error& e) {
+    error(e.what());
+    return std::nullopt;
   }
 }
 
@@ -98,10 +102,10 @@ void ScreenFrontEnd::press_in_input(const KeyPress& key, bool quit_was_armed) {
       if (input_.searching() || !input_.move_down()) input_.type("\x1b[B");
       break;
     case Key::help:
-      help_ = {true, 0};
+      overlays_.open(std::make_unique<HelpOverlay>(keys_.keymap()));
       break;
     case Key::find:
-      find_ = {true, true, ""};
+      overlays_.open(std::make_unique<FindBar>(transcript_));
       break;
     case Key::open:
       try {
@@ -150,92 +154,6 @@ bool ScreenFrontEnd::press_to_scroll(Key key) {
       return true;
     default:
       return false;
-  }
-}
-
-void ScreenFrontEnd::press_in_picker(const KeyPress& key) {
-  try {
-    switch (picker_->press(key, transcript_.height())) {
-      case Picker::Outcome::goes_on:
-        return;
-      case Picker::Outcome::leaves:
-        picker_.reset();
-        return;
-      case Picker::Outcome::chosen: {
-        const Picker picker = *std::exchange(picker_, std::nullopt);
-        picker.choices().chosen(picker.selected());
-      }
-    }
-  } catch (const Error& e) {
-    picker_.reset();
-    error(e.what());
-  }
-}
-
-bool ScreenFrontEnd::press_in_help(const KeyPress& key) {
-  const int page = std::max(transcript_.height() - 1, 1);
-  const int most = std::max(help_height(keys_.keymap(), columns()) - transcript_.height(), 0);
-  const auto scroll = [&](int by) {
-    help_.top = std::clamp(help_.top + by, 0, most);
-    return true;
-  };
-  switch (key.key) {
-    case Key::page_up:
-      return scroll(-page);
-    case Key::page_down:
-      return scroll(page);
-    case Key::up:
-    case Key::line_up:
-      return scroll(-1);
-    case Key::down:
-    case Key::line_down:
-      return scroll(1);
-    case Key::paste:
-      help_.shown = false;
-      return false;
-    default:
-      break;
-  }
-  // The key that leaves does nothing else. What was typed behind it, and came with it, is for the input.
-  help_.shown = false;
-  if (key.key != Key::text || key.bytes.starts_with('\x1b')) return true;
-  if (const std::string rest = key.bytes.substr(first_unit(key.bytes)); !rest.empty())
-    press_in_input({Key::text, rest}, false);
-  return true;
-}
-
-bool ScreenFrontEnd::press_in_find(const KeyPress& key) {
-  switch (key.key) {
-    case Key::escape:
-    case Key::interrupt:
-    case Key::eof:
-      find_.shown = false;
-      transcript_.find("");
-      return true;
-    case Key::enter:
-      find_.typing = false;
-      transcript_.next_match(1);
-      return true;
-    case Key::down:
-      transcript_.next_match(1);
-      return true;
-    case Key::find:
-    case Key::up:
-      transcript_.next_match(-1);
-      return true;
-    case Key::text:
-    case Key::paste:
-      if (!find_.typing && key.bytes.find_first_not_of("nN") == std::string::npos) {
-        for (const char c : key.bytes) transcript_.next_match(c == 'n' ? 1 : -1);
-        return true;
-      }
-      if (edit_short_line(find_.words, std::string_view(key.bytes).substr(0, key.bytes.find('\n')))) {
-        find_.typing = true;
-        transcript_.find(find_.words);
-      }
-      return true;
-    default:
-      return press_to_scroll(key.key);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "app/text/text_width.h"
 #include "app/view/help.h"
 #include "app/view/input.h"
+#include "app/view/picker.h"
 #include "engine/error.h"
 
 namespace bitnet {
@@ -117,7 +118,7 @@ int ScreenFrontEnd::run(Chat& chat, ScriptDriver* script, const std::function<vo
   }
   loop_.unwatch(STDIN_FILENO);
   loop_.unwatch(chat.wake_fd());
-  picker_.reset();
+  overlays_.close_all();
   chat_ = nullptr;
   return exit_code_.value_or(0);
 }
@@ -188,7 +189,7 @@ bool ScreenFrontEnd::copy(std::string_view text) {
 }
 
 bool ScreenFrontEnd::choose(Choices choices) {
-  picker_.emplace(std::move(choices));
+  overlays_.open(std::make_unique<Picker>(std::move(choices)));
   pace_.change();
   return true;
 }
@@ -228,13 +229,8 @@ void ScreenFrontEnd::end_recording(int exit_code) {
 
 InputRows ScreenFrontEnd::compose_input(int columns, int most_rows) {
   InputRows input;
-  if (picker_) {
-    input.rows.push_back(picker_->filter_row(columns, input.cursor_column));
-    return input;
-  }
-  if (find_.shown) {
-    input.rows.push_back(
-        find_row(find_, transcript_.match_here(), transcript_.match_count(), columns, input.cursor_column));
+  if (auto row = overlays_.input_row(columns, input.cursor_column)) {
+    input.rows.push_back(std::move(*row));
     return input;
   }
   const std::string prompt = input_.prompt();
@@ -259,10 +255,10 @@ ScreenFrontEnd::Frame ScreenFrontEnd::compose() {
   above -= static_cast<int>(list.size());
 
   transcript_.set_size(columns, above);
-  if (picker_) {
-    frame.rows = picker_->rows(columns, above);
-  } else if (help_.shown) {
-    frame.rows = help_rows(keys_.keymap(), columns, above, help_.top);
+  auto overlay = overlays_.rows(columns, above);
+  const bool covered = overlay.has_value();
+  if (covered) {
+    frame.rows = std::move(*overlay);
   } else if (transcript_.empty()) {
     frame.rows = welcome_rows(columns, above);
   } else {
@@ -271,7 +267,6 @@ ScreenFrontEnd::Frame ScreenFrontEnd::compose() {
   frame.rows.resize(static_cast<size_t>(above));
   frame.rows.insert(frame.rows.end(), list.begin(), list.end());
   if (status_rows > 0) {
-    const bool covered = picker_ || help_.shown;
     frame.rows.push_back(status_row(
         status_, {hint_, covered ? 0 : transcript_.new_rows(), covered ? 0 : transcript_.rows_below()},
         columns));
@@ -312,7 +307,7 @@ void ScreenFrontEnd::hint(std::string text, milliseconds shown_for) {
 // ---- what a script does
 
 void ScreenFrontEnd::type_line(std::string_view text) {
-  help_.shown = false;
+  overlays_.close_for_line();
   input_.clear();
   input_.insert(text);
   press({Key::enter, "\r"});

@@ -19,11 +19,10 @@
 #include "app/script/cast.h"
 #include "app/script/script.h"
 #include "app/text/key_decoder.h"
-#include "app/view/find.h"
 #include "app/view/frame_pace.h"
 #include "app/view/help.h"
 #include "app/view/input.h"
-#include "app/view/picker.h"
+#include "app/view/overlay.h"
 #include "app/view/status.h"
 #include "app/view/transcript.h"
 #include "input_line.h"
@@ -99,10 +98,8 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   void read_keys();
   void decode_keys();
   void press(const KeyPress& key);
+  std::optional<KeyPress> press_in_overlays(const KeyPress& key);  // what is left of it
   void press_in_input(const KeyPress& key, bool quit_was_armed);
-  void press_in_picker(const KeyPress& key);
-  bool press_in_help(const KeyPress& key);  // false: a paste, which leaves help and goes to the input
-  bool press_in_find(const KeyPress& key);  // false: not find's
   void press_escape();
   bool press_to_scroll(Key key);  // false: not such a key
   void open_editor();
@@ -146,12 +143,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   uint64_t hint_timer_ = 0;
   uint64_t escape_timer_ = 0;
   std::vector<std::string> candidates_;
-  struct {
-    bool shown = false;
-    int top = 0;
-  } help_;
-  FindBar find_;
-  std::optional<Picker> picker_;
+  OverlayStack overlays_;
   bool quit_armed_ = false;  // ^C was pressed with nothing to stop
   bool stopping_ = false;    // and this is hinted at
   std::optional<int> exit_code_;

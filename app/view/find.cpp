@@ -1,13 +1,9 @@
 #include "find.h"
 
-#include <fmt/format.h>
 #include <utf8proc.h>
 
 #include <algorithm>
 #include <cstdint>
-
-#include "app/text/text_safe.h"
-#include "app/text/text_width.h"
 
 namespace bitnet {
 namespace {
@@ -133,55 +129,6 @@ void bring_out(Row& row, size_t begin, size_t end, Tone tone) {
     at += text.size();
   }
   row.spans = std::move(spans);
-}
-
-Row find_row(const FindBar& bar, size_t here, size_t count, int columns, int& cursor_column) {
-  const std::string label = columns >= 30 ? "find › " : "/";
-  std::string counts = bar.words.empty() ? "" : count == 0 ? "not found" : fmt::format("{}/{}", here, count);
-  const char* keys =
-      bar.typing ? "Enter next · Up previous · Esc leaves" : "n next · N previous · Esc leaves";
-  std::string words = make_safe(bar.words);
-  const int room = columns - columns_of(label) - 1;
-  const int right = columns_of(counts);
-  while (columns_of(words) > std::max(room - (right > 0 ? right + 2 : 0), 1) && !words.empty()) {
-    words.erase(0, first_cluster(words).bytes);
-  }
-  Row row;
-  row.add(prefix_of_columns(label, columns), {Tone::accent, true});
-  row.add(words, {});
-  int used = std::min(columns_of(label), columns) + columns_of(words);
-  cursor_column = std::min(used, std::max(columns - 1, 0));
-  if (right > 0 && used + 2 + right <= columns) {
-    row.add("  ", {});
-    row.add(counts, count == 0 ? Face{Tone::error} : Face{Tone::notice});
-    used += 2 + right;
-  }
-  if (used + 3 + columns_of(keys) <= columns) {
-    row.add("   ", {});
-    row.add(keys, {Tone::quiet});
-  }
-  return row;
-}
-
-bool edit_short_line(std::string& line, std::string_view bytes) {
-  const std::string before = line;
-  if (bytes.starts_with('\x1b')) return false;
-  for (const char c : bytes) {
-    if (c == 0x7F || c == 0x08) {
-      size_t last = 0;
-      for (size_t at = 0; at < line.size(); at += first_cluster(std::string_view(line).substr(at)).bytes)
-        last = at;
-      line.resize(last);
-    } else if (c == 0x15) {
-      line.clear();
-    } else if (c == 0x17) {
-      while (line.ends_with(' ')) line.pop_back();
-      line.resize(line.find_last_of(' ') + 1);
-    } else if (static_cast<unsigned char>(c) >= 0x20) {
-      line += c;
-    }
-  }
-  return line != before;
 }
 
 }  // namespace bitnet

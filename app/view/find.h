@@ -1,6 +1,6 @@
-// Finding words in rows of the screen, and the bar they are typed in.
+// Finding words in rows of the screen.
 //
-// Thread rule: free functions; no terminal in them.
+// Thread rule: free functions; safe anywhere.
 #pragma once
 
 #include <string>
@@ -30,17 +30,5 @@ std::vector<Match> find_in_rows(const std::vector<Row>& rows, size_t count, std:
 
 // Gives these bytes of the row another tone.
 void bring_out(Row& row, size_t begin, size_t end, Tone tone);
-
-struct FindBar {
-  bool shown = false;
-  bool typing = true;  // false: n and N go on
-  std::string words;
-};
-// One row, with the column of the cursor. `here` counts from 1; 0 of 0: nothing found.
-Row find_row(const FindBar& bar, size_t here, size_t count, int columns, int& cursor_column);
-
-// What a key's bytes do to a line as short as these: text is added, Backspace, ^U and ^W take away. False
-// where they are something else.
-bool edit_short_line(std::string& line, std::string_view bytes);
 
 }  // namespace bitnet

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/text/text_safe.h"
+#include "app/text/text_units.h"
 #include "app/text/text_width.h"
 #include "app/text/text_wrap.h"
 
@@ -44,6 +45,40 @@ std::vector<Row> all_help_rows(const Keymap& keymap, int columns) {
 
 }  // namespace
 
+Overlay::Outcome HelpOverlay::press(const KeyPress& key, int columns, int rows) {
+  const int page = std::max(rows - 1, 1);
+  const auto scroll = [&](int by) -> Outcome {
+    const int height = static_cast<int>(all_help_rows(keymap_, columns).size());
+    top_ = std::clamp(top_ + by, 0, std::max(height - rows, 0));
+    return {};
+  };
+  switch (key.key) {
+    case Key::page_up:
+      return scroll(-page);
+    case Key::page_down:
+      return scroll(page);
+    case Key::up:
+    case Key::line_up:
+      return scroll(-1);
+    case Key::down:
+    case Key::line_down:
+      return scroll(1);
+    case Key::paste:
+      return {.closes = true, .passed_on = key};
+    default:
+      break;
+  }
+  // The key that closes help does nothing else. What was typed after it, and came with it, is passed on.
+  if (key.key != Key::text || key.bytes.starts_with('\x1b')) return {.closes = true};
+  const std::string rest = key.bytes.substr(first_unit(key.bytes));
+  if (rest.empty()) return {.closes = true};
+  return {.closes = true, .passed_on = KeyPress{Key::text, rest}};
+}
+
+std::optional<std::vector<Row>> HelpOverlay::rows(int columns, int rows) {
+  return help_rows(keymap_, columns, rows, top_);
+}
+
 std::vector<Row> help_rows(const Keymap& keymap, int columns, int rows, int top) {
   std::vector<Row> out = all_help_rows(keymap, columns);
   const auto begin = static_cast<size_t>(std::clamp(top, 0, static_cast<int>(out.size())));
@@ -68,10 +103,6 @@ std::string help_keys(const Keymap& keymap) {
     text += fmt::format("{}{}{}\n", keys, std::string(pad, ' '), action.help);
   }
   return text;
-}
-
-int help_height(const Keymap& keymap, int columns) {
-  return static_cast<int>(all_help_rows(keymap, columns).size());
 }
 
 std::vector<Row> welcome_rows(int columns, int rows) {

@@ -7,9 +7,9 @@
 
 #include "app/text/text_safe.h"
 #include "app/text/text_width.h"
-#include "find.h"
 
 namespace bitnet {
+
 Picker::Picker(Choices choices) : choices_(std::move(choices)) { refill(); }
 
 void Picker::refill() {
@@ -24,16 +24,18 @@ void Picker::move(int by) {
       static_cast<size_t>(std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(selected_) + by, 0, last));
 }
 
-Picker::Outcome Picker::press(const KeyPress& key, int page_rows) {
-  const int page = std::max(page_rows - 3, 1);
+Overlay::Outcome Picker::press(const KeyPress& key, int, int rows) {
+  const int page = std::max(rows - 3, 1);
   switch (key.key) {
     case Key::enter:
-      return found_.empty() ? Outcome::goes_on : Outcome::chosen;
+      if (found_.empty()) return {};
+      choices_.chosen(found_.at(selected_).id);
+      return {.closes = true};
     case Key::escape:
     case Key::interrupt:
     case Key::eof:
     case Key::open:
-      return Outcome::leaves;
+      return {.closes = true};
     case Key::up:
     case Key::line_up:
       move(-1);
@@ -55,23 +57,22 @@ Picker::Outcome Picker::press(const KeyPress& key, int page_rows) {
       move(static_cast<int>(found_.size()));
       break;
     case Key::text:
-    case Key::paste: {
-      if (key.bytes == "\x10") move(-1);
-      if (key.bytes == "\x0e") move(1);
-      const std::string before = filter_;
-      edit_short_line(filter_, std::string_view(key.bytes).substr(0, key.bytes.find('\n')));
-      if (filter_ != before) refill();
+    case Key::paste:
+      type(key.bytes);
       break;
-    }
     default:
       break;
   }
-  return Outcome::goes_on;
+  return {};
 }
 
-int64_t Picker::selected() const { return found_.at(selected_).id; }
+void Picker::type(std::string_view bytes) {
+  if (bytes == "\x10") move(-1);  // ^P and ^N, as readline has them
+  if (bytes == "\x0e") move(1);
+  if (edit_short_line(filter_, bytes.substr(0, bytes.find('\n')))) refill();
+}
 
-std::vector<Row> Picker::rows(int columns, int rows) const {
+std::optional<std::vector<Row>> Picker::rows(int columns, int rows) {
   std::vector<Row> out;
   if (rows <= 0) return out;
   if (rows >= 4) {
@@ -101,7 +102,7 @@ std::vector<Row> Picker::rows(int columns, int rows) const {
   return out;
 }
 
-Row Picker::filter_row(int columns, int& cursor_column) const {
+std::optional<Row> Picker::input_row(int columns, int& cursor_column) {
   const std::string label = columns >= 20 ? "filter › " : "› ";
   std::string words = make_safe(filter_);
   while (columns_of(words) > std::max(columns - columns_of(label) - 1, 1))

@@ -1,6 +1,6 @@
 // A list to pick from, with what is typed to narrow it.
 //
-// Thread rule: a value; lives on the loop's thread; no terminal in it.
+// Thread rule: lives on the loop's thread; no terminal in it.
 #pragma once
 
 #include <string>
@@ -8,24 +8,21 @@
 #include <vector>
 
 #include "app/chat/front_end.h"
-#include "app/text/key_decoder.h"
-#include "app/text/styled_text.h"
+#include "overlay.h"
 
 namespace bitnet {
 
-class Picker {
+class Picker : public Overlay {
  public:
   explicit Picker(Choices choices);
 
-  enum class Outcome { goes_on, leaves, chosen };
-  Outcome press(const KeyPress& key, int page_rows);
-  int64_t selected() const;  // requires Outcome::chosen
-  const Choices& choices() const { return choices_; }
-
-  std::vector<Row> rows(int columns, int rows) const;  // exactly `rows`; the selected one is among them
-  Row filter_row(int columns, int& cursor_column) const;
+  // Closes once the person has chosen (and Choices::chosen has been called) or leaves. No key is passed on.
+  Outcome press(const KeyPress& key, int columns, int rows) override;
+  std::optional<std::vector<Row>> rows(int columns, int rows) override;  // the selected one is among them
+  std::optional<Row> input_row(int columns, int& cursor_column) override;
 
  private:
+  void type(std::string_view bytes);
   void refill();
   void move(int by);
 

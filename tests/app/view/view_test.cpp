@@ -2,18 +2,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/text/bar.h"
 #include "app/text/text_width.h"
 #include "app/text/theme.h"
-#include "app/view/find.h"
+#include "app/view/find_bar.h"
+#include "app/view/help.h"
 #include "app/view/input.h"
 #include "app/view/picker.h"
 #include "app/view/status.h"
-#include "tests/support/view_rows.h"
 #include "engine/error.h"
+#include "tests/support/view_rows.h"
 
 namespace bitnet {
 namespace {
@@ -100,31 +103,105 @@ TEST(PickerTest, NarrowsMovesAndChooses) {
     }
     return found;
   };
+  int64_t chosen = 0;
+  choices.chosen = [&](int64_t id) { chosen = id; };
   Picker picker(choices);
-  EXPECT_EQ(picker.press({Key::down, ""}, 10), Picker::Outcome::goes_on);
-  EXPECT_THAT(texts(picker.rows(20, 7)),
+  const auto closes = [&](Key key, const char* bytes = "") {
+    const Overlay::Outcome outcome = picker.press({key, bytes}, 80, 10);
+    EXPECT_FALSE(outcome.passed_on);
+    return outcome.closes;
+  };
+  const auto shown = [&](int columns, int rows) { return picker.rows(columns, rows).value(); };
+  EXPECT_FALSE(closes(Key::down));
+  EXPECT_THAT(texts(shown(20, 7)),
               ElementsAre("  Pick", "", "  alpha", "› beta", "  gamma ␛[2J x", "  delta", ""));
-  EXPECT_EQ(picker.press({Key::text, "ta"}, 10), Picker::Outcome::goes_on);
-  EXPECT_EQ(texts(picker.rows(20, 3))[0], "› beta");
-  EXPECT_EQ(picker.press({Key::enter, ""}, 10), Picker::Outcome::chosen);
-  EXPECT_EQ(picker.selected(), 1);
-  picker.press({Key::text, "zzz"}, 10);
-  EXPECT_EQ(picker.press({Key::enter, ""}, 10), Picker::Outcome::goes_on);
-  EXPECT_EQ(texts(picker.rows(20, 1))[0], "  nothing fits");
-  picker.press({Key::text, "\x15"}, 10);
-  picker.press({Key::page_down, ""}, 10);
-  EXPECT_EQ(texts(picker.rows(20, 2))[1], "› delta");
-  EXPECT_EQ(picker.press({Key::escape, ""}, 10), Picker::Outcome::leaves);
+  EXPECT_FALSE(closes(Key::text, "ta"));
+  EXPECT_EQ(texts(shown(20, 3))[0], "› beta");
+  EXPECT_TRUE(closes(Key::enter));
+  EXPECT_EQ(chosen, 1);
+  closes(Key::text, "zzz");
+  EXPECT_FALSE(closes(Key::enter));
+  EXPECT_EQ(texts(shown(20, 1))[0], "  nothing fits");
+  closes(Key::text, "\x15");
+  closes(Key::page_down);
+  EXPECT_EQ(texts(shown(20, 2))[1], "› delta");
+  EXPECT_TRUE(closes(Key::escape));
   for (const int columns : {5, 20, 80, 200}) {
     for (const int rows : {0, 1, 2, 5, 40}) {
-      EXPECT_EQ(picker.rows(columns, rows).size(), static_cast<size_t>(rows));
+      EXPECT_EQ(shown(columns, rows).size(), static_cast<size_t>(rows));
       int cursor = 0;
-      EXPECT_LE(columns_of(picker.filter_row(columns, cursor).text()), columns);
+      EXPECT_LE(columns_of(picker.input_row(columns, cursor).value().text()), columns);
       EXPECT_LT(cursor, columns);
-      EXPECT_LE(columns_of(find_row({true, true, "wörds"}, 1, 2, columns, cursor).text()), columns);
-      for (const Row& row : picker.rows(columns, rows)) EXPECT_LE(columns_of(row.text()), columns);
+      EXPECT_LE(columns_of(find_row("wörds", true, 1, 2, columns, cursor).text()), columns);
+      for (const Row& row : shown(columns, rows)) EXPECT_LE(columns_of(row.text()), columns);
     }
   }
+}
+
+// Keeps what it is pressed, or passes it on.
+class NamedOverlay : public Overlay {
+ public:
+  NamedOverlay(std::string name, std::vector<std::string>& log) : name_(std::move(name)), log_(log) {}
+  Outcome press(const KeyPress& key, int, int) override {
+    log_.push_back(name_ + " " + key.bytes);
+    if (key.bytes == "error") throw Error(ErrorKind::runtime, "cannot");
+    if (key.bytes == "close") return {.closes = true};
+    if (key.bytes == "all") return {.closes = true, .passed_on = key};
+    return {.passed_on = KeyPress{key.key, key.bytes + "!"}};
+  }
+  bool closes_for_line() const override { return name_ == "top"; }
+  std::optional<Row> input_row(int, int&) override {
+    if (name_ == "top") return std::nullopt;
+    Row row;
+    row.add(name_, {});
+    return row;
+  }
+
+ private:
+  std::string name_;
+  std::vector<std::string>& log_;
+};
+
+TEST(Overlays, HaveTheKeysFromTheTopDown) {
+  std::vector<std::string> log;
+  OverlayStack stack;
+  const auto press = [&](const char* bytes) {
+    log.clear();
+    return stack.press({Key::text, bytes}, 80, 24);
+  };
+  EXPECT_EQ(press("a")->bytes, "a");
+  stack.open(std::make_unique<NamedOverlay>("bottom", log));
+  stack.open(std::make_unique<NamedOverlay>("top", log));
+  EXPECT_EQ(press("a")->bytes, "a!!");
+  EXPECT_THAT(log, ElementsAre("top a", "bottom a!"));
+  int cursor = 0;
+  EXPECT_EQ(stack.input_row(80, cursor)->text(), "bottom");
+  EXPECT_FALSE(stack.rows(80, 24));
+  EXPECT_THROW(press("error"), Error);
+  EXPECT_EQ(press("a")->bytes, "a!");  // the one that threw is closed
+  EXPECT_THAT(log, ElementsAre("bottom a"));
+  stack.open(std::make_unique<NamedOverlay>("top", log));
+  EXPECT_FALSE(press("close"));
+  EXPECT_THAT(log, ElementsAre("top close"));
+  stack.open(std::make_unique<NamedOverlay>("top", log));
+  stack.close_for_line();
+  EXPECT_EQ(press("all")->bytes, "all");
+  EXPECT_THAT(log, ElementsAre("bottom all"));
+  EXPECT_EQ(press("a")->bytes, "a");
+  EXPECT_TRUE(log.empty());
+}
+
+TEST(Overlays, HelpPassesOnWhatWasTypedAfterTheKeyThatClosesIt) {
+  const Keymap keymap;
+  HelpOverlay help(keymap);
+  EXPECT_FALSE(help.press({Key::page_down, ""}, 80, 10).closes);
+  EXPECT_NE(texts(help.rows(80, 10).value())[0], "  Keys");
+  help.press({Key::page_up, ""}, 80, 10);
+  EXPECT_EQ(texts(help.rows(80, 10).value())[0], "  Keys");
+  EXPECT_TRUE(help.press({Key::enter, "\r"}, 80, 10).closes);
+  EXPECT_FALSE(help.press({Key::text, "q"}, 80, 10).passed_on);
+  EXPECT_EQ(help.press({Key::text, "qHello"}, 80, 10).passed_on->bytes, "Hello");
+  EXPECT_EQ(help.press({Key::paste, "Hello"}, 80, 10).passed_on->bytes, "Hello");
 }
 
 TEST(Themes, AreFoundByName) {
