@@ -15,23 +15,20 @@
 namespace bitnet {
 namespace {
 
-// What a signal handler may touch: one flag a signal and the writing end of the wake pipe.
+// A signal handler may touch only these: one flag for each signal and the writing end of the wake pipe.
 constexpr int kSignals = 65;
 std::atomic<bool> arrived[kSignals];
 std::atomic<int> wake_fd{-1};
 
-void write_wake_byte(int fd) {
-  const int saved_errno = errno;
-  const char byte = 0;
-  // A full pipe wakes as well as one more byte would.
-  [[maybe_unused]] const ssize_t written = write(fd, &byte, 1);
-  errno = saved_errno;
-}
-
 extern "C" void note_signal(int signal) {
   arrived[signal].store(true);
   const int fd = wake_fd.load();
-  if (fd >= 0) write_wake_byte(fd);
+  if (fd < 0) return;
+  const int saved_errno = errno;
+  const char byte = 0;
+  // A full pipe wakes the loop as well as one more byte would.
+  [[maybe_unused]] const ssize_t written = write(fd, &byte, 1);
+  errno = saved_errno;
 }
 
 }  // namespace
@@ -88,8 +85,6 @@ uint64_t EventLoop::call_after(std::chrono::milliseconds delay, std::function<vo
 
 void EventLoop::cancel_timer(uint64_t id) { timers_.erase(id); }
 
-void EventLoop::wake() noexcept { write_wake_byte(wake_write_); }
-
 int EventLoop::wait_time(std::chrono::milliseconds at_most) const {
   auto wait = at_most;
   for (const auto& [id, timer] : timers_) {
@@ -105,7 +100,7 @@ void EventLoop::deliver_signals() {
     if (!arrived[signal].exchange(false)) continue;
     const auto found = signals_.find(signal);
     if (found == signals_.end()) continue;
-    const auto call = found->second;  // a copy: the call may replace itself
+    const auto call = found->second;  // a copy, because the call may replace itself
     call();
   }
 }
@@ -121,11 +116,11 @@ void EventLoop::run_once(std::chrono::milliseconds at_most) {
   }
   deliver_signals();
 
-  // After EINTR revents is not written: every fd is asked again in the next round.
+  // After EINTR poll has written no revents, so the next round asks about every fd again.
   for (size_t i = 1; n > 0 && i < fds.size(); ++i) {
     if (fds[i].revents == 0) continue;
     const auto found = watched_.find(fds[i].fd);
-    if (found == watched_.end()) continue;  // an earlier call of this round took it away
+    if (found == watched_.end()) continue;  // an earlier call of this round unwatched it
     const auto call = found->second;
     call();
   }

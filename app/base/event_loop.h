@@ -1,7 +1,7 @@
-// The one place where the program waits: file descriptors, signals and timers, by poll(2).
+// The one place where the program waits: for file descriptors, signals and timers, with poll(2).
 //
-// Thread rule: a loop belongs to one thread; wake() may be called from any thread and from a signal handler.
-// One loop at a time may exist in a process, because it owns the signal handlers.
+// Thread rule: a loop belongs to one thread. Only one loop may exist in a process at a time, because it owns
+// the signal handlers.
 #pragma once
 
 #include <chrono>
@@ -16,30 +16,28 @@ class EventLoop {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // SIGPIPE is ignored from here on: a closed pipe is an EPIPE of write(2).
+  // SIGPIPE is ignored from here on, so that write(2) to a closed pipe fails with EPIPE.
   EventLoop();
   ~EventLoop();  // puts the former signal handlers back
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  // `ready` is called when `fd` is readable, at its end or broken. Watching an fd again replaces the call.
+  // `ready` is called when `fd` can be read, has ended or is broken. Watching an fd again replaces the call.
   void watch(int fd, std::function<void()> ready);
   void unwatch(int fd);
 
-  // `received` is called from run_once, never in signal context. Many arrivals may come as one call.
+  // `received` is called from run_once, never inside a signal handler. Several arrivals may cause one call.
   void on_signal(int signal, std::function<void()> received);
   void default_signal(int signal);  // gives a signal its former handler back
 
-  // Once, at or after `when`. Returns an id for cancel_timer.
+  // `due` is called once, at or after `when`. Returns an id for cancel_timer.
   uint64_t call_at(Clock::time_point when, std::function<void()> due);
   uint64_t call_after(std::chrono::milliseconds delay, std::function<void()> due);
   void cancel_timer(uint64_t id);
 
-  // Waits until something is due, but no longer than `at_most` (negative = without limit), and makes its
-  // calls.
+  // Waits until something happens or is due, but no longer than `at_most` (negative: without limit), then
+  // makes the calls for it.
   void run_once(std::chrono::milliseconds at_most = std::chrono::milliseconds(-1));
-
-  void wake() noexcept;  // makes a waiting run_once return
 
  private:
   struct Timer {

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <thread>
 
 #include "app/base/event_loop.h"
 
@@ -51,13 +50,6 @@ TEST(EventLoop, TimersFireOnceAndCanBeCancelled) {
   loop.run_once(milliseconds(1000));
   loop.run_once(milliseconds(0));
   EXPECT_EQ(fired, 1);
-}
-
-TEST(EventLoop, WakesFromAnotherThread) {
-  EventLoop loop;
-  std::thread other([&] { loop.wake(); });
-  loop.run_once();
-  other.join();
 }
 
 }  // namespace
