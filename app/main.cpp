@@ -40,7 +40,7 @@ namespace {
 
 constexpr rlim_t kLeastFile = 1 << 20;  // bytes
 
-// Empty where no home is known.
+// Returns an empty path if neither XDG_DATA_HOME nor HOME is set.
 std::string default_database_place() {
   try {
     return default_database_path();
@@ -51,12 +51,12 @@ std::string default_database_place() {
 
 bool is_usable(const std::string& file) {
   if (file.empty() || access(file.c_str(), R_OK | W_OK) != 0 || disk_is_full(file)) return false;
-  rlimit most{};  // to a process whose files may not grow any disk is full
+  rlimit most{};  // a process that may not let a file grow finds every disk full
   return getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur > kLeastFile;
 }
 
-// A place that cannot be written costs the person only the keeping; a database that cannot be read is theirs
-// to look at, and one they named themselves is wanted.
+// If the default location is not writable we go on without saving. A database that is there but cannot be
+// read, or that the command line names, is an error.
 std::unique_ptr<Store> open_store(const Options& options, std::string& warning) {
   if (options.is_private) return Store::in_memory();
   try {
@@ -74,16 +74,18 @@ KvFiles kv_files_for(const Options& options) {
   return options.is_private ? KvFiles() : kv_files(options.kv_cache);
 }
 
-// At the end of a chat, when nobody waits: what was in the trash for too long goes, with every trace of it.
+// Removes what was in the trash for too long, with every trace of it. This happens at the end of a chat, when
+// nobody waits.
 void tidy(const Options& options, Store& store) {
   try {
-    if (store.tidy()) kv_files_for(options).clear();  // one of them may be its
+    if (store.tidy()) kv_files_for(options).clear();  // one of the files may belong to what was removed
   } catch (const Error&) {
-    // It waits for the end of another chat.
+    // The end of a later chat tries again.
   }
 }
 
-// --keys FILE must be right; of the file that is always read, what is wrong in it is told on the screen.
+// Reads the keys file into `keymap`. A mistake in the file of --keys is an error; a mistake in the usual file
+// is returned, so that the screen can show it.
 std::string read_keymap(const Options& options, Keymap& keymap) {
   if (!options.keys.empty()) {
     keymap.read(read_file(options.keys, kMostNamedBytes, Pipes::of_the_shell), options.keys);
@@ -113,13 +115,13 @@ void open_wanted_conversation(const Options& options, Store& store, Chat& chat) 
   if (!options.system.empty()) chat.submit("/system " + options.system);
 }
 
-// Where commands and screenshots may write that come from a file or another program. What the command line
-// names itself is the person's own choice.
+// Where a command or a screenshot may write that comes from a file or from another program.
 WriteRules script_rules(const Options& options) {
   if (options.allow_writes) return {.overwrite = options.force};
   return rules_for_script(options.force);
 }
 
+// Where the files go that the command line names: the person chose them, so they may be anywhere.
 WriteRules named_rules(const Options& options) { return {.overwrite = options.force}; }
 
 bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
@@ -127,7 +129,7 @@ bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n"
 struct Input {
   std::optional<std::string> question;
   std::unique_ptr<ScriptDriver> script;
-  bool piped_lines = false;  // each line of standard input, when it comes
+  bool piped_lines = false;  // each line of standard input is a turn, as soon as it comes
 };
 
 Input read_input(const Options& options, Output& err) {
@@ -150,7 +152,7 @@ Input read_input(const Options& options, Output& err) {
     input.question = read_standard_input();
     while (input.question->ends_with('\n') || input.question->ends_with('\r')) input.question->pop_back();
   }
-  // A question is never a command.
+  // A question is never a command: a second slash says so.
   if (input.question && input.question->starts_with('/')) input.question->insert(0, 1, '/');
   return input;
 }
@@ -162,7 +164,7 @@ int run_session(Chat& chat, EventLoop& loop, Input& input, ScriptTarget& target,
   return run_typed_lines(chat, loop, hooks);
 }
 
-// The recording ends with the exit code that `run` comes to, also where that is an error.
+// Ends the recording with the exit code that `run` returns, or with that of the error it throws.
 int with_recording(FrontEnd& front, const std::function<int()>& run) {
   try {
     const int code = run();
@@ -174,40 +176,64 @@ int with_recording(FrontEnd& front, const std::function<int()>& run) {
   }
 }
 
+// What a chat needs before it has a front end. It is opened first, so that an error in it is told before the
+// screen takes the terminal.
+struct Ground {
+  explicit Ground(const Options& options)
+      : open_model(opener_for(options)), store(open_store(options, warning)) {}
+
+  OpenModel open_model;
+  std::string warning;  // why nothing is saved
+  std::unique_ptr<Store> store;
+};
+
+// A chat and the worker that answers in it. `ground` and `front` must outlive it.
+struct RunningChat {
+  RunningChat(const Options& options, Ground& ground, const ChatSettings& settings, FrontEnd& front)
+      : worker(ground.open_model, kv_files_for(options), device_check_for(options)),
+        chat(make_chat(*ground.store, worker, settings, front)) {}
+
+  Worker worker;
+  std::unique_ptr<Chat> chat;
+};
+
+ScreenOptions screen_options_from(const Options& options) {
+  ScreenOptions screen;
+  const char* no_color = std::getenv("NO_COLOR");
+  screen.theme = options.no_color                             ? "mono"
+                 : !options.theme.empty()                     ? options.theme
+                 : no_color != nullptr && no_color[0] != '\0' ? "mono"
+                                                              : "";
+  screen.state_folder = state_folder();
+  screen.keep_history = !options.is_private;
+  screen.record_input = options.record_input;
+  return screen;
+}
+
+// Puts into `left` what could not be saved, to be written once the terminal is as it was before.
 int draw_chat(const Options& options, Input& input, const ChatSettings& settings, std::string& left) {
   EventLoop loop;
-  ScreenOptions screen_options;
-  const char* no_color = std::getenv("NO_COLOR");
-  screen_options.theme = options.no_color                             ? "mono"
-                         : !options.theme.empty()                     ? options.theme
-                         : no_color != nullptr && no_color[0] != '\0' ? "mono"
-                                                                      : "";
-  screen_options.state_folder = state_folder();
-  screen_options.keep_history = !options.is_private;
-  screen_options.record_input = options.record_input;
+  ScreenOptions screen_options = screen_options_from(options);
   const std::string keys_problem = read_keymap(options, screen_options.keymap);
-  const OpenModel open = opener_for(options);
-  std::string warning;
-  const auto store = open_store(options, warning);
+  Ground ground(options);
   ScreenFrontEnd screen(loop, screen_options);
-  Worker worker(open, kv_files_for(options), device_check_for(options));
-  const auto made = make_chat(*store, worker, settings, screen);
-  Chat& chat = *made;
-  if (!warning.empty()) screen.error(warning);
+  RunningChat running(options, ground, settings, screen);
+  Chat& chat = *running.chat;
+  if (!ground.warning.empty()) screen.error(ground.warning);
   if (!keys_problem.empty()) screen.error(keys_problem);
-  open_wanted_conversation(options, *store, chat);
+  open_wanted_conversation(options, *ground.store, chat);
   if (!options.record.empty()) screen.record(options.record, named_rules(options));
   const int ended = with_recording(screen, [&] {
-    const int code = screen.run(chat, input.script.get(), [&] { worker.start(); });
+    const int code = screen.run(chat, input.script.get(), [&] { running.worker.start(); });
     return code == 0 && chat.failure() ? exit_code_of(chat.failure()->kind()) : code;
   });
   left = chat.close();
-  tidy(options, *store);
+  tidy(options, *ground.store);
   return ended;
 }
 
 int run_on_screen(const Options& options, Input& input, const ChatSettings& settings, Output& err) {
-  std::string left;  // said when the terminal is as it was
+  std::string left;
   const int code = draw_chat(options, input, settings, left);
   if (!left.empty()) err.write(make_safe(fmt::format("bitnet-chat: {}\n", left)));
   return code;
@@ -221,24 +247,21 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
   line.record_input = options.record_input;
   line.quiet = line.question && !options.verbose;
   LineFrontEnd front(line, out, err);
-  const OpenModel open = opener_for(options);
-  std::string warning;
-  const auto store = open_store(options, warning);
-  Worker worker(open, kv_files_for(options), device_check_for(options));
-  const auto made = make_chat(*store, worker, settings, front);
-  Chat& chat = *made;
+  Ground ground(options);
+  RunningChat running(options, ground, settings, front);
+  Chat& chat = *running.chat;
   front.drive(chat);
   if (!options.record.empty()) front.record(options.record, named_rules(options));
-  if (!warning.empty()) front.error(warning);
-  open_wanted_conversation(options, *store, chat);
+  if (!ground.warning.empty()) front.error(ground.warning);
+  open_wanted_conversation(options, *ground.store, chat);
   if (input.question && is_blank(*input.question)) front.error("standard input is empty: nothing was asked");
-  worker.start();
+  running.worker.start();
   const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); },
                            [&] { return front.take_returned(); }, [&] { return front.prompt(); },
                            [&](std::string_view line) { front.note_typed(line); }};
   const int code = with_recording(front, [&] { return run_session(chat, loop, input, front, hooks); });
   if (const std::string left = chat.close(); !left.empty()) front.error(left);
-  tidy(options, *store);
+  tidy(options, *ground.store);
   return code;
 }
 
@@ -246,21 +269,18 @@ int run_json(const Options& options, Input& input, const ChatSettings& settings,
   EventLoop loop;
   JsonFrontEnd front(out);
   try {
-    const OpenModel open = opener_for(options);
-    std::string warning;
-    const auto store = open_store(options, warning);
-    Worker worker(open, kv_files_for(options), device_check_for(options));
-    const auto made = make_chat(*store, worker, settings, front);
-    Chat& chat = *made;
+    Ground ground(options);
+    RunningChat running(options, ground, settings, front);
+    Chat& chat = *running.chat;
     front.drive(chat);
-    if (!warning.empty()) front.error(warning);
-    open_wanted_conversation(options, *store, chat);
-    worker.start();
+    if (!ground.warning.empty()) front.error(ground.warning);
+    open_wanted_conversation(options, *ground.store, chat);
+    running.worker.start();
     const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); }, {}};
     const int code = run_session(chat, loop, input, front, hooks);
     if (const std::string left = chat.close(); !left.empty()) front.error(left);
     front.exit(code);
-    tidy(options, *store);
+    tidy(options, *ground.store);
     return code;
   } catch (const Error& error) {
     front.fatal(error.what(), exit_code_of(error.kind()));
@@ -288,8 +308,8 @@ int run_chat(const Options& options, Output& out, Output& err) {
   return run_on_screen(options, input, settings, err);
 }
 
-// Of the last answer that was made here: a name that came with an imported one is a stranger's word, and not
-// opened.
+// The model of the last answer that was made here. The name that came with an imported answer is a stranger's
+// word, so that file is not opened.
 std::string model_that_answered(Store& store, const StoredConversation& row) {
   std::string model;
   for (const StoredMessage& message : store.branch(row.leaf)) {
@@ -300,7 +320,7 @@ std::string model_that_answered(Store& store, const StoredConversation& row) {
   return model;
 }
 
-// Its tokenizer, where its file is still there.
+// The tokenizer of a model, or nullptr if its file cannot be read any more.
 std::shared_ptr<const ModelText> text_for_replay(const std::string& model) {
   try {
     return model.empty() ? nullptr : read_model_text(GgufFile(model), "");
@@ -328,39 +348,58 @@ int run_replay(const Options& options, Store& store, Output& out, Output& err) {
   });
 }
 
+// The commands on what is stored.
+int run_on_store(const Options& options, Store& store, Output& out, Output& err) {
+  switch (options.mode) {
+    case Mode::replay:
+      return run_replay(options, store, out, err);
+    case Mode::search:
+      return tool_search(store, options, out, err);
+    case Mode::list:
+      tool_list(store, options, out);
+      break;
+    case Mode::show:
+      tool_show(store, *options.conversation, out);
+      break;
+    case Mode::export_chat:
+      tool_export(store, options, out);
+      break;
+    case Mode::import_chat:
+      tool_import(store, options, out);
+      break;
+    case Mode::delete_chat:
+      tool_delete(store, options, out);
+      if (options.now) kv_files_for(options).clear();  // one of the files may belong to what was deleted
+      break;
+    case Mode::undelete_chat:
+      tool_undelete(store, *options.conversation, out);
+      break;
+    default:
+      break;
+  }
+  return 0;
+}
+
 int run(const Options& options, Output& out, Output& err) {
   if (!options.print_and_exit.empty()) {
     out.write(options.print_and_exit);
     return 0;
   }
   refuse_command_as_model(options);
-  const auto stored = [&] { return Store::open(options.db); };
   switch (options.mode) {
     case Mode::chat:
       return run_chat(options, out, err);
+    case Mode::pull:
+      return pull(options.words, out, err);
     case Mode::replay:
-      return run_replay(options, *stored(), out, err);
     case Mode::list:
-      tool_list(*stored(), options, out);
-      break;
     case Mode::show:
-      tool_show(*stored(), *options.conversation, out);
-      break;
     case Mode::search:
-      return tool_search(*stored(), options, out, err);
     case Mode::export_chat:
-      tool_export(*stored(), options, out);
-      break;
     case Mode::import_chat:
-      tool_import(*stored(), options, out);
-      break;
     case Mode::delete_chat:
-      tool_delete(*stored(), options, out);
-      if (options.now) kv_files_for(options).clear();  // one of them may be its
-      break;
     case Mode::undelete_chat:
-      tool_undelete(*stored(), *options.conversation, out);
-      break;
+      return run_on_store(options, *Store::open(options.db), out, err);
     case Mode::info:
       tool_info(options, out);
       break;
@@ -385,9 +424,7 @@ int run(const Options& options, Output& out, Output& err) {
     case Mode::bench:
       tool_bench(options, out);
       break;
-    case Mode::pull:
-      return pull(options.words, out, err);
-    case Mode::help:  // parse_options has its text
+    case Mode::help:  // parse_options has put its text into print_and_exit
       break;
     case Mode::print:
       tool_print(options.words, out);
@@ -396,8 +433,8 @@ int run(const Options& options, Output& out, Output& err) {
   return 0;
 }
 
-// Where one of the three is closed, the next file that is opened would be taken for it, and what is meant for
-// a person be written into it.
+// If one of the three were closed, the next file that is opened would get its number, and what is meant for a
+// person would be written into that file.
 void open_standard_descriptors() {
   int fd = 0;
   do {
@@ -413,7 +450,7 @@ int main(int argc, char** argv) {
   bitnet::open_standard_descriptors();
   std::setlocale(LC_ALL, "");
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a full disk, not an end
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is treated as a full disk
   bitnet::Output out(STDOUT_FILENO);
   bitnet::Output err(STDERR_FILENO);
   const auto report = [&err](const char* what) {
