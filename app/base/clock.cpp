@@ -1,6 +1,5 @@
 #include "clock.h"
 
-#include <chrono>
 #include <ctime>
 
 namespace bitnet {
@@ -17,6 +16,10 @@ std::string local_time(int64_t milliseconds) {
   localtime_r(&seconds, &parts);
   char text[32];
   return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &parts));
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace bitnet

@@ -1,6 +1,9 @@
-// The time of day, as it is stored and as people read it. Thread rule: free functions; any thread.
+// The time of day, as it is stored and as people read it, and how long something took.
+//
+// Thread rule: free functions; any thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -8,5 +11,7 @@ namespace bitnet {
 
 int64_t now_milliseconds();                    // since 1970
 std::string local_time(int64_t milliseconds);  // "2026-11-21 14:05"
+
+double seconds_since(std::chrono::steady_clock::time_point start);
 
 }  // namespace bitnet

@@ -21,6 +21,8 @@ void tool_render(const Options& options, Output& out);
 // tool_numbers.cpp
 void tool_logits(const Options& options);
 void tool_probe(const Options& options);
+
+// tool_bench.cpp
 void tool_bench(const Options& options, Output& out);
 
 // tool_chats.cpp

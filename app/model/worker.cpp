@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "app/base/clock.h"
 #include "app/base/signal_stack.h"
 #include "prompt.h"
 
@@ -30,10 +31,6 @@ constexpr auto kQuiet = std::chrono::milliseconds(1500);
 constexpr size_t kNewPart = 4;
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Writes how long it lived, also where what it measures throws.
 class Stopwatch {

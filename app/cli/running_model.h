@@ -1,0 +1,25 @@
+// A model that takes token ids, for the tools that need no text and so no tokenizer.
+//
+// Thread rule: belongs to main's thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "engine/engine.h"
+#include "options.h"
+
+namespace bitnet {
+
+struct RunningModel {
+  std::unique_ptr<GgufFile> file;
+  std::unique_ptr<Engine> engine;
+  std::unique_ptr<Session> session;
+  double load_seconds = 0;    // from the file's name to a session that takes tokens
+  double upload_seconds = 0;  // the part of load_seconds in which weights went to the device
+};
+
+// The model and the device that the command line names, with a context of `n_ctx` tokens. Throws Error.
+RunningModel open_running_model(const Options& options, uint32_t n_ctx);
+
+}  // namespace bitnet

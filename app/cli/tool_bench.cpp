@@ -1,0 +1,182 @@
+// 'bitnet-chat bench': how fast a device reads a prompt and writes an answer, and which part of its memory's
+// speed that is.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "app/base/clock.h"
+#include "app/model/model_open.h"
+#include "engine/engine.h"
+#include "engine/error.h"
+#include "running_model.h"
+#include "tools.h"
+
+namespace bitnet {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Tokens a second over the runs.
+struct Figures {
+  double median, least, most;
+};
+
+Figures figures(std::vector<double> rates) {
+  std::sort(rates.begin(), rates.end());
+  const size_t n = rates.size();
+  const double median = n % 2 == 1 ? rates[n / 2] : (rates[n / 2 - 1] + rates[n / 2]) / 2;
+  return {median, rates.front(), rates.back()};
+}
+
+// Ids as a text could have them. From position `from` on they differ from run to run, so that nothing is
+// reused.
+std::vector<int32_t> made_up(uint32_t count, uint32_t n_vocab, uint32_t from, uint32_t run) {
+  std::vector<int32_t> ids(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint64_t step = i < from ? 0 : run + 1;
+    ids[i] = static_cast<int32_t>((uint64_t{i} * 7919 + step * 104729 + 17) % n_vocab);
+  }
+  return ids;
+}
+
+// Tokens of context that the bench needs. Throws Error(usage) if the model was not trained for so many.
+uint32_t context_for(const Options& options) {
+  const ModelInfo info = read_model_info(GgufFile(find_model(options.model)));
+  const uint32_t needed = options.bench_depth + std::max(options.bench_prompt, options.bench_tokens + 1);
+  if (needed > info.n_ctx_train) {
+    throw Error(ErrorKind::usage,
+                fmt::format("bench: {} tokens asked for, the model's context holds {}; give smaller "
+                            "-d, -p or -n",
+                            needed, info.n_ctx_train));
+  }
+  return needed;
+}
+
+struct Speeds {
+  Figures prefill;
+  Figures decode;
+};
+
+// Prefills and decodes as often as the command line says, and once more before that: the first run pays for
+// pages and pipelines, and does not count.
+Speeds measure(const Options& options, Session& session, uint32_t n_vocab) {
+  const uint32_t depth = options.bench_depth;
+  std::vector<double> prefill;
+  std::vector<double> decode;
+  for (uint32_t run = 0; run <= options.bench_repeat; ++run) {
+    const std::vector<int32_t> prompt = made_up(depth + options.bench_prompt, n_vocab, depth, run);
+    if (depth > 0) session.sync(std::span(prompt).first(depth));
+    Clock::time_point start = Clock::now();
+    const SyncResult result = session.sync(prompt);
+    const double prefill_seconds = seconds_since(start);
+
+    session.sync(std::span(prompt).first(depth + 1));
+    Sampler sampler(settings_from(options, script_settings()).sampler);  // greedy if nothing else is said
+    DecodeOptions how;
+    how.max_tokens = options.bench_tokens;
+    uint32_t made = 0;
+    start = Clock::now();
+    session.decode(sampler, how, [&](const SampledToken&) { return ++made, true; });
+    const double decode_seconds = seconds_since(start);
+    if (made == 0) throw Error(ErrorKind::runtime, "bench: the model's logits are not numbers");
+    if (run == 0) continue;
+    prefill.push_back(result.evaluated / prefill_seconds);
+    decode.push_back(made / decode_seconds);
+  }
+  return {figures(prefill), figures(decode)};
+}
+
+// What decode reads, against what the memory gives in the same minute.
+struct Traffic {
+  double bytes_per_token;  // all weights once, and half of the keys and values that the run writes
+  double gb_per_s;         // of decode
+  double read_gb_per_s;    // of the device's memory; 0: not known
+  double percent;          // of read_gb_per_s that decode has
+  double plain_bound;      // tokens/s that decode could reach at best if it read the whole head as F16
+};
+
+Traffic traffic_of(const Options& options, const RunningModel& model, uint32_t n_ctx, double tokens_per_s) {
+  const MemoryPlan plan = plan_memory(*model.file, n_ctx);
+  const double middle = options.bench_depth + options.bench_tokens / 2.0;  // of the positions decoded
+  const double kv = n_ctx == 0 ? 0 : static_cast<double>(plan.kv_cache) / n_ctx * middle;
+  // On the CPU the copy of a large head in 8 bits is read in place of the head.
+  const bool shortlisted = model.engine->device().cpu && plan.head_copy != 0;
+  const uint64_t head = shortlisted ? plan.head_copy : plan.embedding;
+  const double bytes = static_cast<double>(plan.ternary + head + plan.norms) + kv;
+  const double plain_bytes = static_cast<double>(plan.ternary + plan.embedding + plan.norms) + kv;
+  const double gb_per_s = bytes * tokens_per_s / 1e9;
+  const double reading = model.engine->read_bandwidth();
+  return {bytes, gb_per_s, reading / 1e9, reading > 0 ? 100 * gb_per_s * 1e9 / reading : 0,
+          reading / plain_bytes};
+}
+
+std::string json_report(const Options& options, const RunningModel& model, const Speeds& speeds,
+                        const Traffic& traffic) {
+  using nlohmann::ordered_json;
+  const ModelInfo& info = model.engine->model();
+  const ordered_json report = {
+      {"model", info.name},
+      {"fingerprint", info.fingerprint},
+      {"device", model.engine->device().name},
+      {"driver", model.engine->device().driver},
+      {"depth", options.bench_depth},
+      {"runs", options.bench_repeat},
+      {"load",
+       {{"bytes", info.file_bytes},
+        {"seconds", model.load_seconds},
+        {"upload_seconds", model.upload_seconds}}},
+      {"prefill",
+       {{"tokens", options.bench_prompt},
+        {"median", speeds.prefill.median},
+        {"min", speeds.prefill.least},
+        {"max", speeds.prefill.most}}},
+      {"decode",
+       {{"tokens", options.bench_tokens},
+        {"median", speeds.decode.median},
+        {"min", speeds.decode.least},
+        {"max", speeds.decode.most},
+        {"bytes_per_token", traffic.bytes_per_token},
+        {"gb_per_s", traffic.gb_per_s},
+        {"percent_of_copy_speed",
+         traffic.read_gb_per_s > 0 ? ordered_json(traffic.percent) : ordered_json()}}},
+      {"read_gb_per_s", traffic.read_gb_per_s},
+      {"plain_head_bound", traffic.plain_bound}};
+  return report.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string text_report(const Options& options, const RunningModel& model, const Speeds& speeds,
+                        const Traffic& traffic) {
+  const Figures& p = speeds.prefill;
+  const Figures& d = speeds.decode;
+  std::string text = fmt::format("{} on {}\n", printable(model.engine->model().name),
+                                 printable(model.engine->device().name));
+  text += fmt::format("loading {:.2f} s, of which {:.2f} s took the weights to the device\n",
+                      model.load_seconds, model.upload_seconds);
+  text += fmt::format("prefill {:>6} tokens at depth {}: {:>10.1f} tokens/s (min {:.1f}, max {:.1f})\n",
+                      options.bench_prompt, options.bench_depth, p.median, p.least, p.most);
+  text += fmt::format(
+      "decode  {:>6} tokens at depth {}: {:>10.1f} tokens/s (min {:.1f}, max {:.1f}), {:.2f} GB/s\n",
+      options.bench_tokens, options.bench_depth, d.median, d.least, d.most, traffic.gb_per_s);
+  if (traffic.read_gb_per_s > 0) {
+    text += fmt::format(
+        "memory  {:.2f} GB/s here and now, of which decode has {:.0f} %; with the whole head at F16 that is "
+        "{:.1f} tokens/s at best, decode is {:.2f} times as fast\n",
+        traffic.read_gb_per_s, traffic.percent, traffic.plain_bound, d.median / traffic.plain_bound);
+  }
+  return text;
+}
+
+}  // namespace
+
+void tool_bench(const Options& options, Output& out) {
+  const uint32_t n_ctx = context_for(options);
+  const RunningModel model = open_running_model(options, n_ctx);
+  const Speeds speeds = measure(options, *model.session, model.engine->model().n_vocab);
+  const Traffic traffic = traffic_of(options, model, n_ctx, speeds.decode.median);
+  out.write((options.json ? json_report : text_report)(options, model, speeds, traffic));
+}
+
+}  // namespace bitnet
