@@ -157,7 +157,8 @@ Input read_input(const Options& options, Output& err) {
   return input;
 }
 
-int run_session(Chat& chat, EventLoop& loop, Input& input, ScriptTarget& target, const SessionHooks& hooks) {
+int run_line_loop(Chat& chat, EventLoop& loop, Input& input, ScriptTarget& target,
+                  const LineLoopHooks& hooks) {
   if (input.script) return run_script(chat, loop, *input.script, target, hooks);
   if (input.question) return run_question(chat, loop, *input.question, hooks);
   if (input.piped_lines) return run_piped_lines(chat, loop, hooks);
@@ -256,10 +257,10 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
   open_wanted_conversation(options, *ground.store, chat);
   if (input.question && is_blank(*input.question)) front.error("standard input is empty: nothing was asked");
   running.worker.start();
-  const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); },
-                           [&] { return front.take_returned(); }, [&] { return front.prompt(); },
-                           [&](std::string_view line) { front.note_typed(line); }};
-  const int code = with_recording(front, [&] { return run_session(chat, loop, input, front, hooks); });
+  const LineLoopHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); },
+                            [&] { return front.take_returned(); }, [&] { return front.prompt(); },
+                            [&](std::string_view line) { front.note_typed(line); }};
+  const int code = with_recording(front, [&] { return run_line_loop(chat, loop, input, front, hooks); });
   if (const std::string left = chat.close(); !left.empty()) front.error(left);
   tidy(options, *ground.store);
   return code;
@@ -276,8 +277,8 @@ int run_json(const Options& options, Input& input, const ChatSettings& settings,
     if (!ground.warning.empty()) front.error(ground.warning);
     open_wanted_conversation(options, *ground.store, chat);
     running.worker.start();
-    const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); }, {}};
-    const int code = run_session(chat, loop, input, front, hooks);
+    const LineLoopHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); }, {}};
+    const int code = run_line_loop(chat, loop, input, front, hooks);
     if (const std::string left = chat.close(); !left.empty()) front.error(left);
     front.exit(code);
     tidy(options, *ground.store);

@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 // Runs the loop with the signals that end a program; knows what the exit code then is.
 class Watch {
  public:
-  Watch(Chat& chat, EventLoop& loop, const SessionHooks& hooks) : chat_(chat), loop_(loop), hooks_(hooks) {
+  Watch(Chat& chat, EventLoop& loop, const LineLoopHooks& hooks) : chat_(chat), loop_(loop), hooks_(hooks) {
     loop_.watch(chat_.wake_fd(), [this] { chat_.handle_events(); });
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
       loop_.on_signal(signal, [this, signal] { stop(signal); });
@@ -39,7 +39,7 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // One round; false when the session has to end.
+  // One round; false when the loop has to end.
   bool round(milliseconds at_most = milliseconds(-1)) {
     loop_.run_once(at_most);
     if (hooks_.output_closed() && !ended_) {
@@ -67,7 +67,7 @@ class Watch {
 
   Chat& chat_;
   EventLoop& loop_;
-  const SessionHooks& hooks_;
+  const LineLoopHooks& hooks_;
   int signal_ = 0;
   bool ended_ = false;
 };
@@ -83,11 +83,11 @@ struct TypedLines* typing = nullptr;
 
 struct TypedLines {
   Chat& chat;
-  const SessionHooks& hooks;
+  const LineLoopHooks& hooks;
   bool handler_installed = false;
   bool ended = false;
 
-  TypedLines(Chat& chat_in, const SessionHooks& hooks_in) : chat(chat_in), hooks(hooks_in) {
+  TypedLines(Chat& chat_in, const LineLoopHooks& hooks_in) : chat(chat_in), hooks(hooks_in) {
     typing = this;
     rl_catch_signals = 0;
     rl_readline_name = "bitnet-chat";
@@ -253,7 +253,7 @@ class PipedLines {
 
 }  // namespace
 
-int run_question(Chat& chat, EventLoop& loop, const std::string& question, const SessionHooks& hooks) {
+int run_question(Chat& chat, EventLoop& loop, const std::string& question, const LineLoopHooks& hooks) {
   Watch watch(chat, loop, hooks);
   while (chat.loading()) {
     if (!watch.round()) return watch.end(0);
@@ -268,7 +268,7 @@ int run_question(Chat& chat, EventLoop& loop, const std::string& question, const
 }
 
 int run_script(Chat& chat, EventLoop& loop, ScriptDriver& script, ScriptTarget& target,
-               const SessionHooks& hooks) {
+               const LineLoopHooks& hooks) {
   Watch watch(chat, loop, hooks);
   while (true) {
     script.advance(chat, target);
@@ -277,7 +277,7 @@ int run_script(Chat& chat, EventLoop& loop, ScriptDriver& script, ScriptTarget& 
   }
 }
 
-int run_piped_lines(Chat& chat, EventLoop& loop, const SessionHooks& hooks) {
+int run_piped_lines(Chat& chat, EventLoop& loop, const LineLoopHooks& hooks) {
   Watch watch(chat, loop, hooks);
   PipedLines lines;
   bool asked = false;
@@ -299,7 +299,7 @@ int run_piped_lines(Chat& chat, EventLoop& loop, const SessionHooks& hooks) {
   }
 }
 
-int run_typed_lines(Chat& chat, EventLoop& loop, const SessionHooks& hooks) {
+int run_typed_lines(Chat& chat, EventLoop& loop, const LineLoopHooks& hooks) {
   TypedLines lines(chat, hooks);
   Watch watch(chat, loop, hooks);
   const StopSignal stop_signal(loop, lines);

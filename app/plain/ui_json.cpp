@@ -101,7 +101,7 @@ void JsonFrontEnd::notice(std::string_view text) { command_output("notice", text
 void JsonFrontEnd::error(std::string_view text) {
   exit_code_ = 1;
   visible_ += std::string(text) + "\n";
-  // The error that ends the session is sent once, with its code.
+  // The error that ends the program is sent once, with its code.
   if (chat_ != nullptr && chat_->failure()) return;
   send(output_, {{"type", "error"}, {"text", text}});
 }

@@ -60,10 +60,10 @@ class JsonFrontEnd : public FrontEnd, public ScriptTarget {
  private:
   Output& output_;
   Chat* chat_ = nullptr;
-  std::string visible_;  // the texts of the session, for @expect
+  std::string visible_;  // all texts so far, for @expect
   int64_t answer_ = 0;
-  bool session_sent_ = false;
-  int64_t conversation_ = 0;  // that is stored; 0: none
+  bool session_sent_ = false;  // the object of that type
+  int64_t conversation_ = 0;   // that is stored; 0: none
   std::vector<PendingFile> pending_;
   int exit_code_ = 1;
 };

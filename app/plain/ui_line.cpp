@@ -47,7 +47,7 @@ LineFrontEnd::LineFrontEnd(LineOptions options, Output& output, Output& errors)
     : options_(options), output_(output), errors_(errors) {}
 
 void LineFrontEnd::send(Output& to, std::string_view text) {
-  if (recorder_ && &to != &nowhere_) recorder_->lines(text);
+  if (recording_ && &to != &nowhere_) recording_->lines(text);
   to.write(to.is_terminal() ? make_safe(text) : std::string(text));
 }
 
@@ -146,7 +146,7 @@ void LineFrontEnd::notice(std::string_view text) {
 
 void LineFrontEnd::error(std::string_view text) {
   exit_code_ = 1;
-  // A model that cannot be used ends the session, with this as its last line.
+  // A model that cannot be used ends the program, with this as its last line.
   if (chat_ != nullptr && chat_->failure()) return;
   put(errors_, fmt::format("{}bitnet-chat: {}\n", at_line_start_ ? "" : "\n", text));
 }
@@ -175,7 +175,7 @@ void LineFrontEnd::type_line(std::string_view text) {
 
 void LineFrontEnd::press_key(std::string_view name) {
   const std::string bytes = bytes_of_key(name);
-  if (recorder_) recorder_->input(bytes);
+  if (recording_) recording_->input(bytes);
   if (name == "Esc" || name == "C-c") {
     typed_.clear();
     chat_->interrupt();
@@ -206,7 +206,7 @@ void LineFrontEnd::press_key(std::string_view name) {
 
 void LineFrontEnd::resize(int columns, int rows) {
   size_ = {columns, rows};
-  if (recorder_) recorder_->resize(columns, rows);
+  if (recording_) recording_->resize(columns, rows);
 }
 
 // All that was shown; after a resize, what a terminal of that size would still show.
@@ -234,18 +234,18 @@ std::string LineFrontEnd::screenshot() {
 }
 
 void LineFrontEnd::record(const std::string& file, const WriteRules& rules) {
-  if (file.empty()) return recorder_.reset();
+  if (file.empty()) return recording_.reset();
   winsize window{};
   const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 && window.ws_row > 0;
   const auto [columns, rows] = size_   ? *size_
                                : known ? std::pair<int, int>(window.ws_col, window.ws_row)
                                        : std::pair(80, 24);
-  recorder_ = std::make_unique<CastRecorder>(file, rules, columns, rows, options_.record_input);
+  recording_ = std::make_unique<CastRecorder>(file, rules, columns, rows, options_.record_input);
 }
 
 void LineFrontEnd::end_recording(int exit_code) {
-  if (recorder_) recorder_->finish(exit_code);
-  recorder_.reset();
+  if (recording_) recording_->finish(exit_code);
+  recording_.reset();
 }
 
 std::string LineFrontEnd::keys_text() const {
@@ -259,9 +259,9 @@ std::string LineFrontEnd::keys_text() const {
 }
 
 void LineFrontEnd::note_typed(std::string_view line) {
-  if (!recorder_) return;
-  recorder_->input(std::string(line) + "\r");
-  recorder_->lines(as_quotation(line));
+  if (!recording_) return;
+  recording_->input(std::string(line) + "\r");
+  recording_->lines(as_quotation(line));
 }
 
 }  // namespace bitnet

@@ -48,7 +48,7 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   bool copy(std::string_view text) override;
   void return_input(std::string_view text) override;
   void record(const std::string& file, const WriteRules& rules) override;
-  bool recording() const override { return recorder_ != nullptr; }
+  bool recording() const override { return recording_ != nullptr; }
   void end_recording(int exit_code) override;
   std::string keys_text() const override;
   void note_typed(std::string_view line);  // which the terminal has shown already
@@ -80,7 +80,7 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   std::string typed_;    // by @key, not sent yet
   std::vector<PendingFile> pending_;
   std::optional<std::pair<int, int>> size_;  // columns, rows: of a script
-  std::unique_ptr<CastRecorder> recorder_;
+  std::unique_ptr<CastRecorder> recording_;
   std::vector<int64_t> shown_;  // messages that stand above
   WordWrap wrap_;
   bool at_line_start_ = true;

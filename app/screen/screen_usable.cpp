@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "screen.h"
+#include "terminal.h"
 
 // Last, for the same reason.
 #include <curses.h>

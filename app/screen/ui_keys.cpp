@@ -54,9 +54,9 @@ void ScreenFrontEnd::press(const KeyPress& key) {
   hint("");
   quit_armed_ = false;
   if (key.key == Key::redraw) {
-    screen_.read_size();
+    terminal_.read_size();
   } else if (key.key == Key::suspend) {
-    screen_.suspend();
+    terminal_.suspend();
   } else if (const auto rest = press_in_overlays(key); rest && !press_to_scroll(rest->key)) {
     press_in_input(*rest, was_armed);
     input_.put_back();
@@ -161,7 +161,7 @@ void ScreenFrontEnd::open_editor() {
   const auto text = input_.take_editor_request();
   if (!text) return;
   try {
-    screen_.lend([&] { input_.replace(edit_externally(*text)); });
+    terminal_.lend([&] { input_.replace(edit_externally(*text)); });
   } catch (const Error& e) {
     error(e.what());
   }

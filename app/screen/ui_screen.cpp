@@ -39,29 +39,29 @@ std::string file_in(const ScreenOptions& options, const char* name, bool wanted)
 
 }  // namespace
 
-ScreenFrontEnd::Signals::Signals(ScreenFrontEnd& screen) : loop(screen.loop_) {
-  loop.on_signal(SIGWINCH, [&screen] {
-    screen.forced_size_.reset();
-    screen.screen_.read_size();
-    screen.pace_.change();
+ScreenFrontEnd::Signals::Signals(ScreenFrontEnd& front_end) : loop(front_end.loop_) {
+  loop.on_signal(SIGWINCH, [&front_end] {
+    front_end.forced_size_.reset();
+    front_end.terminal_.read_size();
+    front_end.pace_.change();
   });
-  loop.on_signal(SIGCONT, [&screen] {
-    screen.screen_.read_size();
-    screen.pace_.change();
+  loop.on_signal(SIGCONT, [&front_end] {
+    front_end.terminal_.read_size();
+    front_end.pace_.change();
   });
-  loop.on_signal(SIGTSTP, [&screen] {
-    screen.screen_.suspend();
-    screen.pace_.change();
+  loop.on_signal(SIGTSTP, [&front_end] {
+    front_end.terminal_.suspend();
+    front_end.pace_.change();
   });
-  loop.on_signal(SIGINT, [&screen] {
-    if (screen.busy()) {
-      screen.chat_->interrupt();
+  loop.on_signal(SIGINT, [&front_end] {
+    if (front_end.busy()) {
+      front_end.chat_->interrupt();
     } else {
-      screen.exit_code_ = 128 + SIGINT;
+      front_end.exit_code_ = 128 + SIGINT;
     }
   });
   for (const int signal : {SIGTERM, SIGHUP}) {
-    loop.on_signal(signal, [&screen, signal] { screen.exit_code_ = 128 + signal; });
+    loop.on_signal(signal, [&front_end, signal] { front_end.exit_code_ = 128 + signal; });
   }
 }
 
@@ -72,7 +72,7 @@ ScreenFrontEnd::Signals::~Signals() {
 ScreenFrontEnd::ScreenFrontEnd(EventLoop& loop, const ScreenOptions& options)
     : loop_(loop),
       signals_(*this),
-      screen_(find_theme(options.theme), file_in(options, "log", true)),
+      terminal_(find_theme(options.theme), file_in(options, "log", true)),
       input_(file_in(options, "history", options.keep_history),
              {[this](std::string_view text) { return may_submit(text); },
               [this](const std::string& text) { submit(text); },
@@ -184,7 +184,7 @@ void ScreenFrontEnd::return_input(std::string_view text) {
 
 bool ScreenFrontEnd::copy(std::string_view text) {
   give_to_clipboard_tool(text);
-  screen_.send(clipboard_sequence(text));
+  terminal_.send(clipboard_sequence(text));
   return true;
 }
 
@@ -209,7 +209,7 @@ void ScreenFrontEnd::status(const Status& status) {
 }
 
 std::pair<int, int> ScreenFrontEnd::size() const {
-  return forced_size_.value_or(std::pair(screen_.columns(), screen_.rows()));
+  return forced_size_.value_or(std::pair(terminal_.columns(), terminal_.rows()));
 }
 
 void ScreenFrontEnd::record(const std::string& file, const WriteRules& rules) {
@@ -280,7 +280,7 @@ ScreenFrontEnd::Frame ScreenFrontEnd::compose() {
 
 void ScreenFrontEnd::draw_now() {
   const Frame frame = compose();
-  screen_.draw(frame.rows, frame.cursor_row, frame.cursor_column);
+  terminal_.draw(frame.rows, frame.cursor_row, frame.cursor_column);
   if (recording_) {
     const auto [columns, rows] = size();
     recording_->file.resize(columns, rows);
@@ -326,7 +326,7 @@ void ScreenFrontEnd::press_key(std::string_view name) {
 
 void ScreenFrontEnd::resize(int columns, int rows) {
   forced_size_ = {std::max(columns, 1), std::max(rows, 1)};
-  screen_.forget();
+  terminal_.forget();
   draw_now();
 }
 

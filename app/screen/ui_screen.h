@@ -3,8 +3,8 @@
 // Thread rule: lives on the loop's thread.
 //
 // The first frame is drawn by the constructor, before anything is loaded. The parts are pure (view_*.h) and
-// put together in compose(); Screen writes them; InputLine edits; ui_screen.cpp has when to draw,
-// ui_screen_keys.cpp what each key does.
+// put together in compose(); Terminal writes them; InputLine edits; ui_screen.cpp has the loop and the
+// frame, ui_keys.cpp what each key does.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@
 #include "app/view/status.h"
 #include "app/view/transcript.h"
 #include "input_line.h"
-#include "screen.h"
+#include "terminal.h"
 
 namespace bitnet {
 
@@ -116,7 +116,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
 
   // Ours before ncurses looks, so that it does not install its own.
   struct Signals {
-    explicit Signals(ScreenFrontEnd& screen);
+    explicit Signals(ScreenFrontEnd& front_end);
     ~Signals();
     EventLoop& loop;
   };
@@ -128,7 +128,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
 
   EventLoop& loop_;
   Signals signals_;
-  Screen screen_;
+  Terminal terminal_;
   InputLine input_;
   KeyDecoder keys_;
   TranscriptView transcript_;

@@ -54,15 +54,15 @@ void find_in_line(const SearchedLine& line, const std::vector<Row>& rows, std::s
         for (const Span& span : rows[row].spans) length += span.text.size();
         end = length;
       }
-      if (match.parts.empty() || match.parts.back().row != row) {
-        match.parts.push_back({row, byte, end});
+      if (match.rows.empty() || match.rows.back().row != row) {
+        match.rows.push_back({row, byte, end});
       } else {
-        match.parts.back().end = std::max(match.parts.back().end, end);
+        match.rows.back().end = std::max(match.rows.back().end, end);
       }
     }
     // A space that is not shown, at a break, has a place but no bytes.
-    std::erase_if(match.parts, [](const Match::Part& part) { return part.begin >= part.end; });
-    if (!match.parts.empty()) out.push_back(std::move(match));
+    std::erase_if(match.rows, [](const Match::InRow& in_row) { return in_row.begin >= in_row.end; });
+    if (!match.rows.empty()) out.push_back(std::move(match));
   }
 }
 

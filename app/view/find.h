@@ -16,12 +16,12 @@ std::string folded(std::string_view text);
 
 // A place where the words stand: over several rows where they were wrapped.
 struct Match {
-  struct Part {
+  struct InRow {
     size_t row;
     size_t begin;  // bytes of the row's text
     size_t end;
   };
-  std::vector<Part> parts;
+  std::vector<InRow> rows;
 };
 
 // Where `words`, folded and not empty, stand in the first `count` rows; indents and marks are not searched,

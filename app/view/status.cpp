@@ -16,26 +16,26 @@ namespace {
 constexpr Face kRule = {Tone::quiet};
 constexpr int kBarCells = 8;
 
-struct Part {
+struct Item {
   Row row;
   int columns = 0;
   int rank;  // the highest goes first
   bool right;
-  bool close = false;  // to the part before it: no dot between them
+  bool close = false;  // to the item before it: no dot between them
 };
 
-Part part(std::string_view text, Face face, int rank, bool right) {
-  Part p{{}, columns_of(text), rank, right};
-  p.row.add(text, face);
-  return p;
+Item item_of(std::string_view text, Face face, int rank, bool right) {
+  Item item{{}, columns_of(text), rank, right};
+  item.row.add(text, face);
+  return item;
 }
 
 std::string percent(double fraction) {
   return fmt::format("{}%", static_cast<int>(std::clamp(fraction, 0.0, 1.0) * 100));
 }
 
-void add_state(const Status& status, std::vector<Part>& parts) {
-  const auto add = [&](std::string_view text, Face face) { parts.push_back(part(text, face, 0, false)); };
+void add_state(const Status& status, std::vector<Item>& items) {
+  const auto add = [&](std::string_view text, Face face) { items.push_back(item_of(text, face, 0, false)); };
   switch (status.state) {
     case ChatState::loading:
       add(fmt::format("loading {} {}", bar(status.progress, kBarCells), percent(status.progress)),
@@ -57,67 +57,68 @@ void add_state(const Status& status, std::vector<Part>& parts) {
   }
 }
 
-void add_right(const Status& status, std::vector<Part>& parts) {
+void add_right(const Status& status, std::vector<Item>& items) {
   if (status.reused > 0 && status.prompt_tokens > 0) {
-    parts.push_back(part(fmt::format("reused {} of {} tokens", status.reused, status.prompt_tokens), kRule,
-                         status.rewound ? 5 : 9, true));
+    items.push_back(item_of(fmt::format("reused {} of {} tokens", status.reused, status.prompt_tokens), kRule,
+                            status.rewound ? 5 : 9, true));
   }
   if (status.tokens_per_second > 0) {
     const int digits = status.tokens_per_second < 100 ? 1 : 0;
-    parts.push_back(part(fmt::format("{:.{}f} tok/s", status.tokens_per_second, digits), {}, 3, true));
+    items.push_back(item_of(fmt::format("{:.{}f} tok/s", status.tokens_per_second, digits), {}, 3, true));
   }
   if (status.context_limit > 0) {
     const double used = static_cast<double>(status.context_used) / status.context_limit;
     const Face face = used >= 0.95 ? Face{Tone::error} : used >= 0.8 ? Face{Tone::notice} : Face{};
-    parts.push_back(part(fmt::format("{}/{}", status.context_used, status.context_limit), face, 2, true));
-    Part gauge{{}, kBarCells, 6, true, true};
+    items.push_back(item_of(fmt::format("{}/{}", status.context_used, status.context_limit), face, 2, true));
+    Item gauge{{}, kBarCells, 6, true, true};
     const std::string cells = bar(used, kBarCells);
     const size_t empty = std::min(cells.find("░"), cells.size());
     gauge.row.add(cells.substr(0, empty), face);
     gauge.row.add(cells.substr(empty), kRule);
-    parts.push_back(std::move(gauge));
+    items.push_back(std::move(gauge));
   }
   if (!status.saved)
-    parts.push_back(part(status.is_private ? "private" : "not saved", {Tone::notice}, 1, true));
+    items.push_back(item_of(status.is_private ? "private" : "not saved", {Tone::notice}, 1, true));
 }
 
 }  // namespace
 
 Row status_row(const Status& status, const StatusExtras& extras, int columns) {
-  std::vector<Part> parts;
+  std::vector<Item> items;
   if (!extras.hint.empty()) {
-    parts.push_back(
-        part(shortened(one_line(extras.hint), std::max(columns - 6, 4)), {Tone::notice}, 0, false));
+    items.push_back(
+        item_of(shortened(one_line(extras.hint), std::max(columns - 6, 4)), {Tone::notice}, 0, false));
   } else {
     if (extras.new_rows > 0) {
-      parts.push_back(
-          part(fmt::format("↓ {} new {}", extras.new_rows, extras.new_rows == 1 ? "line" : "lines"),
-               {Tone::notice, true, false}, 0, false));
+      items.push_back(
+          item_of(fmt::format("↓ {} new {}", extras.new_rows, extras.new_rows == 1 ? "line" : "lines"),
+                  {Tone::notice, true, false}, 0, false));
     } else if (extras.rows_below > 0) {
-      parts.push_back(part(fmt::format("↓ {} more", extras.rows_below), {Tone::notice}, 1, false));
+      items.push_back(item_of(fmt::format("↓ {} more", extras.rows_below), {Tone::notice}, 1, false));
     }
     const std::string model = one_line(status.model);
-    if (!model.empty()) parts.push_back(part(shortened(model, std::max(columns / 3, 8)), {}, 4, false));
+    if (!model.empty()) items.push_back(item_of(shortened(model, std::max(columns / 3, 8)), {}, 4, false));
     // Drivers add their versions in brackets; `devices` has the whole name.
     const std::string device = one_line(status.device.substr(0, status.device.find(" (")));
-    if (!device.empty()) parts.push_back(part(shortened(device, std::max(columns / 4, 8)), kRule, 8, false));
-    add_state(status, parts);
+    if (!device.empty())
+      items.push_back(item_of(shortened(device, std::max(columns / 4, 8)), kRule, 8, false));
+    add_state(status, items);
   }
-  add_right(status, parts);
+  add_right(status, items);
 
   // "── left · left ─────── right · right ──"
   const auto width = [&] {
     int left = 0;
     int right = 0;
-    for (const Part& p : parts) {
-      int& side = p.right ? right : left;
-      side += p.columns + (side == 0 ? 4 : p.close ? 1 : 3);
+    for (const Item& item : items) {
+      int& side = item.right ? right : left;
+      side += item.columns + (side == 0 ? 4 : item.close ? 1 : 3);
     }
     return left + right + 1;
   };
-  while (width() > columns && parts.size() > 1) {
-    parts.erase(std::max_element(parts.begin(), parts.end(),
-                                 [](const Part& a, const Part& b) { return a.rank < b.rank; }));
+  while (width() > columns && items.size() > 1) {
+    items.erase(std::max_element(items.begin(), items.end(),
+                                 [](const Item& a, const Item& b) { return a.rank < b.rank; }));
   }
 
   Row row;
@@ -129,17 +130,17 @@ Row status_row(const Status& status, const StatusExtras& extras, int columns) {
   };
   const auto put_side = [&](bool right) {
     bool any = false;
-    for (const Part& p : parts) {
-      if (p.right != right) continue;
-      put(any ? (p.close ? " " : " · ") : right ? " " : "── ", kRule);
-      for (const Span& span : p.row.spans) put(span.text, span.face);
+    for (const Item& item : items) {
+      if (item.right != right) continue;
+      put(any ? (item.close ? " " : " · ") : right ? " " : "── ", kRule);
+      for (const Span& span : item.row.spans) put(span.text, span.face);
       any = true;
     }
     if (any) put(right ? " ──" : " ", kRule);
   };
   int right_columns = 0;
-  for (const Part& p : parts) {
-    if (p.right) right_columns += p.columns + (right_columns == 0 ? 4 : p.close ? 1 : 3);
+  for (const Item& item : items) {
+    if (item.right) right_columns += item.columns + (right_columns == 0 ? 4 : item.close ? 1 : 3);
   }
   put_side(false);
   while (used < columns - right_columns) put("─", kRule);

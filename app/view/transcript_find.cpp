@@ -19,7 +19,7 @@ void TranscriptView::find(std::string_view words) {
     const Block& block = blocks_[b];
     const size_t first = block.first_row + (block.gap_before ? 1 : 0);
     for (size_t m = block.matches.size(); m-- > 0;) {
-      if (first + block.matches[m].parts[0].row >= bottom) continue;
+      if (first + block.matches[m].rows[0].row >= bottom) continue;
       match_block_ = b;
       match_index_ = m;
       return show_match();
@@ -72,7 +72,7 @@ void TranscriptView::next_match(int direction) {
 // Scrolls no further than needed, to a third from the top.
 void TranscriptView::show_match() {
   const Block& block = blocks_[match_block_];
-  const size_t row = block.first_row + (block.gap_before ? 1 : 0) + block.matches[match_index_].parts[0].row;
+  const size_t row = block.first_row + (block.gap_before ? 1 : 0) + block.matches[match_index_].rows[0].row;
   const size_t top = following_ ? last_top() : top_;
   if (row >= top && row < top + static_cast<size_t>(height_)) return;
   const auto wanted = static_cast<std::ptrdiff_t>(row) - height_ / 3;
@@ -88,10 +88,10 @@ void TranscriptView::bring_out_matches(size_t top, std::vector<Row>& rows) {
     if (first >= top + rows.size()) return;
     for (size_t m = 0; m < block.matches.size(); ++m) {
       const bool here = b == match_block_ && m == match_index_;
-      for (const Match::Part& part : block.matches[m].parts) {
-        const size_t row = first + part.row;
+      for (const Match::InRow& in_row : block.matches[m].rows) {
+        const size_t row = first + in_row.row;
         if (row < top || row >= top + rows.size()) continue;
-        bring_out(rows[row - top], part.begin, part.end, here ? Tone::match_here : Tone::match);
+        bring_out(rows[row - top], in_row.begin, in_row.end, here ? Tone::match_here : Tone::match);
       }
     }
   }

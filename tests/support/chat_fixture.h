@@ -42,7 +42,7 @@ class ChatTest : public testing::Test {
   std::string last_prompt() { return fake::text_of(script.prompts().back()); }
 
   fake::Script script;
-  fake::Recorder front;
+  fake::FrontEndLog front;
   ChatSettings settings = script_settings();
   EventLoop loop;
   std::unique_ptr<Store> store;

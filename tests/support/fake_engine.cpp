@@ -271,44 +271,44 @@ OpenModel opener(Script& script, uint32_t n_ctx, std::string chat_template, bool
 
 std::string text_of(const std::vector<int32_t>& ids) { return model_text()->tokenizer.decode(ids, true); }
 
-void Recorder::transcript(const std::vector<ShownMessage>& messages) {
+void FrontEndLog::transcript(const std::vector<ShownMessage>& messages) {
   shown = messages;
   log += fmt::format("transcript {}\n", messages.size());
 }
-void Recorder::message(const ShownMessage& message) {
+void FrontEndLog::message(const ShownMessage& message) {
   if (message.role == Role::assistant) tokens = 0;
   shown.push_back(message);
   log += fmt::format("{}: {}\n", name_of(message.role), message.text);
 }
-void Recorder::answer_text(std::string_view text, int32_t token_id, float) {
+void FrontEndLog::answer_text(std::string_view text, int32_t token_id, float) {
   shown.back().text += text;
   if (token_id >= 0) ++tokens;
 }
-void Recorder::answer_end(const ShownMessage& answer, const Usage& usage) {
+void FrontEndLog::answer_end(const ShownMessage& answer, const Usage& usage) {
   shown.back() = answer;
   last_usage = usage;
   log += fmt::format("answer: {} ({})\n", answer.text, answer.finish);
 }
-void Recorder::command_output(std::string_view command, std::string_view text) {
+void FrontEndLog::command_output(std::string_view command, std::string_view text) {
   last_output = text;
   log += fmt::format("{}: {}\n", command, text);
 }
-void Recorder::notice(std::string_view text) { log += fmt::format("notice: {}\n", text); }
-void Recorder::error(std::string_view text) {
+void FrontEndLog::notice(std::string_view text) { log += fmt::format("notice: {}\n", text); }
+void FrontEndLog::error(std::string_view text) {
   errors.emplace_back(text);
   log += fmt::format("error: {}\n", text);
 }
-void Recorder::status(const Status& status) { last_status = status; }
-bool Recorder::copy(std::string_view text) {
+void FrontEndLog::status(const Status& status) { last_status = status; }
+bool FrontEndLog::copy(std::string_view text) {
   if (has_hands) copied.emplace_back(text);
   return has_hands;
 }
 
-bool Recorder::choose(Choices wanted) {
+bool FrontEndLog::choose(Choices wanted) {
   if (has_hands) choices = std::move(wanted);
   return has_hands;
 }
 
-void Recorder::return_input(std::string_view text) { returned.emplace_back(text); }
+void FrontEndLog::return_input(std::string_view text) { returned.emplace_back(text); }
 
 }  // namespace bitnet::fake

@@ -83,7 +83,7 @@ std::shared_ptr<ModelText> model_text(const std::string& chat_template = kTempla
 std::string text_of(const std::vector<int32_t>& ids);  // with special tokens
 
 // Remembers what a front end is told, as lines.
-class Recorder : public FrontEnd {
+class FrontEndLog : public FrontEnd {
  public:
   void transcript(const std::vector<ShownMessage>& messages) override;
   void message(const ShownMessage& message) override;

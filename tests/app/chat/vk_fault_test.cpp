@@ -73,7 +73,7 @@ class ChatOnVulkan : public testing::Test {
   }
 
   ChatSettings settings_ = script_settings();
-  fake::Recorder front_;
+  fake::FrontEndLog front_;
   EventLoop loop_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Worker> worker_;

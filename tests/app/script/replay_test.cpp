@@ -17,7 +17,7 @@ using testing::HasSubstr;
 // A conversation of two turns, the second of them continued.
 std::unique_ptr<Store> conversation_of(fake::Script& script) {
   auto store = Store::in_memory();
-  fake::Recorder front;
+  fake::FrontEndLog front;
   EventLoop loop;
   Worker worker(fake::opener(script));
   worker.start();
@@ -46,7 +46,7 @@ TEST(Replay, ShowsEveryTokenOnce) {
   fake::Script script;
   answers(script, "two…");
   const auto store = conversation_of(script);
-  fake::Recorder front;
+  fake::FrontEndLog front;
   EventLoop loop;
   EXPECT_EQ(replay(*store, 1, 0, nullptr, loop, front), 0);
   ASSERT_EQ(front.shown.size(), 4U);
@@ -68,7 +68,7 @@ WholeTurn turn_of(std::vector<StoredToken> tokens, double prefill, double decode
 // What stands after each second, at the given speed.
 std::vector<std::string> played(const std::vector<ReplayPlayer::Answer>& branch, double speed,
                                 const Tokenizer* tokenizer) {
-  fake::Recorder front;
+  fake::FrontEndLog front;
   ReplayPlayer player(branch, speed, tokenizer, front);
   std::vector<std::string> seconds;
   auto now = ReplayPlayer::Clock::now();

@@ -1,3 +1,5 @@
+#include "app/script/script.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,7 +13,6 @@
 #include "app/plain/line_loop.h"
 #include "app/plain/ui_json.h"
 #include "app/plain/ui_line.h"
-#include "app/script/script.h"
 #include "app/store/store.h"
 #include "engine/error.h"
 #include "tests/support/fake_engine.h"
@@ -72,8 +73,8 @@ TEST(ParseScript, NamesTheLineOfAMistake) {
   refusal("@allow-errors please\n");
 }
 
-// A whole session on a pipe, as the program runs it.
-class SessionTest : public testing::Test {
+// A whole chat on a pipe, as the program runs it.
+class LineLoopTest : public testing::Test {
  protected:
   void SetUp() override {
     ASSERT_EQ(pipe(out_), 0);
@@ -101,7 +102,7 @@ class SessionTest : public testing::Test {
     const auto made = make_chat(*store, worker, script_settings(), front);
     Chat& chat = *made;
     front.drive(chat);
-    const SessionHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); }};
+    const LineLoopHooks hooks{[&] { return front.output_closed(); }, [&] { return front.exit_code(); }};
     if (question != nullptr) return run_question(chat, loop, *question, hooks);
     ScriptDriver driver(parse_script(script_text, "s"), "s");
     return run_script(chat, loop, driver, front, hooks);
@@ -112,7 +113,7 @@ class SessionTest : public testing::Test {
   int err_[2];
 };
 
-TEST_F(SessionTest, AQuestionPutsTheAnswerAloneOnTheOutput) {
+TEST_F(LineLoopTest, AQuestionPutsTheAnswerAloneOnTheOutput) {
   fake_.answer("Hi there");
   Output out(out_[1]);
   Output err(err_[1]);
@@ -123,7 +124,7 @@ TEST_F(SessionTest, AQuestionPutsTheAnswerAloneOnTheOutput) {
   EXPECT_EQ(drain(err_), "");
 }
 
-TEST_F(SessionTest, ANumericAnswerIsARuntimeError) {
+TEST_F(LineLoopTest, ANumericAnswerIsARuntimeError) {
   fake_.numeric_after(0);
   Output out(out_[1]);
   Output err(err_[1]);
@@ -133,7 +134,7 @@ TEST_F(SessionTest, ANumericAnswerIsARuntimeError) {
   EXPECT_THAT(drain(err_), HasSubstr("NaN"));
 }
 
-TEST_F(SessionTest, AClosedPipeEndsQuietly) {
+TEST_F(LineLoopTest, AClosedPipeEndsQuietly) {
   fake_.answer(std::string(200, 'x'));
   close(out_[0]);
   Output out(out_[1]);
@@ -145,7 +146,7 @@ TEST_F(SessionTest, AClosedPipeEndsQuietly) {
   out_[0] = dup(out_[1]);
 }
 
-TEST_F(SessionTest, AScriptWaitsInterruptsAndExpects) {
+TEST_F(LineLoopTest, AScriptWaitsInterruptsAndExpects) {
   fake_.answer("the first answer");
   fake_.answer("abcdefgh");
   Output out(out_[1]);
@@ -159,7 +160,7 @@ TEST_F(SessionTest, AScriptWaitsInterruptsAndExpects) {
   EXPECT_THAT(drain(out_), HasSubstr("> Hello\nthe first answer\n> go\nabcd\n[interrupted]\n"));
 }
 
-TEST_F(SessionTest, AFailedExpectationShowsWhatWasThere) {
+TEST_F(LineLoopTest, AFailedExpectationShowsWhatWasThere) {
   fake_.answer("something else");
   Output out(out_[1]);
   Output err(err_[1]);
@@ -174,7 +175,7 @@ TEST_F(SessionTest, AFailedExpectationShowsWhatWasThere) {
   }
 }
 
-TEST_F(SessionTest, AScriptEndsWhereACommandFails) {
+TEST_F(LineLoopTest, AScriptEndsWhereACommandFails) {
   const auto failure = [&](const std::string& script) {
     Output out(out_[1]);
     Output err(err_[1]);
@@ -198,7 +199,7 @@ TEST_F(SessionTest, AScriptEndsWhereACommandFails) {
   EXPECT_THAT(failure("Hello\n@wait idle\n/quit\n"), HasSubstr("s:1: 'Hello' failed"));
 }
 
-TEST_F(SessionTest, AWaitThatIsOverItsTimeFails) {
+TEST_F(LineLoopTest, AWaitThatIsOverItsTimeFails) {
   fake_.hold();
   Output out(out_[1]);
   Output err(err_[1]);
@@ -206,7 +207,7 @@ TEST_F(SessionTest, AWaitThatIsOverItsTimeFails) {
   EXPECT_THROW(run(front, "Hello\n@wait idle 0.05\n"), Error);
 }
 
-TEST_F(SessionTest, JsonLinesTellTheWholeStory) {
+TEST_F(LineLoopTest, JsonLinesTellTheWholeStory) {
   fake_.answer("Hi");
   Output out(out_[1]);
   JsonFrontEnd front(out);

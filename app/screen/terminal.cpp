@@ -1,4 +1,4 @@
-#include "screen.h"
+#include "terminal.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -137,7 +137,7 @@ std::vector<std::vector<wchar_t>> cells_of(const std::vector<wchar_t>& cluster, 
 
 }  // namespace
 
-Screen::Screen(const Theme& theme, const std::string& log_file) : theme_(theme) {
+Terminal::Terminal(const Theme& theme, const std::string& log_file) : theme_(theme) {
   tcgetattr(STDIN_FILENO, &former_terminal);
   log_fd_ = open_log(log_file);
   former_stderr_ = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -169,7 +169,7 @@ Screen::Screen(const Theme& theme, const std::string& log_file) : theme_(theme) 
   read_size();
 }
 
-Screen::~Screen() {
+Terminal::~Terminal() {
   leave();
   close(log_fd_);
   close(former_stderr_);
@@ -177,19 +177,19 @@ Screen::~Screen() {
   close(std::exchange(nowhere_fd, -1));
 }
 
-int Screen::color_of(const Look& look) const {
+int Terminal::color_of(const Look& look) const {
   if (!has_colors()) return -1;
   const int color = COLORS >= 256 ? look.color : look.fallback;
   return color < COLORS ? color : -1;
 }
 
-void Screen::enter() {
+void Terminal::enter() {
   dup2(log_fd_, STDERR_FILENO);
   terminal_taken = true;
   write_all(STDOUT_FILENO, kBracketedPasteOn);
 }
 
-void Screen::leave() {
+void Terminal::leave() {
   write_all(STDOUT_FILENO, kBracketedPasteOff);
   curs_set(1);
   endwin();
@@ -198,7 +198,7 @@ void Screen::leave() {
   dup2(former_stderr_, STDERR_FILENO);
 }
 
-void Screen::read_size() {
+void Terminal::read_size() {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
     if (size.ws_row != LINES || size.ws_col != COLS) resizeterm(size.ws_row, size.ws_col);
@@ -208,13 +208,13 @@ void Screen::read_size() {
   forget();
 }
 
-void Screen::forget() {
+void Terminal::forget() {
   shown_.clear();
-  overlays_.clear();
+  rewrites_.clear();
   clearok(curscr, TRUE);
 }
 
-void Screen::suspend() {
+void Terminal::suspend() {
   leave();
   struct sigaction stop = {};
   struct sigaction former = {};
@@ -227,7 +227,7 @@ void Screen::suspend() {
   read_size();
 }
 
-void Screen::lend(const std::function<void()>& use) {
+void Terminal::lend(const std::function<void()>& use) {
   leave();
   try {
     use();
@@ -242,11 +242,11 @@ void Screen::lend(const std::function<void()>& use) {
   read_size();
 }
 
-void Screen::send(std::string_view bytes) { write_all(STDOUT_FILENO, bytes); }
+void Terminal::send(std::string_view bytes) { write_all(STDOUT_FILENO, bytes); }
 
-void Screen::draw_row(int y, const Row& row) {
-  overlays_.erase(y);
-  std::vector<Piece> pieces;
+void Terminal::draw_row(int y, const Row& row) {
+  rewrites_.erase(y);
+  std::vector<PlacedText> pieces;
   int x = 0;
   move(y, 0);
   for (const Span& span : row.spans) {
@@ -283,7 +283,7 @@ void Screen::draw_row(int y, const Row& row) {
       } else if (span.face.strike && (pieces.empty() || !pieces.back().face.strike)) {
         pieces.push_back({x, x + cluster.columns, std::string(bytes), span.face, false});
       } else if (!pieces.empty()) {
-        Piece& last = pieces.back();
+        PlacedText& last = pieces.back();
         if (!last.contested && last.face == span.face && last.end == x) {
           last.text += bytes;
           last.end += cluster.columns;
@@ -295,18 +295,18 @@ void Screen::draw_row(int y, const Row& row) {
     }
   }
   if (x < columns_) clrtoeol();
-  if (!pieces.empty()) overlays_[y] = std::move(pieces);
+  if (!pieces.empty()) rewrites_[y] = std::move(pieces);
 }
 
 // Terminals disagree about the columns of emoji sequences, and ncurses cannot hold some of them in a cell. So
 // everything in a row from the first such cluster on is written once more, each piece at its own column:
 // where the terminal counts otherwise than we do, the text after it still stands where it belongs. Text that
 // is struck through is written here too, because ncurses has no such attribute.
-std::string Screen::overlay() const {
+std::string Terminal::rewritten() const {
   std::string out;
-  for (const auto& [y, pieces] : overlays_) {
+  for (const auto& [y, pieces] : rewrites_) {
     if (y >= rows_) continue;
-    for (const Piece& piece : pieces) {
+    for (const PlacedText& piece : pieces) {
       const Look& look = theme_.of(piece.face.tone);
       out += fmt::format("\x1b[{};{}H\x1b[0", y + 1, piece.column + 1);
       if (piece.face.bold || look.bold) out += ";1";
@@ -331,7 +331,7 @@ std::string Screen::overlay() const {
                            "8";
 }
 
-void Screen::draw(const std::vector<Row>& rows, int cursor_row, int cursor_column) {
+void Terminal::draw(const std::vector<Row>& rows, int cursor_row, int cursor_column) {
   shown_.resize(static_cast<size_t>(rows_), Row{{{"\x01", {}}}, 0});
   static const Row kEmpty;
   for (int y = 0; y < rows_; ++y) {
@@ -344,7 +344,7 @@ void Screen::draw(const std::vector<Row>& rows, int cursor_row, int cursor_colum
   curs_set(cursor_row < 0 ? 0 : 1);
   move(std::clamp(cursor_row, 0, rows_ - 1), std::clamp(cursor_column, 0, columns_ - 1));
   refresh();
-  if (const std::string bytes = overlay(); !bytes.empty()) write_all(STDOUT_FILENO, bytes);
+  if (const std::string bytes = rewritten(); !bytes.empty()) write_all(STDOUT_FILENO, bytes);
 }
 
 }  // namespace bitnet

@@ -1,8 +1,8 @@
 // The terminal while the screen is up: ncurses, the settings around it, and the way back.
 //
-// Thread rule: lives on the loop's thread; at most one Screen in a process.
+// Thread rule: lives on the loop's thread; at most one Terminal in a process.
 //
-// While a Screen lives, the terminal is raw, the alternate screen is shown, pastes come bracketed, and
+// While a Terminal lives, the terminal is raw, the alternate screen is shown, pastes come bracketed, and
 // file descriptor 2 goes to the log, because drivers write there. All of it is put back by the destructor, by
 // suspend() and, as far as that is possible, by a signal that ends the process.
 #pragma once
@@ -19,16 +19,17 @@
 
 namespace bitnet {
 
-// True where a Screen can work: a terminal on both ends that can move its cursor, and UTF-8. Sets the locale.
+// True where a Terminal can work: a terminal on both ends that can move its cursor, and UTF-8. Sets the
+// locale.
 bool screen_usable();
 
-class Screen {
+class Terminal {
  public:
   // `log_file` empty: what is written to file descriptor 2 is dropped. Throws Error(runtime).
-  Screen(const Theme& theme, const std::string& log_file);
-  ~Screen();
-  Screen(const Screen&) = delete;
-  Screen& operator=(const Screen&) = delete;
+  Terminal(const Theme& theme, const std::string& log_file);
+  ~Terminal();
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
 
   int columns() const { return columns_; }
   int rows() const { return rows_; }
@@ -46,7 +47,7 @@ class Screen {
   void send(std::string_view bytes);  // to the terminal, past the screen: a sequence that moves nothing
 
  private:
-  struct Piece {
+  struct PlacedText {
     int column;
     int end;  // the column after it
     std::string text;
@@ -56,7 +57,7 @@ class Screen {
   void enter();
   void leave();
   void draw_row(int y, const Row& row);
-  std::string overlay() const;
+  std::string rewritten() const;
 
   int color_of(const Look& look) const;  // -1: none
 
@@ -67,8 +68,8 @@ class Screen {
   int columns_ = 0;
   int rows_ = 0;
   std::vector<Row> shown_;
-  // Rows with clusters that ncurses cannot place, as what follows the first of them; see overlay().
-  std::map<int, std::vector<Piece>> overlays_;
+  // Rows with clusters that ncurses cannot place, as what follows the first of them; see rewritten().
+  std::map<int, std::vector<PlacedText>> rewrites_;
 };
 
 }  // namespace bitnet
