@@ -1,5 +1,6 @@
-// What a device must be able to do to run these models: memory, the kernels of the forward pass, and running
-// a recorded sequence of them. Vulkan implements it (vk/backend.cpp); forward.cpp and session.cpp use it.
+// What a device must be able to do to run these models: hold memory, and record and run sequences of the
+// kernels of the forward pass. vk/backend.cpp and cpu/backend.cpp implement it; forward.cpp, model.cpp,
+// kv_cache.cpp and session.cpp use it.
 //
 // Thread rule: one thread at a time for everything that belongs to one Backend.
 //
@@ -56,7 +57,7 @@ struct Embedding {
   std::vector<Chunk> chunks;
 };
 
-// int8 rows with what is needed to undo the quantisation.
+// Rows of int8, each with what is needed to undo the quantisation.
 struct Quantised {
   BufferPtr q;     // [rows][n] int8
   BufferPtr info;  // [rows] of {f32 s, i32 sum(q)}
@@ -69,7 +70,7 @@ struct AttentionShape {
   uint32_t rope_dim = 0;
 };
 
-// Of the argmax kernel, as it lies in memory.
+// The result of the argmax kernel, as it lies in memory.
 struct ArgmaxResult {
   float largest;        // logit
   uint32_t index;       // the first that has it
@@ -77,7 +78,7 @@ struct ArgmaxResult {
   uint32_t non_finite;  // 1 if a logit is NaN or +Inf
 };
 
-// Behind it, where the device also samples: what Sampler would have chosen.
+// Where the device also samples, this lies behind it: what Sampler would have chosen.
 struct ChoiceResult {
   uint32_t index;
   float logit;
@@ -85,8 +86,8 @@ struct ChoiceResult {
   uint32_t unused;
 };
 
-// What sampling on a device needs to know: the settings of `input`, and the random number for the token at
-// each position p, at [p % kSampleRandoms].
+// What sampling on a device needs to know: the settings, and in `randoms` the random number for the token at
+// position p, at [p % kSampleRandoms].
 constexpr uint32_t kSampleHistory = 128;
 constexpr uint32_t kSampleRandoms = 4;
 constexpr uint32_t kMostSampled = 192;  // of top_k and penalised tokens together
@@ -109,8 +110,8 @@ struct AttentionScratch {
 };
 constexpr uint32_t kAttentionChunk = 64;
 
-// Writes down one kernel a call, to be run in that order, each seeing what those before it wrote. n is the
-// number of tokens (rows) of the batch. `x` is the residual stream [n][n_embd] f32.
+// Records one kernel a call. The kernels will run in that order, and each sees what those before it wrote. n
+// is the number of tokens (rows) of the batch; `x` is the residual stream [n][n_embd] f32.
 class Recorder {
  public:
   virtual ~Recorder() = default;
@@ -133,8 +134,9 @@ class Recorder {
   virtual void attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Buffer& o,
                          const AttentionShape& shape, uint32_t n) = 0;
 
-  // The two above in one call, as the forward pass needs them; a backend may do each in one kernel, with the
-  // same bits.
+  // Several of these in one call, as the forward pass needs them. A backend may do each call in one kernel,
+  // with the same bits.
+  //
   // y = W int8(rms_norm(x) * weight), y += ..., y = relu(gate)^2 * up; q is scratch
   virtual void bit_linear(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon, Quantised& q,
                           Buffer& y, uint32_t n) {
@@ -163,10 +165,10 @@ class Recorder {
                         Buffer& y, uint32_t n) = 0;
   // logits [n][n_vocab] = table y
   virtual void head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) = 0;
-  // Of the first row of logits
+  // result = the largest of the first row of logits; `partial` is scratch
   virtual void argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, Buffer& result) = 0;
-  // After argmax, on a device that runs ahead: the token that sampling gives takes the place of the largest
-  // as the input of what is run next. `result`: ArgmaxResult, ChoiceResult
+  // Follows argmax on a device that runs ahead: the token that sampling chooses takes the place of the
+  // largest as the input of the next program. `result` is an ArgmaxResult and a ChoiceResult.
   virtual void sample(Buffer& /*logits*/, uint32_t /*n_vocab*/, Buffer& /*partial*/, SamplingBuffers&,
                       Buffer& /*result*/) {}
   virtual void copy(Buffer& from, uint64_t from_offset, Buffer& to, uint64_t to_offset, uint64_t bytes) = 0;
@@ -185,14 +187,16 @@ class Backend {
   virtual const DeviceInfo& device() const = 0;
 
   virtual BufferPtr allocate(uint64_t bytes, BufferUse use) = 0;
-  // Bytes into a buffer of weights or device memory; may return before they are there, finish_uploads waits.
+  // Copies bytes into a buffer of weights or device memory. It may return before they are there;
+  // finish_uploads waits.
   virtual void upload(Buffer& to, uint64_t offset, std::span<const std::byte> bytes) = 0;
   virtual void finish_uploads() = 0;
-  // A buffer of weights that is these very bytes, which outlive it; nullptr where the device wants its own.
+  // A buffer of weights that is these very bytes, which have to outlive it; nullptr where the device needs a
+  // copy.
   virtual BufferPtr adopt(std::span<const std::byte>) { return nullptr; }
-  // Where the logits of the last run that wrote them are known only as far as the largest needs it (the CPU's
-  // shortlisted head): the n largest, as exact as download has them all, and maybe more, in the order of ids.
-  // Costs next to nothing. False where they are all known or n is too many: download them.
+  // Where a run has computed exactly only the logits that may be largest (the CPU's shortlist), this gives
+  // the n largest of them, and maybe more, in the order of ids, with the values that download would give. It
+  // costs next to nothing. It returns false where all logits are known or n is too many; then download them.
   virtual bool largest_logits(Buffer& /*logits*/, uint32_t /*n*/, std::vector<TokenLogit>&) { return false; }
   virtual void download(const Buffer& from, uint64_t offset, std::span<std::byte> bytes) = 0;
 
@@ -202,9 +206,9 @@ class Backend {
   virtual void run(Program& program, uint32_t position, std::span<const int32_t> tokens) = 0;
 
   // A device that works on its own can be given the next token's program before it has finished this one's.
-  // Where runs_ahead is true: a program of record_next reads the token that the argmax or the sampling of the
-  // program before it chose, at the position behind it; start and start_next return at once; a program is
-  // waited for before it is started again, and so is what runs before anything else is called.
+  // Where runs_ahead is true, a program of record_next reads the token that the program before it chose by
+  // argmax or sampling, at the position behind it; start and start_next return at once. Requires: a program
+  // is waited for before it is started again, and all are before anything else is called.
   virtual bool runs_ahead() const { return false; }
   virtual std::unique_ptr<Program> record_next(const std::function<void(Recorder&)>&) { return nullptr; }
   virtual void start(Program&, uint32_t, std::span<const int32_t>) {}

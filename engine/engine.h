@@ -46,20 +46,20 @@ struct DeviceInfo {
 // Every Vulkan device of the machine, in the loader's order, and the CPU last.
 std::vector<DeviceInfo> list_devices();
 
-// How many threads of this process can run at once: the processors it may run on, within the share of
-// processor time that its control group has. More threads than that only wait for each other.
+// How many threads of this process can run at once: as many as it has processors to run on, and no more than
+// its control group's share of processor time allows. More threads than that only wait for each other.
 uint32_t most_threads();
 
-// How the ternary values lie in i2_s tensors; files do not say (see engine/i2s.h).
+// How the ternary values lie in i2_s tensors (see engine/i2s.h). A file does not tell.
 enum class I2sLayout { block128, block64 };
 
-// Which build of the kernels that multiply int8; the results are the same. `always` is the dot product,
-// `matrix` also multiplies matrices for batches; both need a device that has it.
+// Which build of the kernels that multiply int8 is used; the results are the same. `always` is the integer
+// dot product, and `matrix` also multiplies matrices for batches; both need a device that has them.
 enum class IntegerDot { where_fast, always, never, matrix };
 
-// Whether a GPU computes the blocks of a token in one dispatch, whose workgroups wait for what others give
-// (shaders/decode.comp); the results are the same. `where_safe` tries the device first; `always` is not for
-// software devices, which may run out of patience.
+// Whether a GPU computes the blocks of a token in one dispatch, whose workgroups wait for each other's
+// results (shaders/decode.comp); the final results are the same. `where_safe` tries the device first.
+// `always` is not for software devices, on which a workgroup may give up waiting.
 enum class ChainedDecode { where_safe, always, never };
 
 // Whether the CPU keeps a copy of the LM head in 8 bits to find the largest logit with
@@ -82,22 +82,23 @@ struct ModelInfo {
   bool tied_head = true;  // the LM head is the token embedding
   std::string
       fingerprint;  // as fingerprint_of; empty from read_model_info, which does not read all of the file
-  // As it was at first: of size, metadata and both ends of every tensor, whatever the options.
+  // The fingerprint of an earlier version: a hash of size, metadata and both ends of every tensor, whatever
+  // the options.
   std::string old_fingerprint;
-  std::vector<std::string> extra_tensors;  // that nothing here reads, by name
+  std::vector<std::string> extra_tensors;  // the names of those that the engine does not read
 };
 
-// Reads and checks what a file must hold to be run, without a device. Throws Error(model).
+// Reads and checks, without a device, everything that a file must hold to be run. Throws Error(model).
 ModelInfo read_model_info(const GgufFile& file);
 
-// What an engine and one session of n_ctx tokens take on the device, in bytes.
+// The bytes that an engine and one session of n_ctx tokens take on the device.
 struct MemoryPlan {
   uint64_t ternary = 0;
   uint64_t embedding = 0;  // token embedding and LM head
   uint64_t norms = 0;
   uint64_t kv_cache = 0;
   uint64_t activations = 0;
-  uint64_t head_copy = 0;  // on the CPU alone and on top of total(): the shortlist's (HeadShortlist)
+  uint64_t head_copy = 0;  // for the shortlist (HeadShortlist), on the CPU alone; not in total()
   uint64_t total() const { return ternary + embedding + norms + kv_cache + activations; }
 };
 MemoryPlan plan_memory(const GgufFile& file, uint32_t n_ctx);
@@ -119,29 +120,30 @@ struct EngineOptions {
   uint32_t threads = 0;       // of the CPU; 0 = as many as the process may use at once
   std::string cpu_kernels;  // "avx2", ...: those for one instruction set, as in engine/cpu/; empty = the best
   HeadShortlist head_shortlist = HeadShortlist::where_large;
-  // Called on the opening thread while weights go to the device, first with 0 and at last with all bytes;
-  // return false to give up (Error(runtime)).
+  // Called on the opening thread while weights are copied to the device, first with 0 and at last with all
+  // bytes. If it returns false, opening ends with Error(runtime).
   std::function<bool(uint64_t done_bytes, uint64_t total_bytes)> on_progress;
 };
 
 // 32 hex digits of XXH3-128 over every byte of the file and every option that changes the model's numbers.
-// Takes 0.1 s a gigabyte on two cores, once: the file's part is kept in the cache folder.
+// This takes 0.1 s a gigabyte on two cores, once: the hash of the file is kept in the cache folder.
 std::string fingerprint_of(const GgufFile& file, const EngineOptions& options);
 
-// Throws the Error(device) of Engine::open where there is no such device or it cannot be used; opens nothing.
+// Throws the Error(device) that Engine::open would throw where there is no such device or it cannot be used.
+// Opens nothing.
 void check_device(const EngineOptions& options);
 
 class Engine {
  public:
-  // `file` must outlive this call only; on the CPU its mapping stays until the Engine goes.
+  // `file` has to outlive this call only. On the CPU the Engine keeps its mapping until it is destroyed.
   static std::unique_ptr<Engine> open(const GgufFile& file, const EngineOptions& options);
   virtual ~Engine() = default;
 
   virtual const ModelInfo& model() const = 0;
   virtual const DeviceInfo& device() const = 0;
 
-  // Bytes a second at which the device reads the weights while it does nothing else, measured by this call on
-  // all threads; 0 where that is not known. Not while a Session works.
+  // Measures how many bytes a second the device reads of the weights when it does nothing else, on all
+  // threads; 0 where that cannot be measured. Requires: no Session works meanwhile.
   virtual double read_bandwidth() { return 0; }
 };
 
@@ -149,10 +151,10 @@ struct SyncOptions {
   uint32_t batch = 0;  // most tokens per submission; 0 = the engine's choice, 1 = token by token
   // After each submission, in tokens; return false to stop as cancel does.
   std::function<bool(uint32_t done, uint32_t total)> on_progress;
-  // Every token evaluated by this call, in order: its position and its logits [n_vocab]. Costs a readback
-  // each.
+  // Gets the position and the logits [n_vocab] of every token that this call evaluates, in order. Each costs
+  // a readback.
   std::function<void(uint32_t position, std::span<const float> logits)> on_logits;
-  // Gets [n_layer, n_embd]: the residual stream after each block at the last position. Taken when not null.
+  // If it is not null, it gets [n_layer, n_embd]: the residual stream after each block at the last position.
   std::vector<float>* hidden = nullptr;
 };
 
@@ -179,35 +181,37 @@ struct SessionStats {
 
 class Session {
  public:
-  // Allocates all it will ever use: KV cache for n_ctx tokens (F16), activations, readback. n_ctx 0 = what
-  // the model was trained for. Throws Error(usage) past that, Error(device) with sizes where memory is short.
-  // `engine` must outlive the session.
+  // Allocates everything that the session will use: the KV cache for n_ctx tokens (F16), activations,
+  // readback. n_ctx 0 is what the model was trained for. Throws Error(usage) past that, Error(device) with
+  // sizes where memory is short. `engine` must outlive the session.
   static std::unique_ptr<Session> create(Engine& engine, uint32_t n_ctx);
   virtual ~Session() = default;
 
   virtual uint32_t n_ctx() const = 0;
   virtual std::span<const int32_t> tokens() const = 0;  // the timeline whose keys and values are cached
 
-  // Makes the timeline equal to `tokens`: keeps the common prefix, drops the rest, evaluates what is new.
-  // At least the last token is evaluated, so that its logits are there. 1 <= tokens.size() <= n_ctx.
-  // After a cancel the timeline is a prefix of `tokens`.
+  // Makes the timeline equal to `tokens`: keeps the common prefix, drops the rest and evaluates what is new.
+  // At least the last token is evaluated, so that its logits are there. Requires: 1 <= tokens.size() <=
+  // n_ctx. After a cancel the timeline is a prefix of `tokens`.
   virtual SyncResult sync(std::span<const int32_t> tokens, const SyncOptions& options = {}) = 0;
 
-  // Samples and evaluates token after token until a reason to finish. on_token returns false to finish with
-  // `interrupted`. A token given to on_token is in the timeline when the call returns. Requires a completed
-  // sync.
+  // Samples and evaluates token after token until there is a reason to finish. on_token returns false to
+  // finish with `interrupted`. A token that was given to on_token is in the timeline when the call returns.
+  // Requires: a completed sync.
   virtual Finish decode(Sampler& sampler, const DecodeOptions& options,
                         const std::function<bool(const SampledToken&)>& on_token) = 0;
 
-  // Logits [n_vocab] after the last token of the timeline; valid until the next call on the session.
+  // The logits [n_vocab] after the last token of the timeline. They are valid until the next call on the
+  // session.
   virtual std::span<const float> logits() = 0;
 
-  // Makes a running sync or decode return soon (within one submission); forgotten when that call returns.
-  // A cancel while none runs does nothing.
+  // Makes a running sync or decode return soon, within one submission. The request ends with that call; a
+  // cancel while none runs does nothing.
   virtual void cancel() noexcept = 0;
 
-  // The timeline with its keys and values as bytes (format: engine/kv_cache.h), and back. load throws
-  // Error(runtime) for a payload of another model or format and leaves the session empty.
+  // save gives the timeline with its keys and values as bytes (format: engine/kv_cache.h), and load takes
+  // them back. load throws Error(runtime) for a payload of another model or format and leaves the session
+  // empty.
   virtual std::vector<std::byte> save() = 0;
   virtual void load(std::span<const std::byte> payload) = 0;
 

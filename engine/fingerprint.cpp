@@ -26,7 +26,8 @@ std::string hex(XXH128_hash_t hash) { return fmt::format("{:016x}{:016x}", hash.
 
 std::string hash_of(std::string_view text) { return hex(XXH3_128bits(text.data(), text.size())); }
 
-// Begins with the hash of the path, which is all that another state of the file has in common with this one.
+// The key begins with the hash of the path, which is all that it has in common with the key of another state
+// of the file.
 std::string path_key(const std::string& path) {
   std::error_code error;
   const fs::path real = fs::canonical(path, error);
@@ -39,8 +40,8 @@ std::string key_of(const GgufFile& file) {
                      s.changed);
 }
 
-// Two changes within a tick of the file system's clock have the same time. Where all times are whole seconds
-// that tick is up to two seconds long.
+// Whether a change that is made from now on will have another time: two changes within a tick of the file
+// system's clock have the same one. Where all times are whole seconds, that tick is up to two seconds long.
 bool has_settled(const FileState& s) {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
@@ -81,8 +82,8 @@ std::string find_hash(const std::string& cache_file, const std::string& key) {
   return {};
 }
 
-// The newest first; whole or not at all. Of two programs that write at once one is forgotten, which costs it
-// another reading of its file.
+// Writes the newest line first, and the whole file or nothing. If two programs write at once, the line of one
+// is lost, and its file will be read once more.
 void keep_hash(const std::string& cache_file, const std::string& key, const std::string& hash) {
   std::string text = key + hash + "\n";
   const std::string same_file = key.substr(0, key.find(' ', key.find(' ') + 1) + 1);
@@ -137,7 +138,7 @@ const std::string& FileHash::wait() {
   for (std::thread& t : threads_) t.join();
   threads_.clear();
   hash_ = hex(XXH3_128bits(pieces_.data(), pieces_.size() * sizeof(Piece)));
-  // What changed while it was read has no hash that could be kept.
+  // If the file has changed while it was read, its hash must not be kept.
   if (!cache_file_.empty() && settled_ && file_state(file_.path()) == file_.state())
     keep_hash(cache_file_, key_, hash_);
   return hash_;

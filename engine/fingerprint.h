@@ -1,11 +1,12 @@
-// What a model is known by: a hash over every byte of its file and over the options that change its numbers.
+// The fingerprint by which a model is known: a hash over every byte of its file and over the options that
+// change its numbers.
 //
 // Thread rule: a FileHash belongs to one thread; it reads the file on threads of its own.
 //
-// A file is hashed in pieces, on a few threads, beside whatever else is done with it; the hash of the pieces'
-// hashes is the file's, so it does not depend on how many threads there were. It is kept in the cache folder,
-// so that the next start finds it there: as long as the file at that path has the same device, inode, size
-// and times of change, to the nanosecond.
+// A file is hashed in pieces on a few threads, while it is being loaded. The hash of the pieces' hashes is
+// that of the file, so it does not depend on the number of threads. It is kept in the cache folder, where the
+// next start finds it as long as the file at that path has the same device, inode, size and times of change,
+// to the nanosecond.
 #pragma once
 
 #include <atomic>
@@ -21,14 +22,14 @@ namespace bitnet {
 
 class FileHash {
  public:
-  // Begins to read, unless the cache knows the file. `file` must outlive this. An empty folder keeps nothing,
-  // and neither does one that cannot be written.
+  // Begins to read, unless the cache knows the file. `file` must outlive this. Nothing is kept where the
+  // folder is an empty string or is not writable.
   FileHash(const GgufFile& file, std::string cache_folder);
   ~FileHash();  // stops what still reads
   FileHash(const FileHash&) = delete;
   FileHash& operator=(const FileHash&) = delete;
 
-  // 32 hex digits of XXH3-128; waits for them.
+  // Waits for the hash: 32 hex digits of XXH3-128.
   const std::string& wait();
   bool was_known() const { return was_known_; }
 
@@ -40,8 +41,8 @@ class FileHash {
 
   const GgufFile& file_;
   const std::string cache_file_;
-  const std::string key_;  // of this state of the file, as a line of the cache begins
-  const bool settled_;     // no later change can have the same times
+  const std::string key_;  // the beginning of this file's line in the cache
+  const bool settled_;     // a later change cannot have the same times
   bool was_known_ = false;
   std::string hash_;
   std::vector<Piece> pieces_;
@@ -50,7 +51,7 @@ class FileHash {
   std::vector<std::thread> threads_;
 };
 
-// Of the file's hash and of every option that makes other keys, values and logits of the same file.
+// The hash of the file's hash and of every option that changes the keys, values and logits of a file.
 std::string fingerprint(const std::string& file_hash, const EngineOptions& options);
 
 }  // namespace bitnet

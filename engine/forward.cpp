@@ -80,7 +80,8 @@ AttentionScratch allocate_scratch(Backend& backend, const Config& c, uint32_t n_
   return scratch;
 }
 
-// cos and sin in double: a device's own sine is only good to 2^-11, and only near zero.
+// The table is computed in double, since Vulkan asks of a device's own sine no more than an error of 2^-11,
+// and that only between -pi and pi.
 BufferPtr rotation_table(Backend& backend, const Config& c, uint32_t n_ctx) {
   const uint32_t pairs = c.rope_dim / 2;
   std::vector<float> table;

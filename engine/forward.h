@@ -10,7 +10,7 @@
 
 namespace bitnet {
 
-// Everything a batch writes between its token ids and its logits. n is the batch size.
+// The buffers that a batch writes between its token ids and its logits; n is the batch size.
 struct Activations {
   Activations(Backend& backend, const Config& config, uint32_t n_ctx, uint32_t max_batch,
               uint32_t max_logit_rows);
@@ -29,17 +29,18 @@ struct Activations {
   BufferPtr rotation;  // [n_ctx][rope_dim / 2] of {cos, sin}: RoPE's table
 };
 
-// All blocks for n tokens: x is the residual stream after the last one, the cache has their keys and values.
-// With `hidden`, row `hidden_row` of x after each block goes to hidden [n_layer][n_embd].
+// Records all blocks for n tokens. Afterwards x is the residual stream after the last block, and the cache
+// has the keys and values of the tokens. With `hidden`, row `hidden_row` of x after each block goes to hidden
+// [n_layer][n_embd].
 void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n,
                    Buffer* hidden = nullptr, uint32_t hidden_row = 0);
-// The same in parts, which are run one after the other: the embedding, where begin is 0, and blocks [begin,
-// end).
+// Records blocks [begin, end) alone, with the embedding where begin is 0; the programs of all blocks have to
+// run one after the other.
 void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, size_t begin,
                    size_t end, Buffer* hidden = nullptr, uint32_t hidden_row = 0);
 
-// The logits of `rows` tokens of the batch from first_row on ([rows][n_vocab] f32), and the argmax of the
-// first. Run it after the blocks: x must still be theirs.
+// Records the logits of `rows` tokens of the batch from first_row on ([rows][n_vocab] f32), and the argmax of
+// the first. Requires: x is still what the blocks wrote.
 void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row, uint32_t rows,
                  Buffer& logits, Buffer& argmax_result);
 

@@ -68,7 +68,7 @@ GgufFile::Mapping::~Mapping() {
   if (!bytes.empty()) munmap(const_cast<std::byte*>(bytes.data()), bytes.size());
 }
 
-// Walks the file from its first byte to the end of the directory.
+// Reads the file from its first byte to the end of the directory.
 struct GgufFile::Parser {
   GgufFile& file;
   uint64_t at = 0;
@@ -114,7 +114,7 @@ struct GgufFile::Parser {
     }
   }
 
-  // A count of records, checked against the smallest size that each can have.
+  // Reads a number of records and checks it against the smallest size that each can have.
   uint64_t count(const char* what, uint64_t most, uint64_t least_bytes) {
     const auto n = number<uint64_t>(what);
     if (n > most) fail(fmt::format("{}: wanted at most {}, got {}", what, most, n));
@@ -124,7 +124,7 @@ struct GgufFile::Parser {
     return n;
   }
 
-  // A name that may be shown as it stands.
+  // Reads a name that may be shown as it is.
   std::string_view name(const std::string& what, uint64_t most_bytes) {
     const auto length = number<uint64_t>(what);
     if (length == 0 || length > most_bytes) {
@@ -226,7 +226,7 @@ struct GgufFile::Parser {
     return bytes;
   }
 
-  // Fills in all but `data`, for whose length it keeps the sizes.
+  // Fills in everything but `data`, and returns the sizes of the tensors for that.
   std::vector<uint64_t> directory(uint64_t n) {
     std::vector<uint64_t> sizes;
     for (uint64_t i = 0; i < n; ++i) {
@@ -252,7 +252,7 @@ struct GgufFile::Parser {
     return sizes;
   }
 
-  // Turns offsets into the data section into places in the file.
+  // Turns offsets within the data section into offsets within the file.
   void place(const std::vector<uint64_t>& sizes, uint64_t alignment) {
     const uint64_t base = (at + alignment - 1) / alignment * alignment;
     for (size_t i = 0; i < sizes.size(); ++i) {

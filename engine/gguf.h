@@ -1,4 +1,5 @@
-// A GGUF v3 (or v2, which has the same layout) file: its metadata and its directory of tensors, by mmap.
+// Reads a GGUF file of version 3, or of version 2, which has the same layout: its metadata and its directory
+// of tensors. The file is mapped.
 //
 // Thread rule: immutable once opened; any number of threads may read it.
 //
@@ -7,8 +8,8 @@
 // that names the file, the field or tensor, what was wanted and what was found. Opening reads the directory
 // only and costs memory in proportion to the number of keys and tensors, which is bounded.
 //
-// The bytes are those of the file on disk: whoever shortens the file while it is open takes them away
-// (SIGBUS).
+// The bytes are those of the file on disk. If somebody shortens the file while it is open, reading them ends
+// the process (SIGBUS).
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,8 @@ namespace bitnet {
 enum class GgufType : uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
 const char* name_of(GgufType type);
 
-// ggml's tensor types that this program knows by value; the others ggml defines are carried as their number.
+// The tensor types of ggml that this program knows by name; the others that ggml defines are carried as their
+// numbers.
 enum class TensorType : uint32_t { f32 = 0, f16 = 1, tq1_0 = 34, tq2_0 = 35, i2_s = 36 };
 std::string name_of(TensorType type);
 
@@ -48,7 +50,7 @@ struct GgufTensor {
   std::span<const std::byte> data;  // in the mapping, exactly as long as type and shape ask
 };
 
-// Which file this is and when it was changed; it has another state after every change.
+// Which file this is and when it was changed. A file has another state after every change.
 struct FileState {
   uint64_t device = 0, inode = 0, bytes = 0;
   int64_t modified = 0, changed = 0;  // mtime and ctime, nanoseconds since 1970

@@ -33,7 +33,7 @@ inline I2sPosition i2s_position(size_t element, I2sLayout layout) {
   return {element / (4 * lanes) * lanes + in_block % lanes, static_cast<int>(6 - 2 * (in_block / lanes))};
 }
 
-// Of a whole tensor's bytes.
+// The scale of a tensor, given all of its bytes.
 inline float i2s_scale(std::span<const std::byte> tensor) {
   assert(tensor.size() >= kI2sTail);
   float scale = 0;
@@ -41,7 +41,7 @@ inline float i2s_scale(std::span<const std::byte> tensor) {
   return scale;
 }
 
-// True if a code is 3, which no quantiser writes. Both layouts have four codes in every byte.
+// Whether a code is 3, which no quantiser writes. Both layouts have four codes in every byte.
 inline bool i2s_has_code_3(std::span<const std::byte> codes) {
   uint64_t found = 0, word = 0;
   size_t at = 0;
@@ -53,7 +53,7 @@ inline bool i2s_has_code_3(std::span<const std::byte> codes) {
   return (found & 0x5555555555555555U) != 0;
 }
 
-// Codes of block64 as block128; whole blocks of 128.
+// Repacks codes of block64 as block128. Requires: whole blocks of 128.
 inline void i2s_block64_to_block128(std::span<const std::byte> from, std::span<std::byte> to) {
   assert(from.size() == to.size() && from.size() % 32 == 0);
   for (size_t block = 0; block < from.size(); block += 32)

@@ -1,8 +1,8 @@
-// The keys and values of a timeline on the device, F16, and their form as bytes.
+// The keys and values of a timeline on the device, in F16, and their format as bytes.
 //
 // Thread rule: as the Backend.
 //
-// Payload, little-endian, all of it checked on load:
+// The payload is little-endian, and load checks all of it:
 //   "BNKV", u32 version 1, 32 bytes model fingerprint (hex text), u32 n_layer, u32 words a row, u32 n_tokens,
 //   n_tokens i32 ids, then per layer n_tokens rows of keys and n_tokens rows of values, and u64 XXH3-64 of
 //   all before.
@@ -23,7 +23,8 @@ class KvCache {
   Buffer& values(size_t layer) { return *layers_[layer].values; }
 
   std::vector<std::byte> save(std::span<const int32_t> tokens) const;
-  // The tokens whose rows are now in the cache. Throws Error(runtime) and leaves rows undefined.
+  // Returns the tokens whose rows are now in the cache. Where it throws Error(runtime), the rows are
+  // undefined.
   std::vector<int32_t> load(std::span<const std::byte> payload);
 
  private:

@@ -21,8 +21,7 @@ constexpr const char* kArchitectures[] = {"bitnet-b1.58", "bitnet-25", "bitnet-1
   throw Error(ErrorKind::model, fmt::format("{}: {}", printable(file.path()), what));
 }
 
-// A size from the metadata within the bounds that keep every product of two of them in 64 bits and every
-// dispatch in 32.
+// A size from the metadata. The bounds keep every product of two of them in 64 bits and every dispatch in 32.
 uint32_t get_size(const GgufFile& file, const std::string& key, uint32_t most) {
   const uint32_t value = file.get_u32(key);
   if (value == 0 || value > most) fail(file, fmt::format("{} is {}, wanted 1 to {}", key, value, most));
@@ -224,7 +223,7 @@ ModelInfo read_model_info(const GgufFile& file) {
 
 namespace {
 
-// Uploads tensors and keeps count.
+// Copies tensors to the device and reports how far it is.
 class Loader {
  public:
   Loader(const std::string& path, uint64_t file_bytes, Backend& backend, I2sLayout layout,
@@ -278,7 +277,7 @@ class Loader {
     return m;
   }
 
-  // Chunks of rows that one binding reaches.
+  // Splits the table into chunks of rows that one binding can reach.
   Embedding embedding(const GgufTensor& tensor) {
     Embedding e;
     e.n_embd = static_cast<uint32_t>(tensor.shape[0]);
@@ -325,7 +324,7 @@ class Loader {
   I2sLayout layout_;
   const std::function<bool(uint64_t, uint64_t)>& on_progress_;
   std::vector<std::byte> repacked_;
-  uint64_t total_;  // the whole file; its head counts as done at the end
+  uint64_t total_;  // the whole file; its directory counts as done at the end
   uint64_t done_ = 0;
 };
 

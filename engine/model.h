@@ -1,10 +1,10 @@
-// What a model file must hold: the configuration from its metadata and the table of its weights, checked; and
-// those weights on a device.
+// Reads and checks what a model file must hold, the configuration in its metadata and the table of its
+// weights, and puts the weights on a device.
 //
 // Thread rule: free functions and values; as the Backend where one is given.
 //
-// Every shape, type and key is checked before a byte goes to the device. A missing key or tensor, a wrong
-// shape or type, a NaN or Inf in a norm or scale is an Error(model) that names it.
+// Every shape, type and key is checked before a byte is copied to the device. A missing key or tensor, a
+// wrong shape or type, and a NaN or Inf in a norm or scale are each an Error(model) that names it.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ struct Config : ModelInfo {
   AttentionShape attention_shape() const { return {n_head, n_head_kv, head_dim, rope_dim}; }
 };
 
-// From the metadata alone, for the architectures bitnet-b1.58, bitnet-25 and bitnet-1.58.
+// Reads the metadata alone. The architectures are bitnet-b1.58, bitnet-25 and bitnet-1.58.
 Config read_config(const GgufFile& file);
 
 struct LayerFiles {
@@ -30,7 +30,7 @@ struct LayerFiles {
   const GgufTensor *ffn_norm, *ffn_gate, *ffn_up, *ffn_sub_norm, *ffn_down;
 };
 
-// The tensors in the file, of the right shape and type.
+// The tensors in the file; all have the right shape and type.
 struct ModelFiles {
   const GgufTensor* token_embd;
   const GgufTensor* output_norm;

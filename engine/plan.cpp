@@ -1,4 +1,5 @@
-// What a model takes on a device, reckoned from its configuration; forward.cpp and model.cpp allocate it.
+// Calculates from its configuration what a model takes on a device; forward.cpp, kv_cache.cpp, session.cpp
+// and model.cpp allocate it.
 #include <algorithm>
 
 #include "model.h"

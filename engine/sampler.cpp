@@ -20,8 +20,8 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 __extension__ using Wide = unsigned __int128;
 
-// 2^31 * 2^-a for a >= 0, as shaders/choose.comp has it. The polynomial is 2^(1-f) on [0, 1) to 3e-7, and 2
-// at 0.
+// 2^31 * 2^-a for a >= 0, as in shaders/sample_choose.comp. The polynomial is 2^(1-f) on [0, 1) to 3e-7, and
+// exactly 2 at 0.
 uint32_t weight_of(float a) {
   if (!(a < 31.0F)) return 0;
   const float whole = std::floor(a);
@@ -51,7 +51,7 @@ struct Largest {
   int32_t id;
 };
 
-// The first largest logit; nullopt where nothing can be chosen.
+// The first of the largest logits, or nullopt where nothing can be chosen.
 std::optional<Largest> find_largest(std::span<const float> logits) {
   Largest largest{-kInfinity, -1};
   for (size_t i = 0; i < logits.size(); ++i) {
@@ -62,7 +62,7 @@ std::optional<Largest> find_largest(std::span<const float> logits) {
   return largest;
 }
 
-// Four sums, so that the additions of one need not wait for those of another.
+// There are four sums, so that an addition need not wait for the one before it.
 double log_sum_exp(std::span<const float> logits, float largest) {
   double sums[4] = {};
   for (size_t i = 0; i < logits.size(); ++i) {
@@ -117,8 +117,8 @@ std::optional<SampledToken> Sampler::sample(std::span<const float> logits, std::
   return SampledToken{id, static_cast<float>(double{logits[static_cast<size_t>(id)]} - log_sum)};
 }
 
-// A penalty of 1 and more can only move the recent tokens down, so what is left of the top_k is among so many
-// more before it.
+// A penalty of 1 and more can only move the recent tokens down, so the top_k after it are among so many more
+// before it.
 uint32_t Sampler::wanted() const {
   return recipe_.top_k == 0 || recipe_.penalty < 1.0F ? 0 : recipe_.top_k + recipe_.n_recent;
 }
@@ -216,8 +216,8 @@ void Sampler::keep_min_p() {
   std::erase_if(candidates_, [&](const Candidate& c) { return c.weight < recipe_.min_weight; });
 }
 
-// A point between 0 and the sum of all weights: the same with every library, as the distributions of <random>
-// are not.
+// Takes a point between 0 and the sum of all weights. Unlike the distributions of <random>, this gives the
+// same with every library.
 int32_t Sampler::draw() {
   uint64_t total = 0;
   for (const Candidate& c : candidates_) total += c.weight;

@@ -6,9 +6,9 @@
 // top-k, softmax at the temperature, top-p (Holtzman et al. 2020) and min-p (Nguyen et al. 2024) over what is
 // left.
 //
-// A weight is an integer, 2^31 for the likeliest candidate: sums do not depend on their order, and all that
-// leads to a weight is a float addition or multiplication, which every device rounds alike. So a seed gives
-// the same tokens here and in shaders/choose.comp.
+// A weight is an integer, 2^31 for the likeliest candidate, so that sums do not depend on their order; and
+// all that leads to a weight are float additions and multiplications, which every device rounds alike. So a
+// seed gives the same tokens here and in shaders/sample_choose.comp.
 #pragma once
 
 #include <cstdint>
@@ -49,12 +49,12 @@ struct TokenLogit {
   float logit;
 };
 
-// The settings in the numbers that the choice is made with, here and on a device.
+// The settings as the numbers with which the choice is made, here and on a device.
 struct SamplingRecipe {
   uint32_t top_k;       // 0 = all
   uint32_t n_recent;    // tokens of the history that are penalised
-  float penalty;        // what negative logits are multiplied with,
-  float inverse;        // and what positive ones are
+  float penalty;        // factor of negative logits
+  float inverse;        // factor of positive logits
   float scale;          // log2(e) / temperature
   uint32_t top_p;       // of 2^32; 0 = off
   uint32_t min_weight;  // the least that a candidate of min-p weighs
@@ -76,13 +76,13 @@ class Sampler {
 
   // How many of the largest logits the choice depends on; 0 = all.
   uint32_t wanted() const;
-  // sample() from these or more of them, in the order of their ids, all numbers. log_sum: ln of the sum of
-  // exp(logit) of the whole vocabulary.
+  // As sample(), but from the wanted() largest logits or more, which are in the order of their ids and all
+  // numbers. log_sum is the ln of the sum of exp(logit) over the whole vocabulary.
   SampledToken sample_among(std::span<const TokenLogit> largest, double log_sum,
                             std::span<const int32_t> history);
 
-  // For a device that chooses: the random number of the n-th token from here (0 = the next), and that a token
-  // was chosen with the next one.
+  // For a device that chooses: random gives the random number of the n-th token from here (0 = the next), and
+  // chosen says that a token was chosen with the next one.
   uint64_t random(size_t n);
   void chosen() { take_random(); }
 

@@ -15,12 +15,12 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// A prefill submission aims at this long, so that a stop is prompt and no driver's watchdog bites.
+// A prefill submission aims at this time, so that a stop is prompt and the watchdog of no driver ends it.
 constexpr double kSubmissionSeconds = 0.2;
 constexpr uint32_t kFirstBatch = 32;
 
-// A device that takes longer for a token is not run ahead of: the token past the end would keep people
-// waiting.
+// On a device that takes longer for a token we do not run ahead, because people would wait for the token past
+// the end.
 constexpr double kAheadSeconds = 0.05;
 
 uint32_t checked_context(const Config& config, uint32_t n_ctx) {
@@ -106,7 +106,7 @@ SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOption
     const double seconds = seconds_since(batch_start);
     if (batch.size() == batch_ && seconds < kSubmissionSeconds / 2) {
       const double factor =
-          std::min(kSubmissionSeconds / 2 / seconds, 32.0);  // as many as should take half of it
+          std::min(kSubmissionSeconds / 2 / seconds, 32.0);  // as many tokens as should take half of the time
       batch_ = std::min(static_cast<uint32_t>(batch_ * std::max(2.0, factor)), max_batch_);
     }
     if (seconds > kSubmissionSeconds * 2) batch_ = std::max(batch_ / 2, std::min(kFirstBatch, max_batch_));
@@ -114,14 +114,15 @@ SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOption
     if (options.on_progress && !options.on_progress(result.evaluated, total)) result.cancelled = true;
     if (cancelled_.exchange(false)) result.cancelled = true;
   }
-  if (tokens_.size() == tokens.size()) result.cancelled = false;  // it was over when the cancel came
+  if (tokens_.size() == tokens.size())
+    result.cancelled = false;  // all tokens had been evaluated when the cancel came
   stats_.prefill_tokens += result.evaluated;
   stats_.prefill_seconds += seconds_since(start);
   return result;
 }
 
-// One submission, and with on_logits some more. `last` is whether the next token will be chosen from this
-// batch.
+// Makes one submission, and some more with on_logits. `last` says whether the next token will be chosen from
+// this batch.
 void DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const SyncOptions& options) {
   const Config& c = engine_.weights.config;
   const auto n = static_cast<uint32_t>(batch.size());
@@ -130,7 +131,7 @@ void DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const Sy
   if (want_hidden && !hidden_)
     hidden_ = backend_.allocate(uint64_t{c.n_layer} * c.n_embd * sizeof(float), BufferUse::shared);
 
-  // Where the device works on its own, it does so on the first blocks while the rest are recorded.
+  // Where the device works on its own, it computes the first blocks while the rest are recorded.
   const size_t n_layers = engine_.weights.layers.size(),
                first = backend_.runs_ahead() ? std::min<size_t>(1, n_layers) : n_layers;
   Buffer* hidden = want_hidden ? hidden_.get() : nullptr;
@@ -159,7 +160,8 @@ void DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const Sy
   if (options.on_logits) report_logits(n, options);
 }
 
-// The head for every token of the batch just evaluated, a few rows a submission; the last row stays in place.
+// Computes the head for every token of the batch that was just evaluated, a few rows a submission, and at
+// last the last row again, whose logits stay in place.
 void DeviceSession::report_logits(uint32_t n, const SyncOptions& options) {
   const uint32_t n_vocab = engine_.weights.config.n_vocab;
   const auto first_position = static_cast<uint32_t>(tokens_.size()) - n;
@@ -178,7 +180,7 @@ void DeviceSession::report_logits(uint32_t n, const SyncOptions& options) {
   backend_.run(*program, first_position, {});
 }
 
-// Why no token comes after `produced` ones; nullopt if `token` does.
+// The reason why no token comes after `produced` ones, or nullopt if `token` does.
 std::optional<Finish> DeviceSession::finish_at(const std::optional<SampledToken>& token,
                                                const DecodeOptions& options, uint32_t produced) const {
   if (!token) return Finish::numeric;
@@ -206,8 +208,8 @@ Finish DeviceSession::decode(Sampler& sampler, const DecodeOptions& options,
   return finish;
 }
 
-// The sampler's choice after the last token; from the few logits that it depends on, where the backend can
-// name them.
+// The sampler's choice after the last token. It is made from the few logits that it depends on, where the
+// backend can name them.
 std::optional<SampledToken> DeviceSession::sample_on_host(Sampler& sampler) {
   const uint32_t wanted = sampler.wanted();
   if (wanted == 0 || logits_read_ || !backend_.largest_logits(*outcomes_[last_].logits, wanted, largest_))
@@ -218,7 +220,7 @@ std::optional<SampledToken> DeviceSession::sample_on_host(Sampler& sampler) {
   return sampler.sample_among(largest_, best.largest + std::log(double{best.sum_exp}), tokens_);
 }
 
-// Tokens that the sampler chooses, one by one.
+// Decodes tokens that the sampler on the host chooses, one by one.
 Finish DeviceSession::decode_on_host(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
                                      const std::function<bool(const SampledToken&)>& on_token) {
   for (bool go_on = true; go_on;) {
@@ -235,8 +237,8 @@ Finish DeviceSession::decode_on_host(Sampler& sampler, const DecodeOptions& opti
   return Finish::interrupted;
 }
 
-// Whether the device makes the sampler's choices itself. It looks at the tokens that are likeliest before the
-// penalty, so a penalty that makes others likelier is left to the host.
+// Whether the device can make the sampler's choices itself. It looks at the tokens that are likeliest before
+// the penalty, so a penalty that makes others likelier is left to the host.
 bool DeviceSession::device_can(const Sampler& sampler) const {
   const SamplingRecipe& r = sampler.recipe();
   return backend_.runs_ahead() && r.top_k != 0 && r.n_recent <= kSampleHistory &&
@@ -254,7 +256,7 @@ void DeviceSession::prepare_sampling() {
   sampled_ = record_decode(/*sample=*/true);
 }
 
-// The settings and the latest tokens of the timeline, with the one that comes next.
+// Gives the device the settings and the latest tokens of the timeline, with the one that comes next.
 void DeviceSession::begin_sampling(const SamplingRecipe& recipe, int32_t next_token) {
   SamplingInput input{.recipe = recipe, .want = recipe.top_k + recipe.n_recent, .history = {}};
   const size_t n = tokens_.size();
@@ -372,9 +374,9 @@ class DeviceSession::DeviceDecode {
   bool device_chose_;     // the last program has made a choice
 };
 
-// Tokens that the device chooses. The program of token i + 1 is queued before the host looks at token i, so
-// that the device never waits for the host. Where the device samples, the host chooses the first token and
-// what the device leaves undecided.
+// Decodes tokens that the device chooses. The program of token i + 1 is queued before the host looks at token
+// i, so that the device never waits for the host. Where the device samples, the host chooses the first token
+// and what the device leaves undecided.
 Finish DeviceSession::decode_on_device(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
                                        const std::function<bool(const SampledToken&)>& on_token) {
   if (!sampler.is_argmax()) prepare_sampling();

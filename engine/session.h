@@ -59,8 +59,8 @@ class DeviceSession : public Session {
   const uint32_t max_batch_;
   KvCache cache_;
   Activations activations_;
-  // What a submission leaves of its last token. The first is of a sync and of a token that the host chose,
-  // the others of tokens that the device chose: they take turns.
+  // What a submission leaves of its last token. The first outcome is that of a sync and of a token that the
+  // host chose; those of tokens that the device chose are the others, in turn.
   struct Outcome {
     BufferPtr logits;  // [n_vocab] f32; of the first [kMaxLogitRows][n_vocab]
     BufferPtr result;  // ArgmaxResult, ChoiceResult; seen by the host
@@ -69,8 +69,9 @@ class DeviceSession : public Session {
   size_t last_ = 0;        // the outcome of the timeline's last token
   BufferPtr host_logits_;  // [kMaxLogitRows][n_vocab]
   BufferPtr hidden_;       // [n_layer][n_embd], made when first asked for
-  // A decoded token: the same commands every time, recorded once. `first` evaluates a token that the host
-  // gives; `next`, one for each outcome behind the first, what the device chose: empty without run-ahead.
+  // The commands of a decoded token are the same every time and recorded once. `first` evaluates a token that
+  // the host gives. `next` has a program for each outcome behind the first, which evaluates what the device
+  // chose; it is empty where the device does not run ahead.
   struct DecodePrograms {
     std::unique_ptr<Program> first;
     std::vector<std::unique_ptr<Program>> next;

@@ -1,5 +1,6 @@
-// The CPU backend: puts the kernels and the threads behind backend.h. A program is a list of steps; all
-// threads walk it together and take units of a step as they come free; the next step waits for all of them.
+// The CPU backend, which implements backend.h with the kernels and the threads. A program is a list of steps.
+// All threads work on one step together, each takes units of it as it comes free, and the next step waits for
+// all units.
 #include "engine/backend.h"
 
 #include <fmt/format.h>
@@ -113,7 +114,7 @@ class CpuBackend : public Backend {
 
   double read_bandwidth() override {
     constexpr size_t kUnit = 64 << 10;
-    constexpr int kPasses = 5;  // whatever else runs makes a pass slower, never faster
+    constexpr int kPasses = 5;  // other programs make a pass slower, never faster
     std::atomic<uint64_t> sink = 0;
     std::vector<std::span<const std::byte>> units;
     for (const auto all : adopted_)
@@ -175,7 +176,7 @@ class CpuBackend : public Backend {
   std::weak_ptr<Unfinished> last_shortlisted_;
   std::vector<float> lower_;  // of largest_logits
   std::map<const Buffer*, std::unique_ptr<Shortlist>>
-      shortlists_;  // of weights, which stay as long as the backend
+      shortlists_;  // by the buffer of weights, which lives as long as the backend
 };
 
 }  // namespace
@@ -183,7 +184,7 @@ class CpuBackend : public Backend {
 namespace cpu {
 
 CpuBuffer::CpuBuffer(uint64_t bytes) : size_(bytes), owned_(true) {
-  // Pages come as they are touched, so that a context costs what it holds.
+  // The kernel gives pages when they are touched, so that a context costs only what it holds.
   void* mapped =
       mmap(nullptr, std::max<uint64_t>(bytes, 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED)

@@ -1,10 +1,11 @@
-// The float loops of kernels.h, written once over 16 lanes and included by each kernels_*.cpp inside its own
-// namespace, after
-//   Vec               a native vector; kVecLanes floats of it
+// The float loops of kernels.h. They are written once over 16 lanes, and each kernels_*.cpp includes them
+// inside its own namespace after it has defined:
+//   Vec                a native vector of kVecLanes floats
 //   load, store, set1, add, mul, fma(a, b, c) = a * b + c, max, round (half to even), pow2 (2^n, n whole)
 //   load_halves, store_halves (F16, half to even)
+// and defines afterwards:
 //   add_lanes(Floats)  the sum over 16 lanes as a tree: i + (i + 8), then + 4, + 2, + 1
-// No include guard and no includes: the includer has them, outside its namespace.
+// There is no include guard and no include in here: the includer has them, outside its namespace.
 
 constexpr int kLanes = 16;
 constexpr int kVecs = kLanes / kVecLanes;
@@ -50,7 +51,7 @@ inline Floats max(Floats a, Floats b) {
   return a;
 }
 
-// The first `count` of 16, the rest zero.
+// The first `count` of 16 lanes; the rest is zero.
 inline Floats load_some(const float* from, uint32_t count) {
   if (count >= kLanes) return load16(from);
   float lanes[kLanes] = {};
@@ -78,8 +79,8 @@ inline float largest_lane(Floats v) {
   return largest;
 }
 
-// e^x for x <= 0, within 2 units of the last place; below -87 a number next to nothing. x = n ln 2 + r, and
-// e^r by its Taylor sum to r^7, whose remainder at |r| <= ln 2 / 2 is below 2^-26.
+// e^x for x <= 0, within 2 units of the last place; below -87 it is e^-87, which is next to nothing. With x =
+// n ln 2 + r, e^r is its Taylor sum to r^7, whose remainder at |r| <= ln 2 / 2 is below 2^-26.
 inline Vec exp(Vec x) {
   x = max(x, set1(-87.0F));
   const Vec n = round(mul(x, set1(1.44269504F)));
@@ -93,8 +94,8 @@ inline Vec exp(Vec x) {
 
 constexpr int kFloatSums = 4;
 constexpr uint32_t kFloatStep = kLanes * kFloatSums;
-// The hardware reads ahead within a page; this reaches the next ones. To the second cache, since the first
-// has few requests of its own on their way.
+// The hardware reads ahead within a page; this prefetch reaches the next pages. It brings them to the second
+// cache, since the first can wait for only a few requests at a time.
 constexpr size_t kAhead = 8192;
 constexpr int kToSecondCache = 2;
 
@@ -151,7 +152,7 @@ inline Int8Row int8_row(const uint16_t* row, uint32_t n, int8_t* codes) {
     norm = fma(w, w, norm);
     largest = max(largest, max(w, mul(w, all(-1.0F))));
   }
-  // F16's least is 2^-24, so the scale stays a normal number.
+  // The smallest F16 is 2^-24, so the scale is a normal number.
   const float most = largest_lane(largest), squares = add_lanes(norm);
   constexpr float kMost = 65504;
   if (!(most <= kMost) || !(squares <= kMost * kMost * static_cast<float>(n))) {
@@ -177,8 +178,8 @@ inline Int8Row int8_row(const uint16_t* row, uint32_t n, int8_t* codes) {
     const Floats rest = fma(load16(lanes), all(-scale), w);
     error = fma(rest, rest, error);
   }
-  // Sums of n / 16 + 4 roundings, squares and roots: far below 1e-2. `rest` itself is off by at most 2^-23 of
-  // w where the product is rounded by itself.
+  // The errors of sums of n / 16 + 4 roundings, squares and roots are far below 1e-2. `rest` itself is off by
+  // at most 2^-23 of w where the product is rounded by itself.
   const float w_norm = __builtin_sqrtf(squares) * 1.01F;
   return {scale, w_norm, __builtin_sqrtf(add_lanes(error)) * 1.01F + w_norm * 0x1p-22F};
 }
@@ -216,7 +217,7 @@ inline int32_t quantise(const float* x, const float* weight, uint32_t n, float i
     const Floats y = mul(normalised(x + i, weight + i, all(inverse)), all(s));
     float lanes[kLanes];
     for (int j = 0; j < kVecs; ++j) store(lanes + j * kVecLanes, max(round(y.vec[j]), set1(-128.0F)));
-    for (int j = 0; j < kLanes; ++j) {  // a NaN must not become just any integer: C++ leaves that open
+    for (int j = 0; j < kLanes; ++j) {  // a NaN is taken for 127, since C++ does not define its conversion
       const int32_t v = lanes[j] < 127.0F ? static_cast<int32_t>(lanes[j]) : 127;
       q[i + j] = static_cast<int8_t>(v);
       sum += v;
@@ -251,7 +252,7 @@ inline void rotate(float* head, const float* rotation, uint32_t rope_dim) {
   }
 }
 
-// Scores of kHeads heads with every key: scores [kHeads][stride].
+// Computes the scores of kHeads heads with every key: scores [kHeads][stride].
 template <int kHeads>
 inline void scores_of(const AttentionWork& work, const float* queries, float* scores, size_t stride) {
   const uint32_t dim = work.head_dim;

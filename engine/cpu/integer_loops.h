@@ -1,29 +1,31 @@
-// The integer loops of kernels.h, written once and included by each kernels_*.cpp inside its own namespace,
-// after
+// The integer loops of kernels.h. They are written once, and each kernels_*.cpp includes them inside its own
+// namespace after it has defined:
 //   Bytes                     a native vector of kBytes bytes (16, 32 or 64)
 //   load_bytes, store_bytes, all_bytes(b), both(a, b) = a & b
-//   shift_right<n>(a)         each byte by n, with whatever above
-//   transpose_words(rows, i, words)                the 8 words at byte i of kBytes / 4 rows: words[w] has
-//   word w of
-//                             each row
+//   shift_right<n>(a)         each byte shifted by n; what comes in from above is undefined
+//   transpose_words(rows, i, words)
+//                             the 8 words at byte i of kBytes / 4 rows: words[w] has word w of each row
 //   repeat_word(from)         the four bytes there, over and over
-//   load_activations(q, i)    kBytes activations that meet the codes at one shift of the bytes i .. of a row:
-//                             32 of each 128-block, q being 32 s into it
-//   load_last_bytes, load_last_activations         32 of them and zeros, where kBytes is 64 and 32 are left
-//   Sums, no_sums()           running sums of dot(Sums, codes, q): codes are bytes 0 to 8, q signed
-//   kFlush                    so many dots of codes up to 2, a quarter as many of codes up to 8, fit into
-//   Sums Words, no_words(), add_words(Words, Sums)      32-bit sums and what they take over from Sums
-//   total(Words), add_up(Words, Words)             over all lanes; lane by lane
+//   load_activations(q, i)    the kBytes activations that meet the codes at one shift of the bytes i .. of a
+//                             row: 32 of each 128-block, where q is 32 s into the row
+//   load_last_bytes, load_last_activations
+//                             32 of them and zeros, where kBytes is 64 and 32 are left
+//   Sums, no_sums()           running sums of dot(Sums, codes, q): codes are bytes 0 to 8, q is signed
+//   kFlush                    as many dots of codes up to 2 fit into Sums; of codes up to 8 a quarter as many
+//   Words, no_words(), add_words(Words, Sums)
+//                             32-bit sums, to which Sums are added
+//   total(Words)              the sum over all lanes
+//   add_up(Words, Words)      the sums lane by lane
 //   as_words(Bytes)           the same bits
 //   load_widened(from)        kBytes / 2 signed bytes as 16 bits each
 //   dot_words(Words, a, b)    adds the products of 16-bit lanes
 //   store_words(to, Words)    kBytes / 4 of int32, each the sum of four neighbouring products
-//   kTileVectors, kTileTokens: the block of sums that fits the registers; kTileVectors * kBytes divides
+//   kTileVectors, kTileTokens the block of sums that fits the registers; kTileVectors * kBytes divides
 //                             4 * kTileRows
 //   kRowsAtOnce               rows that share a load of the activations
-// Everything is exact, so the order of the sums is free. The codes of a byte at shifts 0 and 4 are masked out
-// as they are, those at 2 and 6 as four times the code, which saves two shifts of four; the two kinds have
-// sums of their own.
+// Everything is exact, so the order of the sums is free. Codes at the shifts 0 and 4 of a byte are masked out
+// as they are; those at 2 and 6 are masked out as four times the code, which saves two shifts of four. The
+// two kinds have sums of their own.
 
 template <int kRows>
 inline void rows_block(const uint8_t* codes, uint32_t n_in, const int8_t* q, int32_t* sums) {

@@ -14,7 +14,8 @@ namespace bitnet::cpu {
 #if defined(__x86_64__)
 namespace {
 
-// Linux wants to be asked, since the tile registers make a thread's saved state 8 KB larger.
+// A process has to ask Linux for permission, since the tile registers make the saved state of a thread 8 KB
+// larger.
 bool may_use_amx() {
   constexpr unsigned kTile = 1U << 24, kInt8 = 1U << 25;  // of leaf 7's edx
   constexpr int kRequestPermission = 0x1023, kTileData = 18;

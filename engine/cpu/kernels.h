@@ -2,9 +2,10 @@
 //
 // Thread rule: free functions; the tables are constant.
 //
-// All builds give the same integers. Floats are summed in 16 lanes (element i in lane i % 16, kFloatSums
-// such rows of lanes where a sum is long) and added up as a tree, with a fused multiply-add: so all builds
-// that have one (all but sse4) give the same bits, and a token the same bits in whatever batch it comes.
+// All builds give the same integers. Floats are summed in 16 lanes (element i in lane i % 16, and in
+// kFloatSums such rows of lanes where a sum is long) with a fused multiply-add, and the lanes are added up as
+// a tree. So all builds but sse4, which has no fused multiply-add, give the same bits, and a token gets the
+// same bits in whatever batch it is.
 #pragma once
 
 #include <cstddef>
@@ -41,14 +42,15 @@ struct LargestLogit {
   bool non_finite;
 };
 
-// Of a row of cpu/shortlist.h; the norms are from above, infinite where the row is not finite.
+// What cpu/shortlist.h needs to know of a row in 8 bits. The norms are rounded up; they are infinite where
+// the row is not finite.
 struct Int8Row {
   float scale;
   float norm;   // of the row
   float error;  // of what the codes leave out
 };
 
-// n, n_in: multiples of 128 except where said.
+// The loops of one instruction set. n and n_in are multiples of 128 except where it says "any n".
 struct CpuKernels {
   const char* name;
 
@@ -75,7 +77,7 @@ struct CpuKernels {
   Int8Row (*int8_row)(const uint16_t* row, uint32_t n, int8_t* codes);
   void (*int8_rows)(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums);
 
-  // Touches all bytes, a multiple of 256, and does nothing useful with them: what reading alone takes
+  // Reads all bytes, a multiple of 256, and does nothing useful with them: for measuring how fast memory is
   uint64_t (*read)(const std::byte* from, size_t bytes);
 
   float (*sum_of_squares)(const float* x, uint32_t n);
@@ -90,8 +92,8 @@ struct CpuKernels {
   LargestLogit (*largest_logit)(const float* logits, uint32_t n);  // any n
 };
 
-// Tables that were built for this architecture, the best first; the last is the scalar reference.
-// `supported`: this machine can run them.
+// The tables that were built for this architecture, the best first; the last is the scalar reference.
+// `supported` says whether this machine can run them.
 struct KernelChoice {
   const CpuKernels* kernels;
   bool supported;

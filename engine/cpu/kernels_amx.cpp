@@ -1,5 +1,5 @@
-// AVX-512 VNNI with prefill's products by AMX, Intel's matrix unit: servers since 2023. A tile register is 16
-// rows of 64 bytes; one instruction adds 16 x 16 sums of 64 products.
+// AVX-512 VNNI, with the products of prefill by AMX, the matrix unit of Intel's servers since 2023. A tile
+// register is 16 rows of 64 bytes; one instruction adds 16 x 16 sums of 64 products.
 #if defined(__x86_64__)
 #include <immintrin.h>
 
@@ -19,9 +19,9 @@ struct TileConfig {
   uint8_t rows[16] = {};
 };
 
-// Up to 32 tokens in two registers of 16: registers 0 to 3 are the sums [tokens / 16][rows / 16], 4 and 5 the
-// activations as they lie in memory, 6 and 7 the codes: unpack_tile's layout is the one that the instruction
-// wants.
+// Up to 32 tokens are in two registers of 16. Registers 0 to 3 are the sums [tokens / 16][rows / 16], 4 and 5
+// the activations as they lie in memory, 6 and 7 the codes, which unpack_tile lays out as the instruction
+// needs them.
 void configure(uint32_t n_tokens) {
   TileConfig config;
   const auto first = static_cast<uint8_t>(n_tokens < 16 ? n_tokens : 16);

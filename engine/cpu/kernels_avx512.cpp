@@ -66,7 +66,8 @@ inline void store_bytes(void* to, Bytes a) { _mm512_storeu_si512(to, a); }
 inline Bytes load_two(const uint8_t* low, const uint8_t* high) {
   return _mm512_inserti64x4(_mm512_castsi256_si512(load32(low)), load32(high), 1);
 }
-// Each 128-bit quarter by itself: of rows 0 to 3 words 0 to 3, then 4 to 7, then the same of rows 4 to 7.
+// Transposes each 128-bit quarter by itself: words 0 to 3 of rows 0 to 3, their words 4 to 7, then the same
+// of rows 4 to 7.
 inline void transpose_quarters(const uint8_t* const* rows, uint32_t i, Bytes (&words)[4]) {
   const Bytes r0 = load_two(rows[0] + i, rows[4] + i), r1 = load_two(rows[1] + i, rows[5] + i),
               r2 = load_two(rows[2] + i, rows[6] + i), r3 = load_two(rows[3] + i, rows[7] + i);

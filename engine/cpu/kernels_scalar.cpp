@@ -1,4 +1,5 @@
-// The reference: integers one by one as engine/i2s.h says, floats in lanes of plain C++.
+// The reference for all other sets: it takes integers one by one as engine/i2s.h has them, and floats in
+// lanes of plain C++.
 #include <cmath>
 #include <cstring>
 

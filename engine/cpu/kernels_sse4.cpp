@@ -1,5 +1,5 @@
-// SSE4.1, for machines of before 2013 and small ones since. No fused multiply-add and no F16 conversion in
-// hardware.
+// SSE4.1, for machines from before 2013 and small ones since. It has no fused multiply-add and no conversion
+// of F16.
 #if defined(__x86_64__)
 #include <immintrin.h>
 
@@ -26,9 +26,9 @@ inline Vec pow2(Vec n) {
   return _mm_castsi128_ps(_mm_slli_epi32(_mm_add_epi32(_mm_cvtps_epi32(n), _mm_set1_epi32(127)), 23));
 }
 
-// The exponent gets the other bias, that of Inf and NaN twice. A subnormal is made as a number above 2^-14
-// that is then taken off, so that no f32 is subnormal on the way: the processor takes 100 times as long over
-// those.
+// The exponent is given the bias of f32, twice for Inf and NaN. A subnormal is made as a number above 2^-14,
+// from which 2^-14 is then subtracted, so that no f32 on the way is subnormal: the processor takes 100 times
+// as long over those.
 inline Vec load_halves(const uint16_t* from) {
   const __m128i half = _mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
   const __m128i magnitude = _mm_and_si128(half, _mm_set1_epi32(0x7FFF));

@@ -12,7 +12,7 @@ namespace {
 
 uint32_t ceil_div(uint64_t a, uint64_t b) { return static_cast<uint32_t>((a + b - 1) / b); }
 
-// Batches up to this size take the rows as they are; larger ones unpack tiles of them.
+// Batches up to this size use the rows as they are; for larger ones tiles of rows are unpacked.
 constexpr uint32_t kRowTokens = 3;
 constexpr uint32_t kTokensAtOnce = 96;  // of a tile, so that the sums stay in the first cache
 
@@ -72,7 +72,8 @@ void CpuRecorder::step(uint32_t units, Work work, size_t scratch_bytes) {
   program_.steps.push_back({units, std::move(work)});
 }
 
-// Enough at a time that taking a unit costs nothing, and so little that no thread waits long for the last.
+// A unit is large enough that taking one costs nothing, and small enough that no thread waits long for the
+// last one.
 uint32_t CpuRecorder::rows_a_unit(uint32_t rows, uint64_t row_bytes) const {
   constexpr uint64_t kLeast = 16 << 10, kMost = 64 << 10;  // bytes
   const uint64_t bytes = std::clamp(rows * row_bytes / (8 * threads_), kLeast, kMost);
@@ -126,7 +127,7 @@ void CpuRecorder::rms_norm(Buffer& x, uint32_t first_row, Buffer& weight, uint32
   });
 }
 
-// Decode. output(first row, rows, tensor, token, its scale and sum, sums)
+// For decode. Calls output(first row, rows, tensor, token, its scale and sum, sums).
 template <typename Output>
 void CpuRecorder::ternary_rows(const TernaryMatrix& w, Quantised& q, uint32_t n, Output output) {
   const RowStack stack(w);
@@ -148,7 +149,7 @@ void CpuRecorder::ternary_rows(const TernaryMatrix& w, Quantised& q, uint32_t n,
       at_once * sizeof(int32_t));
 }
 
-// Prefill. output as above, for pieces of a tile.
+// For prefill. Calls output as above, for pieces of a tile.
 template <typename Output>
 void CpuRecorder::ternary_tiles(const TernaryMatrix& w, Quantised& q, uint32_t n, Output output) {
   const RowStack stack(w);
@@ -257,7 +258,7 @@ void CpuRecorder::attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Buffe
                             const AttentionShape& shape, uint32_t n) {
   const AttentionShape s = shape;
   const uint32_t group = s.n_head / s.n_head_kv;
-  // Heads that share keys go together, but not so many that threads are left without work.
+  // Heads that share keys are taken together, but not so many that threads are left without work.
   uint32_t heads = std::min(group, kMostHeads);
   while (heads > 1 && (group % heads != 0 ||
                        (n * s.n_head / heads < 8 * threads_ && n * s.n_head / heads % threads_ != 0)))
@@ -294,9 +295,9 @@ void CpuRecorder::head(const Embedding& table, Buffer& y, Buffer& logits, uint32
     full_head(table, y, logits, n);
 }
 
-// Approximations of all logits first; then those rows whose upper bound reaches the best lower bound get
-// their F16 result. What is left of the approximations is below that bound, so it is never the largest. The
-// n largest are had likewise with the n-th best of the units' lower bounds, which as many rows reach.
+// First all logits are approximated. Then the rows whose upper bound reaches the best lower bound are
+// computed from F16. The other approximations are below that bound, so none of them is the largest. The n
+// largest are found in the same way with the n-th best of the units' lower bounds, which n rows reach.
 void CpuRecorder::shortlisted_head(const Embedding& table, const Shortlist& shortlist, Buffer& y,
                                    Buffer& logits) {
   const auto head = std::make_shared<ShortlistedHead>();

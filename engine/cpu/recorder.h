@@ -1,4 +1,4 @@
-// Writes down the kernels of a program as steps for the threads.
+// Records the kernels of a program as steps for the threads.
 //
 // Thread rule: as the Backend.
 #pragma once
@@ -16,13 +16,14 @@ class CpuProgram;
 
 struct ShortlistedHead;
 
-// Logits of which only the largest are those of the full head: who wants the others has to run head->full, as
-// long as the vector they come from is there.
+// Logits of which only the largest are those of the full head. The others need a run of head->full, while the
+// vector from which they come is still there.
 struct Unfinished {
   std::shared_ptr<ShortlistedHead> head;
 };
 
-// Host memory, its own or somebody's that outlives it (the file's, which is read-only).
+// Host memory that belongs to the buffer, or that of the mapped file, which is read-only and outlives the
+// buffer.
 class CpuBuffer : public Buffer {
  public:
   explicit CpuBuffer(uint64_t bytes);  // zeros
@@ -37,7 +38,7 @@ class CpuBuffer : public Buffer {
   }
   std::byte* data() const { return data_; }
 
-  mutable std::shared_ptr<Unfinished> unfinished;  // null where the buffer is what it says
+  mutable std::shared_ptr<Unfinished> unfinished;  // null where the buffer holds what it should
 
  private:
   std::byte* data_;
@@ -52,17 +53,17 @@ T* data_of(const Buffer& b) {
   return reinterpret_cast<T*>(cpu_buffer(b).data());
 }
 
-// A head of one token that may be shortlisted.
+// The head of one token, for which there may be a shortlist.
 struct ShortlistedHead {
   const CpuBuffer* logits;
   const Buffer* vector;
   std::shared_ptr<CpuProgram> full;
-  std::shared_ptr<CpuProgram> rescore;  // F16 results for the rows that may reach `border`
+  std::shared_ptr<CpuProgram> rescore;  // computes from F16 the rows that may reach `border`
   bool wanted_whole = false;            // the program itself reads all logits
   bool was_shortlisted = false;         // in the last run
   ShortlistVector y;
   std::vector<float> lower, upper;  // [units]: the best lower bound of the rows, and the best upper
-  float border = 0;                 // so many logits as are wanted are this large
+  float border = 0;                 // as many logits as are wanted are at least this large
   uint32_t rows_a_unit = 0;
 };
 
@@ -74,13 +75,13 @@ class CpuProgram : public Program {
   std::vector<const Buffer*> norms;  // that rms_norm writes
 };
 
-// What Backend::run was given; lives in the backend, read by the steps.
+// The arguments of Backend::run. They lie in the backend, where the steps read them.
 struct RunInput {
   uint32_t position = 0;
   const int32_t* tokens = nullptr;
 };
 
-// The shortlist of a table; null where there is none.
+// Gives the shortlist of a table, or null where there is none.
 using FindShortlist = std::function<const Shortlist*(const Embedding&)>;
 
 class CpuRecorder : public Recorder {

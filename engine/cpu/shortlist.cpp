@@ -51,7 +51,7 @@ void Shortlist::set_vector(std::span<const float> y, ShortlistVector& to) const 
     largest = std::max(largest, std::abs(v));
   }
   const double most = std::min(32767.0, std::floor(kMostSum / (127.0 * n_)));
-  constexpr float kLeast = 1e-20F;  // keeps all products in the range of normal numbers
+  constexpr float kLeast = 1e-20F;  // so that all products are normal numbers
   to.usable = std::isfinite(squares) && largest > kLeast;
   if (!to.usable) return;
   to.t = static_cast<float>(largest / most);

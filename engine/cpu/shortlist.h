@@ -1,17 +1,18 @@
-// A copy of the LM head in 8 bits that tells which rows cannot have the largest logit, so that decode reads
-// half of the bytes and the F16 rows of a few candidates only. What it says of a row is a bound that is
-// proved here, so the winner and its logit are those of the full head.
+// The shortlist of the LM head: a copy in 8 bits tells which rows of the vocabulary cannot have the largest
+// logit, so that decode reads half of the bytes and the F16 rows of a few candidates. It gives bounds for
+// every row, which are proved here, so the winner and its logit are those of the full head.
 //
-// Row w (F16) is kept as s c + e with int8 c and a scale s; the vector y is taken as t p + f with whole p.
+// A row w (F16) is written as s c + e with int8 c and a scale s, and the vector y as t p + f with whole
+// numbers p.
 //   w . y = s t (c . p) + s c . f + e . y,   so by Cauchy and Schwarz
 //   |w . y - s t (c . p)| <= |s c| |f| + |e| |y| <= (|w| + |e|) |f| + |e| |y|
-// c . p is exact in 32 bits, since |p| <= kMostSum / (127 n). The full head sums in f32 along at most n / 32
-// + 8 roundings, each of at most 2^-24 of what is summed, so it is within (n / 32 + 8) 2^-24 |w| |y| of w . y
-// (the higher powers are taken care of by a factor of 1.01). Computing s t (c . p) itself rounds three times.
-// The norms are computed in f32 or double and made larger by more than their own rounding.
+// c . p is exact in 32 bits, since |p| <= kMostSum / (127 n). A sum of the full head is rounded at most n /
+// 32 + 8 times in f32, each time by at most 2^-24 of what is summed, so it is within (n / 32 + 8) 2^-24 |w|
+// |y| of w . y (a factor of 1.01 covers the higher powers). Computing s t (c . p) itself rounds three times.
+// The norms are computed in f32 or double and enlarged by more than their own rounding.
 //
-// Thread rule: a Shortlist is built by a thread of its own from when it is made; ready() may be asked
-// anywhere, the rest needs a ready shortlist. The table must outlive it.
+// Thread rule: a Shortlist builds itself on a thread of its own. ready() and wait() may be called from any
+// thread; everything else requires that it is ready. The table must outlive it.
 #pragma once
 
 #include <atomic>
@@ -23,7 +24,7 @@
 
 namespace bitnet::cpu {
 
-// The vector as a shortlist takes it.
+// The vector in the form that a shortlist needs.
 struct ShortlistVector {
   std::vector<int16_t> p;  // [n]
   float t = 0;
@@ -44,11 +45,11 @@ class Shortlist {
   static uint64_t bytes(uint64_t n_rows, uint64_t n) { return n_rows * (n + sizeof(Int8Row)); }
 
   void set_vector(std::span<const float> y, ShortlistVector& to) const;
-  // approximate[i] of rows [begin, end), and the largest of their lower bounds and of their upper ones.
-  // `scratch` holds as many sums.
+  // Approximates the logits of rows [begin, end), and gives the largest of their lower and of their upper
+  // bounds. `scratch` has room for as many sums.
   void approximate(const ShortlistVector& y, uint32_t begin, uint32_t end, int32_t* scratch,
                    float* approximate, float& lower_bound, float& upper_bound) const;
-  // Between these lies the full head's logit of a row with this approximation.
+  // The full head's logit of a row with this approximation lies between these.
   float lower(const ShortlistVector& y, uint32_t row, float approximation) const {
     return static_cast<float>(approximation - bound(y, row, approximation));
   }

@@ -1,4 +1,4 @@
-// What float_loops.h and integer_loops.h need of AVX2, but for the dot product. Included as those are.
+// What float_loops.h and integer_loops.h need of AVX2, except the dot product. It is included as they are.
 
 using Vec = __m256;
 constexpr int kVecLanes = 8;
@@ -46,7 +46,8 @@ inline Bytes shift_right(Bytes a) {
   return _mm256_srli_epi16(a, n);
 }
 inline void store_bytes(void* to, Bytes a) { _mm256_storeu_si256(static_cast<__m256i*>(to), a); }
-// Each 128-bit half by itself: of four rows, words 0 to 3 in the lower and 4 to 7 in the upper.
+// Transposes each 128-bit half by itself: words 0 to 3 of four rows are in the lower half, 4 to 7 in the
+// upper.
 inline void transpose_halves(const uint8_t* const* rows, uint32_t i, Bytes (&words)[4]) {
   const Bytes r0 = load_bytes(rows[0] + i), r1 = load_bytes(rows[1] + i), r2 = load_bytes(rows[2] + i),
               r3 = load_bytes(rows[3] + i);

@@ -14,10 +14,9 @@
 namespace bitnet::cpu {
 namespace {
 
-// Waits until `changed`, in the way of a short wait; false when it has become a long one. No pause
-// instruction between the looks: a hypervisor takes a row of them for a lock that is held elsewhere and gives
-// the core away, which made a wait 10 to 20 us long instead of 1. There is no second thread on the core to
-// be kind to.
+// Polls until `changed`, and returns false when that takes long. There is no pause instruction in the loop: a
+// hypervisor takes a series of them for a lock that is held elsewhere and gives the core away, which made a
+// wait 10 to 20 us long instead of 1. No other thread shares the core that would profit from a pause.
 template <typename Changed>
 bool spin(Changed changed) {
   constexpr std::chrono::microseconds kLong{50};
@@ -43,7 +42,7 @@ double number_or(const std::string& text, double otherwise) {
   return in >> value ? value : otherwise;
 }
 
-// The least of the quotas of a group and of all above it; 0 = none.
+// The smallest of the quotas of a group and of all groups above it; 0 = none.
 template <typename Quota>
 double least_quota(std::string group, Quota quota_of) {
   double least = 0;
@@ -55,9 +54,9 @@ double least_quota(std::string group, Quota quota_of) {
   }
 }
 
-// Those that this process may run on, by number.
+// The numbers of the processors that this process may run on.
 std::vector<int> processors() {
-  // A machine may have more of them than cpu_set_t has room for; then the kernel says EINVAL.
+  // A machine may have more processors than cpu_set_t has room for; then the kernel returns EINVAL.
   for (int room = CPU_SETSIZE; room <= 64 * CPU_SETSIZE; room *= 2) {
     cpu_set_t* set = CPU_ALLOC(static_cast<size_t>(room));
     if (set == nullptr) break;
@@ -119,8 +118,8 @@ void ThreadPool::serve(unsigned thread) {
   }
 }
 
-// Until there are none left to take. A step cannot end before what was taken of it is reported, so all units
-// between two reports are of one step, and step_ is that step.
+// Takes units until there are none left. A step cannot end before the units that were taken of it are
+// reported, so all units between two reports belong to one step, and step_ is that step.
 void ThreadPool::take_units(unsigned thread) {
   while (true) {
     uint32_t taken = 0, units = 0;
@@ -141,7 +140,7 @@ void ThreadPool::take_units(unsigned thread) {
   }
 }
 
-// What is a single unit is done at once: that takes less time than waking anybody for it.
+// A step of a single unit is done at once, which takes less time than waking another thread for it.
 void ThreadPool::go_on(const Step* step, unsigned thread) {
   for (; step != end_ && step->units <= 1; ++step)
     if (step->units == 1) step->work(0, scratch_[thread].data());
@@ -164,7 +163,7 @@ void ThreadPool::hand_out(const Step& step) {
   }
 }
 
-// Either the sleeper sees the change or it is seen asleep here.
+// Either the sleeper sees the change, or this call sees that it sleeps.
 void ThreadPool::tell() {
   changes_.fetch_add(1);
   if (sleepers_.load() != 0) changes_.notify_all();
@@ -206,7 +205,7 @@ unsigned cgroup_processors(const std::string& proc, const std::string& root) {
 }
 
 unsigned usable_threads() {
-  std::set<std::string> siblings;  // hardware threads of a core name the same set
+  std::set<std::string> siblings;  // the hardware threads of a core give the same list
   for (const int cpu : processors()) {
     const std::string name = std::to_string(cpu);
     const std::string core =

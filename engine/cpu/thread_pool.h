@@ -1,12 +1,12 @@
-// Threads that walk a list of steps together. Each step is cut into units that may be done in any order and
-// on any thread; all units of a step are done before the next step begins.
+// Threads that work through a list of steps together. Each step is cut into units that may be done in any
+// order and on any thread. All units of a step are done before the next step begins.
 //
-// Thread rule: one thread at a time owns a pool and calls run, which also does work itself.
+// Thread rule: one thread at a time owns a pool. It calls run, in which it does its share of the work.
 //
 // A step waits for its units and not for the threads: a thread that another program has pushed off its core
-// holds up no more than the unit that it was in the middle of, and what it had not begun is taken by the
-// others. A thread that finds nothing to do looks again for a twentieth of a millisecond, in case the next
-// step or the next token comes at once; then it sleeps in the kernel and takes no time.
+// delays no more than the unit that it was working on, and the others take the units that it had not begun. A
+// thread that finds nothing to do polls for 50 microseconds, in case the next step or the next token comes at
+// once; then it sleeps in the kernel and uses no processor time.
 //
 //   hand_out      one thread cuts the step into a share of neighbouring units for each thread
 //   take_units    every thread takes units from its own share, then from those of the others
@@ -44,14 +44,14 @@ class ThreadPool {
 
   unsigned size() const { return size_; }
   void reserve_scratch(size_t lines);  // for each thread, at least; not during run
-  // Returns when all is done. `steps` may go then.
+  // Returns when all steps are done; `steps` is not needed after that.
   void run(std::span<const Step> steps);
 
  private:
-  // On a line of its own: its thread looks at it all the time.
+  // Lies on a cache line of its own, since its thread polls it.
   struct alignas(64) Share {
-    // The step's number above and how many units are left below, so that a thread which was away for a while
-    // cannot take a unit of another step for one of its own.
+    // The upper half is the step's number, the lower half how many units are left, so that a thread which was
+    // delayed cannot take a unit of a later step for one of its own.
     std::atomic<uint64_t> left = 0;
     std::atomic<uint32_t> end = 0;  // behind the last unit; belongs to the step of `left`
   };
@@ -66,7 +66,7 @@ class ThreadPool {
   const unsigned size_;
   std::vector<Share> shares_;
   std::vector<Scratch> scratch_;
-  // Of the step that is being done; written only while none of its units is under way.
+  // The step that is being done; written only while none of its units is being worked on.
   const Step* step_ = nullptr;
   const Step* end_ = nullptr;                       // of the list
   uint32_t number_ = 0;                             // counts steps
@@ -78,11 +78,11 @@ class ThreadPool {
   std::vector<std::thread> threads_;
 };
 
-// How many threads make sense here: the cores (not their hardware threads) this process may run on, and no
-// more than the control group's share of processor time.
+// How many threads are useful here: as many as this process has cores to run on (not counting the hardware
+// threads of a core), and no more than the control group's share of processor time allows.
 unsigned usable_threads();
 
-// How many threads can run here at once: as above, with the hardware threads of a core counted each.
+// How many threads can run here at once: as above, but every hardware thread of a core counts.
 unsigned most_threads();
 
 // Whole processors that the limits of a control group leave, rounded up; 0 where there is no limit. `proc` is

@@ -1,4 +1,4 @@
-// The Vulkan backend: puts device, memory, kernels and recorder behind backend.h.
+// The Vulkan backend, which implements backend.h with the device, its memory, the kernels and the recorder.
 #include "engine/backend.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ class VulkanBackend : public Backend {
         params_(device_, kParamsBytes, BufferUse::device),
         decode_(device_, kernels_, transfer_, params_, options.chained_decode) {}
 
-  // Every kernel that will be needed was made by now.
+  // By now every kernel that was needed has been made.
   ~VulkanBackend() override { pipelines_.save(); }
 
   const DeviceInfo& device() const override { return device_.info(); }

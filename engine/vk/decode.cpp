@@ -10,18 +10,19 @@
 namespace bitnet::vk {
 namespace {
 
-// Workgroups of a stage of attention, which share out heads and chunks of keys: no more than run at a time.
+// The most workgroups of a stage of attention, among which heads and chunks of keys are divided: no more than
+// run at a time.
 constexpr uint32_t kAttentionGroups = 120;
 
 constexpr uint32_t kProgressHeader = 3, kDoneStride = 32;  // words, as decode.comp has them
 
-// Results of so many stages are kept at a time. A stage reads those of the one before and of one up to
-// kFarthest back; its own take the place of results that were read, since whoever read them had to be done
-// before those in between could give theirs.
+// The results of kSlots stages are kept at a time. A stage reads those of the stage before and of one that is
+// up to kFarthest back. Its own results overwrite results that nobody needs any more: whoever reads them has
+// to be done before the stages in between can give theirs.
 constexpr size_t kSlots = 8, kFarthest = 4;
 constexpr uint64_t kTaggedBytes = 8;
 
-// A workgroup that looks about twice in a microsecond gives up after half a second.
+// A workgroup polls about twice in a microsecond, so it gives up after half a second.
 constexpr uint32_t kMostPolls = 1 << 20;
 
 uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
@@ -86,7 +87,7 @@ void DecodeStages::empty_stages(uint32_t n, uint32_t n_groups) {
   stages_.insert(stages_.end(), n, s);
 }
 
-// The last of the first `n` stages that writes to `y`, or -1.
+// The last of the first `n` stages that writes to `y`, or -1 where none does.
 static ptrdiff_t writer(std::span<const DecodeStage> stages, size_t n, uint64_t y) {
   auto i = static_cast<ptrdiff_t>(n) - 1;
   while (i >= 0 && stages[i].y != y) --i;
@@ -100,8 +101,8 @@ bool DecodeStages::takes_next(const Buffer& x, const Buffer* y) const {
   return from < 0 || stages_.size() - static_cast<size_t>(from) <= kFarthest;
 }
 
-// Says of each stage where what it needs comes from and where what it gives goes; `tagged` has a slot of
-// slot_bytes for each of kSlots stages.
+// Fills in for each stage from where it takes its input and to where it gives its results; `tagged` has a
+// slot of slot_bytes for each of kSlots stages.
 static void lay_flow(std::span<DecodeStage> stages, uint64_t tagged, uint64_t slot_bytes) {
   const auto slot = [&](size_t stage) { return tagged + stage % kSlots * slot_bytes; };
   for (size_t i = 0; i < stages.size(); ++i) {
@@ -169,7 +170,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   uint64_t slot_bytes = 16;
   for (const DecodeStage& s : stages) slot_bytes = std::max(slot_bytes, s.n_out * kTaggedBytes);
   slot_bytes = (slot_bytes + 255) / 256 * 256;
-  const std::vector<std::byte> untagged(kSlots * slot_bytes);  // zeros, which no tag makes right
+  const std::vector<std::byte> untagged(kSlots * slot_bytes);  // no tag fits a zero beside a zero
   result.tagged = upload(untagged);
   lay_flow(stages, address(*result.tagged), slot_bytes);
   DecodePush push{1, 0, n_stages, stages.back().n_groups, kMostPolls};
@@ -189,7 +190,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   return result;
 }
 
-// Tries a chain of more workgroups than any device runs at a time.
+// Tries whether the device goes on with a chain of more workgroups than any device runs at a time.
 bool Decode::goes_on(const Kernel& kernel) {
   DecodeStages empty;
   empty.empty_stages(8, 1024);

@@ -21,8 +21,9 @@ class Device {
   uint32_t queue_family() const { return physical_.queue_family; }
   const DeviceInfo& info() const { return physical_.info; }
   const VkPhysicalDeviceLimits& limits() const { return physical_.limits; }
-  // Lanes of the subgroups that kernels run with, and where the driver may choose, the fewest. Shared: not
-  // the device's own, but in shared memory (shaders/common/subgroup.glsl).
+  // The lanes of the subgroups that kernels run with; where the driver may choose, the fewest.
+  // shared_subgroups says that these are not the device's own but lie in shared memory
+  // (shaders/common/subgroup.glsl).
   bool shared_subgroups() const { return shared_subgroups_; }
   uint32_t subgroup_size() const { return subgroup_size_; }
   uint32_t min_subgroup_size() const { return min_subgroup_size_; }
@@ -30,11 +31,12 @@ class Device {
   const std::optional<MatrixShape>& int8_matrix() const { return physical_.int8_matrix; }
   bool has_addresses() const { return physical_.addresses; }
 
-  // Whether kernels should be chosen as a GPU likes them: many workgroups, and work done twice rather than
-  // another dispatch.
+  // Whether kernels are chosen as for a GPU: with many workgroups, and with work that is done twice where
+  // that saves a dispatch.
   bool is_gpu() const { return is_gpu_; }
 
-  // All device memory is also the host's (integrated GPUs and software devices), and may be written in place.
+  // All device memory is also the host's (integrated GPUs and software devices), so it may be written in
+  // place.
   bool unified_memory() const { return unified_memory_; }
 
   // A type among `allowed_types` (a bit each) with all of `wanted`; nullopt where there is none.

@@ -19,7 +19,7 @@ bool validation_wanted() {
   return value != nullptr && std::strcmp(value, "1") == 0;
 }
 
-// A message of the validation layer is a bug of ours, so the process ends where it happened.
+// A message of the validation layer is a bug of the engine, so the process ends where it happened.
 VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT,
                                           VkDebugUtilsMessageTypeFlagsEXT,
                                           const VkDebugUtilsMessengerCallbackDataEXT* data, void*) {
@@ -27,7 +27,7 @@ VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT
   std::abort();
 }
 
-// The results that the calls of this engine document; others are shown by number.
+// The results that the calls of this engine document have names; others are shown by number.
 std::string name_of(VkResult result) {
   switch (result) {
     case VK_ERROR_OUT_OF_HOST_MEMORY:
@@ -81,7 +81,7 @@ std::shared_ptr<Instance> Instance::get() {
 Instance::Instance() {
   VkApplicationInfo app{VK_STRUCTURE_TYPE_APPLICATION_INFO};
   app.pApplicationName = "bitnet-chat";
-  app.apiVersion = VK_API_VERSION_1_3;  // the newest we know of; devices of 1.2 still serve
+  app.apiVersion = VK_API_VERSION_1_3;  // the newest version that the engine uses; devices of 1.2 will do
 
   VkDebugUtilsMessengerCreateInfoEXT messenger{VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT};
   messenger.messageSeverity =

@@ -1,5 +1,5 @@
 // A kernel: SPIR-V made into a pipeline. Its bindings (storage buffers 0..n-1 of set 0) and the size of its
-// push constants are read from the SPIR-V, so that a dispatch that does not fit is refused at once.
+// push constants are read from the SPIR-V, so that an assertion finds a dispatch that does not fit.
 //
 // Thread rule: immutable once constructed.
 #pragma once

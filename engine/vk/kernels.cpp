@@ -5,16 +5,17 @@
 namespace bitnet::vk {
 namespace {
 
-// Rows are reduced by one workgroup: 512 wide where the device allows it (128 is what Vulkan promises). A
-// software device runs the invocations one after the other and only loses time at the barriers of a wide one.
-// Whatever norms a row uses this, so that all sum in the same order.
+// A row is reduced by one workgroup, of 512 invocations where the device allows it (Vulkan promises 128). A
+// software device runs the invocations one after the other, and a wide workgroup would only make it lose time
+// at barriers. All kernels that norm a row use this size, so that they sum in the same order.
 Specialisation wide(const Device& device) {
   const uint32_t size =
       device.is_gpu() ? std::min(512U, device.limits().maxComputeWorkGroupInvocations) : 64U;
   return {{CONSTANT_WORKGROUP_SIZE, size}};
 }
 
-// More rows a subgroup save loads of the vector, fewer leave more subgroups to hide the memory's latency.
+// More rows a subgroup save loads of the vector; fewer leave more subgroups, which hide the latency of
+// memory.
 Specialisation matvec_rows(const Device& device) { return {{CONSTANT_ROWS, device.is_gpu() ? 2U : 4U}}; }
 
 // Rows and tokens that a workgroup of ternary_matmul_matrix makes.
@@ -25,9 +26,9 @@ uint32_t matrix_tokens(const Specialisation& c) {
   return c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_TOKEN_TILES) * c.at(CONSTANT_SUBGROUP_TOKENS);
 }
 
-// What a workgroup of ternary_matmul_matrix makes of `outputs` sums: the more there are, the more of them
-// share what is brought into shared memory; the fewer, the more workgroups have something to do. Measured on
-// an H200.
+// The tile of a workgroup of ternary_matmul_matrix for `outputs` sums. Larger tiles share more of what is
+// loaded into shared memory; smaller ones give more workgroups something to do. The sizes were measured on an
+// H200.
 Specialisation matrix_tile(const Device& device, uint64_t outputs) {
   struct Tile {
     uint64_t most_outputs;
@@ -84,7 +85,7 @@ VulkanKernels::VulkanKernels(const Device& d, VkPipelineCache cache, bool intege
       integer_dot_(integer_dot),
       matrix_(matrix) {}
 
-// Sharing keys among heads saves loads; shared memory sets the most.
+// Heads that share keys save loads; shared memory limits how many.
 static uint32_t shared_heads(const AttentionShape& s, uint32_t most) {
   const uint32_t group = s.n_head / s.n_head_kv;
   uint32_t heads = std::min(group, most);
@@ -120,7 +121,7 @@ const Kernel& VulkanKernels::attention(const AttentionShape& shape, uint32_t n) 
   return attention_.try_emplace(constants, device_, cache_, shader, constants).first->second;
 }
 
-// Lanes for a row of n_in features, and what each of them loads.
+// How many lanes share a row of n_in features, and what each of them loads.
 struct RowShape {
   uint32_t lanes, loads, norm_loads;
 };

@@ -1,4 +1,4 @@
-// The table of kernels: every shader of shaders/ that the engine dispatches, as a pipeline of one device.
+// The kernels that the engine dispatches, as pipelines of one device.
 //
 // Thread rule: as the Device.
 #pragma once
@@ -12,7 +12,8 @@
 namespace bitnet::vk {
 
 struct VulkanKernels {
-  // Which build of the kernels that multiply int8; the device has what it needs.
+  // The arguments say which build of the kernels that multiply int8 is used. Requires: the device has what
+  // that needs.
   VulkanKernels(const Device& device, VkPipelineCache cache, bool integer_dot, bool matrix);
 
   Kernel embed_f16;
@@ -28,7 +29,7 @@ struct VulkanKernels {
   Kernel argmax;
   Kernel argmax_merge;
 
-  // VulkanKernels that are made for the shape of a model, when first asked for.
+  // Kernels that are made for the shape of a model when they are first asked for.
   const Kernel& attention(const AttentionShape& shape, uint32_t n_tokens);
   struct Sampling {
     Sampling(const Device& device, VkPipelineCache cache, const Specialisation& constants);
@@ -38,7 +39,7 @@ struct VulkanKernels {
 
   enum class Linear { plain, add, gate_up };
 
-  // Of a batch of n tokens by n_out rows; a workgroup makes `rows` of them for `tokens`.
+  // The product for n tokens and n_out rows; a workgroup computes `rows` of them for `tokens`.
   struct Matmul {
     const Kernel& kernel;
     uint32_t rows;
@@ -46,11 +47,11 @@ struct VulkanKernels {
   };
   Matmul ternary_matmul(Linear kind, uint32_t n_out, uint32_t n);
 
-  // The stages of decode (vk/decode.h), rows of up to n_short and of up to n_long features: whether the
-  // device can run them, with what constants, and the kernel.
+  // The kernel of the stages of decode (vk/decode.h), for rows of up to n_short and of up to n_long features,
+  // and whether the device can run it.
   bool has_decode(uint32_t n_in, const AttentionShape& heads) const;
   const Kernel& decode(uint32_t n_short, uint32_t n_long, const AttentionShape& heads);
-  static uint32_t decode_heads(const AttentionShape& shape);  // that a workgroup of attention takes
+  static uint32_t decode_heads(const AttentionShape& shape);  // heads that one workgroup of attention takes
 
  private:
   Specialisation decode_constants(uint32_t n_short, uint32_t n_long, const AttentionShape& heads) const;

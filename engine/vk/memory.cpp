@@ -13,8 +13,8 @@ constexpr uint64_t kStagingBytes = 32 << 20;
 constexpr VkMemoryPropertyFlags kHostVisible =
     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
 
-// In order of preference. Weights are mapped too where all device memory is (integrated GPUs, lavapipe): then
-// no staging copy is needed. Shared memory is read by the host, so cached comes first.
+// The type of memory for a use. Weights are mapped too where all device memory is (integrated GPUs,
+// lavapipe), and then need no staging copy. Shared memory is read by the host, so cached memory is preferred.
 std::optional<uint32_t> memory_type_for(const Device& device, uint32_t allowed, BufferUse use) {
   if (use == BufferUse::shared) {
     const auto cached = device.memory_type(allowed, kHostVisible | VK_MEMORY_PROPERTY_HOST_CACHED_BIT);

@@ -1,4 +1,4 @@
-// Device memory: one VkBuffer with its own allocation, and the way of bytes to and from it.
+// Device memory: a VkBuffer with an allocation of its own, and transfers to and from it.
 //
 // Thread rule: as the Device.
 #pragma once
@@ -15,7 +15,7 @@ class VulkanBuffer : public Buffer {
  public:
   // Throws Error(device) that says how much was asked for.
   VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use);
-  // Waits for the queue: where loading fails, copies into the buffer may still be on their way.
+  // Waits for the queue, because copies into the buffer may still be running where loading failed.
   ~VulkanBuffer() override;
   VulkanBuffer(const VulkanBuffer&) = delete;
   VulkanBuffer& operator=(const VulkanBuffer&) = delete;
@@ -46,11 +46,11 @@ class Commands {
   Commands(const Commands&) = delete;
   Commands& operator=(const Commands&) = delete;
 
-  VkCommandBuffer begin();  // recording; what was recorded before is gone. Waits for a running submission.
+  VkCommandBuffer begin();  // begins to record anew; waits for a running submission
   void end();
   void submit();
-  void wait();             // for the last submission; none: returns at once
-  void settle() noexcept;  // the same where the outcome no longer matters, also of a lost device
+  void wait();             // for the last submission, if there is one
+  void settle() noexcept;  // as wait(), where errors no longer matter, as on a lost device
 
  private:
   void release() noexcept;
@@ -62,8 +62,8 @@ class Commands {
   bool running_ = false;
 };
 
-// Bytes to and from buffers that the host cannot see, through two staging halves: one is filled while the
-// device copies the other.
+// Copies bytes to and from buffers that the host cannot see, through two staging halves: one is filled while
+// the device copies the other.
 class Transfer {
  public:
   explicit Transfer(const Device& device);
@@ -81,8 +81,9 @@ class Transfer {
   Half& next_half(uint64_t bytes);
 
   const Device& device_;
-  // Made when first needed, since a device with shared memory never does, and no larger than what was asked
-  // for: opening a session, which uploads kilobytes many times, took 0.2 s on an H200 with halves of 32 MiB.
+  // They are made when they are first needed, since a device with shared memory never needs them, and no
+  // larger than what was asked for: opening a session, which uploads kilobytes many times, took 0.2 s on an
+  // H200 with halves of 32 MiB.
   std::array<std::unique_ptr<Half>, 2> halves_;
   size_t turn_ = 1;  // the half filled last
 };

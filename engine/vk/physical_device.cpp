@@ -25,7 +25,7 @@ bool has_extension(VkPhysicalDevice device, const char* name) {
                      [&](const auto& e) { return std::strcmp(e.extensionName, name) == 0; });
 }
 
-// A family with compute; one without graphics is preferred, since nothing else waits there.
+// A family with compute. One without graphics is preferred, since no other program's work waits there.
 std::optional<uint32_t> compute_family(VkPhysicalDevice device) {
   uint32_t count = 0;
   vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
@@ -238,7 +238,7 @@ std::vector<DeviceInfo> list_vulkan_devices() {
   std::vector<DeviceInfo> found;
   try {
     for (auto& d : vk::physical_devices(*vk::Instance::get())) found.push_back(std::move(d.info));
-  } catch (const Error&) {  // no loader or no driver at all: nothing to list
+  } catch (const Error&) {  // there is no loader or no driver, so nothing to list
   }
   return found;
 }

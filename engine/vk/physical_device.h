@@ -32,8 +32,8 @@ struct PhysicalDevice {
   bool subgroup_arithmetic = false;
   bool subgroup_shuffle = false;
   bool addresses = false;              // shaders may follow the address of a buffer
-  bool integer_dot_extension = false;  // a 1.2 device that brings it as VK_KHR_shader_integer_dot_product
-  // Of int8 with int32 sums by a subgroup, as ternary_matmul_matrix.comp can use it.
+  bool integer_dot_extension = false;  // has it as VK_KHR_shader_integer_dot_product, on Vulkan 1.2
+  // The multiplication of int8 with int32 sums by a subgroup that ternary_matmul_matrix.comp can use.
   std::optional<MatrixShape> int8_matrix;
 };
 
@@ -74,8 +74,9 @@ class FeatureChain {
 
 std::vector<PhysicalDevice> physical_devices(const Instance& instance);
 
-// By index or by a part of the name, in any case; empty = a discrete GPU before an integrated one before the
-// rest before software. Throws Error(device) that lists what there is.
+// Chooses by index, or by a part of the name in any case. If `wanted` is an empty string, a discrete GPU is
+// preferred to an integrated one, that to any other device, and a software device comes last. Throws
+// Error(device) that lists what there is.
 const PhysicalDevice& choose(const std::vector<PhysicalDevice>& devices, const std::string& wanted);
 
 }  // namespace bitnet::vk

@@ -26,7 +26,7 @@ std::string file_name(VkPhysicalDevice device) {
                      XXH3_64bits(p.pipelineCacheUUID, sizeof p.pipelineCacheUUID));
 }
 
-// What the driver once gave; empty where the file is not what save() wrote.
+// What the driver once gave, or nothing where the file is not what save() wrote.
 std::vector<char> read_payload(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
@@ -79,7 +79,7 @@ void PipelineCache::save() noexcept try {
   }
   std::filesystem::rename(unfinished, path_);
   saved_bytes_ = size;
-} catch (const std::exception&) {  // a full or read-only disk: the next start compiles again
+} catch (const std::exception&) {  // the disk is full or read-only; the next start compiles again
 }
 
 }  // namespace bitnet::vk

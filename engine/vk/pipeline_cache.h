@@ -1,10 +1,11 @@
-// The driver's compiled kernels, kept in a file between runs so that only the first start compiles.
+// Keeps the driver's compiled kernels in a file between runs, so that only the first start compiles them.
 //
 // Thread rule: as the Device. Several processes may share a folder: a file is replaced as a whole.
 //
-// The file is a matter of speed alone: one that cannot be read, was cut, changed or made by another driver is
-// ignored, and a folder that cannot be written is left alone. Its name has the device's and the driver's
-// identity; inside are "BNPC", u32 version 1, u64 XXH3-64 of the rest, and what vkGetPipelineCacheData gave.
+// The file only saves time: one that is not readable, was cut or changed, or was made by another driver is
+// ignored, and nothing is written where the folder is not writable. Its name has the identity of the device
+// and of the driver. It holds "BNPC", u32 version 1, u64 XXH3-64 of the rest, and what vkGetPipelineCacheData
+// gave, in which the driver finds a kernel by its SPIR-V.
 #pragma once
 
 #include <string>
@@ -15,7 +16,7 @@ namespace bitnet::vk {
 
 class PipelineCache {
  public:
-  // folder empty: nothing is kept.
+  // If `folder` is an empty string, nothing is kept.
   PipelineCache(const Device& device, const std::string& folder);
   ~PipelineCache();
   PipelineCache(const PipelineCache&) = delete;
@@ -23,7 +24,7 @@ class PipelineCache {
 
   VkPipelineCache handle() const { return cache_; }
 
-  // Writes the file if the kernels made since are more than it held.
+  // Writes the file if kernels were made that it does not hold.
   void save() noexcept;
 
  private:

@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kSetsPerPool = 512;
 constexpr uint32_t kMostBindings = 8;
 
-// Up to so many tokens the matrix is read once a token; from there on tiles of tokens share it.
+// Up to so many tokens the matrix is read once a token; larger batches share it in tiles of tokens.
 constexpr uint32_t kMatvecTokens = 4;
 
 constexpr VkPipelineStageFlags kStages =
@@ -26,7 +26,7 @@ constexpr VkAccessFlags kReads = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_
 
 uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
-// Workgroups that share out the logits.
+// How many workgroups divide the logits among them.
 uint32_t argmax_partials(uint32_t n_vocab) {
   constexpr uint32_t kLogitsAWorkgroup = 1024;
   return std::min(kArgmaxPartials, ceil_div(n_vocab, kLogitsAWorkgroup));
@@ -107,8 +107,8 @@ void VulkanRecorder::finish() {
   program_.commands.end();
 }
 
-// Between two dispatches, where a GPU does without what transfers need; and wherever a transfer is on one
-// side.
+// The barrier in front of a dispatch. After another dispatch it is narrower than after a transfer, which
+// saves time on a GPU.
 void VulkanRecorder::dispatch_barrier() {
   if (after_transfer_) return barrier();
   const VkMemoryBarrier memory{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_SHADER_WRITE_BIT,
@@ -147,7 +147,8 @@ void VulkanRecorder::dispatch(const Kernel& kernel, const Push& push,
   vkCmdDispatch(commands_, groups_x, groups_y, 1);
 }
 
-// Workgroups of 64 whose subgroups share out the rows; they stride where the device allows fewer.
+// How many workgroups of 64, among whose subgroups the rows are divided; they stride where the device allows
+// fewer.
 uint32_t VulkanRecorder::groups_for_rows(uint32_t rows, uint32_t rows_per_subgroup) const {
   const uint32_t subgroups = std::max(1U, 64 / device_.subgroup_size());
   return std::min(ceil_div(rows, subgroups * rows_per_subgroup),
@@ -217,8 +218,8 @@ void VulkanRecorder::decode_collected() {
   if (!collected_.empty()) decode(decode_.prepare(std::exchange(collected_, {})));
 }
 
-// Where a stage that reads x and adds to y is collected: with those before it, or where these are no chain,
-// after them.
+// The list that takes a stage which reads x and adds to y: the one with the stages before it, or an empty one
+// where it does not continue them.
 DecodeStages& VulkanRecorder::next_stage(const Buffer& x, const Buffer* y) {
   if (!collected_.takes_next(x, y)) decode_collected();
   return collected_;

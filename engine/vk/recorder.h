@@ -1,4 +1,4 @@
-// VulkanKernels written into a command buffer: the Recorder of the Vulkan backend.
+// The Recorder of the Vulkan backend, which writes kernels into a command buffer.
 //
 // Thread rule: as the Device.
 #pragma once
@@ -21,7 +21,7 @@ class VulkanProgram : public Program {
   VkDescriptorSet allocate_set(VkDescriptorSetLayout layout);
 
   Commands commands;
-  std::vector<DecodeDispatches> decodes;  // whose buffers the commands use
+  std::vector<DecodeDispatches> decodes;  // the commands use their buffers
 
  private:
   void add_pool();
@@ -30,11 +30,10 @@ class VulkanProgram : public Program {
   std::vector<VkDescriptorPool> pools_;
 };
 
-// Begins with the copy of the run's parameters to the device (without host_params those of the program before
-// go on) and ends with what the host reads made visible.
-// Between any two kernels stands a full memory barrier: each needs what the one before it wrote. What one
-// token needs of a run of blocks is collected and becomes one dispatch where the device can do that
-// (vk/decode.h).
+// A program begins with the copy of the run's parameters to the device (without host_params those of the
+// program before stay valid) and ends by making visible what the host reads. Between any two kernels stands a
+// full memory barrier, since each needs what the one before it wrote. The kernels of the blocks for one token
+// are collected and become one dispatch where the device can do that (vk/decode.h).
 class VulkanRecorder : public Recorder {
  public:
   VulkanRecorder(const Device& device, VulkanKernels& kernels, Decode& decode,
@@ -87,7 +86,7 @@ class VulkanRecorder : public Recorder {
   VulkanProgram& program_;
   VkCommandBuffer commands_;
   DecodeStages collected_;
-  bool after_transfer_ = false;  // the last command was one, and no barrier yet
+  bool after_transfer_ = false;  // the last command was a transfer, and no barrier followed yet
 };
 
 }  // namespace bitnet::vk
