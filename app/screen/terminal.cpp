@@ -135,6 +135,36 @@ std::vector<std::vector<wchar_t>> cells_of(const std::vector<wchar_t>& cluster, 
   return cells;
 }
 
+struct Pen {
+  attr_t attributes;
+  short pair;
+};
+
+void put_cell(const std::vector<wchar_t>& characters, const Pen& pen) {
+  wchar_t text[CCHARW_MAX + 1] = {};
+  std::copy_n(characters.begin(), std::min<size_t>(characters.size(), CCHARW_MAX), text);
+  cchar_t cell;
+  setcchar(&cell, text, pen.attributes, pen.pair, nullptr);
+  add_wch(&cell);
+}
+
+// Of the same columns as the cluster that begins with `first` and that ncurses cannot hold; the cluster
+// itself is written over it.
+void put_stand_in(wchar_t first, int columns, const Pen& pen) {
+  const int width = std::max(wcwidth(first), 0);
+  const bool fits = width > 0 && width <= columns;
+  put_cell({fits ? first : L'?'}, pen);
+  for (int i = fits ? width : 1; i < columns; ++i) put_cell({L' '}, pen);
+}
+
+// True where a terminal that counts each character of the cluster at column `x` for itself goes past the
+// edge.
+bool may_wrap(const std::vector<wchar_t>& cluster, int x, int columns, int screen_columns) {
+  int counted = 0;
+  for (const wchar_t c : cluster) counted += std::max(wcwidth(c), 0);
+  return x + std::max(counted, columns) > screen_columns;
+}
+
 }  // namespace
 
 Terminal::Terminal(const Theme& theme, const std::string& log_file) : theme_(theme) {
@@ -245,21 +275,12 @@ void Terminal::lend(const std::function<void()>& use) {
 void Terminal::send(std::string_view bytes) { write_all(STDOUT_FILENO, bytes); }
 
 void Terminal::draw_row(int y, const Row& row) {
-  rewrites_.erase(y);
-  std::vector<PlacedText> pieces;
+  std::vector<PlacedText> rewrites;
   int x = 0;
   move(y, 0);
   for (const Span& span : row.spans) {
     const Look& look = theme_.of(span.face.tone);
-    const attr_t attributes = attributes_of(look, span.face);
-    const short pair = color_of(look) >= 0 ? pair_of(span.face.tone) : short{0};
-    const auto put = [&](const std::vector<wchar_t>& characters) {
-      wchar_t text[CCHARW_MAX + 1] = {};
-      std::copy_n(characters.begin(), std::min<size_t>(characters.size(), CCHARW_MAX), text);
-      cchar_t cell;
-      setcchar(&cell, text, attributes, pair, nullptr);
-      add_wch(&cell);
-    };
+    const Pen pen{attributes_of(look, span.face), color_of(look) >= 0 ? pair_of(span.face.tone) : short{0}};
     std::string_view text = span.text;
     while (!text.empty()) {
       const Cluster cluster = first_cluster(text);
@@ -269,33 +290,34 @@ void Terminal::draw_row(int y, const Row& row) {
       if (x + cluster.columns > columns_) break;
       const std::vector<wchar_t> characters = code_points(bytes);
       const auto cells = cells_of(characters, cluster.columns);
-      for (const auto& cell : cells) put(cell);
+      for (const auto& cell : cells) put_cell(cell, pen);
+      const auto placed = [&] {
+        return PlacedText{x, x + cluster.columns, std::string(bytes), span.face, cells.empty()};
+      };
       if (cells.empty()) {
-        // A stand-in of the same columns; what belongs there is laid over it.
-        const int width = std::max(wcwidth(characters.front()), 0);
-        const bool base_fits = width > 0 && width <= cluster.columns;
-        put({base_fits ? characters.front() : L'?'});
-        for (int i = base_fits ? width : 1; i < cluster.columns; ++i) put({L' '});
-        int terminal_columns = 0;
-        for (const wchar_t c : characters) terminal_columns += std::max(wcwidth(c), 0);
-        const bool may_wrap = x + std::max(terminal_columns, cluster.columns) > columns_;
-        if (!may_wrap) pieces.push_back({x, x + cluster.columns, std::string(bytes), span.face, true});
-      } else if (span.face.strike && (pieces.empty() || !pieces.back().face.strike)) {
-        pieces.push_back({x, x + cluster.columns, std::string(bytes), span.face, false});
-      } else if (!pieces.empty()) {
-        PlacedText& last = pieces.back();
-        if (!last.contested && last.face == span.face && last.end == x) {
-          last.text += bytes;
-          last.end += cluster.columns;
-        } else {
-          pieces.push_back({x, x + cluster.columns, std::string(bytes), span.face, false});
-        }
+        put_stand_in(characters.front(), cluster.columns, pen);
+        if (!may_wrap(characters, x, cluster.columns, columns_)) rewrites.push_back(placed());
+      } else if (!rewrites.empty() || span.face.strike) {
+        add_to(rewrites, placed());
       }
       x += cluster.columns;
     }
   }
   if (x < columns_) clrtoeol();
-  if (!pieces.empty()) rewrites_[y] = std::move(pieces);
+  rewrites_.erase(y);
+  if (!rewrites.empty()) rewrites_[y] = std::move(rewrites);
+}
+
+void Terminal::add_to(std::vector<PlacedText>& rewrites, PlacedText placed) {
+  if (!rewrites.empty()) {
+    PlacedText& last = rewrites.back();
+    if (!last.contested && last.face == placed.face && last.end == placed.column) {
+      last.text += placed.text;
+      last.end = placed.end;
+      return;
+    }
+  }
+  rewrites.push_back(std::move(placed));
 }
 
 // Terminals disagree about the columns of emoji sequences, and ncurses cannot hold some of them in a cell. So

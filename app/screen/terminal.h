@@ -52,11 +52,12 @@ class Terminal {
     int end;  // the column after it
     std::string text;
     Face face;
-    bool contested;
+    bool contested;  // terminals disagree about its columns
   };
   void enter();
   void leave();
   void draw_row(int y, const Row& row);
+  static void add_to(std::vector<PlacedText>& rewrites, PlacedText placed);
   std::string rewritten() const;
 
   int color_of(const Look& look) const;  // -1: none

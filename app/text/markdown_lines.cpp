@@ -11,6 +11,7 @@ namespace {
 
 // Of lists within each other that begin in one line; more are text. Each costs the width of all before it.
 constexpr int kMostMarkers = 16;
+constexpr int kMostQuotes = 64;  // within each other; more are text
 
 constexpr size_t kLongestTable = 4 * kLongestStyledLine;
 
@@ -116,142 +117,184 @@ void enter_item(Marker& marker, int indent, size_t gap, MarkdownState& state, co
   shape.rest = bars + spaces(outer + width);
 }
 
-}  // namespace
+bool is_heading(std::string_view text) {
+  const size_t hashes = run_length(text, 0, '#');
+  return hashes >= 1 && hashes <= 6 && (hashes == text.size() || text[hashes] == ' ');
+}
 
-LineShape read_line(std::string_view line, MarkdownState& state) {
+std::string_view without_line_end(std::string_view line) {
   while (line.ends_with('\r')) line.remove_suffix(1);
   while (line.ends_with("␍")) line.remove_suffix(std::string_view("␍").size());  // made safe
-  LineShape shape;
-  shape.end = line.size();
-  size_t at = 0;
-  const auto shown_indent = [&] { return state.lists.empty() ? 0 : state.lists.back().shown; };
-
-  if (state.fence != 0) {
-    const int depth = take_quotes(line, at, state.quote);
-    if (depth == state.quote) {
-      shape.first = shape.rest = quote_bars(depth) + spaces(shown_indent());
-      size_t mark = at;
-      take_indent(line, mark);
-      const std::string_view text = line.substr(mark);
-      const size_t run = !text.empty() && text[0] == state.fence ? run_length(text, 0, state.fence) : 0;
-      if (run >= static_cast<size_t>(state.fence_length) &&
-          text.find_first_not_of(" \t", run) == std::string_view::npos) {
-        state.fence = 0;
-        shape.kind = LineKind::fence_end;
-        shape.skip = shape.end;
-        shape.first += "╰─";
-        return shape;
-      }
-      shape.kind = LineKind::code;
-      for (int i = 0; i < state.fence_indent && at < line.size() && line[at] == ' '; ++i) ++at;
-      shape.skip = at;
-      shape.first += "│ ";
-      shape.rest += "│ ";
-      return shape;
-    }
-    state.fence = 0;  // its quote is over
-    at = 0;
-  }
-
-  const int depth = take_quotes(line, at, 64);
-  if (depth != state.quote) {
-    state.lists.clear();
-    state.paragraph = false;
-    state.quote = depth;
-  }
-  shape.quoted = depth > 0;
-  const std::string bars = quote_bars(depth);
-  int indent = take_indent(line, at);
-  if (at >= line.size()) {
-    state.paragraph = false;
-    shape.skip = at;
-    shape.first = bars;
-    return shape;
-  }
-
-  std::string_view text = line.substr(at);
-  const bool went_on = state.paragraph;
-  bool item = false;
-  for (int markers = 0; markers < kMostMarkers && !is_rule(text); ++markers) {
-    Marker marker = list_marker(text, state);
-    if (marker.bytes == 0) break;
-    const size_t gap = std::min<size_t>(run_length(text, marker.bytes, ' '), 4);
-    LineShape inner;
-    enter_item(marker, indent, std::max<size_t>(gap, 1), state, bars, inner);
-    shape.first = item ? shape.first + marker.shown + " " : inner.first;
-    shape.rest = inner.rest;
-    item = true;
-    indent = state.lists.back().content;
-    at = std::min(at + marker.bytes + gap, line.size());
-    text = line.substr(at);
-    if (text.starts_with("[ ] ") || text.starts_with("[x] ") || text.starts_with("[X] ")) {
-      shape.first += text[1] == ' ' ? "☐ " : "☑ ";
-      shape.rest += "  ";
-      at += 4;
-      text = line.substr(at);
-    }
-    state.paragraph = false;
-  }
-  // What stands left of an item's content is outside of it, unless it goes on with a paragraph.
-  const auto leave_lists = [&] {
-    while (!item && !state.lists.empty() && indent <= state.lists.back().marker) state.lists.pop_back();
-  };
-  const auto default_lead = [&] {
-    if (!item) shape.first = shape.rest = bars + spaces(shown_indent());
-  };
-  shape.skip = at;
-
-  if (const size_t run = fence_run(text); run > 0) {
-    leave_lists();
-    default_lead();
-    state.fence = text[0];
-    state.fence_length = static_cast<int>(run);
-    state.fence_indent = indent;
-    state.paragraph = false;
-    shape.kind = LineKind::fence;
-    shape.skip = at + run;
-    shape.first += "╭─ ";
-    shape.rest += "│ ";
-    return shape;
-  }
-  const size_t hashes = run_length(text, 0, '#');
-  if (hashes >= 1 && hashes <= 6 && (hashes == text.size() || text[hashes] == ' ')) {
-    leave_lists();
-    default_lead();
-    state.paragraph = false;
-    shape.kind = LineKind::heading;
-    return shape;
-  }
-  if (is_rule(text)) {
-    leave_lists();
-    default_lead();
-    state.paragraph = false;
-    shape.kind = LineKind::rule;
-    return shape;
-  }
-  shape.kind = LineKind::text;
-  const bool piped = text[0] == '|';
-  const bool in_table = state.piped && text.find('|') != std::string_view::npos;
-  const size_t most = in_table ? kLongestTable : kLongestStyledLine;
-  shape.joins = went_on && !item && line.size() <= kLongestStyledLine && state.bytes + line.size() <= most &&
-                (state.piped ? in_table : !piped);
-  if (!shape.joins) {
-    leave_lists();
-    default_lead();
-    state.bytes = 0;
-    state.piped = piped;
-    const int outer = state.lists.empty() ? 0 : state.lists.back().content;
-    if (!item && indent >= outer + 4 && !went_on) {  // code by its indent
-      shape.kind = LineKind::code;
-      for (int i = outer + 4; i < indent && line[shape.skip - 1] == ' '; ++i) --shape.skip;
-      shape.first = shape.rest = bars + spaces(shown_indent() + 2);
-      return shape;
-    }
-  }
-  state.bytes += line.size() + 1;
-  state.paragraph = true;
-  return shape;
+  return line;
 }
+
+// One line, read from the left: quote marks, indent, the markers of lists, then what its content is.
+class LineReader {
+ public:
+  LineReader(std::string_view line, MarkdownState& state) : line_(without_line_end(line)), state_(state) {
+    shape_.end = line_.size();
+  }
+
+  LineShape read() {
+    if (state_.fence != 0 && read_in_fence()) return shape_;
+    enter_quotes();
+    indent_ = take_indent(line_, at_);
+    if (at_ >= line_.size()) {
+      state_.paragraph = false;
+      shape_.skip = at_;
+      shape_.first = bars_;
+      return shape_;
+    }
+    const bool went_on = state_.paragraph;
+    enter_items();
+    shape_.skip = at_;
+    if (const size_t run = fence_run(text()); run > 0) {
+      open_fence(run);
+    } else if (is_heading(text())) {
+      begin_block(LineKind::heading);
+    } else if (is_rule(text())) {
+      begin_block(LineKind::rule);
+    } else {
+      read_text(went_on);
+    }
+    return shape_;
+  }
+
+ private:
+  std::string_view text() const { return line_.substr(at_); }
+  int shown_indent() const { return state_.lists.empty() ? 0 : state_.lists.back().shown; }
+
+  // A line of code or the fence that ends it. False where the quote around the fence is over: then the line
+  // is read as any other.
+  bool read_in_fence() {
+    const int depth = take_quotes(line_, at_, state_.quote);
+    if (depth != state_.quote) {
+      state_.fence = 0;
+      at_ = 0;
+      return false;
+    }
+    shape_.first = shape_.rest = quote_bars(depth) + spaces(shown_indent());
+    if (ends_fence()) {
+      state_.fence = 0;
+      shape_.kind = LineKind::fence_end;
+      shape_.skip = shape_.end;
+      shape_.first += "╰─";
+      return true;
+    }
+    shape_.kind = LineKind::code;
+    for (int i = 0; i < state_.fence_indent && at_ < line_.size() && line_[at_] == ' '; ++i) ++at_;
+    shape_.skip = at_;
+    shape_.first += "│ ";
+    shape_.rest += "│ ";
+    return true;
+  }
+
+  bool ends_fence() const {
+    size_t mark = at_;
+    take_indent(line_, mark);
+    const std::string_view text = line_.substr(mark);
+    const size_t run = !text.empty() && text[0] == state_.fence ? run_length(text, 0, state_.fence) : 0;
+    return run >= static_cast<size_t>(state_.fence_length) &&
+           text.find_first_not_of(" \t", run) == std::string_view::npos;
+  }
+
+  void enter_quotes() {
+    const int depth = take_quotes(line_, at_, kMostQuotes);
+    if (depth != state_.quote) {
+      state_.lists.clear();
+      state_.paragraph = false;
+      state_.quote = depth;
+    }
+    shape_.quoted = depth > 0;
+    bars_ = quote_bars(depth);
+  }
+
+  void enter_items() {
+    for (int markers = 0; markers < kMostMarkers && !is_rule(text()); ++markers) {
+      Marker marker = list_marker(text(), state_);
+      if (marker.bytes == 0) return;
+      const size_t gap = std::min<size_t>(run_length(text(), marker.bytes, ' '), 4);
+      LineShape inner;
+      enter_item(marker, indent_, std::max<size_t>(gap, 1), state_, bars_, inner);
+      shape_.first = item_ ? shape_.first + marker.shown + " " : inner.first;
+      shape_.rest = inner.rest;
+      item_ = true;
+      indent_ = state_.lists.back().content;
+      at_ = std::min(at_ + marker.bytes + gap, line_.size());
+      take_box();
+      state_.paragraph = false;
+    }
+  }
+
+  void take_box() {
+    if (!text().starts_with("[ ] ") && !text().starts_with("[x] ") && !text().starts_with("[X] ")) return;
+    shape_.first += text()[1] == ' ' ? "☐ " : "☑ ";
+    shape_.rest += "  ";
+    at_ += 4;
+  }
+
+  // What stands left of an item's content is outside of the item.
+  void leave_items() {
+    if (item_) return;
+    while (!state_.lists.empty() && indent_ <= state_.lists.back().marker) state_.lists.pop_back();
+    shape_.first = shape_.rest = bars_ + spaces(shown_indent());
+  }
+
+  void begin_block(LineKind kind) {
+    leave_items();
+    state_.paragraph = false;
+    shape_.kind = kind;
+  }
+
+  void open_fence(size_t run) {
+    begin_block(LineKind::fence);
+    state_.fence = text()[0];
+    state_.fence_length = static_cast<int>(run);
+    state_.fence_indent = indent_;
+    shape_.skip = at_ + run;
+    shape_.first += "╭─ ";
+    shape_.rest += "│ ";
+  }
+
+  // A line of a paragraph or a table, which may go on with the one before it, or code by its indent.
+  void read_text(bool went_on) {
+    shape_.kind = LineKind::text;
+    const bool piped = text()[0] == '|';
+    const bool in_table = state_.piped && text().find('|') != std::string_view::npos;
+    const size_t most = in_table ? kLongestTable : kLongestStyledLine;
+    shape_.joins = went_on && !item_ && line_.size() <= kLongestStyledLine &&
+                   state_.bytes + line_.size() <= most && (state_.piped ? in_table : !piped);
+    if (!shape_.joins) {
+      leave_items();
+      state_.bytes = 0;
+      state_.piped = piped;
+      if (!went_on && take_indented_code()) return;
+    }
+    state_.bytes += line_.size() + 1;
+    state_.paragraph = true;
+  }
+
+  bool take_indented_code() {
+    const int outer = state_.lists.empty() ? 0 : state_.lists.back().content;
+    if (item_ || indent_ < outer + 4) return false;
+    shape_.kind = LineKind::code;
+    for (int i = outer + 4; i < indent_ && line_[shape_.skip - 1] == ' '; ++i) --shape_.skip;
+    shape_.first = shape_.rest = bars_ + spaces(shown_indent() + 2);
+    return true;
+  }
+
+  const std::string_view line_;
+  MarkdownState& state_;
+  LineShape shape_;
+  size_t at_ = 0;      // in line_: what is before it has been read
+  int indent_ = 0;     // columns before what is at at_
+  std::string bars_;   // as which quote marks are shown
+  bool item_ = false;  // the line begins an item of a list
+};
+
+}  // namespace
+
+LineShape read_line(std::string_view line, MarkdownState& state) { return LineReader(line, state).read(); }
 
 std::vector<CodeBlock> code_blocks(std::string_view message) {
   std::vector<CodeBlock> blocks;

@@ -81,46 +81,46 @@ void add_right(const Status& status, std::vector<Item>& items) {
     items.push_back(item_of(status.is_private ? "private" : "not saved", {Tone::notice}, 1, true));
 }
 
-}  // namespace
-
-Row status_row(const Status& status, const StatusExtras& extras, int columns) {
-  std::vector<Item> items;
+// What is new below, the model, the device and what happens; in their place a hint.
+void add_left(const Status& status, const StatusExtras& extras, int columns, std::vector<Item>& items) {
   if (!extras.hint.empty()) {
     items.push_back(
         item_of(shortened(one_line(extras.hint), std::max(columns - 6, 4)), {Tone::notice}, 0, false));
-  } else {
-    if (extras.new_rows > 0) {
-      items.push_back(
-          item_of(fmt::format("↓ {} new {}", extras.new_rows, extras.new_rows == 1 ? "line" : "lines"),
-                  {Tone::notice, true, false}, 0, false));
-    } else if (extras.rows_below > 0) {
-      items.push_back(item_of(fmt::format("↓ {} more", extras.rows_below), {Tone::notice}, 1, false));
-    }
-    const std::string model = one_line(status.model);
-    if (!model.empty()) items.push_back(item_of(shortened(model, std::max(columns / 3, 8)), {}, 4, false));
-    // Drivers add their versions in brackets; `devices` has the whole name.
-    const std::string device = one_line(status.device.substr(0, status.device.find(" (")));
-    if (!device.empty())
-      items.push_back(item_of(shortened(device, std::max(columns / 4, 8)), kRule, 8, false));
-    add_state(status, items);
+    return;
   }
-  add_right(status, items);
+  if (extras.new_rows > 0) {
+    items.push_back(
+        item_of(fmt::format("↓ {} new {}", extras.new_rows, extras.new_rows == 1 ? "line" : "lines"),
+                {Tone::notice, true, false}, 0, false));
+  } else if (extras.rows_below > 0) {
+    items.push_back(item_of(fmt::format("↓ {} more", extras.rows_below), {Tone::notice}, 1, false));
+  }
+  const std::string model = one_line(status.model);
+  if (!model.empty()) items.push_back(item_of(shortened(model, std::max(columns / 3, 8)), {}, 4, false));
+  // Drivers add their versions in brackets; `devices` has the whole name.
+  const std::string device = one_line(status.device.substr(0, status.device.find(" (")));
+  if (!device.empty()) items.push_back(item_of(shortened(device, std::max(columns / 4, 8)), kRule, 8, false));
+  add_state(status, items);
+}
 
-  // "── left · left ─────── right · right ──"
-  const auto width = [&] {
-    int left = 0;
-    int right = 0;
-    for (const Item& item : items) {
-      int& side = item.right ? right : left;
-      side += item.columns + (side == 0 ? 4 : item.close ? 1 : 3);
-    }
-    return left + right + 1;
-  };
-  while (width() > columns && items.size() > 1) {
+// Columns of one side with the rule at its end and what stands between its items.
+int columns_of_side(const std::vector<Item>& items, bool right) {
+  int columns = 0;
+  for (const Item& item : items) {
+    if (item.right == right) columns += item.columns + (columns == 0 ? 4 : item.close ? 1 : 3);
+  }
+  return columns;
+}
+
+void drop_what_does_not_fit(std::vector<Item>& items, int columns) {
+  while (items.size() > 1 && columns_of_side(items, false) + columns_of_side(items, true) + 1 > columns) {
     items.erase(std::max_element(items.begin(), items.end(),
                                  [](const Item& a, const Item& b) { return a.rank < b.rank; }));
   }
+}
 
+// "── left · left ─────── right · right ──"
+Row lay_out(const std::vector<Item>& items, int columns) {
   Row row;
   int used = 0;
   const auto put = [&](std::string_view text, Face face) {
@@ -138,15 +138,22 @@ Row status_row(const Status& status, const StatusExtras& extras, int columns) {
     }
     if (any) put(right ? " ──" : " ", kRule);
   };
-  int right_columns = 0;
-  for (const Item& item : items) {
-    if (item.right) right_columns += item.columns + (right_columns == 0 ? 4 : item.close ? 1 : 3);
-  }
   put_side(false);
+  const int right_columns = columns_of_side(items, true);
   while (used < columns - right_columns) put("─", kRule);
   put_side(true);
   while (used < columns) put("─", kRule);
   return row;
+}
+
+}  // namespace
+
+Row status_row(const Status& status, const StatusExtras& extras, int columns) {
+  std::vector<Item> items;
+  add_left(status, extras, columns, items);
+  add_right(status, items);
+  drop_what_does_not_fit(items, columns);
+  return lay_out(items, columns);
 }
 
 }  // namespace bitnet
