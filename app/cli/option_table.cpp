@@ -2,77 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
 #include <sstream>
 
 #include "app/text/theme.h"
 #include "engine/error.h"
+#include "option_values.h"
 
 namespace bitnet {
 namespace {
 
 using View = std::string_view;
 
-[[noreturn]] void refuse(const char* name, std::string_view wanted, View found) {
-  throw Error(ErrorKind::usage, fmt::format("{}: wanted {}, found '{}'", name, wanted, printable(found, 40)));
-}
-
-template <typename T>
-T number(const char* name, View text, T low, T high) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (!whole || !(value >= low && value <= high)) refuse(name, fmt::format("{} to {}", low, high), text);
-  return value;
-}
-
-uint32_t count(const char* name, View text, uint32_t low, uint32_t high) {
-  return number<uint32_t>(name, text, low, high);
-}
-
-bool on_or_off(const char* name, View text) {
-  if (text == "on" || text == "true" || text == "yes" || text == "1") return true;
-  if (text == "off" || text == "false" || text == "no" || text == "0") return false;
-  refuse(name, "on or off", text);
-}
-
-std::string one_of(const char* name, View text, const char* words) {
-  std::string list;
-  for (const std::string& word : split_words(words)) {
-    if (word == text) return word;
-    list += (list.empty() ? "" : ", ") + word;
-  }
-  refuse(name, "one of " + list, text);
-}
-
-std::string not_empty(const char* name, View text) {
-  if (text.empty()) refuse(name, "something", text);
-  return std::string(text);
-}
-
-int64_t conversation(View text) { return number<int64_t>("ID", text, 1, INT64_MAX); }
-
-std::vector<int32_t> token_ids(View list) {
-  std::vector<int32_t> ids;
-  const char* at = list.data();
-  const char* end = at + list.size();
-  while (true) {
-    int32_t id = 0;
-    const auto [next, error] = std::from_chars(at, end, id);
-    if (error != std::errc() || id < 0 || (next != end && *next != ',')) {
-      refuse("tokens", "ids with commas between, such as 1,2,3", list);
-    }
-    ids.push_back(id);
-    if (next == end) return ids;
-    at = next + 1;
-  }
-}
-
 constexpr const char* kOutputs = "text tui jsonl";
-constexpr const char* kFormats = "md json openai";
-constexpr const char* kPrinted = "config man bash zsh fish";
-constexpr uint32_t kMillion = 1 << 20;
 
 const OptionRow kModelRows[] = {
     {.flags = "MODEL",
@@ -91,12 +32,12 @@ const OptionRow kModelRows[] = {
      .value = "N",
      .help = "threads of --device cpu, up to what the process may use; one for each core where not given",
      .example = "4",
-     .read = [](Options& o, View v) { o.threads = count("threads", v, 1, 1024); }},
+     .read = [](Options& o, View v) { o.threads = count_value("threads", v, 1, 1024); }},
     {.flags = "--ctx",
      .value = "N",
      .help = "tokens of context; as trained where not given",
      .example = "4096",
-     .read = [](Options& o, View v) { o.ctx = count("ctx", v, 1, 1 << 24); }},
+     .read = [](Options& o, View v) { o.ctx = count_value("ctx", v, 1, 1 << 24); }},
     {.flags = "--chat-template",
      .value = "FILE",
      .words = "%file",
@@ -151,7 +92,7 @@ const OptionRow kKeepRows[] = {
      .value = "ID",
      .words = "%id",
      .help = "go on with that conversation",
-     .read = [](Options& o, View v) { o.conversation = conversation(v); }},
+     .read = [](Options& o, View v) { o.conversation = conversation_id(v); }},
     {.flags = "--private",
      .help = "keep nothing",
      .example = "off",
@@ -173,7 +114,7 @@ const OptionRow kKeepRows[] = {
      .help =
          "most disk for what the model has read of conversations, so that -c goes on at once (2048); 0: none",
      .example = "2048",
-     .read = [](Options& o, View v) { o.kv_cache = count("kv-cache", v, 0, 1 << 24); }},
+     .read = [](Options& o, View v) { o.kv_cache = count_value("kv-cache", v, 0, 1 << 24); }},
     {.flags = "--no-kv-cache",
      .help = "the same as --kv-cache 0",
      .example = "off",
@@ -248,177 +189,6 @@ const OptionGroup kGroups[] = {
     {"Answers", kAnswerRows},         {"Screen", kScreenRows}, {"Other", kOtherRows},
 };
 
-const OptionRow kReplayRows[] = {
-    {.flags = "--speed",
-     .value = "X",
-     .help = "times as fast as it was",
-     .read = [](Options& o, View v) { o.speed = number<double>("speed", v, 0.01, 1000); }},
-    {.flags = "--instant",
-     .help = "all at once",
-     .read =
-         [](Options& o, View v) {
-           if (on_or_off("instant", v)) o.speed = 0;
-         }},
-    {.flags = "--verify",
-     .help = "run the model again and compare the tokens",
-     .read = [](Options& o, View v) { o.verify = on_or_off("verify", v); }},
-    {.flags = "--model",
-     .value = "MODEL",
-     .words = "%model",
-     .help = "file to verify with; the stored one where not given",
-     .read = [](Options& o, View v) { o.model = not_empty("model", v); }},
-};
-const OptionRow kListRows[] = {
-    {.flags = "--all",
-     .help = "archived ones too",
-     .read = [](Options& o, View v) { o.all = on_or_off("all", v); }},
-    {.flags = "--deleted",
-     .help = "those in the trash, and until when",
-     .read = [](Options& o, View v) { o.deleted = on_or_off("deleted", v); }},
-};
-const OptionRow kDeleteRows[] = {
-    {.flags = "--now",
-     .help = "for good: no word of it stays in the database",
-     .read = [](Options& o, View v) { o.now = on_or_off("now", v); }},
-};
-const OptionRow kExportRows[] = {
-    {.flags = "--format",
-     .value = "md|json|openai",
-     .words = kFormats,
-     .help = "md, json or openai",
-     .read = [](Options& o, View v) { o.format = one_of("format", v, kFormats); }},
-    {.flags = "-o,--out",
-     .value = "FILE",
-     .words = "%file",
-     .help = "file; standard output where not given",
-     .read = [](Options& o, View v) { o.out = not_empty("out", v); }},
-};
-const OptionRow kTokenizeRows[] = {
-    {.flags = "--special",
-     .help = "take the text of special tokens for these tokens",
-     .read = [](Options& o, View v) { o.special = on_or_off("special", v); }},
-    {.flags = "--csv",
-     .help = "commas between the ids, as --tokens takes them",
-     .read = [](Options& o, View v) { o.csv = on_or_off("csv", v); }},
-};
-constexpr OptionRow kTokens = {
-    .flags = "--tokens", .value = "IDS", .help = "ids with commas between", .read = [](Options& o, View v) {
-      o.tokens = token_ids(v);
-    }};
-constexpr OptionRow kOut = {
-    .flags = "--out", .value = "FILE", .words = "%file", .help = ".npy file", .read = [](Options& o, View v) {
-      o.out = not_empty("out", v);
-    }};
-const OptionRow kLogitsRows[] = {
-    kTokens,
-    kOut,
-    {.flags = "--prefill",
-     .value = "N",
-     .help = "tokens a batch; 1 = one by one",
-     .read = [](Options& o, View v) { o.prefill = count("prefill", v, 1, kMillion); }},
-};
-const OptionRow kProbeRows[] = {kTokens, kOut};
-const OptionRow kBenchRows[] = {
-    {.flags = "-p",
-     .value = "N",
-     .help = "tokens of prefill (512)",
-     .read = [](Options& o, View v) { o.bench_prompt = count("-p", v, 1, kMillion); }},
-    {.flags = "-n",
-     .value = "N",
-     .help = "tokens of decode (128)",
-     .read = [](Options& o, View v) { o.bench_tokens = count("-n", v, 1, kMillion); }},
-    {.flags = "-d",
-     .value = "N",
-     .help = "tokens in the context before (0)",
-     .read = [](Options& o, View v) { o.bench_depth = count("-d", v, 0, kMillion); }},
-    {.flags = "-r",
-     .value = "N",
-     .help = "runs (5)",
-     .read = [](Options& o, View v) { o.bench_repeat = count("-r", v, 1, 1000); }},
-    {.flags = "--json",
-     .help = "one JSON object",
-     .read = [](Options& o, View v) { o.json = on_or_off("json", v); }},
-};
-
-void read_id(Options& o, View v) { o.conversation = conversation(v); }
-void read_model(Options& o, View v) { o.model = not_empty("model", v); }
-
-const ToolRow kTools[] = {
-    {"list", Mode::list, "", "", "the stored conversations, the latest first", nullptr, kListRows},
-    {"show", Mode::show, "ID", "%id", "print a stored conversation", read_id, {}},
-    {"search",
-     Mode::search,
-     "TEXT...",
-     "",
-     "find words in everything that was said",
-     [](Options& o, View v) { o.words += fmt::format("{}{}", o.words.empty() ? "" : " ", v); },
-     {}},
-    {"replay", Mode::replay, "ID", "%id", "draw a stored conversation again, token by token", read_id,
-     kReplayRows},
-    {"export", Mode::export_chat, "ID", "%id", "write a stored conversation to a file", read_id, kExportRows},
-    {"import",
-     Mode::import_chat,
-     "FILE",
-     "%file",
-     "store the conversations of a file: md, json or openai as written by export, or ShareGPT",
-     [](Options& o, View v) { o.file = not_empty("FILE", v); },
-     {}},
-    {"delete", Mode::delete_chat, "ID", "%id", "put a stored conversation into the trash for 30 days",
-     read_id, kDeleteRows},
-    {"undelete", Mode::undelete_chat, "ID", "%id", "bring a conversation back from the trash", read_id, {}},
-    {"pull",
-     Mode::pull,
-     "NAME",
-     "",
-     "fetch a model: OWNER/REPO or OWNER/REPO/FILE.gguf of Hugging Face, or a URL; MODEL can then be that "
-     "name",
-     [](Options& o, View v) { o.words = not_empty("pull", v); },
-     {}},
-    {"info", Mode::info, "[MODEL]", "%model", "what a model file holds", read_model, {}},
-    {"devices",
-     Mode::devices,
-     "[MODEL]",
-     "%model",
-     "what could run a model, and how it would fit",
-     read_model,
-     {}},
-    {"tokenize", Mode::tokenize, "MODEL", "%model", "text on standard input to token ids", read_model,
-     kTokenizeRows},
-    {"detokenize",
-     Mode::detokenize,
-     "MODEL",
-     "%model",
-     "token ids on standard input to bytes",
-     read_model,
-     {}},
-    {"render",
-     Mode::render,
-     "MODEL",
-     "%model",
-     "JSON list of {role, content} on standard input to a prompt",
-     read_model,
-     {}},
-    {"logits", Mode::logits, "MODEL", "%model", "logits after every token, float32 [n_tokens, n_vocab]",
-     read_model, kLogitsRows},
-    {"probe", Mode::probe, "MODEL", "%model", "residual stream after every block, float32 [n_layers, n_embd]",
-     read_model, kProbeRows},
-    {"bench", Mode::bench, "[MODEL]", "%model", "measure prefill and decode", read_model, kBenchRows},
-    {"help",
-     Mode::help,
-     "[COMMAND]",
-     "",
-     "print what --help prints, or what COMMAND --help does",
-     [](Options& o, View v) { o.words = v; },
-     {}},
-    {"print",
-     Mode::print,
-     "WHAT",
-     kPrinted,
-     "print an example config file (config), the man page (man), or completions for bash, zsh or fish",
-     [](Options& o, View v) { o.words = one_of("print", v, kPrinted); },
-     {}},
-};
-
 const TextRow kExitCodes[] = {
     {"0", "ok; also where the reader of a pipe went away"},
     {"1", "runtime error; also where search finds nothing"},
@@ -454,17 +224,9 @@ const TextRow kPlaces[] = {
 }  // namespace
 
 std::span<const OptionGroup> option_groups() { return kGroups; }
-std::span<const ToolRow> tool_table() { return kTools; }
 std::span<const TextRow> exit_codes() { return kExitCodes; }
 std::span<const TextRow> environment_variables() { return kEnvironment; }
 std::span<const TextRow> file_places() { return kPlaces; }
-
-const ToolRow* find_tool(std::string_view name) {
-  for (const ToolRow& tool : kTools) {
-    if (name == tool.name) return &tool;
-  }
-  return nullptr;
-}
 
 std::vector<std::string> option_flags(const OptionRow& row) {
   std::vector<std::string> flags;

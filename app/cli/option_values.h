@@ -1,0 +1,38 @@
+// The value of an option, from its text. Each function throws Error(usage) with the option's name, what was
+// wanted and what was found.
+//
+// Thread rule: free functions; any thread.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bitnet {
+
+[[noreturn]] void refuse_value(const char* name, std::string_view wanted, std::string_view found);
+
+template <typename T>
+T number_value(const char* name, std::string_view text, T low, T high) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (!whole || !(value >= low && value <= high)) {
+    refuse_value(name, fmt::format("{} to {}", low, high), text);
+  }
+  return value;
+}
+
+uint32_t count_value(const char* name, std::string_view text, uint32_t low, uint32_t high);
+bool on_or_off(const char* name, std::string_view text);
+std::string one_of(const char* name, std::string_view text,
+                   const char* words);  // with spaces between the words
+std::string not_empty(const char* name, std::string_view text);
+int64_t conversation_id(std::string_view text);
+std::vector<int32_t> token_ids(std::string_view list);  // "1,2,3"
+
+}  // namespace bitnet

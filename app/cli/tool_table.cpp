@@ -1,0 +1,198 @@
+// The commands of the command line, with the options that only they have.
+#include <fmt/format.h>
+
+#include "option_table.h"
+#include "option_values.h"
+
+namespace bitnet {
+namespace {
+
+using View = std::string_view;
+
+constexpr const char* kFormats = "md json openai";
+constexpr const char* kPrinted = "config man bash zsh fish";
+constexpr uint32_t kMillion = 1 << 20;
+
+const OptionRow kReplayRows[] = {
+    {.flags = "--speed",
+     .value = "X",
+     .help = "times as fast as it was",
+     .read = [](Options& o, View v) { o.speed = number_value<double>("speed", v, 0.01, 1000); }},
+    {.flags = "--instant",
+     .help = "all at once",
+     .read =
+         [](Options& o, View v) {
+           if (on_or_off("instant", v)) o.speed = 0;
+         }},
+    {.flags = "--verify",
+     .help = "run the model again and compare the tokens",
+     .read = [](Options& o, View v) { o.verify = on_or_off("verify", v); }},
+    {.flags = "--model",
+     .value = "MODEL",
+     .words = "%model",
+     .help = "file to verify with; the stored one where not given",
+     .read = [](Options& o, View v) { o.model = not_empty("model", v); }},
+};
+const OptionRow kListRows[] = {
+    {.flags = "--all",
+     .help = "archived ones too",
+     .read = [](Options& o, View v) { o.all = on_or_off("all", v); }},
+    {.flags = "--deleted",
+     .help = "those in the trash, and until when",
+     .read = [](Options& o, View v) { o.deleted = on_or_off("deleted", v); }},
+};
+const OptionRow kDeleteRows[] = {
+    {.flags = "--now",
+     .help = "for good: no word of it stays in the database",
+     .read = [](Options& o, View v) { o.now = on_or_off("now", v); }},
+};
+const OptionRow kExportRows[] = {
+    {.flags = "--format",
+     .value = "md|json|openai",
+     .words = kFormats,
+     .help = "md, json or openai",
+     .read = [](Options& o, View v) { o.format = one_of("format", v, kFormats); }},
+    {.flags = "-o,--out",
+     .value = "FILE",
+     .words = "%file",
+     .help = "file; standard output where not given",
+     .read = [](Options& o, View v) { o.out = not_empty("out", v); }},
+};
+const OptionRow kTokenizeRows[] = {
+    {.flags = "--special",
+     .help = "take the text of special tokens for these tokens",
+     .read = [](Options& o, View v) { o.special = on_or_off("special", v); }},
+    {.flags = "--csv",
+     .help = "commas between the ids, as --tokens takes them",
+     .read = [](Options& o, View v) { o.csv = on_or_off("csv", v); }},
+};
+constexpr OptionRow kTokens = {
+    .flags = "--tokens", .value = "IDS", .help = "ids with commas between", .read = [](Options& o, View v) {
+      o.tokens = token_ids(v);
+    }};
+constexpr OptionRow kOut = {
+    .flags = "--out", .value = "FILE", .words = "%file", .help = ".npy file", .read = [](Options& o, View v) {
+      o.out = not_empty("out", v);
+    }};
+const OptionRow kLogitsRows[] = {
+    kTokens,
+    kOut,
+    {.flags = "--prefill",
+     .value = "N",
+     .help = "tokens a batch; 1 = one by one",
+     .read = [](Options& o, View v) { o.prefill = count_value("prefill", v, 1, kMillion); }},
+};
+const OptionRow kProbeRows[] = {kTokens, kOut};
+const OptionRow kBenchRows[] = {
+    {.flags = "-p",
+     .value = "N",
+     .help = "tokens of prefill (512)",
+     .read = [](Options& o, View v) { o.bench_prompt = count_value("-p", v, 1, kMillion); }},
+    {.flags = "-n",
+     .value = "N",
+     .help = "tokens of decode (128)",
+     .read = [](Options& o, View v) { o.bench_tokens = count_value("-n", v, 1, kMillion); }},
+    {.flags = "-d",
+     .value = "N",
+     .help = "tokens in the context before (0)",
+     .read = [](Options& o, View v) { o.bench_depth = count_value("-d", v, 0, kMillion); }},
+    {.flags = "-r",
+     .value = "N",
+     .help = "runs (5)",
+     .read = [](Options& o, View v) { o.bench_repeat = count_value("-r", v, 1, 1000); }},
+    {.flags = "--json",
+     .help = "one JSON object",
+     .read = [](Options& o, View v) { o.json = on_or_off("json", v); }},
+};
+
+void read_id(Options& o, View v) { o.conversation = conversation_id(v); }
+void read_model(Options& o, View v) { o.model = not_empty("model", v); }
+
+const ToolRow kTools[] = {
+    {"list", Mode::list, "", "", "the stored conversations, the latest first", nullptr, kListRows},
+    {"show", Mode::show, "ID", "%id", "print a stored conversation", read_id, {}},
+    {"search",
+     Mode::search,
+     "TEXT...",
+     "",
+     "find words in everything that was said",
+     [](Options& o, View v) { o.words += fmt::format("{}{}", o.words.empty() ? "" : " ", v); },
+     {}},
+    {"replay", Mode::replay, "ID", "%id", "draw a stored conversation again, token by token", read_id,
+     kReplayRows},
+    {"export", Mode::export_chat, "ID", "%id", "write a stored conversation to a file", read_id, kExportRows},
+    {"import",
+     Mode::import_chat,
+     "FILE",
+     "%file",
+     "store the conversations of a file: md, json or openai as written by export, or ShareGPT",
+     [](Options& o, View v) { o.file = not_empty("FILE", v); },
+     {}},
+    {"delete", Mode::delete_chat, "ID", "%id", "put a stored conversation into the trash for 30 days",
+     read_id, kDeleteRows},
+    {"undelete", Mode::undelete_chat, "ID", "%id", "bring a conversation back from the trash", read_id, {}},
+    {"pull",
+     Mode::pull,
+     "NAME",
+     "",
+     "fetch a model: OWNER/REPO or OWNER/REPO/FILE.gguf of Hugging Face, or a URL; MODEL can then be that "
+     "name",
+     [](Options& o, View v) { o.words = not_empty("pull", v); },
+     {}},
+    {"info", Mode::info, "[MODEL]", "%model", "what a model file holds", read_model, {}},
+    {"devices",
+     Mode::devices,
+     "[MODEL]",
+     "%model",
+     "what could run a model, and how it would fit",
+     read_model,
+     {}},
+    {"tokenize", Mode::tokenize, "MODEL", "%model", "text on standard input to token ids", read_model,
+     kTokenizeRows},
+    {"detokenize",
+     Mode::detokenize,
+     "MODEL",
+     "%model",
+     "token ids on standard input to bytes",
+     read_model,
+     {}},
+    {"render",
+     Mode::render,
+     "MODEL",
+     "%model",
+     "JSON list of {role, content} on standard input to a prompt",
+     read_model,
+     {}},
+    {"logits", Mode::logits, "MODEL", "%model", "logits after every token, float32 [n_tokens, n_vocab]",
+     read_model, kLogitsRows},
+    {"probe", Mode::probe, "MODEL", "%model", "residual stream after every block, float32 [n_layers, n_embd]",
+     read_model, kProbeRows},
+    {"bench", Mode::bench, "[MODEL]", "%model", "measure prefill and decode", read_model, kBenchRows},
+    {"help",
+     Mode::help,
+     "[COMMAND]",
+     "",
+     "print what --help prints, or what COMMAND --help does",
+     [](Options& o, View v) { o.words = v; },
+     {}},
+    {"print",
+     Mode::print,
+     "WHAT",
+     kPrinted,
+     "print an example config file (config), the man page (man), or completions for bash, zsh or fish",
+     [](Options& o, View v) { o.words = one_of("print", v, kPrinted); },
+     {}},
+};
+
+}  // namespace
+
+std::span<const ToolRow> tool_table() { return kTools; }
+
+const ToolRow* find_tool(std::string_view name) {
+  for (const ToolRow& tool : kTools) {
+    if (name == tool.name) return &tool;
+  }
+  return nullptr;
+}
+
+}  // namespace bitnet
