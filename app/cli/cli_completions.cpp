@@ -8,6 +8,44 @@
 namespace bitnet {
 namespace {
 
+constexpr const char* kBashHead = R"SH(# bash completion for bitnet-chat. Made by: bitnet-chat print bash
+
+# Those of these words that begin as what is typed. Not by compgen -W, which would run what stands in them.
+_bitnet_chat_words() {
+  local word
+  for word; do
+    if [[ $word == "$cur"* ]]; then COMPREPLY+=("$word"); fi
+  done
+}
+
+# Numbers of conversations: nothing of a title gets here.
+_bitnet_chat_ids() {
+  local id title
+  while read -r id title; do
+    if [[ $id =~ ^[0-9]+$ ]]; then _bitnet_chat_words "$id"; fi
+  done < <(bitnet-chat list 2>/dev/null)
+}
+
+_bitnet_chat_files() {
+  compopt -o filenames 2>/dev/null
+  mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+}
+
+# Folders, .gguf files and what 'bitnet-chat pull' has brought.
+_bitnet_chat_models() {
+  local models="${XDG_CACHE_HOME:-$HOME/.cache}/bitnet-chat/models/hub"
+  compopt -o filenames 2>/dev/null
+  mapfile -t COMPREPLY < <(
+    compgen -d -- "$cur"
+    compgen -f -X '!*.gguf' -- "$cur"
+    [[ -d $models ]] && cd "$models" && printf '%s\n' */* | while read -r name; do
+      [[ -d $name && $name == "$cur"* ]] && printf '%s\n' "$name"
+    done
+  )
+}
+
+)SH";
+
 constexpr const char* kZshHead = R"SH(#compdef bitnet-chat
 # zsh completion for bitnet-chat. Made by: bitnet-chat print zsh
 
@@ -149,6 +187,81 @@ std::string bash_values(std::span<const OptionRow> rows, const char* indent) {
   return text;
 }
 
+// The flags that a value follows.
+std::string bash_valued_flags() {
+  std::string valued;
+  std::set<std::string> seen;
+  const auto add = [&](std::span<const OptionRow> rows) {
+    for (const OptionRow& row : rows) {
+      if (!takes_value(row)) continue;
+      for (const std::string& flag : option_flags(row)) {
+        if (seen.insert(flag).second) append(valued, "|", flag);
+      }
+    }
+  };
+  for (const OptionGroup& group : option_groups()) add(group.rows);
+  for (const ToolRow& tool : tool_table()) add(tool.options);
+  return valued;
+}
+
+// Finds out which command is typed already, and how many arguments.
+std::string bash_look_at_line() {
+  return fmt::format(R"SH(_bitnet_chat() {{
+  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} command= arguments=0 i
+  COMPREPLY=()
+  if [[ $cur == '=' ]]; then
+    cur=
+  elif [[ $prev == '=' ]]; then
+    prev=${{COMP_WORDS[COMP_CWORD-2]}}
+  fi
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    case ${{COMP_WORDS[i]}} in
+      {}) [[ ${{COMP_WORDS[i+1]}} == '=' ]] && ((++i)); ((++i)) ;;
+      -*) ;;
+      {}) if [[ $command ]]; then ((++arguments)); else command=${{COMP_WORDS[i]}}; fi ;;
+      *) ((++arguments)) ;;
+    esac
+  done
+
+)SH",
+                     bash_valued_flags(), with_bars(tool_names()));
+}
+
+// The value of the option before the cursor: first those of the command, then those of every command.
+std::string bash_complete_value() {
+  std::string text = "  case $command in\n";
+  for (const ToolRow& tool : tool_table()) {
+    const std::string values = bash_values(tool.options, "        ");
+    if (!values.empty()) {
+      text += fmt::format("    {})\n      case $prev in\n{}      esac\n      ;;\n", tool.name, values);
+    }
+  }
+  text += "  esac\n  case $prev in\n";
+  for (const OptionGroup& group : option_groups()) text += bash_values(group.rows, "    ");
+  return text + "  esac\n";
+}
+
+std::string bash_complete_flag() {
+  std::string text = fmt::format("\n  local flags=({})\n  case $command in\n", bash_list(common_flags()));
+  for (const ToolRow& tool : tool_table()) {
+    if (!tool.options.empty()) {
+      text += fmt::format("    {}) flags+=({}) ;;\n", tool.name, bash_list(flag_list(tool.options)));
+    }
+  }
+  return text +
+         "  esac\n  if [[ $cur == -* ]]; then\n    _bitnet_chat_words \"${flags[@]}\"\n    return\n  fi\n";
+}
+
+std::string bash_complete_argument() {
+  std::string text = "  ((arguments == 0)) || return\n  case $command in\n";
+  for (const ToolRow& tool : tool_table()) {
+    if (*tool.words != '\0') text += fmt::format("    {}) {} ;;\n", tool.name, bash_words(tool.words));
+  }
+  return text +
+         fmt::format("    '')\n      _bitnet_chat_models\n      _bitnet_chat_words {}\n      ;;\n  esac\n",
+                     bash_list(tool_names()));
+}
+
 // -- zsh --
 
 std::string zsh_description(std::string_view text) {
@@ -219,99 +332,8 @@ std::string fish_argument(const ToolRow& tool) {
 }  // namespace
 
 std::string bash_completion() {
-  std::string valued;  // every flag that a value follows
-  std::set<std::string> seen;
-  const auto add_valued = [&](std::span<const OptionRow> rows) {
-    for (const OptionRow& row : rows) {
-      if (!takes_value(row)) continue;
-      for (const std::string& flag : option_flags(row)) {
-        if (seen.insert(flag).second) append(valued, "|", flag);
-      }
-    }
-  };
-  for (const OptionGroup& group : option_groups()) add_valued(group.rows);
-  for (const ToolRow& tool : tool_table()) add_valued(tool.options);
-
-  std::string text = fmt::format(R"SH(# bash completion for bitnet-chat. Made by: bitnet-chat print bash
-
-# Those of these words that begin as what is typed. Not by compgen -W, which would run what stands in them.
-_bitnet_chat_words() {{
-  local word
-  for word; do
-    if [[ $word == "$cur"* ]]; then COMPREPLY+=("$word"); fi
-  done
-}}
-
-# Numbers of conversations: nothing of a title gets here.
-_bitnet_chat_ids() {{
-  local id title
-  while read -r id title; do
-    if [[ $id =~ ^[0-9]+$ ]]; then _bitnet_chat_words "$id"; fi
-  done < <(bitnet-chat list 2>/dev/null)
-}}
-
-_bitnet_chat_files() {{
-  compopt -o filenames 2>/dev/null
-  mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-}}
-
-# Folders, .gguf files and what 'bitnet-chat pull' has brought.
-_bitnet_chat_models() {{
-  local models="${{XDG_CACHE_HOME:-$HOME/.cache}}/bitnet-chat/models/hub"
-  compopt -o filenames 2>/dev/null
-  mapfile -t COMPREPLY < <(
-    compgen -d -- "$cur"
-    compgen -f -X '!*.gguf' -- "$cur"
-    [[ -d $models ]] && cd "$models" && printf '%s\n' */* | while read -r name; do
-      [[ -d $name && $name == "$cur"* ]] && printf '%s\n' "$name"
-    done
-  )
-}}
-
-_bitnet_chat() {{
-  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} command= arguments=0 i
-  COMPREPLY=()
-  if [[ $cur == '=' ]]; then
-    cur=
-  elif [[ $prev == '=' ]]; then
-    prev=${{COMP_WORDS[COMP_CWORD-2]}}
-  fi
-  for ((i = 1; i < COMP_CWORD; ++i)); do
-    case ${{COMP_WORDS[i]}} in
-      {}) [[ ${{COMP_WORDS[i+1]}} == '=' ]] && ((++i)); ((++i)) ;;
-      -*) ;;
-      {}) if [[ $command ]]; then ((++arguments)); else command=${{COMP_WORDS[i]}}; fi ;;
-      *) ((++arguments)) ;;
-    esac
-  done
-
-  case $command in
-)SH",
-                                 valued, with_bars(tool_names()));
-  for (const ToolRow& tool : tool_table()) {
-    const std::string values = bash_values(tool.options, "        ");
-    if (!values.empty()) {
-      text += fmt::format("    {})\n      case $prev in\n{}      esac\n      ;;\n", tool.name, values);
-    }
-  }
-  text += "  esac\n  case $prev in\n";
-  for (const OptionGroup& group : option_groups()) text += bash_values(group.rows, "    ");
-  text += fmt::format("  esac\n\n  local flags=({})\n  case $command in\n", bash_list(common_flags()));
-  for (const ToolRow& tool : tool_table()) {
-    if (!tool.options.empty()) {
-      text += fmt::format("    {}) flags+=({}) ;;\n", tool.name, bash_list(flag_list(tool.options)));
-    }
-  }
-  text += "  esac\n  if [[ $cur == -* ]]; then\n    _bitnet_chat_words \"${flags[@]}\"\n    return\n  fi\n";
-  text += "  ((arguments == 0)) || return\n  case $command in\n";
-  for (const ToolRow& tool : tool_table()) {
-    if (*tool.words != '\0') text += fmt::format("    {}) {} ;;\n", tool.name, bash_words(tool.words));
-  }
-  text += fmt::format(
-      "    '')\n      _bitnet_chat_models\n      _bitnet_chat_words {}\n      ;;\n"
-      "  esac\n}}\n\ncomplete -F _bitnet_chat bitnet-chat\n",
-      bash_list(tool_names()));
-  return text;
+  return kBashHead + bash_look_at_line() + bash_complete_value() + bash_complete_flag() +
+         bash_complete_argument() + "}\n\ncomplete -F _bitnet_chat bitnet-chat\n";
 }
 
 std::string zsh_completion() {

@@ -63,39 +63,58 @@ std::string rows_of(std::span<const TextRow> rows) {
   return text;
 }
 
-}  // namespace
+constexpr const char* kIntroduction =
+    ".SH NAME\n"
+    "bitnet\\-chat \\- chat in the terminal with BitNet b1.58 language models\n"
+    ".SH SYNOPSIS\n"
+    ".nf\n"
+    "\\fBbitnet\\-chat\\fR [\\fIMODEL\\fR] [\\fIOPTION\\fR...]\n"
+    "\\fBbitnet\\-chat\\fR [\\fIMODEL\\fR] \\fB\\-p\\fR \\fITEXT\\fR\n"
+    "\\fBbitnet\\-chat\\fR \\fICOMMAND\\fR [\\fIARGUMENT\\fR] [\\fIOPTION\\fR...]\n"
+    ".fi\n"
+    ".SH DESCRIPTION\n"
+    "Opens a chat with a language model in the terminal: a transcript that scrolls while the answer comes, "
+    "with the\n"
+    "input line below. Without \\fIMODEL\\fR the bundled model answers. Where there is no terminal, lines "
+    "are read and\n"
+    "written plainly. Text on standard input, or \\fB\\-p\\fR, asks one question: the answer goes to "
+    "standard output and\n"
+    "everything else to standard error.\n"
+    ".PP\n"
+    "Every conversation is kept in a database, unless \\fB\\-\\-private\\fR is given. In the chat, F1 "
+    "shows the keys and\n"
+    "\\fB/help\\fR the commands.\n";
 
-std::string manual_page() {
-  std::string page = fmt::format(
-      ".\\\" Made by: bitnet-chat print man\n.TH BITNET\\-CHAT 1 \"\" \"bitnet-chat {}\" \"User Commands\"\n",
-      BITNET_VERSION);
-  page +=
-      ".SH NAME\n"
-      "bitnet\\-chat \\- chat in the terminal with BitNet b1.58 language models\n"
-      ".SH SYNOPSIS\n"
-      ".nf\n"
-      "\\fBbitnet\\-chat\\fR [\\fIMODEL\\fR] [\\fIOPTION\\fR...]\n"
-      "\\fBbitnet\\-chat\\fR [\\fIMODEL\\fR] \\fB\\-p\\fR \\fITEXT\\fR\n"
-      "\\fBbitnet\\-chat\\fR \\fICOMMAND\\fR [\\fIARGUMENT\\fR] [\\fIOPTION\\fR...]\n"
-      ".fi\n"
-      ".SH DESCRIPTION\n"
-      "Opens a chat with a language model in the terminal: a transcript that scrolls while the answer comes, "
-      "with the\n"
-      "input line below. Without \\fIMODEL\\fR the bundled model answers. Where there is no terminal, lines "
-      "are read and\n"
-      "written plainly. Text on standard input, or \\fB\\-p\\fR, asks one question: the answer goes to "
-      "standard output and\n"
-      "everything else to standard error.\n"
-      ".PP\n"
-      "Every conversation is kept in a database, unless \\fB\\-\\-private\\fR is given. In the chat, F1 "
-      "shows the keys and\n"
-      "\\fB/help\\fR the commands.\n";
-  page += ".SH OPTIONS\n";
+constexpr const char* kConfigFile =
+    ".SH CONFIG FILE\n"
+    "Lines of the form \\fIKEY\\fR = \\fIVALUE\\fR, where a key is the long name of an option, with \\- or "
+    "_. A line that\n"
+    "begins with # is a comment. A value in double quotes keeps its spaces and may have \\en, \\et, "
+    "\\e\\(dq and \\e\\e.\n"
+    "A file is found from the folder of the config file, and \\(ti/ is the home folder. Options of the "
+    "command line win.\n"
+    "\\fBbitnet\\-chat print config\\fR shows every key.\n";
+
+constexpr const char* kExamples =
+    ".SH EXAMPLES\n"
+    ".nf\n"
+    "bitnet\\-chat \\-p \\(dqWhat is a star?\\(dq\n"
+    "git diff | bitnet\\-chat model.gguf \\-\\-system \\(dqReview this change.\\(dq\n"
+    "bitnet\\-chat \\-c\n"
+    "bitnet\\-chat \\-\\-script session.txt \\-\\-output jsonl\n"
+    ".fi\n";
+
+std::string options_section() {
+  std::string page = ".SH OPTIONS\n";
   for (const OptionGroup& group : option_groups()) {
     page += fmt::format(".SS {}\n", group.title);
     for (const OptionRow& row : group.rows) page += option_entry(row);
   }
-  page += ".SH COMMANDS\n";
+  return page;
+}
+
+std::string commands_section() {
+  std::string page = ".SH COMMANDS\n";
   for (const ToolRow& tool : tool_table()) {
     std::string tag = bold(tool.name);
     if (*tool.argument != '\0') tag += fmt::format(" {}", italic(tool.argument));
@@ -105,7 +124,12 @@ std::string manual_page() {
     for (const OptionRow& row : tool.options) page += option_entry(row);
     page += ".RE\n";
   }
-  page += ".SH COMMANDS IN THE CHAT\nA line that begins with // is a turn that begins with a slash.\n";
+  return page;
+}
+
+std::string chat_commands_section() {
+  std::string page =
+      ".SH COMMANDS IN THE CHAT\nA line that begins with // is a turn that begins with a slash.\n";
   for (const Command& command : command_table()) {
     std::string tag = bold(command.name);
     for (const std::string& alias : split_words(command.aliases)) tag += fmt::format(", {}", bold(alias));
@@ -114,7 +138,11 @@ std::string manual_page() {
     if (*command.more != '\0') text += fmt::format(" {}", sentence(command.more));
     page += entry(tag, text);
   }
-  page +=
+  return page;
+}
+
+std::string keys_section() {
+  std::string page =
       ".SH KEYS\nReadline edits the input line, with its own keys and what inputrc says; these come before "
       "them. A "
       "line of the\nkeys file is \\fIKEY\\fR = \\fIACTION\\fR, such as C\\-t = find. The name of an action "
@@ -125,7 +153,11 @@ std::string manual_page() {
   for (const Action& action : action_table()) {
     page += entry(fmt::format("{} ({})", bold(action.keys), action.name), sentence(action.help));
   }
-  page +=
+  return page;
+}
+
+std::string settings_section() {
+  std::string page =
       ".SH SETTINGS\nWhat \\fB/set\\fR knows, with what a chat begins with where neither the model's file "
       "(its keys\n\\fIgeneral.sampling.*\\fR), the config file nor the command line says otherwise. A script "
       "begins with temp 0 and seed 0,\nwhatever the file says. \\fB/set\\fR tells for each where its default "
@@ -135,27 +167,23 @@ std::string manual_page() {
     page += entry(bold(setting.name), sentence(fmt::format("{}: {}. Default: {}", setting.help, setting.range,
                                                            setting.show(defaults))));
   }
+  return page;
+}
+
+}  // namespace
+
+std::string manual_page() {
+  std::string page = fmt::format(
+      ".\\\" Made by: bitnet-chat print man\n.TH BITNET\\-CHAT 1 \"\" \"bitnet-chat {}\" \"User Commands\"\n",
+      BITNET_VERSION);
+  page += kIntroduction;
   page +=
-      ".SH CONFIG FILE\n"
-      "Lines of the form \\fIKEY\\fR = \\fIVALUE\\fR, where a key is the long name of an option, with \\- or "
-      "_. A line that\n"
-      "begins with # is a comment. A value in double quotes keeps its spaces and may have \\en, \\et, "
-      "\\e\\(dq and \\e\\e.\n"
-      "A file is found from the folder of the config file, and \\(ti/ is the home folder. Options of the "
-      "command line win.\n"
-      "\\fBbitnet\\-chat print config\\fR shows every key.\n";
+      options_section() + commands_section() + chat_commands_section() + keys_section() + settings_section();
+  page += kConfigFile;
   page += ".SH FILES\n" + rows_of(file_places());
   page += ".SH ENVIRONMENT\n" + rows_of(environment_variables());
   page += ".SH EXIT STATUS\n" + rows_of(exit_codes());
-  page +=
-      ".SH EXAMPLES\n"
-      ".nf\n"
-      "bitnet\\-chat \\-p \\(dqWhat is a star?\\(dq\n"
-      "git diff | bitnet\\-chat model.gguf \\-\\-system \\(dqReview this change.\\(dq\n"
-      "bitnet\\-chat \\-c\n"
-      "bitnet\\-chat \\-\\-script session.txt \\-\\-output jsonl\n"
-      ".fi\n";
-  return page;
+  return page + kExamples;
 }
 
 }  // namespace bitnet
