@@ -21,8 +21,8 @@ namespace {
 
 constexpr int kMostWords = 10000;
 
-// What follows "--" is no option and no command, whatever it looks like. CLI11 forgets that once a command
-// has its words, so each such word is marked, and the mark taken off where it is read.
+// A word after "--" is neither an option nor a command, whatever it looks like. CLI11 forgets that once a
+// command has its words, so each such word gets this mark, which is taken off where the word is read.
 constexpr char kIsWord = '\x01';
 
 std::vector<std::string> mark_words(int argc, const char* const* argv) {
@@ -38,7 +38,7 @@ std::string without_mark(const std::string& word) {
   return word.starts_with(kIsWord) ? word.substr(1) : word;
 }
 
-// What the command line gave, still as text: the config file is read before it.
+// An option of the table and what the command line gave for it, still as text: the config file is read first.
 struct Given {
   const OptionRow* row;
   CLI::Option* option;
@@ -46,7 +46,7 @@ struct Given {
 
 Given add_row(CLI::App& app, const OptionRow& row) {
   const std::string_view flags = row.flags;
-  if (flags.find("--help") != std::string_view::npos) return {&row, nullptr};  // CLI11's own
+  if (flags.find("--help") != std::string_view::npos) return {&row, nullptr};  // CLI11 has its own
   CLI::Option* option = *row.value == '\0' ? app.add_flag(row.flags) : app.add_option(row.flags);
   if (*row.value != '\0') option->expected(1)->type_name(row.value);
   if (row.repeats) {
@@ -73,16 +73,16 @@ bool was_given(const std::vector<Given>& given, std::string_view flag) {
   });
 }
 
-// One command of the table as CLI11 knows it.
-struct Tool {
+// A command of the table as CLI11 knows it.
+struct ParsedTool {
   const ToolRow* row;
   CLI::App* app;
   CLI::Option* argument;
   std::vector<Given> given;
 };
 
-Tool add_tool(CLI::App& app, const ToolRow& row) {
-  Tool tool{&row, app.add_subcommand(row.name), nullptr, {}};
+ParsedTool add_tool(CLI::App& app, const ToolRow& row) {
+  ParsedTool tool{&row, app.add_subcommand(row.name), nullptr, {}};
   tool.app->fallthrough();
   tool.app->allow_extras();
   if (*row.argument != '\0') {
@@ -98,13 +98,38 @@ Tool add_tool(CLI::App& app, const ToolRow& row) {
   return tool;
 }
 
+// The tables as CLI11 knows them and, after parse_words, what the command line has of them.
+struct CommandLine {
+  CommandLine() {
+    app.require_subcommand(0, 1);
+    app.allow_extras();
+    for (const OptionGroup& group : option_groups()) {
+      for (const OptionRow& row : group.rows) given.push_back(add_row(app, row));
+    }
+    for (const ToolRow& row : tool_table()) tools.push_back(add_tool(app, row));
+  }
+
+  // The command that was given; nullptr: none, so it is a chat.
+  const ParsedTool* tool() const {
+    const auto found =
+        std::find_if(tools.begin(), tools.end(), [](const ParsedTool& t) { return t.app->parsed(); });
+    return found == tools.end() ? nullptr : &*found;
+  }
+  // The word that stands where MODEL may stand, the first row of the table. Requires that it was given.
+  std::string model_word() const { return given.front().option->results().front(); }
+
+  CLI::App app{"", "bitnet-chat"};
+  std::vector<Given> given;
+  std::vector<ParsedTool> tools;
+};
+
 std::string nearest_tool(const std::string& word) {
   std::vector<std::string> names;
   for (const ToolRow& row : tool_table()) names.emplace_back(row.name);
   return nearest(word, names);
 }
 
-// "serch whale" is a model's name and one word too many to the parser, and a command to a person.
+// A person who types "serch whale" means a command; the parser sees a model's name and one word too many.
 void refuse_mistyped_tool(const std::string& word) {
   std::error_code ignored;
   const std::string meant = nearest_tool(word);
@@ -141,7 +166,7 @@ std::string help_about(const std::string& command) {
               fmt::format("there is no command {}; 'bitnet-chat help' lists them", printable(command, 40)));
 }
 
-[[noreturn]] void refuse_extra(const std::string& given, const Tool* tool) {
+[[noreturn]] void refuse_extra(const std::string& given, const ParsedTool* tool) {
   const std::string extra = without_mark(given);
   if (extra != given || !extra.starts_with('-') || extra == "-") {
     throw Error(ErrorKind::usage,
@@ -183,7 +208,7 @@ void check_together(const Options& o) {
   }
 }
 
-// The config file gives way where the command line or the environment says otherwise.
+// Takes back what the config file says where the command line or the environment says otherwise.
 void yield_to_command_line(Options& o, const std::vector<Given>& given) {
   if (was_given(given, "--stop")) std::erase_if(o.settings, [](const auto& s) { return s.first == "+stop"; });
   Options told;
@@ -197,75 +222,73 @@ void yield_to_command_line(Options& o, const std::vector<Given>& given) {
   if ((model != nullptr && *model != '\0') || o.mode == Mode::replay) o.model.clear();
 }
 
-}  // namespace
-
-Options parse_options(int argc, const char* const* argv, const std::string& usual_config) {
-  Options options;
-  CLI::App app("", "bitnet-chat");
-  app.require_subcommand(0, 1);
-  app.allow_extras();
-  std::vector<Given> given;
-  for (const OptionGroup& group : option_groups()) {
-    for (const OptionRow& row : group.rows) given.push_back(add_row(app, row));
-  }
-  std::vector<Tool> tools;
-  for (const ToolRow& row : tool_table()) tools.push_back(add_tool(app, row));
-  const auto chosen = [&]() -> const Tool* {
-    for (const Tool& tool : tools) {
-      if (tool.app->parsed()) return &tool;
-    }
-    return nullptr;
-  };
-
+// Returns the text that --help asks for, or "" where nothing is to be printed.
+std::string parse_words(CommandLine& line, int argc, const char* const* argv) {
   try {
     std::vector<std::string> arguments = mark_words(argc, argv);
-    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
-    app.parse(arguments);
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+    line.app.parse(arguments);
   } catch (const CLI::CallForHelp&) {
-    options.print_and_exit = chosen() == nullptr ? help_text() : tool_help_text(*chosen()->row);
-    return options;
+    return line.tool() == nullptr ? help_text() : tool_help_text(*line.tool()->row);
   } catch (const CLI::ParseError& error) {
     throw Error(ErrorKind::usage,
                 fmt::format("{} (bitnet-chat --help shows what there is)", printable(error.what(), 300)));
   }
-  const Tool* tool = chosen();
-  const auto extras = app.remaining(/*recurse=*/true);
+  return {};
+}
+
+// Refuses words that neither an option nor the command takes, and a MODEL before a command.
+void refuse_extras(const CommandLine& line, const ParsedTool* tool) {
+  const bool has_model = was_given(line.given, "MODEL");
+  const auto extras = line.app.remaining(/*recurse=*/true);
   if (!extras.empty()) {
-    if (tool == nullptr && was_given(given, "MODEL"))
-      refuse_mistyped_tool(without_mark(given.front().option->results().front()));
+    if (tool == nullptr && has_model) refuse_mistyped_tool(without_mark(line.model_word()));
     refuse_extra(extras.front(), tool);
   }
-  if (tool != nullptr) {
-    options.mode = tool->row->mode;
-    if (was_given(given, "MODEL")) refuse_extra(given.front().option->results().front(), tool);
-  }
-  if (was_given(given, "--version")) {
-    options.print_and_exit = fmt::format("bitnet-chat {}\n", BITNET_VERSION);
-    return options;
-  }
+  if (tool != nullptr && has_model) refuse_extra(line.model_word(), tool);
+}
 
+// Reads the config file into `options`, before what the command line gives is read over it.
+void read_config_below(const CommandLine& line, const std::string& usual_config, Options& options) {
   std::string config;
-  for (const auto& [row, option] : given) {
+  for (const auto& [row, option] : line.given) {
     if (option != nullptr && option_key(*row) == "config" && option->count() > 0)
       config = option->results().back();
   }
-  if (options.mode != Mode::print) {
-    read_config(config.empty() ? usual_config : config, !config.empty(), options);
-    yield_to_command_line(options, given);
-    options.config_settings = options.settings.size();
-    options.config_ctx = options.ctx;
+  read_config(config.empty() ? usual_config : config, !config.empty(), options);
+  yield_to_command_line(options, line.given);
+  options.config_settings = options.settings.size();
+  options.config_ctx = options.ctx;
+}
+
+void read_tool(const ParsedTool& tool, Options& options) {
+  read_given(tool.given, options);
+  if (tool.argument != nullptr && tool.argument->count() > 0) {
+    for (const std::string& word : tool.argument->results()) tool.row->read(options, without_mark(word));
   }
-  read_given(given, options);
-  if (tool != nullptr) {
-    read_given(tool->given, options);
-    if (tool->argument != nullptr && tool->argument->count() > 0) {
-      for (const std::string& word : tool->argument->results()) tool->row->read(options, without_mark(word));
-    }
-    if ((tool->row->mode == Mode::logits || tool->row->mode == Mode::probe) &&
-        (options.tokens.empty() || options.out.empty())) {
-      throw Error(ErrorKind::usage, fmt::format("{} wants --tokens and --out", tool->row->name));
-    }
+  if ((tool.row->mode == Mode::logits || tool.row->mode == Mode::probe) &&
+      (options.tokens.empty() || options.out.empty())) {
+    throw Error(ErrorKind::usage, fmt::format("{} wants --tokens and --out", tool.row->name));
   }
+}
+
+}  // namespace
+
+Options parse_options(int argc, const char* const* argv, const std::string& usual_config) {
+  Options options;
+  CommandLine line;
+  options.print_and_exit = parse_words(line, argc, argv);
+  if (!options.print_and_exit.empty()) return options;
+  const ParsedTool* tool = line.tool();
+  refuse_extras(line, tool);
+  if (tool != nullptr) options.mode = tool->row->mode;
+  if (was_given(line.given, "--version")) {
+    options.print_and_exit = fmt::format("bitnet-chat {}\n", BITNET_VERSION);
+    return options;
+  }
+  if (options.mode != Mode::print) read_config_below(line, usual_config, options);
+  read_given(line.given, options);
+  if (tool != nullptr) read_tool(*tool, options);
   check_together(options);
   if (options.mode == Mode::help) options.print_and_exit = help_about(options.words);
   return options;

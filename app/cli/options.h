@@ -1,6 +1,6 @@
-// The command line.
+// What the command line and the config file say, as one value.
 //
-// Thread rule: plain values and one free function.
+// Thread rule: plain values and free functions; main's thread.
 #pragma once
 
 #include <cstdint>
@@ -37,12 +37,12 @@ enum class Mode {
   help,
 };
 
-// Lines or the screen; automatic: the screen where there is a terminal for it.
+// automatic: the screen if there is a terminal for it, otherwise lines.
 enum class OutputForm { automatic, text, tui, jsonl };
 
 struct Options : ModelOptions {
   Mode mode = Mode::chat;
-  std::string print_and_exit;  // --help or --version: this text and nothing else
+  std::string print_and_exit;  // --help or --version: this text is printed and nothing else happens
 
   std::string config;  // --config; empty: the usual file
 
@@ -51,21 +51,21 @@ struct Options : ModelOptions {
   std::string script;                   // "-" = standard input; empty = none
   OutputForm output = OutputForm::automatic;
   std::string record;         // --record; empty = none
-  bool record_input = false;  // what was typed too
+  bool record_input = false;  // the recording also has what was typed
   bool resume_last = false;
   std::optional<int64_t> conversation;  // --resume, and the ID of replay, show, export, delete
   std::string system;                   // text or @FILE
   std::vector<std::pair<std::string, std::string>> settings;  // as `/set NAME VALUE`, in order
-  size_t config_settings = 0;  // the first of `settings`, which are the config file's
+  size_t config_settings = 0;  // so many of the first `settings` come from the config file
   uint32_t config_ctx = 0;     // `ctx` as the config file has it
   bool is_private = false;
   std::string db;
-  bool force = false;         // files that are there may be overwritten
+  bool force = false;         // existing files may be overwritten
   bool allow_writes = false;  // scripts may write anywhere
   uint32_t kv_cache = 2048;   // MiB on disk; 0 = none
   bool no_color = false;
   std::string theme;  // theme.h; empty: the first
-  std::string keys;   // file of the keymap; empty: the usual one, if it is there
+  std::string keys;   // file of the keymap; empty: the usual file, if there is one
   bool verbose = false;
 
   // Tools.
@@ -74,14 +74,14 @@ struct Options : ModelOptions {
   std::string words;     // search, print, pull
   bool all = false;      // list: archived conversations too
   bool deleted = false;  // list: the trash
-  bool now = false;      // delete: past the trash
+  bool now = false;      // delete: for good instead of into the trash
   std::string format = "md";
   std::string file;  // import
   std::string out;
   bool special = false;
-  bool csv = false;  // tokenize: commas between
+  bool csv = false;  // tokenize: commas between the ids
   std::vector<int32_t> tokens;
-  uint32_t prefill = 0;  // tokens a batch; 0 = the engine's choice
+  uint32_t prefill = 0;  // tokens per batch; 0 = the engine chooses
   uint32_t bench_prompt = 512;
   uint32_t bench_tokens = 128;
   uint32_t bench_depth = 0;
@@ -89,16 +89,17 @@ struct Options : ModelOptions {
   bool json = false;
 };
 
-// The command line over the config file: the one that --config names, else `usual_config` if it is there (""
-// = none). Throws Error(usage) in one line for what cannot be understood or is out of its range.
+// Reads the command line, over the config file: the one that --config names, or `usual_config` if there is
+// such a file ("" = none). Throws Error(usage) in one line for what cannot be understood or is out of its
+// range.
 Options parse_options(int argc, const char* const* argv, const std::string& usual_config = "");
 
-// "lst" is the name of a model file to the parser, and a command to a person. Throws Error(model) with the
-// command that is meant, where a model is opened whose name is neither a file nor that of a pulled model and
-// is near one.
+// A person who types "lst" means a command; the parser takes it for a model. If a model would be opened whose
+// name is neither a file nor a pulled model, but is near the name of a command, this throws Error(model) that
+// names the command.
 void refuse_command_as_model(const Options& options);
 
-// `base` with what the command line set. Throws Error(usage).
+// Returns `base` changed by what the command line and the config file set. Throws Error(usage).
 ChatSettings settings_from(const Options& options, ChatSettings base);
 
 }  // namespace bitnet
