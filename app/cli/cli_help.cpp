@@ -65,7 +65,7 @@ std::string help_text() {
       "\n"
       "  bitnet-chat [MODEL] [OPTION...]             chat\n"
       "  bitnet-chat [MODEL] -p TEXT                 one answer on standard output\n"
-      "  bitnet-chat COMMAND [ARGUMENT] [OPTION...]  what COMMAND --help says\n"
+      "  bitnet-chat COMMAND [ARGUMENT] [OPTION...]  COMMAND --help explains it\n"
       "\n"
       "Without MODEL the bundled model answers. Text on standard input asks like -p.\n"
       "In the chat, F1 shows the keys and /help the commands.\n"
@@ -78,7 +78,7 @@ std::string help_text() {
   text +=
       "\n"
       "A config file can set most of these: 'bitnet-chat print config' shows it and\n"
-      "where it belongs. The command line wins.\n"
+      "where it belongs. The command line wins over it.\n"
       "\n"
       "Exit codes:\n";
   for (const TextRow& row : exit_codes()) text += two_columns(row.name, row.help);
@@ -98,12 +98,13 @@ std::string tool_help_text(const ToolRow& tool) {
 std::string example_config() {
   std::string text =
       "# Configuration of bitnet-chat. It belongs in $XDG_CONFIG_HOME/bitnet-chat/config, which is\n"
-      "# ~/.config/bitnet-chat/config where that variable is not set; --config FILE reads another.\n"
+      "# ~/.config/bitnet-chat/config if that variable is not set; --config FILE reads another file.\n"
       "#\n"
-      "# A line is KEY = VALUE; take away the # to set one. Options of the command line win. A comment has\n"
+      "# A line is KEY = VALUE; remove its # to set it. Options of the command line win over it. A comment "
+      "needs\n"
       "# a line of its own. A value in \"double quotes\" keeps its spaces and may have \\n, \\t, \\\" and "
       "\\\\.\n"
-      "# A file is found from the folder of this one; ~/ is your home.\n";
+      "# A relative path of a file begins at the folder of this file; ~/ is your home folder.\n";
   const ChatSettings defaults = interactive_settings();
   for (const OptionGroup& group : option_groups()) {
     std::string rows;

@@ -1,5 +1,5 @@
-// What the program says about itself, all of it made from the tables of options, commands and settings:
-// --help, the man page, the example config file and the completions of shells.
+// What the program says about itself: --help, the man page, the example config file and the completions of
+// shells. All of it is made from the tables of options, commands and settings.
 //
 // Thread rule: free functions; any thread.
 #pragma once
@@ -20,8 +20,8 @@ std::string bash_completion();
 std::string zsh_completion();
 std::string fish_completion();
 
-// `text` broken at spaces into lines of at most `columns`, each after the first begun with `indent` spaces.
-// The first is taken to begin at column `used`.
+// Breaks `text` at spaces into lines of at most `columns`. The first line begins at column `used`; each other
+// line begins with `indent` spaces.
 std::string wrap_words(const std::string& text, size_t columns, size_t indent, size_t used);
 
 }  // namespace bitnet

@@ -11,7 +11,7 @@
 namespace bitnet {
 namespace {
 
-// Text as roff shows it: no escapes, no minus that becomes a hyphen, no line that is taken for a request.
+// Escapes `text` for roff, so that it prints as it is: no escapes, no hyphen in place of a minus, no request.
 std::string roff(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -63,46 +63,53 @@ std::string rows_of(std::span<const TextRow> rows) {
   return text;
 }
 
-constexpr const char* kIntroduction =
-    ".SH NAME\n"
-    "bitnet\\-chat \\- chat in the terminal with BitNet b1.58 language models\n"
-    ".SH SYNOPSIS\n"
-    ".nf\n"
-    "\\fBbitnet\\-chat\\fR [\\fIMODEL\\fR] [\\fIOPTION\\fR...]\n"
-    "\\fBbitnet\\-chat\\fR [\\fIMODEL\\fR] \\fB\\-p\\fR \\fITEXT\\fR\n"
-    "\\fBbitnet\\-chat\\fR \\fICOMMAND\\fR [\\fIARGUMENT\\fR] [\\fIOPTION\\fR...]\n"
-    ".fi\n"
-    ".SH DESCRIPTION\n"
-    "Opens a chat with a language model in the terminal: a transcript that scrolls while the answer comes, "
-    "with the\n"
-    "input line below. Without \\fIMODEL\\fR the bundled model answers. Where there is no terminal, lines "
-    "are read and\n"
-    "written plainly. Text on standard input, or \\fB\\-p\\fR, asks one question: the answer goes to "
-    "standard output and\n"
-    "everything else to standard error.\n"
-    ".PP\n"
-    "Every conversation is kept in a database, unless \\fB\\-\\-private\\fR is given. In the chat, F1 "
-    "shows the keys and\n"
-    "\\fB/help\\fR the commands.\n";
+constexpr const char* kIntroduction = R"(.SH NAME
+bitnet\-chat \- chat in the terminal with BitNet b1.58 language models
+.SH SYNOPSIS
+.nf
+\fBbitnet\-chat\fR [\fIMODEL\fR] [\fIOPTION\fR...]
+\fBbitnet\-chat\fR [\fIMODEL\fR] \fB\-p\fR \fITEXT\fR
+\fBbitnet\-chat\fR \fICOMMAND\fR [\fIARGUMENT\fR] [\fIOPTION\fR...]
+.fi
+.SH DESCRIPTION
+Opens a chat with a language model in the terminal: a transcript that scrolls while the answer comes, with
+the input line below it. Without \fIMODEL\fR the bundled model answers. If there is no terminal, the
+program reads and writes plain lines. Text on standard input, or \fB\-p\fR, asks one question: the answer
+goes to standard output and everything else to standard error.
+.PP
+Every conversation is kept in a database, unless \fB\-\-private\fR is given. In the chat, F1 shows the
+keys and \fB/help\fR the commands.
+)";
 
-constexpr const char* kConfigFile =
-    ".SH CONFIG FILE\n"
-    "Lines of the form \\fIKEY\\fR = \\fIVALUE\\fR, where a key is the long name of an option, with \\- or "
-    "_. A line that\n"
-    "begins with # is a comment. A value in double quotes keeps its spaces and may have \\en, \\et, "
-    "\\e\\(dq and \\e\\e.\n"
-    "A file is found from the folder of the config file, and \\(ti/ is the home folder. Options of the "
-    "command line win.\n"
-    "\\fBbitnet\\-chat print config\\fR shows every key.\n";
+constexpr const char* kKeys = R"(.SH KEYS
+Readline edits the input line, with its own keys and those of inputrc; the keys below come before them. A
+line of the keys file is \fIKEY\fR = \fIACTION\fR, such as C\-t = find. The name of each action stands in
+brackets. The action \fBeditor\fR leaves a key to readline, and \fBnone\fR takes the key away. C\- is
+Ctrl, M\- is Alt, S\- is Shift.
+)";
 
-constexpr const char* kExamples =
-    ".SH EXAMPLES\n"
-    ".nf\n"
-    "bitnet\\-chat \\-p \\(dqWhat is a star?\\(dq\n"
-    "git diff | bitnet\\-chat model.gguf \\-\\-system \\(dqReview this change.\\(dq\n"
-    "bitnet\\-chat \\-c\n"
-    "bitnet\\-chat \\-\\-script session.txt \\-\\-output jsonl\n"
-    ".fi\n";
+constexpr const char* kSettings = R"(.SH SETTINGS
+\fB/set\fR changes these. A chat begins with the defaults below, unless the model's file (its keys
+\fIgeneral.sampling.*\fR), the config file or the command line says otherwise. A script begins with temp 0
+and seed 0, whatever the model's file says. \fB/set\fR shows where each default comes from, and
+\fB/reset\fR returns to it.
+)";
+
+constexpr const char* kConfigFile = R"(.SH CONFIG FILE
+Each line has the form \fIKEY\fR = \fIVALUE\fR, where a key is the long name of an option, with \- or _. A
+line that begins with # is a comment. A value in double quotes keeps its spaces and may have \en, \et,
+\e\(dq and \e\e. A relative path of a file begins at the folder of the config file, and \(ti/ is the home
+folder. Options of the command line win over the file. \fBbitnet\-chat print config\fR shows every key.
+)";
+
+constexpr const char* kExamples = R"(.SH EXAMPLES
+.nf
+bitnet\-chat \-p \(dqWhat is a star?\(dq
+git diff | bitnet\-chat model.gguf \-\-system \(dqReview this change.\(dq
+bitnet\-chat \-c
+bitnet\-chat \-\-script session.txt \-\-output jsonl
+.fi
+)";
 
 std::string options_section() {
   std::string page = ".SH OPTIONS\n";
@@ -142,14 +149,7 @@ std::string chat_commands_section() {
 }
 
 std::string keys_section() {
-  std::string page =
-      ".SH KEYS\nReadline edits the input line, with its own keys and what inputrc says; these come before "
-      "them. A "
-      "line of the\nkeys file is \\fIKEY\\fR = \\fIACTION\\fR, such as C\\-t = find. The name of an action "
-      "is in "
-      "brackets here; \\fBeditor\\fR leaves a\nkey to readline, and \\fBnone\\fR takes it away. C\\- is "
-      "Ctrl, M\\- Alt, "
-      "S\\- Shift.\n";
+  std::string page = kKeys;
   for (const Action& action : action_table()) {
     page += entry(fmt::format("{} ({})", bold(action.keys), action.name), sentence(action.help));
   }
@@ -157,11 +157,7 @@ std::string keys_section() {
 }
 
 std::string settings_section() {
-  std::string page =
-      ".SH SETTINGS\nWhat \\fB/set\\fR knows, with what a chat begins with where neither the model's file "
-      "(its keys\n\\fIgeneral.sampling.*\\fR), the config file nor the command line says otherwise. A script "
-      "begins with temp 0 and seed 0,\nwhatever the file says. \\fB/set\\fR tells for each where its default "
-      "comes from, and \\fB/reset\\fR goes back to it.\n";
+  std::string page = kSettings;
   const ChatSettings defaults = interactive_settings();
   for (const Setting& setting : settings_table()) {
     page += entry(bold(setting.name), sentence(fmt::format("{}: {}. Default: {}", setting.help, setting.range,

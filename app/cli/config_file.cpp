@@ -78,7 +78,7 @@ std::string unquote(std::string_view value) {
   return text.get<std::string>();
 }
 
-// What a person writes in a file means the same wherever the program is started.
+// A path in a config file means the same file wherever the program is started.
 std::string resolve(const std::string& file, const fs::path& folder) {
   if (std::string expanded = expand_home(file); expanded != file) return expanded;
   return fs::path(file).is_absolute() ? file : (folder / file).string();
@@ -90,7 +90,8 @@ std::string resolve_value(const OptionRow& row, std::string value, const fs::pat
   if (words == "%file") return resolve(value, folder);
   if (words == "%model") {
     const std::string file = resolve(value, folder);
-    return fs::exists(file) || value.starts_with("~/") ? file : value;  // else the name of a pulled model
+    return fs::exists(file) || value.starts_with("~/") ? file
+                                                       : value;  // otherwise it is the name of a pulled model
   }
   if (std::string_view(row.value) == "TEXT|@FILE" && value.starts_with('@')) {
     return fmt::format("@{}", resolve(value.substr(1), folder));

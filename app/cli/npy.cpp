@@ -7,8 +7,8 @@
 
 namespace bitnet {
 namespace {
-constexpr size_t kAlignment = 64;  // of the values in the file
-}
+constexpr size_t kAlignment = 64;  // bytes, of the first value in the file
+}  // namespace
 
 NpyFile::NpyFile(const std::string& path, const WriteRules& rules, size_t rows, size_t columns)
     : path_(path), out_(path, rules), left_(rows * columns) {

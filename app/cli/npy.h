@@ -1,4 +1,5 @@
-// .npy files, version 1.0 (numpy.lib.format): a header that says type and shape, then the values.
+// .npy files, version 1.0 (numpy.lib.format): a header with type and shape, then the values.
+//
 // Thread rule: belongs to one thread.
 #pragma once
 
@@ -11,14 +12,14 @@ namespace bitnet {
 
 class NpyFile {
  public:
-  // A file of float32 [rows, columns], C order. Throws Error(runtime) that names the file.
+  // Begins a file of float32 [rows, columns] in C order. Throws Error(runtime) that names the file.
   NpyFile(const std::string& path, const WriteRules& rules, size_t rows, size_t columns);
-  ~NpyFile();  // one that was not finished is taken away
+  ~NpyFile();  // removes a file that was not finished
   NpyFile(const NpyFile&) = delete;
   NpyFile& operator=(const NpyFile&) = delete;
 
   void write(std::span<const float> values);  // the next values, in order
-  void finish();                              // throws where they are not on the disk, or not as many as said
+  void finish();                              // throws if values are missing or the disk did not take them
 
  private:
   std::string path_;

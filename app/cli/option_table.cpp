@@ -19,7 +19,7 @@ const OptionRow kModelRows[] = {
     {.flags = "MODEL",
      .value = "MODEL",
      .words = "%model",
-     .help = "GGUF file, or the name of a pulled model; the bundled one where none is given",
+     .help = "GGUF file, or the name of a pulled model; without it the bundled model answers",
      .example = "~/models/ggml-model-i2_s.gguf",
      .read = [](Options& o, View v) { o.model = not_empty("model", v); }},
     {.flags = "--device",
@@ -30,12 +30,12 @@ const OptionRow kModelRows[] = {
      .read = [](Options& o, View v) { o.device = v; }},
     {.flags = "--threads",
      .value = "N",
-     .help = "threads of --device cpu, up to what the process may use; one for each core where not given",
+     .help = "threads for --device cpu, at most as many as the process may use; otherwise one for each core",
      .example = "4",
      .read = [](Options& o, View v) { o.threads = count_value("threads", v, 1, 1024); }},
     {.flags = "--ctx",
      .value = "N",
-     .help = "tokens of context; as trained where not given",
+     .help = "tokens of context; otherwise as many as the model was trained for",
      .example = "4096",
      .read = [](Options& o, View v) { o.ctx = count_value("ctx", v, 1, 1 << 24); }},
     {.flags = "--chat-template",
@@ -47,7 +47,7 @@ const OptionRow kModelRows[] = {
     {.flags = "--i2s-layout",
      .value = "128|64",
      .words = "128 64",
-     .help = "weights in a block of the file: 128, or 64 where an ARM build quantised it",
+     .help = "weights in a block of the file: 128, or 64 if an ARM build quantised it",
      .example = "128",
      .read = [](Options& o, View v) { o.i2s_block = one_of("i2s-layout", v, "128 64") == "64" ? 64 : 128; }},
 };
@@ -55,7 +55,8 @@ const OptionRow kModelRows[] = {
 const OptionRow kAskRows[] = {
     {.flags = "-p,--prompt",
      .value = "TEXT",
-     .help = "ask this, print the answer, end; text on standard input follows it after a blank line",
+     .help =
+         "ask this question, print the answer and end; text on standard input is added after a blank line",
      .read =
          [](Options& o, View v) {
            if (v.empty()) throw Error(ErrorKind::usage, "-p: wanted a question, found nothing");
@@ -69,8 +70,8 @@ const OptionRow kAskRows[] = {
     {.flags = "--output",
      .value = "text|tui|jsonl",
      .words = kOutputs,
-     .help = "text: plain lines; tui: the screen, of 80x24 where there is no terminal; jsonl: one JSON "
-             "object a line, and each line of standard input is a turn or a command",
+     .help = "text: plain lines; tui: the screen, 80x24 if there is no terminal; jsonl: one JSON object per "
+             "line, and each line of standard input is a turn or a command",
      .example = "text",
      .read =
          [](Options& o, View v) {
@@ -86,15 +87,15 @@ const OptionRow kAskRows[] = {
 
 const OptionRow kKeepRows[] = {
     {.flags = "-c,--continue",
-     .help = "go on with the last conversation",
+     .help = "continue the last conversation",
      .read = [](Options& o, View v) { o.resume_last = on_or_off("continue", v); }},
     {.flags = "--resume",
      .value = "ID",
      .words = "%id",
-     .help = "go on with that conversation",
+     .help = "continue that conversation",
      .read = [](Options& o, View v) { o.conversation = conversation_id(v); }},
     {.flags = "--private",
-     .help = "keep nothing",
+     .help = "save nothing",
      .example = "off",
      .read = [](Options& o, View v) { o.is_private = on_or_off("private", v); }},
     {.flags = "--db",
@@ -104,15 +105,15 @@ const OptionRow kKeepRows[] = {
      .example = "~/chats.db",
      .read = [](Options& o, View v) { o.db = not_empty("db", v); }},
     {.flags = "--force",
-     .help = "overwrite files that are there; also record in private",
+     .help = "overwrite existing files; record even with --private",
      .read = [](Options& o, View v) { o.force = on_or_off("force", v); }},
     {.flags = "--allow-writes",
      .help = "let a script write anywhere, not only below the folder it is run in",
      .read = [](Options& o, View v) { o.allow_writes = on_or_off("allow-writes", v); }},
     {.flags = "--kv-cache",
      .value = "MIB",
-     .help =
-         "most disk for what the model has read of conversations, so that -c goes on at once (2048); 0: none",
+     .help = "disk space for what the model has read of conversations, so that -c continues at once (2048); "
+             "0: none",
      .example = "2048",
      .read = [](Options& o, View v) { o.kv_cache = count_value("kv-cache", v, 0, 1 << 24); }},
     {.flags = "--no-kv-cache",
@@ -158,16 +159,16 @@ const OptionRow kScreenRows[] = {
      .help = "record what the terminal shows (asciicast v3)",
      .read = [](Options& o, View v) { o.record = not_empty("record", v); }},
     {.flags = "--record-input",
-     .help = "record what is typed, too: also what no screen shows",
+     .help = "record what is typed as well, even what the screen does not show",
      .read = [](Options& o, View v) { o.record_input = on_or_off("record-input", v); }},
     {.flags = "--keys",
      .value = "FILE",
      .words = "%file",
-     .help = "lines of 'key = action'; bitnet-chat/keys in the config folder where not given",
+     .help = "file with lines of 'key = action'; otherwise bitnet-chat/keys in the config folder",
      .example = "~/my-keys",
      .read = [](Options& o, View v) { o.keys = not_empty("keys", v); }},
     {.flags = "--verbose",
-     .help = "say what lies behind each answer",
+     .help = "report how each answer was made",
      .example = "off",
      .read = [](Options& o, View v) { o.verbose = on_or_off("verbose", v); }},
 };
@@ -181,7 +182,7 @@ const OptionRow kOtherRows[] = {
     {.flags = "--version",
      .help = "print the version",
      .read = [](Options& o, View) { o.print_and_exit = "bitnet-chat " BITNET_VERSION "\n"; }},
-    {.flags = "-h,--help", .help = "print this help; after a command, that command's"},
+    {.flags = "-h,--help", .help = "print this help; after a command, the help of that command"},
 };
 
 const OptionGroup kGroups[] = {
@@ -190,25 +191,25 @@ const OptionGroup kGroups[] = {
 };
 
 const TextRow kExitCodes[] = {
-    {"0", "ok; also where the reader of a pipe went away"},
-    {"1", "runtime error; also where search finds nothing"},
+    {"0", "ok; also if the reader of a pipe went away"},
+    {"1", "runtime error; also if search finds nothing"},
     {"2", "usage: the command line, the config file or a script cannot be understood"},
     {"3", "an expectation or a command of a script failed, or a replay differed"},
     {"4", "the model cannot be loaded"},
     {"5", "no usable device, or the device was lost"},
-    {"6", "database"},
+    {"6", "the database cannot be used"},
     {"130", "interrupted (SIGINT)"},
     {"143", "terminated (SIGTERM)"},
 };
 
 const TextRow kEnvironment[] = {
-    {"BITNET_CHAT_MODEL", "the model where the command line names none; wins over the config file"},
-    {"NO_COLOR", "no colours, where it is set"},
-    {"HF_TOKEN", "token that pull sends to the hub, and to no other host"},
-    {"HF_ENDPOINT", "hub to pull from, instead of https://huggingface.co"},
+    {"BITNET_CHAT_MODEL", "the model if the command line names none; wins over the config file"},
+    {"NO_COLOR", "no colours, if it is set"},
+    {"HF_TOKEN", "the token that pull sends to the hub, and to no other host"},
+    {"HF_ENDPOINT", "the hub to pull from, instead of https://huggingface.co"},
     {"http_proxy, https_proxy, all_proxy, no_proxy", "proxies for pull"},
     {"XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME, XDG_CACHE_HOME",
-     "where files are kept; must be absolute"},
+     "folders for files of the program; must be absolute"},
 };
 
 const TextRow kPlaces[] = {
@@ -218,7 +219,7 @@ const TextRow kPlaces[] = {
     {"$XDG_STATE_HOME/bitnet-chat", "history of the input line (~/.local/state/bitnet-chat)"},
     {"$XDG_CACHE_HOME/bitnet-chat",
      "pulled models, compiled kernels, and what the model has read (~/.cache/bitnet-chat); all of it can be "
-     "made again"},
+     "fetched or made again"},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The command line as one table: the options, and the commands that are no chat. The parser, the config file,
-// --help, the man page, the completions and the tests read it.
+// The command line as tables: the options (option_table.cpp), and the commands that are no chat
+// (tool_table.cpp). The parser, the config file, --help, the man page and the completions are made from them.
 //
 // Thread rule: constant data and free functions; any thread.
 #pragma once
@@ -15,12 +15,13 @@ namespace bitnet {
 
 struct OptionRow {
   const char* flags;              // "-p,--prompt": short ones first; "MODEL": no flag, an argument
-  const char* value = "";         // what follows it, as help shows it; "" = on or off
-  const char* words = "";         // what completes the value: words, or one of %file %model %id
+  const char* value = "";         // the value after it, as help shows it; "" = on or off
+  const char* words = "";         // completions of the value: words, or one of %file %model %id
   const char* help = "";          // without a full stop
   const char* setting = nullptr;  // a row of the settings table gives the range, the help and the reader
-  const char* example = nullptr;  // a value for the example config file; nullptr = not for a config file
-  bool repeats = false;           // may be given again: each adds
+  const char* example =
+      nullptr;           // a value for the example config file; nullptr = a config file cannot set it
+  bool repeats = false;  // may be given several times: each adds a value
   void (*read)(Options&, std::string_view value) = nullptr;  // throws Error(usage): name, wanted, found
 };
 
@@ -35,7 +36,7 @@ struct ToolRow {
   const char* argument;  // "ID"; "[MODEL]" = may be left out; "TEXT..." = one or more; "" = none
   const char* words;     // as in OptionRow
   const char* help;
-  void (*read)(Options&, std::string_view argument);  // once for each
+  void (*read)(Options&, std::string_view argument);  // called once for each argument
   std::span<const OptionRow> options;
 };
 

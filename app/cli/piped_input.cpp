@@ -30,13 +30,13 @@ std::string piped_text(const std::function<void()>& waiting) {
     if (n > 0) {
       text.append(buffer, static_cast<size_t>(n));
     } else if (n < 0 && errno == EAGAIN) {
-      poll(&input, 1, -1);  // whoever wrote before us made it non-blocking
+      poll(&input, 1, -1);  // another user of the pipe made it non-blocking
     } else if (n == 0 || errno != EINTR) {
-      break;  // what cannot be read, such as what is open for writing only, holds nothing for us
+      break;  // a descriptor that cannot be read, such as one open for writing only, holds nothing
     }
     if (text.size() > kMostNamedBytes) {
       throw Error(ErrorKind::usage,
-                  fmt::format("standard input: is longer than {} MiB, and no model reads so much",
+                  fmt::format("standard input: is longer than {} MiB, more than any model reads",
                               kMostNamedBytes >> 20));
     }
   }

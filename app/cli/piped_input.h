@@ -8,10 +8,10 @@
 
 namespace bitnet {
 
-// All of standard input where that is a pipe, a socket or a file; empty for everything else (a terminal,
-// /dev/null, closed), as it is for a pipe that holds nothing. Line ends at its end are left out. `waiting` is
-// called once where nothing came for a while: whoever forgot to close the pipe would wait for ever. Throws
-// Error(usage) for more than 16 MiB.
+// Returns all of standard input, without the line ends at its end, if it is a pipe, a socket or a file. It is
+// empty for everything else: a terminal, /dev/null, a closed descriptor. `waiting` is called once if nothing
+// comes for a while, because a caller who forgot to close the pipe would wait for ever. Throws Error(usage)
+// for more than 16 MiB.
 std::string piped_text(const std::function<void()>& waiting);
 
 }  // namespace bitnet

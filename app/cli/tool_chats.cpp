@@ -1,4 +1,4 @@
-// Tools on what is stored: list, show, search, export, delete.
+// Tools on what is stored: list, show, search, export, import, delete, undelete.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -9,21 +9,19 @@
 #include "app/chat/listing.h"
 #include "app/store/exchange.h"
 #include "app/store/message_tree.h"
-#include "app/text/text_safe.h"
 #include "engine/error.h"
+#include "safe_output.h"
 #include "tools.h"
 
 namespace bitnet {
 namespace {
-
-void print(Output& out, const std::string& text) { out.write(out.is_terminal() ? make_safe(text) : text); }
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::runtime, why); }
 
 }  // namespace
 
 void tool_list(Store& store, const Options& options, Output& out) {
-  print(out, options.deleted ? trash_text(store) : list_text(store, 0, options.all));
+  print_safe(out, options.deleted ? trash_text(store) : list_text(store, 0, options.all));
 }
 
 int tool_search(Store& store, const Options& options, Output& out, Output& err) {
@@ -31,7 +29,7 @@ int tool_search(Store& store, const Options& options, Output& out, Output& err) 
   std::string text;
   std::string part;
   const auto flush = [&] {
-    text += out.is_terminal() ? make_safe(part) : part;
+    text += safe_for(out, part);
     part.clear();
   };
   const std::string found = search_text(store, options.words);
@@ -65,14 +63,14 @@ void tool_show(Store& store, int64_t id, Output& out) {
     if (!message.finish.empty() && message.finish != "stop")
       s += fmt::format("[{}]\n", one_line(message.finish));
   }
-  print(out, s);
+  print_safe(out, s);
 }
 
 void tool_export(Store& store, const Options& options, Output& out) {
   const StoredConversation row = conversation_to_open(store, *options.conversation);
   const std::string text = write_chat(*store.whole(row.id), chat_format(options.format));
   if (options.out.empty() || options.out == "-") {
-    print(out, text);
+    print_safe(out, text);
   } else {
     write_file(options.out, text, {.overwrite = options.force});
   }
@@ -80,8 +78,8 @@ void tool_export(Store& store, const Options& options, Output& out) {
 
 void tool_import(Store& store, const Options& options, Output& out) {
   for (const int64_t id : import_file(store, options.file)) {
-    print(out,
-          fmt::format("imported conversation {}: {}\n", id, one_line(find_conversation(store, id).title)));
+    print_safe(
+        out, fmt::format("imported conversation {}: {}\n", id, one_line(find_conversation(store, id).title)));
   }
 }
 
@@ -89,7 +87,7 @@ void tool_delete(Store& store, const Options& options, Output& out) {
   const int64_t id = *options.conversation;
   const StoredConversation row = find_conversation(store, id);
   if (options.now) {
-    return print(out, fmt::format("deleted conversation {} {}\n", id, purge_text(store, id)));
+    return print_safe(out, fmt::format("deleted conversation {} {}\n", id, purge_text(store, id)));
   }
   if (!store.set_deleted(id, true)) {
     refuse(fmt::format(
@@ -97,16 +95,16 @@ void tool_delete(Store& store, const Options& options, Output& out) {
         "the database",
         id));
   }
-  print(out,
-        fmt::format("deleted conversation {0}: {1}\n'bitnet-chat undelete {0}' brings it back within {2} "
-                    "days\n",
-                    id, one_line(row.title), kTrashDays));
+  print_safe(
+      out, fmt::format("deleted conversation {0}: {1}\n'bitnet-chat undelete {0}' brings it back within {2} "
+                       "days\n",
+                       id, one_line(row.title), kTrashDays));
 }
 
 void tool_undelete(Store& store, int64_t id, Output& out) {
   const StoredConversation row = find_conversation(store, id);
   if (!store.set_deleted(id, false)) refuse(fmt::format("conversation {} is not in the trash", id));
-  print(out, fmt::format("conversation {} is back: {}\n", id, one_line(row.title)));
+  print_safe(out, fmt::format("conversation {} is back: {}\n", id, one_line(row.title)));
 }
 
 }  // namespace bitnet

@@ -1,4 +1,4 @@
-// Tools that look at a model file: info, devices, tokenize, detokenize, render.
+// Tools that look at a model file without running it: info, devices, tokenize, detokenize, render. And print.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -14,10 +14,10 @@
 #include "app/model/model_file.h"
 #include "app/model/model_open.h"
 #include "app/text/text_file.h"
-#include "app/text/text_safe.h"
 #include "cli_help.h"
 #include "engine/engine.h"
 #include "engine/error.h"
+#include "safe_output.h"
 #include "tools.h"
 
 namespace bitnet {
@@ -25,7 +25,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostPiped = size_t{1} << 30;  // of a text for the tokenizer alone
+constexpr size_t kMostPiped = size_t{1} << 30;  // bytes of a text that only the tokenizer reads
 
 std::string megabytes(uint64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
@@ -76,7 +76,49 @@ std::string memory_text(const MemoryPlan& plan) {
                      megabytes(plan.kv_cache), megabytes(plan.activations), megabytes(plan.total()));
 }
 
-void print(Output& out, const std::string& text) { out.write(out.is_terminal() ? make_safe(text) : text); }
+// The token ids of a text, with white space or commas between them.
+std::vector<int32_t> separated_ids(const std::string& text) {
+  std::vector<int32_t> ids;
+  for (size_t at = 0; at < text.size();) {
+    if (std::isspace(static_cast<unsigned char>(text[at])) != 0 || text[at] == ',') {
+      ++at;
+      continue;
+    }
+    int32_t id = 0;
+    const auto [next, error] = std::from_chars(text.data() + at, text.data() + text.size(), id);
+    if (error != std::errc()) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("detokenize: wanted token ids with spaces or commas between, found '{}'",
+                              printable(text.substr(at, 20))));
+    }
+    ids.push_back(id);
+    at = static_cast<size_t>(next - text.data());
+  }
+  return ids;
+}
+
+std::string cpu_rows(const DeviceInfo& d, const std::optional<MemoryPlan>& plan) {
+  std::string s = fmt::format("   kernels    {}\n", d.driver);
+  s += fmt::format("   memory     {}\n", megabytes(d.memory_bytes));
+  if (!plan) return s;
+  const bool fits = plan->total() + plan->head_copy <= d.memory_bytes;
+  s += fmt::format("   model      {}\n", fits ? "fits" : "does not fit");
+  if (plan->head_copy != 0)
+    s += fmt::format("   head       {} more for a copy of it in 8 bits\n", megabytes(plan->head_copy));
+  return s;
+}
+
+std::string vulkan_rows(const DeviceInfo& d, const std::optional<MemoryPlan>& plan) {
+  std::string s = fmt::format("   driver     {}, Vulkan {}\n", printable(d.driver), d.api);
+  s += fmt::format("   kind       {}\n", d.software ? "a CPU behind Vulkan" : "GPU");
+  s += fmt::format("   memory     {}\n", megabytes(d.memory_bytes));
+  s += fmt::format("   subgroup   {} lanes, 8-bit dot product {}\n", d.subgroup_size,
+                   d.integer_dot ? "there" : "emulated");
+  s += fmt::format("   one range  {}\n", megabytes(d.max_buffer_bytes));
+  s += fmt::format("   usable     {}\n", d.unusable.empty() ? "yes" : "no: " + printable(d.unusable, 300));
+  if (plan) s += fmt::format("   model      {}\n", plan->total() <= d.memory_bytes ? "fits" : "does not fit");
+  return s;
+}
 
 }  // namespace
 
@@ -113,7 +155,7 @@ void tool_info(const Options& options, Output& out) {
     s += fmt::format("  {:<32} {:<6} [{}] at {}\n", printable(tensor.name), name_of(tensor.type),
                      fmt::join(tensor.shape, ", "), tensor.offset);
   }
-  print(out, s);
+  print_safe(out, s);
 }
 
 void tool_devices(const Options& options, Output& out) {
@@ -127,32 +169,13 @@ void tool_devices(const Options& options, Output& out) {
   std::string s;
   for (const DeviceInfo& d : devices) {
     s += fmt::format("{}  {}\n", d.index, printable(d.name));
-    if (d.cpu) {
-      s += fmt::format("   kernels    {}\n", d.driver);
-      s += fmt::format("   memory     {}\n", megabytes(d.memory_bytes));
-      if (plan) {
-        s += fmt::format("   model      {}\n",
-                         plan->total() + plan->head_copy <= d.memory_bytes ? "fits" : "does not fit");
-        if (plan->head_copy != 0)
-          s += fmt::format("   head       {} more for a copy of it in 8 bits\n", megabytes(plan->head_copy));
-      }
-      continue;
-    }
-    s += fmt::format("   driver     {}, Vulkan {}\n", printable(d.driver), d.api);
-    s += fmt::format("   kind       {}\n", d.software ? "a CPU behind Vulkan" : "GPU");
-    s += fmt::format("   memory     {}\n", megabytes(d.memory_bytes));
-    s += fmt::format("   subgroup   {} lanes, 8-bit dot product {}\n", d.subgroup_size,
-                     d.integer_dot ? "there" : "emulated");
-    s += fmt::format("   one range  {}\n", megabytes(d.max_buffer_bytes));
-    s += fmt::format("   usable     {}\n", d.unusable.empty() ? "yes" : "no: " + printable(d.unusable, 300));
-    if (plan)
-      s += fmt::format("   model      {}\n", plan->total() <= d.memory_bytes ? "fits" : "does not fit");
+    s += d.cpu ? cpu_rows(d, plan) : vulkan_rows(d, plan);
   }
   if (plan) s += fmt::format("the model takes {}\n", memory_text(*plan));
   if (std::none_of(devices.begin(), devices.end(),
                    [](const DeviceInfo& d) { return !d.cpu && !d.software && d.unusable.empty(); }))
     s += "no GPU, so the CPU is used where --device does not say otherwise\n";
-  print(out, s);
+  print_safe(out, s);
 }
 
 void tool_tokenize(const Options& options, Output& out) {
@@ -165,25 +188,8 @@ void tool_tokenize(const Options& options, Output& out) {
 void tool_detokenize(const Options& options, Output& out) {
   const GgufFile file(find_model(options.model));
   const auto tokenizer = read_tokenizer(file);
-  const std::string input = read_standard_input(kMostPiped);
-  std::vector<int32_t> ids;
-  for (size_t at = 0; at < input.size();) {
-    if (std::isspace(static_cast<unsigned char>(input[at])) != 0 || input[at] == ',') {
-      ++at;
-      continue;
-    }
-    int32_t id = 0;
-    const auto [next, error] = std::from_chars(input.data() + at, input.data() + input.size(), id);
-    if (error != std::errc()) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("detokenize: wanted token ids with spaces or commas between, found '{}'",
-                              printable(input.substr(at, 20))));
-    }
-    ids.push_back(id);
-    at = static_cast<size_t>(next - input.data());
-  }
-  const std::string bytes = tokenizer->decode(ids, /*show_special=*/true);
-  out.write(out.is_terminal() ? make_safe(bytes) : bytes);
+  const std::vector<int32_t> ids = separated_ids(read_standard_input(kMostPiped));
+  print_safe(out, tokenizer->decode(ids, /*show_special=*/true));
 }
 
 void tool_render(const Options& options, Output& out) {
@@ -194,7 +200,7 @@ void tool_render(const Options& options, Output& out) {
     for (const json& message : read_json(read_standard_input())) {
       messages.push_back({message.at("role").get<std::string>(), message.at("content").get<std::string>()});
     }
-  } catch (const std::exception& error) {  // of the reader, or of a member that is not as it should be
+  } catch (const std::exception& error) {  // thrown by the reader, or by a member that is missing or wrong
     throw Error(ErrorKind::usage, fmt::format("render: wanted a JSON list of {{\"role\", \"content\"}}: {}",
                                               printable(error.what(), 200)));
   }
@@ -203,7 +209,7 @@ void tool_render(const Options& options, Output& out) {
   how.eos_token = text->eos_text;
   std::string prompt;
   for (const Segment& segment : text->chat_template.render(messages, how)) prompt += segment.text;
-  out.write(out.is_terminal() ? make_safe(prompt) : prompt);
+  print_safe(out, prompt);
 }
 
 void tool_print(const std::string& what, Output& out) {

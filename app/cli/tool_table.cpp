@@ -16,10 +16,10 @@ constexpr uint32_t kMillion = 1 << 20;
 const OptionRow kReplayRows[] = {
     {.flags = "--speed",
      .value = "X",
-     .help = "times as fast as it was",
+     .help = "so many times as fast as it was",
      .read = [](Options& o, View v) { o.speed = number_value<double>("speed", v, 0.01, 1000); }},
     {.flags = "--instant",
-     .help = "all at once",
+     .help = "draw it all at once",
      .read =
          [](Options& o, View v) {
            if (on_or_off("instant", v)) o.speed = 0;
@@ -30,20 +30,20 @@ const OptionRow kReplayRows[] = {
     {.flags = "--model",
      .value = "MODEL",
      .words = "%model",
-     .help = "file to verify with; the stored one where not given",
+     .help = "file to verify with; otherwise the one that answered",
      .read = [](Options& o, View v) { o.model = not_empty("model", v); }},
 };
 const OptionRow kListRows[] = {
     {.flags = "--all",
-     .help = "archived ones too",
+     .help = "also list archived conversations",
      .read = [](Options& o, View v) { o.all = on_or_off("all", v); }},
     {.flags = "--deleted",
-     .help = "those in the trash, and until when",
+     .help = "list the trash, and until when each conversation stays there",
      .read = [](Options& o, View v) { o.deleted = on_or_off("deleted", v); }},
 };
 const OptionRow kDeleteRows[] = {
     {.flags = "--now",
-     .help = "for good: no word of it stays in the database",
+     .help = "delete it for good: no word of it stays in the database",
      .read = [](Options& o, View v) { o.now = on_or_off("now", v); }},
 };
 const OptionRow kExportRows[] = {
@@ -55,15 +55,15 @@ const OptionRow kExportRows[] = {
     {.flags = "-o,--out",
      .value = "FILE",
      .words = "%file",
-     .help = "file; standard output where not given",
+     .help = "file to write; otherwise standard output",
      .read = [](Options& o, View v) { o.out = not_empty("out", v); }},
 };
 const OptionRow kTokenizeRows[] = {
     {.flags = "--special",
-     .help = "take the text of special tokens for these tokens",
+     .help = "read the text of a special token as that token",
      .read = [](Options& o, View v) { o.special = on_or_off("special", v); }},
     {.flags = "--csv",
-     .help = "commas between the ids, as --tokens takes them",
+     .help = "print commas between the ids, as --tokens takes them",
      .read = [](Options& o, View v) { o.csv = on_or_off("csv", v); }},
 };
 constexpr OptionRow kTokens = {
@@ -79,7 +79,7 @@ const OptionRow kLogitsRows[] = {
     kOut,
     {.flags = "--prefill",
      .value = "N",
-     .help = "tokens a batch; 1 = one by one",
+     .help = "tokens per batch; 1 = one by one",
      .read = [](Options& o, View v) { o.prefill = count_value("prefill", v, 1, kMillion); }},
 };
 const OptionRow kProbeRows[] = {kTokens, kOut};
@@ -94,14 +94,14 @@ const OptionRow kBenchRows[] = {
      .read = [](Options& o, View v) { o.bench_tokens = count_value("-n", v, 1, kMillion); }},
     {.flags = "-d",
      .value = "N",
-     .help = "tokens in the context before (0)",
+     .help = "tokens in the context before that (0)",
      .read = [](Options& o, View v) { o.bench_depth = count_value("-d", v, 0, kMillion); }},
     {.flags = "-r",
      .value = "N",
      .help = "runs (5)",
      .read = [](Options& o, View v) { o.bench_repeat = count_value("-r", v, 1, 1000); }},
     {.flags = "--json",
-     .help = "one JSON object",
+     .help = "print one JSON object",
      .read = [](Options& o, View v) { o.json = on_or_off("json", v); }},
 };
 
@@ -109,7 +109,7 @@ void read_id(Options& o, View v) { o.conversation = conversation_id(v); }
 void read_model(Options& o, View v) { o.model = not_empty("model", v); }
 
 const ToolRow kTools[] = {
-    {"list", Mode::list, "", "", "the stored conversations, the latest first", nullptr, kListRows},
+    {"list", Mode::list, "", "", "list the stored conversations, the latest first", nullptr, kListRows},
     {"show", Mode::show, "ID", "%id", "print a stored conversation", read_id, {}},
     {"search",
      Mode::search,
@@ -139,35 +139,36 @@ const ToolRow kTools[] = {
      "name",
      [](Options& o, View v) { o.words = not_empty("pull", v); },
      {}},
-    {"info", Mode::info, "[MODEL]", "%model", "what a model file holds", read_model, {}},
+    {"info", Mode::info, "[MODEL]", "%model", "show what a model file holds", read_model, {}},
     {"devices",
      Mode::devices,
      "[MODEL]",
      "%model",
-     "what could run a model, and how it would fit",
+     "list the devices that could run a model, and whether it fits",
      read_model,
      {}},
-    {"tokenize", Mode::tokenize, "MODEL", "%model", "text on standard input to token ids", read_model,
+    {"tokenize", Mode::tokenize, "MODEL", "%model", "turn text on standard input into token ids", read_model,
      kTokenizeRows},
     {"detokenize",
      Mode::detokenize,
      "MODEL",
      "%model",
-     "token ids on standard input to bytes",
+     "turn token ids on standard input into bytes",
      read_model,
      {}},
     {"render",
      Mode::render,
      "MODEL",
      "%model",
-     "JSON list of {role, content} on standard input to a prompt",
+     "turn a JSON list of {role, content} on standard input into a prompt",
      read_model,
      {}},
-    {"logits", Mode::logits, "MODEL", "%model", "logits after every token, float32 [n_tokens, n_vocab]",
-     read_model, kLogitsRows},
-    {"probe", Mode::probe, "MODEL", "%model", "residual stream after every block, float32 [n_layers, n_embd]",
-     read_model, kProbeRows},
-    {"bench", Mode::bench, "[MODEL]", "%model", "measure prefill and decode", read_model, kBenchRows},
+    {"logits", Mode::logits, "MODEL", "%model",
+     "write the logits after every token, float32 [n_tokens, n_vocab]", read_model, kLogitsRows},
+    {"probe", Mode::probe, "MODEL", "%model",
+     "write the residual stream after every block, float32 [n_layers, n_embd]", read_model, kProbeRows},
+    {"bench", Mode::bench, "[MODEL]", "%model", "measure the speed of prefill and decode", read_model,
+     kBenchRows},
     {"help",
      Mode::help,
      "[COMMAND]",

@@ -1,4 +1,5 @@
-// The commands of the command line that are no chat. Each returns the exit code or throws Error.
+// The tools: the commands of the command line that are no chat. Each throws Error; one that returns an int
+// returns the exit code.
 //
 // Thread rule: free functions; main's thread.
 #pragma once
@@ -28,13 +29,13 @@ void tool_bench(const Options& options, Output& out);
 // tool_chats.cpp
 void tool_list(Store& store, const Options& options, Output& out);
 void tool_show(Store& store, int64_t id, Output& out);
-int tool_search(Store& store, const Options& options, Output& out, Output& err);  // 1: no hit
+int tool_search(Store& store, const Options& options, Output& out, Output& err);  // 1: nothing was found
 void tool_export(Store& store, const Options& options, Output& out);
 void tool_import(Store& store, const Options& options, Output& out);
 void tool_delete(Store& store, const Options& options, Output& out);
 void tool_undelete(Store& store, int64_t id, Output& out);
 
-// tool_files.cpp; `what` as the option table has it for 'print'
+// tool_files.cpp; `what` is a word that the table has for 'print'
 void tool_print(const std::string& what, Output& out);
 
 }  // namespace bitnet

@@ -1,6 +1,6 @@
 # bash completion for bitnet-chat. Made by: bitnet-chat print bash
 
-# Those of these words that begin as what is typed. Not by compgen -W, which would run what stands in them.
+# Offers those of its arguments that begin with what is typed. compgen -W would run what stands in them.
 _bitnet_chat_words() {
   local word
   for word; do
@@ -8,7 +8,7 @@ _bitnet_chat_words() {
   done
 }
 
-# Numbers of conversations: nothing of a title gets here.
+# Numbers of conversations. Nothing of a title gets here.
 _bitnet_chat_ids() {
   local id title
   while read -r id title; do
@@ -21,7 +21,7 @@ _bitnet_chat_files() {
   mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 }
 
-# Folders, .gguf files and what 'bitnet-chat pull' has brought.
+# Folders, .gguf files and the models that 'bitnet-chat pull' has fetched.
 _bitnet_chat_models() {
   local models="${XDG_CACHE_HOME:-$HOME/.cache}/bitnet-chat/models/hub"
   compopt -o filenames 2>/dev/null

@@ -7,7 +7,7 @@ _bitnet_chat_conversations() {
   _describe conversation rows
 }
 
-# .gguf files and what 'bitnet-chat pull' has brought.
+# .gguf files and the models that 'bitnet-chat pull' has fetched.
 _bitnet_chat_models() {
   local models=${XDG_CACHE_HOME:-$HOME/.cache}/bitnet-chat/models/hub
   local -a pulled
@@ -19,7 +19,7 @@ _bitnet_chat_models() {
 _bitnet_chat_commands() {
   local -a commands
   commands=(
-    'list:the stored conversations, the latest first'
+    'list:list the stored conversations, the latest first'
     'show:print a stored conversation'
     'search:find words in everything that was said'
     'replay:draw a stored conversation again, token by token'
@@ -28,14 +28,14 @@ _bitnet_chat_commands() {
     'delete:put a stored conversation into the trash for 30 days'
     'undelete:bring a conversation back from the trash'
     'pull:fetch a model\: OWNER/REPO or OWNER/REPO/FILE.gguf of Hugging Face, or a URL; MODEL can then be that name'
-    'info:what a model file holds'
-    'devices:what could run a model, and how it would fit'
-    'tokenize:text on standard input to token ids'
-    'detokenize:token ids on standard input to bytes'
-    'render:JSON list of {role, content} on standard input to a prompt'
-    'logits:logits after every token, float32 \[n_tokens, n_vocab\]'
-    'probe:residual stream after every block, float32 \[n_layers, n_embd\]'
-    'bench:measure prefill and decode'
+    'info:show what a model file holds'
+    'devices:list the devices that could run a model, and whether it fits'
+    'tokenize:turn text on standard input into token ids'
+    'detokenize:turn token ids on standard input into bytes'
+    'render:turn a JSON list of {role, content} on standard input into a prompt'
+    'logits:write the logits after every token, float32 \[n_tokens, n_vocab\]'
+    'probe:write the residual stream after every block, float32 \[n_layers, n_embd\]'
+    'bench:measure the speed of prefill and decode'
     'help:print what --help prints, or what COMMAND --help does'
     'print:print an example config file (config), the man page (man), or completions for bash, zsh or fish'
   )
@@ -46,21 +46,21 @@ _bitnet_chat() {
   local -a common own
   common=(
     '--device[number or part of a name as '\''devices'\'' lists them, or cpu]:N|NAME|cpu:(cpu 0 1)'
-    '--threads[threads of --device cpu, up to what the process may use; one for each core where not given]:N: '
-    '--ctx[tokens of context; as trained where not given]:N: '
+    '--threads[threads for --device cpu, at most as many as the process may use; otherwise one for each core]:N: '
+    '--ctx[tokens of context; otherwise as many as the model was trained for]:N: '
     '--chat-template[Jinja file to use instead of the model'\''s own]:FILE:_files'
-    '--i2s-layout[weights in a block of the file\: 128, or 64 where an ARM build quantised it]:128|64:(128 64)'
-    '(-p --prompt)'{-p,--prompt}'[ask this, print the answer, end; text on standard input follows it after a blank line]:TEXT: '
+    '--i2s-layout[weights in a block of the file\: 128, or 64 if an ARM build quantised it]:128|64:(128 64)'
+    '(-p --prompt)'{-p,--prompt}'[ask this question, print the answer and end; text on standard input is added after a blank line]:TEXT: '
     '--script[run a scripted session; - is standard input]:FILE:_files'
-    '--output[text\: plain lines; tui\: the screen, of 80x24 where there is no terminal; jsonl\: one JSON object a line, and each line of standard input is a turn or a command]:text|tui|jsonl:(text tui jsonl)'
+    '--output[text\: plain lines; tui\: the screen, 80x24 if there is no terminal; jsonl\: one JSON object per line, and each line of standard input is a turn or a command]:text|tui|jsonl:(text tui jsonl)'
     '--system[system prompt, or @FILE to read it from]:TEXT|@FILE: '
-    '(-c --continue)'{-c,--continue}'[go on with the last conversation]'
-    '--resume[go on with that conversation]:ID:_bitnet_chat_conversations'
-    '--private[keep nothing]'
+    '(-c --continue)'{-c,--continue}'[continue the last conversation]'
+    '--resume[continue that conversation]:ID:_bitnet_chat_conversations'
+    '--private[save nothing]'
     '--db[database to keep conversations in]:FILE:_files'
-    '--force[overwrite files that are there; also record in private]'
+    '--force[overwrite existing files; record even with --private]'
     '--allow-writes[let a script write anywhere, not only below the folder it is run in]'
-    '--kv-cache[most disk for what the model has read of conversations, so that -c goes on at once (2048); 0\: none]:MIB: '
+    '--kv-cache[disk space for what the model has read of conversations, so that -c continues at once (2048); 0\: none]:MIB: '
     '--no-kv-cache[the same as --kv-cache 0]'
     '--temp[temperature; 0 always takes the likeliest token (0 to 100)]:X: '
     '--top-k[choose among this many of the likeliest tokens (a whole number, 0 = off)]:N: '
@@ -74,19 +74,19 @@ _bitnet_chat() {
     '--no-color[no colours (NO_COLOR does the same)]'
     '--theme[looks\: 16 (the terminal'\''s colours), light, dark or mono]:NAME:(16 light dark mono)'
     '--record[record what the terminal shows (asciicast v3)]:FILE:_files'
-    '--record-input[record what is typed, too\: also what no screen shows]'
-    '--keys[lines of '\''key = action'\''; bitnet-chat/keys in the config folder where not given]:FILE:_files'
-    '--verbose[say what lies behind each answer]'
+    '--record-input[record what is typed as well, even what the screen does not show]'
+    '--keys[file with lines of '\''key = action'\''; otherwise bitnet-chat/keys in the config folder]:FILE:_files'
+    '--verbose[report how each answer was made]'
     '--config[read this config file instead of the usual one]:FILE:_files'
     '--version[print the version]'
-    '(-h --help)'{-h,--help}'[print this help; after a command, that command'\''s]'
+    '(-h --help)'{-h,--help}'[print this help; after a command, the help of that command]'
   )
   local command=${words[(r)(list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|bench|help|print)]}
   case $command in
     list)
       own=(
-        '--all[archived ones too]'
-        '--deleted[those in the trash, and until when]'
+        '--all[also list archived conversations]'
+        '--deleted[list the trash, and until when each conversation stays there]'
       )
       ;;
     show)
@@ -101,17 +101,17 @@ _bitnet_chat() {
       ;;
     replay)
       own=(
-        '--speed[times as fast as it was]:X: '
-        '--instant[all at once]'
+        '--speed[so many times as fast as it was]:X: '
+        '--instant[draw it all at once]'
         '--verify[run the model again and compare the tokens]'
-        '--model[file to verify with; the stored one where not given]:MODEL:_bitnet_chat_models'
+        '--model[file to verify with; otherwise the one that answered]:MODEL:_bitnet_chat_models'
         '2:ID:_bitnet_chat_conversations'
       )
       ;;
     export)
       own=(
         '--format[md, json or openai]:md|json|openai:(md json openai)'
-        '(-o --out)'{-o,--out}'[file; standard output where not given]:FILE:_files'
+        '(-o --out)'{-o,--out}'[file to write; otherwise standard output]:FILE:_files'
         '2:ID:_bitnet_chat_conversations'
       )
       ;;
@@ -122,7 +122,7 @@ _bitnet_chat() {
       ;;
     delete)
       own=(
-        '--now[for good\: no word of it stays in the database]'
+        '--now[delete it for good\: no word of it stays in the database]'
         '2:ID:_bitnet_chat_conversations'
       )
       ;;
@@ -148,8 +148,8 @@ _bitnet_chat() {
       ;;
     tokenize)
       own=(
-        '--special[take the text of special tokens for these tokens]'
-        '--csv[commas between the ids, as --tokens takes them]'
+        '--special[read the text of a special token as that token]'
+        '--csv[print commas between the ids, as --tokens takes them]'
         '2:MODEL:_bitnet_chat_models'
       )
       ;;
@@ -167,7 +167,7 @@ _bitnet_chat() {
       own=(
         '--tokens[ids with commas between]:IDS: '
         '--out[.npy file]:FILE:_files'
-        '--prefill[tokens a batch; 1 = one by one]:N: '
+        '--prefill[tokens per batch; 1 = one by one]:N: '
         '2:MODEL:_bitnet_chat_models'
       )
       ;;
@@ -182,9 +182,9 @@ _bitnet_chat() {
       own=(
         '-p[tokens of prefill (512)]:N: '
         '-n[tokens of decode (128)]:N: '
-        '-d[tokens in the context before (0)]:N: '
+        '-d[tokens in the context before that (0)]:N: '
         '-r[runs (5)]:N: '
-        '--json[one JSON object]'
+        '--json[print one JSON object]'
         '2:\[MODEL\]:_bitnet_chat_models'
       )
       ;;
