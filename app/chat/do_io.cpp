@@ -1,86 +1,90 @@
-// A conversation to a file and from one.
+// /export /import /record /replay: a conversation into a file, out of one, and once more on the screen.
 #include <fmt/format.h>
+
+#include <memory>
+#include <string>
 
 #include "app/base/counted.h"
 #include "app/base/places.h"
 #include "app/store/exchange.h"
-#include "chat_core.h"
+#include "arguments.h"
+#include "do.h"
+#include "refuse.h"
 
 namespace bitnet {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::usage, why); }
-
-}  // namespace
-
 // A script has no ! of its own: whoever started it says what may be lost.
-WriteRules ChatCore::rules_for(const NamedFile& file) const {
-  WriteRules rules = settings_.files;
+WriteRules rules_for(const ChatParts& chat, const NamedFile& file) {
+  WriteRules rules = chat.settings.now.files;
   if (!rules.below.empty()) return rules;
   rules.overwrite = rules.overwrite || file.forced;
   rules.to_overwrite = "a ! behind the name overwrites it";
   return rules;
 }
 
-void ChatCore::export_chat(std::string_view format_name, const NamedFile& file) {
+}  // namespace
+
+void do_export(ChatParts& chat, std::string_view arguments) {
+  const auto [format_name, file_name] = split(arguments);
+  const NamedFile file = file_to_write(file_name);
   const ChatFormat format = chat_format(format_name);
-  const auto whole = store().whole(conversation_);
+  const auto whole = chat.conversation.store().whole(chat.conversation.number());
   if (!whole) refuse("there is nothing to export yet");
   const std::string text = write_chat(*whole, format);
-  if (file.name.empty()) return front_.command_output("export", text);
-  write_file(file.name, text, rules_for(file));
-  const size_t count = format == ChatFormat::json ? whole->messages.size() : branch_.size();
-  front_.command_output("export", fmt::format("{} {} in {} now.", counted(count, "message"),
-                                              count == 1 ? "is" : "are", file.name));
+  if (file.name.empty()) return chat.front_end().command_output("export", text);
+  write_file(file.name, text, rules_for(chat, file));
+  const size_t count =
+      format == ChatFormat::json ? whole->messages.size() : chat.conversation.branch().size();
+  chat.front_end().command_output("export", fmt::format("{} {} in {} now.", counted(count, "message"),
+                                                        count == 1 ? "is" : "are", file.name));
 }
 
-void ChatCore::import_chats(const std::string& file) {
+void do_import(ChatParts& chat, std::string_view arguments) {
+  const std::string file = unquoted(arguments);
   if (file.empty()) refuse("/import wants the file of a conversation");
-  const std::vector<int64_t> ids = import_file(store(), expand_home(file));
-  if (ids.size() == 1) {
-    open_conversation(ids[0]);
-    front_.command_output("import", fmt::format("This is conversation {} now.", ids[0]));
+  const std::vector<int64_t> numbers = import_file(chat.conversation.store(), expand_home(file));
+  if (numbers.size() == 1) {
+    open_conversation(chat, numbers[0]);
+    chat.front_end().command_output("import", fmt::format("This is conversation {} now.", numbers[0]));
   } else {
-    front_.command_output(
-        "import", fmt::format("{} conversations were stored, {} to {}; /open goes on with one.", ids.size(),
-                              ids.front(), ids.back()));
+    chat.front_end().command_output(
+        "import", fmt::format("{} conversations were stored, {} to {}; /open goes on with one.",
+                              numbers.size(), numbers.front(), numbers.back()));
   }
 }
 
-void ChatCore::record(const NamedFile& file) {
-  const WriteRules rules = rules_for(file);
-  if (!file.name.empty() && status_.is_private && !rules.overwrite) {
+void do_record(ChatParts& chat, std::string_view arguments) {
+  if (arguments.empty()) refuse("/record wants a file, or off");
+  const NamedFile file = arguments == "off" ? NamedFile() : file_to_write(arguments);
+  const WriteRules rules = rules_for(chat, file);
+  const bool is_private = chat.conversation.storage().is_private() || chat.settings.now.is_private;
+  if (!file.name.empty() && is_private && !rules.overwrite) {
     refuse(
         fmt::format("nothing is kept of this conversation, and a recording would keep it; {} records it all "
                     "the same",
                     rules.below.empty() ? "/record FILE!" : "--force"));
   }
-  front_.record(file.name, rules);
-  front_.command_output("record", file.name.empty()
-                                      ? "The recording is over."
-                                      : fmt::format("{} is being recorded; /record off ends it.", file.name));
+  chat.front_end().record(file.name, rules);
+  chat.front_end().command_output(
+      "record", file.name.empty() ? "The recording is over."
+                                  : fmt::format("{} is being recorded; /record off ends it.", file.name));
 }
 
-void ChatCore::replay(std::optional<int64_t> id, double speed) {
-  if (id) take_conversation(*id);
-  if (branch_.empty()) refuse("there is nothing to replay yet");
+void do_replay(ChatParts& chat, std::string_view arguments) {
+  auto [first, second] = split(arguments);
+  if (first == "instant") std::swap(first, second);
+  const std::optional<int64_t> number = optional_conversation(first);
+  const double speed = replay_speed(second);
+  if (number) take_conversation(chat, *number);
+  Conversation& conversation = chat.conversation;
+  if (conversation.branch().empty()) refuse("there is nothing to replay yet");
   std::vector<ShownMessage> messages;
-  for (const BranchMessage& message : branch_) messages.push_back(shown(message));
-  player_ = std::make_unique<ReplayPlayer>(replay_branch(store(), std::move(messages)), speed,
-                                           model_ ? &model_->text->tokenizer : nullptr, front_);
-  if (model_) status_.state = ChatState::answering;
-  send_status();
-  advance_replay();
-  if (id) drop_read_files();
-}
-
-void ChatCore::advance_replay() {
-  const auto due = player_->advance(ReplayPlayer::Clock::now());
-  wake_.set(due);
-  if (due) return;
-  player_.reset();
-  if (model_) status_.state = ChatState::idle;
-  send_status();
+  for (const BranchMessage& message : conversation.branch()) messages.push_back(conversation.shown(message));
+  chat.tasks.replay(std::make_unique<ReplayPlayer>(replay_branch(conversation.store(), std::move(messages)),
+                                                   speed, chat.model ? &chat.model->text->tokenizer : nullptr,
+                                                   chat.front_end()));
+  if (number) chat.read_files.drop();
 }
 
 }  // namespace bitnet

@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <string>
 #include <utility>
 
 #include "app/base/counted.h"
 #include "app/text/bar.h"
 #include "app/text/text_safe.h"
 #include "app/text/text_width.h"
-#include "chat_core.h"
+#include "arguments.h"
+#include "do.h"
+#include "refuse.h"
 
 namespace bitnet {
 namespace {
@@ -24,8 +28,6 @@ constexpr double kCertain = 0.95;  // from here on /alt leaves a token out
 constexpr size_t kBesides = 2;     // other candidates in a row of /alt: so many fit 80 columns
 constexpr double kWorthNaming = 0.01;
 
-[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::usage, why); }
-
 std::string percent_and_bar(float logprob) {
   const double p = std::exp(double{logprob});
   return fmt::format("{:>5.1f} % {}", 100 * p, bar(p, kBarCells));
@@ -37,11 +39,9 @@ std::string padded(std::string text, int columns) {
 
 bool is_utf8(std::string_view text) { return make_safe(text).find("\uFFFD") == std::string::npos; }
 
-}  // namespace
-
 // In quotes, so that spaces show; bytes that are no character by themselves as <E4>.
-std::string ChatCore::token_text(int32_t id) const {
-  const std::string_view bytes = model_->text->tokenizer.token_bytes(id);
+std::string token_text(const ModelState& model, int32_t id) {
+  const std::string_view bytes = model->text->tokenizer.token_bytes(id);
   std::string text;
   if (is_utf8(bytes)) {
     for (const char c : make_safe(bytes)) text += c == '\n' ? "\\n" : c == '\t' ? "\\t" : std::string(1, c);
@@ -51,171 +51,195 @@ std::string ChatCore::token_text(int32_t id) const {
   return text;
 }
 
-void ChatCore::with_look(std::function<void()> then) {
-  if (!model_) refuse("the model is not loaded");
-  if (branch_.empty() || branch_.back().stored.role != Role::assistant)
-    refuse("there is no answer to look at");
-  const BranchMessage& answer = branch_.back();
-  LookJob job;
-  job.tokens = prompt_for(branch_.size() - 1);
-  job.first = static_cast<uint32_t>(job.tokens.size());
-  job.candidates = kCandidates;
-  const std::vector<int32_t> said =
-      answer.tokens.empty() ? model_->text->tokenizer.encode(answer.stored.text, false) : answer.tokens;
-  if (said.empty() || job.first == 0) refuse("the answer has no tokens");
-  if (looked_.message == answer.stored.id && looked_.tokens == said && looked_.looked.size() == said.size()) {
+// Looks at the last answer, unless it was looked at already, and then calls `then`.
+void with_look(ChatParts& chat, std::function<void()> then) {
+  chat.model.require();
+  const std::vector<BranchMessage>& branch = chat.conversation.branch();
+  if (branch.empty() || branch.back().stored.role != Role::assistant) refuse("there is no answer to look at");
+  const BranchMessage& answer = branch.back();
+  LookedAnswer wanted;
+  wanted.prompt = chat.conversation.prompt_of(branch.size() - 1);
+  wanted.tokens =
+      answer.tokens.empty() ? chat.model->text->tokenizer.encode(answer.stored.text, false) : answer.tokens;
+  if (wanted.tokens.empty() || wanted.prompt.empty()) refuse("the answer has no tokens");
+  if (chat.looked.prompt == wanted.prompt && chat.looked.tokens == wanted.tokens &&
+      chat.looked.looked.size() == wanted.tokens.size()) {
     return then();
   }
-  job.tokens.insert(job.tokens.end(), said.begin(), said.end());
-  if (job.tokens.size() > model_->n_ctx) {
-    refuse(
-        fmt::format("the answer ends at token {}, past the context of {}", job.tokens.size(), model_->n_ctx));
+  LookJob job;
+  job.tokens = wanted.prompt;
+  job.tokens.insert(job.tokens.end(), wanted.tokens.begin(), wanted.tokens.end());
+  job.first = static_cast<uint32_t>(wanted.prompt.size());
+  job.candidates = kCandidates;
+  if (job.tokens.size() > chat.model->n_ctx) {
+    refuse(fmt::format("the answer ends at token {}, past the context of {}", job.tokens.size(),
+                       chat.model->n_ctx));
   }
-  looked_ = {answer.stored.id, said, {}};
-  ModelTask task;
-  task.on_finish = [this, then = std::move(then)](const Finished& finished) {
+  chat.looked = std::move(wanted);
+  Task task;
+  task.on_looked = [&chat](const Looked& looked) { chat.looked.looked.push_back(looked); };
+  task.on_finish = [&chat, then = std::move(then)](const Finished& finished) {
     if (finished.reason == "failed") throw Error(ErrorKind::runtime, finished.message);
-    if (looked_.looked.size() == looked_.tokens.size()) {
+    if (chat.looked.looked.size() == chat.looked.tokens.size()) {
       then();
     } else {
-      front_.notice("Stopped.");
+      chat.front_end().notice("Stopped.");
     }
   };
-  start_task(std::move(job), std::move(task));
+  chat.tasks.start(std::move(job), std::move(task));
 }
 
-void ChatCore::show_tokens(size_t from) {
-  with_look([this, from] {
-    const std::vector<Looked>& looked = looked_.looked;
-    if (from < 1 || from > looked.size()) refuse(fmt::format("the answer has tokens 1 to {}", looked.size()));
-    double sum = 0;
-    for (const Looked& token : looked) sum += token.token.logprob;
-    const double mean = sum / static_cast<double>(looked.size());
-    std::string text = fmt::format("{}, {:.1f} % likely on average (perplexity {:.2f})\n",
-                                   counted(looked.size(), "token"), 100 * std::exp(mean), std::exp(-mean));
-    const size_t end = std::min(from - 1 + kRows, looked.size());
-    for (size_t i = from - 1; i < end; ++i) {
-      const Candidate& token = looked[i].token;
-      text += fmt::format("{:>5}  {}  {}  {}\n", i + 1, percent_and_bar(token.logprob),
-                          padded(token_text(token.id), kTokenColumns), token.id);
+const Looked& looked_at(const LookedAnswer& answer, size_t token) {
+  if (token < 1 || token > answer.looked.size())
+    refuse(fmt::format("the answer has tokens 1 to {}, found {}", answer.looked.size(), token));
+  return answer.looked[token - 1];
+}
+
+std::string tokens_text(const ModelState& model, const LookedAnswer& answer, size_t from) {
+  const std::vector<Looked>& looked = answer.looked;
+  if (from < 1 || from > looked.size()) refuse(fmt::format("the answer has tokens 1 to {}", looked.size()));
+  double sum = 0;
+  for (const Looked& token : looked) sum += token.token.logprob;
+  const double mean = sum / static_cast<double>(looked.size());
+  std::string text = fmt::format("{}, {:.1f} % likely on average (perplexity {:.2f})\n",
+                                 counted(looked.size(), "token"), 100 * std::exp(mean), std::exp(-mean));
+  const size_t end = std::min(from - 1 + kRows, looked.size());
+  for (size_t i = from - 1; i < end; ++i) {
+    const Candidate& token = looked[i].token;
+    text += fmt::format("{:>5}  {}  {}  {}\n", i + 1, percent_and_bar(token.logprob),
+                        padded(token_text(model, token.id), kTokenColumns), token.id);
+  }
+  if (end < looked.size()) text += fmt::format("({} more: /tokens {})\n", looked.size() - end, end + 1);
+  return text;
+}
+
+// The likeliest other candidates, with the numbers that /alt N K takes.
+std::string others_text(const ModelState& model, const Looked& look) {
+  std::string others;
+  size_t named = 0;
+  for (size_t k = 0; k < look.best.size() && named < kBesides; ++k) {
+    const double p = std::exp(look.best[k].logprob);
+    if (look.best[k].id == look.token.id || p < kWorthNaming) continue;
+    others += fmt::format("{}{}: {} {:.0f} %", named == 0 ? "  " : ", ", k + 1,
+                          token_text(model, look.best[k].id), 100 * p);
+    ++named;
+  }
+  return others;
+}
+
+// The tokens that were not certain.
+std::string alternatives_text(const ModelState& model, const LookedAnswer& answer) {
+  std::string text;
+  size_t rows = 0;
+  size_t certain = 0;
+  size_t unlisted = 0;
+  for (size_t i = 0; i < answer.looked.size(); ++i) {
+    const Looked& look = answer.looked[i];
+    if (std::exp(look.token.logprob) >= kCertain) {
+      ++certain;
+      continue;
     }
-    if (end < looked.size()) text += fmt::format("({} more: /tokens {})\n", looked.size() - end, end + 1);
-    front_.command_output("tokens", text);
+    if (++rows > kRows) {
+      ++unlisted;
+      continue;
+    }
+    text += fmt::format("{:>5}  {}  {}{}\n", i + 1, percent_and_bar(look.token.logprob),
+                        padded(token_text(model, look.token.id), kTokenColumns), others_text(model, look));
+  }
+  if (unlisted > 0) text += fmt::format("({} more such tokens; /tokens lists all)\n", unlisted);
+  if (certain > 0)
+    text +=
+        fmt::format("({} {:.0f} % likely or more)\n",
+                    certain == 1 ? "1 token was" : fmt::format("{} tokens were", certain), 100 * kCertain);
+  return text + "/alt N shows all candidates of token N, /alt N K goes on from one.";
+}
+
+std::string words_before(const ModelState& model, const LookedAnswer& answer, size_t token) {
+  const std::vector<int32_t> before(answer.tokens.begin(),
+                                    answer.tokens.begin() + static_cast<std::ptrdiff_t>(token - 1));
+  std::string context = make_safe(model->text->tokenizer.decode(before, true));
+  std::replace(context.begin(), context.end(), '\n', ' ');
+  if (context.size() > kContextBytes) {
+    const size_t word = context.find(' ', context.size() - kContextBytes);
+    context = "…" + context.substr(word == std::string::npos ? context.size() : word);
+  }
+  return context;
+}
+
+std::string candidates_text(const ModelState& model, const LookedAnswer& answer, size_t token) {
+  const Looked& look = looked_at(answer, token);
+  std::string text =
+      token == 1 ? std::string("Token 1, where the answer begins:\n")
+                 : fmt::format("Token {}, after \"{}\":\n", token, words_before(model, answer, token));
+  bool among = false;
+  for (size_t k = 0; k < look.best.size(); ++k) {
+    const bool chosen = look.best[k].id == look.token.id;
+    among = among || chosen;
+    text += fmt::format("{:>5}  {}  {}\n", k + 1, percent_and_bar(look.best[k].logprob),
+                        chosen ? padded(token_text(model, look.best[k].id), kTokenColumns) + "  (this one)"
+                               : token_text(model, look.best[k].id));
+  }
+  if (!among) {
+    text += fmt::format("       {}  {}  (this one)\n", percent_and_bar(look.token.logprob),
+                        padded(token_text(model, look.token.id), kTokenColumns));
+  }
+  return text + fmt::format("/alt {} K goes on from candidate K, as another answer.", token);
+}
+
+// Another answer, which begins as the last one does up to `token` and has `candidate` in its place.
+void go_on_from(ChatParts& chat, size_t token, size_t candidate) {
+  const LookedAnswer& answer = chat.looked;
+  const Tokenizer& tokenizer = chat.model->text->tokenizer;
+  const Looked& look = looked_at(answer, token);
+  if (candidate < 1 || candidate > look.best.size()) {
+    refuse(fmt::format("token {} has candidates 1 to {}, found {}", token, look.best.size(), candidate));
+  }
+  std::vector<StoredToken> kept;
+  for (size_t i = 0; i + 1 < token; ++i)
+    kept.push_back({answer.tokens[i], answer.looked[i].token.logprob, 0});
+  const Candidate& other = look.best[candidate - 1];
+  const auto ends = tokenizer.end_of_turn();
+  const bool is_end = std::find(ends.begin(), ends.end(), other.id) != ends.end();
+  if (!is_end) kept.push_back({other.id, other.logprob, 0});
+
+  StoredMessage begun;
+  StreamDecoder decoder(tokenizer);
+  for (const StoredToken& one : kept) begun.text += decoder.push(one.id);
+  if (is_end) begun.finish = name_of(Finish::stop);
+  chat.conversation.step_back_to(chat.conversation.branch().back().stored.parent);
+  chat.conversation.add_answer(std::move(begun), kept);
+  if (is_end) {
+    chat.conversation.update_context();
+    chat.reporter.send_status();
+  } else {
+    chat.answer.begin();
+  }
+}
+
+}  // namespace
+
+void do_tokens(ChatParts& chat, std::string_view arguments) {
+  const size_t from = arguments.empty() ? 1 : token_number(arguments);
+  with_look(chat, [&chat, from] {
+    chat.front_end().command_output("tokens", tokens_text(chat.model, chat.looked, from));
   });
 }
 
-void ChatCore::show_alternatives() {
-  with_look([this] {
-    std::string text;
-    size_t rows = 0;
-    size_t certain = 0;
-    size_t unlisted = 0;
-    for (size_t i = 0; i < looked_.looked.size(); ++i) {
-      const Looked& look = looked_.looked[i];
-      if (std::exp(look.token.logprob) >= kCertain) {
-        ++certain;
-        continue;
-      }
-      if (++rows > kRows) {
-        ++unlisted;
-        continue;
-      }
-      std::string others;
-      size_t named = 0;
-      for (size_t k = 0; k < look.best.size() && named < kBesides; ++k) {
-        const double p = std::exp(look.best[k].logprob);
-        if (look.best[k].id == look.token.id || p < kWorthNaming) continue;
-        others += fmt::format("{}{}: {} {:.0f} %", named == 0 ? "  " : ", ", k + 1,
-                              token_text(look.best[k].id), 100 * p);
-        ++named;
-      }
-      text += fmt::format("{:>5}  {}  {}{}\n", i + 1, percent_and_bar(look.token.logprob),
-                          padded(token_text(look.token.id), kTokenColumns), others);
-    }
-    if (unlisted > 0) text += fmt::format("({} more such tokens; /tokens lists all)\n", unlisted);
-    if (certain > 0)
-      text +=
-          fmt::format("({} {:.0f} % likely or more)\n",
-                      certain == 1 ? "1 token was" : fmt::format("{} tokens were", certain), 100 * kCertain);
-    front_.command_output("alt", text + "/alt N shows all candidates of token N, /alt N K goes on from one.");
-  });
-}
-
-void ChatCore::show_alternatives(size_t token) {
-  with_look([this, token] {
-    if (token < 1 || token > looked_.looked.size()) {
-      refuse(fmt::format("the answer has tokens 1 to {}, found {}", looked_.looked.size(), token));
-    }
-    const Looked& look = looked_.looked[token - 1];
-    const std::vector<int32_t> before(looked_.tokens.begin(),
-                                      looked_.tokens.begin() + static_cast<std::ptrdiff_t>(token - 1));
-    // The last few words before it.
-    std::string context = make_safe(model_->text->tokenizer.decode(before, true));
-    std::replace(context.begin(), context.end(), '\n', ' ');
-    if (context.size() > kContextBytes) {
-      const size_t word = context.find(' ', context.size() - kContextBytes);
-      context = "…" + context.substr(word == std::string::npos ? context.size() : word);
-    }
-    std::string text = token == 1 ? std::string("Token 1, where the answer begins:\n")
-                                  : fmt::format("Token {}, after \"{}\":\n", token, context);
-    bool among = false;
-    for (size_t k = 0; k < look.best.size(); ++k) {
-      const bool chosen = look.best[k].id == look.token.id;
-      among = among || chosen;
-      text += fmt::format("{:>5}  {}  {}\n", k + 1, percent_and_bar(look.best[k].logprob),
-                          chosen ? padded(token_text(look.best[k].id), kTokenColumns) + "  (this one)"
-                                 : token_text(look.best[k].id));
-    }
-    if (!among) {
-      text += fmt::format("       {}  {}  (this one)\n", percent_and_bar(look.token.logprob),
-                          padded(token_text(look.token.id), kTokenColumns));
-    }
-    front_.command_output(
-        "alt", text + fmt::format("/alt {} K goes on from candidate K, as another answer.", token));
-  });
-}
-
-void ChatCore::go_on_from(size_t token, size_t candidate) {
-  with_look([this, token, candidate] {
-    if (token < 1 || token > looked_.looked.size()) {
-      refuse(fmt::format("the answer has tokens 1 to {}, found {}", looked_.looked.size(), token));
-    }
-    const Looked& look = looked_.looked[token - 1];
-    if (candidate < 1 || candidate > look.best.size()) {
-      refuse(fmt::format("token {} has candidates 1 to {}, found {}", token, look.best.size(), candidate));
-    }
-    std::vector<StoredToken> kept;
-    for (size_t i = 0; i + 1 < token; ++i)
-      kept.push_back({looked_.tokens[i], looked_.looked[i].token.logprob, 0});
-    const Candidate& other = look.best[candidate - 1];
-    const auto ends = model_->text->tokenizer.end_of_turn();
-    const bool is_end = std::find(ends.begin(), ends.end(), other.id) != ends.end();
-    if (!is_end) kept.push_back({other.id, other.logprob, 0});
-
-    StoredMessage answer;
-    StreamDecoder decoder(model_->text->tokenizer);
-    std::vector<int32_t> ids;
-    for (const StoredToken& one : kept) {
-      answer.text += decoder.push(one.id);
-      ids.push_back(one.id);
-    }
-    answer.role = Role::assistant;
-    if (is_end) answer.finish = name_of(Finish::stop);
-    step_back_to(branch_.back().stored.parent);
-    keep([&] {
-      answer.parent = leaf();
-      answer.id = store().add_answer(conversation_, answer.parent, answer.text,
-                                     is_end ? name_of(Finish::stop) : name_of(Finish::interrupted), kept);
+void do_alt(ChatParts& chat, std::string_view arguments) {
+  const auto [first, second] = split(arguments);
+  if (first.empty()) {
+    return with_look(chat, [&chat] {
+      chat.front_end().command_output("alt", alternatives_text(chat.model, chat.looked));
     });
-    push_message(answer);
-    branch_.back().tokens = ids;
-    if (is_end) {
-      update_context();
-      send_status();
-    } else {
-      start_answer();
-    }
-  });
+  }
+  const size_t token = token_number(first);
+  if (second.empty()) {
+    return with_look(chat, [&chat, token] {
+      chat.front_end().command_output("alt", candidates_text(chat.model, chat.looked, token));
+    });
+  }
+  const size_t candidate = token_number(second);
+  with_look(chat, [&chat, token, candidate] { go_on_from(chat, token, candidate); });
 }
 
 }  // namespace bitnet

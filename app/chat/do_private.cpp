@@ -1,81 +1,85 @@
 // /private: going on in memory because the person wants it.
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
 
-#include "chat_core.h"
+#include "do.h"
+#include "refuse.h"
 
 namespace bitnet {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::usage, why); }
+std::string begin_private(ChatParts& chat) {
+  Storage& storage = chat.conversation.storage();
+  const int64_t left = storage.number();
+  chat.settings.before_private = {chat.settings.new_system, chat.settings.now.stop};
+  storage.go_private();
+  std::string text =
+      "Private: nothing is stored from here on, nor the history of what is typed. /private off stores again.";
+  if (left != 0 && storage.unsaved_because() != nullptr) {
+    text += " What was said before is saved as soon as the database can be written.";
+  } else if (left != 0) {
+    text +=
+        fmt::format(" What was said before stays stored as conversation {0}; /delete {0} deletes it.", left);
+  }
+  chat.conversation.update_context();
+  return text;
+}
+
+std::string end_private(ChatParts& chat) {
+  Storage& storage = chat.conversation.storage();
+  const int64_t back = storage.leave_private();
+  chat.settings.new_system = chat.settings.before_private.system;
+  chat.settings.now.stop = chat.settings.before_private.stop;
+  chat.conversation.begin_new();
+  chat.answer.forget_figures();
+  const std::string* why = storage.unsaved_because();
+  std::string text =
+      why == nullptr ? "Turns are stored again. What was said in private is gone."
+                     : fmt::format(
+                           "Turns are stored as soon as the database can be written: {}. What was said in "
+                           "private is gone.",
+                           *why);
+  if (back != 0 && storage.database().has_conversation(back)) {
+    take_conversation(chat, back);
+    text += why != nullptr ? " This is the conversation as it was before."
+                           : fmt::format(" This is conversation {} as it was stored.", back);
+  }
+  return text;
+}
+
+// What is so already.
+std::string state_text(const Storage& storage) {
+  if (storage.is_private()) return "Private already: nothing is stored. /private off stores again.";
+  const std::string* why = storage.unsaved_because();
+  if (why == nullptr) return "Turns are stored. /private on stops that.";
+  return fmt::format("Turns are stored as soon as the database can be written: {}. /private on stops that.",
+                     *why);
+}
 
 }  // namespace
 
-void ChatCore::go_private(bool on) {
-  if (store_.is_private()) {
+void do_private(ChatParts& chat, std::string_view arguments) {
+  if (!arguments.empty() && arguments != "on" && arguments != "off")
+    refuse(fmt::format("/private wants on or off, found '{}'", printable(arguments, 40)));
+  const bool on = arguments != "off";
+  FrontEnd& front = chat.front_end();
+  const Storage& storage = chat.conversation.storage();
+  if (storage.never_stores()) {
     if (!on)
       refuse("nothing is stored in this session; start the program anew without --private to store again");
-    front_.command_output("private", "Nothing is stored in this session.");
-    return;
+    return front.command_output("private", "Nothing is stored in this session.");
   }
-  if (on == private_) {
-    front_.command_output(
-        "private", on         ? "Private already: nothing is stored. /private off stores again."
-                   : unsaved_ ? fmt::format("Turns are stored as soon as the database can be written: {}. "
-                                            "/private on stops that.",
-                                            unsaved_->why)
-                              : "Turns are stored. /private on stops that.");
-    return;
-  }
-  std::string text;
-  if (on) {
-    public_conversation_ = conversation_;
-    public_settings_ = {new_system_, settings_.stop};
-    private_store_ = memory_copy(nullptr);
-    private_ = true;
-    text =
-        "Private: nothing is stored from here on, nor the history of what is typed. /private off stores "
-        "again.";
-    if (public_conversation_ != 0 && unsaved_) {
-      text += " What was said before is saved as soon as the database can be written.";
-    } else if (public_conversation_ != 0) {
-      text += fmt::format(" What was said before stays stored as conversation {0}; /delete {0} deletes it.",
-                          public_conversation_);
-    }
-  } else {
-    private_ = false;
-    private_store_.reset();
-    conversation_ = 0;
-    branch_.clear();
-    undone_.clear();
-    forget_figures();
-    settings_.system = new_system_ = public_settings_.system;
-    settings_.stop = public_settings_.stop;
-    text = unsaved_ ? fmt::format(
-                          "Turns are stored as soon as the database can be written: {}. What was said in "
-                          "private is gone.",
-                          unsaved_->why)
-                    : "Turns are stored again. What was said in private is gone.";
-    const int64_t back = std::exchange(public_conversation_, 0);
-    if (back != 0 && database().has_conversation(back)) {
-      take_conversation(back);
-      text += unsaved_ ? " This is the conversation as it was before."
-                       : fmt::format(" This is conversation {} as it was stored.", back);
-    } else {
-      status_.title.clear();
-    }
-  }
-  status_.is_private = on;
-  status_.saved = !on && !unsaved_;
-  update_context();
-  show_all();
-  drop_read_files();
-  if (on && front_.recording()) {
-    front_.record({}, {});
+  if (on == storage.is_private()) return front.command_output("private", state_text(storage));
+  std::string text = on ? begin_private(chat) : end_private(chat);
+  chat.conversation.show_all();
+  chat.read_files.drop();
+  if (on && front.recording()) {
+    front.record({}, {});
     text += " The recording is over; /record FILE! records in private too.";
   }
-  front_.command_output("private", text);
+  front.command_output("private", text);
 }
 
 }  // namespace bitnet

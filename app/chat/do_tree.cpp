@@ -1,15 +1,16 @@
-// Moving between the branches of a conversation. Every move only sets which leaf is shown: the next prompt
-// then differs from the cached timeline from some token on, and Session::sync keeps what stands before it.
+// /regen /continue /undo /redo /edit /fork /branches /goto: answers made again, and moving between branches.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
+#include <string>
 
 #include "app/store/message_tree.h"
 #include "app/text/text_safe.h"
 #include "app/text/text_width.h"
-#include "chat_core.h"
-#include "commands.h"
+#include "arguments.h"
+#include "command_line.h"
+#include "do.h"
+#include "refuse.h"
 
 namespace bitnet {
 namespace {
@@ -17,8 +18,6 @@ namespace {
 constexpr size_t kNumbered = 40;    // messages that /goto lists
 constexpr int kBranchColumns = 23;  // of the turn and of the answer in a row of /branches
 constexpr int kTextColumns = 60;
-
-[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::usage, why); }
 
 // The beginning of a text on one line, padded to `columns`.
 std::string beginning(std::string_view text, int columns) {
@@ -30,130 +29,144 @@ std::string beginning(std::string_view text, int columns) {
   return line + std::string(static_cast<size_t>(std::max(columns - columns_of(line), 0)), ' ');
 }
 
-}  // namespace
-
-void ChatCore::regenerate() {
-  if (failure_) refuse("the model cannot be used");
-  if (branch_.empty()) refuse("there is no turn to answer again");
-  if (branch_.back().stored.role == Role::assistant) {
-    if (branch_.size() < 2) refuse("there is no turn to answer again");
-    step_back_to(branch_.back().stored.parent);
-    if (settings_.sampler.temperature == 0)
-      front_.notice("At temp 0 the likeliest answer comes again; /set temp 0.7 gives others.");
-  }
-  if (model_) {
-    start_answer();
-  } else {
-    turn_waits_ = true;
-  }
+// Null where the branch has no turn of the user.
+const BranchMessage* last_user_turn(const Conversation& conversation) {
+  const std::vector<BranchMessage>& branch = conversation.branch();
+  const auto last = std::find_if(branch.rbegin(), branch.rend(),
+                                 [](const BranchMessage& m) { return m.stored.role == Role::user; });
+  return last == branch.rend() ? nullptr : &*last;
 }
 
-void ChatCore::undo() {
-  const auto last_user = std::find_if(branch_.rbegin(), branch_.rend(),
-                                      [](const BranchMessage& m) { return m.stored.role == Role::user; });
-  if (last_user == branch_.rend()) refuse("there is no turn to step back from");
-  const int64_t left = branch_.back().stored.id;
-  step_back_to(last_user->stored.parent);
-  undone_.push_back(left);
-}
-
-// After a restart nobody knows what was undone; the newest turn is the best guess.
-void ChatCore::redo() {
-  if (conversation_ == 0) refuse("there is nothing to bring back");
-  if (!undone_.empty()) {
-    const int64_t leaf = undone_.back();
-    undone_.pop_back();
-    return move_to(leaf);
-  }
-  const MessageTree tree(store().outline(conversation_));
-  const std::vector<int64_t>& next = tree.children(leaf());
-  if (next.empty()) refuse("there is nothing to bring back");
-  move_to(tree.answer_below(next.back()));
-}
-
-void ChatCore::edit(std::string_view text) {
-  const auto last_user = std::find_if(branch_.rbegin(), branch_.rend(),
-                                      [](const BranchMessage& m) { return m.stored.role == Role::user; });
-  if (last_user == branch_.rend()) refuse("there is no turn to rewrite");
-  if (failure_) refuse("the model cannot be used");
-  const std::string old = last_user->stored.text;
-  undo();
-  if (!text.empty()) return add_user_turn(text);
-  front_.notice(
-      "Your last turn is in the input line: change it and send it. /redo brings it back as it was.");
-  front_.return_input(typed_form(old));
-}
-
-void ChatCore::fork(std::optional<int64_t> number) {
-  if (branch_.empty() && !number) refuse("there is nothing to branch off from yet");
-  const int64_t old_end = branch_.empty() ? 0 : branch_.back().number;
-  if (number) go_to(*number);
-  const int64_t from = branch_.back().number;
-  if (from == old_end) {
-    const int64_t id = branch_.back().stored.id;
-    keep([&] { store().set_kept(id, true); });
-  }
-  std::string text = fmt::format("What you say now begins a new branch after message {}.", from);
-  if (old_end != 0)
-    text += fmt::format(" The one up to message {0} is kept: /goto {0} goes back to it.", old_end);
-  front_.command_output("fork", text);
-}
-
-void ChatCore::go_to(int64_t number) {
-  if (conversation_ == 0) refuse("there is no message yet");
-  const MessageTree tree(store().outline(conversation_));
+void go_to(Conversation& conversation, int64_t number) {
+  if (conversation.number() == 0) refuse("there is no message yet");
+  const MessageTree tree(conversation.store().outline(conversation.number()));
   const OutlineMessage* message = tree.numbered(number);
   if (message == nullptr) {
     refuse(fmt::format("wanted the number of a message, 1 to {}, found {}; /goto and /branches list them",
                        tree.size(), number));
   }
-  undone_.clear();
-  move_to(tree.answer_below(message->id));
+  conversation.forget_undone();
+  conversation.move_to(tree.answer_below(message->id));
 }
 
-std::string ChatCore::branches_text() {
-  if (conversation_ == 0) return "Nothing was said yet.";
-  const MessageTree tree(store().outline(conversation_));
-  const std::vector<int64_t> shown_path = leaf() ? tree.path(*leaf()) : std::vector<int64_t>();
+std::string branches_text(Conversation& conversation) {
+  if (conversation.number() == 0) return "Nothing was said yet.";
+  const std::optional<int64_t> leaf = conversation.leaf();
+  const MessageTree tree(conversation.store().outline(conversation.number()));
+  const std::vector<int64_t> shown_path = leaf ? tree.path(*leaf) : std::vector<int64_t>();
   std::string text;
   std::vector<int64_t> ends = tree.ends();
   // Where /undo or /goto stepped back to is no end, but the person is there.
-  if (leaf() && std::find(ends.begin(), ends.end(), *leaf()) == ends.end()) ends.push_back(*leaf());
+  if (leaf && std::find(ends.begin(), ends.end(), *leaf) == ends.end()) ends.push_back(*leaf);
   for (const int64_t end : ends) {
     const std::vector<int64_t> path = tree.path(end);
     const auto apart = std::mismatch(path.begin(), path.end(), shown_path.begin(), shown_path.end());
     std::string user;
     std::string answer;
     for (size_t i = path.size(); i > 0 && user.empty(); --i) {
-      const auto message = store().message(path[i - 1]);
+      const auto message = conversation.store().message(path[i - 1]);
       if (!message) continue;
       (message->role == Role::user ? user : answer) = message->text;
     }
     std::string where;
-    if (leaf() == end) {
+    if (leaf == end) {
       where = "  (here)";
     } else if (apart.first == path.begin()) {
       where = "  (from the start)";
     } else if (apart.first != path.end()) {
       where = fmt::format("  (leaves at {})", tree.place(*(apart.first - 1)).number);
     }
-    text += fmt::format("{}{:>5}  › {}  {}{}\n", leaf() == end ? '*' : ' ', tree.place(end).number,
+    text += fmt::format("{}{:>5}  › {}  {}{}\n", leaf == end ? '*' : ' ', tree.place(end).number,
                         beginning(user, kBranchColumns), beginning(answer, kBranchColumns), where);
   }
   return text + "/goto N goes to one of them.";
 }
 
-std::string ChatCore::numbers_text() {
-  if (branch_.empty()) return "Nothing was said yet.";
+std::string numbers_text(Conversation& conversation) {
+  const std::vector<BranchMessage>& branch = conversation.branch();
+  if (branch.empty()) return "Nothing was said yet.";
   std::string text;
-  const size_t first = branch_.size() > kNumbered ? branch_.size() - kNumbered : 0;
+  const size_t first = branch.size() > kNumbered ? branch.size() - kNumbered : 0;
   if (first > 0) text += fmt::format("({} earlier messages)\n", first);
-  for (size_t i = first; i < branch_.size(); ++i) {
-    const BranchMessage& m = branch_[i];
+  for (size_t i = first; i < branch.size(); ++i) {
+    const BranchMessage& m = branch[i];
     text += fmt::format("{:>5}  {}{}{}\n", m.number, m.stored.role == Role::user ? "› " : "  ",
-                        beginning(m.stored.text, kTextColumns), sibling_mark(shown(m)));
+                        beginning(m.stored.text, kTextColumns), sibling_mark(conversation.shown(m)));
   }
   return text + "/goto N goes back to one of them; /branches shows what lies off this branch.";
+}
+
+}  // namespace
+
+void do_regen(ChatParts& chat, std::string_view) {
+  Conversation& conversation = chat.conversation;
+  const std::vector<BranchMessage>& branch = conversation.branch();
+  if (chat.model.failure()) refuse("the model cannot be used");
+  if (branch.empty()) refuse("there is no turn to answer again");
+  if (branch.back().stored.role == Role::assistant) {
+    if (branch.size() < 2) refuse("there is no turn to answer again");
+    conversation.step_back_to(branch.back().stored.parent);
+    if (chat.settings.now.sampler.temperature == 0)
+      chat.front_end().notice("At temp 0 the likeliest answer comes again; /set temp 0.7 gives others.");
+  }
+  chat.answer.begin_or_wait();
+}
+
+void do_continue(ChatParts& chat, std::string_view) {
+  const std::vector<BranchMessage>& branch = chat.conversation.branch();
+  chat.model.require();
+  if (branch.empty() || branch.back().stored.role != Role::assistant)
+    refuse("there is no answer to go on with");
+  if (branch.back().stored.finish == name_of(Finish::stop)) {
+    refuse("the last answer is finished, so there is nothing to continue; /regen gives another one");
+  }
+  chat.answer.begin();
+}
+
+void do_undo(ChatParts& chat, std::string_view) {
+  if (!chat.conversation.undo()) refuse("there is no turn to step back from");
+}
+
+void do_redo(ChatParts& chat, std::string_view) {
+  if (!chat.conversation.redo()) refuse("there is nothing to bring back");
+}
+
+void do_edit(ChatParts& chat, std::string_view text) {
+  const BranchMessage* last = last_user_turn(chat.conversation);
+  if (last == nullptr) refuse("there is no turn to rewrite");
+  if (chat.model.failure()) refuse("the model cannot be used");
+  const std::string old = last->stored.text;
+  chat.conversation.undo();
+  if (!text.empty()) return add_user_turn(chat, text);
+  chat.front_end().notice(
+      "Your last turn is in the input line: change it and send it. /redo brings it back as it was.");
+  chat.front_end().return_input(typed_form(old));
+}
+
+void do_fork(ChatParts& chat, std::string_view arguments) {
+  Conversation& conversation = chat.conversation;
+  const std::vector<BranchMessage>& branch = conversation.branch();
+  if (branch.empty() && arguments.empty()) refuse("there is nothing to branch off from yet");
+  const int64_t old_end = branch.empty() ? 0 : branch.back().number;
+  if (!arguments.empty()) go_to(conversation, message_number(arguments));
+  const int64_t from = branch.back().number;
+  if (from == old_end) {
+    const int64_t id = branch.back().stored.id;
+    conversation.keep([&] { conversation.store().set_kept(id, true); });
+  }
+  std::string text = fmt::format("What you say now begins a new branch after message {}.", from);
+  if (old_end != 0)
+    text += fmt::format(" The one up to message {0} is kept: /goto {0} goes back to it.", old_end);
+  chat.front_end().command_output("fork", text);
+}
+
+void do_branches(ChatParts& chat, std::string_view) {
+  chat.front_end().command_output("branches", branches_text(chat.conversation));
+}
+
+void do_goto(ChatParts& chat, std::string_view arguments) {
+  if (!arguments.empty()) return go_to(chat.conversation, message_number(arguments));
+  chat.front_end().command_output("goto", numbers_text(chat.conversation));
 }
 
 }  // namespace bitnet

@@ -36,6 +36,18 @@ struct ChatSettings {
   bool verbose = false;  // say as notices what lies behind an answer: template, seed, reuse
 };
 
+// The settings of a chat.
+struct SettingsInUse {
+  ChatSettings now;        // `system` is that of the conversation that is open
+  ChatSettings defaults;   // what /reset goes back to; those of the model's file too once it is loaded
+  std::string new_system;  // the system prompt that new conversations begin with
+  // What /private changes and /private off puts back, so that nothing typed in between is stored later.
+  struct {
+    std::string system;
+    std::vector<std::string> stop;
+  } before_private;
+};
+
 // temperature 0.7, top_k 40, top_p 0.95, min_p 0.05: what a person chats with.
 ChatSettings interactive_settings();
 // Greedy with seed 0: what a script runs with, so that it does the same every time.

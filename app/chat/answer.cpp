@@ -1,0 +1,334 @@
+#include "answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "app/base/counted.h"
+#include "command_line.h"
+
+namespace bitnet {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kFlushEvery = std::chrono::milliseconds(250);
+constexpr size_t kFlushTokens = 32;
+
+// 53 bits, so that the seed survives every JSON reader.
+uint64_t new_seed() {
+  std::random_device device;
+  return ((uint64_t{device()} << 32) | device()) >> 11;
+}
+
+// How many bytes at the end of `text` could become one of the stop texts.
+size_t open_stop(std::string_view text, const std::vector<std::string>& stops) {
+  size_t longest = 0;
+  for (const std::string& stop : stops) {
+    for (size_t n = std::min(text.size(), stop.size() - 1); n > longest; --n) {
+      if (text.ends_with(std::string_view(stop).substr(0, n))) longest = n;
+    }
+  }
+  return longest;
+}
+
+size_t first_stop(std::string_view text, const std::vector<std::string>& stops) {
+  size_t first = std::string_view::npos;
+  for (const std::string& stop : stops) first = std::min(first, text.find(stop));
+  return first;
+}
+
+}  // namespace
+
+Answer::Answer(Conversation& conversation, const SettingsInUse& settings, ModelState& model, Worker& worker,
+               Reporter& reporter)
+    : conversation_(conversation), settings_(settings), model_(model), worker_(worker), reporter_(reporter) {}
+
+bool Answer::begin_or_wait() {
+  waits_ = !model_;
+  if (model_) begin();
+  return !waits_;
+}
+
+void Answer::begin_waiting() {
+  if (std::exchange(waits_, false)) {
+    begin();
+  } else {
+    conversation_.update_context();
+  }
+}
+
+void Answer::stop_waiting() {
+  waits_ = false;
+  if (conversation_.branch().back().stored.role == Role::user) take_back();
+}
+
+void Answer::take_back() {
+  const std::string text = conversation_.take_back();
+  reporter_.front_end().return_input(typed_form(text));
+}
+
+std::vector<int32_t> Answer::prompt(bool continues) const {
+  const std::vector<BranchMessage>& branch = conversation_.branch();
+  std::vector<int32_t> tokens = conversation_.prompt_of(continues ? branch.size() - 1 : branch.size());
+  if (continues) {
+    const BranchMessage& last = branch.back();
+    const std::vector<int32_t> said =
+        last.tokens.empty() ? model_->text->tokenizer.encode(last.stored.text, false) : last.tokens;
+    tokens.insert(tokens.end(), said.begin(), said.end());
+  }
+  return tokens;
+}
+
+// Makes the prompt; returns why it cannot be answered, or an empty text.
+std::string Answer::refusal(bool continues, std::vector<int32_t>& prompt) const {
+  try {
+    prompt = this->prompt(continues);
+  } catch (const Error& error) {
+    return fmt::format("Not sent: {}", error.what());
+  }
+  if (prompt.size() >= model_->n_ctx) {
+    return fmt::format(
+        "Not sent: the conversation would take {} of {} tokens and leave no room for an answer. Nothing "
+        "was dropped: shorten the turn, make room with /compact, step back with /undo, or begin anew with "
+        "/new.",
+        prompt.size(), model_->n_ctx);
+  }
+  if (prompt.empty()) return "Not sent: the chat template gives an empty prompt.";
+  return {};
+}
+
+// With a fixed seed another answer to the same message would be the same answer.
+uint64_t Answer::next_seed(bool continues) {
+  const std::optional<uint64_t> fixed = settings_.now.seed;
+  if (!fixed) return new_seed();
+  uint64_t seed = *fixed;
+  if (!continues) {
+    conversation_.keep([&] {
+      const int64_t last = conversation_.branch().back().stored.id;
+      seed = *fixed + conversation_.store().children(conversation_.number(), last).size();
+    });
+  }
+  return seed;
+}
+
+StoredTurn Answer::describe(const std::vector<int32_t>& prompt, uint64_t seed) const {
+  StoredTurn turn;
+  turn.seed = seed;
+  turn.sampler = to_json(settings_.now, seed);
+  turn.system = settings_.now.system;
+  turn.build = BITNET_VERSION;
+  turn.device = model_->device.name;
+  turn.driver = model_->device.driver;
+  turn.model = model_->text->path;
+  turn.model_hash = model_->model.fingerprint;
+  turn.template_hash = hash_text(model_->text->chat_template.source());
+  turn.prompt_hash = hash_tokens(prompt);
+  turn.prompt_tokens = static_cast<uint32_t>(prompt.size());
+  return turn;
+}
+
+void Answer::begin() {
+  const bool continues = conversation_.branch().back().stored.role == Role::assistant;
+  std::vector<int32_t> prompt;
+  if (const std::string why = refusal(continues, prompt); !why.empty()) {
+    // First the branch, whose redraw takes earlier news off the screen.
+    if (!continues) take_back();
+    return reporter_.error(why);
+  }
+  conversation_.forget_undone();
+  seed_ = next_seed(continues);
+  begin_stored(describe(prompt, seed_), continues);
+
+  Status& status = reporter_.status();
+  const auto prompt_tokens = static_cast<uint32_t>(prompt.size());
+  if (settings_.now.verbose) {
+    reporter_.front_end().notice(
+        fmt::format("prompt of {}, seed {}", counted(prompt_tokens, "token"), seed_));
+  }
+  reporter_.set_state(ChatState::prefill, 0);
+  status.tokens_per_second = 0;
+  status.reused = 0;
+  status.rewound = conversation_.take_moved();
+  status.prompt_tokens = prompt_tokens;
+  status.context_used = prompt_tokens;
+  submit(std::move(prompt), continues);
+  reporter_.send_status();
+}
+
+void Answer::begin_stored(const StoredTurn& turn, bool continues) {
+  StreamDecoder decoder(model_->text->tokenizer);
+  if (continues) {  // it may have ended in the middle of a character
+    for (const int32_t token : conversation_.branch().back().tokens) decoder.push(token);
+  }
+  running_.emplace(Running{0, std::move(decoder), "", "", {}, Clock::now(), 0, 0, ""});
+  try {
+    conversation_.begin_answer(turn, continues);
+  } catch (const Error&) {
+    running_.reset();
+    throw;
+  }
+}
+
+void Answer::submit(std::vector<int32_t> prompt, bool continues) {
+  Job job;
+  job.tokens = std::move(prompt);
+  job.sampler = sampler_for_turn(settings_.now, seed_);
+  job.decode.max_tokens = settings_.now.max_tokens;
+  const auto ends = model_->text->tokenizer.end_of_turn();
+  job.decode.stop_tokens.assign(ends.begin(), ends.end());
+  job.keep = !conversation_.store().is_private();
+  // A first turn is nowhere on disk.
+  job.restore = job.keep && (conversation_.branch().size() > 2 || continues);
+  running_->job = worker_.submit(std::move(job));
+}
+
+void Answer::show(std::string_view text, const SampledToken& token) {
+  running_->batch_text += text;
+  conversation_.grow_answer(text, token);
+}
+
+void Answer::take(const Token& event) {
+  // Tokens that were on their way when the answer was stopped are not part of it.
+  if (!is(event.job) || !running_->reason.empty()) return;
+  Running& running = *running_;
+  const std::vector<std::string>& stops = settings_.now.stop;
+  ++running.tokens;
+  running.batch.push_back({event.token.id, event.token.logprob, static_cast<float>(event.seconds)});
+  running.held += running.decoder.push(event.token.id);
+  const size_t stop = first_stop(running.held, stops);
+  if (stop != std::string::npos) {
+    running.held.resize(stop);
+    running.reason = name_of(Finish::stop);
+    worker_.interrupt();
+  }
+  const size_t keep_back = running.reason.empty() ? open_stop(running.held, stops) : 0;
+  const std::string text = running.held.substr(0, running.held.size() - keep_back);
+  running.held.erase(0, text.size());
+  show(text, event.token);
+  flush(false);
+
+  Status& status = reporter_.status();
+  status.state = ChatState::answering;
+  status.context_used = status.prompt_tokens + running.tokens;
+  // The first token comes of the prompt and costs hardly anything.
+  if (running.tokens == 1) running.first_token = event.seconds;
+  if (const double seconds = event.seconds - running.first_token; seconds > 0) {
+    status.tokens_per_second = (running.tokens - 1) / seconds;
+  }
+  if (interrupt_after_ != 0 && running.tokens >= interrupt_after_) interrupt();
+}
+
+void Answer::flush(bool now) {
+  Running& running = *running_;
+  if (running.batch.empty() && running.batch_text.empty()) return;
+  if (!now && running.batch.size() < kFlushTokens && Clock::now() - running.last_flush < kFlushEvery) return;
+  conversation_.store_answer(running.batch_text, running.batch);
+  running.batch.clear();
+  running.batch_text.clear();
+  running.last_flush = Clock::now();
+}
+
+void Answer::interrupt() {
+  if (!running_) return;
+  if (running_->reason.empty()) running_->reason = name_of(Finish::interrupted);
+  worker_.interrupt();
+}
+
+void Answer::interrupt_after(uint32_t tokens) {
+  interrupt_after_ = tokens;
+  if (running_ && running_->tokens >= tokens) interrupt();
+}
+
+void Answer::finish(const Finished& finished) {
+  if (!is(finished.job)) return;
+  show_rest(finished);
+  flush(true);
+  stats_ = finished.stats;
+  stats_.answer_tokens = running_->tokens;
+  const std::string reason = running_->reason;
+  conversation_.finish_answer(reason, stats_);
+  running_.reset();
+  interrupt_after_ = 0;
+  tell_figures();
+  tell_reason(reason, finished.message);
+  conversation_.storage().save_again();
+}
+
+// What was held back is shown, as no stop text came of it.
+void Answer::show_rest(const Finished& finished) {
+  Running& running = *running_;
+  if (running.reason.empty()) {
+    const std::string rest = running.held + running.decoder.finish();
+    if (!rest.empty()) show(rest, {-1, 0});
+    running.reason = finished.reason;
+  } else if (!running.held.empty()) {
+    show(running.held, {-1, 0});
+  }
+}
+
+void Answer::tell_figures() {
+  Status& status = reporter_.status();
+  reporter_.set_state(ChatState::idle, 1);
+  status.reused = stats_.reused_tokens;
+  status.context_used = status.prompt_tokens + stats_.answer_tokens;
+  if (stats_.decode_seconds > 0 && stats_.answer_tokens > 0) {
+    status.tokens_per_second = stats_.answer_tokens / stats_.decode_seconds;
+  }
+  const BranchMessage& answer = conversation_.branch().back();
+  reporter_.front_end().answer_end(conversation_.shown(answer),
+                                   {stats_.prompt_tokens, stats_.reused_tokens, stats_.answer_tokens,
+                                    stats_.prefill_seconds, stats_.decode_seconds});
+  if (settings_.now.verbose) {
+    reporter_.front_end().notice(fmt::format("reused {} of {} tokens, prefill {:.2f} s; {} in {:.2f} s; {}",
+                                             stats_.reused_tokens, stats_.prompt_tokens,
+                                             stats_.prefill_seconds, counted(stats_.answer_tokens, "token"),
+                                             stats_.decode_seconds, answer.stored.finish));
+  }
+}
+
+// An end that the person should know more of than its name.
+void Answer::tell_reason(const std::string& reason, const std::string& message) {
+  if (reason == "context") {
+    reporter_.front_end().notice(fmt::format(
+        "The context is full: {} of {} tokens. Nothing was dropped: make room with /compact, step back with "
+        "/undo, or begin anew with /new.",
+        reporter_.status().context_used, reporter_.status().context_limit));
+  } else if (reason == "numeric") {
+    reporter_.error(
+        "The model's output is not a number (NaN or Inf), so the answer ends here. Try /regen; if it stays, "
+        "the file or the device's driver is at fault.");
+  } else if (reason == "device_lost") {
+    reporter_.error(fmt::format("{} ({}): {}. The answer so far is kept; the device is being opened again.",
+                                model_->device.name, model_->device.driver, message));
+    model_.set_loading();
+    reporter_.set_state(ChatState::loading, 0);
+  } else if (reason == "failed") {
+    reporter_.error(message);
+  }
+}
+
+void Answer::leave() {
+  waits_ = false;
+  if (!running_) return;
+  try {
+    flush(true);
+  } catch (const Error&) {
+    // What was stored before is there.
+  }
+  conversation_.leave_answer(running_->tokens);
+  running_.reset();
+}
+
+void Answer::forget_figures() {
+  Status& status = reporter_.status();
+  status.tokens_per_second = 0;
+  status.reused = 0;
+  status.prompt_tokens = 0;
+  status.rewound = false;
+  stats_ = {};
+  seed_ = 0;
+}
+
+}  // namespace bitnet

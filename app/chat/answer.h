@@ -1,0 +1,97 @@
+// The answer that is being made: its prompt and sampler, its tokens as they come, stop texts, its end.
+//
+// Tokens come from the worker, are decoded, shown and stored in batches. Text that may be the beginning of a
+// stop text is held back until it is clear that it is none.
+//
+// Thread rule: lives on the loop's thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/model/worker.h"
+#include "conversation.h"
+#include "model_state.h"
+#include "reporter.h"
+#include "settings.h"
+
+namespace bitnet {
+
+class Answer {
+ public:
+  // All of these must live as long as it does.
+  Answer(Conversation& conversation, const SettingsInUse& settings, ModelState& model, Worker& worker,
+         Reporter& reporter);
+  Answer(const Answer&) = delete;
+  Answer& operator=(const Answer&) = delete;
+
+  bool busy() const { return running_.has_value() || waits_; }
+  bool waits() const { return waits_; }  // for the model
+  bool is(uint64_t job) const { return running_ && running_->job == job; }
+
+  // Answers the last message of the branch; a last answer is continued. What cannot be answered is told, and
+  // goes back to the input line. Requires a model, and that nothing runs.
+  void begin();
+  // The same as soon as the model is there; false where it waits for that.
+  bool begin_or_wait();
+  // The model is there: begins what waits, else says what the branch takes of the context.
+  void begin_waiting();
+  // What waits is not answered; a turn of the user goes back to the input line.
+  void stop_waiting();
+
+  void take(const Token& token);
+  void finish(const Finished& finished);
+
+  void interrupt();  // what was made so far is kept
+  // interrupt() once this answer, or else the next one, has so many tokens.
+  void interrupt_after(uint32_t tokens);
+  void leave();  // at the end of the program: what was made so far is stored as interrupted
+
+  // Of the last answer of the open conversation; all 0 where none was made.
+  const JobStats& stats() const { return stats_; }
+  uint64_t seed() const { return seed_; }
+  void forget_figures();  // because another conversation is open
+
+ private:
+  struct Running {
+    uint64_t job = 0;
+    StreamDecoder decoder;
+    std::string held;        // text that may be the beginning of a stop text
+    std::string batch_text;  // shown but not stored yet
+    std::vector<StoredToken> batch;
+    std::chrono::steady_clock::time_point last_flush;
+    uint32_t tokens = 0;
+    double first_token = 0;  // seconds after decoding began
+    std::string reason;      // why we stopped it ourselves; empty: as the worker says
+  };
+
+  std::vector<int32_t> prompt(bool continues) const;
+  std::string refusal(bool continues, std::vector<int32_t>& prompt) const;
+  uint64_t next_seed(bool continues);
+  StoredTurn describe(const std::vector<int32_t>& prompt, uint64_t seed) const;
+  void begin_stored(const StoredTurn& turn, bool continues);
+  void submit(std::vector<int32_t> prompt, bool continues);
+  void take_back();
+  void show(std::string_view text, const SampledToken& token);
+  void flush(bool now);
+  void show_rest(const Finished& finished);
+  void tell_figures();
+  void tell_reason(const std::string& reason, const std::string& message);
+
+  Conversation& conversation_;
+  const SettingsInUse& settings_;
+  ModelState& model_;
+  Worker& worker_;
+  Reporter& reporter_;
+  std::optional<Running> running_;
+  bool waits_ = false;  // the branch ends in what is answered when the model is there
+  uint32_t interrupt_after_ = 0;
+  JobStats stats_;
+  uint64_t seed_ = 0;
+};
+
+}  // namespace bitnet

@@ -1,0 +1,61 @@
+// The parts of a chat, for the commands: what each of them may touch; and the steps that concern several
+// parts.
+//
+// Thread rule: lives on the loop's thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "answer.h"
+#include "app/model/worker.h"
+#include "conversation.h"
+#include "model_state.h"
+#include "read_files.h"
+#include "reporter.h"
+#include "settings.h"
+#include "tasks.h"
+
+namespace bitnet {
+
+// An answer's tokens with what else was likely in their places, for /tokens and /alt.
+struct LookedAnswer {
+  std::vector<int32_t> prompt;
+  std::vector<int32_t> tokens;
+  std::vector<Looked> looked;  // one for each token once complete
+};
+
+struct ChatParts {
+  Conversation& conversation;
+  Answer& answer;
+  Tasks& tasks;
+  ReadFiles& read_files;
+  SettingsInUse& settings;
+  ModelState& model;
+  Worker& worker;
+  Reporter& reporter;
+  LookedAnswer looked;       // the last one
+  bool quit_warned = false;  // /quit said what is not saved, and no turn came since
+  bool quit = false;         // the person wants the program to end
+
+  FrontEnd& front_end() const { return reporter.front_end(); }
+  bool busy() const { return answer.busy() || tasks.busy(); }
+};
+
+// turns.cpp. A turn as it was typed: stored, shown and answered, at once or when the model is there. Where
+// that cannot be, it goes back to the input line.
+void add_user_turn(ChatParts& chat, std::string_view typed);
+void interrupt(ChatParts& chat);  // whatever runs
+
+// do_conversations.cpp. All throw Error(usage) where an answer is being made.
+void new_conversation(ChatParts& chat);
+void open_conversation(ChatParts& chat, int64_t number);  // Error(runtime) where it is not there
+void take_conversation(ChatParts& chat, int64_t number);  // the same, not shown yet
+
+// do_settings.cpp. Makes the session as large as the settings say. Requires a model.
+void fit_context(ChatParts& chat);
+std::string settings_text(const ChatParts& chat, std::string_view name);  // all where `name` is empty
+
+}  // namespace bitnet

@@ -1,0 +1,349 @@
+#include "conversation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/base/clock.h"
+#include "app/store/message_tree.h"
+#include "listing.h"
+
+namespace bitnet {
+
+std::vector<PromptMessage> prompt_messages(std::span<const BranchMessage> messages) {
+  std::vector<PromptMessage> result;
+  for (const BranchMessage& message : messages)
+    result.push_back({message.stored.role, message.stored.text, message.tokens});
+  return result;
+}
+
+Conversation::Conversation(Store& file, SettingsInUse& settings, const ModelState& model, Reporter& reporter)
+    : settings_(settings), model_(model), reporter_(reporter), storage_(file, *this, reporter) {}
+
+std::optional<int64_t> Conversation::leaf() const {
+  if (branch_.empty()) return std::nullopt;
+  return branch_.back().stored.id;
+}
+
+ShownMessage Conversation::shown(const BranchMessage& message) const {
+  const StoredMessage& m = message.stored;
+  const bool elsewhere = m.draft && !(open_turn_ && open_turn_->message == m.id);
+  return {m.id,           m.role,          m.text,          elsewhere ? "elsewhere" : m.finish,
+          message.number, message.sibling, message.siblings};
+}
+
+void Conversation::describe(Status& status) const {
+  status.conversation = storage_.number_in_file();
+  status.title = title_;
+  status.saved = storage_.in_file();
+  status.is_private = storage_.is_private() || settings_.now.is_private;
+}
+
+std::vector<int32_t> Conversation::prompt_of(size_t count) const {
+  return build_prompt(*model_->text, settings_.now.system, prompt_messages(std::span(branch_).first(count)),
+                      created_seconds());
+}
+
+void Conversation::show_all() {
+  show_branch();
+  reporter_.send_status();
+}
+
+void Conversation::show_branch() {
+  std::vector<ShownMessage> messages;
+  for (const BranchMessage& message : branch_) messages.push_back(shown(message));
+  reporter_.front_end().transcript(messages);
+}
+
+// What the context held after the last answer, if that was made with this model and prompt: a long
+// conversation is shown without being rendered and encoded.
+std::optional<uint32_t> Conversation::used_then() {
+  const StoredMessage& last = branch_.back().stored;
+  if (last.role != Role::assistant) return std::nullopt;
+  const std::vector<StoredTurn> turns = store().turns(last.id);
+  if (turns.empty()) return std::nullopt;
+  const StoredTurn& turn = turns.back();
+  // The old fingerprint tells tokenizers and templates apart just as well.
+  const ModelInfo& model = model_->model;
+  const bool same_model = turn.model_hash == model.fingerprint || turn.model_hash == model.old_fingerprint;
+  if (!same_model || turn.system != settings_.now.system ||
+      turn.template_hash != hash_text(model_->text->chat_template.source())) {
+    return std::nullopt;
+  }
+  return turn.prompt_tokens + turn.answer_tokens;
+}
+
+void Conversation::update_context() {
+  Status& status = reporter_.status();
+  status.context_used = 0;
+  if (!model_ || branch_.empty()) return;
+  if (const auto used = used_then()) {
+    status.context_used = *used;
+    return;
+  }
+  try {
+    status.context_used = static_cast<uint32_t>(prompt_of(branch_.size()).size());
+  } catch (const Error&) {
+    // A template may refuse an unfinished conversation; the next turn will say so.
+  }
+}
+
+void Conversation::begin_new() {
+  storage_.set_number(0);
+  settings_.now.system = settings_.new_system;
+  title_.clear();
+  branch_.clear();
+  undone_.clear();
+  moved_ = false;
+  update_context();
+}
+
+void Conversation::open(int64_t number) {
+  Store& database = storage_.database();
+  find_conversation(database, number, "/list shows them");
+  const StoredConversation row = conversation_to_open(database, number);
+  branch_ = read_branch(database, number, row.leaf);
+  created_ = row.created;
+  settings_.now.system = row.system;
+  title_ = row.title;
+  undone_.clear();
+  moved_ = false;
+  storage_.open(number);
+  update_context();
+}
+
+void Conversation::set_title(std::string_view title) {
+  title_ = title;
+  keep([&] { store().set_title(number(), title_); });
+}
+
+std::vector<BranchMessage> Conversation::read_branch(Store& store, int64_t number,
+                                                     std::optional<int64_t> leaf) const {
+  std::vector<BranchMessage> branch;
+  if (!leaf) return branch;
+  auto tokens = store.answer_tokens(number);
+  std::vector<StoredMessage> messages = store.messages(number);
+  std::vector<OutlineMessage> outline;
+  outline.reserve(messages.size());
+  for (const StoredMessage& m : messages) outline.push_back({m.id, m.parent, m.role, false, m.created});
+  const MessageTree tree(std::move(outline));
+  for (const int64_t id : tree.path(*leaf)) {
+    const MessageTree::Place place = tree.place(id);
+    StoredMessage& message = messages[static_cast<size_t>(place.number - 1)];
+    BranchMessage loaded;
+    if (message.role == Role::assistant) loaded.tokens = std::move(tokens[id]);
+    loaded.number = place.number;
+    loaded.sibling = place.sibling;
+    loaded.siblings = place.siblings;
+    loaded.stored = std::move(message);
+    branch.push_back(std::move(loaded));
+  }
+  return branch;
+}
+
+void Conversation::step_back_to(std::optional<int64_t> leaf) {
+  keep([&] { store().set_leaf(number(), leaf); });
+  while (!branch_.empty() && branch_.back().stored.id != leaf.value_or(0)) branch_.pop_back();
+  moved_ = true;
+  update_context();
+  show_all();
+}
+
+void Conversation::move_to(std::optional<int64_t> leaf) {
+  keep([&] { store().set_leaf(number(), leaf); });
+  branch_ = read_branch(store(), number(), leaf);
+  moved_ = true;
+  update_context();
+  show_all();
+}
+
+bool Conversation::undo() {
+  const auto last_user = std::find_if(branch_.rbegin(), branch_.rend(),
+                                      [](const BranchMessage& m) { return m.stored.role == Role::user; });
+  if (last_user == branch_.rend()) return false;
+  const int64_t left = branch_.back().stored.id;
+  step_back_to(last_user->stored.parent);
+  undone_.push_back(left);
+  return true;
+}
+
+// After a restart nobody knows what was undone; the newest turn is the best guess.
+bool Conversation::redo() {
+  if (number() == 0) return false;
+  if (!undone_.empty()) {
+    const int64_t leaf = undone_.back();
+    undone_.pop_back();
+    move_to(leaf);
+    return true;
+  }
+  const MessageTree tree(store().outline(number()));
+  const std::vector<int64_t>& next = tree.children(leaf());
+  if (next.empty()) return false;
+  move_to(tree.answer_below(next.back()));
+  return true;
+}
+
+void Conversation::forget_undone() { undone_.clear(); }
+
+bool Conversation::take_moved() { return std::exchange(moved_, false); }
+
+void Conversation::push_message(StoredMessage message) {
+  branch_.emplace_back();
+  BranchMessage& added = branch_.back();  // there first: a database that fails now takes it along into memory
+  added.stored = std::move(message);
+  keep([&] {
+    const MessageTree::Place place = MessageTree(store().outline(number())).place(added.stored.id);
+    added.number = place.number;
+    added.sibling = place.sibling;
+    added.siblings = place.siblings;
+  });
+  reporter_.front_end().message(shown(added));
+}
+
+// In what keep() runs, ids are asked for anew: they are others once the database has failed.
+void Conversation::add_user_message(const std::string& text, const std::string& title) {
+  if (number() == 0) {
+    keep([&] {
+      storage_.set_number(store().add_conversation(settings_.now.system));
+      title_ = title;
+      store().set_title(number(), title_);
+    });
+    created_ = now_milliseconds();
+    keep([&] {
+      if (const auto row = store().conversation(number())) created_ = row->created;
+    });
+  }
+  StoredMessage message;
+  message.text = text;
+  keep([&] {
+    message.parent = leaf();
+    message.id = store().add_message(number(), message.parent, Role::user, text);
+  });
+  push_message(std::move(message));
+}
+
+void Conversation::add_answer(StoredMessage answer, const std::vector<StoredToken>& tokens) {
+  answer.role = Role::assistant;
+  const std::string finish = answer.finish.empty() ? name_of(Finish::interrupted) : answer.finish;
+  keep([&] {
+    answer.parent = leaf();
+    answer.id = store().add_answer(number(), answer.parent, answer.text, finish, tokens);
+  });
+  push_message(std::move(answer));
+  for (const StoredToken& token : tokens) branch_.back().tokens.push_back(token.id);
+}
+
+std::string Conversation::take_back() {
+  const StoredMessage turn = branch_.back().stored;
+  step_back_to(turn.parent);
+  if (store().children(number(), turn.id).empty()) {
+    keep([&] { store().remove_message(turn.id); });
+    if (store().outline(number()).empty()) {
+      keep([&] { store().remove_conversation(number()); });
+      storage_.set_number(0);
+      title_.clear();
+      reporter_.send_status();
+    }
+  }
+  return turn.text;
+}
+
+void Conversation::begin_answer(StoredTurn turn, bool continues) {
+  const StoredTurn wanted = std::move(turn);
+  keep([&] {
+    turn = wanted;
+    if (continues) turn.message = branch_.back().stored.id;
+    turn = store().begin_turn(number(), continues ? branch_.back().stored.parent : leaf(), turn);
+  });
+  open_turn_ = turn;
+  if (continues) {
+    branch_.back().stored.finish.clear();
+    branch_.back().stored.draft = true;
+    return show_branch();
+  }
+  StoredMessage answer;
+  answer.id = turn.message;
+  answer.parent = leaf();
+  answer.role = Role::assistant;
+  answer.draft = true;
+  push_message(std::move(answer));
+}
+
+void Conversation::grow_answer(std::string_view text, const SampledToken& token) {
+  if (token.id >= 0) branch_.back().tokens.push_back(token.id);
+  branch_.back().stored.text += text;
+  reporter_.front_end().answer_text(text, token.id, token.logprob);
+}
+
+void Conversation::store_answer(std::string_view text, const std::vector<StoredToken>& tokens) {
+  const bool was_unsaved = storage_.unsaved_because() != nullptr;
+  keep([&] {
+    // After a lost database the text of the whole answer was copied already.
+    const bool copied = !was_unsaved && storage_.unsaved_because() != nullptr;
+    store().append(*open_turn_, copied ? std::string_view() : text, tokens);
+  });
+}
+
+void Conversation::finish_answer(const std::string& reason, const JobStats& stats) {
+  open_turn_->finish = reason;
+  open_turn_->reused_tokens = stats.reused_tokens;
+  open_turn_->answer_tokens = stats.answer_tokens;
+  open_turn_->prefill_seconds = stats.prefill_seconds;
+  open_turn_->decode_seconds = stats.decode_seconds;
+  keep([&] { store().finish_turn(*open_turn_); });
+  branch_.back().stored.finish = reason;
+  branch_.back().stored.draft = false;
+  open_turn_.reset();
+}
+
+void Conversation::leave_answer(uint32_t tokens) noexcept {
+  try {
+    open_turn_->finish = name_of(Finish::interrupted);
+    open_turn_->answer_tokens = tokens;
+    store().finish_turn(*open_turn_);
+  } catch (const Error&) {
+    // What was stored before is there, and the next open marks it.
+  }
+  open_turn_.reset();
+}
+
+int64_t Conversation::copy_to(Store& memory, int64_t number, Unsaved* unsaved) {
+  undone_.clear();
+  const int64_t copy = memory.add_conversation(settings_.now.system);
+  if (unsaved != nullptr) unsaved->conversations[copy] = number;
+  memory.set_title(copy, title_);
+  std::optional<int64_t> parent;
+  for (size_t i = 0; i < branch_.size(); ++i) {
+    StoredMessage& message = branch_[i].stored;
+    Unsaved::Known known{message.id, 0, {}};
+    if (open_turn_ && open_turn_->message == message.id) {
+      known.open_turn = open_turn_->id;
+      open_turn_->message = 0;
+      open_turn_ = memory.begin_turn(copy, parent, *open_turn_);
+      memory.append(*open_turn_, message.text, {});
+      message.id = open_turn_->message;
+    } else if (message.role == Role::assistant) {
+      std::vector<StoredToken> tokens;
+      for (const int32_t id : branch_[i].tokens) tokens.push_back({id, 0, 0});
+      known.turns = tokens.empty() ? 0 : 1;
+      message.id = memory.add_answer(copy, parent, message.text, message.finish, tokens);
+    } else {
+      message.id = memory.add_message(copy, parent, message.role, message.text);
+    }
+    if (unsaved != nullptr) unsaved->messages[message.id] = known;
+    message.parent = parent;
+    branch_[i].number = static_cast<int64_t>(i) + 1;
+    branch_[i].sibling = branch_[i].siblings = 1;
+    parent = message.id;
+  }
+  return copy;
+}
+
+void Conversation::reload(std::optional<int64_t> leaf) {
+  undone_.clear();
+  branch_ = read_branch(store(), number(), leaf);
+  show_all();
+}
+
+}  // namespace bitnet

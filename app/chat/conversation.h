@@ -1,0 +1,107 @@
+// The conversation that is open: the branch that is shown, moving in its tree, and the answer that is written
+// to its end.
+//
+// Every move only sets which leaf is shown: the next prompt then differs from the cached timeline from some
+// token on, and Session::sync keeps what stands before it.
+//
+// Thread rule: lives on the loop's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/chat/front_end.h"
+#include "app/model/prompt.h"
+#include "app/model/worker.h"
+#include "app/store/store.h"
+#include "model_state.h"
+#include "reporter.h"
+#include "settings.h"
+#include "storage.h"
+
+namespace bitnet {
+
+struct BranchMessage {
+  StoredMessage stored;
+  std::vector<int32_t> tokens;  // of an answer
+  int64_t number = 0;           // these three as ShownMessage has them
+  uint32_t sibling = 1;
+  uint32_t siblings = 1;
+};
+
+std::vector<PromptMessage> prompt_messages(std::span<const BranchMessage> messages);
+
+class Conversation final : private StoredBranch {
+ public:
+  // A new one, with nothing in it. All of these must live as long as it does.
+  Conversation(Store& file, SettingsInUse& settings, const ModelState& model, Reporter& reporter);
+  Conversation(const Conversation&) = delete;
+  Conversation& operator=(const Conversation&) = delete;
+
+  Storage& storage() { return storage_; }
+  const Storage& storage() const { return storage_; }
+  // Short for storage()'s; all of them throw Error(database).
+  int64_t number() const { return storage_.number(); }
+  Store& store() { return storage_.store(); }
+  void keep(const std::function<void()>& write) { storage_.keep(write); }
+
+  const std::vector<BranchMessage>& branch() const { return branch_; }
+  std::optional<int64_t> leaf() const override;  // id of the last message of the branch
+  const std::string& title() const { return title_; }
+  int64_t created_seconds() const { return created_ / 1000; }  // since 1970: what templates take as "now"
+  ShownMessage shown(const BranchMessage& message) const;
+  void describe(Status& status) const;
+  // The prompt of the first `count` messages of the branch. Requires a model; throws what build_prompt does.
+  std::vector<int32_t> prompt_of(size_t count) const;
+
+  void show_all();        // the branch and the status, as they are
+  void update_context();  // how many tokens the branch takes, into the status
+
+  void begin_new();           // not shown yet
+  void open(int64_t number);  // of storage().database(), not shown yet; Error(runtime) where it is not there
+  void set_title(std::string_view title);
+  void step_back_to(std::optional<int64_t> leaf);  // an ancestor of leaf()
+  void move_to(std::optional<int64_t> leaf);       // anywhere in the tree
+  bool undo();                                     // false where there is no turn to step back from
+  bool redo();                                     // false where there is nothing to bring back
+  void forget_undone();
+  bool take_moved();  // whether a step back or aside was made since the last call
+
+  // To the end of the branch, stored and shown. The first message makes the conversation, with this title.
+  void add_user_message(const std::string& text, const std::string& title);
+  void add_answer(StoredMessage answer, const std::vector<StoredToken>& tokens);
+  std::string take_back();  // removes the last message, which nothing follows; returns its text
+
+  // The answer that is being written. It begins empty, or goes on with the answer that the branch ends in.
+  void begin_answer(StoredTurn turn, bool continues);
+  void grow_answer(std::string_view text, const SampledToken& token);                // shown
+  void store_answer(std::string_view text, const std::vector<StoredToken>& tokens);  // appended
+  void finish_answer(const std::string& reason, const JobStats& stats);              // stored
+  void leave_answer(uint32_t tokens) noexcept;  // at the end of the program: stored as interrupted
+
+ private:
+  int64_t copy_to(Store& memory, int64_t number, Unsaved* unsaved) override;
+  void reload(std::optional<int64_t> leaf) override;
+  std::vector<BranchMessage> read_branch(Store& store, int64_t number, std::optional<int64_t> leaf) const;
+  void push_message(StoredMessage message);
+  void show_branch();
+  std::optional<uint32_t> used_then();
+
+  SettingsInUse& settings_;
+  const ModelState& model_;
+  Reporter& reporter_;
+  Storage storage_;
+  std::string title_;
+  int64_t created_ = 0;  // milliseconds since 1970
+  std::vector<BranchMessage> branch_;
+  std::vector<int64_t> undone_;  // ends of branches that undo() has left, for redo(); the last one last
+  bool moved_ = false;           // a step back or aside came before the next prompt
+  std::optional<StoredTurn> open_turn_;  // of the answer that is being written
+};
+
+}  // namespace bitnet

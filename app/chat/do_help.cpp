@@ -1,0 +1,69 @@
+// /help and /quit.
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "commands.h"
+#include "do.h"
+#include "refuse.h"
+
+namespace bitnet {
+namespace {
+
+std::string usage_line(const Command& command) {
+  return *command.arguments == '\0' ? std::string(command.name)
+                                    : fmt::format("{} {}", command.name, command.arguments);
+}
+
+std::string help_of(std::string_view asked) {
+  const std::string name = asked.starts_with('/') ? std::string(asked) : fmt::format("/{}", asked);
+  const Command* command = find_command(name);
+  if (command == nullptr) refuse(fmt::format("there is no command {}", printable(name, 40)));
+  std::string text = fmt::format("{}\n  {}", usage_line(*command), command->help);
+  if (*command->more != '\0') text += fmt::format("\n  {}", command->more);
+  if (*command->aliases != '\0') text += fmt::format("\n  also: {}", command->aliases);
+  return text;
+}
+
+std::string all_help() {
+  std::string text;
+  for (const Command& command : command_table())
+    text += fmt::format("{:<26} {}\n", usage_line(command), command.help);
+  return text + "A line that begins with // is a turn that begins with a slash; /help keys lists the keys.";
+}
+
+// The first /quit says what is not saved; the second one ends the program all the same.
+bool may_quit(ChatParts& chat) {
+  if (std::exchange(chat.quit_warned, true)) return true;
+  Storage& storage = chat.conversation.storage();
+  if (!chat.busy()) storage.save_again();
+  const std::string unsaved = storage.unsaved_text();
+  if (unsaved.empty()) return true;
+  chat.reporter.error(fmt::format(
+      "{}. /export json FILE writes this conversation elsewhere; /quit again ends the program without.",
+      unsaved));
+  return false;
+}
+
+}  // namespace
+
+void do_help(ChatParts& chat, std::string_view arguments) {
+  std::string text;
+  if (arguments.empty()) {
+    text = all_help();
+  } else if (arguments == "keys") {
+    text = chat.front_end().keys_text();
+    if (text.empty()) text = "There are no keys here.";
+  } else {
+    text = help_of(arguments);
+  }
+  chat.front_end().command_output("help", text);
+}
+
+void do_quit(ChatParts& chat, std::string_view) {
+  interrupt(chat);
+  chat.quit = may_quit(chat);
+}
+
+}  // namespace bitnet

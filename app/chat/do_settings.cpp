@@ -1,0 +1,129 @@
+// /set /seed /reset /system /reopen: how answers are chosen, and where the model runs.
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "app/text/text_file.h"
+#include "arguments.h"
+#include "do.h"
+#include "refuse.h"
+
+namespace bitnet {
+namespace {
+
+constexpr size_t kMostSystemBytes = 1 << 20;
+
+std::string context_range(uint32_t most, uint32_t found) {
+  return fmt::format("ctx: wanted 0 to {}, what the model was trained for, found {}", most, found);
+}
+
+// Another context size begins a task.
+void change_settings(ChatParts& chat, ChatSettings changed) {
+  if (changed.ctx != chat.settings.now.ctx && chat.model) {
+    const uint32_t most = chat.model->model.n_ctx_train;
+    if (changed.ctx > most) refuse(context_range(most, changed.ctx));
+    if (chat.busy()) refuse("ctx has to wait: an answer is being made");
+  }
+  chat.settings.now = std::move(changed);
+  if (chat.model) fit_context(chat);
+}
+
+void set_system(ChatParts& chat, std::string_view text) {
+  Conversation& conversation = chat.conversation;
+  chat.settings.now.system = chat.settings.new_system = text;
+  if (conversation.number() != 0) {
+    conversation.keep(
+        [&] { conversation.store().set_system(conversation.number(), chat.settings.now.system); });
+  }
+  conversation.update_context();
+  chat.reporter.send_status();
+}
+
+}  // namespace
+
+void fit_context(ChatParts& chat) {
+  ChatSettings& settings = chat.settings.now;
+  const uint32_t most = chat.model->model.n_ctx_train;
+  if (settings.ctx > most) {
+    chat.front_end().error(
+        fmt::format("{}; it stays {}", context_range(most, settings.ctx), chat.model->n_ctx));
+    settings.ctx = chat.model->n_ctx;
+  }
+  if ((settings.ctx == 0 ? most : settings.ctx) == chat.model->n_ctx) return;
+  Task task;
+  task.on_finish = [&chat](const Finished& finished) {
+    if (!chat.model) return;
+    const uint32_t n_ctx = chat.model->n_ctx;
+    if (finished.reason == "stop") {
+      chat.front_end().notice(
+          fmt::format("The context holds {} tokens now; the next turn is read from its beginning.", n_ctx));
+    } else {
+      chat.settings.now.ctx = n_ctx;
+      chat.reporter.error(fmt::format("The context still holds {} tokens: {}", n_ctx, finished.message));
+    }
+    chat.answer.begin_waiting();
+  };
+  chat.tasks.start(ContextJob{settings.ctx}, std::move(task));
+}
+
+std::string settings_text(const ChatParts& chat, std::string_view name) {
+  const ChatSettings& defaults = chat.settings.defaults;
+  if (!name.empty()) setting_named(name);
+  std::string text;
+  for (const Setting& setting : settings_table()) {
+    if (!name.empty() && name != setting.name) continue;
+    text += fmt::format("{:<14} = {:<6} (default {}; {}), default of {}\n", setting.name,
+                        setting.show(chat.settings.now), setting.show(defaults), setting.range,
+                        name_of(source_of(defaults, setting.name)));
+    if (!name.empty()) text += fmt::format("  {}\n", setting.help);
+  }
+  if (chat.model.loading() && defaults.begun_as == SettingSource::program)
+    text += "The model is still loading; its file may have other defaults.\n";
+  return text;
+}
+
+void do_set(ChatParts& chat, std::string_view arguments) {
+  const auto [name, value] = split(arguments);
+  if (!value.empty()) {
+    ChatSettings changed = chat.settings.now;
+    set_from(SettingSource::person, changed, name, value);
+    change_settings(chat, std::move(changed));
+  }
+  chat.front_end().command_output("set", settings_text(chat, name));
+}
+
+void do_seed(ChatParts& chat, std::string_view arguments) {
+  if (!arguments.empty()) set_from(SettingSource::person, chat.settings.now, "seed", arguments);
+  chat.front_end().command_output("seed", settings_text(chat, "seed"));
+}
+
+void do_reset(ChatParts& chat, std::string_view) {
+  ChatSettings changed = chat.settings.defaults;
+  changed.system = chat.settings.now.system;
+  change_settings(chat, std::move(changed));
+  chat.front_end().command_output("reset", settings_text(chat, ""));
+}
+
+void do_system(ChatParts& chat, std::string_view arguments) {
+  if (arguments == "none") {
+    set_system(chat, "");
+  } else if (arguments.starts_with('@')) {
+    set_system(chat, read_text_file(unquoted(arguments.substr(1)), kMostSystemBytes));
+  } else if (!arguments.empty()) {
+    set_system(chat, arguments);
+  }
+  const std::string& system = chat.settings.now.system;
+  chat.front_end().command_output(
+      "system", system.empty() ? "The system prompt is empty." : "System prompt: " + system);
+}
+
+void do_reopen(ChatParts& chat, std::string_view device) {
+  if (chat.model.loading()) refuse("the model is still loading");
+  chat.model.set_loading();
+  chat.reporter.set_state(ChatState::loading, 0);
+  chat.worker.reopen(std::string(device));
+  chat.reporter.send_status();
+}
+
+}  // namespace bitnet

@@ -1,0 +1,97 @@
+// /show: the model, the settings, the prompt, the context and the last answer in figures.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "app/base/counted.h"
+#include "do.h"
+#include "refuse.h"
+
+namespace bitnet {
+namespace {
+
+std::string rate(uint32_t tokens, double seconds) {
+  return seconds > 0 ? fmt::format("{:.1f} tokens/s", tokens / seconds) : std::string("-");
+}
+
+std::string model_text(const ModelState& model) {
+  if (!model) return model.failure() ? model.failure()->what() : "The model is still loading.";
+  const ModelInfo& m = model->model;
+  return fmt::format(
+      "{}\n"
+      "file          {}\n"
+      "architecture  {}, {} layers, {} wide, feed-forward {}, {} heads of {} over {} KV heads\n"
+      "weights       {} ternary, {} bytes in all\n"
+      "vocabulary    {} tokens, pre-tokenizer {}\n"
+      "context       {} tokens here, {} in training\n"
+      "template      {}\n"
+      "fingerprint   {}\n"
+      "device        {} ({}{}{})",
+      m.name.empty() ? "(no name)" : m.name, model->text->path, m.architecture, m.n_layer, m.n_embd, m.n_ff,
+      m.n_head, m.head_dim, m.n_head_kv, m.n_ternary, m.file_bytes, m.n_vocab, model->text->tokenizer.pre(),
+      model->n_ctx, m.n_ctx_train,
+      model->text->template_replaced ? "the form the model was trained with, in place of the file's"
+                                     : "the file's own",
+      m.fingerprint, model->device.name, model->device.driver, model->device.cpu ? "" : ", Vulkan ",
+      model->device.api);
+}
+
+// What the model saw before the last answer, or will see next.
+std::string prompt_text(const ChatParts& chat) {
+  chat.model.require();
+  const std::vector<BranchMessage>& branch = chat.conversation.branch();
+  if (branch.empty()) return "Nothing was said yet.";
+  const bool answered = branch.back().stored.role == Role::assistant;
+  const std::vector<int32_t> ids = chat.conversation.prompt_of(answered ? branch.size() - 1 : branch.size());
+  return fmt::format("{}\n({})", chat.model->text->tokenizer.decode(ids, /*show_special=*/true),
+                     counted(ids.size(), "token"));
+}
+
+std::string context_text(const ChatParts& chat) {
+  chat.model.require();
+  const Status& status = chat.reporter.status();
+  const uint32_t limit = status.context_limit;
+  const uint32_t used = status.context_used;
+  std::string text = fmt::format("{} of {} tokens used ({:.0f} %), {} left", used, limit,
+                                 limit == 0 ? 0.0 : 100.0 * used / limit, limit - std::min(used, limit));
+  if (status.prompt_tokens > 0)
+    text += fmt::format("; last prompt: reused {} of {} tokens", status.reused, status.prompt_tokens);
+  return text;
+}
+
+std::string stats_text(const Answer& answer) {
+  const JobStats& s = answer.stats();
+  if (s.prompt_tokens == 0) return "No answer was made since this conversation was opened.";
+  const uint32_t computed = s.prompt_tokens - std::min(s.prompt_tokens, s.reused_tokens);
+  return fmt::format(
+      "prompt  {}, reused {}, computed {} in {:.2f} s ({})\n"
+      "answer  {} in {:.2f} s ({})\n"
+      "seed    {}",
+      counted(s.prompt_tokens, "token"), s.reused_tokens, computed, s.prefill_seconds,
+      rate(computed, s.prefill_seconds), counted(s.answer_tokens, "token"), s.decode_seconds,
+      rate(s.answer_tokens, s.decode_seconds), answer.seed());
+}
+
+}  // namespace
+
+void do_show(ChatParts& chat, std::string_view subject) {
+  std::string text;
+  if (subject == "model") {
+    text = model_text(chat.model);
+  } else if (subject == "params") {
+    text = settings_text(chat, "");
+  } else if (subject == "prompt") {
+    text = prompt_text(chat);
+  } else if (subject == "context") {
+    text = context_text(chat);
+  } else if (subject == "stats") {
+    text = stats_text(chat.answer);
+  } else {
+    refuse(fmt::format("/show wants model, params, prompt, context or stats, found {}",
+                       subject.empty() ? "nothing" : fmt::format("'{}'", printable(subject, 40))));
+  }
+  chat.front_end().command_output(fmt::format("show {}", subject), text);
+}
+
+}  // namespace bitnet

@@ -1,0 +1,64 @@
+#include "read_files.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "app/base/counted.h"
+
+namespace bitnet {
+
+size_t ReadFiles::tokens() const {
+  size_t tokens = 0;
+  for (const File& file : files_) tokens += file.tokens;
+  return tokens;
+}
+
+std::string ReadFiles::list() const {
+  std::string text;
+  for (const File& file : files_)
+    text += fmt::format("  {} ({})\n", file.name, counted(file.text.size(), "byte"));
+  return text;
+}
+
+void ReadFiles::add(std::string name, std::string text, size_t tokens) {
+  files_.push_back({std::move(name), std::move(text), tokens});
+  tell();
+}
+
+void ReadFiles::count(const Tokenizer& tokenizer) {
+  if (files_.empty()) return;
+  for (File& file : files_) file.tokens = tokenizer.encode(file.text, false).size();
+  tell();
+}
+
+void ReadFiles::clear() {
+  files_.clear();
+  tell();
+}
+
+void ReadFiles::drop() {
+  if (files_.empty()) return;
+  std::string names;
+  for (const File& file : std::exchange(files_, {})) names += (names.empty() ? "" : ", ") + file.name;
+  tell();
+  reporter_.front_end().notice(
+      fmt::format("Not in your next turn any more: {}. /read puts a file in again.", names));
+}
+
+std::string ReadFiles::take_before(std::string_view typed) {
+  std::string text;
+  for (const File& file : std::exchange(files_, {}))
+    text += fmt::format("{}:\n\n{}\n\n", file.name, file.text);
+  tell();
+  return text + std::string(typed);
+}
+
+void ReadFiles::tell() {
+  Status& status = reporter_.status();
+  status.pending.clear();
+  for (const File& file : files_) status.pending.push_back({file.name, file.text.size(), file.tokens});
+  reporter_.send_status();
+}
+
+}  // namespace bitnet

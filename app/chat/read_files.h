@@ -1,0 +1,46 @@
+// The files that /read put into the next turn.
+//
+// Thread rule: lives on the loop's thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reporter.h"
+#include "tokenizer/tokenizer.h"
+
+namespace bitnet {
+
+class ReadFiles {
+ public:
+  explicit ReadFiles(Reporter& reporter) : reporter_(reporter) {}
+
+  bool empty() const { return files_.empty(); }
+  size_t tokens() const;     // of all of them; those that were not counted yet are left out
+  std::string list() const;  // a line for each
+
+  // Each of these tells the front end what is in the next turn now.
+  void add(std::string name, std::string text, size_t tokens);  // 0 tokens where no model was there to ask
+  void count(const Tokenizer& tokenizer);                       // the model is there
+  void clear();
+  // Because the conversation changes: what was read in one must not turn up in another, least of all what was
+  // read in private in one that is stored. Says so.
+  void drop();
+  // The next turn with the files before it, which it takes along.
+  std::string take_before(std::string_view typed);
+
+ private:
+  struct File {
+    std::string name;
+    std::string text;
+    size_t tokens = 0;
+  };
+  void tell();
+
+  Reporter& reporter_;
+  std::vector<File> files_;
+};
+
+}  // namespace bitnet

@@ -1,0 +1,92 @@
+// Where the open conversation is stored, and under which number: in the database, in memory while the
+// database cannot be written, or in memory because the person wants it private.
+//
+// What fails is taken over by a store in memory that begins as a copy of what is shown. With every line that
+// is typed and after every answer the database is opened anew and given what it lacks (Store::take_over);
+// then the conversation goes on there. A database whose file was removed or replaced is noticed with the next
+// line: what it held of this conversation is still open here, and is stored anew.
+//
+// Thread rule: lives on the loop's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/store/store.h"
+#include "reporter.h"
+
+namespace bitnet {
+
+// What a Storage stores: the messages that are shown.
+class StoredBranch {
+ public:
+  // Writes the messages into `memory`, as a conversation of its own, and goes on with the ids that they have
+  // there; returns the conversation's. `number` is the one they had, not 0. `unsaved`, where it is given,
+  // gets what the database knows of them.
+  virtual int64_t copy_to(Store& memory, int64_t number, Unsaved* unsaved) = 0;
+  // Shows the messages up to `leaf` as they are stored now.
+  virtual void reload(std::optional<int64_t> leaf) = 0;
+  virtual std::optional<int64_t> leaf() const = 0;
+
+ protected:
+  ~StoredBranch() = default;
+};
+
+class Storage {
+ public:
+  // All three must live as long as this does. A `file` that is closed is tried again with the next line.
+  Storage(Store& file, StoredBranch& branch, Reporter& reporter);
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  Store& store() { return private_ ? *private_ : database(); }  // where this conversation is
+  // Where conversations are looked up: what is stored, also while this one is private.
+  Store& database() { return unsaved_ ? *unsaved_->memory : file_; }
+  int64_t number() const { return number_; }  // in store(); 0 = nothing is stored yet
+  int64_t number_in_database() const { return private_ ? 0 : number_; }  // 0 = it is not there
+  int64_t number_in_file() const;                                        // 0 = it is not there
+  void set_number(int64_t number) { number_ = number; }
+  // The branch is now that of the conversation `number` of database(), of which a private one is a copy.
+  void open(int64_t number);
+
+  bool is_private() const { return private_ != nullptr; }
+  bool never_stores() const { return file_.is_private(); }  // --private: there is no database
+  bool in_file() const { return !private_ && !unsaved_ && !never_stores(); }
+  const std::string* unsaved_because() const { return unsaved_ ? &unsaved_->why : nullptr; }
+  // "2 messages are not saved: why"; empty where nothing waits.
+  std::string unsaved_text() const;
+  // Throws Error(usage) where this conversation of database() is only a copy in memory.
+  void refuse_while_unsaved(int64_t number) const;
+
+  // Runs `write`, which writes to store(). Where the database fails it goes on in memory and runs it again.
+  void keep(const std::function<void()>& write);
+  // Gives the database what it lacks; true where nothing waits in memory any more. Requires that no answer is
+  // being made.
+  bool save_again();
+  // Before what is typed is done: sees whether the database is still there. Requires that no answer is being
+  // made.
+  void look_after_database();
+
+  void go_private();  // with a copy of what is shown
+  int64_t
+  leave_private();  // nothing is open then; returns the conversation in database() that was left, or 0
+
+ private:
+  std::unique_ptr<Store> memory_copy(Unsaved* unsaved);
+  void lose_file(const std::string& why);
+  void begin_unsaved(const std::string& why);
+  void store_anew(const std::optional<WholeConversation>& whole, std::string news);
+
+  Store& file_;
+  StoredBranch& branch_;
+  Reporter& reporter_;
+  std::unique_ptr<Store> private_;
+  std::optional<Unsaved> unsaved_;  // the database failed, and this is what it lacks
+  int64_t number_ = 0;
+  int64_t public_number_ = 0;  // the stored one that /private left
+};
+
+}  // namespace bitnet
