@@ -36,7 +36,7 @@ void record_copies(VulkanProgram& program, const Device& device, const Kernel& k
   program.commands.end();
 }
 
-// The best of what fits into a tenth of a second, which the clocks need to rise.
+// The best of as many submissions as fit into a tenth of a second, which the clocks need to rise.
 double seconds(VulkanProgram& program) {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
@@ -57,7 +57,7 @@ double measure_copy_speed(const EngineOptions& options) {
   const uint64_t bytes = std::min<uint64_t>(512 << 20, device.info().max_buffer_bytes / 16 * 16);
   const VulkanBuffer from(device, bytes, BufferUse::device), to(device, bytes, BufferUse::device);
   const Kernel kernel(device, VK_NULL_HANDLE, Shader::copy, {});
-  // Two lengths, so that what a submission takes of itself falls out.
+  // There are two lengths, so that the time of the submission itself cancels out.
   constexpr uint32_t kFew = 1, kMany = 9;
   VulkanProgram few(device), many(device);
   record_copies(few, device, kernel, from, to, kFew);

@@ -1,8 +1,9 @@
-// The CPU's kernels on memory that no cache holds, in GB/s of weights beside plain reading, on all threads.
+// Measures the CPU's kernels on memory that no cache holds, on all threads, in GB/s of weights and in percent
+// of plain reading.
 //
 //   cpu_kernels [THREADS]
 //
-// Each figure is the best of several passes: other programs only make it smaller.
+// Each figure is the best of several passes, since other programs only make it smaller.
 #include <fmt/format.h>
 #include <sys/mman.h>
 

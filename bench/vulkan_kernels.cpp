@@ -1,9 +1,8 @@
-// Time of every kernel on its own, in the shapes of BitNet b1.58 2B4T, as CSV:
+// Measures the time of every kernel on its own, in the shapes of BitNet b1.58 2B4T, and prints it as CSV:
 //   kernel,tokens,depth,us,GB/s,% of copy
-// the last against what a kernel that only copies reads and writes.
-// Each is recorded once for every layer, so that its weights are cold as they are in a real token, and the
-// barrier that the next kernel waits at is part of its time. The figure is the best of several submissions
-// less an empty one.
+// The last column compares it with what a kernel that only copies reads and writes. Each kernel is recorded
+// once for every layer, so that its weights are not in a cache, as in a real token. The barrier at which the
+// next kernel waits is part of its time. The figure is the best of several submissions, less an empty one.
 //
 //   vulkan_kernels [--device NAME] [--tokens N]    N > 1: the kernels of prefill
 #include <fmt/format.h>
@@ -76,7 +75,7 @@ class Bench {
     return best;
   }
 
-  // `once` records the kernel for one layer; bytes are what it must read from memory.
+  // `once` records the kernel for one layer; `bytes` is what it has to read from memory.
   void measure(const char* name, uint64_t bytes, const std::function<void(Recorder&, uint32_t layer)>& once,
                uint32_t depth = 0, uint32_t count = kLayers) {
     const double all = seconds(

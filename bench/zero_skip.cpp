@@ -1,9 +1,11 @@
-// Does leaving out the zeros of ternary weights (about 42 %) pay? Rows from memory and from the second cache,
-// on all threads: the dense dot product of the CPU backend against two ways without products.
-//   select    q where the code is +1 is added, where it is -1 subtracted, chosen by masks: zeros cost what
-//   others do walk      a list of the places that are not zero, made from the bits of the codes: zeros cost
-//   nothing
-// Both would also spare the sum of q that the dense product needs, which is one for a whole matrix.
+// Does it pay to leave out the zeros of ternary weights, which are about 42 %? This compares the dense dot
+// product of the CPU backend with two ways without products, for rows from memory and from the second cache,
+// on all threads:
+//   select    adds q where the code is +1 and subtracts it where the code is -1, by masks: a zero costs as
+//   much
+//             as another code
+//   walk      goes through the places that are not zero, by the bits of the codes: a zero costs nothing
+// Both would also save the sum of q that the dense product needs, but that is needed once for a whole matrix.
 //
 //   zero_skip [THREADS]       on a processor with AVX-512
 #if defined(__x86_64__)

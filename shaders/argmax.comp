@@ -1,6 +1,7 @@
-// The first largest of the logits, and what its probability needs: each workgroup reduces a stripe to
-// (largest, its index, sum of exp(logit - largest), 1 if a NaN or +Inf was seen). Compiled a second time with
-// MERGE, when one workgroup reduces the partial results to one and makes its token the input of what is run next.
+// Finds the first of the largest logits, and what its probability needs. Each workgroup reduces a stripe to a
+// partial result: (largest, its index, sum of exp(logit - largest), 1 if there was a NaN or +Inf). Compiled
+// with MERGE, one workgroup reduces the partial results to one and makes its token the input of the next
+// program.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"
@@ -36,7 +37,7 @@ Partial merge(Partial a, Partial b) {
               a.sum * exp(a.largest - largest) + b.sum * exp(b.largest - largest), a.broken | b.broken);
 }
 
-// NaN and Inf are told by their bits: a compiler may assume that floats are finite.
+// NaN and Inf are recognised by their bits, since a compiler may assume that floats are finite.
 Partial of_logit(uint bits, uint index) {
   if ((bits & 0x7F800000u) == 0x7F800000u) return Partial(-3.4e38, index, 0.0, uint(bits != 0xFF800000u));
   return Partial(uintBitsToFloat(bits), index, 1.0, 0);

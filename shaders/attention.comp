@@ -1,9 +1,11 @@
-// Prefill: causal attention over the F16 cache for a batch of tokens, in tiles. A workgroup takes as many query rows
-// as it has invocations / 4: tokens in turn, kHeads heads of each that share a key head. For every chunk of keys
+// Prefill: causal attention over the F16 cache for a batch of tokens, in tiles. A workgroup of 4 n
+// invocations takes n query rows: kHeads heads, which share a key head, of each of its tokens. For every
+// chunk of keys it computes
 //   scores   rows x keys, a slab of features at a time through shared memory, 4 x 4 an invocation
 //   values   rows x features, a slab of keys at a time, 4 x 4 kFeatures an invocation
-// The order of operations is that of common/attention.glsl. A row that sees no key of a chunk takes weights of 1 from it,
-// and merge_factors gives such a chunk a share of 0: the largest score so far is above kLowest.
+// The order of operations is that of common/attention.glsl. In a chunk of which a row sees no key, its
+// weights are 1, and merge_factors gives such a chunk a share of 0, since the largest score so far is above
+// kLowest.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
@@ -19,7 +21,8 @@ layout(constant_id = CONSTANT_HEAD_DIM) const uint kHeadDim = 128;
 
 layout(push_constant) uniform Push { AttentionPush push; };
 layout(binding = 0) readonly buffer Params { uint params[]; };
-layout(binding = 1) readonly buffer Qkv { vec4 qkv[]; };      // [n_tokens][n_head + 2 n_head_kv][head_dim / 4], rotated
+// [n_tokens][n_head + 2 n_head_kv][head_dim / 4], rotated
+layout(binding = 1) readonly buffer Qkv { vec4 qkv[]; };
 layout(binding = 2) readonly buffer K { uvec4 k_cache[]; };   // [n_ctx][n_head_kv][head_dim / 8], F16
 layout(binding = 3) readonly buffer V { uvec4 v_cache[]; };   // [n_ctx][n_head_kv][head_dim / 8], F16
 layout(binding = 4) writeonly buffer O { vec4 o[]; };         // [n_tokens][n_head][head_dim / 4]
@@ -32,11 +35,12 @@ shared vec4 queries[kHeadDim * kRows / 4];      // [feature][row], scaled
 shared vec4 weights[kRows][kChunk / 4 + 1];     // the last one keeps rows out of each other's banks
 shared vec4 maxima[kRows][4];                   // of a row, from each of its invocations
 shared float sums[kRows];                       // of the weights
-// What a step works on: k as [feature][key], quads of keys in the order of key_quad(); or v as [key][head_dim / 4].
+// What a step works on: k as [feature][key], with quads of keys in the order of key_quad(), or v as
+// [key][head_dim / 4].
 const uint kScoreSlab = kSlab * kChunk / 4, kValueSlab = kKeySlab * kQuads;
 shared vec4 slab[kScoreSlab > kValueSlab ? kScoreSlab : kValueSlab];
 
-// The next step's share of an invocation, on its way from memory while the present step is computed.
+// What an invocation loads for the next step, on its way from memory while the present step is computed.
 const uint kFetchK = (kChunk * kSlab / 8 + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 const uint kFetchV = (kKeySlab * kUnits + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 uvec4 next_k[kFetchK], next_v[kFetchV];
@@ -56,14 +60,17 @@ uvec2 features_of(uint i) {
   return uvec2(begin, min(begin + kSlab, quarter.y));
 }
 
-// Where quad `quad` of keys lies in the slab's row of feature `feature`: invocations that bring neighbouring keys and
-// eights of features write to different banks.
-uint key_quad(uint feature, uint quad) { return feature * (kChunk / 4) + (quad ^ feature / 8 * (64 / kSlab) % (kChunk / 4)); }
+// Where quad `quad` of keys lies in the slab's row of feature `feature`. The order lets invocations that
+// bring neighbouring keys and eights of features write to different banks.
+uint key_quad(uint feature, uint quad) {
+  return feature * (kChunk / 4) + (quad ^ feature / 8 * (64 / kSlab) % (kChunk / 4));
+}
 
 void fetch_keys(uint i, uint base) {
   uvec2 features = features_of(i);
   UNROLL for (uint j = 0; j < kFetchK; ++j) {
-    uint at = lane + j * gl_WorkGroupSize.x, key = at / (kSlab / 8), feature = features.x + at % (kSlab / 8) * 8;
+    uint at = lane + j * gl_WorkGroupSize.x, key = at / (kSlab / 8);
+    uint feature = features.x + at % (kSlab / 8) * 8;
     next_k[j] = uvec4(0);
     if (key < kChunk && base + key < n_keys && feature < features.y)
       next_k[j] = k_cache[((base + key) * push.n_head_kv + kv_head) * kUnits + feature / 8];
@@ -87,7 +94,8 @@ void fetch_values(uint first_key) {
   UNROLL for (uint j = 0; j < kFetchV; ++j) {
     uint i = lane + j * gl_WorkGroupSize.x, key = first_key + i / kUnits;
     next_v[j] = uvec4(0);  // what lies behind the last key may be NaN, and would spoil a weight of 0
-    if (i < kKeySlab * kUnits && key < n_keys) next_v[j] = v_cache[(key * push.n_head_kv + kv_head) * kUnits + i % kUnits];
+    if (i < kKeySlab * kUnits && key < n_keys)
+      next_v[j] = v_cache[(key * push.n_head_kv + kv_head) * kUnits + i % kUnits];
   }
 }
 
@@ -105,7 +113,7 @@ void main() {
   column = lane % 16;
   row0 = lane / 16 * 4;
   first_head = gl_WorkGroupID.x * kHeads;
-  first_token = (gl_NumWorkGroups.y - 1 - gl_WorkGroupID.y) * kTokens;  // those with the most keys begin
+  first_token = (gl_NumWorkGroups.y - 1 - gl_WorkGroupID.y) * kTokens;  // those with the most keys come first
   kv_head = first_head / (push.n_head / push.n_head_kv);
   uint position = params[PARAMS_POSITION];
   n_keys = position + min(first_token + kTokens, push.n_tokens);  // of the tile's last token
@@ -154,14 +162,17 @@ void main() {
     if (!all_seen) {
       UNROLL for (uint i = 0; i < 4; ++i)
         score[i] = mix(vec4(kLowest), score[i],
-                       lessThanEqual(uvec4(base + 4 * column) + uvec4(0, 1, 2, 3), uvec4(position + token_of(row0 + i))));
+                       lessThanEqual(uvec4(base + 4 * column) + uvec4(0, 1, 2, 3),
+                                     uvec4(position + token_of(row0 + i))));
     }
     UNROLL for (uint i = 0; i < 4; ++i)
-      maxima[row0 + i][column / 4][column % 4] = max(max(score[i].x, score[i].y), max(score[i].z, score[i].w));
+      maxima[row0 + i][column / 4][column % 4] =
+          max(max(score[i].x, score[i].y), max(score[i].z, score[i].w));
     barrier();
     float m[4];
     UNROLL for (uint i = 0; i < 4; ++i) {
-      vec4 largest = max(max(maxima[row0 + i][0], maxima[row0 + i][1]), max(maxima[row0 + i][2], maxima[row0 + i][3]));
+      vec4 largest = max(max(maxima[row0 + i][0], maxima[row0 + i][1]),
+                         max(maxima[row0 + i][2], maxima[row0 + i][3]));
       m[i] = max(max(largest.x, largest.y), max(largest.z, largest.w));
       precise vec4 exponent = score[i] - m[i];  // so low that exp2 gives 0 where a key is not seen
       weights[row0 + i][column] = exp2(exponent);
@@ -186,7 +197,10 @@ void main() {
         sums[lane] = l;
       }
       barrier();
-      if (first_key + kKeySlab < kChunk) fetch_values(base + first_key + kKeySlab); else fetch_keys(0, base + kChunk);
+      if (first_key + kKeySlab < kChunk)
+        fetch_values(base + first_key + kKeySlab);
+      else
+        fetch_keys(0, base + kChunk);
       UNROLL for (uint key = 0; key < kKeySlab; key += 4) {
         vec4 w[4];
         UNROLL for (uint i = 0; i < 4; ++i) w[i] = weights[row0 + i][(first_key + key) / 4];
@@ -209,7 +223,8 @@ void main() {
     if (row >= kTokens * kHeads || t >= push.n_tokens) break;
     UNROLL for (uint j = 0; j < kFeatures; ++j) {
       uint feature = column + 16 * j;
-      if (feature < kQuads) o[(t * push.n_head + first_head + row % kHeads) * kQuads + feature] = out_[i][j] / merged[i].l;
+      if (feature < kQuads)
+        o[(t * push.n_head + first_head + row % kHeads) * kQuads + feature] = out_[i][j] / merged[i].l;
     }
   }
 }

@@ -1,4 +1,5 @@
-// A buffer into another: how fast the memory is for kernels, which bench/ compares the others with.
+// Copies a buffer into another. It shows how fast the memory is for kernels; bench/ compares the other
+// kernels with it.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 layout(local_size_x = 256) in;

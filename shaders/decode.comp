@@ -1,20 +1,22 @@
-// Decode: the blocks of the forward pass for one token, in one dispatch. The work of a token is a list of stages
-// (params.h), each a number of workgroups, that need what the stage before gives; with a dispatch each, starting and
-// draining the device would take longer than the work. Here a workgroup takes the next ticket, which says what it is;
-// asks for its weights, which are on their way while it waits for its input; computes; and gives its results away.
+// Decode: the blocks of the forward pass for one token, in one dispatch. The work of a token is a list of
+// stages (params.h). Each is a number of workgroups, and needs the results of the stage before; with a
+// dispatch for each, starting and draining the device would take longer than the work. Here a workgroup takes
+// the next ticket, which says what its work is. It loads its weights, which are on their way while it waits
+// for its input, computes, and hands over its results.
 //
-// Stages hand over tagged values: a value in one word, and in the next the same xor a tag that no other stage and no
-// other token has. Whoever needs a value looks at it until the tag is right. So a value is there as soon as it can be
-// seen, and no fence and no counter stand between two stages. No order among memory accesses is asked
-// for, nor that both words are seen at once: one without the other has a wrong tag. The places of tagged values are
-// used again kSlots stages later (vk/decode.cpp), when everybody who needed them has gone on: a workgroup gives results
-// only after it has taken its whole input, and so on back to there.
+// Stages hand over tagged values: a value in one word, and in the next word the value xor a tag that no other
+// stage and no other token has. A workgroup that needs a value polls it until the tag is right. So a value is
+// there as soon as it is visible, and neither a fence nor a counter stands between two stages. No order of
+// memory accesses is required, nor that both words become visible at once, since one without the other has a
+// wrong tag. The memory of tagged values is used again kSlots stages later (vk/decode.cpp). By then all that
+// needed them have gone on: a workgroup hands over results only after it has read its whole input, and the
+// same holds for each stage in between.
 //
-// Why it ends: tickets are given in the order in which workgroups start, so whoever waits, waits for workgroups that
-// have started, never for one that might need its place. A device has to let those go on that it has started
-// (Sorensen et al. 2016, "occupancy-bound execution"); Vulkan does not promise even that, so who has looked
-// `most_polls` times in vain gives up and says so, and the host tries a chain of empty stages before it trusts a device.
-// Where it does not, each stage is a dispatch.
+// Why it ends: tickets are given in the order in which workgroups start, so a workgroup waits only for
+// workgroups that have started, never for one that might need its place. A device has to let those go on that
+// it has started (Sorensen et al. 2016, "occupancy-bound execution"). Vulkan does not promise even that, so a
+// workgroup that has polled `most_polls` times in vain gives up and says so, and the host tries a chain of
+// empty stages before it trusts a device. On a device that fails, each stage is a dispatch.
 #version 450
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_buffer_reference_uvec2 : require
@@ -41,8 +43,8 @@ layout(constant_id = CONSTANT_LOADS_LONG) const uint kLoadsLong = 7;
 layout(constant_id = CONSTANT_NORM_LOADS_LONG) const uint kNormLoadsLong = 7;
 layout(constant_id = CONSTANT_TILE) const uint kTile = 1024;
 
-// What does not change while a token is computed is volatile: it is asked for where that is written, and not, as the
-// compiler would, where it is needed.
+// What does not change while a token is computed is volatile, so that it is loaded where the source says so,
+// and not where it is needed, as a compiler would do.
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly volatile buffer Codes { uvec4 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly volatile buffer Weights { vec4 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 8) readonly volatile buffer Turns { vec2 at[]; };
@@ -56,17 +58,20 @@ layout(buffer_reference, std430, buffer_reference_align = 16) volatile buffer Ta
 layout(push_constant) uniform Push { DecodePush chain; };
 layout(binding = 0) readonly buffer Params { uint params[]; };
 layout(binding = 1) readonly buffer Stages { DecodeStage stages[]; };
-layout(binding = 2) readonly buffer Groups { uint groups[]; };  // by ticket: stage, and workgroup of the stage
+layout(binding = 2) readonly buffer Groups { uint groups[]; };  // by ticket: stage, and its workgroup
 layout(binding = 3) volatile buffer Progress {  // but for `epoch` zero between tokens
   uint next_ticket;
   uint stuck;
   uint epoch;   // tokens so far
-  uint done[];  // workgroups of the last stage, and of each empty one, kDoneStride apart: in a line of the cache of its own
+  // Workgroups of the last stage and of each empty one, kDoneStride apart, so that each has its own cache
+  // line.
+  uint done[];
 };
 layout(binding = 4) buffer Stuck { uint host_stuck; };
 const uint kDoneStride = 32;
 
-DecodeStage push;  // this workgroup's; the name by which the shared code knows the parameters of a dispatch
+// This workgroup's stage, under the name that the shared code uses for the parameters of a dispatch.
+DecodeStage push;
 uint this_stage;
 uint this_epoch;
 shared uint ticket;
@@ -78,14 +83,16 @@ shared bool all_done;
 #include "common/quantise.glsl"
 #include "common/ternary.glsl"
 
-// Whether to look once more after `polls` looks in vain; if not, the token is lost and says so.
+// Whether to poll once more after `polls` polls in vain. If not, the token is lost, which `stuck` tells the
+// host.
 bool look_again(uint polls) {
   if (polls < chain.most_polls && (polls % 256 != 255 || stuck == 0)) return true;
   stuck = host_stuck = 1;
   return false;
 }
 
-uint tag_of(uint stage) { return (this_epoch << STAGE_BITS | stage + 1u) * 0x9E3779B1u; }  // odd: different ones stay so
+// The factor is odd, so different stages and tokens have different tags.
+uint tag_of(uint stage) { return (this_epoch << STAGE_BITS | stage + 1u) * 0x9E3779B1u; }
 
 void give(uint i, float value) {
   uint bits = floatBitsToUint(value);
@@ -99,8 +106,8 @@ void give_pair(uint i, vec2 values) {  // 2i and 2i + 1
   if ((push.flow & FLOW_OUT) != 0) Pairs(push.y).at[i] = values;
 }
 
-// Waits for value `i` of the input, after which the others are there or not far. One invocation looks: every look is in
-// the way of those who give.
+// Waits for value `i` of the input, after which the others are there or will be soon. One invocation polls,
+// since each poll delays the producers.
 void wait_for_input(uint i, uint tag) {
   if (gl_LocalInvocationID.x == 0)
     for (uint polls = 0;; ++polls) {
@@ -112,27 +119,30 @@ void wait_for_input(uint i, uint tag) {
 
 void wait_for_empty_stage() {
   if (chain.chained != 0 && this_stage > 0 && gl_LocalInvocationID.x == 0)
-    for (uint polls = 0; done[(this_stage - 1) * kDoneStride] < push.wait_for && look_again(polls); ++polls) {}
+    for (uint polls = 0; done[(this_stage - 1) * kDoneStride] < push.wait_for && look_again(polls); ++polls) {
+    }
 }
 
-// The last workgroup of the last stage leaves everything as the next token needs it.
+// The last workgroup of the last stage resets everything for the next token.
 void finish_stage() {
   if (push.kind == STAGE_EMPTY && this_stage + 1 < chain.n_stages) {
     if (gl_LocalInvocationID.x == 0) atomicAdd(done[this_stage * kDoneStride], 1);
     return;
   }
   if (this_stage + 1 < chain.n_stages) return;
-  if (gl_LocalInvocationID.x == 0) all_done = atomicAdd(done[this_stage * kDoneStride], 1) == chain.last_groups - 1;
+  if (gl_LocalInvocationID.x == 0)
+    all_done = atomicAdd(done[this_stage * kDoneStride], 1) == chain.last_groups - 1;
   barrier();
   if (!all_done) return;
-  for (uint i = gl_LocalInvocationID.x; i < chain.n_stages; i += gl_WorkGroupSize.x) done[i * kDoneStride] = 0;
+  for (uint i = gl_LocalInvocationID.x; i < chain.n_stages; i += gl_WorkGroupSize.x)
+    done[i * kDoneStride] = 0;
   if (gl_LocalInvocationID.x == 0) {
     next_ticket = 0;
     epoch = this_epoch + 1;
   }
 }
 
-// Where feature `i` of the head at `at` is, and the one that RoPE pairs it with: the lower first.
+// The places of feature `i` of the head at `at` and of the one that RoPE pairs it with, the lower first.
 uvec2 pair_of(uint at, uint i) {
   uint n = push.rope_dim / 2;
   if (i >= push.rope_dim) return uvec2(at + i);
@@ -140,7 +150,7 @@ uvec2 pair_of(uint at, uint i) {
   return uvec2(at + low, at + low + n);
 }
 
-// As rotated() of rope.glsl has it.
+// As rotated() of rope.glsl.
 float rotate(vec2 pair, vec2 turn, uint i) {
   bool low = i < push.rope_dim / 2;
   if (i >= push.rope_dim) return pair.x;

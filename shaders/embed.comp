@@ -1,4 +1,5 @@
-// x[t] = table[token t], for the tokens whose row is in this chunk of the table. One workgroup row a token.
+// x[t] = table[token t], for the tokens whose row is in this chunk of the table. A row of workgroups takes a
+// token.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"

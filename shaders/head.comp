@@ -1,5 +1,5 @@
-// LM head: logits[t][row] = table[row] . y[t], F16 or F32 rows, f32 sums. A subgroup takes a row, its lanes
-// stride over the row eight features at a time; the workgroups stride over the rows.
+// The LM head: logits[t][row] = table[row] . y[t], with rows of F16 or F32 and sums in f32. A subgroup takes
+// a row, its lanes stride over the row eight features at a time, and the workgroups stride over the rows.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
@@ -16,7 +16,7 @@ layout(binding = 2) writeonly buffer Logits { float logits[]; };  // [n_tokens][
 
 #include "common/subgroup.glsl"
 
-// Of row `row` with the vector that begins at `vector`; every lane of the subgroup gets it.
+// The dot product of row `row` with the vector that begins at `vector`; every lane of the subgroup gets it.
 float row_dot(uint row, uint vector) {
   float sum = 0.0;
   for (uint i = LANE; i < push.n_embd / 8; i += SUBGROUP_SIZE) {
@@ -37,7 +37,8 @@ float row_dot(uint row, uint vector) {
 
 void main() {
   uint t = gl_WorkGroupID.y;
-  for (uint first = gl_WorkGroupID.x * N_SUBGROUPS; first < push.n_rows; first += gl_NumWorkGroups.x * N_SUBGROUPS) {
+  for (uint first = gl_WorkGroupID.x * N_SUBGROUPS; first < push.n_rows;
+       first += gl_NumWorkGroups.x * N_SUBGROUPS) {
     uint row = first + SUBGROUP;  // past the end the last row again
     float logit = row_dot(min(row, push.n_rows - 1), t * (push.n_embd / 4));
     if (LANE == 0 && row < push.n_rows) logits[t * push.n_vocab + push.row_begin + row] = logit;

@@ -1,14 +1,15 @@
 # Every compute kernel, a row each: kernel(NAME SOURCE KIND DEFINES...). The build makes spirv/NAME.spv of it and
 # Shader::NAME in shaders.h, by which the engine finds it; so a new kernel is a new row. The kinds:
 #   plain      as glslangValidator compiles it
-#   optimised  also by spirv-opt, where that was measured to pay: decode on a GPU
+#   optimised  also by spirv-opt, where that was measured to be faster: decode on a GPU
 #   matrix     cooperative matrices, which khr_matrices.cpp turns from NV's extension into KHR's
-# What the names and the defines say:
-#   _dot, INTEGER_DOT          int8 is multiplied by the integer dot product; _emulated does without
+# The names and the defines:
+#   _dot, INTEGER_DOT          int8 is multiplied by the integer dot product; _emulated does without it
 #   _shared, SHARED_SUBGROUPS  subgroups lie in shared memory (common/subgroup.glsl)
-#   _unrolled, UNROLLED        loops over small arrays are unrolled: a GPU would otherwise keep the arrays in memory,
-#                              a software device would compile for seconds and gain nothing
-#   _add, ADD                  the result is added to the output; _gate_up, GATE_UP: relu(gate)^2 * up
+#   _unrolled, UNROLLED        loops over small arrays are unrolled. A GPU would otherwise keep the arrays in
+#                              memory; a software device would compile for seconds and gain nothing
+#   _add, ADD                  the result is added to the output
+#   _gate_up, GATE_UP          the result is relu(gate)^2 * up
 #
 #      name                             source                      kind       defines
 kernel(copy                             copy.comp                   plain)

@@ -1,6 +1,6 @@
-// Rewrites cooperative matrices in SPIR-V from the NV extension, which is what glslang 12 compiles, to the
-// KHR one, which is what devices have; nothing else changes. The two differ in what an instruction is called,
-// and in
+// Rewrites cooperative matrices in SPIR-V from the NV extension, which glslang 12 compiles, to the KHR
+// extension, which devices have. Nothing else changes. The two differ in the names of the instructions, and
+// in
 //   the type          gains its use: A, B or accumulator, which is what the multiplications do with it
 //   load and store    say row or column major by a number before the stride instead of a bool behind it
 //   multiplication    says which operands are signed; NV took that from the types

@@ -1,6 +1,6 @@
-// What the host gives a kernel: the params buffer of a submission and the push constants of a dispatch.
-// Included by C++ and by GLSL, so that the two cannot drift apart; only 4-byte scalars and addresses at
-// multiples of 8, so that the layouts agree by themselves.
+// What the host gives a kernel: specialisation constants, the params buffer of a submission and the push
+// constants of a dispatch. C++ and GLSL both include this file, so that they cannot differ. It has only
+// 4-byte scalars, and addresses at multiples of 8, for which both have the same layout.
 #ifndef BITNET_SHADERS_PARAMS_H
 #define BITNET_SHADERS_PARAMS_H
 
@@ -15,9 +15,9 @@ using uvec2 = uint64_t;
 #define UNROLL
 #endif
 
-// Specialisation constants: the number under which a shader declares each of those it uses, and under which the engine
-// sets it (Specialisation in engine/vk/kernel.h). The engine sets whatever a shader declares; the value in the shader
-// only makes it compile.
+// Specialisation constants: the number under which a shader declares each of those it uses, and under which
+// the engine sets it (Specialisation in engine/vk/kernel.h). The engine sets whatever a shader declares; the
+// value in the shader only makes it compile.
 #define CONSTANT_WORKGROUP_SIZE 0    // invocations
 #define CONSTANT_TABLE_F32 1         // 1: the rows of the table are F32, otherwise F16
 #define CONSTANT_HEADS 2             // heads that one workgroup of attention takes
@@ -32,9 +32,9 @@ using uvec2 = uint64_t;
 #define CONSTANT_LANES_LONG 11       // as LANES, LOADS and NORM_LOADS, for the longest rows
 #define CONSTANT_LOADS_LONG 12
 #define CONSTANT_NORM_LOADS_LONG 13
-#define CONSTANT_TILE 14             // uvec4 of decode's shared memory: a vector in int8, or the values of a chunk
+#define CONSTANT_TILE 14             // uvec4 of decode's shared memory: an int8 vector, or a chunk's values
 #define CONSTANT_SUBGROUP_SIZE 15    // invocations of a subgroup in shared memory (common/subgroup.glsl)
-#define CONSTANT_MATRIX_M 20         // rows, tokens and features of a multiplication of cooperative matrices, as the device has it
+#define CONSTANT_MATRIX_M 20         // rows, tokens, features of a product of cooperative matrices
 #define CONSTANT_MATRIX_N 21
 #define CONSTANT_MATRIX_K 22
 #define CONSTANT_ROW_TILES 23        // such matrices that a subgroup has side by side
@@ -42,7 +42,7 @@ using uvec2 = uint64_t;
 #define CONSTANT_SUBGROUP_ROWS 25    // subgroups that a workgroup has side by side
 #define CONSTANT_SUBGROUP_TOKENS 26
 
-// Words of the params buffer: these, then the token ids of the batch.
+// The words of the params buffer: these, then the token ids of the batch.
 #define PARAMS_POSITION 0  // of the batch's first token in the timeline
 #define PARAMS_TOKENS 1
 
@@ -63,7 +63,8 @@ struct QuantisePush {
   float epsilon;
 };
 
-// A stack of up to three ternary tensors over one input: rows < end0 have scale0, rows < end1 scale1, others scale2.
+// A stack of up to three ternary tensors over one input: rows < end0 have scale0, rows < end1 scale1, others
+// scale2.
 struct TernaryPush {
   uint n_in;
   uint n_out;
@@ -75,17 +76,18 @@ struct TernaryPush {
   float scale2;
 };
 
-// A stage of decode.comp: a part of the forward pass of one token, which needs what the stage before it gives.
+// The kinds of stages of decode.comp: steps of the forward pass of one token, each of which needs the results
+// of the one before.
 #define STAGE_EMPTY 0u       // tries the device
 #define STAGE_LINEAR 1u      // y = W int8(rms_norm(x) * weight)
 #define STAGE_LINEAR_ADD 2u  // y += ...
 #define STAGE_GATE_UP 3u     // y = relu(gate)^2 * up; n_out rows of gate, then of up
-#define STAGE_ATTENTION 4u   // x: qkv, y: what it gives, w: the table of rotations
+#define STAGE_ATTENTION 4u   // x is qkv, y the result, w the table of rotations
 #define STAGE_SHIFT 20u      // of a ticket's entry: stage << STAGE_SHIFT | workgroup of the stage
 #define STAGE_BITS 12u       // what is left of a word
 
-// How a stage's vectors come and go: from an earlier stage and to a later one as tagged values (decode.comp), from and
-// to the kernels around the chain as they are.
+// How a stage takes and hands over vectors: from an earlier stage and to a later one as tagged values
+// (decode.comp), from and to the kernels around the chain as plain floats.
 #define FLOW_FROM 1u      // x is given by the stage before
 #define FLOW_RESIDUAL 2u  // what is added to is given by the stage `residual_back` before
 #define FLOW_TO 4u        // a later stage needs the result
@@ -107,7 +109,7 @@ struct DecodeStage {
   uint flow;
   uint residual_back;
   uint n_groups;   // workgroups
-  uint wait_for;   // so many workgroups of the stage before; of empty stages, which give nothing
+  uint wait_for;   // as many workgroups of the stage before; for empty stages, which hand nothing over
   uint long_rows;  // 1: of the longest kind
   uint n_in;
   uint n_out;
@@ -129,7 +131,7 @@ struct DecodePush {
   uint first_stage;   // that one
   uint n_stages;
   uint last_groups;   // workgroups of the last stage
-  uint most_polls;    // after so many looks in vain a workgroup gives up
+  uint most_polls;    // after as many polls in vain a workgroup gives up
 };
 
 struct RopePush {
@@ -156,10 +158,11 @@ struct HeadPush {
 };
 
 struct ArgmaxPush {
-  uint n;          // values to look at: logits in the first pass, partial results in the second
+  uint n;          // how many values there are: logits in the first pass, partial results in the second
 };
 
-// Sampling: sizes of its buffers, and the settings in numbers (SamplingRecipe in engine/sampler.h, in its order).
+// Sampling: the sizes of its buffers, and its settings as numbers, in the order of SamplingRecipe in
+// engine/sampler.h.
 #define SAMPLE_BINS 2048
 #define SAMPLE_CANDIDATES 256
 #define SAMPLE_HISTORY 128
@@ -173,7 +176,7 @@ struct SampleSettings {
   float scale;
   uint top_p;
   uint min_weight;
-  uint want;  // tokens to collect: the top_k may be among so many before the penalty
+  uint want;  // tokens to collect: before the penalty, the top_k may be among as many
 };
 
 struct SamplePush {

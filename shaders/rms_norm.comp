@@ -1,4 +1,4 @@
-// y = rms_norm(x): the last norm, in front of the LM head. One workgroup a row.
+// y = rms_norm(x) * weight: the last norm, in front of the LM head. A workgroup takes a row.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require

@@ -1,5 +1,5 @@
-// The input of a BitLinear for a batch: int8 rows, and for each row s and sum(q), which every output needs. One
-// workgroup a row.
+// Makes the input of a BitLinear for a batch: rows of int8, and for each row s and sum(q), which every output
+// needs. A workgroup takes a row.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require

@@ -1,5 +1,5 @@
-// RoPE on q in place and on k on its way into the cache; v goes into the cache as it is. One invocation a pair of
-// features of one head of one token.
+// Applies RoPE to q in place and to k on its way into the cache; v goes into the cache as it is. An
+// invocation takes a pair of features of one head of one token.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"
@@ -10,8 +10,8 @@ layout(local_size_x = 64) in;
 layout(push_constant) uniform Push { RopePush push; };
 layout(binding = 0) readonly buffer Params { uint params[]; };
 layout(binding = 1) readonly buffer Rotation { vec2 rotation[]; };  // [n_ctx][rope_dim / 2]: cos, sin
-layout(binding = 2) buffer Qkv { float qkv[]; };                    // [n_tokens][n_head + 2 n_head_kv][head_dim]
-layout(binding = 3) writeonly buffer K { uint k_cache[]; };         // [n_ctx][n_head_kv][head_dim / 2], F16 pairs
+layout(binding = 2) buffer Qkv { float qkv[]; };             // [n_tokens][n_head + 2 n_head_kv][head_dim]
+layout(binding = 3) writeonly buffer K { uint k_cache[]; };  // [n_ctx][n_head_kv][head_dim / 2], F16 pairs
 layout(binding = 4) writeonly buffer V { uint v_cache[]; };
 
 #include "common/rope.glsl"

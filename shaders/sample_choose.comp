@@ -1,6 +1,7 @@
-// Third step of sampling: one workgroup makes of the candidates the choice that Sampler (engine/sampler.h) makes of
-// all logits, and makes that token the input of what is run next. Sums are 64-bit integers, (low, high), and floats
-// are only added and multiplied, so the choice is the same everywhere.
+// The third step of sampling: one workgroup makes the same choice from the candidates that Sampler
+// (engine/sampler.h) makes from all logits, and makes that token the input of the next program. Sums are
+// 64-bit integers, (low, high), and floats are only added and multiplied, so the choice is the same
+// everywhere.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"
@@ -85,7 +86,7 @@ uint penalised(uint bits, uint token, uint position) {
   return floatBitsToUint(clamp(changed, -3.40282347e38, 3.40282347e38));
 }
 
-// i before j where equals go by id
+// Whether i comes before j; equal values are in the order of their ids.
 bool before(uint i, uint j, uint value_i, uint value_j) {
   return value_i != value_j ? value_i > value_j : id[i] < id[j];
 }

@@ -1,5 +1,5 @@
-// Second step of sampling: the likeliest `want` tokens, and those that share a bin with the last of them, in no
-// order.
+// The second step of sampling collects, in any order, the likeliest `want` tokens and those that share a bin
+// with the last of them.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"

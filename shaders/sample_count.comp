@@ -1,4 +1,4 @@
-// First step of sampling: how many logits lie how far below the largest.
+// The first step of sampling counts how many logits lie how far below the largest.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"

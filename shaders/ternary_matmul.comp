@@ -1,7 +1,8 @@
-// Prefill: ternary matrix times a batch of int8 vectors, in tiles. A workgroup makes kTileRows output rows x
-// kTileTokens tokens; per step it brings one 128-block of each row and token into shared memory (those of the next
-// step are on their way meanwhile), and an invocation keeps kRows x kTokens sums in registers. Compiled as ternary_matvec is (plain, ADD, GATE_UP);
-// with GATE_UP an invocation's first half of rows is gate, its second the same rows of up.
+// Prefill: a ternary matrix times a batch of int8 vectors, in tiles. A workgroup computes kTileRows output
+// rows x kTileTokens tokens. In each step it brings one 128-block of each row and token into shared memory,
+// while those of the next step are on their way; an invocation keeps kRows x kTokens sums in registers. It is
+// compiled as ternary_matvec is (plain, ADD, GATE_UP); with GATE_UP the first half of an invocation's rows is
+// gate, the second the same rows of up.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
@@ -33,7 +34,7 @@ const uint kFetch = kTileTokens * 8 / 64;  // uvec4 of the tokens that an invoca
 shared uvec4 tile_w[2][kTileRows];    // the block's two halves
 shared uvec4 tile_q[kTileTokens][8];  // at 2s + half
 
-// Row of the stacked matrix behind row `r` of the tile.
+// The row of the stacked matrix that is row `r` of the tile.
 uint matrix_row(uint r) {
 #ifdef GATE_UP
   uint row = gl_WorkGroupID.x * kOutRows + r % kOutRows;
@@ -85,7 +86,8 @@ void main() {
         uvec4 qs[kTokens];
         UNROLL for (uint j = 0; j < kTokens; ++j) qs[j] = tile_q[tile_token + 8 * j][2 * s + half_];
         UNROLL for (uint i = 0; i < kRows; ++i)
-          UNROLL for (uint j = 0; j < kTokens; ++j) acc[i][j] = dot_codes(bits[i], 6 - 2 * s, qs[j], acc[i][j]);
+          UNROLL for (uint j = 0; j < kTokens; ++j)
+            acc[i][j] = dot_codes(bits[i], 6 - 2 * s, qs[j], acc[i][j]);
       }
     }
   }

@@ -1,10 +1,11 @@
-// Prefill where the device multiplies int8 matrices: as ternary_matmul, but a subgroup multiplies tiles of kM rows x
-// kK features with tiles of kK features x kN tokens (cooperative matrices, VK_KHR_cooperative_matrix). A workgroup
-// makes kRowTiles x kSubgroupRows tiles of rows by kTokenTiles x kSubgroupTokens tiles of tokens; per step it unpacks
-// one 128-block of each row into int8 in shared memory, beside the tokens' int8; those of the next step are on their
-// way meanwhile. Compiled as ternary_matmul is (plain, ADD, GATE_UP); with GATE_UP the first half of a
-// subgroup's tiles is gate, the second the same rows of up.
-// Written for GL_NV_cooperative_matrix, which glslang 12 knows; khr_matrices.cpp turns it into KHR's.
+// Prefill on a device that multiplies int8 matrices. It works as ternary_matmul does, but a subgroup
+// multiplies tiles of kM rows x kK features with tiles of kK features x kN tokens (cooperative matrices,
+// VK_KHR_cooperative_matrix). A workgroup computes kRowTiles x kSubgroupRows tiles of rows by kTokenTiles x
+// kSubgroupTokens tiles of tokens. In each step it unpacks one 128-block of each row into int8 in shared
+// memory, beside the tokens' int8, while those of the next step are on their way. It is compiled as
+// ternary_matmul is (plain, ADD, GATE_UP); with GATE_UP the first half of a subgroup's tiles is gate, the
+// second the same rows of up. It is written for GL_NV_cooperative_matrix, which glslang 12 knows;
+// khr_matrices.cpp turns that into KHR's extension.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
@@ -45,8 +46,8 @@ const uint kSubgroupOutRows = kSubgroupTileRows;
 #endif
 const uint kOutRows = kSubgroupOutRows * kSubgroupRows;
 
-// Shared memory in uvec4: rows of a step, then its tokens, each of 128 int8 and a gap that keeps eight rows out of
-// each other's banks. The order of features in a row: half of the block, shift, byte.
+// Shared memory in uvec4: rows of a step, then its tokens, each of 128 int8 and a gap that keeps eight rows
+// out of each other's banks. The order of features in a row: half of the block, shift, byte.
 const uint kUnits = 8, kStride = kUnits + 1;
 const uint kTokensAt = kTileRows * kStride, kStep = (kTileRows + kTileTokens) * kStride;
 // In the end a subgroup's sums of one column of tiles: [kN tokens][kSubgroupTileRows].
@@ -60,11 +61,12 @@ uvec4 next_w[kFetchW], next_q[kFetchQ];
 
 uint lane;
 
-// Row of the stacked matrix behind row `r` of the tile.
+// The row of the stacked matrix that is row `r` of the tile.
 uint matrix_row(uint r) {
 #ifdef GATE_UP
   uint in_group = r % kSubgroupTileRows;
-  uint row = gl_WorkGroupID.x * kOutRows + r / kSubgroupTileRows * kSubgroupOutRows + in_group % kSubgroupOutRows;
+  uint row = gl_WorkGroupID.x * kOutRows + r / kSubgroupTileRows * kSubgroupOutRows +
+             in_group % kSubgroupOutRows;
   return in_group < kSubgroupOutRows ? row : push.n_out + row;
 #else
   return gl_WorkGroupID.x * kOutRows + r;
@@ -123,8 +125,8 @@ void main() {
         coopMatLoadNV(a[i], tile, (subgroup_row * kSubgroupTileRows + i * kM) * kStride + k, kStride, false);
       UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
         MatrixB b;
-        coopMatLoadNV(b, tile, kTokensAt + (subgroup_token * kSubgroupTileTokens + j * kN) * kStride + k, kStride,
-                      true);
+        coopMatLoadNV(b, tile, kTokensAt + (subgroup_token * kSubgroupTileTokens + j * kN) * kStride + k,
+                      kStride, true);
         UNROLL for (uint i = 0; i < kRowTiles; ++i) acc[i][j] = coopMatMulAddNV(a[i], b, acc[i][j]);
       }
     }

@@ -1,6 +1,7 @@
-// Decode: ternary matrix times one int8 vector (a workgroup row a token, for batches too small for tiles).
-// A subgroup takes kRows output rows at once, so that the activations it loads serve all of them; its lanes
-// stride over the row's halves of a block. Compiled as:
+// A ternary matrix times the int8 vectors of a few tokens, too few for tiles, with a row of workgroups for
+// each; also the products of decode where decode.comp is not used. A subgroup takes kRows output rows at
+// once, so that the activations that it loads serve all of them; its lanes stride over the halves of the
+// row's blocks. It is compiled as:
 //   plain     y[row]  = result
 //   ADD       y[row] += result                      (the residual stream)
 //   GATE_UP   y[row]  = relu(gate)^2 * up           (rows n_out of gate, then n_out of up)

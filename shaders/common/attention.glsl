@@ -1,8 +1,9 @@
-// The arithmetic of attention that every kernel shares, so that decode and prefill give the same bits. Keys come in
-// chunks of kChunk from position 0 on; a chunk is reduced against its own largest score m:
+// The arithmetic that all kernels of attention share, so that decode and prefill give the same bits. Keys
+// come in chunks of kChunk from position 0 on; a chunk is reduced against its own largest score m:
 //   score_k = q . k   (the features in four quarters, each summed in order, then the quarters in order)
 //   weight_k = 2^(score_k - m),  l = sum(weight_k),  o = sum(weight_k v_k)   (keys in order)
-// and chunks are merged in order (online softmax, Milakov & Gimelshein 2018). q carries log2(e) / sqrt(head_dim).
+// and chunks are merged in order (online softmax, Milakov & Gimelshein 2018). q carries log2(e) /
+// sqrt(head_dim).
 
 const uint kChunk = 64;
 const float kLowest = -3.4e38;
@@ -18,7 +19,7 @@ struct Merged {
   float l;
 };
 
-// Factors of what was merged before (x) and of the new chunk (y); moves `merged` on.
+// Returns the factors of what was merged before (x) and of the new chunk (y), and adds the chunk to `merged`.
 vec2 merge_factors(inout Merged merged, float m, float l) {
   float largest = max(merged.m, m);
   precise float before = exp2(merged.m - largest);

@@ -1,6 +1,7 @@
-// Attention of one token as a stage of decode.comp: RoPE, the new key and value into the cache, and attention over
-// everything cached. A workgroup takes kHeads heads that share a key head, and every n_splits-th chunk of the keys;
-// of the workgroups of the same heads the one that finishes last merges what all of them found.
+// Attention of one token as a stage of decode.comp: RoPE, the new key and value into the cache, and attention
+// over everything cached. A workgroup takes kHeads heads that share a key head, and every n_splits-th chunk
+// of the keys. Of the workgroups of the same heads, the one that finishes last merges the results of all of
+// them.
 
 const uint kPairs = kHeadDim / 2, kUnits = kHeadDim / 8;  // of a head: pairs of features, uvec4 of F16
 const uint kQuarter = (kUnits + 3) / 4;                    // uvec4 of the longest quarter of a head
@@ -9,7 +10,9 @@ const uint kKeyLoads = (4 * kChunk + kSize - 1) / kSize;        // quarters of k
 const uint kValueLoads = (kChunk * kUnits + kSize - 1) / kSize;  // uvec4 of values that it brings
 const uint kScores = (kHeads * kChunk + kSize - 1) / kSize;
 const uint kQueries = (kHeads * kHeadDim + kSize - 1) / kSize;
-const uint kTaken = 2 * kQueries + 6;  // of qkv by an invocation: its queries and theirs by RoPE, two features of k and v
+// Values of qkv that an invocation takes: its queries and those that RoPE pairs with them, two features of k
+// and v.
+const uint kTaken = 2 * kQueries + 6;
 const uint kMergeItems = (kHeads * kPairs + kSize - 1) / kSize;
 const uint kBlock = 32;  // chunks whose loads are on their way together when they are merged
 
@@ -32,8 +35,10 @@ float dot8(uvec4 key, uint at, float sum) {
   return sum;
 }
 
-// Asks for what the cache holds of a chunk; zeros where it holds nothing, which may be NaN there.
-void load_chunk(uint chunk, uint kv_head, uint position, out uvec4 keys[kKeyLoads][kQuarter], out uvec4 values[kValueLoads]) {
+// Loads what the cache holds of a chunk, and zeros in place of what it does not hold yet, where it may be
+// NaN.
+void load_chunk(uint chunk, uint kv_head, uint position, out uvec4 keys[kKeyLoads][kQuarter],
+                out uvec4 values[kValueLoads]) {
   Codes k_cache = Codes(push.k_cache), v_cache = Codes(push.v_cache);
   uint base = chunk * kChunk, n_old = min(kChunk, position - base);
   UNROLL for (uint i = 0; i < kKeyLoads; ++i) {
@@ -48,12 +53,13 @@ void load_chunk(uint chunk, uint kv_head, uint position, out uvec4 keys[kKeyLoad
   UNROLL for (uint i = 0; i < kValueLoads; ++i) {
     uint item = gl_LocalInvocationID.x + i * kSize, key = item / kUnits;
     values[i] = uvec4(0);
-    if (key < n_old) values[i] = v_cache.at[((base + key) * push.n_head_kv + kv_head) * kUnits + item % kUnits];
+    if (key < n_old)
+      values[i] = v_cache.at[((base + key) * push.n_head_kv + kv_head) * kUnits + item % kUnits];
   }
 }
 
-// What the chunks found becomes one, as merge_factors() and merge_values() go through them in order; but the factors of
-// kChunk of them are found at a time, so that only multiplications wait for each other.
+// Merges the results of the chunks in order, as merge_factors() and merge_values() do. But the factors of
+// kChunk chunks are computed at a time, so that only multiplications wait for each other.
 void merge_chunks(uint first_head, uint n_chunks) {
   Pairs chunks = Pairs(push.chunks);
   uint lane = gl_LocalInvocationID.x;
@@ -90,7 +96,8 @@ void merge_chunks(uint first_head, uint n_chunks) {
       uint of_chunk = ((first_head + h) * push.max_chunks + first) * (1 + kPairs) + 1 + pair;
       for (uint block = 0; block < n; block += kBlock) {
         vec2 some[kBlock];
-        UNROLL for (uint j = 0; j < kBlock; ++j) some[j] = chunks.at[of_chunk + min(block + j, n - 1) * (1 + kPairs)];
+        UNROLL for (uint j = 0; j < kBlock; ++j)
+          some[j] = chunks.at[of_chunk + min(block + j, n - 1) * (1 + kPairs)];
         UNROLL for (uint j = 0; j < kBlock; ++j)
           if (block + j < n) sum[i] = merge_values(sum[i], some[j], factors[h][block + j]);
       }
@@ -103,7 +110,7 @@ void merge_chunks(uint first_head, uint n_chunks) {
   }
 }
 
-// What the stage before, or the kernel before the chain, computed of qkv.
+// Takes those values of qkv that the stage before, or the kernel before the chain, has computed.
 void take(uint wanted[kTaken], out float taken[kTaken]) {
   if ((push.flow & FLOW_FROM) == 0) {
     UNROLL for (uint i = 0; i < kTaken; ++i) taken[i] = Floats(push.x).at[wanted[i]];
@@ -139,7 +146,8 @@ void attention(uint group) {
   uint n_rotated = push.rope_dim / 2;  // pairs
   Turns turns = Turns(push.w);
 
-  // What the token's q, k and v need: k and v only where their chunk is, but everywhere asked for together.
+  // Which values the token's q, k and v need. Only the workgroup with their chunk needs k and v, but all load
+  // them together with q.
   vec2 turn[kQueries];
   UNROLL for (uint i = 0; i < kQueries; ++i) {
     uint feature = (lane + i * kSize) % kHeadDim;
@@ -149,7 +157,8 @@ void attention(uint group) {
   bool has_new = split == (n_chunks - 1) % n_splits, brings_key = has_new && lane < kPairs;  // and the value
   vec2 key_turn[2] = vec2[2](vec2(1.0, 0.0), vec2(1.0, 0.0));
   UNROLL for (uint i = 0; i < 2; ++i)
-    if (brings_key && 2 * lane + i < push.rope_dim) key_turn[i] = turns.at[position * n_rotated + (2 * lane + i) % n_rotated];
+    if (brings_key && 2 * lane + i < push.rope_dim)
+      key_turn[i] = turns.at[position * n_rotated + (2 * lane + i) % n_rotated];
 
   uint wanted[kTaken];
   UNROLL for (uint i = 0; i < kQueries; ++i) {
@@ -193,7 +202,8 @@ void attention(uint group) {
   }
 
   for (uint chunk = split;; chunk += n_splits) {
-    uint base = chunk * kChunk, n_keys = min(kChunk, position + 1 - base), n_old = min(kChunk, position - base);
+    uint base = chunk * kChunk;
+    uint n_keys = min(kChunk, position + 1 - base), n_old = min(kChunk, position - base);
     UNROLL for (uint i = 0; i < kValueLoads; ++i)
       if (lane + i * kSize < kChunk * kUnits) tile[lane + i * kSize] = values[i];
     barrier();
@@ -207,12 +217,14 @@ void attention(uint group) {
       UNROLL for (uint unit = 0; unit < kQuarter; ++unit) {
         if (range.x + unit >= range.y) break;
         uvec4 bits = key == n_old ? new_key[range.x + unit] : keys[i][unit];
-        UNROLL for (uint h = 0; h < kHeads; ++h) sum[h] = dot8(bits, h * kHeadDim + 8 * (range.x + unit), sum[h]);
+        UNROLL for (uint h = 0; h < kHeads; ++h)
+          sum[h] = dot8(bits, h * kHeadDim + 8 * (range.x + unit), sum[h]);
       }
       UNROLL for (uint h = 0; h < kHeads; ++h) quarter_sums[quarter][h][key] = sum[h];
     }
     barrier();
-    // A whole number of subgroups has the keys of a head: by its own count of lanes, not by the workgroup's.
+    // A whole number of subgroups has the keys of a head, counted by subgroups and their lanes and not by
+    // invocations of the workgroup.
     uint own = SUBGROUP * SUBGROUP_SIZE + LANE;
     float score[kScores];
     UNROLL for (uint i = 0; i < kScores; ++i) {

@@ -1,10 +1,13 @@
-// A BitLinear of one token as a stage of decode.comp, y = W int8(rms_norm(x) * weight). Every workgroup norms and
-// quantises the vector for itself; its share of the weights and of the norm's is asked for before the wait for x.
-// kLanes lanes share a row, so that a subgroup's loads are long runs of several rows. The results are those of
-// rms_norm_quantise and ternary_matvec, bit for bit. Included once for each shape of loop:
-//   LINEAR                       name of the function
-//   LANES, LOADS, NORM_LOADS     lanes that share a row, uvec4 of it that each takes, vec4 of x an invocation norms
-//   MATRICES                        1: plain, or added to y; 2: relu(gate)^2 * up, the rows n_out of gate before those of up
+// A BitLinear of one token as a stage of decode.comp, y = W int8(rms_norm(x) * weight). Every workgroup norms
+// and quantises the whole vector. It loads its share of the codes and of the norm's weights before it waits
+// for x. LANES lanes share a row, so that the loads of a subgroup are long runs of several rows. The results
+// are those of rms_norm_quantise and ternary_matvec, bit for bit. This file is included once for each shape
+// of loop, after the definition of:
+//   LINEAR      the name of the function
+//   LANES       lanes that share a row
+//   LOADS       uvec4 of the row that each of them takes
+//   NORM_LOADS  vec4 of x that an invocation norms
+//   MATRICES    1: plain, or added to y; 2: relu(gate)^2 * up, the rows n_out of gate before those of up
 
 void LINEAR(uint group) {
   uint lane = LANE % LANES, halves = push.n_in / 64, words = push.n_in / 4;
@@ -22,7 +25,8 @@ void LINEAR(uint group) {
   UNROLL for (uint i = 0; i < NORM_LOADS; ++i)
     weight[i] = weights.at[min(gl_LocalInvocationID.x + i * gl_WorkGroupSize.x, words - 1)];
 
-  bool adds = MATRICES == 1 && push.kind == STAGE_LINEAR_ADD, adds_tagged = adds && (push.flow & FLOW_RESIDUAL) != 0;
+  bool adds = MATRICES == 1 && push.kind == STAGE_LINEAR_ADD;
+  bool adds_tagged = adds && (push.flow & FLOW_RESIDUAL) != 0;
   uvec2 residual = uvec2(0);
   if (adds_tagged) residual = Tagged(push.residual).at[min(row, push.n_out - 1)];
   if (adds && !adds_tagged) residual.x = floatBitsToUint(Floats(push.y).at[min(row, push.n_out - 1)]);
@@ -50,12 +54,12 @@ void LINEAR(uint group) {
     UNROLL for (uint i = 0; i < NORM_LOADS; ++i)
       x[i] = input_.at[min(gl_LocalInvocationID.x + i * gl_WorkGroupSize.x, words - 1)];
   }
-  if (adds_tagged) {  // an earlier stage gave it, but this invocation may have asked too early
+  if (adds_tagged) {  // an earlier stage has given it, but this invocation may have read it too early
     uint tag = tag_of(this_stage - push.residual_back);
     for (uint polls = 0; (residual.x ^ residual.y) != tag && look_again(polls); ++polls)
       residual = Tagged(push.residual).at[min(row, push.n_out - 1)];
   }
-  barrier();  // subgroups that looked apart come together
+  barrier();  // subgroups that polled at different times meet here
 
   float squares = 0.0, largest = 0.0;
   UNROLL for (uint i = 0; i < NORM_LOADS; ++i) {

@@ -1,15 +1,17 @@
 // The input of a BitLinear: y = rms_norm(x) * weight, then int8 by the row's largest magnitude (BitNet b1.58,
-// section 2):   s = 127 / max(1e-5, max|y|),  q = clamp(round_half_even(y * s), -128, 127)
-// With y = inverse_rms * (x * weight), one pass over the row finds what both steps need. Whatever kernel includes
-// this gets the same bits: the order of operations is written out, and `precise` keeps it.
-// Expects reduce.glsl and push constants `n_in` and `epsilon`.
+// section 2):   s = 127 / max(1e-5, max|y|),  q = clamp(round_half_even(y * s), -128, 127) With y =
+// inverse_rms * (x * weight), one pass over the row finds what both steps need. All kernels that include this
+// give the same bits, since the order of operations is written out and `precise` keeps it. Expects
+// reduce.glsl and push constants `n_in` and `epsilon`.
 
 struct RowScale {
   float s;
   float factor;  // q = round(x * weight * factor)
 };
 
-precise float add_squares(vec4 v, float sum) { return fma(v.x, v.x, fma(v.y, v.y, fma(v.z, v.z, fma(v.w, v.w, sum)))); }
+precise float add_squares(vec4 v, float sum) {
+  return fma(v.x, v.x, fma(v.y, v.y, fma(v.z, v.z, fma(v.w, v.w, sum))));
+}
 
 float largest_of(vec4 y, float largest) {
   y = abs(y);

@@ -1,6 +1,6 @@
-// Reductions over a workgroup, at any subgroup size. Every invocation calls them, each at most once, and gets
-// the result; the order of the additions depends on the sizes alone, so a device repeats itself bit for bit.
-// Expects subgroup.glsl.
+// Reductions over a workgroup, at any subgroup size. Every invocation calls each of them at most once and
+// gets the result. The order of the additions depends on the sizes alone, so a device gives the same bits
+// every time. Expects subgroup.glsl.
 
 const uint kMostSubgroups = gl_WorkGroupSize.x / 4;  // no device's are smaller
 shared float reduce_float[kMostSubgroups];
@@ -16,7 +16,7 @@ float workgroup_add(float v) {
   return sum;
 }
 
-// The sum of the first, the largest of the second.
+// The sum of the first values and the largest of the second.
 vec2 workgroup_add_max(float v, float candidate) {
   v = subgroup_add(v);
   candidate = subgroup_max(candidate);

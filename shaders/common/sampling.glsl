@@ -1,4 +1,5 @@
-// What the three kernels of sampling share: the scratch buffer, and floats as integers of the same order.
+// What the three kernels of sampling share: the scratch buffer, and the mapping of floats to integers of the
+// same order.
 
 layout(binding = 0) buffer Scratch {
   uint count;  // of candidates; may be more than fit
@@ -7,7 +8,7 @@ layout(binding = 0) buffer Scratch {
   uvec2 candidates[SAMPLE_CANDIDATES];  // bits of the logit, token id
 };
 
-// Larger for larger logits; -0 and 0 are one.
+// A key is larger for a larger logit; -0 and 0 have the same key.
 uint key_of(uint bits) {
   if (bits == 0x80000000u) bits = 0u;
   return (bits & 0x80000000u) != 0u ? ~bits : bits | 0x80000000u;
@@ -15,8 +16,8 @@ uint key_of(uint bits) {
 
 uint bits_of(uint key) { return (key & 0x80000000u) != 0u ? key & 0x7FFFFFFFu : ~key; }
 
-// Bins of the distance to the largest logit, 64 an octave from 2^-16 to 2^16: whatever the scale of the logits, a
-// bin is narrow beside its distance.
+// The bin of a logit by its distance to the largest one, 64 bins an octave from 2^-16 to 2^16, so that a bin
+// is narrow in proportion to its distance, whatever the scale of the logits.
 uint bin_of(uint largest_key, uint bits) {
   if ((bits & 0x7F800000u) == 0x7F800000u) return SAMPLE_BINS - 1u;
   precise float distance = uintBitsToFloat(bits_of(largest_key)) - uintBitsToFloat(bits);

@@ -1,6 +1,7 @@
-// Subgroups: the device's own or, with SHARED_SUBGROUPS, kSubgroupSize neighbouring invocations that exchange values
-// through shared memory, for devices without subgroup arithmetic and for tests of sizes that no device at hand has.
-// Every invocation of the workgroup calls these functions together, since the second kind meets at barriers.
+// Subgroups are the device's own or, with SHARED_SUBGROUPS, kSubgroupSize neighbouring invocations that
+// exchange values through shared memory, for devices without subgroup arithmetic and for tests of sizes that
+// no device at hand has. All invocations of a workgroup call these functions together, since the second kind
+// meets at barriers.
 #ifndef SHARED_SUBGROUPS
 #define SUBGROUP_SIZE gl_SubgroupSize
 #define SUBGROUP gl_SubgroupID
@@ -29,7 +30,7 @@ uint shuffle_xor(uint v, uint mask) {
 int shuffle_xor(int v, uint mask) { return int(shuffle_xor(uint(v), mask)); }
 float shuffle_xor(float v, uint mask) { return uintBitsToFloat(shuffle_xor(floatBitsToUint(v), mask)); }
 
-// Both of a pair add the same two numbers, so that every lane ends with the same bits.
+// Both lanes of a pair add the same two numbers, so that every lane ends with the same bits.
 float subgroup_add(float v) {
   for (uint step = 1; step < kSubgroupSize; step *= 2) v += shuffle_xor(v, step);
   return v;
