@@ -19,7 +19,7 @@ constexpr int kMostRedirections = 10;
 constexpr size_t kMostHeaders = 200;
 constexpr int kPollMilliseconds = 100;
 
-// CURL and CURLM are both void, so each has its own.
+// CURL and CURLM are both void, so each needs a type of its own that frees it.
 struct FreeHandle {
   void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
 };
@@ -38,7 +38,7 @@ bool is_redirection(long status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-// One request without redirections, as libcurl's calls see it.
+// What libcurl's callbacks know of one request without redirections.
 struct Exchange {
   CURL* handle;
   const HttpSink& sink;
@@ -107,7 +107,7 @@ bool may_pass(CURLcode code) {
   }
 }
 
-// Runs the request to its end. CURLE_ABORTED_BY_CALLBACK where keep_going said so.
+// Runs the request to its end. Returns CURLE_ABORTED_BY_CALLBACK if keep_going returned false.
 CURLcode perform(CURL* handle, const std::function<bool()>& keep_going) {
   const std::unique_ptr<CURLM, FreeMulti> multi(curl_multi_init());
   if (multi == nullptr || curl_multi_add_handle(multi.get(), handle) != CURLM_OK) return CURLE_OUT_OF_MEMORY;
@@ -145,6 +145,68 @@ void start_curl() {
   if (once != CURLE_OK) throw Error(ErrorKind::runtime, "libcurl cannot be started");
 }
 
+using List = std::unique_ptr<curl_slist, FreeList>;
+
+// The request's headers, and its token if `url` is of the host that the token is for.
+List header_list(const HttpRequest& request, const std::string& url) {
+  curl_slist* list = nullptr;
+  for (const std::string& line : request.headers) list = curl_slist_append(list, line.c_str());
+  if (!request.token.empty() && !request.token_origin.empty() && origin_of(url) == request.token_origin) {
+    list = curl_slist_append(list, fmt::format("Authorization: Bearer {}", request.token).c_str());
+  }
+  return List(list);
+}
+
+// `problem` has room for CURL_ERROR_SIZE bytes.
+void set_options(CURL* handle, const std::string& url, curl_slist* headers, Exchange& exchange,
+                 char* problem) {
+  curl_easy_setopt(handle, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
+  curl_easy_setopt(handle, CURLOPT_USERAGENT, "bitnet-chat/" BITNET_VERSION);
+  curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, problem);
+  curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, 30L);
+  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, 60L);
+  curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, 256L * 1024);
+  curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, take_header);
+  curl_easy_setopt(handle, CURLOPT_HEADERDATA, &exchange);
+  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, take_body);
+  curl_easy_setopt(handle, CURLOPT_WRITEDATA, &exchange);
+}
+
+// One request and its response, into `result`. Returns where it is redirected to; empty: it is not.
+std::string get_once(const HttpRequest& request, const std::string& url, const HttpSink& sink,
+                     const std::function<bool()>& keep_going, HttpResult& result) {
+  const std::unique_ptr<CURL, FreeHandle> handle(curl_easy_init());
+  if (handle == nullptr) throw std::bad_alloc();
+  Exchange exchange{handle.get(), sink, 0, {}, false, false, nullptr};
+  const List headers = header_list(request, url);
+  char problem[CURL_ERROR_SIZE] = "";
+  set_options(handle.get(), url, headers.get(), exchange, problem);
+  const CURLcode code = perform(handle.get(), keep_going);
+  if (exchange.thrown) std::rethrow_exception(exchange.thrown);
+  if (code == CURLE_OK) exchange.decide();  // a response without a body
+  result.status = exchange.status;
+  result.headers = exchange.headers;
+  if (code == CURLE_OK || (exchange.decided && !exchange.wanted && code == CURLE_WRITE_ERROR)) {
+    char* next = nullptr;
+    if (is_redirection(exchange.status)) curl_easy_getinfo(handle.get(), CURLINFO_REDIRECT_URL, &next);
+    if (next != nullptr) return next;
+    result.end = HttpResult::End::complete;
+  } else if (code == CURLE_ABORTED_BY_CALLBACK) {
+    result.end = HttpResult::End::stopped;
+  } else {
+    result.end = may_pass(code) ? HttpResult::End::cut : HttpResult::End::failed;
+    result.problem = printable(problem[0] != '\0' ? problem : curl_easy_strerror(code), 200);
+    if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE) {
+      result.problem += " (the package ca-certificates has the certificates of the public authorities)";
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string origin_of(const std::string& text) {
@@ -168,64 +230,14 @@ HttpResult http_get(const HttpRequest& request, const HttpSink& sink,
   HttpResult result;
   std::string url = request.url;
   for (int hop = 0; hop <= kMostRedirections; ++hop) {
-    const std::unique_ptr<CURL, FreeHandle> handle(curl_easy_init());
-    if (handle == nullptr) throw std::bad_alloc();
-    Exchange exchange{handle.get(), sink, 0, {}, false, false, nullptr};
-    curl_slist* list = nullptr;
-    const auto add = [&list](const std::string& line) { list = curl_slist_append(list, line.c_str()); };
-    for (const std::string& line : request.headers) add(line);
-    if (!request.token.empty() && !request.token_origin.empty() && origin_of(url) == request.token_origin) {
-      add(fmt::format("Authorization: Bearer {}", request.token));
-    }
-    const std::unique_ptr<curl_slist, FreeList> headers(list);
-    char problem[CURL_ERROR_SIZE] = "";
-    curl_easy_setopt(handle.get(), CURLOPT_URL, url.c_str());
-    curl_easy_setopt(handle.get(), CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(handle.get(), CURLOPT_HTTPHEADER, headers.get());
-    curl_easy_setopt(handle.get(), CURLOPT_USERAGENT, "bitnet-chat/" BITNET_VERSION);
-    curl_easy_setopt(handle.get(), CURLOPT_ERRORBUFFER, problem);
-    curl_easy_setopt(handle.get(), CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(handle.get(), CURLOPT_CONNECTTIMEOUT, 30L);
-    curl_easy_setopt(handle.get(), CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(handle.get(), CURLOPT_LOW_SPEED_TIME, 60L);
-    curl_easy_setopt(handle.get(), CURLOPT_BUFFERSIZE, 256L * 1024);
-    curl_easy_setopt(handle.get(), CURLOPT_HEADERFUNCTION, take_header);
-    curl_easy_setopt(handle.get(), CURLOPT_HEADERDATA, &exchange);
-    curl_easy_setopt(handle.get(), CURLOPT_WRITEFUNCTION, take_body);
-    curl_easy_setopt(handle.get(), CURLOPT_WRITEDATA, &exchange);
-    const CURLcode code = perform(handle.get(), keep_going);
-    if (exchange.thrown) std::rethrow_exception(exchange.thrown);
-    if (code == CURLE_OK) exchange.decide();  // a response without a body
-    result.status = exchange.status;
-    result.headers = exchange.headers;
-    if (hop == 0) result.origin = exchange.headers;
-    char* next = nullptr;
-    const bool left = code == CURLE_OK || (exchange.decided && !exchange.wanted && code == CURLE_WRITE_ERROR);
-    if (left && is_redirection(exchange.status)) {
-      curl_easy_getinfo(handle.get(), CURLINFO_REDIRECT_URL, &next);
-    }
-    if (next != nullptr) {
-      if (origin_of(url).starts_with("https:") && !origin_of(next).starts_with("https:")) {
-        result.problem = fmt::format("{} leads from https to {}", printable(url, 200), printable(next, 200));
-        return result;
-      }
-      url = next;
-      continue;
-    }
-    if (left) {
-      result.end = HttpResult::End::complete;
+    const std::string next = get_once(request, url, sink, keep_going, result);
+    if (hop == 0) result.origin = result.headers;
+    if (next.empty()) return result;
+    if (origin_of(url).starts_with("https:") && !origin_of(next).starts_with("https:")) {
+      result.problem = fmt::format("{} leads from https to {}", printable(url, 200), printable(next, 200));
       return result;
     }
-    if (code == CURLE_ABORTED_BY_CALLBACK) {
-      result.end = HttpResult::End::stopped;
-      return result;
-    }
-    result.end = may_pass(code) ? HttpResult::End::cut : HttpResult::End::failed;
-    result.problem = printable(problem[0] != '\0' ? problem : curl_easy_strerror(code), 200);
-    if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE) {
-      result.problem += " (the package ca-certificates has the certificates of the public authorities)";
-    }
-    return result;
+    url = next;
   }
   result.problem =
       fmt::format("{}: more than {} redirections", printable(request.url, 200), kMostRedirections);

@@ -1,7 +1,7 @@
-// One GET over HTTP, with its redirections (libcurl).
+// One GET over HTTP with libcurl, following redirections. The proxy variables (http_proxy, https_proxy,
+// all_proxy, no_proxy) are honoured.
 //
-// Thread rule: free function; one thread at a time. The proxy variables (http_proxy, https_proxy, all_proxy,
-// no_proxy) are honoured.
+// Thread rule: free functions; one thread at a time.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ struct HttpRequest {
 };
 
 struct HttpSink {
-  // Of the last response, after redirections. false: its body is not wanted.
+  // Called for the last response, after redirections. Returns whether its body is wanted.
   std::function<bool(long status, const HttpHeaders&)> headers;
   std::function<void(std::string_view bytes)> body;
 };
@@ -30,26 +30,26 @@ struct HttpSink {
 struct HttpResult {
   enum class End {
     complete,  // the response is whole, or its body was not wanted
-    cut,       // the network failed: may be tried again
-    failed,    // will fail again
-    stopped,   // keep_going said so
+    cut,       // the network failed: another try may succeed
+    failed,    // another try would fail too
+    stopped,   // keep_going returned false
   };
   End end = End::failed;
-  std::string problem;  // where cut or failed
+  std::string problem;  // why it was cut or failed
   long status = 0;
   HttpHeaders headers;  // of the last response
   HttpHeaders origin;   // of the first
 };
 
-// What the sink throws comes out of here. `keep_going` is asked ten times a second. At most 10 redirections
-// are followed, never from https to http.
+// Throws what the sink throws. `keep_going` is called ten times a second. At most 10 redirections are
+// followed, and none from https to http.
 HttpResult http_get(const HttpRequest& request, const HttpSink& sink,
                     const std::function<bool()>& keep_going);
 
-// "https://host:port" in lower case, with the port that the scheme implies; empty for what is no URL.
+// Returns "https://host:port" in lower case, with the port that the scheme implies; empty if `url` is no URL.
 std::string origin_of(const std::string& url);
 
-// Of a Retry-After header: seconds or a date. Negative where it is neither.
+// Reads a Retry-After header, which is a number of seconds or a date. Negative if it is neither.
 double retry_after_seconds(const std::string& value);
 
 }  // namespace bitnet

@@ -27,8 +27,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr size_t kHashBlock = size_t{1} << 20;
-constexpr uint64_t kSpareRoom = 64 << 20;  // left for the others
-constexpr uint64_t kRoomStep = 8 << 20;    // bytes between two looks at what is left
+constexpr uint64_t kSpareRoom = 64 << 20;  // bytes that stay free for other programs
+constexpr uint64_t kRoomStep = 8 << 20;    // bytes between two checks of the room that is left
 constexpr size_t kMostState = 64 << 10;
 constexpr int kMostTurns = 100;
 
@@ -51,7 +51,7 @@ PartState read_state(const fs::path& file) {
     const json j = read_json(read_file(file, kMostState));
     if (!j.at("size").is_number_unsigned()) return {};
     return {j.at("url"), j.at("etag"), j.at("size"), j.at("sha256")};
-  } catch (const std::exception&) {  // not there, or not ours: then nothing is known of the part
+  } catch (const std::exception&) {  // missing, or not written by us: then nothing is known of the part
     return {};
   }
 }
@@ -92,7 +92,7 @@ PartFile::PartFile(const fs::path& file)
 }
 
 // Between open and flock the process that had the lock may have renamed its part to the finished file, or
-// thrown it away: what we hold then is no part any more. False: look again.
+// removed it. What we hold then is no part any more: this returns false, and the caller tries again.
 bool PartFile::open_locked() {
   fd_ = open(part_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (fd_ < 0) fail("cannot be written");
@@ -145,7 +145,7 @@ void PartFile::set_state(const PartState& state) {
 }
 
 void PartFile::append(std::string_view bytes) {
-  // Where the server does not say how much it will send, and because others write too.
+  // The server may not have said how much it will send, and other programs write too.
   if (size_ == 0 || size_ - room_checked_ >= kRoomStep) {
     room_checked_ = size_;
     if (const uint64_t left = room(); left < kSpareRoom + bytes.size()) {
@@ -165,7 +165,7 @@ void PartFile::append(std::string_view bytes) {
   }
 }
 
-// Bytes that the file system has left; where that cannot be known, all there are.
+// Bytes that the file system has left; the largest number if that cannot be known.
 uint64_t PartFile::room() const {
   struct statvfs info = {};
   if (statvfs(part_.c_str(), &info) != 0) return std::numeric_limits<uint64_t>::max();

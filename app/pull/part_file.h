@@ -1,7 +1,7 @@
-// A file that is being fetched: FILE.part with what has come, FILE.part.json with what it is a part of.
+// A file that is being fetched: FILE.part holds what has come, FILE.part.json says what it is a part of.
+// Folders are made with mode 0700, files with 0600. Failures are Error(runtime) that names the file.
 //
-// Thread rule: belongs to one thread. Folders are made with mode 0700, files with 0600. Failures are
-// Error(runtime) that names the file.
+// Thread rule: belongs to one thread.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct PartState {
 
 class PartFile {
  public:
-  // Opens what is there of `file`, or begins it. Throws where another process has it. What another one has
-  // finished in the meantime is left alone.
+  // Opens what is there of `file`, or begins it. Throws if another process is fetching it. A file that
+  // another process has finished in the meantime is left alone.
   explicit PartFile(const std::filesystem::path& file);
   ~PartFile();
   PartFile(const PartFile&) = delete;
@@ -30,18 +30,18 @@ class PartFile {
 
   uint64_t size() const { return size_; }
   const PartState& state() const { return state_; }
-  // Whether a later call can go on with it: only a strong etag or a checksum tells that two parts are of one
-  // file.
+  // Whether a later call can go on with it: only a strong etag or a checksum tells that two parts belong to
+  // one file.
   bool resumable() const { return size_ > 0 && (state_.etag.starts_with('"') || !state_.sha256.empty()); }
 
   void begin(const PartState& state);      // empties it
   void set_state(const PartState& state);  // keeps what is there
-  void append(std::string_view bytes);     // throws where that would take what is left for others
-  void need_room(uint64_t bytes) const;    // throws where the file system has less left
+  void append(std::string_view bytes);     // throws if too little room would be left for others
+  void need_room(uint64_t bytes) const;    // throws if the file system has less room left
 
-  // SHA-256 of all that is there. `keep_going` false: an empty string.
+  // The SHA-256 of all that is there; empty if `keep_going` returned false.
   std::string sha256(const std::function<bool(uint64_t done)>& keep_going) const;
-  void finish();  // to disk, then renamed to the file
+  void finish();  // writes it to the disk and renames it to the file
   void remove();
 
  private:

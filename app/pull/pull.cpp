@@ -79,7 +79,7 @@ PullSource find_on_hub(ModelName name, PullProgress& progress) {
   return source;
 }
 
-// Whether the file is there already and right.
+// Whether the file is there already, with the size and the checksum that are wanted.
 bool is_here(const PullSource& source, PullProgress& progress) {
   std::error_code none;
   const uint64_t size = std::filesystem::file_size(source.file, none);
@@ -93,7 +93,7 @@ bool is_here(const PullSource& source, PullProgress& progress) {
   return found == source.sha256;
 }
 
-// Which file has the name, as far as that can be told without reading it.
+// Identifies the file of this name, as far as that is possible without reading it.
 std::string mark_of(const std::filesystem::path& file) {
   struct stat info = {};
   if (stat(file.c_str(), &info) != 0) return {};
@@ -101,7 +101,7 @@ std::string mark_of(const std::filesystem::path& file) {
                      info.st_mtim.tv_nsec);
 }
 
-// Fills the part and gives its SHA-256. What a later call could not go on with does not stay on the disk.
+// Fills the part and returns its SHA-256. A part that no later call could continue does not stay on the disk.
 std::string fill(PartFile& part, PullSource& source, const std::string& name, PullProgress& progress) {
   try {
     download(source, part, progress, name);
@@ -125,7 +125,7 @@ std::string fill(PartFile& part, PullSource& source, const std::string& name, Pu
   }
 }
 
-// `before`: mark_of the file when it was found not to be right.
+// `before` is mark_of the file when is_here() refused it.
 void fetch(PullSource& source, const std::string& before, const std::string& name, PullProgress& progress) {
   PartFile part(source.file);
   if (mark_of(source.file) != before && is_here(source, progress)) {  // another process was faster

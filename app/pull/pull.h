@@ -1,7 +1,7 @@
-// 'bitnet-chat pull': a model from a hub (Hugging Face) or any URL into the cache (pulled.h).
+// 'bitnet-chat pull': fetches a model from a hub (Hugging Face) or any URL into the cache (pulled.h).
 //
-// While it comes, the file is FILE.part, next to it FILE.part.json with {url, etag, size, sha256}, so that a
-// later call goes on where this one was cut (Range with If-Range). It is renamed to FILE once size and
+// While it comes, the file is FILE.part. FILE.part.json beside it has {url, etag, size, sha256}, so that a
+// later call continues where this one was cut (Range with If-Range). It is renamed to FILE once size and
 // SHA-256 are right.
 //
 // Thread rule: free function; main's thread. SIGINT and SIGTERM are its own while it runs.
@@ -13,7 +13,7 @@
 
 namespace bitnet {
 
-// Writes the path of the file to `out`; progress to `err`, where that is a terminal. Returns the exit code:
+// Writes the path of the file to `out`, and progress to `err` if that is a terminal. Returns the exit code:
 // 0, 130 or 143. Throws Error(usage) for a name that cannot be one, Error(runtime) for the rest.
 int pull(const std::string& name, Output& out, Output& err);
 

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// A member of an object where it is a text; empty otherwise.
+// A member of an object if it is a text; otherwise empty.
 std::string_view text_of(const json& object, const char* name) {
   const auto found = object.find(name);
   if (found == object.end() || !found->is_string()) return {};

@@ -1,4 +1,4 @@
-// One file from a server into its part file, over as many requests as that takes.
+// Fetches one file from a server into its part file, with as many requests as that takes.
 //
 // Thread rule: main's thread.
 #pragma once
@@ -21,9 +21,9 @@ struct PullSource {
   bool on_hub = false;
 };
 
-// Until the part file is whole: goes on where an earlier call was cut if that was the same file, and begins
-// again where the server has another one. Learns the checksum and the size on the way. Throws Error(runtime),
-// or Stopped (pull_request.h).
+// Fetches until the part file is whole. Goes on where an earlier call was cut if that was the same file, and
+// begins again if the server has another one. Fills in the checksum and the size of `source` when the server
+// tells them. Throws Error(runtime), or Stopped (pull_request.h).
 void download(PullSource& source, PartFile& part, PullProgress& progress, const std::string& name);
 
 }  // namespace bitnet

@@ -13,7 +13,7 @@ namespace bitnet {
 
 std::string byte_amount(uint64_t bytes);  // "1.5 MB"
 
-// One line on a terminal, drawn over itself; nowhere else anything.
+// One line on a terminal, drawn over itself. Anywhere else it writes nothing but what say() is given.
 class PullProgress {
  public:
   PullProgress(Output& err, std::string name) : err_(err), name_(std::move(name)) {}
@@ -22,8 +22,8 @@ class PullProgress {
   PullProgress& operator=(const PullProgress&) = delete;
 
   void show(const char* doing, uint64_t done, uint64_t total);  // bytes; total 0 = not known
-  void say(const std::string& what);                            // to be read also where there is no terminal
-  void restart();                                               // another speed begins
+  void say(const std::string& what);                            // also written if there is no terminal
+  void restart();                                               // the speed is measured anew
   void clear();
 
  private:

@@ -1,4 +1,4 @@
-// Asking a server for what a pull wants, and asking again while that may help.
+// What the requests of a pull share: signals that stop it, the hub's token, and when to try again.
 //
 // Thread rule: main's thread.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace bitnet {
 
-// SIGINT and SIGTERM only ask to stop while one of these lives.
+// While one of these lives, SIGINT and SIGTERM only ask the pull to stop.
 class StopSignals {
  public:
   StopSignals();
@@ -24,17 +24,17 @@ class StopSignals {
   struct sigaction former_terminate_ = {};
 };
 
-struct Stopped {     // thrown where one of these signals came
-  bool kept = true;  // the same command goes on with what came
+struct Stopped {     // thrown when one of these signals came
+  bool kept = true;  // the same command continues with what came
 };
-int stop_signal_seen();  // its number; 0: none came
+int stop_signal_seen();  // the number of the signal; 0: none came
 bool keep_going();
 
-HttpRequest request_for(const std::string& url);  // with the hub's token, which goes to no other host
+HttpRequest request_for(const std::string& url);  // with the hub's token, which is sent to no other host
 
-// What a refused request says of `what`.
+// The message for a request that the server refused; `what` is what was asked for.
 std::string refusal(const std::string& what, long status, bool on_hub);
-bool may_pass(long status);  // another attempt may find another answer
+bool may_pass(long status);  // whether another attempt may get another answer
 
 [[noreturn]] void fail_pull(const std::string& message);  // Error(runtime)
 
@@ -45,8 +45,8 @@ class Patience {
 
   void brought_something() { in_vain_ = 0; }
 
-  // Waits before the next attempt; throws where there should be none. `kept`: another call goes on with what
-  // came.
+  // Waits before the next attempt; throws if there should be none. `kept` says that another call continues
+  // with what came.
   void after(const HttpResult& result, bool ever_received, bool kept);
 
  private:

@@ -48,7 +48,7 @@ std::optional<ModelName> parse_parts(const std::vector<std::string>& parts) {
   return name;
 }
 
-// The path of a hub's address as a name, where it is that of a page or of a file of its main branch.
+// The path of a hub's address as a name, if it is that of a page or of a file on its main branch.
 std::optional<ModelName> parse_hub_address(std::string_view path) {
   std::vector<std::string> parts = split_path(path.substr(0, path.find_first_of("?#")));
   while (!parts.empty() && parts.back().empty()) parts.pop_back();

@@ -1,6 +1,6 @@
 // Names of models on a model hub, and where 'bitnet-chat pull' keeps their files:
 //     $XDG_CACHE_HOME/bitnet-chat/models/hub/OWNER/REPO/FILE and .../models/url/HOST/PATH
-// A cache, because everything in it can be fetched again.
+// It is a cache, because everything in it can be fetched again.
 //
 // Thread rule: values and free functions; main's thread.
 #pragma once
@@ -23,22 +23,22 @@ struct ModelName {
   std::string url;   // not empty: this, and the others are empty
 };
 
-// nullopt for what is neither. No part of a name is empty, "." or "..", or has other characters than
+// nullopt if `text` is neither. No part of a name is empty, "." or "..", and its characters are
 // [A-Za-z0-9._-].
 std::optional<ModelName> parse_model_name(std::string_view text);
 
 std::string hub_endpoint();  // $HF_ENDPOINT or https://huggingface.co, without a slash at the end
 
-// Where the file of a name is kept; without a file the folder of its repository. Throws Error(runtime) where
-// neither XDG_CACHE_HOME nor HOME names a folder.
+// Where the file of a name is kept; for a name without a file, the folder of its repository. Throws
+// Error(runtime) if neither XDG_CACHE_HOME nor HOME names a folder.
 std::filesystem::path place_of(const ModelName& name);
 
-// The one GGUF file to take of a repository: the only one, or the only one with "i2_s" in its name; else
+// The GGUF file to take from a repository: the only one, or the only one with "i2_s" in its name; otherwise
 // empty.
 std::string choose_gguf(std::span<const std::string> files);
 std::vector<std::string> gguf_files(std::span<const std::string> files);
 
-// The file of a pulled model by its name; empty where there is none.
+// The file of a pulled model by its name; empty if there is none.
 std::string find_pulled(std::string_view name);
 
 }  // namespace bitnet
