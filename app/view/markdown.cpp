@@ -161,15 +161,9 @@ void MarkdownFlow::put_block(const Target& to, bool growing) {
   const Face face{Tone::text, false, shape_.quoted};
   const StyledBlock block = styled_block(content, face, growing);
   if (!block.table.empty()) {
-    const Span lead = clipped(kMargin + shape_.rest, to.columns);
-    const int room = to.columns - columns_of(lead.text);
-    const bool goes_on = !table_head_.empty();
-    if (!goes_on) table_widths_ = table_columns(block, room);
-    lay_out_table(block, goes_on ? 1 : 0, table_widths_, lead, to.columns, block_[0].begin, to.rows);
-    if (!growing && !goes_on && block_.size() >= 2) {
-      table_head_ =
-          content.substr(0, starts.size() > 2 ? starts[2] : content.size()) + (starts.size() > 2 ? "" : "\n");
-    }
+    const std::string_view head =
+        starts.size() > 2 ? std::string_view(content).substr(0, starts[2]) : content;
+    put_table(to, block, head, growing);
     return;
   }
   bool first = true;
@@ -181,6 +175,18 @@ void MarkdownFlow::put_block(const Target& to, bool growing) {
     first = false;
   }
   if (block.lines.empty()) put_pieces(to, shape_, {{"", {}, block_[0].begin}}, true, true, growing);
+}
+
+// `head`: its first two lines.
+void MarkdownFlow::put_table(const Target& to, const StyledBlock& table, std::string_view head,
+                             bool growing) {
+  const Span lead = clipped(kMargin + shape_.rest, to.columns);
+  const bool goes_on = !table_head_.empty();
+  if (!goes_on) table_widths_ = table_columns(table, to.columns - columns_of(lead.text));
+  lay_out_table(table, goes_on ? 1 : 0, table_widths_, lead, to.columns, block_[0].begin, to.rows);
+  if (growing || goes_on || block_.size() < 2) return;
+  table_head_ = head;
+  if (!table_head_.ends_with('\n')) table_head_ += '\n';
 }
 
 // A line that is a block of its own.

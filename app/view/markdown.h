@@ -19,6 +19,8 @@
 
 namespace bitnet {
 
+struct StyledBlock;
+
 class MarkdownFlow {
  public:
   // Brings `rows` up to date with `text`, which is safe and begins with what it began with at the last call,
@@ -40,6 +42,7 @@ class MarkdownFlow {
   void take_line(const Target& to, size_t begin, size_t end);
   void put_tail(const Target& to);
   void put_block(const Target& to, bool growing);
+  void put_table(const Target& to, const StyledBlock& table, std::string_view head, bool growing);
   void put_line(const Target& to, const LineShape& shape, size_t begin, bool growing);
   void put_pieces(const Target& to, const LineShape& shape, std::vector<Piece> pieces, bool words, bool first,
                   bool growing);

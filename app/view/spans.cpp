@@ -315,60 +315,77 @@ bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || static_cast<unsigned char>(c) >= 0x80;
 }
 
-}  // namespace
+bool is_mark(char c) { return c == '*' || c == '_' || c == '~' || c == '`'; }
 
-std::string with_marks_closed(std::string_view text) {
-  const auto is_mark = [](char c) { return c == '*' || c == '_' || c == '~' || c == '`'; };
-  while (!text.empty() && is_mark(text.back()) && !text.substr(0, text.size() - 1).ends_with('\\')) {
-    text.remove_suffix(1);  // says nothing yet, or is what we would add
+// The emphasis, code and strikethrough that is open at a place in a text.
+class OpenMarks {
+ public:
+  bool in_code() const { return !open_.empty() && open_.back().mark == '`'; }
+
+  // Takes the run of equal marks from `begin` to `end` in `text`.
+  void take(std::string_view text, size_t begin, size_t end) {
+    const char mark = text[begin];
+    if (in_code()) {
+      if (mark == '`' && end - begin == open_.back().length) open_.pop_back();
+    } else if (mark == '`') {
+      if (end < text.size()) open_.push_back({mark, end - begin});
+    } else {
+      take_emphasis(text, begin, end);
+    }
   }
+
+  std::string closers() const {
+    std::string out;
+    for (auto mark = open_.rbegin(); mark != open_.rend(); ++mark) out.append(mark->length, mark->mark);
+    return out;
+  }
+
+ private:
   struct Open {
     char mark;
     size_t length;
-    size_t inside;
   };
-  std::vector<Open> open;
-  size_t at = 0;
-  while (at < text.size()) {
-    const char c = text[at];
-    if (c == '\\') {
-      at += 2;
-      continue;
+
+  void take_emphasis(std::string_view text, size_t begin, size_t end) {
+    const char mark = text[begin];
+    const bool space_before = begin == 0 || std::isspace(static_cast<unsigned char>(text[begin - 1]));
+    const bool space_after = end >= text.size() || std::isspace(static_cast<unsigned char>(text[end]));
+    const bool word_before = begin > 0 && is_word(text[begin - 1]);
+    if (mark == '_' && word_before && end < text.size() && is_word(text[end])) return;  // a_name
+    size_t left = end - begin;
+    while (left > 0 && !space_before && !open_.empty() && open_.back().mark == mark) {
+      const size_t closed = std::min(left, open_.back().length);
+      left -= closed;
+      open_.back().length -= closed;
+      if (open_.back().length == 0) open_.pop_back();
     }
-    if (!is_mark(c)) {
-      ++at;
-      continue;
-    }
-    size_t run = std::min(text.find_first_not_of(c, at), text.size()) - at;
-    const size_t after = at + run;
-    const bool in_code = !open.empty() && open.back().mark == '`';
-    if (in_code) {
-      if (c == '`' && run == open.back().length) open.pop_back();
-    } else if (c == '`') {
-      if (after < text.size()) open.push_back({c, run, after});
-    } else {
-      const bool space_before = at == 0 || std::isspace(static_cast<unsigned char>(text[at - 1]));
-      const bool space_after = after >= text.size() || std::isspace(static_cast<unsigned char>(text[after]));
-      const bool inside_word =
-          c == '_' && at > 0 && is_word(text[at - 1]) && after < text.size() && is_word(text[after]);
-      while (run > 0 && !space_before && !inside_word && !open.empty() && open.back().mark == c) {
-        const size_t closed = std::min(run, open.back().length);
-        run -= closed;
-        open.back().length -= closed;
-        if (open.back().length == 0) open.pop_back();
-      }
-      const bool too_short = c == '~' && run < 2;
-      if (run > 0 && !space_after && !inside_word && !too_short &&
-          (c != '_' || at == 0 || !is_word(text[at - 1]))) {
-        open.push_back({c, std::min<size_t>(run, 3), after});
-      }
-    }
-    at = after;
+    const bool too_short = mark == '~' && left < 2;
+    if (left == 0 || too_short || space_after || (mark == '_' && word_before)) return;
+    open_.push_back({mark, std::min<size_t>(left, 3)});
   }
-  std::string closers;
-  for (auto mark = open.rbegin(); mark != open.rend(); ++mark) closers.append(mark->length, mark->mark);
-  if (closers.empty() || open.back().mark == '`') return std::string(text) + closers;
-  const size_t end = text.find_last_not_of(" \t\n") + 1;  // behind text, or it would close nothing
+
+  std::vector<Open> open_;
+};
+
+}  // namespace
+
+std::string with_marks_closed(std::string_view text) {
+  while (!text.empty() && is_mark(text.back()) && !text.substr(0, text.size() - 1).ends_with('\\')) {
+    text.remove_suffix(1);  // it says nothing yet, or it is what we would add
+  }
+  OpenMarks open;
+  for (size_t at = 0; at < text.size();) {
+    if (!is_mark(text[at])) {
+      at += text[at] == '\\' ? 2 : 1;
+      continue;
+    }
+    const size_t end = std::min(text.find_first_not_of(text[at], at), text.size());
+    open.take(text, at, end);
+    at = end;
+  }
+  const std::string closers = open.closers();
+  if (closers.empty() || open.in_code()) return std::string(text) + closers;
+  const size_t end = text.find_last_not_of(" \t\n") + 1;  // after a space they would close nothing
   return std::string(text.substr(0, end)) + closers + std::string(text.substr(end));
 }
 
