@@ -67,7 +67,7 @@ std::vector<int32_t> KvCache::load(std::span<const std::byte> payload) {
   Header header{};
   if (payload.size() < sizeof header + sizeof(uint64_t)) refuse("it is cut short");
   std::memcpy(&header, payload.data(), sizeof header);
-  if (std::memcmp(header.magic, "BNKV", 4) != 0) refuse("it is something else");
+  if (std::memcmp(header.magic, "BNKV", 4) != 0) refuse("it is no key-value cache");
   if (header.version != kVersion)
     refuse(fmt::format("it has version {}, wanted {}", header.version, kVersion));
   if (fingerprint_.compare(0, kFingerprintChars, header.fingerprint, kFingerprintChars) != 0)

@@ -189,7 +189,7 @@ CpuBuffer::CpuBuffer(uint64_t bytes) : size_(bytes), owned_(true) {
       mmap(nullptr, std::max<uint64_t>(bytes, 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED)
     throw Error(ErrorKind::device,
-                fmt::format("{:.1f} MB of memory cannot be had; a smaller --ctx takes less",
+                fmt::format("there are no {:.1f} MB of memory left; a smaller --ctx takes less",
                             static_cast<double>(bytes) / 1e6));
   data_ = static_cast<std::byte*>(mapped);
 }

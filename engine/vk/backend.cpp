@@ -24,7 +24,7 @@ bool use_integer_dot(const DeviceInfo& device, IntegerDot wanted) {
 
 bool use_matrix(const DeviceInfo& device, IntegerDot wanted) {
   if (wanted == IntegerDot::matrix && !device.int8_matrix)
-    throw Error(ErrorKind::device, device.name + " multiplies no int8 matrices");
+    throw Error(ErrorKind::device, device.name + " cannot multiply int8 matrices");
   return wanted == IntegerDot::matrix ||
          (wanted == IntegerDot::where_fast && device.int8_matrix && !device.software);
 }

@@ -218,7 +218,9 @@ DecodeDispatches Decode::prepare(DecodeStages stages) {
 void Decode::check() const {
   uint32_t stuck = 0;
   std::memcpy(&stuck, stuck_.mapped().data(), sizeof stuck);
-  if (stuck != 0) throw Error(ErrorKind::device, device_.info().name + " stopped in the middle of a token");
+  if (stuck != 0)
+    throw Error(ErrorKind::device,
+                device_.info().name + " stopped in the middle of a token; try again, or another --device");
 }
 
 }  // namespace bitnet::vk

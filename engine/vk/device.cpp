@@ -34,7 +34,9 @@ Device::Device(const EngineOptions& options) : instance_(Instance::get()) {
 
 void Device::choose_subgroups(uint32_t wanted) {
   if (wanted != 0 && (!std::has_single_bit(wanted) || wanted < 8 || wanted > 64))
-    throw Error(ErrorKind::usage, fmt::format("no kernels for subgroups of {} lanes", wanted));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("there are no kernels for subgroups of {} lanes, but of 8, 16, 32 and 64", wanted));
   shared_subgroups_ = wanted != 0 || !physical_.subgroup_arithmetic;
   subgroup_size_ = wanted != 0         ? wanted
                    : shared_subgroups_ ? kSharedSubgroupSize

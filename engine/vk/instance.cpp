@@ -43,7 +43,7 @@ std::string name_of(VkResult result) {
     case VK_ERROR_FEATURE_NOT_PRESENT:
       return "feature not present";
     case VK_ERROR_INCOMPATIBLE_DRIVER:
-      return "no Vulkan driver is installed; on Debian, mesa-vulkan-drivers brings some, and --device cpu "
+      return "no Vulkan driver is installed; on Debian, mesa-vulkan-drivers has some, and --device cpu "
              "needs none";
     case VK_ERROR_TOO_MANY_OBJECTS:
       return "too many objects";

@@ -203,7 +203,7 @@ const PhysicalDevice& choose(const std::vector<PhysicalDevice>& devices, const s
     names.push_back(fmt::format("{}: {}{}", d.info.index, d.info.name,
                                 d.info.unusable.empty() ? "" : " (" + d.info.unusable + ")"));
   const std::string there =
-      devices.empty() ? "there is cpu and no Vulkan device; on Debian, mesa-vulkan-drivers brings drivers"
+      devices.empty() ? "there is no Vulkan device, only cpu; on Debian, mesa-vulkan-drivers brings drivers"
                       : fmt::format("there is {}; and cpu", fmt::join(names, "; "));
   uint32_t index = 0;
   const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), index);
