@@ -153,8 +153,9 @@ def main():
     runner = Runner(a)
     runner.folder.mkdir(parents=True, exist_ok=True)
     if a.model:
-        runner.check(pathlib.Path(a.model).stem, a.model)
-        runner.check_one_block(pathlib.Path(a.model).stem, a.model)
+        model = pathlib.Path(a.model)
+        runner.check(model.stem, model)
+        runner.check_one_block(model.stem, model)
         sys.exit(1 if runner.failures else 0)
     for name, line in MODELS.items():
         if a.only in (None, name):
