@@ -16,8 +16,8 @@ extern char** environ;
 namespace bitnet {
 namespace {
 
-struct Tool {
-  const char* display;  // variable of the environment that must be set; "" = none
+struct Program {
+  const char* display;  // environment variable that must be set; "" = none
   const char* name;
   std::vector<const char*> arguments;
 };
@@ -27,7 +27,7 @@ bool is_set(const char* variable) {
   return value != nullptr && *value != '\0';
 }
 
-std::string find_program(std::string_view name) {
+std::string path_of(std::string_view name) {
   const char* path = std::getenv("PATH");
   std::string_view rest = path == nullptr ? "" : path;
   while (!rest.empty()) {
@@ -40,8 +40,8 @@ std::string find_program(std::string_view name) {
   return {};
 }
 
-// The tool reads a file in memory, so a slow one holds nobody up.
-bool run_with_input(const std::string& program, const Tool& tool, std::string_view text) {
+// The program reads from a file in memory, so a slow one delays nobody.
+bool run_with_input(const std::string& file, const Program& program, std::string_view text) {
   static std::vector<pid_t> started;
   std::erase_if(started, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
   const int input = memfd_create("clipboard", MFD_CLOEXEC);
@@ -58,12 +58,11 @@ bool run_with_input(const std::string& program, const Tool& tool, std::string_vi
   posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::vector<char*> arguments{const_cast<char*>(tool.name)};
-  for (const char* argument : tool.arguments) arguments.push_back(const_cast<char*>(argument));
+  std::vector<char*> arguments{const_cast<char*>(program.name)};
+  for (const char* argument : program.arguments) arguments.push_back(const_cast<char*>(argument));
   arguments.push_back(nullptr);
   pid_t pid = 0;
-  const bool ran =
-      whole && posix_spawn(&pid, program.c_str(), &files, nullptr, arguments.data(), environ) == 0;
+  const bool ran = whole && posix_spawn(&pid, file.c_str(), &files, nullptr, arguments.data(), environ) == 0;
   posix_spawn_file_actions_destroy(&files);
   close(input);
   if (ran) started.push_back(pid);
@@ -89,14 +88,14 @@ std::string clipboard_sequence(std::string_view text) {
 }
 
 std::string give_to_clipboard_tool(std::string_view text) {
-  const Tool tools[] = {{"WAYLAND_DISPLAY", "wl-copy", {}},
-                        {"DISPLAY", "xclip", {"-selection", "clipboard"}},
-                        {"DISPLAY", "xsel", {"--clipboard", "--input"}},
-                        {"", "pbcopy", {}}};
-  for (const Tool& tool : tools) {
-    if (*tool.display != '\0' && !is_set(tool.display)) continue;
-    const std::string program = find_program(tool.name);
-    if (!program.empty() && run_with_input(program, tool, text)) return tool.name;
+  const Program programs[] = {{"WAYLAND_DISPLAY", "wl-copy", {}},
+                              {"DISPLAY", "xclip", {"-selection", "clipboard"}},
+                              {"DISPLAY", "xsel", {"--clipboard", "--input"}},
+                              {"", "pbcopy", {}}};
+  for (const Program& program : programs) {
+    if (*program.display != '\0' && !is_set(program.display)) continue;
+    const std::string file = path_of(program.name);
+    if (!file.empty() && run_with_input(file, program, text)) return program.name;
   }
   return {};
 }

@@ -1,6 +1,6 @@
-// Text to the person's clipboard.
+// Copies text to the person's clipboard.
 //
-// Thread rule: call from one thread; nothing here waits for another program.
+// Thread rule: call from one thread. Nothing here waits for another program.
 #pragma once
 
 #include <string>
@@ -8,12 +8,14 @@
 
 namespace bitnet {
 
-// xterm's OSC 52 (ctlseqs, "Manipulate Selection Data"): a terminal that allows it takes the text as its
-// clipboard, over ssh too. Only base64 is in it, so no byte of the text reaches the terminal as it is.
+// xterm's OSC 52 (ctlseqs, "Manipulate Selection Data"): a terminal that allows it puts the text into its
+// clipboard, over ssh too. The sequence has the text in base64, so no byte of it reaches the terminal as it
+// is.
 std::string clipboard_sequence(std::string_view text);
 
-// Hands the text to wl-copy, xclip, xsel or pbcopy, whichever is there and has a display to speak to; the
-// name of the one taken, or "" where there is none.
+// Gives the text to wl-copy, xclip, xsel or pbcopy, whichever is installed and has a display. Returns its
+// name, or
+// "" if there is none.
 std::string give_to_clipboard_tool(std::string_view text);
 
 }  // namespace bitnet

@@ -1,6 +1,6 @@
-// "1 turn", "2 turns": numbers with what they count, for people.
+// Numbers with what they count, for people: "1 turn", "2 turns".
 //
-// Thread rule: free function; any thread.
+// Thread rule: inline function; any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace bitnet {
 
-// `what` is a word whose plural takes an s.
+// Requires: the plural of `what` is made with an s.
 inline std::string counted(uint64_t count, std::string_view what) {
   return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
 }

@@ -11,8 +11,8 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::runtime, why); }
 
-// Counts brackets and commas outside of strings. In a text that is no JSON the counts mean nothing, and the
-// parser, which keeps its own stack on the heap, stops at the fault.
+// Counts brackets and commas outside of strings. In a text that is no JSON the counts mean nothing, but then
+// the parser, whose stack is on the heap, stops at the fault.
 void check_limits(std::string_view text, const JsonLimits& limits) {
   if (text.size() > limits.bytes)
     refuse(fmt::format("JSON of {} bytes, more than the {} that are read", text.size(), limits.bytes));
@@ -50,7 +50,7 @@ Json read(std::string_view text, const JsonLimits& limits) {
   try {
     return Json::parse(text);
   } catch (const nlohmann::json::exception& error) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+    // The message begins with "[json.exception.parse_error.101] ", which no user needs.
     const std::string_view what = error.what();
     const size_t end = what.find("] ");
     refuse(fmt::format("not JSON: {}",

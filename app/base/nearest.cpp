@@ -7,9 +7,9 @@
 namespace bitnet {
 namespace {
 
-constexpr size_t kFarthest = 2;  // further away it is a guess, not a slip
+constexpr size_t kFarthest = 2;  // a name further away would be a guess
 
-// Levenshtein's distance, one row at a time.
+// Computes Levenshtein's distance, one row at a time.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});

@@ -1,6 +1,6 @@
-// What somebody may have meant.
+// Finds the name that somebody may have meant.
 //
-// Thread rule: free functions; any thread.
+// Thread rule: free function; any thread.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace bitnet {
 
-// The one of `names` with the least edit distance (Levenshtein) to `typed`, at most 2; otherwise the first
-// that begins with a `typed` of 3 letters or more; empty where none is near.
+// Returns the one of `names` with the least edit distance (Levenshtein) to `typed`, if that is at most 2;
+// otherwise the first that begins with `typed`, if that has 3 letters or more; empty if none is near.
 std::string nearest(std::string_view typed, std::span<const std::string> names);
 
 }  // namespace bitnet

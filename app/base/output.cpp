@@ -22,7 +22,7 @@ void Output::write(std::string_view bytes) {
     } else if (errno == EPIPE) {
       closed_ = true;
     } else if (errno == EAGAIN) {
-      // Somebody else made the descriptor non-blocking: a terminal is shared with its other users.
+      // Another user of the terminal, which is shared, made the descriptor non-blocking.
       pollfd wait = {fd_, POLLOUT, 0};
       poll(&wait, 1, -1);
     } else if (errno != EINTR) {

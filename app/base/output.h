@@ -1,4 +1,4 @@
-// Bytes to a file descriptor, with a closed pipe as a state instead of a death.
+// Writes bytes to a file descriptor. A closed pipe is a state here, not the death of the process.
 //
 // Thread rule: belongs to one thread.
 #pragma once
@@ -9,9 +9,9 @@ namespace bitnet {
 
 class Output {
  public:
-  explicit Output(int fd);  // -1: goes nowhere
+  explicit Output(int fd);  // -1: what is written goes nowhere
 
-  // Written at once. After the other end was closed, nothing happens any more.
+  // Writes at once. Does nothing any more after the other end was closed. Throws Error(runtime).
   void write(std::string_view bytes);
   bool closed() const { return closed_; }
   bool is_terminal() const { return is_terminal_; }

@@ -31,8 +31,8 @@ void close_one(int& fd) {
   if (fd >= 0) close(std::exchange(fd, -1));
 }
 
-// The folder of `target`, opened. Below a folder, every step on the way there is taken without following
-// links: those of the path were resolved before it was compared, and one that appears meanwhile is refused.
+// Opens the folder of `target`. With `below`, no step on the way there follows a link: the links of the path
+// were resolved before it was compared, and one that appears meanwhile is refused.
 int open_folder(const std::string& path, const fs::path& target, const std::string& below) {
   constexpr int kHow = O_PATH | O_DIRECTORY | O_CLOEXEC;
   const fs::path parent = target.has_parent_path() ? target.parent_path() : fs::path(".");
@@ -65,7 +65,7 @@ int open_folder(const std::string& path, const fs::path& target, const std::stri
   return at;
 }
 
-// Into a pipe or a terminal nothing is overwritten. -1: there is no such thing of this name.
+// Opens a pipe or a terminal, in which nothing can be overwritten. -1: `target` is neither.
 int open_stream(const std::string& path, const std::string& target) {
   const auto is_stream = [](const struct stat& about) {
     return S_ISFIFO(about.st_mode) || S_ISCHR(about.st_mode);
@@ -84,7 +84,7 @@ int open_stream(const std::string& path, const std::string& target) {
   return fd;
 }
 
-// Makes room for a new file of this name.
+// Makes sure that a new file can have this name.
 void clear_name(const std::string& path, int folder, const std::string& name, const WriteRules& rules) {
   struct stat about {};
   if (fstatat(folder, name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0) return;
@@ -143,7 +143,7 @@ void OutputFile::write(std::string_view bytes) {
 
 void OutputFile::finish() {
   const int fd = std::exchange(fd_, -1);
-  // A disk of the network may tell only now that it is full.
+  // A network disk may report only now that it is full.
   if (fd >= 0 && close(fd) != 0 && errno != EINTR && !failed_) {
     failed_ = true;
     reason_ = errno;

@@ -14,7 +14,8 @@ class Pattern {
   ~Pattern();
   Pattern(Pattern&&) noexcept;
 
-  // Invalid UTF-8 in `text` matches nothing but does no harm. Gives up (Error(runtime)) rather than hang.
+  // Invalid UTF-8 in `text` matches nothing and does no harm. Throws Error(runtime) instead of searching for
+  // ever.
   bool found_in(std::string_view text) const;
 
  private:

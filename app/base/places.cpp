@@ -1,5 +1,8 @@
 #include "places.h"
 
+#include <sys/stat.h>
+
+#include <cerrno>
 #include <cstdlib>
 
 namespace bitnet {
@@ -23,6 +26,13 @@ std::string cache_folder() { return folder("XDG_CACHE_HOME", "/.cache"); }
 std::string expand_home(const std::string& path) {
   const char* home = std::getenv("HOME");
   return path.starts_with("~/") && home != nullptr && *home != '\0' ? home + path.substr(1) : path;
+}
+
+std::optional<FolderProblem> make_private_folders(const std::filesystem::path& folder) {
+  if (folder.empty() || std::filesystem::is_directory(folder)) return std::nullopt;
+  if (auto above = make_private_folders(folder.parent_path())) return above;
+  if (mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return std::nullopt;
+  return FolderProblem{folder, errno};
 }
 
 }  // namespace bitnet

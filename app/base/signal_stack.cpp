@@ -3,7 +3,7 @@
 namespace bitnet {
 namespace {
 
-constexpr size_t kBytes = 64 << 10;  // more than the registers of any CPU take (SIGSTKSZ)
+constexpr size_t kBytes = 64 << 10;  // more than SIGSTKSZ, which the registers of newer CPUs outgrow
 
 }  // namespace
 

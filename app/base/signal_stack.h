@@ -1,7 +1,7 @@
-// A stack of its own for the signal handlers of one thread, so that they also run where the thread's stack is
-// what ran out. The handlers must be installed with SA_ONSTACK (screen.cpp).
+// A stack for the signal handlers of one thread, so that they can run even if the thread's own stack has run
+// out. The handlers must be installed with SA_ONSTACK (screen.cpp).
 //
-// Thread rule: belongs to the thread that makes it, and goes before that thread does.
+// Thread rule: belongs to the thread that makes it, and must end before that thread does.
 #pragma once
 
 #include <csignal>
@@ -11,7 +11,7 @@ namespace bitnet {
 
 class SignalStack {
  public:
-  // Does nothing where the thread has one already, as under AddressSanitizer, or where there is no memory.
+  // Does nothing if the thread has such a stack already, as under AddressSanitizer.
   SignalStack();
   ~SignalStack();
   SignalStack(const SignalStack&) = delete;

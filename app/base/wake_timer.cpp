@@ -31,11 +31,11 @@ void WakeTimer::set(std::optional<std::chrono::steady_clock::time_point> when) {
   if (when) {
     const auto left =
         std::chrono::duration_cast<std::chrono::nanoseconds>(*when - std::chrono::steady_clock::now());
-    const int64_t nanoseconds = std::max<int64_t>(left.count(), 1);  // zero would mean never
+    const int64_t nanoseconds = std::max<int64_t>(left.count(), 1);  // zero would switch the timer off
     spec.it_value.tv_sec = nanoseconds / 1'000'000'000;
     spec.it_value.tv_nsec = nanoseconds % 1'000'000'000;
   }
-  timerfd_settime(timer_, 0, &spec, nullptr);  // which also takes back that the last one was due
+  timerfd_settime(timer_, 0, &spec, nullptr);  // this also forgets that an earlier time has come
 }
 
 }  // namespace bitnet

@@ -1,6 +1,7 @@
-// One file descriptor to wait for: readable when another one is, or when a time has come.
+// One file descriptor that can be read when another one can, or when a time has come (Linux: epoll and
+// timerfd).
 //
-// Thread rule: belongs to one thread. Linux: epoll and timerfd.
+// Thread rule: belongs to one thread.
 #pragma once
 
 #include <chrono>
@@ -10,13 +11,13 @@ namespace bitnet {
 
 class WakeTimer {
  public:
-  explicit WakeTimer(int other_fd);  // which stays its owner's and must outlive this
+  explicit WakeTimer(int other_fd);  // its owner keeps it, and it must outlive this
   ~WakeTimer();
   WakeTimer(const WakeTimer&) = delete;
   WakeTimer& operator=(const WakeTimer&) = delete;
 
   int fd() const { return epoll_; }
-  // Readable from `when` on, until set again; empty: only when the other is.
+  // From `when` on, fd() can be read until set() is called again. Empty: only while the other fd can be read.
   void set(std::optional<std::chrono::steady_clock::time_point> when);
 
  private:

@@ -13,6 +13,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "app/base/descriptor.h"
+
 namespace bitnet {
 namespace {
 
@@ -25,13 +27,6 @@ std::string hash_of(std::span<const int32_t> tokens) {
   const XXH128_hash_t hash = XXH3_128bits(tokens.data(), tokens.size_bytes());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
-
-struct Descriptor {
-  int fd;
-  ~Descriptor() {
-    if (fd >= 0) close(fd);
-  }
-};
 
 bool write_all(int fd, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {

@@ -16,7 +16,9 @@
 #include <system_error>
 #include <vector>
 
+#include "app/base/descriptor.h"
 #include "app/base/json_reader.h"
+#include "app/base/places.h"
 #include "app/text/text_file.h"
 #include "engine/error.h"
 
@@ -35,13 +37,6 @@ constexpr int kMostTurns = 100;
 [[noreturn]] void fail_at(const fs::path& path, const char* doing, int error) {
   throw Error(ErrorKind::runtime,
               fmt::format("{}: {}: {}", printable(path.string(), 300), doing, std::strerror(error)));
-}
-
-void make_private_folders(const fs::path& folder) {
-  if (folder.empty() || fs::is_directory(folder)) return;
-  make_private_folders(folder.parent_path());
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-    fail_at(folder, "the folder cannot be made", errno);
 }
 
 fs::path with_ending(const fs::path& file, const char* ending) { return fs::path(file.string() + ending); }
@@ -84,7 +79,9 @@ std::string hash_descriptor(int fd, const fs::path& name, const std::function<bo
 
 PartFile::PartFile(const fs::path& file)
     : file_(file), part_(with_ending(file, ".part")), state_file_(with_ending(file, ".part.json")) {
-  make_private_folders(file.parent_path());
+  if (const auto problem = make_private_folders(file.parent_path())) {
+    fail_at(problem->folder, "the folder cannot be made", problem->reason);
+  }
   for (int turn = 0; !open_locked(); ++turn) {
     if (turn >= kMostTurns) fail_at(part_, "is removed again and again", EAGAIN);
   }
@@ -125,12 +122,11 @@ void PartFile::write_state() const {
   const json j = {
       {"url", state_.url}, {"etag", state_.etag}, {"size", state_.size}, {"sha256", state_.sha256}};
   const std::string text = j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
-  const int fd = open(state_file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) fail_at(state_file_, "cannot be written", errno);
-  const ssize_t written = write(fd, text.data(), text.size());
-  const int error = errno;
-  close(fd);
-  if (written != static_cast<ssize_t>(text.size())) fail_at(state_file_, "cannot be written", error);
+  const Descriptor out{
+      open(state_file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)};
+  if (out.fd < 0 || write(out.fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    fail_at(state_file_, "cannot be written", errno);
+  }
 }
 
 void PartFile::begin(const PartState& state) {
@@ -190,11 +186,8 @@ std::string PartFile::sha256(const std::function<bool(uint64_t)>& keep_going) co
 void PartFile::finish() {
   if (fsync(fd_) != 0) fail("cannot be written");
   if (rename(part_.c_str(), file_.c_str()) != 0) fail("cannot be renamed");
-  const int folder = open(file_.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0) {
-    fsync(folder);
-    close(folder);
-  }
+  const Descriptor folder{open(file_.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (folder.fd >= 0) fsync(folder.fd);
   unlink(state_file_.c_str());
 }
 
@@ -204,10 +197,9 @@ void PartFile::remove() {
 }
 
 std::string sha256_of_file(const fs::path& file, const std::function<bool(uint64_t)>& keep_going) {
-  const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) fail_at(file, "cannot be read", errno);
-  const std::unique_ptr<const int, void (*)(const int*)> closer(&fd, [](const int* f) { close(*f); });
-  return hash_descriptor(fd, file, keep_going);
+  const Descriptor in{open(file.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (in.fd < 0) fail_at(file, "cannot be read", errno);
+  return hash_descriptor(in.fd, file, keep_going);
 }
 
 }  // namespace bitnet

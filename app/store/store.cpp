@@ -1,11 +1,8 @@
 #include "store.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -23,12 +20,11 @@ namespace {
 namespace fs = std::filesystem;
 constexpr int kWait = 5000;  // milliseconds, for other programs
 
-void make_private_folders(const fs::path& folder) {
-  if (folder.empty() || fs::exists(folder)) return;
-  make_private_folders(folder.parent_path());
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    throw Error(ErrorKind::database, fmt::format("folder {} cannot be made: {}; use --db FILE or --private",
-                                                 printable(folder.string()), std::strerror(errno)));
+void make_folder_of(const std::string& file) {
+  if (const auto problem = make_private_folders(fs::path(file).parent_path())) {
+    throw Error(ErrorKind::database,
+                fmt::format("folder {} cannot be made: {}; use --db FILE or --private",
+                            printable(problem->folder.string()), std::strerror(problem->reason)));
   }
 }
 
@@ -93,7 +89,7 @@ Store::Store(std::string wanted) : wanted_(std::move(wanted)), owner_(process_ma
 
 void Store::open_file(int wait_milliseconds) {
   if (!in_memory_) path_ = wanted_.empty() ? default_database_path() : wanted_;
-  if (!in_memory_ && wanted_.empty()) make_private_folders(fs::path(path_).parent_path());
+  if (!in_memory_ && wanted_.empty()) make_folder_of(path_);
   try {
     db_ = std::make_unique<Database>(in_memory_ ? Database::kInMemory : path_);
     db_->wait_at_most(wait_milliseconds);

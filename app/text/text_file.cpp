@@ -9,19 +9,13 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "app/base/descriptor.h"
 #include "app/base/places.h"
 #include "engine/error.h"
 #include "text_safe.h"
 
 namespace bitnet {
 namespace {
-
-struct Descriptor {
-  int fd;
-  ~Descriptor() {
-    if (fd >= 0) close(fd);
-  }
-};
 
 [[noreturn]] void refuse(const std::string& name, const std::string& why) {
   throw Error(ErrorKind::usage, fmt::format("{}: {}", printable(name), why));
