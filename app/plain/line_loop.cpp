@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Runs the loop with the signals that end a program; knows what the exit code then is.
+// Runs the event loop, handles the signals that end a program, and knows the exit code.
 class Watch {
  public:
   Watch(Chat& chat, EventLoop& loop, const LineLoopHooks& hooks) : chat_(chat), loop_(loop), hooks_(hooks) {
@@ -32,7 +32,7 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // One round; false when the loop has to end.
+  // Runs one round. Returns false when the loop has to end.
   bool round(milliseconds at_most = milliseconds(-1)) {
     loop_.run_once(at_most);
     if (hooks_.output_closed() && !ended_) {
@@ -42,13 +42,13 @@ class Watch {
     return !ended_ && !chat_.quit_requested();
   }
 
-  // The answer that was cut short is stored before the program ends.
+  // Waits until an answer that was cut short has been stored. Returns the exit code.
   int end(int code) {
     while (chat_.busy() && !chat_.loading()) loop_.run_once();
     return signal_ != 0 ? 128 + signal_ : code;
   }
 
-  std::function<bool()> on_interrupt;  // ^C: true where it was dealt with
+  std::function<bool()> on_interrupt;  // returns whether it has dealt with ^C
 
  private:
   void stop(int signal) {
@@ -71,7 +71,7 @@ milliseconds until(const std::optional<ScriptDriver::Clock::time_point>& deadlin
   return std::max(left, milliseconds(0));
 }
 
-// ^Z.
+// Handles ^Z while lines are typed.
 class StopSignal {
  public:
   StopSignal(EventLoop& loop, TypedLines& lines) : loop_(loop) {
@@ -148,7 +148,7 @@ int run_typed_lines(Chat& chat, EventLoop& loop, const LineLoopHooks& hooks) {
     return true;
   };
   while (!lines.input_ended() && !chat.failure()) {
-    // While an answer is made the terminal is as it was, so that ^C and typing ahead work.
+    // While an answer runs, readline gives the terminal back, so that ^C and typing ahead work.
     if (chat.busy()) {
       lines.stop_editing();
       loop.unwatch(STDIN_FILENO);

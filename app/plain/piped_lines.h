@@ -12,18 +12,18 @@ namespace bitnet {
 
 class PipedLines {
  public:
-  // Takes what standard input has now. It waits where there is nothing.
+  // Reads what standard input has now; blocks if that is nothing.
   void read_some();
-  // The next line or block that is whole. Throws Error(usage) where a block is never closed or a turn is
-  // longer than kMostNamedBytes (text_file.h).
+  // Returns the next whole line or block, or nothing. Throws Error(usage) where a block is never closed or a
+  // turn is longer than kMostNamedBytes (text_file.h).
   std::optional<std::string> next();
-  bool ended() const { return ended_; }  // standard input has
+  bool ended() const { return ended_; }  // true at the end of standard input
 
  private:
   std::optional<std::string> next_line();
 
   std::string bytes_;
-  size_t scanned_ = 0;  // of bytes_, without a line end
+  size_t scanned_ = 0;  // so many of bytes_ hold no line end
   std::optional<std::string> block_;
   bool first_of_block_ = false;
   bool ended_ = false;

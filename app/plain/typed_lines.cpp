@@ -1,6 +1,6 @@
 #include "typed_lines.h"
 
-// readline's headers need FILE.
+// readline's headers need FILE to be declared.
 #include <readline/history.h>
 #include <readline/readline.h>
 #include <signal.h>
@@ -14,16 +14,16 @@
 
 namespace bitnet {
 
-// readline calls without a context.
+// readline calls these without a context, so they find it in `lines`.
 struct TypedLines::Readline {
   static inline TypedLines* lines = nullptr;
-  static inline int word = 0;  // where the word begins that is completed
+  static inline int word = 0;  // where the completed word begins
 
   static void take_line(char* text) {
     const std::unique_ptr<char, decltype(&std::free)> line(text, std::free);
     lines->stop_editing();
     if (line == nullptr) {
-      rl_crlf();  // what comes next is not ours
+      rl_crlf();  // the shell's prompt comes next
       lines->input_ended_ = true;
       return;
     }
@@ -36,7 +36,7 @@ struct TypedLines::Readline {
     static size_t at = 0;
     if (state == 0) {
       matches = lines->calls_.complete(std::string_view(rl_line_buffer, static_cast<size_t>(rl_end)));
-      // readline replaces the last word only.
+      // readline replaces only the last word.
       for (std::string& match : matches) match.erase(0, static_cast<size_t>(word));
       at = 0;
     }
@@ -86,7 +86,7 @@ void TypedLines::insert(const std::string& text) {
 bool TypedLines::clear() {
   if (!editing_) return false;
   const bool typed = rl_end > 0 || RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH);
-  rl_callback_sigcleanup();  // out of a search
+  rl_callback_sigcleanup();  // leaves a search
   rl_crlf();
   if (!typed) return false;
   rl_replace_line("", 1);

@@ -17,7 +17,7 @@ using json = nlohmann::ordered_json;
 
 void send(Output& output, const json& object) {
   const std::string line = object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-  // JSON leaves the C1 controls and whatever else a terminal obeys beside the C0 ones as they are.
+  // JSON escapes the C0 controls, but leaves C1 controls and other characters that a terminal obeys.
   output.write(output.is_terminal() ? make_safe(line) : line);
 }
 
@@ -130,7 +130,7 @@ void JsonFrontEnd::status(const Status& status) {
                  {"saved", status.saved}});
 }
 
-// A command that was not taken is one with a slip: whoever sent it has the error.
+// A command that was not taken has a typing error, and its sender has already been told.
 void JsonFrontEnd::return_input(std::string_view text) {
   if (chat_ == nullptr || !chat_->is_command(text)) command_output("input", text);
 }

@@ -1,4 +1,4 @@
-// --output jsonl: what happens, one JSON object a line, flushed at once.
+// The front end of --output jsonl: each event is one JSON object on a line of its own, flushed at once.
 //
 // Thread rule: lives on the loop's thread.
 //
@@ -18,7 +18,7 @@
 //       into the next turn, whenever that changes; tokens null: the model loads
 //   {"type":"error","text":"...","code":4}                                  code: where it ends the program
 //   {"type":"exit","code":0}
-// Bytes that are no UTF-8 become U+FFFD; on a terminal, what it would obey is shown as text_safe.h has it.
+// Bytes that are not UTF-8 become U+FFFD. On a terminal, control characters are shown as text_safe.h says.
 #pragma once
 
 #include <string>
@@ -60,10 +60,10 @@ class JsonFrontEnd : public FrontEnd, public ScriptTarget {
  private:
   Output& output_;
   Chat* chat_ = nullptr;
-  std::string visible_;  // all texts so far, for @expect
+  std::string visible_;  // everything so far, for @expect
   int64_t answer_ = 0;
   bool session_sent_ = false;  // the object of that type
-  int64_t conversation_ = 0;   // that is stored; 0: none
+  int64_t conversation_ = 0;   // the stored one; 0: none
   std::vector<PendingFile> pending_;
   int exit_code_ = 1;
 };

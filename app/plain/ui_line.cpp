@@ -26,7 +26,7 @@ std::string as_quotation(std::string_view text) {
   return out + "\n";
 }
 
-// What stands under an answer: "[interrupted, 2/3]"; nothing where it ended by itself and has no siblings.
+// The line under an answer, "[interrupted, 2/3]"; empty if the answer ended by itself and has no siblings.
 std::string mark_of(const ShownMessage& answer) {
   std::string mark = answer.finish == "stop" ? std::string() : answer.finish;
   const std::string sibling = sibling_mark(answer);
@@ -35,7 +35,7 @@ std::string mark_of(const ShownMessage& answer) {
   return mark.empty() ? mark : fmt::format("[{}]\n", mark);
 }
 
-// 0: not known.
+// Returns 0 if the width is not known.
 int terminal_columns() {
   winsize window{};
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
@@ -54,7 +54,7 @@ void LineFrontEnd::send(Output& to, std::string_view text) {
 void LineFrontEnd::put(Output& to, std::string_view text) {
   if (text.empty()) return;
   if (wrap_.holds()) send(output_, wrap_.finish(terminal_columns()));
-  wrap_.new_row();  // close enough: whatever is said between the words of an answer ends its row
+  wrap_.new_row();  // a good guess: what is put between the words of an answer usually ends its row
   visible_ += text;
   at_line_start_ = text.back() == '\n';
   send(to, text);
@@ -87,7 +87,7 @@ void LineFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
   shown_.clear();
   for (const ShownMessage& message : messages) shown_.push_back(message.id);
   if (options_.question) return;
-  // What stands above already is not printed again; a script sees it all the same.
+  // Messages that have been printed are not printed again, but a script sees them all the same.
   if (messages.empty()) {
     if (fewer) put(output_, "--- new conversation ---\n");
   } else if (known == 0) {
@@ -97,7 +97,7 @@ void LineFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
   }
   for (size_t i = 0; i < messages.size(); ++i) {
     Output& to = i < known ? nowhere_ : output_;
-    // Nobody has typed these just now, so they are printed whatever echo_user says.
+    // These were not typed just now, so they are printed whatever echo_user says.
     if (messages[i].role == Role::user) {
       put(to, as_quotation(messages[i].text));
     } else {
@@ -110,7 +110,7 @@ void LineFrontEnd::message(const ShownMessage& message) {
   shown_.push_back(message.id);
   if (options_.question) return;
   if (message.role == Role::assistant) {
-    // One that has a beginning already goes on behind it.
+    // An answer that has a beginning goes on after it.
     if (message.finish.empty()) {
       wrap_ = WordWrap();
       put_answer(output_, message.text);
@@ -146,7 +146,7 @@ void LineFrontEnd::notice(std::string_view text) {
 
 void LineFrontEnd::error(std::string_view text) {
   exit_code_ = 1;
-  // A model that cannot be used ends the program, with this as its last line.
+  // An unusable model ends the program, which prints this error as its last line.
   if (chat_ != nullptr && chat_->failure()) return;
   put(errors_, fmt::format("{}bitnet-chat: {}\n", at_line_start_ ? "" : "\n", text));
 }
@@ -159,7 +159,7 @@ std::string LineFrontEnd::prompt() const {
   return prompt + "> ";
 }
 
-// Anywhere but on a terminal the text itself is what a reader can use.
+// Off a terminal there is no clipboard, and the caller shows the text itself.
 bool LineFrontEnd::copy(std::string_view text) {
   if (!output_.is_terminal()) return false;
   give_to_clipboard_tool(text);
@@ -201,7 +201,7 @@ void LineFrontEnd::press_key(std::string_view name) {
   } else if (static_cast<uint8_t>(bytes[0]) >= 0x20 && bytes != "\x7f") {
     typed_ += bytes;
   }
-  // The other keys move on a screen; here there is none.
+  // The other keys move around on a screen, and there is none here.
 }
 
 void LineFrontEnd::resize(int columns, int rows) {
@@ -209,7 +209,7 @@ void LineFrontEnd::resize(int columns, int rows) {
   if (recording_) recording_->resize(columns, rows);
 }
 
-// All that was shown; after a resize, what a terminal of that size would still show.
+// Returns everything that was shown; after a resize, only what a terminal of that size would still show.
 std::string LineFrontEnd::screenshot() {
   if (!size_) return visible_;
   std::vector<std::string> rows;

@@ -1,4 +1,5 @@
-// Plain lines: an answer on a pipe, a script's transcript, a terminal that cannot do more.
+// The front end of plain lines: for an answer on a pipe, a script's transcript, or a terminal that cannot
+// show a screen.
 //
 // Thread rule: lives on the loop's thread.
 #pragma once
@@ -19,23 +20,23 @@ namespace bitnet {
 
 class Chat;
 
-// A question: the answer alone goes to the output, everything else to the errors. Otherwise the output is a
-// transcript (what was typed behind "> ", answers, what commands say), and notices and errors go to the
-// errors.
+// With `question`, the answer alone goes to the output and everything else to the errors. Otherwise the
+// output is a transcript (what was typed after "> ", answers, what commands say), and notices and errors go
+// to the errors.
 struct LineOptions {
   bool question = false;
-  bool echo_user = true;      // false where the person's terminal shows what was typed
+  bool echo_user = true;      // false if the person's terminal has already shown what was typed
   bool quiet = false;         // no notices
-  bool record_input = false;  // recordings have what was typed too
+  bool record_input = false;  // recordings contain what was typed, too
 };
 
 class LineFrontEnd : public FrontEnd, public ScriptTarget {
  public:
   LineFrontEnd(LineOptions options, Output& output, Output& errors);
-  void drive(Chat& chat) { chat_ = &chat; }  // whom a script's lines and keys go to
+  void drive(Chat& chat) { chat_ = &chat; }  // gets a script's lines and keys
 
   bool output_closed() const { return output_.closed(); }
-  int exit_code() const { return exit_code_; }  // of the last answer; 1 where there was none
+  int exit_code() const { return exit_code_; }  // of the last answer; 1 if there was none
 
   void transcript(const std::vector<ShownMessage>& messages) override;
   void message(const ShownMessage& message) override;
@@ -51,11 +52,11 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   bool recording() const override { return recording_ != nullptr; }
   void end_recording(int exit_code) override;
   std::string keys_text() const override;
-  void note_typed(std::string_view line);  // which the terminal has shown already
+  void note_typed(std::string_view line);  // records a line that the terminal has shown already
 
-  // What stands before the line that is typed: what is in the next turn already, and "> ".
+  // What stands before the typed line: the files of the next turn, and "> ".
   std::string prompt() const;
-  // What return_input left for the person to change, once.
+  // Returns, once, the text that return_input() has left for the person to change.
   std::string take_returned() { return std::exchange(typed_, {}); }
 
   void type_line(std::string_view text) override;
@@ -66,7 +67,7 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
 
  private:
   void put(Output& to, std::string_view text);
-  void put_answer(Output& to, std::string_view text);  // broken between words where `to` is a terminal
+  void put_answer(Output& to, std::string_view text);  // broken between words if `to` is a terminal
   void end_row(Output& to);
   void send(Output& to, std::string_view text);
   void show_answer(Output& to, const ShownMessage& message);
@@ -76,12 +77,12 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   Output& output_;
   Output& errors_;
   Chat* chat_ = nullptr;
-  std::string visible_;  // what a person would see: everything since the transcript was last given whole
-  std::string typed_;    // by @key, not sent yet
+  std::string visible_;  // everything shown since the last transcript()
+  std::string typed_;    // by @key or return_input(), and not sent yet
   std::vector<PendingFile> pending_;
-  std::optional<std::pair<int, int>> size_;  // columns, rows: of a script
+  std::optional<std::pair<int, int>> size_;  // columns and rows that a script has set
   std::unique_ptr<CastRecorder> recording_;
-  std::vector<int64_t> shown_;  // messages that stand above
+  std::vector<int64_t> shown_;  // ids of the messages shown so far
   WordWrap wrap_;
   bool at_line_start_ = true;
   int exit_code_ = 1;

@@ -27,7 +27,7 @@ std::string editor() {
   return "vi";
 }
 
-// A file of our own that goes with us.
+// A temporary file, deleted by the destructor.
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::string_view text) {
@@ -54,7 +54,7 @@ class TemporaryFile {
   std::string path_;
 };
 
-// ^C in the editor is the editor's; ^Z stops it and us together, as one job.
+// While the editor runs, ^C is for the editor alone, and ^Z stops both of us as one job.
 class EditorSignals {
  public:
   EditorSignals() {

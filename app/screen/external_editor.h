@@ -1,6 +1,6 @@
-// The person's own editor, on a text.
+// Lets the person edit a text with their own editor.
 //
-// Thread rule: lives on the loop's thread, and holds it until the editor ends.
+// Thread rule: runs on the loop's thread and blocks it until the editor ends.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace bitnet {
 
-// Runs $VISUAL, else $EDITOR, else vi on a file with `text` and gives back what it then holds, without the
-// newline at its end. The terminal must be free (Terminal::lend). Throws Error(runtime) where the editor cannot
-// be run or says that it failed.
+// Runs $VISUAL, else $EDITOR, else vi on a file that holds `text`. Returns what the file holds afterwards,
+// without the newline at its end. Requires that the terminal has been lent (Terminal::lend). Throws
+// Error(runtime) if the editor cannot be run or exits with an error.
 std::string edit_externally(std::string_view text);
 
 }  // namespace bitnet

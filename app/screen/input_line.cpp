@@ -14,7 +14,7 @@
 #include <ctime>
 #include <utility>
 
-// readline's headers want FILE declared.
+// readline's headers need FILE to be declared.
 #include <readline/history.h>
 #include <readline/readline.h>
 
@@ -33,7 +33,7 @@ constexpr int kHistoryEntries = 1000;
 constexpr off_t kHistoryBytes = 16 << 20;
 constexpr char kPrompt[] = "";
 
-// What readline would print (bells, messages) goes nowhere.
+// A stream that drops what readline would print, such as bells and messages.
 FILE* nowhere() {
   static FILE* file = std::fopen("/dev/null", "r+");
   return file;
@@ -49,7 +49,8 @@ std::string common_prefix(const std::vector<std::string>& lines) {
   return prefix;
 }
 
-// Pasted bytes as text: line ends as \n, no NUL (the editor's strings end there), well-formed UTF-8.
+// Returns pasted bytes as well-formed UTF-8 with \n as line ends and without NUL, which would end readline's
+// strings.
 std::string cleaned(std::string_view bytes) {
   std::string text;
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -71,8 +72,8 @@ size_t lines_of(std::string_view text) {
 
 namespace {
 
-// Makes the history file where there is none. What keeps it from being read and written, empty where nothing
-// does: readline would wait on a pipe, and reads the whole of whatever it is.
+// Makes the history file if there is none. Returns why the file cannot be read and written, or nothing. We
+// check this first because readline would wait on a pipe and would read a file of any size.
 std::string history_problem(const std::string& file) {
   const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
   struct stat about {};
@@ -94,7 +95,7 @@ std::string history_problem(const std::string& file) {
 
 InputLine* InputLine::instance_ = nullptr;
 
-// The functions that readline calls. No exception may leave them: readline is C.
+// The functions that readline calls. readline is C, so no exception may leave them.
 struct ReadlineHooks {
   static int read_byte(FILE*) {
     std::deque<char>& pending = InputLine::instance_->pending_;
@@ -155,7 +156,7 @@ InputLine::InputLine(const std::string& history_file, InputCalls calls)
   using_history();
   stifle_history(kHistoryEntries);
   history_comment_char = '#';
-  history_write_timestamps = 1;  // also what lets an entry hold several lines
+  history_write_timestamps = 1;  // with timestamps an entry may hold several lines
   if (!history_file_.empty()) {
     if (const std::string problem = history_problem(history_file_); !problem.empty()) {
       history_error_ = fmt::format("history is not kept: {}: {}", history_file_, problem);
@@ -219,7 +220,7 @@ void InputLine::put_back() {
   if (returned_.empty() || !empty() || searching()) return;
   std::string text = std::move(returned_.front());
   returned_.pop_front();
-  // readline's buffer ends at a NUL and knows no mark but ours.
+  // readline's buffer ends at a NUL, and each mark in it must be one of ours.
   const bool fits = text.size() <= kFoldedReturned && text.find('\0') == std::string::npos && !has_mark(text);
   if (fits) {
     insert(text);
@@ -367,7 +368,7 @@ void InputLine::accept(std::string line) {
 
 void InputLine::remember(const std::string& line) {
   HIST_ENTRY* last = history_length > 0 ? history_get(history_base + history_length - 1) : nullptr;
-  using_history();  // Up begins at the newest again
+  using_history();  // Up starts at the newest entry again
   const bool fits = line.size() <= kRememberedBytes && line.find('\0') == std::string::npos;
   if ((last != nullptr && line == last->line) || !fits) return;
   add_history(line.c_str());

@@ -1,13 +1,14 @@
-// The line editor: GNU readline with the screen kept out of its hands.
+// The line editor: GNU readline, which edits here but does not draw.
 //
 // Thread rule: lives on the loop's thread; readline is global, so there is at most one InputLine in a
 // process.
 //
-// readline reads what type() gives it and draws nothing; whoever shows the line asks for text(), point() and
-// prompt(). Its editing commands, vi mode and the user's inputrc work as everywhere. Our own bindings: Enter
-// accepts if it may, ^J breaks the line, Tab completes, ^X^E (vi: v) asks for an editor. The cursor moves by
-// units (text_units.h). In readline's buffer a folded paste is a mark, one character, that no command can
-// damage; pastes are kept while the program runs, as undo, ^Y and the editor bring marks back.
+// readline reads what type() gives it and draws nothing; whoever shows the line asks for shown() and
+// prompt(). readline's editing commands, its vi mode and the user's inputrc work as they do everywhere. We
+// bind these keys: Enter submits if may_submit allows it, ^J breaks the line, Tab completes, and ^X^E (v in
+// vi mode) asks for an editor. The cursor moves by units (text_units.h). In readline's buffer a folded paste
+// is a mark, a single character that no command can damage. Pastes are kept as long as the program runs,
+// because undo, ^Y and the editor can bring a mark back.
 #pragma once
 
 #include <deque>
@@ -20,36 +21,37 @@
 namespace bitnet {
 
 struct InputCalls {
-  std::function<bool(std::string_view text)> may_submit;  // pastes unfolded; false keeps the text where it is
+  std::function<bool(std::string_view text)> may_submit;  // pastes unfolded; false: the text stays
   std::function<void(const std::string& text)> submit;    // may throw
   std::function<std::vector<std::string>(std::string_view line)> complete;  // whole lines
 };
 
 class InputLine {
  public:
-  // `history_file` empty: history is kept in memory only. What goes wrong with it is in take_history_error().
+  // With an empty `history_file` the history is kept in memory only. take_history_error() says what went
+  // wrong with the file.
   InputLine(const std::string& history_file, InputCalls calls);
   ~InputLine();
   InputLine(const InputLine&) = delete;
   InputLine& operator=(const InputLine&) = delete;
 
-  void type(std::string_view bytes);   // as if from the keyboard; whole escape sequences
-  void insert(std::string_view text);  // at the cursor, as it is
-  void paste(std::string_view bytes);  // never submits; 8 lines or 2000 bytes and more are folded
-  // Puts this text where nothing is, so that Enter sends exactly it; while something is, it waits for
-  // put_back(). False: it waits.
+  void type(std::string_view bytes);   // as if from the keyboard; escape sequences must be whole
+  void insert(std::string_view text);  // at the cursor, unchanged
+  void paste(std::string_view bytes);  // never submits; from 8 lines or 2000 bytes on it is folded
+  // Puts this text into the line if the line is empty, so that Enter sends exactly this text. Otherwise the
+  // text waits for put_back(), and the call returns false.
   bool give_back(std::string_view text);
-  void put_back();  // what waits, once nothing is in the line
+  void put_back();  // puts a waiting text into the line if the line is empty
   void clear();
   void keep_history(bool on) { keeps_history_ = on; }  // in the file; off while nothing may be stored
-  void replace(std::string_view text);  // all of it, as an editor left it; undo brings the former back
-  // The whole text, pastes unfolded, where the person asked for an editor since the last call.
+  void replace(std::string_view text);  // with what an editor returned; undo brings the former text back
+  // The whole text with pastes unfolded, if the person has asked for an editor since the last call.
   std::optional<std::string> take_editor_request();
-  // To the row above or below in a text of several lines; false where there is none.
+  // Moves the cursor to the row above or below in a text of several lines. Returns false if there is none.
   bool move_up();
   bool move_down();
 
-  // What is in the line, with placeholders for folded pastes; `point` is the cursor, in bytes.
+  // The text of the line with placeholders for folded pastes. `point` is the cursor's place in bytes.
   struct Shown {
     std::string text;
     size_t point = 0;
@@ -59,8 +61,8 @@ class InputLine {
   std::string prompt() const;  // not empty while readline asks for something itself, as ^R does
   bool searching() const;
   bool wants_escape() const;                   // vi mode or a search: Esc is an editing key
-  std::vector<std::string> take_candidates();  // what the last Tab could not decide between
-  std::string take_history_error();            // why history is not kept, once; else empty
+  std::vector<std::string> take_candidates();  // of the last Tab, if there were several
+  std::string take_history_error();            // says once why history is not kept; else empty
 
  private:
   void accept(std::string line);

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string_view>
 
-// readline's header wants FILE declared.
+// readline's header needs FILE to be declared.
 #include <readline/readline.h>
 
 #include "app/text/text_units.h"
@@ -11,7 +11,7 @@
 namespace bitnet {
 namespace {
 
-constexpr int kDeepest = 8;  // keys of a sequence
+constexpr int kDeepest = 8;  // most keys of a sequence
 
 std::string_view line() { return {rl_line_buffer, static_cast<size_t>(rl_end)}; }
 int end_of_unit(int at) { return static_cast<int>(unit_end(line(), static_cast<size_t>(at))); }
@@ -41,7 +41,7 @@ int move_right(int count, int key) {
   return 0;
 }
 
-// Several at once can be yanked back, one cannot: as readline has it.
+// As in readline, several units deleted at once can be yanked back, a single one cannot.
 void take_out(int from, int to, bool several) {
   if (several) {
     rl_kill_text(from, to);
@@ -64,7 +64,7 @@ int delete_here(int count, int key) {
 
 int delete_back(int count, int key) {
   if (count < 0) return delete_here(-count, key);
-  if (rl_insert_mode == 0) return rl_rubout(count, key);  // overwriting: puts a space there
+  if (rl_insert_mode == 0) return rl_rubout(count, key);  // overwrite mode puts a space there
   if (rl_point == 0) return rl_ding();
   int begin = rl_point;
   for (int n = 0; n < count && begin > 0; ++n) begin = begin_of_unit(begin - 1);
@@ -116,7 +116,7 @@ int word_back(int count, int key) {
   return 0;
 }
 
-// Given the place where the word ends that goes, rl_kill_text adds it to what was killed just before.
+// rl_kill_text adds the word to what was killed just before, at the end that the order of its arguments says.
 int kill_word(int count, int key) {
   const int from = rl_point;
   word_forward(count, key);

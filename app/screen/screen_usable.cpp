@@ -1,4 +1,4 @@
-// A file of its own, because term.h defines macros such as `columns` and `tone`.
+// This is a file of its own because term.h defines macros such as `columns` and `tone`.
 #include <langinfo.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 
 #include "terminal.h"
 
-// Last, for the same reason.
+// These come last for the same reason.
 #include <curses.h>
 #include <term.h>
 

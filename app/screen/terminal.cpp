@@ -18,7 +18,7 @@
 #include "app/text/text_width.h"
 #include "engine/error.h"
 
-// Last: curses.h defines macros of short names.
+// This comes last, because curses.h defines macros with short names.
 #include <curses.h>
 
 namespace bitnet {
@@ -56,20 +56,20 @@ void write_all(int fd, std::string_view bytes) {
   }
 }
 
-// What a handler of a fatal signal needs to give the terminal back.
+// With these the handler of a fatal signal gives the terminal back.
 termios former_terminal;
-int terminal_fd = -1;  // the terminal, whatever file descriptor 1 is
+int terminal_fd = -1;  // the terminal, whatever file descriptor 1 is by then
 int nowhere_fd = -1;
 std::atomic<bool> terminal_taken = false;
 std::atomic<bool> dying = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-// The thread that died may be another than the one that draws, which goes on until the process is gone: what
-// it draws goes nowhere from here on. A write that it is in the middle of comes before ours, as a terminal
-// takes one at a time.
+// The signal may have hit another thread than the one that draws, and that one goes on until the process has
+// ended: from here on we send what it draws to /dev/null. A write that has already begun comes before ours,
+// because a terminal takes one write at a time.
 extern "C" void give_back_and_die(int signal) {
   if (dying.exchange(true)) {
-    while (true) pause();  // several threads read the same lost page; the first of them ends the process
+    while (true) pause();  // several threads may read one lost page; the first of them ends the process
   }
   if (terminal_taken) {
     constexpr char kReset[] = "\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l\r\n";
@@ -88,7 +88,7 @@ void end_by(int signal) {
   sigaction(signal, &action, nullptr);
 }
 
-// The log, or nowhere: what is no regular file could hold the program up.
+// Opens the log, or /dev/null if the log is not a regular file, which could block the program.
 int open_log(const std::string& file) {
   const int fd = file.empty() ? -1
                               : open(file.c_str(),
@@ -116,8 +116,8 @@ std::vector<wchar_t> code_points(std::string_view text) {
   return out;
 }
 
-// A cluster as ncurses cells: each one spacing character with its marks. Empty where ncurses or a terminal
-// would count other columns than we do.
+// Returns a cluster as cells of ncurses, each a spacing character with its marks; none if ncurses or a
+// terminal would count other columns than we do.
 std::vector<std::vector<wchar_t>> cells_of(const std::vector<wchar_t>& cluster, int columns) {
   std::vector<std::vector<wchar_t>> cells;
   int sum = 0;
@@ -148,8 +148,8 @@ void put_cell(const std::vector<wchar_t>& characters, const Pen& pen) {
   add_wch(&cell);
 }
 
-// Of the same columns as the cluster that begins with `first` and that ncurses cannot hold; the cluster
-// itself is written over it.
+// Puts cells for a cluster that ncurses cannot hold: they take the same columns, and the cluster is later
+// written over them. `first` is the first character of the cluster.
 void put_stand_in(wchar_t first, int columns, const Pen& pen) {
   const int width = std::max(wcwidth(first), 0);
   const bool fits = width > 0 && width <= columns;
@@ -157,8 +157,8 @@ void put_stand_in(wchar_t first, int columns, const Pen& pen) {
   for (int i = fits ? width : 1; i < columns; ++i) put_cell({L' '}, pen);
 }
 
-// True where a terminal that counts each character of the cluster at column `x` for itself goes past the
-// edge.
+// Returns whether a terminal that counts the characters of the cluster at column `x` one by one would go past
+// the edge.
 bool may_wrap(const std::vector<wchar_t>& cluster, int x, int columns, int screen_columns) {
   int counted = 0;
   for (const wchar_t c : cluster) counted += std::max(wcwidth(c), 0);
@@ -192,7 +192,7 @@ Terminal::Terminal(const Theme& theme, const std::string& log_file) : theme_(the
   terminal_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   nowhere_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
   end_by(SIGABRT);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which report these themselves
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers report these themselves
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) end_by(signal);
 #endif
   enter();
@@ -320,10 +320,10 @@ void Terminal::add_to(std::vector<PlacedText>& rewrites, PlacedText placed) {
   rewrites.push_back(std::move(placed));
 }
 
-// Terminals disagree about the columns of emoji sequences, and ncurses cannot hold some of them in a cell. So
-// everything in a row from the first such cluster on is written once more, each piece at its own column:
-// where the terminal counts otherwise than we do, the text after it still stands where it belongs. Text that
-// is struck through is written here too, because ncurses has no such attribute.
+// Terminals disagree about the columns of emoji sequences, and ncurses cannot hold some of them in a cell. We
+// therefore write everything in a row from the first such cluster on once more, each piece at its own column.
+// Then the text after the cluster stands where it belongs even if the terminal counts otherwise than we do.
+// Struck-through text is written here too, because ncurses has no such attribute.
 std::string Terminal::rewritten() const {
   std::string out;
   for (const auto& [y, pieces] : rewrites_) {

@@ -2,9 +2,9 @@
 //
 // Thread rule: lives on the loop's thread; at most one Terminal in a process.
 //
-// While a Terminal lives, the terminal is raw, the alternate screen is shown, pastes come bracketed, and
-// file descriptor 2 goes to the log, because drivers write there. All of it is put back by the destructor, by
-// suspend() and, as far as that is possible, by a signal that ends the process.
+// While a Terminal lives, the terminal is raw, it shows the alternate screen, it brackets pastes, and file
+// descriptor 2 goes to the log, because drivers write there. The destructor and suspend() put all of this
+// back, and so does a signal that ends the process, as far as a signal handler can.
 #pragma once
 
 #include <functional>
@@ -19,13 +19,13 @@
 
 namespace bitnet {
 
-// True where a Terminal can work: a terminal on both ends that can move its cursor, and UTF-8. Sets the
-// locale.
+// Returns whether a Terminal can work here: standard input and output are a terminal that can move its
+// cursor, and the locale, which this call sets, uses UTF-8.
 bool screen_usable();
 
 class Terminal {
  public:
-  // `log_file` empty: what is written to file descriptor 2 is dropped. Throws Error(runtime).
+  // With an empty `log_file`, what is written to file descriptor 2 is dropped. Throws Error(runtime).
   Terminal(const Theme& theme, const std::string& log_file);
   ~Terminal();
   Terminal(const Terminal&) = delete;
@@ -35,16 +35,16 @@ class Terminal {
   int rows() const { return rows_; }
   void read_size();  // after SIGWINCH
 
-  // Shows exactly these rows; writes only what differs from what is there. Rows and columns past the
-  // terminal's are cut. The cursor goes to (row, column), or is hidden where row is negative.
+  // Shows exactly these rows and writes only what has changed. Rows and columns past the terminal's edges are
+  // cut. The cursor goes to (row, column); a negative row hides it.
   void draw(const std::vector<Row>& rows, int cursor_row, int cursor_column);
-  void forget();  // the next draw writes everything
+  void forget();  // the next draw() writes everything
 
   // Gives the terminal back, stops the process, and takes the terminal again when it continues.
   void suspend();
-  // Gives the terminal back while `use` has it.
+  // Gives the terminal back while `use` runs.
   void lend(const std::function<void()>& use);
-  void send(std::string_view bytes);  // to the terminal, past the screen: a sequence that moves nothing
+  void send(std::string_view bytes);  // straight to the terminal; the bytes must not move its cursor
 
  private:
   struct PlacedText {
@@ -69,7 +69,7 @@ class Terminal {
   int columns_ = 0;
   int rows_ = 0;
   std::vector<Row> shown_;
-  // Rows with clusters that ncurses cannot place, as what follows the first of them; see rewritten().
+  // By row, what has to be written once more because ncurses cannot place it; see rewritten().
   std::map<int, std::vector<PlacedText>> rewrites_;
 };
 

@@ -169,7 +169,7 @@ void ScreenFrontEnd::open_editor() {
 
 void ScreenFrontEnd::press_interrupt() {
   if (input_.searching()) {
-    input_.type("\x07");  // ^G: leaves the search
+    input_.type("\x07");  // ^G leaves the search
   } else if (!input_.empty()) {
     input_.clear();
     quit_armed_ = false;
@@ -177,14 +177,14 @@ void ScreenFrontEnd::press_interrupt() {
     stop();
     quit_armed_ = false;
   } else if (quit_armed_) {
-    chat_->submit("/quit");  // which says what is not saved
+    chat_->submit("/quit");  // it says what is not saved
   } else {
     quit_armed_ = true;
     hint("press ^C again to quit");
   }
 }
 
-// What the model is at goes on to its end: the next token, or the next part of a prompt.
+// The model stops only at the end of its current step: the next token, or the next part of a prompt.
 void ScreenFrontEnd::stop() {
   hint("stopping", std::chrono::seconds(60));
   stopping_ = true;

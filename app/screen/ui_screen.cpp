@@ -27,11 +27,11 @@ using std::chrono::milliseconds;
 
 constexpr char kPrompt[] = "› ";
 constexpr int kMostInputRows = 10;
-constexpr int kRowsForPending = 4;  // with fewer, what is in the next turn is not shown
+constexpr int kRowsForPending = 4;  // on fewer rows the files of the next turn are not shown
 
 std::string file_in(const ScreenOptions& options, const char* name, bool wanted) {
   if (options.state_folder.empty() || !wanted) return {};
-  std::error_code ignored;  // what cannot be made shows when the file is opened
+  std::error_code ignored;  // a folder that cannot be made is noticed when the file is opened
   std::filesystem::create_directories(options.state_folder, ignored);
   chmod(options.state_folder.c_str(), 0700);
   return options.state_folder + "/" + name;
@@ -127,9 +127,9 @@ int ScreenFrontEnd::run(Chat& chat, ScriptDriver* script, const std::function<vo
 
 void ScreenFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
   transcript_.clear();
-  if (chat_ == nullptr) return;  // run() has it shown again
+  if (chat_ == nullptr) return;  // run() will have the chat show it again
   for (const ShownMessage& m : messages) message(m);
-  if (!busy()) transcript_.end_answer("");  // one that is being made goes on
+  if (!busy()) transcript_.end_answer("");  // a running answer goes on
   pace_.change();
 }
 

@@ -1,10 +1,11 @@
-// The screen: transcript, status line, input. What a person has in front of them.
+// The front end with a screen: the transcript, the status line and the input line.
 //
 // Thread rule: lives on the loop's thread.
 //
-// The first frame is drawn by the constructor, before anything is loaded. The parts are pure (view_*.h) and
-// put together in compose(); Terminal writes them; InputLine edits; ui_screen.cpp has the loop and the
-// frame, ui_keys.cpp what each key does.
+// Events come in, change what is to be seen, and once FramePace allows a frame compose() puts it together
+// from the parts of app/view and Terminal draws it. InputLine edits what is typed. ui_screen.cpp has the loop
+// and the frame, ui_keys.cpp has what each key does. The constructor draws the first frame, before anything
+// is loaded.
 #pragma once
 
 #include <chrono>
@@ -33,11 +34,11 @@ namespace bitnet {
 class Chat;
 
 struct ScreenOptions {
-  std::string theme;  // theme.h; empty: the first
+  std::string theme;  // a name from theme.h; empty: the first theme
   Keymap keymap;
-  std::string state_folder;  // holds `history` and `log`; made where missing; empty: neither is kept
+  std::string state_folder;  // for `history` and `log`, made if it is missing; empty: neither is kept
   bool keep_history = true;
-  bool record_input = false;  // recordings have what was typed too
+  bool record_input = false;  // recordings contain what was typed, too
 };
 
 class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
@@ -46,9 +47,10 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   ScreenFrontEnd(EventLoop& loop, const ScreenOptions& options);
   ~ScreenFrontEnd() override;
 
-  // Until the person leaves or the script is over; the exit code: 0, or 128 + the signal that ended it.
-  // `chat` must have been given this front end; `shown` is called once what it holds is on the screen. What a
-  // script finds wrong is thrown, with the terminal restored by the destructor.
+  // Runs until the person leaves or the script is over. Returns the exit code: 0, or 128 + the signal that
+  // ended it. `chat` must have been made with this front end. `shown` is called once the conversation is on
+  // the screen. Throws Error(mismatch) if the script finds something wrong; the destructor restores the
+  // terminal.
   int run(Chat& chat, ScriptDriver* script, const std::function<void()>& shown);
 
   void transcript(const std::vector<ShownMessage>& messages) override;
@@ -80,7 +82,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
     int cursor_row = 0;
     int cursor_column = 0;
   };
-  // Said before run(), where the chat shows its conversation from the beginning: said again after that.
+  // What was said before run() is said again in it, after the chat has shown its conversation.
   struct EarlyWord {
     TranscriptView::Kind kind;
     std::string text;
@@ -101,7 +103,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   std::optional<KeyPress> press_in_overlays(const KeyPress& key);  // what is left of it
   void press_in_input(const KeyPress& key, bool quit_was_armed);
   void press_escape();
-  bool press_to_scroll(Key key);  // false: not such a key
+  bool press_to_scroll(Key key);  // false: the key does not scroll
   void open_editor();
   void press_interrupt();
   void stop();
@@ -114,7 +116,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   bool busy() const;
   int columns() const { return size().first; }
 
-  // Ours before ncurses looks, so that it does not install its own.
+  // Installed before ncurses starts, so that ncurses does not install handlers of its own.
   struct Signals {
     explicit Signals(ScreenFrontEnd& front_end);
     ~Signals();
@@ -145,9 +147,9 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   std::vector<std::string> candidates_;
   OverlayStack overlays_;
   bool quit_armed_ = false;  // ^C was pressed with nothing to stop
-  bool stopping_ = false;    // and this is hinted at
+  bool stopping_ = false;    // the answer has been interrupted, and the hint says so
   std::optional<int> exit_code_;
-  std::optional<std::pair<int, int>> forced_size_;  // columns, rows: of a script
+  std::optional<std::pair<int, int>> forced_size_;  // columns and rows that a script has set
   FramePace pace_;
 };
 

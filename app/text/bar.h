@@ -1,12 +1,14 @@
-// A bar for a share of something. Thread rule: free function; any thread.
+// A bar that shows a fraction.
+//
+// Thread rule: free function; safe anywhere.
 #pragma once
 
 #include <string>
 
 namespace bitnet {
 
-// `cells` columns, filled from the left in eighths of a column. `fraction`: 0 to 1; others count as the
-// nearer end.
+// Returns `cells` columns, filled from the left in eighths of a column. A `fraction` below 0 counts as 0, one
+// above 1 as 1.
 std::string bar(double fraction, int cells);
 
 }  // namespace bitnet

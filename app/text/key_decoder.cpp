@@ -16,7 +16,7 @@ struct NamedKey {
   std::string_view name;
   std::string_view bytes;
 };
-// The first of a name is the usual one.
+// The first row of a name has the usual sequence.
 constexpr NamedKey kKeys[] = {
     {"Enter", "\r"},
     {"Esc", "\x1b"},
@@ -78,7 +78,7 @@ constexpr NamedKey kKeys[] = {
     {"S-Enter", "\x1b[27;2;13~"},
 };
 
-// Bytes of the escape sequence at the front, 0 while it is not whole.
+// Returns the length of the escape sequence at the front, or 0 while it is not whole.
 size_t sequence_length(std::string_view s) {
   if (s.size() < 2) return 0;
   if (s[1] == 'O') return s.size() < 3 ? 0 : 3;
@@ -86,7 +86,7 @@ size_t sequence_length(std::string_view s) {
   if (s.size() > 2 && s[2] == '[') return s.size() < 4 ? 0 : 4;
   for (size_t i = 2; i < s.size(); ++i) {
     if (s[i] >= 0x40 && s[i] <= 0x7E) return i + 1;
-    if (s[i] < 0x20) return i;  // cut off by something else
+    if (s[i] < 0x20) return i;  // something else cuts it off
   }
   return s.size() < 64 ? 0 : s.size();
 }

@@ -1,9 +1,10 @@
-// Bytes from a terminal (or a script) as keys.
+// Turns the bytes from a terminal or a script into keys.
 //
 // Thread rule: a value; no sharing between threads.
 //
-// What a keymap (keymap.h) binds is named; everything else stays bytes for the line editor, a whole escape
-// sequence at a time. Sequences: ECMA-48, xterm's ctlseqs, the Linux console's F1.
+// A key that the keymap (keymap.h) binds gets its name. Everything else stays bytes for the line editor, one
+// whole escape sequence at a time. The sequences are those of ECMA-48, xterm's ctlseqs and the Linux
+// console's F1.
 #pragma once
 
 #include <optional>
@@ -27,8 +28,8 @@ class KeyDecoder {
   void feed(std::string_view bytes) { buffer_ += bytes; }
   std::optional<KeyPress> next();
 
-  // Bytes are held back that may be the beginning of an escape sequence: when nothing follows soon, they
-  // are keys of their own.
+  // Bytes that may begin an escape sequence are held back. If nothing follows them soon, they are keys of
+  // their own, and give_up_waiting() returns them.
   bool waiting() const { return !buffer_.empty() && !in_paste(); }
   std::optional<KeyPress> give_up_waiting();
 
@@ -38,14 +39,14 @@ class KeyDecoder {
 
   Keymap keymap_;
   std::string buffer_;
-  size_t paste_scanned_ = 0;  // of buffer_, where no end of the paste is
+  size_t paste_scanned_ = 0;  // so many bytes of buffer_ hold no end of the paste
 };
 
-// What a terminal sends for the key: Enter, Esc, Tab, Space, Backspace, Delete, Insert, Up, Down, Left,
-// Right, Home, End, PgUp, PgDn, F1 to F12, a character, C-x (Ctrl) or M-x (Alt, before any of these),
-// S-Enter, and arrows, Home and End with C-. Empty for a name that is no key.
+// Returns what a terminal sends for the key: Enter, Esc, Tab, Space, Backspace, Delete, Insert, Up, Down,
+// Left, Right, Home, End, PgUp, PgDn, F1 to F12, a character, C-x (Ctrl) or M-x (Alt, before any of these),
+// S-Enter, and arrows, Home and End with C-. Returns nothing for a name that is no key.
 std::string bytes_of_key(std::string_view name);
-// All that different terminals send for it, the usual one first.
+// Returns everything that terminals send for the key, the usual sequence first.
 std::vector<std::string> sequences_of_key(std::string_view name);
 
 }  // namespace bitnet

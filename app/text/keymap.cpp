@@ -41,7 +41,7 @@ std::string_view trim(std::string_view s) {
                                          : s.substr(begin, s.find_last_not_of(" \t\r") - begin + 1);
 }
 
-// "C-x C-e" as people write it: "^X ^E".
+// Turns "C-x C-e" into "^X ^E", as people write it.
 std::string written(std::string_view keys) {
   std::string out;
   while (!keys.empty()) {
@@ -68,7 +68,7 @@ Keymap::Keymap() {
     while (!keys.empty()) {
       const size_t end = std::min(keys.find(", "), keys.size());
       const std::string key(keys.substr(0, end));
-      // What the line editor does, it knows the key of.
+      // The line editor already knows the keys of its own actions.
       if (action.key == Key::text) {
         keys_.emplace_back(key, &action);
       } else {

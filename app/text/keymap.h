@@ -1,14 +1,15 @@
-// What each key does: one table of actions, and the keys that a person's file binds to them.
+// What each key does: one table of actions, and the keys that a person's keys file binds to them.
 //
 // Thread rule: values; no sharing between threads.
 //
-// The table drives the decoder, F1's help, the keys file and the tests. In the file each line is
+// The decoder, the help of F1, the keys file and the tests all use this table. Each line of the file has the
+// form
 //
 //     C-t = complete        # what C-t does; C- is Ctrl, M- is Alt, S- is Shift
 //     C-f = editor          # handed to the line editor, which has its own idea of it
 //     F5 = none             # does nothing
 //
-// with a key as bytes_of_key() knows it (key_decoder.h) and the name of an action.
+// with a key that bytes_of_key() knows (key_decoder.h) and the name of an action.
 #pragma once
 
 #include <map>
@@ -20,10 +21,10 @@
 namespace bitnet {
 
 enum class Key {
-  text,       // for the line editor
+  text,       // goes to the line editor
   none,       // does nothing
   enter,      // ^M
-  newline,    // ^J, Alt-Enter, Shift-Enter where the terminal tells
+  newline,    // ^J, Alt-Enter, and Shift-Enter if the terminal tells it apart
   escape,     // Esc alone
   interrupt,  // ^C
   eof,        // ^D
@@ -40,13 +41,13 @@ enum class Key {
   up,
   down,
   help,   // F1
-  paste,  // bracketed; bytes is what was pasted
+  paste,  // a bracketed one; KeyPress::bytes is what was pasted
 };
 
 struct Action {
-  Key key;           // Key::text: the line editor does it, given `bytes`
+  Key key;           // Key::text: the line editor does it when it gets `bytes`
   const char* name;  // in the keys file
-  const char* keys;  // bound at first, with ", " between
+  const char* keys;  // bound by default, separated by ", "
   const char* bytes;
   const char* help;
 };
@@ -55,20 +56,21 @@ std::span<const Action> action_table();
 
 class Keymap {
  public:
-  Keymap();  // as the table has it
+  Keymap();  // with the keys of the table
 
   struct Binding {
     Key key;
-    std::string bytes;  // for the editor; empty: those that came
+    std::string bytes;  // what the line editor gets; empty: the bytes of the key itself
   };
-  // What the bytes of one key do; nullptr: they are the line editor's.
+  // Returns what the bytes of one key do, or nullptr if they go to the line editor.
   const Binding* find(std::string_view bytes) const;
 
-  // Reads a keys file. Throws Error(usage) for the first line that is wrong, with `file` and its number; the
-  // lines before it hold.
+  // Reads a keys file. Throws Error(usage) that names `file` and the first wrong line; the lines before it
+  // stay in force.
   void read(std::string_view text, std::string_view file);
 
-  // The first two keys that do it, as people write them ("Alt-Enter, ^J"); empty: none.
+  // Returns the first two keys of the action as people write them ("Alt-Enter, ^J"), or nothing if it has
+  // none.
   std::string keys_of(const Action& action) const;
 
  private:

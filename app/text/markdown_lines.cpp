@@ -1,4 +1,3 @@
-// Lines of Markdown: where blocks begin and end.
 #include "markdown_lines.h"
 
 #include <fmt/format.h>
@@ -9,9 +8,9 @@
 namespace bitnet {
 namespace {
 
-// Of lists within each other that begin in one line; more are text. Each costs the width of all before it.
+// Most nested lists that begin in one line; further markers are text. Each level is as wide as all before it.
 constexpr int kMostMarkers = 16;
-constexpr int kMostQuotes = 64;  // within each other; more are text
+constexpr int kMostQuotes = 64;  // most nested quotes; further marks are text
 
 constexpr size_t kLongestTable = 4 * kLongestStyledLine;
 
@@ -27,7 +26,7 @@ bool is_rule(std::string_view text) {
          text.find_first_not_of(std::string{c, ' '}) == std::string_view::npos;
 }
 
-// Bytes of "1." or "1)" at the front; 0 where there is no such marker.
+// Returns the length of "1." or "1)" at the front, or 0 if there is no such marker.
 size_t ordinal_length(std::string_view text) {
   size_t digits = 0;
   while (digits < text.size() && digits < 9 && std::isdigit(static_cast<unsigned char>(text[digits])))
@@ -43,7 +42,7 @@ size_t bullet_length(std::string_view text) {
 
 std::string spaces(int count) { return std::string(static_cast<size_t>(std::max(count, 0)), ' '); }
 
-// The leading white space of `text` from `at`: columns, and `at` moved behind it.
+// Moves `at` past the white space there and returns its columns.
 int take_indent(std::string_view text, size_t& at) {
   int columns = 0;
   for (; at < text.size() && (text[at] == ' ' || text[at] == '\t'); ++at) {
@@ -52,7 +51,7 @@ int take_indent(std::string_view text, size_t& at) {
   return columns;
 }
 
-// Moves `at` behind the quote marks at it, at most `most`; how many there were.
+// Moves `at` past the quote marks there, at most `most` of them, and returns their number.
 int take_quotes(std::string_view text, size_t& at, int most) {
   int depth = 0;
   while (depth < most) {
@@ -92,17 +91,18 @@ Marker list_marker(std::string_view text, const MarkdownState& state) {
   if ((marker.bytes = ordinal_length(text)) == 0) return marker;
   marker.number = std::stoi(std::string(text.substr(0, marker.bytes - 1)));
   marker.shown = text.substr(0, marker.bytes);
-  // A number at a paragraph's line, such as a year, begins no list.
+  // Within a paragraph, a line that begins with a number such as a year does not begin a list.
   if (state.paragraph && state.lists.empty() && marker.number != 1) return {};
   return marker;
 }
 
-// Takes the marker of a list's item at column `indent`; the levels that end here go.
+// Enters the item of a list whose marker is at column `indent`, after it has left the levels that end here.
 void enter_item(Marker& marker, int indent, size_t gap, MarkdownState& state, const std::string& bars,
                 LineShape& shape) {
   while (!state.lists.empty() && indent < state.lists.back().marker + 2) {
     const ListLevel& last = state.lists.back();
-    // "1. 1. 1." counts, as everywhere; other numbers stay as written, because the text may name them.
+    // "1. 1. 1." counts up, as in all Markdown. Other numbers stay as written, because the text may refer to
+    // them.
     if (indent >= last.marker && last.number > 0 && marker.number == 1) {
       marker.shown = fmt::format("{}{}", last.number + 1, marker.shown.back());
       marker.number = last.number + 1;
@@ -124,11 +124,12 @@ bool is_heading(std::string_view text) {
 
 std::string_view without_line_end(std::string_view line) {
   while (line.ends_with('\r')) line.remove_suffix(1);
-  while (line.ends_with("␍")) line.remove_suffix(std::string_view("␍").size());  // made safe
+  while (line.ends_with("␍"))
+    line.remove_suffix(std::string_view("␍").size());  // a safe text has this for \r
   return line;
 }
 
-// One line, read from the left: quote marks, indent, the markers of lists, then what its content is.
+// Reads one line from the left: its quote marks, its indent, the markers of lists, and then its content.
 class LineReader {
  public:
   LineReader(std::string_view line, MarkdownState& state) : line_(without_line_end(line)), state_(state) {
@@ -164,8 +165,8 @@ class LineReader {
   std::string_view text() const { return line_.substr(at_); }
   int shown_indent() const { return state_.lists.empty() ? 0 : state_.lists.back().shown; }
 
-  // A line of code or the fence that ends it. False where the quote around the fence is over: then the line
-  // is read as any other.
+  // Reads a line of code or the fence that ends the code. Returns false if the quote around the fence is
+  // over; then the line is read like any other.
   bool read_in_fence() {
     const int depth = take_quotes(line_, at_, state_.quote);
     if (depth != state_.quote) {
@@ -233,7 +234,7 @@ class LineReader {
     at_ += 4;
   }
 
-  // What stands left of an item's content is outside of the item.
+  // A block to the left of an item's content does not belong to the item.
   void leave_items() {
     if (item_) return;
     while (!state_.lists.empty() && indent_ <= state_.lists.back().marker) state_.lists.pop_back();
@@ -256,7 +257,7 @@ class LineReader {
     shape_.rest += "│ ";
   }
 
-  // A line of a paragraph or a table, which may go on with the one before it, or code by its indent.
+  // Reads a line of a paragraph or a table, which may go on with the line before it, or of indented code.
   void read_text(bool went_on) {
     shape_.kind = LineKind::text;
     const bool piped = text()[0] == '|';
@@ -286,9 +287,9 @@ class LineReader {
   const std::string_view line_;
   MarkdownState& state_;
   LineShape shape_;
-  size_t at_ = 0;      // in line_: what is before it has been read
-  int indent_ = 0;     // columns before what is at at_
-  std::string bars_;   // as which quote marks are shown
+  size_t at_ = 0;      // so many bytes of line_ have been read
+  int indent_ = 0;     // columns of the source before at_
+  std::string bars_;   // how the quote marks are shown
   bool item_ = false;  // the line begins an item of a list
 };
 

@@ -1,7 +1,7 @@
-// What each line of a Markdown text is, from the lines before it alone: so that it can be told while the text
-// grows.
+// Tells what each line of a Markdown text is. Only the lines before it decide that, so it can be told while
+// the text grows.
 //
-// Thread rule: values and free functions; any thread.
+// Thread rule: values and free functions; safe anywhere.
 #pragma once
 
 #include <cstddef>
@@ -12,26 +12,26 @@
 
 namespace bitnet {
 
-// Longer lines and paragraphs are not parsed, so that the work per added token stays bounded.
+// Longer lines and paragraphs are not parsed, which bounds the work per added token.
 inline constexpr size_t kLongestStyledLine = 4096;
 
 struct ListLevel {
   int marker = 0;   // column of the marker in the source
-  int content = 0;  // and of what follows it
-  int shown = 0;    // columns on the screen before the content
+  int content = 0;  // column of what follows the marker
+  int shown = 0;    // columns before the content on the screen
   int number = 0;   // of the last item; 0 = not numbered
   bool operator==(const ListLevel&) const = default;
 };
 
-// What a line needs to know of the lines before it.
+// What the lines before a line say about it.
 struct MarkdownState {
   char fence = 0;  // '`' or '~' while inside a fenced block
   int fence_length = 0;
   int fence_indent = 0;
   int quote = 0;  // depth
   std::vector<ListLevel> lists;
-  bool paragraph = false;  // the line before may go on
-  bool piped = false;      // it began with '|': a table's row
+  bool paragraph = false;  // the paragraph of the line before may go on
+  bool piped = false;      // the block began with '|', so it is a table
   size_t bytes = 0;        // of the block so far
 };
 
@@ -39,18 +39,19 @@ enum class LineKind : uint8_t { blank, text, heading, rule, fence, code, fence_e
 
 struct LineShape {
   LineKind kind = LineKind::blank;
-  bool joins = false;  // goes on with the block of the line before
+  bool joins = false;  // the line goes on with the block of the line before
   size_t skip = 0;     // bytes before the content
-  size_t end = 0;      // of the content
+  size_t end = 0;      // where the content ends
   bool quoted = false;
   std::string first;  // shown before its first row, such as a bullet
-  std::string rest;   // and before the others
+  std::string rest;   // shown before its other rows
 };
 
-// `line` without its newline. Works on safe text and on the raw text of a message alike.
+// Reads one line, given without its newline, and brings `state` up to date. The text may be safe
+// (text_safe.h) or the raw text of a message.
 LineShape read_line(std::string_view line, MarkdownState& state);
 
-// A fenced block of a message, as /copy takes it: without the fences and their indent.
+// A fenced block of a message as /copy copies it, without the fences and their indent.
 struct CodeBlock {
   std::string language;
   std::string text;

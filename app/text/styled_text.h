@@ -1,4 +1,4 @@
-// Text with looks but no terminal: what the views produce and the painter draws.
+// Text with looks but without a terminal: the views (app/view) produce it, Terminal draws it.
 //
 // Thread rule: plain values.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace bitnet {
 
-// What a piece of text is, not how it looks; the painter has the one table of looks.
+// What a piece of text is, not how it looks; theme.h has the looks.
 enum class Tone : uint8_t { text, accent, heading, code, link, quiet, notice, error, match, match_here };
 inline constexpr int kToneCount = 10;
 
@@ -39,10 +39,10 @@ enum class Join : uint8_t { none, cut, at_space };
 struct Row {
   std::vector<Span> spans;
   size_t source = 0;       // where in its source text the row begins, in bytes
-  size_t lead = 0;         // bytes of its indent and marker: no text of anybody's
-  Join join = Join::none;  // at_space: a space that stood at the break is not shown
+  size_t lead = 0;         // bytes of its indent and marker, which nobody wrote
+  Join join = Join::none;  // at_space: the space at the break is not shown
 
-  // Neighbours of one face become one span, so equal looks are equal values.
+  // Joins neighbours of the same face into one span, so that rows that look equal are equal.
   void add(std::string_view text, Face face) {
     if (text.empty()) return;
     if (!spans.empty() && spans.back().face == face) {

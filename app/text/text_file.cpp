@@ -30,12 +30,12 @@ bool is_null_device(const struct stat& about) {
   return S_ISCHR(about.st_mode) && stat("/dev/null", &null) == 0 && about.st_rdev == null.st_rdev;
 }
 
-// A descriptor that we were given: whoever named it opened it.
+// Whether the path names a descriptor that was passed to us; whoever named it opened it.
 bool is_of_the_shell(const std::string& path) {
   return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
 }
 
-// The size is not asked for beforehand: files of /proc have none.
+// We do not ask for the size first, because files of /proc have none.
 std::string read_descriptor(int fd, const std::string& name, size_t most_bytes) {
   std::string text;
   char bytes[1 << 16];
@@ -61,7 +61,7 @@ std::string read_file(const std::string& path, size_t most_bytes, Pipes pipes) {
   if (is_null_device(about)) return {};
   const bool pipe = S_ISFIFO(about.st_mode) && pipes == Pipes::of_the_shell && is_of_the_shell(path);
   if (!S_ISREG(about.st_mode) && !pipe) refuse(path, "is no regular file");
-  if (pipe) fcntl(file.fd, F_SETFL, 0);  // from here on it waits for the one who writes
+  if (pipe) fcntl(file.fd, F_SETFL, 0);  // from here on reading waits for the writer
   return read_descriptor(file.fd, path, most_bytes);
 }
 

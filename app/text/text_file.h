@@ -1,7 +1,7 @@
-// Files that a person names, read within bounds.
+// Reads files that a person names, within bounds.
 //
-// Thread rule: free functions; any thread. Nothing here waits on a named pipe or reads a device: only regular
-// files are read, and /dev/null, which is an empty one.
+// Thread rule: free functions; safe anywhere. They read only regular files, and /dev/null as an empty one, so
+// they never wait on a named pipe or read a device.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,23 @@
 
 namespace bitnet {
 
-// Of a prompt, a template, a script, keys, settings: what is longer is a mistake or an attack.
+// The limit for a prompt, a template, a script, keys and settings. A longer file is a mistake or an attack.
 inline constexpr size_t kMostNamedBytes = size_t{16} << 20;
 
-// What the shell opened and named for us, `<(command)` or /dev/stdin, is a pipe that somebody writes to: it
-// can be read where the program may wait for it, before its screen is up.
+// Whether a pipe that the shell has opened for us, `<(command)` or /dev/stdin, may be read. That is so where
+// the program may wait for whoever writes to it, which is before the screen is up.
 enum class Pipes { refused, of_the_shell };
 
-// The whole file, byte for byte. Throws Error(usage) that names the file and what is wrong: not there, no
-// regular file, or longer than `most_bytes`.
+// Returns the whole file, byte for byte. Throws Error(usage) that names the file and what is wrong: it does
+// not exist, is not a regular file, or is longer than `most_bytes`.
 std::string read_file(const std::string& path, size_t most_bytes = kMostNamedBytes,
                       Pipes pipes = Pipes::refused);
 
-// The same to the end of standard input, whatever that is.
+// Reads standard input, of whatever kind, to its end.
 std::string read_standard_input(size_t most_bytes = kMostNamedBytes);
 
-// The whole file as UTF-8, without a byte order mark, lines ended by \n, and nothing but text at its end.
-// "~/" is the home folder. Throws as read_file does, and where it is no UTF-8 text.
+// Returns the whole file as UTF-8 without a byte order mark, with \n as line ends and without newlines at the
+// end of the text. "~/" is the home folder. Throws as read_file does, and if the file is not UTF-8 text.
 std::string read_text_file(const std::string& path, size_t most_bytes);
 
 }  // namespace bitnet

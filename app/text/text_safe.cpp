@@ -20,8 +20,9 @@ bool is_hidden_command(int32_t c) {
          c == 0x061C || c == 0xFEFF || (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE007F);
 }
 
-// Bytes of the ill-formed sequence at the front: the lead and those continuation bytes that could have
-// followed it (Unicode 15, 3.9, "maximal subpart"), so a character cut short gives one replacement.
+// Returns the length of the ill-formed sequence at the front: the lead byte and those continuation bytes that
+// could have followed it (Unicode 15, 3.9, "maximal subpart"). A character that is cut short is then one
+// U+FFFD.
 size_t ill_formed_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t lead = byte(0);

@@ -1,4 +1,4 @@
-// Makes text that the model, a file or another program produced harmless for a terminal.
+// Makes text from the model, a file or another program harmless for a terminal.
 //
 // Thread rule: free function; safe anywhere.
 #pragma once
@@ -8,14 +8,14 @@
 
 namespace bitnet {
 
-// `text` with everything a terminal would obey, or that hides or reorders what a person reads, shown visibly:
-// C0 controls other than \n and \t as their pictures (ESC becomes U+241B) and DEL as U+2421; C1 controls, the
-// bidirectional overrides, embeddings and isolates, line and paragraph separators, the byte order mark and
-// tag characters as <U+XXXX>. Each ill-formed sequence of bytes becomes U+FFFD. Safe text comes back
-// unchanged, and for whole characters make_safe(a + b) == make_safe(a) + make_safe(b).
+// Returns `text` with a visible sign for everything that a terminal would obey or that hides or reorders what
+// a person reads: C0 controls other than \n and \t as their pictures (ESC becomes U+241B) and DEL as U+2421;
+// C1 controls, the bidirectional overrides, embeddings and isolates, line and paragraph separators, the byte
+// order mark and tag characters as <U+XXXX>. Each ill-formed sequence of bytes becomes U+FFFD. Safe text
+// comes back unchanged, and for whole characters make_safe(a + b) == make_safe(a) + make_safe(b).
 std::string make_safe(std::string_view text);
 
-// The same with spaces for newlines and tabs.
+// The same, with spaces in place of newlines and tabs.
 std::string one_line(std::string_view text);
 
 }  // namespace bitnet

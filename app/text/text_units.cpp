@@ -45,7 +45,7 @@ size_t first_unit(std::string_view text) {
 }
 
 size_t unit_begin(std::string_view text, size_t at) {
-  // Every line begins a unit.
+  // Every line begins with a new unit.
   const size_t line = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
   size_t begin = line == std::string_view::npos ? 0 : line + 1;
   for (size_t end = begin; (end += first_unit(text.substr(begin))) <= at;) begin = end;

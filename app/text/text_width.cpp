@@ -9,7 +9,7 @@ constexpr int32_t kVariationSelector16 = 0xFE0F;
 constexpr int32_t kKeycap = 0x20E3;
 constexpr int32_t kZeroWidthJoiner = 0x200D;
 
-// Of marks that take room there may be any number on one letter, but a row has an end.
+// A letter may carry any number of marks that take columns, but a row has an end.
 constexpr int kMostColumns = 8;
 
 bool is_regional_indicator(int32_t c) { return c >= 0x1F1E6 && c <= 0x1F1FF; }
@@ -19,7 +19,7 @@ bool is_pictographic(int32_t c) {
   return utf8proc_get_property(c)->boundclass == UTF8PROC_BOUNDCLASS_EXTENDED_PICTOGRAPHIC;
 }
 
-// One code point; a byte that begins none is taken alone as U+FFFD.
+// Reads one code point. A byte that does not begin one is read alone, as U+FFFD.
 size_t decode(std::string_view text, int32_t& code_point) {
   const auto size = static_cast<utf8proc_ssize_t>(text.size() < 4 ? text.size() : 4);
   const utf8proc_ssize_t length =
@@ -35,9 +35,9 @@ bool is_plain(char c) { return c >= 0x20 && c < 0x7F; }
 
 int columns_of_code_point(int32_t c) {
   if (c == '\t') return 1;
-  // Where the tables of libutf8proc and of the C library (which terminals follow) differ.
+  // Here the tables of libutf8proc and of the C library differ, and terminals follow the C library.
   if ((c >= 0x1160 && c <= 0x11FF) || (c >= 0xD7B0 && c <= 0xD7FB))
-    return 0;  // vowels and finals of a syllable
+    return 0;  // vowels and finals of a Hangul syllable
   if ((c >= 0x3248 && c <= 0x324F) || (c >= 0x4DC0 && c <= 0x4DFF)) return 2;
   if (c == 0xAD) return 1;
   const utf8proc_property_t* property = utf8proc_get_property(c);

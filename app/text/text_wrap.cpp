@@ -10,7 +10,7 @@ namespace {
 constexpr int kTabColumns = 4;
 constexpr std::string_view kNeverFirst = "、。，．！？：；）」』】〉》〕ー,.!?:;)]}";
 
-// A cluster, or a word of ASCII, which is cut where it does not fit.
+// A cluster or an ASCII word, which is cut if it does not fit.
 struct Unit {
   std::string_view text;
   Face face;
@@ -22,8 +22,8 @@ struct Unit {
 
 bool is_word_byte(char c) { return c > 0x20 && c < 0x7F; }
 
-// Bytes of the word of ASCII at the front. It ends behind a hyphen, where it may be broken, and before a
-// character that a mark may still join.
+// Returns the length of the ASCII word at the front. It ends after a hyphen, where a break is allowed, and
+// before a character that a following mark may still join.
 size_t word_length(std::string_view text) {
   size_t end = 0;
   while (end < text.size() && is_word_byte(text[end])) {
@@ -51,7 +51,7 @@ class Wrapper {
       unit.space = true;
     }
     if (style_.words && unit.space && columns_ + unit.columns > room()) {
-      pending_break_ = true;  // spaces that do not fit hang over the edge, unseen
+      pending_break_ = true;  // spaces that do not fit are not shown
       return;
     }
     if (pending_break_) {
@@ -112,7 +112,7 @@ class Wrapper {
     return std::all_of(units_.begin(), units_.end(), [](const Unit& u) { return u.space; });
   }
 
-  // The units before `count` become a row; the others begin the next one.
+  // Makes a row of the first `count` units; the others begin the next row.
   void break_row(size_t count, Join join) {
     size_t end = count;
     while (style_.words && end > 0 && units_[end - 1].space) --end;
@@ -142,7 +142,7 @@ class Wrapper {
   int rest_room_ = 0;
   std::vector<Unit> units_;
   int columns_ = 0;      // of units_
-  size_t break_at_ = 0;  // in units_; 0 = nowhere
+  size_t break_at_ = 0;  // index in units_ where the row may be broken; 0: nowhere
   bool pending_break_ = false;
   bool first_ = true;
   Join join_ = Join::none;  // of the row being filled

@@ -1,4 +1,4 @@
-// Breaks one line of styled text into rows of a given width.
+// Breaks a line of styled text into rows of a given width.
 //
 // Thread rule: free function; safe anywhere.
 #pragma once
@@ -17,15 +17,15 @@ struct Piece {
 };
 
 struct WrapStyle {
-  int columns = 80;   // of a row, with its indent; at least indent + 2 are used
-  Span first;         // put before the first row
-  Span rest;          // put before every other row
-  bool words = true;  // break at spaces and between wide characters where possible; false: anywhere
+  int columns = 80;   // of a row with its indent; never fewer than indent + 2
+  Span first;         // stands before the first row
+  Span rest;          // stands before every other row
+  bool words = true;  // break at spaces and between wide characters if possible; false: anywhere
 };
 
-// Appends the rows of the line; an empty line gives one row. Breaking is greedy: as text is added at the end,
-// only the last row of the result changes, and a line that is taken up again where a row begins breaks the
-// same way. Spaces at a break are dropped where `words`; tabs go to every fourth column of the row.
+// Appends the rows of the line; an empty line gives one row. Breaking is greedy. When text is added at the
+// end of the line, only the last row changes, and a line that is wrapped anew from the start of a row breaks
+// the same way. With `words`, spaces at a break are dropped. Tabs go to every fourth column of the row.
 void wrap_line(const std::vector<Piece>& line, const WrapStyle& style, std::vector<Row>& out);
 
 }  // namespace bitnet

@@ -27,7 +27,8 @@ constexpr Look reversed(Look look) {
   return look;
 }
 
-// In the order of Tone: text, accent, heading, code, link, quiet, notice, error, match, match_here.
+// The looks are in the order of Tone: text, accent, heading, code, link, quiet, notice, error, match,
+// match_here.
 constexpr Theme kThemes[] = {
     {"16",
      "the terminal's own 16 colours, on any background",

@@ -1,4 +1,4 @@
-// What each tone looks like: the themes, in one table.
+// The themes: what each tone looks like.
 //
 // Thread rule: free functions over constant tables.
 #pragma once
@@ -12,8 +12,8 @@
 namespace bitnet {
 
 struct Look {
-  int color = -1;     // of 256 (0..15: the terminal's own); -1: the terminal's text
-  int fallback = -1;  // where the terminal has fewer than 256
+  int color = -1;     // one of 256 (0..15 are the terminal's own); -1: the terminal's text colour
+  int fallback = -1;  // used if the terminal has fewer than 256 colours
   bool bold = false;
   bool dim = false;
   bool underline = false;
@@ -29,7 +29,8 @@ struct Theme {
 
 // "16" (the terminal's own colours, on any background), "light", "dark", "mono" (none).
 std::span<const Theme> theme_table();
-// Throws Error(usage) that names the themes there are. Empty: the first.
+// Returns the theme of that name; an empty name is the first theme. Throws Error(usage) that lists the
+// themes.
 const Theme& find_theme(std::string_view name);
 
 }  // namespace bitnet

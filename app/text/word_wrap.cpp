@@ -10,7 +10,7 @@ namespace bitnet {
 namespace {
 
 constexpr std::string_view kFence = "```";
-constexpr size_t kMostWord = 4096;  // bytes held back; an answer without a space still streams
+constexpr size_t kMostWord = 4096;  // most bytes held back, so that an answer without spaces still streams
 
 }  // namespace
 
@@ -19,7 +19,7 @@ void WordWrap::put_word(std::string& out, int columns) {
   std::string spaces = std::exchange(spaces_, {});
   const int width = columns_of(make_safe(word));
   const int before = static_cast<int>(spaces.size());
-  // Spaces at the edge would only begin an empty row.
+  // Spaces at the edge would only start an empty row.
   if (word.empty() && columns > 0 && column_ + before >= columns) return;
   const bool breaks = !code_ && !goes_on_ && columns > 0 && column_ > 0 && column_ + before + width > columns;
   if (breaks && !word.empty()) {
@@ -29,7 +29,7 @@ void WordWrap::put_word(std::string& out, int columns) {
   }
   out += spaces + word;
   column_ += static_cast<int>(spaces.size()) + width;
-  if (columns > 0 && column_ > columns) column_ = (column_ - 1) % columns + 1;  // the terminal broke it
+  if (columns > 0 && column_ > columns) column_ = (column_ - 1) % columns + 1;  // the terminal has broken it
   goes_on_ = false;
 }
 

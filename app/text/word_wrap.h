@@ -1,9 +1,9 @@
-// Text that streams to a terminal, broken between words and not in them.
+// Breaks text that streams to a terminal between words.
 //
 // Thread rule: belongs to one thread.
 //
-// A word is held back until what follows it is known: it may still grow past the edge. What is fenced as code
-// is let through as it comes, and a word wider than the terminal is the terminal's to break.
+// A word is held back until the text after it is known, because the word may still grow past the edge. Fenced
+// code passes unchanged, and the terminal itself breaks a word that is wider than a row.
 #pragma once
 
 #include <string>
@@ -13,22 +13,22 @@ namespace bitnet {
 
 class WordWrap {
  public:
-  // What can be shown of the text so far, on a terminal of that many columns; 0: not known, nothing is
-  // broken.
+  // Returns what can be shown of the text so far on a terminal of `columns`. With 0 columns (not known)
+  // nothing is broken.
   std::string add(std::string_view text, int columns);
-  // What was held back, at the end of the text. The next text may go on in the same row.
+  // Returns what was held back, at the end of the text. The next text may go on in the same row.
   std::string finish(int columns);
   bool holds() const { return !word_.empty() || !spaces_.empty(); }
-  void new_row();  // something else has ended the row
+  void new_row();  // tells that something else has ended the row
 
  private:
   void put_word(std::string& out, int columns);
 
   std::string spaces_;  // before the word
   std::string word_;
-  std::string begun_;  // of the line: enough to see a fence
+  std::string begun_;  // the beginning of the line, long enough to recognise a fence
   int column_ = 0;
-  bool goes_on_ = false;  // the word's beginning was shown already
+  bool goes_on_ = false;  // the beginning of word_ has been shown already
   bool code_ = false;
 };
 
