@@ -24,8 +24,8 @@ std::string read_file(const std::string& path, size_t most_bytes = kMostNamedByt
 // Reads standard input, of whatever kind, to its end.
 std::string read_standard_input(size_t most_bytes = kMostNamedBytes);
 
-// Returns the whole file as UTF-8 without a byte order mark, with \n as line ends and without newlines at the
-// end of the text. "~/" is the home folder. Throws as read_file does, and if the file is not UTF-8 text.
+// Returns the whole file as UTF-8 without a byte order mark, with \n as line ends and without white space at
+// the end of the text. "~/" is the home folder. Throws as read_file does, and if the file is not UTF-8 text.
 std::string read_text_file(const std::string& path, size_t most_bytes);
 
 }  // namespace bitnet

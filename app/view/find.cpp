@@ -8,7 +8,7 @@
 namespace bitnet {
 namespace {
 
-// One line as it was before wrapping, folded, with the place each byte came from.
+// A line as it was before wrapping, folded, with the place of each of its bytes in the rows.
 struct SearchedLine {
   std::string text;
   std::vector<std::pair<uint32_t, uint32_t>> places;  // row, byte in it
@@ -42,7 +42,7 @@ void find_in_line(const SearchedLine& line, const std::vector<Row>& rows, std::s
     Match match;
     for (size_t i = at; i < at + words.size(); ++i) {
       const auto [row, byte] = line.places[i];
-      // Up to where the next character begins.
+      // The match extends to where the next character begins.
       size_t next = i + 1;
       while (next < line.places.size() && line.places[next] == line.places[i]) ++next;
       const bool same_row = next < line.places.size() && line.places[next].first == row;
@@ -60,7 +60,7 @@ void find_in_line(const SearchedLine& line, const std::vector<Row>& rows, std::s
         match.rows.back().end = std::max(match.rows.back().end, end);
       }
     }
-    // A space that is not shown, at a break, has a place but no bytes.
+    // The space at a break has a place, but no bytes in the row.
     std::erase_if(match.rows, [](const Match::InRow& in_row) { return in_row.begin >= in_row.end; });
     if (!match.rows.empty()) out.push_back(std::move(match));
   }

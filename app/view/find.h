@@ -11,10 +11,10 @@
 
 namespace bitnet {
 
-// Without case, as each code point is in lower case.
+// Returns `text` with each code point in lower case, so that a search ignores case.
 std::string folded(std::string_view text);
 
-// A place where the words stand: over several rows where they were wrapped.
+// A place where the words stand. Wrapped words stand in several rows.
 struct Match {
   struct InRow {
     size_t row;
@@ -24,8 +24,8 @@ struct Match {
   std::vector<InRow> rows;
 };
 
-// Where `words`, folded and not empty, stand in the first `count` rows; indents and marks are not searched,
-// and a line is one text however it was wrapped.
+// Returns where `words`, which must be folded and not empty, stand in the first `count` rows. Indents and
+// marks are not searched, and a line is searched as one text however it was wrapped.
 std::vector<Match> find_in_rows(const std::vector<Row>& rows, size_t count, std::string_view words);
 
 // Gives these bytes of the row another tone.

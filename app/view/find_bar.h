@@ -1,6 +1,6 @@
-// The bar in which words are typed that are to be found in the transcript.
+// The bar in which a person types words to find in the transcript.
 //
-// Thread rule: lives on the loop's thread; no terminal in it.
+// Thread rule: lives on the loop's thread; it knows no terminal.
 #pragma once
 
 #include <string>
@@ -27,7 +27,8 @@ class FindBar : public Overlay {
   std::string words_;
 };
 
-// The bar as one row, with the column of its cursor. `here` counts the matches from 1; 0 of 0: nothing found.
+// Returns the bar as one row, and the column of its cursor. `here` is the number of the match that the view
+// shows, from 1; without a match it is 0.
 Row find_row(std::string_view words, bool typing, size_t here, size_t count, int columns, int& cursor_column);
 
 }  // namespace bitnet

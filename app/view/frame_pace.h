@@ -17,11 +17,11 @@ class FramePace {
  public:
   using Clock = std::chrono::steady_clock;
 
-  void change() { changed_ = true; }        // something on the screen is no longer what it was
-  void press_key(Clock::time_point now);    // a change that the person waits for
-  void frame_drawn(Clock::time_point now);  // nothing has changed since
+  void change() { changed_ = true; }        // something on the screen has changed
+  void press_key(Clock::time_point now);    // the person waits for what changes now
+  void frame_drawn(Clock::time_point now);  // all changes are on the screen
   bool frame_due(Clock::time_point now) const;
-  // How long to wait for the next frame, rounded up; nothing where nothing has changed.
+  // Returns how long to wait for the next frame, rounded up, or nothing if nothing has changed.
   std::optional<std::chrono::milliseconds> time_to_frame(Clock::time_point now) const;
 
  private:

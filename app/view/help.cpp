@@ -12,7 +12,7 @@
 namespace bitnet {
 namespace {
 
-// The longest key may take a third of the width; where even that leaves little, what it does stands under it.
+// The column of keys may take half of the width. On a narrow screen, what a key does stands under the key.
 std::vector<Row> all_help_rows(const Keymap& keymap, int columns) {
   std::vector<Row> out;
   int widest = 0;
@@ -68,7 +68,7 @@ Overlay::Outcome HelpOverlay::press(const KeyPress& key, int columns, int rows) 
     default:
       break;
   }
-  // The key that closes help does nothing else. What was typed after it, and came with it, is passed on.
+  // The key that closes help does nothing else. Text that was typed after it and read with it is passed on.
   if (key.key != Key::text || key.bytes.starts_with('\x1b')) return {.closes = true};
   const std::string rest = key.bytes.substr(first_unit(key.bytes));
   if (rest.empty()) return {.closes = true};

@@ -1,6 +1,6 @@
-// What the screen says about itself: the keys, the first screen, the choices of a completion.
+// What the screen says about itself: its keys, the first screen, and the candidates of a completion.
 //
-// Thread rule: lives on the loop's thread; no terminal in it.
+// Thread rule: lives on the loop's thread; it knows no terminal.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace bitnet {
 
-// The keys over the whole transcript, until one is pressed that does not scroll.
+// Shows the keys in place of the transcript, until a key is pressed that does not scroll.
 class HelpOverlay : public Overlay {
  public:
   explicit HelpOverlay(const Keymap& keymap) : keymap_(keymap) {}
@@ -26,10 +26,10 @@ class HelpOverlay : public Overlay {
   int top_ = 0;  // the first visible row
 };
 
-// The keys as they are bound, from row `top` on. At most `rows` rows of at most `columns`, as everywhere
-// here.
+// Returns the keys as they are bound, from row `top` on. Every function here returns at most `rows` rows,
+// each of at most `columns`.
 std::vector<Row> help_rows(const Keymap& keymap, int columns, int rows, int top = 0);
-std::string help_keys(const Keymap& keymap);  // the same as lines of plain text
+std::string help_keys(const Keymap& keymap);  // the keys as lines of plain text
 std::vector<Row> welcome_rows(int columns, int rows);
 std::vector<Row> candidate_rows(const std::vector<std::string>& candidates, int columns, int rows);
 

@@ -10,7 +10,7 @@ namespace bitnet {
 InputRows input_rows(std::string_view prompt, std::string_view text, size_t point, int columns,
                      int max_rows) {
   const Face mark = {Tone::accent, true, false};
-  // The prompt may take half of the width; its end is what matters.
+  // The prompt may take half of the width. Its end matters most, so its beginning is cut.
   std::string shown_prompt = make_safe(prompt);
   while (columns_of(shown_prompt) > std::max(columns / 2, 1)) {
     shown_prompt.erase(0, first_cluster(shown_prompt).bytes);
@@ -56,7 +56,7 @@ InputRows input_rows(std::string_view prompt, std::string_view text, size_t poin
   }
   if (!placed) place_cursor();
 
-  // The window of max_rows rows that holds the cursor, as far down as the text goes.
+  // The max_rows rows that contain the cursor, as far up as that allows.
   const int count = static_cast<int>(rows.size());
   const int height = std::clamp(max_rows, 1, count);
   const int begin = std::clamp(out.cursor_row - height + 1, 0, count - height);

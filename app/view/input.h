@@ -1,6 +1,6 @@
-// The input as rows of the screen, with the place of the cursor.
+// Lays the input line out as rows of the screen, with the place of the cursor.
 //
-// Thread rule: free function; no terminal in it.
+// Thread rule: free functions; safe anywhere. They know no terminal.
 #pragma once
 
 #include <string_view>
@@ -12,17 +12,17 @@
 namespace bitnet {
 
 struct InputRows {
-  std::vector<Row> rows;  // at least one, at most max_rows: those around the cursor
-  int cursor_row = 0;     // in rows
+  std::vector<Row> rows;  // from one to max_rows rows around the cursor
+  int cursor_row = 0;     // index in rows
   int cursor_column = 0;
 };
 
-// `text` is the editor's buffer, `point` a byte in it; `prompt` stands before the first row and as many
-// spaces before the others. Newlines begin rows; long lines go on in the next row. Shown safely
-// (text_safe.h).
+// `text` is the editor's buffer and `point` the cursor's byte in it. `prompt` stands before the first row,
+// and spaces before the others. Every newline begins a row, and a long line goes on in the next row. The rows
+// are safe (text_safe.h).
 InputRows input_rows(std::string_view prompt, std::string_view text, size_t point, int columns, int max_rows);
 
-// What stands above the input: the files that are in the next turn, in one row; none where there are none.
+// Returns the row above the input with the files of the next turn, or no row if there are none.
 std::vector<Row> pending_rows(const std::vector<PendingFile>& files, int columns);
 
 }  // namespace bitnet

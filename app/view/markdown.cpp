@@ -16,13 +16,13 @@ constexpr int kRuleColumns = 24;
 constexpr Face kQuiet = {Tone::quiet};
 constexpr char kMargin[] = "  ";
 
-// Indents and marks may take half of the width.
+// Cuts an indent or a mark that would take more than half of the width.
 Span clipped(std::string text, int columns) {
   if (columns_of(text) > columns / 2) text = prefix_of_columns(text, columns / 2);
   return {std::move(text), kQuiet};
 }
 
-// A growing line that is nothing but marks does not say yet what it is.
+// While a growing line has nothing but marks, it does not say yet what it will be.
 bool says_nothing_yet(std::string_view line, const LineShape& shape) {
   const std::string_view content = line.substr(shape.skip, shape.end - shape.skip);
   if (shape.kind != LineKind::text && shape.kind != LineKind::rule) return false;
@@ -64,14 +64,14 @@ void MarkdownFlow::update(std::string_view text, bool growing, int columns, size
   settled_ = rows.size();
 }
 
-// A whole line: it goes on with the open block, or ends it.
+// Takes a whole line, which goes on with the open block or ends it.
 void MarkdownFlow::take_line(const Target& to, size_t begin, size_t end) {
   const MarkdownState before = state_;
   LineShape shape = read_line(to.text.substr(begin, end - begin), state_);
   if (!shape.joins) {
     const bool table_goes_on =
         shape.kind == LineKind::text && before.paragraph && before.piped && state_.piped && !block_.empty();
-    // A very long line was begun by put_tail() and is finished here.
+    // put_tail() has begun this very long line, and it is finished here.
     const bool resumed = block_.size() == 1 && block_[0].begin == begin + shape.skip;
     if (!resumed) {
       put_block(to, false);
@@ -93,7 +93,7 @@ void MarkdownFlow::take_line(const Target& to, size_t begin, size_t end) {
   settled_ = to.rows.size();
 }
 
-// What may still change: the open block and the line that grows.
+// Lays out what may still change: the open block and the line that grows.
 void MarkdownFlow::put_tail(const Target& to) {
   const std::string_view line = to.text.substr(line_);
   MarkdownState state = state_;
@@ -126,7 +126,7 @@ void MarkdownFlow::put_tail(const Target& to) {
   }
   std::vector<BlockLine> before = std::move(block_);
   const LineShape shape_before = shape_;
-  // So long a line joins nothing any more: what is before it is whole.
+  // A line of this length joins no block, so what is before it is whole.
   const bool settles = line.size() > kLongestStyledLine;
   if (settles && !resumed) settled_ = to.rows.size();
   block_ = {{line_ + shape.skip, to.text.size()}};
@@ -145,7 +145,7 @@ void MarkdownFlow::put_block(const Target& to, bool growing) {
                growing);
     return;
   }
-  // The content of its lines, and where in it each begins.
+  // The content of the block's lines, and where each of them begins in it.
   std::string content = table_head_;
   std::vector<size_t> starts;
   for (const BlockLine& line : block_) {
@@ -177,7 +177,7 @@ void MarkdownFlow::put_block(const Target& to, bool growing) {
   if (block.lines.empty()) put_pieces(to, shape_, {{"", {}, block_[0].begin}}, true, true, growing);
 }
 
-// `head`: its first two lines.
+// `head` is the table's first two lines.
 void MarkdownFlow::put_table(const Target& to, const StyledBlock& table, std::string_view head,
                              bool growing) {
   const Span lead = clipped(kMargin + shape_.rest, to.columns);
@@ -189,7 +189,7 @@ void MarkdownFlow::put_table(const Target& to, const StyledBlock& table, std::st
   if (!table_head_.ends_with('\n')) table_head_ += '\n';
 }
 
-// A line that is a block of its own.
+// Lays out a line that is a block of its own.
 void MarkdownFlow::put_line(const Target& to, const LineShape& shape, size_t begin, bool growing) {
   const size_t at = begin + shape.skip;
   const std::string_view content = to.text.substr(at, shape.end - shape.skip);
@@ -244,7 +244,7 @@ void MarkdownFlow::put_line(const Target& to, const LineShape& shape, size_t beg
   }
 }
 
-// One line of the screen's text. A very long one is taken up again at its last row.
+// Wraps one line of the screen's text. A very long line is taken up again at its last row.
 void MarkdownFlow::put_pieces(const Target& to, const LineShape& shape, std::vector<Piece> pieces, bool words,
                               bool first, bool growing) {
   WrapStyle style;

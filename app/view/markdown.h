@@ -1,12 +1,14 @@
-// Markdown as it streams: an answer's text to rows, each block laid out once it is whole.
+// Lays out Markdown while it streams: an answer's text becomes rows, and each block is final once it is
+// whole.
 //
 // Thread rule: values; no sharing between threads.
 //
-// Lines say where blocks begin and end (markdown_lines.h); what stands inside a block is parsed by md4c
-// (view_spans.h). Blocks are found here and not by md4c, because md4c wants the whole text and gives nothing
-// before its end, while a line here never changes what came before it: only the paragraph or table at the end
-// is laid out again as it grows, and of code only the last line. It also forgives what models do and
-// CommonMark does not: fences and nested lists that are not indented enough. A break in the source stays one.
+// The lines say where blocks begin and end (markdown_lines.h), and md4c parses what stands inside a block
+// (spans.h). We find the blocks ourselves because md4c needs the whole text and gives nothing before its end.
+// Here a line never changes what came before it: only the paragraph or table at the end is laid out again as
+// it grows, and of code only the last line. This also forgives what models write and CommonMark does not
+// allow, such as fences and nested lists that are not indented enough. A line break in the source is one on
+// the screen.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +25,18 @@ struct StyledBlock;
 
 class MarkdownFlow {
  public:
-  // Brings `rows` up to date with `text`, which is safe and begins with what it began with at the last call,
-  // as did `rows`, of which those at the end may have been removed or added to since. `growing`: more may
-  // follow. `first_number`: of its first code block.
+  // Brings `rows` up to date with `text`, which must be safe (text_safe.h). `text` must begin with the text
+  // of the last call, and `rows` with the settled() rows of that call; what comes after those is replaced.
+  // `growing` says that more text may follow. `first_number` is the number of the first code block.
   void update(std::string_view text, bool growing, int columns, size_t first_number, std::vector<Row>& rows);
   void reset() { *this = {}; }
   size_t code_count() const { return codes_; }
-  size_t settled() const { return settled_; }  // rows that will not change any more
+  size_t settled() const { return settled_; }  // number of rows that will not change any more
   void keep_settled(size_t rows) { settled_ = settled_ < rows ? settled_ : rows; }
 
  private:
   struct BlockLine {
-    size_t begin;  // of the content, in the text
+    size_t begin;  // where its content begins in the text
     size_t end;
   };
   struct Target;
@@ -47,16 +49,16 @@ class MarkdownFlow {
   void put_pieces(const Target& to, const LineShape& shape, std::vector<Piece> pieces, bool words, bool first,
                   bool growing);
 
-  MarkdownState state_;           // at line_
-  LineShape shape_;               // of the open block's first line
-  std::vector<BlockLine> block_;  // lines of the paragraph or table that may go on
-  size_t line_ = 0;               // where the line that may still grow begins
-  size_t scanned_ = 0;            // text before this holds no line end after line_
+  MarkdownState state_;           // before line_
+  LineShape shape_;               // shape of the open block's first line
+  std::vector<BlockLine> block_;  // lines of the open block, a paragraph or table that may go on
+  size_t line_ = 0;               // start of the line that may still grow
+  size_t scanned_ = 0;            // there is no line end between line_ and this place
   size_t settled_ = 0;
-  size_t resume_ = 0;  // where the rows of a very long line that may still change begin
+  size_t resume_ = 0;  // where in a very long line the row begins that may still change
   Join resume_join_ = Join::none;
   size_t codes_ = 0;
-  // Of a table too long to be laid out again: its head, and the columns it keeps.
+  // The first lines and the column widths of a table whose later rows are laid out on their own.
   std::string table_head_;
   std::vector<int> table_widths_;
 };

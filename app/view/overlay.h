@@ -1,7 +1,7 @@
 // What lies over the transcript or the input line for a while and has the keys first: help, the find bar, a
 // list to pick from. Several lie in a stack.
 //
-// Thread rule: lives on the loop's thread; no terminal in it.
+// Thread rule: lives on the loop's thread; it knows no terminal.
 #pragma once
 
 #include <memory>

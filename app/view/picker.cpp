@@ -67,7 +67,7 @@ Overlay::Outcome Picker::press(const KeyPress& key, int, int rows) {
 }
 
 void Picker::type(std::string_view bytes) {
-  if (bytes == "\x10") move(-1);  // ^P and ^N, as readline has them
+  if (bytes == "\x10") move(-1);  // ^P and ^N, as in readline
   if (bytes == "\x0e") move(1);
   if (edit_short_line(filter_, bytes.substr(0, bytes.find('\n')))) refill();
 }

@@ -1,6 +1,6 @@
-// A list to pick from, with what is typed to narrow it.
+// A list from which a person picks; what they type narrows it.
 //
-// Thread rule: lives on the loop's thread; no terminal in it.
+// Thread rule: lives on the loop's thread; it knows no terminal.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ class Picker : public Overlay {
  public:
   explicit Picker(Choices choices);
 
-  // Closes once the person has chosen (and Choices::chosen has been called) or leaves. No key is passed on.
+  // Closes when the person leaves or has chosen, after it has called Choices::chosen. It passes no key on.
   Outcome press(const KeyPress& key, int columns, int rows) override;
   std::optional<std::vector<Row>> rows(int columns, int rows) override;  // the selected one is among them
   std::optional<Row> input_row(int columns, int& cursor_column) override;

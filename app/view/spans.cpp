@@ -36,8 +36,8 @@ std::string utf8_of(uint32_t c) {
   return out;
 }
 
-// Stands for an asterisk that is no mark while md4c parses. Safe text has no control characters, so it is
-// free.
+// Stands for an asterisk that is not a mark while md4c parses. Safe text has no control characters, so this
+// one is free.
 constexpr char kAsterisk = '\x1a';
 
 std::string with_asterisks(std::string_view text) {
@@ -46,8 +46,9 @@ std::string with_asterisks(std::string_view text) {
   return out;
 }
 
-// Whether a factor of a product may end with the last character of `text`: a letter or digit of a script that
-// puts spaces between words, or a closing bracket. Chinese and Japanese set emphasis without spaces.
+// Returns whether a factor of a product may end with the last character of `text`: a letter or digit of a
+// script that puts spaces between words, or a closing bracket. Chinese and Japanese set emphasis without
+// spaces.
 bool ends_factor(std::string_view text) {
   size_t at = text.size();
   while (at > 0 && (static_cast<unsigned char>(text[--at]) & 0xC0) == 0x80) {
@@ -63,7 +64,7 @@ bool ends_factor(std::string_view text) {
   return in_word && utf8proc_charwidth(c) == 1;
 }
 
-// Where the code span that begins at `at` ends; where none does, behind its opening marks.
+// Returns where the code span that begins at `at` ends, or the end of its opening marks if nothing closes it.
 size_t behind_code(std::string_view text, size_t at) {
   const size_t begin = std::min(text.find_first_not_of('`', at), text.size());
   for (size_t close = begin; (close = text.find('`', close)) != std::string_view::npos;) {
@@ -74,8 +75,8 @@ size_t behind_code(std::string_view text, size_t at) {
   return begin;
 }
 
-// Takes the emphasis that `run` asterisks close off `open`, the lengths of what is open; false: they close
-// none.
+// Removes the emphasis that `run` asterisks close from `open`, which has the lengths of what is open. Returns
+// false if they close nothing.
 bool close_emphasis(std::vector<size_t>& open, size_t run) {
   for (size_t i = open.size(); i > 0; --i) {
     if (open[i - 1] != run && open[i - 1] != 3) continue;
@@ -86,9 +87,9 @@ bool close_emphasis(std::vector<size_t>& open, size_t run) {
   return false;
 }
 
-// `text` with kAsterisk for each asterisk that is a product's, as in 2*3*4: it stands between digits, or it
-// follows a factor at once and no emphasis is open that it could close. CommonMark would set the 3 in
-// italics.
+// Returns `text` with kAsterisk for each asterisk of a product, as in 2*3*4, where CommonMark would set the 3
+// in italics. Such an asterisk stands between digits, or it follows a factor at once while no emphasis is
+// open that it could close.
 std::string with_products_kept(std::string_view text) {
   std::string out(text);
   std::vector<size_t> open;
@@ -115,7 +116,8 @@ std::string with_products_kept(std::string_view text) {
   return out;
 }
 
-// "&amp;" and the few others that models write; the rest stays as written. The outcome is safe.
+// Returns the character of "&amp;" and of the few other entities that models write, as safe text. Other
+// entities stay as they are written.
 std::string entity_text(std::string_view entity) {
   struct Named {
     std::string_view name;
@@ -150,7 +152,7 @@ std::string attribute_text(const MD_ATTRIBUTE& attribute) {
   return out;
 }
 
-// md4c's calls, gathered into lines and cells.
+// Gathers what md4c calls into lines and cells.
 class Gatherer {
  public:
   Gatherer(std::string_view text, Face face, StyledBlock& out) : text_(text), base_(face), out_(out) {}
@@ -397,7 +399,7 @@ StyledBlock styled_block(std::string_view text, Face face, bool growing) {
   Gatherer(closed, face, out).parse();
   const bool silent = out.table.empty() && std::all_of(out.lines.begin(), out.lines.end(),
                                                        [](const StyledLine& line) { return line.empty(); });
-  // A link's definition says nothing by itself; here it is all that tells where a [link][1] leads.
+  // CommonMark does not show the definition of a link. Here nothing else would tell where a [link][1] leads.
   return silent ? plain_lines(with_asterisks(closed), face) : out;
 }
 

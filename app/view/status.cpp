@@ -19,9 +19,9 @@ constexpr int kBarCells = 8;
 struct Item {
   Row row;
   int columns = 0;
-  int rank;  // the highest goes first
+  int rank;  // the item with the highest rank is left out first
   bool right;
-  bool close = false;  // to the item before it: no dot between them
+  bool close = false;  // follows the item before it without a dot
 };
 
 Item item_of(std::string_view text, Face face, int rank, bool right) {
@@ -81,7 +81,7 @@ void add_right(const Status& status, std::vector<Item>& items) {
     items.push_back(item_of(status.is_private ? "private" : "not saved", {Tone::notice}, 1, true));
 }
 
-// What is new below, the model, the device and what happens; in their place a hint.
+// Adds what is new below, the model, the device and the state, or a hint in place of all of them.
 void add_left(const Status& status, const StatusExtras& extras, int columns, std::vector<Item>& items) {
   if (!extras.hint.empty()) {
     items.push_back(
@@ -97,13 +97,13 @@ void add_left(const Status& status, const StatusExtras& extras, int columns, std
   }
   const std::string model = one_line(status.model);
   if (!model.empty()) items.push_back(item_of(shortened(model, std::max(columns / 3, 8)), {}, 4, false));
-  // Drivers add their versions in brackets; `devices` has the whole name.
+  // Drivers add their versions in brackets; the command `devices` prints the whole name.
   const std::string device = one_line(status.device.substr(0, status.device.find(" (")));
   if (!device.empty()) items.push_back(item_of(shortened(device, std::max(columns / 4, 8)), kRule, 8, false));
   add_state(status, items);
 }
 
-// Columns of one side with the rule at its end and what stands between its items.
+// Returns the columns of one side, including the rule at its end and what stands between its items.
 int columns_of_side(const std::vector<Item>& items, bool right) {
   int columns = 0;
   for (const Item& item : items) {

@@ -1,7 +1,7 @@
-// The status line: a rule across the screen with the model, the device, what happens and how full the context
-// is.
+// The status line: a rule across the screen with the model, the device, what is happening and how full the
+// context is.
 //
-// Thread rule: free functions; no terminal in them.
+// Thread rule: free functions; safe anywhere. They know no terminal.
 #pragma once
 
 #include <string>
@@ -13,12 +13,13 @@
 namespace bitnet {
 
 struct StatusExtras {
-  std::string hint;     // said instead of model and device until the next key
-  size_t new_rows = 0;  // of the transcript, below what is visible
+  std::string hint;     // shown in place of the model and the device until the next key
+  size_t new_rows = 0;  // new rows of the transcript below the visible ones
   size_t rows_below = 0;
 };
 
-// Exactly `columns` wide. What does not fit goes, the least important first; the state stays.
+// Returns a row of exactly `columns`. What does not fit is left out, the least important items first; the
+// state always stays.
 Row status_row(const Status& status, const StatusExtras& extras, int columns);
 
 }  // namespace bitnet

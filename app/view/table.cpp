@@ -9,7 +9,7 @@ namespace bitnet {
 namespace {
 
 constexpr Face kQuiet = {Tone::quiet};
-constexpr int kLeastColumns = 4;  // of a column
+constexpr int kLeastColumns = 4;  // least width of a column
 constexpr int kBorder = 3;        // " │ " between two of them
 
 std::vector<Piece> pieces_of(const StyledLine& line, bool bold, size_t source) {
@@ -69,7 +69,7 @@ std::vector<int> table_columns(const StyledBlock& table, int columns) {
   const int room = columns - kBorder * (static_cast<int>(widths.size()) - 1);
   const auto total = [&] { return std::accumulate(widths.begin(), widths.end(), 0); };
   if (total() <= room) return widths;
-  // The widest give up columns first.
+  // The widest columns become narrower first.
   const int share = room / std::max(static_cast<int>(widths.size()), 1);
   if (share < kLeastColumns) return {};
   int excess = total() - room;

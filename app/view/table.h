@@ -1,4 +1,4 @@
-// A table as rows of the screen.
+// Lays a table out as rows of the screen.
 //
 // Thread rule: free functions; safe anywhere.
 #pragma once
@@ -9,13 +9,13 @@
 
 namespace bitnet {
 
-// Columns of each column of the table when `columns` are there for all, borders not counted. Empty where the
-// screen is too narrow for columns side by side.
+// Returns the width of each column of the table on a screen of `columns`, without the borders. Returns
+// nothing if the screen is too narrow for columns side by side.
 std::vector<int> table_columns(const StyledBlock& table, int columns);
 
-// Appends the table's rows from `first` on (0: the header, with a rule under it), each cell wrapped in its
-// column, behind `lead`. Without `widths` each row is a list of "header: cell" lines. `source`: of the block
-// in its text.
+// Appends the rows of the table from `first` on; row 0 is the header, which gets a rule under it. Every row
+// of the screen begins with `lead`, and each cell is wrapped in its column. If `widths` is empty, a row of
+// the table becomes a list of "header: cell" lines. `source` is the place of the block in its text.
 void lay_out_table(const StyledBlock& table, size_t first, const std::vector<int>& widths, const Span& lead,
                    int columns, size_t source, std::vector<Row>& out);
 

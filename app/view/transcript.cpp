@@ -13,7 +13,7 @@ namespace bitnet {
 namespace {
 
 constexpr int kWidestText = 100;  // longer rows are hard to read
-constexpr size_t kAhead = 4;      // screens that are laid out at once when the view comes to the end of them
+constexpr size_t kAhead = 4;      // so many screens are laid out at once above the view
 constexpr Face kQuiet = {Tone::quiet};
 
 struct BlockLook {
@@ -56,7 +56,7 @@ bool is_command(TranscriptView::Kind kind) {
 
 bool is_mark(char c) { return c == kMarkOn || c == kMarkOff; }
 
-// make_safe that lets the marks through.
+// Is make_safe, but keeps the marks.
 std::string make_marked_safe(std::string_view text) {
   std::string safe;
   while (!text.empty()) {
@@ -68,7 +68,7 @@ std::string make_marked_safe(std::string_view text) {
   return safe;
 }
 
-// A line with marks as pieces without them; `source` is where the line begins.
+// Returns a line with marks as pieces without them. `source` is where the line begins.
 void add_marked(std::string_view line, Face face, size_t source, std::vector<Piece>& pieces) {
   size_t begin = 0;
   for (size_t i = 0; i <= line.size(); ++i) {
@@ -85,22 +85,22 @@ bool is_blank(const Row& row) {
                      [](const Span& span) { return span.text.find_first_not_of(' ') == std::string::npos; });
 }
 
-// Where the last column of a table's line begins: what follows the last gap of spaces. 0 where there is none.
+// Returns where the last column of a table's line begins, after the last gap of spaces; 0 if there is no gap.
 size_t last_column(std::string_view line) {
   const size_t gap = line.rfind("  ");
   const size_t begin = gap == std::string_view::npos ? gap : line.find_first_not_of(' ', gap);
   return begin == std::string_view::npos ? 0 : begin;
 }
 
-// Whether the last column of this line must be wrapped and would have too little room for that.
+// Returns whether the last column of this line has to be wrapped, but has too little room for that.
 bool wants_stack(std::string_view line, int room) {
   const size_t column = last_column(line);
   const int hanging = columns_of(line.substr(0, column));
   return column > 0 && hanging + columns_of(line.substr(column)) > room && hanging * 3 > room;
 }
 
-// A line of a command's outcome. Its last column is wrapped in itself, or, with `stacked`, begins a row of
-// its own.
+// Lays out a line of a command's output. Its last column is wrapped as a column, or begins a row of its own
+// if `stacked`.
 void put_table_line(std::string_view line, size_t source, bool marked, bool stacked, WrapStyle style,
                     std::vector<Row>& rows) {
   const auto put = [&](size_t begin, size_t end, Face face) {
@@ -197,7 +197,7 @@ void TranscriptView::set_size(int columns, int rows) {
   height_ = std::max(rows, 0);
   if (columns == columns_) return;
   lay_out();
-  // The character at the top left stays at the top.
+  // The character at the top left stays in the top row.
   size_t block_index = 0;
   size_t source = 0;
   bool at_gap = false;
@@ -242,10 +242,10 @@ size_t TranscriptView::rows_laid() const {
   return first_laid_ >= blocks_.size() ? 0 : blocks_.back().first_row + blocks_.back().height();
 }
 
-// What changed, and enough above it to fill the screen.
+// Lays out what has changed, and enough above it to fill the screen.
 void TranscriptView::lay_out() {
   if (first_changed_ < blocks_.size()) {
-    // All is new: from the end upwards.
+    // Everything is new: lay_out_above() starts at the end.
     if (first_changed_ == 0 && following_ && blocks_.size() > 1)
       first_laid_ = first_changed_ = blocks_.size();
     for (size_t i = first_changed_; i < blocks_.size(); ++i) {
@@ -266,7 +266,7 @@ void TranscriptView::lay_out() {
   if (laid < static_cast<size_t>(height_)) lay_out_above(static_cast<size_t>(height_) - laid);
 }
 
-// At least so many rows more above those that are laid out, where there is something.
+// Lays out at least so many more rows above those that have been laid out, as far as there is text.
 void TranscriptView::lay_out_above(size_t rows) {
   if (first_changed_ < blocks_.size()) lay_out();
   if (first_laid_ == 0 || rows == 0) return;
@@ -324,7 +324,7 @@ void TranscriptView::lay_out(Block& block) {
   block.searched = false;
 }
 
-// What does not grow: each line as it is, behind the mark of its kind.
+// Lays out a block that does not grow: its lines as they are, after the mark of its kind.
 void TranscriptView::lay_out_lines(Block& block) {
   const BlockLook look = look_of(block.kind);
   const std::string_view text = block.text;

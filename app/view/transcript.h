@@ -1,13 +1,13 @@
-// The transcript as rows of the screen: what was said, wrapped, with a place to look at it from.
+// The transcript as rows of the screen: what was said, wrapped, and which part of it is in view.
 //
-// Thread rule: lives on the loop's thread; no terminal in it.
+// Thread rule: lives on the loop's thread; it knows no terminal.
 //
-// Adding text lays out only what grows (view_markdown.h): rows of finished blocks are never touched again
-// until the width changes. The view follows the end while it is at the end, and stays where it is otherwise.
+// Adding text lays out only what grows (markdown.h): rows of finished blocks do not change until the width
+// changes. A view at the end follows the end; any other view stays where it is.
 //
-// A long conversation is laid out from its end, as far up as the view has been: what nobody looked at has no
-// rows yet, so that opening it or changing the width costs what the screen shows. Rows are counted from the
-// first one that is laid out; when more come above it, the places in the view move along.
+// A long conversation is laid out from its end and only as far up as the view has been, so that opening it or
+// changing the width costs no more than what the screen shows. Rows are counted from the first one that is
+// laid out. When more rows are laid out above it, all row numbers kept here move along.
 #pragma once
 
 #include <cstddef>
@@ -23,45 +23,45 @@ namespace bitnet {
 
 class TranscriptView {
  public:
-  // marked: as command, with bold text between kMarkOn and kMarkOff (front_end.h).
+  // `marked` is a command's output with bold text between kMarkOn and kMarkOff (front_end.h).
   enum class Kind { user, answer, command, marked, notice, error };
 
   void clear();
-  // `text` is made safe here. `label` is the command line that a command's outcome belongs to, or the place
-  // of a user's turn among its siblings.
+  // Makes `text` safe. `label` is the command line that a command's output belongs to, or the place of a
+  // user's turn among its siblings.
   void add(Kind kind, std::string_view text, std::string_view label = {});
 
-  // One answer at a time may grow; other blocks may be added after it meanwhile.
+  // One answer at a time may grow. Other blocks may be added after it meanwhile.
   void begin_answer();
   void append_answer(std::string_view text);
-  // `finish` as front_end.h has it; anything but "stop" and "" is said in a row of its own, and so is
-  // `sibling`
-  // ("2/3").
+  // `finish` is that of ShownMessage (front_end.h). Anything but "stop" and "" is said in a row of its own,
+  // and so is `sibling` ("2/3").
   void end_answer(std::string_view finish, std::string_view sibling = {});
 
-  void set_size(int columns, int rows);  // of the place on the screen; the top row stays where it was
+  void set_size(int columns, int rows);  // of the transcript's place; the view stays at its text
   int height() const { return height_; }
 
   bool empty() const { return blocks_.empty(); }
-  size_t row_count();  // of all: lays out everything, as row() does
+  size_t row_count();  // lays out everything, and so does row()
   Row row(size_t index);
-  std::vector<Row> visible();  // at most `rows`
+  std::vector<Row> visible();  // at most height() rows
 
   void scroll_by(int rows);  // negative = towards the beginning
   void scroll_to_start();
   void scroll_to_end();
-  // Where the last block does not fit the screen, and the view is at the end: from its first row on.
+  // If the view is at the end and the last block does not fit into it, moves the view to the block's first
+  // row.
   void show_last_from_its_start();
   bool at_end() const { return following_; }
   size_t new_rows();  // rows added since the view left the end
   size_t rows_below();
 
-  // Matches of `words` are brought out in visible(), until they are empty. The view goes to the last one that
-  // is not below it; next_match goes on from there, around the ends.
+  // visible() brings out the matches of `words` until find("") is called. The view goes to the last match
+  // that is not below it. next_match() goes on from there and wraps around at the ends.
   void find(std::string_view words);
   void next_match(int direction);
   size_t match_count();
-  size_t match_here();  // from 1; 0 = nowhere
+  size_t match_here();  // number of the current match from 1; 0: there is none
 
  private:
   static constexpr size_t kNone = static_cast<size_t>(-1);
@@ -69,17 +69,17 @@ class TranscriptView {
   struct Block {
     Kind kind = Kind::notice;
     std::string text;    // safe
-    std::string raw;     // what follows it: made safe when it is laid out
-    std::string finish;  // what is said below an answer
+    std::string raw;     // follows `text`; made safe when the block is laid out
+    std::string finish;  // said below the block
     bool open = false;   // an answer that may still grow
     bool changed = true;
-    MarkdownFlow flow;      // of an answer
+    MarkdownFlow flow;      // lays out an answer
     size_t first_code = 1;  // number of its first code block
-    size_t codes = kNone;   // how many it has; kNone: not counted yet
+    size_t codes = kNone;   // number of its code blocks; kNone: not counted yet
     std::vector<Row> rows;
     bool gap_before = true;
-    size_t first_row = 0;  // counted from first_laid_, of the gap if there is one
-    size_t shown = 0;      // rows without blank ones at the end
+    size_t first_row = 0;  // its first row or gap, counted from that of first_laid_
+    size_t shown = 0;      // number of rows without the blank ones at the end
     bool searched = false;
     std::vector<Match> matches;
     bool empty() const { return text.empty() && raw.empty(); }
@@ -104,17 +104,17 @@ class TranscriptView {
   void bring_out_matches(size_t top, std::vector<Row>& rows);
 
   std::vector<Block> blocks_;
-  size_t growing_ = kNone;  // the block of the open answer
-  size_t first_laid_ = 0;   // blocks from here on have rows; those before have none
+  size_t growing_ = kNone;  // index of the open answer
+  size_t first_laid_ = 0;   // blocks from here on have rows; those before it have none
   size_t first_changed_ = 0;
   int columns_ = 80;
   int height_ = 24;
   bool following_ = true;
-  size_t top_ = 0;        // first visible row where not following
-  size_t rows_seen_ = 0;  // rows_laid when the view left the end
-  std::string words_;     // looked for, folded; empty: nothing is
+  size_t top_ = 0;        // the first visible row, unless following_
+  size_t rows_seen_ = 0;  // rows_laid() when the view left the end
+  std::string words_;     // the folded words to find; empty: none
   size_t match_block_ = kNone;
-  size_t match_index_ = 0;  // in that block
+  size_t match_index_ = 0;  // index in the matches of that block
 };
 
 }  // namespace bitnet

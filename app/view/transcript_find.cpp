@@ -69,7 +69,7 @@ void TranscriptView::next_match(int direction) {
   }
 }
 
-// Scrolls no further than needed, to a third from the top.
+// Scrolls only if the match is not in view, and then puts it a third from the top.
 void TranscriptView::show_match() {
   const Block& block = blocks_[match_block_];
   const size_t row = block.first_row + (block.gap_before ? 1 : 0) + block.matches[match_index_].rows[0].row;
