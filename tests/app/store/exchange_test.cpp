@@ -1,10 +1,11 @@
+#include "app/store/exchange.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "app/store/exchange.h"
 #include "engine/error.h"
 
 namespace bitnet {
