@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kTitleBytes = 60;
 constexpr size_t kMostImported = size_t{1} << 30;  // a file may hold many conversations
 
-// Messages that came one after the other: each follows the one before.
+// Makes each message follow the one before it.
 void chain(WholeConversation& whole) {
   int64_t number = 0;
   for (WholeMessage& message : whole.messages) {

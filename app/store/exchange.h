@@ -1,4 +1,4 @@
-// Conversations as files: written in three forms and read back from these and from ShareGPT.
+// Conversations as files: they are written in three forms, and read from these and from ShareGPT's.
 //
 // Thread rule: plain values and free functions; any thread.
 //
@@ -22,22 +22,22 @@ namespace bitnet {
 enum class ChatFormat { markdown, json, openai };
 ChatFormat chat_format(std::string_view name);  // "md", "json", "openai"; throws Error(usage) for others
 
-// md and openai need the branch only, which may be all there is in `whole`. Text that is no UTF-8 becomes
-// U+FFFD in json and openai.
+// md and openai need only the branch that is shown, so `whole` may hold nothing else. Text that is no UTF-8
+// becomes U+FFFD in json and openai.
 std::string write_chat(const WholeConversation& whole, ChatFormat format);
 
-// The conversations of a file, whichever of the forms it has. `name` is for messages. Throws Error(runtime)
-// that says where the file is wrong, what was wanted and what found.
+// The conversations of a file in any of the forms. `name` is for messages. Throws Error(runtime) that says
+// where the file is wrong, what was wanted and what was found.
 std::vector<WholeConversation> read_chats(std::string_view text, const std::string& name);
 
-// The conversations of a file ("-": standard input) into the store; their ids. Throws as read_chats does.
+// Stores the conversations of a file ("-": standard input) and returns their ids. Throws as read_chats does.
 std::vector<int64_t> import_file(Store& store, const std::string& file);
 
-// chat_file_markdown.cpp
+// exchange_markdown.cpp
 std::string write_markdown(const WholeConversation& whole);
 WholeConversation read_markdown(std::string_view text);
 
-// chat_file_json.cpp
+// exchange_json.cpp
 std::vector<WholeConversation> read_json_chats(std::string_view text);
 
 // The messages from the first to the leaf, in order. Requires a checked conversation.

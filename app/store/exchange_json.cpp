@@ -17,15 +17,15 @@ using json = nlohmann::ordered_json;
 constexpr const char* kFormat = "bitnet-chat conversation";
 constexpr int kVersion = 1;
 constexpr JsonLimits kImported{.bytes = size_t{1} << 30};
-// A turn's settings are shallow. What is not stays the text it is stored as, and so a file never is deeper
-// than what can be read again.
+// A turn's settings are shallow. Settings that are not are written as the text that is stored, so a file is
+// never deeper than what can be read again.
 constexpr JsonLimits kSampler{.bytes = size_t{1} << 20, .depth = 16};
 
 std::string dump(const json& j) { return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n"; }
 
 // ---- writing
 
-// JSON has no NaN and no infinity; null stands for NaN, which is all that a missing probability can be.
+// JSON has neither NaN nor infinity. A missing probability is NaN, and is written as null.
 json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 json turn_object(const WholeTurn& whole) {
@@ -149,7 +149,7 @@ struct At {
   }
 };
 
-constexpr int64_t kAnyTime = int64_t{1} << 53;  // every JSON reader keeps these
+constexpr int64_t kAnyTime = int64_t{1} << 53;  // every JSON reader reads such numbers exactly
 constexpr int64_t kAnyCount = std::numeric_limits<uint32_t>::max();
 
 std::string finish_reason(const At& at) {
@@ -160,7 +160,7 @@ std::string finish_reason(const At& at) {
   return reason;
 }
 
-// Of lists that may be long: where all is well, without the path that a message would need.
+// These two read lists that may be long: an element that is right costs no path for a message.
 float real_at(const At& list, size_t i) {
   const json& value = list.value[i];
   return static_cast<float>(
@@ -251,7 +251,7 @@ WholeConversation read_everything(const At& at) {
   return whole;
 }
 
-// Content is a text or, as newer APIs write it, a list of parts, of which we know those that are text.
+// The content is a text or, as newer APIs write it, a list of parts, of which only texts can be read.
 std::string content_of(const At& at) {
   if (!at.value.is_array()) return at.text();
   std::string text;
@@ -319,7 +319,7 @@ WholeConversation read_object(const At& at) {
 
 std::vector<WholeConversation> read_json_chats(std::string_view text) {
   std::vector<WholeConversation> all;
-  // JSON lines, as files for fine-tuning are: an object a line.
+  // JSON lines, as in files for fine-tuning: each line is an object.
   const size_t first_line = text.find('\n');
   if (text.starts_with('{') && first_line != std::string_view::npos &&
       is_json(text.substr(0, first_line), kImported)) {

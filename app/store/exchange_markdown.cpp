@@ -10,7 +10,7 @@
 namespace bitnet {
 namespace {
 
-// "## System" is the prompt and stands at most once, before every message.
+// "## System" is the system prompt, and stands at most once, before every message.
 constexpr std::string_view kPromptHeading = "## System";
 struct Heading {
   std::string_view line;
@@ -35,7 +35,7 @@ std::string_view reason_of(std::string_view line) {
   return plain ? word : std::string_view();
 }
 
-// Whether a line of a text, once its backslashes are taken off, would be read as one of ours.
+// Whether a line of a text would be read as one of ours if its backslashes were taken off.
 bool looks_like_ours(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of('\\'), line.size()));
   return line == kPromptHeading || heading_of(line) != nullptr || !reason_of(line).empty();
@@ -61,8 +61,8 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// The lines of a section behind its heading, as write_markdown puts them. Files that people have edited may
-// lack the empty lines.
+// Reads the lines after a heading, as write_markdown writes them. Files that people have edited may lack the
+// empty lines.
 struct Section {
   std::string text;
   std::string_view reason;
@@ -109,7 +109,7 @@ std::string write_markdown(const WholeConversation& whole) {
 WholeConversation read_markdown(std::string_view text) {
   if (text.ends_with('\n')) text.remove_suffix(1);
   std::vector<std::string_view> lines = lines_of(text);
-  // A file of CRLF lines; in one of ours at least the empty lines end without CR.
+  // This recognises a file of CRLF lines: in one of ours at least the empty lines end without CR.
   if (std::all_of(lines.begin(), lines.end() - 1, [](std::string_view l) { return l.ends_with('\r'); }) &&
       lines.size() > 1) {
     for (std::string_view& line : lines) {

@@ -1,4 +1,6 @@
-// Who said a message. Thread rule: plain values and free functions; any thread.
+// Who said a message.
+//
+// Thread rule: plain values and free functions; any thread.
 #pragma once
 
 #include <string_view>
@@ -7,6 +9,6 @@ namespace bitnet {
 
 enum class Role { system, user, assistant };
 const char* name_of(Role role);
-Role role_of(std::string_view name);  // user where the name is not known
+Role role_of(std::string_view name);  // user if the name is not known
 
 }  // namespace bitnet

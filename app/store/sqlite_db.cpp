@@ -40,14 +40,15 @@ const char* way_out(int result) {
   }
 }
 
-// SQLite takes "file:..." for a URI and ":memory:" for no file at all, but no path that begins like this.
+// SQLite takes "file:..." for a URI and ":memory:" for no file at all, but never a path that begins with / or
+// ./.
 std::string as_path(const std::string& path) {
   if (path == Database::kInMemory) return ":memory:";
   return path.starts_with('/') ? path : "./" + path;
 }
 
-// Makes the file where there is none. One that is there is not opened here: to close it again would take away
-// the locks that SQLite holds on it in this process.
+// Makes the file if there is none. A file that exists is not opened here, because closing it again would
+// release the locks that SQLite holds on it in this process.
 void make_file(const std::string& path) {
   const auto refuse = [&](const char* why) {
     throw Error(ErrorKind::database,

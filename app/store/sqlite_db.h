@@ -1,7 +1,7 @@
-// SQLite with errors that throw and statements that finish themselves.
+// SQLite, with errors that throw and statements that finalize themselves. Every failure is an Error(database)
+// that names the file.
 //
-// Thread rule: a Database and its statements belong to one thread. Every failure is an Error(database) that
-// names the file.
+// Thread rule: a Database and its statements belong to one thread.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Statement {
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  // Bind the next parameter, in order.
+  // These bind the next parameter.
   Statement& operator<<(int64_t value);
   Statement& operator<<(double value);
   Statement& operator<<(std::string_view text);
@@ -51,11 +51,11 @@ class Statement {
 
 class Database {
  public:
-  // A file is made with mode 0600 where there is none. The path is a path, whatever it looks like: no URI,
-  // and no name has a meaning of its own. kInMemory keeps nothing.
+  // Makes the file with mode 0600 if there is none. `path` is a path, whatever it looks like: never a URI,
+  // nor a name with a special meaning. A database with the path kInMemory keeps nothing.
   static constexpr const char* kInMemory = "";
   explicit Database(const std::string& path);
-  void wait_at_most(int milliseconds);  // for other programs
+  void wait_at_most(int milliseconds);  // while other programs hold the database
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -65,7 +65,7 @@ class Database {
   int changes() const;
   int64_t pragma(const char* name);
 
-  // BEGIN IMMEDIATE, work, COMMIT; ROLLBACK where work throws.
+  // BEGIN IMMEDIATE, work, COMMIT; ROLLBACK if `work` throws.
   void transaction(const std::function<void()>& work);
 
   const std::string& path() const { return path_; }
@@ -78,7 +78,7 @@ class Database {
   sqlite3* db_ = nullptr;
 };
 
-// Whether the disk that has, or would have, this file takes nothing more.
+// Whether the disk on which this file is, or would be, is full.
 bool disk_is_full(const std::string& path);
 
 }  // namespace bitnet

@@ -93,14 +93,14 @@ void Store::open_file(int wait_milliseconds) {
   try {
     db_ = std::make_unique<Database>(in_memory_ ? Database::kInMemory : path_);
     db_->wait_at_most(wait_milliseconds);
-    // user_version first: a newer or foreign file is refused before anything is written to it.
+    // The schema comes first, so that a newer or foreign file is refused before anything is written to it.
     db_->execute("PRAGMA foreign_keys = ON");
     prepare_schema(*db_);
     db_->execute("PRAGMA journal_mode = WAL");
     db_->execute("PRAGMA synchronous = FULL");
-    // What is deleted is overwritten; scrub() does the rest.
+    // SQLite overwrites what is deleted; scrub() does the rest.
     db_->execute("PRAGMA secure_delete = ON");
-    // KiB: a long conversation is walked more than once while it is opened, and should be read but once.
+    // In KiB. Opening a long conversation walks it several times, but should read it from the disk only once.
     db_->execute("PRAGMA cache_size = -16384");
     mark_abandoned_drafts();
     db_->wait_at_most(kWait);
@@ -216,12 +216,13 @@ std::optional<StoredMessage> Store::message(int64_t id) {
 std::vector<StoredMessage> Store::branch(std::optional<int64_t> leaf) {
   std::vector<StoredMessage> messages;
   if (!leaf) return messages;
-  // Each step up has one row, so they come in order, and need not be sorted with all their text.
-  Statement query(db(), fmt::format("WITH RECURSIVE up(id) AS (SELECT ? UNION ALL"
-                                    " SELECT message.parent FROM up CROSS JOIN message ON message.id = up.id"
-                                    " WHERE message.parent < message.id)"  // whatever a file says: it ends
-                                    " SELECT {} FROM up CROSS JOIN message m ON m.id = up.id",
-                                    kMessageColumns));
+  // Each step up yields one row, so the rows come in order and need not be sorted with all their text.
+  Statement query(db(),
+                  fmt::format("WITH RECURSIVE up(id) AS (SELECT ? UNION ALL"
+                              " SELECT message.parent FROM up CROSS JOIN message ON message.id = up.id"
+                              " WHERE message.parent < message.id)"  // so it ends, whatever the file says
+                              " SELECT {} FROM up CROSS JOIN message m ON m.id = up.id",
+                              kMessageColumns));
   query << *leaf;
   while (query.step()) messages.push_back(read_message(query));
   std::reverse(messages.begin(), messages.end());
@@ -243,7 +244,7 @@ std::vector<StoredMessage> Store::messages(int64_t conversation) {
   query << conversation;
   std::vector<StoredMessage> messages;
   while (query.step()) messages.push_back(read_message(query));
-  // Sorted here: SQLite would copy all their text once more for that.
+  // They are sorted here because SQLite would copy all their text once more.
   std::sort(messages.begin(), messages.end(),
             [](const StoredMessage& a, const StoredMessage& b) { return a.id < b.id; });
   return messages;
@@ -273,7 +274,8 @@ void Store::remove_message(int64_t id) {
 void Store::check_tree(const StoredConversation& conversation) {
   std::vector<int64_t> ids;
   std::vector<std::pair<int64_t, int64_t>> parents;
-  Statement query(db(), "SELECT id, parent FROM message WHERE conversation = ?");  // all of it in an index
+  Statement query(db(),
+                  "SELECT id, parent FROM message WHERE conversation = ?");  // an index has both columns
   query << conversation.id;
   while (query.step()) {
     ids.push_back(query.integer(0));
@@ -288,8 +290,8 @@ void Store::check_tree(const StoredConversation& conversation) {
                             conversation.id, why));
   };
   for (const auto& [id, parent] : parents) {
-    // Each message is added after the one it follows, so a parent that is not older is part of a circle or of
-    // no tree of ours.
+    // A message is added after the one that it follows. So if a parent is not older, there is a circle, or
+    // the tree is not ours.
     if (parent >= id) refuse(fmt::format("message {} is said to follow {}, which is not older", id, parent));
     if (!is_in_it(parent))
       refuse(fmt::format("message {} is said to follow {}, which is not in it", id, parent));

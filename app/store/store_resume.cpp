@@ -1,4 +1,4 @@
-// What a store in memory took while the database could not be written, into the database.
+// Moves what a store in memory kept while the database could not be written into the database.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace bitnet {
 namespace {
 
-constexpr int kShortWait = 200;  // milliseconds for a database that others hold: a person waits meanwhile
+constexpr int kShortWait = 200;  // milliseconds for a database that others hold, while a person waits
 
 std::vector<StoredConversation> everything(Store& store) {
   std::vector<StoredConversation> all = store.conversations(INT64_MAX, true);
@@ -43,7 +43,7 @@ std::vector<uint64_t> Store::file_at(const std::string& path) {
   return id;
 }
 
-// The WAL is another one whenever a file was closed and opened.
+// Leaves out the WAL, which is another file whenever a database was closed and opened.
 std::vector<uint64_t> Store::file() const {
   return {file_.begin(), file_.begin() + std::min<std::ptrdiff_t>(2, std::ssize(file_))};
 }
@@ -57,7 +57,7 @@ bool Store::is_gone() const {
 
 void Store::reopen() {
   if (is_private()) return;
-  db_.reset();  // first: two handles of a process on one file would take each other's locks away
+  db_.reset();  // first, because two handles of a process on one file would release each other's locks
   open_file(kShortWait);
 }
 
@@ -88,7 +88,7 @@ void Store::take_over_message(const Store::From& from, const OutlineMessage& nod
     StoredTurn turn = turns[i];
     const std::vector<StoredToken> tokens = from.store.tokens(turn.id);
     turn.message = here.id;
-    // The turn that ran when the database failed goes on where its last batch ended.
+    // The turn that ran when the database failed continues where its last batch ended.
     turn.id = i == 0 && here.open_turn ? *here.open_turn : add_turn_row(turn);
     update_turn_row(turn);
     if (!tokens.empty()) add_token_run(turn.id, tokens);
@@ -105,7 +105,7 @@ void Store::take_over(Unsaved& unsaved) {
       const std::vector<OutlineMessage> outline = from.outline(row.id);
       auto known = conversations.find(row.id);
       if (known != conversations.end() && !has_conversation(known->second)) {
-        // It was deleted by another program meanwhile: what is shown here becomes one of its own.
+        // Another program deleted it meanwhile, so what is shown here becomes a new conversation.
         conversations.erase(known);
         for (const OutlineMessage& node : outline) messages.erase(node.id);
         known = conversations.end();
@@ -133,7 +133,7 @@ void Store::take_over(Unsaved& unsaved) {
       set_archived(here, row.archived);
       touch(here);
     }
-    // A turn that was taken back goes here too, where nothing follows it.
+    // A turn that was taken back is removed from the database too, if nothing follows it.
     for (const auto& [id, known] : messages) {
       if (from.message(id)) continue;
       Statement remove(

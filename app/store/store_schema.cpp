@@ -83,16 +83,16 @@ ALTER TABLE conversation ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE message ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;
 )sql";
 
-// Without these every message that is deleted is looked for as a parent among all messages of the file.
+// Without these indexes SQLite scans all messages of the file for children of each message that is deleted.
 constexpr const char* kVersion3 = R"sql(
 CREATE INDEX IF NOT EXISTS message_children ON message(parent);
 CREATE INDEX IF NOT EXISTS conversation_by_leaf ON conversation(leaf);
 )sql";
 
-// The trash; turns that an import brought, whose words are a stranger's; and what is to be finished: 'scrub'
-// after rows were removed, whose words still are in free pages and in message_fts, 'backups' where these
-// words may be in backups too. Earlier programs left the words of what they deleted: those go with the first
-// scrub.
+// The trash; turns that an import brought, whose words are a stranger's; and work that is unfinished: 'scrub'
+// after rows were removed whose words are still in free pages and in message_fts, and 'backups' if these
+// words may be in backups too. Earlier programs left the words of what they deleted; the first scrub removes
+// them.
 constexpr const char* kVersion4 = R"sql(
 ALTER TABLE conversation ADD COLUMN deleted INTEGER;  -- when it was put into the trash; NULL: it was not
 ALTER TABLE turn ADD COLUMN imported INTEGER NOT NULL DEFAULT 0;
@@ -125,8 +125,8 @@ void check_identity(Database& db, int64_t version) {
   }
 }
 
-// Under another name until it is whole: what a killed or failed migration left behind must not be taken for a
-// backup, nor stand in the way of the next.
+// Writes the backup under another name until it is whole: what a killed or failed migration leaves behind
+// must neither be taken for a backup nor stand in the way of the next one.
 void back_up(Database& db, int64_t version) {
   const std::string copy = backup_path(db.path(), version);
   const std::string unfinished = copy + ".unfinished";
@@ -155,7 +155,7 @@ void prepare_schema(Database& db) {
   if (version > 0 && version < kSchemaVersion) back_up(db, version);
   while (version < kSchemaVersion) {
     db.transaction([&] {
-      // Another process may have migrated between the look and the lock.
+      // Another process may have migrated it before we had the lock.
       version = db.pragma("user_version");
       if (version >= kSchemaVersion) return;
       db.execute(kMigrations[version]);

@@ -1,4 +1,6 @@
-// The database's shape and how an older one becomes it. Thread rule: that of Database.
+// The tables of the database, and how an older database gets them.
+//
+// Thread rule: that of Database.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +13,12 @@ class Database;
 constexpr int kSchemaVersion = 4;
 constexpr int kApplicationId = 0x42436874;  // "BCht"
 
-// Makes or migrates the tables. Each migration is one transaction that also bumps user_version, after a copy
-// of an older database was written beside it. Throws Error(database) for a newer or a foreign database.
+// Makes or migrates the tables. Before a migration, a copy of the older database is written beside it. Each
+// migration is one transaction that also raises user_version. Throws Error(database) for a newer or a foreign
+// database.
 void prepare_schema(Database& db);
 
-// Where the copy is written; while it is not whole, ".unfinished" follows.
+// Where that copy is written. Until it is whole, its name ends with ".unfinished".
 std::string backup_path(const std::string& database, int64_t version);
 
 }  // namespace bitnet

@@ -1,8 +1,8 @@
-// Finding words in everything that was said.
+// Finds words in everything that was said.
 //
-// FTS5 finds words and beginnings of words. Scripts that put no spaces between words, as Chinese and
-// Japanese, are one word a sentence to it, and what stands inside of a word it does not see: where it finds
-// nothing, every text is looked through for the words as they stand.
+// FTS5 finds words and beginnings of words. In scripts without spaces, such as Chinese and Japanese, it takes
+// a whole sentence for a word, and it does not see what stands inside a word. So if it finds nothing, every
+// text is searched for the words as they stand.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace bitnet {
 namespace {
 
-// More than a person looks for; each costs a look at every text where the index finds nothing.
+// These are more than a person looks for. Each word costs a scan of every text if the index finds nothing.
 constexpr size_t kMostWords = 32;
 constexpr size_t kMostBytes = 1000;
 constexpr size_t kAround = 60;  // bytes of a snippet on each side of what was found
@@ -34,7 +34,8 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-// Every word as a quoted FTS5 string, so that no character of it is an operator; the last may be a beginning.
+// Quotes every word as an FTS5 string, so that no character of it is an operator. The last one also matches
+// as the beginning of a word.
 std::string match_expression(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& word : words) {
@@ -66,7 +67,7 @@ bool inside_character(std::string_view text, size_t at) {
   return at < text.size() && (static_cast<uint8_t>(text[at]) & 0xC0) == 0x80;
 }
 
-// The text around the first word, with that word marked.
+// The text around `word`, with the word marked.
 std::string snippet_of(std::string_view text, const std::string& word) {
   const size_t at = find_ignoring_case(text, word);
   if (at == std::string_view::npos) return std::string(text.substr(0, kAround));

@@ -1,10 +1,10 @@
-// The trash, and taking out for good.
+// The trash, and removing conversations for good.
 //
 // SQLite and FTS5 leave words behind: a deleted row stays in message_fts until its segments are merged, a
 // page that was split keeps copies of the rows that moved, and the WAL keeps old pages until it is
 // overwritten. So after rows were removed the index is made anew, the file is written anew (VACUUM), and the
-// WAL cut to nothing. That this is to be done is noted in the transaction that removes the rows: whatever
-// ends the program in between, the next one finishes it.
+// WAL is cut to nothing. The transaction that removes the rows also notes that this is to be done, so that
+// the next program finishes it if this one ends before.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,8 +44,7 @@ std::vector<StoredConversation> Store::trash() {
   return all;
 }
 
-// The number tells one note from another: what another program notes while we do the work is not ours to
-// strike.
+// The random number tells one note from another: a note that another program makes while we work must stay.
 void Store::note_unfinished(std::string_view work) {
   Statement note(db(), "INSERT OR REPLACE INTO unfinished VALUES (?, random())");
   note << work;
@@ -62,7 +61,7 @@ std::optional<int64_t> Store::unfinished(std::string_view work) {
 bool Store::remove(int64_t conversation, const char* left_to_do) {
   bool there = false;
   db().transaction([&] {
-    // A damaged file may have messages elsewhere that follow one of these.
+    // In a damaged file, messages of other conversations may follow one of these.
     Statement part(db(),
                    "UPDATE message SET parent = NULL WHERE conversation <> ?1 AND parent IN"
                    " (SELECT id FROM message WHERE conversation = ?1)");
@@ -82,7 +81,7 @@ bool Store::remove(int64_t conversation, const char* left_to_do) {
 bool Store::remove_conversation(int64_t id) { return remove(id, nullptr); }
 bool Store::purge(int64_t conversation) { return remove(conversation, kBackups); }
 
-// Those that are older than `made_before`.
+// Removes the backups that are older than `made_before`.
 void Store::remove_backups(int64_t made_before) {
   if (db().in_memory()) return;
   for (int64_t version = 1; version < kSchemaVersion; ++version) {
@@ -105,7 +104,7 @@ std::string Store::scrub() {
     if (!backups && !words) return {};
     if (backups) remove_backups(INT64_MAX);
     if (words) {
-      // What 'rebuild' does, but for drafts, which are not indexed.
+      // This does what 'rebuild' does, except for drafts, which are not indexed.
       db().transaction([&] {
         db().execute(
             "INSERT INTO message_fts(message_fts) VALUES ('delete-all');"
@@ -135,7 +134,7 @@ bool Store::tidy() {
   }
   for (const int64_t id : ids) purge(id);
   scrub();
-  remove_backups(expired);  // they may hold words that were purged before they were made
+  remove_backups(expired);  // backups may hold words of what was purged later
   return !ids.empty();
 }
 

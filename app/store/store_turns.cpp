@@ -1,4 +1,4 @@
-// The answers: drafts, token runs, and what becomes of a draft whose process is gone.
+// The answers: drafts, token runs, and drafts whose process is gone.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -35,12 +35,13 @@ T unpack(const std::string& bytes, size_t i) {
   return value;
 }
 
-// Field 22 of /proc/PID/stat: when the process began, so that a reused number is not taken for its owner.
+// Field 22 of /proc/PID/stat tells when the process began, so that a reused number is not taken for the
+// owner.
 std::string start_time_of(long pid) {
   std::ifstream in(fmt::format("/proc/{}/stat", pid));
   std::string line;
   std::getline(in, line);
-  // The second field is the program's name in brackets and may hold anything.
+  // The second field is the program's name in brackets, which may hold anything.
   size_t at = line.rfind(')');
   if (at == std::string::npos) return "";
   for (int field = 2; field < 22 && at != std::string::npos; ++field) at = line.find(' ', at + 1);

@@ -1,4 +1,4 @@
-// A conversation with all that belongs to it, out of the database and into one.
+// Reads a conversation with all that belongs to it from the database, and writes one into it.
 #include <algorithm>
 
 #include "app/base/clock.h"
@@ -44,7 +44,7 @@ std::optional<WholeConversation> Store::whole(int64_t id) {
 
 int64_t Store::add_whole_rows(const WholeConversation& whole) {
   const int64_t now = now_milliseconds();
-  // What a file says of the future is not true, and would stand before everything else in lists.
+  // A time in the future is wrong, and would put the conversation before all others in lists.
   const auto past = [now](int64_t time) { return time > 0 ? std::min(time, now) : now; };
   Statement insert(
       db(), "INSERT INTO conversation(title, system, created, updated, archived) VALUES (?, ?, ?, ?, ?)");
@@ -58,8 +58,7 @@ int64_t Store::add_whole_rows(const WholeConversation& whole) {
     return ids.at(static_cast<size_t>(*number - 1));
   };
   for (const WholeMessage& m : whole.messages) {
-    // An answer always has a reason to have ended; what was said by people and other programs ended by
-    // itself.
+    // Every answer needs a reason why it ended; one that an import gives no reason for ended by itself.
     const std::string finish =
         m.stored.role == Role::assistant && m.stored.finish.empty() ? "stop" : m.stored.finish;
     Statement message(db(),
