@@ -1,14 +1,16 @@
 #include "bpe.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
-#include <functional>
-#include <queue>
+
+#include "byte_alphabet.h"
+#include "engine/error.h"
+#include "merge_pairs.h"
 
 namespace bitnet {
 namespace {
-
-size_t table_size(size_t n) { return std::bit_ceil(std::max<size_t>(16, n * 2)); }
 
 uint64_t pair_of(int32_t left, int32_t right) {
   return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
@@ -21,29 +23,14 @@ size_t mix(uint64_t x) {
   return x ^ x >> 31;
 }
 
+[[noreturn]] void bad_merge(size_t index, std::string_view line, std::string_view problem) {
+  throw Error(ErrorKind::model,
+              fmt::format("tokenizer.ggml.merges[{}]: \"{}\" {}", index, printable(line), problem));
+}
+
 }  // namespace
 
-TokenTable::TokenTable(size_t n_expected) : slots_(table_size(n_expected)) {}
-
-int32_t TokenTable::insert(std::string_view bytes, int32_t id) {
-  const size_t mask = slots_.size() - 1;
-  size_t i = std::hash<std::string_view>{}(bytes)&mask;
-  for (; slots_[i].id >= 0; i = (i + 1) & mask) {
-    if (slots_[i].bytes == bytes) return slots_[i].id;
-  }
-  slots_[i] = {bytes, id};
-  return -1;
-}
-
-int32_t TokenTable::find(std::string_view bytes) const {
-  const size_t mask = slots_.size() - 1;
-  for (size_t i = std::hash<std::string_view>{}(bytes)&mask; slots_[i].id >= 0; i = (i + 1) & mask) {
-    if (slots_[i].bytes == bytes) return slots_[i].id;
-  }
-  return -1;
-}
-
-Bpe::Bpe(size_t n_merges) : slots_(table_size(n_merges), Slot{kFree, 0, 0}) {}
+Bpe::Bpe(size_t n_merges) : slots_(std::bit_ceil(std::max<size_t>(16, n_merges * 2)), Slot{kFree, 0, 0}) {}
 
 void Bpe::add_merge(int32_t left, int32_t right, int32_t merged) {
   const uint64_t pair = pair_of(left, right);
@@ -65,45 +52,69 @@ const Bpe::Slot* Bpe::find(int32_t left, int32_t right) const {
 }
 
 void Bpe::merge(std::vector<int32_t>& ids) const {
-  // The symbols are a linked list over the positions of `ids`. A joined symbol keeps the position of its left
-  // half; the id of its right half becomes -1.
-  struct Link {
-    uint32_t prev, next;
-  };
-  struct Candidate {
-    uint32_t rank, at;  // `at` is the position of the left symbol
-    int32_t left, right, merged;
-    bool operator>(const Candidate& o) const { return rank != o.rank ? rank > o.rank : at > o.at; }
-  };
-  const auto n = static_cast<uint32_t>(ids.size());
-  if (n < 2) return;
-  std::vector<Link> links(n);
-  for (uint32_t i = 0; i < n; ++i) links[i] = {i - 1, i + 1};  // links[0].prev wraps to a value >= n
+  merge_pairs<uint32_t>(ids, [this](int32_t left, int32_t right) {
+    const Slot* slot = find(left, right);
+    return slot == nullptr ? std::nullopt
+                           : std::optional(Joined<uint32_t, int32_t>{slot->rank, slot->merged});
+  });
+}
 
-  std::vector<Candidate> storage;
-  storage.reserve(n);
-  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue({}, std::move(storage));
-  const auto consider = [&](uint32_t at) {
-    const uint32_t next = links[at].next;
-    if (next >= n) return;
-    if (const Slot* s = find(ids[at], ids[next])) queue.push({s->rank, at, ids[at], ids[next], s->merged});
-  };
-  for (uint32_t i = 0; i + 1 < n; ++i) consider(i);
+ByteBpe::ByteBpe(std::string_view pre, size_t n_tokens, size_t n_merges)
+    : TextEncoder(n_tokens), pre_(pre), bpe_(n_merges) {}
 
-  while (!queue.empty()) {
-    const Candidate best = queue.top();
-    queue.pop();
-    const uint32_t right = links[best.at].next;
-    // Since it was queued, one of the two may have been joined with another symbol.
-    if (ids[best.at] != best.left || right >= n || ids[right] != best.right) continue;
-    ids[best.at] = best.merged;
-    ids[right] = -1;
-    links[best.at].next = links[right].next;
-    if (links[right].next < n) links[links[right].next].prev = best.at;
-    if (links[best.at].prev < n) consider(links[best.at].prev);
-    consider(best.at);
+void ByteBpe::add_token(int32_t id, const std::string& text, std::string& bytes) {
+  bytes.clear();
+  if (!append_alphabet_bytes(text, bytes)) {
+    check_utf8(id, text);
+    bytes = text;
+    return;
   }
-  std::erase(ids, -1);
+  insert(id, bytes);
+  if (bytes.size() == 1) byte_token_[static_cast<unsigned char>(bytes[0])] = id;
+}
+
+void ByteBpe::add_merge(std::string_view line, size_t index) {
+  const size_t space = line.find(' ', 1);
+  if (space == std::string_view::npos || space + 1 == line.size())
+    bad_merge(index, line, "is not two tokens with a space between; wanted that");
+  const std::string_view left = line.substr(0, space);
+  const std::string_view right = line.substr(space + 1);
+  const auto unknown = [&](std::string_view what) {
+    bad_merge(index, line,
+              fmt::format("names \"{}\", which is not a token; wanted two that are", printable(what)));
+  };
+  scratch_.clear();
+  if (!append_alphabet_bytes(left, scratch_)) unknown(left);
+  const size_t cut = scratch_.size();
+  if (!append_alphabet_bytes(right, scratch_)) unknown(right);
+  const std::string_view joined = scratch_;
+  const int32_t left_id = ordinary_.find(joined.substr(0, cut));
+  const int32_t right_id = ordinary_.find(joined.substr(cut));
+  const int32_t joined_id = ordinary_.find(joined);
+  if (left_id < 0) unknown(left);
+  if (right_id < 0) unknown(right);
+  if (joined_id < 0) unknown(fmt::format("{}{}", left, right));
+  bpe_.add_merge(left_id, right_id, joined_id);
+}
+
+void ByteBpe::encode(std::string_view text, bool /*starts*/, std::vector<int32_t>& ids) const {
+  std::vector<int32_t> of_piece;
+  for (const std::string_view piece : pre_.split(text)) {
+    if (pre_.ignore_merges()) {
+      if (const int32_t whole = ordinary_.find(piece); whole >= 0) {
+        ids.push_back(whole);
+        continue;
+      }
+    }
+    of_piece.clear();
+    for (const char byte : piece) {
+      const int32_t id = byte_token_[static_cast<unsigned char>(byte)];
+      if (id < 0) fail_without_byte(byte, to_alphabet(std::string_view(&byte, 1)));
+      of_piece.push_back(id);
+    }
+    bpe_.merge(of_piece);
+    ids.insert(ids.end(), of_piece.begin(), of_piece.end());
+  }
 }
 
 }  // namespace bitnet

@@ -1,31 +1,19 @@
-// Byte-pair merging over token ids (Sennrich et al. 2016). Of all neighbours that some merge joins, the pair
-// of the best rank is joined first, the leftmost among equals, and so on until no merge fits.
+// Byte-level BPE, which GGUF files call model "gpt2": the pre-tokenizer cuts text into pieces, and byte-pair
+// merging (Sennrich et al. 2016) joins the bytes of each piece in the order of the file's merges.
 //
-// Thread rule: once all merges are added, any number of threads may call merge().
+// Thread rule: Bpe, once all merges are added, and ByteBpe as TextEncoder says.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "pre_tokenizer.h"
+#include "text_encoder.h"
+
 namespace bitnet {
-
-// Maps byte strings to token ids. It holds views: the strings must outlive the table and must not move.
-class TokenTable {
- public:
-  explicit TokenTable(size_t n_expected);
-  // Returns the id that already has these bytes; otherwise `id` now has them, and the result is -1.
-  int32_t insert(std::string_view bytes, int32_t id);
-  int32_t find(std::string_view bytes) const;  // -1 if there is none
-
- private:
-  struct Slot {
-    std::string_view bytes;
-    int32_t id = -1;
-  };
-  std::vector<Slot> slots_;  // open addressing, a power of two, at most half full
-};
 
 class Bpe {
  public:
@@ -49,6 +37,28 @@ class Bpe {
 
   std::vector<Slot> slots_;  // open addressing, a power of two, at most half full
   uint32_t n_merges_ = 0;
+};
+
+class ByteBpe final : public TextEncoder {
+ public:
+  // `pre` is a name that PreTokenizer knows.
+  ByteBpe(std::string_view pre, size_t n_tokens, size_t n_merges);
+
+  // A token is spelled in GPT-2's byte alphabet. Some converters write added tokens, such as runs of spaces,
+  // in plain text instead; they can be decoded, but no text becomes one.
+  void add_token(int32_t id, const std::string& text, std::string& bytes) override;
+
+  // Requires: all tokens are added. Throws Error(model) unless `line` is two tokens that make a third.
+  void add_merge(std::string_view line, size_t index);
+
+  void encode(std::string_view text, bool starts, std::vector<int32_t>& ids) const override;
+
+  const PreTokenizer& pre() const { return pre_; }
+
+ private:
+  PreTokenizer pre_;
+  Bpe bpe_;
+  std::string scratch_;  // of add_merge
 };
 
 }  // namespace bitnet

@@ -2,7 +2,6 @@
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <pcre2.h>
 
 #include <algorithm>
@@ -28,21 +27,43 @@ constexpr const char* kGpt2 =
 
 struct Known {
   const char* name;
-  std::vector<std::string> aliases;
-  bool ignore_merges;
+  std::vector<std::string_view> aliases;
+  bool ignore_merges, add_bos;
   std::vector<const char*> patterns;
 };
 
-// Each row is a pre-tokenizer. README.md says how to add one.
+// Each row is a pre-tokenizer. README.md says how to add one. The aliases are the names that llama.cpp's
+// converters write for vocabularies that are cut by the same patterns.
 const std::vector<Known>& known() {
   static const std::vector<Known> table = {
-      {"llama-bpe", {"llama3", "llama-v3"}, true, {CL100K("\\p{N}{1,3}")}},
-      {"qwen2", {}, false, {CL100K("\\p{N}")}},
-      {"gpt-2", {"gpt2"}, false, {kGpt2}},
-      {"falcon", {}, false, {"[\\p{P}$+<=>^~|`]+", kGpt2, "[0-9][0-9][0-9]"}},
-      {"default", {}, false, {"[\\p{P}$+<=>^~|]+", kGpt2, "\\p{N}+", "[0-9][0-9][0-9]"}},
+      {"llama-bpe",
+       {"llama3", "llama-v3", "falcon3", "falcon_e", "falcon-h1", "pixtral", "midm-2.0", "lfm2"},
+       true,
+       true,
+       {CL100K("\\p{N}{1,3}")}},
+      {"qwen2", {"deepseek-r1-qwen", "megrez", "stablelm2", "hunyuan"}, false, false, {CL100K("\\p{N}")}},
+      {"gpt-2",
+       {"gpt2", "olmo", "mpt", "jais", "trillion", "phi-2", "gigachat", "mellum", "exaone4"},
+       false,
+       false,
+       {kGpt2}},
+      {"smollm",
+       {"starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"},
+       false,
+       false,
+       {"\\p{N}", kGpt2}},
+      {"falcon", {}, false, false, {"[\\p{P}$+<=>^~|`]+", kGpt2, "[0-9][0-9][0-9]"}},
+      {"default", {}, false, false, {"[\\p{P}$+<=>^~|]+", kGpt2, "\\p{N}+", "[0-9][0-9][0-9]"}},
   };
   return table;
+}
+
+// Null if no row has the name.
+const Known* find_known(std::string_view name) {
+  for (const Known& k : known()) {
+    if (name == k.name || std::ranges::find(k.aliases, name) != k.aliases.end()) return &k;
+  }
+  return nullptr;
 }
 
 struct FreeMatch {
@@ -107,22 +128,14 @@ struct PreTokenizer::Pattern {
   pcre2_match_context* context = nullptr;
 };
 
+bool PreTokenizer::knows(std::string_view name) { return find_known(name) != nullptr; }
+
 PreTokenizer::PreTokenizer(std::string_view name) {
-  for (const Known& k : known()) {
-    if (name != k.name && std::ranges::find(k.aliases, name) == k.aliases.end()) continue;
-    name_ = k.name;
-    ignore_merges_ = k.ignore_merges;
-    for (const char* text : k.patterns) patterns_.push_back(std::make_unique<Pattern>(text));
-    return;
-  }
-  std::vector<std::string> names;
-  for (const Known& k : known()) {
-    names.push_back(k.name);
-    names.insert(names.end(), k.aliases.begin(), k.aliases.end());
-  }
-  throw Error(ErrorKind::model,
-              fmt::format("tokenizer.ggml.pre: the pre-tokenizer \"{}\" is not known; wanted one of {}",
-                          printable(name), fmt::join(names, ", ")));
+  const Known& row = *find_known(name);
+  name_ = row.name;
+  ignore_merges_ = row.ignore_merges;
+  add_bos_ = row.add_bos;
+  for (const char* text : row.patterns) patterns_.push_back(std::make_unique<Pattern>(text));
 }
 
 PreTokenizer::~PreTokenizer() = default;

@@ -16,8 +16,10 @@ namespace bitnet {
 
 class PreTokenizer {
  public:
-  // `name` is the value of tokenizer.ggml.pre. Throws Error(model) that lists the known names if it is
-  // unknown.
+  // Whether `name`, a value of tokenizer.ggml.pre, has a row in the table.
+  static bool knows(std::string_view name);
+
+  // Requires: knows(name).
   explicit PreTokenizer(std::string_view name);
   ~PreTokenizer();
 
@@ -25,14 +27,14 @@ class PreTokenizer {
   std::vector<std::string_view> split(std::string_view text) const;
 
   const std::string& name() const { return name_; }  // the canonical name, such as "llama-bpe" for "llama3"
-  bool ignore_merges() const {
-    return ignore_merges_;
-  }  // whether a piece that is itself a token skips the merges
+  bool ignore_merges() const { return ignore_merges_; }  // whether a piece that is a token skips the merges
+  bool add_bos() const { return add_bos_; }  // whether a prompt begins with BOS if the file does not say
 
  private:
   struct Pattern;
   std::string name_;
   bool ignore_merges_ = false;
+  bool add_bos_ = false;
   std::vector<std::unique_ptr<Pattern>> patterns_;
 };
 

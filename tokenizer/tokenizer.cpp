@@ -3,42 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <optional>
+#include <cmath>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
 
 #include "bpe.h"
-#include "byte_alphabet.h"
 #include "engine/error.h"
-#include "pre_tokenizer.h"
+#include "special_tokens.h"
+#include "spm.h"
 #include "utf8.h"
 
 namespace bitnet {
 namespace {
 
-// The values of tokenizer.ggml.token_type that matter here.
-constexpr int32_t kNormal = 1, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6;
-
-// The names that vocabularies use for a token that ends a turn.
-constexpr std::string_view kEndOfTurn[] = {"<|eot_id|>",
-                                           "<|eom_id|>",
-                                           "<|end_of_text|>",
-                                           "<|endoftext|>",
-                                           "<|im_end|>",
-                                           "<|end|>",
-                                           "<|eot|>",
-                                           "<|return|>",
-                                           "<|end_of_turn|>",
-                                           "<end_of_turn>",
-                                           "<|eos|>",
-                                           "<eos>",
-                                           "<EOT>",
-                                           "<|END_OF_TURN_TOKEN|>",
-                                           "</s>",
-                                           "<|end_of_sentence|>",
-                                           "<｜end▁of▁sentence｜>"};
+// The values of tokenizer.ggml.token_type.
+constexpr int32_t kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6;
 
 [[noreturn]] void bad(const std::string& message) { throw Error(ErrorKind::model, message); }
+
+bool is_spm(const Vocabulary& v) { return v.model == "llama"; }
 
 // Returns the byte that a token of type 6, such as "<0x0A>", stands for.
 std::optional<char> byte_of_name(std::string_view text) {
@@ -47,15 +32,6 @@ std::optional<char> byte_of_name(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data() + 3, text.data() + 5, value, 16);
   if (error != std::errc{} || end != text.data() + 5) return std::nullopt;
   return static_cast<char>(value);
-}
-
-bool is_utf8(std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
-    const Utf8Step step = utf8_step(text.substr(at));
-    if (step.kind != Utf8::valid) return false;
-    at += step.length;
-  }
-  return true;
 }
 
 // If a file names no pre-tokenizer but its vocabulary is that of LLaMA-3, it means LLaMA-3's. We recognise it
@@ -77,14 +53,16 @@ bool is_llama3(const Vocabulary& v) {
 }
 
 std::string choose_pre(const Vocabulary& v) {
-  if (!v.pre.empty()) return v.pre;
+  if (PreTokenizer::knows(v.pre)) return v.pre;
   return is_llama3(v) ? "llama-bpe" : "default";
 }
 
 // Throws Error(model) for faults that need no table.
 void check(const Vocabulary& v) {
-  if (v.model != "gpt2") {
-    bad(fmt::format("tokenizer.ggml.model: \"{}\" is not supported; wanted \"gpt2\" (byte-level BPE)",
+  if (v.model != "gpt2" && v.model != "llama") {
+    bad(
+        fmt::format("tokenizer.ggml.model: \"{}\" is not supported; wanted \"gpt2\" (byte-level BPE) or "
+                    "\"llama\" (SentencePiece)",
                     printable(v.model)));
   }
   if (v.tokens.empty()) bad("tokenizer.ggml.tokens: the vocabulary is empty; wanted tokens");
@@ -98,176 +76,181 @@ void check(const Vocabulary& v) {
       bad(fmt::format("tokenizer.ggml.token_type[{}]: wanted 0 to {}, got {}", i, kByte, v.types[i]));
     }
   }
-  const std::pair<const char*, int32_t> ids[] = {{"bos", v.bos}, {"eos", v.eos}, {"eot", v.eot}};
-  for (const auto& [name, id] : ids) {
+  const auto check_id = [&](const char* name, int32_t id) {
     if (id < -1 || id >= static_cast<int64_t>(v.tokens.size())) {
       bad(fmt::format("tokenizer.ggml.{}_token_id: {} is not an id; wanted one of the {} tokens", name, id,
                       v.tokens.size()));
     }
+  };
+  check_id("bos", v.bos);
+  check_id("eos", v.eos);
+  check_id("eot", v.eot);
+  check_id("unknown", v.unknown);
+  for (const int32_t id : v.other_ends) check_id("eom or fim", id);
+  if (!is_spm(v)) return;
+  if (v.scores.size() != v.tokens.size()) {
+    bad(fmt::format("tokenizer.ggml.scores: {} scores for {} tokens; wanted one for each", v.scores.size(),
+                    v.tokens.size()));
+  }
+  for (size_t i = 0; i < v.scores.size(); ++i) {
+    if (!std::isfinite(v.scores[i]))
+      bad(fmt::format("tokenizer.ggml.scores[{}]: wanted a finite number, got {}", i, v.scores[i]));
   }
 }
 
-size_t count_special(const Vocabulary& v) {
-  return 3 + std::ranges::count_if(v.types, [](int32_t t) { return t == kControl || t == kUserDefined; });
+// Some converters give the token that ends a turn the type of an ordinary one. If no merge makes it, no text
+// becomes it, so it must be a control token.
+void mark_ends(const Vocabulary& v, std::vector<int32_t>& types) {
+  std::vector<int32_t> candidates;
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (types[i] == kNormal && is_end_name(v.tokens[i])) candidates.push_back(static_cast<int32_t>(i));
+  }
+  if (candidates.empty()) return;
+  std::unordered_set<std::string> made;
+  for (std::string joined : v.merges) {
+    if (const size_t space = joined.find(' ', 1); space != std::string::npos) joined.erase(space, 1);
+    if (is_end_name(joined)) made.insert(std::move(joined));
+  }
+  for (const int32_t id : candidates) {
+    if (!made.contains(v.tokens[id])) types[id] = kControl;
+  }
+}
+
+// The type of each token; where the file does not say, we know at least what is not text.
+std::vector<int32_t> find_types(const Vocabulary& v) {
+  std::vector<int32_t> types = v.types;
+  if (types.empty()) {
+    types.resize(v.tokens.size(), kNormal);
+    for (const int32_t id : {v.bos, v.eos, v.eot}) {
+      if (id >= 0) types[id] = kControl;
+    }
+    if (v.unknown >= 0) types[v.unknown] = kUnknown;
+    if (is_spm(v)) {
+      constexpr std::string_view kFirst[] = {"<unk>", "<s>", "</s>"};
+      for (size_t i = 0; i < std::min(std::size(kFirst), types.size()); ++i) {
+        if (types[i] == kNormal && v.tokens[i] == kFirst[i]) types[i] = i == 0 ? kUnknown : kControl;
+      }
+      for (size_t i = 0; i < types.size(); ++i) {
+        if (types[i] == kNormal && byte_of_name(v.tokens[i])) types[i] = kByte;
+      }
+    }
+  }
+  mark_ends(v, types);
+  return types;
+}
+
+// Returns `id`; if there is none, what "llama" means then: `usual`, if it is of that type.
+int32_t or_usual(const Vocabulary& v, const std::vector<int32_t>& types, int32_t id, int32_t usual,
+                 int32_t type) {
+  if (id >= 0 || !is_spm(v) || static_cast<size_t>(usual) >= types.size()) return id;
+  return types[usual] == type ? usual : -1;
+}
+
+bool is_special(int32_t type) { return type == kControl || type == kUserDefined || type == kUnknown; }
+
+size_t count_special(const std::vector<int32_t>& types) {
+  return static_cast<size_t>(std::ranges::count_if(types, is_special));
+}
+
+bool is_white_space(std::string_view text) {
+  return text.find_first_not_of(" \t\n\r") == std::string_view::npos;
 }
 
 }  // namespace
 
 struct Tokenizer::Impl {
-  explicit Impl(const Vocabulary& v);
+  explicit Impl(Vocabulary& v);
 
-  void add_token(const Vocabulary& v, int32_t id);
-  void add_merge(std::string_view line, size_t index, std::string& scratch);
-  int32_t special_at(std::string_view text, size_t at, size_t trusted_end) const;
-  void encode_text(std::string_view text, std::vector<int32_t>& out) const;
+  void add_token(const std::string& text, int32_t id);
+  void encode(std::string_view text, int32_t after, std::vector<int32_t>& ids) const;
   void check_id(int32_t id) const;
-  bool is_special(int32_t id) const { return types[id] == kControl || types[id] == kUserDefined; }
+  bool is_control(int32_t id) const { return types[id] == kControl || types[id] == kUnknown; }
+  void append(int32_t id, bool show_special, bool& starts, std::string& out) const;
 
-  PreTokenizer pre;
-  Bpe bpe;
-  std::vector<std::string> bytes;  // [n_vocab], what each token stands for
   std::vector<int32_t> types;      // [n_vocab]
-  TokenTable ordinary;             // by bytes; holds what merges may make
-  TokenTable special;              // by text; holds control and user defined tokens
-  std::array<int32_t, 256> byte_token;
-  std::array<std::vector<size_t>, 256> special_lengths;  // by first byte; the longest first
-  std::vector<int32_t> end_of_turn;
+  std::vector<std::string> bytes;  // [n_vocab], what each token stands for
+  SpecialTokens special;           // by text
+  std::unique_ptr<TextEncoder> text;
+  std::vector<int32_t> ends;
+  std::string pre, unknown_pre;
   int32_t bos, eos, eot;
-  bool add_bos;
+  bool add_bos, add_eos;
+  bool spaced = false;  // whether ▁ is a space, as SentencePiece has it
+  bool space_prefix = false;
 };
 
-Tokenizer::Impl::Impl(const Vocabulary& v)
-    : pre(choose_pre(v)),
-      bpe(v.merges.size()),
-      types(v.types),
-      ordinary(v.tokens.size()),
-      special(count_special(v)),
-      bos(v.bos),
-      eos(v.eos),
-      eot(v.eot),
-      add_bos(v.add_bos) {
-  const bool typed = !types.empty();
-  types.resize(v.tokens.size(), kNormal);
-  bytes.resize(v.tokens.size());
-  if (!typed) {  // at least these are not text
-    for (const int32_t id : {bos, eos, eot}) {
-      if (id >= 0) types[id] = kControl;
-    }
+Tokenizer::Impl::Impl(Vocabulary& v)
+    : types(find_types(v)),
+      bytes(v.tokens.size()),
+      special(count_special(types)),
+      bos(or_usual(v, types, v.bos, 1, kControl)),
+      eos(or_usual(v, types, v.eos, 2, kControl)),
+      add_eos(v.add_eos.value_or(false)) {
+  ByteBpe* bpe = nullptr;
+  if (is_spm(v)) {
+    spaced = true;
+    space_prefix = v.add_space_prefix.value_or(true);
+    text =
+        std::make_unique<Spm>(std::move(v.scores), space_prefix, or_usual(v, types, v.unknown, 0, kUnknown));
+    pre = "none (SentencePiece)";
+    add_bos = v.add_bos.value_or(true);
+  } else {
+    auto made = std::make_unique<ByteBpe>(choose_pre(v), v.tokens.size(), v.merges.size());
+    bpe = made.get();
+    text = std::move(made);
+    pre = bpe->pre().name();
+    if (!v.pre.empty() && !PreTokenizer::knows(v.pre)) unknown_pre = v.pre;
+    add_bos = v.add_bos.value_or(bpe->pre().add_bos());
   }
+  for (size_t i = 0; i < v.tokens.size(); ++i) add_token(v.tokens[i], static_cast<int32_t>(i));
+  for (size_t i = 0; bpe != nullptr && i < v.merges.size(); ++i) bpe->add_merge(v.merges[i], i);
 
-  byte_token.fill(-1);
-  for (size_t i = 0; i < v.tokens.size(); ++i) add_token(v, static_cast<int32_t>(i));
-  for (auto& lengths : special_lengths) {
-    std::ranges::sort(lengths, std::greater<>());
-    lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
-  }
-  std::string scratch;
-  for (size_t i = 0; i < v.merges.size(); ++i) add_merge(v.merges[i], i, scratch);
-
-  for (const int32_t id : {eos, eot}) {
-    if (id >= 0) end_of_turn.push_back(id);
-  }
-  for (const std::string_view name : kEndOfTurn) {
-    if (const int32_t id = special.find(name); id >= 0) end_of_turn.push_back(id);
-  }
-  std::ranges::sort(end_of_turn);
-  end_of_turn.erase(std::unique(end_of_turn.begin(), end_of_turn.end()), end_of_turn.end());
+  eot = v.eot >= 0 ? v.eot : find_end_of_turn(special);
+  std::vector<int32_t> named = v.other_ends;
+  named.insert(named.end(), {eos, v.eot});
+  ends = find_ends(special, named);
 }
 
-void Tokenizer::Impl::add_token(const Vocabulary& v, int32_t id) {
-  const std::string& text = v.tokens[id];
+void Tokenizer::Impl::add_token(const std::string& token, int32_t id) {
   std::string& out = bytes[id];
   if (types[id] == kUnused) {  // its text means nothing
-    out = text;
+    out = token;
     return;
   }
-  if (text.empty()) bad(fmt::format("tokenizer.ggml.tokens[{}]: the token is empty; wanted text", id));
-  const auto duplicate = [&](int32_t first) {
-    bad(fmt::format("tokenizer.ggml.tokens[{}]: \"{}\" is there already, as token {}; wanted each once", id,
-                    printable(text), first));
-  };
+  if (token.empty()) bad(fmt::format("tokenizer.ggml.tokens[{}]: the token is empty; wanted text", id));
   if (types[id] == kByte) {
-    if (const auto byte = byte_of_name(text)) {
+    if (const auto byte = byte_of_name(token)) {
       out = *byte;
-      int32_t& known = byte_token[static_cast<unsigned char>(*byte)];
-      if (known < 0) known = id;
+      text->add_byte(id, *byte);
       return;
     }
   }
-  if (!is_special(id) && append_alphabet_bytes(text, out)) {
-    if (const int32_t first = ordinary.insert(out, id); first >= 0) duplicate(first);
-    if (out.size() == 1) byte_token[static_cast<unsigned char>(out[0])] = id;
+  if (!is_special(types[id])) {
+    text->add_token(id, token, out);
     return;
   }
-  if (!is_utf8(text))
-    bad(fmt::format("tokenizer.ggml.tokens[{}]: \"{}\" is not UTF-8; wanted text", id, printable(text)));
-  // Some converters write added tokens, such as runs of spaces, as ordinary tokens in plain text and not in
-  // the alphabet. We can decode them, but no merge makes them.
-  out = text;
-  if (!is_special(id)) return;
-  if (const int32_t first = special.insert(out, id); first >= 0) duplicate(first);
-  special_lengths[static_cast<unsigned char>(out[0])].push_back(out.size());
+  check_utf8(id, token);
+  out = spaced && types[id] == kUserDefined ? with_spaces(token) : token;
+  special.add(id, out, types[id] == kUserDefined && is_white_space(out));
 }
 
-void Tokenizer::Impl::add_merge(std::string_view line, size_t index, std::string& scratch) {
-  const size_t space = line.find(' ', 1);
-  if (space == std::string_view::npos || space + 1 == line.size()) {
-    bad(fmt::format("tokenizer.ggml.merges[{}]: \"{}\" is not two tokens with a space between; wanted that",
-                    index, printable(line)));
-  }
-  const std::string_view left = line.substr(0, space);
-  const std::string_view right = line.substr(space + 1);
-  const auto unknown = [&](std::string_view what) {
-    bad(fmt::format(
-        "tokenizer.ggml.merges[{}]: \"{}\" names \"{}\", which is not a token; wanted two that are", index,
-        printable(line), printable(what)));
-  };
-  scratch.clear();
-  if (!append_alphabet_bytes(left, scratch)) unknown(left);
-  const size_t cut = scratch.size();
-  if (!append_alphabet_bytes(right, scratch)) unknown(right);
-  const std::string_view joined = scratch;
-  const int32_t left_id = ordinary.find(joined.substr(0, cut));
-  const int32_t right_id = ordinary.find(joined.substr(cut));
-  const int32_t joined_id = ordinary.find(joined);
-  if (left_id < 0) unknown(left);
-  if (right_id < 0) unknown(right);
-  if (joined_id < 0) unknown(fmt::format("{}{}", left, right));
-  bpe.add_merge(left_id, right_id, joined_id);
+// Appends the ids of text without special tokens that follows the token `after`.
+void Tokenizer::Impl::encode(std::string_view piece, int32_t after, std::vector<int32_t>& ids) const {
+  text->encode(piece, after < 0 || types[after] == kControl, ids);
 }
 
-// Returns the longest special token that begins at `at` and ends by `trusted_end`, or -1.
-int32_t Tokenizer::Impl::special_at(std::string_view text, size_t at, size_t trusted_end) const {
-  for (const size_t length : special_lengths[static_cast<unsigned char>(text[at])]) {
-    if (length > trusted_end - at) continue;
-    if (const int32_t id = special.find(text.substr(at, length)); id >= 0) return id;
+// Appends what a token adds to a text; `starts` says whether a text begins with it, and then with the next.
+void Tokenizer::Impl::append(int32_t id, bool show_special, bool& starts, std::string& out) const {
+  if (is_control(id)) {
+    if (show_special) out += bytes[id];
+    starts = types[id] == kControl;
+    return;
   }
-  return -1;
-}
-
-void Tokenizer::Impl::encode_text(std::string_view text, std::vector<int32_t>& out) const {
-  std::vector<int32_t> ids;
-  for (const std::string_view piece : pre.split(text)) {
-    if (pre.ignore_merges()) {
-      if (const int32_t whole = ordinary.find(piece); whole >= 0) {
-        out.push_back(whole);
-        continue;
-      }
-    }
-    ids.clear();
-    for (const char c : piece) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (byte_token[byte] < 0) {
-        bad(fmt::format(
-            "tokenizer.ggml.tokens: the text holds the byte 0x{:02X}, for which the vocabulary has no "
-            "token (\"{}\" is missing)",
-            byte, to_alphabet(std::string_view(&c, 1))));
-      }
-      ids.push_back(byte_token[byte]);
-    }
-    bpe.merge(ids);
-    out.insert(out.end(), ids.begin(), ids.end());
-  }
+  std::string_view added = bytes[id];
+  // Encoding puts no space before a user-defined token, so all of it is what somebody wrote.
+  if (space_prefix && starts && types[id] != kUserDefined && added.starts_with(' ')) added.remove_prefix(1);
+  out += added;
+  starts = false;
 }
 
 void Tokenizer::Impl::check_id(int32_t id) const {
@@ -288,7 +271,8 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, bool parse_special
   return encode(std::span(&segment, 1));
 }
 
-std::vector<int32_t> Tokenizer::encode(std::span<const Segment> segments) const {
+std::vector<int32_t> Tokenizer::encode(std::span<const Segment> segments, int32_t after) const {
+  if (after >= 0) impl_->check_id(after);
   struct Trusted {
     size_t begin, end;
   };
@@ -308,28 +292,31 @@ std::vector<int32_t> Tokenizer::encode(std::span<const Segment> segments) const 
   const std::string_view all = text;
   std::vector<int32_t> ids;
   size_t done = 0;  // everything before it is encoded
-  for (const Trusted& t : trusted) {
-    for (size_t at = t.begin; at < t.end;) {
-      const int32_t id = impl_->special_at(all, at, t.end);
-      if (id < 0) {
-        ++at;
-        continue;
-      }
-      impl_->encode_text(all.substr(done, at - done), ids);
-      ids.push_back(id);
-      at += impl_->bytes[id].size();
-      done = at;
+  auto range = trusted.begin();
+  for (size_t at = 0; at < all.size();) {
+    while (range != trusted.end() && range->end <= at) ++range;
+    const size_t trusted_end = range != trusted.end() && range->begin <= at ? range->end : at;
+    const int32_t id = impl_->special.at(all, at, trusted_end);
+    if (id < 0) {
+      ++at;
+      continue;
     }
+    impl_->encode(all.substr(done, at - done), after, ids);
+    ids.push_back(id);
+    after = id;
+    at += impl_->bytes[id].size();
+    done = at;
   }
-  impl_->encode_text(all.substr(done), ids);
+  impl_->encode(all.substr(done), after, ids);
   return ids;
 }
 
 std::string Tokenizer::decode(std::span<const int32_t> ids, bool show_special) const {
   std::string text;
+  bool starts = true;
   for (const int32_t id : ids) {
     impl_->check_id(id);
-    if (show_special || !is_control(id)) text += impl_->bytes[id];
+    impl_->append(id, show_special, starts, text);
   }
   return text;
 }
@@ -342,20 +329,23 @@ std::string_view Tokenizer::token_bytes(int32_t id) const {
 int32_t Tokenizer::n_vocab() const { return static_cast<int32_t>(impl_->bytes.size()); }
 int32_t Tokenizer::bos() const { return impl_->bos; }
 int32_t Tokenizer::eos() const { return impl_->eos; }
+int32_t Tokenizer::eot() const { return impl_->eot; }
 bool Tokenizer::add_bos() const { return impl_->add_bos; }
-const std::string& Tokenizer::pre() const { return impl_->pre.name(); }
-std::span<const int32_t> Tokenizer::end_of_turn() const { return impl_->end_of_turn; }
+bool Tokenizer::add_eos() const { return impl_->add_eos; }
+const std::string& Tokenizer::pre() const { return impl_->pre; }
+const std::string& Tokenizer::unknown_pre() const { return impl_->unknown_pre; }
+std::span<const int32_t> Tokenizer::end_of_turn() const { return impl_->ends; }
 int32_t Tokenizer::find(std::string_view token_text) const { return impl_->special.find(token_text); }
 
 bool Tokenizer::is_control(int32_t id) const {
   impl_->check_id(id);
-  return impl_->types[id] == kControl;
+  return impl_->is_control(id);
 }
 
 std::string StreamDecoder::push(int32_t id) {
+  tokenizer_.impl_->check_id(id);
+  tokenizer_.impl_->append(id, /*show_special=*/false, starts_, held_);
   std::string text;
-  if (tokenizer_.is_control(id)) return text;
-  held_ += tokenizer_.token_bytes(id);
   held_.erase(0, append_repaired(held_, text));
   return text;
 }
@@ -363,6 +353,7 @@ std::string StreamDecoder::push(int32_t id) {
 std::string StreamDecoder::finish() {
   const bool cut = !held_.empty();
   held_.clear();
+  starts_ = true;
   return std::string(cut ? kReplacement : "");
 }
 

@@ -1,7 +1,8 @@
-// Turns text into token ids and back. The method is byte-level BPE, which GGUF files call model "gpt2".
+// Turns text into token ids and back, with the vocabulary that a GGUF file carries: byte-level BPE (model
+// "gpt2") or SentencePiece's BPE with bytes for what it lacks (model "llama").
 //
-// The pre-tokenizer's patterns are those of llama.cpp's llm_tokenizer_bpe; the merge rule is that of Sennrich
-// et al. 2016 over the byte alphabet of GPT-2.
+// The pre-tokenizer's patterns are those of llama.cpp's llm_tokenizer_bpe. The merge rule of the first kind
+// is that of Sennrich et al. 2016 over the byte alphabet of GPT-2; of the second, that of SentencePiece.
 //
 // Thread rule: a Tokenizer is immutable once constructed, and any number of threads may use it. A
 // StreamDecoder belongs to one thread.
@@ -9,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,59 +22,82 @@ namespace bitnet {
 
 // What a GGUF file says about its tokenizer (keys tokenizer.ggml.*). The caller copies it from the file.
 struct Vocabulary {
-  std::string model;                // "gpt2"
-  std::string pre;                  // the pre-tokenizer; empty if the file names none
-  std::vector<std::string> tokens;  // [n_vocab], in GPT-2's byte alphabet; special tokens as plain text
-  std::vector<int32_t> types;  // [n_vocab] or empty: 1 normal, 3 control, 4 user defined, 5 unused, 6 byte
-  std::vector<std::string> merges;  // "left right", the best first
-  int32_t bos = -1;                 // -1 if there is none
+  std::string model;                // "gpt2" or "llama"
+  std::string pre;                  // the pre-tokenizer of "gpt2"; empty if the file names none
+  std::vector<std::string> tokens;  // [n_vocab]; "gpt2" spells them in GPT-2's byte alphabet
+  std::vector<int32_t>
+      types;  // [n_vocab] or empty: 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte
+  std::vector<std::string> merges;  // of "gpt2": "left right", the best first
+  std::vector<float> scores;        // [n_vocab], of "llama": the token of the highest score is made first
+  int32_t bos = -1;                 // -1 if the file names none
   int32_t eos = -1;
   int32_t eot = -1;
-  bool add_bos = false;
+  int32_t unknown = -1;
+  std::vector<int32_t>
+      other_ends;  // further tokens that end what is generated (eom, fim_pad, fim_rep, fim_sep)
+  std::optional<bool> add_bos;
+  std::optional<bool> add_eos;
+  std::optional<bool> add_space_prefix;
 };
 
 class Tokenizer {
  public:
-  // Throws Error(model) that names the key for a fault in the vocabulary: there are no tokens, or not as many
-  // types as tokens; a token that is used is empty, is not UTF-8 or comes twice; a merge is not two known
-  // tokens; an id lies outside the vocabulary; a type, the pre-tokenizer or the model is unknown.
+  // What the file does not say is as llama.cpp has it: "llama" has BOS 1, EOS 2 and unknown 0 if these are
+  // special tokens, adds BOS, and puts a space before a text; of "gpt2" only the pre-tokenizer llama-bpe adds
+  // BOS. Throws Error(model) that names the key for a fault in the vocabulary: there are no tokens, or not as
+  // many types or scores as tokens; a token that is used is empty, is not UTF-8 or comes twice; a merge is
+  // not two known tokens; a score is not finite; an id lies outside the vocabulary; a type or the model is
+  // unknown.
   explicit Tokenizer(Vocabulary vocabulary);
   ~Tokenizer();
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;
 
   // Takes any bytes; invalid UTF-8 is encoded byte by byte. Special tokens are recognised only with
-  // parse_special. BOS is never added. Throws Error(model) if the text has a byte for which the vocabulary
-  // has no token.
+  // parse_special, except user-defined ones of nothing but white space, which are a way to write text. BOS
+  // and EOS are never added. Throws Error(model) if the vocabulary has no token for a part of the text.
   std::vector<int32_t> encode(std::string_view text, bool parse_special) const;
 
   // Encodes the segments as one string. Merges may cross the borders of segments, but a special token is
-  // recognised only if all its bytes lie in segments with parse_special.
-  std::vector<int32_t> encode(std::span<const Segment> segments) const;
+  // recognised only if all its bytes lie in segments with parse_special. `after` is the token that stands
+  // before them: a text begins after a control token and where there is none (-1), and only there a
+  // vocabulary puts its space before the text.
+  std::vector<int32_t> encode(std::span<const Segment> segments, int32_t after = -1) const;
 
-  // Returns the exact bytes. Control tokens give their text with show_special and nothing without it. Throws
-  // Error(usage) for an id outside the vocabulary, as token_bytes and is_control do.
+  // Returns the bytes of the text that gives these ids, exactly; of "llama" ▁ comes back as a space, and the
+  // space that encoding put before a text is left out. Control tokens give their text with show_special and
+  // nothing without it. Throws Error(usage) for an id outside the vocabulary, as token_bytes and is_control
+  // do.
   std::string decode(std::span<const int32_t> ids, bool show_special) const;
   std::string_view token_bytes(int32_t id) const;  // of one token; of a special one its text
 
   int32_t n_vocab() const;
   int32_t bos() const;  // -1 if there is none
-  int32_t eos() const;
-  bool add_bos() const;
-  bool is_control(int32_t id) const;
+  int32_t eos() const;  // -1 if there is none
+  int32_t eot()
+      const;  // the token that ends a turn, by the file's key, else by its name; -1 if there is none
+  bool add_bos() const;               // whether a prompt begins with BOS
+  bool add_eos() const;               // whether a text that is not to be continued ends with EOS
+  bool is_control(int32_t id) const;  // a control token or the unknown token
   int32_t find(std::string_view token_text) const;  // the id of a special token, or -1
-  const std::string& pre() const;                   // the pre-tokenizer in use, such as "llama-bpe"
 
-  // Returns the ids of all tokens that end a turn, sorted: the file's eos and eot, and special tokens of a
-  // name that vocabularies use for this (<|eot_id|>, <|end_of_text|>, <|im_end|>, <|endoftext|>, </s>, ...).
+  // The pre-tokenizer in use, such as "llama-bpe"; "none (SentencePiece)" for "llama".
+  const std::string& pre() const;
+  // The file's name for its pre-tokenizer if we do not know it and use another; empty otherwise.
+  const std::string& unknown_pre() const;
+
+  // Returns the ids of all tokens after which nothing is generated, sorted: those that the file's keys name,
+  // and special tokens of a name that vocabularies use for this (<|eot_id|>, <|im_end|>, </s>, ...).
   std::span<const int32_t> end_of_turn() const;
 
  private:
+  friend class StreamDecoder;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-// Turns a stream of ids into text that never ends inside a UTF-8 character. The Tokenizer must outlive it.
+// Turns a stream of ids, which begins a text, into text that never ends inside a UTF-8 character. The
+// Tokenizer must outlive it.
 class StreamDecoder {
  public:
   explicit StreamDecoder(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
@@ -86,7 +111,8 @@ class StreamDecoder {
 
  private:
   const Tokenizer& tokenizer_;
-  std::string held_;  // the start of a character, at most 3 bytes
+  std::string held_;    // the start of a character, at most 3 bytes
+  bool starts_ = true;  // whether a text begins with the next token
 };
 
 }  // namespace bitnet

@@ -184,7 +184,9 @@ void LiveChat::tell_model(const Loaded& event) {
           "instead.");
     }
   }
-  if (const std::string warning = warning_about(event.model); !warning.empty()) front.notice(warning);
+  for (const std::string& warning : {warning_about(event.model), warning_about(event.text->tokenizer)}) {
+    if (!warning.empty()) front.notice(warning);
+  }
 }
 
 void LiveChat::adopt_wishes(const ModelSettings& of_file) {

@@ -143,8 +143,9 @@ void tool_info(const Options& options, Output& out) {
                        ? "a converter's placeholder; the form the model was trained with is used"
                        : "the file's own");
   s += fmt::format("fingerprint   {}\n", fingerprint_of(file, engine_options(options)));
-  if (const std::string warning = warning_about(m); !warning.empty())
-    s += fmt::format("warning       {}\n", warning);
+  for (const std::string& warning : {warning_about(m), warning_about(text->tokenizer)}) {
+    if (!warning.empty()) s += fmt::format("warning       {}\n", warning);
+  }
   s += fmt::format("on a device   {}\n", memory_text(plan_memory(file, m.n_ctx_train)));
   s += fmt::format("\nmetadata ({})\n", file.metadata().size());
   for (const auto& [key, value] : file.metadata()) {

@@ -42,9 +42,9 @@ auto naming(const GgufFile& file, Work work) {
   }
 }
 
-// What nothing here reads must still be what the format says: a file with a list of another length was cut or
-// put together wrongly.
-void check_unread_keys(const GgufFile& file, size_t n_tokens) {
+// What the tokenizer does not read or does not check must still be what the format says: a file with a list
+// of another length was cut or put together wrongly.
+void check_other_keys(const GgufFile& file, size_t n_tokens) {
   const auto wrong = [&](const char* key, const std::string& what) {
     throw Error(ErrorKind::model, fmt::format("{}: {}: {}", printable(file.path()), key, what));
   };
@@ -58,10 +58,11 @@ void check_unread_keys(const GgufFile& file, size_t n_tokens) {
       file.find_ints("tokenizer.ggml.token_type").empty())
     wrong("tokenizer.ggml.token_type",
           fmt::format("wanted a type for each of {} tokens, got none", n_tokens));
-  for (const char* key :
-       {"tokenizer.ggml.unknown_token_id", "tokenizer.ggml.padding_token_id",
-        "tokenizer.ggml.seperator_token_id", "tokenizer.ggml.separator_token_id",
-        "tokenizer.ggml.cls_token_id", "tokenizer.ggml.mask_token_id", "tokenizer.ggml.eom_token_id"}) {
+  for (const char* key : {"tokenizer.ggml.unknown_token_id", "tokenizer.ggml.padding_token_id",
+                          "tokenizer.ggml.seperator_token_id", "tokenizer.ggml.separator_token_id",
+                          "tokenizer.ggml.cls_token_id", "tokenizer.ggml.mask_token_id",
+                          "tokenizer.ggml.eom_token_id", "tokenizer.ggml.fim_pad_token_id",
+                          "tokenizer.ggml.fim_rep_token_id", "tokenizer.ggml.fim_sep_token_id"}) {
     const int32_t id = find_id(file, key);
     if (id >= 0 && static_cast<size_t>(id) >= n_tokens)
       wrong(key, fmt::format("wanted an id of the {} tokens, got {}", n_tokens, id));
@@ -102,14 +103,22 @@ Vocabulary read_vocabulary(const GgufFile& file) {
   v.bos = find_id(file, "tokenizer.ggml.bos_token_id");
   v.eos = find_id(file, "tokenizer.ggml.eos_token_id");
   v.eot = find_id(file, "tokenizer.ggml.eot_token_id");
-  v.add_bos = file.find_bool("tokenizer.ggml.add_bos_token").value_or(false);
+  v.unknown = find_id(file, "tokenizer.ggml.unknown_token_id");
+  for (const char* key : {"tokenizer.ggml.eom_token_id", "tokenizer.ggml.fim_pad_token_id",
+                          "tokenizer.ggml.fim_rep_token_id", "tokenizer.ggml.fim_sep_token_id"}) {
+    v.other_ends.push_back(find_id(file, key));
+  }
+  v.scores = file.find_floats("tokenizer.ggml.scores");
+  v.add_bos = file.find_bool("tokenizer.ggml.add_bos_token");
+  v.add_eos = file.find_bool("tokenizer.ggml.add_eos_token");
+  v.add_space_prefix = file.find_bool("tokenizer.ggml.add_space_prefix");
   const GgufTensor* embedding = file.find_tensor("token_embd.weight");
   if (embedding != nullptr && embedding->shape.back() != v.tokens.size()) {
     throw Error(ErrorKind::model,
                 fmt::format("{}: tokenizer.ggml.tokens: wanted {}, as token_embd.weight has rows, got {}",
                             printable(file.path()), embedding->shape.back(), v.tokens.size()));
   }
-  check_unread_keys(file, v.tokens.size());
+  check_other_keys(file, v.tokens.size());
   return v;
 }
 
@@ -122,6 +131,14 @@ std::string warning_about(const ModelInfo& model) {
   if (extra.empty()) return {};
   return fmt::format("The file has {} tensor{} that this program does not use: {}{}.", extra.size(),
                      extra.size() == 1 ? "" : "s", printable(extra[0]), extra.size() == 1 ? "" : ", ...");
+}
+
+std::string warning_about(const Tokenizer& tokenizer) {
+  if (tokenizer.unknown_pre().empty()) return {};
+  return fmt::format(
+      "The file's pre-tokenizer \"{}\" is not known here; {} is used, so that some words may be "
+      "cut otherwise than the model learned.",
+      printable(tokenizer.unknown_pre()), tokenizer.pre());
 }
 
 std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std::string& template_file) {

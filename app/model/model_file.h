@@ -39,6 +39,9 @@ std::unique_ptr<const Tokenizer> read_tokenizer(const GgufFile& file);
 // What the file holds and nothing here reads, as a sentence; empty where there is nothing.
 std::string warning_about(const ModelInfo& model);
 
+// Likewise, where the file's pre-tokenizer is none that we know.
+std::string warning_about(const Tokenizer& tokenizer);
+
 // `template_file` (--chat-template) wins over the file's template; empty = the file's.
 std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std::string& template_file);
 

@@ -93,7 +93,8 @@ std::vector<int32_t> build_prompt(const ModelText& text, const std::string& syst
   std::vector<int32_t> ids;
   size_t done = 0;  // segments of `whole` that `ids` spells
   const auto encode_up_to = [&](size_t end) {
-    const std::vector<int32_t> part = tokenizer.encode(std::span(whole).subspan(done, end - done));
+    const int32_t after = ids.empty() ? -1 : ids.back();
+    const std::vector<int32_t> part = tokenizer.encode(std::span(whole).subspan(done, end - done), after);
     ids.insert(ids.end(), part.begin(), part.end());
     done = end;
   };

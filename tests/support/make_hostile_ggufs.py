@@ -338,14 +338,56 @@ def tokenizer(c):
     c.key("token-types", key, [ints(types[:-1]), ints(types + [1]), ints([]), ints([1]),
                                ints([0x7FFFFFFF] + types[1:]), ints([-1] + types[1:])])
     c.key("scores", "tokenizer.ggml.scores", [floats([0.0] * n) for n in (0, 1, VOCAB - 1, VOCAB + 1)])
-    for name in ("bos", "eos", "eot", "unknown", "padding"):
+    for name in ("bos", "eos", "eot", "unknown", "padding", "eom", "fim_pad", "fim_rep", "fim_sep"):
         c.key("special-id", f"tokenizer.ggml.{name}_token_id", [u32(n) for n in (VOCAB, VOCAB + 1, 2**31, 2**32 - 2)])
     key = "tokenizer.ggml.merges"
     c.key("merge", key, [strings(merges[:2] + [m] + merges[3:]) for m in (
         "", " ", "ab", "a ", " a", "zzzz q", "e zzzz", "e \x1b", b"\xff e", "qz zq", "a b c", "x" * 5000)])
-    c.key("tokenizer-model", "tokenizer.ggml.model", [string(n) for n in ("", "llama", "bert", "\x1b[2J")])
-    c.key("pre-tokenizer", "tokenizer.ggml.pre", [string(n) for n in ("no-such", "\x07", "llama-bpe\0")])
+    c.key("tokenizer-model", "tokenizer.ggml.model", [string(n) for n in ("", "llama\0", "bert", "\x1b[2J")])
     c.add("tokenizer-model", r"tokenizer\.ggml\.model", lambda f: f.drop("tokenizer.ggml.model"))
+
+
+def sentencepiece(file):
+    """Makes the vocabulary one of SentencePiece's: <unk>, <s>, </s>, the bytes, and some pieces."""
+    pieces = ["\u2581", "a", "b", "\u2581a", "ab", "x", "ax"]
+    tokens = ["<unk>", "<s>", "</s>"] + [f"<0x{b:02X}>" for b in range(256)] + pieces
+    tokens += [f"piece{i}" for i in range(VOCAB - len(tokens))]
+    file.set("tokenizer.ggml.model", string("llama"))
+    file.set("tokenizer.ggml.tokens", strings(tokens))
+    file.set("tokenizer.ggml.token_type", ints([2, 3, 3] + [6] * 256 + [1] * (VOCAB - 259)))
+    file.set("tokenizer.ggml.scores", floats([-float(i) for i in range(VOCAB)]))
+    for name in ("pre", "merges", "bos_token_id", "eos_token_id", "eot_token_id", "add_bos_token"):
+        file.drop("tokenizer.ggml." + name)
+    return tokens
+
+
+def spm(c):
+    key = "tokenizer.ggml.scores"
+
+    def put(name, message, change):
+        c.add("spm-" + name, message, lambda f: change(f, sentencepiece(f)))
+
+    put("scores-missing", key, lambda f, _: f.drop(key))
+    for n in (0, 1, VOCAB - 1, VOCAB + 1):
+        put("scores-of-another-length", key, lambda f, _: f.set(key, floats([0.0] * n)))
+    for value in (strings(["x"] * VOCAB), ints([0] * VOCAB), string("x"), u32(1), f32(0),
+                  p32(ARRAY) + p32(F64) + p64(VOCAB) + b"\0" * 8 * VOCAB, p32(ARRAY) + p32(F32) + p64(2**62)):
+        put("scores-of-another-type", key, lambda f, _: f.set(key, value))
+    for value in (float("nan"), float("inf"), float("-inf")):
+        for at in (0, 5, VOCAB - 1):
+            put("score-not-finite", rf"{key}\[{at}\]",
+                lambda f, _: f.set(key, floats([0.0] * at + [value] + [0.0] * (VOCAB - at - 1))))
+    key = "tokenizer.ggml.tokens"
+    for text in ("", "a", b"\xff", b"\xe2\x96", b"a\xed\xa0\x80"):
+        put("token", key, lambda f, tokens: f.set(key, strings(tokens[:-1] + [text])))
+    for at in (0, 3, 262):
+        put("token-empty", key, lambda f, tokens: f.set(key, strings(tokens[:at] + [""] + tokens[at + 1:])))
+    put("types", "tokenizer.ggml.token_type", lambda f, _: f.set("tokenizer.ggml.token_type", ints([7] * VOCAB)))
+    for name in ("add_bos_token", "add_eos_token", "add_space_prefix"):
+        for value in (u32(1), string("true"), p32(BOOL) + b"\2"):
+            put("bool-of-another-type", "tokenizer.ggml." + name, lambda f, _: f.set("tokenizer.ggml." + name, value))
+    for n in (VOCAB, 2**31, 2**32 - 2):
+        put("unknown-id", "unknown_token_id", lambda f, _: f.set("tokenizer.ggml.unknown_token_id", u32(n)))
 
 
 def templates(c):
@@ -370,6 +412,13 @@ def fine(c):
     c.add("fine-long-key", None, lambda f: f.keys.append((b"k" * 65535, u32(1))))
     c.add("fine-no-template", None, lambda f: f.drop("tokenizer.chat_template"))
     c.add("fine-no-scores", None, lambda f: f.drop("tokenizer.ggml.scores"))
+    c.key("fine-pre-tokenizer", "tokenizer.ggml.pre", [string(n) for n in ("no-such", "\x07", "\x1b[2J", "x" * 70000)])
+    c.add("fine-spm", None, sentencepiece)
+    c.add("fine-spm-no-types", None, lambda f: (sentencepiece(f), f.drop("tokenizer.ggml.token_type")))
+    c.add("fine-spm-no-bytes", None, lambda f: (sentencepiece(f), f.set("tokenizer.ggml.token_type", ints(
+        [2, 3, 3] + [5] * 256 + [1] * (VOCAB - 259)))))
+    c.add("fine-spm-long-token", None, lambda f: f.set("tokenizer.ggml.tokens", strings(
+        sentencepiece(f)[:-2] + ["a" * 100000, "\u2581" * 5000])))
     c.key("fine-name", "general.name", [string(b"\x1b[2J\xff\x9b31m"), string("")])
 
 
@@ -378,7 +427,7 @@ def main(folder):
     os.makedirs(folder)
     c = Cases(folder)
     c.put("fine-valid", None, c.base.bytes())
-    for group in (truncations, header, keys, tensors, sizes, tokenizer, templates, fine):
+    for group in (truncations, header, keys, tensors, sizes, tokenizer, spm, templates, fine):
         group(c)
     with open(os.path.join(folder, "cases.json"), "w") as out:
         json.dump(c.expected, out, indent=0)

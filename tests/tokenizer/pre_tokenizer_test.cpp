@@ -1,8 +1,7 @@
 // Tests what each pattern cuts. The results were worked out by hand from its alternatives.
-#include <gmock/gmock.h>
-
-#include "engine/error.h"
 #include "tokenizer/pre_tokenizer.h"
+
+#include <gmock/gmock.h>
 
 namespace bitnet {
 namespace {
@@ -36,6 +35,10 @@ TEST(PreTokenizer, Gpt2) {
   EXPECT_THAT(cut("gpt-2", "a   b \n"), ElementsAre("a", "  ", " b", " \n"));
 }
 
+TEST(PreTokenizer, SmollmCutsEachDigitFirst) {
+  EXPECT_THAT(cut("smollm", "it's 123 x"), ElementsAre("it", "'s", " ", "1", "2", "3", " x"));
+}
+
 TEST(PreTokenizer, FalconCutsPunctuationThenWordsThenThreeDigits) {
   EXPECT_THAT(cut("falcon", "a b!? 12345"), ElementsAre("a", " b", "!?", " ", "123", "45"));
   EXPECT_THAT(cut("falcon", "x=`y`"), ElementsAre("x", "=`", "y", "`"));
@@ -63,7 +66,7 @@ TEST(PreTokenizer, BytesThatAreNotUtf8StandAlone) {
 }
 
 TEST(PreTokenizer, LongRunsAreOnePiece) {
-  for (const char* name : {"llama-bpe", "qwen2", "gpt-2", "falcon", "default"}) {
+  for (const char* name : {"llama-bpe", "qwen2", "gpt-2", "smollm", "falcon", "default"}) {
     for (const char* unit : {"a", "é", " ", "!", "\n"}) {
       std::string text;
       for (int i = 0; i < 1000000; ++i) text += unit;
@@ -73,13 +76,17 @@ TEST(PreTokenizer, LongRunsAreOnePiece) {
 }
 
 TEST(PreTokenizer, NamesAndAliases) {
-  for (const char* name : {"llama-bpe", "llama3", "llama-v3"}) {
+  for (const char* name : {"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon_e"}) {
     EXPECT_EQ(PreTokenizer(name).name(), "llama-bpe");
     EXPECT_TRUE(PreTokenizer(name).ignore_merges());
+    EXPECT_TRUE(PreTokenizer(name).add_bos());
   }
+  EXPECT_EQ(PreTokenizer("olmo").name(), "gpt-2");
+  EXPECT_EQ(PreTokenizer("starcoder").name(), "smollm");
+  EXPECT_FALSE(PreTokenizer("qwen2").add_bos());
   EXPECT_FALSE(PreTokenizer("qwen2").ignore_merges());
-  EXPECT_THROW(PreTokenizer("tekken"), Error);
-  EXPECT_THROW(PreTokenizer(""), Error);
+  EXPECT_FALSE(PreTokenizer::knows("tekken"));
+  EXPECT_FALSE(PreTokenizer::knows(""));
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 #include <random>
 
 #include "engine/error.h"
+#include "tests/tokenizer/vocabulary.h"
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/utf8.h"
-#include "tests/tokenizer/vocabulary.h"
 
 namespace bitnet {
 namespace {
@@ -85,7 +85,7 @@ void expect_round_trip(const Tokenizer& t, const std::string& text) {
 }
 
 TEST(RoundTrip, AnyBytes) {
-  for (const char* pre : {"llama-bpe", "gpt-2", "qwen2", "falcon", "default"}) {
+  for (const char* pre : {"llama-bpe", "gpt-2", "qwen2", "smollm", "falcon", "default"}) {
     SCOPED_TRACE(pre);
     const Tokenizer t(small_vocabulary(pre, kMerges));
     expect_round_trip(t, "");
@@ -195,6 +195,85 @@ TEST(EndOfTurn, TheFilesOwnAndTheKnownNamesOfSpecials) {
   EXPECT_THAT(t.end_of_turn(), ElementsAre(t.find("<|eot_id|>"), n - 2, n - 1));
 }
 
+// Returns the texts of the tokens that end a turn where `specials` (control) follow the small vocabulary.
+std::vector<std::string> ends_with(const std::vector<const char*>& specials) {
+  Vocabulary v = small_vocabulary("gpt-2");
+  for (const char* text : specials) {
+    v.tokens.push_back(text);
+    v.types.push_back(3);
+  }
+  const Tokenizer t(std::move(v));
+  std::vector<std::string> texts;
+  for (const int32_t id : t.end_of_turn()) {
+    if (t.token_bytes(id) != "<|eot_id|>") texts.emplace_back(t.token_bytes(id));
+  }
+  return texts;
+}
+
+TEST(EndOfTurn, NamesThatMeanSomethingElseInSomeVocabularies) {
+  EXPECT_THAT(ends_with({"<|end|>", "</s>", "<turn|>"}), ElementsAre("<|end|>", "</s>", "<turn|>"));
+  EXPECT_THAT(ends_with({"<|end|>", "<|return|>", "<|call|>"}), ElementsAre("<|return|>", "<|call|>"));
+  EXPECT_THAT(ends_with({"<eos>", "<|tool_response>", "</s>"}), ElementsAre("<eos>", "<|tool_response>"));
+  EXPECT_THAT(ends_with({"<|fim_pad|>", "<|repo_name|>", "<|file_sep|>", "<|fim_prefix|>"}),
+              ElementsAre("<|fim_pad|>", "<|repo_name|>", "<|file_sep|>"));
+}
+
+TEST(EndOfTurn, AnOrdinaryTokenOfSuchANameThatNoMergeMakesIsAControlToken) {
+  Vocabulary v = small_vocabulary("gpt-2");
+  v.tokens.emplace_back("<|im_end|>");
+  v.types.push_back(1);
+  v.other_ends = {-1, byte('z')};
+  const Tokenizer t(std::move(v));
+  const int32_t end = t.n_vocab() - 1;
+  EXPECT_TRUE(t.is_control(end));
+  EXPECT_THAT(t.encode("a<|im_end|>", true), ElementsAre(byte('a'), end));
+  EXPECT_THAT(t.end_of_turn(), ElementsAre(byte('z'), t.find("<|eot_id|>"), end));
+}
+
+TEST(EndOfTurn, EotIsTheFilesElseTheFirstKnownName) {
+  Vocabulary v = small_vocabulary("gpt-2");
+  EXPECT_EQ(Tokenizer(v).eot(), 257);  // <|eot_id|>
+  v.eot = 256;
+  EXPECT_EQ(Tokenizer(v).eot(), 256);
+  v.tokens[257] = "<|other|>";
+  v.tokens[258] = "<|im_end|>";
+  v.eot = -1;
+  EXPECT_EQ(Tokenizer(v).eot(), 258);
+}
+
+TEST(Bos, IsAddedAsTheFileSaysElseAsThePreTokenizerHasIt) {
+  for (const char* pre : {"llama-bpe", "falcon3", "qwen2", "gpt-2", "smollm", "default"}) {
+    Vocabulary v = small_vocabulary(pre);
+    EXPECT_EQ(Tokenizer(v).add_bos(),
+              pre == std::string_view("llama-bpe") || pre == std::string_view("falcon3"));
+    v.add_bos = false;
+    EXPECT_FALSE(Tokenizer(v).add_bos());
+    v.add_bos = true;
+    EXPECT_TRUE(Tokenizer(v).add_bos());
+  }
+}
+
+// The added tokens of GPT-NeoX's vocabulary are runs of spaces, and everybody types these.
+TEST(Special, UserDefinedWhiteSpaceIsRecognisedInAnyText) {
+  Vocabulary v = small_vocabulary("gpt-2");
+  v.tokens.insert(v.tokens.end(), {"    ", "\n\n", " <b> "});
+  v.types.insert(v.types.end(), {4, 4, 4});
+  const Tokenizer t(std::move(v));
+  const int32_t spaces = t.find("    ");
+  EXPECT_THAT(t.encode("a    b", false), ElementsAre(byte('a'), spaces, byte('b')));
+  EXPECT_THAT(t.encode("\n\n\n", false), ElementsAre(spaces + 1, byte('\n')));
+  EXPECT_EQ(t.encode(" <b> ", false).size(), 5u);
+  EXPECT_EQ(t.encode(" <b> ", true).size(), 1u);
+}
+
+TEST(Vocabulary, AnUnknownPreTokenizerGivesWayToDefault) {
+  const Tokenizer t(small_vocabulary("tekken"));
+  EXPECT_EQ(t.pre(), "default");
+  EXPECT_EQ(t.unknown_pre(), "tekken");
+  EXPECT_EQ(Tokenizer(small_vocabulary("")).unknown_pre(), "");
+  EXPECT_EQ(Tokenizer(small_vocabulary("falcon_e")).unknown_pre(), "");
+}
+
 TEST(Vocabulary, WithoutTypesTheFilesOwnSpecialsAreControl) {
   Vocabulary v = small_vocabulary("gpt-2");
   v.types.clear();
@@ -234,7 +313,7 @@ struct Fault {
 
 TEST(Vocabulary, FaultsAreNamed) {
   const Fault faults[] = {
-      {"tokenizer.ggml.model: \"llama\"", [](auto& v) { v.model = "llama"; }},
+      {"tokenizer.ggml.model: \"bert\"", [](auto& v) { v.model = "bert"; }},
       {"tokenizer.ggml.tokens: the vocabulary is empty", [](auto& v) { v.tokens.clear(), v.types.clear(); }},
       {"tokenizer.ggml.token_type: 3 types", [](auto& v) { v.types.resize(3); }},
       {"tokenizer.ggml.tokens[7]: the token is empty", [](auto& v) { v.tokens[7].clear(); }},
@@ -253,7 +332,11 @@ TEST(Vocabulary, FaultsAreNamed) {
       {"names \"zz\"", [](auto& v) { v.merges[1] = "a zz"; }},
       {"names \"xy\"", [](auto& v) { v.merges[1] = "x y"; }},
       {"names \"<tool>\"", [](auto& v) { v.merges[1] = "a <tool>"; }},
-      {"\"<U+001B>[m\" is not known; wanted one of llama-bpe", [](auto& v) { v.pre = "\x1b[m"; }},
+      {"tokenizer.ggml.unknown_token_id: 100000", [](auto& v) { v.unknown = 100000; }},
+      {"tokenizer.ggml.eom or fim_token_id: 100000",
+       [](auto& v) {
+         v.other_ends = {-1, 100000};
+       }},
   };
   for (const Fault& fault : faults) {
     Vocabulary v = small_vocabulary("gpt-2", kMerges);
