@@ -103,7 +103,7 @@ std::string edit_externally(std::string_view text) {
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw Error(ErrorKind::runtime, fmt::format("the editor '{}' failed; $VISUAL or $EDITOR names another",
+    throw Error(ErrorKind::runtime, fmt::format("the editor '{}' failed; name another in $VISUAL or $EDITOR",
                                                 printable(editor(), 60)));
   }
   std::string edited = read_file(file.path());

@@ -213,7 +213,7 @@ bool ScreenFrontEnd::may_submit(std::string_view text) {
   if (chat_ == nullptr) return false;
   if (chat_->is_command(text)) return true;
   if (!busy()) return true;
-  hint(chat_->loading() ? "the model still loads, and a message waits: your text is kept"
+  hint(chat_->loading() ? "the model is still loading and a message waits: your text is kept"
                         : "still answering, Esc stops it: your text is kept");
   return false;
 }

@@ -179,7 +179,7 @@ void ScreenFrontEnd::marked_output(std::string_view command, std::string_view te
 void ScreenFrontEnd::return_input(std::string_view text) {
   pace_.change();
   if (!input_.give_back(text))
-    notice("A text that was not sent waits: it comes once the input line is empty.");
+    notice("A text that was not sent waits here and comes back once the input line is empty.");
 }
 
 bool ScreenFrontEnd::copy(std::string_view text) {

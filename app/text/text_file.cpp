@@ -72,7 +72,7 @@ std::string read_standard_input(size_t most_bytes) {
 std::string read_text_file(const std::string& path, size_t most_bytes) {
   std::string text = read_file(expand_home(path), most_bytes);
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
-  if (text.find('\0') != std::string::npos) refuse(path, "is no text: there is a zero byte in it");
+  if (text.find('\0') != std::string::npos) refuse(path, "is not text: it has a zero byte in it");
   if (text.find("\uFFFD") == std::string::npos && make_safe(text).find("\uFFFD") != std::string::npos) {
     refuse(path, "is no UTF-8 text");
   }

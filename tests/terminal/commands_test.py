@@ -2,8 +2,8 @@
 
     commands_test.py BITNET_CHAT MODEL.gguf [TestCase.test]
 
-What there is, the program says itself (`print man`, made of its tables): a command, another name of one, or a key
-that no case here uses fails the test.
+The program itself lists its commands and keys (`print man`, which is made from its tables). The test fails if no
+case here uses a command, another name of a command, or a key.
 """
 import os
 import re
@@ -15,7 +15,7 @@ from tmux import Terminal
 
 PROGRAM = MODEL = ""
 USED = {"commands": set(), "keys": set()}
-S_ENTER = "\x1b[13;2u"  # as terminals that tell it apart send it; tmux has no name for it
+S_ENTER = "\x1b[13;2u"  # what terminals send that tell it apart; tmux has no name for it
 
 
 def tags(section):
@@ -47,7 +47,7 @@ class Story(unittest.TestCase):
         self.t.wait(rf"^› {re.escape(text)}\n\n  [^ …].*(\n.*)*── .* ready ─")
 
     def do(self, line, pattern):
-        """Types a command; what it says stands under its name, or on the screen that it leaves."""
+        """Types a command and returns what it says under its name, or on the screen that it leaves."""
         USED["commands"].add(line.split()[0])
         self.t.line(line)
         screen = self.t.wait(pattern)
@@ -243,7 +243,7 @@ class Keys(Story):
 
 
 def without_a_case():
-    """What the program's tables have and no test used."""
+    """Checks that the tests have used everything in the program's tables."""
     commands = {name.rstrip(",") for tag in tags("COMMANDS IN THE CHAT") for name in tag.split() if name.startswith("/")}
     keys = {key for tag in tags("KEYS") for key in tag.rsplit(" (", 1)[0].split(", ")}
     assert len(commands) > 30 and len(keys) > 20

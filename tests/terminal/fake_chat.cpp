@@ -1,14 +1,14 @@
-// The real screen over a chat that has no model: what the screen is driven with where the words of an answer
-// must be known.
+// The real screen over a chat without a model, for tests that must know the words of an answer.
 //
-// It "loads" for FAKE_LOAD_MS milliseconds and answers by a word every FAKE_WORD_MS. "count N" is answered by
-// N numbered lines, "markdown", "rich" and "unicode" by samples, "forever" without end, "line N" by one line
-// of N characters, "marks N" by a letter and an emoji with N combining marks each, "bytes" by every byte
-// there is, "die" by abort(), "overflow" by calling itself without end, "bus" by a thread that SIGBUS hits
-// while this one draws without a pause, anything else by itself. With FAKE_PIECE words are given in pieces of
-// so many bytes. What is stopped ends FAKE_STOP_WORDS words later. FAKE_STDERR=1 writes to stderr now and
-// then, as drivers do. FAKE_KEYS are the lines of a keys file. /copy [N] and /open are there, over the last
-// answer and forty titles; /save FILE writes the last turn.
+// It "loads" for FAKE_LOAD_MS milliseconds and answers with a word every FAKE_WORD_MS. The answer to "count
+// N" is N numbered lines; to "markdown", "rich" and "unicode" a sample; to "forever" one without end; to
+// "line N" one line of N characters; to "marks N" a letter and an emoji with N combining marks each; to
+// "bytes" every byte there is. "die" calls abort(), "overflow" calls itself without end, and "bus" lets
+// SIGBUS hit another thread while this one draws without a pause. Any other text is its own answer. With
+// FAKE_PIECE, words come in pieces of so many bytes. An answer that is stopped ends FAKE_STOP_WORDS words
+// later. With FAKE_STDERR=1 it writes to stderr now and then, as drivers do. FAKE_KEYS holds the lines of a
+// keys file. /copy [N] copies from the last answer, /open offers forty titles, and /save FILE writes the last
+// turn.
 #include <fmt/format.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -48,7 +48,7 @@ const char* const kUnicode =
     "e\u0301a\u0308|\n"
     "hebrew שלום|\nescape \x1b[31mred\x1b[0m|\nbidi \u202Eabc|\n";
 
-// Its frames are many, and none is the last.
+// Recurses until the stack overflows; the array and the sum keep the compiler from making a loop of it.
 int overflow(int depth) {
   volatile char frame[1000] = {};
   frame[depth % 1000] = 1;
@@ -249,7 +249,7 @@ class FakeChat : public Chat {
   bool answering_ = false;
   bool quit_ = false;
   bool forever_ = false;
-  int stop_in_ = 0;  // words, once it was interrupted
+  int stop_in_ = 0;  // words until the interrupted answer ends
   const size_t piece_ = static_cast<size_t>(number_from("FAKE_PIECE", 1 << 30));
   std::string waiting_;
   std::string turn_;

@@ -1,4 +1,4 @@
-"""What a terminal does to the program and what texts would do to a terminal, on a pty of its own.
+"""What a terminal can do to the program, and what texts could do to a terminal, on a pty of its own.
 
     fault_test.py BITNET-CHAT ENDLESS-MODEL [TestCase.test]
 
@@ -37,7 +37,7 @@ FORBIDDEN = re.compile(b"[\x00-\x06\x07\x0b\x0c\x0e\x10-\x1f\x7f]|" + b"|".join(
 
 
 class Pty:
-    """The program on a terminal of its own; takes all that it writes."""
+    """The program on a terminal of its own, with everything that it writes."""
 
     def __init__(self, home, arguments, columns=80, rows=24, term="xterm-256color", stdin=None, env=None):
         self.master, self.slave = pty.openpty()
@@ -67,7 +67,7 @@ class Pty:
         os.write(self.master, text.encode())
 
     def take(self, seconds=0.05):
-        """What came meanwhile."""
+        """Returns what has come in the meantime."""
         came = b""
         while select.select([self.master], [], [], seconds)[0]:
             try:
@@ -89,7 +89,7 @@ class Pty:
             self.take()
 
     def wait_for_text(self):
-        """An answer that streams: a few frames more than there were."""
+        """Waits until an answer streams: until there are a few more frames than before."""
         at = len(self.output)
         end = time.monotonic() + PATIENCE
         while len(self.output) < at + 150:
@@ -97,7 +97,7 @@ class Pty:
             self.take()
 
     def end(self, seconds=PATIENCE):
-        """The exit status, once it has ended by itself."""
+        """Returns the exit status once the program has ended by itself."""
         limit = time.monotonic() + seconds
         while self.process.poll() is None:
             assert time.monotonic() < limit, f"still there: {self.output[-500:]!r}"
@@ -188,7 +188,7 @@ class FaultTest(unittest.TestCase):
         self.assertEqual(text[1], "interrupted")
 
     def test_a_stream_that_the_kernel_stops_is_drawn_anew(self):
-        """SIGSTOP cannot be seen coming, and meanwhile somebody else may have written."""
+        """The program cannot see SIGSTOP coming, and somebody else may write while it is stopped."""
         t = self.start("--temp", "0")
         t.type("go on\r")
         t.wait_for_text()
@@ -275,7 +275,7 @@ class FaultTest(unittest.TestCase):
         self.assertIsNone(found, found and shown[max(found.start() - 100, 0):found.end() + 100])
 
     def check_commands(self, commands, *arguments, say="owned"):
-        """These lines on the screen and as plain lines."""
+        """Shows these lines on the screen and as plain lines."""
         for term in ("xterm-256color", "dumb"):
             with self.subTest(term=term):
                 plain = term == "dumb"
@@ -301,7 +301,7 @@ class FaultTest(unittest.TestCase):
                 self.check_bytes(played.encode())
 
     def check_outputs(self, *commands, say="owned", stdin=None):
-        """What these command lines write to a terminal."""
+        """Returns what these command lines write to a terminal."""
         for arguments in commands:
             with self.subTest(arguments=arguments):
                 t = Pty(self.home, arguments, stdin=stdin)
@@ -396,7 +396,7 @@ class FaultTest(unittest.TestCase):
             self.check_outputs([MODEL, "-p", "x", "-n", "1"] if name == "config" else [MODEL, "--keys", os.path.join(config, name)])
             if name == "config":
                 os.remove(os.path.join(config, name))
-        # A keys file that is wrong is told on the screen, and so is an editor that fails.
+        # The screen reports a keys file that is wrong and an editor that fails.
         t = self.start(env={"VISUAL": f"false 'owned{EVIL}'"})
         t.wait(rb"owned")
         t.type("text\x18\x05")

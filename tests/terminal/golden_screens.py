@@ -1,10 +1,10 @@
-"""Whole screens at 80x24 and 40x12, against screens/.
+"""Compares whole screens at 80x24 and 40x12 with the files in screens/.
 
     golden_screens.py FAKE_CHAT             # compares
     golden_screens.py FAKE_CHAT --update    # writes them anew; look at the difference before it is committed
 
-FAKE_CHAT is the program of fake_chat.cpp. Each scene is keys and what the screen must show before the next; the
-last screen is the golden one.
+FAKE_CHAT is the program of fake_chat.cpp. A scene is a list of keys and of what the screen must show before the next
+key; its last screen is the golden one.
 """
 import os
 import re

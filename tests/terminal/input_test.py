@@ -105,7 +105,7 @@ class InputTest(ScreenCase):
         t.wait(r"^  pasted 11$")
 
     def sent(self, t):
-        """What the chat was given with the last turn."""
+        """Returns what the chat got with the last turn."""
         t.wait("ready")
         t.line("/save turn")
         t.wait_until("it is saved", lambda: os.path.exists(os.path.join(t.home, "turn")))

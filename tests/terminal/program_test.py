@@ -30,7 +30,7 @@ class ProgramTest(unittest.TestCase):
         terminal.wait("^same$")
 
     def ask(self, terminal, text):
-        """The answer, as rows of the screen."""
+        """Returns the answer as rows of the screen."""
         terminal.line(text)
         terminal.wait(rf"^› {re.escape(text)}\n\n  [^ …].*(\n.*)*── .* ready ─", seconds=120)
         return terminal.screen().split(f"› {text}\n\n")[-1].split("\n── ")[0].strip()

@@ -24,7 +24,7 @@ class ScreenCase(unittest.TestCase):
         self.assert_restored(terminal)
 
     def assert_restored(self, terminal):
-        """The shell's screen is back, lines are edited by the terminal, and the cursor shows."""
+        """Checks that the shell's screen is back, that the terminal edits lines, and that the cursor shows."""
         terminal.line("stty -a > after; cmp before after && echo same")
         terminal.wait("^same$")
         flags = terminal.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag}").split()

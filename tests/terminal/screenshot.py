@@ -25,7 +25,7 @@ THEMES = {
 
 
 def columns_of(text):
-    """Columns of a run of one style, as tmux lays it out."""
+    """Returns the columns of a run of one style, as tmux counts them."""
     total = 0
     for c in text:
         if unicodedata.combining(c) or c in "\u200d\ufe0f\u200b":

@@ -1,8 +1,8 @@
-"""Answers that nobody would want, and streams that are stopped, in a real terminal.
+"""Answers that nobody would want and streams that are stopped, in a real terminal.
 
     stream_test.py FAKE_CHAT BITNET_CHAT ENDLESS-MODEL [TestCase.test]
 
-FAKE_CHAT has the real screen and answers of a test's choice; ENDLESS-MODEL has random weights, so that a greedy
+FAKE_CHAT has the real screen and gives the answers that a test asks for. ENDLESS-MODEL has random weights, so a greedy
 answer never ends and is always the same.
 """
 import json

@@ -1,7 +1,7 @@
 """A tmux session with one program in it: keys in, screen text out.
 
-Every wait polls for what it waits for and is bounded; nothing sleeps for luck. A server of its own (-L) keeps
-the user's tmux and its configuration out.
+Every wait polls for what it waits for and is bounded; no test sleeps and hopes. A server of our own (-S) keeps the
+user's tmux and its configuration out.
 """
 import os
 import re
@@ -14,7 +14,7 @@ PATIENCE = float(os.environ.get("TERMINAL_TEST_PATIENCE", "30"))
 
 
 class Terminal:
-    """A shell of 80x24 (unless told) in which programs are run as a person would."""
+    """A shell, of 80x24 by default, in which programs run as a person would run them."""
 
     def __init__(self, columns=80, rows=24, environment=None):
         self.home = tempfile.mkdtemp(prefix="bitnet-chat-terminal-")
@@ -86,7 +86,7 @@ class Terminal:
         self.tmux("resize-window", "-x", str(columns), "-y", str(rows))
 
     def wait(self, pattern, seconds=PATIENCE, gone=False):
-        """Until the screen matches (or, with gone, no longer does); the screen."""
+        """Waits until the screen matches or, with gone, no longer matches; returns the screen."""
         end = time.monotonic() + seconds
         while True:
             screen = self.screen()

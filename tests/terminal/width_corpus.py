@@ -1,11 +1,11 @@
-"""The corpus of app/text/widths.tsv: how many columns a terminal gives to text of any script.
+"""The corpus of tests/app/text/widths.tsv: how many columns a terminal gives to text of any script.
 
     width_corpus.py --update tests/app/text/widths.tsv     # asks tmux again
-    width_corpus.py --check tests/app/text/widths.tsv      # fails where tmux's answers are other ones
+    width_corpus.py --check tests/app/text/widths.tsv      # fails if tmux answers otherwise
 
 Each case is written to a tmux pane (of 3.3a when the file was made) from the first column on, and tmux is asked
 where its cursor stands (DSR 6). A line of the file: name, code points, columns of tmux, our columns, why they
-differ. Ours are what app/text/text_width.h says; app_text_test.cpp checks them.
+differ. Ours are what app/text/text_width.h says; text_test.cpp checks them.
 """
 import os
 import subprocess
@@ -65,7 +65,7 @@ def cases():
 
 
 def reason(text):
-    """Why our columns are other than those of tmux 3.3a, where they are."""
+    """Returns why our columns differ from those of tmux 3.3a, if they do."""
     if "\U0001fae8" in text:
         return "of Unicode 15, which the C library's tables behind tmux 3.3a do not have; 2 as other emoji"
     if "\u094d" in text:

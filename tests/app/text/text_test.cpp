@@ -57,7 +57,7 @@ TEST(TextWidth, ColumnsByCluster) {
   for (const Case& c : cases) EXPECT_EQ(columns_of(c.text), c.columns) << c.name;
 }
 
-// widths.tsv has what tmux gives (terminal/width_corpus.py made it) and what we do.
+// widths.tsv, made by terminal/width_corpus.py, has the columns that tmux counts and those that we count.
 TEST(TextWidth, TheCorpusIsLaidOutAsATerminalDoesOrWithAReason) {
   std::ifstream file(BITNET_WIDTHS);
   ASSERT_TRUE(file);

@@ -1,4 +1,4 @@
-// The transcript: what grows, what is scrolled to, and words found in it.
+// The transcript: how it grows, scrolling, and finding words in it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 using Kind = TranscriptView::Kind;
 
-// What arrives in pieces must look as what came at once.
+// Text that arrives in pieces must look like text that came at once.
 TEST(Transcript, GrowingEqualsWhole) {
   std::mt19937 random(11);
   const std::vector<std::string> pieces = {"word ",

@@ -1,4 +1,4 @@
-// The parts of the screen beside the transcript: status, input, lists to pick from, themes.
+// The parts of the screen other than the transcript: status line, input line, overlays, themes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -138,7 +138,7 @@ TEST(PickerTest, NarrowsMovesAndChooses) {
   }
 }
 
-// Keeps what it is pressed, or passes it on.
+// Logs each key and passes it on with a mark, unless the key says otherwise.
 class NamedOverlay : public Overlay {
  public:
   NamedOverlay(std::string name, std::vector<std::string>& log) : name_(std::move(name)), log_(log) {}
