@@ -105,9 +105,10 @@ uint64_t Answer::next_seed(bool continues) {
   if (!fixed) return new_seed();
   uint64_t seed = *fixed;
   if (!continues) {
-    conversation_.keep([&] {
+    Storage& storage = conversation_.storage();
+    storage.keep([&] {
       const int64_t last = conversation_.branch().back().stored.id;
-      seed = *fixed + conversation_.store().children(conversation_.number(), last).size();
+      seed = *fixed + storage.store().children(storage.number(), last).size();
     });
   }
   return seed;
@@ -137,7 +138,6 @@ void Answer::begin() {
     if (!continues) take_back();
     return reporter_.error(why);
   }
-  conversation_.forget_undone();
   seed_ = next_seed(continues);
   begin_stored(describe(prompt, seed_), continues);
 
@@ -178,7 +178,7 @@ void Answer::submit(std::vector<int32_t> prompt, bool continues) {
   job.decode.max_tokens = settings_.now.max_tokens;
   const auto ends = model_->text->tokenizer.end_of_turn();
   job.decode.stop_tokens.assign(ends.begin(), ends.end());
-  job.keep = !conversation_.store().is_private();
+  job.keep = !conversation_.storage().store().is_private();
   // A first turn is nowhere on disk.
   job.restore = job.keep && (conversation_.branch().size() > 2 || continues);
   running_->job = worker_.submit(std::move(job));

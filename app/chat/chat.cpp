@@ -79,7 +79,8 @@ LiveChat::LiveChat(Store& store, Worker& worker, ChatSettings settings, FrontEnd
       answer_(conversation_, settings_, model_, worker, reporter_),
       tasks_(worker, model_, reporter_),
       read_files_(reporter_),
-      parts_{conversation_, answer_, tasks_, read_files_, settings_, model_, worker, reporter_} {}
+      parts_{conversation_, conversation_.storage(), answer_, tasks_, read_files_, settings_, model_, worker,
+             reporter_} {}
 
 void LiveChat::submit(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return;

@@ -16,6 +16,7 @@
 #include "read_files.h"
 #include "reporter.h"
 #include "settings.h"
+#include "storage.h"
 #include "tasks.h"
 
 namespace bitnet {
@@ -29,6 +30,7 @@ struct LookedAnswer {
 
 struct ChatParts {
   Conversation& conversation;
+  Storage& storage;  // of the conversation
   Answer& answer;
   Tasks& tasks;
   ReadFiles& read_files;

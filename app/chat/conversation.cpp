@@ -151,6 +151,11 @@ void Conversation::step_back_to(std::optional<int64_t> leaf) {
 }
 
 void Conversation::move_to(std::optional<int64_t> leaf) {
+  undone_.clear();
+  go_to(leaf);
+}
+
+void Conversation::go_to(std::optional<int64_t> leaf) {
   keep([&] { store().set_leaf(number(), leaf); });
   branch_ = read_branch(store(), number(), leaf);
   moved_ = true;
@@ -174,17 +179,15 @@ bool Conversation::redo() {
   if (!undone_.empty()) {
     const int64_t leaf = undone_.back();
     undone_.pop_back();
-    move_to(leaf);
+    go_to(leaf);
     return true;
   }
   const MessageTree tree(store().outline(number()));
   const std::vector<int64_t>& next = tree.children(leaf());
   if (next.empty()) return false;
-  move_to(tree.answer_below(next.back()));
+  go_to(tree.answer_below(next.back()));
   return true;
 }
-
-void Conversation::forget_undone() { undone_.clear(); }
 
 bool Conversation::take_moved() { return std::exchange(moved_, false); }
 
@@ -250,6 +253,7 @@ std::string Conversation::take_back() {
 }
 
 void Conversation::begin_answer(StoredTurn turn, bool continues) {
+  undone_.clear();
   const StoredTurn wanted = std::move(turn);
   keep([&] {
     turn = wanted;

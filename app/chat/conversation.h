@@ -45,10 +45,6 @@ class Conversation final : private StoredBranch {
 
   Storage& storage() { return storage_; }
   const Storage& storage() const { return storage_; }
-  // Short for storage()'s; all of them throw Error(database).
-  int64_t number() const { return storage_.number(); }
-  Store& store() { return storage_.store(); }
-  void keep(const std::function<void()>& write) { storage_.keep(write); }
 
   const std::vector<BranchMessage>& branch() const { return branch_; }
   std::optional<int64_t> leaf() const override;  // id of the last message of the branch
@@ -69,7 +65,6 @@ class Conversation final : private StoredBranch {
   void move_to(std::optional<int64_t> leaf);       // anywhere in the tree
   bool undo();                                     // false where there is no turn to step back from
   bool redo();                                     // false where there is nothing to bring back
-  void forget_undone();
   bool take_moved();  // whether a step back or aside was made since the last call
 
   // To the end of the branch, stored and shown. The first message makes the conversation, with this title.
@@ -85,6 +80,10 @@ class Conversation final : private StoredBranch {
   void leave_answer(uint32_t tokens) noexcept;  // at the end of the program: stored as interrupted
 
  private:
+  int64_t number() const { return storage_.number(); }
+  Store& store() { return storage_.store(); }
+  void keep(const std::function<void()>& write) { storage_.keep(write); }
+  void go_to(std::optional<int64_t> leaf);
   int64_t copy_to(Store& memory, int64_t number, Unsaved* unsaved) override;
   void reload(std::optional<int64_t> leaf) override;
   std::vector<BranchMessage> read_branch(Store& store, int64_t number, std::optional<int64_t> leaf) const;

@@ -254,11 +254,10 @@ void Compaction::finish(size_t tokens_now) {
 }
 
 void Compaction::store_branch() {
-  Conversation& conversation = chat_.conversation;
   std::optional<int64_t> end;
-  conversation.keep([&] {
-    Store& store = conversation.store();
-    const int64_t number = conversation.number();
+  chat_.storage.keep([&] {
+    Store& store = chat_.storage.store();
+    const int64_t number = chat_.storage.number();
     end = store.add_message(number, {}, Role::user, kRequest);
     end = store.add_answer(number, end, text_, name_of(Finish::stop), tokens_);
     for (size_t i = cut_; i < branch().size(); ++i) {
@@ -270,8 +269,7 @@ void Compaction::store_branch() {
       }
     }
   });
-  conversation.forget_undone();
-  conversation.move_to(end);
+  chat_.conversation.move_to(end);
 }
 
 }  // namespace

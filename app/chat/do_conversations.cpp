@@ -58,7 +58,7 @@ std::vector<Choice> conversations_with(Store& database, std::string_view filter)
 }
 
 std::string stored_text(ChatParts& chat, bool archived) {
-  Storage& storage = chat.conversation.storage();
+  Storage& storage = chat.storage;
   const std::string text = list_text(storage.database(), storage.number_in_database(), archived);
   if (const std::string* why = storage.unsaved_because()) {
     return fmt::format("The database cannot be used: {}. In memory until then:\n{}", *why, text);
@@ -67,18 +67,18 @@ std::string stored_text(ChatParts& chat, bool archived) {
 }
 
 std::string deleted_text(ChatParts& chat) {
-  const std::string text = trash_text(chat.conversation.storage().database());
+  const std::string text = trash_text(chat.storage.database());
   if (text.empty()) return "The trash is empty.";
   return text + "/undelete ID brings one back; /delete ID now takes it out for good.";
 }
 
 void choose_conversation(ChatParts& chat) {
-  Store& database = chat.conversation.storage().database();
+  Store& database = chat.storage.database();
   if (database.conversations(1).empty()) refuse("nothing is stored yet");
   Choices choices;
   choices.title = "Open a conversation";
   choices.find = [&chat](std::string_view filter) {
-    return conversations_with(chat.conversation.storage().database(), filter);
+    return conversations_with(chat.storage.database(), filter);
   };
   choices.chosen = [&chat](int64_t number) {
     try {
@@ -92,7 +92,7 @@ void choose_conversation(ChatParts& chat) {
 }
 
 void delete_conversation(ChatParts& chat, std::optional<int64_t> number, bool now) {
-  Storage& storage = chat.conversation.storage();
+  Storage& storage = chat.storage;
   if (!number && storage.is_private()) {
     new_conversation(chat);
     return chat.front_end().command_output("delete", "This conversation was not stored, and it is gone.");
@@ -161,13 +161,13 @@ void do_list(ChatParts& chat, std::string_view arguments) {
 
 void do_search(ChatParts& chat, std::string_view arguments) {
   if (arguments.empty()) refuse("/search wants words to look for");
-  const std::string text = search_text(chat.conversation.storage().database(), arguments);
+  const std::string text = search_text(chat.storage.database(), arguments);
   chat.front_end().marked_output("search", text.empty() ? "Nothing found." : text);
 }
 
 void do_title(ChatParts& chat, std::string_view arguments) {
   if (!arguments.empty()) {
-    if (chat.conversation.number() == 0)
+    if (chat.storage.number() == 0)
       refuse("this conversation is not stored yet: it is once you have said something");
     chat.conversation.set_title(arguments.substr(0, arguments.find('\n')));
     chat.reporter.send_status();
@@ -178,7 +178,7 @@ void do_title(ChatParts& chat, std::string_view arguments) {
 void do_archive(ChatParts& chat, std::string_view arguments) {
   const auto [word, rest] = split(arguments);
   const bool archived = word != "off";
-  Storage& storage = chat.conversation.storage();
+  Storage& storage = chat.storage;
   const int64_t which =
       optional_conversation(archived ? arguments : rest).value_or(storage.number_in_database());
   if (which == 0) refuse("this conversation is not stored");
@@ -206,7 +206,7 @@ void do_delete(ChatParts& chat, std::string_view arguments) {
 
 // Without a number, the one that was deleted last. It is opened where nothing was said since.
 void do_undelete(ChatParts& chat, std::string_view arguments) {
-  Storage& storage = chat.conversation.storage();
+  Storage& storage = chat.storage;
   std::optional<int64_t> number = optional_conversation(arguments);
   if (!number) {
     const auto trash = storage.database().trash();

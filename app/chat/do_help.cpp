@@ -36,7 +36,7 @@ std::string all_help() {
 // The first /quit says what is not saved; the second one ends the program all the same.
 bool may_quit(ChatParts& chat) {
   if (std::exchange(chat.quit_warned, true)) return true;
-  Storage& storage = chat.conversation.storage();
+  Storage& storage = chat.storage;
   if (!chat.busy()) storage.save_again();
   const std::string unsaved = storage.unsaved_text();
   if (unsaved.empty()) return true;

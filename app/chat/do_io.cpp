@@ -29,7 +29,7 @@ void do_export(ChatParts& chat, std::string_view arguments) {
   const auto [format_name, file_name] = split(arguments);
   const NamedFile file = file_to_write(file_name);
   const ChatFormat format = chat_format(format_name);
-  const auto whole = chat.conversation.store().whole(chat.conversation.number());
+  const auto whole = chat.storage.store().whole(chat.storage.number());
   if (!whole) refuse("there is nothing to export yet");
   const std::string text = write_chat(*whole, format);
   if (file.name.empty()) return chat.front_end().command_output("export", text);
@@ -43,7 +43,7 @@ void do_export(ChatParts& chat, std::string_view arguments) {
 void do_import(ChatParts& chat, std::string_view arguments) {
   const std::string file = unquoted(arguments);
   if (file.empty()) refuse("/import wants the file of a conversation");
-  const std::vector<int64_t> numbers = import_file(chat.conversation.store(), expand_home(file));
+  const std::vector<int64_t> numbers = import_file(chat.storage.store(), expand_home(file));
   if (numbers.size() == 1) {
     open_conversation(chat, numbers[0]);
     chat.front_end().command_output("import", fmt::format("This is conversation {} now.", numbers[0]));
@@ -58,7 +58,7 @@ void do_record(ChatParts& chat, std::string_view arguments) {
   if (arguments.empty()) refuse("/record wants a file, or off");
   const NamedFile file = arguments == "off" ? NamedFile() : file_to_write(arguments);
   const WriteRules rules = rules_for(chat, file);
-  const bool is_private = chat.conversation.storage().is_private() || chat.settings.now.is_private;
+  const bool is_private = chat.storage.is_private() || chat.settings.now.is_private;
   if (!file.name.empty() && is_private && !rules.overwrite) {
     refuse(
         fmt::format("nothing is kept of this conversation, and a recording would keep it; {} records it all "
@@ -81,7 +81,7 @@ void do_replay(ChatParts& chat, std::string_view arguments) {
   if (conversation.branch().empty()) refuse("there is nothing to replay yet");
   std::vector<ShownMessage> messages;
   for (const BranchMessage& message : conversation.branch()) messages.push_back(conversation.shown(message));
-  chat.tasks.replay(std::make_unique<ReplayPlayer>(replay_branch(conversation.store(), std::move(messages)),
+  chat.tasks.replay(std::make_unique<ReplayPlayer>(replay_branch(chat.storage.store(), std::move(messages)),
                                                    speed, chat.model ? &chat.model->text->tokenizer : nullptr,
                                                    chat.front_end()));
   if (number) chat.read_files.drop();

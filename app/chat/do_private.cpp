@@ -11,7 +11,7 @@ namespace bitnet {
 namespace {
 
 std::string begin_private(ChatParts& chat) {
-  Storage& storage = chat.conversation.storage();
+  Storage& storage = chat.storage;
   const int64_t left = storage.number();
   chat.settings.before_private = {chat.settings.new_system, chat.settings.now.stop};
   storage.go_private();
@@ -28,7 +28,7 @@ std::string begin_private(ChatParts& chat) {
 }
 
 std::string end_private(ChatParts& chat) {
-  Storage& storage = chat.conversation.storage();
+  Storage& storage = chat.storage;
   const int64_t back = storage.leave_private();
   chat.settings.new_system = chat.settings.before_private.system;
   chat.settings.now.stop = chat.settings.before_private.stop;
@@ -65,7 +65,7 @@ void do_private(ChatParts& chat, std::string_view arguments) {
     refuse(fmt::format("/private wants on or off, found '{}'", printable(arguments, 40)));
   const bool on = arguments != "off";
   FrontEnd& front = chat.front_end();
-  const Storage& storage = chat.conversation.storage();
+  const Storage& storage = chat.storage;
   if (storage.never_stores()) {
     if (!on)
       refuse("nothing is stored in this session; start the program anew without --private to store again");

@@ -30,13 +30,12 @@ void change_settings(ChatParts& chat, ChatSettings changed) {
 }
 
 void set_system(ChatParts& chat, std::string_view text) {
-  Conversation& conversation = chat.conversation;
   chat.settings.now.system = chat.settings.new_system = text;
-  if (conversation.number() != 0) {
-    conversation.keep(
-        [&] { conversation.store().set_system(conversation.number(), chat.settings.now.system); });
+  if (chat.storage.number() != 0) {
+    chat.storage.keep(
+        [&] { chat.storage.store().set_system(chat.storage.number(), chat.settings.now.system); });
   }
-  conversation.update_context();
+  chat.conversation.update_context();
   chat.reporter.send_status();
 }
 

@@ -37,22 +37,21 @@ const BranchMessage* last_user_turn(const Conversation& conversation) {
   return last == branch.rend() ? nullptr : &*last;
 }
 
-void go_to(Conversation& conversation, int64_t number) {
-  if (conversation.number() == 0) refuse("there is no message yet");
-  const MessageTree tree(conversation.store().outline(conversation.number()));
+void go_to(ChatParts& chat, int64_t number) {
+  if (chat.storage.number() == 0) refuse("there is no message yet");
+  const MessageTree tree(chat.storage.store().outline(chat.storage.number()));
   const OutlineMessage* message = tree.numbered(number);
   if (message == nullptr) {
     refuse(fmt::format("wanted the number of a message, 1 to {}, found {}; /goto and /branches list them",
                        tree.size(), number));
   }
-  conversation.forget_undone();
-  conversation.move_to(tree.answer_below(message->id));
+  chat.conversation.move_to(tree.answer_below(message->id));
 }
 
-std::string branches_text(Conversation& conversation) {
-  if (conversation.number() == 0) return "Nothing was said yet.";
-  const std::optional<int64_t> leaf = conversation.leaf();
-  const MessageTree tree(conversation.store().outline(conversation.number()));
+std::string branches_text(ChatParts& chat) {
+  if (chat.storage.number() == 0) return "Nothing was said yet.";
+  const std::optional<int64_t> leaf = chat.conversation.leaf();
+  const MessageTree tree(chat.storage.store().outline(chat.storage.number()));
   const std::vector<int64_t> shown_path = leaf ? tree.path(*leaf) : std::vector<int64_t>();
   std::string text;
   std::vector<int64_t> ends = tree.ends();
@@ -64,7 +63,7 @@ std::string branches_text(Conversation& conversation) {
     std::string user;
     std::string answer;
     for (size_t i = path.size(); i > 0 && user.empty(); --i) {
-      const auto message = conversation.store().message(path[i - 1]);
+      const auto message = chat.storage.store().message(path[i - 1]);
       if (!message) continue;
       (message->role == Role::user ? user : answer) = message->text;
     }
@@ -82,7 +81,7 @@ std::string branches_text(Conversation& conversation) {
   return text + "/goto N goes to one of them.";
 }
 
-std::string numbers_text(Conversation& conversation) {
+std::string numbers_text(const Conversation& conversation) {
   const std::vector<BranchMessage>& branch = conversation.branch();
   if (branch.empty()) return "Nothing was said yet.";
   std::string text;
@@ -144,15 +143,14 @@ void do_edit(ChatParts& chat, std::string_view text) {
 }
 
 void do_fork(ChatParts& chat, std::string_view arguments) {
-  Conversation& conversation = chat.conversation;
-  const std::vector<BranchMessage>& branch = conversation.branch();
+  const std::vector<BranchMessage>& branch = chat.conversation.branch();
   if (branch.empty() && arguments.empty()) refuse("there is nothing to branch off from yet");
   const int64_t old_end = branch.empty() ? 0 : branch.back().number;
-  if (!arguments.empty()) go_to(conversation, message_number(arguments));
+  if (!arguments.empty()) go_to(chat, message_number(arguments));
   const int64_t from = branch.back().number;
   if (from == old_end) {
     const int64_t id = branch.back().stored.id;
-    conversation.keep([&] { conversation.store().set_kept(id, true); });
+    chat.storage.keep([&] { chat.storage.store().set_kept(id, true); });
   }
   std::string text = fmt::format("What you say now begins a new branch after message {}.", from);
   if (old_end != 0)
@@ -161,11 +159,11 @@ void do_fork(ChatParts& chat, std::string_view arguments) {
 }
 
 void do_branches(ChatParts& chat, std::string_view) {
-  chat.front_end().command_output("branches", branches_text(chat.conversation));
+  chat.front_end().command_output("branches", branches_text(chat));
 }
 
 void do_goto(ChatParts& chat, std::string_view arguments) {
-  if (!arguments.empty()) return go_to(chat.conversation, message_number(arguments));
+  if (!arguments.empty()) return go_to(chat, message_number(arguments));
   chat.front_end().command_output("goto", numbers_text(chat.conversation));
 }
 
