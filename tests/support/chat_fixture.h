@@ -2,9 +2,13 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "app/base/event_loop.h"
 #include "app/chat/chat.h"
@@ -39,6 +43,11 @@ class ChatTest : public testing::Test {
   void until_tokens(uint32_t n) {
     while (front.tokens < n) loop.run_once();
   }
+  std::vector<std::string> shown_texts() {
+    std::vector<std::string> texts;
+    for (const ShownMessage& message : front.shown) texts.push_back(message.text);
+    return texts;
+  }
   std::string last_prompt() { return fake::text_of(script.prompts().back()); }
 
   fake::Script script;
@@ -48,6 +57,26 @@ class ChatTest : public testing::Test {
   std::unique_ptr<Store> store;
   std::unique_ptr<Worker> worker;
   std::unique_ptr<Chat> chat;
+};
+
+// The same with an empty folder of its own.
+class ChatFolderTest : public ChatTest {
+ protected:
+  void SetUp() override {
+    std::string pattern = std::filesystem::temp_directory_path() / "bitnet-chat-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+  }
+  void TearDown() override {
+    chat.reset();
+    store.reset();
+    std::filesystem::remove_all(folder);
+  }
+  std::string file(const std::string& name, const std::string& bytes) {
+    std::ofstream(folder / name, std::ios::binary) << bytes;
+    return folder / name;
+  }
+  std::filesystem::path folder;
 };
 
 }  // namespace bitnet

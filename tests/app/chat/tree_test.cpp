@@ -14,11 +14,6 @@ using testing::Not;
 
 class ChatTreeTest : public ChatTest {
  protected:
-  std::vector<std::string> shown_texts() {
-    std::vector<std::string> texts;
-    for (const ShownMessage& message : front.shown) texts.push_back(message.text);
-    return texts;
-  }
   // a -> 1, b -> 2, c -> 3: messages 1 to 6.
   void three_turns() {
     for (const char* answer : {"1", "2", "3"}) script.answer(answer);

@@ -1,0 +1,208 @@
+// Stored conversations: a full disk, other programs, the trash, /search, and the figures of each.
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+
+#include "app/store/sqlite_db.h"
+#include "tests/support/chat_fixture.h"
+
+namespace bitnet {
+namespace {
+
+using testing::HasSubstr;
+
+// No file of the process may grow: what a full disk is to SQLite.
+TEST_F(ChatTest, ADiskThatFillsUpCostsTheKeepingAndNotTheChat) {
+  std::string folder = std::filesystem::temp_directory_path() / "bitnet-chat-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  store = Store::open(folder + "/chats.db");
+  script.answer("one");
+  script.answer("two");
+  script.answer("three");
+  start_loaded();
+  say("a");
+  const auto former = signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit none = {1, limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &none);
+  say("b");
+  setrlimit(RLIMIT_FSIZE, &limit);
+  signal(SIGXFSZ, former);
+  ASSERT_EQ(front.errors.size(), 1U);
+  EXPECT_THAT(front.errors[0], HasSubstr("nothing more of it is saved"));
+  EXPECT_FALSE(front.last_status.saved);
+  EXPECT_EQ(front.shown.back().text, "two");
+  say("/regen");
+  ASSERT_EQ(front.shown.size(), 4U);
+  EXPECT_EQ(front.shown.back().text, "three");
+  EXPECT_EQ(last_prompt(), "<bos><usr>a<eot>one<eot><usr>b<eot>");
+  chat.reset();
+  worker.reset();
+  store.reset();
+  EXPECT_EQ(Store::open(folder + "/chats.db")->branch(2).size(), 2U);
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(ChatTest, AConversationThatAnotherProgramDeletedIsLeftAndTheNextOneIsSaved) {
+  start_loaded();
+  say("one");
+  store->remove_conversation(chat->conversation());
+  say("two");
+  EXPECT_THAT(front.errors.back(), HasSubstr("was deleted by another program"));
+  EXPECT_EQ(front.returned, std::vector<std::string>{"two"});
+  EXPECT_TRUE(front.shown.empty());
+  say("two");
+  EXPECT_EQ(last_prompt(), "<bos><usr>two<eot>");
+  EXPECT_EQ(store->branch(store->conversation(chat->conversation())->leaf).size(), 2U);
+}
+
+TEST_F(ChatTest, AnAnswerThatAnotherProgramIsWritingIsMarked) {
+  start_loaded();
+  const int64_t theirs = store->add_conversation("");
+  StoredTurn turn = store->begin_turn(theirs, store->add_message(theirs, {}, Role::user, "go"), {});
+  store->append(turn, "half of", {});
+  say("/open " + std::to_string(theirs));
+  ASSERT_EQ(front.shown.size(), 2U);
+  EXPECT_EQ(front.shown[1].text, "half of");
+  EXPECT_EQ(front.shown[1].finish, "elsewhere");
+  turn.finish = "stop";
+  store->finish_turn(turn);
+  say("/open " + std::to_string(theirs));
+  EXPECT_EQ(front.shown[1].finish, "stop");
+  say("more");  // one's own is not
+  EXPECT_EQ(front.shown[1].finish, "stop");
+  EXPECT_EQ(front.shown[3].finish, "stop");
+  EXPECT_THAT(front.log, testing::Not(HasSubstr("elsewhere")));
+}
+
+TEST_F(ChatTest, FiguresGoWithTheConversationTheyBelongTo) {
+  script.answer("abcdef");
+  start_loaded();
+  const auto speak = [&] {
+    say("first");
+    say("second");
+    EXPECT_GT(front.last_status.reused, 0U);
+    EXPECT_GT(front.last_status.tokens_per_second, 0);
+  };
+  const auto expect_none = [&](const std::string& command) {
+    say(command);
+    EXPECT_EQ(front.last_status.reused, 0U) << command;
+    EXPECT_EQ(front.last_status.prompt_tokens, 0U) << command;
+    EXPECT_EQ(front.last_status.tokens_per_second, 0) << command;
+    say("/show stats");
+    EXPECT_THAT(front.last_output, HasSubstr("No answer was made")) << command;
+    say("/show context");
+    EXPECT_THAT(front.last_output, testing::Not(HasSubstr("last prompt"))) << command;
+  };
+  speak();
+  expect_none("/new");
+  speak();
+  expect_none("/open 1");
+  speak();
+  expect_none("/archive");
+  speak();
+  expect_none("/delete");
+}
+
+TEST_F(ChatFolderTest, ADeletedConversationComesBackAsItWas) {
+  store = Store::open(folder / "chats.db");
+  start_loaded();
+  say("/undelete");
+  EXPECT_THAT(front.errors.back(), HasSubstr("the trash is empty"));
+  say("a slip");
+  const int64_t id = chat->conversation();
+  say("/delete");
+  EXPECT_THAT(front.last_output, HasSubstr("/undelete 1 brings it back within 30 days"));
+  EXPECT_TRUE(front.shown.empty());
+  say("/list");
+  EXPECT_EQ(front.last_output, "Nothing is stored yet.");
+  say("/list deleted");
+  EXPECT_THAT(front.last_output, HasSubstr("a slip"));
+  say("/open 1");
+  EXPECT_THAT(front.errors.back(), HasSubstr("/undelete 1"));
+  say("/undelete");
+  EXPECT_EQ(chat->conversation(), id);
+  EXPECT_EQ(front.shown.size(), 2U);
+  say("/delete");
+  say("another");
+  say("/undelete 1");
+  EXPECT_THAT(front.last_output, HasSubstr("/open 1 goes on with it"));
+  EXPECT_EQ(front.shown.at(0).text, "another");
+  say("/undelete 1");
+  EXPECT_THAT(front.errors.back(), HasSubstr("not in the trash"));
+  say("/delete 1 now");
+  EXPECT_THAT(front.last_output, HasSubstr("no word of it is in the database"));
+  say("/delete now");
+  EXPECT_EQ(chat->conversation(), 0);
+  EXPECT_TRUE(store->conversations(9, true).empty());
+  EXPECT_TRUE(store->trash().empty());
+  for (const char* wrong : {"/delete 1 later", "/delete now now", "/delete x"}) {
+    const size_t errors = front.errors.size();
+    say(wrong);
+    EXPECT_EQ(front.errors.size(), errors + 1) << wrong;
+  }
+}
+
+// Another program put it into the trash while it was open here.
+TEST_F(ChatFolderTest, AConversationThatWasPutIntoTheTrashElsewhereIsLeftWithTheWayBack) {
+  store = Store::open(folder / "chats.db");
+  start_loaded();
+  say("one");
+  store->set_deleted(chat->conversation(), true);
+  say("two");
+  EXPECT_THAT(front.errors.back(), HasSubstr("/undelete 1 brings it back"));
+  EXPECT_EQ(front.returned, std::vector<std::string>{"two"});
+}
+
+TEST_F(ChatFolderTest, ADamagedConversationIsRefusedByItsIdAndTheOthersGoOn) {
+  store = Store::open(folder / "chats.db");
+  start_loaded();
+  say("damaged");
+  say("/new");
+  say("sound");
+  {
+    Database db(folder / "chats.db");
+    db.execute("UPDATE message SET parent = 2 WHERE id = 1");
+  }
+  for (const char* command : {"/open 1", "/replay 1 instant"}) {
+    say(command);
+    EXPECT_THAT(front.errors.back(), HasSubstr("conversation 1 is damaged")) << command;
+    EXPECT_EQ(front.shown.at(0).text, "sound");
+  }
+  say("/goto 1");
+  say("on");
+  EXPECT_EQ(front.shown.back().text, "ok");
+  say("/delete 1");
+  EXPECT_THAT(front.last_output, HasSubstr("Conversation 1 is deleted"));
+}
+
+TEST_F(ChatFolderTest, SearchMarksHitsAndSaysWhereTheyAre) {
+  script.answer("The cat sat on the mat.");
+  script.answer("你好世界，今天天气很好。");
+  start_loaded();
+  say("Where did the \"animal\" sit?");
+  say("再见");
+  say("/search mat cat");
+  EXPECT_THAT(front.last_output, HasSubstr("message 2\n"));
+  EXPECT_THAT(front.last_output, HasSubstr("The [cat] sat on the [mat]."));
+  say("/search anim");  // the beginning of a word
+  EXPECT_THAT(front.last_output, HasSubstr("\"[animal]\" sit?"));
+  say("/search nima");  // inside of a word
+  EXPECT_THAT(front.last_output, HasSubstr("\"a[nima]l\" sit?"));
+  say("/search 世界");
+  EXPECT_THAT(front.last_output, HasSubstr("你好[世界]，今天"));
+  EXPECT_THAT(front.last_output, HasSubstr("message 4"));
+  for (const char* none : {"dog", "\"", "cat OR dog", "%", "*", "NOT"}) {
+    say(std::string("/search ") + none);
+    if (std::string(none) == "\"") continue;  // stands in the text
+    EXPECT_EQ(front.last_output, "Nothing found.") << none;
+  }
+  say("/search");
+  EXPECT_THAT(front.errors.back(), HasSubstr("wants words"));
+}
+
+}  // namespace
+}  // namespace bitnet
