@@ -66,7 +66,8 @@ void Storage::begin_unsaved(const std::string& why) {
   Unsaved unsaved;
   unsaved.why = why;
   unsaved.file = file_.file();
-  unsaved.memory = memory_copy(&unsaved);
+  // A private conversation is never in what is saved later.
+  unsaved.memory = private_ ? Store::in_memory() : memory_copy(&unsaved);
   unsaved_ = std::move(unsaved);
 }
 

@@ -134,5 +134,27 @@ TEST_F(ChatPrivateTest, NothingOfAPrivateConversationReachesTheDatabase) {
   EXPECT_EQ(bytes.find("sesame"), std::string::npos) << bytes.substr(bytes.find("sesame"), 40);
 }
 
+// The database is replaced by something that is none, which then goes away.
+TEST_F(ChatPrivateTest, NothingPrivateIsSavedWhenALostDatabaseComesBack) {
+  const std::string path = folder / "chats.db";
+  store = Store::open(path);
+  start_loaded();
+  say("public");
+  say("/private");
+  say("secret");
+  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path + suffix);
+  std::ofstream(path) << "no database at all, and long enough to be read as the header of one";
+  say("secret too");
+  EXPECT_THAT(front.errors.back(), HasSubstr("was replaced"));
+  std::filesystem::remove(path);
+  say("secret again");
+  EXPECT_FALSE(front.last_status.saved);
+  EXPECT_EQ(front.shown.size(), 8U);
+  say("/private off");
+  say("public again");
+  EXPECT_TRUE(store->search("secret", 9).empty());
+  EXPECT_EQ(store->search("again", 9).size(), 1U);
+}
+
 }  // namespace
 }  // namespace bitnet
