@@ -172,7 +172,7 @@ void Answer::begin_stored(const StoredTurn& turn, bool continues) {
 }
 
 void Answer::submit(std::vector<int32_t> prompt, bool continues) {
-  Job job;
+  DecodeJob job;
   job.tokens = std::move(prompt);
   job.sampler = sampler_for_turn(settings_.now, seed_);
   job.decode.max_tokens = settings_.now.max_tokens;

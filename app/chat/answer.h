@@ -3,7 +3,7 @@
 // Tokens come from the worker, are decoded, shown and stored in batches. Text that may be the beginning of a
 // stop text is held back until it is clear that it is none.
 //
-// Thread rule: lives on the loop's thread.
+// Thread rule: it lives on the loop's thread.
 #pragma once
 
 #include <chrono>

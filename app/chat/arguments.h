@@ -1,6 +1,6 @@
-// What stands behind a slash command, taken apart.
+// Takes apart what stands behind a slash command.
 //
-// Thread rule: free functions; any thread. All throw Error(usage) for what they cannot read.
+// Thread rule: free functions; any thread. The ones for numbers throw Error(usage) for what is none.
 #pragma once
 
 #include <cstddef>

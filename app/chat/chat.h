@@ -1,7 +1,7 @@
 // The chat itself: a conversation, its turns and its commands, with no terminal in it.
 //
-// Thread rule: lives on the loop's thread. The model runs on the worker's thread (worker.h); what it produces
-// arrives here through handle_events(). Nothing here waits for the model.
+// Thread rule: a chat lives on the loop's thread. The model runs on the worker's thread (worker.h); what it
+// produces arrives here through handle_events(). Nothing here waits for the model.
 //
 // A turn: submit() stores the user's message, renders the conversation with the chat template, encodes it and
 // hands the token list to the worker; tokens come back as events, are decoded, shown and stored in batches.
@@ -21,25 +21,26 @@ namespace bitnet {
 
 class Store;
 class Worker;
-struct ChatSettings;  // chat_settings.h: sampler, max_tokens, stop, system prompt
+struct ChatSettings;  // settings.h: sampler, max_tokens, stop, system prompt
 
 class Chat {
  public:
   virtual ~Chat() = default;
 
-  // A line or a block as a person typed it: a command, or else a turn ("//" is a literal slash). What could
-  // be a command with a slip in it is asked about, and goes back to the input. While the model loads, one
-  // turn is kept and started when it is there; while it answers, a turn is refused with a notice.
+  // Takes a line or a block as a person typed it: a command, or else a turn ("//" is a literal slash). What
+  // could be a command with a slip in it is asked about and goes back to the input. While the model loads,
+  // one turn is kept, and it starts when the model is there; while the model answers, a notice refuses a
+  // turn.
   virtual void submit(std::string_view text) = 0;
 
-  // Stops what runs; the answer so far is kept and marked interrupted. Nothing runs: no effect.
+  // Stops what runs; the answer so far is kept and marked as interrupted. It does nothing where nothing runs.
   virtual void interrupt() = 0;
 
-  // interrupt() once the running answer, or else the next one, has this many tokens: exactly that many are
-  // kept.
+  // Calls interrupt() once the running answer, or else the next one, has this many tokens; exactly that many
+  // are kept.
   virtual void interrupt_after(uint32_t tokens) = 0;
 
-  // Takes what the worker has produced. Call when wake_fd() is readable; never blocks.
+  // Takes what the worker has produced. Call it when wake_fd() is readable; it never blocks.
   virtual void handle_events() = 0;
   virtual int wake_fd() const = 0;
 
@@ -49,20 +50,20 @@ class Chat {
   // Shows the conversation and the status as they are now; a front end calls it once when it is ready.
   virtual void show_all() = 0;
 
-  virtual bool is_command(
-      std::string_view typed) const = 0;  // or could be one with a slip; otherwise it is a turn
+  // True where this is a command, or could be one with a slip in it; otherwise it is a turn.
+  virtual bool is_command(std::string_view typed) const = 0;
 
-  virtual bool busy() const = 0;     // loading with a turn waiting, prefilling or answering
+  virtual bool busy() const = 0;     // something runs, or a turn waits for the model
   virtual bool loading() const = 0;  // the model is not there yet
   virtual bool quit_requested() const = 0;
-  // Ends the answer that is being made, as interrupted, and saves what is to be saved. Returns what could not
-  // be, for people; empty where all is well. Nothing may follow.
+  // Ends the answer that is being made, as interrupted, and saves what is to be saved. Returns a text for
+  // people that says what could not be saved, or nothing. It is the last call.
   virtual std::string close() = 0;
   virtual int64_t conversation() const = 0;  // 0 = nothing stored yet
-  // What a command or a turn failed with since the last call; nothing where none has.
+  // Says why the last command or turn failed since this was last called; nothing where none did.
   virtual std::optional<std::string> take_error() = 0;
-  virtual const std::optional<Error>& failure()
-      const = 0;  // why the model cannot be used; empty while it can
+  // Says why the model cannot be used; empty while it can.
+  virtual const std::optional<Error>& failure() const = 0;
   virtual std::vector<std::string> complete(std::string_view line) = 0;  // whole lines that begin with `line`
 };
 

@@ -1,7 +1,7 @@
 // The parts of a chat, for the commands: what each of them may touch; and the steps that concern several
 // parts.
 //
-// Thread rule: lives on the loop's thread.
+// Thread rule: all of it lives on the loop's thread.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kMostFiles = 500;  // that a completion names
 constexpr int64_t kMostConversations = 100;
 
-// By edit distance; empty where none is near.
+// The nearest by edit distance; empty where none is near.
 std::string nearest_command(std::string_view name) {
   std::vector<std::string> names;
   for (const Command& command : command_table()) names.emplace_back(command.name);
@@ -51,7 +51,7 @@ void add_files(std::string_view begun, std::vector<std::string>& words) {
   std::sort(words.begin(), words.end());
 }
 
-// `what` is a part of Command::completion.
+// `what` is one side of the "|" in Command::completion.
 std::vector<std::string> completions(Store& database, std::string_view what, std::string_view begun) {
   std::vector<std::string> words;
   std::istringstream list{std::string(what)};

@@ -1,6 +1,6 @@
-// A typed line as a command or as a turn: telling them apart, checking, completing.
+// Tells apart what is typed: a command or a turn. It checks and completes commands.
 //
-// Thread rule: free functions; that of the store that they are given.
+// Thread rule: free functions; any thread, but completion has that of its store.
 #pragma once
 
 #include <string>
@@ -12,16 +12,17 @@
 
 namespace bitnet {
 
-// What was typed is a command, or could be one with a slip in it: its first word is the name of a command, or
-// it looks like one and stands alone or is near one. A path is none, whatever follows it.
+// True where what was typed is a command, or could be one with a slip in it: its first word is the name of a
+// command, or it looks like one and either stands alone or is near one. A path is no command.
 bool is_command(std::string_view typed);
-// What a typed text that is no command sends: "//" is a literal slash.
+// The turn that a typed text sends where it is no command: "//" is a literal slash.
 std::string_view turn_of(std::string_view typed);
 // The inverse: what is to be typed to send exactly this turn.
 std::string typed_form(std::string_view turn);
 
-// Of what is_command() takes for one. Throws Error(usage), before anything is done, where there is no such
-// command (with the nearest one), where it takes no arguments, or has to wait because the chat is busy.
+// The command of a line that is_command() takes for one. Throws Error(usage), before anything is done, where
+// there is no such command (with the nearest one), where it takes no arguments, or has to wait because the
+// chat is busy.
 const Command& checked_command(std::string_view line, bool busy);
 std::string_view arguments_of(std::string_view line);
 // Whole lines that begin with `line`. Numbers of conversations are those of `database`.

@@ -1,10 +1,10 @@
 // The conversation that is open: the branch that is shown, moving in its tree, and the answer that is written
 // to its end.
 //
-// Every move only sets which leaf is shown: the next prompt then differs from the cached timeline from some
-// token on, and Session::sync keeps what stands before it.
+// A move only sets which leaf is shown. The next prompt then differs from the cached timeline from some token
+// on, and Session::sync keeps what stands before it.
 //
-// Thread rule: lives on the loop's thread.
+// Thread rule: it lives on the loop's thread.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ namespace bitnet {
 struct BranchMessage {
   StoredMessage stored;
   std::vector<int32_t> tokens;  // of an answer
-  int64_t number = 0;           // these three as ShownMessage has them
+  int64_t number = 0;           // ShownMessage says what these three are
   uint32_t sibling = 1;
   uint32_t siblings = 1;
 };

@@ -3,7 +3,7 @@
 // `arguments` is what stands behind the command, without white space around it. Each throws Error for what
 // the person should read.
 //
-// Thread rule: lives on the loop's thread.
+// Thread rule: free functions; that of ChatParts.
 #pragma once
 
 #include <string_view>

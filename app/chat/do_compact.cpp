@@ -176,7 +176,7 @@ void Compaction::end_early() {
 
 void Compaction::start(std::vector<int32_t> prompt, size_t end) {
   const Tokenizer& tokenizer = chat_.model->text->tokenizer;
-  Job job;
+  DecodeJob job;
   job.tokens = std::move(prompt);
   job.sampler.repeat_penalty = chat_.settings.now.sampler.repeat_penalty;
   job.sampler.repeat_last = chat_.settings.now.sampler.repeat_last;

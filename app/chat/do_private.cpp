@@ -68,8 +68,10 @@ void do_private(ChatParts& chat, std::string_view arguments) {
   const Storage& storage = chat.storage;
   if (storage.never_stores()) {
     if (!on)
-      refuse("nothing is stored in this session; start the program anew without --private to store again");
-    return front.command_output("private", "Nothing is stored in this session.");
+      refuse(
+          "nothing is stored: the program was started with --private; start it without --private to store "
+          "again");
+    return front.command_output("private", "Nothing is stored: the program was started with --private.");
   }
   if (on == storage.is_private()) return front.command_output("private", state_text(storage));
   std::string text = on ? begin_private(chat) : end_private(chat);

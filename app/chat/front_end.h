@@ -1,6 +1,6 @@
 // What the chat tells whoever shows it: the screen, the plain lines, a script's JSON.
 //
-// Thread rule: every call comes on the loop's thread (see event_loop.h); none may block.
+// Thread rule: every call comes on the loop's thread (see event_loop.h), and none may block.
 //
 // Text given here is what the model or the user wrote, byte for byte UTF-8: a front end that writes to a
 // terminal makes it harmless first (text_safe.h). A front end keeps its own view state and asks for nothing.
@@ -54,7 +54,7 @@ inline std::string text_of(const PendingFile& file) {
   return file.name + ", " + (file.tokens > 0 ? counted(file.tokens, "token") : counted(file.bytes, "byte"));
 }
 
-// All that the status line shows; sent whole whenever something in it changes.
+// All that the status line shows. It is sent whole whenever something in it changes.
 struct Status {
   ChatState state = ChatState::loading;
   std::string model;
@@ -65,15 +65,15 @@ struct Status {
   double tokens_per_second = 0;  // of the running or last answer
   uint32_t context_used = 0;
   uint32_t context_limit = 0;
-  uint32_t reused = 0;               // tokens of the last prompt that the KV cache already held
-  uint32_t prompt_tokens = 0;        // tokens of the last prompt
-  bool rewound = false;              // the last prompt followed a step back or aside: what was reused is news
-  bool saved = true;                 // false: private or a database that cannot be written
-  std::vector<PendingFile> pending;  // goes before the next turn; shown beside the input
+  uint32_t reused = 0;         // tokens of the last prompt that the KV cache already held
+  uint32_t prompt_tokens = 0;  // tokens of the last prompt
+  bool rewound = false;        // the last prompt followed a step back or aside, so what was reused is news
+  bool saved = true;           // false: it is private, or the database cannot be written
+  std::vector<PendingFile> pending;  // they go before the next turn and are shown beside the input
   bool is_private = false;  // --private or /private: the person wants nothing kept, input history included
 };
 
-// Of one finished answer.
+// The counts and times of one finished answer.
 struct Usage {
   uint32_t prompt_tokens = 0;
   uint32_t reused_tokens = 0;
@@ -101,7 +101,7 @@ class FrontEnd {
  public:
   virtual ~FrontEnd() = default;
 
-  // The transcript is now exactly these messages (start, /new, /open, /undo, /regen).
+  // The transcript is now exactly these messages: at the start, and after /new, /open, /undo or /regen.
   virtual void transcript(const std::vector<ShownMessage>& messages) = 0;
   // One message was added at the end. An answer begins as an empty assistant message.
   virtual void message(const ShownMessage& message) = 0;
@@ -109,11 +109,10 @@ class FrontEnd {
   // or -1 where it had been held back, as the beginning of a character or of a stop text, and no token came.
   virtual void answer_text(std::string_view text, int32_t token_id, float logprob) = 0;
   virtual void answer_end(const ShownMessage& answer, const Usage& usage) = 0;
-  // The outcome of a command, possibly many lines (`command` without the slash), and news such as "device
-  // lost".
+  // This is the outcome of a command (`command` has no slash), which may be many lines.
   virtual void command_output(std::string_view command, std::string_view text) = 0;
-  // The same with words to bring out between kMarkOn and kMarkOff, as hits of /search; a front end that can
-  // show them bold does.
+  // The same, with words that are to stand out between kMarkOn and kMarkOff, as the hits of /search are; a
+  // front end shows them bold if it can.
   virtual void marked_output(std::string_view command, std::string_view text) {
     std::string plain(text);
     for (char& c : plain) c = c == kMarkOn ? '[' : c == kMarkOff ? ']' : c;
@@ -134,14 +133,14 @@ class FrontEnd {
   }
   virtual bool recording() const { return false; }
   virtual void end_recording(int exit_code) { (void)exit_code; }
-  // This text, byte for byte, to the person's clipboard. False: there is none here.
+  // Copies this text, byte for byte, to the person's clipboard. Returns false where there is none.
   virtual bool copy(std::string_view text) {
     (void)text;
     return false;
   }
-  // The keys that do something here, a line for each; empty: there are none.
+  // Describes the keys that do something here, a line for each; empty where there are none.
   virtual std::string keys_text() const { return {}; }
-  // Lets the person choose, later. False: cannot be done here.
+  // Lets the person choose; the choice comes later. Returns false where that cannot be done.
   virtual bool choose(Choices choices) {
     (void)choices;
     return false;

@@ -15,8 +15,8 @@ namespace {
 constexpr int64_t kListed = 1000;
 constexpr int64_t kFound = 50;
 
-// What was found with its marks, in one row. A text may hold the bytes of the marks too, so they are put in
-// order: what is begun ends.
+// A snippet with its marks, on one line. The text may hold the bytes of the marks too, so this makes sure
+// that every mark that begins also ends.
 std::string marked_line(std::string_view snippet) {
   std::string line;
   bool on = false;

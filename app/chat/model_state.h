@@ -1,6 +1,6 @@
 // The model as the loop's thread sees it: loading, loaded, or failed.
 //
-// Thread rule: lives on the loop's thread. The engine itself belongs to the worker's thread (worker.h).
+// Thread rule: it lives on the loop's thread. The engine itself belongs to the worker's thread (worker.h).
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // The files that /read put into the next turn.
 //
-// Thread rule: lives on the loop's thread.
+// Thread rule: it lives on the loop's thread.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,8 @@
 namespace bitnet {
 namespace {
 
-// What each token added to the text, where the tokens spell it; a stop text may have cut its end off.
+// What each token added to the text; empty where the tokens do not spell it. A stop text may have cut off its
+// end.
 std::vector<std::string> spelled(const std::vector<WholeTurn>& turns, const std::string& text,
                                  const Tokenizer& tokenizer) {
   std::vector<std::string> pieces;
@@ -47,19 +48,19 @@ std::vector<std::string> dealt(std::string_view text, size_t n) {
 
 }  // namespace
 
-ReplayPlayer::ReplayPlayer(std::vector<Answer> branch, double speed, const Tokenizer* tokenizer,
+ReplayPlayer::ReplayPlayer(std::vector<Message> branch, double speed, const Tokenizer* tokenizer,
                            FrontEnd& front_end)
     : front_(front_end), speed_(speed) {
   steps_.push_back({0, [this] { front_.transcript({}); }});
-  for (Answer& answer : branch) add(std::move(answer), tokenizer);
+  for (Message& message : branch) add(std::move(message), tokenizer);
 }
 
-void ReplayPlayer::add(Answer&& answer, const Tokenizer* tokenizer) {
-  ShownMessage empty = answer.message;
+void ReplayPlayer::add(Message&& message, const Tokenizer* tokenizer) {
+  ShownMessage empty = message.shown;
   size_t count = 0;
-  for (const WholeTurn& turn : answer.turns) count += turn.tokens.size();
+  for (const WholeTurn& turn : message.turns) count += turn.tokens.size();
   if (count == 0) {
-    steps_.push_back({time_, [this, message = std::move(answer.message)] { front_.message(message); }});
+    steps_.push_back({time_, [this, shown = std::move(message.shown)] { front_.message(shown); }});
     return;
   }
   empty.text.clear();
@@ -67,13 +68,13 @@ void ReplayPlayer::add(Answer&& answer, const Tokenizer* tokenizer) {
   steps_.push_back({time_, [this, empty] { front_.message(empty); }});
 
   std::vector<std::string> pieces;
-  if (tokenizer != nullptr) pieces = spelled(answer.turns, answer.message.text, *tokenizer);
-  if (pieces.empty()) pieces = dealt(answer.message.text, count);
+  if (tokenizer != nullptr) pieces = spelled(message.turns, message.shown.text, *tokenizer);
+  if (pieces.empty()) pieces = dealt(message.shown.text, count);
   size_t next = 0;
   Usage usage;
-  for (const WholeTurn& turn : answer.turns) {
+  for (const WholeTurn& turn : message.turns) {
     const StoredTurn& t = turn.stored;
-    // Times that make no sense, as an import may have, count as none.
+    // An import may have times that make no sense; they count as 0.
     const auto sane = [](double seconds) { return seconds > 0 && seconds < 86400 ? seconds : 0; };
     time_ += sane(t.prefill_seconds);
     double last = 0;
@@ -88,7 +89,7 @@ void ReplayPlayer::add(Answer&& answer, const Tokenizer* tokenizer) {
              usage.prefill_seconds + t.prefill_seconds, usage.decode_seconds + t.decode_seconds};
   }
   steps_.push_back(
-      {time_, [this, message = std::move(answer.message), usage] { front_.answer_end(message, usage); }});
+      {time_, [this, shown = std::move(message.shown), usage] { front_.answer_end(shown, usage); }});
 }
 
 std::optional<ReplayPlayer::Clock::time_point> ReplayPlayer::advance(Clock::time_point now) {
@@ -102,17 +103,17 @@ std::optional<ReplayPlayer::Clock::time_point> ReplayPlayer::advance(Clock::time
   return std::nullopt;
 }
 
-std::vector<ReplayPlayer::Answer> replay_branch(Store& store, std::vector<ShownMessage> messages) {
-  std::vector<ReplayPlayer::Answer> branch;
-  for (ShownMessage& message : messages) {
-    ReplayPlayer::Answer answer{std::move(message), {}};
-    if (answer.message.role == Role::assistant) {
-      for (StoredTurn& turn : store.turns(answer.message.id)) {
+std::vector<ReplayPlayer::Message> replay_branch(Store& store, std::vector<ShownMessage> messages) {
+  std::vector<ReplayPlayer::Message> branch;
+  for (ShownMessage& shown : messages) {
+    ReplayPlayer::Message message{std::move(shown), {}};
+    if (message.shown.role == Role::assistant) {
+      for (StoredTurn& turn : store.turns(message.shown.id)) {
         std::vector<StoredToken> tokens = store.tokens(turn.id);
-        answer.turns.push_back({std::move(turn), std::move(tokens)});
+        message.turns.push_back({std::move(turn), std::move(tokens)});
       }
     }
-    branch.push_back(std::move(answer));
+    branch.push_back(std::move(message));
   }
   return branch;
 }

@@ -1,10 +1,10 @@
 // Shows a stored conversation once more, token by token, when each is due.
 //
-// Thread rule: lives on the loop's thread; waits for nothing itself.
+// Thread rule: a player lives on the loop's thread; it waits for nothing itself.
 //
-// An answer begins when its prompt had been read, and its tokens come as they came then, all of it divided by
-// the speed. Their text is what the tokenizer makes of them; without one, or with one of another model, the
-// answer's text is dealt out evenly.
+// An answer begins after the time that its prompt took, and its tokens come as far apart as they came then,
+// all divided by the speed. Their text is what the tokenizer makes of them; without a tokenizer, or with one
+// of another model, the answer's text is dealt out evenly.
 #pragma once
 
 #include <chrono>
@@ -22,13 +22,13 @@ class ReplayPlayer {
  public:
   using Clock = std::chrono::steady_clock;
 
-  struct Answer {
-    ShownMessage message;  // of the user too, which then has no turns
-    std::vector<WholeTurn> turns;
+  struct Message {
+    ShownMessage shown;
+    std::vector<WholeTurn> turns;  // of an answer
   };
-  // `speed` 0: all at once. `front_end` is shown an empty transcript first; `tokenizer` may be null and is
-  // used by this call only.
-  ReplayPlayer(std::vector<Answer> branch, double speed, const Tokenizer* tokenizer, FrontEnd& front_end);
+  // With `speed` 0 all comes at once. `front_end` is shown an empty transcript first; `tokenizer` may be
+  // null, and only this call uses it.
+  ReplayPlayer(std::vector<Message> branch, double speed, const Tokenizer* tokenizer, FrontEnd& front_end);
 
   // Shows what is due and says when the next piece is; nothing once all was shown.
   std::optional<Clock::time_point> advance(Clock::time_point now);
@@ -38,7 +38,7 @@ class ReplayPlayer {
     double at;  // seconds since the beginning
     std::function<void()> show;
   };
-  void add(Answer&& answer, const Tokenizer* tokenizer);
+  void add(Message&& message, const Tokenizer* tokenizer);
 
   FrontEnd& front_;
   double speed_;
@@ -48,7 +48,7 @@ class ReplayPlayer {
   std::optional<Clock::time_point> begun_;
 };
 
-// Messages of the store as the player wants them.
-std::vector<ReplayPlayer::Answer> replay_branch(Store& store, std::vector<ShownMessage> messages);
+// Reads the turns of these messages from the store, for the player.
+std::vector<ReplayPlayer::Message> replay_branch(Store& store, std::vector<ShownMessage> messages);
 
 }  // namespace bitnet

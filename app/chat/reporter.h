@@ -2,7 +2,7 @@
 //
 // The parts of a chat change status() as they go; the front end sees the changes with the next send_status().
 //
-// Thread rule: lives on the loop's thread.
+// Thread rule: it lives on the loop's thread.
 #pragma once
 
 #include <functional>

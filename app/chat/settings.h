@@ -1,6 +1,6 @@
 // What a person can set about answers: the values, their defaults and their ranges, in one table.
 //
-// Thread rule: plain values and free functions.
+// Thread rule: plain values and free functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace bitnet {
 
-// Where the value of a setting comes from; a later one wins over those before it. A script begins with values
-// of its own, which a model's file does not change: it does the same with every file.
+// Where the value of a setting comes from; a later source wins over those before it. A script begins with
+// values of its own, which a model's file does not change, so that it does the same with every file.
 enum class SettingSource { program, model, script, config, command_line, person };
 const char* name_of(SettingSource source);  // for people: "the model's file"
 
@@ -33,7 +33,7 @@ struct ChatSettings {
   WriteRules files;               // where commands may write
   std::map<std::string, SettingSource, std::less<>> sources;  // by name of a setting; none: `begun_as`
   SettingSource begun_as = SettingSource::program;
-  bool verbose = false;  // say as notices what lies behind an answer: template, seed, reuse
+  bool verbose = false;  // notices say what lies behind an answer: template, seed, reuse
 };
 
 // The settings of a chat.
@@ -48,9 +48,9 @@ struct SettingsInUse {
   } before_private;
 };
 
-// temperature 0.7, top_k 40, top_p 0.95, min_p 0.05: what a person chats with.
+// What a person chats with: temperature 0.7, top_k 40, top_p 0.95, min_p 0.05.
 ChatSettings interactive_settings();
-// Greedy with seed 0: what a script runs with, so that it does the same every time.
+// What a script runs with, so that it does the same every time: greedy, with seed 0.
 ChatSettings script_settings();
 
 // One row of `/set`: how a name is read, shown and described.
@@ -65,18 +65,18 @@ std::span<const Setting> settings_table();
 const Setting* find_setting(std::string_view name);   // nullptr where unknown
 const Setting& setting_named(std::string_view name);  // throws Error(usage) with the nearest name
 
-// As `/set NAME VALUE`, and remembers who said so. Throws Error(usage).
+// Does what `/set NAME VALUE` does, and remembers who said so. Throws Error(usage).
 void set_from(SettingSource source, ChatSettings& settings, std::string_view name, std::string_view value);
 SettingSource source_of(const ChatSettings& settings, std::string_view name);
 
-// The wishes of a model's file that are within the range of their setting; the others become phrases in
-// `unusable`.
+// Returns the wishes of a model's file that are within the range of their setting; the others become phrases
+// in `unusable`.
 ModelSettings usable_wishes(const ModelSettings& wishes);
 // Makes these wishes the defaults, where neither the command line, the config file, a script nor the person
 // says otherwise. Wishes of a file before it are taken back. Requires usable wishes.
 void adopt(const ModelSettings& wishes, ChatSettings& settings);
 
-// The sampler with the seed of this turn in place.
+// The sampler of a turn, which has this seed.
 SamplerParams sampler_for_turn(const ChatSettings& settings, uint64_t seed);
 // As stored with a turn; from_json throws Error(database) for what is not one.
 std::string to_json(const ChatSettings& settings, uint64_t seed);

@@ -27,7 +27,7 @@ uint32_t code_point(std::string_view bytes) {
   return point;
 }
 
-// Of the character that begins here. In text that is no UTF-8 any answer does.
+// Bytes of the character that begins here. For text that is no UTF-8 any number does.
 size_t length_at(std::string_view text) {
   const auto first = static_cast<uint8_t>(text[0]);
   const size_t length = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
@@ -41,7 +41,7 @@ bool in_word(uint32_t c) {
   return !sign || c == 0xAA || c == 0xB5 || c == 0xBA;
 }
 
-// From the CJK radicals on, and the alphabets of South East Asia that leave no spaces.
+// True from the CJK radicals on, and in the alphabets of South East Asia that leave no spaces.
 bool stands_alone(uint32_t c) {
   return c >= 0x2E80 || (c >= 0xE00 && c < 0xF00) || (c >= 0x1000 && c < 0x10A0) ||
          (c >= 0x1780 && c < 0x1800);

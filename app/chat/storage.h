@@ -6,7 +6,7 @@
 // then the conversation goes on there. A database whose file was removed or replaced is noticed with the next
 // line: what it held of this conversation is still open here, and is stored anew.
 //
-// Thread rule: lives on the loop's thread.
+// Thread rule: it lives on the loop's thread.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@ namespace bitnet {
 Tasks::Tasks(Worker& worker, ModelState& model, Reporter& reporter)
     : worker_(worker), model_(model), reporter_(reporter), wake_(worker.wake_fd()) {}
 
-void Tasks::start(AnyJob job, Task task) {
+void Tasks::start(Job job, Task task) {
   job_ = worker_.submit(std::move(job));
   task_ = std::move(task);
   reporter_.set_state(ChatState::prefill, 0);

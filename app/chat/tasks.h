@@ -1,7 +1,7 @@
 // What runs beside the conversation: work of the model that is no answer of it (/tokens, /alt, /compact, a
 // context of another size), and /replay.
 //
-// Thread rule: lives on the loop's thread.
+// Thread rule: it lives on the loop's thread.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class Tasks {
   int wake_fd() const { return wake_.fd(); }  // readable when the worker has something, or the replay has
 
   // Requires that nothing runs. A lost device ends a task without its on_finish.
-  void start(AnyJob job, Task task);
+  void start(Job job, Task task);
   bool runs() const { return task_.has_value(); }
   bool is(uint64_t job) const { return task_ && job_ == job; }
   void take(const Token& token);  // these three do nothing where the job is another

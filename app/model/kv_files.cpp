@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::string_view kEnding = ".kv";
 constexpr std::string_view kUnfinished = ".part";
-constexpr int64_t kUnfinishedFor = 3600;  // seconds; older ones are of a program that died
+constexpr int64_t kUnfinishedFor = 3600;  // seconds; a program left older ones behind when it died
 
 std::string hash_of(std::span<const int32_t> tokens) {
   const XXH128_hash_t hash = XXH3_128bits(tokens.data(), tokens.size_bytes());
@@ -115,14 +115,15 @@ void KvFiles::write(const std::string& model, std::span<const int32_t> tokens,
   if (payload.size() > most_bytes() || !make_folder(folder_)) return;
   const std::string path =
       fmt::format("{}/{}-{}-{}{}", folder_, model, tokens.size(), hash_of(tokens), kEnding);
-  const std::string part = fmt::format("{}.{}{}", path, getpid(), kUnfinished);
+  const std::string unfinished = fmt::format("{}.{}{}", path, getpid(), kUnfinished);
   {
-    unlink(part.c_str());
-    const Descriptor out{open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)};
-    // Not synced: what a power cut leaves of it does not pass the checksum.
+    unlink(unfinished.c_str());
+    const Descriptor out{
+        open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)};
+    // It is not synced: what a power cut leaves of it does not pass the checksum.
     if (out.fd < 0) return;
-    if (!write_all(out.fd, payload) || rename(part.c_str(), path.c_str()) != 0) {
-      unlink(part.c_str());
+    if (!write_all(out.fd, payload) || rename(unfinished.c_str(), path.c_str()) != 0) {
+      unlink(unfinished.c_str());
       return;
     }
   }

@@ -1,6 +1,6 @@
-// Keys and values of timelines on disk, so that a long conversation goes on without being read again.
+// Keeps keys and values of timelines on disk, so that a long conversation goes on without being read again.
 //
-// Thread rule: a value that knows a folder; any thread, one at a time. Several processes may share a folder.
+// Thread rule: any thread, one at a time. Several processes may share a folder.
 //
 // A file is what Session::save gave, under the name MODEL-COUNT-TOKENS.kv: a hash of what computed it (the
 // model's fingerprint, the device's arithmetic, this program's version), how many tokens it holds and the
@@ -21,7 +21,7 @@ namespace bitnet {
 class KvFiles {
  public:
   KvFiles() = default;  // keeps nothing
-  // The folder is made 0700 when it is first needed. At most `most_bytes` are kept in it, the files that were
+  // The folder is made, 0700, when it is first needed. It keeps at most `most_bytes`, of the files that were
   // used last; 0 keeps nothing.
   KvFiles(std::string folder, uint64_t most_bytes);
 
@@ -31,12 +31,12 @@ class KvFiles {
     std::string path;
     size_t tokens = 0;
   };
-  // The longest whose tokens `tokens` begins with, where that is more than `more_than`.
+  // Finds the longest file whose tokens `tokens` begins with, where those are more than `more_than`.
   std::optional<File> find(const std::string& model, std::span<const int32_t> tokens, size_t more_than) const;
-  std::vector<std::byte> read(const File& file) const;  // empty where it cannot be read; it counts as used
+  std::vector<std::byte> read(const File& file) const;  // empty where that fails; the file counts as used now
   void remove(const File& file) const;
 
-  // Whole or not at all, 0600. It takes the place of files that hold a beginning of the same timeline.
+  // Writes a file, 0600, whole or not at all. It replaces files that hold a beginning of the same timeline.
   void write(const std::string& model, std::span<const int32_t> tokens,
              std::span<const std::byte> payload) const;
   void clear() const;

@@ -30,7 +30,7 @@ int32_t find_id(const GgufFile& file, const char* key) {
   return static_cast<int32_t>(*value);
 }
 
-// Tokenizer and template know of no file, so their errors are given its name here.
+// Tokenizer and template know of no file, so this puts its name before their errors.
 template <typename Work>
 auto naming(const GgufFile& file, Work work) {
   try {
@@ -42,8 +42,8 @@ auto naming(const GgufFile& file, Work work) {
   }
 }
 
-// What the tokenizer does not read or does not check must still be what the format says: a file with a list
-// of another length was cut or put together wrongly.
+// Keys that the tokenizer does not read or does not check must still be what the format says: a file that has
+// a list of another length was cut, or put together wrongly.
 void check_other_keys(const GgufFile& file, size_t n_tokens) {
   const auto wrong = [&](const char* key, const std::string& what) {
     throw Error(ErrorKind::model, fmt::format("{}: {}: {}", printable(file.path()), key, what));
@@ -69,9 +69,9 @@ void check_other_keys(const GgufFile& file, size_t n_tokens) {
   }
 }
 
-// A template may hold what only running it shows: a macro without an end, a filter that nobody knows. That is
-// found here, with the shortest conversation there is. What it refuses itself or cannot do with this
-// conversation is for the turn that comes to it.
+// Some faults of a template show only when it runs: a macro without an end, a filter that nobody knows.
+// Running it on the shortest conversation there is finds them. What the template itself refuses, or cannot do
+// with this conversation, is left to the turn that comes to it.
 void try_template(const ModelText& text) {
   ChatTemplateOptions options;
   options.bos_token = text.bos_text;

@@ -1,4 +1,4 @@
-// From a GGUF file to what the chat needs of it: tokenizer, template, and which file to take.
+// Reads what the chat needs from a GGUF file (tokenizer, template, wishes), and finds the file.
 //
 // Thread rule: free functions and immutable values; any thread.
 #pragma once
@@ -29,14 +29,14 @@ struct ModelText {
   ModelSettings wishes;
 };
 
-// Throws Error(model) that names file and key for what is missing, of the wrong type or of a length that does
-// not fit the rest.
+// Throws Error(model) that names the file and the key where something is missing, has the wrong type or a
+// length that does not fit the rest.
 Vocabulary read_vocabulary(const GgufFile& file);
 
-// Of what read_vocabulary gives; its errors too name the file.
+// Makes a tokenizer of what read_vocabulary gives. Its errors name the file too.
 std::unique_ptr<const Tokenizer> read_tokenizer(const GgufFile& file);
 
-// What the file holds and nothing here reads, as a sentence; empty where there is nothing.
+// A sentence about the tensors of the file that nothing here reads; empty where there are none.
 std::string warning_about(const ModelInfo& model);
 
 // Likewise, where the file's pre-tokenizer is none that we know.
@@ -48,9 +48,9 @@ std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std
 // `given`, else $BITNET_CHAT_MODEL; empty: the bundled model.
 std::string named_model(const std::string& given);
 
-// named_model() as a file or the name of a pulled model (pulled.h); where both are empty
-// the bundled model, ../share/bitnet-chat/bitnet-chat.gguf from the program. Throws Error(model) that says
-// where it looked.
+// The path of named_model(), which is a file or the name of a pulled model (pulled.h); where it is empty,
+// that of the bundled model, ../share/bitnet-chat/bitnet-chat.gguf from the program. Throws Error(model) that
+// says where it looked.
 std::string find_model(const std::string& given);
 
 }  // namespace bitnet

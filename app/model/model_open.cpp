@@ -9,6 +9,7 @@
 #include "engine/error.h"
 
 namespace bitnet {
+
 EngineOptions engine_options(const ModelOptions& options) {
   EngineOptions engine;
   engine.device = options.device;
@@ -38,7 +39,7 @@ CheckDevice device_check_for(const ModelOptions& options) {
 OpenModel opener_for(const ModelOptions& options) {
   const auto file = std::make_shared<const GgufFile>(find_model(options.model));
   read_model_info(*file);
-  engine_options(options);  // what it refuses, too
+  engine_options(options);  // so that what it refuses is refused now
   return [file, options](const std::function<bool(double)>& on_progress, const std::string& device) {
     LoadedModel model;
     on_progress(0);

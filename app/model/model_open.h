@@ -20,14 +20,14 @@ struct ModelOptions {
   uint32_t ctx = 0;          // 0 = what the model was trained for
 };
 
-// What these say about the device and the weights. Throws Error(usage) for more threads than this
+// What the options say about the device and the weights. Throws Error(usage) for more threads than this
 // process may run at once.
 EngineOptions engine_options(const ModelOptions& options);
 
-// Timelines in kv of the cache folder, at most so many MiB of them.
+// Timelines in the folder kv of the cache folder, at most so many MiB of them.
 KvFiles kv_files(uint32_t mebibytes);
 
-// What a Worker calls before it closes a model that works to open it on another device.
+// What a Worker calls before it closes a model that works, to open it on another device.
 CheckDevice device_check_for(const ModelOptions& options);
 
 // What a Worker or a tool calls to open the model of these options. The file is opened and checked by this

@@ -1,5 +1,5 @@
-// How a model's file wants its answers to be chosen: the keys general.sampling.* of GGUF, as llama.cpp names
-// them.
+// Reads how a model's file wants its answers to be chosen: the keys general.sampling.* of GGUF, as llama.cpp
+// names them.
 //
 // Thread rule: free functions and plain values; any thread.
 #pragma once
@@ -21,7 +21,7 @@ struct ModelSettings {
   std::vector<std::string> unusable;  // a phrase for each key that was passed over: key, wanted, found
 };
 
-// Never throws: a wish that cannot be met is no reason to refuse the model.
+// It never throws: a wish that cannot be met is no reason to refuse the model.
 ModelSettings read_model_settings(const GgufFile& file);
 
 }  // namespace bitnet

@@ -21,8 +21,8 @@ std::vector<Segment> render(const ModelText& text, std::span<const ChatMessage> 
   return text.chat_template.render(messages, options);
 }
 
-// Whether an answer's text is what its tokens gave when they came. A control token has no place in the text,
-// so an answer with one is encoded anew.
+// True where an answer's text is what its tokens gave when they came. A control token has no place in the
+// text, so an answer with one is encoded anew.
 bool spells(const Tokenizer& tokenizer, const std::vector<int32_t>& ids, const std::string& text) {
   StreamDecoder decoder(tokenizer);
   std::string spelled;
@@ -33,8 +33,8 @@ bool spells(const Tokenizer& tokenizer, const std::vector<int32_t>& ids, const s
   return spelled + decoder.finish() == text;
 }
 
-// The segment from `from` on that is a message's text and nothing else; the number of segments where there is
-// none near. A template may leave a message out or change it, and then the next one is looked for.
+// The first segment from `from` on that is a message's text and nothing else; the number of segments where
+// there is none near. A template may leave a message out or change it; then the next message is looked for.
 size_t find_text(const std::vector<Segment>& segments, size_t from, const std::string& text) {
   const size_t end = std::min(segments.size(), from + kNear);
   for (size_t i = from; i < end; ++i) {
@@ -49,7 +49,7 @@ bool is_unsaid(const PromptMessage& message) {
   return message.role == Role::assistant && message.text.empty() && message.tokens.empty();
 }
 
-// Turns of the user that follow one another as one turn. Returns whether there were any.
+// Joins turns of the user that follow one another into one. Returns whether there were any.
 bool join_user_turns(std::vector<PromptMessage>& messages) {
   std::vector<PromptMessage> joined;
   for (PromptMessage& message : messages) {
@@ -94,8 +94,8 @@ std::vector<int32_t> build_prompt(const ModelText& text, const std::string& syst
   size_t done = 0;  // segments of `whole` that `ids` spells
   const auto encode_up_to = [&](size_t end) {
     const int32_t after = ids.empty() ? -1 : ids.back();
-    const std::vector<int32_t> part = tokenizer.encode(std::span(whole).subspan(done, end - done), after);
-    ids.insert(ids.end(), part.begin(), part.end());
+    const std::vector<int32_t> encoded = tokenizer.encode(std::span(whole).subspan(done, end - done), after);
+    ids.insert(ids.end(), encoded.begin(), encoded.end());
     done = end;
   };
   size_t from = 0;  // the next message's text is not before this segment

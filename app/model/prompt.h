@@ -1,12 +1,12 @@
-// The token list of a turn.
+// Makes the token list of a turn.
 //
 // Thread rule: free functions; any thread.
 //
-// The text is the chat template rendered over the system prompt and every message of the branch. Encoding it
-// anew would cut past answers into other tokens than the model produced, and the KV cache could be reused
-// only up to there. So wherever an answer's own tokens spell exactly the text that stands at its place in the
-// rendered prompt, those tokens are used, and only the text between is encoded. The text of the prompt is the
-// same either way.
+// Its text is the chat template, rendered over the system prompt and every message of the branch. Encoding
+// all of that anew would cut past answers into other tokens than the model produced, and the KV cache could
+// be reused only up to there. So wherever an answer's own tokens spell exactly the text that stands at its
+// place in the rendered prompt, those tokens are used, and only the text between is encoded. The text of the
+// prompt is the same either way.
 #pragma once
 
 #include <cstdint>

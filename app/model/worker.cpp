@@ -19,20 +19,19 @@
 namespace bitnet {
 namespace {
 
-// More than a loop that redraws 30 times a second leaves unread; a loop that is stopped holds the worker
-// here.
+// A loop that redraws 30 times a second leaves fewer unread; a loop that is stopped holds the worker here.
 constexpr size_t kMostEvents = 1024;
 
-// Fewer tokens are read again faster than a file is worth.
+// Reading fewer tokens again takes less time than a file is worth.
 constexpr size_t kLeastKept = 64;
-// How long nothing has to happen before the timeline is written, so that nobody waits for that; and only once
-// this part of it is new, so that a long conversation is not written again for every turn.
+// The timeline is written once nothing has happened for so long, so that nobody waits for that, and once one
+// token in so many is new, so that a long conversation is not written again for every turn.
 constexpr auto kQuiet = std::chrono::milliseconds(1500);
 constexpr size_t kNewPart = 4;
 
 using Clock = std::chrono::steady_clock;
 
-// Writes how long it lived, also where what it measures throws.
+// Writes how long it lived into `seconds`, also where what it measures throws.
 class Stopwatch {
  public:
   explicit Stopwatch(double& seconds) : seconds_(seconds) {}
@@ -45,7 +44,7 @@ class Stopwatch {
   Clock::time_point started_ = Clock::now();
 };
 
-// The place of a token among its logits: log softmax of it and of the likeliest.
+// What the model thought of a token: the log softmax of it and of the likeliest ones.
 Looked looked_at(uint64_t job, int32_t token, std::span<const float> logits, uint32_t candidates) {
   if (std::any_of(logits.begin(), logits.end(), [](float logit) { return std::isnan(logit); })) {
     throw Error(ErrorKind::runtime, "the model's output is not a number (NaN)");
@@ -95,7 +94,7 @@ Worker::~Worker() {
   close(wake_fd_);
 }
 
-uint64_t Worker::submit(AnyJob job) {
+uint64_t Worker::submit(Job job) {
   const uint64_t id = ++last_job_;
   {
     const std::lock_guard lock(mutex_);
@@ -149,7 +148,7 @@ void Worker::run() {
   const SignalStack signal_stack;
   load();
   while (true) {
-    std::pair<uint64_t, AnyJob> job;
+    std::pair<uint64_t, Job> job;
     std::optional<std::string> elsewhere;
     {
       std::unique_lock lock(mutex_);
@@ -195,7 +194,7 @@ void Worker::forget_timelines() {
   kv_files_.clear();
 }
 
-// What keys and values on disk belong to: they are used again only by what would compute the same bits.
+// What keys and values on disk belong to: only what would compute the same bits uses them again.
 std::string Worker::computation() const {
   return hash_text(fmt::format("{}\n{}\n{}", model_.engine->model().fingerprint,
                                model_.engine->device().arithmetic, BITNET_VERSION));
@@ -213,14 +212,14 @@ void Worker::restore(const std::vector<int32_t>& tokens) {
     saved_.assign(session.tokens().begin(), session.tokens().end());
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::device) throw;
-    kv_files_.remove(*file);  // nothing in it can be trusted; the session is empty and reads all
+    kv_files_.remove(*file);  // nothing in it can be trusted; the session is empty now and reads all
   }
 }
 
 size_t Worker::unsaved() const {
   if (!keep_ || !model_.session || kv_files_.most_bytes() == 0) return 0;
   const auto tokens = model_.session->tokens();
-  // What is longer than what may be kept is not even asked for.
+  // A timeline that is longer than what may be kept is not even asked for.
   const ModelInfo& m = model_.engine->model();
   if (tokens.size() * m.n_layer * m.n_head_kv * m.head_dim * 4 > kv_files_.most_bytes()) return 0;
   const auto differ = std::mismatch(tokens.begin(), tokens.end(), saved_.begin(), saved_.end());
@@ -295,7 +294,7 @@ void Worker::close_model() {
   model_.engine.reset();
 }
 
-void Worker::do_job(const Job& job, Finished& finished) {
+void Worker::do_job(const DecodeJob& job, Finished& finished) {
   const uint64_t id = finished.job;
   Sampler sampler(job.sampler);
   SyncResult result;
@@ -341,7 +340,7 @@ void Worker::do_job(const LookJob& job, Finished& finished) {
 void Worker::do_job(const ContextJob& job, Finished& finished) {
   if (!model_.create_session) throw Error(ErrorKind::usage, "the context of this model cannot be changed");
   const uint32_t old = model_.session->n_ctx();
-  model_.session.reset();  // first, so that both need not fit the device at once
+  model_.session.reset();  // this goes first, so that both need not fit the device at once
   try {
     model_.session = model_.create_session(job.n_ctx);
     finished.reason = name_of(Finish::stop);
@@ -362,14 +361,14 @@ SyncOptions Worker::reporting(uint64_t job) {
   return options;
 }
 
-void Worker::run_job(uint64_t id, const AnyJob& job) {
+void Worker::run_job(uint64_t id, const Job& job) {
   Finished finished{id, name_of(Finish::interrupted), "", {}};
-  if (const Job* asked = std::get_if<Job>(&job)) {
+  if (const DecodeJob* asked = std::get_if<DecodeJob>(&job)) {
     finished.stats.prompt_tokens = static_cast<uint32_t>(asked->tokens.size());
   }
   bool device_lost = false;
   try {
-    // interrupt() may have come before the session could be cancelled, so the number is asked as well.
+    // interrupt() may have come before the session could be cancelled, so the job's number is looked at too.
     if (!stop_asked(id)) std::visit([&](const auto& work) { do_job(work, finished); }, job);
   } catch (const Error& error) {
     device_lost = error.kind() == ErrorKind::device;

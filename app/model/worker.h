@@ -1,18 +1,18 @@
-// The generation thread: it alone touches Engine and Session.
+// The thread that runs the model: it alone touches Engine and Session.
 //
 // Thread rule: the public calls belong to the loop's thread; what the thread produces waits in a bounded
 // queue until take(). wake_fd() is readable while something waits there.
 //
 //   loop's thread                     worker's thread
 //   start() --------------------->    opens the model
-//   submit(job) ----------------->    sync (prefill), decode
+//   submit(job) ----------------->    does the job: sync (prefill), decode, ...
 //   take() <--- queue, eventfd ---    LoadProgress, Loaded, PrefillProgress, Prefilled, Token, Looked,
 //                                     ContextChanged, Finished, Failed
 //   interrupt() ------------------>   Session::cancel
 //   reopen(device) --------------->   the model again, there
 //
 // A lost device ends the running job with the reason "device_lost"; the model is then opened once more. If
-// that fails, or the next job loses the device again, the worker has failed until reopen().
+// that fails, or if the next job loses the device again, the worker has failed until reopen().
 #pragma once
 
 #include <atomic>
@@ -37,24 +37,25 @@ namespace bitnet {
 struct LoadedModel {
   std::shared_ptr<const ModelText> text;
   std::unique_ptr<Engine> engine;
-  std::unique_ptr<Session> session;  // after `engine`: it goes first
-  // Another session on the same engine; empty where its context cannot be changed.
+  std::unique_ptr<Session> session;  // after `engine`, so that it is destroyed first
+  // Makes another session on the same engine; empty where its context cannot be changed.
   std::function<std::unique_ptr<Session>(uint32_t n_ctx)> create_session;
 };
 
-// Opens a model on the worker's thread. on_progress (0..1) returns false to give up; an empty device is the
-// one of the command line. Tests give a fake.
+// Opens a model on the worker's thread. on_progress (0..1) returns false to give up; an empty device means
+// the one of the command line. Tests give a fake.
 using OpenModel =
     std::function<LoadedModel(const std::function<bool(double)>& on_progress, const std::string& device)>;
 
-// Throws Error(device) where there is no device of this name; opens nothing.
+// Throws Error(device) where there is no device of this name; it opens nothing.
 using CheckDevice = std::function<void(const std::string& device)>;
 
-struct Job {
+// Reads a prompt and answers it.
+struct DecodeJob {
   std::vector<int32_t> tokens;  // the whole prompt, 1 <= size <= n_ctx
   SamplerParams sampler;
   DecodeOptions decode;
-  // The timeline may be kept on disk afterwards, and may be taken from there first: see KvFiles.
+  // Whether the timeline may be kept on disk afterwards, and may be taken from there first (KvFiles).
   bool keep = false;
   bool restore = false;
 };
@@ -66,7 +67,7 @@ struct LookJob {
   uint32_t candidates = 1;      // how many of the likeliest to name
 };
 
-// A new, empty session of this size (0 = as trained); where that fails, one of the old size.
+// Makes a new, empty session of this size (0 = as trained); where that fails, one of the old size.
 struct ContextJob {
   uint32_t n_ctx = 0;
 };
@@ -120,8 +121,8 @@ struct Finished {
   std::string message;  // of an error, else empty
   JobStats stats;
 };
-// The model cannot be used until it is opened again. No Error: copies of one share their text between
-// threads.
+// The model cannot be used until it is opened again. This holds no Error, because copies of an Error share
+// their text between threads.
 struct Failed {
   ErrorKind kind;
   std::string message;
@@ -134,31 +135,33 @@ struct NotReopened {
 using WorkerEvent = std::variant<LoadProgress, Loaded, NotReopened, PrefillProgress, Prefilled, Token, Looked,
                                  ContextChanged, Finished, Failed>;
 
-using AnyJob = std::variant<Job, LookJob, ContextJob>;
+using Job = std::variant<DecodeJob, LookJob, ContextJob>;
 
 class Worker {
  public:
-  // Timelines that jobs want kept are written to `kv_files` while nothing else is to do, and at the end.
+  // Timelines that jobs want kept are written to `kv_files` while there is nothing else to do, and at the
+  // end.
   explicit Worker(OpenModel open, KvFiles kv_files = {}, CheckDevice check_device = {});
   ~Worker();  // stops whatever runs and joins
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Begins to load; once. Whoever has a conversation to show shows it first: loading takes cores and disk.
+  // Begins to load; call it once, after what is stored was shown, since loading takes cores and disk.
   void start();
 
-  // One job at a time, of any kind: after submit none may follow before its Finished was taken. Returns the
-  // job's number.
-  uint64_t submit(AnyJob job);
+  // Requires that the Finished of the job before was taken: there is one job at a time, of any kind. Returns
+  // the job's number.
+  uint64_t submit(Job job);
   void interrupt();  // the submitted job, started or not, finishes with "interrupted"
   // Opens the model again, on this device (EngineOptions::device; empty: where it was); a Loaded or Failed
-  // follows. A model that works is closed only when check_device had nothing against it. While no job runs.
+  // follows. A model that works is closed only once check_device accepted the device. Requires that no job
+  // runs.
   void reopen(std::string device);
 
-  std::vector<WorkerEvent> take();  // everything that waits; never blocks
+  std::vector<WorkerEvent> take();  // everything that waits; it never blocks
   int wake_fd() const { return wake_fd_; }
 
-  // No timeline of before stays on disk, nor does the present one get there.
+  // Takes every timeline off the disk; the present one does not get there either.
   void forget_timelines();
 
  private:
@@ -167,9 +170,9 @@ class Worker {
   std::optional<Failed> try_load();
   Loaded loaded() const;
   void load_elsewhere(std::string device);
-  void run_job(uint64_t id, const AnyJob& job);
+  void run_job(uint64_t id, const Job& job);
   void close_model();
-  void do_job(const Job& job, Finished& finished);
+  void do_job(const DecodeJob& job, Finished& finished);
   void do_job(const LookJob& job, Finished& finished);
   void do_job(const ContextJob& job, Finished& finished);
   void push(WorkerEvent event);
@@ -193,11 +196,11 @@ class Worker {
   mutable std::mutex mutex_;
   std::condition_variable job_there_;
   std::condition_variable space_;
-  std::deque<WorkerEvent> events_;                   // guarded by mutex_
-  std::optional<std::pair<uint64_t, AnyJob>> next_;  // guarded by mutex_
-  std::optional<std::string> reopen_;                // guarded by mutex_: on which device
-  Session* cancellable_ = nullptr;                   // guarded by mutex_: alive while set
-  uint64_t last_job_ = 0;                            // loop's thread only
+  std::deque<WorkerEvent> events_;                // guarded by mutex_
+  std::optional<std::pair<uint64_t, Job>> next_;  // guarded by mutex_
+  std::optional<std::string> reopen_;             // guarded by mutex_: on which device
+  Session* cancellable_ = nullptr;                // guarded by mutex_: alive while set
+  uint64_t last_job_ = 0;                         // loop's thread only
   std::atomic<uint64_t> interrupted_up_to_{0};
   std::atomic<bool> quit_{false};
   int wake_fd_ = -1;

@@ -53,7 +53,7 @@ CastRecorder::CastRecorder(const std::string& file, const WriteRules& rules, int
 }
 
 void CastRecorder::event(const char* code, std::string_view data) {
-  // Rounded against the beginning, so that the roundings do not add up.
+  // It is rounded against the beginning, so that the roundings do not add up.
   const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begun_).count();
   const int64_t interval = now - milliseconds_;
   milliseconds_ = now;

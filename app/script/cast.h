@@ -1,11 +1,11 @@
-// Recordings of a terminal: asciicast v3 (https://docs.asciinema.org/manual/asciicast/v3/).
+// Writes recordings of a terminal: asciicast v3 (https://docs.asciinema.org/manual/asciicast/v3/).
 //
 // Thread rule: belongs to one thread.
 //
-// A header line, then one [interval, code, data] a line, the interval in seconds since the line before:
-// "o" what the terminal was sent, "i" what was typed (where that is asked for: it may be a password that no
-// screen showed), "r" its new size, "x" the exit code. Every line is written at once, so what was recorded
-// before a crash can be played.
+// A header comes first, then a line for each event: [interval, code, data], with the seconds since the line
+// before. The codes are "o" for what the terminal was sent, "i" for what was typed (only where that is asked
+// for, since it may be a password that no screen showed), "r" for its new size and "x" for the exit code.
+// Every line is written at once, so that what was recorded before a crash can be played.
 #pragma once
 
 #include <chrono>
@@ -25,14 +25,14 @@ class CastRecorder {
   // Begins a file. Throws Error(runtime) that names it.
   CastRecorder(const std::string& file, const WriteRules& rules, int columns, int rows, bool with_input);
 
-  // What a terminal gets as it is; what is no UTF-8 becomes U+FFFD. Nothing where `bytes` is empty.
+  // Records what a terminal gets, as it is; what is no UTF-8 becomes U+FFFD. No bytes are no event.
   void output(std::string_view bytes);
-  void lines(std::string_view text);  // of plain text: made safe, its newlines with a return
+  void lines(std::string_view text);  // plain text: it is made safe, and its newlines get a return
   void input(std::string_view bytes);
   void resize(int columns, int rows);  // no effect where that is the size already
   void finish(int exit_code);
 
-  bool failed() const { return out_->failed(); }  // it could not be written; nothing more is
+  bool failed() const { return out_->failed(); }  // a write failed, and nothing more is written
 
  private:
   void event(const char* code, std::string_view data);
@@ -46,7 +46,7 @@ class CastRecorder {
   Clock::time_point begun_ = Clock::now();
 };
 
-// A screen that is drawn whole, as the bytes that change one frame into the next.
+// Turns a screen that is drawn whole into the bytes that change one frame into the next.
 class FrameWriter {
  public:
   explicit FrameWriter(const Theme& theme) : theme_(theme) {}

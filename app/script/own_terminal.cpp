@@ -32,7 +32,7 @@ OwnTerminal::OwnTerminal(int columns, int rows) {
   const char* term = std::getenv("TERM");
   if (term == nullptr || *term == '\0' || std::string_view(term) == "dumb")
     setenv("TERM", "xterm-256color", 1);
-  // Until nobody has the other end open any more.
+  // This ends when nobody has the other end open any more.
   drain_ = std::thread([master = master_] {
     char bytes[4096];
     while (true) {

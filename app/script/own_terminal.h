@@ -1,6 +1,6 @@
-// A terminal of the program's own, for a screen where there is none: what is drawn on it goes nowhere.
+// Makes a terminal of the program's own, for a screen where there is none; what is drawn on it goes nowhere.
 //
-// Thread rule: one at a time, on the main thread; a thread of its own takes what is drawn.
+// Thread rule: there is one at a time, on the main thread; a thread of its own takes what is drawn.
 #pragma once
 
 #include <thread>

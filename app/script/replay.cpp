@@ -20,7 +20,7 @@
 namespace bitnet {
 namespace {
 
-// Waits, unless a signal ends it.
+// Waits until a time, unless a signal comes.
 struct Pace {
   EventLoop& loop;
   int signal = 0;
@@ -46,7 +46,7 @@ struct Pace {
   throw Error(ErrorKind::mismatch, fmt::format("replay differs in turn {}: {}", turn, what));
 }
 
-// Log probability of `id` among the logits of the model itself.
+// The log probability of `id` by the model's own logits, before any setting.
 double logprob_of(std::span<const float> logits, int32_t id) {
   const float top = *std::max_element(logits.begin(), logits.end());
   double sum = 0;
@@ -60,7 +60,8 @@ struct Divergence {
   SampledToken now;
 };
 
-// How far apart the two tokens are for the model as it is now: next to nothing where rounding tipped a tie.
+// Says how far apart the two tokens are for the model as it is now: hardly at all where rounding tipped a
+// tie.
 std::string describe(LoadedModel& model, const std::vector<int32_t>& prompt,
                      const std::vector<StoredToken>& tokens, const Divergence& d) {
   std::vector<int32_t> before = prompt;
@@ -82,7 +83,8 @@ std::string describe(LoadedModel& model, const std::vector<int32_t>& prompt,
       d.position, d.then, text(d.then), d.now.id, text(d.now.id), then, now, std::abs(now - then));
 }
 
-// One answer again; `prompt` is what the model saw. Returns the largest difference of a log probability.
+// Computes one answer again; `prompt` is what the model saw. Returns the largest difference of a log
+// probability.
 double verify_turn(LoadedModel& model, const StoredTurn& turn, const std::vector<StoredToken>& tokens,
                    const std::vector<int32_t>& prompt, int number) {
   if (hash_tokens(prompt) != turn.prompt_hash) {
@@ -169,7 +171,7 @@ std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model
     if (message.role == Role::assistant) {
       for (const StoredTurn& turn : store.turns(message.id)) {
         ++number;
-        // Nothing to compare: these tokens were not made here (Store::add_answer).
+        // These tokens were not made here (Store::add_answer), so there is nothing to compare.
         if (turn.finish == "given") {
           ++given;
           for (const StoredToken& token : store.tokens(turn.id)) said.tokens.push_back(token.id);
@@ -209,8 +211,7 @@ std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model
           ? ""
           : fmt::format(
                 "{} stored by an earlier version, which knew a model by parts of its file: those parts and "
-                "the "
-                "tokens agree.\n",
+                "the tokens agree.\n",
                 by_old_fingerprint == 1 ? "1 turn was" : fmt::format("{} turns were", by_old_fingerprint));
   return fmt::format("{}, {}: the same; log probabilities differ by {:.4f} at most{}\n{}",
                      counted(turns, "turn"), counted(compared, "token"), largest, left_out, by_parts);

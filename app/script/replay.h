@@ -1,6 +1,6 @@
-// A stored conversation once more: drawn token by token as it was, or computed anew and compared.
+// Shows a stored conversation once more, token by token as it was, or computes it anew and compares.
 //
-// Thread rule: the loop's thread; verify runs the model on it.
+// Thread rule: free functions on the loop's thread; verify_replay runs the model on it.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,16 @@ namespace bitnet {
 class Tokenizer;
 struct LoadedModel;
 
-// Shows the conversation's branch through `front_end` at the tokens' own times divided by `speed` (0: at
-// once; replay_player.h says how, and what `tokenizer`, which may be null, is for), until `closed()`. Returns
-// 0, or 128 + the signal that ended it. Throws Error(runtime) where there is no such conversation.
+// Shows the conversation's branch through `front_end`, at the tokens' own times divided by `speed` (0: at
+// once), until `closed()`. replay_player.h says how, and what `tokenizer`, which may be null, is for. Returns
+// 0, or 128
+// + the signal that ended it. Throws Error(runtime) where there is no such conversation.
 int replay(
     Store& store, int64_t conversation, double speed, const Tokenizer* tokenizer, EventLoop& loop,
     FrontEnd& front_end, const std::function<bool()>& closed = [] { return false; });
 
-// Every answer of the branch again, with its stored prompt, settings and seed. Returns a line for people;
-// throws Error(mismatch) that names the first divergence: turn, position, both ids, gap of their log
+// Computes every answer of the branch again, with its stored prompt, settings and seed. Returns a line for
+// people; throws Error(mismatch) that names the first divergence: turn, position, both ids, gap of their log
 // probabilities as the model has them now; Error(runtime) where there is nothing to compare.
 std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model);
 

@@ -216,7 +216,7 @@ void ScriptDriver::take_screenshot(const ScriptStep& step, ScriptTarget& target)
 }
 
 bool ScriptDriver::step(const ScriptStep& step, Chat& chat, ScriptTarget& target) {
-  // Idle means that a turn could begin and be answered at once, so a model that loads is waited for.
+  // Idle means that a turn could begin and be answered at once, so the script waits for a model that loads.
   const bool idle = !chat.busy() && !chat.loading();
   switch (step.verb) {
     case Verb::type:

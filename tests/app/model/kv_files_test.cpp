@@ -144,7 +144,7 @@ class KeptTimelineTest : public KvFilesTest {
     EventLoop loop;
     Worker worker(fake::opener(script_), KvFiles(folder_, 1 << 20));
     worker.start();
-    Job job;
+    DecodeJob job;
     job.tokens = std::move(tokens);
     job.keep = keep;
     job.restore = restore;

@@ -30,8 +30,8 @@ T wait_for(Worker& worker, std::vector<WorkerEvent>* others = nullptr) {
   }
 }
 
-Job job_of(const std::string& text) {
-  Job job;
+DecodeJob job_of(const std::string& text) {
+  DecodeJob job;
   for (const char c : text) job.tokens.push_back(static_cast<uint8_t>(c));
   return job;
 }
@@ -40,7 +40,7 @@ TEST(Worker, LoadsNothingBeforeItIsStarted) {
   fake::Script script;
   {
     Worker never(fake::opener(script));
-    never.submit(Job{{1}, {}, {}});
+    never.submit(DecodeJob{{1}, {}, {}});
   }
   EXPECT_EQ(script.opened(), 0);
 }
@@ -197,7 +197,7 @@ TEST(Worker, AReopenOnADeviceThatIsNotThereLeavesTheModelWhereItIs) {
   });
   worker.start();
   wait_for<Loaded>(worker);
-  const Job job = job_of("hello");
+  const DecodeJob job = job_of("hello");
   worker.submit(job);
   wait_for<Finished>(worker);
   worker.reopen("9");

@@ -66,7 +66,7 @@ WholeTurn turn_of(std::vector<StoredToken> tokens, double prefill, double decode
 }
 
 // What stands after each second, at the given speed.
-std::vector<std::string> played(const std::vector<ReplayPlayer::Answer>& branch, double speed,
+std::vector<std::string> played(const std::vector<ReplayPlayer::Message>& branch, double speed,
                                 const Tokenizer* tokenizer) {
   fake::FrontEndLog front;
   ReplayPlayer player(branch, speed, tokenizer, front);
@@ -82,8 +82,8 @@ std::vector<std::string> played(const std::vector<ReplayPlayer::Answer>& branch,
 
 TEST(Replay, TokensComeWhenTheyCame) {
   // "ä" is two tokens of the fake's vocabulary, and the second part was a continuation.
-  const ReplayPlayer::Answer user{{1, Role::user, "u", ""}, {}};
-  const ReplayPlayer::Answer answer{{2, Role::assistant, "a\u00e4bc", "stop"},
+  const ReplayPlayer::Message user{{1, Role::user, "u", ""}, {}};
+  const ReplayPlayer::Message answer{{2, Role::assistant, "a\u00e4bc", "stop"},
                                     {turn_of({{'a', 0, 0.5F}, {0xC3, 0, 1.5F}, {0xA4, 0, 2.5F}}, 1, 3),
                                      turn_of({{'b', 0, 1.5F}, {'c', 0, 1.6F}}, 2, 2)}};
   const auto text = fake::model_text();
@@ -97,13 +97,13 @@ TEST(Replay, TokensComeWhenTheyCame) {
 
 TEST(Replay, WithoutTheTokenizerTheTextIsDealtOut) {
   const auto text = fake::model_text();
-  const ReplayPlayer::Answer answer{{2, Role::assistant, "another", "stop"},
+  const ReplayPlayer::Message answer{{2, Role::assistant, "another", "stop"},
                                     {turn_of({{'x', 0, 1}, {'y', 0, 2}}, 0, 2)}};
   const auto expected = testing::ElementsAre("", "ano", "another|stop");
   EXPECT_THAT(played({answer}, 1, nullptr), expected);
   EXPECT_THAT(played({answer}, 1, &text->tokenizer), expected);  // of another model
   // A stop text was cut off.
-  const ReplayPlayer::Answer stopped{{2, Role::assistant, "x", "stop"},
+  const ReplayPlayer::Message stopped{{2, Role::assistant, "x", "stop"},
                                      {turn_of({{'x', 0, 1}, {'y', 0, 2}}, 0, 2)}};
   EXPECT_THAT(played({stopped}, 1, &text->tokenizer), testing::ElementsAre("", "x", "x|stop"));
 }
