@@ -134,7 +134,7 @@ bool Store::tidy() {
   }
   for (const int64_t id : ids) purge(id);
   scrub();
-  remove_backups(expired);  // backups may hold words of what was purged later
+  remove_backups(expired);  // they may hold words of what was deleted before they were made
   return !ids.empty();
 }
 

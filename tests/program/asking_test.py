@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Asking from the command line: what the question is made of, what JSON lines name, what a terminal shows.
+"""Tests asking from the command line: what the question is made of, what JSON lines name, what a terminal shows.
 
 usage: asking_test.py BITNET-CHAT MODEL FOLDER
 """
@@ -37,7 +37,7 @@ def objects(*arguments, **how):
 
 
 def on_terminal(columns, *arguments):
-    """What the program writes to a terminal of that width."""
+    """Returns the exit code and what the program writes to a terminal of that width."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen([PROGRAM, *arguments], stdin=slave, stdout=slave, stderr=subprocess.PIPE, env=environment(), cwd=FOLDER)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is installed, and what the program says about itself: man page, completions, example config file.
+"""Tests what is installed, and what the program says about itself: man page, completions, example config file.
 
 usage: install_test.py BITNET-CHAT CMAKE BUILD-FOLDER FOLDER
        install_test.py --update BITNET-CHAT    writes the files in assets/ anew

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the program keeps, and what it does not: conversations, the trash, imports, kills, full disks, old databases.
+"""Tests what the program keeps and what it does not: conversations, the trash, imports, kills, full disks, old databases.
 
 usage: keeping_test.py BITNET-CHAT TALKING-MODEL ENDLESS-MODEL FOLDER    (see program_case.py)
 """

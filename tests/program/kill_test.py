@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""kill -9 at random moments: what the program had said is kept, is kept.
+"""Kills the program with kill -9 at random moments: what it had said is kept must be kept.
 
 usage: kill_test.py BITNET-CHAT MODEL FOLDER [--rounds 30] [--seed 1]
 
@@ -50,7 +50,7 @@ class Round:
         return "\n".join(lines) + "\n"
 
     def watch(self, process, stop):
-        """Takes what the program says until `stop` says so or it ends."""
+        """Reads what the program says until it ends or `stop` returns true."""
         for line in process.stdout:
             event = json.loads(line)
             kind = event["type"]
@@ -128,7 +128,7 @@ class Round:
 
 
 class OwnRound(Round):
-    """On a database of its own, answered line by line."""
+    """A round with a database of its own, whose lines are written one by one."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
@@ -244,12 +244,12 @@ class ResumeRound(OwnRound):
 
 
 def same(a, b):
-    """JSON shows bytes that are no UTF-8 as U+FFFD, and so does the store."""
+    """Compares what JSON and the store have of a text: both show bytes that are no UTF-8 as U+FFFD."""
     return a.replace("\0", "") == b.replace("\0", "")
 
 
 def make_old_database(path):
-    """As version 1 of the schema had it; the statements are those of the program."""
+    """Makes a database of version 1 with the statements of the program."""
     for suffix in ("", "-wal", "-shm", ".v1-backup"):
         if os.path.exists(path + suffix):
             os.remove(path + suffix)

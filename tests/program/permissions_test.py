@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Files and folders that may not be read or written: one clear line, the chat goes on where it can, nothing is changed.
+"""Tests files and folders that may not be read or written: one clear line, the chat goes on if it can, and nothing is
+changed.
 
 usage: permissions_test.py BITNET-CHAT MODEL
 
-As root, to whom nothing is forbidden, the program runs as the user nobody.
+Root may read and write everything, so for root the program runs as the user nobody.
 """
 import os
 import shutil
@@ -43,7 +44,7 @@ class PermissionsTest(unittest.TestCase):
         return self.run_it(self.model, "--device", "cpu", "--threads", "1", "-n", "4", "-p", "hello", *more)
 
     def check_goes_on(self):
-        """A question is answered and told not to be kept; what reads the database is refused in one line."""
+        """A question is answered, with a warning that nothing is saved; what reads the database is refused in one line."""
         code, out, err = self.ask()
         self.assertEqual(code, 0, err)
         self.assertTrue(out.strip())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The program as a person or a script runs it: options, scripts, recordings, JSON lines, tools, exit codes.
+"""Tests the program as a person or a script runs it: options, scripts, recordings, JSON lines, tools, exit codes.
 
 usage: program_test.py BITNET-CHAT TALKING-MODEL ENDLESS-MODEL FOLDER    (see program_case.py)
 """
@@ -43,7 +43,7 @@ class Program(ProgramCase):
         self.assertRegex(self.script("/set")[0], r"(?m)^temp += 0 +\(default 0;")
 
     def settings(self, model, *options):
-        """What /set says to a person, a line a name."""
+        """Returns the lines of /set by name, and the whole output."""
         code, out, err = run(model, "--output", "jsonl", "--private", "--device", "cpu", *options, text="/set\n")
         self.assertEqual(code, 0, err)
         objects = [json.loads(line) for line in out.splitlines()]
@@ -204,7 +204,7 @@ class Program(ProgramCase):
         self.assertEqual(run(TALKING, "-p", "x", "--record", "/nowhere/x.cast")[0], 1)
 
     def check_recording(self, file, text, kinds="oirx"):
-        """As https://docs.asciinema.org/manual/asciicast/v3/ has it."""
+        """Checks a file against https://docs.asciinema.org/manual/asciicast/v3/."""
         with open(file) as recording:
             header, *events = map(json.loads, recording)
         self.assertEqual(header["version"], 3)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""'bitnet-chat pull' against a local HTTP server that cuts, redirects, lies and refuses.
+"""Tests 'bitnet-chat pull' against a local HTTP server that cuts, redirects, lies and refuses.
 
 usage: pull_test.py BITNET-CHAT MODEL FOLDER
 """
@@ -28,7 +28,7 @@ PART = PLACE + ".part"
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Answers as `server.plan` says: a list of behaviours for the requests of the file, the last one for the rest."""
+    """Answers requests of the file as the list `server.plan` says, one behaviour each; the last one serves all others."""
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which files the program writes for a person, and which for a script; what a script that fails ends with.
+"""Tests which files the program writes for a person and for a script, and the exit code of a script that fails.
 
 usage: writing_test.py BITNET-CHAT MODEL FOLDER
 """
