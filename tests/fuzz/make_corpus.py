@@ -50,6 +50,9 @@ TEXTS = [
     b"\1<|begin_of_text|>user<|eot_id|> the then 111 <| \xc3\xa9<|\xff\xfe\x80",
     b"\2don't DON'T we'll\r\n\r\n x\xe2\x80\x8dy \xf0\x9f\x91\xa8\xe2\x80\x8d\xf0\x9f\x91\xa9",
     "\3\1\2a\nb\nab\n<s>\n<0x0A>\nĠ\0a b\0" "11136" "1\0abba".encode(),
+    "\4the then <x>   12 12é  \u2581 \U0001f600<s>".encode() + b"\xff\xe2\x96",
+    "\5t the<x>   h </s> a".encode() + b"\n\xf0\x9f",
+    "\6\1\2<s>\n<unk>\na\nb\n\u2581a\n<0x0A>\n\u2581\0abcdefg\0" "3211161\0ab a".encode() + b"\n\xff",
 ]
 MARKDOWN = [
     "\x28\x03# Heading\n\nSome *emphasis*, **strong**, `code` and ~~gone~~ [a link](https://x.y).\n\n- one\n  - two\n"

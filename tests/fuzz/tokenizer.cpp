@@ -1,7 +1,9 @@
 // Encodes and decodes text with one of our vocabularies, or with one that the input describes. Layout: a byte
-// that chooses; then text, or bos, eos (a byte each), lines of tokens, NUL, merges, NUL, types, NUL, text.
+// that chooses; then text, or bos, eos (a byte each), lines of tokens, NUL, merges (of SentencePiece's kind:
+// a byte for each score), NUL, types, NUL, text.
 #include "tokenizer/tokenizer.h"
 
+#include <cmath>
 #include <cstring>
 #include <optional>
 
@@ -36,6 +38,42 @@ Vocabulary small_vocabulary(const char* pre) {
   return v;
 }
 
+// Of SentencePiece's kind: <unk>, <s>, </s>, the bytes, and pieces of equal and of different scores.
+Vocabulary small_spm(bool space_prefix) {
+  Vocabulary v;
+  v.model = "llama";
+  v.add_space_prefix = space_prefix;
+  const auto add = [&](const std::string& text, float score, int32_t type) {
+    v.tokens.push_back(text);
+    v.scores.push_back(score);
+    v.types.push_back(type);
+  };
+  add("<unk>", 0, 2);
+  add("<s>", 0, 3);
+  add("</s>", 0, 3);
+  for (int byte = 0; byte < 256; ++byte) {
+    constexpr const char* kHex = "0123456789ABCDEF";
+    add(std::string("<0x") + kHex[byte / 16] + kHex[byte % 16] + ">", 0, 6);
+  }
+  for (const char* piece : {"▁t", "he", "▁the", "th", "▁▁", "an", "▁a", "12", "é", "<s", "s>"})
+    add(piece, -static_cast<float>(v.tokens.size() / 2), 1);
+  for (const char* character : {"▁", "t", "h", "e", "a", "n", "1", "2", "<", "s", ">", "/"})
+    add(character, -1000, 1);
+  if (!space_prefix) add("t▁h", -2, 1), add("▁h", -3, 1);  // a space inside
+  add("<x>", 0, 4);
+  add("▁▁▁", 0, 4);
+  return v;
+}
+
+// To such a vocabulary ▁ is a space.
+std::string with_spaces(std::string_view text) {
+  constexpr std::string_view kMark = "▁";
+  std::string out(text);
+  for (size_t at = 0; (at = out.find(kMark, at)) != std::string::npos; ++at)
+    out.replace(at, kMark.size(), " ");
+  return out;
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const Utf8Step step = utf8_step(text);
@@ -45,17 +83,19 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-void encode_and_back(const Tokenizer& tokenizer, std::string_view text, bool whole_alphabet) {
+// `complete`: the vocabulary has a token for every byte, so any text can be encoded and comes back.
+void encode_and_back(const Tokenizer& tokenizer, std::string_view text, bool complete, bool spaced = false) {
+  const std::string wanted = spaced ? with_spaces(text) : std::string(text);
   for (const bool special : {false, true}) {
     std::optional<std::vector<int32_t>> ids;
     try {
       ids = tokenizer.encode(text, special);
     } catch (const Error& error) {
-      fuzz::promise(!whole_alphabet);  // any bytes
+      fuzz::promise(!complete);  // any bytes
       fuzz::check_message(error);
       continue;
     }
-    fuzz::promise(tokenizer.decode(*ids, true) == text);
+    if (complete || !spaced) fuzz::promise(tokenizer.decode(*ids, true) == wanted);
     StreamDecoder decoder(tokenizer);
     std::string streamed;
     for (const int32_t id : *ids) {
@@ -64,7 +104,7 @@ void encode_and_back(const Tokenizer& tokenizer, std::string_view text, bool who
       streamed += part;
     }
     streamed += decoder.finish();
-    if (!special && is_utf8(text)) fuzz::promise(streamed == text);
+    if (complete && !special && is_utf8(text)) fuzz::promise(streamed == wanted);
   }
 }
 
@@ -78,18 +118,25 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
-void any_vocabulary(fuzz::Input input) {
+void any_vocabulary(fuzz::Input input, bool spm) {
   Vocabulary v;
-  v.model = "gpt2";
+  v.model = spm ? "llama" : "gpt2";
   v.pre = "default";
   v.bos = input.byte() - 1;
   v.eos = input.byte() - 1;
   v.tokens = lines_of(input.part());
-  v.merges = lines_of(input.part());
+  const std::string_view merges = input.part();
+  if (spm) {
+    for (const char c : merges) v.scores.push_back(c == '?' ? NAN : c);
+    if (!merges.empty()) v.scores.resize(v.tokens.size(), 0);
+    v.unknown = v.eos;
+  } else {
+    v.merges = lines_of(merges);
+  }
   for (const char c : input.part()) v.types.push_back(static_cast<int8_t>(c) - '0');
   try {
     const Tokenizer tokenizer(std::move(v));
-    encode_and_back(tokenizer, input.left, false);
+    encode_and_back(tokenizer, input.left, false, spm);
   } catch (const Error& error) {
     fuzz::promise(error.kind() == ErrorKind::model);
     fuzz::check_message(error);
@@ -104,12 +151,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const Tokenizer tokenizers[] = {Tokenizer(small_vocabulary("llama-bpe")),
                                          Tokenizer(small_vocabulary("qwen2")),
                                          Tokenizer(small_vocabulary("gpt-2"))};
+  static const Tokenizer spms[] = {Tokenizer(small_spm(true)), Tokenizer(small_spm(false))};
   fuzz::Input input(data, size);
-  const uint8_t choice = input.byte() % 4;
-  if (choice == 3) {
-    any_vocabulary(input);
-  } else {
+  const uint8_t choice = input.byte() % 7;
+  if (choice < 3) {
     encode_and_back(tokenizers[choice], input.left, true);
+  } else if (choice == 4 || choice == 5) {
+    encode_and_back(spms[choice - 4], input.left, true, /*spaced=*/true);
+  } else {
+    any_vocabulary(input, /*spm=*/choice == 6);
   }
   return 0;
 }
