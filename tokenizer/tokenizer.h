@@ -25,17 +25,16 @@ struct Vocabulary {
   std::string model;                // "gpt2" or "llama"
   std::string pre;                  // the pre-tokenizer of "gpt2"; empty if the file names none
   std::vector<std::string> tokens;  // [n_vocab]; "gpt2" spells them in GPT-2's byte alphabet
-  std::vector<int32_t>
-      types;  // [n_vocab] or empty: 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte
+  // [n_vocab] or empty: 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte
+  std::vector<int32_t> types;
   std::vector<std::string> merges;  // of "gpt2": "left right", the best first
   std::vector<float> scores;        // [n_vocab], of "llama": the token of the highest score is made first
   int32_t bos = -1;                 // -1 if the file names none
   int32_t eos = -1;
   int32_t eot = -1;
   int32_t unknown = -1;
-  std::vector<int32_t>
-      other_ends;  // further tokens that end what is generated (eom, fim_pad, fim_rep, fim_sep)
-  std::optional<bool> add_bos;
+  std::vector<int32_t> other_ends;  // those of the keys eom, fim_pad, fim_rep and fim_sep; -1 counts for none
+  std::optional<bool> add_bos;      // these three are empty if the file does not say
   std::optional<bool> add_eos;
   std::optional<bool> add_space_prefix;
 };
