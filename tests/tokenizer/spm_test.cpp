@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <ctime>
 #include <limits>
 #include <random>
 
@@ -184,23 +183,17 @@ TEST(Spm, WhatTheFileDoesNotSay) {
   EXPECT_EQ(untyped.decode(std::vector{0, 1, 2}, false), "");
 }
 
-// The work for a text of length n is n log n, whatever the vocabulary.
-TEST(Spm, LongTextsTakeNoSquareOfTheirLength) {
+// With work that grew as the square of a text's length, these would not end within ctest's patience.
+TEST(Spm, LongRunsOfOneThingComeBack) {
   std::vector<std::string> runs;  // a, aa, aaa, ...: each step of one merge at a time
   for (size_t n = 1; n < 3000; n += n < 1200 ? 1 : 600) runs.emplace_back(n, 'a');
   std::vector<Piece> pieces = {{"▁", -1}, {"b▁", -2}};
   for (const std::string& run : runs) pieces.push_back({run.c_str(), static_cast<float>(run.size())});
   const Tokenizer t(spm(pieces));
-  const auto seconds = [&](const std::string& text) {
-    const std::clock_t begin = std::clock();  // of the processor, whatever else runs
-    EXPECT_EQ(t.decode(t.encode(text, false), false), text);
-    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  };
   for (const char* unit : {"a", " ", "b", "ab ", "ß", "\xff"}) {
     std::string text;
-    while (text.size() < size_t{1} << 18) text += unit;
-    const double first = seconds(text);
-    EXPECT_LT(seconds(text + text + text + text), 8 * first + 0.5) << unit;
+    while (text.size() < size_t{1} << 20) text += unit;
+    EXPECT_EQ(t.decode(t.encode(text, false), false), text) << unit;
   }
 }
 
