@@ -5,8 +5,8 @@
 
 namespace bitnet {
 
-// GB/s of bytes read and bytes written together: the best of many copies of 512 MiB, or of the most that a
-// binding can reach.
+// Returns GB/s of bytes read and bytes written together: the best of many copies of 512 MiB, or of the most
+// that a binding can reach.
 double measure_copy_speed(const EngineOptions& options);
 
 }  // namespace bitnet

@@ -1,4 +1,4 @@
-// The kernels of a decoded token: those that do several steps in one dispatch, argmax and sampling.
+// Tests the kernels of a decoded token: those that do several steps in one dispatch, argmax and sampling.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -15,9 +15,9 @@ std::vector<float> normal_floats(size_t n, std::mt19937& rng) {
   return values;
 }
 
-// One kernel or several, the bits are the same: what decode computes is what prefill computes. Mesa's
-// software device, which runs the fused kernels for tests alone, rounds the scale of a row one way in the one
-// and another way in the other, so there the last bits are free.
+// One kernel or several must give the same bits, because what decode computes is what prefill computes.
+// Mesa's software device, which runs the fused kernels for tests alone, rounds the scale of a row differently
+// in the two, so there the last bits are free.
 void expect_same(const std::vector<float>& found, const std::vector<float>& wanted, bool last_bits_free) {
   if (!last_bits_free) {
     EXPECT_EQ(found, wanted);
@@ -27,7 +27,7 @@ void expect_same(const std::vector<float>& found, const std::vector<float>& want
   for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 1e-6 * std::abs(wanted[i])) << i;
 }
 
-// All in one program, as in a model, where the longest rows are a down projection's.
+// All row lengths are tested in one program, as in a model; its longest rows are those of a down projection.
 TEST_P(Kernels, ABitLinearHasTheBitsOfItsSteps) {
   constexpr uint32_t kRows = 70, kLongest = 6912;
   struct Case {
@@ -103,7 +103,7 @@ TEST_P(Kernels, AttentionOfOneTokenHasTheBitsOfABatch) {
   }
 }
 
-// More chunks of keys than are merged at a time, and more than there are workgroups for.
+// There are more chunks of keys here than are merged at a time, and more than there are workgroups for.
 TEST_P(Kernels, AttentionOverALongCacheHasTheBitsOfABatch) {
   if (!GetParam().as_gpu) GTEST_SKIP() << "one kernel does both";
   const AttentionShape shape{12, 1, 32, 32};
@@ -164,7 +164,7 @@ TEST_P(Kernels, ArgmaxTakesTheFirstLargestAndSeesNaN) {
   EXPECT_EQ(best.index, 17'003U);
 }
 
-// Sampling on the device against the sampler on the host, token by token.
+// Compares sampling on the device with the sampler on the host, token by token.
 TEST_P(Kernels, SamplingChoosesWhatTheHostChooses) {
   if (!backend->runs_ahead()) GTEST_SKIP() << "the host samples for this device";
   const BufferPtr partial = backend->allocate(kArgmaxPartials * sizeof(ArgmaxResult), BufferUse::device);

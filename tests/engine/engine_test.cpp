@@ -1,4 +1,4 @@
-// Engines: how a model is opened, and that whatever runs it gives the same bits. On both backends.
+// Tests on both backends how a model is opened, and that whatever runs it gives the same bits.
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,16 +30,18 @@ TEST_P(EngineTest, WithAndWithoutTheDotProductTheLogitsAreTheSame) {
   }
 }
 
-// Ways to decode on a device: a software one can only wait in a chain of stages where it has one thread, so
-// that everything is there already (the test engine_chained_decode).
+// Returns the ways to decode on a device. In a chain of stages each stage waits for the one before. A
+// software device can do that only with one thread, where what it waits for is there already
+// (engine_chained_decode).
 std::vector<ChainedDecode> ways_to_decode(const DeviceInfo& device) {
   if (!device.software) return {ChainedDecode::always, ChainedDecode::never};
   const char* threads = std::getenv("LP_NUM_THREADS");
   return {threads && std::string(threads) == "1" ? ChainedDecode::always : ChainedDecode::never};
 }
 
-// The kernels that a GPU gets: one dispatch for a token, or one for each stage; other kernels for a batch. At
-// the device's best, and with neither its dot product nor its subgroups (0: the device's own).
+// A GPU gets one dispatch for a token or one for each stage, and other kernels for a batch. They are tested
+// with the best that the device has, and with neither its dot product nor its subgroups (0: the device's
+// own).
 TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
   using Kernels = std::pair<IntegerDot, uint32_t>;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -69,7 +71,7 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
     }
 }
 
-// The file of compiled kernels: written once, taken again, and ignored where it was damaged.
+// The file of compiled kernels is written once, used again, and ignored if it is damaged.
 TEST_P(EngineTest, KernelsAreKeptBetweenRuns) {
   if (current_device == "cpu") GTEST_SKIP() << "nothing is compiled there";
   const auto folder =
@@ -174,7 +176,7 @@ TEST_P(EngineTest, TokensThatAreAlikeAreSampledAlike) {
   std::filesystem::remove(path);
 }
 
-// Of 100 tokens on a CPU engine of its own.
+// Returns the logits after 100 tokens on a CPU engine of its own.
 std::vector<float> logits_of_cpu(const std::string& kernels, uint32_t threads) {
   EngineOptions options = on("cpu");
   options.cpu_kernels = kernels;
@@ -238,7 +240,7 @@ TEST(EngineDevices, AShortlistedHeadDecodesTheSameTokens) {
   EXPECT_EQ(shortlisted.logits, full.logits);
 }
 
-// The sum of all probabilities is made of the shortlist's approximations there.
+// With a shortlist, the sum of all probabilities is made of the shortlist's approximations.
 TEST(EngineDevices, AShortlistedHeadSamplesWhatTheSamplerChooses) {
   EngineOptions options = on("cpu");
   options.head_shortlist = HeadShortlist::always;

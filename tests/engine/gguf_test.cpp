@@ -43,7 +43,7 @@ struct Tensor {
   uint64_t offset = 0;
 };
 
-// What a file is made of; a test changes one thing of a valid one.
+// The parts of a valid file; a test changes one of them.
 struct Recipe {
   std::string magic = "GGUF";
   uint32_t version = 3;

@@ -1,5 +1,5 @@
-// Weights as I2_S codes and back, one element at a time: what the tests of the engine hold everything else
-// against.
+// Turns weights into I2_S codes and back, one element at a time. The tests of the engine compare everything
+// else with this.
 #pragma once
 
 #include <cassert>
@@ -19,7 +19,7 @@ inline std::vector<int8_t> random_weights(size_t n, std::mt19937& rng) {
   return weights;
 }
 
-// Weights are -1, 0, +1 and whole blocks of the layout.
+// The weights are -1, 0 or +1, and as many as whole blocks of the layout hold.
 inline std::vector<std::byte> i2s_pack(std::span<const int8_t> weights, I2sLayout layout) {
   assert(weights.size() % (layout == I2sLayout::block128 ? 128 : 64) == 0);
   std::vector<std::byte> codes(weights.size() / 4);

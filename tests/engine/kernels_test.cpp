@@ -1,6 +1,6 @@
-// Each kernel against plain C++ on the same numbers: integers and F16 roundings by equality, the rest within
-// what f32 sums allow. On whatever Vulkan device comes first, with and without the integer dot product and with
-// subgroups of every size, and on the CPU with the kernels of every instruction set it has.
+// Compares each kernel with plain C++ on the same numbers: integers and F16 roundings must be equal, the rest
+// may differ by what f32 sums allow. This runs on the first Vulkan device, with and without the integer dot
+// product and with subgroups of every size, and on the CPU with the kernels of every instruction set it has.
 #include "tests/engine/kernels.h"
 
 #include <gtest/gtest.h>
@@ -166,8 +166,8 @@ float from_half(uint16_t h) {
   return h & 0x8000 ? -magnitude : magnitude;
 }
 
-// RoPE and the cache: keys rotated, values as they are, both rounded half to even. No rotation (cos 1, sin 0)
-// shows the rounding alone.
+// Keys are rotated on their way into the cache, values are not, and both are rounded half to even. Without a
+// rotation (cos 1, sin 0) the rounding alone is seen.
 TEST_P(Kernels, CacheRoundsHalfToEven) {
   const AttentionShape shape{1, 1, 8, 8};
   const std::vector<float> values = {1.0F,
@@ -194,7 +194,8 @@ TEST_P(Kernels, CacheRoundsHalfToEven) {
   }
 }
 
-// A batch of tokens after a few cached ones: rotation, grouped heads, causality, several chunks of keys.
+// A batch of tokens follows a few cached ones. It needs rotation, grouped heads, causality and several chunks
+// of keys.
 TEST_P(Kernels, AttentionEqualsTheSoftmax) {
   std::normal_distribution<float> normal;
   for (const AttentionShape& shape : {AttentionShape{4, 2, 64, 64}, AttentionShape{5, 1, 128, 128},
@@ -254,7 +255,7 @@ TEST_P(Kernels, AttentionEqualsTheSoftmax) {
   }
 }
 
-// A table in three chunks, as a device with a small binding range needs it; F16 and F32 rows.
+// The table is in three chunks, as a device with a small binding range needs it; its rows are F16 or F32.
 TEST_P(Kernels, EmbeddingAndHeadWorkInChunks) {
   const uint32_t n_vocab = 1000, n_embd = 384;
   for (const bool f32 : {false, true}) {

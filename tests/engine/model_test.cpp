@@ -1,4 +1,4 @@
-// What a model file must hold beyond being a GGUF: each fault is named and costs no device.
+// Tests what a model file must hold beyond being a GGUF: each fault is named before a device is opened.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -25,7 +25,7 @@ std::string bytes_of_model() {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// A copy of the test model with one fault, on disk while it lives.
+// A copy of the test model with one fault. It is on disk as long as this object lives.
 class BadModel {
  public:
   explicit BadModel(const std::string& bytes)
@@ -136,7 +136,7 @@ TEST(Model, AnotherArchitectureIsRefusedWithTheOnesThatRun) {
               AllOf(HasSubstr("llama-b1.588"), HasSubstr("bitnet-b1.58")));
 }
 
-// A folder with a copy of the model that may be changed, and the cache.
+// A folder with the cache and with a copy of the model that a test may change.
 struct Fingerprinted {
   Fingerprinted() {
     std::string name = testing::TempDir() + "fingerprint-XXXXXX";
@@ -152,8 +152,8 @@ struct Fingerprinted {
     options.layout = layout;
     return fingerprint_of(GgufFile(model()), options);
   }
-  // Until the file is old enough for its hash to be kept: a tenth of a second, or three where times are
-  // coarse.
+  // Waits until the file is old enough for its hash to be kept: a tenth of a second, or three seconds if file
+  // times are coarse.
   void let_it_settle() const {
     const auto now = [] { return std::chrono::system_clock::now().time_since_epoch(); };
     const FileState s = file_state(model());
@@ -202,7 +202,7 @@ TEST(Model, AFileIsHashedOnceAndAgainAfterAnyChange) {
   EXPECT_EQ(std::filesystem::status(cached).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 
-  // Of the same size and, for who asks only for that, of the same time.
+  // The new content has the same size, and the time of the last write is set back to what it was.
   const auto time = std::filesystem::last_write_time(f.model());
   std::string bytes = bytes_of_model();
   bytes[bytes.size() / 2] ^= 1;
@@ -212,7 +212,7 @@ TEST(Model, AFileIsHashedOnceAndAgainAfterAnyChange) {
   FileHash other(changed, f.cache());
   EXPECT_FALSE(other.was_known());
   EXPECT_NE(other.wait(), hash);
-  // Another file at the same path.
+  // Now another file stands at the same path.
   f.write(bytes_of_model());
   f.let_it_settle();
   std::filesystem::rename(f.model(), f.model() + ".old");
@@ -241,8 +241,8 @@ TEST(Model, ACacheThatCannotBeReadOrWrittenCostsOnlyAnotherReading) {
   FileHash(stopped_at_once, "");
 }
 
-// Turns of earlier versions are known by it. Made by 9fa7732: bitnet-chat info
-// build/release/tests/test_model.gguf
+// The turns of earlier versions name their model by this fingerprint. Commit 9fa7732 made the value below,
+// with `bitnet-chat info build/release/tests/test_model.gguf`.
 TEST(Model, TheOldFingerprintIsWhatItWas) {
   const ModelInfo info = read_model_info(GgufFile(BITNET_TEST_MODEL));
   EXPECT_EQ(info.old_fingerprint, "b8607e97219f9ccac436f41125b6897f");

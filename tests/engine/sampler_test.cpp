@@ -22,7 +22,7 @@ SamplerParams hot(float temperature = 1.0F) {
   return p;
 }
 
-// Shares of each id among n draws.
+// Returns the share of each id among n draws.
 std::map<int32_t, double> shares(const SamplerParams& params, const std::vector<float>& logits,
                                  const std::vector<int32_t>& history = {}, int n = 20000) {
   Sampler sampler(params);
@@ -37,7 +37,7 @@ std::set<int32_t> support(const SamplerParams& params, const std::vector<float>&
   return ids;
 }
 
-// Logits whose softmax is `probabilities`, off by a constant as real logits are.
+// Returns logits whose softmax is `probabilities`; they are off by a constant, as real logits are.
 std::vector<float> logits_of(const std::vector<double>& probabilities) {
   std::vector<float> logits;
   for (const double p : probabilities) logits.push_back(static_cast<float>(std::log(p)) + 3.0F);

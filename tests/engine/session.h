@@ -39,7 +39,7 @@ inline EngineOptions on(const std::string& device) {
   return options;
 }
 
-// Engines that tests share. They end with the tests and not with the process, when drivers may be gone before them.
+// Engines that tests share. They end with the tests, because drivers may be gone when the process ends.
 class SharedEngines : public testing::Environment {
  public:
   void TearDown() override { engines.clear(); }
@@ -80,7 +80,7 @@ inline std::vector<float> logits_after(const std::vector<int32_t>& tokens) {
   return copy(session->logits());
 }
 
-// Wherever the choice is made, it is the one that the sampler makes of all logits.
+// Checks that a choice is the one that the sampler makes of all logits, wherever it is made.
 inline void expect_choices_of_the_sampler(Engine& model, const SamplerParams& params,
                                           float tolerance = 1e-4F) {
   const auto start = random_tokens(9, 41);

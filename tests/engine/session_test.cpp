@@ -1,4 +1,4 @@
-// A session's timeline: whatever way the tokens came in, the logits are the same bits. On both backends.
+// Tests a session's timeline on both backends: whatever way the tokens came in, the logits are the same bits.
 #include "tests/engine/session.h"
 
 #include <algorithm>

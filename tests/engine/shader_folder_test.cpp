@@ -1,5 +1,5 @@
-// BITNET_CHAT_SHADERS: kernels from a folder take the place of the embedded ones, and nothing of such an
-// experiment is kept.
+// Tests BITNET_CHAT_SHADERS: kernels from a folder take the place of the embedded ones, and nothing of such
+// an experiment is kept.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -55,7 +55,7 @@ class VulkanShaderFolder : public testing::Test {
     return "no error";
   }
 
-  // The first value of y = W q, where y was 4 before.
+  // Returns the first value of y = W q, where y was 4 before.
   static float first_result(Backend& backend) {
     std::mt19937 rng(7);
     const Ternary w = random_ternary(backend, 128, {{8, 1.0F}}, rng);
@@ -71,7 +71,7 @@ class VulkanShaderFolder : public testing::Test {
                               cache_ = folder_ / "cache";
 };
 
-// The kernel that adds in place of the one that does not.
+// The folder has the kernel that adds in place of the one that does not.
 TEST_F(VulkanShaderFolder, AKernelFromTheFolderIsUsedAndNotKept) {
   EXPECT_EQ(first_result(*open()), 0.0F) << "the folder is empty";
   put_bytes(Shader::ternary_matvec_emulated,

@@ -1,4 +1,5 @@
-// A conversation to import, in any form: what is read goes into a store and out again, and is then the same.
+// Imports a conversation in any form. What is read goes into a store and out again, and must be the same
+// then.
 #include "app/store/exchange.h"
 #include "app/store/store.h"
 #include "fuzz.h"

@@ -1,4 +1,4 @@
-// A file that is said to be a chat database: it is opened and read as the program does, or refused.
+// Opens and reads a file as the program does with a chat database; it may be refused.
 #include <fcntl.h>
 #include <sys/stat.h>
 

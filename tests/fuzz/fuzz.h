@@ -1,4 +1,4 @@
-// What the fuzz targets share.
+// Helpers that the fuzz targets share.
 #pragma once
 
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 
 namespace bitnet::fuzz {
 
-// A broken promise ends the process, as a crash does.
+// Ends the process, as a crash does, if `kept` is false.
 inline void promise(bool kept) {
   if (!kept) std::abort();
 }

@@ -1,4 +1,4 @@
-// A model file: the directory, what a model must hold, vocabulary and template, each typed access.
+// Reads a model file: the directory, what a model must hold, vocabulary and template, and every typed access.
 #include "engine/gguf.h"
 
 #include "app/model/model_file.h"

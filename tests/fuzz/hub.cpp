@@ -1,4 +1,4 @@
-// What a hub or another server answers: a list of files, or a header of a file.
+// Parses what a hub or another server answers: a list of files, or a header of a file.
 #include <algorithm>
 
 #include "app/pull/pull_answer.h"

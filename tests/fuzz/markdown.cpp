@@ -1,6 +1,6 @@
-// An answer as it streams into the transcript: nothing a terminal would obey is in any row, no row is wider
-// than the screen, and what was streamed in pieces looks as if it had come at once. Layout: columns, size of
-// a piece, text.
+// Streams an answer into the transcript. No row may hold what a terminal would obey or be wider than the
+// screen, and what was streamed in pieces must look as if it had come at once. Layout: columns, size of a
+// piece, text.
 #include "app/text/text_width.h"
 #include "app/view/transcript.h"
 #include "fuzz.h"
@@ -8,7 +8,7 @@
 namespace bitnet {
 namespace {
 
-constexpr int kNarrowest = 16;  // on less the screen cuts the longest word of its own, "(no answer)"
+constexpr int kNarrowest = 16;  // a narrower screen would cut its own longest words, "(no answer)"
 
 std::string rows_of(TranscriptView& view, int columns) {
   std::string all;

@@ -1,4 +1,4 @@
-// A script as --script takes it, and a text for its patterns. Layout: script, NUL, text.
+// Parses a script as --script takes it, and matches its patterns with a text. Layout: script, NUL, text.
 #include "app/script/script.h"
 
 #include "app/base/pattern.h"

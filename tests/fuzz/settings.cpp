@@ -1,4 +1,4 @@
-// The settings of a turn as they are stored, and a list of texts for 'stop'.
+// Parses the settings of a turn as they are stored, and a list of texts for 'stop'.
 #include "app/chat/settings.h"
 
 #include "fuzz.h"

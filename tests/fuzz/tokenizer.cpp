@@ -65,7 +65,7 @@ Vocabulary small_spm(bool space_prefix) {
   return v;
 }
 
-// To such a vocabulary ▁ is a space.
+// In such a vocabulary ▁ is a space.
 std::string with_spaces(std::string_view text) {
   constexpr std::string_view kMark = "▁";
   std::string out(text);

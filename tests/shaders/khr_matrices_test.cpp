@@ -1,5 +1,6 @@
-// What khr_matrices made of the kernels that multiply cooperative matrices, word by word: no validator of
-// Debian 12 knows the extension, and no device there has it. Numbers are those of SPV_KHR_cooperative_matrix.
+// Tests word by word what khr_matrices made of the kernels that multiply cooperative matrices, because no
+// validator of Debian 12 knows the extension and no device there has it. The numbers are those of
+// SPV_KHR_cooperative_matrix.
 #include <gtest/gtest.h>
 
 #include <cstdint>

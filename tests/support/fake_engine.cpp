@@ -114,7 +114,7 @@ class FakeSession : public Session {
 
  private:
   Script& script_;
-  // See kNextLogit in the header.
+  // The header says at kNextLogit what these are.
   std::span<const float> logits_after(int32_t token) {
     logits_.assign(259, 0.0F);
     logits_[(token + 1) % 259] = kNextLogit;

@@ -21,15 +21,14 @@ constexpr int32_t kEot = 257;
 
 constexpr uint32_t kTrainedFor = 8192;
 
-// What the model says of the token after token t, whatever its answer then is: t + 1 and t + 2 have these
-// logits, all others 0.
+// After token t, the tokens t + 1 and t + 2 have these logits and all others have 0, whatever the answer is.
 constexpr float kNextLogit = 7.0F;
 constexpr float kSecondLogit = 6.0F;
 
-// What all sessions of a test share. Thread-safe.
+// The script that all sessions of a test share. It is thread-safe.
 class Script {
  public:
-  // The next answer: text, then an end-of-turn token. One that a test holds produces no token before
+  // Sets the next answer: the text, then an end-of-turn token. After hold() it produces no token before
   // release().
   void answer(std::string text);
   void hold();
@@ -40,7 +39,7 @@ class Script {
   void numeric_after(int tokens);
   void wrong_device(bool wrong);        // opening fails from now on
   void no_room_on(std::string device);  // opening there fails
-  // Of what is opened next; not while it opens.
+  // These are of the model that is opened next. They must not be changed while it opens.
   std::string fingerprint = "00112233445566778899aabbccddeeff";
   std::string arithmetic = "exact";
   void hold_loading(bool hold);
@@ -82,7 +81,7 @@ OpenModel opener(Script& script, uint32_t n_ctx = 512, std::string chat_template
 std::shared_ptr<ModelText> model_text(const std::string& chat_template = kTemplate, bool add_bos = true);
 std::string text_of(const std::vector<int32_t>& ids);  // with special tokens
 
-// Remembers what a front end is told, as lines.
+// Keeps what a front end is told, as lines.
 class FrontEndLog : public FrontEnd {
  public:
   void transcript(const std::vector<ShownMessage>& messages) override;

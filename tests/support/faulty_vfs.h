@@ -8,14 +8,14 @@
 
 namespace bitnet::faulty_vfs {
 
-// What a failing call is, and how SQLite is told. `full`: writing and growing give SQLITE_FULL.
+// Which calls fail, and what SQLite is told. With `full`, writing and growing give SQLITE_FULL.
 enum class Fault { open, read, write, sync, lock, truncate, remove, full, shared_memory };
 constexpr Fault kFaults[] = {Fault::open,     Fault::read,   Fault::write, Fault::sync,         Fault::lock,
                              Fault::truncate, Fault::remove, Fault::full,  Fault::shared_memory};
 std::string name_of(Fault fault);
 
 void install();
-// The n-th such call from now on fails (n from 1), and where `stays` all after it too.
+// Makes the n-th such call from now on fail (n from 1) and, if `stays`, all after it too.
 void fail(Fault fault, uint64_t n, bool stays);
 void heal();      // nothing fails any more
 bool happened();  // since fail()

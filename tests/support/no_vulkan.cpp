@@ -1,4 +1,4 @@
-// In place of engine/vk/ where the tests are built for a machine without it (arm.sh).
+// Takes the place of engine/vk/ where the tests are built for a machine without it (tests/arm.sh).
 #include "engine/backend.h"
 
 namespace bitnet {

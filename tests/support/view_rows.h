@@ -1,4 +1,4 @@
-// Rows of the screen as text, for the tests of the views.
+// Gives the tests of the views the rows of a transcript, and rows as text.
 #pragma once
 
 #include <string>

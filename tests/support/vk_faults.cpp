@@ -19,7 +19,7 @@ Without missing;
 
 bool uses_the_queue(const std::string& call) { return call == "vkQueueSubmit" || call == "vkWaitForFences"; }
 
-// What this call gives instead of doing its work.
+// Returns what this call gives instead of doing its work, or nothing if it is to do its work.
 std::optional<VkResult> fault(const char* call) {
   const std::lock_guard lock(mutex);
   ++counts[call];
@@ -41,7 +41,7 @@ Without what_is_missing() {
   return missing;
 }
 
-// The struct of this type in a chain of pNext, or null.
+// Returns the struct of this type in a chain of pNext, or null.
 template <typename T>
 T* in_chain(void* next, VkStructureType type) {
   auto* s = static_cast<VkBaseOutStructure*>(next);
@@ -92,7 +92,7 @@ std::map<std::string, int> calls() {
 
 using namespace bitnet::vk_faults;
 
-// Each call twice: what the loader has, and what the engine is linked with.
+// Declares each call twice: as the loader has it (real), and as the engine is linked with it (wrap).
 #define WRAPPED(result, name, ...)              \
   extern "C" result __real_##name(__VA_ARGS__); \
   extern "C" result __wrap_##name(__VA_ARGS__)

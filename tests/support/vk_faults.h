@@ -11,13 +11,13 @@
 
 namespace bitnet::vk_faults {
 
-// The n-th call of `call` from now (1 = the next) gives `result` and does nothing; a wait is waited for all
-// the same, so that what a test frees afterwards is not in use. With VK_ERROR_DEVICE_LOST every later
+// Makes the n-th call of `call` from now (1 = the next) give `result` and do nothing. Only a wait is still
+// waited for, so that what a test frees afterwards is not in use. With VK_ERROR_DEVICE_LOST every later
 // submission and wait fails too, until the next device is made; `times` such devices are lost, each at its
 // n-th call.
 void fail(const std::string& call, VkResult result, int n, int times = 1);
 
-// What the machine is said to have.
+// What the machine is said not to have.
 struct Without {
   bool driver = false;
   bool devices = false;

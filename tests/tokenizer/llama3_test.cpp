@@ -1,6 +1,6 @@
 // Tests LLaMA-3's own vocabulary: the published cases, the names of its tokens, and how it is recognised.
-// llama3/ has the part of it that these need. With LLAMA3_RANKS=path/to/tokenizer.model the same runs
-// over the whole.
+// llama3/ has the part of it that these need. With LLAMA3_RANKS=path/to/tokenizer.model the tests use the
+// whole vocabulary.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// An answer: its prompt, its tokens as they come, its ends; and turns that wait or come back.
+// Tests an answer: its prompt, its tokens as they come, its ends; and turns that wait or come back.
 #include <gmock/gmock.h>
 
 #include "app/model/prompt.h"

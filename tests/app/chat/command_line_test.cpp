@@ -1,4 +1,4 @@
-// A typed line: a command, a slip of one, or a turn; completion and /help.
+// Tests what a typed line is: a command, a mistyped one, or a turn. Tests completion and /help too.
 #include <gmock/gmock.h>
 
 #include "app/chat/commands.h"
@@ -65,7 +65,7 @@ TEST_F(ChatTest, WhatCouldBeASlipOfACommandIsAskedAboutAndStaysInTheInput) {
 TEST_F(ChatTest, WhatGoesBackToTheInputSendsTheSameTurnAgain) {
   script.answer("x");
   start_loaded(1024);
-  // As it is typed, and what the turn is.
+  // Each pair is what is typed and the turn that it becomes.
   const std::pair<std::string, std::string> turns[] = {
       {"//delete", "/delete"},          {"///delete", "//delete"}, {"//undoo", "/undoo"},
       {"/etc/passwd?", "/etc/passwd?"}, {"plain", "plain"},        {"///", "//"}};

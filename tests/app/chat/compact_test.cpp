@@ -1,4 +1,4 @@
-// /compact.
+// Tests /compact.
 #include <gmock/gmock.h>
 
 #include "tests/support/chat_fixture.h"
@@ -13,7 +13,7 @@ using testing::Not;
 
 class ChatCompactTest : public ChatTest {
  protected:
-  // a... -> 1..., b... -> 2..., c -> 3
+  // The turns are a..., b... and c...; their answers are 1..., 2... and 3...
   void three_turns(size_t length) {
     for (const char* answer : {"1", "2", "3"}) script.answer(std::string(length, *answer));
     for (const char* turn : {"a", "b", "c"}) say(std::string(length, *turn));
@@ -114,7 +114,7 @@ TEST_F(ChatCompactTest, CompactSumsUpInPartsWhatTheContextDoesNotTakeInAtOnce) {
                                          std::string(300, '5')));
   EXPECT_THAT(front.log, HasSubstr("Summing up messages 3 to 4, of 8 in all"));
   EXPECT_THAT(front.last_output, HasSubstr("Messages 1 to 8 became the summary above; 9 to 10 are kept"));
-  // And once more, with what was said since.
+  // It can be done once more, with what was said since.
   script.answer("6");
   say("f");
   script.answer("eeeeee fifth");
@@ -141,8 +141,8 @@ TEST_F(ChatCompactTest, CompactRefusesASummaryOfSomethingElse) {
   say("My name is Ada and I have a dog called Rex." + long_text);
   script.answer("Paris." + long_text);
   say("What is the capital of France?" + long_text);
-  // What the bundled model said: of the request's words, which do not count, and of none of the
-  // conversation's.
+  // The bundled model once said this. It has words of the request, which do not count, and none of the
+  // conversation.
   script.answer("/open ID does that. It opens the stored conversation with that id; /list shows the ids.");
   say("/compact");
   EXPECT_THAT(front.errors.back(),
@@ -152,7 +152,7 @@ TEST_F(ChatCompactTest, CompactRefusesASummaryOfSomethingElse) {
   script.answer("Your name is Ada.");
   say("What is my name?");
   EXPECT_THAT(last_prompt(), HasSubstr("My name is Ada"));
-  // And takes one that has its names, whatever its other words are.
+  // A summary that has the conversation's names is taken, whatever its other words are.
   script.answer("The user introduced herself as ADA, owner of Rex.");
   say("/compact");
   EXPECT_THAT(front.last_output, AllOf(HasSubstr("became the summary"), HasSubstr("kept word for word")));

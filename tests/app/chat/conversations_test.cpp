@@ -1,4 +1,4 @@
-// Stored conversations: a full disk, other programs, the trash, /search, and the figures of each.
+// Tests stored conversations: a full disk, other programs, the trash, /search, and the figures of each.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// No file of the process may grow: what a full disk is to SQLite.
+// No file of the process may grow, which is to SQLite what a full disk is.
 TEST_F(ChatTest, ADiskThatFillsUpCostsTheKeepingAndNotTheChat) {
   std::string folder = std::filesystem::temp_directory_path() / "bitnet-chat-XXXXXX";
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
@@ -146,7 +146,7 @@ TEST_F(ChatFolderTest, ADeletedConversationComesBackAsItWas) {
   }
 }
 
-// Another program put it into the trash while it was open here.
+// Another program puts the conversation into the trash while it is open here.
 TEST_F(ChatFolderTest, AConversationThatWasPutIntoTheTrashElsewhereIsLeftWithTheWayBack) {
   store = Store::open(folder / "chats.db");
   start_loaded();

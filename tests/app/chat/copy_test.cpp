@@ -1,4 +1,4 @@
-// What leaves the chat for the person's hands: /copy, and the list that /open picks from.
+// Tests what a front end does for the person: the clipboard of /copy, and the list that /open picks from.
 #include <gmock/gmock.h>
 
 #include "tests/support/chat_fixture.h"

@@ -1,4 +1,4 @@
-// /tokens and /alt, and a context of another size: the model's work beside the conversation.
+// Tests the model's work beside the conversation: /tokens, /alt, and a context of another size.
 #include <gmock/gmock.h>
 
 #include "tests/support/chat_fixture.h"
@@ -9,7 +9,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// The fake model's probabilities after token t: t + 1 and t + 2 with these, 258 others share the rest.
+// After token t the fake model gives t + 1 and t + 2 the first two of these probabilities, and each of the
+// 257 others the third:
 //   exp(7) / (exp(7) + exp(6) + 257) = 62.4 %, exp(6) / ... = 23.0 %, 1 / ... = 0.06 %
 
 TEST_F(ChatTest, TokensShowsHowLikelyEachTokenOfTheAnswerWas) {

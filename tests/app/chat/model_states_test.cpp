@@ -1,4 +1,4 @@
-// The model as the chat sees it: loading, lost, failed, opened elsewhere.
+// Tests the model as the chat sees it: loading, lost, failed, opened elsewhere.
 #include <gmock/gmock.h>
 
 #include "tests/support/chat_fixture.h"

@@ -1,4 +1,4 @@
-// /private.
+// Tests /private.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -134,7 +134,7 @@ TEST_F(ChatPrivateTest, NothingOfAPrivateConversationReachesTheDatabase) {
   EXPECT_EQ(bytes.find("sesame"), std::string::npos) << bytes.substr(bytes.find("sesame"), 40);
 }
 
-// The database is replaced by something that is none, which then goes away.
+// The database is replaced by a file that is no database, and that file then goes away.
 TEST_F(ChatPrivateTest, NothingPrivateIsSavedWhenALostDatabaseComesBack) {
   const std::string path = folder / "chats.db";
   store = Store::open(path);

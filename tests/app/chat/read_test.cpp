@@ -1,4 +1,4 @@
-// /read.
+// Tests /read.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -54,7 +54,7 @@ TEST_F(ChatReadTest, WhatIsInTheNextTurnIsToldAndGoesWithTheConversation) {
     say(command);
     EXPECT_FALSE(is_pending()) << command;
     EXPECT_THAT(front.log, HasSubstr("Not in your next turn any more: notes.txt")) << command;
-    // After the conversation is shown anew, or a screen would wipe it off.
+    // It is said after the conversation is shown anew; otherwise a screen would wipe it off.
     EXPECT_GT(front.log.find("notes.txt"), front.log.rfind("transcript")) << command;
   }
   say(read);

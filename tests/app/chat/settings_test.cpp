@@ -1,4 +1,4 @@
-// Settings, the wishes of a model's file, and system prompts.
+// Tests settings, the wishes of a model's file, and system prompts.
 #include <gmock/gmock.h>
 
 #include "tests/support/chat_fixture.h"
@@ -44,7 +44,7 @@ TEST_F(ChatTest, TheModelsFileGivesDefaultsThatResetGoesBackTo) {
   say("/reset");
   EXPECT_THAT(front.last_output, testing::ContainsRegex("temp +=.0.25 "));
   EXPECT_THAT(front.last_output, testing::ContainsRegex("repeat_last +=.9 "));
-  // Another file takes the wishes of the one before along.
+  // When another file is opened, the wishes of the one before no longer hold.
   script.wish({{{"top_k", "3"}}, {}});
   say("/reopen");
   say("/set");

@@ -1,5 +1,5 @@
-// A database that fails: at every call that a session makes, in every way that a disk can. Whatever was said
-// to be saved is there afterwards, the chat goes on, and the file is whole.
+// Tests a database that fails, at every call that a session makes and in every way that a disk can. What was
+// said to be saved must be there afterwards, the chat must go on, and the file must be whole.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sqlite3.h>
@@ -26,7 +26,7 @@ class StoreFault : public ChatTest {
  protected:
   void SetUp() override {
     faulty_vfs::install();
-    // In memory where there is such a place: the syncs of thousands of commits are not what is tested.
+    // The file is kept in memory if there is such a folder: the syncs of thousands of commits are not tested.
     const fs::path place = fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path();
     std::string pattern = place / "bitnet-fault-XXXXXX";
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
@@ -48,7 +48,7 @@ class StoreFault : public ChatTest {
   fs::path folder_;
 };
 
-// What a person was told is kept: the text of each turn that ended while the status said "saved".
+// The texts that the person was told are kept: those of each turn that ended while the status said "saved".
 struct Acknowledged {
   std::vector<std::string> said;
   std::vector<std::string> answers;
@@ -66,8 +66,8 @@ void check_kept(const std::string& file, const Acknowledged& kept, const std::st
   for (const auto* list : {&kept.said, &kept.answers}) {
     for (const std::string& text : *list) EXPECT_THAT(all, testing::Contains(text)) << what;
   }
-  // A draft that the failed database could not be told the end of is this process's, and marked when it has
-  // gone.
+  // A draft whose end the failed database could not be told belongs to this process, and is marked once this
+  // process has gone.
   Statement drafts(db, "SELECT count(*) FROM message WHERE finish IS NULL");
   ASSERT_TRUE(drafts.step());
   EXPECT_LE(drafts.integer(0), 1) << what;
@@ -79,7 +79,7 @@ constexpr uint64_t kStride = 7;  // every call is tried in the other builds
 constexpr uint64_t kStride = 1;
 #endif
 
-// A session with `fault` at its n-th call. False where it came to its end without.
+// A session with `fault` at its n-th call. run() returns false if the session ended before that call.
 class OneSession : public ChatTest {
  public:
   void TestBody() override {}
@@ -166,7 +166,7 @@ TEST_F(StoreFault, AtEveryCallOfASessionNothingAcknowledgedIsLost) {
   std::cout << sessions << " sessions\n";
 }
 
-// A migration that was cut off left its backup, and no later one could begin.
+// A migration that was cut off used to leave a backup, because of which no later migration could begin.
 TEST_F(StoreFault, ABackupThatWasLeftBehindIsNoHindrance) {
   { Store::open(file())->add_conversation("kept"); }
   {
@@ -183,7 +183,7 @@ TEST_F(StoreFault, ABackupThatWasLeftBehindIsNoHindrance) {
   EXPECT_EQ(fs::status(file() + ".v1-backup").permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
-// Found by fuzzing: the version was an index into the table of migrations.
+// Fuzzing found that the version was used unchecked as an index into the table of migrations.
 TEST_F(StoreFault, ANegativeVersionIsRefused) {
   { Store::open(file()); }
   { Database(file()).execute("PRAGMA user_version = -7"); }
@@ -196,7 +196,7 @@ TEST_F(StoreFault, ANegativeVersionIsRefused) {
   }
 }
 
-// Found by fuzzing: SQLite quotes the names in a schema as they stand.
+// Fuzzing found that SQLite's messages quote the names of a schema as they stand.
 TEST_F(StoreFault, WhatSqliteSaysIsPrintable) {
   { Store::open(file()); }
   {
@@ -276,8 +276,8 @@ TEST_F(StoreFault, TwoProcessesWriteOneDatabase) {
   check_kept(file(), {}, "two processes");
 }
 
-// What the person said and how an answer ended survive a power cut; a batch in between only a crash of the
-// program.
+// What the person said and how an answer ended survive a power cut. A batch in between survives only a crash
+// of the program.
 TEST_F(StoreFault, TurnsAreSyncedAndBatchesOfAnAnswerAreNot) {
   const auto kept = Store::open(file());
   const int64_t conversation = kept->add_conversation("");
@@ -291,7 +291,7 @@ TEST_F(StoreFault, TurnsAreSyncedAndBatchesOfAnAnswerAreNot) {
   EXPECT_THROW(kept->finish_turn(turn), Error);
 }
 
-// Another program that holds the file for longer than we wait: the conversation goes on without it.
+// If another program holds the file for longer than we wait, the conversation goes on without it.
 TEST_F(StoreFault, ALockedDatabaseCostsOnlyTheKeeping) {
   script.answer("first");
   script.answer("second");
@@ -353,7 +353,7 @@ TEST_F(StoreFault, AfterAFullDiskSavingResumesWithTheFirstWriteThatWorks) {
   std::vector<std::string> texts;
   for (const StoredMessage& m : stored->branch(row.leaf)) texts.push_back(m.text);
   EXPECT_THAT(texts, testing::ElementsAre("one", "first", "two", "third", "three", "fourth"));
-  EXPECT_EQ(stored->outline(1).size(), 7U);  // and the other answer to "two"
+  EXPECT_EQ(stored->outline(1).size(), 7U);  // this counts the other answer to "two" too
   for (const OutlineMessage& m : stored->outline(1)) {
     if (m.role != Role::assistant) continue;
     const auto turns = stored->turns(m.id);
@@ -402,7 +402,7 @@ TEST_F(StoreFault, WhatIsNotSavedAtTheEndIsSaid) {
   EXPECT_THAT(chat->close(), HasSubstr("4 messages are not saved"));
 }
 
-// A session that begins on a full disk begins, and is saved once there is room.
+// A session can begin on a full disk, and is saved once there is room.
 TEST_F(StoreFault, ASessionThatBeganWithoutADatabaseIsSavedWhenThereIsOne) {
   store = Store::closed(file());
   faulty_vfs::fail(Fault::open, 1, true);
@@ -469,7 +469,7 @@ TEST_F(StoreFault, ADatabaseThatIsReplacedIsNoticedAndWhatIsInItStays) {
   EXPECT_EQ(store->branch(store->conversation(2)->leaf).size(), 4U);
 }
 
-// By something that is no database: the conversation goes on in memory until that is mended.
+// If what replaces it is no database, the conversation goes on in memory until that is mended.
 TEST_F(StoreFault, ADatabaseThatIsReplacedByNoDatabaseIsNotTouched) {
   store = Store::open(file());
   start_loaded();

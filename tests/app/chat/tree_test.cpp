@@ -1,4 +1,5 @@
-// Branches of a conversation: /regen /edit /undo /redo /fork /branches /goto, and what the KV cache keeps.
+// Tests the branches of a conversation (/regen /edit /undo /redo /fork /branches /goto) and what of them the
+// KV cache keeps.
 #include <gmock/gmock.h>
 
 #include "app/store/message_tree.h"
@@ -14,7 +15,7 @@ using testing::Not;
 
 class ChatTreeTest : public ChatTest {
  protected:
-  // a -> 1, b -> 2, c -> 3: messages 1 to 6.
+  // The turns a, b and c get the answers 1, 2 and 3; these are the messages 1 to 6.
   void three_turns() {
     for (const char* answer : {"1", "2", "3"}) script.answer(answer);
     start_loaded();

@@ -1,5 +1,5 @@
-// A conversation on the real engine over a Vulkan driver that fails: what was said is kept, the device is
-// opened once more, and then the person chooses.
+// Tests a conversation on the real engine over a Vulkan driver that fails: what was said is kept, the device
+// is opened once more, and then the person chooses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ class ChatOnVulkan : public testing::Test {
 
   const ShownMessage& answer() const { return front_.shown.back(); }
 
-  // What is stored of the branch that is shown is what is shown, token for token.
+  // The branch that is shown must be stored as it is shown, token for token.
   void expect_all_kept() {
     const auto row = store_->conversation(chat_->conversation());
     ASSERT_TRUE(row.has_value());
@@ -93,8 +93,8 @@ TEST_F(ChatOnVulkan, ADeviceLostAtAnySubmissionKeepsWhatWasSaidAndIsOpenedOnceMo
     vk_faults::fail(kSubmit, VK_ERROR_DEVICE_LOST, n);
     front_.errors.clear();
     say("Hello");
-    // A GPU is asked for tokens ahead, so that its last submissions may come after the answer's end: nobody
-    // misses those.
+    // Tokens are asked of a GPU ahead of time, so its last submissions may come after the answer's end. If
+    // one of those is lost, nobody notices.
     if (n > kSure && answer().finish == "length") continue;
     EXPECT_EQ(answer().finish, "device_lost") << n;
     EXPECT_TRUE(whole.starts_with(answer().text)) << n << ": " << answer().text;
@@ -166,7 +166,7 @@ TEST_F(ChatOnVulkan, AReopenThatFindsNoDeviceLeavesTheChoiceToo) {
   EXPECT_EQ(answer().finish, "length");
 }
 
-// A larger context that does not fit leaves the one there was, and the conversation.
+// If a larger context does not fit, the old one and the conversation stay.
 TEST_F(ChatOnVulkan, OutOfDeviceMemoryForAnotherContextKeepsTheOldOne) {
   say("Hello");
   vk_faults::heal();

@@ -1,5 +1,5 @@
-// Every malformed file of make_hostile_ggufs.py in this process, so that sanitizers see it; what the program
-// says and takes is hostile_ggufs_test.py's.
+// Opens every malformed file of make_hostile_ggufs.py in this process, so that sanitizers see it.
+// program/hostile_ggufs_test.py checks what the program says of each, and how much time and memory it takes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-// As the program opens a model; the message where it is refused.
+// Opens a model as the program does. Returns the message if it is refused.
 std::optional<std::string> refusal(const std::string& path) {
   try {
     const GgufFile file(path);

@@ -137,7 +137,7 @@ TEST_F(KvFilesTest, NothingIsKeptWhereNothingMayBe) {
   KvFiles(folder_, 1000).write("m", ids, bytes_of(4));
 }
 
-// The worker with these files: one job, then its end.
+// Each run() gives a worker with these files one job and then ends the worker.
 class KeptTimelineTest : public KvFilesTest {
  protected:
   JobStats run(std::vector<int32_t> tokens, bool keep, bool restore, bool forget = false) {

@@ -133,7 +133,7 @@ TEST(Worker, InterruptsAtEveryMoment) {
   for (int spins = 0; spins < 200; ++spins) {
     worker.submit(job_of("hello"));
     std::atomic<int> waited =
-        0;  // not a wait for anything: it moves the interrupt to another moment each time
+        0;  // nothing is waited for: this moves the interrupt to another moment each time
     while (waited < spins * 50) ++waited;
     worker.interrupt();
     const std::string reason = wait_for<Finished>(worker).reason;

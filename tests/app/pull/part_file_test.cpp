@@ -1,4 +1,4 @@
-// A file that is being fetched, where another process is at it too and the disk gets full.
+// Tests a file that is being fetched while another process works on it too, or while the disk gets full.
 #include <gmock/gmock.h>
 #include <sys/file.h>
 #include <sys/statvfs.h>

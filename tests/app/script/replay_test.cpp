@@ -65,7 +65,7 @@ WholeTurn turn_of(std::vector<StoredToken> tokens, double prefill, double decode
   return turn;
 }
 
-// What stands after each second, at the given speed.
+// Returns the text that is shown after each second, at the given speed.
 std::vector<std::string> played(const std::vector<ReplayPlayer::Message>& branch, double speed,
                                 const Tokenizer* tokenizer) {
   fake::FrontEndLog front;

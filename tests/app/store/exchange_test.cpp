@@ -255,7 +255,7 @@ TEST(ChatFile, WhatIsWrongIsNamed) {
       HasSubstr("wanted"));
 }
 
-// Each value of the file replaced by what it cannot be.
+// Each value of the file is replaced by one that it cannot have.
 TEST(ChatFile, DamagedJsonIsRefusedOrHarmless) {
   const auto good = nlohmann::json::parse(write_chat(with_everything(), ChatFormat::json));
   const auto flat = good.flatten();

@@ -1,4 +1,4 @@
-// A store in a folder of its own, which goes with the test.
+// A store in a folder of its own, which is removed when the test ends.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ inline StoredTurn some_turn() {
   return turn;
 }
 
-// The kind of the error that `work` throws, and its message.
+// Returns the kind of the error that `work` throws, and its message.
 inline ErrorKind kind_of(const std::function<void()>& work, std::string* message = nullptr) {
   try {
     work();

@@ -60,7 +60,7 @@ TEST_F(StoreTest, TheFileNamesItsProgramWritesAheadAndChecksItsKeys) {
             ErrorKind::database);
 }
 
-// What refers to a row is looked for when the row is deleted: by an index, or a large file makes that slow.
+// When a row is deleted, SQLite looks for what refers to it. Without an index that is slow in a large file.
 TEST_F(StoreTest, DeletingSearchesAndDoesNotScan) {
   { Store::open(file()); }
   Database db(file());

@@ -1,4 +1,4 @@
-// The trash, and conversations that are taken out for good.
+// Tests the trash, and conversations that are removed for good.
 #include <fstream>
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Words that are nowhere else, of which the index keeps whole ones at least at their ends.
+// These words occur nowhere else. The index may share their beginnings, and keeps at least the end of each.
 const std::vector<std::string> kSecrets = {"qzxvkwjy", "jvxqpzwk", "wkzyxjqv", "zjqwvyxk"};
 
 // A conversation whose messages, title, system prompt and turns hold the secrets, in rows of many sizes.
@@ -33,8 +33,8 @@ int64_t secret_conversation(Store& store) {
   return conversation;
 }
 
-// The names of the files in `folder` that hold one of the words, or the end of one: an index may share
-// beginnings.
+// Returns the names of the files in `folder` that hold one of the words or the end of one. The end alone
+// counts because an index may store the common beginning of words once.
 std::vector<std::string> files_with_secrets(const std::filesystem::path& folder) {
   std::vector<std::string> found;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -70,7 +70,8 @@ TEST_F(StoreTest, NoWordOfAPurgedConversationIsLeftInAnyFile) {
   Database(file()).execute("INSERT INTO message_fts(message_fts, rank) VALUES ('integrity-check', 1)");
 }
 
-// Whatever ended the program between the rows and the words: the end of the next chat finishes it.
+// If the program ended after it had removed the rows and before it had removed the words, the end of the next
+// chat finishes that.
 TEST_F(StoreTest, APurgeThatWasCutShortIsFinishedLater) {
   {
     const auto store = Store::open(file());
@@ -81,7 +82,7 @@ TEST_F(StoreTest, APurgeThatWasCutShortIsFinishedLater) {
   EXPECT_THAT(files_with_secrets(folder_), ElementsAre());
 }
 
-// Another program that reads holds the words in the WAL: that is said, and mended later.
+// While another program reads, the words stay in the WAL. The person is told, and it is mended later.
 TEST_F(StoreTest, APurgeBesideAReaderSaysThatWordsAreLeftAndTakesThemLater) {
   const auto store = Store::open(file());
   const int64_t conversation = secret_conversation(*store);

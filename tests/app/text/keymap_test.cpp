@@ -1,4 +1,4 @@
-// Keys: what a terminal sends, what they are bound to, and the help that names them.
+// Tests keys: what a terminal sends for them, what they are bound to, and the help that names them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Columns of text and what may reach a terminal. Columns: UAX #29 clusters, UAX #11 widths, UTS #51 emoji.
+// Tests how many columns text takes (UAX #29 clusters, UAX #11 widths, UTS #51 emoji), and what of it may
+// reach a terminal.
 #include <gtest/gtest.h>
 #include <utf8proc.h>
 
@@ -57,7 +58,8 @@ TEST(TextWidth, ColumnsByCluster) {
   for (const Case& c : cases) EXPECT_EQ(columns_of(c.text), c.columns) << c.name;
 }
 
-// widths.tsv, made by terminal/width_corpus.py, has the columns that tmux counts and those that we count.
+// widths.tsv, made by tests/terminal/width_corpus.py, has the columns that tmux counts and those that we
+// count.
 TEST(TextWidth, TheCorpusIsLaidOutAsATerminalDoesOrWithAReason) {
   std::ifstream file(BITNET_WIDTHS);
   ASSERT_TRUE(file);
@@ -147,7 +149,7 @@ TEST(TextSafe, ControlsAreShownAndNotObeyed) {
   }
 }
 
-// Unicode 15, table 3-8: one replacement for each maximal subpart.
+// Table 3-8 of Unicode 15 puts one replacement in place of each maximal subpart.
 TEST(TextSafe, IllFormedBytesBecomeReplacements) {
   EXPECT_EQ(make_safe("a\xf1\x80\x80\xe1\x80\xc2"
                       "b\x80"

@@ -1,4 +1,4 @@
-// The pace of the screen, with a clock that only the test moves.
+// Tests the pace of the screen, with a clock that only the test moves.
 #include <gtest/gtest.h>
 
 #include "app/view/frame_pace.h"

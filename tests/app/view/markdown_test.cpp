@@ -1,4 +1,4 @@
-// Text as rows of the screen: wrapping, and Markdown.
+// Tests how text becomes rows of the screen: wrapping and Markdown.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -157,7 +157,7 @@ TEST(Markdown, LinesAndFences) {
                           "  │ int  x;", "  │ ", "  │ # no title", "  ╰─", "  end"));
 }
 
-// Each level costs the width of all before it, and a line that grows is read again with every token.
+// Each level costs the width of all levels before it, and a line that grows is read again with every token.
 TEST(Markdown, NestingInOneLineIsBounded) {
   for (const char* marker : {"1. ", "- x * "}) {
     std::string line;

@@ -1,4 +1,4 @@
-// The transcript: how it grows, scrolling, and finding words in it.
+// Tests the transcript: how it grows, how it scrolls, and how words are found in it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -246,7 +246,7 @@ TEST(Transcript, ResizingKeepsThePlace) {
   }
 }
 
-// The same conversation in a view that was looked through from the end, and in one that was laid out whole.
+// Compares a view that was looked through from the end with one that was laid out whole.
 TEST(Transcript, ALongConversationIsLaidOutAsItIsLookedAt) {
   const auto fill = [](TranscriptView& view, size_t messages) {
     view.clear();

@@ -1,4 +1,4 @@
-// The parts of the screen other than the transcript: status line, input line, overlays, themes.
+// Tests the parts of the screen other than the transcript: status line, input line, overlays, themes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

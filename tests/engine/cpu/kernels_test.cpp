@@ -1,4 +1,4 @@
-// The kernels of each instruction set that runs here against the scalar reference, bit for bit.
+// Compares the kernels of each instruction set that runs here with the scalar reference, bit for bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ TEST(CpuKernels, EveryHalfAndItsNeighboursConvertAlike) {
   const auto n = static_cast<uint32_t>(halves.size());
   std::vector<float> wanted(n), floats;
   kScalarKernels.to_floats(halves.data(), n, wanted.data());
-  for (const float f : wanted) {  // and what lies a third, half and two thirds of the way to the next
+  for (const float f : wanted) {  // and the values a third, half and two thirds of the way to the next
     const uint32_t bits = std::bit_cast<uint32_t>(f);
     for (const uint32_t more : {0U, 0xAAAU, 0xFFFU, 0x1000U, 0x1001U, 0x1555U})
       floats.push_back(std::bit_cast<float>(bits + more));
@@ -54,8 +54,8 @@ TEST(CpuKernels, EveryHalfAndItsNeighboursConvertAlike) {
   });
 }
 
-// With the codes and activations that make the largest sums. The fourth code is none: files with it are
-// refused.
+// Among the inputs are the codes and activations that make the largest sums. The fourth code does not occur,
+// because files that have it are refused.
 TEST(CpuKernels, IntegerSumsAreThoseOfTheReference) {
   std::mt19937 rng(3);
   for (const uint32_t n_in : {128U, 384U, 2560U, 6912U}) {

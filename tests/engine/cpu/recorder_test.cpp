@@ -1,4 +1,4 @@
-// What a decoded token reads on the CPU: every weight once.
+// Tests that a decoded token reads every weight once on the CPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace bitnet::cpu {
 namespace {
 
-// The reference kernels, which write down what they are given.
+// What counting_kernels(), the reference kernels, note of the weights that they are given.
 struct Read {
   const std::byte* begin;
   size_t bytes;
@@ -40,7 +40,7 @@ CpuKernels counting_kernels() {
   return k;
 }
 
-// Their sum, if no byte is among them twice.
+// Returns how many bytes were read, and fails the test if a byte was read twice.
 size_t bytes_read_once(std::vector<Read> all) {
   std::ranges::sort(all, std::less(), &Read::begin);
   size_t sum = 0;

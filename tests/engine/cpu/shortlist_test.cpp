@@ -1,4 +1,5 @@
-// The shortlisted head of the CPU: its bounds hold for every row, and the winner is that of the full head.
+// Tests the shortlisted head of the CPU: its bounds hold for every row, and the winner is that of the full
+// head.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,11 +33,11 @@ std::vector<float> normal_vector(std::mt19937& rng, float deviation) {
   return v;
 }
 
-// Rows that a quantiser finds hard, among ordinary ones.
+// Returns rows that are hard to quantise, among ordinary ones.
 Table adversarial_table(const CpuKernels& k, const std::vector<float>& towards, std::mt19937& rng) {
   Table table;
   for (int i = 0; i < 200; ++i) table.add(k, normal_vector(rng, 0.02F));
-  for (int i = 0; i < 40; ++i) {  // next to each other: apart by less than a step of 8 bits
+  for (int i = 0; i < 40; ++i) {  // these are less than a step of 8 bits apart
     std::vector<float> row = towards;
     for (float& x : row) x *= 0.01F;
     row[rng() % kWide] *= 1.001F;
@@ -113,7 +114,7 @@ TEST(Shortlist, AVectorWithoutABoundIsSaid) {
   }
 }
 
-// Head and argmax on a backend, with the logits that are read afterwards.
+// What head and argmax give on a backend, and the logits that are read afterwards.
 struct Outcome {
   ArgmaxResult argmax;
   std::vector<std::vector<TokenLogit>> largest;  // of so many

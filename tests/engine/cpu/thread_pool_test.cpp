@@ -1,4 +1,4 @@
-// The threads of the CPU backend.
+// Tests the threads of the CPU backend.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
@@ -59,7 +59,7 @@ TEST(ThreadPool, EveryUnitIsDoneOnceWithMemoryOfItsOwn) {
   EXPECT_LE(scratch.size(), 7U);
 }
 
-// Threads that stand still wherever they are, as one does that another program has pushed off its core.
+// stand_still() stops a thread wherever it is, as if another program had pushed it off its core.
 std::atomic<int> standing;
 int gate[2];
 void stand_still(int) {

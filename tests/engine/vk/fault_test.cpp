@@ -1,6 +1,5 @@
-// The engine on a Vulkan driver that fails: at every allocation, every submission, every wait, and on devices
-// that lack something. Under the validation layer, which also ends the process where something is left
-// behind.
+// Tests the engine on a Vulkan driver that fails, at every allocation, every submission and every wait, and
+// on devices that lack something. The validation layer ends the process if something is left behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,7 +95,7 @@ class VulkanFault : public testing::Test {
   bool no_device_ = false;
 };
 
-// The first: once a device was opened, the driver stays for the process.
+// This test comes first: once a device was opened, the driver stays for the process.
 TEST_F(VulkanFault, WithoutADeviceTheCpuIsUsed) {
   for (const vk_faults::Without& without : {vk_faults::Without{.driver = true}, {.devices = true}}) {
     vk_faults::set(without);
@@ -126,7 +125,7 @@ TEST_F(VulkanFault, OutOfDeviceMemoryAtEachAllocationIsSaidAndLeavesNothingBehin
   }
 }
 
-// The rest of what a driver makes memory for: the first and the last of each kind.
+// Of each other call that may run out of memory, the first and the last one fail here.
 TEST_F(VulkanFault, OutOfMemoryForAnyOtherObjectLeavesNothingBehind) {
   vk_faults::heal();
   answer(*open());
@@ -184,7 +183,7 @@ TEST_F(VulkanFault, ADeviceWithoutSubgroupArithmeticGivesTheSameAnswer) {
 }
 
 // Matrices need the Vulkan memory model, under which atomics of kernels beside them need its device scope.
-// Where a device has no matrices at all, the answer alone is looked at.
+// If the device has no matrices at all, this tests the answer alone.
 TEST_F(VulkanFault, ADeviceWithoutDeviceScopeIsGivenNoMatricesAndTheSameAnswer) {
   const std::vector<int32_t> whole = answer(*open());
   vk_faults::set({.device_scope = true});
