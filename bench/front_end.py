@@ -1,9 +1,10 @@
-"""What a person feels of the screen, measured through a pty.
+"""Measure through a pty what a person feels of the screen.
 
     front_end.py BITNET_CHAT FAKE_CHAT [MODEL.gguf] [--messages 10000]
 
-First screen and typing while MODEL loads; opening a long conversation (BITNET_CHAT); key echo, redraws and CPU
-while text streams, and a paste of 1 MB (FAKE_CHAT, tests/terminal/fake_chat.cpp, which has the real screen).
+BITNET_CHAT is measured for the first screen, typing while MODEL loads, and opening a long conversation. FAKE_CHAT
+(tests/terminal/fake_chat.cpp, which has the real screen) is measured for key echo, redraws and CPU time while text
+streams, and for a paste of 1 MB.
 """
 import argparse
 import fcntl
@@ -31,7 +32,7 @@ class Program:
         self.seen = b""
 
     def read(self, seconds):
-        """What comes within that time at the most, b"" where nothing does."""
+        """Returns what comes within that time, or b"" if nothing does."""
         if not select.select([self.fd], [], [], max(seconds, 0))[0]:
             return b""
         try:
@@ -42,7 +43,7 @@ class Program:
         return data
 
     def until(self, pattern, seconds=120):
-        """Seconds until what it wrote from now on matches."""
+        """Returns the seconds until what it wrote from now on matches."""
         begin, at, end = time.monotonic(), len(self.seen), time.monotonic() + seconds
         while not re.search(pattern, self.seen[at:]):
             if time.monotonic() > end:

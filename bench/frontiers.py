@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Prefill and decode of one model on one device at the lengths that matter, as CSV and as a plot.
+"""Measure prefill and decode of one model on one device at the lengths that matter, as CSV and as a plot.
 
     bench/frontiers.py build/release/app/bitnet-chat MODEL.gguf --device cpu --name xeon-2-cores-2b4t
 
-writes bench/results/NAME.csv and NAME.svg. Every figure is the median of --runs runs of `bitnet-chat bench`,
+This writes bench/results/NAME.csv and NAME.svg. Every figure is the median of --runs runs of `bitnet-chat bench`,
 with the smallest and the largest beside it; lengths that the model's context does not hold are left out.
 """
 import argparse
@@ -43,7 +43,7 @@ def rows(options):
 
 
 def chart(left, title, axis, points):
-    """Bars with their median written above and a line from the smallest to the largest run."""
+    """Draws bars, each with its median written above and a line from the smallest to the largest run."""
     width, height, bottom = 300, 180, 240
     top = max((p[3] for p in points), default=1) * 1.15
     step = width / max(len(points), 1)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Decode and prefill of the CPU beside another busy program: what threads cost that are pushed off their cores.
+"""Measure decode and prefill on the CPU beside another busy program, which pushes threads off their cores.
 
     bench/neighbour.py MODEL PROGRAM... [--threads 1,2] [--rounds 5] [--cpus 0,1] [--loops 1] [-p 128] [-n 128]
 
-Every PROGRAM with every number of threads, with no neighbour and beside busy loops, in turns; medians of the rounds,
-and the processor time that the program itself took for all of its run. With --cpus all of it stays on these processors.
+Every PROGRAM runs with every number of threads, with no neighbour and beside busy loops, in turns. The figures
+are medians of the rounds, and the processor time of the program's whole run. With --cpus all of it stays on
+these processors.
 """
 import argparse
 import json

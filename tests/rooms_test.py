@@ -1,4 +1,4 @@
-"""An include against the arrows does not compile.
+"""Tests that an include against the arrows does not compile.
 
 usage: rooms_test.py COMPILER ROOT BUILD/rooms
 BUILD/rooms has, for each room, the links to its public headers and ROOM.includes, the folders in which the compiler
@@ -14,7 +14,7 @@ import unittest
 
 COMPILER, ROOT, ROOMS = sys.argv[1:4]
 
-# Whose public headers a room finds, besides its own.
+# Each room finds the public headers of these rooms besides its own.
 ARROWS = {
     "error": "",
     "engine_base": "error",

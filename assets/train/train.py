@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Train the model on the shards that corpus/build.py writes; it may still be writing them.
+"""Train the model on the shards that build.py writes; it may still be writing them.
 
     python3 train.py DATA OUT.pt --steps 4500
     python3 train.py DATA OUT.pt --seconds 420      chooses the steps after measuring the speed

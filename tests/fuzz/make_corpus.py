@@ -87,7 +87,7 @@ def small_gguf(keys_only):
 
 
 def stored(program):
-    """Exports, and the database: one conversation of two turns in pages of 512 bytes, so that a seed stays small."""
+    """Makes the exports and the database of one conversation of two turns. Pages of 512 bytes keep the seed small."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "chats.db")
         environment = dict(os.environ, HOME=folder, TERM="dumb")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write the deep seeds of the fuzz targets, as long as their longest inputs: make_deep.py FOLDER LENGTH
 
-What is nested without a bound costs a stack, and a short input does not find that.
+A reader that nests without a bound uses up its stack, and a short input does not find that.
 """
 import os
 import sys

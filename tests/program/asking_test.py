@@ -71,7 +71,7 @@ class Asking(unittest.TestCase):
             file.write("of a file\n")
         with open(FOLDER + "/text") as file:
             self.assertEqual(self.question(stdin=file), "Sum up:\n\nof a file")
-        # One that comes late is waited for, and that is said.
+        # The program waits for input that comes late, and says so.
         process = subprocess.Popen([PROGRAM, *ASK, "--output", "jsonl", "-p", "Sum up:"], stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
         self.assertIn(b"</dev/null", process.stderr.readline())

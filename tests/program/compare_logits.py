@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Hold one .npy of rows (logits, or hidden states) against a reference.
+"""Compare one .npy of rows (logits, or hidden states) with a reference.
 
     compare_logits.py reference.npy other.npy [--cosine 0.999] [--no-top]
 
 Every row's cosine must reach the bar. The largest element must be the same one wherever the reference is decided:
-where its first two differ by more than a quarter of the row's standard deviation. Exit code 1 where that fails.
+where its first two differ by more than a quarter of the row's standard deviation. The exit code is 1 if that fails.
 """
 import argparse
 import sys
@@ -13,13 +13,13 @@ import numpy as np
 
 
 def cosines(a, b):
-    """Of each row, as float64."""
+    """Returns the cosine of each row, as float64."""
     a, b = a.astype(np.float64), b.astype(np.float64)
     return (a * b).sum(-1) / np.maximum(np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1), 1e-300)
 
 
 def compare(reference, other, bar=0.999, top=True):
-    """A line of what was found and whether it is good enough."""
+    """Returns a line of what was found, and whether it is good enough."""
     if reference.shape != other.shape:
         return f"wanted shape {reference.shape}, got {other.shape}", False
     reference, other = reference.astype(np.float64), other.astype(np.float64)

@@ -1,6 +1,7 @@
-"""The least of GGUF that the tests need: metadata, the directory, and tensors as float64 arrays.
+"""Reads the little of GGUF that the tests need: metadata, the directory, and tensors as float64 arrays.
 
-Written from ggml/docs/gguf.md; shares nothing with engine/gguf.cpp, so that one can check the other.
+It was written from ggml/docs/gguf.md of llama.cpp and shares nothing with engine/gguf.cpp, so that one can check
+the other.
 """
 import pathlib
 import struct
@@ -51,14 +52,17 @@ class File:
         return self.number(SCALARS[kind])
 
     def floats(self, name):
-        """A tensor of F32 or F16 as float64, its last axis contiguous."""
+        """Returns a tensor of F32 or F16 as float64; its last axis is contiguous."""
         shape, kind, at = self.tensors[name]
         form = {F32: "<f4", F16: "<f2"}[kind]
         values = np.frombuffer(self.data, form, int(np.prod(shape)), at)
         return values.astype(np.float64).reshape(shape[::-1])
 
     def ternary(self, name, lanes):
-        """Values -1, 0, 1 [rows, columns] as float64 and the scale; lanes is 32, or 16 for an ARM build's blocks."""
+        """Returns the values -1, 0, 1 [rows, columns] as float64, and the scale.
+
+    lanes is 32, or 16 for an ARM build's blocks.
+    """
         shape, kind, at = self.tensors[name]
         assert kind == I2_S, f"{name} is no i2_s tensor"
         n = int(np.prod(shape))

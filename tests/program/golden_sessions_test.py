@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Whole sessions: sessions/NAME.script gives the transcript sessions/NAME.txt, and runs on the screen too.
+"""Tests whole sessions: sessions/NAME.script gives the transcript sessions/NAME.txt, and runs on the screen too.
 
 usage: golden_sessions_test.py BITNET-CHAT MODEL.gguf FOLDER [--update]
-Greedy, with a fixed seed, on the CPU backend, whose answers depend on no driver. tests/update-golden runs this
+They are greedy, with a fixed seed, on the CPU backend, whose answers depend on no driver. tests/update-golden runs this
 with --update, which writes what the program says now; look at the difference before you commit it.
 """
 import difflib

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every file of make_hostile_ggufs.py through the program: exit code 4, one clear line, little time and memory.
+"""Gives the program every file of make_hostile_ggufs.py: exit code 4, one clear line, little time and memory.
 
 usage: hostile_ggufs_test.py BITNET-CHAT FOLDER
 """

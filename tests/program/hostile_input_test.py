@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files, JSON and titles that strangers made: refused in one line and at once, or shown as the one thing they are.
+"""Tests files, JSON and titles that strangers made: they are refused at once in one line, or shown as one row.
 
 usage: hostile_input_test.py BITNET-CHAT MODEL FOLDER
 """
@@ -127,7 +127,7 @@ class HostileInput(unittest.TestCase):
                      "[" * DEEP, '[{"conversations": %s' % ("[" * DEEP)):
             self.assert_refused(run(PROGRAM, "import", write("deep.json", text)), 1, "nested more than 64 levels")
         self.assert_refused(run(PROGRAM, "render", MODEL, text=deep.encode()), 2, "nested more than 64 levels")
-        # 60 levels are no attack.
+        # 60 levels are not refused.
         turn["sampler"] = "SAMPLER"
         self.assertEqual(run(PROGRAM, "import", write("good.json", json.dumps(whole).replace('"SAMPLER"', "[" * 50 + "]" * 50)))[0], 0)
 

@@ -78,7 +78,7 @@ class Keeping(ProgramCase):
             with open(file) as exported:
                 again = run("export", str(number), "--format", form)[1]
                 self.assertEqual(again.replace(f'"id": {number},\n  "title"', '"id": 1,\n  "title"'), exported.read())
-        # The first answer's sibling and the tokens are in the JSON alone.
+        # Only the JSON has the first answer's sibling and the tokens.
         self.assertEqual(run("replay", "3", "--verify")[0], 0)
         self.assertEqual(run("import", "-", text=open(os.path.join(FOLDER, "chat.md")).read())[0], 0)
         code, out, err = run(TALKING, "--script", "-", text=f"@allow-errors\n/import {FOLDER}/chat.md\n@expect /fake/\n/export md\n"
@@ -124,7 +124,7 @@ class Keeping(ProgramCase):
         self.assertIn("[assistant 2/2]", run("show", "1")[1])
 
     def test_keys_values_and_turns_of_another_computation_are_not_taken_for_ones_own(self):
-        """One byte in the middle of a tensor, or the weights read in another layout: it is another model."""
+        """It is another model if one byte of a tensor differs, or if the weights are read in another layout."""
         model = os.path.join(FOLDER, "model.gguf")
         shutil.copy(TALKING, model)
 
@@ -310,7 +310,7 @@ class Keeping(ProgramCase):
         self.assertEqual(subprocess.run([PROGRAM, "list"], env=env, capture_output=True, timeout=120).returncode, 6)
 
     def test_a_full_disk_at_the_start_is_said_and_costs_only_the_keeping(self):
-        # A file may not grow: as on a full disk, each write fails.
+        # A file may not grow, so each write fails as on a full disk.
         with open(PROGRAM, "rb") as program:
             if b"__tsan_init" in program.read():
                 self.skipTest("ThreadSanitizer itself writes a file before the program begins, and is ended for it")

@@ -5,9 +5,9 @@ usage: kill_test.py BITNET-CHAT MODEL FOLDER [--rounds 30] [--seed 1]
 
 A round runs a session on one database and kills it while it loads, reads the prompt, answers, obeys commands,
 migrates the database of an older version, moves conversations into the trash, out of it and past it, or saves what
-a full disk (a file that may not grow) had kept from being saved. Then the file must be whole, hold every turn that was acknowledged with
-its text, at most one answer cut short and marked interrupted, and open as before. MODEL should not end its answers
-(make_model.py). The same seed gives the same moments, as far as a clock can.
+a full disk (a file that may not grow) had kept from being saved. Then the file must be whole and open as before. It must
+hold every turn that was acknowledged with its text, and at most one answer that is cut short and marked interrupted.
+MODEL should not end its answers (make_model.py). The same seed gives the same moments, as far as a clock can.
 """
 import argparse
 import json
@@ -119,7 +119,7 @@ class Round:
             spelled = "".join(shown)
             assert same(spelled[:len(text)], text[:len(spelled)]), f"wanted the beginning of {spelled!r}, got {text!r}"
         db.close()
-        if self.kind == "streaming":  # whatever was cut short beside the database stands in nobody's way
+        if self.kind == "streaming":  # files that were cut short beside the database hinder nobody
             done = subprocess.run(self.command(self.options.model, "-c", "--device", "cpu", "--threads", "1", "-n", "2", "--script", "-"),
                                   input="/continue\n@wait idle\n", capture_output=True, text=True, env=self.environment(), timeout=120)
             assert done.returncode in (0, 1) and "[device" not in done.stdout, (done.returncode, done.stderr)

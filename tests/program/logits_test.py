@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Hold `bitnet-chat logits` and `bitnet-chat probe` against the float64 reference on models of many shapes.
+"""Compare `bitnet-chat logits` and `bitnet-chat probe` with the float64 reference on models of many shapes.
 
     logits_test.py path/to/bitnet-chat work-folder [--device NAME] [--only NAME] [--model FILE]
 
 Each model is run in one batch, token by token and seven tokens at a time; each run is compared with the reference
-(cosine 0.999 and top-1) and with the first (cosine 0.9999). The bundled model is held against its training graph.
+(cosine 0.999 and top-1) and with the first (cosine 0.9999). The bundled model is compared with its training graph.
 Exit code 1 names every comparison that failed.
 
 150 tokens are more than two of the chunks of 64 keys in which attention is computed. There each model is cut to its
-first block, where a wrong sum cannot hide: the rows agree with the reference to 1e-7 of a cosine, but for the few in
+first block, where a wrong sum cannot hide: the rows agree with the reference to 1e-7 of a cosine, except for the few in
 which an int8 value lies so near a tie that float32 rounds it the other way. Over the eight blocks of the bundled model
-one such value becomes a tenth of them all, and a cosine of 0.998 or less in the worst row, whatever begins it
-(engine/README.md, "Numbers"): there no bar above that tells right from wrong.
+one such value changes a tenth of all values, and the cosine of the worst row falls to 0.998 or less, whatever the first
+difference was (engine/README.md, "Numbers"). So no higher bar could tell right from wrong there.
 """
 import argparse
 import pathlib
@@ -44,7 +44,8 @@ MODELS = {  # arguments of make_model.py
 }
 N_TOKENS = 33  # past one tile of any batch kernel, and a multiple of neither 7 nor 2
 N_LONG, N_PROMPTS = 150, 8
-# Of one block: how near, how many rows (more than the first two chunks have), and how near the others.
+# These are for one block: how near the rows must be, how many of them (more than the first two chunks have), and how
+# near the others.
 NEAR, LEAST_NEAR, LEAST_AT_ALL = 1e-7, 0.9, 0.999
 LEAST_OF_ALL_BLOCKS, LEAST_MEDIAN = 0.99, 0.9995
 
@@ -56,7 +57,7 @@ class Runner:
         self.failures = []
 
     def output(self, command, model, ids, *options):
-        """What the program wrote with --out; None where it failed."""
+        """Returns what the program wrote with --out, or None if it failed."""
         if model.stem == "arm_layout":
             options += ("--i2s-layout", "64")
         out = self.folder / "out.npy"
@@ -79,7 +80,7 @@ class Runner:
             self.failures.append(what)
 
     def check_one_block(self, name, model):
-        """One prompt must do: a value that float32 rounds otherwise early in a prompt is in all rows after it."""
+        """One prompt must pass: a value that float32 rounds otherwise early in a prompt is in all rows after it."""
         neon = name == "arm_layout"
         short = self.folder / ("arm_layout.gguf" if neon else "one_block.gguf")  # output() knows the first by its name
         reference.gguf.first_block(model, short)

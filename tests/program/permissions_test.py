@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests files and folders that may not be read or written: one clear line, the chat goes on if it can, and nothing is
-changed.
+"""Tests files and folders that may not be read or written: there is one clear line, the chat goes on if it can, and
+nothing is changed.
 
 usage: permissions_test.py BITNET-CHAT MODEL
 
@@ -19,7 +19,7 @@ NOBODY = 65534
 
 class PermissionsTest(unittest.TestCase):
     def setUp(self):
-        # Where an ordinary user reaches everything, whatever the way to the build folder is.
+        # An ordinary user reaches everything in here, wherever the build folder is.
         self.folder = tempfile.mkdtemp(prefix="bitnet-chat-permissions-")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.home, self.program, self.model = (os.path.join(self.folder, name) for name in ("home", "bitnet-chat", "model.gguf"))
@@ -44,7 +44,7 @@ class PermissionsTest(unittest.TestCase):
         return self.run_it(self.model, "--device", "cpu", "--threads", "1", "-n", "4", "-p", "hello", *more)
 
     def check_goes_on(self):
-        """A question is answered, with a warning that nothing is saved; what reads the database is refused in one line."""
+        """Checks that a question is answered with a warning, and that what needs the database is refused in one line."""
         code, out, err = self.ask()
         self.assertEqual(code, 0, err)
         self.assertTrue(out.strip())

@@ -1,4 +1,4 @@
-"""What tests of the program share: its two models, its folder, and ways to run it.
+"""Has what the tests of the program share: its two models, its folder, and ways to run it.
 
 The arguments of such a test are BITNET-CHAT TALKING-MODEL ENDLESS-MODEL FOLDER. The TALKING-MODEL ends its answers;
 the ENDLESS-MODEL, whose weights are random, goes on to the end of its context.

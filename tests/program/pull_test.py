@@ -360,7 +360,7 @@ class Pull(unittest.TestCase):
         self.server.plan = [{"cut_after": 70000, "etag": ""}]
         self.assert_refused(self.pull(), 1, "again and again", "thrown away")
         self.assertEqual(os.listdir(os.path.dirname(PLACE)), [])
-        # With a strong etag it stays.
+        # With a strong etag the part stays.
         self.interrupt_after(70000)
         self.assertEqual(os.path.getsize(PART), 70000)
 

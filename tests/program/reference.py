@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The forward pass of BitNet b1.58 in float64, as the report (arXiv 2504.12285) has it: what the engine is held against.
+"""Compute the forward pass of BitNet b1.58 in float64, as the report (arXiv 2504.12285) has it, for comparison.
 
     reference.py model.gguf --ids 256,72,101 --logits logits.npy [--hidden hidden.npy] [--neon]
                  [--kv float64] [--int8 float32|off] [--sums float32|backwards]
 
 logits.npy is [n_tokens, n_vocab]; hidden.npy is [n_layers, n_embd], the residual stream after each block at the
-last position. Exact but for the two roundings that belong to the model as it is run: the input of every ternary matrix
-becomes int8 by its row's largest magnitude, and the cache holds keys and values in F16. The switches, which are
+last position. They are exact but for the two roundings that belong to the model as it is run: the input of every ternary
+matrix becomes int8 by its row's largest magnitude, and the cache holds keys and values in F16. The switches, which are
 `Numbers` in here, change one thing each, to see what it costs (rounding_costs.py makes a table of that).
 """
 import argparse
@@ -31,14 +31,14 @@ def rms_norm(x, weight, eps, order=1):
 
 
 def quantise(x, kind=np.float64):
-    """int8 values and what each row was multiplied by. numpy rounds halves to even."""
+    """Returns the int8 values and what each row was multiplied by. numpy rounds halves to even."""
     x = x.astype(kind)
     scale = kind(127) / np.maximum(kind(1e-5), np.abs(x).max(-1, keepdims=True))
     return np.clip(np.rint(x * scale), -128, 127).astype(np.float64), scale
 
 
 def rope(x, n_rot, base):
-    """x [tokens, heads, head_dim]; pairs are (i, i + n_rot/2), dims from n_rot on pass through."""
+    """Rotates x [tokens, heads, head_dim]; pairs are (i, i + n_rot/2), and dims from n_rot on stay as they are."""
     half = n_rot // 2
     angle = np.arange(len(x))[:, None] * base ** (-np.arange(half) / half)
     cos, sin = np.cos(angle)[:, None].astype(x.dtype), np.sin(angle)[:, None].astype(x.dtype)
@@ -47,7 +47,7 @@ def rope(x, n_rot, base):
 
 
 def attend(q, k, v, order=1):
-    """Causal softmax attention; q [tokens, heads, d], k and v [tokens, kv_heads, d]."""
+    """Computes causal softmax attention; q is [tokens, heads, d], k and v are [tokens, kv_heads, d]."""
     group = q.shape[1] // k.shape[1]
     k, v = np.repeat(k, group, 1), np.repeat(v, group, 1)
     scores = np.einsum("thd,shd->hts", q[..., ::order], k[..., ::order]) / q.dtype.type(np.sqrt(q.shape[-1]))
@@ -82,7 +82,7 @@ class Model:
         return rms_norm(x, self.file.floats(name + ".weight"), self.eps, self.order)
 
     def forward(self, ids, numbers=Numbers()):
-        """logits [tokens, vocabulary], hidden [layers, embedding] of the last token.
+        """Returns logits [tokens, vocabulary] and hidden [layers, embedding] of the last token.
 
         self.quantised has the int8 inputs of the ternary matrices afterwards, in the order in which they were needed.
         """

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What each rounding of the forward pass costs: the table of engine/README.md, "Numbers".
+"""Measure what each rounding of the forward pass costs: this makes the table of engine/README.md, "Numbers".
 
     rounding_costs.py model.gguf path/to/bitnet-chat [--tokens 150] [--seeds 4] [--device cpu --device 0]
 
-Each line is held against the float64 reference with F16 keys and values, on random tokens: the int8 inputs of ternary
-matrices that come out otherwise, the cosine of the logits (worst and median position), and how often another token
-comes first. The last column is the worst cosine where the first block is all there is, so that nothing can grow.
+Each line is compared with the float64 reference with F16 keys and values, on random tokens. The columns are the int8
+inputs of ternary matrices that come out otherwise, the cosine of the logits (worst and median position), and how often
+another token comes first. The last column is the worst cosine of the first block alone, where no difference can grow.
 """
 import argparse
 import subprocess

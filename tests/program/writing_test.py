@@ -45,7 +45,7 @@ class Writing(unittest.TestCase):
         return os.stat(os.path.join(WORK, name)).st_mode & 0o777
 
     def test_nothing_that_is_there_is_overwritten(self):
-        """Every way in which a person or a script names a file to be written."""
+        """This tries every way in which a person or a script names a file to be written."""
         self.assertEqual(script("Hello!")[0], 0)
         ways = [
             lambda name, *force: run("export", "1", "-o", name, *force),
@@ -103,7 +103,7 @@ class Writing(unittest.TestCase):
         code, _, err = script("Hello!", '/export md "two words.md"!', arguments=["--allow-writes"])
         self.assertEqual(code, 0, err)
         self.assertIn("Hello!", read("two words.md"))
-        # A script alone has no such mark: who started it did not say --force.
+        # In a script alone the mark does not count: whoever started it did not say --force.
         put("other.md")
         self.assertEqual(script("Hello!", "/export md other.md!")[0], 3)
         self.assertEqual(read("other.md"), "old")

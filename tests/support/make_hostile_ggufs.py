@@ -4,7 +4,8 @@
     make_hostile_ggufs.py FOLDER
 
 cases.json maps a file's name to a regular expression for the one line that refuses it; valid.gguf and the files
-that begin with "fine-" are to be accepted. Format: ggml/docs/gguf.md; references at the faults that have one.
+that begin with "fine-" are to be accepted. The format is that of ggml/docs/gguf.md of llama.cpp. A fault that
+was published has its number beside it.
 """
 import copy
 import json
@@ -144,7 +145,7 @@ class Cases:
             self.expected[name] = message
 
     def add(self, name, message, change):
-        """A copy of the valid file with `change` made; the refusal must match `message`."""
+        """Adds a copy of the valid file with `change` made; the refusal must match `message`."""
         file = copy.copy(self.base)
         file.keys, file.tensors = list(file.keys), [copy.copy(t) for t in file.tensors]
         for t in file.tensors:
@@ -162,7 +163,7 @@ class Cases:
 
 
 def borders(file):
-    """Where a part of the head ends: after each number, name and value of the first entries and of the last."""
+    """Returns where a part of the head ends: after each number, name and value of the first entries and of the last."""
     places, at = set(range(25)), 24
     for name, value in file.keys:
         for step in (4, 4, len(name), 4, 1, len(value) - 5):

@@ -21,14 +21,14 @@ ZEROS = 0.42  # the share of zeros among the published model's weights
 
 
 def byte_alphabet():
-    """GPT-2's printable character for each byte."""
+    """Returns GPT-2's printable character for each byte."""
     shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
     hidden = [b for b in range(256) if b not in shown]
     return {**{b: chr(b) for b in shown}, **{b: chr(256 + i) for i, b in enumerate(hidden)}}
 
 
 def vocabulary(size, rng):
-    """256 bytes, merges of pairs until `size` is reached, and the specials last."""
+    """Returns 256 bytes, merges of pairs until `size` is reached, and the specials last."""
     alphabet = byte_alphabet()
     tokens = [alphabet[b] for b in range(256)]
     known, merges = set(tokens), []
@@ -73,7 +73,7 @@ def ternary(rng, shape, lanes):
 
 
 def weights(a, n_vocab, head_dim):
-    """name, shape with ne0 first, type"""
+    """Returns the name, the shape (ne0 first) and the type of each tensor."""
     q, kv = a.heads * head_dim, a.kv * head_dim
     embd = {"f16": F16, "f32": F32}[a.embd]
     plan = [("token_embd.weight", (a.dim, n_vocab), embd)]

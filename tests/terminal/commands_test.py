@@ -1,4 +1,4 @@
-"""Every slash command and every key, as a person uses them, in the real program.
+"""Tests every slash command and every key, as a person uses them, in the real program.
 
     commands_test.py BITNET_CHAT MODEL.gguf [TestCase.test]
 
@@ -19,7 +19,7 @@ S_ENTER = "\x1b[13;2u"  # what terminals send that tell it apart; tmux has no na
 
 
 def tags(section):
-    """The entries of a section of the man page, without its markup."""
+    """Returns the entries of a section of the man page, without its markup."""
     page = subprocess.run([PROGRAM, "print", "man"], check=True, capture_output=True, text=True).stdout
     text = page.split(f".SH {section}\n")[1].split("\n.SH ")[0]
     return [re.sub(r"\\f[BIR]", "", line).replace("\\-", "-").replace("\\(ha", "^")

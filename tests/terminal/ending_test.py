@@ -1,4 +1,4 @@
-"""How the screen gives the terminal back, whatever happens, and what it keeps out of it.
+"""Tests how the screen gives the terminal back, whatever happens, and what it keeps out of it.
 
     ending_test.py FAKE_CHAT [TestCase.test]
 

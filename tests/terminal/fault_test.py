@@ -1,4 +1,4 @@
-"""What a terminal can do to the program, and what texts could do to a terminal, on a pty of its own.
+"""Tests what a terminal can do to the program, and what texts could do to a terminal, on a pty of its own.
 
     fault_test.py BITNET-CHAT ENDLESS-MODEL [TestCase.test]
 
@@ -24,14 +24,14 @@ import unittest
 
 PROGRAM = MODEL = ""
 PATIENCE = float(os.environ.get("TERMINAL_TEST_PATIENCE", "60"))
-# What a terminal would obey, as short as a file's name must be: a window title, a bell, a mode that nobody sets, a C1
-# control, an override of the direction, a tag.
+# A terminal would obey each part of this: a window title, a bell, a mode that nobody sets, a C1 control, an override of
+# the direction, a tag. It is as short as a file's name must be.
 EVIL = "\x1b]0;owned\x07\x1b[31337h\u009b31m\u202e\U000e0041\x7f\x9f"
-# Every code point that must not reach a terminal, where there is room for them; NUL, \t, \n and \r are no faults.
+# Every code point that must not reach a terminal, for places with room for them; NUL, \t, \n and \r are no faults.
 CONTROLS = [*range(1, 9), 11, 12, *range(14, 32), *range(0x7f, 0xa0), 0x61c, *range(0x2028, 0x202f), *range(0x2066, 0x206a), 0xfeff,
             *range(0xfff9, 0xfffc), *range(0xe0000, 0xe0080)]
 ALL_EVIL = EVIL + "".join(map(chr, CONTROLS)) + "owned"
-# What the program itself sends: cursor, colours, modes and character sets of xterm, and the colours as they were.
+# The program itself sends these: cursor, colours, modes and character sets of xterm, and the colours as they were.
 OWN = re.compile(rb"\x1b(?:\]104\x07|\[(?!31337h)[?>]?[0-9;]*[A-Za-z@`]|[()][0B]|[78=>MDEH])")
 FORBIDDEN = re.compile(b"[\x00-\x06\x07\x0b\x0c\x0e\x10-\x1f\x7f]|" + b"|".join(re.escape(chr(c).encode()) for c in CONTROLS if c > 0x7f))
 
@@ -148,7 +148,7 @@ class FaultTest(unittest.TestCase):
                 if (name, state) == ("SIGINT", "streaming"):
                     continue  # stops the answer only
                 with self.subTest(signal=name, state=state):
-                    # Greedy, so that it never happens upon a token that ends the answer.
+                    # The answer is greedy, so that no token that ends it is drawn by chance.
                     t = self.start("--temp", "0", ready=rb"\x1b\[\?1049h" if state == "loading" else rb"ready")
                     if state == "streaming":
                         t.type("go on\r")

@@ -1,4 +1,4 @@
-"""The input line in a real terminal: editing, history, completion, pastes.
+"""Tests the input line in a real terminal: editing, history, completion, pastes.
 
     input_test.py FAKE_CHAT [TestCase.test]
 

@@ -1,4 +1,4 @@
-"""The real program in a real terminal: the bundled model, the database, and the keys of a person.
+"""Tests the real program in a real terminal: the bundled model, the database, and the keys of a person.
 
     program_test.py BITNET_CHAT MODEL.gguf [TestCase.test]
 """

@@ -1,4 +1,4 @@
-"""What the tests of the screen share: FAKE_CHAT, the program of fake_chat.cpp, started in a terminal."""
+"""Has what the tests of the screen share: FAKE_CHAT, the program of fake_chat.cpp, started in a terminal."""
 import os
 import sys
 import unittest

@@ -1,4 +1,4 @@
-"""The screen in a real terminal: what a person sees of a conversation, and how they move in it.
+"""Tests the screen in a real terminal: what a person sees of a conversation, and how they move in it.
 
     screen_test.py FAKE_CHAT [TestCase.test]
 

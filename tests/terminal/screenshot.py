@@ -17,7 +17,7 @@ from html import escape
 from tmux import Terminal
 
 CELL_WIDTH, CELL_HEIGHT, FONT_SIZE, MARGIN = 8.4, 18, 14, 14
-# Of each theme: text, background, the eight colours.
+# Each theme has the colours of text and background, and the eight colours.
 THEMES = {
     "dark": ("#d8dee4", "#16191d", ["#4c566a", "#e5727c", "#97c379", "#e5c07b", "#6fa8ec", "#c58fe0", "#5fb8c4", "#d8dee4"]),
     "light": ("#2a2e33", "#fcfcfa", ["#2a2e33", "#c0343f", "#3f7d2b", "#966a00", "#2862b8", "#8a3fae", "#14717d", "#8a8f96"]),
@@ -35,7 +35,7 @@ def columns_of(text):
 
 
 def runs_of(line, state):
-    """[(text, state)] of a line with SGR codes; the state goes on into the next line."""
+    """Returns [(text, state)] of a line with SGR codes; the state goes on into the next line."""
     runs = []
     for part in re.split(r"(\x1b\[[0-9;:]*m|\x1b\([A-Z0-9]|[\x0e\x0f])", line):
         if part.startswith("\x1b["):

@@ -1,4 +1,4 @@
-"""Answers that nobody would want and streams that are stopped, in a real terminal.
+"""Tests answers that nobody would want and streams that are stopped, in a real terminal.
 
     stream_test.py FAKE_CHAT BITNET_CHAT ENDLESS-MODEL [TestCase.test]
 
@@ -26,7 +26,7 @@ def running_pid(terminal):
 
 
 def tokens_to_stop():
-    """So many that an answer lasts long enough to be stopped in the middle, wherever it runs."""
+    """Returns so many that an answer lasts long enough to be stopped in the middle, wherever it runs."""
     began = time.monotonic()
     subprocess.run([PROGRAM, MODEL, "--private", "--device", "cpu", "--threads", "1", "--temp", "0", "-n", "300", "-p", "x"],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -91,7 +91,7 @@ class StreamTest(unittest.TestCase):
                 self.assertEqual(self.answer_in(t, "stopped.db"), whole)
 
     def test_stopped_in_plain_lines(self):
-        """As above where there is no screen: in the answer, and in a line that is being typed."""
+        """This is the test above without a screen: in the answer, and in a line that is being typed."""
         whole = self.whole_answer()
 
         def wait_row(end):
@@ -133,7 +133,7 @@ class StreamTest(unittest.TestCase):
         t.wait("^left with 130$")
 
     def test_no_more_than_thirty_draws_a_second(self):
-        """As the recording of them says, while the model writes and a person types."""
+        """The recording says how many draws there are while the model writes and a person types."""
         t = self.terminal(f"{PROGRAM} {MODEL} --private --device cpu --threads 1 --temp 0 --record draws.cast --force")
         t.line("go on")
         t.wait("answering|ready")
@@ -155,7 +155,7 @@ class StreamTest(unittest.TestCase):
         self.assertEqual([at for at, after in zip(draws, draws[30:]) if after - at < 0.999], [])
 
     def type_and_stop(self, t):
-        """Keys are seen and obeyed while it streams."""
+        """Checks that keys are seen and obeyed while the answer streams."""
         t.type("hello?")
         t.wait("^› hello[?]$")
         t.key("C-u")
@@ -182,7 +182,7 @@ class StreamTest(unittest.TestCase):
         self.assertEqual(len(rows[0]), 78)
 
     def test_thousands_of_combining_marks(self):
-        # On a letter, and on an emoji that ncurses cannot hold, which is written past it.
+        # The marks are on a letter and on an emoji. ncurses cannot hold the emoji, so it is written past ncurses.
         t = self.terminal(f"FAKE_WORD_MS=4 FAKE_PIECE=200 {FAKE}")
         raw = os.path.join(t.home, "raw")
         t.tmux("pipe-pane", f"cat > {raw}")

@@ -1,4 +1,4 @@
-"""A tmux session with one program in it: keys in, screen text out.
+"""Runs one program in a tmux session: keys go in, the text of the screen comes out.
 
 Every wait polls for what it waits for and is bounded; no test sleeps and hopes. A server of our own (-S) keeps the
 user's tmux and its configuration out.
@@ -63,7 +63,7 @@ class Terminal:
         return self.screen().split("\n")
 
     def cursor(self):
-        """(column, row)"""
+        """Returns (column, row)."""
         x, y = self.tmux("display-message", "-p", "#{cursor_x} #{cursor_y}").split()
         return int(x), int(y)
 
@@ -71,7 +71,7 @@ class Terminal:
         self.tmux("send-keys", "-l", "--", text)
 
     def key(self, *names):
-        """tmux's names: Enter, Escape, C-c, M-Enter, PPage, NPage, Up, Tab, F1, ..."""
+        """Presses keys by tmux's names: Enter, Escape, C-c, M-Enter, PPage, NPage, Up, Tab, F1, ..."""
         self.tmux("send-keys", *names)
 
     def line(self, text):

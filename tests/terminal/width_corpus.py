@@ -1,4 +1,4 @@
-"""The corpus of tests/app/text/widths.tsv: how many columns a terminal gives to text of any script.
+"""Makes the corpus of tests/app/text/widths.tsv: how many columns a terminal gives to text of any script.
 
     width_corpus.py --update tests/app/text/widths.tsv     # asks tmux again
     width_corpus.py --check tests/app/text/widths.tsv      # fails if tmux answers otherwise
@@ -17,7 +17,7 @@ VS15, VS16, ZWJ, KEYCAP = "\ufe0e", "\ufe0f", "\u200d", "\u20e3"
 
 
 def cases():
-    """[(name, text)]"""
+    """Returns [(name, text)]."""
     out = []
 
     def each(name, texts):

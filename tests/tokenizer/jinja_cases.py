@@ -1,4 +1,4 @@
-"""The templates of tests/tokenizer/jinja_cases.json: whole ones in the style of model families, and single constructs."""
+"""Has the templates of jinja_cases.json: whole ones in the style of model families, and single constructs."""
 
 MESSAGES = [
     [{"role": "user", "content": "  Hello, World! "}],

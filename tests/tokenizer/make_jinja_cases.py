@@ -60,7 +60,7 @@ def environment():
 
 
 def result(env, template, messages):
-    """The text, or the kind of error: "syntax" before anything is rendered, "raised" with its message, "error"."""
+    """Returns the text, or the kind of error: "syntax" (before it renders), "raised" with its message, "error"."""
     try:
         compiled = env.from_string(template)
     except (jinja2.exceptions.TemplateError, SyntaxError):  # SyntaxError: a break outside a loop

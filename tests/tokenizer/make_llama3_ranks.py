@@ -16,7 +16,7 @@ MORE = ["Hello"]  # tokens that other tests name
 
 
 def merge_path(token, rank_of):
-    """The tokens that byte-pair merging makes of the bytes of a token, the best rank first."""
+    """Returns the tokens that byte-pair merging makes of the bytes of a token, the best rank first."""
     parts = [token[i:i + 1] for i in range(len(token))]
     made = set(parts)
     while True:
