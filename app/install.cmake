@@ -1,5 +1,5 @@
-# Where things go: `cmake --install build/release`, and with `cmake --build build/release --target package` a .deb.
-# What stays beside the program is found from it (app/model/model_file.h), so that the tree can be moved.
+# Says where `cmake --install build/release` puts things; `cmake --build build/release --target package` makes a .deb.
+# The program finds the model relative to itself (app/model/model_file.h), so that the tree can be moved.
 include(GNUInstallDirs)
 set(ASSETS ${PROJECT_SOURCE_DIR}/assets)
 
@@ -10,7 +10,7 @@ install(FILES ${ASSETS}/copyright ${PROJECT_SOURCE_DIR}/LICENSE ${ASSETS}/MODEL_
 install(FILES ${ASSETS}/default.conf DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(FILES ${ASSETS}/completions/bitnet-chat.bash RENAME bitnet-chat
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-foreach(folder site-functions vendor-completions)  # what zsh looks into in /usr/local, and in Debian's /usr
+foreach(folder site-functions vendor-completions)  # zsh looks into these in /usr/local and in Debian's /usr
   install(FILES ${ASSETS}/completions/bitnet-chat.zsh RENAME _bitnet-chat
           DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/${folder})
 endforeach()

@@ -1,4 +1,4 @@
-// Wiring only: the command line picks a front end or a tool, and every error ends here.
+// Wires the program together: the command line picks a front end or a tool, and every error ends here.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -115,13 +115,13 @@ void open_wanted_conversation(const Options& options, Store& store, Chat& chat) 
   if (!options.system.empty()) chat.submit("/system " + options.system);
 }
 
-// Where a command or a screenshot may write that comes from a file or from another program.
+// Returns where a command or a screenshot may write if it comes from a file or from another program.
 WriteRules script_rules(const Options& options) {
   if (options.allow_writes) return {.overwrite = options.force};
   return rules_for_script(options.force);
 }
 
-// Where the files go that the command line names: the person chose them, so they may be anywhere.
+// Returns where the files may be that the command line names: anywhere, because the person chose them.
 WriteRules named_rules(const Options& options) { return {.overwrite = options.force}; }
 
 bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
@@ -177,8 +177,8 @@ int with_recording(FrontEnd& front, const std::function<int()>& run) {
   }
 }
 
-// What a chat needs before it has a front end. It is opened first, so that an error in it is told before the
-// screen takes the terminal.
+// What a chat needs before it has a front end. It is opened first, so that an error in it is reported before
+// the screen takes the terminal.
 struct Ground {
   explicit Ground(const Options& options)
       : open_model(opener_for(options)), store(open_store(options, warning)) {}
@@ -309,8 +309,8 @@ int run_chat(const Options& options, Output& out, Output& err) {
   return run_on_screen(options, input, settings, err);
 }
 
-// The model of the last answer that was made here. The name that came with an imported answer is a stranger's
-// word, so that file is not opened.
+// Returns the model of the last answer that was made here. The name that came with an imported answer is a
+// stranger's word, so that file is not opened.
 std::string model_that_answered(Store& store, const StoredConversation& row) {
   std::string model;
   for (const StoredMessage& message : store.branch(row.leaf)) {
@@ -321,7 +321,7 @@ std::string model_that_answered(Store& store, const StoredConversation& row) {
   return model;
 }
 
-// The tokenizer of a model, or nullptr if its file cannot be read any more.
+// Returns the tokenizer of a model, or nullptr if its file cannot be read any more.
 std::shared_ptr<const ModelText> text_for_replay(const std::string& model) {
   try {
     return model.empty() ? nullptr : read_model_text(GgufFile(model), "");
@@ -349,7 +349,7 @@ int run_replay(const Options& options, Store& store, Output& out, Output& err) {
   });
 }
 
-// The commands on what is stored.
+// Runs the commands that work on what is stored.
 int run_on_store(const Options& options, Store& store, Output& out, Output& err) {
   switch (options.mode) {
     case Mode::replay:

@@ -3,7 +3,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 as_root() { if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi; }
 
-# install_packages KIND...: the packages of app/packages of these kinds that are not there yet.
+# install_packages KIND...: installs the packages of app/packages of these kinds that are not there yet.
 install_packages() {
   local missing=() kind name
   while read -r kind name; do
@@ -17,7 +17,7 @@ install_packages() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
 }
 
-# is_configured PRESET TESTS: whether its build tree is there, and has the tests if TESTS is ON.
+# is_configured PRESET TESTS: succeeds if the preset's build tree is there, and has the tests if TESTS is ON.
 is_configured() {
   [[ -f $root/build/$1/build.ninja ]] &&
     { [[ $2 == OFF ]] || grep -q '^BUILD_TESTING:BOOL=ON' "$root/build/$1/CMakeCache.txt"; }

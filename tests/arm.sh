@@ -1,7 +1,7 @@
 #!/bin/sh
-# The engine's tests of the CPU backend on 64-bit ARM: cross-compiled and run by qemu, so that the NEON kernels are
-# checked where there is no such machine. Needs g++-aarch64-linux-gnu, qemu-user, libgtest-dev, libgmock-dev,
-# libfmt-dev and libxxhash-dev; from the top folder, after a build that made the test model:
+# Cross-compiles the engine's tests of the CPU backend for 64-bit ARM and runs them with qemu, so that the NEON kernels
+# are checked without such a machine. It needs g++-aarch64-linux-gnu, qemu-user, libgtest-dev, libgmock-dev, libfmt-dev
+# and libxxhash-dev. Run it in the top folder, after a build that made the test model:
 #   tests/arm.sh [FOLDER [MODEL]]
 set -eu
 out=${1:-build/arm}

@@ -1,5 +1,5 @@
 // A stack for the signal handlers of one thread, so that they can run even if the thread's own stack has run
-// out. The handlers must be installed with SA_ONSTACK (screen.cpp).
+// out. The handlers must be installed with SA_ONSTACK (app/screen/terminal.cpp).
 //
 // Thread rule: belongs to the thread that makes it, and must end before that thread does.
 #pragma once
