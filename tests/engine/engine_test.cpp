@@ -45,7 +45,7 @@ std::vector<ChainedDecode> ways_to_decode(const DeviceInfo& device) {
 TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
   using Kernels = std::pair<IntegerDot, uint32_t>;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  const auto choices = {Kernels(IntegerDot::where_fast, 0)};  // compiling others shows a sanitizer nothing
+  const auto choices = {Kernels(IntegerDot::where_fast, 0)};  // others show a sanitizer nothing new
 #else
   const auto choices = {Kernels(IntegerDot::where_fast, 0), Kernels(IntegerDot::never, 64)};
 #endif
@@ -103,10 +103,10 @@ TEST_P(EngineTest, KernelsAreKeptBetweenRuns) {
   EXPECT_EQ(logits(), logits_after(tokens));
   std::filesystem::resize_file(file, 10);
   EXPECT_EQ(logits(), logits_after(tokens));
-  EXPECT_GT(std::filesystem::file_size(file), 10U);  // made anew; a driver need not make it as long as before
+  EXPECT_GT(std::filesystem::file_size(file), 10U);  // it was made anew, perhaps shorter than before
 
   std::filesystem::remove_all(folder);
-  std::ofstream(folder.string());  // a file where the folder should be: nothing is kept
+  std::ofstream(folder.string());  // a file is where the folder should be, so nothing is kept
   EXPECT_EQ(logits(), logits_after(tokens));
   std::filesystem::remove_all(folder);
 }

@@ -55,7 +55,7 @@ inline void run(Backend& b, const std::function<void(Recorder&)>& kernels, uint3
 struct Variant {
   std::string name;
   IntegerDot dot = IntegerDot::never;
-  std::string cpu_kernels;     // empty: Vulkan
+  std::string cpu_kernels;     // empty means Vulkan
   bool as_gpu = false;         // the kernels that a GPU gets
   uint32_t subgroup_size = 0;  // in shared memory; 0: the device's own
 };

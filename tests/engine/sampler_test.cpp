@@ -142,7 +142,7 @@ TEST(Sampler, TopK) {
     p.top_k = all;
     EXPECT_EQ(support(p, logits).size(), 4U);
   }
-  p.top_k = 2;  // of equal ones, those with the lowest ids
+  p.top_k = 2;  // of equal ones, those with the lowest ids are kept
   EXPECT_EQ(support(p, {1, 1, 1, 1}), (std::set<int32_t>{0, 1}));
 }
 
@@ -189,9 +189,9 @@ TEST(Sampler, RepeatPenaltyDividesPositiveAndMultipliesNegativeLogits) {
   };
   EXPECT_EQ(pick({3, 2, 1}, {}), 0);
   EXPECT_EQ(pick({3, 2, 1}, {0}), 1);
-  EXPECT_EQ(pick({3.5F, 2, 1}, {0, 0, 0, 1}), 0);  // 1.75 once, not 0.4
+  EXPECT_EQ(pick({3.5F, 2, 1}, {0, 0, 0, 1}), 0);  // it becomes 1.75 once, not 0.4
   EXPECT_EQ(pick({-1, -1.5F, -3}, {0}), 1);
-  EXPECT_EQ(pick({3, 2, 1}, {-1, 3, 1 << 30}), 0);  // ids of no logit
+  EXPECT_EQ(pick({3, 2, 1}, {-1, 3, 1 << 30}), 0);  // no logit has these ids
   p.repeat_last = 1;
   EXPECT_EQ(pick({3, 2, 1}, {0, 2}), 0);
   p.repeat_last = 0;
@@ -232,7 +232,7 @@ TEST(Sampler, AFewOfTheLogitsAreEnough) {
       history.push_back(found.id);
     }
   }
-  EXPECT_EQ(Sampler({.temperature = 1}).wanted(), 0U);  // these depend on all
+  EXPECT_EQ(Sampler({.temperature = 1}).wanted(), 0U);  // these depend on all logits
   EXPECT_EQ(Sampler({.temperature = 1, .top_k = 9, .repeat_penalty = 0.5F}).wanted(), 0U);
 }
 

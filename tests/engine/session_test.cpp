@@ -177,7 +177,7 @@ TEST_P(SessionTest, CancelStopsDecodeAndPrefill) {
   EXPECT_EQ(result.evaluated, 30U);
   EXPECT_THAT(session->tokens(), ElementsAreArray(tokens.begin(), tokens.begin() + 30));
   EXPECT_THROW(session->logits(), Error);
-  EXPECT_EQ(session->sync(tokens).reused, 30U);  // and goes on from there
+  EXPECT_EQ(session->sync(tokens).reused, 30U);  // it goes on from there
   EXPECT_EQ(copy(session->logits()), logits_after(tokens));
 }
 

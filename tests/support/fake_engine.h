@@ -32,7 +32,7 @@ class Script {
   // release().
   void answer(std::string text);
   void hold();
-  void hold_after(int tokens);  // of the next answer
+  void hold_after(int tokens);  // holds the next answer after so many tokens
   void release();
   void wait_until_held();  // the worker stands before a token that is held back
   void lose_device_after(int tokens);
@@ -43,11 +43,11 @@ class Script {
   std::string fingerprint = "00112233445566778899aabbccddeeff";
   std::string arithmetic = "exact";
   void hold_loading(bool hold);
-  void wish(ModelSettings wishes);  // of the model's file, from the next opening on
+  void wish(ModelSettings wishes);  // the model's file has these from the next opening on
 
-  std::vector<std::vector<int32_t>> prompts();  // of every sync
+  std::vector<std::vector<int32_t>> prompts();  // one for every sync
   int opened();
-  std::string device();  // that the last opening was asked for
+  std::string device();  // the last opening asked for it
 
  private:
   friend class FakeSession;

@@ -10,8 +10,8 @@ std::mutex mutex;
 std::map<std::string, int> counts;
 std::string failing;  // this call
 VkResult with = VK_SUCCESS;
-int in_calls = 0;  // the fault is so many calls away; 0: none is
-int every = 0;     // where the next device is lost too: after so many calls of it
+int in_calls = 0;  // the fault is so many calls away; 0 means that there is none
+int every = 0;     // the next device is lost after so many of its calls
 int devices_left = 0;
 bool lost = false;
 int allocated = 0;

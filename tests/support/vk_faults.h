@@ -30,7 +30,7 @@ void set(const Without& without);
 
 void heal();                         // everything works, and nothing was called yet
 int calls(const std::string& call);  // since heal()
-int allocations();                   // of device memory that were not freed yet
+int allocations();                   // those of device memory that were not freed yet
 std::map<std::string, int> calls();
 
 }  // namespace bitnet::vk_faults

@@ -143,7 +143,7 @@ TEST(Spm, AnyBytesComeBack) {
 TEST(Spm, AStreamHoldsBytesBackUntilTheyAreACharacter) {
   const Tokenizer t(spm(kPieces));
   StreamDecoder s(t);
-  EXPECT_EQ(s.push(266), "a");  // ▁a; the space is the vocabulary's
+  EXPECT_EQ(s.push(266), "a");  // this is ▁a; the vocabulary adds the space, so it is left out
   EXPECT_EQ(s.push(266), " a");
   EXPECT_EQ(s.push(kBytes + 0xf0), "");
   EXPECT_EQ(s.push(kBytes + 0x9f), "");

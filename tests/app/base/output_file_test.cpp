@@ -68,7 +68,7 @@ TEST_F(OutputFileTest, WhatIsThereIsNotOverwrittenUnlessAskedFor) {
   fs::create_hard_link("a", "other");
   write_file("a", "new", {.overwrite = true});
   EXPECT_EQ(read("a"), "new");
-  EXPECT_EQ(read("other"), "old");  // a new file of that name, not other bytes in the old one
+  EXPECT_EQ(read("other"), "old");  // there is a new file of that name; the old one is as it was
 }
 
 TEST_F(OutputFileTest, NoLinkIsFollowed) {

@@ -121,7 +121,7 @@ TEST_F(ChatTest, EveryCommandOfTheTableIsInTheHelp) {
 
 TEST_F(ChatTest, HelpFitsAScreenAndSaysMoreOfOneCommand) {
   start_loaded();
-  for (const Command& command : command_table()) {  // 80 columns, with the margin
+  for (const Command& command : command_table()) {  // they fit into 80 columns with the margin
     EXPECT_LE(std::string(command.help).size(), 51U) << command.name;
     EXPECT_LE(std::string(command.name).size() + 1 + std::string(command.arguments).size(), 26U)
         << command.name;

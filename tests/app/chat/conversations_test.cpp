@@ -72,7 +72,7 @@ TEST_F(ChatTest, AnAnswerThatAnotherProgramIsWritingIsMarked) {
   store->finish_turn(turn);
   say("/open " + std::to_string(theirs));
   EXPECT_EQ(front.shown[1].finish, "stop");
-  say("more");  // one's own is not
+  say("more");  // one's own answer is not marked as another program's
   EXPECT_EQ(front.shown[1].finish, "stop");
   EXPECT_EQ(front.shown[3].finish, "stop");
   EXPECT_THAT(front.log, testing::Not(HasSubstr("elsewhere")));
@@ -188,16 +188,16 @@ TEST_F(ChatFolderTest, SearchMarksHitsAndSaysWhereTheyAre) {
   say("/search mat cat");
   EXPECT_THAT(front.last_output, HasSubstr("message 2\n"));
   EXPECT_THAT(front.last_output, HasSubstr("The [cat] sat on the [mat]."));
-  say("/search anim");  // the beginning of a word
+  say("/search anim");  // this is the beginning of a word
   EXPECT_THAT(front.last_output, HasSubstr("\"[animal]\" sit?"));
-  say("/search nima");  // inside of a word
+  say("/search nima");  // this is inside of a word
   EXPECT_THAT(front.last_output, HasSubstr("\"a[nima]l\" sit?"));
   say("/search 世界");
   EXPECT_THAT(front.last_output, HasSubstr("你好[世界]，今天"));
   EXPECT_THAT(front.last_output, HasSubstr("message 4"));
   for (const char* none : {"dog", "\"", "cat OR dog", "%", "*", "NOT"}) {
     say(std::string("/search ") + none);
-    if (std::string(none) == "\"") continue;  // stands in the text
+    if (std::string(none) == "\"") continue;  // the text has this one
     EXPECT_EQ(front.last_output, "Nothing found.") << none;
   }
   say("/search");

@@ -81,11 +81,11 @@ TEST_F(ChatCopyTest, ThePickerFindsTitlesAndWhatWasSaid) {
   EXPECT_THAT(titles(""), ElementsAre("漢字", "The sea"));
   EXPECT_THAT(titles("SEA the"), ElementsAre("The sea"));
   EXPECT_THAT(titles("字"), ElementsAre("漢字"));
-  EXPECT_THAT(titles("narwhal"), ElementsAre("The sea"));  // said, not in a title
-  EXPECT_THAT(titles("rice"), ElementsAre("漢字"));        // the title is of one that was put away
+  EXPECT_THAT(titles("narwhal"), ElementsAre("The sea"));  // it was said, but is in no title
+  EXPECT_THAT(titles("rice"), ElementsAre("漢字"));        // the conversation with the title was archived
   EXPECT_THAT(titles("minutes"),
               ElementsAre("Cooking rice"));  // but what was said there is found, as by /search
-  EXPECT_THAT(titles("na"), IsEmpty());      // too short to look through everything
+  EXPECT_THAT(titles("na"), IsEmpty());      // this is too short to search all text for
   EXPECT_THAT(titles("\" OR x* (\x02"), IsEmpty());
   EXPECT_THAT(front.choices.find("sea")[0].detail, HasSubstr("2 messages"));
   front.choices.chosen(2);

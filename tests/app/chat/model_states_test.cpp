@@ -86,7 +86,7 @@ TEST_F(ChatTest, ReopenGoesOnWithTheConversationElsewhere) {
   EXPECT_TRUE(chat->loading());
   chat->submit("/reopen");
   EXPECT_THAT(front.errors.back(), HasSubstr("still loading"));
-  chat->submit("two");  // waits
+  chat->submit("two");  // it waits
   until_idle();
   EXPECT_EQ(script.opened(), 2);
   EXPECT_EQ(script.device(), "cpu");

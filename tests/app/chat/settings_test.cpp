@@ -59,7 +59,7 @@ TEST_F(ChatTest, WhatThePersonOptionsOrAScriptSaidWinsOverTheModelsFile) {
   script.wish({{{"temp", "0"}, {"top_k", "5"}, {"min_p", "0"}, {"top_p", "0.5"}}, {}});
   script.hold_loading(true);
   start();
-  chat->submit("/set temp 0.7");  // while it loads, and to what the program has anyway
+  chat->submit("/set temp 0.7");  // it still loads, and this is the program's default
   EXPECT_THAT(front.last_output, HasSubstr("still loading"));
   script.hold_loading(false);
   until_idle();

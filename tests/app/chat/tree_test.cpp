@@ -54,7 +54,7 @@ TEST_F(ChatTreeTest, EveryMoveReusesTheCommonPrefix) {
   say("/goto 2");
   say("x");
   EXPECT_EQ(front.last_usage.prompt_tokens, 1U + 5 + 3);
-  EXPECT_EQ(front.last_usage.reused_tokens, 1U + 5 + 1);  // up to <usr>; then x is not b
+  EXPECT_EQ(front.last_usage.reused_tokens, 1U + 5 + 1);  // the prefix ends with <usr>, because x is not b
 }
 
 TEST_F(ChatTreeTest, EditReplacesTheLastTurnByASibling) {
@@ -193,7 +193,7 @@ TEST_F(ChatTreeTest, ATurnThatIsGivenBackLeavesNothingBehind) {
   say("a");
   say(big);
   EXPECT_EQ(store->outline(chat->conversation()).size(), 2U);
-  say("/edit " + big);  // does not fit: what was there can be brought back
+  say("/edit " + big);  // it does not fit; what was there can be brought back
   EXPECT_TRUE(front.shown.empty());
   say("/redo");
   EXPECT_THAT(shown_texts(), ElementsAre("a", "1"));

@@ -56,7 +56,7 @@ TEST_F(KvFilesTest, TheLongestBeginningIsFound) {
   EXPECT_FALSE(files.find("m", ids, 0));
   auto other = ids;
   other[50] = 9999;
-  files.write("m", std::span(other).first(60), bytes_of(3));  // not a beginning of ids
+  files.write("m", std::span(other).first(60), bytes_of(3));  // these do not begin like ids
   files.write("m", std::span(ids).first(20), bytes_of(4));
   files.write("other", std::span(ids).first(90), bytes_of(5));
   const auto found = files.find("m", ids, 0);
@@ -102,7 +102,7 @@ TEST_F(KvFilesTest, WhatWasNotUsedForLongestGoesFirst) {
   EXPECT_TRUE(files.find("m", timelines[0], 0));
   EXPECT_FALSE(files.find("m", timelines[1], 0));
   EXPECT_TRUE(files.find("m", timelines[2], 0));
-  files.write("m", std::vector<int32_t>{10}, bytes_of(1001));  // more than may be kept at all
+  files.write("m", std::vector<int32_t>{10}, bytes_of(1001));  // this is more than may be kept at all
   EXPECT_EQ(names().size(), 3U);
   files.clear();
   EXPECT_TRUE(names().empty());

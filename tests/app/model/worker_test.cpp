@@ -238,7 +238,7 @@ TEST(Worker, LooksAtTokensThatAreThere) {
   Worker worker(fake::opener(script));
   worker.start();
   wait_for<Loaded>(worker);
-  worker.submit(job_of("xyz"));  // leaves a timeline that differs
+  worker.submit(job_of("xyz"));  // this leaves a timeline that differs
   wait_for<Finished>(worker);
   worker.submit(LookJob{job_of("pabd").tokens, 1, 3});
   std::vector<WorkerEvent> events;
@@ -253,8 +253,8 @@ TEST(Worker, LooksAtTokensThatAreThere) {
   EXPECT_EQ(looked[1].best[0].id, 'b');
   EXPECT_EQ(looked[1].best[1].id, 'c');
   EXPECT_NEAR(looked[1].best[1].logprob, 6 - std::log(sum), 1e-5);
-  EXPECT_EQ(looked[1].best[2].id, 0);  // equal ones by id
-  EXPECT_EQ(looked[2].token.id, 'd');  // after b: c, then d
+  EXPECT_EQ(looked[1].best[2].id, 0);  // equal ones are in the order of their ids
+  EXPECT_EQ(looked[2].token.id, 'd');  // after b comes c, then d
   EXPECT_EQ(looked[2].best[1].id, 'd');
   EXPECT_EQ(looked[0].token.id, 'a');
   EXPECT_NEAR(looked[0].token.logprob, -std::log(sum), 1e-5);

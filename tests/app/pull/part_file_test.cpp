@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::function<void()> before_flock;  // once: what another process does in the meantime
+std::function<void()> before_flock;  // runs once, as another process would in the meantime
 std::optional<uint64_t> bytes_left;
 
 }  // namespace
@@ -113,7 +113,7 @@ TEST_F(PartFileTest, WritingStopsBeforeTheDiskIsFull) {
   });
   EXPECT_THAT(why, HasSubstr("MB left"));
   EXPECT_THAT(why, HasSubstr("XDG_CACHE_HOME"));
-  EXPECT_LT(part.size(), uint64_t{45} << 20);  // 64 MiB are left to others, looked at every 8
+  EXPECT_LT(part.size(), uint64_t{45} << 20);  // 64 MiB must stay free; that is checked every 8 MiB
   EXPECT_GT(part.size(), uint64_t{30} << 20);
 }
 

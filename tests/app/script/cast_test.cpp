@@ -46,7 +46,7 @@ TEST(Cast, FollowsTheSpecification) {
     ASSERT_EQ(lines[i].size(), 3U);
     EXPECT_TRUE(lines[i][0].is_number());
     EXPECT_GE(lines[i][0].get<double>(), 0);
-    EXPECT_LT(lines[i][0].get<double>(), 60);  // since the line before
+    EXPECT_LT(lines[i][0].get<double>(), 60);  // the time is since the line before
     EXPECT_TRUE(lines[i][2].is_string());
   }
   const auto event = [&](size_t i) { return std::pair(lines[i][1], lines[i][2]); };

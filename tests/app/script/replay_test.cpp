@@ -101,7 +101,7 @@ TEST(Replay, WithoutTheTokenizerTheTextIsDealtOut) {
                                     {turn_of({{'x', 0, 1}, {'y', 0, 2}}, 0, 2)}};
   const auto expected = testing::ElementsAre("", "ano", "another|stop");
   EXPECT_THAT(played({answer}, 1, nullptr), expected);
-  EXPECT_THAT(played({answer}, 1, &text->tokenizer), expected);  // of another model
+  EXPECT_THAT(played({answer}, 1, &text->tokenizer), expected);  // the tokens are another model's
   // A stop text was cut off.
   const ReplayPlayer::Message stopped{{2, Role::assistant, "x", "stop"},
                                      {turn_of({{'x', 0, 1}, {'y', 0, 2}}, 0, 2)}};

@@ -286,7 +286,7 @@ TEST_F(StoreTest, ConversationsThatAreNoTreesAreRefusedByTheirIdAndTheOthersAreN
       "UPDATE conversation SET leaf = 1 WHERE id = 5");  // elsewhere
   for (int64_t id = 1; id <= 6; ++id) {
     const auto row = store->conversation(id);
-    EXPECT_LE(store->branch(row->leaf).size(), 3U);  // it ends
+    EXPECT_LE(store->branch(row->leaf).size(), 3U);  // the way to the root ends
     if (id == 6) {
       store->check_tree(*row);
       continue;

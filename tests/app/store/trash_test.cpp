@@ -54,7 +54,7 @@ TEST_F(StoreTest, NoWordOfAPurgedConversationIsLeftInAnyFile) {
   const int64_t other = store->add_conversation("");
   store->add_message(other, {}, Role::user, "something harmless");
   const int64_t conversation = secret_conversation(*store);
-  StoredTurn draft = store->begin_turn(other, {}, some_turn());  // of a chat that goes on meanwhile
+  StoredTurn draft = store->begin_turn(other, {}, some_turn());  // this chat goes on meanwhile
   store->append(draft, "harmless draft", {});
   EXPECT_FALSE(files_with_secrets(folder_).empty());
   std::filesystem::copy(file(), file() + ".v3-backup");
@@ -123,7 +123,7 @@ TEST_F(StoreTest, WhatLiesInTheTrashIsListedNowhereElseAndComesBack) {
   EXPECT_EQ(store->conversations(9, true).size(), 1U);
   EXPECT_EQ(store->search("common", 9).size(), 1U);
   EXPECT_TRUE(store->search("rare", 9).empty());
-  EXPECT_TRUE(store->search("omm", 9).size() == 1);  // by looking at every text
+  EXPECT_TRUE(store->search("omm", 9).size() == 1);  // it is found by looking at every text
   EXPECT_FALSE(store->has_conversation(deleted));
   ASSERT_EQ(store->trash().size(), 1U);
   EXPECT_EQ(store->trash()[0].id, deleted);

@@ -108,7 +108,7 @@ TEST(Transcript, AMegabyteInOneLineAndThousandsOfMarks) {
   view.begin_answer();
   view.append_answer(zalgo + "b");
   EXPECT_EQ(view.row_count(), 1u);
-  EXPECT_LT(view.row(0).text().size(), 100u);  // what each redraw would write
+  EXPECT_LT(view.row(0).text().size(), 100u);  // each redraw would write this
 }
 
 TEST(Transcript, SpacingMarksWithoutEndAreWrapped) {
@@ -220,7 +220,7 @@ TEST(Transcript, ALongOutcomeIsShownFromItsStart) {
   EXPECT_EQ(view.new_rows(), 0u);
   view.add(Kind::command, "1\n2\n3\n4\n5\n6\n7", "/list");
   view.show_last_from_its_start();
-  EXPECT_EQ(view.rows_below(), 11u);  // who reads elsewhere stays there
+  EXPECT_EQ(view.rows_below(), 11u);  // the view stays where the person reads
 }
 
 TEST(Transcript, ResizingKeepsThePlace) {
@@ -317,12 +317,12 @@ TEST(Find, BringsOutMatchesAndGoesThroughThem) {
   EXPECT_EQ(brought_out(view), "<needle>");
   view.next_match(-1);
   EXPECT_EQ(view.match_here(), 2u);
-  EXPECT_EQ(brought_out(view), "<nee><dle>");  // bold and not, one word
+  EXPECT_EQ(brought_out(view), "<nee><dle>");  // one word may be bold in part
   view.next_match(1);
   view.next_match(1);
   EXPECT_EQ(view.match_here(), 1u);
   EXPECT_EQ(texts(view.visible())[0], "› Needle one");
-  view.find("whose nee");  // over a break of the row
+  view.find("whose nee");  // the row breaks inside of this
   EXPECT_EQ(view.match_count(), 1u);
   view.find("nothing like it");
   EXPECT_EQ(view.match_count(), 0u);

@@ -81,7 +81,7 @@ TEST(CpuKernels, IntegerSumsAreThoseOfTheReference) {
     const auto sums_of = [&](const CpuKernels& k) {
       Sums s{std::vector<int32_t>(kRows), std::vector<int32_t>(kTokens * kTileRows),
              std::vector<int32_t>(kRows)};
-      k.ternary_rows(codes.data(), n_in, kRows - 1, q.data(), s.rows.data());  // not a multiple of anything
+      k.ternary_rows(codes.data(), n_in, kRows - 1, q.data(), s.rows.data());  // these fill no tile
       const uint8_t* rows[kTileRows];
       for (uint32_t r = 0; r < kTileRows; ++r) rows[r] = codes.data() + size_t{r} * n_in / 4;
       std::vector<uint8_t> tile(size_t{n_in} * kTileRows);

@@ -43,7 +43,7 @@ Table adversarial_table(const CpuKernels& k, const std::vector<float>& towards, 
     row[rng() % kWide] *= 1.001F;
     table.add(k, row);
   }
-  for (const float outlier : {1.0F, 100.0F, 60000.0F}) {  // leaves nothing of the other features
+  for (const float outlier : {1.0F, 100.0F, 60000.0F}) {  // nothing is left of the other features
     std::vector<float> row = normal_vector(rng, 0.02F);
     row[rng() % kWide] = outlier;
     table.add(k, row);
@@ -117,7 +117,7 @@ TEST(Shortlist, AVectorWithoutABoundIsSaid) {
 // What head and argmax give on a backend, and the logits that are read afterwards.
 struct Outcome {
   ArgmaxResult argmax;
-  std::vector<std::vector<TokenLogit>> largest;  // of so many
+  std::vector<std::vector<TokenLogit>> largest;  // one for each of kLargest
   std::vector<float> logits;
 };
 constexpr uint32_t kLargest[] = {3, 1, 6};

@@ -77,7 +77,7 @@ TEST(ThreadPool, AThreadThatIsAwayHoldsUpNoOther) {
   std::latch all_there(kThreads);
   const Step meet{kThreads, [&](uint32_t unit, CacheLine*) {
                     ids[unit] = pthread_self();
-                    all_there.arrive_and_wait();  // so nobody takes two
+                    all_there.arrive_and_wait();  // so no thread takes two
                   }};
   pool.run({&meet, 1});
   ASSERT_EQ(pipe(gate), 0);
@@ -112,7 +112,7 @@ TEST(ThreadPool, ControlGroupsLimitTheProcessors) {
   EXPECT_EQ(cgroup_processors("0::/\n", root), 0U);  // nothing is mounted there
   write("/a/b/cpu.max", "max 100000");
   EXPECT_EQ(cgroup_processors("0::/a/b\n", root), 0U);
-  write("/a/cpu.max", "250000 100000");  // a group above counts as well; part of a processor is one
+  write("/a/cpu.max", "250000 100000");  // a group above counts too, and a part of a processor counts as one
   EXPECT_EQ(cgroup_processors("0::/a/b\n", root), 3U);
   write("/a/b/cpu.max", "50000 100000");
   EXPECT_EQ(cgroup_processors("0::/a/b\n", root), 1U);

@@ -119,7 +119,7 @@ TEST_F(VulkanFault, OutOfDeviceMemoryAtEachAllocationIsSaidAndLeavesNothingBehin
       ASSERT_THAT(error.what(), HasSubstr("--ctx")) << "allocation " << n;
       continue;
     }
-    EXPECT_LT(vk_faults::calls("vkAllocateMemory"), n);  // it succeeded because there was no n-th
+    EXPECT_LT(vk_faults::calls("vkAllocateMemory"), n);  // it succeeded because there was no n-th call
     EXPECT_GT(n, 10);
     break;
   }
