@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "engine/error.h"
+
+#include <gtest/gtest.h>
 
 namespace bitnet {
 namespace {

@@ -1,3 +1,5 @@
+#include "engine/gguf.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +11,6 @@
 #include <fstream>
 #include <functional>
 #include <limits>
-
-#include "engine/gguf.h"
 
 namespace bitnet {
 namespace {

@@ -1,3 +1,5 @@
+#include "engine/sampler.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +9,6 @@
 #include <set>
 
 #include "engine/error.h"
-#include "engine/sampler.h"
 
 namespace bitnet {
 namespace {

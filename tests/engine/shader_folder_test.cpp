@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/engine/kernels.h"
 #include "shaders/shaders.h"
+#include "tests/engine/kernels.h"
 
 namespace bitnet {
 namespace {

@@ -1,3 +1,5 @@
+#include "tokenizer/chat_template.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +11,6 @@
 #include <thread>
 
 #include "engine/error.h"
-#include "tokenizer/chat_template.h"
 
 namespace bitnet {
 namespace {

@@ -1,9 +1,9 @@
+#include "app/base/event_loop.h"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <csignal>
-
-#include "app/base/event_loop.h"
 
 namespace bitnet {
 namespace {

@@ -1,3 +1,5 @@
+#include "app/base/output_file.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -7,7 +9,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "app/base/output_file.h"
 #include "engine/error.h"
 
 namespace bitnet {

@@ -1,3 +1,5 @@
+#include "app/cli/config_file.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,7 +8,6 @@
 #include <fstream>
 
 #include "app/cli/cli_help.h"
-#include "app/cli/config_file.h"
 #include "app/cli/option_table.h"
 #include "engine/error.h"
 

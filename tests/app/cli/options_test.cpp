@@ -1,3 +1,5 @@
+#include "app/cli/options.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -5,7 +7,6 @@
 #include <sstream>
 
 #include "app/cli/option_table.h"
-#include "app/cli/options.h"
 #include "engine/error.h"
 
 namespace bitnet {

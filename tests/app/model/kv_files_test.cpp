@@ -1,3 +1,5 @@
+#include "app/model/kv_files.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -7,7 +9,6 @@
 #include <numeric>
 
 #include "app/base/event_loop.h"
-#include "app/model/kv_files.h"
 #include "app/model/worker.h"
 #include "tests/support/fake_engine.h"
 

@@ -1,3 +1,5 @@
+#include "app/model/worker.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -6,7 +8,6 @@
 #include <cmath>
 #include <csignal>
 
-#include "app/model/worker.h"
 #include "tests/support/fake_engine.h"
 
 namespace bitnet {

@@ -1,4 +1,6 @@
 // Tests a file that is being fetched while another process works on it too, or while the disk gets full.
+#include "app/pull/part_file.h"
+
 #include <gmock/gmock.h>
 #include <sys/file.h>
 #include <sys/statvfs.h>
@@ -9,7 +11,6 @@
 #include <optional>
 #include <utility>
 
-#include "app/pull/part_file.h"
 #include "engine/error.h"
 
 namespace fs = std::filesystem;

@@ -1,3 +1,5 @@
+#include "app/script/cast.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -5,7 +7,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "app/script/cast.h"
 #include "engine/error.h"
 
 namespace bitnet {

@@ -1,10 +1,11 @@
+#include "app/script/replay.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "app/chat/chat.h"
 #include "app/chat/replay_player.h"
 #include "app/chat/settings.h"
-#include "app/script/replay.h"
 #include "engine/error.h"
 #include "tests/support/chat_fixture.h"
 #include "tests/support/fake_engine.h"
@@ -84,8 +85,8 @@ TEST(Replay, TokensComeWhenTheyCame) {
   // "ä" is two tokens of the fake's vocabulary, and the second part was a continuation.
   const ReplayPlayer::Message user{{1, Role::user, "u", ""}, {}};
   const ReplayPlayer::Message answer{{2, Role::assistant, "a\u00e4bc", "stop"},
-                                    {turn_of({{'a', 0, 0.5F}, {0xC3, 0, 1.5F}, {0xA4, 0, 2.5F}}, 1, 3),
-                                     turn_of({{'b', 0, 1.5F}, {'c', 0, 1.6F}}, 2, 2)}};
+                                     {turn_of({{'a', 0, 0.5F}, {0xC3, 0, 1.5F}, {0xA4, 0, 2.5F}}, 1, 3),
+                                      turn_of({{'b', 0, 1.5F}, {'c', 0, 1.6F}}, 2, 2)}};
   const auto text = fake::model_text();
   EXPECT_THAT(
       played({user, answer}, 1, &text->tokenizer),
@@ -98,13 +99,13 @@ TEST(Replay, TokensComeWhenTheyCame) {
 TEST(Replay, WithoutTheTokenizerTheTextIsDealtOut) {
   const auto text = fake::model_text();
   const ReplayPlayer::Message answer{{2, Role::assistant, "another", "stop"},
-                                    {turn_of({{'x', 0, 1}, {'y', 0, 2}}, 0, 2)}};
+                                     {turn_of({{'x', 0, 1}, {'y', 0, 2}}, 0, 2)}};
   const auto expected = testing::ElementsAre("", "ano", "another|stop");
   EXPECT_THAT(played({answer}, 1, nullptr), expected);
   EXPECT_THAT(played({answer}, 1, &text->tokenizer), expected);  // the tokens are another model's
   // A stop text was cut off.
   const ReplayPlayer::Message stopped{{2, Role::assistant, "x", "stop"},
-                                     {turn_of({{'x', 0, 1}, {'y', 0, 2}}, 0, 2)}};
+                                      {turn_of({{'x', 0, 1}, {'y', 0, 2}}, 0, 2)}};
   EXPECT_THAT(played({stopped}, 1, &text->tokenizer), testing::ElementsAre("", "x", "x|stop"));
 }
 

@@ -1,4 +1,6 @@
 // Tests keys: what a terminal sends for them, what they are bound to, and the help that names them.
+#include "app/text/keymap.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,10 +9,9 @@
 #include <vector>
 
 #include "app/text/key_decoder.h"
-#include "app/text/keymap.h"
 #include "app/view/help.h"
-#include "tests/support/view_rows.h"
 #include "engine/error.h"
+#include "tests/support/view_rows.h"
 
 namespace bitnet {
 namespace {

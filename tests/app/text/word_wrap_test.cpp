@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "app/text/word_wrap.h"
+
+#include <gtest/gtest.h>
 
 namespace bitnet {
 namespace {

@@ -1,7 +1,7 @@
 // Tests the pace of the screen, with a clock that only the test moves.
-#include <gtest/gtest.h>
-
 #include "app/view/frame_pace.h"
+
+#include <gtest/gtest.h>
 
 namespace bitnet {
 namespace {

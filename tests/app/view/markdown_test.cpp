@@ -1,4 +1,6 @@
 // Tests how text becomes rows of the screen: wrapping and Markdown.
+#include "app/view/markdown.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +10,6 @@
 
 #include "app/text/text_width.h"
 #include "app/text/text_wrap.h"
-#include "app/view/markdown.h"
 #include "app/view/spans.h"
 #include "app/view/transcript.h"
 #include "tests/support/view_rows.h"

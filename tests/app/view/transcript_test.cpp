@@ -1,4 +1,6 @@
 // Tests the transcript: how it grows, how it scrolls, and how words are found in it.
+#include "app/view/transcript.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +10,6 @@
 #include <vector>
 
 #include "app/text/text_width.h"
-#include "app/view/transcript.h"
 #include "tests/support/view_rows.h"
 
 namespace bitnet {

@@ -1,4 +1,6 @@
 // Compares the kernels of each instruction set that runs here with the scalar reference, bit for bit.
+#include "engine/cpu/kernels.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,8 +8,6 @@
 #include <cmath>
 #include <random>
 #include <vector>
-
-#include "engine/cpu/kernels.h"
 
 namespace bitnet::cpu {
 namespace {

@@ -1,10 +1,11 @@
 // Tests that a decoded token reads every weight once on the CPU.
+#include "engine/cpu/recorder.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "engine/cpu/recorder.h"
 #include "engine/forward.h"
 #include "engine/gguf.h"
 

@@ -1,5 +1,7 @@
 // Tests the shortlisted head of the CPU: its bounds hold for every row, and the winner is that of the full
 // head.
+#include "engine/cpu/shortlist.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <random>
 
 #include "engine/backend.h"
-#include "engine/cpu/shortlist.h"
 
 namespace bitnet {
 namespace {

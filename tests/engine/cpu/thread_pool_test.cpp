@@ -1,4 +1,6 @@
 // Tests the threads of the CPU backend.
+#include "engine/cpu/thread_pool.h"
+
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,8 +15,6 @@
 #include <numeric>
 #include <set>
 #include <thread>
-
-#include "engine/cpu/thread_pool.h"
 
 namespace bitnet::cpu {
 namespace {
