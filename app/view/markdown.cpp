@@ -86,6 +86,14 @@ void MarkdownFlow::take_line(const Target& to, size_t begin, size_t end) {
       block_.clear();
     }
     block_.push_back({begin + shape.skip, begin + shape.end});
+    // A very long line is a block of its own, and no table begins with it: what put_tail() has begun of it is
+    // finished here, once.
+    if (!shape.joins && shape.end - shape.skip > kLongestStyledLine) {
+      put_block(to, false);
+      block_.clear();
+      settled_ = to.rows.size();
+      state_.piped = false;
+    }
     return;
   }
   put_line(to, shape, begin, false);

@@ -98,6 +98,27 @@ TEST(Transcript, AnEnormousLineGrowsAsItWouldBeLaidOutWhole) {
   }
 }
 
+TEST(Transcript, AnEnormousLineIsShownOnceWhileOthersFollow) {
+  std::string line;
+  while (line.size() < 5000) line += "word ";
+  for (const std::string first : {"", "- ", "> ", "# ", "| "}) {
+    const std::string text = first + line + "\nmore of it, and more of it\n- an item\n\nthe end";
+    TranscriptView growing, whole;
+    for (TranscriptView* view : {&growing, &whole}) {
+      view->set_size(56, 20);
+      view->begin_answer();
+    }
+    for (size_t at = 0; at < text.size(); at += 10) {
+      growing.append_answer(text.substr(at, 10));
+      growing.visible();
+    }
+    whole.append_answer(text);
+    ASSERT_EQ(growing.row_count(), whole.row_count()) << first;
+    for (size_t i = 0; i < whole.row_count(); ++i)
+      ASSERT_EQ(growing.row(i).text(), whole.row(i).text()) << first;
+  }
+}
+
 TEST(Transcript, AMegabyteInOneLineAndThousandsOfMarks) {
   TranscriptView view;
   view.set_size(80, 24);
