@@ -90,14 +90,14 @@ class Bench {
   }
 
   struct LayerMatrices {
-    std::vector<TernaryMatrix> layers;
+    std::vector<Matrix> layers;
     uint64_t bytes;
   };
-  LayerMatrices matrices_of_layers(uint32_t n_in, std::vector<TernaryMatrix::Tensor> tensors) {
-    LayerMatrices l{std::vector<TernaryMatrix>(kLayers), 0};
-    for (TernaryMatrix& m : l.layers) {
+  LayerMatrices matrices_of_layers(uint32_t n_in, std::vector<Matrix::Part> parts) {
+    LayerMatrices l{std::vector<Matrix>(kLayers), 0};
+    for (Matrix& m : l.layers) {
       m.n_in = n_in;
-      std::copy(tensors.begin(), tensors.end(), m.tensors.begin());
+      std::copy(parts.begin(), parts.end(), m.parts.begin());
       l.bytes = uint64_t{m.rows()} * n_in / 4;
       m.codes = filled(l.bytes);
     }
@@ -110,30 +110,33 @@ class Bench {
                         out = matrices_of_layers(q, {{kEmbd, 1}}),
                         gate_up = matrices_of_layers(kEmbd, {{kFf, 1}, {kFf, 1}}),
                         down = matrices_of_layers(kFf, {{kEmbd, 1}});
-    const BufferPtr x = floats(uint64_t{n_} * kFf), y = floats(uint64_t{n_} * 2 * kFf), weight = floats(kFf);
-    Quantised quantised{filled(uint64_t{n_} * kFf), filled(n_ * 8)};
-    for (const uint32_t n : {kEmbd, kFf})
+    const BufferPtr x = floats(uint64_t{n_} * kFf), y = floats(uint64_t{n_} * 2 * kFf);
+    const Norm norm{floats(kFf), kEpsilon};
+    const Quantised quantised{filled(uint64_t{n_} * kFf), filled(n_ * 8), nullptr};
+    const In in{*x, norm, quantised};
+    for (const uint32_t n : {kEmbd, kFf}) {
+      Matrix shape;
+      shape.n_in = n;
       measure(fmt::format("norm_quantise_{}", n).c_str(), uint64_t{n_} * n * 4,
-              [&](Recorder& r, uint32_t) { r.rms_norm_quantise(*x, *weight, n, kEpsilon, quantised, n_); });
-    measure("qkv", qkv.bytes, [&](Recorder& r, uint32_t i) { r.ternary(qkv.layers[i], quantised, *y, n_); });
+              [&](Recorder& r, uint32_t) { r.quantise(shape, in, n_); });
+    }
+    measure("qkv", qkv.bytes,
+            [&](Recorder& r, uint32_t i) { r.product(qkv.layers[i], quantised, store(*y), n_); });
     measure("attn_output", out.bytes,
-            [&](Recorder& r, uint32_t i) { r.ternary_add(out.layers[i], quantised, *y, n_); });
-    measure("gate_up", gate_up.bytes,
-            [&](Recorder& r, uint32_t i) { r.ternary_gate_up(gate_up.layers[i], quantised, *y, n_); });
+            [&](Recorder& r, uint32_t i) { r.product(out.layers[i], quantised, add(*y), n_); });
+    measure("gate_up", gate_up.bytes, [&](Recorder& r, uint32_t i) {
+      r.product(gate_up.layers[i], quantised, gate(*y, Act::relu2), n_);
+    });
     measure("down", down.bytes,
-            [&](Recorder& r, uint32_t i) { r.ternary_add(down.layers[i], quantised, *y, n_); });
-    measure("bit_linear_qkv", qkv.bytes, [&](Recorder& r, uint32_t i) {
-      r.bit_linear(qkv.layers[i], *x, *weight, kEpsilon, quantised, *y, n_);
-    });
-    measure("bit_linear_output", out.bytes, [&](Recorder& r, uint32_t i) {
-      r.bit_linear_add(out.layers[i], *x, *weight, kEpsilon, quantised, *y, n_);
-    });
-    measure("bit_linear_gate_up", gate_up.bytes, [&](Recorder& r, uint32_t i) {
-      r.bit_linear_gate_up(gate_up.layers[i], *x, *weight, kEpsilon, quantised, *y, n_);
-    });
-    measure("bit_linear_down", down.bytes, [&](Recorder& r, uint32_t i) {
-      r.bit_linear_add(down.layers[i], *x, *weight, kEpsilon, quantised, *y, n_);
-    });
+            [&](Recorder& r, uint32_t i) { r.product(down.layers[i], quantised, add(*y), n_); });
+    measure("linear_qkv", qkv.bytes,
+            [&](Recorder& r, uint32_t i) { r.linear(qkv.layers[i], in, store(*y), n_); });
+    measure("linear_output", out.bytes,
+            [&](Recorder& r, uint32_t i) { r.linear(out.layers[i], in, add(*y), n_); });
+    measure("linear_gate_up", gate_up.bytes,
+            [&](Recorder& r, uint32_t i) { r.linear(gate_up.layers[i], in, gate(*y, Act::relu2), n_); });
+    measure("linear_down", down.bytes,
+            [&](Recorder& r, uint32_t i) { r.linear(down.layers[i], in, add(*y), n_); });
   }
 
   void attention_kernels() {
@@ -157,29 +160,29 @@ class Bench {
       measure(
           "attention", 2 * (depth + n_) * row,
           [&](Recorder& r, uint32_t i) {
-            r.self_attention(*qkv, *rotation, *k[i], *v[i], scratch, *o, kHeads, n_);
+            r.self_attention(*qkv, {}, *rotation, *k[i], *v[i], scratch, *o, kHeads, n_);
           },
           depth);
     }
   }
 
   void head_kernels() {
-    Embedding table;
+    Table table;
     table.n_vocab = kVocab;
     table.n_embd = kEmbd;
     const auto most =
         static_cast<uint32_t>(std::min<uint64_t>(kVocab, backend_->device().max_buffer_bytes / (2 * kEmbd)));
     for (uint32_t at = 0; at < kVocab; at += most) {
       const uint32_t rows = std::min(most, kVocab - at);
-      table.chunks.push_back({at, rows, filled(uint64_t{rows} * kEmbd * 2)});
+      table.chunks.push_back({at, rows, filled(uint64_t{rows} * kEmbd * 2), nullptr});
     }
-    const BufferPtr x = floats(kEmbd), y = floats(kEmbd), weight = floats(kEmbd), logits = floats(kVocab),
+    const BufferPtr x = floats(kEmbd), y = floats(kEmbd), logits = floats(kVocab),
                     partials = filled(kArgmaxPartials * sizeof(ArgmaxResult)),
                     result = filled(sizeof(ArgmaxResult));
+    const Norm norm{floats(kEmbd), kEpsilon};
     const uint64_t bytes = uint64_t{kVocab} * kEmbd * 2;
     measure("embed", kEmbd * 2, [&](Recorder& r, uint32_t) { r.embed(table, *x, 1); });
-    measure("rms_norm", kEmbd * 4,
-            [&](Recorder& r, uint32_t) { r.rms_norm(*x, 0, *weight, kEmbd, kEpsilon, *y, 1); });
+    measure("rms_norm", kEmbd * 4, [&](Recorder& r, uint32_t) { r.rms_norm(*x, 0, norm, kEmbd, *y, 1); });
     measure(
         "head", bytes, [&](Recorder& r, uint32_t) { r.head(table, *y, *logits, 1); }, 0, 8);
     measure("argmax", kVocab * 4,

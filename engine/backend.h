@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/layouts/layout.h"
 #include "engine/sampler.h"
 
 namespace bitnet {
@@ -31,36 +32,90 @@ class Buffer {
 using BufferPtr = std::unique_ptr<Buffer>;
 enum class BufferUse { weights, device, shared };
 
-// One to three ternary tensors of the same input, stacked by rows: q over k over v, or gate over up.
-struct TernaryMatrix {
-  struct Tensor {
+// How the input of a projection is rounded: to int8 by the largest magnitude of a row, as BitNet models are
+// trained, or to 16 bits in two planes of int8, which is next to nothing.
+enum class Input { int8_row, int16_row };
+
+// One to three ternary tensors of the same input, stacked by rows: q over k over v, or gate over up. A
+// product of Layout::trits is part.scale * sum(weight * q) / s. In Layout::groups each 64 inputs have a sum
+// of their own, which is multiplied by its scale and by `fixed`, a power of two, and rounded to an integer.
+// These integers are summed, so that their order does not matter, and part.scale undoes `fixed`.
+struct Matrix {
+  struct Part {
     uint32_t rows = 0;
     float scale = 0;
   };
   uint32_t n_in = 0;
-  std::array<Tensor, 3> tensors;  // those in use come first
-  BufferPtr codes;  // [rows][n_in / 4] bytes, i2_s block128; empty where the tensors have their own
-  std::array<BufferPtr, 3> tensor_codes;  // on a backend that adopts: as codes, of each tensor
-  uint32_t rows() const { return tensors[0].rows + tensors[1].rows + tensors[2].rows; }
+  Layout layout = Layout::trits;
+  Input input = Input::int8_row;
+  uint32_t scale_every = 0;             // groups: inputs of a row that share a scale, a multiple of 64
+  float fixed = 0;                      // groups
+  std::array<Part, 3> parts;            // those in use come first
+  BufferPtr codes;                      // as the layout has them; empty where the parts have their own
+  BufferPtr scales;                     // groups
+  std::array<BufferPtr, 3> part_codes;  // trits on a backend that adopts: as codes, of each part
+  uint32_t rows() const { return parts[0].rows + parts[1].rows + parts[2].rows; }
 };
 
-// The token embedding or the LM head, in chunks that one binding can reach.
-struct Embedding {
+// The token embedding or a dense LM head, in chunks that one binding can reach. Rows of a dense type lie as
+// in the file. Those of a ternary one lie in the backend's layout of groups, and all values are multiplied by
+// `scale`.
+struct Table {
   struct Chunk {
     uint32_t row_begin = 0;
     uint32_t rows = 0;
-    BufferPtr table;  // [rows][n_embd], F16 or F32
+    BufferPtr bytes;   // [rows], each of n_embd values
+    BufferPtr scales;  // ternary: as of a Matrix
   };
   uint32_t n_vocab = 0;
   uint32_t n_embd = 0;
-  bool f32 = false;
+  TensorType type = TensorType::f16;
+  uint32_t scale_every = 0;  // 0: the table is dense
+  float scale = 1;
   std::vector<Chunk> chunks;
+  bool is_ternary() const { return scale_every != 0; }
 };
 
 // Rows of int8, each with what is needed to undo the quantisation.
 struct Quantised {
-  BufferPtr q;     // [rows][n] int8
+  BufferPtr q;     // [rows][planes][n] int8; two planes for Input::int16_row, of which the first counts 256
   BufferPtr info;  // [rows] of {f32 s, i32 sum(q)}
+  BufferPtr sums;  // [rows][n / 64] i32, sum(q) of each 64 inputs; for groups alone
+};
+
+// RMSNorm with this weight [n] f32; without one, the vector as it is.
+template <typename T>
+struct NormOf {
+  T weight{};
+  float epsilon = 0;
+};
+using Norm = NormOf<BufferPtr>;
+
+enum class Act { relu2, silu };
+
+// From where a projection takes its rows, and what it does with them first. q is scratch.
+struct In {
+  const Buffer& x;
+  const Norm& norm;
+  const Quantised& q;
+  uint32_t first_row = 0;
+};
+
+// Where the result goes: y = W x, y += W x, or y = act(W_gate x) * (W_up x).
+struct Out {
+  enum class Kind { store, add, gate };
+  const Buffer& y;
+  Kind kind = Kind::store;
+  Act act = Act::relu2;
+};
+inline Out store(const Buffer& y) { return {y, Out::Kind::store}; }
+inline Out add(const Buffer& y) { return {y, Out::Kind::add}; }
+inline Out gate(const Buffer& y, Act act) { return {y, Out::Kind::gate, act}; }
+
+// What happens to q, k and v before RoPE, in this order; each may be absent.
+struct AttentionInput {
+  BufferPtr bias;       // [(n_head + 2 n_head_kv) * head_dim] f32
+  Norm q_norm, k_norm;  // over each head, weights [head_dim]
 };
 
 struct AttentionShape {
@@ -117,61 +172,47 @@ class Recorder {
   virtual ~Recorder() = default;
 
   // x[t] = table[token t of the run]
-  virtual void embed(const Embedding& table, Buffer& x, uint32_t n) = 0;
-  // q = int8(rms_norm(x) * weight): the input of a BitLinear
-  virtual void rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_features, float epsilon, Quantised& q,
-                                 uint32_t n) = 0;
-  // y = W q, y += W q
-  virtual void ternary(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) = 0;
-  virtual void ternary_add(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) = 0;
-  // y = relu(W_gate q)^2 * (W_up q)
-  virtual void ternary_gate_up(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) = 0;
-  // Rotates q in qkv [n][n_head + 2 n_head_kv][head_dim]; k rotated and v go to the cache at the run's
-  // position
-  virtual void rope_store_kv(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
-                             const AttentionShape& shape, uint32_t n) = 0;
+  virtual void embed(const Table& table, const Buffer& x, uint32_t n) = 0;
+  // in.q = the input of w: in.x normed and rounded
+  virtual void quantise(const Matrix& w, const In& in, uint32_t n) = 0;
+  // out = W q. The rows of a gated product are half of w's.
+  virtual void product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) = 0;
+  // Prepares q in qkv [n][n_head + 2 n_head_kv][head_dim] and rotates it; k prepared and rotated and v go to
+  // the cache at the run's position
+  virtual void rope_store_kv(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
+                             const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& shape,
+                             uint32_t n) = 0;
   // o = softmax(q k / sqrt(head_dim)) v, causal
-  virtual void attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Buffer& o,
+  virtual void attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache, const Buffer& o,
                          const AttentionShape& shape, uint32_t n) = 0;
 
-  // Several of these in one call, as the forward pass needs them. A backend may do each call in one kernel,
-  // with the same bits.
-  //
-  // y = W int8(rms_norm(x) * weight), y += ..., y = relu(gate)^2 * up; q is scratch
-  virtual void bit_linear(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon, Quantised& q,
-                          Buffer& y, uint32_t n) {
-    rms_norm_quantise(x, weight, w.n_in, epsilon, q, n);
-    ternary(w, q, y, n);
+  // Two of these in one call, as the forward pass needs them. A backend may do each call in one kernel, with
+  // the same bits.
+  virtual void linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {
+    quantise(w, in, n);
+    product(w, in.q, out, n);
   }
-  virtual void bit_linear_add(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon, Quantised& q,
-                              Buffer& y, uint32_t n) {
-    rms_norm_quantise(x, weight, w.n_in, epsilon, q, n);
-    ternary_add(w, q, y, n);
-  }
-  virtual void bit_linear_gate_up(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon,
-                                  Quantised& q, Buffer& y, uint32_t n) {
-    rms_norm_quantise(x, weight, w.n_in, epsilon, q, n);
-    ternary_gate_up(w, q, y, n);
-  }
-  // RoPE, the cache, and attention
-  virtual void self_attention(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
-                              AttentionScratch&, Buffer& o, const AttentionShape& shape, uint32_t n) {
-    rope_store_kv(qkv, rotation, k_cache, v_cache, shape, n);
+  virtual void self_attention(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
+                              const Buffer& k_cache, const Buffer& v_cache, const AttentionScratch&,
+                              const Buffer& o, const AttentionShape& shape, uint32_t n) {
+    rope_store_kv(qkv, input, rotation, k_cache, v_cache, shape, n);
     attention(qkv, k_cache, v_cache, o, shape, n);
   }
 
   // y = rms_norm(x[first_row ..]) * weight
-  virtual void rms_norm(Buffer& x, uint32_t first_row, Buffer& weight, uint32_t n_features, float epsilon,
-                        Buffer& y, uint32_t n) = 0;
-  // logits [n][n_vocab] = table y
-  virtual void head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) = 0;
+  virtual void rms_norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features,
+                        const Buffer& y, uint32_t n) = 0;
+  // logits [n][n_vocab] = table y, of a dense table
+  virtual void head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) = 0;
   // result = the largest of the first row of logits; `partial` is scratch
-  virtual void argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, Buffer& result) = 0;
+  virtual void argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial,
+                      const Buffer& result) = 0;
   // Follows argmax on a device that runs ahead: the token that sampling chooses takes the place of the
   // largest as the input of the next program. `result` is an ArgmaxResult and a ChoiceResult.
-  virtual void sample(Buffer& /*logits*/, uint32_t /*n_vocab*/, Buffer& /*partial*/, SamplingBuffers&,
-                      Buffer& /*result*/) {}
-  virtual void copy(Buffer& from, uint64_t from_offset, Buffer& to, uint64_t to_offset, uint64_t bytes) = 0;
+  virtual void sample(const Buffer& /*logits*/, uint32_t /*n_vocab*/, const Buffer& /*partial*/,
+                      const SamplingBuffers&, const Buffer& /*result*/) {}
+  virtual void copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
+                    uint64_t bytes) = 0;
 };
 constexpr uint32_t kArgmaxPartials = 256;  // rows of ArgmaxResult that `partial` holds
 
@@ -185,6 +226,8 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual const DeviceInfo& device() const = 0;
+  // The layout of ternary weights that have more than one scale: groups or groups16.
+  virtual Layout group_layout() const = 0;
 
   virtual BufferPtr allocate(uint64_t bytes, BufferUse use) = 0;
   // Copies bytes into a buffer of weights or device memory. It may return before they are there;

@@ -39,16 +39,16 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
     Buffer &k = cache.keys(i), &v = cache.values(i);
 
     // q, k, v = W_q a, W_k a, W_v a
-    r.bit_linear(layer.qkv, *a.x, *layer.attn_norm, c.norm_epsilon, a.attn_in, *a.qkv, n);
+    r.linear(layer.qkv, {*a.x, layer.attn_norm, a.attn_in}, store(*a.qkv), n);
     // RoPE, the cache, and o = softmax(q k / sqrt(head_dim)) v
-    r.self_attention(*a.qkv, *a.rotation, k, v, a.attention, *a.o, heads, n);
+    r.self_attention(*a.qkv, layer.attn_input, *a.rotation, k, v, a.attention, *a.o, heads, n);
     // x += W_o int8(rms(o) * attn_sub_norm)
-    r.bit_linear_add(layer.attn_output, *a.o, *layer.attn_sub_norm, c.norm_epsilon, a.attn_out, *a.x, n);
+    r.linear(layer.attn_output, {*a.o, layer.attn_sub_norm, a.attn_out}, add(*a.x), n);
 
     // h = relu(W_gate f)^2 * (W_up f)
-    r.bit_linear_gate_up(layer.ffn_gate_up, *a.x, *layer.ffn_norm, c.norm_epsilon, a.ffn_in, *a.h, n);
+    r.linear(layer.ffn_gate_up, {*a.x, layer.ffn_norm, a.ffn_in}, gate(*a.h, Act::relu2), n);
     // x += W_down int8(rms(h) * ffn_sub_norm)
-    r.bit_linear_add(layer.ffn_down, *a.h, *layer.ffn_sub_norm, c.norm_epsilon, a.ffn_mid, *a.x, n);
+    r.linear(layer.ffn_down, {*a.h, layer.ffn_sub_norm, a.ffn_mid}, add(*a.x), n);
 
     if (hidden) r.copy(*a.x, hidden_row * row_bytes, *hidden, i * row_bytes, row_bytes);
   }
@@ -57,7 +57,7 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
 void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row, uint32_t rows,
                  Buffer& logits, Buffer& argmax_result) {
   const Config& c = m.config;
-  r.rms_norm(*a.x, first_row, *m.output_norm, c.n_embd, c.norm_epsilon, *a.y, rows);
+  r.rms_norm(*a.x, first_row, m.output_norm, c.n_embd, *a.y, rows);
   r.head(m.head(), *a.y, logits, rows);
   r.argmax(logits, c.n_vocab, *a.argmax_partials, argmax_result);
 }
@@ -66,7 +66,7 @@ namespace {
 
 Quantised allocate_quantised(Backend& backend, uint64_t n, uint64_t features) {
   return {backend.allocate(n * features, BufferUse::device),
-          backend.allocate(n * (sizeof(float) + sizeof(int32_t)), BufferUse::device)};
+          backend.allocate(n * (sizeof(float) + sizeof(int32_t)), BufferUse::device), nullptr};
 }
 
 AttentionScratch allocate_scratch(Backend& backend, const Config& c, uint32_t n_ctx) {

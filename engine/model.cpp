@@ -237,18 +237,18 @@ class Loader {
     report(total_);
   }
 
-  BufferPtr norm(const GgufTensor& tensor) {
+  Norm norm(const GgufTensor& tensor, float epsilon) {
     BufferPtr buffer = backend_.allocate(tensor.data.size(), BufferUse::weights);
     put(*buffer, 0, tensor.data);
-    return buffer;
+    return {std::move(buffer), epsilon};
   }
 
-  TernaryMatrix ternary(std::initializer_list<const GgufTensor*> tensors) {
-    TernaryMatrix m;
+  Matrix ternary(std::initializer_list<const GgufTensor*> tensors) {
+    Matrix m;
     m.n_in = static_cast<uint32_t>((*tensors.begin())->shape[0]);
     size_t n = 0;
     for (const GgufTensor* t : tensors)
-      m.tensors[n++] = {static_cast<uint32_t>(t->shape[1]), i2s_scale(t->data)};
+      m.parts[n++] = {static_cast<uint32_t>(t->shape[1]), i2s_scale(t->data)};
     const uint64_t row_bytes = m.n_in / 4;
     uint64_t offset = 0;
     n = 0;
@@ -265,7 +265,7 @@ class Loader {
         i2s_block64_to_block128(codes, repacked_);
         codes = repacked_;
       }
-      if (layout_ == I2sLayout::block128 && (m.tensor_codes[n] = backend_.adopt(codes))) {
+      if (layout_ == I2sLayout::block128 && (m.part_codes[n] = backend_.adopt(codes))) {
         ++n;
         count(codes.size());
         continue;
@@ -278,13 +278,13 @@ class Loader {
   }
 
   // Splits the table into chunks of rows that one binding can reach.
-  Embedding embedding(const GgufTensor& tensor) {
-    Embedding e;
+  Table embedding(const GgufTensor& tensor) {
+    Table e;
     e.n_embd = static_cast<uint32_t>(tensor.shape[0]);
     e.n_vocab = static_cast<uint32_t>(tensor.shape[1]);
-    e.f32 = tensor.type == TensorType::f32;
+    e.type = tensor.type;
     if (BufferPtr whole = backend_.adopt(tensor.data)) {
-      e.chunks.push_back({0, e.n_vocab, std::move(whole)});
+      e.chunks.push_back({0, e.n_vocab, std::move(whole), nullptr});
       count(tensor.data.size());
       return e;
     }
@@ -293,8 +293,8 @@ class Loader {
         static_cast<uint32_t>(std::min<uint64_t>(backend_.device().max_buffer_bytes / row_bytes, e.n_vocab));
     for (uint32_t row = 0; row < e.n_vocab; row += most_rows) {
       const uint32_t rows = std::min(most_rows, e.n_vocab - row);
-      Embedding::Chunk chunk{row, rows, backend_.allocate(rows * row_bytes, BufferUse::weights)};
-      put(*chunk.table, 0, tensor.data.subspan(row * row_bytes, rows * row_bytes));
+      Table::Chunk chunk{row, rows, backend_.allocate(rows * row_bytes, BufferUse::weights), nullptr};
+      put(*chunk.bytes, 0, tensor.data.subspan(row * row_bytes, rows * row_bytes));
       e.chunks.push_back(std::move(chunk));
     }
     return e;
@@ -339,17 +339,17 @@ Model load_model(const Config& config, const ModelFiles& files, Backend& backend
   model.token_embd = load.embedding(*files.token_embd);
   for (const LayerFiles& from : files.layers) {
     Layer layer;
-    layer.attn_norm = load.norm(*from.attn_norm);
+    layer.attn_norm = load.norm(*from.attn_norm, config.norm_epsilon);
     layer.qkv = load.ternary({from.attn_q, from.attn_k, from.attn_v});
-    layer.attn_sub_norm = load.norm(*from.attn_sub_norm);
+    layer.attn_sub_norm = load.norm(*from.attn_sub_norm, config.norm_epsilon);
     layer.attn_output = load.ternary({from.attn_output});
-    layer.ffn_norm = load.norm(*from.ffn_norm);
+    layer.ffn_norm = load.norm(*from.ffn_norm, config.norm_epsilon);
     layer.ffn_gate_up = load.ternary({from.ffn_gate, from.ffn_up});
-    layer.ffn_sub_norm = load.norm(*from.ffn_sub_norm);
+    layer.ffn_sub_norm = load.norm(*from.ffn_sub_norm, config.norm_epsilon);
     layer.ffn_down = load.ternary({from.ffn_down});
     model.layers.push_back(std::move(layer));
   }
-  model.output_norm = load.norm(*files.output_norm);
+  model.output_norm = load.norm(*files.output_norm, config.norm_epsilon);
   if (!model.config.tied_head) model.separate_head = load.embedding(*files.output);
   load.finish();
   return model;

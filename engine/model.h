@@ -44,23 +44,24 @@ ModelFiles find_tensors(const GgufFile& file, const Config& config);
 std::vector<std::string> extra_tensors(const GgufFile& file, const ModelFiles& files);
 
 struct Layer {
-  BufferPtr attn_norm;        // [n_embd] f32
-  TernaryMatrix qkv;          // n_embd -> (n_head + 2 n_head_kv) * head_dim
-  BufferPtr attn_sub_norm;    // [n_head * head_dim] f32
-  TernaryMatrix attn_output;  // n_head * head_dim -> n_embd
-  BufferPtr ffn_norm;         // [n_embd] f32
-  TernaryMatrix ffn_gate_up;  // n_embd -> 2 n_ff
-  BufferPtr ffn_sub_norm;     // [n_ff] f32
-  TernaryMatrix ffn_down;     // n_ff -> n_embd
+  Norm attn_norm;             // [n_embd] f32
+  AttentionInput attn_input;  // absent here
+  Matrix qkv;                 // n_embd -> (n_head + 2 n_head_kv) * head_dim
+  Norm attn_sub_norm;         // [n_head * head_dim] f32
+  Matrix attn_output;         // n_head * head_dim -> n_embd
+  Norm ffn_norm;              // [n_embd] f32
+  Matrix ffn_gate_up;         // n_embd -> 2 n_ff
+  Norm ffn_sub_norm;          // [n_ff] f32
+  Matrix ffn_down;            // n_ff -> n_embd
 };
 
 struct Model {
   Config config;
-  Embedding token_embd;
+  Table token_embd;
   std::vector<Layer> layers;
-  BufferPtr output_norm;    // [n_embd] f32
-  Embedding separate_head;  // empty where the head is tied
-  const Embedding& head() const { return config.tied_head ? token_embd : separate_head; }
+  Norm output_norm;     // [n_embd] f32
+  Table separate_head;  // empty where the head is tied
+  const Table& head() const { return config.tied_head ? token_embd : separate_head; }
 };
 
 // Puts the weights on the device. on_progress as in EngineOptions.

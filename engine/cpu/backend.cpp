@@ -62,6 +62,7 @@ class CpuBackend : public Backend {
         head_shortlist_(options.head_shortlist) {}
 
   const DeviceInfo& device() const override { return device_; }
+  Layout group_layout() const override { return Layout::groups16; }
 
   BufferPtr allocate(uint64_t bytes, BufferUse) override { return std::make_unique<CpuBuffer>(bytes); }
 
@@ -105,8 +106,7 @@ class CpuBackend : public Backend {
   std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels) override {
     auto program = std::make_unique<CpuProgram>();
     CpuRecorder recorder(
-        kernels_, pool_.size(), input_, [this](const Embedding& table) { return shortlist_of(table); },
-        *program);
+        kernels_, pool_.size(), input_, [this](const Table& table) { return shortlist_of(table); }, *program);
     kernels(recorder);
     pool_.reserve_scratch(program->scratch_lines);
     return program;
@@ -154,14 +154,15 @@ class CpuBackend : public Backend {
     logits.unfinished.reset();
   }
 
-  const Shortlist* shortlist_of(const Embedding& table) {
+  const Shortlist* shortlist_of(const Table& table) {
     const auto& chunk = table.chunks[0];
-    if (table.f32 || table.chunks.size() != 1 || head_shortlist_ == HeadShortlist::never) return nullptr;
-    if (head_shortlist_ != HeadShortlist::always && chunk.table->size() < kLeastShortlistedHead)
+    if (table.type != TensorType::f16 || table.chunks.size() != 1 || head_shortlist_ == HeadShortlist::never)
       return nullptr;
-    auto& shortlist = shortlists_[chunk.table.get()];
+    if (head_shortlist_ != HeadShortlist::always && chunk.bytes->size() < kLeastShortlistedHead)
+      return nullptr;
+    auto& shortlist = shortlists_[chunk.bytes.get()];
     if (!shortlist)
-      shortlist = std::make_unique<Shortlist>(kernels_, data_of<const uint16_t>(*chunk.table), table.n_vocab,
+      shortlist = std::make_unique<Shortlist>(kernels_, data_of<const uint16_t>(*chunk.bytes), table.n_vocab,
                                               table.n_embd);
     if (head_shortlist_ == HeadShortlist::always) shortlist->wait();
     return shortlist.get();

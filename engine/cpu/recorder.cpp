@@ -23,15 +23,15 @@ struct TokenScale {
 
 // A stack of ternary tensors as rows of codes.
 struct RowStack {
-  explicit RowStack(const TernaryMatrix& w) {
+  explicit RowStack(const Matrix& w) {
     row_bytes = w.n_in / 4;
     const uint8_t* stacked = w.codes ? data_of<const uint8_t>(*w.codes) : nullptr;
     uint32_t row = 0;
-    for (size_t i = 0; i < w.tensors.size() && w.tensors[i].rows != 0; ++i) {
+    for (size_t i = 0; i < w.parts.size() && w.parts[i].rows != 0; ++i) {
       const uint8_t* codes =
-          w.tensor_codes[i] ? data_of<const uint8_t>(*w.tensor_codes[i]) : stacked + row * row_bytes;
-      tensors[n_tensors++] = {row, row + w.tensors[i].rows, w.tensors[i].scale, codes};
-      row += w.tensors[i].rows;
+          w.part_codes[i] ? data_of<const uint8_t>(*w.part_codes[i]) : stacked + row * row_bytes;
+      tensors[n_tensors++] = {row, row + w.parts[i].rows, w.parts[i].scale, codes};
+      row += w.parts[i].rows;
     }
   }
   struct Tensor {
@@ -80,15 +80,15 @@ uint32_t CpuRecorder::rows_a_unit(uint32_t rows, uint64_t row_bytes) const {
   return std::max(8U, static_cast<uint32_t>(bytes / row_bytes) / 8 * 8);
 }
 
-void CpuRecorder::embed(const Embedding& table, Buffer& x, uint32_t n) {
+void CpuRecorder::embed(const Table& table, const Buffer& x, uint32_t n) {
   struct Chunk {
     uint32_t begin, rows;
     const std::byte* data;
   };
   std::vector<Chunk> chunks;
   for (const auto& c : table.chunks)
-    chunks.push_back({c.row_begin, c.rows, data_of<const std::byte>(*c.table)});
-  step(n, [this_k = &k_, &input = input_, chunks, n_embd = table.n_embd, f32 = table.f32,
+    chunks.push_back({c.row_begin, c.rows, data_of<const std::byte>(*c.bytes)});
+  step(n, [this_k = &k_, &input = input_, chunks, n_embd = table.n_embd, f32 = table.type == TensorType::f32,
            out = data_of<float>(x)](uint32_t t, CacheLine*) {
     const auto row = static_cast<uint32_t>(input.tokens[t]);
     for (const Chunk& c : chunks) {
@@ -103,10 +103,11 @@ void CpuRecorder::embed(const Embedding& table, Buffer& x, uint32_t n) {
   });
 }
 
-void CpuRecorder::rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_features, float epsilon,
-                                    Quantised& q, uint32_t n) {
-  step(n, [&k = k_, x = data_of<const float>(x), w = data_of<const float>(weight), n_features, epsilon,
-           q = data_of<int8_t>(*q.q), info = data_of<TokenScale>(*q.info)](uint32_t t, CacheLine*) {
+void CpuRecorder::quantise(const Matrix& matrix, const In& in, uint32_t n) {
+  const uint32_t n_features = matrix.n_in;
+  step(n, [&k = k_, x = data_of<const float>(in.x) + size_t{in.first_row} * n_features,
+           w = data_of<const float>(*in.norm.weight), n_features, epsilon = in.norm.epsilon,
+           q = data_of<int8_t>(*in.q.q), info = data_of<TokenScale>(*in.q.info)](uint32_t t, CacheLine*) {
     const float* row = x + size_t{t} * n_features;
     const float mean = k.sum_of_squares(row, n_features) / static_cast<float>(n_features);
     const float inverse = 1 / std::sqrt(mean + epsilon);
@@ -115,11 +116,11 @@ void CpuRecorder::rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_featur
   });
 }
 
-void CpuRecorder::rms_norm(Buffer& x, uint32_t first_row, Buffer& weight, uint32_t n_features, float epsilon,
-                           Buffer& y, uint32_t n) {
+void CpuRecorder::rms_norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features,
+                           const Buffer& y, uint32_t n) {
   program_.norms.push_back(&y);
   step(n, [&k = k_, x = data_of<const float>(x) + size_t{first_row} * n_features,
-           w = data_of<const float>(weight), n_features, epsilon,
+           w = data_of<const float>(*norm.weight), n_features, epsilon = norm.epsilon,
            y = data_of<float>(y)](uint32_t t, CacheLine*) {
     const float* row = x + size_t{t} * n_features;
     const float mean = k.sum_of_squares(row, n_features) / static_cast<float>(n_features);
@@ -129,7 +130,7 @@ void CpuRecorder::rms_norm(Buffer& x, uint32_t first_row, Buffer& weight, uint32
 
 // For decode. Calls output(first row, rows, tensor, token, its scale and sum, sums).
 template <typename Output>
-void CpuRecorder::ternary_rows(const TernaryMatrix& w, Quantised& q, uint32_t n, Output output) {
+void CpuRecorder::ternary_rows(const Matrix& w, const Quantised& q, uint32_t n, Output output) {
   const RowStack stack(w);
   const uint32_t rows = w.rows(), n_in = w.n_in, at_once = rows_a_unit(rows, stack.row_bytes);
   step(
@@ -142,7 +143,7 @@ void CpuRecorder::ternary_rows(const TernaryMatrix& w, Quantised& q, uint32_t n,
           for (uint32_t t = 0; t < n; ++t) {  // the codes are in the second cache after the first token
             k.ternary_rows(tensor.codes + (first - tensor.begin) * stack.row_bytes, n_in, last - first,
                            q + size_t{t} * n_in, sums);
-            output(k, first, last - first, tensor, t, info[t], sums);
+            output(first, last - first, tensor, t, info[t], sums);
           }
         });
       },
@@ -151,7 +152,7 @@ void CpuRecorder::ternary_rows(const TernaryMatrix& w, Quantised& q, uint32_t n,
 
 // For prefill. Calls output as above, for pieces of a tile.
 template <typename Output>
-void CpuRecorder::ternary_tiles(const TernaryMatrix& w, Quantised& q, uint32_t n, Output output) {
+void CpuRecorder::ternary_tiles(const Matrix& w, const Quantised& q, uint32_t n, Output output) {
   const RowStack stack(w);
   const uint32_t rows = w.rows(), n_in = w.n_in;
   const size_t sums_bytes = size_t{kTokensAtOnce} * kTileRows * sizeof(int32_t);
@@ -170,7 +171,7 @@ void CpuRecorder::ternary_tiles(const TernaryMatrix& w, Quantised& q, uint32_t n
           k.tile_product(tile, n_in, q + size_t{t0} * n_in, tokens, sums);
           stack.pieces(begin, end, [&](uint32_t first, uint32_t last, const RowStack::Tensor& tensor) {
             for (uint32_t t = 0; t < tokens; ++t)
-              output(k, first, last - first, tensor, t0 + t, info[t0 + t],
+              output(first, last - first, tensor, t0 + t, info[t0 + t],
                      sums + t * kTileRows + (first - begin));
           });
         }
@@ -178,26 +179,19 @@ void CpuRecorder::ternary_tiles(const TernaryMatrix& w, Quantised& q, uint32_t n
       sums_bytes + size_t{n_in} * kTileRows);
 }
 
-void CpuRecorder::ternary(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
-  const auto output = [y = data_of<float>(y), n_out = w.rows()](
-                          const CpuKernels& k, uint32_t first, uint32_t rows, const RowStack::Tensor& tensor,
-                          uint32_t t, const TokenScale& info, const int32_t* sums) {
-    k.scale_sums(sums, rows, info.sum, tensor.scale / info.s, y + size_t{t} * n_out + first);
-  };
-  n <= kRowTokens ? ternary_rows(w, q, n, output) : ternary_tiles(w, q, n, output);
-}
-
-void CpuRecorder::ternary_add(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
-  const auto output = [y = data_of<float>(y), n_out = w.rows()](
-                          const CpuKernels& k, uint32_t first, uint32_t rows, const RowStack::Tensor& tensor,
-                          uint32_t t, const TokenScale& info, const int32_t* sums) {
-    k.add_sums(sums, rows, info.sum, tensor.scale / info.s, y + size_t{t} * n_out + first);
+void CpuRecorder::product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) {
+  if (out.kind == Out::Kind::gate) return ternary_gate_up(w, q, out.y, n);
+  const auto sums_to = out.kind == Out::Kind::add ? k_.add_sums : k_.scale_sums;
+  const auto output = [sums_to, y = data_of<float>(out.y), n_out = w.rows()](
+                          uint32_t first, uint32_t rows, const RowStack::Tensor& tensor, uint32_t t,
+                          const TokenScale& info, const int32_t* sums) {
+    sums_to(sums, rows, info.sum, tensor.scale / info.s, y + size_t{t} * n_out + first);
   };
   n <= kRowTokens ? ternary_rows(w, q, n, output) : ternary_tiles(w, q, n, output);
 }
 
 // A unit makes some rows of the gate and the same rows of up: half a tile of each in prefill.
-void CpuRecorder::ternary_gate_up(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
+void CpuRecorder::ternary_gate_up(const Matrix& w, const Quantised& q, const Buffer& y, uint32_t n) {
   const RowStack stack(w);
   const uint32_t n_out = w.rows() / 2, n_in = w.n_in;
   const bool tiled = n > kRowTokens;
@@ -239,8 +233,9 @@ void CpuRecorder::ternary_gate_up(const TernaryMatrix& w, Quantised& q, Buffer& 
       sums_bytes + (tiled ? size_t{n_in} * kTileRows : 0));
 }
 
-void CpuRecorder::rope_store_kv(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
-                                const AttentionShape& shape, uint32_t n) {
+void CpuRecorder::rope_store_kv(const Buffer& qkv, const AttentionInput&, const Buffer& rotation,
+                                const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& shape,
+                                uint32_t n) {
   step(n, [&k = k_, &input = input_, s = shape, qkv = data_of<float>(qkv),
            rotation = data_of<const float>(rotation), keys = data_of<uint16_t>(k_cache),
            values = data_of<uint16_t>(v_cache)](uint32_t t, CacheLine*) {
@@ -254,7 +249,7 @@ void CpuRecorder::rope_store_kv(Buffer& qkv, Buffer& rotation, Buffer& k_cache, 
   });
 }
 
-void CpuRecorder::attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Buffer& o,
+void CpuRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache, const Buffer& o,
                             const AttentionShape& shape, uint32_t n) {
   const AttentionShape s = shape;
   const uint32_t group = s.n_head / s.n_head_kv;
@@ -287,7 +282,7 @@ void CpuRecorder::attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Buffe
       attention_scratch(n_ctx) * sizeof(float));
 }
 
-void CpuRecorder::head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) {
+void CpuRecorder::head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) {
   const Shortlist* shortlist = n == 1 ? shortlists_(table) : nullptr;
   if (shortlist)
     shortlisted_head(table, *shortlist, y, logits);
@@ -298,12 +293,12 @@ void CpuRecorder::head(const Embedding& table, Buffer& y, Buffer& logits, uint32
 // First all logits are approximated. Then the rows whose upper bound reaches the best lower bound are
 // computed from F16. The other approximations are below that bound, so none of them is the largest. The n
 // largest are found in the same way with the n-th best of the units' lower bounds, which n rows reach.
-void CpuRecorder::shortlisted_head(const Embedding& table, const Shortlist& shortlist, Buffer& y,
-                                   Buffer& logits) {
+void CpuRecorder::shortlisted_head(const Table& table, const Shortlist& shortlist, const Buffer& y,
+                                   const Buffer& logits) {
   const auto head = std::make_shared<ShortlistedHead>();
   head->logits = &cpu_buffer(logits);
   head->vector = &y;
-  const auto no_shortlist = [](const Embedding&) { return nullptr; };
+  const auto no_shortlist = [](const Table&) { return nullptr; };
   head->full = std::make_shared<CpuProgram>();
   CpuRecorder(k_, threads_, input_, no_shortlist, *head->full).full_head(table, y, logits, 1);
   program_.shortlisted.push_back(head);
@@ -313,7 +308,7 @@ void CpuRecorder::shortlisted_head(const Embedding& table, const Shortlist& shor
   head->rows_a_unit = at_once;
   head->lower.resize(units);
   head->upper.resize(units);
-  const auto* from = data_of<const uint16_t>(*table.chunks[0].table);
+  const auto* from = data_of<const uint16_t>(*table.chunks[0].bytes);
   const auto* vector = data_of<const float>(y);
   auto* out = data_of<float>(logits);
   step(1, [head, &shortlist, vector, n](uint32_t, CacheLine*) {
@@ -350,30 +345,31 @@ void CpuRecorder::shortlisted_head(const Embedding& table, const Shortlist& shor
   CpuRecorder(k_, threads_, input_, no_shortlist, *head->rescore).step(units, rescore);
 }
 
-void CpuRecorder::full_head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) {
+void CpuRecorder::full_head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) {
   for (const auto& chunk : table.chunks) {
-    const uint64_t row_bytes = uint64_t{table.n_embd} * (table.f32 ? 4 : 2);
+    const uint64_t row_bytes = uint64_t{table.n_embd} * (table.type == TensorType::f32 ? 4 : 2);
     const uint32_t at_once = rows_a_unit(chunk.rows, row_bytes);
-    step(
-        ceil_div(chunk.rows, at_once),
-        [&k = k_, rows = data_of<const std::byte>(*chunk.table), row_bytes, at_once, n, n_embd = table.n_embd,
-         f32 = table.f32, n_rows = chunk.rows, row_begin = chunk.row_begin, n_vocab = table.n_vocab,
-         y = data_of<const float>(y), logits = data_of<float>(logits)](uint32_t unit, CacheLine*) {
-          const uint32_t first = unit * at_once, count = std::min(at_once, n_rows - first);
-          const std::byte* from = rows + first * row_bytes;
-          for (uint32_t t = 0; t < n; ++t) {
-            float* out = logits + size_t{t} * n_vocab + row_begin + first;
-            const float* vector = y + size_t{t} * n_embd;
-            if (f32)
-              k.float_rows(reinterpret_cast<const float*>(from), n_embd, count, vector, out);
-            else
-              k.half_rows(reinterpret_cast<const uint16_t*>(from), n_embd, count, vector, out);
-          }
-        });
+    step(ceil_div(chunk.rows, at_once),
+         [&k = k_, rows = data_of<const std::byte>(*chunk.bytes), row_bytes, at_once, n,
+          n_embd = table.n_embd, f32 = table.type == TensorType::f32, n_rows = chunk.rows,
+          row_begin = chunk.row_begin, n_vocab = table.n_vocab, y = data_of<const float>(y),
+          logits = data_of<float>(logits)](uint32_t unit, CacheLine*) {
+           const uint32_t first = unit * at_once, count = std::min(at_once, n_rows - first);
+           const std::byte* from = rows + first * row_bytes;
+           for (uint32_t t = 0; t < n; ++t) {
+             float* out = logits + size_t{t} * n_vocab + row_begin + first;
+             const float* vector = y + size_t{t} * n_embd;
+             if (f32)
+               k.float_rows(reinterpret_cast<const float*>(from), n_embd, count, vector, out);
+             else
+               k.half_rows(reinterpret_cast<const uint16_t*>(from), n_embd, count, vector, out);
+           }
+         });
   }
 }
 
-void CpuRecorder::argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, Buffer& result) {
+void CpuRecorder::argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial,
+                         const Buffer& result) {
   constexpr uint32_t kLogitsAPartial = 4096;
   const uint32_t partials = std::min(kArgmaxPartials, ceil_div(n_vocab, kLogitsAPartial));
   const uint32_t a_partial = ceil_div(n_vocab, partials);
@@ -399,7 +395,8 @@ void CpuRecorder::argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, Buff
   });
 }
 
-void CpuRecorder::copy(Buffer& from, uint64_t from_offset, Buffer& to, uint64_t to_offset, uint64_t bytes) {
+void CpuRecorder::copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
+                       uint64_t bytes) {
   assert(from_offset + bytes <= from.size() && to_offset + bytes <= to.size());
   for (const auto& head : program_.shortlisted)
     if (head->logits == &from) head->wanted_whole = true;

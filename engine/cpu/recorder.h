@@ -82,7 +82,7 @@ struct RunInput {
 };
 
 // Gives the shortlist of a table, or null where there is none.
-using FindShortlist = std::function<const Shortlist*(const Embedding&)>;
+using FindShortlist = std::function<const Shortlist*(const Table&)>;
 
 class CpuRecorder : public Recorder {
  public:
@@ -94,31 +94,32 @@ class CpuRecorder : public Recorder {
         shortlists_(std::move(shortlists)),
         program_(program) {}
 
-  void embed(const Embedding& table, Buffer& x, uint32_t n) override;
-  void rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_features, float epsilon, Quantised& q,
-                         uint32_t n) override;
-  void ternary(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) override;
-  void ternary_add(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) override;
-  void ternary_gate_up(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) override;
-  void rope_store_kv(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
-                     const AttentionShape& shape, uint32_t n) override;
-  void attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Buffer& o, const AttentionShape& shape,
-                 uint32_t n) override;
-  void rms_norm(Buffer& x, uint32_t first_row, Buffer& weight, uint32_t n_features, float epsilon, Buffer& y,
+  void embed(const Table& table, const Buffer& x, uint32_t n) override;
+  void quantise(const Matrix& w, const In& in, uint32_t n) override;
+  void product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) override;
+  void rope_store_kv(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
+                     const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& shape,
+                     uint32_t n) override;
+  void attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache, const Buffer& o,
+                 const AttentionShape& shape, uint32_t n) override;
+  void rms_norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features, const Buffer& y,
                 uint32_t n) override;
-  void head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) override;
-  void argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, Buffer& result) override;
-  void copy(Buffer& from, uint64_t from_offset, Buffer& to, uint64_t to_offset, uint64_t bytes) override;
+  void head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) override;
+  void argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const Buffer& result) override;
+  void copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
+            uint64_t bytes) override;
 
  private:
   template <typename Work>
   void step(uint32_t units, Work work, size_t scratch_bytes = 0);
   template <typename Output>
-  void ternary_rows(const TernaryMatrix& w, Quantised& q, uint32_t n, Output output);
+  void ternary_rows(const Matrix& w, const Quantised& q, uint32_t n, Output output);
   template <typename Output>
-  void ternary_tiles(const TernaryMatrix& w, Quantised& q, uint32_t n, Output output);
-  void full_head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n);
-  void shortlisted_head(const Embedding& table, const Shortlist& shortlist, Buffer& y, Buffer& logits);
+  void ternary_tiles(const Matrix& w, const Quantised& q, uint32_t n, Output output);
+  void ternary_gate_up(const Matrix& w, const Quantised& q, const Buffer& y, uint32_t n);
+  void full_head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n);
+  void shortlisted_head(const Table& table, const Shortlist& shortlist, const Buffer& y,
+                        const Buffer& logits);
   uint32_t rows_a_unit(uint32_t rows, uint64_t row_bytes) const;
 
   const CpuKernels& k_;

@@ -45,6 +45,7 @@ class VulkanBackend : public Backend {
   ~VulkanBackend() override { pipelines_.save(); }
 
   const DeviceInfo& device() const override { return device_.info(); }
+  Layout group_layout() const override { return Layout::groups; }
 
   BufferPtr allocate(uint64_t bytes, BufferUse use) override {
     return std::make_unique<VulkanBuffer>(device_, bytes, use);

@@ -31,26 +31,25 @@ uint64_t address(const Buffer& buffer) { return vulkan(buffer).address(); }
 
 }  // namespace
 
-void DecodeStages::linear(VulkanKernels::Linear kind, const TernaryMatrix& w, uint32_t n_out, const Buffer& x,
-                          const Buffer& weight, float epsilon, const Buffer& y) {
+void DecodeStages::linear(const Matrix& w, const In& in, const Out& out) {
   DecodeStage s{};
-  s.kind = kind == VulkanKernels::Linear::plain ? STAGE_LINEAR
-           : kind == VulkanKernels::Linear::add ? STAGE_LINEAR_ADD
-                                                : STAGE_GATE_UP;
-  s.x = address(x);
-  s.y = address(y);
+  s.kind = out.kind == Out::Kind::store ? STAGE_LINEAR
+           : out.kind == Out::Kind::add ? STAGE_LINEAR_ADD
+                                        : STAGE_GATE_UP;
+  s.x = address(in.x);
+  s.y = address(out.y);
   s.w = address(*w.codes);
-  s.weight = address(weight);
+  s.weight = address(*in.norm.weight);
   s.n_in = w.n_in;
-  s.n_out = n_out;
-  s.end0 = w.tensors[0].rows;
-  s.end1 = w.tensors[0].rows + w.tensors[1].rows;
-  s.scale0 = w.tensors[0].scale;
-  s.scale1 = w.tensors[1].scale;
-  s.scale2 = w.tensors[2].scale;
-  s.epsilon = epsilon;
+  s.n_out = out.kind == Out::Kind::gate ? w.rows() / 2 : w.rows();
+  s.end0 = w.parts[0].rows;
+  s.end1 = w.parts[0].rows + w.parts[1].rows;
+  s.scale0 = w.parts[0].scale;
+  s.scale1 = w.parts[1].scale;
+  s.scale2 = w.parts[2].scale;
+  s.epsilon = in.norm.epsilon;
   const bool first = std::none_of(stages_.begin(), stages_.end(), [](const auto& t) { return t.n_in != 0; });
-  if (first || kind == VulkanKernels::Linear::gate_up) n_short_ = std::max(n_short_, w.n_in);
+  if (first || out.kind == Out::Kind::gate) n_short_ = std::max(n_short_, w.n_in);
   n_long_ = std::max(n_long_, w.n_in);
   stages_.push_back(s);
 }
@@ -140,7 +139,7 @@ Decode::Decode(const Device& device, VulkanKernels& kernels, Transfer& transfer,
   std::memset(stuck_.mapped().data(), 0, sizeof(uint32_t));
 }
 
-bool Decode::takes(const TernaryMatrix& w) const { return kernels_.has_decode(w.n_in, {1, 1, 64, 64}); }
+bool Decode::takes(const Matrix& w) const { return kernels_.has_decode(w.n_in, {1, 1, 64, 64}); }
 bool Decode::takes(const AttentionShape& shape) const { return kernels_.has_decode(64, shape); }
 
 std::unique_ptr<VulkanBuffer> Decode::upload(std::span<const std::byte> bytes) {

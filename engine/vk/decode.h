@@ -22,9 +22,8 @@ class DecodeStages {
   // last stage wrote, and y must have been written so few stages ago that its tagged values are still kept.
   bool takes_next(const Buffer& x, const Buffer* y) const;
 
-  // As in Recorder; n_out is the number of rows of the result.
-  void linear(VulkanKernels::Linear kind, const TernaryMatrix& w, uint32_t n_out, const Buffer& x,
-              const Buffer& weight, float epsilon, const Buffer& y);
+  // As in Recorder.
+  void linear(const Matrix& w, const In& in, const Out& out);
   void attention(const Buffer& qkv, const Buffer& rotation, const Buffer& k_cache, const Buffer& v_cache,
                  const AttentionScratch& scratch, const Buffer& o, const AttentionShape& shape);
   // Stages that do nothing but wait for each other.
@@ -56,7 +55,7 @@ class Decode {
          ChainedDecode chained);
 
   // Whether the device can run these as stages. Where it cannot, the kernels of prefill are used.
-  bool takes(const TernaryMatrix& w) const;
+  bool takes(const Matrix& w) const;
   bool takes(const AttentionShape& shape) const;
 
   DecodeDispatches prepare(DecodeStages stages);

@@ -72,9 +72,9 @@ VulkanKernels::VulkanKernels(const Device& d, VkPipelineCache cache, bool intege
       embed_f32(d, cache, Shader::embed, {{CONSTANT_TABLE_F32, 1}}),
       rms_norm(d, cache, SUBGROUPS(rms_norm), wide(d)),
       rms_norm_quantise(d, cache, SUBGROUPS(rms_norm_quantise), wide(d)),
-      matvec(d, cache, SUBGROUPS_DOT(ternary_matvec), matvec_rows(d)),
-      matvec_add(d, cache, SUBGROUPS_DOT(ternary_matvec_add), matvec_rows(d)),
-      matvec_gate_up(d, cache, SUBGROUPS_DOT(ternary_matvec_gate_up), matvec_rows(d)),
+      matvec{{d, cache, SUBGROUPS_DOT(ternary_matvec), matvec_rows(d)},
+             {d, cache, SUBGROUPS_DOT(ternary_matvec_add), matvec_rows(d)},
+             {d, cache, SUBGROUPS_DOT(ternary_matvec_gate_up), matvec_rows(d)}},
       rope_store_kv(d, cache, Shader::rope_store_kv, {}),
       head_f16(d, cache, SUBGROUPS(head), {{CONSTANT_TABLE_F32, 0}}),
       head_f32(d, cache, SUBGROUPS(head), {{CONSTANT_TABLE_F32, 1}}),
@@ -171,7 +171,7 @@ const Kernel& VulkanKernels::decode(uint32_t n_short, uint32_t n_long, const Att
   return decode_.try_emplace(constants, device_, cache_, shader, constants).first->second;
 }
 
-VulkanKernels::Matmul VulkanKernels::ternary_matmul(Linear kind, uint32_t n_out, uint32_t n) {
+VulkanKernels::Matmul VulkanKernels::ternary_matmul(Out::Kind kind, uint32_t n_out, uint32_t n) {
   const auto k = static_cast<size_t>(kind);
   if (!matrix_) {
     constexpr Shader kDot[] = {Shader::ternary_matmul_dot, Shader::ternary_matmul_add_dot,
@@ -181,15 +181,15 @@ VulkanKernels::Matmul VulkanKernels::ternary_matmul(Linear kind, uint32_t n_out,
     const Shader shader = integer_dot_ ? kDot[k] : kEmulated[k];
     const Specialisation none;
     return {matmul_dot_[k].try_emplace(none, device_, cache_, shader, none).first->second,
-            kind == Linear::gate_up ? 32U : 64U, 32};
+            kind == Out::Kind::gate ? 32U : 64U, 32};
   }
   constexpr Shader kMatrix[] = {Shader::ternary_matmul_matrix, Shader::ternary_matmul_add_matrix,
                                 Shader::ternary_matmul_gate_up_matrix};
   const Specialisation constants =
-      matrix_tile(device_, uint64_t{n_out} * (kind == Linear::gate_up ? 2 : 1) * n);
+      matrix_tile(device_, uint64_t{n_out} * (kind == Out::Kind::gate ? 2 : 1) * n);
   const uint32_t rows = matrix_rows(constants);
   return {matmul_matrix_[k].try_emplace(constants, device_, cache_, kMatrix[k], constants).first->second,
-          kind == Linear::gate_up ? rows / 2 : rows, matrix_tokens(constants)};
+          kind == Out::Kind::gate ? rows / 2 : rows, matrix_tokens(constants)};
 }
 
 VulkanKernels::Sampling::Sampling(const Device& d, VkPipelineCache cache, const Specialisation& constants)

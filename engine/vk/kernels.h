@@ -20,9 +20,7 @@ struct VulkanKernels {
   Kernel embed_f32;
   Kernel rms_norm;
   Kernel rms_norm_quantise;
-  Kernel matvec;
-  Kernel matvec_add;
-  Kernel matvec_gate_up;
+  Kernel matvec[3];  // by Out::Kind
   Kernel rope_store_kv;
   Kernel head_f16;
   Kernel head_f32;
@@ -37,15 +35,13 @@ struct VulkanKernels {
   };
   const Sampling& sampling();  // made when first asked for
 
-  enum class Linear { plain, add, gate_up };
-
   // The product for n tokens and n_out rows; a workgroup computes `rows` of them for `tokens`.
   struct Matmul {
     const Kernel& kernel;
     uint32_t rows;
     uint32_t tokens;
   };
-  Matmul ternary_matmul(Linear kind, uint32_t n_out, uint32_t n);
+  Matmul ternary_matmul(Out::Kind kind, uint32_t n_out, uint32_t n);
 
   // The kernel of the stages of decode (vk/decode.h), for rows of up to n_short and of up to n_long features,
   // and whether the device can run it.
@@ -62,7 +58,7 @@ struct VulkanKernels {
   const bool matrix_;
   std::optional<Sampling> sampling_;
   std::map<Specialisation, Kernel> attention_;
-  std::map<Specialisation, Kernel> matmul_dot_[3];  // by Linear
+  std::map<Specialisation, Kernel> matmul_dot_[3];  // by Out::Kind
   std::map<Specialisation, Kernel> matmul_matrix_[3];
   std::map<Specialisation, Kernel> decode_;
 };

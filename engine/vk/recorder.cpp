@@ -32,15 +32,15 @@ uint32_t argmax_partials(uint32_t n_vocab) {
   return std::min(kArgmaxPartials, ceil_div(n_vocab, kLogitsAWorkgroup));
 }
 
-TernaryPush push_of(const TernaryMatrix& w, uint32_t n_out, uint32_t n) {
+TernaryPush push_of(const Matrix& w, uint32_t n_out, uint32_t n) {
   return {w.n_in,
           n_out,
           n,
-          w.tensors[0].rows,
-          w.tensors[0].rows + w.tensors[1].rows,
-          w.tensors[0].scale,
-          w.tensors[1].scale,
-          w.tensors[2].scale};
+          w.parts[0].rows,
+          w.parts[0].rows + w.parts[1].rows,
+          w.parts[0].scale,
+          w.parts[1].scale,
+          w.parts[2].scale};
 }
 
 AttentionPush attention_push(const AttentionShape& s, uint32_t n) {
@@ -155,51 +155,41 @@ uint32_t VulkanRecorder::groups_for_rows(uint32_t rows, uint32_t rows_per_subgro
                   device_.limits().maxComputeWorkGroupCount[0]);
 }
 
-void VulkanRecorder::embed(const Embedding& table, Buffer& x, uint32_t n) {
+void VulkanRecorder::embed(const Table& table, const Buffer& x, uint32_t n) {
   for (const auto& chunk : table.chunks)
-    dispatch(table.f32 ? kernels_.embed_f32 : kernels_.embed_f16,
-             EmbedPush{table.n_embd, chunk.row_begin, chunk.rows}, {&params_, chunk.table.get(), &x},
+    dispatch(table.type == TensorType::f32 ? kernels_.embed_f32 : kernels_.embed_f16,
+             EmbedPush{table.n_embd, chunk.row_begin, chunk.rows}, {&params_, chunk.bytes.get(), &x},
              ceil_div(table.n_embd / 2, 64), n);
 }
 
-void VulkanRecorder::rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_features, float epsilon,
-                                       Quantised& q, uint32_t n) {
-  dispatch(kernels_.rms_norm_quantise, QuantisePush{n_features, epsilon},
-           {&x, &weight, q.q.get(), q.info.get()}, n);
+void VulkanRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
+  dispatch(kernels_.rms_norm_quantise, QuantisePush{w.n_in, in.norm.epsilon},
+           {&in.x, in.norm.weight.get(), in.q.q.get(), in.q.info.get()}, n);
 }
 
-void VulkanRecorder::ternary_product(VulkanKernels::Linear kind, const Kernel& matvec, const TernaryMatrix& w,
-                                     uint32_t n_out, Quantised& q, Buffer& y, uint32_t n) {
-  const std::initializer_list<const Buffer*> buffers = {w.codes.get(), q.q.get(), q.info.get(), &y};
-  if (n <= kMatvecTokens)
+void VulkanRecorder::product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) {
+  const uint32_t n_out = out.kind == Out::Kind::gate ? w.rows() / 2 : w.rows();
+  const std::initializer_list<const Buffer*> buffers = {w.codes.get(), q.q.get(), q.info.get(), &out.y};
+  if (n <= kMatvecTokens) {
+    const Kernel& matvec = kernels_.matvec[static_cast<size_t>(out.kind)];
     return dispatch(matvec, push_of(w, n_out, n), buffers,
                     groups_for_rows(w.rows(), matvec.constant(CONSTANT_ROWS)), n);
-  const VulkanKernels::Matmul matmul = kernels_.ternary_matmul(kind, n_out, n);
+  }
+  const VulkanKernels::Matmul matmul = kernels_.ternary_matmul(out.kind, n_out, n);
   dispatch(matmul.kernel, push_of(w, n_out, n), buffers, ceil_div(n_out, matmul.rows),
            ceil_div(n, matmul.tokens));
 }
 
-void VulkanRecorder::ternary(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
-  ternary_product(VulkanKernels::Linear::plain, kernels_.matvec, w, w.rows(), q, y, n);
-}
-
-void VulkanRecorder::ternary_add(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
-  ternary_product(VulkanKernels::Linear::add, kernels_.matvec_add, w, w.rows(), q, y, n);
-}
-
-void VulkanRecorder::ternary_gate_up(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) {
-  ternary_product(VulkanKernels::Linear::gate_up, kernels_.matvec_gate_up, w, w.rows() / 2, q, y, n);
-}
-
-void VulkanRecorder::rope_store_kv(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
-                                   const AttentionShape& s, uint32_t n) {
+void VulkanRecorder::rope_store_kv(const Buffer& qkv, const AttentionInput&, const Buffer& rotation,
+                                   const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& s,
+                                   uint32_t n) {
   const uint32_t pairs = (s.n_head + 2 * s.n_head_kv) * s.head_dim / 2;
   dispatch(kernels_.rope_store_kv, RopePush{s.n_head, s.n_head_kv, s.head_dim, s.rope_dim},
            {&params_, &rotation, &qkv, &k_cache, &v_cache}, ceil_div(pairs, 64), n);
 }
 
-void VulkanRecorder::attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Buffer& o,
-                               const AttentionShape& s, uint32_t n) {
+void VulkanRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache,
+                               const Buffer& o, const AttentionShape& s, uint32_t n) {
   const Kernel& kernel = kernels_.attention(s, n);
   const uint32_t heads = kernel.constant(CONSTANT_HEADS),
                  tokens = kernel.constant(CONSTANT_WORKGROUP_SIZE) / 4 / heads;
@@ -225,49 +215,33 @@ DecodeStages& VulkanRecorder::next_stage(const Buffer& x, const Buffer* y) {
   return collected_;
 }
 
-void VulkanRecorder::self_attention(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
-                                    AttentionScratch& scratch, Buffer& o, const AttentionShape& s,
+void VulkanRecorder::self_attention(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
+                                    const Buffer& k_cache, const Buffer& v_cache,
+                                    const AttentionScratch& scratch, const Buffer& o, const AttentionShape& s,
                                     uint32_t n) {
   if (n == 1 && decode_.takes(s))
     next_stage(qkv).attention(qkv, rotation, k_cache, v_cache, scratch, o, s);
   else
-    Recorder::self_attention(qkv, rotation, k_cache, v_cache, scratch, o, s, n);
+    Recorder::self_attention(qkv, input, rotation, k_cache, v_cache, scratch, o, s, n);
 }
 
-void VulkanRecorder::bit_linear(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon,
-                                Quantised& q, Buffer& y, uint32_t n) {
-  if (n == 1 && decode_.takes(w))
-    next_stage(x).linear(VulkanKernels::Linear::plain, w, w.rows(), x, weight, epsilon, y);
+void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {
+  if (n == 1 && in.first_row == 0 && decode_.takes(w))
+    next_stage(in.x, out.kind == Out::Kind::add ? &out.y : nullptr).linear(w, in, out);
   else
-    Recorder::bit_linear(w, x, weight, epsilon, q, y, n);
+    Recorder::linear(w, in, out, n);
 }
 
-void VulkanRecorder::bit_linear_add(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon,
-                                    Quantised& q, Buffer& y, uint32_t n) {
-  if (n == 1 && decode_.takes(w))
-    next_stage(x, &y).linear(VulkanKernels::Linear::add, w, w.rows(), x, weight, epsilon, y);
-  else
-    Recorder::bit_linear_add(w, x, weight, epsilon, q, y, n);
+void VulkanRecorder::rms_norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features,
+                              const Buffer& y, uint32_t n) {
+  dispatch(kernels_.rms_norm, NormPush{n_features, first_row, norm.epsilon}, {&x, norm.weight.get(), &y}, n);
 }
 
-void VulkanRecorder::bit_linear_gate_up(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon,
-                                        Quantised& q, Buffer& y, uint32_t n) {
-  if (n == 1 && decode_.takes(w))
-    next_stage(x).linear(VulkanKernels::Linear::gate_up, w, w.rows() / 2, x, weight, epsilon, y);
-  else
-    Recorder::bit_linear_gate_up(w, x, weight, epsilon, q, y, n);
-}
-
-void VulkanRecorder::rms_norm(Buffer& x, uint32_t first_row, Buffer& weight, uint32_t n_features,
-                              float epsilon, Buffer& y, uint32_t n) {
-  dispatch(kernels_.rms_norm, NormPush{n_features, first_row, epsilon}, {&x, &weight, &y}, n);
-}
-
-void VulkanRecorder::head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) {
-  const Kernel& kernel = table.f32 ? kernels_.head_f32 : kernels_.head_f16;
+void VulkanRecorder::head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) {
+  const Kernel& kernel = table.type == TensorType::f32 ? kernels_.head_f32 : kernels_.head_f16;
   for (const auto& chunk : table.chunks)
     dispatch(kernel, HeadPush{table.n_embd, chunk.rows, chunk.row_begin, table.n_vocab},
-             {chunk.table.get(), &y, &logits}, groups_for_rows(chunk.rows, 1), n);
+             {chunk.bytes.get(), &y, &logits}, groups_for_rows(chunk.rows, 1), n);
 }
 
 static_assert(sizeof(SamplingInput) == sizeof(SampleSettings) + SAMPLE_HISTORY * sizeof(int32_t) &&
@@ -278,23 +252,24 @@ static_assert(kSampleHistory == SAMPLE_HISTORY && kSampleRandoms == SAMPLE_RANDO
               kMostSampled < SAMPLE_CANDIDATES &&
               kSampleScratch == 8 + 4 * SAMPLE_BINS + 8 * SAMPLE_CANDIDATES);
 
-void VulkanRecorder::sample(Buffer& logits, uint32_t n_vocab, Buffer& partial, SamplingBuffers& sampling,
-                            Buffer& result) {
+void VulkanRecorder::sample(const Buffer& logits, uint32_t n_vocab, const Buffer& partial,
+                            const SamplingBuffers& sampling, const Buffer& result) {
   const VulkanKernels::Sampling& kernels = kernels_.sampling();
   const SamplePush push{n_vocab, argmax_partials(n_vocab)};
-  Buffer &scratch = *sampling.scratch, &input = *sampling.input;
+  const Buffer &scratch = *sampling.scratch, &input = *sampling.input;
   dispatch(kernels.count, push, {&scratch, &logits, &partial}, push.n_partials);
   dispatch(kernels.collect, push, {&scratch, &logits, &input}, push.n_partials);
   dispatch(kernels.choose, push, {&scratch, &input, sampling.randoms.get(), &result, &params_}, 1);
 }
 
-void VulkanRecorder::argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, Buffer& result) {
+void VulkanRecorder::argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial,
+                            const Buffer& result) {
   const uint32_t partials = argmax_partials(n_vocab);
   dispatch(kernels_.argmax, ArgmaxPush{n_vocab}, {&logits, &partial}, partials);
   dispatch(kernels_.argmax_merge, ArgmaxPush{partials}, {&partial, &result, &params_}, 1);
 }
 
-void VulkanRecorder::copy(Buffer& from, uint64_t from_offset, Buffer& to, uint64_t to_offset,
+void VulkanRecorder::copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
                           uint64_t bytes) {
   decode_collected();
   barrier();

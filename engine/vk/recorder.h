@@ -41,38 +41,31 @@ class VulkanRecorder : public Recorder {
   void finish();
   void decode(DecodeDispatches dispatches);
 
-  void embed(const Embedding& table, Buffer& x, uint32_t n) override;
-  void rms_norm_quantise(Buffer& x, Buffer& weight, uint32_t n_features, float epsilon, Quantised& q,
-                         uint32_t n) override;
-  void ternary(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) override;
-  void ternary_add(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) override;
-  void ternary_gate_up(const TernaryMatrix& w, Quantised& q, Buffer& y, uint32_t n) override;
-  void rope_store_kv(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
-                     const AttentionShape& shape, uint32_t n) override;
-  void attention(Buffer& qkv, Buffer& k_cache, Buffer& v_cache, Buffer& o, const AttentionShape& shape,
-                 uint32_t n) override;
-  void bit_linear(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon, Quantised& q, Buffer& y,
-                  uint32_t n) override;
-  void bit_linear_add(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon, Quantised& q,
-                      Buffer& y, uint32_t n) override;
-  void bit_linear_gate_up(const TernaryMatrix& w, Buffer& x, Buffer& weight, float epsilon, Quantised& q,
-                          Buffer& y, uint32_t n) override;
-  void self_attention(Buffer& qkv, Buffer& rotation, Buffer& k_cache, Buffer& v_cache,
-                      AttentionScratch& scratch, Buffer& o, const AttentionShape& shape, uint32_t n) override;
-  void rms_norm(Buffer& x, uint32_t first_row, Buffer& weight, uint32_t n_features, float epsilon, Buffer& y,
+  void embed(const Table& table, const Buffer& x, uint32_t n) override;
+  void quantise(const Matrix& w, const In& in, uint32_t n) override;
+  void product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) override;
+  void linear(const Matrix& w, const In& in, const Out& out, uint32_t n) override;
+  void rope_store_kv(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
+                     const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& shape,
+                     uint32_t n) override;
+  void attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache, const Buffer& o,
+                 const AttentionShape& shape, uint32_t n) override;
+  void self_attention(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
+                      const Buffer& k_cache, const Buffer& v_cache, const AttentionScratch& scratch,
+                      const Buffer& o, const AttentionShape& shape, uint32_t n) override;
+  void rms_norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features, const Buffer& y,
                 uint32_t n) override;
-  void head(const Embedding& table, Buffer& y, Buffer& logits, uint32_t n) override;
-  void argmax(Buffer& logits, uint32_t n_vocab, Buffer& partial, Buffer& result) override;
-  void sample(Buffer& logits, uint32_t n_vocab, Buffer& partial, SamplingBuffers& sampling,
-              Buffer& result) override;
-  void copy(Buffer& from, uint64_t from_offset, Buffer& to, uint64_t to_offset, uint64_t bytes) override;
+  void head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) override;
+  void argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const Buffer& result) override;
+  void sample(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const SamplingBuffers& sampling,
+              const Buffer& result) override;
+  void copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
+            uint64_t bytes) override;
 
  private:
   template <typename Push>
   void dispatch(const Kernel& kernel, const Push& push, std::initializer_list<const Buffer*> buffers,
                 uint32_t groups_x, uint32_t groups_y = 1);
-  void ternary_product(VulkanKernels::Linear kind, const Kernel& matvec, const TernaryMatrix& w,
-                       uint32_t n_out, Quantised& q, Buffer& y, uint32_t n);
   void decode_collected();
   DecodeStages& next_stage(const Buffer& x, const Buffer* y = nullptr);
   uint32_t groups_for_rows(uint32_t rows, uint32_t rows_per_subgroup) const;

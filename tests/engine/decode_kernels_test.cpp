@@ -28,12 +28,13 @@ void expect_same(const std::vector<float>& found, const std::vector<float>& want
 }
 
 // All row lengths are tested in one program, as in a model; its longest rows are those of a down projection.
-TEST_P(Kernels, ABitLinearHasTheBitsOfItsSteps) {
+TEST_P(Kernels, ALinearHasTheBitsOfItsSteps) {
   constexpr uint32_t kRows = 70, kLongest = 6912;
   struct Case {
     uint32_t n_in;
     Ternary w;
-    BufferPtr x, weight;
+    BufferPtr x;
+    Norm norm;
     Quantised q;
     std::vector<BufferPtr> results;  // plain, added, gate and up; of the steps and then of the fused kernels
   };
@@ -43,25 +44,26 @@ TEST_P(Kernels, ABitLinearHasTheBitsOfItsSteps) {
     c.n_in = n_in;
     c.w = random_ternary(*backend, n_in, {{kRows, 0.7F}, {kRows, 1.3F}}, rng);
     c.x = put(*backend, normal_floats(n_in, rng));
-    c.weight = put(*backend, normal_floats(n_in, rng));
-    c.q = {backend->allocate(n_in, BufferUse::device), backend->allocate(8, BufferUse::device)};
+    c.norm = {put(*backend, normal_floats(n_in, rng)), 1e-5F};
+    c.q = {backend->allocate(n_in, BufferUse::device), backend->allocate(8, BufferUse::device), nullptr};
     for (int way = 0; way < 2; ++way)
       for (const auto& [n, start] : {std::pair{2 * kRows, 0.0F}, {2 * kRows, 0.1F}, {kRows, 0.0F}})
         c.results.push_back(put(*backend, std::vector<float>(n, start)));
   }
   run(*backend, [&](Recorder& r) {
     for (Case& c : cases) {
-      r.rms_norm_quantise(*c.x, *c.weight, c.n_in, 1e-5F, c.q, 1);
-      r.ternary(c.w.matrix, c.q, *c.results[0], 1);
-      r.ternary_add(c.w.matrix, c.q, *c.results[1], 1);
-      if (c.n_in != kLongest) r.ternary_gate_up(c.w.matrix, c.q, *c.results[2], 1);
+      r.quantise(c.w.matrix, {*c.x, c.norm, c.q}, 1);
+      r.product(c.w.matrix, c.q, store(*c.results[0]), 1);
+      r.product(c.w.matrix, c.q, add(*c.results[1]), 1);
+      if (c.n_in != kLongest) r.product(c.w.matrix, c.q, gate(*c.results[2], Act::relu2), 1);
     }
   });
   run(*backend, [&](Recorder& r) {
     for (Case& c : cases) {
-      r.bit_linear(c.w.matrix, *c.x, *c.weight, 1e-5F, c.q, *c.results[3], 1);
-      r.bit_linear_add(c.w.matrix, *c.x, *c.weight, 1e-5F, c.q, *c.results[4], 1);
-      if (c.n_in != kLongest) r.bit_linear_gate_up(c.w.matrix, *c.x, *c.weight, 1e-5F, c.q, *c.results[5], 1);
+      const In in{*c.x, c.norm, c.q};
+      r.linear(c.w.matrix, in, store(*c.results[3]), 1);
+      r.linear(c.w.matrix, in, add(*c.results[4]), 1);
+      if (c.n_in != kLongest) r.linear(c.w.matrix, in, gate(*c.results[5], Act::relu2), 1);
     }
   });
   const bool last_bits_free = GetParam().as_gpu && backend->device().software;
@@ -89,13 +91,14 @@ TEST_P(Kernels, AttentionOfOneTokenHasTheBitsOfABatch) {
     const uint32_t chunks = (n + kAttentionChunk - 1) / kAttentionChunk;
     AttentionScratch scratch{put(*backend, std::vector<float>(shape.n_head * chunks * (2 + shape.head_dim))),
                              put(*backend, std::vector<uint32_t>(shape.n_head))};
-    run(*backend, [&](Recorder& r) { r.self_attention(*batch, *table, *k, *v, scratch, *o, shape, n); });
+    run(*backend, [&](Recorder& r) { r.self_attention(*batch, {}, *table, *k, *v, scratch, *o, shape, n); });
     const auto wanted = get<float>(*backend, *o, n * out);
     for (const uint32_t t : {0U, 1U, 63U, 64U, 139U}) {
       const BufferPtr one =
           put(*backend, std::vector<float>(qkv.begin() + t * width, qkv.begin() + (t + 1) * width));
       run(
-          *backend, [&](Recorder& r) { r.self_attention(*one, *table, *k, *v, scratch, *o, shape, 1); }, t);
+          *backend, [&](Recorder& r) { r.self_attention(*one, {}, *table, *k, *v, scratch, *o, shape, 1); },
+          t);
       const auto found = get<float>(*backend, *o, out);
       EXPECT_TRUE(std::equal(found.begin(), found.end(), wanted.begin() + t * out))
           << "token " << t << " of heads of " << shape.head_dim;
@@ -122,7 +125,8 @@ TEST_P(Kernels, AttentionOverALongCacheHasTheBitsOfABatch) {
                            put(*backend, std::vector<uint32_t>(shape.n_head))};
   const auto attend = [&](Buffer& tokens, uint32_t n, uint32_t at) {
     run(
-        *backend, [&](Recorder& r) { r.self_attention(tokens, *table, *k, *v, scratch, *o, shape, n); }, at);
+        *backend, [&](Recorder& r) { r.self_attention(tokens, {}, *table, *k, *v, scratch, *o, shape, n); },
+        at);
     return get<float>(*backend, *o, n * out);
   };
   const std::vector<float> wanted = attend(*two, 2, position), found = attend(*one, 1, position + 1);

@@ -32,14 +32,13 @@ std::vector<T> get(Backend& b, const Buffer& buffer, size_t n) {
 // A ternary matrix in both forms: codes -1, 0, +1 by row, and packed i2_s.
 struct Ternary {
   std::vector<int8_t> weights;  // [rows][n_in]
-  TernaryMatrix matrix;
+  Matrix matrix;
 };
 
-inline Ternary random_ternary(Backend& b, uint32_t n_in, std::vector<TernaryMatrix::Tensor> tensors,
-                              std::mt19937& rng) {
+inline Ternary random_ternary(Backend& b, uint32_t n_in, std::vector<Matrix::Part> parts, std::mt19937& rng) {
   Ternary t;
   t.matrix.n_in = n_in;
-  std::copy(tensors.begin(), tensors.end(), t.matrix.tensors.begin());
+  std::copy(parts.begin(), parts.end(), t.matrix.parts.begin());
   const size_t n = size_t{t.matrix.rows()} * n_in;
   t.weights = random_weights(n, rng);
   t.matrix.codes = put(b, i2s_pack(t.weights, I2sLayout::block128));

@@ -36,7 +36,7 @@ QuantisedRows random_rows(Backend& b, uint32_t n, uint32_t features, std::mt1993
     info.push_back(std::bit_cast<uint32_t>(rows.s[t]));
     info.push_back(static_cast<uint32_t>(rows.sum[t]));
   }
-  rows.device = {put(b, rows.q), put(b, info)};
+  rows.device = {put(b, rows.q), put(b, info), nullptr};
   return rows;
 }
 
@@ -78,8 +78,8 @@ TEST_P(Kernels, TernaryProductsEqualTheIntegers) {
       const BufferPtr y = put(*backend, std::vector<float>(size_t{n} * n_out, -1.0F));
       const BufferPtr added = put(*backend, std::vector<float>(size_t{n} * n_out, 4.0F));
       run(*backend, [&](Recorder& r) {
-        r.ternary(w.matrix, q.device, *y, n);
-        r.ternary_add(w.matrix, q.device, *added, n);
+        r.product(w.matrix, q.device, store(*y), n);
+        r.product(w.matrix, q.device, add(*added), n);
       });
       const auto got = get<float>(*backend, *y, size_t{n} * n_out);
       const auto got_added = get<float>(*backend, *added, size_t{n} * n_out);
@@ -104,7 +104,7 @@ TEST_P(Kernels, GateUpIsReluSquaredTimesUp) {
     const Ternary w = random_ternary(*backend, n_in, {{n_ff, 0.5F}, {n_ff, 0.25F}}, rng);
     QuantisedRows q = random_rows(*backend, n, n_in, rng);
     const BufferPtr y = backend->allocate(size_t{n} * n_ff * sizeof(float), BufferUse::device);
-    run(*backend, [&](Recorder& r) { r.ternary_gate_up(w.matrix, q.device, *y, n); });
+    run(*backend, [&](Recorder& r) { r.product(w.matrix, q.device, gate(*y, Act::relu2), n); });
     const auto got = get<float>(*backend, *y, size_t{n} * n_ff);
     for (uint32_t t = 0; t < n; ++t)
       for (uint32_t row = 0; row < n_ff; ++row) {
@@ -123,13 +123,16 @@ TEST_P(Kernels, NormQuantisesLikeTheFormula) {
     for (float& v : x) v = normal(rng);
     for (float& v : weight) v = 1 + 0.1F * normal(rng);
     std::fill_n(x.begin() + 2 * n, n, 0.0F);  // a row of zeros must not divide by zero
-    const BufferPtr device_x = put(*backend, x), device_weight = put(*backend, weight);
+    const BufferPtr device_x = put(*backend, x);
+    const Norm norm{put(*backend, weight), 1e-5F};
+    Matrix shape;
+    shape.n_in = n;
     Quantised q{backend->allocate(size_t{rows} * n, BufferUse::device),
-                backend->allocate(rows * 8, BufferUse::device)};
+                backend->allocate(rows * 8, BufferUse::device), nullptr};
     const BufferPtr y = backend->allocate(size_t{2} * n * sizeof(float), BufferUse::device);
     run(*backend, [&](Recorder& r) {
-      r.rms_norm_quantise(*device_x, *device_weight, n, 1e-5F, q, rows);
-      r.rms_norm(*device_x, 1, *device_weight, n, 1e-5F, *y, 2);
+      r.quantise(shape, {*device_x, norm, q}, rows);
+      r.rms_norm(*device_x, 1, norm, n, *y, 2);
     });
     const auto got = get<int8_t>(*backend, *q.q, size_t{rows} * n);
     const auto info = get<uint32_t>(*backend, *q.info, size_t{2} * rows);
@@ -186,7 +189,7 @@ TEST_P(Kernels, CacheRoundsHalfToEven) {
   const BufferPtr device_qkv = put(*backend, qkv), table = put(*backend, rotation);
   const BufferPtr k = put(*backend, std::vector<uint16_t>(32)), v = put(*backend, std::vector<uint16_t>(32));
   run(
-      *backend, [&](Recorder& r) { r.rope_store_kv(*device_qkv, *table, *k, *v, shape, 1); }, 2);
+      *backend, [&](Recorder& r) { r.rope_store_kv(*device_qkv, {}, *table, *k, *v, shape, 1); }, 2);
   const std::vector<uint16_t> wanted = {0x3C00, 0x3C00, 0x3C02, 0x7BFF, 0x7C00, 0x0001, 0x0000, 0x83FF};
   for (const auto& cache : {get<uint16_t>(*backend, *k, 32), get<uint16_t>(*backend, *v, 32)}) {
     EXPECT_EQ(std::vector<uint16_t>(cache.begin() + 16, cache.begin() + 24), wanted);
@@ -217,7 +220,7 @@ TEST_P(Kernels, AttentionEqualsTheSoftmax) {
     const BufferPtr o =
         backend->allocate(size_t{n} * shape.n_head * shape.head_dim * sizeof(float), BufferUse::device);
     run(*backend, [&](Recorder& r) {
-      r.rope_store_kv(*device_qkv, *table, *k, *v, shape, n);
+      r.rope_store_kv(*device_qkv, {}, *table, *k, *v, shape, n);
       r.attention(*device_qkv, *k, *v, *o, shape, n);
     });
     const auto got = get<float>(*backend, *o, size_t{n} * shape.n_head * shape.head_dim);
@@ -263,17 +266,17 @@ TEST_P(Kernels, EmbeddingAndHeadWorkInChunks) {
     std::vector<float> floats;
     for (uint16_t& h : halves) h = static_cast<uint16_t>((rng() & 0x8000) | (0x3000 + rng() % 0x0C00));
     for (uint16_t h : halves) floats.push_back(from_half(h));
-    Embedding e;
+    Table e;
     e.n_vocab = n_vocab;
     e.n_embd = n_embd;
-    e.f32 = f32;
+    e.type = f32 ? TensorType::f32 : TensorType::f16;
     for (const auto& [begin, rows] : {std::pair{0U, 400U}, {400U, 599U}, {999U, 1U}}) {
       const size_t first = size_t{begin} * n_embd, count = size_t{rows} * n_embd;
       e.chunks.push_back(
           {begin, rows,
            f32 ? put(*backend, std::vector<float>(floats.begin() + first, floats.begin() + first + count))
-               : put(*backend,
-                     std::vector<uint16_t>(halves.begin() + first, halves.begin() + first + count))});
+               : put(*backend, std::vector<uint16_t>(halves.begin() + first, halves.begin() + first + count)),
+           nullptr});
     }
     const std::vector<int32_t> tokens = {0, 399, 400, 998, 999};
     const auto n = static_cast<uint32_t>(tokens.size());

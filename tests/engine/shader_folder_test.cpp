@@ -59,9 +59,10 @@ class VulkanShaderFolder : public testing::Test {
   static float first_result(Backend& backend) {
     std::mt19937 rng(7);
     const Ternary w = random_ternary(backend, 128, {{8, 1.0F}}, rng);
-    Quantised q{put(backend, std::vector<int8_t>(128)), put(backend, std::vector<float>{1.0F, 0.0F})};
+    Quantised q{put(backend, std::vector<int8_t>(128)), put(backend, std::vector<float>{1.0F, 0.0F}),
+                nullptr};
     const BufferPtr y = put(backend, std::vector<float>(8, 4.0F));
-    run(backend, [&](Recorder& r) { r.ternary(w.matrix, q, *y, 1); });
+    run(backend, [&](Recorder& r) { r.product(w.matrix, q, store(*y), 1); });
     return get<float>(backend, *y, 1)[0];
   }
 

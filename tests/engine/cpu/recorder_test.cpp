@@ -65,13 +65,13 @@ TEST(CpuRecorder, ATokenReadsEveryWeightOnce) {
   const BufferPtr logits = backend->allocate(config.n_vocab * sizeof(float), BufferUse::device);
   const BufferPtr result = backend->allocate(sizeof(ArgmaxResult) + sizeof(ChoiceResult), BufferUse::shared);
   const CpuKernels kernels = counting_kernels();
-  const Shortlist shortlist(kernels, data_of<const uint16_t>(*model.head().chunks[0].table), config.n_vocab,
+  const Shortlist shortlist(kernels, data_of<const uint16_t>(*model.head().chunks[0].bytes), config.n_vocab,
                             config.n_embd);
   shortlist.wait();
 
   size_t ternary_bytes = 0;
   for (const Layer& layer : model.layers)
-    for (const TernaryMatrix* w : {&layer.qkv, &layer.attn_output, &layer.ffn_gate_up, &layer.ffn_down})
+    for (const Matrix* w : {&layer.qkv, &layer.attn_output, &layer.ffn_gate_up, &layer.ffn_down})
       ternary_bytes += size_t{w->rows()} * w->n_in / 4;
   const size_t head_bytes = size_t{2} * config.n_vocab * config.n_embd;
 
@@ -81,8 +81,7 @@ TEST(CpuRecorder, ATokenReadsEveryWeightOnce) {
     CpuProgram program;
     constexpr unsigned kThreads = 2;
     CpuRecorder recorder(
-        kernels, kThreads, input, [&](const Embedding&) { return shortlisted ? &shortlist : nullptr; },
-        program);
+        kernels, kThreads, input, [&](const Table&) { return shortlisted ? &shortlist : nullptr; }, program);
     record_blocks(recorder, model, activations, cache, 1);
     record_head(recorder, model, activations, 0, 1, *logits, *result);
     reads = {};

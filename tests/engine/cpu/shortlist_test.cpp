@@ -130,7 +130,7 @@ Outcome outcome_of(const Table& table, const std::vector<float>& y, HeadShortlis
   options.cpu_kernels = kernels;
   options.threads = 2;
   const auto backend = open_cpu(options);
-  Embedding e;
+  Table e;
   e.n_vocab = table.rows();
   e.n_embd = kWide;
   e.chunks.push_back({0, table.rows(), backend->adopt(std::as_bytes(std::span(table.halves)))});
