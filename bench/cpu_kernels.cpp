@@ -57,9 +57,12 @@ class Bench {
     for (const KernelChoice& choice : kernel_choices()) {
       if (!choice.supported || choice.kernels == &kScalarKernels) continue;
       for (const uint32_t n_in : {2560U, 6912U}) ternary_rows(*choice.kernels, n_in);
+      for (const uint32_t planes : {1U, 2U})
+        for (const uint32_t scale_every : {64U, 256U}) group_rows(*choice.kernels, planes, scale_every);
       half_rows(*choice.kernels);
       int8_rows(*choice.kernels);
       for (const uint32_t n_tokens : {32U, 512U}) tiles(*choice.kernels, n_tokens);
+      for (const uint32_t planes : {1U, 2U}) group_tiles(*choice.kernels, planes, 512);
     }
   }
 
@@ -106,6 +109,27 @@ class Bench {
     });
   }
 
+  // The scales lie behind the codes of their unit, and are read with them.
+  void group_rows(const CpuKernels& k, uint32_t planes, uint32_t scale_every) {
+    constexpr uint32_t kIn = 4096;
+    const std::vector<int8_t> q(size_t{kIn} * planes, 3);
+    const std::vector<int32_t> q_sums(kIn / 64, 192);
+    constexpr uint32_t kBands = 4;
+    constexpr size_t kCodes = size_t{kBands} * kBandRows * kIn / 4;
+    const size_t unit = kCodes + size_t{2} * kBands * kBandRows * (kIn / scale_every);
+    for (const char* where : {"", ", cached"}) {
+      report(
+          k, fmt::format("groups, {}, scale every {}{}", planes == 1 ? "int8" : "int16", scale_every, where),
+          unit, [&](size_t byte) {
+            if (*where != 0) byte = 0;
+            int32_t sums[kBands * kBandRows];
+            const GroupRows w{at<uint8_t>(byte), at<uint16_t>(byte + kCodes), kIn, scale_every, 1024, planes};
+            k.group_rows(w, kBands, q.data(), q_sums.data(), sums);
+            sink_ += static_cast<uint64_t>(sums[0]);
+          });
+    }
+  }
+
   void half_rows(const CpuKernels& k) {
     constexpr uint32_t kRows = kUnit / (2 * kWide);
     const std::vector<float> y(kWide, 0.5F);
@@ -142,6 +166,30 @@ class Bench {
     });
     fmt::print("{:<12} {:<28} {:>8.2f} billion products/s\n", k.name,
                fmt::format("tiles, {} tokens", n_tokens),
+               double{kTiles} * kTileRows * kWide * n_tokens / seconds / 1e9);
+  }
+
+  void group_tiles(const CpuKernels& k, uint32_t planes, uint32_t n_tokens) {
+    constexpr uint32_t kTiles = 64, kAtOnce = 96, kEvery = 128;
+    const std::vector<int8_t> q(size_t{kWide} * planes * n_tokens, 3);
+    const std::vector<int32_t> q_sums(size_t{kWide} / 64 * n_tokens, 192);
+    const double seconds = best_of(kTiles, [&](size_t unit) {
+      std::vector<uint8_t> tile(size_t{kWide} * kTileRows);
+      std::vector<float> scales(size_t{kWide} / kEvery * kTileRows);
+      std::vector<int32_t> sums(size_t{kAtOnce} * kTileRows);
+      const uint8_t* bands[] = {at<uint8_t>(2 * unit * kBandRows * (kWide / 4)),
+                                at<uint8_t>((2 * unit + 1) * kBandRows * (kWide / 4))};
+      const uint16_t* band_scales[] = {at<uint16_t>(0), at<uint16_t>(0)};
+      k.unpack_bands(bands, kWide, tile.data());
+      k.unpack_scales(band_scales, kWide / kEvery, 1024, scales.data());
+      for (uint32_t t = 0; t < n_tokens; t += kAtOnce)
+        k.group_tile({tile.data(), scales.data(), kWide, kEvery, planes},
+                     q.data() + size_t{kWide} * planes * t, q_sums.data() + size_t{kWide} / 64 * t,
+                     std::min(kAtOnce, n_tokens - t), sums.data());
+      sink_ += static_cast<uint64_t>(sums[0]);
+    });
+    fmt::print("{:<12} {:<28} {:>8.2f} billion products/s\n", k.name,
+               fmt::format("groups, {} tokens, {}", n_tokens, planes == 1 ? "int8" : "int16"),
                double{kTiles} * kTileRows * kWide * n_tokens / seconds / 1e9);
   }
 

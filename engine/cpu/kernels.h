@@ -35,6 +35,26 @@ inline size_t attention_scratch(uint32_t n_keys) {
   return kMostHeads * ((size_t{n_keys} + 15) / 16 * 16 + kMostHeadDim);
 }
 
+// Rows of a ternary matrix of layout groups16: bands of kBandRows rows that lie side by side.
+constexpr uint32_t kBandRows = 16;
+struct GroupRows {
+  const uint8_t* codes;    // [bands][n_in / 16][kBandRows][4]
+  const uint16_t* scales;  // F16 [bands][n_in / scale_every][kBandRows]
+  uint32_t n_in;
+  uint32_t scale_every;
+  float fixed;      // a power of 2, by which each scale is multiplied
+  uint32_t planes;  // of the input: 1, or 2 where it is 256 * the first + the second
+};
+
+// Two bands that are unpacked for the tokens of a batch.
+struct GroupTile {
+  const uint8_t* codes;  // a byte each, as [n_in / 4][kTileRows][4]
+  const float* scales;   // times `fixed`, [n_in / scale_every][kTileRows]
+  uint32_t n_in;
+  uint32_t scale_every;
+  uint32_t planes;
+};
+
 struct LargestLogit {
   float largest;
   uint32_t index;  // the first that has it
@@ -60,6 +80,20 @@ struct CpuKernels {
   void (*unpack_tile)(const uint8_t* const* rows, uint32_t n_in, uint8_t* tile);
   // sums [n_tokens][kTileRows] = tile . q [n_tokens][n_in]
   void (*tile_product)(const uint8_t* tile, uint32_t n_in, const int8_t* q, uint32_t n_tokens, int32_t* sums);
+
+  // Layout groups16 (n_in is a multiple of 64). q_sums[g] is the sum of the inputs 64 g and on; the sums are
+  // those of round_half_even(float(codes . q - q_sums) * (scale * fixed)) over the groups.
+  //
+  // sums [n_bands][kBandRows] of one token, whose q is [planes][n_in]
+  void (*group_rows)(const GroupRows& w, uint32_t n_bands, const int8_t* q, const int32_t* q_sums,
+                     int32_t* sums);
+  // The codes and the n scales a row of two bands, as GroupTile has them
+  void (*unpack_bands)(const uint8_t* const* bands, uint32_t n_in, uint8_t* tile);
+  void (*unpack_scales)(const uint16_t* const* bands, uint32_t n, float fixed, float* scales);
+  // sums [n_tokens][kTileRows], for q [n_tokens][planes][n_in] and q_sums [n_tokens][n_in / 64]
+  void (*group_tile)(const GroupTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
+                     int32_t* sums);
+
   // y = (sums - q_sum) * factor; y += that; y = relu(gate)^2 * up. Any n.
   void (*scale_sums)(const int32_t* sums, uint32_t n, int32_t q_sum, float factor, float* y);
   void (*add_sums)(const int32_t* sums, uint32_t n, int32_t q_sum, float factor, float* y);

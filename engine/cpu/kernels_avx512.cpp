@@ -107,7 +107,14 @@ inline int32_t total(Words w) {  // may wrap, which _mm512_reduce_add_epi32 must
   return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xB1)));
 }
 inline void store_words(int32_t* to, Words w) { _mm512_storeu_si512(to, w); }
+inline Vec floats_of(Words w) { return _mm512_cvtepi32_ps(w); }
+inline Words rounded(Vec a) { return _mm512_cvtps_epi32(a); }
+inline Words minus(Words a, Words b) { return _mm512_sub_epi32(a, b); }
+inline Words all_words(int32_t x) { return _mm512_set1_epi32(x); }
+inline Words quarter(Words w) { return _mm512_srai_epi32(w, 2); }
+inline Words times_256(Words w) { return _mm512_slli_epi32(w, 8); }
 
+#include "group_loops.h"
 #include "integer_loops.h"
 #include "kernel_table.h"
 

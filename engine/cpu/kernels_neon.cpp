@@ -86,7 +86,14 @@ inline Words dot_words(Words w, Bytes a, Bytes b) {
 }
 inline int32_t total(Words w) { return vaddvq_s32(w); }
 inline void store_words(int32_t* to, Words w) { vst1q_s32(to, w); }
+inline Vec floats_of(Words w) { return vcvtq_f32_s32(w); }
+inline Words rounded(Vec a) { return vcvtnq_s32_f32(a); }
+inline Words minus(Words a, Words b) { return vsubq_s32(a, b); }
+inline Words all_words(int32_t x) { return vdupq_n_s32(x); }
+inline Words quarter(Words w) { return vshrq_n_s32(w, 2); }
+inline Words times_256(Words w) { return vshlq_n_s32(w, 8); }
 
+#include "group_loops.h"
 #include "integer_loops.h"
 #include "kernel_table.h"
 

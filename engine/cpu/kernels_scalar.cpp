@@ -122,6 +122,58 @@ void tile_product(const uint8_t* tile, uint32_t n_in, const int8_t* q, uint32_t 
     }
 }
 
+// A group's share of a row's sum; `code(i)` is the code at input i.
+template <typename Code>
+int32_t group_sum(Code code, const int8_t* q, uint32_t n_in, uint32_t planes, uint32_t group, int32_t q_sum,
+                  float scale) {
+  int32_t total = -q_sum;
+  for (uint32_t i = 64 * group; i < 64 * (group + 1); ++i)
+    total += code(i) * (planes == 2 ? 256 * q[i] + q[n_in + i] : q[i]);
+  return static_cast<int32_t>(std::nearbyint(static_cast<float>(total) * scale));
+}
+
+void group_rows(const GroupRows& w, uint32_t n_bands, const int8_t* q, const int32_t* q_sums, int32_t* sums) {
+  for (uint32_t row = 0; row < n_bands * kBandRows; ++row) {
+    const uint32_t band = row / kBandRows, lane = row % kBandRows;
+    const uint8_t* codes = w.codes + size_t{band} * w.n_in * kBandRows / 4;
+    const uint16_t* scales = w.scales + size_t{band} * (w.n_in / w.scale_every) * kBandRows;
+    const auto code = [&](uint32_t i) {
+      return codes[(i / 16 * kBandRows + lane) * 4 + i % 4] >> (6 - 2 * (i / 4 % 4)) & 3;
+    };
+    sums[row] = 0;
+    for (uint32_t g = 0; g < w.n_in / 64; ++g)
+      sums[row] += group_sum(code, q, w.n_in, w.planes, g, q_sums[g],
+                             to_float(scales[g * 64 / w.scale_every * kBandRows + lane]) * w.fixed);
+  }
+}
+
+void unpack_bands(const uint8_t* const* bands, uint32_t n_in, uint8_t* tile) {
+  for (uint32_t i = 0; i < n_in; ++i)
+    for (uint32_t r = 0; r < kTileRows; ++r) {
+      const uint8_t* word = bands[r / kBandRows] + (size_t{i} / 16 * kBandRows + r % kBandRows) * 4;
+      tile[(size_t{i} / 4 * kTileRows + r) * 4 + i % 4] = word[i % 4] >> (6 - 2 * (i / 4 % 4)) & 3;
+    }
+}
+
+void unpack_scales(const uint16_t* const* bands, uint32_t n, float fixed, float* scales) {
+  for (uint32_t i = 0; i < n; ++i)
+    for (uint32_t r = 0; r < kTileRows; ++r)
+      scales[i * kTileRows + r] = to_float(bands[r / kBandRows][i * kBandRows + r % kBandRows]) * fixed;
+}
+
+void group_tile(const GroupTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
+                int32_t* sums) {
+  for (uint32_t t = 0; t < n_tokens; ++t, q += size_t{w.planes} * w.n_in, q_sums += w.n_in / 64)
+    for (uint32_t r = 0; r < kTileRows; ++r) {
+      const auto code = [&](uint32_t i) { return w.codes[(size_t{i} / 4 * kTileRows + r) * 4 + i % 4]; };
+      int32_t sum = 0;
+      for (uint32_t g = 0; g < w.n_in / 64; ++g)
+        sum += group_sum(code, q, w.n_in, w.planes, g, q_sums[g],
+                         w.scales[g * 64 / w.scale_every * kTileRows + r]);
+      sums[t * kTileRows + r] = sum;
+    }
+}
+
 uint64_t read(const std::byte* from, size_t bytes) {
   uint64_t sum = 0;
   for (size_t i = 0; i < bytes; ++i) sum += std::to_integer<uint64_t>(from[i]);

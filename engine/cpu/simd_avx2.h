@@ -85,3 +85,9 @@ inline int32_t total(Words w) {
   return _mm_cvtsi128_si32(_mm_add_epi32(v, _mm_shuffle_epi32(v, 0xB1)));
 }
 inline void store_words(int32_t* to, Words w) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), w); }
+inline Vec floats_of(Words w) { return _mm256_cvtepi32_ps(w); }
+inline Words rounded(Vec a) { return _mm256_cvtps_epi32(a); }
+inline Words minus(Words a, Words b) { return _mm256_sub_epi32(a, b); }
+inline Words all_words(int32_t x) { return _mm256_set1_epi32(x); }
+inline Words quarter(Words w) { return _mm256_srai_epi32(w, 2); }
+inline Words times_256(Words w) { return _mm256_slli_epi32(w, 8); }

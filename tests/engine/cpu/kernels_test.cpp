@@ -95,5 +95,97 @@ TEST(CpuKernels, IntegerSumsAreThoseOfTheReference) {
   }
 }
 
+// A made matrix of layout groups16, an input for it, and what each row gives by the formula.
+struct MadeGroups {
+  uint32_t n_in, scale_every, planes, rows, tokens;
+  std::vector<uint8_t> codes;    // [rows / 16][n_in / 16][16][4]
+  std::vector<uint16_t> scales;  // [rows / 16][n_in / scale_every][16]
+  std::vector<int8_t> q;         // [tokens][planes][n_in]
+  std::vector<int32_t> q_sums;   // [tokens][n_in / 64]
+  std::vector<int32_t> wanted;   // [tokens][rows]
+  float fixed = 1024;
+};
+
+// The first row and the first token have the codes and activations that make the largest sums.
+MadeGroups made_groups(uint32_t n_in, uint32_t scale_every, uint32_t planes, uint32_t tokens,
+                       std::mt19937& rng) {
+  MadeGroups m{n_in, scale_every, planes, kTileRows, tokens, {}, {}, {}, {}, {}};
+  const uint32_t groups = n_in / 64, scales = n_in / scale_every;
+  m.codes.resize(size_t{m.rows} * n_in / 4);
+  m.scales.resize(size_t{m.rows} * scales);
+  m.q.resize(size_t{tokens} * planes * n_in);
+  m.q_sums.resize(size_t{tokens} * groups);
+  m.wanted.resize(size_t{tokens} * m.rows);
+  std::vector<float> row_scales(m.rows * scales);
+  for (uint32_t r = 0; r < m.rows; ++r)
+    for (uint32_t s = 0; s < scales; ++s) {
+      uint16_t& half = m.scales[(r / 16 * scales + s) * 16 + r % 16];
+      const float scale = std::ldexp(static_cast<float>(static_cast<int>(rng() % 2001) - 1000), -20);
+      kScalarKernels.to_halves(&scale, 1, &half);
+      kScalarKernels.to_floats(&half, 1, &row_scales[r * scales + s]);
+    }
+  std::vector<int> trits(size_t{m.rows} * n_in);
+  for (uint32_t r = 0; r < m.rows; ++r)
+    for (uint32_t i = 0; i < n_in; ++i) {
+      const uint32_t code = r == 0 ? 2 : rng() % 3;
+      trits[size_t{r} * n_in + i] = static_cast<int>(code) - 1;
+      m.codes[((size_t{r} / 16 * (n_in / 16) + i / 16) * 16 + r % 16) * 4 + i % 4] |=
+          static_cast<uint8_t>(code << (6 - 2 * (i % 16 / 4)));
+    }
+  for (uint32_t t = 0; t < tokens; ++t)
+    for (uint32_t g = 0; g < groups; ++g) {
+      std::vector<int64_t> inputs(64);
+      for (uint32_t i = 0; i < 64; ++i) {
+        int8_t* at = &m.q[size_t{t} * planes * n_in + 64 * g + i];
+        at[0] = static_cast<int8_t>(t == 0 ? -128 : static_cast<int>(rng() % 256) - 128);
+        inputs[i] = at[0];
+        if (planes == 1) continue;
+        at[n_in] = static_cast<int8_t>(t == 0 ? -128 : static_cast<int>(rng() % 256) - 128);
+        inputs[i] = 256 * inputs[i] + at[n_in];
+      }
+      for (const int64_t v : inputs) m.q_sums[t * groups + g] += static_cast<int32_t>(v);
+      for (uint32_t r = 0; r < m.rows; ++r) {
+        int64_t sum = 0;
+        for (uint32_t i = 0; i < 64; ++i) sum += trits[size_t{r} * n_in + 64 * g + i] * inputs[i];
+        const float factor = row_scales[r * scales + 64 * g / scale_every] * m.fixed;
+        m.wanted[t * m.rows + r] += static_cast<int32_t>(std::nearbyint(static_cast<float>(sum) * factor));
+      }
+    }
+  return m;
+}
+
+TEST(CpuKernels, SumsOfGroupsAreThoseOfTheFormula) {
+  std::mt19937 rng(5);
+  for (const uint32_t n_in : {64U, 192U, 512U, 1536U, 6912U})
+    for (const uint32_t scale_every : {64U, 128U, 256U, n_in}) {
+      if (n_in % scale_every != 0) continue;
+      for (const uint32_t planes : {1U, 2U}) {
+        constexpr uint32_t kTokens = 23;
+        const MadeGroups m = made_groups(n_in, scale_every, planes, kTokens, rng);
+        const uint32_t groups = n_in / 64, scales = n_in / scale_every;
+        for (const KernelChoice& choice : kernel_choices()) {
+          if (!choice.supported) continue;
+          const CpuKernels& k = *choice.kernels;
+          SCOPED_TRACE(k.name);
+          std::vector<int32_t> rows(size_t{kTokens} * m.rows), tiles(rows.size(), -1);
+          const GroupRows w{m.codes.data(), m.scales.data(), n_in, scale_every, m.fixed, planes};
+          for (uint32_t t = 0; t < kTokens; ++t)
+            k.group_rows(w, m.rows / kBandRows, m.q.data() + size_t{t} * planes * n_in,
+                         m.q_sums.data() + t * groups, rows.data() + t * m.rows);
+          EXPECT_EQ(rows, m.wanted) << n_in << " " << scale_every << " " << planes;
+          std::vector<uint8_t> tile(size_t{n_in} * kTileRows);
+          std::vector<float> tile_scales(size_t{scales} * kTileRows);
+          const uint8_t* bands[] = {m.codes.data(), m.codes.data() + size_t{4} * n_in};
+          const uint16_t* band_scales[] = {m.scales.data(), m.scales.data() + size_t{kBandRows} * scales};
+          k.unpack_bands(bands, n_in, tile.data());
+          k.unpack_scales(band_scales, scales, m.fixed, tile_scales.data());
+          k.group_tile({tile.data(), tile_scales.data(), n_in, scale_every, planes}, m.q.data(),
+                       m.q_sums.data(), kTokens, tiles.data());
+          EXPECT_EQ(tiles, m.wanted) << n_in << " " << scale_every << " " << planes;
+        }
+      }
+    }
+}
+
 }  // namespace
 }  // namespace bitnet::cpu
