@@ -145,27 +145,28 @@ inline void to_halves(const float* from, uint32_t n, uint16_t* to) {
   for (uint32_t j = 0; i + j < n; ++j) to[i + j] = halves[j];
 }
 
-inline Int8Row int8_row(const uint16_t* row, uint32_t n, int8_t* codes) {
+inline Int8Row int8_row(const float* row, uint32_t n, int8_t* codes) {
   Floats largest = all(0), norm = all(0), error = all(0);
   for (uint32_t i = 0; i < n; i += kLanes) {
-    const Floats w = load_halves16(row + i);
+    const Floats w = load16(row + i);
     norm = fma(w, w, norm);
     largest = max(largest, max(w, mul(w, all(-1.0F))));
   }
-  // The smallest F16 is 2^-24, so the scale is a normal number.
   const float most = largest_lane(largest), squares = add_lanes(norm);
   constexpr float kMost = 65504;
   if (!(most <= kMost) || !(squares <= kMost * kMost * static_cast<float>(n))) {
     for (uint32_t i = 0; i < n; ++i) codes[i] = 0;
     return {0, __builtin_inff(), __builtin_inff()};
   }
-  if (most == 0) {
+  constexpr float kLeast = 0x1p-40F;  // below it the scale or a square may not be a normal number
+  if (most < kLeast) {
     for (uint32_t i = 0; i < n; ++i) codes[i] = 0;
-    return {0, 0, 0};
+    const float bound = most * __builtin_sqrtf(static_cast<float>(n)) * 1.01F;
+    return {0, bound, bound};
   }
   const float scale = most / 127, inverse = 127 / most;
   for (uint32_t i = 0; i < n; i += kLanes) {
-    const Floats w = load_halves16(row + i);
+    const Floats w = load16(row + i);
     Floats code = mul(w, all(inverse));
     for (int j = 0; j < kVecs; ++j) code.vec[j] = round(code.vec[j]);
     float lanes[kLanes];
@@ -194,18 +195,19 @@ inline float sum_of_squares(const float* x, uint32_t n) {
   return add_sums_up(sums);
 }
 
-inline Floats normalised(const float* x, const float* weight, Floats inverse) {
-  return mul(mul(load16(x), inverse), load16(weight));
+inline Floats normalised(const float* x, const float* weight, uint32_t i, float inverse) {
+  const Floats y = mul(load16(x + i), all(inverse));
+  return weight ? mul(y, load16(weight + i)) : y;
 }
 
 inline void normalise(const float* x, const float* weight, uint32_t n, float inverse, float* y) {
-  for (uint32_t i = 0; i < n; i += kLanes) store16(y + i, normalised(x + i, weight + i, all(inverse)));
+  for (uint32_t i = 0; i < n; i += kLanes) store16(y + i, normalised(x, weight, i, inverse));
 }
 
 inline float largest_normalised(const float* x, const float* weight, uint32_t n, float inverse) {
   Floats largest = all(0);
   for (uint32_t i = 0; i < n; i += kLanes) {
-    const Floats y = normalised(x + i, weight + i, all(inverse));
+    const Floats y = normalised(x, weight, i, inverse);
     largest = max(largest, max(y, mul(y, all(-1.0F))));
   }
   return largest_lane(largest);
@@ -214,7 +216,7 @@ inline float largest_normalised(const float* x, const float* weight, uint32_t n,
 inline int32_t quantise(const float* x, const float* weight, uint32_t n, float inverse, float s, int8_t* q) {
   int32_t sum = 0;
   for (uint32_t i = 0; i < n; i += kLanes) {
-    const Floats y = mul(normalised(x + i, weight + i, all(inverse)), all(s));
+    const Floats y = mul(normalised(x, weight, i, inverse), all(s));
     float lanes[kLanes];
     for (int j = 0; j < kVecs; ++j) store(lanes + j * kVecLanes, max(round(y.vec[j]), set1(-128.0F)));
     for (int j = 0; j < kLanes; ++j) {  // a NaN is taken for 127, since C++ does not define its conversion
@@ -224,6 +226,34 @@ inline int32_t quantise(const float* x, const float* weight, uint32_t n, float i
     }
   }
   return sum;
+}
+
+inline int32_t quantise16(const float* x, const float* weight, uint32_t n, float inverse, float s,
+                          int8_t* q) {
+  constexpr float kMost = 32512;  // 256 * 127, so that the first plane is within int8
+  int32_t sum = 0;
+  for (uint32_t i = 0; i < n; i += kLanes) {
+    const Floats y = mul(normalised(x, weight, i, inverse), all(s));
+    float lanes[kLanes];
+    for (int j = 0; j < kVecs; ++j) store(lanes + j * kVecLanes, max(round(y.vec[j]), set1(-kMost)));
+    for (int j = 0; j < kLanes; ++j) {
+      const int32_t v = lanes[j] < kMost ? static_cast<int32_t>(lanes[j]) : static_cast<int32_t>(kMost);
+      const int32_t high = (v + 128) >> 8;
+      q[i + j] = static_cast<int8_t>(high);
+      q[n + i + j] = static_cast<int8_t>(v - 256 * high);
+      sum += v;
+    }
+  }
+  return sum;
+}
+
+inline void sums_of_groups(const int8_t* q, uint32_t n, uint32_t planes, int32_t* sums) {
+  for (uint32_t i = 0; i < n; i += 64) {
+    int32_t sum[2] = {0, 0};
+    for (uint32_t p = 0; p < planes; ++p)
+      for (uint32_t j = 0; j < 64; ++j) sum[p] += q[size_t{n} * p + i + j];
+    sums[i / 64] = planes == 2 ? 256 * sum[0] + sum[1] : sum[0];
+  }
 }
 
 inline void scale_sums(const int32_t* sums, uint32_t n, int32_t q_sum, float factor, float* y) {
@@ -241,6 +271,35 @@ inline void gate_sums(const int32_t* gate, const int32_t* up, uint32_t n, int32_
     const float relu = g > 0 ? g : 0;
     y[i] = relu * relu * (static_cast<float>(up[i] - q_sum) * up_factor);
   }
+}
+
+inline void silu_sums(const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum, float gate_factor,
+                      float up_factor, float* y) {
+  for (uint32_t i = 0; i < n; i += kLanes) {
+    const uint32_t count = n - i < kLanes ? n - i : kLanes;
+    float g[kLanes] = {}, e[kLanes];
+    for (uint32_t j = 0; j < count; ++j) g[j] = static_cast<float>(gate[i + j] - q_sum) * gate_factor;
+    Floats v = load16(g);
+    v = mul(max(v, mul(v, all(-1.0F))), all(-1.0F));
+    for (int j = 0; j < kVecs; ++j) v.vec[j] = exp(v.vec[j]);  // e^-|g|
+    store16(e, v);
+    for (uint32_t j = 0; j < count; ++j) {
+      const float silu = (g[j] >= 0 ? g[j] : g[j] * e[j]) / (1 + e[j]);
+      y[i + j] = silu * (static_cast<float>(up[i + j] - q_sum) * up_factor);
+    }
+  }
+}
+
+inline void norm_head(float* head, const float* weight, uint32_t n, float epsilon) {
+  Floats squares = all(0);
+  for (uint32_t i = 0; i < n; i += kLanes) {
+    const Floats v = load_some(head + i, n - i);
+    squares = fma(v, v, squares);
+  }
+  const float inverse = 1 / __builtin_sqrtf(add_lanes(squares) / static_cast<float>(n) + epsilon);
+  for (uint32_t i = 0; i < n; i += kLanes)
+    store_some(head + i, mul(mul(load_some(head + i, n - i), all(inverse)), load_some(weight + i, n - i)),
+               n - i);
 }
 
 inline void rotate(float* head, const float* rotation, uint32_t rope_dim) {

@@ -70,6 +70,8 @@ struct Int8Row {
   float error;  // of what the codes leave out
 };
 
+using RowFloats = void (*)(const std::byte* row, uint32_t n, float* out);
+
 // The loops of one instruction set. n and n_in are multiples of 128 except where it says "any n".
 struct CpuKernels {
   const char* name;
@@ -99,6 +101,9 @@ struct CpuKernels {
   void (*add_sums)(const int32_t* sums, uint32_t n, int32_t q_sum, float factor, float* y);
   void (*gate_sums)(const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum, float gate_factor,
                     float up_factor, float* y);
+  // The same with silu(gate) = gate / (1 + e^-gate) in place of relu(gate)^2
+  void (*silu_sums)(const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum, float gate_factor,
+                    float up_factor, float* y);
 
   // out[r] = row r . y, for n_rows rows one after the other
   void (*half_rows)(const uint16_t* rows, uint32_t n, uint32_t n_rows, const float* y, float* out);
@@ -107,19 +112,29 @@ struct CpuKernels {
   void (*to_floats)(const uint16_t* from, uint32_t n, float* to);
   void (*to_halves)(const float* from, uint32_t n, uint16_t* to);
 
-  // A row of F16 as codes of 8 bits, and rows of such codes . p exactly
-  Int8Row (*int8_row)(const uint16_t* row, uint32_t n, int8_t* codes);
+  // A row of each dense type as floats, for n that is a multiple of the type's block and of 32
+  RowFloats f32_floats, f16_floats, bf16_floats, q8_0_floats, q4_0_floats, q5_0_floats, q4_k_floats,
+      q5_k_floats, q6_k_floats;
+
+  // A row as codes of 8 bits, and rows of such codes . p exactly
+  Int8Row (*int8_row)(const float* row, uint32_t n, int8_t* codes);
   void (*int8_rows)(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums);
 
   // Reads all bytes, a multiple of 256, and does nothing useful with them: for measuring how fast memory is
   uint64_t (*read)(const std::byte* from, size_t bytes);
 
   float (*sum_of_squares)(const float* x, uint32_t n);
-  // y = x * inverse * weight, its largest magnitude alone, and round(x * inverse * weight * s) with its sum
+  // y = x * inverse * weight, its largest magnitude alone, and round(y * s) with its sum: as int8, or 16 bits
+  // as two planes [2][n], of which the first counts 256 times. Without a weight y is x * inverse.
   void (*normalise)(const float* x, const float* weight, uint32_t n, float inverse, float* y);
   float (*largest_normalised)(const float* x, const float* weight, uint32_t n, float inverse);
   int32_t (*quantise)(const float* x, const float* weight, uint32_t n, float inverse, float s, int8_t* q);
+  int32_t (*quantise16)(const float* x, const float* weight, uint32_t n, float inverse, float s, int8_t* q);
+  // sums [n / 64] of each 64 inputs of q [planes][n]
+  void (*sums_of_groups)(const int8_t* q, uint32_t n, uint32_t planes, int32_t* sums);
 
+  // head = rms_norm(head) * weight in place. Any n.
+  void (*norm_head)(float* head, const float* weight, uint32_t n, float epsilon);
   // RoPE of one head in place; rotation [rope_dim / 2] of {cos, sin}
   void (*rotate)(float* head, const float* rotation, uint32_t rope_dim);
   void (*attention)(const AttentionWork& work);

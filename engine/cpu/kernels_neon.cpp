@@ -93,8 +93,9 @@ inline Words all_words(int32_t x) { return vdupq_n_s32(x); }
 inline Words quarter(Words w) { return vshrq_n_s32(w, 2); }
 inline Words times_256(Words w) { return vshlq_n_s32(w, 8); }
 
-#include "group_loops.h"
+#include "float_loops_tables.h"
 #include "integer_loops.h"
+#include "integer_loops_groups.h"
 #include "kernel_table.h"
 
 }  // namespace

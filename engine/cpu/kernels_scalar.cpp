@@ -187,6 +187,7 @@ void int8_rows(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p
   }
 }
 
+#include "float_loops_tables.h"
 #include "kernel_table.h"
 
 }  // namespace

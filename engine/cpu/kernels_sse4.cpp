@@ -129,8 +129,9 @@ inline Words all_words(int32_t x) { return _mm_set1_epi32(x); }
 inline Words quarter(Words w) { return _mm_srai_epi32(w, 2); }
 inline Words times_256(Words w) { return _mm_slli_epi32(w, 8); }
 
-#include "group_loops.h"
+#include "float_loops_tables.h"
 #include "integer_loops.h"
+#include "integer_loops_groups.h"
 #include "kernel_table.h"
 
 }  // namespace

@@ -37,8 +37,11 @@ Shortlist::~Shortlist() {
 }
 
 void Shortlist::build() {
-  for (uint32_t r = 0; r < n_rows_ && !stop_; ++r)
-    rows_[r] = k_.int8_row(table_ + size_t{r} * n_, n_, codes_.data() + size_t{r} * n_);
+  std::vector<float> row(n_);
+  for (uint32_t r = 0; r < n_rows_ && !stop_; ++r) {
+    k_.to_floats(table_ + size_t{r} * n_, n_, row.data());
+    rows_[r] = k_.int8_row(row.data(), n_, codes_.data() + size_t{r} * n_);
+  }
   ready_.store(!stop_, std::memory_order_release);
   ready_.notify_all();
 }

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace bitnet::cpu {
@@ -185,6 +187,98 @@ TEST(CpuKernels, SumsOfGroupsAreThoseOfTheFormula) {
         }
       }
     }
+}
+
+TEST(CpuKernels, InputsOf16BitsAreTwoPlanes) {
+  std::mt19937 rng(6);
+  std::normal_distribution<float> normal;
+  constexpr uint32_t kIn = 320;
+  std::vector<float> x(kIn), weight(kIn);
+  for (float& v : x) v = normal(rng);
+  for (float& v : weight) v = normal(rng);
+  x[3] = 0;
+  for (const float* w : {static_cast<const float*>(nullptr), static_cast<const float*>(weight.data())})
+    for (const KernelChoice& choice : kernel_choices()) {
+      if (!choice.supported) continue;
+      const CpuKernels& k = *choice.kernels;
+      SCOPED_TRACE(k.name);
+      const float inverse = w ? 0.75F : 1;
+      const auto y = [&](uint32_t i) { return w ? x[i] * inverse * w[i] : x[i]; };
+      float largest = 0;
+      for (uint32_t i = 0; i < kIn; ++i) largest = std::max(largest, std::abs(y(i)));
+      EXPECT_EQ(k.largest_normalised(x.data(), w, kIn, inverse), largest);
+      const float s = 32512 / largest;
+      std::vector<int8_t> q(2 * kIn);
+      std::vector<int32_t> sums(kIn / 64), wanted(kIn / 64);
+      const int32_t sum = k.quantise16(x.data(), w, kIn, inverse, s, q.data());
+      for (uint32_t i = 0; i < kIn; ++i) {
+        const auto v = static_cast<int32_t>(std::clamp(std::nearbyint(y(i) * s), -32512.0F, 32512.0F));
+        ASSERT_EQ(256 * q[i] + q[kIn + i], v) << i;
+        wanted[i / 64] += v;
+      }
+      k.sums_of_groups(q.data(), kIn, 2, sums.data());
+      EXPECT_EQ(sums, wanted);
+      EXPECT_EQ(sum, std::accumulate(sums.begin(), sums.end(), 0));
+      k.sums_of_groups(q.data(), kIn, 1, sums.data());
+      EXPECT_EQ(sums[1], std::accumulate(&q[64], &q[128], 0));
+    }
+}
+
+// Whether two floats are of the same bits; sse4, which has no fused multiply-add, may be off by some of the
+// last.
+void expect_alike(const CpuKernels& k, const std::vector<float>& got, const std::vector<float>& wanted) {
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (std::string(k.name) != "sse4")
+      ASSERT_EQ(std::bit_cast<uint32_t>(got[i]), std::bit_cast<uint32_t>(wanted[i])) << i;
+    else
+      ASSERT_NEAR(got[i], wanted[i], std::abs(wanted[i]) * 1e-6F) << i;
+  }
+}
+
+TEST(CpuKernels, SiluIsThatOfTheFormula) {
+  std::mt19937 rng(7);
+  for (const uint32_t n : {1U, 16U, 45U, 4096U}) {
+    std::vector<int32_t> gate(n), up(n);
+    for (uint32_t i = 0; i < n; ++i) {
+      gate[i] = static_cast<int32_t>(rng() % 200000) - 100000;
+      up[i] = static_cast<int32_t>(rng() % 200000) - 100000;
+    }
+    const auto silu = [&](const CpuKernels& k) {
+      std::vector<float> y(n);
+      k.silu_sums(gate.data(), up.data(), n, 7, 1e-3F, 2e-3F, y.data());
+      return y;
+    };
+    const std::vector<float> wanted = silu(kScalarKernels);
+    for (uint32_t i = 0; i < n; ++i) {
+      const double g = static_cast<float>(gate[i] - 7) * 1e-3F, u = static_cast<float>(up[i] - 7) * 2e-3F;
+      const double exact = g / (1 + std::exp(-g)) * u;
+      ASSERT_NEAR(wanted[i], exact, std::abs(exact) * 1e-6 + 1e-30) << g;
+    }
+    for_each_simd([&](const CpuKernels& k) { expect_alike(k, silu(k), wanted); });
+  }
+}
+
+TEST(CpuKernels, HeadsOfAnySizeAreNormed) {
+  std::mt19937 rng(8);
+  std::normal_distribution<float> normal;
+  for (const uint32_t n : {8U, 16U, 40U, 80U, 128U}) {
+    std::vector<float> x(n), weight(n);
+    for (float& v : x) v = normal(rng);
+    for (float& v : weight) v = normal(rng);
+    const auto normed = [&](const CpuKernels& k) {
+      std::vector<float> y = x;
+      k.norm_head(y.data(), weight.data(), n, 1e-6F);
+      return y;
+    };
+    const std::vector<float> wanted = normed(kScalarKernels);
+    double squares = 0;
+    for (const float v : x) squares += double{v} * v;
+    for (uint32_t i = 0; i < n; ++i) {
+      const double exact = x[i] / std::sqrt(squares / n + 1e-6) * weight[i];
+      ASSERT_NEAR(wanted[i], exact, std::abs(exact) * 1e-6);
+    }
+    for_each_simd([&](const CpuKernels& k) { expect_alike(k, normed(k), wanted); });
+  }
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ using cpu::KernelChoice;
 
 constexpr uint32_t kWide = 384;
 
-struct Table {
+struct HalfTable {
   std::vector<uint16_t> halves;  // [rows][kWide]
   uint32_t rows() const { return static_cast<uint32_t>(halves.size() / kWide); }
   void add(const CpuKernels& k, const std::vector<float>& row) {
@@ -35,8 +35,8 @@ std::vector<float> normal_vector(std::mt19937& rng, float deviation) {
 }
 
 // Returns rows that are hard to quantise, among ordinary ones.
-Table adversarial_table(const CpuKernels& k, const std::vector<float>& towards, std::mt19937& rng) {
-  Table table;
+HalfTable adversarial_table(const CpuKernels& k, const std::vector<float>& towards, std::mt19937& rng) {
+  HalfTable table;
   for (int i = 0; i < 200; ++i) table.add(k, normal_vector(rng, 0.02F));
   for (int i = 0; i < 40; ++i) {  // these are less than a step of 8 bits apart
     std::vector<float> row = towards;
@@ -77,7 +77,7 @@ TEST(Shortlist, BoundsHoldForEveryRow) {
     if (!choice.supported) continue;
     const CpuKernels& k = *choice.kernels;
     for (const std::vector<float>& y : vectors(rng)) {
-      Table table = adversarial_table(k, y, rng);
+      HalfTable table = adversarial_table(k, y, rng);
       const uint32_t n_finite = table.rows();
       table.halves.resize(table.halves.size() + kWide, 0x7C00);  // Inf
       table.halves.resize(table.halves.size() + kWide, 0x7E00);  // NaN
@@ -123,7 +123,7 @@ struct Outcome {
 };
 constexpr uint32_t kLargest[] = {3, 1, 6};
 
-Outcome outcome_of(const Table& table, const std::vector<float>& y, HeadShortlist shortlist,
+Outcome outcome_of(const HalfTable& table, const std::vector<float>& y, HeadShortlist shortlist,
                    const std::string& kernels) {
   EngineOptions options;
   options.head_shortlist = shortlist;
@@ -165,7 +165,7 @@ TEST(Shortlist, TheWinnerAndTheLogitsAreThoseOfTheFullHead) {
   for (const KernelChoice& choice : cpu::kernel_choices()) {
     if (!choice.supported) continue;
     for (const std::vector<float>& y : vectors(rng)) {
-      const Table table = adversarial_table(*choice.kernels, y, rng);
+      const HalfTable table = adversarial_table(*choice.kernels, y, rng);
       const Outcome full = outcome_of(table, y, HeadShortlist::never, choice.kernels->name);
       const Outcome shortlisted = outcome_of(table, y, HeadShortlist::always, choice.kernels->name);
       EXPECT_EQ(shortlisted.argmax.index, full.argmax.index) << choice.kernels->name;
@@ -189,7 +189,7 @@ TEST(Shortlist, TheWinnerAndTheLogitsAreThoseOfTheFullHead) {
     }
     std::vector<float> broken(kWide, 1.0F);
     broken[3] = NAN;
-    const Table table = adversarial_table(*choice.kernels, std::vector<float>(kWide, 1.0F), rng);
+    const HalfTable table = adversarial_table(*choice.kernels, std::vector<float>(kWide, 1.0F), rng);
     EXPECT_EQ(outcome_of(table, broken, HeadShortlist::always, choice.kernels->name).argmax.non_finite, 1U);
   }
 }

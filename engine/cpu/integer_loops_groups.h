@@ -4,8 +4,8 @@
 //   floats_of(Words), rounded(Vec)   int32 to float, and float to int32 half to even
 //   minus(a, b), all_words(x)        of int32
 //   quarter(Words), times_256(Words) of int32; what is quartered is a multiple of four
-// No lane of a sum meets another, so there is nothing to add up across lanes. As in integer_loops.h, the codes
-// at shifts 2 and 6 are taken as four times the code and have sums of their own.
+// No lane of a sum meets another, so there is nothing to add up across lanes. As in integer_loops.h, the
+// codes at shifts 2 and 6 are taken as four times the code and have sums of their own.
 
 constexpr uint32_t kGroup = 64;  // inputs whose sum is rounded
 constexpr int kBandVectors = 4 * kBandRows / kBytes;
@@ -62,8 +62,7 @@ inline void band_of_rows(const GroupRows& w, const uint8_t* codes, const uint16_
   const uint32_t groups = w.n_in / kGroup, groups_a_scale = w.scale_every / kGroup;
   for (uint32_t group = 0; group < groups; scales += kBandRows) {
     __builtin_prefetch(scales + kAhead / kGroup * 4, 0, kToSecondCache);
-    for (int v = 0; v < kBandVectors; ++v)
-      scale[v] = mul(load_halves(scales + v * kVecLanes), set1(w.fixed));
+    for (int v = 0; v < kBandVectors; ++v) scale[v] = mul(load_halves(scales + v * kVecLanes), set1(w.fixed));
     for (uint32_t i = 0; i < groups_a_scale; ++i, ++group, codes += kGroup * kBandRows / 4)
       for (int v = 0; v < kBandVectors; v += kVectors)
         group_of_rows<kPlanes, kVectors>(codes + v * kBytes, q + size_t{group} * kGroup, w.n_in,
