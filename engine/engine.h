@@ -50,7 +50,7 @@ std::vector<DeviceInfo> list_devices();
 // its control group's share of processor time allows. More threads than that only wait for each other.
 uint32_t most_threads();
 
-// How the ternary values lie in i2_s tensors (see engine/i2s.h). A file does not tell.
+// How the ternary values lie in i2_s tensors (see engine/layouts/i2s.h). A file does not tell.
 enum class I2sLayout { block128, block64 };
 
 // Which build of the kernels that multiply int8 is used; the results are the same. `always` is the integer

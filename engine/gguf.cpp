@@ -15,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "engine/layouts/file_types.h"
 #include "gguf_values.h"
 
 namespace bitnet {
@@ -29,38 +30,10 @@ constexpr uint64_t kMaxTensorNameBytes = 64;
 constexpr uint32_t kMaxDims = 4;
 constexpr uint32_t kDefaultAlignment = 32;
 
-struct TypeSize {
-  uint32_t type;
-  const char* name;
-  uint32_t block;        // elements
-  uint32_t block_bytes;  // of one block
-  uint32_t tail_bytes;   // once, after the last block
-};
-
-// Block sizes of ggml-common.h; i2_s (2 bits an element, then the scale) is bitnet.cpp's own.
-constexpr TypeSize kTypeSizes[] = {
-    {0, "f32", 1, 4, 0},         {1, "f16", 1, 2, 0},         {2, "q4_0", 32, 18, 0},
-    {3, "q4_1", 32, 20, 0},      {6, "q5_0", 32, 22, 0},      {7, "q5_1", 32, 24, 0},
-    {8, "q8_0", 32, 34, 0},      {9, "q8_1", 32, 36, 0},      {10, "q2_k", 256, 84, 0},
-    {11, "q3_k", 256, 110, 0},   {12, "q4_k", 256, 144, 0},   {13, "q5_k", 256, 176, 0},
-    {14, "q6_k", 256, 210, 0},   {15, "q8_k", 256, 292, 0},   {16, "iq2_xxs", 256, 66, 0},
-    {17, "iq2_xs", 256, 74, 0},  {18, "iq3_xxs", 256, 98, 0}, {19, "iq1_s", 256, 50, 0},
-    {20, "iq4_nl", 32, 18, 0},   {21, "iq3_s", 256, 110, 0},  {22, "iq2_s", 256, 82, 0},
-    {23, "iq4_xs", 256, 136, 0}, {24, "i8", 1, 1, 0},         {25, "i16", 1, 2, 0},
-    {26, "i32", 1, 4, 0},        {27, "i64", 1, 8, 0},        {28, "f64", 1, 8, 0},
-    {29, "iq1_m", 256, 56, 0},   {30, "bf16", 1, 2, 0},       {34, "tq1_0", 256, 54, 0},
-    {35, "tq2_0", 256, 66, 0},   {36, "i2_s", 64, 16, 32},
-};
-
-const TypeSize* find_type_size(uint32_t type) {
-  const auto* found = std::ranges::find(kTypeSizes, type, &TypeSize::type);
-  return found == std::end(kTypeSizes) ? nullptr : found;
-}
-
 }  // namespace
 
 std::string name_of(TensorType type) {
-  const TypeSize* known = find_type_size(static_cast<uint32_t>(type));
+  const FileType* known = find_file_type(type);
   return known ? known->name : fmt::format("type {}", static_cast<uint32_t>(type));
 }
 
@@ -202,33 +175,34 @@ struct GgufFile::Parser {
     return alignment;
   }
 
-  static uint64_t tensor_bytes(const Parser& parser, const std::string& what, uint32_t type,
-                               const std::vector<uint64_t>& shape) {
-    const TypeSize* known = find_type_size(type);
-    if (!known) {
-      parser.fail(fmt::format(
-          "{}: type {} is not known{}; wanted one that ggml defines", what, type,
-          type == 38 || type == 39 ? " (tl1 and tl2 cannot be run: use the model's i2_s file)" : ""));
-    }
-    if (shape[0] % known->block != 0) {
-      parser.fail(fmt::format("{}: wanted rows of a multiple of {} elements for {}, got {}", what,
-                              known->block, known->name, shape[0]));
+  const FileType& file_type(const std::string& what, uint32_t type) const {
+    const FileType* known = find_file_type(TensorType{type});
+    if (!known || known->id == kQ2_0By128)
+      fail(fmt::format("{}: type {} is not known; wanted one that ggml defines", what, type));
+    if (known->block == 0) fail(fmt::format("{} {}", what, why_not(TensorType{type}, Role::projection)));
+    return *known;
+  }
+
+  uint64_t tensor_bytes(const GgufTensor& t) const {
+    const FileType& type = *find_file_type(t.type);
+    const std::string what = fmt::format("tensor {}", printable(t.name));
+    if (t.shape[0] % type.block != 0) {
+      fail(fmt::format("{}: wanted rows of a multiple of {} elements for {}, got {}", what, type.block,
+                       type.name, t.shape[0]));
     }
     uint64_t bytes = 1;
     bool wraps = false;
-    for (const uint64_t n : shape) wraps |= __builtin_mul_overflow(bytes, n, &bytes);
-    wraps |= __builtin_mul_overflow(bytes / known->block, uint64_t{known->block_bytes}, &bytes);
-    wraps |= __builtin_add_overflow(bytes, uint64_t{known->tail_bytes}, &bytes);
+    for (const uint64_t n : t.shape) wraps |= __builtin_mul_overflow(bytes, n, &bytes);
+    wraps |= __builtin_mul_overflow(bytes / type.block, uint64_t{type.block_bytes}, &bytes);
+    wraps |= __builtin_add_overflow(bytes, uint64_t{type.tail_bytes}, &bytes);
     if (wraps) {
-      parser.fail(
-          fmt::format("{}: wanted a shape that fits the file, got [{}]", what, fmt::join(shape, ", ")));
+      fail(fmt::format("{}: wanted a shape that fits the file, got [{}]", what, fmt::join(t.shape, ", ")));
     }
     return bytes;
   }
 
-  // Fills in everything but `data`, and returns the sizes of the tensors for that.
-  std::vector<uint64_t> directory(uint64_t n) {
-    std::vector<uint64_t> sizes;
+  // Fills in everything but `data`.
+  void directory(uint64_t n) {
     for (uint64_t i = 0; i < n; ++i) {
       const auto tensor_name = name(fmt::format("tensor {} of {}", i + 1, n), kMaxTensorNameBytes);
       const std::string what = fmt::format("tensor {}", printable(tensor_name));
@@ -244,34 +218,82 @@ struct GgufFile::Parser {
           fail(fmt::format("{}: wanted dimensions of 1 to 2^63 - 1, got {}", what, d));
         }
       }
-      const auto type = number<uint32_t>(what);
-      sizes.push_back(tensor_bytes(*this, what, type, shape));
-      const auto offset = number<uint64_t>(what);
-      file.tensors_.push_back({std::string(tensor_name), TensorType{type}, std::move(shape), offset, {}});
+      const auto type = TensorType{file_type(what, number<uint32_t>(what)).id};
+      file.tensors_.push_back({std::string(tensor_name), type, std::move(shape), 0, {}});
+      tensor_bytes(file.tensors_.back());
+      file.tensors_.back().offset = number<uint64_t>(what);
     }
-    return sizes;
+  }
+
+  // Finds out whether the scales of Q2_0 stand for 64 weights or, in PrismML's older files, for 128: a
+  // tensor's distance to the next one or to the end of the file fits one or the other. All in a file are of
+  // one kind.
+  void decide_q2_0(uint64_t base, uint64_t alignment) {
+    std::vector<uint64_t> begins;
+    for (const GgufTensor& t : file.tensors_) begins.push_back(t.offset);
+    std::ranges::sort(begins);
+    const uint64_t data_bytes = file.size() - std::min(base, file.size());
+    bool by_64 = true, by_128 = true, cut = false;
+    const GgufTensor* first = nullptr;
+    for (const GgufTensor& t : file.tensors_) {
+      if (t.type != TensorType::q2_0) continue;
+      if (!first) first = &t;
+      const auto next = std::ranges::upper_bound(begins, t.offset);
+      const uint64_t end = next != begins.end() ? *next : std::max(data_bytes, t.offset);
+      const uint64_t span = end - t.offset, bytes_64 = tensor_bytes(t);
+      const uint64_t bytes_128 = t.shape[0] % 128 == 0 ? bytes_64 / 36 * 34 : 0;
+      const bool is_64 = bytes_64 <= span && span - bytes_64 < alignment;
+      const bool is_128 = bytes_128 != 0 && bytes_128 <= span && span - bytes_128 < alignment;
+      if (!is_64 && !is_128 && next == begins.end() && span < bytes_64) {
+        cut = true;  // place() says so
+        continue;
+      }
+      if (!is_64 && !is_128) {
+        fail(fmt::format(
+            "tensor {}: wanted {} bytes of q2_0 with a scale every 64 weights{}, got {} before {}",
+            printable(t.name), bytes_64,
+            bytes_128 == 0 ? "" : fmt::format(", or {} with one every 128", bytes_128), span,
+            next == begins.end() ? "the end of the file" : "the next tensor"));
+      }
+      if (!(by_64 && is_64) && !(by_128 && is_128)) {
+        fail(fmt::format(
+            "tensor {}: wanted q2_0 with a scale every {} weights as in the tensors before it, got "
+            "one every {}",
+            printable(t.name), by_64 ? 64 : 128, is_64 ? 64 : 128));
+      }
+      by_64 &= is_64;
+      by_128 &= is_128;
+    }
+    if (first && by_64 && by_128 && !cut) {
+      fail(fmt::format(
+          "tensor {}: wanted sizes that tell whether q2_0 has a scale every 64 weights or every 128, "
+          "got tensors that fit both",
+          printable(first->name)));
+    }
+    if (first && !by_64)
+      for (GgufTensor& t : file.tensors_)
+        if (t.type == TensorType::q2_0) t.type = TensorType::q2_0_by_128;
   }
 
   // Turns offsets within the data section into offsets within the file.
-  void place(const std::vector<uint64_t>& sizes, uint64_t alignment) {
-    const uint64_t base = (at + alignment - 1) / alignment * alignment;
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      GgufTensor& t = file.tensors_[i];
+  void place(uint64_t base, uint64_t alignment) {
+    for (GgufTensor& t : file.tensors_) {
+      const uint64_t bytes = tensor_bytes(t);
       const std::string what = fmt::format("tensor {}", printable(t.name));
       if (t.offset % alignment != 0) {
         fail(fmt::format("{}: wanted an offset that is a multiple of {}, got {}", what, alignment, t.offset));
       }
       uint64_t begin = 0;
       uint64_t end = 0;
-      if (__builtin_add_overflow(base, t.offset, &begin) || __builtin_add_overflow(begin, sizes[i], &end) ||
+      if (__builtin_add_overflow(base, t.offset, &begin) || __builtin_add_overflow(begin, bytes, &end) ||
           end > file.size()) {
         fail(fmt::format(
             "{}: wanted {} bytes of {} [{}] at offset {} of the data, got a file of {} bytes; is it "
             "complete?",
-            what, sizes[i], name_of(t.type), fmt::join(t.shape, ", "), t.offset, file.size()));
+            what, bytes, name_of(t.type), fmt::join(t.shape, ", "), t.offset, file.size()));
       }
       t.offset = begin;
-      t.data = file.bytes().subspan(begin, sizes[i]);
+      t.data = file.bytes().subspan(begin, bytes);
     }
   }
 
@@ -298,8 +320,10 @@ struct GgufFile::Parser {
     const uint64_t n_keys = count("number of metadata keys", kMaxKeys, 8 + 1 + 4 + 1);
     metadata(n_keys);
     const uint64_t align = alignment();
-    const std::vector<uint64_t> sizes = directory(n_tensors);
-    place(sizes, align);
+    directory(n_tensors);
+    const uint64_t base = (at + align - 1) / align * align;
+    decide_q2_0(base, align);
+    place(base, align);
     check_overlaps();
   }
 };

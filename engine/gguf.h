@@ -30,9 +30,24 @@ namespace bitnet {
 enum class GgufType : uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
 const char* name_of(GgufType type);
 
-// The tensor types of ggml that this program knows by name; the others that ggml defines are carried as their
-// numbers.
-enum class TensorType : uint32_t { f32 = 0, f16 = 1, tq1_0 = 34, tq2_0 = 35, i2_s = 36 };
+// The types of tensors that the engine computes with; the others that ggml defines are carried as their numbers.
+// engine/layouts/file_types.cpp has the table of all.
+enum class TensorType : uint32_t {
+  f32 = 0,
+  f16 = 1,
+  q4_0 = 2,
+  q5_0 = 6,
+  q8_0 = 8,
+  q4_k = 12,
+  q5_k = 13,
+  q6_k = 14,
+  bf16 = 30,
+  tq1_0 = 34,
+  tq2_0 = 35,
+  i2_s = 36,
+  q2_0 = 42,
+  q2_0_by_128 = 0x10000 + 42,  // PrismML's older form of q2_0, with a scale every 128 weights in place of 64
+};
 std::string name_of(TensorType type);
 
 struct GgufValue {

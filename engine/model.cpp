@@ -10,7 +10,7 @@
 #include <cstring>
 #include <unordered_set>
 
-#include "i2s.h"
+#include "engine/layouts/i2s.h"
 
 namespace bitnet {
 namespace {

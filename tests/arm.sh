@@ -9,8 +9,8 @@ model=$(realpath "${2:-build/release/tests/test_model.gguf}")
 mkdir -p "$out/include"
 for header in fmt gtest gmock xxhash.h; do ln -sfn "/usr/include/$header" "$out/include/$header"; done
 
-sources="engine/cpu/*.cpp engine/*.cpp tests/support/no_vulkan.cpp"
-sources="$sources tests/engine/cpu/*_test.cpp"
+sources="engine/cpu/*.cpp engine/layouts/*.cpp engine/*.cpp tests/support/no_vulkan.cpp"
+sources="$sources tests/engine/cpu/*_test.cpp tests/engine/layouts/*_test.cpp"
 for name in kernels session sampler; do sources="$sources tests/engine/${name}_test.cpp"; done
 googletest=/usr/src/googletest
 # shellcheck disable=SC2086  # patterns

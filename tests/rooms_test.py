@@ -17,10 +17,11 @@ COMPILER, ROOT, ROOMS = sys.argv[1:4]
 # Each room finds the public headers of these rooms besides its own.
 ARROWS = {
     "error": "",
-    "engine_base": "error",
-    "engine_cpu": "engine_base error",
-    "engine_vk": "engine_base error shaders",
-    "engine": "engine_base engine_cpu engine_vk error",
+    "engine_layouts": "",
+    "engine_base": "engine_layouts error",
+    "engine_cpu": "engine_base engine_layouts error",
+    "engine_vk": "engine_base engine_layouts error shaders",
+    "engine": "engine_base engine_cpu engine_layouts engine_vk error",
     "tokenizer_jinja": "error",
     "tokenizer": "tokenizer_jinja error",
     "app_base": "error",

@@ -1,9 +1,10 @@
-// The reference for all other sets: it takes integers one by one as engine/i2s.h has them, and floats in
+// The reference for all other sets: it takes integers one by one as engine/layouts/i2s.h has them, and floats in
 // lanes of plain C++.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "engine/i2s.h"
+#include "engine/layouts/i2s.h"
 #include "kernels.h"
 
 namespace bitnet::cpu {
@@ -95,7 +96,7 @@ float add_lanes(Floats v) {
 }
 
 uint8_t code_of(const uint8_t* row, uint32_t element) {
-  const auto [byte, shift] = i2s_position(element, I2sLayout::block128);
+  const auto [byte, shift] = i2s_position(element);
   return row[byte] >> shift & 3;
 }
 

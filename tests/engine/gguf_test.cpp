@@ -223,8 +223,8 @@ TEST_F(Gguf, FindsTensorsAndTheirBytes) {
 
 TEST_F(Gguf, SizesOfGgmlTypesAreTheirBlocks) {
   const std::vector<std::pair<uint32_t, uint64_t>> bytes_of_256 = {
-      {0, 1024},  {1, 512},  {2, 144}, {8, 272}, {12, 144}, {14, 210},
-      {28, 2048}, {30, 512}, {34, 54}, {35, 66}, {36, 96}};
+      {0, 1024}, {1, 512}, {2, 144}, {8, 272},  {12, 144}, {14, 210}, {28, 2048}, {30, 512},
+      {34, 54},  {35, 66}, {36, 96}, {39, 136}, {41, 36},  {142, 68}, {143, 56}};
   for (const auto& [type, bytes] : bytes_of_256) {
     Recipe r;
     r.tensors = {{"a", {256}, type, 0}};
@@ -374,6 +374,75 @@ TEST_F(Gguf, TypesOfTensorsAreChecked) {
                 HasSubstr(fmt::format("tensor t: type {} is not known", type)));
   }
   EXPECT_THAT(refusal_of_tensor({"t", {8}, 38, 0}), HasSubstr("use the model's i2_s file"));
+}
+
+TEST_F(Gguf, SpansTellHowManyWeightsAScaleOfQ2_0StandsFor) {
+  struct Case {
+    TensorType type;
+    uint64_t second, bytes;  // where the second tensor begins, and of the whole data
+  };
+  for (const auto& [type, second, bytes] :
+       {Case{TensorType::q2_0, 1152, 1152 + 1728}, {TensorType::q2_0_by_128, 1088, 1088 + 1632}}) {
+    Recipe r;
+    r.tensors = {{"a", {256, 16}, 42, 0}, {"b", {6144}, 42, second}};
+    for (const uint64_t padding : {0, 1, 31}) {
+      r.data_bytes = bytes + padding;
+      const auto file = open(r);
+      EXPECT_EQ(file->find_tensor("a")->type, type);
+      EXPECT_EQ(file->find_tensor("a")->data.size(), second);
+      EXPECT_EQ(file->find_tensor("b")->type, type);
+      EXPECT_EQ(file->find_tensor("b")->data.size(), bytes - second);
+    }
+    r.data_bytes = bytes - 1;
+    EXPECT_THAT(refusal_of(r), HasSubstr(fmt::format("tensor b: wanted {} bytes", bytes - second)));
+    r.data_bytes = bytes + 512;
+    EXPECT_THAT(refusal_of(r),
+                HasSubstr("tensor b: wanted 1728 bytes of q2_0 with a scale every 64 weights, or "
+                          "1632 with one every 128, got"));
+    r.data_bytes = bytes;
+    r.tensors[1].offset = 1120;
+    EXPECT_THAT(refusal_of(r),
+                HasSubstr("tensor a: wanted 1152 bytes of q2_0 with a scale every 64 weights, or "
+                          "1088 with one every 128, got 1120 before the next tensor"));
+    r.tensors[1].offset = 0;
+    EXPECT_THAT(refusal_of(r), HasSubstr("tensor"));
+  }
+}
+
+TEST_F(Gguf, TensorsOfQ2_0MustAgree) {
+  Recipe r;
+  r.tensors = {{"a", {4096}, 42, 0}, {"b", {4096}, 42, 1152}};
+  r.data_bytes = 1152 + 1088;
+  EXPECT_THAT(refusal_of(r),
+              HasSubstr("tensor b: wanted q2_0 with a scale every 64 weights as in the tensors "
+                        "before it, got one every 128"));
+  r.tensors = {{"a", {4096}, 42, 0}, {"b", {4096}, 42, 1088}};
+  EXPECT_THAT(refusal_of(r), HasSubstr("tensor b: wanted q2_0 with a scale every 128 weights"));
+}
+
+TEST_F(Gguf, SmallTensorsOfQ2_0AreDecidedByLargeOnes) {
+  Recipe r;
+  r.tensors = {{"small", {128}, 42, 0}};
+  r.data_bytes = 64;  // 36 or 34 bytes
+  EXPECT_THAT(refusal_of(r), HasSubstr("tensor small: wanted sizes that tell"));
+  r.data_bytes = 36;
+  EXPECT_THAT(refusal_of(r), HasSubstr("tensor small: wanted sizes that tell"));
+  r.data_bytes = 34;
+  EXPECT_EQ(open(r)->tensors()[0].type, TensorType::q2_0_by_128);
+  r.data_bytes = 33;
+  EXPECT_THAT(refusal_of(r), HasSubstr("is it complete?"));
+  r.tensors = {{"small", {128}, 42, 0}, {"large", {4096}, 42, 64}};
+  for (const bool by_64 : {true, false}) {
+    r.data_bytes = 64 + (by_64 ? 1152 : 1088);
+    const auto file = open(r);
+    EXPECT_EQ(file->tensors()[0].type, by_64 ? TensorType::q2_0 : TensorType::q2_0_by_128);
+    EXPECT_EQ(file->tensors()[0].data.size(), by_64 ? 36U : 34U);
+  }
+  r.tensors = {{"odd", {64}, 42, 0}};  // too short for a scale every 128
+  r.data_bytes = 32;
+  EXPECT_EQ(open(r)->tensors()[0].type, TensorType::q2_0);
+  EXPECT_THAT(refusal_of_tensor({"t", {32}, 42, 0}), HasSubstr("multiple of 64 elements for q2_0"));
+  EXPECT_THAT(refusal_of_tensor({"t", {128}, 0x10000 + 42, 0}), HasSubstr("is not known"));
 }
 
 TEST_F(Gguf, NamesOfTensorsAreChecked) {

@@ -9,7 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "engine/i2s.h"
+#include "engine/engine.h"
+#include "engine/layouts/i2s.h"
 
 namespace bitnet {
 
@@ -24,7 +25,7 @@ inline std::vector<std::byte> i2s_pack(std::span<const int8_t> weights, I2sLayou
   assert(weights.size() % (layout == I2sLayout::block128 ? 128 : 64) == 0);
   std::vector<std::byte> codes(weights.size() / 4);
   for (size_t e = 0; e < weights.size(); ++e) {
-    const auto [byte, shift] = i2s_position(e, layout);
+    const auto [byte, shift] = i2s_position(e, layout == I2sLayout::block128 ? 128 : 64);
     codes[byte] |= static_cast<std::byte>((weights[e] + 1) << shift);
   }
   return codes;
@@ -33,7 +34,7 @@ inline std::vector<std::byte> i2s_pack(std::span<const int8_t> weights, I2sLayou
 inline std::vector<int8_t> i2s_unpack(std::span<const std::byte> codes, I2sLayout layout) {
   std::vector<int8_t> weights(codes.size() * 4);
   for (size_t e = 0; e < weights.size(); ++e) {
-    const auto [byte, shift] = i2s_position(e, layout);
+    const auto [byte, shift] = i2s_position(e, layout == I2sLayout::block128 ? 128 : 64);
     weights[e] = static_cast<int8_t>(static_cast<int>(codes[byte] >> shift & std::byte{3}) - 1);
   }
   return weights;

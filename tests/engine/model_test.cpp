@@ -12,7 +12,7 @@
 
 #include "engine/engine.h"
 #include "engine/fingerprint.h"
-#include "engine/i2s.h"
+#include "engine/layouts/i2s.h"
 
 namespace bitnet {
 namespace {

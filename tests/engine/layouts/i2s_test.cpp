@@ -45,6 +45,18 @@ TEST(I2s, RepackingAnArmFileKeepsEveryWeight) {
   EXPECT_EQ(repacked, i2s_pack(weights, I2sLayout::block128));
 }
 
+TEST(I2s, RepackingFourRowsAByteKeepsEveryWeight) {
+  constexpr size_t n_in = 256, n_rows = 8;
+  const auto weights = random_weights(n_rows * n_in);
+  std::vector<std::byte> from(weights.size() / 4), to(from.size());
+  for (size_t row = 0; row < n_rows; ++row)
+    for (size_t c = 0; c < n_in; ++c)
+      from[row / 4 * n_in + c] |=
+          static_cast<std::byte>((weights[row * n_in + c] + 1) << (6 - 2 * (row % 4)));
+  i2s_1x4_to_block128(from, n_in, to);
+  EXPECT_EQ(to, i2s_pack(weights, I2sLayout::block128));
+}
+
 TEST(I2s, ACodeOf3IsSeenAnywhere) {
   auto codes = i2s_pack(random_weights(192), I2sLayout::block64);
   codes.resize(44);

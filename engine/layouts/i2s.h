@@ -6,8 +6,9 @@
 // little-endian f32 (the other 28 are undefined). Code 0, 1, 2 is weight -1, 0, +1; 3 never occurs. In layout
 // block128, element e of a row lies in block e / 128 (32 bytes), byte e % 32, at shift 6 - 2 * (e % 128 /
 // 32). Files made by an ARM build of the quantiser have block64 instead: block e / 64 (16 bytes), byte e %
-// 16, at shift 6 - 2 * (e % 64 / 16). Nothing in a file tells the two apart. Source: ggml-bitnet-mad.cpp of
-// microsoft/BitNet (quantize_i2_s).
+// 16, at shift 6 - 2 * (e % 64 / 16). Some x86 builds write 1x4: four rows in each byte, row 4 g + k of
+// column c in byte g * n_in + c at shift 6 - 2 k. Nothing in a file tells the three apart. Source:
+// ggml-bitnet-mad.cpp of microsoft/BitNet (quantize_i2_s).
 #pragma once
 
 #include <cassert>
@@ -15,8 +16,6 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-
-#include "engine/engine.h"
 
 namespace bitnet {
 
@@ -27,8 +26,9 @@ struct I2sPosition {
   int shift;
 };
 
-inline I2sPosition i2s_position(size_t element, I2sLayout layout) {
-  const size_t lanes = layout == I2sLayout::block128 ? 32 : 16;  // bytes of a block, four weights each
+// `block` is 128 or 64, the elements of a block.
+inline I2sPosition i2s_position(size_t element, size_t block = 128) {
+  const size_t lanes = block / 4;  // bytes of a block, four weights each
   const size_t in_block = element % (4 * lanes);
   return {element / (4 * lanes) * lanes + in_block % lanes, static_cast<int>(6 - 2 * (in_block / lanes))};
 }
@@ -41,7 +41,7 @@ inline float i2s_scale(std::span<const std::byte> tensor) {
   return scale;
 }
 
-// Whether a code is 3, which no quantiser writes. Both layouts have four codes in every byte.
+// Whether a code is 3, which no quantiser writes. All layouts have four codes in every byte.
 inline bool i2s_has_code_3(std::span<const std::byte> codes) {
   uint64_t found = 0, word = 0;
   size_t at = 0;
@@ -57,17 +57,29 @@ inline bool i2s_has_code_3(std::span<const std::byte> codes) {
 inline void i2s_block64_to_block128(std::span<const std::byte> from, std::span<std::byte> to) {
   assert(from.size() == to.size() && from.size() % 32 == 0);
   for (size_t block = 0; block < from.size(); block += 32)
-    for (size_t lane = 0; lane < 32; ++lane) {
-      std::byte packed{};
-      for (size_t k = 0; k < 4; ++k) {  // element k * 32 + lane: in half k / 2 of the two block64
-        const size_t in_half = (k * 32 + lane) % 64;
-        const std::byte code =
-            from[block + k / 2 * 16 + in_half % 16] >> static_cast<int>(6 - 2 * (in_half / 16)) &
-            std::byte{3};
-        packed |= code << static_cast<int>(6 - 2 * k);
-      }
-      to[block + lane] = packed;
+    for (size_t i = 0; i < 16; ++i) {
+      const std::byte a = from[block + i], b = from[block + 16 + i];  // of the first and of the second 64
+      to[block + i] = (a & std::byte{0xC0}) | (a << 2 & std::byte{0x30}) | (b >> 4 & std::byte{0x0C}) |
+                      (b >> 2 & std::byte{0x03});
+      to[block + 16 + i] = (a << 2 & std::byte{0xC0}) | (a << 4 & std::byte{0x30}) |
+                           (b >> 2 & std::byte{0x0C}) | (b & std::byte{0x03});
     }
+}
+
+// Repacks codes of 1x4 as block128. Requires: a multiple of four rows of whole blocks of 128.
+inline void i2s_1x4_to_block128(std::span<const std::byte> from, size_t n_in, std::span<std::byte> to) {
+  assert(from.size() == to.size() && n_in % 128 == 0 && from.size() % n_in == 0);
+  constexpr std::byte kCode{3};
+  for (size_t at = 0; at < from.size(); at += n_in / 4) {  // a row
+    const size_t row = at / (n_in / 4);
+    const int shift = static_cast<int>(6 - 2 * (row % 4));
+    for (size_t block = 0; block < n_in / 4; block += 32)
+      for (size_t i = 0; i < 32; ++i) {
+        const std::byte* column = from.data() + row / 4 * n_in + block * 4 + i;
+        to[at + block + i] = (column[0] >> shift & kCode) << 6 | (column[32] >> shift & kCode) << 4 |
+                             (column[64] >> shift & kCode) << 2 | (column[96] >> shift & kCode);
+      }
+  }
 }
 
 }  // namespace bitnet

@@ -1,0 +1,65 @@
+#include "pack.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "rows.h"
+
+namespace bitnet {
+namespace {
+
+// Eight codes at a time: a shift up to 6 moves none of them into another's byte.
+uint64_t eight_codes(const uint8_t* at) {
+  uint64_t word = 0;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
+
+}  // namespace
+
+void pack_groups(const uint8_t* codes, size_t n, std::byte* out) {
+  for (; n != 0; n -= 64, codes += 64, out += 16)
+    for (size_t b = 0; b < 16; b += 8) {
+      const uint64_t word = eight_codes(codes + b) << 6 | eight_codes(codes + 16 + b) << 4 |
+                            eight_codes(codes + 32 + b) << 2 | eight_codes(codes + 48 + b);
+      std::memcpy(out + b, &word, sizeof word);
+    }
+}
+
+void pack_groups16(const uint8_t* codes, size_t n, std::byte* out) {
+  for (size_t at = 0; at < n; at += 16)
+    for (size_t row = 0; row < kRowsTogether; ++row, out += 4) {
+      const uint8_t* block = codes + row * n + at;
+      const uint64_t pairs =
+          eight_codes(block) << 4 | eight_codes(block + 8);  // elements b, 8 + b, and 4 + b, 12 + b
+      const uint32_t word = static_cast<uint32_t>(pairs) << 2 | static_cast<uint32_t>(pairs >> 32);
+      std::memcpy(out, &word, sizeof word);
+    }
+}
+
+void pack_scales16(const uint16_t* scales, size_t n, uint16_t* out) {
+  for (size_t row = 0; row < kRowsTogether; ++row)
+    for (size_t i = 0; i < n; ++i) out[i * kRowsTogether + row] = scales[row * n + i];
+}
+
+double sum_of_scales(const uint16_t* scales, size_t n, uint32_t scale_every) {
+  double sum = 0;
+  for (size_t i = 0; i < n; ++i) sum += std::abs(layouts::from_half(scales[i]));
+  return sum * (scale_every / 64);
+}
+
+float fixed_for(double largest_sum, uint32_t largest_input) {
+  if (largest_sum == 0) return 1;
+  int exponent = 0;  // 2^30 / bound = mantissa * 2^exponent, mantissa from 1/2 to 1
+  std::frexp(0x1p30 / (largest_sum * 64 * largest_input), &exponent);
+  return std::ldexp(1.0F, exponent - 1);
+}
+
+uint32_t rope_row(uint32_t row, uint32_t rope_dim) {
+  const uint32_t half = rope_dim / 2;
+  if (row >= rope_dim) return row;
+  return row < half ? 2 * row : 2 * (row - half) + 1;
+}
+
+}  // namespace bitnet

@@ -1,0 +1,35 @@
+// Puts rows of ternary codes (0, 1, 2 a byte) and their scales (F16) as layout.h says, and what loading needs
+// of numbers besides.
+//
+// Thread rule: free functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace bitnet {
+
+constexpr size_t kRowsTogether = 16;  // of Layout::groups16
+
+// One row in Layout::groups, n / 4 bytes. Requires: n is a multiple of 64.
+void pack_groups(const uint8_t* codes, size_t n, std::byte* out);
+
+// 16 rows, codes [16][n], in Layout::groups16: [n / 16][16 rows][4 bytes]. Requires: n is a multiple of 16.
+void pack_groups16(const uint8_t* codes, size_t n, std::byte* out);
+
+// The scales of 16 rows, [16][n], as Layout::groups16 has them: [n][16 rows].
+void pack_scales16(const uint16_t* scales, size_t n, uint16_t* out);
+
+// The sum over a row's groups of 64 inputs of |scale|; NaN or infinite where a scale is.
+double sum_of_scales(const uint16_t* scales, size_t n, uint32_t scale_every);
+
+// The largest power of two with which no sum over a row can leave an int32. `largest_sum` is the largest
+// sum_of_scales of a matrix, `largest_input` the magnitude that an input of it may have: 128 for int8_row,
+// 32640 for int16_row. Requires: a finite sum.
+float fixed_for(double largest_sum, uint32_t largest_input);
+
+// Which row of a head in the file is row `row` where the kernels want it. Llama's files have the two features
+// that RoPE rotates together side by side, 2 i and 2 i + 1; kernels have them at i and i + rope_dim / 2.
+uint32_t rope_row(uint32_t row, uint32_t rope_dim);
+
+}  // namespace bitnet

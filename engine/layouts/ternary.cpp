@@ -1,0 +1,133 @@
+// The ternary types: I2_S, TQ1_0, TQ2_0 and Q2_0. Codes 0, 1, 2 are -1, 0, +1; those of two bits may also be
+// 3, which is refused.
+#include <array>
+
+#include "i2s.h"
+#include "rows.h"
+
+namespace bitnet::layouts {
+namespace {
+
+constexpr uint64_t kLowPairs = 0x0303030303030303U;  // the lowest two bits of eight bytes
+constexpr uint16_t kOne = 0x3C00;                    // 1 as F16
+
+// Writes two bits of each of N bytes, those at `shift`.
+template <size_t N>
+void pairs_at(const std::byte* from, int shift, uint8_t* codes) {
+  for (size_t i = 0; i < N; i += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, from + i, sizeof word);
+    word = word >> shift & kLowPairs;
+    std::memcpy(codes + i, &word, sizeof word);
+  }
+}
+
+// Writes the four codes of each of N bytes, the lowest bits first.
+template <size_t N>
+void four_a_byte(const std::byte* from, uint8_t* codes) {
+  for (size_t i = 0; i < N; ++i) {
+    const uint32_t byte = std::to_integer<uint32_t>(from[i]);
+    const uint32_t four = (byte | byte << 6 | byte << 12 | byte << 18) & 0x03030303U;
+    std::memcpy(codes + 4 * i, &four, sizeof four);
+  }
+}
+
+// Writes D digits to base 3 of each of N bytes, D times N codes. A byte is ceil(q * 256 / 3^5), where q's
+// first digit is the most significant one: times 3 it carries that digit out of its eight bits, and the rest
+// is a byte of the same kind.
+template <size_t N, size_t D>
+void digits(const std::byte* from, uint8_t* codes) {
+  std::array<uint8_t, N> left;
+  std::memcpy(left.data(), from, N);
+  for (size_t digit = 0; digit < D; ++digit)
+    for (size_t i = 0; i < N; ++i) {
+      const uint8_t byte = left[i];
+      codes[digit * N + i] = static_cast<uint8_t>((byte >= 86 ? 1 : 0) + (byte >= 171 ? 1 : 0));
+      left[i] = static_cast<uint8_t>(byte + byte + byte);
+    }
+}
+
+// Turns the codes of a row into its values.
+template <bool (*Trits)(const std::byte*, size_t, uint8_t*, uint16_t*), size_t Block, size_t BlockBytes,
+          size_t Every>
+void floats_of(const std::byte* row, size_t n, float* out) {
+  std::array<uint8_t, Block> codes;
+  std::array<uint16_t, Block / Every> scales;
+  for (; n != 0; n -= Block, row += BlockBytes, out += Block) {
+    Trits(row, Block, codes.data(), scales.data());
+    for (size_t i = 0; i < Block; ++i)
+      out[i] = from_half(scales[i / Every]) * static_cast<float>(codes[i] - 1);
+  }
+}
+
+template <size_t Block>
+bool q2_0_codes(const std::byte* row, size_t n, uint8_t* codes, uint16_t* scales) {
+  bool good = true;
+  for (; n != 0; n -= Block, row += 2 + Block / 4, codes += Block, ++scales) {
+    *scales = load_u16(row);
+    good &= !i2s_has_code_3({row + 2, Block / 4});
+    four_a_byte<Block / 4>(row + 2, codes);
+  }
+  return good;
+}
+
+}  // namespace
+
+// As i2s.h has block128.
+bool i2_s_trits(const std::byte* row, size_t n, uint8_t* codes, uint16_t* scales) {
+  const bool good = !i2s_has_code_3({row, n / 4});
+  for (; n != 0; n -= 128, row += 32, codes += 128, ++scales) {
+    *scales = kOne;
+    for (int k = 0; k < 4; ++k) pairs_at<32>(row, 6 - 2 * k, codes + 32 * k);
+  }
+  return good;
+}
+
+// 32 bytes of five digits, 16 bytes of five, 4 bytes of four, and the scale. Digit k of byte i of a part of N
+// bytes is its element k * N + i.
+bool tq1_0_trits(const std::byte* row, size_t n, uint8_t* codes, uint16_t* scales) {
+  for (; n != 0; n -= 256, row += 54, codes += 256, ++scales) {
+    *scales = load_u16(row + 52);
+    digits<32, 5>(row, codes);
+    digits<16, 5>(row + 32, codes + 160);
+    digits<4, 4>(row + 48, codes + 240);
+  }
+  return true;
+}
+
+// Twice 32 bytes, each with 128 elements: element 32 k + i in byte i at shift 2 k; then the scale.
+bool tq2_0_trits(const std::byte* row, size_t n, uint8_t* codes, uint16_t* scales) {
+  bool good = true;
+  for (; n != 0; n -= 256, row += 66, codes += 256, ++scales) {
+    *scales = load_u16(row + 64);
+    good &= !i2s_has_code_3({row, 64});
+    for (int k = 0; k < 8; ++k) pairs_at<32>(row + k / 4 * 32, k % 4 * 2, codes + 32 * k);
+  }
+  return good;
+}
+
+// The scale, then a byte for every four elements, the first in its lowest bits.
+bool q2_0_trits(const std::byte* row, size_t n, uint8_t* codes, uint16_t* scales) {
+  return q2_0_codes<64>(row, n, codes, scales);
+}
+bool q2_0_by_128_trits(const std::byte* row, size_t n, uint8_t* codes, uint16_t* scales) {
+  return q2_0_codes<128>(row, n, codes, scales);
+}
+
+void i2_s_floats(const std::byte* row, size_t n, float* out) {
+  floats_of<i2_s_trits, 128, 32, 128>(row, n, out);
+}
+void tq1_0_floats(const std::byte* row, size_t n, float* out) {
+  floats_of<tq1_0_trits, 256, 54, 256>(row, n, out);
+}
+void tq2_0_floats(const std::byte* row, size_t n, float* out) {
+  floats_of<tq2_0_trits, 256, 66, 256>(row, n, out);
+}
+void q2_0_floats(const std::byte* row, size_t n, float* out) {
+  floats_of<q2_0_trits, 64, 18, 64>(row, n, out);
+}
+void q2_0_by_128_floats(const std::byte* row, size_t n, float* out) {
+  floats_of<q2_0_by_128_trits, 128, 34, 128>(row, n, out);
+}
+
+}  // namespace bitnet::layouts

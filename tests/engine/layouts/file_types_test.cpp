@@ -1,0 +1,58 @@
+#include "engine/layouts/file_types.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/gguf.h"
+
+namespace bitnet {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(FileTypes, TheEnumAndTheTableNameTheSame) {
+  const std::pair<TensorType, const char*> names[] = {
+      {TensorType::f32, "f32"},     {TensorType::f16, "f16"},
+      {TensorType::bf16, "bf16"},   {TensorType::q4_0, "q4_0"},
+      {TensorType::q5_0, "q5_0"},   {TensorType::q8_0, "q8_0"},
+      {TensorType::q4_k, "q4_k"},   {TensorType::q5_k, "q5_k"},
+      {TensorType::q6_k, "q6_k"},   {TensorType::tq1_0, "tq1_0"},
+      {TensorType::tq2_0, "tq2_0"}, {TensorType::i2_s, "i2_s"},
+      {TensorType::q2_0, "q2_0"},   {TensorType::q2_0_by_128, "q2_0 (128)"}};
+  for (const auto& [type, name] : names) {
+    EXPECT_EQ(name_of(type), name);
+    EXPECT_NE(find_file_type(type)->floats, nullptr) << name;
+  }
+  EXPECT_EQ(shown_name(TensorType::q4_k), "Q4_K");
+  EXPECT_EQ(shown_name(TensorType{99}), "type 99");
+  EXPECT_EQ(find_file_type(TensorType{99}), nullptr);
+}
+
+TEST(FileTypes, WhatCanBeRunIsNotRefused) {
+  for (const auto type :
+       {TensorType::i2_s, TensorType::tq1_0, TensorType::tq2_0, TensorType::q2_0, TensorType::q2_0_by_128})
+    EXPECT_EQ(why_not(type, Role::projection), "");
+  for (const auto type :
+       {TensorType::f32, TensorType::q5_k, TensorType::bf16, TensorType::i2_s, TensorType::q2_0})
+    for (const Role role : {Role::embedding, Role::head}) EXPECT_EQ(why_not(type, role), "");
+  EXPECT_EQ(why_not(TensorType::f32, Role::norm), "");
+}
+
+TEST(FileTypes, ARefusalNamesTheTypeAndWhatWouldHelp) {
+  EXPECT_EQ(
+      why_not(TensorType::q8_0, Role::projection),
+      "has type Q8_0; dense projections such as Q8_0 cannot be run yet, wanted TQ1_0, TQ2_0, I2_S or Q2_0");
+  EXPECT_EQ(why_not(TensorType{38}, Role::projection),
+            "has type TL1, which cannot be run; use the model's i2_s file");
+  EXPECT_THAT(why_not(TensorType{39}, Role::projection), HasSubstr("MXFP4 or TL2"));
+  EXPECT_THAT(why_not(TensorType{41}, Role::projection), HasSubstr("Q1_0, whose weights are binary"));
+  EXPECT_THAT(why_not(TensorType{142}, Role::projection), HasSubstr("PQ2_0, which cannot be run yet"));
+  EXPECT_THAT(why_not(TensorType{143}, Role::projection), HasSubstr("use the model's Q2_0 file"));
+  EXPECT_EQ(why_not(TensorType::f16, Role::norm), "has type F16, wanted F32");
+  EXPECT_THAT(why_not(TensorType{10}, Role::head), HasSubstr("has type Q2_K, wanted F32, F16, Q4_0"));
+  EXPECT_THAT(why_not(TensorType{10}, Role::head), HasSubstr("--output-tensor-type q6_k"));
+  EXPECT_THAT(why_not(TensorType{10}, Role::embedding), HasSubstr("--token-embedding-type q6_k"));
+}
+
+}  // namespace
+}  // namespace bitnet

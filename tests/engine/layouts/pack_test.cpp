@@ -1,0 +1,92 @@
+#include "engine/layouts/pack.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace bitnet {
+namespace {
+
+std::vector<uint8_t> random_codes(size_t n) {
+  std::mt19937 rng(11);
+  std::vector<uint8_t> codes(n);
+  for (uint8_t& c : codes) c = static_cast<uint8_t>(rng() % 3);
+  return codes;
+}
+
+uint32_t code_at(std::byte byte, size_t shift) {
+  return std::to_integer<uint32_t>(byte >> static_cast<int>(shift)) & 3;
+}
+
+TEST(Pack, GroupsHaveEachElementWhereLayoutSays) {
+  const auto codes = random_codes(320);
+  std::vector<std::byte> packed(320 / 4);
+  pack_groups(codes.data(), codes.size(), packed.data());
+  for (size_t e = 0; e < codes.size(); ++e) {
+    const size_t in_group = e % 64;
+    EXPECT_EQ(code_at(packed[e / 64 * 16 + in_group % 16], 6 - 2 * (in_group / 16)), codes[e]) << e;
+  }
+}
+
+TEST(Pack, Groups16HaveEachElementWhereLayoutSays) {
+  constexpr size_t n = 192;
+  const auto codes = random_codes(16 * n);
+  std::vector<std::byte> packed(16 * n / 4);
+  pack_groups16(codes.data(), n, packed.data());
+  for (size_t row = 0; row < 16; ++row)
+    for (size_t e = 0; e < n; ++e) {
+      const size_t in_block = e % 16;
+      EXPECT_EQ(code_at(packed[(e / 16 * 16 + row) * 4 + in_block % 4], 6 - 2 * (in_block / 4)),
+                codes[row * n + e])
+          << row << " " << e;
+    }
+}
+
+TEST(Pack, ScalesOfSixteenRowsLieSideBySide) {
+  std::vector<uint16_t> scales(16 * 3);
+  for (size_t i = 0; i < scales.size(); ++i) scales[i] = static_cast<uint16_t>(i);
+  std::vector<uint16_t> packed(scales.size());
+  pack_scales16(scales.data(), 3, packed.data());
+  for (size_t row = 0; row < 16; ++row)
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(packed[i * 16 + row], scales[row * 3 + i]);
+}
+
+TEST(Pack, ASumOfScalesIsOverGroupsOf64) {
+  const std::vector<uint16_t> scales = {0x3C00, 0xBC00, 0x3800};  // 1, -1, 0.5
+  EXPECT_EQ(sum_of_scales(scales.data(), 3, 64), 2.5);
+  EXPECT_EQ(sum_of_scales(scales.data(), 3, 256), 10);
+  const std::vector<uint16_t> infinite = {0x3C00, 0x7C00}, nan = {0xFE00, 0x3C00};
+  EXPECT_TRUE(std::isinf(sum_of_scales(infinite.data(), 2, 64)));
+  EXPECT_TRUE(std::isnan(sum_of_scales(nan.data(), 2, 64)));
+  const std::vector<uint16_t> smallest = {0x0001};
+  EXPECT_EQ(sum_of_scales(smallest.data(), 1, 64), std::ldexp(1.0, -24));
+}
+
+TEST(Pack, FixedIsTheLargestPowerOfTwoWithWhichSumsFit) {
+  EXPECT_EQ(fixed_for(0, 128), 1);
+  EXPECT_EQ(fixed_for(1, 128), 0x1p17F);  // 64 * 128 * 2^17 = 2^30
+  for (const uint32_t input : {128U, 32640U})
+    for (const double sum : {0x1p-24, 0.01, 0.999, 1.0, 1.001, 37.5, 65504.0 * 4096}) {
+      const double fixed = fixed_for(sum, input);
+      int exponent = 0;
+      EXPECT_EQ(std::frexp(fixed, &exponent), 0.5);
+      EXPECT_LE(64 * input * sum * fixed, 0x1p30) << sum;
+      EXPECT_GT(64 * input * sum * fixed * 2, 0x1p30) << sum;
+    }
+}
+
+TEST(Pack, RowsOfRopePairsAreFoundInLlamasOrder) {
+  constexpr uint32_t dim = 12;  // rotated; two more features follow
+  for (uint32_t i = 0; i < dim / 2; ++i) {
+    EXPECT_EQ(rope_row(i, dim), 2 * i);
+    EXPECT_EQ(rope_row(i + dim / 2, dim), 2 * i + 1);
+  }
+  EXPECT_EQ(rope_row(12, dim), 12U);
+  EXPECT_EQ(rope_row(13, dim), 13U);
+}
+
+}  // namespace
+}  // namespace bitnet
