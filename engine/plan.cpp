@@ -11,7 +11,7 @@ MemoryPlan plan_memory(const GgufFile& file, uint32_t n_ctx) {
   const ModelFiles files = find_tensors(file, c);
   MemoryPlan plan;
   plan.embedding = files.token_embd->data.size() + (c.tied_head ? 0 : files.output->data.size());
-  if (files.output->type == TensorType::f16 && files.output->data.size() >= kLeastShortlistedHead)
+  if (shortlist_pays(files.output->type, c.n_vocab, c.n_embd))
     plan.head_copy = c.n_vocab * (uint64_t{c.n_embd} + 3 * sizeof(float));
   plan.ternary = c.n_ternary / 4;
   plan.norms = files.output_norm->data.size();

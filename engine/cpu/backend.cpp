@@ -156,14 +156,12 @@ class CpuBackend : public Backend {
 
   const Shortlist* shortlist_of(const Table& table) {
     const auto& chunk = table.chunks[0];
-    if (table.type != TensorType::f16 || table.chunks.size() != 1 || head_shortlist_ == HeadShortlist::never)
+    if (table.is_ternary() || table.chunks.size() != 1 || head_shortlist_ == HeadShortlist::never)
       return nullptr;
-    if (head_shortlist_ != HeadShortlist::always && chunk.bytes->size() < kLeastShortlistedHead)
+    if (head_shortlist_ != HeadShortlist::always && !shortlist_pays(table.type, table.n_vocab, table.n_embd))
       return nullptr;
     auto& shortlist = shortlists_[chunk.bytes.get()];
-    if (!shortlist)
-      shortlist = std::make_unique<Shortlist>(kernels_, data_of<const uint16_t>(*chunk.bytes), table.n_vocab,
-                                              table.n_embd);
+    if (!shortlist) shortlist = std::make_unique<Shortlist>(kernels_, rows_of(table, chunk), table.n_vocab);
     if (head_shortlist_ == HeadShortlist::always) shortlist->wait();
     return shortlist.get();
   }

@@ -1,5 +1,5 @@
-// The reference for all other sets: it takes integers one by one as engine/layouts/i2s.h has them, and floats in
-// lanes of plain C++.
+// The reference for all other sets: it takes integers one by one as engine/layouts/i2s.h has them, and floats
+// in lanes of plain C++.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

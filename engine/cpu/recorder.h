@@ -3,11 +3,13 @@
 // Thread rule: as the Backend.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 
 #include "engine/backend.h"
 #include "kernels.h"
 #include "shortlist.h"
+#include "table_rows.h"
 #include "thread_pool.h"
 
 namespace bitnet::cpu {
@@ -53,12 +55,16 @@ T* data_of(const Buffer& b) {
   return reinterpret_cast<T*>(cpu_buffer(b).data());
 }
 
+inline uint32_t ceil_div(uint64_t a, uint64_t b) { return static_cast<uint32_t>((a + b - 1) / b); }
+
+TableRows rows_of(const Table& table, const Table::Chunk& chunk);  // of a dense table
+
 // The head of one token, for which there may be a shortlist.
 struct ShortlistedHead {
   const CpuBuffer* logits;
   const Buffer* vector;
   std::shared_ptr<CpuProgram> full;
-  std::shared_ptr<CpuProgram> rescore;  // computes from F16 the rows that may reach `border`
+  std::shared_ptr<CpuProgram> rescore;  // computes from the table the rows that may reach `border`
   bool wanted_whole = false;            // the program itself reads all logits
   bool was_shortlisted = false;         // in the last run
   ShortlistVector y;
@@ -111,16 +117,15 @@ class CpuRecorder : public Recorder {
 
  private:
   template <typename Work>
-  void step(uint32_t units, Work work, size_t scratch_bytes = 0);
-  template <typename Output>
-  void ternary_rows(const Matrix& w, const Quantised& q, uint32_t n, Output output);
-  template <typename Output>
-  void ternary_tiles(const Matrix& w, const Quantised& q, uint32_t n, Output output);
-  void ternary_gate_up(const Matrix& w, const Quantised& q, const Buffer& y, uint32_t n);
+  void step(uint32_t units, Work work, size_t scratch_bytes = 0) {
+    program_.scratch_lines = std::max(program_.scratch_lines, scratch_bytes / sizeof(CacheLine) + 1);
+    program_.steps.push_back({units, std::move(work)});
+  }
+  void gated_product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n);
   void full_head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n);
   void shortlisted_head(const Table& table, const Shortlist& shortlist, const Buffer& y,
                         const Buffer& logits);
-  uint32_t rows_a_unit(uint32_t rows, uint64_t row_bytes) const;
+  uint32_t rows_a_unit(uint32_t rows, uint64_t row_bytes, uint32_t multiple = 8) const;
 
   const CpuKernels& k_;
   const unsigned threads_;

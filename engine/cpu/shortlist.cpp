@@ -21,12 +21,12 @@ std::span<int8_t> map_codes(size_t bytes) {
 
 }  // namespace
 
-Shortlist::Shortlist(const CpuKernels& kernels, const uint16_t* table, uint32_t n_rows, uint32_t n)
+Shortlist::Shortlist(const CpuKernels& kernels, const TableRows& table, uint32_t n_rows)
     : k_(kernels),
       table_(table),
       n_rows_(n_rows),
-      n_(n),
-      codes_(map_codes(size_t{n_rows} * n)),
+      n_(table.n),
+      codes_(map_codes(size_t{n_rows} * table.n)),
       rows_(n_rows),
       builder_([this] { build(); }) {}
 
@@ -37,9 +37,10 @@ Shortlist::~Shortlist() {
 }
 
 void Shortlist::build() {
+  const RowFloats floats = row_floats_of(k_, table_.type);
   std::vector<float> row(n_);
   for (uint32_t r = 0; r < n_rows_ && !stop_; ++r) {
-    k_.to_floats(table_ + size_t{r} * n_, n_, row.data());
+    floats(table_.row(r), n_, row.data());
     rows_[r] = k_.int8_row(row.data(), n_, codes_.data() + size_t{r} * n_);
   }
   ready_.store(!stop_, std::memory_order_release);

@@ -1,9 +1,9 @@
-// The shortlist of the LM head: a copy in 8 bits tells which rows of the vocabulary cannot have the largest
-// logit, so that decode reads half of the bytes and the F16 rows of a few candidates. It gives bounds for
-// every row, which are proved here, so the winner and its logit are those of the full head.
+// The shortlist of a dense LM head: a copy in 8 bits tells which rows of the vocabulary cannot have the
+// largest logit, so that decode reads the copy and the rows of a few candidates. It gives bounds for every
+// row, which are proved here, so the winner and its logit are those of the full head.
 //
-// A row w (F16) is written as s c + e with int8 c and a scale s, and the vector y as t p + f with whole
-// numbers p.
+// A row w, the floats that the full head multiplies, is written as s c + e with int8 c and a scale s, and the
+// vector y as t p + f with whole numbers p.
 //   w . y = s t (c . p) + s c . f + e . y,   so by Cauchy and Schwarz
 //   |w . y - s t (c . p)| <= |s c| |f| + |e| |y| <= (|w| + |e|) |f| + |e| |y|
 // c . p is exact in 32 bits, since |p| <= kMostSum / (127 n). A sum of the full head is rounded at most n /
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "kernels.h"
+#include "table_rows.h"
 
 namespace bitnet::cpu {
 
@@ -35,7 +36,7 @@ struct ShortlistVector {
 
 class Shortlist {
  public:
-  Shortlist(const CpuKernels& kernels, const uint16_t* table, uint32_t n_rows, uint32_t n);
+  Shortlist(const CpuKernels& kernels, const TableRows& table, uint32_t n_rows);
   ~Shortlist();
   Shortlist(const Shortlist&) = delete;
   Shortlist& operator=(const Shortlist&) = delete;
@@ -62,7 +63,7 @@ class Shortlist {
   double bound(const ShortlistVector& y, uint32_t row, float approximation) const;
 
   const CpuKernels& k_;
-  const uint16_t* const table_;
+  const TableRows table_;
   const uint32_t n_rows_;
   const uint32_t n_;
   const std::span<int8_t> codes_;  // [n_rows][n]

@@ -65,8 +65,7 @@ TEST(CpuRecorder, ATokenReadsEveryWeightOnce) {
   const BufferPtr logits = backend->allocate(config.n_vocab * sizeof(float), BufferUse::device);
   const BufferPtr result = backend->allocate(sizeof(ArgmaxResult) + sizeof(ChoiceResult), BufferUse::shared);
   const CpuKernels kernels = counting_kernels();
-  const Shortlist shortlist(kernels, data_of<const uint16_t>(*model.head().chunks[0].bytes), config.n_vocab,
-                            config.n_embd);
+  const Shortlist shortlist(kernels, rows_of(model.head(), model.head().chunks[0]), config.n_vocab);
   shortlist.wait();
 
   size_t ternary_bytes = 0;

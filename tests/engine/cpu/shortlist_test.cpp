@@ -21,6 +21,9 @@ constexpr uint32_t kWide = 384;
 struct HalfTable {
   std::vector<uint16_t> halves;  // [rows][kWide]
   uint32_t rows() const { return static_cast<uint32_t>(halves.size() / kWide); }
+  cpu::TableRows in_file() const {
+    return {reinterpret_cast<const std::byte*>(halves.data()), 2 * kWide, kWide, TensorType::f16};
+  }
   void add(const CpuKernels& k, const std::vector<float>& row) {
     halves.resize(halves.size() + kWide);
     k.to_halves(row.data(), kWide, halves.data() + halves.size() - kWide);
@@ -81,7 +84,7 @@ TEST(Shortlist, BoundsHoldForEveryRow) {
       const uint32_t n_finite = table.rows();
       table.halves.resize(table.halves.size() + kWide, 0x7C00);  // Inf
       table.halves.resize(table.halves.size() + kWide, 0x7E00);  // NaN
-      const cpu::Shortlist shortlist(k, table.halves.data(), table.rows(), kWide);
+      const cpu::Shortlist shortlist(k, table.in_file(), table.rows());
       shortlist.wait();
       cpu::ShortlistVector vector;
       shortlist.set_vector(y, vector);
@@ -106,8 +109,8 @@ TEST(Shortlist, BoundsHoldForEveryRow) {
 
 TEST(Shortlist, AVectorWithoutABoundIsSaid) {
   const CpuKernels& k = cpu::kScalarKernels;
-  const std::vector<uint16_t> table(kWide, 0x3C00);
-  const cpu::Shortlist shortlist(k, table.data(), 1, kWide);
+  const HalfTable table{std::vector<uint16_t>(kWide, 0x3C00)};
+  const cpu::Shortlist shortlist(k, table.in_file(), 1);
   cpu::ShortlistVector vector;
   for (const float bad : {NAN, INFINITY, 0.0F, 1e-30F}) {
     shortlist.set_vector(std::vector<float>(kWide, bad), vector);

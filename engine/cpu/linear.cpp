@@ -1,0 +1,265 @@
+// The projections: quantise rounds their input, product multiplies. A product is cut into units of rows. For
+// decode a unit takes rows as they lie; for prefill it unpacks a tile of kTileRows rows, which it multiplies
+// with all tokens. Both do so for each layout, and `Operands` hides which one it is.
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+
+#include "recorder.h"
+
+namespace bitnet::cpu {
+namespace {
+
+// Batches up to this size use the rows as they are; for larger ones tiles of rows are unpacked.
+constexpr uint32_t kRowTokens = 3;
+constexpr uint32_t kTokensAtOnce = 96;  // of a tile, so that the sums stay in the first cache
+constexpr uint32_t kHalfTile = kTileRows / 2;
+static_assert(kHalfTile == kBandRows);
+
+struct TokenScale {
+  float s;
+  int32_t sum;
+};
+
+uint32_t planes_of(const Matrix& w) { return w.input == Input::int16_row ? 2 : 1; }
+
+// Sixteen neighbouring rows from `first` on; the row `last` stands for those behind it.
+struct HalfTile {
+  uint32_t first, last;
+};
+
+// A matrix and its input. A row is counted from the first row of the stack.
+class Operands {
+ public:
+  struct Part {
+    uint32_t begin, end;
+    float scale;
+    const uint8_t* codes;
+    const uint16_t* scales;
+  };
+
+  Operands(const Matrix& w, const Quantised& q)
+      : groups_(w.layout == Layout::groups16),
+        n_in_(w.n_in),
+        scale_every_(w.scale_every),
+        planes_(planes_of(w)),
+        fixed_(w.fixed),
+        q_(data_of<const int8_t>(*q.q)),
+        info_(data_of<const TokenScale>(*q.info)),
+        q_sums_(groups_ ? data_of<const int32_t>(*q.sums) : nullptr) {
+    assert(w.layout != Layout::groups && (groups_ || planes_ == 1));
+    const uint8_t* codes = w.codes ? data_of<const uint8_t>(*w.codes) : nullptr;
+    const uint16_t* scales = w.scales ? data_of<const uint16_t>(*w.scales) : nullptr;
+    uint32_t row = 0;
+    for (size_t i = 0; i < w.parts.size() && w.parts[i].rows != 0; ++i) {
+      assert(!groups_ || row % kBandRows == 0);  // only the last part may end within a band
+      const uint32_t end = row + w.parts[i].rows;
+      const uint8_t* own =
+          w.part_codes[i] ? data_of<const uint8_t>(*w.part_codes[i]) : codes + row * (n_in_ / 4);
+      parts_[i] = {row, end, w.parts[i].scale, own,
+                   groups_ ? scales + row * (n_in_ / scale_every_) : nullptr};
+      row = end;
+    }
+    rows_ = row;
+  }
+
+  uint32_t rows() const { return rows_; }
+  const Part& part(size_t i) const { return parts_[i]; }
+  // Rows that a unit has to begin at a multiple of, and the bytes of a row
+  uint32_t rows_together() const { return groups_ ? kBandRows : 8; }
+  uint64_t row_bytes() const { return n_in_ / 4 + (groups_ ? n_in_ / scale_every_ * sizeof(uint16_t) : 0); }
+
+  // What the sums of a part's rows and a token are multiplied by, and what is subtracted from them first
+  float factor(const Part& part, uint32_t token) const { return part.scale / info_[token].s; }
+  int32_t q_sum(uint32_t token) const { return groups_ ? 0 : info_[token].sum; }
+
+  // f(first, end, part) for the pieces of [begin, end) that are of one part each
+  template <typename F>
+  void pieces(uint32_t begin, uint32_t end, F f) const {
+    while (begin < end) {
+      const Part& p = part_of(begin);
+      const uint32_t piece_end = std::min(end, p.end);
+      f(begin, piece_end, p);
+      begin = piece_end;
+    }
+  }
+
+  // The sums of rows of one part with a token. In groups16 there is room for whole bands.
+  void multiply_rows(const CpuKernels& k, const Part& part, uint32_t first, uint32_t n_rows, uint32_t token,
+                     int32_t* sums) const {
+    const uint8_t* codes = part.codes + size_t{first - part.begin} * (n_in_ / 4);
+    if (!groups_) return k.ternary_rows(codes, n_in_, n_rows, q_ + size_t{token} * n_in_, sums);
+    const uint16_t* scales = part.scales + size_t{first - part.begin} * (n_in_ / scale_every_);
+    k.group_rows({codes, scales, n_in_, scale_every_, fixed_, planes_}, (n_rows + kBandRows - 1) / kBandRows,
+                 q_ + size_t{token} * planes_ * n_in_, q_sums_ + size_t{token} * (n_in_ / 64), sums);
+  }
+
+  // A tile is its codes and, in groups16, its scales.
+  size_t tile_bytes() const {
+    return size_t{n_in_} * kTileRows +
+           (groups_ ? size_t{n_in_ / scale_every_} * kTileRows * sizeof(float) : 0);
+  }
+  void unpack(const CpuKernels& k, const HalfTile (&halves)[2], uint8_t* tile) const {
+    if (!groups_) {
+      const uint8_t* rows[kTileRows];
+      for (uint32_t r = 0; r < kTileRows; ++r) {
+        const HalfTile& half = halves[r / kHalfTile];
+        const uint32_t row = std::min(half.first + r % kHalfTile, half.last);
+        const Part& part = part_of(row);
+        rows[r] = part.codes + size_t{row - part.begin} * (n_in_ / 4);
+      }
+      return k.unpack_tile(rows, n_in_, tile);
+    }
+    const uint8_t* bands[2];
+    const uint16_t* scales[2];
+    for (uint32_t h = 0; h < 2; ++h) {
+      const uint32_t row = std::min(halves[h].first, halves[h].last / kBandRows * kBandRows);
+      const Part& part = part_of(row);
+      bands[h] = part.codes + size_t{row - part.begin} * (n_in_ / 4);
+      scales[h] = part.scales + size_t{row - part.begin} * (n_in_ / scale_every_);
+    }
+    k.unpack_bands(bands, n_in_, tile);
+    k.unpack_scales(scales, n_in_ / scale_every_, fixed_, tile_scales(tile));
+  }
+  // sums [n_tokens][kTileRows]
+  void multiply_tile(const CpuKernels& k, uint8_t* tile, uint32_t token, uint32_t n_tokens,
+                     int32_t* sums) const {
+    const int8_t* q = q_ + size_t{token} * planes_ * n_in_;
+    if (!groups_) return k.tile_product(tile, n_in_, q, n_tokens, sums);
+    k.group_tile({tile, tile_scales(tile), n_in_, scale_every_, planes_}, q,
+                 q_sums_ + size_t{token} * (n_in_ / 64), n_tokens, sums);
+  }
+
+ private:
+  const Part& part_of(uint32_t row) const {
+    size_t i = 0;
+    while (row >= parts_[i].end) ++i;
+    return parts_[i];
+  }
+  float* tile_scales(uint8_t* tile) const {
+    return reinterpret_cast<float*>(tile + size_t{n_in_} * kTileRows);
+  }
+
+  bool groups_;
+  uint32_t n_in_, scale_every_, planes_;
+  float fixed_;
+  const int8_t* q_;
+  const TokenScale* info_;
+  const int32_t* q_sums_;
+  std::array<Part, 3> parts_{};
+  uint32_t rows_ = 0;
+};
+
+constexpr size_t kTileSums = size_t{kTokensAtOnce} * kTileRows * sizeof(int32_t);
+
+// Unpacks a tile into scratch, and calls output(token, its kTileRows sums).
+template <typename Output>
+void for_each_token(const CpuKernels& k, const Operands& operands, const HalfTile (&halves)[2], uint32_t n,
+                    CacheLine* scratch, Output output) {
+  auto* sums = reinterpret_cast<int32_t*>(scratch);
+  auto* tile = reinterpret_cast<uint8_t*>(scratch) + kTileSums;
+  operands.unpack(k, halves, tile);
+  for (uint32_t first = 0; first < n; first += kTokensAtOnce) {
+    const uint32_t tokens = std::min(kTokensAtOnce, n - first);
+    operands.multiply_tile(k, tile, first, tokens, sums);
+    for (uint32_t t = 0; t < tokens; ++t) output(first + t, sums + t * kTileRows);
+  }
+}
+
+uint32_t round_up(uint32_t n, uint32_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+
+}  // namespace
+
+void CpuRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
+  const bool groups = w.layout == Layout::groups16;
+  step(n, [&k = k_, n_in = w.n_in, planes = planes_of(w), epsilon = in.norm.epsilon,
+           x = data_of<const float>(in.x) + size_t{in.first_row} * w.n_in,
+           weight = in.norm.weight ? data_of<const float>(*in.norm.weight) : nullptr,
+           q = data_of<int8_t>(*in.q.q), info = data_of<TokenScale>(*in.q.info),
+           sums = groups ? data_of<int32_t>(*in.q.sums) : nullptr](uint32_t t, CacheLine*) {
+    const float* row = x + size_t{t} * n_in;
+    int8_t* to = q + size_t{t} * planes * n_in;
+    float inverse = 1;
+    if (weight) {
+      const float mean = k.sum_of_squares(row, n_in) / static_cast<float>(n_in);
+      inverse = 1 / std::sqrt(mean + epsilon);
+    }
+    const float largest = k.largest_normalised(row, weight, n_in, inverse);
+    const float s = planes == 2 ? 32512 / std::max(1e-30F, largest) : 127 / std::max(1e-5F, largest);
+    info[t] = {s, (planes == 2 ? k.quantise16 : k.quantise)(row, weight, n_in, inverse, s, to)};
+    if (sums) k.sums_of_groups(to, n_in, planes, sums + size_t{t} * (n_in / 64));
+  });
+}
+
+void CpuRecorder::product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) {
+  if (out.kind == Out::Kind::gate) return gated_product(w, q, out, n);
+  const auto sums_to = out.kind == Out::Kind::add ? k_.add_sums : k_.scale_sums;
+  const Operands operands(w, q);
+  const uint32_t rows = operands.rows();
+  const auto output = [sums_to, operands, rows, y = data_of<float>(out.y)](uint32_t first, uint32_t last,
+                                                                           const Operands::Part& part,
+                                                                           uint32_t t, const int32_t* sums) {
+    sums_to(sums, last - first, operands.q_sum(t), operands.factor(part, t), y + size_t{t} * rows + first);
+  };
+  if (n > kRowTokens) {
+    const auto work = [&k = k_, operands, rows, n, output](uint32_t unit, CacheLine* scratch) {
+      const uint32_t begin = unit * kTileRows, end = std::min(rows, begin + kTileRows);
+      const HalfTile halves[] = {{begin, rows - 1}, {begin + kHalfTile, rows - 1}};
+      for_each_token(k, operands, halves, n, scratch, [&](uint32_t t, const int32_t* sums) {
+        operands.pieces(begin, end, [&](uint32_t first, uint32_t last, const Operands::Part& part) {
+          output(first, last, part, t, sums + (first - begin));
+        });
+      });
+    };
+    return step(ceil_div(rows, kTileRows), work, kTileSums + operands.tile_bytes());
+  }
+  const uint32_t at_once = rows_a_unit(rows, operands.row_bytes(), operands.rows_together());
+  const auto work = [&k = k_, operands, rows, at_once, n, output](uint32_t unit, CacheLine* scratch) {
+    auto* sums = reinterpret_cast<int32_t*>(scratch);
+    const uint32_t begin = unit * at_once, end = std::min(rows, begin + at_once);
+    operands.pieces(begin, end, [&](uint32_t first, uint32_t last, const Operands::Part& part) {
+      for (uint32_t t = 0; t < n; ++t) {  // the codes are in the second cache after the first token
+        operands.multiply_rows(k, part, first, last - first, t, sums);
+        output(first, last, part, t, sums);
+      }
+    });
+  };
+  step(ceil_div(rows, at_once), work, at_once * sizeof(int32_t));
+}
+
+// A unit makes some rows of the gate and the same rows of up: half a tile of each in prefill.
+void CpuRecorder::gated_product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) {
+  const Operands operands(w, q);
+  const uint32_t n_out = operands.rows() / 2;
+  assert(w.parts[0].rows == n_out && w.parts[1].rows == n_out);
+  const auto output = [gate_sums = out.act == Act::silu ? k_.silu_sums : k_.gate_sums, operands, n_out,
+                       y = data_of<float>(out.y)](uint32_t begin, uint32_t rows, uint32_t t,
+                                                  const int32_t* gate, const int32_t* up) {
+    gate_sums(gate, up, rows, operands.q_sum(t), operands.factor(operands.part(0), t),
+              operands.factor(operands.part(1), t), y + size_t{t} * n_out + begin);
+  };
+  if (n > kRowTokens) {
+    const auto work = [&k = k_, operands, n_out, n, output](uint32_t unit, CacheLine* scratch) {
+      const uint32_t begin = unit * kHalfTile, rows = std::min(n_out - begin, kHalfTile);
+      const HalfTile halves[] = {{begin, n_out - 1}, {n_out + begin, 2 * n_out - 1}};
+      for_each_token(k, operands, halves, n, scratch, [&](uint32_t t, const int32_t* sums) {
+        output(begin, rows, t, sums, sums + kHalfTile);
+      });
+    };
+    return step(ceil_div(n_out, kHalfTile), work, kTileSums + operands.tile_bytes());
+  }
+  const uint32_t at_once = rows_a_unit(operands.rows(), operands.row_bytes() * 2, operands.rows_together());
+  const auto work = [&k = k_, operands, n_out, at_once, n, output](uint32_t unit, CacheLine* scratch) {
+    auto* sums = reinterpret_cast<int32_t*>(scratch);
+    const uint32_t begin = unit * at_once, rows = std::min(n_out - begin, at_once);
+    for (uint32_t t = 0; t < n; ++t) {
+      operands.multiply_rows(k, operands.part(0), begin, rows, t, sums);
+      operands.multiply_rows(k, operands.part(1), n_out + begin, rows, t, sums + at_once);
+      output(begin, rows, t, sums, sums + at_once);
+    }
+  };
+  step(ceil_div(n_out, at_once), work, 2 * size_t{round_up(at_once, kBandRows)} * sizeof(int32_t));
+}
+
+}  // namespace bitnet::cpu

@@ -1,0 +1,185 @@
+// The token embedding and a dense head: rows of a table become floats, or are multiplied with vectors.
+#include <algorithm>
+#include <limits>
+
+#include "engine/layouts/file_types.h"
+#include "recorder.h"
+
+namespace bitnet::cpu {
+
+RowFloats row_floats_of(const CpuKernels& k, TensorType type) {
+  switch (type) {
+    case TensorType::f32:
+      return k.f32_floats;
+    case TensorType::f16:
+      return k.f16_floats;
+    case TensorType::bf16:
+      return k.bf16_floats;
+    case TensorType::q8_0:
+      return k.q8_0_floats;
+    case TensorType::q4_0:
+      return k.q4_0_floats;
+    case TensorType::q5_0:
+      return k.q5_0_floats;
+    case TensorType::q4_k:
+      return k.q4_k_floats;
+    case TensorType::q5_k:
+      return k.q5_k_floats;
+    case TensorType::q6_k:
+      return k.q6_k_floats;
+    default:
+      throw Error(ErrorKind::model, "the CPU cannot read a table of type " + shown_name(type));
+  }
+}
+
+void multiply_rows(const CpuKernels& k, const TableRows& rows, uint32_t first, uint32_t n_rows,
+                   const float* y, uint32_t n_tokens, size_t stride, float* out, float* scratch) {
+  const std::byte* from = rows.row(first);
+  if (rows.type == TensorType::f16 || rows.type == TensorType::f32) {
+    for (uint32_t t = 0; t < n_tokens; ++t, y += rows.n, out += stride) {
+      if (rows.type == TensorType::f32)
+        k.float_rows(reinterpret_cast<const float*>(from), rows.n, n_rows, y, out);
+      else
+        k.half_rows(reinterpret_cast<const uint16_t*>(from), rows.n, n_rows, y, out);
+    }
+    return;
+  }
+  const RowFloats floats = row_floats_of(k, rows.type);
+  for (uint32_t r = 0; r < n_rows; ++r) {
+    floats(from + r * rows.row_bytes, rows.n, scratch);
+    for (uint32_t t = 0; t < n_tokens; ++t)
+      k.float_rows(scratch, rows.n, 1, y + size_t{t} * rows.n, out + t * stride + r);
+  }
+}
+
+TableRows rows_of(const Table& table, const Table::Chunk& chunk) {
+  return {data_of<const std::byte>(*chunk.bytes), chunk.bytes->size() / chunk.rows, table.n_embd, table.type};
+}
+
+namespace {
+
+// Row `row` of a chunk in layout groups16, times `scale`.
+void ternary_floats(const CpuKernels& k, const uint8_t* codes, const uint16_t* scales, uint32_t n,
+                    uint32_t scale_every, float scale, uint32_t row, float* out) {
+  const size_t band = row / kBandRows, lane = row % kBandRows;
+  for (uint32_t i = 0; i < n; i += scale_every) {
+    float value = 0;
+    k.to_floats(scales + (band * (n / scale_every) + i / scale_every) * kBandRows + lane, 1, &value);
+    value *= scale;
+    for (uint32_t j = i; j < i + scale_every; ++j) {
+      const uint8_t byte = codes[((band * (n / 16) + j / 16) * kBandRows + lane) * 4 + j % 4];
+      out[j] = static_cast<float>((byte >> (6 - 2 * (j / 4 % 4)) & 3) - 1) * value;
+    }
+  }
+}
+
+}  // namespace
+
+void CpuRecorder::embed(const Table& table, const Buffer& x, uint32_t n) {
+  struct Chunk {
+    uint32_t begin, rows;
+    TableRows dense;
+    const uint8_t* codes;    // of a ternary table
+    const uint16_t* scales;  // likewise
+  };
+  std::vector<Chunk> chunks;
+  for (const auto& c : table.chunks)
+    chunks.push_back({c.row_begin, c.rows, rows_of(table, c), data_of<const uint8_t>(*c.bytes),
+                      table.is_ternary() ? data_of<const uint16_t>(*c.scales) : nullptr});
+  const RowFloats floats = table.is_ternary() ? nullptr : row_floats_of(k_, table.type);
+  step(n, [&k = k_, &input = input_, chunks, floats, n_embd = table.n_embd, every = table.scale_every,
+           scale = table.scale, x = data_of<float>(x)](uint32_t t, CacheLine*) {
+    const auto token = static_cast<uint32_t>(input.tokens[t]);
+    float* out = x + size_t{t} * n_embd;
+    for (const Chunk& c : chunks) {
+      const uint32_t row = token - c.begin;  // below the chunk it wraps to a large number
+      if (row >= c.rows) continue;
+      if (floats)
+        floats(c.dense.row(row), n_embd, out);
+      else
+        ternary_floats(k, c.codes, c.scales, n_embd, every, scale, row, out);
+    }
+  });
+}
+
+void CpuRecorder::head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) {
+  const Shortlist* shortlist = n == 1 ? shortlists_(table) : nullptr;
+  if (shortlist)
+    shortlisted_head(table, *shortlist, y, logits);
+  else
+    full_head(table, y, logits, n);
+}
+
+// First all logits are approximated. Then the rows whose upper bound reaches the best lower bound are
+// computed from the table itself. The other approximations are below that bound, so none of them is the
+// largest. The n largest are found in the same way with the n-th best of the units' lower bounds, which n
+// rows reach.
+void CpuRecorder::shortlisted_head(const Table& table, const Shortlist& shortlist, const Buffer& y,
+                                   const Buffer& logits) {
+  const auto head = std::make_shared<ShortlistedHead>();
+  head->logits = &cpu_buffer(logits);
+  head->vector = &y;
+  const auto no_shortlist = [](const Table&) { return nullptr; };
+  head->full = std::make_shared<CpuProgram>();
+  CpuRecorder(k_, threads_, input_, no_shortlist, *head->full).full_head(table, y, logits, 1);
+  program_.shortlisted.push_back(head);
+
+  const uint32_t rows = table.n_vocab, n = table.n_embd, at_once = rows_a_unit(rows, n);
+  const uint32_t units = ceil_div(rows, at_once);
+  head->rows_a_unit = at_once;
+  head->lower.resize(units);
+  head->upper.resize(units);
+  const TableRows from = rows_of(table, table.chunks[0]);
+  const auto* vector = data_of<const float>(y);
+  auto* out = data_of<float>(logits);
+  step(1, [head, &shortlist, vector, n](uint32_t, CacheLine*) {
+    head->was_shortlisted = false;
+    if (head->wanted_whole || !shortlist.ready()) return;
+    shortlist.set_vector({vector, n}, head->y);
+    head->was_shortlisted = head->y.usable;
+  });
+  step(
+      units,
+      [&k = k_, head, &shortlist, from, vector, out, rows, n, at_once](uint32_t unit, CacheLine* scratch) {
+        const uint32_t begin = unit * at_once, end = std::min(rows, begin + at_once);
+        if (!head->was_shortlisted) {
+          multiply_rows(k, from, begin, end - begin, vector, 1, 0, out + begin,
+                        reinterpret_cast<float*>(scratch));
+          return;
+        }
+        shortlist.approximate(head->y, begin, end, reinterpret_cast<int32_t*>(scratch), out + begin,
+                              head->lower[unit], head->upper[unit]);
+      },
+      std::max(at_once, n) * sizeof(int32_t));
+  step(1, [head](uint32_t, CacheLine*) {
+    head->border = *std::max_element(head->lower.begin(), head->lower.end());
+  });
+  const auto rescore = [&k = k_, h = head.get(), &shortlist, from, vector, out, rows, at_once](
+                           uint32_t unit, CacheLine* scratch) {
+    if (!h->was_shortlisted || h->upper[unit] < h->border) return;
+    const uint32_t begin = unit * at_once, end = std::min(rows, begin + at_once);
+    for (uint32_t r = begin; r < end; ++r)
+      if (!(shortlist.upper(h->y, r, out[r]) < h->border))
+        multiply_rows(k, from, r, 1, vector, 1, 0, out + r, reinterpret_cast<float*>(scratch));
+  };
+  step(units, rescore, n * sizeof(float));
+  head->rescore = std::make_shared<CpuProgram>();
+  CpuRecorder(k_, threads_, input_, no_shortlist, *head->rescore).step(units, rescore, n * sizeof(float));
+}
+
+void CpuRecorder::full_head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) {
+  for (const auto& chunk : table.chunks) {
+    const TableRows from = rows_of(table, chunk);
+    const uint32_t at_once = rows_a_unit(chunk.rows, from.row_bytes);
+    step(
+        ceil_div(chunk.rows, at_once),
+        [&k = k_, from, at_once, n, n_rows = chunk.rows, n_vocab = table.n_vocab, y = data_of<const float>(y),
+         out = data_of<float>(logits) + chunk.row_begin](uint32_t unit, CacheLine* scratch) {
+          const uint32_t first = unit * at_once, count = std::min(at_once, n_rows - first);
+          multiply_rows(k, from, first, count, y, n, n_vocab, out + first, reinterpret_cast<float*>(scratch));
+        },
+        table.n_embd * sizeof(float));
+  }
+}
+
+}  // namespace bitnet::cpu
