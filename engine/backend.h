@@ -29,7 +29,7 @@ class Buffer {
   virtual uint64_t size() const = 0;                // bytes
   virtual std::span<std::byte> mapped() const = 0;  // empty where the host cannot see it
 };
-using BufferPtr = std::unique_ptr<Buffer>;
+using BufferPtr = std::shared_ptr<Buffer>;  // a tied head shares the embedding
 enum class BufferUse { weights, device, shared };
 
 // How the input of a projection is rounded: to int8 by the largest magnitude of a row, as BitNet models are
@@ -113,10 +113,12 @@ inline Out add(const Buffer& y) { return {y, Out::Kind::add}; }
 inline Out gate(const Buffer& y, Act act) { return {y, Out::Kind::gate, act}; }
 
 // What happens to q, k and v before RoPE, in this order; each may be absent.
-struct AttentionInput {
-  BufferPtr bias;       // [(n_head + 2 n_head_kv) * head_dim] f32
-  Norm q_norm, k_norm;  // over each head, weights [head_dim]
+template <typename T, typename Bias = T>
+struct AttentionInputOf {
+  Bias bias{};               // [(n_head + 2 n_head_kv) * head_dim] f32
+  NormOf<T> q_norm, k_norm;  // over each head, weights [head_dim]
 };
+using AttentionInput = AttentionInputOf<BufferPtr>;
 
 struct AttentionShape {
   uint32_t n_head = 0;

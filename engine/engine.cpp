@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/weights/loader.h"
 #include "fingerprint.h"
 #include "session.h"
 
@@ -38,12 +39,10 @@ void check_device(const EngineOptions& options) {
 }
 
 std::unique_ptr<Engine> Engine::open(const GgufFile& file, const EngineOptions& options) {
-  Config config = read_config(file);
-  const ModelFiles files = find_tensors(file, config);  // the file is checked before a device is touched
-  config.extra_tensors = extra_tensors(file, files);
-  FileHash hash(file, options.cache_folder);  // beside the loading
+  const ModelFile files = read_model(file, options.activation);  // checked before a device is touched
+  FileHash hash(file, options.cache_folder);                     // beside the loading
   std::unique_ptr<Backend> backend = open_backend(options);
-  Model model = load_model(config, files, *backend, options.layout, options.on_progress);
+  Model model = load_model(files, *backend, options.layout, options.on_progress);
   model.config.fingerprint = fingerprint(hash.wait(), options);
   return std::make_unique<LoadedEngine>(file.mapping(), std::move(backend), std::move(model));
 }

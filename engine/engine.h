@@ -1,4 +1,4 @@
-// The engine: a BitNet model loaded on a device, and timelines of tokens that run on it.
+// The engine: a ternary model loaded on a device, and timelines of tokens that run on it.
 //
 // Thread rule: an Engine may be shared; its Sessions share one device queue, so at most one of them may be
 // inside sync, decode, save or load at a time, and each Session belongs to one thread. Session::cancel may be
@@ -8,8 +8,7 @@
 // that is missing, too small or lost (the Session is then dead and the Engine must be opened again; the
 // tokens stay with the caller), Error(usage) for arguments out of range.
 //
-// The formulas are those of the BitNet b1.58 2B4T report (arXiv 2504.12285); engine/forward.cpp begins with
-// them.
+// engine/forward.cpp begins with the formulas, engine/model/families.h has the families.
 #pragma once
 
 #include <atomic>
@@ -51,7 +50,7 @@ std::vector<DeviceInfo> list_devices();
 uint32_t most_threads();
 
 // How the ternary values lie in i2_s tensors (see engine/layouts/i2s.h). A file does not tell.
-enum class I2sLayout { block128, block64 };
+enum class I2sLayout { block128, block64, rows1x4 };
 
 // Which build of the kernels that multiply int8 is used; the results are the same. `always` is the integer
 // dot product, and `matrix` also multiplies matrices for batches; both need a device that has them.
@@ -66,8 +65,11 @@ enum class ChainedDecode { where_safe, always, never };
 // (engine/cpu/shortlist.h); the results are the same. `always` also waits until the copy is there.
 enum class HeadShortlist { where_large, always, never };
 
+// What a gated feed-forward does to its gate; of_file: what the file says or lets one infer.
+enum class Activation { of_file, relu2, silu };
+
 struct ModelInfo {
-  std::string architecture;  // "bitnet-b1.58", ...
+  std::string architecture;  // "bitnet-b1.58", "llama", ...
   std::string name;          // general.name, may be empty
   uint32_t n_vocab = 0;
   uint32_t n_ctx_train = 0;  // tokens the model was trained for
@@ -77,11 +79,17 @@ struct ModelInfo {
   uint32_t n_head = 0;
   uint32_t n_head_kv = 0;
   uint32_t head_dim = 0;
-  uint64_t n_ternary = 0;  // ternary weights
+  uint64_t n_ternary = 0;  // weights of the projections
   uint64_t file_bytes = 0;
-  bool tied_head = true;  // the LM head is the token embedding
-  std::string
-      fingerprint;  // as fingerprint_of; empty from read_model_info, which does not read all of the file
+  bool tied_head = true;                        // the LM head is the token embedding
+  Activation activation = Activation::of_file;  // relu2 or silu
+  std::string activation_reason;                // what says so
+  std::string projection_types;                 // of tensors: "I2_S"
+  std::string embedding_type, head_type;
+  std::string inputs;  // how projections round their inputs: "int8 a row"
+  std::string rope;    // "base 500000, yarn of 4 over 16384 tokens"
+  // As fingerprint_of; empty from read_model_info, which does not read all of the file.
+  std::string fingerprint;
   // The fingerprint of an earlier version: a hash of size, metadata and both ends of every tensor, whatever
   // the options.
   std::string old_fingerprint;
@@ -89,7 +97,7 @@ struct ModelInfo {
 };
 
 // Reads and checks, without a device, everything that a file must hold to be run. Throws Error(model).
-ModelInfo read_model_info(const GgufFile& file);
+ModelInfo read_model_info(const GgufFile& file, Activation activation = Activation::of_file);
 
 // The bytes that an engine and one session of n_ctx tokens take on the device.
 struct MemoryPlan {
@@ -108,6 +116,7 @@ struct EngineOptions {
   // there is none or only a software one.
   std::string device;
   I2sLayout layout = I2sLayout::block128;
+  Activation activation = Activation::of_file;
   IntegerDot integer_dot = IntegerDot::where_fast;
   ChainedDecode chained_decode = ChainedDecode::where_safe;
   std::string cache_folder;  // where compiled kernels are kept between runs; empty = nowhere

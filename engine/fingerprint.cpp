@@ -145,7 +145,13 @@ const std::string& FileHash::wait() {
 }
 
 std::string fingerprint(const std::string& file_hash, const EngineOptions& options) {
-  return hash_of(fmt::format("{} i2s-layout {}", file_hash, options.layout == I2sLayout::block64 ? 64 : 128));
+  const char* layout = options.layout == I2sLayout::block128  ? "128"
+                       : options.layout == I2sLayout::block64 ? "64"
+                                                              : "1x4";
+  const char* activation = options.activation == Activation::of_file ? ""
+                           : options.activation == Activation::silu  ? " activation silu"
+                                                                     : " activation relu2";
+  return hash_of(fmt::format("{} i2s-layout {}{}", file_hash, layout, activation));
 }
 
 std::string fingerprint_of(const GgufFile& file, const EngineOptions& options) {

@@ -1,30 +1,32 @@
-// The forward pass of BitNet b1.58, from token ids to logits:
+// The forward pass, from token ids to logits, of every family (engine/model). What a family does not have is
+// absent from its blocks and drops out of the formulas; round() is int8 or int16 a row.
 //
 //   x = token_embd[id]
 //   in each block
-//     a       = int8(rms(x) * attn_norm)
-//     q, k, v = W_q a, W_k a, W_v a
+//     q, k, v = W_qkv round(rms(x) * pre)                + bias where there is one (Qwen2)
+//     q, k    = rms(q) * q_norm, rms(k) * k_norm         a head each (Qwen3)
 //     q, k    = RoPE(q), RoPE(k)                         pairs of features i and i + rope_dim / 2,
-//                                                        angle = position * base^(-2i / rope_dim)
+//                                                        angle = position * speed of the pair (model/rope.h)
 //     o       = softmax(q k / sqrt(head_dim), causal) v  n_head / n_head_kv heads share a key
-//     x      += W_o int8(rms(o) * attn_sub_norm)
-//     f       = int8(rms(x) * ffn_norm)
-//     h       = relu(W_gate f)^2 * (W_up f)
-//     x      += W_down int8(rms(h) * ffn_sub_norm)
-//   logits = token_embd . (rms(x) * output_norm)         or another head, where the file has one
+//     x      += W_out round(rms(o) * sub)                without a sub norm: round(o) (all but BitNet)
+//     f       = round(rms(x) * pre)
+//     h       = act(W_gate f) * (W_up f)                 relu^2 (2B4T) or SiLU
+//     x      += W_down round(rms(h) * sub)               or round(h)
+//   logits = head . (rms(x) * output_norm)               token_embd, or another head where the file has one
 //
-// "BitNet b1.58 2B4T Technical Report" (arXiv 2504.12285). The gate is relu^2, not SiLU: with SiLU these
-// models talk fluent nonsense. record_blocks and record_head below read in this order; README.md has the
-// numerics.
+// "BitNet b1.58 2B4T Technical Report" (arXiv 2504.12285) for relu^2: with SiLU that model talks fluent
+// nonsense. record_blocks and record_head below read in this order; README.md has the numerics.
 #include "forward.h"
 
-#include <cmath>
+#include <algorithm>
+
+#include "engine/model/rope.h"
 
 namespace bitnet {
 
 void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, Buffer* hidden,
                    uint32_t hidden_row) {
-  record_blocks(r, m, a, cache, n, 0, m.layers.size(), hidden, hidden_row);
+  record_blocks(r, m, a, cache, n, 0, m.blocks.size(), hidden, hidden_row);
 }
 
 void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, size_t begin,
@@ -35,20 +37,15 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
 
   if (begin == 0) r.embed(m.token_embd, *a.x, n);
   for (size_t i = begin; i < end; ++i) {
-    const Layer& layer = m.layers[i];
-    Buffer &k = cache.keys(i), &v = cache.values(i);
+    const auto& [at, ffn] = m.blocks[i];
+    const Buffer &k = cache.keys(i), &v = cache.values(i);
 
-    // q, k, v = W_q a, W_k a, W_v a
-    r.linear(layer.qkv, {*a.x, layer.attn_norm, a.attn_in}, store(*a.qkv), n);
-    // RoPE, the cache, and o = softmax(q k / sqrt(head_dim)) v
-    r.self_attention(*a.qkv, layer.attn_input, *a.rotation, k, v, a.attention, *a.o, heads, n);
-    // x += W_o int8(rms(o) * attn_sub_norm)
-    r.linear(layer.attn_output, {*a.o, layer.attn_sub_norm, a.attn_out}, add(*a.x), n);
+    r.linear(at.qkv, {*a.x, at.pre, a.rounded}, store(*a.qkv), n);
+    r.self_attention(*a.qkv, at.input, *a.rotation, k, v, a.attention, *a.o, heads, n);
+    r.linear(at.out, {*a.o, at.sub, a.rounded}, add(*a.x), n);
 
-    // h = relu(W_gate f)^2 * (W_up f)
-    r.linear(layer.ffn_gate_up, {*a.x, layer.ffn_norm, a.ffn_in}, gate(*a.h, Act::relu2), n);
-    // x += W_down int8(rms(h) * ffn_sub_norm)
-    r.linear(layer.ffn_down, {*a.h, layer.ffn_sub_norm, a.ffn_mid}, add(*a.x), n);
+    r.linear(ffn.gate_up, {*a.x, ffn.pre, a.rounded}, gate(*a.h, c.act), n);
+    r.linear(ffn.down, {*a.h, ffn.sub, a.rounded}, add(*a.x), n);
 
     if (hidden) r.copy(*a.x, hidden_row * row_bytes, *hidden, i * row_bytes, row_bytes);
   }
@@ -57,16 +54,23 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
 void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row, uint32_t rows,
                  Buffer& logits, Buffer& argmax_result) {
   const Config& c = m.config;
-  r.rms_norm(*a.x, first_row, m.output_norm, c.n_embd, *a.y, rows);
-  r.head(m.head(), *a.y, logits, rows);
+  if (m.has_ternary_head()) {
+    r.linear(m.ternary_head, {*a.x, m.output_norm, a.rounded, first_row}, store(logits), rows);
+  } else {
+    r.rms_norm(*a.x, first_row, m.output_norm, c.n_embd, *a.y, rows);
+    r.head(m.head(), *a.y, logits, rows);
+  }
   r.argmax(logits, c.n_vocab, *a.argmax_partials, argmax_result);
 }
 
 namespace {
 
+// For rows of the widest input, in as many planes as any has.
 Quantised allocate_quantised(Backend& backend, uint64_t n, uint64_t features) {
-  return {backend.allocate(n * features, BufferUse::device),
-          backend.allocate(n * (sizeof(float) + sizeof(int32_t)), BufferUse::device), nullptr};
+  constexpr uint64_t kPlanes = 2;
+  return {backend.allocate(n * features * kPlanes, BufferUse::device),
+          backend.allocate(n * (sizeof(float) + sizeof(int32_t)), BufferUse::device),
+          backend.allocate(n * features / 64 * sizeof(int32_t), BufferUse::device)};
 }
 
 AttentionScratch allocate_scratch(Backend& backend, const Config& c, uint32_t n_ctx) {
@@ -80,18 +84,8 @@ AttentionScratch allocate_scratch(Backend& backend, const Config& c, uint32_t n_
   return scratch;
 }
 
-// The table is computed in double, since Vulkan asks of a device's own sine no more than an error of 2^-11,
-// and that only between -pi and pi.
-BufferPtr rotation_table(Backend& backend, const Config& c, uint32_t n_ctx) {
-  const uint32_t pairs = c.rope_dim / 2;
-  std::vector<float> table;
-  table.reserve(size_t{2} * n_ctx * pairs);
-  for (uint32_t position = 0; position < n_ctx; ++position)
-    for (uint32_t i = 0; i < pairs; ++i) {
-      const double angle = position * std::pow(double{c.rope_base}, -2.0 * i / c.rope_dim);
-      table.push_back(static_cast<float>(std::cos(angle)));
-      table.push_back(static_cast<float>(std::sin(angle)));
-    }
+BufferPtr rotations(Backend& backend, const Config& c, uint32_t n_ctx) {
+  const std::vector<float> table = rotation_table(c, n_ctx);
   BufferPtr buffer = backend.allocate(table.size() * sizeof(float), BufferUse::weights);
   backend.upload(*buffer, 0, std::as_bytes(std::span(table)));
   backend.finish_uploads();
@@ -107,17 +101,14 @@ Activations::Activations(Backend& backend, const Config& c, uint32_t n_ctx, uint
     return backend.allocate(count * sizeof(float), BufferUse::device);
   };
   x = floats(n * c.n_embd);
-  attn_in = allocate_quantised(backend, n, c.n_embd);
+  rounded = allocate_quantised(backend, n, std::max({uint64_t{c.n_embd}, q, uint64_t{c.n_ff}}));
   qkv = floats(n * (q + 2 * kv));
   o = floats(n * q);
   attention = allocate_scratch(backend, c, n_ctx);
-  attn_out = allocate_quantised(backend, n, q);
-  ffn_in = allocate_quantised(backend, n, c.n_embd);
   h = floats(n * c.n_ff);
-  ffn_mid = allocate_quantised(backend, n, c.n_ff);
   y = floats(uint64_t{max_logit_rows} * c.n_embd);
   argmax_partials = backend.allocate(kArgmaxPartials * sizeof(ArgmaxResult), BufferUse::device);
-  rotation = rotation_table(backend, c, n_ctx);
+  rotation = rotations(backend, c, n_ctx);
 }
 
 }  // namespace bitnet

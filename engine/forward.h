@@ -1,12 +1,12 @@
-// The forward pass of BitNet b1.58: what is computed, in order, from token ids to logits.
+// The forward pass: what is computed, in order, from token ids to logits.
 //
 // Thread rule: as the Backend.
 //
 // forward.cpp begins with the formulas; engine/README.md has the numerics.
 #pragma once
 
+#include "engine/model/model.h"
 #include "kv_cache.h"
-#include "model.h"
 
 namespace bitnet {
 
@@ -16,15 +16,12 @@ struct Activations {
               uint32_t max_logit_rows);
 
   BufferPtr x;        // [n][n_embd] f32: the residual stream
-  Quantised attn_in;  // [n][n_embd] int8
+  Quantised rounded;  // the input of the projection that is computed
   BufferPtr qkv;      // [n][n_head + 2 n_head_kv][head_dim] f32
   BufferPtr o;        // [n][n_head][head_dim] f32: what attention gives
   AttentionScratch attention;
-  Quantised attn_out;  // [n][n_head * head_dim] int8
-  Quantised ffn_in;    // [n][n_embd] int8
-  BufferPtr h;         // [n][n_ff] f32: relu2(gate) * up; its square would overflow F16
-  Quantised ffn_mid;   // [n][n_ff] int8
-  BufferPtr y;         // [rows][n_embd] f32: the last norm
+  BufferPtr h;  // [n][n_ff] f32: act(gate) * up; the square of relu2 would overflow F16
+  BufferPtr y;  // [rows][n_embd] f32: the last norm
   BufferPtr argmax_partials;
   BufferPtr rotation;  // [n_ctx][rope_dim / 2] of {cos, sin}: RoPE's table
 };

@@ -30,8 +30,8 @@ namespace bitnet {
 enum class GgufType : uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
 const char* name_of(GgufType type);
 
-// The types of tensors that the engine computes with; the others that ggml defines are carried as their numbers.
-// engine/layouts/file_types.cpp has the table of all.
+// The types of tensors that the engine computes with; the others that ggml defines are carried as their
+// numbers. engine/layouts/file_types.cpp has the table of all.
 enum class TensorType : uint32_t {
   f32 = 0,
   f16 = 1,

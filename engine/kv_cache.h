@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "model.h"
+#include "engine/model/model.h"
 
 namespace bitnet {
 

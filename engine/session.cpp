@@ -132,7 +132,7 @@ void DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const Sy
     hidden_ = backend_.allocate(uint64_t{c.n_layer} * c.n_embd * sizeof(float), BufferUse::shared);
 
   // Where the device works on its own, it computes the first blocks while the rest are recorded.
-  const size_t n_layers = engine_.weights.layers.size(),
+  const size_t n_layers = engine_.weights.blocks.size(),
                first = backend_.runs_ahead() ? std::min<size_t>(1, n_layers) : n_layers;
   Buffer* hidden = want_hidden ? hidden_.get() : nullptr;
   const auto blocks = [&](Recorder& r, size_t begin, size_t end) {

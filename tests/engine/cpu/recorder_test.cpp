@@ -8,6 +8,7 @@
 
 #include "engine/forward.h"
 #include "engine/gguf.h"
+#include "engine/weights/loader.h"
 
 namespace bitnet::cpu {
 namespace {
@@ -56,10 +57,10 @@ size_t bytes_read_once(std::vector<Read> all) {
 
 TEST(CpuRecorder, ATokenReadsEveryWeightOnce) {
   const GgufFile file(BITNET_TEST_MODEL);
-  const Config config = read_config(file);
-  const ModelFiles tensors = find_tensors(file, config);
+  const ModelFile tensors = read_model(file, Activation::of_file);
+  const Config& config = tensors.config;
   const auto backend = open_cpu({});
-  const Model model = load_model(config, tensors, *backend, I2sLayout::block128, {});
+  const Model model = load_model(tensors, *backend, I2sLayout::block128, {});
   KvCache cache(*backend, config, 16);
   Activations activations(*backend, config, 16, 1, 1);
   const BufferPtr logits = backend->allocate(config.n_vocab * sizeof(float), BufferUse::device);
@@ -69,8 +70,8 @@ TEST(CpuRecorder, ATokenReadsEveryWeightOnce) {
   shortlist.wait();
 
   size_t ternary_bytes = 0;
-  for (const Layer& layer : model.layers)
-    for (const Matrix* w : {&layer.qkv, &layer.attn_output, &layer.ffn_gate_up, &layer.ffn_down})
+  for (const Block& b : model.blocks)
+    for (const Matrix* w : {&b.attention.qkv, &b.attention.out, &b.ffn.gate_up, &b.ffn.down})
       ternary_bytes += size_t{w->rows()} * w->n_in / 4;
   const size_t head_bytes = size_t{2} * config.n_vocab * config.n_embd;
 

@@ -1,0 +1,213 @@
+#include "families.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+
+#include "engine/layouts/file_types.h"
+#include "tensors.h"
+
+namespace bitnet {
+namespace {
+
+constexpr Family kFamilies[] = {
+    {"bitnet-b1.58", read_bitnet, bitnet_block}, {"bitnet-25", read_bitnet, bitnet_block},
+    {"bitnet-1.58", read_bitnet, bitnet_block},  {"bitnet", read_bitnet, bitnet_block},
+    {"llama", read_llama, llama_block},          {"qwen2", read_qwen, qwen2_block},
+    {"qwen3", read_qwen, qwen3_block},
+};
+
+const Family& family_of(const GgufFile& file) {
+  const std::string architecture = file.get_string("general.architecture");
+  const auto* found = std::find_if(std::begin(kFamilies), std::end(kFamilies),
+                                   [&](const Family& f) { return f.architecture == architecture; });
+  if (found != std::end(kFamilies)) return *found;
+  std::vector<const char*> names;
+  for (const Family& f : kFamilies) names.push_back(f.architecture);
+  fail(file, fmt::format("general.architecture is \"{}\", wanted one of {}", printable(architecture),
+                         fmt::join(names, ", ")));
+}
+
+// A size from the metadata. The bounds keep every product of two of them in 64 bits and every dispatch in 32.
+uint32_t get_size(const GgufFile& file, const std::string& key, uint32_t most) {
+  const uint32_t value = file.get_u32(key);
+  if (value == 0 || value > most) fail(file, fmt::format("{} is {}, wanted 1 to {}", key, value, most));
+  return value;
+}
+
+std::string old_fingerprint(const GgufFile& file) {
+  XXH3_state_t* state = XXH3_createState();
+  XXH3_128bits_reset(state);
+  const uint64_t size = file.size();
+  XXH3_128bits_update(state, &size, sizeof size);
+  for (const auto& [key, value] : file.metadata()) {
+    XXH3_128bits_update(state, key.data(), key.size());
+    XXH3_128bits_update(state, value.raw.data(), value.raw.size());
+  }
+  constexpr size_t kSample = 4096;  // of each tensor's beginning and end
+  for (const auto& tensor : file.tensors()) {
+    const size_t n = std::min(kSample, tensor.data.size());
+    XXH3_128bits_update(state, tensor.data.data(), n);
+    XXH3_128bits_update(state, tensor.data.data() + tensor.data.size() - n, n);
+  }
+  const XXH128_hash_t hash = XXH3_128bits_digest(state);
+  XXH3_freeState(state);
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+void read_sizes(const GgufFile& file, Config& c) {
+  const auto key = [&](const char* name) { return c.architecture + "." + name; };
+  c.n_ctx_train = get_size(file, key("context_length"), 1 << 20);
+  c.n_embd = get_size(file, key("embedding_length"), 1 << 16);
+  c.n_layer = get_size(file, key("block_count"), 1 << 10);
+  c.n_ff = get_size(file, key("feed_forward_length"), 1 << 18);
+  c.n_head = get_size(file, key("attention.head_count"), 1 << 10);
+  c.n_head_kv = file.find(key("attention.head_count_kv"))
+                    ? get_size(file, key("attention.head_count_kv"), 1 << 10)
+                    : c.n_head;
+  c.norm_epsilon = file.get_f32(key("attention.layer_norm_rms_epsilon"));
+  if (!(c.norm_epsilon >= 0 && c.norm_epsilon < 1))
+    fail(file,
+         fmt::format("{} is {}, wanted 0 to 1", key("attention.layer_norm_rms_epsilon"), c.norm_epsilon));
+  if (c.n_head % c.n_head_kv != 0)
+    fail(file, fmt::format("{} is {}, wanted a divisor of the {} heads", key("attention.head_count_kv"),
+                           c.n_head_kv, c.n_head));
+}
+
+void read_heads(const GgufFile& file, Config& c) {
+  const auto key = [&](const char* name) { return c.architecture + "." + name; };
+  const auto key_length = file.find_u32(key("attention.key_length"));
+  const auto value_length = file.find_u32(key("attention.value_length"));
+  if (!key_length && c.n_embd % c.n_head != 0)
+    fail(file, fmt::format("{} is {}, wanted a multiple of the {} heads", key("embedding_length"), c.n_embd,
+                           c.n_head));
+  c.head_dim = key_length.value_or(c.n_embd / c.n_head);
+  if (c.head_dim == 0 || c.head_dim % 8 != 0 || c.head_dim > 256)
+    fail(file, fmt::format("a head has {} features, wanted a multiple of 8 up to 256", c.head_dim));
+  if (value_length.value_or(c.head_dim) != c.head_dim)
+    fail(file, fmt::format("{} is {}, wanted {} as for keys", key("attention.value_length"), *value_length,
+                           c.head_dim));
+  c.rope_dim = file.find_u32(key("rope.dimension_count")).value_or(c.head_dim);
+  if (c.rope_dim == 0 || c.rope_dim % 2 != 0 || c.rope_dim > c.head_dim)
+    fail(file, fmt::format("{} is {}, wanted an even number up to {}", key("rope.dimension_count"),
+                           c.rope_dim, c.head_dim));
+  c.rope_base = file.find_f32(key("rope.freq_base")).value_or(c.rope_base);
+  if (!(c.rope_base > 0 && std::isfinite(c.rope_base)))
+    fail(file, fmt::format("{} is {}, wanted a number above 0", key("rope.freq_base"), c.rope_base));
+  for (const auto& [name, n] :
+       {std::pair("embedding_length", c.n_embd), std::pair("feed_forward_length", c.n_ff),
+        std::pair("attention.head_count * head size", c.n_head * c.head_dim)})
+    if (n % 128 != 0) fail(file, fmt::format("{} is {}, wanted a multiple of 128", key(name), n));
+}
+
+void read_vocabulary(const GgufFile& file, Config& c) {
+  const GgufTensor* embedding = file.find_tensor("token_embd.weight");
+  if (!embedding) fail(file, "tensor token_embd.weight is missing");
+  if (embedding->shape.size() != 2 || embedding->shape[1] == 0 || embedding->shape[1] > (1U << 24))
+    fail(file, fmt::format("tensor token_embd.weight has shape [{}], wanted [{}, vocabulary]",
+                           fmt::join(embedding->shape, ", "), c.n_embd));
+  c.n_vocab = static_cast<uint32_t>(embedding->shape[1]);
+  const std::string key = c.architecture + ".vocab_size";
+  const auto stated = file.find_u32(key);
+  if (stated && *stated != c.n_vocab)
+    fail(file, fmt::format("{} is {}, wanted {}, the rows of token_embd.weight", key, *stated, c.n_vocab));
+  c.tied_head = file.find_tensor("output.weight") == nullptr;
+}
+
+uint64_t elements(const GgufTensor& tensor) {
+  uint64_t n = 1;
+  for (const uint64_t d : tensor.shape) n *= d;
+  return n;
+}
+
+// What `info` tells of the tensors.
+void describe(ModelFile& m) {
+  Config& c = m.config;
+  c.activation = c.act == Act::silu ? Activation::silu : Activation::relu2;
+  c.embedding_type = shown_name(m.token_embd->type);
+  c.head_type = shown_name(m.output->type);
+  std::vector<std::string> types;
+  const auto count = [&](const TensorStack& stack) {
+    for (const GgufTensor* t : stack.parts) {
+      if (!t) continue;
+      c.n_ternary += elements(*t);
+      const std::string type = shown_name(t->type);
+      if (std::ranges::find(types, type) == types.end()) types.push_back(type);
+    }
+  };
+  for (const FileBlock& b : m.blocks)
+    for (const TensorStack* s : {&b.attention.qkv, &b.attention.out, &b.ffn.gate_up, &b.ffn.down}) count(*s);
+  c.projection_types = fmt::format("{}", fmt::join(types, ", "));
+  const bool int8 = input_of(c, m.blocks[0].ffn.down.parts[0]->type) == Input::int8_row;
+  c.inputs = int8 ? "int8 a row" : "int16 a row";
+  c.rope = fmt::format("base {}", c.rope_base);
+  const RopeScaling& s = c.rope_scaling;
+  if (s.kind == RopeScaling::Kind::linear) c.rope += fmt::format(", linear scaling by {}", s.factor);
+  if (s.kind == RopeScaling::Kind::yarn)
+    c.rope += fmt::format(", YaRN by {} over {} tokens", s.factor, s.original_context);
+  if (s.factors) c.rope += ", with factors of its own (rope_freqs)";
+}
+
+std::vector<std::string> extra_tensors(const GgufFile& file, const ModelFile& m) {
+  std::unordered_set<const GgufTensor*> read = {m.token_embd, m.output_norm, m.output,
+                                                m.config.rope_scaling.factors};
+  for (const FileBlock& block : m.blocks)
+    for_each_tensor(block, [&](const GgufTensor& t) { read.insert(&t); });
+  std::vector<std::string> names;
+  for (const GgufTensor& tensor : file.tensors())
+    if (!read.contains(&tensor)) names.push_back(tensor.name);
+  return names;
+}
+
+}  // namespace
+
+std::span<const Family> families() { return kFamilies; }
+
+Input input_of(const Config& c, TensorType type) {
+  const bool int8 = type == TensorType::i2_s || c.architecture.starts_with("bitnet");
+  return int8 ? Input::int8_row : Input::int16_row;
+}
+
+Config read_config(const GgufFile& file, Activation activation) {
+  const Family& family = family_of(file);
+  Config c;
+  c.architecture = family.architecture;
+  c.name = file.find_string("general.name").value_or("");
+  read_sizes(file, c);
+  read_heads(file, c);
+  read_vocabulary(file, c);
+  family.read(file, c);
+  if (activation != Activation::of_file) {
+    c.act = activation == Activation::silu ? Act::silu : Act::relu2;
+    c.activation_reason = "it was asked for";
+  }
+  c.file_bytes = file.size();
+  c.old_fingerprint = old_fingerprint(file);
+  return c;
+}
+
+ModelFile read_model(const GgufFile& file, Activation activation) {
+  ModelFile m;
+  m.config = read_config(file, activation);
+  const Config& c = m.config;
+  const Tensors t(file);
+  m.path = file.path();
+  m.token_embd = t.table("token_embd", c.n_embd, c.n_vocab);
+  m.output_norm = t.norm("output_norm", c.n_embd);
+  m.output = c.tied_head ? m.token_embd : t.table("output", c.n_embd, c.n_vocab);
+  const Family& family = family_of(file);
+  for (uint32_t i = 0; i < c.n_layer; ++i) m.blocks.push_back(family.block(file, c, i));
+  describe(m);
+  m.config.extra_tensors = extra_tensors(file, m);
+  return m;
+}
+
+ModelInfo read_model_info(const GgufFile& file, Activation activation) {
+  return read_model(file, activation).config;
+}
+
+}  // namespace bitnet

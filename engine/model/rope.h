@@ -1,0 +1,18 @@
+// RoPE (Su et al. 2021) as a table, so that kernels only multiply.
+//
+// Thread rule: free functions.
+//
+// Sources of what is done for long contexts: LLaMA 3.1's rope_freqs.weight, Chen et al. 2023 (linear), Peng
+// et al. 2023 (YaRN, arXiv 2309.00071) as llama.cpp applies it, at all lengths.
+#pragma once
+
+#include <vector>
+
+#include "config.h"
+
+namespace bitnet {
+
+// [n_ctx][rope_dim / 2] of {cos, sin}
+std::vector<float> rotation_table(const Config& config, uint32_t n_ctx);
+
+}  // namespace bitnet

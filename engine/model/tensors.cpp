@@ -1,0 +1,102 @@
+#include "tensors.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/layouts/file_types.h"
+#include "engine/layouts/i2s.h"
+
+namespace bitnet {
+namespace {
+
+void check_type(const GgufFile& file, const GgufTensor& tensor, Role role) {
+  const std::string why = why_not(tensor.type, role);
+  if (!why.empty()) fail(file, fmt::format("tensor {} {}", printable(tensor.name), why));
+}
+
+void check_finite(const GgufFile& file, const GgufTensor& tensor, std::span<const float> values) {
+  const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
+  if (bad != values.end())
+    fail(file, fmt::format("tensor {}: value {} is {}, wanted a finite number", printable(tensor.name),
+                           bad - values.begin(), *bad));
+}
+
+std::span<const float> floats_of(const GgufTensor& tensor) {
+  return {reinterpret_cast<const float*>(tensor.data.data()), tensor.data.size() / sizeof(float)};
+}
+
+}  // namespace
+
+void fail(const GgufFile& file, const std::string& what) {
+  throw Error(ErrorKind::model, fmt::format("{}: {}", printable(file.path()), what));
+}
+
+Tensors::Tensors(const GgufFile& file, uint32_t block)
+    : file_(file), prefix_(fmt::format("blk.{}.", block)) {}
+
+const GgufTensor* Tensors::checked(const std::string& name, const std::vector<uint64_t>& shape) const {
+  const GgufTensor* tensor = file_.find_tensor(name);
+  if (!tensor) fail(file_, fmt::format("tensor {} is missing", name));
+  if (tensor->shape != shape)
+    fail(file_, fmt::format("tensor {} has shape [{}], wanted [{}]", name, fmt::join(tensor->shape, ", "),
+                            fmt::join(shape, ", ")));
+  return tensor;
+}
+
+const GgufTensor* Tensors::vector(const std::string& name, uint64_t n) const {
+  const GgufTensor* tensor = checked(name, {n});
+  check_type(file_, *tensor, Role::norm);
+  check_finite(file_, *tensor, floats_of(*tensor));
+  return tensor;
+}
+
+const GgufTensor* Tensors::find_vector(const std::string& name, uint64_t n) const {
+  return file_.find_tensor(name) ? vector(name, n) : nullptr;
+}
+
+const GgufTensor* Tensors::norm(const char* name, uint64_t n) const {
+  return vector(full(name) + ".weight", n);
+}
+
+const GgufTensor* Tensors::table(const char* name, uint64_t n_embd, uint64_t n_vocab) const {
+  const GgufTensor* tensor = checked(full(name) + ".weight", {n_embd, n_vocab});
+  check_type(file_, *tensor, tensor->name == "output.weight" ? Role::head : Role::embedding);
+  check_scale(*tensor);
+  return tensor;
+}
+
+// The scale of an i2_s tensor stands behind its codes. Those of blocks are checked while they are loaded.
+void Tensors::check_scale(const GgufTensor& tensor) const {
+  if (tensor.type != TensorType::i2_s) return;
+  const float scale = i2s_scale(tensor.data);
+  check_finite(file_, tensor, {&scale, 1});
+}
+
+TensorStack Tensors::projections(uint64_t n_in, std::initializer_list<Named> names) const {
+  TensorStack stack;
+  size_t i = 0;
+  for (const auto& [name, n_out] : names) {
+    const GgufTensor* tensor = checked(full(name) + ".weight", {n_in, n_out});
+    check_type(file_, *tensor, Role::projection);
+    check_scale(*tensor);
+    const TensorType first = i == 0 ? tensor->type : stack.parts[0]->type;
+    if (tensor->type != first)
+      fail(file_, fmt::format("tensor {} has type {}, wanted {} as {} has", tensor->name,
+                              shown_name(tensor->type), shown_name(first), stack.parts[0]->name));
+    stack.parts[i] = tensor;
+    stack.scales[i++] = find_vector(full(name) + ".scale", 1);
+  }
+  return stack;
+}
+
+std::array<const GgufTensor*, 3> Tensors::biases(std::initializer_list<Named> names) const {
+  std::array<const GgufTensor*, 3> found{};
+  size_t i = 0;
+  for (const auto& [name, n_out] : names) found[i++] = vector(full(name) + ".bias", n_out);
+  return found;
+}
+
+}  // namespace bitnet

@@ -1,0 +1,54 @@
+// Finds the tensors of a file by name and checks shape, type and values, so that a family's file has names
+// and shapes alone.
+//
+// Thread rule: as the GgufFile.
+//
+// A missing tensor, a wrong shape or type, and a NaN or Inf in a norm, bias or scale are each an Error(model)
+// that names the tensor.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "block.h"
+#include "engine/gguf.h"
+
+namespace bitnet {
+
+[[noreturn]] void fail(const GgufFile& file, const std::string& what);
+
+// The tensors of one block, or those outside of blocks where `block` is not given. A name is without "blk.N."
+// and
+// ".weight"; a full name is whole.
+class Tensors {
+ public:
+  explicit Tensors(const GgufFile& file) : file_(file) {}
+  Tensors(const GgufFile& file, uint32_t block);
+
+  const GgufTensor* norm(const char* name, uint64_t n) const;
+  NormOf<const GgufTensor*> norm(const char* name, uint64_t n, float epsilon) const {
+    return {norm(name, n), epsilon};
+  }
+  const GgufTensor* table(const char* name, uint64_t n_embd, uint64_t n_vocab) const;
+  const GgufTensor* vector(const std::string& full_name, uint64_t n) const;       // f32 [n]
+  const GgufTensor* find_vector(const std::string& full_name, uint64_t n) const;  // null where absent
+
+  struct Named {
+    const char* name;
+    uint64_t n_out;
+  };
+  // Ternary projections of n_in features, all of one type, each with its scale where the file has one.
+  TensorStack projections(uint64_t n_in, std::initializer_list<Named> names) const;
+  std::array<const GgufTensor*, 3> biases(std::initializer_list<Named> names) const;
+
+ private:
+  const GgufTensor* checked(const std::string& name, const std::vector<uint64_t>& shape) const;
+  void check_scale(const GgufTensor& tensor) const;
+  std::string full(const char* name) const { return prefix_ + name; }
+
+  const GgufFile& file_;
+  std::string prefix_;
+};
+
+}  // namespace bitnet

@@ -1,0 +1,302 @@
+#include "loader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/layouts/i2s.h"
+#include "engine/layouts/pack.h"
+#include "repack.h"
+
+namespace bitnet {
+namespace {
+
+constexpr uint64_t kStep = 16 << 20;  // bytes between two reports
+
+float f32_of(const GgufTensor& tensor) {
+  float value = 0;
+  std::memcpy(&value, tensor.data.data(), sizeof value);
+  return value;
+}
+
+// Copies tensors to the device and reports how far it is.
+class Loader {
+ public:
+  Loader(const ModelFile& file, Backend& backend, I2sLayout layout,
+         const std::function<bool(uint64_t, uint64_t)>& on_progress)
+      : file_(file), c_(file.config), backend_(backend), layout_(layout), on_progress_(on_progress) {}
+
+  void begin() const { report(0); }
+
+  void finish() {
+    backend_.finish_uploads();
+    report(c_.file_bytes);
+  }
+
+  Norm norm(const NormOf<const GgufTensor*>& from) {
+    if (!from.weight) return {};
+    return {whole(*from.weight), from.epsilon};
+  }
+
+  BufferPtr stacked(const std::array<const GgufTensor*, 3>& vectors) {
+    uint64_t bytes = 0;
+    for (const GgufTensor* t : vectors) bytes += t ? t->data.size() : 0;
+    if (bytes == 0) return nullptr;
+    BufferPtr buffer = backend_.allocate(bytes, BufferUse::weights);
+    uint64_t at = 0;
+    for (const GgufTensor* t : vectors)
+      if (t) {
+        put(*buffer, at, t->data);
+        at += t->data.size();
+      }
+    return buffer;
+  }
+
+  // `by_heads` says how many tensors of the stack, the first ones, have rows that RoPE rotates.
+  Matrix projection(const TensorStack& stack, size_t by_heads = 0) {
+    RowsToPack rows;
+    rows.n_in = static_cast<uint32_t>(stack.parts[0]->shape[0]);
+    for (const GgufTensor* t : stack.parts) {
+      if (!t) continue;
+      rows.parts.push_back({t, static_cast<uint32_t>(t->shape[1])});
+      if (rows.parts.size() > by_heads || !c_.interleaved_rope) continue;
+      rows.parts.back().head_dim = c_.head_dim;
+      rows.parts.back().rope_dim = c_.rope_dim;
+    }
+    Matrix m;
+    m.n_in = rows.n_in;
+    m.input = input_of(c_, stack.parts[0]->type);
+    for (size_t i = 0; i < rows.parts.size(); ++i)
+      m.parts[i] = {rows.parts[i].rows, stack.scales[i] ? f32_of(*stack.scales[i]) : 1.0F};
+    if (stack.parts[0]->type == TensorType::i2_s)
+      load_trits(rows, m);
+    else
+      load_groups(rows, m);
+    return m;
+  }
+
+  // Splits the table into chunks of rows that one binding can reach.
+  Table table(const GgufTensor& tensor) {
+    Table t;
+    t.n_embd = static_cast<uint32_t>(tensor.shape[0]);
+    t.n_vocab = static_cast<uint32_t>(tensor.shape[1]);
+    t.type = tensor.type;
+    const FileType& type = *find_file_type(tensor.type);
+    if (type.trits) {
+      load_ternary(tensor, t);
+      return t;
+    }
+    if (BufferPtr whole = backend_.adopt(tensor.data)) {
+      t.chunks.push_back({0, t.n_vocab, std::move(whole), nullptr});
+      count(tensor.data.size());
+      return t;
+    }
+    const uint64_t row_bytes = type.row_bytes(t.n_embd);
+    const auto most_rows = static_cast<uint32_t>(
+        std::min<uint64_t>((backend_.device().max_buffer_bytes - kPadding) / row_bytes, t.n_vocab));
+    for (uint32_t row = 0; row < t.n_vocab; row += most_rows) {
+      const uint32_t rows = std::min(most_rows, t.n_vocab - row);
+      Table::Chunk chunk{row, rows, backend_.allocate(rows * row_bytes + kPadding, BufferUse::weights),
+                         nullptr};
+      put(*chunk.bytes, 0, tensor.data.subspan(row * row_bytes, rows * row_bytes));
+      t.chunks.push_back(std::move(chunk));
+    }
+    return t;
+  }
+
+  // The projection of a ternary table onto the vocabulary; it shares the table's buffers.
+  Matrix head(const Table& t) {
+    if (t.chunks.size() != 1)
+      throw Error(ErrorKind::device,
+                  fmt::format("{} cannot bind the whole LM head of {} rows at once; try --device cpu",
+                              backend_.device().name, t.n_vocab));
+    Matrix m;
+    m.n_in = t.n_embd;
+    m.layout = backend_.group_layout();
+    m.input = Input::int16_row;
+    m.scale_every = t.scale_every;
+    m.fixed = fixed_for(head_sum_, kLargestInt16);
+    m.parts[0] = {t.n_vocab, t.scale / m.fixed};
+    m.codes = t.chunks[0].bytes;
+    m.scales = t.chunks[0].scales;
+    return m;
+  }
+
+ private:
+  static constexpr uint32_t kLargestInt8 = 128, kLargestInt16 = 32640;  // magnitudes of an input
+  static constexpr uint64_t kPadding = 16;  // kernels load 16 bytes at a time, also at the end of a table
+
+  BufferPtr whole(const GgufTensor& tensor) {
+    BufferPtr buffer = backend_.allocate(tensor.data.size(), BufferUse::weights);
+    put(*buffer, 0, tensor.data);
+    return buffer;
+  }
+
+  // An i2_s stack: as it lies in the file, where that is the kernels' own order.
+  void load_trits(const RowsToPack& rows, Matrix& m) {
+    const uint64_t row_bytes = m.n_in / 4;
+    uint64_t at = 0;
+    for (size_t i = 0; i < rows.parts.size(); ++i) {
+      const RowsToPack::Part& part = rows.parts[i];
+      m.parts[i].scale *= i2s_scale(part.tensor->data);
+      const auto in_file = part.tensor->data.first(part.tensor->data.size() - kI2sTail);
+      if (i2s_has_code_3(in_file))
+        throw Error(
+            ErrorKind::model,
+            fmt::format(
+                "{}: tensor {} holds a code of 3, wanted ternary weights: the file is damaged or not I2_S",
+                printable(file_.path), printable(part.tensor->name)));
+      const bool as_it_lies = layout_ == I2sLayout::block128 && part.head_dim == 0;
+      if (as_it_lies && (m.part_codes[i] = backend_.adopt(in_file))) {
+        count(in_file.size());
+      } else {
+        if (!m.codes) m.codes = backend_.allocate(row_bytes * m.rows(), BufferUse::weights);
+        put(*m.codes, at, as_it_lies ? in_file : block128_in_order(part, in_file, row_bytes));
+      }
+      at += in_file.size();
+    }
+  }
+
+  std::span<const std::byte> block128_in_order(const RowsToPack::Part& part, std::span<const std::byte> codes,
+                                               uint64_t row_bytes) {
+    if (layout_ != I2sLayout::block128) {
+      if (layout_ == I2sLayout::rows1x4 && part.rows % 4 != 0)
+        throw Error(ErrorKind::model, fmt::format("{}: tensor {} has {} rows, wanted a multiple of 4 for 1x4",
+                                                  printable(file_.path), part.tensor->name, part.rows));
+      repacked_.resize(codes.size());
+      if (layout_ == I2sLayout::block64)
+        i2s_block64_to_block128(codes, repacked_);
+      else
+        i2s_1x4_to_block128(codes, row_bytes * 4, repacked_);
+      codes = repacked_;
+    }
+    if (part.head_dim == 0) return codes;
+    ordered_.resize(codes.size());
+    for (uint32_t r = 0; r < part.rows; ++r) {
+      const uint64_t from = r / part.head_dim * part.head_dim + rope_row(r % part.head_dim, part.rope_dim);
+      std::memcpy(ordered_.data() + r * row_bytes, codes.data() + from * row_bytes, row_bytes);
+    }
+    return ordered_;
+  }
+
+  void load_groups(const RowsToPack& rows, Matrix& m) {
+    m.layout = backend_.group_layout();
+    m.scale_every = find_file_type(rows.parts[0].tensor->type)->scale_every;
+    Repacker repacker(file_.path, m.layout, rows, m.scale_every);
+    const Packed packed = load_packed(repacker, rows, 0, m.rows(), m.scale_every);
+    m.codes = packed.codes;
+    m.scales = packed.scales;
+    m.fixed = fixed_for(repacker.largest_sum(), m.input == Input::int8_row ? kLargestInt8 : kLargestInt16);
+    for (Matrix::Part& part : m.parts) part.scale /= m.fixed;
+  }
+
+  // A row of an i2_s table has one scale, 1, and the tensor's is Table::scale.
+  void load_ternary(const GgufTensor& tensor, Table& t) {
+    const FileType& type = *find_file_type(tensor.type);
+    t.scale_every = tensor.type == TensorType::i2_s ? t.n_embd : type.scale_every;
+    if (tensor.type == TensorType::i2_s) t.scale = i2s_scale(tensor.data);
+    const RowsToPack rows{{{&tensor, t.n_vocab}}, t.n_embd};
+    Repacker repacker(file_.path, backend_.group_layout(), rows, t.scale_every);
+    const auto most_rows = static_cast<uint32_t>(std::min<uint64_t>(
+        backend_.device().max_buffer_bytes / (t.n_embd / 4) / kRowsTogether * kRowsTogether, t.n_vocab));
+    for (uint32_t row = 0; row < t.n_vocab; row += most_rows) {
+      const uint32_t n = std::min(most_rows, t.n_vocab - row);
+      Packed packed = load_packed(repacker, rows, row, row + n, t.scale_every);
+      t.chunks.push_back({row, n, std::move(packed.codes), std::move(packed.scales)});
+    }
+    head_sum_ = repacker.largest_sum();
+  }
+
+  struct Packed {
+    BufferPtr codes, scales;
+  };
+  Packed load_packed(Repacker& repacker, const RowsToPack& rows, uint32_t begin, uint32_t end,
+                     uint32_t scale_every) {
+    const uint64_t row_bytes = rows.n_in / 4, scale_bytes = rows.n_in / scale_every * sizeof(uint16_t);
+    const uint64_t n = (uint64_t{end - begin} + kRowsTogether - 1) / kRowsTogether * kRowsTogether;
+    Packed packed{backend_.allocate(n * row_bytes, BufferUse::weights),
+                  backend_.allocate(n * scale_bytes, BufferUse::weights)};
+    const uint32_t step = static_cast<uint32_t>(std::max<uint64_t>(kStep / row_bytes / 128, 1) * 128);
+    for (uint32_t row = begin; row < end; row += step) {
+      const uint32_t last = std::min(end, row + step);
+      const PackedRows& some = repacker.pack(row, last);
+      backend_.upload(*packed.codes, (row - begin) * row_bytes, some.codes);
+      backend_.upload(*packed.scales, (row - begin) * scale_bytes, std::as_bytes(std::span(some.scales)));
+      const GgufTensor* tensor = nullptr;
+      rows.row(row, tensor);
+      count((last - row) * find_file_type(tensor->type)->row_bytes(rows.n_in));
+    }
+    return packed;
+  }
+
+  void put(Buffer& to, uint64_t offset, std::span<const std::byte> bytes) {
+    for (size_t at = 0; at < bytes.size(); at += kStep) {
+      const auto part = bytes.subspan(at, std::min<size_t>(kStep, bytes.size() - at));
+      backend_.upload(to, offset + at, part);
+      count(part.size());
+    }
+  }
+
+  void count(uint64_t bytes) {
+    done_ += bytes;
+    report(done_);
+  }
+
+  void report(uint64_t done) const {
+    if (on_progress_ && !on_progress_(done, c_.file_bytes))
+      throw Error(ErrorKind::runtime, "loading was stopped");
+  }
+
+  const ModelFile& file_;
+  const Config& c_;
+  Backend& backend_;
+  const I2sLayout layout_;
+  const std::function<bool(uint64_t, uint64_t)>& on_progress_;
+  std::vector<std::byte> repacked_, ordered_;
+  double head_sum_ = 0;  // of the table that was loaded last
+  uint64_t done_ = 0;    // of the file's bytes; its directory counts as done at the end
+};
+
+Block load_block(Loader& load, const FileBlock& from) {
+  constexpr size_t kQueriesAndKeys = 2;
+  Block b;
+  b.attention.pre = load.norm(from.attention.pre);
+  b.attention.qkv = load.projection(from.attention.qkv, kQueriesAndKeys);
+  b.attention.input.bias = load.stacked(from.attention.input.bias);
+  b.attention.input.q_norm = load.norm(from.attention.input.q_norm);
+  b.attention.input.k_norm = load.norm(from.attention.input.k_norm);
+  b.attention.sub = load.norm(from.attention.sub);
+  b.attention.out = load.projection(from.attention.out);
+  b.ffn.pre = load.norm(from.ffn.pre);
+  b.ffn.gate_up = load.projection(from.ffn.gate_up);
+  b.ffn.sub = load.norm(from.ffn.sub);
+  b.ffn.down = load.projection(from.ffn.down);
+  return b;
+}
+
+}  // namespace
+
+Model load_model(const ModelFile& file, Backend& backend, I2sLayout layout,
+                 const std::function<bool(uint64_t, uint64_t)>& on_progress) {
+  Model model;
+  model.config = file.config;
+  Loader load(file, backend, layout, on_progress);
+  load.begin();
+  model.token_embd = load.table(*file.token_embd);
+  if (model.config.tied_head && model.token_embd.is_ternary())
+    model.ternary_head = load.head(model.token_embd);
+  for (const FileBlock& block : file.blocks) model.blocks.push_back(load_block(load, block));
+  model.output_norm = load.norm({file.output_norm, file.config.norm_epsilon});
+  if (!model.config.tied_head) {
+    Table head = load.table(*file.output);
+    if (head.is_ternary())
+      model.ternary_head = load.head(head);
+    else
+      model.dense_head = std::move(head);
+  }
+  load.finish();
+  return model;
+}
+
+}  // namespace bitnet

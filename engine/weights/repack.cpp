@@ -1,0 +1,119 @@
+#include "repack.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <thread>
+
+#include "engine/engine.h"
+#include "engine/layouts/pack.h"
+
+namespace bitnet {
+namespace {
+
+constexpr uint32_t kMostThreads = 8;  // more do not pack faster than a bus takes the result
+
+uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+uint32_t RowsToPack::rows() const {
+  uint32_t n = 0;
+  for (const Part& p : parts) n += p.rows;
+  return n;
+}
+
+const std::byte* RowsToPack::row(uint32_t r, const GgufTensor*& tensor) const {
+  const Part* p = parts.data();
+  for (; r >= p->rows; ++p) r -= p->rows;
+  if (p->head_dim != 0) r = r / p->head_dim * p->head_dim + rope_row(r % p->head_dim, p->rope_dim);
+  tensor = p->tensor;
+  return tensor->data.data() + r * find_file_type(tensor->type)->row_bytes(n_in);
+}
+
+Repacker::Repacker(const std::string& path, Layout layout, const RowsToPack& rows, uint32_t scale_every)
+    : path_(path),
+      layout_(layout),
+      rows_(rows),
+      type_(*find_file_type(rows.parts[0].tensor->type)),
+      scale_every_(scale_every) {}
+
+// Packs rows [begin, end) behind row `first` of packed_, and returns the largest sum of their scales.
+double Repacker::pack_some(uint32_t begin, uint32_t end, uint32_t first) {
+  const uint32_t n = rows_.n_in, together = layout_ == Layout::groups16 ? kRowsTogether : 1;
+  const uint32_t n_scales = n / scale_every_, file_scales = n / type_.scale_every;
+  std::vector<uint8_t> codes(size_t{together} * n);
+  std::vector<uint16_t> of_file(file_scales), scales(size_t{together} * n_scales);
+  double largest = 0;
+  for (uint32_t r = begin; r < end; r += together) {
+    for (uint32_t i = 0; i < together; ++i) {
+      if (r + i >= end) {  // past the last row
+        std::fill_n(codes.begin() + size_t{i} * n, n, uint8_t{1});
+        std::fill_n(scales.begin() + size_t{i} * n_scales, n_scales, uint16_t{0});
+        continue;
+      }
+      const GgufTensor* tensor = nullptr;
+      const std::byte* row = rows_.row(r + i, tensor);
+      if (!type_.trits(row, n, codes.data() + size_t{i} * n, of_file.data()))
+        throw Error(
+            ErrorKind::model,
+            fmt::format("{}: tensor {} holds a code of 3, wanted ternary weights: the file is damaged "
+                        "or not {}",
+                        printable(path_), printable(tensor->name), shown_name(tensor->type)));
+      const double sum = sum_of_scales(of_file.data(), file_scales, type_.scale_every);
+      if (!std::isfinite(sum))
+        throw Error(ErrorKind::model, fmt::format("{}: tensor {} holds a scale that is no finite number",
+                                                  printable(path_), printable(tensor->name)));
+      largest = std::max(largest, sum);
+      for (uint32_t s = 0; s < n_scales; ++s)
+        scales[size_t{i} * n_scales + s] = of_file[s * (scale_every_ / type_.scale_every)];
+    }
+    const size_t at = r - first;
+    if (layout_ == Layout::groups16) {
+      pack_groups16(codes.data(), n, packed_.codes.data() + at * (n / 4));
+      pack_scales16(scales.data(), n_scales, packed_.scales.data() + at * n_scales);
+    } else {
+      pack_groups(codes.data(), n, packed_.codes.data() + at * (n / 4));
+      std::copy(scales.begin(), scales.end(), packed_.scales.begin() + static_cast<ptrdiff_t>(at * n_scales));
+    }
+  }
+  return largest;
+}
+
+const PackedRows& Repacker::pack(uint32_t begin, uint32_t end) {
+  const uint32_t together = layout_ == Layout::groups16 ? kRowsTogether : 1;
+  const size_t rows = size_t{ceil_div(end - begin, together)} * together;
+  packed_.codes.resize(rows * (rows_.n_in / 4));
+  packed_.scales.resize(rows * (rows_.n_in / scale_every_));
+  const uint32_t a_thread =
+      ceil_div(ceil_div(end - begin, std::min(kMostThreads, most_threads())), kRowsTogether) * kRowsTogether;
+  struct Share {
+    uint32_t begin, end;
+    double largest = 0;
+    std::exception_ptr error;
+  };
+  std::vector<Share> shares;
+  for (uint32_t at = begin; at < end; at += a_thread)
+    shares.push_back({at, std::min(end, at + a_thread), 0, {}});
+  const auto work = [&](Share& s) {
+    try {
+      s.largest = pack_some(s.begin, s.end, begin);
+    } catch (...) {
+      s.error = std::current_exception();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < shares.size(); ++i) threads.emplace_back(work, std::ref(shares[i]));
+  work(shares[0]);
+  for (std::thread& t : threads) t.join();
+  for (const Share& s : shares) {
+    if (s.error) std::rethrow_exception(s.error);
+    largest_sum_ = std::max(largest_sum_, s.largest);
+  }
+  return packed_;
+}
+
+}  // namespace bitnet

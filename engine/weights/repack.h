@@ -1,0 +1,61 @@
+// Rows of ternary tensors in the layout of a device.
+//
+// Thread rule: a Repacker belongs to one thread; it packs on threads of its own.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "engine/gguf.h"
+#include "engine/layouts/file_types.h"
+#include "engine/layouts/layout.h"
+
+namespace bitnet {
+
+// The rows of up to three tensors of one type, stacked, in the order in which a device wants them.
+struct RowsToPack {
+  struct Part {
+    const GgufTensor* tensor;
+    uint32_t rows;
+    uint32_t head_dim =
+        0;  // not 0: rows come by heads of so many, of which the first rope_dim are interleaved
+    uint32_t rope_dim = 0;
+  };
+  std::vector<Part> parts;
+  uint32_t n_in = 0;
+
+  uint32_t rows() const;
+  // Where the bytes of row `r` of the stack lie, and of which tensor they are.
+  const std::byte* row(uint32_t r, const GgufTensor*& tensor) const;
+};
+
+// A piece of a stack in Layout::groups or groups16.
+struct PackedRows {
+  std::vector<std::byte> codes;
+  std::vector<uint16_t> scales;  // F16
+};
+
+class Repacker {
+ public:
+  // `path` is for messages. scale_every is the type's own or a multiple, where all scales of a row are the
+  // same.
+  Repacker(const std::string& path, Layout layout, const RowsToPack& rows, uint32_t scale_every);
+
+  // Packs rows [begin, end) into packed(). In Layout::groups16 both are multiples of 16, or `end` is the end
+  // of all. Throws Error(model) for codes and scales that are none.
+  const PackedRows& pack(uint32_t begin, uint32_t end);
+  double largest_sum() const { return largest_sum_; }  // of the scales of a row, over all rows so far
+
+ private:
+  double pack_some(uint32_t begin, uint32_t end, uint32_t first);
+
+  const std::string& path_;
+  const Layout layout_;
+  const RowsToPack& rows_;
+  const FileType& type_;
+  const uint32_t scale_every_;
+  PackedRows packed_;
+  double largest_sum_ = 0;
+};
+
+}  // namespace bitnet
