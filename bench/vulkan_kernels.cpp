@@ -16,6 +16,8 @@
 
 #include "bench/copy_speed.h"
 #include "engine/backend.h"
+#include "engine/gguf.h"
+#include "engine/layouts/file_types.h"
 
 namespace bitnet {
 namespace {
@@ -166,16 +168,23 @@ class Bench {
     }
   }
 
-  void head_kernels() {
+  Table table_of(TensorType type, uint32_t n_embd) {
     Table table;
     table.n_vocab = kVocab;
-    table.n_embd = kEmbd;
+    table.n_embd = n_embd;
+    table.type = type;
+    const uint64_t row_bytes = find_file_type(type)->row_bytes(n_embd);
     const auto most =
-        static_cast<uint32_t>(std::min<uint64_t>(kVocab, backend_->device().max_buffer_bytes / (2 * kEmbd)));
+        static_cast<uint32_t>(std::min<uint64_t>(kVocab, backend_->device().max_buffer_bytes / row_bytes));
     for (uint32_t at = 0; at < kVocab; at += most) {
       const uint32_t rows = std::min(most, kVocab - at);
-      table.chunks.push_back({at, rows, filled(uint64_t{rows} * kEmbd * 2), nullptr});
+      table.chunks.push_back({at, rows, filled(rows * row_bytes), nullptr});
     }
+    return table;
+  }
+
+  void head_kernels() {
+    const Table table = table_of(TensorType::f16, kEmbd);
     const BufferPtr x = floats(kEmbd), y = floats(kEmbd), logits = floats(kVocab),
                     partials = filled(kArgmaxPartials * sizeof(ArgmaxResult)),
                     result = filled(sizeof(ArgmaxResult));
@@ -187,6 +196,15 @@ class Bench {
         "head", bytes, [&](Recorder& r, uint32_t) { r.head(table, *y, *logits, 1); }, 0, 8);
     measure("argmax", kVocab * 4,
             [&](Recorder& r, uint32_t) { r.argmax(*logits, kVocab, *partials, *result); });
+    constexpr uint32_t kWide = 4096;
+    const BufferPtr wide = floats(kWide);
+    for (const TensorType type : {TensorType::f16, TensorType::q8_0, TensorType::q6_k, TensorType::q4_k}) {
+      const Table other = table_of(type, kWide);
+      measure(
+          fmt::format("head_{}_{}", name_of(type), kWide).c_str(),
+          kVocab * find_file_type(type)->row_bytes(kWide),
+          [&](Recorder& r, uint32_t) { r.head(other, *wide, *logits, 1); }, 0, 8);
+    }
   }
 
   std::unique_ptr<Backend> backend_;

@@ -1,5 +1,6 @@
-// The LM head: logits[t][row] = table[row] . y[t], with rows of F16 or F32 and sums in f32. A subgroup takes
-// a row, its lanes stride over the row eight features at a time, and the workgroups stride over the rows.
+// The LM head: logits[t][row] = table[row] . y[t], with rows of F32, F16 or BF16 and sums in f32. A subgroup
+// takes a row, its lanes stride over the row eight features at a time, and the workgroups stride over the
+// rows.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
@@ -7,7 +8,6 @@
 #include "params.h"
 
 layout(local_size_x = 64) in;
-layout(constant_id = CONSTANT_TABLE_F32) const bool kTableF32 = false;
 
 layout(push_constant) uniform Push { HeadPush push; };
 layout(binding = 0) readonly buffer Table { uvec4 table[]; };
@@ -15,21 +15,15 @@ layout(binding = 1) readonly buffer Y { vec4 y[]; };            // [n_tokens][n_
 layout(binding = 2) writeonly buffer Logits { float logits[]; };  // [n_tokens][n_vocab]
 
 #include "common/subgroup.glsl"
+#define TABLE_QUADS table
+#include "common/table.glsl"
 
 // The dot product of row `row` with the vector that begins at `vector`; every lane of the subgroup gets it.
 float row_dot(uint row, uint vector) {
   float sum = 0.0;
   for (uint i = LANE; i < push.n_embd / 8; i += SUBGROUP_SIZE) {
     vec4 low, high;
-    if (kTableF32) {
-      uint at = (row * (push.n_embd / 8) + i) * 2;
-      low = uintBitsToFloat(table[at]);
-      high = uintBitsToFloat(table[at + 1]);
-    } else {
-      uvec4 h = table[row * (push.n_embd / 8) + i];
-      low = vec4(unpackHalf2x16(h.x), unpackHalf2x16(h.y));
-      high = vec4(unpackHalf2x16(h.z), unpackHalf2x16(h.w));
-    }
+    decode_eight(row * (push.n_embd / 8) + i, low, high);
     sum += dot(low, y[vector + 2 * i]) + dot(high, y[vector + 2 * i + 1]);
   }
   return subgroup_add(sum);

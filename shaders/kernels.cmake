@@ -14,6 +14,7 @@
 #      name                             source                      kind       defines
 kernel(copy                             copy.comp                   plain)
 kernel(embed                            embed.comp                  plain)
+kernel(embed_ternary                    embed_ternary.comp          plain)
 kernel(rms_norm                         rms_norm.comp               plain)
 kernel(rms_norm_shared                  rms_norm.comp               plain      SHARED_SUBGROUPS)
 kernel(rms_norm_quantise                rms_norm_quantise.comp      plain)
@@ -46,6 +47,9 @@ kernel(decode_emulated_unrolled         decode.comp                 optimised  U
 kernel(decode_shared                    decode.comp                 plain      SHARED_SUBGROUPS)
 kernel(head                             head.comp                   plain)
 kernel(head_shared                      head.comp                   plain      SHARED_SUBGROUPS)
+kernel(head_blocks                      head_blocks.comp            plain)
+kernel(head_blocks_unrolled             head_blocks.comp            plain      UNROLLED)
+kernel(head_blocks_shared               head_blocks.comp            plain      SHARED_SUBGROUPS)
 kernel(argmax                           argmax.comp                 plain)
 kernel(argmax_merge                     argmax.comp                 plain      MERGE)
 kernel(sample_count                     sample_count.comp           plain)

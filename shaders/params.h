@@ -19,7 +19,7 @@ using uvec2 = uint64_t;
 // the engine sets it (Specialisation in engine/vk/kernel.h). The engine sets whatever a shader declares; the
 // value in the shader only makes it compile.
 #define CONSTANT_WORKGROUP_SIZE 0    // invocations
-#define CONSTANT_TABLE_F32 1         // 1: the rows of the table are F32, otherwise F16
+#define CONSTANT_TABLE_TYPE 1        // how the rows of the table lie: TABLE_...
 #define CONSTANT_HEADS 2             // heads that one workgroup of attention takes
 #define CONSTANT_ROWS 3              // rows of a matrix that one subgroup takes at a time; even
 #define CONSTANT_LANES 4             // lanes of a subgroup that share a row in decode; a power of 2
@@ -32,7 +32,7 @@ using uvec2 = uint64_t;
 #define CONSTANT_LANES_LONG 11       // as LANES, LOADS and NORM_LOADS, for the longest rows
 #define CONSTANT_LOADS_LONG 12
 #define CONSTANT_NORM_LOADS_LONG 13
-#define CONSTANT_TILE 14             // uvec4 of decode's shared memory: an int8 vector, or a chunk's values
+#define CONSTANT_TILE 14             // uvec4 of shared memory: an int8 vector, a chunk's values, a head's rows
 #define CONSTANT_SUBGROUP_SIZE 15    // invocations of a subgroup in shared memory (common/subgroup.glsl)
 #define CONSTANT_MATRIX_M 20         // rows, tokens, features of a product of cooperative matrices
 #define CONSTANT_MATRIX_N 21
@@ -42,6 +42,17 @@ using uvec2 = uint64_t;
 #define CONSTANT_SUBGROUP_ROWS 25    // subgroups that a workgroup has side by side
 #define CONSTANT_SUBGROUP_TOKENS 26
 
+// The types of tables that lie as in the file, by the numbers of TensorType (engine/gguf.h).
+#define TABLE_F32 0
+#define TABLE_F16 1
+#define TABLE_Q4_0 2
+#define TABLE_Q5_0 6
+#define TABLE_Q8_0 8
+#define TABLE_Q4_K 12
+#define TABLE_Q5_K 13
+#define TABLE_Q6_K 14
+#define TABLE_BF16 30
+
 // The words of the params buffer: these, then the token ids of the batch.
 #define PARAMS_POSITION 0  // of the batch's first token in the timeline
 #define PARAMS_TOKENS 1
@@ -50,6 +61,14 @@ struct EmbedPush {
   uint n_embd;
   uint row_begin;  // of this chunk of the table
   uint n_rows;
+};
+
+struct EmbedTernaryPush {
+  uint n_embd;
+  uint row_begin;
+  uint n_rows;
+  uint scale_every;  // features that share a scale
+  float scale;       // of all
 };
 
 struct NormPush {

@@ -18,6 +18,6 @@ ls $sources $googletest/googletest/src/gtest-all.cc $googletest/googlemock/src/g
    $googletest/googlemock/src/gmock-all.cc |
   xargs -P "$(nproc)" -I{} sh -c 'aarch64-linux-gnu-g++ -std=c++20 -O2 -ffp-contract=off -Wno-psabi -c "$1" \
     -o "$2/$(echo "$1" | tr / _).o" -I. -Iengine -I"$2/include" -I"$4/googletest" -I"$4/googlemock" \
-    -DFMT_HEADER_ONLY -DXXH_INLINE_ALL "-DBITNET_TEST_MODEL=\"$3\""' - {} "$out" "$model" $googletest
+    -DFMT_HEADER_ONLY -DXXH_INLINE_ALL "-DBITNET_TEST_MODEL=\"$3\"" -DBITNET_ROWS=\"tests/engine/layouts/rows.txt\"' - {} "$out" "$model" $googletest
 aarch64-linux-gnu-g++ "$out"/*.o -o "$out/engine_tests" -pthread -static
 qemu-aarch64 -cpu max "$out/engine_tests" --gtest_brief=1 --gtest_filter=-*Vulkan*:*AnUnknownDevice*:*OtherBackend*

@@ -69,16 +69,20 @@ inline void i2s_block64_to_block128(std::span<const std::byte> from, std::span<s
 // Repacks codes of 1x4 as block128. Requires: a multiple of four rows of whole blocks of 128.
 inline void i2s_1x4_to_block128(std::span<const std::byte> from, size_t n_in, std::span<std::byte> to) {
   assert(from.size() == to.size() && n_in % 128 == 0 && from.size() % n_in == 0);
-  constexpr std::byte kCode{3};
-  for (size_t at = 0; at < from.size(); at += n_in / 4) {  // a row
-    const size_t row = at / (n_in / 4);
+  const auto codes_at = [](const std::byte* at, int shift) {  // eight columns of one row
+    uint64_t word = 0;
+    std::memcpy(&word, at, sizeof word);
+    return word >> shift & 0x0303030303030303U;
+  };
+  const size_t row_bytes = n_in / 4;
+  for (size_t row = 0; row < to.size() / row_bytes; ++row) {
     const int shift = static_cast<int>(6 - 2 * (row % 4));
-    for (size_t block = 0; block < n_in / 4; block += 32)
-      for (size_t i = 0; i < 32; ++i) {
-        const std::byte* column = from.data() + row / 4 * n_in + block * 4 + i;
-        to[at + block + i] = (column[0] >> shift & kCode) << 6 | (column[32] >> shift & kCode) << 4 |
-                             (column[64] >> shift & kCode) << 2 | (column[96] >> shift & kCode);
-      }
+    for (size_t at = 0; at < row_bytes; at += 8) {
+      const std::byte* column = from.data() + row / 4 * n_in + at / 32 * 128 + at % 32;
+      const uint64_t packed = codes_at(column, shift) << 6 | codes_at(column + 32, shift) << 4 |
+                              codes_at(column + 64, shift) << 2 | codes_at(column + 96, shift);
+      std::memcpy(to.data() + row * row_bytes + at, &packed, sizeof packed);
+    }
   }
 }
 

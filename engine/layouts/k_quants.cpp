@@ -67,10 +67,12 @@ void q6_k_floats(const std::byte* row, size_t n, float* out) {
       const size_t half = quarter / 4, k = quarter % 4;
       const auto* low = reinterpret_cast<const uint8_t*>(row) + half * 64 + k % 2 * 32;
       const auto* high = reinterpret_cast<const uint8_t*>(row) + 128 + half * 32;
-      for (size_t l = 0; l < 32; ++l) {
-        const int q = (low[l] >> k / 2 * 4 & 15) | (high[l] >> 2 * k & 3) << 4;
+      for (size_t l = 0; l < 32; l += 16) {
         const float scale = d * static_cast<float>(scales[quarter * 2 + l / 16]);
-        out[quarter * 32 + l] = scale * static_cast<float>(q - 32);
+        for (size_t i = l; i < l + 16; ++i) {
+          const int q = (low[i] >> k / 2 * 4 & 15) | (high[i] >> 2 * k & 3) << 4;
+          out[quarter * 32 + i] = scale * static_cast<float>(q - 32);
+        }
       }
     }
   }

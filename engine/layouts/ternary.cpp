@@ -2,7 +2,6 @@
 // 3, which is refused.
 #include <array>
 
-#include "i2s.h"
 #include "rows.h"
 
 namespace bitnet::layouts {
@@ -11,40 +10,41 @@ namespace {
 constexpr uint64_t kLowPairs = 0x0303030303030303U;  // the lowest two bits of eight bytes
 constexpr uint16_t kOne = 0x3C00;                    // 1 as F16
 
+uint64_t word_at(const std::byte* at) {
+  uint64_t word = 0;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
+
+// A bit for each code of 3 in N bytes.
+template <size_t N>
+uint64_t threes_of(const std::byte* from) {
+  uint64_t found = 0;
+  for (size_t i = 0; i < N; i += 8) found |= word_at(from + i) & word_at(from + i) >> 1;
+  return found & 0x5555555555555555U;
+}
+
 // Writes two bits of each of N bytes, those at `shift`.
 template <size_t N>
 void pairs_at(const std::byte* from, int shift, uint8_t* codes) {
   for (size_t i = 0; i < N; i += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, from + i, sizeof word);
-    word = word >> shift & kLowPairs;
+    const uint64_t word = word_at(from + i) >> shift & kLowPairs;
     std::memcpy(codes + i, &word, sizeof word);
   }
 }
 
-// Writes the four codes of each of N bytes, the lowest bits first.
+// Writes the four codes of each of N bytes, the lowest bits first. Between local arrays compilers see that
+// nothing overlaps, and use vectors.
 template <size_t N>
 void four_a_byte(const std::byte* from, uint8_t* codes) {
+  std::array<uint8_t, N> bytes;
+  std::array<uint32_t, N> fours;
+  std::memcpy(bytes.data(), from, N);
   for (size_t i = 0; i < N; ++i) {
-    const uint32_t byte = std::to_integer<uint32_t>(from[i]);
-    const uint32_t four = (byte | byte << 6 | byte << 12 | byte << 18) & 0x03030303U;
-    std::memcpy(codes + 4 * i, &four, sizeof four);
+    const uint32_t byte = bytes[i];
+    fours[i] = (byte | byte << 6 | byte << 12 | byte << 18) & 0x03030303U;
   }
-}
-
-// Writes D digits to base 3 of each of N bytes, D times N codes. A byte is ceil(q * 256 / 3^5), where q's
-// first digit is the most significant one: times 3 it carries that digit out of its eight bits, and the rest
-// is a byte of the same kind.
-template <size_t N, size_t D>
-void digits(const std::byte* from, uint8_t* codes) {
-  std::array<uint8_t, N> left;
-  std::memcpy(left.data(), from, N);
-  for (size_t digit = 0; digit < D; ++digit)
-    for (size_t i = 0; i < N; ++i) {
-      const uint8_t byte = left[i];
-      codes[digit * N + i] = static_cast<uint8_t>((byte >= 86 ? 1 : 0) + (byte >= 171 ? 1 : 0));
-      left[i] = static_cast<uint8_t>(byte + byte + byte);
-    }
+  std::memcpy(codes, fours.data(), 4 * N);
 }
 
 // Turns the codes of a row into its values.
@@ -62,48 +62,60 @@ void floats_of(const std::byte* row, size_t n, float* out) {
 
 template <size_t Block>
 bool q2_0_codes(const std::byte* row, size_t n, uint8_t* codes, uint16_t* scales) {
-  bool good = true;
+  uint64_t threes = 0;
   for (; n != 0; n -= Block, row += 2 + Block / 4, codes += Block, ++scales) {
     *scales = load_u16(row);
-    good &= !i2s_has_code_3({row + 2, Block / 4});
+    threes |= threes_of<Block / 4>(row + 2);
     four_a_byte<Block / 4>(row + 2, codes);
   }
-  return good;
+  return threes == 0;
 }
 
 }  // namespace
 
 // As i2s.h has block128.
 bool i2_s_trits(const std::byte* row, size_t n, uint8_t* codes, uint16_t* scales) {
-  const bool good = !i2s_has_code_3({row, n / 4});
+  uint64_t threes = 0;
   for (; n != 0; n -= 128, row += 32, codes += 128, ++scales) {
     *scales = kOne;
+    threes |= threes_of<32>(row);
     for (int k = 0; k < 4; ++k) pairs_at<32>(row, 6 - 2 * k, codes + 32 * k);
   }
-  return good;
+  return threes == 0;
 }
 
-// 32 bytes of five digits, 16 bytes of five, 4 bytes of four, and the scale. Digit k of byte i of a part of N
-// bytes is its element k * N + i.
+// 48 bytes of five digits to base 3, 4 bytes of four, and the scale. Digit k of byte i is element 32 k + i
+// for the first 32 bytes, 160 + 16 k + i for the next 16, and 240 + 4 k + i for the last. A byte is ceil(q *
+// 256 / 3^5), where the first digit of q is the most significant: times 3 it carries that digit out of its
+// eight bits, and what stays is a byte of the same kind.
 bool tq1_0_trits(const std::byte* row, size_t n, uint8_t* codes, uint16_t* scales) {
   for (; n != 0; n -= 256, row += 54, codes += 256, ++scales) {
     *scales = load_u16(row + 52);
-    digits<32, 5>(row, codes);
-    digits<16, 5>(row + 32, codes + 160);
-    digits<4, 4>(row + 48, codes + 240);
+    std::array<uint8_t, 64> left{}, digits;  // of 52; the others fill vectors
+    std::memcpy(left.data(), row, 52);
+    for (size_t k = 0; k < 5; ++k) {
+      for (size_t i = 0; i < left.size(); ++i) {
+        const uint8_t byte = left[i];
+        digits[i] = static_cast<uint8_t>((byte >= 86 ? 1 : 0) + (byte >= 171 ? 1 : 0));  // 3 * byte / 256
+        left[i] = static_cast<uint8_t>(byte + byte + byte);
+      }
+      std::memcpy(codes + 32 * k, digits.data(), 32);
+      std::memcpy(codes + 160 + 16 * k, digits.data() + 32, 16);
+      if (k < 4) std::memcpy(codes + 240 + 4 * k, digits.data() + 48, 4);
+    }
   }
   return true;
 }
 
 // Twice 32 bytes, each with 128 elements: element 32 k + i in byte i at shift 2 k; then the scale.
 bool tq2_0_trits(const std::byte* row, size_t n, uint8_t* codes, uint16_t* scales) {
-  bool good = true;
+  uint64_t threes = 0;
   for (; n != 0; n -= 256, row += 66, codes += 256, ++scales) {
     *scales = load_u16(row + 64);
-    good &= !i2s_has_code_3({row, 64});
+    threes |= threes_of<64>(row);
     for (int k = 0; k < 8; ++k) pairs_at<32>(row + k / 4 * 32, k % 4 * 2, codes + 32 * k);
   }
-  return good;
+  return threes == 0;
 }
 
 // The scale, then a byte for every four elements, the first in its lowest bits.

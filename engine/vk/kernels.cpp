@@ -62,28 +62,54 @@ Specialisation matrix_tile(const Device& device, uint64_t outputs) {
 
 }  // namespace
 
+bool has_blocks(TensorType type) {
+  const auto t = static_cast<uint32_t>(type);
+  return t != TABLE_F32 && t != TABLE_F16 && t != TABLE_BF16;
+}
+
 // Which build of a kernel this device takes (shaders/kernels.cmake).
 #define SUBGROUPS(name) d.shared_subgroups() ? Shader::name##_shared : Shader::name
 #define DOT(name) integer_dot ? Shader::name##_dot : Shader::name##_emulated
 #define SUBGROUPS_DOT(name) d.shared_subgroups() ? Shader::name##_shared : DOT(name)
 
 VulkanKernels::VulkanKernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool matrix)
-    : embed_f16(d, cache, Shader::embed, {{CONSTANT_TABLE_F32, 0}}),
-      embed_f32(d, cache, Shader::embed, {{CONSTANT_TABLE_F32, 1}}),
-      rms_norm(d, cache, SUBGROUPS(rms_norm), wide(d)),
+    : rms_norm(d, cache, SUBGROUPS(rms_norm), wide(d)),
       rms_norm_quantise(d, cache, SUBGROUPS(rms_norm_quantise), wide(d)),
       matvec{{d, cache, SUBGROUPS_DOT(ternary_matvec), matvec_rows(d)},
              {d, cache, SUBGROUPS_DOT(ternary_matvec_add), matvec_rows(d)},
              {d, cache, SUBGROUPS_DOT(ternary_matvec_gate_up), matvec_rows(d)}},
       rope_store_kv(d, cache, Shader::rope_store_kv, {}),
-      head_f16(d, cache, SUBGROUPS(head), {{CONSTANT_TABLE_F32, 0}}),
-      head_f32(d, cache, SUBGROUPS(head), {{CONSTANT_TABLE_F32, 1}}),
       argmax(d, cache, Shader::argmax, {}),
       argmax_merge(d, cache, Shader::argmax_merge, {}),
       device_(d),
       cache_(cache),
       integer_dot_(integer_dot),
       matrix_(matrix) {}
+
+const Kernel& VulkanKernels::embed(const Table& table) {
+  Specialisation constants;
+  if (!table.is_ternary()) constants[CONSTANT_TABLE_TYPE] = static_cast<uint32_t>(table.type);
+  const Shader shader = table.is_ternary() ? Shader::embed_ternary : Shader::embed;
+  return embed_.try_emplace(constants, device_, cache_, shader, constants).first->second;
+}
+
+const Kernel& VulkanKernels::head(const Table& table) {
+  const Device& d = device_;
+  Specialisation constants{{CONSTANT_TABLE_TYPE, static_cast<uint32_t>(table.type)}};
+  if (!has_blocks(table.type))
+    return head_.try_emplace(constants, d, cache_, SUBGROUPS(head), constants).first->second;
+  constexpr uint32_t kTileBytes = 16 << 10;  // of 4 rows or more of most models; small, so that many are read
+  const auto& chunk = table.chunks.front();
+  const auto row_bytes = static_cast<uint32_t>(chunk.bytes->size() / chunk.rows);
+  uint32_t rows = 8;
+  while (rows > 1 && rows * row_bytes > kTileBytes) rows /= 2;
+  constants[CONSTANT_ROWS] = rows;
+  constants[CONSTANT_TILE] = (rows * row_bytes + 15 + 15 + 4) / 16;  // they begin and end within a uvec4
+  const Shader shader = d.shared_subgroups() ? Shader::head_blocks_shared
+                        : d.is_gpu()         ? Shader::head_blocks_unrolled
+                                             : Shader::head_blocks;
+  return head_.try_emplace(constants, d, cache_, shader, constants).first->second;
+}
 
 // Heads that share keys save loads; shared memory limits how many.
 static uint32_t shared_heads(const AttentionShape& s, uint32_t most) {

@@ -11,23 +11,23 @@
 
 namespace bitnet::vk {
 
+bool has_blocks(TensorType type);  // of a table: values lie in blocks with scales of their own
+
 struct VulkanKernels {
   // The arguments say which build of the kernels that multiply int8 is used. Requires: the device has what
   // that needs.
   VulkanKernels(const Device& device, VkPipelineCache cache, bool integer_dot, bool matrix);
 
-  Kernel embed_f16;
-  Kernel embed_f32;
   Kernel rms_norm;
   Kernel rms_norm_quantise;
   Kernel matvec[3];  // by Out::Kind
   Kernel rope_store_kv;
-  Kernel head_f16;
-  Kernel head_f32;
   Kernel argmax;
   Kernel argmax_merge;
 
   // Kernels that are made for the shape of a model when they are first asked for.
+  const Kernel& embed(const Table& table);
+  const Kernel& head(const Table& table);  // Requires: a dense table
   const Kernel& attention(const AttentionShape& shape, uint32_t n_tokens);
   struct Sampling {
     Sampling(const Device& device, VkPipelineCache cache, const Specialisation& constants);
@@ -57,6 +57,8 @@ struct VulkanKernels {
   const bool integer_dot_;
   const bool matrix_;
   std::optional<Sampling> sampling_;
+  std::map<Specialisation, Kernel> embed_;
+  std::map<Specialisation, Kernel> head_;
   std::map<Specialisation, Kernel> attention_;
   std::map<Specialisation, Kernel> matmul_dot_[3];  // by Out::Kind
   std::map<Specialisation, Kernel> matmul_matrix_[3];

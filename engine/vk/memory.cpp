@@ -10,6 +10,7 @@ namespace bitnet::vk {
 namespace {
 
 constexpr uint64_t kStagingBytes = 32 << 20;
+constexpr uint64_t kReach = 16;  // kernels read whole uvec4, also where a row ends in the middle of one
 constexpr VkMemoryPropertyFlags kHostVisible =
     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
 
@@ -29,7 +30,7 @@ std::optional<uint32_t> memory_type_for(const Device& device, uint32_t allowed, 
 VulkanBuffer::VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use)
     : device_(device), size_(bytes) {
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
-  info.size = bytes;
+  info.size = (bytes + kReach - 1) / kReach * kReach;
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   if (device.has_addresses()) info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;

@@ -132,7 +132,7 @@ PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t i
   d.info.driver = fmt::format("{} {}", driver.driverName, driver.driverInfo);
   d.info.api = version_text(p.apiVersion);
   d.info.software = p.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-  d.info.max_buffer_bytes = p.limits.maxStorageBufferRange;
+  d.info.max_buffer_bytes = p.limits.maxStorageBufferRange / 16 * 16;  // buffers end at whole uvec4
   d.info.memory_bytes = largest_local_heap(handle);
   describe_subgroups(subgroup, p.apiVersion, d);
   const auto family = compute_family(handle);

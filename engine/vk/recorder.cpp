@@ -156,10 +156,14 @@ uint32_t VulkanRecorder::groups_for_rows(uint32_t rows, uint32_t rows_per_subgro
 }
 
 void VulkanRecorder::embed(const Table& table, const Buffer& x, uint32_t n) {
-  for (const auto& chunk : table.chunks)
-    dispatch(table.type == TensorType::f32 ? kernels_.embed_f32 : kernels_.embed_f16,
-             EmbedPush{table.n_embd, chunk.row_begin, chunk.rows}, {&params_, chunk.bytes.get(), &x},
-             ceil_div(table.n_embd / 2, 64), n);
+  const Kernel& kernel = kernels_.embed(table);
+  for (const auto& [row_begin, rows, bytes, scales] : table.chunks)
+    if (table.is_ternary())
+      dispatch(kernel, EmbedTernaryPush{table.n_embd, row_begin, rows, table.scale_every, table.scale},
+               {&params_, bytes.get(), scales.get(), &x}, ceil_div(table.n_embd / 16, 64), n);
+    else
+      dispatch(kernel, EmbedPush{table.n_embd, row_begin, rows}, {&params_, bytes.get(), &x},
+               ceil_div(table.n_embd / (has_blocks(table.type) ? 32 : 8), 64), n);
 }
 
 void VulkanRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
@@ -238,10 +242,15 @@ void VulkanRecorder::rms_norm(const Buffer& x, uint32_t first_row, const Norm& n
 }
 
 void VulkanRecorder::head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) {
-  const Kernel& kernel = table.type == TensorType::f32 ? kernels_.head_f32 : kernels_.head_f16;
-  for (const auto& chunk : table.chunks)
+  const Kernel& kernel = kernels_.head(table);
+  for (const auto& chunk : table.chunks) {
+    const uint32_t groups = has_blocks(table.type)
+                                ? std::min(ceil_div(chunk.rows, kernel.constant(CONSTANT_ROWS)),
+                                           device_.limits().maxComputeWorkGroupCount[0])
+                                : groups_for_rows(chunk.rows, 1);
     dispatch(kernel, HeadPush{table.n_embd, chunk.rows, chunk.row_begin, table.n_vocab},
-             {chunk.bytes.get(), &y, &logits}, groups_for_rows(chunk.rows, 1), n);
+             {chunk.bytes.get(), &y, &logits}, groups, n);
+  }
 }
 
 static_assert(sizeof(SamplingInput) == sizeof(SampleSettings) + SAMPLE_HISTORY * sizeof(int32_t) &&

@@ -1,5 +1,6 @@
-// Converts f32 to F16, rounded half to even. packHalf2x16 leaves the rounding to the device, but the cache
-// must not depend on it.
+// Converts f32 to F16, rounded half to even, and F16 to f32. packHalf2x16 leaves the rounding to the device,
+// but the cache must not depend on it. unpackHalf2x16 may take a subnormal number for 0, but many scales are
+// that small.
 
 uint to_half(float f) {
   uint bits = floatBitsToUint(f);
@@ -15,3 +16,11 @@ uint to_half(float f) {
 }
 
 uint pack_half2(float low, float high) { return to_half(low) | to_half(high) << 16; }
+
+// The finite number in the lower 16 bits.
+float from_half(uint h) {
+  uint sign = h << 16 & 0x80000000u, magnitude = h & 0x7FFFu;
+  float value = magnitude < 0x400u ? float(magnitude) * 5.9604644775390625e-8  // 2^-24
+                                   : uintBitsToFloat((magnitude << 13) + 0x38000000u);
+  return uintBitsToFloat(floatBitsToUint(value) | sign);
+}

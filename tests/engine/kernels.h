@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ostream>
 #include <random>
 #include <string>
@@ -43,6 +44,14 @@ inline Ternary random_ternary(Backend& b, uint32_t n_in, std::vector<Matrix::Par
   t.weights = random_weights(n, rng);
   t.matrix.codes = put(b, i2s_pack(t.weights, I2sLayout::block128));
   return t;
+}
+
+inline float from_half(uint16_t h) {
+  const int exponent = h >> 10 & 31, mantissa = h & 1023;
+  const float magnitude = exponent == 31  ? (mantissa ? NAN : INFINITY)
+                          : exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
+                                          : std::ldexp(static_cast<float>(1024 + mantissa), exponent - 25);
+  return h & 0x8000 ? -magnitude : magnitude;
 }
 
 inline void run(Backend& b, const std::function<void(Recorder&)>& kernels, uint32_t position = 0,

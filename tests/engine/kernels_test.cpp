@@ -161,14 +161,6 @@ TEST_P(Kernels, NormQuantisesLikeTheFormula) {
   }
 }
 
-float from_half(uint16_t h) {
-  const int exponent = h >> 10 & 31, mantissa = h & 1023;
-  const float magnitude = exponent == 31  ? (mantissa ? NAN : INFINITY)
-                          : exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
-                                          : std::ldexp(static_cast<float>(1024 + mantissa), exponent - 25);
-  return h & 0x8000 ? -magnitude : magnitude;
-}
-
 // Keys are rotated on their way into the cache, values are not, and both are rounded half to even. Without a
 // rotation (cos 1, sin 0) the rounding alone is seen.
 TEST_P(Kernels, CacheRoundsHalfToEven) {

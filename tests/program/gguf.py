@@ -1,22 +1,30 @@
 """Reads the little of GGUF that the tests need: metadata, the directory, and tensors as float64 arrays.
 
 It was written from ggml/docs/gguf.md of llama.cpp and shares nothing with engine/gguf.cpp, so that one can check
-the other.
+the other. tests/support/gguf_types.py unpacks the types.
 """
 import pathlib
 import struct
+import sys
 
 import numpy as np
 
-F32, F16, I2_S = 0, 1, 36
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import gguf_types  # noqa: E402
+
+I2_S, Q2_0 = 36, 42
 SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 STRING, ARRAY = 8, 9
 
 
 class File:
-    """meta: key -> value; tensors: name -> (shape with ne0 first, type, place in the file)."""
+    """meta: key -> value; tensors: name -> (shape with ne0 first, type, place in the file).
 
-    def __init__(self, path):
+    i2s is the layout of i2_s tensors: "128", "64" or "1x4".
+    """
+
+    def __init__(self, path, i2s="128"):
+        self.i2s = {"128": "i2_s", "64": "i2_s_64", "1x4": "i2_s_1x4"}[i2s]
         self.data = np.memmap(path, np.uint8, "r")
         self.at = 4
         assert bytes(self.data[:4]) == b"GGUF", f"{path} is no GGUF file"
@@ -51,26 +59,32 @@ class File:
             return [self.value(element) for _ in range(n)]
         return self.number(SCALARS[kind])
 
+    def kind(self, name):
+        """Returns the name that gguf_types has for a tensor's type. The bytes up to the next tensor tell the two Q2_0."""
+        shape, number, at = self.tensors[name]
+        if number == I2_S:
+            return self.i2s
+        if number == Q2_0:
+            end = min((place for _, _, place in self.tensors.values() if place > at), default=len(self.data))
+            return "q2_0" if end - at >= gguf_types.size("q2_0", shape) else "q2_0_128"
+        return next(kind for kind, row in gguf_types.KINDS.items() if row.id == number)
+
+    def bytes(self, name):
+        shape, _, at = self.tensors[name]
+        return self.data[at:at + gguf_types.size(self.kind(name), shape)]
+
     def floats(self, name):
-        """Returns a tensor of F32 or F16 as float64; its last axis is contiguous."""
-        shape, kind, at = self.tensors[name]
-        form = {F32: "<f4", F16: "<f2"}[kind]
-        values = np.frombuffer(self.data, form, int(np.prod(shape)), at)
-        return values.astype(np.float64).reshape(shape[::-1])
+        """Returns the values of a tensor as float64; its last axis is contiguous."""
+        shape = self.tensors[name][0][::-1]
+        return gguf_types.dequantise(self.kind(name), self.bytes(name), shape).astype(np.float64)
 
-    def ternary(self, name, lanes):
-        """Returns the values -1, 0, 1 [rows, columns] as float64, and the scale.
-
-    lanes is 32, or 16 for an ARM build's blocks.
-    """
-        shape, kind, at = self.tensors[name]
-        assert kind == I2_S, f"{name} is no i2_s tensor"
-        n = int(np.prod(shape))
-        packed = np.frombuffer(self.data, np.uint8, n // 4, at).reshape(-1, 1, lanes)
-        codes = packed >> np.array([6, 4, 2, 0], np.uint8).reshape(1, 4, 1) & 3
+    def ternary(self, name):
+        """Returns the values -1, 0, 1 [rows, columns] as float64, and the scales as gguf_types.unpack_ternary does."""
+        kind = self.kind(name)
+        assert kind in gguf_types.TERNARY, f"{name} is {kind}, which is not ternary"
+        codes, scales = gguf_types.unpack_ternary(kind, self.bytes(name), self.tensors[name][0][::-1])
         assert codes.max() < 3, f"{name} has a code of 3"
-        scale = float(np.frombuffer(self.data, "<f4", 1, at + n // 4)[0])
-        return codes.astype(np.float64).reshape(shape[::-1]) - 1, scale
+        return codes.astype(np.float64) - 1, scales
 
 
 def first_block(path, out):

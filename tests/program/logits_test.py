@@ -50,6 +50,10 @@ NEAR, LEAST_NEAR, LEAST_AT_ALL = 1e-7, 0.9, 0.999
 LEAST_OF_ALL_BLOCKS, LEAST_MEDIAN = 0.99, 0.9995
 
 
+def layout_of(name):
+    return "64" if name == "arm_layout" else "128"
+
+
 class Runner:
     def __init__(self, arguments):
         self.binary, self.folder = arguments.binary, pathlib.Path(arguments.folder)
@@ -58,8 +62,7 @@ class Runner:
 
     def output(self, command, model, ids, *options):
         """Returns what the program wrote with --out, or None if it failed."""
-        if model.stem == "arm_layout":
-            options += ("--i2s-layout", "64")
+        options += ("--i2s-layout", layout_of(model.stem))
         out = self.folder / "out.npy"
         out.unlink(missing_ok=True)
         line = [self.binary, command, str(model), "--tokens", ",".join(map(str, ids)), "--out", str(out),
@@ -81,10 +84,10 @@ class Runner:
 
     def check_one_block(self, name, model):
         """One prompt must pass: a value that float32 rounds otherwise early in a prompt is in all rows after it."""
-        neon = name == "arm_layout"
-        short = self.folder / ("arm_layout.gguf" if neon else "one_block.gguf")  # output() knows the first by its name
+        # output() knows the first by its name.
+        short = self.folder / ("arm_layout.gguf" if name == "arm_layout" else "one_block.gguf")
         reference.gguf.first_block(model, short)
-        cut = reference.Model(short, neon)
+        cut = reference.Model(short, layout_of(name))
         n_vocab, good = len(cut.file.meta["tokenizer.ggml.tokens"]), False
         for seed in range(N_PROMPTS):
             ids = np.random.Generator(np.random.PCG64(seed)).integers(0, n_vocab, N_LONG).tolist()
@@ -124,10 +127,9 @@ class Runner:
 
     def check(self, name, model):
         print(name)
-        neon = name == "arm_layout"
         n_vocab = len(reference.gguf.File(model).meta["tokenizer.ggml.tokens"])
         ids = np.random.Generator(np.random.PCG64(len(name))).integers(0, n_vocab, N_TOKENS).tolist()
-        logits, hidden = reference.Model(model, neon).forward(ids)
+        logits, hidden = reference.Model(model, layout_of(name)).forward(ids)
         runs = {"one batch": (), "--prefill 1": ("--prefill", "1"), "--prefill 7": ("--prefill", "7")}
         first = None
         for what, options in runs.items():
@@ -138,7 +140,7 @@ class Runner:
             else:
                 self.hold(f"{name}, {what}, against one batch", first, got, 0.9999, False)
         if first is not None:  # what the F16 cache costs; no bar
-            exact, _ = reference.Model(model, neon).forward(ids, reference.Numbers(kv=np.float64))
+            exact, _ = reference.Model(model, layout_of(name)).forward(ids, reference.Numbers(kv=np.float64))
             print(f"       {name}, against float64 keys and values: {compare_logits.compare(exact, first, 0, True)[0]}")
         self.hold(f"{name}, probe", hidden, self.output("probe", model, ids), 0.999, False)
 

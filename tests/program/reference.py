@@ -1,20 +1,26 @@
 #!/usr/bin/env python3
-"""Compute the forward pass of BitNet b1.58 in float64, as the report (arXiv 2504.12285) has it, for comparison.
+"""Compute the forward pass of a ternary model in float64, for comparison: bitnet*, llama, qwen2 and qwen3.
 
-    reference.py model.gguf --ids 256,72,101 --logits logits.npy [--hidden hidden.npy] [--neon]
+    reference.py model.gguf --ids 256,72,101 --logits logits.npy [--hidden hidden.npy] [--i2s-layout 64|1x4]
                  [--kv float64] [--int8 float32|off] [--sums float32|backwards]
 
 logits.npy is [n_tokens, n_vocab]; hidden.npy is [n_layers, n_embd], the residual stream after each block at the
-last position. They are exact but for the two roundings that belong to the model as it is run: the input of every ternary
-matrix becomes int8 by its row's largest magnitude, and the cache holds keys and values in F16. The switches, which are
-`Numbers` in here, change one thing each, to see what it costs (rounding_costs.py makes a table of that).
+last position. They are exact but for the two roundings that belong to a model as it is run: the cache holds keys and
+values in F16, and where a model was trained so (i2_s, and BitNet's architectures) the input of every ternary matrix
+becomes int8 by its row's largest magnitude. The switches, which are `Numbers` in here, change one thing each, to see
+what it costs (rounding_costs.py and input_rounding.py make tables of that).
+
+BitNet is as the report (arXiv 2504.12285) has it; llama, qwen2 and qwen3 are as Hugging Face's transformers compute
+them, with YaRN as arXiv 2309.00071 has it. families_test.py compares this with logits that transformers gave.
 """
 import argparse
+import math
 import typing
 
 import numpy as np
 
 import gguf
+import gguf_types
 
 
 class Numbers(typing.NamedTuple):
@@ -23,6 +29,7 @@ class Numbers(typing.NamedTuple):
     int8: typing.Optional[type] = np.float64  # in which the input of a ternary matrix is scaled and rounded; None: neither
     sums: type = np.float64  # everything else
     backwards: bool = False  # sums over features and keys begin at their ends
+    product: typing.Optional[typing.Callable] = None  # (x, codes, scales) -> x times the matrix, instead of all this
 
 
 def rms_norm(x, weight, eps, order=1):
@@ -37,13 +44,46 @@ def quantise(x, kind=np.float64):
     return np.clip(np.rint(x * scale), -128, 127).astype(np.float64), scale
 
 
-def rope(x, n_rot, base):
-    """Rotates x [tokens, heads, head_dim]; pairs are (i, i + n_rot/2), and dims from n_rot on stay as they are."""
-    half = n_rot // 2
-    angle = np.arange(len(x))[:, None] * base ** (-np.arange(half) / half)
-    cos, sin = np.cos(angle)[:, None].astype(x.dtype), np.sin(angle)[:, None].astype(x.dtype)
-    a, b = x[..., :half], x[..., half:n_rot]
-    return np.concatenate([a * cos - b * sin, a * sin + b * cos, x[..., n_rot:]], -1)
+def relu2(x):
+    return np.maximum(x, 0) ** 2
+
+
+def silu(x):
+    return x / (1 + np.exp(-x))
+
+
+class Rotation:
+    """RoPE of one model: the angle of each pair at a position, and which dims are a pair."""
+
+    def __init__(self, file, n_rot):
+        meta, arch = file.meta, file.meta["general.architecture"]
+        get = lambda key, default=None: meta.get(f"{arch}.rope.{key}", default)
+        self.n_rot, self.interleaved, self.magnitude = n_rot, arch == "llama", 1.0
+        base, half = get("freq_base", 10000.0), n_rot // 2
+        self.frequency = base ** (-np.arange(half) / half)
+        if "rope_freqs.weight" in file.tensors:
+            self.frequency = self.frequency / file.floats("rope_freqs.weight")
+        kind, factor = get("scaling.type"), get("scaling.factor", 1.0)
+        if kind == "linear":
+            self.frequency = self.frequency / factor
+        if kind == "yarn":
+            # The pair that turns `turns` times in the original context.
+            pair = lambda turns: half * math.log(get("scaling.original_context_length") / (turns * 2 * math.pi)) / math.log(base)
+            low, high = max(math.floor(pair(32)), 0), min(math.ceil(pair(1)), n_rot - 1)
+            slow = np.clip((np.arange(half) - low) / max(0.001, high - low), 0, 1)  # 1: is stretched
+            self.frequency = self.frequency * (1 - slow) + self.frequency / factor * slow
+            self.magnitude = 1 + 0.1 * math.log(factor)
+
+    def __call__(self, x):
+        """Rotates x [tokens, heads, head_dim]; dims from n_rot on stay as they are."""
+        angle = np.arange(len(x))[:, None] * self.frequency
+        cos, sin = ((self.magnitude * f(angle))[:, None].astype(x.dtype) for f in (np.cos, np.sin))
+        half, y = self.n_rot // 2, x.copy()
+        first = slice(0, self.n_rot, 2) if self.interleaved else slice(0, half)
+        second = slice(1, self.n_rot, 2) if self.interleaved else slice(half, self.n_rot)
+        a, b = x[..., first], x[..., second]
+        y[..., first], y[..., second] = a * cos - b * sin, a * sin + b * cos
+        return y
 
 
 def attend(q, k, v, order=1):
@@ -56,29 +96,52 @@ def attend(q, k, v, order=1):
     return np.einsum("hts,shd->thd", weights / weights.sum(-1, keepdims=True), v[::order])
 
 
+def activation_of(meta):
+    """BitNet's files do not say it: only Microsoft's model, whose vocabulary is LLaMA 3's, has relu squared."""
+    arch = meta["general.architecture"]
+    if f"{arch}.hidden_activation" in meta:
+        return {"relu2": relu2, "silu": silu}[meta[f"{arch}.hidden_activation"]]
+    is_2b4t = arch in ("bitnet-25", "bitnet-b1.58", "bitnet-1.58") and meta["tokenizer.ggml.model"] == "gpt2"
+    return relu2 if is_2b4t else silu
+
+
 class Model:
-    def __init__(self, path, neon=False):
+    def __init__(self, path, i2s="128"):
         self.numbers = Numbers()
-        self.file = gguf.File(path)
-        self.lanes = 16 if neon else 32
+        self.file = gguf.File(path, i2s)
         meta = self.file.meta
-        arch = meta["general.architecture"]
-        get = lambda key, default=None: meta.get(f"{arch}.{key}", default)
+        self.arch = meta["general.architecture"]
+        get = lambda key, default=None: meta.get(f"{self.arch}.{key}", default)
         self.n_layer, self.n_head = get("block_count"), get("attention.head_count")
         self.n_head_kv = get("attention.head_count_kv", self.n_head)
         self.head_dim = get("attention.key_length", get("embedding_length") // self.n_head)
-        self.n_rot = get("rope.dimension_count", self.head_dim)
-        self.eps, self.base = get("attention.layer_norm_rms_epsilon"), get("rope.freq_base")
+        self.rotate = Rotation(self.file, get("rope.dimension_count", self.head_dim))
+        self.eps, self.act = get("attention.layer_norm_rms_epsilon"), activation_of(meta)
 
     def linear(self, name, x):
-        codes, scale = self.file.ternary(name + ".weight", self.lanes)
-        if self.numbers.int8 is None:
-            return (x.astype(np.float64) @ codes.T * scale).astype(x.dtype)
+        y = self.product(name + ".weight", x)
+        if name + ".bias" in self.file.tensors:
+            y = y + self.file.floats(name + ".bias").astype(y.dtype)
+        return y
+
+    def product(self, name, x):
+        kind = self.file.kind(name)
+        codes, scales = self.file.ternary(name)
+        if self.numbers.product:
+            return self.numbers.product(x, codes, scales)
+        trained_so = self.arch.startswith("bitnet") or kind in gguf_types.I2_S
+        if self.numbers.int8 is None or not trained_so:
+            return (x.astype(np.float64) @ self.file.floats(name).T).astype(x.dtype)
         q, s = quantise(x, self.numbers.int8)
         self.quantised.append(q)
-        return (q @ codes.T).astype(x.dtype) / s.astype(x.dtype) * x.dtype.type(scale)
+        if np.ndim(scales):
+            return (q @ self.file.floats(name).T).astype(x.dtype) / s.astype(x.dtype)
+        return (q @ codes.T).astype(x.dtype) / s.astype(x.dtype) * x.dtype.type(scales)
 
     def norm(self, name, x):
+        """Norms by blk.N.NAME.weight, or gives x back where the model has none of that name."""
+        if name + ".weight" not in self.file.tensors:
+            return x
         return rms_norm(x, self.file.floats(name + ".weight"), self.eps, self.order)
 
     def forward(self, ids, numbers=Numbers()):
@@ -94,14 +157,14 @@ class Model:
         for i in range(self.n_layer):
             b = f"blk.{i}."
             a = self.norm(b + "attn_norm", x)
-            q = rope(heads(self.linear(b + "attn_q", a), self.n_head), self.n_rot, self.base)
-            k = rope(heads(self.linear(b + "attn_k", a), self.n_head_kv), self.n_rot, self.base)
-            v = heads(self.linear(b + "attn_v", a), self.n_head_kv)
+            q, k, v = (heads(self.linear(b + name, a), n) for name, n in
+                       (("attn_q", self.n_head), ("attn_k", self.n_head_kv), ("attn_v", self.n_head_kv)))
+            q, k = self.rotate(self.norm(b + "attn_q_norm", q)), self.rotate(self.norm(b + "attn_k_norm", k))
             k, v = (cached.astype(numbers.kv).astype(numbers.sums) for cached in (k, v))
             o = attend(q, k, v, self.order).reshape(len(ids), -1)
             x = x + self.linear(b + "attn_output", self.norm(b + "attn_sub_norm", o))
             f = self.norm(b + "ffn_norm", x)
-            h = np.maximum(self.linear(b + "ffn_gate", f), 0) ** 2 * self.linear(b + "ffn_up", f)
+            h = self.act(self.linear(b + "ffn_gate", f)) * self.linear(b + "ffn_up", f)
             x = x + self.linear(b + "ffn_down", self.norm(b + "ffn_sub_norm", h))
             hidden.append(x[-1])
         head = self.file.floats("output.weight") if "output.weight" in self.file.tensors else embedding
@@ -115,7 +178,7 @@ def main():
     parser.add_argument("--ids", required=True, help="token ids, separated by commas")
     parser.add_argument("--logits", help="write them here (.npy)")
     parser.add_argument("--hidden", help="write them here (.npy)")
-    parser.add_argument("--neon", action="store_true", help="the file has blocks of 64, as ARM builds write them")
+    parser.add_argument("--i2s-layout", choices=["128", "64", "1x4"], default="128", help="how i2_s tensors lie")
     parser.add_argument("--kv", choices=["float16", "float64"], default="float16", help="type of the cache")
     parser.add_argument("--int8", choices=["float64", "float32", "off"], default="float64",
                         help="type in which inputs are rounded to int8; off: they are not")
@@ -124,7 +187,7 @@ def main():
     a = parser.parse_args()
     numbers = Numbers(getattr(np, a.kv), None if a.int8 == "off" else getattr(np, a.int8),
                       np.float64 if a.sums == "float64" else np.float32, a.sums == "backwards")
-    logits, hidden = Model(a.model, a.neon).forward([int(i) for i in a.ids.split(",")], numbers)
+    logits, hidden = Model(a.model, a.i2s_layout).forward([int(i) for i in a.ids.split(",")], numbers)
     if a.logits:
         np.save(a.logits, logits)
     if a.hidden:

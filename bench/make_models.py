@@ -1,0 +1,339 @@
+#!/usr/bin/env python3
+"""Write a GGUF with the shapes, types and metadata of a published ternary model, and random weights.
+
+    make_models.py OUT PRESET [--layers N] [--vocab N] [--seed 1] [--jobs N]
+    make_models.py --list
+
+Such a file costs what the published one costs, to load, to keep and to run, but it says nothing sensible. The script
+needs numpy and nothing else of this repository; as many processes as there are cores write the file. Scales keep the
+variance of activations. The tokenizer is made up too: it has the published number of tokens, the special ones in their
+places, and merges of frequent letters.
+"""
+import argparse
+import itertools
+import math
+import multiprocessing
+import os
+import struct
+import typing
+
+import numpy as np
+
+U32, I32, FLOAT, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9
+TYPES = {  # number, values in a block, bytes of a block, bytes after the last block
+    "f32": (0, 1, 4, 0), "f16": (1, 1, 2, 0), "q4_k": (12, 256, 144, 0), "q6_k": (14, 256, 210, 0),
+    "tq1_0": (34, 256, 54, 0), "tq2_0": (35, 256, 66, 0), "i2_s": (36, 128, 32, 32), "q2_0": (42, 64, 18, 0)}
+ZEROS = 0.4  # the share of zeros among ternary weights
+CHUNK = 16 << 20  # bytes that are made at a time, about
+
+
+class Preset(typing.NamedTuple):
+    arch: str
+    layers: int
+    dim: int
+    ffn: int
+    heads: int
+    kv: int
+    head_dim: int
+    vocab: int
+    context: int
+    rope_base: float
+    eps: float
+    proj: str
+    embd: str
+    head: typing.Optional[str]  # None: tied
+    tokenizer: str
+    yarn: typing.Optional[tuple] = None  # factor and original context
+
+
+PRESETS = {
+    "2b4t": Preset("bitnet-b1.58", 30, 2560, 6912, 20, 5, 128, 128256, 4096, 5e5, 1e-5, "i2_s", "f16", None, "bitnet"),
+    "falcon3-10b": Preset("llama", 40, 3072, 23040, 12, 4, 256, 131072, 32768, 1000042, 1e-6, "i2_s", "f16", "f16",
+                          "falcon3"),
+    "llama3-8b": Preset("llama", 32, 4096, 14336, 32, 8, 128, 128256, 8192, 5e5, 1e-5, "i2_s", "f16", "f16", "llama3"),
+    "falcon-e-3b": Preset("llama", 32, 2048, 13312, 16, 2, 128, 32768, 32768, 500042, 1e-5, "i2_s", "f16", "f16",
+                          "falcon_e"),
+    "bonsai-8b": Preset("qwen3", 36, 4096, 12288, 32, 8, 128, 151669, 65536, 1e6, 1e-6, "q2_0", "q2_0", "q2_0", "qwen",
+                        (4.0, 16384)),
+    "bonsai-1.7b": Preset("qwen3", 28, 2048, 6144, 16, 8, 128, 151669, 32768, 1e6, 1e-6, "q2_0", "q2_0", None, "qwen"),
+    "bitnet-large": Preset("bitnet", 24, 1536, 4096, 16, 16, 96, 32002, 2048, 1e4, 1e-5, "tq1_0", "q6_k", None, "spm"),
+    "trilm-3.9b": Preset("llama", 30, 3072, 9216, 24, 24, 128, 50688, 2048, 1e4, 1e-5, "tq2_0", "q4_k", "q6_k", "neox"),
+}
+
+# ---- tokenizers ----
+
+CHATML = ("{% for message in messages %}"
+          "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}{% endfor %}"
+          "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}")
+TEMPLATES = {
+    "bitnet": ("{% for message in messages %}{% if loop.first %}{{ bos_token }}{% endif %}"
+               "{{ message['role'] | capitalize + ': ' + message['content'] | trim + '<|eot_id|>' }}{% endfor %}"
+               "{% if add_generation_prompt %}{{ 'Assistant: ' }}{% endif %}"),
+    "llama3": ("{% for message in messages %}{% if loop.first %}{{ bos_token }}{% endif %}"
+               "{{ '<|start_header_id|>' + message['role'] + '<|end_header_id|>\\n\\n' }}"
+               "{{ message['content'] | trim + '<|eot_id|>' }}{% endfor %}{% if add_generation_prompt %}"
+               "{{ '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}{% endif %}"),
+    "falcon3": ("{% for message in messages %}{% if message['role'] == 'assistant' %}"
+                "{{ '<|assistant|>\\n' + message['content'] + eos_token + '\\n' }}{% else %}"
+                "{{ '<|' + message['role'] + '|>\\n' + message['content'] + '\\n' }}{% endif %}{% endfor %}"
+                "{% if add_generation_prompt %}{{ '<|assistant|>\\n' }}{% endif %}"),
+    "falcon_e": CHATML + "{% endif %}",
+    "qwen": CHATML + ("{% if enable_thinking is defined and enable_thinking is false %}"
+                      "{{ '<think>\\n\\n</think>\\n\\n' }}{% endif %}{% endif %}"),
+}
+LLAMA3 = ["<|begin_of_text|>", "<|end_of_text|>", *(f"<|reserved_special_token_{i}|>" for i in range(4)),
+          "<|start_header_id|>", "<|end_header_id|>", "<|reserved_special_token_4|>", "<|eot_id|>",
+          *(f"<|reserved_special_token_{i}|>" for i in range(5, 251))]
+QWEN = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|object_ref_start|>", "<|object_ref_end|>", "<|box_start|>",
+        "<|box_end|>", "<|quad_start|>", "<|quad_end|>", "<|vision_start|>", "<|vision_end|>", "<|vision_pad|>",
+        "<|image_pad|>", "<|video_pad|>", "<tool_call>", "</tool_call>", "<|fim_prefix|>", "<|fim_middle|>",
+        "<|fim_suffix|>", "<|fim_pad|>", "<|repo_name|>", "<|file_sep|>", "<tool_response>", "</tool_response>",
+        "<think>", "</think>"]
+FALCON = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|system|>", "<|user|>", "<|assistant|>"]
+BPE = {  # name -> tokenizer.ggml.pre, special tokens, whether they are the first, BOS, EOS, whether BOS is added
+    "bitnet": (None, LLAMA3, False, "<|begin_of_text|>", "<|end_of_text|>", True),
+    "llama3": ("llama-bpe", LLAMA3, False, "<|begin_of_text|>", "<|eot_id|>", True),
+    "falcon3": ("falcon3", FALCON, True, "<|endoftext|>", "<|endoftext|>", False),
+    "falcon_e": ("falcon_e", FALCON, True, "<|endoftext|>", "<|im_end|>", False),
+    "qwen": ("qwen2", QWEN, False, "<|endoftext|>", "<|im_end|>", False),
+    "neox": ("gpt-2", ["<|endoftext|>"], True, "<|endoftext|>", "<|endoftext|>", False),
+}
+LETTERS = "etaoinsrhldcumfpgwybvkxjqz"
+
+
+def byte_alphabet():
+    """Returns GPT-2's printable character for each byte."""
+    shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [b for b in range(256) if b not in shown]
+    table = {**{b: b for b in shown}, **{b: 256 + i for i, b in enumerate(hidden)}}
+    return [chr(table[b]) for b in range(256)]
+
+
+def words(space):
+    """Yields (left, right) of ever longer words, each a word that came before and a letter. space may begin a word."""
+    pool = [space, *LETTERS]
+    for left in pool:  # it grows as it is read
+        for right in LETTERS:
+            pool.append(left + right)
+            yield left, right
+
+
+def bpe_keys(name, size):
+    pre, specials, first, bos, eos, add_bos = BPE[name]
+    n = size - 256 - len(specials)
+    assert n >= 0, f"this tokenizer has at least {256 + len(specials)} tokens"
+    pairs = list(itertools.islice(words("\u0120"), n))
+    normal = byte_alphabet() + [left + right for left, right in pairs]
+    tokens = specials + normal if first else normal + specials
+    kinds = [3] * len(specials) + [1] * len(normal) if first else [1] * len(normal) + [3] * len(specials)
+    keys = [key("tokenizer.ggml.model", STRING, "gpt2")] + ([key("tokenizer.ggml.pre", STRING, pre)] if pre else [])
+    return keys + [key("tokenizer.ggml.tokens", ARRAY, tokens, STRING),
+                   key("tokenizer.ggml.token_type", ARRAY, kinds, I32),
+                   key("tokenizer.ggml.merges", ARRAY, [f"{left} {right}" for left, right in pairs], STRING),
+                   key("tokenizer.ggml.bos_token_id", U32, tokens.index(bos)),
+                   key("tokenizer.ggml.eos_token_id", U32, tokens.index(eos)),
+                   key("tokenizer.ggml.add_bos_token", BOOL, add_bos)]
+
+
+def spm_keys(size):
+    """Makes the tokenizer of bitnet_b1_58: LLaMA 2's places, and two added tokens at the end."""
+    added = ["<pad>", "</line>"]
+    letters = ["\u2581", *LETTERS, *LETTERS.upper(), *"0123456789.,;:!?'\"-()\n"]
+    n = size - 259 - len(letters) - len(added)
+    assert n >= 0, f"this tokenizer has at least {259 + len(letters) + len(added)} tokens"
+    pieces = [left + right for left, right in itertools.islice(words("\u2581"), n)]
+    tokens = ["<unk>", "<s>", "</s>", *(f"<0x{b:02X}>" for b in range(256)), *pieces, *letters, *added]
+    ranked = len(pieces) + len(letters)
+    kinds = [2, 3, 3] + [6] * 256 + [1] * ranked + [3] * len(added)
+    scores = [0.0] * 259 + [-float(i) for i in range(ranked)] + [0.0] * len(added)
+    return [key("tokenizer.ggml.model", STRING, "llama"), key("tokenizer.ggml.tokens", ARRAY, tokens, STRING),
+            key("tokenizer.ggml.scores", ARRAY, scores, FLOAT), key("tokenizer.ggml.token_type", ARRAY, kinds, I32),
+            key("tokenizer.ggml.bos_token_id", U32, 1), key("tokenizer.ggml.eos_token_id", U32, 2),
+            key("tokenizer.ggml.unknown_token_id", U32, 0), key("tokenizer.ggml.padding_token_id", U32, size - 2),
+            key("tokenizer.ggml.add_bos_token", BOOL, True), key("tokenizer.ggml.add_eos_token", BOOL, False)]
+
+
+# ---- the file ----
+
+def text(value):
+    value = value.encode()
+    return struct.pack("<Q", len(value)) + value
+
+
+def key(name, kind, value, element=None):
+    out = text(name) + struct.pack("<I", kind)
+    if kind == STRING:
+        return out + text(value)
+    if kind == ARRAY:
+        out += struct.pack("<IQ", element, len(value))
+        if element == STRING:
+            return out + b"".join(map(text, value))
+        return out + np.asarray(value, {I32: "<i4", FLOAT: "<f4"}[element]).tobytes()
+    return out + struct.pack({BOOL: "<?", U32: "<I", FLOAT: "<f"}[kind], value)
+
+
+def metadata(name, p):
+    A = p.arch
+    keys = [key("general.architecture", STRING, A), key("general.name", STRING, f"{name} of random weights"),
+            key(A + ".vocab_size", U32, p.vocab), key(A + ".context_length", U32, p.context),
+            key(A + ".embedding_length", U32, p.dim), key(A + ".block_count", U32, p.layers),
+            key(A + ".feed_forward_length", U32, p.ffn), key(A + ".rope.dimension_count", U32, p.head_dim),
+            key(A + ".attention.head_count", U32, p.heads), key(A + ".attention.head_count_kv", U32, p.kv),
+            key(A + ".attention.layer_norm_rms_epsilon", FLOAT, p.eps), key(A + ".rope.freq_base", FLOAT, p.rope_base),
+            key("general.quantization_version", U32, 2)]
+    if p.arch == "qwen3" or p.head_dim * p.heads != p.dim:
+        keys += [key(f"{A}.attention.{which}_length", U32, p.head_dim) for which in ("key", "value")]
+    if p.yarn:
+        keys += [key(A + ".rope.scaling.type", STRING, "yarn"), key(A + ".rope.scaling.factor", FLOAT, p.yarn[0]),
+                 key(A + ".rope.scaling.original_context_length", U32, p.yarn[1])]
+    keys += spm_keys(p.vocab) if p.tokenizer == "spm" else bpe_keys(p.tokenizer, p.vocab)
+    if p.tokenizer in TEMPLATES:
+        keys.append(key("tokenizer.chat_template", STRING, TEMPLATES[p.tokenizer]))
+    return keys
+
+
+def tensors(p):
+    """Yields the name, the type and the shape [rows, columns] of each tensor."""
+    q, kv = p.heads * p.head_dim, p.kv * p.head_dim
+    norms = {"attn_norm": p.dim, "ffn_norm": p.dim}
+    norms.update({"attn_q_norm": p.head_dim, "attn_k_norm": p.head_dim} if p.arch == "qwen3" else {})
+    norms.update({"attn_sub_norm": q, "ffn_sub_norm": p.ffn} if p.arch.startswith("bitnet") else {})
+    matrices = {"attn_q": (q, p.dim), "attn_k": (kv, p.dim), "attn_v": (kv, p.dim), "attn_output": (p.dim, q),
+                "ffn_gate": (p.ffn, p.dim), "ffn_up": (p.ffn, p.dim), "ffn_down": (p.dim, p.ffn)}
+    yield "token_embd.weight", p.embd, (p.vocab, p.dim)
+    for i in range(p.layers):
+        yield from ((f"blk.{i}.{norm}.weight", "f32", (n,)) for norm, n in norms.items())
+        yield from ((f"blk.{i}.{matrix}.weight", p.proj, shape) for matrix, shape in matrices.items())
+    yield "output_norm.weight", "f32", (p.dim,)
+    if p.head:
+        yield "output.weight", p.head, (p.vocab, p.dim)
+
+
+def size(kind, shape):
+    _, block, block_bytes, tail = TYPES[kind]
+    assert shape[-1] % block == 0, f"{kind} does not take rows of {shape[-1]}"
+    return math.prod(shape) // block * block_bytes + tail
+
+
+# ---- random weights ----
+# Every byte is looked up in a table by a random number, which is many times faster than packing what was drawn.
+
+def trits(rng, shape):
+    return rng.choice(3, shape, p=[(1 - ZEROS) / 2, ZEROS, (1 - ZEROS) / 2]).astype(np.uint8)
+
+
+def four_trits(rng):
+    q = trits(rng, (1 << 16, 4))
+    return q[:, 0] | q[:, 1] << 2 | q[:, 2] << 4 | q[:, 3] << 6
+
+
+def base3(rng, count):
+    q = trits(rng, (1 << 16, 5)).astype(np.int32)
+    q[:, count:] = 0
+    return ((q @ np.array([81, 27, 9, 3, 1]) * 256 + 242) // 243).astype(np.uint8)
+
+
+def halves(rng, middle):
+    """Returns F16 around `middle`, within a factor of 1.6 of it, as scales of blocks are."""
+    return (middle * np.exp(rng.uniform(-0.5, 0.5, 1 << 16))).astype("<f2")
+
+
+def look_up(rng, table, shape):
+    return table[np.frombuffer(rng.bytes(2 * math.prod(shape)), "<u2")].reshape(shape)
+
+
+def make(rng, kind, n_blocks, deviation):
+    """Returns the bytes of blocks whose values have this standard deviation; i2_s: without the scale."""
+    if kind == "f16":
+        return look_up(rng, (deviation * rng.standard_normal(1 << 16)).astype("<f2"), (n_blocks,))
+    if kind == "i2_s":
+        return look_up(rng, four_trits(rng), (n_blocks * 32,))
+    out = np.empty((n_blocks, TYPES[kind][2]), np.uint8)
+    scale = lambda middle: look_up(rng, halves(rng, middle), (n_blocks, 1)).view(np.uint8)
+    ternary = deviation / math.sqrt(1 - ZEROS)
+    if kind == "q2_0":
+        out[:, :2], out[:, 2:] = scale(ternary), look_up(rng, four_trits(rng), (n_blocks, 16))
+    elif kind == "tq2_0":
+        out[:, :64], out[:, 64:] = look_up(rng, four_trits(rng), (n_blocks, 64)), scale(ternary)
+    elif kind == "tq1_0":
+        out[:, :48], out[:, 52:] = look_up(rng, base3(rng, 5), (n_blocks, 48)), scale(ternary)
+        out[:, 48:52] = look_up(rng, base3(rng, 4), (n_blocks, 4))
+    else:  # random bits are values, scales and minima of these types
+        out[:] = np.frombuffer(rng.bytes(out.size), np.uint8).reshape(out.shape)
+        if kind == "q4_k":
+            out[:, :2], out[:, 2:4] = scale(deviation / (32 * 15 / 3.46)), scale(deviation / 32 * 1.73)
+        else:
+            out[:, 208:] = scale(deviation / (18.5 * 73))
+    return out
+
+
+def write_part(task):
+    """Writes some blocks of one tensor into the file, which is there already."""
+    path, at, kind, seed, first, n_blocks, deviation = task
+    rng = np.random.Generator(np.random.PCG64(seed))
+    block_bytes = TYPES[kind][2]
+    with open(path, "r+b") as file:
+        file.seek(at + first * block_bytes)
+        file.write(memoryview(make(rng, kind, n_blocks, deviation)).cast("B"))
+
+
+def parts(path, base, seed, plan):
+    """Returns the tasks of write_part, and writes what is small."""
+    tasks, at = [], base
+    rng = np.random.Generator(np.random.PCG64(seed))
+    with open(path, "r+b") as file:
+        for index, (name, kind, shape) in enumerate(plan):
+            _, block, block_bytes, _ = TYPES[kind]
+            n_blocks, bytes_of = math.prod(shape) // block, size(kind, shape)
+            deviation = 0.02 if name == "token_embd.weight" else 1 / math.sqrt(shape[-1])
+            if len(shape) == 1:
+                file.seek(at)
+                file.write((1 + 0.1 * rng.standard_normal(shape)).astype("<f4").tobytes())
+            else:
+                step = CHUNK // block_bytes
+                tasks += [(path, at, kind, [seed, index, first], first, min(step, n_blocks - first), deviation)
+                          for first in range(0, n_blocks, step)]
+            if kind == "i2_s":
+                file.seek(at + bytes_of - 32)
+                file.write(struct.pack("<f", deviation / math.sqrt(1 - ZEROS)))
+            at += -(-bytes_of // 32) * 32
+    return tasks
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", nargs="?")
+    parser.add_argument("preset", nargs="?", choices=PRESETS)
+    parser.add_argument("--list", action="store_true", help="print the presets and their sizes")
+    parser.add_argument("--layers", type=int, help="instead of the published number")
+    parser.add_argument("--vocab", type=int, help="instead of the published number of tokens")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    a = parser.parse_args()
+    if a.list:
+        for name, p in PRESETS.items():
+            total = sum(size(kind, shape) for _, kind, shape in tensors(p))
+            print(f"{name:14} {total / 1e9:5.2f} GB  {p.arch}, {p.layers} layers, {p.dim} wide, {p.proj}")
+        return
+    if not a.preset:
+        parser.error("wanted OUT and PRESET; --list prints the presets")
+    p = PRESETS[a.preset]
+    p = p._replace(layers=a.layers or p.layers, vocab=a.vocab or p.vocab)
+    plan, directory, at = list(tensors(p)), b"", 0
+    for name, kind, shape in plan:
+        directory += text(name) + struct.pack(f"<I{len(shape)}Q", len(shape), *shape[::-1])
+        directory += struct.pack("<IQ", TYPES[kind][0], at)
+        at += -(-size(kind, shape) // 32) * 32
+    keys = metadata(a.preset, p)
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(plan), len(keys)) + b"".join(keys) + directory
+    head += b"\0" * (-len(head) % 32)
+    with open(a.out, "wb") as file:
+        file.write(head)
+        file.truncate(len(head) + at)
+    with multiprocessing.Pool(a.jobs) as pool:
+        pool.map(write_part, parts(a.out, len(head), a.seed, plan), 1)
+    print(f"{a.out}: {len(head) + at} bytes, {len(plan)} tensors, {p.vocab} tokens")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+// Tests the kernels that read the token embedding and the LM head, in every type of table.
+#include <cmath>
+#include <cstring>
+
+#include "engine/gguf.h"
+#include "engine/layouts/file_types.h"
+#include "engine/layouts/pack.h"
+#include "tests/engine/kernels.h"
+
+namespace bitnet {
+namespace {
+
+struct TableCase {
+  TensorType type;
+  std::vector<uint32_t> halves;  // where the blocks have F16
+  std::vector<uint32_t> widths;  // features of a row
+};
+
+const std::vector<TableCase> kDense = {
+    {TensorType::f32, {}, {96, 2560}},
+    {TensorType::f16, {0}, {96, 2560}},
+    {TensorType::bf16, {}, {96, 2560}},
+    {TensorType::q4_0, {0}, {96, 2560, 8224}},
+    {TensorType::q5_0, {0}, {96, 2560}},
+    {TensorType::q8_0, {0}, {96, 2560, 8224}},
+    {TensorType::q4_k, {0, 2}, {256, 2560}},
+    {TensorType::q5_k, {0, 2}, {256, 2560}},
+    {TensorType::q6_k, {208}, {256, 2560, 4096}},
+};
+
+// Rows of random blocks. Their F16 are of both signs, some subnormal and none above 1/16; floats are as
+// small.
+std::vector<std::byte> random_rows_of(const TableCase& c, uint32_t rows, uint32_t n_embd, std::mt19937& rng) {
+  const FileType& type = *find_file_type(c.type);
+  std::vector<std::byte> bytes(rows * type.row_bytes(n_embd));
+  for (std::byte& b : bytes) b = static_cast<std::byte>(rng());
+  for (size_t at = 0; at < bytes.size(); at += type.block_bytes) {
+    for (const uint32_t half : c.halves) {
+      const auto bits = static_cast<uint16_t>((rng() & 0x8000) | rng() % 0x2C00);
+      std::memcpy(&bytes[at + half], &bits, sizeof bits);
+    }
+    if (c.halves.empty()) {  // F32, BF16: an exponent of at most -4
+      std::byte& last = bytes[at + type.block_bytes - 1];
+      last = (last & std::byte{0x80}) | static_cast<std::byte>(0x30 + rng() % 14);
+    }
+  }
+  return bytes;
+}
+
+Table in_chunks(Backend& b, const TableCase& c, const std::vector<std::byte>& bytes, uint32_t n_embd,
+                const std::vector<uint32_t>& rows) {
+  Table table;
+  table.n_embd = n_embd;
+  table.type = c.type;
+  const size_t row_bytes = find_file_type(c.type)->row_bytes(n_embd);
+  for (const uint32_t n : rows) {
+    const auto begin = bytes.begin() + static_cast<ptrdiff_t>(table.n_vocab * row_bytes);
+    table.chunks.push_back(
+        {table.n_vocab, n, put(b, std::vector<std::byte>(begin, begin + ptrdiff_t(n * row_bytes))), nullptr});
+    table.n_vocab += n;
+  }
+  return table;
+}
+
+TEST_P(Kernels, RowsOfEveryTypeAreTheirFloats) {
+  if (!GetParam().cpu_kernels.empty()) GTEST_SKIP() << "not yet on the CPU";
+  for (const TableCase& c : kDense)
+    for (const uint32_t n_embd : c.widths) {
+      SCOPED_TRACE(shown_name(c.type) + " of " + std::to_string(n_embd));
+      const FileType& type = *find_file_type(c.type);
+      const std::vector<std::byte> bytes = random_rows_of(c, 75, n_embd, rng);
+      const Table table = in_chunks(*backend, c, bytes, n_embd, {33, 41, 1});
+      const std::vector<int32_t> tokens = {0, 32, 33, 73, 74, 7, 8, 40};
+      const auto n = static_cast<uint32_t>(tokens.size());
+      const BufferPtr x = backend->allocate(n * n_embd * sizeof(float), BufferUse::device);
+      run(
+          *backend, [&](Recorder& r) { r.embed(table, *x, n); }, 0, tokens);
+      const auto found = get<float>(*backend, *x, n * n_embd);
+      std::vector<float> wanted(n_embd);
+      for (uint32_t t = 0; t < n; ++t) {
+        row_floats(c.type, &bytes[size_t(tokens[t]) * type.row_bytes(n_embd)], n_embd, wanted.data());
+        for (uint32_t i = 0; i < n_embd; ++i)
+          ASSERT_EQ(found[t * n_embd + i], wanted[i]) << "token " << t << " feature " << i;
+      }
+    }
+}
+
+// Eight rows of logits at once are those of one at a time.
+TEST_P(Kernels, TheHeadOfEveryTypeIsItsProduct) {
+  if (!GetParam().cpu_kernels.empty()) GTEST_SKIP() << "not yet on the CPU";
+  constexpr uint32_t kRows = 8;
+  std::normal_distribution<float> normal;
+  for (const TableCase& c : kDense)
+    for (const uint32_t n_embd : c.widths) {
+      SCOPED_TRACE(shown_name(c.type) + " of " + std::to_string(n_embd));
+      const FileType& type = *find_file_type(c.type);
+      const std::vector<std::byte> bytes = random_rows_of(c, 75, n_embd, rng);
+      const Table table = in_chunks(*backend, c, bytes, n_embd, {33, 41, 1});
+      std::vector<float> y(size_t{kRows} * n_embd);
+      for (float& v : y) v = normal(rng);
+      const BufferPtr all_y = put(*backend, y),
+                      all = put(*backend, std::vector<float>(size_t{kRows} * table.n_vocab));
+      run(*backend, [&](Recorder& r) { r.head(table, *all_y, *all, kRows); });
+      const auto found = get<float>(*backend, *all, size_t{kRows} * table.n_vocab);
+      std::vector<float> row(n_embd);
+      for (uint32_t i = 0; i < table.n_vocab; ++i) {
+        row_floats(c.type, &bytes[i * type.row_bytes(n_embd)], n_embd, row.data());
+        for (uint32_t t = 0; t < kRows; ++t) {
+          double wanted = 0, size = 0;
+          for (uint32_t j = 0; j < n_embd; ++j) {
+            wanted += double{row[j]} * y[t * n_embd + j];
+            size += std::abs(double{row[j]} * y[t * n_embd + j]);
+          }
+          ASSERT_NEAR(found[t * table.n_vocab + i], wanted, 1e-6 * size) << "row " << i << " of " << t;
+        }
+      }
+      for (const uint32_t t : {0U, 7U}) {
+        const BufferPtr one_y = put(
+            *backend, std::vector<float>(y.begin() + t * n_embd, y.begin() + (t + 1) * ptrdiff_t{n_embd}));
+        const BufferPtr one = put(*backend, std::vector<float>(table.n_vocab));
+        run(*backend, [&](Recorder& r) { r.head(table, *one_y, *one, 1); });
+        const auto single = get<float>(*backend, *one, table.n_vocab);
+        EXPECT_TRUE(std::equal(single.begin(), single.end(), found.begin() + t * table.n_vocab)) << t;
+      }
+    }
+}
+
+TEST_P(Kernels, RowsOfATernaryTableAreTheirFloats) {
+  if (backend->group_layout() != Layout::groups) GTEST_SKIP() << "the backend has another layout";
+  for (const auto& [type, scale] : {std::pair{TensorType::tq1_0, 1.0F},
+                                    {TensorType::tq2_0, 0.37F},
+                                    {TensorType::q2_0, 1.0F},
+                                    {TensorType::q2_0_by_128, 1.0F},
+                                    {TensorType::i2_s, 0.7F}})
+    for (const uint32_t n_embd : {256U, 1280U}) {
+      const bool one_scale = type == TensorType::i2_s;
+      const uint32_t rows = 41, every = one_scale ? n_embd : find_file_type(type)->scale_every;
+      SCOPED_TRACE(shown_name(type) + " of " + std::to_string(n_embd));
+      Table table;
+      table.n_vocab = rows;
+      table.n_embd = n_embd;
+      table.type = type;
+      table.scale_every = every;
+      table.scale = scale;
+      std::vector<uint8_t> codes(size_t{rows} * n_embd);
+      for (uint8_t& code : codes) code = static_cast<uint8_t>(rng() % 3);
+      std::vector<std::byte> packed(codes.size() / 4);
+      for (size_t row = 0; row < rows; ++row)
+        pack_groups(&codes[row * n_embd], n_embd, &packed[row * n_embd / 4]);
+      std::vector<uint16_t> scales(size_t{rows} * (n_embd / every));
+      for (uint16_t& s : scales) s = static_cast<uint16_t>(one_scale ? 0x3C00 : 0x0100 + rng() % 0x3000);
+      const auto part = [&](uint32_t begin, uint32_t n) {
+        const size_t a = size_t{begin} * n_embd / 4, b = size_t{begin} * (n_embd / every);
+        table.chunks.push_back(
+            {begin, n,
+             put(*backend, std::vector<std::byte>(&packed[a], packed.data() + a + size_t{n} * n_embd / 4)),
+             put(*backend,
+                 std::vector<uint16_t>(&scales[b], scales.data() + b + size_t{n} * (n_embd / every)))});
+      };
+      part(0, 19);
+      part(19, 21);
+      part(40, 1);
+      const std::vector<int32_t> tokens = {0, 18, 19, 39, 40};
+      const auto n = static_cast<uint32_t>(tokens.size());
+      const BufferPtr x = backend->allocate(n * n_embd * sizeof(float), BufferUse::device);
+      run(
+          *backend, [&](Recorder& r) { r.embed(table, *x, n); }, 0, tokens);
+      const auto found = get<float>(*backend, *x, n * n_embd);
+      for (uint32_t t = 0; t < n; ++t)
+        for (uint32_t i = 0; i < n_embd; ++i) {
+          const size_t row = size_t(tokens[t]);
+          const float of_group = from_half(scales[row * (n_embd / every) + i / every]) * scale;
+          ASSERT_EQ(found[t * n_embd + i], static_cast<float>(codes[row * n_embd + i] - 1) * of_group)
+              << "token " << t << " feature " << i;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace bitnet

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""Compare every family and every type of tensor with references, on one device.
+
+    families_test.py path/to/bitnet-chat work-folder [--device NAME] [--only NAME] [--list]
+
+The reference models (families/README.md) are compared with what transformers computed, models of random weights with
+reference.py: the logits of every token and the residual stream of the last one. Each model runs in one batch, token
+by token and seven tokens at a time, and the three must agree bit for bit. `info` must succeed on each, and files of
+other families and types must be refused by name with exit code 4. Exit code 1 names every comparison that failed.
+
+Where the input of projections becomes int8, a value that lies near a tie is rounded otherwise in float32 than in
+float64, and differences grow from there; the bars for such models are therefore lower (engine/README.md, "Numbers").
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+
+import compare_logits
+import gguf  # finds tests/support too
+import make_family
+import reference
+import reference_models
+
+BAR, BAR_INT8 = 0.999, 0.995  # of the cosine of each row
+MOST, MOST_INT8 = 0.02, 0.5  # of the error of one logit, in deviations of its row
+ROUNDED = ("bitnet", "llama-i2_s", "llama-tq2_0-int8")  # how the names of references whose inputs are int8 begin
+N_TOKENS = 41  # past one tile of any batch kernel, and no multiple of 7
+
+SMALL = "--dim 256 --ffn 512 --layers 2"
+MADE = {  # arguments of make_family.py
+    # families
+    "bitnet_spm": "--arch bitnet --spm --vocab 700 --proj tq1_0",
+    "bitnet_25_two_tables": "--arch bitnet-25 --head f16",
+    "bitnet_b158_silu_by_spm": "--arch bitnet-b1.58 --spm --vocab 701",
+    "bitnet_b158_silu_by_key": "--arch bitnet-b1.58 --activation silu --proj tq2_0",
+    "bitnet_relu2_by_key": "--arch bitnet --activation relu2",
+    "llama_tied": "--arch llama --proj tq2_0",
+    "llama_rope_freqs": "--arch llama --proj tq1_0 --rope-freqs",
+    "llama_rope_freqs_i2_s": "--arch llama --proj i2_s --rope-freqs --head f16",
+    "llama_linear": "--arch llama --proj tq2_0 --linear 4 --head f16",
+    "llama_heads_of_256": "--arch llama --proj i2_s --heads 2 --kv 1 --head-dim 256 --head f16",
+    "llama_odd_vocabulary": "--arch llama --proj tq2_0 --vocab 397 --head q2_0",
+    "qwen2_i2_s": "--arch qwen2 --proj i2_s",
+    "qwen2_tq2_0": "--arch qwen2 --proj tq2_0 --head f16",
+    "qwen2_yarn": "--arch qwen2 --proj q2_0 --yarn 4",
+    "qwen3_i2_s": "--arch qwen3 --proj i2_s --head-dim 128",
+    "qwen3_yarn": "--arch qwen3 --proj q2_0 --embd q2_0 --head q2_0 --yarn 4 --vocab 389 --head-dim 128",
+    "qwen3_q2_0_128": "--arch qwen3 --proj q2_0_128 --embd q2_0_128 --heads 2 --head-dim 128",
+    "qwen3_yarn_tied": "--arch qwen3 --proj q2_0_128 --embd q2_0_128 --yarn 8 --original-context 32 --kv 1",
+    "q2_0_odd_groups": "--arch qwen3 --proj q2_0 --embd f16 --dim 320 --ffn 448 --heads 5 --kv 1 --head-dim 64",
+    "i2_s_64": "--arch llama --proj i2_s_64 --head f16 --dim 320 --ffn 704 --heads 5 --kv 1",
+    "i2_s_1x4": "--arch llama --proj i2_s_1x4 --head f16",
+    # types of the embedding and of the head
+    "f32_tied": "--proj tq2_0 --embd f32",
+    "bf16_tied": "--proj tq2_0 --embd bf16",
+    "q8_0_tied": "--proj tq2_0 --embd q8_0",
+    "q4_0_tied": "--proj tq2_0 --embd q4_0",
+    "q5_0_tied": "--proj tq2_0 --embd q5_0",
+    "q4_k_tied": "--proj tq2_0 --embd q4_k",
+    "q5_k_tied": "--proj tq2_0 --embd q5_k",
+    "q6_k_tied": "--proj tq2_0 --embd q6_k",
+    "i2_s_tied": "--proj tq2_0 --embd i2_s",
+    "tq1_0_tied": "--proj tq1_0 --embd tq1_0",
+    "tq2_0_tied": "--proj tq2_0 --embd tq2_0 --vocab 389",
+    "f32_then_bf16": "--proj i2_s --embd f32 --head bf16",
+    "q4_0_then_q5_0": "--arch bitnet-25 --proj i2_s --embd q4_0 --head q5_0",
+    "q5_k_then_q4_k": "--proj tq1_0 --embd q5_k --head q4_k --dim 512",
+    "q8_0_then_q6_k": "--proj q2_0 --embd q8_0 --head q6_k --vocab 389",
+    "i2_s_head": "--proj i2_s --embd q6_k --head i2_s --vocab 389",
+    "i2_s_both": "--proj i2_s --embd i2_s --head i2_s",
+    "tq2_0_head": "--proj tq2_0 --embd q4_k --head tq2_0",
+}
+
+
+class Runner:
+    def __init__(self, a):
+        self.binary, self.folder, self.failures = os.path.abspath(a.binary), pathlib.Path(a.folder).resolve(), []
+        self.device = ["--device", a.device] if a.device else []
+        home = str(self.folder / "home")
+        self.environment = dict(os.environ, HOME=home, TERM="dumb",
+                                **{f"XDG_{kind}_HOME": home for kind in ("DATA", "STATE", "CONFIG", "CACHE")})
+
+    def run(self, *arguments):
+        return subprocess.run([self.binary, *arguments], capture_output=True, text=True, timeout=600,
+                              env=self.environment, stdin=subprocess.DEVNULL)
+
+    def tell(self, what, good, report=""):
+        print(f"  {'ok  ' if good else 'FAIL'} {what}{': ' * bool(report)}{report}", flush=True)
+        if not good:
+            self.failures.append(what)
+
+    def output(self, command, model, ids, *options):
+        """Returns what the program wrote with --out, or None if it failed."""
+        out = self.folder / "out.npy"
+        out.unlink(missing_ok=True)
+        tokens = ",".join(map(str, ids))
+        done = self.run(command, str(model), "--tokens", tokens, "--out", str(out), *options, *self.device)
+        if done.returncode == 0 and out.exists():
+            return np.load(out)
+        print(f"  {command} {model.name} {' '.join(options)}: exit code {done.returncode}: {done.stderr.strip()}")
+        return None
+
+    def check(self, name, model, ids, wanted, wanted_hidden, bar, options=(), normed=False):
+        """Holds the program's numbers against logits [tokens, vocabulary] and hidden [layers, embedding].
+
+        The last row of hidden is after output_norm where `normed` says so.
+        """
+        print(name, flush=True)
+        done = self.run("info", str(model), *options)
+        self.tell(f"{name}, info", done.returncode == 0, done.stderr.strip())
+        got = self.output("logits", model, ids, *options)
+        if got is None:
+            return self.tell(f"{name}, logits", False, "no output")
+        report, good = compare_logits.compare(wanted, got, bar)
+        self.tell(f"{name}, logits", good, report)
+        if got.shape == wanted.shape:  # a cosine does not see one wrong row of the head
+            most = (np.abs(got - wanted) / wanted.std(-1, keepdims=True)).max(0)
+            limit = MOST_INT8 if bar == BAR_INT8 else MOST
+            self.tell(f"{name}, each logit", most.max() <= limit, f"the largest error is {most.max():.5f} of the row's "
+                      f"deviation, at token {most.argmax()} (bar {limit})")
+        for n in ("1", "7"):
+            other = self.output("logits", model, ids, "--prefill", n, *options)
+            same = other is not None and np.array_equal(got, other)
+            self.tell(f"{name}, --prefill {n}, bit for bit", same, "" if same or other is None else
+                      f"{np.count_nonzero((got != other).any(-1))} of {len(got)} rows differ, "
+                      f"the most by {np.abs(got - other).max():g}")
+        hidden = self.output("probe", model, ids, *options)
+        if normed and hidden is not None:
+            norm = gguf.File(model).floats("output_norm.weight")
+            hidden[-1] = reference.rms_norm(hidden[-1], norm, 0)  # epsilon changes no cosine
+        report, good = "no output", False
+        if hidden is not None:
+            report, good = compare_logits.compare(wanted_hidden, hidden, bar, False)
+        self.tell(f"{name}, probe", good, report)
+
+    def check_reference(self, name, model, arrays):
+        bar = BAR_INT8 if name.startswith(ROUNDED) else BAR
+        self.check(name, model, arrays["ids"].tolist(), arrays["logits"], arrays["hidden"], bar, normed=True)
+
+    def check_made(self, name, line):
+        model = self.folder / f"{name}.gguf"
+        make_family.main([str(model), *SMALL.split(), "--seed", str(len(name)), *line.split()])
+        layout = {"i2_s_64": "64", "i2_s_1x4": "1x4"}.get(make_family.parse(["", *line.split()]).proj, "128")
+        computed = reference.Model(model, layout)
+        n_vocab = len(computed.file.meta["tokenizer.ggml.tokens"])
+        ids = np.random.Generator(np.random.PCG64(len(name))).integers(0, n_vocab, N_TOKENS).tolist()
+        logits, hidden = computed.forward(ids)
+        options = () if layout == "128" else ("--i2s-layout", layout)
+        self.check(name, model, ids, logits, hidden, BAR_INT8 if computed.quantised else BAR, options)
+        model.unlink()
+
+    def check_refused(self, name, model, word):
+        logits = ("logits", str(model), "--tokens", "1,2", "--out", str(self.folder / "out.npy"), *self.device)
+        for command in (("info", str(model)), logits):
+            done = self.run(*command)
+            line = done.stderr.strip()
+            good = done.returncode == 4 and word in line and "\n" not in line
+            self.tell(f"{name}, {command[0]} refuses it", good, f"exit code {done.returncode}: {line}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("binary")
+    parser.add_argument("folder")
+    parser.add_argument("--device", help="as bitnet-chat takes it")
+    parser.add_argument("--only", help="models whose names begin so")
+    parser.add_argument("--list", action="store_true", help="print the names of the models")
+    a = parser.parse_args()
+    wanted = lambda name: not a.only or name.startswith(a.only)
+    runner = Runner(a)
+    (runner.folder / "home").mkdir(parents=True, exist_ok=True)
+    for name, (model, arrays) in reference_models.unpack(runner.folder).items():
+        if a.list:
+            print(name)
+        elif wanted(name) and arrays is None:
+            runner.check_refused(name, model, reference_models.REFUSED[name])
+        elif wanted(name):
+            runner.check_reference(name, model, arrays)
+        model.unlink()
+    for name, line in MADE.items():
+        if a.list:
+            print(name, line)
+        elif wanted(name):
+            runner.check_made(name, line)
+    for failure in runner.failures:
+        print(f"failed: {failure}")
+    print(f"{len(runner.failures)} failed")
+    sys.exit(1 if runner.failures else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""Gives the reference models of program/families, which transformers computed; families/README.md says how."""
+import pathlib
+import tarfile
+
+import numpy as np
+
+ARCHIVE = pathlib.Path(__file__).resolve().parent / "families" / "families.tar.xz"
+REFUSED = {  # name -> what the program must say of it
+    "gemma3-q8_0": "gemma3", "gpt2-q8_0": "gpt2", "qwen3moe-tq1_0": "qwen3moe", "llama-q8_0": "Q8_0",
+    "qwen3-pq2_0": "PQ2_0", "qwen3-ptq1_0": "PTQ1_0",
+}
+
+
+def unpack(folder, names=None):
+    """Writes the models, or those of these names, into the folder. Returns name -> (path, arrays of the .npz or None).
+
+    The arrays are ids [n], logits [n, n_vocab], and hidden [n_layer, n_embd] of the last token, the last row of which
+    has gone through output_norm. The refused models have no arrays, and zeros as their weights.
+    """
+    models = {}
+    with tarfile.open(ARCHIVE) as archive:
+        for member in archive:
+            name = pathlib.Path(member.name).stem
+            if names is None or name in names:
+                (folder / member.name).write_bytes(archive.extractfile(member).read())
+                path, arrays = models.get(name, (None, None))
+                if member.name.endswith(".npz"):
+                    models[name] = (path, dict(np.load(folder / member.name)))
+                else:
+                    models[name] = (folder / member.name, arrays)
+    return models
