@@ -3,7 +3,7 @@
 
     input_rounding.py FOLDER [--seeds 3] [--tokens 100]
 
-FOLDER takes the models for a while: the references that were made without rounding (families.tar.xz), and two deeper ones of
+FOLDER takes the models for a while: the references that were made without rounding (families.tar.xz), and three deeper ones of
 random weights. Each line is a way to round; all else is float64, so that only the rounding shows. The columns are the
 cosine of the logits with those of transformers (deeper ones: of reference.py), worst and median token, and how often
 another token comes first.
@@ -22,7 +22,8 @@ from compare_logits import cosines
 
 REFERENCES = ("llama-tq1_0", "llama-tq2_0", "qwen3-q2_0", "qwen3-tq2_0")
 DEEP = {"llama TQ2_0, 8 layers, 512 wide": "--arch llama --proj tq2_0 --head f16",
-        "qwen3 Q2_0, 8 layers, 512 wide": "--arch qwen3 --proj q2_0 --head f16"}
+        "qwen3 Q2_0, 8 layers, 512 wide": "--arch qwen3 --proj q2_0 --head f16",
+        "the same, one feature of 64 is 8 times as large": "--arch qwen3 --proj q2_0 --head f16 --outliers 8"}
 SHAPE = "--dim 512 --ffn 1536 --layers 8 --heads 8 --kv 4 --embd f16"
 
 

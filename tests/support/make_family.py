@@ -65,9 +65,11 @@ def tensors(a, n_vocab, head_dim):
         yield "output.weight", a.head, (n_vocab, a.dim)
 
 
-def tensor(rng, name, kind, shape):
+def tensor(a, rng, name, kind, shape):
     """Returns the type's number and the bytes."""
-    vectors = {"norm": lambda: 1 + 0.2 * rng.standard_normal(shape), "bias": lambda: 0.3 * rng.standard_normal(shape),
+    outliers = lambda: np.where(rng.random(shape) < 1 / 64, a.outliers, 1) if a.outliers else 1
+    vectors = {"norm": lambda: (1 + 0.2 * rng.standard_normal(shape)) * outliers(),
+               "bias": lambda: 0.3 * rng.standard_normal(shape),
                "freqs": lambda: rng.uniform(1, 8, shape)}
     if kind in vectors:
         return 0, vectors[kind]().astype("<f4").tobytes()
@@ -123,6 +125,7 @@ def parse(arguments=None):
     parser.add_argument("--linear", type=float, help="factor of linear RoPE scaling")
     parser.add_argument("--yarn", type=float, help="factor of YaRN")
     parser.add_argument("--original-context", type=int, default=64, help="what YaRN stretches")
+    parser.add_argument("--outliers", type=float, help="one in 64 of what norms give is so many times as large")
     parser.add_argument("--spm", action="store_true", help="a vocabulary of sentence pieces with scores")
     a = parser.parse_args(arguments)
     assert a.heads % a.kv == 0
@@ -137,7 +140,7 @@ def main(arguments=None):
     directory, data, count = b"", [], 0
     at = 0
     for name, kind, shape in tensors(a, n_vocab, head_dim):
-        number, values = tensor(rng, name, kind, shape)
+        number, values = tensor(a, rng, name, kind, shape)
         directory += text(name) + struct.pack(f"<I{len(shape)}Q", len(shape), *shape[::-1])
         directory += struct.pack("<IQ", number, at)
         data.append(values + b"\0" * (-len(values) % 32))
