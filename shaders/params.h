@@ -32,8 +32,9 @@ using uvec2 = uint64_t;
 #define CONSTANT_LANES_LONG 11       // as LANES, LOADS and NORM_LOADS, for the longest rows
 #define CONSTANT_LOADS_LONG 12
 #define CONSTANT_NORM_LOADS_LONG 13
-#define CONSTANT_TILE 14             // uvec4 of shared memory: an int8 vector, a chunk's values, a head's rows
+#define CONSTANT_TILE 14             // uvec4 of shared memory: an int8 vector, a chunk's values, table rows
 #define CONSTANT_SUBGROUP_SIZE 15    // invocations of a subgroup in shared memory (common/subgroup.glsl)
+#define CONSTANT_HEAD_INPUT 16       // what happens to q, k and v before RoPE: HEAD_... together
 #define CONSTANT_MATRIX_M 20         // rows, tokens, features of a product of cooperative matrices
 #define CONSTANT_MATRIX_N 21
 #define CONSTANT_MATRIX_K 22
@@ -52,6 +53,11 @@ using uvec2 = uint64_t;
 #define TABLE_Q5_K 13
 #define TABLE_Q6_K 14
 #define TABLE_BF16 30
+
+// What happens to the heads before RoPE.
+#define HEAD_BIAS 1u
+#define HEAD_Q_NORM 2u
+#define HEAD_K_NORM 4u
 
 // The words of the params buffer: these, then the token ids of the batch.
 #define PARAMS_POSITION 0  // of the batch's first token in the timeline
@@ -157,7 +163,10 @@ struct RopePush {
   uint n_head;
   uint n_head_kv;
   uint head_dim;
-  uint rope_dim;  // the first so many features of a head are rotated
+  uint rope_dim;      // the first so many features of a head are rotated
+  float per_feature;  // 1 / head_dim
+  float q_epsilon;
+  float k_epsilon;
 };
 
 struct AttentionPush {

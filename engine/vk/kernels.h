@@ -21,13 +21,13 @@ struct VulkanKernels {
   Kernel rms_norm;
   Kernel rms_norm_quantise;
   Kernel matvec[3];  // by Out::Kind
-  Kernel rope_store_kv;
   Kernel argmax;
   Kernel argmax_merge;
 
   // Kernels that are made for the shape of a model when they are first asked for.
   const Kernel& embed(const Table& table);
   const Kernel& head(const Table& table);  // Requires: a dense table
+  const Kernel& rope_store_kv(const AttentionInput& input);
   const Kernel& attention(const AttentionShape& shape, uint32_t n_tokens);
   struct Sampling {
     Sampling(const Device& device, VkPipelineCache cache, const Specialisation& constants);
@@ -59,6 +59,7 @@ struct VulkanKernels {
   std::optional<Sampling> sampling_;
   std::map<Specialisation, Kernel> embed_;
   std::map<Specialisation, Kernel> head_;
+  std::map<Specialisation, Kernel> rope_store_kv_;
   std::map<Specialisation, Kernel> attention_;
   std::map<Specialisation, Kernel> matmul_dot_[3];  // by Out::Kind
   std::map<Specialisation, Kernel> matmul_matrix_[3];
