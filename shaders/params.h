@@ -29,12 +29,12 @@ using uvec2 = uint64_t;
 #define CONSTANT_SLAB 8              // features of a step of attention's scores: 8, 16, 32 or 64
 #define CONSTANT_KEY_SLAB 9          // keys of a step of attention's values: 4, 8 or 16
 #define CONSTANT_HEAD_DIM 10         // features of a head
+#define CONSTANT_HEAD_INPUT 30       // what happens to q, k and v before RoPE: HEAD_... together
 #define CONSTANT_LANES_LONG 11       // as LANES, LOADS and NORM_LOADS, for the longest rows
 #define CONSTANT_LOADS_LONG 12
 #define CONSTANT_NORM_LOADS_LONG 13
 #define CONSTANT_TILE 14             // uvec4 of shared memory: an int8 vector, a chunk's values, table rows
 #define CONSTANT_SUBGROUP_SIZE 15    // invocations of a subgroup in shared memory (common/subgroup.glsl)
-#define CONSTANT_HEAD_INPUT 16       // what happens to q, k and v before RoPE: HEAD_... together
 #define CONSTANT_MATRIX_M 20         // rows, tokens, features of a product of cooperative matrices
 #define CONSTANT_MATRIX_N 21
 #define CONSTANT_MATRIX_K 22
