@@ -41,6 +41,8 @@ layout(constant_id = CONSTANT_HEAD_DIM) const uint kHeadDim = 128;
 layout(constant_id = CONSTANT_LANES_LONG) const uint kLanesLong = 16;
 layout(constant_id = CONSTANT_LOADS_LONG) const uint kLoadsLong = 7;
 layout(constant_id = CONSTANT_NORM_LOADS_LONG) const uint kNormLoadsLong = 7;
+layout(constant_id = CONSTANT_NORM) const uint kNorm = NORM_ALWAYS;
+layout(constant_id = CONSTANT_NORM_LONG) const uint kNormLong = NORM_ALWAYS;
 layout(constant_id = CONSTANT_TILE) const uint kTile = 1024;
 
 // What does not change while a token is computed is volatile, so that it is loaded where the source says so,
@@ -82,6 +84,7 @@ shared bool all_done;
 #include "common/reduce.glsl"
 #include "common/quantise.glsl"
 #include "common/ternary.glsl"
+#include "common/activation.glsl"
 
 // Whether to poll once more after `polls` polls in vain. If not, the token is lost, which `stuck` tells the
 // host.
@@ -164,18 +167,21 @@ float rotate(vec2 pair, vec2 turn, uint i) {
 #define LANES kLanes
 #define LOADS kLoads
 #define NORM_LOADS kNormLoads
+#define NORM kNorm
 #define MATRICES 1
 #include "common/decode_linear.glsl"
 #define LINEAR linear_long
 #define LANES kLanesLong
 #define LOADS kLoadsLong
 #define NORM_LOADS kNormLoadsLong
+#define NORM kNormLong
 #define MATRICES 1
 #include "common/decode_linear.glsl"
 #define LINEAR gate_up
 #define LANES kLanes
 #define LOADS kLoads
 #define NORM_LOADS kNormLoads
+#define NORM kNorm
 #define MATRICES 2
 #include "common/decode_linear.glsl"
 #include "common/decode_attention.glsl"

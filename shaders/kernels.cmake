@@ -9,7 +9,8 @@
 #   _unrolled, UNROLLED        loops over small arrays are unrolled. A GPU would otherwise keep the arrays in
 #                              memory; a software device would compile for seconds and gain nothing
 #   _add, ADD                  the result is added to the output
-#   _gate_up, GATE_UP          the result is relu(gate)^2 * up
+#   _gate_up, GATE_UP          the result is act(gate) * up
+#   _groups, GROUPS            for matrices of groups with scales of their own (common/groups.glsl)
 #
 #      name                             source                      kind       defines
 kernel(copy                             copy.comp                   plain)
@@ -19,6 +20,8 @@ kernel(rms_norm                         rms_norm.comp               plain)
 kernel(rms_norm_shared                  rms_norm.comp               plain      SHARED_SUBGROUPS)
 kernel(rms_norm_quantise                rms_norm_quantise.comp      plain)
 kernel(rms_norm_quantise_shared         rms_norm_quantise.comp      plain      SHARED_SUBGROUPS)
+kernel(rms_norm_quantise_groups         rms_norm_quantise.comp      plain      GROUPS)
+kernel(rms_norm_quantise_groups_shared  rms_norm_quantise.comp      plain      GROUPS SHARED_SUBGROUPS)
 kernel(ternary_matvec_dot               ternary_matvec.comp         plain      INTEGER_DOT)
 kernel(ternary_matvec_emulated          ternary_matvec.comp         plain)
 kernel(ternary_matvec_shared            ternary_matvec.comp         plain      SHARED_SUBGROUPS)
@@ -28,6 +31,9 @@ kernel(ternary_matvec_add_shared        ternary_matvec.comp         plain      S
 kernel(ternary_matvec_gate_up_dot       ternary_matvec.comp         plain      INTEGER_DOT GATE_UP)
 kernel(ternary_matvec_gate_up_emulated  ternary_matvec.comp         plain      GATE_UP)
 kernel(ternary_matvec_gate_up_shared    ternary_matvec.comp         plain      SHARED_SUBGROUPS GATE_UP)
+kernel(ternary_matvec_groups_dot        ternary_matvec_groups.comp  plain      INTEGER_DOT)
+kernel(ternary_matvec_groups_emulated   ternary_matvec_groups.comp  plain)
+kernel(ternary_matvec_groups_shared     ternary_matvec_groups.comp  plain      SHARED_SUBGROUPS)
 kernel(ternary_matmul_dot               ternary_matmul.comp         plain      UNROLLED INTEGER_DOT)
 kernel(ternary_matmul_emulated          ternary_matmul.comp         plain)
 kernel(ternary_matmul_add_dot           ternary_matmul.comp         plain      UNROLLED INTEGER_DOT ADD)
@@ -37,6 +43,8 @@ kernel(ternary_matmul_gate_up_emulated  ternary_matmul.comp         plain      G
 kernel(ternary_matmul_matrix            ternary_matmul_matrix.comp  matrix     UNROLLED)
 kernel(ternary_matmul_add_matrix        ternary_matmul_matrix.comp  matrix     UNROLLED ADD)
 kernel(ternary_matmul_gate_up_matrix    ternary_matmul_matrix.comp  matrix     UNROLLED GATE_UP)
+kernel(ternary_matmul_groups_dot        ternary_matmul_groups.comp  plain      UNROLLED INTEGER_DOT)
+kernel(ternary_matmul_groups_emulated   ternary_matmul_groups.comp  plain)
 kernel(rope_store_kv                    rope_store_kv.comp          plain)
 kernel(attention                        attention.comp              plain)
 kernel(attention_unrolled               attention.comp              plain      UNROLLED)

@@ -29,12 +29,15 @@ using uvec2 = uint64_t;
 #define CONSTANT_SLAB 8              // features of a step of attention's scores: 8, 16, 32 or 64
 #define CONSTANT_KEY_SLAB 9          // keys of a step of attention's values: 4, 8 or 16
 #define CONSTANT_HEAD_DIM 10         // features of a head
-#define CONSTANT_HEAD_INPUT 30       // what happens to q, k and v before RoPE: HEAD_... together
 #define CONSTANT_LANES_LONG 11       // as LANES, LOADS and NORM_LOADS, for the longest rows
 #define CONSTANT_LOADS_LONG 12
 #define CONSTANT_NORM_LOADS_LONG 13
-#define CONSTANT_TILE 14             // uvec4 of shared memory: an int8 vector, a chunk's values, table rows
+#define CONSTANT_TILE 14             // uvec4 of shared memory: an int8 vector, a chunk's values, a head's rows
 #define CONSTANT_SUBGROUP_SIZE 15    // invocations of a subgroup in shared memory (common/subgroup.glsl)
+#define CONSTANT_PLANES 16           // of int8 that an input of a matrix of groups is rounded to: 1 or 2
+#define CONSTANT_SCALE_GROUPS 17     // groups of a row that share a scale
+#define CONSTANT_ACTIVATION 18       // ACTIVATION_...
+#define CONSTANT_NORM 19             // NORM_...
 #define CONSTANT_MATRIX_M 20         // rows, tokens, features of a product of cooperative matrices
 #define CONSTANT_MATRIX_N 21
 #define CONSTANT_MATRIX_K 22
@@ -42,6 +45,23 @@ using uvec2 = uint64_t;
 #define CONSTANT_TOKEN_TILES 24
 #define CONSTANT_SUBGROUP_ROWS 25    // subgroups that a workgroup has side by side
 #define CONSTANT_SUBGROUP_TOKENS 26
+#define CONSTANT_NORM_LONG 27        // as NORM, for the longest rows
+#define CONSTANT_OUT 28              // OUT_...
+#define CONSTANT_ROWS_LONG 29        // as ROWS, for the longest rows
+
+// What a gate becomes before it is multiplied by up.
+#define ACTIVATION_RELU2 0  // relu(gate)^2
+#define ACTIVATION_SILU 1   // gate / (1 + e^-gate)
+
+// Whether the input of a product is normed.
+#define NORM_NEVER 0
+#define NORM_ALWAYS 1
+#define NORM_BY_STAGE 2  // where a stage of decode has a weight
+
+// Where the result of a product goes, in the order of Out::Kind in engine/backend.h.
+#define OUT_STORE 0
+#define OUT_ADD 1
+#define OUT_GATE 2
 
 // The types of tables that lie as in the file, by the numbers of TensorType (engine/gguf.h).
 #define TABLE_F32 0
@@ -53,11 +73,6 @@ using uvec2 = uint64_t;
 #define TABLE_Q5_K 13
 #define TABLE_Q6_K 14
 #define TABLE_BF16 30
-
-// What happens to the heads before RoPE.
-#define HEAD_BIAS 1u
-#define HEAD_Q_NORM 2u
-#define HEAD_K_NORM 4u
 
 // The words of the params buffer: these, then the token ids of the batch.
 #define PARAMS_POSITION 0  // of the batch's first token in the timeline
@@ -84,7 +99,8 @@ struct NormPush {
 };
 
 struct QuantisePush {
-  uint n_in;  // features a row
+  uint n_in;       // features a row
+  uint first_row;  // of the input; rows of the output count from 0
   float epsilon;
 };
 
@@ -101,12 +117,26 @@ struct TernaryPush {
   float scale2;
 };
 
+// The same for tensors of groups, which have scales of their own. `fixed` is a power of two, by which a
+// group's product is multiplied before it is rounded to an integer.
+struct GroupsPush {
+  uint n_in;
+  uint n_out;
+  uint n_tokens;
+  uint end0;
+  uint end1;
+  float scale0;
+  float scale1;
+  float scale2;
+  float fixed_point;
+};
+
 // The kinds of stages of decode.comp: steps of the forward pass of one token, each of which needs the results
 // of the one before.
 #define STAGE_EMPTY 0u       // tries the device
 #define STAGE_LINEAR 1u      // y = W int8(rms_norm(x) * weight)
 #define STAGE_LINEAR_ADD 2u  // y += ...
-#define STAGE_GATE_UP 3u     // y = relu(gate)^2 * up; n_out rows of gate, then of up
+#define STAGE_GATE_UP 3u     // y = act(gate) * up; n_out rows of gate, then of up
 #define STAGE_ATTENTION 4u   // x is qkv, y the result, w the table of rotations
 #define STAGE_SHIFT 20u      // of a ticket's entry: stage << STAGE_SHIFT | workgroup of the stage
 #define STAGE_BITS 12u       // what is left of a word
@@ -122,7 +152,7 @@ struct DecodeStage {
   uvec2 x;  // addresses of buffers on the device
   uvec2 y;
   uvec2 w;
-  uvec2 weight;
+  uvec2 weight;  // 0: x is not normed
   uvec2 k_cache;
   uvec2 v_cache;
   uvec2 chunks;
@@ -163,10 +193,7 @@ struct RopePush {
   uint n_head;
   uint n_head_kv;
   uint head_dim;
-  uint rope_dim;      // the first so many features of a head are rotated
-  float per_feature;  // 1 / head_dim
-  float q_epsilon;
-  float k_epsilon;
+  uint rope_dim;  // the first so many features of a head are rotated
 };
 
 struct AttentionPush {

@@ -1,5 +1,5 @@
-// Makes the input of a BitLinear for a batch: rows of int8, and for each row s and sum(q), which every output
-// needs. A workgroup takes a row.
+// Makes the input of a ternary product for a batch: rows of int8 in one plane or two, and for each row s and
+// sum(q), which every output needs. A workgroup takes a row. With GROUPS also the sum of each 64 inputs.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
@@ -7,32 +7,73 @@
 #include "params.h"
 
 layout(local_size_x_id = CONSTANT_WORKGROUP_SIZE) in;
+layout(constant_id = CONSTANT_NORM) const uint kNorm = NORM_ALWAYS;
 
 layout(push_constant) uniform Push { QuantisePush push; };
 layout(binding = 0) readonly buffer X { vec4 x[]; };
 layout(binding = 1) readonly buffer Weight { vec4 weight[]; };
-layout(binding = 2) writeonly buffer Q { uint q[]; };         // [rows][n_in / 4], four int8 a word
+layout(binding = 2) writeonly buffer Q { uint q[]; };         // [rows][planes][n_in / 4], four int8 a word
 layout(binding = 3) writeonly buffer QInfo { uvec2 q_info[]; };  // [rows]: bits of s, sum(q)
+#ifdef GROUPS
+layout(binding = 4) writeonly buffer Sums { int sums[]; };  // [rows][n_in / 64]
+#endif
 
 #include "common/subgroup.glsl"
 #include "common/reduce.glsl"
 #include "common/quantise.glsl"
 
+uint words, row;
+
+vec4 weighted(uint i) {
+  precise vec4 y = x[row + i];
+  if (kNorm == NORM_ALWAYS) y *= weight[i];
+  return y;
+}
+
+#ifdef GROUPS
+// The sums of four inputs each, of which sixteen neighbours make a group.
+shared int quads[gl_WorkGroupSize.x];
+#endif
+
 void main() {
-  uint words = push.n_in / 4, row = gl_WorkGroupID.x * words;
+  words = push.n_in / 4;
+  row = (push.first_row + gl_WorkGroupID.x) * words;
   float squares = 0.0, largest = 0.0;
   for (uint i = gl_LocalInvocationID.x; i < words; i += gl_WorkGroupSize.x) {
     squares = add_squares(x[row + i], squares);
-    precise vec4 y = x[row + i] * weight[i];
-    largest = largest_of(y, largest);
+    largest = largest_of(weighted(i), largest);
   }
-  RowScale scale = row_scale(squares, largest);
+  RowScale scale = row_scale(squares, largest, kNorm == NORM_ALWAYS);
 
   int sum = 0;
-  for (uint i = gl_LocalInvocationID.x; i < words; i += gl_WorkGroupSize.x) {
-    precise vec4 y = x[row + i] * weight[i];
-    q[row + i] = quantised(y, scale.factor, sum);
+  uint to = gl_WorkGroupID.x * kPlanes * words;
+#ifdef GROUPS
+  for (uint first = 0; first < words; first += gl_WorkGroupSize.x) {
+    uint i = first + gl_LocalInvocationID.x;
+    int quad = 0;
+    if (i < words) {
+      ivec4 four = quantised(weighted(i), scale.factor);
+      quad = sum_of(four);
+      if (kPlanes == 2) q[to + i] = packed(high_plane(four));
+      q[to + (kPlanes - 1) * words + i] = packed(four);
+    }
+    quads[gl_LocalInvocationID.x] = quad;
+    barrier();
+    if (i < words && i % 16 == 0) {
+      int group = 0;
+      for (uint k = 0; k < 16; ++k) group += quads[gl_LocalInvocationID.x + k];
+      sums[gl_WorkGroupID.x * (words / 16) + i / 16] = group;
+    }
+    barrier();
+    sum += quad;
   }
+#else
+  for (uint i = gl_LocalInvocationID.x; i < words; i += gl_WorkGroupSize.x) {
+    ivec4 four = quantised(weighted(i), scale.factor);
+    sum += sum_of(four);
+    q[to + i] = packed(four);
+  }
+#endif
   sum = workgroup_add(sum);
   if (gl_LocalInvocationID.x == 0) q_info[gl_WorkGroupID.x] = uvec2(floatBitsToUint(scale.s), uint(sum));
 }

@@ -20,6 +20,9 @@ layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };  // [n_tokens]: b
 layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_out]
 
 #include "common/ternary.glsl"
+#ifdef GATE_UP
+#include "common/activation.glsl"
+#endif
 
 const uint kRows = 8, kTokens = 4;           // of an invocation
 const uint kTileRows = 64, kTileTokens = 32; // of a workgroup: 8 x 8 invocations
@@ -101,8 +104,8 @@ void main() {
     for (uint i = 0; i < kRows / 2; ++i) {
       uint row = gl_WorkGroupID.x * kOutRows + tile_row + 8 * i;
       if (row >= push.n_out) break;
-      float gate = max(ternary_result(acc[i][j], q_sum, s, push.scale0), 0.0);
-      y[t * push.n_out + row] = gate * gate * ternary_result(acc[i + kRows / 2][j], q_sum, s, push.scale1);
+      y[t * push.n_out + row] = gated(ternary_result(acc[i][j], q_sum, s, push.scale0),
+                                      ternary_result(acc[i + kRows / 2][j], q_sum, s, push.scale1));
     }
 #else
     for (uint i = 0; i < kRows; ++i) {

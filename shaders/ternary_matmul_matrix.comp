@@ -32,6 +32,9 @@ layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };  // [n_tokens]: b
 layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_out]
 
 #include "common/ternary.glsl"
+#ifdef GATE_UP
+#include "common/activation.glsl"
+#endif
 
 #define MatrixA icoopmatNV<8, gl_ScopeSubgroup, kM, kK>
 #define MatrixB icoopmatNV<8, gl_ScopeSubgroup, kK, kN>
@@ -150,8 +153,8 @@ void main() {
       uint to = t * push.n_out + first_row + row;
 #ifdef GATE_UP
       uint at_up = at + kSubgroupOutRows;
-      float gate = max(ternary_result(sum, q_sum, s, push.scale0), 0.0);
-      y[to] = gate * gate * ternary_result(int(tile[sums + at_up / 4][at_up % 4]), q_sum, s, push.scale1);
+      y[to] = gated(ternary_result(sum, q_sum, s, push.scale0),
+                    ternary_result(int(tile[sums + at_up / 4][at_up % 4]), q_sum, s, push.scale1));
 #else
       precise float result = ternary_result(sum, q_sum, s, scale_of_row(first_row + row));
 #ifdef ADD

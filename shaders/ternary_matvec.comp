@@ -4,7 +4,7 @@
 // row's blocks. It is compiled as:
 //   plain     y[row]  = result
 //   ADD       y[row] += result                      (the residual stream)
-//   GATE_UP   y[row]  = relu(gate)^2 * up           (rows n_out of gate, then n_out of up)
+//   GATE_UP   y[row]  = act(gate) * up              (rows n_out of gate, then n_out of up)
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
@@ -25,6 +25,9 @@ layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_o
 
 #include "common/subgroup.glsl"
 #include "common/ternary.glsl"
+#ifdef GATE_UP
+#include "common/activation.glsl"
+#endif
 
 #ifdef GATE_UP
 const uint kOutRows = kRows / 2;  // gate rows, then as many up rows
@@ -61,8 +64,8 @@ void multiply(uint first, uint t) {
     if (first + r >= push.n_out) break;
     uint at = t * push.n_out + first + r;
 #ifdef GATE_UP
-    float gate = max(ternary_result(acc[r], q_sum, s, push.scale0), 0.0);
-    y[at] = gate * gate * ternary_result(acc[kOutRows + r], q_sum, s, push.scale1);
+    y[at] = gated(ternary_result(acc[r], q_sum, s, push.scale0),
+                  ternary_result(acc[kOutRows + r], q_sum, s, push.scale1));
 #else
     precise float result = ternary_result(acc[r], q_sum, s, scale_of_row(first + r));
 #ifdef ADD

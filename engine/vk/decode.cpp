@@ -39,7 +39,7 @@ void DecodeStages::linear(const Matrix& w, const In& in, const Out& out) {
   s.x = address(in.x);
   s.y = address(out.y);
   s.w = address(*w.codes);
-  s.weight = address(*in.norm.weight);
+  s.weight = in.norm.weight ? address(*in.norm.weight) : 0;
   s.n_in = w.n_in;
   s.n_out = out.kind == Out::Kind::gate ? w.rows() / 2 : w.rows();
   s.end0 = w.parts[0].rows;
@@ -48,10 +48,32 @@ void DecodeStages::linear(const Matrix& w, const In& in, const Out& out) {
   s.scale1 = w.parts[1].scale;
   s.scale2 = w.parts[2].scale;
   s.epsilon = in.norm.epsilon;
-  const bool first = std::none_of(stages_.begin(), stages_.end(), [](const auto& t) { return t.n_in != 0; });
-  if (first || out.kind == Out::Kind::gate) n_short_ = std::max(n_short_, w.n_in);
-  n_long_ = std::max(n_long_, w.n_in);
+  if (out.kind == Out::Kind::gate) act_ = out.act;
   stages_.push_back(s);
+}
+
+// Rows are in one of two classes: as long as the longest of all, or no longer than the longest of the others.
+// Gate and up are always in the second.
+DecodeShape DecodeStages::shape() const {
+  DecodeShape shape{{}, {}, act_.value_or(Act::relu2), heads_};
+  uint32_t &n_short = shape.rows.n_in, &n_long = shape.long_rows.n_in;
+  for (const DecodeStage& s : stages_) n_long = std::max(n_long, s.n_in);
+  uint32_t longest = 0;  // of the others
+  for (const DecodeStage& s : stages_)
+    if (s.n_in < n_long || s.kind == STAGE_GATE_UP) longest = std::max(longest, s.n_in);
+  n_short = longest == 0 ? n_long : longest;
+  const auto norm_of = [&](bool long_rows) -> uint32_t {
+    bool some = false, all = true;
+    for (const DecodeStage& s : stages_) {
+      if (s.n_in == 0 || (s.n_in > n_short) != long_rows) continue;
+      some |= s.weight != 0;
+      all &= s.weight != 0;
+    }
+    return all ? NORM_ALWAYS : some ? NORM_BY_STAGE : NORM_NEVER;
+  };
+  shape.rows.norm = norm_of(false);
+  shape.long_rows.norm = norm_of(true);
+  return shape;
 }
 
 void DecodeStages::attention(const Buffer& qkv, const Buffer& rotation, const Buffer& k_cache,
@@ -93,8 +115,9 @@ static ptrdiff_t writer(std::span<const DecodeStage> stages, size_t n, uint64_t 
   return i;
 }
 
-bool DecodeStages::takes_next(const Buffer& x, const Buffer* y) const {
+bool DecodeStages::takes_next(const Buffer& x, const Buffer* y, std::optional<Act> act) const {
   if (stages_.empty()) return true;
+  if (act && act_ && *act != *act_) return false;
   if (stages_.back().y != address(x)) return false;
   const ptrdiff_t from = y == nullptr ? -1 : writer(stages_, stages_.size(), address(*y));
   return from < 0 || stages_.size() - static_cast<size_t>(from) <= kFarthest;
@@ -139,8 +162,12 @@ Decode::Decode(const Device& device, VulkanKernels& kernels, Transfer& transfer,
   std::memset(stuck_.mapped().data(), 0, sizeof(uint32_t));
 }
 
-bool Decode::takes(const Matrix& w) const { return kernels_.has_decode(w.n_in, {1, 1, 64, 64}); }
-bool Decode::takes(const AttentionShape& shape) const { return kernels_.has_decode(64, shape); }
+bool Decode::takes(const Matrix& w) const {
+  return w.layout == Layout::trits && kernels_.has_decode({{w.n_in}, {w.n_in}});
+}
+bool Decode::takes(const AttentionShape& heads) const {
+  return kernels_.has_decode({{}, {}, Act::relu2, heads});
+}
 
 std::unique_ptr<VulkanBuffer> Decode::upload(std::span<const std::byte> bytes) {
   auto buffer = std::make_unique<VulkanBuffer>(device_, bytes.size(), BufferUse::device);
@@ -150,12 +177,13 @@ std::unique_ptr<VulkanBuffer> Decode::upload(std::span<const std::byte> bytes) {
 
 DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   DecodeDispatches result{};
-  result.kernel = &kernels_.decode(list.n_short_, list.n_long_, list.heads_);
+  const DecodeShape shape = list.shape();
+  result.kernel = &kernels_.decode(shape);
   const uint32_t size = result.kernel->constant(CONSTANT_WORKGROUP_SIZE);
   std::vector<DecodeStage>& stages = list.stages_;
   for (size_t i = 0; i < stages.size(); ++i) {
     DecodeStage& s = stages[i];
-    s.long_rows = s.n_in > list.n_short_;
+    s.long_rows = s.n_in > shape.rows.n_in;
     if (s.n_in != 0)
       s.n_groups = ceil_div(
           s.n_out, size / result.kernel->constant(s.long_rows ? CONSTANT_LANES_LONG : CONSTANT_LANES));
@@ -208,8 +236,7 @@ bool Decode::goes_on(const Kernel& kernel) {
 }
 
 DecodeDispatches Decode::prepare(DecodeStages stages) {
-  if (chained_ && untried_)
-    chained_ = goes_on(kernels_.decode(stages.n_short_, stages.n_long_, stages.heads_));
+  if (chained_ && untried_) chained_ = goes_on(kernels_.decode(stages.shape()));
   untried_ = false;
   return lay_out(std::move(stages), chained_);
 }

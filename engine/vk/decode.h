@@ -4,6 +4,7 @@
 // Thread rule: as the Device.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "engine/backend.h"
@@ -19,8 +20,9 @@ class DecodeStages {
   bool empty() const { return stages_.empty(); }
 
   // Whether a stage that reads x, and adds to y if that is not null, may be the next one: x must be what the
-  // last stage wrote, and y must have been written so few stages ago that its tagged values are still kept.
-  bool takes_next(const Buffer& x, const Buffer* y) const;
+  // last stage wrote, y must have been written so few stages ago that its tagged values are still kept, and
+  // all gates must have the same function.
+  bool takes_next(const Buffer& x, const Buffer* y, std::optional<Act> act) const;
 
   // As in Recorder.
   void linear(const Matrix& w, const In& in, const Out& out);
@@ -31,9 +33,10 @@ class DecodeStages {
 
  private:
   friend class Decode;
+  DecodeShape shape() const;
+
   std::vector<DecodeStage> stages_;
-  uint32_t n_short_ = 64;  // features of a row of qkv or of gate and up, the longer
-  uint32_t n_long_ = 64;   // features of the longest row of all
+  std::optional<Act> act_;
   AttentionShape heads_{1, 1, 64, 64};
 };
 

@@ -3,6 +3,10 @@
 #include <algorithm>
 
 namespace bitnet::vk {
+
+uint32_t planes_of(const Matrix& w) { return w.input == Input::int16_row ? 2 : 1; }
+uint32_t activation_of(Act act) { return act == Act::silu ? ACTIVATION_SILU : ACTIVATION_RELU2; }
+
 namespace {
 
 // A row is reduced by one workgroup, of 512 invocations where the device allows it (Vulkan promises 128). A
@@ -14,9 +18,16 @@ Specialisation wide(const Device& device) {
   return {{CONSTANT_WORKGROUP_SIZE, size}};
 }
 
-// More rows a subgroup save loads of the vector; fewer leave more subgroups, which hide the latency of
-// memory.
-Specialisation matvec_rows(const Device& device) { return {{CONSTANT_ROWS, device.is_gpu() ? 2U : 4U}}; }
+// What the kernels of a product have to know of it.
+Specialisation product_constants(const Matrix& w, const Out& out) {
+  Specialisation c;
+  if (out.kind == Out::Kind::gate) c[CONSTANT_ACTIVATION] = activation_of(out.act);
+  if (w.layout == Layout::trits) return c;
+  c.insert({{CONSTANT_PLANES, planes_of(w)},
+            {CONSTANT_SCALE_GROUPS, w.scale_every / 64},
+            {CONSTANT_OUT, static_cast<uint32_t>(out.kind)}});
+  return c;
+}
 
 // Rows and tokens that a workgroup of ternary_matmul_matrix makes.
 uint32_t matrix_rows(const Specialisation& c) {
@@ -74,10 +85,7 @@ bool has_blocks(TensorType type) {
 
 VulkanKernels::VulkanKernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool matrix)
     : rms_norm(d, cache, SUBGROUPS(rms_norm), wide(d)),
-      rms_norm_quantise(d, cache, SUBGROUPS(rms_norm_quantise), wide(d)),
-      matvec{{d, cache, SUBGROUPS_DOT(ternary_matvec), matvec_rows(d)},
-             {d, cache, SUBGROUPS_DOT(ternary_matvec_add), matvec_rows(d)},
-             {d, cache, SUBGROUPS_DOT(ternary_matvec_gate_up), matvec_rows(d)}},
+      rope_store_kv(d, cache, Shader::rope_store_kv, {}),
       argmax(d, cache, Shader::argmax, {}),
       argmax_merge(d, cache, Shader::argmax_merge, {}),
       device_(d),
@@ -89,14 +97,13 @@ const Kernel& VulkanKernels::embed(const Table& table) {
   Specialisation constants;
   if (!table.is_ternary()) constants[CONSTANT_TABLE_TYPE] = static_cast<uint32_t>(table.type);
   const Shader shader = table.is_ternary() ? Shader::embed_ternary : Shader::embed;
-  return embed_.try_emplace(constants, device_, cache_, shader, constants).first->second;
+  return kernel(shader, constants);
 }
 
 const Kernel& VulkanKernels::head(const Table& table) {
   const Device& d = device_;
   Specialisation constants{{CONSTANT_TABLE_TYPE, static_cast<uint32_t>(table.type)}};
-  if (!has_blocks(table.type))
-    return head_.try_emplace(constants, d, cache_, SUBGROUPS(head), constants).first->second;
+  if (!has_blocks(table.type)) return kernel(SUBGROUPS(head), constants);
   constexpr uint32_t kTileBytes = 16 << 10;  // of 4 rows or more of most models; small, so that many are read
   const auto& chunk = table.chunks.front();
   const auto row_bytes = static_cast<uint32_t>(chunk.bytes->size() / chunk.rows);
@@ -107,7 +114,11 @@ const Kernel& VulkanKernels::head(const Table& table) {
   const Shader shader = d.shared_subgroups() ? Shader::head_blocks_shared
                         : d.is_gpu()         ? Shader::head_blocks_unrolled
                                              : Shader::head_blocks;
-  return head_.try_emplace(constants, d, cache_, shader, constants).first->second;
+  return kernel(shader, constants);
+}
+
+const Kernel& VulkanKernels::kernel(Shader shader, const Specialisation& constants) {
+  return kernels_.try_emplace({shader, constants}, device_, cache_, shader, constants).first->second;
 }
 
 // Heads that share keys save loads; shared memory limits how many.
@@ -119,18 +130,6 @@ static uint32_t shared_heads(const AttentionShape& s, uint32_t most) {
 }
 
 uint32_t VulkanKernels::decode_heads(const AttentionShape& shape) { return shared_heads(shape, 6); }
-
-// What a model has of it, as CONSTANT_HEAD_INPUT.
-static uint32_t head_input(const AttentionInput& input) {
-  return (input.bias ? HEAD_BIAS : 0) | (input.q_norm.weight ? HEAD_Q_NORM : 0) |
-         (input.k_norm.weight ? HEAD_K_NORM : 0);
-}
-
-const Kernel& VulkanKernels::rope_store_kv(const AttentionInput& input) {
-  const Specialisation constants{{CONSTANT_HEAD_INPUT, head_input(input)}};
-  return rope_store_kv_.try_emplace(constants, device_, cache_, Shader::rope_store_kv, constants)
-      .first->second;
-}
 
 const Kernel& VulkanKernels::attention(const AttentionShape& shape, uint32_t n) {
   struct Tile {
@@ -155,7 +154,7 @@ const Kernel& VulkanKernels::attention(const AttentionShape& shape, uint32_t n) 
                                  {CONSTANT_KEY_SLAB, tile->key_slab},
                                  {CONSTANT_HEAD_DIM, shape.head_dim}};
   const Shader shader = device_.is_gpu() ? Shader::attention_unrolled : Shader::attention;
-  return attention_.try_emplace(constants, device_, cache_, shader, constants).first->second;
+  return kernel(shader, constants);
 }
 
 // How many lanes share a row of n_in features, and what each of them loads.
@@ -170,63 +169,84 @@ static RowShape row_shape(const Device& device, uint32_t n_in, uint32_t workgrou
   return {lanes, per(n_in / 64, lanes), per(n_in / 4, workgroup_size)};
 }
 
-Specialisation VulkanKernels::decode_constants(uint32_t n_short, uint32_t n_long,
-                                               const AttentionShape& heads) const {
+Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
   Specialisation c = wide(device_);
-  const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE);
-  const RowShape rows = row_shape(device_, n_short, size), long_rows = row_shape(device_, n_long, size);
+  const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), n_long = shape.long_rows.n_in;
+  const RowShape rows = row_shape(device_, shape.rows.n_in, size),
+                 long_rows = row_shape(device_, n_long, size);
   c.insert({{CONSTANT_LANES, rows.lanes},
             {CONSTANT_LOADS, rows.loads},
             {CONSTANT_NORM_LOADS, rows.norm_loads},
+            {CONSTANT_NORM, shape.rows.norm},
             {CONSTANT_LANES_LONG, long_rows.lanes},
             {CONSTANT_LOADS_LONG, long_rows.loads},
             {CONSTANT_NORM_LOADS_LONG, long_rows.norm_loads},
-            {CONSTANT_HEADS, decode_heads(heads)},
-            {CONSTANT_HEAD_DIM, heads.head_dim},
-            {CONSTANT_TILE, std::max(n_long / 16, 64 * heads.head_dim / 8)}});
+            {CONSTANT_NORM_LONG, shape.long_rows.norm},
+            {CONSTANT_ACTIVATION, activation_of(shape.act)},
+            {CONSTANT_HEADS, decode_heads(shape.heads)},
+            {CONSTANT_HEAD_DIM, shape.heads.head_dim},
+            {CONSTANT_TILE, std::max(n_long / 16, 64 * shape.heads.head_dim / 8)}});
   return c;
 }
 
-bool VulkanKernels::has_decode(uint32_t n_in, const AttentionShape& heads) const {
+bool VulkanKernels::has_decode(const DecodeShape& shape) const {
   constexpr uint32_t kMostLoads = 16;
-  const Specialisation c = decode_constants(n_in, n_in, heads);
+  const Specialisation c = decode_constants(shape);
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), n_heads = c.at(CONSTANT_HEADS);
-  const uint32_t shared_bytes = 16 * c.at(CONSTANT_TILE) + 4 * size + 4 * heads.head_dim * (n_heads + 1) +
-                                10 * 4 * 64 * n_heads + 256 + (device_.shared_subgroups() ? 4 * size : 0);
+  const uint32_t shared_bytes = 16 * c.at(CONSTANT_TILE) + 4 * size +
+                                4 * shape.heads.head_dim * (n_heads + 1) + 10 * 4 * 64 * n_heads + 256 +
+                                (device_.shared_subgroups() ? 4 * size : 0);
   return device_.is_gpu() && device_.subgroup_shuffle() && device_.has_addresses() &&
-         device_.subgroup_size() <= 64 && size % 64 == 0 && c.at(CONSTANT_LOADS) <= kMostLoads &&
+         device_.subgroup_size() <= 64 && size % 64 == 0 && c.at(CONSTANT_LOADS_LONG) <= kMostLoads &&
          shared_bytes <= device_.limits().maxComputeSharedMemorySize;
 }
 
-const Kernel& VulkanKernels::decode(uint32_t n_short, uint32_t n_long, const AttentionShape& heads) {
-  const Specialisation constants = decode_constants(n_short, n_long, heads);
+const Kernel& VulkanKernels::decode(const DecodeShape& shape) {
   const bool rolled = device_.info().software;
   const Shader shader = device_.shared_subgroups() ? Shader::decode_shared
                         : integer_dot_
                             ? (rolled ? Shader::decode_dot : Shader::decode_dot_unrolled)
                             : (rolled ? Shader::decode_emulated : Shader::decode_emulated_unrolled);
-  return decode_.try_emplace(constants, device_, cache_, shader, constants).first->second;
+  return kernel(shader, decode_constants(shape));
 }
 
-VulkanKernels::Matmul VulkanKernels::ternary_matmul(Out::Kind kind, uint32_t n_out, uint32_t n) {
-  const auto k = static_cast<size_t>(kind);
+const Kernel& VulkanKernels::quantise(const Matrix& w, bool normed) {
+  const Device& d = device_;
+  Specialisation constants = wide(d);
+  constants[CONSTANT_NORM] = normed ? NORM_ALWAYS : NORM_NEVER;
+  if (w.layout == Layout::trits) return kernel(SUBGROUPS(rms_norm_quantise), constants);
+  constants[CONSTANT_PLANES] = planes_of(w);
+  return kernel(SUBGROUPS(rms_norm_quantise_groups), constants);
+}
+
+// More rows a subgroup save loads of the vector; fewer leave more subgroups, which hide the latency of
+// memory.
+const Kernel& VulkanKernels::matvec(const Matrix& w, const Out& out) {
+  const Device& d = device_;
+  const bool integer_dot = integer_dot_;
+  Specialisation constants = product_constants(w, out);
+  constants[CONSTANT_ROWS] = d.is_gpu() && w.layout == Layout::trits ? 2 : 4;
+  if (w.layout != Layout::trits) return kernel(SUBGROUPS_DOT(ternary_matvec_groups), constants);
+  const Shader shaders[] = {SUBGROUPS_DOT(ternary_matvec), SUBGROUPS_DOT(ternary_matvec_add),
+                            SUBGROUPS_DOT(ternary_matvec_gate_up)};
+  return kernel(shaders[static_cast<size_t>(out.kind)], constants);
+}
+
+VulkanKernels::Matmul VulkanKernels::matmul(const Matrix& w, const Out& out, uint32_t n) {
+  const bool integer_dot = integer_dot_, gated = out.kind == Out::Kind::gate;
+  const auto kind = static_cast<size_t>(out.kind);
+  Specialisation constants = product_constants(w, out);
+  if (w.layout != Layout::trits)
+    return {kernel(DOT(ternary_matmul_groups), constants), gated ? 32U : 64U, 32};
   if (!matrix_) {
-    constexpr Shader kDot[] = {Shader::ternary_matmul_dot, Shader::ternary_matmul_add_dot,
-                               Shader::ternary_matmul_gate_up_dot};
-    constexpr Shader kEmulated[] = {Shader::ternary_matmul_emulated, Shader::ternary_matmul_add_emulated,
-                                    Shader::ternary_matmul_gate_up_emulated};
-    const Shader shader = integer_dot_ ? kDot[k] : kEmulated[k];
-    const Specialisation none;
-    return {matmul_dot_[k].try_emplace(none, device_, cache_, shader, none).first->second,
-            kind == Out::Kind::gate ? 32U : 64U, 32};
+    const Shader shaders[] = {DOT(ternary_matmul), DOT(ternary_matmul_add), DOT(ternary_matmul_gate_up)};
+    return {kernel(shaders[kind], constants), gated ? 32U : 64U, 32};
   }
   constexpr Shader kMatrix[] = {Shader::ternary_matmul_matrix, Shader::ternary_matmul_add_matrix,
                                 Shader::ternary_matmul_gate_up_matrix};
-  const Specialisation constants =
-      matrix_tile(device_, uint64_t{n_out} * (kind == Out::Kind::gate ? 2 : 1) * n);
+  constants.merge(matrix_tile(device_, uint64_t{w.rows()} * n));
   const uint32_t rows = matrix_rows(constants);
-  return {matmul_matrix_[k].try_emplace(constants, device_, cache_, kMatrix[k], constants).first->second,
-          kind == Out::Kind::gate ? rows / 2 : rows, matrix_tokens(constants)};
+  return {kernel(kMatrix[kind], constants), gated ? rows / 2 : rows, matrix_tokens(constants)};
 }
 
 VulkanKernels::Sampling::Sampling(const Device& d, VkPipelineCache cache, const Specialisation& constants)

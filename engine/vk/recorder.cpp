@@ -32,7 +32,7 @@ uint32_t argmax_partials(uint32_t n_vocab) {
   return std::min(kArgmaxPartials, ceil_div(n_vocab, kLogitsAWorkgroup));
 }
 
-TernaryPush push_of(const Matrix& w, uint32_t n_out, uint32_t n) {
+GroupsPush push_of(const Matrix& w, uint32_t n_out, uint32_t n) {
   return {w.n_in,
           n_out,
           n,
@@ -40,7 +40,12 @@ TernaryPush push_of(const Matrix& w, uint32_t n_out, uint32_t n) {
           w.parts[0].rows + w.parts[1].rows,
           w.parts[0].scale,
           w.parts[1].scale,
-          w.parts[2].scale};
+          w.parts[2].scale,
+          w.fixed};
+}
+
+TernaryPush without_groups(const GroupsPush& p) {
+  return {p.n_in, p.n_out, p.n_tokens, p.end0, p.end1, p.scale0, p.scale1, p.scale2};
 }
 
 AttentionPush attention_push(const AttentionShape& s, uint32_t n) {
@@ -167,33 +172,37 @@ void VulkanRecorder::embed(const Table& table, const Buffer& x, uint32_t n) {
 }
 
 void VulkanRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
-  dispatch(kernels_.rms_norm_quantise, QuantisePush{w.n_in, in.norm.epsilon},
-           {&in.x, in.norm.weight.get(), in.q.q.get(), in.q.info.get()}, n);
+  const Kernel& kernel = kernels_.quantise(w, in.norm.weight != nullptr);
+  const QuantisePush push{w.n_in, in.first_row, in.norm.epsilon};
+  const Buffer* weight = in.norm.weight ? in.norm.weight.get() : &in.x;  // which is not read
+  const Buffer *q = in.q.q.get(), *info = in.q.info.get(), *sums = in.q.sums.get();
+  if (w.layout == Layout::trits) return dispatch(kernel, push, {&in.x, weight, q, info}, n);
+  dispatch(kernel, push, {&in.x, weight, q, info, sums}, n);
 }
 
-void VulkanRecorder::product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) {
+void VulkanRecorder::product(const Matrix& w, const Quantised& in, const Out& out, uint32_t n) {
   const uint32_t n_out = out.kind == Out::Kind::gate ? w.rows() / 2 : w.rows();
-  const std::initializer_list<const Buffer*> buffers = {w.codes.get(), q.q.get(), q.info.get(), &out.y};
+  const auto product = [&](const Kernel& kernel, uint32_t groups_x, uint32_t groups_y) {
+    const GroupsPush push = push_of(w, n_out, n);
+    const Buffer *codes = w.codes.get(), *q = in.q.get(), *info = in.info.get(), *sums = in.sums.get();
+    if (w.layout == Layout::trits)
+      return dispatch(kernel, without_groups(push), {codes, q, info, &out.y}, groups_x, groups_y);
+    dispatch(kernel, push, {codes, q, info, &out.y, w.scales.get(), sums}, groups_x, groups_y);
+  };
   if (n <= kMatvecTokens) {
-    const Kernel& matvec = kernels_.matvec[static_cast<size_t>(out.kind)];
-    return dispatch(matvec, push_of(w, n_out, n), buffers,
-                    groups_for_rows(w.rows(), matvec.constant(CONSTANT_ROWS)), n);
+    const Kernel& matvec = kernels_.matvec(w, out);
+    return product(matvec, groups_for_rows(w.rows(), matvec.constant(CONSTANT_ROWS)), n);
   }
-  const VulkanKernels::Matmul matmul = kernels_.ternary_matmul(out.kind, n_out, n);
-  dispatch(matmul.kernel, push_of(w, n_out, n), buffers, ceil_div(n_out, matmul.rows),
-           ceil_div(n, matmul.tokens));
+  const VulkanKernels::Matmul matmul = kernels_.matmul(w, out, n);
+  product(matmul.kernel, ceil_div(n_out, matmul.rows), ceil_div(n, matmul.tokens));
 }
 
-void VulkanRecorder::rope_store_kv(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
+void VulkanRecorder::rope_store_kv(const Buffer& qkv, const AttentionInput&, const Buffer& rotation,
                                    const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& s,
                                    uint32_t n) {
-  const auto or_any = [&](const BufferPtr& buffer) { return buffer ? buffer.get() : &rotation; };
-  dispatch(kernels_.rope_store_kv(input),
-           RopePush{s.n_head, s.n_head_kv, s.head_dim, s.rope_dim, 1.0F / static_cast<float>(s.head_dim),
-                    input.q_norm.epsilon, input.k_norm.epsilon},
-           {&params_, &rotation, &qkv, &k_cache, &v_cache, or_any(input.bias), or_any(input.q_norm.weight),
-            or_any(input.k_norm.weight)},
-           s.n_head + 2 * s.n_head_kv, n);
+  const uint32_t pairs = (s.n_head + 2 * s.n_head_kv) * s.head_dim / 2;
+  dispatch(kernels_.rope_store_kv, RopePush{s.n_head, s.n_head_kv, s.head_dim, s.rope_dim},
+           {&params_, &rotation, &qkv, &k_cache, &v_cache}, ceil_div(pairs, 64), n);
 }
 
 void VulkanRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache,
@@ -218,8 +227,8 @@ void VulkanRecorder::decode_collected() {
 
 // The list that takes a stage which reads x and adds to y: the one with the stages before it, or an empty one
 // where it does not continue them.
-DecodeStages& VulkanRecorder::next_stage(const Buffer& x, const Buffer* y) {
-  if (!collected_.takes_next(x, y)) decode_collected();
+DecodeStages& VulkanRecorder::next_stage(const Buffer& x, const Buffer* y, std::optional<Act> act) {
+  if (!collected_.takes_next(x, y, act)) decode_collected();
   return collected_;
 }
 
@@ -227,18 +236,17 @@ void VulkanRecorder::self_attention(const Buffer& qkv, const AttentionInput& inp
                                     const Buffer& k_cache, const Buffer& v_cache,
                                     const AttentionScratch& scratch, const Buffer& o, const AttentionShape& s,
                                     uint32_t n) {
-  const bool as_they_come = !input.bias && !input.q_norm.weight && !input.k_norm.weight;
-  if (n == 1 && as_they_come && decode_.takes(s))
+  if (n == 1 && decode_.takes(s))
     next_stage(qkv).attention(qkv, rotation, k_cache, v_cache, scratch, o, s);
   else
     Recorder::self_attention(qkv, input, rotation, k_cache, v_cache, scratch, o, s, n);
 }
 
 void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {
-  if (n == 1 && in.first_row == 0 && decode_.takes(w))
-    next_stage(in.x, out.kind == Out::Kind::add ? &out.y : nullptr).linear(w, in, out);
-  else
-    Recorder::linear(w, in, out, n);
+  if (n != 1 || in.first_row != 0 || !decode_.takes(w)) return Recorder::linear(w, in, out, n);
+  const Buffer* added_to = out.kind == Out::Kind::add ? &out.y : nullptr;
+  const auto act = out.kind == Out::Kind::gate ? std::optional(out.act) : std::nullopt;
+  next_stage(in.x, added_to, act).linear(w, in, out);
 }
 
 void VulkanRecorder::rms_norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features,

@@ -1,5 +1,5 @@
-// A BitLinear of one token as a stage of decode.comp, y = W int8(rms_norm(x) * weight). Every workgroup norms
-// and quantises the whole vector. It loads its share of the codes and of the norm's weights before it waits
+// A ternary product of one token as a stage of decode.comp, y = W int8(rms_norm(x) * weight). Every workgroup
+// norms and quantises the whole vector. It loads its share of the codes and of the norm's weights before it waits
 // for x. LANES lanes share a row, so that the loads of a subgroup are long runs of several rows. The results
 // are those of rms_norm_quantise and ternary_matvec, bit for bit. This file is included once for each shape
 // of loop, after the definition of:
@@ -7,7 +7,8 @@
 //   LANES       lanes that share a row
 //   LOADS       uvec4 of the row that each of them takes
 //   NORM_LOADS  vec4 of x that an invocation norms
-//   MATRICES    1: plain, or added to y; 2: relu(gate)^2 * up, the rows n_out of gate before those of up
+//   NORM        NORM_...: whether it norms
+//   MATRICES    1: plain, or added to y; 2: act(gate) * up, the rows n_out of gate before those of up
 
 void LINEAR(uint group) {
   uint lane = LANE % LANES, halves = push.n_in / 64, words = push.n_in / 4;
@@ -20,10 +21,13 @@ void LINEAR(uint group) {
       bits[m][i] = uvec4(0);
       if (h < halves) bits[m][i] = codes.at[(min(row, push.n_out - 1) + m * push.n_out) * halves + h];
     }
+  bool normed = NORM == NORM_ALWAYS || NORM == NORM_BY_STAGE && push.weight != uvec2(0);
   Weights weights = Weights(push.weight);
   vec4 weight[NORM_LOADS];
-  UNROLL for (uint i = 0; i < NORM_LOADS; ++i)
-    weight[i] = weights.at[min(gl_LocalInvocationID.x + i * gl_WorkGroupSize.x, words - 1)];
+  UNROLL for (uint i = 0; i < NORM_LOADS; ++i) {
+    weight[i] = vec4(1.0);
+    if (normed) weight[i] = weights.at[min(gl_LocalInvocationID.x + i * gl_WorkGroupSize.x, words - 1)];
+  }
 
   bool adds = MATRICES == 1 && push.kind == STAGE_LINEAR_ADD;
   bool adds_tagged = adds && (push.flow & FLOW_RESIDUAL) != 0;
@@ -69,7 +73,7 @@ void LINEAR(uint group) {
     x[i] = product;
     largest = largest_of(product, largest);
   }
-  RowScale scale = row_scale(squares, largest);
+  RowScale scale = row_scale(squares, largest, normed);
   int sum = 0;
   UNROLL for (uint i = 0; i < NORM_LOADS; ++i) {
     uint at = gl_LocalInvocationID.x + i * gl_WorkGroupSize.x;
@@ -77,7 +81,9 @@ void LINEAR(uint group) {
     // int8 as [s][half]: at s the activations that meet the codes at shift 6 - 2s of each half of a block.
     // Neighbouring lanes take neighbouring halves, so no two of them want the same bank.
     uint quad = at / 4;  // of a block's eight: 2s + half
-    tile[quad % 8 / 2 * halves + quad / 8 * 2 + quad % 2][at % 4] = quantised(x[i], scale.factor, sum);
+    ivec4 four = quantised(x[i], scale.factor);
+    sum += sum_of(four);
+    tile[quad % 8 / 2 * halves + quad / 8 * 2 + quad % 2][at % 4] = packed(four);
   }
   sum = workgroup_add(sum);  // its barrier also shows everyone the int8
 
@@ -101,8 +107,8 @@ void LINEAR(uint group) {
   }
   if (lane == 0 && row < push.n_out) {
     if (MATRICES == 2) {
-      float gate = max(ternary_result(acc[0], sum, scale.s, push.scale0), 0.0);
-      give(row, gate * gate * ternary_result(acc[MATRICES - 1], sum, scale.s, push.scale1));
+      give(row, gated(ternary_result(acc[0], sum, scale.s, push.scale0),
+                      ternary_result(acc[MATRICES - 1], sum, scale.s, push.scale1)));
     } else {
       precise float result = ternary_result(acc[0], sum, scale.s, scale_of_row(row));
       if (adds) result = uintBitsToFloat(residual.x) + result;
@@ -115,4 +121,5 @@ void LINEAR(uint group) {
 #undef LANES
 #undef LOADS
 #undef NORM_LOADS
+#undef NORM
 #undef MATRICES

@@ -1,8 +1,19 @@
-// The input of a BitLinear: y = rms_norm(x) * weight, then int8 by the row's largest magnitude (BitNet b1.58,
-// section 2):   s = 127 / max(1e-5, max|y|),  q = clamp(round_half_even(y * s), -128, 127) With y =
-// inverse_rms * (x * weight), one pass over the row finds what both steps need. All kernels that include this
-// give the same bits, since the order of operations is written out and `precise` keeps it. Expects
-// reduce.glsl and push constants `n_in` and `epsilon`.
+// The input of a ternary product: y = rms_norm(x) * weight, then integers by the row's largest magnitude,
+//   one plane of int8 (BitNet b1.58, section 2):
+//     s = 127 / max(1e-5, max|y|),     q = clamp(round_half_even(y * s), -128, 127)
+//   two planes, q = 256 high + low:
+//     s = 32512 / max(1e-30, max|y|),  q = clamp(round_half_even(y * s), -32512, 32512)
+// With y = inverse_rms * (x * weight), one pass over the row finds what both steps need. All kernels that
+// include this give the same bits, since the order of operations is written out and `precise` keeps it.
+// Expects reduce.glsl and push constants `n_in` and `epsilon`.
+
+#ifdef GROUPS
+layout(constant_id = CONSTANT_PLANES) const uint kPlanes = 1;
+#else
+const uint kPlanes = 1;
+#endif
+const float kMostQuantised = kPlanes == 2 ? 32512.0 : 127.0;
+const float kLeastQuantised = kPlanes == 2 ? -32512.0 : -128.0;
 
 struct RowScale {
   float s;
@@ -18,20 +29,29 @@ float largest_of(vec4 y, float largest) {
   return max(largest, max(max(y.x, y.y), max(y.z, y.w)));
 }
 
-// `squares` and `largest` are an invocation's share of the row: sum of x^2, largest |x * weight|.
-RowScale row_scale(float squares, float largest) {
+// `squares` and `largest` are an invocation's share of the row: sum of x^2, largest |x * weight|. Without a
+// norm y is x, and the weights are 1.
+RowScale row_scale(float squares, float largest, bool normed) {
   vec2 row = workgroup_add_max(squares, largest);
   precise float inverse = 1.0 / sqrt(row.x / float(push.n_in) + push.epsilon);
-  precise float s = 127.0 / max(1e-5, row.y * inverse);
+  if (!normed) inverse = 1.0;
+  precise float s = kMostQuantised / max(kPlanes == 2 ? 1e-30 : 1e-5, row.y * inverse);
   precise float factor = inverse * s;
   return RowScale(s, factor);
 }
 
-// Four int8 in a word; their sum is added to `sum`.
-uint quantised(vec4 y, float factor, inout int sum) {
+ivec4 quantised(vec4 y, float factor) {
   precise vec4 scaled = y * factor;
-  ivec4 q = ivec4(clamp(roundEven(scaled), -128.0, 127.0));
-  sum += q.x + q.y + q.z + q.w;
+  return ivec4(clamp(roundEven(scaled), kLeastQuantised, kMostQuantised));
+}
+
+int sum_of(ivec4 q) { return q.x + q.y + q.z + q.w; }
+
+// Four int8 in a word.
+uint packed(ivec4 q) {
   q &= 0xFF;
   return uint(q.x | q.y << 8 | q.z << 16 | q.w << 24);
 }
+
+// The high plane of q = 256 high + low. The low one, from -128 to 127, is the lowest byte of q.
+ivec4 high_plane(ivec4 q) { return q + 128 >> 8; }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/backend.h"
-#include "engine/layouts/pack.h"
+#include "engine/cpu/kernels.h"
 #include "tests/engine/i2s_pack.h"
 
 namespace bitnet {
@@ -55,35 +55,6 @@ inline float from_half(uint16_t h) {
   return h & 0x8000 ? -magnitude : magnitude;
 }
 
-// Rows of codes 0, 1, 2 [rows][n_in] and scales [rows][n_scales] as a layout of groups has them.
-struct Groups {
-  std::vector<std::byte> codes;
-  std::vector<uint16_t> scales;
-};
-
-inline Groups packed_groups(Layout layout, uint32_t rows, uint32_t n_in, const uint8_t* codes,
-                            uint32_t n_scales, const uint16_t* scales) {
-  Groups g;
-  if (layout == Layout::groups) {
-    g.codes.resize(size_t{rows} * n_in / 4);
-    for (size_t r = 0; r < rows; ++r) pack_groups(codes + r * n_in, n_in, &g.codes[r * n_in / 4]);
-    g.scales.assign(scales, scales + size_t{rows} * n_scales);
-    return g;
-  }
-  const size_t whole = (size_t{rows} + kRowsTogether - 1) / kRowsTogether * kRowsTogether;
-  std::vector<uint8_t> all_codes(whole * n_in, 1);
-  std::vector<uint16_t> all_scales(whole * n_scales, 0);
-  std::copy_n(codes, size_t{rows} * n_in, all_codes.begin());
-  std::copy_n(scales, size_t{rows} * n_scales, all_scales.begin());
-  g.codes.resize(whole * n_in / 4);
-  g.scales.resize(whole * n_scales);
-  for (size_t r = 0; r < whole; r += kRowsTogether) {
-    pack_groups16(&all_codes[r * n_in], n_in, &g.codes[r * n_in / 4]);
-    pack_scales16(&all_scales[r * n_scales], n_scales, &g.scales[r * n_scales]);
-  }
-  return g;
-}
-
 inline void run(Backend& b, const std::function<void(Recorder&)>& kernels, uint32_t position = 0,
                 std::vector<int32_t> tokens = {}) {
   const auto program = b.record(kernels);
@@ -99,6 +70,24 @@ struct Variant {
 };
 
 inline void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
+
+// Every way in which the kernels can be built for this machine.
+inline std::vector<Variant> kernel_variants() {
+  std::vector<Variant> all = {{"VulkanInteger", IntegerDot::always, ""},
+                              {"VulkanEmulated", IntegerDot::never, ""},
+                              {"GpuInteger", IntegerDot::always, "", true},
+                              {"GpuEmulated", IntegerDot::never, "", true},
+                              {"GpuMatrix", IntegerDot::matrix, "", true}};
+  for (const uint32_t lanes : {8U, 16U, 32U, 64U})
+    all.push_back({"SubgroupsOf" + std::to_string(lanes), IntegerDot::never, "", true, lanes});
+  for (const cpu::KernelChoice& choice : cpu::kernel_choices()) {
+    if (!choice.supported) continue;
+    std::string name = std::string("Cpu_") + choice.kernels->name;
+    std::replace(name.begin(), name.end(), '-', '_');
+    all.push_back({name, IntegerDot::never, choice.kernels->name});
+  }
+  return all;
+}
 
 class Kernels : public testing::TestWithParam<Variant> {
  protected:

@@ -47,24 +47,7 @@ int32_t exact_dot(const Ternary& t, uint32_t row, const QuantisedRows& rows, uin
   return sum;
 }
 
-std::vector<Variant> variants() {
-  std::vector<Variant> all = {{"VulkanInteger", IntegerDot::always, ""},
-                              {"VulkanEmulated", IntegerDot::never, ""},
-                              {"GpuInteger", IntegerDot::always, "", true},
-                              {"GpuEmulated", IntegerDot::never, "", true},
-                              {"GpuMatrix", IntegerDot::matrix, "", true}};
-  for (const uint32_t lanes : {8U, 16U, 32U, 64U})
-    all.push_back({"SubgroupsOf" + std::to_string(lanes), IntegerDot::never, "", true, lanes});
-  for (const cpu::KernelChoice& choice : cpu::kernel_choices()) {
-    if (!choice.supported) continue;
-    std::string name = std::string("Cpu_") + choice.kernels->name;
-    std::replace(name.begin(), name.end(), '-', '_');
-    all.push_back({name, IntegerDot::never, choice.kernels->name});
-  }
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(On, Kernels, testing::ValuesIn(variants()),
+INSTANTIATE_TEST_SUITE_P(On, Kernels, testing::ValuesIn(kernel_variants()),
                          [](const auto& info) { return info.param.name; });
 
 // Powers of two as scales and s keep the last step exact, so that equality shows the integers themselves.

@@ -1,0 +1,134 @@
+// As ternary_matmul.comp, for a matrix of groups (common/groups.glsl). A step is one group of each row with
+// all planes of the tokens. CONSTANT_OUT says where the result goes, as in ternary_matvec_groups.comp; with
+// OUT_GATE the first half of an invocation's rows is gate, the second the same rows of up.
+#version 450
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_GOOGLE_include_directive : require
+#ifdef INTEGER_DOT
+#extension GL_EXT_spirv_intrinsics : require
+#endif
+#include "params.h"
+
+layout(local_size_x = 64) in;
+layout(constant_id = CONSTANT_PLANES) const uint kPlanes = 1;
+layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
+
+layout(push_constant) uniform Push { GroupsPush push; };
+layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]
+layout(binding = 1) readonly buffer Q { uvec4 q[]; };          // [n_tokens][planes][n_in / 16]
+layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };  // [n_tokens]: bits of s, sum(q)
+layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_out]
+layout(binding = 4) readonly buffer Scales { uint scales[]; };  // F16 [rows][n_in / 64 / kScaleGroups]
+layout(binding = 5) readonly buffer Sums { int sums[]; };      // [n_tokens][n_in / 64]: sum(q) of a group
+
+#include "common/ternary.glsl"
+#include "common/groups.glsl"
+#include "common/activation.glsl"
+
+const uint kRows = 8, kTokens = 4;            // of an invocation
+const uint kSome = 4;                         // rows whose products it has in registers at a time
+const uint kTileRows = 64, kTileTokens = 32;  // of a workgroup: 8 x 8 invocations
+const uint kOutRows = kOut == OUT_GATE ? kTileRows / 2 : kTileRows;
+const uint kUnits = 4 * kPlanes;               // uvec4 of a token's group
+const uint kFetch = kTileTokens * kUnits / 64;  // of which an invocation brings as many
+
+shared uvec4 tile_w[kTileRows];
+shared float tile_scales[kTileRows];
+shared uvec4 tile_q[kTileTokens][kUnits];
+shared int tile_sums[kTileTokens];
+
+// What an invocation brings, on its way into registers.
+uvec4 next_w, next_q[kFetch];
+float next_scale;
+int next_sum;
+
+// The row of the stacked matrix that is row `r` of the tile.
+uint matrix_row(uint r) {
+  uint row = gl_WorkGroupID.x * kOutRows + r % kOutRows;
+  return r < kOutRows ? row : push.n_out + row;
+}
+
+// Rows and tokens past the end repeat the last one; their sums are never written.
+void fetch(uint g) {
+  uint lane = gl_LocalInvocationID.x, groups = push.n_in / 64;
+  uint row = min(matrix_row(lane), push.n_out * (kOut == OUT_GATE ? 2 : 1) - 1);
+  uint scale = row * (groups / kScaleGroups) + g / kScaleGroups;
+  uint first_token = gl_WorkGroupID.y * kTileTokens, last_token = push.n_tokens - 1;
+  next_w = w[row * groups + g];
+  next_scale = half_of(scales[scale / 2], scale) * push.fixed_point;
+  next_sum = sums[min(first_token + lane, last_token) * groups + g];
+  UNROLL for (uint i = 0; i < kFetch; ++i) {
+    uint unit = lane + 64 * i, t = min(first_token + unit / kUnits, last_token);
+    next_q[i] = q[((t * kPlanes + unit % kUnits / 4) * groups + g) * 4 + unit % 4];
+  }
+}
+
+void store() {
+  uint lane = gl_LocalInvocationID.x;
+  tile_w[lane] = next_w;
+  tile_scales[lane] = next_scale;
+  if (lane < kTileTokens) tile_sums[lane] = next_sum;
+  UNROLL for (uint i = 0; i < kFetch; ++i) {
+    uint unit = lane + 64 * i;
+    tile_q[unit / kUnits][unit % kUnits] = next_q[i];
+  }
+}
+
+void main() {
+  uint tile_row = gl_LocalInvocationID.x % 8;  // an invocation's rows are tile_row + 8 i
+  uint tile_token = gl_LocalInvocationID.x / 8, first_token = gl_WorkGroupID.y * kTileTokens;
+
+  int acc[kRows][kTokens];
+  UNROLL for (uint i = 0; i < kRows; ++i)
+    UNROLL for (uint j = 0; j < kTokens; ++j) acc[i][j] = 0;
+
+  fetch(0);
+  uint groups = push.n_in / 64;
+  for (uint g = 0; g < groups; ++g) {
+    barrier();
+    store();
+    barrier();
+    if (g + 1 < groups) fetch(g + 1);
+    UNROLL for (uint some = 0; some < kRows; some += kSome) {
+      uvec4 bits[kSome];
+      int dots[kSome][kTokens];
+      UNROLL for (uint i = 0; i < kSome; ++i) {
+        bits[i] = tile_w[tile_row + 8 * (some + i)];
+        UNROLL for (uint j = 0; j < kTokens; ++j) dots[i][j] = 0;
+      }
+      UNROLL for (uint unit = 0; unit < kUnits; ++unit) {
+        uvec4 qs[kTokens];
+        UNROLL for (uint j = 0; j < kTokens; ++j) qs[j] = tile_q[tile_token + 8 * j][unit];
+        UNROLL for (uint i = 0; i < kSome; ++i)
+          UNROLL for (uint j = 0; j < kTokens; ++j) {
+            if (unit == 4) dots[i][j] *= 256;  // those of the high plane
+            dots[i][j] = dot_codes(bits[i], 6 - unit % 4 * 2, qs[j], dots[i][j]);
+          }
+      }
+      UNROLL for (uint j = 0; j < kTokens; ++j) {
+        int q_sum = tile_sums[tile_token + 8 * j];
+        UNROLL for (uint i = 0; i < kSome; ++i)
+          acc[some + i][j] += rounded(dots[i][j] - q_sum, tile_scales[tile_row + 8 * (some + i)]);
+      }
+    }
+  }
+
+  for (uint j = 0; j < kTokens; ++j) {
+    uint t = first_token + tile_token + 8 * j;
+    if (t >= push.n_tokens) break;
+    float s = uintBitsToFloat(q_info[t].x);
+    for (uint i = 0; i < kOutRows / 8; ++i) {
+      uint out_row = gl_WorkGroupID.x * kOutRows + tile_row + 8 * i;
+      if (out_row >= push.n_out) break;
+      uint at = t * push.n_out + out_row;
+      if (kOut == OUT_GATE) {
+        y[at] = gated(ternary_result(acc[i][j], 0, s, push.scale0),
+                      ternary_result(acc[(kTileRows - kOutRows) / 8 + i][j], 0, s, push.scale1));
+      } else {
+        precise float result = ternary_result(acc[i][j], 0, s, scale_of_row(out_row));
+        if (kOut == OUT_ADD) result = y[at] + result;
+        y[at] = result;
+      }
+    }
+  }
+}

@@ -1,0 +1,117 @@
+// Random matrices of groups with scales of their own, their inputs, and the product by the formula of
+// engine/backend.h.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "tests/engine/kernels.h"
+
+namespace bitnet {
+
+struct Grouped {
+  std::vector<int8_t> weights;   // [rows][n_in]
+  std::vector<uint16_t> scales;  // F16 [rows][n_in / scale_every]
+  Matrix matrix;
+};
+
+// Layout::groups, one element at a time.
+inline std::vector<uint8_t> pack_in_groups(const std::vector<int8_t>& weights) {
+  std::vector<uint8_t> codes(weights.size() / 4);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const size_t element = i % 64, byte = i / 64 * 16 + element % 16, shift = 6 - element / 16 * 2;
+    codes[byte] = static_cast<uint8_t>(codes[byte] | (weights[i] + 1) << shift);
+  }
+  return codes;
+}
+
+inline Grouped random_groups(Backend& b, uint32_t n_in, std::vector<uint32_t> rows, uint32_t scale_every,
+                             Input input, std::mt19937& rng) {
+  Grouped g;
+  Matrix& m = g.matrix;
+  m.n_in = n_in;
+  m.layout = Layout::groups;
+  m.input = input;
+  m.scale_every = scale_every;
+  for (size_t i = 0; i < rows.size(); ++i) m.parts[i].rows = rows[i];
+  g.weights = random_weights(size_t{m.rows()} * n_in, rng);
+  const size_t a_row = n_in / scale_every;
+  for (size_t i = 0; i < m.rows() * a_row; ++i)  // 0.0078 to 0.12 of both signs, and some zeros
+    g.scales.push_back(rng() % 16 == 0 ? uint16_t{0}
+                                       : static_cast<uint16_t>((rng() & 0x8000) | (0x2000 + rng() % 0x1000)));
+  double most = 0;
+  for (uint32_t row = 0; row < m.rows(); ++row) {
+    double sum = 0;
+    for (size_t i = 0; i < a_row; ++i) sum += std::abs(from_half(g.scales[row * a_row + i]));
+    most = std::max(most, sum * scale_every * (input == Input::int16_row ? 32640 : 128));
+  }
+  m.fixed = std::exp2(std::floor(std::log2(std::exp2(30.0F) / static_cast<float>(most)) - 1e-4F));
+  for (size_t i = 0; i < rows.size(); ++i) m.parts[i].scale = std::exp2(static_cast<float>(i)) / m.fixed;
+  m.codes = put(b, pack_in_groups(g.weights));
+  m.scales = put(b, g.scales);
+  return g;
+}
+
+// The input of a matrix of groups.
+struct GroupedRows {
+  uint32_t n = 0;
+  std::vector<int32_t> q;  // [rows][n]
+  std::vector<float> s;
+  Quantised device;
+};
+
+inline GroupedRows random_grouped_rows(Backend& b, const Matrix& w, uint32_t rows, std::mt19937& rng) {
+  GroupedRows r{w.n_in, {}, {}, {}};
+  std::vector<int8_t> planes;
+  std::vector<int32_t> sums;
+  std::vector<uint32_t> info;
+  for (uint32_t t = 0; t < rows; ++t) {
+    std::vector<int8_t> high, low;
+    int32_t total = 0;
+    for (uint32_t i = 0; i < w.n_in; ++i) {
+      // Row 1 has the largest values of all, so that the sums come near to their bounds.
+      const bool wide = w.input == Input::int16_row;
+      int32_t q =
+          wide ? static_cast<int32_t>(rng() % 65025) - 32512 : static_cast<int32_t>(rng() % 256) - 128;
+      if (t == 1) q = (wide ? 32512 : 127) * (rng() % 8 == 0 ? -1 : 1);
+      r.q.push_back(q);
+      high.push_back(static_cast<int8_t>((q + 128) >> 8));
+      low.push_back(static_cast<int8_t>(q - 256 * ((q + 128) >> 8)));
+      total += q;
+      if (i % 64 == 0) sums.push_back(0);
+      sums.back() += q;
+    }
+    if (w.input == Input::int16_row) planes.insert(planes.end(), high.begin(), high.end());
+    planes.insert(planes.end(), low.begin(), low.end());
+    r.s.push_back(std::exp2(static_cast<float>(t % 5)));
+    info.push_back(std::bit_cast<uint32_t>(r.s[t]));
+    info.push_back(static_cast<uint32_t>(total));
+  }
+  r.device = {put(b, planes), put(b, info), put(b, sums)};
+  return r;
+}
+
+// The integer that row `row` of the matrix gives for row `t` of the input.
+inline int32_t grouped_sum(const Grouped& g, uint32_t row, const GroupedRows& r, uint32_t t) {
+  const Matrix& m = g.matrix;
+  int32_t sum = 0;
+  for (uint32_t first = 0; first < m.n_in; first += 64) {
+    int32_t dot = 0;
+    for (uint32_t i = first; i < first + 64; ++i)
+      dot += g.weights[size_t{row} * m.n_in + i] * r.q[size_t{t} * m.n_in + i];
+    const uint16_t half = g.scales[(size_t{row} * m.n_in + first) / m.scale_every];
+    const float scaled = static_cast<float>(dot) * (from_half(half) * m.fixed);
+    sum += static_cast<int32_t>(std::nearbyint(scaled));
+  }
+  return sum;
+}
+
+inline float grouped_result(const Grouped& g, uint32_t row, const GroupedRows& r, uint32_t t) {
+  uint32_t part = 0, first = 0;
+  while (row >= first + g.matrix.parts[part].rows) first += g.matrix.parts[part++].rows;
+  return static_cast<float>(grouped_sum(g, row, r, t)) * (g.matrix.parts[part].scale / r.s[t]);
+}
+
+}  // namespace bitnet

@@ -1,0 +1,185 @@
+// Compares the kernels of matrices of groups with the formula of engine/backend.h: the integers must be
+// equal, the input may differ by what f32 allows. The kernels of few tokens and of many must agree in every
+// bit.
+#include <cmath>
+
+#include "tests/engine/groups.h"
+
+namespace bitnet {
+namespace {
+
+struct GroupsCase {
+  uint32_t n_in, scale_every;
+  Input input;
+};
+
+const std::vector<GroupsCase> kCases = {{64, 64, Input::int8_row},
+                                        {2048, 256, Input::int8_row},
+                                        {320, 64, Input::int16_row},
+                                        {384, 128, Input::int16_row},
+                                        {832, 832, Input::int16_row}};  // one scale a row
+const std::vector<GroupsCase> kFewCases = {kCases[1], kCases[3]};
+
+std::string describe(const GroupsCase& c) {
+  return std::to_string(c.n_in) + " inputs, a scale every " + std::to_string(c.scale_every) +
+         (c.input == Input::int8_row ? ", int8" : ", int16");
+}
+
+double activated(double gate, Act act) {
+  if (act == Act::silu) return gate / (1 + std::exp(-gate));
+  return gate > 0 ? gate * gate : 0;
+}
+
+class GroupKernels : public Kernels {
+ protected:
+  void SetUp() override {
+    Kernels::SetUp();
+    if (!IsSkipped() && backend->group_layout() != Layout::groups) GTEST_SKIP() << "another layout";
+  }
+
+  std::vector<float> product(const Matrix& w, const Quantised& q, Out::Kind kind, Act act, uint32_t n) {
+    const size_t n_out = kind == Out::Kind::gate ? w.rows() / 2 : w.rows();
+    const BufferPtr y = put(*backend, std::vector<float>(n * n_out, 4.0F));
+    run(*backend, [&](Recorder& r) { r.product(w, q, {*y, kind, act}, n); });
+    return get<float>(*backend, *y, n * n_out);
+  }
+};
+
+// Powers of two as s and scales of the parts keep the last step exact, so that equality shows the integers.
+TEST_P(GroupKernels, ProductsEqualTheIntegers) {
+  for (const GroupsCase& c : kCases) {
+    const Grouped g = random_groups(*backend, c.n_in, {65, 32, 3}, c.scale_every, c.input, rng);
+    for (const uint32_t n : {1U, 3U, 8U, 35U}) {
+      SCOPED_TRACE(describe(c) + ", tokens: " + std::to_string(n));
+      const GroupedRows q = random_grouped_rows(*backend, g.matrix, n, rng);
+      const auto stored = product(g.matrix, q.device, Out::Kind::store, Act::relu2, n),
+                 added = product(g.matrix, q.device, Out::Kind::add, Act::relu2, n);
+      for (uint32_t t = 0; t < n; ++t)
+        for (uint32_t row = 0; row < g.matrix.rows(); ++row) {
+          const float wanted = grouped_result(g, row, q, t);
+          ASSERT_EQ(stored[t * g.matrix.rows() + row], wanted) << "token " << t << " row " << row;
+          ASSERT_EQ(added[t * g.matrix.rows() + row], 4.0F + wanted) << "token " << t << " row " << row;
+        }
+    }
+  }
+}
+
+TEST_P(GroupKernels, GatesAreActivated) {
+  for (const GroupsCase& c : kFewCases)
+    for (const Act act : {Act::relu2, Act::silu})
+      for (const uint32_t n : {1U, 8U}) {
+        SCOPED_TRACE(describe(c) + ", tokens: " + std::to_string(n));
+        Grouped g = random_groups(*backend, c.n_in, {70, 70}, c.scale_every, c.input, rng);
+        GroupedRows q = random_grouped_rows(*backend, g.matrix, n, rng);
+        // Gates from -100 to 100: all of silu's curve and more.
+        g.matrix.parts[0].scale *= (c.input == Input::int16_row ? 0x1p-10F : 0x1p-3F) / std::sqrt(c.n_in);
+        const auto found = product(g.matrix, q.device, Out::Kind::gate, act, n);
+        for (uint32_t t = 0; t < n; ++t)
+          for (uint32_t row = 0; row < 70; ++row) {
+            const double wanted =
+                activated(grouped_result(g, row, q, t), act) * grouped_result(g, 70 + row, q, t);
+            ASSERT_NEAR(found[t * 70 + row], wanted, std::abs(wanted) * 2e-6 + 1e-30)
+                << "token " << t << " row " << row << " gate " << grouped_result(g, row, q, t);
+          }
+      }
+}
+
+TEST_P(GroupKernels, SiluIsTakenOnTritsToo) {
+  for (const uint32_t n : {1U, 8U}) {
+    const Ternary w = random_ternary(*backend, 256, {{70, 0.01F}, {70, 0.25F}}, rng);
+    std::vector<int8_t> q(n * 256);
+    for (int8_t& v : q) v = static_cast<int8_t>(static_cast<int>(rng() % 256) - 128);
+    std::vector<uint32_t> info;
+    for (uint32_t t = 0; t < n; ++t) {
+      int32_t sum = 0;
+      for (uint32_t i = 0; i < 256; ++i) sum += q[t * 256 + i];
+      info.insert(info.end(), {std::bit_cast<uint32_t>(1.0F), static_cast<uint32_t>(sum)});
+    }
+    const Quantised device{put(*backend, q), put(*backend, info), nullptr};
+    const auto found = product(w.matrix, device, Out::Kind::gate, Act::silu, n);
+    for (uint32_t t = 0; t < n; ++t)
+      for (uint32_t row = 0; row < 70; ++row) {
+        double gate = 0, up = 0;
+        for (uint32_t i = 0; i < 256; ++i) {
+          gate += w.weights[row * 256 + i] * q[t * 256 + i] * double{0.01F};
+          up += w.weights[(70 + row) * 256 + i] * q[t * 256 + i] * 0.25;
+        }
+        const double wanted = activated(gate, Act::silu) * up;
+        ASSERT_NEAR(found[t * 70 + row], wanted, std::abs(wanted) * 2e-6 + 1e-30) << gate;
+      }
+  }
+}
+
+TEST_P(GroupKernels, FewTokensHaveTheBitsOfMany) {
+  for (const GroupsCase& c : kFewCases)
+    for (const auto& [kind, act] : {std::pair{Out::Kind::store, Act::relu2},
+                                    {Out::Kind::add, Act::relu2},
+                                    {Out::Kind::gate, Act::relu2},
+                                    {Out::Kind::gate, Act::silu}}) {
+      SCOPED_TRACE(describe(c));
+      Grouped g = random_groups(*backend, c.n_in, {70, 70}, c.scale_every, c.input, rng);
+      for (Matrix::Part& part : g.matrix.parts) part.scale *= 0.7F * (act == Act::silu ? 1e-5F : 1.0F);
+      const GroupedRows q = random_grouped_rows(*backend, g.matrix, 35, rng);
+      const auto many = product(g.matrix, q.device, kind, act, 35);
+      const auto few = product(g.matrix, q.device, kind, act, 3);
+      EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin()));
+    }
+}
+
+TEST_P(GroupKernels, InputsAreRoundedLikeTheFormula) {
+  std::normal_distribution<float> normal;
+  for (const bool normed : {true, false})
+    for (const Input input : {Input::int8_row, Input::int16_row})
+      for (const uint32_t n : {64U, 320U, 4096U}) {
+        SCOPED_TRACE(std::to_string(n) + (input == Input::int16_row ? " int16" : " int8"));
+        constexpr uint32_t kRows = 3, kFirst = 2;
+        std::vector<float> x(size_t{kRows + kFirst} * n), weight(n);
+        for (float& v : x) v = 30 * normal(rng);
+        for (float& v : weight) v = 1 + 0.1F * normal(rng);
+        std::fill_n(x.end() - n, n, 0.0F);  // must not divide by zero
+        const BufferPtr device_x = put(*backend, x);
+        const Norm norm{normed ? put(*backend, weight) : nullptr, 1e-5F};
+        Matrix w;
+        w.n_in = n;
+        w.layout = Layout::groups;
+        w.input = input;
+        w.scale_every = 64;
+        const uint32_t planes = input == Input::int16_row ? 2 : 1;
+        const Quantised q{backend->allocate(size_t{kRows} * planes * n, BufferUse::device),
+                          backend->allocate(kRows * 8, BufferUse::device),
+                          backend->allocate(kRows * n / 16, BufferUse::device)};
+        run(*backend, [&](Recorder& r) { r.quantise(w, {*device_x, norm, q, kFirst}, kRows); });
+        const auto got = get<int8_t>(*backend, *q.q, size_t{kRows} * planes * n);
+        const auto info = get<uint32_t>(*backend, *q.info, 2 * kRows);
+        const auto sums = get<int32_t>(*backend, *q.sums, kRows * n / 64);
+        for (uint32_t t = 0; t < kRows; ++t) {
+          const float* row = &x[size_t{kFirst + t} * n];
+          double squares = 0, largest = 0;
+          for (uint32_t i = 0; i < n; ++i) squares += double{row[i]} * row[i];
+          const double inverse = normed ? 1 / std::sqrt(squares / n + 1e-5) : 1;
+          const auto y = [&](uint32_t i) { return row[i] * inverse * (normed ? weight[i] : 1.0F); };
+          for (uint32_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(y(i)));
+          const double s = planes == 2 ? 32512 / std::max(1e-30, largest) : 127 / std::max(1e-5, largest);
+          int32_t sum = 0;
+          for (uint32_t first = 0; first < n; first += 64) {
+            int32_t group = 0;
+            for (uint32_t i = first; i < first + 64; ++i) {
+              const int8_t* at = &got[size_t{t} * planes * n + i];
+              const int32_t value = planes == 2 ? 256 * at[0] + at[n] : at[0];
+              ASSERT_LE(std::abs(value - y(i) * s), planes == 2 ? 0.52 : 0.501) << "row " << t << " " << i;
+              group += value;
+            }
+            ASSERT_EQ(sums[t * (n / 64) + first / 64], group);
+            sum += group;
+          }
+          EXPECT_NEAR(std::bit_cast<float>(info[2 * t]), s, s * 1e-5);
+          EXPECT_EQ(static_cast<int32_t>(info[2 * t + 1]), sum);
+        }
+      }
+}
+
+INSTANTIATE_TEST_SUITE_P(On, GroupKernels, testing::ValuesIn(kernel_variants()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace bitnet
