@@ -5,13 +5,15 @@
 
 The reference models (families/README.md) are compared with what transformers computed, models of random weights with
 reference.py: the logits of every token and the residual stream of the last one. Each model runs in one batch, token
-by token and seven tokens at a time, and the three must agree bit for bit. `info` must succeed on each, and files of
-other families and types must be refused by name with exit code 4. Exit code 1 names every comparison that failed.
+by token and seven tokens at a time, and the three must agree bit for bit; a greedy answer must be the likeliest tokens
+of `logits`. `info` must succeed on each, and files of other families and types must be refused by name with exit code 4.
+Exit code 1 names every comparison that failed.
 
 Where the input of projections becomes int8, a value that lies near a tie is rounded otherwise in float32 than in
 float64, and differences grow from there; the bars for such models are therefore lower (engine/README.md, "Numbers").
 """
 import argparse
+import json
 import os
 import pathlib
 import subprocess
@@ -25,10 +27,12 @@ import make_family
 import reference
 import reference_models
 
-BAR, BAR_INT8 = 0.999, 0.995  # of the cosine of each row
-MOST, MOST_INT8 = 0.02, 0.5  # of the error of one logit, in deviations of its row
+BAR, BAR_INT8 = 0.99999, 0.995  # of the cosine of each row
+MOST, MOST_INT8 = 0.01, 0.5  # of the error of one logit, in deviations of its row
 ROUNDED = ("bitnet", "llama-i2_s", "llama-tq2_0-int8")  # how the names of references whose inputs are int8 begin
 N_TOKENS = 41  # past one tile of any batch kernel, and no multiple of 7
+N_LONG = 150  # past two of the chunks of keys in which attention is computed, and past what RoPE is stretched from
+N_ANSWER = 16
 
 SMALL = "--dim 256 --ffn 512 --layers 2"
 MADE = {  # arguments of make_family.py
@@ -51,8 +55,8 @@ MADE = {  # arguments of make_family.py
     "qwen3_yarn": "--arch qwen3 --proj q2_0 --embd q2_0 --head q2_0 --yarn 4 --vocab 389 --head-dim 128",
     "qwen3_q2_0_128": "--arch qwen3 --proj q2_0_128 --embd q2_0_128 --heads 2 --head-dim 128",
     "qwen3_yarn_tied": "--arch qwen3 --proj q2_0_128 --embd q2_0_128 --yarn 8 --original-context 32 --kv 1",
-    "q2_0_odd_groups": "--arch qwen3 --proj q2_0 --embd f16 --dim 320 --ffn 448 --heads 5 --kv 1 --head-dim 64",
-    "i2_s_64": "--arch llama --proj i2_s_64 --head f16 --dim 320 --ffn 704 --heads 5 --kv 1",
+    "q2_0_odd_groups": "--arch qwen3 --proj q2_0 --embd f16 --dim 384 --ffn 640 --heads 6 --kv 2",
+    "i2_s_64": "--arch llama --proj i2_s_64 --head f16 --dim 384 --ffn 896 --heads 6 --kv 1",
     "i2_s_1x4": "--arch llama --proj i2_s_1x4 --head f16",
     # types of the embedding and of the head
     "f32_tied": "--proj tq2_0 --embd f32",
@@ -75,6 +79,8 @@ MADE = {  # arguments of make_family.py
     "tq2_0_head": "--proj tq2_0 --embd q4_k --head tq2_0",
 }
 
+LONG = ("llama_rope_freqs", "llama_linear", "qwen2_yarn", "qwen3_yarn", "qwen3_q2_0_128")
+
 
 class Runner:
     def __init__(self, a):
@@ -84,9 +90,9 @@ class Runner:
         self.environment = dict(os.environ, HOME=home, TERM="dumb",
                                 **{f"XDG_{kind}_HOME": home for kind in ("DATA", "STATE", "CONFIG", "CACHE")})
 
-    def run(self, *arguments):
-        return subprocess.run([self.binary, *arguments], capture_output=True, text=True, timeout=600,
-                              env=self.environment, stdin=subprocess.DEVNULL)
+    def run(self, *arguments, text=""):
+        return subprocess.run([self.binary, *arguments], input=text, capture_output=True, text=True, timeout=600,
+                              env=self.environment)
 
     def tell(self, what, good, report=""):
         print(f"  {'ok  ' if good else 'FAIL'} {what}{': ' * bool(report)}{report}", flush=True)
@@ -137,6 +143,29 @@ class Runner:
             report, good = compare_logits.compare(wanted_hidden, hidden, bar, False)
         self.tell(f"{name}, probe", good, report)
 
+    def check_answer(self, name, model, options):
+        """Holds a greedy answer, which takes other ways through the engine, against the logits of the same tokens."""
+        question = '[{"role": "user", "content": "hello"}]'
+        prompt = self.run("render", str(model), *options, text=question).stdout
+        ids = self.run("tokenize", str(model), "--special", "--csv", *options, text=prompt).stdout.strip()
+        done = self.run(str(model), "-p", "hello", "--output", "jsonl", "--temp", "0", "--max-tokens", str(N_ANSWER),
+                        "--private", *options, *self.device)
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        answer = [(line["id"], line["logprob"]) for line in lines if line.get("id") is not None and "logprob" in line]
+        if done.returncode != 0 or not ids or not answer:
+            return self.tell(f"{name}, answer", False, f"exit code {done.returncode}: {done.stderr.strip()}")
+        n_prompt, chosen = ids.count(",") + 1, [token for token, _ in answer]
+        logits = self.output("logits", model, [*map(int, ids.split(",")), *chosen[:-1]], *options)
+        if logits is None:
+            return self.tell(f"{name}, answer", False, "no output")
+        rows = logits[n_prompt - 1:].astype(np.float64)
+        rows -= rows.max(-1, keepdims=True)
+        of_chosen = rows[np.arange(len(chosen)), chosen] - np.log(np.exp(rows).sum(-1))
+        error = np.abs(of_chosen - [logprob for _, logprob in answer]).max()
+        other = np.count_nonzero(rows.argmax(-1) != chosen)
+        self.tell(f"{name}, greedy answer", other == 0 and error < 1e-4,
+                  f"{other} of {len(chosen)} tokens are not the likeliest; log probabilities are off by {error:g}")
+
     def check_reference(self, name, model, arrays):
         bar = BAR_INT8 if name.startswith(ROUNDED) else BAR
         self.check(name, model, arrays["ids"].tolist(), arrays["logits"], arrays["hidden"], bar, normed=True)
@@ -147,10 +176,13 @@ class Runner:
         layout = {"i2_s_64": "64", "i2_s_1x4": "1x4"}.get(make_family.parse(["", *line.split()]).proj, "128")
         computed = reference.Model(model, layout)
         n_vocab = len(computed.file.meta["tokenizer.ggml.tokens"])
-        ids = np.random.Generator(np.random.PCG64(len(name))).integers(0, n_vocab, N_TOKENS).tolist()
+        n = N_LONG if name in LONG else N_TOKENS
+        ids = np.random.Generator(np.random.PCG64(len(name))).integers(0, n_vocab, n).tolist()
         logits, hidden = computed.forward(ids)
         options = () if layout == "128" else ("--i2s-layout", layout)
         self.check(name, model, ids, logits, hidden, BAR_INT8 if computed.quantised else BAR, options)
+        if "tokenizer.chat_template" in computed.file.meta:
+            self.check_answer(name, model, options)
         model.unlink()
 
     def check_refused(self, name, model, word):
