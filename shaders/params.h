@@ -29,10 +29,11 @@ using uvec2 = uint64_t;
 #define CONSTANT_SLAB 8              // features of a step of attention's scores: 8, 16, 32 or 64
 #define CONSTANT_KEY_SLAB 9          // keys of a step of attention's values: 4, 8 or 16
 #define CONSTANT_HEAD_DIM 10         // features of a head
+#define CONSTANT_HEAD_INPUT 30       // what happens to q, k and v before RoPE: HEAD_... together
 #define CONSTANT_LANES_LONG 11       // as LANES, LOADS and NORM_LOADS, for the longest rows
 #define CONSTANT_LOADS_LONG 12
 #define CONSTANT_NORM_LOADS_LONG 13
-#define CONSTANT_TILE 14             // uvec4 of shared memory: an int8 vector, a chunk's values, a head's rows
+#define CONSTANT_TILE 14             // uvec4 of shared memory: an int8 vector, a chunk's values, table rows
 #define CONSTANT_SUBGROUP_SIZE 15    // invocations of a subgroup in shared memory (common/subgroup.glsl)
 #define CONSTANT_PLANES 16           // of int8 that an input of a matrix of groups is rounded to: 1 or 2
 #define CONSTANT_SCALE_GROUPS 17     // groups of a row that share a scale
@@ -73,6 +74,11 @@ using uvec2 = uint64_t;
 #define TABLE_Q5_K 13
 #define TABLE_Q6_K 14
 #define TABLE_BF16 30
+
+// What happens to the heads before RoPE.
+#define HEAD_BIAS 1u
+#define HEAD_Q_NORM 2u
+#define HEAD_K_NORM 4u
 
 // The words of the params buffer: these, then the token ids of the batch.
 #define PARAMS_POSITION 0  // of the batch's first token in the timeline
@@ -193,7 +199,10 @@ struct RopePush {
   uint n_head;
   uint n_head_kv;
   uint head_dim;
-  uint rope_dim;  // the first so many features of a head are rotated
+  uint rope_dim;      // the first so many features of a head are rotated
+  float per_feature;  // 1 / head_dim
+  float q_epsilon;
+  float k_epsilon;
 };
 
 struct AttentionPush {

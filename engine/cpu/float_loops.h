@@ -103,10 +103,12 @@ inline float add_sums_up(const Floats (&sums)[kFloatSums]) {
   return add_lanes(add(add(sums[0], sums[1]), add(sums[2], sums[3])));
 }
 
+// n is a multiple of kLanes.
 inline void half_rows(const uint16_t* rows, uint32_t n, uint32_t n_rows, const float* y, float* out) {
   for (uint32_t r = 0; r < n_rows; ++r, rows += n) {
     Floats sums[kFloatSums] = {all(0), all(0), all(0), all(0)};
-    for (uint32_t i = 0; i < n; i += kFloatStep) {
+    uint32_t i = 0;
+    for (; i + kFloatStep <= n; i += kFloatStep) {
       for (int j = 0; j < kFloatSums; ++j) {
         if (j % 2 == 0)  // a line of 64 bytes
           __builtin_prefetch(reinterpret_cast<const char*>(rows + i + j * kLanes) + kAhead, 0,
@@ -114,6 +116,7 @@ inline void half_rows(const uint16_t* rows, uint32_t n, uint32_t n_rows, const f
         sums[j] = fma(load_halves16(rows + i + j * kLanes), load16(y + i + j * kLanes), sums[j]);
       }
     }
+    for (int j = 0; i < n; ++j, i += kLanes) sums[j] = fma(load_halves16(rows + i), load16(y + i), sums[j]);
     out[r] = add_sums_up(sums);
   }
 }
@@ -121,9 +124,11 @@ inline void half_rows(const uint16_t* rows, uint32_t n, uint32_t n_rows, const f
 inline void float_rows(const float* rows, uint32_t n, uint32_t n_rows, const float* y, float* out) {
   for (uint32_t r = 0; r < n_rows; ++r, rows += n) {
     Floats sums[kFloatSums] = {all(0), all(0), all(0), all(0)};
-    for (uint32_t i = 0; i < n; i += kFloatStep)
+    uint32_t i = 0;
+    for (; i + kFloatStep <= n; i += kFloatStep)
       for (int j = 0; j < kFloatSums; ++j)
         sums[j] = fma(load16(rows + i + j * kLanes), load16(y + i + j * kLanes), sums[j]);
+    for (int j = 0; i < n; ++j, i += kLanes) sums[j] = fma(load16(rows + i), load16(y + i), sums[j]);
     out[r] = add_sums_up(sums);
   }
 }
@@ -187,11 +192,16 @@ inline Int8Row int8_row(const float* row, uint32_t n, int8_t* codes) {
 
 inline float sum_of_squares(const float* x, uint32_t n) {
   Floats sums[kFloatSums] = {all(0), all(0), all(0), all(0)};
-  for (uint32_t i = 0; i < n; i += kFloatStep)
+  uint32_t i = 0;
+  for (; i + kFloatStep <= n; i += kFloatStep)
     for (int j = 0; j < kFloatSums; ++j) {
       const Floats v = load16(x + i + j * kLanes);
       sums[j] = fma(v, v, sums[j]);
     }
+  for (int j = 0; i < n; ++j, i += kLanes) {
+    const Floats v = load16(x + i);
+    sums[j] = fma(v, v, sums[j]);
+  }
   return add_sums_up(sums);
 }
 

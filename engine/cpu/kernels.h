@@ -72,7 +72,8 @@ struct Int8Row {
 
 using RowFloats = void (*)(const std::byte* row, uint32_t n, float* out);
 
-// The loops of one instruction set. n and n_in are multiples of 128 except where it says "any n".
+// The loops of one instruction set. n and n_in are multiples of 128 where codes
+// of trits are concerned, of 64 in int8_rows, and of 16 elsewhere, except where it says otherwise.
 struct CpuKernels {
   const char* name;
 

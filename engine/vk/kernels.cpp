@@ -85,7 +85,6 @@ bool has_blocks(TensorType type) {
 
 VulkanKernels::VulkanKernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool matrix)
     : rms_norm(d, cache, SUBGROUPS(rms_norm), wide(d)),
-      rope_store_kv(d, cache, Shader::rope_store_kv, {}),
       argmax(d, cache, Shader::argmax, {}),
       argmax_merge(d, cache, Shader::argmax_merge, {}),
       device_(d),
@@ -130,6 +129,17 @@ static uint32_t shared_heads(const AttentionShape& s, uint32_t most) {
 }
 
 uint32_t VulkanKernels::decode_heads(const AttentionShape& shape) { return shared_heads(shape, 6); }
+
+// What a model has of it, as CONSTANT_HEAD_INPUT.
+static uint32_t head_input(const AttentionInput& input) {
+  return (input.bias ? HEAD_BIAS : 0) | (input.q_norm.weight ? HEAD_Q_NORM : 0) |
+         (input.k_norm.weight ? HEAD_K_NORM : 0);
+}
+
+const Kernel& VulkanKernels::rope_store_kv(const AttentionInput& input) {
+  const Specialisation constants{{CONSTANT_HEAD_INPUT, head_input(input)}};
+  return kernel(Shader::rope_store_kv, constants);
+}
 
 const Kernel& VulkanKernels::attention(const AttentionShape& shape, uint32_t n) {
   struct Tile {

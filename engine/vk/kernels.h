@@ -34,13 +34,13 @@ struct VulkanKernels {
   VulkanKernels(const Device& device, VkPipelineCache cache, bool integer_dot, bool matrix);
 
   Kernel rms_norm;
-  Kernel rope_store_kv;
   Kernel argmax;
   Kernel argmax_merge;
 
   // Kernels that are made for the shape of a model when they are first asked for.
   const Kernel& embed(const Table& table);
   const Kernel& head(const Table& table);  // Requires: a dense table
+  const Kernel& rope_store_kv(const AttentionInput& input);
   const Kernel& attention(const AttentionShape& shape, uint32_t n_tokens);
   struct Sampling {
     Sampling(const Device& device, VkPipelineCache cache, const Specialisation& constants);

@@ -197,12 +197,16 @@ void VulkanRecorder::product(const Matrix& w, const Quantised& in, const Out& ou
   product(matmul.kernel, ceil_div(n_out, matmul.rows), ceil_div(n, matmul.tokens));
 }
 
-void VulkanRecorder::rope_store_kv(const Buffer& qkv, const AttentionInput&, const Buffer& rotation,
+void VulkanRecorder::rope_store_kv(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
                                    const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& s,
                                    uint32_t n) {
-  const uint32_t pairs = (s.n_head + 2 * s.n_head_kv) * s.head_dim / 2;
-  dispatch(kernels_.rope_store_kv, RopePush{s.n_head, s.n_head_kv, s.head_dim, s.rope_dim},
-           {&params_, &rotation, &qkv, &k_cache, &v_cache}, ceil_div(pairs, 64), n);
+  const auto or_any = [&](const BufferPtr& buffer) { return buffer ? buffer.get() : &rotation; };
+  dispatch(kernels_.rope_store_kv(input),
+           RopePush{s.n_head, s.n_head_kv, s.head_dim, s.rope_dim, 1.0F / static_cast<float>(s.head_dim),
+                    input.q_norm.epsilon, input.k_norm.epsilon},
+           {&params_, &rotation, &qkv, &k_cache, &v_cache, or_any(input.bias), or_any(input.q_norm.weight),
+            or_any(input.k_norm.weight)},
+           s.n_head + 2 * s.n_head_kv, n);
 }
 
 void VulkanRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache,
@@ -236,7 +240,8 @@ void VulkanRecorder::self_attention(const Buffer& qkv, const AttentionInput& inp
                                     const Buffer& k_cache, const Buffer& v_cache,
                                     const AttentionScratch& scratch, const Buffer& o, const AttentionShape& s,
                                     uint32_t n) {
-  if (n == 1 && decode_.takes(s))
+  const bool as_they_come = !input.bias && !input.q_norm.weight && !input.k_norm.weight;
+  if (n == 1 && as_they_come && decode_.takes(s))
     next_stage(qkv).attention(qkv, rotation, k_cache, v_cache, scratch, o, s);
   else
     Recorder::self_attention(qkv, input, rotation, k_cache, v_cache, scratch, o, s, n);

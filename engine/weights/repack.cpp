@@ -65,8 +65,9 @@ double Repacker::pack_some(uint32_t begin, uint32_t end, uint32_t first) {
                         printable(path_), printable(tensor->name), shown_name(tensor->type)));
       const double sum = sum_of_scales(of_file.data(), file_scales, type_.scale_every);
       if (!std::isfinite(sum))
-        throw Error(ErrorKind::model, fmt::format("{}: tensor {} holds a scale that is no finite number",
-                                                  printable(path_), printable(tensor->name)));
+        throw Error(ErrorKind::model,
+                    fmt::format("{}: tensor {} holds a scale of NaN or infinity, wanted finite ones",
+                                printable(path_), printable(tensor->name)));
       largest = std::max(largest, sum);
       for (uint32_t s = 0; s < n_scales; ++s)
         scales[size_t{i} * n_scales + s] = of_file[s * (scale_every_ / type_.scale_every)];

@@ -1,6 +1,6 @@
 // Rows of the token embedding or of the LM head, decoded from the bytes of a GGUF file. Those of F32, F16 and
-// BF16 are read eight features at a time. Those of the block types are read in units of 32 features, which are
-// four runs of eight neighbours:
+// BF16 are read eight features at a time. Those of the block types are read in units of 32 features, which
+// are four runs of eight neighbours:
 //   value = scale * (fraction - kBias) - minimum
 // A code of b bits becomes the fraction 1 + code / 2^b: the code is put into the mantissa of an F16, since a
 // GPU converts F16 to f32 faster than integers. Fractions, scales and the product above are exact in f32.
@@ -96,8 +96,8 @@ void k_scales(uvec4 header, uint j, out vec4 scale, out vec4 minimum) {
   minimum = d.y * m.xxyy;
 }
 
-// Each of the following decodes a unit of the row that begins at `byte`. f[2 * run] and f[2 * run + 1] are the
-// fractions of a run.
+// Each of the following decodes a unit of the row that begins at `byte`. f[2 * run] and f[2 * run + 1] are
+// the fractions of a run.
 void decode_q8_0(uint byte, uint unit, out vec4 f[8], out vec4 scale) {
   byte += unit * 34;
   scale = vec4(half_at(byte) * 256.0);

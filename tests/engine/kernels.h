@@ -12,6 +12,7 @@
 
 #include "engine/backend.h"
 #include "engine/cpu/kernels.h"
+#include "engine/layouts/pack.h"
 #include "tests/engine/i2s_pack.h"
 
 namespace bitnet {
@@ -53,6 +54,35 @@ inline float from_half(uint16_t h) {
                           : exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
                                           : std::ldexp(static_cast<float>(1024 + mantissa), exponent - 25);
   return h & 0x8000 ? -magnitude : magnitude;
+}
+
+// Rows of codes 0, 1, 2 [rows][n_in] and scales [rows][n_scales] as a layout of groups has them.
+struct Groups {
+  std::vector<std::byte> codes;
+  std::vector<uint16_t> scales;
+};
+
+inline Groups packed_groups(Layout layout, uint32_t rows, uint32_t n_in, const uint8_t* codes,
+                            uint32_t n_scales, const uint16_t* scales) {
+  Groups g;
+  if (layout == Layout::groups) {
+    g.codes.resize(size_t{rows} * n_in / 4);
+    for (size_t r = 0; r < rows; ++r) pack_groups(codes + r * n_in, n_in, &g.codes[r * n_in / 4]);
+    g.scales.assign(scales, scales + size_t{rows} * n_scales);
+    return g;
+  }
+  const size_t whole = (size_t{rows} + kRowsTogether - 1) / kRowsTogether * kRowsTogether;
+  std::vector<uint8_t> all_codes(whole * n_in, 1);
+  std::vector<uint16_t> all_scales(whole * n_scales, 0);
+  std::copy_n(codes, size_t{rows} * n_in, all_codes.begin());
+  std::copy_n(scales, size_t{rows} * n_scales, all_scales.begin());
+  g.codes.resize(whole * n_in / 4);
+  g.scales.resize(whole * n_scales);
+  for (size_t r = 0; r < whole; r += kRowsTogether) {
+    pack_groups16(&all_codes[r * n_in], n_in, &g.codes[r * n_in / 4]);
+    pack_scales16(&all_scales[r * n_scales], n_scales, &g.scales[r * n_scales]);
+  }
+  return g;
 }
 
 inline void run(Backend& b, const std::function<void(Recorder&)>& kernels, uint32_t position = 0,

@@ -77,7 +77,7 @@ def main():
                 command = [arguments[0], path] if arguments[0] == "info" else [path, *arguments]
                 return item, run(home, *command)
             for (name, message), done in pool.map(one, sorted(cases.items())):
-                if arguments[0] == "info" and name.startswith("no-ternary-code"):
+                if arguments[0] == "info" and name.startswith(("no-ternary-code", "no-scale")):
                     continue  # info does not read the weights
                 most_seconds, most_kib = max(most_seconds, done[3]), max(most_kib, done[4] - empty_kib)
                 for fault in faults_of(name, message, done, empty_kib):

@@ -1,0 +1,214 @@
+"""Faults in what ternary types and families of models add to a file: see make_hostile_ggufs.py.
+
+Types that the engine does not know have made-up bytes, as many as their tensors have.
+"""
+import struct
+
+import numpy as np
+
+import gguf_types
+import make_family
+from hostile_file import ARCH, F64, I64, VOCAB, File, Tensor, f32, floats, scalar, string, u32
+
+NOT_FINITE = {name: struct.pack("<e", float(name)) for name in ("nan", "inf", "-inf")}
+SIZES = {  # elements and bytes of a block of the types that cannot be projections
+    0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 8: (32, 34), 10: (256, 84), 12: (256, 144), 13: (256, 176),
+    14: (256, 210), 30: (1, 2), 39: (32, 17), 41: (128, 18), 142: (128, 34), 143: (128, 28)}
+
+
+class Family(File):
+    """A model of any family; the arguments are those of make_family.py."""
+
+    def __init__(self, *arguments):
+        super().__init__()
+        self.arguments = a = make_family.parse(
+            ["out", "--dim", "256", "--ffn", "256", "--heads", "4", "--kv", "2", "--layers", "1", "--embd", "q4_0",
+             "--vocab", str(VOCAB), *arguments])
+        head_dim = a.head_dim or a.dim // a.heads
+        self.keys = [(k.replace(ARCH.encode(), a.arch.encode()), v) for k, v in self.keys]
+        for name, value in dict(embedding_length=a.dim, feed_forward_length=a.ffn).items():
+            self.key(name, u32(value))
+        for name, value in {"head_count": a.heads, "head_count_kv": a.kv, "key_length": head_dim,
+                            "value_length": head_dim}.items():
+            self.key("attention." + name, u32(value))
+        self.key("rope.dimension_count", u32(head_dim))
+        self.set("general.architecture", string(a.arch))
+        rng = np.random.Generator(np.random.PCG64(9))
+        self.tensors = [Tensor(name, shape[::-1], *make_family.tensor(a, rng, name, kind, shape))
+                        for name, kind, shape in make_family.tensors(a, VOCAB, head_dim)]
+
+    def key(self, name, value):
+        self.set(f"{self.arguments.arch}.{name}", value)
+
+
+def with_bytes(file, name, at, replacement):
+    """Puts bytes into a tensor; a negative `at` counts from the end."""
+    tensor = file.tensor(name)
+    at %= len(tensor.data)
+    tensor.data = tensor.data[:at] + replacement + tensor.data[at + len(replacement):]
+
+
+def retyped(file, name, kind):
+    """Gives a tensor another type and as many bytes as that has."""
+    tensor = file.tensor(name)
+    block, size = SIZES[kind]
+    tensor.kind, tensor.data = kind, b"\0" * (int(np.prod(tensor.shape)) // block * size)
+
+
+def resized(file, name, more):
+    """Gives a tensor so many bytes more, or less."""
+    tensor = file.tensor(name)
+    tensor.data = tensor.data + b"\0" * more if more > 0 else tensor.data[:more]
+
+
+def vector(file, name, values):
+    tensor = file.tensor(name)
+    tensor.shape, tensor.data = [len(values)], values.astype("<f4").tobytes()
+
+
+def moved_last(file, name):
+    """Makes a tensor the last one of the file, and returns it."""
+    tensor = file.tensor(name)
+    file.tensors.remove(tensor)
+    file.tensors.append(tensor)
+    return tensor
+
+
+def one_family(c, *arguments):
+    c.base = Family(*arguments)
+    c.put("fine-" + "-".join(x.lstrip("-") for x in arguments), None, c.base.bytes())
+
+
+def ternary_types(c):
+    """Scales and codes that are none, in projections and in tables."""
+    for kind in ("tq1_0", "tq2_0", "q2_0", "q2_0_128"):
+        one_family(c, "--arch", "llama", "--proj", kind, "--embd", kind, "--head", kind)
+        block = gguf_types.KINDS[kind].bytes
+        scale_at = 0 if kind.startswith("q2_0") else block - 2
+        for tensor in ("blk.0.attn_q.weight", "blk.0.ffn_down.weight", "token_embd.weight", "output.weight"):
+            for at in (scale_at, scale_at - block):  # of the first block and of the last
+                for name, value in NOT_FINITE.items():
+                    c.add("no-scale", tensor.replace(".", r"\."), lambda f: with_bytes(f, tensor, at, value))
+            if kind != "tq1_0":  # whose every byte is five trits
+                for at in (2, -1) if scale_at == 0 else (0, -3):
+                    for code in (b"\x03", b"\xc0"):
+                        c.add("no-ternary-code-" + kind, tensor + ".*code of 3",
+                              lambda f: with_bytes(f, tensor, at, code))
+    one_family(c, "--arch", "llama", "--proj", "i2_s", "--embd", "i2_s", "--head", "i2_s")
+    for tensor in ("token_embd.weight", "output.weight", "blk.0.attn_k.weight"):
+        c.add("no-ternary-code-i2_s", tensor + ".*code of 3", lambda f: with_bytes(f, tensor, 0, b"\xc0"))
+        c.add("i2_s-scale", tensor, lambda f: with_bytes(f, tensor, -32, struct.pack("<f", float("nan"))))
+
+
+def blocks(c):
+    """Sizes of tensors that do not fit their types."""
+    matrix = "blk.0.attn_q.weight"
+    for kind, widths in (("tq1_0", (128, 192, 255, 257)), ("tq2_0", (128, 64, 384)), ("q2_0", (32, 96, 255))):
+        one_family(c, "--arch", "bitnet", "--proj", kind)
+        number = gguf_types.KINDS[kind].id
+        for width in widths:
+            c.attribute("row-length", matrix, "shape", [[width, 256]], f"{matrix}.*multiple of")
+        for width in (512, 768):  # of whole blocks, but other ones than the model has
+            c.attribute("row-length", matrix, "shape", [[width, 256]], "tensor")
+        size = gguf_types.KINDS[kind].bytes
+        c.add("block-size", "tensor", lambda f: resized(f, matrix, -16 * size))  # overlaps the next one
+        c.add("block-size", matrix + ".*complete|q2_0", lambda f: (moved_last(f, matrix), resized(f, matrix, -16 * size)))
+        for other in {34, 35, 36, 42} - {number}:
+            c.attribute("another-ternary-type", matrix, "kind", [other], "tensor")
+    for kind in ("q2_0", "q2_0_128"):
+        one_family(c, "--arch", "qwen3", "--proj", kind)
+        for more in (32, 64, 4096, -32, -4096):
+            c.add("q2_0-span", "q2_0", lambda f: resized(f, matrix, more))
+        other = "q2_0_128" if kind == "q2_0" else "q2_0"
+        for tensor in ("blk.0.attn_q.weight", "blk.0.ffn_down.weight", "blk.0.attn_v.weight"):
+            c.add("q2_0-disagree", "q2_0", lambda f: setattr(f.tensor(tensor), "data", gguf_types.quantise(
+                other, np.zeros(f.tensor(tensor).shape[::-1], np.float32) + 0.01)))
+        c.attribute("q2_0-internal", matrix, "kind", [0x10000 + 42, 2**31 + 42], matrix + ".*not known")
+        c.attribute("q2_0-overlaps", matrix, "offset", [0, 32], "tensor")
+        c.add("q2_0-cut", matrix + ".*complete", lambda f: (moved_last(f, matrix), resized(f, matrix, -2000)))
+
+
+def refused_types(c):
+    """Types that are known by name alone."""
+    for arch in ("bitnet", "llama", "qwen3"):
+        one_family(c, "--arch", arch, "--proj", "i2_s", "--head", "q8_0")
+        matrix = "blk.0.ffn_up.weight"
+        for kind, words in ((39, "MXFP4 or TL2"), (41, "Q1_0"), (142, "PQ2_0.*Q2_0"), (143, "PTQ1_0.*Q2_0")):
+            c.add("refused-type", f"{matrix} has type.*{words}", lambda f: retyped(f, matrix, kind))
+        c.attribute("refused-type", matrix, "kind", [38], f"{matrix} has type TL1.*i2_s")
+        for kind in (0, 1, 2, 6, 8, 10, 12, 13, 14, 30):
+            c.add("dense-projection", f"{matrix} has type.*dense projections", lambda f: retyped(f, matrix, kind))
+        for tensor in ("token_embd.weight", "output.weight"):
+            for kind in (3, 10, 39, 41, 142, 143):
+                c.add("refused-table", f"{tensor} has type.*wanted", lambda f: retyped(f, tensor, kind))
+
+
+def heads(c):
+    """Sizes of heads, and what stands beside the projections."""
+    one_family(c, "--arch", "qwen3", "--proj", "tq2_0", "--head-dim", "128")
+    for name in ("key_length", "value_length"):
+        for n in (0, 1, 4, 64, 100, 130, 256, 512, 2**31):
+            c.add("head-dim", "head|attn|attention|rope", lambda f: f.key("attention." + name, u32(n)))
+    for n in (0, 1, 63, 129, 130, 2**31):
+        c.add("rope-dim", r"rope\.dimension_count", lambda f: f.key("rope.dimension_count", u32(n)))
+    for tensor in ("blk.0.attn_q_norm.weight", "blk.0.attn_k_norm.weight"):
+        c.add("head-norm-missing", tensor + ".*missing", lambda f: f.tensors.remove(f.tensor(tensor)))
+        for n in (32, 64, 256, 512):
+            c.add("head-norm-length", tensor, lambda f: vector(f, tensor, np.ones(n)))
+        c.attribute("head-norm-type", tensor, "kind", [1, 30])
+        for value in ("nan", "inf"):
+            c.add("head-norm-not-finite", tensor, lambda f: with_bytes(f, tensor, 8, struct.pack("<f", float(value))))
+    one_family(c, "--arch", "qwen2", "--proj", "q2_0")
+    for tensor in ("blk.0.attn_q.bias", "blk.0.attn_k.bias", "blk.0.attn_v.bias"):
+        c.add("bias-missing", tensor + ".*missing", lambda f: f.tensors.remove(f.tensor(tensor)))
+        c.attribute("bias-shape", tensor, "shape", [[64], [1, 64], [64, 1]])
+        c.attribute("bias-type", tensor, "kind", [1, 30])
+        for at, value in ((0, "nan"), (-4, "inf")):
+            c.add("bias-not-finite", tensor, lambda f: with_bytes(f, tensor, at, struct.pack("<f", float(value))))
+
+
+def rope(c):
+    """What stretches a model's context."""
+    one_family(c, "--arch", "llama", "--proj", "tq1_0", "--rope-freqs")
+    name = "rope_freqs.weight"
+    for n in (1, 16, 31, 33, 64):
+        c.add("rope-freqs-length", r"rope_freqs\.weight", lambda f: vector(f, name, np.ones(n)))
+    c.attribute("rope-freqs-shape", name, "shape", [[8, 4], [32, 1]])
+    c.attribute("rope-freqs-type", name, "kind", [1, 26, 30])
+    for at, value in ((0, 0.0), (4, -1.0), (8, float("nan")), (-4, float("inf")), (-4, -0.0)):
+        c.add("rope-freqs-value", r"rope_freqs\.weight", lambda f: with_bytes(f, name, at, struct.pack("<f", value)))
+    for arch in ("llama", "qwen3"):
+        one_family(c, "--arch", arch, "--proj", "tq2_0")
+
+        def scaled(kind, factor, *more):
+            def change(f):
+                f.key("rope.scaling.type", string(kind))
+                f.key("rope.scaling.factor", factor)
+                for key, value in more:
+                    f.key(key, value)
+            return change
+
+        for kind in ("linear", "yarn"):
+            for value in (0.0, -4.0, float("nan"), float("inf")):
+                c.add("rope-factor", r"rope\.scaling\.factor", scaled(kind, f32(value)))
+            for value in (u32(4), string("4"), scalar("d", F64, 4.0), floats([4.0])):
+                c.add("rope-factor-type", r"rope\.scaling\.factor", scaled(kind, value))
+        for kind in ("longrope", "su", "", "\x1b[2J", "x" * 10000):
+            c.add("rope-scaling-type", r"rope\.scaling\.type", scaled(kind, f32(4.0)))
+        original = "rope.scaling.original_context_length"
+        c.add("rope-original", original, scaled("yarn", f32(4.0), (original, u32(0))))
+        for value in (f32(64.0), string("64"), scalar("q", I64, -1)):
+            c.add("rope-original-type", original, scaled("yarn", f32(4.0), (original, value)))
+        for value in (0.0, -1.0, float("nan")):
+            c.add("rope-base", r"rope\.freq_base", lambda f: f.key("rope.freq_base", f32(value)))
+
+
+def activations(c):
+    one_family(c, "--arch", "bitnet", "--proj", "tq2_0")
+    for value in (string(""), string("gelu"), string("\x1b[2J"), u32(1)):
+        c.add("activation", "hidden_activation", lambda f: f.key("hidden_activation", value))
+    for name in ("qwen35", "gemma3", "gpt2", "maple", "qwen3moe"):
+        c.add("unknown-family", "general.architecture", lambda f: f.set("general.architecture", string(name)))
+
+
+GROUPS = (ternary_types, blocks, refused_types, heads, rope, activations)
