@@ -1,0 +1,177 @@
+// Tests projections in groups on each set of CPU kernels: they are what the formula gives, bit for bit, and a
+// token gives the same in every batch.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "engine/cpu/kernels.h"
+#include "tests/engine/kernels.h"
+
+namespace bitnet {
+namespace {
+
+struct Shape {
+  uint32_t n_in, scale_every;
+  std::vector<uint32_t> rows;  // of each part
+  Input input;
+  bool normed;
+};
+
+// A matrix, and the same in plain numbers.
+struct Made {
+  Shape shape;
+  std::vector<uint8_t> codes;    // [rows][n_in]
+  std::vector<uint16_t> scales;  // [rows][n_in / scale_every]
+  std::vector<float> weight;     // of the norm
+  uint32_t rows = 0;
+  float fixed = 0;
+};
+
+constexpr float kEpsilon = 1e-5F;
+constexpr uint32_t kTokens = 100;
+
+Made make(const Shape& shape, std::mt19937& rng) {
+  Made m{shape, {}, {}, {}, 0, 0};
+  m.rows = std::accumulate(shape.rows.begin(), shape.rows.end(), 0U);
+  m.codes.resize(size_t{m.rows} * shape.n_in);
+  for (uint8_t& c : m.codes) c = static_cast<uint8_t>(rng() % 3);
+  const uint32_t n_scales = shape.n_in / shape.scale_every;
+  m.scales.resize(size_t{m.rows} * n_scales);
+  for (uint16_t& s : m.scales) s = static_cast<uint16_t>((rng() & 0x8000) | (0x0100 + rng() % 0x2000));
+  double largest = 0;
+  for (uint32_t r = 0; r < m.rows; ++r)
+    largest = std::max(largest, sum_of_scales(&m.scales[r * n_scales], n_scales, shape.scale_every));
+  m.fixed = fixed_for(largest, shape.input == Input::int16_row ? 32640 : 128);
+  std::normal_distribution<float> normal(1, 0.2F);
+  if (shape.normed)
+    for (uint32_t i = 0; i < shape.n_in; ++i) m.weight.push_back(normal(rng));
+  return m;
+}
+
+// W x of one token by the formula; x is what the kernel rounded, since the sum of its squares has an order.
+std::vector<float> product_of(const Made& m, const int8_t* q, float s) {
+  const uint32_t n = m.shape.n_in, planes = m.shape.input == Input::int16_row ? 2 : 1;
+  std::vector<float> y;
+  for (uint32_t r = 0; r < m.rows; ++r) {
+    int32_t sum = 0;
+    for (uint32_t g = 0; g < n; g += 64) {
+      int64_t total = 0;
+      for (uint32_t i = g; i < g + 64; ++i)
+        total += (int64_t{m.codes[size_t{r} * n + i]} - 1) * (planes == 2 ? 256 * q[i] + q[n + i] : q[i]);
+      const float scale = from_half(m.scales[(size_t{r} * n + g) / m.shape.scale_every]) * m.fixed;
+      sum += static_cast<int32_t>(std::nearbyint(static_cast<float>(total) * scale));
+    }
+    y.push_back(static_cast<float>(sum) * (1 / m.fixed / s));
+  }
+  return y;
+}
+
+class CpuLinear : public testing::Test {
+ protected:
+  Matrix upload(Backend& b, const Made& m) {
+    const uint32_t n = m.shape.n_in, n_scales = n / m.shape.scale_every;
+    Matrix w;
+    w.n_in = n;
+    w.layout = b.group_layout();
+    w.input = m.shape.input;
+    w.scale_every = m.shape.scale_every;
+    w.fixed = m.fixed;
+    for (size_t i = 0; i < m.shape.rows.size(); ++i) w.parts[i] = {m.shape.rows[i], 1 / m.fixed};
+    const Groups g = packed_groups(w.layout, m.rows, n, m.codes.data(), n_scales, m.scales.data());
+    w.codes = put(b, g.codes);
+    w.scales = put(b, g.scales);
+    return w;
+  }
+
+  // The input of `tokens` tokens, rounded; and the product with y as it is before.
+  struct Result {
+    std::vector<int8_t> q;
+    std::vector<float> info, y;
+  };
+  Result run_linear(Backend& b, const Made& m, const Matrix& w, const std::vector<float>& x,
+                    uint32_t first_row, uint32_t tokens, Out::Kind kind, Act act) {
+    const uint32_t n = m.shape.n_in, planes = m.shape.input == Input::int16_row ? 2 : 1;
+    const uint32_t n_out = kind == Out::Kind::gate ? m.rows / 2 : m.rows;
+    Norm norm;
+    norm.epsilon = kEpsilon;
+    if (m.shape.normed) norm.weight = put(b, m.weight);
+    const Quantised q{b.allocate(size_t{tokens} * planes * n, BufferUse::device),
+                      b.allocate(size_t{tokens} * 8, BufferUse::device),
+                      b.allocate(size_t{tokens} * (n / 64) * 4, BufferUse::device)};
+    const BufferPtr from = put(b, x), y = put(b, std::vector<float>(size_t{tokens} * n_out, 0.5F));
+    run(b, [&](Recorder& r) { r.linear(w, {*from, norm, q, first_row}, {*y, kind, act}, tokens); });
+    return {get<int8_t>(b, *q.q, size_t{tokens} * planes * n), get<float>(b, *q.info, size_t{tokens} * 2),
+            get<float>(b, *y, size_t{tokens} * n_out)};
+  }
+
+  std::mt19937 rng{11};
+};
+
+float silu(float g) {
+  const float e = std::exp(-std::abs(g));
+  return (g >= 0 ? g : g * e) / (1 + e);
+}
+
+const Shape kShapes[] = {
+    {512, 256, {48}, Input::int16_row, true},       {192, 64, {48, 16, 32}, Input::int16_row, true},
+    {256, 128, {64, 64}, Input::int16_row, false},  {256, 256, {80, 80}, Input::int8_row, true},
+    {1536, 64, {1000 + 5}, Input::int16_row, true},  // rows that fill no band, as of a head
+};
+
+TEST_F(CpuLinear, ProductsInGroupsAreThoseOfTheFormulaInEveryBatch) {
+  std::normal_distribution<float> normal;
+  for (const Shape& shape : kShapes) {
+    const Made m = make(shape, rng);
+    const uint32_t n = shape.n_in, planes = shape.input == Input::int16_row ? 2 : 1;
+    std::vector<float> x(size_t{kTokens} * n);
+    for (float& v : x) v = normal(rng);
+
+    for (const cpu::KernelChoice& choice : cpu::kernel_choices()) {
+      if (!choice.supported) continue;
+      SCOPED_TRACE(std::string(choice.kernels->name) + ", " + std::to_string(n) + " inputs");
+      EngineOptions options;
+      options.cpu_kernels = choice.kernels->name;
+      options.threads = 3;
+      const auto backend = open_cpu(options);
+      const Matrix w = upload(*backend, m);
+      for (const auto& [kind, act] : {std::pair{Out::Kind::store, Act::silu},
+                                      {Out::Kind::add, Act::silu},
+                                      {Out::Kind::gate, Act::silu},
+                                      {Out::Kind::gate, Act::relu2}}) {
+        const bool gated = kind == Out::Kind::gate;
+        if (gated && (shape.rows.size() != 2)) continue;
+        const uint32_t n_out = gated ? m.rows / 2 : m.rows;
+        const Result all = run_linear(*backend, m, w, x, 0, kTokens, kind, act);
+        for (const uint32_t t : {0U, 1U, kTokens - 1}) {
+          const std::vector<float> wanted =
+              product_of(m, &all.q[size_t{t} * planes * n], all.info[size_t{t} * 2]);
+          for (uint32_t r = 0; r < n_out; ++r) {
+            const float got = all.y[t * n_out + r], g = wanted[r];
+            if (kind == Out::Kind::store) {
+              ASSERT_EQ(got, g) << r;
+            }
+            if (kind == Out::Kind::add) {
+              ASSERT_EQ(got, 0.5F + g) << r;
+            }
+            if (!gated) continue;
+            const float up = wanted[n_out + r];
+            const float exact = (act == Act::relu2 ? std::max(g, 0.0F) * std::max(g, 0.0F) : silu(g)) * up;
+            ASSERT_NEAR(got, exact, std::abs(exact) * 1e-6F) << r;
+          }
+        }
+        for (const uint32_t tokens : {1U, 2U, 3U, 4U, 13U})
+          for (const uint32_t begin : {0U, kTokens - tokens}) {
+            const Result some = run_linear(*backend, m, w, x, begin, tokens, kind, act);
+            EXPECT_TRUE(std::equal(some.y.begin(), some.y.end(), all.y.begin() + begin * ptrdiff_t{n_out}))
+                << tokens << " tokens from " << begin;
+          }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bitnet
