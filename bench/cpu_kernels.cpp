@@ -60,6 +60,7 @@ class Bench {
       for (const uint32_t planes : {1U, 2U})
         for (const uint32_t scale_every : {64U, 256U}) group_rows(*choice.kernels, planes, scale_every);
       half_rows(*choice.kernels);
+      table_rows(*choice.kernels);
       int8_rows(*choice.kernels);
       for (const uint32_t n_tokens : {32U, 512U}) tiles(*choice.kernels, n_tokens);
       for (const uint32_t planes : {1U, 2U}) group_tiles(*choice.kernels, planes, 512);
@@ -138,6 +139,31 @@ class Bench {
       k.half_rows(at<uint16_t>(byte), kWide, kRows, y.data(), out);
       sink_ += static_cast<uint64_t>(out[0]);
     });
+  }
+
+  // Rows of a head that are not F16: each becomes floats, which are multiplied.
+  void table_rows(const CpuKernels& k) {
+    constexpr uint32_t kRows = 16;
+    const std::vector<float> y(kWide, 0.5F);
+    struct Type {
+      const char* name;
+      RowFloats floats;
+      size_t block, bytes;
+    };
+    for (const Type& type : {Type{"BF16", k.bf16_floats, 1, 2}, Type{"Q8_0", k.q8_0_floats, 32, 34},
+                             Type{"Q4_0", k.q4_0_floats, 32, 18}, Type{"Q5_0", k.q5_0_floats, 32, 22},
+                             Type{"Q4_K", k.q4_k_floats, 256, 144}, Type{"Q5_K", k.q5_k_floats, 256, 176},
+                             Type{"Q6_K", k.q6_k_floats, 256, 210}}) {
+      const size_t row_bytes = kWide / type.block * type.bytes;
+      report(k, fmt::format("{} rows of {}", type.name, kWide), kRows * row_bytes, [&](size_t byte) {
+        float row[kWide], out = 0;
+        for (uint32_t r = 0; r < kRows; ++r) {
+          type.floats(at<std::byte>(byte + r * row_bytes), kWide, row);
+          k.float_rows(row, kWide, 1, y.data(), &out);
+        }
+        sink_ += out > 0 ? 1 : 0;
+      });
+    }
   }
 
   void int8_rows(const CpuKernels& k) {
