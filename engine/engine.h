@@ -21,6 +21,7 @@
 
 #include "engine/error.h"
 #include "engine/gguf.h"
+#include "engine/model_info.h"
 #include "engine/sampler.h"
 
 namespace bitnet {
@@ -49,67 +50,7 @@ std::vector<DeviceInfo> list_devices();
 // its control group's share of processor time allows. More threads than that only wait for each other.
 uint32_t most_threads();
 
-// How the ternary values lie in i2_s tensors (see engine/layouts/i2s.h). A file does not tell.
-enum class I2sLayout { block128, block64, rows1x4 };
-
-// Which build of the kernels that multiply int8 is used; the results are the same. `always` is the integer
-// dot product, and `matrix` also multiplies matrices for batches; both need a device that has them.
-enum class IntegerDot { where_fast, always, never, matrix };
-
-// Whether a GPU computes the blocks of a token in one dispatch, whose workgroups wait for each other's
-// results (shaders/decode.comp); the final results are the same. `where_safe` tries the device first.
-// `always` is not for software devices, on which a workgroup may give up waiting.
-enum class ChainedDecode { where_safe, always, never };
-
-// Whether the CPU keeps a copy of the LM head in 8 bits to find the largest logit with
-// (engine/cpu/shortlist.h); the results are the same. `always` also waits until the copy is there.
-enum class HeadShortlist { where_large, always, never };
-
-// What a gated feed-forward does to its gate; of_file: what the file says or lets one infer.
-enum class Activation { of_file, relu2, silu };
-
-struct ModelInfo {
-  std::string architecture;  // "bitnet-b1.58", "llama", ...
-  std::string name;          // general.name, may be empty
-  uint32_t n_vocab = 0;
-  uint32_t n_ctx_train = 0;  // tokens the model was trained for
-  uint32_t n_embd = 0;
-  uint32_t n_layer = 0;
-  uint32_t n_ff = 0;
-  uint32_t n_head = 0;
-  uint32_t n_head_kv = 0;
-  uint32_t head_dim = 0;
-  uint64_t n_ternary = 0;  // weights of the projections
-  uint64_t file_bytes = 0;
-  bool tied_head = true;                        // the LM head is the token embedding
-  Activation activation = Activation::of_file;  // relu2 or silu
-  std::string activation_reason;                // what says so
-  std::string projection_types;                 // of tensors: "I2_S"
-  std::string embedding_type, head_type;
-  std::string inputs;  // how projections round their inputs: "int8 a row"
-  std::string rope;    // "base 500000, yarn of 4 over 16384 tokens"
-  // As fingerprint_of; empty from read_model_info, which does not read all of the file.
-  std::string fingerprint;
-  // The fingerprint of an earlier version: a hash of size, metadata and both ends of every tensor, whatever
-  // the options.
-  std::string old_fingerprint;
-  std::vector<std::string> extra_tensors;  // the names of those that the engine does not read
-};
-
-// Reads and checks, without a device, everything that a file must hold to be run. Throws Error(model).
-ModelInfo read_model_info(const GgufFile& file, Activation activation = Activation::of_file);
-
-// The bytes that an engine and one session of n_ctx tokens take on the device.
-struct MemoryPlan {
-  uint64_t ternary = 0;
-  uint64_t embedding = 0;  // token embedding and LM head
-  uint64_t norms = 0;
-  uint64_t kv_cache = 0;
-  uint64_t activations = 0;
-  uint64_t head_copy = 0;  // for the shortlist (HeadShortlist), on the CPU alone; not in total()
-  uint64_t total() const { return ternary + embedding + norms + kv_cache + activations; }
-};
-MemoryPlan plan_memory(const GgufFile& file, uint32_t n_ctx);
+struct KernelOptions;  // engine/kernel_options.h
 
 struct EngineOptions {
   // Index or part of a name as list_devices gives them, or "cpu"; empty = the best GPU, and the CPU where
@@ -117,18 +58,9 @@ struct EngineOptions {
   std::string device;
   I2sLayout layout = I2sLayout::block128;
   Activation activation = Activation::of_file;
-  IntegerDot integer_dot = IntegerDot::where_fast;
-  ChainedDecode chained_decode = ChainedDecode::where_safe;
   std::string cache_folder;  // where compiled kernels are kept between runs; empty = nowhere
-  bool as_gpu = false;       // choose kernels as for a GPU even where the device is a software one
-  // 8, 16, 32 or 64: kernels work with subgroups of so many lanes in shared memory, as on a device without
-  // subgroup arithmetic; 0 = with the device's own. The results agree within what f32 sums in another order
-  // allow.
-  uint32_t subgroup_size = 0;
-  bool always_stage = false;  // copy weights to the device even where the host could write them in place
-  uint32_t threads = 0;       // of the CPU; 0 = as many as the process may use at once
-  std::string cpu_kernels;  // "avx2", ...: those for one instruction set, as in engine/cpu/; empty = the best
-  HeadShortlist head_shortlist = HeadShortlist::where_large;
+  uint32_t threads = 0;      // of the CPU; 0 = as many as the process may use at once
+  std::shared_ptr<const KernelOptions> kernels;  // for tests and measurements; null = the best for the device
   // Called on the opening thread while weights are copied to the device, first with 0 and at last with all
   // bytes. If it returns false, opening ends with Error(runtime).
   std::function<bool(uint64_t done_bytes, uint64_t total_bytes)> on_progress;

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <map>
 
+#include "engine/kernel_options.h"
 #include "recorder.h"
 
 namespace bitnet {
@@ -56,10 +57,10 @@ DeviceInfo describe(const std::string& kernels, unsigned threads) {
 class CpuBackend : public Backend {
  public:
   explicit CpuBackend(const EngineOptions& options)
-      : kernels_(choose(options.cpu_kernels)),
+      : kernels_(choose(kernels_of(options).cpu_kernels)),
         pool_(options.threads != 0 ? options.threads : usable_threads()),
         device_(describe(kernels_.name, pool_.size())),
-        head_shortlist_(options.head_shortlist) {}
+        head_shortlist_(kernels_of(options).head_shortlist) {}
 
   const DeviceInfo& device() const override { return device_; }
   Layout group_layout() const override { return Layout::groups16; }
@@ -204,7 +205,7 @@ CpuBuffer::~CpuBuffer() {
 }  // namespace cpu
 
 DeviceInfo describe_cpu(const EngineOptions& options) {
-  return describe(choose(options.cpu_kernels).name,
+  return describe(choose(kernels_of(options).cpu_kernels).name,
                   options.threads != 0 ? options.threads : usable_threads());
 }
 

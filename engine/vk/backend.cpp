@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "engine/kernel_options.h"
 #include "pipeline_cache.h"
 #include "recorder.h"
 #include "shaders/params.h"
@@ -34,12 +35,13 @@ class VulkanBackend : public Backend {
   explicit VulkanBackend(const EngineOptions& options)
       : device_(options),
         pipelines_(device_, shader_folder().empty() ? options.cache_folder : std::string()),
-        kernels_(device_, pipelines_.handle(), use_integer_dot(device_.info(), options.integer_dot),
-                 use_matrix(device_.info(), options.integer_dot)),
+        kernels_(device_, pipelines_.handle(),
+                 use_integer_dot(device_.info(), kernels_of(options).integer_dot),
+                 use_matrix(device_.info(), kernels_of(options).integer_dot)),
         transfer_(device_),
         host_params_(device_, kParamsBytes, BufferUse::shared),
         params_(device_, kParamsBytes, BufferUse::device),
-        decode_(device_, kernels_, transfer_, params_, options.chained_decode) {}
+        decode_(device_, kernels_, transfer_, params_, kernels_of(options).chained_decode) {}
 
   // By now every kernel that was needed has been made.
   ~VulkanBackend() override { pipelines_.save(); }

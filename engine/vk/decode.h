@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/backend.h"
+#include "engine/kernel_options.h"
 #include "kernels.h"
 #include "memory.h"
 #include "shaders/params.h"

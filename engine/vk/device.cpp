@@ -6,6 +6,7 @@
 #include <bit>
 #include <chrono>
 
+#include "engine/kernel_options.h"
 #include "spirv.h"
 
 namespace bitnet::vk {
@@ -24,10 +25,10 @@ Device::Device(const EngineOptions& options) : instance_(Instance::get()) {
   const auto is_local = [](const VkMemoryHeap& heap) {
     return (heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0;
   };
-  unified_memory_ = !options.always_stage &&
+  unified_memory_ = !kernels_of(options).always_stage &&
                     std::all_of(memory_.memoryHeaps, memory_.memoryHeaps + memory_.memoryHeapCount, is_local);
-  is_gpu_ = options.as_gpu || !physical_.info.software;
-  choose_subgroups(options.subgroup_size);
+  is_gpu_ = kernels_of(options).as_gpu || !physical_.info.software;
+  choose_subgroups(kernels_of(options).subgroup_size);
   physical_.info.arithmetic = arithmetic();
   create();
 }

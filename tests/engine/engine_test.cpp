@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "engine/cpu/kernels.h"
+#include "engine/kernel_options.h"
 #include "tests/engine/session.h"
 
 namespace bitnet {
@@ -22,7 +23,7 @@ TEST_P(EngineTest, WithAndWithoutTheDotProductTheLogitsAreTheSame) {
   for (const IntegerDot dot : {IntegerDot::always, IntegerDot::never}) {
     if (dot == IntegerDot::always && !engine().device().integer_dot) continue;
     EngineOptions options = on(current_device);
-    options.integer_dot = dot;
+    options.kernels = share({.integer_dot = dot});
     const auto other = Engine::open(model_file(), options);
     const auto session = Session::create(*other, 0);
     session->sync(tokens);
@@ -52,10 +53,8 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
   for (const auto& [dot, subgroup_size] : choices)
     for (const ChainedDecode chained : ways_to_decode(engine().device())) {
       EngineOptions options = on(current_device);
-      options.as_gpu = true;
-      options.integer_dot = dot;
-      options.subgroup_size = subgroup_size;
-      options.chained_decode = chained;
+      options.kernels = share(
+          {.integer_dot = dot, .chained_decode = chained, .as_gpu = true, .subgroup_size = subgroup_size});
       const auto gpu = Engine::open(model_file(), options);
       const auto tokens = random_tokens(140, 11);
       std::vector<std::vector<float>> all;
@@ -130,7 +129,7 @@ TEST_P(EngineTest, LoadingReportsProgressAndCanBeStopped) {
 TEST_P(EngineTest, StagedLoadingGivesTheSameBitsAndCanBeStoppedAnywhere) {
   if (engine().device().cpu) GTEST_SKIP() << "the CPU takes the file's own bytes";
   EngineOptions options = on(current_device);
-  options.always_stage = true;
+  options.kernels = share({.always_stage = true});
   const auto staged = Engine::open(model_file(), options);
   const auto session = Session::create(*staged, 0);
   const auto tokens = random_tokens(20, 5);
@@ -179,7 +178,7 @@ TEST_P(EngineTest, TokensThatAreAlikeAreSampledAlike) {
 // Returns the logits after 100 tokens on a CPU engine of its own.
 std::vector<float> logits_of_cpu(const std::string& kernels, uint32_t threads) {
   EngineOptions options = on("cpu");
-  options.cpu_kernels = kernels;
+  options.kernels = share({.cpu_kernels = kernels});
   options.threads = threads;
   const auto engine = Engine::open(model_file(), options);
   const auto session = Session::create(*engine, 0);
@@ -218,7 +217,7 @@ TEST(EngineDevices, AShortlistedHeadDecodesTheSameTokens) {
   };
   const auto decode = [](HeadShortlist shortlist) {
     EngineOptions options = on("cpu");
-    options.head_shortlist = shortlist;
+    options.kernels = share({.head_shortlist = shortlist});
     const auto engine = Engine::open(model_file(), options);
     const auto session = Session::create(*engine, 0);
     session->sync(random_tokens(20, 14));
@@ -243,7 +242,7 @@ TEST(EngineDevices, AShortlistedHeadDecodesTheSameTokens) {
 // With a shortlist, the sum of all probabilities is made of the shortlist's approximations.
 TEST(EngineDevices, AShortlistedHeadSamplesWhatTheSamplerChooses) {
   EngineOptions options = on("cpu");
-  options.head_shortlist = HeadShortlist::always;
+  options.kernels = share({.head_shortlist = HeadShortlist::always});
   const auto engine = Engine::open(model_file(), options);
   for (const uint64_t seed : {1, 2}) {
     expect_choices_of_the_sampler(*engine, {.temperature = 0.8F, .top_k = 4, .seed = seed}, 1e-3F);

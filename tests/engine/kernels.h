@@ -12,6 +12,7 @@
 
 #include "engine/backend.h"
 #include "engine/cpu/kernels.h"
+#include "engine/kernel_options.h"
 #include "engine/layouts/pack.h"
 #include "tests/engine/i2s_pack.h"
 
@@ -124,10 +125,10 @@ class Kernels : public testing::TestWithParam<Variant> {
   void SetUp() override {
     const Variant& variant = GetParam();
     EngineOptions options;
-    options.integer_dot = variant.dot;
-    options.cpu_kernels = variant.cpu_kernels;
-    options.as_gpu = variant.as_gpu;
-    options.subgroup_size = variant.subgroup_size;
+    options.kernels = share({.integer_dot = variant.dot,
+                             .as_gpu = variant.as_gpu,
+                             .subgroup_size = variant.subgroup_size,
+                             .cpu_kernels = variant.cpu_kernels});
     options.threads = 3;
     const DeviceInfo device = list_devices().at(0);
     if (variant.cpu_kernels.empty() && device.cpu) GTEST_SKIP() << "there is no Vulkan device";

@@ -40,7 +40,7 @@ class VulkanShaderFolder : public testing::Test {
 
   std::unique_ptr<Backend> open() const {
     EngineOptions options;
-    options.integer_dot = IntegerDot::never;
+    options.kernels = share({.integer_dot = IntegerDot::never});
     options.cache_folder = cache_.string();
     return open_vulkan(options);
   }

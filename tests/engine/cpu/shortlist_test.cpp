@@ -9,6 +9,7 @@
 #include <random>
 
 #include "engine/backend.h"
+#include "engine/kernel_options.h"
 
 namespace bitnet {
 namespace {
@@ -129,8 +130,7 @@ constexpr uint32_t kLargest[] = {3, 1, 6};
 Outcome outcome_of(const HalfTable& table, const std::vector<float>& y, HeadShortlist shortlist,
                    const std::string& kernels) {
   EngineOptions options;
-  options.head_shortlist = shortlist;
-  options.cpu_kernels = kernels;
+  options.kernels = share({.cpu_kernels = kernels, .head_shortlist = shortlist});
   options.threads = 2;
   const auto backend = open_cpu(options);
   Table e;

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "engine/engine.h"
+#include "engine/kernel_options.h"
 #include "tests/support/vk_faults.h"
 
 namespace bitnet {
@@ -154,7 +155,7 @@ TEST_F(VulkanFault, ADeviceLostWhileItSamplesOrIsCopiedToKeepsTheTokens) {
   greedy_.temperature = 0.8F;
   greedy_.top_k = 20;
   greedy_.seed = 5;
-  options_.always_stage = true;
+  options_.kernels = share({.always_stage = true});
   expect_no_token_lost("vkQueueSubmit", VK_ERROR_DEVICE_LOST, "the device was lost");
 }
 
@@ -172,7 +173,7 @@ TEST_F(VulkanFault, ADeviceWithoutIntegerDotGivesTheSameAnswer) {
   const auto engine = open();
   EXPECT_FALSE(engine->device().integer_dot);
   EXPECT_EQ(answer(*engine), whole);
-  options_.integer_dot = IntegerDot::always;
+  options_.kernels = share({.integer_dot = IntegerDot::always});
   EXPECT_THAT(failure([&] { open(); }), HasSubstr("integer dot"));
 }
 

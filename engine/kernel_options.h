@@ -1,0 +1,49 @@
+// Which kernels are used, for tests and measurements: without these options the engine chooses what is best.
+//
+// Thread rule: values.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "engine/engine.h"
+
+namespace bitnet {
+
+// Which build of the kernels that multiply int8 is used; the results are the same. `always` is the integer
+// dot product, and `matrix` also multiplies matrices for batches; both need a device that has them.
+enum class IntegerDot { where_fast, always, never, matrix };
+
+// Whether a GPU computes the blocks of a token in one dispatch, whose workgroups wait for each other's
+// results (shaders/decode.comp); the final results are the same. `where_safe` tries the device first.
+// `always` is not for software devices, on which a workgroup may give up waiting.
+enum class ChainedDecode { where_safe, always, never };
+
+// Whether the CPU keeps a copy of the LM head in 8 bits to find the largest logit with
+// (engine/cpu/shortlist.h); the results are the same. `always` also waits until the copy is there.
+enum class HeadShortlist { where_large, always, never };
+
+struct KernelOptions {
+  IntegerDot integer_dot = IntegerDot::where_fast;
+  ChainedDecode chained_decode = ChainedDecode::where_safe;
+  bool as_gpu = false;  // choose kernels as for a GPU even where the device is a software one
+  // 8, 16, 32 or 64: kernels work with subgroups of so many lanes in shared memory, as on a device without
+  // subgroup arithmetic; 0 = with the device's own. The results agree within what f32 sums in another order
+  // allow.
+  uint32_t subgroup_size = 0;
+  bool always_stage = false;  // copy weights to the device even where the host could write them in place
+  std::string cpu_kernels;  // "avx2", ...: those for one instruction set, as in engine/cpu/; empty = the best
+  HeadShortlist head_shortlist = HeadShortlist::where_large;
+};
+
+inline std::shared_ptr<const KernelOptions> share(KernelOptions options) {
+  return std::make_shared<const KernelOptions>(std::move(options));
+}
+
+inline KernelOptions kernels_of(const EngineOptions& options) {
+  return options.kernels ? *options.kernels : KernelOptions{};
+}
+
+}  // namespace bitnet

@@ -1,0 +1,65 @@
+// What a model file says, without a device.
+//
+// Thread rule: free functions and values.
+//
+// Errors: Error(model) for a file that cannot be run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/gguf.h"
+
+namespace bitnet {
+
+// How the ternary values lie in i2_s tensors (see engine/layouts/i2s.h). A file does not tell.
+enum class I2sLayout { block128, block64, rows1x4 };
+
+// What a gated feed-forward does to its gate; of_file: what the file says or lets one infer.
+enum class Activation { of_file, relu2, silu };
+
+struct ModelInfo {
+  std::string architecture;  // "bitnet-b1.58", "llama", ...
+  std::string name;          // general.name, may be empty
+  uint32_t n_vocab = 0;
+  uint32_t n_ctx_train = 0;  // tokens the model was trained for
+  uint32_t n_embd = 0;
+  uint32_t n_layer = 0;
+  uint32_t n_ff = 0;
+  uint32_t n_head = 0;
+  uint32_t n_head_kv = 0;
+  uint32_t head_dim = 0;
+  uint64_t n_ternary = 0;  // weights of the projections
+  uint64_t file_bytes = 0;
+  bool tied_head = true;                        // the LM head is the token embedding
+  Activation activation = Activation::of_file;  // relu2 or silu
+  std::string activation_reason;                // what says so
+  std::string projection_types;                 // of tensors: "I2_S"
+  std::string embedding_type, head_type;
+  std::string inputs;  // how projections round their inputs: "int8 a row"
+  std::string rope;    // "base 500000, yarn of 4 over 16384 tokens"
+  // As fingerprint_of; empty from read_model_info, which does not read all of the file.
+  std::string fingerprint;
+  // The fingerprint of an earlier version: a hash of size, metadata and both ends of every tensor, whatever
+  // the options.
+  std::string old_fingerprint;
+  std::vector<std::string> extra_tensors;  // the names of those that the engine does not read
+};
+
+// Reads and checks, without a device, everything that a file must hold to be run. Throws Error(model).
+ModelInfo read_model_info(const GgufFile& file, Activation activation = Activation::of_file);
+
+// The bytes that an engine and one session of n_ctx tokens take on the device.
+struct MemoryPlan {
+  uint64_t ternary = 0;
+  uint64_t embedding = 0;  // token embedding and LM head
+  uint64_t norms = 0;
+  uint64_t kv_cache = 0;
+  uint64_t activations = 0;
+  uint64_t head_copy = 0;  // to find the largest logit with, on the CPU alone; not in total()
+  uint64_t total() const { return ternary + embedding + norms + kv_cache + activations; }
+};
+MemoryPlan plan_memory(const GgufFile& file, uint32_t n_ctx);
+
+}  // namespace bitnet
