@@ -14,6 +14,12 @@ namespace {
 using View = std::string_view;
 
 constexpr const char* kOutputs = "text tui jsonl";
+constexpr const char* kI2sLayouts = "128 64 1x4";
+
+I2sLayout i2s_layout_of(View word) {
+  if (word == "64") return I2sLayout::block64;
+  return word == "1x4" ? I2sLayout::rows1x4 : I2sLayout::block128;
+}
 
 const OptionRow kModelRows[] = {
     {.flags = "MODEL",
@@ -45,11 +51,12 @@ const OptionRow kModelRows[] = {
      .example = "template.jinja",
      .read = [](Options& o, View v) { o.chat_template = not_empty("chat-template", v); }},
     {.flags = "--i2s-layout",
-     .value = "128|64",
-     .words = "128 64",
-     .help = "weights in a block of the file: 128, or 64 if an ARM build quantised it",
+     .value = "128|64|1x4",
+     .words = kI2sLayouts,
+     .help =
+         "how i2_s weights lie: in blocks of 128, or of 64 if an ARM build wrote them, or four rows a byte",
      .example = "128",
-     .read = [](Options& o, View v) { o.i2s_block = one_of("i2s-layout", v, "128 64") == "64" ? 64 : 128; }},
+     .read = [](Options& o, View v) { o.i2s_layout = i2s_layout_of(one_of("i2s-layout", v, kI2sLayouts)); }},
 };
 
 const OptionRow kAskRows[] = {

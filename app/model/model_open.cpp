@@ -18,7 +18,7 @@ EngineOptions engine_options(const ModelOptions& options) {
                 fmt::format("threads: wanted {}, as many as this process may run at once, found {}",
                             most == 1 ? "1" : fmt::format("1 to {}", most), options.threads));
   engine.threads = options.threads;
-  engine.layout = options.i2s_block == 64 ? I2sLayout::block64 : I2sLayout::block128;
+  engine.layout = options.i2s_layout;
   engine.cache_folder = cache_folder();
   return engine;
 }

@@ -15,9 +15,9 @@ struct ModelOptions {
   std::string model;          // a file or the name of a pulled model; empty: the bundled one
   std::string chat_template;  // a file; empty: the model's own
   std::string device;
-  uint32_t threads = 0;      // of the CPU; 0 = what the process may use
-  uint32_t i2s_block = 128;  // weights; 64 in files of ARM builds
-  uint32_t ctx = 0;          // 0 = what the model was trained for
+  uint32_t threads = 0;  // of the CPU; 0 = what the process may use
+  I2sLayout i2s_layout = I2sLayout::block128;
+  uint32_t ctx = 0;  // 0 = what the model was trained for
 };
 
 // What the options say about the device and the weights. Throws Error(usage) for more threads than this

@@ -192,10 +192,14 @@ class Loader {
   }
 
   // A row of an i2_s table has one scale, 1, and the tensor's is Table::scale.
-  void load_ternary(const GgufTensor& tensor, Table& t) {
-    const FileType& type = *find_file_type(tensor.type);
-    t.scale_every = tensor.type == TensorType::i2_s ? t.n_embd : type.scale_every;
-    if (tensor.type == TensorType::i2_s) t.scale = i2s_scale(tensor.data);
+  void load_ternary(GgufTensor tensor, Table& t) {
+    t.scale_every = find_file_type(tensor.type)->scale_every;
+    if (tensor.type == TensorType::i2_s) {
+      t.scale_every = t.n_embd;
+      t.scale = i2s_scale(tensor.data);
+      const auto codes = tensor.data.first(tensor.data.size() - kI2sTail);
+      tensor.data = block128_in_order({&tensor, t.n_vocab}, codes, t.n_embd / 4);
+    }
     const RowsToPack rows{{{&tensor, t.n_vocab}}, t.n_embd};
     Repacker repacker(file_.path, backend_.group_layout(), rows, t.scale_every);
     const auto most_rows = static_cast<uint32_t>(std::min<uint64_t>(

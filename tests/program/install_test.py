@@ -82,7 +82,7 @@ class Install(unittest.TestCase):
         self.assertEqual(self.complete("rep"), ["replay"])
         self.assertEqual(self.complete("m"), ["model.gguf"])
         self.assertEqual(self.complete("own"), ["owner/repo"])
-        self.assertEqual(self.complete("--i2s-layout", ""), ["128", "64"])
+        self.assertEqual(self.complete("--i2s-layout", ""), ["128", "64", "1x4"])
         self.assertEqual(self.complete("--output", "=", "j"), ["jsonl"])
         self.assertEqual(self.complete("--script", "no"), ["notes.txt"])
         self.assertEqual(self.complete("--temp", ""), [])
@@ -99,7 +99,7 @@ class Install(unittest.TestCase):
         def complete(line):
             done = run("fish", "-c", f"source {ASSETS}/{MADE['fish']}; complete -C '{line}'", cwd=FOLDER, env=self.env)
             return [row.split("\t")[0] for row in done.stdout.splitlines()]
-        self.assertEqual(sorted(complete("bitnet-chat --i2s-layout ")), ["128", "64"])
+        self.assertEqual(sorted(complete("bitnet-chat --i2s-layout ")), ["128", "1x4", "64"])
         self.assertEqual(complete("bitnet-chat repl"), ["replay"])
         self.assertEqual(complete("bitnet-chat replay --ins"), ["--instant"])
 
