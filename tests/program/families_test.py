@@ -6,7 +6,7 @@
 The reference models (families/README.md) are compared with what transformers computed, models of random weights with
 reference.py: the logits of every token and the residual stream of the last one. Each model runs in one batch, token
 by token and seven tokens at a time, and the three must agree bit for bit; a greedy answer must be the likeliest tokens
-of `logits`. `info` must succeed on each, and files of other families and types must be refused by name with exit code 4.
+of `logits`. `info` must succeed on each. Files of other families and types must be refused by name, with exit code 4.
 Exit code 1 names every comparison that failed.
 
 Where the input of projections becomes int8, a value that lies near a tie is rounded otherwise in float32 than in
@@ -47,6 +47,8 @@ MADE = {  # arguments of make_family.py
     "llama_rope_freqs_i2_s": "--arch llama --proj i2_s --rope-freqs --head f16",
     "llama_linear": "--arch llama --proj tq2_0 --linear 4 --head f16",
     "llama_heads_of_256": "--arch llama --proj i2_s --heads 2 --kv 1 --head-dim 256 --head f16",
+    "llama_part_of_a_head_rotates": "--arch llama --proj tq2_0 --rope-dims 32",
+    "llama_mixed": "--proj i2_s --other attn_output=tq1_0 --other ffn_down=q2_0",
     "llama_odd_vocabulary": "--arch llama --proj tq2_0 --vocab 397 --head q2_0",
     "qwen2_i2_s": "--arch qwen2 --proj i2_s",
     "qwen2_tq2_0": "--arch qwen2 --proj tq2_0 --head f16",

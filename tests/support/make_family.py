@@ -55,12 +55,12 @@ def tensors(a, n_vocab, head_dim):
         for name, shape in [("attn_q", (q, a.dim)), ("attn_k", (kv, a.dim)), ("attn_v", (kv, a.dim)),
                             ("attn_output", (a.dim, q)), ("ffn_gate", (a.ffn, a.dim)), ("ffn_up", (a.ffn, a.dim)),
                             ("ffn_down", (a.dim, a.ffn))]:
-            yield f"{b}{name}.weight", a.proj, shape
+            yield f"{b}{name}.weight", dict(a.other).get(name, a.proj), shape
             if a.arch == "qwen2" and name in ("attn_q", "attn_k", "attn_v"):
                 yield f"{b}{name}.bias", "bias", shape[:1]
     yield "output_norm.weight", "norm", (a.dim,)
     if a.rope_freqs:
-        yield "rope_freqs.weight", "freqs", (head_dim // 2,)
+        yield "rope_freqs.weight", "freqs", ((a.rope_dims or head_dim) // 2,)
     if a.head != "tied":
         yield "output.weight", a.head, (n_vocab, a.dim)
 
@@ -86,7 +86,7 @@ def metadata(a, rng, head_dim):
             key(A + ".block_count", U32, a.layers), key(A + ".feed_forward_length", U32, a.ffn),
             key(A + ".attention.head_count", U32, a.heads), key(A + ".attention.head_count_kv", U32, a.kv),
             key(A + ".attention.key_length", U32, head_dim), key(A + ".attention.value_length", U32, head_dim),
-            key(A + ".rope.dimension_count", U32, head_dim), key(A + ".rope.freq_base", FLOAT, 500000.0),
+            key(A + ".rope.dimension_count", U32, a.rope_dims or head_dim), key(A + ".rope.freq_base", FLOAT, 500000.0),
             key(A + ".attention.layer_norm_rms_epsilon", FLOAT, 1e-5), key("general.quantization_version", U32, 2)]
     if a.activation:
         meta.append(key(A + ".hidden_activation", STRING, a.activation))
@@ -115,11 +115,14 @@ def parse(arguments=None):
     parser.add_argument("out")
     parser.add_argument("--arch", default="llama", choices=ARCHITECTURES)
     parser.add_argument("--proj", default="i2_s", choices=gguf_types.TERNARY, help="kind of the projections")
+    parser.add_argument("--other", action="append", default=[], metavar="NAME=KIND", type=lambda pair: pair.split("="),
+                        help="a projection of another kind, for example attn_v=tq1_0")
     parser.add_argument("--embd", default="f16", choices=gguf_types.KINDS, help="kind of the token embedding")
     parser.add_argument("--head", default="tied", choices=("tied", *gguf_types.KINDS), help="kind of output.weight")
     for name, default in dict(dim=256, ffn=512, layers=2, heads=4, kv=2, ctx=256, vocab=384, seed=1).items():
         parser.add_argument("--" + name, type=int, default=default)
     parser.add_argument("--head-dim", type=int, help="where it is not dim / heads")
+    parser.add_argument("--rope-dims", type=int, help="where not all of a head is rotated")
     parser.add_argument("--activation", help="written as hidden_activation")
     parser.add_argument("--rope-freqs", action="store_true", help="a tensor of divisors of the frequencies")
     parser.add_argument("--linear", type=float, help="factor of linear RoPE scaling")
