@@ -31,6 +31,7 @@
 #include "params.h"
 #include "common/attention.glsl"
 #include "common/half.glsl"
+#include "common/head_norm.glsl"
 
 layout(local_size_x_id = CONSTANT_WORKGROUP_SIZE) in;
 layout(constant_id = CONSTANT_HEADS) const uint kHeads = 1;
@@ -49,6 +50,7 @@ layout(constant_id = CONSTANT_TILE) const uint kTile = 1024;
 // and not where it is needed, as a compiler would do.
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly volatile buffer Codes { uvec4 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly volatile buffer Weights { vec4 at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 4) readonly volatile buffer Scalars { float at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 8) readonly volatile buffer Turns { vec2 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) coherent buffer Vectors { vec4 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 8) coherent buffer Pairs { vec2 at[]; };

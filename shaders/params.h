@@ -163,6 +163,9 @@ struct DecodeStage {
   uvec2 v_cache;
   uvec2 chunks;
   uvec2 finished;
+  uvec2 bias;    // of heads, and the weights of their norms
+  uvec2 q_norm;
+  uvec2 k_norm;
   uvec2 from;  // tagged values
   uvec2 residual;
   uvec2 to;
@@ -184,7 +187,10 @@ struct DecodeStage {
   uint n_head_kv;
   uint rope_dim;
   uint max_chunks;  // of keys that the cache can hold
-  float scale;      // of attention, as in AttentionPush
+  float scale;        // of attention, as in AttentionPush
+  float per_feature;  // as in RopePush
+  float q_epsilon;
+  float k_epsilon;
 };
 
 struct DecodePush {

@@ -28,6 +28,7 @@ constexpr uint32_t kMostPolls = 1 << 20;
 uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
 uint64_t address(const Buffer& buffer) { return vulkan(buffer).address(); }
+uint64_t address_of(const BufferPtr& buffer) { return buffer ? address(*buffer) : 0; }
 
 }  // namespace
 
@@ -55,7 +56,7 @@ void DecodeStages::linear(const Matrix& w, const In& in, const Out& out) {
 // Rows are in one of two classes: as long as the longest of all, or no longer than the longest of the others.
 // Gate and up are always in the second.
 DecodeShape DecodeStages::shape() const {
-  DecodeShape shape{{}, {}, act_.value_or(Act::relu2), heads_};
+  DecodeShape shape{{}, {}, act_.value_or(Act::relu2), heads_, head_input_};
   uint32_t &n_short = shape.rows.n_in, &n_long = shape.long_rows.n_in;
   for (const DecodeStage& s : stages_) n_long = std::max(n_long, s.n_in);
   uint32_t longest = 0;  // of the others
@@ -76,9 +77,9 @@ DecodeShape DecodeStages::shape() const {
   return shape;
 }
 
-void DecodeStages::attention(const Buffer& qkv, const Buffer& rotation, const Buffer& k_cache,
-                             const Buffer& v_cache, const AttentionScratch& scratch, const Buffer& o,
-                             const AttentionShape& shape) {
+void DecodeStages::attention(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
+                             const Buffer& k_cache, const Buffer& v_cache, const AttentionScratch& scratch,
+                             const Buffer& o, const AttentionShape& shape) {
   DecodeStage s{};
   s.kind = STAGE_ATTENTION;
   s.x = address(qkv);
@@ -88,6 +89,12 @@ void DecodeStages::attention(const Buffer& qkv, const Buffer& rotation, const Bu
   s.v_cache = address(v_cache);
   s.chunks = address(*scratch.chunks);
   s.finished = address(*scratch.finished);
+  s.bias = address_of(input.bias);
+  s.q_norm = address_of(input.q_norm.weight);
+  s.k_norm = address_of(input.k_norm.weight);
+  s.per_feature = 1.0F / static_cast<float>(shape.head_dim);
+  s.q_epsilon = input.q_norm.epsilon;
+  s.k_epsilon = input.k_norm.epsilon;
   s.n_head = shape.n_head;
   s.n_out = shape.n_head * shape.head_dim;
   s.n_head_kv = shape.n_head_kv;
@@ -98,6 +105,7 @@ void DecodeStages::attention(const Buffer& qkv, const Buffer& rotation, const Bu
   const uint32_t n_groups = shape.n_head / VulkanKernels::decode_heads(shape);
   s.n_groups = n_groups * std::min(s.max_chunks, std::max(1U, kAttentionGroups / n_groups));
   heads_ = shape;
+  head_input_ = head_input(input);
   stages_.push_back(s);
 }
 
@@ -165,8 +173,8 @@ Decode::Decode(const Device& device, VulkanKernels& kernels, Transfer& transfer,
 bool Decode::takes(const Matrix& w) const {
   return w.layout == Layout::trits && kernels_.has_decode({{w.n_in}, {w.n_in}});
 }
-bool Decode::takes(const AttentionShape& heads) const {
-  return kernels_.has_decode({{}, {}, Act::relu2, heads});
+bool Decode::takes(const AttentionShape& heads, const AttentionInput& input) const {
+  return kernels_.has_decode({{}, {}, Act::relu2, heads, head_input(input)});
 }
 
 std::unique_ptr<VulkanBuffer> Decode::upload(std::span<const std::byte> bytes) {

@@ -27,8 +27,9 @@ class DecodeStages {
 
   // As in Recorder.
   void linear(const Matrix& w, const In& in, const Out& out);
-  void attention(const Buffer& qkv, const Buffer& rotation, const Buffer& k_cache, const Buffer& v_cache,
-                 const AttentionScratch& scratch, const Buffer& o, const AttentionShape& shape);
+  void attention(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
+                 const Buffer& k_cache, const Buffer& v_cache, const AttentionScratch& scratch,
+                 const Buffer& o, const AttentionShape& shape);
   // Stages that do nothing but wait for each other.
   void empty_stages(uint32_t n, uint32_t n_groups);
 
@@ -39,6 +40,7 @@ class DecodeStages {
   std::vector<DecodeStage> stages_;
   std::optional<Act> act_;
   AttentionShape heads_{1, 1, 64, 64};
+  uint32_t head_input_ = 0;  // CONSTANT_HEAD_INPUT
 };
 
 // The dispatches of one kernel that are recorded, with a barrier in front of each.
@@ -60,7 +62,7 @@ class Decode {
 
   // Whether the device can run these as stages. Where it cannot, the kernels of prefill are used.
   bool takes(const Matrix& w) const;
-  bool takes(const AttentionShape& shape) const;
+  bool takes(const AttentionShape& shape, const AttentionInput& input) const;
 
   DecodeDispatches prepare(DecodeStages stages);
   const VulkanBuffer& stuck() const { return stuck_; }  // binding 4

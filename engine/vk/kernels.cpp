@@ -130,8 +130,7 @@ static uint32_t shared_heads(const AttentionShape& s, uint32_t most) {
 
 uint32_t VulkanKernels::decode_heads(const AttentionShape& shape) { return shared_heads(shape, 6); }
 
-// What a model has of it, as CONSTANT_HEAD_INPUT.
-static uint32_t head_input(const AttentionInput& input) {
+uint32_t head_input(const AttentionInput& input) {
   return (input.bias ? HEAD_BIAS : 0) | (input.q_norm.weight ? HEAD_Q_NORM : 0) |
          (input.k_norm.weight ? HEAD_K_NORM : 0);
 }
@@ -195,6 +194,7 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
             {CONSTANT_ACTIVATION, activation_of(shape.act)},
             {CONSTANT_HEADS, decode_heads(shape.heads)},
             {CONSTANT_HEAD_DIM, shape.heads.head_dim},
+            {CONSTANT_HEAD_INPUT, shape.head_input},
             {CONSTANT_TILE, std::max(n_long / 16, 64 * shape.heads.head_dim / 8)}});
   return c;
 }
@@ -205,6 +205,7 @@ bool VulkanKernels::has_decode(const DecodeShape& shape) const {
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), n_heads = c.at(CONSTANT_HEADS);
   const uint32_t shared_bytes = 16 * c.at(CONSTANT_TILE) + 4 * size +
                                 4 * shape.heads.head_dim * (n_heads + 1) + 10 * 4 * 64 * n_heads + 256 +
+                                64 * (n_heads + 1) + (shape.head_input != 0 ? 4 * shape.heads.head_dim : 0) +
                                 (device_.shared_subgroups() ? 4 * size : 0);
   return device_.is_gpu() && device_.subgroup_shuffle() && device_.has_addresses() &&
          device_.subgroup_size() <= 64 && size % 64 == 0 && c.at(CONSTANT_LOADS_LONG) <= kMostLoads &&

@@ -15,6 +15,7 @@ namespace bitnet::vk {
 bool has_blocks(TensorType type);     // of a table: values lie in blocks with scales of their own
 uint32_t planes_of(const Matrix& w);  // of int8 in which it takes its input
 uint32_t activation_of(Act act);      // ACTIVATION_...
+uint32_t head_input(const AttentionInput& input);  // what a model has of it, HEAD_... together
 
 // What the kernel of the stages of decode is made for.
 struct DecodeShape {
@@ -26,6 +27,7 @@ struct DecodeShape {
   Rows long_rows;  // of all that are longer
   Act act = Act::relu2;
   AttentionShape heads{1, 1, 64, 64};
+  uint32_t head_input = 0;
 };
 
 struct VulkanKernels {

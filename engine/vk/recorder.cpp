@@ -240,9 +240,8 @@ void VulkanRecorder::self_attention(const Buffer& qkv, const AttentionInput& inp
                                     const Buffer& k_cache, const Buffer& v_cache,
                                     const AttentionScratch& scratch, const Buffer& o, const AttentionShape& s,
                                     uint32_t n) {
-  const bool as_they_come = !input.bias && !input.q_norm.weight && !input.k_norm.weight;
-  if (n == 1 && as_they_come && decode_.takes(s))
-    next_stage(qkv).attention(qkv, rotation, k_cache, v_cache, scratch, o, s);
+  if (n == 1 && decode_.takes(s, input))
+    next_stage(qkv).attention(qkv, input, rotation, k_cache, v_cache, scratch, o, s);
   else
     Recorder::self_attention(qkv, input, rotation, k_cache, v_cache, scratch, o, s, n);
 }

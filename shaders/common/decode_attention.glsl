@@ -1,7 +1,7 @@
-// Attention of one token as a stage of decode.comp: RoPE, the new key and value into the cache, and attention
-// over everything cached. A workgroup takes kHeads heads that share a key head, and every n_splits-th chunk
-// of the keys. Of the workgroups of the same heads, the one that finishes last merges the results of all of
-// them.
+// Attention of one token as a stage of decode.comp: bias and norms of heads, RoPE, the new key and value into
+// the cache, and attention over everything cached. A workgroup takes kHeads heads that share a key head, and
+// every n_splits-th chunk of the keys. Of the workgroups of the same heads, the one that finishes last merges
+// the results of all of them.
 
 const uint kPairs = kHeadDim / 2, kUnits = kHeadDim / 8;  // of a head: pairs of features, uvec4 of F16
 const uint kQuarter = (kUnits + 3) / 4;                    // uvec4 of the longest quarter of a head
@@ -24,6 +24,10 @@ shared float maxima[kHeads][kChunk];  // of each subgroup's keys
 shared float largest_score[kHeads];
 shared bool is_last;
 shared vec2 chunk_m_l[kHeads][kChunk], factors[kHeads][kChunk], merged[kHeads];  // when chunks are merged
+// Where heads are normed: the shares of their squares, and at last of the new key's. `query` and raw_key hold
+// the heads as they come until the shares are summed.
+shared vec4 shares[kHeads + 1][kShares / 4];
+shared float raw_key[kHasNorm ? kHeadDim : 1];
 // `tile` holds the chunk's values, [key][pair].
 
 float dot8(uvec4 key, uint at, float sum) {
@@ -130,6 +134,62 @@ void take(uint wanted[kTaken], out float taken[kTaken]) {
   }
 }
 
+// The bias of the values that are wanted.
+void load_bias(uint wanted[kTaken], out float bias[kTaken]) {
+  UNROLL for (uint i = 0; i < kTaken; ++i) {
+    bias[i] = 0.0;
+    if (kHasBias) bias[i] = Scalars(push.bias).at[wanted[i]];
+  }
+}
+
+// The weights of a norm for feature `i` and for the one that RoPE pairs it with, where there is the norm that
+// `has` names.
+vec2 load_norm(uint has, uvec2 weights, uint i) {
+  if ((kHeadInput & has) == 0) return vec2(1.0);
+  uvec2 pair = pair_of(0, i);
+  return vec2(Scalars(weights).at[pair.x], Scalars(weights).at[pair.y]);
+}
+
+float own_of(vec2 pair, uint i) {
+  return i >= push.rope_dim / 2 && i < push.rope_dim ? pair.y : pair.x;
+}
+
+vec2 normed(vec2 pair, uint head, float epsilon, vec2 weight) {
+  float inverse = inverse_of_head(shares[head], push.per_feature, epsilon);
+  return vec2(normed(pair.x, inverse, weight.x), normed(pair.y, inverse, weight.y));
+}
+
+// Norms the pairs of features that this invocation has of the queries and, where has_new says so, of the key.
+void norm_heads(inout vec2 q[kQueries], inout vec2 k[2], vec2 q_weight[kQueries], vec2 k_weight[2],
+                bool has_new, bool brings_key) {
+  uint lane = gl_LocalInvocationID.x;
+  UNROLL for (uint i = 0; i < kQueries; ++i) {
+    uint item = lane + i * kSize;
+    if (item < kHeads * kHeadDim) query[item / 4][item % 4] = own_of(q[i], item % kHeadDim);
+  }
+  UNROLL for (uint i = 0; i < 2; ++i)
+    if (brings_key) raw_key[2 * lane + i] = own_of(k[i], 2 * lane + i);
+  barrier();
+  for (uint item = lane; item < (has_new ? kHeads + 1 : kHeads) * kShares; item += kSize) {
+    uint h = item / kShares, share = item % kShares;
+    float sum = 0.0;
+    UNROLL for (uint i = 0; i < (kHeadDim + kShares - 1) / kShares; ++i) {
+      uint feature = share + i * kShares;
+      if (feature >= kHeadDim) break;
+      sum = add_square(h < kHeads ? query[(h * kHeadDim + feature) / 4][feature % 4] : raw_key[feature], sum);
+    }
+    shares[h][share / 4][share % 4] = sum;
+  }
+  barrier();
+  if ((kHeadInput & HEAD_Q_NORM) != 0) {
+    UNROLL for (uint i = 0; i < kQueries; ++i)
+      q[i] = normed(q[i], min((lane + i * kSize) / kHeadDim, kHeads - 1), push.q_epsilon, q_weight[i]);
+  }
+  if ((kHeadInput & HEAD_K_NORM) != 0 && has_new) {
+    UNROLL for (uint i = 0; i < 2; ++i) k[i] = normed(k[i], kHeads, push.k_epsilon, k_weight[i]);
+  }
+}
+
 void attention(uint group) {
   uint lane = gl_LocalInvocationID.x;
   uint n_groups = push.n_head / kHeads, n_splits = push.n_groups / n_groups;
@@ -176,13 +236,27 @@ void attention(uint group) {
     wanted[2 * kQueries + 4 + i] = brings_key ? value_at + feature : wanted[0];
   }
 
-  float taken[kTaken];
+  vec2 q_weight[kQueries], k_weight[2];
+  UNROLL for (uint i = 0; i < kQueries; ++i)
+    q_weight[i] = load_norm(HEAD_Q_NORM, push.q_norm, (lane + i * kSize) % kHeadDim);
+  UNROLL for (uint i = 0; i < 2; ++i)
+    k_weight[i] = load_norm(HEAD_K_NORM, push.k_norm, min(2 * lane + i, kHeadDim - 1));
+
+  float bias[kTaken], taken[kTaken];
+  load_bias(wanted, bias);
   take(wanted, taken);
+  if (kHasBias) {
+    UNROLL for (uint i = 0; i < kTaken; ++i) {
+      precise float sum = taken[i] + bias[i];
+      taken[i] = sum;
+    }
+  }
   vec2 q[kQueries], k[2];
   UNROLL for (uint i = 0; i < kQueries; ++i) q[i] = vec2(taken[2 * i], taken[2 * i + 1]);
   UNROLL for (uint i = 0; i < 2; ++i)
     k[i] = vec2(taken[2 * kQueries + 2 * i], taken[2 * kQueries + 2 * i + 1]);
   vec2 v = vec2(taken[2 * kQueries + 4], taken[2 * kQueries + 5]);
+  if (kHasNorm) norm_heads(q, k, q_weight, k_weight, has_new, brings_key);
   UNROLL for (uint i = 0; i < kQueries; ++i) {
     uint item = lane + i * kSize;
     if (item >= kHeads * kHeadDim) break;
