@@ -133,7 +133,7 @@ TEST_F(CpuLinear, ProductsInGroupsAreThoseOfTheFormulaInEveryBatch) {
       if (!choice.supported) continue;
       SCOPED_TRACE(std::string(choice.kernels->name) + ", " + std::to_string(n) + " inputs");
       EngineOptions options;
-      options.cpu_kernels = choice.kernels->name;
+      options.kernels = share({.cpu_kernels = choice.kernels->name});
       options.threads = 3;
       const auto backend = open_cpu(options);
       const Matrix w = upload(*backend, m);
