@@ -198,13 +198,16 @@ struct RunningChat {
   std::unique_ptr<Chat> chat;
 };
 
+bool wants_no_color(const Options& options) {
+  const char* no_color = std::getenv("NO_COLOR");
+  return options.no_color || (no_color != nullptr && no_color[0] != '\0');
+}
+
 ScreenOptions screen_options_from(const Options& options) {
   ScreenOptions screen;
-  const char* no_color = std::getenv("NO_COLOR");
-  screen.theme = options.no_color                             ? "mono"
-                 : !options.theme.empty()                     ? options.theme
-                 : no_color != nullptr && no_color[0] != '\0' ? "mono"
-                                                              : "";
+  screen.theme = !options.no_color && !options.theme.empty() ? options.theme
+                 : wants_no_color(options)                   ? "mono"
+                                                             : "";
   screen.state_folder = state_folder();
   screen.keep_history = !options.is_private;
   screen.record_input = options.record_input;
@@ -247,6 +250,8 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
   line.echo_user = input.script != nullptr;
   line.record_input = options.record_input;
   line.quiet = line.question && !options.verbose;
+  const char* term = std::getenv("TERM");
+  line.dim = !wants_no_color(options) && term != nullptr && std::string_view(term) != "dumb";
   LineFrontEnd front(line, out, err);
   Ground ground(options);
   RunningChat running(options, ground, settings, front);

@@ -1,11 +1,8 @@
 #include "tokenizer/chat_template.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
-#include "engine/error.h"
 #include "tokenizer/jinja/template.h"
 
 namespace bitnet {
@@ -24,6 +21,14 @@ ChatTemplate& ChatTemplate::operator=(ChatTemplate&&) noexcept = default;
 
 const std::string& ChatTemplate::source() const { return impl_->source; }
 
+bool ChatTemplate::knows_enable_thinking() const {
+  return impl_->source.find("enable_thinking") != std::string::npos;
+}
+
+bool ChatTemplate::knows_reasoning_content() const {
+  return impl_->source.find("reasoning_content") != std::string::npos;
+}
+
 std::vector<Segment> ChatTemplate::render(std::span<const ChatMessage> messages,
                                           const ChatTemplateOptions& options) const {
   using jinja::Input;
@@ -32,9 +37,12 @@ std::vector<Segment> ChatTemplate::render(std::span<const ChatMessage> messages,
   Input::List list;
   list.reserve(messages.size());
   for (const ChatMessage& message : messages) {
-    list.push_back({Input::Dict{{"role", untrusted(message.role)}, {"content", untrusted(message.content)}}});
+    Input::Dict dict = {{"role", untrusted(message.role)}, {"content", untrusted(message.content)}};
+    if (message.reasoning_content)
+      dict.push_back({"reasoning_content", untrusted(*message.reasoning_content)});
+    list.push_back({std::move(dict)});
   }
-  const Input::Dict variables = {
+  Input::Dict variables = {
       {"messages", {std::move(list)}},
       {"tools", {}},
       {"documents", {}},
@@ -42,6 +50,7 @@ std::vector<Segment> ChatTemplate::render(std::span<const ChatMessage> messages,
       {"eos_token", trusted(options.eos_token)},
       {"add_generation_prompt", {options.add_generation_prompt}},
   };
+  if (options.enable_thinking) variables.push_back({"enable_thinking", {*options.enable_thinking}});
   std::vector<Segment> segments;
   for (jinja::Piece& piece : impl_->parsed.render(variables, options.now)) {
     segments.push_back({std::move(piece.text), piece.trusted});
@@ -60,18 +69,24 @@ constexpr std::string_view kBitNetTemplate =
     "{% endfor %}"
     "{% if add_generation_prompt %}{{ 'Assistant: ' }}{% endif %}";
 
+// A base model gets the text of the conversation as it is.
+constexpr std::string_view kContents = "{% for message in messages %}{{ message['content'] }}{% endfor %}";
+
 bool is_bitnet(std::string_view architecture) {
   static constexpr std::array<std::string_view, 4> kNames = {"bitnet-b1.58", "bitnet-25", "bitnet-1.58",
                                                              "bitnet"};
   return std::find(kNames.begin(), kNames.end(), architecture) != kNames.end();
 }
 
+bool has(std::string_view source, std::string_view words) {
+  return source.find(words) != std::string_view::npos;
+}
+
 // The converter's text has "Human: " and "BITNETAssistant: ", a name that no other template has. We look for
 // the names alone, because a file that was written again may have other white space, quotes or escapes around
 // them.
 bool is_placeholder(std::string_view source) {
-  return source.find("BITNETAssistant:") != std::string_view::npos &&
-         source.find("Human:") != std::string_view::npos;
+  return has(source, "BITNETAssistant:") && has(source, "Human:");
 }
 
 bool is_blank(std::string_view source) {
@@ -80,17 +95,23 @@ bool is_blank(std::string_view source) {
 
 }  // namespace
 
-ChatTemplate chat_template_for(std::string_view architecture, std::string_view from_file, bool* replaced) {
-  const bool replace = is_bitnet(architecture) && (is_blank(from_file) || is_placeholder(from_file));
-  if (replaced) *replaced = replace;
-  if (replace) return ChatTemplate(kBitNetTemplate, "BitNet's chat template");
-  if (is_blank(from_file)) {
-    throw Error(ErrorKind::model,
-                fmt::format("the model has no chat template (tokenizer.chat_template) and none is known for "
-                            "the architecture '{}'; give one with --chat-template FILE",
-                            printable(architecture)));
+ChosenTemplate chat_template_for(std::string_view architecture, std::string_view from_file, bool has_eot_id) {
+  const bool bitnet = is_bitnet(architecture);
+  if (is_blank(from_file) || (bitnet && is_placeholder(from_file))) {
+    if (bitnet && has_eot_id)
+      return {ChatTemplate(kBitNetTemplate, "BitNet's chat template"), TemplateOrigin::trained_form};
+    return {ChatTemplate(kContents, "plain text"), TemplateOrigin::none};
   }
-  return ChatTemplate(from_file, "chat template");
+  return {ChatTemplate(from_file, "chat template"), TemplateOrigin::file};
+}
+
+std::string_view template_form(std::string_view source) {
+  if (has(source, "<|im_start|>")) return "ChatML";
+  if (has(source, "<|start_header_id|>")) return "Llama-3";
+  if (has(source, "<start_of_turn>")) return "Gemma";
+  if (has(source, "<|end|>") && has(source, "<|assistant|>")) return "Phi-3";
+  if (has(source, "<|user|>") && has(source, "<|assistant|>")) return "Falcon3";
+  return "";
 }
 
 }  // namespace bitnet

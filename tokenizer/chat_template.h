@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,13 +22,15 @@ namespace bitnet {
 struct ChatMessage {
   std::string role;  // "system", "user", "assistant"
   std::string content;
+  std::optional<std::string> reasoning_content = {};  // the template sees it as undefined where it is empty
 };
 
 struct ChatTemplateOptions {
   std::string bos_token;  // the text of the special token, empty if there is none
   std::string eos_token;
   bool add_generation_prompt = true;
-  int64_t now = -1;  // Unix time for strftime_now; -1 is the clock
+  int64_t now = -1;                          // Unix time for strftime_now; -1 is the clock
+  std::optional<bool> enable_thinking = {};  // undefined where it is empty
 };
 
 class ChatTemplate {
@@ -50,18 +53,36 @@ class ChatTemplate {
                               const ChatTemplateOptions& options) const;
 
   const std::string& source() const;
+  // Which of these variables the template mentions.
+  bool knows_enable_thinking() const;
+  bool knows_reasoning_content() const;
 
  private:
   struct Impl;
   std::unique_ptr<const Impl> impl_;
 };
 
+// Where the template of a model comes from.
+enum class TemplateOrigin {
+  file,          // it is the file's own, or one that the person named
+  trained_form,  // it is the form with which the model was trained, in place of what the file says
+  none,          // there is none: a base model, which goes on with the conversation's text as it is
+};
+
+struct ChosenTemplate {
+  ChatTemplate chat_template;  // of a base model: one that prints the contents of the messages, and no more
+  TemplateOrigin origin = TemplateOrigin::file;
+};
+
 // Returns the template for a model, which is usually `from_file`. The published BitNet files hold a
-// placeholder instead, which their converter wrote and with which the model was never trained. For a BitNet
-// architecture, that placeholder or a blank `from_file` gives the form with which the model was trained;
-// `*replaced` (optional) tells whether it did. Throws Error(model) if `from_file` is blank for another
-// architecture.
-ChatTemplate chat_template_for(std::string_view architecture, std::string_view from_file,
-                               bool* replaced = nullptr);
+// placeholder instead, which their converter wrote and with which the model was never trained: for a BitNet
+// architecture, that placeholder or a blank `from_file` gives the form with which the model was trained if
+// the vocabulary has the token <|eot_id|> (`has_eot_id`), and otherwise none. Throws what the constructor
+// throws.
+ChosenTemplate chat_template_for(std::string_view architecture, std::string_view from_file, bool has_eot_id);
+
+// The name of a template's form, for people: "ChatML", "Falcon3", "Llama-3", "Gemma" or "Phi-3", by the marks
+// that it prints; empty for any other.
+std::string_view template_form(std::string_view source);
 
 }  // namespace bitnet

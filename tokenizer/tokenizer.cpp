@@ -116,7 +116,8 @@ void mark_ends(const Vocabulary& v, std::vector<int32_t>& types) {
   }
 }
 
-// The type of each token; where the file does not say, we know at least what is not text.
+// The type of each token; where the file does not say, we know at least what is not text. The marks around a
+// model's thinking are text that it writes, whatever converters make of them.
 std::vector<int32_t> find_types(const Vocabulary& v) {
   std::vector<int32_t> types = v.types;
   if (types.empty()) {
@@ -136,6 +137,10 @@ std::vector<int32_t> find_types(const Vocabulary& v) {
     }
   }
   mark_ends(v, types);
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (types[i] == kControl && (v.tokens[i] == "<think>" || v.tokens[i] == "</think>"))
+      types[i] = kUserDefined;
+  }
   return types;
 }
 
@@ -174,7 +179,7 @@ struct Tokenizer::Impl {
   std::vector<int32_t> ends;
   std::string pre, unknown_pre;
   int32_t bos, eos, eot;
-  bool add_bos, add_eos;
+  bool add_bos;
   bool spaced = false;  // whether ▁ is a space, as SentencePiece has it
   bool space_prefix = false;
 };
@@ -184,8 +189,7 @@ Tokenizer::Impl::Impl(Vocabulary& v)
       bytes(v.tokens.size()),
       special(count_special(types)),
       bos(or_usual(v, types, v.bos, 1, kControl)),
-      eos(or_usual(v, types, v.eos, 2, kControl)),
-      add_eos(v.add_eos.value_or(false)) {
+      eos(or_usual(v, types, v.eos, 2, kControl)) {
   ByteBpe* bpe = nullptr;
   if (is_spm(v)) {
     spaced = true;
@@ -331,7 +335,6 @@ int32_t Tokenizer::bos() const { return impl_->bos; }
 int32_t Tokenizer::eos() const { return impl_->eos; }
 int32_t Tokenizer::eot() const { return impl_->eot; }
 bool Tokenizer::add_bos() const { return impl_->add_bos; }
-bool Tokenizer::add_eos() const { return impl_->add_eos; }
 const std::string& Tokenizer::pre() const { return impl_->pre; }
 const std::string& Tokenizer::unknown_pre() const { return impl_->unknown_pre; }
 std::span<const int32_t> Tokenizer::end_of_turn() const { return impl_->ends; }
@@ -340,6 +343,11 @@ int32_t Tokenizer::find(std::string_view token_text) const { return impl_->speci
 bool Tokenizer::is_control(int32_t id) const {
   impl_->check_id(id);
   return impl_->is_control(id);
+}
+
+StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, int32_t after) : tokenizer_(tokenizer) {
+  if (after >= 0) tokenizer.impl_->check_id(after);
+  starts_ = after < 0 || tokenizer.impl_->types[after] == kControl;
 }
 
 std::string StreamDecoder::push(int32_t id) {

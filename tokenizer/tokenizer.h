@@ -34,8 +34,7 @@ struct Vocabulary {
   int32_t eot = -1;
   int32_t unknown = -1;
   std::vector<int32_t> other_ends;  // those of the keys eom, fim_pad, fim_rep and fim_sep; -1 counts for none
-  std::optional<bool> add_bos;      // these three are empty if the file does not say
-  std::optional<bool> add_eos;
+  std::optional<bool> add_bos;      // these two are empty if the file does not say
   std::optional<bool> add_space_prefix;
 };
 
@@ -75,9 +74,8 @@ class Tokenizer {
   int32_t eos() const;  // -1 if there is none
   int32_t eot()
       const;  // the token that ends a turn, by the file's key, else by its name; -1 if there is none
-  bool add_bos() const;               // whether a prompt begins with BOS
-  bool add_eos() const;               // whether a text that is not to be continued ends with EOS
-  bool is_control(int32_t id) const;  // a control token or the unknown token
+  bool add_bos() const;                             // whether a prompt begins with BOS
+  bool is_control(int32_t id) const;                // a control token or the unknown token
   int32_t find(std::string_view token_text) const;  // the id of a special token, or -1
 
   // The pre-tokenizer in use, such as "llama-bpe"; "none (SentencePiece)" for "llama".
@@ -95,17 +93,18 @@ class Tokenizer {
   std::unique_ptr<Impl> impl_;
 };
 
-// Turns a stream of ids, which begins a text, into text that never ends inside a UTF-8 character. The
-// Tokenizer must outlive it.
+// Turns a stream of ids into text that never ends inside a UTF-8 character. The Tokenizer must outlive it.
 class StreamDecoder {
  public:
-  explicit StreamDecoder(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
+  // `after` is the token that stands before the stream, as for Tokenizer::encode. Throws Error(usage) for an
+  // id outside the vocabulary.
+  explicit StreamDecoder(const Tokenizer& tokenizer, int32_t after = -1);
 
   // Returns the characters that this token completes. Invalid bytes become U+FFFD, an incomplete character is
   // held back, and control tokens give nothing. Throws Error(usage) for an id outside the vocabulary.
   std::string push(int32_t id);
 
-  // Returns U+FFFD if an incomplete character is held back, and forgets it. The decoder is then as new.
+  // Returns U+FFFD if an incomplete character is held back, and forgets it. A text begins after it.
   std::string finish();
 
  private:

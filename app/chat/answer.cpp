@@ -69,13 +69,23 @@ void Answer::take_back() {
   reporter_.front_end().return_input(typed_form(text));
 }
 
+// The tokens of the last answer, which goes on after this prompt.
+std::vector<int32_t> Answer::said_so_far(const std::vector<int32_t>& prompt) const {
+  const BranchMessage& last = conversation_.branch().back();
+  if (!last.tokens.empty()) return last.tokens;
+  const Tokenizer& tokenizer = model_->text->tokenizer;
+  std::string_view text = last.stored.text;
+  if (const std::string opened = opened_thought(tokenizer, prompt); text.starts_with(opened))
+    text.remove_prefix(opened.size());
+  const Segment segment{std::string(text), false};
+  return tokenizer.encode(std::span(&segment, 1), prompt.empty() ? -1 : prompt.back());
+}
+
 std::vector<int32_t> Answer::prompt(bool continues) const {
   const std::vector<BranchMessage>& branch = conversation_.branch();
   std::vector<int32_t> tokens = conversation_.prompt_of(continues ? branch.size() - 1 : branch.size());
   if (continues) {
-    const BranchMessage& last = branch.back();
-    const std::vector<int32_t> said =
-        last.tokens.empty() ? model_->text->tokenizer.encode(last.stored.text, false) : last.tokens;
+    const std::vector<int32_t> said = said_so_far(tokens);
     tokens.insert(tokens.end(), said.begin(), said.end());
   }
   return tokens;
@@ -139,7 +149,7 @@ void Answer::begin() {
     return reporter_.error(why);
   }
   seed_ = next_seed(continues);
-  begin_stored(describe(prompt, seed_), continues);
+  begin_stored(describe(prompt, seed_), prompt, continues);
 
   Status& status = reporter_.status();
   const auto prompt_tokens = static_cast<uint32_t>(prompt.size());
@@ -149,6 +159,8 @@ void Answer::begin() {
   }
   reporter_.set_state(ChatState::prefill, 0);
   status.tokens_per_second = 0;
+  status.thinks = false;
+  status.thought_tokens = 0;
   status.reused = 0;
   status.rewound = conversation_.take_moved();
   status.prompt_tokens = prompt_tokens;
@@ -157,8 +169,9 @@ void Answer::begin() {
   reporter_.send_status();
 }
 
-void Answer::begin_stored(const StoredTurn& turn, bool continues) {
-  StreamDecoder decoder(model_->text->tokenizer);
+void Answer::begin_stored(const StoredTurn& turn, const std::vector<int32_t>& prompt, bool continues) {
+  const Tokenizer& tokenizer = model_->text->tokenizer;
+  StreamDecoder decoder(tokenizer, prompt.back());
   if (continues) {  // it may have ended in the middle of a character
     for (const int32_t token : conversation_.branch().back().tokens) decoder.push(token);
   }
@@ -169,6 +182,8 @@ void Answer::begin_stored(const StoredTurn& turn, bool continues) {
     running_.reset();
     throw;
   }
+  if (model_->text->template_origin == TemplateOrigin::none || continues) return;
+  if (const std::string opened = opened_thought(tokenizer, prompt); !opened.empty()) show(opened, {-1, 0});
 }
 
 void Answer::submit(std::vector<int32_t> prompt, bool continues) {
@@ -212,6 +227,8 @@ void Answer::take(const Token& event) {
   Status& status = reporter_.status();
   status.state = ChatState::answering;
   status.context_used = status.prompt_tokens + running.tokens;
+  status.thinks = conversation_.thinks();
+  status.thought_tokens = conversation_.thought_tokens();
   // The first token comes of the prompt and costs hardly anything.
   if (running.tokens == 1) running.first_token = event.seconds;
   if (const double seconds = event.seconds - running.first_token; seconds > 0) {
@@ -273,6 +290,8 @@ void Answer::tell_figures() {
   reporter_.set_state(ChatState::idle, 1);
   status.reused = stats_.reused_tokens;
   status.context_used = status.prompt_tokens + stats_.answer_tokens;
+  status.thinks = false;
+  status.thought_tokens = conversation_.thought_tokens();
   if (stats_.decode_seconds > 0 && stats_.answer_tokens > 0) {
     status.tokens_per_second = stats_.answer_tokens / stats_.decode_seconds;
   }
@@ -324,6 +343,8 @@ void Answer::leave() {
 void Answer::forget_figures() {
   Status& status = reporter_.status();
   status.tokens_per_second = 0;
+  status.thinks = false;
+  status.thought_tokens = 0;
   status.reused = 0;
   status.prompt_tokens = 0;
   status.rewound = false;

@@ -69,11 +69,12 @@ class Answer {
     std::string reason;      // why we stopped it ourselves; empty: as the worker says
   };
 
+  std::vector<int32_t> said_so_far(const std::vector<int32_t>& prompt) const;
   std::vector<int32_t> prompt(bool continues) const;
   std::string refusal(bool continues, std::vector<int32_t>& prompt) const;
   uint64_t next_seed(bool continues);
   StoredTurn describe(const std::vector<int32_t>& prompt, uint64_t seed) const;
-  void begin_stored(const StoredTurn& turn, bool continues);
+  void begin_stored(const StoredTurn& turn, const std::vector<int32_t>& prompt, bool continues);
   void submit(std::vector<int32_t> prompt, bool continues);
   void take_back();
   void show(std::string_view text, const SampledToken& token);

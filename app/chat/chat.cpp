@@ -178,16 +178,18 @@ void LiveChat::tell_model(const Loaded& event) {
   if (settings_.now.verbose) {
     front.notice(fmt::format("{} on {} ({}), context {}", event.text->path, event.device.name,
                              event.device.driver, event.n_ctx));
-    if (event.text->template_replaced) {
-      front.notice(
-          "The file's chat template is a converter's placeholder; the form the model was trained with is "
-          "used "
-          "instead.");
-    }
+    front.notice(fmt::format("chat template: {}", describe_template(*event.text)));
   }
   for (const std::string& warning : {warning_about(event.model), warning_about(event.text->tokenizer)}) {
     if (!warning.empty()) front.notice(warning);
   }
+  if (event.text->template_origin == TemplateOrigin::none) {
+    front.warning(
+        "This is a base model: its file has no chat template. It goes on with your text and answers no "
+        "questions.");
+  }
+  if (const std::string warning = think_warning(settings_.now, *event.text); !warning.empty())
+    front.warning(warning);
 }
 
 void LiveChat::adopt_wishes(const ModelSettings& of_file) {

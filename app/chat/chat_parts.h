@@ -59,5 +59,7 @@ void take_conversation(ChatParts& chat, int64_t number);  // the same, not shown
 // do_settings.cpp. Makes the session as large as the settings say. Requires a model.
 void fit_context(ChatParts& chat);
 std::string settings_text(const ChatParts& chat, std::string_view name);  // all where `name` is empty
+// That `think` is set and the model's template does not know it; empty where there is nothing to say.
+std::string think_warning(const ChatSettings& settings, const ModelText& text);
 
 }  // namespace bitnet

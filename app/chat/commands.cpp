@@ -42,6 +42,11 @@ const Command kTable[] = {
     {"/goto", "", "[N]", "go to message N; without N, the numbers", "", true, do_goto,
      "N may be in any branch; a turn of yours is shown with its newest answer. What follows stays stored."},
     {"/set", "", "[NAME [VALUE]]", "show or change how answers are chosen", "%settings", false, do_set},
+    {"/think", "", "[on|off|auto]", "show or change whether the model thinks first", "on off auto", false,
+     do_think,
+     "It thinks if its chat template knows how (enable_thinking); auto leaves that to the template. Tab in "
+     "an "
+     "empty line shows what it thought."},
     {"/seed", "", "[N|random]", "show or change the seed", "random", false, do_seed},
     {"/reset", "", "", "all settings as they were at the start", "", false, do_reset},
     {"/system", "", "[TEXT|@FILE|none]", "show or change the system prompt", "none %@files", true, do_system},

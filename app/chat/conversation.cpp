@@ -29,8 +29,11 @@ std::optional<int64_t> Conversation::leaf() const {
 ShownMessage Conversation::shown(const BranchMessage& message) const {
   const StoredMessage& m = message.stored;
   const bool elsewhere = m.draft && !(open_turn_ && open_turn_->message == m.id);
-  return {m.id,           m.role,          m.text,          elsewhere ? "elsewhere" : m.finish,
-          message.number, message.sibling, message.siblings};
+  ShownMessage shown{m.id,           m.role,          m.text,          elsewhere ? "elsewhere" : m.finish,
+                     message.number, message.sibling, message.siblings};
+  shown.thought_tokens = m.thought_tokens;
+  if (m.role == Role::assistant) split_thought(shown);
+  return shown;
 }
 
 void Conversation::describe(Status& status) const {
@@ -42,7 +45,7 @@ void Conversation::describe(Status& status) const {
 
 std::vector<int32_t> Conversation::prompt_of(size_t count) const {
   return build_prompt(*model_->text, settings_.now.system, prompt_messages(std::span(branch_).first(count)),
-                      created_seconds());
+                      created_seconds(), settings_.now.think);
 }
 
 void Conversation::show_all() {
@@ -231,7 +234,8 @@ void Conversation::add_answer(StoredMessage answer, const std::vector<StoredToke
   const std::string finish = answer.finish.empty() ? name_of(Finish::interrupted) : answer.finish;
   keep([&] {
     answer.parent = leaf();
-    answer.id = store().add_answer(number(), answer.parent, answer.text, finish, tokens);
+    answer.id =
+        store().add_answer(number(), answer.parent, answer.text, finish, tokens, answer.thought_tokens);
   });
   push_message(std::move(answer));
   for (const StoredToken& token : tokens) branch_.back().tokens.push_back(token.id);
@@ -264,8 +268,10 @@ void Conversation::begin_answer(StoredTurn turn, bool continues) {
   if (continues) {
     branch_.back().stored.finish.clear();
     branch_.back().stored.draft = true;
+    pieces_.emplace(reporter_.front_end(), branch_.back().stored.text);
     return show_branch();
   }
+  pieces_.emplace(reporter_.front_end());
   StoredMessage answer;
   answer.id = turn.message;
   answer.parent = leaf();
@@ -276,8 +282,15 @@ void Conversation::begin_answer(StoredTurn turn, bool continues) {
 
 void Conversation::grow_answer(std::string_view text, const SampledToken& token) {
   if (token.id >= 0) branch_.back().tokens.push_back(token.id);
-  branch_.back().stored.text += text;
-  reporter_.front_end().answer_text(text, token.id, token.logprob);
+  StoredMessage& answer = branch_.back().stored;
+  answer.text += text;
+  const uint32_t before = pieces_->thought_tokens();
+  pieces_->add(text, token.id, token.logprob);
+  answer.thought_tokens += pieces_->thought_tokens() - before;
+}
+
+uint32_t Conversation::thought_tokens() const {
+  return branch_.empty() ? 0 : branch_.back().stored.thought_tokens;
 }
 
 void Conversation::store_answer(std::string_view text, const std::vector<StoredToken>& tokens) {
@@ -293,18 +306,22 @@ void Conversation::finish_answer(const std::string& reason, const JobStats& stat
   open_turn_->finish = reason;
   open_turn_->reused_tokens = stats.reused_tokens;
   open_turn_->answer_tokens = stats.answer_tokens;
+  open_turn_->thought_tokens = pieces_->thought_tokens();
   open_turn_->prefill_seconds = stats.prefill_seconds;
   open_turn_->decode_seconds = stats.decode_seconds;
   keep([&] { store().finish_turn(*open_turn_); });
   branch_.back().stored.finish = reason;
   branch_.back().stored.draft = false;
   open_turn_.reset();
+  pieces_->finish();
+  pieces_.reset();
 }
 
 void Conversation::leave_answer(uint32_t tokens) noexcept {
   try {
     open_turn_->finish = name_of(Finish::interrupted);
     open_turn_->answer_tokens = tokens;
+    if (pieces_) open_turn_->thought_tokens = pieces_->thought_tokens();
     store().finish_turn(*open_turn_);
   } catch (const Error&) {
     // What was stored before is there, and the next open marks it.
@@ -331,7 +348,8 @@ int64_t Conversation::copy_to(Store& memory, int64_t number, Unsaved* unsaved) {
       std::vector<StoredToken> tokens;
       for (const int32_t id : branch_[i].tokens) tokens.push_back({id, 0, 0});
       known.turns = tokens.empty() ? 0 : 1;
-      message.id = memory.add_answer(copy, parent, message.text, message.finish, tokens);
+      message.id =
+          memory.add_answer(copy, parent, message.text, message.finish, tokens, message.thought_tokens);
     } else {
       message.id = memory.add_message(copy, parent, message.role, message.text);
     }

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "answer_pieces.h"
 #include "app/chat/front_end.h"
 #include "app/model/prompt.h"
 #include "app/model/worker.h"
@@ -78,6 +79,8 @@ class Conversation final : private StoredBranch {
   void store_answer(std::string_view text, const std::vector<StoredToken>& tokens);  // appended
   void finish_answer(const std::string& reason, const JobStats& stats);              // stored
   void leave_answer(uint32_t tokens) noexcept;  // at the end of the program: stored as interrupted
+  bool thinks() const { return pieces_ && pieces_->thinks(); }  // the answer has not begun
+  uint32_t thought_tokens() const;                              // of the last message
 
  private:
   int64_t number() const { return storage_.number(); }
@@ -101,6 +104,7 @@ class Conversation final : private StoredBranch {
   std::vector<int64_t> undone_;  // ends of branches that undo() has left, for redo(); the last one last
   bool moved_ = false;           // a step back or aside came before the next prompt
   std::optional<StoredTurn> open_turn_;  // of the answer that is being written
+  std::optional<AnswerPieces> pieces_;   // likewise
 };
 
 }  // namespace bitnet

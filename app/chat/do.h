@@ -38,6 +38,7 @@ void do_goto(ChatParts& chat, std::string_view arguments);
 
 // do_settings.cpp
 void do_set(ChatParts& chat, std::string_view arguments);
+void do_think(ChatParts& chat, std::string_view arguments);
 void do_seed(ChatParts& chat, std::string_view arguments);
 void do_reset(ChatParts& chat, std::string_view arguments);
 void do_system(ChatParts& chat, std::string_view arguments);

@@ -15,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "app/text/thinking.h"
 #include "do.h"
 #include "refuse.h"
 #include "shared_words.h"
@@ -43,7 +44,8 @@ std::string numbers_of(int64_t first, int64_t last) {
 
 // What the model writes in one step.
 struct Summary {
-  explicit Summary(const Tokenizer& tokenizer) : decoder(tokenizer) {}
+  Summary(const Tokenizer& tokenizer, const std::vector<int32_t>& prompt)
+      : decoder(tokenizer, prompt.back()), text(opened_thought(tokenizer, prompt)) {}
   StreamDecoder decoder;
   std::string text;
   std::vector<StoredToken> tokens;
@@ -128,7 +130,7 @@ Compaction::Messages Compaction::with_summary(size_t begin, size_t end) const {
 
 std::vector<int32_t> Compaction::prompt_of(const Messages& messages) const {
   return build_prompt(*chat_.model->text, chat_.settings.now.system, messages,
-                      chat_.conversation.created_seconds());
+                      chat_.conversation.created_seconds(), /*think=*/false);
 }
 
 std::vector<int32_t> Compaction::request(size_t end) const {
@@ -176,6 +178,7 @@ void Compaction::end_early() {
 
 void Compaction::start(std::vector<int32_t> prompt, size_t end) {
   const Tokenizer& tokenizer = chat_.model->text->tokenizer;
+  const auto summary = std::make_shared<Summary>(tokenizer, prompt);
   DecodeJob job;
   job.tokens = std::move(prompt);
   job.sampler.repeat_penalty = chat_.settings.now.sampler.repeat_penalty;
@@ -184,7 +187,6 @@ void Compaction::start(std::vector<int32_t> prompt, size_t end) {
   const auto ends = tokenizer.end_of_turn();
   job.decode.stop_tokens.assign(ends.begin(), ends.end());
 
-  const auto summary = std::make_shared<Summary>(tokenizer);
   Task task;
   task.on_token = [summary](const SampledToken& token) {
     summary->text += summary->decoder.push(token.id);
@@ -212,6 +214,10 @@ void Compaction::finish_step(const Finished& finished, Summary& summary, size_t 
                             finished.message.empty() ? finished.reason : finished.message));
   }
   summary.text += summary.decoder.finish();
+  if (const SplitAnswer split = split_answer(summary.text); split.thinks) {
+    summary.text = std::string(split.answer);
+    summary.tokens.clear();
+  }
   if (summary.text.find_first_not_of(" \t\n") == std::string::npos) {
     throw Error(ErrorKind::runtime, "the model gave an empty summary; the conversation is as it was");
   }
@@ -276,6 +282,8 @@ void Compaction::store_branch() {
 
 void do_compact(ChatParts& chat, std::string_view) {
   chat.model.require();
+  if (chat.model->text->template_origin == TemplateOrigin::none)
+    refuse("a base model cannot sum up; /undo or /new make room");
   std::make_shared<Compaction>(chat)->step();
 }
 

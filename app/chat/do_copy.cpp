@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "app/base/counted.h"
 #include "app/text/markdown_lines.h"
+#include "app/text/thinking.h"
 #include "do.h"
 #include "refuse.h"
 
@@ -42,13 +44,13 @@ void copy_block(FrontEnd& front, const CodeBlock& block, size_t number) {
 
 void do_copy(ChatParts& chat, std::string_view which) {
   std::vector<CodeBlock> blocks;
-  const std::string* answer = nullptr;
+  std::optional<std::string> answer;  // without what the model thought
   for (const BranchMessage& message : chat.conversation.branch()) {
     if (message.stored.role != Role::assistant) continue;
-    answer = &message.stored.text;
+    answer = std::string(split_answer(message.stored.text).answer);
     for (CodeBlock& block : code_blocks(*answer)) blocks.push_back(std::move(block));
   }
-  if (answer == nullptr) refuse("there is no answer to copy yet");
+  if (!answer) refuse("there is no answer to copy yet");
   if (which == "answer" || (which.empty() && blocks.empty())) return copy_answer(chat.front_end(), *answer);
   const size_t number = block_number(which, blocks.size());
   copy_block(chat.front_end(), blocks[number - 1], number);

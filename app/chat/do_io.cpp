@@ -80,7 +80,10 @@ void do_replay(ChatParts& chat, std::string_view arguments) {
   Conversation& conversation = chat.conversation;
   if (conversation.branch().empty()) refuse("there is nothing to replay yet");
   std::vector<ShownMessage> messages;
-  for (const BranchMessage& message : conversation.branch()) messages.push_back(conversation.shown(message));
+  for (const BranchMessage& message : conversation.branch()) {
+    const StoredMessage& m = message.stored;
+    messages.push_back({m.id, m.role, m.text, m.finish, message.number, message.sibling, message.siblings});
+  }
   chat.tasks.replay(std::make_unique<ReplayPlayer>(replay_branch(chat.storage.store(), std::move(messages)),
                                                    speed, chat.model ? &chat.model->text->tokenizer : nullptr,
                                                    chat.front_end()));

@@ -203,7 +203,8 @@ void go_on_from(ChatParts& chat, size_t token, size_t candidate) {
   if (!is_end) kept.push_back({other.id, other.logprob, 0});
 
   StoredMessage begun;
-  StreamDecoder decoder(tokenizer);
+  begun.text = opened_thought(tokenizer, answer.prompt);
+  StreamDecoder decoder(tokenizer, answer.prompt.back());
   for (const StoredToken& one : kept) begun.text += decoder.push(one.id);
   if (is_end) begun.finish = name_of(Finish::stop);
   chat.conversation.step_back_to(chat.conversation.branch().back().stored.parent);

@@ -39,7 +39,19 @@ void set_system(ChatParts& chat, std::string_view text) {
   chat.reporter.send_status();
 }
 
+void warn_of_think(ChatParts& chat) {
+  if (!chat.model) return;
+  if (const std::string warning = think_warning(chat.settings.now, *chat.model->text); !warning.empty())
+    chat.front_end().notice(warning);
+}
+
 }  // namespace
+
+std::string think_warning(const ChatSettings& settings, const ModelText& text) {
+  if (!settings.think || text.chat_template.knows_enable_thinking()) return {};
+  return fmt::format("think {} changes nothing: this model's chat template does not know enable_thinking.",
+                     *settings.think ? "on" : "off");
+}
 
 void fit_context(ChatParts& chat) {
   ChatSettings& settings = chat.settings.now;
@@ -90,6 +102,13 @@ void do_set(ChatParts& chat, std::string_view arguments) {
     change_settings(chat, std::move(changed));
   }
   chat.front_end().command_output("set", settings_text(chat, name));
+  if (name == "think" && !value.empty()) warn_of_think(chat);
+}
+
+void do_think(ChatParts& chat, std::string_view arguments) {
+  if (!arguments.empty()) set_from(SettingSource::person, chat.settings.now, "think", arguments);
+  chat.front_end().command_output("think", settings_text(chat, "think"));
+  if (!arguments.empty()) warn_of_think(chat);
 }
 
 void do_seed(ChatParts& chat, std::string_view arguments) {

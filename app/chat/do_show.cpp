@@ -30,11 +30,8 @@ std::string model_text(const ModelState& model) {
       "device        {} ({}{}{})",
       m.name.empty() ? "(no name)" : m.name, model->text->path, m.architecture, m.n_layer, m.n_embd, m.n_ff,
       m.n_head, m.head_dim, m.n_head_kv, m.n_ternary, m.file_bytes, m.n_vocab, model->text->tokenizer.pre(),
-      model->n_ctx, m.n_ctx_train,
-      model->text->template_replaced ? "the form the model was trained with, in place of the file's"
-                                     : "the file's own",
-      m.fingerprint, model->device.name, model->device.driver, model->device.cpu ? "" : ", Vulkan ",
-      model->device.api);
+      model->n_ctx, m.n_ctx_train, describe_template(*model->text), m.fingerprint, model->device.name,
+      model->device.driver, model->device.cpu ? "" : ", Vulkan ", model->device.api);
 }
 
 // What the model saw before the last answer, or will see next.
@@ -60,16 +57,19 @@ std::string context_text(const ChatParts& chat) {
   return text;
 }
 
-std::string stats_text(const Answer& answer) {
+std::string stats_text(const ChatParts& chat) {
+  const Answer& answer = chat.answer;
   const JobStats& s = answer.stats();
   if (s.prompt_tokens == 0) return "No answer was made since this conversation was opened.";
   const uint32_t computed = s.prompt_tokens - std::min(s.prompt_tokens, s.reused_tokens);
+  const uint32_t thought_tokens = chat.conversation.thought_tokens();
+  const std::string thought = thought_tokens == 0 ? "" : fmt::format(", {} of them thought,", thought_tokens);
   return fmt::format(
       "prompt  {}, reused {}, computed {} in {:.2f} s ({})\n"
-      "answer  {} in {:.2f} s ({})\n"
+      "answer  {}{} in {:.2f} s ({})\n"
       "seed    {}",
       counted(s.prompt_tokens, "token"), s.reused_tokens, computed, s.prefill_seconds,
-      rate(computed, s.prefill_seconds), counted(s.answer_tokens, "token"), s.decode_seconds,
+      rate(computed, s.prefill_seconds), counted(s.answer_tokens, "token"), thought, s.decode_seconds,
       rate(s.answer_tokens, s.decode_seconds), answer.seed());
 }
 
@@ -86,7 +86,7 @@ void do_show(ChatParts& chat, std::string_view subject) {
   } else if (subject == "context") {
     text = context_text(chat);
   } else if (subject == "stats") {
-    text = stats_text(chat.answer);
+    text = stats_text(chat);
   } else {
     refuse(fmt::format("/show wants model, params, prompt, context or stats, found {}",
                        subject.empty() ? "nothing" : fmt::format("'{}'", printable(subject, 40))));

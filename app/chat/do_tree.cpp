@@ -7,6 +7,7 @@
 #include "app/store/message_tree.h"
 #include "app/text/text_safe.h"
 #include "app/text/text_width.h"
+#include "app/text/thinking.h"
 #include "arguments.h"
 #include "command_line.h"
 #include "do.h"
@@ -27,6 +28,12 @@ std::string beginning(std::string_view text, int columns) {
   line.erase(0, std::min(line.find_first_not_of(' '), line.size()));
   if (columns_of(line) > columns) line = std::string(prefix_of_columns(line, columns - 1)) + "…";
   return line + std::string(static_cast<size_t>(std::max(columns - columns_of(line), 0)), ' ');
+}
+
+// A message without what the model thought before it answered.
+std::string said(const StoredMessage& message) {
+  if (message.role != Role::assistant) return message.text;
+  return std::string(split_answer(message.text).answer);
 }
 
 // Null where the branch has no turn of the user.
@@ -65,7 +72,7 @@ std::string branches_text(ChatParts& chat) {
     for (size_t i = path.size(); i > 0 && user.empty(); --i) {
       const auto message = chat.storage.store().message(path[i - 1]);
       if (!message) continue;
-      (message->role == Role::user ? user : answer) = message->text;
+      (message->role == Role::user ? user : answer) = said(*message);
     }
     std::string where;
     if (leaf == end) {
@@ -90,7 +97,7 @@ std::string numbers_text(const Conversation& conversation) {
   for (size_t i = first; i < branch.size(); ++i) {
     const BranchMessage& m = branch[i];
     text += fmt::format("{:>5}  {}{}{}\n", m.number, m.stored.role == Role::user ? "› " : "  ",
-                        beginning(m.stored.text, kTextColumns), sibling_mark(conversation.shown(m)));
+                        beginning(said(m.stored), kTextColumns), sibling_mark(conversation.shown(m)));
   }
   return text + "/goto N goes back to one of them; /branches shows what lies off this branch.";
 }

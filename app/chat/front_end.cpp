@@ -1,6 +1,16 @@
 #include "front_end.h"
 
+#include "app/text/thinking.h"
+
 namespace bitnet {
+
+void split_thought(ShownMessage& answer) {
+  const SplitAnswer split = split_answer(answer.text);
+  if (!split.thinks) return;
+  answer.thought = split.thought;
+  answer.thinks = split.open;
+  answer.text = std::string(split.answer);
+}
 
 const char* name_of(ChatState state) {
   switch (state) {

@@ -23,7 +23,7 @@ namespace bitnet {
 struct ShownMessage {
   int64_t id = 0;  // of the store
   Role role = Role::user;
-  std::string text;
+  std::string text;  // of an answer: without what the model thought
   // "stop", "length", "interrupted", ... of a finished answer; "elsewhere" of one that another program is
   // writing; empty otherwise.
   std::string finish;
@@ -32,7 +32,12 @@ struct ShownMessage {
   // (/edit). Front ends show "2/3" where there is more than one.
   uint32_t sibling = 1;
   uint32_t siblings = 1;
+  std::string thought;          // what the model thought before it answered
+  uint32_t thought_tokens = 0;  // 0: none, or not known
+  bool thinks = false;          // the thought has not ended, and the answer is not begun
 };
+// Takes an answer's thought out of its text.
+void split_thought(ShownMessage& answer);
 // "2/3", or "" where there is but one.
 inline std::string sibling_mark(const ShownMessage& message) {
   if (message.siblings < 2) return {};
@@ -65,10 +70,12 @@ struct Status {
   double tokens_per_second = 0;  // of the running or last answer
   uint32_t context_used = 0;
   uint32_t context_limit = 0;
-  uint32_t reused = 0;         // tokens of the last prompt that the KV cache already held
-  uint32_t prompt_tokens = 0;  // tokens of the last prompt
-  bool rewound = false;        // the last prompt followed a step back or aside, so what was reused is news
-  bool saved = true;           // false: it is private, or the database cannot be written
+  uint32_t reused = 0;          // tokens of the last prompt that the KV cache already held
+  uint32_t prompt_tokens = 0;   // tokens of the last prompt
+  bool thinks = false;          // the running answer is still being thought about
+  uint32_t thought_tokens = 0;  // of the running or last answer
+  bool rewound = false;         // the last prompt followed a step back or aside, so what was reused is news
+  bool saved = true;            // false: it is private, or the database cannot be written
   std::vector<PendingFile> pending;  // they go before the next turn and are shown beside the input
   bool is_private = false;  // --private or /private: the person wants nothing kept, input history included
 };
@@ -77,7 +84,7 @@ struct Status {
 struct Usage {
   uint32_t prompt_tokens = 0;
   uint32_t reused_tokens = 0;
-  uint32_t answer_tokens = 0;
+  uint32_t answer_tokens = 0;  // with those of the thought
   double prefill_seconds = 0;
   double decode_seconds = 0;
 };
@@ -108,6 +115,8 @@ class FrontEnd {
   // The last message, an answer, grew by this text (whole characters); `token_id` is what it came with,
   // or -1 where it had been held back, as the beginning of a character or of a stop text, and no token came.
   virtual void answer_text(std::string_view text, int32_t token_id, float logprob) = 0;
+  // The same for what the model thinks before it answers.
+  virtual void thought_text(std::string_view text, int32_t token_id, float logprob) = 0;
   virtual void answer_end(const ShownMessage& answer, const Usage& usage) = 0;
   // This is the outcome of a command (`command` has no slash), which may be many lines.
   virtual void command_output(std::string_view command, std::string_view text) = 0;
@@ -119,6 +128,8 @@ class FrontEnd {
     command_output(command, plain);
   }
   virtual void notice(std::string_view text) = 0;
+  // A notice without which an answer could be misunderstood: it is shown where others are not.
+  virtual void warning(std::string_view text) { notice(text); }
   virtual void error(std::string_view text) = 0;
   virtual void status(const Status& status) = 0;
   // This text goes to the input line, as it is to be typed: what was not taken (busy, it does not fit the

@@ -1,27 +1,37 @@
 #include "replay_player.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
+
+#include "answer_pieces.h"
+#include "app/text/thinking.h"
 
 namespace bitnet {
 namespace {
 
-// What each token added to the text; empty where the tokens do not spell it. A stop text may have cut off its
+// What each token added to an answer that follows the token `after`, with what the template wrote of the
+// thought before the first. Empty where the tokens do not spell the text. A stop text may have cut off its
 // end.
-std::vector<std::string> spelled(const std::vector<WholeTurn>& turns, const std::string& text,
-                                 const Tokenizer& tokenizer) {
+std::vector<std::string> spelled_after(int32_t after, const std::vector<WholeTurn>& turns,
+                                       const std::string& text, const Tokenizer& tokenizer) {
   std::vector<std::string> pieces;
   std::string all;
+  StreamDecoder decoder(tokenizer, after);
   for (const WholeTurn& turn : turns) {
-    StreamDecoder decoder(tokenizer);
     for (const StoredToken& token : turn.tokens) {
-      if (token.id < 0 || token.id >= static_cast<int32_t>(tokenizer.n_vocab())) return {};
       pieces.push_back(decoder.push(token.id));
       all += pieces.back();
     }
-    const std::string rest = decoder.finish();
+    const std::string rest =
+        StreamDecoder(decoder).finish();  // an answer that was continued went on from there
     if (!pieces.empty()) pieces.back() += rest;
     all += rest;
+  }
+  if (!all.starts_with(text) && text.starts_with(kThinkOpen)) {
+    const std::string opened = text.substr(0, text.find_first_not_of(" \t\r\n", kThinkOpen.size()));
+    pieces.front().insert(0, opened);
+    all.insert(0, opened);
   }
   if (!all.starts_with(text)) return {};
   size_t surplus = all.size() - text.size();
@@ -31,6 +41,21 @@ std::vector<std::string> spelled(const std::vector<WholeTurn>& turns, const std:
     surplus -= cut;
   }
   return pieces;
+}
+
+std::vector<std::string> spelled(const std::vector<WholeTurn>& turns, const std::string& text,
+                                 const Tokenizer& tokenizer) {
+  int32_t first = -1;
+  for (const WholeTurn& turn : turns) {
+    for (const StoredToken& token : turn.tokens) {
+      if (token.id < 0 || token.id >= tokenizer.n_vocab()) return {};
+      if (first < 0) first = token.id;
+    }
+  }
+  // The prompt is not known here: the answer began a text, or went on with one as the first token does after
+  // itself.
+  std::vector<std::string> pieces = spelled_after(-1, turns, text, tokenizer);
+  return pieces.empty() ? spelled_after(first, turns, text, tokenizer) : pieces;
 }
 
 // The text in n pieces, cut between characters.
@@ -59,17 +84,20 @@ void ReplayPlayer::add(Message&& message, const Tokenizer* tokenizer) {
   ShownMessage empty = message.shown;
   size_t count = 0;
   for (const WholeTurn& turn : message.turns) count += turn.tokens.size();
+  std::vector<std::string> pieces;
+  if (count != 0 && tokenizer != nullptr) pieces = spelled(message.turns, message.shown.text, *tokenizer);
+  if (pieces.empty()) pieces = dealt(message.shown.text, count);
+  if (message.shown.role == Role::assistant) split_thought(message.shown);
+  for (const WholeTurn& turn : message.turns) message.shown.thought_tokens += turn.stored.thought_tokens;
   if (count == 0) {
     steps_.push_back({time_, [this, shown = std::move(message.shown)] { front_.message(shown); }});
     return;
   }
   empty.text.clear();
   empty.finish.clear();
+  const auto parts = std::make_shared<AnswerPieces>(front_);
   steps_.push_back({time_, [this, empty] { front_.message(empty); }});
 
-  std::vector<std::string> pieces;
-  if (tokenizer != nullptr) pieces = spelled(message.turns, message.shown.text, *tokenizer);
-  if (pieces.empty()) pieces = dealt(message.shown.text, count);
   size_t next = 0;
   Usage usage;
   for (const WholeTurn& turn : message.turns) {
@@ -80,16 +108,18 @@ void ReplayPlayer::add(Message&& message, const Tokenizer* tokenizer) {
     double last = 0;
     for (const StoredToken& token : turn.tokens) {
       last = std::max(last, sane(token.seconds));
-      steps_.push_back({time_ + last, [this, text = std::move(pieces[next++]), token] {
-                          front_.answer_text(text, token.id, token.logprob);
+      steps_.push_back({time_ + last, [parts, text = std::move(pieces[next++]), token] {
+                          parts->add(text, token.id, token.logprob);
                         }});
     }
     time_ += std::max(last, sane(t.decode_seconds));
     usage = {t.prompt_tokens, t.reused_tokens, usage.answer_tokens + t.answer_tokens,
              usage.prefill_seconds + t.prefill_seconds, usage.decode_seconds + t.decode_seconds};
   }
-  steps_.push_back(
-      {time_, [this, shown = std::move(message.shown), usage] { front_.answer_end(shown, usage); }});
+  steps_.push_back({time_, [this, parts, shown = std::move(message.shown), usage] {
+                      parts->finish();
+                      front_.answer_end(shown, usage);
+                    }});
 }
 
 std::optional<ReplayPlayer::Clock::time_point> ReplayPlayer::advance(Clock::time_point now) {

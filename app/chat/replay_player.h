@@ -23,7 +23,7 @@ class ReplayPlayer {
   using Clock = std::chrono::steady_clock;
 
   struct Message {
-    ShownMessage shown;
+    ShownMessage shown;            // its text as it is stored, with what the model thought
     std::vector<WholeTurn> turns;  // of an answer
   };
   // With `speed` 0 all comes at once. `front_end` is shown an empty transcript first; `tokenizer` may be

@@ -76,7 +76,20 @@ constexpr const char* kPenalty = "0.01 to 100";
 constexpr const char* kLast = "a whole number, 0 = off";
 constexpr const char* kSeed = "a whole number, or 'random'";
 constexpr const char* kContext = "a whole number up to what the model was trained for, 0 = that";
+constexpr const char* kThink = "on, off, or auto: as the chat template has it";
 constexpr const char* kMost = "a whole number, 0 = as many as the context holds";
+
+void read_think(ChatSettings& s, std::string_view value) {
+  if (value == "on") {
+    s.think = true;
+  } else if (value == "off") {
+    s.think = false;
+  } else if (value == "auto") {
+    s.think.reset();
+  } else {
+    refuse("think", kThink, value);
+  }
+}
 
 const Setting kTable[] = {
     {"temp", kTemp, "temperature; 0 always takes the likeliest token",
@@ -124,6 +137,10 @@ const Setting kTable[] = {
     {"ctx", kContext, "tokens of context; another number empties the KV cache",
      [](ChatSettings& s, std::string_view v) { s.ctx = whole_number<uint32_t>("ctx", kContext, v); },
      [](const ChatSettings& s) { return fmt::format("{}", s.ctx); }},
+    {"think", kThink, "let the model think before it answers, if its chat template knows how", read_think,
+     [](const ChatSettings& s) {
+       return std::string(!s.think ? "auto" : *s.think ? "on" : "off");
+     }},
 };
 
 }  // namespace
@@ -225,15 +242,16 @@ SamplerParams sampler_for_turn(const ChatSettings& settings, uint64_t seed) {
 }
 
 std::string to_json(const ChatSettings& s, uint64_t seed) {
-  const json j = {{"temp", s.sampler.temperature},
-                  {"top_k", s.sampler.top_k},
-                  {"top_p", s.sampler.top_p},
-                  {"min_p", s.sampler.min_p},
-                  {"repeat_penalty", s.sampler.repeat_penalty},
-                  {"repeat_last", s.sampler.repeat_last},
-                  {"seed", seed},
-                  {"max_tokens", s.max_tokens},
-                  {"stop", s.stop}};
+  json j = {{"temp", s.sampler.temperature},
+            {"top_k", s.sampler.top_k},
+            {"top_p", s.sampler.top_p},
+            {"min_p", s.sampler.min_p},
+            {"repeat_penalty", s.sampler.repeat_penalty},
+            {"repeat_last", s.sampler.repeat_last},
+            {"seed", seed},
+            {"max_tokens", s.max_tokens},
+            {"stop", s.stop}};
+  if (s.think) j["think"] = *s.think;
   return j.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -261,6 +279,8 @@ void from_json(std::string_view text, ChatSettings& s) {
     s.seed = stored_count<uint64_t>(j, "seed");
     s.max_tokens = stored_count<uint32_t>(j, "max_tokens");
     s.stop = j.at("stop").get<std::vector<std::string>>();
+    s.think.reset();
+    if (j.contains("think")) s.think = j.at("think").get<bool>();
   } catch (const std::exception& error) {  // of the reader, or of a member that is not as it should be
     throw Error(ErrorKind::database, fmt::format("the stored settings of this turn cannot be read: {}",
                                                  printable(error.what(), 200)));

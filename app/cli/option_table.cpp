@@ -141,6 +141,7 @@ const OptionRow kAnswerRows[] = {
     {.flags = "--repeat-last", .value = "N", .setting = "repeat_last", .example = ""},
     {.flags = "--seed", .value = "N", .words = "random", .setting = "seed", .example = ""},
     {.flags = "-n,--max-tokens", .value = "N", .setting = "max_tokens", .example = ""},
+    {.flags = "--think", .value = "on|off", .words = "on off auto", .setting = "think", .example = ""},
     {.flags = "--stop",
      .value = "TEXT",
      .help = "end an answer where this text appears; may be given again",

@@ -9,6 +9,7 @@
 #include "app/chat/listing.h"
 #include "app/store/exchange.h"
 #include "app/store/message_tree.h"
+#include "app/text/thinking.h"
 #include "engine/error.h"
 #include "safe_output.h"
 #include "tools.h"
@@ -59,7 +60,11 @@ void tool_show(Store& store, int64_t id, Output& out) {
     const MessageTree::Place place = tree.place(message.id);
     const std::string sibling =
         place.siblings > 1 ? fmt::format(" {}/{}", place.sibling, place.siblings) : std::string();
-    s += fmt::format("\n[{}{}] {}\n", name_of(message.role), sibling, message.text);
+    ShownMessage shown{message.id, message.role, message.text};
+    if (message.role == Role::assistant) split_thought(shown);
+    const std::string thought =
+        shown.thought.empty() ? "" : fmt::format("({}) ", thought_label(message.thought_tokens));
+    s += fmt::format("\n[{}{}] {}{}\n", name_of(message.role), sibling, thought, shown.text);
     if (!message.finish.empty() && message.finish != "stop")
       s += fmt::format("[{}]\n", one_line(message.finish));
   }

@@ -138,10 +138,7 @@ void tool_info(const Options& options, Output& out) {
   s += fmt::format("context       {} tokens\n", m.n_ctx_train);
   s += fmt::format("ternary       {} weights\n", m.n_ternary);
   s += fmt::format("head          {}\n", m.tied_head ? "tied to the token embedding" : "of its own");
-  s += fmt::format("template      {}\n",
-                   text->template_replaced
-                       ? "a converter's placeholder; the form the model was trained with is used"
-                       : "the file's own");
+  s += fmt::format("template      {}\n", describe_template(*text));
   s += fmt::format("fingerprint   {}\n", fingerprint_of(file, engine_options(options)));
   for (const std::string& warning : {warning_about(m), warning_about(text->tokenizer)}) {
     if (!warning.empty()) s += fmt::format("warning       {}\n", warning);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
@@ -54,6 +55,7 @@ void check_other_keys(const GgufFile& file, size_t n_tokens) {
       wrong("tokenizer.ggml.scores",
             fmt::format("wanted a score for each of {} tokens, got {}", n_tokens, n));
   }
+  file.find_bool("tokenizer.ggml.add_eos_token");
   if (file.find("tokenizer.ggml.token_type") != nullptr && n_tokens != 0 &&
       file.find_ints("tokenizer.ggml.token_type").empty())
     wrong("tokenizer.ggml.token_type",
@@ -110,7 +112,6 @@ Vocabulary read_vocabulary(const GgufFile& file) {
   }
   v.scores = file.find_floats("tokenizer.ggml.scores");
   v.add_bos = file.find_bool("tokenizer.ggml.add_bos_token");
-  v.add_eos = file.find_bool("tokenizer.ggml.add_eos_token");
   v.add_space_prefix = file.find_bool("tokenizer.ggml.add_space_prefix");
   const GgufTensor* embedding = file.find_tensor("token_embd.weight");
   if (embedding != nullptr && embedding->shape.back() != v.tokens.size()) {
@@ -141,12 +142,29 @@ std::string warning_about(const Tokenizer& tokenizer) {
       printable(tokenizer.unknown_pre()), tokenizer.pre());
 }
 
+std::string describe_template(const ModelText& text) {
+  switch (text.template_origin) {
+    case TemplateOrigin::trained_form:
+      return "the form the model was trained with, in place of the file's";
+    case TemplateOrigin::none:
+      return "none: a base model, which goes on with the text";
+    case TemplateOrigin::file:
+      break;
+  }
+  std::string about(template_form(text.chat_template.source()));
+  if (text.chat_template.knows_enable_thinking())
+    about += fmt::format("{}knows --think", about.empty() ? "" : ", ");
+  if (!about.empty()) about = fmt::format(" ({})", about);
+  return (text.template_file.empty() ? "the file's own" : printable(text.template_file)) + about;
+}
+
 std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std::string& template_file) {
   if (!template_file.empty()) {
     ChatTemplate chat_template(read_file(template_file), template_file);
     auto text = naming(file, [&] {
       return std::make_shared<ModelText>(file.path(), read_vocabulary(file), std::move(chat_template));
     });
+    text->template_file = template_file;
     text->wishes = read_model_settings(file);
     try_template(*text);
     return text;
@@ -160,11 +178,14 @@ std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std
                               "FILE",
                               kKey));
     }
-    bool replaced = false;
-    ChatTemplate chat_template =
-        chat_template_for(file.get_string("general.architecture"), source.value_or(""), &replaced);
-    auto text = std::make_shared<ModelText>(file.path(), read_vocabulary(file), std::move(chat_template));
-    text->template_replaced = replaced;
+    Vocabulary vocabulary = read_vocabulary(file);
+    const bool has_eot_id = std::find(vocabulary.tokens.begin(), vocabulary.tokens.end(), "<|eot_id|>") !=
+                            vocabulary.tokens.end();
+    ChosenTemplate chosen =
+        chat_template_for(file.get_string("general.architecture"), source.value_or(""), has_eot_id);
+    auto text =
+        std::make_shared<ModelText>(file.path(), std::move(vocabulary), std::move(chosen.chat_template));
+    text->template_origin = chosen.origin;
     text->wishes = read_model_settings(file);
     try_template(*text);
     return text;

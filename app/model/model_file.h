@@ -23,8 +23,9 @@ struct ModelText {
   std::string path;  // of the model file
   Tokenizer tokenizer;
   ChatTemplate chat_template;
-  bool template_replaced = false;  // the file's own was a converter's placeholder
-  std::string bos_text;            // empty where the vocabulary has none
+  TemplateOrigin template_origin = TemplateOrigin::file;
+  std::string template_file;  // --chat-template; empty: the model's own template is used
+  std::string bos_text;       // empty where the vocabulary has none
   std::string eos_text;
   ModelSettings wishes;
 };
@@ -41,6 +42,9 @@ std::string warning_about(const ModelInfo& model);
 
 // Likewise, where the file's pre-tokenizer is none that we know.
 std::string warning_about(const Tokenizer& tokenizer);
+
+// Where the template comes from and its form, for people: "the file's own (ChatML)".
+std::string describe_template(const ModelText& text);
 
 // `template_file` (--chat-template) wins over the file's template; empty = the file's.
 std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std::string& template_file);

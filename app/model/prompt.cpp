@@ -4,34 +4,57 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <span>
 #include <utility>
+
+#include "app/text/thinking.h"
 
 namespace bitnet {
 namespace {
 
 // Segments that a template puts between one message and the next: headers, roles, marks, a date.
 constexpr size_t kNear = 32;
+constexpr size_t kOpeningTokens = 8;  // at the end of a prompt in which <think> stands
 
-std::vector<Segment> render(const ModelText& text, std::span<const ChatMessage> messages, int64_t now) {
-  ChatTemplateOptions options;
-  options.bos_token = text.bos_text;
-  options.eos_token = text.eos_text;
-  options.now = now;
-  return text.chat_template.render(messages, options);
+std::string_view without_blanks_at_end(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
 }
 
-// True where an answer's text is what its tokens gave when they came. A control token has no place in the
-// text, so an answer with one is encoded anew.
-bool spells(const Tokenizer& tokenizer, const std::vector<int32_t>& ids, const std::string& text) {
-  StreamDecoder decoder(tokenizer);
-  std::string spelled;
-  for (const int32_t id : ids) {
-    if (id < 0 || id >= tokenizer.n_vocab() || tokenizer.is_control(id)) return false;
-    spelled += decoder.push(id);
+bool is_opening(std::string_view text) { return without_blanks_at_end(text) == kThinkOpen; }
+
+// If an answer's text is what its tokens gave when they came, returns what stands before that in the text: ""
+// or what opened_thought() gave. A control token has no place in the text, so an answer with one is encoded
+// anew.
+std::optional<std::string> before_own_tokens(const Tokenizer& tokenizer, const PromptMessage& message) {
+  for (const int32_t id : message.tokens) {
+    if (id < 0 || id >= tokenizer.n_vocab() || tokenizer.is_control(id)) return std::nullopt;
   }
-  return spelled + decoder.finish() == text;
+  if (message.tokens.empty()) return std::nullopt;
+  // It began a text or went on with one.
+  for (const int32_t after : {-1, message.tokens.front()}) {
+    StreamDecoder decoder(tokenizer, after);
+    std::string spelled;
+    for (const int32_t id : message.tokens) spelled += decoder.push(id);
+    spelled += decoder.finish();
+    if (!message.text.ends_with(spelled)) continue;
+    const std::string before = message.text.substr(0, message.text.size() - spelled.size());
+    if (before.empty() || is_opening(before)) return before;
+  }
+  return std::nullopt;
 }
+
+// The token ids of a prompt, as they are put together.
+struct Ids {
+  const Tokenizer& tokenizer;
+  std::vector<int32_t> ids;
+
+  int32_t last() const { return ids.empty() ? -1 : ids.back(); }
+  void add(std::span<const int32_t> more) { ids.insert(ids.end(), more.begin(), more.end()); }
+  void add(std::span<const Segment> segments) { add(tokenizer.encode(segments, last())); }
+  void add(std::string_view text, bool parse_special) {
+    const Segment segment{std::string(text), parse_special};
+    add(std::span(&segment, 1));
+  }
+};
 
 // The first segment from `from` on that is a message's text and nothing else; the number of segments where
 // there is none near. A template may leave a message out or change it; then the next message is looked for.
@@ -43,10 +66,14 @@ size_t find_text(const std::vector<Segment>& segments, size_t from, const std::s
   return segments.size();
 }
 
-// An answer that was stopped before its first token says nothing: the model would take it for one and learn
-// to be silent.
-bool is_unsaid(const PromptMessage& message) {
-  return message.role == Role::assistant && message.text.empty() && message.tokens.empty();
+// An answer that was stopped before its first token, or before the end of its thought where the template
+// leaves that out, says nothing: the model would take it for one and learn to be silent.
+bool is_unsaid(const ModelText& text, const PromptMessage& message) {
+  if (message.role != Role::assistant) return false;
+  if (message.text.empty()) return message.tokens.empty();
+  const SplitAnswer split = split_answer(message.text);
+  return split.thinks && split.answer.empty() &&
+         (split.thought.empty() || text.chat_template.knows_reasoning_content());
 }
 
 // Joins turns of the user that follow one another into one. Returns whether there were any.
@@ -65,11 +92,51 @@ bool join_user_turns(std::vector<PromptMessage>& messages) {
   return any;
 }
 
-std::vector<ChatMessage> with_system(const std::string& system, const std::vector<PromptMessage>& messages) {
+ChatMessage chat_message(const ModelText& text, const PromptMessage& message) {
+  const SplitAnswer split = split_answer(message.text);
+  if (message.role != Role::assistant || !split.thinks || !text.chat_template.knows_reasoning_content())
+    return {name_of(message.role), message.text};
+  return {name_of(message.role), std::string(split.answer), std::string(split.thought)};
+}
+
+std::vector<Segment> render(const ModelText& text, const std::string& system,
+                            const std::vector<PromptMessage>& messages, int64_t now,
+                            std::optional<bool> think) {
+  ChatTemplateOptions options;
+  options.bos_token = text.bos_text;
+  options.eos_token = text.eos_text;
+  options.now = now;
+  options.enable_thinking = think;
   std::vector<ChatMessage> chat;
   if (!system.empty()) chat.push_back({"system", system});
-  for (const PromptMessage& message : messages) chat.push_back({name_of(message.role), message.text});
-  return chat;
+  for (const PromptMessage& message : messages) chat.push_back(chat_message(text, message));
+  return text.chat_template.render(chat, options);
+}
+
+// BOS stands once at the beginning, if it is there or the vocabulary asks for it.
+void settle_bos(const Tokenizer& tokenizer, std::vector<int32_t>& ids) {
+  const int32_t bos = tokenizer.bos();
+  if (bos < 0) return;
+  const auto other = std::find_if(ids.begin(), ids.end(), [bos](int32_t id) { return id != bos; });
+  const bool printed = other != ids.begin();
+  ids.erase(ids.begin(), other);
+  if (printed || tokenizer.add_bos()) ids.insert(ids.begin(), bos);
+}
+
+// The text so far, with nothing in between.
+std::vector<int32_t> completion_prompt(const Tokenizer& tokenizer, const std::string& system,
+                                       const std::vector<PromptMessage>& messages) {
+  Ids prompt{tokenizer, {}};
+  if (tokenizer.bos() >= 0 && tokenizer.add_bos()) prompt.ids.push_back(tokenizer.bos());
+  if (!system.empty()) prompt.add(system, false);
+  for (const PromptMessage& message : messages) {
+    if (before_own_tokens(tokenizer, message) == "") {
+      prompt.add(message.tokens);
+    } else {
+      prompt.add(message.text, false);
+    }
+  }
+  return std::move(prompt.ids);
 }
 
 std::string hex(XXH128_hash_t hash) { return fmt::format("{:016x}{:016x}", hash.high64, hash.low64); }
@@ -77,25 +144,25 @@ std::string hex(XXH128_hash_t hash) { return fmt::format("{:016x}{:016x}", hash.
 }  // namespace
 
 std::vector<int32_t> build_prompt(const ModelText& text, const std::string& system,
-                                  const std::vector<PromptMessage>& all, int64_t now) {
+                                  const std::vector<PromptMessage>& all, int64_t now,
+                                  std::optional<bool> think) {
+  const Tokenizer& tokenizer = text.tokenizer;
+  if (text.template_origin == TemplateOrigin::none) return completion_prompt(tokenizer, system, all);
   std::vector<PromptMessage> messages = all;
-  std::erase_if(messages, is_unsaid);
+  std::erase_if(messages, [&](const PromptMessage& message) { return is_unsaid(text, message); });
   std::vector<Segment> whole;
   try {
-    whole = render(text, with_system(system, messages), now);
+    whole = render(text, system, messages, now, think);
   } catch (const Error&) {
     // Many templates want user and assistant in turn.
     if (!join_user_turns(messages)) throw;
-    whole = render(text, with_system(system, messages), now);
+    whole = render(text, system, messages, now, think);
   }
 
-  const Tokenizer& tokenizer = text.tokenizer;
-  std::vector<int32_t> ids;
-  size_t done = 0;  // segments of `whole` that `ids` spells
+  Ids prompt{tokenizer, {}};
+  size_t done = 0;  // segments of `whole` that `prompt` spells
   const auto encode_up_to = [&](size_t end) {
-    const int32_t after = ids.empty() ? -1 : ids.back();
-    const std::vector<int32_t> encoded = tokenizer.encode(std::span(whole).subspan(done, end - done), after);
-    ids.insert(ids.end(), encoded.begin(), encoded.end());
+    prompt.add(std::span(std::as_const(whole)).subspan(done, end - done));
     done = end;
   };
   size_t from = 0;  // the next message's text is not before this segment
@@ -104,21 +171,23 @@ std::vector<int32_t> build_prompt(const ModelText& text, const std::string& syst
     if (at == whole.size()) continue;
     from = at + 1;
     if (message.role != Role::assistant || message.tokens.empty()) continue;
-    if (!spells(tokenizer, message.tokens, message.text)) continue;
+    const auto before = before_own_tokens(tokenizer, message);
+    if (!before) continue;
     encode_up_to(at);
-    ids.insert(ids.end(), message.tokens.begin(), message.tokens.end());
+    if (!before->empty()) prompt.add(*before, true);
+    prompt.add(message.tokens);
     done = at + 1;
   }
   encode_up_to(whole.size());
+  settle_bos(tokenizer, prompt.ids);
+  return std::move(prompt.ids);
+}
 
-  const int32_t bos = tokenizer.bos();
-  if (bos >= 0) {
-    const auto other = std::find_if(ids.begin(), ids.end(), [bos](int32_t id) { return id != bos; });
-    const bool printed = other != ids.begin();
-    ids.erase(ids.begin(), other);
-    if (printed || tokenizer.add_bos()) ids.insert(ids.begin(), bos);
-  }
-  return ids;
+std::string opened_thought(const Tokenizer& tokenizer, std::span<const int32_t> prompt) {
+  const std::string end =
+      tokenizer.decode(prompt.last(std::min(prompt.size(), kOpeningTokens)), /*show_special=*/true);
+  if (!without_blanks_at_end(end).ends_with(kThinkOpen)) return {};
+  return end.substr(end.rfind(kThinkOpen));
 }
 
 std::string hash_text(std::string_view text) { return hex(XXH3_128bits(text.data(), text.size())); }

@@ -21,14 +21,22 @@ void send(Output& output, const json& object) {
   output.write(output.is_terminal() ? make_safe(line) : line);
 }
 
+void add_thought(const ShownMessage& message, json& object) {
+  if (message.thought.empty() && message.thought_tokens == 0) return;
+  object["thought"] = message.thought;
+  object["thought_tokens"] = message.thought_tokens;
+}
+
 json message_object(const ShownMessage& message) {
-  return {{"id", message.id},
-          {"number", message.number},
-          {"role", name_of(message.role)},
-          {"text", message.text},
-          {"finish", message.finish},
-          {"sibling", message.sibling},
-          {"siblings", message.siblings}};
+  json object = {{"id", message.id},
+                 {"number", message.number},
+                 {"role", name_of(message.role)},
+                 {"text", message.text},
+                 {"finish", message.finish},
+                 {"sibling", message.sibling},
+                 {"siblings", message.siblings}};
+  add_thought(message, object);
+  return object;
 }
 
 }  // namespace
@@ -62,10 +70,8 @@ void JsonFrontEnd::message(const ShownMessage& message) {
                  {"siblings", message.siblings}});
 }
 
-void JsonFrontEnd::answer_text(std::string_view text, int32_t token_id, float logprob) {
-  visible_ += text;
-  json object = {
-      {"type", "token"}, {"message", answer_}, {"id", nullptr}, {"text", text}, {"logprob", nullptr}};
+void JsonFrontEnd::send_token(const char* type, std::string_view text, int32_t token_id, float logprob) {
+  json object = {{"type", type}, {"message", answer_}, {"id", nullptr}, {"text", text}, {"logprob", nullptr}};
   if (token_id >= 0) {
     object["id"] = token_id;
     object["logprob"] = logprob;
@@ -73,10 +79,19 @@ void JsonFrontEnd::answer_text(std::string_view text, int32_t token_id, float lo
   send(output_, object);
 }
 
+void JsonFrontEnd::answer_text(std::string_view text, int32_t token_id, float logprob) {
+  visible_ += text;
+  send_token("token", text, token_id, logprob);
+}
+
+void JsonFrontEnd::thought_text(std::string_view text, int32_t token_id, float logprob) {
+  send_token("thought", text, token_id, logprob);
+}
+
 void JsonFrontEnd::answer_end(const ShownMessage& answer, const Usage& usage) {
   visible_ += "\n";
   exit_code_ = exit_code_of(answer.finish);
-  send(output_, {{"type", "usage"},
+  json object = {{"type", "usage"},
                  {"conversation", conversation_ == 0 ? json(nullptr) : json(conversation_)},
                  {"message", answer.id},
                  {"number", answer.number},
@@ -88,7 +103,9 @@ void JsonFrontEnd::answer_end(const ShownMessage& answer, const Usage& usage) {
                  {"reused_tokens", usage.reused_tokens},
                  {"answer_tokens", usage.answer_tokens},
                  {"prefill_seconds", usage.prefill_seconds},
-                 {"decode_seconds", usage.decode_seconds}});
+                 {"decode_seconds", usage.decode_seconds}};
+  add_thought(answer, object);
+  send(output_, object);
 }
 
 void JsonFrontEnd::command_output(std::string_view command, std::string_view text) {

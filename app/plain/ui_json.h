@@ -8,8 +8,11 @@
 //   {"type":"user","id":1,"number":1,"text":"...","sibling":1,"siblings":1}  ids are the store's, numbers
 //   /goto's
 //   {"type":"token","message":2,"id":9906,"text":"Hi","logprob":-0.01}      id null: text held back until now
+//   {"type":"thought", ...}                                                the same for what the model thinks
+//       before it answers
 //   {"type":"usage","conversation":1,"message":2,"number":2,"text":"...","finish":"stop","sibling":2,"siblings":3,
 //    "prompt_tokens":9,"reused_tokens":0,"answer_tokens":4,"prefill_seconds":0.1,"decode_seconds":0.2}
+//       if the model thought: "thought":"...","thought_tokens":3 too; answer_tokens counts these as well
 //   {"type":"command","command":"set","text":"..."}                         also "notice", "transcript" and
 //   "input"
 //       input: a turn that was not taken, or one to rewrite, as whoever types is to send it
@@ -44,6 +47,7 @@ class JsonFrontEnd : public FrontEnd, public ScriptTarget {
   void transcript(const std::vector<ShownMessage>& messages) override;
   void message(const ShownMessage& message) override;
   void answer_text(std::string_view text, int32_t token_id, float logprob) override;
+  void thought_text(std::string_view text, int32_t token_id, float logprob) override;
   void answer_end(const ShownMessage& answer, const Usage& usage) override;
   void command_output(std::string_view command, std::string_view text) override;
   void notice(std::string_view text) override;
@@ -58,6 +62,8 @@ class JsonFrontEnd : public FrontEnd, public ScriptTarget {
   std::string screenshot() override { return visible_; }
 
  private:
+  void send_token(const char* type, std::string_view text, int32_t token_id, float logprob);
+
   Output& output_;
   Chat* chat_ = nullptr;
   std::string visible_;  // everything so far, for @expect

@@ -53,6 +53,7 @@ void LineFrontEnd::send(Output& to, std::string_view text) {
 
 void LineFrontEnd::put(Output& to, std::string_view text) {
   if (text.empty()) return;
+  end_thought();
   if (wrap_.holds()) send(output_, wrap_.finish(terminal_columns()));
   wrap_.new_row();  // a good guess: what is put between the words of an answer usually ends its row
   visible_ += text;
@@ -63,6 +64,7 @@ void LineFrontEnd::put(Output& to, std::string_view text) {
 void LineFrontEnd::put_answer(Output& to, std::string_view text) {
   if (!to.is_terminal()) return put(to, text);
   if (text.empty()) return;
+  end_thought();
   visible_ += text;
   at_line_start_ = text.back() == '\n';
   send(to, wrap_.add(text, terminal_columns()));
@@ -126,6 +128,22 @@ void LineFrontEnd::message(const ShownMessage& message) {
 
 void LineFrontEnd::answer_text(std::string_view text, int32_t, float) { put_answer(output_, text); }
 
+void LineFrontEnd::thought_text(std::string_view text, int32_t, float) {
+  if (!errors_.is_terminal() || text.empty()) return;
+  const std::string safe = make_safe(text);
+  const std::string shown = options_.dim ? fmt::format("\x1b[2m{}\x1b[22m", safe)
+                                         : fmt::format("{}{}", thinks_ ? "" : "[thinking] ", safe);
+  thinks_ = true;
+  if (recording_) recording_->lines(shown);
+  errors_.write(shown);
+}
+
+void LineFrontEnd::end_thought() {
+  if (!std::exchange(thinks_, false)) return;
+  if (recording_) recording_->lines("\n\n");
+  errors_.write("\n\n");
+}
+
 void LineFrontEnd::answer_end(const ShownMessage& answer, const Usage&) {
   exit_code_ = exit_code_of(answer.finish);
   if (!at_line_start_ || answer.text.empty()) put(output_, "\n");
@@ -141,7 +159,11 @@ void LineFrontEnd::command_output(std::string_view, std::string_view text) {
 }
 
 void LineFrontEnd::notice(std::string_view text) {
-  if (!options_.quiet) put(errors_, fmt::format("{}* {}\n", at_line_start_ ? "" : "\n", text));
+  if (!options_.quiet) warning(text);
+}
+
+void LineFrontEnd::warning(std::string_view text) {
+  put(errors_, fmt::format("{}* {}\n", at_line_start_ ? "" : "\n", text));
 }
 
 void LineFrontEnd::error(std::string_view text) {

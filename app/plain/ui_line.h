@@ -22,12 +22,14 @@ class Chat;
 
 // With `question`, the answer alone goes to the output and everything else to the errors. Otherwise the
 // output is a transcript (what was typed after "> ", answers, what commands say), and notices and errors go
-// to the errors.
+// to the errors. What the model thinks before it answers is for a person who looks on: it goes to the errors,
+// and only if they are a terminal.
 struct LineOptions {
   bool question = false;
   bool echo_user = true;      // false if the person's terminal has already shown what was typed
   bool quiet = false;         // no notices
   bool record_input = false;  // recordings contain what was typed, too
+  bool dim = true;            // the terminal may be told to write faintly
 };
 
 class LineFrontEnd : public FrontEnd, public ScriptTarget {
@@ -41,9 +43,11 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   void transcript(const std::vector<ShownMessage>& messages) override;
   void message(const ShownMessage& message) override;
   void answer_text(std::string_view text, int32_t token_id, float logprob) override;
+  void thought_text(std::string_view text, int32_t token_id, float logprob) override;
   void answer_end(const ShownMessage& answer, const Usage& usage) override;
   void command_output(std::string_view command, std::string_view text) override;
   void notice(std::string_view text) override;
+  void warning(std::string_view text) override;
   void error(std::string_view text) override;
   void status(const Status& status) override;
   bool copy(std::string_view text) override;
@@ -69,6 +73,7 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   void put(Output& to, std::string_view text);
   void put_answer(Output& to, std::string_view text);  // broken between words if `to` is a terminal
   void end_row(Output& to);
+  void end_thought();
   void send(Output& to, std::string_view text);
   void show_answer(Output& to, const ShownMessage& message);
 
@@ -85,6 +90,7 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   std::vector<int64_t> shown_;  // ids of the messages shown so far
   WordWrap wrap_;
   bool at_line_start_ = true;
+  bool thinks_ = false;  // a thought is being written
   int exit_code_ = 1;
 };
 

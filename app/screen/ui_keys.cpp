@@ -58,7 +58,7 @@ void ScreenFrontEnd::press(const KeyPress& key) {
   } else if (key.key == Key::suspend) {
     terminal_.suspend();
   } else if (const auto rest = press_in_overlays(key); rest && !press_to_scroll(rest->key)) {
-    press_in_input(*rest, was_armed);
+    if (!press_to_unfold(*rest)) press_in_input(*rest, was_armed);
     input_.put_back();
   }
 }
@@ -72,12 +72,24 @@ std::optional<KeyPress> ScreenFrontEnd::press_in_overlays(const KeyPress& key) {
   }
 }
 
+// Where something is typed, Tab completes it and ^T is the line editor's.
+bool ScreenFrontEnd::press_to_unfold(const KeyPress& key) {
+  const bool is_tab = key.key == Key::text && key.bytes == "\t";
+  if ((!is_tab && key.key != Key::thoughts) || !input_.empty() || input_.searching()) return false;
+  if (!transcript_.has_thoughts()) return false;
+  transcript_.unfold_thoughts(!transcript_.thoughts_unfolded());
+  return true;
+}
+
 void ScreenFrontEnd::press_in_input(const KeyPress& key, bool quit_was_armed) {
   switch (key.key) {
     case Key::text:
       input_.type(key.bytes);
       candidates_ = input_.take_candidates();
       open_editor();
+      break;
+    case Key::thoughts:
+      input_.type(key.bytes);
       break;
     case Key::enter:
       input_.type("\r");

@@ -146,6 +146,8 @@ void ScreenFrontEnd::message(const ShownMessage& m) {
       break;
   }
   transcript_.begin_answer();
+  if (!m.thought.empty()) transcript_.append_thought(m.thought);
+  transcript_.count_thought(m.thought_tokens);
   transcript_.append_answer(m.text);
   if (!m.finish.empty()) transcript_.end_answer(m.finish, sibling_mark(m));
 }
@@ -155,7 +157,13 @@ void ScreenFrontEnd::answer_text(std::string_view text, int32_t, float) {
   pace_.change();
 }
 
+void ScreenFrontEnd::thought_text(std::string_view text, int32_t, float) {
+  transcript_.append_thought(text);
+  pace_.change();
+}
+
 void ScreenFrontEnd::answer_end(const ShownMessage& answer, const Usage&) {
+  transcript_.count_thought(answer.thought_tokens);
   transcript_.end_answer(answer.finish, sibling_mark(answer));
   pace_.change();
 }
@@ -200,6 +208,7 @@ void ScreenFrontEnd::error(std::string_view text) { say(TranscriptView::Kind::er
 
 void ScreenFrontEnd::status(const Status& status) {
   status_ = status;
+  if (status.thinks) transcript_.count_thought(status.thought_tokens);
   if (stopping_ && status.state != ChatState::prefill && status.state != ChatState::answering) {
     stopping_ = false;
     hint("");

@@ -56,6 +56,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   void transcript(const std::vector<ShownMessage>& messages) override;
   void message(const ShownMessage& message) override;
   void answer_text(std::string_view text, int32_t token_id, float logprob) override;
+  void thought_text(std::string_view text, int32_t token_id, float logprob) override;
   void answer_end(const ShownMessage& answer, const Usage& usage) override;
   void command_output(std::string_view command, std::string_view text) override;
   void notice(std::string_view text) override;
@@ -101,6 +102,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   void decode_keys();
   void press(const KeyPress& key);
   std::optional<KeyPress> press_in_overlays(const KeyPress& key);  // what is left of it
+  bool press_to_unfold(const KeyPress& key);                       // false: the key has another meaning here
   void press_in_input(const KeyPress& key, bool quit_was_armed);
   void press_escape();
   bool press_to_scroll(Key key);  // false: the key does not scroll

@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <span>
@@ -76,11 +75,17 @@ std::string describe(LoadedModel& model, const std::vector<int32_t>& prompt,
   }
   const auto text = [&](int32_t id) {
     if (id < 0 || id >= static_cast<int32_t>(model.text->tokenizer.n_vocab())) return std::string("no token");
-    return printable(model.text->tokenizer.decode(std::array{id}, /*show_special=*/true), 40);
+    return printable(std::string(model.text->tokenizer.token_bytes(id)), 40);
   };
   return fmt::format(
       "position {}: then {} ('{}'), now {} ('{}'); log probabilities {:.4f} and {:.4f}, gap {:.4f}",
       d.position, d.then, text(d.then), d.now.id, text(d.now.id), then, now, std::abs(now - then));
+}
+
+ChatSettings settings_of(const StoredTurn& turn) {
+  ChatSettings settings;
+  from_json(turn.sampler, settings);
+  return settings;
 }
 
 // Computes one answer again; `prompt` is what the model saw. Returns the largest difference of a log
@@ -91,8 +96,7 @@ double verify_turn(LoadedModel& model, const StoredTurn& turn, const std::vector
     differ(number,
            fmt::format("the prompt has other tokens (then {}, now {})", turn.prompt_tokens, prompt.size()));
   }
-  ChatSettings settings;
-  from_json(turn.sampler, settings);
+  const ChatSettings settings = settings_of(turn);
   Sampler sampler(sampler_for_turn(settings, turn.seed));
   DecodeOptions how;
   how.max_tokens = settings.max_tokens;
@@ -186,7 +190,8 @@ std::string verify_replay(Store& store, int64_t conversation, LoadedModel& model
                              turn.imported ? "; the answer was imported, so --model has to name that" : ""));
         }
         // A continued answer's prompt ends with what was said before.
-        std::vector<int32_t> prompt = build_prompt(*model.text, turn.system, messages, row.created / 1000);
+        std::vector<int32_t> prompt =
+            build_prompt(*model.text, turn.system, messages, row.created / 1000, settings_of(turn).think);
         prompt.insert(prompt.end(), said.tokens.begin(), said.tokens.end());
         const std::vector<StoredToken> tokens = store.tokens(turn.id);
         largest = std::max(largest, verify_turn(model, turn, tokens, prompt, number));

@@ -20,6 +20,7 @@ struct StoredMessage {
   std::string finish;  // of an answer: "stop", "length", "context", "interrupted", "numeric", "device_lost"
   bool draft = false;  // an answer that is being written
   int64_t created = 0;
+  uint32_t thought_tokens = 0;  // of an answer: the sum of its turns
 };
 
 struct StoredConversation {
@@ -60,6 +61,7 @@ struct StoredTurn {
   uint32_t prompt_tokens = 0;
   uint32_t reused_tokens = 0;
   uint32_t answer_tokens = 0;
+  uint32_t thought_tokens = 0;  // so many of them are what the model thought; 0: none, or not known
   double prefill_seconds = 0;
   double decode_seconds = 0;
   std::string finish;

@@ -37,10 +37,13 @@ StoredMessage read_message(const Statement& row) {
   m.draft = row.is_null(4);
   m.finish = row.text(4);
   m.created = row.integer(5);
+  m.thought_tokens = static_cast<uint32_t>(row.integer(6));
   return m;
 }
 
-constexpr const char* kMessageColumns = "m.id, m.parent, m.role, m.text, m.finish, m.created";
+constexpr const char* kMessageColumns =
+    "m.id, m.parent, m.role, m.text, m.finish, m.created,"
+    " (SELECT coalesce(sum(thought_tokens), 0) FROM turn WHERE turn.message = m.id)";
 
 StoredConversation read_conversation(const Statement& row) {
   StoredConversation c;

@@ -108,7 +108,8 @@ class Store {
   // Adds an answer that is known already, with its tokens if they are known; its turn has the finish "given".
   // Returns the message, which becomes the leaf.
   int64_t add_answer(int64_t conversation, std::optional<int64_t> parent, std::string_view text,
-                     std::string_view finish, const std::vector<StoredToken>& tokens);
+                     std::string_view finish, const std::vector<StoredToken>& tokens,
+                     uint32_t thought_tokens = 0);
   void append(const StoredTurn& turn, std::string_view text, const std::vector<StoredToken>& tokens);
   void finish_turn(
       const StoredTurn& turn);  // its counts, times and finish; on the disk when the call returns

@@ -100,7 +100,12 @@ CREATE TABLE unfinished (work TEXT PRIMARY KEY, noted INTEGER NOT NULL) WITHOUT 
 INSERT INTO unfinished SELECT 'scrub', random() WHERE EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'message');
 )sql";
 
-constexpr const char* kMigrations[kSchemaVersion] = {kVersion1, kVersion2, kVersion3, kVersion4};
+// How many of an answer's tokens are what the model thought before it answered.
+constexpr const char* kVersion5 = R"sql(
+ALTER TABLE turn ADD COLUMN thought_tokens INTEGER NOT NULL DEFAULT 0;
+)sql";
+
+constexpr const char* kMigrations[kSchemaVersion] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
 
 void refuse(const Database& db, const std::string& why) {
   throw Error(ErrorKind::database, fmt::format("database {}: {}", printable(db.path()), why));

@@ -110,10 +110,10 @@ int64_t Store::add_turn_row(const StoredTurn& turn) {
 void Store::update_turn_row(const StoredTurn& turn) {
   Statement update(
       db(),
-      "UPDATE turn SET reused_tokens = ?, answer_tokens = ?, prefill_seconds = ?, decode_seconds = ?,"
-      " finish = ? WHERE id = ?");
-  update << int64_t{turn.reused_tokens} << int64_t{turn.answer_tokens} << turn.prefill_seconds
-         << turn.decode_seconds << std::string_view(turn.finish) << turn.id;
+      "UPDATE turn SET reused_tokens = ?, answer_tokens = ?, thought_tokens = ?, prefill_seconds = ?,"
+      " decode_seconds = ?, finish = ? WHERE id = ?");
+  update << int64_t{turn.reused_tokens} << int64_t{turn.answer_tokens} << int64_t{turn.thought_tokens}
+         << turn.prefill_seconds << turn.decode_seconds << std::string_view(turn.finish) << turn.id;
   update.run();
 }
 
@@ -151,7 +151,8 @@ void Store::add_token_run(int64_t turn, const std::vector<StoredToken>& tokens) 
 }
 
 int64_t Store::add_answer(int64_t conversation, std::optional<int64_t> parent, std::string_view text,
-                          std::string_view finish, const std::vector<StoredToken>& tokens) {
+                          std::string_view finish, const std::vector<StoredToken>& tokens,
+                          uint32_t thought_tokens) {
   int64_t id = 0;
   db().transaction([&] {
     Statement message(db(),
@@ -166,9 +167,9 @@ int64_t Store::add_answer(int64_t conversation, std::optional<int64_t> parent, s
     Statement turn(
         db(),
         "INSERT INTO turn(message, seed, sampler, system, build, device, driver, model, model_hash,"
-        " template_hash, prompt_hash, prompt_tokens, answer_tokens, finish, started)"
-        " VALUES (?, 0, '{}', '', '', '', '', '', '', '', '', 0, ?, 'given', ?)");
-    turn << id << static_cast<int64_t>(tokens.size()) << now_milliseconds();
+        " template_hash, prompt_hash, prompt_tokens, answer_tokens, thought_tokens, finish, started)"
+        " VALUES (?, 0, '{}', '', '', '', '', '', '', '', '', 0, ?, ?, 'given', ?)");
+    turn << id << static_cast<int64_t>(tokens.size()) << int64_t{thought_tokens} << now_milliseconds();
     turn.run();
     add_token_run(db().last_id(), tokens);
   });
@@ -207,7 +208,7 @@ std::vector<StoredTurn> Store::turns(int64_t message) {
       db(),
       "SELECT id, message, seed, sampler, system, build, device, driver, model, model_hash, template_hash,"
       " prompt_hash, prompt_tokens, reused_tokens, answer_tokens, prefill_seconds, decode_seconds, finish,"
-      " started, imported FROM turn WHERE message = ? ORDER BY id");
+      " started, imported, thought_tokens FROM turn WHERE message = ? ORDER BY id");
   query << message;
   std::vector<StoredTurn> turns;
   while (query.step()) {
@@ -232,6 +233,7 @@ std::vector<StoredTurn> Store::turns(int64_t message) {
     t.finish = query.text(17);
     t.started = query.integer(18);
     t.imported = query.integer(19) != 0;
+    t.thought_tokens = static_cast<uint32_t>(query.integer(20));
     turns.push_back(std::move(t));
   }
   return turns;

@@ -40,8 +40,9 @@ enum class Key {
   line_down,  // ^Down
   up,
   down,
-  help,   // F1
-  paste,  // a bracketed one; KeyPress::bytes is what was pasted
+  thoughts,  // ^T
+  help,      // F1
+  paste,     // a bracketed one; KeyPress::bytes is what was pasted
 };
 
 struct Action {

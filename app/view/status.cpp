@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "app/base/counted.h"
 #include "app/text/bar.h"
 #include "app/text/text_safe.h"
 #include "app/text/text_width.h"
@@ -49,7 +50,8 @@ void add_state(const Status& status, std::vector<Item>& items) {
           {Tone::notice});
       break;
     case ChatState::answering:
-      add("answering", {Tone::accent, true, false});
+      add(status.thinks ? fmt::format("thinking, {}", counted(status.thought_tokens, "token")) : "answering",
+          {Tone::accent, true, false});
       break;
     case ChatState::failed:
       add("no model", {Tone::error, true, false});
@@ -62,6 +64,8 @@ void add_right(const Status& status, std::vector<Item>& items) {
     items.push_back(item_of(fmt::format("reused {} of {} tokens", status.reused, status.prompt_tokens), kRule,
                             status.rewound ? 5 : 9, true));
   }
+  if (status.thought_tokens > 0 && !status.thinks)
+    items.push_back(item_of(fmt::format("{} thought", status.thought_tokens), kRule, 7, true));
   if (status.tokens_per_second > 0) {
     const int digits = status.tokens_per_second < 100 ? 1 : 0;
     items.push_back(item_of(fmt::format("{:.{}f} tok/s", status.tokens_per_second, digits), {}, 3, true));

@@ -31,6 +31,8 @@ BlockLook look_of(TranscriptView::Kind kind) {
     case TranscriptView::Kind::command:
     case TranscriptView::Kind::marked:
       return {"  ", {}, {}};
+    case TranscriptView::Kind::thought:
+      return {"  ", {}, kQuiet};
     case TranscriptView::Kind::notice:
       return {"· ", {Tone::notice}, {Tone::notice}};
     case TranscriptView::Kind::error:
@@ -139,7 +141,7 @@ void for_each_line(std::string_view text, const Use& use) {
 
 void TranscriptView::clear() {
   blocks_.clear();
-  growing_ = kNone;
+  growing_ = thought_ = kNone;
   first_laid_ = first_changed_ = 0;
   following_ = true;
   top_ = rows_seen_ = 0;
@@ -173,12 +175,15 @@ void TranscriptView::append_answer(std::string_view text) {
   if (growing_ == kNone) begin_answer();
   Block& block = blocks_[growing_];
   if (block.empty()) text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
+  if (!text.empty()) end_thought();
   block.raw += text;
   change(growing_);
 }
 
 void TranscriptView::end_answer(std::string_view finish, std::string_view sibling) {
   if (growing_ == kNone) return;
+  end_thought();
+  thought_ = kNone;
   Block& block = blocks_[growing_];
   block.open = false;
   block.finish = describe_finish(finish, block.empty());
@@ -193,38 +198,43 @@ void TranscriptView::change(size_t block) {
   if (block >= first_laid_) first_changed_ = std::min(first_changed_, block);
 }
 
+TranscriptView::Place TranscriptView::top_place() const {
+  Place place;
+  if (following_ || blocks_.empty()) return place;
+  place.block = block_at(top_);
+  const Block& block = blocks_[place.block];
+  const size_t inside = top_ - block.first_row;
+  const size_t gap = block.gap_before ? 1 : 0;
+  place.at_gap = inside < gap;
+  if (!place.at_gap && inside - gap < block.rows.size()) place.source = block.rows[inside - gap].source;
+  return place;
+}
+
+void TranscriptView::go_to(const Place& place) {
+  if (following_ || blocks_.empty()) return;
+  const Block& block = blocks_[place.block];
+  const auto after = std::upper_bound(block.rows.begin(), block.rows.end(), place.source,
+                                      [](size_t value, const Row& row) { return value < row.source; });
+  const auto inside = static_cast<size_t>(std::max<std::ptrdiff_t>(after - block.rows.begin() - 1, 0));
+  top_ = place.at_gap ? block.first_row : block.first_row + (block.gap_before ? 1 : 0) + inside;
+  rows_seen_ = rows_laid();
+  settle_top();
+}
+
 void TranscriptView::set_size(int columns, int rows) {
   height_ = std::max(rows, 0);
   if (columns == columns_) return;
   lay_out();
-  // The character at the top left stays in the top row.
-  size_t block_index = 0;
-  size_t source = 0;
-  bool at_gap = false;
-  if (!following_ && !blocks_.empty()) {
-    block_index = block_at(top_);
-    const Block& block = blocks_[block_index];
-    const size_t inside = top_ - block.first_row;
-    const size_t gap = block.gap_before ? 1 : 0;
-    at_gap = inside < gap;
-    if (!at_gap && inside - gap < block.rows.size()) source = block.rows[inside - gap].source;
-  }
+  const Place place = top_place();  // the character at the top left stays in the top row
   columns_ = columns;
   for (Block& block : blocks_) {
     block.flow.reset();
     block.rows.clear();
     block.changed = true;
   }
-  first_laid_ = first_changed_ = following_ ? 0 : block_index;
+  first_laid_ = first_changed_ = following_ ? 0 : place.block;
   lay_out();
-  if (following_ || blocks_.empty()) return;
-  const Block& block = blocks_[block_index];
-  const auto after = std::upper_bound(block.rows.begin(), block.rows.end(), source,
-                                      [](size_t value, const Row& row) { return value < row.source; });
-  const auto inside = static_cast<size_t>(std::max<std::ptrdiff_t>(after - block.rows.begin() - 1, 0));
-  top_ = at_gap ? block.first_row : block.first_row + (block.gap_before ? 1 : 0) + inside;
-  rows_seen_ = rows_laid();
-  settle_top();
+  go_to(place);
 }
 
 size_t TranscriptView::count_codes(Block& block) {
@@ -301,7 +311,9 @@ void TranscriptView::Block::make_text() {
 
 void TranscriptView::lay_out(Block& block) {
   block.make_text();
-  if (block.kind == Kind::answer) {
+  if (block.kind == Kind::thought) {
+    lay_out_thought(block);
+  } else if (block.kind == Kind::answer) {
     block.flow.update(block.text, block.open, columns_, block.first_code, block.rows);
   } else {
     block.rows.clear();
@@ -309,7 +321,7 @@ void TranscriptView::lay_out(Block& block) {
   }
   block.shown = block.rows.size();
   while (block.shown > 0 && is_blank(block.rows[block.shown - 1])) --block.shown;
-  const bool waiting = block.open && block.shown == 0;
+  const bool waiting = block.open && block.shown == 0 && !block.hidden;
   if (waiting || !block.finish.empty()) {
     block.rows.resize(block.shown);
     block.flow.keep_settled(block.shown);

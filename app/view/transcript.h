@@ -24,7 +24,7 @@ namespace bitnet {
 class TranscriptView {
  public:
   // `marked` is a command's output with bold text between kMarkOn and kMarkOff (front_end.h).
-  enum class Kind { user, answer, command, marked, notice, error };
+  enum class Kind { user, answer, command, marked, notice, error, thought };
 
   void clear();
   // Makes `text` safe. `label` is the command line that a command's output belongs to, or the place of a
@@ -34,6 +34,13 @@ class TranscriptView {
   // One answer at a time may grow. Other blocks may be added after it meanwhile.
   void begin_answer();
   void append_answer(std::string_view text);
+  // What the model thinks before it answers, in a block of its own before the answer. Folded, it shows its
+  // last two rows while it grows and then one row that tells its tokens.
+  void append_thought(std::string_view text);
+  void count_thought(size_t tokens);  // of the answer that may grow; 0: not known
+  bool has_thoughts() const;
+  bool thoughts_unfolded() const { return unfolded_; }
+  void unfold_thoughts(bool on);
   // `finish` is that of ShownMessage (front_end.h). Anything but "stop" and "" is said in a row of its own,
   // and so is `sibling` ("2/3").
   void end_answer(std::string_view finish, std::string_view sibling = {});
@@ -68,10 +75,12 @@ class TranscriptView {
 
   struct Block {
     Kind kind = Kind::notice;
-    std::string text;    // safe
-    std::string raw;     // follows `text`; made safe when the block is laid out
-    std::string finish;  // said below the block
-    bool open = false;   // an answer that may still grow
+    std::string text;     // safe
+    std::string raw;      // follows `text`; made safe when the block is laid out
+    std::string finish;   // said below the block
+    bool open = false;    // an answer or a thought that may still grow
+    bool hidden = false;  // an answer that is still being thought about
+    size_t tokens = 0;    // of a thought
     bool changed = true;
     MarkdownFlow flow;      // lays out an answer
     size_t first_code = 1;  // number of its first code block
@@ -84,15 +93,27 @@ class TranscriptView {
     std::vector<Match> matches;
     bool empty() const { return text.empty() && raw.empty(); }
     void make_text();
-    size_t height() const { return shown + (gap_before ? 1 : 0); }
+    size_t height() const { return hidden ? 0 : shown + (gap_before ? 1 : 0); }
   };
 
+  // What stands in the top row.
+  struct Place {
+    size_t block = 0;
+    size_t source = 0;
+    bool at_gap = false;
+  };
+  Place top_place() const;
+  void go_to(const Place& place);
+
   void change(size_t block);
+  void begin_thought();
+  void end_thought();
   void lay_out();
   void lay_out_above(size_t rows);
   void lay_out_all() { lay_out_above(kNone); }
   void lay_out(Block& block);
   void lay_out_lines(Block& block);
+  void lay_out_thought(Block& block);
   static size_t count_codes(Block& block);
   size_t rows_laid() const;
   Row laid_row(size_t index) const;
@@ -105,6 +126,8 @@ class TranscriptView {
 
   std::vector<Block> blocks_;
   size_t growing_ = kNone;  // index of the open answer
+  size_t thought_ = kNone;  // index of its thought, if there is one
+  bool unfolded_ = false;   // thoughts are shown whole
   size_t first_laid_ = 0;   // blocks from here on have rows; those before it have none
   size_t first_changed_ = 0;
   int columns_ = 80;

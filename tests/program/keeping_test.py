@@ -263,7 +263,7 @@ class Keeping(ProgramCase):
         with sqlite3.connect(DATABASE) as db:
             db.executescript("ALTER TABLE conversation DROP COLUMN archived; ALTER TABLE message DROP COLUMN kept;"
                              "ALTER TABLE conversation DROP COLUMN deleted; ALTER TABLE turn DROP COLUMN imported;"
-                             "DROP TABLE unfinished; PRAGMA user_version = 1")
+                             "DROP TABLE unfinished; ALTER TABLE turn DROP COLUMN thought_tokens; PRAGMA user_version = 1")
         self.assertIn("Hello!", run("list")[1])
         with sqlite3.connect(DATABASE + ".v1-backup") as db:
             self.assertEqual(db.execute("SELECT text FROM message WHERE id = 1").fetchone()[0], "Hello!")

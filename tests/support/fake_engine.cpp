@@ -276,12 +276,19 @@ void FrontEndLog::transcript(const std::vector<ShownMessage>& messages) {
   log += fmt::format("transcript {}\n", messages.size());
 }
 void FrontEndLog::message(const ShownMessage& message) {
-  if (message.role == Role::assistant) tokens = 0;
+  if (message.role == Role::assistant) {
+    tokens = 0;
+    thought.clear();
+  }
   shown.push_back(message);
   log += fmt::format("{}: {}\n", name_of(message.role), message.text);
 }
 void FrontEndLog::answer_text(std::string_view text, int32_t token_id, float) {
   shown.back().text += text;
+  if (token_id >= 0) ++tokens;
+}
+void FrontEndLog::thought_text(std::string_view text, int32_t token_id, float) {
+  thought += text;
   if (token_id >= 0) ++tokens;
 }
 void FrontEndLog::answer_end(const ShownMessage& answer, const Usage& usage) {

@@ -87,6 +87,7 @@ class FrontEndLog : public FrontEnd {
   void transcript(const std::vector<ShownMessage>& messages) override;
   void message(const ShownMessage& message) override;
   void answer_text(std::string_view text, int32_t token_id, float logprob) override;
+  void thought_text(std::string_view text, int32_t token_id, float logprob) override;
   void answer_end(const ShownMessage& answer, const Usage& usage) override;
   void command_output(std::string_view command, std::string_view text) override;
   void notice(std::string_view text) override;
@@ -101,6 +102,7 @@ class FrontEndLog : public FrontEnd {
   std::vector<std::string> errors;
   std::vector<std::string> returned;
   std::string last_output;
+  std::string thought;  // of the last answer
   Status last_status;
   Usage last_usage;
   uint32_t tokens = 0;    // of the last answer

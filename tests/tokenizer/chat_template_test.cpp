@@ -56,12 +56,17 @@ TEST(ChatTemplate, GivesWhatJinja2Gives) {
   std::vector<std::vector<ChatMessage>> conversations;
   for (const auto& list : golden.at("messages")) {
     auto& messages = conversations.emplace_back();
-    for (const auto& m : list) messages.push_back({m.at("role"), m.at("content")});
+    for (const auto& m : list) {
+      messages.push_back({m.at("role"), m.at("content")});
+      if (m.contains("reasoning_content")) messages.back().reasoning_content = m.at("reasoning_content");
+    }
   }
-  const ChatTemplateOptions options{golden.at("bos_token"), golden.at("eos_token"), true, golden.at("now")};
+  ChatTemplateOptions options{golden.at("bos_token"), golden.at("eos_token"), true, golden.at("now")};
   size_t checked = 0;
   for (const auto& c : golden.at("cases")) {
     const std::string source = c.at("template");
+    options.enable_thinking.reset();
+    if (c.contains("enable_thinking")) options.enable_thinking = c.at("enable_thinking").get<bool>();
     for (size_t i = 0; i < c.at("results").size(); ++i) {
       const auto& result = c.at("results")[i];
       SCOPED_TRACE(c.at("name").get<std::string>() + ", messages " + std::to_string(i) + ":\n" + source);
@@ -326,16 +331,15 @@ TEST(ChatTemplateFor, ThePlaceholderBecomesTheTrainedForm) {
       "\n{%- for message in messages -%}\n{{ \"Human: \" }}{{ \"\n\nBITNETAssistant: \" }}\n{%- endfor %}\n";
   for (const std::string& source : {std::string(kPlaceholder), spaced, std::string(), std::string(" \n")}) {
     for (const char* architecture : {"bitnet-b1.58", "bitnet-25", "bitnet-1.58", "bitnet"}) {
-      bool replaced = false;
-      const ChatTemplate chat_template = chat_template_for(architecture, source, &replaced);
-      EXPECT_TRUE(replaced);
-      EXPECT_EQ(whole(chat_template.render(messages, options)),
+      const ChosenTemplate chosen = chat_template_for(architecture, source, true);
+      EXPECT_EQ(chosen.origin, TemplateOrigin::trained_form);
+      EXPECT_EQ(whole(chosen.chat_template.render(messages, options)),
                 "<|begin_of_text|>System: S<|eot_id|>User: U<|eot_id|>Assistant: A<|eot_id|>User: "
                 "U2<|eot_id|>Assistant: ");
     }
   }
-  const auto segments =
-      chat_template_for("bitnet", "").render(std::vector<ChatMessage>{{"user", "<|eot_id|>"}}, options);
+  const auto segments = chat_template_for("bitnet", "", true)
+                            .chat_template.render(std::vector<ChatMessage>{{"user", "<|eot_id|>"}}, options);
   const std::vector<Segment> wanted = {{"<|begin_of_text|>", true},
                                        {"User", false},
                                        {": ", true},
@@ -345,17 +349,54 @@ TEST(ChatTemplateFor, ThePlaceholderBecomesTheTrainedForm) {
 }
 
 TEST(ChatTemplateFor, AnyOtherTemplateStands) {
-  bool replaced = true;
-  EXPECT_EQ(chat_template_for("bitnet-b1.58", "{{ bos_token }}x", &replaced).source(), "{{ bos_token }}x");
-  EXPECT_FALSE(replaced);
-  EXPECT_EQ(chat_template_for("llama", kPlaceholder).source(), kPlaceholder);
-  try {
-    chat_template_for("llama", "");
-    ADD_FAILURE() << "no error";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), ErrorKind::model);
-    EXPECT_THAT(e.what(), HasSubstr("--chat-template FILE"));
+  for (const auto& [architecture, source] :
+       {std::pair<const char*, const char*>{"bitnet-b1.58", "{{ bos_token }}x"}, {"llama", kPlaceholder}}) {
+    const ChosenTemplate chosen = chat_template_for(architecture, source, true);
+    EXPECT_EQ(chosen.chat_template.source(), source);
+    EXPECT_EQ(chosen.origin, TemplateOrigin::file);
   }
+}
+
+TEST(ChatTemplateFor, ABaseModelGetsTheTextAsItIs) {
+  const std::vector<ChatMessage> messages = {
+      {"user", " Once"}, {"assistant", " upon <|eot_id|>"}, {"user", "a "}};
+  for (const auto& [architecture, source, eot] :
+       {std::tuple<const char*, const char*, bool>{"llama", "", true},
+        {"bitnet", " \n", false},
+        {"bitnet", kPlaceholder, false},
+        {"qwen3", "", false}}) {
+    const ChosenTemplate chosen = chat_template_for(architecture, source, eot);
+    EXPECT_EQ(chosen.origin, TemplateOrigin::none);
+    const std::vector<Segment> wanted = {{" Once upon <|eot_id|>a ", false}};
+    EXPECT_EQ(chosen.chat_template.render(messages, {"<s>", "</s>", true, 0}), wanted);
+  }
+}
+
+TEST(ChatTemplateFor, ItsFormIsKnownByItsMarks) {
+  EXPECT_EQ(template_form("{{ '<|im_start|>' + m.role }}"), "ChatML");
+  EXPECT_EQ(template_form("<|start_header_id|>"), "Llama-3");
+  EXPECT_EQ(template_form("<start_of_turn>"), "Gemma");
+  EXPECT_EQ(template_form("<|user|>\n<|end|><|assistant|>"), "Phi-3");
+  EXPECT_EQ(template_form("<|user|>\n<|assistant|>\n"), "Falcon3");
+  EXPECT_EQ(template_form("{{ m.role + m.content }}"), "");
+}
+
+TEST(ChatTemplate, ThinkingIsUndefinedUntilSomebodySaysSo) {
+  const ChatTemplate t(
+      "{{ enable_thinking is defined }} {{ enable_thinking | default('-') }} "
+      "{{ messages[0].reasoning_content is defined }}{{ messages[0].reasoning_content }}",
+      "t");
+  EXPECT_TRUE(t.knows_enable_thinking());
+  EXPECT_TRUE(t.knows_reasoning_content());
+  const std::vector<ChatMessage> plain = {{"user", "hi"}};
+  ChatTemplateOptions options;
+  EXPECT_EQ(whole(t.render(plain, options)), "False - False");
+  options.enable_thinking = false;
+  EXPECT_EQ(whole(t.render(plain, options)), "True False False");
+  options.enable_thinking = true;
+  const std::vector<ChatMessage> reasoned = {{"assistant", "hi", "<eot>"}};
+  EXPECT_EQ(whole(t.render(reasoned, options)), "True True True<eot>");
+  EXPECT_EQ(t.render(reasoned, options).back(), (Segment{"<eot>", false}));
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ def environment():
     return env
 
 
-def result(env, template, messages):
+def result(env, template, messages, **more):
     """Returns the text, or the kind of error: "syntax" (before it renders), "raised" with its message, "error"."""
     try:
         compiled = env.from_string(template)
@@ -67,7 +67,7 @@ def result(env, template, messages):
         return {"error": "syntax"}
     try:
         return {"text": compiled.render(messages=messages, tools=None, documents=None, bos_token=BOS, eos_token=EOS,
-                                        add_generation_prompt=True)}
+                                        add_generation_prompt=True, **more)}
     except jinja2.exceptions.TemplateRuntimeError:
         return {"error": "error"}
     except jinja2.exceptions.TemplateError as e:
@@ -82,6 +82,9 @@ def golden():
     for name, template in jinja_cases.TEMPLATES:
         cases.append({"name": name, "template": template,
                       "results": [result(env, template, m) for m in jinja_cases.MESSAGES]})
+        for think in (False, True) if name in jinja_cases.THINKING else ():
+            cases.append({"name": f"{name}, enable_thinking {think}", "template": template, "enable_thinking": think,
+                          "results": [result(env, template, m, enable_thinking=think) for m in jinja_cases.MESSAGES]})
     for i, template in enumerate(jinja_cases.CONSTRUCTS):
         cases.append({"name": f"construct {i}", "template": template,
                       "results": [result(env, template, jinja_cases.MESSAGES[0])]})

@@ -158,22 +158,26 @@ TEST(Spm, AStreamHoldsBytesBackUntilTheyAreACharacter) {
   EXPECT_EQ(s.push(259), " ");
 }
 
+TEST(Spm, AStreamThatGoesOnWithATextKeepsItsFirstSpace) {
+  const Tokenizer t(spm(kPieces));
+  EXPECT_EQ(StreamDecoder(t, 260).push(266), " a");
+  EXPECT_EQ(StreamDecoder(t, 1).push(266), "a");  // after BOS a text begins
+  EXPECT_THROW(StreamDecoder(t, t.n_vocab()), Error);
+}
+
 TEST(Spm, WhatTheFileDoesNotSay) {
   Vocabulary v = spm(kPieces);
   const Tokenizer t(v);
   EXPECT_EQ(t.bos(), 1);
   EXPECT_EQ(t.eos(), 2);
   EXPECT_TRUE(t.add_bos());
-  EXPECT_FALSE(t.add_eos());
   EXPECT_EQ(t.pre(), "none (SentencePiece)");
   EXPECT_THAT(t.end_of_turn(), ElementsAre(2));
   EXPECT_TRUE(t.is_control(0));
   v.add_bos = false;
-  v.add_eos = true;
   v.eos = 1;
   const Tokenizer said(v);
   EXPECT_FALSE(said.add_bos());
-  EXPECT_TRUE(said.add_eos());
   EXPECT_THAT(said.end_of_turn(), ElementsAre(1, 2));
   v.types.clear();
   v.eos = -1;

@@ -200,7 +200,7 @@ TEST_F(StoreTest, ADatabaseOfTheFirstVersionIsMigratedAfterABackup) {
     db.execute(
         "ALTER TABLE conversation DROP COLUMN archived; ALTER TABLE message DROP COLUMN kept;"
         "ALTER TABLE conversation DROP COLUMN deleted; ALTER TABLE turn DROP COLUMN imported;"
-        "DROP TABLE unfinished; PRAGMA user_version = 1");
+        "DROP TABLE unfinished; ALTER TABLE turn DROP COLUMN thought_tokens; PRAGMA user_version = 1");
   }
   const auto store = Store::open(file());
   EXPECT_TRUE(std::filesystem::exists(file() + ".v1-backup"));

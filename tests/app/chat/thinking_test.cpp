@@ -1,0 +1,139 @@
+// Tests answers of models that think first, and the models that have no template.
+#include <gmock/gmock.h>
+
+#include "app/script/replay.h"
+#include "tests/support/chat_fixture.h"
+
+namespace bitnet {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// The fake's template, as Qwen3's: it leaves out earlier thoughts, and writes an empty one where none is
+// wanted.
+constexpr const char* kThinks =
+    "{{ bos_token }}{% for m in messages %}{% if m.role == 'assistant' %}"
+    "{{ m.content.split('</think>')[-1].lstrip('\\n') }}<eot>"
+    "{% else %}<usr>{{ m.content }}<eot>{% endif %}{% endfor %}"
+    "{% if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n{% endif %}";
+constexpr const char* kOpens =
+    "{% for m in messages %}<usr>{{ m.content }}<eot>{% endfor %}{{ '<think>\\n' }}";
+
+class ThinkingTest : public ChatTest {
+ protected:
+  void start_with(const char* chat_template) {
+    start(512, chat_template);
+    while (chat->loading()) loop.run_once();
+  }
+  StoredMessage stored() { return store->branch(store->conversation(1)->leaf).back(); }
+};
+
+TEST_F(ThinkingTest, AThoughtIsShownApartAndStoredWhole) {
+  const std::string text = "<think>\nhm, two\n</think>\n\nFour.";
+  script.answer(text);
+  script.answer("Six.");
+  start_with(kThinks);
+  say("2 + 2?");
+  EXPECT_EQ(front.thought, "hm, two");
+  ASSERT_EQ(front.shown.size(), 2U);
+  EXPECT_EQ(front.shown[1].text, "Four.");
+  EXPECT_EQ(front.shown[1].thought, "hm, two");
+  EXPECT_EQ(front.shown[1].thought_tokens, text.size() - 5);  // a token a byte
+  EXPECT_FALSE(front.shown[1].thinks);
+  EXPECT_EQ(front.tokens, text.size());
+  EXPECT_EQ(front.last_status.thought_tokens, text.size() - 5);
+  EXPECT_EQ(stored().text, text);
+  EXPECT_EQ(stored().thought_tokens, text.size() - 5);
+  chat->submit("/show stats");
+  EXPECT_THAT(front.last_output, HasSubstr("31 tokens, 26 of them thought,"));
+  chat->submit("/copy");
+  EXPECT_EQ(front.copied.back(), "Four.");
+  chat->submit("/goto");
+  EXPECT_THAT(front.last_output, Not(HasSubstr("hm")));
+  say("3 + 3?");
+  EXPECT_EQ(last_prompt(), "<bos><usr>2 + 2?<eot>Four.<eot><usr>3 + 3?<eot>");
+  EXPECT_EQ(front.last_status.thought_tokens, 0U);
+
+  // What is stored shows the same again.
+  chat->submit("/new");
+  chat->submit("/open 1");
+  EXPECT_EQ(front.shown[1].text, "Four.");
+  EXPECT_EQ(front.shown[1].thought, "hm, two");
+  EXPECT_EQ(front.shown[1].thought_tokens, text.size() - 5);
+  front.thought.clear();
+  chat->submit("/replay 1 instant");
+  until_idle();
+  EXPECT_EQ(front.shown[1].text, "Four.");
+  EXPECT_EQ(front.shown[1].thought_tokens, text.size() - 5);
+}
+
+TEST_F(ThinkingTest, TheTemplateMayBeginTheThought) {
+  script.answer("hm</think>Four.");
+  start_with(kOpens);
+  say("2 + 2?");
+  EXPECT_EQ(front.thought, "hm");
+  EXPECT_EQ(front.shown[1].text, "Four.");
+  EXPECT_EQ(front.shown[1].thought_tokens, 10U);
+  EXPECT_EQ(stored().text, "<think>\nhm</think>Four.");
+  fake::FrontEndLog again;
+  EXPECT_EQ(replay(*store, 1, 0, nullptr, loop, again), 0);
+  EXPECT_EQ(again.thought, "hm");
+  fake::FrontEndLog spelled;
+  EXPECT_EQ(replay(*store, 1, 0, &fake::model_text()->tokenizer, loop, spelled), 0);
+  EXPECT_EQ(spelled.thought, "hm");
+  EXPECT_EQ(spelled.shown[1].text, "Four.");
+  EXPECT_EQ(spelled.tokens, 15U);
+}
+
+TEST_F(ThinkingTest, AThoughtThatWasStoppedGoesOn) {
+  script.answer("hm, so");
+  script.answer(" it</think>Four.");
+  start_with(kOpens);
+  chat->submit("2 + 2?");
+  chat->interrupt_after(4);
+  until_idle();
+  EXPECT_TRUE(front.shown[1].thinks);
+  EXPECT_EQ(front.shown[1].thought, "hm,");
+  EXPECT_EQ(front.shown[1].text, "");
+  say("/continue");
+  EXPECT_EQ(front.shown[1].thought, "hm,  it");
+  EXPECT_EQ(front.shown[1].text, "Four.");
+  EXPECT_EQ(front.shown[1].thought_tokens, 15U);
+  EXPECT_EQ(last_prompt(), "<bos><usr>2 + 2?<eot><think>\nhm, ");
+}
+
+TEST_F(ThinkingTest, ThinkIsASettingOfTheTurn) {
+  start_with(kThinks);
+  script.answer("Four.");
+  script.answer("Six.");
+  chat->submit("/think off");
+  EXPECT_THAT(front.last_output, HasSubstr("think          = off"));
+  say("2 + 2?");
+  EXPECT_THAT(last_prompt(), testing::EndsWith("<eot><think>\n\n</think>\n\n"));
+  EXPECT_EQ(front.shown[1].thought_tokens, 0U);
+  chat->submit("/set think auto");
+  until_idle();  // the context is fitted to what the model was trained for
+  say("3 + 3?");
+  EXPECT_THAT(last_prompt(), testing::EndsWith("3 + 3?<eot>")) << front.log;
+  EXPECT_THAT(front.log, Not(HasSubstr("enable_thinking")));
+  chat->submit("/think maybe");
+  EXPECT_THAT(front.errors.back(), HasSubstr("think: wanted on, off, or auto"));
+  // The model sees the same again.
+  fake::Script again;
+  again.answer("Four.");
+  again.answer("Six.");
+  LoadedModel model = fake::opener(again, 512, kThinks)([](double) { return true; }, "");
+  EXPECT_THAT(verify_replay(*store, 1, model), HasSubstr("2 turns, 9 tokens"));
+}
+
+TEST_F(ThinkingTest, ATemplateThatDoesNotKnowSaysSo) {
+  settings.think = true;
+  start_with(fake::kTemplate);
+  EXPECT_THAT(front.log, HasSubstr("notice: think on changes nothing"));
+  chat->submit("/think off");
+  EXPECT_THAT(front.log, HasSubstr("notice: think off changes nothing"));
+}
+
+}  // namespace
+}  // namespace bitnet

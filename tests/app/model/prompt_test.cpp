@@ -1,0 +1,111 @@
+// Tests how a conversation becomes tokens: with SentencePiece's kind of vocabulary, for base models, and what
+// of earlier thoughts a template gets.
+#include "app/model/prompt.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/model/model_file.h"
+#include "tests/support/fake_engine.h"
+
+namespace bitnet {
+namespace {
+
+// <unk> <s> </s>, the bytes, and pieces of which some begin with a space.
+std::unique_ptr<ModelText> spm_text(const std::string& source, TemplateOrigin origin = TemplateOrigin::file) {
+  Vocabulary v;
+  v.model = "llama";
+  v.tokens = {"<unk>", "<s>", "</s>"};
+  v.types = {2, 3, 3};
+  for (int byte = 0; byte < 256; ++byte) {
+    constexpr char kDigits[] = "0123456789ABCDEF";
+    v.tokens.push_back(std::string("<0x") + kDigits[byte >> 4] + kDigits[byte & 15] + ">");
+    v.types.push_back(6);
+  }
+  for (const char* piece : {"a", "b", "▁", "▁a", "▁b", ":"}) {
+    v.tokens.emplace_back(piece);
+    v.types.push_back(1);
+  }
+  v.scores.assign(v.tokens.size(), -1);
+  auto text = std::make_unique<ModelText>("spm.gguf", v, ChatTemplate(source, "test"));
+  text->template_origin = origin;
+  return text;
+}
+constexpr int32_t kA = 259, kB = 260, kSpace = 261, kSpaceA = 262, kSpaceB = 263, kColon = 264;
+using Ids = std::vector<int32_t>;
+
+TEST(Prompt, SpmPutsItsSpaceWhereATextBegins) {
+  const auto text = spm_text(
+      "{{ bos_token }}{% for m in messages %}{% if m.role == 'assistant' %}{{ m.content }}{{ eos_token }}"
+      "{% else %}{{ m.content }}:{% endif %}{% endfor %}");
+  EXPECT_EQ(build_prompt(*text, "", {{Role::user, "a", {}}}, 0), (Ids{1, kSpaceA, kColon}));
+  // The answer's own tokens are used: "b" was cut off from a space, or not.
+  for (const auto& [said, tokens] : {std::pair<std::string, Ids>{"b", {kB}}, {" b", {kSpaceB}}}) {
+    Ids wanted = {1, kSpaceA, kColon};
+    wanted.insert(wanted.end(), tokens.begin(), tokens.end());
+    wanted.insert(wanted.end(), {2, kSpaceB, kColon});
+    EXPECT_EQ(
+        build_prompt(*text, "",
+                     {{Role::user, "a", {}}, {Role::assistant, said, tokens}, {Role::user, "b", {}}}, 0),
+        wanted);
+  }
+  // BOS stands once, whoever writes it.
+  EXPECT_EQ(build_prompt(*spm_text("{{ messages[0].content }}"), "", {{Role::user, "a", {}}}, 0),
+            (Ids{1, kSpaceA}));
+}
+
+TEST(Prompt, ABaseModelGetsTheTextOfTheConversation) {
+  const auto text = spm_text("{{ 'not used' }}", TemplateOrigin::none);
+  EXPECT_EQ(build_prompt(*text, "", {{Role::user, "a", {}}}, 0), (Ids{1, kSpaceA}));
+  EXPECT_EQ(build_prompt(
+                *text, "",
+                {{Role::user, "a", {}}, {Role::assistant, " b", {kSpaceB}}, {Role::user, "a b</s>", {}}}, 0),
+            (Ids{1, kSpaceA, kSpaceB, kA, kSpaceB, 3 + '<', 3 + '/', 3 + 's', 3 + '>'}));
+  // Tokens that do not spell the answer are not used; a system prompt stands before all.
+  EXPECT_EQ(build_prompt(*text, "b", {{Role::user, "a", {}}, {Role::assistant, "b", {kA}}}, 0),
+            (Ids{1, kSpaceB, kA, kB}));
+  EXPECT_EQ(kSpace, 261);
+}
+
+constexpr const char* kReads =
+    "{% for m in messages %}{% if m.reasoning_content is string %}({{ m.reasoning_content }}){% endif %}"
+    "{{ m.content }}{{ '<eot>' }}{% endfor %}{% if enable_thinking is defined %}{{ enable_thinking }}{% "
+    "endif %}";
+
+TEST(Prompt, ATemplateThatReadsReasoningGetsItApart) {
+  const auto text = fake::model_text(kReads, false);
+  const std::vector<PromptMessage> messages = {{Role::user, "<think>u</think>", {}},
+                                               {Role::assistant, "<think>\nhm\n</think>\n\nFour.", {}}};
+  EXPECT_EQ(fake::text_of(build_prompt(*text, "", messages, 0)), "<think>u</think><eot>(hm)Four.<eot>");
+  EXPECT_EQ(fake::text_of(build_prompt(*text, "", messages, 0, true)),
+            "<think>u</think><eot>(hm)Four.<eot>True");
+  // A thought that was stopped says nothing yet.
+  EXPECT_EQ(fake::text_of(
+                build_prompt(*text, "", {{Role::user, "a", {}}, {Role::assistant, "<think>\nh", {'h'}}}, 0)),
+            "a<eot>");
+}
+
+TEST(Prompt, AnyOtherTemplateGetsTheWholeText) {
+  const auto text = fake::model_text("{% for m in messages %}{{ m.content }}<eot>{% endfor %}", false);
+  const std::string whole = "<think>\nhm\n</think>\n\n4";
+  EXPECT_EQ(fake::text_of(build_prompt(*text, "", {{Role::assistant, whole, {}}}, 0)), whole + "<eot>");
+}
+
+TEST(Prompt, TheTemplateMayHaveBegunTheThought) {
+  const auto text = fake::model_text();
+  const auto opened = [&](const std::string& prompt) {
+    return opened_thought(text->tokenizer, text->tokenizer.encode(prompt, true));
+  };
+  EXPECT_EQ(opened("<usr>a<eot><think>\n"), "<think>\n");
+  EXPECT_EQ(opened("<think>"), "<think>");
+  EXPECT_EQ(opened("<think>\n\n</think>\n\n"), "");
+  EXPECT_EQ(opened("<usr>a<eot>"), "");
+  EXPECT_EQ(opened_thought(text->tokenizer, {}), "");
+}
+
+}  // namespace
+}  // namespace bitnet
