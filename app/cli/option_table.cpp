@@ -15,6 +15,7 @@ using View = std::string_view;
 
 constexpr const char* kOutputs = "text tui jsonl";
 constexpr const char* kI2sLayouts = "128 64 1x4";
+constexpr const char* kActivations = "relu2 silu";
 
 I2sLayout i2s_layout_of(View word) {
   if (word == "64") return I2sLayout::block64;
@@ -57,6 +58,16 @@ const OptionRow kModelRows[] = {
          "how i2_s weights lie: in blocks of 128, or of 64 if an ARM build wrote them, or four rows a byte",
      .example = "128",
      .read = [](Options& o, View v) { o.i2s_layout = i2s_layout_of(one_of("i2s-layout", v, kI2sLayouts)); }},
+    {.flags = "--activation",
+     .value = "relu2|silu",
+     .words = kActivations,
+     .help = "of the feed-forward, if the file is wrong about it; 'info' prints what is used and why",
+     .example = "relu2",
+     .read =
+         [](Options& o, View v) {
+           o.activation =
+               one_of("activation", v, kActivations) == "silu" ? Activation::silu : Activation::relu2;
+         }},
 };
 
 const OptionRow kAskRows[] = {

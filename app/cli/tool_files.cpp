@@ -76,6 +76,10 @@ std::string memory_text(const MemoryPlan& plan) {
                      megabytes(plan.kv_cache), megabytes(plan.activations), megabytes(plan.total()));
 }
 
+std::string head_text(const ModelInfo& m) {
+  return m.tied_head ? "tied to the token embedding" : m.head_type + ", of its own";
+}
+
 // The token ids of a text, with white space or commas between them.
 std::vector<int32_t> separated_ids(const std::string& text) {
   std::vector<int32_t> ids;
@@ -124,7 +128,7 @@ std::string vulkan_rows(const DeviceInfo& d, const std::optional<MemoryPlan>& pl
 
 void tool_info(const Options& options, Output& out) {
   const GgufFile file(find_model(options.model));
-  const ModelInfo m = read_model_info(file);
+  const ModelInfo m = read_model_info(file, options.activation);
   const auto text = read_model_text(file, options.chat_template);
   std::string s;
   s += fmt::format("file          {}, {} bytes, GGUF {}\n", printable(file.path()), file.size(),
@@ -136,8 +140,12 @@ void tool_info(const Options& options, Output& out) {
   s += fmt::format("heads         {} of {}, {} for keys and values\n", m.n_head, m.head_dim, m.n_head_kv);
   s += fmt::format("vocabulary    {} tokens, pre-tokenizer {}\n", m.n_vocab, text->tokenizer.pre());
   s += fmt::format("context       {} tokens\n", m.n_ctx_train);
-  s += fmt::format("ternary       {} weights\n", m.n_ternary);
-  s += fmt::format("head          {}\n", m.tied_head ? "tied to the token embedding" : "of its own");
+  s += fmt::format("rope          {}\n", printable(m.rope));
+  s += fmt::format("projections   {}, {} ternary weights; inputs {}\n", m.projection_types, m.n_ternary,
+                   m.inputs);
+  s += fmt::format("activation    {} ({})\n", name_of(m.activation), printable(m.activation_reason));
+  s += fmt::format("embedding     {}\n", m.embedding_type);
+  s += fmt::format("head          {}\n", head_text(m));
   s += fmt::format("template      {}\n", describe_template(*text));
   s += fmt::format("fingerprint   {}\n", fingerprint_of(file, engine_options(options)));
   for (const std::string& warning : {warning_about(m), warning_about(text->tokenizer)}) {
@@ -160,7 +168,7 @@ void tool_devices(const Options& options, Output& out) {
   std::optional<MemoryPlan> plan;
   if (!options.model.empty()) {
     const GgufFile file(find_model(options.model));
-    const ModelInfo info = read_model_info(file);
+    const ModelInfo info = read_model_info(file, options.activation);
     plan = plan_memory(file, options.ctx != 0 ? options.ctx : info.n_ctx_train);
   }
   const std::vector<DeviceInfo> devices = list_devices();

@@ -15,7 +15,7 @@ namespace {
 
 // A model with room for the tokens of the command line. They are checked before the model is loaded.
 RunningModel open_for_tokens(const Options& options) {
-  const ModelInfo info = read_model_info(GgufFile(find_model(options.model)));
+  const ModelInfo info = read_model_info(GgufFile(find_model(options.model)), options.activation);
   for (const int32_t id : options.tokens) {
     if (static_cast<uint32_t>(id) >= info.n_vocab) {
       throw Error(ErrorKind::usage,

@@ -142,6 +142,12 @@ std::string warning_about(const Tokenizer& tokenizer) {
       printable(tokenizer.unknown_pre()), tokenizer.pre());
 }
 
+const char* name_of(Activation activation) {
+  return activation == Activation::relu2  ? "relu2"
+         : activation == Activation::silu ? "silu"
+                                          : "as the file says";
+}
+
 std::string describe_template(const ModelText& text) {
   switch (text.template_origin) {
     case TemplateOrigin::trained_form:

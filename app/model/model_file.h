@@ -43,6 +43,8 @@ std::string warning_about(const ModelInfo& model);
 // Likewise, where the file's pre-tokenizer is none that we know.
 std::string warning_about(const Tokenizer& tokenizer);
 
+const char* name_of(Activation activation);  // for people: "relu2"
+
 // Where the template comes from and its form, for people: "the file's own (ChatML)".
 std::string describe_template(const ModelText& text);
 

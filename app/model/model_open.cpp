@@ -19,6 +19,7 @@ EngineOptions engine_options(const ModelOptions& options) {
                             most == 1 ? "1" : fmt::format("1 to {}", most), options.threads));
   engine.threads = options.threads;
   engine.layout = options.i2s_layout;
+  engine.activation = options.activation;
   engine.cache_folder = cache_folder();
   return engine;
 }
@@ -38,7 +39,7 @@ CheckDevice device_check_for(const ModelOptions& options) {
 
 OpenModel opener_for(const ModelOptions& options) {
   const auto file = std::make_shared<const GgufFile>(find_model(options.model));
-  read_model_info(*file);
+  read_model_info(*file, options.activation);
   engine_options(options);  // so that what it refuses is refused now
   return [file, options](const std::function<bool(double)>& on_progress, const std::string& device) {
     LoadedModel model;

@@ -17,6 +17,7 @@ struct ModelOptions {
   std::string device;
   uint32_t threads = 0;  // of the CPU; 0 = what the process may use
   I2sLayout i2s_layout = I2sLayout::block128;
+  Activation activation = Activation::of_file;
   uint32_t ctx = 0;  // 0 = what the model was trained for
 };
 

@@ -5,9 +5,11 @@
 //   md      the branch that is shown, for people. "# title", then sections "## System" (the system prompt),
 //           "## User", "## Assistant" and "## System message", each followed by an empty line, the exact text
 //           and an empty line; an answer that did not end by itself is followed by its reason, "*(length)*".
-//           A line of a text that looks like one of these has a backslash put before it.
+//           A line of a text that looks like one of these has a backslash put before it. What a model thought
+//           before it answered stands in a <details> block, where its text has the usual form (thinking.h).
 //   json    everything: the tree, the turns with their settings, the tokens. For this program.
-//   openai  the branch that is shown as {"messages": [{"role", "content"}]}.
+//   openai  the branch that is shown as {"messages": [{"role", "content"}]}, with "reasoning_content" of such
+//           an answer.
 //   ShareGPT is read only: {"conversations": [{"from": "human", "value"}]}, mostly many in one file.
 #pragma once
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "app/base/json_reader.h"
+#include "app/text/thinking.h"
 #include "engine/error.h"
 #include "exchange.h"
 
@@ -52,6 +53,7 @@ json turn_object(const WholeTurn& whole) {
           {"prompt_tokens", t.prompt_tokens},
           {"reused_tokens", t.reused_tokens},
           {"answer_tokens", t.answer_tokens},
+          {"thought_tokens", t.thought_tokens},
           {"prefill_seconds", number(t.prefill_seconds)},
           {"decode_seconds", number(t.decode_seconds)},
           {"finish", t.finish},
@@ -88,7 +90,14 @@ json openai(const WholeConversation& whole) {
   json messages = json::array();
   if (!whole.row.system.empty()) messages.push_back({{"role", "system"}, {"content", whole.row.system}});
   for (const WholeMessage* message : shown_branch(whole)) {
-    messages.push_back({{"role", name_of(message->stored.role)}, {"content", message->stored.text}});
+    const StoredMessage& m = message->stored;
+    json object = {{"role", name_of(m.role)}, {"content", m.text}};
+    const SplitAnswer split = split_answer(m.text);
+    if (m.role == Role::assistant && split.thinks && m.text == join_answer(split.thought, split.answer)) {
+      object["content"] = split.answer;
+      object["reasoning_content"] = split.thought;
+    }
+    messages.push_back(std::move(object));
   }
   return {{"messages", messages}};
 }
@@ -192,6 +201,8 @@ WholeTurn read_turn(const At& at) {
   t.prompt_tokens = static_cast<uint32_t>(at["prompt_tokens"].integer(0, kAnyCount));
   t.reused_tokens = static_cast<uint32_t>(at["reused_tokens"].integer(0, kAnyCount));
   t.answer_tokens = static_cast<uint32_t>(at["answer_tokens"].integer(0, kAnyCount));
+  if (at.has("thought_tokens"))  // earlier versions did not write it
+    t.thought_tokens = static_cast<uint32_t>(at["thought_tokens"].integer(0, kAnyCount));
   t.prefill_seconds = at["prefill_seconds"].real();
   t.decode_seconds = at["decode_seconds"].real();
   t.finish = finish_reason(at["finish"]);
@@ -294,7 +305,12 @@ WholeConversation read_messages(const At& messages, const char* role, const char
   WholeConversation whole;
   for (size_t i = 0; i < messages.size(); ++i) {
     const At message = messages[i];
-    add_foreign(whole, foreign_role(message[role]), content_of(message[content]));
+    const Role said_by = foreign_role(message[role]);
+    std::string text = content_of(message[content]);
+    if (said_by == Role::assistant && message.has("reasoning_content") &&
+        message["reasoning_content"].value.is_string())
+      text = join_answer(message["reasoning_content"].text(), text);
+    add_foreign(whole, said_by, std::move(text));
   }
   if (whole.messages.empty()) messages.refuse("messages");
   whole.row.title = title_of(whole);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "app/text/thinking.h"
 #include "engine/error.h"
 #include "exchange.h"
 
@@ -35,10 +36,15 @@ std::string_view reason_of(std::string_view line) {
   return plain ? word : std::string_view();
 }
 
+// A thought: this line, an empty one, the thought, an empty one, and the line that ends it.
+constexpr std::string_view kThoughtBegins = "<details><summary>Thought</summary>";
+constexpr std::string_view kThoughtEnds = "</details>";
+
 // Whether a line of a text would be read as one of ours if its backslashes were taken off.
 bool looks_like_ours(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of('\\'), line.size()));
-  return line == kPromptHeading || heading_of(line) != nullptr || !reason_of(line).empty();
+  return line == kPromptHeading || line == kThoughtBegins || heading_of(line) != nullptr ||
+         !reason_of(line).empty();
 }
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -61,6 +67,33 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+// An answer with its thought in a block, if read_thought() gives exactly this text again.
+std::string answer_text(const std::string& text) {
+  const SplitAnswer split = split_answer(text);
+  if (!split.thinks || split.thought.empty() || text != join_answer(split.thought, split.answer))
+    return escaped(text);
+  for (const std::string_view line : lines_of(split.thought)) {
+    if (line == kThoughtEnds) return escaped(text);
+  }
+  return fmt::format("{}\n\n{}\n{}\n\n{}", kThoughtBegins, escaped(split.thought), kThoughtEnds,
+                     escaped(split.answer));
+}
+
+// Takes a thought's lines from the beginning of an answer's, and returns it; empty where there is none.
+std::string read_thought(std::vector<std::string_view>& lines) {
+  const auto end = std::find(lines.begin(), lines.end(), kThoughtEnds);
+  if (lines.front() != kThoughtBegins || end == lines.end()) return {};
+  std::string thought;
+  for (auto line = lines.begin() + 1; line != end; ++line) {
+    if (line->starts_with('\\') && looks_like_ours(*line)) line->remove_prefix(1);
+    thought += *line;
+    thought += '\n';
+  }
+  lines.erase(lines.begin(), end + 1);
+  if (!lines.empty() && lines.front().empty()) lines.erase(lines.begin());
+  return std::string(split_answer(fmt::format("{}{}", kThinkOpen, thought)).thought);
+}
+
 // Reads the lines after a heading, as write_markdown writes them. Files that people have edited may lack the
 // empty lines.
 struct Section {
@@ -78,12 +111,14 @@ Section read_section(std::vector<std::string_view> lines, bool last, bool answer
       if (!lines.empty() && lines.back().empty()) lines.pop_back();
     }
   }
+  const std::string thought = answer && !lines.empty() ? read_thought(lines) : "";
   for (size_t i = 0; i < lines.size(); ++i) {
     std::string_view line = lines[i];
     if (line.starts_with('\\') && looks_like_ours(line)) line.remove_prefix(1);
     if (i > 0) section.text += '\n';
     section.text += line;
   }
+  section.text = join_answer(thought, section.text);
   return section;
 }
 
@@ -98,7 +133,8 @@ std::string write_markdown(const WholeConversation& whole) {
     const StoredMessage& m = message->stored;
     const auto* heading = std::find_if(std::begin(kHeadings), std::end(kHeadings),
                                        [&m](const Heading& h) { return h.role == m.role; });
-    out += fmt::format("\n{}\n\n{}", heading->line, escaped(m.text));
+    out += fmt::format("\n{}\n\n{}", heading->line,
+                       m.role == Role::assistant ? answer_text(m.text) : escaped(m.text));
     if (m.role == Role::assistant && !m.finish.empty() && m.finish != "stop") {
       out += fmt::format("\n*({})*\n", m.finish);
     }

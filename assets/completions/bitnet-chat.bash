@@ -44,7 +44,7 @@ _bitnet_chat() {
   fi
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case ${COMP_WORDS[i]} in
-      --device|--threads|--ctx|--chat-template|--i2s-layout|-p|--prompt|--script|--output|--system|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--stop|--theme|--record|--keys|--config|--speed|--model|--format|-o|--out|--tokens|--prefill|-d|-r) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
+      --device|--threads|--ctx|--chat-template|--i2s-layout|--activation|-p|--prompt|--script|--output|--system|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--think|--stop|--theme|--record|--keys|--config|--speed|--model|--format|-o|--out|--tokens|--prefill|-d|-r) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
       -*) ;;
       list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|bench|help|print) if [[ $command ]]; then ((++arguments)); else command=${COMP_WORDS[i]}; fi ;;
       *) ((++arguments)) ;;
@@ -91,7 +91,8 @@ _bitnet_chat() {
     --threads) COMPREPLY=(); return ;;
     --ctx) COMPREPLY=(); return ;;
     --chat-template) _bitnet_chat_files; return ;;
-    --i2s-layout) _bitnet_chat_words '128' '64'; return ;;
+    --i2s-layout) _bitnet_chat_words '128' '64' '1x4'; return ;;
+    --activation) _bitnet_chat_words 'relu2' 'silu'; return ;;
     -p|--prompt) COMPREPLY=(); return ;;
     --script) _bitnet_chat_files; return ;;
     --output) _bitnet_chat_words 'text' 'tui' 'jsonl'; return ;;
@@ -107,6 +108,7 @@ _bitnet_chat() {
     --repeat-last) COMPREPLY=(); return ;;
     --seed) _bitnet_chat_words 'random'; return ;;
     -n|--max-tokens) COMPREPLY=(); return ;;
+    --think) _bitnet_chat_words 'on' 'off' 'auto'; return ;;
     --stop) COMPREPLY=(); return ;;
     --theme) _bitnet_chat_words '16' 'light' 'dark' 'mono'; return ;;
     --record) _bitnet_chat_files; return ;;
@@ -114,7 +116,7 @@ _bitnet_chat() {
     --config) _bitnet_chat_files; return ;;
   esac
 
-  local flags=('--device' '--threads' '--ctx' '--chat-template' '--i2s-layout' '-p' '--prompt' '--script' '--output' '--system' '-c' '--continue' '--resume' '--private' '--db' '--force' '--allow-writes' '--kv-cache' '--no-kv-cache' '--temp' '--top-k' '--top-p' '--min-p' '--repeat-penalty' '--repeat-last' '--seed' '-n' '--max-tokens' '--stop' '--no-color' '--theme' '--record' '--record-input' '--keys' '--verbose' '--config' '--version' '-h' '--help')
+  local flags=('--device' '--threads' '--ctx' '--chat-template' '--i2s-layout' '--activation' '-p' '--prompt' '--script' '--output' '--system' '-c' '--continue' '--resume' '--private' '--db' '--force' '--allow-writes' '--kv-cache' '--no-kv-cache' '--temp' '--top-k' '--top-p' '--min-p' '--repeat-penalty' '--repeat-last' '--seed' '-n' '--max-tokens' '--think' '--stop' '--no-color' '--theme' '--record' '--record-input' '--keys' '--verbose' '--config' '--version' '-h' '--help')
   case $command in
     list) flags+=('--all' '--deleted') ;;
     replay) flags+=('--speed' '--instant' '--verify' '--model') ;;

@@ -83,6 +83,7 @@ class Install(unittest.TestCase):
         self.assertEqual(self.complete("m"), ["model.gguf"])
         self.assertEqual(self.complete("own"), ["owner/repo"])
         self.assertEqual(self.complete("--i2s-layout", ""), ["128", "64", "1x4"])
+        self.assertEqual(self.complete("--think", ""), ["on", "off", "auto"])
         self.assertEqual(self.complete("--output", "=", "j"), ["jsonl"])
         self.assertEqual(self.complete("--script", "no"), ["notes.txt"])
         self.assertEqual(self.complete("--temp", ""), [])

@@ -3,12 +3,12 @@
 // It "loads" for FAKE_LOAD_MS milliseconds and answers with a word every FAKE_WORD_MS. The answer to "count
 // N" is N numbered lines; to "markdown", "rich" and "unicode" a sample; to "forever" one without end; to
 // "line N" one line of N characters; to "marks N" a letter and an emoji with N combining marks each; to
-// "bytes" every byte there is. "die" calls abort(), "overflow" calls itself without end, and "bus" lets
-// SIGBUS hit another thread while this one draws without a pause. Any other text is its own answer. With
-// FAKE_PIECE, words come in pieces of so many bytes. An answer that is stopped ends FAKE_STOP_WORDS words
-// later. With FAKE_STDERR=1 it writes to stderr now and then, as drivers do. FAKE_KEYS holds the lines of a
-// keys file. /copy [N] copies from the last answer, /open offers forty titles, and /save FILE writes the last
-// turn.
+// "bytes" every byte there is; to "think" a thought and a word, and to "ponder" a thought without end. "die"
+// calls abort(), "overflow" calls itself without end, and "bus" lets SIGBUS hit another thread while this one
+// draws without a pause. Any other text is its own answer. With FAKE_PIECE, words come in pieces of so many
+// bytes. An answer that is stopped ends FAKE_STOP_WORDS words later. With FAKE_STDERR=1 it writes to stderr
+// now and then, as drivers do. FAKE_KEYS holds the lines of a keys file. /copy [N] copies from the last
+// answer, /open offers forty titles, and /save FILE writes the last turn.
 #include <fmt/format.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -152,8 +152,16 @@ class FakeChat : public Chat {
     const std::string word = rest_.substr(0, length);
     rest_.erase(0, word.size());
     if (rest_.empty() && forever_) rest_ = word;
-    front_end_.answer_text(word, 1, 0);
-    answer_.text += word;
+    if (thought_left_ > 0) {
+      front_end_.thought_text(word, 1, 0);
+      --thought_left_;
+      ++answer_.thought_tokens;
+    } else {
+      front_end_.answer_text(word, 1, 0);
+      answer_.text += word;
+    }
+    status_.thinks = thought_left_ > 0;
+    status_.thought_tokens = answer_.thought_tokens;
     ++status_.context_used;
     status_.tokens_per_second = 1000.0 / number_from("FAKE_WORD_MS", 5);
     front_end_.status(status_);
@@ -204,7 +212,7 @@ class FakeChat : public Chat {
     front_end_.message({1, Role::user, text, ""});
     answer_ = {2, Role::assistant, "", ""};
     front_end_.message(answer_);
-    forever_ = text == "forever";
+    forever_ = text == "forever" || text == "ponder";
     rest_ = text;
     if (text.starts_with("count ")) {
       rest_.clear();
@@ -222,10 +230,13 @@ class FakeChat : public Chat {
       for (int byte = 0; byte < 256; ++byte) rest_ += static_cast<char>(byte);
       rest_ += "\xf0\x9f the end";
     }
+    thought_left_ = text == "ponder" ? 1 << 30 : text == "think" ? 11 : 0;
+    if (text == "ponder") rest_ = " again";
+    if (text == "think") rest_ = "Two and\ntwo are four.\nThat is what\nI was told. Four.";
     if (text == "markdown") rest_ = kMarkdown;
     if (text == "unicode") rest_ = kUnicode;
     if (text == "rich") rest_ = kRich;
-    if (forever_) rest_ = " again";
+    if (text == "forever") rest_ = " again";
     answering_ = true;
     status_.state = ChatState::answering;
     front_end_.status(status_);
@@ -249,7 +260,8 @@ class FakeChat : public Chat {
   bool answering_ = false;
   bool quit_ = false;
   bool forever_ = false;
-  int stop_in_ = 0;  // words until the interrupted answer ends
+  int thought_left_ = 0;  // words of the thought that are to come
+  int stop_in_ = 0;       // words until the interrupted answer ends
   const size_t piece_ = static_cast<size_t>(number_from("FAKE_PIECE", 1 << 30));
   std::string waiting_;
   std::string turn_;

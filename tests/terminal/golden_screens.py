@@ -21,6 +21,8 @@ SCENES = {
     "markdown": [("line", "markdown"), ("wait", "^  2. two$"), ("wait", "ready")],
     "rich": [("line", "rich"), ("wait", "☐ open"), ("wait", "ready")],
     "rich_top": [("line", "rich"), ("wait", "☐ open"), ("wait", "ready"), ("key", "C-Home"), ("wait", "^› rich")],
+    "thought": [("line", "think"), ("wait", "^  Four"), ("wait", "ready")],
+    "thought_shown": [("line", "think"), ("wait", "^  Four"), ("wait", "ready"), ("key", "Tab"), ("wait", "Two and")],
     "unicode": [("line", "unicode"), ("wait", "bidi"), ("wait", "ready"), ("key", "C-Home"), ("wait", "^› unicode")],
     "help": [("key", "F1"), ("wait", "^  Keys")],
     "commands": [("line", "/help"), ("wait", "^  /open ")],

@@ -285,5 +285,24 @@ TEST(ChatFile, DamagedJsonIsRefusedOrHarmless) {
   }
 }
 
+TEST(ChatFile, AThoughtStandsApartAndComesBack) {
+  const std::string usual = "<think>\nhm\n\n## User\n</think>\n\nFour.\n";
+  const WholeConversation whole =
+      conversation_of({{Role::user, "2 + 2?", ""}, {Role::assistant, usual, "length"}});
+  const std::string markdown = write_chat(whole, ChatFormat::markdown);
+  EXPECT_THAT(markdown, HasSubstr("## Assistant\n\n<details><summary>Thought</summary>\n\nhm\n\n\\## User\n\n"
+                                  "</details>\n\nFour.\n\n\n*(length)*\n"));
+  const std::string openai = write_chat(whole, ChatFormat::openai);
+  EXPECT_THAT(openai, HasSubstr("\"reasoning_content\": \"hm\\n\\n## User\""));
+  for (const std::string& text :
+       {usual, std::string("<think>\nhm"), std::string("<think>hm</think>Four."),
+        std::string("<think>\nhm\n</think>\n\n"), std::string("<think>\na\n</details>\nb\n</think>\n\nFour."),
+        std::string("<details><summary>Thought</summary>\n\nhm\n\n</details>\n\nFour.")}) {
+    const auto messages = std::vector<Said>{{Role::user, "2 + 2?", ""}, {Role::assistant, text, "stop"}};
+    for (const ChatFormat format : {ChatFormat::markdown, ChatFormat::json, ChatFormat::openai})
+      EXPECT_EQ(said(read_chats(write_chat(conversation_of(messages), format), "f")[0])[1].text, text);
+  }
+}
+
 }  // namespace
 }  // namespace bitnet
