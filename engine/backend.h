@@ -260,12 +260,8 @@ class Backend {
   virtual void start_next(Program&) {}
   virtual void wait(Program&) {}
 };
-// HeadShortlist::where_large: whether the CPU makes a shortlist of a dense head, which is a byte a value.
-inline bool shortlist_pays(TensorType type, uint64_t n_vocab, uint64_t n_embd) {
-  constexpr uint64_t kLeast = 8 << 20;
-  const bool wider = type == TensorType::f32 || type == TensorType::f16 || type == TensorType::bf16;
-  return wider && n_vocab * n_embd >= kLeast;
-}
+// HeadShortlist::where_large: whether the CPU makes a shortlist of a dense head, which takes a byte a value.
+inline bool shortlist_pays(uint64_t n_vocab, uint64_t n_embd) { return n_vocab * n_embd >= 8 << 20; }
 constexpr uint32_t kMaxBatch = 1024;   // tokens of one run
 constexpr uint32_t kMaxLogitRows = 8;  // tokens whose logits are held at once
 constexpr uint32_t kRunAhead = 2;      // tokens on their way at once, where a device runs ahead

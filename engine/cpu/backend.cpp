@@ -160,7 +160,7 @@ class CpuBackend : public Backend {
     if (table.is_ternary() || table.chunks.size() != 1 || table.n_embd % 64 != 0 ||
         head_shortlist_ == HeadShortlist::never)
       return nullptr;
-    if (head_shortlist_ != HeadShortlist::always && !shortlist_pays(table.type, table.n_vocab, table.n_embd))
+    if (head_shortlist_ != HeadShortlist::always && !shortlist_pays(table.n_vocab, table.n_embd))
       return nullptr;
     auto& shortlist = shortlists_[chunk.bytes.get()];
     if (!shortlist) shortlist = std::make_unique<Shortlist>(kernels_, rows_of(table, chunk), table.n_vocab);

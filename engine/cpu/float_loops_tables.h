@@ -1,10 +1,12 @@
 // How a row of each dense type of an embedding or head becomes floats. Written once and included after
-// float_loops.h, in plain C++ that the compiler makes vectors of for each instruction set. Products and
-// differences are in the order of ggml's own dequantize_row_*, so the floats are the same bits. The formats
-// are described in engine/layouts.
+// float_loops.h and, for the vectors of bytes, after the includer has defined:
+//   bytes_to_floats(Byte16)  the floats of 16 bytes from 0 to 255
+//   load_bf16(from)          kVecLanes floats, of which the upper halves are there
+// Products and differences are in the order of ggml's own dequantize_row_*, so the floats are the same bits
+// as those of engine/layouts, where the formats are described.
 
-// Calls take(block, d) for each block of kBlockBytes of a row, where d is the F16 at kScale of the block. The
-// scales are converted 16 at a time.
+// Calls take(block, d, number) for each block of kBlockBytes of a row, where d is the F16 at kScale of the
+// block. The scales are converted 16 at a time.
 template <uint32_t kBlockBytes, uint32_t kScale, typename Take>
 inline void each_block(const std::byte* row, uint32_t n_blocks, Take take) {
   for (uint32_t first = 0; first < n_blocks; first += kLanes) {
@@ -23,6 +25,19 @@ inline void each_block(const std::byte* row, uint32_t n_blocks, Take take) {
   }
 }
 
+inline Byte16 load_byte16(const void* from) {
+  Byte16 bytes;
+  __builtin_memcpy(&bytes, from, sizeof bytes);
+  return bytes;
+}
+// (code - less) * scale, and scale * code - less
+inline void store_shifted(float* to, Byte16 codes, float less, float scale) {
+  store16(to, mul(add(bytes_to_floats(codes), all(-less)), all(scale)));
+}
+inline void store_affine(float* to, Byte16 codes, float scale, float less) {
+  store16(to, add(mul(all(scale), bytes_to_floats(codes)), all(-less)));
+}
+
 inline void f16_floats(const std::byte* row, uint32_t n, float* out) {
   to_floats(reinterpret_cast<const uint16_t*>(row), n, out);
 }
@@ -32,41 +47,44 @@ inline void f32_floats(const std::byte* row, uint32_t n, float* out) {
 }
 
 inline void bf16_floats(const std::byte* row, uint32_t n, float* out) {
-  const auto* halves = reinterpret_cast<const uint16_t*>(row);
-  auto* bits = reinterpret_cast<uint32_t __attribute__((may_alias))*>(out);
-  for (uint32_t i = 0; i < n; i += 32) {
-    __builtin_prefetch(reinterpret_cast<const char*>(halves + i) + kAhead, 0, kToSecondCache);
-    for (uint32_t j = i; j < i + 32; ++j) bits[j] = static_cast<uint32_t>(halves[j]) << 16;
+  for (uint32_t i = 0; i < n; i += kLanes) {
+    __builtin_prefetch(row + 2 * size_t{i} + kAhead, 0, kToSecondCache);
+    const auto* from = reinterpret_cast<const uint16_t*>(row) + i;
+    for (int j = 0; j < kLanes; j += kVecLanes) store(out + i + j, load_bf16(from + j));
   }
 }
 
 inline void q8_0_floats(const std::byte* row, uint32_t n, float* out) {
   each_block<34, 0>(row, n / 32, [out](const uint8_t* block, float d, uint32_t b) {
-    const auto* q = reinterpret_cast<const int8_t*>(block + 2);
-    float* y = out + b * 32;
-    for (int j = 0; j < 32; ++j) y[j] = static_cast<float>(q[j]) * d;
+    for (int i = 0; i < 32; i += 16)  // with 128 more they are not negative
+      store_shifted(out + b * 32 + i, load_byte16(block + 2 + i) ^ 0x80, 128, d);
   });
 }
 
 inline void q4_0_floats(const std::byte* row, uint32_t n, float* out) {
   each_block<18, 0>(row, n / 32, [out](const uint8_t* block, float d, uint32_t b) {
-    const uint8_t* q = block + 2;
-    float* y = out + b * 32;
-    for (int j = 0; j < 16; ++j) y[j] = static_cast<float>((q[j] & 15) - 8) * d;
-    for (int j = 0; j < 16; ++j) y[16 + j] = static_cast<float>((q[j] >> 4) - 8) * d;
+    const Byte16 q = load_byte16(block + 2);
+    store_shifted(out + b * 32, q & 15, 8, d);
+    store_shifted(out + b * 32 + 16, q >> 4, 8, d);
   });
+}
+
+// 16 where the bits are set, from the lowest on
+inline Byte16 fifth_bits(uint32_t bits) {
+  using Long2 = uint64_t __attribute__((vector_size(16)));
+  constexpr uint64_t kEach = 0x0101010101010101;
+  const Long2 repeated = {(bits & 0xFF) * kEach, (bits >> 8 & 0xFF) * kEach};
+  constexpr Byte16 kBit = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+  return reinterpret_cast<Byte16>((reinterpret_cast<Byte16>(repeated) & kBit) == kBit) & 16;
 }
 
 inline void q5_0_floats(const std::byte* row, uint32_t n, float* out) {
   each_block<22, 0>(row, n / 32, [out](const uint8_t* block, float d, uint32_t b) {
     uint32_t fifth = 0;
     __builtin_memcpy(&fifth, block + 2, sizeof fifth);
-    const uint8_t* q = block + 6;
-    float* y = out + b * 32;
-    for (uint32_t j = 0; j < 16; ++j)
-      y[j] = static_cast<float>(static_cast<int>((q[j] & 15U) | (fifth >> j & 1) << 4) - 16) * d;
-    for (uint32_t j = 0; j < 16; ++j)
-      y[16 + j] = static_cast<float>(static_cast<int>(q[j] >> 4 | (fifth >> (16 + j) & 1) << 4) - 16) * d;
+    const Byte16 q = load_byte16(block + 6);
+    store_shifted(out + b * 32, (q & 15) | fifth_bits(fifth), 16, d);
+    store_shifted(out + b * 32 + 16, q >> 4 | fifth_bits(fifth >> 16), 16, d);
   });
 }
 
@@ -76,63 +94,63 @@ struct KScales {
 };
 inline KScales k_scales(const uint8_t* block, float d) {
   uint16_t half[kLanes] = {};
-  float least[kLanes];
+  float least[kLanes], packed[kLanes];
   __builtin_memcpy(half, block + 2, sizeof half[0]);
   store16(least, load_halves16(half));
-  const uint8_t* q = block + 4;
+  uint32_t q[3];
+  __builtin_memcpy(q, block + 4, sizeof q);
+  constexpr uint32_t kSix = 0x3F3F3F3F, kFour = 0x0F0F0F0F, kTwo = 0x03030303;
+  using Word4 = uint32_t __attribute__((vector_size(16)));
+  const Word4 numbers = {q[0] & kSix, (q[2] & kFour) | (q[0] >> 6 & kTwo) << 4, q[1] & kSix,
+                         (q[2] >> 4 & kFour) | (q[1] >> 6 & kTwo) << 4};
+  store16(packed, bytes_to_floats(reinterpret_cast<Byte16>(numbers)));
   KScales s;
-  for (int j = 0; j < 4; ++j) {
-    s.scale[j] = d * static_cast<float>(q[j] & 63);
-    s.least[j] = least[0] * static_cast<float>(q[j + 4] & 63);
-    s.scale[4 + j] = d * static_cast<float>((q[j + 8] & 15) | q[j] >> 6 << 4);
-    s.least[4 + j] = least[0] * static_cast<float>(q[j + 8] >> 4 | q[j + 4] >> 6 << 4);
-  }
+  for (int j = 0; j < 8; ++j) s.scale[j] = d * packed[j];
+  for (int j = 0; j < 8; ++j) s.least[j] = least[0] * packed[8 + j];
   return s;
 }
 
 inline void q4_k_floats(const std::byte* row, uint32_t n, float* out) {
   each_block<144, 0>(row, n / 256, [out](const uint8_t* block, float d, uint32_t b) {
     const KScales s = k_scales(block, d);
-    for (int i = 0; i < 4; ++i) {
-      const uint8_t* q = block + 16 + i * 32;
-      float* y = out + b * 256 + i * 64;
-      for (int j = 0; j < 32; ++j) y[j] = s.scale[2 * i] * static_cast<float>(q[j] & 15) - s.least[2 * i];
-      for (int j = 0; j < 32; ++j)
-        y[32 + j] = s.scale[2 * i + 1] * static_cast<float>(q[j] >> 4) - s.least[2 * i + 1];
-    }
+    for (int i = 0; i < 8; i += 2)
+      for (int j = 0; j < 32; j += 16) {
+        const Byte16 q = load_byte16(block + 16 + i * 16 + j);
+        float* y = out + b * 256 + i * 32 + j;
+        store_affine(y, q & 15, s.scale[i], s.least[i]);
+        store_affine(y + 32, q >> 4, s.scale[i + 1], s.least[i + 1]);
+      }
   });
 }
 
 inline void q5_k_floats(const std::byte* row, uint32_t n, float* out) {
   each_block<176, 0>(row, n / 256, [out](const uint8_t* block, float d, uint32_t b) {
     const KScales s = k_scales(block, d);
-    const uint8_t* fifth = block + 16;
-    for (int i = 0; i < 4; ++i) {
-      const uint8_t* q = block + 48 + i * 32;
-      float* y = out + b * 256 + i * 64;
-      for (int j = 0; j < 32; ++j)
-        y[j] = s.scale[2 * i] * static_cast<float>((q[j] & 15) | (fifth[j] >> (2 * i) & 1) << 4) -
-               s.least[2 * i];
-      for (int j = 0; j < 32; ++j)
-        y[32 + j] = s.scale[2 * i + 1] * static_cast<float>(q[j] >> 4 | (fifth[j] >> (2 * i + 1) & 1) << 4) -
-                    s.least[2 * i + 1];
-    }
+    for (int i = 0; i < 8; i += 2)
+      for (int j = 0; j < 32; j += 16) {
+        const Byte16 q = load_byte16(block + 48 + i * 16 + j), fifth = load_byte16(block + 16 + j) >> i;
+        float* y = out + b * 256 + i * 32 + j;
+        store_affine(y, (q & 15) | (fifth & 1) << 4, s.scale[i], s.least[i]);
+        store_affine(y + 32, q >> 4 | (fifth & 2) << 3, s.scale[i + 1], s.least[i + 1]);
+      }
   });
 }
 
 inline void q6_k_floats(const std::byte* row, uint32_t n, float* out) {
   each_block<210, 208>(row, n / 256, [out](const uint8_t* block, float d, uint32_t b) {
-    const auto* scales = reinterpret_cast<const int8_t*>(block + 192);
+    float scales[kLanes];
+    store16(scales, mul(add(bytes_to_floats(load_byte16(block + 192) ^ 0x80), all(-128)), all(d)));
     for (int half = 0; half < 2; ++half)
-      for (int part = 0; part < 4; ++part)
-        for (int i = 0; i < 2; ++i) {
-          const uint8_t* low = block + half * 64 + part % 2 * 32 + i * 16;
-          const uint8_t* high = block + 128 + half * 32 + i * 16;
-          const float scale = d * static_cast<float>(scales[half * 8 + part * 2 + i]);
-          float* y = out + b * 256 + half * 128 + part * 32 + i * 16;
-          for (int j = 0; j < 16; ++j)
-            y[j] = scale * static_cast<float>(
-                               ((low[j] >> (part / 2 * 4) & 15) | (high[j] >> (2 * part) & 3) << 4) - 32);
-        }
+      for (int i = 0; i < 2; ++i) {
+        const uint8_t* low = block + half * 64 + i * 16;
+        const Byte16 q0 = load_byte16(low), q1 = load_byte16(low + 32),
+                     high = load_byte16(block + 128 + half * 32 + i * 16);
+        float* y = out + b * 256 + half * 128 + i * 16;
+        const float* scale = scales + half * 8 + i;
+        store_shifted(y, (q0 & 15) | (high & 3) << 4, 32, scale[0]);
+        store_shifted(y + 32, (q1 & 15) | (high >> 2 & 3) << 4, 32, scale[2]);
+        store_shifted(y + 64, q0 >> 4 | (high >> 4 & 3) << 4, 32, scale[4]);
+        store_shifted(y + 96, q1 >> 4 | high >> 6 << 4, 32, scale[6]);
+      }
   });
 }

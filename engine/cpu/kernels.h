@@ -70,6 +70,9 @@ struct Int8Row {
   float error;  // of what the codes leave out
 };
 
+// Sixteen bytes, with the operators of C on each.
+using Byte16 = uint8_t __attribute__((vector_size(16)));
+
 using RowFloats = void (*)(const std::byte* row, uint32_t n, float* out);
 
 // The loops of one instruction set. n and n_in are multiples of 128 where codes

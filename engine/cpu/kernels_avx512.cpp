@@ -107,6 +107,12 @@ inline int32_t total(Words w) {  // may wrap, which _mm512_reduce_add_epi32 must
   return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xB1)));
 }
 inline void store_words(int32_t* to, Words w) { _mm512_storeu_si512(to, w); }
+inline Floats bytes_to_floats(Byte16 bytes) {
+  return {_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(reinterpret_cast<__m128i>(bytes)))};
+}
+inline Vec load_bf16(const uint16_t* from) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(load32(from)), 16));
+}
 inline Vec floats_of(Words w) { return _mm512_cvtepi32_ps(w); }
 inline Words rounded(Vec a) { return _mm512_cvtps_epi32(a); }
 inline Words minus(Words a, Words b) { return _mm512_sub_epi32(a, b); }

@@ -86,6 +86,13 @@ inline Words dot_words(Words w, Bytes a, Bytes b) {
 }
 inline int32_t total(Words w) { return vaddvq_s32(w); }
 inline void store_words(int32_t* to, Words w) { vst1q_s32(to, w); }
+inline Floats bytes_to_floats(Byte16 bytes) {
+  const auto b = reinterpret_cast<uint8x16_t>(bytes);
+  const uint16x8_t low = vmovl_u8(vget_low_u8(b)), high = vmovl_u8(vget_high_u8(b));
+  return {vcvtq_f32_u32(vmovl_u16(vget_low_u16(low))), vcvtq_f32_u32(vmovl_u16(vget_high_u16(low))),
+          vcvtq_f32_u32(vmovl_u16(vget_low_u16(high))), vcvtq_f32_u32(vmovl_u16(vget_high_u16(high)))};
+}
+inline Vec load_bf16(const uint16_t* from) { return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(from), 16)); }
 inline Vec floats_of(Words w) { return vcvtq_f32_s32(w); }
 inline Words rounded(Vec a) { return vcvtnq_s32_f32(a); }
 inline Words minus(Words a, Words b) { return vsubq_s32(a, b); }

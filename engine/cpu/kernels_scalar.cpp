@@ -95,6 +95,19 @@ float add_lanes(Floats v) {
   return lane[0];
 }
 
+Floats bytes_to_floats(Byte16 bytes) {
+  return {each([&](int i) { return static_cast<float>(bytes[i]); })};
+}
+
+Vec load_bf16(const uint16_t* from) {
+  return each([&](int i) {
+    const uint32_t bits = static_cast<uint32_t>(from[i]) << 16;
+    float value = 0;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+  });
+}
+
 uint8_t code_of(const uint8_t* row, uint32_t element) {
   const auto [byte, shift] = i2s_position(element);
   return row[byte] >> shift & 3;

@@ -122,6 +122,16 @@ inline int32_t total(Words w) {
   return _mm_cvtsi128_si32(_mm_add_epi32(w, _mm_shuffle_epi32(w, 0xB1)));
 }
 inline void store_words(int32_t* to, Words w) { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), w); }
+inline Floats bytes_to_floats(Byte16 bytes) {
+  const auto b = reinterpret_cast<__m128i>(bytes);
+  return {_mm_cvtepi32_ps(_mm_cvtepu8_epi32(b)), _mm_cvtepi32_ps(_mm_cvtepu8_epi32(_mm_srli_si128(b, 4))),
+          _mm_cvtepi32_ps(_mm_cvtepu8_epi32(_mm_srli_si128(b, 8))),
+          _mm_cvtepi32_ps(_mm_cvtepu8_epi32(_mm_srli_si128(b, 12)))};
+}
+inline Vec load_bf16(const uint16_t* from) {
+  const __m128i halves = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+  return _mm_castsi128_ps(_mm_slli_epi32(_mm_cvtepu16_epi32(halves), 16));
+}
 inline Vec floats_of(Words w) { return _mm_cvtepi32_ps(w); }
 inline Words rounded(Vec a) { return _mm_cvtps_epi32(a); }
 inline Words minus(Words a, Words b) { return _mm_sub_epi32(a, b); }

@@ -28,7 +28,7 @@ MemoryPlan plan_memory(const GgufFile& file, uint32_t n_ctx) {
   const Config& c = m.config;
   MemoryPlan plan;
   plan.embedding = table_bytes(*m.token_embd) + (c.tied_head ? 0 : table_bytes(*m.output));
-  if (shortlist_pays(m.output->type, c.n_vocab, c.n_embd))
+  if (!find_file_type(m.output->type)->trits && shortlist_pays(c.n_vocab, c.n_embd))
     plan.head_copy = c.n_vocab * (uint64_t{c.n_embd} + 3 * sizeof(float));
   plan.norms = m.output_norm->data.size();
   for (const FileBlock& block : m.blocks)
