@@ -19,6 +19,7 @@ layout(binding = 0) readonly buffer Table { uvec4 table[]; };
 layout(binding = 1) readonly buffer Y { vec4 y[]; };              // [n_tokens][n_embd / 4]
 layout(binding = 2) writeonly buffer Logits { float logits[]; };  // [n_tokens][n_vocab]
 
+const uint kLoads = (kTile + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 const uint kMostSubgroups = gl_WorkGroupSize.x / 4;  // no device's are smaller
 shared uvec4 tile[kTile];  // the rows from the uvec4 on in which they begin, and a word behind them
 shared float sums[kRows][kMostSubgroups];
@@ -44,8 +45,12 @@ void main() {
   for (uint first = gl_WorkGroupID.x * kRows; first < push.n_rows; first += gl_NumWorkGroups.x * kRows) {
     uint begin = first * bytes, from = begin / 16;
     uint n_quads = (min(first + kRows, push.n_rows) * bytes + 15) / 16 - from;
+    uvec4 loads[kLoads];  // all on their way together
+    UNROLL for (uint i = 0; i < kLoads; ++i)
+      loads[i] = table[from + min(lane + i * gl_WorkGroupSize.x, n_quads - 1)];
     barrier();  // everyone is done with the rows before
-    for (uint i = lane; i < n_quads; i += gl_WorkGroupSize.x) tile[i] = table[from + i];
+    UNROLL for (uint i = 0; i < kLoads; ++i)
+      if (lane + i * gl_WorkGroupSize.x < n_quads) tile[lane + i * gl_WorkGroupSize.x] = loads[i];
     barrier();
     float sum[kRows];
     UNROLL for (uint row = 0; row < kRows; ++row) sum[row] = 0.0;

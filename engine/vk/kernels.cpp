@@ -110,6 +110,8 @@ const Kernel& VulkanKernels::head(const Table& table) {
   while (rows > 1 && rows * row_bytes > kTileBytes) rows /= 2;
   constants[CONSTANT_ROWS] = rows;
   constants[CONSTANT_TILE] = (rows * row_bytes + 15 + 15 + 4) / 16;  // they begin and end within a uvec4
+  if (16 * constants[CONSTANT_TILE] + rows * 64 + 256 > d.limits().maxComputeSharedMemorySize)
+    throw Error(ErrorKind::device, d.info().name + " has too little shared memory for the rows of this head");
   const Shader shader = d.shared_subgroups() ? Shader::head_blocks_shared
                         : d.is_gpu()         ? Shader::head_blocks_unrolled
                                              : Shader::head_blocks;
