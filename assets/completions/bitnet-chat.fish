@@ -39,7 +39,7 @@ complete -c bitnet-chat -l device -x -a 'cpu 0 1' -d 'number or part of a name a
 complete -c bitnet-chat -l threads -x -d 'threads for --device cpu, at most as many as the process may use; otherwise one for each core'
 complete -c bitnet-chat -l ctx -x -d 'tokens of context; otherwise as many as the model was trained for'
 complete -c bitnet-chat -l chat-template -r -F -d 'Jinja file to use instead of the model'\''s own'
-complete -c bitnet-chat -l i2s-layout -x -a '128 64 1x4' -d 'how i2_s weights lie in the file: in blocks of 128, of 64 if a newer ARM build quantised it, or four rows side by side (1x4)'
+complete -c bitnet-chat -l i2s-layout -x -a '128 64 1x4' -d 'how i2_s weights lie: in blocks of 128, or of 64 if an ARM build wrote them, or four rows a byte'
 complete -c bitnet-chat -l activation -x -a 'relu2 silu' -d 'of the feed-forward, if the file is wrong about it; '\''info'\'' prints what is used and why'
 complete -c bitnet-chat -s p -l prompt -x -d 'ask this question, print the answer and end; text on standard input is added after a blank line'
 complete -c bitnet-chat -l script -r -F -d 'run a scripted session; - is standard input'

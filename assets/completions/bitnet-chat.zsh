@@ -49,7 +49,7 @@ _bitnet_chat() {
     '--threads[threads for --device cpu, at most as many as the process may use; otherwise one for each core]:N: '
     '--ctx[tokens of context; otherwise as many as the model was trained for]:N: '
     '--chat-template[Jinja file to use instead of the model'\''s own]:FILE:_files'
-    '--i2s-layout[how i2_s weights lie in the file\: in blocks of 128, of 64 if a newer ARM build quantised it, or four rows side by side (1x4)]:128|64|1x4:(128 64 1x4)'
+    '--i2s-layout[how i2_s weights lie\: in blocks of 128, or of 64 if an ARM build wrote them, or four rows a byte]:128|64|1x4:(128 64 1x4)'
     '--activation[of the feed-forward, if the file is wrong about it; '\''info'\'' prints what is used and why]:relu2|silu:(relu2 silu)'
     '(-p --prompt)'{-p,--prompt}'[ask this question, print the answer and end; text on standard input is added after a blank line]:TEXT: '
     '--script[run a scripted session; - is standard input]:FILE:_files'
