@@ -103,7 +103,7 @@ def metadata(a, rng, head_dim):
         bos, eos = tokens.index("<|begin_of_text|>"), tokens.index("<|eot_id|>")
         meta += [key("tokenizer.ggml.model", STRING, "gpt2"), key("tokenizer.ggml.merges", ARRAY, merges, STRING),
                  key("tokenizer.ggml.pre", STRING, "qwen2" if A.startswith("qwen") else "llama-bpe"),
-                 key("tokenizer.chat_template", STRING, TEMPLATE)]
+                 *([key("tokenizer.chat_template", STRING, a.template)] if a.template else [])]
     meta += [key("tokenizer.ggml.tokens", ARRAY, tokens, STRING), key("tokenizer.ggml.token_type", ARRAY, types, I32),
              key("tokenizer.ggml.bos_token_id", U32, bos), key("tokenizer.ggml.eos_token_id", U32, eos),
              key("tokenizer.ggml.add_bos_token", BOOL, not A.startswith("qwen"))]
@@ -129,6 +129,7 @@ def parse(arguments=None):
     parser.add_argument("--yarn", type=float, help="factor of YaRN")
     parser.add_argument("--original-context", type=int, default=64, help="what YaRN stretches")
     parser.add_argument("--outliers", type=float, help="one in 64 of what norms give is so many times as large")
+    parser.add_argument("--template", default=TEMPLATE, help="the chat template; an empty one is left out")
     parser.add_argument("--spm", action="store_true", help="a vocabulary of sentence pieces with scores")
     a = parser.parse_args(arguments)
     assert a.heads % a.kv == 0

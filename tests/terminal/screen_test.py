@@ -209,6 +209,29 @@ class ScreenTest(ScreenCase):
         t.wait("number 99$")  # and stays there
         self.wait_input(t, "›")
 
+    def test_a_thought_is_folded_and_tab_shows_it(self):
+        t = self.start("FAKE_WORD_MS=20")
+        t.line("think")
+        t.wait(r"thought for 11 tokens \(Tab shows\)")
+        t.wait("ready")
+        t.key("Tab")
+        t.wait("^  two are four")
+        t.key("C-t")
+        t.wait("Tab shows")
+        # Where something is typed these keys are the line editor's.
+        t.type("ab")
+        t.key("C-t")
+        self.wait_input(t, "› ba")
+        t.key("C-u", "Tab")
+        t.wait("Tab folds")
+        t.key("Tab")
+        t.line("ponder")
+        t.wait("^  ?again again")
+        t.wait("thinking, [0-9]+ tokens")
+        t.key("Escape")
+        t.wait("stopped")
+        t.wait(r"^  thought for [0-9]+ tokens \(Tab shows\)\n\n  \(stopped\)")
+
     def test_open_without_a_number_picks(self):
         t = self.start()
         t.type("a draft")

@@ -110,6 +110,8 @@ TEST(Options, WhatIsOutOfRangeOrUnknownIsUsage) {
   refusal({"--private", "-c"});
   refusal({"render"});
   refusal({"--i2s-layout", "32"});
+  refusal({"--activation", "gelu"});
+  refusal({"--think", "perhaps"});
   refusal({"show", "many"});
   refusal({"export", "1", "--format", "pdf"});
   refusal({"replay", "1", "--speed", "0"});
