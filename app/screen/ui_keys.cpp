@@ -58,7 +58,7 @@ void ScreenFrontEnd::press(const KeyPress& key) {
   } else if (key.key == Key::suspend) {
     terminal_.suspend();
   } else if (const auto rest = press_in_overlays(key); rest && !press_to_scroll(rest->key)) {
-    if (!press_to_unfold(*rest)) press_in_input(*rest, was_armed);
+    press_in_input(*rest, was_armed);
     input_.put_back();
   }
 }
@@ -72,24 +72,34 @@ std::optional<KeyPress> ScreenFrontEnd::press_in_overlays(const KeyPress& key) {
   }
 }
 
-// Where something is typed, Tab completes it and ^T is the line editor's.
-bool ScreenFrontEnd::press_to_unfold(const KeyPress& key) {
-  const bool is_tab = key.key == Key::text && key.bytes == "\t";
-  if ((!is_tab && key.key != Key::thoughts) || !input_.empty() || input_.searching()) return false;
-  if (!transcript_.has_thoughts()) return false;
+// Shows or folds what the model thought; false where something is typed, for there these keys are the line
+// editor's.
+bool ScreenFrontEnd::unfold_thoughts() {
+  if (!input_.empty() || input_.searching() || !transcript_.has_thoughts()) return false;
   transcript_.unfold_thoughts(!transcript_.thoughts_unfolded());
   return true;
+}
+
+// Keys of the line editor, several if they came at once. Tab is found among them, unless it belongs to an
+// escape sequence.
+void ScreenFrontEnd::type(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const size_t tab = bytes.starts_with('\x1b') ? std::string_view::npos : bytes.find('\t');
+    const size_t end = std::min(tab == 0 ? 1 : tab, bytes.size());
+    if (tab != 0 || !unfold_thoughts()) input_.type(bytes.substr(0, end));
+    bytes.remove_prefix(end);
+  }
 }
 
 void ScreenFrontEnd::press_in_input(const KeyPress& key, bool quit_was_armed) {
   switch (key.key) {
     case Key::text:
-      input_.type(key.bytes);
+      type(key.bytes);
       candidates_ = input_.take_candidates();
       open_editor();
       break;
     case Key::thoughts:
-      input_.type(key.bytes);
+      if (!unfold_thoughts()) input_.type(key.bytes);
       break;
     case Key::enter:
       input_.type("\r");

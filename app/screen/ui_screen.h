@@ -102,7 +102,8 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   void decode_keys();
   void press(const KeyPress& key);
   std::optional<KeyPress> press_in_overlays(const KeyPress& key);  // what is left of it
-  bool press_to_unfold(const KeyPress& key);                       // false: the key has another meaning here
+  bool unfold_thoughts();
+  void type(std::string_view bytes);
   void press_in_input(const KeyPress& key, bool quit_was_armed);
   void press_escape();
   bool press_to_scroll(Key key);  // false: the key does not scroll
