@@ -123,7 +123,7 @@ struct SessionStats {
 class Session {
  public:
   // Allocates everything that the session will use: the KV cache for n_ctx tokens (F16), activations,
-  // readback. n_ctx 0 is what the model was trained for. Throws Error(usage) past that, Error(device) with
+  // readback. n_ctx 0 is usual_context(). Throws Error(usage) past that, Error(device) with
   // sizes where memory is short. `engine` must outlive the session.
   static std::unique_ptr<Session> create(Engine& engine, uint32_t n_ctx);
   virtual ~Session() = default;

@@ -47,6 +47,12 @@ struct ModelInfo {
   std::vector<std::string> extra_tensors;  // the names of those that the engine does not read
 };
 
+// The tokens of context where nobody asks for a number: what the model was trained for, but not the KV cache
+// of tens of thousands, which would fill a small device for conversations that few have.
+inline uint32_t usual_context(const ModelInfo& model) {
+  return model.n_ctx_train < 16384 ? model.n_ctx_train : 16384;
+}
+
 // Reads and checks, without a device, everything that a file must hold to be run. Throws Error(model).
 ModelInfo read_model_info(const GgufFile& file, Activation activation = Activation::of_file);
 

@@ -28,7 +28,7 @@ uint32_t checked_context(const Config& config, uint32_t n_ctx) {
     throw Error(ErrorKind::usage,
                 fmt::format("the model was trained for {} tokens of context, {} were asked for",
                             config.n_ctx_train, n_ctx));
-  return n_ctx == 0 ? config.n_ctx_train : n_ctx;
+  return n_ctx == 0 ? usual_context(config) : n_ctx;
 }
 
 }  // namespace

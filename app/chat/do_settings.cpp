@@ -61,7 +61,7 @@ void fit_context(ChatParts& chat) {
         fmt::format("{}; it stays {}", context_range(most, settings.ctx), chat.model->n_ctx));
     settings.ctx = chat.model->n_ctx;
   }
-  if ((settings.ctx == 0 ? most : settings.ctx) == chat.model->n_ctx) return;
+  if ((settings.ctx == 0 ? usual_context(chat.model->model) : settings.ctx) == chat.model->n_ctx) return;
   Task task;
   task.on_finish = [&chat](const Finished& finished) {
     if (!chat.model) return;

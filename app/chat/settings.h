@@ -27,7 +27,7 @@ struct ChatSettings {
   std::optional<uint64_t> seed;   // empty: a new one for each turn
   uint32_t max_tokens = 0;        // of an answer; 0 = as many as the context holds
   std::vector<std::string> stop;  // texts that end an answer
-  uint32_t ctx = 0;               // tokens of context; 0 = as many as the model was trained for
+  uint32_t ctx = 0;               // tokens of context; 0 = usual_context() of the model
   std::optional<bool> think;      // enable_thinking of the chat template; empty = as that has it
   std::string system;             // system prompt; empty = none
   bool is_private = false;        // --private: the person wants nothing kept

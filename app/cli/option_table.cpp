@@ -42,7 +42,7 @@ const OptionRow kModelRows[] = {
      .read = [](Options& o, View v) { o.threads = count_value("threads", v, 1, 1024); }},
     {.flags = "--ctx",
      .value = "N",
-     .help = "tokens of context; otherwise as many as the model was trained for",
+     .help = "tokens of context; otherwise as many as the model was trained for, up to 16384",
      .example = "4096",
      .read = [](Options& o, View v) { o.ctx = count_value("ctx", v, 1, 1 << 24); }},
     {.flags = "--chat-template",

@@ -151,7 +151,7 @@ void tool_info(const Options& options, Output& out) {
   for (const std::string& warning : {warning_about(m), warning_about(text->tokenizer)}) {
     if (!warning.empty()) s += fmt::format("warning       {}\n", warning);
   }
-  s += fmt::format("on a device   {}\n", memory_text(plan_memory(file, m.n_ctx_train)));
+  s += fmt::format("on a device   {}\n", memory_text(plan_memory(file, options.ctx)));
   s += fmt::format("\nmetadata ({})\n", file.metadata().size());
   for (const auto& [key, value] : file.metadata()) {
     s += fmt::format("  {:<44} {}\n", printable(key), value_text(file, key, value));
@@ -169,7 +169,7 @@ void tool_devices(const Options& options, Output& out) {
   if (!options.model.empty()) {
     const GgufFile file(find_model(options.model));
     const ModelInfo info = read_model_info(file, options.activation);
-    plan = plan_memory(file, options.ctx != 0 ? options.ctx : info.n_ctx_train);
+    plan = plan_memory(file, options.ctx);
   }
   const std::vector<DeviceInfo> devices = list_devices();
   std::string s;

@@ -18,7 +18,7 @@ struct ModelOptions {
   uint32_t threads = 0;  // of the CPU; 0 = what the process may use
   I2sLayout i2s_layout = I2sLayout::block128;
   Activation activation = Activation::of_file;
-  uint32_t ctx = 0;  // 0 = what the model was trained for
+  uint32_t ctx = 0;  // 0 = usual_context()
 };
 
 // What the options say about the device and the weights. Throws Error(usage) for more threads than this

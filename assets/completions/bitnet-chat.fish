@@ -37,7 +37,7 @@ complete -c bitnet-chat -n 'not __fish_seen_subcommand_from list show search rep
 complete -c bitnet-chat -n 'not __fish_seen_subcommand_from list show search replay export import delete undelete pull info devices tokenize detokenize render logits probe bench help print' -a print -d 'print an example config file (config), the man page (man), or completions for bash, zsh or fish'
 complete -c bitnet-chat -l device -x -a 'cpu 0 1' -d 'number or part of a name as '\''devices'\'' lists them, or cpu'
 complete -c bitnet-chat -l threads -x -d 'threads for --device cpu, at most as many as the process may use; otherwise one for each core'
-complete -c bitnet-chat -l ctx -x -d 'tokens of context; otherwise as many as the model was trained for'
+complete -c bitnet-chat -l ctx -x -d 'tokens of context; otherwise as many as the model was trained for, up to 16384'
 complete -c bitnet-chat -l chat-template -r -F -d 'Jinja file to use instead of the model'\''s own'
 complete -c bitnet-chat -l i2s-layout -x -a '128 64 1x4' -d 'how i2_s weights lie: in blocks of 128, or of 64 if an ARM build wrote them, or four rows a byte'
 complete -c bitnet-chat -l activation -x -a 'relu2 silu' -d 'of the feed-forward, if the file is wrong about it; '\''info'\'' prints what is used and why'

@@ -47,7 +47,7 @@ _bitnet_chat() {
   common=(
     '--device[number or part of a name as '\''devices'\'' lists them, or cpu]:N|NAME|cpu:(cpu 0 1)'
     '--threads[threads for --device cpu, at most as many as the process may use; otherwise one for each core]:N: '
-    '--ctx[tokens of context; otherwise as many as the model was trained for]:N: '
+    '--ctx[tokens of context; otherwise as many as the model was trained for, up to 16384]:N: '
     '--chat-template[Jinja file to use instead of the model'\''s own]:FILE:_files'
     '--i2s-layout[how i2_s weights lie\: in blocks of 128, or of 64 if an ARM build wrote them, or four rows a byte]:128|64|1x4:(128 64 1x4)'
     '--activation[of the feed-forward, if the file is wrong about it; '\''info'\'' prints what is used and why]:relu2|silu:(relu2 silu)'
