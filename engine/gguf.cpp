@@ -275,6 +275,13 @@ struct GgufFile::Parser {
         if (t.type == TensorType::q2_0) t.type = TensorType::q2_0_by_128;
   }
 
+  // bitnet.cpp gives TL2 the number of MXFP4, whose tensors are longer.
+  void refuse_tl2(const GgufTensor& t) const {
+    constexpr TensorType kMxfp4OrTl2{39};
+    if (t.type == kMxfp4OrTl2)
+      fail(fmt::format("tensor {} {}", printable(t.name), why_not(t.type, Role::projection)));
+  }
+
   // Turns offsets within the data section into offsets within the file.
   void place(uint64_t base, uint64_t alignment) {
     for (GgufTensor& t : file.tensors_) {
@@ -287,6 +294,7 @@ struct GgufFile::Parser {
       uint64_t end = 0;
       if (__builtin_add_overflow(base, t.offset, &begin) || __builtin_add_overflow(begin, bytes, &end) ||
           end > file.size()) {
+        refuse_tl2(t);
         fail(fmt::format(
             "{}: wanted {} bytes of {} [{}] at offset {} of the data, got a file of {} bytes; is it "
             "complete?",
@@ -306,6 +314,7 @@ struct GgufFile::Parser {
       const GgufTensor& after = file.tensors_[order[k]];
       const uint64_t end = before.offset + before.data.size();
       if (end > after.offset) {
+        refuse_tl2(before);
         fail(fmt::format("tensor {}: wanted it at or after byte {}, where tensor {} ends, got byte {}",
                          printable(after.name), end, printable(before.name), after.offset));
       }

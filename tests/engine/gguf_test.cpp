@@ -445,6 +445,17 @@ TEST_F(Gguf, SmallTensorsOfQ2_0AreDecidedByLargeOnes) {
   EXPECT_THAT(refusal_of_tensor({"t", {128}, 0x10000 + 42, 0}), HasSubstr("is not known"));
 }
 
+TEST_F(Gguf, Tl2UnderTheNumberOfMxfp4IsNamed) {
+  Recipe r;
+  r.tensors = {{"a", {4096}, 39, 0}, {"b", {8}, 0, 1024}};  // 2176 bytes of mxfp4
+  r.data_bytes = 1024 + 32;
+  EXPECT_THAT(refusal_of(r), HasSubstr("tensor a has type MXFP4 or TL2"));
+  r.data_bytes = 4096;
+  EXPECT_THAT(refusal_of(r), HasSubstr("tensor a has type MXFP4 or TL2"));
+  r.tensors[1].offset = 2176;
+  EXPECT_NO_THROW(open(r));
+}
+
 TEST_F(Gguf, NamesOfTensorsAreChecked) {
   EXPECT_THAT(refusal_of_tensor({"", {8}, 0, 0}), HasSubstr("tensor 1 of 1"));
   EXPECT_THAT(refusal_of_tensor({std::string(65, 't'), {8}, 0, 0}), HasSubstr("got 65"));
