@@ -31,7 +31,7 @@ ARROWS = {
     "app_store": "app_base app_text error",
     "app_pull": "app_base app_text error",
     "app_model": "app_base app_text app_store app_pull engine tokenizer error",
-    "app_front_end": "app_base app_store error",
+    "app_front_end": "app_base app_text app_store error",
     "app_chat": "app_base app_text app_store app_model app_front_end engine tokenizer error",
     "app_script": "app_base app_text app_store app_model app_front_end app_chat engine tokenizer error",
     "app_view": "app_base app_text app_store app_front_end error",

@@ -205,6 +205,8 @@ void tool_render(const Options& options, Output& out) {
   try {
     for (const json& message : read_json(read_standard_input())) {
       messages.push_back({message.at("role").get<std::string>(), message.at("content").get<std::string>()});
+      if (message.contains("reasoning_content"))
+        messages.back().reasoning_content = message.at("reasoning_content").get<std::string>();
     }
   } catch (const std::exception& error) {  // thrown by the reader, or by a member that is missing or wrong
     throw Error(ErrorKind::usage, fmt::format("render: wanted a JSON list of {{\"role\", \"content\"}}: {}",
@@ -213,6 +215,7 @@ void tool_render(const Options& options, Output& out) {
   ChatTemplateOptions how;
   how.bos_token = text->bos_text;
   how.eos_token = text->eos_text;
+  how.enable_thinking = settings_from(options, interactive_settings()).think;
   std::string prompt;
   for (const Segment& segment : text->chat_template.render(messages, how)) prompt += segment.text;
   print_safe(out, prompt);

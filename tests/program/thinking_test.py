@@ -98,6 +98,13 @@ class Thinking(unittest.TestCase):
         self.assertIn("(ChatML, knows --think)", run("info", self.qwen3)[1])
         self.assertEqual(run(self.qwen3, "--think", "maybe", "-p", "a")[0], 2)
 
+    def test_render_takes_what_the_template_knows(self):
+        messages = json.dumps([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b", "reasoning_content": "hm"}])
+        code, out, err = run("render", self.qwen3, "--think", "off", text=messages)
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(out, "<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n<think>\nhm\n</think>\n\nb<|im_end|>\n"
+                              "<|im_start|>assistant\n" + EMPTY)
+
     def test_a_template_that_does_not_know_it_says_so(self):
         self.assertIn("think on changes nothing", run(MODEL, *PLAIN, "-n", "1", "--think", "on", "-p", "Hi")[2])
 

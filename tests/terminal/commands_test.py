@@ -95,6 +95,7 @@ class Commands(Story):
         t.line(f"/goto {number}")
         t.wait("^  /goto$", gone=True)
         self.assertEqual(t.screen().split("a story.", 1)[1].split("──")[0].strip(), story)  # one text, not two
+        self.do("/think off", r"^  think += off [\s\S]*think off changes nothing")
         self.do("/seed 7", r"^  seed += 7 ")
         self.do("/reset", r"^  max_tokens += 16 ")
         self.do("/system Be brief.", r"^  System prompt: Be brief\.")
@@ -215,6 +216,10 @@ class Keys(Story):
         t.wait(r"\A  /help\n")
         self.press("C-End")
         t.wait_until("the end is back", lambda: t.rows()[0] == end)
+        t.type("ab")
+        self.press("C-t")  # nothing was thought, so it is the line editor's
+        self.input_is("ba")
+        t.key("C-u")
         self.press("C-f")
         t.wait("^find ›")
         t.type("compact")

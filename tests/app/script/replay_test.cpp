@@ -109,6 +109,21 @@ TEST(Replay, WithoutTheTokenizerTheTextIsDealtOut) {
   EXPECT_THAT(played({stopped}, 1, &text->tokenizer), testing::ElementsAre("", "x", "x|stop"));
 }
 
+TEST(Replay, AnAnswerThatGoesOnWithATextKeepsItsFirstSpace) {
+  Vocabulary v;
+  v.model = "llama";
+  v.tokens = {"<unk>", "<s>", "</s>", "▁a", "▁b"};
+  v.types = {2, 3, 3, 1, 1};
+  v.scores.assign(v.tokens.size(), -1);
+  const Tokenizer tokenizer(v);
+  for (const std::string text : {" a b", "a b"}) {  // a base model's, and one after a control token
+    const ReplayPlayer::Message answer{{2, Role::assistant, text, "stop"},
+                                       {turn_of({{3, 0, 1}, {4, 0, 2}}, 0, 2)}};
+    EXPECT_THAT(played({answer}, 1, &tokenizer),
+                testing::ElementsAre("", text.substr(0, text.size() - 2), text + "|stop"));
+  }
+}
+
 TEST_F(ChatTest, ReplayInsideTheChat) {
   start_loaded();
   script.answer("first");
