@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <random>
 
 #include "engine/backend.h"
 #include "engine/kernel_options.h"
+#include "engine/layouts/file_types.h"
 
 namespace bitnet {
 namespace {
@@ -127,27 +129,28 @@ struct Outcome {
 };
 constexpr uint32_t kLargest[] = {3, 1, 6};
 
-Outcome outcome_of(const HalfTable& table, const std::vector<float>& y, HeadShortlist shortlist,
-                   const std::string& kernels) {
+Outcome outcome_of(const cpu::TableRows& rows, uint32_t n_rows, const std::vector<float>& y,
+                   HeadShortlist shortlist, const std::string& kernels) {
   EngineOptions options;
   options.kernels = share({.cpu_kernels = kernels, .head_shortlist = shortlist});
   options.threads = 2;
   const auto backend = open_cpu(options);
   Table e;
-  e.n_vocab = table.rows();
-  e.n_embd = kWide;
-  e.chunks.push_back({0, table.rows(), backend->adopt(std::as_bytes(std::span(table.halves)))});
+  e.n_vocab = n_rows;
+  e.n_embd = rows.n;
+  e.type = rows.type;
+  e.chunks.push_back({0, n_rows, backend->adopt({rows.bytes, n_rows * rows.row_bytes}), nullptr});
   const auto put = [&](const auto& values) {
     BufferPtr b = backend->allocate(values.size() * sizeof(values[0]), BufferUse::device);
     backend->upload(*b, 0, std::as_bytes(std::span(values)));
     return b;
   };
-  const BufferPtr x = put(y), logits = put(std::vector<float>(table.rows()));
+  const BufferPtr x = put(y), logits = put(std::vector<float>(n_rows));
   const BufferPtr partial = backend->allocate(kArgmaxPartials * sizeof(ArgmaxResult), BufferUse::device);
   const BufferPtr result = backend->allocate(sizeof(ArgmaxResult), BufferUse::shared);
   const auto program = backend->record([&](Recorder& r) {
     r.head(e, *x, *logits, 1);
-    r.argmax(*logits, table.rows(), *partial, *result);
+    r.argmax(*logits, n_rows, *partial, *result);
   });
   backend->run(*program, 0, {});
   Outcome outcome;
@@ -156,9 +159,9 @@ Outcome outcome_of(const HalfTable& table, const std::vector<float>& y, HeadShor
     outcome.largest.emplace_back();
     if (!backend->largest_logits(*logits, n, outcome.largest.back())) outcome.largest.pop_back();
   }
-  EXPECT_FALSE(backend->largest_logits(*logits, table.rows(), outcome.largest.emplace_back()));
+  EXPECT_FALSE(backend->largest_logits(*logits, n_rows, outcome.largest.emplace_back()));
   outcome.largest.pop_back();
-  outcome.logits.resize(table.rows());
+  outcome.logits.resize(n_rows);
   backend->download(*logits, 0, std::as_writable_bytes(std::span(outcome.logits)));
   return outcome;
 }
@@ -169,8 +172,10 @@ TEST(Shortlist, TheWinnerAndTheLogitsAreThoseOfTheFullHead) {
     if (!choice.supported) continue;
     for (const std::vector<float>& y : vectors(rng)) {
       const HalfTable table = adversarial_table(*choice.kernels, y, rng);
-      const Outcome full = outcome_of(table, y, HeadShortlist::never, choice.kernels->name);
-      const Outcome shortlisted = outcome_of(table, y, HeadShortlist::always, choice.kernels->name);
+      const Outcome full =
+          outcome_of(table.in_file(), table.rows(), y, HeadShortlist::never, choice.kernels->name);
+      const Outcome shortlisted =
+          outcome_of(table.in_file(), table.rows(), y, HeadShortlist::always, choice.kernels->name);
       EXPECT_EQ(shortlisted.argmax.index, full.argmax.index) << choice.kernels->name;
       EXPECT_EQ(shortlisted.argmax.largest, full.argmax.largest);
       EXPECT_EQ(shortlisted.argmax.non_finite, 0U);
@@ -193,7 +198,41 @@ TEST(Shortlist, TheWinnerAndTheLogitsAreThoseOfTheFullHead) {
     std::vector<float> broken(kWide, 1.0F);
     broken[3] = NAN;
     const HalfTable table = adversarial_table(*choice.kernels, std::vector<float>(kWide, 1.0F), rng);
-    EXPECT_EQ(outcome_of(table, broken, HeadShortlist::always, choice.kernels->name).argmax.non_finite, 1U);
+    EXPECT_EQ(outcome_of(table.in_file(), table.rows(), broken, HeadShortlist::always, choice.kernels->name)
+                  .argmax.non_finite,
+              1U);
+  }
+}
+
+TEST(Shortlist, AHeadOfAnyDenseTypeMayHaveOne) {
+  std::mt19937 rng(4);
+  constexpr uint32_t kRows = 700, kIn = 512;
+  std::normal_distribution<float> normal;
+  std::vector<float> y(kIn);
+  for (float& v : y) v = normal(rng);
+  for (const TensorType type : {TensorType::f32, TensorType::bf16, TensorType::q8_0, TensorType::q4_0,
+                                TensorType::q5_0, TensorType::q4_k, TensorType::q5_k, TensorType::q6_k}) {
+    const FileType& of_file = *find_file_type(type);
+    const size_t row_bytes = of_file.row_bytes(kIn);
+    std::vector<std::byte> bytes(kRows * row_bytes);
+    for (std::byte& b : bytes) b = static_cast<std::byte>(rng());
+    for (size_t at = 0; at < bytes.size(); at += of_file.block_bytes) {  // small scales and floats
+      const bool floats = type == TensorType::f32 || type == TensorType::bf16;
+      const uint16_t half = (floats ? 0x3D00 : 0x2000) + rng() % 256, zero = 0;
+      std::memcpy(&bytes[at + (type == TensorType::q6_k ? 208 : of_file.block_bytes == 4 ? 2 : 0)], &half, 2);
+      if (type == TensorType::q4_k || type == TensorType::q5_k) std::memcpy(&bytes[at + 2], &zero, 2);
+    }
+    const cpu::TableRows rows{bytes.data(), row_bytes, kIn, type};
+    for (const KernelChoice& choice : cpu::kernel_choices()) {
+      if (!choice.supported) continue;
+      SCOPED_TRACE(shown_name(type) + " on " + choice.kernels->name);
+      const Outcome full = outcome_of(rows, kRows, y, HeadShortlist::never, choice.kernels->name);
+      const Outcome shortlisted = outcome_of(rows, kRows, y, HeadShortlist::always, choice.kernels->name);
+      EXPECT_EQ(shortlisted.argmax.index, full.argmax.index);
+      EXPECT_EQ(shortlisted.argmax.largest, full.argmax.largest);
+      EXPECT_EQ(shortlisted.logits, full.logits);
+      EXPECT_EQ(shortlisted.largest.size(), std::size(kLargest));
+    }
   }
 }
 
