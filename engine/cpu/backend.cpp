@@ -65,10 +65,28 @@ class CpuBackend : public Backend {
   const DeviceInfo& device() const override { return device_; }
   Layout group_layout() const override { return Layout::groups16; }
 
-  BufferPtr allocate(uint64_t bytes, BufferUse) override { return std::make_unique<CpuBuffer>(bytes); }
+  // Weights lie one behind the other while a model is loaded, so that large pages hold them.
+  BufferPtr allocate(uint64_t bytes, BufferUse use) override {
+    if (use != BufferUse::weights || loaded_) {
+      auto memory = std::make_shared<Memory>(bytes);
+      const auto all = memory->bytes();
+      return std::make_unique<CpuBuffer>(std::move(memory), all.first(bytes));
+    }
+    constexpr uint64_t kLine = 64, kTogether = 256 << 20;
+    const uint64_t taken = (bytes + kLine - 1) / kLine * kLine;
+    if (free_weights_.size() < taken) {
+      weights_ = std::make_shared<Memory>(std::max(taken, kTogether));
+      weights_->prefer_large_pages();
+      free_weights_ = weights_->bytes();
+    }
+    const auto part = free_weights_.first(bytes);
+    free_weights_ = free_weights_.subspan(taken);
+    to_read_.push_back(part);
+    return std::make_unique<CpuBuffer>(weights_, part);
+  }
 
   BufferPtr adopt(std::span<const std::byte> bytes) override {
-    adopted_.push_back(bytes);
+    to_read_.push_back(bytes);
     return std::make_unique<CpuBuffer>(bytes);
   }
 
@@ -77,7 +95,7 @@ class CpuBackend : public Backend {
     if (!bytes.empty()) std::memcpy(cpu_buffer(to).data() + offset, bytes.data(), bytes.size());
   }
 
-  void finish_uploads() override {}
+  void finish_uploads() override { loaded_ = true; }
 
   void download(const Buffer& from, uint64_t offset, std::span<std::byte> bytes) override {
     assert(offset + bytes.size() <= from.size());
@@ -118,7 +136,7 @@ class CpuBackend : public Backend {
     constexpr int kPasses = 5;  // other programs make a pass slower, never faster
     std::atomic<uint64_t> sink = 0;
     std::vector<std::span<const std::byte>> units;
-    for (const auto all : adopted_)
+    for (const auto all : to_read_)
       for (size_t at = 0; at + kUnit <= all.size(); at += kUnit) units.push_back(all.subspan(at, kUnit));
     const size_t bytes = units.size() * kUnit;
     const Step step{static_cast<uint32_t>(units.size()),
@@ -173,7 +191,10 @@ class CpuBackend : public Backend {
   DeviceInfo device_;
   const HeadShortlist head_shortlist_;
   RunInput input_;
-  std::vector<std::span<const std::byte>> adopted_;
+  bool loaded_ = false;                              // all weights are there
+  std::shared_ptr<Memory> weights_;                  // that were allocated last
+  std::span<std::byte> free_weights_;                // what is left of it
+  std::vector<std::span<const std::byte>> to_read_;  // weights, where they lie
   std::weak_ptr<Unfinished> last_shortlisted_;
   std::vector<float> lower_;  // of largest_logits
   std::map<const Buffer*, std::unique_ptr<Shortlist>>
@@ -184,23 +205,19 @@ class CpuBackend : public Backend {
 
 namespace cpu {
 
-CpuBuffer::CpuBuffer(uint64_t bytes) : size_(bytes), owned_(true) {
-  // The kernel gives pages when they are touched, so that a context costs only what it holds.
-  void* mapped =
-      mmap(nullptr, std::max<uint64_t>(bytes, 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+Memory::Memory(uint64_t bytes) {
+  bytes = std::max<uint64_t>(bytes, 1);
+  void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED)
     throw Error(ErrorKind::device,
                 fmt::format("there are no {:.1f} MB of memory left; a smaller --ctx takes less",
                             static_cast<double>(bytes) / 1e6));
-  data_ = static_cast<std::byte*>(mapped);
+  bytes_ = {static_cast<std::byte*>(mapped), bytes};
 }
 
-CpuBuffer::CpuBuffer(std::span<const std::byte> bytes)
-    : data_(const_cast<std::byte*>(bytes.data())), size_(bytes.size()), owned_(false) {}
+Memory::~Memory() { munmap(bytes_.data(), bytes_.size()); }
 
-CpuBuffer::~CpuBuffer() {
-  if (owned_) munmap(data_, std::max<uint64_t>(size_, 1));
-}
+void Memory::prefer_large_pages() { madvise(bytes_.data(), bytes_.size(), MADV_HUGEPAGE); }
 
 }  // namespace cpu
 

@@ -53,7 +53,9 @@ void multiply_rows(const CpuKernels& k, const TableRows& rows, uint32_t first, u
 }
 
 TableRows rows_of(const Table& table, const Table::Chunk& chunk) {
-  return {data_of<const std::byte>(*chunk.bytes), chunk.bytes->size() / chunk.rows, table.n_embd, table.type};
+  const FileType* type = table.is_ternary() ? nullptr : find_file_type(table.type);
+  return {data_of<const std::byte>(*chunk.bytes), type ? type->row_bytes(table.n_embd) : 0, table.n_embd,
+          table.type};
 }
 
 namespace {
