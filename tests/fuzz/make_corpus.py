@@ -10,8 +10,11 @@ import subprocess
 import sys
 import tempfile
 
+import numpy as np
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
+import gguf_types  # noqa: E402
 import make_hostile_ggufs as hostile  # noqa: E402
 import make_model  # noqa: E402
 
@@ -86,6 +89,18 @@ def small_gguf(keys_only):
     return file.bytes()
 
 
+def gguf_of_types():
+    """Makes a file of one tensor of each type; one of Q2_0 is long enough to tell how many weights share a scale."""
+    file = hostile.File()
+    file.keys, file.tensors = [], []
+    for name, kind in gguf_types.KINDS.items():
+        if name in ("i2_s_64", "i2_s_1x4", "q2_0_128"):  # the numbers of others
+            continue
+        n = 4096 if name == "q2_0" else 256
+        file.tensors.append(hostile.Tensor(name, [n], kind.id, gguf_types.quantise(name, np.linspace(-1, 1, n))))
+    return file.bytes()
+
+
 def stored(program):
     """Makes the exports and the database of one conversation of two turns. Pages of 512 bytes keep the seed small."""
     with tempfile.TemporaryDirectory() as folder:
@@ -115,6 +130,7 @@ def main(program):
             put(target, i, seed)
     put("gguf", 0, small_gguf(True))
     put("gguf", 1, small_gguf(False))
+    put("gguf", 2, gguf_of_types())
     exports, whole = stored(program)
     for i, seed in enumerate(exports + [SHARE_GPT]):
         put("chat_file", i, seed)
