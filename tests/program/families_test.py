@@ -42,6 +42,7 @@ MADE = {  # arguments of make_family.py
     "bitnet_b158_silu_by_spm": "--arch bitnet-b1.58 --spm --vocab 701",
     "bitnet_b158_silu_by_key": "--arch bitnet-b1.58 --activation silu --proj tq2_0",
     "bitnet_relu2_by_key": "--arch bitnet --activation relu2",
+    "bitnet_relu2_by_option": "--arch bitnet",
     "llama_tied": "--arch llama --proj tq2_0",
     "llama_rope_freqs": "--arch llama --proj tq1_0 --rope-freqs",
     "llama_rope_freqs_i2_s": "--arch llama --proj i2_s --rope-freqs --head f16",
@@ -54,7 +55,8 @@ MADE = {  # arguments of make_family.py
     "qwen2_tq2_0": "--arch qwen2 --proj tq2_0 --head f16",
     "qwen2_yarn": "--arch qwen2 --proj q2_0 --yarn 4",
     "qwen3_i2_s": "--arch qwen3 --proj i2_s --head-dim 128",
-    "qwen3_yarn": "--arch qwen3 --proj q2_0 --embd q2_0 --head q2_0 --yarn 4 --vocab 389 --head-dim 128",
+    "qwen3_yarn": "--arch qwen3 --proj q2_0 --embd q2_0 --head q2_0 --vocab 389 --head-dim 128 --yarn 4 "
+                  "--original-context 4096",
     "qwen3_q2_0_128": "--arch qwen3 --proj q2_0_128 --embd q2_0_128 --heads 2 --head-dim 128",
     "qwen3_yarn_tied": "--arch qwen3 --proj q2_0_128 --embd q2_0_128 --yarn 8 --original-context 32 --kv 1",
     "q2_0_odd_groups": "--arch qwen3 --proj q2_0 --embd f16 --dim 384 --ffn 640 --heads 6 --kv 2",
@@ -183,8 +185,10 @@ class Runner:
         n_vocab = len(computed.file.meta["tokenizer.ggml.tokens"])
         n = N_LONG if name in LONG else N_TOKENS
         ids = np.random.Generator(np.random.PCG64(len(name))).integers(0, n_vocab, n).tolist()
-        logits, hidden = computed.forward(ids)
         options = () if layout == "128" else ("--i2s-layout", layout)
+        if name == "bitnet_relu2_by_option":
+            computed.act, options = reference.relu2, ("--activation", "relu2")
+        logits, hidden = computed.forward(ids)
         self.check(name, model, ids, logits, hidden, BAR_INT8 if computed.quantised else BAR, options)
         if "tokenizer.chat_template" in computed.file.meta:
             self.check_answer(name, model, options)
