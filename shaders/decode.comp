@@ -44,11 +44,17 @@ layout(constant_id = CONSTANT_LOADS_LONG) const uint kLoadsLong = 7;
 layout(constant_id = CONSTANT_NORM_LOADS_LONG) const uint kNormLoadsLong = 7;
 layout(constant_id = CONSTANT_NORM) const uint kNorm = NORM_ALWAYS;
 layout(constant_id = CONSTANT_NORM_LONG) const uint kNormLong = NORM_ALWAYS;
+#ifdef GROUPS
+layout(constant_id = CONSTANT_ROWS) const uint kRows = 2;
+layout(constant_id = CONSTANT_ROWS_LONG) const uint kRowsLong = 2;
+const uint kAtOnce = 6;  // vec4 of x that an invocation polls at a time
+#endif
 layout(constant_id = CONSTANT_TILE) const uint kTile = 1024;
 
 // What does not change while a token is computed is volatile, so that it is loaded where the source says so,
 // and not where it is needed, as a compiler would do.
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly volatile buffer Codes { uvec4 at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 4) readonly volatile buffer HalfPairs { uint at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly volatile buffer Weights { vec4 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 4) readonly volatile buffer Scalars { float at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 8) readonly volatile buffer Turns { vec2 at[]; };
@@ -87,6 +93,10 @@ shared bool all_done;
 #include "common/quantise.glsl"
 #include "common/ternary.glsl"
 #include "common/activation.glsl"
+#ifdef GROUPS
+#include "common/groups.glsl"
+shared int group_sums[kTile / 4];  // sum(q) of each group
+#endif
 
 // Whether to poll once more after `polls` polls in vain. If not, the token is lost, which `stuck` tells the
 // host.
@@ -167,6 +177,7 @@ float rotate(vec2 pair, vec2 turn, uint i) {
 
 #define LINEAR linear
 #define LANES kLanes
+#define ROWS kRows
 #define LOADS kLoads
 #define NORM_LOADS kNormLoads
 #define NORM kNorm
@@ -174,6 +185,7 @@ float rotate(vec2 pair, vec2 turn, uint i) {
 #include "common/decode_linear.glsl"
 #define LINEAR linear_long
 #define LANES kLanesLong
+#define ROWS kRowsLong
 #define LOADS kLoadsLong
 #define NORM_LOADS kNormLoadsLong
 #define NORM kNormLong
@@ -181,6 +193,7 @@ float rotate(vec2 pair, vec2 turn, uint i) {
 #include "common/decode_linear.glsl"
 #define LINEAR gate_up
 #define LANES kLanes
+#define ROWS kRows
 #define LOADS kLoads
 #define NORM_LOADS kNormLoads
 #define NORM kNorm

@@ -159,6 +159,7 @@ struct DecodeStage {
   uvec2 y;
   uvec2 w;
   uvec2 weight;  // 0: x is not normed
+  uvec2 scales;  // of a matrix of groups
   uvec2 k_cache;
   uvec2 v_cache;
   uvec2 chunks;
@@ -186,6 +187,7 @@ struct DecodeStage {
   uint n_head;
   uint n_head_kv;
   uint rope_dim;
+  float fixed_point;  // as in GroupsPush
   uint max_chunks;  // of keys that the cache can hold
   float scale;        // of attention, as in AttentionPush
   float per_feature;  // as in RopePush

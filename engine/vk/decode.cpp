@@ -25,6 +25,14 @@ constexpr uint64_t kTaggedBytes = 8;
 // A workgroup polls about twice in a microsecond, so it gives up after half a second.
 constexpr uint32_t kMostPolls = 1 << 20;
 
+// A stage of more rows than this, a head, would norm its input too often: it has kernels of its own.
+constexpr uint32_t kMostRows = 1 << 15;
+
+DecodeShape::Groups groups_of(const Matrix& w) {
+  return w.layout == Layout::trits ? DecodeShape::Groups{}
+                                   : DecodeShape::Groups{planes_of(w), w.scale_every / 64};
+}
+
 uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
 uint64_t address(const Buffer& buffer) { return vulkan(buffer).address(); }
@@ -50,30 +58,42 @@ void DecodeStages::linear(const Matrix& w, const In& in, const Out& out) {
   s.scale2 = w.parts[2].scale;
   s.epsilon = in.norm.epsilon;
   if (out.kind == Out::Kind::gate) act_ = out.act;
+  if (w.layout != Layout::trits) {
+    s.scales = address(*w.scales);
+    s.fixed_point = w.fixed;
+  }
+  layout_ = groups_of(w);
   stages_.push_back(s);
 }
 
 // Rows are in one of two classes: as long as the longest of all, or no longer than the longest of the others.
 // Gate and up are always in the second.
 DecodeShape DecodeStages::shape() const {
-  DecodeShape shape{{}, {}, act_.value_or(Act::relu2), heads_, head_input_};
+  DecodeShape shape;
+  shape.act = act_.value_or(Act::relu2);
+  shape.heads = heads_;
+  if (layout_) shape.groups = *layout_;
+  shape.head_input = head_input_;
   uint32_t &n_short = shape.rows.n_in, &n_long = shape.long_rows.n_in;
   for (const DecodeStage& s : stages_) n_long = std::max(n_long, s.n_in);
   uint32_t longest = 0;  // of the others
   for (const DecodeStage& s : stages_)
     if (s.n_in < n_long || s.kind == STAGE_GATE_UP) longest = std::max(longest, s.n_in);
   n_short = longest == 0 ? n_long : longest;
-  const auto norm_of = [&](bool long_rows) -> uint32_t {
+  const auto describe = [&](DecodeShape::Rows& rows, bool long_rows) {
     bool some = false, all = true;
+    uint32_t fewest = UINT32_MAX;
     for (const DecodeStage& s : stages_) {
       if (s.n_in == 0 || (s.n_in > n_short) != long_rows) continue;
       some |= s.weight != 0;
       all &= s.weight != 0;
+      fewest = std::min(fewest, s.n_out);
     }
-    return all ? NORM_ALWAYS : some ? NORM_BY_STAGE : NORM_NEVER;
+    rows.norm = all ? NORM_ALWAYS : some ? NORM_BY_STAGE : NORM_NEVER;
+    rows.n_out = fewest;
   };
-  shape.rows.norm = norm_of(false);
-  shape.long_rows.norm = norm_of(true);
+  describe(shape.rows, false);
+  describe(shape.long_rows, true);
   return shape;
 }
 
@@ -123,11 +143,15 @@ static ptrdiff_t writer(std::span<const DecodeStage> stages, size_t n, uint64_t 
   return i;
 }
 
-bool DecodeStages::takes_next(const Buffer& x, const Buffer* y, std::optional<Act> act) const {
-  if (stages_.empty()) return true;
-  if (act && act_ && *act != *act_) return false;
-  if (stages_.back().y != address(x)) return false;
-  const ptrdiff_t from = y == nullptr ? -1 : writer(stages_, stages_.size(), address(*y));
+bool DecodeStages::takes_next(const Buffer& x) const {
+  return stages_.empty() || stages_.back().y == address(x);
+}
+
+bool DecodeStages::takes_next(const Matrix& w, const In& in, const Out& out) const {
+  if (!takes_next(in.x)) return false;
+  if (layout_ && *layout_ != groups_of(w)) return false;
+  if (out.kind == Out::Kind::gate && act_ && *act_ != out.act) return false;
+  const ptrdiff_t from = out.kind == Out::Kind::add ? writer(stages_, stages_.size(), address(out.y)) : -1;
   return from < 0 || stages_.size() - static_cast<size_t>(from) <= kFarthest;
 }
 
@@ -170,11 +194,10 @@ Decode::Decode(const Device& device, VulkanKernels& kernels, Transfer& transfer,
   std::memset(stuck_.mapped().data(), 0, sizeof(uint32_t));
 }
 
-bool Decode::takes(const Matrix& w) const {
-  return w.layout == Layout::trits && kernels_.has_decode({{w.n_in}, {w.n_in}});
-}
-bool Decode::takes(const AttentionShape& heads, const AttentionInput& input) const {
-  return kernels_.has_decode({{}, {}, Act::relu2, heads, head_input(input)});
+bool Decode::takes(const DecodeStages& stages) const {
+  const auto fits = [](const DecodeStage& s) { return s.n_out <= kMostRows; };
+  return std::all_of(stages.stages_.begin(), stages.stages_.end(), fits) &&
+         kernels_.has_decode(stages.shape());
 }
 
 std::unique_ptr<VulkanBuffer> Decode::upload(std::span<const std::byte> bytes) {
@@ -194,7 +217,8 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
     s.long_rows = s.n_in > shape.rows.n_in;
     if (s.n_in != 0)
       s.n_groups = ceil_div(
-          s.n_out, size / result.kernel->constant(s.long_rows ? CONSTANT_LANES_LONG : CONSTANT_LANES));
+          s.n_out, size / result.kernel->constant(s.long_rows ? CONSTANT_LANES_LONG : CONSTANT_LANES) *
+                       result.kernel->constant(s.long_rows ? CONSTANT_ROWS_LONG : CONSTANT_ROWS));
     s.wait_for = i == 0 ? 0 : stages[i - 1].n_groups;
   }
 

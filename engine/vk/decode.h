@@ -20,10 +20,11 @@ class DecodeStages {
  public:
   bool empty() const { return stages_.empty(); }
 
-  // Whether a stage that reads x, and adds to y if that is not null, may be the next one: x must be what the
-  // last stage wrote, y must have been written so few stages ago that its tagged values are still kept, and
-  // all gates must have the same function.
-  bool takes_next(const Buffer& x, const Buffer* y, std::optional<Act> act) const;
+  // Whether a stage that reads x may be the next one: x must be what the last stage wrote. What a product
+  // adds to must have been written so few stages ago that its tagged values are still kept; all products must
+  // have the same layout, and all gates the same function.
+  bool takes_next(const Buffer& x) const;
+  bool takes_next(const Matrix& w, const In& in, const Out& out) const;
 
   // As in Recorder.
   void linear(const Matrix& w, const In& in, const Out& out);
@@ -39,6 +40,7 @@ class DecodeStages {
 
   std::vector<DecodeStage> stages_;
   std::optional<Act> act_;
+  std::optional<DecodeShape::Groups> layout_;
   AttentionShape heads_{1, 1, 64, 64};
   uint32_t head_input_ = 0;  // CONSTANT_HEAD_INPUT
 };
@@ -60,9 +62,10 @@ class Decode {
   Decode(const Device& device, VulkanKernels& kernels, Transfer& transfer, VulkanBuffer& params,
          ChainedDecode chained);
 
-  // Whether the device can run these as stages. Where it cannot, the kernels of prefill are used.
-  bool takes(const Matrix& w) const;
-  bool takes(const AttentionShape& shape, const AttentionInput& input) const;
+  // Whether the device can run stages at all, and these. Requires for these: it can at all. Where it cannot,
+  // the kernels of prefill are used.
+  bool possible() const { return kernels_.has_decode({}); }
+  bool takes(const DecodeStages& stages) const;
 
   DecodeDispatches prepare(DecodeStages stages);
   const VulkanBuffer& stuck() const { return stuck_; }  // binding 4

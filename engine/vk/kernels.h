@@ -22,12 +22,19 @@ struct DecodeShape {
   struct Rows {
     uint32_t n_in = 64;           // features of the longest
     uint32_t norm = NORM_ALWAYS;  // of their input: NORM_...
+    uint32_t n_out = 1;           // rows of the smallest result
   };
   Rows rows;       // of qkv, gate and up, and of all that are no longer
   Rows long_rows;  // of all that are longer
   Act act = Act::relu2;
   AttentionShape heads{1, 1, 64, 64};
   uint32_t head_input = 0;
+  struct Groups {
+    uint32_t planes = 1;
+    uint32_t scale_groups = 0;  // that share a scale; 0: the matrices are whole
+    bool operator==(const Groups&) const = default;
+  };
+  Groups groups;
 };
 
 struct VulkanKernels {

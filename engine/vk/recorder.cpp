@@ -229,28 +229,41 @@ void VulkanRecorder::decode_collected() {
   if (!collected_.empty()) decode(decode_.prepare(std::exchange(collected_, {})));
 }
 
-// The list that takes a stage which reads x and adds to y: the one with the stages before it, or an empty one
-// where it does not continue them.
-DecodeStages& VulkanRecorder::next_stage(const Buffer& x, const Buffer* y, std::optional<Act> act) {
-  if (!collected_.takes_next(x, y, act)) decode_collected();
-  return collected_;
+// Collects a stage behind the others where it continues them, or as the first of a new list; false where the
+// device cannot run it.
+bool VulkanRecorder::add_stage(bool continues, const std::function<void(DecodeStages&)>& add) {
+  if (continues) {
+    DecodeStages longer = collected_;
+    add(longer);
+    if (decode_.takes(longer)) {
+      collected_ = std::move(longer);
+      return true;
+    }
+  }
+  DecodeStages alone;
+  add(alone);
+  if (!decode_.takes(alone)) return false;
+  decode_collected();
+  collected_ = std::move(alone);
+  return true;
 }
 
 void VulkanRecorder::self_attention(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
                                     const Buffer& k_cache, const Buffer& v_cache,
                                     const AttentionScratch& scratch, const Buffer& o, const AttentionShape& s,
                                     uint32_t n) {
-  if (n == 1 && decode_.takes(s, input))
-    next_stage(qkv).attention(qkv, input, rotation, k_cache, v_cache, scratch, o, s);
-  else
-    Recorder::self_attention(qkv, input, rotation, k_cache, v_cache, scratch, o, s, n);
+  const auto add = [&](DecodeStages& stages) {
+    stages.attention(qkv, input, rotation, k_cache, v_cache, scratch, o, s);
+  };
+  if (n == 1 && decode_.possible() && add_stage(collected_.takes_next(qkv), add)) return;
+  Recorder::self_attention(qkv, input, rotation, k_cache, v_cache, scratch, o, s, n);
 }
 
 void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {
-  if (n != 1 || in.first_row != 0 || !decode_.takes(w)) return Recorder::linear(w, in, out, n);
-  const Buffer* added_to = out.kind == Out::Kind::add ? &out.y : nullptr;
-  const auto act = out.kind == Out::Kind::gate ? std::optional(out.act) : std::nullopt;
-  next_stage(in.x, added_to, act).linear(w, in, out);
+  const auto add = [&](DecodeStages& stages) { stages.linear(w, in, out); };
+  if (n == 1 && in.first_row == 0 && decode_.possible() && add_stage(collected_.takes_next(w, in, out), add))
+    return;
+  Recorder::linear(w, in, out, n);
 }
 
 void VulkanRecorder::rms_norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features,

@@ -3,6 +3,7 @@
 // Thread rule: as the Device.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "decode.h"
@@ -67,7 +68,7 @@ class VulkanRecorder : public Recorder {
   void dispatch(const Kernel& kernel, const Push& push, std::initializer_list<const Buffer*> buffers,
                 uint32_t groups_x, uint32_t groups_y = 1);
   void decode_collected();
-  DecodeStages& next_stage(const Buffer& x, const Buffer* y = nullptr, std::optional<Act> act = {});
+  bool add_stage(bool continues, const std::function<void(DecodeStages&)>& add);
   uint32_t groups_for_rows(uint32_t rows, uint32_t rows_per_subgroup) const;
   void barrier();
   void dispatch_barrier();
