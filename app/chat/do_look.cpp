@@ -206,6 +206,8 @@ void go_on_from(ChatParts& chat, size_t token, size_t candidate) {
   begun.text = opened_thought(tokenizer, answer.prompt);
   StreamDecoder decoder(tokenizer, answer.prompt.back());
   for (const StoredToken& one : kept) begun.text += decoder.push(one.id);
+  // The thought was the beginning of the answer, and so it is now.
+  begun.thought_tokens = std::min(chat.conversation.thought_tokens(), static_cast<uint32_t>(kept.size()));
   if (is_end) begun.finish = name_of(Finish::stop);
   chat.conversation.step_back_to(chat.conversation.branch().back().stored.parent);
   chat.conversation.add_answer(std::move(begun), kept);

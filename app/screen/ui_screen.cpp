@@ -208,7 +208,7 @@ void ScreenFrontEnd::error(std::string_view text) { say(TranscriptView::Kind::er
 
 void ScreenFrontEnd::status(const Status& status) {
   status_ = status;
-  if (status.thinks) transcript_.count_thought(status.thought_tokens);
+  if (status.state == ChatState::answering) transcript_.count_thought(status.thought_tokens);
   if (stopping_ && status.state != ChatState::prefill && status.state != ChatState::answering) {
     stopping_ = false;
     hint("");
