@@ -9,7 +9,7 @@ model=$(realpath "${2:-build/release/tests/test_model.gguf}")
 mkdir -p "$out/include"
 for header in fmt gtest gmock xxhash.h; do ln -sfn "/usr/include/$header" "$out/include/$header"; done
 
-sources="engine/cpu/*.cpp engine/layouts/*.cpp engine/*.cpp tests/support/no_vulkan.cpp"
+sources="engine/*.cpp engine/cpu/*.cpp engine/layouts/*.cpp engine/model/*.cpp engine/weights/*.cpp tests/support/no_vulkan.cpp"
 sources="$sources tests/engine/cpu/*_test.cpp tests/engine/layouts/*_test.cpp"
 for name in kernels session sampler; do sources="$sources tests/engine/${name}_test.cpp"; done
 googletest=/usr/src/googletest
@@ -18,6 +18,7 @@ ls $sources $googletest/googletest/src/gtest-all.cc $googletest/googlemock/src/g
    $googletest/googlemock/src/gmock-all.cc |
   xargs -P "$(nproc)" -I{} sh -c 'aarch64-linux-gnu-g++ -std=c++20 -O2 -ffp-contract=off -Wno-psabi -c "$1" \
     -o "$2/$(echo "$1" | tr / _).o" -I. -Iengine -I"$2/include" -I"$4/googletest" -I"$4/googlemock" \
-    -DFMT_HEADER_ONLY -DXXH_INLINE_ALL "-DBITNET_TEST_MODEL=\"$3\"" -DBITNET_ROWS=\"tests/engine/layouts/rows.txt\"' - {} "$out" "$model" $googletest
+    -DFMT_HEADER_ONLY -DXXH_INLINE_ALL "-DBITNET_TEST_MODEL=\"$3\"" \
+    "-DBITNET_ROWS=\"tests/engine/layouts/rows.txt\""' - {} "$out" "$model" $googletest
 aarch64-linux-gnu-g++ "$out"/*.o -o "$out/engine_tests" -pthread -static
 qemu-aarch64 -cpu max "$out/engine_tests" --gtest_brief=1 --gtest_filter=-*Vulkan*:*AnUnknownDevice*:*OtherBackend*
