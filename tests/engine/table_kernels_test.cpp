@@ -17,11 +17,11 @@ struct TableCase {
 };
 
 const std::vector<TableCase> kDense = {
-    {TensorType::f32, {}, {192, 2560}},           {TensorType::f16, {0}, {192, 2560}},
-    {TensorType::bf16, {}, {192, 2560}},          {TensorType::q4_0, {0}, {192, 2560, 8256}},
-    {TensorType::q5_0, {0}, {192, 2560}},         {TensorType::q8_0, {0}, {192, 2560, 8256}},
-    {TensorType::q4_k, {0, 2}, {256, 2560}},      {TensorType::q5_k, {0, 2}, {256, 2560}},
-    {TensorType::q6_k, {208}, {256, 2560, 4096}},
+    {TensorType::f32, {}, {192, 2560}},     {TensorType::f16, {0}, {192, 2560}},
+    {TensorType::bf16, {}, {192, 2560}},    {TensorType::q4_0, {0}, {2560}},
+    {TensorType::q5_0, {0}, {192}},         {TensorType::q8_0, {0}, {192, 8256}},
+    {TensorType::q4_k, {0, 2}, {2560}},     {TensorType::q5_k, {0, 2}, {256}},
+    {TensorType::q6_k, {208}, {256, 4096}},
 };
 
 // Rows of random blocks. Their F16 are of both signs, some subnormal and none above 1/16; floats are as
