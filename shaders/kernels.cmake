@@ -45,6 +45,7 @@ kernel(ternary_matmul_add_matrix        ternary_matmul_matrix.comp  matrix     U
 kernel(ternary_matmul_gate_up_matrix    ternary_matmul_matrix.comp  matrix     UNROLLED GATE_UP)
 kernel(ternary_matmul_groups_dot        ternary_matmul_groups.comp  plain      UNROLLED INTEGER_DOT)
 kernel(ternary_matmul_groups_emulated   ternary_matmul_groups.comp  plain)
+kernel(ternary_matmul_groups_matrix     ternary_matmul_groups_matrix.comp  matrix  UNROLLED)
 kernel(rope_store_kv                    rope_store_kv.comp          plain)
 kernel(attention                        attention.comp              plain)
 kernel(attention_unrolled               attention.comp              plain      UNROLLED)

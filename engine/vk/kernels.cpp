@@ -39,10 +39,10 @@ uint32_t matrix_tokens(const Specialisation& c) {
   return c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_TOKEN_TILES) * c.at(CONSTANT_SUBGROUP_TOKENS);
 }
 
-// The tile of a workgroup of ternary_matmul_matrix for `outputs` sums. Larger tiles share more of what is
-// loaded into shared memory; smaller ones give more workgroups something to do. The sizes were measured on an
-// H200.
-Specialisation matrix_tile(const Device& device, uint64_t outputs) {
+// The tile of a workgroup of ternary_matmul_matrix, or of ternary_matmul_groups_matrix with this many planes,
+// for `outputs` sums. Larger tiles share more of what is loaded into shared memory; smaller ones give more
+// workgroups something to do. The sizes were measured on an H200, for whole matrices.
+Specialisation matrix_tile(const Device& device, uint64_t outputs, uint32_t planes_of_groups) {
   struct Tile {
     uint64_t most_outputs;
     uint32_t rows, tokens, subgroup_rows, subgroup_tokens;  // of a subgroup; subgroups
@@ -63,7 +63,9 @@ Specialisation matrix_tile(const Device& device, uint64_t outputs) {
             {CONSTANT_SUBGROUP_TOKENS, t.subgroup_tokens}};
   };
   const auto fits = [&](const Specialisation& c) {
-    const uint32_t rows = matrix_rows(c), tokens = matrix_tokens(c), step = (rows + tokens) * (128 + 16),
+    const uint32_t rows = matrix_rows(c), tokens = matrix_tokens(c),
+                   step = planes_of_groups == 0 ? (rows + tokens) * (128 + 16)
+                                                : (rows + planes_of_groups * tokens) * (64 + 16) + 4 * rows,
                    sums = rows * shape.n * c.at(CONSTANT_SUBGROUP_TOKENS) * 4;
     return c.at(CONSTANT_WORKGROUP_SIZE) <= device.limits().maxComputeWorkGroupInvocations &&
            std::max(step, sums) <= device.limits().maxComputeSharedMemorySize;
@@ -278,17 +280,17 @@ VulkanKernels::Matmul VulkanKernels::matmul(const Matrix& w, const Out& out, uin
   const bool integer_dot = integer_dot_, gated = out.kind == Out::Kind::gate;
   const auto kind = static_cast<size_t>(out.kind);
   Specialisation constants = product_constants(w, out);
-  if (w.layout != Layout::trits)
-    return {kernel(DOT(ternary_matmul_groups), constants), gated ? 32U : 64U, 32};
+  const bool groups = w.layout != Layout::trits;
   if (!matrix_) {
     const Shader shaders[] = {DOT(ternary_matmul), DOT(ternary_matmul_add), DOT(ternary_matmul_gate_up)};
-    return {kernel(shaders[kind], constants), gated ? 32U : 64U, 32};
+    return {kernel(groups ? (DOT(ternary_matmul_groups)) : shaders[kind], constants), gated ? 32U : 64U, 32};
   }
   constexpr Shader kMatrix[] = {Shader::ternary_matmul_matrix, Shader::ternary_matmul_add_matrix,
                                 Shader::ternary_matmul_gate_up_matrix};
-  constants.merge(matrix_tile(device_, uint64_t{w.rows()} * n));
+  constants.merge(matrix_tile(device_, uint64_t{w.rows()} * n, groups ? planes_of(w) : 0));
   const uint32_t rows = matrix_rows(constants);
-  return {kernel(kMatrix[kind], constants), gated ? rows / 2 : rows, matrix_tokens(constants)};
+  return {kernel(groups ? Shader::ternary_matmul_groups_matrix : kMatrix[kind], constants),
+          gated ? rows / 2 : rows, matrix_tokens(constants)};
 }
 
 VulkanKernels::Sampling::Sampling(const Device& d, VkPipelineCache cache, const Specialisation& constants)

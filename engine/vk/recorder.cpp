@@ -187,6 +187,8 @@ void VulkanRecorder::product(const Matrix& w, const Quantised& in, const Out& ou
     const Buffer *codes = w.codes.get(), *q = in.q.get(), *info = in.info.get(), *sums = in.sums.get();
     if (w.layout == Layout::trits)
       return dispatch(kernel, without_groups(push), {codes, q, info, &out.y}, groups_x, groups_y);
+    if (kernel.shape().n_bindings == 5)  // cooperative matrices do without the sums
+      return dispatch(kernel, push, {codes, q, info, &out.y, w.scales.get()}, groups_x, groups_y);
     dispatch(kernel, push, {codes, q, info, &out.y, w.scales.get(), sums}, groups_x, groups_y);
   };
   if (n <= kMatvecTokens) {

@@ -1,0 +1,195 @@
+// As ternary_matmul_matrix.comp, for a matrix of groups (common/groups.glsl). A step is one group of each row
+// with all planes of the tokens. The products of a step are sums of their own, which a subgroup scales and
+// rounds where they are, in the elements of the matrices, before it adds them to those of the whole row. So
+// each element needs the scale of its row: it is in the same element of a matrix whose columns are all the
+// same, loaded with a stride of 0. Codes are unpacked to -1, 0, +1, so that nothing has to be subtracted.
+// CONSTANT_OUT says where the result goes, as in ternary_matvec_groups.comp; with OUT_GATE the first half of
+// a subgroup's tiles is gate, the second the same rows of up.
+#version 450
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_NV_cooperative_matrix : require
+#extension GL_NV_integer_cooperative_matrix : require
+#include "params.h"
+
+layout(local_size_x_id = CONSTANT_WORKGROUP_SIZE) in;
+layout(constant_id = CONSTANT_MATRIX_M) const uint kM = 16;
+layout(constant_id = CONSTANT_MATRIX_N) const uint kN = 16;
+layout(constant_id = CONSTANT_MATRIX_K) const uint kK = 32;
+layout(constant_id = CONSTANT_ROW_TILES) const uint kRowTiles = 2;
+layout(constant_id = CONSTANT_TOKEN_TILES) const uint kTokenTiles = 2;
+layout(constant_id = CONSTANT_SUBGROUP_ROWS) const uint kSubgroupRows = 4;
+layout(constant_id = CONSTANT_SUBGROUP_TOKENS) const uint kSubgroupTokens = 2;
+layout(constant_id = CONSTANT_PLANES) const uint kPlanes = 1;
+layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
+
+layout(push_constant) uniform Push { GroupsPush push; };
+layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]
+layout(binding = 1) readonly buffer Q { uvec4 q[]; };          // [n_tokens][planes][n_in / 16]
+layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };  // [n_tokens]: bits of s, sum(q)
+layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_out]
+layout(binding = 4) readonly buffer Scales { uint scales[]; };  // F16 [rows][n_in / 64 / kScaleGroups]
+
+#include "common/ternary.glsl"
+#include "common/groups.glsl"
+#include "common/activation.glsl"
+
+#define MatrixA icoopmatNV<8, gl_ScopeSubgroup, kM, kK>
+#define MatrixB icoopmatNV<8, gl_ScopeSubgroup, kK, kN>
+#define MatrixC icoopmatNV<32, gl_ScopeSubgroup, kM, kN>
+
+const uint kSubgroupTileRows = kM * kRowTiles, kSubgroupTileTokens = kN * kTokenTiles;
+const uint kTileRows = kSubgroupTileRows * kSubgroupRows, kTileTokens = kSubgroupTileTokens * kSubgroupTokens;
+const uint kSubgroupOutRows = kOut == OUT_GATE ? kSubgroupTileRows / 2 : kSubgroupTileRows;
+const uint kOutRows = kSubgroupOutRows * kSubgroupRows;
+
+// Shared memory in uvec4: rows of a step, then the tokens of each plane, each of 64 int8 and a gap that keeps
+// eight rows out of each other's banks; then the scales of the rows.
+const uint kUnits = 4, kStride = kUnits + 1, kSteps = 64 / kK;
+const uint kTokensAt = kTileRows * kStride, kScalesAt = kTokensAt + kPlanes * kTileTokens * kStride;
+const uint kStep = kScalesAt + kTileRows / 4;
+// In the end a subgroup's sums of one column of tiles: [kN tokens][kSubgroupTileRows].
+const uint kSums = kN * kSubgroupTileRows / 4;
+const uint kAllSums = kSums * kSubgroupRows * kSubgroupTokens;
+shared uvec4 tile[kStep > kAllSums ? kStep : kAllSums];
+
+const uint kFetchW = (kTileRows + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+const uint kFetchQ = (kTileTokens * kPlanes * kUnits + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+uvec4 next_w[kFetchW], next_q[kFetchQ];
+float next_scales[kFetchW];
+
+uint lane;
+
+// The row of the stacked matrix that is row `r` of the tile.
+uint matrix_row(uint r) {
+  uint in_subgroup = r % kSubgroupTileRows;
+  uint row = gl_WorkGroupID.x * kOutRows + r / kSubgroupTileRows * kSubgroupOutRows +
+             in_subgroup % kSubgroupOutRows;
+  return in_subgroup < kSubgroupOutRows ? row : push.n_out + row;
+}
+
+// Rows and tokens past the end repeat the last one; their sums are never written.
+void fetch(uint g) {
+  uint groups = push.n_in / 64, last_row = push.n_out * (kOut == OUT_GATE ? 2 : 1) - 1;
+  UNROLL for (uint i = 0; i < kFetchW; ++i) {
+    uint at = lane + i * gl_WorkGroupSize.x, row = min(matrix_row(at), last_row);
+    if (at >= kTileRows) break;
+    uint scale = row * (groups / kScaleGroups) + g / kScaleGroups;
+    next_w[i] = w[row * groups + g];
+    next_scales[i] = half_of(scales[scale / 2], scale) * push.fixed_point;
+  }
+  UNROLL for (uint i = 0; i < kFetchQ; ++i) {
+    uint at = lane + i * gl_WorkGroupSize.x;
+    uint row = at / kUnits, t = min(gl_WorkGroupID.y * kTileTokens + row % kTileTokens, push.n_tokens - 1);
+    if (at >= kPlanes * kTileTokens * kUnits) break;
+    next_q[i] = q[((t * kPlanes + row / kTileTokens) * groups + g) * kUnits + at % kUnits];
+  }
+}
+
+void store() {
+  UNROLL for (uint i = 0; i < kFetchW; ++i) {
+    uint at = lane + i * gl_WorkGroupSize.x;
+    if (at >= kTileRows) break;
+    tile[kScalesAt + at / 4][at % 4] = floatBitsToUint(next_scales[i]);
+    UNROLL for (uint s = 0; s < 4; ++s)  // 0, 1, 2 become -1, 0, +1: no byte carries into the next
+      tile[at * kStride + s] = (next_w[i] >> (6 - 2 * s) & 0x03030303u) + 0x7F7F7F7Fu ^ 0x80808080u;
+  }
+  UNROLL for (uint i = 0; i < kFetchQ; ++i) {
+    uint at = lane + i * gl_WorkGroupSize.x;
+    if (at >= kPlanes * kTileTokens * kUnits) break;
+    tile[kTokensAt + at / kUnits * kStride + at % kUnits] = next_q[i];
+  }
+}
+
+// What rounded() of groups.glsl gives, without conversions between float and int, which are slow on GPUs: a
+// float added to 1.5 * 2^23 is rounded half to even to an integer in its lowest bits, if it is below 2^22. A
+// product may be as large as 2^30, so a multiple of 256 is taken from it first. `biased` is the group's sum in
+// the bits of 1.5 * 2^23 + sum, and the result is kBias more than it should be.
+const int kHalfway = 0x4B400000;                 // the bits of 1.5 * 2^23
+const float kCoarse = 3221225472.0;              // 1.5 * 2^31, whose lowest bit is 256
+const uint kBias = 0x40000000u + 0x4B400000u;  // the bits of kCoarse times 256, and those of 1.5 * 2^23
+int rounded_and_biased(int biased, float scale) {
+  precise float sum = intBitsToFloat(biased) - 12582912.0;
+  precise float scaled = sum * scale;
+  precise float coarse = scaled + kCoarse;
+  precise float multiple = coarse - kCoarse;
+  precise float rest = scaled - multiple;
+  precise float fine = rest + 12582912.0;
+  return (floatBitsToInt(coarse) << 8) + floatBitsToInt(fine);
+}
+
+void main() {
+  lane = gl_LocalInvocationIndex;
+  uint subgroup_row = gl_SubgroupID % kSubgroupRows, subgroup_token = gl_SubgroupID / kSubgroupRows;
+  uint rows_at = subgroup_row * kSubgroupTileRows, tokens_at = subgroup_token * kSubgroupTileTokens;
+
+  MatrixC acc[kRowTiles][kTokenTiles];
+  UNROLL for (uint i = 0; i < kRowTiles; ++i)
+    UNROLL for (uint j = 0; j < kTokenTiles; ++j) acc[i][j] = MatrixC(0);
+
+  fetch(0);
+  uint groups = push.n_in / 64;
+  for (uint g = 0; g < groups; ++g) {
+    barrier();
+    store();
+    barrier();
+    if (g + 1 < groups) fetch(g + 1);
+    MatrixA a[kRowTiles][kSteps];
+    MatrixC scale[kRowTiles];
+    UNROLL for (uint i = 0; i < kRowTiles; ++i) {
+      UNROLL for (uint k = 0; k < kSteps; ++k)
+        coopMatLoadNV(a[i][k], tile, (rows_at + i * kM) * kStride + k * kK / 16, kStride, false);
+      coopMatLoadNV(scale[i], tile, kScalesAt + (rows_at + i * kM) / 4, 0, true);
+    }
+    UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
+      MatrixB b[kPlanes][kSteps];
+      UNROLL for (uint plane = 0; plane < kPlanes; ++plane)
+        UNROLL for (uint k = 0; k < kSteps; ++k)
+          coopMatLoadNV(b[plane][k], tile,
+                        kTokensAt + (plane * kTileTokens + tokens_at + j * kN) * kStride + k * kK / 16, kStride,
+                        true);
+      UNROLL for (uint i = 0; i < kRowTiles; ++i) {
+        MatrixC sum = MatrixC(kPlanes == 2 ? 0 : kHalfway);
+        UNROLL for (uint plane = 0; plane < kPlanes; ++plane) {
+          if (plane == 1)
+            UNROLL for (uint e = 0; e < sum.length(); ++e) sum[e] = sum[e] * 256 + kHalfway;
+          UNROLL for (uint k = 0; k < kSteps; ++k) sum = coopMatMulAddNV(a[i][k], b[plane][k], sum);
+        }
+        UNROLL for (uint e = 0; e < sum.length(); ++e)
+          acc[i][j][e] += rounded_and_biased(sum[e], intBitsToFloat(scale[i][e]));
+      }
+    }
+  }
+
+  barrier();
+  uint sums = gl_SubgroupID * kSums;
+  int bias = int(groups * kBias);
+  uint first_row = gl_WorkGroupID.x * kOutRows + subgroup_row * kSubgroupOutRows;
+  uint first_token = gl_WorkGroupID.y * kTileTokens + tokens_at;
+  UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
+    UNROLL for (uint i = 0; i < kRowTiles; ++i)
+      coopMatStoreNV(acc[i][j], tile, sums + i * kM / 4, kSubgroupTileRows / 4, true);
+    subgroupBarrier();
+    for (uint e = gl_SubgroupInvocationID; e < kN * kSubgroupOutRows; e += gl_SubgroupSize) {
+      uint token = e / kSubgroupOutRows, row = e % kSubgroupOutRows;
+      uint at = token * kSubgroupTileRows + row, t = first_token + j * kN + token;
+      if (t >= push.n_tokens || first_row + row >= push.n_out) continue;
+      float s = uintBitsToFloat(q_info[t].x);
+      int sum = int(tile[sums + at / 4][at % 4]) - bias;
+      uint to = t * push.n_out + first_row + row;
+      if (kOut == OUT_GATE) {
+        uint at_up = at + kSubgroupOutRows;
+        y[to] = gated(ternary_result(sum, 0, s, push.scale0),
+                      ternary_result(int(tile[sums + at_up / 4][at_up % 4]) - bias, 0, s, push.scale1));
+      } else {
+        precise float result = ternary_result(sum, 0, s, scale_of_row(first_row + row));
+        if (kOut == OUT_ADD) result = y[to] + result;
+        y[to] = result;
+      }
+    }
+    subgroupBarrier();
+  }
+}
