@@ -27,7 +27,8 @@ CHANGES = {
 
 
 def engine_logits(binary, model, ids, device, out):
-    subprocess.run([binary, "logits", str(model), "--tokens", ",".join(map(str, ids)), "--out", out, "--device", device],
+    subprocess.run([binary, "logits", str(model), "--tokens", ",".join(map(str, ids)), "--out", out, "--force",
+                    "--device", device],
                    check=True, capture_output=True)
     return np.load(out).astype(np.float64)
 
