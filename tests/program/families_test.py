@@ -27,6 +27,10 @@ import make_family
 import reference
 import reference_models
 
+MAKE_MODELS = pathlib.Path(__file__).resolve().parents[2] / "bench" / "make_models.py"
+sys.path.insert(0, str(MAKE_MODELS.parent))
+import make_models  # noqa: E402
+
 BAR, BAR_INT8 = 0.99999, 0.995  # of the cosine of each row
 MOST, MOST_INT8 = 0.01, 0.5  # of the error of one logit, in deviations of its row
 ROUNDED = ("bitnet", "llama-i2_s", "llama-tq2_0-int8")  # how the names of references whose inputs are int8 begin
@@ -194,6 +198,24 @@ class Runner:
             self.check_answer(name, model, options)
         model.unlink()
 
+    def check_preset(self, name):
+        """Runs one block of a file of bench/make_models.py: shapes that people have, too large for reference.py."""
+        print(name, flush=True)
+        model = self.folder / f"{name}.gguf"
+        subprocess.run([sys.executable, str(MAKE_MODELS), str(model), name, "--layers", "1", "--vocab", "1001"],
+                       check=True, stdout=subprocess.DEVNULL)
+        done = self.run("info", str(model))
+        self.tell(f"{name}, info", done.returncode == 0, done.stderr.strip())
+        batch = self.output("logits", model, range(300, 317))
+        single = self.output("logits", model, range(300, 317), "--prefill", "1")
+        good = batch is not None and single is not None and np.array_equal(batch, single)
+        self.tell(f"{name}, --prefill 1, bit for bit", good)
+        if good:
+            low, high = batch.std(-1).min(), batch.std(-1).max()
+            report = f"rows deviate by {low:.3f} to {high:.3f} (bar 0.5 to 2)"
+            self.tell(f"{name}, logits", 0.5 <= low and high <= 2, report)
+        model.unlink()
+
     def check_refused(self, name, model, word):
         logits = ("logits", str(model), "--tokens", "1,2", "--out", str(self.folder / "out.npy"), *self.device)
         for command in (("info", str(model)), logits):
@@ -227,6 +249,11 @@ def main():
             print(name, line)
         elif wanted(name):
             runner.check_made(name, line)
+    for name in make_models.PRESETS:
+        if a.list:
+            print(name)
+        elif wanted(name):
+            runner.check_preset(name)
     for failure in runner.failures:
         print(f"failed: {failure}")
     print(f"{len(runner.failures)} failed")
