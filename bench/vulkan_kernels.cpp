@@ -1,4 +1,5 @@
-// Measures the time of every kernel on its own, in the shapes of BitNet b1.58 2B4T, and prints it as CSV:
+// Measures the time of every kernel on its own, in the shapes of BitNet b1.58 2B4T, and for matrices of
+// groups in those of a model of 8B, and prints it as CSV:
 //   kernel,tokens,depth,us,GB/s,% of copy
 // The last column compares it with what a kernel that only copies reads and writes. Each kernel is recorded
 // once for every layer, so that its weights are not in a cache, as in a real token. The barrier at which the
@@ -41,6 +42,7 @@ class Bench {
     empty_ = seconds([](Recorder&) {}, 0);
     fmt::print("copy,,,,{:.0f},100\n", copy_speed_);
     ternary_kernels();
+    groups_kernels();
     attention_kernels();
     if (n_ == 1) head_kernels();
   }
@@ -139,6 +141,54 @@ class Bench {
             [&](Recorder& r, uint32_t i) { r.linear(gate_up.layers[i], in, gate(*y, Act::relu2), n_); });
     measure("linear_down", down.bytes,
             [&](Recorder& r, uint32_t i) { r.linear(down.layers[i], in, add(*y), n_); });
+  }
+
+  // A scale every 128 inputs, which are rounded to 16 bits; a model of 8B has these lengths.
+  std::vector<Matrix> groups_of_layers(uint32_t n_in, std::vector<uint32_t> rows) {
+    std::vector<Matrix> layers(kLayers);
+    for (Matrix& m : layers) {
+      m.n_in = n_in;
+      m.layout = Layout::groups;
+      m.input = Input::int16_row;
+      m.scale_every = 128;
+      m.fixed = 1;
+      for (size_t i = 0; i < rows.size(); ++i) m.parts[i] = {rows[i], 1};
+      m.codes = filled(uint64_t{m.rows()} * n_in / 4);
+      m.scales = filled(uint64_t{m.rows()} * n_in / 128 * 2);
+    }
+    return layers;
+  }
+
+  void groups_kernels() {
+    constexpr uint32_t kWide = 4096, kWider = 12288;
+    const auto square = groups_of_layers(kWide, {kWide}), gate_up = groups_of_layers(kWide, {kWider, kWider}),
+               down = groups_of_layers(kWider, {kWide});
+    const auto bytes = [](const Matrix& m) { return uint64_t{m.rows()} * (m.n_in / 4 + m.n_in / 64); };
+    const BufferPtr x = floats(uint64_t{n_} * kWide), h = floats(uint64_t{n_} * kWider),
+                    o = floats(uint64_t{n_} * kWide);
+    const Norm norm{floats(kWide), kEpsilon}, none;
+    const Quantised q{filled(uint64_t{n_} * kWider * 2), filled(n_ * 8), filled(uint64_t{n_} * kWider / 16)};
+    const auto measure_one = [&](const char* name, const std::vector<Matrix>& w, const In& in,
+                                 const Out& out) {
+      measure(fmt::format("groups_{}", name).c_str(), bytes(w[0]),
+              [&](Recorder& r, uint32_t i) { r.product(w[i], q, out, n_); });
+      measure(fmt::format("groups_linear_{}", name).c_str(), bytes(w[0]),
+              [&](Recorder& r, uint32_t i) { r.linear(w[i], in, out, n_); });
+    };
+    for (const auto& [w, in] : {std::pair{&square[0], In{*x, norm, q}}, {&down[0], In{*h, none, q}}})
+      measure(fmt::format("groups_quantise_{}", w->n_in).c_str(), uint64_t{n_} * w->n_in * 4,
+              [&, w = w, in = in](Recorder& r, uint32_t) { r.quantise(*w, in, n_); });
+    measure_one("4096x4096", square, {*x, norm, q}, store(*o));
+    measure_one("4096x12288_gated", gate_up, {*x, norm, q}, gate(*h, Act::silu));
+    measure_one("12288x4096", down, {*h, none, q}, add(*x));
+    // The products of a layer but for those of k and v, which are a chain where n is 1.
+    measure("groups_layer", 2 * bytes(square[0]) + bytes(gate_up[0]) + bytes(down[0]),
+            [&](Recorder& r, uint32_t i) {
+              r.linear(square[i], {*x, norm, q}, store(*o), n_);
+              r.linear(square[i], {*o, none, q}, add(*x), n_);
+              r.linear(gate_up[i], {*x, norm, q}, gate(*h, Act::silu), n_);
+              r.linear(down[i], {*h, none, q}, add(*x), n_);
+            });
   }
 
   void attention_kernels() {
