@@ -7,6 +7,8 @@
 // No lane of a sum meets another, so there is nothing to add up across lanes. As in integer_loops.h, the
 // codes at shifts 2 and 6 are taken as four times the code and have sums of their own.
 
+constexpr size_t kNext = 512;  // the best of 0 to 1536, by 4 % over none
+constexpr int kToFirstCache = 3;
 constexpr uint32_t kGroup = 64;  // inputs whose sum is rounded
 constexpr int kBandVectors = 4 * kBandRows / kBytes;
 
@@ -29,7 +31,10 @@ inline void group_of_rows(const uint8_t* codes, const int8_t* q, uint32_t n_in, 
     Bytes bits[kVectors], upper[kVectors];
     for (int v = 0; v < kVectors; ++v) {
       const uint8_t* at = codes + i * (kBandRows / 4) + v * kBytes;
-      if (kBytes * v % 64 == 0) __builtin_prefetch(at + kAhead, 0, kToSecondCache);
+      if (kBytes * v % 64 == 0) {
+        __builtin_prefetch(at + kAhead, 0, kToSecondCache);
+        __builtin_prefetch(at + kNext, 0, kToFirstCache);
+      }
       bits[v] = load_bytes(at);
       upper[v] = shift_right<4>(bits[v]);
     }

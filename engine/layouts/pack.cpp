@@ -43,6 +43,23 @@ void pack_scales16(const uint16_t* scales, size_t n, uint16_t* out) {
     for (size_t i = 0; i < n; ++i) out[i * kRowsTogether + row] = scales[row * n + i];
 }
 
+uint32_t merge_scales16(std::vector<uint16_t>& scales, size_t n) {
+  const auto equal = [&](size_t together) {
+    for (size_t first = 0; first < scales.size(); first += together * kRowsTogether)
+      for (size_t i = kRowsTogether; i < together * kRowsTogether; ++i)
+        if (scales[first + i] != scales[first + i % kRowsTogether]) return false;
+    return true;
+  };
+  for (size_t together = n; together > 1; --together) {
+    if (n % together != 0 || !equal(together)) continue;
+    for (size_t i = 0; i < scales.size() / together; ++i)
+      scales[i] = scales[i / kRowsTogether * together * kRowsTogether + i % kRowsTogether];
+    scales.resize(scales.size() / together);
+    return static_cast<uint32_t>(together);
+  }
+  return 1;
+}
+
 double sum_of_scales(const uint16_t* scales, size_t n, uint32_t scale_every) {
   double sum = 0;
   for (size_t i = 0; i < n; ++i) sum += std::abs(layouts::from_half(scales[i]));

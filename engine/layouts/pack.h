@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace bitnet {
 
@@ -19,6 +20,11 @@ void pack_groups16(const uint8_t* codes, size_t n, std::byte* out);
 
 // The scales of 16 rows, [16][n], as Layout::groups16 has them: [n][16 rows].
 void pack_scales16(const uint16_t* scales, size_t n, uint16_t* out);
+
+// Where neighbouring scales are equal in all rows, one can stand for them. Given those of a matrix in
+// Layout::groups16, n to a row, leaves as few as possible and returns how many of the old ones each stands
+// for.
+uint32_t merge_scales16(std::vector<uint16_t>& scales, size_t n);
 
 // The sum over a row's groups of 64 inputs of |scale|; NaN or infinite where a scale is.
 double sum_of_scales(const uint16_t* scales, size_t n, uint32_t scale_every);

@@ -182,11 +182,12 @@ class Loader {
 
   void load_groups(const RowsToPack& rows, Matrix& m) {
     m.layout = backend_.group_layout();
-    m.scale_every = find_file_type(rows.parts[0].tensor->type)->scale_every;
-    Repacker repacker(file_.path, m.layout, rows, m.scale_every);
-    const Packed packed = load_packed(repacker, rows, 0, m.rows(), m.scale_every);
+    const uint32_t of_file = find_file_type(rows.parts[0].tensor->type)->scale_every;
+    Repacker repacker(file_.path, m.layout, rows, of_file);
+    const Packed packed = load_packed(repacker, rows, 0, m.rows(), of_file);
     m.codes = packed.codes;
     m.scales = packed.scales;
+    m.scale_every = packed.scale_every;
     m.fixed = fixed_for(repacker.largest_sum(), m.input == Input::int8_row ? kLargestInt8 : kLargestInt16);
     for (Matrix::Part& part : m.parts) part.scale /= m.fixed;
   }
@@ -207,6 +208,7 @@ class Loader {
     for (uint32_t row = 0; row < t.n_vocab; row += most_rows) {
       const uint32_t n = std::min(most_rows, t.n_vocab - row);
       Packed packed = load_packed(repacker, rows, row, row + n, t.scale_every);
+      t.scale_every = packed.scale_every;
       t.chunks.push_back({row, n, std::move(packed.codes), std::move(packed.scales)});
     }
     head_sum_ = repacker.largest_sum();
@@ -214,22 +216,34 @@ class Loader {
 
   struct Packed {
     BufferPtr codes, scales;
+    uint32_t scale_every;
   };
+  // On the CPU equal scales are merged, so that a token reads fewer bytes; the numbers stay the same.
   Packed load_packed(Repacker& repacker, const RowsToPack& rows, uint32_t begin, uint32_t end,
                      uint32_t scale_every) {
     const uint64_t row_bytes = rows.n_in / 4, scale_bytes = rows.n_in / scale_every * sizeof(uint16_t);
     const uint64_t n = (uint64_t{end - begin} + kRowsTogether - 1) / kRowsTogether * kRowsTogether;
+    const bool merges = backend_.group_layout() == Layout::groups16 && begin == 0 && end == rows.rows();
     Packed packed{backend_.allocate(n * row_bytes, BufferUse::weights),
-                  backend_.allocate(n * scale_bytes, BufferUse::weights)};
+                  merges ? nullptr : backend_.allocate(n * scale_bytes, BufferUse::weights), scale_every};
+    std::vector<uint16_t> all_scales;
     const uint32_t step = static_cast<uint32_t>(std::max<uint64_t>(kStep / row_bytes / 128, 1) * 128);
     for (uint32_t row = begin; row < end; row += step) {
       const uint32_t last = std::min(end, row + step);
       const PackedRows& some = repacker.pack(row, last);
       backend_.upload(*packed.codes, (row - begin) * row_bytes, some.codes);
-      backend_.upload(*packed.scales, (row - begin) * scale_bytes, std::as_bytes(std::span(some.scales)));
+      if (merges)
+        all_scales.insert(all_scales.end(), some.scales.begin(), some.scales.end());
+      else
+        backend_.upload(*packed.scales, (row - begin) * scale_bytes, std::as_bytes(std::span(some.scales)));
       const GgufTensor* tensor = nullptr;
       rows.row(row, tensor);
       count((last - row) * find_file_type(tensor->type)->row_bytes(rows.n_in));
+    }
+    if (merges) {
+      packed.scale_every *= merge_scales16(all_scales, rows.n_in / scale_every);
+      packed.scales = backend_.allocate(all_scales.size() * sizeof(uint16_t), BufferUse::weights);
+      backend_.upload(*packed.scales, 0, std::as_bytes(std::span(all_scales)));
     }
     return packed;
   }

@@ -54,6 +54,21 @@ TEST(Pack, ScalesOfSixteenRowsLieSideBySide) {
     for (size_t i = 0; i < 3; ++i) EXPECT_EQ(packed[i * 16 + row], scales[row * 3 + i]);
 }
 
+TEST(Pack, EqualNeighboursAmongScalesAreMerged) {
+  constexpr uint32_t kBands = 3, kScales = 12;
+  for (const uint32_t together : {1U, 2U, 3U, 4U, 6U, 12U}) {
+    std::vector<uint16_t> scales, wanted;
+    for (uint32_t band = 0; band < kBands; ++band)
+      for (uint32_t i = 0; i < kScales; ++i)
+        for (uint16_t lane = 0; lane < kRowsTogether; ++lane) {
+          scales.push_back(static_cast<uint16_t>(1000 * band + 20 * (i / together) + lane));
+          if (i % together == 0) wanted.push_back(scales.back());
+        }
+    EXPECT_EQ(merge_scales16(scales, kScales), together);
+    EXPECT_EQ(scales, wanted) << together;
+  }
+}
+
 TEST(Pack, ASumOfScalesIsOverGroupsOf64) {
   const std::vector<uint16_t> scales = {0x3C00, 0xBC00, 0x3800};  // 1, -1, 0.5
   EXPECT_EQ(sum_of_scales(scales.data(), 3, 64), 2.5);
