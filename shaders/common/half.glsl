@@ -17,10 +17,11 @@ uint to_half(float f) {
 
 uint pack_half2(float low, float high) { return to_half(low) | to_half(high) << 16; }
 
-// The finite number in the lower 16 bits.
+// The number in the lower 16 bits.
 float from_half(uint h) {
   uint sign = h << 16 & 0x80000000u, magnitude = h & 0x7FFFu;
   float value = magnitude < 0x400u ? float(magnitude) * 5.9604644775390625e-8  // 2^-24
-                                   : uintBitsToFloat((magnitude << 13) + 0x38000000u);
+                                   : uintBitsToFloat((magnitude << 13) +
+                                                     (magnitude < 0x7C00u ? 0x38000000u : 0x70000000u));
   return uintBitsToFloat(floatBitsToUint(value) | sign);
 }

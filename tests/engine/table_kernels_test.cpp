@@ -1,6 +1,7 @@
 // Tests the kernels that read the token embedding and the LM head, in every type of table.
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "engine/gguf.h"
 #include "engine/layouts/file_types.h"
@@ -78,6 +79,18 @@ TEST_P(Kernels, RowsOfEveryTypeAreTheirFloats) {
           ASSERT_EQ(found[t * n_embd + i], wanted[i]) << "token " << t << " feature " << i;
       }
     }
+}
+
+// A damaged scale must be seen in the result.
+TEST_P(Kernels, AnInfiniteScaleStaysInfinite) {
+  const TableCase c{TensorType::q8_0, {0}, {}};
+  std::vector<std::byte> bytes(64 / 32 * 34, std::byte{5});
+  const uint16_t infinite = 0xFC00;
+  for (const size_t block : {0, 34}) std::memcpy(&bytes[block], &infinite, sizeof infinite);
+  const Table table = in_chunks(*backend, c, bytes, 64, {1});
+  const BufferPtr x = backend->allocate(64 * sizeof(float), BufferUse::device);
+  run(*backend, [&](Recorder& r) { r.embed(table, *x, 1); }, 0, {0});
+  EXPECT_EQ(get<float>(*backend, *x, 64), std::vector<float>(64, -std::numeric_limits<float>::infinity()));
 }
 
 // Eight rows of logits at once are those of one at a time.
