@@ -283,23 +283,6 @@ inline void gate_sums(const int32_t* gate, const int32_t* up, uint32_t n, int32_
   }
 }
 
-inline void silu_sums(const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum, float gate_factor,
-                      float up_factor, float* y) {
-  for (uint32_t i = 0; i < n; i += kLanes) {
-    const uint32_t count = n - i < kLanes ? n - i : kLanes;
-    float g[kLanes] = {}, e[kLanes];
-    for (uint32_t j = 0; j < count; ++j) g[j] = static_cast<float>(gate[i + j] - q_sum) * gate_factor;
-    Floats v = load16(g);
-    v = mul(max(v, mul(v, all(-1.0F))), all(-1.0F));
-    for (int j = 0; j < kVecs; ++j) v.vec[j] = exp(v.vec[j]);  // e^-|g|
-    store16(e, v);
-    for (uint32_t j = 0; j < count; ++j) {
-      const float silu = (g[j] >= 0 ? g[j] : g[j] * e[j]) / (1 + e[j]);
-      y[i + j] = silu * (static_cast<float>(up[i + j] - q_sum) * up_factor);
-    }
-  }
-}
-
 inline void norm_head(float* head, const float* weight, uint32_t n, float epsilon) {
   Floats squares = all(0);
   for (uint32_t i = 0; i < n; i += kLanes) {

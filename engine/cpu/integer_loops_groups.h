@@ -3,6 +3,7 @@
 // and four codes of each. They need besides:
 //   floats_of(Words), rounded(Vec)   int32 to float, and float to int32 half to even
 //   minus(a, b), all_words(x)        of int32
+//   div(Vec, Vec)
 //   quarter(Words), times_256(Words) of int32; what is quartered is a multiple of four
 // No lane of a sum meets another, so there is nothing to add up across lanes. As in integer_loops.h, the
 // codes at shifts 2 and 6 are taken as four times the code and have sums of their own.
@@ -162,4 +163,34 @@ inline void group_tile_planes(const GroupTile& w, const int8_t* q, const int32_t
 inline void group_tile(const GroupTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
                        int32_t* sums) {
   (w.planes == 2 ? group_tile_planes<2> : group_tile_planes<1>)(w, q, q_sums, n_tokens, sums);
+}
+
+// silu(g) = (max(g, 0) + min(g, 0) e^-|g|) / (1 + e^-|g|), one of whose summands is zero.
+inline void silu_lanes(const int32_t* gate, const int32_t* up, int32_t q_sum, float gate_factor,
+                       float up_factor, float* y) {
+  for (int i = 0; i < kLanes; i += kVecLanes) {
+    const auto times = [&](const int32_t* sums, float factor) {
+      return mul(floats_of(minus(as_words(load_bytes(sums + i)), all_words(q_sum))), set1(factor));
+    };
+    const Vec g = times(gate, gate_factor), minus_one = set1(-1.0F), zero = set1(0.0F);
+    const Vec above = max(g, zero), below = mul(max(mul(g, minus_one), zero), minus_one);
+    const Vec e = exp(mul(max(g, mul(g, minus_one)), minus_one));
+    const Vec silu = div(add(above, mul(below, e)), add(e, set1(1.0F)));
+    store(y + i, mul(silu, times(up, up_factor)));
+  }
+}
+
+inline void silu_sums(const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum, float gate_factor,
+                      float up_factor, float* y) {
+  uint32_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) silu_lanes(gate + i, up + i, q_sum, gate_factor, up_factor, y + i);
+  if (i == n) return;
+  int32_t gates[kLanes] = {}, ups[kLanes] = {};
+  float last[kLanes];
+  for (uint32_t j = 0; i + j < n; ++j) {
+    gates[j] = gate[i + j];
+    ups[j] = up[i + j];
+  }
+  silu_lanes(gates, ups, q_sum, gate_factor, up_factor, last);
+  for (uint32_t j = 0; i + j < n; ++j) y[i + j] = last[j];
 }

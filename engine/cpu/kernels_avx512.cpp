@@ -113,6 +113,7 @@ inline Floats bytes_to_floats(Byte16 bytes) {
 inline Vec load_bf16(const uint16_t* from) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(load32(from)), 16));
 }
+inline Vec div(Vec a, Vec b) { return _mm512_div_ps(a, b); }
 inline Vec floats_of(Words w) { return _mm512_cvtepi32_ps(w); }
 inline Words rounded(Vec a) { return _mm512_cvtps_epi32(a); }
 inline Words minus(Words a, Words b) { return _mm512_sub_epi32(a, b); }

@@ -93,6 +93,7 @@ inline Floats bytes_to_floats(Byte16 bytes) {
           vcvtq_f32_u32(vmovl_u16(vget_low_u16(high))), vcvtq_f32_u32(vmovl_u16(vget_high_u16(high)))};
 }
 inline Vec load_bf16(const uint16_t* from) { return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(from), 16)); }
+inline Vec div(Vec a, Vec b) { return vdivq_f32(a, b); }
 inline Vec floats_of(Words w) { return vcvtq_f32_s32(w); }
 inline Words rounded(Vec a) { return vcvtnq_s32_f32(a); }
 inline Words minus(Words a, Words b) { return vsubq_s32(a, b); }

@@ -188,6 +188,15 @@ void group_tile(const GroupTile& w, const int8_t* q, const int32_t* q_sums, uint
     }
 }
 
+void silu_sums(const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum, float gate_factor,
+               float up_factor, float* y) {
+  for (uint32_t i = 0; i < n; ++i) {
+    const float g = static_cast<float>(gate[i] - q_sum) * gate_factor;
+    const float e = exp(set1(-std::abs(g))).v[0];
+    y[i] = (g >= 0 ? g : g * e) / (1 + e) * (static_cast<float>(up[i] - q_sum) * up_factor);
+  }
+}
+
 uint64_t read(const std::byte* from, size_t bytes) {
   uint64_t sum = 0;
   for (size_t i = 0; i < bytes; ++i) sum += std::to_integer<uint64_t>(from[i]);

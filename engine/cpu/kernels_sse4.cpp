@@ -132,6 +132,7 @@ inline Vec load_bf16(const uint16_t* from) {
   const __m128i halves = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
   return _mm_castsi128_ps(_mm_slli_epi32(_mm_cvtepu16_epi32(halves), 16));
 }
+inline Vec div(Vec a, Vec b) { return _mm_div_ps(a, b); }
 inline Vec floats_of(Words w) { return _mm_cvtepi32_ps(w); }
 inline Words rounded(Vec a) { return _mm_cvtps_epi32(a); }
 inline Words minus(Words a, Words b) { return _mm_sub_epi32(a, b); }

@@ -94,6 +94,7 @@ inline Vec load_bf16(const uint16_t* from) {
   const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
   return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16));
 }
+inline Vec div(Vec a, Vec b) { return _mm256_div_ps(a, b); }
 inline Vec floats_of(Words w) { return _mm256_cvtepi32_ps(w); }
 inline Words rounded(Vec a) { return _mm256_cvtps_epi32(a); }
 inline Words minus(Words a, Words b) { return _mm256_sub_epi32(a, b); }
