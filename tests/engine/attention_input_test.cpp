@@ -181,7 +181,7 @@ TEST_P(Kernels, AttentionOfOneTokenWithNormsHasTheBitsOfABatch) {
 }
 
 // The product for q, k and v and attention are two stages of a chain here. On a software device with more
-// than one thread they are two dispatches (engine_chained_attention).
+// than one thread they are two dispatches (engine_chained_kernels).
 TEST_P(Kernels, AChainWithNormsIsItsSteps) {
   const Variant& variant = GetParam();
   const bool software = backend->device().software;

@@ -37,6 +37,13 @@ class GroupKernels : public Kernels {
     if (!IsSkipped() && backend->group_layout() != Layout::groups) GTEST_SKIP() << "another layout";
   }
 
+  // On a software device the kernel of stages takes seconds to compile for each way to build it.
+  bool takes_long() const {
+    const Variant& v = GetParam();
+    return v.as_gpu && backend->device().software &&
+           (v.dot != IntegerDot::never || v.subgroup_size % 64 != 0);
+  }
+
   std::vector<float> product(const Matrix& w, const Quantised& q, Out::Kind kind, Act act, uint32_t n) {
     const size_t n_out = kind == Out::Kind::gate ? w.rows() / 2 : w.rows();
     const BufferPtr y = put(*backend, std::vector<float>(n * n_out, 4.0F));
@@ -193,6 +200,7 @@ Quantised quantised_for(Backend& b, uint32_t n_in) {
 // A vector that is its own rounding, so that s is 1 and the result exact. Up to 24576 rows: as many as need
 // several a lane.
 TEST_P(GroupKernels, OneTokenEqualsTheIntegers) {
+  if (takes_long()) GTEST_SKIP() << "others show the same";
   for (const auto& [c, rows] : {std::pair{kCases[1], 70U},
                                 {kCases[4], 70U},
                                 {kCases[2], 12'500U},
@@ -216,6 +224,7 @@ TEST_P(GroupKernels, OneTokenEqualsTheIntegers) {
 
 // The layers of a token, in one program and step by step, with norms and without.
 TEST_P(GroupKernels, ATokenHasTheBitsOfItsSteps) {
+  if (takes_long()) GTEST_SKIP() << "others show the same";
   for (const Input input : {Input::int8_row, Input::int16_row})
     for (const auto& [act, all_norms] : {std::pair{Act::relu2, true}, {Act::silu, false}}) {
       constexpr uint32_t kEmbd = 512, kHeads = 768, kFf = 2048;
