@@ -54,7 +54,7 @@ layout(constant_id = CONSTANT_TILE) const uint kTile = 1024;
 // What does not change while a token is computed is volatile, so that it is loaded where the source says so,
 // and not where it is needed, as a compiler would do.
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly volatile buffer Codes { uvec4 at[]; };
-layout(buffer_reference, std430, buffer_reference_align = 4) readonly volatile buffer HalfPairs { uint at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 4) readonly volatile buffer Halves { uint at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly volatile buffer Weights { vec4 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 4) readonly volatile buffer Scalars { float at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 8) readonly volatile buffer Turns { vec2 at[]; };

@@ -106,8 +106,8 @@ void store() {
 
 // What rounded() of groups.glsl gives, without conversions between float and int, which are slow on GPUs: a
 // float added to 1.5 * 2^23 is rounded half to even to an integer in its lowest bits, if it is below 2^22. A
-// product may be as large as 2^30, so a multiple of 256 is taken from it first. `biased` is the group's sum in
-// the bits of 1.5 * 2^23 + sum, and the result is kBias more than it should be.
+// product may be as large as 2^30, so a multiple of 256 is taken from it first. `biased` is the group's sum
+// in the bits of 1.5 * 2^23 + sum, and the result is kBias more than it should be.
 const int kHalfway = 0x4B400000;                 // the bits of 1.5 * 2^23
 const float kCoarse = 3221225472.0;              // 1.5 * 2^31, whose lowest bit is 256
 const uint kBias = 0x40000000u + 0x4B400000u;  // the bits of kCoarse times 256, and those of 1.5 * 2^23
@@ -149,8 +149,8 @@ void main() {
       UNROLL for (uint plane = 0; plane < kPlanes; ++plane)
         UNROLL for (uint k = 0; k < kSteps; ++k)
           coopMatLoadNV(b[plane][k], tile,
-                        kTokensAt + (plane * kTileTokens + tokens_at + j * kN) * kStride + k * kK / 16, kStride,
-                        true);
+                        kTokensAt + (plane * kTileTokens + tokens_at + j * kN) * kStride + k * kK / 16,
+                        kStride, true);
       UNROLL for (uint i = 0; i < kRowTiles; ++i) {
         MatrixC sum = MatrixC(kPlanes == 2 ? 0 : kHalfway);
         UNROLL for (uint plane = 0; plane < kPlanes; ++plane) {

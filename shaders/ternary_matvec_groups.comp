@@ -1,5 +1,5 @@
-// As ternary_matvec.comp, for a matrix of groups (common/groups.glsl). The lanes of a subgroup stride over the
-// groups of its rows. CONSTANT_OUT says where the result goes:
+// As ternary_matvec.comp, for a matrix of groups (common/groups.glsl). The lanes of a subgroup stride over
+// the groups of its rows. CONSTANT_OUT says where the result goes:
 //   OUT_STORE  y[row]  = result
 //   OUT_ADD    y[row] += result            (the residual stream)
 //   OUT_GATE   y[row]  = act(gate) * up    (rows n_out of gate, then n_out of up)

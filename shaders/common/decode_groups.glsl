@@ -1,15 +1,15 @@
-// A stage of matrices of groups (decode_linear.glsl, groups.glsl). Lanes take whole groups, of all their rows at
-// once, so that what a lane reads from shared memory serves them all.
+// A stage of matrices of groups (decode_linear.glsl, groups.glsl). Lanes take whole groups, of all their rows
+// at once, so that what a lane reads from shared memory serves them all.
 
 void LINEAR(uint group) {
   const uint kCodes = MATRICES * ROWS;  // rows of codes: of gate, then of up
   const bool kScalesFirst = kCodes * LOADS <= 8;  // otherwise they would take too many registers
-  uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;  // so that sixteen neighbours are also neighbouring lanes
+  uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;  // sixteen neighbours are also neighbouring lanes
   uint lane = LANE % LANES, n_groups = push.n_in / 64, words = push.n_in / 4;
   uint row_scales = n_groups / kScaleGroups;
   uint first_row = ((group * N_SUBGROUPS + SUBGROUP) * (SUBGROUP_SIZE / LANES) + LANE / LANES) * ROWS;
   Codes codes = Codes(push.w);
-  HalfPairs scales = HalfPairs(push.scales);
+  Halves scales = Halves(push.scales);
   uint rows[kCodes];
   UNROLL for (uint k = 0; k < kCodes; ++k)
     rows[k] = min(first_row + k % ROWS, push.n_out - 1) + k / ROWS * push.n_out;
