@@ -31,12 +31,10 @@ enum : uint32_t {
   kLoadKhr = 4457,
   kStoreKhr = 4458,
   kMulAddKhr = 4459,
-  kLengthKhr = 4460,
   kTypeNv = 5358,
   kLoadNv = 5359,
   kStoreNv = 5360,
   kMulAddNv = 5361,
-  kLengthNv = 5362,
   kCapabilityNv = 5357,
   kCapabilityKhr = 6022,
 };
@@ -134,11 +132,6 @@ class Rewriter {
           for (uint32_t n = 0; n < 3; ++n) put(out, kOpConstant, {a[0], numbers_[n], n});
         }
         return;
-      case kLengthNv:
-        return put(out, kLengthKhr, a);
-      case kOpSpecConstantOp:  // type, result, opcode, operands
-        if (a[2] == kLengthNv) a[2] = kLengthKhr;
-        return put(out, i.opcode, a);
       case kTypeNv:
         if (use_.count(a[0]) == 0) throw std::runtime_error("a matrix that is never multiplied");
         a.push_back(numbers_[use_[a[0]]]);

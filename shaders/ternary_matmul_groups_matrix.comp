@@ -25,6 +25,7 @@ layout(constant_id = CONSTANT_SUBGROUP_ROWS) const uint kSubgroupRows = 4;
 layout(constant_id = CONSTANT_SUBGROUP_TOKENS) const uint kSubgroupTokens = 2;
 layout(constant_id = CONSTANT_PLANES) const uint kPlanes = 1;
 layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
+layout(constant_id = CONSTANT_SUBGROUP_SIZE) const uint kSubgroupSize = 32;
 
 layout(push_constant) uniform Push { GroupsPush push; };
 layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]
@@ -41,6 +42,7 @@ layout(binding = 4) readonly buffer Scales { uint scales[]; };  // F16 [rows][n_
 #define MatrixB icoopmatNV<8, gl_ScopeSubgroup, kK, kN>
 #define MatrixC icoopmatNV<32, gl_ScopeSubgroup, kM, kN>
 
+const uint kElements = kM * kN / kSubgroupSize;  // of a matrix of sums that an invocation has
 const uint kSubgroupTileRows = kM * kRowTiles, kSubgroupTileTokens = kN * kTokenTiles;
 const uint kTileRows = kSubgroupTileRows * kSubgroupRows, kTileTokens = kSubgroupTileTokens * kSubgroupTokens;
 const uint kSubgroupOutRows = kOut == OUT_GATE ? kSubgroupTileRows / 2 : kSubgroupTileRows;
@@ -104,21 +106,12 @@ void store() {
   }
 }
 
-// What rounded() of groups.glsl gives, without conversions between float and int, which are slow on GPUs: a
-// float added to 1.5 * 2^23 is rounded half to even to an integer in its lowest bits, if it is below 2^22. A
-// product may be as large as 2^30, so a multiple of 256 is taken from it first. `biased` is the group's sum
-// in the bits of 1.5 * 2^23 + sum, and the result is kBias more than it should be.
-const int kHalfway = 0x4B400000;                 // the bits of 1.5 * 2^23
-const float kCoarse = 3221225472.0;              // 1.5 * 2^31, whose lowest bit is 256
-const uint kBias = 0x40000000u + 0x4B400000u;  // the bits of kCoarse times 256, and those of 1.5 * 2^23
+// As rounded() of groups.glsl, but for a sum to which kHalfway was added already, and with kHalfway too much.
 int rounded_and_biased(int biased, float scale) {
-  precise float sum = intBitsToFloat(biased) - 12582912.0;
-  precise float scaled = sum * scale;
-  precise float coarse = scaled + kCoarse;
-  precise float multiple = coarse - kCoarse;
-  precise float rest = scaled - multiple;
-  precise float fine = rest + 12582912.0;
-  return (floatBitsToInt(coarse) << 8) + floatBitsToInt(fine);
+  precise float exact = intBitsToFloat(biased) - kHalfwayFloat;
+  precise float scaled = exact * scale;
+  precise float half_to_even = scaled + kHalfwayFloat;
+  return floatBitsToInt(half_to_even);
 }
 
 void main() {
@@ -155,10 +148,10 @@ void main() {
         MatrixC sum = MatrixC(kPlanes == 2 ? 0 : kHalfway);
         UNROLL for (uint plane = 0; plane < kPlanes; ++plane) {
           if (plane == 1)
-            UNROLL for (uint e = 0; e < sum.length(); ++e) sum[e] = sum[e] * 256 + kHalfway;
+            UNROLL for (uint e = 0; e < kElements; ++e) sum[e] = sum[e] * 256 + kHalfway;
           UNROLL for (uint k = 0; k < kSteps; ++k) sum = coopMatMulAddNV(a[i][k], b[plane][k], sum);
         }
-        UNROLL for (uint e = 0; e < sum.length(); ++e)
+        UNROLL for (uint e = 0; e < kElements; ++e)
           acc[i][j][e] += rounded_and_biased(sum[e], intBitsToFloat(scale[i][e]));
       }
     }
@@ -166,7 +159,7 @@ void main() {
 
   barrier();
   uint sums = gl_SubgroupID * kSums;
-  int bias = int(groups * kBias);
+  int bias = int(groups) * kHalfway;
   uint first_row = gl_WorkGroupID.x * kOutRows + subgroup_row * kSubgroupOutRows;
   uint first_token = gl_WorkGroupID.y * kTileTokens + tokens_at;
   UNROLL for (uint j = 0; j < kTokenTiles; ++j) {

@@ -60,16 +60,20 @@ uint32_t merge_scales16(std::vector<uint16_t>& scales, size_t n) {
   return 1;
 }
 
-double sum_of_scales(const uint16_t* scales, size_t n, uint32_t scale_every) {
-  double sum = 0;
-  for (size_t i = 0; i < n; ++i) sum += std::abs(layouts::from_half(scales[i]));
-  return sum * (scale_every / 64);
+double bound_of_scales(const uint16_t* scales, size_t n, uint32_t scale_every) {
+  double sum = 0, largest = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const double magnitude = std::abs(layouts::from_half(scales[i]));
+    sum += magnitude;
+    largest = std::max(largest, magnitude);
+  }
+  return std::max(sum * (scale_every / 64), 256 * largest);  // a NaN is in the first, which max then gives
 }
 
-float fixed_for(double largest_sum, uint32_t largest_input) {
-  if (largest_sum == 0) return 1;
+float fixed_for(double largest_bound, uint32_t largest_input) {
+  if (largest_bound == 0) return 1;
   int exponent = 0;  // 2^30 / bound = mantissa * 2^exponent, mantissa from 1/2 to 1
-  std::frexp(0x1p30 / (largest_sum * 64 * largest_input), &exponent);
+  std::frexp(0x1p30 / (largest_bound * 64 * largest_input), &exponent);
   return std::ldexp(1.0F, exponent - 1);
 }
 

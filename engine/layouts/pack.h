@@ -26,13 +26,15 @@ void pack_scales16(const uint16_t* scales, size_t n, uint16_t* out);
 // for.
 uint32_t merge_scales16(std::vector<uint16_t>& scales, size_t n);
 
-// The sum over a row's groups of 64 inputs of |scale|; NaN or infinite where a scale is.
-double sum_of_scales(const uint16_t* scales, size_t n, uint32_t scale_every);
+// What a row's scales allow `fixed` to be: the sum over its groups of 64 inputs of |scale|, or 256 times the
+// largest of them, if that is more. NaN or infinite where a scale is.
+double bound_of_scales(const uint16_t* scales, size_t n, uint32_t scale_every);
 
-// The largest power of two with which no sum over a row can leave an int32. `largest_sum` is the largest
-// sum_of_scales of a matrix, `largest_input` the magnitude that an input of it may have: 128 for int8_row,
-// 32640 for int16_row. Requires: a finite sum.
-float fixed_for(double largest_sum, uint32_t largest_input);
+// The largest power of two with which no group of 64 inputs exceeds 2^22, where a float still has every
+// integer and its half, and no sum over a row 2^30. `largest_bound` is the largest bound_of_scales of a
+// matrix, `largest_input` the magnitude that an input of it may have: 128 for int8_row, 32640 for int16_row.
+// Requires: a finite bound.
+float fixed_for(double largest_bound, uint32_t largest_input);
 
 // Which row of a head in the file is row `row` where the kernels want it. Llama's files have the two features
 // that RoPE rotates together side by side, 2 i and 2 i + 1; kernels have them at i and i + rope_dim / 2.

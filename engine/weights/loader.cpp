@@ -116,7 +116,7 @@ class Loader {
     m.layout = backend_.group_layout();
     m.input = Input::int16_row;
     m.scale_every = t.scale_every;
-    m.fixed = fixed_for(head_sum_, kLargestInt16);
+    m.fixed = fixed_for(head_bound_, kLargestInt16);
     m.parts[0] = {t.n_vocab, t.scale / m.fixed};
     m.codes = t.chunks[0].bytes;
     m.scales = t.chunks[0].scales;
@@ -188,7 +188,7 @@ class Loader {
     m.codes = packed.codes;
     m.scales = packed.scales;
     m.scale_every = packed.scale_every;
-    m.fixed = fixed_for(repacker.largest_sum(), m.input == Input::int8_row ? kLargestInt8 : kLargestInt16);
+    m.fixed = fixed_for(repacker.largest_bound(), m.input == Input::int8_row ? kLargestInt8 : kLargestInt16);
     for (Matrix::Part& part : m.parts) part.scale /= m.fixed;
   }
 
@@ -211,7 +211,7 @@ class Loader {
       t.scale_every = packed.scale_every;
       t.chunks.push_back({row, n, std::move(packed.codes), std::move(packed.scales)});
     }
-    head_sum_ = repacker.largest_sum();
+    head_bound_ = repacker.largest_bound();
   }
 
   struct Packed {
@@ -272,8 +272,8 @@ class Loader {
   const I2sLayout layout_;
   const std::function<bool(uint64_t, uint64_t)>& on_progress_;
   std::vector<std::byte> repacked_, ordered_;
-  double head_sum_ = 0;  // of the table that was loaded last
-  uint64_t done_ = 0;    // of the file's bytes; its directory counts as done at the end
+  double head_bound_ = 0;  // of the table that was loaded last
+  uint64_t done_ = 0;      // of the file's bytes; its directory counts as done at the end
 };
 
 Block load_block(Loader& load, const FileBlock& from) {

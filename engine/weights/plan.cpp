@@ -40,7 +40,8 @@ MemoryPlan plan_memory(const GgufFile& file, uint32_t n_ctx) {
     });
 
   const uint64_t q = uint64_t{c.n_head} * c.head_dim, kv = uint64_t{c.n_head_kv} * c.head_dim;
-  const uint64_t tokens = n_ctx == 0 ? usual_context(c) : n_ctx, batch = std::min<uint64_t>(kMaxBatch, tokens);
+  const uint64_t tokens = n_ctx == 0 ? usual_context(c) : n_ctx,
+                 batch = std::min<uint64_t>(kMaxBatch, tokens);
   plan.kv_cache = tokens * c.n_layer * 2 * kv * 2;
   const uint64_t f32_features = c.n_embd + q + 2 * kv + q + c.n_ff;
   const uint64_t input = std::max({uint64_t{c.n_embd}, q, uint64_t{c.n_ff}});

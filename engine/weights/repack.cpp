@@ -63,12 +63,12 @@ double Repacker::pack_some(uint32_t begin, uint32_t end, uint32_t first) {
             fmt::format("{}: tensor {} holds a code of 3, wanted ternary weights: the file is damaged "
                         "or not {}",
                         printable(path_), printable(tensor->name), shown_name(tensor->type)));
-      const double sum = sum_of_scales(of_file.data(), file_scales, type_.scale_every);
-      if (!std::isfinite(sum))
+      const double bound = bound_of_scales(of_file.data(), file_scales, type_.scale_every);
+      if (!std::isfinite(bound))
         throw Error(ErrorKind::model,
                     fmt::format("{}: tensor {} holds a scale of NaN or infinity, wanted finite ones",
                                 printable(path_), printable(tensor->name)));
-      largest = std::max(largest, sum);
+      largest = std::max(largest, bound);
       for (uint32_t s = 0; s < n_scales; ++s)
         scales[size_t{i} * n_scales + s] = of_file[s * (scale_every_ / type_.scale_every)];
     }
@@ -112,7 +112,7 @@ const PackedRows& Repacker::pack(uint32_t begin, uint32_t end) {
   for (std::thread& t : threads) t.join();
   for (const Share& s : shares) {
     if (s.error) std::rethrow_exception(s.error);
-    largest_sum_ = std::max(largest_sum_, s.largest);
+    largest_bound_ = std::max(largest_bound_, s.largest);
   }
   return packed_;
 }

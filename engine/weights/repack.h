@@ -44,7 +44,7 @@ class Repacker {
   // Packs rows [begin, end) into packed(). In Layout::groups16 both are multiples of 16, or `end` is the end
   // of all. Throws Error(model) for codes and scales that are none.
   const PackedRows& pack(uint32_t begin, uint32_t end);
-  double largest_sum() const { return largest_sum_; }  // of the scales of a row, over all rows so far
+  double largest_bound() const { return largest_bound_; }  // of all rows so far, bound_of_scales
 
  private:
   double pack_some(uint32_t begin, uint32_t end, uint32_t first);
@@ -55,7 +55,7 @@ class Repacker {
   const FileType& type_;
   const uint32_t scale_every_;
   PackedRows packed_;
-  double largest_sum_ = 0;
+  double largest_bound_ = 0;
 };
 
 }  // namespace bitnet

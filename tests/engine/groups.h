@@ -43,9 +43,14 @@ inline Grouped random_groups(Backend& b, uint32_t n_in, std::vector<uint32_t> ro
                                        : static_cast<uint16_t>((rng() & 0x8000) | (0x2000 + rng() % 0x1000)));
   double most = 0;
   for (uint32_t row = 0; row < m.rows(); ++row) {
-    double sum = 0;
-    for (size_t i = 0; i < a_row; ++i) sum += std::abs(from_half(g.scales[row * a_row + i]));
-    most = std::max(most, sum * scale_every * (input == Input::int16_row ? 32640 : 128));
+    double sum = 0, largest = 0;
+    for (size_t i = 0; i < a_row; ++i) {
+      const double scale = std::abs(from_half(g.scales[row * a_row + i]));
+      sum += scale;
+      largest = std::max(largest, scale);
+    }
+    most = std::max(
+        most, std::max(sum * scale_every, largest * 64 * 256) * (input == Input::int16_row ? 32640 : 128));
   }
   m.fixed = std::exp2(std::floor(std::log2(std::exp2(30.0F) / static_cast<float>(most)) - 1e-4F));
   for (size_t i = 0; i < rows.size(); ++i) m.parts[i].scale = std::exp2(static_cast<float>(i)) / m.fixed;

@@ -43,7 +43,7 @@ Made make(const Shape& shape, std::mt19937& rng) {
   for (uint16_t& s : m.scales) s = static_cast<uint16_t>((rng() & 0x8000) | (0x0100 + rng() % 0x2000));
   double largest = 0;
   for (uint32_t r = 0; r < m.rows; ++r)
-    largest = std::max(largest, sum_of_scales(&m.scales[r * n_scales], n_scales, shape.scale_every));
+    largest = std::max(largest, bound_of_scales(&m.scales[r * n_scales], n_scales, shape.scale_every));
   m.fixed = fixed_for(largest, shape.input == Input::int16_row ? 32640 : 128);
   std::normal_distribution<float> normal(1, 0.2F);
   if (shape.normed)
