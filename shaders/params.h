@@ -174,6 +174,7 @@ struct DecodeStage {
   uint flow;
   uint residual_back;
   uint n_groups;   // workgroups
+  uint n_passes;   // a product's workgroup takes as many sets of rows, n_groups apart, one after the other
   uint wait_for;   // as many workgroups of the stage before; for empty stages, which hand nothing over
   uint long_rows;  // 1: of the longest kind
   uint n_in;

@@ -14,6 +14,10 @@ namespace {
 // run at a time.
 constexpr uint32_t kAttentionGroups = 120;
 
+// The workgroups of a product that a large GPU runs at a time. Each norms and rounds the whole vector, so
+// that more of them take turns to do the same: fewer take more rows, one set after the other.
+constexpr uint32_t kGroupsAtOnce = 132;
+
 constexpr uint32_t kProgressHeader = 3, kDoneStride = 32;  // words, as decode.comp has them
 
 // The results of kSlots stages are kept at a time. A stage reads those of the stage before and of one that is
@@ -215,10 +219,16 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   for (size_t i = 0; i < stages.size(); ++i) {
     DecodeStage& s = stages[i];
     s.long_rows = s.n_in > shape.rows.n_in;
-    if (s.n_in != 0)
+    s.n_passes = 1;
+    if (s.n_in != 0) {
       s.n_groups = ceil_div(
           s.n_out, size / result.kernel->constant(s.long_rows ? CONSTANT_LANES_LONG : CONSTANT_LANES) *
                        result.kernel->constant(s.long_rows ? CONSTANT_ROWS_LONG : CONSTANT_ROWS));
+      const bool takes_passes =
+          s.kind == STAGE_GATE_UP || (s.kind == STAGE_LINEAR && shape.groups.scale_groups != 0);
+      if (takes_passes) s.n_passes = ceil_div(s.n_groups, kGroupsAtOnce);
+      s.n_groups = ceil_div(s.n_groups, s.n_passes);
+    }
     s.wait_for = i == 0 ? 0 : stages[i - 1].n_groups;
   }
 

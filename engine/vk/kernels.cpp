@@ -51,6 +51,7 @@ Specialisation matrix_tile(const Device& device, uint64_t outputs, uint32_t plan
                              {1'600'000, 32, 32, 2, 2},
                              {2'300'000, 64, 32, 2, 4},
                              {UINT64_MAX, 64, 32, 2, 2}};
+  constexpr Tile kLargeGroups = {UINT64_MAX, 32, 32, 4, 2};  // whose sums take twice the registers
   const MatrixShape shape = *device.int8_matrix();
   const auto constants_of = [&](const Tile& t) -> Specialisation {
     return {{CONSTANT_WORKGROUP_SIZE, device.info().subgroup_size * t.subgroup_rows * t.subgroup_tokens},
@@ -72,7 +73,8 @@ Specialisation matrix_tile(const Device& device, uint64_t outputs, uint32_t plan
   };
   size_t i = 0;
   while (outputs > kTiles[i].most_outputs && fits(constants_of(kTiles[i + 1]))) ++i;
-  return constants_of(kTiles[i]);
+  const bool large_groups = planes_of_groups != 0 && i + 1 == std::size(kTiles);
+  return constants_of(large_groups ? kLargeGroups : kTiles[i]);
 }
 
 }  // namespace
@@ -177,10 +179,12 @@ struct RowShape {
   uint32_t lanes, rows, loads, norm_loads;
 };
 static RowShape row_shape(const Device& device, const DecodeShape::Rows& r, uint32_t workgroup_size) {
-  constexpr uint32_t kMostLoads = 8;  // registers that wait for memory
+  // Registers that wait for memory; those of the norm's weights are free where there is none. Fewer lanes a
+  // row are fewer workgroups, each of which reads the whole vector.
+  const uint32_t most_loads = r.norm == NORM_NEVER ? 14 : 8;
   const uint32_t units = r.n_in / 64, most_lanes = device.min_subgroup_size();
   uint32_t lanes = std::min(8U, most_lanes);
-  while (lanes < most_lanes && ceil_div(units, lanes) > kMostLoads) lanes *= 2;
+  while (lanes < most_lanes && ceil_div(units, lanes) > most_loads) lanes *= 2;
   return {lanes, 1, ceil_div(units, lanes), ceil_div(r.n_in / 4, workgroup_size)};
 }
 

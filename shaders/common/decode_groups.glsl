@@ -7,6 +7,7 @@ void LINEAR(uint group) {
   uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;  // sixteen neighbours are also neighbouring lanes
   uint lane = LANE % LANES, n_groups = push.n_in / 64, words = push.n_in / 4;
   uint row_scales = n_groups / kScaleGroups;
+  uint a_pass = push.n_groups * N_SUBGROUPS * (SUBGROUP_SIZE / LANES) * ROWS;  // rows
   uint first_row = ((group * N_SUBGROUPS + SUBGROUP) * (SUBGROUP_SIZE / LANES) + LANE / LANES) * ROWS;
   Codes codes = Codes(push.w);
   Halves scales = Halves(push.scales);
@@ -84,45 +85,60 @@ void LINEAR(uint group) {
   }
   barrier();
 
-  int acc[kCodes];
-  UNROLL for (uint k = 0; k < kCodes; ++k) acc[k] = 0;
-  UNROLL for (uint i = 0; i < LOADS; ++i) {
-    uint own = lane + i * LANES, g = min(own, n_groups - 1);
-    int dots[kCodes], q_sum = group_sums[g];
-    UNROLL for (uint plane = 0; plane < kPlanes; ++plane) {
-      uint at = plane * 4 * stride + g;
-      uvec4 q0 = tile[at], q1 = tile[at + stride], q2 = tile[at + 2 * stride], q3 = tile[at + 3 * stride];
+  for (uint pass = 0;; ++pass) {
+    int acc[kCodes];
+    UNROLL for (uint k = 0; k < kCodes; ++k) acc[k] = 0;
+    UNROLL for (uint i = 0; i < LOADS; ++i) {
+      uint own = lane + i * LANES, g = min(own, n_groups - 1);
+      int q_sum = group_sums[g];
+      uvec4 q[kPlanes][4];
+      UNROLL for (uint plane = 0; plane < kPlanes; ++plane)
+        UNROLL for (uint s = 0; s < 4; ++s) q[plane][s] = tile[(plane * 4 + s) * stride + g];
       UNROLL for (uint k = 0; k < kCodes; ++k) {
         uvec4 some = bits[k][i];
-        int dot = dot_codes_at(some, 4, q1, 0) >> 2;  // codes are masked where they lie
-        dot = dot_codes_at(some, 2, q2, dot) >> 2;
-        dot = dot_codes_at(some, 0, q3, dot);
-        dot = dot_codes_at(some >> 6, 0, q0, dot);
-        dots[k] = plane == 0 ? dot : 256 * dots[k] + dot;
+        int dot_of_all = 0;
+        UNROLL for (uint plane = 0; plane < kPlanes; ++plane) {
+          int dot = dot_codes_at(some, 4, q[plane][1], 0) >> 2;  // codes are masked where they lie
+          dot = dot_codes_at(some, 2, q[plane][2], dot) >> 2;
+          dot = dot_codes_at(some, 0, q[plane][3], dot);
+          dot = dot_codes_at(some >> 6, 0, q[plane][0], dot);
+          dot_of_all = plane == 0 ? dot : 256 * dot_of_all + dot;
+        }
+        float of_group = half_of(halves[k][i], rows[k] * row_scales + g / kScaleGroups) * push.fixed_point;
+        acc[k] += rounded(dot_of_all - q_sum, own < n_groups ? of_group : 0.0);
       }
     }
-    UNROLL for (uint k = 0; k < kCodes; ++k) {
-      float of_group = half_of(halves[k][i], rows[k] * row_scales + g / kScaleGroups) * push.fixed_point;
-      acc[k] += rounded(dots[k] - q_sum, own < n_groups ? of_group : 0.0);
+    bool goes_on = pass + 1 < push.n_passes;
+    first_row += a_pass;
+    UNROLL for (uint k = 0; k < kCodes; ++k) {  // the next rows are on their way while these are summed
+      if (!goes_on) break;
+      rows[k] = min(first_row + k % ROWS, push.n_out - 1) + k / ROWS * push.n_out;
+      UNROLL for (uint i = 0; i < LOADS; ++i) {
+        uint g = min(lane + i * LANES, n_groups - 1);
+        bits[k][i] = codes.at[rows[k] * n_groups + g];
+        halves[k][i] = scales.at[(rows[k] * row_scales + g / kScaleGroups) / 2];
+      }
     }
-  }
-  UNROLL for (uint k = 0; k < kCodes; ++k)
-    UNROLL for (uint step = LANES / 2; step > 0; step /= 2) acc[k] += shuffle_xor(acc[k], step);
-  int sum = acc[0], up_sum = acc[kCodes - ROWS];
-  UNROLL for (uint r = 1; r < ROWS; ++r)
-    if (lane == r) {
-      sum = acc[r];
-      up_sum = acc[kCodes - ROWS + r];
+    UNROLL for (uint k = 0; k < kCodes; ++k)
+      UNROLL for (uint step = LANES / 2; step > 0; step /= 2) acc[k] += shuffle_xor(acc[k], step);
+    int sum = acc[0], up_sum = acc[kCodes - ROWS];
+    UNROLL for (uint r = 1; r < ROWS; ++r)
+      if (lane == r) {
+        sum = acc[r];
+        up_sum = acc[kCodes - ROWS + r];
+      }
+    if (lane < ROWS && own_row < push.n_out) {
+      if (MATRICES == 2) {
+        give(own_row, gated(ternary_result(sum, 0, scale.s, push.scale0),
+                            ternary_result(up_sum, 0, scale.s, push.scale1)));
+      } else {
+        precise float result = ternary_result(sum, 0, scale.s, scale_of_row(own_row));
+        if (adds) result = uintBitsToFloat(residual.x) + result;
+        give(own_row, result);
+      }
     }
-  if (lane < ROWS && own_row < push.n_out) {
-    if (MATRICES == 2) {
-      give(own_row, gated(ternary_result(sum, 0, scale.s, push.scale0),
-                          ternary_result(up_sum, 0, scale.s, push.scale1)));
-    } else {
-      precise float result = ternary_result(sum, 0, scale.s, scale_of_row(own_row));
-      if (adds) result = uintBitsToFloat(residual.x) + result;
-      give(own_row, result);
-    }
+    own_row += a_pass;
+    if (!goes_on) break;
   }
   finish_stage();
 }
