@@ -4,7 +4,6 @@
 //   the type          gains its use: A, B or accumulator, which is what the multiplications do with it
 //   load and store    say row or column major by a number before the stride instead of a bool behind it
 //   multiplication    says which operands are signed; NV took that from the types
-// and the length of a matrix, the elements that an invocation has, is the same under another number.
 // (SPV_NV_cooperative_matrix and SPV_KHR_cooperative_matrix of the SPIR-V registry, instruction by
 // instruction.) Both need the Vulkan memory model, and glslang has written the memory operands for it.
 //
@@ -25,7 +24,6 @@ enum : uint32_t {
   kOpConstantTrue = 41,
   kOpConstantFalse = 42,
   kOpConstant = 43,
-  kOpSpecConstantOp = 52,
   kOpDecorate = 71,
   kTypeKhr = 4456,
   kLoadKhr = 4457,
@@ -35,6 +33,7 @@ enum : uint32_t {
   kLoadNv = 5359,
   kStoreNv = 5360,
   kMulAddNv = 5361,
+  kLengthNv = 5362,
   kCapabilityNv = 5357,
   kCapabilityKhr = 6022,
 };
@@ -81,6 +80,7 @@ class Rewriter {
       if (i.opcode == kOpConstantTrue || i.opcode == kOpConstantFalse)
         bools_[a[1]] = i.opcode == kOpConstantTrue;
       if (i.opcode == kTypeNv) is_signed_[a[0]] = signed_ints.count(a[1]) != 0;
+      if (i.opcode == kLengthNv) throw std::runtime_error("the length of a matrix is not rewritten");
       // An instruction whose first operand is a matrix type has a result of that type.
       const bool typed =
           i.opcode != kOpName && i.opcode != kOpDecorate && a.size() > 1 && is_signed_.count(a[0]) != 0;
