@@ -59,45 +59,52 @@ void LINEAR(uint group) {
   }
   sum = workgroup_add(sum);  // its barrier also shows everyone the int8
 
+  // Gate and up alone may take several sets of rows: a loop around the others makes decode 2 % slower.
+#if MATRICES == 2
   for (uint pass = 0;; ++pass) {
-    ivec4 sums[MATRICES];  // one for each shift, still scaled by it
-    UNROLL for (uint m = 0; m < MATRICES; ++m) sums[m] = ivec4(0);
-    UNROLL for (uint i = 0; i < LOADS; ++i) {
-      uint h = min(lane + i * LANES, halves - 1);
-      uvec4 q0 = tile[h], q1 = tile[halves + h], q2 = tile[2 * halves + h], q3 = tile[3 * halves + h];
-      UNROLL for (uint m = 0; m < MATRICES; ++m) {
-        uvec4 some = bits[m][i];
-        sums[m].x = dot_codes_at(some >> 6, 0, q0, sums[m].x);
-        sums[m].y = dot_codes_at(some, 4, q1, sums[m].y);
-        sums[m].z = dot_codes_at(some, 2, q2, sums[m].z);
-        sums[m].w = dot_codes_at(some, 0, q3, sums[m].w);
-      }
-    }
-    bool goes_on = MATRICES == 2 && pass + 1 < push.n_passes;
-    uint next = row + push.n_groups * N_SUBGROUPS * (SUBGROUP_SIZE / LANES);
-    if (goes_on)  // the next rows are on their way while these are summed
-      UNROLL for (uint m = 0; m < MATRICES; ++m)
-        UNROLL for (uint i = 0; i < LOADS; ++i) {
-          uint h = lane + i * LANES;
-          if (h < halves) bits[m][i] = codes.at[(min(next, push.n_out - 1) + m * push.n_out) * halves + h];
-        }
-    int acc[MATRICES];
+#endif
+  ivec4 sums[MATRICES];  // one for each shift, still scaled by it
+  UNROLL for (uint m = 0; m < MATRICES; ++m) sums[m] = ivec4(0);
+  UNROLL for (uint i = 0; i < LOADS; ++i) {
+    uint h = min(lane + i * LANES, halves - 1);
+    uvec4 q0 = tile[h], q1 = tile[halves + h], q2 = tile[2 * halves + h], q3 = tile[3 * halves + h];
     UNROLL for (uint m = 0; m < MATRICES; ++m) {
-      acc[m] = sums[m].x + (sums[m].y >> 4) + (sums[m].z >> 2) + sums[m].w;
-      UNROLL for (uint step = LANES / 2; step > 0; step /= 2) acc[m] += shuffle_xor(acc[m], step);
+      uvec4 some = bits[m][i];
+      sums[m].x = dot_codes_at(some >> 6, 0, q0, sums[m].x);
+      sums[m].y = dot_codes_at(some, 4, q1, sums[m].y);
+      sums[m].z = dot_codes_at(some, 2, q2, sums[m].z);
+      sums[m].w = dot_codes_at(some, 0, q3, sums[m].w);
     }
-    if (lane == 0 && row < push.n_out) {
-      if (MATRICES == 2) {
-        give(row, gated(ternary_result(acc[0], sum, scale.s, push.scale0),
-                        ternary_result(acc[MATRICES - 1], sum, scale.s, push.scale1)));
-      } else {
-        precise float result = ternary_result(acc[0], sum, scale.s, scale_of_row(row));
-        if (adds) result = uintBitsToFloat(residual.x) + result;
-        give(row, result);
-      }
-    }
-    if (!goes_on) break;
-    row = next;
   }
+#if MATRICES == 2
+  bool goes_on = pass + 1 < push.n_passes;
+  uint next = row + push.n_groups * N_SUBGROUPS * (SUBGROUP_SIZE / LANES);
+  if (goes_on)  // the next rows are on their way while these are summed
+    UNROLL for (uint m = 0; m < MATRICES; ++m)
+      UNROLL for (uint i = 0; i < LOADS; ++i) {
+        uint h = lane + i * LANES;
+        if (h < halves) bits[m][i] = codes.at[(min(next, push.n_out - 1) + m * push.n_out) * halves + h];
+      }
+#endif
+  int acc[MATRICES];
+  UNROLL for (uint m = 0; m < MATRICES; ++m) {
+    acc[m] = sums[m].x + (sums[m].y >> 4) + (sums[m].z >> 2) + sums[m].w;
+    UNROLL for (uint step = LANES / 2; step > 0; step /= 2) acc[m] += shuffle_xor(acc[m], step);
+  }
+  if (lane == 0 && row < push.n_out) {
+    if (MATRICES == 2) {
+      give(row, gated(ternary_result(acc[0], sum, scale.s, push.scale0),
+                      ternary_result(acc[MATRICES - 1], sum, scale.s, push.scale1)));
+    } else {
+      precise float result = ternary_result(acc[0], sum, scale.s, scale_of_row(row));
+      if (adds) result = uintBitsToFloat(residual.x) + result;
+      give(row, result);
+    }
+  }
+#if MATRICES == 2
+  if (!goes_on) break;
+  row = next;
+  }
+#endif
   finish_stage();
 }
