@@ -130,8 +130,11 @@ void describe(ModelFile& m) {
   c.activation = c.act == Act::silu ? Activation::silu : Activation::relu2;
   c.embedding_type = shown_name(m.token_embd->type);
   c.head_type = shown_name(m.output->type);
-  std::vector<std::string> types;
+  std::vector<std::string> types, inputs;
   const auto count = [&](const TensorStack& stack) {
+    const bool int8 = input_of(c, stack.parts[0]->type) == Input::int8_row;
+    const std::string input = int8 ? "int8 a row" : "int16 a row";
+    if (std::ranges::find(inputs, input) == inputs.end()) inputs.push_back(input);
     for (const GgufTensor* t : stack.parts) {
       if (!t) continue;
       c.n_ternary += elements(*t);
@@ -142,8 +145,7 @@ void describe(ModelFile& m) {
   for (const FileBlock& b : m.blocks)
     for (const TensorStack* s : {&b.attention.qkv, &b.attention.out, &b.ffn.gate_up, &b.ffn.down}) count(*s);
   c.projection_types = fmt::format("{}", fmt::join(types, ", "));
-  const bool int8 = input_of(c, m.blocks[0].ffn.down.parts[0]->type) == Input::int8_row;
-  c.inputs = int8 ? "int8 a row" : "int16 a row";
+  c.inputs = fmt::format("{}", fmt::join(inputs, " and "));
   c.rope = fmt::format("base {}", c.rope_base);
   const RopeScaling& s = c.rope_scaling;
   if (s.kind == RopeScaling::Kind::linear) c.rope += fmt::format(", linear scaling by {}", s.factor);
