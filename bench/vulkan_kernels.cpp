@@ -115,7 +115,7 @@ class Bench {
                         gate_up = matrices_of_layers(kEmbd, {{kFf, 1}, {kFf, 1}}),
                         down = matrices_of_layers(kFf, {{kEmbd, 1}});
     const BufferPtr x = floats(uint64_t{n_} * kFf), y = floats(uint64_t{n_} * 2 * kFf);
-    const Norm norm{floats(kFf), kEpsilon};
+    const Norm norm = rms_of(floats(kFf), kEpsilon);
     const Quantised quantised{filled(uint64_t{n_} * kFf), filled(n_ * 8), nullptr};
     const In in{*x, norm, quantised};
     for (const uint32_t n : {kEmbd, kFf}) {
@@ -166,7 +166,7 @@ class Bench {
     const auto bytes = [](const Matrix& m) { return uint64_t{m.rows()} * (m.n_in / 4 + m.n_in / 64); };
     const BufferPtr x = floats(uint64_t{n_} * kWide), h = floats(uint64_t{n_} * kWider),
                     o = floats(uint64_t{n_} * kWide);
-    const Norm norm{floats(kWide), kEpsilon}, none;
+    const Norm norm = rms_of(floats(kWide), kEpsilon), none;
     const Quantised q{filled(uint64_t{n_} * kWider * 2), filled(n_ * 8), filled(uint64_t{n_} * kWider / 16)};
     const auto measure_one = [&](const char* name, const std::vector<Matrix>& w, const In& in,
                                  const Out& out) {
@@ -238,10 +238,10 @@ class Bench {
     const BufferPtr x = floats(kEmbd), y = floats(kEmbd), logits = floats(kVocab),
                     partials = filled(kArgmaxPartials * sizeof(ArgmaxResult)),
                     result = filled(sizeof(ArgmaxResult));
-    const Norm norm{floats(kEmbd), kEpsilon};
+    const Norm norm = rms_of(floats(kEmbd), kEpsilon);
     const uint64_t bytes = uint64_t{kVocab} * kEmbd * 2;
-    measure("embed", kEmbd * 2, [&](Recorder& r, uint32_t) { r.embed(table, *x, 1); });
-    measure("rms_norm", kEmbd * 4, [&](Recorder& r, uint32_t) { r.rms_norm(*x, 0, norm, kEmbd, *y, 1); });
+    measure("embed", kEmbd * 2, [&](Recorder& r, uint32_t) { r.embed(table, {}, *x, 1); });
+    measure("rms_norm", kEmbd * 4, [&](Recorder& r, uint32_t) { r.norm(*x, 0, norm, kEmbd, *y, 1); });
     measure(
         "head", bytes, [&](Recorder& r, uint32_t) { r.head(table, *y, *logits, 1); }, 0, 8);
     measure("argmax", kVocab * 4,

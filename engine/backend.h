@@ -14,6 +14,8 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/engine.h"
@@ -33,17 +35,23 @@ using BufferPtr = std::shared_ptr<Buffer>;  // a tied head shares the embedding
 enum class BufferUse { weights, device, shared };
 
 // How the input of a projection is rounded: to int8 by the largest magnitude of a row, as BitNet models are
-// trained, or to 16 bits in two planes of int8, which is next to nothing.
-enum class Input { int8_row, int16_row };
+// trained, or to 16 bits in two planes of int8, which is next to nothing. float_row is not rounded; it is for
+// Layout::floats alone.
+enum class Input { int8_row, int16_row, float_row };
 
-// One to three ternary tensors of the same input, stacked by rows: q over k over v, or gate over up. A
-// product of Layout::trits is part.scale * sum(weight * q) / s. In Layout::groups each 64 inputs have a sum
-// of their own, which is multiplied by its scale and by `fixed`, a power of two, and rounded to an integer.
-// These integers are summed, so that their order does not matter, and part.scale undoes `fixed`.
+// One to three tensors of the same input, stacked by rows: q over k over v, or gate over up. A product of
+// Layout::trits is part.scale * sum(weight * q) / s. In Layout::groups each 64 inputs have a sum of their
+// own, which is multiplied by its scale and by `fixed`, a power of two, and rounded to an integer. These
+// integers are summed, so that their order does not matter, and part.scale undoes `fixed`. Layouts blocks and
+// blocks16 do the same a unit of 32 or 16 inputs (layouts/blocks.h).
 struct Matrix {
+  // In blocks, blocks16 and floats each part has a type, buffers and a `fixed` of its own.
   struct Part {
     uint32_t rows = 0;
     float scale = 0;
+    TensorType type{};
+    float fixed = 0;
+    BufferPtr codes{}, scales{};  // floats: the rows as in the file, and null
   };
   uint32_t n_in = 0;
   Layout layout = Layout::trits;
@@ -54,6 +62,7 @@ struct Matrix {
   BufferPtr codes;                      // as the layout has them; empty where the parts have their own
   BufferPtr scales;                     // groups
   std::array<BufferPtr, 3> part_codes;  // trits on a backend that adopts: as codes, of each part
+  BufferPtr bias;                       // [rows] f32, added to the product before the activation, or null
   uint32_t rows() const { return parts[0].rows + parts[1].rows + parts[2].rows; }
 };
 
@@ -76,22 +85,38 @@ struct Table {
   bool is_ternary() const { return scale_every != 0; }
 };
 
+// What embed does beside looking up rows.
+struct EmbedExtra {
+  float scale = 1;
+  const Buffer* positions = nullptr;  // [n_ctx][n_embd] f32, or null
+};
+
 // Rows of int8, each with what is needed to undo the quantisation.
 struct Quantised {
   BufferPtr q;     // [rows][planes][n] int8; two planes for Input::int16_row, of which the first counts 256
   BufferPtr info;  // [rows] of {f32 s, i32 sum(q)}
   BufferPtr sums;  // [rows][n / 64] i32, sum(q) of each 64 inputs; for groups alone
+  BufferPtr sums16{};  // [rows][n / 16] i32, sum(q) of each 16 inputs; for blocks and blocks16 alone
+  BufferPtr y{};       // [rows][n] f32, the input as it is; for Input::float_row alone
 };
 
-// RMSNorm with this weight [n] f32; without one, the vector as it is.
+// RMSNorm, or LayerNorm with a bias, with weights [n] f32. The weights of an RMSNorm may be null: all are 1.
 template <typename T>
 struct NormOf {
+  enum class Kind { none, rms, layer };
+  Kind kind = Kind::none;
   T weight{};
+  T bias{};  // layer
   float epsilon = 0;
+  explicit operator bool() const { return kind != Kind::none; }
 };
+template <typename T>
+NormOf<T> rms_of(T weight, float epsilon) {
+  return {NormOf<T>::Kind::rms, std::move(weight), {}, epsilon};
+}
 using Norm = NormOf<BufferPtr>;
 
-enum class Act { relu2, silu };
+enum class Act { relu2, silu, gelu };  // gelu is the form with tanh
 
 // From where a projection takes its rows, and what it does with them first. q is scratch.
 struct In {
@@ -101,9 +126,10 @@ struct In {
   uint32_t first_row = 0;
 };
 
-// Where the result goes: y = W x, y += W x, or y = act(W_gate x) * (W_up x).
+// Where the result goes: y = W x, y += W x, y = act(W_gate x) * (W_up x), or y = act(W x). Each W x has the
+// matrix' bias added to it.
 struct Out {
-  enum class Kind { store, add, gate };
+  enum class Kind { store, add, gate, act };
   const Buffer& y;
   Kind kind = Kind::store;
   Act act = Act::relu2;
@@ -111,20 +137,36 @@ struct Out {
 inline Out store(const Buffer& y) { return {y, Out::Kind::store}; }
 inline Out add(const Buffer& y) { return {y, Out::Kind::add}; }
 inline Out gate(const Buffer& y, Act act) { return {y, Out::Kind::gate, act}; }
+inline Out activated(const Buffer& y, Act act) { return {y, Out::Kind::act, act}; }
 
 // What happens to q, k and v before RoPE, in this order; each may be absent.
 template <typename T, typename Bias = T>
 struct AttentionInputOf {
-  Bias bias{};               // [(n_head + 2 n_head_kv) * head_dim] f32
-  NormOf<T> q_norm, k_norm;  // over each head, weights [head_dim]
+  Bias bias{};                       // [(n_head + 2 n_head_kv) * head_dim] f32
+  NormOf<T> q_norm, k_norm, v_norm;  // over each head, weights [head_dim]
 };
 using AttentionInput = AttentionInputOf<BufferPtr>;
+
+// Which rows a layer's qkv has for a token.
+enum class AttentionRows {
+  qkv,  // [n_head + 2 n_head_kv][head_dim]
+  qk,   // [n_head + n_head_kv][head_dim]: v is k as it is before its norm and RoPE
+  q,    // [n_head][head_dim]: k and v are in the cache of another layer, and nothing is stored
+};
 
 struct AttentionShape {
   uint32_t n_head = 0;
   uint32_t n_head_kv = 0;
-  uint32_t head_dim = 0;
-  uint32_t rope_dim = 0;
+  uint32_t head_dim = 0;  // a multiple of 8 up to 512
+  uint32_t rope_dim = 0;  // features of a head that are rotated; 0: none
+  float scale = 0;        // of the scores q k; 0: 1 / sqrt(head_dim)
+  uint32_t window = 0;    // keys that a token sees, its own included; 0: all
+  AttentionRows rows = AttentionRows::qkv;
+
+  // Heads of a row of qkv.
+  uint32_t row_heads() const {
+    return n_head + n_head_kv * (rows == AttentionRows::qkv ? 2 : rows == AttentionRows::qk ? 1 : 0);
+  }
 };
 
 // The result of the argmax kernel, as it lies in memory.
@@ -173,18 +215,18 @@ class Recorder {
  public:
   virtual ~Recorder() = default;
 
-  // x[t] = table[token t of the run]
-  virtual void embed(const Table& table, const Buffer& x, uint32_t n) = 0;
+  // x[t] = table[token t of the run] * scale + positions[position of t]
+  virtual void embed(const Table& table, const EmbedExtra& extra, const Buffer& x, uint32_t n) = 0;
   // in.q = the input of w: in.x normed and rounded
   virtual void quantise(const Matrix& w, const In& in, uint32_t n) = 0;
   // out = W q. The rows of a gated product are half of w's.
   virtual void product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) = 0;
-  // Prepares q in qkv [n][n_head + 2 n_head_kv][head_dim] and rotates it; k prepared and rotated and v go to
-  // the cache at the run's position
+  // Prepares q in qkv [n][shape.row_heads()][head_dim] and rotates it; k prepared and rotated and v go to the
+  // cache at the run's position
   virtual void rope_store_kv(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
                              const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& shape,
                              uint32_t n) = 0;
-  // o = softmax(q k / sqrt(head_dim)) v, causal
+  // o = softmax(q k * scale) v, causal and within the window
   virtual void attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache, const Buffer& o,
                          const AttentionShape& shape, uint32_t n) = 0;
 
@@ -201,9 +243,34 @@ class Recorder {
     attention(qkv, k_cache, v_cache, o, shape, n);
   }
 
-  // y = rms_norm(x[first_row ..]) * weight
-  virtual void rms_norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features,
-                        const Buffer& y, uint32_t n) = 0;
+  // y = norm(x[first_row ..])
+  virtual void norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features,
+                    const Buffer& y, uint32_t n) = 0;
+  // x += norm(t), rows of n_features
+  virtual void add_normed(const Buffer& /*t*/, const Norm&, uint32_t /*n_features*/, const Buffer& /*x*/,
+                          uint32_t /*n*/) {
+    no_kernel("add_normed");
+  }
+  // g[t][i] *= by[t * by_stride + by_offset + i] for i < width
+  virtual void multiply(const Buffer& /*g*/, const Buffer& /*by*/, uint32_t /*width*/, uint32_t /*by_stride*/,
+                        uint32_t /*by_offset*/, uint32_t /*n*/) {
+    no_kernel("multiply");
+  }
+  // projected = (norm(projected * projected_scale) + embedded * embedded_scale) / sqrt(2), both
+  // [n][n_slices][width]; the norm is over each slice.
+  virtual void combine_per_layer(const Buffer& /*projected*/, const Norm&, float /*projected_scale*/,
+                                 const Buffer& /*embedded*/, float /*embedded_scale*/, uint32_t /*n_slices*/,
+                                 uint32_t /*width*/, uint32_t /*n*/) {
+    no_kernel("combine_per_layer");
+  }
+  // x *= factor
+  virtual void scale(const Buffer& /*x*/, float /*factor*/, uint32_t /*n_values*/) { no_kernel("scale"); }
+  // logits [rows][n_vocab] = softcap * tanh(logits / softcap), where softcap is not 0; then those of the ids
+  // in `suppressed`, i32, become -inf. It may be null.
+  virtual void finish_logits(const Buffer& /*logits*/, uint32_t /*n_vocab*/, float /*softcap*/,
+                             const Buffer* /*suppressed*/, uint32_t /*n_suppressed*/, uint32_t /*rows*/) {
+    no_kernel("finish_logits");
+  }
   // logits [n][n_vocab] = table y, of a dense table
   virtual void head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) = 0;
   // result = the largest of the first row of logits; `partial` is scratch
@@ -215,6 +282,11 @@ class Recorder {
                       const SamplingBuffers&, const Buffer& /*result*/) {}
   virtual void copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
                     uint64_t bytes) = 0;
+
+ private:
+  [[noreturn]] static void no_kernel(const char* name) {
+    throw Error(ErrorKind::device, std::string("this device cannot run ") + name + " yet; try --device cpu");
+  }
 };
 constexpr uint32_t kArgmaxPartials = 256;  // rows of ArgmaxResult that `partial` holds
 
@@ -230,6 +302,8 @@ class Backend {
   virtual const DeviceInfo& device() const = 0;
   // The layout of ternary weights that have more than one scale: groups or groups16.
   virtual Layout group_layout() const = 0;
+  // The layout of quantised dense weights: blocks or blocks16.
+  virtual Layout block_layout() const = 0;
 
   virtual BufferPtr allocate(uint64_t bytes, BufferUse use) = 0;
   // Copies bytes into a buffer of weights or device memory. It may return before they are there;

@@ -35,7 +35,7 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
   const AttentionShape heads = c.attention_shape();
   const uint64_t row_bytes = uint64_t{c.n_embd} * sizeof(float);
 
-  if (begin == 0) r.embed(m.token_embd, *a.x, n);
+  if (begin == 0) r.embed(m.token_embd, {}, *a.x, n);
   for (size_t i = begin; i < end; ++i) {
     const auto& [at, ffn] = m.blocks[i];
     const Buffer &k = cache.keys(i), &v = cache.values(i);
@@ -57,7 +57,7 @@ void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row
   if (m.has_ternary_head()) {
     r.linear(m.ternary_head, {*a.x, m.output_norm, a.rounded, first_row}, store(logits), rows);
   } else {
-    r.rms_norm(*a.x, first_row, m.output_norm, c.n_embd, *a.y, rows);
+    r.norm(*a.x, first_row, m.output_norm, c.n_embd, *a.y, rows);
     r.head(m.head(), *a.y, logits, rows);
   }
   r.argmax(logits, c.n_vocab, *a.argmax_partials, argmax_result);

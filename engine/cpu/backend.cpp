@@ -64,6 +64,7 @@ class CpuBackend : public Backend {
 
   const DeviceInfo& device() const override { return device_; }
   Layout group_layout() const override { return Layout::groups16; }
+  Layout block_layout() const override { return Layout::blocks16; }
 
   // Weights lie one behind the other while a model is loaded, so that large pages hold them.
   BufferPtr allocate(uint64_t bytes, BufferUse use) override {

@@ -174,14 +174,14 @@ uint32_t round_up(uint32_t n, uint32_t multiple) { return (n + multiple - 1) / m
 void CpuRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
   const bool groups = w.layout == Layout::groups16;
   step(n, [&k = k_, n_in = w.n_in, planes = planes_of(w), epsilon = in.norm.epsilon,
-           x = data_of<const float>(in.x) + size_t{in.first_row} * w.n_in,
+           x = data_of<const float>(in.x) + size_t{in.first_row} * w.n_in, normed = bool{in.norm},
            weight = in.norm.weight ? data_of<const float>(*in.norm.weight) : nullptr,
            q = data_of<int8_t>(*in.q.q), info = data_of<TokenScale>(*in.q.info),
            sums = groups ? data_of<int32_t>(*in.q.sums) : nullptr](uint32_t t, CacheLine*) {
     const float* row = x + size_t{t} * n_in;
     int8_t* to = q + size_t{t} * planes * n_in;
     float inverse = 1;
-    if (weight) {
+    if (normed) {
       const float mean = k.sum_of_squares(row, n_in) / static_cast<float>(n_in);
       inverse = 1 / std::sqrt(mean + epsilon);
     }

@@ -15,8 +15,8 @@ uint32_t CpuRecorder::rows_a_unit(uint32_t rows, uint64_t row_bytes, uint32_t mu
   return std::max(multiple, static_cast<uint32_t>(bytes / row_bytes) / multiple * multiple);
 }
 
-void CpuRecorder::rms_norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features,
-                           const Buffer& y, uint32_t n) {
+void CpuRecorder::norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features,
+                       const Buffer& y, uint32_t n) {
   program_.norms.push_back(&y);
   step(n, [&k = k_, x = data_of<const float>(x) + size_t{first_row} * n_features,
            w = data_of<const float>(*norm.weight), n_features, epsilon = norm.epsilon,

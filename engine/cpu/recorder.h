@@ -91,7 +91,7 @@ class CpuProgram : public Program {
   std::vector<Step> steps;
   size_t scratch_lines = 0;
   std::vector<std::shared_ptr<ShortlistedHead>> shortlisted;
-  std::vector<const Buffer*> norms;  // that rms_norm writes
+  std::vector<const Buffer*> norms;  // that norm writes
 };
 
 // The arguments of Backend::run. They lie in the backend, where the steps read them.
@@ -113,7 +113,7 @@ class CpuRecorder : public Recorder {
         shortlists_(std::move(shortlists)),
         program_(program) {}
 
-  void embed(const Table& table, const Buffer& x, uint32_t n) override;
+  void embed(const Table& table, const EmbedExtra& extra, const Buffer& x, uint32_t n) override;
   void quantise(const Matrix& w, const In& in, uint32_t n) override;
   void product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) override;
   void rope_store_kv(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
@@ -121,8 +121,8 @@ class CpuRecorder : public Recorder {
                      uint32_t n) override;
   void attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache, const Buffer& o,
                  const AttentionShape& shape, uint32_t n) override;
-  void rms_norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features, const Buffer& y,
-                uint32_t n) override;
+  void norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features, const Buffer& y,
+            uint32_t n) override;
   void head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) override;
   void argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const Buffer& result) override;
   void copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,

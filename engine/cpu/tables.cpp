@@ -77,7 +77,7 @@ void ternary_floats(const CpuKernels& k, const uint8_t* codes, const uint16_t* s
 
 }  // namespace
 
-void CpuRecorder::embed(const Table& table, const Buffer& x, uint32_t n) {
+void CpuRecorder::embed(const Table& table, const EmbedExtra&, const Buffer& x, uint32_t n) {
   struct Chunk {
     uint32_t begin, rows;
     TableRows dense;

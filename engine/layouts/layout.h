@@ -1,4 +1,4 @@
-// How ternary codes lie on a device. There are few layouts for many types of file: kernels know layouts.
+// How weights lie on a device. There are few layouts for many types of file: kernels know layouts.
 //
 // Thread rule: values.
 //
@@ -18,6 +18,13 @@ enum class Layout {
   // holds the elements 16 j + b, + 4, + 8, + 12 at the shifts 6, 4, 2, 0. The scales are F16 [ceil(rows /
   // 16)][n_in / scale_every][16 rows]. Rows past the end have codes of 1 and scales of 0.
   groups16,
+  // Quantised dense rows (Q8_0, Q4_0, ...), codes and scales apart, in as many bits as in the file: blocks
+  // for
+  // Vulkan, blocks16 for the CPU. blocks.h has their meaning.
+  blocks,
+  blocks16,
+  // Rows of F32, F16 or BF16 as they lie in the file.
+  floats,
 };
 
 }  // namespace bitnet

@@ -28,7 +28,7 @@ class Tensors {
 
   const GgufTensor* norm(const char* name, uint64_t n) const;
   NormOf<const GgufTensor*> norm(const char* name, uint64_t n, float epsilon) const {
-    return {norm(name, n), epsilon};
+    return rms_of(norm(name, n), epsilon);
   }
   const GgufTensor* table(const char* name, uint64_t n_embd, uint64_t n_vocab) const;
   const GgufTensor* vector(const std::string& full_name, uint64_t n) const;       // f32 [n]

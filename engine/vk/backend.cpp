@@ -48,6 +48,7 @@ class VulkanBackend : public Backend {
 
   const DeviceInfo& device() const override { return device_.info(); }
   Layout group_layout() const override { return Layout::groups; }
+  Layout block_layout() const override { return Layout::blocks; }
 
   BufferPtr allocate(uint64_t bytes, BufferUse use) override {
     return std::make_unique<VulkanBuffer>(device_, bytes, use);

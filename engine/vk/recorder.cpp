@@ -1,5 +1,7 @@
 #include "recorder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -46,6 +48,21 @@ GroupsPush push_of(const Matrix& w, uint32_t n_out, uint32_t n) {
 
 TernaryPush without_groups(const GroupsPush& p) {
   return {p.n_in, p.n_out, p.n_tokens, p.end0, p.end1, p.scale0, p.scale1, p.scale2};
+}
+
+void require(bool known, const char* what) {
+  if (!known) throw Error(ErrorKind::device, fmt::format("Vulkan cannot run {} yet; try --device cpu", what));
+}
+bool is_known(const Norm& norm) { return !norm || (norm.kind == Norm::Kind::rms && norm.weight); }
+bool is_known(const Matrix& w) {
+  return !w.bias && (w.layout == Layout::trits || w.layout == Layout::groups);
+}
+bool is_known(const Out& out) {
+  return out.kind != Out::Kind::act && (out.kind != Out::Kind::gate || out.act != Act::gelu);
+}
+bool is_known(const AttentionShape& s) {
+  return s.rows == AttentionRows::qkv && s.scale == 0 && s.window == 0 && s.rope_dim != 0 &&
+         s.head_dim <= 256;
 }
 
 AttentionPush attention_push(const AttentionShape& s, uint32_t n) {
@@ -160,7 +177,8 @@ uint32_t VulkanRecorder::groups_for_rows(uint32_t rows, uint32_t rows_per_subgro
                   device_.limits().maxComputeWorkGroupCount[0]);
 }
 
-void VulkanRecorder::embed(const Table& table, const Buffer& x, uint32_t n) {
+void VulkanRecorder::embed(const Table& table, const EmbedExtra& extra, const Buffer& x, uint32_t n) {
+  require(extra.scale == 1 && !extra.positions, "a scaled embedding");
   const Kernel& kernel = kernels_.embed(table);
   for (const auto& [row_begin, rows, bytes, scales] : table.chunks)
     if (table.is_ternary())
@@ -172,7 +190,8 @@ void VulkanRecorder::embed(const Table& table, const Buffer& x, uint32_t n) {
 }
 
 void VulkanRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
-  const Kernel& kernel = kernels_.quantise(w, in.norm.weight != nullptr);
+  require(is_known(w) && is_known(in.norm), "this input");
+  const Kernel& kernel = kernels_.quantise(w, bool{in.norm});
   const QuantisePush push{w.n_in, in.first_row, in.norm.epsilon};
   const Buffer* weight = in.norm.weight ? in.norm.weight.get() : &in.x;  // which is not read
   const Buffer *q = in.q.q.get(), *info = in.q.info.get(), *sums = in.q.sums.get();
@@ -181,6 +200,7 @@ void VulkanRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
 }
 
 void VulkanRecorder::product(const Matrix& w, const Quantised& in, const Out& out, uint32_t n) {
+  require(is_known(w) && is_known(out), "this projection");
   const uint32_t n_out = out.kind == Out::Kind::gate ? w.rows() / 2 : w.rows();
   const auto product = [&](const Kernel& kernel, uint32_t groups_x, uint32_t groups_y) {
     const GroupsPush push = push_of(w, n_out, n);
@@ -202,6 +222,7 @@ void VulkanRecorder::product(const Matrix& w, const Quantised& in, const Out& ou
 void VulkanRecorder::rope_store_kv(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
                                    const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& s,
                                    uint32_t n) {
+  require(is_known(s) && !input.v_norm, "this attention");
   const auto or_any = [&](const BufferPtr& buffer) { return buffer ? buffer.get() : &rotation; };
   dispatch(kernels_.rope_store_kv(input),
            RopePush{s.n_head, s.n_head_kv, s.head_dim, s.rope_dim, 1.0F / static_cast<float>(s.head_dim),
@@ -213,6 +234,7 @@ void VulkanRecorder::rope_store_kv(const Buffer& qkv, const AttentionInput& inpu
 
 void VulkanRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache,
                                const Buffer& o, const AttentionShape& s, uint32_t n) {
+  require(is_known(s), "this attention");
   const Kernel& kernel = kernels_.attention(s, n);
   const uint32_t heads = kernel.constant(CONSTANT_HEADS),
                  tokens = kernel.constant(CONSTANT_WORKGROUP_SIZE) / 4 / heads;
@@ -257,19 +279,23 @@ void VulkanRecorder::self_attention(const Buffer& qkv, const AttentionInput& inp
   const auto add = [&](DecodeStages& stages) {
     stages.attention(qkv, input, rotation, k_cache, v_cache, scratch, o, s);
   };
-  if (n == 1 && decode_.possible() && add_stage(collected_.takes_next(qkv), add)) return;
+  if (n == 1 && decode_.possible() && is_known(s) && !input.v_norm &&
+      add_stage(collected_.takes_next(qkv), add))
+    return;
   Recorder::self_attention(qkv, input, rotation, k_cache, v_cache, scratch, o, s, n);
 }
 
 void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {
   const auto add = [&](DecodeStages& stages) { stages.linear(w, in, out); };
-  if (n == 1 && in.first_row == 0 && decode_.possible() && add_stage(collected_.takes_next(w, in, out), add))
+  if (n == 1 && in.first_row == 0 && decode_.possible() && is_known(w) && is_known(in.norm) &&
+      is_known(out) && add_stage(collected_.takes_next(w, in, out), add))
     return;
   Recorder::linear(w, in, out, n);
 }
 
-void VulkanRecorder::rms_norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features,
-                              const Buffer& y, uint32_t n) {
+void VulkanRecorder::norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features,
+                          const Buffer& y, uint32_t n) {
+  require(is_known(norm), "this norm");
   dispatch(kernels_.rms_norm, NormPush{n_features, first_row, norm.epsilon}, {&x, norm.weight.get(), &y}, n);
 }
 

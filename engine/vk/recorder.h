@@ -42,7 +42,7 @@ class VulkanRecorder : public Recorder {
   void finish();
   void decode(DecodeDispatches dispatches);
 
-  void embed(const Table& table, const Buffer& x, uint32_t n) override;
+  void embed(const Table& table, const EmbedExtra& extra, const Buffer& x, uint32_t n) override;
   void quantise(const Matrix& w, const In& in, uint32_t n) override;
   void product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) override;
   void linear(const Matrix& w, const In& in, const Out& out, uint32_t n) override;
@@ -54,8 +54,8 @@ class VulkanRecorder : public Recorder {
   void self_attention(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
                       const Buffer& k_cache, const Buffer& v_cache, const AttentionScratch& scratch,
                       const Buffer& o, const AttentionShape& shape, uint32_t n) override;
-  void rms_norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features, const Buffer& y,
-                uint32_t n) override;
+  void norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features, const Buffer& y,
+            uint32_t n) override;
   void head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) override;
   void argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const Buffer& result) override;
   void sample(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const SamplingBuffers& sampling,

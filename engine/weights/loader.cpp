@@ -35,8 +35,8 @@ class Loader {
   }
 
   Norm norm(const NormOf<const GgufTensor*>& from) {
-    if (!from.weight) return {};
-    return {whole(*from.weight), from.epsilon};
+    return {static_cast<Norm::Kind>(from.kind), from.weight ? whole(*from.weight) : nullptr,
+            from.bias ? whole(*from.bias) : nullptr, from.epsilon};
   }
 
   BufferPtr stacked(const std::array<const GgufTensor*, 3>& vectors) {
@@ -305,7 +305,7 @@ Model load_model(const ModelFile& file, Backend& backend, I2sLayout layout,
   if (model.config.tied_head && model.token_embd.is_ternary())
     model.ternary_head = load.head(model.token_embd);
   for (const FileBlock& block : file.blocks) model.blocks.push_back(load_block(load, block));
-  model.output_norm = load.norm({file.output_norm, file.config.norm_epsilon});
+  model.output_norm = load.norm(rms_of(file.output_norm, file.config.norm_epsilon));
   if (!model.config.tied_head) {
     Table head = load.table(*file.output);
     if (head.is_ternary())

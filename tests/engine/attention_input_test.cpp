@@ -34,11 +34,11 @@ class AttentionInputs {
     }
     if (c.has & kQNorm) {
       for (float& v : q) v = 1 + 0.2F * normal(rng);
-      device.q_norm = {put(b, q), 1e-2F};
+      device.q_norm = rms_of(put(b, q), 1e-2F);
     }
     if (c.has & kKNorm) {
       for (float& v : k) v = 1 + 0.2F * normal(rng);
-      device.k_norm = {put(b, k), 1e-6F};
+      device.k_norm = rms_of(put(b, k), 1e-6F);
     }
   }
 
@@ -204,7 +204,7 @@ TEST_P(Kernels, AChainWithNormsIsItsSteps) {
   const uint32_t n_in = 256, position = 70, n_ctx = 72, q = s.n_head * s.head_dim,
                  kv = s.n_head_kv * s.head_dim;
   const Ternary w = random_ternary(*b, n_in, {{q, 0.7F}, {kv, 1.3F}, {kv, 0.9F}}, rng);
-  const Norm norm{put(*b, floats(n_in, rng)), 1e-5F};
+  const Norm norm = rms_of(put(*b, floats(n_in, rng)), 1e-5F);
   const Quantised quantised{b->allocate(n_in, BufferUse::device), b->allocate(8, BufferUse::device), nullptr};
   std::vector<uint16_t> cached(size_t{n_ctx} * kv);
   for (uint16_t& h : cached) h = static_cast<uint16_t>((rng() & 0x8000) | (0x3000 + rng() % 0x0C00));

@@ -44,7 +44,7 @@ TEST_P(Kernels, ALinearHasTheBitsOfItsSteps) {
     c.n_in = n_in;
     c.w = random_ternary(*backend, n_in, {{kRows, 0.7F}, {kRows, 1.3F}}, rng);
     c.x = put(*backend, normal_floats(n_in, rng));
-    c.norm = {put(*backend, normal_floats(n_in, rng)), 1e-5F};
+    c.norm = rms_of(put(*backend, normal_floats(n_in, rng)), 1e-5F);
     c.q = {backend->allocate(n_in, BufferUse::device), backend->allocate(8, BufferUse::device), nullptr};
     for (int way = 0; way < 2; ++way)
       for (const auto& [n, start] : {std::pair{2 * kRows, 0.0F}, {2 * kRows, 0.1F}, {kRows, 0.0F}})

@@ -145,7 +145,7 @@ TEST_P(GroupKernels, InputsAreRoundedLikeTheFormula) {
         for (float& v : weight) v = 1 + 0.1F * normal(rng);
         std::fill_n(x.end() - n, n, 0.0F);  // must not divide by zero
         const BufferPtr device_x = put(*backend, x);
-        const Norm norm{normed ? put(*backend, weight) : nullptr, 1e-5F};
+        const Norm norm = normed ? rms_of(put(*backend, weight), 1e-5F) : Norm{};
         Matrix w;
         w.n_in = n;
         w.layout = Layout::groups;
@@ -238,7 +238,7 @@ TEST_P(GroupKernels, ATokenHasTheBitsOfItsSteps) {
       const Grouped into = matrix(kEmbd, {500, 200, 68}), out = matrix(kHeads, {kEmbd}),
                     gate_up = matrix(kEmbd, {n_ff, n_ff}), down = matrix(n_ff, {kEmbd});
       const auto norm = [&](uint32_t n, bool there) {
-        return Norm{there ? put(*backend, normal_floats(n, rng)) : nullptr, 1e-5F};
+        return there ? rms_of(put(*backend, normal_floats(n, rng)), 1e-5F) : Norm{};
       };
       const Norm embd_norm = norm(kEmbd, true), heads_norm = norm(kHeads, all_norms),
                  ff_norm = norm(n_ff, all_norms);

@@ -107,7 +107,7 @@ TEST_P(Kernels, NormQuantisesLikeTheFormula) {
     for (float& v : weight) v = 1 + 0.1F * normal(rng);
     std::fill_n(x.begin() + 2 * n, n, 0.0F);  // a row of zeros must not divide by zero
     const BufferPtr device_x = put(*backend, x);
-    const Norm norm{put(*backend, weight), 1e-5F};
+    const Norm norm = rms_of(put(*backend, weight), 1e-5F);
     Matrix shape;
     shape.n_in = n;
     Quantised q{backend->allocate(size_t{rows} * n, BufferUse::device),
@@ -115,7 +115,7 @@ TEST_P(Kernels, NormQuantisesLikeTheFormula) {
     const BufferPtr y = backend->allocate(size_t{2} * n * sizeof(float), BufferUse::device);
     run(*backend, [&](Recorder& r) {
       r.quantise(shape, {*device_x, norm, q}, rows);
-      r.rms_norm(*device_x, 1, norm, n, *y, 2);
+      r.norm(*device_x, 1, norm, n, *y, 2);
     });
     const auto got = get<int8_t>(*backend, *q.q, size_t{rows} * n);
     const auto info = get<uint32_t>(*backend, *q.info, size_t{2} * rows);
@@ -260,7 +260,7 @@ TEST_P(Kernels, EmbeddingAndHeadWorkInChunks) {
     run(
         *backend,
         [&](Recorder& r) {
-          r.embed(e, *x, n);
+          r.embed(e, {}, *x, n);
           r.head(e, *x, *logits, n);
         },
         0, tokens);

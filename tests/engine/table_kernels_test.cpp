@@ -70,7 +70,7 @@ TEST_P(Kernels, RowsOfEveryTypeAreTheirFloats) {
       const auto n = static_cast<uint32_t>(tokens.size());
       const BufferPtr x = backend->allocate(n * n_embd * sizeof(float), BufferUse::device);
       run(
-          *backend, [&](Recorder& r) { r.embed(table, *x, n); }, 0, tokens);
+          *backend, [&](Recorder& r) { r.embed(table, {}, *x, n); }, 0, tokens);
       const auto found = get<float>(*backend, *x, n * n_embd);
       std::vector<float> wanted(n_embd);
       for (uint32_t t = 0; t < n; ++t) {
@@ -89,7 +89,7 @@ TEST_P(Kernels, AnInfiniteScaleStaysInfinite) {
   for (const size_t block : {0, 34}) std::memcpy(&bytes[block], &infinite, sizeof infinite);
   const Table table = in_chunks(*backend, c, bytes, 64, {1});
   const BufferPtr x = backend->allocate(64 * sizeof(float), BufferUse::device);
-  run(*backend, [&](Recorder& r) { r.embed(table, *x, 1); }, 0, {0});
+  run(*backend, [&](Recorder& r) { r.embed(table, {}, *x, 1); }, 0, {0});
   EXPECT_EQ(get<float>(*backend, *x, 64), std::vector<float>(64, -std::numeric_limits<float>::infinity()));
 }
 
@@ -164,7 +164,7 @@ TEST_P(Kernels, RowsOfATernaryTableAreTheirFloats) {
       const auto n = static_cast<uint32_t>(tokens.size());
       const BufferPtr x = backend->allocate(n * n_embd * sizeof(float), BufferUse::device);
       run(
-          *backend, [&](Recorder& r) { r.embed(table, *x, n); }, 0, tokens);
+          *backend, [&](Recorder& r) { r.embed(table, {}, *x, n); }, 0, tokens);
       const auto found = get<float>(*backend, *x, n * n_embd);
       for (uint32_t t = 0; t < n; ++t)
         for (uint32_t i = 0; i < n_embd; ++i) {

@@ -95,9 +95,7 @@ class CpuLinear : public testing::Test {
                     uint32_t first_row, uint32_t tokens, Out::Kind kind, Act act) {
     const uint32_t n = m.shape.n_in, planes = m.shape.input == Input::int16_row ? 2 : 1;
     const uint32_t n_out = kind == Out::Kind::gate ? m.rows / 2 : m.rows;
-    Norm norm;
-    norm.epsilon = kEpsilon;
-    if (m.shape.normed) norm.weight = put(b, m.weight);
+    const Norm norm = m.shape.normed ? rms_of(put(b, m.weight), kEpsilon) : Norm{};
     const Quantised q{b.allocate(size_t{tokens} * planes * n, BufferUse::device),
                       b.allocate(size_t{tokens} * 8, BufferUse::device),
                       b.allocate(size_t{tokens} * (n / 64) * 4, BufferUse::device)};
