@@ -18,9 +18,8 @@ enum class Layout {
   // holds the elements 16 j + b, + 4, + 8, + 12 at the shifts 6, 4, 2, 0. The scales are F16 [ceil(rows /
   // 16)][n_in / scale_every][16 rows]. Rows past the end have codes of 1 and scales of 0.
   groups16,
-  // Quantised dense rows (Q8_0, Q4_0, ...), codes and scales apart, in as many bits as in the file: blocks
-  // for
-  // Vulkan, blocks16 for the CPU. blocks.h has their meaning.
+  // Quantised dense rows (Q8_0, Q4_0, ...), codes and scales apart, in as many bits as in the file; blocks.h
+  // has their meaning: blocks for Vulkan (pack_blocks.h), blocks16 for the CPU.
   blocks,
   blocks16,
   // Rows of F32, F16 or BF16 as they lie in the file.
