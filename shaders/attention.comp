@@ -1,11 +1,12 @@
 // Prefill: causal attention over the F16 cache for a batch of tokens, in tiles. A workgroup of 4 n
-// invocations takes n query rows: kHeads heads, which share a key head, of each of its tokens. For every
-// chunk of keys it computes
+// invocations takes n query rows: kHeads heads, which share a key head, of each of its tokens. Where the
+// features of the result are divided among several workgroups, each computes all scores. For every chunk of
+// keys, from the first on that the tile's first token sees, it computes
 //   scores   rows x keys, a slab of features at a time through shared memory, 4 x 4 an invocation
 //   values   rows x features, a slab of keys at a time, 4 x 4 kFeatures an invocation
 // The order of operations is that of common/attention.glsl. In a chunk of which a row sees no key, its
-// weights are 1, and merge_factors gives such a chunk a share of 0, since the largest score so far is above
-// kLowest.
+// weights are 1, and merge_factors gives such a chunk a share of 0, since the largest score before or after
+// is above kLowest.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
@@ -18,38 +19,48 @@ layout(constant_id = CONSTANT_FEATURES) const uint kFeatures = 2;
 layout(constant_id = CONSTANT_SLAB) const uint kSlab = 32;
 layout(constant_id = CONSTANT_KEY_SLAB) const uint kKeySlab = 16;
 layout(constant_id = CONSTANT_HEAD_DIM) const uint kHeadDim = 128;
+layout(constant_id = CONSTANT_VALUE_PARTS) const uint kValueParts = 1;
+layout(constant_id = CONSTANT_WINDOW) const uint kWindow = 0;
 
 layout(push_constant) uniform Push { AttentionPush push; };
 layout(binding = 0) readonly buffer Params { uint params[]; };
-// [n_tokens][n_head + 2 n_head_kv][head_dim / 4], rotated
-layout(binding = 1) readonly buffer Qkv { vec4 qkv[]; };
-layout(binding = 2) readonly buffer K { uvec4 k_cache[]; };   // [n_ctx][n_head_kv][head_dim / 8], F16
-layout(binding = 3) readonly buffer V { uvec4 v_cache[]; };   // [n_ctx][n_head_kv][head_dim / 8], F16
-layout(binding = 4) writeonly buffer O { vec4 o[]; };         // [n_tokens][n_head][head_dim / 4]
+layout(binding = 1) readonly buffer Qkv { vec4 qkv[]; };  // [n_tokens][row_heads][head_dim / 4], rotated
+layout(binding = 2) readonly buffer K { uvec4 k_cache[]; };  // [cache_rows][n_head_kv][head_dim / 8], F16
+layout(binding = 3) readonly buffer V { uvec4 v_cache[]; };  // [cache_rows][n_head_kv][head_dim / 8], F16
+layout(binding = 4) writeonly buffer O { vec4 o[]; };        // [n_tokens][n_head][head_dim / 4]
 
 const uint kRows = gl_WorkGroupSize.x / 4;  // 4 an invocation; 16 invocations share them
 const uint kTokens = kRows / kHeads;
 const uint kQuads = kHeadDim / 4, kUnits = kHeadDim / 8;
+const uint kValueQuads = kQuads / kValueParts, kValueUnits = kUnits / kValueParts;
 
 shared vec4 queries[kHeadDim * kRows / 4];      // [feature][row], scaled
 shared vec4 weights[kRows][kChunk / 4 + 1];     // the last one keeps rows out of each other's banks
 shared vec4 maxima[kRows][4];                   // of a row, from each of its invocations
 shared float sums[kRows];                       // of the weights
 // What a step works on: k as [feature][key], with quads of keys in the order of key_quad(), or v as
-// [key][head_dim / 4].
-const uint kScoreSlab = kSlab * kChunk / 4, kValueSlab = kKeySlab * kQuads;
+// [key][kValueQuads].
+const uint kScoreSlab = kSlab * kChunk / 4, kValueSlab = kKeySlab * kValueQuads;
 shared vec4 slab[kScoreSlab > kValueSlab ? kScoreSlab : kValueSlab];
 
 // What an invocation loads for the next step, on its way from memory while the present step is computed.
 const uint kFetchK = (kChunk * kSlab / 8 + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
-const uint kFetchV = (kKeySlab * kUnits + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+const uint kFetchV = (kKeySlab * kValueUnits + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 uvec4 next_k[kFetchK], next_v[kFetchV];
 
 uint lane, column, row0;  // an invocation's rows are row0 .. row0 + 3, its keys and features at column * 4
-uint first_token, first_head, kv_head, n_keys;
+uint first_token, first_head, kv_head, first_key, n_keys, first_value;  // a uvec4 of a head's values
 
 const uint kQuarter = (kUnits + 3) / 4 * 8;  // features of the longest, as quarter_of() has them
 const uint kSlabsAQuarter = (kQuarter + kSlab - 1) / kSlab, kScoreSlabs = 4 * kSlabsAQuarter;
+
+// Where the key and the value of a position begin, in uvec4.
+uint row_of(uint position) {
+  uint row = kWindow == 0 ? position : position % push.cache_rows;
+  return (row * push.n_head_kv + kv_head) * kUnits;
+}
+// The first position that a token sees.
+uint first_seen(uint position) { return position - min(position, kWindow - 1); }
 
 uint token_of(uint row) { return min(first_token + row / kHeads, push.n_tokens - 1); }
 
@@ -72,8 +83,8 @@ void fetch_keys(uint i, uint base) {
     uint at = lane + j * gl_WorkGroupSize.x, key = at / (kSlab / 8);
     uint feature = features.x + at % (kSlab / 8) * 8;
     next_k[j] = uvec4(0);
-    if (key < kChunk && base + key < n_keys && feature < features.y)
-      next_k[j] = k_cache[((base + key) * push.n_head_kv + kv_head) * kUnits + feature / 8];
+    if (key < kChunk && base + key >= first_key && base + key < n_keys && feature < features.y)
+      next_k[j] = k_cache[row_of(base + key) + feature / 8];
   }
 }
 
@@ -90,19 +101,19 @@ void store_keys() {
   }
 }
 
-void fetch_values(uint first_key) {
+void fetch_values(uint base) {
   UNROLL for (uint j = 0; j < kFetchV; ++j) {
-    uint i = lane + j * gl_WorkGroupSize.x, key = first_key + i / kUnits;
+    uint i = lane + j * gl_WorkGroupSize.x, key = base + i / kValueUnits;
     next_v[j] = uvec4(0);  // what lies behind the last key may be NaN, and would spoil a weight of 0
-    if (i < kKeySlab * kUnits && key < n_keys)
-      next_v[j] = v_cache[(key * push.n_head_kv + kv_head) * kUnits + i % kUnits];
+    if (i < kKeySlab * kValueUnits && key >= first_key && key < n_keys)
+      next_v[j] = v_cache[row_of(key) + first_value + i % kValueUnits];
   }
 }
 
 void store_values() {
   UNROLL for (uint j = 0; j < kFetchV; ++j) {
     uint i = lane + j * gl_WorkGroupSize.x;
-    if (i >= kKeySlab * kUnits) break;
+    if (i >= kKeySlab * kValueUnits) break;
     slab[2 * i] = vec4(unpackHalf2x16(next_v[j].x), unpackHalf2x16(next_v[j].y));
     slab[2 * i + 1] = vec4(unpackHalf2x16(next_v[j].z), unpackHalf2x16(next_v[j].w));
   }
@@ -112,16 +123,19 @@ void main() {
   lane = gl_LocalInvocationID.x;
   column = lane % 16;
   row0 = lane / 16 * 4;
-  first_head = gl_WorkGroupID.x * kHeads;
+  first_head = gl_WorkGroupID.x / kValueParts * kHeads;
+  first_value = gl_WorkGroupID.x % kValueParts * kValueUnits;
   first_token = (gl_NumWorkGroups.y - 1 - gl_WorkGroupID.y) * kTokens;  // those with the most keys come first
   kv_head = first_head / (push.n_head / push.n_head_kv);
   uint position = params[PARAMS_POSITION];
   n_keys = position + min(first_token + kTokens, push.n_tokens);  // of the tile's last token
+  first_key = kWindow == 0 ? 0 : first_seen(position + first_token);
+  uint first_chunk = first_key / kChunk * kChunk;
 
-  fetch_keys(0, 0);
+  fetch_keys(0, first_chunk);
   for (uint i = lane; i < kRows * kQuads; i += gl_WorkGroupSize.x) {
     uint row = i / kQuads, quad = i % kQuads;
-    uint head = token_of(row) * (push.n_head + 2 * push.n_head_kv) + first_head + row % kHeads;
+    uint head = token_of(row) * push.row_heads + first_head + row % kHeads;
     precise vec4 scaled = qkv[head * kQuads + quad] * push.scale;
     UNROLL for (uint c = 0; c < 4; ++c) queries[((4 * quad + c) * kRows + row) / 4][row % 4] = scaled[c];
   }
@@ -133,7 +147,7 @@ void main() {
     UNROLL for (uint j = 0; j < kFeatures; ++j) out_[i][j] = vec4(0.0);
   }
 
-  for (uint base = 0; base < n_keys; base += kChunk) {
+  for (uint base = first_chunk; base < n_keys; base += kChunk) {
     vec4 score[4], sum4[4];
     UNROLL for (uint i = 0; i < 4; ++i) score[i] = sum4[i] = vec4(0.0);
     for (uint step_ = 0; step_ < kScoreSlabs; ++step_) {
@@ -158,12 +172,17 @@ void main() {
       }
     }
 
+    uvec4 keys = uvec4(base + 4 * column) + uvec4(0, 1, 2, 3);
     bool all_seen = base + kChunk <= position + first_token + 1;  // by the tile's first token
     if (!all_seen) {
       UNROLL for (uint i = 0; i < 4; ++i)
+        score[i] = mix(vec4(kLowest), score[i], lessThanEqual(keys, uvec4(position + token_of(row0 + i))));
+    }
+    bool in_all_windows = kWindow == 0 || base >= first_seen(n_keys - 1);  // in that of the tile's last token
+    if (!in_all_windows) {
+      UNROLL for (uint i = 0; i < 4; ++i)
         score[i] = mix(vec4(kLowest), score[i],
-                       lessThanEqual(uvec4(base + 4 * column) + uvec4(0, 1, 2, 3),
-                                     uvec4(position + token_of(row0 + i))));
+                       greaterThanEqual(keys, uvec4(first_seen(position + token_of(row0 + i)))));
     }
     UNROLL for (uint i = 0; i < 4; ++i)
       maxima[row0 + i][column / 4][column % 4] =
@@ -181,11 +200,11 @@ void main() {
     vec4 sum[4][kFeatures];
     UNROLL for (uint i = 0; i < 4; ++i)
       UNROLL for (uint j = 0; j < kFeatures; ++j) sum[i][j] = vec4(0.0);
-    for (uint first_key = 0; first_key < kChunk; first_key += kKeySlab) {
-      if (base + first_key >= n_keys) break;  // what follows has weights of 0
+    for (uint some = 0; some < kChunk; some += kKeySlab) {
+      if (base + some >= n_keys) break;  // what follows has weights of 0
       barrier();
       store_values();
-      if (first_key == 0 && lane < kRows) {
+      if (some == 0 && lane < kRows) {
         precise float l = 0.0;
         UNROLL for (uint j = 0; j < kChunk / 4; ++j) {
           vec4 four = weights[lane][j];
@@ -197,16 +216,16 @@ void main() {
         sums[lane] = l;
       }
       barrier();
-      if (first_key + kKeySlab < kChunk)
-        fetch_values(base + first_key + kKeySlab);
+      if (some + kKeySlab < kChunk)
+        fetch_values(base + some + kKeySlab);
       else
         fetch_keys(0, base + kChunk);
       UNROLL for (uint key = 0; key < kKeySlab; key += 4) {
         vec4 w[4];
-        UNROLL for (uint i = 0; i < 4; ++i) w[i] = weights[row0 + i][(first_key + key) / 4];
+        UNROLL for (uint i = 0; i < 4; ++i) w[i] = weights[row0 + i][(some + key) / 4];
         UNROLL for (uint k = 0; k < 4; ++k) {
           UNROLL for (uint j = 0; j < kFeatures; ++j) {
-            vec4 value = slab[(key + k) * kQuads + min(column + 16 * j, kQuads - 1)];
+            vec4 value = slab[(key + k) * kValueQuads + min(column + 16 * j, kValueQuads - 1)];
             UNROLL for (uint i = 0; i < 4; ++i) sum[i][j] = fma(vec4(w[i][k]), value, sum[i][j]);
           }
         }
@@ -223,8 +242,9 @@ void main() {
     if (row >= kTokens * kHeads || t >= push.n_tokens) break;
     UNROLL for (uint j = 0; j < kFeatures; ++j) {
       uint feature = column + 16 * j;
-      if (feature < kQuads)
-        o[(t * push.n_head + first_head + row % kHeads) * kQuads + feature] = out_[i][j] / merged[i].l;
+      if (feature < kValueQuads)
+        o[(t * push.n_head + first_head + row % kHeads) * kQuads + 2 * first_value + feature] =
+            out_[i][j] / merged[i].l;
     }
   }
 }

@@ -49,15 +49,22 @@ using uvec2 = uint64_t;
 #define CONSTANT_NORM_LONG 27        // as NORM, for the longest rows
 #define CONSTANT_OUT 28              // OUT_...
 #define CONSTANT_ROWS_LONG 29        // as ROWS, for the longest rows
+#define CONSTANT_POSITIONS 31        // 1: an embedding of the position is added to that of the token
+#define CONSTANT_WINDOW 32           // keys that a token sees; 0: all
+#define CONSTANT_VALUE_PARTS 33      // workgroups among which attention divides the features of its result
+#define CONSTANT_ELEMENT 34          // ELEMENT_...
 
 // What a gate becomes before it is multiplied by up.
 #define ACTIVATION_RELU2 0  // relu(gate)^2
 #define ACTIVATION_SILU 1   // gate / (1 + e^-gate)
+#define ACTIVATION_GELU 2   // in the form with tanh
 
-// Whether the input of a product is normed.
+// Whether a vector is normed, and how.
 #define NORM_NEVER 0
-#define NORM_ALWAYS 1
-#define NORM_BY_STAGE 2  // where a stage of decode has a weight
+#define NORM_ALWAYS 1    // RMSNorm
+#define NORM_BY_STAGE 2  // RMSNorm where a stage of decode has a weight
+#define NORM_ONES 3      // RMSNorm without weights
+#define NORM_LAYER 4     // LayerNorm
 
 // Where the result of a product goes, in the order of Out::Kind in engine/backend.h.
 #define OUT_STORE 0
@@ -75,10 +82,21 @@ using uvec2 = uint64_t;
 #define TABLE_Q6_K 14
 #define TABLE_BF16 30
 
-// What happens to the heads before RoPE.
+// What happens to the heads before RoPE. A norm may have no weights, and v may be k as it comes.
 #define HEAD_BIAS 1u
 #define HEAD_Q_NORM 2u
 #define HEAD_K_NORM 4u
+#define HEAD_V_NORM 8u
+#define HEAD_Q_ONES 16u
+#define HEAD_K_ONES 32u
+#define HEAD_V_ONES 64u
+#define HEAD_V_IS_K 128u
+
+// What elementwise.comp does.
+#define ELEMENT_SCALE 0     // x *= factor
+#define ELEMENT_SOFTCAP 1   // x = factor * tanh(x / factor)
+#define ELEMENT_MULTIPLY 2  // x *= y
+#define ELEMENT_SUPPRESS 3  // x[y] = -inf
 
 // The words of the params buffer: these, then the token ids of the batch.
 #define PARAMS_POSITION 0  // of the batch's first token in the timeline
@@ -88,6 +106,7 @@ struct EmbedPush {
   uint n_embd;
   uint row_begin;  // of this chunk of the table
   uint n_rows;
+  float scale;
 };
 
 struct EmbedTernaryPush {
@@ -207,20 +226,38 @@ struct DecodePush {
 struct RopePush {
   uint n_head;
   uint n_head_kv;
+  uint row_heads;     // heads of a row of qkv
   uint head_dim;
   uint rope_dim;      // the first so many features of a head are rotated
+  uint cache_rows;    // position p lies in row p % cache_rows
   float per_feature;  // 1 / head_dim
   float q_epsilon;
   float k_epsilon;
+  float v_epsilon;
 };
 
 struct AttentionPush {
   uint n_head;
   uint n_head_kv;
-  uint head_dim;
-  uint rope_dim;
-  uint n_tokens;  // of the batch
-  float scale;    // log2(e) / sqrt(head_dim)
+  uint row_heads;   // heads of a row of qkv
+  uint cache_rows;  // with a window: position p lies in row p % cache_rows
+  uint n_tokens;    // of the batch
+  float scale;      // of scores, times log2(e)
+};
+
+struct CombinePush {
+  uint width;  // features of a slice
+  float epsilon;
+  float projected_scale;
+  float embedded_scale;
+};
+
+struct ElementPush {
+  uint width;   // values of a row that are changed, or ids
+  uint stride;  // from a row to the next
+  uint by_stride;
+  uint by_offset;
+  float factor;
 };
 
 struct HeadPush {

@@ -1,5 +1,5 @@
-// Makes the input of a ternary product for a batch: rows of int8 in one plane or two, and for each row s and
-// sum(q), which every output needs. A workgroup takes a row. With GROUPS also the sum of each 64 inputs.
+// Makes the input of a product for a batch: rows of int8 in one plane or two, and for each row s and sum(q),
+// which every output needs. A workgroup takes a row. With GROUPS also the sum of each 64 inputs.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
@@ -12,19 +12,23 @@ layout(constant_id = CONSTANT_NORM) const uint kNorm = NORM_ALWAYS;
 layout(push_constant) uniform Push { QuantisePush push; };
 layout(binding = 0) readonly buffer X { vec4 x[]; };
 layout(binding = 1) readonly buffer Weight { vec4 weight[]; };
-layout(binding = 2) writeonly buffer Q { uint q[]; };         // [rows][planes][n_in / 4], four int8 a word
-layout(binding = 3) writeonly buffer QInfo { uvec2 q_info[]; };  // [rows]: bits of s, sum(q)
+layout(binding = 2) readonly buffer Bias { vec4 bias[]; };
+layout(binding = 3) writeonly buffer Q { uint q[]; };         // [rows][planes][n_in / 4], four int8 a word
+layout(binding = 4) writeonly buffer QInfo { uvec2 q_info[]; };  // [rows]: bits of s, sum(q)
 #ifdef GROUPS
-layout(binding = 4) writeonly buffer Sums { int sums[]; };  // [rows][n_in / 64]
+layout(binding = 5) writeonly buffer Sums { int sums[]; };  // [rows][n_in / 64]
 #endif
 
 #include "common/subgroup.glsl"
 #include "common/reduce.glsl"
 #include "common/quantise.glsl"
+#include "common/layer_norm.glsl"
 
 uint words, row;
+LayerNorm layer;
 
 vec4 weighted(uint i) {
+  if (kNorm == NORM_LAYER) return layer_normed(x[row + i], layer, weight[i], bias[i]);
   precise vec4 y = x[row + i];
   if (kNorm == NORM_ALWAYS) y *= weight[i];
   return y;
@@ -38,12 +42,13 @@ shared int quads[gl_WorkGroupSize.x];
 void main() {
   words = push.n_in / 4;
   row = (push.first_row + gl_WorkGroupID.x) * words;
+  if (kNorm == NORM_LAYER) layer = layer_norm(row, push.n_in, push.epsilon);
   float squares = 0.0, largest = 0.0;
   for (uint i = gl_LocalInvocationID.x; i < words; i += gl_WorkGroupSize.x) {
     squares = add_squares(x[row + i], squares);
     largest = largest_of(weighted(i), largest);
   }
-  RowScale scale = row_scale(squares, largest, kNorm == NORM_ALWAYS);
+  RowScale scale = row_scale(squares, largest, kNorm == NORM_ALWAYS || kNorm == NORM_ONES);
 
   int sum = 0;
   uint to = gl_WorkGroupID.x * kPlanes * words;

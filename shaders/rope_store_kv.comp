@@ -12,18 +12,23 @@ layout(local_size_x = 64) in;
 layout(push_constant) uniform Push { RopePush push; };
 layout(binding = 0) readonly buffer Params { uint params[]; };
 layout(binding = 1) readonly buffer Rotation { vec2 rotation[]; };  // [n_ctx][rope_dim / 2]: cos, sin
-layout(binding = 2) buffer Qkv { float qkv[]; };             // [n_tokens][n_head + 2 n_head_kv][head_dim]
-layout(binding = 3) writeonly buffer K { uint k_cache[]; };  // [n_ctx][n_head_kv][head_dim / 2], F16 pairs
+layout(binding = 2) buffer Qkv { float qkv[]; };             // [n_tokens][row_heads][head_dim]
+layout(binding = 3) writeonly buffer K { uint k_cache[]; };  // [cache_rows][n_head_kv][head_dim / 2], F16 pairs
 layout(binding = 4) writeonly buffer V { uint v_cache[]; };
-layout(binding = 5) readonly buffer Bias { float bias[]; };  // [n_head + 2 n_head_kv][head_dim]
+layout(binding = 5) readonly buffer Bias { float bias[]; };  // [row_heads][head_dim]
 layout(binding = 6) readonly buffer QNorm { float q_norm[]; };  // [head_dim]
 layout(binding = 7) readonly buffer KNorm { float k_norm[]; };
+layout(binding = 8) readonly buffer VNorm { float v_norm[]; };
+
+const bool kVIsK = (kHeadInput & HEAD_V_IS_K) != 0;
 
 shared vec4 shares[kShares / 4];
 
 uint head;  // of q, then of k, then of v
-bool q_normed, k_normed;
-float inverse;
+bool is_q, is_k;
+float inverse;  // of the norm of q or k, where there is one, or of v where that is a head of its own
+
+bool has(uint flag) { return (kHeadInput & flag) != 0; }
 
 float biased(uint at, uint i) {
   float x = qkv[at + i];
@@ -34,14 +39,21 @@ float biased(uint at, uint i) {
   return x;
 }
 
+// Feature `i` of a head of q or k.
 float feature(uint at, uint i) {
   float x = biased(at, i);
-  return q_normed ? normed(x, inverse, q_norm[i]) : k_normed ? normed(x, inverse, k_norm[i]) : x;
+  if (is_q) return has(HEAD_Q_NORM) ? normed(x, inverse, has(HEAD_Q_ONES) ? 1.0 : q_norm[i]) : x;
+  return has(HEAD_K_NORM) ? normed(x, inverse, has(HEAD_K_ONES) ? 1.0 : k_norm[i]) : x;
+}
+
+float value(uint at, uint i, float inverse_of_v) {
+  float x = biased(at, i);
+  return has(HEAD_V_NORM) ? normed(x, inverse_of_v, has(HEAD_V_ONES) ? 1.0 : v_norm[i]) : x;
 }
 
 #include "common/rope.glsl"
 
-void find_inverse(uint at) {
+void sum_squares(uint at) {
   uint lane = gl_LocalInvocationID.x;
   if (lane < kShares) {
     float sum = 0.0;
@@ -49,7 +61,6 @@ void find_inverse(uint at) {
     shares[lane / 4][lane % 4] = sum;
   }
   barrier();  // also: everyone has read the features that are written from here on
-  inverse = inverse_of_head(shares, push.per_feature, q_normed ? push.q_epsilon : push.k_epsilon);
 }
 
 void main() {
@@ -57,16 +68,21 @@ void main() {
   uint position = params[PARAMS_POSITION] + t;
   uint pairs = push.head_dim / 2;
   head = gl_WorkGroupID.x;
-  uint at = (t * (push.n_head + 2 * push.n_head_kv) + head) * push.head_dim;
-  bool is_q = head < push.n_head, is_k = !is_q && head < push.n_head + push.n_head_kv;
-  q_normed = is_q && (kHeadInput & HEAD_Q_NORM) != 0;
-  k_normed = is_k && (kHeadInput & HEAD_K_NORM) != 0;
-  if (q_normed || k_normed) find_inverse(at);
+  uint at = (t * push.row_heads + head) * push.head_dim;
+  is_q = head < push.n_head;
+  is_k = !is_q && head < push.n_head + push.n_head_kv;
+  bool gives_v = !is_q && (!is_k || kVIsK);
+  float inverse_of_v = 1.0;
+  if (has(is_q ? HEAD_Q_NORM : is_k ? HEAD_K_NORM : 0u) || (gives_v && has(HEAD_V_NORM))) {
+    sum_squares(at);
+    inverse = inverse_of_head(shares, push.per_feature, is_q ? push.q_epsilon : push.k_epsilon);
+    inverse_of_v = inverse_of_head(shares, push.per_feature, push.v_epsilon);
+  }
 
   for (uint pair = gl_LocalInvocationID.x; pair < pairs; pair += gl_WorkGroupSize.x) {
     uint n = push.rope_dim / 2;
     if (is_q) {  // in place: this invocation alone touches the two features it takes
-      if (pair >= n && kHeadInput == 0) continue;
+      if (pair >= n && !kHasBias && !has(HEAD_Q_NORM)) continue;
       uint first = pair < n ? pair : 2 * pair, second = pair < n ? pair + n : 2 * pair + 1;
       float low = rotated(at, first, position), high = rotated(at, second, position);
       qkv[at + first] = low;
@@ -74,11 +90,11 @@ void main() {
       continue;
     }
     // neighbours 2p, 2p + 1 share a word of the cache
-    uint kv_head = head - push.n_head - (is_k ? 0 : push.n_head_kv);
-    uint to = (position * push.n_head_kv + kv_head) * pairs + pair;
+    uint kv_head = (head - push.n_head) % push.n_head_kv;
+    uint to = (position % push.cache_rows * push.n_head_kv + kv_head) * pairs + pair;
     if (is_k)
       k_cache[to] = pack_half2(rotated(at, 2 * pair, position), rotated(at, 2 * pair + 1, position));
-    else
-      v_cache[to] = pack_half2(feature(at, 2 * pair), feature(at, 2 * pair + 1));
+    if (gives_v)
+      v_cache[to] = pack_half2(value(at, 2 * pair, inverse_of_v), value(at, 2 * pair + 1, inverse_of_v));
   }
 }

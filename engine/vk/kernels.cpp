@@ -5,7 +5,13 @@
 namespace bitnet::vk {
 
 uint32_t planes_of(const Matrix& w) { return w.input == Input::int16_row ? 2 : 1; }
-uint32_t activation_of(Act act) { return act == Act::silu ? ACTIVATION_SILU : ACTIVATION_RELU2; }
+uint32_t activation_of(Act act) {
+  return act == Act::gelu ? ACTIVATION_GELU : act == Act::silu ? ACTIVATION_SILU : ACTIVATION_RELU2;
+}
+uint32_t norm_of(const Norm& norm) {
+  if (norm.kind == Norm::Kind::layer) return NORM_LAYER;
+  return !norm ? NORM_NEVER : norm.weight ? NORM_ALWAYS : NORM_ONES;
+}
 
 namespace {
 
@@ -90,19 +96,34 @@ bool has_blocks(TensorType type) {
 #define SUBGROUPS_DOT(name) d.shared_subgroups() ? Shader::name##_shared : DOT(name)
 
 VulkanKernels::VulkanKernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool matrix)
-    : rms_norm(d, cache, SUBGROUPS(rms_norm), wide(d)),
-      argmax(d, cache, Shader::argmax, {}),
+    : argmax(d, cache, Shader::argmax, {}),
       argmax_merge(d, cache, Shader::argmax_merge, {}),
       device_(d),
       cache_(cache),
       integer_dot_(integer_dot),
       matrix_(matrix) {}
 
-const Kernel& VulkanKernels::embed(const Table& table) {
-  Specialisation constants;
+const Kernel& VulkanKernels::embed(const Table& table, bool positions) {
+  Specialisation constants{{CONSTANT_POSITIONS, positions ? 1 : 0}};
   if (!table.is_ternary()) constants[CONSTANT_TABLE_TYPE] = static_cast<uint32_t>(table.type);
   const Shader shader = table.is_ternary() ? Shader::embed_ternary : Shader::embed;
   return kernel(shader, constants);
+}
+
+const Kernel& VulkanKernels::norm(const Norm& norm, uint32_t out) {
+  const Device& d = device_;
+  Specialisation constants = wide(d);
+  constants[CONSTANT_NORM] = norm_of(norm);
+  constants[CONSTANT_OUT] = out;
+  return kernel(SUBGROUPS(norm), constants);
+}
+
+const Kernel& VulkanKernels::combine_per_layer(const Norm& norm) {
+  return kernel(Shader::combine_per_layer, {{CONSTANT_NORM, norm_of(norm)}});
+}
+
+const Kernel& VulkanKernels::elementwise(uint32_t element) {
+  return kernel(Shader::elementwise, {{CONSTANT_ELEMENT, element}});
 }
 
 const Kernel& VulkanKernels::head(const Table& table) {
@@ -139,13 +160,16 @@ static uint32_t shared_heads(const AttentionShape& s, uint32_t most) {
 uint32_t VulkanKernels::decode_heads(const AttentionShape& shape) { return shared_heads(shape, 6); }
 
 uint32_t head_input(const AttentionInput& input) {
-  return (input.bias ? HEAD_BIAS : 0) | (input.q_norm.weight ? HEAD_Q_NORM : 0) |
-         (input.k_norm.weight ? HEAD_K_NORM : 0);
+  const auto flags = [](const Norm& norm, uint32_t normed, uint32_t ones) {
+    return !norm ? 0 : norm.weight ? normed : normed | ones;
+  };
+  return (input.bias ? HEAD_BIAS : 0) | flags(input.q_norm, HEAD_Q_NORM, HEAD_Q_ONES) |
+         flags(input.k_norm, HEAD_K_NORM, HEAD_K_ONES) | flags(input.v_norm, HEAD_V_NORM, HEAD_V_ONES);
 }
 
-const Kernel& VulkanKernels::rope_store_kv(const AttentionInput& input) {
-  const Specialisation constants{{CONSTANT_HEAD_INPUT, head_input(input)}};
-  return kernel(Shader::rope_store_kv, constants);
+const Kernel& VulkanKernels::rope_store_kv(const AttentionInput& input, const AttentionShape& shape) {
+  const uint32_t v_is_k = shape.rows == AttentionRows::qk ? HEAD_V_IS_K : 0;
+  return kernel(Shader::rope_store_kv, {{CONSTANT_HEAD_INPUT, head_input(input) | v_is_k}});
 }
 
 const Kernel& VulkanKernels::attention(const AttentionShape& shape, uint32_t n) {
@@ -153,10 +177,13 @@ const Kernel& VulkanKernels::attention(const AttentionShape& shape, uint32_t n) 
     uint32_t rows, slab, key_slab;
   };
   constexpr Tile kTiles[] = {{32, 16, 8}, {16, 16, 8}, {8, 8, 4}, {4, 8, 4}};
+  // An invocation has registers for 4 rows of 256 features, of which 16 invocations share the features.
+  const uint32_t value_parts = shape.head_dim > 256 && shape.head_dim % 16 == 0 ? 2 : 1;
+  const uint32_t value_dim = shape.head_dim / value_parts;
   const auto shared_bytes = [&](const Tile& t) {
     constexpr uint32_t kRowBytes = kAttentionChunk * 4 + 16 + 64 + 4;  // weights, maxima, their sum
     return t.rows * (shape.head_dim * 4 + kRowBytes) +
-           std::max(t.slab * kAttentionChunk * 4, t.key_slab * shape.head_dim * 4);
+           std::max(t.slab * kAttentionChunk * 4, t.key_slab * value_dim * 4);
   };
   const Tile* tile = std::find_if(std::begin(kTiles), std::end(kTiles) - 1, [&](const Tile& t) {
     return shared_bytes(t) <= device_.limits().maxComputeSharedMemorySize;
@@ -166,7 +193,9 @@ const Kernel& VulkanKernels::attention(const AttentionShape& shape, uint32_t n) 
   const uint32_t rows = n == 1 ? (heads + 3) / 4 * 4 : tile->rows;
   const Specialisation constants{{CONSTANT_WORKGROUP_SIZE, 4 * rows},
                                  {CONSTANT_HEADS, heads},
-                                 {CONSTANT_FEATURES, (shape.head_dim + 63) / 64},
+                                 {CONSTANT_FEATURES, (value_dim + 63) / 64},
+                                 {CONSTANT_VALUE_PARTS, value_parts},
+                                 {CONSTANT_WINDOW, shape.window},
                                  {CONSTANT_SLAB, tile->slab},
                                  {CONSTANT_KEY_SLAB, tile->key_slab},
                                  {CONSTANT_HEAD_DIM, shape.head_dim}};
@@ -258,10 +287,10 @@ const Kernel& VulkanKernels::decode(const DecodeShape& shape) {
   return kernel((shape.groups.scale_groups != 0 ? kGroups : kTrits)[build], decode_constants(shape));
 }
 
-const Kernel& VulkanKernels::quantise(const Matrix& w, bool normed) {
+const Kernel& VulkanKernels::quantise(const Matrix& w, const Norm& norm) {
   const Device& d = device_;
   Specialisation constants = wide(d);
-  constants[CONSTANT_NORM] = normed ? NORM_ALWAYS : NORM_NEVER;
+  constants[CONSTANT_NORM] = norm_of(norm);
   if (w.layout == Layout::trits) return kernel(SUBGROUPS(rms_norm_quantise), constants);
   constants[CONSTANT_PLANES] = planes_of(w);
   return kernel(SUBGROUPS(rms_norm_quantise_groups), constants);

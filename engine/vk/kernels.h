@@ -15,6 +15,7 @@ namespace bitnet::vk {
 bool has_blocks(TensorType type);     // of a table: values lie in blocks with scales of their own
 uint32_t planes_of(const Matrix& w);  // of int8 in which it takes its input
 uint32_t activation_of(Act act);      // ACTIVATION_...
+uint32_t norm_of(const Norm& norm);   // NORM_...
 uint32_t head_input(const AttentionInput& input);  // what a model has of it, HEAD_... together
 
 // What the kernel of the stages of decode is made for.
@@ -42,14 +43,16 @@ struct VulkanKernels {
   // that needs.
   VulkanKernels(const Device& device, VkPipelineCache cache, bool integer_dot, bool matrix);
 
-  Kernel rms_norm;
   Kernel argmax;
   Kernel argmax_merge;
 
   // Kernels that are made for the shape of a model when they are first asked for.
-  const Kernel& embed(const Table& table);
-  const Kernel& head(const Table& table);  // Requires: a dense table
-  const Kernel& rope_store_kv(const AttentionInput& input);
+  const Kernel& embed(const Table& table, bool positions);
+  const Kernel& norm(const Norm& norm, uint32_t out);  // OUT_STORE or OUT_ADD
+  const Kernel& combine_per_layer(const Norm& norm);
+  const Kernel& elementwise(uint32_t element);  // ELEMENT_...
+  const Kernel& head(const Table& table);       // Requires: a dense table
+  const Kernel& rope_store_kv(const AttentionInput& input, const AttentionShape& shape);
   const Kernel& attention(const AttentionShape& shape, uint32_t n_tokens);
   struct Sampling {
     Sampling(const Device& device, VkPipelineCache cache, const Specialisation& constants);
@@ -59,7 +62,7 @@ struct VulkanKernels {
 
   // The kernels of Recorder::quantise, and of Recorder::product: matvec for each of a few tokens, matmul for
   // n tokens in tiles, of which a workgroup computes `rows` of the result for `tokens`.
-  const Kernel& quantise(const Matrix& w, bool normed);
+  const Kernel& quantise(const Matrix& w, const Norm& norm);
   const Kernel& matvec(const Matrix& w, const Out& out);
   struct Matmul {
     const Kernel& kernel;

@@ -15,7 +15,7 @@ namespace bitnet::vk {
 namespace {
 
 constexpr uint32_t kSetsPerPool = 512;
-constexpr uint32_t kMostBindings = 8;
+constexpr uint32_t kMostBindings = 9;
 
 // Up to so many tokens the matrix is read once a token; larger batches share it in tiles of tokens.
 constexpr uint32_t kMatvecTokens = 4;
@@ -50,24 +50,33 @@ TernaryPush without_groups(const GroupsPush& p) {
   return {p.n_in, p.n_out, p.n_tokens, p.end0, p.end1, p.scale0, p.scale1, p.scale2};
 }
 
+// What is bound where a model has no such buffer, and the kernel does not read it.
+const Buffer* or_any(const BufferPtr& buffer, const Buffer& any) { return buffer ? buffer.get() : &any; }
+
 void require(bool known, const char* what) {
   if (!known) throw Error(ErrorKind::device, fmt::format("Vulkan cannot run {} yet; try --device cpu", what));
 }
-bool is_known(const Norm& norm) { return !norm || (norm.kind == Norm::Kind::rms && norm.weight); }
 bool is_known(const Matrix& w) {
   return !w.bias && (w.layout == Layout::trits || w.layout == Layout::groups);
 }
-bool is_known(const Out& out) {
-  return out.kind != Out::Kind::act && (out.kind != Out::Kind::gate || out.act != Act::gelu);
-}
-bool is_known(const AttentionShape& s) {
+bool is_known(const Out& out) { return out.kind != Out::Kind::act; }
+
+// What the stages of decode compute.
+bool in_stages(const Norm& norm) { return !norm || norm_of(norm) == NORM_ALWAYS; }
+bool in_stages(const AttentionInput& input, const AttentionShape& s) {
   return s.rows == AttentionRows::qkv && s.scale == 0 && s.window == 0 && s.rope_dim != 0 &&
-         s.head_dim <= 256;
+         s.head_dim <= 256 && in_stages(input.q_norm) && in_stages(input.k_norm) && !input.v_norm;
 }
 
-AttentionPush attention_push(const AttentionShape& s, uint32_t n) {
-  const double scale = std::numbers::log2e / std::sqrt(static_cast<double>(s.head_dim));
-  return {s.n_head, s.n_head_kv, s.head_dim, s.rope_dim, n, static_cast<float>(scale)};
+// The positions of which a cache holds keys.
+uint32_t cache_rows(const Buffer& k_cache, const AttentionShape& s) {
+  return static_cast<uint32_t>(k_cache.size() / (uint64_t{s.n_head_kv} * s.head_dim * sizeof(uint16_t)));
+}
+
+AttentionPush attention_push(const AttentionShape& s, const Buffer& k_cache, uint32_t n) {
+  constexpr double kLog2E = std::numbers::log2e;
+  const double scale = s.scale != 0 ? kLog2E * s.scale : kLog2E / std::sqrt(static_cast<double>(s.head_dim));
+  return {s.n_head, s.n_head_kv, s.row_heads(), cache_rows(k_cache, s), n, static_cast<float>(scale)};
 }
 
 }  // namespace
@@ -178,25 +187,28 @@ uint32_t VulkanRecorder::groups_for_rows(uint32_t rows, uint32_t rows_per_subgro
 }
 
 void VulkanRecorder::embed(const Table& table, const EmbedExtra& extra, const Buffer& x, uint32_t n) {
-  require(extra.scale == 1 && !extra.positions, "a scaled embedding");
-  const Kernel& kernel = kernels_.embed(table);
+  const Kernel& kernel = kernels_.embed(table, extra.positions != nullptr);
+  const Buffer* positions = extra.positions ? extra.positions : &x;  // which is not read
   for (const auto& [row_begin, rows, bytes, scales] : table.chunks)
     if (table.is_ternary())
-      dispatch(kernel, EmbedTernaryPush{table.n_embd, row_begin, rows, table.scale_every, table.scale},
-               {&params_, bytes.get(), scales.get(), &x}, ceil_div(table.n_embd / 16, 64), n);
+      dispatch(kernel,
+               EmbedTernaryPush{table.n_embd, row_begin, rows, table.scale_every, table.scale * extra.scale},
+               {&params_, bytes.get(), scales.get(), &x, positions}, ceil_div(table.n_embd / 16, 64), n);
     else
-      dispatch(kernel, EmbedPush{table.n_embd, row_begin, rows}, {&params_, bytes.get(), &x},
+      dispatch(kernel, EmbedPush{table.n_embd, row_begin, rows, extra.scale},
+               {&params_, bytes.get(), &x, positions},
                ceil_div(table.n_embd / (has_blocks(table.type) ? 32 : 8), 64), n);
 }
 
 void VulkanRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
-  require(is_known(w) && is_known(in.norm), "this input");
-  const Kernel& kernel = kernels_.quantise(w, bool{in.norm});
+  if (w.input == Input::float_row) return norm(in.x, in.first_row, in.norm, w.n_in, *in.q.y, n);
+  require(is_known(w), "this input");
+  const Kernel& kernel = kernels_.quantise(w, in.norm);
   const QuantisePush push{w.n_in, in.first_row, in.norm.epsilon};
-  const Buffer* weight = in.norm.weight ? in.norm.weight.get() : &in.x;  // which is not read
+  const Buffer *weight = or_any(in.norm.weight, in.x), *bias = or_any(in.norm.bias, in.x);
   const Buffer *q = in.q.q.get(), *info = in.q.info.get(), *sums = in.q.sums.get();
-  if (w.layout == Layout::trits) return dispatch(kernel, push, {&in.x, weight, q, info}, n);
-  dispatch(kernel, push, {&in.x, weight, q, info, sums}, n);
+  if (w.layout == Layout::trits) return dispatch(kernel, push, {&in.x, weight, bias, q, info}, n);
+  dispatch(kernel, push, {&in.x, weight, bias, q, info, sums}, n);
 }
 
 void VulkanRecorder::product(const Matrix& w, const Quantised& in, const Out& out, uint32_t n) {
@@ -222,24 +234,23 @@ void VulkanRecorder::product(const Matrix& w, const Quantised& in, const Out& ou
 void VulkanRecorder::rope_store_kv(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
                                    const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& s,
                                    uint32_t n) {
-  require(is_known(s) && !input.v_norm, "this attention");
-  const auto or_any = [&](const BufferPtr& buffer) { return buffer ? buffer.get() : &rotation; };
-  dispatch(kernels_.rope_store_kv(input),
-           RopePush{s.n_head, s.n_head_kv, s.head_dim, s.rope_dim, 1.0F / static_cast<float>(s.head_dim),
-                    input.q_norm.epsilon, input.k_norm.epsilon},
-           {&params_, &rotation, &qkv, &k_cache, &v_cache, or_any(input.bias), or_any(input.q_norm.weight),
-            or_any(input.k_norm.weight)},
-           s.n_head + 2 * s.n_head_kv, n);
+  const auto weight = [&](const Norm& norm) { return or_any(norm.weight, rotation); };
+  dispatch(kernels_.rope_store_kv(input, s),
+           RopePush{s.n_head, s.n_head_kv, s.row_heads(), s.head_dim, s.rope_dim, cache_rows(k_cache, s),
+                    1.0F / static_cast<float>(s.head_dim), input.q_norm.epsilon, input.k_norm.epsilon,
+                    input.v_norm.epsilon},
+           {&params_, &rotation, &qkv, &k_cache, &v_cache, or_any(input.bias, rotation), weight(input.q_norm),
+            weight(input.k_norm), weight(input.v_norm)},
+           s.row_heads(), n);
 }
 
 void VulkanRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache,
                                const Buffer& o, const AttentionShape& s, uint32_t n) {
-  require(is_known(s), "this attention");
   const Kernel& kernel = kernels_.attention(s, n);
   const uint32_t heads = kernel.constant(CONSTANT_HEADS),
                  tokens = kernel.constant(CONSTANT_WORKGROUP_SIZE) / 4 / heads;
-  dispatch(kernel, attention_push(s, n), {&params_, &qkv, &k_cache, &v_cache, &o}, s.n_head / heads,
-           ceil_div(n, tokens));
+  dispatch(kernel, attention_push(s, k_cache, n), {&params_, &qkv, &k_cache, &v_cache, &o},
+           s.n_head / heads * kernel.constant(CONSTANT_VALUE_PARTS), ceil_div(n, tokens));
 }
 
 void VulkanRecorder::decode(DecodeDispatches d) {
@@ -279,15 +290,14 @@ void VulkanRecorder::self_attention(const Buffer& qkv, const AttentionInput& inp
   const auto add = [&](DecodeStages& stages) {
     stages.attention(qkv, input, rotation, k_cache, v_cache, scratch, o, s);
   };
-  if (n == 1 && decode_.possible() && is_known(s) && !input.v_norm &&
-      add_stage(collected_.takes_next(qkv), add))
+  if (n == 1 && decode_.possible() && in_stages(input, s) && add_stage(collected_.takes_next(qkv), add))
     return;
   Recorder::self_attention(qkv, input, rotation, k_cache, v_cache, scratch, o, s, n);
 }
 
 void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {
   const auto add = [&](DecodeStages& stages) { stages.linear(w, in, out); };
-  if (n == 1 && in.first_row == 0 && decode_.possible() && is_known(w) && is_known(in.norm) &&
+  if (n == 1 && in.first_row == 0 && decode_.possible() && is_known(w) && in_stages(in.norm) &&
       is_known(out) && add_stage(collected_.takes_next(w, in, out), add))
     return;
   Recorder::linear(w, in, out, n);
@@ -295,8 +305,46 @@ void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint3
 
 void VulkanRecorder::norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features,
                           const Buffer& y, uint32_t n) {
-  require(is_known(norm), "this norm");
-  dispatch(kernels_.rms_norm, NormPush{n_features, first_row, norm.epsilon}, {&x, norm.weight.get(), &y}, n);
+  dispatch(kernels_.norm(norm, OUT_STORE), NormPush{n_features, first_row, norm.epsilon},
+           {&x, or_any(norm.weight, x), or_any(norm.bias, x), &y}, n);
+}
+
+void VulkanRecorder::add_normed(const Buffer& t, const Norm& norm, uint32_t n_features, const Buffer& x,
+                                uint32_t n) {
+  dispatch(kernels_.norm(norm, OUT_ADD), NormPush{n_features, 0, norm.epsilon},
+           {&t, or_any(norm.weight, t), or_any(norm.bias, t), &x}, n);
+}
+
+void VulkanRecorder::combine_per_layer(const Buffer& projected, const Norm& norm, float projected_scale,
+                                       const Buffer& embedded, float embedded_scale, uint32_t n_slices,
+                                       uint32_t width, uint32_t n) {
+  dispatch(kernels_.combine_per_layer(norm),
+           CombinePush{width, norm.epsilon, projected_scale, embedded_scale},
+           {&projected, &embedded, or_any(norm.weight, embedded)}, n_slices, n);
+}
+
+// Does what `element` says to push.width values of each of n rows.
+void VulkanRecorder::change(uint32_t element, const ElementPush& push, const Buffer& x, const Buffer& by,
+                            uint32_t n) {
+  constexpr uint32_t kWorkgroup = 256, kMostWorkgroups = 4096;
+  dispatch(kernels_.elementwise(element), push, {&x, &by},
+           std::min(kMostWorkgroups, ceil_div(push.width, kWorkgroup)), n);
+}
+
+void VulkanRecorder::multiply(const Buffer& g, const Buffer& by, uint32_t width, uint32_t by_stride,
+                              uint32_t by_offset, uint32_t n) {
+  change(ELEMENT_MULTIPLY, {width, width, by_stride, by_offset, 1}, g, by, n);
+}
+
+void VulkanRecorder::scale(const Buffer& x, float factor, uint32_t n_values) {
+  change(ELEMENT_SCALE, {n_values, n_values, 0, 0, factor}, x, x, 1);
+}
+
+void VulkanRecorder::finish_logits(const Buffer& logits, uint32_t n_vocab, float softcap,
+                                   const Buffer* suppressed, uint32_t n_suppressed, uint32_t rows) {
+  if (softcap != 0) change(ELEMENT_SOFTCAP, {n_vocab, n_vocab, 0, 0, softcap}, logits, logits, rows);
+  if (suppressed && n_suppressed != 0)
+    change(ELEMENT_SUPPRESS, {n_suppressed, n_vocab, 0, 0, 0}, logits, *suppressed, rows);
 }
 
 void VulkanRecorder::head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) {

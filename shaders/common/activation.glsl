@@ -18,12 +18,32 @@ float exp_below_0(float x) {
   return sum;
 }
 
+// x / (1 + e^-z), where z has the sign of x.
+float times_logistic(float x, float z) {
+  float e = exp_below_0(-abs(z));
+  precise float share = x >= 0.0 ? x : x * e;
+  precise float result = share / (1.0 + e);
+  return result;
+}
+
+// GELU (Hendrycks & Gimpel 2016) in its form with tanh, x (1 + tanh(z / 2)) / 2 = x / (1 + e^-z).
+float gelu(float x) {
+  precise float square = x * x;
+  precise float slope = fma(square, 0.0713548162726, 1.59576912161);  // 2 sqrt(2 / pi) (1 + 0.044715 x^2)
+  precise float z = x * slope;
+  return times_logistic(x, z);
+}
+
+float activated(float x) {
+  if (kActivation == ACTIVATION_SILU) return times_logistic(x, x);
+  if (kActivation == ACTIVATION_GELU) return gelu(x);
+  float relu = max(x, 0.0);
+  return relu * relu;
+}
+
 float gated(float gate, float up) {
-  if (kActivation == ACTIVATION_SILU) {
-    float e = exp_below_0(-abs(gate));
-    precise float share = gate >= 0.0 ? gate : gate * e;
-    precise float silu = share / (1.0 + e);
-    precise float product = silu * up;
+  if (kActivation != ACTIVATION_RELU2) {
+    precise float product = activated(gate) * up;
     return product;
   }
   float relu = max(gate, 0.0);

@@ -1,7 +1,7 @@
 // What happens to q, k and v before RoPE; CONSTANT_HEAD_INPUT says what of it a model has. A bias is added,
-// and each head of q and of k is normed: y = x / sqrt(mean(x^2) + epsilon) * weight. All kernels that include
-// this give the same bits, because they sum the squares of a head in the same order: in kShares shares, the
-// i-th of which has the features i, i + kShares and so on, and then the shares in a tree.
+// and each head of q, of k and of v is normed: y = x / sqrt(mean(x^2) + epsilon) * weight. All kernels that
+// include this give the same bits, because they sum the squares of a head in the same order: in kShares
+// shares, the i-th of which has the features i, i + kShares and so on, and then the shares in a tree.
 layout(constant_id = CONSTANT_HEAD_INPUT) const uint kHeadInput = 0;
 const bool kHasBias = (kHeadInput & HEAD_BIAS) != 0;
 const bool kHasNorm = (kHeadInput & (HEAD_Q_NORM | HEAD_K_NORM)) != 0;

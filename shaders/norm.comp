@@ -1,0 +1,43 @@
+// y = norm(x), of rows that are not rounded, or y += norm(x); CONSTANT_NORM says which norm. A workgroup takes
+// a row.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#include "params.h"
+
+layout(local_size_x_id = CONSTANT_WORKGROUP_SIZE) in;
+layout(constant_id = CONSTANT_NORM) const uint kNorm = NORM_ALWAYS;
+layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
+
+layout(push_constant) uniform Push { NormPush push; };
+layout(binding = 0) readonly buffer X { vec4 x[]; };
+layout(binding = 1) readonly buffer Weight { vec4 weight[]; };
+layout(binding = 2) readonly buffer Bias { vec4 bias[]; };
+layout(binding = 3) buffer Y { vec4 y[]; };
+
+#include "common/subgroup.glsl"
+#include "common/reduce.glsl"
+#include "common/rms.glsl"
+#include "common/layer_norm.glsl"
+
+vec4 normed(uint row, uint i, LayerNorm layer, float inverse) {
+  if (kNorm == NORM_NEVER) return x[row + i];
+  if (kNorm == NORM_LAYER) return layer_normed(x[row + i], layer, weight[i], bias[i]);
+  vec4 scaled = x[row + i] * inverse;
+  return kNorm == NORM_ONES ? scaled : scaled * weight[i];
+}
+
+void main() {
+  uint row = (push.first_row + gl_WorkGroupID.x) * (push.n / 4), to = gl_WorkGroupID.x * (push.n / 4);
+  LayerNorm layer = LayerNorm(0.0, 1.0);
+  float inverse = 1.0;
+  if (kNorm == NORM_LAYER)
+    layer = layer_norm(row, push.n, push.epsilon);
+  else if (kNorm != NORM_NEVER)
+    inverse = inverse_rms(row);
+  for (uint i = gl_LocalInvocationID.x; i < push.n / 4; i += gl_WorkGroupSize.x) {
+    vec4 result = normed(row, i, layer, inverse);
+    y[to + i] = kOut == OUT_ADD ? y[to + i] + result : result;
+  }
+}
