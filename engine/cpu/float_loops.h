@@ -223,49 +223,6 @@ inline float largest_normalised(const float* x, const float* weight, uint32_t n,
   return largest_lane(largest);
 }
 
-inline int32_t quantise(const float* x, const float* weight, uint32_t n, float inverse, float s, int8_t* q) {
-  int32_t sum = 0;
-  for (uint32_t i = 0; i < n; i += kLanes) {
-    const Floats y = mul(normalised(x, weight, i, inverse), all(s));
-    float lanes[kLanes];
-    for (int j = 0; j < kVecs; ++j) store(lanes + j * kVecLanes, max(round(y.vec[j]), set1(-128.0F)));
-    for (int j = 0; j < kLanes; ++j) {  // a NaN is taken for 127, since C++ does not define its conversion
-      const int32_t v = lanes[j] < 127.0F ? static_cast<int32_t>(lanes[j]) : 127;
-      q[i + j] = static_cast<int8_t>(v);
-      sum += v;
-    }
-  }
-  return sum;
-}
-
-inline int32_t quantise16(const float* x, const float* weight, uint32_t n, float inverse, float s,
-                          int8_t* q) {
-  constexpr float kMost = 32512;  // 256 * 127, so that the first plane is within int8
-  int32_t sum = 0;
-  for (uint32_t i = 0; i < n; i += kLanes) {
-    const Floats y = mul(normalised(x, weight, i, inverse), all(s));
-    float lanes[kLanes];
-    for (int j = 0; j < kVecs; ++j) store(lanes + j * kVecLanes, max(round(y.vec[j]), set1(-kMost)));
-    for (int j = 0; j < kLanes; ++j) {
-      const int32_t v = lanes[j] < kMost ? static_cast<int32_t>(lanes[j]) : static_cast<int32_t>(kMost);
-      const int32_t high = (v + 128) >> 8;
-      q[i + j] = static_cast<int8_t>(high);
-      q[n + i + j] = static_cast<int8_t>(v - 256 * high);
-      sum += v;
-    }
-  }
-  return sum;
-}
-
-inline void sums_of_groups(const int8_t* q, uint32_t n, uint32_t planes, int32_t* sums) {
-  for (uint32_t i = 0; i < n; i += 64) {
-    int32_t sum[2] = {0, 0};
-    for (uint32_t p = 0; p < planes; ++p)
-      for (uint32_t j = 0; j < 64; ++j) sum[p] += q[size_t{n} * p + i + j];
-    sums[i / 64] = planes == 2 ? 256 * sum[0] + sum[1] : sum[0];
-  }
-}
-
 inline void scale_sums(const int32_t* sums, uint32_t n, int32_t q_sum, float factor, float* y) {
   for (uint32_t i = 0; i < n; ++i) y[i] = static_cast<float>(sums[i] - q_sum) * factor;
 }

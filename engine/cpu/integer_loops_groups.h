@@ -4,7 +4,7 @@
 //   floats_of(Words), rounded(Vec)   int32 to float, and float to int32 half to even
 //   minus(a, b), all_words(x)        of int32
 //   div(Vec, Vec)
-//   quarter(Words), times_256(Words) of int32; what is quartered is a multiple of four
+//   times_256(Words)                 of int32
 // No lane of a sum meets another, so there is nothing to add up across lanes. As in integer_loops.h, the
 // codes at shifts 2 and 6 are taken as four times the code and have sums of their own.
 
@@ -52,7 +52,7 @@ inline void group_of_rows(const uint8_t* codes, const int8_t* q, uint32_t n_in, 
   for (int v = 0; v < kVectors; ++v) {
     Words plane[kPlanes];
     for (int p = 0; p < kPlanes; ++p)
-      plane[p] = add_words(quarter(add_words(no_words(), four[p][v])), one[p][v]);
+      plane[p] = add_words(shift_words<2>(add_words(no_words(), four[p][v])), one[p][v]);
     const Words total = group_total<kPlanes>(plane, all_words(q_sum));
     sums[v] = add_up(sums[v], rounded(mul(floats_of(total), scales[v])));
   }

@@ -27,6 +27,7 @@ inline Words add_words(Words words, Sums sums) {
 #include "float_loops_tables.h"
 #include "integer_loops.h"
 #include "integer_loops_groups.h"
+#include "integer_loops_rounding.h"
 #include "kernel_table.h"
 
 }  // namespace

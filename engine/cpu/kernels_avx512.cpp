@@ -20,6 +20,7 @@ inline Vec add(Vec a, Vec b) { return _mm512_add_ps(a, b); }
 inline Vec mul(Vec a, Vec b) { return _mm512_mul_ps(a, b); }
 inline Vec fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
 inline Vec max(Vec a, Vec b) { return _mm512_max_ps(a, b); }
+inline Vec min(Vec a, Vec b) { return _mm512_min_ps(a, b); }
 inline Vec round(Vec a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 inline Vec pow2(Vec n) {
   return _mm512_castsi512_ps(
@@ -118,12 +119,19 @@ inline Vec floats_of(Words w) { return _mm512_cvtepi32_ps(w); }
 inline Words rounded(Vec a) { return _mm512_cvtps_epi32(a); }
 inline Words minus(Words a, Words b) { return _mm512_sub_epi32(a, b); }
 inline Words all_words(int32_t x) { return _mm512_set1_epi32(x); }
-inline Words quarter(Words w) { return _mm512_srai_epi32(w, 2); }
 inline Words times_256(Words w) { return _mm512_slli_epi32(w, 8); }
+template <int n>
+inline Words shift_words(Words w) {
+  return _mm512_srai_epi32(w, n);
+}
+inline void store_low_bytes(int8_t* to, const Words (&w)[1]) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(w[0]));
+}
 
 #include "float_loops_tables.h"
 #include "integer_loops.h"
 #include "integer_loops_groups.h"
+#include "integer_loops_rounding.h"
 #include "kernel_table.h"
 
 }  // namespace

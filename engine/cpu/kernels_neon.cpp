@@ -20,6 +20,7 @@ inline Vec add(Vec a, Vec b) { return vaddq_f32(a, b); }
 inline Vec mul(Vec a, Vec b) { return vmulq_f32(a, b); }
 inline Vec fma(Vec a, Vec b, Vec c) { return vfmaq_f32(c, a, b); }
 inline Vec max(Vec a, Vec b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
+inline Vec min(Vec a, Vec b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
 inline Vec round(Vec a) { return vrndnq_f32(a); }
 inline Vec pow2(Vec n) {
   return vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(vcvtnq_s32_f32(n), vdupq_n_s32(127)), 23));
@@ -98,12 +99,20 @@ inline Vec floats_of(Words w) { return vcvtq_f32_s32(w); }
 inline Words rounded(Vec a) { return vcvtnq_s32_f32(a); }
 inline Words minus(Words a, Words b) { return vsubq_s32(a, b); }
 inline Words all_words(int32_t x) { return vdupq_n_s32(x); }
-inline Words quarter(Words w) { return vshrq_n_s32(w, 2); }
 inline Words times_256(Words w) { return vshlq_n_s32(w, 8); }
+template <int n>
+inline Words shift_words(Words w) {
+  return vshrq_n_s32(w, n);
+}
+inline void store_low_bytes(int8_t* to, const Words (&w)[4]) {
+  const int16x8_t low = vmovn_high_s32(vmovn_s32(w[0]), w[1]), high = vmovn_high_s32(vmovn_s32(w[2]), w[3]);
+  vst1q_s8(to, vmovn_high_s16(vmovn_s16(low), high));
+}
 
 #include "float_loops_tables.h"
 #include "integer_loops.h"
 #include "integer_loops_groups.h"
+#include "integer_loops_rounding.h"
 #include "kernel_table.h"
 
 }  // namespace

@@ -197,6 +197,42 @@ void silu_sums(const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum
   }
 }
 
+// round(y * s) within [least, most]; no number is taken for the least.
+int32_t rounded(const float* x, const float* weight, uint32_t i, float inverse, float s, float least,
+                float most) {
+  const float y = x[i] * inverse, v = (weight ? y * weight[i] : y) * s;
+  return static_cast<int32_t>(std::nearbyint(v > least ? std::min(v, most) : least));
+}
+
+int32_t quantise(const float* x, const float* weight, uint32_t n, float inverse, float s, int8_t* q) {
+  int32_t sum = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    const int32_t v = rounded(x, weight, i, inverse, s, -128, 127);
+    q[i] = static_cast<int8_t>(v);
+    sum += v;
+  }
+  return sum;
+}
+
+int32_t quantise16(const float* x, const float* weight, uint32_t n, float inverse, float s, int8_t* q) {
+  constexpr float kMost = 32512;  // 256 * 127, so that the first plane is within int8
+  int32_t sum = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    const int32_t v = rounded(x, weight, i, inverse, s, -kMost, kMost), high = (v + 128) >> 8;
+    q[i] = static_cast<int8_t>(high);
+    q[n + i] = static_cast<int8_t>(v - 256 * high);
+    sum += v;
+  }
+  return sum;
+}
+
+void sums_of_groups(const int8_t* q, uint32_t n, uint32_t planes, int32_t* sums) {
+  for (uint32_t i = 0; i < n; i += 64) {
+    sums[i / 64] = 0;
+    for (uint32_t j = i; j < i + 64; ++j) sums[i / 64] += planes == 2 ? 256 * q[j] + q[n + j] : q[j];
+  }
+}
+
 uint64_t read(const std::byte* from, size_t bytes) {
   uint64_t sum = 0;
   for (size_t i = 0; i < bytes; ++i) sum += std::to_integer<uint64_t>(from[i]);

@@ -21,6 +21,7 @@ inline Vec add(Vec a, Vec b) { return _mm_add_ps(a, b); }
 inline Vec mul(Vec a, Vec b) { return _mm_mul_ps(a, b); }
 inline Vec fma(Vec a, Vec b, Vec c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
 inline Vec max(Vec a, Vec b) { return _mm_max_ps(a, b); }
+inline Vec min(Vec a, Vec b) { return _mm_min_ps(a, b); }
 inline Vec round(Vec a) { return _mm_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 inline Vec pow2(Vec n) {
   return _mm_castsi128_ps(_mm_slli_epi32(_mm_add_epi32(_mm_cvtps_epi32(n), _mm_set1_epi32(127)), 23));
@@ -137,12 +138,22 @@ inline Vec floats_of(Words w) { return _mm_cvtepi32_ps(w); }
 inline Words rounded(Vec a) { return _mm_cvtps_epi32(a); }
 inline Words minus(Words a, Words b) { return _mm_sub_epi32(a, b); }
 inline Words all_words(int32_t x) { return _mm_set1_epi32(x); }
-inline Words quarter(Words w) { return _mm_srai_epi32(w, 2); }
 inline Words times_256(Words w) { return _mm_slli_epi32(w, 8); }
+template <int n>
+inline Words shift_words(Words w) {
+  return _mm_srai_epi32(w, n);
+}
+inline void store_low_bytes(int8_t* to, const Words (&w)[4]) {
+  const __m128i mask = _mm_set1_epi32(0xFF);
+  const auto low = [&](int i) { return _mm_and_si128(w[i], mask); };
+  const __m128i bytes = _mm_packus_epi16(_mm_packus_epi32(low(0), low(1)), _mm_packus_epi32(low(2), low(3)));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
+}
 
 #include "float_loops_tables.h"
 #include "integer_loops.h"
 #include "integer_loops_groups.h"
+#include "integer_loops_rounding.h"
 #include "kernel_table.h"
 
 }  // namespace

@@ -10,6 +10,7 @@ inline Vec add(Vec a, Vec b) { return _mm256_add_ps(a, b); }
 inline Vec mul(Vec a, Vec b) { return _mm256_mul_ps(a, b); }
 inline Vec fma(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
 inline Vec max(Vec a, Vec b) { return _mm256_max_ps(a, b); }
+inline Vec min(Vec a, Vec b) { return _mm256_min_ps(a, b); }
 inline Vec round(Vec a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 inline Vec pow2(Vec n) {
   return _mm256_castsi256_ps(
@@ -99,5 +100,17 @@ inline Vec floats_of(Words w) { return _mm256_cvtepi32_ps(w); }
 inline Words rounded(Vec a) { return _mm256_cvtps_epi32(a); }
 inline Words minus(Words a, Words b) { return _mm256_sub_epi32(a, b); }
 inline Words all_words(int32_t x) { return _mm256_set1_epi32(x); }
-inline Words quarter(Words w) { return _mm256_srai_epi32(w, 2); }
 inline Words times_256(Words w) { return _mm256_slli_epi32(w, 8); }
+template <int n>
+inline Words shift_words(Words w) {
+  return _mm256_srai_epi32(w, n);
+}
+inline void store_low_bytes(int8_t* to, const Words (&w)[2]) {
+  const __m256i mask = _mm256_set1_epi32(0xFF);
+  const __m256i halves =  // words 0 to 3, 8 to 11 of the 16, then 4 to 7, 12 to 15
+      _mm256_packus_epi32(_mm256_and_si256(w[0], mask), _mm256_and_si256(w[1], mask));
+  const __m256i in_order = _mm256_permute4x64_epi64(halves, 0xD8);
+  const __m128i bytes =
+      _mm_packus_epi16(_mm256_castsi256_si128(in_order), _mm256_extracti128_si256(in_order, 1));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
+}

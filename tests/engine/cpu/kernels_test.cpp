@@ -221,6 +221,11 @@ TEST(CpuKernels, InputsOf16BitsAreTwoPlanes) {
       EXPECT_EQ(sum, std::accumulate(sums.begin(), sums.end(), 0));
       k.sums_of_groups(q.data(), kIn, 1, sums.data());
       EXPECT_EQ(sums[1], std::accumulate(&q[64], &q[128], 0));
+      const float too_large = 140 / largest;
+      const int32_t sum8 = k.quantise(x.data(), w, kIn, inverse, too_large, q.data());
+      for (uint32_t i = 0; i < kIn; ++i)
+        ASSERT_EQ(q[i], std::clamp(std::nearbyint(y(i) * too_large), -128.0F, 127.0F)) << i;
+      EXPECT_EQ(sum8, std::accumulate(q.begin(), q.begin() + kIn, 0));
     }
 }
 
