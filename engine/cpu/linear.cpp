@@ -85,6 +85,14 @@ class Operands {
     }
   }
 
+  // The codes of rows [first, end), as far as they lie together.
+  std::span<const std::byte> codes(uint32_t first, uint32_t end) const {
+    if (first >= end) return {};
+    const Part& part = part_of(first);
+    const auto row = [&](uint32_t r) { return part.codes + size_t{r - part.begin} * (n_in_ / 4); };
+    return std::as_bytes(std::span(row(first), row(std::min(end, part.end))));
+  }
+
   // The sums of rows of one part with a token. In groups16 there is room for whole bands.
   void multiply_rows(const CpuKernels& k, const Part& part, uint32_t first, uint32_t n_rows, uint32_t token,
                      int32_t* sums) const {
@@ -226,6 +234,9 @@ void CpuRecorder::product(const Matrix& w, const Quantised& q, const Out& out, u
     });
   };
   step(ceil_div(rows, at_once), work, at_once * sizeof(int32_t));
+  reads(rows, at_once, [&](uint32_t first, uint32_t end) {
+    return Weights{{operands.codes(first, end), {}}};
+  });
 }
 
 // A unit makes some rows of the gate and the same rows of up: half a tile of each in prefill.
@@ -260,6 +271,9 @@ void CpuRecorder::gated_product(const Matrix& w, const Quantised& q, const Out& 
     }
   };
   step(ceil_div(n_out, at_once), work, 2 * size_t{round_up(at_once, kBandRows)} * sizeof(int32_t));
+  reads(n_out, at_once, [&](uint32_t first, uint32_t end) {
+    return Weights{{operands.codes(first, end), operands.codes(n_out + first, n_out + end)}};
+  });
 }
 
 }  // namespace bitnet::cpu

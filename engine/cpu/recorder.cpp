@@ -8,11 +8,18 @@
 namespace bitnet::cpu {
 
 // A unit is large enough that taking one costs nothing, and small enough that no thread waits long for the
-// last one.
+// last one. Between these bounds it is the largest with which the thread that has most has least.
 uint32_t CpuRecorder::rows_a_unit(uint32_t rows, uint64_t row_bytes, uint32_t multiple) const {
-  constexpr uint64_t kLeast = 16 << 10, kMost = 64 << 10;  // bytes
+  constexpr uint64_t kLeast = 16 << 10, kMost = 48 << 10;  // bytes
   const uint64_t bytes = std::clamp(rows * row_bytes / (8 * threads_), kLeast, kMost);
-  return std::max(multiple, static_cast<uint32_t>(bytes / row_bytes) / multiple * multiple);
+  const auto most = std::max(multiple, static_cast<uint32_t>(bytes / row_bytes) / multiple * multiple);
+  const auto busiest = [&](uint32_t at_once) {
+    return ceil_div(ceil_div(rows, at_once), threads_) * at_once;
+  };
+  uint32_t best = most;
+  for (uint32_t at_once = most; at_once >= most / 2 && at_once != 0; at_once -= multiple)
+    if (busiest(at_once) < busiest(best)) best = at_once;
+  return best;
 }
 
 void CpuRecorder::norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features,

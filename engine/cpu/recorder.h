@@ -134,6 +134,16 @@ class CpuRecorder : public Recorder {
     program_.scratch_lines = std::max(program_.scratch_lines, scratch_bytes / sizeof(CacheLine) + 1);
     program_.steps.push_back({units, std::move(work)});
   }
+  // Says what the step that was recorded last reads: of_rows(first, end) are the weights of some of its
+  // `rows`, of which a unit takes `at_once`.
+  template <typename OfRows>
+  void reads(uint32_t rows, uint32_t at_once, OfRows of_rows) {
+    Step& step = program_.steps.back();
+    for (unsigned thread = 0; thread < threads_; ++thread) {
+      const UnitRange units = share_of(step.units, thread, threads_);
+      step.weights.push_back(of_rows(units.begin * at_once, std::min(rows, units.end * at_once)));
+    }
+  }
   void gated_product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n);
   void full_head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n);
   void shortlisted_head(const Table& table, const Shortlist& shortlist, const Buffer& y,

@@ -43,6 +43,10 @@ class Shortlist {
 
   bool ready() const { return ready_.load(std::memory_order_acquire); }
   void wait() const { ready_.wait(false, std::memory_order_acquire); }
+  // What `approximate` reads of rows [begin, end)
+  std::span<const std::byte> codes(uint32_t begin, uint32_t end) const {
+    return std::as_bytes(codes_.subspan(size_t{begin} * n_, size_t{end - begin} * n_));
+  }
   static uint64_t bytes(uint64_t n_rows, uint64_t n) { return n_rows * (n + sizeof(Int8Row)); }
 
   void set_vector(std::span<const float> y, ShortlistVector& to) const;

@@ -153,6 +153,9 @@ void CpuRecorder::shortlisted_head(const Table& table, const Shortlist& shortlis
                               head->lower[unit], head->upper[unit]);
       },
       std::max(at_once, n) * sizeof(int32_t));
+  reads(rows, at_once, [&](uint32_t first, uint32_t end) {
+    return Weights{{shortlist.codes(first, end), {}}};
+  });
   step(1, [head](uint32_t, CacheLine*) {
     head->border = *std::max_element(head->lower.begin(), head->lower.end());
   });

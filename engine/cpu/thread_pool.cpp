@@ -29,6 +29,9 @@ bool spin(Changed changed) {
   return false;
 }
 
+// A thread fetches at most so much of each of two runs ahead of its step; second caches have 256 KB and more.
+constexpr size_t kMostFetched = 96 << 10;
+
 std::string first_line(const std::string& path) {
   std::string line;
   std::ifstream file(path);
@@ -83,7 +86,7 @@ unsigned within_quota(size_t threads) {
 }  // namespace
 
 ThreadPool::ThreadPool(unsigned threads)
-    : size_(std::max(1U, threads)), shares_(size_), scratch_(size_, Scratch(1)) {
+    : size_(std::max(1U, threads)), shares_(size_), scratch_(size_, Scratch(1)), fetched_(size_) {
   for (unsigned i = 1; i < size_; ++i) threads_.emplace_back([this, i] { serve(i); });
 }
 
@@ -98,6 +101,7 @@ void ThreadPool::reserve_scratch(size_t lines) {
 }
 
 void ThreadPool::run(std::span<const Step> steps) {
+  first_ = steps.data();
   end_ = steps.data() + steps.size();
   running_.store(true, std::memory_order_relaxed);
   go_on(steps.data(), 0);
@@ -105,7 +109,7 @@ void ThreadPool::run(std::span<const Step> steps) {
     const uint32_t seen = changes_.load(std::memory_order_acquire);
     take_units(0);
     if (!running_.load(std::memory_order_acquire)) return;
-    wait_for_change(seen);
+    wait_for_change(seen, 0);
   }
 }
 
@@ -114,7 +118,7 @@ void ThreadPool::serve(unsigned thread) {
     const uint32_t seen = changes_.load(std::memory_order_acquire);
     if (stop_) return;
     take_units(thread);
-    wait_for_change(seen);
+    wait_for_change(seen, thread);
   }
 }
 
@@ -155,11 +159,20 @@ void ThreadPool::hand_out(const Step& step) {
   step_ = &step;
   ++number_;
   done_.store(0, std::memory_order_relaxed);
+  const auto has_weights = [](const Step& s) { return !s.weights.empty(); };
+  const Step* next = std::find_if(&step + 1, end_, has_weights);
+  if (next == end_) next = std::find_if(first_, end_, has_weights);  // of the next token
   for (unsigned i = 0; i < size_; ++i) {
-    const auto begin = static_cast<uint32_t>(uint64_t{step.units} * i / size_);
-    const auto end = static_cast<uint32_t>(uint64_t{step.units} * (i + 1) / size_);
-    shares_[i].end.store(end, std::memory_order_relaxed);
-    shares_[i].left.store(uint64_t{number_} << 32 | (end - begin), std::memory_order_release);
+    Share& share = shares_[i];
+    const UnitRange units = share_of(step.units, i, size_);
+    for (size_t part = 0; next != end_ && part < share.next.size(); ++part) {
+      const auto weights = next->weights[i].parts[part];
+      share.next[part].begin.store(weights.data(), std::memory_order_relaxed);
+      share.next[part].bytes.store(static_cast<uint32_t>(std::min(weights.size(), kMostFetched)),
+                                   std::memory_order_relaxed);
+    }
+    share.end.store(units.end, std::memory_order_relaxed);
+    share.left.store(uint64_t{number_} << 32 | (units.end - units.begin), std::memory_order_release);
   }
 }
 
@@ -169,7 +182,27 @@ void ThreadPool::tell() {
   if (sleepers_.load() != 0) changes_.notify_all();
 }
 
-void ThreadPool::wait_for_change(uint32_t seen) {
+// Returns true where something has changed meanwhile. A thread goes on where it was when it had to stop.
+bool ThreadPool::fetch_next(uint32_t seen, unsigned thread) {
+  constexpr size_t kLine = 64, kLines = 8;  // between two looks
+  constexpr int kToSecondCache = 2;
+  for (size_t part = 0; part < shares_[thread].next.size(); ++part) {
+    std::span<const std::byte>& fetched = fetched_[thread].parts[part];
+    const std::byte* begin = shares_[thread].next[part].begin.load(std::memory_order_relaxed);
+    const uint32_t bytes = shares_[thread].next[part].bytes.load(std::memory_order_relaxed);
+    if (begin != fetched.data()) fetched = {begin, 0};
+    while (fetched.size() < bytes) {
+      if (changes_.load(std::memory_order_acquire) != seen) return true;
+      for (size_t line = 0; line < kLines; ++line)
+        __builtin_prefetch(begin + fetched.size() + line * kLine, 0, kToSecondCache);
+      fetched = {begin, fetched.size() + kLine * kLines};
+    }
+  }
+  return false;
+}
+
+void ThreadPool::wait_for_change(uint32_t seen, unsigned thread) {
+  if (fetch_next(seen, thread)) return;
   if (spin([&] { return changes_.load(std::memory_order_acquire) != seen; })) return;
   sleepers_.fetch_add(1);
   changes_.wait(seen);

@@ -8,11 +8,15 @@
 // thread that finds nothing to do polls for 50 microseconds, in case the next step or the next token comes at
 // once; then it sleeps in the kernel and uses no processor time.
 //
+// While it polls it fetches the weights that its share of a later step begins with into its second cache, so
+// that memory is not idle while one thread works alone or the last units are being done.
+//
 //   hand_out      one thread cuts the step into a share of neighbouring units for each thread
 //   take_units    every thread takes units from its own share, then from those of the others
 //   go_on         whoever reports the last unit done hands out the next step
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -29,11 +33,28 @@ struct alignas(64) CacheLine {
 };
 using Scratch = std::vector<CacheLine>;  // a thread's own working memory
 
+// Up to two runs of memory.
+struct Weights {
+  std::array<std::span<const std::byte>, 2> parts;
+};
+
 // work(unit, scratch) for every unit below `units`. It must not throw.
 struct Step {
   uint32_t units = 0;
   std::function<void(uint32_t unit, CacheLine* scratch)> work;
+  // [threads of the pool]: what the share of a thread reads, from its first unit on. Empty where a step has
+  // nothing that is worth fetching.
+  std::vector<Weights> weights = {};
 };
+
+// The units [begin, end) that are handed to a thread first.
+struct UnitRange {
+  uint32_t begin, end;
+};
+inline UnitRange share_of(uint32_t units, unsigned thread, unsigned threads) {
+  return {static_cast<uint32_t>(uint64_t{units} * thread / threads),
+          static_cast<uint32_t>(uint64_t{units} * (thread + 1) / threads)};
+}
 
 class ThreadPool {
  public:
@@ -54,6 +75,17 @@ class ThreadPool {
     // delayed cannot take a unit of a later step for one of its own.
     std::atomic<uint64_t> left = 0;
     std::atomic<uint32_t> end = 0;  // behind the last unit; belongs to the step of `left`
+    // Weights of the next step that has any. They may be out of date, or no longer there: fetching does no
+    // harm then.
+    struct Run {
+      std::atomic<const std::byte*> begin = nullptr;
+      std::atomic<uint32_t> bytes = 0;
+    };
+    std::array<Run, 2> next;
+  };
+  // How much of its share's `next` a thread has fetched
+  struct alignas(64) Fetched {
+    std::array<std::span<const std::byte>, 2> parts;
   };
 
   void serve(unsigned thread);
@@ -61,13 +93,16 @@ class ThreadPool {
   void go_on(const Step* step, unsigned thread);
   void hand_out(const Step& step);
   void tell();
-  void wait_for_change(uint32_t seen);
+  void wait_for_change(uint32_t seen, unsigned thread);
+  bool fetch_next(uint32_t seen, unsigned thread);
 
   const unsigned size_;
   std::vector<Share> shares_;
   std::vector<Scratch> scratch_;
+  std::vector<Fetched> fetched_;  // each belongs to its thread
   // The step that is being done; written only while none of its units is being worked on.
   const Step* step_ = nullptr;
+  const Step* first_ = nullptr;                     // of the list
   const Step* end_ = nullptr;                       // of the list
   uint32_t number_ = 0;                             // counts steps
   alignas(64) std::atomic<uint32_t> done_ = 0;      // units
