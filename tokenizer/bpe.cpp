@@ -30,6 +30,18 @@ size_t mix(uint64_t x) {
 
 }  // namespace
 
+void MergeLine::fail_unknown(std::string_view token) const {
+  bad_merge(index, line,
+            fmt::format("names \"{}\", which is not a token; wanted two that are", printable(token)));
+}
+
+MergeLine parse_merge(std::string_view line, size_t index) {
+  const size_t space = line.find(' ', 1);
+  if (space == std::string_view::npos || space + 1 == line.size())
+    bad_merge(index, line, "is not two tokens with a space between; wanted that");
+  return {line.substr(0, space), line.substr(space + 1), line, index};
+}
+
 Bpe::Bpe(size_t n_merges) : slots_(std::bit_ceil(std::max<size_t>(16, n_merges * 2)), Slot{kFree, 0, 0}) {}
 
 void Bpe::add_merge(int32_t left, int32_t right, int32_t merged) {
@@ -74,26 +86,18 @@ void ByteBpe::add_token(int32_t id, const std::string& text, std::string& bytes)
 }
 
 void ByteBpe::add_merge(std::string_view line, size_t index) {
-  const size_t space = line.find(' ', 1);
-  if (space == std::string_view::npos || space + 1 == line.size())
-    bad_merge(index, line, "is not two tokens with a space between; wanted that");
-  const std::string_view left = line.substr(0, space);
-  const std::string_view right = line.substr(space + 1);
-  const auto unknown = [&](std::string_view what) {
-    bad_merge(index, line,
-              fmt::format("names \"{}\", which is not a token; wanted two that are", printable(what)));
-  };
+  const MergeLine merge = parse_merge(line, index);
   scratch_.clear();
-  if (!append_alphabet_bytes(left, scratch_)) unknown(left);
+  if (!append_alphabet_bytes(merge.left, scratch_)) merge.fail_unknown(merge.left);
   const size_t cut = scratch_.size();
-  if (!append_alphabet_bytes(right, scratch_)) unknown(right);
+  if (!append_alphabet_bytes(merge.right, scratch_)) merge.fail_unknown(merge.right);
   const std::string_view joined = scratch_;
   const int32_t left_id = ordinary_.find(joined.substr(0, cut));
   const int32_t right_id = ordinary_.find(joined.substr(cut));
   const int32_t joined_id = ordinary_.find(joined);
-  if (left_id < 0) unknown(left);
-  if (right_id < 0) unknown(right);
-  if (joined_id < 0) unknown(fmt::format("{}{}", left, right));
+  if (left_id < 0) merge.fail_unknown(merge.left);
+  if (right_id < 0) merge.fail_unknown(merge.right);
+  if (joined_id < 0) merge.fail_unknown(fmt::format("{}{}", merge.left, merge.right));
   bpe_.add_merge(left_id, right_id, joined_id);
 }
 

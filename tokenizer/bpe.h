@@ -39,6 +39,17 @@ class Bpe {
   uint32_t n_merges_ = 0;
 };
 
+// A line of tokenizer.ggml.merges, which must outlive this.
+struct MergeLine {
+  std::string_view left, right;
+  std::string_view line;
+  size_t index;
+
+  [[noreturn]] void fail_unknown(std::string_view token) const;  // Error(model): `token` is not a token
+};
+// Throws Error(model) unless `line` is two tokens with a space between.
+MergeLine parse_merge(std::string_view line, size_t index);
+
 class ByteBpe final : public TextEncoder {
  public:
   // `pre` is a name that PreTokenizer knows.

@@ -20,10 +20,11 @@ namespace {
 constexpr const char* kGpt2 =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^" SPACE "\\p{L}\\p{N}]+|" SPACE "+(?!" NOT_SPACE ")";
 
-// The patterns of LLaMA-3 and Qwen2 differ only in how many digits make a piece.
-#define CL100K(DIGITS)                                                                          \
-  "'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" DIGITS \
-  "| ?[^" SPACE "\\p{L}\\p{N}]+[\\r\\n]*|" SPACE "*[\\r\\n]+|" SPACE "+(?!" NOT_SPACE ")|" SPACE "+"
+// The patterns of LLaMA-3, Qwen2 and Qwen3.5 differ only in what is a letter and in how many digits make a
+// piece.
+#define CL100K(LETTER, DIGITS)                                                                        \
+  "'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]|[^\\r\\n\\p{L}\\p{N}]?[" LETTER "]+|" DIGITS \
+  "| ?[^" SPACE LETTER "\\p{N}]+[\\r\\n]*|" SPACE "*[\\r\\n]+|" SPACE "+(?!" NOT_SPACE ")|" SPACE "+"
 
 struct Known {
   const char* name;
@@ -37,18 +38,27 @@ struct Known {
 const std::vector<Known>& known() {
   static const std::vector<Known> table = {
       {"llama-bpe",
-       {"llama3", "llama-v3", "falcon3", "falcon_e", "falcon-h1", "pixtral", "midm-2.0", "lfm2"},
+       {"llama3", "llama-v3", "falcon3", "falcon_e", "falcon-h1", "pixtral", "midm-2.0", "lfm2",
+        "jina-v5-nano"},
        true,
        true,
-       {CL100K("\\p{N}{1,3}")}},
-      {"qwen2", {"deepseek-r1-qwen", "megrez", "stablelm2", "hunyuan"}, false, false, {CL100K("\\p{N}")}},
+       {CL100K("\\p{L}", "\\p{N}{1,3}")}},
+      {"dbrx", {"smaug-bpe", "chatglm-bpe", "glm4"}, false, false, {CL100K("\\p{L}", "\\p{N}{1,3}")}},
+      {"qwen2",
+       {"deepseek-r1-qwen", "kormo", "f2llmv2", "megrez", "stablelm2", "hunyuan", "solar-open", "grok-2"},
+       false,
+       false,
+       {CL100K("\\p{L}", "\\p{N}")}},
+      {"qwen35", {}, false, false, {CL100K("\\p{L}\\p{M}", "\\p{N}")}},
       {"gpt-2",
-       {"gpt2", "olmo", "mpt", "jais", "trillion", "phi-2", "gigachat", "mellum", "exaone4"},
+       {"gpt2", "olmo", "mpt", "jais", "trillion", "phi-2", "gigachat", "mellum", "exaone4", "a.x-4.0",
+        "granite-docling", "modern-bert", "roberta-bpe", "jina-es", "jina-de", "jina-v1-en", "jina-v2-es",
+        "jina-v2-de", "jina-v2-code"},
        false,
        false,
        {kGpt2}},
       {"smollm",
-       {"starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"},
+       {"starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b", "mellum2"},
        false,
        false,
        {"\\p{N}", kGpt2}},

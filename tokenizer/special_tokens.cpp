@@ -30,11 +30,11 @@ constexpr std::string_view kEndOfTurn[] = {"<|eot_id|>",
 
 // The names of other tokens after which nothing is generated: the end of a message, of a call, of a text, and
 // what stands between the files of a repository in the training data of models that fill in code.
-constexpr std::string_view kOtherEnds[] = {"<|eom_id|>", "<|return|>",    "<|call|>",     "<|flush|>",
-                                           "<|calls|>",  "</s>",          "[EOS]",        "<eos>",
-                                           "<|eos|>",    "<|fim_pad|>",   "<fim-pad>",    "<fim_pad>",
-                                           "<PAD>",      "<|fim_repo|>",  "<fim-repo>",   "<REPO>",
-                                           "<reponame>", "<|repo_name|>", "<|file_sep|>", "<|tool_response>"};
+constexpr std::string_view kOtherEnds[] = {
+    "<|eom_id|>",    "<|return|>",   "<|call|>",         "<|flush|>",   "<|calls|>", "</s>",
+    "[EOS]",         "<eos>",        "<|eos|>",          "<|fim_pad|>", "<fim-pad>", "<fim_pad>",
+    "<PAD>",         "[PAD]",        "<|fim_repo|>",     "<fim-repo>",  "<REPO>",    "<reponame>",
+    "<|repo_name|>", "<|file_sep|>", "<|tool_response>", "[e~["};
 
 }  // namespace
 
@@ -73,14 +73,15 @@ int32_t find_end_of_turn(const SpecialTokens& tokens) {
   return -1;
 }
 
-std::vector<int32_t> find_ends(const SpecialTokens& tokens, std::span<const int32_t> named) {
-  // In the Harmony format of gpt-oss <|end|> ends one of several messages of an answer, and in Gemma 4's
-  // vocabulary </s> is an HTML tag.
-  const bool harmony = tokens.find("<|return|>") >= 0 && tokens.find("<|call|>") >= 0;
-  const bool gemma4 = tokens.find("<|tool_response>") >= 0;
+std::vector<int32_t> find_ends(const SpecialTokens& tokens, std::span<const int32_t> named, bool html) {
+  const auto has = [&](std::string_view name) { return tokens.find(name) >= 0; };
+  // In the Harmony format of gpt-oss, and in that of Solar, <|end|> ends one of several messages of an
+  // answer; in Gemma's vocabularies </s> is an HTML tag.
+  const bool harmony = (has("<|return|>") || has("<|flush|>")) && (has("<|call|>") || has("<|calls|>"));
+  const bool is_tag = html || has("<|tool_response>");
   std::vector<int32_t> ends;
   const auto add = [&](std::string_view name) {
-    if ((harmony && name == "<|end|>") || (gemma4 && name == "</s>")) return;
+    if ((harmony && name == "<|end|>") || (is_tag && name == "</s>")) return;
     if (const int32_t id = tokens.find(name); id >= 0) ends.push_back(id);
   };
   std::ranges::for_each(kEndOfTurn, add);

@@ -43,7 +43,7 @@ bool is_end_name(std::string_view text);
 int32_t find_end_of_turn(const SpecialTokens& tokens);
 
 // Returns all tokens after which nothing is generated, sorted: `named` (those that the file's keys name; -1
-// is left out) and those that have such a text.
-std::vector<int32_t> find_ends(const SpecialTokens& tokens, std::span<const int32_t> named);
+// is left out) and those that have such a text. `html` says that </s> is a tag of HTML.
+std::vector<int32_t> find_ends(const SpecialTokens& tokens, std::span<const int32_t> named, bool html);
 
 }  // namespace bitnet

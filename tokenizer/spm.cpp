@@ -1,7 +1,5 @@
 #include "spm.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -10,8 +8,6 @@
 
 namespace bitnet {
 namespace {
-
-constexpr std::string_view kSpaceMark = "\u2581";  // ▁
 
 // Each look-up of two neighbours reads as many bytes as they have, so that a file with very long tokens would
 // make encoding slow. No text becomes a token that is longer than this.
@@ -23,18 +19,6 @@ bool has_space_inside(std::string_view bytes) {
 }
 
 }  // namespace
-
-std::string with_spaces(std::string_view text) {
-  std::string out;
-  out.reserve(text.size() + 1);
-  while (true) {
-    const size_t mark = text.find(kSpaceMark);
-    out += text.substr(0, mark);
-    if (mark == std::string_view::npos) return out;
-    out += ' ';
-    text.remove_prefix(mark + kSpaceMark.size());
-  }
-}
 
 Spm::Spm(std::vector<float> scores, bool space_prefix, int32_t unknown)
     : TextEncoder(scores.size()),
@@ -93,22 +77,9 @@ void Spm::encode_stretch(std::string_view text, std::vector<Range>& symbols,
     if (const int32_t id = ordinary_.find(bytes); id >= 0) {
       ids.push_back(id);
     } else {
-      spell(bytes, ids);
+      spell(bytes, unknown_, ids);
     }
   }
-}
-
-// Appends the tokens of the bytes of one character; if one is missing, the unknown token, once for a run of
-// such characters.
-void Spm::spell(std::string_view character, std::vector<int32_t>& ids) const {
-  const auto missing = std::ranges::find_if(
-      character, [&](char byte) { return byte_token_[static_cast<unsigned char>(byte)] < 0; });
-  if (missing == character.end()) {
-    for (const char byte : character) ids.push_back(byte_token_[static_cast<unsigned char>(byte)]);
-    return;
-  }
-  if (unknown_ < 0) fail_without_byte(*missing, fmt::format("<0x{:02X}>", static_cast<uint8_t>(*missing)));
-  if (ids.empty() || ids.back() != unknown_) ids.push_back(unknown_);
 }
 
 }  // namespace bitnet

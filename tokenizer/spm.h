@@ -2,8 +2,7 @@
 // are joined wherever two neighbours make a token, the token of the highest score first, the leftmost among
 // equals. A character that no token has becomes the tokens of its bytes, <0x00> to <0xFF>.
 //
-// SentencePiece writes a space as U+2581 (▁) and puts one before every text. We keep spaces as they are: the
-// tables hold " the" for the token "▁the". A ▁ in a text is a space to it, as to SentencePiece.
+// SentencePiece writes a space as ▁ (with_spaces tells what we do about that) and puts one before every text.
 //
 // Thread rule: as TextEncoder says.
 #pragma once
@@ -34,7 +33,6 @@ class Spm final : public TextEncoder {
     bool operator==(const Range&) const = default;
   };
   void encode_stretch(std::string_view text, std::vector<Range>& symbols, std::vector<int32_t>& ids) const;
-  void spell(std::string_view character, std::vector<int32_t>& ids) const;
 
   std::vector<float> scores_;
   bool space_prefix_;
@@ -42,8 +40,5 @@ class Spm final : public TextEncoder {
   size_t longest_ = 0;         // bytes of the longest token that text can become
   bool space_inside_ = false;  // whether some token has a space after something else
 };
-
-// Writes ▁ as a space.
-std::string with_spaces(std::string_view text);
 
 }  // namespace bitnet

@@ -1,4 +1,4 @@
-// What the two kinds of vocabulary have in common: text that holds no special token becomes ids.
+// What all kinds of vocabulary have in common: text that holds no special token becomes ids.
 //
 // Thread rule: once all tokens are added, any number of threads may call encode().
 #pragma once
@@ -37,6 +37,9 @@ class TextEncoder {
  protected:
   // Puts an ordinary token into the table. Throws Error(model) if another one has the same bytes.
   void insert(int32_t id, std::string_view bytes);
+  // Appends the tokens <0x00> to <0xFF> of the bytes of one character; if one is missing, `unknown`, once for
+  // a run of such characters. Throws Error(model) if there is no unknown token (-1) either.
+  void spell(std::string_view character, int32_t unknown, std::vector<int32_t>& ids) const;
   [[noreturn]] static void fail_without_byte(char byte, const std::string& name_of_token);
 
   TokenTable ordinary_;                  // by bytes; what text can become
@@ -45,5 +48,9 @@ class TextEncoder {
 
 // Throws Error(model) if the text of a token is not UTF-8.
 void check_utf8(int32_t id, std::string_view text);
+
+// Writes ▁ (U+2581) as a space. SentencePiece and its heirs write a space as ▁; we keep spaces as they are,
+// so that the tables hold " the" for the token "▁the", and a ▁ in a text is a space.
+std::string with_spaces(std::string_view text);
 
 }  // namespace bitnet

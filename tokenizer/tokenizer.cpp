@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 
 #include "bpe.h"
 #include "engine/error.h"
+#include "spaced_bpe.h"
 #include "special_tokens.h"
 #include "spm.h"
 #include "utf8.h"
@@ -24,6 +26,11 @@ constexpr int32_t kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUn
 [[noreturn]] void bad(const std::string& message) { throw Error(ErrorKind::model, message); }
 
 bool is_spm(const Vocabulary& v) { return v.model == "llama"; }
+bool is_gemma4(const Vocabulary& v) {
+  return v.model == "gemma4" || (v.model == "gpt2" && v.pre == "gemma4");
+}
+// Whether ▁ is a space, and bytes are tokens such as <0x0A>.
+bool is_spaced(const Vocabulary& v) { return is_spm(v) || is_gemma4(v); }
 
 // Returns the byte that a token of type 6, such as "<0x0A>", stands for.
 std::optional<char> byte_of_name(std::string_view text) {
@@ -59,10 +66,10 @@ std::string choose_pre(const Vocabulary& v) {
 
 // Throws Error(model) for faults that need no table.
 void check(const Vocabulary& v) {
-  if (v.model != "gpt2" && v.model != "llama") {
+  if (v.model != "gpt2" && v.model != "llama" && v.model != "gemma4") {
     bad(
-        fmt::format("tokenizer.ggml.model: \"{}\" is not supported; wanted \"gpt2\" (byte-level BPE) or "
-                    "\"llama\" (SentencePiece)",
+        fmt::format("tokenizer.ggml.model: \"{}\" is not supported; wanted \"gpt2\" (byte-level BPE), "
+                    "\"llama\" (SentencePiece) or \"gemma4\" (BPE of lines)",
                     printable(v.model)));
   }
   if (v.tokens.empty()) bad("tokenizer.ggml.tokens: the vocabulary is empty; wanted tokens");
@@ -87,6 +94,15 @@ void check(const Vocabulary& v) {
   check_id("eot", v.eot);
   check_id("unknown", v.unknown);
   for (const int32_t id : v.other_ends) check_id("eom or fim", id);
+  for (const std::vector<int32_t>* ids : {&v.suppressed, &v.lstrip, &v.rstrip}) {
+    for (const int32_t id : *ids) {
+      if (id >= 0 && static_cast<size_t>(id) < v.tokens.size()) continue;
+      bad(fmt::format("tokenizer.ggml.{}: {} is not an id; wanted ids of the {} tokens",
+                      ids == &v.suppressed ? "suppress_tokens" : "token_attributes", id, v.tokens.size()));
+    }
+  }
+  if (is_gemma4(v) && v.merges.empty())
+    bad("tokenizer.ggml.merges: there are none; wanted those of a \"gemma4\" vocabulary");
   if (!is_spm(v)) return;
   if (v.scores.size() != v.tokens.size()) {
     bad(fmt::format("tokenizer.ggml.scores: {} scores for {} tokens; wanted one for each", v.scores.size(),
@@ -99,12 +115,13 @@ void check(const Vocabulary& v) {
 }
 
 // Some converters give the token that ends a turn the type of an ordinary one. If no merge makes it, no text
-// becomes it, so it must be a control token.
+// becomes it, so it must be a control token. Gemma 4's </s> is HTML, though.
 void mark_ends(const Vocabulary& v, std::vector<int32_t>& types) {
   std::vector<int32_t> candidates;
   for (size_t i = 0; i < types.size(); ++i) {
     if (types[i] == kNormal && is_end_name(v.tokens[i])) candidates.push_back(static_cast<int32_t>(i));
   }
+  if (is_gemma4(v)) std::erase_if(candidates, [&](int32_t id) { return v.tokens[id] == "</s>"; });
   if (candidates.empty()) return;
   std::unordered_set<std::string> made;
   for (std::string joined : v.merges) {
@@ -131,14 +148,15 @@ std::vector<int32_t> find_types(const Vocabulary& v) {
       for (size_t i = 0; i < std::min(std::size(kFirst), types.size()); ++i) {
         if (types[i] == kNormal && v.tokens[i] == kFirst[i]) types[i] = i == 0 ? kUnknown : kControl;
       }
-      for (size_t i = 0; i < types.size(); ++i) {
-        if (types[i] == kNormal && byte_of_name(v.tokens[i])) types[i] = kByte;
-      }
+    }
+    for (size_t i = 0; is_spaced(v) && i < types.size(); ++i) {
+      if (types[i] == kNormal && byte_of_name(v.tokens[i])) types[i] = kByte;
     }
   }
   mark_ends(v, types);
+  constexpr std::string_view kThoughts[] = {"<think>", "</think>", "<|channel>", "<channel|>"};
   for (size_t i = 0; i < types.size(); ++i) {
-    if (types[i] == kControl && (v.tokens[i] == "<think>" || v.tokens[i] == "</think>"))
+    if (types[i] == kControl && std::ranges::find(kThoughts, v.tokens[i]) != std::end(kThoughts))
       types[i] = kUserDefined;
   }
   return types;
@@ -157,8 +175,48 @@ size_t count_special(const std::vector<int32_t>& types) {
   return static_cast<size_t>(std::ranges::count_if(types, is_special));
 }
 
-bool is_white_space(std::string_view text) {
-  return text.find_first_not_of(" \t\n\r") == std::string_view::npos;
+// The tags that Gemma's vocabularies define as tokens; without <s> and </s>, which begin and end a text in
+// other vocabularies.
+bool is_html(std::string_view text) {
+  constexpr std::string_view kNames[] = {
+      "table", "caption", "thead", "tbody", "tfoot", "tr",  "th",         "td",     "h1", "h2", "h3",
+      "h4",    "h5",      "h6",    "code",  "sub",   "sup", "blockquote", "strong", "em", "b",  "i",
+      "u",     "p",       "br",    "hr",    "ul",    "ol",  "li",         "pre",    "a",  "img"};
+  if (!text.starts_with('<') || !text.ends_with('>')) return false;
+  text = text.substr(1, text.size() - 2);
+  if (text.starts_with('/')) text.remove_prefix(1);
+  return std::ranges::find(kNames, text) != std::end(kNames);
+}
+
+// Whether a user-defined token is a way to write text, which anybody may use.
+bool is_text(std::string_view token) {
+  return token.find_first_not_of(" \t\n\r") == std::string_view::npos || is_html(token);
+}
+
+// Unicode's White_Space, as UTF-8.
+constexpr std::string_view kWhiteSpace[] = {
+    " ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\u0085", "\u00a0", "\u1680",
+    "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006", "\u2007", "\u2008",
+    "\u2009", "\u200a", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"};
+
+std::string_view without_space_before(std::string_view text) {
+  const auto begins = [&](std::string_view space) { return text.starts_with(space); };
+  for (const std::string_view* it; (it = std::ranges::find_if(kWhiteSpace, begins)) != std::end(kWhiteSpace);)
+    text.remove_prefix(it->size());
+  return text;
+}
+
+std::string_view without_space_after(std::string_view text) {
+  const auto ends = [&](std::string_view space) { return text.ends_with(space); };
+  for (const std::string_view* it; (it = std::ranges::find_if(kWhiteSpace, ends)) != std::end(kWhiteSpace);)
+    text.remove_suffix(it->size());
+  return text;
+}
+
+std::vector<int32_t> sorted(std::vector<int32_t> ids) {
+  std::ranges::sort(ids);
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
 }
 
 }  // namespace
@@ -172,15 +230,24 @@ struct Tokenizer::Impl {
   bool is_control(int32_t id) const { return types[id] == kControl || types[id] == kUnknown; }
   void append(int32_t id, bool show_special, bool& starts, std::string& out) const;
 
+  // Whether a token takes the white space on a side of it.
+  static bool strips(const std::vector<int32_t>& sorted, int32_t id) {
+    return std::ranges::binary_search(sorted, id);
+  }
+  // Where the text goes on that follows the token `id` from `at` on.
+  size_t after_strip(std::string_view all, size_t at, int32_t id) const {
+    return strips(rstrip, id) ? all.size() - without_space_before(all.substr(at)).size() : at;
+  }
+
   std::vector<int32_t> types;      // [n_vocab]
   std::vector<std::string> bytes;  // [n_vocab], what each token stands for
   SpecialTokens special;           // by text
   std::unique_ptr<TextEncoder> text;
-  std::vector<int32_t> ends;
+  std::vector<int32_t> ends, suppressed, lstrip, rstrip;  // sorted
   std::string pre, unknown_pre;
   int32_t bos, eos, eot;
   bool add_bos;
-  bool spaced = false;  // whether ▁ is a space, as SentencePiece has it
+  bool spaced;  // whether ▁ is a space, as SentencePiece has it
   bool space_prefix = false;
 };
 
@@ -188,31 +255,44 @@ Tokenizer::Impl::Impl(Vocabulary& v)
     : types(find_types(v)),
       bytes(v.tokens.size()),
       special(count_special(types)),
+      suppressed(sorted(v.suppressed)),
+      lstrip(sorted(v.lstrip)),
+      rstrip(sorted(v.rstrip)),
       bos(or_usual(v, types, v.bos, 1, kControl)),
-      eos(or_usual(v, types, v.eos, 2, kControl)) {
-  ByteBpe* bpe = nullptr;
+      eos(or_usual(v, types, v.eos, 2, kControl)),
+      spaced(is_spaced(v)) {
+  std::function<void(const std::string&, size_t)> add_merge = [](const std::string&, size_t) {};
   if (is_spm(v)) {
-    spaced = true;
     space_prefix = v.add_space_prefix.value_or(true);
     text =
         std::make_unique<Spm>(std::move(v.scores), space_prefix, or_usual(v, types, v.unknown, 0, kUnknown));
     pre = "none (SentencePiece)";
     add_bos = v.add_bos.value_or(true);
+  } else if (is_gemma4(v)) {
+    auto made = std::make_unique<SpacedBpe>(v.tokens.size(), v.merges.size(), v.unknown);
+    add_merge = [this, bpe = made.get()](const std::string& line, size_t index) {
+      bpe->add_merge(line, index, special);
+    };
+    text = std::move(made);
+    pre = "gemma4";
+    add_bos = true;
   } else {
     auto made = std::make_unique<ByteBpe>(choose_pre(v), v.tokens.size(), v.merges.size());
-    bpe = made.get();
-    text = std::move(made);
-    pre = bpe->pre().name();
+    add_merge = [bpe = made.get()](const std::string& line, size_t index) { bpe->add_merge(line, index); };
+    pre = made->pre().name();
     if (!v.pre.empty() && !PreTokenizer::knows(v.pre)) unknown_pre = v.pre;
-    add_bos = v.add_bos.value_or(bpe->pre().add_bos());
+    add_bos = v.add_bos.value_or(made->pre().add_bos());
+    text = std::move(made);
   }
   for (size_t i = 0; i < v.tokens.size(); ++i) add_token(v.tokens[i], static_cast<int32_t>(i));
-  for (size_t i = 0; bpe != nullptr && i < v.merges.size(); ++i) bpe->add_merge(v.merges[i], i);
+  for (size_t i = 0; i < v.merges.size(); ++i) add_merge(v.merges[i], i);
 
   eot = v.eot >= 0 ? v.eot : find_end_of_turn(special);
   std::vector<int32_t> named = v.other_ends;
   named.insert(named.end(), {eos, v.eot});
-  ends = find_ends(special, named);
+  // Where <s> is no control token, </s> is HTML too, as in Gemma's vocabularies.
+  const int32_t s_tag = special.find("<s>");
+  ends = find_ends(special, named, s_tag >= 0 && types[s_tag] == kUserDefined);
 }
 
 void Tokenizer::Impl::add_token(const std::string& token, int32_t id) {
@@ -234,8 +314,8 @@ void Tokenizer::Impl::add_token(const std::string& token, int32_t id) {
     return;
   }
   check_utf8(id, token);
-  out = spaced && types[id] == kUserDefined ? with_spaces(token) : token;
-  special.add(id, out, types[id] == kUserDefined && is_white_space(out));
+  out = spaced ? with_spaces(token) : token;
+  special.add(id, out, types[id] == kUserDefined && is_text(out));
 }
 
 // Appends the ids of text without special tokens that follows the token `after`.
@@ -284,7 +364,7 @@ std::vector<int32_t> Tokenizer::encode(std::span<const Segment> segments, int32_
   std::vector<Trusted> trusted;  // in order; neighbours are joined
   for (const Segment& s : segments) {
     const size_t begin = text.size();
-    text += s.text;
+    text += impl_->spaced ? with_spaces(s.text) : s.text;
     if (!s.parse_special || s.text.empty()) continue;
     if (!trusted.empty() && trusted.back().end == begin) {
       trusted.back().end = text.size();
@@ -295,9 +375,9 @@ std::vector<int32_t> Tokenizer::encode(std::span<const Segment> segments, int32_
 
   const std::string_view all = text;
   std::vector<int32_t> ids;
-  size_t done = 0;  // everything before it is encoded
+  size_t done = impl_->after_strip(all, 0, after);  // everything before it is encoded
   auto range = trusted.begin();
-  for (size_t at = 0; at < all.size();) {
+  for (size_t at = done; at < all.size();) {
     while (range != trusted.end() && range->end <= at) ++range;
     const size_t trusted_end = range != trusted.end() && range->begin <= at ? range->end : at;
     const int32_t id = impl_->special.at(all, at, trusted_end);
@@ -305,11 +385,12 @@ std::vector<int32_t> Tokenizer::encode(std::span<const Segment> segments, int32_
       ++at;
       continue;
     }
-    impl_->encode(all.substr(done, at - done), after, ids);
+    const std::string_view before = all.substr(done, at - done);
+    impl_->encode(Impl::strips(impl_->lstrip, id) ? without_space_after(before) : before, after, ids);
     ids.push_back(id);
     after = id;
     at += impl_->bytes[id].size();
-    done = at;
+    at = done = impl_->after_strip(all, at, id);
   }
   impl_->encode(all.substr(done), after, ids);
   return ids;
@@ -338,6 +419,7 @@ bool Tokenizer::add_bos() const { return impl_->add_bos; }
 const std::string& Tokenizer::pre() const { return impl_->pre; }
 const std::string& Tokenizer::unknown_pre() const { return impl_->unknown_pre; }
 std::span<const int32_t> Tokenizer::end_of_turn() const { return impl_->ends; }
+std::span<const int32_t> Tokenizer::suppressed() const { return impl_->suppressed; }
 int32_t Tokenizer::find(std::string_view token_text) const { return impl_->special.find(token_text); }
 
 bool Tokenizer::is_control(int32_t id) const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
@@ -86,6 +87,24 @@ void try_template(const ModelText& text) {
   }
 }
 
+// Attributes of tokens are not in GGUF files. llama.cpp knows Phi-3's by the model's name: its marks take the
+// white space after them, but for those that begin and end a text. So the kind of the file tells us.
+std::vector<int32_t> marks_of_phi3(const GgufFile& file, const Vocabulary& v) {
+  constexpr int32_t kControl = 3, kUserDefined = 4;
+  std::string name = file.find_string("general.name").value_or("");
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  const bool phi3 = v.model == "llama" &&
+                    (file.find_string("general.architecture") == "phi3" ||
+                     name.find("phi-3") != std::string::npos || name.find("phi3") != std::string::npos);
+  std::vector<int32_t> marks;
+  for (size_t i = 0; phi3 && i < std::min(v.types.size(), v.tokens.size()); ++i) {
+    const bool special = v.types[i] == kControl || v.types[i] == kUserDefined;
+    if (special && v.tokens[i] != "<s>" && v.tokens[i] != "<|endoftext|>")
+      marks.push_back(static_cast<int32_t>(i));
+  }
+  return marks;
+}
+
 }  // namespace
 
 ModelText::ModelText(std::string path_in, Vocabulary vocabulary, ChatTemplate chat_template_in)
@@ -110,6 +129,8 @@ Vocabulary read_vocabulary(const GgufFile& file) {
                           "tokenizer.ggml.fim_rep_token_id", "tokenizer.ggml.fim_sep_token_id"}) {
     v.other_ends.push_back(find_id(file, key));
   }
+  v.suppressed = file.find_ints("tokenizer.ggml.suppress_tokens");
+  v.rstrip = marks_of_phi3(file, v);
   v.scores = file.find_floats("tokenizer.ggml.scores");
   v.add_bos = file.find_bool("tokenizer.ggml.add_bos_token");
   v.add_space_prefix = file.find_bool("tokenizer.ggml.add_space_prefix");

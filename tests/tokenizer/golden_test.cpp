@@ -1,4 +1,4 @@
-// Tests both kinds of vocabulary against other programs: golden/cases.json has the ids that Hugging Face's
+// Tests every kind of vocabulary against other programs: golden/cases.json has the ids that Hugging Face's
 // tokenizers and Google's SentencePiece give; make_tokenizer_cases.mjs makes it and says how.
 #include <gtest/gtest.h>
 
@@ -30,8 +30,11 @@ std::string from_hex(const std::string& hex) {
   return bytes;
 }
 
-std::vector<std::string> texts() {
+std::vector<std::string> texts(bool gemma = false) {
   std::vector<std::string> all = read("cases.json")["texts"];
+  if (gemma) {
+    for (const json& text : read("cases.json")["gemma_texts"]) all.push_back(text);
+  }
   for (const std::string hex : read("cases.json")["not_utf8"]) all.push_back(from_hex(hex));
   return all;
 }
@@ -59,8 +62,9 @@ Vocabulary spm(const char* name) {
 
 // Compares all texts and decodes what is lossless; returns how many there were. A user-defined token is
 // recognised everywhere by SentencePiece, and here only in text that is trusted.
-size_t compare(const Tokenizer& tokenizer, const json& wanted) {
-  const std::vector<std::string> all = texts();
+size_t compare(const Tokenizer& tokenizer, const json& wanted, bool gemma = false) {
+  const std::vector<std::string> all = texts(gemma);
+  EXPECT_EQ(all.size(), wanted.size());
   size_t n = 0;
   for (size_t i = 0; i < all.size(); ++i) {
     if (wanted[i].is_null()) continue;  // the other program takes no such text
@@ -88,7 +92,8 @@ TEST_P(EveryPre, GivesTheIdsOfHuggingFacesTokenizers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, EveryPre,
-                         testing::Values("gpt-2", "llama-bpe", "qwen2", "smollm", "falcon", "default"),
+                         testing::Values("gpt-2", "llama-bpe", "dbrx", "qwen2", "qwen35", "smollm", "falcon",
+                                         "default"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::erase(name, '-');
@@ -97,8 +102,10 @@ INSTANTIATE_TEST_SUITE_P(Golden, EveryPre,
 
 TEST(Golden, ThePreTokenizersDiffer) {
   const json& ids = read("cases.json")["ids"];
-  for (const char* a : {"gpt-2", "llama-bpe", "qwen2", "smollm", "falcon", "default"}) {
-    for (const char* b : {"gpt-2", "llama-bpe", "qwen2", "smollm", "falcon", "default"}) {
+  constexpr const char* kAll[] = {"gpt-2",  "llama-bpe", "dbrx",   "qwen2",
+                                  "qwen35", "smollm",    "falcon", "default"};
+  for (const char* a : kAll) {
+    for (const char* b : kAll) {
       EXPECT_EQ(ids[a] == ids[b], a == std::string_view(b)) << a << " " << b;
     }
   }
@@ -120,6 +127,64 @@ TEST(Golden, SpmWithoutBytesAndWithoutTheSpaceBefore) {
   Vocabulary v = spm("plain");
   v.add_space_prefix = false;
   EXPECT_GE(compare(Tokenizer(std::move(v)), read("cases.json")["ids"]["plain"]), 280u);
+}
+
+void expect_back(const Tokenizer& tokenizer, bool parse_special) {
+  for (const std::string& text : texts(/*gemma=*/true)) {
+    const std::vector<int32_t> ids = tokenizer.encode(text, parse_special);
+    EXPECT_EQ(tokenizer.decode(ids, true), spaces_for_marks(text)) << printable(text);
+  }
+}
+
+TEST(Golden, Gemma3HasLineEndsSpacesAndTagsOfItsOwn) {
+  Vocabulary v = spm("gemma3");
+  v.add_space_prefix = false;
+  v.eos = 1;
+  v.bos = 2;
+  v.unknown = 3;
+  const Tokenizer tokenizer(std::move(v));
+  EXPECT_GE(compare(tokenizer, read("cases.json")["ids"]["gemma3"], /*gemma=*/true), 340u);
+  expect_back(tokenizer, false);
+  EXPECT_EQ(tokenizer.encode("<td>", false).size(), 1u);
+}
+
+TEST(Golden, Gemma4JoinsTheCharactersOfLines) {
+  const json& file = read("vocabularies.json")["gemma4"];
+  Vocabulary v;
+  v.model = "gemma4";
+  v.tokens = file["tokens"];
+  v.merges = file["merges"];
+  v.eos = 1;
+  v.bos = 2;
+  v.unknown = 3;
+  const Tokenizer tokenizer(std::move(v));
+  EXPECT_EQ(tokenizer.pre(), "gemma4");
+  EXPECT_GE(compare(tokenizer, read("cases.json")["ids"]["gemma4"], /*gemma=*/true), 340u);
+  expect_back(tokenizer, false);
+}
+
+TEST(Golden, Phi3TakesTheWhiteSpaceAfterItsMarks) {
+  Vocabulary v = spm("llama");
+  v.tokens.resize(v.tokens.size() - 2);  // without the user-defined ones
+  v.types.resize(v.tokens.size());
+  v.scores.resize(v.tokens.size());
+  for (size_t i = 0; i < v.scores.size(); ++i) v.scores[i] = -static_cast<float>(i);
+  v.rstrip = {2};
+  const json& phi3 = read("vocabularies.json")["phi3"];
+  for (const size_t id : phi3["unused"]) v.types[id] = 5;
+  for (const json& mark : phi3["marks"]) {
+    if (mark[1]) v.rstrip.push_back(static_cast<int32_t>(v.tokens.size()));
+    v.tokens.push_back(mark[0]);
+    v.types.push_back(3);
+    v.scores.push_back(0);
+  }
+  const Tokenizer tokenizer(std::move(v));
+  const json& cases = read("cases.json")["phi3"];
+  EXPECT_GE(cases.size(), 250u);
+  for (const json& one : cases) {
+    const std::string text = one[0];
+    EXPECT_EQ(tokenizer.encode(text, true), one[1].get<std::vector<int32_t>>()) << printable(text);
+  }
 }
 
 }  // namespace

@@ -3,11 +3,11 @@
 //     npm install @anush008/tokenizers@0.6.0 @agnai/sentencepiece-js@1.1.1     (anywhere)
 //     cd THERE && node .../tests/tokenizer/make_tokenizer_cases.mjs .../tests/tokenizer/golden
 //
-// The ids are not ours: those of the byte-level vocabulary come from Hugging Face's tokenizers 0.22.2 (the Rust
-// library, in @anush008/tokenizers), set up as the tokenizer.json of a model of each kind is; those of the other
-// from Google's SentencePiece (compiled to WebAssembly, in @agnai/sentencepiece-js), which reads a model file that
-// we write here. Neither takes bytes that are not UTF-8, so a text with such bytes is given to them in parts, and
-// each of these bytes becomes its own token.
+// The ids are not ours: those of the byte-level vocabulary, of Gemma 4's kind and of Phi-3's come from Hugging
+// Face's tokenizers 0.22.2 (the Rust library, in @anush008/tokenizers), set up as the tokenizer.json of a model of
+// each kind is; those of the others from Google's SentencePiece (compiled to WebAssembly, in
+// @agnai/sentencepiece-js), which reads a model file that we write here. Neither takes bytes that are not UTF-8, so
+// a text with such bytes is given to them in parts, and each of these bytes becomes its own token.
 //
 // The vocabularies are trained here on the texts themselves, so they are free, and the same run gives the same.
 import fs from 'fs';
@@ -86,6 +86,9 @@ const NOT_UTF8 = [
   '\xff', '\xfe\xff', '\x80', 'abc\xff', '\xffabc', 'abc\x80\x81def', 'a\xc3', 'a\xc3 b', '\xe2\x82', 'x\xe2\x82y', '\xf0\x9f\x98', 'x \xf0\x9f y', '\xc0\x80', '\xed\xa0\x80', '\xf4\x90\x80\x80', '\xe9t\xe9 caf\xe9 12345',
   'the \xff the\xff\xff 1234 \xc3\xa9\xc3', ' \xff ', '\n\xff\n', '\xf8\x88\x80\x80\x80', 'it\'s \xe2\x96 12 \xe2\x96\x81x',
 ];
+// For Gemma's vocabularies only: tags of HTML, runs of line ends and spaces.
+const GEMMA = ['<table><tr><td>a</td></tr></table>', ' <b>bold</b> <i>x</i>', '<h1>Title</h1>\n\n\n\n\nText', '<code>  a\t\tb </code>', '<b', 'b>', '<b >', '<bb>', '</b></b>', '<td>\n\n</td>',
+  '\n\n\n\n', '\n\n\n\n\n\n\n', 'a\n\n\n\nb', '\n \n\n  \n\n\n   ', '     ', '         ', 'a     b', '\t\t\t', ' \t ', 'x<table', '<sup>2</sup> <sub>3</sub>', 'the <b>the</b>the'];
 const TEXTS = [...new Set([...SENTENCES, ...SPACES, ...NUMBERS, ...APOSTROPHES, ...MARKS, ...EMOJI, ...CODE, ...LONG])];
 
 // ---- Training: the most frequent pair of neighbours in the chunks becomes a token, and so on
@@ -145,28 +148,49 @@ for (const [left, right] of bpeMerges) if (!bpeTokens.includes(left + right)) bp
 for (const word of [' Hello', 'Straße', ' quick', ' brown', 'égaux', ' dignity', '314', '!!!!!!', 'supercalifragilisticexpialidocious', ' люди', '\n\n\n', '人人生而自由'])
   if (!bpeTokens.includes(spell(word).join(''))) bpeTokens.push(spell(word).join(''));
 
-const MARK = '\u2581';
 const spaced = (text) => text.replaceAll('<tool>', '').replaceAll(' ', MARK);  // what is learned from
-// One vocabulary as LLaMA has it; one without bytes, whose tokens may hold a space in the middle.
-function trainSpm(byteFallback, spmChunks, nMerges) {
+const MARK = '\u2581';
+const LLAMA = [['<unk>', 0, 2], ['<s>', 0, 3], ['</s>', 0, 3]];
+const GEMMA3 = [['<pad>', 0, 3], ['<eos>', 0, 3], ['<bos>', 0, 3], ['<unk>', 0, 2],
+  ...['\n', '\n\n', '\n\n\n', '\t', '\t\t', MARK.repeat(2), MARK.repeat(3), MARK.repeat(4), MARK.repeat(8), '<table>', '</table>', '<tr>', '</tr>', '<td>', '</td>', '<h1>', '</h1>', '<b>', '</b>', '<code>', '</code>']
+    .map((text) => [text, 0, 4])];
+const byteName = (byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;
+// One vocabulary as LLaMA has it; one without bytes, whose tokens may hold a space in the middle; one as Gemma 3 has
+// it, where line ends, runs of spaces and tags of HTML are defined by its makers.
+function trainSpm(byteFallback, spmChunks, nMerges, first = LLAMA) {
   const counts = new Map();
   for (const chunk of spmChunks) for (const c of chunk) counts.set(c, (counts.get(c) ?? 0) + 1);
   const merges = train(spmChunks, (chunk) => [...chunk], nMerges);
-  const pieces = [['<unk>', 0, 2], ['<s>', 0, 3], ['</s>', 0, 3]];
-  if (byteFallback) for (let byte = 0; byte < 256; ++byte) pieces.push([`<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`, 0, 6]);
-  const known = new Set();
+  const pieces = [...first];
+  if (byteFallback) for (let byte = 0; byte < 256; ++byte) pieces.push([byteName(byte), 0, 6]);
+  const known = new Set(first.map(([text]) => text));
   const add = (piece, score) => {
     if (!known.has(piece)) pieces.push([piece, score, 1]);
     known.add(piece);
   };
   // Every seventh score is that of its neighbour, so that some pairs are equally good.
   merges.forEach(([left, right], i) => add(left + right, -(i % 7 === 3 ? i - 1 : i)));
-  for (const [c, n] of [...counts].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))) if (n > 2 && c !== '\0') add(c, -nMerges - known.size);
-  if (byteFallback) pieces.push(['<tool>', 0, 4], [MARK.repeat(12), 0, 4]);
+  for (const [c, n] of [...counts].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))) if (n > 2 && c !== '\0') add(c, -nMerges - known.size + first.length);
+  if (byteFallback && first === LLAMA) pieces.push(['<tool>', 0, 4], [MARK.repeat(12), 0, 4]);
   return pieces;
 }
 const llama = trainSpm(true, TEXTS.flatMap((text) => (spaced(' ' + text).match(/\u2581*[^\u2581]*/g) ?? []).filter((chunk) => chunk !== '')), 900);
 const plain = trainSpm(false, TEXTS.map(spaced).filter((text) => text !== ''), 500);
+
+const gemma3 = trainSpm(true, [...TEXTS, ...GEMMA].flatMap((text) => (spaced(text).match(/\u2581?[^\u2581\n\t]+/g) ?? [])), 500, GEMMA3);
+
+// Gemma 4's: merges run over whole lines, and make its runs of line ends too; a character that is rare has none.
+function trainLines(lines, nMerges) {
+  const counts = new Map();
+  for (const line of lines) for (const c of line) counts.set(c, (counts.get(c) ?? 0) + 1);
+  const common = [...counts].filter(([c, n]) => n > 2 && c !== '\0').map(([c]) => c).sort();
+  const merges = train(lines, (line) => [...line], nMerges).filter((pair) => pair.every((side) => [...side].every((c) => common.includes(c))));
+  const tokens = ['<pad>', '<eos>', '<bos>', '<unk>', ...Array.from({length: 256}, (_, byte) => byteName(byte)), ...common];
+  const known = new Set(tokens);
+  for (const [left, right] of merges) if (!known.has(left + right)) known.add(left + right);
+  return {tokens: [...known], merges};
+}
+const gemma4 = trainLines([...TEXTS, ...GEMMA].flatMap((text) => spaced(text).match(/[^\n]+|\n+/g) ?? []), 600);
 
 // ---- Hugging Face's tokenizers
 
@@ -181,6 +205,8 @@ const PRE = {
   'gpt-2': byteLevel(true),
   'llama-bpe': sequence(split(LLAMA3), byteLevel(false)),
   'qwen2': sequence(split(LLAMA3.replace('{1,3}', '')), byteLevel(false)),
+  'dbrx': sequence(split(LLAMA3), byteLevel(false)),
+  'qwen35': sequence(split(LLAMA3.replace('{1,3}', '').replace('?\\p{L}+', '?[\\p{L}\\p{M}]+').replace('[^\\s\\p{L}\\p{N}]', '[^\\s\\p{L}\\p{M}\\p{N}]')), byteLevel(false)),
   'smollm': sequence({type: 'Digits', individual_digits: true}, byteLevel(true)),
   'falcon': sequence(split('[\\p{P}$+<=>^~|`]+'), split(GPT2), split('[0-9][0-9][0-9]'), byteLevel(false)),
   'default': sequence(split('[\\p{P}$+<=>^~|]+'), split(GPT2), split('\\p{N}+'), split('[0-9][0-9][0-9]'), byteLevel(false)),
@@ -194,6 +220,32 @@ function hugging(pre) {
   }));
 }
 
+const ESCAPE = {type: 'Replace', pattern: {String: ' '}, content: MARK};
+const bpeWithBytes = (vocab, merges, addedTokens, normalizer) => Tokenizer.fromString(JSON.stringify({
+  version: '1.0', truncation: null, padding: null, added_tokens: addedTokens, normalizer, pre_tokenizer: null, post_processor: null, decoder: null,
+  model: {type: 'BPE', dropout: null, unk_token: '<unk>', continuing_subword_prefix: null, end_of_word_suffix: null, fuse_unk: true, byte_fallback: true, ignore_merges: false,
+    vocab, merges}}));
+const huggingGemma4 = bpeWithBytes(Object.fromEntries(gemma4.tokens.map((token, id) => [token, id])), gemma4.merges, [], ESCAPE);
+
+// Phi-3's: LLaMA's vocabulary, whose scores become -id here so that none are equal, and marks of turns that take
+// the white space after them. A space goes before every text that follows a mark.
+const PHI3_MARKS = [['<|endoftext|>', false], ['<|assistant|>', true], ['<|system|>', true], ['<|end|>', true], ['<|user|>', true]];
+// SentencePiece makes a token of characters that have no token themselves; the other library does not. So these
+// tokens are not used.
+const phi3Unused = llama.flatMap(([text, , type], id) => type === 1 && [...text].some((c) => !llama.some(([other]) => other === c)) ? [id] : []);
+function huggingPhi3() {
+  const pieces = llama.slice(0, -2), normal = new Set(pieces.filter(([, , type], id) => type === 1 && !phi3Unused.includes(id)).map(([text]) => text));
+  const merges = [...normal].flatMap((text) => {
+    const c = [...text];
+    return c.slice(1).map((_, i) => [c.slice(0, i + 1).join(''), c.slice(i + 1).join('')]).filter((pair) => pair.every((side) => normal.has(side)));
+  });
+  const added = (content, id, rstrip) => ({id, content, single_word: false, lstrip: false, rstrip, normalized: false, special: true});
+  const marks = [added('<unk>', 0, false), added('<s>', 1, false), added('</s>', 2, true), ...PHI3_MARKS.map(([text, rstrip], i) => added(text, pieces.length + i, rstrip))];
+  return bpeWithBytes(Object.fromEntries([...pieces.map(([text]) => text), ...PHI3_MARKS.map(([text]) => text)].map((text, id) => [text, id])), merges, marks,
+    {type: 'Sequence', normalizers: [{type: 'Prepend', prepend: MARK}, ESCAPE]});
+}
+const PHI3_FORMS = [(text) => text, (text) => `<|user|>\n${text}<|end|>\n<|assistant|>\n`, (text) => `<s><|system|> \n\tS<|end|>${text}</s> <|endoftext|> x`, (text) => `<|end|>${text}<|end|> <|user|>\r\n`];
+
 // ---- SentencePiece
 
 function modelFile(pieces, byteFallback, prefix) {
@@ -206,7 +258,8 @@ function modelFile(pieces, byteFallback, prefix) {
     return Buffer.concat([varint(field << 3 | 5), out]);
   };
   const list = pieces.map(([text, score, type]) => bytes(1, Buffer.concat([bytes(1, Buffer.from(text)), float(2, score), number(3, type)])));
-  const trainer = [number(3, 2), number(4, pieces.length), number(35, byteFallback ? 1 : 0), number(40, 0), number(41, 1), number(42, 2)];
+  const trainer = [number(3, 2), number(4, pieces.length), number(35, byteFallback ? 1 : 0),
+    ...[2, 3].map((type) => pieces.findIndex((piece) => piece[2] === type)).flatMap((id, i) => [number(40 + i, id)]), number(42, 2)];
   const normalizer = [bytes(1, Buffer.from('identity')), number(3, prefix ? 1 : 0), number(4, 0), number(5, 1)];
   return Buffer.concat([...list, bytes(2, Buffer.concat(trainer)), bytes(3, Buffer.concat(normalizer))]);
 }
@@ -275,17 +328,44 @@ for (const [name, pieces, bytes] of [['llama', llama, true], ['plain', plain, fa
   golden.ids[name] = all;
 }
 
+{
+  const processor = await sentencePiece(gemma3, true, false);
+  const encode = (text) => text.includes('\0') ? null : [...processor.encodeIds(text)];
+  golden.ids.gemma3 = [...[...TEXTS, ...GEMMA].map(encode), ...NOT_UTF8.map((text) => stretches(text).flatMap((part) => typeof part === 'string' ? encode(part) : [part + gemma3.findIndex(([piece]) => piece === '<0x00>')]))];
+  const line = async (text) => [...(await huggingGemma4.encode(text, null, {addSpecialTokens: false})).getIds()];
+  golden.ids.gemma4 = [];
+  for (const text of [...TEXTS, ...GEMMA]) golden.ids.gemma4.push(await line(text));
+  for (const text of NOT_UTF8) {
+    const ids = [];
+    for (const part of stretches(text)) ids.push(...(typeof part === 'string' ? await line(part) : [part + 4]));
+    golden.ids.gemma4.push(ids);
+  }
+  const phi3 = huggingPhi3();
+  golden.phi3 = [];
+  for (const [i, text] of TEXTS.entries()) {
+    const whole = PHI3_FORMS[i % PHI3_FORMS.length](text);
+    if (!/<tool>|<unk>|\0|\u2581/.test(whole))  // to us a \u2581 is a space, which a mark takes too
+      golden.phi3.push([whole, [...(await phi3.encode(whole, null, {addSpecialTokens: false})).getIds()]]);
+  }
+}
+
 const lines = (list) => '[\n' + list.map((one) => JSON.stringify(one)).join(',\n') + '\n]';
 fs.writeFileSync(path.join(FOLDER, 'vocabularies.json'), `{"bpe": {"tokens": ${JSON.stringify(bpeTokens)},
 "merges": ${JSON.stringify(bpeMerges.map((pair) => pair.join(' ')))}},
 "llama": ${JSON.stringify(llama)},
-"plain": ${JSON.stringify(plain)}}
+"plain": ${JSON.stringify(plain)},
+"gemma3": ${JSON.stringify(gemma3)},
+"gemma4": {"tokens": ${JSON.stringify(gemma4.tokens)},
+"merges": ${JSON.stringify(gemma4.merges.map((pair) => pair.join(' ')))}},
+"phi3": {"marks": ${JSON.stringify(PHI3_MARKS)}, "unused": ${JSON.stringify(phi3Unused)}}}
 `);
 fs.writeFileSync(path.join(FOLDER, 'cases.json'), `{"made_by": ${JSON.stringify(golden.made_by)},
 "texts": ${lines(golden.texts)},
+"gemma_texts": ${lines(GEMMA)},
 "not_utf8": ${JSON.stringify(golden.not_utf8)},
+"phi3": ${lines(golden.phi3)},
 "ids": {
 ${Object.entries(golden.ids).map(([name, all]) => `"${name}": ${lines(all)}`).join(',\n')}
 }}
 `);
-console.log(TEXTS.length + NOT_UTF8.length, 'texts;', bpeTokens.length, llama.length, plain.length, 'tokens');
+console.log(TEXTS.length + NOT_UTF8.length, 'texts;', bpeTokens.length, llama.length, plain.length, gemma3.length, gemma4.tokens.length, 'tokens');

@@ -35,6 +35,12 @@ TEST(PreTokenizer, Gpt2) {
   EXPECT_THAT(cut("gpt-2", "a   b \n"), ElementsAre("a", "  ", " b", " \n"));
 }
 
+TEST(PreTokenizer, MarksBelongToLettersInQwen35Only) {
+  EXPECT_THAT(cut("qwen35", "cafe\u0301s \u0301x 12"), ElementsAre("cafe\u0301s", " \u0301x", " ", "1", "2"));
+  EXPECT_THAT(cut("qwen2", "cafe\u0301s"), ElementsAre("cafe", "\u0301s"));
+  EXPECT_THAT(cut("dbrx", "a 1234"), ElementsAre("a", " ", "123", "4"));
+}
+
 TEST(PreTokenizer, SmollmCutsEachDigitFirst) {
   EXPECT_THAT(cut("smollm", "it's 123 x"), ElementsAre("it", "'s", " ", "1", "2", "3", " x"));
 }
@@ -82,6 +88,11 @@ TEST(PreTokenizer, NamesAndAliases) {
     EXPECT_TRUE(PreTokenizer(name).add_bos());
   }
   EXPECT_EQ(PreTokenizer("olmo").name(), "gpt-2");
+  EXPECT_EQ(PreTokenizer("gpt2").name(), "gpt-2");
+  EXPECT_EQ(PreTokenizer("phi-2").name(), "gpt-2");
+  EXPECT_EQ(PreTokenizer("glm4").name(), "dbrx");
+  EXPECT_FALSE(PreTokenizer("smaug-bpe").ignore_merges());
+  EXPECT_EQ(PreTokenizer("solar-open").name(), "qwen2");
   EXPECT_EQ(PreTokenizer("starcoder").name(), "smollm");
   EXPECT_FALSE(PreTokenizer("qwen2").add_bos());
   EXPECT_FALSE(PreTokenizer("qwen2").ignore_merges());

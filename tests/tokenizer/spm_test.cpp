@@ -187,6 +187,15 @@ TEST(Spm, WhatTheFileDoesNotSay) {
   EXPECT_EQ(untyped.decode(std::vector{0, 1, 2}, false), "");
 }
 
+TEST(Spm, WhereSIsNoControlTokenItsEndIsATagOfHtml) {
+  Vocabulary v = spm({{"a", -1}, {"<eos>", 0, 3}});
+  v.types[1] = v.types[2] = 4;
+  const Tokenizer gemma3(v);
+  EXPECT_THAT(gemma3.end_of_turn(), ElementsAre(260));
+  v.eos = 2;  // the file says so
+  EXPECT_THAT(Tokenizer(v).end_of_turn(), ElementsAre(2, 260));
+}
+
 // With work that grew as the square of a text's length, these would not end within ctest's patience.
 TEST(Spm, LongRunsOfOneThingComeBack) {
   std::vector<std::string> runs;  // a, aa, aaa, ...: each step of one merge at a time

@@ -213,9 +213,37 @@ std::vector<std::string> ends_with(const std::vector<const char*>& specials) {
 TEST(EndOfTurn, NamesThatMeanSomethingElseInSomeVocabularies) {
   EXPECT_THAT(ends_with({"<|end|>", "</s>", "<turn|>"}), ElementsAre("<|end|>", "</s>", "<turn|>"));
   EXPECT_THAT(ends_with({"<|end|>", "<|return|>", "<|call|>"}), ElementsAre("<|return|>", "<|call|>"));
+  EXPECT_THAT(ends_with({"<|end|>", "<|flush|>", "<|calls|>"}), ElementsAre("<|flush|>", "<|calls|>"));
+  EXPECT_THAT(ends_with({"<|end|>", "<|call|>"}), ElementsAre("<|end|>", "<|call|>"));
   EXPECT_THAT(ends_with({"<eos>", "<|tool_response>", "</s>"}), ElementsAre("<eos>", "<|tool_response>"));
   EXPECT_THAT(ends_with({"<|fim_pad|>", "<|repo_name|>", "<|file_sep|>", "<|fim_prefix|>"}),
               ElementsAre("<|fim_pad|>", "<|repo_name|>", "<|file_sep|>"));
+}
+
+TEST(EndOfTurn, EveryNameThatVocabulariesUse) {
+  for (const char* name : {"<|im_end|>",
+                           "<|end|>",
+                           "<end_of_turn>",
+                           "<|endoftext|>",
+                           "<|end_of_text|>",
+                           "<EOT>",
+                           "_<EOT>",
+                           "[EOT]",
+                           "<｜end▁of▁sentence｜>",
+                           "<end_of_utterance>",
+                           "<|eom_id|>",
+                           "<|return|>",
+                           "<|call|>",
+                           "<|flush|>",
+                           "<|calls|>",
+                           "</s>",
+                           "[EOS]",
+                           "<eos>",
+                           "<turn|>",
+                           "<|tool_response>",
+                           "[PAD]"}) {
+    EXPECT_THAT(ends_with({name}), ElementsAre(name));
+  }
 }
 
 TEST(EndOfTurn, AnOrdinaryTokenOfSuchANameThatNoMergeMakesIsAControlToken) {
