@@ -68,8 +68,12 @@ class Loader {
     m.n_in = rows.n_in;
     m.input = input_of(c_, stack.parts[0]->type);
     for (size_t i = 0; i < rows.parts.size(); ++i)
-      m.parts[i] = {rows.parts[i].rows, stack.scales[i] ? f32_of(*stack.scales[i]) : 1.0F};
-    if (stack.parts[0]->type == TensorType::i2_s)
+      m.parts[i] = {rows.parts[i].rows, stack.scales[i] ? f32_of(*stack.scales[i]) : 1.0F, stack.parts[i]->type};
+    if (find_block_type(stack.parts[0]->type))
+      load_blocks(rows, m);
+    else if (!find_file_type(stack.parts[0]->type)->trits)
+      load_floats(rows, m);
+    else if (stack.parts[0]->type == TensorType::i2_s)
       load_trits(rows, m);
     else
       load_groups(rows, m);
@@ -171,11 +175,16 @@ class Loader {
         i2s_1x4_to_block128(codes, row_bytes * 4, repacked_);
       codes = repacked_;
     }
-    if (part.head_dim == 0) return codes;
-    ordered_.resize(codes.size());
+    return part.head_dim == 0 ? codes : rows_in_order(part, codes, row_bytes);
+  }
+
+  // Rows of a head in the order in which kernels rotate them.
+  std::span<const std::byte> rows_in_order(const RowsToPack::Part& part, std::span<const std::byte> rows,
+                                           uint64_t row_bytes) {
+    ordered_.resize(rows.size());
     for (uint32_t r = 0; r < part.rows; ++r) {
       const uint64_t from = r / part.head_dim * part.head_dim + rope_row(r % part.head_dim, part.rope_dim);
-      std::memcpy(ordered_.data() + r * row_bytes, codes.data() + from * row_bytes, row_bytes);
+      std::memcpy(ordered_.data() + r * row_bytes, rows.data() + from * row_bytes, row_bytes);
     }
     return ordered_;
   }
@@ -190,6 +199,46 @@ class Loader {
     m.scale_every = packed.scale_every;
     m.fixed = fixed_for(repacker.largest_bound(), m.input == Input::int8_row ? kLargestInt8 : kLargestInt16);
     for (Matrix::Part& part : m.parts) part.scale /= m.fixed;
+  }
+
+  // Each part has a type, codes, scales and `fixed` of its own.
+  void load_blocks(const RowsToPack& rows, Matrix& m) {
+    m.layout = backend_.block_layout();
+    for (size_t i = 0; i < rows.parts.size(); ++i) {
+      const RowsToPack part{{rows.parts[i]}, rows.n_in};
+      const GgufTensor& tensor = *part.parts[0].tensor;
+      BlockRepacker repacker(file_.path, m.layout, part);
+      Matrix::Part& to = m.parts[i];
+      to.codes = backend_.allocate(repacker.code_bytes(to.rows), BufferUse::weights);
+      to.scales = backend_.allocate(repacker.scale_bytes(to.rows), BufferUse::weights);
+      const uint64_t row_bytes = find_file_type(tensor.type)->row_bytes(rows.n_in);
+      const uint32_t step = rows_a_step(row_bytes);
+      for (uint32_t row = 0; row < to.rows; row += step) {
+        const uint32_t last = std::min(to.rows, row + step);
+        const PackedBlocks& some = repacker.pack(row, last);
+        backend_.upload(*to.codes, repacker.code_bytes(row), some.codes);
+        backend_.upload(*to.scales, repacker.scale_bytes(row), some.scales);
+        count((last - row) * row_bytes);
+      }
+      to.fixed = fixed_for(repacker.bound());
+      to.scale /= to.fixed;
+    }
+  }
+
+  // Rows as they lie in the file, where RoPE wants no other order.
+  void load_floats(const RowsToPack& rows, Matrix& m) {
+    m.layout = Layout::floats;
+    for (size_t i = 0; i < rows.parts.size(); ++i) {
+      const RowsToPack::Part& part = rows.parts[i];
+      const auto in_file = part.tensor->data;
+      if (part.head_dim == 0 && (m.parts[i].codes = backend_.adopt(in_file))) {
+        count(in_file.size());
+        continue;
+      }
+      m.parts[i].codes = backend_.allocate(in_file.size() + kPadding, BufferUse::weights);
+      const uint64_t row_bytes = in_file.size() / part.rows;
+      put(*m.parts[i].codes, 0, part.head_dim == 0 ? in_file : rows_in_order(part, in_file, row_bytes));
+    }
   }
 
   // A row of an i2_s table has one scale, 1, and the tensor's is Table::scale.
@@ -227,7 +276,7 @@ class Loader {
     Packed packed{backend_.allocate(n * row_bytes, BufferUse::weights),
                   merges ? nullptr : backend_.allocate(n * scale_bytes, BufferUse::weights), scale_every};
     std::vector<uint16_t> all_scales;
-    const uint32_t step = static_cast<uint32_t>(std::max<uint64_t>(kStep / row_bytes / 128, 1) * 128);
+    const uint32_t step = rows_a_step(row_bytes);
     for (uint32_t row = begin; row < end; row += step) {
       const uint32_t last = std::min(end, row + step);
       const PackedRows& some = repacker.pack(row, last);
@@ -246,6 +295,10 @@ class Loader {
       backend_.upload(*packed.scales, 0, std::as_bytes(std::span(all_scales)));
     }
     return packed;
+  }
+
+  static uint32_t rows_a_step(uint64_t row_bytes) {
+    return static_cast<uint32_t>(std::max<uint64_t>(kStep / row_bytes / 128, 1) * 128);
   }
 
   void put(Buffer& to, uint64_t offset, std::span<const std::byte> bytes) {

@@ -34,6 +34,30 @@ const std::byte* RowsToPack::row(uint32_t r, const GgufTensor*& tensor) const {
   return tensor->data.data() + r * find_file_type(tensor->type)->row_bytes(n_in);
 }
 
+void share_rows(uint32_t begin, uint32_t end, const std::function<void(uint32_t, uint32_t)>& work) {
+  const uint32_t a_thread =
+      ceil_div(ceil_div(end - begin, std::min(kMostThreads, most_threads())), kRowsTogether) * kRowsTogether;
+  struct Share {
+    uint32_t begin, end;
+    std::exception_ptr error;
+  };
+  std::vector<Share> shares;
+  for (uint32_t at = begin; at < end; at += a_thread) shares.push_back({at, std::min(end, at + a_thread), {}});
+  const auto run = [&](Share& s) {
+    try {
+      work(s.begin, s.end);
+    } catch (...) {
+      s.error = std::current_exception();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < shares.size(); ++i) threads.emplace_back(run, std::ref(shares[i]));
+  run(shares[0]);
+  for (std::thread& t : threads) t.join();
+  for (const Share& s : shares)
+    if (s.error) std::rethrow_exception(s.error);
+}
+
 Repacker::Repacker(const std::string& path, Layout layout, const RowsToPack& rows, uint32_t scale_every)
     : path_(path),
       layout_(layout),
@@ -89,31 +113,11 @@ const PackedRows& Repacker::pack(uint32_t begin, uint32_t end) {
   const size_t rows = size_t{ceil_div(end - begin, together)} * together;
   packed_.codes.resize(rows * (rows_.n_in / 4));
   packed_.scales.resize(rows * (rows_.n_in / scale_every_));
-  const uint32_t a_thread =
-      ceil_div(ceil_div(end - begin, std::min(kMostThreads, most_threads())), kRowsTogether) * kRowsTogether;
-  struct Share {
-    uint32_t begin, end;
-    double largest = 0;
-    std::exception_ptr error;
-  };
-  std::vector<Share> shares;
-  for (uint32_t at = begin; at < end; at += a_thread)
-    shares.push_back({at, std::min(end, at + a_thread), 0, {}});
-  const auto work = [&](Share& s) {
-    try {
-      s.largest = pack_some(s.begin, s.end, begin);
-    } catch (...) {
-      s.error = std::current_exception();
-    }
-  };
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < shares.size(); ++i) threads.emplace_back(work, std::ref(shares[i]));
-  work(shares[0]);
-  for (std::thread& t : threads) t.join();
-  for (const Share& s : shares) {
-    if (s.error) std::rethrow_exception(s.error);
-    largest_bound_ = std::max(largest_bound_, s.largest);
-  }
+  share_rows(begin, end, [&](uint32_t from, uint32_t to) {
+    const double largest = pack_some(from, to, begin);
+    const std::lock_guard lock(mutex_);
+    largest_bound_ = std::max(largest_bound_, largest);
+  });
   return packed_;
 }
 

@@ -1,14 +1,17 @@
-// Rows of ternary tensors in the layout of a device.
+// Rows of tensors in the layout of a device.
 //
-// Thread rule: a Repacker belongs to one thread; it packs on threads of its own.
+// Thread rule: a Repacker or BlockRepacker belongs to one thread; it packs on threads of its own.
 #pragma once
 
 #include <functional>
+#include <mutex>
+#include <string>
 #include <vector>
 
 #include "engine/gguf.h"
 #include "engine/layouts/file_types.h"
 #include "engine/layouts/layout.h"
+#include "engine/layouts/pack_blocks.h"
 
 namespace bitnet {
 
@@ -28,6 +31,10 @@ struct RowsToPack {
   // Where the bytes of row `r` of the stack lie, and of which tensor they are.
   const std::byte* row(uint32_t r, const GgufTensor*& tensor) const;
 };
+
+// Calls work(begin, end) for shares of rows [begin, end) on several threads, and throws what one of them
+// throws. A share begins a multiple of 16 rows behind `begin`.
+void share_rows(uint32_t begin, uint32_t end, const std::function<void(uint32_t, uint32_t)>& work);
 
 // A piece of a stack in Layout::groups or groups16.
 struct PackedRows {
@@ -56,6 +63,39 @@ class Repacker {
   const uint32_t scale_every_;
   PackedRows packed_;
   double largest_bound_ = 0;
+  std::mutex mutex_;  // of largest_bound_, while rows are shared
+};
+
+// A piece of a stack in Layout::blocks or blocks16.
+struct PackedBlocks {
+  std::vector<std::byte> codes, scales;
+};
+
+class BlockRepacker {
+ public:
+  // `path` is for messages; `rows` are of one dense type that has blocks.
+  BlockRepacker(const std::string& path, Layout layout, const RowsToPack& rows);
+
+  uint32_t rows_together() const { return static_cast<uint32_t>(packer_.rows_together); }
+  // Bytes of the codes and scales of n rows.
+  uint64_t code_bytes(uint32_t n) const;
+  uint64_t scale_bytes(uint32_t n) const;
+
+  // Packs rows [begin, end). `begin` is a multiple of 16. Throws Error(model) for scales that are no numbers.
+  const PackedBlocks& pack(uint32_t begin, uint32_t end);
+  const BlockBound& bound() const { return bound_; }  // of all rows so far
+
+ private:
+  BlockBound pack_some(uint32_t begin, uint32_t end, uint32_t first);
+
+  const std::string& path_;
+  const RowsToPack& rows_;
+  const TensorType type_;
+  const BlockType& block_type_;
+  const BlockPacker& packer_;
+  PackedBlocks packed_;
+  BlockBound bound_;
+  std::mutex mutex_;  // of bound_, while rows are shared
 };
 
 }  // namespace bitnet

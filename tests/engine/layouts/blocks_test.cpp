@@ -4,11 +4,14 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
 
 #include "engine/gguf.h"
+#include "engine/layouts/pack.h"
+#include "engine/layouts/pack_blocks16.h"
 
 namespace bitnet {
 namespace {
@@ -134,6 +137,90 @@ TEST(Blocks, FixedIsTheLargestPowerOfTwoWithinBothBounds) {
     EXPECT_EQ(std::frexp(fixed, &exponent), 0.5);
     EXPECT_LE(most * fixed, 0x1p30);
     EXPECT_GT(most * fixed * 2, 0x1p30);
+  }
+}
+
+// Sixteen rows as integers, packed by Layout::blocks16.
+struct Packed {
+  std::vector<int8_t> codes, steps, min_steps;
+  std::vector<uint16_t> d, dmin;
+  std::vector<std::byte> packed_codes, packed_scales;
+};
+Packed pack_random(TensorType id, size_t n) {
+  const BlockType& type = *find_block_type(id);
+  std::mt19937 rng(5);
+  const size_t block = type.has_steps ? 256 : 32;
+  Packed p;
+  for (size_t i = 0; i < kRowsTogether * n; ++i)
+    p.codes.push_back(static_cast<int8_t>(static_cast<int>(rng() % (1U << type.bits)) - type.offset));
+  for (size_t i = 0; i < kRowsTogether * n / block; ++i) {
+    p.d.push_back(static_cast<uint16_t>(rng()));
+    p.dmin.push_back(static_cast<uint16_t>(rng()));
+  }
+  for (size_t i = 0; i < kRowsTogether * n / type.unit; ++i) {
+    p.steps.push_back(static_cast<int8_t>(rng()));
+    p.min_steps.push_back(static_cast<int8_t>(rng()));
+  }
+  const BlockRowBytes bytes = block16_row_bytes(id, n);
+  p.packed_codes.resize(16 * bytes.codes);
+  p.packed_scales.resize(16 * bytes.scales);
+  pack_blocks16(id, {p.codes.data(), p.d.data(), p.steps.data(), p.dmin.data(), p.min_steps.data()}, n,
+                p.packed_codes.data(), p.packed_scales.data());
+  return p;
+}
+
+TEST(Blocks, SixteenRowsHaveEachCodeWhereLayoutSays) {
+  for (const TensorType id : kTypes) {
+    SCOPED_TRACE(shown_name(id));
+    const BlockType& type = *find_block_type(id);
+    const size_t n = 512, words = type.unit * type.bits / 32;
+    const Packed p = pack_random(id, n);
+    EXPECT_EQ(p.packed_codes.size(), 16 * n * type.bits / 8);
+    for (size_t row = 0; row < 16; ++row)
+      for (size_t i = 0; i < n; ++i) {
+        const size_t unit = i / type.unit, k = i % type.unit / 4, b = i % 4;
+        const auto byte = [&](size_t word) {
+          return std::to_integer<int>(p.packed_codes[((unit * words + word) * 16 + row) * 4 + b]);
+        };
+        int code = type.bits == 8 ? byte(k) : byte(k / 2) >> (k % 2 == 0 ? 0 : 4) & 15;
+        if (type.bits == 5) code |= (byte(words - 1) >> k & 1) << 4;
+        if (type.bits == 6) code |= (byte(words - 1) >> 2 * k & 3) << 4;
+        ASSERT_EQ(code - type.offset, p.codes[row * n + i]) << row << " " << i;
+      }
+  }
+}
+
+TEST(Blocks, SixteenRowsHaveEachScaleWhereLayoutSays) {
+  for (const TensorType id : kTypes) {
+    SCOPED_TRACE(shown_name(id));
+    const BlockType& type = *find_block_type(id);
+    const size_t n = 512, block = type.has_steps ? 256 : 32, units = block / type.unit;
+    const size_t mins = type.has_min ? 2 : 1, steps = type.has_steps ? units * mins : 0;
+    const Packed p = pack_random(id, n);
+    const size_t block_bytes = 16 * (2 * mins + steps);
+    ASSERT_EQ(p.packed_scales.size(), n / block * block_bytes);
+    EXPECT_LE(p.packed_codes.size() + p.packed_scales.size(), find_file_type(id)->row_bytes(n) * 16 * 1.05);
+    for (size_t row = 0; row < 16; ++row)
+      for (size_t b = 0; b < n / block; ++b) {
+        const std::byte* at = &p.packed_scales[b * block_bytes];
+        const auto half = [&](size_t which) {
+          uint16_t value = 0;
+          std::memcpy(&value, at + (which * 16 + row) * 2, sizeof value);
+          return value;
+        };
+        ASSERT_EQ(half(0), p.d[row * (n / block) + b]);
+        if (type.has_min) {
+          ASSERT_EQ(half(1), p.dmin[row * (n / block) + b]);
+        }
+        for (size_t u = 0; u < units && type.has_steps; ++u) {
+          const std::byte* step = at + 32 * mins + u * mins * 16 + row;
+          const size_t index = row * (n / type.unit) + b * units + u;
+          ASSERT_EQ(static_cast<int8_t>(step[0]), p.steps[index]);
+          if (type.has_min) {
+            ASSERT_EQ(static_cast<int8_t>(step[16]), p.min_steps[index]);
+          }
+        }
+      }
   }
 }
 
