@@ -30,14 +30,14 @@ struct ModelInfo {
   uint32_t n_head = 0;
   uint32_t n_head_kv = 0;
   uint32_t head_dim = 0;
-  uint64_t n_ternary = 0;  // weights of the projections
+  uint64_t n_ternary = 0, n_dense = 0;  // weights of the projections
   uint64_t file_bytes = 0;
   bool tied_head = true;                        // the LM head is the token embedding
   Activation activation = Activation::of_file;  // relu2 or silu
   std::string activation_reason;                // what says so
-  std::string projection_types;                 // of tensors: "I2_S"
+  std::string projection_types;                 // of tensors: "I2_S", "Q4_K, Q6_K"
   std::string embedding_type, head_type;
-  std::string inputs;  // how projections round their inputs: "int8 a row"
+  std::string inputs;  // how projections round their inputs: "int8 a row", "not rounded"
   std::string rope;    // "base 500000, yarn of 4 over 16384 tokens"
   // As fingerprint_of; empty from read_model_info, which does not read all of the file.
   std::string fingerprint;
@@ -58,13 +58,13 @@ ModelInfo read_model_info(const GgufFile& file, Activation activation = Activati
 
 // The bytes that an engine and one session of n_ctx tokens take on the device.
 struct MemoryPlan {
-  uint64_t ternary = 0;
+  uint64_t projections = 0;
   uint64_t embedding = 0;  // token embedding and LM head
   uint64_t norms = 0;
   uint64_t kv_cache = 0;
   uint64_t activations = 0;
   uint64_t head_copy = 0;  // to find the largest logit with, on the CPU alone; not in total()
-  uint64_t total() const { return ternary + embedding + norms + kv_cache + activations; }
+  uint64_t total() const { return projections + embedding + norms + kv_cache + activations; }
 };
 MemoryPlan plan_memory(const GgufFile& file, uint32_t n_ctx);
 

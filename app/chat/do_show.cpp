@@ -22,7 +22,7 @@ std::string model_text(const ModelState& model) {
       "{}\n"
       "file          {}\n"
       "architecture  {}, {} layers, {} wide, feed-forward {}, {} heads of {} over {} KV heads\n"
-      "weights       {} ternary ({}, inputs {}), {} bytes in all\n"
+      "weights       {} ({}, inputs {}), {} bytes in all\n"
       "activation    {} ({})\n"
       "vocabulary    {} tokens, pre-tokenizer {}\n"
       "context       {} tokens here, {} in training\n"
@@ -30,7 +30,7 @@ std::string model_text(const ModelState& model) {
       "fingerprint   {}\n"
       "device        {} ({}{}{})",
       m.name.empty() ? "(no name)" : m.name, model->text->path, m.architecture, m.n_layer, m.n_embd, m.n_ff,
-      m.n_head, m.head_dim, m.n_head_kv, m.n_ternary, m.projection_types, m.inputs, m.file_bytes,
+      m.n_head, m.head_dim, m.n_head_kv, count_weights(m), m.projection_types, m.inputs, m.file_bytes,
       name_of(m.activation), m.activation_reason, m.n_vocab, model->text->tokenizer.pre(), model->n_ctx,
       m.n_ctx_train, describe_template(*model->text), m.fingerprint, model->device.name, model->device.driver,
       model->device.cpu ? "" : ", Vulkan ", model->device.api);

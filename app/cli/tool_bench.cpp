@@ -105,8 +105,8 @@ Traffic traffic_of(const Options& options, const RunningModel& model, uint32_t n
   // On the CPU the copy of a large head in 8 bits is read in place of the head.
   const bool shortlisted = model.engine->device().cpu && plan.head_copy != 0;
   const uint64_t head = shortlisted ? plan.head_copy : plan.embedding;
-  const double bytes = static_cast<double>(plan.ternary + head + plan.norms) + kv;
-  const double plain_bytes = static_cast<double>(plan.ternary + plan.embedding + plan.norms) + kv;
+  const double bytes = static_cast<double>(plan.projections + head + plan.norms) + kv;
+  const double plain_bytes = static_cast<double>(plan.projections + plan.embedding + plan.norms) + kv;
   const double gb_per_s = bytes * tokens_per_s / 1e9;
   const double reading = model.engine->read_bandwidth();
   return {bytes, gb_per_s, reading / 1e9, reading > 0 ? 100 * gb_per_s * 1e9 / reading : 0,

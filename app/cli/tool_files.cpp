@@ -71,9 +71,10 @@ std::string value_text(const GgufFile& file, const std::string& key, const GgufV
 }
 
 std::string memory_text(const MemoryPlan& plan) {
-  return fmt::format("ternary {}, embedding and head {}, norms {}, KV cache {}, activations {}; {} in all",
-                     megabytes(plan.ternary), megabytes(plan.embedding), megabytes(plan.norms),
-                     megabytes(plan.kv_cache), megabytes(plan.activations), megabytes(plan.total()));
+  return fmt::format(
+      "projections {}, embedding and head {}, norms {}, KV cache {}, activations {}; {} in all",
+      megabytes(plan.projections), megabytes(plan.embedding), megabytes(plan.norms), megabytes(plan.kv_cache),
+      megabytes(plan.activations), megabytes(plan.total()));
 }
 
 std::string head_text(const ModelInfo& m) {
@@ -141,7 +142,7 @@ void tool_info(const Options& options, Output& out) {
   s += fmt::format("vocabulary    {} tokens, pre-tokenizer {}\n", m.n_vocab, text->tokenizer.pre());
   s += fmt::format("context       {} tokens\n", m.n_ctx_train);
   s += fmt::format("rope          {}\n", printable(m.rope));
-  s += fmt::format("projections   {}, {} ternary weights; inputs {}\n", m.projection_types, m.n_ternary,
+  s += fmt::format("projections   {}, {} weights; inputs {}\n", m.projection_types, count_weights(m),
                    m.inputs);
   s += fmt::format("activation    {} ({})\n", name_of(m.activation), printable(m.activation_reason));
   s += fmt::format("embedding     {}\n", m.embedding_type);

@@ -169,6 +169,12 @@ const char* name_of(Activation activation) {
                                           : "as the file says";
 }
 
+std::string count_weights(const ModelInfo& m) {
+  if (m.n_dense == 0) return fmt::format("{} ternary", m.n_ternary);
+  return m.n_ternary == 0 ? fmt::format("{} dense", m.n_dense)
+                          : fmt::format("{} ternary and {} dense", m.n_ternary, m.n_dense);
+}
+
 std::string describe_template(const ModelText& text) {
   switch (text.template_origin) {
     case TemplateOrigin::trained_form:

@@ -45,6 +45,9 @@ std::string warning_about(const Tokenizer& tokenizer);
 
 const char* name_of(Activation activation);  // for people: "relu2"
 
+// How many weights the projections have, for people: "2084044800 ternary", "1 ternary and 2 dense".
+std::string count_weights(const ModelInfo& model);
+
 // Where the template comes from and its form, for people: "the file's own (ChatML)".
 std::string describe_template(const ModelText& text);
 

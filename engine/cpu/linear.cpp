@@ -201,6 +201,8 @@ void CpuRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
 }
 
 void CpuRecorder::product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) {
+  if (w.layout == Layout::blocks16 || w.layout == Layout::floats)
+    throw Error(ErrorKind::device, "the CPU cannot run dense projections yet");
   if (out.kind == Out::Kind::gate) return gated_product(w, q, out, n);
   const auto sums_to = out.kind == Out::Kind::add ? k_.add_sums : k_.scale_sums;
   const Operands operands(w, q);

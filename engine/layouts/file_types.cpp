@@ -81,8 +81,9 @@ std::string why_no_projection(uint32_t id, const std::string& name) {
     case 143:
       return fmt::format("has type {}, which cannot be run yet; use the model's Q2_0 file", name);
     default:
-      return fmt::format("has type {0}; dense projections such as {0} cannot be run yet, wanted {1}", name,
-                         list_of([](const FileType& t) { return t.trits != nullptr; }));
+      return fmt::format(
+          "has type {}, which cannot be run, wanted {}; llama-quantize q4_k_m makes such a file", name,
+          list_of([](const FileType& t) { return t.floats != nullptr; }));
   }
 }
 
@@ -116,7 +117,7 @@ std::string why_not(TensorType type, Role role) {
     case Role::norm:
       return id == 0 ? "" : fmt::format("has type {}, wanted F32", name);
     case Role::projection:
-      return known && known->trits ? "" : why_no_projection(id, name);
+      return known && known->floats ? "" : why_no_projection(id, name);
     case Role::embedding:
     case Role::head:
       if (known && known->floats) return "";

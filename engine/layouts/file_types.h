@@ -51,7 +51,7 @@ bool trits(TensorType type, const std::byte* row, size_t n, uint8_t* codes, uint
 enum class Role { projection, embedding, head, norm };
 
 // Why the engine cannot take a tensor of this type in this role, and what would help; empty where it can. The
-// text follows the tensor's name: "has type q8_0: dense projections ...".
+// text follows the tensor's name: "has type Q4_1, which ...".
 std::string why_not(TensorType type, Role role);
 
 }  // namespace bitnet

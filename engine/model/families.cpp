@@ -8,6 +8,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "engine/layouts/blocks.h"
 #include "engine/layouts/file_types.h"
 #include "tensors.h"
 
@@ -132,12 +133,14 @@ void describe(ModelFile& m) {
   c.head_type = shown_name(m.output->type);
   std::vector<std::string> types, inputs;
   const auto count = [&](const TensorStack& stack) {
-    const bool int8 = input_of(c, stack.parts[0]->type) == Input::int8_row;
-    const std::string input = int8 ? "int8 a row" : "int16 a row";
+    const Input kind = input_of(c, stack.parts[0]->type);
+    const std::string input = kind == Input::int8_row    ? "int8 a row"
+                              : kind == Input::int16_row ? "int16 a row"
+                                                         : "not rounded";
     if (std::ranges::find(inputs, input) == inputs.end()) inputs.push_back(input);
     for (const GgufTensor* t : stack.parts) {
       if (!t) continue;
-      c.n_ternary += elements(*t);
+      (find_file_type(t->type)->trits ? c.n_ternary : c.n_dense) += elements(*t);
       const std::string type = shown_name(t->type);
       if (std::ranges::find(types, type) == types.end()) types.push_back(type);
     }
@@ -170,6 +173,8 @@ std::vector<std::string> extra_tensors(const GgufFile& file, const ModelFile& m)
 std::span<const Family> families() { return kFamilies; }
 
 Input input_of(const Config& c, TensorType type) {
+  if (find_block_type(type)) return Input::int16_row;
+  if (!find_file_type(type)->trits) return Input::float_row;
   const bool int8 = type == TensorType::i2_s || c.architecture.starts_with("bitnet");
   return int8 ? Input::int8_row : Input::int16_row;
 }
@@ -202,7 +207,11 @@ ModelFile read_model(const GgufFile& file, Activation activation) {
   m.output_norm = t.norm("output_norm", c.n_embd);
   m.output = c.tied_head ? m.token_embd : t.table("output", c.n_embd, c.n_vocab);
   const Family& family = family_of(file);
-  for (uint32_t i = 0; i < c.n_layer; ++i) m.blocks.push_back(family.block(file, c, i));
+  for (uint32_t i = 0; i < c.n_layer; ++i) {
+    m.blocks.push_back(family.block(file, c, i));
+    const auto& gate_up = m.blocks.back().ffn.gate_up.parts;
+    if (gate_up[1] && gate_up[0]->type != gate_up[1]->type) fail_as_unlike(file, *gate_up[0], *gate_up[1]);
+  }
   describe(m);
   m.config.extra_tensors = extra_tensors(file, m);
   return m;

@@ -34,7 +34,7 @@ FileBlock qwen2_block(const GgufFile& file, const Config& config, uint32_t index
 FileBlock qwen3_block(const GgufFile& file, const Config& config, uint32_t index);
 
 // How a projection of this type rounds its input in this model: BitNet models are trained with int8 a row,
-// and so are those that come as i2_s; others are not.
+// and so are those that come as i2_s; other ternary ones and blocks are not, and floats take it as it is.
 Input input_of(const Config& config, TensorType type);
 
 // Reads the metadata alone.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/layouts/blocks.h"
 #include "engine/layouts/file_types.h"
 #include "engine/layouts/i2s.h"
 
@@ -24,6 +25,13 @@ void check_finite(const GgufFile& file, const GgufTensor& tensor, std::span<cons
                            bad - values.begin(), *bad));
 }
 
+// Whether tensors of these types can be stacked: both as blocks, both as floats, or ternary ones of one type.
+bool have_one_layout(TensorType a, TensorType b) {
+  const auto dense = [](TensorType t) { return !find_file_type(t)->trits; };
+  const auto blocks = [](TensorType t) { return find_block_type(t) != nullptr; };
+  return a == b || (dense(a) && dense(b) && blocks(a) == blocks(b));
+}
+
 std::span<const float> floats_of(const GgufTensor& tensor) {
   return {reinterpret_cast<const float*>(tensor.data.data()), tensor.data.size() / sizeof(float)};
 }
@@ -32,6 +40,11 @@ std::span<const float> floats_of(const GgufTensor& tensor) {
 
 void fail(const GgufFile& file, const std::string& what) {
   throw Error(ErrorKind::model, fmt::format("{}: {}", printable(file.path()), what));
+}
+
+void fail_as_unlike(const GgufFile& file, const GgufTensor& first, const GgufTensor& other) {
+  fail(file, fmt::format("tensor {} has type {}, wanted {} as {} has", other.name, shown_name(other.type),
+                         shown_name(first.type), first.name));
 }
 
 Tensors::Tensors(const GgufFile& file, uint32_t block)
@@ -82,11 +95,8 @@ TensorStack Tensors::projections(uint64_t n_in, std::initializer_list<Named> nam
     const GgufTensor* tensor = checked(full(name) + ".weight", {n_in, n_out});
     check_type(file_, *tensor, Role::projection);
     check_scale(*tensor);
-    const TensorType first = i == 0 ? tensor->type : stack.parts[0]->type;
-    if (tensor->type != first)
-      fail(file_, fmt::format("tensor {} has type {}, wanted {} as {} has", tensor->name,
-                              shown_name(tensor->type), shown_name(first), stack.parts[0]->name));
     stack.parts[i] = tensor;
+    if (!have_one_layout(stack.parts[0]->type, tensor->type)) fail_as_unlike(file_, *stack.parts[0], *tensor);
     stack.scales[i++] = find_vector(full(name) + ".scale", 1);
   }
   return stack;

@@ -17,6 +17,8 @@
 namespace bitnet {
 
 [[noreturn]] void fail(const GgufFile& file, const std::string& what);
+// Names the types of two tensors that should have one.
+[[noreturn]] void fail_as_unlike(const GgufFile& file, const GgufTensor& first, const GgufTensor& other);
 
 // The tensors of one block, or those outside of blocks where `block` is not given. A name is without "blk.N."
 // and
@@ -38,7 +40,8 @@ class Tensors {
     const char* name;
     uint64_t n_out;
   };
-  // Ternary projections of n_in features, all of one type, each with its scale where the file has one.
+  // Projections of n_in features, each with its scale where the file has one. Ternary ones have one type, and
+  // so have dense ones but for this: some may be other blocks than the first, or other floats.
   TensorStack projections(uint64_t n_in, std::initializer_list<Named> names) const;
   std::array<const GgufTensor*, 3> biases(std::initializer_list<Named> names) const;
 

@@ -68,7 +68,8 @@ class Loader {
     m.n_in = rows.n_in;
     m.input = input_of(c_, stack.parts[0]->type);
     for (size_t i = 0; i < rows.parts.size(); ++i)
-      m.parts[i] = {rows.parts[i].rows, stack.scales[i] ? f32_of(*stack.scales[i]) : 1.0F, stack.parts[i]->type};
+      m.parts[i] = {rows.parts[i].rows, stack.scales[i] ? f32_of(*stack.scales[i]) : 1.0F,
+                    stack.parts[i]->type};
     if (find_block_type(stack.parts[0]->type))
       load_blocks(rows, m);
     else if (!find_file_type(stack.parts[0]->type)->trits)

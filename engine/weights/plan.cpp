@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/layouts/file_types.h"
+#include "engine/layouts/pack_blocks16.h"
 #include "engine/model/families.h"
 
 namespace bitnet {
@@ -15,6 +16,13 @@ uint64_t ternary_bytes(const GgufTensor& t, bool is_table) {
   const bool one_scale = t.type == TensorType::i2_s;
   const uint64_t scales = !one_scale ? n / find_file_type(t.type)->scale_every : is_table ? t.shape[1] : 0;
   return n / 4 + 2 * scales;
+}
+
+uint64_t projection_bytes(const GgufTensor& t) {
+  if (find_file_type(t.type)->trits) return ternary_bytes(t, false);
+  if (!find_block_type(t.type)) return t.data.size();
+  const BlockRowBytes row = block16_row_bytes(t.type, t.shape[0]);  // as many bytes as for Vulkan
+  return t.shape[1] * (row.codes + row.scales);
 }
 
 uint64_t table_bytes(const GgufTensor& t) {
@@ -36,7 +44,7 @@ MemoryPlan plan_memory(const GgufFile& file, uint32_t n_ctx) {
       if (t.shape.size() == 1)
         plan.norms += t.data.size();
       else
-        plan.ternary += ternary_bytes(t, false);
+        plan.projections += projection_bytes(t);
     });
 
   const uint64_t q = uint64_t{c.n_head} * c.head_dim, kv = uint64_t{c.n_head_kv} * c.head_dim;

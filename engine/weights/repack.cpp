@@ -42,7 +42,8 @@ void share_rows(uint32_t begin, uint32_t end, const std::function<void(uint32_t,
     std::exception_ptr error;
   };
   std::vector<Share> shares;
-  for (uint32_t at = begin; at < end; at += a_thread) shares.push_back({at, std::min(end, at + a_thread), {}});
+  for (uint32_t at = begin; at < end; at += a_thread)
+    shares.push_back({at, std::min(end, at + a_thread), {}});
   const auto run = [&](Share& s) {
     try {
       work(s.begin, s.end);

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "engine/gguf.h"
+#include "engine/layouts/blocks.h"
 #include "engine/layouts/file_types.h"
 #include "engine/layouts/layout.h"
-#include "engine/layouts/pack_blocks.h"
 
 namespace bitnet {
 
@@ -76,7 +76,6 @@ class BlockRepacker {
   // `path` is for messages; `rows` are of one dense type that has blocks.
   BlockRepacker(const std::string& path, Layout layout, const RowsToPack& rows);
 
-  uint32_t rows_together() const { return static_cast<uint32_t>(packer_.rows_together); }
   // Bytes of the codes and scales of n rows.
   uint64_t code_bytes(uint32_t n) const;
   uint64_t scale_bytes(uint32_t n) const;
@@ -86,13 +85,15 @@ class BlockRepacker {
   const BlockBound& bound() const { return bound_; }  // of all rows so far
 
  private:
-  BlockBound pack_some(uint32_t begin, uint32_t end, uint32_t first);
+  BlockBound unpack(uint32_t row, int8_t* codes) const;
+  BlockBound pack_rows(uint32_t begin, uint32_t end, uint32_t first);
+  BlockBound pack_sixteens(uint32_t begin, uint32_t end, uint32_t first);
 
   const std::string& path_;
   const RowsToPack& rows_;
+  const Layout layout_;
   const TensorType type_;
   const BlockType& block_type_;
-  const BlockPacker& packer_;
   PackedBlocks packed_;
   BlockBound bound_;
   std::mutex mutex_;  // of bound_, while rows are shared

@@ -311,8 +311,8 @@ TEST_P(EngineTest, MemoryPlanNamesWhatTheFileAndTheContextTake) {
   const auto& m = engine().model();
   EXPECT_EQ(large.kv_cache, 2 * small.kv_cache);
   EXPECT_EQ(small.kv_cache, uint64_t{64} * m.n_layer * 2 * m.n_head_kv * m.head_dim * 2);
-  EXPECT_EQ(small.ternary, m.n_ternary / 4);
-  EXPECT_LE(small.ternary + small.embedding + small.norms, model_file().size());
+  EXPECT_EQ(small.projections, m.n_ternary / 4);
+  EXPECT_LE(small.projections + small.embedding + small.norms, model_file().size());
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ def refused_types(c):
             c.add("refused-type", f"{matrix} has type.*{words}", lambda f: retyped(f, matrix, kind))
         c.attribute("refused-type", matrix, "kind", [38], f"{matrix} has type TL1.*i2_s")
         for kind in (0, 1, 2, 6, 8, 10, 12, 13, 14, 30):
-            c.add("dense-projection", f"{matrix} has type.*dense projections", lambda f: retyped(f, matrix, kind))
+            c.add("dense-projection", f"{matrix} has type.*wanted", lambda f: retyped(f, matrix, kind))
         for tensor in ("token_embd.weight", "output.weight"):
             for kind in (3, 10, 39, 41, 142, 143):
                 c.add("refused-table", f"{tensor} has type.*wanted", lambda f: retyped(f, tensor, kind))

@@ -30,7 +30,8 @@ TEST(FileTypes, TheEnumAndTheTableNameTheSame) {
 
 TEST(FileTypes, WhatCanBeRunIsNotRefused) {
   for (const auto type :
-       {TensorType::i2_s, TensorType::tq1_0, TensorType::tq2_0, TensorType::q2_0, TensorType::q2_0_by_128})
+       {TensorType::i2_s, TensorType::tq1_0, TensorType::tq2_0, TensorType::q2_0, TensorType::q2_0_by_128,
+        TensorType::f32, TensorType::bf16, TensorType::q8_0, TensorType::q4_k})
     EXPECT_EQ(why_not(type, Role::projection), "");
   for (const auto type :
        {TensorType::f32, TensorType::q5_k, TensorType::bf16, TensorType::i2_s, TensorType::q2_0})
@@ -39,9 +40,9 @@ TEST(FileTypes, WhatCanBeRunIsNotRefused) {
 }
 
 TEST(FileTypes, ARefusalNamesTheTypeAndWhatWouldHelp) {
-  EXPECT_EQ(
-      why_not(TensorType::q8_0, Role::projection),
-      "has type Q8_0; dense projections such as Q8_0 cannot be run yet, wanted TQ1_0, TQ2_0, I2_S or Q2_0");
+  EXPECT_EQ(why_not(TensorType{3}, Role::projection),
+            "has type Q4_1, which cannot be run, wanted F32, F16, Q4_0, Q5_0, Q8_0, Q4_K, Q5_K, Q6_K, BF16, "
+            "TQ1_0, TQ2_0, I2_S or Q2_0; llama-quantize q4_k_m makes such a file");
   EXPECT_EQ(why_not(TensorType{38}, Role::projection),
             "has type TL1, which cannot be run; use the model's i2_s file");
   EXPECT_THAT(why_not(TensorType{39}, Role::projection), HasSubstr("MXFP4 or TL2"));
