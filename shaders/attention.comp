@@ -4,9 +4,10 @@
 // keys, from the first on that the tile's first token sees, it computes
 //   scores   rows x keys, a slab of features at a time through shared memory, 4 x 4 an invocation
 //   values   rows x features, a slab of keys at a time, 4 x 4 kFeatures an invocation
-// The order of operations is that of common/attention.glsl. In a chunk of which a row sees no key, its
-// weights are 1, and merge_factors gives such a chunk a share of 0, since the largest score before or after
-// is above kLowest.
+// For a token alone the chunks may be divided among workgroups too, which leave what they find in each to
+// attention_merge.comp. The order of operations is that of common/attention.glsl. In a chunk of which a row
+// sees no key, its weights are 1, and merge_factors gives such a chunk a share of 0, since the largest score
+// before or after is above kLowest.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
@@ -20,7 +21,7 @@ layout(constant_id = CONSTANT_SLAB) const uint kSlab = 32;
 layout(constant_id = CONSTANT_KEY_SLAB) const uint kKeySlab = 16;
 layout(constant_id = CONSTANT_HEAD_DIM) const uint kHeadDim = 128;
 layout(constant_id = CONSTANT_VALUE_PARTS) const uint kValueParts = 1;
-layout(constant_id = CONSTANT_WINDOW) const uint kWindow = 0;
+layout(constant_id = CONSTANT_SPLIT) const uint kSplit = 0;
 
 layout(push_constant) uniform Push { AttentionPush push; };
 layout(binding = 0) readonly buffer Params { uint params[]; };
@@ -28,6 +29,7 @@ layout(binding = 1) readonly buffer Qkv { vec4 qkv[]; };  // [n_tokens][row_head
 layout(binding = 2) readonly buffer K { uvec4 k_cache[]; };  // [cache_rows][n_head_kv][head_dim / 8], F16
 layout(binding = 3) readonly buffer V { uvec4 v_cache[]; };  // [cache_rows][n_head_kv][head_dim / 8], F16
 layout(binding = 4) writeonly buffer O { vec4 o[]; };        // [n_tokens][n_head][head_dim / 4]
+layout(binding = 5) writeonly buffer Chunks { vec2 chunks[]; };  // [n_head][max_chunks][1 + head_dim / 2]
 
 const uint kRows = gl_WorkGroupSize.x / 4;  // 4 an invocation; 16 invocations share them
 const uint kTokens = kRows / kHeads;
@@ -59,9 +61,6 @@ uint row_of(uint position) {
   uint row = kWindow == 0 ? position : position % push.cache_rows;
   return (row * push.n_head_kv + kv_head) * kUnits;
 }
-// The first position that a token sees.
-uint first_seen(uint position) { return position - min(position, kWindow - 1); }
-
 uint token_of(uint row) { return min(first_token + row / kHeads, push.n_tokens - 1); }
 
 // Features [begin, end) of step `i` of the scores; a quarter is a whole number of steps.
@@ -119,6 +118,21 @@ void store_values() {
   }
 }
 
+// What one token finds in a chunk of keys: the largest score and the sum of the weights of a head, then the
+// sums of the values.
+void give_chunk(uint chunk, uint row, float m, vec4 sum[kFeatures]) {
+  if (row >= kHeads) return;
+  uint to = ((first_head + row) * push.max_chunks + chunk) * (1 + 2 * kQuads);
+  if (column == 0 && first_value == 0) chunks[to] = vec2(m, sums[row]);
+  UNROLL for (uint j = 0; j < kFeatures; ++j) {
+    uint feature = column + 16 * j;
+    if (feature >= kValueQuads) break;
+    uint pair = to + 1 + 2 * (2 * first_value + feature);
+    chunks[pair] = sum[j].xy;
+    chunks[pair + 1] = sum[j].zw;
+  }
+}
+
 void main() {
   lane = gl_LocalInvocationID.x;
   column = lane % 16;
@@ -126,13 +140,18 @@ void main() {
   first_head = gl_WorkGroupID.x / kValueParts * kHeads;
   first_value = gl_WorkGroupID.x % kValueParts * kValueUnits;
   first_token = (gl_NumWorkGroups.y - 1 - gl_WorkGroupID.y) * kTokens;  // those with the most keys come first
+  if (kSplit != 0) first_token = 0;
   kv_head = first_head / (push.n_head / push.n_head_kv);
   uint position = params[PARAMS_POSITION];
   n_keys = position + min(first_token + kTokens, push.n_tokens);  // of the tile's last token
-  first_key = kWindow == 0 ? 0 : first_seen(position + first_token);
-  uint first_chunk = first_key / kChunk * kChunk;
+  first_key = first_seen(position + first_token);
+  uint first_base = first_key / kChunk * kChunk, stride = kChunk;
+  if (kSplit != 0) {
+    first_base += gl_WorkGroupID.y * kChunk;
+    stride = gl_NumWorkGroups.y * kChunk;
+  }
 
-  fetch_keys(0, first_chunk);
+  fetch_keys(0, first_base);
   for (uint i = lane; i < kRows * kQuads; i += gl_WorkGroupSize.x) {
     uint row = i / kQuads, quad = i % kQuads;
     uint head = token_of(row) * push.row_heads + first_head + row % kHeads;
@@ -147,7 +166,7 @@ void main() {
     UNROLL for (uint j = 0; j < kFeatures; ++j) out_[i][j] = vec4(0.0);
   }
 
-  for (uint base = first_chunk; base < n_keys; base += kChunk) {
+  for (uint base = first_base; base < n_keys; base += stride) {
     vec4 score[4], sum4[4];
     UNROLL for (uint i = 0; i < 4; ++i) score[i] = sum4[i] = vec4(0.0);
     for (uint step_ = 0; step_ < kScoreSlabs; ++step_) {
@@ -219,7 +238,7 @@ void main() {
       if (some + kKeySlab < kChunk)
         fetch_values(base + some + kKeySlab);
       else
-        fetch_keys(0, base + kChunk);
+        fetch_keys(0, base + stride);
       UNROLL for (uint key = 0; key < kKeySlab; key += 4) {
         vec4 w[4];
         UNROLL for (uint i = 0; i < 4; ++i) w[i] = weights[row0 + i][(some + key) / 4];
@@ -231,12 +250,17 @@ void main() {
         }
       }
     }
+    if (kSplit != 0) {
+      UNROLL for (uint i = 0; i < 4; ++i) give_chunk(base / kChunk, row0 + i, m[i], sum[i]);
+      continue;
+    }
     UNROLL for (uint i = 0; i < 4; ++i) {
       vec2 factors = merge_factors(merged[i], m[i], sums[row0 + i]);
       UNROLL for (uint j = 0; j < kFeatures; ++j) out_[i][j] = merge_values(out_[i][j], sum[i][j], factors);
     }
   }
 
+  if (kSplit != 0) return;
   UNROLL for (uint i = 0; i < 4; ++i) {
     uint row = row0 + i, t = first_token + row / kHeads;
     if (row >= kTokens * kHeads || t >= push.n_tokens) break;

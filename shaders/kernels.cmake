@@ -51,6 +51,7 @@ kernel(ternary_matmul_groups_matrix     ternary_matmul_groups_matrix.comp  matri
 kernel(rope_store_kv                    rope_store_kv.comp          plain)
 kernel(attention                        attention.comp              plain)
 kernel(attention_unrolled               attention.comp              plain      UNROLLED)
+kernel(attention_merge                  attention_merge.comp        plain)
 kernel(decode_dot                       decode.comp                 plain      INTEGER_DOT)
 kernel(decode_emulated                  decode.comp                 plain)
 kernel(decode_dot_unrolled              decode.comp                 optimised  UNROLLED INTEGER_DOT)

@@ -53,6 +53,7 @@ using uvec2 = uint64_t;
 #define CONSTANT_WINDOW 32           // keys that a token sees; 0: all
 #define CONSTANT_VALUE_PARTS 33      // workgroups among which attention divides the features of its result
 #define CONSTANT_ELEMENT 34          // ELEMENT_...
+#define CONSTANT_SPLIT 35            // 1: attention of a token alone is divided by chunks of keys
 
 // What a gate becomes before it is multiplied by up.
 #define ACTIVATION_RELU2 0  // relu(gate)^2
@@ -242,7 +243,13 @@ struct AttentionPush {
   uint row_heads;   // heads of a row of qkv
   uint cache_rows;  // with a window: position p lies in row p % cache_rows
   uint n_tokens;    // of the batch
+  uint max_chunks;  // of keys that a cache can hold, where they are divided among workgroups
   float scale;      // of scores, times log2(e)
+};
+
+struct AttentionMergePush {
+  uint head_dim;
+  uint max_chunks;
 };
 
 struct CombinePush {

@@ -172,7 +172,11 @@ const Kernel& VulkanKernels::rope_store_kv(const AttentionInput& input, const At
   return kernel(Shader::rope_store_kv, {{CONSTANT_HEAD_INPUT, head_input(input) | v_is_k}});
 }
 
-const Kernel& VulkanKernels::attention(const AttentionShape& shape, uint32_t n) {
+const Kernel& VulkanKernels::attention_merge(const AttentionShape& shape) {
+  return kernel(Shader::attention_merge, {{CONSTANT_WINDOW, shape.window}});
+}
+
+const Kernel& VulkanKernels::attention(const AttentionShape& shape, uint32_t n, bool split) {
   struct Tile {
     uint32_t rows, slab, key_slab;
   };
@@ -196,6 +200,7 @@ const Kernel& VulkanKernels::attention(const AttentionShape& shape, uint32_t n) 
                                  {CONSTANT_FEATURES, (value_dim + 63) / 64},
                                  {CONSTANT_VALUE_PARTS, value_parts},
                                  {CONSTANT_WINDOW, shape.window},
+                                 {CONSTANT_SPLIT, split ? 1 : 0},
                                  {CONSTANT_SLAB, tile->slab},
                                  {CONSTANT_KEY_SLAB, tile->key_slab},
                                  {CONSTANT_HEAD_DIM, shape.head_dim}};

@@ -53,7 +53,9 @@ struct VulkanKernels {
   const Kernel& elementwise(uint32_t element);  // ELEMENT_...
   const Kernel& head(const Table& table);       // Requires: a dense table
   const Kernel& rope_store_kv(const AttentionInput& input, const AttentionShape& shape);
-  const Kernel& attention(const AttentionShape& shape, uint32_t n_tokens);
+  // `split`: the chunks of keys are divided among workgroups. Requires for that: one token.
+  const Kernel& attention(const AttentionShape& shape, uint32_t n_tokens, bool split);
+  const Kernel& attention_merge(const AttentionShape& shape);
   struct Sampling {
     Sampling(const Device& device, VkPipelineCache cache, const Specialisation& constants);
     Kernel count, collect, choose;

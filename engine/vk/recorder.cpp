@@ -76,7 +76,7 @@ uint32_t cache_rows(const Buffer& k_cache, const AttentionShape& s) {
 AttentionPush attention_push(const AttentionShape& s, const Buffer& k_cache, uint32_t n) {
   constexpr double kLog2E = std::numbers::log2e;
   const double scale = s.scale != 0 ? kLog2E * s.scale : kLog2E / std::sqrt(static_cast<double>(s.head_dim));
-  return {s.n_head, s.n_head_kv, s.row_heads(), cache_rows(k_cache, s), n, static_cast<float>(scale)};
+  return {s.n_head, s.n_head_kv, s.row_heads(), cache_rows(k_cache, s), n, 0, static_cast<float>(scale)};
 }
 
 }  // namespace
@@ -246,11 +246,29 @@ void VulkanRecorder::rope_store_kv(const Buffer& qkv, const AttentionInput& inpu
 
 void VulkanRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache,
                                const Buffer& o, const AttentionShape& s, uint32_t n) {
-  const Kernel& kernel = kernels_.attention(s, n);
+  const Kernel& kernel = kernels_.attention(s, n, false);
   const uint32_t heads = kernel.constant(CONSTANT_HEADS),
                  tokens = kernel.constant(CONSTANT_WORKGROUP_SIZE) / 4 / heads;
-  dispatch(kernel, attention_push(s, k_cache, n), {&params_, &qkv, &k_cache, &v_cache, &o},
+  dispatch(kernel, attention_push(s, k_cache, n), {&params_, &qkv, &k_cache, &v_cache, &o, &o},
            s.n_head / heads * kernel.constant(CONSTANT_VALUE_PARTS), ceil_div(n, tokens));
+}
+
+// Attention of one token, whose chunks of keys are divided among as many workgroups as a large GPU runs at a
+// time.
+void VulkanRecorder::split_attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache,
+                                     const AttentionScratch& scratch, const Buffer& o,
+                                     const AttentionShape& s) {
+  constexpr uint32_t kWorkgroups = 132, kPairs = 64;
+  const Kernel& kernel = kernels_.attention(s, 1, true);
+  AttentionPush push = attention_push(s, k_cache, 1);
+  push.max_chunks =
+      static_cast<uint32_t>(scratch.chunks->size() / (s.n_head * (2 + s.head_dim) * sizeof(float)));
+  const uint32_t heads = s.n_head / kernel.constant(CONSTANT_HEADS) * kernel.constant(CONSTANT_VALUE_PARTS);
+  const uint32_t in_window = s.window == 0 ? push.max_chunks : ceil_div(s.window, kAttentionChunk) + 1;
+  const uint32_t splits = std::min({push.max_chunks, in_window, std::max(1U, kWorkgroups / heads)});
+  dispatch(kernel, push, {&params_, &qkv, &k_cache, &v_cache, &o, scratch.chunks.get()}, heads, splits);
+  dispatch(kernels_.attention_merge(s), AttentionMergePush{s.head_dim, push.max_chunks},
+           {&params_, scratch.chunks.get(), &o}, ceil_div(s.head_dim / 2, kPairs), s.n_head);
 }
 
 void VulkanRecorder::decode(DecodeDispatches d) {
@@ -292,7 +310,9 @@ void VulkanRecorder::self_attention(const Buffer& qkv, const AttentionInput& inp
   };
   if (n == 1 && decode_.possible() && in_stages(input, s) && add_stage(collected_.takes_next(qkv), add))
     return;
-  Recorder::self_attention(qkv, input, rotation, k_cache, v_cache, scratch, o, s, n);
+  rope_store_kv(qkv, input, rotation, k_cache, v_cache, s, n);
+  if (n == 1 && device_.is_gpu()) return split_attention(qkv, k_cache, v_cache, scratch, o, s);
+  attention(qkv, k_cache, v_cache, o, s, n);
 }
 
 void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {

@@ -78,6 +78,8 @@ class VulkanRecorder : public Recorder {
   void dispatch(const Kernel& kernel, const Push& push, std::initializer_list<const Buffer*> buffers,
                 uint32_t groups_x, uint32_t groups_y = 1);
   void change(uint32_t element, const ElementPush& push, const Buffer& x, const Buffer& by, uint32_t n);
+  void split_attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache,
+                       const AttentionScratch& scratch, const Buffer& o, const AttentionShape& shape);
   void decode_collected();
   bool add_stage(bool continues, const std::function<void(DecodeStages&)>& add);
   uint32_t groups_for_rows(uint32_t rows, uint32_t rows_per_subgroup) const;

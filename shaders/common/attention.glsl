@@ -5,8 +5,13 @@
 // and chunks are merged in order (online softmax, Milakov & Gimelshein 2018). q carries log2(e) /
 // sqrt(head_dim).
 
+layout(constant_id = CONSTANT_WINDOW) const uint kWindow = 0;
+
 const uint kChunk = 64;
 const float kLowest = -3.4e38;
+
+// The first position that a token sees.
+uint first_seen(uint position) { return kWindow == 0 ? 0 : position - min(position, kWindow - 1); }
 
 // Features [begin, end) of quarter `i` of a head, whole uvec4 of eight F16.
 uvec2 quarter_of(uint i, uint head_dim) {
