@@ -143,10 +143,12 @@ void Script::hold_after(int tokens) {
   hold_after_ = tokens;
 }
 
+// A test that has seen the last token before the gate may be here before the worker is at the gate.
 void Script::release() {
   {
     const std::lock_guard lock(mutex_);
     held_ = false;
+    hold_after_ = -1;
   }
   changed_.notify_all();
 }

@@ -32,9 +32,9 @@ class Script {
   // release().
   void answer(std::string text);
   void hold();
-  void hold_after(int tokens);  // holds the next answer after so many tokens
-  void release();
-  void wait_until_held();  // the worker stands before a token that is held back
+  void hold_after(int tokens);  // holds every answer after so many tokens
+  void release();               // and holds none any more, even where none has come so far yet
+  void wait_until_held();       // the worker stands before a token that is held back
   void lose_device_after(int tokens);
   void numeric_after(int tokens);
   void wrong_device(bool wrong);        // opening fails from now on

@@ -41,6 +41,15 @@ TEST_F(ChatTest, AMessageThatBeginsWithAPathIsATurn) {
   EXPECT_TRUE(front.returned.empty());
 }
 
+// A test may see a token and release the answer before the worker has come to where it would be held.
+TEST_F(ChatTest, AnAnswerThatIsReleasedEarlyIsNotHeld) {
+  script.hold_after(1);
+  start_loaded();
+  script.release();
+  say("go");
+  EXPECT_EQ(front.shown.back().text, "ok");
+}
+
 TEST_F(ChatTest, WhatCouldBeASlipOfACommandIsAskedAboutAndStaysInTheInput) {
   script.answer("abc");
   script.hold_after(1);
