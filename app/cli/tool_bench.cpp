@@ -95,7 +95,7 @@ struct Traffic {
   double gb_per_s;         // of decode
   double read_gb_per_s;    // of the device's memory; 0: not known
   double percent;          // of read_gb_per_s that decode has
-  double plain_bound;      // tokens/s that decode could reach at best if it read the whole head as F16
+  double plain_bound;      // tokens/s that decode could reach at best if it read the whole head as it lies
 };
 
 Traffic traffic_of(const Options& options, const RunningModel& model, uint32_t n_ctx, double tokens_per_s) {
@@ -162,9 +162,10 @@ std::string text_report(const Options& options, const RunningModel& model, const
       options.bench_tokens, options.bench_depth, d.median, d.least, d.most, traffic.gb_per_s);
   if (traffic.read_gb_per_s > 0) {
     text += fmt::format(
-        "memory  {:.2f} GB/s here and now, of which decode has {:.0f} %; with the whole head at F16 that is "
+        "memory  {:.2f} GB/s here and now, of which decode has {:.0f} %; with the whole head at {} that is "
         "{:.1f} tokens/s at best, decode is {:.2f} times as fast\n",
-        traffic.read_gb_per_s, traffic.percent, traffic.plain_bound, d.median / traffic.plain_bound);
+        traffic.read_gb_per_s, traffic.percent, model.engine->model().head_type, traffic.plain_bound,
+        d.median / traffic.plain_bound);
   }
   return text;
 }
