@@ -73,7 +73,7 @@ class LiveChat final : public Chat {
 
 LiveChat::LiveChat(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end)
     : worker_(worker),
-      settings_{settings, settings, settings.system, {}},
+      settings_{settings, settings, settings.system, settings.think, {}},
       reporter_(front_end, [this](Status& status) { conversation_.describe(status); }),
       conversation_(store, settings_, model_, reporter_),
       answer_(conversation_, settings_, model_, worker, reporter_),

@@ -95,6 +95,7 @@ void Conversation::update_context() {
 void Conversation::begin_new() {
   storage_.set_number(0);
   settings_.now.system = settings_.new_system;
+  settings_.now.think = settings_.new_think;
   title_.clear();
   branch_.clear();
   undone_.clear();
@@ -113,7 +114,25 @@ void Conversation::open(int64_t number) {
   undone_.clear();
   moved_ = false;
   storage_.open(number);
+  settings_.now.think = think_of_branch();
   update_context();
+}
+
+// Whether the model thought in the last answer, as the person had asked for; the command line wins.
+std::optional<bool> Conversation::think_of_branch() {
+  const auto answer = std::find_if(branch_.rbegin(), branch_.rend(),
+                                   [](const BranchMessage& m) { return m.stored.role == Role::assistant; });
+  if (answer == branch_.rend() || source_of(settings_.defaults, "think") == SettingSource::command_line)
+    return settings_.new_think;
+  const std::vector<StoredTurn> turns = store().turns(answer->stored.id);
+  if (turns.empty()) return settings_.new_think;  // nobody knows how it was made
+  try {
+    ChatSettings then;
+    from_json(turns.back().sampler, then);
+    return then.think;
+  } catch (const Error&) {
+    return settings_.new_think;
+  }
 }
 
 void Conversation::set_title(std::string_view title) {

@@ -100,13 +100,17 @@ void do_set(ChatParts& chat, std::string_view arguments) {
     ChatSettings changed = chat.settings.now;
     set_from(SettingSource::person, changed, name, value);
     change_settings(chat, std::move(changed));
+    if (name == "think") chat.settings.new_think = chat.settings.now.think;
   }
   chat.front_end().command_output("set", settings_text(chat, name));
   if (name == "think" && !value.empty()) warn_of_think(chat);
 }
 
 void do_think(ChatParts& chat, std::string_view arguments) {
-  if (!arguments.empty()) set_from(SettingSource::person, chat.settings.now, "think", arguments);
+  if (!arguments.empty()) {
+    set_from(SettingSource::person, chat.settings.now, "think", arguments);
+    chat.settings.new_think = chat.settings.now.think;
+  }
   chat.front_end().command_output("think", settings_text(chat, "think"));
   if (!arguments.empty()) warn_of_think(chat);
 }
@@ -120,6 +124,7 @@ void do_reset(ChatParts& chat, std::string_view) {
   ChatSettings changed = chat.settings.defaults;
   changed.system = chat.settings.now.system;
   change_settings(chat, std::move(changed));
+  chat.settings.new_think = chat.settings.now.think;
   chat.front_end().command_output("reset", settings_text(chat, ""));
 }
 

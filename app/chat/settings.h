@@ -39,9 +39,10 @@ struct ChatSettings {
 
 // The settings of a chat.
 struct SettingsInUse {
-  ChatSettings now;        // `system` is that of the conversation that is open
-  ChatSettings defaults;   // what /reset goes back to; those of the model's file too once it is loaded
-  std::string new_system;  // the system prompt that new conversations begin with
+  ChatSettings now;               // `system` and `think` are those of the conversation that is open
+  ChatSettings defaults;          // what /reset goes back to; those of the model's file too once it is loaded
+  std::string new_system;         // the system prompt that new conversations begin with
+  std::optional<bool> new_think;  // and whether the model thinks in them
   // What /private changes and /private off puts back, so that nothing typed in between is stored later.
   struct {
     std::string system;

@@ -127,6 +127,46 @@ TEST_F(ThinkingTest, ThinkIsASettingOfTheTurn) {
   EXPECT_THAT(verify_replay(*store, 1, model), HasSubstr("2 turns, 9 tokens"));
 }
 
+TEST_F(ThinkingTest, AConversationIsOpenedWithWhatItsLastAnswerWasAskedFor) {
+  start_with(kThinks);
+  const auto shown = [&] {
+    chat->submit("/think");
+    return front.last_output.substr(front.last_output.find('=') + 2, 4);
+  };
+  chat->submit("/think off");
+  say("one");
+  chat->submit("/new");
+  EXPECT_EQ(shown(), "off ");  // what was said holds in later conversations too
+  chat->submit("/think auto");
+  say("two");
+  chat->submit("/open 1");
+  EXPECT_EQ(shown(), "off ");
+  EXPECT_THAT(front.log, HasSubstr("notice: think is off again"));
+  say("three");
+  EXPECT_THAT(last_prompt(), testing::EndsWith("three<eot><think>\n\n</think>\n\n"));
+  chat->submit("/new");
+  EXPECT_EQ(shown(), "auto");
+  chat->submit("/open 2");
+  EXPECT_EQ(shown(), "auto");
+  chat->submit("/open 1");
+  chat->submit("/think on");
+  chat->submit("/new");
+  EXPECT_EQ(shown(), "on  ");
+}
+
+TEST_F(ThinkingTest, TheCommandLineWinsOverTheConversation) {
+  settings.think = true;
+  settings.sources["think"] = SettingSource::command_line;
+  start_with(kThinks);
+  say("one");
+  chat->submit("/think off");
+  say("two");
+  chat->submit("/think on");
+  chat->submit("/open 1");
+  say("three");
+  EXPECT_THAT(last_prompt(), testing::EndsWith("three<eot>"));
+}
+
 TEST_F(ThinkingTest, ATemplateThatDoesNotKnowSaysSo) {
   settings.think = true;
   start_with(fake::kTemplate);
