@@ -43,7 +43,9 @@ class Bench {
     fmt::print("copy,,,,{:.0f},100\n", copy_speed_);
     ternary_kernels();
     groups_kernels();
-    attention_kernels();
+    attention_kernels("attention", kHeads);
+    attention_kernels("attention_gemma_local", {8, 1, 256, 256, 1, 512});
+    attention_kernels("attention_gemma_global", {8, 1, 512, 512, 1});
     if (n_ == 1) head_kernels();
   }
 
@@ -191,28 +193,29 @@ class Bench {
             });
   }
 
-  void attention_kernels() {
-    const uint64_t row = uint64_t{kHeads.n_head_kv} * kHeads.head_dim * 2;
+  void attention_kernels(const char* name, const AttentionShape& s) {
+    const uint64_t row = uint64_t{s.n_head_kv} * s.head_dim * 2;
     std::vector<BufferPtr> k, v;
     for (uint32_t i = 0; i < kLayers; ++i) {
       k.push_back(filled(kContext * row));
       v.push_back(filled(kContext * row));
     }
-    const BufferPtr qkv = floats(uint64_t{n_} * (kHeads.n_head + 2 * kHeads.n_head_kv) * kHeads.head_dim),
-                    o = floats(uint64_t{n_} * kHeads.n_head * kHeads.head_dim),
-                    rotation = floats(uint64_t{kContext} * kHeads.rope_dim);
+    const BufferPtr qkv = floats(uint64_t{n_} * s.row_heads() * s.head_dim),
+                    o = floats(uint64_t{n_} * s.n_head * s.head_dim),
+                    rotation = floats(uint64_t{kContext} * s.rope_dim);
     const uint64_t chunks = kContext / kAttentionChunk;
-    AttentionScratch scratch{floats(kHeads.n_head * chunks * (2 + kHeads.head_dim)),
-                             backend_->allocate(kHeads.n_head * 4, BufferUse::device)};
-    const std::vector<uint32_t> zeros(kHeads.n_head);
+    AttentionScratch scratch{floats(s.n_head * chunks * (2 + s.head_dim)),
+                             backend_->allocate(s.n_head * 4, BufferUse::device)};
+    const std::vector<uint32_t> zeros(s.n_head);
     backend_->upload(*scratch.finished, 0, std::as_bytes(std::span(zeros)));
     backend_->finish_uploads();
     for (const uint32_t depth : {0U, 128U, 256U, 512U, 1024U, 2048U, 4095U}) {
       if (depth + n_ > kContext) continue;
+      const uint32_t n_keys = s.window == 0 ? depth + n_ : std::min(depth + n_, s.window + n_ - 1);
       measure(
-          "attention", 2 * (depth + n_) * row,
+          name, 2 * n_keys * row,
           [&](Recorder& r, uint32_t i) {
-            r.self_attention(*qkv, {}, *rotation, *k[i], *v[i], scratch, *o, kHeads, n_);
+            r.self_attention(*qkv, {}, *rotation, *k[i], *v[i], scratch, *o, s, n_);
           },
           depth);
     }
