@@ -54,8 +54,12 @@ using uvec2 = uint64_t;
 #define CONSTANT_VALUE_PARTS 33      // workgroups among which attention divides the features of its result
 #define CONSTANT_ELEMENT 34          // ELEMENT_...
 #define CONSTANT_SPLIT 35            // 1: attention of a token alone is divided by chunks of keys
+#define CONSTANT_BITS 36             // of a code of a matrix of blocks
+#define CONSTANT_UNIT 37             // inputs of a matrix of blocks that share a scale: 32 or 16
+#define CONSTANT_MINIMUM 38          // 1: they also share a minimum
+#define CONSTANT_SUM_WORDS 39        // words of four inputs whose sum the kernels of a product want
 
-// What a gate becomes before it is multiplied by up.
+// What a gate becomes before it is multiplied by up, and what OUT_ACT makes of a result.
 #define ACTIVATION_RELU2 0  // relu(gate)^2
 #define ACTIVATION_SILU 1   // gate / (1 + e^-gate)
 #define ACTIVATION_GELU 2   // in the form with tanh
@@ -71,6 +75,7 @@ using uvec2 = uint64_t;
 #define OUT_STORE 0
 #define OUT_ADD 1
 #define OUT_GATE 2
+#define OUT_ACT 3
 
 // The types of tables that lie as in the file, by the numbers of TensorType (engine/gguf.h).
 #define TABLE_F32 0
@@ -155,6 +160,22 @@ struct GroupsPush {
   float scale1;
   float scale2;
   float fixed_point;
+};
+
+// One tensor of blocks or floats, or with OUT_GATE two of one size, gate and up. Its rows begin at first_row
+// of a result of `stride` rows a token, and so do their biases, if there are any. `fixed_point` and `scale`
+// are of blocks, as in GroupsPush.
+struct DensePush {
+  uint n_in;
+  uint n_out;
+  uint n_tokens;
+  uint first_row;
+  uint stride;
+  uint has_bias;
+  float scale0;
+  float scale1;
+  float fixed0;
+  float fixed1;
 };
 
 // The kinds of stages of decode.comp: steps of the forward pass of one token, each of which needs the results

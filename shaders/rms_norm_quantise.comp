@@ -1,5 +1,5 @@
 // Makes the input of a product for a batch: rows of int8 in one plane or two, and for each row s and sum(q),
-// which every output needs. A workgroup takes a row. With GROUPS also the sum of each 64 inputs.
+// which every output needs. A workgroup takes a row. With GROUPS also sums of each few inputs.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
@@ -16,7 +16,8 @@ layout(binding = 2) readonly buffer Bias { vec4 bias[]; };
 layout(binding = 3) writeonly buffer Q { uint q[]; };         // [rows][planes][n_in / 4], four int8 a word
 layout(binding = 4) writeonly buffer QInfo { uvec2 q_info[]; };  // [rows]: bits of s, sum(q)
 #ifdef GROUPS
-layout(binding = 5) writeonly buffer Sums { int sums[]; };  // [rows][n_in / 64]
+layout(constant_id = CONSTANT_SUM_WORDS) const uint kSumWords = 16;
+layout(binding = 5) writeonly buffer Sums { int sums[]; };  // [rows][words / kSumWords]
 #endif
 
 #include "common/subgroup.glsl"
@@ -35,7 +36,7 @@ vec4 weighted(uint i) {
 }
 
 #ifdef GROUPS
-// The sums of four inputs each, of which sixteen neighbours make a group.
+// The sums of four inputs each, of which kSumWords neighbours are added.
 shared int quads[gl_WorkGroupSize.x];
 #endif
 
@@ -64,10 +65,10 @@ void main() {
     }
     quads[gl_LocalInvocationID.x] = quad;
     barrier();
-    if (i < words && i % 16 == 0) {
+    if (i < words && i % kSumWords == 0) {
       int group = 0;
-      for (uint k = 0; k < 16; ++k) group += quads[gl_LocalInvocationID.x + k];
-      sums[gl_WorkGroupID.x * (words / 16) + i / 16] = group;
+      for (uint k = 0; k < kSumWords; ++k) group += quads[gl_LocalInvocationID.x + k];
+      sums[gl_WorkGroupID.x * (words / kSumWords) + i / kSumWords] = group;
     }
     barrier();
     sum += quad;

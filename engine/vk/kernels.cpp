@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "builds.h"
+
 namespace bitnet::vk {
 
 uint32_t planes_of(const Matrix& w) { return w.input == Input::int16_row ? 2 : 1; }
@@ -89,11 +91,6 @@ bool has_blocks(TensorType type) {
   const auto t = static_cast<uint32_t>(type);
   return t != TABLE_F32 && t != TABLE_F16 && t != TABLE_BF16;
 }
-
-// Which build of a kernel this device takes (shaders/kernels.cmake).
-#define SUBGROUPS(name) d.shared_subgroups() ? Shader::name##_shared : Shader::name
-#define DOT(name) integer_dot ? Shader::name##_dot : Shader::name##_emulated
-#define SUBGROUPS_DOT(name) d.shared_subgroups() ? Shader::name##_shared : DOT(name)
 
 VulkanKernels::VulkanKernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool matrix)
     : argmax(d, cache, Shader::argmax, {}),
@@ -298,6 +295,7 @@ const Kernel& VulkanKernels::quantise(const Matrix& w, const Norm& norm) {
   constants[CONSTANT_NORM] = norm_of(norm);
   if (w.layout == Layout::trits) return kernel(SUBGROUPS(rms_norm_quantise), constants);
   constants[CONSTANT_PLANES] = planes_of(w);
+  constants[CONSTANT_SUM_WORDS] = w.layout == Layout::blocks ? 4 : 16;
   return kernel(SUBGROUPS(rms_norm_quantise_groups), constants);
 }
 
@@ -340,9 +338,5 @@ const VulkanKernels::Sampling& VulkanKernels::sampling() {
   if (!sampling_) sampling_.emplace(device_, cache_, wide(device_));
   return *sampling_;
 }
-
-#undef SUBGROUPS_DOT
-#undef DOT
-#undef SUBGROUPS
 
 }  // namespace bitnet::vk

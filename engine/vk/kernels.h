@@ -12,6 +12,9 @@
 
 namespace bitnet::vk {
 
+// Up to so many tokens the matrix is read once a token; larger batches share it in tiles of tokens.
+constexpr uint32_t kMatvecTokens = 4;
+
 bool has_blocks(TensorType type);     // of a table: values lie in blocks with scales of their own
 uint32_t planes_of(const Matrix& w);  // of int8 in which it takes its input
 uint32_t activation_of(Act act);      // ACTIVATION_...
@@ -73,6 +76,12 @@ struct VulkanKernels {
   };
   Matmul matmul(const Matrix& w, const Out& out, uint32_t n);
 
+  // The same for one tensor of a matrix of blocks, or for gate and up; `rows` are those of the result.
+  const Kernel& blocks_matvec(TensorType type, const Out& out);
+  Matmul blocks_matmul(TensorType type, const Out& out, uint32_t rows, uint32_t n);
+  // Of floats: CONSTANT_ROWS rows, with OUT_GATE half of them gate, for CONSTANT_TOKEN_TILES tokens.
+  const Kernel& floats(TensorType type, const Out& out, uint32_t n);
+
   // The kernel of the stages of decode (vk/decode.h), and whether the device can run it.
   bool has_decode(const DecodeShape& shape) const;
   const Kernel& decode(const DecodeShape& shape);
@@ -80,6 +89,7 @@ struct VulkanKernels {
 
  private:
   const Kernel& kernel(Shader shader, const Specialisation& constants);
+  std::optional<Specialisation> blocks_tile(const Specialisation& type, uint64_t outputs) const;
   Specialisation decode_constants(const DecodeShape& shape) const;
 
   const Device& device_;

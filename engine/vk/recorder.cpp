@@ -17,9 +17,6 @@ namespace {
 constexpr uint32_t kSetsPerPool = 512;
 constexpr uint32_t kMostBindings = 9;
 
-// Up to so many tokens the matrix is read once a token; larger batches share it in tiles of tokens.
-constexpr uint32_t kMatvecTokens = 4;
-
 constexpr VkPipelineStageFlags kStages =
     VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
 constexpr VkAccessFlags kShaderAccess = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
@@ -154,12 +151,11 @@ void VulkanRecorder::barrier() {
   vkCmdPipelineBarrier(commands_, kStages, kStages, 0, 1, &memory, 0, nullptr, 0, nullptr);
 }
 
-template <typename Push>
-void VulkanRecorder::dispatch(const Kernel& kernel, const Push& push,
-                              std::initializer_list<const Buffer*> buffers, uint32_t groups_x,
-                              uint32_t groups_y) {
+void VulkanRecorder::dispatch_bytes(const Kernel& kernel, std::span<const std::byte> push,
+                                    std::initializer_list<const Buffer*> buffers, uint32_t groups_x,
+                                    uint32_t groups_y, Before before) {
   decode_collected();
-  assert(kernel.shape().push_bytes == sizeof push && kernel.shape().n_bindings == buffers.size());
+  assert(kernel.shape().push_bytes == push.size() && kernel.shape().n_bindings == buffers.size());
   const VkDescriptorSet set = program_.allocate_set(kernel.set_layout());
   VkDescriptorBufferInfo infos[kMostBindings];
   VkWriteDescriptorSet writes[kMostBindings];
@@ -171,10 +167,11 @@ void VulkanRecorder::dispatch(const Kernel& kernel, const Push& push,
     ++n;
   }
   vkUpdateDescriptorSets(device_.handle(), n, writes, 0, nullptr);
-  dispatch_barrier();
+  if (before == Before::barrier) dispatch_barrier();
   vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.pipeline());
   vkCmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.layout(), 0, 1, &set, 0, nullptr);
-  vkCmdPushConstants(commands_, kernel.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, &push);
+  vkCmdPushConstants(commands_, kernel.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                     static_cast<uint32_t>(push.size()), push.data());
   vkCmdDispatch(commands_, groups_x, groups_y, 1);
 }
 
@@ -202,16 +199,18 @@ void VulkanRecorder::embed(const Table& table, const EmbedExtra& extra, const Bu
 
 void VulkanRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
   if (w.input == Input::float_row) return norm(in.x, in.first_row, in.norm, w.n_in, *in.q.y, n);
-  require(is_known(w), "this input");
   const Kernel& kernel = kernels_.quantise(w, in.norm);
   const QuantisePush push{w.n_in, in.first_row, in.norm.epsilon};
   const Buffer *weight = or_any(in.norm.weight, in.x), *bias = or_any(in.norm.bias, in.x);
-  const Buffer *q = in.q.q.get(), *info = in.q.info.get(), *sums = in.q.sums.get();
+  const Buffer *q = in.q.q.get(), *info = in.q.info.get(),
+               *sums = w.layout == Layout::blocks ? in.q.sums16.get() : in.q.sums.get();
   if (w.layout == Layout::trits) return dispatch(kernel, push, {&in.x, weight, bias, q, info}, n);
   dispatch(kernel, push, {&in.x, weight, bias, q, info, sums}, n);
 }
 
 void VulkanRecorder::product(const Matrix& w, const Quantised& in, const Out& out, uint32_t n) {
+  if (w.layout == Layout::blocks) return product_of_blocks(w, in, out, n);
+  if (w.layout == Layout::floats) return product_of_floats(w, *in.y, out, n);
   require(is_known(w) && is_known(out), "this projection");
   const uint32_t n_out = out.kind == Out::Kind::gate ? w.rows() / 2 : w.rows();
   const auto product = [&](const Kernel& kernel, uint32_t groups_x, uint32_t groups_y) {
@@ -320,6 +319,7 @@ void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint3
   if (n == 1 && in.first_row == 0 && decode_.possible() && is_known(w) && in_stages(in.norm) &&
       is_known(out) && add_stage(collected_.takes_next(w, in, out), add))
     return;
+  if (w.layout == Layout::floats && !in.norm && in.first_row == 0) return product_of_floats(w, in.x, out, n);
   Recorder::linear(w, in, out, n);
 }
 

@@ -8,22 +8,27 @@ layout(constant_id = CONSTANT_TABLE_TYPE) const uint kTableType = TABLE_F16;
 
 const bool kFloatTable = kTableType == TABLE_F32 || kTableType == TABLE_F16 || kTableType == TABLE_BF16;
 
+// Eight floats of a row from 16 bytes, or in F32 from 32.
+void eight_floats(uvec4 first, uvec4 second, out vec4 low, out vec4 high) {
+  if (kTableType == TABLE_F32) {
+    low = uintBitsToFloat(first);
+    high = uintBitsToFloat(second);
+  } else if (kTableType == TABLE_F16) {
+    low = vec4(unpackHalf2x16(first.x), unpackHalf2x16(first.y));
+    high = vec4(unpackHalf2x16(first.z), unpackHalf2x16(first.w));
+  } else {
+    low = uintBitsToFloat(uvec4(first.x << 16, first.x & 0xFFFF0000u, first.y << 16, first.y & 0xFFFF0000u));
+    high = uintBitsToFloat(uvec4(first.z << 16, first.z & 0xFFFF0000u, first.w << 16, first.w & 0xFFFF0000u));
+  }
+}
+
 #ifdef TABLE_QUADS
 // Expects uvec4 TABLE_QUADS[]. Features 8i .. 8i + 7, counted from the first row on.
 void decode_eight(uint i, out vec4 low, out vec4 high) {
-  if (kTableType == TABLE_F32) {
-    low = uintBitsToFloat(TABLE_QUADS[2 * i]);
-    high = uintBitsToFloat(TABLE_QUADS[2 * i + 1]);
-    return;
-  }
-  uvec4 h = TABLE_QUADS[i];
-  if (kTableType == TABLE_F16) {
-    low = vec4(unpackHalf2x16(h.x), unpackHalf2x16(h.y));
-    high = vec4(unpackHalf2x16(h.z), unpackHalf2x16(h.w));
-  } else {
-    low = uintBitsToFloat(uvec4(h.x << 16, h.x & 0xFFFF0000u, h.y << 16, h.y & 0xFFFF0000u));
-    high = uintBitsToFloat(uvec4(h.z << 16, h.z & 0xFFFF0000u, h.w << 16, h.w & 0xFFFF0000u));
-  }
+  if (kTableType == TABLE_F32)
+    eight_floats(TABLE_QUADS[2 * i], TABLE_QUADS[2 * i + 1], low, high);
+  else
+    eight_floats(TABLE_QUADS[i], uvec4(0), low, high);
 }
 #endif
 

@@ -8,17 +8,10 @@
 // s.
 uint activation_of_half(uint h) { return (h >> 1) * 8 + (h & 1); }
 
+#include "common/dot.glsl"
+
 // dot_codes adds the 16 products of the codes at `shift` of `bits` with the bytes of q to acc.
 #ifdef INTEGER_DOT
-// SPIR-V's OpSDot (SPV_KHR_integer_dot_product), declared here because glslang 12 does not know the GLSL
-// extension.
-spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6018, 6019], id = 4450)
-int signed_dot(int a, int b, spirv_literal int packed_4x8);
-
-int dot_words(ivec4 codes, uvec4 q, int acc) {
-  return acc + signed_dot(codes.x, int(q.x), 0) + signed_dot(codes.y, int(q.y), 0) +
-         signed_dot(codes.z, int(q.z), 0) + signed_dot(codes.w, int(q.w), 0);
-}
 int dot_codes(uvec4 bits, uint shift, uvec4 q, int acc) {
   return dot_words(ivec4(bits >> shift & 0x03030303u), q, acc);
 }

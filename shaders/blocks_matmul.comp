@@ -1,0 +1,134 @@
+// As ternary_matmul_groups.comp, for a matrix of blocks (common/blocks.glsl). A step is one run of each row
+// with both planes of the tokens. CONSTANT_OUT says where the result goes (common/dense_out.glsl); with
+// OUT_GATE the first half of an invocation's rows is gate, the second the same rows of up.
+#version 450
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_GOOGLE_include_directive : require
+#ifdef INTEGER_DOT
+#extension GL_EXT_spirv_intrinsics : require
+#endif
+#include "params.h"
+
+layout(local_size_x = 64) in;
+layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
+
+layout(push_constant) uniform Push { DensePush push; };
+layout(binding = 0) readonly buffer W { uvec4 w[]; };           // [rows], as pack_blocks.h has them
+layout(binding = 1) readonly buffer Q { uvec4 q[]; };           // [n_tokens][2][n_in / 16]
+layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };   // [n_tokens]: bits of s, sum(q)
+layout(binding = 3) buffer Y { float y[]; };                    // [n_tokens][stride]
+layout(binding = 4) readonly buffer Scales { uint scales[]; };  // [rows], as pack_blocks.h has them
+layout(binding = 5) readonly buffer WUp { uvec4 w_up[]; };      // with OUT_GATE the second tensor
+layout(binding = 6) readonly buffer ScalesUp { uint scales_up[]; };
+layout(binding = 7) readonly buffer Sums { int sums[]; };       // [n_tokens][n_in / 16], sums of 16 inputs
+layout(binding = 8) readonly buffer Bias { float bias[]; };
+
+#include "common/dot.glsl"
+#include "common/half.glsl"
+#include "common/blocks.glsl"
+#include "common/activation.glsl"
+#include "common/dense_out.glsl"
+
+RUN_CODES(codes_of, w)
+RUN_CODES(codes_of_up, w_up)
+RUN_SCALES(scales_of, scales)
+RUN_SCALES(scales_of_up, scales_up)
+
+const uint kRows = 8, kTokens = 4;            // of an invocation
+const uint kTileRows = 64, kTileTokens = 32;  // of a workgroup: 8 x 8 invocations
+const uint kOutRows = kOut == OUT_GATE ? kTileRows / 2 : kTileRows;
+const uint kQuads = 4;                          // uvec4 of a token's run, of both planes
+const uint kFetch = kTileTokens * kQuads / 64;  // of which an invocation brings as many
+
+shared uvec4 tile_w[kTileRows][2];
+shared vec3 tile_scales[kTileRows];
+shared uvec4 tile_q[kTileTokens][kQuads];
+shared int tile_sums[kTileTokens];
+
+// What an invocation brings, on its way into registers.
+RunCodes next_codes;
+uvec4 next_q[kFetch];
+vec3 next_scale;
+int next_sum;
+
+// Rows and tokens past the end repeat the last one; their sums are never written.
+void fetch(uint run) {
+  uint lane = gl_LocalInvocationID.x, runs = push.n_in / 32;
+  uint row = min(gl_WorkGroupID.x * kOutRows + lane % kOutRows, push.n_out - 1);
+  uint first_token = gl_WorkGroupID.y * kTileTokens, last_token = push.n_tokens - 1;
+  if (lane < kOutRows) {
+    next_codes = codes_of(row, run, runs);
+    next_scale = scales_of(row, run, runs, push.fixed0);
+  } else {
+    next_codes = codes_of_up(row, run, runs);
+    next_scale = scales_of_up(row, run, runs, push.fixed1);
+  }
+  if (kMinimum != 0) {
+    uint sum = (min(first_token + lane, last_token) * runs + run) * 2;
+    next_sum = sums[sum] + sums[sum + 1];
+  }
+  UNROLL for (uint i = 0; i < kFetch; ++i) {
+    uint quad = lane + 64 * i, t = min(first_token + quad / kQuads, last_token);
+    next_q[i] = q[((t * 2 + quad % kQuads / 2) * runs + run) * 2 + quad % 2];
+  }
+}
+
+void store() {
+  uint lane = gl_LocalInvocationID.x;
+  uvec4 first, second;
+  unpack(next_codes, first, second);
+  tile_w[lane][0] = first;
+  tile_w[lane][1] = second;
+  tile_scales[lane] = next_scale;
+  if (kMinimum != 0 && lane < kTileTokens) tile_sums[lane] = next_sum;
+  UNROLL for (uint i = 0; i < kFetch; ++i) {
+    uint quad = lane + 64 * i;
+    tile_q[quad / kQuads][quad % kQuads] = next_q[i];
+  }
+}
+
+void main() {
+  uint tile_row = gl_LocalInvocationID.x % 8;  // an invocation's rows are tile_row + 8 i
+  uint tile_token = gl_LocalInvocationID.x / 8, first_token = gl_WorkGroupID.y * kTileTokens;
+
+  int acc[kRows][kTokens];
+  UNROLL for (uint i = 0; i < kRows; ++i)
+    UNROLL for (uint j = 0; j < kTokens; ++j) acc[i][j] = 0;
+
+  fetch(0);
+  uint runs = push.n_in / 32;
+  for (uint run = 0; run < runs; ++run) {
+    barrier();
+    store();
+    barrier();
+    if (run + 1 < runs) fetch(run + 1);
+    uvec4 high[kTokens][2], low[kTokens][2];
+    int q_sums[kTokens];
+    UNROLL for (uint j = 0; j < kTokens; ++j) {
+      UNROLL for (uint i = 0; i < 2; ++i) {
+        high[j][i] = tile_q[tile_token + 8 * j][i];
+        low[j][i] = tile_q[tile_token + 8 * j][2 + i];
+      }
+      q_sums[j] = kMinimum != 0 ? tile_sums[tile_token + 8 * j] : 0;
+    }
+    UNROLL for (uint i = 0; i < kRows; ++i) {
+      uint row = tile_row + 8 * i;
+      uvec4 first = tile_w[row][0], second = tile_w[row][1];
+      vec3 scale = tile_scales[row];
+      UNROLL for (uint j = 0; j < kTokens; ++j)
+        acc[i][j] += run_share(first, second, high[j], low[j], scale, q_sums[j]);
+    }
+  }
+
+  UNROLL for (uint j = 0; j < kTokens; ++j) {
+    uint t = first_token + tile_token + 8 * j;
+    if (t >= push.n_tokens) break;
+    float s = uintBitsToFloat(q_info[t].x);
+    UNROLL for (uint i = 0; i < kOutRows / 8; ++i) {
+      uint row = gl_WorkGroupID.x * kOutRows + tile_row + 8 * i;
+      if (row >= push.n_out) break;
+      put(t, row, blocks_result(acc[i][j], s, push.scale0),
+          blocks_result(acc[(kTileRows - kOutRows) / 8 + i][j], s, push.scale1));
+    }
+  }
+}

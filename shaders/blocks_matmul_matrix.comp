@@ -1,0 +1,242 @@
+// As ternary_matmul_groups_matrix.comp, for a matrix of blocks (common/blocks.glsl). A step is two runs of each
+// row with both planes of the tokens. Each unit has two sums, of the high and of the low plane, which a
+// subgroup puts together, scales and rounds where they are, in the elements of the matrices, before it adds
+// them to those of the whole row. So each element needs the scale of its row: it is in the same element of a
+// matrix whose columns are all the same, loaded with a stride of 0. Where a unit is shorter than a product of
+// matrices, zeros take the place of the other unit's codes. CONSTANT_OUT says where the result goes
+// (common/dense_out.glsl); with OUT_GATE the first half of a subgroup's tiles is gate, the second the same rows
+// of up.
+#version 450
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_NV_cooperative_matrix : require
+#extension GL_NV_integer_cooperative_matrix : require
+#include "params.h"
+
+layout(local_size_x_id = CONSTANT_WORKGROUP_SIZE) in;
+layout(constant_id = CONSTANT_MATRIX_M) const uint kM = 16;
+layout(constant_id = CONSTANT_MATRIX_N) const uint kN = 16;
+layout(constant_id = CONSTANT_MATRIX_K) const uint kK = 32;  // 16 or 32
+layout(constant_id = CONSTANT_ROW_TILES) const uint kRowTiles = 2;
+layout(constant_id = CONSTANT_TOKEN_TILES) const uint kTokenTiles = 2;
+layout(constant_id = CONSTANT_SUBGROUP_ROWS) const uint kSubgroupRows = 4;
+layout(constant_id = CONSTANT_SUBGROUP_TOKENS) const uint kSubgroupTokens = 2;
+layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
+layout(constant_id = CONSTANT_SUBGROUP_SIZE) const uint kSubgroupSize = 32;
+
+layout(push_constant) uniform Push { DensePush push; };
+layout(binding = 0) readonly buffer W { uvec4 w[]; };           // [rows], as pack_blocks.h has them
+layout(binding = 1) readonly buffer Q { uvec4 q[]; };           // [n_tokens][2][n_in / 16]
+layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };   // [n_tokens]: bits of s, sum(q)
+layout(binding = 3) buffer Y { float y[]; };                    // [n_tokens][stride]
+layout(binding = 4) readonly buffer Scales { uint scales[]; };  // [rows], as pack_blocks.h has them
+layout(binding = 5) readonly buffer WUp { uvec4 w_up[]; };      // with OUT_GATE the second tensor
+layout(binding = 6) readonly buffer ScalesUp { uint scales_up[]; };
+layout(binding = 7) readonly buffer Sums { int sums[]; };       // [n_tokens][n_in / 16], sums of 16 inputs
+layout(binding = 8) readonly buffer Bias { float bias[]; };
+
+#define MATRICES
+#include "common/half.glsl"
+#include "common/blocks.glsl"
+#include "common/activation.glsl"
+#include "common/dense_out.glsl"
+
+RUN_CODES(codes_of, w)
+RUN_CODES(codes_of_up, w_up)
+RUN_SCALES(scales_of, scales)
+RUN_SCALES(scales_of_up, scales_up)
+
+#define MatrixA icoopmatNV<8, gl_ScopeSubgroup, kM, kK>
+#define MatrixB icoopmatNV<8, gl_ScopeSubgroup, kK, kN>
+#define MatrixC icoopmatNV<32, gl_ScopeSubgroup, kM, kN>
+
+const uint kElements = kM * kN / kSubgroupSize;  // of a matrix of sums that an invocation has
+const uint kSubgroupTileRows = kM * kRowTiles, kSubgroupTileTokens = kN * kTokenTiles;
+const uint kTileRows = kSubgroupTileRows * kSubgroupRows, kTileTokens = kSubgroupTileTokens * kSubgroupTokens;
+const uint kSubgroupOutRows = kOut == OUT_GATE ? kSubgroupTileRows / 2 : kSubgroupTileRows;
+const uint kOutRows = kSubgroupOutRows * kSubgroupRows;
+
+// Shared memory in uvec4: rows of a step, then the tokens of each plane, each of 64 int8 and a gap that keeps
+// eight rows out of each other's banks. With zeros a row has 32 int8 for each unit of 16. Then as floats the
+// scales of each unit, the minima of each run, and the tokens' sums of each run.
+const uint kRuns = 2, kUnits = kRuns * 32 / kUnit;        // of a step
+const bool kZeros = kUnit < kK;
+const uint kProducts = kUnit < kK ? 1 : kUnit / kK;       // of matrices for a unit
+const uint kUnitQuads = (kUnit < kK ? kK : kUnit) / 16;   // in a row
+const uint kStrideW = kUnits * kUnitQuads + 1, kQuads = 4, kStride = kQuads + 1;
+const uint kTokensAt = kTileRows * kStrideW, kScalesAt = kTokensAt + 2 * kTileTokens * kStride;
+const uint kMinimaAt = kScalesAt + kUnits * kTileRows / 4;
+const uint kSumsAt = kMinimaAt + kMinimum * kRuns * kTileRows / 4;
+const uint kStep = kSumsAt + kMinimum * kRuns * kTileTokens / 4;
+// In the end a subgroup's sums of one column of tiles: [kN tokens][kSubgroupTileRows].
+const uint kSums = kN * kSubgroupTileRows / 4;
+const uint kAllSums = kSums * kSubgroupRows * kSubgroupTokens;
+shared uvec4 tile[kStep > kAllSums ? kStep : kAllSums];
+
+const uint kFetchW = (kTileRows * kRuns + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+const uint kFetchQ = (kTileTokens * 2 * kQuads + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+const uint kFetchSums = (kTileTokens * kRuns + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+RunCodes next_codes[kFetchW];
+vec3 next_scales[kFetchW];
+uvec4 next_q[kFetchQ];
+float next_sums[kFetchSums];
+
+uint lane;
+
+// Rows and tokens past the end repeat the last one; their sums are never written. A run past the end repeats
+// the last one with scales of 0.
+void fetch(uint step_) {
+  uint runs = push.n_in / 32, first_token = gl_WorkGroupID.y * kTileTokens, last_token = push.n_tokens - 1;
+  UNROLL for (uint i = 0; i < kFetchW; ++i) {
+    uint at = lane + i * gl_WorkGroupSize.x, r = at / kRuns, in_subgroup = r % kSubgroupTileRows;
+    if (at >= kTileRows * kRuns) break;
+    uint row = gl_WorkGroupID.x * kOutRows + r / kSubgroupTileRows * kSubgroupOutRows +
+               in_subgroup % kSubgroupOutRows;
+    row = min(row, push.n_out - 1);
+    uint wanted = step_ * kRuns + at % kRuns, run = min(wanted, runs - 1);
+    if (in_subgroup < kSubgroupOutRows) {
+      next_codes[i] = codes_of(row, run, runs);
+      next_scales[i] = scales_of(row, run, runs, push.fixed0);
+    } else {
+      next_codes[i] = codes_of_up(row, run, runs);
+      next_scales[i] = scales_of_up(row, run, runs, push.fixed1);
+    }
+    if (wanted != run) next_scales[i] = vec3(0.0);
+  }
+  UNROLL for (uint i = 0; i < kFetchQ; ++i) {
+    uint at = lane + i * gl_WorkGroupSize.x, row = at / kQuads;
+    if (at >= kTileTokens * 2 * kQuads) break;
+    uint t = min(first_token + row % kTileTokens, last_token);
+    uint quad = min(step_ * kQuads + at % kQuads, runs * 2 - 1);
+    next_q[i] = q[(t * 2 + row / kTileTokens) * runs * 2 + quad];
+  }
+  if (kMinimum != 0)
+    UNROLL for (uint i = 0; i < kFetchSums; ++i) {
+      uint at = lane + i * gl_WorkGroupSize.x;
+      if (at >= kTileTokens * kRuns) break;
+      uint t = min(first_token + at % kTileTokens, last_token);
+      uint sum = (t * runs + min(step_ * kRuns + at / kTileTokens, runs - 1)) * 2;
+      next_sums[i] = float(sums[sum] + sums[sum + 1]);
+    }
+}
+
+void store() {
+  UNROLL for (uint i = 0; i < kFetchW; ++i) {
+    uint at = lane + i * gl_WorkGroupSize.x, row = at / kRuns, run = at % kRuns;
+    if (at >= kTileRows * kRuns) break;
+    uvec4 first, second;
+    unpack(next_codes[i], first, second);
+    uint to = row * kStrideW + run * 32 / kUnit * kUnitQuads;
+    tile[to] = first;
+    tile[to + 1] = kZeros ? uvec4(0) : second;
+    if (kZeros) {
+      tile[to + 2] = uvec4(0);
+      tile[to + 3] = second;
+    }
+    uint scale = run * 32 / kUnit * kTileRows + row;
+    tile[kScalesAt + scale / 4][scale % 4] = floatBitsToUint(next_scales[i].x);
+    if (kUnit == 16)
+      tile[kScalesAt + (scale + kTileRows) / 4][scale % 4] = floatBitsToUint(next_scales[i].y);
+    uint minimum = run * kTileRows + row;
+    if (kMinimum != 0) tile[kMinimaAt + minimum / 4][minimum % 4] = floatBitsToUint(next_scales[i].z);
+  }
+  UNROLL for (uint i = 0; i < kFetchQ; ++i) {
+    uint at = lane + i * gl_WorkGroupSize.x;
+    if (at >= kTileTokens * 2 * kQuads) break;
+    tile[kTokensAt + at / kQuads * kStride + at % kQuads] = next_q[i];
+  }
+  if (kMinimum != 0)
+    UNROLL for (uint i = 0; i < kFetchSums; ++i) {
+      uint at = lane + i * gl_WorkGroupSize.x;
+      if (at >= kTileTokens * kRuns) break;
+      tile[kSumsAt + at / 4][at % 4] = floatBitsToUint(next_sums[i]);
+    }
+}
+
+// As rounded(), for a sum that is a float, and with kHalfway too much.
+int rounded_sum(float sum, float scale) {
+  precise float scaled = sum * scale;
+  precise float half_to_even = scaled + kHalfwayFloat;
+  return floatBitsToInt(half_to_even);
+}
+
+void main() {
+  lane = gl_LocalInvocationIndex;
+  uint subgroup_row = gl_SubgroupID % kSubgroupRows, subgroup_token = gl_SubgroupID / kSubgroupRows;
+  uint rows_at = subgroup_row * kSubgroupTileRows, tokens_at = subgroup_token * kSubgroupTileTokens;
+
+  MatrixC acc[kRowTiles][kTokenTiles];
+  UNROLL for (uint i = 0; i < kRowTiles; ++i)
+    UNROLL for (uint j = 0; j < kTokenTiles; ++j) acc[i][j] = MatrixC(0);
+  MatrixC halfway = MatrixC(kHalfway);
+
+  fetch(0);
+  uint n_steps = (push.n_in / 32 + kRuns - 1) / kRuns;
+  for (uint step_ = 0; step_ < n_steps; ++step_) {
+    barrier();
+    store();
+    barrier();
+    if (step_ + 1 < n_steps) fetch(step_ + 1);
+    UNROLL for (uint unit = 0; unit < kUnits; ++unit) {
+      uint run = unit * kUnit / 32, quad = kZeros ? run * 2 : unit * kUnit / 16;  // of the tokens
+      MatrixA a[kRowTiles][kProducts];
+      MatrixC scale[kRowTiles], minimum[kRowTiles];
+      UNROLL for (uint i = 0; i < kRowTiles; ++i) {
+        uint row = rows_at + i * kM;
+        UNROLL for (uint k = 0; k < kProducts; ++k)
+          coopMatLoadNV(a[i][k], tile, row * kStrideW + unit * kUnitQuads + k * kK / 16, kStrideW, false);
+        coopMatLoadNV(scale[i], tile, kScalesAt + (unit * kTileRows + row) / 4, 0, true);
+        if (kMinimum != 0) coopMatLoadNV(minimum[i], tile, kMinimaAt + (run * kTileRows + row) / 4, 0, true);
+      }
+      UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
+        uint token = tokens_at + j * kN;
+        MatrixB b[2][kProducts];
+        UNROLL for (uint plane = 0; plane < 2; ++plane)
+          UNROLL for (uint k = 0; k < kProducts; ++k)
+            coopMatLoadNV(b[plane][k], tile,
+                          kTokensAt + (plane * kTileTokens + token) * kStride + quad + k * kK / 16, kStride,
+                          true);
+        MatrixC q_sum;  // of each column's token
+        if (kMinimum != 0) coopMatLoadNV(q_sum, tile, kSumsAt + (run * kTileTokens + token) / 4, 0, false);
+        UNROLL for (uint i = 0; i < kRowTiles; ++i) {
+          MatrixC high = halfway, low = halfway;
+          UNROLL for (uint k = 0; k < kProducts; ++k) {
+            high = coopMatMulAddNV(a[i][k], b[0][k], high);
+            low = coopMatMulAddNV(a[i][k], b[1][k], low);
+          }
+          UNROLL for (uint e = 0; e < kElements; ++e) {
+            int share = rounded_and_biased(high[e], low[e], intBitsToFloat(scale[i][e]));
+            if (kMinimum != 0)
+              share -= rounded_sum(intBitsToFloat(q_sum[e]), intBitsToFloat(minimum[i][e]));
+            acc[i][j][e] += share;
+          }
+        }
+      }
+    }
+  }
+
+  barrier();
+  uint sums_at = gl_SubgroupID * kSums;
+  int bias_of_sum = kMinimum != 0 ? 0 : int(n_steps * kUnits) * kHalfway;
+  uint first_row = gl_WorkGroupID.x * kOutRows + subgroup_row * kSubgroupOutRows;
+  uint first_token = gl_WorkGroupID.y * kTileTokens + tokens_at;
+  UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
+    UNROLL for (uint i = 0; i < kRowTiles; ++i)
+      coopMatStoreNV(acc[i][j], tile, sums_at + i * kM / 4, kSubgroupTileRows / 4, true);
+    subgroupBarrier();
+    for (uint e = gl_SubgroupInvocationID; e < kN * kSubgroupOutRows; e += gl_SubgroupSize) {
+      uint token = e / kSubgroupOutRows, row = e % kSubgroupOutRows;
+      uint at = token * kSubgroupTileRows + row, t = first_token + j * kN + token;
+      if (t >= push.n_tokens || first_row + row >= push.n_out) continue;
+      uint at_up = at + kSubgroupTileRows - kSubgroupOutRows;
+      float s = uintBitsToFloat(q_info[t].x);
+      put(t, first_row + row,
+          blocks_result(int(tile[sums_at + at / 4][at % 4]) - bias_of_sum, s, push.scale0),
+          blocks_result(int(tile[sums_at + at_up / 4][at_up % 4]) - bias_of_sum, s, push.scale1));
+    }
+    subgroupBarrier();
+  }
+}

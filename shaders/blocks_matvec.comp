@@ -1,0 +1,85 @@
+// As ternary_matvec_groups.comp, for a matrix of blocks (common/blocks.glsl). The lanes of a subgroup stride
+// over the runs of its rows. CONSTANT_OUT says where the result goes (common/dense_out.glsl).
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#ifdef INTEGER_DOT
+#extension GL_EXT_spirv_intrinsics : require
+#endif
+#include "params.h"
+
+layout(local_size_x = 64) in;
+layout(constant_id = CONSTANT_ROWS) const uint kRows = 2;
+layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
+
+layout(push_constant) uniform Push { DensePush push; };
+layout(binding = 0) readonly buffer W { uvec4 w[]; };           // [rows], as pack_blocks.h has them
+layout(binding = 1) readonly buffer Q { uvec4 q[]; };           // [n_tokens][2][n_in / 16]
+layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };   // [n_tokens]: bits of s, sum(q)
+layout(binding = 3) buffer Y { float y[]; };                    // [n_tokens][stride]
+layout(binding = 4) readonly buffer Scales { uint scales[]; };  // [rows], as pack_blocks.h has them
+layout(binding = 5) readonly buffer WUp { uvec4 w_up[]; };      // with OUT_GATE the second tensor
+layout(binding = 6) readonly buffer ScalesUp { uint scales_up[]; };
+layout(binding = 7) readonly buffer Sums { int sums[]; };       // [n_tokens][n_in / 16], sums of 16 inputs
+layout(binding = 8) readonly buffer Bias { float bias[]; };
+
+#include "common/subgroup.glsl"
+#include "common/dot.glsl"
+#include "common/half.glsl"
+#include "common/blocks.glsl"
+#include "common/activation.glsl"
+#include "common/dense_out.glsl"
+
+RUN_CODES(codes_of, w)
+RUN_CODES(codes_of_up, w_up)
+RUN_SCALES(scales_of, scales)
+RUN_SCALES(scales_of_up, scales_up)
+
+const uint kOutRows = kOut == OUT_GATE ? kRows / 2 : kRows;  // gate rows, then as many up rows
+
+void multiply(uint first_row, uint t) {
+  uint runs = push.n_in / 32;
+  uint rows[kRows];
+  int acc[kRows];
+  for (uint r = 0; r < kRows; ++r) {  // past the end the last row again; its sum is not written
+    rows[r] = min(first_row + r % kOutRows, push.n_out - 1);
+    acc[r] = 0;
+  }
+  for (uint run = LANE; run < runs; run += SUBGROUP_SIZE) {
+    RunCodes codes[kRows];
+    vec3 scale[kRows];
+    for (uint r = 0; r < kRows; ++r) {
+      if (r < kOutRows) {
+        codes[r] = codes_of(rows[r], run, runs);
+        scale[r] = scales_of(rows[r], run, runs, push.fixed0);
+      } else {
+        codes[r] = codes_of_up(rows[r], run, runs);
+        scale[r] = scales_of_up(rows[r], run, runs, push.fixed1);
+      }
+    }
+    uint at = t * runs * 4 + run * 2;
+    uvec4 high[2] = {q[at], q[at + 1]}, low[2] = {q[at + runs * 2], q[at + runs * 2 + 1]};
+    int q_sum = 0;
+    if (kMinimum != 0) q_sum = sums[(t * runs + run) * 2] + sums[(t * runs + run) * 2 + 1];
+    for (uint r = 0; r < kRows; ++r) {
+      uvec4 first, second;
+      unpack(codes[r], first, second);
+      acc[r] += run_share(first, second, high, low, scale[r], q_sum);
+    }
+  }
+  for (uint r = 0; r < kRows; ++r) acc[r] = subgroup_add(acc[r]);
+  if (LANE != 0) return;
+
+  float s = uintBitsToFloat(q_info[t].x);
+  for (uint r = 0; r < kOutRows; ++r)
+    if (first_row + r < push.n_out)
+      put(t, first_row + r, blocks_result(acc[r], s, push.scale0),
+          blocks_result(acc[kRows - kOutRows + r], s, push.scale1));
+}
+
+void main() {
+  uint stride = gl_NumWorkGroups.x * N_SUBGROUPS * kOutRows;
+  for (uint first = gl_WorkGroupID.x * N_SUBGROUPS * kOutRows; first < push.n_out; first += stride)
+    multiply(first + SUBGROUP * kOutRows, gl_WorkGroupID.y);
+}

@@ -1,0 +1,235 @@
+// Compares the kernels of matrices of blocks and of floats with their formulas. The integers of blocks must
+// be equal; the sums of floats may differ by what f32 allows. The kernels of few tokens and of many must
+// agree in every bit.
+#include <cmath>
+
+#include "tests/engine/dense.h"
+
+namespace bitnet {
+namespace {
+
+struct BlocksCase {
+  uint32_t n_in;
+  std::vector<TensorType> types;  // of the parts
+};
+
+const std::vector<BlocksCase> kCases = {
+    {96, {TensorType::q8_0, TensorType::q5_0, TensorType::q4_0}},
+    {832, {TensorType::q4_0, TensorType::q8_0, TensorType::q5_0}},
+    {256, {TensorType::q4_k, TensorType::q6_k, TensorType::q5_k}},
+    {768, {TensorType::q6_k, TensorType::q5_k, TensorType::q4_k}},
+};
+
+std::string describe(const BlocksCase& c) {
+  return std::to_string(c.n_in) + " inputs, " + shown_name(c.types[0]) + " first";
+}
+
+std::vector<float> normal_floats(size_t n, std::mt19937& rng) {
+  std::normal_distribution<float> normal;
+  std::vector<float> values(n);
+  for (float& v : values) v = normal(rng);
+  return values;
+}
+
+class DenseKernels : public Kernels {
+ protected:
+  void SetUp() override {
+    Kernels::SetUp();
+    if (!IsSkipped() && backend->block_layout() != Layout::blocks) GTEST_SKIP() << "another layout";
+  }
+
+  std::vector<float> product(const Matrix& w, const Quantised& q, Out::Kind kind, Act act, uint32_t n) {
+    const size_t n_out = kind == Out::Kind::gate ? w.rows() / 2 : w.rows();
+    const BufferPtr y = put(*backend, std::vector<float>(n * n_out, 4.0F));
+    run(*backend, [&](Recorder& r) { r.product(w, q, {*y, kind, act}, n); });
+    return get<float>(*backend, *y, n * n_out);
+  }
+
+  // Few tokens have the bits of many, wherever results go.
+  void expect_equal_batches(Matrix w, const Quantised& q, uint32_t n) {
+    w.bias = put(*backend, normal_floats(w.rows(), rng));
+    for (const auto& [kind, act] : {std::pair{Out::Kind::store, Act::relu2},
+                                    {Out::Kind::add, Act::relu2},
+                                    {Out::Kind::gate, Act::silu},
+                                    {Out::Kind::act, Act::gelu}}) {
+      SCOPED_TRACE(static_cast<int>(kind));
+      const auto many = product(w, q, kind, act, n), few = product(w, q, kind, act, 3),
+                 one = product(w, q, kind, act, 1);
+      EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin()));
+      EXPECT_TRUE(std::equal(one.begin(), one.end(), many.begin()));
+    }
+  }
+};
+
+// Powers of two as s and scales of the parts keep the last step exact, so that equality shows the integers.
+TEST_P(DenseKernels, ProductsEqualTheIntegers) {
+  for (const BlocksCase& c : kCases) {
+    const Blocks w =
+        random_blocks(*backend, c.n_in, {{c.types[0], 65}, {c.types[1], 32}, {c.types[2], 3}}, rng);
+    for (const uint32_t n : {3U, 35U}) {
+      SCOPED_TRACE(describe(c) + ", tokens: " + std::to_string(n));
+      const WideRows q = random_wide_rows(*backend, c.n_in, n, rng);
+      const auto found = product(w.matrix, q.device, Out::Kind::store, Act::relu2, n);
+      for (uint32_t t = 0; t < n; ++t)
+        for (uint32_t row = 0; row < w.matrix.rows(); ++row)
+          ASSERT_EQ(found[t * w.matrix.rows() + row], blocks_result(w, row, q, t))
+              << "token " << t << " row " << row;
+    }
+  }
+}
+
+TEST_P(DenseKernels, BiasesComeBeforeAllElse) {
+  constexpr uint32_t kRows = 70, kTokens = 6;
+  Blocks w = random_blocks(*backend, 512, {{TensorType::q4_k, kRows}, {TensorType::q4_k, kRows}}, rng);
+  for (Matrix::Part& part : w.matrix.parts) part.scale *= 1e-7F;  // results around 1
+  const WideRows q = random_wide_rows(*backend, 512, kTokens, rng);
+  const std::vector<float> bias = normal_floats(2 * kRows, rng);
+  w.matrix.bias = put(*backend, bias);
+  const auto wanted = [&](uint32_t t, uint32_t row) {
+    return double{blocks_result(w, row, q, t)} + bias[row];
+  };
+  const auto near = [](double value) { return 2e-6 * (std::abs(value) + 1); };
+  const auto added = product(w.matrix, q.device, Out::Kind::add, Act::relu2, kTokens);
+  for (uint32_t i = 0; i < kTokens * 2 * kRows; ++i) {
+    const double value = 4 + wanted(i / (2 * kRows), i % (2 * kRows));
+    ASSERT_NEAR(added[i], value, near(value));
+  }
+  for (const Act act : {Act::relu2, Act::silu, Act::gelu}) {
+    const auto all = product(w.matrix, q.device, Out::Kind::act, act, 2),
+               gates = product(w.matrix, q.device, Out::Kind::gate, act, kTokens);
+    for (uint32_t t = 0; t < kTokens; ++t)
+      for (uint32_t row = 0; row < kRows; ++row) {
+        const double value = activated_value(wanted(t, row), act), up = wanted(t, kRows + row);
+        if (t < 2) {
+          ASSERT_NEAR(all[t * 2 * kRows + row], value, near(value)) << wanted(t, row);
+        }
+        ASSERT_NEAR(gates[t * kRows + row], value * up, near(value * up)) << wanted(t, row);
+      }
+  }
+}
+
+TEST_P(DenseKernels, FewTokensHaveTheBitsOfMany) {
+  for (const TensorType type : {TensorType::q4_0, TensorType::q6_k}) {
+    SCOPED_TRACE(shown_name(type));
+    Blocks w = random_blocks(*backend, 256, {{type, 70}, {type, 70}}, rng);
+    for (Matrix::Part& part : w.matrix.parts) part.scale *= 0.7e-7F;
+    expect_equal_batches(w.matrix, random_wide_rows(*backend, 256, 35, rng).device, 35);
+  }
+}
+
+TEST_P(DenseKernels, InputsOfBlocksHaveSumsOf16) {
+  constexpr uint32_t kFirst = 1, kRows = 2;
+  for (const uint32_t n : {96U, 4096U}) {
+    Matrix w;
+    w.n_in = n;
+    w.layout = Layout::blocks;
+    w.input = Input::int16_row;
+    const BufferPtr x = put(*backend, normal_floats(size_t{kFirst + kRows} * n, rng));
+    const Norm norm = rms_of(put(*backend, normal_floats(n, rng)), 1e-5F);
+    const Quantised q{backend->allocate(size_t{kRows} * 2 * n, BufferUse::device),
+                      backend->allocate(kRows * 8, BufferUse::device), nullptr,
+                      backend->allocate(kRows * n / 4, BufferUse::device), nullptr};
+    run(*backend, [&](Recorder& r) { r.quantise(w, {*x, norm, q, kFirst}, kRows); });
+    const auto planes = get<int8_t>(*backend, *q.q, size_t{kRows} * 2 * n);
+    const auto sums = get<int32_t>(*backend, *q.sums16, kRows * n / 16);
+    for (uint32_t t = 0; t < kRows; ++t)
+      for (uint32_t first = 0; first < n; first += 16) {
+        int32_t wanted = 0;
+        for (uint32_t i = first; i < first + 16; ++i)
+          wanted += 256 * planes[size_t{t} * 2 * n + i] + planes[(size_t{t} * 2 + 1) * n + i];
+        ASSERT_EQ(sums[t * n / 16 + first / 16], wanted) << n << " inputs, row " << t << " " << first;
+      }
+  }
+}
+
+class FloatKernels : public DenseKernels {
+ protected:
+  Matrix matrix_of(TensorType type, uint32_t n_in, const std::vector<uint32_t>& rows) {
+    Matrix w;
+    w.n_in = n_in;
+    w.layout = Layout::floats;
+    w.input = Input::float_row;
+    values.clear();
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const FileType& t = *find_file_type(type);
+      std::vector<std::byte> bytes(rows[i] * t.row_bytes(n_in));
+      for (size_t at = 0; at < bytes.size(); at += t.block_bytes) {  // 2^-15 to 2^-2, of both signs
+        const bool half = type == TensorType::f16;
+        const uint32_t bits = half ? (rng() & 0x83FF) | (1 + rng() % 13) << 10
+                                   : (rng() & 0x807FFFFF) | (112 + rng() % 13) << 23;
+        std::memcpy(&bytes[at],
+                    reinterpret_cast<const std::byte*>(&bits) + (t.block_bytes == 2 && !half ? 2 : 0),
+                    t.block_bytes);
+      }
+      values.resize(values.size() + size_t{rows[i]} * n_in);
+      float* to = &values[values.size() - size_t{rows[i]} * n_in];
+      for (size_t r = 0; r < rows[i]; ++r)
+        row_floats(type, &bytes[r * t.row_bytes(n_in)], n_in, to + r * n_in);
+      w.parts[i] = {rows[i], 1.0F, type, 0, put(*backend, bytes), nullptr};
+    }
+    return w;
+  }
+  std::vector<float> values;  // of the matrix that was made last, [rows][n_in]
+};
+
+TEST_P(FloatKernels, ProductsAreThoseOfTheirFloats) {
+  for (const auto& [type, n_in] :
+       {std::pair{TensorType::f32, 200U}, {TensorType::f16, 1088U}, {TensorType::bf16, 64U}}) {
+    const Matrix w = matrix_of(type, n_in, {65, 32, 3});
+    const std::vector<float> x = normal_floats(size_t{19} * n_in, rng);
+    const Quantised q{nullptr, nullptr, nullptr, nullptr, put(*backend, x)};
+    const auto found = product(w, q, Out::Kind::store, Act::relu2, 19);
+    for (uint32_t t = 0; t < 19; ++t)
+      for (uint32_t row = 0; row < 100; ++row) {
+        double wanted = 0, size = 0;
+        for (uint32_t i = 0; i < n_in; ++i) {
+          const double value = double{values[row * n_in + i]} * x[t * n_in + i];
+          wanted += value;
+          size += std::abs(value);
+        }
+        ASSERT_NEAR(found[t * 100 + row], wanted, 1e-6 * size) << shown_name(type) << " " << t << " " << row;
+      }
+  }
+}
+
+TEST_P(FloatKernels, FewTokensHaveTheBitsOfMany) {
+  const Matrix w = matrix_of(TensorType::f16, 1088, {70, 70});
+  const Quantised q{nullptr, nullptr, nullptr, nullptr, put(*backend, normal_floats(size_t{19} * 1088, rng))};
+  expect_equal_batches(w, q, 19);
+}
+
+// The input is the normed vector, or the vector as it is.
+TEST_P(FloatKernels, InputsAreNotRounded) {
+  constexpr uint32_t kIn = 192, kFirst = 2;
+  const Matrix w = matrix_of(TensorType::f32, kIn, {33});
+  const std::vector<float> x = normal_floats((kFirst + 3) * kIn, rng), weight = normal_floats(kIn, rng);
+  const BufferPtr device_x = put(*backend, x);
+  for (const Norm& norm : {Norm{}, rms_of(put(*backend, weight), 1e-5F)})
+    for (const uint32_t first : {0U, kFirst}) {
+      const Quantised q{nullptr, nullptr, nullptr, nullptr,
+                        backend->allocate(3 * kIn * 4, BufferUse::device)};
+      const BufferPtr y = put(*backend, std::vector<float>(3 * 33));
+      run(*backend, [&](Recorder& r) { r.linear(w, {*device_x, norm, q, first}, store(*y), 3); });
+      const auto found = get<float>(*backend, *y, 3 * 33);
+      for (uint32_t t = 0; t < 3; ++t) {
+        const float* row = &x[(first + t) * kIn];
+        double squares = 0;
+        for (uint32_t i = 0; i < kIn; ++i) squares += double{row[i]} * row[i];
+        const double inverse = norm ? 1 / std::sqrt(squares / kIn + 1e-5) : 1;
+        for (uint32_t r = 0; r < 33; ++r) {
+          double wanted = 0;
+          for (uint32_t i = 0; i < kIn; ++i)
+            wanted += values[r * kIn + i] * (row[i] * inverse * (norm ? weight[i] : 1.0F));
+          ASSERT_NEAR(found[t * 33 + r], wanted, 1e-5) << t << " " << r;
+        }
+      }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(On, DenseKernels, testing::ValuesIn(kernel_variants()),
+                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(On, FloatKernels, testing::ValuesIn(kernel_variants()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace bitnet
