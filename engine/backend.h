@@ -81,6 +81,7 @@ struct Table {
   TensorType type = TensorType::f16;
   uint32_t scale_every = 0;  // 0: the table is dense
   float scale = 1;
+  bool wants_all_logits = false;  // as a head: finish_logits follows, which needs all of them
   std::vector<Chunk> chunks;
   bool is_ternary() const { return scale_every != 0; }
 };

@@ -1,28 +1,60 @@
 // The forward pass, from token ids to logits, of every family (engine/model). What a family does not have is
 // absent from its blocks and drops out of the formulas; round() is int8 or int16 a row.
 //
-//   x = token_embd[id]
+//   x = token_embd[id] * scale                         + position_embd[position] (GPT-2)
 //   in each block
-//     q, k, v = W_qkv round(rms(x) * pre)                + bias where there is one (Qwen2)
-//     q, k    = rms(q) * q_norm, rms(k) * k_norm         a head each (Qwen3)
+//     q, k, v = W_qkv round(norm(x))                     + bias where there is one (Qwen2, GPT-2)
+//     q, k, v = norm(q), norm(k), norm(v)                a head each (Qwen3, Gemma; v in Gemma 4 alone)
 //     q, k    = RoPE(q), RoPE(k)                         pairs of features i and i + rope_dim / 2,
 //                                                        angle = position * speed of the pair (model/rope.h)
-//     o       = softmax(q k / sqrt(head_dim), causal) v  n_head / n_head_kv heads share a key
-//     x      += W_out round(rms(o) * sub)                without a sub norm: round(o) (all but BitNet)
-//     f       = round(rms(x) * pre)
-//     h       = act(W_gate f) * (W_up f)                 relu^2 (2B4T) or SiLU
-//     x      += W_down round(rms(h) * sub)               or round(h)
-//   logits = head . (rms(x) * output_norm)               token_embd, or another head where the file has one
+//     o       = softmax(q k * scale, causal) v           n_head / n_head_kv heads share a key; within a
+//     window
+//                                                        in Gemma's local layers
+//     x      += post(W_out round(sub(o)))                sub is BitNet's norm, post is Gemma's
+//     f       = round(norm(x))
+//     h       = act(W_gate f) * (W_up f)                 relu^2 (2B4T), SiLU or GELU; GPT-2: act(W_up f)
+//     x      += post(W_down round(sub(h)))
+//     x      += post(W_proj round(act(W_gate x) * p))    p is this layer's part of Gemma's per-layer inputs
+//     x      *= scale                                    (Gemma 4)
+//   logits = head . norm(x)                              token_embd, or another head where the file has one
+//   logits = cap * tanh(logits / cap)                    (Gemma 4)
+//
+// norm is x / rms(x) * weight; GPT-2's is (x - mean) / deviation * weight + bias, and its W have biases.
+// Per-layer inputs: p = (norm(W_model x / sqrt(n_embd)) + per_layer_embd[id] * sqrt(n_per_layer)) / sqrt(2).
 //
 // "BitNet b1.58 2B4T Technical Report" (arXiv 2504.12285) for relu^2: with SiLU that model talks fluent
 // nonsense. record_blocks and record_head below read in this order; README.md has the numerics.
 #include "forward.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/model/rope.h"
 
 namespace bitnet {
+namespace {
+
+// x += post(W in)
+void add_linear(Recorder& r, const Matrix& w, const In& in, const Norm& post, Activations& a, uint32_t n) {
+  if (!post) return r.linear(w, in, add(*a.x), n);
+  r.linear(w, in, store(*a.t), n);
+  r.add_normed(*a.t, post, w.rows(), *a.x, n);
+}
+
+bool is_gated(const Matrix& gate_up) { return gate_up.parts[1].rows != 0; }
+
+void record_embedding(Recorder& r, const Model& m, Activations& a, uint32_t n) {
+  const Config& c = m.config;
+  r.embed(m.token_embd, {c.embedding_scale, m.positions.get()}, *a.x, n);
+  if (!m.per_layer) return;
+  r.embed(m.per_layer.embd, {}, *a.per_layer_embd, n);
+  r.linear(m.per_layer.proj, {*a.x, {}, a.rounded}, store(*a.per_layer), n);
+  r.combine_per_layer(*a.per_layer, m.per_layer.norm, 1 / std::sqrt(static_cast<float>(c.n_embd)),
+                      *a.per_layer_embd, std::sqrt(static_cast<float>(c.n_per_layer)), c.n_layer,
+                      c.n_per_layer, n);
+}
+
+}  // namespace
 
 void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, Buffer* hidden,
                    uint32_t hidden_row) {
@@ -32,20 +64,29 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
 void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, size_t begin,
                    size_t end, Buffer* hidden, uint32_t hidden_row) {
   const Config& c = m.config;
-  const AttentionShape heads = c.attention_shape();
   const uint64_t row_bytes = uint64_t{c.n_embd} * sizeof(float);
+  const Norm none;
 
-  if (begin == 0) r.embed(m.token_embd, {}, *a.x, n);
+  if (begin == 0) record_embedding(r, m, a, n);
   for (size_t i = begin; i < end; ++i) {
-    const auto& [at, ffn] = m.blocks[i];
-    const Buffer &k = cache.keys(i), &v = cache.values(i);
+    const auto& [at, ffn, per_layer, scale] = m.blocks[i];
+    const Buffer &k = cache.keys(at.kv_of), &v = cache.values(at.kv_of), &turns = *a.rotations[at.rope];
 
     r.linear(at.qkv, {*a.x, at.pre, a.rounded}, store(*a.qkv), n);
-    r.self_attention(*a.qkv, at.input, *a.rotation, k, v, a.attention, *a.o, heads, n);
-    r.linear(at.out, {*a.o, at.sub, a.rounded}, add(*a.x), n);
+    r.self_attention(*a.qkv, at.input, turns, k, v, a.attention, *a.o, at.shape, n);
+    add_linear(r, at.out, {*a.o, at.sub, a.rounded}, at.post, a, n);
 
-    r.linear(ffn.gate_up, {*a.x, ffn.pre, a.rounded}, gate(*a.h, c.act), n);
-    r.linear(ffn.down, {*a.h, ffn.sub, a.rounded}, add(*a.x), n);
+    const Out h = is_gated(ffn.gate_up) ? gate(*a.h, c.act) : activated(*a.h, c.act);
+    r.linear(ffn.gate_up, {*a.x, ffn.pre, a.rounded}, h, n);
+    add_linear(r, ffn.down, {*a.h, ffn.sub, a.rounded}, ffn.post, a, n);
+
+    if (m.per_layer) {
+      r.linear(per_layer.gate, {*a.x, none, a.rounded}, activated(*a.g, c.act), n);
+      r.multiply(*a.g, *a.per_layer, c.n_per_layer, c.n_layer * c.n_per_layer,
+                 static_cast<uint32_t>(i) * c.n_per_layer, n);
+      add_linear(r, per_layer.proj, {*a.g, none, a.rounded}, per_layer.post, a, n);
+    }
+    if (scale != 1) r.scale(*a.x, scale, n * c.n_embd);
 
     if (hidden) r.copy(*a.x, hidden_row * row_bytes, *hidden, i * row_bytes, row_bytes);
   }
@@ -60,32 +101,67 @@ void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row
     r.norm(*a.x, first_row, m.output_norm, c.n_embd, *a.y, rows);
     r.head(m.head(), *a.y, logits, rows);
   }
+  if (m.finishes_logits())
+    r.finish_logits(logits, c.n_vocab, c.logit_softcap, m.suppressed.get(),
+                    static_cast<uint32_t>(c.suppressed_tokens.size()), rows);
   r.argmax(logits, c.n_vocab, *a.argmax_partials, argmax_result);
 }
 
 namespace {
 
-// For rows of the widest input, in as many planes as any has.
-Quantised allocate_quantised(Backend& backend, uint64_t n, uint64_t features) {
-  constexpr uint64_t kPlanes = 2;
-  return {backend.allocate(n * features * kPlanes, BufferUse::device),
-          backend.allocate(n * (sizeof(float) + sizeof(int32_t)), BufferUse::device),
-          backend.allocate(n * features / 64 * sizeof(int32_t), BufferUse::device)};
+// What the widest of a model's layers and matrices need.
+struct Widest {
+  uint64_t input = 0, qkv = 0, o = 0, h = 0;  // features of a token
+  uint64_t heads = 0, head_floats = 0;  // heads, and what a chunk of keys leaves of them (AttentionScratch)
+  bool blocks = false, floats = false, post = false;
+
+  void add(const Matrix& w) {
+    input = std::max<uint64_t>(input, w.n_in);
+    blocks |= w.layout == Layout::blocks || w.layout == Layout::blocks16;
+    floats |= w.layout == Layout::floats;
+  }
+};
+
+Widest widest_of(const Model& m) {
+  Widest w;
+  for (const auto& [at, ffn, per_layer, scale] : m.blocks) {
+    for (const Matrix* matrix : {&at.qkv, &at.out, &ffn.gate_up, &ffn.down, &per_layer.gate, &per_layer.proj,
+                                 &m.per_layer.proj, &m.ternary_head})
+      w.add(*matrix);
+    const AttentionShape& s = at.shape;
+    w.qkv = std::max(w.qkv, uint64_t{s.row_heads()} * s.head_dim);
+    w.o = std::max(w.o, uint64_t{s.n_head} * s.head_dim);
+    w.h = std::max<uint64_t>(w.h, ffn.down.n_in);
+    w.heads = std::max<uint64_t>(w.heads, s.n_head);
+    w.head_floats = std::max(w.head_floats, uint64_t{s.n_head} * (2 + s.head_dim));
+    w.post |= at.post || ffn.post || per_layer.post;
+  }
+  return w;
 }
 
-AttentionScratch allocate_scratch(Backend& backend, const Config& c, uint32_t n_ctx) {
+// For rows of the widest input, in as many planes as any has.
+Quantised allocate_quantised(Backend& backend, uint64_t n, const Widest& widest) {
+  constexpr uint64_t kPlanes = 2;
+  const uint64_t features = widest.input;
+  const auto allocate = [&](uint64_t bytes) { return backend.allocate(bytes, BufferUse::device); };
+  return {allocate(n * features * kPlanes), allocate(n * (sizeof(float) + sizeof(int32_t))),
+          allocate(n * features / 64 * sizeof(int32_t)),
+          widest.blocks ? allocate(n * features / 16 * sizeof(int32_t)) : nullptr,
+          widest.floats ? allocate(n * features * sizeof(float)) : nullptr};
+}
+
+AttentionScratch allocate_scratch(Backend& backend, const Widest& widest, uint32_t n_ctx) {
   const uint64_t chunks = (n_ctx + kAttentionChunk - 1) / kAttentionChunk;
-  AttentionScratch scratch{
-      backend.allocate(c.n_head * chunks * (2 + c.head_dim) * sizeof(float), BufferUse::device),
-      backend.allocate(c.n_head * sizeof(uint32_t), BufferUse::device)};
-  const std::vector<uint32_t> zeros(c.n_head);
+  AttentionScratch scratch{backend.allocate(chunks * widest.head_floats * sizeof(float), BufferUse::device),
+                           backend.allocate(widest.heads * sizeof(uint32_t), BufferUse::device)};
+  const std::vector<uint32_t> zeros(widest.heads);
   backend.upload(*scratch.finished, 0, std::as_bytes(std::span(zeros)));
   backend.finish_uploads();
   return scratch;
 }
 
-BufferPtr rotations(Backend& backend, const Config& c, uint32_t n_ctx) {
-  const std::vector<float> table = rotation_table(c, n_ctx);
+BufferPtr rotations_of(Backend& backend, const Rope& rope, uint32_t n_ctx) {
+  const std::vector<float> table = rotation_table(rope, n_ctx);
   BufferPtr buffer = backend.allocate(table.size() * sizeof(float), BufferUse::weights);
   backend.upload(*buffer, 0, std::as_bytes(std::span(table)));
   backend.finish_uploads();
@@ -94,21 +170,30 @@ BufferPtr rotations(Backend& backend, const Config& c, uint32_t n_ctx) {
 
 }  // namespace
 
-Activations::Activations(Backend& backend, const Config& c, uint32_t n_ctx, uint32_t max_batch,
+Activations::Activations(Backend& backend, const Model& m, uint32_t n_ctx, uint32_t max_batch,
                          uint32_t max_logit_rows) {
-  const uint64_t n = max_batch, q = uint64_t{c.n_head} * c.head_dim, kv = uint64_t{c.n_head_kv} * c.head_dim;
+  const Config& c = m.config;
+  const Widest widest = widest_of(m);
+  const uint64_t n = max_batch;
   const auto floats = [&](uint64_t count) {
     return backend.allocate(count * sizeof(float), BufferUse::device);
   };
   x = floats(n * c.n_embd);
-  rounded = allocate_quantised(backend, n, std::max({uint64_t{c.n_embd}, q, uint64_t{c.n_ff}}));
-  qkv = floats(n * (q + 2 * kv));
-  o = floats(n * q);
-  attention = allocate_scratch(backend, c, n_ctx);
-  h = floats(n * c.n_ff);
+  rounded = allocate_quantised(backend, n, widest);
+  qkv = floats(n * widest.qkv);
+  o = floats(n * widest.o);
+  attention = allocate_scratch(backend, widest, n_ctx);
+  h = floats(n * widest.h);
+  if (widest.post) t = floats(n * c.n_embd);
+  if (m.per_layer) {
+    per_layer = floats(n * c.n_layer * c.n_per_layer);
+    per_layer_embd = floats(n * c.n_layer * c.n_per_layer);
+    g = floats(n * c.n_per_layer);
+  }
   y = floats(uint64_t{max_logit_rows} * c.n_embd);
   argmax_partials = backend.allocate(kArgmaxPartials * sizeof(ArgmaxResult), BufferUse::device);
-  rotation = rotations(backend, c, n_ctx);
+  for (const Rope& rope : c.ropes) rotations.push_back(rotations_of(backend, rope, n_ctx));
+  if (rotations.empty()) rotations.push_back(floats(4));  // which nobody reads
 }
 
 }  // namespace bitnet

@@ -12,18 +12,22 @@ namespace bitnet {
 
 // The buffers that a batch writes between its token ids and its logits; n is the batch size.
 struct Activations {
-  Activations(Backend& backend, const Config& config, uint32_t n_ctx, uint32_t max_batch,
+  Activations(Backend& backend, const Model& model, uint32_t n_ctx, uint32_t max_batch,
               uint32_t max_logit_rows);
 
   BufferPtr x;        // [n][n_embd] f32: the residual stream
   Quantised rounded;  // the input of the projection that is computed
-  BufferPtr qkv;      // [n][n_head + 2 n_head_kv][head_dim] f32
+  BufferPtr qkv;      // [n][shape.row_heads()][head_dim] f32
   BufferPtr o;        // [n][n_head][head_dim] f32: what attention gives
   AttentionScratch attention;
   BufferPtr h;  // [n][n_ff] f32: act(gate) * up; the square of relu2 would overflow F16
+  BufferPtr t;  // [n][n_embd] f32: what is normed before it is added; null without such norms
+  // Gemma's per-layer inputs, null in other families: their sum and the embedded part of it, [n][n_layer *
+  // n_per_layer] f32, and what a layer makes of its own, [n][n_per_layer] f32
+  BufferPtr per_layer, per_layer_embd, g;
   BufferPtr y;  // [rows][n_embd] f32: the last norm
   BufferPtr argmax_partials;
-  BufferPtr rotation;  // [n_ctx][rope_dim / 2] of {cos, sin}: RoPE's table
+  std::vector<BufferPtr> rotations;  // of each of config.ropes, [n_ctx][rope_dim / 2] of {cos, sin}
 };
 
 // Records all blocks for n tokens. Afterwards x is the residual stream after the last block, and the cache

@@ -103,7 +103,7 @@ class GgufFile {
   std::optional<bool> find_bool(std::string_view key) const;
   std::optional<std::string> find_string(std::string_view key) const;
   std::vector<std::string> find_strings(std::string_view key) const;  // empty where absent
-  std::vector<int32_t> find_ints(std::string_view key) const;         // any integer element type
+  std::vector<int32_t> find_ints(std::string_view key) const;         // of any integer type, or of booleans
   std::vector<float> find_floats(std::string_view key) const;
 
   const std::vector<GgufTensor>& tensors() const { return tensors_; }

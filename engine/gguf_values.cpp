@@ -175,8 +175,8 @@ std::vector<int32_t> GgufFile::find_ints(std::string_view key) const {
   const uint64_t size = size_of(value->element_type);
   std::vector<int32_t> ints;
   for (uint64_t i = 0; i < value->count; ++i) {
-    const auto integer =
-        size == 0 ? std::nullopt : load_integer(value->element_type, value->raw.data() + i * size);
+    const GgufType type = value->element_type == GgufType::boolean ? GgufType::u8 : value->element_type;
+    const auto integer = size == 0 ? std::nullopt : load_integer(type, value->raw.data() + i * size);
     if (!integer) fail(key, fmt::format("wanted an array of integers, got an {}", describe_type(*value)));
     const auto narrow = static_cast<int32_t>(integer->value);
     if (static_cast<uint64_t>(static_cast<int64_t>(narrow)) != integer->value ||

@@ -22,15 +22,29 @@ struct Header {
 
 }  // namespace
 
-KvCache::KvCache(Backend& backend, const Config& config, uint32_t n_ctx)
-    : backend_(backend),
-      fingerprint_(config.fingerprint),
-      row_bytes_(uint64_t{config.n_head_kv} * config.head_dim * 2),
-      n_ctx_(n_ctx) {
+KvCache::KvCache(Backend& backend, const Model& model, uint32_t n_ctx)
+    : backend_(backend), fingerprint_(model.config.fingerprint), n_ctx_(n_ctx) {
   fingerprint_.resize(kFingerprintChars);
-  for (uint32_t i = 0; i < config.n_layer; ++i)
-    layers_.push_back({backend.allocate(row_bytes_ * n_ctx, BufferUse::device),
-                       backend.allocate(row_bytes_ * n_ctx, BufferUse::device)});
+  for (const Block& block : model.blocks) {
+    const AttentionShape& s = block.attention.shape;
+    LayerCache& layer = layers_.emplace_back();
+    if (s.rows == AttentionRows::q) continue;
+    layer.row_bytes = uint64_t{s.n_head_kv} * s.head_dim * 2;
+    layer.keys = backend.allocate(layer.row_bytes * n_ctx, BufferUse::device);
+    layer.values = backend.allocate(layer.row_bytes * n_ctx, BufferUse::device);
+  }
+}
+
+uint32_t KvCache::header_row_bytes() const {
+  for (const LayerCache& layer : layers_)
+    if (layer.row_bytes != layers_[0].row_bytes) return 0;
+  return static_cast<uint32_t>(layers_[0].row_bytes);
+}
+
+uint64_t KvCache::bytes_a_token() const {
+  uint64_t bytes = 0;
+  for (const LayerCache& layer : layers_) bytes += 2 * layer.row_bytes;
+  return bytes;
 }
 
 std::vector<std::byte> KvCache::save(std::span<const int32_t> tokens) const {
@@ -38,12 +52,11 @@ std::vector<std::byte> KvCache::save(std::span<const int32_t> tokens) const {
                 kVersion,
                 {},
                 static_cast<uint32_t>(layers_.size()),
-                static_cast<uint32_t>(row_bytes_),
+                header_row_bytes(),
                 static_cast<uint32_t>(tokens.size())};
   std::memcpy(header.fingerprint, fingerprint_.data(), kFingerprintChars);
 
-  const uint64_t rows = row_bytes_ * tokens.size();
-  std::vector<std::byte> payload(sizeof header + tokens.size_bytes() + 2 * rows * layers_.size() +
+  std::vector<std::byte> payload(sizeof header + tokens.size_bytes() + bytes_a_token() * tokens.size() +
                                  sizeof(uint64_t));
   std::byte* at = payload.data();
   std::memcpy(at, &header, sizeof header);
@@ -52,7 +65,8 @@ std::vector<std::byte> KvCache::save(std::span<const int32_t> tokens) const {
   at += tokens.size_bytes();
   for (const LayerCache& layer : layers_)
     for (const Buffer* buffer : {layer.keys.get(), layer.values.get()}) {
-      backend_.download(*buffer, 0, {at, rows});
+      const uint64_t rows = layer.row_bytes * tokens.size();
+      if (rows != 0) backend_.download(*buffer, 0, {at, rows});
       at += rows;
     }
   const uint64_t hash = XXH3_64bits(payload.data(), at - payload.data());
@@ -72,11 +86,11 @@ std::vector<int32_t> KvCache::load(std::span<const std::byte> payload) {
     refuse(fmt::format("it has version {}, wanted {}", header.version, kVersion));
   if (fingerprint_.compare(0, kFingerprintChars, header.fingerprint, kFingerprintChars) != 0)
     refuse("it is of another model");
-  if (header.n_layer != layers_.size() || header.row_bytes != row_bytes_) refuse("it has another shape");
+  if (header.n_layer != layers_.size() || header.row_bytes != header_row_bytes())
+    refuse("it has another shape");
   if (header.n_tokens > n_ctx_)
     refuse(fmt::format("it holds {} tokens, the context {}", header.n_tokens, n_ctx_));
-  const uint64_t rows = row_bytes_ * header.n_tokens;
-  const uint64_t hashed = sizeof header + header.n_tokens * sizeof(int32_t) + 2 * rows * layers_.size();
+  const uint64_t hashed = sizeof header + header.n_tokens * (sizeof(int32_t) + bytes_a_token());
   if (payload.size() != hashed + sizeof(uint64_t)) refuse("it is cut short");
   uint64_t hash = 0;
   std::memcpy(&hash, payload.data() + hashed, sizeof hash);
@@ -88,7 +102,8 @@ std::vector<int32_t> KvCache::load(std::span<const std::byte> payload) {
   at += tokens.size() * sizeof(int32_t);
   for (const LayerCache& layer : layers_)
     for (Buffer* buffer : {layer.keys.get(), layer.values.get()}) {
-      backend_.upload(*buffer, 0, {at, rows});
+      const uint64_t rows = layer.row_bytes * tokens.size();
+      if (rows != 0) backend_.upload(*buffer, 0, {at, rows});
       at += rows;
     }
   backend_.finish_uploads();

@@ -6,7 +6,9 @@
 //   "BNKV", u32 version 1, 32 bytes model fingerprint (hex text), u32 n_layer, u32 words a row, u32 n_tokens,
 //   n_tokens i32 ids, then per layer n_tokens rows of keys and n_tokens rows of values, and u64 XXH3-64 of
 //   all before.
-// A row is one position: [n_head_kv][head_dim] F16, keys after RoPE.
+// A row is one position: [n_head_kv][head_dim] F16, keys after RoPE. Where layers have rows of different
+// sizes, words a row is 0, and the fingerprint tells. Layers that use the cache of another have none in
+// there.
 #pragma once
 
 #include <vector>
@@ -17,8 +19,9 @@ namespace bitnet {
 
 class KvCache {
  public:
-  KvCache(Backend& backend, const Config& config, uint32_t n_ctx);
+  KvCache(Backend& backend, const Model& model, uint32_t n_ctx);
 
+  // Requires: the layer has a cache of its own, it is some layer's attention.kv_of.
   Buffer& keys(size_t layer) { return *layers_[layer].keys; }
   Buffer& values(size_t layer) { return *layers_[layer].values; }
 
@@ -29,13 +32,16 @@ class KvCache {
 
  private:
   struct LayerCache {
-    BufferPtr keys;  // [n_ctx][n_head_kv][head_dim] F16
+    BufferPtr keys;  // [n_ctx][n_head_kv][head_dim] F16; null where the layer uses another's
     BufferPtr values;
+    uint64_t row_bytes = 0;
   };
+
+  uint32_t header_row_bytes() const;
+  uint64_t bytes_a_token() const;
 
   Backend& backend_;
   std::string fingerprint_;
-  uint64_t row_bytes_;
   uint32_t n_ctx_;
   std::vector<LayerCache> layers_;
 };

@@ -16,8 +16,8 @@ namespace bitnet {
 // How the ternary values lie in i2_s tensors (see engine/layouts/i2s.h). A file does not tell.
 enum class I2sLayout { block128, block64, rows1x4 };
 
-// What a gated feed-forward does to its gate; of_file: what the file says or lets one infer.
-enum class Activation { of_file, relu2, silu };
+// What a feed-forward does to its gate, or to all that it has; of_file: what the file says or lets one infer.
+enum class Activation { of_file, relu2, silu, gelu };
 
 struct ModelInfo {
   std::string architecture;  // "bitnet-b1.58", "llama", ...
@@ -33,7 +33,7 @@ struct ModelInfo {
   uint64_t n_ternary = 0, n_dense = 0;  // weights of the projections
   uint64_t file_bytes = 0;
   bool tied_head = true;                        // the LM head is the token embedding
-  Activation activation = Activation::of_file;  // relu2 or silu
+  Activation activation = Activation::of_file;  // relu2, silu or gelu
   std::string activation_reason;                // what says so
   std::string projection_types;                 // of tensors: "I2_S", "Q4_K, Q6_K"
   std::string embedding_type, head_type;

@@ -166,6 +166,7 @@ std::string warning_about(const Tokenizer& tokenizer) {
 const char* name_of(Activation activation) {
   return activation == Activation::relu2  ? "relu2"
          : activation == Activation::silu ? "silu"
+         : activation == Activation::gelu ? "gelu"
                                           : "as the file says";
 }
 

@@ -176,7 +176,7 @@ class CpuBackend : public Backend {
 
   const Shortlist* shortlist_of(const Table& table) {
     const auto& chunk = table.chunks[0];
-    if (table.is_ternary() || table.chunks.size() != 1 || table.n_embd % 64 != 0 ||
+    if (table.is_ternary() || table.wants_all_logits || table.chunks.size() != 1 || table.n_embd % 64 != 0 ||
         head_shortlist_ == HeadShortlist::never)
       return nullptr;
     if (head_shortlist_ != HeadShortlist::always && !shortlist_pays(table.n_vocab, table.n_embd))

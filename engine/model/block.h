@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "config.h"
@@ -11,10 +12,13 @@
 namespace bitnet {
 
 // The tensors of a stack, those in use first: q, k, v, or gate, up. `scales` has, where the file has one, an
-// f32 {1} by which each of them is multiplied.
+// f32 {1} by which each of them is multiplied, and `biases` likewise an f32 [rows] that is added.
 struct TensorStack {
   std::array<const GgufTensor*, 3> parts{};
   std::array<const GgufTensor*, 3> scales{};
+  std::array<const GgufTensor*, 3> biases{};
+  std::vector<std::shared_ptr<const GgufTensor>> cuts;  // parts that are some rows of a tensor of the file
+  explicit operator bool() const { return parts[0] != nullptr; }
 };
 
 struct OfFile {
@@ -30,44 +34,60 @@ struct OfDevice {
 
 template <typename Of>
 struct BlockOf {
+  using NormOf = bitnet::NormOf<typename Of::Vector>;
   struct Attention {
-    NormOf<typename Of::Vector> pre;  // [n_embd]
-    typename Of::Linear qkv;          // n_embd -> (n_head + 2 n_head_kv) * head_dim
-    AttentionInputOf<typename Of::Vector, typename Of::Bias> input;  // bias, q and k norm
-    NormOf<typename Of::Vector> sub;                                 // [n_head * head_dim]
-    typename Of::Linear out;                                         // n_head * head_dim -> n_embd
+    NormOf pre;                                                      // [n_embd]
+    typename Of::Linear qkv;                                         // n_embd -> shape.row_heads() * head_dim
+    AttentionInputOf<typename Of::Vector, typename Of::Bias> input;  // bias, norms of heads
+    AttentionShape shape;
+    uint32_t rope = 0;        // of Config::ropes
+    uint32_t kv_of = 0;       // the layer in whose cache its keys and values are
+    NormOf sub;               // [n_head * head_dim]
+    typename Of::Linear out;  // n_head * head_dim -> n_embd
+    NormOf post;              // [n_embd]
   } attention;
   struct FeedForward {
-    NormOf<typename Of::Vector> pre;  // [n_embd]
-    typename Of::Linear gate_up;      // n_embd -> 2 n_ff
-    NormOf<typename Of::Vector> sub;  // [n_ff]
-    typename Of::Linear down;         // n_ff -> n_embd
+    NormOf pre;                   // [n_embd]
+    typename Of::Linear gate_up;  // n_embd -> 2 n_ff, or up alone -> n_ff
+    NormOf sub;                   // [n_ff]
+    typename Of::Linear down;     // n_ff -> n_embd
+    NormOf post;                  // [n_embd]
   } ffn;
+  // What a layer does with the input that it alone is given: Gemma's per-layer embeddings.
+  struct PerLayer {
+    typename Of::Linear gate;  // n_embd -> n_per_layer
+    typename Of::Linear proj;  // n_per_layer -> n_embd
+    NormOf post;               // [n_embd]
+  } per_layer;
+  float scale = 1;  // of what the whole block gives
 };
 using FileBlock = BlockOf<OfFile>;
 using Block = BlockOf<OfDevice>;
 
-// Calls f(tensor) for each tensor of the block that there is.
+// Calls f(tensor) for each tensor of the stack or block that there is.
+template <typename F>
+void for_each_tensor(const TensorStack& s, F f) {
+  for (const auto* all : {&s.parts, &s.scales, &s.biases})
+    for (const GgufTensor* t : *all)
+      if (t != nullptr) f(*t);
+}
+
 template <typename F>
 void for_each_tensor(const FileBlock& b, F f) {
   const auto one = [&](const GgufTensor* t) {
     if (t != nullptr) f(*t);
   };
-  const auto all = [&](const TensorStack& s) {
-    for (const GgufTensor* t : s.parts) one(t);
-    for (const GgufTensor* t : s.scales) one(t);
-  };
-  one(b.attention.pre.weight);
-  all(b.attention.qkv);
-  for (const GgufTensor* t : b.attention.input.bias) one(t);
-  one(b.attention.input.q_norm.weight);
-  one(b.attention.input.k_norm.weight);
-  one(b.attention.sub.weight);
-  all(b.attention.out);
-  one(b.ffn.pre.weight);
-  all(b.ffn.gate_up);
-  one(b.ffn.sub.weight);
-  all(b.ffn.down);
+  const auto& [attention, ffn, per_layer, scale] = b;
+  for (const auto* norm :
+       {&attention.pre, &attention.input.q_norm, &attention.input.k_norm, &attention.input.v_norm,
+        &attention.sub, &attention.post, &ffn.pre, &ffn.sub, &ffn.post, &per_layer.post}) {
+    one(norm->weight);
+    one(norm->bias);
+  }
+  for (const GgufTensor* t : attention.input.bias) one(t);
+  for (const TensorStack* stack :
+       {&attention.qkv, &attention.out, &ffn.gate_up, &ffn.down, &per_layer.gate, &per_layer.proj})
+    for_each_tensor(*stack, f);
 }
 
 }  // namespace bitnet

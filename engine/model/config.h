@@ -14,21 +14,44 @@ struct RopeScaling {
   float factor = 1;
   uint32_t original_context = 0;        // yarn: tokens of the training
   float beta_fast = 32, beta_slow = 1;  // yarn: turns within the original context between which it blends
-  float attention_factor = 1;           // yarn: times cos and sin
+  float attention_factor = 1;           // times cos and sin
   const GgufTensor* factors = nullptr;  // [rope_dim / 2] f32
   float factor_of(uint32_t pair) const { return reinterpret_cast<const float*>(factors->data.data())[pair]; }
 };
 
+// One way to rotate heads.
+struct Rope {
+  float base = 10000;  // theta
+  uint32_t dim = 0;    // features of a head that are rotated
+  RopeScaling scaling;
+};
+
+// What may differ from layer to layer.
+struct Layer {
+  AttentionShape heads;
+  uint32_t rope = 0;   // of Config::ropes
+  uint32_t kv_of = 0;  // the layer in whose cache its keys and values are
+  uint32_t n_ff = 0;
+};
+
 struct Config : ModelInfo {
   float norm_epsilon = 0;
-  float rope_base = 10000;  // theta
-  uint32_t rope_dim = 0;    // features of a head that are rotated
-  RopeScaling rope_scaling;
+  // Those of layers that see all keys, and of layers with a window where they rotate otherwise.
+  // block.attention.rope says which; without any, positions are learned.
+  std::vector<Rope> ropes = {Rope{}};
   // The file pairs features 2 i and 2 i + 1 of a head. The rows of q and k are put in the order of pairs i
   // and i + rope_dim / 2 while they are loaded, which is the only one that kernels know.
   bool interleaved_rope = false;
   Act act = Act::silu;
-  AttentionShape attention_shape() const { return {n_head, n_head_kv, head_dim, rope_dim}; }
+  float embedding_scale = 1;
+  float logit_softcap = 0;                 // logits become softcap * tanh(logits / softcap); 0: they stay
+  std::vector<int32_t> suppressed_tokens;  // their logits become -inf
+  uint32_t n_per_layer = 0;                // Gemma's per-layer inputs: features that each layer is given
+  std::vector<Layer> layers;               // [n_layer], for the family's own use; empty where all are alike
+  // Of a layer like all others.
+  AttentionShape attention_shape() const {
+    return {n_head, n_head_kv, head_dim, ropes.empty() ? 0 : ropes[0].dim};
+  }
 };
 
 }  // namespace bitnet

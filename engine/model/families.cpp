@@ -10,6 +10,7 @@
 
 #include "engine/layouts/blocks.h"
 #include "engine/layouts/file_types.h"
+#include "rope.h"
 #include "tensors.h"
 
 namespace bitnet {
@@ -19,7 +20,8 @@ constexpr Family kFamilies[] = {
     {"bitnet-b1.58", read_bitnet, bitnet_block}, {"bitnet-25", read_bitnet, bitnet_block},
     {"bitnet-1.58", read_bitnet, bitnet_block},  {"bitnet", read_bitnet, bitnet_block},
     {"llama", read_llama, llama_block},          {"qwen2", read_qwen, qwen2_block},
-    {"qwen3", read_qwen, qwen3_block},
+    {"qwen3", read_qwen, qwen3_block},           {"gpt2", read_gpt2, gpt2_block, gpt2_whole},
+    {"gemma3", read_gemma3, gemma3_block},       {"gemma4", read_gemma4, gemma4_block, gemma4_whole},
 };
 
 const Family& family_of(const GgufFile& file) {
@@ -27,6 +29,10 @@ const Family& family_of(const GgufFile& file) {
   const auto* found = std::find_if(std::begin(kFamilies), std::end(kFamilies),
                                    [&](const Family& f) { return f.architecture == architecture; });
   if (found != std::end(kFamilies)) return *found;
+  if (architecture == "clip")
+    fail(file,
+         "this is the part of a model that sees images (clip), which cannot be run; give the file of its "
+         "language model");
   std::vector<const char*> names;
   for (const Family& f : kFamilies) names.push_back(f.architecture);
   fail(file, fmt::format("general.architecture is \"{}\", wanted one of {}", printable(architecture),
@@ -65,18 +71,29 @@ void read_sizes(const GgufFile& file, Config& c) {
   c.n_ctx_train = get_size(file, key("context_length"), 1 << 20);
   c.n_embd = get_size(file, key("embedding_length"), 1 << 16);
   c.n_layer = get_size(file, key("block_count"), 1 << 10);
-  c.n_ff = get_size(file, key("feed_forward_length"), 1 << 18);
+  c.n_ff = std::ranges::max(layer_sizes(file, key("feed_forward_length"), c.n_layer, 1 << 18));
   c.n_head = get_size(file, key("attention.head_count"), 1 << 10);
   c.n_head_kv = file.find(key("attention.head_count_kv"))
-                    ? get_size(file, key("attention.head_count_kv"), 1 << 10)
+                    ? layer_sizes(file, key("attention.head_count_kv"), c.n_layer, 1 << 10).back()
                     : c.n_head;
-  c.norm_epsilon = file.get_f32(key("attention.layer_norm_rms_epsilon"));
+  const bool layer_norm = file.find(key("attention.layer_norm_epsilon")) != nullptr;
+  const auto epsilon = key(layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon");
+  c.norm_epsilon = file.get_f32(epsilon);
   if (!(c.norm_epsilon >= 0 && c.norm_epsilon < 1))
+    fail(file, fmt::format("{} is {}, wanted 0 to 1", epsilon, c.norm_epsilon));
+  if (const uint32_t experts = file.find_u32(key("expert_count")).value_or(0); experts != 0)
     fail(file,
-         fmt::format("{} is {}, wanted 0 to 1", key("attention.layer_norm_rms_epsilon"), c.norm_epsilon));
+         fmt::format("{} is {}; models with experts (MoE) cannot be run", key("expert_count"), experts));
   if (c.n_head % c.n_head_kv != 0)
     fail(file, fmt::format("{} is {}, wanted a divisor of the {} heads", key("attention.head_count_kv"),
                            c.n_head_kv, c.n_head));
+}
+
+bool has_ternary(const GgufFile& file) {
+  return std::ranges::any_of(file.tensors(), [](const GgufTensor& t) {
+    const FileType* type = find_file_type(t.type);
+    return type && type->trits;
+  });
 }
 
 void read_heads(const GgufFile& file, Config& c) {
@@ -87,22 +104,18 @@ void read_heads(const GgufFile& file, Config& c) {
     fail(file, fmt::format("{} is {}, wanted a multiple of the {} heads", key("embedding_length"), c.n_embd,
                            c.n_head));
   c.head_dim = key_length.value_or(c.n_embd / c.n_head);
-  if (c.head_dim == 0 || c.head_dim % 8 != 0 || c.head_dim > 256)
-    fail(file, fmt::format("a head has {} features, wanted a multiple of 8 up to 256", c.head_dim));
+  if (c.head_dim == 0 || c.head_dim % 8 != 0 || c.head_dim > 512)
+    fail(file, fmt::format("a head has {} features, wanted a multiple of 8 up to 512", c.head_dim));
   if (value_length.value_or(c.head_dim) != c.head_dim)
     fail(file, fmt::format("{} is {}, wanted {} as for keys", key("attention.value_length"), *value_length,
                            c.head_dim));
-  c.rope_dim = file.find_u32(key("rope.dimension_count")).value_or(c.head_dim);
-  if (c.rope_dim == 0 || c.rope_dim % 2 != 0 || c.rope_dim > c.head_dim)
-    fail(file, fmt::format("{} is {}, wanted an even number up to {}", key("rope.dimension_count"),
-                           c.rope_dim, c.head_dim));
-  c.rope_base = file.find_f32(key("rope.freq_base")).value_or(c.rope_base);
-  if (!(c.rope_base > 0 && std::isfinite(c.rope_base)))
-    fail(file, fmt::format("{} is {}, wanted a number above 0", key("rope.freq_base"), c.rope_base));
+  c.ropes[0] = read_rope(file, c, "", c.head_dim);
+  const uint32_t multiple = has_ternary(file) ? 128 : 64;
   for (const auto& [name, n] :
        {std::pair("embedding_length", c.n_embd), std::pair("feed_forward_length", c.n_ff),
         std::pair("attention.head_count * head size", c.n_head * c.head_dim)})
-    if (n % 128 != 0) fail(file, fmt::format("{} is {}, wanted a multiple of 128", key(name), n));
+    if (n % multiple != 0)
+      fail(file, fmt::format("{} is {}, wanted a multiple of {}", key(name), n, multiple));
 }
 
 void read_vocabulary(const GgufFile& file, Config& c) {
@@ -128,49 +141,76 @@ uint64_t elements(const GgufTensor& tensor) {
 // What `info` tells of the tensors.
 void describe(ModelFile& m) {
   Config& c = m.config;
-  c.activation = c.act == Act::silu ? Activation::silu : Activation::relu2;
+  constexpr Activation kActivations[] = {Activation::relu2, Activation::silu, Activation::gelu};  // as of Act
+  c.activation = kActivations[static_cast<size_t>(c.act)];
   c.embedding_type = shown_name(m.token_embd->type);
   c.head_type = shown_name(m.output->type);
   std::vector<std::string> types, inputs;
+  constexpr const char* kInputs[] = {"int8 a row", "int16 a row", "not rounded"};  // as of Input
+  const auto add_once = [](std::vector<std::string>& to, const std::string& s) {
+    if (std::ranges::find(to, s) == to.end()) to.push_back(s);
+  };
   const auto count = [&](const TensorStack& stack) {
-    const Input kind = input_of(c, stack.parts[0]->type);
-    const std::string input = kind == Input::int8_row    ? "int8 a row"
-                              : kind == Input::int16_row ? "int16 a row"
-                                                         : "not rounded";
-    if (std::ranges::find(inputs, input) == inputs.end()) inputs.push_back(input);
+    if (stack) add_once(inputs, kInputs[static_cast<size_t>(input_of(c, stack.parts[0]->type))]);
     for (const GgufTensor* t : stack.parts) {
       if (!t) continue;
       (find_file_type(t->type)->trits ? c.n_ternary : c.n_dense) += elements(*t);
-      const std::string type = shown_name(t->type);
-      if (std::ranges::find(types, type) == types.end()) types.push_back(type);
+      add_once(types, shown_name(t->type));
     }
   };
   for (const FileBlock& b : m.blocks)
-    for (const TensorStack* s : {&b.attention.qkv, &b.attention.out, &b.ffn.gate_up, &b.ffn.down}) count(*s);
+    for (const TensorStack* s : {&b.attention.qkv, &b.attention.out, &b.ffn.gate_up, &b.ffn.down,
+                                 &b.per_layer.gate, &b.per_layer.proj})
+      count(*s);
+  count(m.per_layer_proj);
   c.projection_types = fmt::format("{}", fmt::join(types, ", "));
   c.inputs = fmt::format("{}", fmt::join(inputs, " and "));
-  c.rope = fmt::format("base {}", c.rope_base);
-  const RopeScaling& s = c.rope_scaling;
-  if (s.kind == RopeScaling::Kind::linear) c.rope += fmt::format(", linear scaling by {}", s.factor);
-  if (s.kind == RopeScaling::Kind::yarn)
-    c.rope += fmt::format(", YaRN by {} over {} tokens", s.factor, s.original_context);
-  if (s.factors) c.rope += ", with factors of its own (rope_freqs)";
+  c.rope = c.ropes.empty() ? "none, positions are learned" : "";
+  for (const Rope& r : c.ropes) {
+    if (!c.rope.empty()) c.rope += "; with a window ";
+    c.rope += fmt::format("base {}", r.base);
+    const RopeScaling& s = r.scaling;
+    if (s.kind == RopeScaling::Kind::linear) c.rope += fmt::format(", linear scaling by {}", s.factor);
+    if (s.kind == RopeScaling::Kind::yarn)
+      c.rope += fmt::format(", YaRN by {} over {} tokens", s.factor, s.original_context);
+    if (s.factors) c.rope += ", with factors of its own (rope_freqs)";
+  }
 }
 
 std::vector<std::string> extra_tensors(const GgufFile& file, const ModelFile& m) {
-  std::unordered_set<const GgufTensor*> read = {m.token_embd, m.output_norm, m.output,
-                                                m.config.rope_scaling.factors};
-  for (const FileBlock& block : m.blocks)
-    for_each_tensor(block, [&](const GgufTensor& t) { read.insert(&t); });
+  std::unordered_set<std::string_view> read;
+  const auto add = [&](const GgufTensor& t) { read.insert(t.name); };
+  for (const GgufTensor* t : {m.token_embd, m.positions, m.per_layer_embd, m.per_layer_norm.weight,
+                              m.output_norm.weight, m.output_norm.bias, m.output})
+    if (t) add(*t);
+  for (const Rope& r : m.config.ropes)
+    if (r.scaling.factors) add(*r.scaling.factors);
+  for_each_tensor(m.per_layer_proj, add);
+  for (const FileBlock& block : m.blocks) for_each_tensor(block, add);
   std::vector<std::string> names;
   for (const GgufTensor& tensor : file.tensors())
-    if (!read.contains(&tensor)) names.push_back(tensor.name);
+    if (!read.contains(tensor.name)) names.push_back(tensor.name);
   return names;
 }
 
 }  // namespace
 
 std::span<const Family> families() { return kFamilies; }
+
+std::vector<uint32_t> layer_sizes(const GgufFile& file, const std::string& key, uint32_t n_layer,
+                                  uint32_t most) {
+  const GgufValue* value = file.find(key);
+  if (!value || value->type != GgufType::array)
+    return std::vector<uint32_t>(n_layer, get_size(file, key, most));
+  const std::vector<int32_t> all = file.find_ints(key);
+  if (all.size() < n_layer)
+    fail(file,
+         fmt::format("{} has {} elements, wanted one for each of the {} layers", key, all.size(), n_layer));
+  for (uint32_t i = 0; i < n_layer; ++i)
+    if (all[i] <= 0 || static_cast<uint32_t>(all[i]) > most)
+      fail(file, fmt::format("{} has {} for layer {}, wanted 1 to {}", key, all[i], i, most));
+  return {all.begin(), all.begin() + n_layer};
+}
 
 Input input_of(const Config& c, TensorType type) {
   if (find_block_type(type)) return Input::int16_row;
@@ -204,7 +244,7 @@ ModelFile read_model(const GgufFile& file, Activation activation) {
   const Tensors t(file);
   m.path = file.path();
   m.token_embd = t.table("token_embd", c.n_embd, c.n_vocab);
-  m.output_norm = t.norm("output_norm", c.n_embd);
+  m.output_norm = t.norm("output_norm", c.n_embd, c.norm_epsilon);
   m.output = c.tied_head ? m.token_embd : t.table("output", c.n_embd, c.n_vocab);
   const Family& family = family_of(file);
   for (uint32_t i = 0; i < c.n_layer; ++i) {
@@ -212,6 +252,7 @@ ModelFile read_model(const GgufFile& file, Activation activation) {
     const auto& gate_up = m.blocks.back().ffn.gate_up.parts;
     if (gate_up[1] && gate_up[0]->type != gate_up[1]->type) fail_as_unlike(file, *gate_up[0], *gate_up[1]);
   }
+  if (family.whole) family.whole(file, m);
   describe(m);
   m.config.extra_tensors = extra_tensors(file, m);
   return m;

@@ -15,16 +15,20 @@
 
 namespace bitnet {
 
-// What is particular to a family: the keys it has beside the common ones, and the tensors of a block. The
-// graph is that of engine/forward.cpp for all of them.
+struct ModelFile;
+
+// What is particular to a family: the keys it has beside the common ones, the tensors of a block, and those
+// outside of blocks that only it has, where there are some. The graph is that of engine/forward.cpp for all
+// of them.
 struct Family {
   const char* architecture;                            // general.architecture
   void (*read)(const GgufFile& file, Config& config);  // after the common keys
   FileBlock (*block)(const GgufFile& file, const Config& config, uint32_t index);
+  void (*whole)(const GgufFile& file, ModelFile& model) = nullptr;
 };
 std::span<const Family> families();
 
-// engine/model/bitnet.cpp, llama.cpp and qwen.cpp.
+// engine/model/bitnet.cpp, llama.cpp, qwen.cpp, gpt2.cpp and gemma.cpp.
 void read_bitnet(const GgufFile& file, Config& config);
 FileBlock bitnet_block(const GgufFile& file, const Config& config, uint32_t index);
 void read_llama(const GgufFile& file, Config& config);
@@ -32,6 +36,18 @@ FileBlock llama_block(const GgufFile& file, const Config& config, uint32_t index
 void read_qwen(const GgufFile& file, Config& config);
 FileBlock qwen2_block(const GgufFile& file, const Config& config, uint32_t index);
 FileBlock qwen3_block(const GgufFile& file, const Config& config, uint32_t index);
+void read_gpt2(const GgufFile& file, Config& config);
+FileBlock gpt2_block(const GgufFile& file, const Config& config, uint32_t index);
+void gpt2_whole(const GgufFile& file, ModelFile& model);
+void read_gemma3(const GgufFile& file, Config& config);
+FileBlock gemma3_block(const GgufFile& file, const Config& config, uint32_t index);
+void read_gemma4(const GgufFile& file, Config& config);
+FileBlock gemma4_block(const GgufFile& file, const Config& config, uint32_t index);
+void gemma4_whole(const GgufFile& file, ModelFile& model);
+
+// LLaMA's block with heads of this shape and n_ff features between gate and down.
+FileBlock gated_block(const GgufFile& file, const Config& config, uint32_t index, const AttentionShape& shape,
+                      uint32_t n_ff);
 
 // How a projection of this type rounds its input in this model: BitNet models are trained with int8 a row,
 // and so are those that come as i2_s; other ternary ones and blocks are not, and floats take it as it is.
@@ -39,14 +55,23 @@ Input input_of(const Config& config, TensorType type);
 
 // Reads the metadata alone.
 Config read_config(const GgufFile& file, Activation activation);
-// Reads {arch}.rope.scaling.* and rope_freqs.weight, for families that have them.
+// Reads {arch}.rope.scaling.* and rope_freqs.weight into the first of ropes, for families that have them.
 void read_rope_scaling(const GgufFile& file, Config& config);
+// A size that is one number for all layers, or an array of one for each.
+std::vector<uint32_t> layer_sizes(const GgufFile& file, const std::string& key, uint32_t n_layer,
+                                  uint32_t most);
 
 // A model as tensors of its file; all have the right shape and type.
 struct ModelFile {
   Config config;
   const GgufTensor* token_embd;
-  const GgufTensor* output_norm;
+  const GgufTensor* positions = nullptr;  // [n_ctx][n_embd] f32, learned; null where heads are rotated
+  // Gemma's per-layer inputs: an embedding [n_vocab][n_layer * n_per_layer], a projection to as many
+  // features, and its norm [n_per_layer].
+  const GgufTensor* per_layer_embd = nullptr;
+  TensorStack per_layer_proj;
+  NormOf<const GgufTensor*> per_layer_norm;
+  NormOf<const GgufTensor*> output_norm;
   const GgufTensor* output;  // the LM head; token_embd where it is tied
   std::vector<FileBlock> blocks;
   std::string path;  // of the file, for messages

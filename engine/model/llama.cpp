@@ -11,17 +11,26 @@ void read_llama(const GgufFile& file, Config& c) {
   read_rope_scaling(file, c);
 }
 
-FileBlock llama_block(const GgufFile& file, const Config& c, uint32_t index) {
+FileBlock gated_block(const GgufFile& file, const Config& c, uint32_t index, const AttentionShape& s,
+                      uint32_t n_ff) {
   const Tensors t(file, index);
-  const uint64_t q = uint64_t{c.n_head} * c.head_dim, kv = uint64_t{c.n_head_kv} * c.head_dim;
+  const uint64_t q = uint64_t{s.n_head} * s.head_dim, kv = uint64_t{s.n_head_kv} * s.head_dim;
+  std::vector<Tensors::Named> qkv = {{"attn_q", q}, {"attn_k", kv}, {"attn_v", kv}};
+  qkv.resize(s.rows == AttentionRows::qkv ? 3 : s.rows == AttentionRows::qk ? 2 : 1);
   FileBlock block;
   block.attention.pre = t.norm("attn_norm", c.n_embd, c.norm_epsilon);
-  block.attention.qkv = t.projections(c.n_embd, {{"attn_q", q}, {"attn_k", kv}, {"attn_v", kv}});
+  block.attention.qkv = t.projections(c.n_embd, qkv);
+  block.attention.shape = s;
+  block.attention.kv_of = index;
   block.attention.out = t.projections(q, {{"attn_output", c.n_embd}});
   block.ffn.pre = t.norm("ffn_norm", c.n_embd, c.norm_epsilon);
-  block.ffn.gate_up = t.projections(c.n_embd, {{"ffn_gate", c.n_ff}, {"ffn_up", c.n_ff}});
-  block.ffn.down = t.projections(c.n_ff, {{"ffn_down", c.n_embd}});
+  block.ffn.gate_up = t.projections(c.n_embd, {{"ffn_gate", n_ff}, {"ffn_up", n_ff}});
+  block.ffn.down = t.projections(n_ff, {{"ffn_down", c.n_embd}});
   return block;
+}
+
+FileBlock llama_block(const GgufFile& file, const Config& c, uint32_t index) {
+  return gated_block(file, c, index, c.attention_shape(), c.n_ff);
 }
 
 }  // namespace bitnet

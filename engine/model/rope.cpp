@@ -14,29 +14,43 @@ namespace bitnet {
 namespace {
 
 // The pair of features, counted as a real number, that makes `turns` turns within the original context.
-double pair_of_turns(const Config& c, double turns) {
-  return c.rope_dim * std::log(c.rope_scaling.original_context / (turns * 2 * std::numbers::pi)) /
-         (2 * std::log(double{c.rope_base}));
+double pair_of_turns(const Rope& r, double turns) {
+  return r.dim * std::log(r.scaling.original_context / (turns * 2 * std::numbers::pi)) /
+         (2 * std::log(double{r.base}));
 }
 
 // YaRN, equation 23 and section 3.4: pairs that turn often stay as they are, those that turn less than once
 // are slowed down by the factor, and those between are blended.
-double yarn_speed(const Config& c, double speed, uint32_t pair) {
-  const RopeScaling& s = c.rope_scaling;
-  const double low = std::max(0.0, std::floor(pair_of_turns(c, s.beta_fast))),
-               high = std::min(c.rope_dim - 1.0, std::ceil(pair_of_turns(c, s.beta_slow)));
+double yarn_speed(const Rope& r, double speed, uint32_t pair) {
+  const RopeScaling& s = r.scaling;
+  const double low = std::max(0.0, std::floor(pair_of_turns(r, s.beta_fast))),
+               high = std::min(r.dim - 1.0, std::ceil(pair_of_turns(r, s.beta_slow)));
   const double kept = 1 - std::clamp((pair - low) / std::max(0.001, high - low), 0.0, 1.0);
   return speed / s.factor * (1 - kept) + speed * kept;
 }
 
 }  // namespace
 
+Rope read_rope(const GgufFile& file, const Config& c, const std::string& suffix, uint32_t head_dim) {
+  const std::string dim = c.architecture + ".rope.dimension_count" + suffix,
+                    base = c.architecture + ".rope.freq_base" + suffix;
+  Rope r;
+  r.dim = file.find_u32(dim).value_or(head_dim);
+  if (r.dim == 0 || r.dim % 2 != 0 || r.dim > head_dim)
+    fail(file, fmt::format("{} is {}, wanted an even number up to {}", dim, r.dim, head_dim));
+  r.base = file.find_f32(base).value_or(r.base);
+  if (!(r.base > 0 && std::isfinite(r.base)))
+    fail(file, fmt::format("{} is {}, wanted a number above 0", base, r.base));
+  return r;
+}
+
 void read_rope_scaling(const GgufFile& file, Config& c) {
   const auto key = [&](const char* name) { return c.architecture + ".rope.scaling." + name; };
-  RopeScaling& s = c.rope_scaling;
-  s.factors = Tensors(file).find_vector("rope_freqs.weight", c.rope_dim / 2);
+  Rope& rope = c.ropes[0];
+  RopeScaling& s = rope.scaling;
+  s.factors = Tensors(file).find_vector("rope_freqs.weight", rope.dim / 2);
   if (s.factors)
-    for (uint32_t i = 0; i < c.rope_dim / 2; ++i)
+    for (uint32_t i = 0; i < rope.dim / 2; ++i)
       if (!(s.factor_of(i) > 0))
         fail(file, fmt::format("tensor rope_freqs.weight: value {} is {}, wanted a number above 0", i,
                                s.factor_of(i)));
@@ -57,9 +71,9 @@ void read_rope_scaling(const GgufFile& file, Config& c) {
   s.original_context = file.find_u32(key("original_context_length")).value_or(c.n_ctx_train);
   if (s.original_context == 0)
     fail(file, fmt::format("{} is 0, wanted a number above 0", key("original_context_length")));
-  if (!(c.rope_base > 1))
-    fail(file, fmt::format("{}.rope.freq_base is {}, wanted a number above 1 for yarn", c.architecture,
-                           c.rope_base));
+  if (!(rope.base > 1))
+    fail(file,
+         fmt::format("{}.rope.freq_base is {}, wanted a number above 1 for yarn", c.architecture, rope.base));
   s.beta_fast = number("yarn_beta_fast", s.beta_fast);
   s.beta_slow = number("yarn_beta_slow", s.beta_slow);
   s.attention_factor = number("attn_factor", 1) * (1 + 0.1F * std::log(std::max(1.0F, s.factor)));
@@ -67,15 +81,15 @@ void read_rope_scaling(const GgufFile& file, Config& c) {
 
 // The table is computed in double, since Vulkan asks of a device's own sine no more than an error of 2^-11,
 // and that only between -pi and pi.
-std::vector<float> rotation_table(const Config& c, uint32_t n_ctx) {
-  const uint32_t pairs = c.rope_dim / 2;
-  const RopeScaling& s = c.rope_scaling;
+std::vector<float> rotation_table(const Rope& r, uint32_t n_ctx) {
+  const uint32_t pairs = r.dim / 2;
+  const RopeScaling& s = r.scaling;
   std::vector<double> speeds(pairs);  // of each pair, in radians a token
   for (uint32_t i = 0; i < pairs; ++i) {
-    speeds[i] = std::pow(double{c.rope_base}, -2.0 * i / c.rope_dim);
+    speeds[i] = std::pow(double{r.base}, -2.0 * i / r.dim);
     if (s.factors) speeds[i] /= s.factor_of(i);
     if (s.kind == RopeScaling::Kind::linear) speeds[i] /= s.factor;
-    if (s.kind == RopeScaling::Kind::yarn) speeds[i] = yarn_speed(c, speeds[i], i);
+    if (s.kind == RopeScaling::Kind::yarn) speeds[i] = yarn_speed(r, speeds[i], i);
   }
   std::vector<float> table;
   table.reserve(size_t{2} * n_ctx * pairs);

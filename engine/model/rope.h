@@ -12,7 +12,11 @@
 
 namespace bitnet {
 
-// [n_ctx][rope_dim / 2] of {cos, sin}
-std::vector<float> rotation_table(const Config& config, uint32_t n_ctx);
+// [n_ctx][rope.dim / 2] of {cos, sin}
+std::vector<float> rotation_table(const Rope& rope, uint32_t n_ctx);
+
+// Reads rope.freq_base and rope.dimension_count, with `suffix` behind their names. A head has head_dim
+// features.
+Rope read_rope(const GgufFile& file, const Config& config, const std::string& suffix, uint32_t head_dim);
 
 }  // namespace bitnet

@@ -66,6 +66,18 @@ const GgufTensor* Tensors::vector(const std::string& name, uint64_t n) const {
   return tensor;
 }
 
+const GgufTensor* Tensors::float_rows(const char* name, uint64_t n, uint64_t rows) const {
+  const GgufTensor* tensor = checked(full(name) + ".weight", {n, rows});
+  check_type(file_, *tensor, Role::norm);
+  check_finite(file_, *tensor, floats_of(*tensor));
+  return tensor;
+}
+
+std::optional<float> Tensors::number(const char* name) const {
+  const GgufTensor* tensor = find_vector(full(name) + ".weight", 1);
+  return tensor ? std::optional(floats_of(*tensor)[0]) : std::nullopt;
+}
+
 const GgufTensor* Tensors::find_vector(const std::string& name, uint64_t n) const {
   return file_.find_tensor(name) ? vector(name, n) : nullptr;
 }
@@ -88,7 +100,7 @@ void Tensors::check_scale(const GgufTensor& tensor) const {
   check_finite(file_, tensor, {&scale, 1});
 }
 
-TensorStack Tensors::projections(uint64_t n_in, std::initializer_list<Named> names) const {
+TensorStack Tensors::projections(uint64_t n_in, std::span<const Named> names) const {
   TensorStack stack;
   size_t i = 0;
   for (const auto& [name, n_out] : names) {
@@ -99,6 +111,12 @@ TensorStack Tensors::projections(uint64_t n_in, std::initializer_list<Named> nam
     if (!have_one_layout(stack.parts[0]->type, tensor->type)) fail_as_unlike(file_, *stack.parts[0], *tensor);
     stack.scales[i++] = find_vector(full(name) + ".scale", 1);
   }
+  return stack;
+}
+
+TensorStack Tensors::biased_projection(uint64_t n_in, const Named& name) const {
+  TensorStack stack = projections(n_in, {&name, 1});
+  stack.biases = biases({name});
   return stack;
 }
 

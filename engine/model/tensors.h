@@ -8,6 +8,8 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,8 +34,13 @@ class Tensors {
   NormOf<const GgufTensor*> norm(const char* name, uint64_t n, float epsilon) const {
     return rms_of(norm(name, n), epsilon);
   }
+  NormOf<const GgufTensor*> layer_norm(const char* name, uint64_t n, float epsilon) const {
+    return {NormOf<const GgufTensor*>::Kind::layer, norm(name, n), vector(full(name) + ".bias", n), epsilon};
+  }
   const GgufTensor* table(const char* name, uint64_t n_embd, uint64_t n_vocab) const;
-  const GgufTensor* vector(const std::string& full_name, uint64_t n) const;       // f32 [n]
+  const GgufTensor* float_rows(const char* name, uint64_t n, uint64_t rows) const;  // f32 [rows][n]
+  std::optional<float> number(const char* name) const;                       // f32 [1]; nullopt where absent
+  const GgufTensor* vector(const std::string& full_name, uint64_t n) const;  // f32 [n]
   const GgufTensor* find_vector(const std::string& full_name, uint64_t n) const;  // null where absent
 
   struct Named {
@@ -42,7 +49,11 @@ class Tensors {
   };
   // Projections of n_in features, each with its scale where the file has one. Ternary ones have one type, and
   // so have dense ones but for this: some may be other blocks than the first, or other floats.
-  TensorStack projections(uint64_t n_in, std::initializer_list<Named> names) const;
+  TensorStack projections(uint64_t n_in, std::span<const Named> names) const;
+  TensorStack projections(uint64_t n_in, std::initializer_list<Named> names) const {
+    return projections(n_in, std::span(names.begin(), names.size()));
+  }
+  TensorStack biased_projection(uint64_t n_in, const Named& name) const;  // with NAME.bias
   std::array<const GgufTensor*, 3> biases(std::initializer_list<Named> names) const;
 
  private:

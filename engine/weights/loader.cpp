@@ -39,17 +39,31 @@ class Loader {
             from.bias ? whole(*from.bias) : nullptr, from.epsilon};
   }
 
-  BufferPtr stacked(const std::array<const GgufTensor*, 3>& vectors) {
+  BufferPtr maybe(const GgufTensor* tensor) { return tensor ? whole(*tensor) : nullptr; }
+
+  BufferPtr suppressed() {
+    if (c_.suppressed_tokens.empty()) return nullptr;
+    const auto ids = std::as_bytes(std::span(c_.suppressed_tokens));
+    BufferPtr buffer = backend_.allocate(ids.size(), BufferUse::weights);
+    backend_.upload(*buffer, 0, ids);
+    return buffer;
+  }
+
+  // Vectors behind each other. `by_heads` as of projection.
+  BufferPtr stacked(const std::array<const GgufTensor*, 3>& vectors, size_t by_heads = 0) {
     uint64_t bytes = 0;
     for (const GgufTensor* t : vectors) bytes += t ? t->data.size() : 0;
     if (bytes == 0) return nullptr;
     BufferPtr buffer = backend_.allocate(bytes, BufferUse::weights);
     uint64_t at = 0;
-    for (const GgufTensor* t : vectors)
-      if (t) {
-        put(*buffer, at, t->data);
-        at += t->data.size();
-      }
+    for (size_t i = 0; i < vectors.size() && vectors[i]; ++i) {
+      const GgufTensor& t = *vectors[i];
+      const bool ordered = i < by_heads && c_.interleaved_rope;
+      const RowsToPack::Part part{&t, static_cast<uint32_t>(t.shape[0]), ordered ? c_.head_dim : 0,
+                                  c_.attention_shape().rope_dim};
+      put(*buffer, at, ordered ? rows_in_order(part, t.data, sizeof(float)) : t.data);
+      at += t.data.size();
+    }
     return buffer;
   }
 
@@ -62,11 +76,12 @@ class Loader {
       rows.parts.push_back({t, static_cast<uint32_t>(t->shape[1])});
       if (rows.parts.size() > by_heads || !c_.interleaved_rope) continue;
       rows.parts.back().head_dim = c_.head_dim;
-      rows.parts.back().rope_dim = c_.rope_dim;
+      rows.parts.back().rope_dim = c_.attention_shape().rope_dim;
     }
     Matrix m;
     m.n_in = rows.n_in;
     m.input = input_of(c_, stack.parts[0]->type);
+    m.bias = stacked(stack.biases);
     for (size_t i = 0; i < rows.parts.size(); ++i)
       m.parts[i] = {rows.parts[i].rows, stack.scales[i] ? f32_of(*stack.scales[i]) : 1.0F,
                     stack.parts[i]->type};
@@ -332,18 +347,31 @@ class Loader {
 
 Block load_block(Loader& load, const FileBlock& from) {
   constexpr size_t kQueriesAndKeys = 2;
+  const auto& [attention, ffn, per_layer, scale] = from;
   Block b;
-  b.attention.pre = load.norm(from.attention.pre);
-  b.attention.qkv = load.projection(from.attention.qkv, kQueriesAndKeys);
-  b.attention.input.bias = load.stacked(from.attention.input.bias);
-  b.attention.input.q_norm = load.norm(from.attention.input.q_norm);
-  b.attention.input.k_norm = load.norm(from.attention.input.k_norm);
-  b.attention.sub = load.norm(from.attention.sub);
-  b.attention.out = load.projection(from.attention.out);
-  b.ffn.pre = load.norm(from.ffn.pre);
-  b.ffn.gate_up = load.projection(from.ffn.gate_up);
-  b.ffn.sub = load.norm(from.ffn.sub);
-  b.ffn.down = load.projection(from.ffn.down);
+  b.attention.pre = load.norm(attention.pre);
+  b.attention.qkv = load.projection(attention.qkv, kQueriesAndKeys);
+  b.attention.input.bias = load.stacked(attention.input.bias, kQueriesAndKeys);
+  b.attention.input.q_norm = load.norm(attention.input.q_norm);
+  b.attention.input.k_norm = load.norm(attention.input.k_norm);
+  b.attention.input.v_norm = load.norm(attention.input.v_norm);
+  b.attention.shape = attention.shape;
+  b.attention.rope = attention.rope;
+  b.attention.kv_of = attention.kv_of;
+  b.attention.sub = load.norm(attention.sub);
+  b.attention.out = load.projection(attention.out);
+  b.attention.post = load.norm(attention.post);
+  b.ffn.pre = load.norm(ffn.pre);
+  b.ffn.gate_up = load.projection(ffn.gate_up);
+  b.ffn.sub = load.norm(ffn.sub);
+  b.ffn.down = load.projection(ffn.down);
+  b.ffn.post = load.norm(ffn.post);
+  if (per_layer.gate) {
+    b.per_layer.gate = load.projection(per_layer.gate);
+    b.per_layer.proj = load.projection(per_layer.proj);
+    b.per_layer.post = load.norm(per_layer.post);
+  }
+  b.scale = scale;
   return b;
 }
 
@@ -356,10 +384,15 @@ Model load_model(const ModelFile& file, Backend& backend, I2sLayout layout,
   Loader load(file, backend, layout, on_progress);
   load.begin();
   model.token_embd = load.table(*file.token_embd);
+  model.positions = load.maybe(file.positions);
+  if (file.per_layer_embd)
+    model.per_layer = {load.table(*file.per_layer_embd), load.projection(file.per_layer_proj),
+                       load.norm(file.per_layer_norm)};
   if (model.config.tied_head && model.token_embd.is_ternary())
     model.ternary_head = load.head(model.token_embd);
   for (const FileBlock& block : file.blocks) model.blocks.push_back(load_block(load, block));
-  model.output_norm = load.norm(rms_of(file.output_norm, file.config.norm_epsilon));
+  model.output_norm = load.norm(file.output_norm);
+  model.suppressed = load.suppressed();
   if (!model.config.tied_head) {
     Table head = load.table(*file.output);
     if (head.is_ternary())
@@ -367,6 +400,8 @@ Model load_model(const ModelFile& file, Backend& backend, I2sLayout layout,
     else
       model.dense_head = std::move(head);
   }
+  if (model.finishes_logits())
+    (model.dense_head.n_vocab == 0 ? model.token_embd : model.dense_head).wants_all_logits = true;
   load.finish();
   return model;
 }
