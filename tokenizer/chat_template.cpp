@@ -109,6 +109,8 @@ std::string_view template_form(std::string_view source) {
   if (has(source, "<|im_start|>")) return "ChatML";
   if (has(source, "<|start_header_id|>")) return "Llama-3";
   if (has(source, "<start_of_turn>")) return "Gemma";
+  if (has(source, "<|turn>")) return "Gemma 4";
+  if (has(source, "<<SYS>>")) return "Llama-2";
   if (has(source, "<|end|>") && has(source, "<|assistant|>")) return "Phi-3";
   if (has(source, "<|user|>") && has(source, "<|assistant|>")) return "Falcon3";
   return "";

@@ -81,8 +81,8 @@ struct ChosenTemplate {
 // throws.
 ChosenTemplate chat_template_for(std::string_view architecture, std::string_view from_file, bool has_eot_id);
 
-// The name of a template's form, for people: "ChatML", "Falcon3", "Llama-3", "Gemma" or "Phi-3", by the marks
-// that it prints; empty for any other.
+// The name of a template's form, for people: "ChatML", "Falcon3", "Llama-3", "Llama-2", "Gemma", "Gemma 4" or
+// "Phi-3", by the marks that it prints; empty for any other.
 std::string_view template_form(std::string_view source);
 
 }  // namespace bitnet

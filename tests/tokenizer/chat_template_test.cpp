@@ -364,7 +364,11 @@ TEST(ChatTemplateFor, ABaseModelGetsTheTextAsItIs) {
        {std::tuple<const char*, const char*, bool>{"llama", "", true},
         {"bitnet", " \n", false},
         {"bitnet", kPlaceholder, false},
-        {"qwen3", "", false}}) {
+        {"qwen3", "", false},
+        {"gpt2", "", false},
+        {"gemma3", "", true},
+        {"gemma4", "", false},
+        {"phi3", "", false}}) {
     const ChosenTemplate chosen = chat_template_for(architecture, source, eot);
     EXPECT_EQ(chosen.origin, TemplateOrigin::none);
     const std::vector<Segment> wanted = {{" Once upon <|eot_id|>a ", false}};
@@ -376,6 +380,8 @@ TEST(ChatTemplateFor, ItsFormIsKnownByItsMarks) {
   EXPECT_EQ(template_form("{{ '<|im_start|>' + m.role }}"), "ChatML");
   EXPECT_EQ(template_form("<|start_header_id|>"), "Llama-3");
   EXPECT_EQ(template_form("<start_of_turn>"), "Gemma");
+  EXPECT_EQ(template_form("{{ '<|turn>' + role }}"), "Gemma 4");
+  EXPECT_EQ(template_form("[INST] <<SYS>>"), "Llama-2");
   EXPECT_EQ(template_form("<|user|>\n<|end|><|assistant|>"), "Phi-3");
   EXPECT_EQ(template_form("<|user|>\n<|assistant|>\n"), "Falcon3");
   EXPECT_EQ(template_form("{{ m.role + m.content }}"), "");

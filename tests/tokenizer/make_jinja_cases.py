@@ -5,7 +5,7 @@
     /usr/bin/python3 tests/tokenizer/make_jinja_cases.py --check tests/tokenizer/jinja_cases.json
 
 jinja2 is set up as Hugging Face's apply_chat_template sets it up. Needs python3-jinja2. The cases are in
-jinja_cases.py beside this file; each is rendered with each list of messages.
+jinja_cases.py beside this file and in what that imports; each is rendered with each list of messages.
 """
 import datetime
 import json
