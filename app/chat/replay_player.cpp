@@ -28,8 +28,9 @@ std::vector<std::string> spelled_after(int32_t after, const std::vector<WholeTur
     if (!pieces.empty()) pieces.back() += rest;
     all += rest;
   }
-  if (!all.starts_with(text) && text.starts_with(kThinkOpen)) {
-    const std::string opened = text.substr(0, text.find_first_not_of(" \t\r\n", kThinkOpen.size()));
+  const size_t mark = opening_mark(text).size();
+  if (!all.starts_with(text) && mark != 0) {
+    const std::string opened = text.substr(0, text.find_first_not_of(" \t\r\n", mark));
     pieces.front().insert(0, opened);
     all.insert(0, opened);
   }

@@ -15,11 +15,7 @@ namespace {
 constexpr size_t kNear = 32;
 constexpr size_t kOpeningTokens = 8;  // at the end of a prompt in which <think> stands
 
-std::string_view without_blanks_at_end(std::string_view text) {
-  return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
-}
-
-bool is_opening(std::string_view text) { return without_blanks_at_end(text) == kThinkOpen; }
+bool is_opening(std::string_view text) { return find_last_opening(text) == 0; }
 
 // If an answer's text is what its tokens gave when they came, returns what stands before that in the text: ""
 // or what opened_thought() gave. A control token has no place in the text, so an answer with one is encoded
@@ -76,6 +72,15 @@ bool is_unsaid(const ModelText& text, const PromptMessage& message) {
          (split.thought.empty() || text.chat_template.knows_reasoning_content());
 }
 
+// Some templates know no system prompt (Gemma's and Gemma 2's): it becomes the beginning of the first turn,
+// as Gemma 3's template has it. Returns whether it could.
+bool move_into_first_turn(std::string& system, std::vector<PromptMessage>& messages) {
+  if (system.empty() || messages.empty() || messages.front().role != Role::user) return false;
+  messages.front().text = system + "\n\n" + messages.front().text;
+  system.clear();
+  return true;
+}
+
 // Joins turns of the user that follow one another into one. Returns whether there were any.
 bool join_user_turns(std::vector<PromptMessage>& messages) {
   std::vector<PromptMessage> joined;
@@ -111,6 +116,27 @@ std::vector<Segment> render(const ModelText& text, const std::string& system,
   if (!system.empty()) chat.push_back({"system", system});
   for (const PromptMessage& message : messages) chat.push_back(chat_message(text, message));
   return text.chat_template.render(chat, options);
+}
+
+// What a template refuses at first it may take in another form: many want user and assistant in turn, and
+// some know no system prompt.
+std::vector<Segment> render_somehow(const ModelText& text, std::string system,
+                                    std::vector<PromptMessage>& messages, int64_t now,
+                                    std::optional<bool> think) {
+  try {
+    return render(text, system, messages, now, think);
+  } catch (const Error&) {
+    if (!join_user_turns(messages)) {
+      if (!move_into_first_turn(system, messages)) throw;
+      return render(text, system, messages, now, think);
+    }
+  }
+  try {
+    return render(text, system, messages, now, think);
+  } catch (const Error&) {
+    if (!move_into_first_turn(system, messages)) throw;
+    return render(text, system, messages, now, think);
+  }
 }
 
 // BOS stands once at the beginning, if it is there or the vocabulary asks for it.
@@ -150,19 +176,12 @@ std::vector<int32_t> build_prompt(const ModelText& text, const std::string& syst
   if (text.template_origin == TemplateOrigin::none) return completion_prompt(tokenizer, system, all);
   std::vector<PromptMessage> messages = all;
   std::erase_if(messages, [&](const PromptMessage& message) { return is_unsaid(text, message); });
-  std::vector<Segment> whole;
-  try {
-    whole = render(text, system, messages, now, think);
-  } catch (const Error&) {
-    // Many templates want user and assistant in turn.
-    if (!join_user_turns(messages)) throw;
-    whole = render(text, system, messages, now, think);
-  }
+  const std::vector<Segment> whole = render_somehow(text, system, messages, now, think);
 
   Ids prompt{tokenizer, {}};
   size_t done = 0;  // segments of `whole` that `prompt` spells
   const auto encode_up_to = [&](size_t end) {
-    prompt.add(std::span(std::as_const(whole)).subspan(done, end - done));
+    prompt.add(std::span(whole).subspan(done, end - done));
     done = end;
   };
   size_t from = 0;  // the next message's text is not before this segment
@@ -186,8 +205,8 @@ std::vector<int32_t> build_prompt(const ModelText& text, const std::string& syst
 std::string opened_thought(const Tokenizer& tokenizer, std::span<const int32_t> prompt) {
   const std::string end =
       tokenizer.decode(prompt.last(std::min(prompt.size(), kOpeningTokens)), /*show_special=*/true);
-  if (!without_blanks_at_end(end).ends_with(kThinkOpen)) return {};
-  return end.substr(end.rfind(kThinkOpen));
+  const size_t opening = find_last_opening(end);
+  return opening == std::string::npos ? std::string() : end.substr(opening);
 }
 
 std::string hash_text(std::string_view text) { return hex(XXH3_128bits(text.data(), text.size())); }

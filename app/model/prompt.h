@@ -29,10 +29,11 @@ struct PromptMessage {
 // `now` (Unix seconds) is what strftime_now gives, so that a prompt does not change from turn to turn.
 // `think` is the template's enable_thinking, undefined where it is empty.
 // An answer without a word is left out; where the template then refuses turns of the user that follow one
-// another, they become one. What an answer thought is left to the template, as reasoning_content if that
-// knows it. Only text of the template may become special tokens. BOS stands exactly once at the beginning
-// where the template prints it or the vocabulary asks for it. A base model, which has no template, gets the
-// texts one after another as they are. Throws what ChatTemplate::render throws.
+// another, they become one; where it refuses a system prompt, that becomes the beginning of the first turn.
+// What an answer thought is left to the template, as reasoning_content if that knows it. Only text of the
+// template may become special tokens. BOS stands exactly once at the beginning where the template prints it
+// or the vocabulary asks for it. A base model, which has no template, gets the texts one after another as
+// they are. Throws what ChatTemplate::render throws.
 std::vector<int32_t> build_prompt(const ModelText& text, const std::string& system,
                                   const std::vector<PromptMessage>& messages, int64_t now,
                                   std::optional<bool> think = {});

@@ -1,6 +1,6 @@
-// What a model thought before it answered: the text of an answer may begin with a block
-// <think>...</think>, which is stored with it, shown apart from it, and left out where the answer alone is
-// wanted.
+// What a model thought before it answered: the text of an answer may begin with a block <think>...</think>,
+// or with Gemma 4's <|channel>thought...<channel|>, which is stored with it, shown apart from it, and left
+// out where the answer alone is wanted.
 //
 // Thread rule: values and free functions; any thread.
 #pragma once
@@ -12,6 +12,13 @@ namespace bitnet {
 
 constexpr std::string_view kThinkOpen = "<think>";
 constexpr std::string_view kThinkClose = "</think>";
+
+// The mark with which `text` begins a thought; empty where it begins none.
+std::string_view opening_mark(std::string_view text);
+
+// From where on the text is only a mark that begins a thought, and white space; npos where it does not end
+// so.
+size_t find_last_opening(std::string_view text);
 
 struct SplitAnswer {
   std::string_view thought;  // without the marks, and without white space around it
@@ -44,6 +51,7 @@ class AnswerSplitter {
   bool advance(Step& step);  // false where more text is needed
 
   State state_ = State::start;
+  std::string_view close_;  // the mark that ends the block
   std::string held_;
 };
 

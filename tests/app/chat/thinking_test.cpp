@@ -68,6 +68,31 @@ TEST_F(ThinkingTest, AThoughtIsShownApartAndStoredWhole) {
   EXPECT_EQ(front.shown[1].thought_tokens, text.size() - 5);
 }
 
+// As Gemma 4's template: it takes the thoughts out of earlier answers, and writes an empty one where none is
+// wanted.
+TEST_F(ThinkingTest, Gemma4HasMarksOfItsOwn) {
+  const std::string text = "<|channel>thought\nhm, two\n<channel|>Four.";
+  script.answer(text);
+  script.answer("Six.");
+  start_with(
+      "{{ bos_token }}{% for m in messages %}{% if m.role == 'assistant' %}"
+      "{% for part in m.content.split('<channel|>') %}{{ part.split('<|channel>')[0] }}{% endfor %}<eot>"
+      "{% else %}<usr>{{ m.content | trim }}<eot>{% endif %}{% endfor %}"
+      "{% if not enable_thinking | default(true) %}{{ '<|channel>thought\\n<channel|>' }}{% endif %}");
+  say("2 + 2?");
+  EXPECT_EQ(front.shown[1].text, "Four.");
+  EXPECT_EQ(front.shown[1].thought, "hm, two");
+  EXPECT_EQ(front.shown[1].thought_tokens, text.size() - 5);
+  EXPECT_EQ(stored().text, text);
+  chat->submit("/think off");
+  say("3 + 3?");
+  EXPECT_EQ(last_prompt(), "<bos><usr>2 + 2?<eot>Four.<eot><usr>3 + 3?<eot><|channel>thought\n<channel|>");
+  EXPECT_EQ(front.shown[3].text, "Six.");
+  fake::FrontEndLog again;
+  EXPECT_EQ(replay(*store, 1, 0, nullptr, loop, again), 0);
+  EXPECT_EQ(again.thought + again.shown[1].thought, "hm, two");
+}
+
 TEST_F(ThinkingTest, TheTemplateMayBeginTheThought) {
   script.answer("hm</think>Four.");
   start_with(kOpens);

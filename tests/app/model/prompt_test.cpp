@@ -71,6 +71,27 @@ TEST(Prompt, ABaseModelGetsTheTextOfTheConversation) {
   EXPECT_EQ(kSpace, 261);
 }
 
+TEST(Prompt, ASystemPromptThatTheTemplateRefusesBeginsTheFirstTurn) {
+  const std::string gemma =
+      "{{ bos_token }}{% if messages[0]['role'] == 'system' %}{{ raise_exception('System role not "
+      "supported') }}"
+      "{% endif %}{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}"
+      "{{ raise_exception('Conversation roles must alternate') }}{% endif %}{{ m.content | trim }}:{% endfor "
+      "%}";
+  const auto text = fake::model_text(gemma, true);
+  const auto prompt = [&](const char* system, const std::vector<PromptMessage>& messages) {
+    return fake::text_of(build_prompt(*text, system, messages, 0));
+  };
+  EXPECT_EQ(prompt("S", {{Role::user, "a", {}}}), "<bos>S\n\na:");
+  EXPECT_EQ(prompt("", {{Role::user, "a", {}}, {Role::user, "b", {}}}), "<bos>a\n\nb:");
+  EXPECT_EQ(prompt("S", {{Role::user, "a", {}}, {Role::user, "b", {}}}), "<bos>S\n\na\n\nb:");
+  EXPECT_EQ(prompt("S", {{Role::user, "a", {}}, {Role::assistant, "x", {'x'}}, {Role::user, "b", {}}}),
+            "<bos>S\n\na:x:b:");
+  EXPECT_THROW(prompt("S", {{Role::assistant, "x", {'x'}}, {Role::user, "b", {}}}), Error);
+  // What somebody typed stays text.
+  EXPECT_EQ(build_prompt(*text, "<eot>", {{Role::user, "a", {}}}, 0).size(), 10u);
+}
+
 constexpr const char* kReads =
     "{% for m in messages %}{% if m.reasoning_content is string %}({{ m.reasoning_content }}){% endif %}"
     "{{ m.content }}{{ '<eot>' }}{% endfor %}{% if enable_thinking is defined %}{{ enable_thinking }}{% "

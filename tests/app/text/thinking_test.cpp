@@ -22,6 +22,10 @@ TEST(Thinking, ATextIsSplit) {
   for (const std::string text :
        {"", "Four.", "So <think>hm</think>", "<thin", "</think>Four.", "<thinking>x"})
     EXPECT_EQ(parts(text), "|" + text + "|") << text;
+  EXPECT_EQ(parts("<|channel>thought\nhm </think>\n<channel|>Four."), "hm </think>|Four.|t");
+  EXPECT_EQ(parts("<|channel>thought\n<channel|>Four."), "|Four.|t");
+  EXPECT_EQ(parts("<|channel>thought"), "||to");
+  EXPECT_EQ(parts("<|channel>final x<channel|>"), "|<|channel>final x<channel|>|");
   EXPECT_EQ(join_answer("hm", "Four."), "<think>\nhm\n</think>\n\nFour.");
   EXPECT_EQ(join_answer("", "Four."), "Four.");
   EXPECT_EQ(thought_label(1), "thought for 1 token");
@@ -37,7 +41,10 @@ TEST(Thinking, AStreamIsSplitAsItsText) {
                                           "<thin ice",
                                           "  <",
                                           "Four.",
-                                          "<think>a\n</think>"};
+                                          "<think>a\n</think>",
+                                          "<|channel>thought\na <channel> b\n<channel|>Four.",
+                                          "<|chan",
+                                          "<|channel>tho x"};
   for (const std::string& text : texts) {
     const SplitAnswer wanted = split_answer(text);
     for (size_t first = 0; first <= text.size(); ++first) {
@@ -58,6 +65,15 @@ TEST(Thinking, AStreamIsSplitAsItsText) {
       }
     }
   }
+}
+
+TEST(Thinking, ATextMayEndWithTheBeginningOfAThought) {
+  EXPECT_EQ(find_last_opening("x<think>\n"), 1u);
+  EXPECT_EQ(find_last_opening("<|channel>thought\n"), 0u);
+  for (const char* text : {"", "<think>x", "<think>\n\n</think>\n\n", "<|channel>thought\n<channel|>"})
+    EXPECT_EQ(find_last_opening(text), std::string_view::npos) << text;
+  EXPECT_EQ(opening_mark("<|channel>thought x"), "<|channel>thought");
+  EXPECT_EQ(opening_mark("x<think>"), "");
 }
 
 TEST(Thinking, NothingIsHeldBackThatIsClear) {
