@@ -55,6 +55,31 @@ struct GroupTile {
   uint32_t planes;
 };
 
+// Rows of a dense matrix of layout blocks16, in bands of kBandRows rows that lie side by side.
+struct BlockBands {
+  const uint8_t* codes;   // as layouts/layout.h has them
+  const uint8_t* scales;  // likewise
+  uint32_t n_in;
+  uint32_t bits;  // of a code: 8, 6, 5 or 4; those of 6 have units of 16 inputs, the others of 32
+  bool has_min;   // Q4_K and Q5_K
+  float fixed;    // a power of 2, by which each scale is multiplied
+
+  size_t band_codes() const { return size_t{n_in} * bits / 8 * kBandRows; }  // bytes
+  size_t band_scales() const {
+    if (bits == 6) return size_t{n_in} / 256 * 18 * kBandRows;
+    return (has_min ? size_t{n_in} / 256 * 20 : size_t{n_in} / 16) * kBandRows;
+  }
+};
+
+// Two bands that are unpacked for the tokens of a batch. What codes are is for the kernels to know.
+struct BlockTile {
+  const uint8_t* codes;  // a byte each, as [n_in / 4][kTileRows][4]
+  const float* scales;   // times `fixed`, [n_in / unit][kTileRows]
+  const float* minima;   // likewise; null where there are none
+  uint32_t n_in;
+  uint32_t bits;
+};
+
 struct LargestLogit {
   float largest;
   uint32_t index;  // the first that has it
@@ -99,6 +124,25 @@ struct CpuKernels {
   // sums [n_tokens][kTileRows], for q [n_tokens][planes][n_in] and q_sums [n_tokens][n_in / 64]
   void (*group_tile)(const GroupTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
                      int32_t* sums);
+
+  // Layout blocks16 (n_in is a multiple of 32, or of 256 in the K types), and inputs of two planes. q_sums[i]
+  // is the sum of the 16 inputs 16 i and on. The sums are those of rounded(codes . q, d * fixed) -
+  // rounded(sum of q, m * fixed) over the units, where rounded(t, f) is round_half_even(float(t) * f).
+  //
+  // sums [n_bands][kBandRows] of one token, whose q is [2][n_in]
+  void (*block_rows)(const BlockBands& w, uint32_t n_bands, const int8_t* q, const int32_t* q_sums,
+                     int32_t* sums);
+  // Half `half` (0 or 1) of a BlockTile from the first band of w. minima may be null where there are none.
+  void (*unpack_block_band)(const BlockBands& w, uint32_t half, uint8_t* codes, float* scales, float* minima);
+  // sums [n_tokens][kTileRows], for q [n_tokens][2][n_in] and q_sums [n_tokens][n_in / 16]
+  void (*block_tile)(const BlockTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
+                     int32_t* sums);
+  // sums [n / 16] of each 16 inputs of q [2][n]
+  void (*sums_of_16)(const int8_t* q, uint32_t n, int32_t* sums);
+  // y = act(x), times `times` where that is not null. Any n; y may be x.
+  void (*relu2)(const float* x, const float* times, uint32_t n, float* y);
+  void (*silu)(const float* x, const float* times, uint32_t n, float* y);
+  void (*gelu)(const float* x, const float* times, uint32_t n, float* y);
 
   // y = (sums - q_sum) * factor; y += that; y = relu(gate)^2 * up. Any n.
   void (*scale_sums)(const int32_t* sums, uint32_t n, int32_t q_sum, float factor, float* y);
@@ -166,6 +210,10 @@ extern const CpuKernels kAvx2Kernels;
 extern const CpuKernels kAvxVnniKernels;
 extern const CpuKernels kAvx512Kernels;
 const CpuKernels& amx_kernels();
+// What it has of its own for blocks16 (kernels_amx_blocks.cpp)
+void amx_unpack_block_band(const BlockBands& w, uint32_t half, uint8_t* codes, float* scales, float* minima);
+void amx_block_tile(const BlockTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
+                    int32_t* sums);
 #elif defined(__aarch64__)
 extern const CpuKernels kNeonKernels;
 #endif

@@ -78,6 +78,8 @@ CpuKernels with_amx() {
   CpuKernels kernels = kAvx512Kernels;
   kernels.name = "amx";
   kernels.tile_product = tile_product;
+  kernels.unpack_block_band = amx_unpack_block_band;
+  kernels.block_tile = amx_block_tile;
   return kernels;
 }
 

@@ -24,10 +24,12 @@ inline Words add_words(Words words, Sums sums) {
   return _mm256_add_epi32(words, _mm256_madd_epi16(sums, _mm256_set1_epi16(1)));
 }
 
+#include "float_loops_acts.h"
 #include "float_loops_tables.h"
 #include "integer_loops.h"
 #include "integer_loops_groups.h"
 #include "integer_loops_rounding.h"
+#include "integer_loops_units.h"
 #include "kernel_table.h"
 
 }  // namespace

@@ -42,6 +42,7 @@ inline float add_lanes(Floats v) {
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
+constexpr bool kSignedDot = false;
 constexpr uint32_t kBytes = 64, kFlush = 1 << 20;
 constexpr int kTileVectors = 2, kTileTokens = 12, kRowsAtOnce = 4;
 using Bytes = __m512i;
@@ -59,6 +60,12 @@ inline Bytes load_last_activations(const int8_t* q, uint32_t i) {
 }
 inline Bytes all_bytes(char b) { return _mm512_set1_epi8(b); }
 inline Bytes both(Bytes a, Bytes b) { return _mm512_and_si512(a, b); }
+inline Bytes either(Bytes a, Bytes b) { return _mm512_or_si512(a, b); }
+inline Bytes exclusive(Bytes a, Bytes b) { return _mm512_xor_si512(a, b); }
+template <int n>
+inline Bytes shift_left(Bytes a) {
+  return _mm512_slli_epi16(a, n);
+}
 template <int n>
 inline Bytes shift_right(Bytes a) {
   return _mm512_srli_epi16(a, n);
@@ -119,6 +126,7 @@ inline Vec floats_of(Words w) { return _mm512_cvtepi32_ps(w); }
 inline Words rounded(Vec a) { return _mm512_cvtps_epi32(a); }
 inline Words minus(Words a, Words b) { return _mm512_sub_epi32(a, b); }
 inline Words all_words(int32_t x) { return _mm512_set1_epi32(x); }
+inline Words times_16(Words w) { return _mm512_slli_epi32(w, 4); }
 inline Words times_256(Words w) { return _mm512_slli_epi32(w, 8); }
 template <int n>
 inline Words shift_words(Words w) {
@@ -128,10 +136,12 @@ inline void store_low_bytes(int8_t* to, const Words (&w)[1]) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(w[0]));
 }
 
+#include "float_loops_acts.h"
 #include "float_loops_tables.h"
 #include "integer_loops.h"
 #include "integer_loops_groups.h"
 #include "integer_loops_rounding.h"
+#include "integer_loops_units.h"
 #include "kernel_table.h"
 
 }  // namespace

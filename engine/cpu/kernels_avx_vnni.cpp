@@ -20,10 +20,12 @@ inline Sums no_sums() { return _mm256_setzero_si256(); }
 inline Sums dot(Sums sums, Bytes codes, Bytes q) { return _mm256_dpbusd_avx_epi32(sums, codes, q); }
 inline Words add_words(Words words, Sums sums) { return _mm256_add_epi32(words, sums); }
 
+#include "float_loops_acts.h"
 #include "float_loops_tables.h"
 #include "integer_loops.h"
 #include "integer_loops_groups.h"
 #include "integer_loops_rounding.h"
+#include "integer_loops_units.h"
 #include "kernel_table.h"
 
 }  // namespace

@@ -36,6 +36,7 @@ inline float add_lanes(Floats v) {
   return vget_lane_f32(two, 0) + vget_lane_f32(two, 1);
 }
 
+constexpr bool kSignedDot = true;
 constexpr uint32_t kBytes = 16, kFlush = 1 << 20;
 constexpr int kTileVectors = 8, kTileTokens = 2, kRowsAtOnce = 4;
 using Bytes = int8x16_t;
@@ -48,6 +49,12 @@ inline Bytes load_activations(const int8_t* q, uint32_t i) { return load_bytes(q
 inline Bytes load_last_activations(const int8_t* q, uint32_t i) { return load_activations(q, i); }
 inline Bytes all_bytes(int8_t b) { return vdupq_n_s8(b); }
 inline Bytes both(Bytes a, Bytes b) { return vandq_s8(a, b); }
+inline Bytes either(Bytes a, Bytes b) { return vorrq_s8(a, b); }
+inline Bytes exclusive(Bytes a, Bytes b) { return veorq_s8(a, b); }
+template <int n>
+inline Bytes shift_left(Bytes a) {
+  return vshlq_n_s8(a, n);
+}
 template <int n>
 inline Bytes shift_right(Bytes a) {
   return vreinterpretq_s8_u8(vshrq_n_u8(vreinterpretq_u8_s8(a), n));
@@ -99,6 +106,7 @@ inline Vec floats_of(Words w) { return vcvtq_f32_s32(w); }
 inline Words rounded(Vec a) { return vcvtnq_s32_f32(a); }
 inline Words minus(Words a, Words b) { return vsubq_s32(a, b); }
 inline Words all_words(int32_t x) { return vdupq_n_s32(x); }
+inline Words times_16(Words w) { return vshlq_n_s32(w, 4); }
 inline Words times_256(Words w) { return vshlq_n_s32(w, 8); }
 template <int n>
 inline Words shift_words(Words w) {
@@ -109,10 +117,12 @@ inline void store_low_bytes(int8_t* to, const Words (&w)[4]) {
   vst1q_s8(to, vmovn_high_s16(vmovn_s16(low), high));
 }
 
+#include "float_loops_acts.h"
 #include "float_loops_tables.h"
 #include "integer_loops.h"
 #include "integer_loops_groups.h"
 #include "integer_loops_rounding.h"
+#include "integer_loops_units.h"
 #include "kernel_table.h"
 
 }  // namespace

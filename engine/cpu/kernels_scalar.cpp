@@ -188,6 +188,94 @@ void group_tile(const GroupTile& w, const int8_t* q, const int32_t* q_sums, uint
     }
 }
 
+// Element i of lane `lane` of a band as it is in memory, without the type's offset.
+int32_t block_code(const BlockBands& w, uint32_t lane, uint32_t i) {
+  const uint32_t unit = w.bits == 6 ? 16 : 32, k = i % unit / 4;
+  const uint8_t* words = w.codes + size_t{i / unit} * (unit * w.bits / 8) * kBandRows + lane * 4 + i % 4;
+  constexpr uint32_t kStride = 4 * kBandRows;
+  const int32_t offset = w.has_min ? 0 : 1 << (w.bits - 1);
+  if (w.bits == 8) return words[k * kStride] - offset;
+  const int32_t upper = words[unit / 8 * kStride] >> k * (w.bits - 4) & ((1 << (w.bits - 4)) - 1);
+  return (words[k / 2 * kStride] >> (k % 2 == 0 ? 0 : 4) & 15) + (w.bits == 4 ? 0 : upper << 4) - offset;
+}
+
+struct UnitScale {
+  float d, m;
+};
+UnitScale block_scale(const BlockBands& w, uint32_t lane, uint32_t unit) {
+  const auto half = [&](const uint8_t* at) {
+    uint16_t bits = 0;
+    std::memcpy(&bits, at + lane * sizeof bits, sizeof bits);
+    return to_float(bits) * w.fixed;
+  };
+  constexpr size_t kHalves = 2 * kBandRows;
+  if (w.bits == 6) {
+    const uint8_t* block = w.scales + unit / 16 * (18 * kBandRows);
+    return {half(block) * static_cast<int8_t>(block[kHalves + unit % 16 * kBandRows + lane]), 0};
+  }
+  if (!w.has_min) return {half(w.scales + unit * kHalves), 0};
+  const uint8_t* block = w.scales + unit / 8 * (20 * kBandRows);
+  const uint8_t* steps = block + 2 * kHalves + unit % 8 * (2 * kBandRows) + lane;
+  return {half(block) * steps[0], half(block + kHalves) * steps[kBandRows]};
+}
+
+// A unit's share of a row's sum; `code(i)` is the code at input i.
+template <typename Code>
+int32_t unit_sum(Code code, const int8_t* q, uint32_t n_in, uint32_t unit_size, uint32_t unit,
+                 const int32_t* q_sums, UnitScale scale) {
+  int32_t total = 0, q_sum = 0;
+  for (uint32_t i = unit * unit_size; i < (unit + 1) * unit_size; ++i)
+    total += code(i) * (256 * q[i] + q[n_in + i]);
+  for (uint32_t s = 0; s < unit_size / 16; ++s) q_sum += q_sums[unit * (unit_size / 16) + s];
+  return static_cast<int32_t>(std::nearbyint(static_cast<float>(total) * scale.d)) -
+         static_cast<int32_t>(std::nearbyint(static_cast<float>(q_sum) * scale.m));
+}
+
+void block_rows(const BlockBands& w, uint32_t n_bands, const int8_t* q, const int32_t* q_sums,
+                int32_t* sums) {
+  const uint32_t unit = w.bits == 6 ? 16 : 32;
+  for (uint32_t row = 0; row < n_bands * kBandRows; ++row) {
+    BlockBands band = w;
+    band.codes += row / kBandRows * w.band_codes();
+    band.scales += row / kBandRows * w.band_scales();
+    const uint32_t lane = row % kBandRows;
+    sums[row] = 0;
+    for (uint32_t u = 0; u < w.n_in / unit; ++u)
+      sums[row] += unit_sum([&](uint32_t i) { return block_code(band, lane, i); }, q, w.n_in, unit, u, q_sums,
+                            block_scale(band, lane, u));
+  }
+}
+
+void unpack_block_band(const BlockBands& w, uint32_t half, uint8_t* codes, float* scales, float* minima) {
+  const uint32_t unit = w.bits == 6 ? 16 : 32;
+  for (uint32_t lane = 0; lane < kBandRows; ++lane) {
+    const uint32_t row = half * kBandRows + lane;
+    for (uint32_t i = 0; i < w.n_in; ++i)
+      codes[(size_t{i} / 4 * kTileRows + row) * 4 + i % 4] = static_cast<uint8_t>(block_code(w, lane, i));
+    for (uint32_t u = 0; u < w.n_in / unit; ++u) {
+      const UnitScale s = block_scale(w, lane, u);
+      scales[u * kTileRows + row] = s.d;
+      if (w.has_min) minima[u * kTileRows + row] = s.m;
+    }
+  }
+}
+
+void block_tile(const BlockTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
+                int32_t* sums) {
+  const uint32_t unit = w.bits == 6 ? 16 : 32;
+  for (uint32_t t = 0; t < n_tokens; ++t, q += size_t{2} * w.n_in, q_sums += w.n_in / 16)
+    for (uint32_t r = 0; r < kTileRows; ++r) {
+      const auto code = [&](uint32_t i) {
+        return static_cast<int8_t>(w.codes[(size_t{i} / 4 * kTileRows + r) * 4 + i % 4]);
+      };
+      int32_t sum = 0;
+      for (uint32_t u = 0; u < w.n_in / unit; ++u)
+        sum += unit_sum(code, q, w.n_in, unit, u, q_sums,
+                        {w.scales[u * kTileRows + r], w.minima ? w.minima[u * kTileRows + r] : 0});
+      sums[t * kTileRows + r] = sum;
+    }
+}
+
 void silu_sums(const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum, float gate_factor,
                float up_factor, float* y) {
   for (uint32_t i = 0; i < n; ++i) {
@@ -246,6 +334,11 @@ void int8_rows(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p
   }
 }
 
+Vec div(const Vec& a, const Vec& b) {
+  return each([&](int i) { return a.v[i] / b.v[i]; });
+}
+
+#include "float_loops_acts.h"
 #include "float_loops_tables.h"
 #include "kernel_table.h"
 

@@ -71,6 +71,7 @@ inline float add_lanes(Floats v) {
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
+constexpr bool kSignedDot = false;
 constexpr uint32_t kBytes = 16, kFlush = 64;
 constexpr int kTileVectors = 4, kTileTokens = 2, kRowsAtOnce = 2;
 using Bytes = __m128i;
@@ -83,6 +84,12 @@ inline Bytes load_activations(const int8_t* q, uint32_t i) { return load_bytes(q
 inline Bytes load_last_activations(const int8_t* q, uint32_t i) { return load_activations(q, i); }
 inline Bytes all_bytes(char b) { return _mm_set1_epi8(b); }
 inline Bytes both(Bytes a, Bytes b) { return _mm_and_si128(a, b); }
+inline Bytes either(Bytes a, Bytes b) { return _mm_or_si128(a, b); }
+inline Bytes exclusive(Bytes a, Bytes b) { return _mm_xor_si128(a, b); }
+template <int n>
+inline Bytes shift_left(Bytes a) {
+  return _mm_slli_epi16(a, n);
+}
 template <int n>
 inline Bytes shift_right(Bytes a) {
   return _mm_srli_epi16(a, n);
@@ -138,6 +145,7 @@ inline Vec floats_of(Words w) { return _mm_cvtepi32_ps(w); }
 inline Words rounded(Vec a) { return _mm_cvtps_epi32(a); }
 inline Words minus(Words a, Words b) { return _mm_sub_epi32(a, b); }
 inline Words all_words(int32_t x) { return _mm_set1_epi32(x); }
+inline Words times_16(Words w) { return _mm_slli_epi32(w, 4); }
 inline Words times_256(Words w) { return _mm_slli_epi32(w, 8); }
 template <int n>
 inline Words shift_words(Words w) {
@@ -150,10 +158,12 @@ inline void store_low_bytes(int8_t* to, const Words (&w)[4]) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
 }
 
+#include "float_loops_acts.h"
 #include "float_loops_tables.h"
 #include "integer_loops.h"
 #include "integer_loops_groups.h"
 #include "integer_loops_rounding.h"
+#include "integer_loops_units.h"
 #include "kernel_table.h"
 
 }  // namespace

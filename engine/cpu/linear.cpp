@@ -1,6 +1,7 @@
-// The projections: quantise rounds their input, product multiplies. A product is cut into units of rows. For
-// decode a unit takes rows as they lie; for prefill it unpacks a tile of kTileRows rows, which it multiplies
-// with all tokens. Both do so for each layout, and `Operands` hides which one it is.
+// The ternary projections (linear_dense.cpp has the others): quantise rounds their input, product multiplies.
+// A product is cut into units of rows. For decode a unit takes rows as they lie; for prefill it unpacks a
+// tile of kTileRows rows, which it multiplies with all tokens. Both do so for each layout, and `Operands`
+// hides which one it is.
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -22,6 +23,7 @@ struct TokenScale {
   int32_t sum;
 };
 
+bool is_dense(const Matrix& w) { return w.layout == Layout::blocks16 || w.layout == Layout::floats; }
 uint32_t planes_of(const Matrix& w) { return w.input == Input::int16_row ? 2 : 1; }
 
 // Sixteen neighbouring rows from `first` on; the row `last` stands for those behind it.
@@ -180,6 +182,7 @@ uint32_t round_up(uint32_t n, uint32_t multiple) { return (n + multiple - 1) / m
 }  // namespace
 
 void CpuRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
+  if (is_dense(w)) return quantise_dense(w, in, n);
   const bool groups = w.layout == Layout::groups16;
   step(n, [&k = k_, n_in = w.n_in, planes = planes_of(w), epsilon = in.norm.epsilon,
            x = data_of<const float>(in.x) + size_t{in.first_row} * w.n_in, normed = bool{in.norm},
@@ -201,8 +204,7 @@ void CpuRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
 }
 
 void CpuRecorder::product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) {
-  if (w.layout == Layout::blocks16 || w.layout == Layout::floats)
-    throw Error(ErrorKind::device, "the CPU cannot run dense projections yet");
+  if (is_dense(w)) return dense_product(w, q, out, n);
   if (out.kind == Out::Kind::gate) return gated_product(w, q, out, n);
   const auto sums_to = out.kind == Out::Kind::add ? k_.add_sums : k_.scale_sums;
   const Operands operands(w, q);

@@ -32,6 +32,7 @@ inline float add_lanes(Floats v) {
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
+constexpr bool kSignedDot = false;
 constexpr uint32_t kBytes = 32;
 using Bytes = __m256i;
 using Words = __m256i;
@@ -42,6 +43,12 @@ inline Bytes load_activations(const int8_t* q, uint32_t i) { return load_bytes(q
 inline Bytes load_last_activations(const int8_t* q, uint32_t i) { return load_activations(q, i); }
 inline Bytes all_bytes(char b) { return _mm256_set1_epi8(b); }
 inline Bytes both(Bytes a, Bytes b) { return _mm256_and_si256(a, b); }
+inline Bytes either(Bytes a, Bytes b) { return _mm256_or_si256(a, b); }
+inline Bytes exclusive(Bytes a, Bytes b) { return _mm256_xor_si256(a, b); }
+template <int n>
+inline Bytes shift_left(Bytes a) {
+  return _mm256_slli_epi16(a, n);
+}
 template <int n>
 inline Bytes shift_right(Bytes a) {
   return _mm256_srli_epi16(a, n);
@@ -100,6 +107,7 @@ inline Vec floats_of(Words w) { return _mm256_cvtepi32_ps(w); }
 inline Words rounded(Vec a) { return _mm256_cvtps_epi32(a); }
 inline Words minus(Words a, Words b) { return _mm256_sub_epi32(a, b); }
 inline Words all_words(int32_t x) { return _mm256_set1_epi32(x); }
+inline Words times_16(Words w) { return _mm256_slli_epi32(w, 4); }
 inline Words times_256(Words w) { return _mm256_slli_epi32(w, 8); }
 template <int n>
 inline Words shift_words(Words w) {

@@ -1,0 +1,40 @@
+// The activations of kernels.h. They are written once and included after float_loops.h, and need div(a, b).
+
+// Calls act(x) for lanes of x [n], and multiplies with `times` where it is not null. Any n.
+template <typename Act>
+inline void activate(const float* x, const float* times, uint32_t n, float* y, Act act) {
+  for (uint32_t i = 0; i < n; i += kLanes) {
+    Floats v = load_some(x + i, n - i);
+    for (Vec& lanes : v.vec) lanes = act(lanes);
+    if (times) v = mul(v, load_some(times + i, n - i));
+    store_some(y + i, v, n - i);
+  }
+}
+
+// x / (1 + e^-by) where by has the sign of x: (max(x, 0) + min(x, 0) e^-|by|) / (1 + e^-|by|), one of whose
+// summands is zero.
+inline Vec gated_by(Vec x, Vec by) {
+  const Vec minus_one = set1(-1.0F), zero = set1(0.0F);
+  const Vec above = max(x, zero), below = mul(max(mul(x, minus_one), zero), minus_one);
+  const Vec e = exp(mul(max(by, mul(by, minus_one)), minus_one));
+  return div(add(above, mul(below, e)), add(e, set1(1.0F)));
+}
+
+inline void relu2(const float* x, const float* times, uint32_t n, float* y) {
+  activate(x, times, n, y, [](Vec v) {
+    const Vec positive = max(v, set1(0.0F));
+    return mul(positive, positive);
+  });
+}
+
+inline void silu(const float* x, const float* times, uint32_t n, float* y) {
+  activate(x, times, n, y, [](Vec v) { return gated_by(v, v); });
+}
+
+// x (1 + tanh(z)) / 2 = x / (1 + e^-2z) with z = sqrt(2 / pi) (x + 0.044715 x^3)
+inline void gelu(const float* x, const float* times, uint32_t n, float* y) {
+  activate(x, times, n, y, [](Vec v) {
+    const Vec inner = add(mul(mul(mul(v, v), set1(0.044715F)), v), v);
+    return gated_by(v, mul(inner, set1(1.59576912F)));
+  });
+}

@@ -1,0 +1,286 @@
+// The dense projections: those of blocks16, whose sums are exact integers, and those of floats, which are
+// summed as the rows of a head. A product is cut into units of rows of one part (in a gated product with the
+// same rows of the other part). A unit makes the values of its rows for some tokens, with the bias, and then
+// does with them what Out says.
+#include <algorithm>
+#include <array>
+#include <cassert>
+
+#include "engine/layouts/blocks.h"
+#include "engine/layouts/file_types.h"
+#include "engine/layouts/pack_blocks16.h"
+#include "norms.h"
+#include "recorder.h"
+
+namespace bitnet::cpu {
+namespace {
+
+// Batches up to this size use the rows as they are; for larger ones tiles of rows are unpacked.
+constexpr uint32_t kRowTokens = 3;
+constexpr uint32_t kTokensAtOnce = 96;  // so that what a unit makes stays in the first caches
+
+struct TokenScale {
+  float s;
+  int32_t sum;
+};
+
+struct DensePart {
+  uint32_t begin = 0, rows = 0;  // of the stack
+  float scale = 0;
+  const float* bias = nullptr;  // of its first row
+  BlockBands bands{};           // blocks16
+  TableRows table{};            // floats
+  uint64_t row_bytes = 0;
+};
+
+// Some rows of a part, counted from its first one.
+struct DenseUnit {
+  uint32_t part, first, rows;
+};
+
+class DenseMatrix {
+ public:
+  DenseMatrix(const Matrix& w, const Quantised& q)
+      : blocks_(w.layout == Layout::blocks16),
+        n_in_(w.n_in),
+        q_(blocks_ ? data_of<const int8_t>(*q.q) : nullptr),
+        info_(blocks_ ? data_of<const TokenScale>(*q.info) : nullptr),
+        q_sums_(blocks_ ? data_of<const int32_t>(*q.sums16) : nullptr),
+        y_(blocks_ ? nullptr : data_of<const float>(*q.y)) {
+    const float* bias = w.bias ? data_of<const float>(*w.bias) : nullptr;
+    for (const Matrix::Part& from : w.parts) {
+      if (from.rows == 0) break;
+      DensePart& part = parts_[n_parts_++];
+      part.begin = rows_;
+      part.rows = from.rows;
+      part.scale = from.scale;
+      part.bias = bias ? bias + rows_ : nullptr;
+      if (blocks_) {
+        const BlockType& type = *find_block_type(from.type);
+        part.bands = {data_of<const uint8_t>(*from.codes),
+                      data_of<const uint8_t>(*from.scales),
+                      n_in_,
+                      type.bits,
+                      type.has_min,
+                      from.fixed};
+        part.row_bytes = (part.bands.band_codes() + part.bands.band_scales()) / kBandRows;
+        units_of_row_ = std::max(units_of_row_, n_in_ / type.unit);
+      } else {
+        part.row_bytes = find_file_type(from.type)->row_bytes(n_in_);
+        part.table = {data_of<const std::byte>(*from.codes), part.row_bytes, n_in_, from.type};
+      }
+      rows_ += from.rows;
+    }
+  }
+
+  bool blocks() const { return blocks_; }
+  uint32_t rows() const { return rows_; }
+  uint32_t n_parts() const { return n_parts_; }
+  const DensePart& part(uint32_t i) const { return parts_[i]; }
+  // Bytes of scratch that a tile takes, or a row of floats
+  size_t tile_bytes() const {
+    return blocks_ ? size_t{n_in_} * kTileRows + size_t{2} * units_of_row_ * kTileRows * sizeof(float)
+                   : n_in_ * sizeof(float);
+  }
+
+  // values [n_tokens][stride] = rows of a part for tokens from `token` on, and their bias.
+  void multiply(const CpuKernels& k, const DenseUnit& unit, uint32_t token, uint32_t n_tokens, size_t stride,
+                std::byte* scratch, int32_t* sums, float* values) const {
+    const DensePart& part = parts_[unit.part];
+    if (!blocks_) {
+      multiply_rows(k, part.table, unit.first, unit.rows, y_ + size_t{token} * n_in_, n_tokens, stride,
+                    values, reinterpret_cast<float*>(scratch));
+      for (uint32_t t = 0; t < n_tokens && part.scale != 1; ++t)
+        for (uint32_t r = 0; r < unit.rows; ++r) values[t * stride + r] *= part.scale;
+      return add_bias(part, unit, n_tokens, stride, values);
+    }
+    const BlockBands bands = bands_at(part, unit.first);
+    for (uint32_t t = 0; t < n_tokens; ++t) {
+      k.block_rows(bands, ceil_div(unit.rows, kBandRows), q_of(token + t), q_sums_of(token + t), sums);
+      k.scale_sums(sums, unit.rows, 0, part.scale / info_[token + t].s, values + t * stride);
+    }
+    add_bias(part, unit, n_tokens, stride, values);
+  }
+
+  // A tile of two bands: of the one unit, or of both.
+  void unpack(const CpuKernels& k, const DenseUnit& unit, const DenseUnit* other, std::byte* tile) const {
+    const DensePart& part = parts_[unit.part];
+    auto* codes = reinterpret_cast<uint8_t*>(tile);
+    k.unpack_block_band(bands_at(part, unit.first), 0, codes, scales_of(tile), minima_of(tile));
+    const uint32_t second = unit.first + kBandRows < part.rows ? unit.first + kBandRows : unit.first;
+    k.unpack_block_band(other ? bands_at(parts_[other->part], other->first) : bands_at(part, second), 1,
+                        codes, scales_of(tile), minima_of(tile));
+  }
+  // values [n_tokens][kTileRows]
+  void multiply_tile(const CpuKernels& k, const DenseUnit& unit, const DenseUnit* other, uint32_t token,
+                     uint32_t n_tokens, std::byte* tile, int32_t* sums, float* values) const {
+    const DensePart& part = parts_[unit.part];
+    k.block_tile({reinterpret_cast<const uint8_t*>(tile), scales_of(tile),
+                  part.bands.has_min ? minima_of(tile) : nullptr, n_in_, part.bands.bits},
+                 q_of(token), q_sums_of(token), n_tokens, sums);
+    for (uint32_t t = 0; t < n_tokens; ++t) {
+      const float s = info_[token + t].s;
+      const int32_t* from = sums + t * kTileRows;
+      float* to = values + t * kTileRows;
+      k.scale_sums(from, unit.rows, 0, part.scale / s, to);
+      if (other)
+        k.scale_sums(from + kBandRows, other->rows, 0, parts_[other->part].scale / s, to + kBandRows);
+    }
+    add_bias(part, unit, n_tokens, kTileRows, values);
+    if (other) add_bias(parts_[other->part], *other, n_tokens, kTileRows, values + kBandRows);
+  }
+
+  // The codes from the first row of a unit on
+  std::span<const std::byte> weights_from(const DenseUnit& unit) const {
+    const DensePart& part = parts_[unit.part];
+    if (!blocks_) return {part.table.row(unit.first), (part.rows - unit.first) * part.row_bytes};
+    const BlockBands bands = bands_at(part, unit.first);
+    return {reinterpret_cast<const std::byte*>(bands.codes),
+            bands.band_codes() * ceil_div(part.rows - unit.first, kBandRows)};
+  }
+
+ private:
+  static BlockBands bands_at(const DensePart& part, uint32_t row) {
+    BlockBands bands = part.bands;
+    bands.codes += row / kBandRows * bands.band_codes();
+    bands.scales += row / kBandRows * bands.band_scales();
+    return bands;
+  }
+  static void add_bias(const DensePart& part, const DenseUnit& unit, uint32_t n_tokens, size_t stride,
+                       float* values) {
+    for (uint32_t t = 0; t < n_tokens && part.bias; ++t)
+      for (uint32_t r = 0; r < unit.rows; ++r) values[t * stride + r] += part.bias[unit.first + r];
+  }
+  float* scales_of(std::byte* tile) const {
+    return reinterpret_cast<float*>(tile + size_t{n_in_} * kTileRows);
+  }
+  float* minima_of(std::byte* tile) const { return scales_of(tile) + size_t{units_of_row_} * kTileRows; }
+  const int8_t* q_of(uint32_t token) const { return q_ + size_t{token} * 2 * n_in_; }
+  const int32_t* q_sums_of(uint32_t token) const { return q_sums_ + size_t{token} * (n_in_ / 16); }
+
+  bool blocks_;
+  uint32_t n_in_, rows_ = 0, n_parts_ = 0, units_of_row_ = 0;
+  const int8_t* q_;
+  const TokenScale* info_;
+  const int32_t* q_sums_;
+  const float* y_;
+  std::array<DensePart, 3> parts_{};
+};
+
+using Activate = void (*)(const float* x, const float* times, uint32_t n, float* y);
+Activate activation_of(const CpuKernels& k, Act act) {
+  return act == Act::relu2 ? k.relu2 : act == Act::silu ? k.silu : k.gelu;
+}
+
+// What happens to the values of some rows of a token.
+struct Finish {
+  Out::Kind kind;
+  Activate activate;
+  float* y;
+  uint32_t n_out;
+
+  void run(uint32_t token, uint32_t row, uint32_t n, const float* values, const float* up) const {
+    float* to = y + size_t{token} * n_out + row;
+    switch (kind) {
+      case Out::Kind::store:
+        return static_cast<void>(std::copy_n(values, n, to));
+      case Out::Kind::add:
+        for (uint32_t i = 0; i < n; ++i) to[i] += values[i];
+        return;
+      case Out::Kind::act:
+      case Out::Kind::gate:
+        return activate(values, up, n, to);
+    }
+  }
+};
+
+// The units of a product, each of up to at_once rows: of every part, or of the first alone where it is gated.
+std::vector<DenseUnit> units_of(const DenseMatrix& m, bool gated, uint32_t at_once) {
+  std::vector<DenseUnit> units;
+  for (uint32_t p = 0; p < (gated ? 1 : m.n_parts()); ++p)
+    for (uint32_t row = 0; row < m.part(p).rows; row += at_once)
+      units.push_back({p, row, std::min(at_once, m.part(p).rows - row)});
+  return units;
+}
+
+}  // namespace
+
+void CpuRecorder::quantise_dense(const Matrix& w, const In& in, uint32_t n) {
+  const bool blocks = w.layout == Layout::blocks16;
+  const RowNorm norm(in.norm);
+  step(
+      n,
+      [&k = k_, n_in = w.n_in, norm, x = data_of<const float>(in.x) + size_t{in.first_row} * w.n_in,
+       q = blocks ? data_of<int8_t>(*in.q.q) : nullptr,
+       info = blocks ? data_of<TokenScale>(*in.q.info) : nullptr,
+       sums = blocks ? data_of<int32_t>(*in.q.sums16) : nullptr,
+       y = blocks ? nullptr : data_of<float>(*in.q.y)](uint32_t t, CacheLine* scratch) {
+        const float* row = x + size_t{t} * n_in;
+        if (y) return norm.run(k, row, n_in, y + size_t{t} * n_in);
+        int8_t* to = q + size_t{t} * 2 * n_in;
+        const float* weight = nullptr;
+        float inverse = 1;
+        if (norm.kind == Norm::Kind::rms) {
+          weight = norm.weight;
+          inverse = norm.inverse(k, row, n_in);
+        } else if (norm.kind == Norm::Kind::layer) {
+          norm.run(k, row, n_in, reinterpret_cast<float*>(scratch));
+          row = reinterpret_cast<const float*>(scratch);
+        }
+        const float s = 32512 / std::max(1e-30F, k.largest_normalised(row, weight, n_in, inverse));
+        info[t] = {s, k.quantise16(row, weight, n_in, inverse, s, to)};
+        k.sums_of_16(to, n_in, sums + size_t{t} * (n_in / 16));
+      },
+      w.n_in * sizeof(float));
+}
+
+void CpuRecorder::dense_product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) {
+  const DenseMatrix m(w, q);
+  const bool gated = out.kind == Out::Kind::gate, tiles = m.blocks() && n > kRowTokens;
+  assert(!gated || (m.n_parts() == 2 && m.part(0).rows == m.part(1).rows));
+  const Finish finish{out.kind, activation_of(k_, out.act), data_of<float>(out.y),
+                      gated ? m.rows() / 2 : m.rows()};
+  const uint32_t at_once =
+      tiles ? (gated ? kBandRows : kTileRows)
+            : rows_a_unit(m.rows(), m.part(0).row_bytes * (gated ? 2 : 1), m.blocks() ? kBandRows : 8);
+  const std::vector<DenseUnit> units = units_of(m, gated, at_once);
+  const uint32_t tokens_at_once = std::min(n, kTokensAtOnce);
+  const size_t room = size_t{tokens_at_once} * (tiles ? kTileRows : 2 * size_t{at_once} + kBandRows);
+  const auto work = [&k = k_, m, units, gated, tiles, finish, room, n, at_once](uint32_t index,
+                                                                                CacheLine* scratch) {
+    const DenseUnit& unit = units[index];
+    const DenseUnit up{1, unit.first, unit.rows};
+    const size_t stride = tiles ? size_t{kTileRows} : at_once;
+    auto* sums = reinterpret_cast<int32_t*>(scratch);
+    auto* values = reinterpret_cast<float*>(sums + room);
+    float* up_values = tiles ? values + kBandRows : values + room / 2;
+    auto* rest = reinterpret_cast<std::byte*>(values + room);
+    if (tiles) m.unpack(k, unit, gated ? &up : nullptr, rest);
+    for (uint32_t first = 0; first < n; first += kTokensAtOnce) {
+      const uint32_t tokens = std::min(kTokensAtOnce, n - first);
+      if (tiles) {
+        m.multiply_tile(k, unit, gated ? &up : nullptr, first, tokens, rest, sums, values);
+      } else {
+        m.multiply(k, unit, first, tokens, stride, rest, sums, values);
+        if (gated) m.multiply(k, up, first, tokens, stride, rest, sums, up_values);
+      }
+      for (uint32_t t = 0; t < tokens; ++t)
+        finish.run(first + t, m.part(unit.part).begin + unit.first, unit.rows, values + t * stride,
+                   gated ? up_values + t * stride : nullptr);
+    }
+  };
+  step(static_cast<uint32_t>(units.size()), work, 2 * room * sizeof(float) + m.tile_bytes());
+  if (tiles) return;
+  for (unsigned thread = 0; thread < threads_; ++thread) {
+    const UnitRange share = share_of(static_cast<uint32_t>(units.size()), thread, threads_);
+    Weights weights;
+    if (share.begin < share.end) {
+      const DenseUnit& first = units[share.begin];
+      weights.parts[0] = m.weights_from(first);
+      if (gated) weights.parts[1] = m.weights_from({1, first.first, first.rows});
+    }
+    program_.steps.back().weights.push_back(weights);
+  }
+}
+
+}  // namespace bitnet::cpu
