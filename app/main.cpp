@@ -34,6 +34,7 @@
 #include "app/text/text_file.h"
 #include "app/text/text_safe.h"
 #include "engine/error.h"
+#include "engine/open_model.h"
 
 namespace bitnet {
 namespace {
@@ -329,7 +330,7 @@ std::string model_that_answered(Store& store, const StoredConversation& row) {
 // Returns the tokenizer of a model, or nullptr if its file cannot be read any more.
 std::shared_ptr<const ModelText> text_for_replay(const std::string& model) {
   try {
-    return model.empty() ? nullptr : read_model_text(GgufFile(model), "");
+    return model.empty() ? nullptr : read_model_text(*open_model(model), "");
   } catch (const Error&) {
     return nullptr;
   }

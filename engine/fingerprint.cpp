@@ -35,9 +35,12 @@ std::string path_key(const std::string& path) {
 }
 
 std::string key_of(const GgufFile& file) {
-  const FileState& s = file.state();
-  return fmt::format("{}{} {} {} {} {} ", path_key(file.path()), s.device, s.inode, s.bytes, s.modified,
-                     s.changed);
+  std::string states;
+  for (const auto& f : file.files()) {
+    const FileState& s = f->state();
+    states += fmt::format("{} {} {} {} {} ", s.device, s.inode, s.bytes, s.modified, s.changed);
+  }
+  return path_key(file.path()) + (file.files().size() == 1 ? states : hash_of(states) + " ");
 }
 
 // Whether a change that is made from now on will have another time: two changes within a tick of the file
@@ -49,6 +52,14 @@ bool has_settled(const FileState& s) {
   const bool coarse = s.modified % kSecond == 0 && s.changed % kSecond == 0;
   const int64_t age = now.tv_sec * kSecond + now.tv_nsec - std::max(s.modified, s.changed);
   return age > (coarse ? 3 * kSecond : kSecond / 10);
+}
+
+bool have_settled(const GgufFile& file) {
+  return std::ranges::all_of(file.files(), [](const auto& f) { return has_settled(f->state()); });
+}
+
+bool is_unchanged(const GgufFile& file) {
+  return std::ranges::all_of(file.files(), [](const auto& f) { return file_state(f->path()) == f->state(); });
 }
 
 struct Descriptor {
@@ -109,11 +120,14 @@ FileHash::FileHash(const GgufFile& file, std::string cache_folder)
     : file_(file),
       cache_file_(cache_folder.empty() ? std::string() : std::move(cache_folder) + "/fingerprints"),
       key_(key_of(file)),
-      settled_(has_settled(file.state())),
+      settled_(have_settled(file)),
       hash_(find_hash(cache_file_, key_)) {
   was_known_ = !hash_.empty();
   if (was_known_) return;
-  pieces_.resize((file.size() + kPiece - 1) / kPiece);
+  for (const auto& f : file.files())
+    for (size_t at = 0; at < f->bytes().size(); at += kPiece)
+      parts_.push_back(f->bytes().subspan(at, std::min(kPiece, f->bytes().size() - at)));
+  pieces_.resize(parts_.size());
   const size_t threads = std::min({pieces_.size(), kMostThreads, size_t{most_threads()}});
   for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { read_pieces(); });
 }
@@ -127,8 +141,7 @@ void FileHash::read_pieces() {
   while (!stop_) {
     const size_t piece = next_++;
     if (piece >= pieces_.size()) return;
-    const auto bytes = file_.bytes().subspan(piece * kPiece);
-    const XXH128_hash_t hash = XXH3_128bits(bytes.data(), std::min(kPiece, bytes.size()));
+    const XXH128_hash_t hash = XXH3_128bits(parts_[piece].data(), parts_[piece].size());
     pieces_[piece] = {hash.low64, hash.high64};
   }
 }
@@ -137,10 +150,17 @@ const std::string& FileHash::wait() {
   if (!hash_.empty()) return hash_;
   for (std::thread& t : threads_) t.join();
   threads_.clear();
+  // Where a model has several files, it counts where one ends and what it is called.
+  if (file_.files().size() > 1)
+    for (const auto& f : file_.files()) {
+      const std::string place =
+          fmt::format("{} {}", fs::path(f->path()).filename().string(), f->bytes().size());
+      const XXH128_hash_t hash = XXH3_128bits(place.data(), place.size());
+      pieces_.push_back({hash.low64, hash.high64});
+    }
   hash_ = hex(XXH3_128bits(pieces_.data(), pieces_.size() * sizeof(Piece)));
   // If the file has changed while it was read, its hash must not be kept.
-  if (!cache_file_.empty() && settled_ && file_state(file_.path()) == file_.state())
-    keep_hash(cache_file_, key_, hash_);
+  if (!cache_file_.empty() && settled_ && is_unchanged(file_)) keep_hash(cache_file_, key_, hash_);
   return hash_;
 }
 

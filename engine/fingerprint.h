@@ -6,7 +6,7 @@
 // A file is hashed in pieces on a few threads, while it is being loaded. The hash of the pieces' hashes is
 // that of the file, so it does not depend on the number of threads. It is kept in the cache folder, where the
 // next start finds it as long as the file at that path has the same device, inode, size and times of change,
-// to the nanosecond.
+// to the nanosecond. A model of several files is hashed likewise, and its line has the states of all.
 #pragma once
 
 #include <atomic>
@@ -45,6 +45,7 @@ class FileHash {
   const bool settled_;     // a later change cannot have the same times
   bool was_known_ = false;
   std::string hash_;
+  std::vector<std::span<const std::byte>> parts_;  // of all files, what is hashed at once
   std::vector<Piece> pieces_;
   std::atomic<size_t> next_ = 0;
   std::atomic<bool> stop_ = false;

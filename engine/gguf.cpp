@@ -1,18 +1,12 @@
 #include "engine/gguf.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstring>
 #include <limits>
 #include <numeric>
-#include <system_error>
 #include <utility>
 
 #include "engine/layouts/file_types.h"
@@ -37,27 +31,24 @@ std::string name_of(TensorType type) {
   return known ? known->name : fmt::format("type {}", static_cast<uint32_t>(type));
 }
 
-GgufFile::Mapping::~Mapping() {
-  if (!bytes.empty()) munmap(const_cast<std::byte*>(bytes.data()), bytes.size());
-}
-
 // Reads the file from its first byte to the end of the directory.
 struct GgufFile::Parser {
   GgufFile& file;
+  std::span<const std::byte> all;  // of the file
   uint64_t at = 0;
 
   [[noreturn]] void fail(const std::string& problem) const {
     throw Error(ErrorKind::model, fmt::format("{}: {}", printable(file.path_), problem));
   }
 
-  uint64_t left() const { return file.size() - at; }
+  uint64_t left() const { return all.size() - at; }
 
   std::span<const std::byte> take(uint64_t n, std::string_view what) {
     if (n > left()) {
       fail(fmt::format("{} at byte {}: wanted {} bytes, got {} before the end of the file; is it complete?",
                        what, at, n, left()));
     }
-    const auto taken = file.bytes().subspan(at, n);
+    const auto taken = all.subspan(at, n);
     at += n;
     return taken;
   }
@@ -77,22 +68,23 @@ struct GgufFile::Parser {
     if (magic != "GGUF" && magic != "FUGG") {
       fail(fmt::format("wanted a GGUF file, which begins with \"GGUF\", got \"{}\"", printable(magic)));
     }
-    file.version_ = number<uint32_t>("version");
-    const uint32_t swapped = __builtin_bswap32(file.version_);
+    const auto version = number<uint32_t>("version");
+    const uint32_t swapped = __builtin_bswap32(version);
     if (magic == "FUGG" || (swapped >= 1 && swapped <= 3)) {
       fail("wanted a little-endian GGUF file, got a big-endian one; convert it with gguf_convert_endian.py");
     }
-    if (file.version_ != 2 && file.version_ != 3) {
-      fail(fmt::format("wanted GGUF version 2 or 3, got version {}", file.version_));
+    if (version != 2 && version != 3) {
+      fail(fmt::format("wanted GGUF version 2 or 3, got version {}", version));
     }
+    if (file.format_.empty()) file.format_ = fmt::format("GGUF {}", version);
   }
 
   // Reads a number of records and checks it against the smallest size that each can have.
   uint64_t count(const char* what, uint64_t most, uint64_t least_bytes) {
     const auto n = number<uint64_t>(what);
     if (n > most) fail(fmt::format("{}: wanted at most {}, got {}", what, most, n));
-    if (n > file.size() / least_bytes) {
-      fail(fmt::format("{}: wanted what fits a file of {} bytes, got {}", what, file.size(), n));
+    if (n > all.size() / least_bytes) {
+      fail(fmt::format("{}: wanted what fits a file of {} bytes, got {}", what, all.size(), n));
     }
     return n;
   }
@@ -152,7 +144,7 @@ struct GgufFile::Parser {
     } else {
       take(n * least_bytes, what);
     }
-    return {GgufType::array, element, n, file.bytes().subspan(begin, at - begin)};
+    return {GgufType::array, element, n, all.subspan(begin, at - begin)};
   }
 
   void metadata(uint64_t n) {
@@ -232,7 +224,7 @@ struct GgufFile::Parser {
     std::vector<uint64_t> begins;
     for (const GgufTensor& t : file.tensors_) begins.push_back(t.offset);
     std::ranges::sort(begins);
-    const uint64_t data_bytes = file.size() - std::min(base, file.size());
+    const uint64_t data_bytes = all.size() - std::min(base, all.size());
     bool by_64 = true, by_128 = true, cut = false;
     const GgufTensor* first = nullptr;
     for (const GgufTensor& t : file.tensors_) {
@@ -293,15 +285,15 @@ struct GgufFile::Parser {
       uint64_t begin = 0;
       uint64_t end = 0;
       if (__builtin_add_overflow(base, t.offset, &begin) || __builtin_add_overflow(begin, bytes, &end) ||
-          end > file.size()) {
+          end > all.size()) {
         refuse_tl2(t);
         fail(fmt::format(
             "{}: wanted {} bytes of {} [{}] at offset {} of the data, got a file of {} bytes; is it "
             "complete?",
-            what, bytes, name_of(t.type), fmt::join(t.shape, ", "), t.offset, file.size()));
+            what, bytes, name_of(t.type), fmt::join(t.shape, ", "), t.offset, all.size()));
       }
       t.offset = begin;
-      t.data = file.bytes().subspan(begin, bytes);
+      t.data = all.subspan(begin, bytes);
     }
   }
 
@@ -337,46 +329,38 @@ struct GgufFile::Parser {
   }
 };
 
-namespace {
-
-FileState state_of(const struct stat& info) {
-  const auto nanoseconds = [](const timespec& t) { return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec; };
-  return {info.st_dev, info.st_ino, static_cast<uint64_t>(info.st_size), nanoseconds(info.st_mtim),
-          nanoseconds(info.st_ctim)};
-}
-
-}  // namespace
-
-FileState file_state(const std::string& path) {
-  struct stat info = {};
-  return stat(path.c_str(), &info) == 0 ? state_of(info) : FileState();
-}
-
 GgufFile::GgufFile(const std::string& path) : path_(path) {
-  Parser parser{*this};
-  // O_NONBLOCK: opening a FIFO that nobody writes to must not wait.
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  const auto why = [] { return std::generic_category().message(errno); };
-  if (fd < 0) parser.fail(fmt::format("cannot open the model file: {}", why()));
-  struct Closer {
-    int fd;
-    ~Closer() { close(fd); }
-  } closer{fd};
+  auto storage = std::make_shared<Storage>();
+  storage->files = {std::make_shared<const MappedFile>(path, "GGUF file", "; name the .gguf file in it")};
+  storage_ = storage;
+  Parser{*this, storage_->files[0]->bytes()}.parse();
+}
 
-  struct stat info = {};
-  if (fstat(fd, &info) != 0) parser.fail(fmt::format("cannot read the model file: {}", why()));
-  if (S_ISDIR(info.st_mode)) parser.fail("wanted a GGUF file, got a folder; name the .gguf file in it");
-  if (!S_ISREG(info.st_mode)) parser.fail("wanted a GGUF file, got a pipe, device or socket");
-  if (info.st_size == 0) parser.fail("wanted a GGUF file, got an empty file");
-  state_ = state_of(info);
-  const auto size = static_cast<size_t>(info.st_size);
-  void* mapped = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  if (mapped == MAP_FAILED)
-    parser.fail(fmt::format("cannot map the model file of {} bytes: {}", size, why()));
-  mapping_->bytes = {static_cast<const std::byte*>(mapped), size};
-  madvise(mapped, size,
-          MADV_HUGEPAGE);  // what comes from the disk now comes in pages of 2 MB where that can be
+GgufFile::GgufFile(Parts parts) : path_(std::move(parts.path)), format_(std::move(parts.format)) {
+  auto storage = std::make_shared<Storage>();
+  storage->files = std::move(parts.files);
+  storage->head = std::move(parts.head);
+  storage->converted = std::move(parts.converted);
+  storage->convert = std::move(parts.convert);
+  storage_ = storage;
+  Parser parser{*this, storage_->head};
   parser.parse();
+  tensors_ = std::move(parts.tensors);
+  for (size_t i = 0; i < tensors_.size(); ++i)
+    if (!tensor_index_.emplace(tensors_[i].name, i).second)
+      parser.fail(fmt::format("tensor {}: wanted it once, got it twice", printable(tensors_[i].name)));
+}
+
+void GgufFile::read_weights() const {
+  std::call_once(storage_->once, [&] {
+    if (storage_->convert) storage_->convert();
+  });
+}
+
+uint64_t GgufFile::size() const {
+  uint64_t bytes = 0;
+  for (const auto& file : files()) bytes += file->bytes().size();
+  return bytes;
 }
 
 const GgufTensor* GgufFile::find_tensor(std::string_view name) const {

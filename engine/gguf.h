@@ -7,14 +7,13 @@
 // checked against the file's size with arithmetic that cannot wrap, and every violation is an Error(model)
 // that names the file, the field or tensor, what was wanted and what was found. Opening reads the directory
 // only and costs memory in proportion to the number of keys and tensors, which is bounded.
-//
-// The bytes are those of the file on disk. If somebody shortens the file while it is open, reading them ends
-// the process (SIGBUS).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +23,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/mapped_file.h"
 
 namespace bitnet {
 
@@ -62,31 +62,36 @@ struct GgufTensor {
   TensorType type;
   std::vector<uint64_t> shape;      // ne[0] first: the contiguous dimension
   uint64_t offset;                  // from the start of the file
-  std::span<const std::byte> data;  // in the mapping, exactly as long as type and shape ask
+  std::span<const std::byte> data;  // exactly as long as type and shape ask
 };
-
-// Which file this is and when it was changed. A file has another state after every change.
-struct FileState {
-  uint64_t device = 0, inode = 0, bytes = 0;
-  int64_t modified = 0, changed = 0;  // mtime and ctime, nanoseconds since 1970
-  bool operator==(const FileState&) const = default;
-};
-FileState file_state(const std::string& path);  // all 0 where there is none
 
 class GgufFile {
  public:
   // Throws Error(model) for anything that is not a complete and consistent GGUF file. Never blocks on a FIFO.
   explicit GgufFile(const std::string& path);
+
+  // A model that does not come as a GGUF file, as the one that a converter would make of it.
+  struct Parts {
+    std::string path, format;                              // "safetensors"
+    std::vector<std::shared_ptr<const MappedFile>> files;  // all that were read, in an order that stays
+    std::vector<std::byte> head;                           // a GGUF file with the metadata, without tensors
+    std::vector<GgufTensor> tensors;
+    // Holds the bytes of tensors that lie in none of the files, which `convert` makes.
+    std::shared_ptr<const void> converted;
+    std::function<void()> convert;
+  };
+  explicit GgufFile(Parts parts);  // throws Error(model) where a name of the metadata or a tensor comes twice
   GgufFile(const GgufFile&) = delete;
   GgufFile& operator=(const GgufFile&) = delete;
 
   const std::string& path() const { return path_; }
-  const FileState& state() const { return state_; }  // when it was opened
-  uint64_t size() const { return mapping_->bytes.size(); }
-  std::span<const std::byte> bytes() const { return mapping_->bytes; }
+  const std::string& format() const { return format_; }  // "GGUF 3"
+  const std::vector<std::shared_ptr<const MappedFile>>& files() const {
+    return storage_->files;
+  }                       // at least one
+  uint64_t size() const;  // of all files, in bytes
   // Keeps the bytes of the tensors where they are, also after the GgufFile has gone.
-  std::shared_ptr<const void> mapping() const { return mapping_; }
-  uint32_t version() const { return version_; }
+  std::shared_ptr<const void> mapping() const { return storage_; }
 
   // Metadata in file order.
   const std::vector<std::pair<std::string, GgufValue>>& metadata() const { return metadata_; }
@@ -106,16 +111,19 @@ class GgufFile {
   std::vector<int32_t> find_ints(std::string_view key) const;         // of any integer type, or of booleans
   std::vector<float> find_floats(std::string_view key) const;
 
+  // Fills in the bytes of tensors that do not lie in a file as they are computed with, the first time it is
+  // called. Until then they are 0. Throws Error(model) where values are none.
+  void read_weights() const;
   const std::vector<GgufTensor>& tensors() const { return tensors_; }
   const GgufTensor* find_tensor(std::string_view name) const;  // nullptr where absent
 
  private:
-  struct Mapping {
-    std::span<const std::byte> bytes;
-    Mapping() = default;
-    ~Mapping();
-    Mapping(const Mapping&) = delete;
-    Mapping& operator=(const Mapping&) = delete;
+  struct Storage {
+    std::vector<std::shared_ptr<const MappedFile>> files;
+    std::vector<std::byte> head;
+    std::shared_ptr<const void> converted;
+    std::function<void()> convert;
+    mutable std::once_flag once;
   };
   struct Parser;
 
@@ -125,12 +133,10 @@ class GgufFile {
   uint32_t to_u32(std::string_view key, const GgufValue& value) const;
   [[noreturn]] void fail(std::string_view key, const std::string& problem) const;
 
-  std::string path_;
-  FileState state_;
-  std::shared_ptr<Mapping> mapping_ = std::make_shared<Mapping>();
-  uint32_t version_ = 0;
+  std::string path_, format_;
+  std::shared_ptr<const Storage> storage_;
   std::vector<std::pair<std::string, GgufValue>> metadata_;
-  std::unordered_map<std::string_view, size_t> key_index_;  // views into the mapping
+  std::unordered_map<std::string_view, size_t> key_index_;  // views into the storage
   std::vector<GgufTensor> tensors_;
   std::unordered_map<std::string_view, size_t> tensor_index_;
 };

@@ -7,9 +7,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "app/base/json_reader.h"
 #include "app/base/nearest.h"
 #include "engine/error.h"
+#include "engine/json_reader.h"
 
 namespace bitnet {
 namespace {
@@ -75,7 +75,8 @@ constexpr const char* kMinP = "0 to 1";
 constexpr const char* kPenalty = "0.01 to 100";
 constexpr const char* kLast = "a whole number, 0 = off";
 constexpr const char* kSeed = "a whole number, or 'random'";
-constexpr const char* kContext = "a whole number up to what the model was trained for, 0 = that, or 16384 where it is less";
+constexpr const char* kContext =
+    "a whole number up to what the model was trained for, 0 = that, or 16384 where it is less";
 constexpr const char* kThink = "on, off, or auto: as the chat template has it";
 constexpr const char* kMost = "a whole number, 0 = as many as the context holds";
 

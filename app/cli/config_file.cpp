@@ -8,11 +8,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "app/base/json_reader.h"
 #include "app/base/nearest.h"
 #include "app/base/places.h"
 #include "app/text/text_file.h"
 #include "engine/error.h"
+#include "engine/json_reader.h"
 #include "option_table.h"
 
 namespace bitnet {

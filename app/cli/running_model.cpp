@@ -4,6 +4,7 @@
 
 #include "app/base/clock.h"
 #include "app/model/model_open.h"
+#include "engine/open_model.h"
 
 namespace bitnet {
 
@@ -11,7 +12,7 @@ RunningModel open_running_model(const Options& options, uint32_t n_ctx) {
   using Clock = std::chrono::steady_clock;
   RunningModel model;
   const Clock::time_point start = Clock::now();
-  model.file = std::make_unique<GgufFile>(find_model(options.model));
+  model.file = open_model(find_model(options.model));
   EngineOptions engine = engine_options(options);
   Clock::time_point upload_start;
   engine.on_progress = [&](uint64_t done, uint64_t) {

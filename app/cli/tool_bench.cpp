@@ -11,6 +11,7 @@
 #include "app/model/model_open.h"
 #include "engine/engine.h"
 #include "engine/error.h"
+#include "engine/open_model.h"
 #include "running_model.h"
 #include "tools.h"
 
@@ -44,7 +45,7 @@ std::vector<int32_t> made_up(uint32_t count, uint32_t n_vocab, uint32_t from, ui
 
 // Tokens of context that the bench needs. Throws Error(usage) if the model was not trained for so many.
 uint32_t context_for(const Options& options) {
-  const ModelInfo info = read_model_info(GgufFile(find_model(options.model)), options.activation);
+  const ModelInfo info = read_model_info(*open_model(find_model(options.model)), options.activation);
   const uint32_t needed = options.bench_depth + std::max(options.bench_prompt, options.bench_tokens + 1);
   if (needed > info.n_ctx_train) {
     throw Error(ErrorKind::usage,

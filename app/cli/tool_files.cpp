@@ -10,13 +10,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "app/base/json_reader.h"
 #include "app/model/model_file.h"
 #include "app/model/model_open.h"
 #include "app/text/text_file.h"
 #include "cli_help.h"
 #include "engine/engine.h"
 #include "engine/error.h"
+#include "engine/json_reader.h"
+#include "engine/open_model.h"
 #include "safe_output.h"
 #include "tools.h"
 
@@ -128,12 +129,11 @@ std::string vulkan_rows(const DeviceInfo& d, const std::optional<MemoryPlan>& pl
 }  // namespace
 
 void tool_info(const Options& options, Output& out) {
-  const GgufFile file(find_model(options.model));
-  const ModelInfo m = read_model_info(file, options.activation);
-  const auto text = read_model_text(file, options.chat_template);
+  const auto file = open_model(find_model(options.model));
+  const ModelInfo m = read_model_info(*file, options.activation);
+  const auto text = read_model_text(*file, options.chat_template);
   std::string s;
-  s += fmt::format("file          {}, {} bytes, GGUF {}\n", printable(file.path()), file.size(),
-                   file.version());
+  s += fmt::format("file          {}, {} bytes, {}\n", printable(file->path()), file->size(), file->format());
   s += fmt::format("name          {}\n", printable(m.name));
   s += fmt::format("architecture  {}\n", m.architecture);
   s += fmt::format("layers        {}\n", m.n_layer);
@@ -148,17 +148,17 @@ void tool_info(const Options& options, Output& out) {
   s += fmt::format("embedding     {}\n", m.embedding_type);
   s += fmt::format("head          {}\n", head_text(m));
   s += fmt::format("template      {}\n", describe_template(*text));
-  s += fmt::format("fingerprint   {}\n", fingerprint_of(file, engine_options(options)));
+  s += fmt::format("fingerprint   {}\n", fingerprint_of(*file, engine_options(options)));
   for (const std::string& warning : {warning_about(m), warning_about(text->tokenizer)}) {
     if (!warning.empty()) s += fmt::format("warning       {}\n", warning);
   }
-  s += fmt::format("on a device   {}\n", memory_text(plan_memory(file, options.ctx)));
-  s += fmt::format("\nmetadata ({})\n", file.metadata().size());
-  for (const auto& [key, value] : file.metadata()) {
-    s += fmt::format("  {:<44} {}\n", printable(key), value_text(file, key, value));
+  s += fmt::format("on a device   {}\n", memory_text(plan_memory(*file, options.ctx)));
+  s += fmt::format("\nmetadata ({})\n", file->metadata().size());
+  for (const auto& [key, value] : file->metadata()) {
+    s += fmt::format("  {:<44} {}\n", printable(key), value_text(*file, key, value));
   }
-  s += fmt::format("\ntensors ({})\n", file.tensors().size());
-  for (const GgufTensor& tensor : file.tensors()) {
+  s += fmt::format("\ntensors ({})\n", file->tensors().size());
+  for (const GgufTensor& tensor : file->tensors()) {
     s += fmt::format("  {:<32} {:<6} [{}] at {}\n", printable(tensor.name), name_of(tensor.type),
                      fmt::join(tensor.shape, ", "), tensor.offset);
   }
@@ -168,9 +168,9 @@ void tool_info(const Options& options, Output& out) {
 void tool_devices(const Options& options, Output& out) {
   std::optional<MemoryPlan> plan;
   if (!options.model.empty()) {
-    const GgufFile file(find_model(options.model));
-    const ModelInfo info = read_model_info(file, options.activation);
-    plan = plan_memory(file, options.ctx);
+    const auto file = open_model(find_model(options.model));
+    const ModelInfo info = read_model_info(*file, options.activation);
+    plan = plan_memory(*file, options.ctx);
   }
   const std::vector<DeviceInfo> devices = list_devices();
   std::string s;
@@ -186,22 +186,22 @@ void tool_devices(const Options& options, Output& out) {
 }
 
 void tool_tokenize(const Options& options, Output& out) {
-  const GgufFile file(find_model(options.model));
-  const auto tokenizer = read_tokenizer(file);
+  const auto file = open_model(find_model(options.model));
+  const auto tokenizer = read_tokenizer(*file);
   out.write(fmt::format("{}\n", fmt::join(tokenizer->encode(read_standard_input(kMostPiped), options.special),
                                           options.csv ? "," : " ")));
 }
 
 void tool_detokenize(const Options& options, Output& out) {
-  const GgufFile file(find_model(options.model));
-  const auto tokenizer = read_tokenizer(file);
+  const auto file = open_model(find_model(options.model));
+  const auto tokenizer = read_tokenizer(*file);
   const std::vector<int32_t> ids = separated_ids(read_standard_input(kMostPiped));
   print_safe(out, tokenizer->decode(ids, /*show_special=*/true));
 }
 
 void tool_render(const Options& options, Output& out) {
-  const GgufFile file(find_model(options.model));
-  const auto text = read_model_text(file, options.chat_template);
+  const auto file = open_model(find_model(options.model));
+  const auto text = read_model_text(*file, options.chat_template);
   std::vector<ChatMessage> messages;
   try {
     for (const json& message : read_json(read_standard_input())) {

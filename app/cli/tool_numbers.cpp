@@ -6,6 +6,7 @@
 #include "app/model/model_open.h"
 #include "engine/engine.h"
 #include "engine/error.h"
+#include "engine/open_model.h"
 #include "npy.h"
 #include "running_model.h"
 #include "tools.h"
@@ -15,7 +16,7 @@ namespace {
 
 // A model with room for the tokens of the command line. They are checked before the model is loaded.
 RunningModel open_for_tokens(const Options& options) {
-  const ModelInfo info = read_model_info(GgufFile(find_model(options.model)), options.activation);
+  const ModelInfo info = read_model_info(*open_model(find_model(options.model)), options.activation);
   for (const int32_t id : options.tokens) {
     if (static_cast<uint32_t>(id) >= info.n_vocab) {
       throw Error(ErrorKind::usage,

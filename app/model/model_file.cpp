@@ -131,6 +131,7 @@ Vocabulary read_vocabulary(const GgufFile& file) {
   }
   v.suppressed = file.find_ints("tokenizer.ggml.suppress_tokens");
   v.rstrip = marks_of_phi3(file, v);
+  for (const int32_t id : file.find_ints("tokenizer.ggml.eos_token_ids")) v.other_ends.push_back(id);
   v.scores = file.find_floats("tokenizer.ggml.scores");
   v.add_bos = file.find_bool("tokenizer.ggml.add_bos_token");
   v.add_space_prefix = file.find_bool("tokenizer.ggml.add_space_prefix");

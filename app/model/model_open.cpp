@@ -7,6 +7,7 @@
 
 #include "app/base/places.h"
 #include "engine/error.h"
+#include "engine/open_model.h"
 
 namespace bitnet {
 
@@ -38,7 +39,7 @@ CheckDevice device_check_for(const ModelOptions& options) {
 }
 
 OpenModel opener_for(const ModelOptions& options) {
-  const auto file = std::make_shared<const GgufFile>(find_model(options.model));
+  const std::shared_ptr<const GgufFile> file = open_model(find_model(options.model));
   read_model_info(*file, options.activation);
   engine_options(options);  // so that what it refuses is refused now
   return [file, options](const std::function<bool(double)>& on_progress, const std::string& device) {

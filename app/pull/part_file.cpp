@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "app/base/descriptor.h"
-#include "app/base/json_reader.h"
 #include "app/base/places.h"
 #include "app/text/text_file.h"
 #include "engine/error.h"
+#include "engine/json_reader.h"
 
 namespace bitnet {
 namespace {

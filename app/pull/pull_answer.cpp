@@ -4,8 +4,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "app/base/json_reader.h"
 #include "engine/error.h"
+#include "engine/json_reader.h"
 
 namespace bitnet {
 namespace {

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "app/base/json_reader.h"
 #include "app/text/thinking.h"
 #include "engine/error.h"
+#include "engine/json_reader.h"
 #include "exchange.h"
 
 namespace bitnet {

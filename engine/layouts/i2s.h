@@ -86,4 +86,41 @@ inline void i2s_1x4_to_block128(std::span<const std::byte> from, size_t n_in, st
   }
 }
 
+// Packs codes of 0, 1, 2, one a byte. Requires: whole blocks of 128.
+inline void i2s_pack(const uint8_t* codes, size_t n, std::byte* to) {
+  const auto eight = [](const uint8_t* at) {
+    uint64_t word = 0;
+    std::memcpy(&word, at, sizeof word);
+    return word;
+  };
+  for (; n != 0; n -= 128, codes += 128)
+    for (size_t b = 0; b < 32; b += 8, to += 8) {
+      const uint64_t packed = eight(codes + b) << 6 | eight(codes + 32 + b) << 4 |
+                              eight(codes + 64 + b) << 2 | eight(codes + 96 + b);
+      std::memcpy(to, &packed, sizeof packed);
+    }
+}
+
+// Repacks what Hugging Face's transformers pack, [rows / 4][n_in] bytes, as block128: the bits 2 i and 2 i +
+// 1 of byte row p are row i * rows / 4 + p. Requires: whole blocks of 128.
+inline void i2s_hub_to_block128(std::span<const std::byte> from, size_t n_in, std::span<std::byte> to) {
+  assert(from.size() == to.size() && n_in % 128 == 0 && from.size() % n_in == 0);
+  const auto codes_at = [](const std::byte* at, size_t shift) {  // eight columns of one row
+    uint64_t word = 0;
+    std::memcpy(&word, at, sizeof word);
+    return word >> shift & 0x0303030303030303U;
+  };
+  const size_t row_bytes = n_in / 4, quarter = from.size() / n_in;
+  for (size_t row = 0; row < 4 * quarter; ++row) {
+    const size_t shift = row / quarter * 2;
+    const std::byte* in = from.data() + row % quarter * n_in;
+    for (size_t at = 0; at < row_bytes; at += 8) {
+      const std::byte* column = in + at / 32 * 128 + at % 32;
+      const uint64_t packed = codes_at(column, shift) << 6 | codes_at(column + 32, shift) << 4 |
+                              codes_at(column + 64, shift) << 2 | codes_at(column + 96, shift);
+      std::memcpy(to.data() + row * row_bytes + at, &packed, sizeof packed);
+    }
+  }
+}
+
 }  // namespace bitnet

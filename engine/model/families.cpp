@@ -239,6 +239,7 @@ Config read_config(const GgufFile& file, Activation activation) {
 
 ModelFile read_model(const GgufFile& file, Activation activation) {
   ModelFile m;
+  file.read_weights();
   m.config = read_config(file, activation);
   const Config& c = m.config;
   const Tensors t(file);

@@ -1,12 +1,13 @@
 // LLaMA (arXiv 2302.13971, 2407.21783), as which Llama3-8B-1.58, Falcon3-1.58bit, Falcon-E and TriLM come.
-// llama.cpp's converter puts the two features that RoPE pairs side by side.
+// llama.cpp's converter puts the two features that RoPE pairs side by side; a folder of the hub has them as
+// they were trained, and a key says so.
 #include "families.h"
 #include "tensors.h"
 
 namespace bitnet {
 
 void read_llama(const GgufFile& file, Config& c) {
-  c.interleaved_rope = true;
+  c.interleaved_rope = file.find_bool(c.architecture + ".rope.interleaved").value_or(true);
   c.activation_reason = "general.architecture is " + c.architecture;
   read_rope_scaling(file, c);
 }

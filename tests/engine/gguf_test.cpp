@@ -21,7 +21,7 @@ TEST_F(Gguf, ReadsMetadataOfEveryType) {
             key_array("floats", GgufType::f32, 1).put(0.5F).data,
             key_array("none", GgufType::string, 0).data};
   const auto file = open(r);
-  EXPECT_EQ(file->version(), 3U);
+  EXPECT_EQ(file->format(), "GGUF 3");
   EXPECT_EQ(file->metadata().size(), r.keys.size());
   EXPECT_EQ(file->metadata()[1].first, "name");
   EXPECT_EQ(file->get_u32("n"), 7U);
@@ -68,7 +68,7 @@ TEST_F(Gguf, IntegersOfAnArrayMustFit) {
 TEST_F(Gguf, Version2IsReadAndOthersAreNamed) {
   Recipe r;
   r.version = 2;
-  EXPECT_EQ(open(r)->version(), 2U);
+  EXPECT_EQ(open(r)->format(), "GGUF 2");
   for (const uint32_t version : {0U, 1U, 4U, 1U << 31}) {
     r.version = version;
     EXPECT_THAT(refusal_of(r), HasSubstr(fmt::format("got version {}", version)));

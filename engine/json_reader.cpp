@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <unordered_set>
+#include <vector>
 
 #include "engine/error.h"
 
@@ -44,11 +47,24 @@ void check_limits(std::string_view text, const JsonLimits& limits) {
   if (values > limits.values) refuse(fmt::format("JSON of more than {} values", limits.values));
 }
 
+// Refuses an object that has a name twice, of which the parser keeps the last.
+template <typename Json>
+typename Json::parser_callback_t once() {
+  using Event = typename Json::parse_event_t;
+  return [open = std::vector<std::unordered_set<std::string>>()](int, Event event, Json& name) mutable {
+    if (event == Event::object_start) open.emplace_back();
+    if (event == Event::object_end) open.pop_back();
+    if (event == Event::key && !open.back().insert(name.template get<std::string>()).second)
+      refuse(fmt::format("an object that has \"{}\" twice", printable(name.template get<std::string>())));
+    return true;
+  };
+}
+
 template <typename Json>
 Json read(std::string_view text, const JsonLimits& limits) {
   check_limits(text, limits);
   try {
-    return Json::parse(text);
+    return Json::parse(text, limits.names_once ? once<Json>() : nullptr);
   } catch (const nlohmann::json::exception& error) {
     // The message begins with "[json.exception.parse_error.101] ", which no user needs.
     const std::string_view what = error.what();

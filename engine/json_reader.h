@@ -1,5 +1,5 @@
-// Reads JSON that somebody else wrote, within bounds: an import, a stored setting, a hub's answer, standard
-// input.
+// Reads JSON that somebody else wrote, within bounds: a model's folder, an import, a stored setting, a hub's
+// answer, standard input.
 //
 // Thread rule: free functions; any thread.
 #pragma once
@@ -15,6 +15,8 @@ struct JsonLimits {
   size_t bytes = size_t{16} << 20;
   size_t depth = 64;                 // lists and objects within each other; copying a value recurses as deep
   size_t values = size_t{16} << 20;  // a value may take 50 bytes of memory for two bytes of text
+  // Whether an object that has a name twice is refused. Otherwise the last one counts.
+  bool names_once = false;
 };
 
 // Throws Error(runtime) that says which bound was passed, or at which place the text is no JSON.

@@ -1,0 +1,17 @@
+// Opens a model, whatever it comes as.
+//
+// Thread rule: a free function; any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/gguf.h"
+
+namespace bitnet {
+
+// A GGUF file, or a folder as the Hugging Face hub has it (config.json, tokenizer.json, *.safetensors), which
+// is shown as the GGUF file that a converter would make of it (engine/hub/). Throws Error(model).
+std::unique_ptr<const GgufFile> open_model(const std::string& path);
+
+}  // namespace bitnet
