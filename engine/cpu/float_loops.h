@@ -256,9 +256,10 @@ inline void norm_head(float* head, const float* weight, uint32_t n, float epsilo
     squares = fma(v, v, squares);
   }
   const float inverse = 1 / __builtin_sqrtf(add_lanes(squares) / static_cast<float>(n) + epsilon);
-  for (uint32_t i = 0; i < n; i += kLanes)
-    store_some(head + i, mul(mul(load_some(head + i, n - i), all(inverse)), load_some(weight + i, n - i)),
-               n - i);
+  for (uint32_t i = 0; i < n; i += kLanes) {
+    const Floats y = mul(load_some(head + i, n - i), all(inverse));
+    store_some(head + i, weight ? mul(y, load_some(weight + i, n - i)) : y, n - i);
+  }
 }
 
 inline void rotate(float* head, const float* rotation, uint32_t rope_dim) {

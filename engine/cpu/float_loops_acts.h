@@ -31,6 +31,23 @@ inline void silu(const float* x, const float* times, uint32_t n, float* y) {
   activate(x, times, n, y, [](Vec v) { return gated_by(v, v); });
 }
 
+// tanh(z) is (1 - e^-2z) / (1 + e^-2z) above zero, and minus that of -z below; one of the two is 0.
+inline void cap(float* x, uint32_t n, float cap) {
+  const auto tanh_of = [](Vec z) {
+    const Vec e = exp(mul(max(z, set1(0.0F)), set1(-2.0F)));
+    return div(add(set1(1.0F), mul(e, set1(-1.0F))), add(e, set1(1.0F)));
+  };
+  for (uint32_t i = 0; i < n; i += kLanes) {
+    Floats v = load_some(x + i, n - i);
+    for (Vec& lanes : v.vec) {
+      const Vec z = mul(lanes, set1(1 / cap));
+      const Vec tanh = add(tanh_of(z), mul(tanh_of(mul(z, set1(-1.0F))), set1(-1.0F)));
+      lanes = fma(lanes, set1(0.0F), mul(tanh, set1(cap)));
+    }
+    store_some(x + i, v, n - i);
+  }
+}
+
 // x (1 + tanh(z)) / 2 = x / (1 + e^-2z) with z = sqrt(2 / pi) (x + 0.044715 x^3)
 inline void gelu(const float* x, const float* times, uint32_t n, float* y) {
   activate(x, times, n, y, [](Vec v) {

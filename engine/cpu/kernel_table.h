@@ -43,6 +43,7 @@ consteval CpuKernels table_of_kernels(const char* name) {
           .quantise = quantise,
           .quantise16 = quantise16,
           .sums_of_groups = sums_of_groups,
+          .cap = cap,
           .norm_head = norm_head,
           .rotate = rotate,
           .attention = attention,

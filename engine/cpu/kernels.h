@@ -30,7 +30,7 @@ struct AttentionWork {
   float* scratch;        // attention_scratch() floats
 };
 constexpr uint32_t kMostHeads = 4;
-constexpr uint32_t kMostHeadDim = 256;
+constexpr uint32_t kMostHeadDim = 512;
 inline size_t attention_scratch(uint32_t n_keys) {
   return kMostHeads * ((size_t{n_keys} + 15) / 16 * 16 + kMostHeadDim);
 }
@@ -181,7 +181,9 @@ struct CpuKernels {
   // sums [n / 64] of each 64 inputs of q [planes][n]
   void (*sums_of_groups)(const int8_t* q, uint32_t n, uint32_t planes, int32_t* sums);
 
-  // head = rms_norm(head) * weight in place. Any n.
+  // x = cap * tanh(x / cap) in place; what is not finite becomes NaN. Any n.
+  void (*cap)(float* x, uint32_t n, float cap);
+  // head = rms_norm(head) * weight in place. Any n. The weight may be null: all are 1.
   void (*norm_head)(float* head, const float* weight, uint32_t n, float epsilon);
   // RoPE of one head in place; rotation [rope_dim / 2] of {cos, sin}
   void (*rotate)(float* head, const float* rotation, uint32_t rope_dim);

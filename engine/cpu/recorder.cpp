@@ -22,43 +22,56 @@ uint32_t CpuRecorder::rows_a_unit(uint32_t rows, uint64_t row_bytes, uint32_t mu
   return best;
 }
 
-void CpuRecorder::norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features,
-                       const Buffer& y, uint32_t n) {
-  program_.norms.push_back(&y);
-  step(n, [&k = k_, x = data_of<const float>(x) + size_t{first_row} * n_features,
-           w = data_of<const float>(*norm.weight), n_features, epsilon = norm.epsilon,
-           y = data_of<float>(y)](uint32_t t, CacheLine*) {
-    const float* row = x + size_t{t} * n_features;
-    const float mean = k.sum_of_squares(row, n_features) / static_cast<float>(n_features);
-    k.normalise(row, w, n_features, 1 / std::sqrt(mean + epsilon), y + size_t{t} * n_features);
-  });
-}
+namespace {
+
+// The norm over each head of q, k or v.
+struct HeadNorm {
+  bool there;
+  const float* weight;  // null: all are 1
+  float epsilon;
+
+  explicit HeadNorm(const Norm& norm)
+      : there(norm),
+        weight(norm.weight ? data_of<const float>(*norm.weight) : nullptr),
+        epsilon(norm.epsilon) {}
+  void run(const CpuKernels& k, float* head, uint32_t n) const {
+    if (there) k.norm_head(head, weight, n, epsilon);
+  }
+};
+
+}  // namespace
 
 void CpuRecorder::rope_store_kv(const Buffer& qkv, const AttentionInput& before, const Buffer& rotation,
                                 const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& shape,
                                 uint32_t n) {
-  const auto floats = [](const BufferPtr& b) { return b ? data_of<const float>(*b) : nullptr; };
-  step(n, [&k = k_, &input = input_, s = shape, qkv = data_of<float>(qkv), bias = floats(before.bias),
-           q_norm = floats(before.q_norm.weight), q_epsilon = before.q_norm.epsilon,
-           k_norm = floats(before.k_norm.weight), k_epsilon = before.k_norm.epsilon,
-           rotation = data_of<const float>(rotation), keys = data_of<uint16_t>(k_cache),
-           values = data_of<uint16_t>(v_cache)](uint32_t t, CacheLine*) {
+  const auto work = [&k = k_, &input = input_, s = shape, qkv = data_of<float>(qkv),
+                     bias = before.bias ? data_of<const float>(*before.bias) : nullptr,
+                     q_norm = HeadNorm(before.q_norm), k_norm = HeadNorm(before.k_norm),
+                     v_norm = HeadNorm(before.v_norm), rotation = data_of<const float>(rotation),
+                     keys = data_of<uint16_t>(k_cache),
+                     values = data_of<uint16_t>(v_cache)](uint32_t t, CacheLine* scratch) {
     const uint32_t position = input.position + t, kv = s.n_head_kv * s.head_dim;
-    const uint32_t width = (s.n_head + 2 * s.n_head_kv) * s.head_dim;
+    const uint32_t width = s.row_heads() * s.head_dim;
     const float* angles = rotation + size_t{position} * s.rope_dim;
-    float* head = qkv + size_t{t} * width;
-    float* key = head + size_t{s.n_head} * s.head_dim;
+    float* q = qkv + size_t{t} * width;
+    float *key = q + size_t{s.n_head} * s.head_dim, *value = key + kv;
     if (bias)
-      for (uint32_t i = 0; i < width; ++i) head[i] += bias[i];
-    for (; head < key + kv; head += s.head_dim) {
-      const bool is_key = head >= key;
-      if (const float* norm = is_key ? k_norm : q_norm)
-        k.norm_head(head, norm, s.head_dim, is_key ? k_epsilon : q_epsilon);
-      k.rotate(head, angles, s.rope_dim);
+      for (uint32_t i = 0; i < width; ++i) q[i] += bias[i];
+    for (; q < key; q += s.head_dim) {
+      q_norm.run(k, q, s.head_dim);
+      k.rotate(q, angles, s.rope_dim);
+    }
+    if (s.rows == AttentionRows::q) return;
+    if (s.rows == AttentionRows::qk) value = std::copy_n(key, kv, reinterpret_cast<float*>(scratch)) - kv;
+    for (uint32_t i = 0; i < kv; i += s.head_dim) {
+      v_norm.run(k, value + i, s.head_dim);
+      k_norm.run(k, key + i, s.head_dim);
+      k.rotate(key + i, angles, s.rope_dim);
     }
     k.to_halves(key, kv, keys + size_t{position} * kv);
-    k.to_halves(key + kv, kv, values + size_t{position} * kv);
-  });
+    k.to_halves(value, kv, values + size_t{position} * kv);
+  };
+  step(n, work, size_t{shape.n_head_kv} * shape.head_dim * sizeof(float));
 }
 
 void CpuRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache, const Buffer& o,
@@ -72,26 +85,30 @@ void CpuRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const Buff
     --heads;
   const uint32_t sets = s.n_head / heads;
   const auto n_ctx = static_cast<uint32_t>(k_cache.size() / (size_t{2} * s.n_head_kv * s.head_dim));
+  const uint32_t window = s.window == 0 ? n_ctx : std::min(s.window, n_ctx);
+  const float scale = s.scale != 0 ? s.scale : 1 / std::sqrt(static_cast<float>(s.head_dim));
   step(
       n * sets,
-      [&k = k_, &input = input_, s, group, heads, sets, n, qkv = data_of<const float>(qkv),
+      [&k = k_, &input = input_, s, group, heads, sets, n, window, scale, qkv = data_of<const float>(qkv),
        keys = data_of<const uint16_t>(k_cache), values = data_of<const uint16_t>(v_cache),
        o = data_of<float>(o)](uint32_t unit, CacheLine* scratch) {
         const uint32_t t = n - 1 - unit / sets;  // the longest first
         const uint32_t head = unit % sets * heads, kv_head = head / group;
-        const size_t width = size_t{s.n_head + 2 * s.n_head_kv} * s.head_dim;
-        k.attention({.keys = keys + kv_head * s.head_dim,
-                     .values = values + kv_head * s.head_dim,
-                     .row = size_t{s.n_head_kv} * s.head_dim,
-                     .n_keys = input.position + t + 1,
+        const uint32_t n_keys = std::min(input.position + t + 1, window);
+        const size_t width = size_t{s.row_heads()} * s.head_dim, row = size_t{s.n_head_kv} * s.head_dim;
+        const size_t first = (input.position + t + 1 - n_keys) * row + kv_head * s.head_dim;
+        k.attention({.keys = keys + first,
+                     .values = values + first,
+                     .row = row,
+                     .n_keys = n_keys,
                      .head_dim = s.head_dim,
                      .n_heads = heads,
                      .queries = qkv + t * width + size_t{head} * s.head_dim,
-                     .scale = 1 / std::sqrt(static_cast<float>(s.head_dim)),
+                     .scale = scale,
                      .out = o + (size_t{t} * s.n_head + head) * s.head_dim,
                      .scratch = reinterpret_cast<float*>(scratch)});
       },
-      attention_scratch(n_ctx) * sizeof(float));
+      attention_scratch(window) * sizeof(float));
 }
 
 void CpuRecorder::argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial,

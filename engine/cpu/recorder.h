@@ -123,6 +123,16 @@ class CpuRecorder : public Recorder {
                  const AttentionShape& shape, uint32_t n) override;
   void norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features, const Buffer& y,
             uint32_t n) override;
+  void add_normed(const Buffer& t, const Norm& norm, uint32_t n_features, const Buffer& x,
+                  uint32_t n) override;
+  void multiply(const Buffer& g, const Buffer& by, uint32_t width, uint32_t by_stride, uint32_t by_offset,
+                uint32_t n) override;
+  void combine_per_layer(const Buffer& projected, const Norm& norm, float projected_scale,
+                         const Buffer& embedded, float embedded_scale, uint32_t n_slices, uint32_t width,
+                         uint32_t n) override;
+  void scale(const Buffer& x, float factor, uint32_t n_values) override;
+  void finish_logits(const Buffer& logits, uint32_t n_vocab, float softcap, const Buffer* suppressed,
+                     uint32_t n_suppressed, uint32_t rows) override;
   void head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) override;
   void argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const Buffer& result) override;
   void copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,

@@ -77,7 +77,7 @@ void ternary_floats(const CpuKernels& k, const uint8_t* codes, const uint16_t* s
 
 }  // namespace
 
-void CpuRecorder::embed(const Table& table, const EmbedExtra&, const Buffer& x, uint32_t n) {
+void CpuRecorder::embed(const Table& table, const EmbedExtra& extra, const Buffer& x, uint32_t n) {
   struct Chunk {
     uint32_t begin, rows;
     TableRows dense;
@@ -90,7 +90,9 @@ void CpuRecorder::embed(const Table& table, const EmbedExtra&, const Buffer& x, 
                       table.is_ternary() ? data_of<const uint16_t>(*c.scales) : nullptr});
   const RowFloats floats = table.is_ternary() ? nullptr : row_floats_of(k_, table.type);
   step(n, [&k = k_, &input = input_, chunks, floats, n_embd = table.n_embd, every = table.scale_every,
-           scale = table.scale, x = data_of<float>(x)](uint32_t t, CacheLine*) {
+           scale = table.scale, times = extra.scale,
+           positions = extra.positions ? data_of<const float>(*extra.positions) : nullptr,
+           x = data_of<float>(x)](uint32_t t, CacheLine*) {
     const auto token = static_cast<uint32_t>(input.tokens[t]);
     float* out = x + size_t{t} * n_embd;
     for (const Chunk& c : chunks) {
@@ -101,6 +103,9 @@ void CpuRecorder::embed(const Table& table, const EmbedExtra&, const Buffer& x, 
       else
         ternary_floats(k, c.codes, c.scales, n_embd, every, scale, row, out);
     }
+    const float* learned = positions ? positions + size_t{input.position + t} * n_embd : nullptr;
+    for (uint32_t i = 0; i < n_embd && times != 1; ++i) out[i] *= times;
+    for (uint32_t i = 0; i < n_embd && learned; ++i) out[i] += learned[i];
   });
 }
 

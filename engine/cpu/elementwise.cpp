@@ -1,0 +1,91 @@
+// What the forward pass does with vectors beside projections and attention: norms, sums, scales and caps.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "norms.h"
+#include "recorder.h"
+
+namespace bitnet::cpu {
+namespace {
+
+constexpr uint32_t kValuesAUnit = 4096;
+
+}  // namespace
+
+void CpuRecorder::norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features,
+                       const Buffer& y, uint32_t n) {
+  program_.norms.push_back(&y);
+  step(n, [&k = k_, x = data_of<const float>(x) + size_t{first_row} * n_features, norm = RowNorm(norm),
+           n_features, y = data_of<float>(y)](uint32_t t, CacheLine*) {
+    norm.run(k, x + size_t{t} * n_features, n_features, y + size_t{t} * n_features);
+  });
+}
+
+void CpuRecorder::add_normed(const Buffer& t, const Norm& norm, uint32_t n_features, const Buffer& x,
+                             uint32_t n) {
+  step(
+      n,
+      [&k = k_, from = data_of<const float>(t), norm = RowNorm(norm), n_features, x = data_of<float>(x)](
+          uint32_t t, CacheLine* scratch) {
+        auto* normed = reinterpret_cast<float*>(scratch);
+        norm.run(k, from + size_t{t} * n_features, n_features, normed);
+        for (uint32_t i = 0; i < n_features; ++i) x[size_t{t} * n_features + i] += normed[i];
+      },
+      n_features * sizeof(float));
+}
+
+void CpuRecorder::multiply(const Buffer& g, const Buffer& by, uint32_t width, uint32_t by_stride,
+                           uint32_t by_offset, uint32_t n) {
+  step(n, [g = data_of<float>(g), by = data_of<const float>(by) + by_offset, width, by_stride](uint32_t t,
+                                                                                               CacheLine*) {
+    for (uint32_t i = 0; i < width; ++i) g[size_t{t} * width + i] *= by[size_t{t} * by_stride + i];
+  });
+}
+
+void CpuRecorder::combine_per_layer(const Buffer& projected, const Norm& norm, float projected_scale,
+                                    const Buffer& embedded, float embedded_scale, uint32_t n_slices,
+                                    uint32_t width, uint32_t n) {
+  step(
+      n * n_slices,
+      [&k = k_, projected = data_of<float>(projected), norm = RowNorm(norm), projected_scale,
+       embedded = data_of<const float>(embedded), embedded_scale, width](uint32_t slice, CacheLine* scratch) {
+        float* p = projected + size_t{slice} * width;
+        const float* e = embedded + size_t{slice} * width;
+        auto* normed = reinterpret_cast<float*>(scratch);
+        for (uint32_t i = 0; i < width; ++i) p[i] *= projected_scale;
+        norm.run(k, p, width, normed);
+        constexpr float kHalf = 1 / std::numbers::sqrt2_v<float>;
+        for (uint32_t i = 0; i < width; ++i) p[i] = (normed[i] + e[i] * embedded_scale) * kHalf;
+      },
+      width * sizeof(float));
+}
+
+void CpuRecorder::scale(const Buffer& x, float factor, uint32_t n_values) {
+  step(ceil_div(n_values, kValuesAUnit),
+       [x = data_of<float>(x), factor, n_values](uint32_t unit, CacheLine*) {
+         const uint32_t begin = unit * kValuesAUnit, end = std::min(n_values, begin + kValuesAUnit);
+         for (uint32_t i = begin; i < end; ++i) x[i] *= factor;
+       });
+}
+
+void CpuRecorder::finish_logits(const Buffer& logits, uint32_t n_vocab, float softcap,
+                                const Buffer* suppressed, uint32_t n_suppressed, uint32_t rows) {
+  auto* values = data_of<float>(logits);
+  const uint32_t n = rows * n_vocab;
+  if (softcap != 0)
+    step(ceil_div(n, kValuesAUnit), [&k = k_, values, softcap, n](uint32_t unit, CacheLine*) {
+      const uint32_t begin = unit * kValuesAUnit;
+      k.cap(values + begin, std::min(n - begin, kValuesAUnit), softcap);
+    });
+  if (suppressed)
+    step(rows, [values, n_vocab, ids = data_of<const int32_t>(*suppressed), n_suppressed](uint32_t row,
+                                                                                          CacheLine*) {
+      for (uint32_t i = 0; i < n_suppressed; ++i)
+        values[size_t{row} * n_vocab + static_cast<uint32_t>(ids[i])] =
+            -std::numeric_limits<float>::infinity();
+    });
+}
+
+}  // namespace bitnet::cpu
