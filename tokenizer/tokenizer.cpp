@@ -25,6 +25,12 @@ constexpr int32_t kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUn
 
 [[noreturn]] void bad(const std::string& message) { throw Error(ErrorKind::model, message); }
 
+std::vector<int32_t> sorted(std::vector<int32_t> ids) {
+  std::ranges::sort(ids);
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
 bool is_spm(const Vocabulary& v) { return v.model == "llama"; }
 bool is_gemma4(const Vocabulary& v) {
   return v.model == "gemma4" || (v.model == "gpt2" && v.pre == "gemma4");
@@ -101,6 +107,8 @@ void check(const Vocabulary& v) {
                       ids == &v.suppressed ? "suppress_tokens" : "token_attributes", id, v.tokens.size()));
     }
   }
+  if (sorted(v.suppressed).size() == v.tokens.size())
+    bad("tokenizer.ggml.suppress_tokens: it has every token; wanted some that the model may give");
   if (is_gemma4(v) && v.merges.empty())
     bad("tokenizer.ggml.merges: there are none; wanted those of a \"gemma4\" vocabulary");
   if (!is_spm(v)) return;
@@ -211,12 +219,6 @@ std::string_view without_space_after(std::string_view text) {
   for (const std::string_view* it; (it = std::ranges::find_if(kWhiteSpace, ends)) != std::end(kWhiteSpace);)
     text.remove_suffix(it->size());
   return text;
-}
-
-std::vector<int32_t> sorted(std::vector<int32_t> ids) {
-  std::ranges::sort(ids);
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  return ids;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ import sys
 
 import numpy as np
 
+import hostile_tokenizers
 import hostile_types
 import make_model
 from hostile_file import (ARCH, ARRAY, BOOL, DIM, F32, F64, I32, I64, STRING, U8, U16, U32, U64, VOCAB, Cases, File,  # noqa: F401
@@ -181,7 +182,7 @@ def sizes(c):
     c.key("rope-base", f"{ARCH}.rope.freq_base", [f32(n) for n in (0, -1, float("nan"), float("inf"))])
     c.key("epsilon", f"{ARCH}.attention.layer_norm_rms_epsilon", [f32(n) for n in (-1, 2, float("nan"), float("inf"))])
     c.key("vocab-size", f"{ARCH}.vocab_size", [u32(n) for n in (0, 1, VOCAB - 1, VOCAB + 1, 2**32 - 1)])
-    c.key("architecture", "general.architecture", [string(n) for n in ("", "gpt2", "\x1b[31mred", "x" * 100000)])
+    c.key("architecture", "general.architecture", [string(n) for n in ("", "gptneox", "\x1b[31mred", "x" * 100000)])
     c.add("architecture", "general.architecture", lambda f: f.drop("general.architecture"))
     c.key("head-size", f"{ARCH}.attention.key_length", [u32(n) for n in (0, 4, 63, 512, 128)], "head|attn|rope")
     c.key("head-size", f"{ARCH}.attention.value_length", [u32(n) for n in (0, 32, 128)])
@@ -290,7 +291,8 @@ def main(folder):
     os.makedirs(folder)
     c = Cases(folder)
     c.put("fine-valid", None, c.base.bytes())
-    for group in (truncations, header, keys, tensors, sizes, tokenizer, spm, templates, fine, *hostile_types.GROUPS):
+    for group in (truncations, header, keys, tensors, sizes, tokenizer, spm, templates, fine, *hostile_types.GROUPS,
+                  *hostile_tokenizers.GROUPS):
         group(c)
     with open(os.path.join(folder, "cases.json"), "w") as out:
         json.dump(c.expected, out, indent=0)
