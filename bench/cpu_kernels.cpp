@@ -116,15 +116,15 @@ class Bench {
     const std::vector<int8_t> q(size_t{kIn} * planes, 3);
     const std::vector<int32_t> q_sums(kIn / 64, 192);
     constexpr uint32_t kBands = 4;
-    constexpr size_t kCodes = size_t{kBands} * kBandRows * kIn / 4;
-    const size_t unit = kCodes + size_t{2} * kBands * kBandRows * (kIn / scale_every);
+    const size_t codes = size_t{kBands} * kBandRows * bitnet::code_bytes(k.group_layout, kIn);
+    const size_t unit = codes + size_t{2} * kBands * kBandRows * (kIn / scale_every);
     for (const char* where : {"", ", cached"}) {
       report(
           k, fmt::format("groups, {}, scale every {}{}", planes == 1 ? "int8" : "int16", scale_every, where),
           unit, [&](size_t byte) {
             if (*where != 0) byte = 0;
             int32_t sums[kBands * kBandRows];
-            const GroupRows w{at<uint8_t>(byte), at<uint16_t>(byte + kCodes), kIn, scale_every, 1024, planes};
+            const GroupRows w{at<uint8_t>(byte), at<uint16_t>(byte + codes), kIn, scale_every, 1024, planes};
             k.group_rows(w, kBands, q.data(), q_sums.data(), sums);
             sink_ += static_cast<uint64_t>(sums[0]);
           });
@@ -203,8 +203,8 @@ class Bench {
       std::vector<uint8_t> tile(size_t{kWide} * kTileRows);
       std::vector<float> scales(size_t{kWide} / kEvery * kTileRows);
       std::vector<int32_t> sums(size_t{kAtOnce} * kTileRows);
-      const uint8_t* bands[] = {at<uint8_t>(2 * unit * kBandRows * (kWide / 4)),
-                                at<uint8_t>((2 * unit + 1) * kBandRows * (kWide / 4))};
+      const size_t band_bytes = kBandRows * bitnet::code_bytes(k.group_layout, kWide);
+      const uint8_t* bands[] = {at<uint8_t>(2 * unit * band_bytes), at<uint8_t>((2 * unit + 1) * band_bytes)};
       const uint16_t* band_scales[] = {at<uint16_t>(0), at<uint16_t>(0)};
       k.unpack_bands(bands, kWide, tile.data());
       k.unpack_scales(band_scales, kWide / kEvery, 1024, scales.data());

@@ -301,7 +301,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual const DeviceInfo& device() const = 0;
-  // The layout of ternary weights that have more than one scale: groups or groups16.
+  // The layout of ternary weights that have more than one scale: groups, groups16 or fives16.
   virtual Layout group_layout() const = 0;
   // The layout of quantised dense weights: blocks or blocks16.
   virtual Layout block_layout() const = 0;

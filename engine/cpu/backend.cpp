@@ -63,7 +63,7 @@ class CpuBackend : public Backend {
         head_shortlist_(kernels_of(options).head_shortlist) {}
 
   const DeviceInfo& device() const override { return device_; }
-  Layout group_layout() const override { return Layout::groups16; }
+  Layout group_layout() const override { return kernels_.group_layout; }
   Layout block_layout() const override { return Layout::blocks16; }
 
   // Weights lie one behind the other while a model is loaded, so that large pages hold them.

@@ -35,7 +35,9 @@ KernelChoices kernel_choices() {
   static const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
                              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                              __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
-  static const KernelChoice choices[] = {{&amx_kernels(), avx512 && may_use_amx()},
+  static const bool vbmi = avx512 && __builtin_cpu_supports("avx512vbmi");
+  static const KernelChoice choices[] = {{&amx_kernels(), vbmi && may_use_amx()},
+                                         {&avx512_vbmi_kernels(), vbmi},
                                          {&kAvx512Kernels, avx512},
                                          {&kAvxVnniKernels, avx2 && __builtin_cpu_supports("avxvnni")},
                                          {&kAvx2Kernels, avx2},

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "engine/layouts/layout.h"
+
 namespace bitnet::cpu {
 
 // Rows of a ternary matrix that prefill unpacks and multiplies at a time.
@@ -35,10 +37,10 @@ inline size_t attention_scratch(uint32_t n_keys) {
   return kMostHeads * ((size_t{n_keys} + 15) / 16 * 16 + kMostHeadDim);
 }
 
-// Rows of a ternary matrix of layout groups16: bands of kBandRows rows that lie side by side.
+// Rows of a ternary matrix of layout groups16 or fives16: bands of kBandRows rows that lie side by side.
 constexpr uint32_t kBandRows = 16;
 struct GroupRows {
-  const uint8_t* codes;    // [bands][n_in / 16][kBandRows][4]
+  const uint8_t* codes;    // [bands], as CpuKernels::group_layout says
   const uint16_t* scales;  // F16 [bands][n_in / scale_every][kBandRows]
   uint32_t n_in;
   uint32_t scale_every;
@@ -104,6 +106,7 @@ using RowFloats = void (*)(const std::byte* row, uint32_t n, float* out);
 // of trits are concerned, of 64 in int8_rows, and of 16 elsewhere, except where it says otherwise.
 struct CpuKernels {
   const char* name;
+  Layout group_layout = Layout::groups16;  // or fives16: what group_rows and unpack_bands read
 
   // sums[r] = codes of row r . q; rows of n_in / 4 bytes lie one after the other
   void (*ternary_rows)(const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q, int32_t* sums);
@@ -112,7 +115,7 @@ struct CpuKernels {
   // sums [n_tokens][kTileRows] = tile . q [n_tokens][n_in]
   void (*tile_product)(const uint8_t* tile, uint32_t n_in, const int8_t* q, uint32_t n_tokens, int32_t* sums);
 
-  // Layout groups16 (n_in is a multiple of 64). q_sums[g] is the sum of the inputs 64 g and on; the sums are
+  // The group_layout (n_in is a multiple of 64). q_sums[g] is the sum of the inputs 64 g and on; the sums are
   // those of round_half_even(float(codes . q - q_sums) * (scale * fixed)) over the groups.
   //
   // sums [n_bands][kBandRows] of one token, whose q is [planes][n_in]
@@ -211,6 +214,7 @@ extern const CpuKernels kSse4Kernels;
 extern const CpuKernels kAvx2Kernels;
 extern const CpuKernels kAvxVnniKernels;
 extern const CpuKernels kAvx512Kernels;
+const CpuKernels& avx512_vbmi_kernels();
 const CpuKernels& amx_kernels();
 // What it has of its own for blocks16 (kernels_amx_blocks.cpp)
 void amx_unpack_block_band(const BlockBands& w, uint32_t half, uint8_t* codes, float* scales, float* minima);

@@ -4,6 +4,7 @@
 #include <immintrin.h>
 
 #include "kernels.h"
+#include "unpack_fives.h"
 
 #pragma GCC push_options
 #pragma GCC target("amx-tile,amx-int8,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c")
@@ -73,23 +74,9 @@ void tile_product(const uint8_t* tile, uint32_t n_in, const int8_t* q, uint32_t 
   _tile_release();
 }
 
-// As unpack_bands of AVX-512, but a byte is the weight itself, -1 to 1. So no sum of activations has to be
-// subtracted from a group's products.
+// A byte is the weight itself, so that no sum of activations has to be subtracted from a group's products.
 void unpack_bands(const uint8_t* const* bands, uint32_t n_in, uint8_t* tile) {
-  constexpr uint32_t kStep = 4 * kTileRows, kBand = 4 * kBandRows;
-  const __m512i low = _mm512_set1_epi8(0x03), one = _mm512_set1_epi8(1);
-  for (uint32_t i = 0; i < n_in / 16; ++i)
-    for (uint32_t band = 0; band < kTileRows / kBandRows; ++band) {
-      const __m512i bits = _mm512_loadu_si512(bands[band] + size_t{i} * kBand);
-      uint8_t* to = tile + size_t{i} * 4 * kStep + band * kBand;
-      const auto put = [&](uint32_t word, __m512i codes) {
-        _mm512_storeu_si512(to + word * kStep, _mm512_sub_epi8(_mm512_and_si512(codes, low), one));
-      };
-      put(0, _mm512_srli_epi16(bits, 6));
-      put(1, _mm512_srli_epi16(bits, 4));
-      put(2, _mm512_srli_epi16(bits, 2));
-      put(3, bits);
-    }
+  unpack_fives(bands, n_in, 1, tile);
 }
 
 // The products of a group of 64 inputs with up to 16 tokens and both bands
@@ -177,7 +164,7 @@ namespace bitnet::cpu {
 namespace {
 
 CpuKernels with_amx() {
-  CpuKernels kernels = kAvx512Kernels;
+  CpuKernels kernels = avx512_vbmi_kernels();
   kernels.name = "amx";
   kernels.tile_product = tile_product;
   kernels.unpack_block_band = amx_unpack_block_band;

@@ -42,8 +42,9 @@ class Operands {
   };
 
   Operands(const Matrix& w, const Quantised& q)
-      : groups_(w.layout == Layout::groups16),
+      : groups_(has_bands(w.layout)),
         n_in_(w.n_in),
+        code_bytes_(code_bytes(w.layout, w.n_in)),
         scale_every_(w.scale_every),
         planes_(planes_of(w)),
         fixed_(w.fixed),
@@ -58,7 +59,7 @@ class Operands {
       assert(!groups_ || row % kBandRows == 0);  // only the last part may end within a band
       const uint32_t end = row + w.parts[i].rows;
       const uint8_t* own =
-          w.part_codes[i] ? data_of<const uint8_t>(*w.part_codes[i]) : codes + row * (n_in_ / 4);
+          w.part_codes[i] ? data_of<const uint8_t>(*w.part_codes[i]) : codes + row * code_bytes_;
       parts_[i] = {row, end, w.parts[i].scale, own,
                    groups_ ? scales + row * (n_in_ / scale_every_) : nullptr};
       row = end;
@@ -70,7 +71,7 @@ class Operands {
   const Part& part(size_t i) const { return parts_[i]; }
   // Rows that a unit has to begin at a multiple of, and the bytes of a row
   uint32_t rows_together() const { return groups_ ? kBandRows : 8; }
-  uint64_t row_bytes() const { return n_in_ / 4 + (groups_ ? n_in_ / scale_every_ * sizeof(uint16_t) : 0); }
+  uint64_t row_bytes() const { return code_bytes_ + (groups_ ? n_in_ / scale_every_ * sizeof(uint16_t) : 0); }
 
   // What the sums of a part's rows and a token are multiplied by, and what is subtracted from them first
   float factor(const Part& part, uint32_t token) const { return part.scale / info_[token].s; }
@@ -91,21 +92,21 @@ class Operands {
   std::span<const std::byte> codes(uint32_t first, uint32_t end) const {
     if (first >= end) return {};
     const Part& part = part_of(first);
-    const auto row = [&](uint32_t r) { return part.codes + size_t{r - part.begin} * (n_in_ / 4); };
+    const auto row = [&](uint32_t r) { return part.codes + size_t{r - part.begin} * code_bytes_; };
     return std::as_bytes(std::span(row(first), row(std::min(end, part.end))));
   }
 
-  // The sums of rows of one part with a token. In groups16 there is room for whole bands.
+  // The sums of rows of one part with a token. In groups there is room for whole bands.
   void multiply_rows(const CpuKernels& k, const Part& part, uint32_t first, uint32_t n_rows, uint32_t token,
                      int32_t* sums) const {
-    const uint8_t* codes = part.codes + size_t{first - part.begin} * (n_in_ / 4);
+    const uint8_t* codes = part.codes + size_t{first - part.begin} * code_bytes_;
     if (!groups_) return k.ternary_rows(codes, n_in_, n_rows, q_ + size_t{token} * n_in_, sums);
     const uint16_t* scales = part.scales + size_t{first - part.begin} * (n_in_ / scale_every_);
     k.group_rows({codes, scales, n_in_, scale_every_, fixed_, planes_}, (n_rows + kBandRows - 1) / kBandRows,
                  q_ + size_t{token} * planes_ * n_in_, q_sums_ + size_t{token} * (n_in_ / 64), sums);
   }
 
-  // A tile is its codes and, in groups16, its scales.
+  // A tile is its codes and, in groups, its scales.
   size_t tile_bytes() const {
     return size_t{n_in_} * kTileRows +
            (groups_ ? size_t{n_in_ / scale_every_} * kTileRows * sizeof(float) : 0);
@@ -117,7 +118,7 @@ class Operands {
         const HalfTile& half = halves[r / kHalfTile];
         const uint32_t row = std::min(half.first + r % kHalfTile, half.last);
         const Part& part = part_of(row);
-        rows[r] = part.codes + size_t{row - part.begin} * (n_in_ / 4);
+        rows[r] = part.codes + size_t{row - part.begin} * code_bytes_;
       }
       return k.unpack_tile(rows, n_in_, tile);
     }
@@ -126,7 +127,7 @@ class Operands {
     for (uint32_t h = 0; h < 2; ++h) {
       const uint32_t row = std::min(halves[h].first, halves[h].last / kBandRows * kBandRows);
       const Part& part = part_of(row);
-      bands[h] = part.codes + size_t{row - part.begin} * (n_in_ / 4);
+      bands[h] = part.codes + size_t{row - part.begin} * code_bytes_;
       scales[h] = part.scales + size_t{row - part.begin} * (n_in_ / scale_every_);
     }
     k.unpack_bands(bands, n_in_, tile);
@@ -152,7 +153,9 @@ class Operands {
   }
 
   bool groups_;
-  uint32_t n_in_, scale_every_, planes_;
+  uint32_t n_in_;
+  size_t code_bytes_;  // of a row
+  uint32_t scale_every_, planes_;
   float fixed_;
   const int8_t* q_;
   const TokenScale* info_;
@@ -183,7 +186,7 @@ uint32_t round_up(uint32_t n, uint32_t multiple) { return (n + multiple - 1) / m
 
 void CpuRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
   if (is_dense(w)) return quantise_dense(w, in, n);
-  const bool groups = w.layout == Layout::groups16;
+  const bool groups = has_bands(w.layout);
   step(n, [&k = k_, n_in = w.n_in, planes = planes_of(w), epsilon = in.norm.epsilon,
            x = data_of<const float>(in.x) + size_t{in.first_row} * w.n_in, normed = bool{in.norm},
            weight = in.norm.weight ? data_of<const float>(*in.norm.weight) : nullptr,

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "engine/layouts/file_types.h"
+#include "engine/layouts/pack.h"
 #include "recorder.h"
 
 namespace bitnet::cpu {
@@ -60,18 +61,17 @@ TableRows rows_of(const Table& table, const Table::Chunk& chunk) {
 
 namespace {
 
-// Row `row` of a chunk in layout groups16, times `scale`.
+// Row `row` of a chunk of a ternary table, times `scale`.
 void ternary_floats(const CpuKernels& k, const uint8_t* codes, const uint16_t* scales, uint32_t n,
                     uint32_t scale_every, float scale, uint32_t row, float* out) {
   const size_t band = row / kBandRows, lane = row % kBandRows;
+  const uint8_t* in_band = codes + band * kBandRows * code_bytes(k.group_layout, n);
   for (uint32_t i = 0; i < n; i += scale_every) {
     float value = 0;
     k.to_floats(scales + (band * (n / scale_every) + i / scale_every) * kBandRows + lane, 1, &value);
     value *= scale;
-    for (uint32_t j = i; j < i + scale_every; ++j) {
-      const uint8_t byte = codes[((band * (n / 16) + j / 16) * kBandRows + lane) * 4 + j % 4];
-      out[j] = static_cast<float>((byte >> (6 - 2 * (j / 4 % 4)) & 3) - 1) * value;
-    }
+    for (uint32_t j = i; j < i + scale_every; ++j)
+      out[j] = static_cast<float>(code_in_band(k.group_layout, in_band, n, lane, j) - 1) * value;
   }
 }
 

@@ -5,6 +5,8 @@
 // A code 0, 1, 2 is the weight -1, 0, +1.
 #pragma once
 
+#include <cstddef>
+
 namespace bitnet {
 
 enum class Layout {
@@ -18,6 +20,10 @@ enum class Layout {
   // holds the elements 16 j + b, + 4, + 8, + 12 at the shifts 6, 4, 2, 0. The scales are F16 [ceil(rows /
   // 16)][n_in / scale_every][16 rows]. Rows past the end have codes of 1 and scales of 0.
   groups16,
+  // As groups16 in 1.6 bits, for CPUs that look bytes up in tables: [ceil(rows / 16)] bands, each of [n_in /
+  // 320][16][16 rows][4 bytes] and of what is left of n_in as in groups16. Byte b of word i of a row holds
+  // the elements 4 i + b of five groups of 64: c0 + 3 c1 + 9 c2 + 28 c3 + 84 c4.
+  fives16,
   // Quantised dense rows (Q8_0, Q4_0, ...), codes and scales apart, in as many bits as in the file. blocks.h
   // has what they mean. `blocks` is for Vulkan: pack_blocks.h.
   blocks,
@@ -33,5 +39,13 @@ enum class Layout {
   // Rows of F32, F16 or BF16 as they lie in the file.
   floats,
 };
+
+// Whether sixteen ternary rows lie side by side.
+constexpr bool has_bands(Layout layout) { return layout == Layout::groups16 || layout == Layout::fives16; }
+
+// Bytes of a row of ternary codes. In a layout with bands it is a sixteenth of a band.
+constexpr size_t code_bytes(Layout layout, size_t n_in) {
+  return layout == Layout::fives16 ? n_in / 320 * 64 + n_in % 320 / 4 : n_in / 4;
+}
 
 }  // namespace bitnet

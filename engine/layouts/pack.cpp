@@ -16,6 +16,21 @@ uint64_t eight_codes(const uint8_t* at) {
   return word;
 }
 
+constexpr size_t kFives = 320;  // inputs of five groups
+constexpr uint8_t kWeights[] = {1, 3, 9, 28, 84};
+
+// From element `at` on
+void pack_rest16(const uint8_t* codes, size_t n, size_t at, std::byte* out) {
+  for (; at < n; at += 16)
+    for (size_t row = 0; row < kRowsTogether; ++row, out += 4) {
+      const uint8_t* block = codes + row * n + at;
+      const uint64_t pairs =
+          eight_codes(block) << 4 | eight_codes(block + 8);  // elements b, 8 + b, and 4 + b, 12 + b
+      const uint32_t word = static_cast<uint32_t>(pairs) << 2 | static_cast<uint32_t>(pairs >> 32);
+      std::memcpy(out, &word, sizeof word);
+    }
+}
+
 }  // namespace
 
 void pack_groups(const uint8_t* codes, size_t n, std::byte* out) {
@@ -27,15 +42,34 @@ void pack_groups(const uint8_t* codes, size_t n, std::byte* out) {
     }
 }
 
-void pack_groups16(const uint8_t* codes, size_t n, std::byte* out) {
-  for (size_t at = 0; at < n; at += 16)
-    for (size_t row = 0; row < kRowsTogether; ++row, out += 4) {
-      const uint8_t* block = codes + row * n + at;
-      const uint64_t pairs =
-          eight_codes(block) << 4 | eight_codes(block + 8);  // elements b, 8 + b, and 4 + b, 12 + b
-      const uint32_t word = static_cast<uint32_t>(pairs) << 2 | static_cast<uint32_t>(pairs >> 32);
-      std::memcpy(out, &word, sizeof word);
-    }
+void pack_groups16(const uint8_t* codes, size_t n, std::byte* out) { pack_rest16(codes, n, 0, out); }
+
+void pack_fives16(const uint8_t* codes, size_t n, std::byte* out) {
+  size_t at = 0;
+  for (; at + kFives <= n; at += kFives)
+    for (size_t word = 0; word < 16; ++word)
+      for (size_t row = 0; row < kRowsTogether; ++row, out += 4) {
+        uint32_t bytes = 0;  // none of the four exceeds 250
+        for (size_t group = 0; group < 5; ++group) {
+          uint32_t four = 0;
+          std::memcpy(&four, codes + row * n + at + 64 * group + 4 * word, sizeof four);
+          bytes += four * kWeights[group];
+        }
+        std::memcpy(out, &bytes, sizeof bytes);
+      }
+  pack_rest16(codes, n, at, out);
+}
+
+uint8_t code_in_band(Layout layout, const uint8_t* band, size_t n, size_t lane, size_t i) {
+  const size_t whole = layout == Layout::fives16 ? n / kFives * kFives : 0;
+  if (i >= whole) {
+    const uint8_t byte =
+        band[whole / 5 * kRowsTogether + ((i - whole) / 16 * kRowsTogether + lane) * 4 + i % 4];
+    return byte >> (6 - 2 * (i / 4 % 4)) & 3;
+  }
+  unsigned rest = band[((i / kFives * 16 + i % 64 / 4) * kRowsTogether + lane) * 4 + i % 4];
+  for (size_t group = 4; group > i % kFives / 64; --group) rest %= kWeights[group];
+  return static_cast<uint8_t>(rest / kWeights[i % kFives / 64] % 3);
 }
 
 void pack_scales16(const uint16_t* scales, size_t n, uint16_t* out) {

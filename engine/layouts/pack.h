@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "layout.h"
+
 namespace bitnet {
 
-constexpr size_t kRowsTogether = 16;  // of Layout::groups16
+constexpr size_t kRowsTogether = 16;  // of Layout::groups16 and fives16
 
 // One row in Layout::groups, n / 4 bytes. Requires: n is a multiple of 64.
 void pack_groups(const uint8_t* codes, size_t n, std::byte* out);
@@ -18,11 +20,17 @@ void pack_groups(const uint8_t* codes, size_t n, std::byte* out);
 // 16 rows, codes [16][n], in Layout::groups16: [n / 16][16 rows][4 bytes]. Requires: n is a multiple of 16.
 void pack_groups16(const uint8_t* codes, size_t n, std::byte* out);
 
+// The same in Layout::fives16. Requires: n is a multiple of 64.
+void pack_fives16(const uint8_t* codes, size_t n, std::byte* out);
+
+// Code `i` of row `lane` of a band of 16 rows in Layout::groups16 or fives16.
+uint8_t code_in_band(Layout layout, const uint8_t* band, size_t n, size_t lane, size_t i);
+
 // The scales of 16 rows, [16][n], as Layout::groups16 has them: [n][16 rows].
 void pack_scales16(const uint16_t* scales, size_t n, uint16_t* out);
 
 // Where neighbouring scales are equal in all rows, one can stand for them. Given those of a matrix in
-// Layout::groups16, n to a row, leaves as few as possible and returns how many of the old ones each stands
+// a layout with bands, n to a row, leaves as few as possible and returns how many of the old ones each stands
 // for.
 uint32_t merge_scales16(std::vector<uint16_t>& scales, size_t n);
 

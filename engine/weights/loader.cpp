@@ -286,9 +286,10 @@ class Loader {
   // On the CPU equal scales are merged, so that a token reads fewer bytes; the numbers stay the same.
   Packed load_packed(Repacker& repacker, const RowsToPack& rows, uint32_t begin, uint32_t end,
                      uint32_t scale_every) {
-    const uint64_t row_bytes = rows.n_in / 4, scale_bytes = rows.n_in / scale_every * sizeof(uint16_t);
+    const uint64_t row_bytes = code_bytes(backend_.group_layout(), rows.n_in);
+    const uint64_t scale_bytes = rows.n_in / scale_every * sizeof(uint16_t);
     const uint64_t n = (uint64_t{end - begin} + kRowsTogether - 1) / kRowsTogether * kRowsTogether;
-    const bool merges = backend_.group_layout() == Layout::groups16 && begin == 0 && end == rows.rows();
+    const bool merges = has_bands(backend_.group_layout()) && begin == 0 && end == rows.rows();
     Packed packed{backend_.allocate(n * row_bytes, BufferUse::weights),
                   merges ? nullptr : backend_.allocate(n * scale_bytes, BufferUse::weights), scale_every};
     std::vector<uint16_t> all_scales;

@@ -68,7 +68,7 @@ Repacker::Repacker(const std::string& path, Layout layout, const RowsToPack& row
 
 // Packs rows [begin, end) behind row `first` of packed_, and returns the largest sum of their scales.
 double Repacker::pack_some(uint32_t begin, uint32_t end, uint32_t first) {
-  const uint32_t n = rows_.n_in, together = layout_ == Layout::groups16 ? kRowsTogether : 1;
+  const uint32_t n = rows_.n_in, together = has_bands(layout_) ? kRowsTogether : 1;
   const uint32_t n_scales = n / scale_every_, file_scales = n / type_.scale_every;
   std::vector<uint8_t> codes(size_t{together} * n);
   std::vector<uint16_t> of_file(file_scales), scales(size_t{together} * n_scales);
@@ -98,11 +98,12 @@ double Repacker::pack_some(uint32_t begin, uint32_t end, uint32_t first) {
         scales[size_t{i} * n_scales + s] = of_file[s * (scale_every_ / type_.scale_every)];
     }
     const size_t at = r - first;
-    if (layout_ == Layout::groups16) {
-      pack_groups16(codes.data(), n, packed_.codes.data() + at * (n / 4));
+    std::byte* to = packed_.codes.data() + at * code_bytes(layout_, n);
+    if (has_bands(layout_)) {
+      (layout_ == Layout::fives16 ? pack_fives16 : pack_groups16)(codes.data(), n, to);
       pack_scales16(scales.data(), n_scales, packed_.scales.data() + at * n_scales);
     } else {
-      pack_groups(codes.data(), n, packed_.codes.data() + at * (n / 4));
+      pack_groups(codes.data(), n, to);
       std::copy(scales.begin(), scales.end(), packed_.scales.begin() + static_cast<ptrdiff_t>(at * n_scales));
     }
   }
@@ -110,9 +111,9 @@ double Repacker::pack_some(uint32_t begin, uint32_t end, uint32_t first) {
 }
 
 const PackedRows& Repacker::pack(uint32_t begin, uint32_t end) {
-  const uint32_t together = layout_ == Layout::groups16 ? kRowsTogether : 1;
+  const uint32_t together = has_bands(layout_) ? kRowsTogether : 1;
   const size_t rows = size_t{ceil_div(end - begin, together)} * together;
-  packed_.codes.resize(rows * (rows_.n_in / 4));
+  packed_.codes.resize(rows * code_bytes(layout_, rows_.n_in));
   packed_.scales.resize(rows * (rows_.n_in / scale_every_));
   share_rows(begin, end, [&](uint32_t from, uint32_t to) {
     const double largest = pack_some(from, to, begin);

@@ -36,7 +36,7 @@ struct RowsToPack {
 // throws. A share begins a multiple of 16 rows behind `begin`.
 void share_rows(uint32_t begin, uint32_t end, const std::function<void(uint32_t, uint32_t)>& work);
 
-// A piece of a stack in Layout::groups or groups16.
+// A piece of a stack in Layout::groups, groups16 or fives16.
 struct PackedRows {
   std::vector<std::byte> codes;
   std::vector<uint16_t> scales;  // F16
@@ -48,8 +48,8 @@ class Repacker {
   // same.
   Repacker(const std::string& path, Layout layout, const RowsToPack& rows, uint32_t scale_every);
 
-  // Packs rows [begin, end) into packed(). In Layout::groups16 both are multiples of 16, or `end` is the end
-  // of all. Throws Error(model) for codes and scales that are none.
+  // Packs rows [begin, end) into packed(). In a layout with bands both are multiples of 16, or `end` is the
+  // end of all. Throws Error(model) for codes and scales that are none.
   const PackedRows& pack(uint32_t begin, uint32_t end);
   double largest_bound() const { return largest_bound_; }  // of all rows so far, bound_of_scales
 

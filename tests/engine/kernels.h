@@ -78,10 +78,12 @@ inline Groups packed_groups(Layout layout, uint32_t rows, uint32_t n_in, const u
   std::vector<uint16_t> all_scales(whole * n_scales, 0);
   std::copy_n(codes, size_t{rows} * n_in, all_codes.begin());
   std::copy_n(scales, size_t{rows} * n_scales, all_scales.begin());
-  g.codes.resize(whole * n_in / 4);
+  const size_t row_bytes = code_bytes(layout, n_in);
+  g.codes.resize(whole * row_bytes);
   g.scales.resize(whole * n_scales);
   for (size_t r = 0; r < whole; r += kRowsTogether) {
-    pack_groups16(&all_codes[r * n_in], n_in, &g.codes[r * n_in / 4]);
+    (layout == Layout::fives16 ? pack_fives16 : pack_groups16)(&all_codes[r * n_in], n_in,
+                                                               &g.codes[r * row_bytes]);
     pack_scales16(&all_scales[r * n_scales], n_scales, &g.scales[r * n_scales]);
   }
   return g;

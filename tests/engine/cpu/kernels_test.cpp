@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/layouts/pack.h"
+
 namespace bitnet::cpu {
 namespace {
 
@@ -97,15 +99,23 @@ TEST(CpuKernels, IntegerSumsAreThoseOfTheReference) {
   }
 }
 
-// A made matrix of layout groups16, an input for it, and what each row gives by the formula.
+// A made matrix of groups, an input for it, and what each row gives by the formula.
 struct MadeGroups {
   uint32_t n_in, scale_every, planes, rows, tokens;
-  std::vector<uint8_t> codes;    // [rows / 16][n_in / 16][16][4]
+  std::vector<uint8_t> codes;    // [rows][n_in]
   std::vector<uint16_t> scales;  // [rows / 16][n_in / scale_every][16]
   std::vector<int8_t> q;         // [tokens][planes][n_in]
   std::vector<int32_t> q_sums;   // [tokens][n_in / 64]
   std::vector<int32_t> wanted;   // [tokens][rows]
   float fixed = 1024;
+
+  std::vector<uint8_t> packed(Layout layout) const {
+    std::vector<uint8_t> bytes(rows * code_bytes(layout, n_in));
+    for (size_t r = 0; r < rows; r += kBandRows)
+      (layout == Layout::fives16 ? pack_fives16 : pack_groups16)(
+          &codes[r * n_in], n_in, reinterpret_cast<std::byte*>(&bytes[r * code_bytes(layout, n_in)]));
+    return bytes;
+  }
 };
 
 // The first row and the first token have the codes and activations that make the largest sums.
@@ -113,7 +123,7 @@ MadeGroups made_groups(uint32_t n_in, uint32_t scale_every, uint32_t planes, uin
                        std::mt19937& rng) {
   MadeGroups m{n_in, scale_every, planes, kTileRows, tokens, {}, {}, {}, {}, {}};
   const uint32_t groups = n_in / 64, scales = n_in / scale_every;
-  m.codes.resize(size_t{m.rows} * n_in / 4);
+  m.codes.resize(size_t{m.rows} * n_in);
   m.scales.resize(size_t{m.rows} * scales);
   m.q.resize(size_t{tokens} * planes * n_in);
   m.q_sums.resize(size_t{tokens} * groups);
@@ -131,8 +141,7 @@ MadeGroups made_groups(uint32_t n_in, uint32_t scale_every, uint32_t planes, uin
     for (uint32_t i = 0; i < n_in; ++i) {
       const uint32_t code = r == 0 ? 2 : rng() % 3;
       trits[size_t{r} * n_in + i] = static_cast<int>(code) - 1;
-      m.codes[((size_t{r} / 16 * (n_in / 16) + i / 16) * 16 + r % 16) * 4 + i % 4] |=
-          static_cast<uint8_t>(code << (6 - 2 * (i % 16 / 4)));
+      m.codes[size_t{r} * n_in + i] = static_cast<uint8_t>(code);
     }
   for (uint32_t t = 0; t < tokens; ++t)
     for (uint32_t g = 0; g < groups; ++g) {
@@ -158,7 +167,7 @@ MadeGroups made_groups(uint32_t n_in, uint32_t scale_every, uint32_t planes, uin
 
 TEST(CpuKernels, SumsOfGroupsAreThoseOfTheFormula) {
   std::mt19937 rng(5);
-  for (const uint32_t n_in : {64U, 192U, 512U, 1536U, 6912U})
+  for (const uint32_t n_in : {64U, 192U, 512U, 640U, 1536U, 6912U})
     for (const uint32_t scale_every : {64U, 128U, 256U, n_in}) {
       if (n_in % scale_every != 0) continue;
       for (const uint32_t planes : {1U, 2U}) {
@@ -170,14 +179,16 @@ TEST(CpuKernels, SumsOfGroupsAreThoseOfTheFormula) {
           const CpuKernels& k = *choice.kernels;
           SCOPED_TRACE(k.name);
           std::vector<int32_t> rows(size_t{kTokens} * m.rows), tiles(rows.size(), -1);
-          const GroupRows w{m.codes.data(), m.scales.data(), n_in, scale_every, m.fixed, planes};
+          const std::vector<uint8_t> codes = m.packed(k.group_layout);
+          const GroupRows w{codes.data(), m.scales.data(), n_in, scale_every, m.fixed, planes};
           for (uint32_t t = 0; t < kTokens; ++t)
             k.group_rows(w, m.rows / kBandRows, m.q.data() + size_t{t} * planes * n_in,
                          m.q_sums.data() + t * groups, rows.data() + t * m.rows);
           EXPECT_EQ(rows, m.wanted) << n_in << " " << scale_every << " " << planes;
           std::vector<uint8_t> tile(size_t{n_in} * kTileRows);
           std::vector<float> tile_scales(size_t{scales} * kTileRows);
-          const uint8_t* bands[] = {m.codes.data(), m.codes.data() + size_t{4} * n_in};
+          const uint8_t* bands[] = {codes.data(),
+                                    codes.data() + kBandRows * code_bytes(k.group_layout, n_in)};
           const uint16_t* band_scales[] = {m.scales.data(), m.scales.data() + size_t{kBandRows} * scales};
           k.unpack_bands(bands, n_in, tile.data());
           k.unpack_scales(band_scales, scales, m.fixed, tile_scales.data());

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -43,6 +44,39 @@ TEST(Pack, Groups16HaveEachElementWhereLayoutSays) {
                 codes[row * n + e])
           << row << " " << e;
     }
+}
+
+TEST(Pack, Fives16HaveFiveGroupsInAByteAndTheRestAsGroups16) {
+  constexpr size_t n = 2 * 320 + 192, kWeights[] = {1, 3, 9, 28, 84};
+  const auto codes = random_codes(16 * n);
+  std::vector<std::byte> packed(16 * code_bytes(Layout::fives16, n)), rest(16 * 192 / 4);
+  ASSERT_EQ(packed.size(), 2U * 16 * 64 + rest.size());
+  pack_fives16(codes.data(), n, packed.data());
+  for (size_t row = 0; row < 16; ++row)
+    for (size_t five = 0; five < 2; ++five)
+      for (size_t e = 0; e < 64; ++e) {
+        size_t sum = 0;
+        for (size_t group = 0; group < 5; ++group)
+          sum += kWeights[group] * codes[row * n + five * 320 + group * 64 + e];
+        EXPECT_EQ(std::to_integer<size_t>(packed[((five * 16 + e / 4) * 16 + row) * 4 + e % 4]), sum);
+      }
+  std::vector<uint8_t> last;
+  for (size_t row = 0; row < 16; ++row) last.insert(last.end(), &codes[row * n + 640], &codes[row * n] + n);
+  pack_groups16(last.data(), 192, rest.data());
+  EXPECT_TRUE(std::equal(rest.begin(), rest.end(), packed.begin() + 2 * 16 * 64));
+}
+
+TEST(Pack, CodesOfABandAreFoundInIt) {
+  constexpr size_t n = 2 * 320 + 192;
+  const auto codes = random_codes(16 * n);
+  for (const Layout layout : {Layout::groups16, Layout::fives16}) {
+    std::vector<std::byte> packed(16 * code_bytes(layout, n));
+    (layout == Layout::fives16 ? pack_fives16 : pack_groups16)(codes.data(), n, packed.data());
+    const auto* band = reinterpret_cast<const uint8_t*>(packed.data());
+    for (size_t row = 0; row < 16; ++row)
+      for (size_t e = 0; e < n; ++e)
+        ASSERT_EQ(code_in_band(layout, band, n, row, e), codes[row * n + e]) << e;
+  }
 }
 
 TEST(Pack, ScalesOfSixteenRowsLieSideBySide) {
