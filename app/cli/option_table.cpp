@@ -26,7 +26,8 @@ const OptionRow kModelRows[] = {
     {.flags = "MODEL",
      .value = "MODEL",
      .words = "%model",
-     .help = "GGUF file, or the name of a pulled model; without it the bundled model answers",
+     .help = "GGUF file, folder of safetensors, or the name of a pulled model; without it the bundled model "
+             "answers",
      .example = "~/models/ggml-model-i2_s.gguf",
      .read = [](Options& o, View v) { o.model = not_empty("model", v); }},
     {.flags = "--device",

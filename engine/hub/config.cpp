@@ -135,14 +135,20 @@ void read_gemma3(const Fields& f, Metadata& to) {
   for (const char* cap : {"final_logit_softcapping", "attn_logit_softcapping"})
     if (f.find(cap)) f.fail(cap, "wanted none, got one, which cannot be run");
   to.whole("gemma3.attention.sliding_window", f.get_whole("sliding_window"));
-  constexpr uint32_t kPattern = 6;  // the engine's: the last of so many blocks sees all tokens
-  if (const auto n = f.find_whole("sliding_window_pattern"); n && *n != kPattern)
-    f.fail("sliding_window_pattern", fmt::format("wanted {}, got {}", kPattern, *n));
+  constexpr const char* kKey = "gemma3.attention.sliding_window_pattern";
   const json* types = f.find("layer_types");
-  for (size_t i = 0; types && types->is_array() && i < types->size(); ++i)
-    if ((*types)[i] != ((i + 1) % kPattern == 0 ? "full_attention" : "sliding_attention"))
-      f.fail("layer_types",
-             fmt::format("wanted full_attention at every sixth place alone, got others at {}", i));
+  if (!types) {
+    to.whole(kKey, f.find_whole("sliding_window_pattern").value_or(6));
+    return;
+  }
+  if (!types->is_array()) f.fail("layer_types", fmt::format("wanted a list, got {}", shown(*types)));
+  std::vector<int32_t> local;
+  for (const json& type : *types) {
+    if (type != "full_attention" && type != "sliding_attention")
+      f.fail("layer_types", fmt::format("wanted full_attention or sliding_attention, got {}", shown(type)));
+    local.push_back(type == "sliding_attention" ? 1 : 0);
+  }
+  to.wholes(kKey, local);
 }
 
 void read_sizes(const Fields& f, Config& c, Metadata& to) {

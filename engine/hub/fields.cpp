@@ -26,10 +26,10 @@ std::string shown(const json& value) {
 
 Fields::Fields(const json& object, std::string path, std::string within)
     : object_(&object), path_(std::move(path)), within_(std::move(within)) {
-  if (!object.is_object())
-    hub::fail(path_, fmt::format("{}{}wanted an object, got {}",
-                                 within_.substr(0, within_.size() - (within_.empty() ? 0 : 1)),
-                                 within_.empty() ? "" : ": ", shown(object)));
+  if (object.is_object()) return;
+  const size_t end = within_.find_last_not_of(".: ");  // npos + 1 is 0
+  hub::fail(path_, fmt::format("{}{}wanted an object, got {}", within_.substr(0, end + 1),
+                               end == std::string::npos ? "" : ": ", shown(object)));
 }
 
 void Fields::fail(std::string_view name, const std::string& problem) const {

@@ -3,7 +3,9 @@
 
 The database is made by the program itself; run this again when its schema has changed.
 """
+import json
 import os
+import pathlib
 import shutil
 import sqlite3
 import subprocess
@@ -16,6 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
 import gguf_types  # noqa: E402
 import make_hostile_ggufs as hostile  # noqa: E402
+import make_hub_folder  # noqa: E402
 import make_model  # noqa: E402
 
 TEMPLATES = [
@@ -101,6 +104,27 @@ def gguf_of_types():
     return file.bytes()
 
 
+def hub_folder():
+    """Makes the three files of a folder with a tensor of each kind."""
+    sizes = dict(hidden_size=128, num_hidden_layers=1, num_attention_heads=2, intermediate_size=128, vocab_size=8,
+                 max_position_embeddings=64, bos_token_id=6, eos_token_id=[7], hidden_act="relu2")
+    config = dict(architectures=["BitNetForCausalLM"], **sizes, rope_scaling={"rope_type": "llama3", "factor": 8,
+                  "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 32},
+                  quantization_config={"quant_method": "bitnet", "linear_class": "autobitlinear"})
+    tokenizer = {"added_tokens": [{"id": 6, "content": "<s>", "special": True}, {"id": 7, "content": "</s>", "special": False}],
+                 "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "ByteLevel", "use_regex": True}]},
+                 "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>"}}]},
+                 "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b", ["a", "ab"]]}}
+    q = "model.layers.0.self_attn.q_proj.weight"
+    tensors = {"model.embed_tokens.weight": ("F16", [8, 128], b"\0" * 2048), "model.norm.weight": ("BF16", [128], b"\x80?" * 128),
+               q: ("U8", [32, 128], b"\x24" * 4096), q + "_scale": ("BF16", [1], b"\x80?"),
+               "model.layers.0.mlp.down_proj.weight": ("BF16", [4, 128], b"\x80?\0\0" * 256),
+               "model.layers.0.input_layernorm.weight": ("F32", [3], b"\0" * 12), "other": ("I64", [], b"\1" * 8)}
+    with tempfile.NamedTemporaryFile() as file:
+        make_hub_folder.write_safetensors(pathlib.Path(file.name), tensors, sorted(tensors))
+        return json.dumps(config).encode() + b"\0" + json.dumps(tokenizer).encode() + b"\0" + file.read()
+
+
 def stored(program):
     """Makes the exports and the database of one conversation of two turns. Pages of 512 bytes keep the seed small."""
     with tempfile.TemporaryDirectory() as folder:
@@ -131,6 +155,7 @@ def main(program):
     put("gguf", 0, small_gguf(True))
     put("gguf", 1, small_gguf(False))
     put("gguf", 2, gguf_of_types())
+    put("safetensors", 0, hub_folder())
     exports, whole = stored(program)
     for i, seed in enumerate(exports + [SHARE_GPT]):
         put("chat_file", i, seed)

@@ -114,7 +114,7 @@ def parse(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out")
     parser.add_argument("--arch", default="llama", choices=ARCHITECTURES)
-    parser.add_argument("--proj", default="i2_s", choices=gguf_types.TERNARY, help="kind of the projections")
+    parser.add_argument("--proj", default="i2_s", choices=gguf_types.KINDS, help="kind of the projections")
     parser.add_argument("--other", action="append", default=[], metavar="NAME=KIND", type=lambda pair: pair.split("="),
                         help="a projection of another kind, for example attn_v=tq1_0")
     parser.add_argument("--embd", default="f16", choices=gguf_types.KINDS, help="kind of the token embedding")
