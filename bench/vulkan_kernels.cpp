@@ -1,5 +1,5 @@
-// Measures the time of every kernel on its own, in the shapes of BitNet b1.58 2B4T, and for matrices of
-// groups in those of a model of 8B, and prints it as CSV:
+// Measures the time of every kernel on its own, in the shapes of BitNet b1.58 2B4T, also for dense types, and
+// for matrices of groups in those of a model of 8B, and prints it as CSV:
 //   kernel,tokens,depth,us,GB/s,% of copy
 // The last column compares it with what a kernel that only copies reads and writes. Each kernel is recorded
 // once for every layer, so that its weights are not in a cache, as in a real token. The barrier at which the
@@ -19,6 +19,7 @@
 #include "engine/backend.h"
 #include "engine/gguf.h"
 #include "engine/layouts/file_types.h"
+#include "engine/layouts/pack_blocks.h"
 
 namespace bitnet {
 namespace {
@@ -43,6 +44,9 @@ class Bench {
     fmt::print("copy,,,,{:.0f},100\n", copy_speed_);
     ternary_kernels();
     groups_kernels();
+    for (const TensorType type : {TensorType::q8_0, TensorType::q4_0, TensorType::q5_0, TensorType::q4_k,
+                                  TensorType::q6_k, TensorType::f16})
+      dense_kernels(type);
     attention_kernels("attention", kHeads);
     attention_kernels("attention_gemma_local", {8, 1, 256, 256, 1, 512});
     attention_kernels("attention_gemma_global", {8, 1, 512, 512, 1});
@@ -190,6 +194,50 @@ class Bench {
               r.linear(square[i], {*o, none, q}, add(*x), n_);
               r.linear(gate_up[i], {*x, norm, q}, gate(*h, Act::silu), n_);
               r.linear(down[i], {*h, none, q}, add(*x), n_);
+            });
+  }
+
+  LayerMatrices dense_layers(TensorType type, uint32_t n_in, std::vector<uint32_t> rows) {
+    const bool blocks = find_block_type(type) != nullptr;
+    const BlockRowBytes row =
+        blocks ? block_row_bytes(type, n_in) : BlockRowBytes{find_file_type(type)->row_bytes(n_in), 4};
+    LayerMatrices l{std::vector<Matrix>(kLayers), 0};
+    for (Matrix& m : l.layers) {
+      m.n_in = n_in;
+      m.layout = blocks ? Layout::blocks : Layout::floats;
+      m.input = blocks ? Input::int16_row : Input::float_row;
+      for (size_t i = 0; i < rows.size(); ++i)
+        m.parts[i] = {rows[i], 1, type, 1, filled(rows[i] * row.codes), filled(rows[i] * row.scales)};
+      l.bytes = m.rows() * (row.codes + (blocks ? row.scales : 0));
+    }
+    return l;
+  }
+
+  void dense_kernels(TensorType type) {
+    const uint32_t q = kHeads.n_head * kHeads.head_dim, kv = kHeads.n_head_kv * kHeads.head_dim;
+    const LayerMatrices qkv = dense_layers(type, kEmbd, {q, kv, kv}), out = dense_layers(type, q, {kEmbd}),
+                        gate_up = dense_layers(type, kEmbd, {kFf, kFf}),
+                        down = dense_layers(type, kFf, {kEmbd});
+    const BufferPtr x = floats(uint64_t{n_} * kEmbd), o = floats(uint64_t{n_} * (q + 2 * kv)),
+                    h = floats(uint64_t{n_} * kFf);
+    const Norm norm = rms_of(floats(kEmbd), kEpsilon), none;
+    const Quantised quantised{filled(uint64_t{n_} * kFf * 2), filled(n_ * 8), nullptr,
+                              filled(uint64_t{n_} * kFf / 4), floats(uint64_t{n_} * kFf)};
+    const auto measure_one = [&](const char* name, const LayerMatrices& w, const Out& to) {
+      measure(fmt::format("{}_{}", shown_name(type), name).c_str(), w.bytes,
+              [&](Recorder& r, uint32_t i) { r.product(w.layers[i], quantised, to, n_); });
+    };
+    measure_one("qkv", qkv, store(*o));
+    measure_one("attn_output", out, add(*x));
+    measure_one("gate_up", gate_up, gate(*h, Act::silu));
+    measure_one("down", down, add(*x));
+    // The products of a layer, which are a chain where n is 1.
+    measure(fmt::format("{}_layer", shown_name(type)).c_str(),
+            qkv.bytes + out.bytes + gate_up.bytes + down.bytes, [&](Recorder& r, uint32_t i) {
+              r.linear(qkv.layers[i], {*x, norm, quantised}, store(*o), n_);
+              r.linear(out.layers[i], {*o, none, quantised}, add(*x), n_);
+              r.linear(gate_up.layers[i], {*x, norm, quantised}, gate(*h, Act::silu), n_);
+              r.linear(down.layers[i], {*h, none, quantised}, add(*x), n_);
             });
   }
 
