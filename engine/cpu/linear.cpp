@@ -7,6 +7,8 @@
 #include <cassert>
 #include <cmath>
 
+#include "engine/error.h"
+#include "norms.h"
 #include "recorder.h"
 
 namespace bitnet::cpu {
@@ -187,27 +189,32 @@ uint32_t round_up(uint32_t n, uint32_t multiple) { return (n + multiple - 1) / m
 void CpuRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
   if (is_dense(w)) return quantise_dense(w, in, n);
   const bool groups = has_bands(w.layout);
-  step(n, [&k = k_, n_in = w.n_in, planes = planes_of(w), epsilon = in.norm.epsilon,
-           x = data_of<const float>(in.x) + size_t{in.first_row} * w.n_in, normed = bool{in.norm},
-           weight = in.norm.weight ? data_of<const float>(*in.norm.weight) : nullptr,
-           q = data_of<int8_t>(*in.q.q), info = data_of<TokenScale>(*in.q.info),
-           sums = groups ? data_of<int32_t>(*in.q.sums) : nullptr](uint32_t t, CacheLine*) {
+  const RowNorm norm(in.norm);
+  const bool layer = norm.kind == Norm::Kind::layer;
+  const auto work = [&k = k_, n_in = w.n_in, planes = planes_of(w), norm, layer,
+                     x = data_of<const float>(in.x) + size_t{in.first_row} * w.n_in,
+                     q = data_of<int8_t>(*in.q.q), info = data_of<TokenScale>(*in.q.info),
+                     sums = groups ? data_of<int32_t>(*in.q.sums) : nullptr](uint32_t t, CacheLine* scratch) {
     const float* row = x + size_t{t} * n_in;
     int8_t* to = q + size_t{t} * planes * n_in;
-    float inverse = 1;
-    if (normed) {
-      const float mean = k.sum_of_squares(row, n_in) / static_cast<float>(n_in);
-      inverse = 1 / std::sqrt(mean + epsilon);
+    const float inverse = norm.kind == Norm::Kind::rms ? norm.inverse(k, row, n_in) : 1;
+    if (layer) {
+      norm.run(k, row, n_in, reinterpret_cast<float*>(scratch));
+      row = reinterpret_cast<const float*>(scratch);
     }
+    const float* weight = layer ? nullptr : norm.weight;
     const float largest = k.largest_normalised(row, weight, n_in, inverse);
     const float s = planes == 2 ? 32512 / std::max(1e-30F, largest) : 127 / std::max(1e-5F, largest);
     info[t] = {s, (planes == 2 ? k.quantise16 : k.quantise)(row, weight, n_in, inverse, s, to)};
     if (sums) k.sums_of_groups(to, n_in, planes, sums + size_t{t} * (n_in / 64));
-  });
+  };
+  step(n, work, layer ? w.n_in * sizeof(float) : 0);
 }
 
 void CpuRecorder::product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) {
   if (is_dense(w)) return dense_product(w, q, out, n);
+  if (w.bias || out.kind == Out::Kind::act)
+    throw Error(ErrorKind::device, "the CPU cannot run ternary projections with biases or without gates yet");
   if (out.kind == Out::Kind::gate) return gated_product(w, q, out, n);
   const auto sums_to = out.kind == Out::Kind::add ? k_.add_sums : k_.scale_sums;
   const Operands operands(w, q);
@@ -246,16 +253,31 @@ void CpuRecorder::product(const Matrix& w, const Quantised& q, const Out& out, u
   });
 }
 
+static void gelu_sums(const CpuKernels& k, const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum,
+                      float gate_factor, float up_factor, float* y) {
+  constexpr uint32_t kSome = 64;
+  float g[kSome], u[kSome];
+  for (uint32_t i = 0; i < n; i += kSome) {
+    const uint32_t some = std::min(kSome, n - i);
+    k.scale_sums(gate + i, some, q_sum, gate_factor, g);
+    k.scale_sums(up + i, some, q_sum, up_factor, u);
+    k.gelu(g, u, some, y + i);
+  }
+}
+
 // A unit makes some rows of the gate and the same rows of up: half a tile of each in prefill.
 void CpuRecorder::gated_product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) {
   const Operands operands(w, q);
   const uint32_t n_out = operands.rows() / 2;
   assert(w.parts[0].rows == n_out && w.parts[1].rows == n_out);
-  const auto output = [gate_sums = out.act == Act::silu ? k_.silu_sums : k_.gate_sums, operands, n_out,
-                       y = data_of<float>(out.y)](uint32_t begin, uint32_t rows, uint32_t t,
-                                                  const int32_t* gate, const int32_t* up) {
-    gate_sums(gate, up, rows, operands.q_sum(t), operands.factor(operands.part(0), t),
-              operands.factor(operands.part(1), t), y + size_t{t} * n_out + begin);
+  const auto output = [&k = k_, act = out.act, operands, n_out, y = data_of<float>(out.y)](
+                          uint32_t begin, uint32_t rows, uint32_t t, const int32_t* gate, const int32_t* up) {
+    const float gate_factor = operands.factor(operands.part(0), t),
+                up_factor = operands.factor(operands.part(1), t);
+    float* to = y + size_t{t} * n_out + begin;
+    if (act == Act::gelu) return gelu_sums(k, gate, up, rows, operands.q_sum(t), gate_factor, up_factor, to);
+    (act == Act::silu ? k.silu_sums : k.gate_sums)(gate, up, rows, operands.q_sum(t), gate_factor, up_factor,
+                                                   to);
   };
   if (n > kRowTokens) {
     const auto work = [&k = k_, operands, n_out, n, output](uint32_t unit, CacheLine* scratch) {

@@ -17,10 +17,6 @@ std::vector<float> normal_floats(size_t n, std::mt19937& rng, float mean = 0, fl
 
 class GraphKernels : public Kernels {
  protected:
-  void SetUp() override {
-    if (!GetParam().cpu_kernels.empty()) GTEST_SKIP() << "the CPU has none of these yet";
-    Kernels::SetUp();
-  }
   // Most of these kernels have one build, which need not be tested again with each build of the others.
   bool is_repeated() const {
     const Variant& v = GetParam();
@@ -260,7 +256,8 @@ TEST_P(GraphKernels, LogitsAreCappedAndSuppressed) {
     }
     ASSERT_EQ(kept[i], logits[i]) << i;
     const double wanted = 30 * std::tanh(double{logits[i]} / 30);
-    ASSERT_NEAR(found[i], wanted, 1e-6 * std::abs(wanted)) << i;
+    const double least = GetParam().cpu_kernels.empty() ? 0 : 2;  // the CPU has few digits near 0
+    ASSERT_NEAR(found[i], wanted, 1e-6 * std::max(least, std::abs(wanted))) << i;
   }
 }
 
