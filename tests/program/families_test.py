@@ -36,6 +36,7 @@ MOST, MOST_INT8 = 0.01, 0.5  # of the error of one logit, in deviations of its r
 ROUNDED = ("bitnet", "llama-i2_s", "llama-tq2_0-int8")  # how the names of references whose inputs are int8 begin
 N_TOKENS = 41  # past one tile of any batch kernel, and no multiple of 7
 N_LONG = 150  # past two of the chunks of keys in which attention is computed, and past what RoPE is stretched from
+N_WINDOWED = 600  # past the largest window
 N_ANSWER = 16
 
 SMALL = "--dim 256 --ffn 512 --layers 2"
@@ -69,6 +70,20 @@ MADE = {  # arguments of make_family.py
     "i2_s_1x4": "--arch llama --proj i2_s_1x4 --head f16",
     "i2_s_64_tables": "--proj i2_s_64 --embd i2_s_64 --head i2_s_64 --vocab 389",
     "i2_s_1x4_tied": "--arch qwen3 --proj i2_s_1x4 --embd i2_s_1x4",
+    # dense projections; --other puts blocks of different kinds into one stack
+    "llama_floats": "--proj f16 --other attn_k=bf16 --other attn_v=f32 --other ffn_down=bf16 --embd f32",
+    "llama_blocks": "--proj q4_0 --other attn_q=q5_0 --other attn_k=q8_0 --other attn_v=q6_k --other attn_output=q5_k "
+                    "--other ffn_down=q4_k --head q6_k",
+    "llama_blocks_of_192": "--proj q8_0 --other ffn_down=q5_0 --dim 192 --ffn 320 --heads 3 --kv 1 --embd q8_0",
+    "qwen2_q8_0": "--arch qwen2 --proj q8_0 --embd q8_0",
+    "qwen3_q6_k": "--arch qwen3 --proj q6_k --embd q6_k --head-dim 128",
+    "gpt2": "--arch gpt2 --proj q8_0 --other attn_output=f16 --embd q8_0 --kv 4",
+    "gemma3": "--arch gemma3 --proj q8_0 --embd q8_0 --dim 128 --ffn 256 --layers 3",
+    "gemma3_window_of_512": "--arch gemma3 --proj f16 --embd f16 --dim 128 --ffn 256 --pattern 2 --window 512 --ctx 1024",
+    "gemma4_e2b": "--arch gemma4 --proj q8_0 --embd q8_0 --dim 128 --ffn 256 --layers 6 --head-dim 64 --swa-head-dim 32 "
+                  "--shared 3 --per-layer 32 --ctx 1024",
+    "gemma4_31b": "--arch gemma4 --proj q4_0 --embd q8_0 --dim 128 --ffn 256 --layers 3 --head-dim 512 --swa-head-dim 256 "
+                  "--kv 1 --keys-are-values",
     # types of the embedding and of the head
     "f32_tied": "--proj tq2_0 --embd f32",
     "bf16_tied": "--proj tq2_0 --embd bf16",
@@ -90,6 +105,7 @@ MADE = {  # arguments of make_family.py
     "tq2_0_head": "--proj tq2_0 --embd q4_k --head tq2_0",
 }
 
+WINDOWED = ("gemma3_window_of_512", "gemma4_e2b")
 LONG = ("llama_rope_freqs", "llama_linear", "qwen2_yarn", "qwen3_yarn", "qwen3_q2_0_128")
 
 
@@ -187,7 +203,7 @@ class Runner:
         layout = {"i2_s_64": "64", "i2_s_1x4": "1x4"}.get(make_family.parse(["", *line.split()]).proj, "128")
         computed = reference.Model(model, layout)
         n_vocab = len(computed.file.meta["tokenizer.ggml.tokens"])
-        n = N_LONG if name in LONG else N_TOKENS
+        n = N_LONG if name in LONG else N_WINDOWED if name in WINDOWED else N_TOKENS
         ids = np.random.Generator(np.random.PCG64(len(name))).integers(0, n_vocab, n).tolist()
         options = () if layout == "128" else ("--i2s-layout", layout)
         if name == "bitnet_relu2_by_option":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compute the forward pass of a ternary model in float64, for comparison: bitnet*, llama, qwen2 and qwen3.
+"""Compute the forward pass of a model in float64, for comparison: bitnet*, llama, qwen2, qwen3, gpt2, gemma3, gemma4.
 
     reference.py model.gguf --ids 256,72,101 --logits logits.npy [--hidden hidden.npy] [--i2s-layout 64|1x4]
                  [--kv float64] [--int8 float32|off] [--sums float32|backwards]
@@ -10,8 +10,8 @@ values in F16, and where a model was trained so (i2_s, and BitNet's architecture
 becomes int8 by its row's largest magnitude. The switches, which are `Numbers` in here, change one thing each, to see
 what it costs (rounding_costs.py and input_rounding.py make tables of that).
 
-BitNet is as the report (arXiv 2504.12285) has it; llama, qwen2 and qwen3 are as Hugging Face's transformers compute
-them, with YaRN as arXiv 2309.00071 has it. families_test.py compares this with logits that transformers gave.
+BitNet is as the report (arXiv 2504.12285) has it; the others are as Hugging Face's transformers compute them, with YaRN as
+arXiv 2309.00071 has it. families_test.py compares this with logits that transformers gave.
 """
 import argparse
 import math
@@ -52,15 +52,32 @@ def silu(x):
     return x / (1 + np.exp(-x))
 
 
+def gelu(x):
+    return x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3))) / 2
+
+
+class Layer(typing.NamedTuple):
+    """What may differ from layer to layer."""
+    head_dim: int
+    n_head_kv: int
+    rotate: typing.Optional[typing.Callable]
+    scale: float  # of the scores
+    window: int = 0  # keys that a token sees; 0: all
+    kv_of: int = -1  # the layer whose keys and values it uses; -1: its own
+
+
 class Rotation:
     """RoPE of one model: the angle of each pair at a position, and which dims are a pair."""
 
-    def __init__(self, file, n_rot):
+    def __init__(self, file, n_rot, plain_base=None):
+        """Where plain_base is given, positions are not stretched."""
         meta, arch = file.meta, file.meta["general.architecture"]
         get = lambda key, default=None: meta.get(f"{arch}.rope.{key}", default)
         self.n_rot, self.interleaved, self.magnitude = n_rot, arch == "llama", 1.0
-        base, half = get("freq_base", 10000.0), n_rot // 2
+        base, half = plain_base or get("freq_base", 10000.0), n_rot // 2
         self.frequency = base ** (-np.arange(half) / half)
+        if plain_base:
+            return
         if "rope_freqs.weight" in file.tensors:
             self.frequency = self.frequency / file.floats("rope_freqs.weight")
         kind, factor = get("scaling.type"), get("scaling.factor", 1.0)
@@ -86,12 +103,15 @@ class Rotation:
         return y
 
 
-def attend(q, k, v, order=1):
+def attend(q, k, v, order=1, scale=None, window=0):
     """Computes causal softmax attention; q is [tokens, heads, d], k and v are [tokens, kv_heads, d]."""
     group = q.shape[1] // k.shape[1]
     k, v = np.repeat(k, group, 1), np.repeat(v, group, 1)
-    scores = np.einsum("thd,shd->hts", q[..., ::order], k[..., ::order]) / q.dtype.type(np.sqrt(q.shape[-1]))
+    scores = np.einsum("thd,shd->hts", q[..., ::order], k[..., ::order])
+    scores = scores / q.dtype.type(np.sqrt(q.shape[-1])) if scale is None else scores * scale
     scores += np.triu(np.full(scores.shape[1:], -np.inf, q.dtype), 1)
+    if window:
+        scores += np.tril(np.full(scores.shape[1:], -np.inf, q.dtype), -window)
     weights = np.exp(scores - scores.max(-1, keepdims=True))[..., ::order]
     return np.einsum("hts,shd->thd", weights / weights.sum(-1, keepdims=True), v[::order])
 
@@ -99,6 +119,8 @@ def attend(q, k, v, order=1):
 def activation_of(meta):
     """BitNet's files do not say it: only Microsoft's model, whose vocabulary is LLaMA 3's, has relu squared."""
     arch = meta["general.architecture"]
+    if arch in ("gpt2", "gemma3", "gemma4"):
+        return gelu
     if f"{arch}.hidden_activation" in meta:
         return {"relu2": relu2, "silu": silu}[meta[f"{arch}.hidden_activation"]]
     is_2b4t = arch in ("bitnet-25", "bitnet-b1.58", "bitnet-1.58") and meta["tokenizer.ggml.model"] == "gpt2"
@@ -113,10 +135,27 @@ class Model:
         self.arch = meta["general.architecture"]
         get = lambda key, default=None: meta.get(f"{self.arch}.{key}", default)
         self.n_layer, self.n_head = get("block_count"), get("attention.head_count")
-        self.n_head_kv = get("attention.head_count_kv", self.n_head)
-        self.head_dim = get("attention.key_length", get("embedding_length") // self.n_head)
-        self.rotate = Rotation(self.file, get("rope.dimension_count", self.head_dim))
-        self.eps, self.act = get("attention.layer_norm_rms_epsilon"), activation_of(meta)
+        self.n_embd, self.is_gemma = get("embedding_length"), self.arch.startswith("gemma")
+        self.eps = get("attention.layer_norm_rms_epsilon", get("attention.layer_norm_epsilon"))
+        self.act, self.cap = activation_of(meta), get("final_logit_softcapping", 0)
+        self.layers = [self.layer(i, get) for i in range(self.n_layer)]
+
+    def layer(self, i, get):
+        """Returns what the keys say of layer i."""
+        n_head_kv, head_dim = get("attention.head_count_kv", self.n_head), get("attention.key_length", self.n_embd // self.n_head)
+        n_head_kv = n_head_kv[i] if isinstance(n_head_kv, list) else n_head_kv
+        rotate = None if self.arch == "gpt2" else Rotation(self.file, get("rope.dimension_count", head_dim))
+        if not self.is_gemma:
+            return Layer(head_dim, n_head_kv, rotate, None)
+        pattern, window = get("attention.sliding_window_pattern", 6), get("attention.sliding_window")
+        local = lambda j: pattern[j] if isinstance(pattern, list) else (j + 1) % pattern != 0
+        if local(i):
+            head_dim = get("attention.key_length_swa", head_dim)
+            rotate = Rotation(self.file, get("rope.dimension_count_swa", head_dim), get("rope.freq_base_swa", 10000.0))
+        own, kv_of = self.n_layer - get("attention.shared_kv_layers", 0), -1
+        if i >= own:
+            kv_of = max(j for j in range(own) if local(j) == local(i))
+        return Layer(head_dim, n_head_kv, rotate, 1.0 if self.arch == "gemma4" else None, window if local(i) else 0, kv_of)
 
     def linear(self, name, x):
         y = self.product(name + ".weight", x)
@@ -126,6 +165,8 @@ class Model:
 
     def product(self, name, x):
         kind = self.file.kind(name)
+        if kind not in gguf_types.TERNARY:
+            return (x.astype(np.float64) @ self.file.floats(name).T).astype(x.dtype)
         codes, scales = self.file.ternary(name)
         if self.numbers.product:
             return self.numbers.product(x, codes, scales)
@@ -142,6 +183,9 @@ class Model:
         """Norms by blk.N.NAME.weight, or gives x back where the model has none of that name."""
         if name + ".weight" not in self.file.tensors:
             return x
+        if name + ".bias" in self.file.tensors:
+            x = x - x.mean(-1, keepdims=True)
+            return rms_norm(x, self.file.floats(name + ".weight"), self.eps) + self.file.floats(name + ".bias")
         return rms_norm(x, self.file.floats(name + ".weight"), self.eps, self.order)
 
     def forward(self, ids, numbers=Numbers()):
@@ -151,25 +195,61 @@ class Model:
         """
         self.numbers, self.quantised = numbers, []
         self.order = -1 if numbers.backwards else 1
+        there = lambda name: name in self.file.tensors
         embedding = self.file.floats("token_embd.weight").astype(numbers.sums)
-        x, hidden = embedding[ids], []
-        heads = lambda y, n: y.reshape(len(ids), n, self.head_dim)
+        x, hidden, self.cache = embedding[ids], [], []
+        if self.is_gemma:
+            x = x * np.sqrt(self.n_embd)
+        if there("position_embd.weight"):
+            x = x + self.file.floats("position_embd.weight")[:len(ids)]
+        per_layer = self.per_layer_inputs(ids, x) if there("per_layer_token_embd.weight") else None
         for i in range(self.n_layer):
             b = f"blk.{i}."
-            a = self.norm(b + "attn_norm", x)
-            q, k, v = (heads(self.linear(b + name, a), n) for name, n in
-                       (("attn_q", self.n_head), ("attn_k", self.n_head_kv), ("attn_v", self.n_head_kv)))
-            q, k = self.rotate(self.norm(b + "attn_q_norm", q)), self.rotate(self.norm(b + "attn_k_norm", k))
-            k, v = (cached.astype(numbers.kv).astype(numbers.sums) for cached in (k, v))
-            o = attend(q, k, v, self.order).reshape(len(ids), -1)
-            x = x + self.linear(b + "attn_output", self.norm(b + "attn_sub_norm", o))
+            o = self.attention(i, self.norm(b + "attn_norm", x))
+            x = x + self.norm(b + "post_attention_norm", self.linear(b + "attn_output", self.norm(b + "attn_sub_norm", o)))
             f = self.norm(b + "ffn_norm", x)
-            h = self.act(self.linear(b + "ffn_gate", f)) * self.linear(b + "ffn_up", f)
-            x = x + self.linear(b + "ffn_down", self.norm(b + "ffn_sub_norm", h))
+            h = self.linear(b + "ffn_up", f)
+            h = self.act(self.linear(b + "ffn_gate", f)) * h if there(b + "ffn_gate.weight") else self.act(h)
+            x = x + self.norm(b + "post_ffw_norm", self.linear(b + "ffn_down", self.norm(b + "ffn_sub_norm", h)))
+            if per_layer is not None:
+                g = self.act(self.linear(b + "inp_gate", x)) * per_layer[:, i]
+                x = x + self.norm(b + "post_norm", self.linear(b + "proj", g))
+            if there(b + "layer_output_scale.weight"):
+                x = x * self.file.floats(b + "layer_output_scale.weight")
             hidden.append(x[-1])
         head = self.file.floats("output.weight") if "output.weight" in self.file.tensors else embedding
         y = self.norm("output_norm", x)[:, ::self.order] @ head.astype(numbers.sums)[:, ::self.order].T
+        if self.cap:
+            y = self.cap * np.tanh(y / self.cap)
         return y.astype(np.float64), np.array(hidden, np.float64)
+
+    def per_layer_inputs(self, ids, x):
+        """Returns what Gemma 4 gives each layer beside x, [tokens, layers, features]."""
+        embedded = self.file.floats("per_layer_token_embd.weight")[ids].reshape(len(ids), self.n_layer, -1)
+        projected = self.linear("per_layer_model_proj", x).reshape(embedded.shape) / np.sqrt(self.n_embd)
+        return (self.norm("per_layer_proj_norm", projected) + embedded * np.sqrt(embedded.shape[-1])) / np.sqrt(2)
+
+    def attention(self, i, a):
+        """Returns what the heads of layer i give, [tokens, features], and keeps its keys and values in self.cache."""
+        b, layer, there = f"blk.{i}.", self.layers[i], lambda name: f"blk.{i}.{name}.weight" in self.file.tensors
+        heads = lambda y, n: y.reshape(len(a), n, layer.head_dim)
+        rotate = layer.rotate or (lambda x: x)
+        if there("attn_qkv"):
+            q, k, v = (heads(y, self.n_head) for y in np.split(self.linear(b + "attn_qkv", a), 3, -1))
+        else:
+            q = heads(self.linear(b + "attn_q", a), self.n_head)
+        if there("attn_k") and layer.kv_of < 0:
+            k = heads(self.linear(b + "attn_k", a), layer.n_head_kv)
+            v = heads(self.linear(b + "attn_v", a), layer.n_head_kv) if there("attn_v") else k
+        if layer.kv_of < 0:
+            if self.arch == "gemma4":
+                v = rms_norm(v, np.ones(layer.head_dim), self.eps)
+            k = rotate(self.norm(b + "attn_k_norm", k))
+            self.cache.append([cached.astype(self.numbers.kv).astype(self.numbers.sums) for cached in (k, v)])
+        else:
+            self.cache.append(self.cache[layer.kv_of])
+        q = rotate(self.norm(b + "attn_q_norm", q))
+        return attend(q, *self.cache[i], self.order, layer.scale, layer.window).reshape(len(a), -1)
 
 
 def main():

@@ -6,7 +6,7 @@ import numpy as np
 
 ARCHIVE = pathlib.Path(__file__).resolve().parent / "families" / "families.tar.xz"
 REFUSED = {  # name -> what the program must say of it
-    "gemma3-q8_0": "gemma3", "gpt2-q8_0": "gpt2", "qwen3moe-tq1_0": "qwen3moe", "llama-q8_0": "Q8_0",
+    "qwen3moe-tq1_0": "qwen3moe",
     "qwen3-pq2_0": "PQ2_0", "qwen3-ptq1_0": "PTQ1_0",
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write a small GGUF of any ternary family with seeded random weights: bitnet*, llama, qwen2 or qwen3.
+"""Write a small GGUF of any family with seeded random weights: bitnet*, llama, qwen2, qwen3, gpt2, gemma3 or gemma4.
 
     make_family.py out.gguf --arch qwen3 --proj q2_0 --embd q2_0 --yarn 4 --original-context 64 --seed 7
 
@@ -15,7 +15,8 @@ import gguf_types
 from make_model import ARRAY, BOOL, FLOAT, I32, STRING, TEMPLATE, U32, key, text, vocabulary
 
 BITNET = ("bitnet", "bitnet-25", "bitnet-b1.58")
-ARCHITECTURES = (*BITNET, "llama", "qwen2", "qwen3")
+ARCHITECTURES = (*BITNET, "llama", "qwen2", "qwen3", "gpt2", "gemma3", "gemma4")
+GEMMA = ("gemma3", "gemma4")
 CODES = [0.3, 0.4, 0.3]  # the shares of -1, 0 and 1
 
 
@@ -41,8 +42,60 @@ def sentence_pieces(size):
     return tokens, [2, 3, 3] + [6] * 256 + [1] * len(normal), [0.0] * 259 + [-float(i) for i in range(len(normal))]
 
 
+def gpt2_tensors(a, n_vocab):
+    """As tensors()."""
+    yield "token_embd.weight", a.embd, (n_vocab, a.dim)
+    yield "position_embd.weight", "positions", (a.ctx, a.dim)
+    for i in range(a.layers):
+        b = f"blk.{i}."
+        for name, shape in [("attn_norm", (a.dim,)), ("attn_qkv", (3 * a.dim, a.dim)), ("attn_output", (a.dim, a.dim)),
+                            ("ffn_norm", (a.dim,)), ("ffn_up", (a.ffn, a.dim)), ("ffn_down", (a.dim, a.ffn))]:
+            yield f"{b}{name}.weight", "norm" if len(shape) == 1 else dict(a.other).get(name, a.proj), shape
+            yield f"{b}{name}.bias", "bias", shape[:1]
+    yield "output_norm.weight", "norm", (a.dim,)
+    yield "output_norm.bias", "bias", (a.dim,)
+
+
+def local_layers(a):
+    """Returns for each layer of Gemma whether it has a window."""
+    return [(i + 1) % a.pattern != 0 for i in range(a.layers)]
+
+
+def gemma_tensors(a, n_vocab, head_dim):
+    """As tensors()."""
+    gemma4 = a.arch == "gemma4"
+    yield "token_embd.weight", a.embd, (n_vocab, a.dim)
+    for i, local in enumerate(local_layers(a)):
+        b, width = f"blk.{i}.", a.swa_head_dim or head_dim if local else head_dim
+        q, kv, own = a.heads * width, a.kv * width, i < a.layers - a.shared
+        ffn = a.ffn if own else 2 * a.ffn
+        for name, shape, there in [
+                ("attn_norm", (a.dim,), True), ("attn_q_norm", (width,), True), ("attn_k_norm", (width,), own),
+                ("post_attention_norm", (a.dim,), True), ("ffn_norm", (a.dim,), True), ("post_ffw_norm", (a.dim,), True),
+                ("attn_q", (q, a.dim), True), ("attn_k", (kv, a.dim), own),
+                ("attn_v", (kv, a.dim), own and (local or not a.keys_are_values)), ("attn_output", (a.dim, q), True),
+                ("ffn_gate", (ffn, a.dim), True), ("ffn_up", (ffn, a.dim), True), ("ffn_down", (a.dim, ffn), True),
+                ("layer_output_scale", (1,), gemma4), ("inp_gate", (a.per_layer, a.dim), a.per_layer),
+                ("proj", (a.dim, a.per_layer), a.per_layer), ("post_norm", (a.dim,), a.per_layer)]:
+            # Scores that are not scaled want small queries.
+            norm = "small norm" if gemma4 and name == "attn_q_norm" else "norm"
+            if there:
+                yield f"{b}{name}.weight", norm if len(shape) == 1 else dict(a.other).get(name, a.proj), shape
+    if a.per_layer:
+        yield "per_layer_token_embd.weight", a.embd, (n_vocab, a.layers * a.per_layer)
+        yield "per_layer_model_proj.weight", "f32", (a.layers * a.per_layer, a.dim)
+        yield "per_layer_proj_norm.weight", "norm", (a.per_layer,)
+    yield "output_norm.weight", "norm", (a.dim,)
+    if gemma4:
+        yield "rope_freqs.weight", "part freqs", (head_dim // 2,)
+
+
 def tensors(a, n_vocab, head_dim):
     """Yields the name, the kind and the shape [rows, columns] of each tensor."""
+    if a.arch == "gpt2":
+        return (yield from gpt2_tensors(a, n_vocab))
+    if a.arch in GEMMA:
+        return (yield from gemma_tensors(a, n_vocab, head_dim))
     q, kv, sub_norms = a.heads * head_dim, a.kv * head_dim, a.arch in BITNET
     yield "token_embd.weight", a.embd, (n_vocab, a.dim)
     for i in range(a.layers):
@@ -69,12 +122,16 @@ def tensor(a, rng, name, kind, shape):
     """Returns the type's number and the bytes."""
     outliers = lambda: np.where(rng.random(shape) < 1 / 64, a.outliers, 1) if a.outliers else 1
     vectors = {"norm": lambda: (1 + 0.2 * rng.standard_normal(shape)) * outliers(),
+               "small norm": lambda: 0.15 * (1 + 0.2 * rng.standard_normal(shape)),
                "bias": lambda: 0.3 * rng.standard_normal(shape),
-               "freqs": lambda: rng.uniform(1, 8, shape)}
+               "positions": lambda: 0.1 * rng.standard_normal(shape),
+               "freqs": lambda: rng.uniform(1, 8, shape),
+               "part freqs": lambda: np.where(np.arange(shape[0]) < shape[0] // 4, 1, 1e30)}
     if kind in vectors:
         return 0, vectors[kind]().astype("<f4").tobytes()
     # Small embeddings: with a tied head they would else hide in the logits what the blocks do.
-    deviation = 0.2 if name == "token_embd.weight" else 1 / np.sqrt(shape[1])
+    # Gemma multiplies them with sqrt(dim).
+    deviation = (0.02 if a.arch in GEMMA else 0.2) if name.endswith("token_embd.weight") else 1 / np.sqrt(shape[1])
     return gguf_types.KINDS[kind].id, numbers(rng, kind, shape, deviation)
 
 
@@ -87,7 +144,22 @@ def metadata(a, rng, head_dim):
             key(A + ".attention.head_count", U32, a.heads), key(A + ".attention.head_count_kv", U32, a.kv),
             key(A + ".attention.key_length", U32, head_dim), key(A + ".attention.value_length", U32, head_dim),
             key(A + ".rope.dimension_count", U32, a.rope_dims or head_dim), key(A + ".rope.freq_base", FLOAT, 500000.0),
-            key(A + ".attention.layer_norm_rms_epsilon", FLOAT, 1e-5), key("general.quantization_version", U32, 2)]
+            key(A + f".attention.layer_norm{'' if A == 'gpt2' else '_rms'}_epsilon", FLOAT, 1e-5),
+            key("general.quantization_version", U32, 2)]
+    if A in GEMMA:
+        meta.append(key(A + ".attention.sliding_window", U32, a.window))
+    if A == "gemma3":
+        meta.append(key(A + ".attention.sliding_window_pattern", U32, a.pattern))
+    if A == "gemma4":
+        meta = [entry for entry in meta if b".feed_forward_length" not in entry and b".head_count_kv" not in entry]
+        swa = a.swa_head_dim or head_dim
+        meta += [key(A + ".attention.sliding_window_pattern", ARRAY, local_layers(a), BOOL),
+                 key(A + ".feed_forward_length", ARRAY, [a.ffn] * (a.layers - a.shared) + [2 * a.ffn] * a.shared, I32),
+                 key(A + ".attention.head_count_kv", ARRAY, [a.kv] * a.layers, I32),
+                 key(A + ".attention.shared_kv_layers", U32, a.shared), key(A + ".attention.key_length_swa", U32, swa),
+                 key(A + ".attention.value_length_swa", U32, swa), key(A + ".rope.dimension_count_swa", U32, swa),
+                 key(A + ".rope.freq_base_swa", FLOAT, 10000.0), key(A + ".final_logit_softcapping", FLOAT, 30.0),
+                 key(A + ".embedding_length_per_layer_input", U32, a.per_layer)]
     if a.activation:
         meta.append(key(A + ".hidden_activation", STRING, a.activation))
     for kind, factor in (("linear", a.linear), ("yarn", a.yarn)):
@@ -128,6 +200,12 @@ def parse(arguments=None):
     parser.add_argument("--linear", type=float, help="factor of linear RoPE scaling")
     parser.add_argument("--yarn", type=float, help="factor of YaRN")
     parser.add_argument("--original-context", type=int, default=64, help="what YaRN stretches")
+    parser.add_argument("--window", type=int, default=16, help="keys that a local layer of Gemma sees")
+    parser.add_argument("--pattern", type=int, default=3, help="every so many layers of Gemma one sees all keys")
+    parser.add_argument("--swa-head-dim", type=int, help="of Gemma's local layers")
+    parser.add_argument("--shared", type=int, default=0, help="last layers that use the keys of an earlier one")
+    parser.add_argument("--keys-are-values", action="store_true", help="in Gemma's global layers")
+    parser.add_argument("--per-layer", type=int, default=0, help="features that each layer of Gemma is given")
     parser.add_argument("--outliers", type=float, help="one in 64 of what norms give is so many times as large")
     parser.add_argument("--template", default=TEMPLATE, help="the chat template; an empty one is left out")
     parser.add_argument("--spm", action="store_true", help="a vocabulary of sentence pieces with scores")

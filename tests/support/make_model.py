@@ -59,7 +59,7 @@ def key(name, kind, value, element=None):
         out += struct.pack("<IQ", element, len(value))
         if element == STRING:
             return out + b"".join(map(text, value))
-        return out + np.asarray(value, {I32: "<i4", FLOAT: "<f4"}[element]).tobytes()
+        return out + np.asarray(value, {I32: "<i4", FLOAT: "<f4", BOOL: "?"}[element]).tobytes()
     return out + struct.pack({BOOL: "<?", U32: "<I", FLOAT: "<f"}[kind], value)
 
 
