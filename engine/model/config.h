@@ -15,8 +15,7 @@ struct RopeScaling {
   uint32_t original_context = 0;        // yarn: tokens of the training
   float beta_fast = 32, beta_slow = 1;  // yarn: turns within the original context between which it blends
   float attention_factor = 1;           // times cos and sin
-  const GgufTensor* factors = nullptr;  // [rope_dim / 2] f32
-  float factor_of(uint32_t pair) const { return reinterpret_cast<const float*>(factors->data.data())[pair]; }
+  std::vector<float> factors;           // [rope_dim / 2], or none
 };
 
 // One way to rotate heads.

@@ -138,6 +138,17 @@ uint64_t elements(const GgufTensor& tensor) {
   return n;
 }
 
+// Kernels for ternary weights know no biases and no GELU, since no such model is known.
+void check_ternary(const GgufFile& file, const FileBlock& b, Act act) {
+  const auto is_ternary = [](const TensorStack& s) { return s && find_file_type(s.parts[0]->type)->trits; };
+  const TensorStack& gate_up = b.ffn.gate_up;
+  if (is_ternary(gate_up) && (act == Act::gelu || !gate_up.parts[1]))
+    fail(file, fmt::format("tensor {} is ternary, which cannot be run with GELU", gate_up.parts[0]->name));
+  for (const TensorStack* s : {&b.attention.out, &gate_up, &b.ffn.down})
+    if (is_ternary(*s) && s->biases[0])
+      fail(file, fmt::format("tensor {} is ternary, which cannot be run with a bias", s->parts[0]->name));
+}
+
 // What `info` tells of the tensors.
 void describe(ModelFile& m) {
   Config& c = m.config;
@@ -173,7 +184,7 @@ void describe(ModelFile& m) {
     if (s.kind == RopeScaling::Kind::linear) c.rope += fmt::format(", linear scaling by {}", s.factor);
     if (s.kind == RopeScaling::Kind::yarn)
       c.rope += fmt::format(", YaRN by {} over {} tokens", s.factor, s.original_context);
-    if (s.factors) c.rope += ", with factors of its own (rope_freqs)";
+    if (!s.factors.empty()) c.rope += ", with factors of its own (rope_freqs)";
   }
 }
 
@@ -184,7 +195,7 @@ std::vector<std::string> extra_tensors(const GgufFile& file, const ModelFile& m)
                               m.output_norm.weight, m.output_norm.bias, m.output})
     if (t) add(*t);
   for (const Rope& r : m.config.ropes)
-    if (r.scaling.factors) add(*r.scaling.factors);
+    if (!r.scaling.factors.empty()) read.insert("rope_freqs.weight");
   for_each_tensor(m.per_layer_proj, add);
   for (const FileBlock& block : m.blocks) for_each_tensor(block, add);
   std::vector<std::string> names;
@@ -251,6 +262,7 @@ ModelFile read_model(const GgufFile& file, Activation activation) {
   for (uint32_t i = 0; i < c.n_layer; ++i) {
     m.blocks.push_back(family.block(file, c, i));
     const auto& gate_up = m.blocks.back().ffn.gate_up.parts;
+    check_ternary(file, m.blocks.back(), c.act);
     if (gate_up[1] && gate_up[0]->type != gate_up[1]->type) fail_as_unlike(file, *gate_up[0], *gate_up[1]);
   }
   if (family.whole) family.whole(file, m);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numbers>
 
 #include "families.h"
@@ -48,12 +49,14 @@ void read_rope_scaling(const GgufFile& file, Config& c) {
   const auto key = [&](const char* name) { return c.architecture + ".rope.scaling." + name; };
   Rope& rope = c.ropes[0];
   RopeScaling& s = rope.scaling;
-  s.factors = Tensors(file).find_vector("rope_freqs.weight", rope.dim / 2);
-  if (s.factors)
-    for (uint32_t i = 0; i < rope.dim / 2; ++i)
-      if (!(s.factor_of(i) > 0))
-        fail(file, fmt::format("tensor rope_freqs.weight: value {} is {}, wanted a number above 0", i,
-                               s.factor_of(i)));
+  if (const GgufTensor* tensor = Tensors(file).find_vector("rope_freqs.weight", rope.dim / 2)) {
+    s.factors.resize(rope.dim / 2);
+    std::memcpy(s.factors.data(), tensor->data.data(), tensor->data.size());
+  }
+  for (size_t i = 0; i < s.factors.size(); ++i)
+    if (!(s.factors[i] > 0))
+      fail(file,
+           fmt::format("tensor rope_freqs.weight: value {} is {}, wanted a number above 0", i, s.factors[i]));
 
   const std::string type = file.find_string(key("type")).value_or("none");
   if (type == "none") return;
@@ -87,7 +90,7 @@ std::vector<float> rotation_table(const Rope& r, uint32_t n_ctx) {
   std::vector<double> speeds(pairs);  // of each pair, in radians a token
   for (uint32_t i = 0; i < pairs; ++i) {
     speeds[i] = std::pow(double{r.base}, -2.0 * i / r.dim);
-    if (s.factors) speeds[i] /= s.factor_of(i);
+    if (!s.factors.empty()) speeds[i] /= s.factors[i];
     if (s.kind == RopeScaling::Kind::linear) speeds[i] /= s.factor;
     if (s.kind == RopeScaling::Kind::yarn) speeds[i] = yarn_speed(r, speeds[i], i);
   }
