@@ -18,11 +18,13 @@ void SpacedBpe::add_token(int32_t id, const std::string& text, std::string& byte
 
 void SpacedBpe::add_merge(std::string_view line, size_t index, const SpecialTokens& special) {
   const MergeLine merge = parse_merge(line, index);
-  const std::string left = with_spaces(merge.left), right = with_spaces(merge.right);
-  const std::string joined = left + right;
+  std::string joined = with_spaces(merge.left);
+  const size_t cut = joined.size();
+  joined += with_spaces(merge.right);
+  const std::string_view all = joined;
   int32_t ids[3];
   size_t n = 0;
-  for (const std::string& text : {left, right, joined}) {
+  for (const std::string_view text : {all.substr(0, cut), all.substr(cut), all}) {
     ids[n] = ordinary_.find(text);
     if (ids[n++] >= 0) continue;
     if (special.find(text) < 0) merge.fail_unknown(text);

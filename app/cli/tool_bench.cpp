@@ -103,11 +103,15 @@ Traffic traffic_of(const Options& options, const RunningModel& model, uint32_t n
   const MemoryPlan plan = plan_memory(*model.file, n_ctx);
   const double middle = options.bench_depth + options.bench_tokens / 2.0;  // of the positions decoded
   const double kv = n_ctx == 0 ? 0 : static_cast<double>(plan.kv_cache) / n_ctx * middle;
+  // Of an embedding that is not the head a token reads one row.
+  const char* name = model.engine->model().tied_head ? "token_embd.weight" : "output.weight";
+  const GgufTensor* tensor = model.file->find_tensor(name);
+  const uint64_t whole_head = tensor == nullptr ? plan.embedding : tensor->data.size();
   // On the CPU the copy of a large head in 8 bits is read in place of the head.
   const bool shortlisted = model.engine->device().cpu && plan.head_copy != 0;
-  const uint64_t head = shortlisted ? plan.head_copy : plan.embedding;
+  const uint64_t head = shortlisted ? plan.head_copy : whole_head;
   const double bytes = static_cast<double>(plan.projections + head + plan.norms) + kv;
-  const double plain_bytes = static_cast<double>(plan.projections + plan.embedding + plan.norms) + kv;
+  const double plain_bytes = static_cast<double>(plan.projections + whole_head + plan.norms) + kv;
   const double gb_per_s = bytes * tokens_per_s / 1e9;
   const double reading = model.engine->read_bandwidth();
   return {bytes, gb_per_s, reading / 1e9, reading > 0 ? 100 * gb_per_s * 1e9 / reading : 0,

@@ -38,6 +38,41 @@ Vocabulary small_vocabulary(const char* pre) {
   return v;
 }
 
+std::vector<std::string> byte_names() {
+  constexpr const char* kHex = "0123456789ABCDEF";
+  std::vector<std::string> names;
+  for (int byte = 0; byte < 256; ++byte)
+    names.push_back(std::string("<0x") + kHex[byte / 16] + kHex[byte % 16] + ">");
+  return names;
+}
+
+// Of Gemma 4's kind: <unk>, <bos>, the bytes, characters, what merges make, line ends that none makes, and
+// marks.
+Vocabulary small_gemma4() {
+  Vocabulary v;
+  v.model = "gemma4";
+  v.tokens = {"<unk>", "<bos>"};
+  v.types = {2, 3};
+  const auto add = [&](const std::string& text, int32_t type) {
+    v.tokens.push_back(text);
+    v.types.push_back(type);
+  };
+  for (const std::string& byte : byte_names()) add(byte, 6);
+  for (const char* character : {"▁", "t", "h", "e", "a", "n", "1", "2", "<", "s", ">", "é", "\n"})
+    add(character, 1);
+  for (const char* merge : {"t h", "th e", "▁ the", "▁ ▁", "the ▁", "▁▁ ▁", "n ▁", "1 2", "< s"}) {
+    std::string joined = merge;
+    joined.erase(joined.find(' '), 1);
+    v.merges.emplace_back(merge);
+    add(joined, 1);
+  }
+  add("\n\n", 1);
+  for (const char* mark : {"<td>", "\n\n\n\n", "<|turn>"}) add(mark, 4);
+  v.unknown = 0;
+  v.bos = 1;
+  return v;
+}
+
 // Of SentencePiece's kind: <unk>, <s>, </s>, the bytes, and pieces of equal and of different scores.
 Vocabulary small_spm(bool space_prefix) {
   Vocabulary v;
@@ -51,10 +86,7 @@ Vocabulary small_spm(bool space_prefix) {
   add("<unk>", 0, 2);
   add("<s>", 0, 3);
   add("</s>", 0, 3);
-  for (int byte = 0; byte < 256; ++byte) {
-    constexpr const char* kHex = "0123456789ABCDEF";
-    add(std::string("<0x") + kHex[byte / 16] + kHex[byte % 16] + ">", 0, 6);
-  }
+  for (const std::string& byte : byte_names()) add(byte, 0, 6);
   for (const char* piece : {"▁t", "he", "▁the", "th", "▁▁", "an", "▁a", "12", "é", "<s", "s>"})
     add(piece, -static_cast<float>(v.tokens.size() / 2), 1);
   for (const char* character : {"▁", "t", "h", "e", "a", "n", "1", "2", "<", "s", ">", "/"})
@@ -118,9 +150,10 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
-void any_vocabulary(fuzz::Input input, bool spm) {
+void any_vocabulary(fuzz::Input input, const char* model) {
+  const bool spm = model == std::string_view("llama");
   Vocabulary v;
-  v.model = spm ? "llama" : "gpt2";
+  v.model = model;
   v.pre = "default";
   v.bos = input.byte() - 1;
   v.eos = input.byte() - 1;
@@ -136,7 +169,7 @@ void any_vocabulary(fuzz::Input input, bool spm) {
   for (const char c : input.part()) v.types.push_back(static_cast<int8_t>(c) - '0');
   try {
     const Tokenizer tokenizer(std::move(v));
-    encode_and_back(tokenizer, input.left, false, spm);
+    encode_and_back(tokenizer, input.left, false, model != std::string_view("gpt2"));
   } catch (const Error& error) {
     fuzz::promise(error.kind() == ErrorKind::model);
     fuzz::check_message(error);
@@ -153,13 +186,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                          Tokenizer(small_vocabulary("gpt-2"))};
   static const Tokenizer spms[] = {Tokenizer(small_spm(true)), Tokenizer(small_spm(false))};
   fuzz::Input input(data, size);
-  const uint8_t choice = input.byte() % 7;
+  static const Tokenizer gemma4(small_gemma4());
+  const uint8_t choice = input.byte() % 9;
   if (choice < 3) {
     encode_and_back(tokenizers[choice], input.left, true);
   } else if (choice == 4 || choice == 5) {
     encode_and_back(spms[choice - 4], input.left, true, /*spaced=*/true);
+  } else if (choice == 7) {
+    encode_and_back(gemma4, input.left, true, /*spaced=*/true);
   } else {
-    any_vocabulary(input, /*spm=*/choice == 6);
+    any_vocabulary(input, choice == 3 ? "gpt2" : choice == 6 ? "llama" : "gemma4");
   }
   return 0;
 }
