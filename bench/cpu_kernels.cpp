@@ -59,11 +59,13 @@ class Bench {
       for (const uint32_t n_in : {2560U, 6912U}) ternary_rows(*choice.kernels, n_in);
       for (const uint32_t planes : {1U, 2U})
         for (const uint32_t scale_every : {64U, 256U}) group_rows(*choice.kernels, planes, scale_every);
+      for (const Codes& codes : kBlockCodes) block_rows(*choice.kernels, codes);
       half_rows(*choice.kernels);
       table_rows(*choice.kernels);
       int8_rows(*choice.kernels);
       for (const uint32_t n_tokens : {32U, 512U}) tiles(*choice.kernels, n_tokens);
       for (const uint32_t planes : {1U, 2U}) group_tiles(*choice.kernels, planes, 512);
+      for (const Codes& codes : kBlockCodes) block_tiles(*choice.kernels, codes, 512);
     }
   }
 
@@ -71,6 +73,13 @@ class Bench {
 
  private:
   static constexpr uint32_t kWide = 2560;
+  struct Codes {
+    const char* name;
+    uint32_t bits;
+    bool has_min;
+  };
+  static constexpr Codes kBlockCodes[] = {{"Q8_0", 8, false}, {"Q4_0", 4, false}, {"Q5_0", 5, false},
+                                          {"Q4_K", 4, true},  {"Q5_K", 5, true},  {"Q6_K", 6, false}};
 
   template <typename T>
   const T* at(size_t byte) const {
@@ -129,6 +138,25 @@ class Bench {
             sink_ += static_cast<uint64_t>(sums[0]);
           });
     }
+  }
+
+  // As group_rows.
+  void block_rows(const CpuKernels& k, const Codes& codes) {
+    constexpr uint32_t kBands = 2;
+    const std::vector<int8_t> q(size_t{kWide} * 2, 3);
+    const std::vector<int32_t> q_sums(kWide / 16, 48);
+    BlockBands w{nullptr, nullptr, kWide, codes.bits, codes.has_min, 1024};
+    const size_t code_bytes = kBands * w.band_codes(), unit = code_bytes + kBands * w.band_scales();
+    for (const char* where : {"", ", cached"})
+      report(k, fmt::format("{} as blocks{}", codes.name, where), unit, [&](size_t byte) {
+        if (*where != 0) byte = 0;
+        int32_t sums[kBands * kBandRows];
+        BlockBands bands = w;
+        bands.codes = at<uint8_t>(byte);
+        bands.scales = at<uint8_t>(byte + code_bytes);
+        k.block_rows(bands, kBands, q.data(), q_sums.data(), sums);
+        sink_ += static_cast<uint64_t>(sums[0]);
+      });
   }
 
   void half_rows(const CpuKernels& k) {
@@ -216,6 +244,30 @@ class Bench {
     });
     fmt::print("{:<12} {:<28} {:>8.2f} billion products/s\n", k.name,
                fmt::format("groups, {} tokens, {}", n_tokens, planes == 1 ? "int8" : "int16"),
+               double{kTiles} * kTileRows * kWide * n_tokens / seconds / 1e9);
+  }
+
+  void block_tiles(const CpuKernels& k, const Codes& codes, uint32_t n_tokens) {
+    constexpr uint32_t kTiles = 64, kAtOnce = 96;
+    const std::vector<int8_t> q(size_t{kWide} * 2 * n_tokens, 3);
+    const std::vector<int32_t> q_sums(size_t{kWide} / 16 * n_tokens, 48);
+    const double seconds = best_of(kTiles, [&](size_t unit) {
+      std::vector<uint8_t> tile(size_t{kWide} * kTileRows);
+      std::vector<float> scales(size_t{kWide} / 16 * kTileRows), minima(scales.size());
+      std::vector<int32_t> sums(size_t{kAtOnce} * kTileRows);
+      BlockBands w{nullptr, at<uint8_t>(0), kWide, codes.bits, codes.has_min, 1024};
+      for (const uint32_t half : {0U, 1U}) {
+        w.codes = at<uint8_t>((2 * unit + half) * w.band_codes());
+        k.unpack_block_band(w, half, tile.data(), scales.data(), minima.data());
+      }
+      for (uint32_t t = 0; t < n_tokens; t += kAtOnce)
+        k.block_tile({tile.data(), scales.data(), codes.has_min ? minima.data() : nullptr, kWide, codes.bits},
+                     q.data() + size_t{kWide} * 2 * t, q_sums.data() + size_t{kWide} / 16 * t,
+                     std::min(kAtOnce, n_tokens - t), sums.data());
+      sink_ += static_cast<uint64_t>(sums[0]);
+    });
+    fmt::print("{:<12} {:<28} {:>8.2f} billion products/s\n", k.name,
+               fmt::format("{} as blocks, {} tokens", codes.name, n_tokens),
                double{kTiles} * kTileRows * kWide * n_tokens / seconds / 1e9);
   }
 

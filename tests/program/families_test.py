@@ -77,6 +77,8 @@ MADE = {  # arguments of make_family.py
     "llama_blocks_of_192": "--proj q8_0 --other ffn_down=q5_0 --dim 192 --ffn 320 --heads 3 --kv 1 --embd q8_0",
     "qwen2_q8_0": "--arch qwen2 --proj q8_0 --embd q8_0",
     "qwen3_q6_k": "--arch qwen3 --proj q6_k --embd q6_k --head-dim 128",
+    "llama_q4_k_m": "--proj q4_k --other 0.attn_v=q6_k --other 0.ffn_down=q6_k --embd q4_k --head q6_k --dim 512",
+    "qwen2_q5_k_m": "--arch qwen2 --proj q5_k --other attn_v=q6_k --other 1.ffn_down=q6_k --embd q5_k",
     "gpt2": "--arch gpt2 --proj q8_0 --other attn_output=f16 --embd q8_0 --kv 4",
     "gemma3": "--arch gemma3 --proj q8_0 --embd q8_0 --dim 128 --ffn 256 --layers 3",
     "gemma3_window_of_512": "--arch gemma3 --proj f16 --embd f16 --dim 128 --ffn 256 --pattern 2 --window 512 --ctx 1024",

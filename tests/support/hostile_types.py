@@ -11,9 +11,9 @@ import make_family
 from hostile_file import ARCH, F64, I64, VOCAB, File, Tensor, f32, floats, scalar, string, u32
 
 NOT_FINITE = {name: struct.pack("<e", float(name)) for name in ("nan", "inf", "-inf")}
-SIZES = {  # elements and bytes of a block of the types that cannot be projections
+SIZES = {  # elements and bytes of a block
     0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 8: (32, 34), 10: (256, 84), 12: (256, 144), 13: (256, 176),
-    14: (256, 210), 30: (1, 2), 39: (32, 17), 41: (128, 18), 142: (128, 34), 143: (128, 28)}
+    14: (256, 210), 30: (1, 2), 35: (256, 66), 39: (32, 17), 41: (128, 18), 142: (128, 34), 143: (128, 28)}
 
 
 class Family(File):
@@ -98,6 +98,22 @@ def ternary_types(c):
     for tensor in ("token_embd.weight", "output.weight", "blk.0.attn_k.weight"):
         c.add("no-ternary-code-i2_s", tensor + ".*code of 3", lambda f: with_bytes(f, tensor, 0, b"\xc0"))
         c.add("i2_s-scale", tensor, lambda f: with_bytes(f, tensor, -32, struct.pack("<f", float("nan"))))
+
+
+def dense_types(c):
+    """Scales that are none, and types that cannot be stacked."""
+    for kind, places in (("q8_0", (0,)), ("q4_k", (0, 2)), ("q6_k", (208,))):
+        one_family(c, "--arch", "llama", "--proj", kind)
+        block = gguf_types.KINDS[kind].bytes
+        for tensor in ("blk.0.attn_q.weight", "blk.0.ffn_down.weight"):
+            for at in (*places, *(place - block for place in places)):  # of the first block and of the last
+                for value in NOT_FINITE.values():
+                    c.add("no-scale-of-blocks", tensor.replace(".", r"\.") + ".*scale",
+                          lambda f: with_bytes(f, tensor, at, value))
+        for other in (1, 35):
+            c.add("another-layout", "blk.0.attn_v.weight has type", lambda f: retyped(f, "blk.0.attn_v.weight", other))
+        for other in (2, 6):
+            c.add("another-gate", "blk.0.ffn_up.weight has type", lambda f: retyped(f, "blk.0.ffn_up.weight", other))
 
 
 def blocks(c):
@@ -211,4 +227,4 @@ def activations(c):
         c.add("unknown-family", "general.architecture", lambda f: f.set("general.architecture", string(name)))
 
 
-GROUPS = (ternary_types, blocks, refused_types, heads, rope, activations)
+GROUPS = (ternary_types, dense_types, blocks, refused_types, heads, rope, activations)

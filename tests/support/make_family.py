@@ -2,6 +2,7 @@
 """Write a small GGUF of any family with seeded random weights: bitnet*, llama, qwen2, qwen3, gpt2, gemma3 or gemma4.
 
     make_family.py out.gguf --arch qwen3 --proj q2_0 --embd q2_0 --yarn 4 --original-context 64 --seed 7
+    make_family.py out.gguf --proj q4_k --other 0.attn_v=q6_k --other 0.ffn_down=q6_k --head q6_k
 
 Keys and names are those that llama.cpp's converter writes. The same arguments give the same bytes (of one numpy). The
 weights keep the variance of what goes through them, so that a mistake anywhere shows in the logits.
@@ -108,7 +109,8 @@ def tensors(a, n_vocab, head_dim):
         for name, shape in [("attn_q", (q, a.dim)), ("attn_k", (kv, a.dim)), ("attn_v", (kv, a.dim)),
                             ("attn_output", (a.dim, q)), ("ffn_gate", (a.ffn, a.dim)), ("ffn_up", (a.ffn, a.dim)),
                             ("ffn_down", (a.dim, a.ffn))]:
-            yield f"{b}{name}.weight", dict(a.other).get(name, a.proj), shape
+            other = dict(a.other)
+            yield f"{b}{name}.weight", other.get(f"{i}.{name}", other.get(name, a.proj)), shape
             if a.arch == "qwen2" and name in ("attn_q", "attn_k", "attn_v"):
                 yield f"{b}{name}.bias", "bias", shape[:1]
     yield "output_norm.weight", "norm", (a.dim,)
@@ -188,7 +190,7 @@ def parse(arguments=None):
     parser.add_argument("--arch", default="llama", choices=ARCHITECTURES)
     parser.add_argument("--proj", default="i2_s", choices=gguf_types.KINDS, help="kind of the projections")
     parser.add_argument("--other", action="append", default=[], metavar="NAME=KIND", type=lambda pair: pair.split("="),
-                        help="a projection of another kind, for example attn_v=tq1_0")
+                        help="a projection of another kind, for example attn_v=tq1_0, or 1.attn_v=q6_k in one layer")
     parser.add_argument("--embd", default="f16", choices=gguf_types.KINDS, help="kind of the token embedding")
     parser.add_argument("--head", default="tied", choices=("tied", *gguf_types.KINDS), help="kind of output.weight")
     for name, default in dict(dim=256, ffn=512, layers=2, heads=4, kv=2, ctx=256, vocab=384, seed=1).items():
