@@ -169,7 +169,7 @@ class Bench {
     });
   }
 
-  // Rows of a head that are not F16: each becomes floats, which are multiplied.
+  // Rows of a head that are of other types: each becomes floats, which are multiplied.
   void table_rows(const CpuKernels& k) {
     constexpr uint32_t kRows = 16;
     const std::vector<float> y(kWide, 0.5F);
@@ -178,10 +178,9 @@ class Bench {
       RowFloats floats;
       size_t block, bytes;
     };
-    for (const Type& type : {Type{"BF16", k.bf16_floats, 1, 2}, Type{"Q8_0", k.q8_0_floats, 32, 34},
-                             Type{"Q4_0", k.q4_0_floats, 32, 18}, Type{"Q5_0", k.q5_0_floats, 32, 22},
-                             Type{"Q4_K", k.q4_k_floats, 256, 144}, Type{"Q5_K", k.q5_k_floats, 256, 176},
-                             Type{"Q6_K", k.q6_k_floats, 256, 210}}) {
+    for (const Type& type : {Type{"Q8_0", k.q8_0_floats, 32, 34}, Type{"Q4_0", k.q4_0_floats, 32, 18},
+                             Type{"Q5_0", k.q5_0_floats, 32, 22}, Type{"Q4_K", k.q4_k_floats, 256, 144},
+                             Type{"Q5_K", k.q5_k_floats, 256, 176}, Type{"Q6_K", k.q6_k_floats, 256, 210}}) {
       const size_t row_bytes = kWide / type.block * type.bytes;
       report(k, fmt::format("{} rows of {}", type.name, kWide), kRows * row_bytes, [&](size_t byte) {
         float row[kWide], out = 0;

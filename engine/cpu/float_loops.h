@@ -103,8 +103,10 @@ inline float add_sums_up(const Floats (&sums)[kFloatSums]) {
   return add_lanes(add(add(sums[0], sums[1]), add(sums[2], sums[3])));
 }
 
-// n is a multiple of kLanes.
-inline void half_rows(const uint16_t* rows, uint32_t n, uint32_t n_rows, const float* y, float* out) {
+// Rows of numbers of 16 bits, of which load gives 16 lanes. n is a multiple of kLanes.
+template <typename Load>
+inline void rows_of_16_bits(const uint16_t* rows, uint32_t n, uint32_t n_rows, const float* y, float* out,
+                            Load load) {
   for (uint32_t r = 0; r < n_rows; ++r, rows += n) {
     Floats sums[kFloatSums] = {all(0), all(0), all(0), all(0)};
     uint32_t i = 0;
@@ -113,12 +115,16 @@ inline void half_rows(const uint16_t* rows, uint32_t n, uint32_t n_rows, const f
         if (j % 2 == 0)  // a line of 64 bytes
           __builtin_prefetch(reinterpret_cast<const char*>(rows + i + j * kLanes) + kAhead, 0,
                              kToSecondCache);
-        sums[j] = fma(load_halves16(rows + i + j * kLanes), load16(y + i + j * kLanes), sums[j]);
+        sums[j] = fma(load(rows + i + j * kLanes), load16(y + i + j * kLanes), sums[j]);
       }
     }
-    for (int j = 0; i < n; ++j, i += kLanes) sums[j] = fma(load_halves16(rows + i), load16(y + i), sums[j]);
+    for (int j = 0; i < n; ++j, i += kLanes) sums[j] = fma(load(rows + i), load16(y + i), sums[j]);
     out[r] = add_sums_up(sums);
   }
+}
+
+inline void half_rows(const uint16_t* rows, uint32_t n, uint32_t n_rows, const float* y, float* out) {
+  rows_of_16_bits(rows, n, n_rows, y, out, [](const uint16_t* from) { return load_halves16(from); });
 }
 
 inline void float_rows(const float* rows, uint32_t n, uint32_t n_rows, const float* y, float* out) {
@@ -131,6 +137,34 @@ inline void float_rows(const float* rows, uint32_t n, uint32_t n_rows, const flo
     for (int j = 0; i < n; ++j, i += kLanes) sums[j] = fma(load16(rows + i), load16(y + i), sums[j]);
     out[r] = add_sums_up(sums);
   }
+}
+
+// As float_rows with one row and kTokens vectors.
+template <int kTokens>
+inline void float_token_block(const float* row, uint32_t n, const float* y, size_t stride, float* out) {
+  Floats sums[kTokens][kFloatSums];
+  for (int t = 0; t < kTokens; ++t)
+    for (int j = 0; j < kFloatSums; ++j) sums[t][j] = all(0);
+  uint32_t i = 0;
+  for (; i + kFloatStep <= n; i += kFloatStep)
+    for (int j = 0; j < kFloatSums; ++j) {
+      const Floats w = load16(row + i + j * kLanes);
+      for (int t = 0; t < kTokens; ++t)
+        sums[t][j] = fma(w, load16(y + size_t{n} * t + i + j * kLanes), sums[t][j]);
+    }
+  for (int j = 0; i < n; ++j, i += kLanes)
+    for (int t = 0; t < kTokens; ++t)
+      sums[t][j] = fma(load16(row + i), load16(y + size_t{n} * t + i), sums[t][j]);
+  for (int t = 0; t < kTokens; ++t) out[t * stride] = add_sums_up(sums[t]);
+}
+
+inline void float_tokens(const float* row, uint32_t n, const float* y, uint32_t n_tokens, size_t stride,
+                         float* out) {
+  constexpr int kTokens = kVecs == 1 ? 4 : 1;  // whose sums fit the registers
+  uint32_t t = 0;
+  for (; t + kTokens <= n_tokens; t += kTokens)
+    float_token_block<kTokens>(row, n, y + size_t{n} * t, stride, out + t * stride);
+  for (; t < n_tokens; ++t) float_token_block<1>(row, n, y + size_t{n} * t, stride, out + t * stride);
 }
 
 inline void to_floats(const uint16_t* from, uint32_t n, float* to) {

@@ -54,6 +54,14 @@ inline void bf16_floats(const std::byte* row, uint32_t n, float* out) {
   }
 }
 
+inline void bf16_rows(const uint16_t* rows, uint32_t n, uint32_t n_rows, const float* y, float* out) {
+  rows_of_16_bits(rows, n, n_rows, y, out, [](const uint16_t* from) {
+    Floats v;
+    for (int i = 0; i < kVecs; ++i) v.vec[i] = load_bf16(from + i * kVecLanes);
+    return v;
+  });
+}
+
 inline void q8_0_floats(const std::byte* row, uint32_t n, float* out) {
   each_block<34, 0>(row, n / 32, [out](const uint8_t* block, float d, uint32_t b) {
     for (int i = 0; i < 32; i += 16)  // with 128 more they are not negative

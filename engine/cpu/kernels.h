@@ -158,7 +158,11 @@ struct CpuKernels {
 
   // out[r] = row r . y, for n_rows rows one after the other
   void (*half_rows)(const uint16_t* rows, uint32_t n, uint32_t n_rows, const float* y, float* out);
+  void (*bf16_rows)(const uint16_t* rows, uint32_t n, uint32_t n_rows, const float* y, float* out);
   void (*float_rows)(const float* rows, uint32_t n, uint32_t n_rows, const float* y, float* out);
+  // out[t * stride] = row . y[t] in the same order, for y [n_tokens][n]
+  void (*float_tokens)(const float* row, uint32_t n, const float* y, uint32_t n_tokens, size_t stride,
+                       float* out);
   // F16 to f32 and back, half to even. Any n.
   void (*to_floats)(const uint16_t* from, uint32_t n, float* to);
   void (*to_halves)(const float* from, uint32_t n, uint16_t* to);

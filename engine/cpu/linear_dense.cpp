@@ -77,10 +77,10 @@ class DenseMatrix {
   uint32_t rows() const { return rows_; }
   uint32_t n_parts() const { return n_parts_; }
   const DensePart& part(uint32_t i) const { return parts_[i]; }
-  // Bytes of scratch that a tile takes, or a row of floats
-  size_t tile_bytes() const {
+  // Bytes of scratch that a tile of blocks takes, or so many rows as floats
+  size_t tile_bytes(uint32_t float_rows) const {
     return blocks_ ? size_t{n_in_} * kTileRows + size_t{2} * units_of_row_ * kTileRows * sizeof(float)
-                   : n_in_ * sizeof(float);
+                   : size_t{n_in_} * float_rows * sizeof(float);
   }
 
   // values [n_tokens][stride] = rows of a part for tokens from `token` on, and their bias.
@@ -88,8 +88,8 @@ class DenseMatrix {
                 std::byte* scratch, int32_t* sums, float* values) const {
     const DensePart& part = parts_[unit.part];
     if (!blocks_) {
-      multiply_rows(k, part.table, unit.first, unit.rows, y_ + size_t{token} * n_in_, n_tokens, stride,
-                    values, reinterpret_cast<float*>(scratch));
+      multiply_floats(k, part.table, unit, token, n_tokens, stride, reinterpret_cast<float*>(scratch),
+                      values);
       for (uint32_t t = 0; t < n_tokens && part.scale != 1; ++t)
         for (uint32_t r = 0; r < unit.rows; ++r) values[t * stride + r] *= part.scale;
       return add_bias(part, unit, n_tokens, stride, values);
@@ -140,6 +140,22 @@ class DenseMatrix {
   }
 
  private:
+  // For many tokens the rows become floats first; then some tokens after the other are multiplied with all of
+  // them, while they are in the first cache.
+  void multiply_floats(const CpuKernels& k, const TableRows& table, const DenseUnit& unit, uint32_t token,
+                       uint32_t n_tokens, size_t stride, float* scratch, float* values) const {
+    constexpr uint32_t kTogether = 4;
+    const float* y = y_ + size_t{token} * n_in_;
+    if (n_tokens <= kRowTokens)
+      return multiply_rows(k, table, unit.first, unit.rows, y, n_tokens, stride, values, scratch);
+    const RowFloats floats = row_floats_of(k, table.type);
+    for (uint32_t r = 0; r < unit.rows; ++r)
+      floats(table.row(unit.first + r), n_in_, scratch + size_t{r} * n_in_);
+    for (uint32_t t = 0; t < n_tokens; t += kTogether)
+      for (uint32_t r = 0; r < unit.rows; ++r)
+        k.float_tokens(scratch + size_t{r} * n_in_, n_in_, y + size_t{t} * n_in_,
+                       std::min(kTogether, n_tokens - t), stride, values + t * stride + r);
+  }
   static BlockBands bands_at(const DensePart& part, uint32_t row) {
     BlockBands bands = part.bands;
     bands.codes += row / kBandRows * bands.band_codes();
@@ -269,7 +285,8 @@ void CpuRecorder::dense_product(const Matrix& w, const Quantised& q, const Out& 
                    gated ? up_values + t * stride : nullptr);
     }
   };
-  step(static_cast<uint32_t>(units.size()), work, 2 * room * sizeof(float) + m.tile_bytes());
+  step(static_cast<uint32_t>(units.size()), work,
+       2 * room * sizeof(float) + m.tile_bytes(n > kRowTokens ? at_once : 1));
   if (tiles) return;
   for (unsigned thread = 0; thread < threads_; ++thread) {
     const UnitRange share = share_of(static_cast<uint32_t>(units.size()), thread, threads_);

@@ -36,12 +36,13 @@ RowFloats row_floats_of(const CpuKernels& k, TensorType type) {
 void multiply_rows(const CpuKernels& k, const TableRows& rows, uint32_t first, uint32_t n_rows,
                    const float* y, uint32_t n_tokens, size_t stride, float* out, float* scratch) {
   const std::byte* from = rows.row(first);
-  if (rows.type == TensorType::f16 || rows.type == TensorType::f32) {
+  if (rows.type == TensorType::f16 || rows.type == TensorType::bf16 || rows.type == TensorType::f32) {
     for (uint32_t t = 0; t < n_tokens; ++t, y += rows.n, out += stride) {
       if (rows.type == TensorType::f32)
         k.float_rows(reinterpret_cast<const float*>(from), rows.n, n_rows, y, out);
       else
-        k.half_rows(reinterpret_cast<const uint16_t*>(from), rows.n, n_rows, y, out);
+        (rows.type == TensorType::f16 ? k.half_rows : k.bf16_rows)(reinterpret_cast<const uint16_t*>(from),
+                                                                   rows.n, n_rows, y, out);
     }
     return;
   }
