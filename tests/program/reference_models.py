@@ -1,8 +1,12 @@
 """Gives the reference models of program/families, which transformers computed; families/README.md says how."""
 import pathlib
+import sys
 import tarfile
 
 import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "families"))
+import make_dense_references  # noqa: E402
 
 ARCHIVE = pathlib.Path(__file__).resolve().parent / "families" / "families.tar.xz"
 REFUSED = {  # name -> what the program must say of it
@@ -15,7 +19,8 @@ def unpack(folder, names=None):
     """Writes the models, or those of these names, into the folder. Returns name -> (path, arrays of the .npz or None).
 
     The arrays are ids [n], logits [n, n_vocab], and hidden [n_layer, n_embd] of the last token, the last row of which
-    has gone through output_norm. The refused models have no arrays, and zeros as their weights.
+    has gone through output_norm; those with dense projections are made here and have no hidden. The refused models have no
+    arrays, and zeros as their weights.
     """
     models = {}
     with tarfile.open(ARCHIVE) as archive:
@@ -28,4 +33,5 @@ def unpack(folder, names=None):
                     models[name] = (path, dict(np.load(folder / member.name)))
                 else:
                     models[name] = (folder / member.name, arrays)
+    models.update(make_dense_references.unpack(folder, names))
     return models
