@@ -29,10 +29,10 @@ layout(binding = 8) readonly buffer Bias { float bias[]; };
 #include "common/activation.glsl"
 #include "common/dense_out.glsl"
 
-RUN_CODES(codes_of, w)
-RUN_CODES(codes_of_up, w_up)
-RUN_SCALES(scales_of, scales)
-RUN_SCALES(scales_of_up, scales_up)
+RUN_CODES(codes_of, uint row, w)
+RUN_CODES(codes_of_up, uint row, w_up)
+RUN_SCALES(scales_at, uint row, scales)
+RUN_SCALES(scales_at_up, uint row, scales_up)
 
 const uint kRows = 8, kTokens = 4;            // of an invocation
 const uint kTileRows = 64, kTileTokens = 32;  // of a workgroup: 8 x 8 invocations
@@ -48,20 +48,25 @@ shared int tile_sums[kTileTokens];
 // What an invocation brings, on its way into registers.
 RunCodes next_codes;
 uvec4 next_q[kFetch];
-vec3 next_scale;
+uvec2 next_scale;
 int next_sum;
+
+// The row of its tensor, gate or up, that this invocation brings.
+uint tensor_row() {
+  return min(gl_WorkGroupID.x * kOutRows + gl_LocalInvocationID.x % kOutRows, push.n_out - 1);
+}
 
 // Rows and tokens past the end repeat the last one; their sums are never written.
 void fetch(uint run) {
   uint lane = gl_LocalInvocationID.x, runs = push.n_in / 32;
-  uint row = min(gl_WorkGroupID.x * kOutRows + lane % kOutRows, push.n_out - 1);
+  uint row = tensor_row();
   uint first_token = gl_WorkGroupID.y * kTileTokens, last_token = push.n_tokens - 1;
   if (lane < kOutRows) {
     next_codes = codes_of(row, run, runs);
-    next_scale = scales_of(row, run, runs, push.fixed0);
+    next_scale = scales_at(row, run, runs);
   } else {
     next_codes = codes_of_up(row, run, runs);
-    next_scale = scales_of_up(row, run, runs, push.fixed1);
+    next_scale = scales_at_up(row, run, runs);
   }
   if (kMinimum != 0) {
     uint sum = (min(first_token + lane, last_token) * runs + run) * 2;
@@ -73,13 +78,14 @@ void fetch(uint run) {
   }
 }
 
-void store() {
+void store(uint run) {
   uint lane = gl_LocalInvocationID.x;
   uvec4 first, second;
   unpack(next_codes, first, second);
   tile_w[lane][0] = first;
   tile_w[lane][1] = second;
-  tile_scales[lane] = next_scale;
+  float fixed_ = lane < kOutRows ? push.fixed0 : push.fixed1;
+  tile_scales[lane] = scales_of(next_scale, tensor_row(), run, push.n_in / 32, fixed_);
   if (kMinimum != 0 && lane < kTileTokens) tile_sums[lane] = next_sum;
   UNROLL for (uint i = 0; i < kFetch; ++i) {
     uint quad = lane + 64 * i;
@@ -99,7 +105,7 @@ void main() {
   uint runs = push.n_in / 32;
   for (uint run = 0; run < runs; ++run) {
     barrier();
-    store();
+    store(run);
     barrier();
     if (run + 1 < runs) fetch(run + 1);
     uvec4 high[kTokens][2], low[kTokens][2];

@@ -1,11 +1,11 @@
-// As ternary_matmul_groups_matrix.comp, for a matrix of blocks (common/blocks.glsl). A step is two runs of each
-// row with both planes of the tokens. Each unit has two sums, of the high and of the low plane, which a
+// As ternary_matmul_groups_matrix.comp, for a matrix of blocks (common/blocks.glsl). A step is two runs of
+// each row with both planes of the tokens. Each unit has two sums, of the high and of the low plane, which a
 // subgroup puts together, scales and rounds where they are, in the elements of the matrices, before it adds
 // them to those of the whole row. So each element needs the scale of its row: it is in the same element of a
 // matrix whose columns are all the same, loaded with a stride of 0. Where a unit is shorter than a product of
 // matrices, zeros take the place of the other unit's codes. CONSTANT_OUT says where the result goes
-// (common/dense_out.glsl); with OUT_GATE the first half of a subgroup's tiles is gate, the second the same rows
-// of up.
+// (common/dense_out.glsl); with OUT_GATE the first half of a subgroup's tiles is gate, the second the same
+// rows of up.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
@@ -44,10 +44,10 @@ layout(binding = 8) readonly buffer Bias { float bias[]; };
 #include "common/activation.glsl"
 #include "common/dense_out.glsl"
 
-RUN_CODES(codes_of, w)
-RUN_CODES(codes_of_up, w_up)
-RUN_SCALES(scales_of, scales)
-RUN_SCALES(scales_of_up, scales_up)
+RUN_CODES(codes_of, uint row, w)
+RUN_CODES(codes_of_up, uint row, w_up)
+RUN_SCALES(scales_at, uint row, scales)
+RUN_SCALES(scales_at_up, uint row, scales_up)
 
 #define MatrixA icoopmatNV<8, gl_ScopeSubgroup, kM, kK>
 #define MatrixB icoopmatNV<8, gl_ScopeSubgroup, kK, kN>
@@ -80,31 +80,34 @@ const uint kFetchW = (kTileRows * kRuns + gl_WorkGroupSize.x - 1) / gl_WorkGroup
 const uint kFetchQ = (kTileTokens * 2 * kQuads + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 const uint kFetchSums = (kTileTokens * kRuns + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 RunCodes next_codes[kFetchW];
-vec3 next_scales[kFetchW];
+uvec2 next_scales[kFetchW];
 uvec4 next_q[kFetchQ];
 float next_sums[kFetchSums];
 
 uint lane;
 
+// The row of a tensor that is row `r` of the tile, of gate or up. Rows past the end repeat the last one.
+uint tensor_row(uint r) {
+  return min(gl_WorkGroupID.x * kOutRows + r / kSubgroupTileRows * kSubgroupOutRows +
+             r % kSubgroupTileRows % kSubgroupOutRows, push.n_out - 1);
+}
+bool is_up(uint r) { return r % kSubgroupTileRows >= kSubgroupOutRows; }
+
 // Rows and tokens past the end repeat the last one; their sums are never written. A run past the end repeats
-// the last one with scales of 0.
+// the last one, and store() gives it scales of 0.
 void fetch(uint step_) {
   uint runs = push.n_in / 32, first_token = gl_WorkGroupID.y * kTileTokens, last_token = push.n_tokens - 1;
   UNROLL for (uint i = 0; i < kFetchW; ++i) {
-    uint at = lane + i * gl_WorkGroupSize.x, r = at / kRuns, in_subgroup = r % kSubgroupTileRows;
+    uint at = lane + i * gl_WorkGroupSize.x, row = tensor_row(at / kRuns);
+    uint run = min(step_ * kRuns + at % kRuns, runs - 1);
     if (at >= kTileRows * kRuns) break;
-    uint row = gl_WorkGroupID.x * kOutRows + r / kSubgroupTileRows * kSubgroupOutRows +
-               in_subgroup % kSubgroupOutRows;
-    row = min(row, push.n_out - 1);
-    uint wanted = step_ * kRuns + at % kRuns, run = min(wanted, runs - 1);
-    if (in_subgroup < kSubgroupOutRows) {
-      next_codes[i] = codes_of(row, run, runs);
-      next_scales[i] = scales_of(row, run, runs, push.fixed0);
-    } else {
+    if (is_up(at / kRuns)) {
       next_codes[i] = codes_of_up(row, run, runs);
-      next_scales[i] = scales_of_up(row, run, runs, push.fixed1);
+      next_scales[i] = scales_at_up(row, run, runs);
+    } else {
+      next_codes[i] = codes_of(row, run, runs);
+      next_scales[i] = scales_at(row, run, runs);
     }
-    if (wanted != run) next_scales[i] = vec3(0.0);
   }
   UNROLL for (uint i = 0; i < kFetchQ; ++i) {
     uint at = lane + i * gl_WorkGroupSize.x, row = at / kQuads;
@@ -123,10 +126,14 @@ void fetch(uint step_) {
     }
 }
 
-void store() {
+void store(uint step_) {
+  uint runs = push.n_in / 32;
   UNROLL for (uint i = 0; i < kFetchW; ++i) {
     uint at = lane + i * gl_WorkGroupSize.x, row = at / kRuns, run = at % kRuns;
     if (at >= kTileRows * kRuns) break;
+    float fixed_ = is_up(row) ? push.fixed1 : push.fixed0;
+    if (step_ * kRuns + run >= runs) fixed_ = 0.0;
+    vec3 scales = scales_of(next_scales[i], tensor_row(row), step_ * kRuns + run, runs, fixed_);
     uvec4 first, second;
     unpack(next_codes[i], first, second);
     uint to = row * kStrideW + run * 32 / kUnit * kUnitQuads;
@@ -137,11 +144,11 @@ void store() {
       tile[to + 3] = second;
     }
     uint scale = run * 32 / kUnit * kTileRows + row;
-    tile[kScalesAt + scale / 4][scale % 4] = floatBitsToUint(next_scales[i].x);
+    tile[kScalesAt + scale / 4][scale % 4] = floatBitsToUint(scales.x);
     if (kUnit == 16)
-      tile[kScalesAt + (scale + kTileRows) / 4][scale % 4] = floatBitsToUint(next_scales[i].y);
+      tile[kScalesAt + (scale + kTileRows) / 4][scale % 4] = floatBitsToUint(scales.y);
     uint minimum = run * kTileRows + row;
-    if (kMinimum != 0) tile[kMinimaAt + minimum / 4][minimum % 4] = floatBitsToUint(next_scales[i].z);
+    if (kMinimum != 0) tile[kMinimaAt + minimum / 4][minimum % 4] = floatBitsToUint(scales.z);
   }
   UNROLL for (uint i = 0; i < kFetchQ; ++i) {
     uint at = lane + i * gl_WorkGroupSize.x;
@@ -177,7 +184,7 @@ void main() {
   uint n_steps = (push.n_in / 32 + kRuns - 1) / kRuns;
   for (uint step_ = 0; step_ < n_steps; ++step_) {
     barrier();
-    store();
+    store(step_);
     barrier();
     if (step_ + 1 < n_steps) fetch(step_ + 1);
     UNROLL for (uint unit = 0; unit < kUnits; ++unit) {

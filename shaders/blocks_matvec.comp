@@ -31,10 +31,10 @@ layout(binding = 8) readonly buffer Bias { float bias[]; };
 #include "common/activation.glsl"
 #include "common/dense_out.glsl"
 
-RUN_CODES(codes_of, w)
-RUN_CODES(codes_of_up, w_up)
-RUN_SCALES(scales_of, scales)
-RUN_SCALES(scales_of_up, scales_up)
+RUN_CODES(codes_of, uint row, w)
+RUN_CODES(codes_of_up, uint row, w_up)
+RUN_SCALES(scales_at, uint row, scales)
+RUN_SCALES(scales_at_up, uint row, scales_up)
 
 const uint kOutRows = kOut == OUT_GATE ? kRows / 2 : kRows;  // gate rows, then as many up rows
 
@@ -52,10 +52,10 @@ void multiply(uint first_row, uint t) {
     for (uint r = 0; r < kRows; ++r) {
       if (r < kOutRows) {
         codes[r] = codes_of(rows[r], run, runs);
-        scale[r] = scales_of(rows[r], run, runs, push.fixed0);
+        scale[r] = scales_of(scales_at(rows[r], run, runs), rows[r], run, runs, push.fixed0);
       } else {
         codes[r] = codes_of_up(rows[r], run, runs);
-        scale[r] = scales_of_up(rows[r], run, runs, push.fixed1);
+        scale[r] = scales_of(scales_at_up(rows[r], run, runs), rows[r], run, runs, push.fixed1);
       }
     }
     uint at = t * runs * 4 + run * 2;

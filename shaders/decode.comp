@@ -97,6 +97,11 @@ shared bool all_done;
 #include "common/groups.glsl"
 shared int group_sums[kTile / 4];  // sum(q) of each group
 #endif
+#ifdef BLOCKS
+#define MIXED_BLOCKS
+#include "common/blocks.glsl"
+shared int group_sums[kTile / 4];  // sum(q) of each run
+#endif
 
 // Whether to poll once more after `polls` polls in vain. If not, the token is lost, which `stuck` tells the
 // host.
@@ -175,6 +180,9 @@ float rotate(vec2 pair, vec2 turn, uint i) {
   return result;
 }
 
+#ifdef BLOCKS
+#include "common/decode_blocks.glsl"
+#else
 #define LINEAR linear
 #define LANES kLanes
 #define ROWS kRows
@@ -199,6 +207,7 @@ float rotate(vec2 pair, vec2 turn, uint i) {
 #define NORM kNorm
 #define MATRICES 2
 #include "common/decode_linear.glsl"
+#endif
 #include "common/decode_attention.glsl"
 
 void main() {
@@ -213,10 +222,15 @@ void main() {
   }
   push = stages[this_stage];
   this_epoch = epoch;
+#ifdef BLOCKS
+  if (push.kind == STAGE_LINEAR || push.kind == STAGE_LINEAR_ADD || push.kind == STAGE_GATE_UP) {
+    linear(group);
+#else
   if (push.kind == STAGE_LINEAR || push.kind == STAGE_LINEAR_ADD) {
     if (push.long_rows != 0) linear_long(group); else linear(group);
   } else if (push.kind == STAGE_GATE_UP) {
     gate_up(group);
+#endif
   } else if (push.kind == STAGE_ATTENTION) {
     attention(group);
   } else {

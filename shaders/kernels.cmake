@@ -11,6 +11,7 @@
 #   _add, ADD                  the result is added to the output
 #   _gate_up, GATE_UP          the result is act(gate) * up
 #   _groups, GROUPS            for matrices of groups with scales of their own (common/groups.glsl)
+#   _blocks, BLOCKS            for quantised dense matrices (common/blocks.glsl)
 #
 #      name                             source                      kind       defines
 kernel(copy                             copy.comp                   plain)
@@ -71,6 +72,11 @@ kernel(decode_groups_emulated           decode.comp                 plain      G
 kernel(decode_groups_dot_unrolled       decode.comp                 optimised  GROUPS UNROLLED INTEGER_DOT)
 kernel(decode_groups_emulated_unrolled  decode.comp                 optimised  GROUPS UNROLLED)
 kernel(decode_groups_shared             decode.comp                 plain      GROUPS SHARED_SUBGROUPS)
+kernel(decode_blocks_dot                decode.comp                 plain      BLOCKS INTEGER_DOT)
+kernel(decode_blocks_emulated           decode.comp                 plain      BLOCKS)
+kernel(decode_blocks_dot_unrolled       decode.comp                 optimised  BLOCKS UNROLLED INTEGER_DOT)
+kernel(decode_blocks_emulated_unrolled  decode.comp                 optimised  BLOCKS UNROLLED)
+kernel(decode_blocks_shared             decode.comp                 plain      BLOCKS SHARED_SUBGROUPS)
 kernel(head                             head.comp                   plain)
 kernel(head_shared                      head.comp                   plain      SHARED_SUBGROUPS)
 kernel(head_blocks                      head_blocks.comp            plain)

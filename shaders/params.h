@@ -195,12 +195,21 @@ struct DensePush {
 #define FLOW_TO 4u        // a later stage needs the result
 #define FLOW_OUT 8u       // the result is also written to y
 
+// The kind of each tensor of a stage of blocks: so many bits, of which the lowest four are those of a code.
+#define BLOCK_KIND_BITS 8u
+#define BLOCK_KIND_16 16u       // a unit is 16 inputs
+#define BLOCK_KIND_MINIMUM 32u
+
 struct DecodeStage {
   uvec2 x;  // addresses of buffers on the device
   uvec2 y;
   uvec2 w;
+  uvec2 w1;  // of blocks: of the second tensor and of the third
+  uvec2 w2;
   uvec2 weight;  // 0: x is not normed
-  uvec2 scales;  // of a matrix of groups
+  uvec2 scales;  // of a matrix of groups, of the first tensor of blocks
+  uvec2 scales1;
+  uvec2 scales2;
   uvec2 k_cache;
   uvec2 v_cache;
   uvec2 chunks;
@@ -218,6 +227,7 @@ struct DecodeStage {
   uint n_passes;   // a product's workgroup takes as many sets of rows, n_groups apart, one after the other
   uint wait_for;   // as many workgroups of the stage before; for empty stages, which hand nothing over
   uint long_rows;  // 1: of the longest kind
+  uint lanes;      // that share rows; a power of 2
   uint n_in;
   uint n_out;
   uint end0;  // as in TernaryPush
@@ -229,7 +239,10 @@ struct DecodeStage {
   uint n_head;
   uint n_head_kv;
   uint rope_dim;
-  float fixed_point;  // as in GroupsPush
+  uint kinds;         // BLOCK_KIND_...
+  float fixed_point;  // as in GroupsPush; of blocks that of the first tensor
+  float fixed1;
+  float fixed2;
   uint max_chunks;  // of keys that the cache can hold
   float scale;        // of attention, as in AttentionPush
   float per_feature;  // as in RopePush

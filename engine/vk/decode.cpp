@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numbers>
 
+#include "engine/layouts/blocks.h"
 #include "recorder.h"
 
 namespace bitnet::vk {
@@ -17,6 +18,10 @@ constexpr uint32_t kAttentionGroups = 120;
 // The workgroups of a product that a large GPU runs at a time. Each norms and rounds the whole vector, so
 // that more of them take turns to do the same: fewer take more rows, one set after the other.
 constexpr uint32_t kGroupsAtOnce = 132;
+
+// With as many workgroups a stage of blocks needs no more lanes a row, of which some would have nothing to
+// do.
+constexpr uint32_t kEnoughGroups = 96;
 
 constexpr uint32_t kProgressHeader = 3, kDoneStride = 32;  // words, as decode.comp has them
 
@@ -33,14 +38,45 @@ constexpr uint32_t kMostPolls = 1 << 20;
 constexpr uint32_t kMostRows = 1 << 15;
 
 DecodeShape::Groups groups_of(const Matrix& w) {
-  return w.layout == Layout::trits ? DecodeShape::Groups{}
-                                   : DecodeShape::Groups{planes_of(w), w.scale_every / 64};
+  return w.layout == Layout::groups ? DecodeShape::Groups{planes_of(w), w.scale_every / 64}
+                                    : DecodeShape::Groups{};
+}
+
+// The kind of a tensor of blocks, and of all tensors of a matrix, if it is one.
+DecodeShape::Blocks kind_of(TensorType type) {
+  const BlockType& t = *find_block_type(type);
+  return {t.bits, t.unit, t.has_min ? 1U : 0U};
+}
+DecodeShape::Blocks common_kind(DecodeShape::Blocks kind, const Matrix& w) {
+  for (const Matrix::Part& part : w.parts)
+    if (part.rows != 0 && kind_of(part.type) != kind) kind = {};
+  return kind;
 }
 
 uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
 uint64_t address(const Buffer& buffer) { return vulkan(buffer).address(); }
 uint64_t address_of(const BufferPtr& buffer) { return buffer ? address(*buffer) : 0; }
+
+// What a stage has to know of each tensor of a matrix of blocks.
+void add_tensors(const Matrix& w, DecodeStage& s) {
+  const Matrix::Part* p = w.parts.data();
+  s.w = address_of(p[0].codes);
+  s.w1 = address_of(p[1].codes);
+  s.w2 = address_of(p[2].codes);
+  s.scales = address_of(p[0].scales);
+  s.scales1 = address_of(p[1].scales);
+  s.scales2 = address_of(p[2].scales);
+  s.fixed_point = p[0].fixed;
+  s.fixed1 = p[1].fixed;
+  s.fixed2 = p[2].fixed;
+  for (uint32_t i = 0; i < w.parts.size() && p[i].rows != 0; ++i) {
+    const DecodeShape::Blocks kind = kind_of(p[i].type);
+    s.kinds |=
+        (kind.bits | (kind.unit == 16 ? BLOCK_KIND_16 : 0) | (kind.minimum != 0 ? BLOCK_KIND_MINIMUM : 0))
+        << BLOCK_KIND_BITS * i;
+  }
+}
 
 }  // namespace
 
@@ -51,7 +87,6 @@ void DecodeStages::linear(const Matrix& w, const In& in, const Out& out) {
                                         : STAGE_GATE_UP;
   s.x = address(in.x);
   s.y = address(out.y);
-  s.w = address(*w.codes);
   s.weight = in.norm.weight ? address(*in.norm.weight) : 0;
   s.n_in = w.n_in;
   s.n_out = out.kind == Out::Kind::gate ? w.rows() / 2 : w.rows();
@@ -62,11 +97,17 @@ void DecodeStages::linear(const Matrix& w, const In& in, const Out& out) {
   s.scale2 = w.parts[2].scale;
   s.epsilon = in.norm.epsilon;
   if (out.kind == Out::Kind::gate) act_ = out.act;
-  if (w.layout != Layout::trits) {
+  layout_ = groups_of(w);
+  if (w.layout == Layout::blocks) {
+    add_tensors(w, s);
+    blocks_ = common_kind(blocks_.value_or(kind_of(w.parts[0].type)), w);
+  } else {
+    s.w = address(*w.codes);
+  }
+  if (w.layout == Layout::groups) {
     s.scales = address(*w.scales);
     s.fixed_point = w.fixed;
   }
-  layout_ = groups_of(w);
   stages_.push_back(s);
 }
 
@@ -77,6 +118,7 @@ DecodeShape DecodeStages::shape() const {
   shape.act = act_.value_or(Act::relu2);
   shape.heads = heads_;
   if (layout_) shape.groups = *layout_;
+  shape.blocks = blocks_;
   shape.head_input = head_input_;
   uint32_t &n_short = shape.rows.n_in, &n_long = shape.long_rows.n_in;
   for (const DecodeStage& s : stages_) n_long = std::max(n_long, s.n_in);
@@ -153,7 +195,8 @@ bool DecodeStages::takes_next(const Buffer& x) const {
 
 bool DecodeStages::takes_next(const Matrix& w, const In& in, const Out& out) const {
   if (!takes_next(in.x)) return false;
-  if (layout_ && *layout_ != groups_of(w)) return false;
+  if (layout_ && (*layout_ != groups_of(w) || blocks_.has_value() != (w.layout == Layout::blocks)))
+    return false;
   if (out.kind == Out::Kind::gate && act_ && *act_ != out.act) return false;
   const ptrdiff_t from = out.kind == Out::Kind::add ? writer(stages_, stages_.size(), address(out.y)) : -1;
   return from < 0 || stages_.size() - static_cast<size_t>(from) <= kFarthest;
@@ -221,11 +264,15 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
     s.long_rows = s.n_in > shape.rows.n_in;
     s.n_passes = 1;
     if (s.n_in != 0) {
-      s.n_groups = ceil_div(
-          s.n_out, size / result.kernel->constant(s.long_rows ? CONSTANT_LANES_LONG : CONSTANT_LANES) *
-                       result.kernel->constant(s.long_rows ? CONSTANT_ROWS_LONG : CONSTANT_ROWS));
-      const bool takes_passes =
-          s.kind == STAGE_GATE_UP || (s.kind == STAGE_LINEAR && shape.groups.scale_groups != 0);
+      const Kernel& k = *result.kernel;
+      s.lanes = k.constant(s.long_rows && !shape.blocks ? CONSTANT_LANES_LONG : CONSTANT_LANES);
+      // In blocks lanes take two rows, which are of gate and of up where there are such.
+      const uint32_t rows = shape.blocks ? (s.kind == STAGE_GATE_UP ? 1 : 2)
+                                         : k.constant(s.long_rows ? CONSTANT_ROWS_LONG : CONSTANT_ROWS);
+      if (shape.blocks && s.lanes > 16 && ceil_div(s.n_out, size / 16 * rows) >= kEnoughGroups) s.lanes = 16;
+      s.n_groups = ceil_div(s.n_out, size / s.lanes * rows);
+      const bool takes_passes = s.kind == STAGE_GATE_UP || shape.blocks ||
+                                (s.kind == STAGE_LINEAR && shape.groups.scale_groups != 0);
       if (takes_passes) s.n_passes = ceil_div(s.n_groups, kGroupsAtOnce);
       s.n_groups = ceil_div(s.n_groups, s.n_passes);
     }

@@ -237,8 +237,32 @@ static RowShape groups_shape(const Device& device, const DecodeShape::Rows& r, u
   return shape;
 }
 
+// In a stage of blocks lanes take two rows. What they load at a time is as much as registers leave room for.
+Specialisation VulkanKernels::decode_blocks_constants(const DecodeShape& shape) const {
+  const Specialisation c = wide(device_);
+  const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE);
+  const uint32_t n_long = std::max(shape.rows.n_in, shape.long_rows.n_in);
+  const uint32_t n_normed = shape.long_rows.norm == NORM_NEVER ? shape.rows.n_in : n_long;
+  return {{CONSTANT_LANES, std::min(32U, device_.min_subgroup_size())},
+          {CONSTANT_LOADS, shape.blocks->bits == 4 ? 4 : 2},
+          {CONSTANT_NORM_LOADS, ceil_div(n_normed / 4, size)},
+          {CONSTANT_NORM_LOADS_LONG, ceil_div(n_long / 4, size)},
+          {CONSTANT_BITS, shape.blocks->bits},
+          {CONSTANT_UNIT, shape.blocks->unit},
+          {CONSTANT_MINIMUM, shape.blocks->minimum},
+          {CONSTANT_TILE, std::max(4 * (n_long / 32 + 4), 64 * shape.heads.head_dim / 8)}};
+}
+
 Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
   Specialisation c = wide(device_);
+  if (shape.blocks) {
+    c.merge(decode_blocks_constants(shape));
+    c.insert({{CONSTANT_ACTIVATION, activation_of(shape.act)},
+              {CONSTANT_HEADS, decode_heads(shape.heads)},
+              {CONSTANT_HEAD_DIM, shape.heads.head_dim},
+              {CONSTANT_HEAD_INPUT, shape.head_input}});
+    return c;
+  }
   const bool groups = shape.groups.scale_groups != 0;
   const auto shape_of = groups ? groups_shape : row_shape;
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), n_long = shape.long_rows.n_in;
@@ -269,12 +293,13 @@ bool VulkanKernels::has_decode(const DecodeShape& shape) const {
   constexpr uint32_t kMostLoads = 16;
   const Specialisation c = decode_constants(shape);
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), n_heads = c.at(CONSTANT_HEADS);
-  const uint32_t shared_bytes = (shape.groups.scale_groups != 0 ? 17 : 16) * c.at(CONSTANT_TILE) + 4 * size +
-                                4 * shape.heads.head_dim * (n_heads + 1) + 10 * 4 * 64 * n_heads + 256 +
-                                64 * (n_heads + 1) + (shape.head_input != 0 ? 4 * shape.heads.head_dim : 0) +
-                                (device_.shared_subgroups() ? 4 * size : 0);
+  const uint32_t shared_bytes =
+      (shape.groups.scale_groups != 0 || shape.blocks ? 17 : 16) * c.at(CONSTANT_TILE) + 4 * size +
+      4 * shape.heads.head_dim * (n_heads + 1) + 10 * 4 * 64 * n_heads + 256 + 64 * (n_heads + 1) +
+      (shape.head_input != 0 ? 4 * shape.heads.head_dim : 0) + (device_.shared_subgroups() ? 4 * size : 0);
   return device_.is_gpu() && device_.subgroup_shuffle() && device_.has_addresses() &&
-         device_.subgroup_size() <= 64 && size % 64 == 0 && c.at(CONSTANT_LOADS_LONG) <= kMostLoads &&
+         device_.subgroup_size() <= 64 && size % 64 == 0 &&
+         c.at(shape.blocks ? CONSTANT_NORM_LOADS_LONG : CONSTANT_LOADS_LONG) <= kMostLoads &&
          shared_bytes <= device_.limits().maxComputeSharedMemorySize;
 }
 
@@ -284,9 +309,13 @@ const Kernel& VulkanKernels::decode(const DecodeShape& shape) {
   constexpr Shader kGroups[] = {Shader::decode_groups_dot, Shader::decode_groups_emulated,
                                 Shader::decode_groups_dot_unrolled, Shader::decode_groups_emulated_unrolled,
                                 Shader::decode_groups_shared};
+  constexpr Shader kBlocks[] = {Shader::decode_blocks_dot, Shader::decode_blocks_emulated,
+                                Shader::decode_blocks_dot_unrolled, Shader::decode_blocks_emulated_unrolled,
+                                Shader::decode_blocks_shared};
   const size_t build =
       device_.shared_subgroups() ? 4 : (device_.info().software ? 0 : 2) + (integer_dot_ ? 0 : 1);
-  return kernel((shape.groups.scale_groups != 0 ? kGroups : kTrits)[build], decode_constants(shape));
+  const Shader* builds = shape.blocks ? kBlocks : shape.groups.scale_groups != 0 ? kGroups : kTrits;
+  return kernel(builds[build], decode_constants(shape));
 }
 
 const Kernel& VulkanKernels::quantise(const Matrix& w, const Norm& norm) {

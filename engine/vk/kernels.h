@@ -39,6 +39,13 @@ struct DecodeShape {
     bool operator==(const Groups&) const = default;
   };
   Groups groups;
+  struct Blocks {
+    uint32_t bits = 0;  // 0: of several kinds
+    uint32_t unit = 0;
+    uint32_t minimum = 0;
+    bool operator==(const Blocks&) const = default;
+  };
+  std::optional<Blocks> blocks;  // where the matrices are blocks
 };
 
 struct VulkanKernels {
@@ -91,6 +98,7 @@ struct VulkanKernels {
   const Kernel& kernel(Shader shader, const Specialisation& constants);
   std::optional<Specialisation> blocks_tile(const Specialisation& type, uint64_t outputs) const;
   Specialisation decode_constants(const DecodeShape& shape) const;
+  Specialisation decode_blocks_constants(const DecodeShape& shape) const;
 
   const Device& device_;
   VkPipelineCache cache_;

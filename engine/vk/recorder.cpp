@@ -53,9 +53,7 @@ const Buffer* or_any(const BufferPtr& buffer, const Buffer& any) { return buffer
 void require(bool known, const char* what) {
   if (!known) throw Error(ErrorKind::device, fmt::format("Vulkan cannot run {} yet; try --device cpu", what));
 }
-bool is_known(const Matrix& w) {
-  return !w.bias && (w.layout == Layout::trits || w.layout == Layout::groups);
-}
+bool is_known(const Matrix& w) { return !w.bias && w.layout != Layout::floats; }
 bool is_known(const Out& out) { return out.kind != Out::Kind::act; }
 
 // What the stages of decode compute.

@@ -9,6 +9,8 @@
 
 #ifdef GROUPS
 layout(constant_id = CONSTANT_PLANES) const uint kPlanes = 1;
+#elif defined(BLOCKS)
+const uint kPlanes = 2;
 #else
 const uint kPlanes = 1;
 #endif

@@ -1,0 +1,199 @@
+// A product of blocks of one token as a stage of decode.comp, y = W q(rms_norm(x) * weight), as
+// decode_linear.glsl has those of ternary matrices. Every workgroup norms and rounds the whole vector.
+// push.lanes lanes share two rows, of gate and of up or neighbours, so that what a lane reads from shared
+// memory serves both. A workgroup takes push.n_passes sets of such pairs, n_groups workgroups apart. It loads
+// its first codes and the norm's weights before it waits for x, and the next codes while it multiplies. All
+// products of a token share this one function, whatever their kind: a GPU fetches instructions anew for each
+// stage. The results are those of rms_norm_quantise and of the kernels for few tokens, bit for bit.
+
+// A row of one of the stage's tensors, which have codes and scales of their own. All have the same kind,
+// unless kBits is 0, when each has its own.
+struct BlockRow {
+  uint tensor;
+  uint row;
+};
+
+const uint kPair = 2;  // rows that a lane takes
+RunCodes pair_codes[kPair][kLoads];
+uvec2 pair_scales[kPair][kLoads];
+
+BlockRow block_row(uint row) {  // of the stacked tensors
+  if (row < push.end0) return BlockRow(0, row);
+  return row < push.end1 ? BlockRow(1, row - push.end0) : BlockRow(2, row - push.end1);
+}
+
+BlockRow row_of_pair(uint pair, uint k, bool gates) {
+  uint last = push.n_out - 1;
+  return block_row(gates ? min(pair, last) + k * push.n_out : min(kPair * pair + k, last));
+}
+
+uvec3 kind_of(uint tensor) {
+  if (kBits != 0) return uvec3(kBits, kUnit, kMinimum);
+  uint packed_kind = push.kinds >> BLOCK_KIND_BITS * tensor;
+  return uvec3(packed_kind & 15u, (packed_kind & BLOCK_KIND_16) != 0 ? 16u : 32u,
+               packed_kind & BLOCK_KIND_MINIMUM);
+}
+
+#define CODES_AND_ROW Codes codes, uint row
+#define SCALES_AND_ROW Halves scales, uint row
+RUN_CODES(codes_at, CODES_AND_ROW, codes.at)
+RUN_SCALES(scales_at, SCALES_AND_ROW, scales.at)
+
+void fetch_run(uint i, BlockRow rows[kPair], uint run, uint runs) {
+  run = min(run, runs - 1);
+  UNROLL for (uint k = 0; k < kPair; ++k) {
+    uint t = rows[k].tensor;
+    block_kind = kind_of(t);
+    Codes codes = Codes(t == 0 ? push.w : t == 1 ? push.w1 : push.w2);
+    Halves scales = Halves(t == 0 ? push.scales : t == 1 ? push.scales1 : push.scales2);
+    pair_codes[k][i] = codes_at(codes, rows[k].row, run, runs);
+    pair_scales[k][i] = scales_at(scales, rows[k].row, run, runs);
+  }
+}
+
+// The input lies in `tile` as [plane][half of a run][run].
+uint input_stride(uint runs) { return runs + 4; }
+
+ivec2 multiply_run(uint i, BlockRow rows[kPair], uint run, uint runs) {
+  uint own = min(run, runs - 1), stride = input_stride(runs);
+  uvec4 high[2] = {tile[own], tile[stride + own]}, low[2] = {tile[2 * stride + own], tile[3 * stride + own]};
+  int q_sum = group_sums[own];
+  ivec2 shares;
+  UNROLL for (uint k = 0; k < kPair; ++k) {
+    uint t = rows[k].tensor;
+    block_kind = kind_of(t);
+    float fixed_ = t == 0 ? push.fixed_point : t == 1 ? push.fixed1 : push.fixed2;
+    vec3 scale = scales_of(pair_scales[k][i], rows[k].row, own, runs, run < runs ? fixed_ : 0.0);
+    uvec4 first, second;
+    unpack(pair_codes[k][i], first, second);
+    shares[k] = run_share(first, second, high, low, scale, q_sum);
+  }
+  return shares;
+}
+
+// Brings the vec4 of x that this invocation norms, as many at a time as a short vector has.
+void take_vector(out vec4 x[kNormLoadsLong], uint invocation, uint words) {
+  bool tagged = (push.flow & FLOW_FROM) != 0;
+  TaggedPairs input_ = TaggedPairs(push.from);
+  uint tag = tag_of(this_stage - 1);
+  if (tagged) wait_for_input(push.n_in - 1, tag);
+  UNROLL for (uint begin = 0; begin < kNormLoadsLong; begin += kNormLoads) {
+    uint first = invocation + begin * gl_WorkGroupSize.x;
+    if (begin * gl_WorkGroupSize.x >= words) break;
+    for (uint polls = 0;; ++polls) {
+      uint wrong = 0;
+      UNROLL for (uint i = 0; i < kNormLoads; ++i) {
+        if (begin + i >= kNormLoadsLong) break;
+        uint at = min(first + i * gl_WorkGroupSize.x, words - 1);
+        if (!tagged) {
+          x[begin + i] = Vectors(push.x).at[at];
+          continue;
+        }
+        uvec4 low = input_.at[2 * at], high = input_.at[2 * at + 1];
+        uvec4 values = uvec4(low.xz, high.xz), tags = values ^ uvec4(low.yw, high.yw) ^ tag;
+        wrong |= tags.x | tags.y | tags.z | tags.w;
+        x[begin + i] = uintBitsToFloat(values);
+      }
+      if (wrong == 0 || !look_again(polls)) break;
+    }
+  }
+}
+
+// Norms and rounds the vector into `tile` and group_sums, and returns its s. weight has the norm's weights of
+// this invocation, if there are any.
+float take_input(vec4 weight[kNormLoads], bool normed, uint invocation) {
+  uint words = push.n_in / 4, stride = input_stride(push.n_in / 32);
+  vec4 x[kNormLoadsLong];
+  take_vector(x, invocation, words);
+  barrier();  // subgroups that polled at different times meet here
+  float squares = 0.0, largest = 0.0;
+  UNROLL for (uint i = 0; i < kNormLoadsLong; ++i) {
+    if (invocation + i * gl_WorkGroupSize.x >= words) break;
+    squares = add_squares(x[i], squares);
+    precise vec4 product = x[i];
+    if (i < kNormLoads) product *= weight[i];
+    x[i] = product;
+    largest = largest_of(product, largest);
+  }
+  RowScale scale = row_scale(squares, largest, normed);
+  UNROLL for (uint i = 0; i < kNormLoadsLong; ++i) {
+    if (i * gl_WorkGroupSize.x >= words) break;
+    uint at = invocation + i * gl_WorkGroupSize.x;
+    int sum = 0;
+    if (at < words) {
+      ivec4 four = quantised(x[i], scale.factor);
+      sum = sum_of(four);
+      uint to = at % 8 / 4 * stride + at / 8;
+      tile[to][at % 4] = packed(high_plane(four));
+      tile[2 * stride + to][at % 4] = packed(four);
+    }
+    // Eight neighbours have a run, in one subgroup or in several.
+    UNROLL for (uint step = 1; step < 8; step *= 2)
+      if (step < SUBGROUP_SIZE) sum += shuffle_xor(sum, step);
+    if (at < words && LANE % 8 == 0) atomicAdd(group_sums[at / 8], sum);
+  }
+  barrier();
+  return scale.s;
+}
+
+void linear(uint group) {
+  bool gates = push.kind == STAGE_GATE_UP, adds = push.kind == STAGE_LINEAR_ADD;
+  bool adds_tagged = adds && (push.flow & FLOW_RESIDUAL) != 0, normed = push.weight != uvec2(0);
+  uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;  // eight neighbours are also neighbouring lanes
+  uint lanes = push.lanes, lane = LANE % lanes, runs = push.n_in / 32;
+  uint a_group = N_SUBGROUPS * (SUBGROUP_SIZE / lanes);  // pairs
+  uint pair = group * a_group + SUBGROUP * (SUBGROUP_SIZE / lanes) + LANE / lanes;
+  BlockRow rows[kPair];
+  UNROLL for (uint k = 0; k < kPair; ++k) rows[k] = row_of_pair(pair, k, gates);
+  UNROLL for (uint i = 0; i < kLoads; ++i)
+    if (i * lanes < runs) fetch_run(i, rows, lane + i * lanes, runs);
+  vec4 weight[kNormLoads];
+  UNROLL for (uint i = 0; i < kNormLoads; ++i) {
+    weight[i] = vec4(1.0);
+    uint at = min(invocation + i * gl_WorkGroupSize.x, push.n_in / 4 - 1);
+    if (normed) weight[i] = Weights(push.weight).at[at];
+  }
+  for (uint i = invocation; i < runs; i += gl_WorkGroupSize.x) group_sums[i] = 0;
+
+  float s = 0.0;
+  for (uint pass = 0; pass < push.n_passes; ++pass) {
+    uint own_row = gates ? pair : kPair * pair + lane % kPair, own = min(own_row, push.n_out - 1);
+    uvec2 residual = uvec2(0);
+    if (adds_tagged) residual = Tagged(push.residual).at[own];
+    if (adds && !adds_tagged) residual.x = floatBitsToUint(Floats(push.y).at[own]);
+    if (pass == 0) s = take_input(weight, normed, invocation);
+
+    pair += push.n_groups * a_group;
+    ivec2 acc = ivec2(0);
+    for (uint chunk = 0; chunk < runs; chunk += kLoads * lanes) {
+      bool last = chunk + kLoads * lanes >= runs;
+      uint next = last ? 0 : chunk + kLoads * lanes;
+      BlockRow next_rows[kPair] = rows;
+      if (last) UNROLL for (uint k = 0; k < kPair; ++k) next_rows[k] = row_of_pair(pair, k, gates);
+      UNROLL for (uint i = 0; i < kLoads; ++i) {  // the next codes are on their way meanwhile
+        if (chunk + i * lanes < runs) acc += multiply_run(i, rows, chunk + lane + i * lanes, runs);
+        if (next + i * lanes < runs && !(last && pass + 1 == push.n_passes))
+          fetch_run(i, next_rows, next + lane + i * lanes, runs);
+      }
+      rows = next_rows;
+    }
+    for (uint step = lanes / 2; step > 0; step /= 2) {
+      acc.x += shuffle_xor(acc.x, step);
+      acc.y += shuffle_xor(acc.y, step);
+    }
+
+    if (adds_tagged) {  // an earlier stage has given it, but this invocation may have read it too early
+      uint tag = tag_of(this_stage - push.residual_back);
+      for (uint polls = 0; (residual.x ^ residual.y) != tag && look_again(polls); ++polls)
+        residual = Tagged(push.residual).at[own];
+    }
+    if (lane < (gates ? 1 : kPair) && own_row < push.n_out) {
+      precise float result =
+          blocks_result(lane == 0 ? acc.x : acc.y, s, gates ? push.scale0 : scale_of_row(own_row));
+      if (gates) result = gated(result, blocks_result(acc.y, s, push.scale1));
+      if (adds) result = uintBitsToFloat(residual.x) + result;
+      give(own_row, result);
+    }
+  }
+  finish_stage();
+}
