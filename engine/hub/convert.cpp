@@ -200,8 +200,8 @@ class Converter {
       add_packed(from, name);
     else if (!is_float(t.dtype))
       from.fail(fmt::format("wanted {}BF16, F16 or F32, got {}", ternary ? "packed U8, " : "", t.dtype));
-    else if (t.shape.size() < 2)
-      add_vector(from, t, name);
+    else if (t.shape.size() < 2 || place->name == "position_embd")
+      add_floats(from, t, name);
     else if (ternary)
       add_master(from, name);
     else if (c_.transposed && place->projection)
@@ -239,14 +239,16 @@ class Converter {
              [from](std::span<std::byte> to) { round_weights(from, to); });
   }
 
-  void add_vector(const Source& from, const HubTensor& t, const std::string& name) {
+  void add_floats(const Source& from, const HubTensor& t, const std::string& name) {
     const bool is_norm = name.find("norm.weight") != std::string::npos;
     const float offset = is_norm ? c_.norm_offset : 0;
     if (from.type == TensorType::f32 && offset == 0) {
       put(t, name, from.type);
       return;
     }
-    put_made({name, TensorType::f32, {from.rows}, t.offset, {}}, from.rows * sizeof(float),
+    GgufTensor made{name, TensorType::f32, {t.shape.rbegin(), t.shape.rend()}, t.offset, {}};
+    if (made.shape.empty()) made.shape = {1};
+    put_made(std::move(made), from.rows * from.columns * sizeof(float),
              [from, offset](std::span<std::byte> to) { to_floats(from, offset, to); });
   }
 
