@@ -25,6 +25,9 @@ MODELS = {  # name: maker and arguments, arguments of make_hub_folder.py
     "pieces": ("make_family", "--arch bitnet --spm --vocab 700 --head bf16", "--form packed"),
     "dense": ("make_family", "--arch llama --proj bf16 --head f16", "--shards 2"),
     "qwen": ("make_family", "--arch qwen3 --proj f16 --embd f32 --head-dim 128", ""),
+    "gpt2": ("make_family", "--arch gpt2 --proj bf16 --embd f16 --kv 4", ""),
+    "gemma": ("make_family", "--arch gemma3 --proj bf16 --embd bf16 --dim 128 --ffn 256 --layers 3 --pattern 2 --spm --vocab 700",
+              ""),
     "qwen2": ("make_family", "--arch qwen2 --proj f32 --embd bf16", ""),
 }
 TEXT = "Hello the world, don't say 12345 times: a\u00e9 \u4f60\n\n  tabs\t<|eot_id|> x"

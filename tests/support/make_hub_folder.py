@@ -21,7 +21,8 @@ import gguf  # noqa: E402
 import gguf_types  # noqa: E402
 
 CLASSES = {"bitnet-b1.58": "BitNetForCausalLM", "bitnet": "BitnetForCausalLM", "llama": "LlamaForCausalLM",
-           "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM", "gemma3": "Gemma3ForCausalLM"}
+           "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM", "gemma3": "Gemma3ForCausalLM",
+           "gpt2": "GPT2LMHeadModel"}
 IN_BLOCK = {"attn_norm": "input_layernorm", "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj",
             "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj", "attn_q_norm": "self_attn.q_norm",
             "attn_k_norm": "self_attn.k_norm", "attn_sub_norm": "self_attn.attn_sub_norm",
@@ -29,6 +30,9 @@ IN_BLOCK = {"attn_norm": "input_layernorm", "attn_q": "self_attn.q_proj", "attn_
             "ffn_down": "mlp.down_proj", "ffn_sub_norm": "mlp.ffn_sub_norm"}
 OF_GEMMA = {"ffn_norm": "pre_feedforward_layernorm", "post_attention_norm": "post_attention_layernorm",
             "post_ffw_norm": "post_feedforward_layernorm"}
+OF_GPT2 = {"attn_norm": "ln_1", "attn_qkv": "attn.c_attn", "attn_output": "attn.c_proj", "ffn_norm": "ln_2",
+           "ffn_up": "mlp.c_fc", "ffn_down": "mlp.c_proj", "token_embd": "transformer.wte", "position_embd": "transformer.wpe",
+           "output_norm": "transformer.ln_f"}
 OUTSIDE = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
 DTYPES = {"f32": "F32", "f16": "F16", "bf16": "BF16"}
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
@@ -43,6 +47,9 @@ def bf16(x):
 
 def hub_name(name, arch):
     base, _, part = name.rpartition(".")
+    if arch == "gpt2":
+        _, block, rest = base.split(".", 2) if base.startswith("blk.") else ("", "", base)
+        return f"transformer.h.{block}.{OF_GPT2[rest]}.{part}" if block else f"{OF_GPT2[rest]}.{part}"
     if not base.startswith("blk."):
         return f"{OUTSIDE[base]}.{part}"
     _, block, rest = base.split(".", 2)
@@ -109,21 +116,31 @@ class Maker:
             hub, kind = hub_name(name, self.arch), self.file.kind(name)
             if kind == "i2_s":
                 self.ternary(name, hub)
-            elif len(shape) == 1:
+            elif len(shape) == 1 or name == "position_embd.weight":
                 values = self.file.floats(name)
                 offset = 1 if self.arch == "gemma3" and "norm" in name else 0
                 data, values = bf16(values - offset)
-                self.tensors[hub] = ("BF16", shape, data)
+                self.tensors[hub] = ("BF16", shape[::-1], data)
                 self.patch(name, (values + np.float32(offset)).astype("<f4").tobytes())
             else:
                 data = self.file.bytes(name)
                 if self.arch == "llama" and ".attn_q." in name or self.arch == "llama" and ".attn_k." in name:
                     rows = np.asarray(data).reshape(shape[1], -1)
                     data = as_trained(rows, self.head_dim(), self.key("rope.dimension_count", self.head_dim()))
-                self.tensors[hub] = (DTYPES[kind], shape[::-1], bytes(np.ascontiguousarray(data)))
+                shape = shape[::-1]
+                if self.arch == "gpt2" and name.startswith("blk."):  # Conv1D has [in, out]
+                    data, shape = np.asarray(data).reshape(*shape, -1).swapaxes(0, 1), shape[::-1]
+                self.tensors[hub] = (DTYPES[kind], shape, bytes(np.ascontiguousarray(data)))
+        if self.arch == "gpt2":  # a mask, which is no weight
+            self.tensors["transformer.h.0.attn.bias"] = ("BOOL", [1, 1, 4, 4], b"\1" * 16)
 
     def config(self):
         meta, k = self.file.meta, self.key
+        if self.arch == "gpt2":
+            return {"architectures": ["GPT2LMHeadModel"], "n_embd": k("embedding_length"), "n_head": k("attention.head_count"),
+                    "n_inner": k("feed_forward_length"), "n_layer": k("block_count"), "n_positions": k("context_length"),
+                    "layer_norm_epsilon": k("attention.layer_norm_epsilon"), "activation_function": "gelu_new",
+                    "vocab_size": len(meta["tokenizer.ggml.tokens"]), "scale_attn_weights": True}
         config = {"architectures": [CLASSES[self.arch]], "hidden_size": k("embedding_length"), "torch_dtype": "bfloat16",
                   "intermediate_size": k("feed_forward_length"), "num_hidden_layers": k("block_count"),
                   "num_attention_heads": k("attention.head_count"), "num_key_value_heads": k("attention.head_count_kv"),
@@ -134,7 +151,9 @@ class Maker:
         config["hidden_act"] = {"gemma3": "gelu_pytorch_tanh", "bitnet-b1.58": "relu2"}.get(self.arch, "silu")
         config["head_dim"] = self.head_dim()
         if self.arch == "gemma3":
-            config["sliding_window"] = k("attention.sliding_window")
+            config |= {"sliding_window": k("attention.sliding_window"), "rope_local_base_freq": 10000.0,
+                       "layer_types": [("full" if (i + 1) % k("attention.sliding_window_pattern") == 0 else "sliding") +
+                                       "_attention" for i in range(k("block_count"))]}
         if any(self.file.kind(name) == "i2_s" for name in self.file.tensors):
             config["quantization_config"] = {"quant_method": "bitnet", "modules_to_not_convert": None}
             if self.a.form != "divided":
