@@ -26,6 +26,16 @@ constexpr const char* kGpt2 =
   "'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]|[^\\r\\n\\p{L}\\p{N}]?[" LETTER "]+|" DIGITS \
   "| ?[^" SPACE LETTER "\\p{N}]+[\\r\\n]*|" SPACE "*[\\r\\n]+|" SPACE "+(?!" NOT_SPACE ")|" SPACE "+"
 
+// That of o200k (GPT-4o) cuts before a capital letter that follows a small one, and keeps contractions with
+// their word. Letters without case, and marks, are both.
+#define CAPITAL "\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}"
+#define SMALL "\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}"
+#define CONTRACTION "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])?"
+constexpr const char* kO200k =
+    "[^\\r\\n\\p{L}\\p{N}]?[" CAPITAL "]*[" SMALL "]+" CONTRACTION "|[^\\r\\n\\p{L}\\p{N}]?[" CAPITAL
+    "]+[" SMALL "]*" CONTRACTION "|\\p{N}{1,3}| ?[^" SPACE "\\p{L}\\p{N}]+[\\r\\n/]*|" SPACE
+    "*[\\r\\n]+|" SPACE "+(?!" NOT_SPACE ")|" SPACE "+";
+
 struct Known {
   const char* name;
   std::vector<std::string_view> aliases;
@@ -62,6 +72,7 @@ const std::vector<Known>& known() {
        false,
        false,
        {"\\p{N}", kGpt2}},
+      {"gpt-4o", {"llama4", "kanana2", "talkie"}, false, false, {kO200k}},
       {"falcon", {}, false, false, {"[\\p{P}$+<=>^~|`]+", kGpt2, "[0-9][0-9][0-9]"}},
       {"default", {}, false, false, {"[\\p{P}$+<=>^~|]+", kGpt2, "\\p{N}+", "[0-9][0-9][0-9]"}},
   };

@@ -92,8 +92,8 @@ TEST_P(EveryPre, GivesTheIdsOfHuggingFacesTokenizers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, EveryPre,
-                         testing::Values("gpt-2", "llama-bpe", "dbrx", "qwen2", "qwen35", "smollm", "falcon",
-                                         "default"),
+                         testing::Values("gpt-2", "llama-bpe", "dbrx", "qwen2", "qwen35", "gpt-4o", "smollm",
+                                         "falcon", "default"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::erase(name, '-');
@@ -102,8 +102,8 @@ INSTANTIATE_TEST_SUITE_P(Golden, EveryPre,
 
 TEST(Golden, ThePreTokenizersDiffer) {
   const json& ids = read("cases.json")["ids"];
-  constexpr const char* kAll[] = {"gpt-2",  "llama-bpe", "dbrx",   "qwen2",
-                                  "qwen35", "smollm",    "falcon", "default"};
+  constexpr const char* kAll[] = {"gpt-2",  "llama-bpe", "dbrx",   "qwen2",  "qwen35",
+                                  "gpt-4o", "smollm",    "falcon", "default"};
   for (const char* a : kAll) {
     for (const char* b : kAll) {
       EXPECT_EQ(ids[a] == ids[b], a == std::string_view(b)) << a << " " << b;

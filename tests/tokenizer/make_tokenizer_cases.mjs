@@ -201,12 +201,15 @@ const sequence = (...pretokenizers) => ({type: 'Sequence', pretokenizers});
 // gpt-2 and smollm need no pattern of ours: ByteLevel and Digits have their own. ByteLevel writes bytes in its
 // alphabet, after which nothing can be cut, so where something follows it stands as a pattern.
 const GPT2 = '\'s|\'t|\'re|\'ve|\'m|\'ll|\'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+';
+const CAPITAL = '[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]', SMALL = '[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]', SHORT = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?";
+const O200K = `[^\\r\\n\\p{L}\\p{N}]?${CAPITAL}*${SMALL}+${SHORT}|[^\\r\\n\\p{L}\\p{N}]?${CAPITAL}+${SMALL}*${SHORT}|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+`;
 const PRE = {
   'gpt-2': byteLevel(true),
   'llama-bpe': sequence(split(LLAMA3), byteLevel(false)),
   'qwen2': sequence(split(LLAMA3.replace('{1,3}', '')), byteLevel(false)),
   'dbrx': sequence(split(LLAMA3), byteLevel(false)),
   'qwen35': sequence(split(LLAMA3.replace('{1,3}', '').replace('?\\p{L}+', '?[\\p{L}\\p{M}]+').replace('[^\\s\\p{L}\\p{N}]', '[^\\s\\p{L}\\p{M}\\p{N}]')), byteLevel(false)),
+  'gpt-4o': sequence(split(O200K), byteLevel(false)),
   'smollm': sequence({type: 'Digits', individual_digits: true}, byteLevel(true)),
   'falcon': sequence(split('[\\p{P}$+<=>^~|`]+'), split(GPT2), split('[0-9][0-9][0-9]'), byteLevel(false)),
   'default': sequence(split('[\\p{P}$+<=>^~|]+'), split(GPT2), split('\\p{N}+'), split('[0-9][0-9][0-9]'), byteLevel(false)),

@@ -41,6 +41,12 @@ TEST(PreTokenizer, MarksBelongToLettersInQwen35Only) {
   EXPECT_THAT(cut("dbrx", "a 1234"), ElementsAre("a", " ", "123", "4"));
 }
 
+TEST(PreTokenizer, O200kCutsBeforeCapitalsAndKeepsContractions) {
+  EXPECT_THAT(cut("gpt-4o", "camelCase HTMLPage it's IT'S 漢字 1234"),
+              ElementsAre("camel", "Case", " HTMLPage", " it's", " IT'S", " 漢字", " ", "123", "4"));
+  EXPECT_THAT(cut("llama4", "a//\n\nb"), ElementsAre("a", "//\n\n", "b"));
+}
+
 TEST(PreTokenizer, SmollmCutsEachDigitFirst) {
   EXPECT_THAT(cut("smollm", "it's 123 x"), ElementsAre("it", "'s", " ", "1", "2", "3", " x"));
 }
@@ -72,7 +78,7 @@ TEST(PreTokenizer, BytesThatAreNotUtf8StandAlone) {
 }
 
 TEST(PreTokenizer, LongRunsAreOnePiece) {
-  for (const char* name : {"llama-bpe", "qwen2", "gpt-2", "smollm", "falcon", "default"}) {
+  for (const char* name : {"llama-bpe", "qwen2", "gpt-4o", "gpt-2", "smollm", "falcon", "default"}) {
     for (const char* unit : {"a", "é", " ", "!", "\n"}) {
       std::string text;
       for (int i = 0; i < 1000000; ++i) text += unit;
