@@ -92,26 +92,23 @@ Speeds measure(const Options& options, Session& session, uint32_t n_vocab) {
 
 // What decode reads, against what the memory gives in the same minute.
 struct Traffic {
-  double bytes_per_token;  // all weights once, and half of the keys and values that the run writes
-  double gb_per_s;         // of decode
-  double read_gb_per_s;    // of the device's memory; 0: not known
-  double percent;          // of read_gb_per_s that decode has
-  double plain_bound;      // tokens/s that decode could reach at best if it read the whole head as it lies
+  // All weights once, and half of the keys and values that the run writes. On the CPU, which keeps weights in
+  // other ways than the file and reads a copy of a large head, they are counted as they lie in the file.
+  double bytes_per_token;
+  double gb_per_s;       // of decode
+  double read_gb_per_s;  // of the device's memory; 0: not known
+  double percent;        // of read_gb_per_s that decode has
+  double plain_bound;    // tokens/s that decode could reach at best if it read all as it lies in the file
 };
 
 Traffic traffic_of(const Options& options, const RunningModel& model, uint32_t n_ctx, double tokens_per_s) {
   const MemoryPlan plan = plan_memory(*model.file, n_ctx);
   const double middle = options.bench_depth + options.bench_tokens / 2.0;  // of the positions decoded
   const double kv = n_ctx == 0 ? 0 : static_cast<double>(plan.kv_cache) / n_ctx * middle;
-  // Of an embedding that is not the head a token reads one row.
-  const char* name = model.engine->model().tied_head ? "token_embd.weight" : "output.weight";
-  const GgufTensor* tensor = model.file->find_tensor(name);
-  const uint64_t whole_head = tensor == nullptr ? plan.embedding : tensor->data.size();
-  // On the CPU the copy of a large head in 8 bits is read in place of the head.
-  const bool shortlisted = model.engine->device().cpu && plan.head_copy != 0;
-  const uint64_t head = shortlisted ? plan.head_copy : whole_head;
-  const double bytes = static_cast<double>(plan.projections + head + plan.norms) + kv;
-  const double plain_bytes = static_cast<double>(plan.projections + whole_head + plan.norms) + kv;
+  const double plain_bytes = static_cast<double>(plan.decode_file) + kv;
+  const double bytes = model.engine->device().cpu
+                           ? plain_bytes
+                           : static_cast<double>(plan.projections + plan.head + plan.norms) + kv;
   const double gb_per_s = bytes * tokens_per_s / 1e9;
   const double reading = model.engine->read_bandwidth();
   return {bytes, gb_per_s, reading / 1e9, reading > 0 ? 100 * gb_per_s * 1e9 / reading : 0,
@@ -167,8 +164,8 @@ std::string text_report(const Options& options, const RunningModel& model, const
       options.bench_tokens, options.bench_depth, d.median, d.least, d.most, traffic.gb_per_s);
   if (traffic.read_gb_per_s > 0) {
     text += fmt::format(
-        "memory  {:.2f} GB/s here and now, of which decode has {:.0f} %; with the whole head at {} that is "
-        "{:.1f} tokens/s at best, decode is {:.2f} times as fast\n",
+        "memory  {:.2f} GB/s here and now, of which decode has {:.0f} %; reading all weights as they lie in "
+        "the file, the head of {} among them, allows {:.1f} tokens/s, decode is {:.2f} times as fast\n",
         traffic.read_gb_per_s, traffic.percent, model.engine->model().head_type, traffic.plain_bound,
         d.median / traffic.plain_bound);
   }

@@ -42,7 +42,10 @@ MemoryPlan plan_memory(const GgufFile& file, uint32_t n_ctx) {
     plan.head_copy = c.n_vocab * (uint64_t{c.n_embd} + 3 * sizeof(float));
   for (const GgufTensor* t : {m.output_norm.weight, m.output_norm.bias, m.per_layer_norm.weight, m.positions})
     if (t) plan.norms += t->data.size();
+  plan.head = table_bytes(*m.output);
+  plan.decode_file = m.output->data.size() + plan.norms;
   const auto add = [&](const GgufTensor& t) {
+    plan.decode_file += t.data.size();
     (t.shape.size() == 1 ? plan.norms : plan.projections) +=
         t.shape.size() == 1 ? t.data.size() : projection_bytes(t);
   };

@@ -313,6 +313,9 @@ TEST_P(EngineTest, MemoryPlanNamesWhatTheFileAndTheContextTake) {
   EXPECT_EQ(small.kv_cache, uint64_t{64} * m.n_layer * 2 * m.n_head_kv * m.head_dim * 2);
   EXPECT_EQ(small.projections, m.n_ternary / 4);
   EXPECT_LE(small.projections + small.embedding + small.norms, model_file().size());
+  EXPECT_LE(small.head, small.embedding);
+  EXPECT_GT(small.decode_file, small.projections + small.head);  // norms, and what follows a tensor's codes
+  EXPECT_LE(small.decode_file, model_file().size());
 }
 
 }  // namespace
