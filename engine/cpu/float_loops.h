@@ -257,15 +257,6 @@ inline float largest_normalised(const float* x, const float* weight, uint32_t n,
   return largest_lane(largest);
 }
 
-inline void sums_of_16(const int8_t* q, uint32_t n, int32_t* sums) {
-  for (uint32_t i = 0; i < n; i += 16) {
-    int32_t high = 0, low = 0;
-    for (uint32_t j = 0; j < 16; ++j) high += q[i + j];
-    for (uint32_t j = 0; j < 16; ++j) low += q[size_t{n} + i + j];
-    sums[i / 16] = 256 * high + low;
-  }
-}
-
 inline void scale_sums(const int32_t* sums, uint32_t n, int32_t q_sum, float factor, float* y) {
   for (uint32_t i = 0; i < n; ++i) y[i] = static_cast<float>(sums[i] - q_sum) * factor;
 }

@@ -220,6 +220,24 @@ inline void with_codes(uint32_t bits, bool has_min, F f) {
   return has_min ? f.template operator()<4, true>() : f.template operator()<4, false>();
 }
 
+inline void sums_of_16(const int8_t* q, uint32_t n, int32_t* sums) {
+  const Bytes one = all_bytes(1);
+  uint32_t i = 0;
+  for (; i + kBytes <= n; i += kBytes) {
+    const Words high = add_words(no_words(), dot(no_sums(), one, load_bytes(q + i))),
+                low = add_words(no_words(), dot(no_sums(), one, load_bytes(q + n + i)));
+    int32_t fours[kBytes / 4];
+    store_words(fours, add_up(times_256(high), low));
+    for (uint32_t j = 0; j < kBytes / 4; j += 4)
+      sums[(i + 4 * j) / 16] = (fours[j] + fours[j + 1]) + (fours[j + 2] + fours[j + 3]);
+  }
+  for (; i < n; i += 16) {  // half of a vector
+    int32_t sum = 0;
+    for (uint32_t j = i; j < i + 16; ++j) sum += 256 * q[j] + q[size_t{n} + j];
+    sums[i / 16] = sum;
+  }
+}
+
 inline void block_rows(const BlockBands& w, uint32_t n_bands, const int8_t* q, const int32_t* q_sums,
                        int32_t* sums) {
   with_codes(w.bits, w.has_min,

@@ -188,6 +188,15 @@ void group_tile(const GroupTile& w, const int8_t* q, const int32_t* q_sums, uint
     }
 }
 
+void sums_of_16(const int8_t* q, uint32_t n, int32_t* sums) {
+  for (uint32_t i = 0; i < n; i += 16) {
+    int32_t high = 0, low = 0;
+    for (uint32_t j = 0; j < 16; ++j) high += q[i + j];
+    for (uint32_t j = 0; j < 16; ++j) low += q[size_t{n} + i + j];
+    sums[i / 16] = 256 * high + low;
+  }
+}
+
 // Element i of lane `lane` of a band as it is in memory, without the type's offset.
 int32_t block_code(const BlockBands& w, uint32_t lane, uint32_t i) {
   const uint32_t unit = w.bits == 6 ? 16 : 32, k = i % unit / 4;
