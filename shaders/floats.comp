@@ -68,8 +68,9 @@ void multiply(uint first_row, uint first_token) {
         put(first_token + t, first_row + r, acc[r][t], acc[kRows - kOutRows + r][t]);
 }
 
+// Neighbouring workgroups take other tokens for the same rows, which are then still in a cache.
 void main() {
-  uint stride = gl_NumWorkGroups.x * N_SUBGROUPS * kOutRows;
-  for (uint first = gl_WorkGroupID.x * N_SUBGROUPS * kOutRows; first < push.n_out; first += stride)
-    multiply(first + SUBGROUP * kOutRows, gl_WorkGroupID.y * kTokens);
+  uint stride = gl_NumWorkGroups.y * N_SUBGROUPS * kOutRows;
+  for (uint first = gl_WorkGroupID.y * N_SUBGROUPS * kOutRows; first < push.n_out; first += stride)
+    multiply(first + SUBGROUP * kOutRows, gl_WorkGroupID.x * kTokens);
 }

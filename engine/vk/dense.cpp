@@ -50,9 +50,11 @@ void VulkanRecorder::product_of_floats(const Matrix& w, const Buffer& x, const O
   const uint32_t tensors = out.kind == Out::Kind::gate ? 2 : 1;
   for_each_tensor(w, out, n, [&](const auto& tensor, const auto& up, const DensePush& push, bool first) {
     const Kernel& kernel = kernels_.floats(tensor.type, out, n);
+    const uint32_t groups = std::min(groups_for_rows(tensors * tensor.rows, kernel.constant(CONSTANT_ROWS)),
+                                     device_.limits().maxComputeWorkGroupCount[1]);
     dispatch(kernel, push, {tensor.codes.get(), &x, &out.y, up.codes.get(), w.bias ? w.bias.get() : &x},
-             groups_for_rows(tensors * tensor.rows, kernel.constant(CONSTANT_ROWS)),
-             ceil_div(n, kernel.constant(CONSTANT_TOKEN_TILES)), first ? Before::barrier : Before::nothing);
+             ceil_div(n, kernel.constant(CONSTANT_TOKEN_TILES)), groups,
+             first ? Before::barrier : Before::nothing);
   });
 }
 
