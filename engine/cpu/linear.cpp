@@ -1,7 +1,9 @@
-// The ternary projections (linear_dense.cpp has the others): quantise rounds their input, product multiplies.
-// A product is cut into units of rows. For decode a unit takes rows as they lie; for prefill it unpacks a
-// tile of kTileRows rows, which it multiplies with all tokens. Both do so for each layout, and `Operands`
-// hides which one it is.
+// quantise rounds the input of a projection. product multiplies those that are ternary; linear_dense.cpp has
+// the others. A product is cut into units of rows. For decode a unit takes rows as they lie; for prefill it
+// unpacks a tile of kTileRows rows, which it multiplies with all tokens. Both do so for each layout, and
+// `Operands` hides which one it is.
+#include "linear.h"
+
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -14,16 +16,8 @@
 namespace bitnet::cpu {
 namespace {
 
-// Batches up to this size use the rows as they are; for larger ones tiles of rows are unpacked.
-constexpr uint32_t kRowTokens = 3;
-constexpr uint32_t kTokensAtOnce = 96;  // of a tile, so that the sums stay in the first cache
 constexpr uint32_t kHalfTile = kTileRows / 2;
 static_assert(kHalfTile == kBandRows);
-
-struct TokenScale {
-  float s;
-  int32_t sum;
-};
 
 bool is_dense(const Matrix& w) { return w.layout == Layout::blocks16 || w.layout == Layout::floats; }
 uint32_t planes_of(const Matrix& w) { return w.input == Input::int16_row ? 2 : 1; }
@@ -187,27 +181,33 @@ uint32_t round_up(uint32_t n, uint32_t multiple) { return (n + multiple - 1) / m
 }  // namespace
 
 void CpuRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
-  if (is_dense(w)) return quantise_dense(w, in, n);
-  const bool groups = has_bands(w.layout);
   const RowNorm norm(in.norm);
+  const float* from = data_of<const float>(in.x) + size_t{in.first_row} * w.n_in;
+  if (w.layout == Layout::floats)
+    return step(
+        n, [&k = k_, n_in = w.n_in, norm, x = from, y = data_of<float>(*in.q.y)](uint32_t t, CacheLine*) {
+          norm.run(k, x + size_t{t} * n_in, n_in, y + size_t{t} * n_in);
+        });
+  const bool groups = has_bands(w.layout), blocks = w.layout == Layout::blocks16;
   const bool layer = norm.kind == Norm::Kind::layer;
-  const auto work = [&k = k_, n_in = w.n_in, planes = planes_of(w), norm, layer,
-                     x = data_of<const float>(in.x) + size_t{in.first_row} * w.n_in,
-                     q = data_of<int8_t>(*in.q.q), info = data_of<TokenScale>(*in.q.info),
-                     sums = groups ? data_of<int32_t>(*in.q.sums) : nullptr](uint32_t t, CacheLine* scratch) {
-    const float* row = x + size_t{t} * n_in;
-    int8_t* to = q + size_t{t} * planes * n_in;
-    const float inverse = norm.kind == Norm::Kind::rms ? norm.inverse(k, row, n_in) : 1;
-    if (layer) {
-      norm.run(k, row, n_in, reinterpret_cast<float*>(scratch));
-      row = reinterpret_cast<const float*>(scratch);
-    }
-    const float* weight = layer ? nullptr : norm.weight;
-    const float largest = k.largest_normalised(row, weight, n_in, inverse);
-    const float s = planes == 2 ? 32512 / std::max(1e-30F, largest) : 127 / std::max(1e-5F, largest);
-    info[t] = {s, (planes == 2 ? k.quantise16 : k.quantise)(row, weight, n_in, inverse, s, to)};
-    if (sums) k.sums_of_groups(to, n_in, planes, sums + size_t{t} * (n_in / 64));
-  };
+  const auto work =
+      [&k = k_, n_in = w.n_in, planes = planes_of(w), norm, layer, x = from, q = data_of<int8_t>(*in.q.q),
+       info = data_of<TokenScale>(*in.q.info), sums = groups ? data_of<int32_t>(*in.q.sums) : nullptr,
+       sums16 = blocks ? data_of<int32_t>(*in.q.sums16) : nullptr](uint32_t t, CacheLine* scratch) {
+        const float* row = x + size_t{t} * n_in;
+        int8_t* to = q + size_t{t} * planes * n_in;
+        const float inverse = norm.kind == Norm::Kind::rms ? norm.inverse(k, row, n_in) : 1;
+        if (layer) {
+          norm.run(k, row, n_in, reinterpret_cast<float*>(scratch));
+          row = reinterpret_cast<const float*>(scratch);
+        }
+        const float* weight = layer ? nullptr : norm.weight;
+        const float largest = k.largest_normalised(row, weight, n_in, inverse);
+        const float s = planes == 2 ? 32512 / std::max(1e-30F, largest) : 127 / std::max(1e-5F, largest);
+        info[t] = {s, (planes == 2 ? k.quantise16 : k.quantise)(row, weight, n_in, inverse, s, to)};
+        if (sums) k.sums_of_groups(to, n_in, planes, sums + size_t{t} * (n_in / 64));
+        if (sums16) k.sums_of_16(to, n_in, sums16 + size_t{t} * (n_in / 16));
+      };
   step(n, work, layer ? w.n_in * sizeof(float) : 0);
 }
 

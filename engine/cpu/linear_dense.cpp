@@ -9,20 +9,11 @@
 #include "engine/layouts/blocks.h"
 #include "engine/layouts/file_types.h"
 #include "engine/layouts/pack_blocks16.h"
-#include "norms.h"
+#include "linear.h"
 #include "recorder.h"
 
 namespace bitnet::cpu {
 namespace {
-
-// Batches up to this size use the rows as they are; for larger ones tiles of rows are unpacked.
-constexpr uint32_t kRowTokens = 3;
-constexpr uint32_t kTokensAtOnce = 96;  // so that what a unit makes stays in the first caches
-
-struct TokenScale {
-  float s;
-  int32_t sum;
-};
 
 struct DensePart {
   uint32_t begin = 0, rows = 0;  // of the stack
@@ -220,35 +211,6 @@ std::vector<DenseUnit> units_of(const DenseMatrix& m, bool gated, uint32_t at_on
 }
 
 }  // namespace
-
-void CpuRecorder::quantise_dense(const Matrix& w, const In& in, uint32_t n) {
-  const bool blocks = w.layout == Layout::blocks16;
-  const RowNorm norm(in.norm);
-  step(
-      n,
-      [&k = k_, n_in = w.n_in, norm, x = data_of<const float>(in.x) + size_t{in.first_row} * w.n_in,
-       q = blocks ? data_of<int8_t>(*in.q.q) : nullptr,
-       info = blocks ? data_of<TokenScale>(*in.q.info) : nullptr,
-       sums = blocks ? data_of<int32_t>(*in.q.sums16) : nullptr,
-       y = blocks ? nullptr : data_of<float>(*in.q.y)](uint32_t t, CacheLine* scratch) {
-        const float* row = x + size_t{t} * n_in;
-        if (y) return norm.run(k, row, n_in, y + size_t{t} * n_in);
-        int8_t* to = q + size_t{t} * 2 * n_in;
-        const float* weight = nullptr;
-        float inverse = 1;
-        if (norm.kind == Norm::Kind::rms) {
-          weight = norm.weight;
-          inverse = norm.inverse(k, row, n_in);
-        } else if (norm.kind == Norm::Kind::layer) {
-          norm.run(k, row, n_in, reinterpret_cast<float*>(scratch));
-          row = reinterpret_cast<const float*>(scratch);
-        }
-        const float s = 32512 / std::max(1e-30F, k.largest_normalised(row, weight, n_in, inverse));
-        info[t] = {s, k.quantise16(row, weight, n_in, inverse, s, to)};
-        k.sums_of_16(to, n_in, sums + size_t{t} * (n_in / 16));
-      },
-      w.n_in * sizeof(float));
-}
 
 void CpuRecorder::dense_product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) {
   const DenseMatrix m(w, q);

@@ -155,7 +155,6 @@ class CpuRecorder : public Recorder {
     }
   }
   void gated_product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n);
-  void quantise_dense(const Matrix& w, const In& in, uint32_t n);
   void dense_product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n);
   void full_head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n);
   void shortlisted_head(const Table& table, const Shortlist& shortlist, const Buffer& y,
