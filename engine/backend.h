@@ -248,30 +248,22 @@ class Recorder {
   virtual void norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features,
                     const Buffer& y, uint32_t n) = 0;
   // x += norm(t), rows of n_features
-  virtual void add_normed(const Buffer& /*t*/, const Norm&, uint32_t /*n_features*/, const Buffer& /*x*/,
-                          uint32_t /*n*/) {
-    no_kernel("add_normed");
-  }
+  virtual void add_normed(const Buffer& t, const Norm& norm, uint32_t n_features, const Buffer& x,
+                          uint32_t n) = 0;
   // g[t][i] *= by[t * by_stride + by_offset + i] for i < width
-  virtual void multiply(const Buffer& /*g*/, const Buffer& /*by*/, uint32_t /*width*/, uint32_t /*by_stride*/,
-                        uint32_t /*by_offset*/, uint32_t /*n*/) {
-    no_kernel("multiply");
-  }
+  virtual void multiply(const Buffer& g, const Buffer& by, uint32_t width, uint32_t by_stride,
+                        uint32_t by_offset, uint32_t n) = 0;
   // projected = (norm(projected * projected_scale) + embedded * embedded_scale) / sqrt(2), both
   // [n][n_slices][width]; the norm is over each slice.
-  virtual void combine_per_layer(const Buffer& /*projected*/, const Norm&, float /*projected_scale*/,
-                                 const Buffer& /*embedded*/, float /*embedded_scale*/, uint32_t /*n_slices*/,
-                                 uint32_t /*width*/, uint32_t /*n*/) {
-    no_kernel("combine_per_layer");
-  }
+  virtual void combine_per_layer(const Buffer& projected, const Norm& norm, float projected_scale,
+                                 const Buffer& embedded, float embedded_scale, uint32_t n_slices,
+                                 uint32_t width, uint32_t n) = 0;
   // x *= factor
-  virtual void scale(const Buffer& /*x*/, float /*factor*/, uint32_t /*n_values*/) { no_kernel("scale"); }
+  virtual void scale(const Buffer& x, float factor, uint32_t n_values) = 0;
   // logits [rows][n_vocab] = softcap * tanh(logits / softcap), where softcap is not 0; then those of the ids
   // in `suppressed`, i32, become -inf. It may be null.
-  virtual void finish_logits(const Buffer& /*logits*/, uint32_t /*n_vocab*/, float /*softcap*/,
-                             const Buffer* /*suppressed*/, uint32_t /*n_suppressed*/, uint32_t /*rows*/) {
-    no_kernel("finish_logits");
-  }
+  virtual void finish_logits(const Buffer& logits, uint32_t n_vocab, float softcap, const Buffer* suppressed,
+                             uint32_t n_suppressed, uint32_t rows) = 0;
   // logits [n][n_vocab] = table y, of a dense table
   virtual void head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) = 0;
   // result = the largest of the first row of logits; `partial` is scratch
@@ -283,11 +275,6 @@ class Recorder {
                       const SamplingBuffers&, const Buffer& /*result*/) {}
   virtual void copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
                     uint64_t bytes) = 0;
-
- private:
-  [[noreturn]] static void no_kernel(const char* name) {
-    throw Error(ErrorKind::device, std::string("this device cannot run ") + name + " yet; try --device cpu");
-  }
 };
 constexpr uint32_t kArgmaxPartials = 256;  // rows of ArgmaxResult that `partial` holds
 

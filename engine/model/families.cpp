@@ -145,7 +145,7 @@ void check_ternary(const GgufFile& file, const FileBlock& b, Act act) {
   if (is_ternary(gate_up) && (act == Act::gelu || !gate_up.parts[1]))
     fail(file, fmt::format("tensor {} is ternary, which cannot be run with GELU", gate_up.parts[0]->name));
   for (const TensorStack* s : {&b.attention.out, &gate_up, &b.ffn.down})
-    if (is_ternary(*s) && s->biases[0])
+    if (is_ternary(*s) && s->biases[0] != nullptr)
       fail(file, fmt::format("tensor {} is ternary, which cannot be run with a bias", s->parts[0]->name));
 }
 

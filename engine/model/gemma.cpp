@@ -36,7 +36,7 @@ void read_gemma(const GgufFile& file, Config& c) {
   const std::vector<int32_t> local = is_array ? file.find_ints(pattern) : std::vector<int32_t>();
   const uint32_t every = is_array ? 0 : file.find_u32(pattern).value_or(6);
   if (is_array ? local.size() < c.n_layer : every == 0)
-    fail(file, fmt::format("{} does not tell of all {} layers", pattern, c.n_layer));
+    fail(file, fmt::format("{} does not tell of all layers, wanted {}", pattern, c.n_layer));
   for (uint32_t i = 0; i < c.n_layer; ++i) {
     const bool is_local = is_array ? local[i] != 0 : (i + 1) % every != 0;
     Layer layer{
@@ -58,8 +58,8 @@ void share_keys(const GgufFile& file, Config& c) {
     const auto own = std::find_if(std::reverse_iterator(first), c.layers.rend(),
                                   [&](const Layer& l) { return l.rope == layer->rope; });
     if (own == c.layers.rend())
-      fail(file,
-           fmt::format("layer {} has no earlier one whose keys it could use", layer - c.layers.begin()));
+      fail(file, fmt::format("{} is {}, wanted an earlier layer whose keys layer {} could use", key, shared,
+                             layer - c.layers.begin()));
     layer->kv_of = own->kv_of;
     layer->heads.n_head_kv = own->heads.n_head_kv;
     layer->heads.rows = AttentionRows::q;

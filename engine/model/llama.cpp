@@ -1,4 +1,5 @@
 // LLaMA (arXiv 2302.13971, 2407.21783), as which Llama3-8B-1.58, Falcon3-1.58bit, Falcon-E and TriLM come.
+// Biases are taken where a file has them.
 // llama.cpp's converter puts the two features that RoPE pairs side by side; a folder of the hub has them as
 // they were trained, and a key says so.
 #include "families.h"
@@ -23,10 +24,14 @@ FileBlock gated_block(const GgufFile& file, const Config& c, uint32_t index, con
   block.attention.qkv = t.projections(c.n_embd, qkv);
   block.attention.shape = s;
   block.attention.kv_of = index;
+  block.attention.input.bias = t.find_biases(qkv);
   block.attention.out = t.projections(q, {{"attn_output", c.n_embd}});
+  block.attention.out.biases = t.find_biases({{"attn_output", c.n_embd}});
   block.ffn.pre = t.norm("ffn_norm", c.n_embd, c.norm_epsilon);
   block.ffn.gate_up = t.projections(c.n_embd, {{"ffn_gate", n_ff}, {"ffn_up", n_ff}});
+  block.ffn.gate_up.biases = t.find_biases({{"ffn_gate", n_ff}, {"ffn_up", n_ff}});
   block.ffn.down = t.projections(n_ff, {{"ffn_down", c.n_embd}});
+  block.ffn.down.biases = t.find_biases({{"ffn_down", c.n_embd}});
   return block;
 }
 

@@ -120,7 +120,12 @@ TensorStack Tensors::biased_projection(uint64_t n_in, const Named& name) const {
   return stack;
 }
 
-std::array<const GgufTensor*, 3> Tensors::biases(std::initializer_list<Named> names) const {
+std::array<const GgufTensor*, 3> Tensors::find_biases(std::span<const Named> names) const {
+  if (!file_.find_tensor(full(names[0].name) + ".bias")) return {};
+  return biases(names);
+}
+
+std::array<const GgufTensor*, 3> Tensors::biases(std::span<const Named> names) const {
   std::array<const GgufTensor*, 3> found{};
   size_t i = 0;
   for (const auto& [name, n_out] : names) found[i++] = vector(full(name) + ".bias", n_out);

@@ -54,7 +54,15 @@ class Tensors {
     return projections(n_in, std::span(names.begin(), names.size()));
   }
   TensorStack biased_projection(uint64_t n_in, const Named& name) const;  // with NAME.bias
-  std::array<const GgufTensor*, 3> biases(std::initializer_list<Named> names) const;
+  std::array<const GgufTensor*, 3> biases(std::span<const Named> names) const;
+  std::array<const GgufTensor*, 3> biases(std::initializer_list<Named> names) const {
+    return biases(std::span(names.begin(), names.size()));
+  }
+  // The same where the first of them is there; else none.
+  std::array<const GgufTensor*, 3> find_biases(std::span<const Named> names) const;
+  std::array<const GgufTensor*, 3> find_biases(std::initializer_list<Named> names) const {
+    return find_biases(std::span(names.begin(), names.size()));
+  }
 
  private:
   const GgufTensor* checked(const std::string& name, const std::vector<uint64_t>& shape) const;

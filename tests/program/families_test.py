@@ -75,7 +75,7 @@ MADE = {  # arguments of make_family.py
     "llama_floats": "--proj f16 --other attn_k=bf16 --other attn_v=f32 --other ffn_down=bf16 --embd f32",
     "llama_blocks": "--proj q4_0 --other attn_q=q5_0 --other attn_k=q8_0 --other attn_v=q6_k --other attn_output=q5_k "
                     "--other ffn_down=q4_k --head q6_k",
-    "llama_blocks_of_192": "--proj q8_0 --other ffn_down=q5_0 --dim 192 --ffn 320 --heads 3 --kv 1 --embd q8_0",
+    "llama_blocks_of_192": "--biases --proj q8_0 --other ffn_down=q5_0 --dim 192 --ffn 320 --heads 3 --kv 1 --embd q8_0",
     "qwen2_q8_0": "--arch qwen2 --proj q8_0 --embd q8_0",
     "qwen3_q6_k": "--arch qwen3 --proj q6_k --embd q6_k --head-dim 128",
     "llama_q4_k_m": "--proj q4_k --other 0.attn_v=q6_k --other 0.ffn_down=q6_k --embd q4_k --head q6_k --dim 512",

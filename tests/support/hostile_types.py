@@ -8,12 +8,16 @@ import numpy as np
 
 import gguf_types
 import make_family
-from hostile_file import ARCH, F64, I64, VOCAB, File, Tensor, f32, floats, scalar, string, u32
+from hostile_file import ARCH, ARRAY, BOOL, F64, I64, VOCAB, File, Tensor, f32, floats, ints, p32, p64, scalar, string, u32
 
 NOT_FINITE = {name: struct.pack("<e", float(name)) for name in ("nan", "inf", "-inf")}
 SIZES = {  # elements and bytes of a block
     0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 8: (32, 34), 10: (256, 84), 12: (256, 144), 13: (256, 176),
     14: (256, 210), 30: (1, 2), 35: (256, 66), 39: (32, 17), 41: (128, 18), 142: (128, 34), 143: (128, 28)}
+
+
+def booleans(values):
+    return p32(ARRAY) + p32(BOOL) + p64(len(values)) + bytes(map(int, values))
 
 
 class Family(File):
@@ -33,6 +37,20 @@ class Family(File):
             self.key("attention." + name, u32(value))
         self.key("rope.dimension_count", u32(head_dim))
         self.set("general.architecture", string(a.arch))
+        self.key("block_count", u32(a.layers))
+        if a.arch == "gpt2":
+            self.drop("gpt2.attention.layer_norm_rms_epsilon")
+            self.key("attention.layer_norm_epsilon", f32(1e-5))
+        if a.arch in make_family.GEMMA:
+            self.key("attention.sliding_window", u32(a.window))
+            self.key("attention.sliding_window_pattern", booleans(make_family.local_layers(a)))
+        if a.arch == "gemma4":
+            swa = a.swa_head_dim or head_dim
+            self.key("feed_forward_length", ints([a.ffn] * (a.layers - a.shared) + [2 * a.ffn] * a.shared))
+            for name, value in dict(key_length_swa=swa, value_length_swa=swa, shared_kv_layers=a.shared).items():
+                self.key("attention." + name, u32(value))
+            self.key("rope.dimension_count_swa", u32(swa))
+            self.key("embedding_length_per_layer_input", u32(a.per_layer))
         rng = np.random.Generator(np.random.PCG64(9))
         self.tensors = [Tensor(name, shape[::-1], *make_family.tensor(a, rng, name, kind, shape))
                         for name, kind, shape in make_family.tensors(a, VOCAB, head_dim)]
@@ -227,4 +245,68 @@ def activations(c):
         c.add("unknown-family", "general.architecture", lambda f: f.set("general.architecture", string(name)))
 
 
-GROUPS = (ternary_types, dense_types, blocks, refused_types, heads, rope, activations)
+def missing(c, *tensors):
+    for tensor in tensors:
+        c.add("family-tensor-missing", tensor.replace(".", r"\.") + ".*missing", lambda f: f.tensors.remove(f.tensor(tensor)))
+
+
+def gpt2(c):
+    one_family(c, "--arch", "gpt2", "--proj", "q8_0", "--kv", "4")
+    missing(c, "position_embd.weight", "output_norm.bias", "blk.0.attn_norm.bias", "blk.0.attn_qkv.weight",
+            "blk.0.attn_qkv.bias", "blk.0.attn_output.bias", "blk.0.ffn_up.bias", "blk.0.ffn_down.bias")
+    positions = "position_embd.weight"
+    c.attribute("positions-shape", positions, "shape", [[256, 255], [256], [256, 16, 16]])
+    c.attribute("positions-type", positions, "kind", [26])
+    c.add("positions-not-finite", positions, lambda f: with_bytes(f, positions, -4, struct.pack("<f", float("nan"))))
+    c.add("gpt2-heads", "head_count_kv", lambda f: f.key("attention.head_count_kv", u32(2)))
+    for value in (-1.0, 2.0, float("nan")):
+        c.add("gpt2-epsilon", "layer_norm_epsilon", lambda f: f.key("attention.layer_norm_epsilon", f32(value)))
+    for tensor, words in (("blk.0.ffn_up.weight", "ternary.*GELU"), ("blk.0.ffn_down.weight", "ternary.*bias")):
+        c.add("gpt2-ternary", words, lambda f: retyped(f, tensor, 35))
+
+
+def gemma(c):
+    shapes = ("--proj", "q8_0", "--dim", "128", "--ffn", "128", "--layers", "4", "--pattern", "2", "--head-dim", "64")
+    one_family(c, "--arch", "gemma3", *shapes)
+    window, pattern = "attention.sliding_window", "attention.sliding_window_pattern"
+    for value in (u32(0), string("16"), f32(16.0)):
+        c.add("window", r"sliding_window", lambda f: f.key(window, value))
+    c.add("window-missing", r"sliding_window", lambda f: f.drop("gemma3." + window))
+    for value in (u32(0), booleans([True] * 3), booleans([]), string("2"), floats([1.0] * 4)):
+        c.add("window-pattern", r"sliding_window_pattern", lambda f: f.key(pattern, value))
+    c.add("cap-on-scores", "attn_logit_softcapping", lambda f: f.key("attn_logit_softcapping", f32(50.0)))
+    c.add("experts", "expert_count.*MoE", lambda f: f.key("expert_count", u32(8)))
+    c.add("vision", "sees images", lambda f: f.set("general.architecture", string("clip")))
+    missing(c, "blk.0.post_attention_norm.weight", "blk.1.post_ffw_norm.weight", "blk.2.attn_k_norm.weight")
+
+
+def gemma4(c):
+    one_family(c, "--arch", "gemma4", "--proj", "q8_0", "--dim", "128", "--ffn", "128", "--layers", "4", "--pattern", "2", "--head-dim", "64",
+               "--swa-head-dim", "32", "--shared", "1", "--per-layer", "32")
+    huge = u32(2**31)
+    for name, values in {
+            "feed_forward_length": (ints([128] * 3), ints([0] * 4), ints([-128] * 4), ints([2**30] * 4), ints([100] * 4),
+                                    floats([128.0] * 4), u32(0), huge, string("256")),
+            "attention.head_count_kv": (ints([2] * 3), ints([0] * 4), ints([3] * 4), ints([2, 2, 2, 4096]), u32(3), huge),
+            "attention.shared_kv_layers": (u32(4), u32(3), huge, f32(1.0)),
+            "attention.key_length_swa": (u32(0), u32(4), u32(1024), u32(40), huge),
+            "rope.dimension_count_swa": (u32(0), u32(31), u32(64), huge),
+            "rope.freq_base_swa": (f32(0.0), f32(-1.0), f32(float("nan"))),
+            "final_logit_softcapping": (f32(-1.0), f32(float("nan")), f32(float("inf")), u32(30)),
+            "embedding_length_per_layer_input": (u32(16), u32(33), u32(64), u32(8192), huge)}.items():
+        words = {"attention.key_length_swa": "key_length_swa|head|tensor|rope", "embedding_length_per_layer_input": name + "|tensor",
+                 "attention.head_count_kv": "head_count_kv|heads|tensor", "attention.shared_kv_layers": "shared_kv|layer",
+                 "feed_forward_length": "feed|tensor"}.get(name, name)
+        for value in values:
+            c.add("gemma4-key", words, lambda f: f.key(name, value))
+    for value in (ints([-1]), ints([VOCAB]), string("x"), floats([1.0])):
+        c.add("suppressed", "suppress_tokens", lambda f: f.set("tokenizer.ggml.suppress_tokens", value))
+    scale = "blk.1.layer_output_scale.weight"
+    c.add("layer-scale", scale, lambda f: with_bytes(f, scale, 0, struct.pack("<f", float("inf"))))
+    c.add("layer-scale", scale, lambda f: vector(f, scale, np.ones(2)))
+    missing(c, "per_layer_token_embd.weight", "per_layer_model_proj.weight", "per_layer_proj_norm.weight",
+            "blk.0.inp_gate.weight", "blk.1.proj.weight", "blk.3.post_norm.weight", "blk.3.attn_q.weight",
+            "blk.0.attn_k.weight")
+
+
+GROUPS = (gpt2, gemma, gemma4, ternary_types, dense_types, blocks, refused_types, heads, rope, activations)

@@ -111,7 +111,7 @@ def tensors(a, n_vocab, head_dim):
                             ("ffn_down", (a.dim, a.ffn))]:
             other = dict(a.other)
             yield f"{b}{name}.weight", other.get(f"{i}.{name}", other.get(name, a.proj)), shape
-            if a.arch == "qwen2" and name in ("attn_q", "attn_k", "attn_v"):
+            if a.biases or a.arch == "qwen2" and name in ("attn_q", "attn_k", "attn_v"):
                 yield f"{b}{name}.bias", "bias", shape[:1]
     yield "output_norm.weight", "norm", (a.dim,)
     if a.rope_freqs:
@@ -202,6 +202,7 @@ def parse(arguments=None):
     parser.add_argument("--linear", type=float, help="factor of linear RoPE scaling")
     parser.add_argument("--yarn", type=float, help="factor of YaRN")
     parser.add_argument("--original-context", type=int, default=64, help="what YaRN stretches")
+    parser.add_argument("--biases", action="store_true", help="of all projections of a llama")
     parser.add_argument("--window", type=int, default=16, help="keys that a local layer of Gemma sees")
     parser.add_argument("--pattern", type=int, default=3, help="every so many layers of Gemma one sees all keys")
     parser.add_argument("--swa-head-dim", type=int, help="of Gemma's local layers")
