@@ -14,28 +14,26 @@ DensePush push_of(const Matrix& w, size_t part, uint32_t first_row, uint32_t str
   return {w.n_in, p.rows, n, first_row, stride, w.bias ? 1U : 0U, p.scale, up.scale, p.fixed, up.fixed};
 }
 
-// Calls `with` for each dispatch: the first or only tensor, that of up or another time the first, what the
-// shader has to know, and whether it is the first dispatch.
+// Calls `with` for each dispatch: the first or only tensor, that of up or another time the first, and what
+// the shader has to know.
 template <typename With>
 void for_each_tensor(const Matrix& w, const Out& out, uint32_t n, const With& with) {
-  if (out.kind == Out::Kind::gate)
-    return with(w.parts[0], w.parts[1], push_of(w, 0, 0, w.parts[0].rows, n), true);
+  if (out.kind == Out::Kind::gate) return with(w.parts[0], w.parts[1], push_of(w, 0, 0, w.parts[0].rows, n));
   uint32_t first_row = 0;
   for (size_t i = 0; i < w.parts.size() && w.parts[i].rows != 0; first_row += w.parts[i++].rows)
-    with(w.parts[i], w.parts[i], push_of(w, i, first_row, w.rows(), n), i == 0);
+    with(w.parts[i], w.parts[i], push_of(w, i, first_row, w.rows(), n));
 }
 
 }  // namespace
 
 void VulkanRecorder::product_of_blocks(const Matrix& w, const Quantised& in, const Out& out, uint32_t n) {
   const uint32_t tensors = out.kind == Out::Kind::gate ? 2 : 1;
-  for_each_tensor(w, out, n, [&](const auto& tensor, const auto& up, const DensePush& push, bool first) {
-    const Before before = first ? Before::barrier : Before::nothing;
+  for_each_tensor(w, out, n, [&](const auto& tensor, const auto& up, const DensePush& push) {
     const auto product = [&](const Kernel& kernel, uint32_t groups_x, uint32_t groups_y) {
       dispatch(kernel, push,
                {tensor.codes.get(), in.q.get(), in.info.get(), &out.y, tensor.scales.get(), up.codes.get(),
                 up.scales.get(), in.sums16.get(), w.bias ? w.bias.get() : in.info.get()},
-               groups_x, groups_y, before);
+               groups_x, groups_y);
     };
     if (n <= kMatvecTokens) {
       const Kernel& matvec = kernels_.blocks_matvec(tensor.type, out);
@@ -48,13 +46,12 @@ void VulkanRecorder::product_of_blocks(const Matrix& w, const Quantised& in, con
 
 void VulkanRecorder::product_of_floats(const Matrix& w, const Buffer& x, const Out& out, uint32_t n) {
   const uint32_t tensors = out.kind == Out::Kind::gate ? 2 : 1;
-  for_each_tensor(w, out, n, [&](const auto& tensor, const auto& up, const DensePush& push, bool first) {
+  for_each_tensor(w, out, n, [&](const auto& tensor, const auto& up, const DensePush& push) {
     const Kernel& kernel = kernels_.floats(tensor.type, out, n);
     const uint32_t groups = std::min(groups_for_rows(tensors * tensor.rows, kernel.constant(CONSTANT_ROWS)),
                                      device_.limits().maxComputeWorkGroupCount[1]);
     dispatch(kernel, push, {tensor.codes.get(), &x, &out.y, up.codes.get(), w.bias ? w.bias.get() : &x},
-             ceil_div(n, kernel.constant(CONSTANT_TOKEN_TILES)), groups,
-             first ? Before::barrier : Before::nothing);
+             ceil_div(n, kernel.constant(CONSTANT_TOKEN_TILES)), groups);
   });
 }
 

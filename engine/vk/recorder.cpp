@@ -151,7 +151,7 @@ void VulkanRecorder::barrier() {
 
 void VulkanRecorder::dispatch_bytes(const Kernel& kernel, std::span<const std::byte> push,
                                     std::initializer_list<const Buffer*> buffers, uint32_t groups_x,
-                                    uint32_t groups_y, Before before) {
+                                    uint32_t groups_y) {
   decode_collected();
   assert(kernel.shape().push_bytes == push.size() && kernel.shape().n_bindings == buffers.size());
   const VkDescriptorSet set = program_.allocate_set(kernel.set_layout());
@@ -165,7 +165,7 @@ void VulkanRecorder::dispatch_bytes(const Kernel& kernel, std::span<const std::b
     ++n;
   }
   vkUpdateDescriptorSets(device_.handle(), n, writes, 0, nullptr);
-  if (before == Before::barrier) dispatch_barrier();
+  dispatch_barrier();
   vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.pipeline());
   vkCmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.layout(), 0, 1, &set, 0, nullptr);
   vkCmdPushConstants(commands_, kernel.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0,

@@ -75,16 +75,13 @@ class VulkanRecorder : public Recorder {
             uint64_t bytes) override;
 
  private:
-  // What follows a barrier sees all that was written before it; dispatches without one run side by side.
-  enum class Before { barrier, nothing };
   template <typename Push>
   void dispatch(const Kernel& kernel, const Push& push, std::initializer_list<const Buffer*> buffers,
-                uint32_t groups_x, uint32_t groups_y = 1, Before before = Before::barrier) {
-    dispatch_bytes(kernel, std::as_bytes(std::span(&push, 1)), buffers, groups_x, groups_y, before);
+                uint32_t groups_x, uint32_t groups_y = 1) {
+    dispatch_bytes(kernel, std::as_bytes(std::span(&push, 1)), buffers, groups_x, groups_y);
   }
   void dispatch_bytes(const Kernel& kernel, std::span<const std::byte> push,
-                      std::initializer_list<const Buffer*> buffers, uint32_t groups_x, uint32_t groups_y,
-                      Before before);
+                      std::initializer_list<const Buffer*> buffers, uint32_t groups_x, uint32_t groups_y);
   void product_of_blocks(const Matrix& w, const Quantised& in, const Out& out, uint32_t n);
   void product_of_floats(const Matrix& w, const Buffer& x, const Out& out, uint32_t n);
   void change(uint32_t element, const ElementPush& push, const Buffer& x, const Buffer& by, uint32_t n);
