@@ -47,7 +47,6 @@ layout(constant_id = CONSTANT_NORM_LONG) const uint kNormLong = NORM_ALWAYS;
 #ifdef GROUPS
 layout(constant_id = CONSTANT_ROWS) const uint kRows = 2;
 layout(constant_id = CONSTANT_ROWS_LONG) const uint kRowsLong = 2;
-const uint kAtOnce = 6;  // vec4 of x that an invocation polls at a time
 #endif
 layout(constant_id = CONSTANT_TILE) const uint kTile = 1024;
 
@@ -183,29 +182,9 @@ float rotate(vec2 pair, vec2 turn, uint i) {
 #ifdef BLOCKS
 #include "common/decode_blocks.glsl"
 #else
-#define LINEAR linear
-#define LANES kLanes
-#define ROWS kRows
-#define LOADS kLoads
-#define NORM_LOADS kNormLoads
-#define NORM kNorm
-#define MATRICES 1
-#include "common/decode_linear.glsl"
-#define LINEAR linear_long
-#define LANES kLanesLong
-#define ROWS kRowsLong
-#define LOADS kLoadsLong
-#define NORM_LOADS kNormLoadsLong
-#define NORM kNormLong
-#define MATRICES 1
-#include "common/decode_linear.glsl"
-#define LINEAR gate_up
-#define LANES kLanes
-#define ROWS kRows
-#define LOADS kLoads
-#define NORM_LOADS kNormLoads
-#define NORM kNorm
-#define MATRICES 2
+#ifndef GROUPS
+const uint kRows = 1, kRowsLong = 1;
+#endif
 #include "common/decode_linear.glsl"
 #endif
 #include "common/decode_attention.glsl"
@@ -222,19 +201,12 @@ void main() {
   }
   push = stages[this_stage];
   this_epoch = epoch;
-#ifdef BLOCKS
-  if (push.kind == STAGE_LINEAR || push.kind == STAGE_LINEAR_ADD || push.kind == STAGE_GATE_UP) {
-    linear(group);
-#else
-  if (push.kind == STAGE_LINEAR || push.kind == STAGE_LINEAR_ADD) {
-    if (push.long_rows != 0) linear_long(group); else linear(group);
-  } else if (push.kind == STAGE_GATE_UP) {
-    gate_up(group);
-#endif
-  } else if (push.kind == STAGE_ATTENTION) {
+  if (push.kind == STAGE_ATTENTION) {
     attention(group);
-  } else {
+  } else if (push.kind == STAGE_EMPTY) {
     wait_for_empty_stage();
     finish_stage();
+  } else {
+    linear(group);
   }
 }

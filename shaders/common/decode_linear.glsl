@@ -1,24 +1,160 @@
 // A ternary product of one token as a stage of decode.comp, y = W int8(rms_norm(x) * weight). Every workgroup
-// norms and quantises the whole vector. It loads its share of the codes and of the norm's weights before it
-// waits for x. LANES lanes share rows, so that the loads of a subgroup are long runs of them. The results are
-// those of rms_norm_quantise and of the kernels for few tokens, bit for bit. This file is included once for
-// each shape of loop, after the definition of:
-//   LINEAR      the name of the function
-//   LANES       lanes that share rows
-//   ROWS        rows of the result that they share, no more than LANES; for groups alone, otherwise it is one
-//   LOADS       uvec4 of a row that each of them takes
-//   NORM_LOADS  vec4 of x that an invocation norms
-//   NORM        NORM_...: whether it norms
-//   MATRICES    1: plain, or added to y; 2: act(gate) * up, the rows n_out of gate before those of up
+// norms and rounds the whole vector. It loads its share of the codes and of the norm's weights before it
+// waits for x. The results are those of rms_norm_quantise and of the kernels for few tokens, bit for bit.
+//
+// Code is as precious as registers here: a workgroup runs through each stage once, so a chain whose
+// instructions do not fit into the cache for them (about 128 KB on an H200) waits for instructions. What does
+// not depend on the shape of the loop is therefore here, once for all stages; decode_rows.glsl has the rest.
+
+// uvec4 of codes of an invocation: of gate and up, and of long rows.
+const uint kCodesShort = 2 * kRows * kLoads, kCodesLong = kRowsLong * kLoadsLong;
+const uint kMostCodes = kCodesShort < kCodesLong ? kCodesLong : kCodesShort;
+const uint kMostNormLoads = kNormLoads < kNormLoadsLong ? kNormLoadsLong : kNormLoads;
+const uint kMoreNormLoads = kNormLoads < kNormLoadsLong ? kNormLoadsLong - kNormLoads : 1;  // of long rows
+const uint kWeights = kNormLong == NORM_NEVER ? kNormLoads : kMostNormLoads;  // vec4 of a norm's weights
+
+// The codes of this invocation's rows, of the first set.
+uvec4 bits[kMostCodes];
 #ifdef GROUPS
-#include "common/decode_groups.glsl"
-#else
-#include "common/decode_trits.glsl"
+uint halves[kMostCodes];  // each has the scale of the codes
 #endif
-#undef LINEAR
-#undef LANES
-#undef ROWS
-#undef LOADS
-#undef NORM_LOADS
-#undef NORM
-#undef MATRICES
+uvec2 residual;  // what the first result is added to, tagged or with 0
+
+// What the rows need to know of the vector.
+struct Vector {
+  float s;  // of its rounding
+  int sum;  // of whole matrices
+};
+
+#define LOAD load_short
+#define LOAD_AT load_short_at
+#define FIRST_ROW first_row_of_short
+#define PRODUCT product_short
+#define LANES kLanes
+#define ROWS kRows
+#define LOADS kLoads
+#define MATRICES 1
+#include "common/decode_rows.glsl"
+#define LOAD load_long
+#define LOAD_AT load_long_at
+#define FIRST_ROW first_row_of_long
+#define PRODUCT product_long
+#define LANES kLanesLong
+#define ROWS kRowsLong
+#define LOADS kLoadsLong
+#define MATRICES 1
+#include "common/decode_rows.glsl"
+#define LOAD load_gate
+#define LOAD_AT load_gate_at
+#define FIRST_ROW first_row_of_gate
+#define PRODUCT product_gate
+#define LANES kLanes
+#define ROWS kRows
+#define LOADS kLoads
+#define MATRICES 2
+#include "common/decode_rows.glsl"
+
+// Polls COUNT of the vec4 of x that this invocation norms, x[FIRST] and those behind it.
+#define TAKE(FIRST, COUNT)                                                                                \
+  for (uint polls = 0;; ++polls) {                                                                        \
+    uvec4 pairs[2 * COUNT];                                                                               \
+    UNROLL for (uint i = 0; i < 2 * COUNT; ++i)                                                           \
+      pairs[i] = input_.at[2 * min(invocation + (FIRST + i / 2) * gl_WorkGroupSize.x, words - 1) + i % 2]; \
+    uint wrong = 0;                                                                                       \
+    UNROLL for (uint i = 0; i < COUNT; ++i) {                                                             \
+      uvec4 values = uvec4(pairs[2 * i].xz, pairs[2 * i + 1].xz);                                         \
+      uvec4 tags = values ^ uvec4(pairs[2 * i].yw, pairs[2 * i + 1].yw) ^ tag;                            \
+      wrong |= tags.x | tags.y | tags.z | tags.w;                                                         \
+      x[FIRST + i] = uintBitsToFloat(values);                                                             \
+    }                                                                                                     \
+    if (wrong == 0 || !look_again(polls)) break;                                                          \
+  }
+
+void take_vector(out vec4 x[kMostNormLoads], uint invocation, uint words, bool long_rows) {
+  if ((push.flow & FLOW_FROM) == 0) {
+    UNROLL for (uint i = 0; i < kMostNormLoads; ++i)
+      x[i] = Vectors(push.x).at[min(invocation + i * gl_WorkGroupSize.x, words - 1)];
+    return;
+  }
+  TaggedPairs input_ = TaggedPairs(push.from);
+  uint tag = tag_of(this_stage - 1);
+  wait_for_input(push.n_in - 1, tag);
+  TAKE(0, kNormLoads)
+  if (kNormLoads < kMostNormLoads && long_rows) TAKE(kNormLoads, kMoreNormLoads)
+}
+#undef TAKE
+
+void linear(uint group) {
+  bool gates = push.kind == STAGE_GATE_UP, long_rows = push.long_rows != 0;
+  if (gates) load_gate(group);
+  else if (long_rows) load_long(group);
+  else load_short(group);
+
+  uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;  // sixteen neighbours are also neighbouring lanes
+  uint units = push.n_in / 64, words = push.n_in / 4, n_norm_loads = long_rows ? kMostNormLoads : kNormLoads;
+  uint norm = long_rows ? kNormLong : kNorm;
+  bool normed = norm == NORM_ALWAYS || norm == NORM_BY_STAGE && push.weight != uvec2(0);
+  vec4 weight[kWeights];
+  UNROLL for (uint i = 0; i < kWeights; ++i) {
+    weight[i] = vec4(1.0);
+    if (normed && i < n_norm_loads)
+      weight[i] = Weights(push.weight).at[min(invocation + i * gl_WorkGroupSize.x, words - 1)];
+  }
+#ifdef GROUPS
+  for (uint i = invocation; i < units; i += gl_WorkGroupSize.x) group_sums[i] = 0;
+#endif
+  vec4 x[kMostNormLoads];
+  take_vector(x, invocation, words, long_rows);
+  barrier();  // subgroups that polled at different times meet here
+
+  float squares = 0.0, largest = 0.0;
+  UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
+    if (i >= n_norm_loads) break;
+    if (invocation + i * gl_WorkGroupSize.x >= words) continue;
+    squares = add_squares(x[i], squares);
+    precise vec4 product = x[i];
+    if (i < kWeights) product *= weight[i];
+    x[i] = product;
+    largest = largest_of(product, largest);
+  }
+  RowScale scale = row_scale(squares, largest, normed);
+  int sum = 0;
+  UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
+    if (i >= n_norm_loads) break;
+    uint at = invocation + i * gl_WorkGroupSize.x;
+    ivec4 four = quantised(x[i], scale.factor);
+#ifdef GROUPS
+    // int8 as [plane][s][group]: at s the activations that meet the codes at shift 6 - 2s. A gap of one keeps
+    // the four s of a group out of each other's banks.
+    uint stride = units + 1, to = at % 16 / 4 * stride + at / 16;
+    int of_group = 0;
+    if (at < words) {
+      of_group = sum_of(four);
+      if (kPlanes == 2) tile[to][at % 4] = packed(high_plane(four));
+      tile[(kPlanes - 1) * 4 * stride + to][at % 4] = packed(four);
+    }
+    // Sixteen neighbours have a group, in one subgroup or in several.
+    UNROLL for (uint step = 1; step < 16; step *= 2)
+      if (step < SUBGROUP_SIZE) of_group += shuffle_xor(of_group, step);
+    if (at < words && LANE % 16 == 0) atomicAdd(group_sums[at / 16], of_group);
+#else
+    // int8 as [s][half]: at s the activations that meet the codes at shift 6 - 2s of each half of a block.
+    // Neighbouring lanes take neighbouring halves, so no two of them want the same bank.
+    if (at >= words) break;
+    uint quad = at / 4;  // of a block's eight: 2s + half
+    sum += sum_of(four);
+    tile[quad % 8 / 2 * units + quad / 8 * 2 + quad % 2][at % 4] = packed(four);
+#endif
+  }
+#ifdef GROUPS
+  barrier();
+#else
+  sum = workgroup_add(sum);  // its barrier also shows everyone the int8
+#endif
+
+  Vector vector = Vector(scale.s, sum);
+  if (gates) product_gate(group, vector);
+  else if (long_rows) product_long(group, vector);
+  else product_short(group, vector);
+  finish_stage();
+}

@@ -6,6 +6,7 @@
 // With y = inverse_rms * (x * weight), one pass over the row finds what both steps need. All kernels that
 // include this give the same bits, since the order of operations is written out and `precise` keeps it.
 // Expects reduce.glsl and push constants `n_in` and `epsilon`.
+#include "common/rounded.glsl"
 
 #ifdef GROUPS
 layout(constant_id = CONSTANT_PLANES) const uint kPlanes = 1;
@@ -44,7 +45,8 @@ RowScale row_scale(float squares, float largest, bool normed) {
 
 ivec4 quantised(vec4 y, float factor) {
   precise vec4 scaled = y * factor;
-  return ivec4(clamp(roundEven(scaled), kLeastQuantised, kMostQuantised));
+  precise vec4 half_to_even = clamp(scaled, kLeastQuantised, kMostQuantised) + kHalfwayFloat;
+  return floatBitsToInt(half_to_even) - kHalfway;
 }
 
 int sum_of(ivec4 q) { return q.x + q.y + q.z + q.w; }

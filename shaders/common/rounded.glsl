@@ -1,11 +1,16 @@
-// The share of a group or a unit in the result: t is its exact sum, `scale` its own times fixed_point.
-// Both are below 2^22 (engine/layouts/pack.h), so additions of 1.5 * 2^23, whose bits are kHalfway, do what
-// conversions between int and float would: those are slow on GPUs.
+#ifndef BITNET_SHADERS_ROUNDED
+#define BITNET_SHADERS_ROUNDED
+// Rounding by addition: conversions between int and float are slow on GPUs. For magnitudes below 2^22 adding
+// 1.5 * 2^23, whose bits are kHalfway, rounds half to even and leaves the integer in the low bits.
 const int kHalfway = 0x4B400000;
 const float kHalfwayFloat = 12582912.0;
+
+// The share of a group or a unit in the result: t is its exact sum, `scale` its own times fixed_point. Both
+// are below 2^22 (engine/layouts/pack.h).
 int rounded(int t, float scale) {
   precise float exact = intBitsToFloat(t + kHalfway) - kHalfwayFloat;
   precise float scaled = exact * scale;
   precise float half_to_even = scaled + kHalfwayFloat;
   return floatBitsToInt(half_to_even) - kHalfway;
 }
+#endif

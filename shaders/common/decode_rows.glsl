@@ -1,0 +1,141 @@
+// The part of decode_linear.glsl that depends on how many lanes share rows and how long these are. It is
+// included once for each shape of loop, after the definition of:
+//   LOAD, LOAD_AT, FIRST_ROW, PRODUCT  the names of the functions
+//   LANES       lanes that share rows
+//   ROWS        rows of the result that they share, no more than LANES, so that what a lane reads from shared
+//               memory serves them all; for whole matrices it is one
+//   LOADS       uvec4 of a row that each of them takes
+//   MATRICES    1: plain, or added to y; 2: act(gate) * up, the rows n_out of gate before those of up
+#define CODES (MATRICES * ROWS)  // rows of codes: of gate, then of up
+#ifdef GROUPS
+#define TAKES_PASSES 1
+#else
+#define TAKES_PASSES (MATRICES == 2)  // a loop around the others makes decode 2 % slower
+#endif
+
+uint FIRST_ROW(uint group) {
+  return ((group * N_SUBGROUPS + SUBGROUP) * (SUBGROUP_SIZE / LANES) + LANE / LANES) * ROWS;
+}
+
+void LOAD_AT(uint first_row) {
+  uint lane = LANE % LANES, units = push.n_in / 64;
+  Codes codes = Codes(push.w);
+  UNROLL for (uint k = 0; k < CODES; ++k) {
+    uint row = min(first_row + k % ROWS, push.n_out - 1) + k / ROWS * push.n_out;
+    UNROLL for (uint i = 0; i < LOADS; ++i) {
+#ifdef GROUPS
+      uint g = min(lane + i * LANES, units - 1);
+      bits[k * LOADS + i] = codes.at[row * units + g];
+      halves[k * LOADS + i] = Halves(push.scales).at[(row * (units / kScaleGroups) + g / kScaleGroups) / 2];
+#else
+      uint h = lane + i * LANES;  // past the end codes of 0, which add nothing
+      bits[k * LOADS + i] = uvec4(0);
+      if (h < units) bits[k * LOADS + i] = codes.at[row * units + h];
+#endif
+    }
+  }
+}
+
+void LOAD(uint group) {
+  uint first_row = FIRST_ROW(group);
+  LOAD_AT(first_row);
+  if (MATRICES == 2 || push.kind != STAGE_LINEAR_ADD) return;
+  uint row = min(first_row + LANE % LANES % ROWS, push.n_out - 1);
+  if ((push.flow & FLOW_RESIDUAL) != 0) residual = Tagged(push.residual).at[row];
+  else residual.x = floatBitsToUint(Floats(push.y).at[row]);
+}
+
+void PRODUCT(uint group, Vector vector) {
+  uint lane = LANE % LANES, units = push.n_in / 64;
+  uint first_row = FIRST_ROW(group);
+  uint a_pass = push.n_groups * N_SUBGROUPS * (SUBGROUP_SIZE / LANES) * ROWS;  // rows
+#if TAKES_PASSES
+  for (uint pass = 0;; ++pass) {
+#endif
+  int acc[CODES];
+  UNROLL for (uint k = 0; k < CODES; ++k) acc[k] = 0;
+#ifdef GROUPS
+  uint stride = units + 1, row_scales = units / kScaleGroups;
+  UNROLL for (uint i = 0; i < LOADS; ++i) {
+    uint own = lane + i * LANES, g = min(own, units - 1);
+    int q_sum = group_sums[g];
+    uvec4 q[kPlanes][4];
+    UNROLL for (uint plane = 0; plane < kPlanes; ++plane)
+      UNROLL for (uint s = 0; s < 4; ++s) q[plane][s] = tile[(plane * 4 + s) * stride + g];
+    UNROLL for (uint k = 0; k < CODES; ++k) {
+      uvec4 some = bits[k * LOADS + i];
+      int dot_of_all = 0;
+      UNROLL for (uint plane = 0; plane < kPlanes; ++plane) {
+        int dot = dot_codes_at(some, 4, q[plane][1], 0) >> 2;  // codes are masked where they lie
+        dot = dot_codes_at(some, 2, q[plane][2], dot) >> 2;
+        dot = dot_codes_at(some, 0, q[plane][3], dot);
+        dot = dot_codes_at(some >> 6, 0, q[plane][0], dot);
+        dot_of_all = plane == 0 ? dot : 256 * dot_of_all + dot;
+      }
+      uint row = min(first_row + k % ROWS, push.n_out - 1) + k / ROWS * push.n_out;
+      float of_group = half_of(halves[k * LOADS + i], row * row_scales + g / kScaleGroups) * push.fixed_point;
+      acc[k] += rounded(dot_of_all - q_sum, own < units ? of_group : 0.0);
+    }
+  }
+#else
+  ivec4 sums[MATRICES];  // one for each shift, still scaled by it
+  UNROLL for (uint m = 0; m < MATRICES; ++m) sums[m] = ivec4(0);
+  UNROLL for (uint i = 0; i < LOADS; ++i) {
+    uint h = min(lane + i * LANES, units - 1);
+    uvec4 q0 = tile[h], q1 = tile[units + h], q2 = tile[2 * units + h], q3 = tile[3 * units + h];
+    UNROLL for (uint m = 0; m < MATRICES; ++m) {
+      uvec4 some = bits[m * LOADS + i];
+      sums[m].x = dot_codes_at(some >> 6, 0, q0, sums[m].x);
+      sums[m].y = dot_codes_at(some, 4, q1, sums[m].y);
+      sums[m].z = dot_codes_at(some, 2, q2, sums[m].z);
+      sums[m].w = dot_codes_at(some, 0, q3, sums[m].w);
+    }
+  }
+  UNROLL for (uint m = 0; m < MATRICES; ++m)
+    acc[m] = sums[m].x + (sums[m].y >> 4) + (sums[m].z >> 2) + sums[m].w;
+#endif
+#if TAKES_PASSES
+  bool goes_on = pass + 1 < push.n_passes;
+  if (goes_on) LOAD_AT(first_row + a_pass);  // they are on their way while these are summed
+#endif
+  UNROLL for (uint k = 0; k < CODES; ++k)
+    UNROLL for (uint step = LANES / 2; step > 0; step /= 2) acc[k] += shuffle_xor(acc[k], step);
+  int sum = acc[0], up_sum = acc[CODES - ROWS];
+  UNROLL for (uint r = 1; r < ROWS; ++r)
+    if (lane == r) {
+      sum = acc[r];
+      up_sum = acc[CODES - ROWS + r];
+    }
+  uint row = first_row + lane;
+  if (MATRICES == 1 && push.kind == STAGE_LINEAR_ADD && (push.flow & FLOW_RESIDUAL) != 0) {
+    // An earlier stage has given it, but this invocation may have read it too early.
+    uint tag = tag_of(this_stage - push.residual_back);
+    for (uint polls = 0; (residual.x ^ residual.y) != tag && look_again(polls); ++polls)
+      residual = Tagged(push.residual).at[min(first_row + lane % ROWS, push.n_out - 1)];
+  }
+  if (lane < ROWS && row < push.n_out) {
+    if (MATRICES == 2) {
+      give(row, gated(ternary_result(sum, vector.sum, vector.s, push.scale0),
+                      ternary_result(up_sum, vector.sum, vector.s, push.scale1)));
+    } else {
+      precise float result = ternary_result(sum, vector.sum, vector.s, scale_of_row(row));
+      if (push.kind == STAGE_LINEAR_ADD) result = uintBitsToFloat(residual.x) + result;
+      give(row, result);
+    }
+  }
+#if TAKES_PASSES
+  if (!goes_on) break;
+  first_row += a_pass;
+  }
+#endif
+}
+#undef LOAD
+#undef LOAD_AT
+#undef FIRST_ROW
+#undef PRODUCT
+#undef LANES
+#undef ROWS
+#undef LOADS
+#undef MATRICES
+#undef CODES
+#undef TAKES_PASSES
