@@ -81,10 +81,10 @@ MADE = {  # arguments of make_family.py
     "llama_q4_k_m": "--proj q4_k --other 0.attn_v=q6_k --other 0.ffn_down=q6_k --embd q4_k --head q6_k --dim 512",
     "qwen2_q5_k_m": "--arch qwen2 --proj q5_k --other attn_v=q6_k --other 1.ffn_down=q6_k --embd q5_k",
     "gpt2": "--arch gpt2 --proj q8_0 --other attn_output=f16 --embd q8_0 --kv 4",
-    "gemma3": "--arch gemma3 --proj q8_0 --embd q8_0 --dim 128 --ffn 256 --layers 3",
+    "gemma3_window_of_16": "--arch gemma3 --proj q8_0 --embd q8_0 --dim 128 --ffn 256 --pattern 2 --ctx 1024",
     "gemma3_window_of_512": "--arch gemma3 --proj f16 --embd f16 --dim 128 --ffn 256 --pattern 2 --window 512 --ctx 1024",
     "gemma4_e2b": "--arch gemma4 --proj q8_0 --embd q8_0 --dim 128 --ffn 256 --layers 6 --head-dim 64 --swa-head-dim 32 "
-                  "--shared 3 --per-layer 32 --ctx 1024",
+                  "--shared 3 --per-layer 32",
     "gemma4_31b": "--arch gemma4 --proj q4_0 --embd q8_0 --dim 128 --ffn 256 --layers 3 --head-dim 512 --swa-head-dim 256 "
                   "--kv 1 --keys-are-values",
     # types of the embedding and of the head
@@ -108,7 +108,7 @@ MADE = {  # arguments of make_family.py
     "tq2_0_head": "--proj tq2_0 --embd q4_k --head tq2_0",
 }
 
-WINDOWED = ("gemma3_window_of_512", "gemma4_e2b")
+WINDOWED = ("gemma3_window_of_16", "gemma3_window_of_512")
 LONG = ("llama_rope_freqs", "llama_linear", "qwen2_yarn", "qwen3_yarn", "qwen3_q2_0_128")
 
 
