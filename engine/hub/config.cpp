@@ -169,8 +169,7 @@ void read_sizes(const Fields& f, Config& c, Metadata& to) {
   }
   constexpr uint32_t kMostHead = 1 << 16;
   read_rope({f, a + "rope.", std::min(head_dim.value_or(n_embd / n_head), kMostHead)}, c, to);
-  if (c.architecture != "qwen2") refuse(f, "attention_bias");
-  for (const char* name : {"mlp_bias", "use_sliding_window"}) refuse(f, name);
+  refuse(f, "use_sliding_window");
 }
 
 void read_quantisation(const Fields& f, Config& c) {

@@ -23,7 +23,7 @@ MODELS = {  # name: maker and arguments, arguments of make_hub_folder.py
     "master": ("make_model", "--dim 256 --ffn 384 --layers 2 --heads 4 --kv 1 --vocab 500", "--form master"),
     "falcon": ("make_family", "--arch llama --proj i2_s --head f16", "--form divided"),
     "pieces": ("make_family", "--arch bitnet --spm --vocab 700 --head bf16", "--form packed"),
-    "dense": ("make_family", "--arch llama --proj bf16 --head f16", "--shards 2"),
+    "dense": ("make_family", "--arch llama --proj bf16 --head f16 --biases", "--shards 2"),
     "qwen": ("make_family", "--arch qwen3 --proj f16 --embd f32 --head-dim 128", ""),
     "gpt2": ("make_family", "--arch gpt2 --proj bf16 --embd f16 --kv 4", ""),
     "gemma": ("make_family", "--arch gemma3 --proj bf16 --embd bf16 --dim 128 --ffn 256 --layers 3 --pattern 2 --spm --vocab 700",

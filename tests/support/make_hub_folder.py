@@ -119,8 +119,10 @@ class Maker:
             elif len(shape) == 1 or name == "position_embd.weight":
                 values = self.file.floats(name)
                 offset = 1 if self.arch == "gemma3" and "norm" in name else 0
-                data, values = bf16(values - offset)
-                self.tensors[hub] = ("BF16", shape[::-1], data)
+                values = bf16(values - offset)[1]
+                rotated = self.arch == "llama" and name.endswith((".attn_q.bias", ".attn_k.bias"))
+                trained = as_trained(values, self.head_dim(), self.key("rope.dimension_count")) if rotated else values
+                self.tensors[hub] = ("BF16", shape[::-1], bf16(trained)[0])
                 self.patch(name, (values + np.float32(offset)).astype("<f4").tobytes())
             else:
                 data = self.file.bytes(name)

@@ -303,7 +303,7 @@ TEST_F(HubFaults, ConfigurationsThatCannotBeRun) {
   EXPECT_THAT(of_config("architectures", json::array({"MixtralForCausalLM"})),
               AllOf(HasSubstr("Mixtral"), HasSubstr("BitNet")));
   EXPECT_THAT(of_config("hidden_act", "gelu"), HasSubstr("gelu"));
-  EXPECT_THAT(of_config("attention_bias", true), HasSubstr("attention_bias"));
+  EXPECT_THAT(of_config("use_sliding_window", true), HasSubstr("use_sliding_window"));
   EXPECT_THAT(of_config("rope_scaling", {{"rope_type", "longrope"}}), HasSubstr("longrope"));
   EXPECT_THAT(of_config("rope_scaling", {{"type", "linear"}}), HasSubstr("rope_scaling.factor"));
   EXPECT_THAT(of_config("rope_theta", "x"), HasSubstr("rope_theta"));
