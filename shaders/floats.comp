@@ -64,8 +64,10 @@ void multiply(uint first_row, uint first_token) {
   if (LANE != 0) return;
   UNROLL for (uint t = 0; t < kTokens; ++t)
     UNROLL for (uint r = 0; r < kOutRows; ++r)
-      if (first_row + r < push.n_out && first_token + t < push.n_tokens)
-        put(first_token + t, first_row + r, acc[r][t], acc[kRows - kOutRows + r][t]);
+      if (first_row + r < push.n_out && first_token + t < push.n_tokens) {
+        precise float result = acc[r][t] * push.scale0, up = acc[kRows - kOutRows + r][t] * push.scale1;
+        put(first_token + t, first_row + r, result, up);
+      }
 }
 
 // Neighbouring workgroups take other tokens for the same rows, which are then still in a cache.

@@ -163,8 +163,8 @@ struct GroupsPush {
 };
 
 // One tensor of blocks or floats, or with OUT_GATE two of one size, gate and up. Its rows begin at first_row
-// of a result of `stride` rows a token, and so do their biases, if there are any. `fixed_point` and `scale`
-// are of blocks, as in GroupsPush.
+// of a result of `stride` rows a token, and so do their biases, if there are any. `fixed` is of blocks, as
+// fixed_point in GroupsPush.
 struct DensePush {
   uint n_in;
   uint n_out;

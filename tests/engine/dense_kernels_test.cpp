@@ -2,6 +2,7 @@
 // be equal; the sums of floats may differ by what f32 allows. The kernels of few tokens and of many must
 // agree in every bit.
 #include <cmath>
+#include <span>
 
 #include "tests/engine/dense.h"
 
@@ -234,11 +235,12 @@ class FloatKernels : public DenseKernels {
       float* to = &values[values.size() - size_t{rows[i]} * n_in];
       for (size_t r = 0; r < rows[i]; ++r)
         row_floats(type, &bytes[r * t.row_bytes(n_in)], n_in, to + r * n_in);
-      w.parts[i] = {rows[i], 1.0F, type, 0, put(*backend, bytes), nullptr};
+      w.parts[i] = {rows[i], 1.0F + static_cast<float>(i), type, 0, put(*backend, bytes), nullptr};
+      for (float& v : std::span(to, size_t{rows[i]} * n_in)) v *= w.parts[i].scale;
     }
     return w;
   }
-  std::vector<float> values;  // of the matrix that was made last, [rows][n_in]
+  std::vector<float> values;  // of the matrix that was made last, with its scales, [rows][n_in]
 };
 
 TEST_P(FloatKernels, ProductsAreThoseOfTheirFloats) {
