@@ -204,8 +204,10 @@ int32_t block_code(const BlockBands& w, uint32_t lane, uint32_t i) {
   constexpr uint32_t kStride = 4 * kBandRows;
   const int32_t offset = w.has_min ? 0 : 1 << (w.bits - 1);
   if (w.bits == 8) return words[k * kStride] - offset;
+  const int32_t low = words[k / 2 * kStride] >> (k % 2 == 0 ? 0 : 4) & 15;
+  if (w.bits == 4) return low - offset;
   const int32_t upper = words[unit / 8 * kStride] >> k * (w.bits - 4) & ((1 << (w.bits - 4)) - 1);
-  return (words[k / 2 * kStride] >> (k % 2 == 0 ? 0 : 4) & 15) + (w.bits == 4 ? 0 : upper << 4) - offset;
+  return low + (upper << 4) - offset;
 }
 
 struct UnitScale {
