@@ -21,7 +21,8 @@ import numpy as np
 
 U32, I32, FLOAT, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9
 TYPES = {  # number, values in a block, bytes of a block, bytes after the last block
-    "f32": (0, 1, 4, 0), "f16": (1, 1, 2, 0), "q4_k": (12, 256, 144, 0), "q6_k": (14, 256, 210, 0),
+    "f32": (0, 1, 4, 0), "f16": (1, 1, 2, 0), "q4_0": (2, 32, 18, 0), "q8_0": (8, 32, 34, 0),
+    "q4_k": (12, 256, 144, 0), "q6_k": (14, 256, 210, 0),
     "tq1_0": (34, 256, 54, 0), "tq2_0": (35, 256, 66, 0), "i2_s": (36, 128, 32, 32), "q2_0": (42, 64, 18, 0)}
 ZEROS = 0.4  # the share of zeros among ternary weights
 CHUNK = 16 << 20  # bytes that are made at a time, about
@@ -58,6 +59,9 @@ PRESETS = {
     "bonsai-1.7b": Preset("qwen3", 28, 2048, 6144, 16, 8, 128, 151669, 32768, 1e6, 1e-6, "q2_0", "q2_0", None, "qwen"),
     "bitnet-large": Preset("bitnet", 24, 1536, 4096, 16, 16, 96, 32002, 2048, 1e4, 1e-5, "tq1_0", "q6_k", None, "spm"),
     "trilm-3.9b": Preset("llama", 30, 3072, 9216, 24, 24, 128, 50688, 2048, 1e4, 1e-5, "tq2_0", "q4_k", "q6_k", "neox"),
+    # Dense, of the shape of 2B4T as LLaMA has it.
+    "2b-q8_0": Preset("llama", 30, 2560, 6912, 20, 5, 128, 128256, 4096, 5e5, 1e-5, "q8_0", "q8_0", None, "llama3"),
+    "2b-q4_0": Preset("llama", 30, 2560, 6912, 20, 5, 128, 128256, 4096, 5e5, 1e-5, "q4_0", "q6_k", None, "llama3"),
 }
 
 # ---- tokenizers ----
@@ -262,6 +266,8 @@ def make(rng, kind, n_blocks, deviation):
         out[:] = np.frombuffer(rng.bytes(out.size), np.uint8).reshape(out.shape)
         if kind == "q4_k":
             out[:, :2], out[:, 2:4] = scale(deviation / (32 * 15 / 3.46)), scale(deviation / 32 * 1.73)
+        elif kind in ("q4_0", "q8_0"):
+            out[:, :2] = scale(deviation / (4.6 if kind == "q4_0" else 74))
         else:
             out[:, 208:] = scale(deviation / (18.5 * 73))
     return out
