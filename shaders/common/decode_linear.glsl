@@ -84,8 +84,7 @@ void take_vector(out vec4 x[kMostNormLoads], uint invocation, uint words, bool l
 }
 #undef TAKE
 
-void linear(uint group) {
-  bool gates = push.kind == STAGE_GATE_UP, long_rows = push.long_rows != 0;
+void linear(uint group, bool gates, bool long_rows) {
   if (gates) load_gate(group);
   else if (long_rows) load_long(group);
   else load_short(group);
@@ -157,4 +156,17 @@ void linear(uint group) {
   else if (long_rows) product_long(group, vector);
   else product_short(group, vector);
   finish_stage();
+}
+
+// A chain of whole matrices has less code, so that it can have a copy of it for each kind of stage, which is
+// faster by 1 % on an H200.
+void linear(uint group) {
+  bool gates = push.kind == STAGE_GATE_UP, long_rows = push.long_rows != 0;
+#ifdef GROUPS
+  linear(group, gates, long_rows);
+#else
+  if (gates) linear(group, true, false);
+  else if (long_rows) linear(group, false, true);
+  else linear(group, false, false);
+#endif
 }
