@@ -158,7 +158,8 @@ class Runner:
             limit = MOST[bar]
             self.tell(f"{name}, each logit", most.max() <= limit, f"the largest error is {most.max():.5f} of the row's "
                       f"deviation, at token {most.argmax()} (bar {limit})")
-        for n in ("1", "7"):
+        # 600 tokens one by one take long elsewhere; the windows of engine_session_test do that.
+        for n in ("7",) if name in WINDOWED and "cpu" not in self.device else ("1", "7"):
             other = self.output("logits", model, ids, "--prefill", n, *options)
             same = other is not None and np.array_equal(got, other)
             self.tell(f"{name}, --prefill {n}, bit for bit", same, "" if same or other is None else
