@@ -38,7 +38,7 @@ void check_device(const EngineOptions& options) {
   if (!is_for_cpu(options)) check_vulkan(options);
 }
 
-std::unique_ptr<Engine> Engine::open(const GgufFile& file, const EngineOptions& options) {
+std::unique_ptr<Engine> Engine::open(const Checkpoint& file, const EngineOptions& options) {
   const ModelFile files = read_model(file, options.activation);  // checked before a device is touched
   FileHash hash(file, options.cache_folder);                     // beside the loading
   std::unique_ptr<Backend> backend = open_backend(options);

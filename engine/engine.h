@@ -68,7 +68,7 @@ struct EngineOptions {
 
 // 32 hex digits of XXH3-128 over every byte of the file and every option that changes the model's numbers.
 // This takes 0.1 s a gigabyte on two cores, once: the hash of the file is kept in the cache folder.
-std::string fingerprint_of(const GgufFile& file, const EngineOptions& options);
+std::string fingerprint_of(const Checkpoint& file, const EngineOptions& options);
 
 // Throws the Error(device) that Engine::open would throw where there is no such device or it cannot be used.
 // Opens nothing.
@@ -77,7 +77,7 @@ void check_device(const EngineOptions& options);
 class Engine {
  public:
   // `file` has to outlive this call only. On the CPU the Engine keeps its mapping until it is destroyed.
-  static std::unique_ptr<Engine> open(const GgufFile& file, const EngineOptions& options);
+  static std::unique_ptr<Engine> open(const Checkpoint& file, const EngineOptions& options);
   virtual ~Engine() = default;
 
   virtual const ModelInfo& model() const = 0;

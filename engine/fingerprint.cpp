@@ -34,7 +34,7 @@ std::string path_key(const std::string& path) {
   return fmt::format("1 {} ", hash_of(error ? path : real.string()));
 }
 
-std::string key_of(const GgufFile& file) {
+std::string key_of(const Checkpoint& file) {
   std::string states;
   for (const auto& f : file.files()) {
     const FileState& s = f->state();
@@ -54,11 +54,11 @@ bool has_settled(const FileState& s) {
   return age > (coarse ? 3 * kSecond : kSecond / 10);
 }
 
-bool have_settled(const GgufFile& file) {
+bool have_settled(const Checkpoint& file) {
   return std::ranges::all_of(file.files(), [](const auto& f) { return has_settled(f->state()); });
 }
 
-bool is_unchanged(const GgufFile& file) {
+bool is_unchanged(const Checkpoint& file) {
   return std::ranges::all_of(file.files(), [](const auto& f) { return file_state(f->path()) == f->state(); });
 }
 
@@ -116,7 +116,7 @@ void keep_hash(const std::string& cache_file, const std::string& key, const std:
 
 }  // namespace
 
-FileHash::FileHash(const GgufFile& file, std::string cache_folder)
+FileHash::FileHash(const Checkpoint& file, std::string cache_folder)
     : file_(file),
       cache_file_(cache_folder.empty() ? std::string() : std::move(cache_folder) + "/fingerprints"),
       key_(key_of(file)),
@@ -174,7 +174,7 @@ std::string fingerprint(const std::string& file_hash, const EngineOptions& optio
   return hash_of(fmt::format("{} i2s-layout {}{}", file_hash, layout, activation));
 }
 
-std::string fingerprint_of(const GgufFile& file, const EngineOptions& options) {
+std::string fingerprint_of(const Checkpoint& file, const EngineOptions& options) {
   return fingerprint(FileHash(file, options.cache_folder).wait(), options);
 }
 

@@ -24,7 +24,7 @@ class FileHash {
  public:
   // Begins to read, unless the cache knows the file. `file` must outlive this. Nothing is kept where the
   // folder is an empty string or is not writable.
-  FileHash(const GgufFile& file, std::string cache_folder);
+  FileHash(const Checkpoint& file, std::string cache_folder);
   ~FileHash();  // stops what still reads
   FileHash(const FileHash&) = delete;
   FileHash& operator=(const FileHash&) = delete;
@@ -39,7 +39,7 @@ class FileHash {
   };
   void read_pieces();
 
-  const GgufFile& file_;
+  const Checkpoint& file_;
   const std::string cache_file_;
   const std::string key_;  // the beginning of this file's line in the cache
   const bool settled_;     // a later change cannot have the same times

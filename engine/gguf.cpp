@@ -32,8 +32,8 @@ std::string name_of(TensorType type) {
 }
 
 // Reads the file from its first byte to the end of the directory.
-struct GgufFile::Parser {
-  GgufFile& file;
+struct Checkpoint::Parser {
+  Checkpoint& file;
   std::span<const std::byte> all;  // of the file
   uint64_t at = 0;
 
@@ -329,14 +329,14 @@ struct GgufFile::Parser {
   }
 };
 
-GgufFile::GgufFile(const std::string& path) : path_(path) {
+Checkpoint::Checkpoint(const std::string& path) : path_(path) {
   auto storage = std::make_shared<Storage>();
   storage->files = {std::make_shared<const MappedFile>(path, "GGUF file", "; name the .gguf file in it")};
   storage_ = storage;
   Parser{*this, storage_->files[0]->bytes()}.parse();
 }
 
-GgufFile::GgufFile(Parts parts) : path_(std::move(parts.path)), format_(std::move(parts.format)) {
+Checkpoint::Checkpoint(Parts parts) : path_(std::move(parts.path)), format_(std::move(parts.format)) {
   auto storage = std::make_shared<Storage>();
   storage->files = std::move(parts.files);
   storage->head = std::move(parts.head);
@@ -351,19 +351,19 @@ GgufFile::GgufFile(Parts parts) : path_(std::move(parts.path)), format_(std::mov
       parser.fail(fmt::format("tensor {}: wanted it once, got it twice", printable(tensors_[i].name)));
 }
 
-void GgufFile::read_weights() const {
+void Checkpoint::read_weights() const {
   std::call_once(storage_->once, [&] {
     if (storage_->convert) storage_->convert();
   });
 }
 
-uint64_t GgufFile::size() const {
+uint64_t Checkpoint::size() const {
   uint64_t bytes = 0;
   for (const auto& file : files()) bytes += file->bytes().size();
   return bytes;
 }
 
-const GgufTensor* GgufFile::find_tensor(std::string_view name) const {
+const GgufTensor* Checkpoint::find_tensor(std::string_view name) const {
   const auto found = tensor_index_.find(name);
   return found == tensor_index_.end() ? nullptr : &tensors_[found->second];
 }

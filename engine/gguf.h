@@ -1,5 +1,5 @@
-// Reads a GGUF file of version 3, or of version 2, which has the same layout: its metadata and its directory
-// of tensors. The file is mapped.
+// The metadata and the tensors of a model, whatever it comes as. Reads a GGUF file of version 3, or of
+// version 2, which has the same layout: its metadata and its directory of tensors. The file is mapped.
 //
 // Thread rule: immutable once opened; any number of threads may read it.
 //
@@ -65,10 +65,11 @@ struct GgufTensor {
   std::span<const std::byte> data;  // exactly as long as type and shape ask
 };
 
-class GgufFile {
+// What a model consists of: a GGUF file, or other files whose parts are shown as those of a GGUF file.
+class Checkpoint {
  public:
   // Throws Error(model) for anything that is not a complete and consistent GGUF file. Never blocks on a FIFO.
-  explicit GgufFile(const std::string& path);
+  explicit Checkpoint(const std::string& path);
 
   // A model that does not come as a GGUF file, as the one that a converter would make of it.
   struct Parts {
@@ -80,9 +81,10 @@ class GgufFile {
     std::shared_ptr<const void> converted;
     std::function<void()> convert;
   };
-  explicit GgufFile(Parts parts);  // throws Error(model) where a name of the metadata or a tensor comes twice
-  GgufFile(const GgufFile&) = delete;
-  GgufFile& operator=(const GgufFile&) = delete;
+  // Throws Error(model) where a name of the metadata or a tensor comes twice.
+  explicit Checkpoint(Parts parts);
+  Checkpoint(const Checkpoint&) = delete;
+  Checkpoint& operator=(const Checkpoint&) = delete;
 
   const std::string& path() const { return path_; }
   const std::string& format() const { return format_; }  // "GGUF 3"
@@ -90,7 +92,7 @@ class GgufFile {
     return storage_->files;
   }                       // at least one
   uint64_t size() const;  // of all files, in bytes
-  // Keeps the bytes of the tensors where they are, also after the GgufFile has gone.
+  // Keeps the bytes of the tensors where they are, also after the Checkpoint has gone.
   std::shared_ptr<const void> mapping() const { return storage_; }
 
   // Metadata in file order.

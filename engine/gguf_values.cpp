@@ -83,22 +83,22 @@ const char* name_of(GgufType type) {
   return i < std::size(kNames) ? kNames[i] : "unknown";
 }
 
-void GgufFile::fail(std::string_view key, const std::string& problem) const {
+void Checkpoint::fail(std::string_view key, const std::string& problem) const {
   throw Error(ErrorKind::model, fmt::format("{}: key {}: {}", printable(path_), printable(key), problem));
 }
 
-const GgufValue* GgufFile::find(std::string_view key) const {
+const GgufValue* Checkpoint::find(std::string_view key) const {
   const auto found = key_index_.find(key);
   return found == key_index_.end() ? nullptr : &metadata_[found->second].second;
 }
 
-const GgufValue& GgufFile::get(std::string_view key) const {
+const GgufValue& Checkpoint::get(std::string_view key) const {
   const GgufValue* value = find(key);
   if (!value) fail(key, "wanted it, got a file without it");
   return *value;
 }
 
-const GgufValue* GgufFile::find_typed(std::string_view key, GgufType type) const {
+const GgufValue* Checkpoint::find_typed(std::string_view key, GgufType type) const {
   const GgufValue* value = find(key);
   if (value && value->type != type) {
     fail(key, fmt::format("wanted {}, got {}", name_of(type), describe_type(*value)));
@@ -106,9 +106,11 @@ const GgufValue* GgufFile::find_typed(std::string_view key, GgufType type) const
   return value;
 }
 
-const GgufValue* GgufFile::find_array(std::string_view key) const { return find_typed(key, GgufType::array); }
+const GgufValue* Checkpoint::find_array(std::string_view key) const {
+  return find_typed(key, GgufType::array);
+}
 
-uint32_t GgufFile::to_u32(std::string_view key, const GgufValue& value) const {
+uint32_t Checkpoint::to_u32(std::string_view key, const GgufValue& value) const {
   const auto integer = load_integer(value.type, value.raw.data());
   if (!integer) fail(key, fmt::format("wanted an integer, got {}", describe_type(value)));
   if (integer->negative || integer->value > std::numeric_limits<uint32_t>::max()) {
@@ -117,39 +119,39 @@ uint32_t GgufFile::to_u32(std::string_view key, const GgufValue& value) const {
   return static_cast<uint32_t>(integer->value);
 }
 
-uint32_t GgufFile::get_u32(std::string_view key) const { return to_u32(key, get(key)); }
+uint32_t Checkpoint::get_u32(std::string_view key) const { return to_u32(key, get(key)); }
 
-std::optional<uint32_t> GgufFile::find_u32(std::string_view key) const {
+std::optional<uint32_t> Checkpoint::find_u32(std::string_view key) const {
   const GgufValue* value = find(key);
   return value ? std::optional(to_u32(key, *value)) : std::nullopt;
 }
 
-float GgufFile::get_f32(std::string_view key) const {
+float Checkpoint::get_f32(std::string_view key) const {
   get(key);
   return *find_f32(key);
 }
 
-std::optional<float> GgufFile::find_f32(std::string_view key) const {
+std::optional<float> Checkpoint::find_f32(std::string_view key) const {
   const GgufValue* value = find_typed(key, GgufType::f32);
   return value ? std::optional(load<float>(value->raw.data())) : std::nullopt;
 }
 
-std::optional<bool> GgufFile::find_bool(std::string_view key) const {
+std::optional<bool> Checkpoint::find_bool(std::string_view key) const {
   const GgufValue* value = find_typed(key, GgufType::boolean);
   return value ? std::optional(load<uint8_t>(value->raw.data()) != 0) : std::nullopt;
 }
 
-std::string GgufFile::get_string(std::string_view key) const {
+std::string Checkpoint::get_string(std::string_view key) const {
   get(key);
   return *find_string(key);
 }
 
-std::optional<std::string> GgufFile::find_string(std::string_view key) const {
+std::optional<std::string> Checkpoint::find_string(std::string_view key) const {
   const GgufValue* value = find_typed(key, GgufType::string);
   return value ? std::optional(std::string(as_text(value->raw))) : std::nullopt;
 }
 
-std::vector<std::string> GgufFile::find_strings(std::string_view key) const {
+std::vector<std::string> Checkpoint::find_strings(std::string_view key) const {
   const GgufValue* value = find_array(key);
   if (!value) return {};
   if (value->element_type != GgufType::string) {
@@ -169,7 +171,7 @@ std::vector<std::string> GgufFile::find_strings(std::string_view key) const {
   return strings;
 }
 
-std::vector<int32_t> GgufFile::find_ints(std::string_view key) const {
+std::vector<int32_t> Checkpoint::find_ints(std::string_view key) const {
   const GgufValue* value = find_array(key);
   if (!value) return {};
   const uint64_t size = size_of(value->element_type);
@@ -188,7 +190,7 @@ std::vector<int32_t> GgufFile::find_ints(std::string_view key) const {
   return ints;
 }
 
-std::vector<float> GgufFile::find_floats(std::string_view key) const {
+std::vector<float> Checkpoint::find_floats(std::string_view key) const {
   const GgufValue* value = find_array(key);
   if (!value) return {};
   if (value->element_type != GgufType::f32) {

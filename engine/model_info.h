@@ -54,7 +54,7 @@ inline uint32_t usual_context(const ModelInfo& model) {
 }
 
 // Reads and checks, without a device, everything that a file must hold to be run. Throws Error(model).
-ModelInfo read_model_info(const GgufFile& file, Activation activation = Activation::of_file);
+ModelInfo read_model_info(const Checkpoint& file, Activation activation = Activation::of_file);
 
 // The bytes that an engine and one session of n_ctx tokens take on the device.
 struct MemoryPlan {
@@ -68,6 +68,6 @@ struct MemoryPlan {
   uint64_t head_copy = 0;    // to find the largest logit with, on the CPU alone; not in total()
   uint64_t total() const { return projections + embedding + norms + kv_cache + activations; }
 };
-MemoryPlan plan_memory(const GgufFile& file, uint32_t n_ctx);
+MemoryPlan plan_memory(const Checkpoint& file, uint32_t n_ctx);
 
 }  // namespace bitnet

@@ -12,6 +12,6 @@ namespace bitnet {
 
 // A GGUF file, or a folder as the Hugging Face hub has it (config.json, tokenizer.json, *.safetensors), which
 // is shown as the GGUF file that a converter would make of it (engine/hub/). Throws Error(model).
-std::unique_ptr<const GgufFile> open_model(const std::string& path);
+std::unique_ptr<const Checkpoint> open_model(const std::string& path);
 
 }  // namespace bitnet

@@ -12,7 +12,7 @@
 namespace bitnet {
 
 struct RunningModel {
-  std::unique_ptr<const GgufFile> file;
+  std::unique_ptr<const Checkpoint> file;
   std::unique_ptr<Engine> engine;
   std::unique_ptr<Session> session;
   double load_seconds = 0;    // from the file's name to a session that takes tokens

@@ -39,7 +39,7 @@ std::string number(const GgufValue& value) {
   return fmt::format("{}", number);
 }
 
-std::string value_text(const GgufFile& file, const std::string& key, const GgufValue& value) {
+std::string value_text(const Checkpoint& file, const std::string& key, const GgufValue& value) {
   switch (value.type) {
     case GgufType::u8:
       return number<uint8_t>(value);

@@ -20,7 +20,7 @@ std::string special_text(const Tokenizer& tokenizer, int32_t id) {
   return id < 0 ? std::string() : std::string(tokenizer.token_bytes(id));
 }
 
-int32_t find_id(const GgufFile& file, const char* key) {
+int32_t find_id(const Checkpoint& file, const char* key) {
   const auto value = file.find_u32(key);
   if (!value) return -1;
   // Some converters write 2^32-1 for "none".
@@ -34,7 +34,7 @@ int32_t find_id(const GgufFile& file, const char* key) {
 
 // Tokenizer and template know of no file, so this puts its name before their errors.
 template <typename Work>
-auto naming(const GgufFile& file, Work work) {
+auto naming(const Checkpoint& file, Work work) {
   try {
     return work();
   } catch (const Error& error) {
@@ -46,7 +46,7 @@ auto naming(const GgufFile& file, Work work) {
 
 // Keys that the tokenizer does not read or does not check must still be what the format says: a file that has
 // a list of another length was cut, or put together wrongly.
-void check_other_keys(const GgufFile& file, size_t n_tokens) {
+void check_other_keys(const Checkpoint& file, size_t n_tokens) {
   const auto wrong = [&](const char* key, const std::string& what) {
     throw Error(ErrorKind::model, fmt::format("{}: {}: {}", printable(file.path()), key, what));
   };
@@ -89,7 +89,7 @@ void try_template(const ModelText& text) {
 
 // Attributes of tokens are not in GGUF files. llama.cpp knows Phi-3's by the model's name: its marks take the
 // white space after them, but for those that begin and end a text. So the kind of the file tells us.
-std::vector<int32_t> marks_of_phi3(const GgufFile& file, const Vocabulary& v) {
+std::vector<int32_t> marks_of_phi3(const Checkpoint& file, const Vocabulary& v) {
   constexpr int32_t kControl = 3, kUserDefined = 4;
   std::string name = file.find_string("general.name").value_or("");
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -114,7 +114,7 @@ ModelText::ModelText(std::string path_in, Vocabulary vocabulary, ChatTemplate ch
       bos_text(special_text(tokenizer, tokenizer.bos())),
       eos_text(special_text(tokenizer, tokenizer.eos())) {}
 
-Vocabulary read_vocabulary(const GgufFile& file) {
+Vocabulary read_vocabulary(const Checkpoint& file) {
   Vocabulary v;
   v.model = file.get_string("tokenizer.ggml.model");
   v.pre = file.find_string("tokenizer.ggml.pre").value_or("");
@@ -145,7 +145,7 @@ Vocabulary read_vocabulary(const GgufFile& file) {
   return v;
 }
 
-std::unique_ptr<const Tokenizer> read_tokenizer(const GgufFile& file) {
+std::unique_ptr<const Tokenizer> read_tokenizer(const Checkpoint& file) {
   return naming(file, [&] { return std::make_unique<const Tokenizer>(read_vocabulary(file)); });
 }
 
@@ -193,7 +193,7 @@ std::string describe_template(const ModelText& text) {
   return (text.template_file.empty() ? "the file's own" : printable(text.template_file)) + about;
 }
 
-std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std::string& template_file) {
+std::shared_ptr<const ModelText> read_model_text(const Checkpoint& file, const std::string& template_file) {
   if (!template_file.empty()) {
     ChatTemplate chat_template(read_file(template_file), template_file);
     auto text = naming(file, [&] {

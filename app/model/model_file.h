@@ -32,10 +32,10 @@ struct ModelText {
 
 // Throws Error(model) that names the file and the key where something is missing, has the wrong type or a
 // length that does not fit the rest.
-Vocabulary read_vocabulary(const GgufFile& file);
+Vocabulary read_vocabulary(const Checkpoint& file);
 
 // Makes a tokenizer of what read_vocabulary gives. Its errors name the file too.
-std::unique_ptr<const Tokenizer> read_tokenizer(const GgufFile& file);
+std::unique_ptr<const Tokenizer> read_tokenizer(const Checkpoint& file);
 
 // A sentence about the tensors of the file that nothing here reads; empty where there are none.
 std::string warning_about(const ModelInfo& model);
@@ -52,7 +52,7 @@ std::string count_weights(const ModelInfo& model);
 std::string describe_template(const ModelText& text);
 
 // `template_file` (--chat-template) wins over the file's template; empty = the file's.
-std::shared_ptr<const ModelText> read_model_text(const GgufFile& file, const std::string& template_file);
+std::shared_ptr<const ModelText> read_model_text(const Checkpoint& file, const std::string& template_file);
 
 // `given`, else $BITNET_CHAT_MODEL; empty: the bundled model.
 std::string named_model(const std::string& given);

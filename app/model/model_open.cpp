@@ -39,7 +39,7 @@ CheckDevice device_check_for(const ModelOptions& options) {
 }
 
 OpenModel opener_for(const ModelOptions& options) {
-  const std::shared_ptr<const GgufFile> file = open_model(find_model(options.model));
+  const std::shared_ptr<const Checkpoint> file = open_model(find_model(options.model));
   read_model_info(*file, options.activation);
   engine_options(options);  // so that what it refuses is refused now
   return [file, options](const std::function<bool(double)>& on_progress, const std::string& device) {

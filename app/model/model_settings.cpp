@@ -71,7 +71,7 @@ std::string text_of(const Key& key, double number) {
 
 }  // namespace
 
-ModelSettings read_model_settings(const GgufFile& file) {
+ModelSettings read_model_settings(const Checkpoint& file) {
   ModelSettings wishes;
   for (const Key& key : kKeys) {
     const GgufValue* value = file.find(key.key);

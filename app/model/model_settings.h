@@ -22,6 +22,6 @@ struct ModelSettings {
 };
 
 // It never throws: a wish that cannot be met is no reason to refuse the model.
-ModelSettings read_model_settings(const GgufFile& file);
+ModelSettings read_model_settings(const Checkpoint& file);
 
 }  // namespace bitnet

@@ -162,7 +162,7 @@ std::optional<Fields> fields_of(const json& value, const Folder& folder, const c
 
 }  // namespace
 
-std::unique_ptr<const GgufFile> read_hub_folder(const std::string& path) {
+std::unique_ptr<const Checkpoint> read_hub_folder(const std::string& path) {
   Folder folder(path);
   if (!folder.has("config.json"))
     fail(path,
@@ -189,7 +189,7 @@ std::unique_ptr<const GgufFile> read_hub_folder(const std::string& path) {
   const std::vector<Shard> shards = read_weights(folder);
   read_tokens(files, rows_of_embedding(folder, shards, config), metadata);
   Converted converted = convert(shards, config);
-  return std::make_unique<const GgufFile>(GgufFile::Parts{
+  return std::make_unique<const Checkpoint>(Checkpoint::Parts{
       path, shards.size() == 1 ? "safetensors" : fmt::format("safetensors, {} shards", shards.size()),
       std::move(folder.files), metadata.file(), std::move(converted.tensors), std::move(converted.memory),
       std::move(converted.convert)});

@@ -15,6 +15,6 @@
 
 namespace bitnet {
 
-std::unique_ptr<const GgufFile> read_hub_folder(const std::string& path);
+std::unique_ptr<const Checkpoint> read_hub_folder(const std::string& path);
 
 }  // namespace bitnet

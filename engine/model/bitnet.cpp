@@ -12,7 +12,7 @@ constexpr const char* kMicrosofts[] = {"bitnet-b1.58", "bitnet-25", "bitnet-1.58
 
 // 1bitLLM's models have SiLU and LLaMA 2's tokenizer with two tokens more; Microsoft's 2B4T has relu^2 and
 // LLaMA 3's. The architecture does not tell, since each converter writes one name for both.
-void find_activation(const GgufFile& file, Config& c) {
+void find_activation(const Checkpoint& file, Config& c) {
   const std::string key = c.architecture + ".hidden_activation";
   if (const auto said = file.find_string(key)) {
     if (*said != "silu" && *said != "relu2" && *said != "relu_squared")
@@ -33,12 +33,12 @@ void find_activation(const GgufFile& file, Config& c) {
 
 }  // namespace
 
-void read_bitnet(const GgufFile& file, Config& c) {
+void read_bitnet(const Checkpoint& file, Config& c) {
   find_activation(file, c);
   read_rope_scaling(file, c);
 }
 
-FileBlock bitnet_block(const GgufFile& file, const Config& c, uint32_t index) {
+FileBlock bitnet_block(const Checkpoint& file, const Config& c, uint32_t index) {
   const Tensors t(file, index);
   FileBlock block = llama_block(file, c, index);
   block.attention.sub = t.norm("attn_sub_norm", uint64_t{c.n_head} * c.head_dim, c.norm_epsilon);

@@ -24,7 +24,7 @@ constexpr Family kFamilies[] = {
     {"gemma3", read_gemma3, gemma3_block},       {"gemma4", read_gemma4, gemma4_block, gemma4_whole},
 };
 
-const Family& family_of(const GgufFile& file) {
+const Family& family_of(const Checkpoint& file) {
   const std::string architecture = file.get_string("general.architecture");
   const auto* found = std::find_if(std::begin(kFamilies), std::end(kFamilies),
                                    [&](const Family& f) { return f.architecture == architecture; });
@@ -40,13 +40,13 @@ const Family& family_of(const GgufFile& file) {
 }
 
 // A size from the metadata. The bounds keep every product of two of them in 64 bits and every dispatch in 32.
-uint32_t get_size(const GgufFile& file, const std::string& key, uint32_t most) {
+uint32_t get_size(const Checkpoint& file, const std::string& key, uint32_t most) {
   const uint32_t value = file.get_u32(key);
   if (value == 0 || value > most) fail(file, fmt::format("{} is {}, wanted 1 to {}", key, value, most));
   return value;
 }
 
-std::string old_fingerprint(const GgufFile& file) {
+std::string old_fingerprint(const Checkpoint& file) {
   XXH3_state_t* state = XXH3_createState();
   XXH3_128bits_reset(state);
   const uint64_t size = file.size();
@@ -66,7 +66,7 @@ std::string old_fingerprint(const GgufFile& file) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-void read_sizes(const GgufFile& file, Config& c) {
+void read_sizes(const Checkpoint& file, Config& c) {
   const auto key = [&](const char* name) { return c.architecture + "." + name; };
   c.n_ctx_train = get_size(file, key("context_length"), 1 << 20);
   c.n_embd = get_size(file, key("embedding_length"), 1 << 16);
@@ -89,14 +89,14 @@ void read_sizes(const GgufFile& file, Config& c) {
                            c.n_head_kv, c.n_head));
 }
 
-bool has_ternary(const GgufFile& file) {
+bool has_ternary(const Checkpoint& file) {
   return std::ranges::any_of(file.tensors(), [](const GgufTensor& t) {
     const FileType* type = find_file_type(t.type);
     return type && type->trits;
   });
 }
 
-void read_heads(const GgufFile& file, Config& c) {
+void read_heads(const Checkpoint& file, Config& c) {
   const auto key = [&](const char* name) { return c.architecture + "." + name; };
   const auto key_length = file.find_u32(key("attention.key_length"));
   const auto value_length = file.find_u32(key("attention.value_length"));
@@ -118,7 +118,7 @@ void read_heads(const GgufFile& file, Config& c) {
       fail(file, fmt::format("{} is {}, wanted a multiple of {}", key(name), n, multiple));
 }
 
-void read_vocabulary(const GgufFile& file, Config& c) {
+void read_vocabulary(const Checkpoint& file, Config& c) {
   const GgufTensor* embedding = file.find_tensor("token_embd.weight");
   if (!embedding) fail(file, "tensor token_embd.weight is missing");
   if (embedding->shape.size() != 2 || embedding->shape[1] == 0 || embedding->shape[1] > (1U << 24))
@@ -139,7 +139,7 @@ uint64_t elements(const GgufTensor& tensor) {
 }
 
 // Kernels for ternary weights know no biases and no GELU, since no such model is known.
-void check_ternary(const GgufFile& file, const FileBlock& b, Act act) {
+void check_ternary(const Checkpoint& file, const FileBlock& b, Act act) {
   const auto is_ternary = [](const TensorStack& s) { return s && find_file_type(s.parts[0]->type)->trits; };
   const TensorStack& gate_up = b.ffn.gate_up;
   if (is_ternary(gate_up) && (act == Act::gelu || !gate_up.parts[1]))
@@ -188,7 +188,7 @@ void describe(ModelFile& m) {
   }
 }
 
-std::vector<std::string> extra_tensors(const GgufFile& file, const ModelFile& m) {
+std::vector<std::string> extra_tensors(const Checkpoint& file, const ModelFile& m) {
   std::unordered_set<std::string_view> read;
   const auto add = [&](const GgufTensor& t) { read.insert(t.name); };
   for (const GgufTensor* t : {m.token_embd, m.positions, m.per_layer_embd, m.per_layer_norm.weight,
@@ -208,7 +208,7 @@ std::vector<std::string> extra_tensors(const GgufFile& file, const ModelFile& m)
 
 std::span<const Family> families() { return kFamilies; }
 
-std::vector<uint32_t> layer_sizes(const GgufFile& file, const std::string& key, uint32_t n_layer,
+std::vector<uint32_t> layer_sizes(const Checkpoint& file, const std::string& key, uint32_t n_layer,
                                   uint32_t most) {
   const GgufValue* value = file.find(key);
   if (!value || value->type != GgufType::array)
@@ -230,7 +230,7 @@ Input input_of(const Config& c, TensorType type) {
   return int8 ? Input::int8_row : Input::int16_row;
 }
 
-Config read_config(const GgufFile& file, Activation activation) {
+Config read_config(const Checkpoint& file, Activation activation) {
   const Family& family = family_of(file);
   Config c;
   c.architecture = family.architecture;
@@ -248,7 +248,7 @@ Config read_config(const GgufFile& file, Activation activation) {
   return c;
 }
 
-ModelFile read_model(const GgufFile& file, Activation activation) {
+ModelFile read_model(const Checkpoint& file, Activation activation) {
   ModelFile m;
   file.read_weights();
   m.config = read_config(file, activation);
@@ -271,7 +271,7 @@ ModelFile read_model(const GgufFile& file, Activation activation) {
   return m;
 }
 
-ModelInfo read_model_info(const GgufFile& file, Activation activation) {
+ModelInfo read_model_info(const Checkpoint& file, Activation activation) {
   return read_model(file, activation).config;
 }
 

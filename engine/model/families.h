@@ -21,44 +21,44 @@ struct ModelFile;
 // outside of blocks that only it has, where there are some. The graph is that of engine/forward.cpp for all
 // of them.
 struct Family {
-  const char* architecture;                            // general.architecture
-  void (*read)(const GgufFile& file, Config& config);  // after the common keys
-  FileBlock (*block)(const GgufFile& file, const Config& config, uint32_t index);
-  void (*whole)(const GgufFile& file, ModelFile& model) = nullptr;
+  const char* architecture;                              // general.architecture
+  void (*read)(const Checkpoint& file, Config& config);  // after the common keys
+  FileBlock (*block)(const Checkpoint& file, const Config& config, uint32_t index);
+  void (*whole)(const Checkpoint& file, ModelFile& model) = nullptr;
 };
 std::span<const Family> families();
 
 // engine/model/bitnet.cpp, llama.cpp, qwen.cpp, gpt2.cpp and gemma.cpp.
-void read_bitnet(const GgufFile& file, Config& config);
-FileBlock bitnet_block(const GgufFile& file, const Config& config, uint32_t index);
-void read_llama(const GgufFile& file, Config& config);
-FileBlock llama_block(const GgufFile& file, const Config& config, uint32_t index);
-void read_qwen(const GgufFile& file, Config& config);
-FileBlock qwen2_block(const GgufFile& file, const Config& config, uint32_t index);
-FileBlock qwen3_block(const GgufFile& file, const Config& config, uint32_t index);
-void read_gpt2(const GgufFile& file, Config& config);
-FileBlock gpt2_block(const GgufFile& file, const Config& config, uint32_t index);
-void gpt2_whole(const GgufFile& file, ModelFile& model);
-void read_gemma3(const GgufFile& file, Config& config);
-FileBlock gemma3_block(const GgufFile& file, const Config& config, uint32_t index);
-void read_gemma4(const GgufFile& file, Config& config);
-FileBlock gemma4_block(const GgufFile& file, const Config& config, uint32_t index);
-void gemma4_whole(const GgufFile& file, ModelFile& model);
+void read_bitnet(const Checkpoint& file, Config& config);
+FileBlock bitnet_block(const Checkpoint& file, const Config& config, uint32_t index);
+void read_llama(const Checkpoint& file, Config& config);
+FileBlock llama_block(const Checkpoint& file, const Config& config, uint32_t index);
+void read_qwen(const Checkpoint& file, Config& config);
+FileBlock qwen2_block(const Checkpoint& file, const Config& config, uint32_t index);
+FileBlock qwen3_block(const Checkpoint& file, const Config& config, uint32_t index);
+void read_gpt2(const Checkpoint& file, Config& config);
+FileBlock gpt2_block(const Checkpoint& file, const Config& config, uint32_t index);
+void gpt2_whole(const Checkpoint& file, ModelFile& model);
+void read_gemma3(const Checkpoint& file, Config& config);
+FileBlock gemma3_block(const Checkpoint& file, const Config& config, uint32_t index);
+void read_gemma4(const Checkpoint& file, Config& config);
+FileBlock gemma4_block(const Checkpoint& file, const Config& config, uint32_t index);
+void gemma4_whole(const Checkpoint& file, ModelFile& model);
 
 // LLaMA's block with heads of this shape and n_ff features between gate and down.
-FileBlock gated_block(const GgufFile& file, const Config& config, uint32_t index, const AttentionShape& shape,
-                      uint32_t n_ff);
+FileBlock gated_block(const Checkpoint& file, const Config& config, uint32_t index,
+                      const AttentionShape& shape, uint32_t n_ff);
 
 // How a projection of this type rounds its input in this model: BitNet models are trained with int8 a row,
 // and so are those that come as i2_s; other ternary ones and blocks are not, and floats take it as it is.
 Input input_of(const Config& config, TensorType type);
 
 // Reads the metadata alone.
-Config read_config(const GgufFile& file, Activation activation);
+Config read_config(const Checkpoint& file, Activation activation);
 // Reads {arch}.rope.scaling.* and rope_freqs.weight into the first of ropes, for families that have them.
-void read_rope_scaling(const GgufFile& file, Config& config);
+void read_rope_scaling(const Checkpoint& file, Config& config);
 // A size that is one number for all layers, or an array of one for each.
-std::vector<uint32_t> layer_sizes(const GgufFile& file, const std::string& key, uint32_t n_layer,
+std::vector<uint32_t> layer_sizes(const Checkpoint& file, const std::string& key, uint32_t n_layer,
                                   uint32_t most);
 
 // A model as tensors of its file; all have the right shape and type.
@@ -77,6 +77,6 @@ struct ModelFile {
   std::string path;  // of the file, for messages
 };
 // Fills in config.extra_tensors and what the config says of types too.
-ModelFile read_model(const GgufFile& file, Activation activation);
+ModelFile read_model(const Checkpoint& file, Activation activation);
 
 }  // namespace bitnet

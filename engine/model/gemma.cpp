@@ -20,7 +20,7 @@ constexpr uint32_t kGlobal = 0, kLocal = 1;  // of Config::ropes
 std::string key_of(const Config& c, const char* name) { return c.architecture + "." + name; }
 
 // What both have. Afterwards each layer has the shape of the whole model's heads, and its window.
-void read_gemma(const GgufFile& file, Config& c) {
+void read_gemma(const Checkpoint& file, Config& c) {
   c.act = Act::gelu;
   c.activation_reason = "general.architecture is " + c.architecture;
   c.embedding_scale = std::sqrt(static_cast<float>(c.n_embd));
@@ -48,7 +48,7 @@ void read_gemma(const GgufFile& file, Config& c) {
 
 // Which layers project no keys and values but use those of an earlier one, the last of their kind that has
 // its own.
-void share_keys(const GgufFile& file, Config& c) {
+void share_keys(const Checkpoint& file, Config& c) {
   const std::string key = key_of(c, "attention.shared_kv_layers");
   const uint32_t shared = file.find_u32(key).value_or(0);
   if (shared >= c.n_layer)
@@ -66,7 +66,7 @@ void share_keys(const GgufFile& file, Config& c) {
   }
 }
 
-FileBlock gemma_block(const GgufFile& file, const Config& c, uint32_t index) {
+FileBlock gemma_block(const Checkpoint& file, const Config& c, uint32_t index) {
   const Tensors t(file, index);
   const Layer& layer = c.layers[index];
   FileBlock block = gated_block(file, c, index, layer.heads, layer.n_ff);
@@ -82,7 +82,7 @@ FileBlock gemma_block(const GgufFile& file, const Config& c, uint32_t index) {
 
 }  // namespace
 
-void read_gemma3(const GgufFile& file, Config& c) {
+void read_gemma3(const Checkpoint& file, Config& c) {
   read_gemma(file, c);
   c.ropes.push_back(read_rope(file, c, "_swa", c.head_dim));
   constexpr uint32_t kLayersOf27B = 62;
@@ -93,11 +93,11 @@ void read_gemma3(const GgufFile& file, Config& c) {
   }
 }
 
-FileBlock gemma3_block(const GgufFile& file, const Config& c, uint32_t index) {
+FileBlock gemma3_block(const Checkpoint& file, const Config& c, uint32_t index) {
   return gemma_block(file, c, index);
 }
 
-void read_gemma4(const GgufFile& file, Config& c) {
+void read_gemma4(const Checkpoint& file, Config& c) {
   read_gemma(file, c);
   const std::string key_length = key_of(c, "attention.key_length_swa");
   const uint32_t local_dim = file.find_u32(key_length).value_or(c.head_dim);
@@ -138,7 +138,7 @@ void read_gemma4(const GgufFile& file, Config& c) {
            fmt::format("tokenizer.ggml.suppress_tokens has {}, wanted a token below {}", id, c.n_vocab));
 }
 
-FileBlock gemma4_block(const GgufFile& file, const Config& c, uint32_t index) {
+FileBlock gemma4_block(const Checkpoint& file, const Config& c, uint32_t index) {
   const Tensors t(file, index);
   FileBlock block = gemma_block(file, c, index);
   if (block.attention.shape.rows != AttentionRows::q)
@@ -151,7 +151,7 @@ FileBlock gemma4_block(const GgufFile& file, const Config& c, uint32_t index) {
   return block;
 }
 
-void gemma4_whole(const GgufFile& file, ModelFile& m) {
+void gemma4_whole(const Checkpoint& file, ModelFile& m) {
   const Config& c = m.config;
   if (c.n_per_layer == 0) return;
   const Tensors t(file);

@@ -5,7 +5,7 @@
 
 namespace bitnet {
 
-void read_gpt2(const GgufFile& file, Config& c) {
+void read_gpt2(const Checkpoint& file, Config& c) {
   if (c.n_head_kv != c.n_head)
     fail(file, "gpt2.attention.head_count_kv differs from gpt2.attention.head_count, wanted the same");
   c.ropes.clear();
@@ -13,7 +13,7 @@ void read_gpt2(const GgufFile& file, Config& c) {
   c.activation_reason = "general.architecture is " + c.architecture;
 }
 
-FileBlock gpt2_block(const GgufFile& file, const Config& c, uint32_t index) {
+FileBlock gpt2_block(const Checkpoint& file, const Config& c, uint32_t index) {
   const Tensors t(file, index);
   const uint64_t q = uint64_t{c.n_head} * c.head_dim;
   FileBlock block;
@@ -29,7 +29,7 @@ FileBlock gpt2_block(const GgufFile& file, const Config& c, uint32_t index) {
   return block;
 }
 
-void gpt2_whole(const GgufFile& file, ModelFile& m) {
+void gpt2_whole(const Checkpoint& file, ModelFile& m) {
   const Tensors t(file);
   const Config& c = m.config;
   m.output_norm = t.layer_norm("output_norm", c.n_embd, c.norm_epsilon);

@@ -7,13 +7,13 @@
 
 namespace bitnet {
 
-void read_llama(const GgufFile& file, Config& c) {
+void read_llama(const Checkpoint& file, Config& c) {
   c.interleaved_rope = file.find_bool(c.architecture + ".rope.interleaved").value_or(true);
   c.activation_reason = "general.architecture is " + c.architecture;
   read_rope_scaling(file, c);
 }
 
-FileBlock gated_block(const GgufFile& file, const Config& c, uint32_t index, const AttentionShape& s,
+FileBlock gated_block(const Checkpoint& file, const Config& c, uint32_t index, const AttentionShape& s,
                       uint32_t n_ff) {
   const Tensors t(file, index);
   const uint64_t q = uint64_t{s.n_head} * s.head_dim, kv = uint64_t{s.n_head_kv} * s.head_dim;
@@ -35,7 +35,7 @@ FileBlock gated_block(const GgufFile& file, const Config& c, uint32_t index, con
   return block;
 }
 
-FileBlock llama_block(const GgufFile& file, const Config& c, uint32_t index) {
+FileBlock llama_block(const Checkpoint& file, const Config& c, uint32_t index) {
   return gated_block(file, c, index, c.attention_shape(), c.n_ff);
 }
 

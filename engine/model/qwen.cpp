@@ -5,12 +5,12 @@
 
 namespace bitnet {
 
-void read_qwen(const GgufFile& file, Config& c) {
+void read_qwen(const Checkpoint& file, Config& c) {
   c.activation_reason = "general.architecture is " + c.architecture;
   read_rope_scaling(file, c);
 }
 
-FileBlock qwen2_block(const GgufFile& file, const Config& c, uint32_t index) {
+FileBlock qwen2_block(const Checkpoint& file, const Config& c, uint32_t index) {
   const Tensors t(file, index);
   const uint64_t q = uint64_t{c.n_head} * c.head_dim, kv = uint64_t{c.n_head_kv} * c.head_dim;
   FileBlock block = llama_block(file, c, index);
@@ -18,7 +18,7 @@ FileBlock qwen2_block(const GgufFile& file, const Config& c, uint32_t index) {
   return block;
 }
 
-FileBlock qwen3_block(const GgufFile& file, const Config& c, uint32_t index) {
+FileBlock qwen3_block(const Checkpoint& file, const Config& c, uint32_t index) {
   const Tensors t(file, index);
   FileBlock block = llama_block(file, c, index);
   block.attention.input.q_norm = t.norm("attn_q_norm", c.head_dim, c.norm_epsilon);

@@ -32,7 +32,7 @@ double yarn_speed(const Rope& r, double speed, uint32_t pair) {
 
 }  // namespace
 
-Rope read_rope(const GgufFile& file, const Config& c, const std::string& suffix, uint32_t head_dim) {
+Rope read_rope(const Checkpoint& file, const Config& c, const std::string& suffix, uint32_t head_dim) {
   const std::string dim = c.architecture + ".rope.dimension_count" + suffix,
                     base = c.architecture + ".rope.freq_base" + suffix;
   Rope r;
@@ -45,7 +45,7 @@ Rope read_rope(const GgufFile& file, const Config& c, const std::string& suffix,
   return r;
 }
 
-void read_rope_scaling(const GgufFile& file, Config& c) {
+void read_rope_scaling(const Checkpoint& file, Config& c) {
   const auto key = [&](const char* name) { return c.architecture + ".rope.scaling." + name; };
   Rope& rope = c.ropes[0];
   RopeScaling& s = rope.scaling;

@@ -17,6 +17,6 @@ std::vector<float> rotation_table(const Rope& rope, uint32_t n_ctx);
 
 // Reads rope.freq_base and rope.dimension_count, with `suffix` behind their names. A head has head_dim
 // features.
-Rope read_rope(const GgufFile& file, const Config& config, const std::string& suffix, uint32_t head_dim);
+Rope read_rope(const Checkpoint& file, const Config& config, const std::string& suffix, uint32_t head_dim);
 
 }  // namespace bitnet

@@ -13,12 +13,12 @@
 namespace bitnet {
 namespace {
 
-void check_type(const GgufFile& file, const GgufTensor& tensor, Role role) {
+void check_type(const Checkpoint& file, const GgufTensor& tensor, Role role) {
   const std::string why = why_not(tensor.type, role);
   if (!why.empty()) fail(file, fmt::format("tensor {} {}", printable(tensor.name), why));
 }
 
-void check_finite(const GgufFile& file, const GgufTensor& tensor, std::span<const float> values) {
+void check_finite(const Checkpoint& file, const GgufTensor& tensor, std::span<const float> values) {
   const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
   if (bad != values.end())
     fail(file, fmt::format("tensor {}: value {} is {}, wanted a finite number", printable(tensor.name),
@@ -38,16 +38,16 @@ std::span<const float> floats_of(const GgufTensor& tensor) {
 
 }  // namespace
 
-void fail(const GgufFile& file, const std::string& what) {
+void fail(const Checkpoint& file, const std::string& what) {
   throw Error(ErrorKind::model, fmt::format("{}: {}", printable(file.path()), what));
 }
 
-void fail_as_unlike(const GgufFile& file, const GgufTensor& first, const GgufTensor& other) {
+void fail_as_unlike(const Checkpoint& file, const GgufTensor& first, const GgufTensor& other) {
   fail(file, fmt::format("tensor {} has type {}, wanted {} as {} has", other.name, shown_name(other.type),
                          shown_name(first.type), first.name));
 }
 
-Tensors::Tensors(const GgufFile& file, uint32_t block)
+Tensors::Tensors(const Checkpoint& file, uint32_t block)
     : file_(file), prefix_(fmt::format("blk.{}.", block)) {}
 
 const GgufTensor* Tensors::checked(const std::string& name, const std::vector<uint64_t>& shape) const {

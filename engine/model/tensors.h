@@ -1,7 +1,7 @@
 // Finds the tensors of a file by name and checks shape, type and values, so that a family's file has names
 // and shapes alone.
 //
-// Thread rule: as the GgufFile.
+// Thread rule: as the Checkpoint.
 //
 // A missing tensor, a wrong shape or type, and a NaN or Inf in a norm, bias or scale are each an Error(model)
 // that names the tensor.
@@ -18,17 +18,17 @@
 
 namespace bitnet {
 
-[[noreturn]] void fail(const GgufFile& file, const std::string& what);
+[[noreturn]] void fail(const Checkpoint& file, const std::string& what);
 // Names the types of two tensors that should have one.
-[[noreturn]] void fail_as_unlike(const GgufFile& file, const GgufTensor& first, const GgufTensor& other);
+[[noreturn]] void fail_as_unlike(const Checkpoint& file, const GgufTensor& first, const GgufTensor& other);
 
 // The tensors of one block, or those outside of blocks where `block` is not given. A name is without "blk.N."
 // and
 // ".weight"; a full name is whole.
 class Tensors {
  public:
-  explicit Tensors(const GgufFile& file) : file_(file) {}
-  Tensors(const GgufFile& file, uint32_t block);
+  explicit Tensors(const Checkpoint& file) : file_(file) {}
+  Tensors(const Checkpoint& file, uint32_t block);
 
   const GgufTensor* norm(const char* name, uint64_t n) const;
   NormOf<const GgufTensor*> norm(const char* name, uint64_t n, float epsilon) const {
@@ -69,7 +69,7 @@ class Tensors {
   void check_scale(const GgufTensor& tensor) const;
   std::string full(const char* name) const { return prefix_ + name; }
 
-  const GgufFile& file_;
+  const Checkpoint& file_;
   std::string prefix_;
 };
 

@@ -31,7 +31,7 @@ uint64_t table_bytes(const GgufTensor& t) {
 
 }  // namespace
 
-MemoryPlan plan_memory(const GgufFile& file, uint32_t n_ctx) {
+MemoryPlan plan_memory(const Checkpoint& file, uint32_t n_ctx) {
   const ModelFile m = read_model(file, Activation::of_file);
   const Config& c = m.config;
   MemoryPlan plan;

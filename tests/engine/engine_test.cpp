@@ -150,7 +150,7 @@ TEST_P(EngineTest, DamagedTernaryWeightsAreRefused) {
   bytes[model_file().find_tensor("blk.1.ffn_up.weight")->offset + 1000] = '\xFF';
   std::ofstream(path, std::ios::binary) << bytes;
   try {
-    Engine::open(GgufFile(path), on(current_device));
+    Engine::open(Checkpoint(path), on(current_device));
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.kind(), ErrorKind::model);
@@ -168,7 +168,7 @@ TEST_P(EngineTest, TokensThatAreAlikeAreSampledAlike) {
   for (size_t id = 1; id < 300; ++id) bytes.replace(table + id * row, row, bytes, table, row);
   const std::string path = testing::TempDir() + "alike_" + current_device + ".gguf";
   std::ofstream(path, std::ios::binary) << bytes;
-  const GgufFile file(path);
+  const Checkpoint file(path);
   const auto alike = Engine::open(file, on(current_device));
   for (const uint64_t seed : {1, 2, 3})
     expect_choices_of_the_sampler(*alike, {.temperature = 2.0F, .top_k = 60, .seed = seed});
@@ -282,7 +282,7 @@ TEST(EngineDevices, ASavedTimelineOpensOnTheOtherBackend) {
 TEST(EngineDevices, TheCpuKeepsTheBytesOfTheFile) {
   const std::string path = testing::TempDir() + "goes_away.gguf";
   std::filesystem::copy_file(BITNET_TEST_MODEL, path, std::filesystem::copy_options::overwrite_existing);
-  auto file = std::make_unique<GgufFile>(path);
+  auto file = std::make_unique<Checkpoint>(path);
   const auto engine = Engine::open(*file, on("cpu"));
   file.reset();
   std::filesystem::remove(path);

@@ -99,8 +99,8 @@ class Gguf : public testing::Test {
     return path();
   }
 
-  std::unique_ptr<GgufFile> open(const Recipe& recipe) const {
-    return std::make_unique<GgufFile>(write(recipe.bytes()));
+  std::unique_ptr<Checkpoint> open(const Recipe& recipe) const {
+    return std::make_unique<Checkpoint>(write(recipe.bytes()));
   }
 
   // The message of the Error(model) that `action` must throw.
@@ -116,7 +116,7 @@ class Gguf : public testing::Test {
     return "";
   }
   std::string refusal_of(const std::string& bytes) const {
-    const std::string message = refusal([&] { GgufFile file(write(bytes)); });
+    const std::string message = refusal([&] { Checkpoint file(write(bytes)); });
     EXPECT_THAT(message, testing::HasSubstr("tiny.gguf"));
     return message;
   }

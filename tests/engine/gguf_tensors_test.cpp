@@ -14,7 +14,7 @@ TEST_F(Gguf, FindsTensorsAndTheirBytes) {
   auto bytes = r.bytes();
   const uint64_t base = bytes.size() - r.data_bytes;
   bytes[base + 64] = 'E';
-  const GgufFile file(write(bytes));
+  const Checkpoint file(write(bytes));
   ASSERT_EQ(file.tensors().size(), 4U);
   const GgufTensor* embd = file.find_tensor("embd");
   ASSERT_NE(embd, nullptr);

@@ -90,7 +90,7 @@ TEST_F(Gguf, EveryTruncationIsRefused) {
   r.data_bytes = 48;
   const auto bytes = r.bytes();
   for (size_t n = 0; n < bytes.size(); ++n) EXPECT_NE(refusal_of(bytes.substr(0, n)), "") << n;
-  EXPECT_NO_THROW(GgufFile(write(bytes)));
+  EXPECT_NO_THROW(Checkpoint(write(bytes)));
 }
 
 TEST_F(Gguf, AnyByteMayBeWrong) {
@@ -105,7 +105,7 @@ TEST_F(Gguf, AnyByteMayBeWrong) {
       bytes[i] = value;
       write(bytes);
       try {
-        const GgufFile file(path());
+        const Checkpoint file(path());
         for (const auto& t : file.tensors()) ASSERT_LE(t.offset + t.data.size(), file.size());
         file.find_strings("w");
       } catch (const Error& e) {
@@ -158,18 +158,18 @@ TEST_F(Gguf, StringsAndArraysAreBoundedByTheFile) {
 }
 
 TEST_F(Gguf, WhatIsNoFileIsNamed) {
-  EXPECT_THAT(refusal([&] { GgufFile f(path("absent.gguf")); }),
+  EXPECT_THAT(refusal([&] { Checkpoint f(path("absent.gguf")); }),
               testing::AllOf(HasSubstr("absent.gguf"), HasSubstr("No such file")));
-  EXPECT_THAT(refusal([&] { GgufFile f(testing::TempDir()); }), HasSubstr("folder"));
-  EXPECT_THAT(refusal([&] { GgufFile f("/dev/null"); }), HasSubstr("pipe, device or socket"));
+  EXPECT_THAT(refusal([&] { Checkpoint f(testing::TempDir()); }), HasSubstr("folder"));
+  EXPECT_THAT(refusal([&] { Checkpoint f("/dev/null"); }), HasSubstr("pipe, device or socket"));
   EXPECT_THAT(refusal_of(""), HasSubstr("empty file"));
   EXPECT_THAT(refusal_of("GG"), HasSubstr("wanted 4 bytes, got 2"));
   EXPECT_THAT(refusal_of("version https://git-lfs.github.com/spec/v1"), HasSubstr("got \"vers\""));
   ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
-  EXPECT_THAT(refusal([&] { GgufFile f(path("fifo")); }), HasSubstr("pipe, device or socket"));
+  EXPECT_THAT(refusal([&] { Checkpoint f(path("fifo")); }), HasSubstr("pipe, device or socket"));
   if (geteuid() != 0) {
     chmod(write("GGUF").c_str(), 0);
-    EXPECT_THAT(refusal([&] { GgufFile f(path()); }), HasSubstr("Permission denied"));
+    EXPECT_THAT(refusal([&] { Checkpoint f(path()); }), HasSubstr("Permission denied"));
   }
 }
 

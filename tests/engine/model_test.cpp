@@ -38,7 +38,7 @@ class BadModel {
   // The message of the error that reading it gives; empty if it is accepted.
   std::string fault() const {
     try {
-      read_model_info(GgufFile(path_));
+      read_model_info(Checkpoint(path_));
     } catch (const Error& e) {
       EXPECT_EQ(e.kind(), ErrorKind::model);
       EXPECT_THAT(e.what(), HasSubstr(path_));
@@ -119,7 +119,7 @@ TEST(Model, NumbersThatAreNoneAreNamed) {
   EXPECT_THAT(BadModel(with_value(bytes, "bitnet-b1.58.attention.layer_norm_rms_epsilon", infinity)).fault(),
               HasSubstr("layer_norm_rms_epsilon"));
 
-  const GgufFile file(BITNET_TEST_MODEL);
+  const Checkpoint file(BITNET_TEST_MODEL);
   for (const char* name : {"blk.1.ffn_norm.weight", "blk.2.ffn_down.weight"}) {
     const GgufTensor* tensor = file.find_tensor(name);
     ASSERT_NE(tensor, nullptr);
@@ -150,7 +150,7 @@ struct Fingerprinted {
   std::string fingerprint(I2sLayout layout = I2sLayout::block128) const {
     EngineOptions options;
     options.layout = layout;
-    return fingerprint_of(GgufFile(model()), options);
+    return fingerprint_of(Checkpoint(model()), options);
   }
   // Waits until the file is old enough for its hash to be kept: a tenth of a second, or three seconds if file
   // times are coarse.
@@ -159,8 +159,8 @@ struct Fingerprinted {
     const FileState s = file_state(model());
     while (now() <=
                std::chrono::nanoseconds(std::max(s.modified, s.changed)) + std::chrono::milliseconds(3100) &&
-           !FileHash(GgufFile(model()), cache()).was_known())
-      FileHash(GgufFile(model()), cache()).wait();
+           !FileHash(Checkpoint(model()), cache()).was_known())
+      FileHash(Checkpoint(model()), cache()).wait();
   }
   std::string folder;
 };
@@ -172,7 +172,7 @@ TEST(Model, TheFingerprintFollowsEveryByteOfTheFile) {
   EXPECT_EQ(f.fingerprint(), same);
   f.write(with_value(bytes, "bitnet-b1.58.rope.freq_base", 9999.0F));
   EXPECT_NE(f.fingerprint(), same);
-  const GgufFile file(BITNET_TEST_MODEL);
+  const Checkpoint file(BITNET_TEST_MODEL);
   for (const GgufTensor& tensor : file.tensors()) {
     std::string changed = bytes;
     changed[tensor.offset + tensor.data.size() / 2] ^= 1;
@@ -194,7 +194,7 @@ TEST(Model, AFileIsHashedOnceAndAgainAfterAnyChange) {
   const Fingerprinted f;
   f.let_it_settle();
   const std::string cached = f.cache() + "/fingerprints";
-  const auto file = std::make_unique<GgufFile>(f.model());
+  const auto file = std::make_unique<Checkpoint>(f.model());
   FileHash known(*file, f.cache());
   EXPECT_TRUE(known.was_known());
   const std::string hash = known.wait();
@@ -208,7 +208,7 @@ TEST(Model, AFileIsHashedOnceAndAgainAfterAnyChange) {
   bytes[bytes.size() / 2] ^= 1;
   f.write(bytes);
   std::filesystem::last_write_time(f.model(), time);
-  const GgufFile changed(f.model());
+  const Checkpoint changed(f.model());
   FileHash other(changed, f.cache());
   EXPECT_FALSE(other.was_known());
   EXPECT_NE(other.wait(), hash);
@@ -217,12 +217,12 @@ TEST(Model, AFileIsHashedOnceAndAgainAfterAnyChange) {
   f.let_it_settle();
   std::filesystem::rename(f.model(), f.model() + ".old");
   f.write(bytes);
-  EXPECT_FALSE(FileHash(GgufFile(f.model()), f.cache()).was_known());
+  EXPECT_FALSE(FileHash(Checkpoint(f.model()), f.cache()).was_known());
 }
 
 TEST(Model, ACacheThatCannotBeReadOrWrittenCostsOnlyAnotherReading) {
   const Fingerprinted f;
-  const std::string same = FileHash(GgufFile(f.model()), "").wait();
+  const std::string same = FileHash(Checkpoint(f.model()), "").wait();
   f.let_it_settle();
   const std::string cached = f.cache() + "/fingerprints";
   std::string line;
@@ -231,20 +231,20 @@ TEST(Model, ACacheThatCannotBeReadOrWrittenCostsOnlyAnotherReading) {
        {std::string(), std::string("\n\n"), line.substr(0, line.size() - 1), line + "0",
         std::string(100000, '1'), line.substr(0, line.size() - 32) + std::string(32, 'x')}) {
     std::ofstream(cached, std::ios::binary) << text;
-    EXPECT_EQ(FileHash(GgufFile(f.model()), f.cache()).wait(), same) << text.substr(0, 200);
+    EXPECT_EQ(FileHash(Checkpoint(f.model()), f.cache()).wait(), same) << text.substr(0, 200);
   }
   std::filesystem::remove(cached);
   ASSERT_EQ(mkfifo(cached.c_str(), 0600), 0);
-  EXPECT_EQ(FileHash(GgufFile(f.model()), f.cache()).wait(), same);
-  EXPECT_EQ(FileHash(GgufFile(f.model()), "/dev/null/nowhere").wait(), same);
-  const GgufFile stopped_at_once(f.model());
+  EXPECT_EQ(FileHash(Checkpoint(f.model()), f.cache()).wait(), same);
+  EXPECT_EQ(FileHash(Checkpoint(f.model()), "/dev/null/nowhere").wait(), same);
+  const Checkpoint stopped_at_once(f.model());
   FileHash(stopped_at_once, "");
 }
 
 // The turns of earlier versions name their model by this fingerprint. Commit 9fa7732 made the value below,
 // with `bitnet-chat info build/release/tests/test_model.gguf`.
 TEST(Model, TheOldFingerprintIsWhatItWas) {
-  const ModelInfo info = read_model_info(GgufFile(BITNET_TEST_MODEL));
+  const ModelInfo info = read_model_info(Checkpoint(BITNET_TEST_MODEL));
   EXPECT_EQ(info.old_fingerprint, "b8607e97219f9ccac436f41125b6897f");
   EXPECT_EQ(info.fingerprint, "");
 }

@@ -17,8 +17,8 @@
 namespace bitnet {
 
 // BITNET_TEST_MODEL is written by tests/support/make_model.py (tests/support/CMakeLists.txt has the command).
-inline const GgufFile& model_file() {
-  static const GgufFile file(BITNET_TEST_MODEL);
+inline const Checkpoint& model_file() {
+  static const Checkpoint file(BITNET_TEST_MODEL);
   return file;
 }
 

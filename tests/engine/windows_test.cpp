@@ -25,7 +25,7 @@ class Windows : public testing::TestWithParam<Case> {
  protected:
   Windows() : device(GetParam().device), path(GetParam().path) {
     auto& shared = shared_engines->engines[device + path];
-    if (!shared) shared = Engine::open(GgufFile(path), on(device));
+    if (!shared) shared = Engine::open(Checkpoint(path), on(device));
     engine = shared.get();
     std::mt19937 rng(5);
     for (size_t i = 0; i < kTokens; ++i)

@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
   };
   attempt([&] {
-    const GgufFile file(input.path());
+    const Checkpoint file(input.path());
     for (const GgufTensor& tensor : file.tensors()) {
       fuzz::promise(tensor.offset + tensor.data.size() <= file.size());
       fuzz::promise(!fuzz::has_control(tensor.name));

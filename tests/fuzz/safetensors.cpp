@@ -65,13 +65,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     auto file = std::make_shared<const MappedFile>(weights.path(), "file");
     Converted converted = convert({{"model.safetensors", tensors_of(*file)}}, config);
     converted.convert();
-    const GgufFile folder(GgufFile::Parts{"folder",
-                                          "safetensors",
-                                          {file},
-                                          metadata.file(),
-                                          std::move(converted.tensors),
-                                          std::move(converted.memory),
-                                          {}});
+    const Checkpoint folder(Checkpoint::Parts{"folder",
+                                              "safetensors",
+                                              {file},
+                                              metadata.file(),
+                                              std::move(converted.tensors),
+                                              std::move(converted.memory),
+                                              {}});
     for (const GgufTensor& t : folder.tensors()) fuzz::promise(!t.data.empty() && !fuzz::has_control(t.name));
   });
   return 0;

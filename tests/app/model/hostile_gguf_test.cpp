@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 // Opens a model as the program does. Returns the message if it is refused.
 std::optional<std::string> refusal(const std::string& path) {
   try {
-    const GgufFile file(path);
+    const Checkpoint file(path);
     read_model_info(file);
     read_model_text(file, "");
     EngineOptions options;
@@ -59,10 +59,10 @@ TEST(HostileGguf, WhatIsOnlyUnusualIsAccepted) {
 }
 
 TEST(HostileGguf, ExtraTensorsAreAWarning) {
-  const GgufFile file(HOSTILE_GGUFS "/fine-extra-tensor-1.gguf");
+  const Checkpoint file(HOSTILE_GGUFS "/fine-extra-tensor-1.gguf");
   EXPECT_THAT(warning_about(read_model_info(file)),
               HasSubstr("1 tensor that this program does not use: extra.weight"));
-  EXPECT_EQ(warning_about(read_model_info(GgufFile(HOSTILE_GGUFS "/fine-valid-1.gguf"))), "");
+  EXPECT_EQ(warning_about(read_model_info(Checkpoint(HOSTILE_GGUFS "/fine-valid-1.gguf"))), "");
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ size_t bytes_read_once(std::vector<Read> all) {
 }
 
 TEST(CpuRecorder, ATokenReadsEveryWeightOnce) {
-  const GgufFile file(BITNET_TEST_MODEL);
+  const Checkpoint file(BITNET_TEST_MODEL);
   const ModelFile tensors = read_model(file, Activation::of_file);
   const Config& config = tensors.config;
   const auto backend = open_cpu({});

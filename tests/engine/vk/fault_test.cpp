@@ -90,7 +90,7 @@ class VulkanFault : public testing::Test {
     EXPECT_EQ(answer(*open()), whole);
   }
 
-  const GgufFile file_{BITNET_TEST_MODEL};
+  const Checkpoint file_{BITNET_TEST_MODEL};
   EngineOptions options_;
   SamplerParams greedy_;
   bool no_device_ = false;
