@@ -296,12 +296,18 @@ inline void rotate(float* head, const float* rotation, uint32_t rope_dim) {
   }
 }
 
+// Where the row of a key begins in the cache.
+inline size_t row_of(const AttentionWork& work, uint32_t key) {
+  const uint32_t i = work.first + key;
+  return (i < work.rows ? i : i - work.rows) * work.row;
+}
+
 // Computes the scores of kHeads heads with every key: scores [kHeads][stride].
 template <int kHeads>
 inline void scores_of(const AttentionWork& work, const float* queries, float* scores, size_t stride) {
   const uint32_t dim = work.head_dim;
   for (uint32_t key = 0; key < work.n_keys; ++key) {
-    const uint16_t* k = work.keys + key * work.row;
+    const uint16_t* k = work.keys + row_of(work, key);
     Floats sums[kHeads];
     for (int h = 0; h < kHeads; ++h) sums[h] = all(0);
     for (uint32_t i = 0; i < dim; i += kLanes) {
@@ -320,7 +326,7 @@ inline void values_of(const AttentionWork& work, uint32_t first, const float* we
   for (int h = 0; h < kHeads; ++h)
     for (int v = 0; v < kVectors; ++v) sums[h][v] = all(0);
   for (uint32_t key = 0; key < work.n_keys; ++key) {
-    const uint16_t* values = work.values + key * work.row + first;
+    const uint16_t* values = work.values + row_of(work, key) + first;
     Floats weight[kHeads];
     for (int h = 0; h < kHeads; ++h) weight[h] = all(weights[h * stride + key]);
     for (int v = 0; v < kVectors; ++v) {

@@ -18,11 +18,14 @@ namespace bitnet::cpu {
 // Rows of a ternary matrix that prefill unpacks and multiplies at a time.
 constexpr uint32_t kTileRows = 32;
 
-// The queries of some heads that share keys, for one token.
+// The queries of some heads that share keys, for one token. The rows of the cache are a ring: behind the last
+// one comes the first.
 struct AttentionWork {
-  const uint16_t* keys;    // F16 of this key head: the row of position p begins at p * row
+  const uint16_t* keys;    // F16 of this key head: row i of the cache begins at i * row
   const uint16_t* values;  // likewise
-  size_t row;              // F16 from a position to the next
+  size_t row;              // F16 from a row to the next
+  uint32_t rows;           // of the cache, at least n_keys
+  uint32_t first;          // the row of the first key; the others follow
   uint32_t n_keys;
   uint32_t head_dim;     // a multiple of 8
   uint32_t n_heads;      // up to kMostHeads

@@ -24,6 +24,11 @@ uint32_t CpuRecorder::rows_a_unit(uint32_t rows, uint64_t row_bytes, uint32_t mu
 
 namespace {
 
+// The rows of a cache, position p in row p % rows.
+uint32_t cache_rows(const Buffer& k_cache, const AttentionShape& s) {
+  return static_cast<uint32_t>(k_cache.size() / (sizeof(uint16_t) * s.n_head_kv * s.head_dim));
+}
+
 // The norm over each head of q, k or v.
 struct HeadNorm {
   bool there;
@@ -48,7 +53,7 @@ void CpuRecorder::rope_store_kv(const Buffer& qkv, const AttentionInput& before,
                      bias = before.bias ? data_of<const float>(*before.bias) : nullptr,
                      q_norm = HeadNorm(before.q_norm), k_norm = HeadNorm(before.k_norm),
                      v_norm = HeadNorm(before.v_norm), rotation = data_of<const float>(rotation),
-                     keys = data_of<uint16_t>(k_cache),
+                     rows = cache_rows(k_cache, shape), keys = data_of<uint16_t>(k_cache),
                      values = data_of<uint16_t>(v_cache)](uint32_t t, CacheLine* scratch) {
     const uint32_t position = input.position + t, kv = s.n_head_kv * s.head_dim;
     const uint32_t width = s.row_heads() * s.head_dim;
@@ -68,8 +73,9 @@ void CpuRecorder::rope_store_kv(const Buffer& qkv, const AttentionInput& before,
       k_norm.run(k, key + i, s.head_dim);
       k.rotate(key + i, angles, s.rope_dim);
     }
-    k.to_halves(key, kv, keys + size_t{position} * kv);
-    k.to_halves(value, kv, values + size_t{position} * kv);
+    const size_t to = size_t{position % rows} * kv;
+    k.to_halves(key, kv, keys + to);
+    k.to_halves(value, kv, values + to);
   };
   step(n, work, size_t{shape.n_head_kv} * shape.head_dim * sizeof(float));
 }
@@ -84,22 +90,23 @@ void CpuRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const Buff
                        (n * s.n_head / heads < 8 * threads_ && n * s.n_head / heads % threads_ != 0)))
     --heads;
   const uint32_t sets = s.n_head / heads;
-  const auto n_ctx = static_cast<uint32_t>(k_cache.size() / (size_t{2} * s.n_head_kv * s.head_dim));
-  const uint32_t window = s.window == 0 ? n_ctx : std::min(s.window, n_ctx);
+  const uint32_t rows = cache_rows(k_cache, s), window = s.window == 0 ? rows : std::min(s.window, rows);
   const float scale = s.scale != 0 ? s.scale : 1 / std::sqrt(static_cast<float>(s.head_dim));
   step(
       n * sets,
-      [&k = k_, &input = input_, s, group, heads, sets, n, window, scale, qkv = data_of<const float>(qkv),
-       keys = data_of<const uint16_t>(k_cache), values = data_of<const uint16_t>(v_cache),
-       o = data_of<float>(o)](uint32_t unit, CacheLine* scratch) {
+      [&k = k_, &input = input_, s, group, heads, sets, n, rows, window, scale,
+       qkv = data_of<const float>(qkv), keys = data_of<const uint16_t>(k_cache),
+       values = data_of<const uint16_t>(v_cache), o = data_of<float>(o)](uint32_t unit, CacheLine* scratch) {
         const uint32_t t = n - 1 - unit / sets;  // the longest first
         const uint32_t head = unit % sets * heads, kv_head = head / group;
         const uint32_t n_keys = std::min(input.position + t + 1, window);
-        const size_t width = size_t{s.row_heads()} * s.head_dim, row = size_t{s.n_head_kv} * s.head_dim;
-        const size_t first = (input.position + t + 1 - n_keys) * row + kv_head * s.head_dim;
-        k.attention({.keys = keys + first,
-                     .values = values + first,
-                     .row = row,
+        const size_t width = size_t{s.row_heads()} * s.head_dim;
+        const uint32_t of_head = kv_head * s.head_dim;
+        k.attention({.keys = keys + of_head,
+                     .values = values + of_head,
+                     .row = size_t{s.n_head_kv} * s.head_dim,
+                     .rows = rows,
+                     .first = (input.position + t + 1 - n_keys) % rows,
                      .n_keys = n_keys,
                      .head_dim = s.head_dim,
                      .n_heads = heads,
