@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace bitnet {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 1, kVersionLong = 2;
 constexpr size_t kFingerprintChars = 32;
 
 struct Header {
@@ -24,6 +25,8 @@ struct Header {
 
 KvCache::KvCache(Backend& backend, const Model& model, uint32_t n_ctx)
     : backend_(backend), fingerprint_(model.config.fingerprint), n_ctx_(n_ctx) {
+  const auto is_long = [&](const Rope& rope) { return rope.scaling.is_long(n_ctx); };
+  version_ = std::ranges::any_of(model.config.ropes, is_long) ? kVersionLong : kVersion;
   fingerprint_.resize(kFingerprintChars);
   for (const Block& block : model.blocks) {
     const AttentionShape& s = block.attention.shape;
@@ -49,7 +52,7 @@ uint64_t KvCache::bytes_a_token() const {
 
 std::vector<std::byte> KvCache::save(std::span<const int32_t> tokens) const {
   Header header{{'B', 'N', 'K', 'V'},
-                kVersion,
+                version_,
                 {},
                 static_cast<uint32_t>(layers_.size()),
                 header_row_bytes(),
@@ -82,8 +85,10 @@ std::vector<int32_t> KvCache::load(std::span<const std::byte> payload) {
   if (payload.size() < sizeof header + sizeof(uint64_t)) refuse("it is cut short");
   std::memcpy(&header, payload.data(), sizeof header);
   if (std::memcmp(header.magic, "BNKV", 4) != 0) refuse("it is no key-value cache");
-  if (header.version != kVersion)
-    refuse(fmt::format("it has version {}, wanted {}", header.version, kVersion));
+  if (header.version != version_ && (header.version == kVersion || header.version == kVersionLong))
+    refuse("it was computed for a context in which the model rotates keys otherwise");
+  if (header.version != version_)
+    refuse(fmt::format("it has version {}, wanted {}", header.version, version_));
   if (fingerprint_.compare(0, kFingerprintChars, header.fingerprint, kFingerprintChars) != 0)
     refuse("it is of another model");
   if (header.n_layer != layers_.size() || header.row_bytes != header_row_bytes())

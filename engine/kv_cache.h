@@ -3,9 +3,9 @@
 // Thread rule: as the Backend.
 //
 // The payload is little-endian, and load checks all of it:
-//   "BNKV", u32 version 1, 32 bytes model fingerprint (hex text), u32 n_layer, u32 words a row, u32 n_tokens,
-//   n_tokens i32 ids, then per layer n_tokens rows of keys and n_tokens rows of values, and u64 XXH3-64 of
-//   all before.
+//   "BNKV", u32 version 1 (2: keys rotated for a long context, RopeScaling::is_long), 32 bytes model
+//   fingerprint (hex text), u32 n_layer, u32 words a row, u32 n_tokens, n_tokens i32 ids, then per layer
+//   n_tokens rows of keys and n_tokens rows of values, and u64 XXH3-64 of all before.
 // A row is one position: [n_head_kv][head_dim] F16, keys after RoPE. Where layers have rows of different
 // sizes, words a row is 0, and the fingerprint tells. Layers that use the cache of another have none in
 // there.
@@ -42,6 +42,7 @@ class KvCache {
 
   Backend& backend_;
   std::string fingerprint_;
+  uint32_t version_;  // of the payload
   uint32_t n_ctx_;
   std::vector<LayerCache> layers_;
 };

@@ -7,15 +7,18 @@
 
 namespace bitnet {
 
-// How positions are stretched for contexts longer than those of the training (Peng et al. 2023, "YaRN", for
-// the last). `factors` divide the angle of each pair of features; llama 3.1 keeps them as rope_freqs.weight.
+// How positions are stretched for contexts longer than those of the training (Peng et al. 2023, "YaRN"; Ding
+// et al. 2024, "LongRoPE"). `factors` divide the angle of each pair of features; llama 3.1 keeps them as
+// rope_freqs.weight.
 struct RopeScaling {
-  enum class Kind { none, linear, yarn } kind = Kind::none;
+  enum class Kind { none, linear, yarn, long_rope } kind = Kind::none;
   float factor = 1;
-  uint32_t original_context = 0;        // yarn: tokens of the training
+  uint32_t original_context = 0;        // yarn, long_rope: tokens of the training
   float beta_fast = 32, beta_slow = 1;  // yarn: turns within the original context between which it blends
   float attention_factor = 1;           // times cos and sin
   std::vector<float> factors;           // [rope_dim / 2], or none
+  std::vector<float> long_factors;      // long_rope: those of contexts above the original one
+  bool is_long(uint32_t n_ctx) const { return !long_factors.empty() && n_ctx > original_context; }
 };
 
 // One way to rotate heads.

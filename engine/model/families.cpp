@@ -17,11 +17,17 @@ namespace bitnet {
 namespace {
 
 constexpr Family kFamilies[] = {
-    {"bitnet-b1.58", read_bitnet, bitnet_block}, {"bitnet-25", read_bitnet, bitnet_block},
-    {"bitnet-1.58", read_bitnet, bitnet_block},  {"bitnet", read_bitnet, bitnet_block},
-    {"llama", read_llama, llama_block},          {"qwen2", read_qwen, qwen2_block},
-    {"qwen3", read_qwen, qwen3_block},           {"gpt2", read_gpt2, gpt2_block, gpt2_whole},
-    {"gemma3", read_gemma3, gemma3_block},       {"gemma4", read_gemma4, gemma4_block, gemma4_whole},
+    {"bitnet-b1.58", read_bitnet, bitnet_block},
+    {"bitnet-25", read_bitnet, bitnet_block},
+    {"bitnet-1.58", read_bitnet, bitnet_block},
+    {"bitnet", read_bitnet, bitnet_block},
+    {"llama", read_llama, llama_block},
+    {"qwen2", read_qwen, qwen2_block},
+    {"qwen3", read_qwen, qwen3_block},
+    {"gpt2", read_gpt2, gpt2_block, gpt2_whole},
+    {"gemma3", read_gemma3, gemma3_block},
+    {"gemma4", read_gemma4, gemma4_block, gemma4_whole},
+    {"phi3", read_phi3, phi3_block},
 };
 
 const Family& family_of(const Checkpoint& file) {
@@ -184,7 +190,10 @@ void describe(ModelFile& m) {
     if (s.kind == RopeScaling::Kind::linear) c.rope += fmt::format(", linear scaling by {}", s.factor);
     if (s.kind == RopeScaling::Kind::yarn)
       c.rope += fmt::format(", YaRN by {} over {} tokens", s.factor, s.original_context);
-    if (!s.factors.empty()) c.rope += ", with factors of its own (rope_freqs)";
+    if (s.kind == RopeScaling::Kind::long_rope)
+      c.rope += fmt::format(", LongRoPE over {} tokens", s.original_context);
+    else if (!s.factors.empty())
+      c.rope += ", with factors of its own (rope_freqs)";
   }
 }
 
@@ -195,7 +204,10 @@ std::vector<std::string> extra_tensors(const Checkpoint& file, const ModelFile& 
                               m.output_norm.weight, m.output_norm.bias, m.output})
     if (t) add(*t);
   for (const Rope& r : m.config.ropes)
-    if (!r.scaling.factors.empty()) read.insert("rope_freqs.weight");
+    if (r.scaling.kind == RopeScaling::Kind::long_rope)
+      read.insert({"rope_factors_long.weight", "rope_factors_short.weight"});
+    else if (!r.scaling.factors.empty())
+      read.insert("rope_freqs.weight");
   for_each_tensor(m.per_layer_proj, add);
   for (const FileBlock& block : m.blocks) for_each_tensor(block, add);
   std::vector<std::string> names;

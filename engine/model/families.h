@@ -28,7 +28,7 @@ struct Family {
 };
 std::span<const Family> families();
 
-// engine/model/bitnet.cpp, llama.cpp, qwen.cpp, gpt2.cpp and gemma.cpp.
+// engine/model/bitnet.cpp, llama.cpp, qwen.cpp, phi3.cpp, gpt2.cpp and gemma.cpp.
 void read_bitnet(const Checkpoint& file, Config& config);
 FileBlock bitnet_block(const Checkpoint& file, const Config& config, uint32_t index);
 void read_llama(const Checkpoint& file, Config& config);
@@ -36,6 +36,8 @@ FileBlock llama_block(const Checkpoint& file, const Config& config, uint32_t ind
 void read_qwen(const Checkpoint& file, Config& config);
 FileBlock qwen2_block(const Checkpoint& file, const Config& config, uint32_t index);
 FileBlock qwen3_block(const Checkpoint& file, const Config& config, uint32_t index);
+void read_phi3(const Checkpoint& file, Config& config);
+FileBlock phi3_block(const Checkpoint& file, const Config& config, uint32_t index);
 void read_gpt2(const Checkpoint& file, Config& config);
 FileBlock gpt2_block(const Checkpoint& file, const Config& config, uint32_t index);
 void gpt2_whole(const Checkpoint& file, ModelFile& model);

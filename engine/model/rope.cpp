@@ -30,6 +30,33 @@ double yarn_speed(const Rope& r, double speed, uint32_t pair) {
   return speed / s.factor * (1 - kept) + speed * kept;
 }
 
+// Divisors of the angles of pairs; none where the file has no such tensor.
+std::vector<float> read_factors(const Checkpoint& file, const char* name, uint32_t pairs) {
+  const GgufTensor* tensor = Tensors(file).find_vector(name, pairs);
+  if (!tensor) return {};
+  std::vector<float> factors(pairs);
+  std::memcpy(factors.data(), tensor->data.data(), tensor->data.size());
+  for (size_t i = 0; i < factors.size(); ++i)
+    if (!(factors[i] > 0))
+      fail(file, fmt::format("tensor {}: value {} is {}, wanted a number above 0", name, i, factors[i]));
+  return factors;
+}
+
+// One of rope.scaling.*, above 0.
+float read_number(const Checkpoint& file, const std::string& key, float usual) {
+  const float value = file.find_f32(key).value_or(usual);
+  if (!(value > 0 && std::isfinite(value)))
+    fail(file, fmt::format("{} is {}, wanted a number above 0", key, value));
+  return value;
+}
+
+uint32_t read_original_context(const Checkpoint& file, const Config& c) {
+  const std::string key = c.architecture + ".rope.scaling.original_context_length";
+  const uint32_t tokens = file.find_u32(key).value_or(c.n_ctx_train);
+  if (tokens == 0) fail(file, key + " is 0, wanted a number above 0");
+  return tokens;
+}
+
 }  // namespace
 
 Rope read_rope(const Checkpoint& file, const Config& c, const std::string& suffix, uint32_t head_dim) {
@@ -49,31 +76,16 @@ void read_rope_scaling(const Checkpoint& file, Config& c) {
   const auto key = [&](const char* name) { return c.architecture + ".rope.scaling." + name; };
   Rope& rope = c.ropes[0];
   RopeScaling& s = rope.scaling;
-  if (const GgufTensor* tensor = Tensors(file).find_vector("rope_freqs.weight", rope.dim / 2)) {
-    s.factors.resize(rope.dim / 2);
-    std::memcpy(s.factors.data(), tensor->data.data(), tensor->data.size());
-  }
-  for (size_t i = 0; i < s.factors.size(); ++i)
-    if (!(s.factors[i] > 0))
-      fail(file,
-           fmt::format("tensor rope_freqs.weight: value {} is {}, wanted a number above 0", i, s.factors[i]));
-
+  s.factors = read_factors(file, "rope_freqs.weight", rope.dim / 2);
   const std::string type = file.find_string(key("type")).value_or("none");
   if (type == "none") return;
   if (type != "linear" && type != "yarn")
     fail(file, fmt::format("{} is \"{}\", wanted none, linear or yarn", key("type"), printable(type)));
   s.kind = type == "yarn" ? RopeScaling::Kind::yarn : RopeScaling::Kind::linear;
-  const auto number = [&](const char* name, float usual) {
-    const float value = file.find_f32(key(name)).value_or(usual);
-    if (!(value > 0 && std::isfinite(value)))
-      fail(file, fmt::format("{} is {}, wanted a number above 0", key(name), value));
-    return value;
-  };
+  const auto number = [&](const char* name, float usual) { return read_number(file, key(name), usual); };
   s.factor = number("factor", 1);
   if (s.kind != RopeScaling::Kind::yarn) return;
-  s.original_context = file.find_u32(key("original_context_length")).value_or(c.n_ctx_train);
-  if (s.original_context == 0)
-    fail(file, fmt::format("{} is 0, wanted a number above 0", key("original_context_length")));
+  s.original_context = read_original_context(file, c);
   if (!(rope.base > 1))
     fail(file,
          fmt::format("{}.rope.freq_base is {}, wanted a number above 1 for yarn", c.architecture, rope.base));
@@ -82,15 +94,33 @@ void read_rope_scaling(const Checkpoint& file, Config& c) {
   s.attention_factor = number("attn_factor", 1) * (1 + 0.1F * std::log(std::max(1.0F, s.factor)));
 }
 
+void read_long_rope(const Checkpoint& file, Config& c) {
+  const std::string scaling = c.architecture + ".rope.scaling.";
+  const std::string type = file.find_string(scaling + "type").value_or("longrope");
+  if (type != "longrope" && type != "none")
+    fail(file, fmt::format("{}type is \"{}\", wanted none or longrope", scaling, printable(type)));
+  const uint32_t pairs = c.ropes[0].dim / 2;
+  RopeScaling& s = c.ropes[0].scaling;
+  s.factors = read_factors(file, "rope_factors_short.weight", pairs);
+  s.long_factors = read_factors(file, "rope_factors_long.weight", pairs);
+  if (s.factors.size() != s.long_factors.size())
+    fail(file, fmt::format("tensor rope_factors_{}.weight is missing", s.factors.empty() ? "short" : "long"));
+  if (s.factors.empty()) return;
+  s.kind = RopeScaling::Kind::long_rope;
+  s.original_context = read_original_context(file, c);
+  s.attention_factor = read_number(file, scaling + "attn_factor", 1);
+}
+
 // The table is computed in double, since Vulkan asks of a device's own sine no more than an error of 2^-11,
 // and that only between -pi and pi.
 std::vector<float> rotation_table(const Rope& r, uint32_t n_ctx) {
   const uint32_t pairs = r.dim / 2;
   const RopeScaling& s = r.scaling;
+  const std::vector<float>& factors = s.is_long(n_ctx) ? s.long_factors : s.factors;
   std::vector<double> speeds(pairs);  // of each pair, in radians a token
   for (uint32_t i = 0; i < pairs; ++i) {
     speeds[i] = std::pow(double{r.base}, -2.0 * i / r.dim);
-    if (!s.factors.empty()) speeds[i] /= s.factors[i];
+    if (!factors.empty()) speeds[i] /= factors[i];
     if (s.kind == RopeScaling::Kind::linear) speeds[i] /= s.factor;
     if (s.kind == RopeScaling::Kind::yarn) speeds[i] = yarn_speed(r, speeds[i], i);
   }

@@ -114,6 +114,23 @@ TensorStack Tensors::projections(uint64_t n_in, std::span<const Named> names) co
   return stack;
 }
 
+TensorStack Tensors::halves(uint64_t n_in, const Named& name) const {
+  const GgufTensor& whole = *projections(n_in, {{name.name, 2 * name.n_out}}).parts[0];
+  if (whole.type == TensorType::i2_s)
+    fail(file_, fmt::format("tensor {} is I2_S, whose halves cannot be told apart", printable(whole.name)));
+  const size_t bytes = whole.data.size() / 2;
+  TensorStack stack;
+  for (size_t i = 0; i < 2; ++i) {
+    auto half = std::make_shared<GgufTensor>(whole);
+    half->shape[1] = name.n_out;
+    half->offset += i * bytes;
+    half->data = whole.data.subspan(i * bytes, bytes);
+    stack.parts[i] = half.get();
+    stack.cuts.push_back(std::move(half));
+  }
+  return stack;
+}
+
 TensorStack Tensors::biased_projection(uint64_t n_in, const Named& name) const {
   TensorStack stack = projections(n_in, {&name, 1});
   stack.biases = biases({name});

@@ -53,6 +53,8 @@ class Tensors {
   TensorStack projections(uint64_t n_in, std::initializer_list<Named> names) const {
     return projections(n_in, std::span(names.begin(), names.size()));
   }
+  // The first n_out rows of a tensor of twice as many, and the last ones.
+  TensorStack halves(uint64_t n_in, const Named& name) const;
   TensorStack biased_projection(uint64_t n_in, const Named& name) const;  // with NAME.bias
   std::array<const GgufTensor*, 3> biases(std::span<const Named> names) const;
   std::array<const GgufTensor*, 3> biases(std::initializer_list<Named> names) const {

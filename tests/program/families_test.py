@@ -80,6 +80,10 @@ MADE = {  # arguments of make_family.py
     "qwen3_q6_k": "--arch qwen3 --proj q6_k --embd q6_k --head-dim 128",
     "llama_q4_k_m": "--proj q4_k --other 0.attn_v=q6_k --other 0.ffn_down=q6_k --embd q4_k --head q6_k --dim 512",
     "qwen2_q5_k_m": "--arch qwen2 --proj q5_k --other attn_v=q6_k --other 1.ffn_down=q6_k --embd q5_k",
+    "phi3": "--arch phi3 --proj q8_0 --embd q8_0 --head q5_0 --heads 6 --dim 384 --kv 2 --rope-dims 48 "
+            "--long-rope 1.19 --original-context 8",
+    "phi3_floats": "--arch phi3 --proj f16 --other ffn_up=bf16 --window 0 --long-rope 1.1 --original-context 256",
+    "phi3_k_quants": "--arch phi3 --proj q4_k --other ffn_down=q6_k --embd q4_k --window 64",
     "gpt2": "--arch gpt2 --proj q8_0 --other attn_output=f16 --embd q8_0 --kv 4",
     "gemma3_window_of_16": "--arch gemma3 --proj q8_0 --embd q8_0 --dim 128 --ffn 256 --pattern 2 --ctx 1024",
     "gemma3_window_of_512": "--arch gemma3 --proj f16 --embd f16 --dim 128 --ffn 256 --pattern 2 --window 512 --ctx 1024",
@@ -109,7 +113,7 @@ MADE = {  # arguments of make_family.py
 }
 
 WINDOWED = ("gemma3_window_of_16", "gemma3_window_of_512")
-LONG = ("llama_rope_freqs", "llama_linear", "qwen2_yarn", "qwen3_yarn", "qwen3_q2_0_128")
+LONG = ("phi3_k_quants", "llama_rope_freqs", "llama_linear", "qwen2_yarn", "qwen3_yarn", "qwen3_q2_0_128")
 
 
 class Runner:
@@ -169,8 +173,7 @@ class Runner:
             return
         hidden = self.output("probe", model, ids, *options)
         if normed and hidden is not None:
-            norm = gguf.File(model).floats("output_norm.weight")
-            hidden[-1] = reference.rms_norm(hidden[-1], norm, 0)  # epsilon changes no cosine
+            hidden[-1] = reference.Model(model).norm("output_norm", hidden[-1].astype(np.float64))
         report, good = "no output", False
         if hidden is not None:
             report, good = compare_logits.compare(wanted_hidden, hidden, bar, False)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compute the forward pass of a model in float64, for comparison: bitnet*, llama, qwen2, qwen3, gpt2, gemma3, gemma4.
+"""Compute the forward pass of a model in float64, for comparison: bitnet*, llama, qwen2, qwen3, phi3, gpt2, gemma3, gemma4.
 
     reference.py model.gguf --ids 256,72,101 --logits logits.npy [--hidden hidden.npy] [--i2s-layout 64|1x4]
                  [--kv float64] [--int8 float32|off] [--sums float32|backwards]
@@ -73,13 +73,17 @@ class Rotation:
         """Where plain_base is given, positions are not stretched."""
         meta, arch = file.meta, file.meta["general.architecture"]
         get = lambda key, default=None: meta.get(f"{arch}.rope.{key}", default)
-        self.n_rot, self.interleaved, self.magnitude = n_rot, arch == "llama", 1.0
+        self.n_rot, self.interleaved, self.magnitude, self.original = n_rot, arch == "llama", 1.0, None
         base, half = plain_base or get("freq_base", 10000.0), n_rot // 2
         self.frequency = base ** (-np.arange(half) / half)
         if plain_base:
             return
         if "rope_freqs.weight" in file.tensors:
             self.frequency = self.frequency / file.floats("rope_freqs.weight")
+        if "rope_factors_long.weight" in file.tensors:
+            self.original, self.magnitude = get("scaling.original_context_length"), get("scaling.attn_factor")
+            self.long = self.frequency / file.floats("rope_factors_long.weight")
+            self.frequency = self.frequency / file.floats("rope_factors_short.weight")
         kind, factor = get("scaling.type"), get("scaling.factor", 1.0)
         if kind == "linear":
             self.frequency = self.frequency / factor
@@ -93,7 +97,8 @@ class Rotation:
 
     def __call__(self, x):
         """Rotates x [tokens, heads, head_dim]; dims from n_rot on stay as they are."""
-        angle = np.arange(len(x))[:, None] * self.frequency
+        is_long = self.original and len(x) > self.original
+        angle = np.arange(len(x))[:, None] * (self.long if is_long else self.frequency)
         cos, sin = ((self.magnitude * f(angle))[:, None].astype(x.dtype) for f in (np.cos, np.sin))
         half, y = self.n_rot // 2, x.copy()
         first = slice(0, self.n_rot, 2) if self.interleaved else slice(0, half)
@@ -129,7 +134,7 @@ def activation_of(meta):
 
 class Model:
     def __init__(self, path, i2s="128"):
-        self.numbers = Numbers()
+        self.numbers, self.order = Numbers(), 1
         self.file = gguf.File(path, i2s)
         meta = self.file.meta
         self.arch = meta["general.architecture"]
@@ -146,7 +151,7 @@ class Model:
         n_head_kv = n_head_kv[i] if isinstance(n_head_kv, list) else n_head_kv
         rotate = None if self.arch == "gpt2" else Rotation(self.file, get("rope.dimension_count", head_dim))
         if not self.is_gemma:
-            return Layer(head_dim, n_head_kv, rotate, None)
+            return Layer(head_dim, n_head_kv, rotate, None, get("attention.sliding_window", 0))
         pattern, window = get("attention.sliding_window_pattern", 6), get("attention.sliding_window")
         local = lambda j: pattern[j] if isinstance(pattern, list) else (j + 1) % pattern != 0
         if local(i):
@@ -209,7 +214,11 @@ class Model:
             x = x + self.norm(b + "post_attention_norm", self.linear(b + "attn_output", self.norm(b + "attn_sub_norm", o)))
             f = self.norm(b + "ffn_norm", x)
             h = self.linear(b + "ffn_up", f)
-            h = self.act(self.linear(b + "ffn_gate", f)) * h if there(b + "ffn_gate.weight") else self.act(h)
+            if self.arch == "phi3":
+                gate, up = np.split(h, 2, -1)
+                h = self.act(gate) * up
+            else:
+                h = self.act(self.linear(b + "ffn_gate", f)) * h if there(b + "ffn_gate.weight") else self.act(h)
             x = x + self.norm(b + "post_ffw_norm", self.linear(b + "ffn_down", self.norm(b + "ffn_sub_norm", h)))
             if per_layer is not None:
                 g = self.act(self.linear(b + "inp_gate", x)) * per_layer[:, i]
@@ -235,7 +244,7 @@ class Model:
         heads = lambda y, n: y.reshape(len(a), n, layer.head_dim)
         rotate = layer.rotate or (lambda x: x)
         if there("attn_qkv"):
-            q, k, v = (heads(y, self.n_head) for y in np.split(self.linear(b + "attn_qkv", a), 3, -1))
+            q, k, v = np.split(heads(self.linear(b + "attn_qkv", a), -1), np.cumsum([self.n_head, layer.n_head_kv]), 1)
         else:
             q = heads(self.linear(b + "attn_q", a), self.n_head)
         if there("attn_k") and layer.kv_of < 0:

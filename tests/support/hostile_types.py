@@ -8,12 +8,12 @@ import numpy as np
 
 import gguf_types
 import make_family
-from hostile_file import ARCH, ARRAY, BOOL, F64, I64, VOCAB, File, Tensor, f32, floats, ints, p32, p64, scalar, string, u32
+from hostile_file import ARCH, ARRAY, BOOL, F64, I32, I64, VOCAB, File, Tensor, f32, floats, ints, p32, p64, scalar, string, u32
 
 NOT_FINITE = {name: struct.pack("<e", float(name)) for name in ("nan", "inf", "-inf")}
 SIZES = {  # elements and bytes of a block
     0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 8: (32, 34), 10: (256, 84), 12: (256, 144), 13: (256, 176),
-    14: (256, 210), 30: (1, 2), 35: (256, 66), 39: (32, 17), 41: (128, 18), 142: (128, 34), 143: (128, 28)}
+    14: (256, 210), 30: (1, 2), 35: (256, 66), 39: (32, 17), 36: (4, 1), 41: (128, 18), 142: (128, 34), 143: (128, 28)}
 
 
 def booleans(values):
@@ -309,4 +309,38 @@ def gemma4(c):
             "blk.0.attn_k.weight")
 
 
-GROUPS = (gpt2, gemma, gemma4, ternary_types, dense_types, blocks, refused_types, heads, rope, activations)
+def phi3(c):
+    one_family(c, "--arch", "phi3", "--proj", "q8_0", "--long-rope", "1.2", "--kv", "1")
+    short, long = (f"rope_factors_{length}.weight" for length in ("short", "long"))
+    missing(c, "blk.0.attn_qkv.weight", "blk.0.ffn_up.weight", short, long)
+    for tensor, shapes in {"blk.0.attn_qkv.weight": ([256, 256], [256, 383], [384, 256], [256, 768]),
+                           "blk.0.ffn_up.weight": ([256, 256], [256, 511], [256, 1024], [512, 256])}.items():
+        c.attribute("phi3-shape", tensor, "shape", shapes)
+    for tensor in (short, long):
+        for n in (1, 16, 31, 33, 64):
+            c.add("long-rope-length", tensor, lambda f: vector(f, tensor, np.ones(n)))
+        c.attribute("long-rope-type", tensor, "kind", [1, 26, 30])
+        for at, value in ((0, 0.0), (4, -1.0), (8, float("nan")), (-4, float("inf")), (-4, -0.0)):
+            c.add("long-rope-value", tensor, lambda f: with_bytes(f, tensor, at, struct.pack("<f", value)))
+    for value in (f32(0.0), f32(-1.0), f32(float("nan")), f32(float("inf")), u32(1), string("1")):
+        c.add("attn-factor", r"scaling\.attn_factor", lambda f: f.key("rope.scaling.attn_factor", value))
+    for value in (u32(0), f32(64.0), string("64"), scalar("q", I64, -1)):
+        c.add("long-rope-original", "original_context_length",
+              lambda f: f.key("rope.scaling.original_context_length", value))
+    for value in (string("yarn"), string("linear"), string(""), u32(1), string("\x1b[2J")):
+        c.add("long-rope-kind", r"scaling\.type", lambda f: f.key("rope.scaling.type", value))
+    for value in (f32(16.0), string("16"), scalar("i", I32, -1)):
+        c.add("phi3-window", "sliding_window", lambda f: f.key("attention.sliding_window", value))
+
+
+def phi3_as_i2_s(c):
+    one_family(c, "--arch", "phi3", "--proj", "tq2_0")
+    whole = "blk.0.ffn_up.weight"
+
+    def change(f):
+        retyped(f, whole, 36)
+        resized(f, whole, 32)
+    c.add("halves-of-i2_s", "I2_S.*halves", change)
+
+
+GROUPS = (phi3, phi3_as_i2_s, gpt2, gemma, gemma4, ternary_types, dense_types, blocks, refused_types, heads, rope, activations)

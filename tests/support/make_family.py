@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write a small GGUF of any family with seeded random weights: bitnet*, llama, qwen2, qwen3, gpt2, gemma3 or gemma4.
+"""Write a small GGUF of any family with seeded random weights: bitnet*, llama, qwen2, qwen3, phi3, gpt2, gemma3 or gemma4.
 
     make_family.py out.gguf --arch qwen3 --proj q2_0 --embd q2_0 --yarn 4 --original-context 64 --seed 7
     make_family.py out.gguf --proj q4_k --other 0.attn_v=q6_k --other 0.ffn_down=q6_k --head q6_k
@@ -16,7 +16,7 @@ import gguf_types
 from make_model import ARRAY, BOOL, FLOAT, I32, STRING, TEMPLATE, U32, key, text, vocabulary
 
 BITNET = ("bitnet", "bitnet-25", "bitnet-b1.58")
-ARCHITECTURES = (*BITNET, "llama", "qwen2", "qwen3", "gpt2", "gemma3", "gemma4")
+ARCHITECTURES = (*BITNET, "llama", "qwen2", "qwen3", "phi3", "gpt2", "gemma3", "gemma4")
 GEMMA = ("gemma3", "gemma4")
 CODES = [0.3, 0.4, 0.3]  # the shares of -1, 0 and 1
 
@@ -57,6 +57,21 @@ def gpt2_tensors(a, n_vocab):
     yield "output_norm.bias", "bias", (a.dim,)
 
 
+def phi3_tensors(a, n_vocab, head_dim):
+    """As tensors()."""
+    yield "token_embd.weight", a.embd, (n_vocab, a.dim)
+    for i in range(a.layers):
+        b, q = f"blk.{i}.", a.heads * head_dim
+        for name, shape in [("attn_norm", (a.dim,)), ("attn_qkv", (q + 2 * a.kv * head_dim, a.dim)), ("attn_output", (a.dim, q)),
+                            ("ffn_norm", (a.dim,)), ("ffn_up", (2 * a.ffn, a.dim)), ("ffn_down", (a.dim, a.ffn))]:
+            yield f"{b}{name}.weight", "norm" if len(shape) == 1 else dict(a.other).get(name, a.proj), shape
+    yield "output_norm.weight", "norm", (a.dim,)
+    for length in ("long", "short") if a.long_rope else ():
+        yield f"rope_factors_{length}.weight", "freqs", ((a.rope_dims or head_dim) // 2,)
+    if a.head != "tied":
+        yield "output.weight", a.head, (n_vocab, a.dim)
+
+
 def local_layers(a):
     """Returns for each layer of Gemma whether it has a window."""
     return [(i + 1) % a.pattern != 0 for i in range(a.layers)]
@@ -95,6 +110,8 @@ def tensors(a, n_vocab, head_dim):
     """Yields the name, the kind and the shape [rows, columns] of each tensor."""
     if a.arch == "gpt2":
         return (yield from gpt2_tensors(a, n_vocab))
+    if a.arch == "phi3":
+        return (yield from phi3_tensors(a, n_vocab, head_dim))
     if a.arch in GEMMA:
         return (yield from gemma_tensors(a, n_vocab, head_dim))
     q, kv, sub_norms = a.heads * head_dim, a.kv * head_dim, a.arch in BITNET
@@ -148,8 +165,11 @@ def metadata(a, rng, head_dim):
             key(A + ".rope.dimension_count", U32, a.rope_dims or head_dim), key(A + ".rope.freq_base", FLOAT, 500000.0),
             key(A + f".attention.layer_norm{'' if A == 'gpt2' else '_rms'}_epsilon", FLOAT, 1e-5),
             key("general.quantization_version", U32, 2)]
-    if A in GEMMA:
+    if A in GEMMA or A == "phi3":
         meta.append(key(A + ".attention.sliding_window", U32, a.window))
+    if a.long_rope:
+        meta += [key(A + ".rope.scaling.original_context_length", U32, a.original_context),
+                 key(A + ".rope.scaling.attn_factor", FLOAT, a.long_rope)]
     if A == "gemma3":
         meta.append(key(A + ".attention.sliding_window_pattern", U32, a.pattern))
     if A == "gemma4":
@@ -201,9 +221,10 @@ def parse(arguments=None):
     parser.add_argument("--rope-freqs", action="store_true", help="a tensor of divisors of the frequencies")
     parser.add_argument("--linear", type=float, help="factor of linear RoPE scaling")
     parser.add_argument("--yarn", type=float, help="factor of YaRN")
-    parser.add_argument("--original-context", type=int, default=64, help="what YaRN stretches")
+    parser.add_argument("--long-rope", type=float, help="factor of the scores of LongRoPE, with two tensors of divisors")
+    parser.add_argument("--original-context", type=int, default=64, help="what YaRN or LongRoPE stretches")
     parser.add_argument("--biases", action="store_true", help="of all projections of a llama")
-    parser.add_argument("--window", type=int, default=16, help="keys that a local layer of Gemma sees")
+    parser.add_argument("--window", type=int, default=16, help="keys that a local layer of Gemma, or one of Phi-3, sees")
     parser.add_argument("--pattern", type=int, default=3, help="every so many layers of Gemma one sees all keys")
     parser.add_argument("--swa-head-dim", type=int, help="of Gemma's local layers")
     parser.add_argument("--shared", type=int, default=0, help="last layers that use the keys of an earlier one")
