@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/gguf.h"
+#include "engine/placement.h"
 
 namespace bitnet {
 
@@ -63,10 +64,12 @@ struct MemoryPlan {
   uint64_t norms = 0;
   uint64_t kv_cache = 0;
   uint64_t activations = 0;
-  uint64_t head = 0;         // of `embedding`, the table that logits are computed from
-  uint64_t decode_file = 0;  // bytes of the file that a token reads: projections, norms and the head
-  uint64_t head_copy = 0;    // to find the largest logit with, on the CPU alone; not in total()
-  uint64_t total() const { return projections + embedding + norms + kv_cache + activations; }
+  uint64_t head = 0;                // of `embedding`, the table that logits are computed from
+  uint64_t decode_file = 0;         // bytes of the file that a token reads: projections, norms and the head
+  uint64_t head_copy = 0;           // to find the largest logit with, on the CPU alone; not in total()
+  std::vector<WeightPiece> pieces;  // projections and embedding, as place() takes them
+  uint64_t fixed() const { return norms + kv_cache + activations; }  // the rest of total()
+  uint64_t total() const { return projections + embedding + fixed(); }
 };
 MemoryPlan plan_memory(const Checkpoint& file, uint32_t n_ctx);
 

@@ -11,6 +11,10 @@
 
 namespace bitnet {
 
+// What the model takes, with a session of n_ctx tokens (0: usual_context()). The pieces point to tensors of
+// `file`.
+MemoryPlan plan_memory(const ModelFile& file, uint32_t n_ctx);
+
 // `on_progress` as in EngineOptions.
 Model load_model(const ModelFile& file, Backend& backend, I2sLayout layout,
                  const std::function<bool(uint64_t, uint64_t)>& on_progress);

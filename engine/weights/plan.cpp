@@ -4,7 +4,7 @@
 
 #include "engine/layouts/file_types.h"
 #include "engine/layouts/pack_blocks16.h"
-#include "engine/model/families.h"
+#include "loader.h"
 
 namespace bitnet {
 namespace {
@@ -29,12 +29,67 @@ uint64_t table_bytes(const GgufTensor& t) {
   return find_file_type(t.type)->trits ? ternary_bytes(t, true) : t.data.size();
 }
 
+// What Vulkan may take beyond that: sets of sixteen ternary rows, whole words of blocks, and 16 bytes behind
+// the last row.
+uint64_t rounding(const GgufTensor& t) {
+  constexpr uint64_t kRows = 15, kBehind = 32;
+  if (find_block_type(t.type)) {
+    const BlockRowBytes there = block_row_bytes(t.type, t.shape[0]),
+                        here = block16_row_bytes(t.type, t.shape[0]);
+    return kBehind + t.shape[1] * (there.codes - std::min(there.codes, here.codes));
+  }
+  const bool rows = t.type != TensorType::i2_s && find_file_type(t.type)->trits;
+  return kBehind + (rows ? kRows * ternary_bytes(t, true) / t.shape[1] : 0);
+}
+
+WeightPiece table_piece(WeightPiece::Kind kind, const GgufTensor& t) {
+  const uint64_t bytes = table_bytes(t) + rounding(t);
+  return {kind, 0, bytes, kind == WeightPiece::Kind::head ? table_bytes(t) : table_bytes(t) / t.shape[1], &t};
+}
+
+void add_projection(WeightPiece::Kind kind, uint32_t layer, const TensorStack& stack, MemoryPlan& plan) {
+  if (!stack) return;
+  WeightPiece piece{kind, layer, 0, 0, stack.parts[0]};
+  for (const GgufTensor* t : stack.parts) {
+    if (!t) continue;
+    piece.read += projection_bytes(*t);
+    piece.bytes += projection_bytes(*t) + rounding(*t);
+  }
+  plan.projections += piece.read;
+  plan.pieces.push_back(piece);
+}
+
+void add_pieces(const ModelFile& m, MemoryPlan& plan) {
+  using enum WeightPiece::Kind;
+  plan.pieces.push_back(table_piece(head, *m.output));
+  if (!m.config.tied_head) plan.pieces.push_back(table_piece(embedding, *m.token_embd));
+  if (m.per_layer_embd) plan.pieces.push_back(table_piece(embedding, *m.per_layer_embd));
+  add_projection(attention, 0, m.per_layer_proj, plan);
+  for (uint32_t i = 0; i < m.blocks.size(); ++i) {
+    const auto& [at, ffn, per_layer, scale] = m.blocks[i];
+    for (const TensorStack* s : {&at.qkv, &at.out}) add_projection(attention, i, *s, plan);
+    for (const TensorStack* s : {&ffn.gate_up, &ffn.down, &per_layer.gate, &per_layer.proj})
+      add_projection(feed_forward, i, *s, plan);
+  }
+}
+
+// What a device takes for the stages of decode and the commands of a session (vk/decode.cpp); other backends
+// take less.
+uint64_t command_bytes(const ModelFile& m, uint64_t most_rows) {
+  constexpr uint64_t kPrograms = 7, kTagged = 64, kStages = 5, kStage = 4 << 10, kOther = 256 << 10;
+  return kPrograms * (kTagged * most_rows + kStages * kStage * m.blocks.size()) + kOther;
+}
+
 }  // namespace
 
 MemoryPlan plan_memory(const Checkpoint& file, uint32_t n_ctx) {
-  const ModelFile m = read_model(file, Activation::of_file);
+  return plan_memory(read_model(file, Activation::of_file), n_ctx);
+}
+
+MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
   const Config& c = m.config;
   MemoryPlan plan;
+  add_pieces(m, plan);
   plan.embedding = table_bytes(*m.token_embd) + (c.tied_head ? 0 : table_bytes(*m.output));
   if (m.per_layer_embd) plan.embedding += table_bytes(*m.per_layer_embd);
   const bool whole_head = c.logit_softcap != 0 || !c.suppressed_tokens.empty();
@@ -46,8 +101,7 @@ MemoryPlan plan_memory(const Checkpoint& file, uint32_t n_ctx) {
   plan.decode_file = m.output->data.size() + plan.norms;
   const auto add = [&](const GgufTensor& t) {
     plan.decode_file += t.data.size();
-    (t.shape.size() == 1 ? plan.norms : plan.projections) +=
-        t.shape.size() == 1 ? t.data.size() : projection_bytes(t);
+    if (t.shape.size() == 1) plan.norms += t.data.size();
   };
   for (const FileBlock& block : m.blocks) for_each_tensor(block, add);
   for_each_tensor(m.per_layer_proj, add);
@@ -55,6 +109,7 @@ MemoryPlan plan_memory(const Checkpoint& file, uint32_t n_ctx) {
   const uint64_t tokens = n_ctx == 0 ? usual_context(c) : n_ctx,
                  batch = std::min<uint64_t>(kMaxBatch, tokens);
   uint64_t input = c.n_embd, qkv = 0, o = 0, scratch = 0;
+  constexpr uint64_t kMostRowsOfAStage = 1 << 15;
   bool post = false, blocks = false, floats = false;
   const auto look_at = [&](const TensorStack& s) {
     if (!s) return;
@@ -82,6 +137,8 @@ MemoryPlan plan_memory(const Checkpoint& file, uint32_t n_ctx) {
       (tokens + kAttentionChunk - 1) / kAttentionChunk * 4 * scratch +
       4 * ((kMaxLogitRows + kRunAhead) * uint64_t{c.n_vocab} + uint64_t{kMaxLogitRows} * c.n_embd);
   for (const Rope& rope : c.ropes) plan.activations += tokens * rope.dim * 4;
+  plan.activations +=
+      command_bytes(m, std::max({input, qkv, std::min<uint64_t>(c.n_vocab, kMostRowsOfAStage)}));
   return plan;
 }
 

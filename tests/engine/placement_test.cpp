@@ -1,0 +1,148 @@
+// Tests where weights are placed: never over a budget, and more with more of it.
+#include "engine/placement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "engine/engine.h"
+
+namespace bitnet {
+namespace {
+
+using enum WeightPiece::Kind;
+
+struct Needs {
+  uint64_t fixed = 0;
+  std::vector<WeightPiece> pieces;
+  uint64_t total() const {
+    return std::accumulate(pieces.begin(), pieces.end(), fixed,
+                           [](uint64_t sum, const WeightPiece& p) { return sum + p.bytes; });
+  }
+};
+
+// A model's shape, or sizes without any sense.
+Needs random_needs(std::mt19937& rng, const std::vector<GgufTensor>& tensors) {
+  const auto number = [&](uint64_t most) { return rng() % (most + 1); };
+  Needs n{number(50), {}};
+  const uint32_t layers = static_cast<uint32_t>(1 + number(6));
+  const auto add = [&](WeightPiece::Kind kind, uint32_t layer, uint64_t bytes, bool all) {
+    n.pieces.push_back({kind, layer, bytes, all ? bytes : number(1), &tensors[n.pieces.size()]});
+  };
+  add(embedding, 0, number(60), false);
+  for (uint32_t i = 0; i < layers; ++i) {
+    add(attention, i, number(20), true);
+    add(attention, i, number(9), true);
+    add(feed_forward, i, number(40), true);
+    add(feed_forward, i, number(20), true);
+  }
+  add(head, 0, number(60), true);
+  std::ranges::shuffle(n.pieces, rng);
+  return n;
+}
+
+TEST(Placement, IsNeverOverABudgetAndGrowsWithIt) {
+  const std::vector<GgufTensor> tensors(64);
+  std::mt19937 rng(1);
+  for (int round = 0; round < 200; ++round) {
+    const Needs n = random_needs(rng, tensors);
+    const uint64_t ram = round % 2 == 0 ? kNoLimit : rng() % 200;
+    Placement before = place(n.fixed, n.pieces, {0, ram});
+    for (uint64_t vram = 0; vram <= n.total() + 5; ++vram) {
+      const Placement p = place(n.fixed, n.pieces, {vram, ram});
+      uint64_t sums[3] = {n.fixed, 0, 0}, read[3] = {0, 0, 0};
+      for (size_t i = 0; i < p.pieces.size(); ++i) {
+        sums[static_cast<int>(p.homes[i])] += p.pieces[i].bytes;
+        read[static_cast<int>(p.homes[i])] += p.pieces[i].read;
+        EXPECT_EQ(p.home_of(*p.pieces[i].tensor), p.homes[i]);
+      }
+      EXPECT_THAT(sums, testing::ElementsAre(p.on_device, p.in_host, p.on_disk));
+      EXPECT_THAT(read, testing::ElementsAre(p.read_on_device, p.read_in_host, p.read_on_disk));
+      EXPECT_EQ(p.on_device + p.in_host + p.on_disk, n.total());
+      EXPECT_LE(p.on_device, std::max(vram, n.fixed));
+      EXPECT_LE(p.in_host, ram);
+      EXPECT_GE(p.on_device, before.on_device);
+      EXPECT_GE(p.read_on_device, before.read_on_device);
+      if (ram == kNoLimit) {
+        EXPECT_LE(p.read_in_host, before.read_in_host);
+        EXPECT_EQ(p.on_disk, 0U);
+      }
+      before = p;
+    }
+    EXPECT_EQ(before.on_device, n.total());
+  }
+}
+
+TEST(Placement, MoreMemoryOfTheComputerLeavesLessOnDisk) {
+  const std::vector<GgufTensor> tensors(64);
+  std::mt19937 rng(2);
+  for (int round = 0; round < 50; ++round) {
+    const Needs n = random_needs(rng, tensors);
+    const uint64_t vram = n.fixed + rng() % 100;
+    const uint64_t all = place(n.fixed, n.pieces, {vram, kNoLimit}).in_host;
+    uint64_t before = 0;
+    for (uint64_t ram = 0; ram <= all; ++ram) {
+      const Placement p = place(n.fixed, n.pieces, {vram, ram});
+      EXPECT_GE(p.in_host, before);
+      EXPECT_EQ(p.on_disk == 0, ram >= all);  // so `all` is the smallest that does without the disk
+      before = p.in_host;
+    }
+  }
+}
+
+TEST(Placement, GivesTheDeviceToTheHeadThenAttentionThenTheFirstFeedForwards) {
+  const std::vector<GgufTensor> tensors(6);
+  const std::vector<WeightPiece> pieces = {
+      {embedding, 0, 50, 1, &tensors[0]},     {attention, 0, 10, 10, &tensors[1]},
+      {feed_forward, 0, 30, 30, &tensors[2]}, {attention, 1, 10, 10, &tensors[3]},
+      {feed_forward, 1, 30, 30, &tensors[4]}, {head, 0, 50, 50, &tensors[5]},
+  };
+  const auto on_device = [&](uint64_t vram) {
+    const Placement p = place(7, pieces, {vram, kNoLimit});
+    std::string list;
+    for (const GgufTensor& t : tensors) list += p.home_of(t) == Home::device ? 'd' : 'h';
+    return list;
+  };
+  EXPECT_EQ(on_device(0), "hhhhhh");
+  EXPECT_EQ(on_device(7 + 50), "hhhhhd");
+  EXPECT_EQ(on_device(7 + 70), "hdhdhd");
+  EXPECT_EQ(on_device(7 + 100), "hdddhd");
+  EXPECT_EQ(on_device(7 + 130), "hddddd");
+  EXPECT_EQ(on_device(7 + 180), "dddddd");
+  EXPECT_EQ(on_device(7 + 49), "hdhdhh");  // a head that does not fit leaves its room to others
+  EXPECT_EQ(place(7, pieces, {}).home_of(GgufTensor{}), Home::device);
+  const Placement some = place(7, pieces, {7 + 50, 60});
+  EXPECT_EQ(some.in_host, 60U);  // the embedding, then the first matrix
+  EXPECT_EQ(some.home_of(tensors[0]), Home::host);
+  EXPECT_EQ(some.home_of(tensors[1]), Home::host);
+  EXPECT_EQ(some.home_of(tensors[2]), Home::disk);
+}
+
+TEST(Placement, PiecesOfAModelAreAllThatItsPlanHasBesideWhatIsFixed) {
+  const Checkpoint file(BITNET_TEST_MODEL);
+  const MemoryPlan plan = plan_memory(file, 64);
+  const ModelInfo m = read_model_info(file);
+  ASSERT_EQ(plan.pieces.size(), 4 * m.n_layer + (m.tied_head ? 1 : 2));
+  uint64_t bytes = 0, read = 0;
+  for (const WeightPiece& p : plan.pieces) {
+    bytes += p.bytes;
+    read += p.read;
+    EXPECT_LE(p.read, p.bytes);
+  }
+  EXPECT_GE(bytes, plan.projections + plan.embedding);
+  EXPECT_LE(bytes, plan.projections + plan.embedding + plan.pieces.size() * 1024);
+  EXPECT_EQ(read, plan.projections + plan.head);
+}
+
+TEST(Placement, SizesAreNamedAsOptionsTakeThemAndRoundedUp) {
+  EXPECT_EQ(size_option(0), "0K");
+  EXPECT_EQ(size_option(1), "1K");
+  EXPECT_EQ(size_option(20 << 10), "20K");
+  EXPECT_EQ(size_option((uint64_t{2} << 30) + 1), "2049M");
+}
+
+}  // namespace
+}  // namespace bitnet
