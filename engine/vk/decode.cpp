@@ -237,14 +237,13 @@ Decode::Decode(const Device& device, VulkanKernels& kernels, Transfer& transfer,
       chained_(chained == ChainedDecode::always ||
                (chained == ChainedDecode::where_safe && !device.info().software)),
       untried_(chained == ChainedDecode::where_safe),
-      blocks_(chained != ChainedDecode::where_safe),
       stuck_(device, sizeof(uint32_t), BufferUse::shared) {
   std::memset(stuck_.mapped().data(), 0, sizeof(uint32_t));
 }
 
 bool Decode::takes(const DecodeStages& stages) const {
   const auto fits = [](const DecodeStage& s) { return s.n_out <= kMostRows; };
-  return (!stages.blocks_ || blocks_) && std::all_of(stages.stages_.begin(), stages.stages_.end(), fits) &&
+  return std::all_of(stages.stages_.begin(), stages.stages_.end(), fits) &&
          kernels_.has_decode(stages.shape());
 }
 

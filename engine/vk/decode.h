@@ -85,10 +85,6 @@ class Decode {
   VulkanBuffer& params_;
   bool chained_;
   bool untried_;  // it has not been tried yet whether the device lets workgroups go on that it has started
-  // Whether matrices of blocks have stages. On an H200 (driver 580.159) their results differ in the last bits
-  // from those of the kernels for batches, for a reason that is not found, so only tests have them. On that
-  // device DenseKernels.ATokenHasTheBitsOfItsSteps fails.
-  bool blocks_;
   VulkanBuffer stuck_;  // the host can read it; 1 once a workgroup gave up waiting
 };
 

@@ -9,7 +9,8 @@ uint to_half(float f) {
   if (magnitude >= 0x47800000u)  // NaN, or too large
     return sign | (magnitude > 0x7F800000u ? 0x7E00u : 0x7C00u);
   if (magnitude < 0x38800000u) {  // subnormal: in units of 2^-24, rounded by the addition of 0.5 in f32
-    return sign | (floatBitsToUint(uintBitsToFloat(magnitude) + 0.5) - 0x3F000000u);
+    precise float sum = uintBitsToFloat(magnitude) + 0.5;
+    return sign | (floatBitsToUint(sum) - 0x3F000000u);
   }
   uint odd = magnitude >> 13 & 1u;
   return sign | (magnitude - 0x38000000u + 0xFFFu + odd) >> 13;

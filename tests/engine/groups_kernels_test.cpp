@@ -262,16 +262,7 @@ TEST_P(GroupKernels, ATokenHasTheBitsOfItsSteps) {
         });
         return get<float>(*backend, *x, kEmbd);
       };
-      const auto wanted = token(true), found = token(false);
-      if (!(GetParam().as_gpu && backend->device().software)) {
-        EXPECT_EQ(found, wanted);
-        continue;
-      }
-      double largest = 0;  // Mesa's software device rounds the scale of a row differently in the two
-      for (const float v : wanted) largest = std::max(largest, std::abs(double{v}));
-      EXPECT_GT(largest, 0);
-      for (uint32_t i = 0; i < kEmbd; ++i)
-        ASSERT_NEAR(found[i], wanted[i], largest * (input == Input::int16_row ? 1e-4 : 0.02)) << i;
+      EXPECT_EQ(token(false), token(true));
     }
 }
 

@@ -10,22 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "shaders/shaders.h"
+#include "tests/shaders/instructions.h"
 
 namespace bitnet::vk {
 namespace {
-
-struct Instruction {
-  uint32_t opcode;
-  std::span<const uint32_t> args;
-};
-
-std::vector<Instruction> instructions(std::span<const uint32_t> module) {
-  std::vector<Instruction> all;
-  for (size_t at = 5; at < module.size(); at += module[at] >> 16)
-    all.push_back({module[at] & 0xFFFF, module.subspan(at + 1, (module[at] >> 16) - 1)});
-  return all;
-}
 
 struct MatrixCase {
   Shader shader;
