@@ -19,7 +19,7 @@ constexpr Family kFamilies[] = {
     {"BitNetForCausalLM", "bitnet-b1.58", ""}, {"BitnetForCausalLM", "bitnet", ""},
     {"LlamaForCausalLM", "llama", "silu"},     {"Qwen2ForCausalLM", "qwen2", "silu"},
     {"Qwen3ForCausalLM", "qwen3", "silu"},     {"Gemma3ForCausalLM", "gemma3", "gelu_pytorch_tanh"},
-    {"GPT2LMHeadModel", "gpt2", "gelu_new"},
+    {"GPT2LMHeadModel", "gpt2", "gelu_new"},   {"Phi3ForCausalLM", "phi3", "silu"},
 };
 
 const Family& family_of(const Fields& f) {
@@ -75,14 +75,36 @@ struct Rope {
   uint32_t head_dim;
 };
 
+// Phi-3's: two lists of divisors, and a factor of the scores that follows from how far they stretch.
+void read_long_rope(const Rope& r, const Fields& rope, Config& c, Metadata& to) {
+  for (const char* length : {"long", "short"}) {
+    const std::string name = fmt::format("{}_factor", length);
+    const json& list = rope.get(name.c_str());
+    const auto is_number = [](const json& value) { return value.is_number(); };
+    if (!list.is_array() || list.empty() || !std::ranges::all_of(list, is_number))
+      rope.fail(name, fmt::format("wanted a list of numbers, got {}", shown(list)));
+    auto factors = list.get<std::vector<float>>();
+    c.rope_factors.emplace_back(fmt::format("rope_factors_{}.weight", length), std::move(factors));
+  }
+  const uint32_t context = r.fields.get_whole("max_position_embeddings");
+  const auto trained = rope.find_whole("original_max_position_embeddings");
+  const uint32_t original = trained ? *trained : r.fields.get_whole("original_max_position_embeddings");
+  const double stretched = static_cast<double>(context) / original;
+  const double usual = stretched > 1 ? std::sqrt(1 + std::log(stretched) / std::log(original)) : 1;
+  to.whole(r.key + "scaling.original_context_length", original);
+  to.real(r.key + "scaling.attn_factor",
+          rope.find_real("attention_factor").value_or(static_cast<float>(usual)));
+}
+
 void read_scaling(const Rope& r, const Fields& rope, float base, Config& c, Metadata& to) {
   const char* name = rope.find("rope_type") ? "rope_type" : "type";
   const std::string type = rope.find_text(name).value_or("default");
   if (type == "default") return;
   if (type == "llama3") {
-    c.rope_factors = llama3_factors(rope, base, r.head_dim);
+    c.rope_factors.emplace_back("rope_freqs.weight", llama3_factors(rope, base, r.head_dim));
     return;
   }
+  if (c.architecture == "phi3" && (type == "longrope" || type == "su")) return read_long_rope(r, rope, c, to);
   if (type != "linear" && type != "yarn")
     rope.fail(name, fmt::format("wanted default, linear, llama3 or yarn, got \"{}\"", printable(type)));
   const float factor = rope.get_real("factor");
@@ -169,6 +191,8 @@ void read_sizes(const Fields& f, Config& c, Metadata& to) {
   }
   constexpr uint32_t kMostHead = 1 << 16;
   read_rope({f, a + "rope.", std::min(head_dim.value_or(n_embd / n_head), kMostHead)}, c, to);
+  if (c.architecture == "phi3")
+    to.whole("phi3.attention.sliding_window", f.find_whole("sliding_window").value_or(0));
   refuse(f, "use_sliding_window");
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fields.h"
@@ -24,7 +25,8 @@ struct Config {
   std::vector<std::string> not_converted;  // parts of the names of those that are not
   float norm_offset = 0;                   // is added to the weights of norms
   bool transposed = false;                 // projections lie [in, out], as gpt2's Conv1D has them
-  std::vector<float> rope_factors;         // [head_dim / 2], or empty
+  // Tensors [rotated features / 2] that config.json has, each with its name in a GGUF file.
+  std::vector<std::pair<std::string, std::vector<float>>> rope_factors;
 };
 
 // Throws Error(model) for what the engine would compute otherwise than transformers.

@@ -164,12 +164,11 @@ class Converter {
   Converted work() {
     for (const Shard& shard : shards_)
       for (const HubTensor& t : shard.tensors) add(shard.path, t);
-    if (!c_.rope_factors.empty()) {
-      const Work work = [factors = c_.rope_factors](std::span<std::byte> to) {
-        std::memcpy(to.data(), factors.data(), to.size());
+    for (const auto& [name, factors] : c_.rope_factors) {
+      const Work work = [values = factors](std::span<std::byte> to) {
+        std::memcpy(to.data(), values.data(), to.size());
       };
-      const uint64_t bytes = c_.rope_factors.size() * sizeof(float);
-      put_made({"rope_freqs.weight", TensorType::f32, {c_.rope_factors.size()}, 0, {}}, bytes, work);
+      put_made({name, TensorType::f32, {factors.size()}, 0, {}}, factors.size() * sizeof(float), work);
     }
     return finish();
   }

@@ -28,6 +28,8 @@ MODELS = {  # name: maker and arguments, arguments of make_hub_folder.py
     "gpt2": ("make_family", "--arch gpt2 --proj bf16 --embd f16 --kv 4", ""),
     "gemma": ("make_family", "--arch gemma3 --proj bf16 --embd bf16 --dim 128 --ffn 256 --layers 3 --pattern 2 --spm --vocab 700",
               ""),
+    "phi3": ("make_family", "--arch phi3 --proj bf16 --embd bf16 --rope-dims 48 --long-rope 1.632993161855452 "
+             "--original-context 8", ""),
     "qwen2": ("make_family", "--arch qwen2 --proj f32 --embd bf16", ""),
 }
 TEXT = "Hello the world, don't say 12345 times: a\u00e9 \u4f60\n\n  tabs\t<|eot_id|> x"
@@ -110,9 +112,17 @@ class HubFolderTest(unittest.TestCase):
                   "Mixtral": config("architectures", ["Mixtral\x1b[2J"]),
                   "quant_method": config("quantization_config", {"quant_method": "gptq"}),
                   "complete": lambda folder: os.truncate(folder / "model-00001-of-00003.safetensors", 5000)}
+        if "phi3" in MODELS:
+            factors = {"type": "longrope", "long_factor": [1.0] * 24, "short_factor": [1.0] * 24}
+            for value in ([], 1, {"a": 1}, ["x"], [1.0, None]):
+                faults[f"phi3 short_factor {value}"] = config("rope_scaling", factors | {"short_factor": value})
+            faults["phi3 rope_factors_long"] = config("rope_scaling", factors | {"long_factor": [1.0] * 23})
+            faults["phi3 original_context_length is 0"] = config("original_max_position_embeddings", 0)
+            faults["phi3 sliding_window"] = config("sliding_window", -1)
         for words, change in faults.items():
+            model, words = ("phi3", words.split()[1]) if words.startswith("phi3") else ("bitnet", words)
             folder = A.folder / "fault"
-            shutil.copytree(A.folder / "bitnet", folder, dirs_exist_ok=True)
+            shutil.copytree(A.folder / model, folder, dirs_exist_ok=True)
             change(folder)
             for arguments in (["info", folder], [folder, "--private", "-n", "1", "-p", "x", *A.device]):
                 done = run(*arguments)

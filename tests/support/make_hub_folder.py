@@ -22,7 +22,7 @@ import gguf_types  # noqa: E402
 
 CLASSES = {"bitnet-b1.58": "BitNetForCausalLM", "bitnet": "BitnetForCausalLM", "llama": "LlamaForCausalLM",
            "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM", "gemma3": "Gemma3ForCausalLM",
-           "gpt2": "GPT2LMHeadModel"}
+           "gpt2": "GPT2LMHeadModel", "phi3": "Phi3ForCausalLM"}
 IN_BLOCK = {"attn_norm": "input_layernorm", "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj",
             "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj", "attn_q_norm": "self_attn.q_norm",
             "attn_k_norm": "self_attn.k_norm", "attn_sub_norm": "self_attn.attn_sub_norm",
@@ -30,6 +30,7 @@ IN_BLOCK = {"attn_norm": "input_layernorm", "attn_q": "self_attn.q_proj", "attn_
             "ffn_down": "mlp.down_proj", "ffn_sub_norm": "mlp.ffn_sub_norm"}
 OF_GEMMA = {"ffn_norm": "pre_feedforward_layernorm", "post_attention_norm": "post_attention_layernorm",
             "post_ffw_norm": "post_feedforward_layernorm"}
+OF_PHI3 = {"attn_qkv": "self_attn.qkv_proj", "ffn_up": "mlp.gate_up_proj"}
 OF_GPT2 = {"attn_norm": "ln_1", "attn_qkv": "attn.c_attn", "attn_output": "attn.c_proj", "ffn_norm": "ln_2",
            "ffn_up": "mlp.c_fc", "ffn_down": "mlp.c_proj", "token_embd": "transformer.wte", "position_embd": "transformer.wpe",
            "output_norm": "transformer.ln_f"}
@@ -53,7 +54,7 @@ def hub_name(name, arch):
     if not base.startswith("blk."):
         return f"{OUTSIDE[base]}.{part}"
     _, block, rest = base.split(".", 2)
-    rest = (arch == "gemma3" and OF_GEMMA.get(rest)) or IN_BLOCK[rest]
+    rest = {"gemma3": OF_GEMMA, "phi3": OF_PHI3}.get(arch, {}).get(rest) or IN_BLOCK[rest]
     return f"model.layers.{block}.{rest}.{part}"
 
 
@@ -113,6 +114,8 @@ class Maker:
 
     def read_tensors(self):
         for name, (shape, _, _) in self.file.tensors.items():
+            if name.startswith("rope_factors"):
+                continue
             hub, kind = hub_name(name, self.arch), self.file.kind(name)
             if kind == "i2_s":
                 self.ternary(name, hub)
@@ -156,6 +159,11 @@ class Maker:
             config |= {"sliding_window": k("attention.sliding_window"), "rope_local_base_freq": 10000.0,
                        "layer_types": [("full" if (i + 1) % k("attention.sliding_window_pattern") == 0 else "sliding") +
                                        "_attention" for i in range(k("block_count"))]}
+        if self.arch == "phi3":
+            factors = {f"{n}_factor": self.file.floats(f"rope_factors_{n}.weight").tolist() for n in ("long", "short")}
+            config |= {"sliding_window": k("attention.sliding_window"), "rope_scaling": {"type": "longrope", **factors},
+                       "partial_rotary_factor": k("rope.dimension_count") / self.head_dim(),
+                       "original_max_position_embeddings": k("rope.scaling.original_context_length")}
         if any(self.file.kind(name) == "i2_s" for name in self.file.tensors):
             config["quantization_config"] = {"quant_method": "bitnet", "modules_to_not_convert": None}
             if self.a.form != "divided":
