@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compare every family and every type of tensor with references, on one device.
 
-    families_test.py path/to/bitnet-chat work-folder [--device NAME] [--only NAME] [--list]
+    families_test.py path/to/bitnet-chat work-folder [--device NAME] [--only NAME] [--jobs N] [--list]
 
 The reference models (families/README.md) are compared with what transformers computed, models of random weights with
 reference.py: the logits of every token and the residual stream of the last one. Each model runs in one batch, token
@@ -13,7 +13,10 @@ Where the input of projections becomes int8, a value that lies near a tie is rou
 float64, and differences grow from there; the bars for such models are therefore lower (engine/README.md, "Numbers").
 """
 import argparse
+import contextlib
+import io
 import json
+import multiprocessing
 import os
 import pathlib
 import subprocess
@@ -39,6 +42,7 @@ N_TOKENS = 41  # past one tile of any batch kernel, and no multiple of 7
 N_LONG = 150  # past two of the chunks of keys in which attention is computed, and past what RoPE is stretched from
 N_WINDOWED = 600  # past the largest window
 N_ANSWER = 16
+CORES = sorted(os.sched_getaffinity(0))
 
 SMALL = "--dim 256 --ffn 512 --layers 2"
 MADE = {  # arguments of make_family.py
@@ -116,9 +120,18 @@ WINDOWED = ("gemma3_window_of_16", "gemma3_window_of_512")
 LONG = ("phi3_k_quants", "llama_rope_freqs", "llama_linear", "qwen2_yarn", "qwen3_yarn", "qwen3_q2_0_128")
 
 
+def keep_to_some_cores(number, jobs):
+    """Lets this thread and the programs that it starts have a share of the cores, so that `jobs` of them do not wait."""
+    some = max(1, len(CORES) // jobs)
+    if jobs > 1:
+        os.sched_setaffinity(0, [CORES[(number * some + i) % len(CORES)] for i in range(some)])
+
+
 class Runner:
-    def __init__(self, a):
+    def __init__(self, a, number=0):
+        """Runners of different numbers may run at once."""
         self.binary, self.folder, self.failures = os.path.abspath(a.binary), pathlib.Path(a.folder).resolve(), []
+        self.out = self.folder / f"out-{number}.npy"
         self.device = ["--device", a.device] if a.device else []
         home = str(self.folder / "home")
         self.environment = dict(os.environ, HOME=home, TERM="dumb",
@@ -135,7 +148,7 @@ class Runner:
 
     def output(self, command, model, ids, *options):
         """Returns what the program wrote with --out, or None if it failed."""
-        out = self.folder / "out.npy"
+        out = self.out
         out.unlink(missing_ok=True)
         tokens = ",".join(map(str, ids))
         done = self.run(command, str(model), "--tokens", tokens, "--out", str(out), *options, *self.device)
@@ -221,7 +234,6 @@ class Runner:
         self.check(name, model, ids, logits, hidden, BAR_INT8 if computed.quantised else BAR, options)
         if "tokenizer.chat_template" in computed.file.meta:
             self.check_answer(name, model, options)
-        model.unlink()
 
     def check_preset(self, name):
         """Runs one block of a file of bench/make_models.py: shapes that people have, too large for reference.py."""
@@ -239,15 +251,38 @@ class Runner:
             low, high = batch.std(-1).min(), batch.std(-1).max()
             report = f"rows deviate by {low:.3f} to {high:.3f} (bar 0.5 to 2)"
             self.tell(f"{name}, logits", 0.5 <= low and high <= 2, report)
-        model.unlink()
 
     def check_refused(self, name, model, word):
-        logits = ("logits", str(model), "--tokens", "1,2", "--out", str(self.folder / "out.npy"), *self.device)
+        logits = ("logits", str(model), "--tokens", "1,2", "--out", str(self.out), *self.device)
         for command in (("info", str(model)), logits):
             done = self.run(*command)
             line = done.stderr.strip()
             good = done.returncode == 4 and word in line and "\n" not in line
             self.tell(f"{name}, {command[0]} refuses it", good, f"exit code {done.returncode}: {line}")
+
+
+def checks_of(models):
+    """Yields (name, what to tell of it, a method of Runner and its arguments) for each model."""
+    for name, (model, arrays) in models.items():
+        if name in reference_models.REFUSED:
+            yield name, "", Runner.check_refused, (name, model, reference_models.REFUSED[name])
+        elif arrays is not None:
+            yield name, "", Runner.check_reference, (name, model, arrays)
+    for name, line in MADE.items():
+        yield name, line, Runner.check_made, (name, line)
+    for name in make_models.PRESETS:
+        yield name, "", Runner.check_preset, (name,)
+
+
+def run_one(a, check, arguments, number):
+    """In a process of its own: returns what is to be printed, and the failures."""
+    keep_to_some_cores(number, a.jobs)
+    runner, out = Runner(a, number), io.StringIO()
+    with contextlib.redirect_stdout(out):
+        check(runner, *arguments)
+    for file in (runner.out, runner.folder / f"{arguments[0]}.gguf"):
+        file.unlink(missing_ok=True)
+    return out.getvalue(), runner.failures
 
 
 def main():
@@ -256,33 +291,27 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--device", help="as bitnet-chat takes it")
     parser.add_argument("--only", help="models whose names begin so")
+    parser.add_argument("--jobs", type=int, default=1, help="models at once")
     parser.add_argument("--list", action="store_true", help="print the names of the models")
     a = parser.parse_args()
-    wanted = lambda name: not a.only or name.startswith(a.only)
-    runner = Runner(a)
+    runner, failures = Runner(a), []
     (runner.folder / "home").mkdir(parents=True, exist_ok=True)
-    for name, (model, arrays) in reference_models.unpack(runner.folder).items():
-        if a.list:
-            print(name)
-        elif wanted(name) and name in reference_models.REFUSED:
-            runner.check_refused(name, model, reference_models.REFUSED[name])
-        elif wanted(name) and arrays is not None:
-            runner.check_reference(name, model, arrays)
-        model.unlink()
-    for name, line in MADE.items():
-        if a.list:
-            print(name, line)
-        elif wanted(name):
-            runner.check_made(name, line)
-    for name in make_models.PRESETS:
-        if a.list:
-            print(name)
-        elif wanted(name):
-            runner.check_preset(name)
-    for failure in runner.failures:
+    checks = [check for check in checks_of(reference_models.unpack(runner.folder))
+              if not a.only or check[0].startswith(a.only)]
+    if a.list:
+        print("\n".join(f"{name} {line}".strip() for name, line, _, _ in checks))
+        return
+    with multiprocessing.get_context("fork").Pool(a.jobs) as pool:
+        running = [pool.apply_async(run_one, (a, check, arguments, number))
+                   for number, (_, _, check, arguments) in enumerate(checks)]
+        for one in running:
+            text, failed = one.get()
+            print(text, end="", flush=True)
+            failures += failed
+    for failure in failures:
         print(f"failed: {failure}")
-    print(f"{len(runner.failures)} failed")
-    sys.exit(1 if runner.failures else 0)
+    print(f"{len(failures)} failed")
+    sys.exit(1 if failures else 0)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ Keys and names are those that llama.cpp's converter writes. The same arguments g
 weights keep the variance of what goes through them, so that a mistake anywhere shows in the logits.
 """
 import argparse
+import math
 import struct
 
 import numpy as np
@@ -26,7 +27,7 @@ def numbers(rng, kind, shape, deviation):
     if kind not in gguf_types.TERNARY:
         return gguf_types.quantise(kind, rng.standard_normal(shape, np.float32) * deviation)
     codes = rng.choice(np.arange(3, dtype=np.uint8), shape, p=CODES)
-    scale = deviation / np.sqrt(1 - CODES[1])
+    scale = deviation / math.sqrt(1 - CODES[1])
     if kind in gguf_types.I2_S:
         return gguf_types.pack_ternary(kind, codes, scale)
     every = gguf_types.KINDS[kind].every
@@ -150,7 +151,7 @@ def tensor(a, rng, name, kind, shape):
         return 0, vectors[kind]().astype("<f4").tobytes()
     # Small embeddings: with a tied head they would else hide in the logits what the blocks do.
     # Gemma multiplies them with sqrt(dim).
-    deviation = (0.02 if a.arch in GEMMA else 0.2) if name.endswith("token_embd.weight") else 1 / np.sqrt(shape[1])
+    deviation = (a.embd_deviation or (0.02 if a.arch in GEMMA else 0.2)) if name.endswith("token_embd.weight") else 1 / math.sqrt(shape[1])
     return gguf_types.KINDS[kind].id, numbers(rng, kind, shape, deviation)
 
 
@@ -216,6 +217,7 @@ def parse(arguments=None):
     for name, default in dict(dim=256, ffn=512, layers=2, heads=4, kv=2, ctx=256, vocab=384, seed=1).items():
         parser.add_argument("--" + name, type=int, default=default)
     parser.add_argument("--head-dim", type=int, help="where it is not dim / heads")
+    parser.add_argument("--embd-deviation", type=float, help="of the token embedding; a small one lets answers wander")
     parser.add_argument("--rope-dims", type=int, help="where not all of a head is rotated")
     parser.add_argument("--activation", help="written as hidden_activation")
     parser.add_argument("--rope-freqs", action="store_true", help="a tensor of divisors of the frequencies")
