@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/read_ahead.h"
 #include "engine/weights/loader.h"
 #include "fingerprint.h"
 #include "session.h"
@@ -40,11 +41,14 @@ void check_device(const EngineOptions& options) {
 
 std::unique_ptr<Engine> Engine::open(const Checkpoint& file, const EngineOptions& options) {
   const ModelFile files = read_model(file, options.activation);  // checked before a device is touched
-  FileHash hash(file, options.cache_folder);                     // beside the loading
+  auto ahead = std::make_unique<const ReadAhead>(file.files());
+  FileHash hash(file, options.cache_folder);  // beside the loading
   std::unique_ptr<Backend> backend = open_backend(options);
   Model model = load_model(files, *backend, options.layout, options.on_progress);
   model.config.fingerprint = fingerprint(hash.wait(), options);
-  return std::make_unique<LoadedEngine>(file.mapping(), std::move(backend), std::move(model));
+  auto engine = std::make_unique<LoadedEngine>(file.mapping(), std::move(backend), std::move(model));
+  if (engine->mapping) engine->ahead = std::move(ahead);  // its pages are wanted by the first token
+  return engine;
 }
 
 std::unique_ptr<Session> Session::create(Engine& engine, uint32_t n_ctx) {

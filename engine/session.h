@@ -3,6 +3,7 @@
 // Thread rule: as engine.h.
 #pragma once
 
+#include "engine/read_ahead.h"
 #include "forward.h"
 
 namespace bitnet {
@@ -16,8 +17,9 @@ class LoadedEngine : public Engine {
   const DeviceInfo& device() const override { return backend->device(); }
   double read_bandwidth() override { return backend->read_bandwidth(); }
 
-  std::shared_ptr<const void> mapping;  // of the file, where the backend adopted its bytes
-  std::unique_ptr<Backend> backend;     // outlives the buffers of the weights
+  std::shared_ptr<const void> mapping;     // of the file, where the backend adopted its bytes
+  std::unique_ptr<const ReadAhead> ahead;  // of its bytes
+  std::unique_ptr<Backend> backend;        // outlives the buffers of the weights
   Model weights;
 };
 

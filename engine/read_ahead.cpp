@@ -1,0 +1,44 @@
+#include "engine/read_ahead.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace bitnet {
+namespace {
+
+constexpr size_t kStep = 1 << 20;  // Linux reads no more for one call than a device takes at a time
+
+uint64_t half_of_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+  return pages > 0 && bytes > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(bytes) / 2 : 0;
+}
+
+}  // namespace
+
+ReadAhead::ReadAhead(std::vector<std::shared_ptr<const MappedFile>> files, uint64_t most)
+    : files_(std::move(files)) {
+  uint64_t bytes = 0;
+  for (const auto& file : files_) bytes += file->bytes().size();
+  if (bytes <= (most == 0 ? half_of_memory() : most)) thread_ = std::thread([this] { read(); });
+}
+
+ReadAhead::~ReadAhead() {
+  stop_ = true;
+  if (thread_.joinable()) thread_.join();
+}
+
+void ReadAhead::read() const {
+  for (const auto& file : files_) {
+    auto* at = const_cast<std::byte*>(file->bytes().data());
+    for (size_t left = file->bytes().size(); left != 0 && !stop_;) {
+      const size_t step = std::min(left, kStep);
+      madvise(at, step, MADV_WILLNEED);
+      at += step;
+      left -= step;
+    }
+  }
+}
+
+}  // namespace bitnet
