@@ -46,7 +46,8 @@ std::unique_ptr<Engine> Engine::open(const Checkpoint& file, const EngineOptions
   std::unique_ptr<Backend> backend = open_backend(options);
   Model model = load_model(files, *backend, options.layout, options.on_progress);
   model.config.fingerprint = fingerprint(hash.wait(), options);
-  auto engine = std::make_unique<LoadedEngine>(file.mapping(), std::move(backend), std::move(model));
+  auto engine = std::make_unique<LoadedEngine>(file.mapping(), std::move(backend), std::move(model),
+                                               kernels_of(options));
   if (engine->mapping) engine->ahead = std::move(ahead);  // its pages are wanted by the first token
   return engine;
 }

@@ -100,7 +100,8 @@ struct SyncOptions {
 };
 
 struct SyncResult {
-  uint32_t reused = 0;     // tokens whose keys and values were there already
+  uint32_t reused = 0;     // tokens whose keys and values were there already: of a model with windows maybe
+                           // fewer than the timelines have in common
   uint32_t evaluated = 0;  // tokens computed by this call
   bool cancelled = false;
 };
@@ -150,9 +151,10 @@ class Session {
   // cancel while none runs does nothing.
   virtual void cancel() noexcept = 0;
 
-  // save gives the timeline with its keys and values as bytes (format: engine/kv_cache.h), and load takes
-  // them back. load throws Error(runtime) for a payload of another model or format and leaves the session
-  // empty.
+  // save gives the timeline with its keys and values as bytes (format: engine/kv_cache.h), save_bytes of
+  // them, and load takes them back. load throws Error(runtime) for a payload of another model or format and
+  // leaves the session empty.
+  virtual uint64_t save_bytes() const = 0;
   virtual std::vector<std::byte> save() = 0;
   virtual void load(std::span<const std::byte> payload) = 0;
 

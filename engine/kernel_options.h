@@ -36,6 +36,9 @@ struct KernelOptions {
   bool always_stage = false;  // copy weights to the device even where the host could write them in place
   std::string cpu_kernels;  // "avx2", ...: those for one instruction set, as in engine/cpu/; empty = the best
   HeadShortlist head_shortlist = HeadShortlist::where_large;
+  uint32_t most_batch = UINT32_MAX;  // tokens of a run; caches of layers with a window have room for no more
+  uint64_t snapshot_bytes =
+      1 << 30;  // what snapshots of a timeline's state take of host memory (snapshots.h)
 };
 
 inline std::shared_ptr<const KernelOptions> share(KernelOptions options) {

@@ -9,7 +9,7 @@
 namespace bitnet {
 namespace {
 
-constexpr uint32_t kVersion = 1, kVersionLong = 2;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kFingerprintChars = 32;
 
 struct Header {
@@ -18,24 +18,88 @@ struct Header {
   char fingerprint[kFingerprintChars];
   uint32_t n_layer;
   uint32_t row_bytes;
+  uint32_t is_long;
   uint32_t n_tokens;
+  uint32_t oldest;
 };
+
+// Calls f(offset, bytes) for the parts of a cache's buffer in which positions [first, end) lie, in order.
+template <typename F>
+void for_each_part(const KvRows& layer, uint32_t first, uint32_t end, F f) {
+  while (first < end) {
+    const uint32_t row = first % layer.rows, n = std::min(end - first, layer.rows - row);
+    f(row * layer.row_bytes, n * layer.row_bytes);
+    first += n;
+  }
+}
 
 }  // namespace
 
-KvCache::KvCache(Backend& backend, const Model& model, uint32_t n_ctx)
-    : backend_(backend), fingerprint_(model.config.fingerprint), n_ctx_(n_ctx) {
-  const auto is_long = [&](const Rope& rope) { return rope.scaling.is_long(n_ctx); };
-  version_ = std::ranges::any_of(model.config.ropes, is_long) ? kVersionLong : kVersion;
+KvCache::KvCache(Backend& backend, const Model& model, uint32_t n_ctx, uint32_t most_batch)
+    : backend_(backend),
+      fingerprint_(model.config.fingerprint),
+      n_ctx_(n_ctx),
+      is_long_(std::ranges::any_of(model.config.ropes,
+                                   [&](const Rope& rope) { return rope.scaling.is_long(n_ctx); })) {
   fingerprint_.resize(kFingerprintChars);
-  for (const Block& block : model.blocks) {
-    const AttentionShape& s = block.attention.shape;
-    LayerCache& layer = layers_.emplace_back();
-    if (s.rows == AttentionRows::q) continue;
-    layer.row_bytes = uint64_t{s.n_head_kv} * s.head_dim * 2;
-    layer.keys = backend.allocate(layer.row_bytes * n_ctx, BufferUse::device);
-    layer.values = backend.allocate(layer.row_bytes * n_ctx, BufferUse::device);
+  for (const KvRows& rows : kv_rows_of(model.blocks, n_ctx, most_batch)) {
+    LayerCache& layer = layers_.emplace_back(LayerCache{rows, nullptr, nullptr, false});
+    if (layer.rows == 0) continue;
+    layer.is_ring = layer.rows < n_ctx;
+    if (layer.is_ring) reach_ = std::min(reach_, layer.rows - layer.window);
+    layer.keys = backend.allocate(layer.bytes() / 2, BufferUse::device);
+    layer.values = backend.allocate(layer.bytes() / 2, BufferUse::device);
   }
+}
+
+uint32_t KvCache::oldest_after(uint32_t end) const { return std::max(oldest_, end - std::min(end, reach_)); }
+
+// Copies the keys and then the values of positions [first, end), and moves the pointer behind them.
+void KvCache::download(const LayerCache& layer, uint32_t first, uint32_t end, std::byte*& to) const {
+  for (const BufferPtr& buffer : {layer.keys, layer.values})
+    for_each_part(layer, first, end, [&](uint64_t offset, uint64_t bytes) {
+      backend_.download(*buffer, offset, {to, bytes});
+      to += bytes;
+    });
+}
+
+void KvCache::upload(const LayerCache& layer, uint32_t first, uint32_t end, const std::byte*& from) {
+  const uint32_t kept = end - std::min(end - first, layer.rows);  // the first position that there is room for
+  for (const BufferPtr& buffer : {layer.keys, layer.values}) {
+    from += (kept - first) * layer.row_bytes;
+    for_each_part(layer, kept, end, [&](uint64_t offset, uint64_t bytes) {
+      backend_.upload(*buffer, offset, {from, bytes});
+      from += bytes;
+    });
+  }
+}
+
+uint64_t KvCache::state_bytes(uint32_t position) const {
+  uint64_t bytes = 0;
+  for (const LayerCache& layer : layers_)
+    if (layer.is_ring) bytes += 2 * layer.row_bytes * (position - layer.first_seen(position));
+  return bytes;
+}
+
+void KvCache::take_state(uint32_t position, std::span<std::byte> state) const {
+  std::byte* to = state.data();
+  for (const LayerCache& layer : layers_)
+    if (layer.is_ring) download(layer, layer.first_seen(position), position, to);
+}
+
+void KvCache::restore_state(uint32_t position, std::span<const std::byte> state) {
+  const std::byte* from = state.data();
+  for (const LayerCache& layer : layers_)
+    if (layer.is_ring) upload(layer, layer.first_seen(position), position, from);
+  backend_.finish_uploads();
+  oldest_ = position;
+}
+
+uint64_t KvCache::bytes_saved() const {
+  uint64_t bytes = 0;
+  for (const LayerCache& layer : layers_)
+    if (layer.is_ring) bytes += 2 * layer.row_bytes * (n_ctx_ - layer.rows);
+  return bytes;
 }
 
 uint32_t KvCache::header_row_bytes() const {
@@ -44,34 +108,32 @@ uint32_t KvCache::header_row_bytes() const {
   return static_cast<uint32_t>(layers_[0].row_bytes);
 }
 
-uint64_t KvCache::bytes_a_token() const {
+uint64_t KvCache::saved_rows_bytes(uint32_t oldest, uint32_t n_tokens) const {
   uint64_t bytes = 0;
-  for (const LayerCache& layer : layers_) bytes += 2 * layer.row_bytes;
+  for (const LayerCache& layer : layers_)
+    bytes += 2 * layer.row_bytes * (n_tokens - layer.first_seen(oldest));
   return bytes;
 }
 
+uint64_t KvCache::save_bytes(size_t n_tokens) const {
+  return sizeof(Header) + n_tokens * sizeof(int32_t) +
+         saved_rows_bytes(oldest_, static_cast<uint32_t>(n_tokens)) + sizeof(uint64_t);
+}
+
 std::vector<std::byte> KvCache::save(std::span<const int32_t> tokens) const {
-  Header header{{'B', 'N', 'K', 'V'},
-                version_,
-                {},
-                static_cast<uint32_t>(layers_.size()),
-                header_row_bytes(),
-                static_cast<uint32_t>(tokens.size())};
+  const auto n_tokens = static_cast<uint32_t>(tokens.size());
+  Header header{{'B', 'N', 'K', 'V'}, kVersion, {},       static_cast<uint32_t>(layers_.size()),
+                header_row_bytes(),   is_long_, n_tokens, oldest_};
   std::memcpy(header.fingerprint, fingerprint_.data(), kFingerprintChars);
 
-  std::vector<std::byte> payload(sizeof header + tokens.size_bytes() + bytes_a_token() * tokens.size() +
-                                 sizeof(uint64_t));
+  std::vector<std::byte> payload(save_bytes(tokens.size()));
   std::byte* at = payload.data();
   std::memcpy(at, &header, sizeof header);
   at += sizeof header;
   std::memcpy(at, tokens.data(), tokens.size_bytes());
   at += tokens.size_bytes();
   for (const LayerCache& layer : layers_)
-    for (const Buffer* buffer : {layer.keys.get(), layer.values.get()}) {
-      const uint64_t rows = layer.row_bytes * tokens.size();
-      if (rows != 0) backend_.download(*buffer, 0, {at, rows});
-      at += rows;
-    }
+    if (layer.rows != 0) download(layer, layer.first_seen(oldest_), n_tokens, at);
   const uint64_t hash = XXH3_64bits(payload.data(), at - payload.data());
   std::memcpy(at, &hash, sizeof hash);
   return payload;
@@ -85,17 +147,20 @@ std::vector<int32_t> KvCache::load(std::span<const std::byte> payload) {
   if (payload.size() < sizeof header + sizeof(uint64_t)) refuse("it is cut short");
   std::memcpy(&header, payload.data(), sizeof header);
   if (std::memcmp(header.magic, "BNKV", 4) != 0) refuse("it is no key-value cache");
-  if (header.version != version_ && (header.version == kVersion || header.version == kVersionLong))
-    refuse("it was computed for a context in which the model rotates keys otherwise");
-  if (header.version != version_)
-    refuse(fmt::format("it has version {}, wanted {}", header.version, version_));
+  if (header.version != kVersion)
+    refuse(fmt::format("it has version {}, wanted {}", header.version, kVersion));
   if (fingerprint_.compare(0, kFingerprintChars, header.fingerprint, kFingerprintChars) != 0)
     refuse("it is of another model");
   if (header.n_layer != layers_.size() || header.row_bytes != header_row_bytes())
     refuse("it has another shape");
+  if (header.is_long != (is_long_ ? 1 : 0))
+    refuse("it was computed for a context in which the model rotates keys otherwise");
   if (header.n_tokens > n_ctx_)
     refuse(fmt::format("it holds {} tokens, the context {}", header.n_tokens, n_ctx_));
-  const uint64_t hashed = sizeof header + header.n_tokens * (sizeof(int32_t) + bytes_a_token());
+  if (header.oldest > header.n_tokens)
+    refuse(fmt::format("it has {} tokens, and state from token {} on", header.n_tokens, header.oldest));
+  const uint64_t hashed =
+      sizeof header + header.n_tokens * sizeof(int32_t) + saved_rows_bytes(header.oldest, header.n_tokens);
   if (payload.size() != hashed + sizeof(uint64_t)) refuse("it is cut short");
   uint64_t hash = 0;
   std::memcpy(&hash, payload.data() + hashed, sizeof hash);
@@ -106,12 +171,10 @@ std::vector<int32_t> KvCache::load(std::span<const std::byte> payload) {
   std::memcpy(tokens.data(), at, tokens.size() * sizeof(int32_t));
   at += tokens.size() * sizeof(int32_t);
   for (const LayerCache& layer : layers_)
-    for (Buffer* buffer : {layer.keys.get(), layer.values.get()}) {
-      const uint64_t rows = layer.row_bytes * tokens.size();
-      if (rows != 0) backend_.upload(*buffer, 0, {at, rows});
-      at += rows;
-    }
+    if (layer.rows != 0) upload(layer, layer.first_seen(header.oldest), header.n_tokens, at);
   backend_.finish_uploads();
+  oldest_ = header.oldest;
+  will_write(header.n_tokens);
   return tokens;
 }
 

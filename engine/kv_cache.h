@@ -1,50 +1,80 @@
-// The keys and values of a timeline on the device, in F16, and their format as bytes.
+// The keys and values of a timeline on the device, in F16, and their formats as bytes.
 //
 // Thread rule: as the Backend.
 //
-// The payload is little-endian, and load checks all of it:
-//   "BNKV", u32 version 1 (2: keys rotated for a long context, RopeScaling::is_long), 32 bytes model
-//   fingerprint (hex text), u32 n_layer, u32 words a row, u32 n_tokens, n_tokens i32 ids, then per layer
-//   n_tokens rows of keys and n_tokens rows of values, and u64 XXH3-64 of all before.
+// A layer with a window keeps its last positions in a ring, so a timeline cannot be cut back to any position:
+// what a token sees at a position before oldest() has been overwritten. The states of earlier positions are
+// taken before that happens and restored when they are needed (snapshots.h). Another kind of state that
+// cannot be cut back belongs in here too, with the same functions.
+//
+// The payload of save is little-endian, and load checks all of it:
+//   "BNKV", u32 version 2, 32 bytes model fingerprint (hex text), u32 n_layer, u32 words a row, u32 1 where
+//   keys are rotated for a long context (RopeScaling::is_long) and else 0, u32 n_tokens, u32 oldest, n_tokens
+//   i32 ids, then per layer rows of keys and as many rows of values, and u64 XXH3-64 of all before.
 // A row is one position: [n_head_kv][head_dim] F16, keys after RoPE. Where layers have rows of different
-// sizes, words a row is 0, and the fingerprint tells. Layers that use the cache of another have none in
-// there.
+// sizes, words a row is 0, and the fingerprint tells. A layer has the rows from the first position that the
+// token at `oldest` sees to the last. Layers that use the cache of another have none.
 #pragma once
 
 #include <vector>
 
+#include "engine/model/kv_rows.h"
 #include "engine/model/model.h"
 
 namespace bitnet {
 
 class KvCache {
  public:
-  KvCache(Backend& backend, const Model& model, uint32_t n_ctx);
+  // Batches have at most most_batch tokens.
+  KvCache(Backend& backend, const Model& model, uint32_t n_ctx, uint32_t most_batch);
 
   // Requires: the layer has a cache of its own, it is some layer's attention.kv_of.
   Buffer& keys(size_t layer) { return *layers_[layer].keys; }
   Buffer& values(size_t layer) { return *layers_[layer].values; }
 
+  // The first position that a token may be evaluated at next, after those of the timeline before it: what it
+  // sees is there.
+  uint32_t oldest() const { return oldest_; }
+  // The same when tokens up to position `end` will have been written.
+  uint32_t oldest_after(uint32_t end) const;
+  // Has to be called before tokens are evaluated, also such as will not be in the timeline.
+  void will_write(uint32_t end) { oldest_ = oldest_after(end); }
+  void restart() { oldest_ = 0; }
+
+  // What the token at `position` sees in layers with a window. Requires: position >= oldest().
+  uint64_t state_bytes(uint32_t position) const;
+  void take_state(uint32_t position, std::span<std::byte> state) const;
+  // Afterwards oldest() is `position`. Other layers must have the positions before it.
+  void restore_state(uint32_t position, std::span<const std::byte> state);
+
+  // What restore_state cannot need: the bytes by which rings are smaller than caches of all positions.
+  uint64_t bytes_saved() const;
+
+  uint64_t save_bytes(size_t n_tokens) const;
   std::vector<std::byte> save(std::span<const int32_t> tokens) const;
   // Returns the tokens whose rows are now in the cache. Where it throws Error(runtime), the rows are
   // undefined.
   std::vector<int32_t> load(std::span<const std::byte> payload);
 
  private:
-  struct LayerCache {
-    BufferPtr keys;  // [n_ctx][n_head_kv][head_dim] F16; null where the layer uses another's
+  struct LayerCache : KvRows {
+    BufferPtr keys;  // [rows][n_head_kv][head_dim] F16; null where the layer uses another's
     BufferPtr values;
-    uint64_t row_bytes = 0;
+    bool is_ring = false;
   };
 
   uint32_t header_row_bytes() const;
-  uint64_t bytes_a_token() const;
+  uint64_t saved_rows_bytes(uint32_t oldest, uint32_t n_tokens) const;
+  void download(const LayerCache& layer, uint32_t first, uint32_t end, std::byte*& to) const;
+  void upload(const LayerCache& layer, uint32_t first, uint32_t end, const std::byte*& from);
 
   Backend& backend_;
   std::string fingerprint_;
-  uint32_t version_;  // of the payload
   uint32_t n_ctx_;
+  bool is_long_;
   std::vector<LayerCache> layers_;
+  uint32_t reach_ = UINT32_MAX;  // how far behind the last position written oldest() is; at most everything
+  uint32_t oldest_ = 0;
 };
 
 }  // namespace bitnet

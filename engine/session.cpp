@@ -37,8 +37,9 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
     : engine_(engine),
       backend_(*engine.backend),
       n_ctx_(checked_context(engine.weights.config, n_ctx)),
-      max_batch_(std::min(kMaxBatch, n_ctx_)),
-      cache_(backend_, engine.weights, n_ctx_),
+      max_batch_(std::min({kMaxBatch, engine.kernels.most_batch, n_ctx_})),
+      cache_(backend_, engine.weights, n_ctx_, max_batch_),
+      snapshots_(cache_, std::min(engine.kernels.snapshot_bytes, cache_.bytes_saved())),
       activations_(backend_, engine.weights, n_ctx_, max_batch_, kMaxLogitRows),
       host_logits_(backend_.allocate(uint64_t{kMaxLogitRows} * engine.weights.config.n_vocab * sizeof(float),
                                      BufferUse::shared)),
@@ -90,13 +91,17 @@ SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOption
   check_tokens(tokens);
   const auto start = Clock::now();
   const auto differ = std::mismatch(tokens_.begin(), tokens_.end(), tokens.begin(), tokens.end()).first;
-  const size_t common = std::min<size_t>(differ - tokens_.begin(), tokens.size() - 1);
-  tokens_.resize(common);
+  const auto last = static_cast<uint32_t>(tokens.size() - 1);
+  const uint32_t common = std::min(static_cast<uint32_t>(differ - tokens_.begin()), last);
   evaluated_ = false;
   cancelled_ = false;
+  const uint32_t kept = cut(common);
+  // What follows may be replaced: a message by another one, and an answer to it.
+  snapshots_.mark(common);
+  snapshots_.mark(last);
 
-  SyncResult result{.reused = static_cast<uint32_t>(common)};
-  const auto total = static_cast<uint32_t>(tokens.size() - common);
+  SyncResult result{.reused = kept};
+  const auto total = static_cast<uint32_t>(tokens.size() - kept);
   while (tokens_.size() < tokens.size() && !result.cancelled) {
     const uint32_t most = options.batch ? std::min(options.batch, max_batch_) : batch_;
     const auto rest = tokens.subspan(tokens_.size());
@@ -121,12 +126,22 @@ SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOption
   return result;
 }
 
+// Cuts the timeline back to `position`, or to where it can be continued from to get there. Returns that
+// position.
+uint32_t DeviceSession::cut(uint32_t position) {
+  tokens_.resize(position);
+  const uint32_t kept = snapshots_.cut(position);
+  tokens_.resize(kept);
+  return kept;
+}
+
 // Makes one submission, and some more with on_logits. `last` says whether the next token will be chosen from
 // this batch.
 void DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const SyncOptions& options) {
   const Config& c = engine_.weights.config;
   const auto n = static_cast<uint32_t>(batch.size());
   const auto position = static_cast<uint32_t>(tokens_.size());
+  snapshots_.will_write(position, position + n);
   const bool want_hidden = last && options.hidden;
   if (want_hidden && !hidden_)
     hidden_ = backend_.allocate(uint64_t{c.n_layer} * c.n_embd * sizeof(float), BufferUse::shared);
@@ -227,8 +242,9 @@ Finish DeviceSession::decode_on_host(Sampler& sampler, const DecodeOptions& opti
     const auto token = sample_on_host(sampler);
     if (const auto reason = finish_at(token, options, produced)) return *reason;
     go_on = on_token(*token) && !cancelled_;
-    backend_.run(copies_logits_ ? *decode_logits_ : *greedy_.first, static_cast<uint32_t>(tokens_.size()),
-                 {&token->id, 1});
+    const auto position = static_cast<uint32_t>(tokens_.size());
+    snapshots_.will_write(position, position + 1);
+    backend_.run(copies_logits_ ? *decode_logits_ : *greedy_.first, position, {&token->id, 1});
     tokens_.push_back(token->id);
     last_ = 0;
     logits_read_ = copies_logits_;
@@ -297,10 +313,15 @@ class DeviceSession::DeviceDecode {
                           result.choice.logit - best.largest - std::log(best.sum_exp)};
     }
     drain();
-    given_ = produced_;
     const auto token = sampler_.sample(s_.logits(), s_.tokens_);
-    if (token) s_.begin_sampling(sampler_.recipe(), token->id);
+    if (token) go_on_with(*token);
     return token;
+  }
+
+  // Makes `token` one that the host gives. Requires: nothing is on its way.
+  void go_on_with(const SampledToken& token) {
+    given_ = produced_;
+    if (sampled_) s_.begin_sampling(sampler_.recipe(), token.id);
   }
 
   // Evaluates `token`, and begins with the one behind it where `ahead` says so; on_token gets it meanwhile.
@@ -391,7 +412,12 @@ Finish DeviceSession::decode_on_device(Sampler& sampler, const DecodeOptions& op
       break;
     }
     const auto begin = Clock::now();
+    if (snapshots_.due(first + run.behind_next() + 1)) {
+      run.drain();
+      run.go_on_with(*token);
+    }
     const uint32_t n = run.behind_next();
+    snapshots_.will_write(static_cast<uint32_t>(tokens_.size()), first + n + 1);
     const bool one_more = (options.max_tokens == 0 || n < options.max_tokens) && first + n < n_ctx_;
     go_on = run.evaluate(*token, is_quick && one_more, on_token);
     is_quick = backend_.runs_ahead() && seconds_since(begin) < kAheadSeconds;
@@ -409,10 +435,13 @@ std::span<const float> DeviceSession::logits() {
   return {reinterpret_cast<const float*>(host.data()), n_vocab};
 }
 
+uint64_t DeviceSession::save_bytes() const { return cache_.save_bytes(tokens_.size()); }
+
 std::vector<std::byte> DeviceSession::save() { return cache_.save(tokens_); }
 
 void DeviceSession::load(std::span<const std::byte> payload) {
   tokens_.clear();
+  snapshots_.clear();
   evaluated_ = false;
   tokens_ = cache_.load(payload);
 }

@@ -3,15 +3,20 @@
 // Thread rule: as engine.h.
 #pragma once
 
+#include "engine/kernel_options.h"
 #include "engine/read_ahead.h"
 #include "forward.h"
+#include "snapshots.h"
 
 namespace bitnet {
 
 class LoadedEngine : public Engine {
  public:
-  LoadedEngine(std::shared_ptr<const void> file, std::unique_ptr<Backend> b, Model m)
-      : mapping(b->device().cpu ? std::move(file) : nullptr), backend(std::move(b)), weights(std::move(m)) {}
+  LoadedEngine(std::shared_ptr<const void> file, std::unique_ptr<Backend> b, Model m, KernelOptions k)
+      : mapping(b->device().cpu ? std::move(file) : nullptr),
+        backend(std::move(b)),
+        weights(std::move(m)),
+        kernels(std::move(k)) {}
 
   const ModelInfo& model() const override { return weights.config; }
   const DeviceInfo& device() const override { return backend->device(); }
@@ -21,6 +26,7 @@ class LoadedEngine : public Engine {
   std::unique_ptr<const ReadAhead> ahead;  // of its bytes
   std::unique_ptr<Backend> backend;        // outlives the buffers of the weights
   Model weights;
+  const KernelOptions kernels;
 };
 
 class DeviceSession : public Session {
@@ -34,12 +40,14 @@ class DeviceSession : public Session {
                 const std::function<bool(const SampledToken&)>& on_token) override;
   std::span<const float> logits() override;
   void cancel() noexcept override { cancelled_ = true; }
+  uint64_t save_bytes() const override;
   std::vector<std::byte> save() override;
   void load(std::span<const std::byte> payload) override;
   SessionStats stats() const override { return stats_; }
 
  private:
   class DeviceDecode;
+  uint32_t cut(uint32_t position);
   void evaluate(std::span<const int32_t> batch, bool last, const SyncOptions& options);
   void record_last_row(Recorder& r, uint32_t row, bool with_logits);
   Finish decode_on_host(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
@@ -60,6 +68,7 @@ class DeviceSession : public Session {
   const uint32_t n_ctx_;
   const uint32_t max_batch_;
   KvCache cache_;
+  Snapshots snapshots_;
   Activations activations_;
   // What a submission leaves of its last token. The first outcome is that of a sync and of a token that the
   // host chose; those of tokens that the device chose are the others, in turn.

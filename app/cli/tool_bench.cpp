@@ -103,8 +103,8 @@ struct Traffic {
 
 Traffic traffic_of(const Options& options, const RunningModel& model, uint32_t n_ctx, double tokens_per_s) {
   const MemoryPlan plan = plan_memory(*model.file, n_ctx);
-  const double middle = options.bench_depth + options.bench_tokens / 2.0;  // of the positions decoded
-  const double kv = n_ctx == 0 ? 0 : static_cast<double>(plan.kv_cache) / n_ctx * middle;
+  const uint32_t middle = options.bench_depth + options.bench_tokens / 2;  // of the positions decoded
+  const auto kv = static_cast<double>(plan_memory(*model.file, std::max(middle, 1U)).kv_read);
   const double plain_bytes = static_cast<double>(plan.decode_file) + kv;
   const double bytes = model.engine->device().cpu
                            ? plain_bytes

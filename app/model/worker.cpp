@@ -220,8 +220,7 @@ size_t Worker::unsaved() const {
   if (!keep_ || !model_.session || kv_files_.most_bytes() == 0) return 0;
   const auto tokens = model_.session->tokens();
   // A timeline that is longer than what may be kept is not even asked for.
-  const ModelInfo& m = model_.engine->model();
-  if (tokens.size() * m.n_layer * m.n_head_kv * m.head_dim * 4 > kv_files_.most_bytes()) return 0;
+  if (model_.session->save_bytes() > kv_files_.most_bytes()) return 0;
   const auto differ = std::mismatch(tokens.begin(), tokens.end(), saved_.begin(), saved_.end());
   return static_cast<size_t>(tokens.end() - differ.first);
 }

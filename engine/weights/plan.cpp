@@ -4,6 +4,7 @@
 
 #include "engine/layouts/file_types.h"
 #include "engine/layouts/pack_blocks16.h"
+#include "engine/model/kv_rows.h"
 #include "loader.h"
 
 namespace bitnet {
@@ -118,9 +119,12 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
     floats |= rounding == Input::float_row;
     blocks |= rounding != Input::float_row && !find_file_type(s.parts[0]->type)->trits;
   };
+  for (const KvRows& layer : kv_rows_of(m.blocks, static_cast<uint32_t>(tokens)))
+    plan.kv_cache += layer.bytes();
   for (const auto& [at, ffn, per_layer, scale] : m.blocks) {
     const AttentionShape& s = at.shape;
-    if (s.rows != AttentionRows::q) plan.kv_cache += tokens * 2 * s.n_head_kv * s.head_dim * 2;
+    const uint64_t seen = s.window == 0 ? tokens : std::min<uint64_t>(tokens, s.window);
+    plan.kv_read += 2 * seen * s.n_head_kv * s.head_dim * sizeof(uint16_t);
     qkv = std::max(qkv, uint64_t{s.row_heads()} * s.head_dim);
     o = std::max(o, uint64_t{s.n_head} * s.head_dim);
     scratch = std::max(scratch, uint64_t{s.n_head} * (2 + s.head_dim));

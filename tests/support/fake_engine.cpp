@@ -100,6 +100,7 @@ class FakeSession : public Session {
     cancelled_ = true;
     script_.changed_.notify_all();
   }
+  uint64_t save_bytes() const override { return tokens_.size() * sizeof(int32_t); }
   std::vector<std::byte> save() override {
     const auto bytes = std::as_bytes(std::span(tokens_));
     return {bytes.begin(), bytes.end()};

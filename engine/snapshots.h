@@ -1,0 +1,51 @@
+// The states of a timeline at some of its positions, in host memory, for what its cache cannot be cut back
+// to. A position that people may come back to is marked, and its state is taken just before it would be lost:
+// a timeline that stays within reach of its cache has no snapshots.
+//
+// Thread rule: as the Backend.
+//
+// Snapshots take at most their budget; those go first without which the fewest tokens have to be evaluated
+// again, where positions near the end of the timeline count more.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kv_cache.h"
+
+namespace bitnet {
+
+class Snapshots {
+ public:
+  Snapshots(KvCache& cache, uint64_t budget);
+
+  // The tokens at `position` and behind it may be replaced. The position may be ahead of the timeline's end.
+  void mark(uint32_t position);
+
+  // Whether a state has to be taken before tokens up to position `end` are written.
+  bool due(uint32_t end) const { return !marks_.empty() && marks_.front() < cache_.oldest_after(end); }
+  // Has to be called before tokens are evaluated behind the timeline's `n_tokens`, up to position `end`.
+  // Requires: where a state is due, nothing is running on the device.
+  void will_write(uint32_t n_tokens, uint32_t end);
+
+  // Gives the cache the state of the last position up to `position` that there is one of, and forgets those
+  // behind it. Returns that position, which is 0 where there is none.
+  uint32_t cut(uint32_t position);
+  void clear();
+
+ private:
+  struct Snapshot {
+    uint32_t position;
+    uint64_t bytes;
+    std::unique_ptr<std::byte[]> state;
+  };
+  void take(uint32_t position);
+  bool make_room(uint32_t position, uint64_t bytes);
+
+  KvCache& cache_;
+  const uint64_t budget_;
+  std::vector<uint32_t> marks_;      // in order, none before cache_.oldest()
+  std::vector<Snapshot> snapshots_;  // in order, none behind cache_.oldest()
+};
+
+}  // namespace bitnet
