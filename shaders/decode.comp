@@ -179,6 +179,7 @@ float rotate(vec2 pair, vec2 turn, uint i) {
   return result;
 }
 
+#include "common/decode_vector.glsl"
 #ifdef BLOCKS
 #include "common/decode_blocks.glsl"
 #else

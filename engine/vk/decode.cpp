@@ -19,10 +19,6 @@ constexpr uint32_t kAttentionGroups = 120;
 // that more of them take turns to do the same: fewer take more rows, one set after the other.
 constexpr uint32_t kGroupsAtOnce = 132;
 
-// With as many workgroups a stage of blocks needs no more lanes a row, of which some would have nothing to
-// do.
-constexpr uint32_t kEnoughGroups = 96;
-
 constexpr uint32_t kProgressHeader = 3, kDoneStride = 32;  // words, as decode.comp has them
 
 // The results of kSlots stages are kept at a time. A stage reads those of the stage before and of one that is
@@ -36,22 +32,6 @@ constexpr uint32_t kMostPolls = 1 << 20;
 
 // A stage of more rows than this, a head, would norm its input too often: it has kernels of its own.
 constexpr uint32_t kMostRows = 1 << 15;
-
-DecodeShape::Groups groups_of(const Matrix& w) {
-  return w.layout == Layout::groups ? DecodeShape::Groups{planes_of(w), w.scale_every / 64}
-                                    : DecodeShape::Groups{};
-}
-
-// The kind of a tensor of blocks, and of all tensors of a matrix, if it is one.
-DecodeShape::Blocks kind_of(TensorType type) {
-  const BlockType& t = *find_block_type(type);
-  return {t.bits, t.unit, t.has_min ? 1U : 0U};
-}
-DecodeShape::Blocks common_kind(DecodeShape::Blocks kind, const Matrix& w) {
-  for (const Matrix::Part& part : w.parts)
-    if (part.rows != 0 && kind_of(part.type) != kind) kind = {};
-  return kind;
-}
 
 uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
@@ -71,10 +51,9 @@ void add_tensors(const Matrix& w, DecodeStage& s) {
   s.fixed1 = p[1].fixed;
   s.fixed2 = p[2].fixed;
   for (uint32_t i = 0; i < w.parts.size() && p[i].rows != 0; ++i) {
-    const DecodeShape::Blocks kind = kind_of(p[i].type);
-    s.kinds |=
-        (kind.bits | (kind.unit == 16 ? BLOCK_KIND_16 : 0) | (kind.minimum != 0 ? BLOCK_KIND_MINIMUM : 0))
-        << BLOCK_KIND_BITS * i;
+    const BlockType& type = *find_block_type(p[i].type);
+    s.kinds |= (type.bits | (type.unit == 16 ? BLOCK_KIND_16 : 0) | (type.has_min ? BLOCK_KIND_MINIMUM : 0))
+               << BLOCK_KIND_BITS * i;
   }
 }
 
@@ -97,10 +76,9 @@ void DecodeStages::linear(const Matrix& w, const In& in, const Out& out) {
   s.scale2 = w.parts[2].scale;
   s.epsilon = in.norm.epsilon;
   if (out.kind == Out::Kind::gate) act_ = out.act;
-  layout_ = groups_of(w);
+  weights_ = weights_ ? common_weights(*weights_, weights_of(w)) : weights_of(w);
   if (w.layout == Layout::blocks) {
     add_tensors(w, s);
-    blocks_ = common_kind(blocks_.value_or(kind_of(w.parts[0].type)), w);
   } else {
     s.w = address(*w.codes);
   }
@@ -117,8 +95,7 @@ DecodeShape DecodeStages::shape() const {
   DecodeShape shape;
   shape.act = act_.value_or(Act::relu2);
   shape.heads = heads_;
-  if (layout_) shape.groups = *layout_;
-  shape.blocks = blocks_;
+  if (weights_) shape.weights = *weights_;
   shape.head_input = head_input_;
   uint32_t &n_short = shape.rows.n_in, &n_long = shape.long_rows.n_in;
   for (const DecodeStage& s : stages_) n_long = std::max(n_long, s.n_in);
@@ -195,8 +172,7 @@ bool DecodeStages::takes_next(const Buffer& x) const {
 
 bool DecodeStages::takes_next(const Matrix& w, const In& in, const Out& out) const {
   if (!takes_next(in.x)) return false;
-  if (layout_ && (*layout_ != groups_of(w) || blocks_.has_value() != (w.layout == Layout::blocks)))
-    return false;
+  if (weights_ && !common_weights(*weights_, weights_of(w))) return false;
   if (out.kind == Out::Kind::gate && act_ && *act_ != out.act) return false;
   const ptrdiff_t from = out.kind == Out::Kind::add ? writer(stages_, stages_.size(), address(out.y)) : -1;
   return from < 0 || stages_.size() - static_cast<size_t>(from) <= kFarthest;
@@ -261,19 +237,13 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   std::vector<DecodeStage>& stages = list.stages_;
   for (size_t i = 0; i < stages.size(); ++i) {
     DecodeStage& s = stages[i];
-    s.long_rows = s.n_in > shape.rows.n_in;
     s.n_passes = 1;
     if (s.n_in != 0) {
-      const Kernel& k = *result.kernel;
-      s.lanes = k.constant(s.long_rows && !shape.blocks ? CONSTANT_LANES_LONG : CONSTANT_LANES);
-      // In blocks lanes take two rows, which are of gate and of up where there are such.
-      const uint32_t rows = shape.blocks ? (s.kind == STAGE_GATE_UP ? 1 : 2)
-                                         : k.constant(s.long_rows ? CONSTANT_ROWS_LONG : CONSTANT_ROWS);
-      if (shape.blocks && s.lanes > 16 && ceil_div(s.n_out, size / 16 * rows) >= kEnoughGroups) s.lanes = 16;
-      s.n_groups = ceil_div(s.n_out, size / s.lanes * rows);
-      const bool takes_passes = s.kind == STAGE_GATE_UP || shape.blocks ||
-                                (s.kind == STAGE_LINEAR && shape.groups.scale_groups != 0);
-      if (takes_passes) s.n_passes = ceil_div(s.n_groups, kGroupsAtOnce);
+      const StageRows rows = kernels_.stage_rows(shape, s);
+      s.long_rows = rows.is_long;
+      s.lanes = rows.lanes;
+      s.n_groups = ceil_div(s.n_out, size / rows.lanes * rows.rows);
+      if (rows.takes_passes) s.n_passes = ceil_div(s.n_groups, kGroupsAtOnce);
       s.n_groups = ceil_div(s.n_groups, s.n_passes);
     }
     s.wait_for = i == 0 ? 0 : stages[i - 1].n_groups;

@@ -21,8 +21,8 @@ class DecodeStages {
   bool empty() const { return stages_.empty(); }
 
   // Whether a stage that reads x may be the next one: x must be what the last stage wrote. What a product
-  // adds to must have been written so few stages ago that its tagged values are still kept; all products must
-  // have the same layout, and all gates the same function. Blocks may be of several kinds.
+  // adds to must have been written so few stages ago that its tagged values are still kept; one kernel must
+  // be able to multiply all matrices (common_weights), and all gates must have the same function.
   bool takes_next(const Buffer& x) const;
   bool takes_next(const Matrix& w, const In& in, const Out& out) const;
 
@@ -40,8 +40,7 @@ class DecodeStages {
 
   std::vector<DecodeStage> stages_;
   std::optional<Act> act_;
-  std::optional<DecodeShape::Groups> layout_;
-  std::optional<DecodeShape::Blocks> blocks_;  // where the layout is blocks, and `layout_` says nothing
+  std::optional<DecodeShape::Weights> weights_;
   AttentionShape heads_{1, 1, 64, 64};
   uint32_t head_input_ = 0;  // CONSTANT_HEAD_INPUT
 };

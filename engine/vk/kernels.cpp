@@ -15,18 +15,13 @@ uint32_t norm_of(const Norm& norm) {
   return !norm ? NORM_NEVER : norm.weight ? NORM_ALWAYS : NORM_ONES;
 }
 
-namespace {
-
-// A row is reduced by one workgroup, of 512 invocations where the device allows it (Vulkan promises 128). A
-// software device runs the invocations one after the other, and a wide workgroup would only make it lose time
-// at barriers. All kernels that norm a row use this size, so that they sum in the same order.
 Specialisation wide(const Device& device) {
   const uint32_t size =
       device.is_gpu() ? std::min(512U, device.limits().maxComputeWorkGroupInvocations) : 64U;
   return {{CONSTANT_WORKGROUP_SIZE, size}};
 }
 
-uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
+namespace {
 
 // What the kernels of a product have to know of it.
 Specialisation product_constants(const Matrix& w, const Out& out) {
@@ -203,119 +198,6 @@ const Kernel& VulkanKernels::attention(const AttentionShape& shape, uint32_t n, 
                                  {CONSTANT_HEAD_DIM, shape.head_dim}};
   const Shader shader = device_.is_gpu() ? Shader::attention_unrolled : Shader::attention;
   return kernel(shader, constants);
-}
-
-// How many lanes share `rows` rows of n_in features, and what each of them loads.
-struct RowShape {
-  uint32_t lanes, rows, loads, norm_loads;
-};
-static RowShape row_shape(const Device& device, const DecodeShape::Rows& r, uint32_t workgroup_size) {
-  // Registers that wait for memory; those of the norm's weights are free where there is none. Fewer lanes a
-  // row are fewer workgroups, each of which reads the whole vector.
-  const uint32_t most_loads = r.norm == NORM_NEVER ? 14 : 8;
-  const uint32_t units = r.n_in / 64, most_lanes = device.min_subgroup_size();
-  uint32_t lanes = std::min(8U, most_lanes);
-  while (lanes < most_lanes && ceil_div(units, lanes) > most_loads) lanes *= 2;
-  return {lanes, 1, ceil_div(units, lanes), ceil_div(r.n_in / 4, workgroup_size)};
-}
-
-// In a matrix of groups a lane takes several rows where that leaves enough workgroups, since each row wants
-// all planes of the vector from shared memory. Many lanes share them, if not too many of these have nothing
-// to do.
-static RowShape groups_shape(const Device& device, const DecodeShape::Rows& r, uint32_t workgroup_size) {
-  constexpr uint32_t kMostCodes = 12;         // uvec4 of codes that a lane waits for, or half as many of gate
-  constexpr uint32_t kEnoughWorkgroups = 96;  // of a stage
-  const uint32_t groups = r.n_in / 64;
-  RowShape shape{std::min(32U, device.min_subgroup_size()), 4, 0, ceil_div(r.n_in / 4, workgroup_size)};
-  const auto used = [&](uint32_t lanes) { return groups * 100 / (lanes * ceil_div(groups, lanes)); };
-  while (shape.lanes > 4 && used(shape.lanes) < 75 && used(shape.lanes / 2) > used(shape.lanes))
-    shape.lanes /= 2;
-  shape.loads = ceil_div(groups, shape.lanes);
-  const auto workgroups = [&] { return ceil_div(r.n_out, workgroup_size / shape.lanes * shape.rows); };
-  while (shape.rows > 1 && (shape.loads * shape.rows > kMostCodes || workgroups() < kEnoughWorkgroups))
-    shape.rows /= 2;
-  return shape;
-}
-
-// In a stage of blocks lanes take two rows. What they load at a time is as much as registers leave room for.
-Specialisation VulkanKernels::decode_blocks_constants(const DecodeShape& shape) const {
-  const Specialisation c = wide(device_);
-  const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE);
-  const uint32_t n_long = std::max(shape.rows.n_in, shape.long_rows.n_in);
-  const uint32_t n_normed = shape.long_rows.norm == NORM_NEVER ? shape.rows.n_in : n_long;
-  return {{CONSTANT_LANES, std::min(32U, device_.min_subgroup_size())},
-          {CONSTANT_LOADS, shape.blocks->bits == 4 ? 4 : 2},
-          {CONSTANT_NORM_LOADS, ceil_div(n_normed / 4, size)},
-          {CONSTANT_NORM_LOADS_LONG, ceil_div(n_long / 4, size)},
-          {CONSTANT_BITS, shape.blocks->bits},
-          {CONSTANT_UNIT, shape.blocks->unit},
-          {CONSTANT_MINIMUM, shape.blocks->minimum},
-          {CONSTANT_TILE, std::max(4 * (n_long / 32 + 4), 64 * shape.heads.head_dim / 8)}};
-}
-
-Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
-  Specialisation c = wide(device_);
-  if (shape.blocks) {
-    c.merge(decode_blocks_constants(shape));
-    c.insert({{CONSTANT_ACTIVATION, activation_of(shape.act)},
-              {CONSTANT_HEADS, decode_heads(shape.heads)},
-              {CONSTANT_HEAD_DIM, shape.heads.head_dim},
-              {CONSTANT_HEAD_INPUT, shape.head_input}});
-    return c;
-  }
-  const bool groups = shape.groups.scale_groups != 0;
-  const auto shape_of = groups ? groups_shape : row_shape;
-  const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), n_long = shape.long_rows.n_in;
-  const RowShape rows = shape_of(device_, shape.rows, size),
-                 long_rows = shape_of(device_, shape.long_rows, size);
-  const uint32_t vector = groups ? 4 * shape.groups.planes * (n_long / 64 + 1) : n_long / 16;
-  c.insert({{CONSTANT_LANES, rows.lanes},
-            {CONSTANT_LOADS, rows.loads},
-            {CONSTANT_NORM_LOADS, rows.norm_loads},
-            {CONSTANT_ROWS, rows.rows},
-            {CONSTANT_NORM, shape.rows.norm},
-            {CONSTANT_LANES_LONG, long_rows.lanes},
-            {CONSTANT_LOADS_LONG, long_rows.loads},
-            {CONSTANT_NORM_LOADS_LONG, long_rows.norm_loads},
-            {CONSTANT_ROWS_LONG, long_rows.rows},
-            {CONSTANT_NORM_LONG, shape.long_rows.norm},
-            {CONSTANT_ACTIVATION, activation_of(shape.act)},
-            {CONSTANT_HEADS, decode_heads(shape.heads)},
-            {CONSTANT_HEAD_DIM, shape.heads.head_dim},
-            {CONSTANT_HEAD_INPUT, shape.head_input},
-            {CONSTANT_TILE, std::max(vector, 64 * shape.heads.head_dim / 8)}});
-  if (groups)
-    c.insert({{CONSTANT_PLANES, shape.groups.planes}, {CONSTANT_SCALE_GROUPS, shape.groups.scale_groups}});
-  return c;
-}
-
-bool VulkanKernels::has_decode(const DecodeShape& shape) const {
-  constexpr uint32_t kMostLoads = 16;
-  const Specialisation c = decode_constants(shape);
-  const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), n_heads = c.at(CONSTANT_HEADS);
-  const uint32_t shared_bytes =
-      (shape.groups.scale_groups != 0 || shape.blocks ? 17 : 16) * c.at(CONSTANT_TILE) + 4 * size +
-      4 * shape.heads.head_dim * (n_heads + 1) + 10 * 4 * 64 * n_heads + 256 + 64 * (n_heads + 1) +
-      (shape.head_input != 0 ? 4 * shape.heads.head_dim : 0) + (device_.shared_subgroups() ? 4 * size : 0);
-  return device_.is_gpu() && device_.subgroup_shuffle() && device_.has_addresses() &&
-         device_.subgroup_size() <= 64 && size % 64 == 0 &&
-         c.at(shape.blocks ? CONSTANT_NORM_LOADS_LONG : CONSTANT_LOADS_LONG) <= kMostLoads &&
-         shared_bytes <= device_.limits().maxComputeSharedMemorySize;
-}
-
-const Kernel& VulkanKernels::decode(const DecodeShape& shape) {
-  constexpr Shader kTrits[] = {Shader::decode_dot, Shader::decode_emulated, Shader::decode_dot_unrolled,
-                               Shader::decode_emulated_unrolled, Shader::decode_shared};
-  constexpr Shader kGroups[] = {Shader::decode_groups_dot, Shader::decode_groups_emulated,
-                                Shader::decode_groups_dot_unrolled, Shader::decode_groups_emulated_unrolled,
-                                Shader::decode_groups_shared};
-  constexpr Shader kBlocks[] = {Shader::decode_blocks_dot, Shader::decode_blocks_emulated,
-                                Shader::decode_blocks_dot_unrolled, Shader::decode_blocks_emulated_unrolled,
-                                Shader::decode_blocks_shared};
-  const size_t build =
-      device_.shared_subgroups() ? 4 : (device_.info().software ? 0 : 2) + (integer_dot_ ? 0 : 1);
-  const Shader* builds = shape.blocks ? kBlocks : shape.groups.scale_groups != 0 ? kGroups : kTrits;
-  return kernel(builds[build], decode_constants(shape));
 }
 
 const Kernel& VulkanKernels::quantise(const Matrix& w, const Norm& norm) {

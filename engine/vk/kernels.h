@@ -21,6 +21,11 @@ uint32_t activation_of(Act act);      // ACTIVATION_...
 uint32_t norm_of(const Norm& norm);   // NORM_...
 uint32_t head_input(const AttentionInput& input);  // what a model has of it, HEAD_... together
 
+// A row is reduced by one workgroup, of 512 invocations where the device allows it (Vulkan promises 128). A
+// software device runs the invocations one after the other, and a wide workgroup would only make it lose time
+// at barriers. All kernels that norm a row use this size, so that they sum in the same order.
+Specialisation wide(const Device& device);
+
 // What the kernel of the stages of decode is made for.
 struct DecodeShape {
   struct Rows {
@@ -33,19 +38,28 @@ struct DecodeShape {
   Act act = Act::relu2;
   AttentionShape heads{1, 1, 64, 64};
   uint32_t head_input = 0;
-  struct Groups {
-    uint32_t planes = 1;
-    uint32_t scale_groups = 0;  // that share a scale; 0: the matrices are whole
-    bool operator==(const Groups&) const = default;
+  // What the matrices have in common.
+  struct Weights {
+    Layout layout = Layout::trits;
+    uint32_t planes = 1, scale_groups = 0;  // of groups: as CONSTANT_PLANES and CONSTANT_SCALE_GROUPS
+    uint32_t bits = 0, unit = 0,
+             minimum = 0;  // of blocks: as CONSTANT_BITS ...; 0: they are of several kinds
+    bool operator==(const Weights&) const = default;
   };
-  Groups groups;
-  struct Blocks {
-    uint32_t bits = 0;  // 0: of several kinds
-    uint32_t unit = 0;
-    uint32_t minimum = 0;
-    bool operator==(const Blocks&) const = default;
-  };
-  std::optional<Blocks> blocks;  // where the matrices are blocks
+  Weights weights;
+};
+
+DecodeShape::Weights weights_of(const Matrix& w);
+// What both have in common, or nullopt where one kernel cannot multiply both.
+std::optional<DecodeShape::Weights> common_weights(const DecodeShape::Weights& a,
+                                                   const DecodeShape::Weights& b);
+
+// How a stage of a product divides its rows.
+struct StageRows {
+  bool is_long;       // of long_rows
+  uint32_t lanes;     // that share rows
+  uint32_t rows;      // of the result that they share
+  bool takes_passes;  // a workgroup may take one set of rows after the other
 };
 
 struct VulkanKernels {
@@ -92,13 +106,13 @@ struct VulkanKernels {
   // The kernel of the stages of decode (vk/decode.h), and whether the device can run it.
   bool has_decode(const DecodeShape& shape) const;
   const Kernel& decode(const DecodeShape& shape);
+  StageRows stage_rows(const DecodeShape& shape, const DecodeStage& stage) const;
   static uint32_t decode_heads(const AttentionShape& shape);  // heads that one workgroup of attention takes
 
  private:
   const Kernel& kernel(Shader shader, const Specialisation& constants);
   std::optional<Specialisation> blocks_tile(const Specialisation& type, uint64_t outputs) const;
   Specialisation decode_constants(const DecodeShape& shape) const;
-  Specialisation decode_blocks_constants(const DecodeShape& shape) const;
 
   const Device& device_;
   VkPipelineCache cache_;

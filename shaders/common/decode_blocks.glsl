@@ -71,57 +71,18 @@ ivec2 multiply_run(uint i, BlockRow rows[kPair], uint run, uint runs) {
   return shares;
 }
 
-// Brings the vec4 of x that this invocation norms, as many at a time as a short vector has.
-void take_vector(out vec4 x[kNormLoadsLong], uint invocation, uint words) {
-  bool tagged = (push.flow & FLOW_FROM) != 0;
-  TaggedPairs input_ = TaggedPairs(push.from);
-  uint tag = tag_of(this_stage - 1);
-  if (tagged) wait_for_input(push.n_in - 1, tag);
-  UNROLL for (uint begin = 0; begin < kNormLoadsLong; begin += kNormLoads) {
-    uint first = invocation + begin * gl_WorkGroupSize.x;
-    if (begin * gl_WorkGroupSize.x >= words) break;
-    for (uint polls = 0;; ++polls) {
-      uint wrong = 0;
-      UNROLL for (uint i = 0; i < kNormLoads; ++i) {
-        if (begin + i >= kNormLoadsLong) break;
-        uint at = min(first + i * gl_WorkGroupSize.x, words - 1);
-        if (!tagged) {
-          x[begin + i] = Vectors(push.x).at[at];
-          continue;
-        }
-        uvec4 low = input_.at[2 * at], high = input_.at[2 * at + 1];
-        uvec4 values = uvec4(low.xz, high.xz), tags = values ^ uvec4(low.yw, high.yw) ^ tag;
-        wrong |= tags.x | tags.y | tags.z | tags.w;
-        x[begin + i] = uintBitsToFloat(values);
-      }
-      if (wrong == 0 || !look_again(polls)) break;
-    }
-  }
-}
-
-// Norms and rounds the vector into `tile` and group_sums, and returns its s. weight has the norm's weights of
-// this invocation, if there are any.
-float take_input(vec4 weight[kNormLoads], bool normed, uint invocation) {
-  uint words = push.n_in / 4, stride = input_stride(push.n_in / 32);
-  vec4 x[kNormLoadsLong];
-  take_vector(x, invocation, words);
+// Norms and rounds the vector into `tile` and group_sums, and returns its s.
+float take_input(uint invocation, bool long_rows, bool normed) {
+  uint words = push.n_in / 4, loads = loads_of(long_rows), stride = input_stride(push.n_in / 32);
+  take_vector(invocation, words, long_rows);
   barrier();  // subgroups that polled at different times meet here
-  float squares = 0.0, largest = 0.0;
-  UNROLL for (uint i = 0; i < kNormLoadsLong; ++i) {
-    if (invocation + i * gl_WorkGroupSize.x >= words) break;
-    squares = add_squares(x[i], squares);
-    precise vec4 product = x[i];
-    if (i < kNormLoads) product *= weight[i];
-    x[i] = product;
-    largest = largest_of(product, largest);
-  }
-  RowScale scale = row_scale(squares, largest, normed);
-  UNROLL for (uint i = 0; i < kNormLoadsLong; ++i) {
-    if (i * gl_WorkGroupSize.x >= words) break;
+  RowScale scale = norm_vector(invocation, words, loads, normed);
+  UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
+    if (i >= loads) break;
     uint at = invocation + i * gl_WorkGroupSize.x;
     int sum = 0;
     if (at < words) {
-      ivec4 four = quantised(x[i], scale.factor);
+      ivec4 four = quantised(own_x[i], scale.factor);
       sum = sum_of(four);
       uint to = at % 8 / 4 * stride + at / 8;
       tile[to][at % 4] = packed(high_plane(four));
@@ -138,7 +99,8 @@ float take_input(vec4 weight[kNormLoads], bool normed, uint invocation) {
 
 void linear(uint group) {
   bool gates = push.kind == STAGE_GATE_UP, adds = push.kind == STAGE_LINEAR_ADD;
-  bool adds_tagged = adds && (push.flow & FLOW_RESIDUAL) != 0, normed = push.weight != uvec2(0);
+  bool adds_tagged = adds && (push.flow & FLOW_RESIDUAL) != 0;
+  bool long_rows = push.long_rows != 0, normed = is_normed(long_rows);
   uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;  // eight neighbours are also neighbouring lanes
   uint lanes = push.lanes, lane = LANE % lanes, runs = push.n_in / 32;
   uint a_group = N_SUBGROUPS * (SUBGROUP_SIZE / lanes);  // pairs
@@ -147,12 +109,7 @@ void linear(uint group) {
   UNROLL for (uint k = 0; k < kPair; ++k) rows[k] = row_of_pair(pair, k, gates);
   UNROLL for (uint i = 0; i < kLoads; ++i)
     if (i * lanes < runs) fetch_run(i, rows, lane + i * lanes, runs);
-  vec4 weight[kNormLoads];
-  UNROLL for (uint i = 0; i < kNormLoads; ++i) {
-    weight[i] = vec4(1.0);
-    uint at = min(invocation + i * gl_WorkGroupSize.x, push.n_in / 4 - 1);
-    if (normed) weight[i] = Weights(push.weight).at[at];
-  }
+  load_weights(invocation, push.n_in / 4, loads_of(long_rows), normed);
   for (uint i = invocation; i < runs; i += gl_WorkGroupSize.x) group_sums[i] = 0;
 
   float s = 0.0;
@@ -161,7 +118,7 @@ void linear(uint group) {
     uvec2 residual = uvec2(0);
     if (adds_tagged) residual = Tagged(push.residual).at[own];
     if (adds && !adds_tagged) residual.x = floatBitsToUint(Floats(push.y).at[own]);
-    if (pass == 0) s = take_input(weight, normed, invocation);
+    if (pass == 0) s = take_input(invocation, long_rows, normed);
 
     pair += push.n_groups * a_group;
     ivec2 acc = ivec2(0);

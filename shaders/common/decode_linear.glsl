@@ -9,9 +9,6 @@
 // uvec4 of codes of an invocation: of gate and up, and of long rows.
 const uint kCodesShort = 2 * kRows * kLoads, kCodesLong = kRowsLong * kLoadsLong;
 const uint kMostCodes = kCodesShort < kCodesLong ? kCodesLong : kCodesShort;
-const uint kMostNormLoads = kNormLoads < kNormLoadsLong ? kNormLoadsLong : kNormLoads;
-const uint kMoreNormLoads = kNormLoads < kNormLoadsLong ? kNormLoadsLong - kNormLoads : 1;  // of long rows
-const uint kWeights = kNormLong == NORM_NEVER ? kNormLoads : kMostNormLoads;  // vec4 of a norm's weights
 
 // The codes of this invocation's rows, of the first set.
 uvec4 bits[kMostCodes];
@@ -54,74 +51,26 @@ struct Vector {
 #define MATRICES 2
 #include "common/decode_rows.glsl"
 
-// Polls COUNT of the vec4 of x that this invocation norms, x[FIRST] and those behind it.
-#define TAKE(FIRST, COUNT)                                                                                \
-  for (uint polls = 0;; ++polls) {                                                                        \
-    uvec4 pairs[2 * COUNT];                                                                               \
-    UNROLL for (uint i = 0; i < 2 * COUNT; ++i)                                                           \
-      pairs[i] = input_.at[2 * min(invocation + (FIRST + i / 2) * gl_WorkGroupSize.x, words - 1) + i % 2]; \
-    uint wrong = 0;                                                                                       \
-    UNROLL for (uint i = 0; i < COUNT; ++i) {                                                             \
-      uvec4 values = uvec4(pairs[2 * i].xz, pairs[2 * i + 1].xz);                                         \
-      uvec4 tags = values ^ uvec4(pairs[2 * i].yw, pairs[2 * i + 1].yw) ^ tag;                            \
-      wrong |= tags.x | tags.y | tags.z | tags.w;                                                         \
-      x[FIRST + i] = uintBitsToFloat(values);                                                             \
-    }                                                                                                     \
-    if (wrong == 0 || !look_again(polls)) break;                                                          \
-  }
-
-void take_vector(out vec4 x[kMostNormLoads], uint invocation, uint words, bool long_rows) {
-  if ((push.flow & FLOW_FROM) == 0) {
-    UNROLL for (uint i = 0; i < kMostNormLoads; ++i)
-      x[i] = Vectors(push.x).at[min(invocation + i * gl_WorkGroupSize.x, words - 1)];
-    return;
-  }
-  TaggedPairs input_ = TaggedPairs(push.from);
-  uint tag = tag_of(this_stage - 1);
-  wait_for_input(push.n_in - 1, tag);
-  TAKE(0, kNormLoads)
-  if (kNormLoads < kMostNormLoads && long_rows) TAKE(kNormLoads, kMoreNormLoads)
-}
-#undef TAKE
-
 void linear(uint group, bool gates, bool long_rows) {
   if (gates) load_gate(group);
   else if (long_rows) load_long(group);
   else load_short(group);
 
   uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;  // sixteen neighbours are also neighbouring lanes
-  uint units = push.n_in / 64, words = push.n_in / 4, n_norm_loads = long_rows ? kMostNormLoads : kNormLoads;
-  uint norm = long_rows ? kNormLong : kNorm;
-  bool normed = norm == NORM_ALWAYS || norm == NORM_BY_STAGE && push.weight != uvec2(0);
-  vec4 weight[kWeights];
-  UNROLL for (uint i = 0; i < kWeights; ++i) {
-    weight[i] = vec4(1.0);
-    if (normed && i < n_norm_loads)
-      weight[i] = Weights(push.weight).at[min(invocation + i * gl_WorkGroupSize.x, words - 1)];
-  }
+  uint units = push.n_in / 64, words = push.n_in / 4, loads = loads_of(long_rows);
+  bool normed = is_normed(long_rows);
+  load_weights(invocation, words, loads, normed);
 #ifdef GROUPS
   for (uint i = invocation; i < units; i += gl_WorkGroupSize.x) group_sums[i] = 0;
 #endif
-  vec4 x[kMostNormLoads];
-  take_vector(x, invocation, words, long_rows);
+  take_vector(invocation, words, long_rows);
   barrier();  // subgroups that polled at different times meet here
-
-  float squares = 0.0, largest = 0.0;
-  UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
-    if (i >= n_norm_loads) break;
-    if (invocation + i * gl_WorkGroupSize.x >= words) continue;
-    squares = add_squares(x[i], squares);
-    precise vec4 product = x[i];
-    if (i < kWeights) product *= weight[i];
-    x[i] = product;
-    largest = largest_of(product, largest);
-  }
-  RowScale scale = row_scale(squares, largest, normed);
+  RowScale scale = norm_vector(invocation, words, loads, normed);
   int sum = 0;
   UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
-    if (i >= n_norm_loads) break;
+    if (i >= loads) break;
     uint at = invocation + i * gl_WorkGroupSize.x;
-    ivec4 four = quantised(x[i], scale.factor);
+    ivec4 four = quantised(own_x[i], scale.factor);
 #ifdef GROUPS
     // int8 as [plane][s][group]: at s the activations that meet the codes at shift 6 - 2s. A gap of one keeps
     // the four s of a group out of each other's banks.

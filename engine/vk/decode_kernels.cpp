@@ -1,0 +1,162 @@
+// The kernel of the stages of decode, made for the shape of a model.
+#include <algorithm>
+
+#include "engine/layouts/blocks.h"
+#include "kernels.h"
+
+namespace bitnet::vk {
+namespace {
+
+uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
+
+DecodeShape::Weights kind_of(TensorType type) {
+  const BlockType& t = *find_block_type(type);
+  return {Layout::blocks, 1, 0, t.bits, t.unit, t.has_min ? 1U : 0U};
+}
+
+// How many lanes share `rows` rows of n_in features, and what each of them loads.
+struct RowShape {
+  uint32_t lanes, rows, loads;
+};
+
+RowShape trits_shape(const Device& device, const DecodeShape::Rows& r) {
+  // Registers that wait for memory; those of the norm's weights are free where there is none. Fewer lanes a
+  // row are fewer workgroups, each of which reads the whole vector.
+  const uint32_t most_loads = r.norm == NORM_NEVER ? 14 : 8;
+  const uint32_t units = r.n_in / 64, most_lanes = device.min_subgroup_size();
+  uint32_t lanes = std::min(8U, most_lanes);
+  while (lanes < most_lanes && ceil_div(units, lanes) > most_loads) lanes *= 2;
+  return {lanes, 1, ceil_div(units, lanes)};
+}
+
+// With as many workgroups a stage needs no more lanes a row, of which some would have nothing to do, and no
+// fewer rows a lane.
+constexpr uint32_t kEnoughWorkgroups = 96;
+
+// In a matrix of groups a lane takes several rows where that leaves enough workgroups, since each row wants
+// all planes of the vector from shared memory. Many lanes share them, if not too many of these have nothing
+// to do.
+RowShape groups_shape(const Device& device, const DecodeShape::Rows& r, uint32_t workgroup_size) {
+  constexpr uint32_t kMostCodes = 12;  // uvec4 of codes that a lane waits for, or half as many of gate
+  const uint32_t groups = r.n_in / 64;
+  RowShape shape{std::min(32U, device.min_subgroup_size()), 4, 0};
+  const auto used = [&](uint32_t lanes) { return groups * 100 / (lanes * ceil_div(groups, lanes)); };
+  while (shape.lanes > 4 && used(shape.lanes) < 75 && used(shape.lanes / 2) > used(shape.lanes))
+    shape.lanes /= 2;
+  shape.loads = ceil_div(groups, shape.lanes);
+  const auto workgroups = [&] { return ceil_div(r.n_out, workgroup_size / shape.lanes * shape.rows); };
+  while (shape.rows > 1 && (shape.loads * shape.rows > kMostCodes || workgroups() < kEnoughWorkgroups))
+    shape.rows /= 2;
+  return shape;
+}
+
+// In a matrix of blocks lanes take two rows, which are of gate and of up where there are such. What they load
+// at a time is as much as registers leave room for.
+RowShape blocks_shape(const Device& device, uint32_t bits) {
+  return {std::min(32U, device.min_subgroup_size()), 2, bits == 4 ? 4U : 2U};
+}
+
+RowShape row_shape(const Device& device, const DecodeShape::Weights& w, const DecodeShape::Rows& r,
+                   uint32_t workgroup_size) {
+  if (w.layout == Layout::blocks) return blocks_shape(device, w.bits);
+  return w.layout == Layout::groups ? groups_shape(device, r, workgroup_size) : trits_shape(device, r);
+}
+
+// uvec4 of shared memory that an int8 vector of n features takes.
+uint32_t vector_words(const DecodeShape::Weights& w, uint32_t n) {
+  if (w.layout == Layout::blocks) return 4 * (n / 32 + 4);
+  return w.layout == Layout::groups ? 4 * w.planes * (n / 64 + 1) : n / 16;
+}
+
+}  // namespace
+
+DecodeShape::Weights weights_of(const Matrix& w) {
+  if (w.layout == Layout::groups) return {Layout::groups, planes_of(w), w.scale_every / 64, 0, 0, 0};
+  if (w.layout != Layout::blocks) return {};
+  DecodeShape::Weights weights = kind_of(w.parts[0].type);
+  for (const Matrix::Part& part : w.parts)
+    if (part.rows != 0) weights = *common_weights(weights, kind_of(part.type));
+  return weights;
+}
+
+std::optional<DecodeShape::Weights> common_weights(const DecodeShape::Weights& a,
+                                                   const DecodeShape::Weights& b) {
+  if (a == b) return a;
+  if (a.layout == Layout::blocks && b.layout == Layout::blocks) return DecodeShape::Weights{Layout::blocks};
+  return std::nullopt;
+}
+
+Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
+  Specialisation c = wide(device_);
+  const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), n_long = shape.long_rows.n_in;
+  const DecodeShape::Weights& w = shape.weights;
+  const RowShape rows = row_shape(device_, w, shape.rows, size),
+                 long_rows = row_shape(device_, w, shape.long_rows, size);
+  c.insert({{CONSTANT_LANES, rows.lanes},
+            {CONSTANT_LOADS, rows.loads},
+            {CONSTANT_NORM_LOADS, ceil_div(shape.rows.n_in / 4, size)},
+            {CONSTANT_ROWS, rows.rows},
+            {CONSTANT_NORM, shape.rows.norm},
+            {CONSTANT_LANES_LONG, long_rows.lanes},
+            {CONSTANT_LOADS_LONG, long_rows.loads},
+            {CONSTANT_NORM_LOADS_LONG, ceil_div(n_long / 4, size)},
+            {CONSTANT_ROWS_LONG, long_rows.rows},
+            {CONSTANT_NORM_LONG, shape.long_rows.norm},
+            {CONSTANT_ACTIVATION, activation_of(shape.act)},
+            {CONSTANT_HEADS, decode_heads(shape.heads)},
+            {CONSTANT_HEAD_DIM, shape.heads.head_dim},
+            {CONSTANT_HEAD_INPUT, shape.head_input},
+            {CONSTANT_TILE, std::max(vector_words(w, n_long), 64 * shape.heads.head_dim / 8)}});
+  if (w.layout == Layout::groups)
+    c.insert({{CONSTANT_PLANES, w.planes}, {CONSTANT_SCALE_GROUPS, w.scale_groups}});
+  if (w.layout == Layout::blocks)
+    c.insert({{CONSTANT_BITS, w.bits}, {CONSTANT_UNIT, w.unit}, {CONSTANT_MINIMUM, w.minimum}});
+  return c;
+}
+
+bool VulkanKernels::has_decode(const DecodeShape& shape) const {
+  constexpr uint32_t kMostLoads = 16;
+  const Specialisation c = decode_constants(shape);
+  const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), n_heads = c.at(CONSTANT_HEADS);
+  const uint32_t shared_bytes =
+      (shape.weights.layout == Layout::trits ? 16 : 17) * c.at(CONSTANT_TILE) + 4 * size +
+      4 * shape.heads.head_dim * (n_heads + 1) + 10 * 4 * 64 * n_heads + 256 + 64 * (n_heads + 1) +
+      (shape.head_input != 0 ? 4 * shape.heads.head_dim : 0) + (device_.shared_subgroups() ? 4 * size : 0);
+  return device_.is_gpu() && device_.subgroup_shuffle() && device_.has_addresses() &&
+         device_.subgroup_size() <= 64 && size % 64 == 0 &&
+         std::max(c.at(CONSTANT_LOADS_LONG), c.at(CONSTANT_NORM_LOADS_LONG)) <= kMostLoads &&
+         shared_bytes <= device_.limits().maxComputeSharedMemorySize;
+}
+
+const Kernel& VulkanKernels::decode(const DecodeShape& shape) {
+  constexpr Shader kTrits[] = {Shader::decode_dot, Shader::decode_emulated, Shader::decode_dot_unrolled,
+                               Shader::decode_emulated_unrolled, Shader::decode_shared};
+  constexpr Shader kGroups[] = {Shader::decode_groups_dot, Shader::decode_groups_emulated,
+                                Shader::decode_groups_dot_unrolled, Shader::decode_groups_emulated_unrolled,
+                                Shader::decode_groups_shared};
+  constexpr Shader kBlocks[] = {Shader::decode_blocks_dot, Shader::decode_blocks_emulated,
+                                Shader::decode_blocks_dot_unrolled, Shader::decode_blocks_emulated_unrolled,
+                                Shader::decode_blocks_shared};
+  const size_t build =
+      device_.shared_subgroups() ? 4 : (device_.info().software ? 0 : 2) + (integer_dot_ ? 0 : 1);
+  const Layout layout = shape.weights.layout;
+  const Shader* builds = layout == Layout::blocks ? kBlocks : layout == Layout::groups ? kGroups : kTrits;
+  return kernel(builds[build], decode_constants(shape));
+}
+
+StageRows VulkanKernels::stage_rows(const DecodeShape& shape, const DecodeStage& s) const {
+  const Specialisation c = decode_constants(shape);
+  const Layout layout = shape.weights.layout;
+  const bool gates = s.kind == STAGE_GATE_UP, is_long = s.n_in > shape.rows.n_in;
+  StageRows r{is_long, c.at(is_long ? CONSTANT_LANES_LONG : CONSTANT_LANES),
+              c.at(is_long ? CONSTANT_ROWS_LONG : CONSTANT_ROWS), gates || layout != Layout::trits};
+  if (layout == Layout::groups) r.takes_passes = s.kind != STAGE_LINEAR_ADD;
+  if (layout == Layout::blocks) {
+    if (gates) r.rows = 1;
+    const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE);
+    if (r.lanes > 16 && ceil_div(s.n_out, size / 16 * r.rows) >= kEnoughWorkgroups) r.lanes = 16;
+  }
+  return r;
+}
+
+}  // namespace bitnet::vk
