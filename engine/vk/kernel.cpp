@@ -1,5 +1,6 @@
 #include "kernel.h"
 
+#include <cassert>
 #include <vector>
 
 namespace bitnet::vk {
@@ -10,6 +11,7 @@ Kernel::Kernel(const Device& device, VkPipelineCache cache, Shader shader, const
   const Spirv spirv(shader);
   shape_ = spirv.shape();
   try {
+    assert(shape_.n_bindings <= kMostBindings);
     std::vector<VkDescriptorSetLayoutBinding> bindings(shape_.n_bindings);
     for (uint32_t i = 0; i < shape_.n_bindings; ++i)
       bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};

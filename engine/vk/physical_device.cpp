@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "engine/backend.h"
+#include "spirv.h"
 
 namespace bitnet::vk {
 namespace {
@@ -140,7 +141,12 @@ PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t i
   if (p.apiVersion < VK_API_VERSION_1_2) {
     d.info.unusable = "needs Vulkan 1.2, has " + d.info.api;
   } else {
-    if (!family) d.info.unusable = "has no compute queue";
+    const uint32_t bindings = p.limits.maxPerStageDescriptorStorageBuffers;
+    if (!family)
+      d.info.unusable = "has no compute queue";
+    else if (bindings < kMostBindings)
+      d.info.unusable =
+          fmt::format("gives a kernel {} buffers, of {} that it needs", bindings, kMostBindings);
     find_features(instance, p.apiVersion, d);
   }
   return d;

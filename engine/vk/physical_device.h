@@ -1,7 +1,7 @@
 // The Vulkan devices of this machine: what each can do, and which of them is meant.
 //
-// A device must have Vulkan 1.2, a queue family with compute and 128 invocations a workgroup. Nothing is
-// chosen by vendor.
+// A device must have Vulkan 1.2, a queue family with compute, 128 invocations a workgroup and kMostBindings
+// storage buffers a kernel. Nothing is chosen by vendor.
 //
 // Thread rule: any thread.
 #pragma once

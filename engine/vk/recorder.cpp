@@ -15,7 +15,6 @@ namespace bitnet::vk {
 namespace {
 
 constexpr uint32_t kSetsPerPool = 512;
-constexpr uint32_t kMostBindings = 9;
 
 constexpr VkPipelineStageFlags kStages =
     VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;

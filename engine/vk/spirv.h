@@ -15,6 +15,8 @@
 
 namespace bitnet::vk {
 
+constexpr uint32_t kMostBindings = 9;  // of a kernel
+
 struct KernelShape {
   uint32_t n_bindings = 0;
   uint32_t push_bytes = 0;

@@ -196,6 +196,7 @@ WRAPPED(VkResult, vkCreateShaderModule, VkDevice device, const VkShaderModuleCre
 WRAPPED(void, vkGetPhysicalDeviceProperties2, VkPhysicalDevice device,
         VkPhysicalDeviceProperties2* properties) {
   __real_vkGetPhysicalDeviceProperties2(device, properties);
+  if (what_is_missing().buffers) properties->properties.limits.maxPerStageDescriptorStorageBuffers = 4;
   auto* subgroups = in_chain<VkPhysicalDeviceSubgroupProperties>(
       properties->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES);
   if (what_is_missing().subgroup_arithmetic && subgroups)

@@ -22,6 +22,7 @@ struct Without {
   bool driver = false;
   bool devices = false;
   bool compute_queue = false;
+  bool buffers = false;  // more of a kernel than the four that Vulkan promises
   bool integer_dot = false;
   bool subgroup_arithmetic = false;  // kernels that ask for it are refused
   bool device_scope = false;         // of the Vulkan memory model

@@ -159,12 +159,16 @@ TEST_F(VulkanFault, ADeviceLostWhileItSamplesOrIsCopiedToKeepsTheTokens) {
   expect_no_token_lost("vkQueueSubmit", VK_ERROR_DEVICE_LOST, "the device was lost");
 }
 
-TEST_F(VulkanFault, ADeviceWithoutAComputeQueueIsNamedWithTheReason) {
-  vk_faults::set({.compute_queue = true});
-  EXPECT_THAT(list_devices()[0].unusable, HasSubstr("compute queue"));
-  EXPECT_THAT(failure([&] { open(); }), HasSubstr("compute queue"));
-  options_.device.clear();
-  EXPECT_TRUE(open()->device().cpu);
+TEST_F(VulkanFault, ADeviceThatCannotBeUsedIsNamedWithTheReason) {
+  for (const auto& [without, reason] : {std::pair{vk_faults::Without{.compute_queue = true}, "compute queue"},
+                                        {vk_faults::Without{.buffers = true}, "gives a kernel 4 buffers"}}) {
+    vk_faults::set(without);
+    options_.device = "0";
+    EXPECT_THAT(list_devices()[0].unusable, HasSubstr(reason));
+    EXPECT_THAT(failure([&] { open(); }), HasSubstr(reason));
+    options_.device.clear();
+    EXPECT_TRUE(open()->device().cpu);
+  }
 }
 
 TEST_F(VulkanFault, ADeviceWithoutIntegerDotGivesTheSameAnswer) {
