@@ -1,6 +1,6 @@
 // What a device must be able to do to run these models: hold memory, and record and run sequences of the
-// kernels of the forward pass. vk/backend.cpp and cpu/backend.cpp implement it; forward.cpp, model.cpp,
-// kv_cache.cpp and session.cpp use it.
+// kernels of the forward pass. vk/backend.cpp and cpu/backend.cpp implement it; weights/loader.cpp fills its
+// buffers, and forward.cpp, kv_cache.cpp, snapshots.cpp and session.cpp use it.
 //
 // Thread rule: one thread at a time for everything that belongs to one Backend.
 //
@@ -35,17 +35,19 @@ using BufferPtr = std::shared_ptr<Buffer>;  // a tied head shares the embedding
 enum class BufferUse { weights, device, shared };
 
 // How the input of a projection is rounded: to int8 by the largest magnitude of a row, as BitNet models are
-// trained, or to 16 bits in two planes of int8, which is next to nothing. float_row is not rounded; it is for
-// Layout::floats alone.
+// trained, or to 16 bits in two planes of int8, which costs next to nothing. float_row is not rounded; it is
+// for Layout::floats alone.
 enum class Input { int8_row, int16_row, float_row };
 
 // One to three tensors of the same input, stacked by rows: q over k over v, or gate over up. A product of
-// Layout::trits is part.scale * sum(weight * q) / s. In Layout::groups each 64 inputs have a sum of their
-// own, which is multiplied by its scale and by `fixed`, a power of two, and rounded to an integer. These
-// integers are summed, so that their order does not matter, and part.scale undoes `fixed`. Layouts blocks and
-// blocks16 do the same a unit of 32 or 16 inputs (layouts/blocks.h).
+// Layout::trits is part.scale * sum(weight * q) / s. In groups, groups16 and fives16 each 64 inputs have a
+// sum of their own, which is multiplied by its scale and by `fixed`, a power of two, and rounded to an
+// integer. These integers are summed, so that their order does not matter, and part.scale undoes `fixed`.
+// Layouts blocks and blocks16 do the same a unit of 32 or 16 inputs (layouts/blocks.h). A product of
+// Layout::floats is part.scale * sum(weight * y), in f32 and in the order of the backend's dense head.
 struct Matrix {
-  // In blocks, blocks16 and floats each part has a type, buffers and a `fixed` of its own.
+  // In blocks, blocks16 and floats each part has a type and buffers of its own, and in blocks and blocks16 a
+  // `fixed` of its own.
   struct Part {
     uint32_t rows = 0;
     float scale = 0;
@@ -56,11 +58,11 @@ struct Matrix {
   uint32_t n_in = 0;
   Layout layout = Layout::trits;
   Input input = Input::int8_row;
-  uint32_t scale_every = 0;             // groups: inputs of a row that share a scale, a multiple of 64
-  float fixed = 0;                      // groups
+  uint32_t scale_every = 0;  // of the layouts of groups: inputs of a row that share a scale, a multiple of 64
+  float fixed = 0;           // of the same
   std::array<Part, 3> parts;            // those in use come first
-  BufferPtr codes;                      // as the layout has them; empty where the parts have their own
-  BufferPtr scales;                     // groups
+  BufferPtr codes;                      // as the layout has them; null where the parts have their own
+  BufferPtr scales;                     // of the layouts of groups
   std::array<BufferPtr, 3> part_codes;  // trits on a backend that adopts: as codes, of each part
   BufferPtr bias;                       // [rows] f32, added to the product before the activation, or null
   uint32_t rows() const { return parts[0].rows + parts[1].rows + parts[2].rows; }
@@ -92,13 +94,14 @@ struct EmbedExtra {
   const Buffer* positions = nullptr;  // [n_ctx][n_embd] f32, or null
 };
 
-// Rows of int8, each with what is needed to undo the quantisation.
+// The input of a projection: rows of int8, each with what is needed to undo the rounding, or y alone. What
+// the layout does not use may be null.
 struct Quantised {
   BufferPtr q;     // [rows][planes][n] int8; two planes for Input::int16_row, of which the first counts 256
   BufferPtr info;  // [rows] of {f32 s, i32 sum(q)}
-  BufferPtr sums;  // [rows][n / 64] i32, sum(q) of each 64 inputs; for groups alone
-  BufferPtr sums16{};  // [rows][n / 16] i32, sum(q) of each 16 inputs; for blocks and blocks16 alone
-  BufferPtr y{};       // [rows][n] f32, the input as it is; for Input::float_row alone
+  BufferPtr sums;  // [rows][n / 64] i32, sum(q) of each 64 inputs; for the layouts of groups
+  BufferPtr sums16{};  // [rows][n / 16] i32, sum(q) of each 16 inputs; for blocks and blocks16
+  BufferPtr y{};       // [rows][n] f32, normed and not rounded; for Input::float_row
 };
 
 // RMSNorm, or LayerNorm with a bias, with weights [n] f32. The weights of an RMSNorm may be null: all are 1.
@@ -218,12 +221,13 @@ class Recorder {
 
   // x[t] = table[token t of the run] * scale + positions[position of t]
   virtual void embed(const Table& table, const EmbedExtra& extra, const Buffer& x, uint32_t n) = 0;
-  // in.q = the input of w: in.x normed and rounded
+  // in.q = the input of w: in.x normed, and rounded as w.input says
   virtual void quantise(const Matrix& w, const In& in, uint32_t n) = 0;
   // out = W q. The rows of a gated product are half of w's.
   virtual void product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) = 0;
   // Prepares q in qkv [n][shape.row_heads()][head_dim] and rotates it; k prepared and rotated and v go to the
-  // cache at the run's position
+  // cache at the run's position. A cache has [rows][n_head_kv][head_dim] F16, and with a window position p in
+  // row p % rows.
   virtual void rope_store_kv(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
                              const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& shape,
                              uint32_t n) = 0;

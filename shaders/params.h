@@ -21,16 +21,15 @@ using uvec2 = uint64_t;
 #define CONSTANT_WORKGROUP_SIZE 0    // invocations
 #define CONSTANT_TABLE_TYPE 1        // how the rows of the table lie: TABLE_...
 #define CONSTANT_HEADS 2             // heads that one workgroup of attention takes
-#define CONSTANT_ROWS 3              // rows of a matrix that one subgroup takes at a time; even
-#define CONSTANT_LANES 4             // lanes of a subgroup that share a row in decode; a power of 2
-#define CONSTANT_LOADS 5             // uvec4 of a row that each of them takes
+#define CONSTANT_ROWS 3              // rows that a subgroup takes at a time, even; in decode that lanes share
+#define CONSTANT_LANES 4             // lanes of a subgroup that share rows in decode; a power of 2
+#define CONSTANT_LOADS 5             // uvec4 of a row that each of them takes; of blocks: runs at a time
 #define CONSTANT_NORM_LOADS 6        // vec4 of the vector that an invocation norms in decode
 #define CONSTANT_FEATURES 7          // head_dim / 64 in attention, rounded up
 #define CONSTANT_SLAB 8              // features of a step of attention's scores: 8, 16, 32 or 64
 #define CONSTANT_KEY_SLAB 9          // keys of a step of attention's values: 4, 8 or 16
 #define CONSTANT_HEAD_DIM 10         // features of a head
-#define CONSTANT_HEAD_INPUT 30       // what happens to q, k and v before RoPE: HEAD_... together
-#define CONSTANT_LANES_LONG 11       // as LANES, LOADS and NORM_LOADS, for the longest rows
+#define CONSTANT_LANES_LONG 11       // as LANES, LOADS and NORM_LOADS, for long rows
 #define CONSTANT_LOADS_LONG 12
 #define CONSTANT_NORM_LOADS_LONG 13
 #define CONSTANT_TILE 14             // uvec4 of shared memory: an int8 vector, a chunk's values, table rows
@@ -46,9 +45,10 @@ using uvec2 = uint64_t;
 #define CONSTANT_TOKEN_TILES 24
 #define CONSTANT_SUBGROUP_ROWS 25    // subgroups that a workgroup has side by side
 #define CONSTANT_SUBGROUP_TOKENS 26
-#define CONSTANT_NORM_LONG 27        // as NORM, for the longest rows
+#define CONSTANT_NORM_LONG 27        // as NORM, for long rows
 #define CONSTANT_OUT 28              // OUT_...
-#define CONSTANT_ROWS_LONG 29        // as ROWS, for the longest rows
+#define CONSTANT_ROWS_LONG 29        // as ROWS, for long rows
+#define CONSTANT_HEAD_INPUT 30       // what happens to q, k and v before RoPE: HEAD_... together
 #define CONSTANT_POSITIONS 31        // 1: an embedding of the position is added to that of the token
 #define CONSTANT_WINDOW 32           // keys that a token sees; 0: all
 #define CONSTANT_VALUE_PARTS 33      // workgroups among which attention divides the features of its result
@@ -77,7 +77,8 @@ using uvec2 = uint64_t;
 #define OUT_GATE 2
 #define OUT_ACT 3
 
-// The types of tables that lie as in the file, by the numbers of TensorType (engine/gguf.h).
+// The types of tables and of matrices of floats, which lie as in the file, by the numbers of TensorType
+// (engine/gguf.h).
 #define TABLE_F32 0
 #define TABLE_F16 1
 #define TABLE_Q4_0 2
@@ -181,7 +182,7 @@ struct DensePush {
 // The kinds of stages of decode.comp: steps of the forward pass of one token, each of which needs the results
 // of the one before.
 #define STAGE_EMPTY 0u       // tries the device
-#define STAGE_LINEAR 1u      // y = W int8(rms_norm(x) * weight)
+#define STAGE_LINEAR 1u      // y = W q(rms_norm(x) * weight)
 #define STAGE_LINEAR_ADD 2u  // y += ...
 #define STAGE_GATE_UP 3u     // y = act(gate) * up; n_out rows of gate, then of up
 #define STAGE_ATTENTION 4u   // x is qkv, y the result, w the table of rotations
@@ -226,7 +227,7 @@ struct DecodeStage {
   uint n_groups;   // workgroups
   uint n_passes;   // a product's workgroup takes as many sets of rows, n_groups apart, one after the other
   uint wait_for;   // as many workgroups of the stage before; for empty stages, which hand nothing over
-  uint long_rows;  // 1: of the longest kind
+  uint long_rows;  // 1: CONSTANT_LANES_LONG and the like hold
   uint lanes;      // that share rows; a power of 2
   uint n_in;
   uint n_out;

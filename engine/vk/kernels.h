@@ -41,9 +41,8 @@ struct DecodeShape {
   // What the matrices have in common.
   struct Weights {
     Layout layout = Layout::trits;
-    uint32_t planes = 1, scale_groups = 0;  // of groups: as CONSTANT_PLANES and CONSTANT_SCALE_GROUPS
-    uint32_t bits = 0, unit = 0,
-             minimum = 0;  // of blocks: as CONSTANT_BITS ...; 0: they are of several kinds
+    uint32_t planes = 1, scale_groups = 0;     // of groups: CONSTANT_PLANES, CONSTANT_SCALE_GROUPS
+    uint32_t bits = 0, unit = 0, minimum = 0;  // of blocks: CONSTANT_BITS ..., or all 0: of several kinds
     bool operator==(const Weights&) const = default;
   };
   Weights weights;
