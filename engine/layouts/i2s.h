@@ -66,21 +66,23 @@ inline void i2s_block64_to_block128(std::span<const std::byte> from, std::span<s
     }
 }
 
+// The codes of eight columns, a byte each, of the row whose bits are `shift` and `shift` + 1.
+inline uint64_t eight_codes(const std::byte* at, size_t shift) {
+  uint64_t word = 0;
+  std::memcpy(&word, at, sizeof word);
+  return word >> shift & 0x0303030303030303U;
+}
+
 // Repacks codes of 1x4 as block128. Requires: a multiple of four rows of whole blocks of 128.
 inline void i2s_1x4_to_block128(std::span<const std::byte> from, size_t n_in, std::span<std::byte> to) {
   assert(from.size() == to.size() && n_in % 128 == 0 && from.size() % n_in == 0);
-  const auto codes_at = [](const std::byte* at, int shift) {  // eight columns of one row
-    uint64_t word = 0;
-    std::memcpy(&word, at, sizeof word);
-    return word >> shift & 0x0303030303030303U;
-  };
   const size_t row_bytes = n_in / 4;
   for (size_t row = 0; row < to.size() / row_bytes; ++row) {
-    const int shift = static_cast<int>(6 - 2 * (row % 4));
+    const size_t shift = 6 - 2 * (row % 4);
     for (size_t at = 0; at < row_bytes; at += 8) {
       const std::byte* column = from.data() + row / 4 * n_in + at / 32 * 128 + at % 32;
-      const uint64_t packed = codes_at(column, shift) << 6 | codes_at(column + 32, shift) << 4 |
-                              codes_at(column + 64, shift) << 2 | codes_at(column + 96, shift);
+      const uint64_t packed = eight_codes(column, shift) << 6 | eight_codes(column + 32, shift) << 4 |
+                              eight_codes(column + 64, shift) << 2 | eight_codes(column + 96, shift);
       std::memcpy(to.data() + row * row_bytes + at, &packed, sizeof packed);
     }
   }
@@ -105,19 +107,14 @@ inline void i2s_pack(const uint8_t* codes, size_t n, std::byte* to) {
 // 1 of byte row p are row i * rows / 4 + p. Requires: whole blocks of 128.
 inline void i2s_hub_to_block128(std::span<const std::byte> from, size_t n_in, std::span<std::byte> to) {
   assert(from.size() == to.size() && n_in % 128 == 0 && from.size() % n_in == 0);
-  const auto codes_at = [](const std::byte* at, size_t shift) {  // eight columns of one row
-    uint64_t word = 0;
-    std::memcpy(&word, at, sizeof word);
-    return word >> shift & 0x0303030303030303U;
-  };
   const size_t row_bytes = n_in / 4, quarter = from.size() / n_in;
   for (size_t row = 0; row < 4 * quarter; ++row) {
     const size_t shift = row / quarter * 2;
     const std::byte* in = from.data() + row % quarter * n_in;
     for (size_t at = 0; at < row_bytes; at += 8) {
       const std::byte* column = in + at / 32 * 128 + at % 32;
-      const uint64_t packed = codes_at(column, shift) << 6 | codes_at(column + 32, shift) << 4 |
-                              codes_at(column + 64, shift) << 2 | codes_at(column + 96, shift);
+      const uint64_t packed = eight_codes(column, shift) << 6 | eight_codes(column + 32, shift) << 4 |
+                              eight_codes(column + 64, shift) << 2 | eight_codes(column + 96, shift);
       std::memcpy(to.data() + row * row_bytes + at, &packed, sizeof packed);
     }
   }

@@ -1,8 +1,7 @@
-// Random matrices of blocks and of floats, their inputs, and the product by the formulas of
+// Random matrices of blocks and of floats, and their product by the formulas of
 // engine/layouts/blocks.h and engine/backend.h.
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -12,7 +11,7 @@
 #include "engine/gguf.h"
 #include "engine/layouts/blocks.h"
 #include "engine/layouts/pack_blocks.h"
-#include "tests/engine/kernels.h"
+#include "tests/engine/rounded_rows.h"
 
 namespace bitnet {
 
@@ -74,44 +73,8 @@ inline Blocks random_blocks(Backend& b, uint32_t n_in, const std::vector<std::pa
   return result;
 }
 
-// Rows of 16 bits as int16_row has them.
-struct WideRows {
-  uint32_t n = 0;
-  std::vector<int32_t> q;  // [rows][n]
-  std::vector<float> s;
-  Quantised device;
-};
-
-inline WideRows random_wide_rows(Backend& b, uint32_t n, uint32_t rows, std::mt19937& rng) {
-  WideRows r{n, {}, {}, {}};
-  std::vector<int8_t> planes;
-  std::vector<int32_t> sums;
-  std::vector<uint32_t> info;
-  for (uint32_t t = 0; t < rows; ++t) {
-    std::vector<int8_t> high, low;
-    int32_t total = 0;
-    for (uint32_t i = 0; i < n; ++i) {
-      int32_t q = static_cast<int32_t>(rng() % 65025) - 32512;
-      if (t == 1) q = 32512 * (rng() % 8 == 0 ? -1 : 1);  // the sums come near to their bounds
-      r.q.push_back(q);
-      high.push_back(static_cast<int8_t>((q + 128) >> 8));
-      low.push_back(static_cast<int8_t>(q - 256 * ((q + 128) >> 8)));
-      total += q;
-      if (i % 16 == 0) sums.push_back(0);
-      sums.back() += q;
-    }
-    planes.insert(planes.end(), high.begin(), high.end());
-    planes.insert(planes.end(), low.begin(), low.end());
-    r.s.push_back(std::exp2(static_cast<float>(t % 5)));
-    info.push_back(std::bit_cast<uint32_t>(r.s[t]));
-    info.push_back(static_cast<uint32_t>(total));
-  }
-  r.device = {put(b, planes), put(b, info), nullptr, put(b, sums), nullptr};
-  return r;
-}
-
 // The integer that row `row` of a part gives for row `t` of the input.
-inline int32_t blocks_sum(const Blocks& w, size_t part, uint32_t row, const WideRows& r, uint32_t t) {
+inline int32_t blocks_sum(const Blocks& w, size_t part, uint32_t row, const RoundedRows& r, uint32_t t) {
   const Blocks::Part& p = w.parts[part];
   const float fixed = w.matrix.parts[part].fixed;
   int32_t all = 0;
@@ -132,7 +95,7 @@ inline int32_t blocks_sum(const Blocks& w, size_t part, uint32_t row, const Wide
 }
 
 // Row `row` of the whole matrix, without its bias.
-inline float blocks_result(const Blocks& w, uint32_t row, const WideRows& r, uint32_t t) {
+inline float blocks_result(const Blocks& w, uint32_t row, const RoundedRows& r, uint32_t t) {
   size_t part = 0;
   while (row >= w.matrix.parts[part].rows) row -= w.matrix.parts[part++].rows;
   return static_cast<float>(blocks_sum(w, part, row, r, t)) * (w.matrix.parts[part].scale / r.s[t]);

@@ -77,7 +77,7 @@ TEST_P(DenseKernels, ProductsEqualTheIntegers) {
         random_blocks(*backend, c.n_in, {{c.types[0], 65}, {c.types[1], 32}, {c.types[2], 3}}, rng);
     for (const uint32_t n : {3U, 35U}) {
       SCOPED_TRACE(describe(c) + ", tokens: " + std::to_string(n));
-      const WideRows q = random_wide_rows(*backend, c.n_in, n, rng);
+      const RoundedRows q = random_rounded_rows(*backend, c.n_in, n, Input::int16_row, 16, rng);
       const auto found = product(w.matrix, q.device, Out::Kind::store, Act::relu2, n);
       for (uint32_t t = 0; t < n; ++t)
         for (uint32_t row = 0; row < w.matrix.rows(); ++row)
@@ -92,7 +92,7 @@ TEST_P(DenseKernels, BiasesComeBeforeAllElse) {
   constexpr uint32_t kRows = 70, kTokens = 6;
   Blocks w = random_blocks(*backend, 512, {{TensorType::q4_k, kRows}, {TensorType::q4_k, kRows}}, rng);
   for (Matrix::Part& part : w.matrix.parts) part.scale *= 1e-7F;  // results around 1
-  const WideRows q = random_wide_rows(*backend, 512, kTokens, rng);
+  const RoundedRows q = random_rounded_rows(*backend, 512, kTokens, Input::int16_row, 16, rng);
   const std::vector<float> bias = normal_floats(2 * kRows, rng);
   w.matrix.bias = put(*backend, bias);
   const auto wanted = [&](uint32_t t, uint32_t row) {
@@ -122,7 +122,8 @@ TEST_P(DenseKernels, FewTokensHaveTheBitsOfMany) {
   if (others_show_it(false)) GTEST_SKIP() << "others show the same";
   Blocks w = random_blocks(*backend, 256, {{TensorType::q6_k, 70}, {TensorType::q6_k, 70}}, rng);
   for (Matrix::Part& part : w.matrix.parts) part.scale *= 0.7e-7F;
-  expect_equal_batches(w.matrix, random_wide_rows(*backend, 256, 35, rng).device, 35);
+  expect_equal_batches(w.matrix, random_rounded_rows(*backend, 256, 35, Input::int16_row, 16, rng).device,
+                       35);
 }
 
 TEST_P(DenseKernels, InputsOfBlocksHaveSumsOf16) {

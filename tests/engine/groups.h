@@ -1,13 +1,12 @@
-// Random matrices of groups with scales of their own, their inputs, and the product by the formula of
+// Random matrices of groups with scales of their own, and their product by the formula of
 // engine/backend.h.
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
-#include "tests/engine/kernels.h"
+#include "tests/engine/rounded_rows.h"
 
 namespace bitnet {
 
@@ -59,47 +58,8 @@ inline Grouped random_groups(Backend& b, uint32_t n_in, std::vector<uint32_t> ro
   return g;
 }
 
-// The input of a matrix of groups.
-struct GroupedRows {
-  uint32_t n = 0;
-  std::vector<int32_t> q;  // [rows][n]
-  std::vector<float> s;
-  Quantised device;
-};
-
-inline GroupedRows random_grouped_rows(Backend& b, const Matrix& w, uint32_t rows, std::mt19937& rng) {
-  GroupedRows r{w.n_in, {}, {}, {}};
-  std::vector<int8_t> planes;
-  std::vector<int32_t> sums;
-  std::vector<uint32_t> info;
-  for (uint32_t t = 0; t < rows; ++t) {
-    std::vector<int8_t> high, low;
-    int32_t total = 0;
-    for (uint32_t i = 0; i < w.n_in; ++i) {
-      // Row 1 has the largest values of all, so that the sums come near to their bounds.
-      const bool wide = w.input == Input::int16_row;
-      int32_t q =
-          wide ? static_cast<int32_t>(rng() % 65025) - 32512 : static_cast<int32_t>(rng() % 256) - 128;
-      if (t == 1) q = (wide ? 32512 : 127) * (rng() % 8 == 0 ? -1 : 1);
-      r.q.push_back(q);
-      high.push_back(static_cast<int8_t>((q + 128) >> 8));
-      low.push_back(static_cast<int8_t>(q - 256 * ((q + 128) >> 8)));
-      total += q;
-      if (i % 64 == 0) sums.push_back(0);
-      sums.back() += q;
-    }
-    if (w.input == Input::int16_row) planes.insert(planes.end(), high.begin(), high.end());
-    planes.insert(planes.end(), low.begin(), low.end());
-    r.s.push_back(std::exp2(static_cast<float>(t % 5)));
-    info.push_back(std::bit_cast<uint32_t>(r.s[t]));
-    info.push_back(static_cast<uint32_t>(total));
-  }
-  r.device = {put(b, planes), put(b, info), put(b, sums)};
-  return r;
-}
-
 // The integer that row `row` of the matrix gives for row `t` of the input.
-inline int32_t grouped_sum(const Grouped& g, uint32_t row, const GroupedRows& r, uint32_t t) {
+inline int32_t grouped_sum(const Grouped& g, uint32_t row, const RoundedRows& r, uint32_t t) {
   const Matrix& m = g.matrix;
   int32_t sum = 0;
   for (uint32_t first = 0; first < m.n_in; first += 64) {
@@ -113,7 +73,7 @@ inline int32_t grouped_sum(const Grouped& g, uint32_t row, const GroupedRows& r,
   return sum;
 }
 
-inline float grouped_result(const Grouped& g, uint32_t row, const GroupedRows& r, uint32_t t) {
+inline float grouped_result(const Grouped& g, uint32_t row, const RoundedRows& r, uint32_t t) {
   uint32_t part = 0, first = 0;
   while (row >= first + g.matrix.parts[part].rows) first += g.matrix.parts[part++].rows;
   return static_cast<float>(grouped_sum(g, row, r, t)) * (g.matrix.parts[part].scale / r.s[t]);

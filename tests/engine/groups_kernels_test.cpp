@@ -58,7 +58,7 @@ TEST_P(GroupKernels, ProductsEqualTheIntegers) {
     const Grouped g = random_groups(*backend, c.n_in, {65, 32, 3}, c.scale_every, c.input, rng);
     for (const uint32_t n : {1U, 3U, 8U, 35U}) {
       SCOPED_TRACE(describe(c) + ", tokens: " + std::to_string(n));
-      const GroupedRows q = random_grouped_rows(*backend, g.matrix, n, rng);
+      const RoundedRows q = random_rounded_rows(*backend, g.matrix.n_in, n, g.matrix.input, 64, rng);
       const auto stored = product(g.matrix, q.device, Out::Kind::store, Act::relu2, n),
                  added = product(g.matrix, q.device, Out::Kind::add, Act::relu2, n);
       for (uint32_t t = 0; t < n; ++t)
@@ -77,7 +77,7 @@ TEST_P(GroupKernels, GatesAreActivated) {
       for (const uint32_t n : {1U, 8U}) {
         SCOPED_TRACE(describe(c) + ", tokens: " + std::to_string(n));
         Grouped g = random_groups(*backend, c.n_in, {70, 70}, c.scale_every, c.input, rng);
-        GroupedRows q = random_grouped_rows(*backend, g.matrix, n, rng);
+        RoundedRows q = random_rounded_rows(*backend, g.matrix.n_in, n, g.matrix.input, 64, rng);
         // Gates from -100 to 100: all of silu's curve and more.
         g.matrix.parts[0].scale *= (c.input == Input::int16_row ? 0x1p-10F : 0x1p-3F) / std::sqrt(c.n_in);
         const auto found = product(g.matrix, q.device, Out::Kind::gate, act, n);
@@ -126,7 +126,7 @@ TEST_P(GroupKernels, FewTokensHaveTheBitsOfMany) {
       SCOPED_TRACE(describe(c));
       Grouped g = random_groups(*backend, c.n_in, {70, 70}, c.scale_every, c.input, rng);
       for (Matrix::Part& part : g.matrix.parts) part.scale *= 0.7F * (act == Act::silu ? 1e-5F : 1.0F);
-      const GroupedRows q = random_grouped_rows(*backend, g.matrix, 35, rng);
+      const RoundedRows q = random_rounded_rows(*backend, g.matrix.n_in, 35, g.matrix.input, 64, rng);
       const auto many = product(g.matrix, q.device, kind, act, 35);
       const auto few = product(g.matrix, q.device, kind, act, 3);
       EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin()));
@@ -208,7 +208,7 @@ TEST_P(GroupKernels, OneTokenEqualsTheIntegers) {
                                 {GroupsCase{6912, 256, Input::int16_row}, 70U}}) {
     SCOPED_TRACE(describe(c) + ", rows: " + std::to_string(rows));
     const Grouped g = random_groups(*backend, c.n_in, {rows - 5, 2, 3}, c.scale_every, c.input, rng);
-    GroupedRows q{c.n_in, {}, {1.0F}, quantised_for(*backend, c.n_in)};
+    RoundedRows q{c.n_in, {}, {1.0F}, quantised_for(*backend, c.n_in)};
     const int32_t most = c.input == Input::int16_row ? 32512 : 127;
     for (uint32_t i = 0; i < c.n_in; ++i) q.q.push_back(static_cast<int32_t>(rng() % (2 * most + 1)) - most);
     q.q[0] = most;
