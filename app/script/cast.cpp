@@ -49,7 +49,9 @@ CastRecorder::CastRecorder(const std::string& file, const WriteRules& rules, int
                  {"command", "bitnet-chat"}};
   if (const char* term = std::getenv("TERM"); term != nullptr && *term != '\0') header["term"]["type"] = term;
   out_->write(line_of(header));
-  if (failed()) out_->finish();  // says why
+  if (!failed()) return;
+  out_->discard();
+  out_->finish();  // says why
 }
 
 void CastRecorder::event(const char* code, std::string_view data) {

@@ -22,7 +22,7 @@ namespace bitnet {
 
 class CastRecorder {
  public:
-  // Begins a file. Throws Error(runtime) that names it.
+  // Begins a file. Throws Error(runtime) that names it, and leaves none behind then.
   CastRecorder(const std::string& file, const WriteRules& rules, int columns, int rows, bool with_input);
 
   // Records what a terminal gets, as it is; what is no UTF-8 becomes U+FFFD. No bytes are no event.

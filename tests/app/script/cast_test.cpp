@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -19,6 +21,21 @@ std::vector<json> lines_of(const std::string& file) {
   std::vector<json> lines;
   for (std::string line; std::getline(in, line);) lines.push_back(json::parse(line));
   return lines;
+}
+
+// The next recording may then have its name.
+TEST(Cast, OneThatCannotBeginLeavesNoFile) {
+  const std::string file = testing::TempDir() + "full.cast";
+  std::remove(file.c_str());
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit nothing{0, before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &nothing);
+  EXPECT_THROW(CastRecorder(file, {}, 80, 24, false), Error);
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_FALSE(std::ifstream(file).is_open());
 }
 
 // https://docs.asciinema.org/manual/asciicast/v3/
