@@ -4,6 +4,7 @@
 #include "builds.h"
 #include "engine/layouts/blocks.h"
 #include "kernels.h"
+#include "matrix_tile.h"
 
 namespace bitnet::vk {
 namespace {
@@ -22,19 +23,11 @@ Specialisation blocks_constants(TensorType type, const Out& out) {
   return c;
 }
 
-// Rows and tokens that a workgroup of blocks_matmul_matrix makes.
-uint32_t tile_rows(const Specialisation& c) {
-  return c.at(CONSTANT_MATRIX_M) * c.at(CONSTANT_ROW_TILES) * c.at(CONSTANT_SUBGROUP_ROWS);
-}
-uint32_t tile_tokens(const Specialisation& c) {
-  return c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_TOKEN_TILES) * c.at(CONSTANT_SUBGROUP_TOKENS);
-}
-
 // Shared memory of blocks_matmul_matrix, in bytes.
-uint32_t tile_bytes(const Specialisation& c) {
-  const uint32_t rows = tile_rows(c), tokens = tile_tokens(c), unit = c.at(CONSTANT_UNIT), units = 64 / unit;
+uint32_t tile_bytes(const Specialisation& c, const BlockType& type) {
+  const uint32_t rows = tile_rows(c), tokens = tile_tokens(c), unit = type.unit, units = 64 / unit;
   const uint32_t stride_w = 16 * (units * std::max(unit, c.at(CONSTANT_MATRIX_K)) / 16 + 1), stride = 80;
-  const uint32_t minima = c.at(CONSTANT_MINIMUM) * 2 * 4 * (rows + tokens);
+  const uint32_t minima = (type.has_min ? 2 * 4 * (rows + tokens) : 0);
   const uint32_t step = rows * stride_w + 2 * tokens * stride + units * rows * 4 + minima;
   return std::max(step, rows * c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_SUBGROUP_TOKENS) * 4);
 }
@@ -49,44 +42,22 @@ const Kernel& VulkanKernels::blocks_matvec(TensorType type, const Out& out) {
   return kernel(SUBGROUPS_DOT(blocks_matvec), constants);
 }
 
-// The tile of a workgroup of blocks_matmul_matrix for `outputs` sums, as matrix_tile of kernels.cpp has it;
-// none where the device's matrices do not fit the kernel.
-std::optional<Specialisation> VulkanKernels::blocks_tile(const Specialisation& type, uint64_t outputs) const {
-  struct Tile {
-    uint64_t most_outputs;
-    uint32_t rows, tokens, subgroup_rows, subgroup_tokens;  // of a subgroup; subgroups
-  };
-  constexpr Tile kTiles[] = {{400'000, 16, 16, 4, 1}, {1'600'000, 32, 32, 2, 2}, {UINT64_MAX, 32, 32, 4, 2}};
-  const MatrixShape shape = *device_.int8_matrix();
-  if (shape.k > 32 || shape.n % 4 != 0) return std::nullopt;
-  std::optional<Specialisation> largest;
-  for (const Tile& t : kTiles) {
-    Specialisation c = type;
-    c.insert({{CONSTANT_WORKGROUP_SIZE, device_.info().subgroup_size * t.subgroup_rows * t.subgroup_tokens},
-              {CONSTANT_MATRIX_M, shape.m},
-              {CONSTANT_MATRIX_N, shape.n},
-              {CONSTANT_MATRIX_K, shape.k},
-              {CONSTANT_ROW_TILES, std::max(1U, t.rows / shape.m)},
-              {CONSTANT_TOKEN_TILES, std::max(1U, t.tokens / shape.n)},
-              {CONSTANT_SUBGROUP_ROWS, t.subgroup_rows},
-              {CONSTANT_SUBGROUP_TOKENS, t.subgroup_tokens}});
-    if (c.at(CONSTANT_WORKGROUP_SIZE) > device_.limits().maxComputeWorkGroupInvocations ||
-        tile_bytes(c) > device_.limits().maxComputeSharedMemorySize)
-      break;
-    largest = c;
-    if (outputs <= t.most_outputs) break;
-  }
-  return largest;
-}
-
 VulkanKernels::Matmul VulkanKernels::blocks_matmul(TensorType type, const Out& out, uint32_t rows,
                                                    uint32_t n) {
+  // Measured on an H200.
+  constexpr MatrixTile kTiles[] = {
+      {400'000, 16, 16, 4, 1}, {1'600'000, 32, 32, 2, 2}, {UINT64_MAX, 32, 32, 4, 2}};
   const bool integer_dot = integer_dot_, gated = out.kind == Out::Kind::gate;
-  const Specialisation constants = blocks_constants(type, out);
-  if (matrix_)
-    if (const auto tile = blocks_tile(constants, uint64_t{rows} * n * (gated ? 2 : 1)))
-      return {kernel(Shader::blocks_matmul_matrix, *tile), gated ? tile_rows(*tile) / 2 : tile_rows(*tile),
-              tile_tokens(*tile)};
+  Specialisation constants = blocks_constants(type, out);
+  const MatrixShape shape = device_.int8_matrix().value_or(MatrixShape{});
+  if (matrix_ && shape.k <= 32 && shape.n % 4 == 0) {
+    const auto shared_bytes = [&](const Specialisation& c) { return tile_bytes(c, *find_block_type(type)); };
+    if (const auto tile = matrix_tile(device_, kTiles, uint64_t{rows} * n * (gated ? 2 : 1), shared_bytes)) {
+      constants.insert(tile->begin(), tile->end());
+      return {kernel(Shader::blocks_matmul_matrix, constants),
+              gated ? tile_rows(*tile) / 2 : tile_rows(*tile), tile_tokens(*tile)};
+    }
+  }
   return {kernel(DOT(blocks_matmul), constants), gated ? 32U : 64U, 32};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "builds.h"
+#include "matrix_tile.h"
 
 namespace bitnet::vk {
 
@@ -34,50 +35,26 @@ Specialisation product_constants(const Matrix& w, const Out& out) {
   return c;
 }
 
-// Rows and tokens that a workgroup of ternary_matmul_matrix makes.
-uint32_t matrix_rows(const Specialisation& c) {
-  return c.at(CONSTANT_MATRIX_M) * c.at(CONSTANT_ROW_TILES) * c.at(CONSTANT_SUBGROUP_ROWS);
-}
-uint32_t matrix_tokens(const Specialisation& c) {
-  return c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_TOKEN_TILES) * c.at(CONSTANT_SUBGROUP_TOKENS);
+// The tile of ternary_matmul_matrix, measured on an H200.
+std::optional<Specialisation> trits_tile(const Device& device, uint64_t outputs) {
+  constexpr MatrixTile kTiles[] = {{400'000, 16, 16, 4, 1},
+                                   {1'600'000, 32, 32, 2, 2},
+                                   {2'300'000, 64, 32, 2, 4},
+                                   {UINT64_MAX, 64, 32, 2, 2}};
+  return matrix_tile(device, kTiles, outputs, [&](const Specialisation& c) {
+    const uint32_t step = (tile_rows(c) + tile_tokens(c)) * (128 + 16);
+    return std::max(step, tile_rows(c) * c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_SUBGROUP_TOKENS) * 4);
+  });
 }
 
-// The tile of a workgroup of ternary_matmul_matrix, or of ternary_matmul_groups_matrix with this many planes,
-// for `outputs` sums. Larger tiles share more of what is loaded into shared memory; smaller ones give more
-// workgroups something to do. The sizes were measured on an H200, for whole matrices.
-Specialisation matrix_tile(const Device& device, uint64_t outputs, uint32_t planes_of_groups) {
-  struct Tile {
-    uint64_t most_outputs;
-    uint32_t rows, tokens, subgroup_rows, subgroup_tokens;  // of a subgroup; subgroups
-  };
-  constexpr Tile kTiles[] = {{400'000, 16, 16, 4, 1},
-                             {1'600'000, 32, 32, 2, 2},
-                             {2'300'000, 64, 32, 2, 4},
-                             {UINT64_MAX, 64, 32, 2, 2}};
-  constexpr Tile kLargeGroups = {UINT64_MAX, 32, 32, 4, 2};  // whose sums take twice the registers
-  const MatrixShape shape = *device.int8_matrix();
-  const auto constants_of = [&](const Tile& t) -> Specialisation {
-    return {{CONSTANT_WORKGROUP_SIZE, device.info().subgroup_size * t.subgroup_rows * t.subgroup_tokens},
-            {CONSTANT_MATRIX_M, shape.m},
-            {CONSTANT_MATRIX_N, shape.n},
-            {CONSTANT_MATRIX_K, shape.k},
-            {CONSTANT_ROW_TILES, std::max(1U, t.rows / shape.m)},
-            {CONSTANT_TOKEN_TILES, std::max(1U, t.tokens / shape.n)},
-            {CONSTANT_SUBGROUP_ROWS, t.subgroup_rows},
-            {CONSTANT_SUBGROUP_TOKENS, t.subgroup_tokens}};
-  };
-  const auto fits = [&](const Specialisation& c) {
-    const uint32_t rows = matrix_rows(c), tokens = matrix_tokens(c),
-                   step = planes_of_groups == 0 ? (rows + tokens) * (128 + 16)
-                                                : (rows + planes_of_groups * tokens) * (64 + 16) + 4 * rows,
-                   sums = rows * shape.n * c.at(CONSTANT_SUBGROUP_TOKENS) * 4;
-    return c.at(CONSTANT_WORKGROUP_SIZE) <= device.limits().maxComputeWorkGroupInvocations &&
-           std::max(step, sums) <= device.limits().maxComputeSharedMemorySize;
-  };
-  size_t i = 0;
-  while (outputs > kTiles[i].most_outputs && fits(constants_of(kTiles[i + 1]))) ++i;
-  const bool large_groups = planes_of_groups != 0 && i + 1 == std::size(kTiles);
-  return constants_of(large_groups ? kLargeGroups : kTiles[i]);
+// The same of ternary_matmul_groups_matrix, whose sums take twice the registers.
+std::optional<Specialisation> groups_tile(const Device& device, uint64_t outputs, uint32_t planes) {
+  constexpr MatrixTile kTiles[] = {
+      {400'000, 16, 16, 4, 1}, {1'600'000, 32, 32, 2, 2}, {UINT64_MAX, 32, 32, 4, 2}};
+  return matrix_tile(device, kTiles, outputs, [&](const Specialisation& c) {
+    const uint32_t step = (tile_rows(c) + planes * tile_tokens(c)) * (64 + 16) + 4 * tile_rows(c);
+    return std::max(step, tile_rows(c) * c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_SUBGROUP_TOKENS) * 4);
+  });
 }
 
 }  // namespace
@@ -228,16 +205,19 @@ VulkanKernels::Matmul VulkanKernels::matmul(const Matrix& w, const Out& out, uin
   const auto kind = static_cast<size_t>(out.kind);
   Specialisation constants = product_constants(w, out);
   const bool groups = w.layout != Layout::trits;
-  if (!matrix_) {
+  const uint64_t outputs = uint64_t{w.rows()} * n;
+  std::optional<Specialisation> tile;
+  if (matrix_) tile = groups ? groups_tile(device_, outputs, planes_of(w)) : trits_tile(device_, outputs);
+  if (!tile) {
     const Shader shaders[] = {DOT(ternary_matmul), DOT(ternary_matmul_add), DOT(ternary_matmul_gate_up)};
     return {kernel(groups ? (DOT(ternary_matmul_groups)) : shaders[kind], constants), gated ? 32U : 64U, 32};
   }
   constexpr Shader kMatrix[] = {Shader::ternary_matmul_matrix, Shader::ternary_matmul_add_matrix,
                                 Shader::ternary_matmul_gate_up_matrix};
-  constants.merge(matrix_tile(device_, uint64_t{w.rows()} * n, groups ? planes_of(w) : 0));
-  const uint32_t rows = matrix_rows(constants);
+  constants.merge(*tile);
+  const uint32_t rows = tile_rows(constants);
   return {kernel(groups ? Shader::ternary_matmul_groups_matrix : kMatrix[kind], constants),
-          gated ? rows / 2 : rows, matrix_tokens(constants)};
+          gated ? rows / 2 : rows, tile_tokens(constants)};
 }
 
 VulkanKernels::Sampling::Sampling(const Device& d, VkPipelineCache cache, const Specialisation& constants)

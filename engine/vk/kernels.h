@@ -110,7 +110,6 @@ struct VulkanKernels {
 
  private:
   const Kernel& kernel(Shader shader, const Specialisation& constants);
-  std::optional<Specialisation> blocks_tile(const Specialisation& type, uint64_t outputs) const;
   Specialisation decode_constants(const DecodeShape& shape) const;
 
   const Device& device_;
