@@ -1,7 +1,7 @@
 // As ternary_matmul_groups_matrix.comp, for a matrix of blocks (common/blocks.glsl). A step is two runs of
-// each row with both planes of the tokens. Each unit has two sums, of the high and of the low plane, which a
-// subgroup puts together, scales and rounds where they are, in the elements of the matrices, before it adds
-// them to those of the whole row. So each element needs the scale of its row: it is in the same element of a
+// each row with both planes of the tokens. Each unit has a sum, 256 times that of the high plane and that
+// of the low one, which a subgroup scales and rounds where it is, in the elements of the matrices, before it
+// adds it to that of the whole row. So each element needs the scale of its row: it is in the same element of a
 // matrix whose columns are all the same, loaded with a stride of 0. Where a unit is shorter than a product of
 // matrices, zeros take the place of the other unit's codes. CONSTANT_OUT says where the result goes
 // (common/dense_out.glsl); with OUT_GATE the first half of a subgroup's tiles is gate, the second the same
@@ -178,7 +178,6 @@ void main() {
   MatrixC acc[kRowTiles][kTokenTiles];
   UNROLL for (uint i = 0; i < kRowTiles; ++i)
     UNROLL for (uint j = 0; j < kTokenTiles; ++j) acc[i][j] = MatrixC(0);
-  MatrixC halfway = MatrixC(kHalfway);
 
   fetch(0);
   uint n_steps = (push.n_in / 32 + kRuns - 1) / kRuns;
@@ -189,35 +188,33 @@ void main() {
     if (step_ + 1 < n_steps) fetch(step_ + 1);
     UNROLL for (uint unit = 0; unit < kUnits; ++unit) {
       uint run = unit * kUnit / 32, quad = kZeros ? run * 2 : unit * kUnit / 16;  // of the tokens
-      MatrixA a[kRowTiles][kProducts];
-      MatrixC scale[kRowTiles], minimum[kRowTiles];
+      MatrixB high[kTokenTiles][kProducts], low[kTokenTiles][kProducts];
+      MatrixC q_sum[kTokenTiles];  // of each column's token
+      UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
+        uint token = tokens_at + j * kN, at = kTokensAt + token * kStride + quad;
+        UNROLL for (uint k = 0; k < kProducts; ++k) {
+          coopMatLoadNV(high[j][k], tile, at + k * kK / 16, kStride, true);
+          coopMatLoadNV(low[j][k], tile, at + kTileTokens * kStride + k * kK / 16, kStride, true);
+        }
+        if (kMinimum != 0) coopMatLoadNV(q_sum[j], tile, kSumsAt + (run * kTileTokens + token) / 4, 0, false);
+      }
       UNROLL for (uint i = 0; i < kRowTiles; ++i) {
         uint row = rows_at + i * kM;
+        MatrixA a[kProducts];
+        MatrixC scale, minimum;
         UNROLL for (uint k = 0; k < kProducts; ++k)
-          coopMatLoadNV(a[i][k], tile, row * kStrideW + unit * kUnitQuads + k * kK / 16, kStrideW, false);
-        coopMatLoadNV(scale[i], tile, kScalesAt + (unit * kTileRows + row) / 4, 0, true);
-        if (kMinimum != 0) coopMatLoadNV(minimum[i], tile, kMinimaAt + (run * kTileRows + row) / 4, 0, true);
-      }
-      UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
-        uint token = tokens_at + j * kN;
-        MatrixB b[2][kProducts];
-        UNROLL for (uint plane = 0; plane < 2; ++plane)
-          UNROLL for (uint k = 0; k < kProducts; ++k)
-            coopMatLoadNV(b[plane][k], tile,
-                          kTokensAt + (plane * kTileTokens + token) * kStride + quad + k * kK / 16, kStride,
-                          true);
-        MatrixC q_sum;  // of each column's token
-        if (kMinimum != 0) coopMatLoadNV(q_sum, tile, kSumsAt + (run * kTileTokens + token) / 4, 0, false);
-        UNROLL for (uint i = 0; i < kRowTiles; ++i) {
-          MatrixC high = halfway, low = halfway;
-          UNROLL for (uint k = 0; k < kProducts; ++k) {
-            high = coopMatMulAddNV(a[i][k], b[0][k], high);
-            low = coopMatMulAddNV(a[i][k], b[1][k], low);
-          }
+          coopMatLoadNV(a[k], tile, row * kStrideW + unit * kUnitQuads + k * kK / 16, kStrideW, false);
+        coopMatLoadNV(scale, tile, kScalesAt + (unit * kTileRows + row) / 4, 0, true);
+        if (kMinimum != 0) coopMatLoadNV(minimum, tile, kMinimaAt + (run * kTileRows + row) / 4, 0, true);
+        UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
+          MatrixC sum = MatrixC(0);
+          UNROLL for (uint k = 0; k < kProducts; ++k) sum = coopMatMulAddNV(a[k], high[j][k], sum);
+          UNROLL for (uint e = 0; e < kElements; ++e) sum[e] = sum[e] * 256;
+          UNROLL for (uint k = 0; k < kProducts; ++k) sum = coopMatMulAddNV(a[k], low[j][k], sum);
           UNROLL for (uint e = 0; e < kElements; ++e) {
-            int share = rounded_and_biased(high[e], low[e], intBitsToFloat(scale[i][e]));
+            int share = rounded_sum(float(sum[e]), intBitsToFloat(scale[e]));
             if (kMinimum != 0)
-              share -= rounded_sum(intBitsToFloat(q_sum[e]), intBitsToFloat(minimum[i][e]));
+              share -= rounded_sum(intBitsToFloat(q_sum[j][e]), intBitsToFloat(minimum[e]));
             acc[i][j][e] += share;
           }
         }

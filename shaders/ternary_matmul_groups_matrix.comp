@@ -1,7 +1,7 @@
-// As ternary_matmul_matrix.comp, for a matrix of groups (common/groups.glsl). A step is one group of each row
-// with all planes of the tokens. The products of a step are sums of their own, which a subgroup scales and
-// rounds where they are, in the elements of the matrices, before it adds them to those of the whole row. So
-// each element needs the scale of its row: it is in the same element of a matrix whose columns are all the
+// As ternary_matmul_matrix.comp, for a matrix of groups (common/groups.glsl). A step is two groups of each
+// row with all planes of the tokens. The products of a group are sums of their own, which a subgroup scales
+// and rounds where they are, in the elements of the matrices, before it adds them to those of the whole row.
+// So each element needs the scale of its row: it is in the same element of a matrix whose columns are all the
 // same, loaded with a stride of 0. Codes are unpacked to -1, 0, +1, so that nothing has to be subtracted.
 // CONSTANT_OUT says where the result goes, as in ternary_matvec_groups.comp; with OUT_GATE the first half of
 // a subgroup's tiles is gate, the second the same rows of up.
@@ -48,17 +48,18 @@ const uint kTileRows = kSubgroupTileRows * kSubgroupRows, kTileTokens = kSubgrou
 const uint kSubgroupOutRows = kOut == OUT_GATE ? kSubgroupTileRows / 2 : kSubgroupTileRows;
 const uint kOutRows = kSubgroupOutRows * kSubgroupRows;
 
-// Shared memory in uvec4: rows of a step, then the tokens of each plane, each of 64 int8 and a gap that keeps
-// eight rows out of each other's banks; then the scales of the rows.
-const uint kUnits = 4, kStride = kUnits + 1, kSteps = 64 / kK;
+// Shared memory in uvec4: rows of a step, then the tokens of each plane, each of 128 int8 and a gap that keeps
+// eight rows out of each other's banks; then for each group the scales of the rows.
+const uint kGroups = 2;  // of a step
+const uint kUnits = 4 * kGroups, kStride = kUnits + 1, kProducts = 64 / kK;
 const uint kTokensAt = kTileRows * kStride, kScalesAt = kTokensAt + kPlanes * kTileTokens * kStride;
-const uint kStep = kScalesAt + kTileRows / 4;
+const uint kStep = kScalesAt + kGroups * kTileRows / 4;
 // In the end a subgroup's sums of one column of tiles: [kN tokens][kSubgroupTileRows].
 const uint kSums = kN * kSubgroupTileRows / 4;
 const uint kAllSums = kSums * kSubgroupRows * kSubgroupTokens;
 shared uvec4 tile[kStep > kAllSums ? kStep : kAllSums];
 
-const uint kFetchW = (kTileRows + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+const uint kFetchW = (kTileRows * kGroups + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 const uint kFetchQ = (kTileTokens * kPlanes * kUnits + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 uvec4 next_w[kFetchW], next_q[kFetchQ];
 float next_scales[kFetchW];
@@ -73,31 +74,35 @@ uint matrix_row(uint r) {
   return in_subgroup < kSubgroupOutRows ? row : push.n_out + row;
 }
 
-// Rows and tokens past the end repeat the last one; their sums are never written.
-void fetch(uint g) {
+// Rows and tokens past the end repeat the last one; their sums are never written. A group past the end repeats
+// the last one with a scale of 0.
+void fetch(uint step_) {
   uint groups = push.n_in / 64, last_row = push.n_out * (kOut == OUT_GATE ? 2 : 1) - 1;
   UNROLL for (uint i = 0; i < kFetchW; ++i) {
-    uint at = lane + i * gl_WorkGroupSize.x, row = min(matrix_row(at), last_row);
-    if (at >= kTileRows) break;
+    uint at = lane + i * gl_WorkGroupSize.x, row = min(matrix_row(at / kGroups), last_row);
+    uint wanted = step_ * kGroups + at % kGroups, g = min(wanted, groups - 1);
+    if (at >= kTileRows * kGroups) break;
     uint scale = row * (groups / kScaleGroups) + g / kScaleGroups;
     next_w[i] = w[row * groups + g];
-    next_scales[i] = half_of(scales[scale / 2], scale) * push.fixed_point;
+    next_scales[i] = wanted < groups ? half_of(scales[scale / 2], scale) * push.fixed_point : 0.0;
   }
   UNROLL for (uint i = 0; i < kFetchQ; ++i) {
     uint at = lane + i * gl_WorkGroupSize.x;
     uint row = at / kUnits, t = min(gl_WorkGroupID.y * kTileTokens + row % kTileTokens, push.n_tokens - 1);
     if (at >= kPlanes * kTileTokens * kUnits) break;
-    next_q[i] = q[((t * kPlanes + row / kTileTokens) * groups + g) * kUnits + at % kUnits];
+    uint unit = min(step_ * kUnits + at % kUnits, groups * 4 - 1);
+    next_q[i] = q[(t * kPlanes + row / kTileTokens) * groups * 4 + unit];
   }
 }
 
 void store() {
   UNROLL for (uint i = 0; i < kFetchW; ++i) {
     uint at = lane + i * gl_WorkGroupSize.x;
-    if (at >= kTileRows) break;
-    tile[kScalesAt + at / 4][at % 4] = floatBitsToUint(next_scales[i]);
+    if (at >= kTileRows * kGroups) break;
+    uint row = at / kGroups, g = at % kGroups, scale = g * kTileRows + row;
+    tile[kScalesAt + scale / 4][scale % 4] = floatBitsToUint(next_scales[i]);
     UNROLL for (uint s = 0; s < 4; ++s)  // 0, 1, 2 become -1, 0, +1: no byte carries into the next
-      tile[at * kStride + s] = (next_w[i] >> (6 - 2 * s) & 0x03030303u) + 0x7F7F7F7Fu ^ 0x80808080u;
+      tile[row * kStride + g * 4 + s] = (next_w[i] >> (6 - 2 * s) & 0x03030303u) + 0x7F7F7F7Fu ^ 0x80808080u;
   }
   UNROLL for (uint i = 0; i < kFetchQ; ++i) {
     uint at = lane + i * gl_WorkGroupSize.x;
@@ -124,42 +129,45 @@ void main() {
     UNROLL for (uint j = 0; j < kTokenTiles; ++j) acc[i][j] = MatrixC(0);
 
   fetch(0);
-  uint groups = push.n_in / 64;
-  for (uint g = 0; g < groups; ++g) {
+  uint n_steps = (push.n_in / 64 + kGroups - 1) / kGroups;
+  for (uint step_ = 0; step_ < n_steps; ++step_) {
     barrier();
     store();
     barrier();
-    if (g + 1 < groups) fetch(g + 1);
-    MatrixA a[kRowTiles][kSteps];
-    MatrixC scale[kRowTiles];
-    UNROLL for (uint i = 0; i < kRowTiles; ++i) {
-      UNROLL for (uint k = 0; k < kSteps; ++k)
-        coopMatLoadNV(a[i][k], tile, (rows_at + i * kM) * kStride + k * kK / 16, kStride, false);
-      coopMatLoadNV(scale[i], tile, kScalesAt + (rows_at + i * kM) / 4, 0, true);
-    }
-    UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
-      MatrixB b[kPlanes][kSteps];
-      UNROLL for (uint plane = 0; plane < kPlanes; ++plane)
-        UNROLL for (uint k = 0; k < kSteps; ++k)
-          coopMatLoadNV(b[plane][k], tile,
-                        kTokensAt + (plane * kTileTokens + tokens_at + j * kN) * kStride + k * kK / 16,
-                        kStride, true);
+    if (step_ + 1 < n_steps) fetch(step_ + 1);
+    UNROLL for (uint g = 0; g < kGroups; ++g) {
+      MatrixA a[kRowTiles][kProducts];
+      MatrixC scale[kRowTiles];
       UNROLL for (uint i = 0; i < kRowTiles; ++i) {
-        MatrixC sum = MatrixC(kPlanes == 2 ? 0 : kHalfway);
+        uint row = rows_at + i * kM;
+        UNROLL for (uint k = 0; k < kProducts; ++k)
+          coopMatLoadNV(a[i][k], tile, row * kStride + g * 4 + k * kK / 16, kStride, false);
+        coopMatLoadNV(scale[i], tile, kScalesAt + (g * kTileRows + row) / 4, 0, true);
+      }
+      UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
+        MatrixB b[kPlanes][kProducts];
         UNROLL for (uint plane = 0; plane < kPlanes; ++plane) {
-          if (plane == 1)
-            UNROLL for (uint e = 0; e < kElements; ++e) sum[e] = sum[e] * 256 + kHalfway;
-          UNROLL for (uint k = 0; k < kSteps; ++k) sum = coopMatMulAddNV(a[i][k], b[plane][k], sum);
+          uint token = kTokensAt + (plane * kTileTokens + tokens_at + j * kN) * kStride + g * 4;
+          UNROLL for (uint k = 0; k < kProducts; ++k)
+            coopMatLoadNV(b[plane][k], tile, token + k * kK / 16, kStride, true);
         }
-        UNROLL for (uint e = 0; e < kElements; ++e)
-          acc[i][j][e] += rounded_and_biased(sum[e], intBitsToFloat(scale[i][e]));
+        UNROLL for (uint i = 0; i < kRowTiles; ++i) {
+          MatrixC sum = MatrixC(kPlanes == 2 ? 0 : kHalfway);
+          UNROLL for (uint plane = 0; plane < kPlanes; ++plane) {
+            if (plane == 1)
+              UNROLL for (uint e = 0; e < kElements; ++e) sum[e] = sum[e] * 256 + kHalfway;
+            UNROLL for (uint k = 0; k < kProducts; ++k) sum = coopMatMulAddNV(a[i][k], b[plane][k], sum);
+          }
+          UNROLL for (uint e = 0; e < kElements; ++e)
+            acc[i][j][e] += rounded_and_biased(sum[e], intBitsToFloat(scale[i][e]));
+        }
       }
     }
   }
 
   barrier();
   uint sums = gl_SubgroupID * kSums;
-  int bias = int(groups) * kHalfway;
+  int bias = int(n_steps * kGroups) * kHalfway;
   uint first_row = gl_WorkGroupID.x * kOutRows + subgroup_row * kSubgroupOutRows;
   uint first_token = gl_WorkGroupID.y * kTileTokens + tokens_at;
   UNROLL for (uint j = 0; j < kTokenTiles; ++j) {

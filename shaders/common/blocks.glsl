@@ -86,22 +86,18 @@ void unpack(RunCodes c, out uvec4 first, out uvec4 second) {
   }
 }
 
-// As rounded(), for 256 * high + low, where kHalfway was added to both and is too much in the result. high
-// and low are below 2^22; their sum may be larger, and is rounded to f32 once.
-int rounded_and_biased(int high, int low, float scale) {
+#ifndef MATRICES
+// As rounded(), for 256 * high + low. Both are below 2^22; their sum may be larger, and is rounded to f32
+// once.
+int rounded_planes(int high, int low, float scale) {
   // 256 high - kHalfwayFloat: every step of it is exact.
-  precise float above = intBitsToFloat(high) * 256.0 - 257.0 * kHalfwayFloat;
-  precise float sum = above + intBitsToFloat(low);
+  precise float above = intBitsToFloat(high + kHalfway) * 256.0 - 257.0 * kHalfwayFloat;
+  precise float sum = above + intBitsToFloat(low + kHalfway);
   precise float scaled = sum * scale;
   precise float half_to_even = scaled + kHalfwayFloat;
-  return floatBitsToInt(half_to_even);
+  return floatBitsToInt(half_to_even) - kHalfway;
 }
 
-int rounded_planes(int high, int low, float scale) {
-  return rounded_and_biased(high + kHalfway, low + kHalfway, scale) - kHalfway;
-}
-
-#ifndef MATRICES
 // A run's share of the result: its codes as int8, the inputs' high and low planes, and the sum of the inputs.
 int run_share(uvec4 first, uvec4 second, uvec4 high[2], uvec4 low[2], vec3 scale, int q_sum) {
   int above = dot_words(ivec4(first), high[0], 0), below = dot_words(ivec4(first), low[0], 0);
