@@ -6,7 +6,8 @@
 The reference models (families/README.md) are compared with what transformers computed, models of random weights with
 reference.py: the logits of every token and the residual stream of the last one. Each model runs in one batch, token
 by token and seven tokens at a time, and the three must agree bit for bit; a greedy answer must be the likeliest tokens
-of `logits`. `info` must succeed on each. Files of other families and types must be refused by name, with exit code 4.
+of `logits`. Twelve models of families/second_set.py, on a GPU one of them, must answer what transformers answered, 200
+tokens. `info` must succeed on each. Files of other families and types must be refused by name, with exit code 4.
 Exit code 1 names every comparison that failed.
 
 Where the input of projections becomes int8, a value that lies near a tie is rounded otherwise in float32 than in
@@ -25,10 +26,12 @@ import sys
 import numpy as np
 
 import compare_logits
+import cores
 import gguf  # finds tests/support too
 import make_family
 import reference
 import reference_models
+import second_set
 
 MAKE_MODELS = pathlib.Path(__file__).resolve().parents[2] / "bench" / "make_models.py"
 sys.path.insert(0, str(MAKE_MODELS.parent))
@@ -42,7 +45,6 @@ N_TOKENS = 41  # past one tile of any batch kernel, and no multiple of 7
 N_LONG = 150  # past two of the chunks of keys in which attention is computed, and past what RoPE is stretched from
 N_WINDOWED = 600  # past the largest window
 N_ANSWER = 16
-CORES = sorted(os.sched_getaffinity(0))
 
 SMALL = "--dim 256 --ffn 512 --layers 2"
 MADE = {  # arguments of make_family.py
@@ -118,13 +120,6 @@ MADE = {  # arguments of make_family.py
 
 WINDOWED = ("gemma3_window_of_16", "gemma3_window_of_512")
 LONG = ("phi3_k_quants", "llama_rope_freqs", "llama_linear", "qwen2_yarn", "qwen3_yarn", "qwen3_q2_0_128")
-
-
-def keep_to_some_cores(number, jobs):
-    """Lets this thread and the programs that it starts have a share of the cores, so that `jobs` of them do not wait."""
-    some = max(1, len(CORES) // jobs)
-    if jobs > 1:
-        os.sched_setaffinity(0, [CORES[(number * some + i) % len(CORES)] for i in range(some)])
 
 
 class Runner:
@@ -235,6 +230,32 @@ class Runner:
         if "tokenizer.chat_template" in computed.file.meta:
             self.check_answer(name, model, options)
 
+    def check_kept(self, name):
+        """Holds a model of families/second_set.py against 200 tokens that transformers' generate() chose for it."""
+        print(name, flush=True)
+        of_set = name.removeprefix("second-")
+        kept = np.load(second_set.GOLDEN)
+        ids, n, letter, margins, limit, logits, digest = (kept[f"{of_set}/{what}"] for what in second_set.KEPT_ARRAYS)
+        model = self.folder / f"{name}.gguf"
+        second_set.make(of_set, model)
+        self.tell(f"{name}, the file is that of transformers", np.array_equal(second_set.digest(model), digest))
+        got = self.output("logits", model, ids.tolist())
+        if got is None:
+            return self.tell(f"{name}, logits", False, "no output")
+        report, good = compare_logits.compare(logits.astype(np.float32), got[[n - 1, -1]], second_set.bar_of(of_set))
+        self.tell(f"{name}, logits", good, report)
+        done = self.run(str(model), "-p", str(letter), "--output", "jsonl", "--temp", "0", "--max-tokens", str(len(margins)),
+                        "--private", *self.device)
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        answer = [line["id"] for line in lines if line.get("id") is not None and "logprob" in line]
+        for what, chosen in (("reading its answer", got[n - 1:-1].argmax(-1)), ("its own answer", np.array(answer))):
+            other = np.flatnonzero(chosen != ids[n:]) if len(chosen) == len(margins) else np.array([len(chosen)])
+            if what == "its own answer":
+                other = other[:1]  # after which it is another text
+            clear = [step for step in other if step >= len(margins) or margins[step] > limit]
+            self.tell(f"{name}, {what}", not clear,
+                      f"{len(margins)} tokens, {len(other)} others, {len(clear)} where they were clear")
+
     def check_preset(self, name):
         """Runs one block of a file of bench/make_models.py: shapes that people have, too large for reference.py."""
         print(name, flush=True)
@@ -261,7 +282,7 @@ class Runner:
             self.tell(f"{name}, {command[0]} refuses it", good, f"exit code {done.returncode}: {line}")
 
 
-def checks_of(models):
+def checks_of(models, device):
     """Yields (name, what to tell of it, a method of Runner and its arguments) for each model."""
     for name, (model, arrays) in models.items():
         if name in reference_models.REFUSED:
@@ -270,13 +291,15 @@ def checks_of(models):
             yield name, "", Runner.check_reference, (name, model, arrays)
     for name, line in MADE.items():
         yield name, line, Runner.check_made, (name, line)
+    for name in second_set.KEPT if "cpu" in device else second_set.KEPT[-1:]:  # 200 tokens one by one take long elsewhere
+        yield f"second-{name}", "", Runner.check_kept, (f"second-{name}",)
     for name in make_models.PRESETS:
         yield name, "", Runner.check_preset, (name,)
 
 
 def run_one(a, check, arguments, number):
     """In a process of its own: returns what is to be printed, and the failures."""
-    keep_to_some_cores(number, a.jobs)
+    cores.keep_to_some(number, a.jobs)
     runner, out = Runner(a, number), io.StringIO()
     with contextlib.redirect_stdout(out):
         check(runner, *arguments)
@@ -296,7 +319,7 @@ def main():
     a = parser.parse_args()
     runner, failures = Runner(a), []
     (runner.folder / "home").mkdir(parents=True, exist_ok=True)
-    checks = [check for check in checks_of(reference_models.unpack(runner.folder))
+    checks = [check for check in checks_of(reference_models.unpack(runner.folder), a.device or "")
               if not a.only or check[0].startswith(a.only)]
     if a.list:
         print("\n".join(f"{name} {line}".strip() for name, line, _, _ in checks))
