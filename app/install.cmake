@@ -25,7 +25,7 @@ install(FILES ${CMAKE_BINARY_DIR}/bitnet-chat.1.gz DESTINATION ${CMAKE_INSTALL_M
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME bitnet-chat)
 set(CPACK_PACKAGE_CONTACT "The bitnet-chat authors <bitnet-chat@localhost>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "chat in the terminal with BitNet b1.58 language models")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "chat in the terminal with ternary language models")
 set(CPACK_PACKAGE_DESCRIPTION "An ncurses chat with an inference engine of its own for Microsoft's BitNet b1.58
 models (weights -1, 0, +1), on any Vulkan GPU or on the CPU. Every conversation
 is kept in SQLite. A small model comes with it.")

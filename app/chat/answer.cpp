@@ -99,6 +99,11 @@ std::string Answer::refusal(bool continues, std::vector<int32_t>& prompt) const 
     return fmt::format("Not sent: {}", error.what());
   }
   if (prompt.size() >= model_->n_ctx) {
+    if (conversation_.branch().size() == 1)
+      return fmt::format(
+          "Not sent: the turn would take {} of {} tokens and leave no room for an answer. Shorten it, or "
+          "ask for a larger context (--ctx N, /set ctx N).",
+          prompt.size(), model_->n_ctx);
     return fmt::format(
         "Not sent: the conversation would take {} of {} tokens and leave no room for an answer. Nothing "
         "was dropped: shorten the turn, make room with /compact, step back with /undo, or begin anew with "

@@ -42,7 +42,7 @@ std::vector<Choice> conversations_with(Store& database, std::string_view filter)
   std::vector<Choice> found;
   const auto add = [&](const StoredConversation& row) {
     found.push_back({row.id, row.title.empty() ? "(no title)" : row.title,
-                     fmt::format("{}  {}", local_time(row.updated),
+                     fmt::format("{}  {:>13}", local_time(row.updated),
                                  counted(static_cast<size_t>(row.messages), "message"))});
   };
   for (const StoredConversation& row : database.conversations(kListed)) {

@@ -61,7 +61,7 @@ std::string wrap_words(const std::string& text, size_t columns, size_t indent, s
 
 std::string help_text() {
   std::string text =
-      "A chat in the terminal with BitNet b1.58 models, on an engine of its own.\n"
+      "A chat in the terminal with ternary language models, on an engine of its own.\n"
       "\n"
       "  bitnet-chat [MODEL] [OPTION...]             chat\n"
       "  bitnet-chat [MODEL] -p TEXT                 one answer on standard output\n"

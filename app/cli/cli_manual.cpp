@@ -64,7 +64,7 @@ std::string rows_of(std::span<const TextRow> rows) {
 }
 
 constexpr const char* kIntroduction = R"(.SH NAME
-bitnet\-chat \- chat in the terminal with BitNet b1.58 language models
+bitnet\-chat \- chat in the terminal with ternary language models
 .SH SYNOPSIS
 .nf
 \fBbitnet\-chat\fR [\fIMODEL\fR] [\fIOPTION\fR...]

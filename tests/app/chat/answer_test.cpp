@@ -37,6 +37,20 @@ TEST_F(ChatTest, TheNextTurnReusesWhatTheModelSaw) {
   EXPECT_EQ(front.last_usage.reused_tokens, 7U);  // <bos> <usr> a <eot> o n e
 }
 
+// What helps depends on whether there are other turns.
+TEST_F(ChatTest, ATurnThatDoesNotFitIsNotSent) {
+  script.answer("one");
+  start_loaded(32);
+  say(std::string(40, 'x'));
+  EXPECT_THAT(front.log, HasSubstr("the turn would take 43 of 32 tokens"));
+  EXPECT_THAT(front.log, Not(HasSubstr("/compact")));
+  chat->submit("/new");
+  say("a");
+  say(std::string(40, 'x'));
+  EXPECT_THAT(front.log, HasSubstr("the conversation would take 50 of 32 tokens"));
+  EXPECT_THAT(front.log, HasSubstr("/compact"));
+}
+
 TEST_F(ChatTest, AnAnswerThatIsNoUtf8IsStillReusedTokenByToken) {
   script.answer("a\xff\xe2\x82");
   start_loaded();
