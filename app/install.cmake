@@ -26,8 +26,8 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME bitnet-chat)
 set(CPACK_PACKAGE_CONTACT "The bitnet-chat authors <bitnet-chat@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "chat in the terminal with ternary language models")
-set(CPACK_PACKAGE_DESCRIPTION "An ncurses chat with an inference engine of its own for Microsoft's BitNet b1.58
-models (weights -1, 0, +1), on any Vulkan GPU or on the CPU. Every conversation
+set(CPACK_PACKAGE_DESCRIPTION "An ncurses chat with an inference engine of its own for ternary
+language models (weights -1, 0, +1), on any Vulkan GPU or on the CPU. Every conversation
 is kept in SQLite. A small model comes with it.")
 set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
 set(CPACK_STRIP_FILES ON)
