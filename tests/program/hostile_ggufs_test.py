@@ -76,9 +76,13 @@ def main():
                 path = os.path.join(FOLDER, item[0])
                 command = [arguments[0], path] if arguments[0] == "info" else [path, *arguments]
                 return item, run(home, *command)
-            for (name, message), done in pool.map(one, sorted(cases.items())):
-                if arguments[0] == "info" and name.startswith(("no-ternary-code", "no-scale")):
-                    continue  # info does not read the weights
+            # info does not read the weights. The chat gets the files where it has to, and every third of the others:
+            # app_hostile_gguf_test opens all of them as the chat does.
+            def is_given(i, name):
+                of_weights = name.startswith(("no-ternary-code", "no-scale"))
+                return not of_weights if arguments[0] == "info" else of_weights or i % 3 == 0
+            given = [item for i, item in enumerate(sorted(cases.items())) if is_given(i, item[0])]
+            for (name, message), done in pool.map(one, given):
                 most_seconds, most_kib = max(most_seconds, done[3]), max(most_kib, done[4] - empty_kib)
                 for fault in faults_of(name, message, done, empty_kib):
                     failures += 1
