@@ -310,19 +310,20 @@ def compare_all(a, names, workers):
                 print(f"{name}: every answer has a mark in it")
         if a.golden:
             keep(a.golden, a.folder)
-        if a.exact:
-            print("\nin float64, 1 - cosine of the worst token\n"
-                  f"{'model':18} {'its float32':>10} {'reference.py':>12} {'F16 keys':>12} {'engine':>10}")
-            some = [name for name in done if name.startswith(("gpt2", "gemma"))]
-            for name, one in [(name, workers.apply_async(attempt, (exact, name, a))) for name in some]:
-                line, error = one.get()
-                print(line or f"{name}: {error}")
+        some = [name for name in done if a.exact and name.startswith(("gpt2", "gemma"))]
+        exactly = [workers.apply_async(attempt, (exact, name, a)) for name in some]
         print(f"\n{'model':18} {'device':>6} {'1-cosine':>9} {'batch':>5} {'top-1 clear/-/bad':>18} {'noise':>9} "
               f"{'tightest':>9} clear forced equal tokens", flush=True)
         for one in compared:
             found, error = one.result()
             print(found[0] if found else error, flush=True)
             failures += not (found and found[1])
+    if some:
+        print("\nin float64, 1 - cosine of the worst token\n"
+              f"{'model':18} {'its float32':>10} {'reference.py':>12} {'F16 keys':>12} {'engine':>10}")
+    for name, one in zip(some, exactly):
+        line, error = one.get()
+        print(line or f"{name}: {error}")
     print(f"{time.time() - begin:.0f} s")
     return failures
 
