@@ -223,10 +223,6 @@ extern const CpuKernels kAvxVnniKernels;
 extern const CpuKernels kAvx512Kernels;
 const CpuKernels& avx512_vbmi_kernels();
 const CpuKernels& amx_kernels();
-// What it has of its own for blocks16 (kernels_amx_blocks.cpp)
-void amx_unpack_block_band(const BlockBands& w, uint32_t half, uint8_t* codes, float* scales, float* minima);
-void amx_block_tile(const BlockTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
-                    int32_t* sums);
 #elif defined(__aarch64__)
 extern const CpuKernels kNeonKernels;
 #endif

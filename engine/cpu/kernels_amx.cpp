@@ -1,7 +1,11 @@
 // AVX-512 VNNI, with the products of prefill by AMX, the matrix unit of Intel's servers since 2023. A tile
-// register is 16 rows of 64 bytes; one instruction adds 16 x 16 sums of 64 products.
+// register is 16 rows of 64 bytes; one instruction adds 16 x 16 sums of 64 products. Where each unit of
+// inputs has a scale of its own, its sums leave the matrix unit, and vectors round them.
 #if defined(__x86_64__)
 #include <immintrin.h>
+
+#include <initializer_list>
+#include <utility>
 
 #include "kernels.h"
 #include "unpack_fives.h"
@@ -12,6 +16,8 @@
 namespace bitnet::cpu {
 namespace {
 
+constexpr uint32_t kTileTokens = 16, kCodeRow = 4 * kTileRows;
+
 struct TileConfig {
   uint8_t palette = 1;
   uint8_t start_row = 0;
@@ -20,13 +26,22 @@ struct TileConfig {
   uint8_t rows[16] = {};
 };
 
+struct TileShape {
+  uint32_t rows, row_bytes;
+};
+void shape(TileConfig& config, std::initializer_list<int> registers, TileShape tile) {
+  for (const int i : registers) {
+    config.rows[i] = static_cast<uint8_t>(tile.rows);
+    config.row_bytes[i] = static_cast<uint16_t>(tile.row_bytes);
+  }
+}
+
 // Sums and activations of `first` tokens in the registers 0, 1 and 4, and of `second` in 2, 3 and 5.
 void configure(uint32_t first, uint32_t second) {
   TileConfig config;
-  for (int i = 0; i < 8; ++i) {
-    config.row_bytes[i] = 64;
-    config.rows[i] = static_cast<uint8_t>(i >= 6 ? 16 : (i < 2 || i == 4) ? first : second);
-  }
+  shape(config, {0, 1, 4}, {first, 64});
+  shape(config, {2, 3, 5}, {second, 64});
+  shape(config, {6, 7}, {16, 64});
   _tile_loadconfig(&config);
 }
 
@@ -35,7 +50,7 @@ void configure(uint32_t first, uint32_t second) {
 // needs them.
 template <bool kTwo>  // more than 16 tokens
 void multiply(const uint8_t* tile, uint32_t n_in, const int8_t* q, int32_t* sums) {
-  constexpr uint32_t kCodeRow = 4 * kTileRows, kSumRow = kTileRows * sizeof(int32_t);
+  constexpr uint32_t kSumRow = kTileRows * sizeof(int32_t);
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
@@ -74,85 +89,186 @@ void tile_product(const uint8_t* tile, uint32_t n_in, const int8_t* q, uint32_t 
   _tile_release();
 }
 
-// A byte is the weight itself, so that no sum of activations has to be subtracted from a group's products.
-void unpack_bands(const uint8_t* const* bands, uint32_t n_in, uint8_t* tile) {
-  unpack_fives(bands, n_in, 1, tile);
-}
-
-// The products of a group of 64 inputs with up to 16 tokens and both bands
-template <int kPlanes>
-struct alignas(64) GroupProducts {
-  int32_t plane[kPlanes][kTileRows / kBandRows][16][kBandRows];
+// What is multiplied a unit at a time: a GroupTile, whose units are its groups, or a BlockTile. Codes are
+// weights, without an offset.
+struct UnitTile {
+  const uint8_t* codes;  // [n_in / 4][kTileRows][4]
+  const float* scales;   // [n_in / unit / units_a_scale][kTileRows]
+  const float* minima;   // likewise, or null
+  uint32_t n_in;
+  uint32_t units_a_scale;
 };
 
-// Registers 0 to 3 are the products [plane][band], 4 and 5 the planes of the activations, 6 and 7 the bands.
+// The products of a unit with up to 16 tokens and 16 rows
 template <int kPlanes>
-inline void multiply_group(const GroupTile& w, const int8_t* q, uint32_t group,
-                           GroupProducts<kPlanes>& products) {
-  constexpr uint32_t kCodeRow = 4 * kTileRows, kBand = 4 * kBandRows;
-  const uint8_t* codes = w.codes + size_t{group} * 16 * kCodeRow;
-  const int8_t* inputs = q + size_t{group} * 64;
+struct alignas(64) UnitSums {
+  int32_t plane[kPlanes][kTileTokens][kBandRows];
+};
+
+// Registers 0 and 1, and in turn with them 2 and 3, are the sums [tokens][16 rows] of the planes, 4 and 5 the
+// activations [tokens][unit], 6 the codes [unit / 4][16 rows][4].
+void configure_unit(uint32_t n_tokens, uint32_t unit) {
+  TileConfig config;
+  shape(config, {0, 1, 2, 3}, {n_tokens, 64});
+  shape(config, {4, 5}, {n_tokens, unit});
+  shape(config, {6}, {unit / 4, 64});
+  _tile_loadconfig(&config);
+}
+
+template <int kPlanes, bool kOdd>
+inline void multiply_unit(const uint8_t* codes, const int8_t* q, size_t n_in) {
   _tile_loadd(6, codes, kCodeRow);
-  _tile_loadd(7, codes + kBand, kCodeRow);
-  _tile_loadd(4, inputs, w.n_in * kPlanes);
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_dpbssd(0, 4, 6);
-  _tile_dpbssd(1, 4, 7);
-  if constexpr (kPlanes == 2) {
-    _tile_loadd(5, inputs + w.n_in, w.n_in * kPlanes);
+  _tile_loadd(4, q, kPlanes * n_in);
+  if constexpr (kPlanes == 2) _tile_loadd(5, q + n_in, kPlanes * n_in);
+  if constexpr (kOdd) {
     _tile_zero(2);
-    _tile_zero(3);
-    _tile_dpbssd(2, 5, 6);
-    _tile_dpbssd(3, 5, 7);
-  }
-  _tile_stored(0, products.plane[0][0], kBand);
-  _tile_stored(1, products.plane[0][1], kBand);
-  if constexpr (kPlanes == 2) {
-    _tile_stored(2, products.plane[1][0], kBand);
-    _tile_stored(3, products.plane[1][1], kBand);
-  }
-}
-
-template <int kPlanes>
-inline void round_group(const GroupTile& w, uint32_t group, uint32_t n_tokens,
-                        const GroupProducts<kPlanes>& products, int32_t* sums) {
-  const float* scales = w.scales + size_t{group * 64 / w.scale_every} * kTileRows;
-  for (uint32_t band = 0; band < kTileRows / kBandRows; ++band) {
-    const __m512 scale = _mm512_loadu_ps(scales + band * kBandRows);
-    for (uint32_t t = 0; t < n_tokens; ++t) {
-      __m512i total = _mm512_load_si512(products.plane[0][band][t]);
-      if constexpr (kPlanes == 2)
-        total = _mm512_add_epi32(_mm512_slli_epi32(total, 8), _mm512_load_si512(products.plane[1][band][t]));
-      const __m512i more = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(total), scale));
-      int32_t* to = sums + t * kTileRows + band * kBandRows;
-      _mm512_storeu_si512(to, group == 0 ? more : _mm512_add_epi32(_mm512_loadu_si512(to), more));
+    _tile_dpbssd(2, 4, 6);
+    if constexpr (kPlanes == 2) {
+      _tile_zero(3);
+      _tile_dpbssd(3, 5, 6);
+    }
+  } else {
+    _tile_zero(0);
+    _tile_dpbssd(0, 4, 6);
+    if constexpr (kPlanes == 2) {
+      _tile_zero(1);
+      _tile_dpbssd(1, 5, 6);
     }
   }
 }
 
-// The matrix unit is given the next group before the vectors round the one before it.
+template <int kPlanes, bool kOdd>
+inline void store_unit(UnitSums<kPlanes>& sums) {
+  constexpr size_t kRow = sizeof sums.plane[0][0];
+  if constexpr (kOdd) {
+    _tile_stored(2, sums.plane[0], kRow);
+    if constexpr (kPlanes == 2) _tile_stored(3, sums.plane[1], kRow);
+  } else {
+    _tile_stored(0, sums.plane[0], kRow);
+    if constexpr (kPlanes == 2) _tile_stored(1, sums.plane[1], kRow);
+  }
+}
+
+inline __m512i rounded(__m512i total, __m512 scale) {
+  return _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(total), scale));
+}
+
 template <int kPlanes>
-void group_tile_planes(const GroupTile& w, const int8_t* q, uint32_t n_tokens, int32_t* sums) {
-  GroupProducts<kPlanes> products[2];
-  const uint32_t groups = w.n_in / 64;
+inline __m512i both_planes(const UnitSums<kPlanes>& sums, uint32_t token) {
+  const __m512i first = _mm512_load_si512(sums.plane[0][token]);
+  if constexpr (kPlanes == 1) return first;
+  return _mm512_add_epi32(_mm512_slli_epi32(first, 8), _mm512_load_si512(sums.plane[kPlanes - 1][token]));
+}
+
+#ifndef RING
+#define RING 4
+#define LATE 1
+#endif
+// Units on their way: a load of what the matrix unit stores waits until the store has left the core, and the
+// order of instructions is kept for about two units.
+constexpr uint32_t kOnTheirWay = RING;
+
+// The 16 rows from `row` on for n_tokens tokens, up to as many as kTokens, whose sums stay in registers. A
+// unit is multiplied, stored while the next one is multiplied, and rounded some units later. Where there are
+// minima (kMin), q_sums has those of each 16 inputs.
+template <uint32_t kUnit, int kPlanes, bool kMin, size_t... kTokens>
+void multiply_band(const UnitTile& w, uint32_t row, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
+                   int32_t* sums, std::index_sequence<kTokens...>) {
+  const uint32_t units = w.n_in / kUnit;
+  __m512i total[kTileTokens];
+  ((total[kTokens] = _mm512_setzero_si512()), ...);
+  UnitSums<kPlanes> of_unit[kOnTheirWay];
+  const auto multiply = [&]<bool kOdd>(uint32_t u) {
+    multiply_unit<kPlanes, kOdd>(w.codes + size_t{u} * (kUnit / 4) * kCodeRow + row * 4,
+                                 q + size_t{u} * kUnit, w.n_in);
+  };
+  const auto round = [&](uint32_t u) {
+    const UnitSums<kPlanes>& now = of_unit[u % kOnTheirWay];
+    const size_t at = size_t{u / w.units_a_scale} * kTileRows + row;
+    const __m512 d = _mm512_loadu_ps(w.scales + at), m = kMin ? _mm512_loadu_ps(w.minima + at) : d;
+    const auto add = [&](uint32_t t, __m512i & to) __attribute__((always_inline)) {
+      __m512i more = rounded(both_planes(now, t), d);
+      if constexpr (kMin) {
+        const int32_t* of_token = q_sums + size_t{w.n_in} / 16 * t + size_t{u} * (kUnit / 16);
+        more = _mm512_sub_epi32(more, rounded(_mm512_set1_epi32(of_token[0] + of_token[1]), m));
+      }
+      to = _mm512_add_epi32(to, more);
+    };
+    (add(kTokens, total[kTokens]), ...);
+  };
+  const auto next = [&]<bool kOdd>(uint32_t u) __attribute__((always_inline)) {
+    if (LATE) {
+      if (u + 1 < units) multiply.template operator()<!kOdd>(u + 1);
+    } else {
+      multiply.template operator()<kOdd>(u);
+    }
+    store_unit<kPlanes, kOdd>(of_unit[u % kOnTheirWay]);
+    if (u + 1 >= kOnTheirWay) round(u + 1 - kOnTheirWay);
+  };
+  if (LATE) multiply.template operator()<false>(0);
+  uint32_t u = 0;
+  for (; u + 2 <= units; u += 2) {
+    next.template operator()<false>(u);
+    next.template operator()<true>(u + 1);
+  }
+  if (u < units) next.template operator()<false>(u);
+  for (u = units - (units < kOnTheirWay - 1 ? units : kOnTheirWay - 1); u < units; ++u) round(u);
+  const auto put = [&](uint32_t t, __m512i sum) {
+    if (t < n_tokens) _mm512_storeu_si512(sums + t * kTileRows + row, sum);
+  };
+  (put(kTokens, total[kTokens]), ...);
+}
+
+template <uint32_t kUnit, int kPlanes, bool kMin = false>
+void multiply_units(const UnitTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
+                    int32_t* sums) {
+  static_assert(!kMin || kUnit == 32);
   uint32_t configured = 0;
-  for (uint32_t t = 0; t < n_tokens; t += 16) {
-    const uint32_t n = n_tokens - t < 16 ? n_tokens - t : 16;
-    if (n != configured) configure(n, n);
+  for (uint32_t t = 0; t < n_tokens; t += kTileTokens) {
+    const uint32_t n = n_tokens - t < kTileTokens ? n_tokens - t : kTileTokens;
+    if (n != configured) configure_unit(n, kUnit);
     configured = n;
-    const int8_t* inputs = q + size_t{w.n_in} * kPlanes * t;
-    multiply_group<kPlanes>(w, inputs, 0, products[0]);
-    for (uint32_t group = 0; group < groups; ++group) {
-      if (group + 1 < groups) multiply_group<kPlanes>(w, inputs, group + 1, products[(group + 1) % 2]);
-      round_group<kPlanes>(w, group, n, products[group % 2], sums + size_t{t} * kTileRows);
-    }
+    const auto some = [&](auto tokens) {
+      for (uint32_t row = 0; row < kTileRows; row += kBandRows)
+        multiply_band<kUnit, kPlanes, kMin>(w, row, q + size_t{w.n_in} * kPlanes * t,
+                                            kMin ? q_sums + size_t{w.n_in} / 16 * t : nullptr, n,
+                                            sums + t * kTileRows, tokens);
+    };
+    if (n > kTileTokens / 2)
+      some(std::make_index_sequence<kTileTokens>());
+    else
+      some(std::make_index_sequence<kTileTokens / 2>());
   }
   _tile_release();
 }
 
-void group_tile(const GroupTile& w, const int8_t* q, const int32_t*, uint32_t n_tokens, int32_t* sums) {
-  (w.planes == 2 ? group_tile_planes<2> : group_tile_planes<1>)(w, q, n_tokens, sums);
+void group_tile(const GroupTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
+                int32_t* sums) {
+  constexpr uint32_t kGroup = 64;
+  const UnitTile units{w.codes, w.scales, nullptr, w.n_in, w.scale_every / kGroup};
+  (w.planes == 2 ? multiply_units<kGroup, 2> : multiply_units<kGroup, 1>)(units, q, q_sums, n_tokens, sums);
+}
+
+void block_tile(const BlockTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
+                int32_t* sums) {
+  const UnitTile units{w.codes, w.scales, w.minima, w.n_in, 1};
+  if (w.bits == 6) return multiply_units<16, 2>(units, q, q_sums, n_tokens, sums);
+  (w.minima ? multiply_units<32, 2, true> : multiply_units<32, 2>)(units, q, q_sums, n_tokens, sums);
+}
+
+// Tiles for multiply_units hold the weights themselves, so that no sum of activations is subtracted.
+void unpack_bands(const uint8_t* const* bands, uint32_t n_in, uint8_t* tile) {
+  unpack_fives(bands, n_in, 1, tile);
+}
+
+void unpack_block_band(const BlockBands& w, uint32_t half, uint8_t* codes, float* scales, float* minima) {
+  kAvx512Kernels.unpack_block_band(w, half, codes, scales, minima);
+  if (w.has_min) return;
+  const __m512i offset = _mm512_set1_epi8(static_cast<char>(1 << (w.bits - 1)));
+  for (uint32_t i = 0; i < w.n_in / 4; ++i) {
+    uint8_t* at = codes + (size_t{i} * kTileRows + half * kBandRows) * 4;
+    _mm512_storeu_si512(at, _mm512_sub_epi8(_mm512_loadu_si512(at), offset));
+  }
 }
 
 }  // namespace
@@ -167,8 +283,8 @@ CpuKernels with_amx() {
   CpuKernels kernels = avx512_vbmi_kernels();
   kernels.name = "amx";
   kernels.tile_product = tile_product;
-  kernels.unpack_block_band = amx_unpack_block_band;
-  kernels.block_tile = amx_block_tile;
+  kernels.unpack_block_band = unpack_block_band;
+  kernels.block_tile = block_tile;
   kernels.unpack_bands = unpack_bands;
   kernels.group_tile = group_tile;
   return kernels;
