@@ -29,6 +29,9 @@ bool spin(Changed changed) {
   return false;
 }
 
+// Threads that count what they have done on the same cache line
+constexpr unsigned kTogether = 4;
+
 // A thread fetches at most so much of each of two runs ahead of its step; second caches have 256 KB and more.
 constexpr size_t kMostFetched = 96 << 10;
 
@@ -86,18 +89,21 @@ unsigned within_quota(size_t threads) {
 }  // namespace
 
 ThreadPool::ThreadPool(unsigned threads)
-    : size_(std::max(1U, threads)), shares_(size_), scratch_(size_, Scratch(1)), fetched_(size_) {
+    : size_(std::max(1U, threads)),
+      own_(size_),
+      shares_(size_),
+      counts_((size_ + kTogether - 1) / kTogether) {
   for (unsigned i = 1; i < size_; ++i) threads_.emplace_back([this, i] { serve(i); });
 }
 
 ThreadPool::~ThreadPool() {
   stop_ = true;
-  tell();
+  tell(0);
   for (std::thread& t : threads_) t.join();
 }
 
 void ThreadPool::reserve_scratch(size_t lines) {
-  for (Scratch& s : scratch_) s.resize(std::max(s.size(), lines));
+  for (Own& own : own_) own.scratch.resize(std::max(own.scratch.size(), lines));
 }
 
 void ThreadPool::run(std::span<const Step> steps) {
@@ -106,106 +112,125 @@ void ThreadPool::run(std::span<const Step> steps) {
   running_.store(true, std::memory_order_relaxed);
   go_on(steps.data(), 0);
   while (true) {
-    const uint32_t seen = changes_.load(std::memory_order_acquire);
-    take_units(0);
+    const uint64_t seen = now_.load(std::memory_order_acquire);
     if (!running_.load(std::memory_order_acquire)) return;
+    take_units(0, Now(seen));
     wait_for_change(seen, 0);
   }
 }
 
 void ThreadPool::serve(unsigned thread) {
   while (true) {
-    const uint32_t seen = changes_.load(std::memory_order_acquire);
+    const uint64_t seen = now_.load(std::memory_order_acquire);
     if (stop_) return;
-    take_units(thread);
+    take_units(thread, Now(seen));
     wait_for_change(seen, thread);
   }
 }
 
-// Takes units until there are none left. A step cannot end before the units that were taken of it are
-// reported, so all units between two reports belong to one step, and step_ is that step.
-void ThreadPool::take_units(unsigned thread) {
-  while (true) {
-    uint32_t taken = 0, units = 0;
-    for (unsigned i = 0; i < size_; ++i) {
-      Share& share = shares_[(thread + i) % size_];
-      uint64_t left = share.left.load(std::memory_order_acquire);
-      while (static_cast<uint32_t>(left) != 0) {
-        if (!share.left.compare_exchange_weak(left, left - 1, std::memory_order_acquire)) continue;
-        units = step_->units;
-        step_->work(share.end.load(std::memory_order_relaxed) - static_cast<uint32_t>(left),
-                    scratch_[thread].data());
-        ++taken;
-        left = share.left.load(std::memory_order_acquire);
-      }
-    }
-    if (taken == 0) return;
-    if (done_.fetch_add(taken, std::memory_order_acq_rel) + taken == units) go_on(step_ + 1, thread);
+// Takes units until there are none left. They are reported a share at a time, and before the other shares are
+// looked at, since all wait for the last report.
+void ThreadPool::take_units(unsigned thread, Now now) {
+  for (unsigned i = 0; i < size_; ++i) {
+    const unsigned share = (thread + i) % size_;
+    const uint32_t taken = take_from(share, thread, now);
+    if (taken != 0 && report(share, taken, now)) return go_on(step_ + 1, thread);
   }
+}
+
+// A step cannot end before the units that were taken of it are reported, so step_ is this step for as long as
+// a unit is held. Until one is held, nothing but `now` may be looked at.
+uint32_t ThreadPool::take_from(unsigned share, unsigned thread, Now now) {
+  const UnitRange units = share_of(now.units(), share, size_);
+  if (units.begin == units.end) return 0;
+  Own& own = own_[thread];
+  std::atomic<uint64_t>& left = shares_[share].left;
+  uint32_t taken = 0;
+  uint64_t seen = left.load(std::memory_order_acquire);
+  while (true) {
+    const bool begun = Now(seen).number() == now.number();
+    // It is a later step where this thread was delayed: this step has ended, so none of its shares is
+    // unbegun.
+    if (begun ? Now(seen).units() == 0 : Now(seen).is_after(now)) return taken;
+    const uint32_t there = begun ? Now(seen).units() : units.end - units.begin;
+    if (!left.compare_exchange_weak(seen, Now(now, there - 1).word(), std::memory_order_acq_rel,
+                                    std::memory_order_acquire))
+      continue;
+    const bool first = own.prepared != now.number();
+    own.prepared = now.number();
+    if (first && step_->prepare) step_->prepare(own.scratch.data());
+    step_->work(units.end - there, own.scratch.data());
+    if (first) choose_next(*step_, thread);
+    ++taken;
+    seen = left.load(std::memory_order_acquire);
+  }
+}
+
+void ThreadPool::choose_next(const Step& step, unsigned thread) {
+  const auto has_weights = [](const Step& s) { return !s.weights.empty(); };
+  const Step* next = std::find_if(&step + 1, end_, has_weights);
+  if (next == end_) next = std::find_if(first_, end_, has_weights);  // of the next token
+  auto& runs = own_[thread].next;
+  for (size_t part = 0; next != end_ && part < runs.size(); ++part) {
+    const auto weights = next->weights[thread].parts[part];
+    if (runs[part].begin != weights.data())
+      runs[part] = {weights.data(), std::min(weights.size(), kMostFetched), 0};
+  }
+}
+
+// Whether these were the last units of the step.
+bool ThreadPool::report(unsigned share, uint32_t taken, Now now) {
+  const unsigned first = share / kTogether * kTogether, last = std::min(first + kTogether, size_) - 1;
+  const uint32_t units = share_of(now.units(), last, size_).end - share_of(now.units(), first, size_).begin;
+  const auto counts = [](Count& count, uint32_t more, uint32_t most) {
+    const bool complete = count.done.fetch_add(more, std::memory_order_acq_rel) + more == most;
+    if (complete) count.done.store(0, std::memory_order_relaxed);
+    return complete;
+  };
+  return counts(counts_[first / kTogether], taken, units) && counts(all_, units, now.units());
 }
 
 // A step of a single unit is done at once, which takes less time than waking another thread for it.
 void ThreadPool::go_on(const Step* step, unsigned thread) {
-  for (; step != end_ && step->units <= 1; ++step)
-    if (step->units == 1) step->work(0, scratch_[thread].data());
-  if (step != end_)
-    hand_out(*step);
-  else
-    running_.store(false, std::memory_order_release);
-  tell();
-}
-
-void ThreadPool::hand_out(const Step& step) {
-  step_ = &step;
-  ++number_;
-  done_.store(0, std::memory_order_relaxed);
-  const auto has_weights = [](const Step& s) { return !s.weights.empty(); };
-  const Step* next = std::find_if(&step + 1, end_, has_weights);
-  if (next == end_) next = std::find_if(first_, end_, has_weights);  // of the next token
-  for (unsigned i = 0; i < size_; ++i) {
-    Share& share = shares_[i];
-    const UnitRange units = share_of(step.units, i, size_);
-    for (size_t part = 0; next != end_ && part < share.next.size(); ++part) {
-      const auto weights = next->weights[i].parts[part];
-      share.next[part].begin.store(weights.data(), std::memory_order_relaxed);
-      share.next[part].bytes.store(static_cast<uint32_t>(std::min(weights.size(), kMostFetched)),
-                                   std::memory_order_relaxed);
-    }
-    share.end.store(units.end, std::memory_order_relaxed);
-    share.left.store(uint64_t{number_} << 32 | (units.end - units.begin), std::memory_order_release);
+  for (; step != end_ && step->units <= 1; ++step) {
+    if (step->units == 0) continue;
+    if (step->prepare) step->prepare(own_[thread].scratch.data());
+    step->work(0, own_[thread].scratch.data());
   }
+  step_ = step;
+  if (step == end_) running_.store(false, std::memory_order_release);
+  tell(step == end_ ? 0 : step->units);
 }
 
-// Either the sleeper sees the change, or this call sees that it sleeps.
-void ThreadPool::tell() {
+// Either the sleeper sees the new word, or this call sees that it sleeps.
+void ThreadPool::tell(uint32_t units) {
+  now_.store(Now(now_.load(std::memory_order_relaxed)).next(units).word());
+  if (sleepers_.load() == 0) return;
   changes_.fetch_add(1);
-  if (sleepers_.load() != 0) changes_.notify_all();
+  changes_.notify_all();
 }
 
 // Returns true where something has changed meanwhile. A thread goes on where it was when it had to stop.
-bool ThreadPool::fetch_next(uint32_t seen, unsigned thread) {
+bool ThreadPool::fetch_next(uint64_t seen, Own& own) {
   constexpr size_t kLine = 64, kLines = 8;  // between two looks
   constexpr int kToSecondCache = 2;
-  for (size_t part = 0; part < shares_[thread].next.size(); ++part) {
-    std::span<const std::byte>& fetched = fetched_[thread].parts[part];
-    const std::byte* begin = shares_[thread].next[part].begin.load(std::memory_order_relaxed);
-    const uint32_t bytes = shares_[thread].next[part].bytes.load(std::memory_order_relaxed);
-    if (begin != fetched.data()) fetched = {begin, 0};
-    while (fetched.size() < bytes) {
-      if (changes_.load(std::memory_order_acquire) != seen) return true;
+  for (Own::Run& run : own.next)
+    while (run.fetched < run.bytes) {
+      if (now_.load(std::memory_order_acquire) != seen) return true;
       for (size_t line = 0; line < kLines; ++line)
-        __builtin_prefetch(begin + fetched.size() + line * kLine, 0, kToSecondCache);
-      fetched = {begin, fetched.size() + kLine * kLines};
+        __builtin_prefetch(run.begin + run.fetched + line * kLine, 0, kToSecondCache);
+      run.fetched += kLine * kLines;
     }
-  }
   return false;
 }
 
-void ThreadPool::wait_for_change(uint32_t seen, unsigned thread) {
-  if (fetch_next(seen, thread)) return;
-  if (spin([&] { return changes_.load(std::memory_order_acquire) != seen; })) return;
+void ThreadPool::wait_for_change(uint64_t seen, unsigned thread) {
+  if (fetch_next(seen, own_[thread])) return;
+  const auto changed = [&] { return now_.load() != seen; };
+  if (spin(changed)) return;
   sleepers_.fetch_add(1);
-  changes_.wait(seen);
+  const uint32_t changes = changes_.load();
+  if (!changed()) changes_.wait(changes);
   sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
 

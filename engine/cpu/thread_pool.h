@@ -11,9 +11,13 @@
 // While it polls it fetches the weights that its share of a later step begins with into its second cache, so
 // that memory is not idle while one thread works alone or the last units are being done.
 //
-//   hand_out      one thread cuts the step into a share of neighbouring units for each thread
+// Each thread has a share of neighbouring units of a step. Whatever all threads write or wait for costs
+// microseconds where there are many of them, so nobody hands the shares out: a share is begun by the first
+// thread that takes a unit of it, which is its own thread if that is not away.
+//
 //   take_units    every thread takes units from its own share, then from those of the others
-//   go_on         whoever reports the last unit done hands out the next step
+//   report        counts units that are done, some threads together on a cache line
+//   go_on         whoever reports the last unit done tells all of the next step
 #pragma once
 
 #include <array>
@@ -42,6 +46,8 @@ struct Weights {
 struct Step {
   uint32_t units = 0;
   std::function<void(uint32_t unit, CacheLine* scratch)> work;
+  // What a thread does before the first unit that it takes of the step; it finds the same scratch in `work`.
+  std::function<void(CacheLine* scratch)> prepare = {};
   // [threads of the pool]: what the share of a thread reads, from its first unit on. Empty where a step has
   // nothing that is worth fetching.
   std::vector<Weights> weights = {};
@@ -69,44 +75,65 @@ class ThreadPool {
   void run(std::span<const Step> steps);
 
  private:
-  // Lies on a cache line of its own, since its thread polls it.
+  // What the threads work on: the number of the step in the upper bits, and in the lower ones how many units
+  // it has; in one word, so that a thread which was delayed cannot take the units of one step for another's.
+  class Now {
+   public:
+    explicit Now(uint64_t word) : word_(word) {}
+    Now(Now of, uint32_t units) : word_(of.word_ >> kUnitBits << kUnitBits | units) {}
+    Now next(uint32_t units) const { return {Now(word_ + (uint64_t{1} << kUnitBits)), units}; }
+    uint64_t word() const { return word_; }
+    uint64_t number() const { return word_ >> kUnitBits; }
+    uint32_t units() const { return static_cast<uint32_t>(word_) & ((1U << kUnitBits) - 1); }
+    bool is_after(Now o) const { return static_cast<int64_t>((number() - o.number()) << kUnitBits) > 0; }
+
+   private:
+    static constexpr int kUnitBits = 24;
+    uint64_t word_;
+  };
+
   struct alignas(64) Share {
-    // The upper half is the step's number, the lower half how many units are left, so that a thread which was
-    // delayed cannot take a unit of a later step for one of its own.
+    // A Now: the last step of which a unit was taken, and how many of its units are left
     std::atomic<uint64_t> left = 0;
-    std::atomic<uint32_t> end = 0;  // behind the last unit; belongs to the step of `left`
-    // Weights of the next step that has any. They may be out of date, or no longer there: fetching does no
-    // harm then.
+  };
+  struct alignas(64) Count {
+    std::atomic<uint32_t> done = 0;  // units of the step; whoever counts the last one sets it to 0
+  };
+  // What belongs to a thread alone
+  struct alignas(64) Own {
+    Scratch scratch = Scratch(1);
+    uint64_t prepared = 0;  // the number of the last step that it prepared
+    // Weights of the next step that has any, and how much of them was fetched. They may be out of date, or no
+    // longer there: fetching does no harm then.
     struct Run {
-      std::atomic<const std::byte*> begin = nullptr;
-      std::atomic<uint32_t> bytes = 0;
+      const std::byte* begin = nullptr;
+      size_t bytes = 0, fetched = 0;
     };
     std::array<Run, 2> next;
   };
-  // How much of its share's `next` a thread has fetched
-  struct alignas(64) Fetched {
-    std::array<std::span<const std::byte>, 2> parts;
-  };
 
   void serve(unsigned thread);
-  void take_units(unsigned thread);
+  void take_units(unsigned thread, Now now);
+  uint32_t take_from(unsigned share, unsigned thread, Now now);
+  bool report(unsigned share, uint32_t taken, Now now);
   void go_on(const Step* step, unsigned thread);
-  void hand_out(const Step& step);
-  void tell();
-  void wait_for_change(uint32_t seen, unsigned thread);
-  bool fetch_next(uint32_t seen, unsigned thread);
+  void choose_next(const Step& step, unsigned thread);
+  void tell(uint32_t units);
+  void wait_for_change(uint64_t seen, unsigned thread);
+  bool fetch_next(uint64_t seen, Own& own);
 
   const unsigned size_;
+  std::vector<Own> own_;
   std::vector<Share> shares_;
-  std::vector<Scratch> scratch_;
-  std::vector<Fetched> fetched_;  // each belongs to its thread
-  // The step that is being done; written only while none of its units is being worked on.
+  std::vector<Count> counts_;  // of kTogether shares each
+  Count all_;                  // units that are done, of those of counts_ that are complete
+  // All threads poll this line. The step that is being done is written only while none of its units is being
+  // worked on.
+  alignas(64) std::atomic<uint64_t> now_ = 0;  // a Now
   const Step* step_ = nullptr;
   const Step* first_ = nullptr;                     // of the list
   const Step* end_ = nullptr;                       // of the list
-  uint32_t number_ = 0;                             // counts steps
-  alignas(64) std::atomic<uint32_t> done_ = 0;      // units
-  alignas(64) std::atomic<uint32_t> changes_ = 0;   // counts what threads may wait for
+  alignas(64) std::atomic<uint32_t> changes_ = 0;   // what sleeping threads wait for
   alignas(64) std::atomic<uint32_t> sleepers_ = 0;  // threads that may be waiting in the kernel
   std::atomic<bool> running_ = false;
   std::atomic<bool> stop_ = false;
