@@ -1,4 +1,4 @@
-// quantise rounds the input of a projection. product multiplies those that are ternary; linear_dense.cpp has
+// quantise rounds the inputs of a projection. product multiplies those that are ternary; linear_dense.cpp has
 // the others. A product is cut into units of rows. For decode a unit takes rows as they lie; for prefill it
 // unpacks a tile of kTileRows rows, which it multiplies with all tokens. Both do so for each layout, and
 // `Operands` hides which one it is.
@@ -19,15 +19,12 @@ namespace {
 constexpr uint32_t kHalfTile = kTileRows / 2;
 static_assert(kHalfTile == kBandRows);
 
-bool is_dense(const Matrix& w) { return w.layout == Layout::blocks16 || w.layout == Layout::floats; }
-uint32_t planes_of(const Matrix& w) { return w.input == Input::int16_row ? 2 : 1; }
-
 // Sixteen neighbouring rows from `first` on; the row `last` stands for those behind it.
 struct HalfTile {
   uint32_t first, last;
 };
 
-// A matrix and its input. A row is counted from the first row of the stack.
+// A matrix and its inputs. A row is counted from the first row of the stack.
 class Operands {
  public:
   struct Part {
@@ -37,16 +34,13 @@ class Operands {
     const uint16_t* scales;
   };
 
-  Operands(const Matrix& w, const Quantised& q)
+  explicit Operands(const Matrix& w)
       : groups_(has_bands(w.layout)),
         n_in_(w.n_in),
         code_bytes_(code_bytes(w.layout, w.n_in)),
         scale_every_(w.scale_every),
         planes_(planes_of(w)),
-        fixed_(w.fixed),
-        q_(data_of<const int8_t>(*q.q)),
-        info_(data_of<const TokenScale>(*q.info)),
-        q_sums_(groups_ ? data_of<const int32_t>(*q.sums) : nullptr) {
+        fixed_(w.fixed) {
     assert(w.layout != Layout::groups && (groups_ || planes_ == 1));
     const uint8_t* codes = w.codes ? data_of<const uint8_t>(*w.codes) : nullptr;
     const uint16_t* scales = w.scales ? data_of<const uint16_t>(*w.scales) : nullptr;
@@ -63,6 +57,11 @@ class Operands {
     rows_ = row;
   }
 
+  Operands with(const Rounded& inputs) const {
+    Operands o = *this;
+    o.in_ = inputs;
+    return o;
+  }
   uint32_t rows() const { return rows_; }
   const Part& part(size_t i) const { return parts_[i]; }
   // Rows that a unit has to begin at a multiple of, and the bytes of a row
@@ -70,8 +69,8 @@ class Operands {
   uint64_t row_bytes() const { return code_bytes_ + (groups_ ? n_in_ / scale_every_ * sizeof(uint16_t) : 0); }
 
   // What the sums of a part's rows and a token are multiplied by, and what is subtracted from them first
-  float factor(const Part& part, uint32_t token) const { return part.scale / info_[token].s; }
-  int32_t q_sum(uint32_t token) const { return groups_ ? 0 : info_[token].sum; }
+  float factor(const Part& part, uint32_t token) const { return part.scale / in_.info[token].s; }
+  int32_t q_sum(uint32_t token) const { return groups_ ? 0 : in_.info[token].sum; }
 
   // f(first, end, part) for the pieces of [begin, end) that are of one part each
   template <typename F>
@@ -96,10 +95,10 @@ class Operands {
   void multiply_rows(const CpuKernels& k, const Part& part, uint32_t first, uint32_t n_rows, uint32_t token,
                      int32_t* sums) const {
     const uint8_t* codes = part.codes + size_t{first - part.begin} * code_bytes_;
-    if (!groups_) return k.ternary_rows(codes, n_in_, n_rows, q_ + size_t{token} * n_in_, sums);
+    if (!groups_) return k.ternary_rows(codes, n_in_, n_rows, in_.q + size_t{token} * n_in_, sums);
     const uint16_t* scales = part.scales + size_t{first - part.begin} * (n_in_ / scale_every_);
     k.group_rows({codes, scales, n_in_, scale_every_, fixed_, planes_}, (n_rows + kBandRows - 1) / kBandRows,
-                 q_ + size_t{token} * planes_ * n_in_, q_sums_ + size_t{token} * (n_in_ / 64), sums);
+                 in_.q + size_t{token} * planes_ * n_in_, in_.sums + size_t{token} * (n_in_ / 64), sums);
   }
 
   // A tile is its codes and, in groups, its scales.
@@ -132,10 +131,10 @@ class Operands {
   // sums [n_tokens][kTileRows]
   void multiply_tile(const CpuKernels& k, uint8_t* tile, uint32_t token, uint32_t n_tokens,
                      int32_t* sums) const {
-    const int8_t* q = q_ + size_t{token} * planes_ * n_in_;
+    const int8_t* q = in_.q + size_t{token} * planes_ * n_in_;
     if (!groups_) return k.tile_product(tile, n_in_, q, n_tokens, sums);
     k.group_tile({tile, tile_scales(tile), n_in_, scale_every_, planes_}, q,
-                 q_sums_ + size_t{token} * (n_in_ / 64), n_tokens, sums);
+                 in_.sums + size_t{token} * (n_in_ / 64), n_tokens, sums);
   }
 
  private:
@@ -153,9 +152,7 @@ class Operands {
   size_t code_bytes_;  // of a row
   uint32_t scale_every_, planes_;
   float fixed_;
-  const int8_t* q_;
-  const TokenScale* info_;
-  const int32_t* q_sums_;
+  Rounded in_{};
   std::array<Part, 3> parts_{};
   uint32_t rows_ = 0;
 };
@@ -180,35 +177,87 @@ uint32_t round_up(uint32_t n, uint32_t multiple) { return (n + multiple - 1) / m
 
 }  // namespace
 
+Rounding::Rounding(const CpuKernels& k, const Matrix& w, const In& in)
+    : k_(k),
+      n_in_(w.n_in),
+      planes_(planes_of(w)),
+      groups_(has_bands(w.layout)),
+      blocks_(w.layout == Layout::blocks16),
+      floats_(w.layout == Layout::floats),
+      norm_(in.norm),
+      x_(data_of<const float>(in.x) + size_t{in.first_row} * w.n_in) {}
+
+void Rounding::run(uint32_t token, const Rounded& to, float* normed) const {
+  const float* row = x_ + size_t{token} * n_in_;
+  if (floats_) return norm_.run(k_, row, n_in_, to.y + size_t{token} * n_in_);
+  int8_t* q = to.q + size_t{token} * planes_ * n_in_;
+  const float inverse = norm_.kind == Norm::Kind::rms ? norm_.inverse(k_, row, n_in_) : 1;
+  if (needs_room()) {
+    norm_.run(k_, row, n_in_, normed);
+    row = normed;
+  }
+  const float* weight = needs_room() ? nullptr : norm_.weight;
+  const float largest = k_.largest_normalised(row, weight, n_in_, inverse);
+  const float s = planes_ == 2 ? 32512 / std::max(1e-30F, largest) : 127 / std::max(1e-5F, largest);
+  to.info[token] = {s, (planes_ == 2 ? k_.quantise16 : k_.quantise)(row, weight, n_in_, inverse, s, q)};
+  if (groups_) k_.sums_of_groups(q, n_in_, planes_, to.sums + size_t{token} * (n_in_ / 64));
+  if (blocks_) k_.sums_of_16(q, n_in_, to.sums16 + size_t{token} * (n_in_ / 16));
+}
+
+namespace {
+
+size_t lines_of(size_t bytes) { return ceil_div(bytes, sizeof(CacheLine)); }
+
+}  // namespace
+
+size_t Rounding::own_lines() const {
+  const size_t floats = floats_ || needs_room() ? lines_of(n_in_ * sizeof(float)) : 0;
+  return floats + (floats_ ? 0
+                           : lines_of(sizeof(TokenScale)) + lines_of(size_t{n_in_} * planes_) +
+                                 lines_of(n_in_ / (blocks_ ? 16 : 64) * sizeof(int32_t)));
+}
+
+// The floats, which are also the room for a normed row, are behind all else.
+Rounded Rounding::own(CacheLine* memory) const {
+  if (floats_) return {nullptr, nullptr, nullptr, nullptr, reinterpret_cast<float*>(memory)};
+  CacheLine* q = memory + lines_of(sizeof(TokenScale));
+  CacheLine* sums = q + lines_of(size_t{n_in_} * planes_);
+  CacheLine* rest = sums + lines_of(n_in_ / (blocks_ ? 16 : 64) * sizeof(int32_t));
+  return {reinterpret_cast<int8_t*>(q), reinterpret_cast<TokenScale*>(memory),
+          reinterpret_cast<int32_t*>(sums), reinterpret_cast<int32_t*>(sums), reinterpret_cast<float*>(rest)};
+}
+
+void Rounding::run_own(CacheLine* memory) const {
+  const Rounded to = own(memory);
+  run(0, to, to.y);
+}
+
+Inputs::Inputs(const Quantised& q, const std::shared_ptr<const Rounding>& own) : own_(own) {
+  const auto data = [](const BufferPtr& buffer) { return buffer ? data_of<std::byte>(*buffer) : nullptr; };
+  buffers_ = {reinterpret_cast<int8_t*>(data(q.q)), reinterpret_cast<TokenScale*>(data(q.info)),
+              reinterpret_cast<int32_t*>(data(q.sums)), reinterpret_cast<int32_t*>(data(q.sums16)),
+              reinterpret_cast<float*>(data(q.y))};
+}
+
+void CpuRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {
+  made_last_ = nullptr;
+  if (n != 1) return Recorder::linear(w, in, out, n);
+  assert(&in.x != &out.y);  // which some threads write while others still read
+  own_ = std::make_shared<Rounding>(k_, w, in);
+  rows_done_ = std::make_shared<RowsDone>();
+  made_last_ = &out.y;
+  product(w, in.q, out, n);
+  own_.reset();
+}
+
 void CpuRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
-  const RowNorm norm(in.norm);
-  const float* from = data_of<const float>(in.x) + size_t{in.first_row} * w.n_in;
-  if (w.layout == Layout::floats)
-    return step(
-        n, [&k = k_, n_in = w.n_in, norm, x = from, y = data_of<float>(*in.q.y)](uint32_t t, CacheLine*) {
-          norm.run(k, x + size_t{t} * n_in, n_in, y + size_t{t} * n_in);
-        });
-  const bool groups = has_bands(w.layout), blocks = w.layout == Layout::blocks16;
-  const bool layer = norm.kind == Norm::Kind::layer;
-  const auto work =
-      [&k = k_, n_in = w.n_in, planes = planes_of(w), norm, layer, x = from, q = data_of<int8_t>(*in.q.q),
-       info = data_of<TokenScale>(*in.q.info), sums = groups ? data_of<int32_t>(*in.q.sums) : nullptr,
-       sums16 = blocks ? data_of<int32_t>(*in.q.sums16) : nullptr](uint32_t t, CacheLine* scratch) {
-        const float* row = x + size_t{t} * n_in;
-        int8_t* to = q + size_t{t} * planes * n_in;
-        const float inverse = norm.kind == Norm::Kind::rms ? norm.inverse(k, row, n_in) : 1;
-        if (layer) {
-          norm.run(k, row, n_in, reinterpret_cast<float*>(scratch));
-          row = reinterpret_cast<const float*>(scratch);
-        }
-        const float* weight = layer ? nullptr : norm.weight;
-        const float largest = k.largest_normalised(row, weight, n_in, inverse);
-        const float s = planes == 2 ? 32512 / std::max(1e-30F, largest) : 127 / std::max(1e-5F, largest);
-        info[t] = {s, (planes == 2 ? k.quantise16 : k.quantise)(row, weight, n_in, inverse, s, to)};
-        if (sums) k.sums_of_groups(to, n_in, planes, sums + size_t{t} * (n_in / 64));
-        if (sums16) k.sums_of_16(to, n_in, sums16 + size_t{t} * (n_in / 16));
-      };
-  step(n, work, layer ? w.n_in * sizeof(float) : 0);
+  const Rounding rounding(k_, w, in);
+  step(
+      n,
+      [rounding, inputs = Inputs(in.q, nullptr)](uint32_t t, CacheLine* scratch) {
+        rounding.run(t, inputs.take(scratch), reinterpret_cast<float*>(scratch));
+      },
+      rounding.needs_room() ? w.n_in * sizeof(float) : 0);
 }
 
 void CpuRecorder::product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) {
@@ -217,35 +266,40 @@ void CpuRecorder::product(const Matrix& w, const Quantised& q, const Out& out, u
     throw Error(ErrorKind::device, "the CPU cannot run ternary projections with biases or without gates yet");
   if (out.kind == Out::Kind::gate) return gated_product(w, q, out, n);
   const auto sums_to = out.kind == Out::Kind::add ? k_.add_sums : k_.scale_sums;
-  const Operands operands(w, q);
+  const Operands operands(w);
+  const Inputs inputs(q, own_);
   const uint32_t rows = operands.rows();
-  const auto output = [sums_to, operands, rows, y = data_of<float>(out.y)](uint32_t first, uint32_t last,
-                                                                           const Operands::Part& part,
-                                                                           uint32_t t, const int32_t* sums) {
+  const auto output = [sums_to, rows, y = data_of<float>(out.y)](const Operands& operands, uint32_t first,
+                                                                 uint32_t last, const Operands::Part& part,
+                                                                 uint32_t t, const int32_t* sums) {
     sums_to(sums, last - first, operands.q_sum(t), operands.factor(part, t), y + size_t{t} * rows + first);
   };
   if (n > kRowTokens) {
-    const auto work = [&k = k_, operands, rows, n, output](uint32_t unit, CacheLine* scratch) {
+    const auto work = [&k = k_, all = operands, inputs, rows, n, output](uint32_t unit, CacheLine* scratch) {
+      const Operands operands = all.with(inputs.take(scratch));
       const uint32_t begin = unit * kTileRows, end = std::min(rows, begin + kTileRows);
       const HalfTile halves[] = {{begin, rows - 1}, {begin + kHalfTile, rows - 1}};
       for_each_token(k, operands, halves, n, scratch, [&](uint32_t t, const int32_t* sums) {
         operands.pieces(begin, end, [&](uint32_t first, uint32_t last, const Operands::Part& part) {
-          output(first, last, part, t, sums + (first - begin));
+          output(operands, first, last, part, t, sums + (first - begin));
         });
       });
     };
     return step(ceil_div(rows, kTileRows), work, kTileSums + operands.tile_bytes());
   }
   const uint32_t at_once = rows_a_unit(rows, operands.row_bytes(), operands.rows_together());
-  const auto work = [&k = k_, operands, rows, at_once, n, output](uint32_t unit, CacheLine* scratch) {
+  const auto work = [&k = k_, all = operands, inputs, rows, at_once, n, output, done = rows_done_](
+                        uint32_t unit, CacheLine* scratch) {
+    const Operands operands = all.with(inputs.take(scratch));
     auto* sums = reinterpret_cast<int32_t*>(scratch);
     const uint32_t begin = unit * at_once, end = std::min(rows, begin + at_once);
     operands.pieces(begin, end, [&](uint32_t first, uint32_t last, const Operands::Part& part) {
       for (uint32_t t = 0; t < n; ++t) {  // the codes are in the second cache after the first token
         operands.multiply_rows(k, part, first, last - first, t, sums);
-        output(first, last, part, t, sums);
+        output(operands, first, last, part, t, sums);
       }
     });
+    if (done && done->call) done->call(begin, end);
   };
   step(ceil_div(rows, at_once), work, at_once * sizeof(int32_t));
   reads(rows, at_once, [&](uint32_t first, uint32_t end) {
@@ -267,11 +321,13 @@ static void gelu_sums(const CpuKernels& k, const int32_t* gate, const int32_t* u
 
 // A unit makes some rows of the gate and the same rows of up: half a tile of each in prefill.
 void CpuRecorder::gated_product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) {
-  const Operands operands(w, q);
+  const Operands operands(w);
+  const Inputs inputs(q, own_);
   const uint32_t n_out = operands.rows() / 2;
   assert(w.parts[0].rows == n_out && w.parts[1].rows == n_out);
-  const auto output = [&k = k_, act = out.act, operands, n_out, y = data_of<float>(out.y)](
-                          uint32_t begin, uint32_t rows, uint32_t t, const int32_t* gate, const int32_t* up) {
+  const auto output = [&k = k_, act = out.act, n_out, y = data_of<float>(out.y)](
+                          const Operands& operands, uint32_t begin, uint32_t rows, uint32_t t,
+                          const int32_t* gate, const int32_t* up) {
     const float gate_factor = operands.factor(operands.part(0), t),
                 up_factor = operands.factor(operands.part(1), t);
     float* to = y + size_t{t} * n_out + begin;
@@ -280,23 +336,26 @@ void CpuRecorder::gated_product(const Matrix& w, const Quantised& q, const Out& 
                                                    to);
   };
   if (n > kRowTokens) {
-    const auto work = [&k = k_, operands, n_out, n, output](uint32_t unit, CacheLine* scratch) {
+    const auto work = [&k = k_, all = operands, inputs, n_out, n, output](uint32_t unit, CacheLine* scratch) {
+      const Operands operands = all.with(inputs.take(scratch));
       const uint32_t begin = unit * kHalfTile, rows = std::min(n_out - begin, kHalfTile);
       const HalfTile halves[] = {{begin, n_out - 1}, {n_out + begin, 2 * n_out - 1}};
       for_each_token(k, operands, halves, n, scratch, [&](uint32_t t, const int32_t* sums) {
-        output(begin, rows, t, sums, sums + kHalfTile);
+        output(operands, begin, rows, t, sums, sums + kHalfTile);
       });
     };
     return step(ceil_div(n_out, kHalfTile), work, kTileSums + operands.tile_bytes());
   }
   const uint32_t at_once = rows_a_unit(operands.rows(), operands.row_bytes() * 2, operands.rows_together());
-  const auto work = [&k = k_, operands, n_out, at_once, n, output](uint32_t unit, CacheLine* scratch) {
+  const auto work = [&k = k_, all = operands, inputs, n_out, at_once, n, output](uint32_t unit,
+                                                                                 CacheLine* scratch) {
+    const Operands operands = all.with(inputs.take(scratch));
     auto* sums = reinterpret_cast<int32_t*>(scratch);
     const uint32_t begin = unit * at_once, rows = std::min(n_out - begin, at_once);
     for (uint32_t t = 0; t < n; ++t) {
       operands.multiply_rows(k, operands.part(0), begin, rows, t, sums);
       operands.multiply_rows(k, operands.part(1), n_out + begin, rows, t, sums + at_once);
-      output(begin, rows, t, sums, sums + at_once);
+      output(operands, begin, rows, t, sums, sums + at_once);
     }
   };
   step(ceil_div(n_out, at_once), work, 2 * size_t{round_up(at_once, kBandRows)} * sizeof(int32_t));

@@ -31,13 +31,7 @@ struct DenseUnit {
 
 class DenseMatrix {
  public:
-  DenseMatrix(const Matrix& w, const Quantised& q)
-      : blocks_(w.layout == Layout::blocks16),
-        n_in_(w.n_in),
-        q_(blocks_ ? data_of<const int8_t>(*q.q) : nullptr),
-        info_(blocks_ ? data_of<const TokenScale>(*q.info) : nullptr),
-        q_sums_(blocks_ ? data_of<const int32_t>(*q.sums16) : nullptr),
-        y_(blocks_ ? nullptr : data_of<const float>(*q.y)) {
+  explicit DenseMatrix(const Matrix& w) : blocks_(w.layout == Layout::blocks16), n_in_(w.n_in) {
     const float* bias = w.bias ? data_of<const float>(*w.bias) : nullptr;
     for (const Matrix::Part& from : w.parts) {
       if (from.rows == 0) break;
@@ -64,6 +58,11 @@ class DenseMatrix {
     }
   }
 
+  DenseMatrix with(const Rounded& inputs) const {
+    DenseMatrix m = *this;
+    m.in_ = inputs;
+    return m;
+  }
   bool blocks() const { return blocks_; }
   uint32_t rows() const { return rows_; }
   uint32_t n_parts() const { return n_parts_; }
@@ -88,7 +87,7 @@ class DenseMatrix {
     const BlockBands bands = bands_at(part, unit.first);
     for (uint32_t t = 0; t < n_tokens; ++t) {
       k.block_rows(bands, ceil_div(unit.rows, kBandRows), q_of(token + t), q_sums_of(token + t), sums);
-      k.scale_sums(sums, unit.rows, 0, part.scale / info_[token + t].s, values + t * stride);
+      k.scale_sums(sums, unit.rows, 0, part.scale / in_.info[token + t].s, values + t * stride);
     }
     add_bias(part, unit, n_tokens, stride, values);
   }
@@ -110,7 +109,7 @@ class DenseMatrix {
                   part.bands.has_min ? minima_of(tile) : nullptr, n_in_, part.bands.bits},
                  q_of(token), q_sums_of(token), n_tokens, sums);
     for (uint32_t t = 0; t < n_tokens; ++t) {
-      const float s = info_[token + t].s;
+      const float s = in_.info[token + t].s;
       const int32_t* from = sums + t * kTileRows;
       float* to = values + t * kTileRows;
       k.scale_sums(from, unit.rows, 0, part.scale / s, to);
@@ -136,7 +135,7 @@ class DenseMatrix {
   void multiply_floats(const CpuKernels& k, const TableRows& table, const DenseUnit& unit, uint32_t token,
                        uint32_t n_tokens, size_t stride, float* scratch, float* values) const {
     constexpr uint32_t kTogether = 4;
-    const float* y = y_ + size_t{token} * n_in_;
+    const float* y = in_.y + size_t{token} * n_in_;
     if (n_tokens <= kRowTokens)
       return multiply_rows(k, table, unit.first, unit.rows, y, n_tokens, stride, values, scratch);
     const RowFloats floats = row_floats_of(k, table.type);
@@ -162,15 +161,12 @@ class DenseMatrix {
     return reinterpret_cast<float*>(tile + size_t{n_in_} * kTileRows);
   }
   float* minima_of(std::byte* tile) const { return scales_of(tile) + size_t{units_of_row_} * kTileRows; }
-  const int8_t* q_of(uint32_t token) const { return q_ + size_t{token} * 2 * n_in_; }
-  const int32_t* q_sums_of(uint32_t token) const { return q_sums_ + size_t{token} * (n_in_ / 16); }
+  const int8_t* q_of(uint32_t token) const { return in_.q + size_t{token} * 2 * n_in_; }
+  const int32_t* q_sums_of(uint32_t token) const { return in_.sums16 + size_t{token} * (n_in_ / 16); }
 
   bool blocks_;
   uint32_t n_in_, rows_ = 0, n_parts_ = 0, units_of_row_ = 0;
-  const int8_t* q_;
-  const TokenScale* info_;
-  const int32_t* q_sums_;
-  const float* y_;
+  Rounded in_{};
   std::array<DensePart, 3> parts_{};
 };
 
@@ -213,7 +209,8 @@ std::vector<DenseUnit> units_of(const DenseMatrix& m, bool gated, uint32_t at_on
 }  // namespace
 
 void CpuRecorder::dense_product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) {
-  const DenseMatrix m(w, q);
+  const DenseMatrix m(w);
+  const Inputs inputs(q, own_);
   const bool gated = out.kind == Out::Kind::gate, tiles = m.blocks() && n > kRowTokens;
   assert(!gated || (m.n_parts() == 2 && m.part(0).rows == m.part(1).rows));
   const Finish finish{out.kind, activation_of(k_, out.act), data_of<float>(out.y),
@@ -224,8 +221,9 @@ void CpuRecorder::dense_product(const Matrix& w, const Quantised& q, const Out& 
   const std::vector<DenseUnit> units = units_of(m, gated, at_once);
   const uint32_t tokens_at_once = std::min(n, kTokensAtOnce);
   const size_t room = size_t{tokens_at_once} * (tiles ? kTileRows : 2 * size_t{at_once} + kBandRows);
-  const auto work = [&k = k_, m, units, gated, tiles, finish, room, n, at_once](uint32_t index,
-                                                                                CacheLine* scratch) {
+  const auto work = [&k = k_, matrix = m, inputs, units, gated, tiles, finish, room, n, at_once,
+                     done = rows_done_](uint32_t index, CacheLine* scratch) {
+    const DenseMatrix m = matrix.with(inputs.take(scratch));
     const DenseUnit& unit = units[index];
     const DenseUnit up{1, unit.first, unit.rows};
     const size_t stride = tiles ? size_t{kTileRows} : at_once;
@@ -246,6 +244,8 @@ void CpuRecorder::dense_product(const Matrix& w, const Quantised& q, const Out& 
         finish.run(first + t, m.part(unit.part).begin + unit.first, unit.rows, values + t * stride,
                    gated ? up_values + t * stride : nullptr);
     }
+    const uint32_t row = m.part(unit.part).begin + unit.first;
+    if (done && done->call) done->call(row, row + unit.rows);
   };
   step(static_cast<uint32_t>(units.size()), work,
        2 * room * sizeof(float) + m.tile_bytes(n > kRowTokens ? at_once : 1));

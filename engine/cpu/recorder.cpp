@@ -1,11 +1,25 @@
 #include "recorder.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <cmath>
 #include <cstring>
 
+#include "linear.h"
+
 namespace bitnet::cpu {
+
+void CpuRecorder::add_step(uint32_t units, std::function<void(uint32_t, CacheLine*)> work,
+                           size_t scratch_lines) {
+  Step step{units, std::move(work)};
+  if (own_) {
+    step.prepare = [own = own_](CacheLine* scratch) { own->run_own(scratch); };
+    scratch_lines += own_->own_lines();
+  }
+  program_.scratch_lines = std::max(program_.scratch_lines, scratch_lines);
+  program_.steps.push_back(std::move(step));
+}
 
 // A unit is large enough that taking one costs nothing, and small enough that no thread waits long for the
 // last one. Between these bounds it is the largest with which the thread that has most has least.
@@ -44,40 +58,102 @@ struct HeadNorm {
   }
 };
 
+// Heads of q, k and v, from rows as a projection gives them to what attention reads.
+class Heads {
+ public:
+  Heads(const CpuKernels& k, const RunInput& input, const Buffer& qkv, const AttentionInput& before,
+        const Buffer& rotation, const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& shape)
+      : k_(k),
+        input_(input),
+        s_(shape),
+        qkv_(data_of<float>(qkv)),
+        bias_(before.bias ? data_of<const float>(*before.bias) : nullptr),
+        q_norm_(before.q_norm),
+        k_norm_(before.k_norm),
+        v_norm_(before.v_norm),
+        rotation_(data_of<const float>(rotation)),
+        keys_(data_of<uint16_t>(k_cache)),
+        values_(data_of<uint16_t>(v_cache)),
+        rows_(cache_rows(k_cache, shape)) {}
+
+  uint32_t count() const { return s_.row_heads(); }
+  uint32_t head_dim() const { return s_.head_dim; }
+
+  // Where there are no rows of v, they are those of k before its norm and RoPE.
+  void run(uint32_t token, uint32_t head) const {
+    const uint32_t dim = s_.head_dim, position = input_.position + token;
+    const float* angles = rotation_ + size_t{position} * s_.rope_dim;
+    float* x = qkv_ + (size_t{token} * count() + head) * dim;
+    for (uint32_t i = 0; bias_ && i < dim; ++i) x[i] += bias_[size_t{head} * dim + i];
+    if (head < s_.n_head) {
+      q_norm_.run(k_, x, dim);
+      return k_.rotate(x, angles, s_.rope_dim);
+    }
+    const uint32_t of_kv = (head - s_.n_head) % s_.n_head_kv;
+    const size_t at = (size_t{position % rows_} * s_.n_head_kv + of_kv) * dim;
+    if (head >= s_.n_head + s_.n_head_kv) return store_value(x, values_ + at);
+    if (s_.rows == AttentionRows::qk) {
+      float value[kMostHeadDim];
+      std::copy_n(x, dim, value);
+      store_value(value, values_ + at);
+    }
+    k_norm_.run(k_, x, dim);
+    k_.rotate(x, angles, s_.rope_dim);
+    k_.to_halves(x, dim, keys_ + at);
+  }
+
+ private:
+  void store_value(float* value, uint16_t* to) const {
+    v_norm_.run(k_, value, s_.head_dim);
+    k_.to_halves(value, s_.head_dim, to);
+  }
+
+  const CpuKernels& k_;
+  const RunInput& input_;
+  const AttentionShape s_;
+  float* qkv_;
+  const float* bias_;
+  const HeadNorm q_norm_, k_norm_, v_norm_;
+  const float* rotation_;
+  uint16_t* keys_;
+  uint16_t* values_;
+  uint32_t rows_;  // of the caches
+};
+
+struct alignas(64) RowCount {
+  std::atomic<uint32_t> rows = 0;
+};
+
 }  // namespace
 
 void CpuRecorder::rope_store_kv(const Buffer& qkv, const AttentionInput& before, const Buffer& rotation,
                                 const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& shape,
                                 uint32_t n) {
-  const auto work = [&k = k_, &input = input_, s = shape, qkv = data_of<float>(qkv),
-                     bias = before.bias ? data_of<const float>(*before.bias) : nullptr,
-                     q_norm = HeadNorm(before.q_norm), k_norm = HeadNorm(before.k_norm),
-                     v_norm = HeadNorm(before.v_norm), rotation = data_of<const float>(rotation),
-                     rows = cache_rows(k_cache, shape), keys = data_of<uint16_t>(k_cache),
-                     values = data_of<uint16_t>(v_cache)](uint32_t t, CacheLine* scratch) {
-    const uint32_t position = input.position + t, kv = s.n_head_kv * s.head_dim;
-    const uint32_t width = s.row_heads() * s.head_dim;
-    const float* angles = rotation + size_t{position} * s.rope_dim;
-    float* q = qkv + size_t{t} * width;
-    float *key = q + size_t{s.n_head} * s.head_dim, *value = key + kv;
-    if (bias)
-      for (uint32_t i = 0; i < width; ++i) q[i] += bias[i];
-    for (; q < key; q += s.head_dim) {
-      q_norm.run(k, q, s.head_dim);
-      k.rotate(q, angles, s.rope_dim);
+  const Heads heads(k_, input_, qkv, before, rotation, k_cache, v_cache, shape);
+  step(n, [heads](uint32_t t, CacheLine*) {
+    for (uint32_t head = 0; head < heads.count(); ++head) heads.run(t, head);
+  });
+}
+
+void CpuRecorder::self_attention(const Buffer& qkv, const AttentionInput& before, const Buffer& rotation,
+                                 const Buffer& k_cache, const Buffer& v_cache,
+                                 const AttentionScratch& scratch, const Buffer& o,
+                                 const AttentionShape& shape, uint32_t n) {
+  if (n != 1 || made_last_ != &qkv)
+    return Recorder::self_attention(qkv, before, rotation, k_cache, v_cache, scratch, o, shape, n);
+  const Heads heads(k_, input_, qkv, before, rotation, k_cache, v_cache, shape);
+  const auto there = std::make_shared<std::vector<RowCount>>(heads.count());
+  rows_done_->call = [heads, there](uint32_t first, uint32_t end) {
+    const uint32_t dim = heads.head_dim();
+    for (uint32_t head = first / dim; head * dim < end; ++head) {
+      const uint32_t more = std::min(end, (head + 1) * dim) - std::max(first, head * dim);
+      std::atomic<uint32_t>& rows = (*there)[head].rows;
+      if (rows.fetch_add(more, std::memory_order_acq_rel) + more != dim) continue;
+      rows.store(0, std::memory_order_relaxed);  // for the next token
+      heads.run(0, head);
     }
-    if (s.rows == AttentionRows::q) return;
-    if (s.rows == AttentionRows::qk) value = std::copy_n(key, kv, reinterpret_cast<float*>(scratch)) - kv;
-    for (uint32_t i = 0; i < kv; i += s.head_dim) {
-      v_norm.run(k, value + i, s.head_dim);
-      k_norm.run(k, key + i, s.head_dim);
-      k.rotate(key + i, angles, s.rope_dim);
-    }
-    const size_t to = size_t{position % rows} * kv;
-    k.to_halves(key, kv, keys + to);
-    k.to_halves(value, kv, values + to);
   };
-  step(n, work, size_t{shape.n_head_kv} * shape.head_dim * sizeof(float));
+  attention(qkv, k_cache, v_cache, o, shape, n);
 }
 
 void CpuRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache, const Buffer& o,

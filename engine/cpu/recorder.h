@@ -17,6 +17,8 @@ namespace bitnet::cpu {
 class CpuProgram;
 
 struct ShortlistedHead;
+class Rounding;
+struct RowsDone;
 
 // Logits of which only the largest are those of the full head. The others need a run of head->full, while the
 // vector from which they come is still there.
@@ -116,9 +118,16 @@ class CpuRecorder : public Recorder {
   void embed(const Table& table, const EmbedExtra& extra, const Buffer& x, uint32_t n) override;
   void quantise(const Matrix& w, const In& in, uint32_t n) override;
   void product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) override;
+  // The inputs of one token are rounded by each thread for itself in the step of the product. That takes less
+  // time than it takes all threads to wait for one and to fetch what it wrote.
+  void linear(const Matrix& w, const In& in, const Out& out, uint32_t n) override;
   void rope_store_kv(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
                      const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& shape,
                      uint32_t n) override;
+  // For one token, whoever makes the last rows of a head of q, k or v also does what rope_store_kv does.
+  void self_attention(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
+                      const Buffer& k_cache, const Buffer& v_cache, const AttentionScratch& scratch,
+                      const Buffer& o, const AttentionShape& shape, uint32_t n) override;
   void attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache, const Buffer& o,
                  const AttentionShape& shape, uint32_t n) override;
   void norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features, const Buffer& y,
@@ -141,9 +150,9 @@ class CpuRecorder : public Recorder {
  private:
   template <typename Work>
   void step(uint32_t units, Work work, size_t scratch_bytes = 0) {
-    program_.scratch_lines = std::max(program_.scratch_lines, scratch_bytes / sizeof(CacheLine) + 1);
-    program_.steps.push_back({units, std::move(work)});
+    add_step(units, std::move(work), scratch_bytes / sizeof(CacheLine) + 1);
   }
+  void add_step(uint32_t units, std::function<void(uint32_t, CacheLine*)> work, size_t scratch_lines);
   // Says what the step that was recorded last reads: of_rows(first, end) are the weights of some of its
   // `rows`, of which a unit takes `at_once`.
   template <typename OfRows>
@@ -166,6 +175,9 @@ class CpuRecorder : public Recorder {
   const RunInput& input_;
   const FindShortlist shortlists_;
   CpuProgram& program_;
+  std::shared_ptr<const Rounding> own_;  // which the product that is being recorded does in its step
+  std::shared_ptr<RowsDone> rows_done_;  // of the product of one token that was recorded last
+  const Buffer* made_last_ = nullptr;    // by that product
 };
 
 }  // namespace bitnet::cpu

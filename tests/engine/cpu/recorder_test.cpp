@@ -86,8 +86,10 @@ TEST(CpuRecorder, ATokenReadsEveryWeightOnce) {
     record_head(recorder, model, activations, 0, 1, *logits, *result);
     reads = {};
     Scratch scratch(program.scratch_lines);
-    for (const Step& step : program.steps)
+    for (const Step& step : program.steps) {
+      if (step.prepare) step.prepare(scratch.data());
       for (uint32_t unit = 0; unit < step.units; ++unit) step.work(unit, scratch.data());
+    }
     EXPECT_EQ(bytes_read_once(reads.ternary), ternary_bytes);
     EXPECT_EQ(bytes_read_once(reads.shortlist), shortlisted ? head_bytes / 2 : 0);
     const size_t rows = bytes_read_once(reads.head);
