@@ -207,15 +207,12 @@ inline Int8Row int8_row(const float* row, uint32_t n, int8_t* codes) {
   for (uint32_t i = 0; i < n; i += kLanes) {
     const Floats w = load16(row + i);
     Floats code = mul(w, all(inverse));
-    for (int j = 0; j < kVecs; ++j) code.vec[j] = round(code.vec[j]);
-    float lanes[kLanes];
-    store16(lanes, code);
-    for (int j = 0; j < kLanes; ++j) {
-      const int32_t v = lanes[j] > 127.0F ? 127 : lanes[j] > -127.0F ? static_cast<int32_t>(lanes[j]) : -127;
-      codes[i + j] = static_cast<int8_t>(v);
-      lanes[j] = static_cast<float>(v);
-    }
-    const Floats rest = fma(load16(lanes), all(-scale), w);
+    for (Vec& v : code.vec) v = min(max(round(v), set1(-127)), set1(127));
+    const Floats with_bits = add(code, all(0x1.8p23F));  // of which the lowest byte is the code
+    uint32_t bits[kLanes];
+    __builtin_memcpy(bits, &with_bits, sizeof bits);
+    for (int j = 0; j < kLanes; ++j) codes[i + j] = static_cast<int8_t>(bits[j]);
+    const Floats rest = fma(code, all(-scale), w);
     error = fma(rest, rest, error);
   }
   // The errors of sums of n / 16 + 4 roundings, squares and roots are far below 1e-2. `rest` itself is off by

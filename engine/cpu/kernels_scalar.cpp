@@ -40,6 +40,9 @@ Vec fma(const Vec& a, const Vec& b, const Vec& c) {
 Vec max(const Vec& a, const Vec& b) {
   return each([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; });
 }
+Vec min(const Vec& a, const Vec& b) {
+  return each([&](int i) { return a.v[i] < b.v[i] ? a.v[i] : b.v[i]; });
+}
 Vec round(const Vec& a) {
   return each([&](int i) { return std::nearbyint(a.v[i]); });
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <new>
+#include <numeric>
 
 namespace bitnet::cpu {
 namespace {
@@ -47,28 +48,36 @@ void Shortlist::build() {
   ready_.notify_all();
 }
 
+// Each token waits for this, so the compiler is given several values at a time. n_ is a multiple of 64.
 void Shortlist::set_vector(std::span<const float> y, ShortlistVector& to) const {
-  double squares = 0;
-  float largest = 0;
-  for (const float v : y) {
-    squares += double{v} * v;
-    largest = std::max(largest, std::abs(v));
-  }
+  constexpr size_t kSome = 8;
+  double squares[kSome] = {}, errors[kSome] = {};
+  float largest[kSome] = {};
+  for (size_t i = 0; i < n_; i += kSome)
+    for (size_t j = 0; j < kSome; ++j) {
+      const float v = y[i + j], magnitude = v < 0 ? -v : v;
+      squares[j] += double{v} * v;
+      largest[j] = magnitude > largest[j] ? magnitude : largest[j];
+    }
+  const float most_y = *std::max_element(largest, largest + kSome);
+  const double sum = std::accumulate(squares, squares + kSome, 0.0);
   const double most = std::min(32767.0, std::floor(kMostSum / (127.0 * n_)));
   constexpr float kLeast = 1e-20F;  // so that all products are normal numbers
-  to.usable = std::isfinite(squares) && largest > kLeast;
+  to.usable = std::isfinite(sum) && most_y > kLeast;
   if (!to.usable) return;
-  to.t = static_cast<float>(largest / most);
-  to.norm = std::sqrt(squares) * (1 + 1e-6);
+  to.t = static_cast<float>(most_y / most);
+  to.norm = std::sqrt(sum) * (1 + 1e-6);
   to.p.resize(n_);
-  double error = 0;
-  for (uint32_t i = 0; i < n_; ++i) {
-    const double p = std::clamp(std::nearbyint(double{y[i]} / to.t), -most, most);
-    to.p[i] = static_cast<int16_t>(p);
-    const double f = y[i] - p * to.t;
-    error += f * f;
-  }
-  to.error = std::sqrt(error) * (1 + 1e-6);
+  constexpr double kRounds = 0x1.8p52;  // a sum with it is a whole number, half to even
+  for (size_t i = 0; i < n_; i += kSome)
+    for (size_t j = 0; j < kSome; ++j) {
+      const double whole = y[i + j] / double{to.t} + kRounds - kRounds;
+      const double p = whole > most ? most : whole < -most ? -most : whole;
+      to.p[i + j] = static_cast<int16_t>(p);
+      const double f = y[i + j] - p * to.t;
+      errors[j] += f * f;
+    }
+  to.error = std::sqrt(std::accumulate(errors, errors + kSome, 0.0)) * (1 + 1e-6);
 }
 
 double Shortlist::bound(const ShortlistVector& y, uint32_t row, float approximation) const {

@@ -76,6 +76,17 @@ void ternary_floats(const CpuKernels& k, const uint8_t* codes, const uint16_t* s
   }
 }
 
+float largest_of(const std::vector<float>& values) {
+  constexpr size_t kSome = 16;  // of which the compiler takes several at a time
+  float largest[kSome];
+  std::fill_n(largest, kSome, -std::numeric_limits<float>::infinity());
+  size_t i = 0;
+  for (; i + kSome <= values.size(); i += kSome)
+    for (size_t j = 0; j < kSome; ++j) largest[j] = values[i + j] > largest[j] ? values[i + j] : largest[j];
+  for (; i < values.size(); ++i) largest[0] = std::max(largest[0], values[i]);
+  return *std::max_element(largest, largest + kSome);
+}
+
 }  // namespace
 
 void CpuRecorder::embed(const Table& table, const EmbedExtra& extra, const Buffer& x, uint32_t n) {
@@ -162,20 +173,24 @@ void CpuRecorder::shortlisted_head(const Table& table, const Shortlist& shortlis
   reads(rows, at_once, [&](uint32_t first, uint32_t end) {
     return Weights{{shortlist.codes(first, end), {}}};
   });
-  step(1, [head](uint32_t, CacheLine*) {
-    head->border = *std::max_element(head->lower.begin(), head->lower.end());
-  });
-  const auto rescore = [&k = k_, h = head.get(), &shortlist, from, vector, out, rows, at_once](
-                           uint32_t unit, CacheLine* scratch) {
-    if (!h->was_shortlisted || h->upper[unit] < h->border) return;
-    const uint32_t begin = unit * at_once, end = std::min(rows, begin + at_once);
-    for (uint32_t r = begin; r < end; ++r)
-      if (!(shortlist.upper(h->y, r, out[r]) < h->border))
-        multiply_rows(k, from, r, 1, vector, 1, 0, out + r, reinterpret_cast<float*>(scratch));
+  step(1, [head](uint32_t, CacheLine*) { head->border = largest_of(head->lower); });
+  // There are few candidates, so a unit of this step looks at many of those before.
+  const uint32_t together = std::max(1U, units / (8 * threads_));
+  const auto rescore = [&k = k_, h = head.get(), &shortlist, from, vector, out, rows, at_once, units,
+                        together](uint32_t first, CacheLine* scratch) {
+    if (!h->was_shortlisted) return;
+    for (uint32_t unit = first * together; unit < std::min(units, (first + 1) * together); ++unit) {
+      if (h->upper[unit] < h->border) continue;
+      const uint32_t begin = unit * at_once, end = std::min(rows, begin + at_once);
+      for (uint32_t r = begin; r < end; ++r)
+        if (!(shortlist.upper(h->y, r, out[r]) < h->border))
+          multiply_rows(k, from, r, 1, vector, 1, 0, out + r, reinterpret_cast<float*>(scratch));
+    }
   };
-  step(units, rescore, n * sizeof(float));
+  const uint32_t rescored = ceil_div(units, together);
+  step(rescored, rescore, n * sizeof(float));
   head->rescore = std::make_shared<CpuProgram>();
-  CpuRecorder(k_, threads_, input_, no_shortlist, *head->rescore).step(units, rescore, n * sizeof(float));
+  CpuRecorder(k_, threads_, input_, no_shortlist, *head->rescore).step(rescored, rescore, n * sizeof(float));
 }
 
 void CpuRecorder::full_head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) {
