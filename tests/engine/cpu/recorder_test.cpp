@@ -61,7 +61,7 @@ TEST(CpuRecorder, ATokenReadsEveryWeightOnce) {
   const Config& config = tensors.config;
   const auto backend = open_cpu({});
   const Model model = load_model(tensors, *backend, I2sLayout::block128, {});
-  KvCache cache(*backend, model, 16);
+  KvCache cache(*backend, model, 16, 1);
   Activations activations(*backend, model, 16, 1, 1);
   const BufferPtr logits = backend->allocate(config.n_vocab * sizeof(float), BufferUse::device);
   const BufferPtr result = backend->allocate(sizeof(ArgmaxResult) + sizeof(ChoiceResult), BufferUse::shared);
