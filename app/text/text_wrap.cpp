@@ -1,6 +1,7 @@
 #include "text_wrap.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "text_width.h"
 
@@ -22,13 +23,13 @@ struct Unit {
 
 bool is_word_byte(char c) { return c > 0x20 && c < 0x7F; }
 
-// Returns the length of the ASCII word at the front. It ends after a hyphen, where a break is allowed, and
-// before a character that a following mark may still join.
+// Returns the length of the ASCII word at the front. It ends after a hyphen between parts of a word, where a
+// break is allowed (not in "--private"), and before a character that a following mark may still join.
 size_t word_length(std::string_view text) {
   size_t end = 0;
   while (end < text.size() && is_word_byte(text[end])) {
     ++end;
-    if (text[end - 1] == '-') break;
+    if (end > 1 && text[end - 1] == '-' && std::isalnum(static_cast<unsigned char>(text[end - 2]))) break;
   }
   return end > 0 && end < text.size() && static_cast<unsigned char>(text[end]) >= 0x80 ? end - 1 : end;
 }

@@ -34,6 +34,12 @@ TEST(Wrap, BreaksAtSpacesAndDropsThem) {
   EXPECT_THAT(wrapped("", 10), ElementsAre(""));
 }
 
+TEST(Wrap, BreaksBehindHyphensOfWordsAndNotOfOptions) {
+  EXPECT_THAT(wrapped("a well-known", 8), ElementsAre("a well-", "known"));
+  EXPECT_THAT(wrapped("use --private", 10), ElementsAre("use", "--private"));
+  EXPECT_THAT(wrapped("be (--private)", 11), ElementsAre("be", "(--private)"));
+}
+
 TEST(Wrap, LongWordsAreCutAnywhere) {
   EXPECT_THAT(wrapped("a 0123456789abcdef", 8), ElementsAre("a", "01234567", "89abcdef"));
   EXPECT_THAT(wrapped("0123456789", 4, false), ElementsAre("0123", "4567", "89"));
