@@ -431,6 +431,9 @@ int run(const Options& options, Output& out, Output& err) {
     case Mode::bench:
       tool_bench(options, out);
       break;
+    case Mode::plan:
+      tool_plan(options, out);
+      break;
     case Mode::help:  // parse_options has put its text into print_and_exit
       break;
     case Mode::print:

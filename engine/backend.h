@@ -32,7 +32,8 @@ class Buffer {
   virtual std::span<std::byte> mapped() const = 0;  // empty where the host cannot see it
 };
 using BufferPtr = std::shared_ptr<Buffer>;  // a tied head shares the embedding
-enum class BufferUse { weights, device, shared };
+// host_weights are weights in memory of the host, which the device reads there.
+enum class BufferUse { weights, device, shared, host_weights };
 
 // How the input of a projection is rounded: to int8 by the largest magnitude of a row, as BitNet models are
 // trained, or to 16 bits in two planes of int8, which costs next to nothing. float_row is not rounded; it is
@@ -298,6 +299,8 @@ class Backend {
   virtual Layout block_layout() const = 0;
 
   virtual BufferPtr allocate(uint64_t bytes, BufferUse use) = 0;
+  // From now on no more than that is allocated on the device in all; more is an Error(device).
+  virtual void limit_memory(uint64_t /*bytes*/) {}
   // Copies bytes into a buffer of weights or device memory. It may return before they are there;
   // finish_uploads waits.
   virtual void upload(Buffer& to, uint64_t offset, std::span<const std::byte> bytes) = 0;
@@ -334,8 +337,10 @@ constexpr uint32_t kRunAhead = 2;      // tokens on their way at once, where a d
 
 std::unique_ptr<Backend> open_vulkan(const EngineOptions& options);
 std::unique_ptr<Backend> open_cpu(const EngineOptions& options);
-void check_vulkan(const EngineOptions& options);  // throws where open_vulkan would not find its device
-std::vector<DeviceInfo> list_vulkan_devices();    // empty where there is no loader or no device
+DeviceInfo find_vulkan(const EngineOptions& options);  // throws where open_vulkan would not find its device
+ReadSpeeds vulkan_speeds(const EngineOptions& options);
+ReadSpeeds cpu_speeds(const EngineOptions& options);
+std::vector<DeviceInfo> list_vulkan_devices();  // empty where there is no loader or no device
 std::shared_ptr<void> hold_vulkan();  // while held, listing and opening share what both need of the loader
 DeviceInfo describe_cpu(const EngineOptions& options);
 

@@ -34,9 +34,16 @@ std::vector<DeviceInfo> list_devices() {
   return devices;
 }
 
-void check_device(const EngineOptions& options) {
+DeviceInfo find_device(const EngineOptions& options) {
   const auto vulkan = options.device == "cpu" ? nullptr : hold_vulkan();
-  if (!is_for_cpu(options)) check_vulkan(options);
+  return is_for_cpu(options) ? describe_cpu(options) : find_vulkan(options);
+}
+
+void check_device(const EngineOptions& options) { find_device(options); }
+
+ReadSpeeds read_speeds(const EngineOptions& options) {
+  const auto vulkan = options.device == "cpu" ? nullptr : hold_vulkan();
+  return is_for_cpu(options) ? cpu_speeds(options) : vulkan_speeds(options);
 }
 
 std::unique_ptr<Engine> Engine::open(const Checkpoint& file, const EngineOptions& options) {
@@ -44,10 +51,15 @@ std::unique_ptr<Engine> Engine::open(const Checkpoint& file, const EngineOptions
   auto ahead = std::make_unique<const ReadAhead>(file.files());
   FileHash hash(file, options.cache_folder);  // beside the loading
   std::unique_ptr<Backend> backend = open_backend(options);
-  Model model = load_model(files, *backend, options.layout, options.on_progress);
+  const bool is_automatic = options.vram.kind == VramBudget::Kind::automatic;
+  Placement placement = place_model(plan_memory(files, options.n_ctx), backend->device(), options);
+  if (!is_automatic) backend->limit_memory(vram_budget(options.vram, backend->device()));
+  const bool may_move = is_automatic && !backend->device().unified && options.ram == kNoLimit;
+  Model model = load_model(files, *backend, options.layout, {placement, may_move}, options.on_progress);
   model.config.fingerprint = fingerprint(hash.wait(), options);
+  for (WeightPiece& piece : placement.pieces) piece.tensor = nullptr;  // the file may go
   auto engine = std::make_unique<LoadedEngine>(file.mapping(), std::move(backend), std::move(model),
-                                               kernels_of(options));
+                                               kernels_of(options), std::move(placement));
   if (engine->mapping) engine->ahead = std::move(ahead);  // its pages are wanted by the first token
   return engine;
 }

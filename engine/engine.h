@@ -34,6 +34,8 @@ struct DeviceInfo {
   bool software = false;          // a CPU behind Vulkan, such as lavapipe
   bool cpu = false;               // the CPU itself: no Vulkan, driver says which instructions and threads
   uint64_t memory_bytes = 0;      // of the largest device-local heap
+  uint64_t free_bytes = 0;        // of that, what the driver says is free, where it says so; else all
+  bool unified = false;           // the device has no memory but the computer's
   uint32_t subgroup_size = 0;     // lanes
   bool integer_dot = false;       // has the 4x8-bit dot product
   bool fast_integer_dot = false;  // and says that it is faster than what shaders can do without
@@ -52,6 +54,14 @@ uint32_t most_threads();
 
 struct KernelOptions;  // engine/kernel_options.h
 
+// How much of a device's memory may be taken. `automatic` is what is free, less a margin; where the driver
+// still gives less, more weights lie in host memory.
+struct VramBudget {
+  enum class Kind { automatic, bytes, percent };  // percent: of all memory
+  Kind kind = Kind::automatic;
+  uint64_t value = 0;
+};
+
 struct EngineOptions {
   // Index or part of a name as list_devices gives them, or "cpu"; empty = the best GPU, and the CPU where
   // there is none or only a software one.
@@ -61,6 +71,12 @@ struct EngineOptions {
   std::string cache_folder;  // where compiled kernels are kept between runs; empty = nowhere
   uint32_t threads = 0;      // of the CPU; 0 = as many as the process may use at once
   std::shared_ptr<const KernelOptions> kernels;  // for tests and measurements; null = the best for the device
+  // What may be taken of memory. The weights leave room for one session of n_ctx tokens (0:
+  // usual_context()). Where a number is given for vram, nothing is allocated past it. The CPU knows `ram`
+  // alone, for everything.
+  VramBudget vram;
+  uint64_t ram = kNoLimit;  // bytes of weights in host memory
+  uint32_t n_ctx = 0;
   // Called on the opening thread while weights are copied to the device, first with 0 and at last with all
   // bytes. If it returns false, opening ends with Error(runtime).
   std::function<bool(uint64_t done_bytes, uint64_t total_bytes)> on_progress;
@@ -70,9 +86,27 @@ struct EngineOptions {
 // This takes 0.1 s a gigabyte on two cores, once: the hash of the file is kept in the cache folder.
 std::string fingerprint_of(const Checkpoint& file, const EngineOptions& options);
 
-// Throws the Error(device) that Engine::open would throw where there is no such device or it cannot be used.
-// Opens nothing.
+// The device that Engine::open would open. Throws its Error(device) where there is no such device or it
+// cannot be used. Opens nothing.
+DeviceInfo find_device(const EngineOptions& options);
 void check_device(const EngineOptions& options);
+
+// The bytes that a budget gives on a device; kNoLimit where its memory is the computer's own and nobody says
+// a number.
+uint64_t vram_budget(const VramBudget& budget, const DeviceInfo& device);
+
+// Where the weights would lie on this device. Throws Error(device) that names the smallest budget that works
+// where one of the options is too small.
+Placement place_model(const MemoryPlan& plan, const DeviceInfo& device, const EngineOptions& options);
+
+// Bytes a second that the kernels of a device read of its own memory and of host memory; 0 = it cannot. A
+// GPU's are measured when they are first asked for, in half a second, and kept in the cache folder for the
+// device and its driver. On the CPU both are the speed of its memory now.
+struct ReadSpeeds {
+  double of_device = 0;
+  double of_host = 0;
+};
+ReadSpeeds read_speeds(const EngineOptions& options);
 
 class Engine {
  public:
@@ -82,6 +116,7 @@ class Engine {
 
   virtual const ModelInfo& model() const = 0;
   virtual const DeviceInfo& device() const = 0;
+  virtual Placement placement() const { return {}; }  // of the weights
 
   // Measures how many bytes a second the device reads of the weights when it does nothing else, on all
   // threads; 0 where that cannot be measured. Requires: no Session works meanwhile.

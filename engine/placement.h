@@ -47,6 +47,8 @@ struct Placement {
 
   // Of the piece that begins with this tensor; a tensor of no piece lies on the device.
   Home home_of(const GgufTensor& tensor) const;
+  // Moves that piece from the device to host memory, where the device has no room for it after all.
+  void move_to_host(const GgufTensor& tensor);
 };
 
 // Fills the device with pieces in the order of their kinds and layers. A piece that does not fit is left out,

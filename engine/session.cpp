@@ -15,9 +15,11 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// A prefill submission aims at this time, so that a stop is prompt and the watchdog of no driver ends it.
-constexpr double kSubmissionSeconds = 0.2;
-constexpr uint32_t kFirstBatch = 32;
+// A piece of a prefill submission aims at this time, so that a stop is prompt and the watchdog of no driver
+// ends it.
+constexpr double kPieceSeconds = 0.1;
+// As many pieces has a batch of which it is not known how long it takes, where weights come over a link.
+constexpr size_t kFirstPieces = 8;
 
 // On a device that takes longer for a token we do not run ahead, because people would wait for the token past
 // the end.
@@ -44,7 +46,7 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
       host_logits_(backend_.allocate(uint64_t{kMaxLogitRows} * engine.weights.config.n_vocab * sizeof(float),
                                      BufferUse::shared)),
       copies_logits_(!backend_.device().cpu),
-      batch_(std::min(kFirstBatch, max_batch_)) {
+      batch_(max_batch_) {
   const uint64_t row_bytes = uint64_t{engine_.weights.config.n_vocab} * sizeof(float);
   for (uint32_t i = 0; i < 1 + (backend_.runs_ahead() ? kRunAhead : 0); ++i)
     outcomes_.push_back({backend_.allocate(i == 0 ? kMaxLogitRows * row_bytes : row_bytes, BufferUse::device),
@@ -103,22 +105,18 @@ SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOption
   SyncResult result{.reused = kept};
   const auto total = static_cast<uint32_t>(tokens.size() - kept);
   while (tokens_.size() < tokens.size() && !result.cancelled) {
-    const uint32_t most = options.batch ? std::min(options.batch, max_batch_) : batch_;
+    const uint32_t most = options.batch ? std::min(options.batch, max_batch_) : batch_.next();
     const auto rest = tokens.subspan(tokens_.size());
     const auto batch = rest.first(std::min<size_t>(most, rest.size()));
     const auto batch_start = Clock::now();
-    evaluate(batch, batch.size() == rest.size(), options);
-    const double seconds = seconds_since(batch_start);
-    if (batch.size() == batch_ && seconds < kSubmissionSeconds / 2) {
-      const double factor =
-          std::min(kSubmissionSeconds / 2 / seconds, 32.0);  // as many tokens as should take half of the time
-      batch_ = std::min(static_cast<uint32_t>(batch_ * std::max(2.0, factor)), max_batch_);
-    }
-    if (seconds > kSubmissionSeconds * 2) batch_ = std::max(batch_ / 2, std::min(kFirstBatch, max_batch_));
+    result.cancelled = !evaluate(batch, batch.size() == rest.size(), options);
+    if (result.cancelled) break;
+    batch_.took(static_cast<uint32_t>(batch.size()), seconds_since(batch_start));
     result.evaluated += static_cast<uint32_t>(batch.size());
     if (options.on_progress && !options.on_progress(result.evaluated, total)) result.cancelled = true;
     if (cancelled_.exchange(false)) result.cancelled = true;
   }
+  cancelled_ = false;
   if (tokens_.size() == tokens.size())
     result.cancelled = false;  // all tokens had been evaluated when the cancel came
   stats_.prefill_tokens += result.evaluated;
@@ -135,9 +133,47 @@ uint32_t DeviceSession::cut(uint32_t position) {
   return kept;
 }
 
+// Where the pieces of a batch end, in blocks. The first one is short, so that the device has work soon.
+std::vector<size_t> DeviceSession::piece_ends(uint32_t n) const {
+  const size_t n_layers = engine_.weights.blocks.size();
+  if (!backend_.runs_ahead() || n_layers == 1) return {n_layers};
+  const double expected = batch_.expected(n);
+  size_t pieces = engine_.places.read_in_host != 0 ? kFirstPieces : 1;
+  if (expected > 0) pieces = static_cast<size_t>(std::ceil(std::min(expected, 1e3) / kPieceSeconds));
+  pieces = std::clamp<size_t>(pieces, 1, n_layers - 1);
+  std::vector<size_t> ends = {1};
+  for (size_t i = 1; i <= pieces; ++i) ends.push_back(1 + (n_layers - 1) * i / pieces);
+  return ends;
+}
+
+// Runs blocks one piece after the other. Each is recorded while the device computes the one before. Returns
+// false where a cancel came in between.
+bool DeviceSession::run_pieces(std::span<const int32_t> batch,
+                               const std::function<void(Recorder&, size_t begin, size_t end)>& blocks) {
+  const auto position = static_cast<uint32_t>(tokens_.size());
+  const std::vector<size_t> ends = piece_ends(static_cast<uint32_t>(batch.size()));
+  const auto first = backend_.record([&](Recorder& r) { blocks(r, 0, ends[0]); });
+  if (ends.size() == 1) {
+    backend_.run(*first, position, batch);
+    return true;
+  }
+  backend_.start(*first, position, batch);
+  std::unique_ptr<Program> running;  // behind `first`
+  size_t done = 1;                   // pieces that were started
+  for (; done < ends.size() && !cancelled_; ++done) {
+    auto next = backend_.record_next([&](Recorder& r) { blocks(r, ends[done - 1], ends[done]); });
+    backend_.start_next(*next);
+    backend_.wait(running ? *running : *first);
+    running = std::move(next);
+  }
+  backend_.wait(running ? *running : *first);
+  return done == ends.size();
+}
+
 // Makes one submission, and some more with on_logits. `last` says whether the next token will be chosen from
-// this batch.
-void DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const SyncOptions& options) {
+// this batch. Returns false where a cancel came. Then what the batch has written of keys and values lies
+// behind the timeline, which is cut back where that has overwritten what it needs.
+bool DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const SyncOptions& options) {
   const Config& c = engine_.weights.config;
   const auto n = static_cast<uint32_t>(batch.size());
   const auto position = static_cast<uint32_t>(tokens_.size());
@@ -146,23 +182,15 @@ void DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const Sy
   if (want_hidden && !hidden_)
     hidden_ = backend_.allocate(uint64_t{c.n_layer} * c.n_embd * sizeof(float), BufferUse::shared);
 
-  // Where the device works on its own, it computes the first blocks while the rest are recorded.
-  const size_t n_layers = engine_.weights.blocks.size(),
-               first = backend_.runs_ahead() ? std::min<size_t>(1, n_layers) : n_layers;
+  const size_t n_layers = engine_.weights.blocks.size();
   Buffer* hidden = want_hidden ? hidden_.get() : nullptr;
   const auto blocks = [&](Recorder& r, size_t begin, size_t end) {
     record_blocks(r, engine_.weights, activations_, cache_, n, begin, end, hidden, n - 1);
     if (last && end == n_layers) record_last_row(r, n - 1, copies_logits_);
   };
-  const auto program = backend_.record([&](Recorder& r) { blocks(r, 0, first); });
-  if (first == n_layers) {
-    backend_.run(*program, position, batch);
-  } else {
-    backend_.start(*program, position, batch);
-    const auto rest = backend_.record_next([&](Recorder& r) { blocks(r, first, n_layers); });
-    backend_.start_next(*rest);
-    backend_.wait(*program);
-    backend_.wait(*rest);
+  if (!run_pieces(batch, blocks)) {
+    cut(position);
+    return false;
   }
   tokens_.insert(tokens_.end(), batch.begin(), batch.end());
   evaluated_ = last;
@@ -173,6 +201,7 @@ void DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const Sy
     std::memcpy(options.hidden->data(), hidden_->mapped().data(), options.hidden->size() * sizeof(float));
   }
   if (options.on_logits) report_logits(n, options);
+  return true;
 }
 
 // Computes the head for every token of the batch that was just evaluated, a few rows a submission, and at

@@ -3,6 +3,7 @@
 // Thread rule: as engine.h.
 #pragma once
 
+#include "batch_size.h"
 #include "engine/kernel_options.h"
 #include "engine/read_ahead.h"
 #include "forward.h"
@@ -12,14 +13,17 @@ namespace bitnet {
 
 class LoadedEngine : public Engine {
  public:
-  LoadedEngine(std::shared_ptr<const void> file, std::unique_ptr<Backend> b, Model m, KernelOptions k)
+  LoadedEngine(std::shared_ptr<const void> file, std::unique_ptr<Backend> b, Model m, KernelOptions k,
+               Placement p)
       : mapping(b->device().cpu ? std::move(file) : nullptr),
         backend(std::move(b)),
         weights(std::move(m)),
-        kernels(std::move(k)) {}
+        kernels(std::move(k)),
+        places(std::move(p)) {}
 
   const ModelInfo& model() const override { return weights.config; }
   const DeviceInfo& device() const override { return backend->device(); }
+  Placement placement() const override { return places; }
   double read_bandwidth() override { return backend->read_bandwidth(); }
 
   std::shared_ptr<const void> mapping;     // of the file, where the backend adopted its bytes
@@ -27,6 +31,7 @@ class LoadedEngine : public Engine {
   std::unique_ptr<Backend> backend;        // outlives the buffers of the weights
   Model weights;
   const KernelOptions kernels;
+  Placement places;
 };
 
 class DeviceSession : public Session {
@@ -48,7 +53,10 @@ class DeviceSession : public Session {
  private:
   class DeviceDecode;
   uint32_t cut(uint32_t position);
-  void evaluate(std::span<const int32_t> batch, bool last, const SyncOptions& options);
+  bool evaluate(std::span<const int32_t> batch, bool last, const SyncOptions& options);
+  std::vector<size_t> piece_ends(uint32_t n) const;
+  bool run_pieces(std::span<const int32_t> batch,
+                  const std::function<void(Recorder&, size_t begin, size_t end)>& blocks);
   void record_last_row(Recorder& r, uint32_t row, bool with_logits);
   Finish decode_on_host(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
                         const std::function<bool(const SampledToken&)>& on_token);
@@ -98,7 +106,7 @@ class DeviceSession : public Session {
   std::vector<int32_t> tokens_;
   bool evaluated_ = false;    // the device has the logits of the last token
   bool logits_read_ = false;  // and host_logits_ too
-  uint32_t batch_;            // tokens of the next prefill submission; follows the device's speed
+  BatchSize batch_;           // of the next prefill submission; follows the device's speed
   std::atomic<bool> cancelled_ = false;
   SessionStats stats_;
 };

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "app/base/sizes.h"
 #include "app/text/text_safe.h"
 #include "chat_parts.h"
 #include "command_line.h"
@@ -174,6 +175,7 @@ void LiveChat::tell_model(const Loaded& event) {
   status.model = event.model.name.empty() ? event.model.architecture : event.model.name;
   status.device = event.device.name;
   status.context_limit = event.n_ctx;
+  status.streamed = event.placement.read_in_host;
   FrontEnd& front = reporter_.front_end();
   if (settings_.now.verbose) {
     front.notice(fmt::format("{} on {} ({}), context {}", event.text->path, event.device.name,
@@ -183,6 +185,12 @@ void LiveChat::tell_model(const Loaded& event) {
   for (const std::string& warning : {warning_about(event.model), warning_about(event.text->tokenizer)}) {
     if (!warning.empty()) front.notice(warning);
   }
+  if (event.placement.in_host != 0)
+    front.notice(
+        fmt::format("{} of the model lie on the device and {} in host memory, of which a token reads {}; "
+                    "'bitnet-chat plan' says more.",
+                    size_text(event.placement.on_device), size_text(event.placement.in_host),
+                    size_text(event.placement.read_in_host)));
   if (event.text->template_origin == TemplateOrigin::none) {
     front.warning(
         "This is a base model: its file has no chat template. It goes on with your text and answers no "

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/base/counted.h"
+#include "app/base/sizes.h"
 #include "do.h"
 #include "refuse.h"
 
@@ -13,6 +14,12 @@ namespace {
 
 std::string rate(uint32_t tokens, double seconds) {
   return seconds > 0 ? fmt::format("{:.1f} tokens/s", tokens / seconds) : std::string("-");
+}
+
+std::string memory_text(const Placement& p) {
+  if (p.in_host == 0) return size_text(p.on_device);
+  return fmt::format("{} on the device, {} in host memory, of which a token reads {}", size_text(p.on_device),
+                     size_text(p.in_host), size_text(p.read_in_host));
 }
 
 std::string model_text(const ModelState& model) {
@@ -28,12 +35,13 @@ std::string model_text(const ModelState& model) {
       "context       {} tokens here, {} in training\n"
       "template      {}\n"
       "fingerprint   {}\n"
-      "device        {} ({}{}{})",
+      "device        {} ({}{}{})\n"
+      "memory        {}",
       m.name.empty() ? "(no name)" : m.name, model->text->path, m.architecture, m.n_layer, m.n_embd, m.n_ff,
       m.n_head, m.head_dim, m.n_head_kv, count_weights(m), m.projection_types, m.inputs, m.file_bytes,
       name_of(m.activation), m.activation_reason, m.n_vocab, model->text->tokenizer.pre(), model->n_ctx,
       m.n_ctx_train, describe_template(*model->text), m.fingerprint, model->device.name, model->device.driver,
-      model->device.cpu ? "" : ", Vulkan ", model->device.api);
+      model->device.cpu ? "" : ", Vulkan ", model->device.api, memory_text(model->placement));
 }
 
 // What the model saw before the last answer, or will see next.
@@ -59,6 +67,13 @@ std::string context_text(const ChatParts& chat) {
   return text;
 }
 
+// How fast an answer read the weights that lie in host memory; empty where there are none.
+std::string link_text(uint64_t streamed, const JobStats& s) {
+  if (streamed == 0 || s.answer_tokens == 0 || s.decode_seconds <= 0) return "";
+  return fmt::format("\nlink    {} a token, {:.1f} GB/s", size_text(streamed),
+                     static_cast<double>(streamed) * s.answer_tokens / s.decode_seconds / 1e9);
+}
+
 std::string stats_text(const ChatParts& chat) {
   const Answer& answer = chat.answer;
   const JobStats& s = answer.stats();
@@ -69,10 +84,10 @@ std::string stats_text(const ChatParts& chat) {
   return fmt::format(
       "prompt  {}, reused {}, computed {} in {:.2f} s ({})\n"
       "answer  {}{} in {:.2f} s ({})\n"
-      "seed    {}",
+      "seed    {}{}",
       counted(s.prompt_tokens, "token"), s.reused_tokens, computed, s.prefill_seconds,
       rate(computed, s.prefill_seconds), counted(s.answer_tokens, "token"), thought, s.decode_seconds,
-      rate(s.answer_tokens, s.decode_seconds), answer.seed());
+      rate(s.answer_tokens, s.decode_seconds), answer.seed(), link_text(chat.reporter.status().streamed, s));
 }
 
 }  // namespace

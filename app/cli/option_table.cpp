@@ -41,6 +41,20 @@ const OptionRow kModelRows[] = {
      .help = "threads for --device cpu, at most as many as the process may use; otherwise one for each core",
      .example = "4",
      .read = [](Options& o, View v) { o.threads = count_value("threads", v, 1, 1024); }},
+    {.flags = "--vram",
+     .value = "SIZE|N%|auto",
+     .words = "auto 2G 4G 50% 75%",
+     .help =
+         "how much of the device's memory to take; weights that do not fit lie in the computer's, where the "
+         "device reads them at the speed of its link (auto: what is free, less a margin); 'plan' shows what "
+         "comes of it",
+     .example = "auto",
+     .read = [](Options& o, View v) { o.vram = vram_value("vram", v); }},
+    {.flags = "--ram",
+     .value = "SIZE",
+     .help = "most of the computer's memory for weights; a model that needs more is refused",
+     .example = "12G",
+     .read = [](Options& o, View v) { o.ram = size_value("ram", v); }},
     {.flags = "--ctx",
      .value = "N",
      .help = "tokens of context; otherwise as many as the model was trained for, up to 16384",

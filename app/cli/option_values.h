@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/engine.h"
+
 namespace bitnet {
 
 [[noreturn]] void refuse_value(const char* name, std::string_view wanted, std::string_view found);
@@ -30,7 +32,9 @@ T number_value(const char* name, std::string_view text, T low, T high) {
 uint32_t count_value(const char* name, std::string_view text, uint32_t low, uint32_t high);
 bool on_or_off(const char* name, std::string_view text);
 std::string one_of(const char* name, std::string_view text,
-                   const char* words);  // with spaces between the words
+                   const char* words);                           // with spaces between the words
+VramBudget vram_value(const char* name, std::string_view text);  // "auto", "60%", or as size_value
+uint64_t size_value(const char* name, std::string_view text);  // "1.5G", in bytes; K, M, G and T are of 1024
 std::string not_empty(const char* name, std::string_view text);
 int64_t conversation_id(std::string_view text);
 std::vector<int32_t> token_ids(std::string_view list);  // "1,2,3"

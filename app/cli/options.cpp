@@ -148,6 +148,7 @@ bool opens_model(const Options& options) {
     case Mode::logits:
     case Mode::probe:
     case Mode::bench:
+    case Mode::plan:
       return true;
     case Mode::replay:
       return options.verify;

@@ -32,6 +32,7 @@ enum class Mode {
   logits,
   probe,
   bench,
+  plan,
   print,
   pull,
   help,

@@ -14,6 +14,7 @@ RunningModel open_running_model(const Options& options, uint32_t n_ctx) {
   const Clock::time_point start = Clock::now();
   model.file = open_model(find_model(options.model));
   EngineOptions engine = engine_options(options);
+  engine.n_ctx = n_ctx;
   Clock::time_point upload_start;
   engine.on_progress = [&](uint64_t done, uint64_t) {
     if (done == 0) upload_start = Clock::now();

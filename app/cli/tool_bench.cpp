@@ -8,6 +8,7 @@
 #include <span>
 
 #include "app/base/clock.h"
+#include "app/base/sizes.h"
 #include "app/model/model_open.h"
 #include "engine/engine.h"
 #include "engine/error.h"
@@ -98,6 +99,8 @@ struct Traffic {
   double gb_per_s;       // of decode
   double read_gb_per_s;  // of the device's memory; 0: not known
   double percent;        // of read_gb_per_s that decode has
+  double link_gb_per_s;  // of weights in host memory, while it decodes
+  double link_speed;     // GB/s, of that link; 0: it is not used
   double plain_bound;    // tokens/s that decode could reach at best if it read all as it lies in the file
 };
 
@@ -111,7 +114,14 @@ Traffic traffic_of(const Options& options, const RunningModel& model, uint32_t n
                            : static_cast<double>(plan.projections + plan.head + plan.norms) + kv;
   const double gb_per_s = bytes * tokens_per_s / 1e9;
   const double reading = model.engine->read_bandwidth();
-  return {bytes, gb_per_s, reading / 1e9, reading > 0 ? 100 * gb_per_s * 1e9 / reading : 0,
+  const auto streamed = static_cast<double>(model.engine->placement().read_in_host);
+  const double link = streamed == 0 ? 0 : read_speeds(engine_options(options)).of_host;
+  return {bytes,
+          gb_per_s,
+          reading / 1e9,
+          reading > 0 ? 100 * gb_per_s * 1e9 / reading : 0,
+          streamed * tokens_per_s / 1e9,
+          link / 1e9,
           reading / plain_bytes};
 }
 
@@ -145,6 +155,14 @@ std::string json_report(const Options& options, const RunningModel& model, const
         {"percent_of_copy_speed",
          traffic.read_gb_per_s > 0 ? ordered_json(traffic.percent) : ordered_json()}}},
       {"read_gb_per_s", traffic.read_gb_per_s},
+      {"placement",
+       {{"on_device", model.engine->placement().on_device},
+        {"in_host", model.engine->placement().in_host},
+        {"read_in_host", model.engine->placement().read_in_host},
+        {"link_gb_per_s", traffic.link_gb_per_s},
+        {"percent_of_link", traffic.link_speed > 0
+                                ? ordered_json(100 * traffic.link_gb_per_s / traffic.link_speed)
+                                : ordered_json()}}},
       {"plain_head_bound", traffic.plain_bound}};
   return report.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
@@ -162,6 +180,13 @@ std::string text_report(const Options& options, const RunningModel& model, const
   text += fmt::format(
       "decode  {:>6} tokens at depth {}: {:>10.1f} tokens/s (min {:.1f}, max {:.1f}), {:.2f} GB/s\n",
       options.bench_tokens, options.bench_depth, d.median, d.least, d.most, traffic.gb_per_s);
+  if (const Placement p = model.engine->placement(); p.in_host != 0) {
+    text += fmt::format("places  {} on the device, {} in host memory, of which a token reads {}\n",
+                        size_text(p.on_device), size_text(p.in_host), size_text(p.read_in_host));
+    text += fmt::format(
+        "link    {:.2f} GB/s while it decodes, {:.0f} % of the {:.2f} GB/s that it gives a kernel\n",
+        traffic.link_gb_per_s, 100 * traffic.link_gb_per_s / traffic.link_speed, traffic.link_speed);
+  }
   if (traffic.read_gb_per_s > 0) {
     text += fmt::format(
         "memory  {:.2f} GB/s here and now, of which decode has {:.0f} %; reading all weights as they lie in "

@@ -114,7 +114,15 @@ std::string cpu_rows(const DeviceInfo& d, const std::optional<MemoryPlan>& plan)
   return s;
 }
 
-std::string vulkan_rows(const DeviceInfo& d, const std::optional<MemoryPlan>& plan) {
+std::string fit_text(const MemoryPlan& plan, const VramBudget& vram, const DeviceInfo& d) {
+  const uint64_t budget = std::min(vram_budget(vram, d), d.memory_bytes);
+  const Placement p = place(plan.fixed(), plan.pieces, {budget, kNoLimit});
+  const bool other_memory = !d.unified || vram.kind != VramBudget::Kind::automatic;
+  if (p.on_device > budget || (p.in_host != 0 && !other_memory)) return "does not fit";
+  return p.in_host == 0 ? "fits" : fmt::format("fits, with {} in host memory", megabytes(p.in_host));
+}
+
+std::string vulkan_rows(const DeviceInfo& d, const std::optional<MemoryPlan>& plan, const VramBudget& vram) {
   std::string s = fmt::format("   driver     {}, Vulkan {}\n", printable(d.driver), d.api);
   s += fmt::format("   kind       {}\n", d.software ? "a CPU behind Vulkan" : "GPU");
   s += fmt::format("   memory     {}\n", megabytes(d.memory_bytes));
@@ -122,7 +130,7 @@ std::string vulkan_rows(const DeviceInfo& d, const std::optional<MemoryPlan>& pl
                    d.integer_dot ? "there" : "emulated");
   s += fmt::format("   one range  {}\n", megabytes(d.max_buffer_bytes));
   s += fmt::format("   usable     {}\n", d.unusable.empty() ? "yes" : "no: " + printable(d.unusable, 300));
-  if (plan) s += fmt::format("   model      {}\n", plan->total() <= d.memory_bytes ? "fits" : "does not fit");
+  if (plan) s += fmt::format("   model      {}\n", fit_text(*plan, vram, d));
   return s;
 }
 
@@ -152,7 +160,13 @@ void tool_info(const Options& options, Output& out) {
   for (const std::string& warning : {warning_about(m), warning_about(text->tokenizer)}) {
     if (!warning.empty()) s += fmt::format("warning       {}\n", warning);
   }
-  s += fmt::format("on a device   {}\n", memory_text(plan_memory(*file, options.ctx)));
+  const MemoryPlan plan = plan_memory(*file, options.ctx);
+  s += fmt::format("on a device   {}\n", memory_text(plan));
+  if (options.vram.kind == VramBudget::Kind::bytes) {
+    const Placement p = place(plan.fixed(), plan.pieces, {options.vram.value, kNoLimit});
+    s += fmt::format("with --vram   {} on the device{}, {} in host memory\n", megabytes(p.on_device),
+                     p.on_device > options.vram.value ? " at least" : "", megabytes(p.in_host));
+  }
   s += fmt::format("\nmetadata ({})\n", file->metadata().size());
   for (const auto& [key, value] : file->metadata()) {
     s += fmt::format("  {:<44} {}\n", printable(key), value_text(*file, key, value));
@@ -176,7 +190,7 @@ void tool_devices(const Options& options, Output& out) {
   std::string s;
   for (const DeviceInfo& d : devices) {
     s += fmt::format("{}  {}\n", d.index, printable(d.name));
-    s += d.cpu ? cpu_rows(d, plan) : vulkan_rows(d, plan);
+    s += d.cpu ? cpu_rows(d, plan) : vulkan_rows(d, plan, options.vram);
   }
   if (plan) s += fmt::format("the model takes {}\n", memory_text(*plan));
   if (std::none_of(devices.begin(), devices.end(),

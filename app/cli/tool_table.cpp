@@ -83,6 +83,11 @@ const OptionRow kLogitsRows[] = {
      .read = [](Options& o, View v) { o.prefill = count_value("prefill", v, 1, kMillion); }},
 };
 const OptionRow kProbeRows[] = {kTokens, kOut};
+const OptionRow kPlanRows[] = {
+    {.flags = "--json",
+     .help = "print one JSON object",
+     .read = [](Options& o, View v) { o.json = on_or_off("json", v); }},
+};
 const OptionRow kBenchRows[] = {
     {.flags = "-p",
      .value = "N",
@@ -169,6 +174,9 @@ const ToolRow kTools[] = {
      "write the residual stream after every block, float32 [n_layers, n_embd]", read_model, kProbeRows},
     {"bench", Mode::bench, "[MODEL]", "%model", "measure the speed of prefill and decode", read_model,
      kBenchRows},
+    {"plan", Mode::plan, "[MODEL]", "%model",
+     "show what of a model would lie where, and how fast it would be, before anything is loaded", read_model,
+     kPlanRows},
     {"help",
      Mode::help,
      "[COMMAND]",

@@ -26,6 +26,9 @@ void tool_probe(const Options& options);
 // tool_bench.cpp
 void tool_bench(const Options& options, Output& out);
 
+// tool_plan.cpp
+void tool_plan(const Options& options, Output& out);
+
 // tool_chats.cpp
 void tool_list(Store& store, const Options& options, Output& out);
 void tool_show(Store& store, int64_t id, Output& out);

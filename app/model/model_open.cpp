@@ -21,6 +21,9 @@ EngineOptions engine_options(const ModelOptions& options) {
   engine.threads = options.threads;
   engine.layout = options.i2s_layout;
   engine.activation = options.activation;
+  engine.vram = options.vram;
+  engine.ram = options.ram;
+  engine.n_ctx = options.ctx;
   engine.cache_folder = cache_folder();
   return engine;
 }

@@ -19,6 +19,8 @@ struct ModelOptions {
   I2sLayout i2s_layout = I2sLayout::block128;
   Activation activation = Activation::of_file;
   uint32_t ctx = 0;  // 0 = usual_context()
+  VramBudget vram;
+  uint64_t ram = kNoLimit;
 };
 
 // What the options say about the device and the weights. Throws Error(usage) for more threads than this

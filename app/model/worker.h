@@ -88,6 +88,7 @@ struct Loaded {
   ModelInfo model;
   DeviceInfo device;
   uint32_t n_ctx;
+  Placement placement;  // of the weights
 };
 struct PrefillProgress {
   uint64_t job;

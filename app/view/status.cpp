@@ -69,6 +69,8 @@ void add_right(const Status& status, std::vector<Item>& items) {
   if (status.tokens_per_second > 0) {
     const int digits = status.tokens_per_second < 100 ? 1 : 0;
     items.push_back(item_of(fmt::format("{:.{}f} tok/s", status.tokens_per_second, digits), {}, 3, true));
+    if (const double rate = status.tokens_per_second * static_cast<double>(status.streamed) / 1e9; rate > 0)
+      items.push_back(item_of(fmt::format("{:.{}f} GB/s", rate, rate < 10 ? 1 : 0), kRule, 6, true));
   }
   if (status.context_limit > 0) {
     const double used = static_cast<double>(status.context_used) / status.context_limit;

@@ -44,9 +44,9 @@ _bitnet_chat() {
   fi
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case ${COMP_WORDS[i]} in
-      --device|--threads|--ctx|--chat-template|--i2s-layout|--activation|-p|--prompt|--script|--output|--system|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--think|--stop|--theme|--record|--keys|--config|--speed|--model|--format|-o|--out|--tokens|--prefill|-d|-r) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
+      --device|--threads|--vram|--ram|--ctx|--chat-template|--i2s-layout|--activation|-p|--prompt|--script|--output|--system|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--think|--stop|--theme|--record|--keys|--config|--speed|--model|--format|-o|--out|--tokens|--prefill|-d|-r) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
       -*) ;;
-      list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|bench|help|print) if [[ $command ]]; then ((++arguments)); else command=${COMP_WORDS[i]}; fi ;;
+      list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|bench|plan|help|print) if [[ $command ]]; then ((++arguments)); else command=${COMP_WORDS[i]}; fi ;;
       *) ((++arguments)) ;;
     esac
   done
@@ -89,6 +89,8 @@ _bitnet_chat() {
   case $prev in
     --device) _bitnet_chat_words 'cpu' '0' '1'; return ;;
     --threads) COMPREPLY=(); return ;;
+    --vram) _bitnet_chat_words 'auto' '2G' '4G' '50%' '75%'; return ;;
+    --ram) COMPREPLY=(); return ;;
     --ctx) COMPREPLY=(); return ;;
     --chat-template) _bitnet_chat_files; return ;;
     --i2s-layout) _bitnet_chat_words '128' '64' '1x4'; return ;;
@@ -116,7 +118,7 @@ _bitnet_chat() {
     --config) _bitnet_chat_files; return ;;
   esac
 
-  local flags=('--device' '--threads' '--ctx' '--chat-template' '--i2s-layout' '--activation' '-p' '--prompt' '--script' '--output' '--system' '-c' '--continue' '--resume' '--private' '--db' '--force' '--allow-writes' '--kv-cache' '--no-kv-cache' '--temp' '--top-k' '--top-p' '--min-p' '--repeat-penalty' '--repeat-last' '--seed' '-n' '--max-tokens' '--think' '--stop' '--no-color' '--theme' '--record' '--record-input' '--keys' '--verbose' '--config' '--version' '-h' '--help')
+  local flags=('--device' '--threads' '--vram' '--ram' '--ctx' '--chat-template' '--i2s-layout' '--activation' '-p' '--prompt' '--script' '--output' '--system' '-c' '--continue' '--resume' '--private' '--db' '--force' '--allow-writes' '--kv-cache' '--no-kv-cache' '--temp' '--top-k' '--top-p' '--min-p' '--repeat-penalty' '--repeat-last' '--seed' '-n' '--max-tokens' '--think' '--stop' '--no-color' '--theme' '--record' '--record-input' '--keys' '--verbose' '--config' '--version' '-h' '--help')
   case $command in
     list) flags+=('--all' '--deleted') ;;
     replay) flags+=('--speed' '--instant' '--verify' '--model') ;;
@@ -126,6 +128,7 @@ _bitnet_chat() {
     logits) flags+=('--tokens' '--out' '--prefill') ;;
     probe) flags+=('--tokens' '--out') ;;
     bench) flags+=('-p' '-n' '-d' '-r' '--json') ;;
+    plan) flags+=('--json') ;;
   esac
   if [[ $cur == -* ]]; then
     _bitnet_chat_words "${flags[@]}"
@@ -147,10 +150,11 @@ _bitnet_chat() {
     logits) _bitnet_chat_models ;;
     probe) _bitnet_chat_models ;;
     bench) _bitnet_chat_models ;;
+    plan) _bitnet_chat_models ;;
     print) _bitnet_chat_words 'config' 'man' 'bash' 'zsh' 'fish' ;;
     '')
       _bitnet_chat_models
-      _bitnet_chat_words 'list' 'show' 'search' 'replay' 'export' 'import' 'delete' 'undelete' 'pull' 'info' 'devices' 'tokenize' 'detokenize' 'render' 'logits' 'probe' 'bench' 'help' 'print'
+      _bitnet_chat_words 'list' 'show' 'search' 'replay' 'export' 'import' 'delete' 'undelete' 'pull' 'info' 'devices' 'tokenize' 'detokenize' 'render' 'logits' 'probe' 'bench' 'plan' 'help' 'print'
       ;;
   esac
 }

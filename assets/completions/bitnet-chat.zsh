@@ -36,6 +36,7 @@ _bitnet_chat_commands() {
     'logits:write the logits after every token, float32 \[n_tokens, n_vocab\]'
     'probe:write the residual stream after every block, float32 \[n_layers, n_embd\]'
     'bench:measure the speed of prefill and decode'
+    'plan:show what of a model would lie where, and how fast it would be, before anything is loaded'
     'help:print what --help prints, or what COMMAND --help does'
     'print:print an example config file (config), the man page (man), or completions for bash, zsh or fish'
   )
@@ -47,6 +48,8 @@ _bitnet_chat() {
   common=(
     '--device[number or part of a name as '\''devices'\'' lists them, or cpu]:N|NAME|cpu:(cpu 0 1)'
     '--threads[threads for --device cpu, at most as many as the process may use; otherwise one for each core]:N: '
+    '--vram[how much of the device'\''s memory to take; weights that do not fit lie in the computer'\''s, where the device reads them at the speed of its link (auto\: what is free, less a margin); '\''plan'\'' shows what comes of it]:SIZE|N%|auto:(auto 2G 4G 50% 75%)'
+    '--ram[most of the computer'\''s memory for weights; a model that needs more is refused]:SIZE: '
     '--ctx[tokens of context; otherwise as many as the model was trained for, up to 16384]:N: '
     '--chat-template[Jinja file to use instead of the model'\''s own]:FILE:_files'
     '--i2s-layout[how i2_s weights lie\: in blocks of 128, or of 64 if an ARM build wrote them, or four rows a byte]:128|64|1x4:(128 64 1x4)'
@@ -83,7 +86,7 @@ _bitnet_chat() {
     '--version[print the version]'
     '(-h --help)'{-h,--help}'[print this help; after a command, the help of that command]'
   )
-  local command=${words[(r)(list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|bench|help|print)]}
+  local command=${words[(r)(list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|bench|plan|help|print)]}
   case $command in
     list)
       own=(
@@ -186,6 +189,12 @@ _bitnet_chat() {
         '-n[tokens of decode (128)]:N: '
         '-d[tokens in the context before that (0)]:N: '
         '-r[runs (5)]:N: '
+        '--json[print one JSON object]'
+        '2:\[MODEL\]:_bitnet_chat_models'
+      )
+      ;;
+    plan)
+      own=(
         '--json[print one JSON object]'
         '2:\[MODEL\]:_bitnet_chat_models'
       )

@@ -50,7 +50,8 @@ DeviceInfo describe(const std::string& kernels, unsigned threads) {
   d.memory_bytes =
       static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   d.integer_dot = d.fast_integer_dot = kernels != "scalar" && kernels != "sse4" && kernels != "avx2";
-  d.max_buffer_bytes = d.memory_bytes;
+  d.max_buffer_bytes = d.free_bytes = d.memory_bytes;
+  d.unified = true;
   return d;
 }
 
@@ -228,6 +229,16 @@ DeviceInfo describe_cpu(const EngineOptions& options) {
 }
 
 uint32_t most_threads() { return cpu::most_threads(); }
+
+ReadSpeeds cpu_speeds(const EngineOptions& options) {
+  constexpr uint64_t kBytes = 256 << 20;  // past any cache
+  CpuBackend backend(options);
+  const BufferPtr memory = backend.allocate(kBytes, BufferUse::weights);
+  const std::vector<std::byte> some(1 << 20, std::byte{1});
+  for (uint64_t at = 0; at < kBytes; at += some.size()) backend.upload(*memory, at, some);
+  const double speed = backend.read_bandwidth();
+  return {speed, speed};
+}
 
 std::unique_ptr<Backend> open_cpu(const EngineOptions& options) {
   return std::make_unique<CpuBackend>(options);

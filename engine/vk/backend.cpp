@@ -54,6 +54,8 @@ class VulkanBackend : public Backend {
     return std::make_unique<VulkanBuffer>(device_, bytes, use);
   }
 
+  void limit_memory(uint64_t bytes) override { device_.use().most = bytes; }
+
   void upload(Buffer& to, uint64_t offset, std::span<const std::byte> bytes) override {
     transfer_.upload(vulkan(to), offset, bytes);
   }

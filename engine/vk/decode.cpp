@@ -27,8 +27,9 @@ constexpr uint32_t kProgressHeader = 3, kDoneStride = 32;  // words, as decode.c
 constexpr size_t kSlots = 8, kFarthest = 4;
 constexpr uint64_t kTaggedBytes = 8;
 
-// A workgroup polls about twice in a microsecond, so it gives up after half a second.
-constexpr uint32_t kMostPolls = 1 << 20;
+// A workgroup polls about twice in a microsecond, so it gives up after half a second, or after five where the
+// stage that it waits for may read its weights over a link.
+constexpr uint32_t kMostPolls = 1 << 20, kMostPollsOverALink = 10 << 20;
 
 // A stage of more rows than this, a head, would norm its input too often: it has kernels of its own.
 constexpr uint32_t kMostRows = 1 << 15;
@@ -259,7 +260,8 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   const std::vector<std::byte> untagged(kSlots * slot_bytes);  // no tag fits a zero beside a zero
   result.tagged = upload(untagged);
   lay_flow(stages, address(*result.tagged), slot_bytes);
-  DecodePush push{1, 0, n_stages, stages.back().n_groups, kMostPolls};
+  const uint32_t most_polls = device_.use().host_weights != 0 ? kMostPollsOverALink : kMostPolls;
+  DecodePush push{1, 0, n_stages, stages.back().n_groups, most_polls};
   if (chained && groups.size() <= device_.limits().maxComputeWorkGroupCount[0] &&
       n_stages < 1U << STAGE_BITS) {
     result.dispatches.push_back({push, static_cast<uint32_t>(groups.size())});

@@ -27,6 +27,7 @@ Device::Device(const EngineOptions& options) : instance_(Instance::get()) {
   };
   unified_memory_ = !kernels_of(options).always_stage &&
                     std::all_of(memory_.memoryHeaps, memory_.memoryHeaps + memory_.memoryHeapCount, is_local);
+  physical_.info.unified = unified_memory_;
   is_gpu_ = kernels_of(options).as_gpu || !physical_.info.software;
   choose_subgroups(kernels_of(options).subgroup_size);
   physical_.info.arithmetic = arithmetic();
@@ -90,6 +91,19 @@ std::optional<uint32_t> Device::memory_type(uint32_t allowed_types, VkMemoryProp
   for (uint32_t i = 0; i < memory_.memoryTypeCount; ++i)
     if ((allowed_types >> i & 1) && (memory_.memoryTypes[i].propertyFlags & wanted) == wanted) return i;
   return std::nullopt;
+}
+
+std::optional<uint32_t> Device::host_weights_type(uint32_t allowed_types) const {
+  constexpr VkMemoryPropertyFlags kVisible =
+      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
+                                  kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+  for (const VkMemoryPropertyFlags unwanted : {kLocal | kCached, kLocal})
+    for (uint32_t i = 0; i < memory_.memoryTypeCount; ++i) {
+      const VkMemoryPropertyFlags has = memory_.memoryTypes[i].propertyFlags;
+      if ((allowed_types >> i & 1) && (has & kVisible) == kVisible && (has & unwanted) == 0) return i;
+    }
+  return memory_type(allowed_types, kVisible);
 }
 
 }  // namespace bitnet::vk

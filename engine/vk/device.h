@@ -39,8 +39,18 @@ class Device {
   // place.
   bool unified_memory() const { return unified_memory_; }
 
+  // Bytes of device memory that buffers have and may have, and bytes of weights in host memory. Buffers count
+  // themselves.
+  struct Use {
+    uint64_t device = 0, most = kNoLimit, host_weights = 0;
+  };
+  Use& use() const { return use_; }
+
   // A type among `allowed_types` (a bit each) with all of `wanted`; nullopt where there is none.
   std::optional<uint32_t> memory_type(uint32_t allowed_types, VkMemoryPropertyFlags wanted) const;
+  // A type for weights in host memory: not the device's own, and better not cached by the host, since a
+  // device reads it faster then.
+  std::optional<uint32_t> host_weights_type(uint32_t allowed_types) const;
 
  private:
   void choose_subgroups(uint32_t wanted);
@@ -50,6 +60,7 @@ class Device {
   std::shared_ptr<Instance> instance_;
   PhysicalDevice physical_;
   VkPhysicalDeviceMemoryProperties memory_{};
+  mutable Use use_;
   bool unified_memory_ = false;
   bool is_gpu_ = true;
   bool shared_subgroups_ = false;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <thread>
+#include <vector>
 
 namespace bitnet::vk {
 namespace {
@@ -17,6 +19,7 @@ constexpr VkMemoryPropertyFlags kHostVisible =
 // The type of memory for a use. Weights are mapped too where all device memory is (integrated GPUs,
 // lavapipe), and then need no staging copy. Shared memory is read by the host, so cached memory is preferred.
 std::optional<uint32_t> memory_type_for(const Device& device, uint32_t allowed, BufferUse use) {
+  if (use == BufferUse::host_weights) return device.host_weights_type(allowed);
   if (use == BufferUse::shared) {
     const auto cached = device.memory_type(allowed, kHostVisible | VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
     return cached ? cached : device.memory_type(allowed, kHostVisible);
@@ -25,10 +28,35 @@ std::optional<uint32_t> memory_type_for(const Device& device, uint32_t allowed, 
   return local ? local : device.memory_type(allowed, 0);
 }
 
+void check_limit(const Device& device, uint64_t bytes, BufferUse use) {
+  const Device::Use& u = device.use();
+  if (use == BufferUse::shared || use == BufferUse::host_weights || u.device + bytes <= u.most) return;
+  throw Error(ErrorKind::device,
+              fmt::format("another {:.1f} MB are over the {:.1f} MB of --vram; try a smaller --ctx",
+                          bytes / 1e6, u.most / 1e6));
+}
+
+// Copies on several threads, since one is slower than a device's link and much slower than memory.
+void copy_with_all_cores(std::byte* to, std::span<const std::byte> from) {
+  constexpr size_t kLeast = 2 << 20, kMostThreads = 8;
+  const size_t n = std::clamp<size_t>(
+      std::min<size_t>(std::thread::hardware_concurrency(), from.size() / kLeast), 1, kMostThreads);
+  const size_t share = (from.size() / n + 63) / 64 * 64;
+  const auto copy = [&](size_t begin) {
+    const size_t bytes = std::min(share, from.size() - begin);
+    std::memcpy(to + begin, from.data() + begin, bytes);
+  };
+  std::vector<std::thread> threads;
+  for (size_t begin = share; begin < from.size(); begin += share) threads.emplace_back(copy, begin);
+  if (!from.empty()) copy(0);
+  for (std::thread& t : threads) t.join();
+}
+
 }  // namespace
 
 VulkanBuffer::VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use)
     : device_(device), size_(bytes) {
+  check_limit(device, bytes, use);
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   info.size = (bytes + kReach - 1) / kReach * kReach;
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
@@ -59,7 +87,8 @@ VulkanBuffer::VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use)
   try {
     VK_CHECK(vkBindBufferMemory(device_.handle(), buffer_, memory_, 0));
     const bool host_sees = device.memory_type(1U << *type, kHostVisible).has_value();
-    if (host_sees && (use == BufferUse::shared || device.unified_memory())) {
+    const bool in_host = use == BufferUse::shared || use == BufferUse::host_weights;
+    if (host_sees && (in_host || device.unified_memory())) {
       void* at = nullptr;
       VK_CHECK(vkMapMemory(device_.handle(), memory_, 0, VK_WHOLE_SIZE, 0, &at));
       mapped_ = {static_cast<std::byte*>(at), bytes};
@@ -68,9 +97,13 @@ VulkanBuffer::VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use)
     release();
     throw;
   }
+  if (use == BufferUse::shared) return;
+  counted_ = use == BufferUse::host_weights ? &device.use().host_weights : &device.use().device;
+  *counted_ += size_;
 }
 
 VulkanBuffer::~VulkanBuffer() {
+  if (counted_) *counted_ -= size_;
   vkQueueWaitIdle(device_.queue());
   release();
 }
@@ -161,13 +194,13 @@ Transfer::Half& Transfer::next_half(uint64_t bytes) {
 
 void Transfer::upload(VulkanBuffer& to, uint64_t offset, std::span<const std::byte> bytes) {
   if (!to.mapped().empty()) {
-    std::memcpy(to.mapped().data() + offset, bytes.data(), bytes.size());
+    copy_with_all_cores(to.mapped().data() + offset, bytes);
     return;
   }
   while (!bytes.empty()) {
     const auto part = bytes.first(std::min<size_t>(bytes.size(), kStagingBytes));
     Half& half = next_half(part.size());
-    std::memcpy(half.staging.mapped().data(), part.data(), part.size());
+    copy_with_all_cores(half.staging.mapped().data(), part);
     const VkCommandBuffer commands = half.commands.begin();
     const VkBufferCopy region{0, offset, part.size()};
     vkCmdCopyBuffer(commands, half.staging.handle(), to.handle(), 1, &region);

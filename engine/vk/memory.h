@@ -33,6 +33,7 @@ class VulkanBuffer : public Buffer {
   VkBuffer buffer_ = VK_NULL_HANDLE;
   VkDeviceMemory memory_ = VK_NULL_HANDLE;
   std::span<std::byte> mapped_;
+  uint64_t* counted_ = nullptr;  // in Device::use
 };
 
 inline VulkanBuffer& vulkan(Buffer& b) { return static_cast<VulkanBuffer&>(b); }

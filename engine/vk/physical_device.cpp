@@ -108,14 +108,25 @@ void describe_subgroups(const VkPhysicalDeviceSubgroupProperties& subgroup, uint
   d.min_subgroup_size = sizes.minSubgroupSize;
 }
 
-uint64_t largest_local_heap(VkPhysicalDevice device) {
-  VkPhysicalDeviceMemoryProperties memory{};
-  vkGetPhysicalDeviceMemoryProperties(device, &memory);
-  uint64_t bytes = 0;
-  for (uint32_t i = 0; i < memory.memoryHeapCount; ++i)
-    if (memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
-      bytes = std::max(bytes, memory.memoryHeaps[i].size);
-  return bytes;
+// The largest heap of the device's own memory, and what of it this process may still take.
+void describe_memory(VkPhysicalDevice device, DeviceInfo& info) {
+  VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
+  VkPhysicalDeviceMemoryProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
+  const bool tells = has_extension(device, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  if (tells) properties.pNext = &budget;
+  vkGetPhysicalDeviceMemoryProperties2(device, &properties);
+  const VkPhysicalDeviceMemoryProperties& memory = properties.memoryProperties;
+  info.unified = true;
+  for (uint32_t i = 0; i < memory.memoryHeapCount; ++i) {
+    const VkMemoryHeap& heap = memory.memoryHeaps[i];
+    const bool local = (heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0;
+    info.unified &= local;
+    if (!local || heap.size <= info.memory_bytes) continue;
+    info.memory_bytes = heap.size;
+    const uint64_t most = tells ? std::min(budget.heapBudget[i], heap.size) : heap.size;
+    info.free_bytes = most - std::min(most, tells ? budget.heapUsage[i] : 0);
+  }
 }
 
 PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t index) {
@@ -134,7 +145,7 @@ PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t i
   d.info.api = version_text(p.apiVersion);
   d.info.software = p.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   d.info.max_buffer_bytes = p.limits.maxStorageBufferRange / 16 * 16;  // buffers end at whole uvec4
-  d.info.memory_bytes = largest_local_heap(handle);
+  describe_memory(handle, d.info);
   describe_subgroups(subgroup, p.apiVersion, d);
   const auto family = compute_family(handle);
   d.queue_family = family.value_or(0);
@@ -235,9 +246,9 @@ const PhysicalDevice& choose(const std::vector<PhysicalDevice>& devices, const s
 
 namespace bitnet {
 
-void check_vulkan(const EngineOptions& options) {
+DeviceInfo find_vulkan(const EngineOptions& options) {
   const std::shared_ptr<vk::Instance> instance = vk::Instance::get();
-  vk::choose(vk::physical_devices(*instance), options.device);
+  return vk::choose(vk::physical_devices(*instance), options.device).info;
 }
 
 std::vector<DeviceInfo> list_vulkan_devices() {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "engine/layouts/i2s.h"
@@ -23,9 +24,14 @@ float f32_of(const GgufTensor& tensor) {
 // Copies tensors to the device and reports how far it is.
 class Loader {
  public:
-  Loader(const ModelFile& file, Backend& backend, I2sLayout layout,
+  Loader(const ModelFile& file, Backend& backend, I2sLayout layout, WeightHomes homes,
          const std::function<bool(uint64_t, uint64_t)>& on_progress)
-      : file_(file), c_(file.config), backend_(backend), layout_(layout), on_progress_(on_progress) {}
+      : file_(file),
+        c_(file.config),
+        backend_(backend),
+        layout_(layout),
+        homes_(homes),
+        on_progress_(on_progress) {}
 
   void begin() const { report(0); }
 
@@ -69,6 +75,7 @@ class Loader {
 
   // `by_heads` says how many tensors of the stack, the first ones, have rows that RoPE rotates.
   Matrix projection(const TensorStack& stack, size_t by_heads = 0) {
+    piece_ = stack.parts[0];
     RowsToPack rows;
     rows.n_in = static_cast<uint32_t>(stack.parts[0]->shape[0]);
     for (const GgufTensor* t : stack.parts) {
@@ -98,6 +105,7 @@ class Loader {
 
   // Splits the table into chunks of rows that one binding can reach.
   Table table(const GgufTensor& tensor) {
+    piece_ = &tensor;
     Table t;
     t.n_embd = static_cast<uint32_t>(tensor.shape[0]);
     t.n_vocab = static_cast<uint32_t>(tensor.shape[1]);
@@ -117,8 +125,7 @@ class Loader {
         std::min<uint64_t>((backend_.device().max_buffer_bytes - kPadding) / row_bytes, t.n_vocab));
     for (uint32_t row = 0; row < t.n_vocab; row += most_rows) {
       const uint32_t rows = std::min(most_rows, t.n_vocab - row);
-      Table::Chunk chunk{row, rows, backend_.allocate(rows * row_bytes + kPadding, BufferUse::weights),
-                         nullptr};
+      Table::Chunk chunk{row, rows, allocate(rows * row_bytes + kPadding), nullptr};
       put(*chunk.bytes, 0, tensor.data.subspan(row * row_bytes, rows * row_bytes));
       t.chunks.push_back(std::move(chunk));
     }
@@ -147,6 +154,17 @@ class Loader {
   static constexpr uint32_t kLargestInt8 = 128, kLargestInt16 = 32640;  // magnitudes of an input
   static constexpr uint64_t kPadding = 16;  // kernels load 16 bytes at a time, also at the end of a table
 
+  // For the piece that is loaded, where it was placed.
+  BufferPtr allocate(uint64_t bytes) {
+    if (homes_.placement.home_of(*piece_) == Home::device) try {
+        return backend_.allocate(bytes, BufferUse::weights);
+      } catch (const Error&) {
+        if (!homes_.may_move) throw;
+        homes_.placement.move_to_host(*piece_);
+      }
+    return backend_.allocate(bytes, BufferUse::host_weights);
+  }
+
   BufferPtr whole(const GgufTensor& tensor) {
     BufferPtr buffer = backend_.allocate(tensor.data.size(), BufferUse::weights);
     put(*buffer, 0, tensor.data);
@@ -161,7 +179,7 @@ class Loader {
       const RowsToPack::Part& part = rows.parts[i];
       m.parts[i].scale *= i2s_scale(part.tensor->data);
       const auto in_file = part.tensor->data.first(part.tensor->data.size() - kI2sTail);
-      if (i2s_has_code_3(in_file))
+      if (has_code_3(in_file, part.rows))
         throw Error(
             ErrorKind::model,
             fmt::format(
@@ -171,11 +189,20 @@ class Loader {
       if (as_it_lies && (m.part_codes[i] = backend_.adopt(in_file))) {
         count(in_file.size());
       } else {
-        if (!m.codes) m.codes = backend_.allocate(row_bytes * m.rows(), BufferUse::weights);
+        if (!m.codes) m.codes = allocate(row_bytes * m.rows());
         put(*m.codes, at, as_it_lies ? in_file : block128_in_order(part, in_file, row_bytes));
       }
       at += in_file.size();
     }
+  }
+
+  static bool has_code_3(std::span<const std::byte> codes, uint32_t rows) {
+    std::atomic<bool> found = false;
+    const uint64_t row_bytes = codes.size() / rows;
+    share_rows(0, rows, [&](uint32_t begin, uint32_t end) {
+      if (i2s_has_code_3(codes.subspan(begin * row_bytes, (end - begin) * row_bytes))) found = true;
+    });
+    return found;
   }
 
   std::span<const std::byte> block128_in_order(const RowsToPack::Part& part, std::span<const std::byte> codes,
@@ -225,8 +252,8 @@ class Loader {
       const GgufTensor& tensor = *part.parts[0].tensor;
       BlockRepacker repacker(file_.path, m.layout, part);
       Matrix::Part& to = m.parts[i];
-      to.codes = backend_.allocate(repacker.code_bytes(to.rows), BufferUse::weights);
-      to.scales = backend_.allocate(repacker.scale_bytes(to.rows), BufferUse::weights);
+      to.codes = allocate(repacker.code_bytes(to.rows));
+      to.scales = allocate(repacker.scale_bytes(to.rows));
       const uint64_t row_bytes = find_file_type(tensor.type)->row_bytes(rows.n_in);
       const uint32_t step = rows_a_step(row_bytes);
       for (uint32_t row = 0; row < to.rows; row += step) {
@@ -251,7 +278,7 @@ class Loader {
         count(in_file.size());
         continue;
       }
-      m.parts[i].codes = backend_.allocate(in_file.size() + kPadding, BufferUse::weights);
+      m.parts[i].codes = allocate(in_file.size() + kPadding);
       const uint64_t row_bytes = in_file.size() / part.rows;
       put(*m.parts[i].codes, 0, part.head_dim == 0 ? in_file : rows_in_order(part, in_file, row_bytes));
     }
@@ -290,8 +317,7 @@ class Loader {
     const uint64_t scale_bytes = rows.n_in / scale_every * sizeof(uint16_t);
     const uint64_t n = (uint64_t{end - begin} + kRowsTogether - 1) / kRowsTogether * kRowsTogether;
     const bool merges = has_bands(backend_.group_layout()) && begin == 0 && end == rows.rows();
-    Packed packed{backend_.allocate(n * row_bytes, BufferUse::weights),
-                  merges ? nullptr : backend_.allocate(n * scale_bytes, BufferUse::weights), scale_every};
+    Packed packed{allocate(n * row_bytes), merges ? nullptr : allocate(n * scale_bytes), scale_every};
     std::vector<uint16_t> all_scales;
     const uint32_t step = rows_a_step(row_bytes);
     for (uint32_t row = begin; row < end; row += step) {
@@ -308,7 +334,7 @@ class Loader {
     }
     if (merges) {
       packed.scale_every *= merge_scales16(all_scales, rows.n_in / scale_every);
-      packed.scales = backend_.allocate(all_scales.size() * sizeof(uint16_t), BufferUse::weights);
+      packed.scales = allocate(all_scales.size() * sizeof(uint16_t));
       backend_.upload(*packed.scales, 0, std::as_bytes(std::span(all_scales)));
     }
     return packed;
@@ -340,6 +366,8 @@ class Loader {
   const Config& c_;
   Backend& backend_;
   const I2sLayout layout_;
+  const WeightHomes homes_;
+  const GgufTensor* piece_ = nullptr;  // the first tensor of what is loaded now
   const std::function<bool(uint64_t, uint64_t)>& on_progress_;
   std::vector<std::byte> repacked_, ordered_;
   double head_bound_ = 0;  // of the table that was loaded last
@@ -378,11 +406,11 @@ Block load_block(Loader& load, const FileBlock& from) {
 
 }  // namespace
 
-Model load_model(const ModelFile& file, Backend& backend, I2sLayout layout,
+Model load_model(const ModelFile& file, Backend& backend, I2sLayout layout, WeightHomes homes,
                  const std::function<bool(uint64_t, uint64_t)>& on_progress) {
   Model model;
   model.config = file.config;
-  Loader load(file, backend, layout, on_progress);
+  Loader load(file, backend, layout, homes, on_progress);
   load.begin();
   model.token_embd = load.table(*file.token_embd);
   model.positions = load.maybe(file.positions);

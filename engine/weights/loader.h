@@ -15,8 +15,15 @@ namespace bitnet {
 // `file`.
 MemoryPlan plan_memory(const ModelFile& file, uint32_t n_ctx);
 
-// `on_progress` as in EngineOptions.
-Model load_model(const ModelFile& file, Backend& backend, I2sLayout layout,
+// Where weights go. If `may_move`, what the device has no room for goes to host memory after all, and
+// `placement` says so afterwards.
+struct WeightHomes {
+  Placement& placement;
+  bool may_move = false;
+};
+
+// `on_progress` as in EngineOptions. Requires: nothing is placed on disk.
+Model load_model(const ModelFile& file, Backend& backend, I2sLayout layout, WeightHomes homes,
                  const std::function<bool(uint64_t, uint64_t)>& on_progress);
 
 }  // namespace bitnet

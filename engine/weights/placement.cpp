@@ -5,12 +5,48 @@
 #include <algorithm>
 #include <tuple>
 
+#include "engine/engine.h"
+
 namespace bitnet {
+namespace {
+
+// The margin that `automatic` leaves to other programs, and to what drivers take for themselves.
+uint64_t automatic_budget(const DeviceInfo& device) {
+  if (device.unified) return kNoLimit;  // host memory is no other
+  constexpr uint64_t kLeast = 256 << 20, kShare = 20;
+  return device.free_bytes - std::min(device.free_bytes, std::max(kLeast, device.free_bytes / kShare));
+}
+
+[[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::device, why); }
+
+}  // namespace
+
+uint64_t vram_budget(const VramBudget& budget, const DeviceInfo& device) {
+  switch (budget.kind) {
+    case VramBudget::Kind::bytes:
+      return budget.value;
+    case VramBudget::Kind::percent:
+      return device.memory_bytes / 100 * budget.value;
+    default:
+      return automatic_budget(device);
+  }
+}
 
 Home Placement::home_of(const GgufTensor& tensor) const {
   for (size_t i = 0; i < pieces.size(); ++i)
     if (pieces[i].tensor == &tensor) return homes[i];
   return Home::device;
+}
+
+void Placement::move_to_host(const GgufTensor& tensor) {
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (pieces[i].tensor != &tensor || homes[i] != Home::device) continue;
+    homes[i] = Home::host;
+    on_device -= pieces[i].bytes;
+    in_host += pieces[i].bytes;
+    read_on_device -= pieces[i].read;
+    read_in_host += pieces[i].read;
+  }
 }
 
 Placement place(uint64_t fixed, std::span<const WeightPiece> pieces, const Budgets& budgets) {
@@ -40,6 +76,32 @@ std::string size_option(uint64_t bytes) {
   constexpr uint64_t kKibi = 1 << 10, kMebi = 1 << 20;
   const uint64_t unit = bytes < 64 * kMebi ? kKibi : kMebi;
   return fmt::format("{}{}", bytes / unit + (bytes % unit != 0 ? 1 : 0), unit == kKibi ? 'K' : 'M');
+}
+
+Placement place_model(const MemoryPlan& plan, const DeviceInfo& device, const EngineOptions& options) {
+  if (device.cpu) {
+    const uint64_t all = plan.total() + plan.head_copy;
+    if (all > options.ram)
+      refuse(
+          fmt::format("--ram {}: the model takes {} of memory on the CPU; give as much, or a smaller --ctx",
+                      size_option(options.ram), size_option(all)));
+    return place(plan.fixed(), plan.pieces, {});
+  }
+  uint64_t vram = vram_budget(options.vram, device);
+  if (plan.fixed() > vram) {
+    if (options.vram.kind != VramBudget::Kind::automatic)
+      refuse(
+          fmt::format("--vram {}: keys, values and activations take {} of {}; give as much, or a smaller "
+                      "--ctx",
+                      size_option(vram), size_option(plan.fixed()), device.name));
+    vram = plan.fixed();  // the driver will say whether it has it
+  }
+  const Placement all = place(plan.fixed(), plan.pieces, {vram, kNoLimit});
+  if (all.in_host > options.ram)
+    refuse(
+        fmt::format("--ram {}: {} of the weights would lie in host memory; give as much, or a larger --vram",
+                    size_option(options.ram), size_option(all.in_host)));
+  return all;
 }
 
 }  // namespace bitnet

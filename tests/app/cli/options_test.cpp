@@ -120,6 +120,28 @@ TEST(Options, WhatIsOutOfRangeOrUnknownIsUsage) {
   refusal({"list", "extra"});
 }
 
+TEST(Options, BudgetsOfMemoryAreSizesOrShares) {
+  const auto vram = [](const char* text) { return parse({"--vram", text}).vram; };
+  EXPECT_EQ(parse({}).vram.kind, VramBudget::Kind::automatic);
+  EXPECT_EQ(vram("auto").kind, VramBudget::Kind::automatic);
+  EXPECT_EQ(vram("2G").kind, VramBudget::Kind::bytes);
+  EXPECT_EQ(vram("2G").value, uint64_t{2} << 30);
+  EXPECT_EQ(vram("1.5g").value, uint64_t{3} << 29);
+  EXPECT_EQ(vram("512M").value, uint64_t{512} << 20);
+  EXPECT_EQ(vram("60%").kind, VramBudget::Kind::percent);
+  EXPECT_EQ(vram("60%").value, 60U);
+  EXPECT_EQ(parse({}).ram, kNoLimit);
+  EXPECT_EQ(parse({"--ram", "12G"}).ram, uint64_t{12} << 30);
+  for (const char* wrong :
+       {"",   "0",    "2",   "-1G",         "0G",   "0.0000001K", "2X",          "2GB",
+        "G",  "1e3G", "nan", "nanG",        "infG", "0x1G",       " 2G",         "2 G",
+        "0%", "101%", "-5%", "4294967297%", "5.5%", "%",          "9999999999G", "autoG"}) {
+    EXPECT_THROW(vram(wrong), Error) << wrong;
+    EXPECT_THROW(parse({"--ram", wrong}), Error) << wrong;
+  }
+  EXPECT_THROW(parse({"--ram", "60%"}), Error);
+}
+
 TEST(Options, HelpAndVersionAreText) {
   EXPECT_THAT(parse({"--help"}).print_and_exit, testing::HasSubstr("--script"));
   EXPECT_THAT(parse({"--version"}).print_and_exit, testing::HasSubstr(BITNET_VERSION));

@@ -40,6 +40,9 @@ TEST(StatusLine, FillsItsWidthAndDropsTheLeastImportant) {
        {"bitnet-b1.58-2B-4T", "NVIDIA H200", "answering", "52.3 tok/s", "312/4096", "not saved"}) {
     EXPECT_NE(wide.find(part), std::string::npos) << part;
   }
+  EXPECT_EQ(wide.find("GB/s"), std::string::npos);
+  status.streamed = 1'500'000'000;
+  EXPECT_NE(status_row(status, {}, 120).text().find("52.3 tok/s · 79 GB/s"), std::string::npos);
   EXPECT_NE(status_row(status, {}, 20).text().find("answering"), std::string::npos);
   EXPECT_NE(status_row(status, {"", 12, 30}, 60).text().find("↓ 12 new lines"), std::string::npos);
   EXPECT_NE(status_row(status, {"press ^C again to quit", 0, 0}, 60).text().find("again"), std::string::npos);

@@ -126,6 +126,27 @@ TEST_F(VulkanFault, OutOfDeviceMemoryAtEachAllocationIsSaidAndLeavesNothingBehin
   }
 }
 
+// Weights that a device has no room for lie in host memory instead, and the answer is the same.
+TEST_F(VulkanFault, WeightsThatADeviceHasNoRoomForLieInHostMemory) {
+  options_.kernels = share({.always_stage = true});  // as a device with memory of its own
+  const std::vector<int32_t> whole = answer(*open());
+  int moved = 0;
+  for (int n = 1, last = vk_faults::calls("vkAllocateMemory"); n <= last; n += 3 * kStride) {
+    vk_faults::heal();
+    vk_faults::fail("vkAllocateMemory", VK_ERROR_OUT_OF_DEVICE_MEMORY, n);
+    try {
+      const auto engine = open();
+      const bool in_host = engine->placement().in_host != 0;
+      EXPECT_EQ(answer(*engine), whole) << "allocation " << n;
+      moved += in_host ? 1 : 0;
+    } catch (const Error& error) {
+      ASSERT_EQ(error.kind(), ErrorKind::device);
+      ASSERT_THAT(error.what(), HasSubstr("--ctx")) << "allocation " << n;
+    }
+  }
+  EXPECT_GE(moved, 2);
+}
+
 // Of each other call that may run out of memory, the first and the last one fail here.
 TEST_F(VulkanFault, OutOfMemoryForAnyOtherObjectLeavesNothingBehind) {
   vk_faults::heal();

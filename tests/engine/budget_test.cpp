@@ -1,0 +1,184 @@
+// Tests that it makes no difference to any result where weights lie, and what too small a budget says.
+#include <cstdlib>
+
+#include "engine/batch_size.h"
+#include "engine/kernel_options.h"
+#include "tests/engine/session.h"
+
+namespace bitnet {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr uint32_t kContext = 224;
+
+// All that a session gives out.
+struct Results {
+  std::vector<float> logits, hidden;
+  std::vector<int32_t> greedy, sampled;
+  std::vector<std::byte> kv;
+  bool operator==(const Results&) const = default;
+};
+
+std::vector<int32_t> tokens_of(Session& session, const SamplerParams& params) {
+  std::vector<int32_t> ids;
+  Sampler sampler(params);
+  session.decode(sampler, {.max_tokens = 64}, [&](const SampledToken& t) {
+    ids.push_back(t.id);
+    return true;
+  });
+  return ids;
+}
+
+Results results_of(Engine& model) {
+  std::vector<int32_t> prompt(40);
+  for (size_t i = 0; i < prompt.size(); ++i)
+    prompt[i] = static_cast<int32_t>((i * 7919 + 5) % model.model().n_vocab);
+  Results r;
+  const auto session = Session::create(model, kContext);
+  SyncOptions options;
+  options.hidden = &r.hidden;
+  options.on_logits = [&](uint32_t, std::span<const float> row) {
+    r.logits.insert(r.logits.end(), row.begin(), row.end());
+  };
+  session->sync(prompt, options);
+  r.greedy = tokens_of(*session, {});
+  r.sampled = tokens_of(*session, {.temperature = 0.9F, .top_k = 40, .top_p = 0.95F, .seed = 3});
+  r.kv = session->save();
+  return r;
+}
+
+class BudgetTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (devices().front() == "cpu") GTEST_SKIP() << "no Vulkan device here";
+    options_.device = "0";
+    options_.n_ctx = kContext;
+  }
+
+  static VramBudget bytes(uint64_t n) { return {VramBudget::Kind::bytes, n}; }
+
+  std::unique_ptr<Engine> open(const Checkpoint& file, uint64_t vram) {
+    options_.vram = bytes(vram);
+    return Engine::open(file, options_);
+  }
+
+  static uint64_t all_of(const MemoryPlan& plan) { return place(plan.fixed(), plan.pieces, {}).on_device; }
+
+  // Opens the file with budgets from the smallest one to one for all.
+  void expect_same_results(const Checkpoint& file, int budgets) {
+    const MemoryPlan plan = plan_memory(file, kContext);
+    const uint64_t least = plan.fixed(), all = all_of(plan);
+    const auto resident = open(file, all);
+    EXPECT_EQ(resident->placement().in_host, 0U);
+    const Results wanted = results_of(*resident);
+    ASSERT_EQ(wanted.greedy.size(), 64U);
+    uint64_t in_host = all;
+    for (int i = 0; i < budgets; ++i) {
+      const auto model = open(file, least + (all - least) * i / budgets);
+      const Placement p = model->placement();
+      EXPECT_LE(p.on_device, options_.vram.value);
+      EXPECT_GT(p.in_host, 0U);
+      EXPECT_LE(p.in_host, in_host);
+      in_host = p.in_host;
+      EXPECT_TRUE(results_of(*model) == wanted) << "budget " << i << " of " << budgets;
+    }
+  }
+
+  // The message of the Error(device) that opening must throw.
+  std::string refusal(const Checkpoint& file) {
+    try {
+      Engine::open(file, options_);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::device);
+      return error.what();
+    }
+    ADD_FAILURE() << "no error";
+    return "";
+  }
+
+  EngineOptions options_;
+};
+
+TEST_F(BudgetTest, AnyBudgetGivesTheSameBits) { expect_same_results(model_file(), 6); }
+
+// A chain of stages can run here with one thread alone: engine_chained_decode runs this.
+TEST_F(BudgetTest, KernelsForAGpuGiveTheSameBitsInAChainOnVulkan) {
+  const char* threads = std::getenv("LP_NUM_THREADS");
+  if (!threads || std::string(threads) != "1") GTEST_SKIP() << "needs LP_NUM_THREADS=1";
+  options_.kernels = share({.chained_decode = ChainedDecode::always, .as_gpu = true});
+  expect_same_results(model_file(), 1);
+}
+
+TEST_F(BudgetTest, TablesOfWhichATokenReadsARowMayLieInHostMemory) {
+  expect_same_results(Checkpoint(BITNET_GEMMA_16), 1);
+}
+
+TEST_F(BudgetTest, ABudgetThatIsTooSmallNamesTheSmallestThatWorks) {
+  const MemoryPlan plan = plan_memory(model_file(), kContext);
+  for (const uint64_t vram : {uint64_t{1}, plan.fixed() / 2, plan.fixed() - 1}) {
+    options_.vram = bytes(vram);
+    EXPECT_THAT(refusal(model_file()), HasSubstr("take " + size_option(plan.fixed()) + " of"));
+  }
+  options_.vram = bytes(plan.fixed());
+  options_.ram = 1 << 10;
+  const uint64_t needed = place(plan.fixed(), plan.pieces, {plan.fixed(), kNoLimit}).in_host;
+  EXPECT_THAT(refusal(model_file()), HasSubstr(size_option(needed) + " of the weights"));
+  options_.ram = needed;
+  EXPECT_EQ(Engine::open(model_file(), options_)->placement().in_host, needed);
+  options_.ram = needed - 1;
+  EXPECT_THAT(refusal(model_file()), HasSubstr("--ram"));
+
+  options_.device = "cpu";
+  EXPECT_THAT(refusal(model_file()), HasSubstr("--ram"));
+  options_.ram = plan.total() + plan.head_copy;
+  EXPECT_TRUE(Engine::open(model_file(), options_)->device().cpu);
+}
+
+TEST_F(BudgetTest, NothingIsAllocatedPastABudget) {
+  const MemoryPlan plan = plan_memory(model_file(), kContext);
+  const auto model = open(model_file(), all_of(plan));
+  const auto session = Session::create(*model, kContext);
+  try {
+    Session::create(*model, kContext);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::device);
+    EXPECT_THAT(error.what(), HasSubstr("--ctx"));
+  }
+  session->sync(std::vector<int32_t>{1, 2, 3});  // the first one still works
+}
+
+TEST(VramBudget, GivesBytesOfADevice) {
+  DeviceInfo device;
+  device.memory_bytes = uint64_t{8} << 30;
+  device.free_bytes = uint64_t{6} << 30;
+  EXPECT_EQ(vram_budget({VramBudget::Kind::bytes, 77}, device), 77U);
+  EXPECT_EQ(vram_budget({VramBudget::Kind::percent, 50}, device), device.memory_bytes / 100 * 50);
+  EXPECT_LT(vram_budget({}, device), device.free_bytes);
+  EXPECT_GT(vram_budget({}, device), device.free_bytes / 10 * 9);
+  device.free_bytes = 1;
+  EXPECT_EQ(vram_budget({}, device), 0U);
+  device.unified = true;
+  EXPECT_EQ(vram_budget({}, device), kNoLimit);
+}
+
+// Tokens of a submission after many, on a device that takes floor + n * slope.
+uint32_t batch_after_many(double floor, double slope) {
+  BatchSize batch(1024);
+  for (int i = 0; i < 12; ++i) batch.took(batch.next(), floor + batch.next() * slope);
+  EXPECT_NEAR(batch.expected(100), floor + 100 * slope, 0.02 * (floor + 100 * slope));
+  return batch.next();
+}
+
+TEST(BatchSize, GrowsUntilTokensTakeATenthOfASecondOrAsLongAsTheWeights) {
+  EXPECT_EQ(batch_after_many(0.002, 25e-6), 1024U);
+  EXPECT_NEAR(batch_after_many(0.001, 1e-3), 100, 2);
+  EXPECT_EQ(batch_after_many(0.001, 0.1), 32U);       // a slow device: no fewer, and no more
+  EXPECT_EQ(batch_after_many(0.68, 0.2e-3), 1024U);   // 70B over 25 GB/s
+  EXPECT_NEAR(batch_after_many(0.68, 2e-3), 340, 4);  // the same where computing is slow too
+  EXPECT_EQ(BatchSize(7).next(), 7U);
+}
+
+}  // namespace
+}  // namespace bitnet
