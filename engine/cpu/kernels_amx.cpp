@@ -160,13 +160,9 @@ inline __m512i both_planes(const UnitSums<kPlanes>& sums, uint32_t token) {
   return _mm512_add_epi32(_mm512_slli_epi32(first, 8), _mm512_load_si512(sums.plane[kPlanes - 1][token]));
 }
 
-#ifndef RING
-#define RING 4
-#define LATE 1
-#endif
 // Units on their way: a load of what the matrix unit stores waits until the store has left the core, and the
 // order of instructions is kept for about two units.
-constexpr uint32_t kOnTheirWay = RING;
+constexpr uint32_t kOnTheirWay = 4;
 
 // The 16 rows from `row` on for n_tokens tokens, up to as many as kTokens, whose sums stay in registers. A
 // unit is multiplied, stored while the next one is multiplied, and rounded some units later. Where there are
@@ -178,11 +174,11 @@ void multiply_band(const UnitTile& w, uint32_t row, const int8_t* q, const int32
   __m512i total[kTileTokens];
   ((total[kTokens] = _mm512_setzero_si512()), ...);
   UnitSums<kPlanes> of_unit[kOnTheirWay];
-  const auto multiply = [&]<bool kOdd>(uint32_t u) {
+  const auto multiply = [&]<bool kOdd>(uint32_t u) __attribute__((always_inline)) {
     multiply_unit<kPlanes, kOdd>(w.codes + size_t{u} * (kUnit / 4) * kCodeRow + row * 4,
                                  q + size_t{u} * kUnit, w.n_in);
   };
-  const auto round = [&](uint32_t u) {
+  const auto round = [&](uint32_t u) __attribute__((always_inline)) {
     const UnitSums<kPlanes>& now = of_unit[u % kOnTheirWay];
     const size_t at = size_t{u / w.units_a_scale} * kTileRows + row;
     const __m512 d = _mm512_loadu_ps(w.scales + at), m = kMin ? _mm512_loadu_ps(w.minima + at) : d;
@@ -197,15 +193,11 @@ void multiply_band(const UnitTile& w, uint32_t row, const int8_t* q, const int32
     (add(kTokens, total[kTokens]), ...);
   };
   const auto next = [&]<bool kOdd>(uint32_t u) __attribute__((always_inline)) {
-    if (LATE) {
-      if (u + 1 < units) multiply.template operator()<!kOdd>(u + 1);
-    } else {
-      multiply.template operator()<kOdd>(u);
-    }
+    if (u + 1 < units) multiply.template operator()<!kOdd>(u + 1);
     store_unit<kPlanes, kOdd>(of_unit[u % kOnTheirWay]);
     if (u + 1 >= kOnTheirWay) round(u + 1 - kOnTheirWay);
   };
-  if (LATE) multiply.template operator()<false>(0);
+  multiply.template operator()<false>(0);
   uint32_t u = 0;
   for (; u + 2 <= units; u += 2) {
     next.template operator()<false>(u);
