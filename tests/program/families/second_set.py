@@ -146,12 +146,11 @@ class Program:
 
 
 def compute(name, a):
-    """Makes the model, lets transformers answer, and writes what it said. Returns an error, or an empty text."""
+    """Makes the model, lets transformers answer, and writes NAME.npz."""
     import torch
 
     import in_transformers
     torch.set_num_threads(1)
-    begin = time.time()
     path = a.folder / f"{name}.gguf"
     make(name, path)
     loaded = in_transformers.Loaded(path)
@@ -177,7 +176,7 @@ def compute(name, a):
         logits = loaded.model(torch.from_numpy(ids)[None], use_cache=False).logits[0].float().numpy()
     np.savez(a.folder / f"{name}.npz", ids=ids, n_prompt=usual, letter=list(prompts)[best], logits=logits, steps=steps[best],
              marks=marks, marked=tightest[best] < -1e6, digest=digest(path),
-             distinct=len(set(ids[usual:].tolist())), seconds=time.time() - begin)
+             distinct=len(set(ids[usual:].tolist())))
 
 
 def exact(name, a):
@@ -213,8 +212,8 @@ def judge(name, arrays, got, answer, same):
     top = report.split("top-1: ")[1].replace(" compared", "").replace(" too close", "").replace(" differ", "")
     rows = got[n - 1:-1]
     noise = np.abs(rows - data.steps).max()
-    second, first = np.partition(data.steps, -2, -1)[:, -2:].T
-    clear = first - second > 2 * noise
+    margin = margins(data.steps)
+    clear = margin > 2 * noise
     other = clear & (rows.argmax(-1) != ids[n:])
     different = np.flatnonzero(np.asarray(answer) != ids[n:n + len(answer)])
     equal = int(different[0]) if len(different) else len(answer)
@@ -222,8 +221,9 @@ def judge(name, arrays, got, answer, same):
     fine = equal == N_ANSWER or ended or not clear[equal]
     deviation = data.steps.std()
     good = good and same and not other.any() and fine
-    tightest = (first - second).min() / deviation
-    return (f"{1 - cosine:9.1e} {'yes' if same else 'NO':>5} {top:>18} {noise / deviation:9.1e} {tightest:9.1e} {clear.sum():5} {other.sum():6} {equal:5} {int(data.distinct):6} {'ok' if good else 'FAIL'}"), good
+    return (f"{1 - cosine:9.1e} {'yes' if same else 'NO':>5} {top:>18} {noise / deviation:9.1e} "
+            f"{margin.min() / deviation:9.1e} {clear.sum():5} {other.sum():6} {equal:5} {int(data.distinct):6} "
+            f"{'ok' if good else 'FAIL'}"), good
 
 
 def compare(name, device, number, a):
