@@ -14,7 +14,9 @@ namespace bitnet {
 
 class BatchSize {
  public:
-  explicit BatchSize(uint32_t most) : most_(most), next_(std::min(kFirst, most)) {}
+  // `has_floor`: weights come over a link, so that a second batch is larger however long the first one took.
+  BatchSize(uint32_t most, bool has_floor)
+      : most_(most), next_(std::min(kFirst, most)), has_floor_(has_floor) {}
 
   uint32_t next() const { return next_; }
 
@@ -30,7 +32,8 @@ class BatchSize {
     if (n != later_.n) earlier_ = later_;
     later_ = {static_cast<double>(n), std::max(seconds, 1e-9)};
     if (earlier_.n == 0) {
-      next_ = grown(std::max(2.0, kSeconds / later_.seconds));
+      if (has_floor_ || later_.seconds < kSeconds / 2)
+        next_ = grown(std::max(2.0, kSeconds / later_.seconds));
       return;
     }
     const double gradient = (later_.seconds - earlier_.seconds) / (later_.n - earlier_.n);
@@ -42,7 +45,7 @@ class BatchSize {
 
  private:
   static constexpr uint32_t kFirst = 32;
-  static constexpr double kSeconds = 0.1;  // that the tokens of a batch should take, the floor aside
+  static constexpr double kSeconds = 0.2;  // that the tokens of a batch should take, the floor aside
   static constexpr double kMostGrowth = 32;
 
   uint32_t grown(double factor) const {
@@ -55,6 +58,7 @@ class BatchSize {
     double seconds = 0;
   };
   uint32_t most_, next_;
+  bool has_floor_;
   Sample earlier_, later_;  // of different n
   double floor_ = 0, slope_ = 0;
 };

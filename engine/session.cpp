@@ -46,7 +46,7 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
       host_logits_(backend_.allocate(uint64_t{kMaxLogitRows} * engine.weights.config.n_vocab * sizeof(float),
                                      BufferUse::shared)),
       copies_logits_(!backend_.device().cpu),
-      batch_(max_batch_) {
+      batch_(max_batch_, engine.places.read_in_host != 0) {
   const uint64_t row_bytes = uint64_t{engine_.weights.config.n_vocab} * sizeof(float);
   for (uint32_t i = 0; i < 1 + (backend_.runs_ahead() ? kRunAhead : 0); ++i)
     outcomes_.push_back({backend_.allocate(i == 0 ? kMaxLogitRows * row_bytes : row_bytes, BufferUse::device),

@@ -64,6 +64,22 @@ TEST_P(SessionTest, ReusesTheCommonPrefixAndRewinds) {
   EXPECT_EQ(copy(session->logits()), logits_after(tokens));
 }
 
+TEST_P(SessionTest, ACancelWithinABatchLeavesABeginning) {
+  const auto tokens = random_tokens(150, 21);
+  const auto session = Session::create(engine(), 0);
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    session->cancel();
+  });
+  session->sync(tokens, {.batch = 150});
+  other.join();
+  const auto kept = session->tokens();
+  ASSERT_LE(kept.size(), tokens.size());
+  EXPECT_TRUE(std::equal(kept.begin(), kept.end(), tokens.begin()));
+  session->sync(tokens);
+  EXPECT_EQ(copy(session->logits()), logits_after(tokens));
+}
+
 int32_t first_largest(std::span<const float> v) {
   return static_cast<int32_t>(std::max_element(v.begin(), v.end()) - v.begin());
 }

@@ -252,6 +252,19 @@ class Program(ProgramCase):
         self.assertGreater(measured["decode"]["gb_per_s"], 0)
         self.assertGreater(measured["decode"]["percent_of_copy_speed"], 0)
 
+    def test_a_plan_says_what_lies_where(self):
+        code, out, err = run("plan", TALKING, "--device", "cpu", "--ctx", "256")
+        self.assertEqual((code, err), (0, ""))
+        self.assertRegex(out, r"(?m)^in all +[\d.]+ MiB")
+        self.assertLessEqual(max(map(len, out.splitlines())), 80)
+        plan = json.loads(run("plan", TALKING, "--device", "cpu", "--ctx", "256", "--json")[1])
+        self.assertEqual((plan["context"], plan["in_host"]), (256, 0))
+        self.assertGreater(plan["tokens_per_s"], 0)
+        self.assertEqual(plan["read_on_device"], sum(row["read_a_token"] for row in plan["rows"][:-1]))
+        code, out, err = run("plan", TALKING, "--device", "cpu", "--ram", "1M")
+        self.assertEqual((code, out), (5, ""))
+        self.assertRegex(err, r"--ram 1024K: the model takes \d+K")
+
     def test_jsonl_names_siblings_and_numbers(self):
         _, out, _ = run(TALKING, "--script", "-", "--output", "jsonl",
                         text="Hello!\n/regen\n@wait idle\n/edit\n/goto 2\n")
