@@ -135,8 +135,7 @@ struct SyncOptions {
 };
 
 struct SyncResult {
-  uint32_t reused = 0;     // tokens whose keys and values were there already: of a model with windows maybe
-                           // fewer than the timelines have in common
+  uint32_t reused = 0;     // tokens whose keys and values were there; with windows maybe not the whole prefix
   uint32_t evaluated = 0;  // tokens computed by this call
   bool cancelled = false;
 };

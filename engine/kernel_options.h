@@ -1,4 +1,5 @@
-// Which kernels are used, for tests and measurements: without these options the engine chooses what is best.
+// Which kernels are used, and how much memory for what, for tests and measurements: without these options the
+// engine chooses what is best.
 //
 // Thread rule: values.
 #pragma once
@@ -36,9 +37,8 @@ struct KernelOptions {
   bool always_stage = false;  // copy weights to the device even where the host could write them in place
   std::string cpu_kernels;  // "avx2", ...: those for one instruction set, as in engine/cpu/; empty = the best
   HeadShortlist head_shortlist = HeadShortlist::where_large;
-  uint32_t most_batch = UINT32_MAX;  // tokens of a run; caches of layers with a window have room for no more
-  uint64_t snapshot_bytes =
-      1 << 30;  // what snapshots of a timeline's state take of host memory (snapshots.h)
+  uint32_t most_batch = UINT32_MAX;   // tokens of a run; caches of layers with a window have room for no more
+  uint64_t snapshot_bytes = 1 << 30;  // of host memory, for states of a timeline (snapshots.h)
 };
 
 inline std::shared_ptr<const KernelOptions> share(KernelOptions options) {

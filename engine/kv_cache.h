@@ -4,8 +4,9 @@
 //
 // A layer with a window keeps its last positions in a ring, so a timeline cannot be cut back to any position:
 // what a token sees at a position before oldest() has been overwritten. The states of earlier positions are
-// taken before that happens and restored when they are needed (snapshots.h). Another kind of state that
-// cannot be cut back belongs in here too, with the same functions.
+// taken before that happens and restored when they are needed (snapshots.h). A state that cannot be cut back
+// at all would belong in here too: its oldest position is the last one, and a batch has to end where a state
+// is to be taken.
 //
 // The payload of save is little-endian, and load checks all of it:
 //   "BNKV", u32 version 2, 32 bytes model fingerprint (hex text), u32 n_layer, u32 words a row, u32 1 where
@@ -32,8 +33,8 @@ class KvCache {
   Buffer& keys(size_t layer) { return *layers_[layer].keys; }
   Buffer& values(size_t layer) { return *layers_[layer].values; }
 
-  // The first position that a token may be evaluated at next, after those of the timeline before it: what it
-  // sees is there.
+  // The first position at which the timeline may be cut and go on: all that a token there sees is in the
+  // cache.
   uint32_t oldest() const { return oldest_; }
   // The same when tokens up to position `end` will have been written.
   uint32_t oldest_after(uint32_t end) const;
@@ -47,7 +48,7 @@ class KvCache {
   // Afterwards oldest() is `position`. Other layers must have the positions before it.
   void restore_state(uint32_t position, std::span<const std::byte> state);
 
-  // What restore_state cannot need: the bytes by which rings are smaller than caches of all positions.
+  // By how many bytes rings are smaller than caches of all positions.
   uint64_t bytes_saved() const;
 
   uint64_t save_bytes(size_t n_tokens) const;
