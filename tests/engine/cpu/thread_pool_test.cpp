@@ -59,6 +59,30 @@ TEST(ThreadPool, EveryUnitIsDoneOnceWithMemoryOfItsOwn) {
   EXPECT_LE(scratch.size(), 7U);
 }
 
+TEST(ThreadPool, AThreadPreparesEachStepOnceBeforeItsFirstUnit) {
+  constexpr uint32_t kUnits = 50, kSteps = 20;
+  for (const unsigned threads : {1U, 4U}) {
+    ThreadPool pool(threads);
+    std::atomic<uint32_t> prepared = 0, done = 0;
+    std::vector<Step> steps;
+    for (uint32_t i = 1; i <= kSteps; ++i) {
+      const auto mark = static_cast<std::byte>(i);
+      steps.push_back({i % 3 == 0 ? 1 : kUnits,
+                       [&, mark](uint32_t, CacheLine* own) { done += own[0].bytes[0] == mark ? 1 : 0; },
+                       [&, mark](CacheLine* own) {
+                         ++prepared;
+                         own[0].bytes[0] = mark;
+                       }});
+    }
+    uint32_t units = 0;
+    for (const Step& step : steps) units += step.units;
+    pool.run(steps);
+    EXPECT_EQ(done, units);
+    EXPECT_GE(prepared, kSteps);
+    EXPECT_LE(prepared, kSteps * threads);
+  }
+}
+
 // stand_still() stops a thread wherever it is, as if another program had pushed it off its core.
 std::atomic<int> standing;
 int gate[2];
