@@ -61,9 +61,10 @@ struct Matrix {
   Input input = Input::int8_row;
   uint32_t scale_every = 0;  // of the layouts of groups: inputs of a row that share a scale, a multiple of 64
   float fixed = 0;           // of the same
-  std::array<Part, 3> parts;            // those in use come first
-  BufferPtr codes;                      // as the layout has them; null where the parts have their own
-  BufferPtr scales;                     // of the layouts of groups
+  std::array<Part, 3> parts;  // those in use come first
+  BufferPtr codes;            // as the layout has them; null where the parts have their own
+  bool in_fives = false;      // the codes lie in Layout::fives16 and are expanded into `layout` (vk/stream.h)
+  BufferPtr scales;           // of the layouts of groups
   std::array<BufferPtr, 3> part_codes;  // trits on a backend that adopts: as codes, of each part
   BufferPtr bias;                       // [rows] f32, added to the product before the activation, or null
   uint32_t rows() const { return parts[0].rows + parts[1].rows + parts[2].rows; }
@@ -313,6 +314,12 @@ class Backend {
   // costs next to nothing. It returns false where all logits are known or n is too many; then download them.
   virtual bool largest_logits(Buffer& /*logits*/, uint32_t /*n*/, std::vector<TokenLogit>&) { return false; }
   virtual void download(const Buffer& from, uint64_t offset, std::span<std::byte> bytes) = 0;
+
+  // Allocates kWeightSlots times so much on the device, through which matrices of host_weights of up to so
+  // many bytes go to the kernels. Others are read where they lie.
+  virtual void make_slots(uint64_t /*bytes*/) {}
+  // Whether ternary codes in host memory are to have Layout::fives16 (Matrix::in_fives).
+  virtual bool host_has_fives() const { return false; }
 
   virtual std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels) = 0;
   virtual double read_bandwidth() { return 0; }  // as of Engine

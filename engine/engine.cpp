@@ -54,6 +54,12 @@ std::unique_ptr<Engine> Engine::open(const Checkpoint& file, const EngineOptions
   const bool is_automatic = options.vram.kind == VramBudget::Kind::automatic;
   Placement placement = place_model(plan_memory(files, options.n_ctx), backend->device(), options);
   if (!is_automatic) backend->limit_memory(vram_budget(options.vram, backend->device()));
+  try {
+    backend->make_slots(placement.slots);
+  } catch (const Error&) {
+    if (!is_automatic) throw;
+    placement.slots = 0;  // the device has less memory than its driver said
+  }
   const bool may_move = is_automatic && !backend->device().unified && options.ram == kNoLimit;
   Model model = load_model(files, *backend, options.layout, {placement, may_move}, options.on_progress);
   model.config.fingerprint = fingerprint(hash.wait(), options);

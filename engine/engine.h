@@ -35,6 +35,7 @@ struct DeviceInfo {
   bool cpu = false;               // the CPU itself: no Vulkan, driver says which instructions and threads
   uint64_t memory_bytes = 0;      // of the largest device-local heap
   uint64_t free_bytes = 0;        // of that, what the driver says is free, where it says so; else all
+  bool has_slots = false;         // can copy weights from host memory while it works (vk/stream.h)
   bool unified = false;           // the device has no memory but the computer's
   uint32_t subgroup_size = 0;     // lanes
   bool integer_dot = false;       // has the 4x8-bit dot product

@@ -16,6 +16,7 @@ namespace bitnet {
 struct GgufTensor;
 
 constexpr uint64_t kNoLimit = UINT64_MAX;
+constexpr uint32_t kWeightSlots = 3;  // places on the device through which weights in host memory are copied
 
 // In the order of speed. Nothing can be used from the disk yet.
 enum class Home { device, host, disk };
@@ -42,6 +43,7 @@ struct Placement {
   std::vector<Home> homes;          // of each piece
   // Sums over the pieces in each place, and of what a token reads of them. on_device has what is fixed there
   // too.
+  uint64_t slots = 0;  // bytes of each of kWeightSlots, which are in on_device; 0: there are none
   uint64_t on_device = 0, in_host = 0, on_disk = 0;
   uint64_t read_on_device = 0, read_in_host = 0, read_on_disk = 0;
 

@@ -179,6 +179,12 @@ struct DensePush {
   float fixed1;
 };
 
+// A matrix whose codes are expanded.
+struct ExpandPush {
+  uint n_in;
+  uint n_rows;
+};
+
 // The kinds of stages of decode.comp: steps of the forward pass of one token, each of which needs the results
 // of the one before.
 #define STAGE_EMPTY 0u       // tries the device

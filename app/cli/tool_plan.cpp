@@ -94,6 +94,7 @@ std::vector<Row> rows_of(const Plan& plan) {
   rows.push_back({fmt::format("keys and values of {} tokens", plan.n_ctx), plan.memory.kv_cache});
   rows.push_back({"activations, norms, commands", plan.memory.activations + plan.memory.norms});
   const Placement& p = plan.placement;
+  if (p.slots != 0) rows.push_back({"slots for what is copied", kWeightSlots * p.slots});
   rows.push_back({"in all", p.on_device, p.in_host, p.read_on_device + p.read_in_host});
   return rows;
 }

@@ -8,6 +8,7 @@
 #include "pipeline_cache.h"
 #include "recorder.h"
 #include "shaders/params.h"
+#include "stream.h"
 
 namespace bitnet {
 namespace {
@@ -39,6 +40,7 @@ class VulkanBackend : public Backend {
                  use_integer_dot(device_.info(), kernels_of(options).integer_dot),
                  use_matrix(device_.info(), kernels_of(options).integer_dot)),
         transfer_(device_),
+        stream_(device_, kernels_of(options).host_weights, kernels_of(options).poison_slots),
         host_params_(device_, kParamsBytes, BufferUse::shared),
         params_(device_, kParamsBytes, BufferUse::device),
         decode_(device_, kernels_, transfer_, params_, kernels_of(options).chained_decode) {}
@@ -66,6 +68,9 @@ class VulkanBackend : public Backend {
     transfer_.download(vulkan(from), offset, bytes);
   }
 
+  void make_slots(uint64_t bytes) override { stream_.make_slots(bytes); }
+  bool host_has_fives() const override { return stream_.has_fives(); }
+
   std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels) override {
     return record(kernels, &host_params_);
   }
@@ -89,7 +94,10 @@ class VulkanBackend : public Backend {
     start_next(program);
   }
 
-  void start_next(Program& program) override { static_cast<VulkanProgram&>(program).commands.submit(); }
+  void start_next(Program& program) override {
+    auto& p = static_cast<VulkanProgram&>(program);
+    stream_.submit(p.commands, p.copies);
+  }
 
   void wait(Program& program) override {
     static_cast<VulkanProgram&>(program).commands.wait();
@@ -100,7 +108,7 @@ class VulkanBackend : public Backend {
   std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels,
                                   const VulkanBuffer* host_params) {
     auto program = std::make_unique<VulkanProgram>(device_);
-    VulkanRecorder recorder(device_, kernels_, decode_, host_params, params_, *program);
+    VulkanRecorder recorder(device_, kernels_, decode_, &stream_, host_params, params_, *program);
     kernels(recorder);
     recorder.finish();
     return program;
@@ -110,6 +118,7 @@ class VulkanBackend : public Backend {
   PipelineCache pipelines_;
   VulkanKernels kernels_;
   Transfer transfer_;
+  Stream stream_;
   VulkanBuffer host_params_;
   VulkanBuffer params_;
   Decode decode_;

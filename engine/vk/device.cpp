@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <chrono>
 
@@ -60,13 +61,17 @@ std::string Device::arithmetic() const {
 
 void Device::create() {
   const float priority = 1.0F;
-  VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
-  queue.queueFamilyIndex = physical_.queue_family;
-  queue.queueCount = 1;
-  queue.pQueuePriorities = &priority;
+  std::array<VkDeviceQueueCreateInfo, 2> queues{};
+  for (size_t i = 0; i < queues.size(); ++i) {
+    queues[i].sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+    queues[i].queueFamilyIndex = i == 0 ? queue_family() : copy_family();
+    queues[i].queueCount = 1;
+    queues[i].pQueuePriorities = &priority;
+  }
 
   FeatureChain features(physical_.info.integer_dot, physical_.int8_matrix.has_value());
   std::vector<const char*> extensions;
+  if (physical_.timelines) FeatureChain::turn_on(features.timelines);
   if (physical_.addresses) FeatureChain::turn_on(features.addresses);
   if (physical_.info.integer_dot) FeatureChain::turn_on(features.integer_dot);
   if (physical_.info.integer_dot && physical_.integer_dot_extension)
@@ -79,10 +84,16 @@ void Device::create() {
   VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, features.first()};
   info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
-  info.queueCreateInfoCount = 1;
-  info.pQueueCreateInfos = &queue;
+  info.queueCreateInfoCount = has_copy_queue() ? 2 : 1;
+  info.pQueueCreateInfos = queues.data();
   VK_CHECK(vkCreateDevice(physical_.handle, &info, nullptr, &device_));
-  vkGetDeviceQueue(device_, physical_.queue_family, 0, &queue_);
+  vkGetDeviceQueue(device_, queue_family(), 0, &queue_);
+  vkGetDeviceQueue(device_, copy_family(), 0, &copy_queue_);
+}
+
+void Device::wait_for_queues() const noexcept {
+  vkQueueWaitIdle(queue_);
+  if (has_copy_queue()) vkQueueWaitIdle(copy_queue_);
 }
 
 Device::~Device() { vkDestroyDevice(device_, nullptr); }

@@ -1,7 +1,7 @@
-// A device that was opened: the logical device with one compute queue, and how kernels are to be chosen for
-// it.
+// A device that was opened: the logical device with one compute queue, where there is one a queue for copies
+// beside it, and how kernels are to be chosen for it.
 //
-// Thread rule: constructed anywhere; its queue belongs to one thread at a time.
+// Thread rule: constructed anywhere; its queues belong to one thread at a time.
 #pragma once
 
 #include "physical_device.h"
@@ -19,6 +19,12 @@ class Device {
   VkPhysicalDevice physical() const { return physical_.handle; }
   VkQueue queue() const { return queue_; }
   uint32_t queue_family() const { return physical_.queue_family; }
+  // Where copies run beside kernels; without a family for that, the compute queue.
+  bool has_copy_queue() const { return physical_.copy_family && physical_.timelines; }
+  VkQueue copy_queue() const { return copy_queue_; }
+  uint32_t copy_family() const { return has_copy_queue() ? *physical_.copy_family : queue_family(); }
+  bool has_timelines() const { return physical_.timelines; }
+  void wait_for_queues() const noexcept;
   const DeviceInfo& info() const { return physical_.info; }
   const VkPhysicalDeviceLimits& limits() const { return physical_.limits; }
   // The lanes of the subgroups that kernels run with; where the driver may choose, the fewest.
@@ -68,6 +74,7 @@ class Device {
   uint32_t min_subgroup_size_ = 0;
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
+  VkQueue copy_queue_ = VK_NULL_HANDLE;
 };
 
 }  // namespace bitnet::vk

@@ -200,6 +200,10 @@ const Kernel& VulkanKernels::matvec(const Matrix& w, const Out& out) {
   return kernel(shaders[static_cast<size_t>(out.kind)], constants);
 }
 
+const Kernel& VulkanKernels::expand(Layout to) {
+  return kernel(Shader::expand_fives, {{CONSTANT_SCALE_GROUPS, to == Layout::groups ? 1 : 0}});
+}
+
 VulkanKernels::Matmul VulkanKernels::matmul(const Matrix& w, const Out& out, uint32_t n) {
   const bool integer_dot = integer_dot_, gated = out.kind == Out::Kind::gate;
   const auto kind = static_cast<size_t>(out.kind);

@@ -96,7 +96,11 @@ struct VulkanKernels {
   };
   Matmul matmul(const Matrix& w, const Out& out, uint32_t n);
 
-  // The same for one tensor of a matrix of blocks, or for gate and up; `rows` are those of the result.
+  // Expands codes of Layout::fives16 into `to`: Layout::trits or groups.
+  const Kernel& expand(Layout to);
+
+  // As matvec and matmul for one tensor of a matrix of blocks, or for gate and up; `rows` are those of the
+  // result.
   const Kernel& blocks_matvec(TensorType type, const Out& out);
   Matmul blocks_matmul(TensorType type, const Out& out, uint32_t rows, uint32_t n);
   // Of floats: CONSTANT_ROWS rows, with OUT_GATE half of them gate, for CONSTANT_TOKEN_TILES tokens.

@@ -54,14 +54,20 @@ void copy_with_all_cores(std::byte* to, std::span<const std::byte> from) {
 
 }  // namespace
 
-VulkanBuffer::VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use)
-    : device_(device), size_(bytes) {
+VulkanBuffer::VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use, bool for_copies)
+    : device_(device), size_(bytes), in_host_(use == BufferUse::host_weights) {
   check_limit(device, bytes, use);
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   info.size = (bytes + kReach - 1) / kReach * kReach;
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   if (device.has_addresses()) info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+  const uint32_t families[] = {device.queue_family(), device.copy_family()};
+  if ((for_copies || in_host_) && device.has_copy_queue()) {
+    info.sharingMode = VK_SHARING_MODE_CONCURRENT;
+    info.queueFamilyIndexCount = 2;
+    info.pQueueFamilyIndices = families;
+  }
   VK_CHECK(vkCreateBuffer(device_.handle(), &info, nullptr, &buffer_));
 
   VkMemoryRequirements need{};
@@ -87,8 +93,7 @@ VulkanBuffer::VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use)
   try {
     VK_CHECK(vkBindBufferMemory(device_.handle(), buffer_, memory_, 0));
     const bool host_sees = device.memory_type(1U << *type, kHostVisible).has_value();
-    const bool in_host = use == BufferUse::shared || use == BufferUse::host_weights;
-    if (host_sees && (in_host || device.unified_memory())) {
+    if (host_sees && (use == BufferUse::shared || in_host_ || device.unified_memory())) {
       void* at = nullptr;
       VK_CHECK(vkMapMemory(device_.handle(), memory_, 0, VK_WHOLE_SIZE, 0, &at));
       mapped_ = {static_cast<std::byte*>(at), bytes};
@@ -102,16 +107,25 @@ VulkanBuffer::VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use)
   *counted_ += size_;
 }
 
+VulkanBuffer::VulkanBuffer(std::shared_ptr<const VulkanBuffer> whole, uint64_t offset, uint64_t bytes)
+    : device_(whole->device_),
+      size_(bytes),
+      offset_(whole->offset_ + offset),
+      whole_(std::move(whole)),
+      in_host_(whole_->in_host_),
+      buffer_(whole_->buffer_) {}
+
 VulkanBuffer::~VulkanBuffer() {
+  if (whole_) return;
   if (counted_) *counted_ -= size_;
-  vkQueueWaitIdle(device_.queue());
+  device_.wait_for_queues();
   release();
 }
 
 VkDeviceAddress VulkanBuffer::address() const {
   VkBufferDeviceAddressInfo info{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO};
   info.buffer = buffer_;
-  return vkGetBufferDeviceAddress(device_.handle(), &info);
+  return vkGetBufferDeviceAddress(device_.handle(), &info) + offset_;
 }
 
 void VulkanBuffer::release() {
@@ -124,10 +138,6 @@ Commands::Commands(const Device& device) : device_(device) {
   pool.queueFamilyIndex = device.queue_family();
   VK_CHECK(vkCreateCommandPool(device.handle(), &pool, nullptr, &pool_));
   try {
-    VkCommandBufferAllocateInfo buffer{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
-    buffer.commandPool = pool_;
-    buffer.commandBufferCount = 1;
-    VK_CHECK(vkAllocateCommandBuffers(device.handle(), &buffer, &buffer_));
     const VkFenceCreateInfo fence{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     VK_CHECK(vkCreateFence(device.handle(), &fence, nullptr, &fence_));
   } catch (...) {
@@ -149,18 +159,40 @@ void Commands::release() noexcept {
 VkCommandBuffer Commands::begin() {
   wait();
   VK_CHECK(vkResetCommandPool(device_.handle(), pool_, 0));
-  const VkCommandBufferBeginInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-  VK_CHECK(vkBeginCommandBuffer(buffer_, &info));
-  return buffer_;
+  n_recorded_ = 0;
+  return next();
 }
 
-void Commands::end() { VK_CHECK(vkEndCommandBuffer(buffer_)); }
+VkCommandBuffer Commands::next() {
+  if (n_recorded_ == buffers_.size()) {
+    VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
+    allocate.commandPool = pool_;
+    allocate.commandBufferCount = 1;
+    VkCommandBuffer buffer = VK_NULL_HANDLE;
+    VK_CHECK(vkAllocateCommandBuffers(device_.handle(), &allocate, &buffer));
+    buffers_.push_back(buffer);
+  }
+  const VkCommandBufferBeginInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  VK_CHECK(vkBeginCommandBuffer(buffers_[n_recorded_], &info));
+  return buffers_[n_recorded_++];
+}
+
+VkCommandBuffer Commands::cut() {
+  end();
+  return next();
+}
+
+void Commands::end() { VK_CHECK(vkEndCommandBuffer(buffers_[n_recorded_ - 1])); }
 
 void Commands::submit() {
   VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
-  info.commandBufferCount = 1;
-  info.pCommandBuffers = &buffer_;
-  VK_CHECK(vkQueueSubmit(device_.queue(), 1, &info, fence_));
+  info.commandBufferCount = static_cast<uint32_t>(n_recorded_);
+  info.pCommandBuffers = buffers_.data();
+  submit({&info, 1});
+}
+
+void Commands::submit(std::span<const VkSubmitInfo> infos) {
+  VK_CHECK(vkQueueSubmit(device_.queue(), static_cast<uint32_t>(infos.size()), infos.data(), fence_));
   running_ = true;
 }
 

@@ -5,17 +5,24 @@
 
 #include <array>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "device.h"
 #include "engine/backend.h"
 
 namespace bitnet::vk {
 
+constexpr uint64_t kPartAlignment = 256;  // the most that Vulkan lets a device want
+
 class VulkanBuffer : public Buffer {
  public:
-  // Throws Error(device) that says how much was asked for.
-  VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use);
-  // Waits for the queue, because copies into the buffer may still be running where loading failed.
+  // Throws Error(device) that says how much was asked for. `for_copies`: the queue for copies uses it too, as
+  // it does host_weights.
+  VulkanBuffer(const Device& device, uint64_t bytes, BufferUse use, bool for_copies = false);
+  // A part of another one, from a multiple of kPartAlignment on.
+  VulkanBuffer(std::shared_ptr<const VulkanBuffer> whole, uint64_t offset, uint64_t bytes);
+  // Waits for the queues, because copies into the buffer may still be running where loading failed.
   ~VulkanBuffer() override;
   VulkanBuffer(const VulkanBuffer&) = delete;
   VulkanBuffer& operator=(const VulkanBuffer&) = delete;
@@ -23,13 +30,18 @@ class VulkanBuffer : public Buffer {
   uint64_t size() const override { return size_; }
   std::span<std::byte> mapped() const override { return mapped_; }
   VkBuffer handle() const { return buffer_; }
-  VkDeviceAddress address() const;  // where the device has addresses
+  uint64_t offset() const { return offset_; }  // in it
+  VkDeviceAddress address() const;             // where the device has addresses
+  uint64_t range() const { return whole_ ? (size_ + 15) / 16 * 16 : VK_WHOLE_SIZE; }  // as kernels reach it
+  bool is_in_host() const { return in_host_; }
 
  private:
   void release();
 
   const Device& device_;
-  uint64_t size_;
+  uint64_t size_, offset_ = 0;
+  std::shared_ptr<const VulkanBuffer> whole_;  // which owns what a part names
+  bool in_host_ = false;
   VkBuffer buffer_ = VK_NULL_HANDLE;
   VkDeviceMemory memory_ = VK_NULL_HANDLE;
   std::span<std::byte> mapped_;
@@ -39,7 +51,7 @@ class VulkanBuffer : public Buffer {
 inline VulkanBuffer& vulkan(Buffer& b) { return static_cast<VulkanBuffer&>(b); }
 inline const VulkanBuffer& vulkan(const Buffer& b) { return static_cast<const VulkanBuffer&>(b); }
 
-// A command buffer with its pool and the fence of its last submission.
+// Command buffers with their pool and the fence of their last submission.
 class Commands {
  public:
   explicit Commands(const Device& device);
@@ -48,17 +60,23 @@ class Commands {
   Commands& operator=(const Commands&) = delete;
 
   VkCommandBuffer begin();  // begins to record anew; waits for a running submission
+  VkCommandBuffer cut();    // goes on in another one, which is submitted behind it
   void end();
-  void submit();
+  void submit();  // all of them, in their order
+  // The same in several infos; they name what parts() has.
+  void submit(std::span<const VkSubmitInfo> infos);
+  std::span<const VkCommandBuffer> parts() const { return {buffers_.data(), n_recorded_}; }
   void wait();             // for the last submission, if there is one
   void settle() noexcept;  // as wait(), where errors no longer matter, as on a lost device
 
  private:
   void release() noexcept;
+  VkCommandBuffer next();
 
   const Device& device_;
   VkCommandPool pool_ = VK_NULL_HANDLE;
-  VkCommandBuffer buffer_ = VK_NULL_HANDLE;
+  std::vector<VkCommandBuffer> buffers_;
+  size_t n_recorded_ = 0;
   VkFence fence_ = VK_NULL_HANDLE;
   bool running_ = false;
 };

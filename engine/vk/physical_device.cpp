@@ -26,19 +26,32 @@ bool has_extension(VkPhysicalDevice device, const char* name) {
                      [&](const auto& e) { return std::strcmp(e.extensionName, name) == 0; });
 }
 
-// A family with compute. One without graphics is preferred, since no other program's work waits there.
-std::optional<uint32_t> compute_family(VkPhysicalDevice device) {
+std::vector<VkQueueFamilyProperties> queue_families(VkPhysicalDevice device) {
   uint32_t count = 0;
   vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
   std::vector<VkQueueFamilyProperties> families(count);
   vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
+  return families;
+}
+
+// A family with compute. One without graphics is preferred, since no other program's work waits there.
+std::optional<uint32_t> compute_family(const std::vector<VkQueueFamilyProperties>& families) {
   std::optional<uint32_t> found;
-  for (uint32_t i = 0; i < count; ++i) {
+  for (uint32_t i = 0; i < families.size(); ++i) {
     if (!(families[i].queueFlags & VK_QUEUE_COMPUTE_BIT)) continue;
     if (!(families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT)) return i;
     if (!found) found = i;
   }
   return found;
+}
+
+// A family of copy engines.
+std::optional<uint32_t> copy_family(const std::vector<VkQueueFamilyProperties>& families) {
+  constexpr VkQueueFlags kOthers = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT | 0x20 /* video decode */ |
+                                   0x40 /* video encode */ | 0x100 /* optical flow */;
+  for (uint32_t i = 0; i < families.size(); ++i)
+    if ((families[i].queueFlags & VK_QUEUE_TRANSFER_BIT) && !(families[i].queueFlags & kOthers)) return i;
+  return std::nullopt;
 }
 
 // The first multiplication of int8 by int8 to int32 that fits the kernel, which works in steps of 64 features
@@ -75,6 +88,7 @@ void find_features(VkInstance instance, uint32_t api_version, PhysicalDevice& d)
   FeatureChain chain(knows_integer_dot, knows_matrices);
   VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, chain.first()};
   vkGetPhysicalDeviceFeatures2(d.handle, &features);
+  d.timelines = d.info.has_slots = FeatureChain::all_on(chain.timelines);
   d.addresses = FeatureChain::all_on(chain.addresses);
   d.info.integer_dot = knows_integer_dot && FeatureChain::all_on(chain.integer_dot);
   if (knows_matrices && FeatureChain::all_on(chain.matrices))
@@ -147,7 +161,9 @@ PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t i
   d.info.max_buffer_bytes = p.limits.maxStorageBufferRange / 16 * 16;  // buffers end at whole uvec4
   describe_memory(handle, d.info);
   describe_subgroups(subgroup, p.apiVersion, d);
-  const auto family = compute_family(handle);
+  const std::vector<VkQueueFamilyProperties> families = queue_families(handle);
+  const auto family = compute_family(families);
+  d.copy_family = copy_family(families);
   d.queue_family = family.value_or(0);
   if (p.apiVersion < VK_API_VERSION_1_2) {
     d.info.unusable = "needs Vulkan 1.2, has " + d.info.api;

@@ -28,9 +28,11 @@ struct PhysicalDevice {
   DeviceInfo info;
   VkPhysicalDeviceLimits limits{};
   uint32_t queue_family = 0;
-  uint32_t min_subgroup_size = 0;  // lanes; where the driver may choose, the fewest
+  std::optional<uint32_t> copy_family;  // does nothing but copies, which then run beside kernels
+  uint32_t min_subgroup_size = 0;       // lanes; where the driver may choose, the fewest
   bool subgroup_arithmetic = false;
   bool subgroup_shuffle = false;
+  bool timelines = false;              // has semaphores that count
   bool addresses = false;              // shaders may follow the address of a buffer
   bool integer_dot_extension = false;  // has it as VK_KHR_shader_integer_dot_product, on Vulkan 1.2
   // The multiplication of int8 with int32 sums by a subgroup that ternary_matmul_matrix.comp can use.
@@ -63,9 +65,10 @@ class FeatureChain {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
 
  public:
-  // What must be on for the addresses of buffers, for the integer dot product and for int8 matrices. Matrices
-  // need the Vulkan memory model, which is enabled for the whole device; the atomics of the other kernels
-  // then need its device scope.
+  // What must be on for semaphores that count, for the addresses of buffers, for the integer dot product and
+  // for int8 matrices. Matrices need the Vulkan memory model, which is enabled for the whole device; the
+  // atomics of the other kernels then need its device scope.
+  const Switches timelines{&core_.timelineSemaphore};
   const Switches addresses{&core_.bufferDeviceAddress};
   const Switches integer_dot{&dot_.shaderIntegerDotProduct};
   const Switches matrices{&matrix_.cooperativeMatrix, &core_.shaderInt8, &core_.vulkanMemoryModel,

@@ -75,7 +75,7 @@ AttentionPush attention_push(const AttentionShape& s, const Buffer& k_cache, uin
 
 }  // namespace
 
-VulkanProgram::VulkanProgram(const Device& device) : commands(device), device_(device) {}
+VulkanProgram::VulkanProgram(const Device& device) : commands(device), copies(device), device_(device) {}
 
 VulkanProgram::~VulkanProgram() {
   commands.settle();
@@ -110,10 +110,12 @@ VkDescriptorSet VulkanProgram::allocate_set(VkDescriptorSetLayout layout) {
 }
 
 VulkanRecorder::VulkanRecorder(const Device& device, VulkanKernels& kernels, Decode& decode,
-                               const VulkanBuffer* host_params, VulkanBuffer& params, VulkanProgram& program)
+                               const Stream* stream, const VulkanBuffer* host_params, VulkanBuffer& params,
+                               VulkanProgram& program)
     : device_(device),
       kernels_(kernels),
       decode_(decode),
+      stream_(stream),
       params_(params),
       program_(program),
       commands_(program.commands.begin()) {
@@ -126,6 +128,7 @@ VulkanRecorder::VulkanRecorder(const Device& device, VulkanKernels& kernels, Dec
 
 void VulkanRecorder::finish() {
   decode_collected();
+  end_piece();
   const VkMemoryBarrier to_host{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, kWrites, VK_ACCESS_HOST_READ_BIT};
   vkCmdPipelineBarrier(commands_, kStages, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &to_host, 0, nullptr, 0,
                        nullptr);
@@ -158,7 +161,7 @@ void VulkanRecorder::dispatch_bytes(const Kernel& kernel, std::span<const std::b
   VkWriteDescriptorSet writes[kMostBindings];
   uint32_t n = 0;
   for (const Buffer* buffer : buffers) {
-    infos[n] = {vulkan(*buffer).handle(), 0, VK_WHOLE_SIZE};
+    infos[n] = {vulkan(*buffer).handle(), vulkan(*buffer).offset(), vulkan(*buffer).range()};
     writes[n] = {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, nullptr, set,       n,      0, 1,
                  VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,      nullptr, &infos[n], nullptr};
     ++n;
@@ -205,7 +208,36 @@ void VulkanRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
   dispatch(kernel, push, {&in.x, weight, bias, q, info, sums}, n);
 }
 
-void VulkanRecorder::product(const Matrix& w, const Quantised& in, const Out& out, uint32_t n) {
+// The matrix as the kernels of the next product may read it: as it is, or as it lies in a slot.
+const Matrix& VulkanRecorder::at_hand(const Matrix& w, uint32_t n) {
+  if (!stream_ || !stream_->takes(w, n)) return w;
+  decode_collected();
+  end_piece();
+  commands_ = program_.commands.cut();
+  brought_ = stream_->bring(w, program_.copies);
+  if (w.in_fives) {
+    BufferPtr codes = stream_->expanded(w);
+    const uint32_t groups = w.n_in / 64,
+                   steps = w.layout == Layout::trits ? ceil_div(groups, 10) * 2 : ceil_div(groups, 5);
+    dispatch(kernels_.expand(w.layout), ExpandPush{w.n_in, w.rows()}, {brought_.codes.get(), codes.get()},
+             ceil_div(w.rows(), 64), steps);
+    brought_.codes = std::move(codes);
+    brought_.in_fives = false;
+  }
+  return brought_;
+}
+
+// What follows the use of a matrix in a slot.
+void VulkanRecorder::end_piece() {
+  const VulkanBuffer* slot = stream_ ? stream_->poisoned(program_.copies) : nullptr;
+  if (!slot) return;
+  barrier();
+  vkCmdFillBuffer(commands_, slot->handle(), 0, VK_WHOLE_SIZE, ~0U);
+  after_transfer_ = true;
+}
+
+void VulkanRecorder::product(const Matrix& where, const Quantised& in, const Out& out, uint32_t n) {
+  const Matrix& w = at_hand(where, n);
   if (w.layout == Layout::blocks) return product_of_blocks(w, in, out, n);
   if (w.layout == Layout::floats) return product_of_floats(w, *in.y, out, n);
   require(is_known(w) && is_known(out), "this projection");
@@ -304,7 +336,8 @@ void VulkanRecorder::self_attention(const Buffer& qkv, const AttentionInput& inp
   const auto add = [&](DecodeStages& stages) {
     stages.attention(qkv, input, rotation, k_cache, v_cache, scratch, o, s);
   };
-  if (n == 1 && decode_.possible() && in_stages(input, s) && add_stage(collected_.takes_next(qkv), add))
+  if (n == 1 && in_chains() && decode_.possible() && in_stages(input, s) &&
+      add_stage(collected_.takes_next(qkv), add))
     return;
   rope_store_kv(qkv, input, rotation, k_cache, v_cache, s, n);
   if (n == 1 && device_.is_gpu()) return split_attention(qkv, k_cache, v_cache, scratch, o, s);
@@ -313,10 +346,12 @@ void VulkanRecorder::self_attention(const Buffer& qkv, const AttentionInput& inp
 
 void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {
   const auto add = [&](DecodeStages& stages) { stages.linear(w, in, out); };
-  if (n == 1 && in.first_row == 0 && decode_.possible() && is_known(w) && in_stages(in.norm) &&
-      is_known(out) && add_stage(collected_.takes_next(w, in, out), add))
+  const bool comes = stream_ && stream_->takes(w, n);
+  if (n == 1 && !comes && in_chains() && in.first_row == 0 && decode_.possible() && is_known(w) &&
+      in_stages(in.norm) && is_known(out) && add_stage(collected_.takes_next(w, in, out), add))
     return;
-  if (w.layout == Layout::floats && !in.norm && in.first_row == 0) return product_of_floats(w, in.x, out, n);
+  if (w.layout == Layout::floats && !in.norm && in.first_row == 0)
+    return product_of_floats(at_hand(w, n), in.x, out, n);
   Recorder::linear(w, in, out, n);
 }
 

@@ -11,6 +11,7 @@
 #include "engine/backend.h"
 #include "kernels.h"
 #include "memory.h"
+#include "stream.h"
 
 namespace bitnet::vk {
 
@@ -23,6 +24,7 @@ class VulkanProgram : public Program {
   VkDescriptorSet allocate_set(VkDescriptorSetLayout layout);
 
   Commands commands;
+  Copies copies;                          // of which each brings what the next part of the commands uses
   std::vector<DecodeDispatches> decodes;  // the commands use their buffers
 
  private:
@@ -35,10 +37,11 @@ class VulkanProgram : public Program {
 // A program begins with the copy of the run's parameters to the device (without host_params those of the
 // program before stay valid) and ends by making visible what the host reads. Between any two kernels stands a
 // full memory barrier, since each needs what the one before it wrote. The kernels of the blocks for one token
-// are collected and become one dispatch where the device can do that (vk/decode.h).
+// are collected and become one dispatch where the device can do that (vk/decode.h). In front of a product
+// whose matrix comes by a slot of the stream the commands are cut.
 class VulkanRecorder : public Recorder {
  public:
-  VulkanRecorder(const Device& device, VulkanKernels& kernels, Decode& decode,
+  VulkanRecorder(const Device& device, VulkanKernels& kernels, Decode& decode, const Stream* stream,
                  const VulkanBuffer* host_params, VulkanBuffer& params, VulkanProgram& program);
   void finish();
   void decode(DecodeDispatches dispatches);
@@ -87,7 +90,11 @@ class VulkanRecorder : public Recorder {
   void change(uint32_t element, const ElementPush& push, const Buffer& x, const Buffer& by, uint32_t n);
   void split_attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache,
                        const AttentionScratch& scratch, const Buffer& o, const AttentionShape& shape);
+  const Matrix& at_hand(const Matrix& w, uint32_t n);
+  void end_piece();
   void decode_collected();
+  // Behind the first matrix that is copied chains would be short, and many: each has buffers of its own.
+  bool in_chains() const { return program_.copies.size() == 0; }
   bool add_stage(bool continues, const std::function<void(DecodeStages&)>& add);
   uint32_t groups_for_rows(uint32_t rows, uint32_t rows_per_subgroup) const;
   void barrier();
@@ -96,10 +103,12 @@ class VulkanRecorder : public Recorder {
   const Device& device_;
   VulkanKernels& kernels_;
   Decode& decode_;
+  const Stream* stream_;  // null: there is no matrix in the host's memory
   VulkanBuffer& params_;
   VulkanProgram& program_;
   VkCommandBuffer commands_;
   DecodeStages collected_;
+  Matrix brought_;               // what at_hand gives
   bool after_transfer_ = false;  // the last command was a transfer, and no barrier followed yet
 };
 

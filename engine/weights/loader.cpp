@@ -171,8 +171,47 @@ class Loader {
     return buffer;
   }
 
+  // Whether the codes of this stack are to lie in host memory in 1.6 bits.
+  bool in_fives(const RowsToPack& rows) const {
+    return homes_.placement.home_of(*piece_) == Home::host && backend_.host_has_fives() &&
+           std::ranges::all_of(rows.parts, [](const auto& p) { return p.rows % kRowsTogether == 0; });
+  }
+
+  // Corrects what the placement says of a piece whose codes take fewer bytes than in two bits.
+  void count_fives(const Matrix& m) {
+    const uint64_t saved = m.rows() * (code_bytes(m.layout, m.n_in) - code_bytes(Layout::fives16, m.n_in));
+    Placement& p = homes_.placement;
+    p.in_host -= saved;
+    p.read_in_host -= saved;
+    for (WeightPiece& piece : p.pieces)
+      if (piece.tensor == piece_) piece.bytes -= saved, piece.read -= saved;
+  }
+
+  // A part of a stack in 1.6 bits. There is one scale, that of the tensor.
+  void load_trits_in_fives(const RowsToPack::Part& part, uint32_t first_row, Matrix& m) {
+    GgufTensor tensor = *part.tensor;
+    const auto in_file = tensor.data.first(tensor.data.size() - kI2sTail);
+    tensor.data = block128_in_order({&tensor, part.rows}, in_file, m.n_in / 4);
+    RowsToPack rows{{part}, m.n_in};
+    rows.parts[0].tensor = &tensor;
+    Repacker repacker(file_.path, Layout::fives16, Layout::fives16, rows, m.n_in);
+    const uint64_t row_bytes = code_bytes(Layout::fives16, m.n_in);
+    const uint32_t step = rows_a_step(row_bytes);
+    for (uint32_t row = 0; row < part.rows; row += step) {
+      const uint32_t last = std::min(part.rows, row + step);
+      backend_.upload(*m.codes, (first_row + row) * row_bytes, repacker.pack(row, last).codes);
+      count((last - row) * uint64_t{m.n_in / 4});
+    }
+  }
+
   // An i2_s stack: as it lies in the file, where that is the kernels' own order.
   void load_trits(const RowsToPack& rows, Matrix& m) {
+    m.in_fives = in_fives(rows);
+    if (m.in_fives) {
+      m.codes = allocate(m.rows() * code_bytes(Layout::fives16, m.n_in));
+      count_fives(m);
+    }
+    uint32_t first_row = 0;
     const uint64_t row_bytes = m.n_in / 4;
     uint64_t at = 0;
     for (size_t i = 0; i < rows.parts.size(); ++i) {
@@ -185,6 +224,11 @@ class Loader {
             fmt::format(
                 "{}: tensor {} holds a code of 3, wanted ternary weights: the file is damaged or not I2_S",
                 printable(file_.path), printable(part.tensor->name)));
+      if (m.in_fives) {
+        load_trits_in_fives(part, first_row, m);
+        first_row += part.rows;
+        continue;
+      }
       const bool as_it_lies = layout_ == I2sLayout::block128 && part.head_dim == 0;
       if (as_it_lies && (m.part_codes[i] = backend_.adopt(in_file))) {
         count(in_file.size());
@@ -235,8 +279,11 @@ class Loader {
   void load_groups(const RowsToPack& rows, Matrix& m) {
     m.layout = backend_.group_layout();
     const uint32_t of_file = find_file_type(rows.parts[0].tensor->type)->scale_every;
-    Repacker repacker(file_.path, m.layout, rows, of_file);
-    const Packed packed = load_packed(repacker, rows, 0, m.rows(), of_file);
+    m.in_fives = in_fives(rows);
+    const Layout layout = m.in_fives ? Layout::fives16 : m.layout;
+    if (m.in_fives) count_fives(m);
+    Repacker repacker(file_.path, layout, m.layout, rows, of_file);
+    const Packed packed = load_packed(repacker, layout, rows, 0, m.rows(), of_file);
     m.codes = packed.codes;
     m.scales = packed.scales;
     m.scale_every = packed.scale_every;
@@ -294,12 +341,13 @@ class Loader {
       tensor.data = block128_in_order({&tensor, t.n_vocab}, codes, t.n_embd / 4);
     }
     const RowsToPack rows{{{&tensor, t.n_vocab}}, t.n_embd};
-    Repacker repacker(file_.path, backend_.group_layout(), rows, t.scale_every);
+    const Layout layout = backend_.group_layout();
+    Repacker repacker(file_.path, layout, layout, rows, t.scale_every);
     const auto most_rows = static_cast<uint32_t>(std::min<uint64_t>(
         backend_.device().max_buffer_bytes / (t.n_embd / 4) / kRowsTogether * kRowsTogether, t.n_vocab));
     for (uint32_t row = 0; row < t.n_vocab; row += most_rows) {
       const uint32_t n = std::min(most_rows, t.n_vocab - row);
-      Packed packed = load_packed(repacker, rows, row, row + n, t.scale_every);
+      Packed packed = load_packed(repacker, layout, rows, row, row + n, t.scale_every);
       t.scale_every = packed.scale_every;
       t.chunks.push_back({row, n, std::move(packed.codes), std::move(packed.scales)});
     }
@@ -311,9 +359,9 @@ class Loader {
     uint32_t scale_every;
   };
   // On the CPU equal scales are merged, so that a token reads fewer bytes; the numbers stay the same.
-  Packed load_packed(Repacker& repacker, const RowsToPack& rows, uint32_t begin, uint32_t end,
+  Packed load_packed(Repacker& repacker, Layout layout, const RowsToPack& rows, uint32_t begin, uint32_t end,
                      uint32_t scale_every) {
-    const uint64_t row_bytes = code_bytes(backend_.group_layout(), rows.n_in);
+    const uint64_t row_bytes = code_bytes(layout, rows.n_in);
     const uint64_t scale_bytes = rows.n_in / scale_every * sizeof(uint16_t);
     const uint64_t n = (uint64_t{end - begin} + kRowsTogether - 1) / kRowsTogether * kRowsTogether;
     const bool merges = has_bands(backend_.group_layout()) && begin == 0 && end == rows.rows();

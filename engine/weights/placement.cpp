@@ -17,6 +17,26 @@ uint64_t automatic_budget(const DeviceInfo& device) {
   return device.free_bytes - std::min(device.free_bytes, std::max(kLeast, device.free_bytes / kShare));
 }
 
+// Where matrices lie in host memory, there are slots too, if they take no more than half of what would hold
+// weights.
+Placement place_with_slots(const MemoryPlan& plan, const DeviceInfo& device, uint64_t vram) {
+  Placement without = place(plan.fixed(), plan.pieces, {vram, kNoLimit});
+  uint64_t largest = 0;
+  bool some = false;
+  for (size_t i = 0; i < without.pieces.size(); ++i) {
+    const WeightPiece& piece = without.pieces[i];
+    if (piece.kind != WeightPiece::Kind::attention && piece.kind != WeightPiece::Kind::feed_forward) continue;
+    some |= without.homes[i] == Home::host;
+    largest = std::max(largest, piece.bytes);  // which may have to make room for the slots
+  }
+  constexpr uint64_t kBetween = 6 * 256;  // of the buffers of a matrix
+  const uint64_t slot = largest + kBetween, slots = kWeightSlots * slot;
+  if (!some || !device.has_slots || vram < plan.fixed() + 2 * slots) return without;
+  Placement with = place(plan.fixed() + slots, plan.pieces, {vram, kNoLimit});
+  with.slots = slot;
+  return with;
+}
+
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::device, why); }
 
 }  // namespace
@@ -96,7 +116,7 @@ Placement place_model(const MemoryPlan& plan, const DeviceInfo& device, const En
                       size_option(vram), size_option(plan.fixed()), device.name));
     vram = plan.fixed();  // the driver will say whether it has it
   }
-  const Placement all = place(plan.fixed(), plan.pieces, {vram, kNoLimit});
+  const Placement all = place_with_slots(plan, device, vram);
   if (all.in_host > options.ram)
     refuse(
         fmt::format("--ram {}: {} of the weights would lie in host memory; give as much, or a larger --vram",

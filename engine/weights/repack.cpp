@@ -59,9 +59,11 @@ void share_rows(uint32_t begin, uint32_t end, const std::function<void(uint32_t,
     if (s.error) std::rethrow_exception(s.error);
 }
 
-Repacker::Repacker(const std::string& path, Layout layout, const RowsToPack& rows, uint32_t scale_every)
+Repacker::Repacker(const std::string& path, Layout layout, Layout scales, const RowsToPack& rows,
+                   uint32_t scale_every)
     : path_(path),
       layout_(layout),
+      scale_layout_(scales),
       rows_(rows),
       type_(*find_file_type(rows.parts[0].tensor->type)),
       scale_every_(scale_every) {}
@@ -99,13 +101,15 @@ double Repacker::pack_some(uint32_t begin, uint32_t end, uint32_t first) {
     }
     const size_t at = r - first;
     std::byte* to = packed_.codes.data() + at * code_bytes(layout_, n);
-    if (has_bands(layout_)) {
-      (layout_ == Layout::fives16 ? pack_fives16 : pack_groups16)(codes.data(), n, to);
-      pack_scales16(scales.data(), n_scales, packed_.scales.data() + at * n_scales);
-    } else {
-      pack_groups(codes.data(), n, to);
-      std::copy(scales.begin(), scales.end(), packed_.scales.begin() + static_cast<ptrdiff_t>(at * n_scales));
-    }
+    const auto pack = layout_ == Layout::fives16    ? pack_fives16
+                      : layout_ == Layout::groups16 ? pack_groups16
+                                                    : pack_groups;
+    pack(codes.data(), n, to);
+    uint16_t* scales_to = packed_.scales.data() + at * n_scales;
+    if (has_bands(scale_layout_))
+      pack_scales16(scales.data(), n_scales, scales_to);
+    else
+      std::copy(scales.begin(), scales.end(), scales_to);
   }
   return largest;
 }

@@ -44,9 +44,10 @@ struct PackedRows {
 
 class Repacker {
  public:
-  // `path` is for messages. scale_every is the type's own or a multiple, where all scales of a row are the
-  // same.
-  Repacker(const std::string& path, Layout layout, const RowsToPack& rows, uint32_t scale_every);
+  // `path` is for messages. Codes lie in `layout`, scales in the order of `scales`. scale_every is the type's
+  // own or a multiple, where all scales of a row are the same.
+  Repacker(const std::string& path, Layout layout, Layout scales, const RowsToPack& rows,
+           uint32_t scale_every);
 
   // Packs rows [begin, end) into packed(). In a layout with bands both are multiples of 16, or `end` is the
   // end of all. Throws Error(model) for codes and scales that are none.
@@ -57,7 +58,7 @@ class Repacker {
   double pack_some(uint32_t begin, uint32_t end, uint32_t first);
 
   const std::string& path_;
-  const Layout layout_;
+  const Layout layout_, scale_layout_;
   const RowsToPack& rows_;
   const FileType& type_;
   const uint32_t scale_every_;

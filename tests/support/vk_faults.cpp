@@ -209,5 +209,6 @@ WRAPPED(void, vkGetPhysicalDeviceFeatures2, VkPhysicalDevice device, VkPhysicalD
   if (what_is_missing().integer_dot && dot) dot->shaderIntegerDotProduct = VK_FALSE;
   auto* core = in_chain<VkPhysicalDeviceVulkan12Features>(
       features->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+  if (what_is_missing().timelines && core) core->timelineSemaphore = VK_FALSE;
   if (what_is_missing().device_scope && core) core->vulkanMemoryModelDeviceScope = VK_FALSE;
 }

@@ -25,6 +25,7 @@ struct Without {
   bool buffers = false;  // more of a kernel than the four that Vulkan promises
   bool integer_dot = false;
   bool subgroup_arithmetic = false;  // kernels that ask for it are refused
+  bool timelines = false;            // semaphores that count
   bool device_scope = false;         // of the Vulkan memory model
 };
 void set(const Without& without);

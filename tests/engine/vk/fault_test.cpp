@@ -147,6 +147,21 @@ TEST_F(VulkanFault, WeightsThatADeviceHasNoRoomForLieInHostMemory) {
   EXPECT_GE(moved, 2);
 }
 
+// Where weights in host memory cannot be copied through slots, they are read there.
+TEST_F(VulkanFault, ADeviceWithoutSemaphoresThatCountGivesTheSameAnswer) {
+  options_.n_ctx = 64;
+  const std::vector<int32_t> whole = answer(*open());
+  const MemoryPlan plan = plan_memory(file_, options_.n_ctx);
+  options_.vram = {VramBudget::Kind::bytes, plan.fixed() + (plan.total() - plan.fixed()) * 2 / 3};
+  for (const bool missing : {false, true}) {
+    vk_faults::set({.timelines = missing});
+    const auto engine = open();
+    EXPECT_EQ(engine->placement().slots == 0, missing);
+    EXPECT_GT(engine->placement().in_host, 0U);
+    EXPECT_EQ(answer(*engine), whole);
+  }
+}
+
 // Of each other call that may run out of memory, the first and the last one fail here.
 TEST_F(VulkanFault, OutOfMemoryForAnyOtherObjectLeavesNothingBehind) {
   vk_faults::heal();
