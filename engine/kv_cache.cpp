@@ -130,7 +130,7 @@ std::vector<std::byte> KvCache::save(std::span<const int32_t> tokens) const {
   std::byte* at = payload.data();
   std::memcpy(at, &header, sizeof header);
   at += sizeof header;
-  std::memcpy(at, tokens.data(), tokens.size_bytes());
+  if (!tokens.empty()) std::memcpy(at, tokens.data(), tokens.size_bytes());
   at += tokens.size_bytes();
   for (const LayerCache& layer : layers_)
     if (layer.rows != 0) download(layer, layer.first_seen(oldest_), n_tokens, at);
@@ -168,7 +168,7 @@ std::vector<int32_t> KvCache::load(std::span<const std::byte> payload) {
 
   std::vector<int32_t> tokens(header.n_tokens);
   const std::byte* at = payload.data() + sizeof header;
-  std::memcpy(tokens.data(), at, tokens.size() * sizeof(int32_t));
+  if (!tokens.empty()) std::memcpy(tokens.data(), at, tokens.size() * sizeof(int32_t));
   at += tokens.size() * sizeof(int32_t);
   for (const LayerCache& layer : layers_)
     if (layer.rows != 0) upload(layer, layer.first_seen(header.oldest), header.n_tokens, at);

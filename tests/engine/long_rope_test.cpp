@@ -21,10 +21,12 @@ TEST(LongRope, TheContextOfASessionSaysWhichFactorsItHas) {
   const auto brief = sessions_of(32), extended = sessions_of(33);
   brief->sync(tokens);
   extended->sync(tokens);
-  EXPECT_THROW(extended->load(brief->save()), Error);
-  EXPECT_THROW(brief->load(extended->save()), Error);
+  const std::vector<std::byte> of_brief = brief->save(), of_extended = extended->save();
+  EXPECT_THROW(extended->load(of_brief), Error);
+  EXPECT_THROW(brief->load(of_extended), Error);
   const auto other = sessions_of(256);
-  other->load(extended->save());
+  other->load(of_extended);
+  EXPECT_THAT(other->tokens(), testing::ElementsAreArray(tokens));
   other->sync(tokens);
   EXPECT_EQ(copy(other->logits()), logits_in(256));
 }
