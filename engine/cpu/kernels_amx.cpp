@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint32_t kTileTokens = 16, kCodeRow = 4 * kTileRows;
 
-struct TileConfig {
+struct TileConfig {  // of 64 bytes, as the instruction reads it
   uint8_t palette = 1;
   uint8_t start_row = 0;
   uint8_t reserved[14] = {};
@@ -36,13 +36,17 @@ void shape(TileConfig& config, std::initializer_list<int> registers, TileShape t
   }
 }
 
+// GCC 12's _tile_loadconfig names only the first 8 bytes as what it reads, and the compiler leaves out stores
+// of the others.
+void load(const TileConfig& config) { asm volatile("ldtilecfg %0" : : "m"(config)); }
+
 // Sums and activations of `first` tokens in the registers 0, 1 and 4, and of `second` in 2, 3 and 5.
 void configure(uint32_t first, uint32_t second) {
   TileConfig config;
   shape(config, {0, 1, 4}, {first, 64});
   shape(config, {2, 3, 5}, {second, 64});
   shape(config, {6, 7}, {16, 64});
-  _tile_loadconfig(&config);
+  load(config);
 }
 
 // Up to 32 tokens are in two registers of 16. Registers 0 to 3 are the sums [tokens / 16][rows / 16], 4 and 5
@@ -112,7 +116,7 @@ void configure_unit(uint32_t n_tokens, uint32_t unit) {
   shape(config, {0, 1, 2, 3}, {n_tokens, 64});
   shape(config, {4, 5}, {n_tokens, unit});
   shape(config, {6}, {unit / 4, 64});
-  _tile_loadconfig(&config);
+  load(config);
 }
 
 template <int kPlanes, bool kOdd>
