@@ -29,8 +29,9 @@ enum class HeadShortlist { where_large, always, never };
 // How a GPU comes by weights that lie in the host's memory: kernels read them there, or they are copied to
 // the device, a matrix at a time, in front of the product that needs them (vk/stream.h); the results are the
 // same. `in_batches` copies them for batches, which would read them several times. `fives` also keeps ternary
-// ones in 1.6 bits, which have to be copied for every token too.
-enum class HostWeights { in_batches, read, copied, fives };
+// ones in 1.6 bits, which have to be copied for every token too. `fast` is `fives` where copies run beside
+// kernels, and otherwise `in_batches`.
+enum class HostWeights { fast, read, in_batches, copied, fives };
 
 struct KernelOptions {
   IntegerDot integer_dot = IntegerDot::where_fast;
@@ -40,7 +41,7 @@ struct KernelOptions {
   // subgroup arithmetic; 0 = with the device's own. The results agree within what f32 sums in another order
   // allow.
   uint32_t subgroup_size = 0;
-  HostWeights host_weights = HostWeights::in_batches;
+  HostWeights host_weights = HostWeights::fast;
   bool poison_slots = false;  // overwrite copied weights once they are used, so that whoever is late is found
   bool always_stage = false;  // copy weights to the device even where the host could write them in place
   std::string cpu_kernels;  // "avx2", ...: those for one instruction set, as in engine/cpu/; empty = the best

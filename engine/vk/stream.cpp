@@ -56,7 +56,11 @@ void Copies::add(std::span<const VkBuffer> from, VkBuffer to, std::span<const Vk
 }
 
 Stream::Stream(const Device& device, HostWeights how, bool poison)
-    : device_(device), how_(how), poison_(poison) {}
+    : device_(device),
+      how_(how != HostWeights::fast  ? how
+           : device.has_copy_queue() ? HostWeights::fives
+                                     : HostWeights::in_batches),
+      poison_(poison) {}
 
 Stream::~Stream() {
   device_.wait_for_queues();
