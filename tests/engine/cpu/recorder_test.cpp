@@ -60,7 +60,8 @@ TEST(CpuRecorder, ATokenReadsEveryWeightOnce) {
   const ModelFile tensors = read_model(file, Activation::of_file);
   const Config& config = tensors.config;
   const auto backend = open_cpu({});
-  const Model model = load_model(tensors, *backend, I2sLayout::block128, {});
+  Placement placement;
+  const Model model = load_model(tensors, *backend, I2sLayout::block128, {placement}, {});
   KvCache cache(*backend, model, 16, 1);
   Activations activations(*backend, model, 16, 1, 1);
   const BufferPtr logits = backend->allocate(config.n_vocab * sizeof(float), BufferUse::device);
