@@ -23,9 +23,10 @@ void CpuRecorder::add_step(uint32_t units, std::function<void(uint32_t, CacheLin
 
 // A unit is large enough that taking one costs nothing, and small enough that no thread waits long for the
 // last one. Between these bounds it is the largest with which the thread that has most has least.
-uint32_t CpuRecorder::rows_a_unit(uint32_t rows, uint64_t row_bytes, uint32_t multiple) const {
-  constexpr uint64_t kLeast = 16 << 10, kMost = 48 << 10;  // bytes
-  const uint64_t bytes = std::clamp(rows * row_bytes / (8 * threads_), kLeast, kMost);
+uint32_t CpuRecorder::rows_a_unit(uint32_t rows, uint64_t row_bytes, uint32_t multiple,
+                                  uint64_t most_bytes) const {
+  constexpr uint64_t kLeast = 16 << 10;
+  const uint64_t bytes = std::clamp(rows * row_bytes / (8 * threads_), kLeast, most_bytes);
   const auto most = std::max(multiple, static_cast<uint32_t>(bytes / row_bytes) / multiple * multiple);
   const auto busiest = [&](uint32_t at_once) {
     return ceil_div(ceil_div(rows, at_once), threads_) * at_once;

@@ -168,7 +168,8 @@ class CpuRecorder : public Recorder {
   void full_head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n);
   void shortlisted_head(const Table& table, const Shortlist& shortlist, const Buffer& y,
                         const Buffer& logits);
-  uint32_t rows_a_unit(uint32_t rows, uint64_t row_bytes, uint32_t multiple = 8) const;
+  uint32_t rows_a_unit(uint32_t rows, uint64_t row_bytes, uint32_t multiple = 8,
+                       uint64_t most_bytes = 24 << 10) const;
 
   const CpuKernels& k_;
   const unsigned threads_;

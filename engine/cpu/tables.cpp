@@ -76,6 +76,8 @@ void ternary_floats(const CpuKernels& k, const uint8_t* codes, const uint16_t* s
   }
 }
 
+constexpr uint64_t kHeadBytes = 48 << 10;  // of a unit; a head has so many that the last ones do not matter
+
 float largest_of(const std::vector<float>& values) {
   constexpr size_t kSome = 16;  // of which the compiler takes several at a time
   float largest[kSome];
@@ -143,7 +145,7 @@ void CpuRecorder::shortlisted_head(const Table& table, const Shortlist& shortlis
   CpuRecorder(k_, threads_, input_, no_shortlist, *head->full).full_head(table, y, logits, 1);
   program_.shortlisted.push_back(head);
 
-  const uint32_t rows = table.n_vocab, n = table.n_embd, at_once = rows_a_unit(rows, n);
+  const uint32_t rows = table.n_vocab, n = table.n_embd, at_once = rows_a_unit(rows, n, 8, kHeadBytes);
   const uint32_t units = ceil_div(rows, at_once);
   head->rows_a_unit = at_once;
   head->lower.resize(units);
@@ -196,7 +198,7 @@ void CpuRecorder::shortlisted_head(const Table& table, const Shortlist& shortlis
 void CpuRecorder::full_head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) {
   for (const auto& chunk : table.chunks) {
     const TableRows from = rows_of(table, chunk);
-    const uint32_t at_once = rows_a_unit(chunk.rows, from.row_bytes);
+    const uint32_t at_once = rows_a_unit(chunk.rows, from.row_bytes, 8, kHeadBytes);
     step(
         ceil_div(chunk.rows, at_once),
         [&k = k_, from, at_once, n, n_rows = chunk.rows, n_vocab = table.n_vocab, y = data_of<const float>(y),
