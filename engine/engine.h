@@ -1,4 +1,4 @@
-// The engine: a ternary model loaded on a device, and timelines of tokens that run on it.
+// The engine: a model loaded on a device, and timelines of tokens that run on it.
 //
 // Thread rule: an Engine may be shared; its Sessions share one device queue, so at most one of them may be
 // inside sync, decode, save or load at a time, and each Session belongs to one thread. Session::cancel may be

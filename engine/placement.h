@@ -18,8 +18,7 @@ struct GgufTensor;
 constexpr uint64_t kNoLimit = UINT64_MAX;
 constexpr uint32_t kWeightSlots = 3;  // places on the device through which weights in host memory are copied
 
-// In the order of speed. Nothing can be used from the disk yet.
-enum class Home { device, host, disk };
+enum class Home { device, host };
 
 // What is placed as a whole: the matrix of a projection with its scales, or a table.
 struct WeightPiece {
@@ -33,19 +32,14 @@ struct WeightPiece {
   const GgufTensor* tensor = nullptr;  // the first of its tensors, which tells pieces apart
 };
 
-struct Budgets {
-  uint64_t vram = kNoLimit;  // of the device, for everything
-  uint64_t ram = kNoLimit;   // of the computer, for weights
-};
-
 struct Placement {
   std::vector<WeightPiece> pieces;  // in the order in which they were placed
   std::vector<Home> homes;          // of each piece
   // Sums over the pieces in each place, and of what a token reads of them. on_device has what is fixed there
   // too.
   uint64_t slots = 0;  // bytes of each of kWeightSlots, which are in on_device; 0: there are none
-  uint64_t on_device = 0, in_host = 0, on_disk = 0;
-  uint64_t read_on_device = 0, read_in_host = 0, read_on_disk = 0;
+  uint64_t on_device = 0, in_host = 0;
+  uint64_t read_on_device = 0, read_in_host = 0;
 
   // Of the piece that begins with this tensor; a tensor of no piece lies on the device.
   Home home_of(const GgufTensor& tensor) const;
@@ -53,11 +47,11 @@ struct Placement {
   void move_to_host(const GgufTensor& tensor);
 };
 
-// Fills the device with pieces in the order of their kinds and layers. A piece that does not fit is left out,
-// and the next one is tried. What is left out lies in host memory as far as budgets.ram goes, embeddings
-// first, and the rest on disk. `fixed` lies on the device in any case; on_device is over the budget only
-// where that is. With more of a budget on_device never gets less, and read_in_host never more.
-Placement place(uint64_t fixed, std::span<const WeightPiece> pieces, const Budgets& budgets);
+// Fills `vram` bytes of the device with pieces in the order of their kinds and layers. A piece that does not
+// fit is left out, and the next one is tried. What is left out lies in host memory. `fixed` lies on the
+// device in any case; on_device is over the budget only where that is. With more of a budget on_device never
+// gets less, and read_in_host never more.
+Placement place(uint64_t fixed, std::span<const WeightPiece> pieces, uint64_t vram);
 
 // A size as --vram and --ram take it, rounded up: "1536M", "20K".
 std::string size_option(uint64_t bytes);

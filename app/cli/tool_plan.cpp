@@ -47,7 +47,7 @@ double cpu_rate(const Plan& plan) {
 }
 
 uint64_t all_on_device(const Plan& plan) {
-  return place(plan.memory.fixed(), plan.memory.pieces, {}).on_device;
+  return place(plan.memory.fixed(), plan.memory.pieces, kNoLimit).on_device;
 }
 
 Plan make_plan(const Options& options) {
@@ -138,7 +138,7 @@ std::string text_of(const Plan& plan) {
   if (plan.device.cpu) return s;
   if (p.in_host != 0) {
     const uint64_t all = all_on_device(plan);
-    const std::optional<double> rate = rate_of(plan, place(plan.memory.fixed(), plan.memory.pieces, {}));
+    const std::optional<double> rate = rate_of(plan, place(plan.memory.fixed(), plan.memory.pieces, kNoLimit));
     s += fmt::format("all on it     --vram {}{}\n", size_option(all), rate ? ": " + rate_text(*rate) : "");
   }
   s += fmt::format("at least      --vram {}\n", size_option(plan.memory.fixed()));

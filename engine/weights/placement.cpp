@@ -20,7 +20,7 @@ uint64_t automatic_budget(const DeviceInfo& device) {
 // Where matrices lie in host memory, there are slots too, if they take no more than half of what would hold
 // weights.
 Placement place_with_slots(const MemoryPlan& plan, const DeviceInfo& device, uint64_t vram) {
-  Placement without = place(plan.fixed(), plan.pieces, {vram, kNoLimit});
+  Placement without = place(plan.fixed(), plan.pieces, vram);
   uint64_t largest = 0;
   bool some = false;
   for (size_t i = 0; i < without.pieces.size(); ++i) {
@@ -32,7 +32,7 @@ Placement place_with_slots(const MemoryPlan& plan, const DeviceInfo& device, uin
   constexpr uint64_t kBetween = 6 * 256;  // of the buffers of a matrix
   const uint64_t slot = largest + kBetween, slots = kWeightSlots * slot;
   if (!some || !device.has_slots || vram < plan.fixed() + 2 * slots) return without;
-  Placement with = place(plan.fixed() + slots, plan.pieces, {vram, kNoLimit});
+  Placement with = place(plan.fixed() + slots, plan.pieces, vram);
   with.slots = slot;
   return with;
 }
@@ -69,26 +69,17 @@ void Placement::move_to_host(const GgufTensor& tensor) {
   }
 }
 
-Placement place(uint64_t fixed, std::span<const WeightPiece> pieces, const Budgets& budgets) {
+Placement place(uint64_t fixed, std::span<const WeightPiece> pieces, uint64_t vram) {
   Placement p;
   p.pieces.assign(pieces.begin(), pieces.end());
   std::ranges::stable_sort(p.pieces, {}, [](const WeightPiece& x) { return std::tuple(x.kind, x.layer); });
-  p.homes.assign(p.pieces.size(), Home::disk);
   p.on_device = fixed;
-  const auto take = [&](size_t i, Home home, uint64_t& taken, uint64_t& read, uint64_t budget) {
-    const WeightPiece& piece = p.pieces[i];
-    if (p.homes[i] != Home::disk || taken > budget || piece.bytes > budget - taken) return;
-    p.homes[i] = home;
-    taken += piece.bytes;
-    read += piece.read;
-  };
-  for (size_t i = 0; i < p.pieces.size(); ++i)
-    take(i, Home::device, p.on_device, p.read_on_device, budgets.vram);
-  for (const bool embedding : {true, false})
-    for (size_t i = 0; i < p.pieces.size(); ++i)
-      if ((p.pieces[i].kind == WeightPiece::Kind::embedding) == embedding)
-        take(i, Home::host, p.in_host, p.read_in_host, budgets.ram);
-  for (size_t i = 0; i < p.pieces.size(); ++i) take(i, Home::disk, p.on_disk, p.read_on_disk, kNoLimit);
+  for (const WeightPiece& piece : p.pieces) {
+    const bool fits = p.on_device <= vram && piece.bytes <= vram - p.on_device;
+    p.homes.push_back(fits ? Home::device : Home::host);
+    (fits ? p.on_device : p.in_host) += piece.bytes;
+    (fits ? p.read_on_device : p.read_in_host) += piece.read;
+  }
   return p;
 }
 
@@ -105,7 +96,7 @@ Placement place_model(const MemoryPlan& plan, const DeviceInfo& device, const En
       refuse(
           fmt::format("--ram {}: the model takes {} of memory on the CPU; give as much, or a smaller --ctx",
                       size_option(options.ram), size_option(all)));
-    return place(plan.fixed(), plan.pieces, {});
+    return place(plan.fixed(), plan.pieces, kNoLimit);
   }
   uint64_t vram = vram_budget(options.vram, device);
   if (plan.fixed() > vram) {

@@ -141,7 +141,7 @@ TEST_F(BudgetTest, ABudgetThatIsTooSmallNamesTheSmallestThatWorks) {
   }
   options_.vram = bytes(plan.fixed());
   options_.ram = 1 << 10;
-  const uint64_t needed = place(plan.fixed(), plan.pieces, {plan.fixed(), kNoLimit}).in_host;
+  const uint64_t needed = place(plan.fixed(), plan.pieces, plan.fixed()).in_host;
   EXPECT_THAT(refusal(model_file()), HasSubstr(size_option(needed) + " of the weights"));
   options_.ram = needed;
   EXPECT_EQ(Engine::open(model_file(), options_)->placement().in_host, needed);

@@ -49,47 +49,25 @@ TEST(Placement, IsNeverOverABudgetAndGrowsWithIt) {
   std::mt19937 rng(1);
   for (int round = 0; round < 200; ++round) {
     const Needs n = random_needs(rng, tensors);
-    const uint64_t ram = round % 2 == 0 ? kNoLimit : rng() % 200;
-    Placement before = place(n.fixed, n.pieces, {0, ram});
+    Placement before = place(n.fixed, n.pieces, 0);
     for (uint64_t vram = 0; vram <= n.total() + 5; ++vram) {
-      const Placement p = place(n.fixed, n.pieces, {vram, ram});
-      uint64_t sums[3] = {n.fixed, 0, 0}, read[3] = {0, 0, 0};
+      const Placement p = place(n.fixed, n.pieces, vram);
+      uint64_t sums[2] = {n.fixed, 0}, read[2] = {0, 0};
       for (size_t i = 0; i < p.pieces.size(); ++i) {
         sums[static_cast<int>(p.homes[i])] += p.pieces[i].bytes;
         read[static_cast<int>(p.homes[i])] += p.pieces[i].read;
         EXPECT_EQ(p.home_of(*p.pieces[i].tensor), p.homes[i]);
       }
-      EXPECT_THAT(sums, testing::ElementsAre(p.on_device, p.in_host, p.on_disk));
-      EXPECT_THAT(read, testing::ElementsAre(p.read_on_device, p.read_in_host, p.read_on_disk));
-      EXPECT_EQ(p.on_device + p.in_host + p.on_disk, n.total());
+      EXPECT_THAT(sums, testing::ElementsAre(p.on_device, p.in_host));
+      EXPECT_THAT(read, testing::ElementsAre(p.read_on_device, p.read_in_host));
+      EXPECT_EQ(p.on_device + p.in_host, n.total());
       EXPECT_LE(p.on_device, std::max(vram, n.fixed));
-      EXPECT_LE(p.in_host, ram);
       EXPECT_GE(p.on_device, before.on_device);
       EXPECT_GE(p.read_on_device, before.read_on_device);
-      if (ram == kNoLimit) {
-        EXPECT_LE(p.read_in_host, before.read_in_host);
-        EXPECT_EQ(p.on_disk, 0U);
-      }
+      EXPECT_LE(p.read_in_host, before.read_in_host);
       before = p;
     }
     EXPECT_EQ(before.on_device, n.total());
-  }
-}
-
-TEST(Placement, MoreMemoryOfTheComputerLeavesLessOnDisk) {
-  const std::vector<GgufTensor> tensors(64);
-  std::mt19937 rng(2);
-  for (int round = 0; round < 50; ++round) {
-    const Needs n = random_needs(rng, tensors);
-    const uint64_t vram = n.fixed + rng() % 100;
-    const uint64_t all = place(n.fixed, n.pieces, {vram, kNoLimit}).in_host;
-    uint64_t before = 0;
-    for (uint64_t ram = 0; ram <= all; ++ram) {
-      const Placement p = place(n.fixed, n.pieces, {vram, ram});
-      EXPECT_GE(p.in_host, before);
-      EXPECT_EQ(p.on_disk == 0, ram >= all);  // so `all` is the smallest that does without the disk
-      before = p.in_host;
-    }
   }
 }
 
@@ -101,7 +79,7 @@ TEST(Placement, GivesTheDeviceToTheHeadThenAttentionThenTheFirstFeedForwards) {
       {feed_forward, 1, 30, 30, &tensors[4]}, {head, 0, 50, 50, &tensors[5]},
   };
   const auto on_device = [&](uint64_t vram) {
-    const Placement p = place(7, pieces, {vram, kNoLimit});
+    const Placement p = place(7, pieces, vram);
     std::string list;
     for (const GgufTensor& t : tensors) list += p.home_of(t) == Home::device ? 'd' : 'h';
     return list;
@@ -113,12 +91,7 @@ TEST(Placement, GivesTheDeviceToTheHeadThenAttentionThenTheFirstFeedForwards) {
   EXPECT_EQ(on_device(7 + 130), "hddddd");
   EXPECT_EQ(on_device(7 + 180), "dddddd");
   EXPECT_EQ(on_device(7 + 49), "hdhdhh");  // a head that does not fit leaves its room to others
-  EXPECT_EQ(place(7, pieces, {}).home_of(GgufTensor{}), Home::device);
-  const Placement some = place(7, pieces, {7 + 50, 60});
-  EXPECT_EQ(some.in_host, 60U);  // the embedding, then the first matrix
-  EXPECT_EQ(some.home_of(tensors[0]), Home::host);
-  EXPECT_EQ(some.home_of(tensors[1]), Home::host);
-  EXPECT_EQ(some.home_of(tensors[2]), Home::disk);
+  EXPECT_EQ(place(7, pieces, kNoLimit).home_of(GgufTensor{}), Home::device);
 }
 
 TEST(Placement, PiecesOfAModelAreAllThatItsPlanHasBesideWhatIsFixed) {
