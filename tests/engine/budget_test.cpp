@@ -63,7 +63,7 @@ class BudgetTest : public testing::Test {
     return Engine::open(file, options_);
   }
 
-  static uint64_t all_of(const MemoryPlan& plan) { return place(plan.fixed(), plan.pieces, {}).on_device; }
+  static uint64_t all_of(const MemoryPlan& plan) { return place(plan.fixed(), plan.pieces, kNoLimit).on_device; }
 
   // Opens the file with budgets from the smallest one to one for all.
   void expect_same_results(const Checkpoint& file, int budgets, uint32_t tokens) {
