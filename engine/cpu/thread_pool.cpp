@@ -109,11 +109,10 @@ void ThreadPool::reserve_scratch(size_t lines) {
 void ThreadPool::run(std::span<const Step> steps) {
   first_ = steps.data();
   end_ = steps.data() + steps.size();
-  running_.store(true, std::memory_order_relaxed);
   go_on(steps.data(), 0);
   while (true) {
     const uint64_t seen = now_.load(std::memory_order_acquire);
-    if (!running_.load(std::memory_order_acquire)) return;
+    if (Now(seen).units() == 0) return;
     take_units(0, Now(seen));
     wait_for_change(seen, 0);
   }
@@ -190,7 +189,9 @@ bool ThreadPool::report(unsigned share, uint32_t taken, Now now) {
   return counts(counts_[first / kTogether], taken, units) && counts(all_, units, now.units());
 }
 
-// A step of a single unit is done at once, which takes less time than waking another thread for it.
+// A step of a single unit is done at once, which takes less time than waking another thread for it. No units
+// are told of at the end of the list. Then run may return and begin another list at once, so that telling
+// comes last.
 void ThreadPool::go_on(const Step* step, unsigned thread) {
   for (; step != end_ && step->units <= 1; ++step) {
     if (step->units == 0) continue;
@@ -198,7 +199,6 @@ void ThreadPool::go_on(const Step* step, unsigned thread) {
     step->work(0, own_[thread].scratch.data());
   }
   step_ = step;
-  if (step == end_) running_.store(false, std::memory_order_release);
   tell(step == end_ ? 0 : step->units);
 }
 

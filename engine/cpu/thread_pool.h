@@ -76,7 +76,8 @@ class ThreadPool {
 
  private:
   // What the threads work on: the number of the step in the upper bits, and in the lower ones how many units
-  // it has; in one word, so that a thread which was delayed cannot take the units of one step for another's.
+  // it has, or 0 where the list is done; in one word, so that a thread which was delayed cannot take the
+  // units of one step for another's.
   class Now {
    public:
     explicit Now(uint64_t word) : word_(word) {}
@@ -135,7 +136,6 @@ class ThreadPool {
   const Step* end_ = nullptr;                       // of the list
   alignas(64) std::atomic<uint32_t> changes_ = 0;   // what sleeping threads wait for
   alignas(64) std::atomic<uint32_t> sleepers_ = 0;  // threads that may be waiting in the kernel
-  std::atomic<bool> running_ = false;
   std::atomic<bool> stop_ = false;
   std::vector<std::thread> threads_;
 };
