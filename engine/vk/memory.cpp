@@ -156,6 +156,15 @@ void Commands::release() noexcept {
   vkDestroyCommandPool(device_.handle(), pool_, nullptr);
 }
 
+VkCommandBuffer allocate_commands(const Device& device, VkCommandPool pool) {
+  VkCommandBufferAllocateInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
+  info.commandPool = pool;
+  info.commandBufferCount = 1;
+  VkCommandBuffer buffer = VK_NULL_HANDLE;
+  VK_CHECK(vkAllocateCommandBuffers(device.handle(), &info, &buffer));
+  return buffer;
+}
+
 VkCommandBuffer Commands::begin() {
   wait();
   VK_CHECK(vkResetCommandPool(device_.handle(), pool_, 0));
@@ -164,14 +173,7 @@ VkCommandBuffer Commands::begin() {
 }
 
 VkCommandBuffer Commands::next() {
-  if (n_recorded_ == buffers_.size()) {
-    VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
-    allocate.commandPool = pool_;
-    allocate.commandBufferCount = 1;
-    VkCommandBuffer buffer = VK_NULL_HANDLE;
-    VK_CHECK(vkAllocateCommandBuffers(device_.handle(), &allocate, &buffer));
-    buffers_.push_back(buffer);
-  }
+  if (n_recorded_ == buffers_.size()) buffers_.push_back(allocate_commands(device_, pool_));
   const VkCommandBufferBeginInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   VK_CHECK(vkBeginCommandBuffer(buffers_[n_recorded_], &info));
   return buffers_[n_recorded_++];

@@ -51,6 +51,9 @@ class VulkanBuffer : public Buffer {
 inline VulkanBuffer& vulkan(Buffer& b) { return static_cast<VulkanBuffer&>(b); }
 inline const VulkanBuffer& vulkan(const Buffer& b) { return static_cast<const VulkanBuffer&>(b); }
 
+// One more command buffer of a pool, with which it is freed.
+VkCommandBuffer allocate_commands(const Device& device, VkCommandPool pool);
+
 // Command buffers with their pool and the fence of their last submission.
 class Commands {
  public:

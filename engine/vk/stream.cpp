@@ -43,11 +43,7 @@ void Copies::add(std::span<const VkBuffer> from, VkBuffer to, std::span<const Vk
     pool.queueFamilyIndex = device_.copy_family();
     VK_CHECK(vkCreateCommandPool(device_.handle(), &pool, nullptr, &pool_));
   }
-  VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
-  allocate.commandPool = pool_;
-  allocate.commandBufferCount = 1;
-  VkCommandBuffer buffer = VK_NULL_HANDLE;
-  VK_CHECK(vkAllocateCommandBuffers(device_.handle(), &allocate, &buffer));
+  const VkCommandBuffer buffer = allocate_commands(device_, pool_);
   buffers_.push_back(buffer);
   const VkCommandBufferBeginInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   VK_CHECK(vkBeginCommandBuffer(buffer, &info));
