@@ -1,177 +1,20 @@
 // quantise rounds the inputs of a projection. product multiplies those that are ternary; linear_dense.cpp has
 // the others. A product is cut into units of rows. For decode a unit takes rows as they lie; for prefill it
 // unpacks a tile of kTileRows rows, which it multiplies with all tokens. Both do so for each layout, and
-// `Operands` hides which one it is.
+// `Operands` (operands.h) hides which one it is.
 #include "linear.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cmath>
 
 #include "engine/error.h"
 #include "norms.h"
+#include "operands.h"
 #include "recorder.h"
 
 namespace bitnet::cpu {
 namespace {
-
-constexpr uint32_t kHalfTile = kTileRows / 2;
-static_assert(kHalfTile == kBandRows);
-
-// Sixteen neighbouring rows from `first` on; the row `last` stands for those behind it.
-struct HalfTile {
-  uint32_t first, last;
-};
-
-// A matrix and its inputs. A row is counted from the first row of the stack.
-class Operands {
- public:
-  struct Part {
-    uint32_t begin, end;
-    float scale;
-    const uint8_t* codes;
-    const uint16_t* scales;
-  };
-
-  explicit Operands(const Matrix& w)
-      : groups_(has_bands(w.layout)),
-        n_in_(w.n_in),
-        code_bytes_(code_bytes(w.layout, w.n_in)),
-        scale_every_(w.scale_every),
-        planes_(planes_of(w)),
-        fixed_(w.fixed) {
-    assert(w.layout != Layout::groups && (groups_ || planes_ == 1));
-    const uint8_t* codes = w.codes ? data_of<const uint8_t>(*w.codes) : nullptr;
-    const uint16_t* scales = w.scales ? data_of<const uint16_t>(*w.scales) : nullptr;
-    uint32_t row = 0;
-    for (size_t i = 0; i < w.parts.size() && w.parts[i].rows != 0; ++i) {
-      assert(!groups_ || row % kBandRows == 0);  // only the last part may end within a band
-      const uint32_t end = row + w.parts[i].rows;
-      const uint8_t* own =
-          w.part_codes[i] ? data_of<const uint8_t>(*w.part_codes[i]) : codes + row * code_bytes_;
-      parts_[i] = {row, end, w.parts[i].scale, own,
-                   groups_ ? scales + row * (n_in_ / scale_every_) : nullptr};
-      row = end;
-    }
-    rows_ = row;
-  }
-
-  Operands with(const Rounded& inputs) const {
-    Operands o = *this;
-    o.in_ = inputs;
-    return o;
-  }
-  uint32_t rows() const { return rows_; }
-  const Part& part(size_t i) const { return parts_[i]; }
-  // Rows that a unit has to begin at a multiple of, and the bytes of a row
-  uint32_t rows_together() const { return groups_ ? kBandRows : 8; }
-  uint64_t row_bytes() const { return code_bytes_ + (groups_ ? n_in_ / scale_every_ * sizeof(uint16_t) : 0); }
-
-  // What the sums of a part's rows and a token are multiplied by, and what is subtracted from them first
-  float factor(const Part& part, uint32_t token) const { return part.scale / in_.info[token].s; }
-  int32_t q_sum(uint32_t token) const { return groups_ ? 0 : in_.info[token].sum; }
-
-  // f(first, end, part) for the pieces of [begin, end) that are of one part each
-  template <typename F>
-  void pieces(uint32_t begin, uint32_t end, F f) const {
-    while (begin < end) {
-      const Part& p = part_of(begin);
-      const uint32_t piece_end = std::min(end, p.end);
-      f(begin, piece_end, p);
-      begin = piece_end;
-    }
-  }
-
-  // The codes of rows [first, end), as far as they lie together.
-  std::span<const std::byte> codes(uint32_t first, uint32_t end) const {
-    if (first >= end) return {};
-    const Part& part = part_of(first);
-    const auto row = [&](uint32_t r) { return part.codes + size_t{r - part.begin} * code_bytes_; };
-    return std::as_bytes(std::span(row(first), row(std::min(end, part.end))));
-  }
-
-  // The sums of rows of one part with a token. In groups there is room for whole bands.
-  void multiply_rows(const CpuKernels& k, const Part& part, uint32_t first, uint32_t n_rows, uint32_t token,
-                     int32_t* sums) const {
-    const uint8_t* codes = part.codes + size_t{first - part.begin} * code_bytes_;
-    if (!groups_) return k.ternary_rows(codes, n_in_, n_rows, in_.q + size_t{token} * n_in_, sums);
-    const uint16_t* scales = part.scales + size_t{first - part.begin} * (n_in_ / scale_every_);
-    k.group_rows({codes, scales, n_in_, scale_every_, fixed_, planes_}, (n_rows + kBandRows - 1) / kBandRows,
-                 in_.q + size_t{token} * planes_ * n_in_, in_.sums + size_t{token} * (n_in_ / 64), sums);
-  }
-
-  // A tile is its codes and, in groups, its scales.
-  size_t tile_bytes() const {
-    return size_t{n_in_} * kTileRows +
-           (groups_ ? size_t{n_in_ / scale_every_} * kTileRows * sizeof(float) : 0);
-  }
-  void unpack(const CpuKernels& k, const HalfTile (&halves)[2], uint8_t* tile) const {
-    if (!groups_) {
-      const uint8_t* rows[kTileRows];
-      for (uint32_t r = 0; r < kTileRows; ++r) {
-        const HalfTile& half = halves[r / kHalfTile];
-        const uint32_t row = std::min(half.first + r % kHalfTile, half.last);
-        const Part& part = part_of(row);
-        rows[r] = part.codes + size_t{row - part.begin} * code_bytes_;
-      }
-      return k.unpack_tile(rows, n_in_, tile);
-    }
-    const uint8_t* bands[2];
-    const uint16_t* scales[2];
-    for (uint32_t h = 0; h < 2; ++h) {
-      const uint32_t row = std::min(halves[h].first, halves[h].last / kBandRows * kBandRows);
-      const Part& part = part_of(row);
-      bands[h] = part.codes + size_t{row - part.begin} * code_bytes_;
-      scales[h] = part.scales + size_t{row - part.begin} * (n_in_ / scale_every_);
-    }
-    k.unpack_bands(bands, n_in_, tile);
-    k.unpack_scales(scales, n_in_ / scale_every_, fixed_, tile_scales(tile));
-  }
-  // sums [n_tokens][kTileRows]
-  void multiply_tile(const CpuKernels& k, uint8_t* tile, uint32_t token, uint32_t n_tokens,
-                     int32_t* sums) const {
-    const int8_t* q = in_.q + size_t{token} * planes_ * n_in_;
-    if (!groups_) return k.tile_product(tile, n_in_, q, n_tokens, sums);
-    k.group_tile({tile, tile_scales(tile), n_in_, scale_every_, planes_}, q,
-                 in_.sums + size_t{token} * (n_in_ / 64), n_tokens, sums);
-  }
-
- private:
-  const Part& part_of(uint32_t row) const {
-    size_t i = 0;
-    while (row >= parts_[i].end) ++i;
-    return parts_[i];
-  }
-  float* tile_scales(uint8_t* tile) const {
-    return reinterpret_cast<float*>(tile + size_t{n_in_} * kTileRows);
-  }
-
-  bool groups_;
-  uint32_t n_in_;
-  size_t code_bytes_;  // of a row
-  uint32_t scale_every_, planes_;
-  float fixed_;
-  Rounded in_{};
-  std::array<Part, 3> parts_{};
-  uint32_t rows_ = 0;
-};
-
-constexpr size_t kTileSums = size_t{kTokensAtOnce} * kTileRows * sizeof(int32_t);
-
-// Unpacks a tile into scratch, and calls output(token, its kTileRows sums).
-template <typename Output>
-void for_each_token(const CpuKernels& k, const Operands& operands, const HalfTile (&halves)[2], uint32_t n,
-                    CacheLine* scratch, Output output) {
-  auto* sums = reinterpret_cast<int32_t*>(scratch);
-  auto* tile = reinterpret_cast<uint8_t*>(scratch) + kTileSums;
-  operands.unpack(k, halves, tile);
-  for (uint32_t first = 0; first < n; first += kTokensAtOnce) {
-    const uint32_t tokens = std::min(kTokensAtOnce, n - first);
-    operands.multiply_tile(k, tile, first, tokens, sums);
-    for (uint32_t t = 0; t < tokens; ++t) output(first + t, sums + t * kTileRows);
-  }
-}
 
 uint32_t round_up(uint32_t n, uint32_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
