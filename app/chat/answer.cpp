@@ -45,9 +45,14 @@ Answer::Answer(Conversation& conversation, const SettingsInUse& settings, ModelS
                Reporter& reporter)
     : conversation_(conversation), settings_(settings), model_(model), worker_(worker), reporter_(reporter) {}
 
+void Answer::describe(Status& status) const {
+  status.elsewhere = elsewhere();
+  status.waits = waits_ && aside_;
+}
+
 bool Answer::begin_or_wait() {
-  waits_ = !model_;
-  if (model_) begin();
+  waits_ = !model_ || running_;
+  if (!waits_) begin();
   return !waits_;
 }
 
@@ -151,10 +156,13 @@ void Answer::begin() {
   if (const std::string why = refusal(continues, prompt); !why.empty()) {
     // First the branch, whose redraw takes earlier news off the screen.
     if (!continues) take_back();
+    trouble_ = true;
     return reporter_.error(why);
   }
   seed_ = next_seed(continues);
   begin_stored(describe(prompt, seed_), prompt, continues);
+  running_->seed = seed_;
+  running_->prompt_tokens = static_cast<uint32_t>(prompt.size());
 
   Status& status = reporter_.status();
   const auto prompt_tokens = static_cast<uint32_t>(prompt.size());
@@ -180,7 +188,7 @@ void Answer::begin_stored(const StoredTurn& turn, const std::vector<int32_t>& pr
   if (continues) {  // it may have ended in the middle of a character
     for (const int32_t token : conversation_.branch().back().tokens) decoder.push(token);
   }
-  running_.emplace(Running{0, std::move(decoder), "", "", {}, Clock::now(), 0, 0, ""});
+  running_.emplace(Running{0, std::move(decoder), "", "", {}, Clock::now(), 0, 0, "", 0, 0});
   try {
     conversation_.begin_answer(turn, continues);
   } catch (const Error&) {
@@ -206,7 +214,7 @@ void Answer::submit(std::vector<int32_t> prompt, bool continues) {
 
 void Answer::show(std::string_view text, const SampledToken& token) {
   running_->batch_text += text;
-  conversation_.grow_answer(text, token);
+  place().grow_answer(text, token);
 }
 
 void Answer::take(const Token& event) {
@@ -228,14 +236,14 @@ void Answer::take(const Token& event) {
   running.held.erase(0, text.size());
   show(text, event.token);
   flush(false);
+  if (running.tokens == 1) running.first_token = event.seconds;  // it comes of the prompt and costs little
+  if (aside_) return;
 
   Status& status = reporter_.status();
   status.state = ChatState::answering;
   status.context_used = status.prompt_tokens + running.tokens;
   status.thinks = conversation_.thinks();
   status.thought_tokens = conversation_.thought_tokens();
-  // The first token comes of the prompt and costs hardly anything.
-  if (running.tokens == 1) running.first_token = event.seconds;
   if (const double seconds = event.seconds - running.first_token; seconds > 0) {
     status.tokens_per_second = (running.tokens - 1) / seconds;
   }
@@ -246,7 +254,8 @@ void Answer::flush(bool now) {
   Running& running = *running_;
   if (running.batch.empty() && running.batch_text.empty()) return;
   if (!now && running.batch.size() < kFlushTokens && Clock::now() - running.last_flush < kFlushEvery) return;
-  conversation_.store_answer(running.batch_text, running.batch);
+  place().store_answer(running.batch_text, running.batch);
+  if (aside_ && !aside_->problem().empty()) interrupt();
   running.batch.clear();
   running.batch_text.clear();
   running.last_flush = Clock::now();
@@ -260,22 +269,56 @@ void Answer::interrupt() {
 
 void Answer::interrupt_after(uint32_t tokens) {
   interrupt_after_ = tokens;
-  if (running_ && running_->tokens >= tokens) interrupt();
+  if (is_shown() && running_->tokens >= tokens) interrupt();
 }
 
 void Answer::finish(const Finished& finished) {
   if (!is(finished.job)) return;
   show_rest(finished);
   flush(true);
-  stats_ = finished.stats;
-  stats_.answer_tokens = running_->tokens;
+  JobStats stats = finished.stats;
+  stats.answer_tokens = running_->tokens;
   const std::string reason = running_->reason;
-  conversation_.finish_answer(reason, stats_);
+  place().finish_answer(reason, stats);
   running_.reset();
+  if (aside_) return finish_aside(reason, finished.message);
+  stats_ = stats;
   interrupt_after_ = 0;
   tell_figures();
   tell_reason(reason, finished.message);
   conversation_.storage().save_again();
+}
+
+void Answer::finish_aside(const std::string& reason, const std::string& message) {
+  const int64_t number = aside_->conversation();
+  const std::string problem = aside_->problem();
+  aside_.reset();
+  if (!problem.empty()) {
+    reporter_.front_end().error(fmt::format(
+        "The answer to conversation {} was stopped because it could not be stored: {}", number, problem));
+  } else if (reason == name_of(Finish::stop) || reason == name_of(Finish::length)) {
+    reporter_.front_end().notice(fmt::format("Conversation {0} has its answer; /open {0} shows it.", number));
+  } else {
+    reporter_.front_end().notice(
+        fmt::format("The answer to conversation {0} ended early ({1}); /open {0} shows it.", number, reason));
+    if (reason == "device_lost" || reason == "failed") tell_reason(reason, message);
+  }
+  if (model_ && waits_) begin_waiting();
+}
+
+void Answer::put_aside() {
+  aside_.emplace(conversation_.put_answer_aside());
+  reporter_.set_state(ChatState::idle, 1);
+}
+
+void Answer::take_in() {
+  if (!aside_ || !conversation_.take_in_answer(*aside_)) return;
+  aside_.reset();
+  seed_ = running_->seed;
+  Status& status = reporter_.status();
+  status.prompt_tokens = running_->prompt_tokens;
+  status.context_used = running_->prompt_tokens + running_->tokens;
+  reporter_.set_state(running_->tokens == 0 ? ChatState::prefill : ChatState::answering, 1);
 }
 
 // What was held back is shown, as no stop text came of it.
@@ -314,6 +357,7 @@ void Answer::tell_figures() {
 
 // An end that the person should know more of than its name.
 void Answer::tell_reason(const std::string& reason, const std::string& message) {
+  trouble_ = reason == "context" || reason == "numeric" || reason == "device_lost" || reason == "failed";
   if (reason == "context") {
     reporter_.front_end().notice(fmt::format(
         "The context is full: {} of {} tokens. Nothing was dropped: make room with /compact, step back with "
@@ -341,7 +385,7 @@ void Answer::leave() {
   } catch (const Error&) {
     // What was stored before is there.
   }
-  conversation_.leave_answer(running_->tokens);
+  place().leave_answer(running_->tokens);
   running_.reset();
 }
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/model/worker.h"
@@ -30,13 +31,16 @@ class Answer {
   Answer& operator=(const Answer&) = delete;
 
   bool busy() const { return running_.has_value() || waits_; }
-  bool waits() const { return waits_; }  // for the model
+  bool waits() const { return waits_; }  // for the model, or for an answer out of sight
   bool is(uint64_t job) const { return running_ && running_->job == job; }
+  bool is_shown() const { return running_ && !aside_; }  // it is made here and now
+  bool is_shown(uint64_t job) const { return is(job) && !aside_; }
+  void describe(Status& status) const;
 
   // Answers the last message of the branch; a last answer is continued. What cannot be answered is told, and
   // goes back to the input line. Requires a model, and that nothing runs.
   void begin();
-  // The same as soon as the model is there; false where it waits for that.
+  // The same as soon as the model is there and does nothing else; false where it waits for that.
   bool begin_or_wait();
   // The model is there: begins what waits, else says what the branch takes of the context.
   void begin_waiting();
@@ -51,12 +55,25 @@ class Answer {
   void interrupt_after(uint32_t tokens);
   void leave();  // at the end of the program: what was made so far is stored as interrupted
 
+  // The answer goes on out of sight, because another conversation is opened next. Requires is_shown(), and
+  // that the conversation is stored in the database.
+  void put_aside();
+  // Another conversation is open: if it is that of the answer out of sight, this goes on where it is shown.
+  void take_in();
+  // The conversation of the answer out of sight; 0 = there is none.
+  int64_t elsewhere() const { return aside_ ? aside_->conversation() : 0; }
+  // Whether an answer could not be begun, or broke off, since the last call: what waits behind it is not
+  // sent.
+  bool take_trouble() { return std::exchange(trouble_, false); }
+
   // Of the last answer of the open conversation; all 0 where none was made.
   const JobStats& stats() const { return stats_; }
   uint64_t seed() const { return seed_; }
   void forget_figures();  // because another conversation is open
 
  private:
+  AnswerPlace& place() { return aside_ ? static_cast<AnswerPlace&>(*aside_) : conversation_; }
+
   struct Running {
     uint64_t job = 0;
     StreamDecoder decoder;
@@ -67,6 +84,8 @@ class Answer {
     uint32_t tokens = 0;
     double first_token = 0;  // seconds after decoding began
     std::string reason;      // why we stopped it ourselves; empty: as the worker says
+    uint32_t prompt_tokens = 0;
+    uint64_t seed = 0;
   };
 
   std::vector<int32_t> said_so_far(const std::vector<int32_t>& prompt) const;
@@ -80,6 +99,7 @@ class Answer {
   void show(std::string_view text, const SampledToken& token);
   void flush(bool now);
   void show_rest(const Finished& finished);
+  void finish_aside(const std::string& reason, const std::string& message);
   void tell_figures();
   void tell_reason(const std::string& reason, const std::string& message);
 
@@ -89,6 +109,8 @@ class Answer {
   Worker& worker_;
   Reporter& reporter_;
   std::optional<Running> running_;
+  std::optional<AnswerAside> aside_;  // where it goes while it is not shown
+  bool trouble_ = false;
   bool waits_ = false;  // the branch ends in what is answered when the model is there
   uint32_t interrupt_after_ = 0;
   JobStats stats_;

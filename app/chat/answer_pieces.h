@@ -16,6 +16,8 @@ class AnswerPieces {
   // The answer goes on after `so_far`, of which the front end has been told. `front_end` must outlive this.
   explicit AnswerPieces(FrontEnd& front_end, std::string_view so_far = {});
 
+  void show_to(FrontEnd* front_end) { front_end_ = front_end; }  // null: nobody is told
+
   // The token, unless it is -1, is told of once, with the text that came with it, which may be empty.
   void add(std::string_view text, int32_t token_id, float logprob);
   void finish();  // tells what was held back
@@ -26,7 +28,7 @@ class AnswerPieces {
  private:
   void tell(const AnswerSplitter::Step& step, int32_t token_id, float logprob);
 
-  FrontEnd& front_end_;
+  FrontEnd* front_end_;
   AnswerSplitter splitter_;
   uint32_t undecided_ = 0;  // tokens that may be the beginning of a thought
   uint32_t thought_tokens_ = 0;

@@ -34,7 +34,9 @@ class LiveChat final : public Chat {
   void open_conversation(int64_t id) override { bitnet::open_conversation(parts_, id); }
   void show_all() override { conversation_.show_all(); }
   bool is_command(std::string_view typed) const override { return bitnet::is_command(typed); }
-  bool busy() const override { return parts_.busy(); }
+  bool busy() const override { return parts_.busy() || !queue_.empty(); }
+  bool stoppable() const override { return bitnet::stoppable(parts_) || !queue_.empty(); }
+  bool take_back() override { return queue_.take_back_last(); }
   bool loading() const override { return model_.loading(); }
   bool quit_requested() const override { return parts_.quit; }
   std::string close() override;
@@ -45,7 +47,10 @@ class LiveChat final : public Chat {
 
  private:
   bool leave_deleted_conversation(std::string_view typed);
-  bool works_on(uint64_t job) const { return answer_.is(job) || tasks_.is(job); }
+  bool may_run(const Command& command) const;
+  void run_or_queue(std::string_view typed);
+  void advance_queue();
+  bool works_on(uint64_t job) const { return answer_.is_shown(job) || tasks_.is(job); }
 
   // What the worker says.
   void handle(const LoadProgress& event);
@@ -69,19 +74,28 @@ class LiveChat final : public Chat {
   Answer answer_;
   Tasks tasks_;
   ReadFiles read_files_;
+  Queue queue_;
   ChatParts parts_;
 };
 
 LiveChat::LiveChat(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end)
     : worker_(worker),
       settings_{settings, settings, settings.system, settings.think, {}},
-      reporter_(front_end, [this](Status& status) { conversation_.describe(status); }),
+      reporter_(front_end,
+                [this](Status& status) {
+                  conversation_.describe(status);
+                  answer_.describe(status);
+                }),
       conversation_(store, settings_, model_, reporter_),
       answer_(conversation_, settings_, model_, worker, reporter_),
       tasks_(worker, model_, reporter_),
       read_files_(reporter_),
-      parts_{conversation_, conversation_.storage(), answer_, tasks_, read_files_, settings_, model_, worker,
-             reporter_} {}
+      queue_(read_files_, reporter_),
+      parts_{conversation_, conversation_.storage(),
+             answer_,       tasks_,
+             read_files_,   queue_,
+             settings_,     model_,
+             worker,        reporter_} {}
 
 void LiveChat::submit(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return;
@@ -89,16 +103,51 @@ void LiveChat::submit(std::string_view text) {
     if (!busy()) conversation_.storage().look_after_database();
     if (leave_deleted_conversation(text)) return;
     if (!bitnet::is_command(text)) return add_user_turn(parts_, turn_of(text));
-    const Command* command = nullptr;
-    try {
-      command = &checked_command(text, busy());
-    } catch (const Error&) {
-      reporter_.front_end().return_input(text);  // a slip: the person mends it
-      throw;
-    }
-    command->run(parts_, arguments_of(text));
+    run_or_queue(text);
   } catch (const Error& error) {
     reporter_.error(error.what());
+  }
+}
+
+bool LiveChat::may_run(const Command& command) const {
+  if (command.meanwhile == Meanwhile::runs || !parts_.busy()) return true;
+  if (command.meanwhile == Meanwhile::waits || tasks_.busy() || answer_.waits()) return false;
+  return !answer_.is_shown() ||
+         (command.meanwhile == Meanwhile::leaves && conversation_.storage().in_database());
+}
+
+void LiveChat::run_or_queue(std::string_view typed) {
+  const Command* command = nullptr;
+  try {
+    command = &checked_command(typed);
+  } catch (const Error&) {
+    reporter_.front_end().return_input(typed);  // a slip: the person mends it
+    throw;
+  }
+  if (command->meanwhile == Meanwhile::runs || (may_run(*command) && queue_.empty()))
+    return command->run(parts_, arguments_of(typed));
+  if (command->meanwhile == Meanwhile::stops && answer_.is_shown() && queue_.empty()) answer_.interrupt();
+  queue_.add(typed, false);
+}
+
+// Runs what waits, as far as it may. What waits behind an answer that failed goes back to the input.
+void LiveChat::advance_queue() {
+  if (answer_.take_trouble()) queue_.take_back_all();
+  while (!queue_.empty()) {
+    const std::string typed = queue_.front().typed;
+    const bool is_turn = !bitnet::is_command(typed);
+    if (is_turn ? !can_begin_turn(parts_) : !may_run(checked_command(typed))) return;
+    const Queue::Waiting next = queue_.pop();
+    try {
+      if (is_turn) {
+        begin_turn(parts_, turn_of(typed), next.files);
+      } else {
+        checked_command(typed).run(parts_, arguments_of(typed));
+      }
+    } catch (const Error& error) {
+      reporter_.error(error.what());
+    }
+    if (answer_.take_trouble()) queue_.take_back_all();
   }
 }
 
@@ -152,9 +201,9 @@ std::string LiveChat::close() {
 void LiveChat::handle_events() {
   tasks_.advance_replay();
   const std::vector<WorkerEvent> events = worker_.take();
-  if (events.empty()) return;
   for (const WorkerEvent& event : events) std::visit([this](const auto& known) { handle(known); }, event);
-  reporter_.send_status();
+  if (!events.empty()) reporter_.send_status();
+  advance_queue();
 }
 
 void LiveChat::handle(const LoadProgress& event) { reporter_.set_state(ChatState::loading, event.done); }

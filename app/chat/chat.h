@@ -28,12 +28,12 @@ class Chat {
   virtual ~Chat() = default;
 
   // Takes a line or a block as a person typed it: a command, or else a turn ("//" is a literal slash). What
-  // could be a command with a slip in it is asked about and goes back to the input. While the model loads,
-  // one turn is kept, and it starts when the model is there; while the model answers, a notice refuses a
-  // turn.
+  // could be a command with a slip in it is asked about and goes back to the input. While the model loads or
+  // answers, a turn waits, and so does a command that needs the model (Status::queued).
   virtual void submit(std::string_view text) = 0;
 
-  // Stops what runs; the answer so far is kept and marked as interrupted. It does nothing where nothing runs.
+  // Stops what runs; the answer so far is kept and marked as interrupted. What waits goes back to the input.
+  // It does nothing where nothing runs, and an answer to another conversation goes on.
   virtual void interrupt() = 0;
 
   // Calls interrupt() once the running answer, or else the next one, has this many tokens; exactly that many
@@ -53,7 +53,11 @@ class Chat {
   // True where this is a command, or could be one with a slip in it; otherwise it is a turn.
   virtual bool is_command(std::string_view typed) const = 0;
 
-  virtual bool busy() const = 0;     // something runs, or a turn waits for the model
+  virtual bool busy() const = 0;  // something runs, or a turn waits for the model
+  // True where interrupt() stops something: an answer to another conversation is busy() but not this.
+  virtual bool stoppable() const { return busy(); }
+  // Takes the last message that waits back to the input; false where none waits.
+  virtual bool take_back() { return false; }
   virtual bool loading() const = 0;  // the model is not there yet
   virtual bool quit_requested() const = 0;
   // Ends the answer that is being made, as interrupted, and saves what is to be saved. Returns a text for

@@ -13,6 +13,7 @@
 #include "app/model/worker.h"
 #include "conversation.h"
 #include "model_state.h"
+#include "queue.h"
 #include "read_files.h"
 #include "reporter.h"
 #include "settings.h"
@@ -34,6 +35,7 @@ struct ChatParts {
   Answer& answer;
   Tasks& tasks;
   ReadFiles& read_files;
+  Queue& queue;
   SettingsInUse& settings;
   ModelState& model;
   Worker& worker;
@@ -48,10 +50,19 @@ struct ChatParts {
 
 // turns.cpp. A turn as it was typed: stored, shown and answered, at once or when the model is there. Where
 // that cannot be, it goes back to the input line.
-void add_user_turn(ChatParts& chat, std::string_view typed);
-void interrupt(ChatParts& chat);  // whatever runs
+// The turn waits where something else runs.
+void add_user_turn(ChatParts& chat, std::string_view turn);
+// The same at once, with these files. Requires can_begin_turn().
+void begin_turn(ChatParts& chat, std::string_view turn, const std::vector<AttachedFile>& files);
+// Nothing runs, or only the answer to another conversation.
+bool can_begin_turn(const ChatParts& chat);
+bool stoppable(const ChatParts& chat);
+void interrupt(ChatParts& chat);  // whatever of it is shown; what waits goes back to the input
 
 // do_conversations.cpp. All throw Error(usage) where an answer is being made.
+// Before another one is opened: an answer that is being made goes on out of sight. Throws Error(usage) where
+// something else runs, or waits.
+void leave_conversation(ChatParts& chat);
 void new_conversation(ChatParts& chat);
 void open_conversation(ChatParts& chat, int64_t number);  // Error(runtime) where it is not there
 void take_conversation(ChatParts& chat, int64_t number);  // the same, not shown yet

@@ -99,7 +99,7 @@ std::string typed_form(std::string_view turn) {
   return fmt::format("{}{}", needs_slash ? "/" : "", turn);
 }
 
-const Command& checked_command(std::string_view line, bool busy) {
+const Command& checked_command(std::string_view line) {
   const auto [name, arguments] = split(line);
   const Command* command = find_command(name);
   if (command == nullptr) {
@@ -112,9 +112,6 @@ const Command& checked_command(std::string_view line, bool busy) {
   if (!arguments.empty() && *command->arguments == '\0') {
     throw Error(ErrorKind::usage,
                 fmt::format("{} takes no arguments, found '{}'", command->name, printable(arguments, 40)));
-  }
-  if (command->needs_idle && busy) {
-    throw Error(ErrorKind::usage, fmt::format("{} has to wait: an answer is being made", command->name));
   }
   return *command;
 }

@@ -21,9 +21,8 @@ std::string_view turn_of(std::string_view typed);
 std::string typed_form(std::string_view turn);
 
 // The command of a line that is_command() takes for one. Throws Error(usage), before anything is done, where
-// there is no such command (with the nearest one), where it takes no arguments, or has to wait because the
-// chat is busy.
-const Command& checked_command(std::string_view line, bool busy);
+// there is no such command (with the nearest one), or where it takes no arguments.
+const Command& checked_command(std::string_view line);
 std::string_view arguments_of(std::string_view line);
 // Whole lines that begin with `line`. Numbers of conversations are those of `database`.
 std::vector<std::string> complete_command(Store& database, std::string_view line);

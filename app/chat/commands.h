@@ -12,6 +12,14 @@ namespace bitnet {
 
 struct ChatParts;
 
+// What a command does while something runs.
+enum class Meanwhile {
+  runs,    // at once, beside it
+  leaves,  // at once: an answer goes on in its own conversation, out of sight
+  stops,   // it stops the answer that is shown, and then runs
+  waits,   // its turn comes once nothing else runs, as that of a message does
+};
+
 struct Command {
   const char* name;       // with its slash
   const char* aliases;    // separated by spaces, with slashes
@@ -20,7 +28,7 @@ struct Command {
   // First arguments, separated by spaces, and second ones after a "|"; "%settings", "%commands", "%files",
   // "%@files" (behind an @), "%ids" and "%deleted" (of conversations): those names.
   const char* completion;
-  bool needs_idle;                                      // refused while an answer is being made
+  Meanwhile meanwhile;
   void (*run)(ChatParts&, std::string_view arguments);  // throws Error for what the person should read
   const char* more = "";                                // sentences that /help COMMAND and the man page add
 };

@@ -7,7 +7,6 @@
 
 #include "app/base/clock.h"
 #include "app/store/message_tree.h"
-#include "listing.h"
 
 namespace bitnet {
 
@@ -103,17 +102,14 @@ void Conversation::begin_new() {
   update_context();
 }
 
-void Conversation::open(int64_t number) {
-  Store& database = storage_.database();
-  find_conversation(database, number, "/list shows them");
-  const StoredConversation row = conversation_to_open(database, number);
-  branch_ = read_branch(database, number, row.leaf);
+void Conversation::open(const StoredConversation& row) {
+  branch_ = read_branch(storage_.database(), row.id, row.leaf);
   created_ = row.created;
   settings_.now.system = row.system;
   title_ = row.title;
   undone_.clear();
   moved_ = false;
-  storage_.open(number);
+  storage_.open(row.id);
   settings_.now.think = think_of_branch();
   update_context();
 }
@@ -300,12 +296,7 @@ void Conversation::begin_answer(StoredTurn turn, bool continues) {
 }
 
 void Conversation::grow_answer(std::string_view text, const SampledToken& token) {
-  if (token.id >= 0) branch_.back().tokens.push_back(token.id);
-  StoredMessage& answer = branch_.back().stored;
-  answer.text += text;
-  const uint32_t before = pieces_->thought_tokens();
-  pieces_->add(text, token.id, token.logprob);
-  answer.thought_tokens += pieces_->thought_tokens() - before;
+  grow(branch_.back(), *pieces_, text, token);
 }
 
 uint32_t Conversation::thought_tokens() const {
@@ -322,12 +313,7 @@ void Conversation::store_answer(std::string_view text, const std::vector<StoredT
 }
 
 void Conversation::finish_answer(const std::string& reason, const JobStats& stats) {
-  open_turn_->finish = reason;
-  open_turn_->reused_tokens = stats.reused_tokens;
-  open_turn_->answer_tokens = stats.answer_tokens;
-  open_turn_->thought_tokens = pieces_->thought_tokens();
-  open_turn_->prefill_seconds = stats.prefill_seconds;
-  open_turn_->decode_seconds = stats.decode_seconds;
+  note_outcome(*open_turn_, reason, stats, pieces_->thought_tokens());
   keep([&] { store().finish_turn(*open_turn_); });
   branch_.back().stored.finish = reason;
   branch_.back().stored.draft = false;
@@ -346,6 +332,24 @@ void Conversation::leave_answer(uint32_t tokens) noexcept {
     // What was stored before is there, and the next open marks it.
   }
   open_turn_.reset();
+}
+
+AnswerAside Conversation::put_answer_aside() {
+  OpenAnswer answer{std::move(*open_turn_), branch_.back(), std::move(*pieces_)};
+  open_turn_.reset();
+  pieces_.reset();
+  return {storage_.database(), number(), std::move(answer)};
+}
+
+bool Conversation::take_in_answer(AnswerAside& aside) {
+  if (number() != aside.conversation() || storage_.is_private() || leaf() != aside.message()) return false;
+  OpenAnswer answer = aside.take();
+  branch_.back().stored = std::move(answer.message.stored);
+  branch_.back().tokens = std::move(answer.message.tokens);
+  open_turn_ = std::move(answer.turn);
+  pieces_ = std::move(answer.pieces);
+  pieces_->show_to(&reporter_.front_end());
+  return true;
 }
 
 int64_t Conversation::copy_to(Store& memory, int64_t number, Unsaved* unsaved) {

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "answer_pieces.h"
+#include "answer_place.h"
 #include "app/chat/front_end.h"
 #include "app/model/prompt.h"
 #include "app/model/worker.h"
@@ -27,17 +27,9 @@
 
 namespace bitnet {
 
-struct BranchMessage {
-  StoredMessage stored;
-  std::vector<int32_t> tokens;  // of an answer
-  int64_t number = 0;           // ShownMessage says what these three are
-  uint32_t sibling = 1;
-  uint32_t siblings = 1;
-};
-
 std::vector<PromptMessage> prompt_messages(std::span<const BranchMessage> messages);
 
-class Conversation final : private StoredBranch {
+class Conversation final : public AnswerPlace, private StoredBranch {
  public:
   // A new one, with nothing in it. All of these must live as long as it does.
   Conversation(Store& file, SettingsInUse& settings, const ModelState& model, Reporter& reporter);
@@ -59,8 +51,8 @@ class Conversation final : private StoredBranch {
   void show_all();        // the branch and the status, as they are
   void update_context();  // how many tokens the branch takes, into the status
 
-  void begin_new();           // not shown yet
-  void open(int64_t number);  // of storage().database(), not shown yet; Error(runtime) where it is not there
+  void begin_new();                          // not shown yet
+  void open(const StoredConversation& row);  // of storage().database(), sound; not shown yet
   void set_title(std::string_view title);
   void step_back_to(std::optional<int64_t> leaf);  // an ancestor of leaf()
   void move_to(std::optional<int64_t> leaf);       // anywhere in the tree
@@ -75,10 +67,14 @@ class Conversation final : private StoredBranch {
 
   // The answer that is being written. It begins empty, or goes on with the answer that the branch ends in.
   void begin_answer(StoredTurn turn, bool continues);
-  void grow_answer(std::string_view text, const SampledToken& token);                // shown
-  void store_answer(std::string_view text, const std::vector<StoredToken>& tokens);  // appended
-  void finish_answer(const std::string& reason, const JobStats& stats);              // stored
-  void leave_answer(uint32_t tokens) noexcept;  // at the end of the program: stored as interrupted
+  void grow_answer(std::string_view text, const SampledToken& token) override;  // shown
+  void store_answer(std::string_view text, const std::vector<StoredToken>& tokens) override;
+  void finish_answer(const std::string& reason, const JobStats& stats) override;
+  void leave_answer(uint32_t tokens) noexcept override;
+  // It goes on out of sight, because another conversation is opened next. Requires storage().in_database().
+  AnswerAside put_answer_aside();
+  // The branch ends in that answer, which goes on here; false: it does not.
+  bool take_in_answer(AnswerAside& aside);
   bool thinks() const { return pieces_ && pieces_->thinks(); }  // the answer has not begun
   uint32_t thought_tokens() const;                              // of the last message
 

@@ -101,6 +101,8 @@ void delete_conversation(ChatParts& chat, std::optional<int64_t> number, bool no
   if (which == 0) refuse("this conversation is not stored yet");
   storage.refuse_while_unsaved(which);
   find_conversation(storage.database(), which, "/list shows them");
+  if (which == chat.answer.elsewhere() || (which == storage.number() && chat.answer.is_shown()))
+    refuse(fmt::format("conversation {} is being answered; Esc stops that where it is shown", which));
   std::string text;
   if (now) {
     text = fmt::format("Conversation {} is deleted {}.", which, purge_text(storage.database(), which));
@@ -120,8 +122,16 @@ void delete_conversation(ChatParts& chat, std::optional<int64_t> number, bool no
 
 }  // namespace
 
+void leave_conversation(ChatParts& chat) {
+  if (!chat.queue.empty()) refuse("a message waits here to be answered; Esc takes it back");
+  if (chat.tasks.busy() || chat.answer.waits()) refuse("an answer is being made");
+  if (!chat.answer.is_shown()) return;
+  if (!chat.storage.in_database()) refuse("an answer is being made that would be lost; Esc stops it");
+  chat.answer.put_aside();
+}
+
 void new_conversation(ChatParts& chat) {
-  if (chat.busy()) refuse("an answer is being made");
+  leave_conversation(chat);
   chat.conversation.begin_new();
   chat.answer.forget_figures();
   chat.conversation.show_all();
@@ -129,9 +139,13 @@ void new_conversation(ChatParts& chat) {
 }
 
 void take_conversation(ChatParts& chat, int64_t number) {
-  if (chat.busy()) refuse("an answer is being made");
-  chat.conversation.open(number);
+  if (chat.answer.is_shown() && number == chat.storage.number_in_database()) return;
+  find_conversation(chat.storage.database(), number, "/list shows them");
+  const StoredConversation row = conversation_to_open(chat.storage.database(), number);
+  leave_conversation(chat);
+  chat.conversation.open(row);
   chat.answer.forget_figures();
+  chat.answer.take_in();
 }
 
 void open_conversation(ChatParts& chat, int64_t number) {

@@ -62,6 +62,10 @@ void do_help(ChatParts& chat, std::string_view arguments) {
 }
 
 void do_quit(ChatParts& chat, std::string_view) {
+  if (!chat.queue.empty() && !std::exchange(chat.quit_warned, true)) {
+    return chat.reporter.error(fmt::format("{} not sent yet; /quit again ends the program without.",
+                                           chat.queue.size() == 1 ? "One message is" : "Messages are"));
+  }
   interrupt(chat);
   chat.quit = may_quit(chat);
 }

@@ -78,6 +78,9 @@ struct Status {
   bool rewound = false;         // the last prompt followed a step back or aside, so what was reused is news
   bool saved = true;            // false: it is private, or the database cannot be written
   std::vector<PendingFile> pending;  // they go before the next turn and are shown beside the input
+  std::vector<std::string> queued;   // what was sent meanwhile and waits its turn, as it was typed
+  int64_t elsewhere = 0;             // the conversation whose answer is being made out of sight; 0 = none
+  bool waits = false;                // the turn that is shown waits for that answer
   bool is_private = false;  // --private or /private: the person wants nothing kept, input history included
 };
 

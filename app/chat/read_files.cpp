@@ -8,15 +8,21 @@
 
 namespace bitnet {
 
+std::string with_files(const std::vector<AttachedFile>& files, std::string_view typed) {
+  std::string text;
+  for (const AttachedFile& file : files) text += fmt::format("{}:\n\n{}\n\n", file.name, file.text);
+  return text + std::string(typed);
+}
+
 size_t ReadFiles::tokens() const {
   size_t tokens = 0;
-  for (const File& file : files_) tokens += file.tokens;
+  for (const AttachedFile& file : files_) tokens += file.tokens;
   return tokens;
 }
 
 std::string ReadFiles::list() const {
   std::string text;
-  for (const File& file : files_)
+  for (const AttachedFile& file : files_)
     text += fmt::format("  {} ({})\n", file.name, counted(file.text.size(), "byte"));
   return text;
 }
@@ -28,7 +34,7 @@ void ReadFiles::add(std::string name, std::string text, size_t tokens) {
 
 void ReadFiles::count(const Tokenizer& tokenizer) {
   if (files_.empty()) return;
-  for (File& file : files_) file.tokens = tokenizer.encode(file.text, false).size();
+  for (AttachedFile& file : files_) file.tokens = tokenizer.encode(file.text, false).size();
   tell();
 }
 
@@ -40,24 +46,30 @@ void ReadFiles::clear() {
 void ReadFiles::drop() {
   if (files_.empty()) return;
   std::string names;
-  for (const File& file : std::exchange(files_, {})) names += (names.empty() ? "" : ", ") + file.name;
+  for (const AttachedFile& file : std::exchange(files_, {})) names += (names.empty() ? "" : ", ") + file.name;
   tell();
   reporter_.front_end().notice(
       fmt::format("Not in your next turn any more: {}. /read puts a file in again.", names));
 }
 
-std::string ReadFiles::take_before(std::string_view typed) {
-  std::string text;
-  for (const File& file : std::exchange(files_, {}))
-    text += fmt::format("{}:\n\n{}\n\n", file.name, file.text);
+std::vector<AttachedFile> ReadFiles::take() {
+  if (files_.empty()) return {};
+  std::vector<AttachedFile> taken = std::exchange(files_, {});
   tell();
-  return text + std::string(typed);
+  return taken;
+}
+
+void ReadFiles::put_back(std::vector<AttachedFile> files) {
+  if (files.empty()) return;
+  for (AttachedFile& file : files) files_.push_back(std::move(file));
+  tell();
 }
 
 void ReadFiles::tell() {
   Status& status = reporter_.status();
   status.pending.clear();
-  for (const File& file : files_) status.pending.push_back({file.name, file.text.size(), file.tokens});
+  for (const AttachedFile& file : files_)
+    status.pending.push_back({file.name, file.text.size(), file.tokens});
   reporter_.send_status();
 }
 

@@ -13,6 +13,16 @@
 
 namespace bitnet {
 
+// A file that goes before a turn.
+struct AttachedFile {
+  std::string name;
+  std::string text;
+  size_t tokens = 0;  // 0: not known yet
+};
+
+// The turn with these files before it.
+std::string with_files(const std::vector<AttachedFile>& files, std::string_view typed);
+
 class ReadFiles {
  public:
   explicit ReadFiles(Reporter& reporter) : reporter_(reporter) {}
@@ -28,19 +38,14 @@ class ReadFiles {
   // Because the conversation changes: what was read in one must not turn up in another, least of all what was
   // read in private in one that is stored. Says so.
   void drop();
-  // The next turn with the files before it, which it takes along.
-  std::string take_before(std::string_view typed);
+  std::vector<AttachedFile> take();  // for the next turn, which has them from now on
+  void put_back(std::vector<AttachedFile> files);
 
  private:
-  struct File {
-    std::string name;
-    std::string text;
-    size_t tokens = 0;
-  };
   void tell();
 
   Reporter& reporter_;
-  std::vector<File> files_;
+  std::vector<AttachedFile> files_;
 };
 
 }  // namespace bitnet

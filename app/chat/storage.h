@@ -53,8 +53,9 @@ class Storage {
   void open(int64_t number);
 
   bool is_private() const { return private_ != nullptr; }
-  bool never_stores() const { return file_.is_private(); }  // --private: there is no database
-  bool in_file() const { return !private_ && !unsaved_ && !never_stores(); }
+  bool never_stores() const { return file_.is_private(); }     // --private: there is no database
+  bool in_database() const { return !private_ && !unsaved_; }  // a conversation that is left stays there
+  bool in_file() const { return in_database() && !never_stores(); }
   const std::string* unsaved_because() const { return unsaved_ ? &unsaved_->why : nullptr; }
   // "2 messages are not saved: why"; empty where nothing waits.
   std::string unsaved_text() const;

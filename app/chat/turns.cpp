@@ -9,29 +9,46 @@
 
 namespace bitnet {
 
-void add_user_turn(ChatParts& chat, std::string_view typed) {
-  const char* why = chat.model.failure() ? "the model cannot be used; /reopen opens it again"
-                    : chat.busy()        ? "an answer is still being made"
-                                         : nullptr;
-  if (why != nullptr) {
-    chat.front_end().notice(fmt::format("Not sent: {}.", why));
-    chat.front_end().return_input(typed_form(typed));
+bool can_begin_turn(const ChatParts& chat) {
+  return !chat.tasks.busy() && !chat.answer.is_shown() && !chat.answer.waits();
+}
+
+void add_user_turn(ChatParts& chat, std::string_view turn) {
+  if (chat.model.failure()) {
+    chat.front_end().notice("Not sent: the model cannot be used; /reopen opens it again.");
+    chat.front_end().return_input(typed_form(turn));
     return;
   }
   chat.quit_warned = false;
-  const std::string text = chat.read_files.take_before(typed);
-  chat.conversation.add_user_message(text, title_from(typed));
+  if (!can_begin_turn(chat) || !chat.queue.empty()) return chat.queue.add(typed_form(turn), true);
+  begin_turn(chat, turn, chat.read_files.take());
+}
+
+void begin_turn(ChatParts& chat, std::string_view turn, const std::vector<AttachedFile>& files) {
+  chat.conversation.add_user_message(with_files(files, turn), title_from(turn));
   if (!chat.answer.begin_or_wait()) {
-    chat.front_end().notice("The model is still loading; this turn starts when it is there.");
+    chat.front_end().notice(chat.answer.elsewhere() == 0
+                                ? "The model is still loading; this turn starts when it is there."
+                                : fmt::format("Conversation {} is answered first; then comes this turn.",
+                                              chat.answer.elsewhere()));
   }
   chat.reporter.send_status();
 }
 
+bool stoppable(const ChatParts& chat) {
+  return chat.tasks.busy() || chat.answer.is_shown() || chat.answer.waits();
+}
+
 void interrupt(ChatParts& chat) {
-  if (chat.tasks.stop_replay()) return chat.conversation.show_all();
-  if (chat.answer.waits()) return chat.answer.stop_waiting();
-  chat.tasks.interrupt();
-  chat.answer.interrupt();
+  if (chat.tasks.stop_replay()) {
+    chat.conversation.show_all();
+  } else if (chat.answer.waits()) {
+    chat.answer.stop_waiting();
+  } else {
+    chat.tasks.interrupt();
+    if (chat.answer.is_shown()) chat.answer.interrupt();
+  }
+  chat.queue.take_back_all();
 }
 
 }  // namespace bitnet

@@ -118,6 +118,7 @@ void ScreenFrontEnd::press_in_input(const KeyPress& key, bool quit_was_armed) {
       press_eof();
       break;
     case Key::up:
+      if (!input_.searching() && input_.empty() && take_back()) break;
       if (input_.searching() || !input_.move_up()) input_.type("\x1b[A");
       break;
     case Key::down:
@@ -147,7 +148,9 @@ void ScreenFrontEnd::press_in_input(const KeyPress& key, bool quit_was_armed) {
 void ScreenFrontEnd::press_escape() {
   if (input_.searching()) {
     input_.type("\x1b");
-  } else if (busy()) {
+  } else if (take_back()) {
+    return;
+  } else if (stoppable()) {
     stop();
   } else if (input_.wants_escape()) {
     input_.type("\x1b");
@@ -195,7 +198,7 @@ void ScreenFrontEnd::press_interrupt() {
   } else if (!input_.empty()) {
     input_.clear();
     quit_armed_ = false;
-  } else if (busy()) {
+  } else if (stoppable()) {
     stop();
     quit_armed_ = false;
   } else if (quit_armed_) {
@@ -225,19 +228,15 @@ void ScreenFrontEnd::page(int direction) {
   transcript_.scroll_by(direction * std::max(transcript_.height() - 1, 1));
 }
 
-bool ScreenFrontEnd::busy() const { return chat_ != nullptr && chat_->busy(); }
+bool ScreenFrontEnd::stoppable() const { return chat_ != nullptr && chat_->stoppable(); }
+bool ScreenFrontEnd::take_back() { return chat_ != nullptr && chat_->take_back(); }
 
 bool ScreenFrontEnd::may_submit(std::string_view text) {
   if (is_blank(text)) {
     transcript_.scroll_to_end();
     return false;
   }
-  if (chat_ == nullptr) return false;
-  if (chat_->is_command(text)) return true;
-  if (!busy()) return true;
-  hint(chat_->loading() ? "the model is still loading and a message waits: your text is kept"
-                        : "still answering, Esc stops it: your text is kept");
-  return false;
+  return chat_ != nullptr;
 }
 
 void ScreenFrontEnd::tell_history_error() {

@@ -27,7 +27,8 @@ using std::chrono::milliseconds;
 
 constexpr char kPrompt[] = "› ";
 constexpr int kMostInputRows = 10;
-constexpr int kRowsForPending = 4;  // on fewer rows the files of the next turn are not shown
+constexpr int kRowsForPending = 4;  // on fewer rows what waits to be sent is not shown
+constexpr int kMostQueuedRows = 3;
 
 std::string file_in(const ScreenOptions& options, const char* name, bool wanted) {
   if (options.state_folder.empty() || !wanted) return {};
@@ -54,7 +55,7 @@ ScreenFrontEnd::Signals::Signals(ScreenFrontEnd& front_end) : loop(front_end.loo
     front_end.pace_.change();
   });
   loop.on_signal(SIGINT, [&front_end] {
-    if (front_end.busy()) {
+    if (front_end.stoppable()) {
       front_end.chat_->interrupt();
     } else {
       front_end.exit_code_ = 128 + SIGINT;
@@ -129,7 +130,7 @@ void ScreenFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
   transcript_.clear();
   if (chat_ == nullptr) return;  // run() will have the chat show it again
   for (const ShownMessage& m : messages) message(m);
-  if (!busy()) transcript_.end_answer("");  // a running answer goes on
+  if (!stoppable()) transcript_.end_answer("");  // a running answer goes on
   pace_.change();
 }
 
@@ -257,8 +258,11 @@ ScreenFrontEnd::Frame ScreenFrontEnd::compose() {
   Frame frame;
   const InputRows input = compose_input(columns, std::clamp(rows / 3, 1, kMostInputRows));
   const int status_rows = rows >= 2 ? 1 : 0;
-  const std::vector<Row> pending =
-      rows < kRowsForPending ? std::vector<Row>() : pending_rows(status_.pending, columns);
+  std::vector<Row> pending;
+  if (rows >= kRowsForPending) {
+    pending = queued_rows(status_.queued, columns, std::min(rows / 4, kMostQueuedRows));
+    for (Row& row : pending_rows(status_.pending, columns)) pending.push_back(std::move(row));
+  }
   int above = std::max(rows - static_cast<int>(input.rows.size() + pending.size()) - status_rows, 0);
   const std::vector<Row> list = candidate_rows(candidates_, columns, std::min(above, std::max(rows / 3, 1)));
   above -= static_cast<int>(list.size());

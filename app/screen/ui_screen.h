@@ -116,7 +116,8 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   bool may_submit(std::string_view text);
   void submit(const std::string& text);
   void tell_history_error();
-  bool busy() const;
+  bool stoppable() const;
+  bool take_back();  // what waits, into the input line; false: nothing does
   int columns() const { return size().first; }
 
   // Installed before ncurses starts, so that ncurses does not install handlers of its own.

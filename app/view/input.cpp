@@ -1,5 +1,7 @@
 #include "input.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "app/text/text_safe.h"
@@ -63,6 +65,24 @@ InputRows input_rows(std::string_view prompt, std::string_view text, size_t poin
   out.cursor_row -= begin;
   out.rows.assign(rows.begin() + begin, rows.begin() + begin + height);
   return out;
+}
+
+std::vector<Row> queued_rows(const std::vector<std::string>& queued, int columns, int most) {
+  std::vector<Row> rows;
+  const size_t shown = std::min(queued.size(), static_cast<size_t>(std::max(most, 0)));
+  for (size_t i = queued.size() - shown; i < queued.size(); ++i) {
+    const bool last = i + 1 == queued.size();
+    const std::string help = last ? "  (next; Up edits it, Esc takes it back)" : "";
+    const std::string before = i + shown == queued.size() && i > 0 ? fmt::format("+{} … ", i) : "… ";
+    const int room = columns - columns_of(before);
+    const bool with_help = room - columns_of(help) >= std::min(columns / 2, 24);
+    Row& row = rows.emplace_back();
+    row.add(prefix_of_columns(before, columns), {Tone::quiet});
+    row.add(shortened(one_line(queued[i]), std::max(room - (with_help ? columns_of(help) : 0), 1)),
+            {Tone::notice});
+    if (with_help) row.add(help, {Tone::quiet});
+  }
+  return rows;
 }
 
 std::vector<Row> pending_rows(const std::vector<PendingFile>& files, int columns) {

@@ -25,4 +25,7 @@ InputRows input_rows(std::string_view prompt, std::string_view text, size_t poin
 // Returns the row above the input with the files of the next turn, or no row if there are none.
 std::vector<Row> pending_rows(const std::vector<PendingFile>& files, int columns);
 
+// Returns a row for each of the last texts that wait to be sent, `most` at most.
+std::vector<Row> queued_rows(const std::vector<std::string>& queued, int columns, int most);
+
 }  // namespace bitnet

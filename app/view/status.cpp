@@ -43,7 +43,7 @@ void add_state(const Status& status, std::vector<Item>& items) {
           {Tone::notice});
       break;
     case ChatState::idle:
-      add("ready", {Tone::accent});
+      add(status.waits ? fmt::format("waits for {}", status.elsewhere) : "ready", {Tone::accent});
       break;
     case ChatState::prefill:
       add(fmt::format("reading {} {}", bar(status.progress, kBarCells), percent(status.progress)),
@@ -83,6 +83,8 @@ void add_right(const Status& status, std::vector<Item>& items) {
     gauge.row.add(cells.substr(empty), kRule);
     items.push_back(std::move(gauge));
   }
+  if (status.elsewhere != 0)
+    items.push_back(item_of(fmt::format("answering in {}", status.elsewhere), {Tone::notice}, 4, true));
   if (!status.saved)
     items.push_back(item_of(status.is_private ? "private" : "not saved", {Tone::notice}, 1, true));
 }

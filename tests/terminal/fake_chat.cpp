@@ -89,17 +89,27 @@ class FakeChat : public Chat {
       open();
     } else if (text.starts_with("/")) {
       front_end_.error(fmt::format("there is no command {}", text));
-    } else if (loading_) {
-      waiting_ = text;
+    } else if (loading_ || answering_) {
+      status_.queued.emplace_back(text);
+      front_end_.status(status_);
     } else {
       begin(std::string(text));
     }
   }
 
   void interrupt() override {
-    if (!waiting_.empty()) front_end_.return_input(std::exchange(waiting_, {}));
+    while (take_back()) {
+    }
     stop_in_ = number_from("FAKE_STOP_WORDS", 0);
     if (answering_ && stop_in_ == 0) end("interrupted");
+  }
+
+  bool take_back() override {
+    if (status_.queued.empty()) return false;
+    front_end_.return_input(status_.queued.back());
+    status_.queued.pop_back();
+    front_end_.status(status_);
+    return true;
   }
 
   void interrupt_after(uint32_t) override {}
@@ -113,7 +123,7 @@ class FakeChat : public Chat {
   bool is_command(std::string_view typed) const override {
     return typed.starts_with('/') && !typed.starts_with("//");
   }
-  bool busy() const override { return answering_ || !waiting_.empty(); }
+  bool busy() const override { return answering_ || !status_.queued.empty(); }
   bool loading() const override { return loading_; }
   bool quit_requested() const override { return quit_; }
   std::string close() override { return {}; }
@@ -142,7 +152,7 @@ class FakeChat : public Chat {
         set_timer(0);
       }
       front_end_.status(status_);
-      if (!loading_ && !waiting_.empty()) begin(std::exchange(waiting_, {}));
+      if (!loading_) begin_next();
       return;
     }
     if (!answering_) return;
@@ -250,6 +260,14 @@ class FakeChat : public Chat {
     front_end_.answer_end(answer_, {});
     status_.state = ChatState::idle;
     front_end_.status(status_);
+    begin_next();
+  }
+
+  void begin_next() {
+    if (status_.queued.empty()) return;
+    const std::string next = status_.queued.front();
+    status_.queued.erase(status_.queued.begin());
+    begin(next);
   }
 
   FrontEnd& front_end_;
@@ -263,7 +281,6 @@ class FakeChat : public Chat {
   int thought_left_ = 0;  // words of the thought that are to come
   int stop_in_ = 0;       // words until the interrupted answer ends
   const size_t piece_ = static_cast<size_t>(number_from("FAKE_PIECE", 1 << 30));
-  std::string waiting_;
   std::string turn_;
   std::string rest_;
   ShownMessage answer_;

@@ -28,27 +28,36 @@ class ScreenTest(ScreenCase):
         t = self.start("FAKE_LOAD_MS=3000")
         screen = t.wait("the model is loading; you can write meanwhile")
         t.line("early bird")
-        t.type("next one")
-        t.key("Enter")  # a message waits already: kept, and told
-        self.assertIn("next one", t.wait("text is kept"))
-        t.wait(r"^  early bird$")
-        self.wait_input(t, "› next one")
+        t.line("next one")
+        t.wait(r"^… early bird\n… next one +\(next; Up edits it, Esc takes it back\)")
+        t.wait(r"^  early bird\n[\s\S]*^  next one$")
 
-    def test_enter_while_it_answers_keeps_the_text_and_tells(self):
-        t = self.start()
-        t.line("forever")
-        t.wait("answering")
-        t.line("my next thought")
-        self.assertRegex(t.wait("still answering"), r"› my next thought")
-        t.resize(40, 12)
-        t.key("Enter")
-        t.wait("still answering, Esc stops it")  # what helps is not what is cut off
-        t.resize(80, 24)
-        t.key("Escape")
-        t.wait(r"\(stopped\)")
-        self.wait_input(t, "› my next thought")
-        t.key("Enter")
-        t.wait(r"^  my next thought$")
+    def test_enter_while_it_answers_queues_the_message(self):
+        for columns, rows in (80, 24), (200, 60), (40, 12):
+            with self.subTest(size=f"{columns}x{rows}"):
+                t = self.start(columns=columns, rows=rows)
+                t.line("forever")
+                t.wait("answering")
+                t.line("my next thought")
+                t.wait(r"^… my next thought")
+                self.wait_input(t, "›")
+                t.line("and another")
+                t.wait(r"^… my next thought.*\n… and another")
+                t.key("Up")  # the last one, to be edited
+                self.wait_input(t, "› and another")
+                t.type(" one")
+                t.key("Enter")
+                t.wait(r"^… and another one")
+                t.key("Escape")
+                self.wait_input(t, "› and another one")
+                t.key("C-c")
+                t.key("Escape")
+                self.wait_input(t, "› my next thought")
+                t.key("Escape")  # nothing waits any more: it stops the answer
+                t.wait(r"\(stopped\)")
+                self.wait_input(t, "› my next thought")
+                t.key("Enter")
+                t.wait(r"^  my next thought$")
 
     def test_esc_stops_and_the_answer_stays(self):
         t = self.start()

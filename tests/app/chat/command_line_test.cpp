@@ -51,8 +51,6 @@ TEST_F(ChatTest, AnAnswerThatIsReleasedEarlyIsNotHeld) {
 }
 
 TEST_F(ChatTest, WhatCouldBeASlipOfACommandIsAskedAboutAndStaysInTheInput) {
-  script.answer("abc");
-  script.hold_after(1);
   start_loaded();
   const std::string slips[] = {"/undoo", "/Help", "/sett temp 0.5", "/help.", "/frobnicate", "/quit now"};
   for (const std::string& slip : slips) {
@@ -62,13 +60,6 @@ TEST_F(ChatTest, WhatCouldBeASlipOfACommandIsAskedAboutAndStaysInTheInput) {
   }
   EXPECT_EQ(front.errors.size(), std::size(slips));
   EXPECT_TRUE(front.shown.empty());
-  chat->submit("go");
-  until_tokens(1);
-  chat->submit("/system Answer in verse.");
-  EXPECT_THAT(front.errors.back(), HasSubstr("has to wait"));
-  EXPECT_EQ(front.returned.back(), "/system Answer in verse.");
-  script.release();
-  until_idle();
 }
 
 TEST_F(ChatTest, WhatGoesBackToTheInputSendsTheSameTurnAgain) {
@@ -95,6 +86,7 @@ TEST_F(ChatTest, WhatGoesBackToTheInputSendsTheSameTurnAgain) {
   chat->submit("go");
   script.wait_until_held();
   chat->submit("//delete");
+  EXPECT_TRUE(chat->take_back());
   EXPECT_EQ(front.returned.back(), "//delete");
   script.release();
   until_idle();

@@ -11,15 +11,16 @@ using testing::HasSubstr;
 TEST_F(ChatTest, ATurnTypedWhileLoadingWaitsForTheModel) {
   script.hold_loading(true);
   script.answer("late");
+  script.answer("later");
   start();
   chat->submit("early");
   EXPECT_TRUE(chat->busy());
   EXPECT_EQ(store->branch(store->conversation(chat->conversation())->leaf).size(), 1U);
   chat->submit("second");
-  EXPECT_EQ(front.returned, std::vector<std::string>{"second"});
+  EXPECT_EQ(front.last_status.queued, std::vector<std::string>{"second"});
   script.hold_loading(false);
   until_idle();
-  EXPECT_EQ(front.shown.back().text, "late");
+  EXPECT_EQ(shown_texts(), (std::vector<std::string>{"early", "late", "second", "later"}));
 }
 
 TEST_F(ChatTest, AWaitingTurnThatIsStoppedComesBackAsItWasTyped) {

@@ -1,0 +1,214 @@
+// Tests what is sent while something else runs: messages and commands that wait, and answers that go on out
+// of sight.
+#include <gmock/gmock.h>
+
+#include "tests/support/chat_fixture.h"
+
+namespace bitnet {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class QueueTest : public ChatFolderTest {
+ protected:
+  // The chat answers, and the answer stands still after its first token.
+  void begin(const std::string& answer = "abc") {
+    script.answer(answer);
+    script.hold_after(1);
+    start_loaded();
+    chat->submit("go");
+    until_tokens(1);
+  }
+  void go_on() {
+    script.release();
+    until_idle();
+  }
+  std::string stored_answer(int64_t conversation) {
+    return store->branch(store->conversation(conversation)->leaf).back().text;
+  }
+};
+
+TEST_F(QueueTest, MessagesAreSentInTheirOrder) {
+  begin();
+  script.answer("two");
+  script.answer("three");
+  chat->submit("second");
+  chat->submit("//third");
+  EXPECT_THAT(front.last_status.queued, ElementsAre("second", "//third"));
+  EXPECT_EQ(store->branch(store->conversation(1)->leaf).size(), 2U);
+  go_on();
+  EXPECT_THAT(shown_texts(), ElementsAre("go", "abc", "second", "two", "/third", "three"));
+  EXPECT_THAT(front.last_status.queued, IsEmpty());
+}
+
+TEST_F(QueueTest, TheLastOneIsTakenBackFirst) {
+  begin();
+  chat->submit("second");
+  chat->submit("third");
+  EXPECT_TRUE(chat->take_back());
+  EXPECT_THAT(front.returned, ElementsAre("third"));
+  EXPECT_TRUE(chat->take_back());
+  EXPECT_FALSE(chat->take_back());
+  EXPECT_THAT(front.returned, ElementsAre("third", "second"));
+  go_on();
+  EXPECT_THAT(shown_texts(), ElementsAre("go", "abc"));
+}
+
+TEST_F(QueueTest, AStoppedAnswerGivesBackWhatWaitsBehindIt) {
+  begin();
+  chat->submit("second");
+  chat->interrupt();
+  until_idle();
+  EXPECT_THAT(front.returned, ElementsAre("second"));
+  EXPECT_THAT(shown_texts(), ElementsAre("go", "a"));
+}
+
+TEST_F(QueueTest, ATurnThatDoesNotFitGivesBackWhatWaitsBehindIt) {
+  begin();
+  chat->submit(std::string(600, 'x'));
+  chat->submit("third");
+  go_on();
+  EXPECT_THAT(front.returned, ElementsAre(std::string(600, 'x'), "third"));
+}
+
+TEST_F(QueueTest, FilesGoWithTheMessageThatTheyWereReadFor) {
+  begin();
+  script.answer("two");
+  chat->submit("/read " + file("notes.txt", "deep"));
+  chat->submit("second");
+  EXPECT_THAT(front.last_status.pending, IsEmpty());
+  chat->take_back();
+  ASSERT_EQ(front.last_status.pending.size(), 1U);
+  EXPECT_EQ(front.last_status.pending[0].name, "notes.txt");
+  chat->submit("second");
+  go_on();
+  EXPECT_EQ(front.shown.at(2).text, "notes.txt:\n\ndeep\n\nsecond");
+}
+
+TEST_F(QueueTest, CommandsThatNeedTheModelWaitTheirTurn) {
+  begin();
+  script.answer("two");
+  chat->submit("/system Be brief.");
+  chat->submit("second");
+  EXPECT_THAT(front.last_status.queued, ElementsAre("/system Be brief.", "second"));
+  EXPECT_THAT(front.errors, IsEmpty());
+  go_on();
+  EXPECT_EQ(store->conversation(1)->system, "Be brief.");
+  EXPECT_EQ(front.shown.back().text, "two");
+}
+
+TEST_F(QueueTest, UndoStopsTheAnswerThatItTakesAway) {
+  begin();
+  chat->submit("/undo");
+  until_idle();
+  EXPECT_THAT(front.shown, IsEmpty());
+  script.release();
+  say("/redo");
+  EXPECT_THAT(shown_texts(), ElementsAre("go", "a"));
+}
+
+TEST_F(QueueTest, ExportRunsBesideTheAnswer) {
+  begin();
+  const std::string target = folder / "chat.md";
+  chat->submit("/export md " + target);
+  EXPECT_THAT(front.last_output, HasSubstr("messages are in"));
+  EXPECT_TRUE(std::filesystem::exists(target));
+  go_on();
+  EXPECT_THAT(shown_texts(), ElementsAre("go", "abc"));
+}
+
+TEST_F(QueueTest, NewLeavesTheAnswerToItsConversation) {
+  begin();
+  script.answer("two");
+  chat->submit("/new");
+  EXPECT_THAT(front.shown, IsEmpty());
+  EXPECT_EQ(front.last_status.elsewhere, 1);
+  EXPECT_TRUE(chat->busy());
+  EXPECT_FALSE(chat->stoppable());
+  chat->interrupt();  // it is not what is shown
+  chat->submit("other");
+  EXPECT_TRUE(front.last_status.waits);
+  EXPECT_TRUE(chat->stoppable());
+  go_on();
+  EXPECT_EQ(stored_answer(1), "abc");
+  EXPECT_EQ(stored_answer(2), "two");
+  EXPECT_EQ(front.last_status.elsewhere, 0);
+  EXPECT_THAT(shown_texts(), ElementsAre("other", "two"));
+  EXPECT_THAT(front.log, HasSubstr("Conversation 1 has its answer; /open 1 shows it."));
+  EXPECT_EQ(store->message(front.shown[1].id)->finish, "stop");
+}
+
+TEST_F(QueueTest, ATurnThatWaitsForAnotherAnswerCanBeTakenBack) {
+  begin();
+  chat->submit("/new");
+  chat->submit("other");
+  chat->interrupt();
+  EXPECT_THAT(front.returned, ElementsAre("other"));
+  go_on();
+  EXPECT_EQ(stored_answer(1), "abc");
+  EXPECT_FALSE(store->conversation(2));
+}
+
+TEST_F(QueueTest, OpenComesBackToAnAnswerThatIsBeingMade) {
+  begin();
+  chat->submit("/new");
+  chat->submit("/open 1");
+  EXPECT_EQ(front.last_status.elsewhere, 0);
+  EXPECT_EQ(front.shown.back().text, "a");
+  EXPECT_TRUE(chat->stoppable());
+  go_on();
+  EXPECT_EQ(front.shown.back().text, "abc");
+  EXPECT_EQ(front.shown.back().finish, "stop");
+  EXPECT_EQ(stored_answer(1), "abc");
+  EXPECT_EQ(front.last_usage.answer_tokens, 3U);
+}
+
+TEST_F(QueueTest, AnAnswerThatWouldBeLostIsNotLeft) {
+  store = Store::open(folder / "chats.db");
+  begin();
+  go_on();
+  say("/private");
+  script.answer("secret");
+  script.hold_after(1);
+  chat->submit("more");
+  until_tokens(1);
+  chat->submit("/new");  // it waits until the answer is there
+  EXPECT_THAT(front.last_status.queued, ElementsAre("/new"));
+  go_on();
+  EXPECT_THAT(front.shown, IsEmpty());
+}
+
+TEST_F(QueueTest, AConversationThatIsBeingAnsweredIsNotDeleted) {
+  begin();
+  chat->submit("/new");
+  chat->submit("/delete 1");
+  EXPECT_THAT(front.errors.back(), HasSubstr("conversation 1 is being answered"));
+  go_on();
+  EXPECT_EQ(stored_answer(1), "abc");
+}
+
+TEST_F(QueueTest, TheEndOfTheProgramKeepsWhatAnAnswerOutOfSightHas) {
+  begin();
+  chat->submit("/new");
+  chat->close();
+  const auto branch = store->branch(store->conversation(1)->leaf);
+  EXPECT_EQ(branch.back().text, "a");
+  EXPECT_EQ(branch.back().finish, "interrupted");
+  script.release();
+}
+
+TEST_F(QueueTest, QuitAsksWhereAMessageWasNotSent) {
+  begin();
+  chat->submit("second");
+  chat->submit("/quit");
+  EXPECT_FALSE(chat->quit_requested());
+  EXPECT_THAT(front.errors.back(), HasSubstr("One message is not sent yet"));
+  chat->submit("/quit");
+  EXPECT_TRUE(chat->quit_requested());
+  script.release();
+}
+
+}  // namespace
+}  // namespace bitnet
