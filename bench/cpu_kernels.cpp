@@ -44,6 +44,19 @@ std::span<std::byte> random_weights() {
   return memory;
 }
 
+// Some inputs that are all alike, with a sum of each `sum_every` and a factor of each `unit`.
+class MadeInputs {
+ public:
+  MadeInputs(size_t n, uint32_t sum_every, uint32_t unit)
+      : q_(n, 3), sums_(n / sum_every, static_cast<int32_t>(3 * sum_every)), factors_(n / unit, 0.5F) {}
+  operator UnitInputs() const { return {q_.data(), sums_.data(), factors_.data()}; }
+
+ private:
+  std::vector<int8_t> q_;
+  std::vector<int32_t> sums_;
+  std::vector<float> factors_;
+};
+
 class Bench {
  public:
   explicit Bench(unsigned threads) : pool_(threads) {}
@@ -57,14 +70,13 @@ class Bench {
     for (const KernelChoice& choice : kernel_choices()) {
       if (!choice.supported || choice.kernels == &kScalarKernels) continue;
       for (const uint32_t n_in : {2560U, 6912U}) ternary_rows(*choice.kernels, n_in);
-      for (const uint32_t planes : {1U, 2U})
-        for (const uint32_t scale_every : {64U, 256U}) group_rows(*choice.kernels, planes, scale_every);
+      for (const uint32_t scale_every : {64U, 256U}) group_rows(*choice.kernels, scale_every);
       for (const Codes& codes : kBlockCodes) block_rows(*choice.kernels, codes);
       half_rows(*choice.kernels);
       table_rows(*choice.kernels);
       int8_rows(*choice.kernels);
       for (const uint32_t n_tokens : {32U, 512U}) tiles(*choice.kernels, n_tokens);
-      for (const uint32_t planes : {1U, 2U}) group_tiles(*choice.kernels, planes, 512);
+      group_tiles(*choice.kernels, 512);
       for (const Codes& codes : kBlockCodes) block_tiles(*choice.kernels, codes, 512);
     }
   }
@@ -120,31 +132,27 @@ class Bench {
   }
 
   // The scales lie behind the codes of their unit, and are read with them.
-  void group_rows(const CpuKernels& k, uint32_t planes, uint32_t scale_every) {
+  void group_rows(const CpuKernels& k, uint32_t scale_every) {
     constexpr uint32_t kIn = 4096;
-    const std::vector<int8_t> q(size_t{kIn} * planes, 3);
-    const std::vector<int32_t> q_sums(kIn / 64, 192);
+    const MadeInputs in(kIn, 64, 64);
     constexpr uint32_t kBands = 4;
     const size_t codes = size_t{kBands} * kBandRows * bitnet::code_bytes(k.group_layout, kIn);
     const size_t unit = codes + size_t{2} * kBands * kBandRows * (kIn / scale_every);
     for (const char* where : {"", ", cached"}) {
-      report(
-          k, fmt::format("groups, {}, scale every {}{}", planes == 1 ? "int8" : "int16", scale_every, where),
-          unit, [&](size_t byte) {
-            if (*where != 0) byte = 0;
-            int32_t sums[kBands * kBandRows];
-            const GroupRows w{at<uint8_t>(byte), at<uint16_t>(byte + codes), kIn, scale_every, 1024, planes};
-            k.group_rows(w, kBands, q.data(), q_sums.data(), sums);
-            sink_ += static_cast<uint64_t>(sums[0]);
-          });
+      report(k, fmt::format("groups, scale every {}{}", scale_every, where), unit, [&](size_t byte) {
+        if (*where != 0) byte = 0;
+        int32_t sums[kBands * kBandRows];
+        const GroupRows w{at<uint8_t>(byte), at<uint16_t>(byte + codes), kIn, scale_every, 1024};
+        k.group_rows(w, kBands, in, sums);
+        sink_ += static_cast<uint64_t>(sums[0]);
+      });
     }
   }
 
   // As group_rows.
   void block_rows(const CpuKernels& k, const Codes& codes) {
     constexpr uint32_t kBands = 2;
-    const std::vector<int8_t> q(size_t{kWide} * 2, 3);
-    const std::vector<int32_t> q_sums(kWide / 16, 48);
+    const MadeInputs in(kWide, 16, 32);
     BlockBands w{nullptr, nullptr, kWide, codes.bits, codes.has_min, 1024};
     const size_t code_bytes = kBands * w.band_codes(), unit = code_bytes + kBands * w.band_scales();
     for (const char* where : {"", ", cached"})
@@ -154,7 +162,7 @@ class Bench {
         BlockBands bands = w;
         bands.codes = at<uint8_t>(byte);
         bands.scales = at<uint8_t>(byte + code_bytes);
-        k.block_rows(bands, kBands, q.data(), q_sums.data(), sums);
+        k.block_rows(bands, kBands, in, sums);
         sink_ += static_cast<uint64_t>(sums[0]);
       });
   }
@@ -222,10 +230,9 @@ class Bench {
                double{kTiles} * kTileRows * kWide * n_tokens / seconds / 1e9);
   }
 
-  void group_tiles(const CpuKernels& k, uint32_t planes, uint32_t n_tokens) {
+  void group_tiles(const CpuKernels& k, uint32_t n_tokens) {
     constexpr uint32_t kTiles = 64, kAtOnce = 96, kEvery = 128;
-    const std::vector<int8_t> q(size_t{kWide} * planes * n_tokens, 3);
-    const std::vector<int32_t> q_sums(size_t{kWide} / 64 * n_tokens, 192);
+    const MadeInputs in(kWide * n_tokens, 64, 64);
     const double seconds = best_of(kTiles, [&](size_t unit) {
       std::vector<uint8_t> tile(size_t{kWide} * kTileRows);
       std::vector<float> scales(size_t{kWide} / kEvery * kTileRows);
@@ -236,20 +243,18 @@ class Bench {
       k.unpack_bands(bands, kWide, tile.data());
       k.unpack_scales(band_scales, kWide / kEvery, 1024, scales.data());
       for (uint32_t t = 0; t < n_tokens; t += kAtOnce)
-        k.group_tile({tile.data(), scales.data(), kWide, kEvery, planes},
-                     q.data() + size_t{kWide} * planes * t, q_sums.data() + size_t{kWide} / 64 * t,
+        k.group_tile({tile.data(), scales.data(), kWide, kEvery}, inputs_from(in, t, kWide, 64, 64),
                      std::min(kAtOnce, n_tokens - t), sums.data());
       sink_ += static_cast<uint64_t>(sums[0]);
     });
     fmt::print("{:<12} {:<28} {:>8.2f} billion products/s\n", k.name,
-               fmt::format("groups, {} tokens, {}", n_tokens, planes == 1 ? "int8" : "int16"),
+               fmt::format("groups, {} tokens", n_tokens),
                double{kTiles} * kTileRows * kWide * n_tokens / seconds / 1e9);
   }
 
   void block_tiles(const CpuKernels& k, const Codes& codes, uint32_t n_tokens) {
     constexpr uint32_t kTiles = 64, kAtOnce = 96;
-    const std::vector<int8_t> q(size_t{kWide} * 2 * n_tokens, 3);
-    const std::vector<int32_t> q_sums(size_t{kWide} / 16 * n_tokens, 48);
+    const MadeInputs in(kWide * n_tokens, 16, 32);
     const double seconds = best_of(kTiles, [&](size_t unit) {
       std::vector<uint8_t> tile(size_t{kWide} * kTileRows);
       std::vector<float> scales(size_t{kWide} / 16 * kTileRows), minima(scales.size());
@@ -261,8 +266,7 @@ class Bench {
       }
       for (uint32_t t = 0; t < n_tokens; t += kAtOnce)
         k.block_tile({tile.data(), scales.data(), codes.has_min ? minima.data() : nullptr, kWide, codes.bits},
-                     q.data() + size_t{kWide} * 2 * t, q_sums.data() + size_t{kWide} / 16 * t,
-                     std::min(kAtOnce, n_tokens - t), sums.data());
+                     inputs_from(in, t, kWide, 16, 32), std::min(kAtOnce, n_tokens - t), sums.data());
       sink_ += static_cast<uint64_t>(sums[0]);
     });
     fmt::print("{:<12} {:<28} {:>8.2f} billion products/s\n", k.name,

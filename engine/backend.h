@@ -36,15 +36,21 @@ using BufferPtr = std::shared_ptr<Buffer>;  // a tied head shares the embedding
 enum class BufferUse { weights, device, shared, host_weights };
 
 // How the input of a projection is rounded: to int8 by the largest magnitude of a row, as BitNet models are
-// trained, or to 16 bits in two planes of int8, which costs next to nothing. float_row is not rounded; it is
-// for Layout::floats alone.
-enum class Input { int8_row, int16_row, float_row };
+// trained, or by that of each unit of some inputs. int16_row is what Vulkan still has in place of int8_units:
+// 16 bits in two planes of int8. float_row is not rounded; it is for Layout::floats alone.
+enum class Input { int8_row, int8_units, int16_row, float_row };
+
+// Inputs that share a scale where the rounding is Input::int8_units.
+constexpr uint32_t unit_of_input(Layout layout) {
+  return layout == Layout::blocks || layout == Layout::blocks16 ? 32 : 64;
+}
 
 // One to three tensors of the same input, stacked by rows: q over k over v, or gate over up. A product of
 // Layout::trits is part.scale * sum(weight * q) / s. In groups, groups16 and fives16 each 64 inputs have a
-// sum of their own, which is multiplied by its scale and by `fixed`, a power of two, and rounded to an
-// integer. These integers are summed, so that their order does not matter, and part.scale undoes `fixed`.
-// Layouts blocks and blocks16 do the same a unit of 32 or 16 inputs (layouts/blocks.h). A product of
+// sum t of their own. It becomes the integer round_half_even(float(t) * (scale * fixed * e)), where `fixed`
+// is a power of two, e is what Quantised::scales has for these inputs (1 for int8_row), and each product is
+// rounded to f32. These integers are summed, so that their order does not matter, and part.scale undoes
+// `fixed`. Layouts blocks and blocks16 do the same a unit of 32 or 16 inputs (layouts/blocks.h). A product of
 // Layout::floats is part.scale * sum(weight * y), in f32 and in the order of the backend's dense head.
 struct Matrix {
   // In blocks, blocks16 and floats each part has a type and buffers of its own, and in blocks and blocks16 a
@@ -98,12 +104,18 @@ struct EmbedExtra {
 
 // The input of a projection: rows of int8, each with what is needed to undo the rounding, or y alone. What
 // the layout does not use may be null.
+//
+// With Input::int8_units a unit is rounded by itself, without the norm of its row. v = x * weight, or what a
+// LayerNorm gives; m = max(1e-30, max |v|) over the unit, M = max m over the row; q = round_half_even(v *
+// (127 / m)) within -127 to 127; e = m < M ? m / M : 1; s = 127 / max(1e-30, M * inverse), where `inverse` is
+// what an RMSNorm multiplies the row with. So v * inverse is about q * e / s.
 struct Quantised {
   BufferPtr q;     // [rows][planes][n] int8; two planes for Input::int16_row, of which the first counts 256
-  BufferPtr info;  // [rows] of {f32 s, i32 sum(q)}
+  BufferPtr info;  // [rows] of {f32 s, i32 sum(q)}; the sum is 0 for Input::int8_units
   BufferPtr sums;  // [rows][n / 64] i32, sum(q) of each 64 inputs; for the layouts of groups
   BufferPtr sums16{};  // [rows][n / 16] i32, sum(q) of each 16 inputs; for blocks and blocks16
   BufferPtr y{};       // [rows][n] f32, normed and not rounded; for Input::float_row
+  BufferPtr scales{};  // [rows][n / unit_of_input] f32, e; for int8_units (and 1 for int8_row on the CPU)
 };
 
 // RMSNorm, or LayerNorm with a bias, with weights [n] f32. The weights of an RMSNorm may be null: all are 1.
@@ -298,6 +310,8 @@ class Backend {
   virtual Layout group_layout() const = 0;
   // The layout of quantised dense weights: blocks or blocks16.
   virtual Layout block_layout() const = 0;
+  // What it takes for Input::int8_units: that, or int16_row meanwhile.
+  virtual Input scaled_input() const { return Input::int8_units; }
 
   virtual BufferPtr allocate(uint64_t bytes, BufferUse use) = 0;
   // From now on no more than that is allocated on the device in all; more is an Error(device).

@@ -1,5 +1,5 @@
 // The forward pass, from token ids to logits, of every family (engine/model). What a family does not have is
-// absent from its blocks and drops out of the formulas; round() is int8 or int16 a row.
+// absent from its blocks and drops out of the formulas; round() is to int8, a row or a unit.
 //
 //   x = token_embd[id] * scale                         + position_embd[position] (GPT-2)
 //   in each block
@@ -113,12 +113,13 @@ namespace {
 struct Widest {
   uint64_t input = 0, qkv = 0, o = 0, h = 0;  // features of a token
   uint64_t heads = 0, head_floats = 0;  // heads, and what a chunk of keys leaves of them (AttentionScratch)
-  bool blocks = false, floats = false, post = false;
+  bool blocks = false, floats = false, post = false, scaled = false;
 
   void add(const Matrix& w) {
     input = std::max<uint64_t>(input, w.n_in);
     blocks |= w.layout == Layout::blocks || w.layout == Layout::blocks16;
     floats |= w.layout == Layout::floats;
+    scaled |= w.n_in != 0 && w.layout != Layout::floats && w.layout != Layout::trits;
   }
 };
 
@@ -144,10 +145,12 @@ Quantised allocate_quantised(Backend& backend, uint64_t n, const Widest& widest)
   constexpr uint64_t kPlanes = 2;
   const uint64_t features = widest.input;
   const auto allocate = [&](uint64_t bytes) { return backend.allocate(bytes, BufferUse::device); };
-  return {allocate(n * features * kPlanes), allocate(n * (sizeof(float) + sizeof(int32_t))),
+  return {allocate(n * features * kPlanes),
+          allocate(n * (sizeof(float) + sizeof(int32_t))),
           allocate(n * features / 64 * sizeof(int32_t)),
           widest.blocks ? allocate(n * features / 16 * sizeof(int32_t)) : nullptr,
-          widest.floats ? allocate(n * features * sizeof(float)) : nullptr};
+          widest.floats ? allocate(n * features * sizeof(float)) : nullptr,
+          widest.scaled ? allocate(n * features / 32 * sizeof(float)) : nullptr};
 }
 
 AttentionScratch allocate_scratch(Backend& backend, const Widest& widest, uint32_t n_ctx) {

@@ -46,7 +46,7 @@ DeviceInfo describe(const std::string& kernels, unsigned threads) {
   d.name = fmt::format("CPU ({})", processor_name());
   d.driver = fmt::format("{}, {} {}", kernels, threads, threads == 1 ? "thread" : "threads");
   d.cpu = true;
-  d.arithmetic = kernels == "sse4" ? "cpu without fused multiply-add" : "cpu";
+  d.arithmetic = kernels == "sse4" ? "cpu, int8 units, without fused multiply-add" : "cpu, int8 units";
   d.memory_bytes =
       static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   d.integer_dot = d.fast_integer_dot = kernels != "scalar" && kernels != "sse4" && kernels != "avx2";

@@ -84,7 +84,7 @@ class DenseMatrix {
     }
     const BlockBands bands = bands_at(part, unit.first);
     for (uint32_t t = 0; t < n_tokens; ++t) {
-      k.block_rows(bands, ceil_div(unit.rows, kBandRows), q_of(token + t), q_sums_of(token + t), sums);
+      k.block_rows(bands, ceil_div(unit.rows, kBandRows), in_.blocks(token + t, n_in_), sums);
       k.scale_sums(sums, unit.rows, 0, part.scale / in_.info[token + t].s, values + t * stride);
     }
     add_bias(part, unit, n_tokens, stride, values);
@@ -105,7 +105,7 @@ class DenseMatrix {
     const DensePart& part = parts_[unit.part];
     k.block_tile({reinterpret_cast<const uint8_t*>(tile), scales_of(tile),
                   part.bands.has_min ? minima_of(tile) : nullptr, n_in_, part.bands.bits},
-                 q_of(token), q_sums_of(token), n_tokens, sums);
+                 in_.blocks(token, n_in_), n_tokens, sums);
     for (uint32_t t = 0; t < n_tokens; ++t) {
       const float s = in_.info[token + t].s;
       const int32_t* from = sums + t * kTileRows;
@@ -159,8 +159,6 @@ class DenseMatrix {
     return reinterpret_cast<float*>(tile + size_t{n_in_} * kTileRows);
   }
   float* minima_of(std::byte* tile) const { return scales_of(tile) + size_t{units_of_row_} * kTileRows; }
-  const int8_t* q_of(uint32_t token) const { return in_.q + size_t{token} * 2 * n_in_; }
-  const int32_t* q_sums_of(uint32_t token) const { return in_.sums16 + size_t{token} * (n_in_ / 16); }
 
   bool blocks_;
   uint32_t n_in_, rows_ = 0, n_parts_ = 0, units_of_row_ = 0;

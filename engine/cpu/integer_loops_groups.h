@@ -4,7 +4,6 @@
 //   floats_of(Words), rounded(Vec)   int32 to float, and float to int32 half to even
 //   minus(a, b), all_words(x)        of int32
 //   div(Vec, Vec)
-//   times_256(Words)                 of int32
 // No lane of a sum meets another, so there is nothing to add up across lanes. As in integer_loops.h, the
 // codes at shifts 2 and 6 are taken as four times the code and have sums of their own.
 
@@ -13,21 +12,18 @@ constexpr int kToFirstCache = 3;
 constexpr uint32_t kGroup = 64;  // inputs whose sum is rounded
 constexpr int kBandVectors = 4 * kBandRows / kBytes;
 
-// The 32-bit sums of a group, from those of the planes and of the activations alone.
-template <int kPlanes>
-inline Words group_total(const Words (&plane)[kPlanes], Words q_sum) {
-  if constexpr (kPlanes == 2) return minus(add_up(times_256(plane[0]), plane[1]), q_sum);
-  return minus(plane[0], q_sum);
+// round_half_even(float(total) * (scale * factor))
+inline Words scaled_total(Words total, Vec scale, float factor) {
+  return rounded(mul(floats_of(total), mul(scale, set1(factor))));
 }
 
-// The sums of one group, for kVectors vectors of a band.
-template <int kPlanes, int kVectors>
-inline void group_of_rows(const uint8_t* codes, const int8_t* q, uint32_t n_in, int32_t q_sum,
-                          const Vec* scales, Words* sums) {
+// The sums of one group, for a band.
+inline void group_of_rows(const uint8_t* codes, const int8_t* q, int32_t q_sum, const Vec* scales,
+                          float factor, Words* sums) {
+  constexpr int kVectors = kBandVectors;
   const Bytes low = all_bytes(0x03), high = all_bytes(0x0C);
-  Sums one[kPlanes][kVectors], four[kPlanes][kVectors];
-  for (int p = 0; p < kPlanes; ++p)
-    for (int v = 0; v < kVectors; ++v) one[p][v] = four[p][v] = no_sums();
+  Sums one[kVectors], four[kVectors];
+  for (int v = 0; v < kVectors; ++v) one[v] = four[v] = no_sums();
   for (uint32_t i = 0; i < kGroup; i += 16) {
     Bytes bits[kVectors], upper[kVectors];
     for (int v = 0; v < kVectors; ++v) {
@@ -39,29 +35,22 @@ inline void group_of_rows(const uint8_t* codes, const int8_t* q, uint32_t n_in, 
       bits[v] = load_bytes(at);
       upper[v] = shift_right<4>(bits[v]);
     }
-    for (int p = 0; p < kPlanes; ++p) {
-      const int8_t* meets = q + size_t{n_in} * p + i;  // shifts 6, 4, 2, 0
-      const Bytes q0 = repeat_word(meets), q1 = repeat_word(meets + 4), q2 = repeat_word(meets + 8),
-                  q3 = repeat_word(meets + 12);
-      for (int v = 0; v < kVectors; ++v) {
-        one[p][v] = dot(dot(one[p][v], both(bits[v], low), q3), both(upper[v], low), q1);
-        four[p][v] = dot(dot(four[p][v], both(bits[v], high), q2), both(upper[v], high), q0);
-      }
+    const int8_t* meets = q + i;  // shifts 6, 4, 2, 0
+    const Bytes q0 = repeat_word(meets), q1 = repeat_word(meets + 4), q2 = repeat_word(meets + 8),
+                q3 = repeat_word(meets + 12);
+    for (int v = 0; v < kVectors; ++v) {
+      one[v] = dot(dot(one[v], both(bits[v], low), q3), both(upper[v], low), q1);
+      four[v] = dot(dot(four[v], both(bits[v], high), q2), both(upper[v], high), q0);
     }
   }
   for (int v = 0; v < kVectors; ++v) {
-    Words plane[kPlanes];
-    for (int p = 0; p < kPlanes; ++p)
-      plane[p] = add_words(shift_words<2>(add_words(no_words(), four[p][v])), one[p][v]);
-    const Words total = group_total<kPlanes>(plane, all_words(q_sum));
-    sums[v] = add_up(sums[v], rounded(mul(floats_of(total), scales[v])));
+    const Words total = add_words(shift_words<2>(add_words(no_words(), four[v])), one[v]);
+    sums[v] = add_up(sums[v], scaled_total(minus(total, all_words(q_sum)), scales[v], factor));
   }
 }
 
-template <int kPlanes>
-inline void band_of_rows(const GroupRows& w, const uint8_t* codes, const uint16_t* scales, const int8_t* q,
-                         const int32_t* q_sums, int32_t* out) {
-  constexpr int kRoom = 4 / kPlanes, kVectors = kBandVectors < kRoom ? kBandVectors : kRoom;
+inline void band_of_rows(const GroupRows& w, const uint8_t* codes, const uint16_t* scales,
+                         const UnitInputs& in, int32_t* out) {
   Words sums[kBandVectors];
   Vec scale[kBandVectors];
   for (int v = 0; v < kBandVectors; ++v) sums[v] = no_words();
@@ -70,20 +59,15 @@ inline void band_of_rows(const GroupRows& w, const uint8_t* codes, const uint16_
     __builtin_prefetch(scales + kAhead / kGroup * 4, 0, kToSecondCache);
     for (int v = 0; v < kBandVectors; ++v) scale[v] = mul(load_halves(scales + v * kVecLanes), set1(w.fixed));
     for (uint32_t i = 0; i < groups_a_scale; ++i, ++group, codes += kGroup * kBandRows / 4)
-      for (int v = 0; v < kBandVectors; v += kVectors)
-        group_of_rows<kPlanes, kVectors>(codes + v * kBytes, q + size_t{group} * kGroup, w.n_in,
-                                         q_sums[group], scale + v, sums + v);
+      group_of_rows(codes, in.q + size_t{group} * kGroup, in.sums[group], scale, in.factors[group], sums);
   }
   for (int v = 0; v < kBandVectors; ++v) store_words(out + v * kVecLanes, sums[v]);
 }
 
-inline void group_rows(const GroupRows& w, uint32_t n_bands, const int8_t* q, const int32_t* q_sums,
-                       int32_t* sums) {
+inline void group_rows(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, int32_t* sums) {
   const size_t band_bytes = size_t{w.n_in} * kBandRows / 4, band_scales = w.n_in / w.scale_every * kBandRows;
   for (uint32_t b = 0; b < n_bands; ++b)
-    (w.planes == 2 ? band_of_rows<2> : band_of_rows<1>)(w, w.codes + b * band_bytes,
-                                                        w.scales + b * band_scales, q, q_sums,
-                                                        sums + b * kBandRows);
+    band_of_rows(w, w.codes + b * band_bytes, w.scales + b * band_scales, in, sums + b * kBandRows);
 }
 
 inline void unpack_bands(const uint8_t* const* bands, uint32_t n_in, uint8_t* tile) {
@@ -108,61 +92,46 @@ inline void unpack_scales(const uint16_t* const* bands, uint32_t n, float fixed,
               mul(load_halves16(bands[band] + size_t{i} * kBandRows), all(fixed)));
 }
 
-template <int kPlanes, int kVectors, int kTokens>
-inline void group_tile_block(const GroupTile& w, uint32_t row, const int8_t* q, const int32_t* q_sums,
-                             int32_t* sums) {
+template <int kVectors, int kTokens>
+inline void group_tile_block(const GroupTile& w, uint32_t row, const UnitInputs& in, int32_t* sums) {
   constexpr uint32_t kStep = 4 * kTileRows;
   const uint32_t groups = w.n_in / kGroup, groups_a_scale = w.scale_every / kGroup;
   for (uint32_t group = 0; group < groups; ++group) {
     const uint8_t* codes = w.codes + size_t{group} * (kGroup / 4) * kStep + 4 * row;
     const float* scales = w.scales + size_t{group / groups_a_scale} * kTileRows + row;
-    Sums block[kPlanes][kTokens][kVectors];
-    for (int p = 0; p < kPlanes; ++p)
-      for (int t = 0; t < kTokens; ++t)
-        for (int v = 0; v < kVectors; ++v) block[p][t][v] = no_sums();
+    Sums block[kTokens][kVectors];
+    for (int t = 0; t < kTokens; ++t)
+      for (int v = 0; v < kVectors; ++v) block[t][v] = no_sums();
     for (uint32_t i = 0; i < kGroup / 4; ++i) {
       Bytes code[kVectors];
       for (int v = 0; v < kVectors; ++v) code[v] = load_bytes(codes + i * kStep + v * kBytes);
-      for (int p = 0; p < kPlanes; ++p)
-        for (int t = 0; t < kTokens; ++t) {
-          const Bytes word = repeat_word(q + size_t{w.n_in} * (kPlanes * t + p) + group * kGroup + 4 * i);
-          for (int v = 0; v < kVectors; ++v) block[p][t][v] = dot(block[p][t][v], code[v], word);
-        }
+      for (int t = 0; t < kTokens; ++t) {
+        const Bytes word = repeat_word(in.q + size_t{w.n_in} * t + group * kGroup + 4 * i);
+        for (int v = 0; v < kVectors; ++v) block[t][v] = dot(block[t][v], code[v], word);
+      }
     }
     for (int t = 0; t < kTokens; ++t)
       for (int v = 0; v < kVectors; ++v) {
-        Words plane[kPlanes];
-        for (int p = 0; p < kPlanes; ++p) plane[p] = add_words(no_words(), block[p][t][v]);
-        const Words total = group_total<kPlanes>(plane, all_words(q_sums[size_t{groups} * t + group]));
+        const size_t unit = size_t{groups} * t + group;
+        const Words total = minus(add_words(no_words(), block[t][v]), all_words(in.sums[unit]));
         int32_t* to = sums + t * kTileRows + row + v * kVecLanes;
-        const Words more = rounded(mul(floats_of(total), load(scales + v * kVecLanes)));
+        const Words more = scaled_total(total, load(scales + v * kVecLanes), in.factors[unit]);
         store_words(to, group == 0 ? more : add_up(as_words(load_bytes(to)), more));
       }
   }
 }
 
-template <int kPlanes>
-inline void group_tile_planes(const GroupTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
-                              int32_t* sums) {
-  constexpr bool kHalveTokens = kPlanes == 2 && kTileTokens >= 6;
-  constexpr int kVectors = kPlanes == 2 && !kHalveTokens ? kTileVectors / 2 : kTileVectors,
-                kTokens = kHalveTokens ? kTileTokens / 2 : kTileTokens;
-  for (uint32_t row = 0; row < kTileRows; row += kVectors * kVecLanes) {
+inline void group_tile(const GroupTile& w, const UnitInputs& in, uint32_t n_tokens, int32_t* sums) {
+  for (uint32_t row = 0; row < kTileRows; row += kTileVectors * kVecLanes) {
     uint32_t t = 0;
     const auto block = [&](auto take, uint32_t tokens) {
       for (; t + tokens <= n_tokens; t += tokens)
-        take(w, row, q + size_t{w.n_in} * kPlanes * t, q_sums + size_t{w.n_in / kGroup} * t,
-             sums + t * kTileRows);
+        take(w, row, inputs_from(in, t, w.n_in, 64, 64), sums + t * kTileRows);
     };
-    block(group_tile_block<kPlanes, kVectors, kTokens>, kTokens);
-    if constexpr (kTokens > 4) block(group_tile_block<kPlanes, kVectors, 4>, 4);
-    block(group_tile_block<kPlanes, kVectors, 1>, 1);
+    block(group_tile_block<kTileVectors, kTileTokens>, kTileTokens);
+    if constexpr (kTileTokens > 4) block(group_tile_block<kTileVectors, 4>, 4);
+    block(group_tile_block<kTileVectors, 1>, 1);
   }
-}
-
-inline void group_tile(const GroupTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
-                       int32_t* sums) {
-  (w.planes == 2 ? group_tile_planes<2> : group_tile_planes<1>)(w, q, q_sums, n_tokens, sums);
 }
 
 // silu(g) = (max(g, 0) + min(g, 0) e^-|g|) / (1 + e^-|g|), one of whose summands is zero.

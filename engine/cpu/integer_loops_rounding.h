@@ -2,49 +2,76 @@
 // vectors they share. They need besides:
 //   min(Vec, Vec)                    of which the second is taken where the first is no number, as in max
 //   rounded(Vec)                     to int32, half to even
-//   shift_words<n>(Words)            of int32, with their sign
 //   store_low_bytes(to, Words[kVecs])  the lowest byte of each of 16
 
-// y * s in 16 lanes, rounded and within [least, most]
-inline void round16(const float* x, const float* weight, uint32_t i, float inverse, float s, float least,
-                    float most, Words (&out)[kVecs]) {
-  const Floats y = mul(normalised(x, weight, i, inverse), all(s));
-  for (int j = 0; j < kVecs; ++j) out[j] = rounded(min(max(y.vec[j], set1(least)), set1(most)));
+// Rounds 16 lanes within [least, 127].
+inline void round16(const Floats& y, float least, Words (&out)[kVecs]) {
+  for (int j = 0; j < kVecs; ++j) out[j] = rounded(min(max(y.vec[j], set1(least)), set1(127)));
 }
 
 inline int32_t quantise(const float* x, const float* weight, uint32_t n, float inverse, float s, int8_t* q) {
   Words sum = no_words();
   for (uint32_t i = 0; i < n; i += kLanes) {
     Words words[kVecs];
-    round16(x, weight, i, inverse, s, -128, 127, words);
+    round16(mul(normalised(x, weight, i, inverse), all(s)), -128, words);
     store_low_bytes(q + i, words);
     for (int j = 0; j < kVecs; ++j) sum = add_up(sum, words[j]);
   }
   return total(sum);
 }
 
-inline int32_t quantise16(const float* x, const float* weight, uint32_t n, float inverse, float s,
-                          int8_t* q) {
-  constexpr float kMost = 32512;  // 256 * 127, so that the first plane is within int8
-  Words sum = no_words();
-  for (uint32_t i = 0; i < n; i += kLanes) {
-    Words words[kVecs], high[kVecs];
-    round16(x, weight, i, inverse, s, -kMost, kMost, words);
-    store_low_bytes(q + n + i, words);
-    for (int j = 0; j < kVecs; ++j) {
-      high[j] = shift_words<8>(add_up(words[j], all_words(128)));
-      sum = add_up(sum, words[j]);
+inline Floats magnitude(const Floats& v) { return max(v, mul(v, all(-1.0F))); }
+
+template <uint32_t kUnit>
+inline void quantise_each(const float* x, const float* weight, uint32_t n, int8_t* q, float* m) {
+  for (uint32_t i = 0; i < n; i += kUnit, ++m) {
+    Floats v[kUnit / kLanes], largest = all(kLeastMagnitude);
+    for (uint32_t j = 0; j < kUnit / kLanes; ++j) {
+      v[j] = load16(x + i + j * kLanes);
+      if (weight) v[j] = mul(v[j], load16(weight + i + j * kLanes));
+      largest = max(magnitude(v[j]), largest);
     }
-    store_low_bytes(q + i, high);
+    *m = largest_lane(largest);
+    const Floats s = all(127 / *m);
+    for (uint32_t j = 0; j < kUnit / kLanes; ++j) {
+      Words words[kVecs];
+      round16(mul(v[j], s), -127, words);
+      store_low_bytes(q + i + j * kLanes, words);
+    }
   }
-  return total(sum);
 }
 
-inline void sums_of_groups(const int8_t* q, uint32_t n, uint32_t planes, int32_t* sums) {
-  for (uint32_t i = 0; i < n; i += 64) {
-    int32_t sum[2] = {0, 0};
-    for (uint32_t p = 0; p < planes; ++p)
-      for (uint32_t j = 0; j < 64; ++j) sum[p] += q[size_t{n} * p + i + j];
-    sums[i / 64] = planes == 2 ? 256 * sum[0] + sum[1] : sum[0];
+inline void quantise_units(const float* x, const float* weight, uint32_t n, uint32_t unit, int8_t* q,
+                           float* m) {
+  (unit == 32 ? quantise_each<32> : quantise_each<64>)(x, weight, n, q, m);
+}
+
+inline float unit_factors(float* m, uint32_t n) {
+  float most = kLeastMagnitude;
+  for (uint32_t i = 0; i < n; ++i) most = m[i] > most ? m[i] : most;
+  for (uint32_t i = 0; i < n; ++i) m[i] = m[i] < most ? m[i] / most : 1;
+  return most;
+}
+
+template <uint32_t kEvery>
+inline void sums_of(const int8_t* q, uint32_t n, int32_t* sums) {
+  const Bytes one = all_bytes(1);
+  uint32_t i = 0;
+  for (; i + 64 <= n; i += 64) {
+    int32_t fours[16];
+    for (uint32_t j = 0; j < 64; j += kBytes)
+      store_words(fours + j / 4, add_words(no_words(), dot(no_sums(), one, load_bytes(q + i + j))));
+    for (uint32_t j = 0; j < 64 / kEvery; ++j) {
+      int32_t sum = 0;
+      for (uint32_t k = 0; k < kEvery / 4; ++k) sum += fours[j * (kEvery / 4) + k];
+      sums[i / kEvery + j] = sum;
+    }
+  }
+  for (; i < n; i += 16) {  // half of that, where sums are of 16
+    int32_t sum = 0;
+    for (uint32_t j = i; j < i + 16; ++j) sum += q[j];
+    sums[i / 16] = sum;
   }
 }
+inline void sums_of_64(const int8_t* q, uint32_t n, int32_t* sums) { sums_of<64>(q, n, sums); }
+inline void sums_of_16(const int8_t* q, uint32_t n, int32_t* sums) { sums_of<16>(q, n, sums); }

@@ -3,7 +3,7 @@
 //   either(a, b) = a | b, exclusive(a, b) = a ^ b, shift_left<n>(a)   of bytes; what comes in is undefined
 //   times_16(Words)
 //   kSignedDot    dot takes codes from -128 to 127, and not from 0 to 255
-// A unit (32 inputs, 16 with codes of 6 bits) has an exact sum a row and plane. Where Sums have 16 bits, few
+// A unit (32 inputs, 16 with codes of 6 bits) has an exact sum a row. Where Sums have 16 bits, few
 // dots of large codes fit into them, and codes of 8 bits are taken as two of 4.
 
 constexpr bool kWideSums = kFlush > 1024;
@@ -80,58 +80,50 @@ inline __attribute__((always_inline)) void each_word(const uint8_t* unit, Take t
   }
 }
 
-// The running sums of a unit, for codes in kVectors vectors and both planes of a token.
+// The running sums of a unit, for codes in kVectors vectors.
 template <int kBits, int kVectors>
 struct UnitSums {
   using Codes = BlockCodes<kBits>;
-  Sums sums[Codes::kPieces][2][kVectors];
-  Words words[Codes::kPieces][2][kVectors];
+  Sums sums[Codes::kPieces][kVectors];
+  Words words[kVectors];  // of the first piece
 
   inline __attribute__((always_inline)) UnitSums() {
     for (auto& piece : sums)
-      for (auto& plane : piece)
-        for (Sums& s : plane) s = no_sums();
-    for (auto& piece : words)
-      for (auto& plane : piece)
-        for (Words& w : plane) w = no_words();
+      for (Sums& s : piece) s = no_sums();
+    for (Words& w : words) w = no_words();
   }
-  inline __attribute__((always_inline)) void add(const Bytes (&code)[kVectors], uint32_t k,
-                                                 const int8_t* high, const int8_t* low) {
-    const Bytes word[2] = {repeat_word(high + 4 * k), repeat_word(low + 4 * k)};
-    for (int p = 0; p < 2; ++p)
-      for (int v = 0; v < kVectors; ++v) {
-        if constexpr (Codes::kPieces == 2) {
-          sums[0][p][v] = dot(sums[0][p][v], both(code[v], all_bytes(0x0F)), word[p]);
-          sums[1][p][v] = dot(sums[1][p][v], both(shift_right<4>(code[v]), all_bytes(0x0F)), word[p]);
-        } else {
-          sums[0][p][v] = dot(sums[0][p][v], code[v], word[p]);
-        }
-        if ((k + 1) % Codes::kDots == 0 && k + 1 < Codes::kWords) {
-          words[0][p][v] = add_words(words[0][p][v], sums[0][p][v]);
-          sums[0][p][v] = no_sums();
-        }
+  inline __attribute__((always_inline)) void add(const Bytes (&code)[kVectors], uint32_t k, const int8_t* q) {
+    const Bytes word = repeat_word(q + 4 * k);
+    for (int v = 0; v < kVectors; ++v) {
+      if constexpr (Codes::kPieces == 2) {
+        sums[0][v] = dot(sums[0][v], both(code[v], all_bytes(0x0F)), word);
+        sums[1][v] = dot(sums[1][v], both(shift_right<4>(code[v]), all_bytes(0x0F)), word);
+      } else {
+        sums[0][v] = dot(sums[0][v], code[v], word);
       }
-  }
-  // The sum over the unit of 256 * high + low, where codes are as in memory.
-  inline __attribute__((always_inline)) Words total(int v) const {
-    Words plane[2];
-    for (int p = 0; p < 2; ++p) {
-      plane[p] = add_words(words[0][p][v], sums[0][p][v]);
-      if constexpr (Codes::kPieces == 2)
-        plane[p] = add_up(plane[p], times_16(add_words(words[1][p][v], sums[1][p][v])));
+      if ((k + 1) % Codes::kDots == 0 && k + 1 < Codes::kWords) {
+        words[v] = add_words(words[v], sums[0][v]);
+        sums[0][v] = no_sums();
+      }
     }
-    return add_up(times_256(plane[0]), plane[1]);
+  }
+  // The sum over the unit, where codes are as in memory.
+  inline __attribute__((always_inline)) Words total(int v) const {
+    const Words first = add_words(words[v], sums[0][v]);
+    if constexpr (Codes::kPieces == 1) return first;
+    return add_up(first, times_16(add_words(no_words(), sums[Codes::kPieces - 1][v])));
   }
 };
 
 // What a unit's sums without the offset add to a row's.
 template <int kBits, bool kMin>
-inline __attribute__((always_inline)) Words scaled_unit(Words total, int32_t q_sum, Vec d, Vec m) {
+inline __attribute__((always_inline)) Words scaled_unit(Words total, int32_t q_sum, Vec d, Vec m,
+                                                        float factor) {
   constexpr int32_t kOffset = BlockCodes<kBits>::offset(kMin);
   if constexpr (kOffset != 0) total = minus(total, all_words(kOffset * q_sum));
-  const Words scaled = rounded(mul(floats_of(total), d));
+  const Words scaled = scaled_total(total, d, factor);
   if constexpr (!kMin) return scaled;
-  return minus(scaled, rounded(mul(set1(static_cast<float>(q_sum)), m)));
+  return minus(scaled, rounded(mul(set1(static_cast<float>(q_sum)), mul(m, set1(factor)))));
 }
 
 template <int kBits>
@@ -179,8 +171,8 @@ inline __attribute__((always_inline)) void each_unit_scale(const BlockBands& w, 
 }
 
 template <int kBits, bool kMin>
-inline void band_of_blocks(const BlockBands& w, const uint8_t* codes, const uint8_t* scales, const int8_t* q,
-                           const int32_t* q_sums, int32_t* out) {
+inline void band_of_blocks(const BlockBands& w, const uint8_t* codes, const uint8_t* scales,
+                           const UnitInputs& in, int32_t* out) {
   using Codes = BlockCodes<kBits>;
   constexpr int kVectors = kBandVectors < 2 ? kBandVectors : 2;
   Words sums[kBandVectors];
@@ -188,26 +180,26 @@ inline void band_of_blocks(const BlockBands& w, const uint8_t* codes, const uint
   each_unit_scale<kBits, kMin>(
       w, scales, [&](uint32_t u, const Floats& d, const Floats& m) __attribute__((always_inline)) {
         const uint8_t* unit = codes + size_t{u} * Codes::kUnitBytes;
-        const int8_t* high = q + size_t{u} * Codes::kUnit;
-        const int32_t q_sum = sum_of_unit<kBits>(q_sums + size_t{u} * (Codes::kUnit / 16));
+        const int8_t* q = in.q + size_t{u} * Codes::kUnit;
+        const int32_t q_sum = sum_of_unit<kBits>(in.sums + size_t{u} * (Codes::kUnit / 16));
+        const float factor = in.factors[u * Codes::kUnit / 32];
         for (int v = 0; v < kBandVectors; v += kVectors) {
           UnitSums<kBits, kVectors> of_unit;
           each_word<kBits, kVectors>(
-              unit + v * kBytes, [&](const Bytes(&code)[kVectors], uint32_t k) __attribute__((
-                                     always_inline)) { of_unit.add(code, k, high, high + w.n_in); });
+              unit + v * kBytes, [&](const Bytes(&code)[kVectors], uint32_t k)
+                                     __attribute__((always_inline)) { of_unit.add(code, k, q); });
           for (int i = 0; i < kVectors; ++i)
-            sums[v + i] = add_up(
-                sums[v + i], scaled_unit<kBits, kMin>(of_unit.total(i), q_sum, d.vec[v + i], m.vec[v + i]));
+            sums[v + i] = add_up(sums[v + i], scaled_unit<kBits, kMin>(of_unit.total(i), q_sum, d.vec[v + i],
+                                                                       m.vec[v + i], factor));
         }
       });
   for (int v = 0; v < kBandVectors; ++v) store_words(out + v * kVecLanes, sums[v]);
 }
 
 template <int kBits, bool kMin>
-inline void bands_of_blocks(const BlockBands& w, uint32_t n_bands, const int8_t* q, const int32_t* q_sums,
-                            int32_t* sums) {
+inline void bands_of_blocks(const BlockBands& w, uint32_t n_bands, const UnitInputs& in, int32_t* sums) {
   for (uint32_t b = 0; b < n_bands; ++b)
-    band_of_blocks<kBits, kMin>(w, w.codes + b * w.band_codes(), w.scales + b * w.band_scales(), q, q_sums,
+    band_of_blocks<kBits, kMin>(w, w.codes + b * w.band_codes(), w.scales + b * w.band_scales(), in,
                                 sums + b * kBandRows);
 }
 
@@ -220,28 +212,9 @@ inline void with_codes(uint32_t bits, bool has_min, F f) {
   return has_min ? f.template operator()<4, true>() : f.template operator()<4, false>();
 }
 
-inline void sums_of_16(const int8_t* q, uint32_t n, int32_t* sums) {
-  const Bytes one = all_bytes(1);
-  uint32_t i = 0;
-  for (; i + kBytes <= n; i += kBytes) {
-    const Words high = add_words(no_words(), dot(no_sums(), one, load_bytes(q + i))),
-                low = add_words(no_words(), dot(no_sums(), one, load_bytes(q + n + i)));
-    int32_t fours[kBytes / 4];
-    store_words(fours, add_up(times_256(high), low));
-    for (uint32_t j = 0; j < kBytes / 4; j += 4)
-      sums[(i + 4 * j) / 16] = (fours[j] + fours[j + 1]) + (fours[j + 2] + fours[j + 3]);
-  }
-  for (; i < n; i += 16) {  // half of a vector
-    int32_t sum = 0;
-    for (uint32_t j = i; j < i + 16; ++j) sum += 256 * q[j] + q[size_t{n} + j];
-    sums[i / 16] = sum;
-  }
-}
-
-inline void block_rows(const BlockBands& w, uint32_t n_bands, const int8_t* q, const int32_t* q_sums,
-                       int32_t* sums) {
+inline void block_rows(const BlockBands& w, uint32_t n_bands, const UnitInputs& in, int32_t* sums) {
   with_codes(w.bits, w.has_min,
-             [&]<int kBits, bool kMin>() { bands_of_blocks<kBits, kMin>(w, n_bands, q, q_sums, sums); });
+             [&]<int kBits, bool kMin>() { bands_of_blocks<kBits, kMin>(w, n_bands, in, sums); });
 }
 
 inline void unpack_block_band(const BlockBands& w, uint32_t band, uint8_t* tile, float* scales,
@@ -263,19 +236,18 @@ inline void unpack_block_band(const BlockBands& w, uint32_t band, uint8_t* tile,
   });
 }
 
-// total[t][v] = the sums over a unit of a tile of 256 * high + low of token t, where codes are as in the
-// tile.
+// total[t][v] = the sums over a unit of a tile with token t, where codes are as in the tile.
 template <int kBits, int kVectors, int kTokens>
 inline void sum_tile_unit(const uint8_t* codes, const int8_t* q, uint32_t n_in,
                           Words (&total)[kTokens][kVectors]) {
   using Codes = BlockCodes<kBits>;
-  // Calls take(code, t, v, word) for the words [k, end) of the codes and those of a plane of the activations.
-  const auto each = [&](int plane, uint32_t k, uint32_t end, auto take) __attribute__((always_inline)) {
+  // Calls take(code, t, v, word) for the words [k, end) of the codes and of the activations.
+  const auto each = [&](uint32_t k, uint32_t end, auto take) __attribute__((always_inline)) {
     for (; k < end; ++k) {
       Bytes code[kVectors];
       for (int v = 0; v < kVectors; ++v) code[v] = load_bytes(codes + k * 4 * kTileRows + v * kBytes);
       for (int t = 0; t < kTokens; ++t) {
-        const Bytes word = repeat_word(q + size_t{n_in} * (2 * t + plane) + 4 * k);
+        const Bytes word = repeat_word(q + size_t{n_in} * t + 4 * k);
         for (int v = 0; v < kVectors; ++v) take(code[v], t, v, word);
       }
     }
@@ -283,57 +255,49 @@ inline void sum_tile_unit(const uint8_t* codes, const int8_t* q, uint32_t n_in,
   for (int t = 0; t < kTokens; ++t)
     for (int v = 0; v < kVectors; ++v) total[t][v] = no_words();
   if constexpr (kWideSums) {
-    const auto add = [&](Bytes code, int t, int v, Bytes word) __attribute__((always_inline)) {
-      total[t][v] = dot(total[t][v], code, word);
-    };
-    each(0, 0, Codes::kWords, add);
-    for (int t = 0; t < kTokens; ++t)
-      for (int v = 0; v < kVectors; ++v) total[t][v] = times_256(total[t][v]);
-    each(1, 0, Codes::kWords, add);
+    each(
+        0, Codes::kWords, [&](Bytes code, int t, int v, Bytes word) __attribute__((always_inline)) {
+          total[t][v] = dot(total[t][v], code, word);
+        });
   } else {
-    for (int plane = 0; plane < 2; ++plane) {
-      if (plane == 1)
+    for (uint32_t k = 0; k < Codes::kWords; k += Codes::kDots) {
+      Sums sums[Codes::kPieces][kTokens][kVectors];
+      for (int i = 0; i < Codes::kPieces; ++i)
         for (int t = 0; t < kTokens; ++t)
-          for (int v = 0; v < kVectors; ++v) total[t][v] = times_256(total[t][v]);
-      for (uint32_t k = 0; k < Codes::kWords; k += Codes::kDots) {
-        Sums sums[Codes::kPieces][kTokens][kVectors];
-        for (int i = 0; i < Codes::kPieces; ++i)
-          for (int t = 0; t < kTokens; ++t)
-            for (int v = 0; v < kVectors; ++v) sums[i][t][v] = no_sums();
-        each(
-            plane, k, k + Codes::kDots < Codes::kWords ? k + Codes::kDots : Codes::kWords,
-            [&](Bytes code, int t, int v, Bytes word) __attribute__((always_inline)) {
-              if constexpr (Codes::kPieces == 2) {
-                sums[1][t][v] = dot(sums[1][t][v], both(shift_right<4>(code), all_bytes(0x0F)), word);
-                code = both(code, all_bytes(0x0F));
-              }
-              sums[0][t][v] = dot(sums[0][t][v], code, word);
-            });
-        for (int t = 0; t < kTokens; ++t)
-          for (int v = 0; v < kVectors; ++v) {
-            total[t][v] = add_words(total[t][v], sums[0][t][v]);
-            if constexpr (Codes::kPieces == 2)
-              total[t][v] = add_up(total[t][v], times_16(add_words(no_words(), sums[1][t][v])));
-          }
-      }
+          for (int v = 0; v < kVectors; ++v) sums[i][t][v] = no_sums();
+      each(
+          k, k + Codes::kDots < Codes::kWords ? k + Codes::kDots : Codes::kWords,
+          [&](Bytes code, int t, int v, Bytes word) __attribute__((always_inline)) {
+            if constexpr (Codes::kPieces == 2) {
+              sums[1][t][v] = dot(sums[1][t][v], both(shift_right<4>(code), all_bytes(0x0F)), word);
+              code = both(code, all_bytes(0x0F));
+            }
+            sums[0][t][v] = dot(sums[0][t][v], code, word);
+          });
+      for (int t = 0; t < kTokens; ++t)
+        for (int v = 0; v < kVectors; ++v) {
+          total[t][v] = add_words(total[t][v], sums[0][t][v]);
+          if constexpr (Codes::kPieces == 2)
+            total[t][v] = add_up(total[t][v], times_16(add_words(no_words(), sums[1][t][v])));
+        }
     }
   }
 }
 
 template <int kBits, bool kMin, int kVectors, int kTokens>
-inline void block_tile_tokens(const BlockTile& w, uint32_t row, const int8_t* q, const int32_t* q_sums,
-                              int32_t* sums) {
+inline void block_tile_tokens(const BlockTile& w, uint32_t row, const UnitInputs& in, int32_t* sums) {
   using Codes = BlockCodes<kBits>;
   for (uint32_t u = 0; u < w.n_in / Codes::kUnit; ++u) {
     Words total[kTokens][kVectors];
     sum_tile_unit<kBits>(w.codes + (size_t{u} * Codes::kWords * kTileRows + row) * 4,
-                         q + size_t{u} * Codes::kUnit, w.n_in, total);
+                         in.q + size_t{u} * Codes::kUnit, w.n_in, total);
     for (int t = 0; t < kTokens; ++t) {
-      const int32_t q_sum = sum_of_unit<kBits>(q_sums + size_t{w.n_in} / 16 * t + u * (Codes::kUnit / 16));
+      const int32_t q_sum = sum_of_unit<kBits>(in.sums + size_t{w.n_in} / 16 * t + u * (Codes::kUnit / 16));
+      const float factor = in.factors[size_t{w.n_in} / 32 * t + u * Codes::kUnit / 32];
       for (int v = 0; v < kVectors; ++v) {
         const size_t at = size_t{u} * kTileRows + row + v * kVecLanes;
         const Vec d = load(w.scales + at), m = kMin ? load(w.minima + at) : d;
-        const Words more = scaled_unit<kBits, kMin>(total[t][v], q_sum, d, m);
+        const Words more = scaled_unit<kBits, kMin>(total[t][v], q_sum, d, m, factor);
         int32_t* to = sums + t * kTileRows + row + v * kVecLanes;
         store_words(to, u == 0 ? more : add_up(as_words(load_bytes(to)), more));
       }
@@ -341,15 +305,14 @@ inline void block_tile_tokens(const BlockTile& w, uint32_t row, const int8_t* q,
   }
 }
 
-inline void block_tile(const BlockTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
-                       int32_t* sums) {
+inline void block_tile(const BlockTile& w, const UnitInputs& in, uint32_t n_tokens, int32_t* sums) {
   constexpr int kVectors = kTileVectors, kTokens = kWideSums ? kTileTokens : kTileTokens / 2;
   with_codes(w.bits, w.minima != nullptr, [&]<int kBits, bool kMin>() {
     for (uint32_t row = 0; row < kTileRows; row += kVectors * kVecLanes) {
       uint32_t t = 0;
       const auto block = [&](auto take, uint32_t tokens) {
         for (; t + tokens <= n_tokens; t += tokens)
-          take(w, row, q + size_t{w.n_in} * 2 * t, q_sums + size_t{w.n_in} / 16 * t, sums + t * kTileRows);
+          take(w, row, inputs_from(in, t, w.n_in, 16, 32), sums + t * kTileRows);
       };
       block(block_tile_tokens<kBits, kMin, kVectors, kTokens>, kTokens);
       if constexpr (kTokens > 4) block(block_tile_tokens<kBits, kMin, kVectors, 4>, 4);

@@ -40,6 +40,20 @@ inline size_t attention_scratch(uint32_t n_keys) {
   return kMostHeads * ((size_t{n_keys} + 15) / 16 * 16 + kMostHeadDim);
 }
 
+// The rounded inputs of one token, or of some one after the other. A unit is 64 inputs for ternary rows, 32
+// for blocks.
+struct UnitInputs {
+  const int8_t* q;       // [n_in], -127 to 127; with Input::int8_row also -128
+  const int32_t* sums;   // of q: [n_in / 64] for ternary rows, [n_in / 16] for blocks
+  const float* factors;  // [n_in / unit], by which what a unit gives is multiplied
+};
+
+// The same from a token on.
+inline UnitInputs inputs_from(const UnitInputs& in, size_t token, uint32_t n_in, uint32_t sum_every,
+                              uint32_t unit) {
+  return {in.q + token * n_in, in.sums + token * (n_in / sum_every), in.factors + token * (n_in / unit)};
+}
+
 // Rows of a ternary matrix of layout groups16 or fives16: bands of kBandRows rows that lie side by side.
 constexpr uint32_t kBandRows = 16;
 struct GroupRows {
@@ -47,8 +61,7 @@ struct GroupRows {
   const uint16_t* scales;  // F16 [bands][n_in / scale_every][kBandRows]
   uint32_t n_in;
   uint32_t scale_every;
-  float fixed;      // a power of 2, by which each scale is multiplied
-  uint32_t planes;  // of the input: 1, or 2 where it is 256 * the first + the second
+  float fixed;  // a power of 2, by which each scale is multiplied
 };
 
 // Two bands that are unpacked for the tokens of a batch.
@@ -57,7 +70,6 @@ struct GroupTile {
   const float* scales;   // times `fixed`, [n_in / scale_every][kTileRows]
   uint32_t n_in;
   uint32_t scale_every;
-  uint32_t planes;
 };
 
 // Rows of a dense matrix of layout blocks16, in bands of kBandRows rows that lie side by side.
@@ -84,6 +96,9 @@ struct BlockTile {
   uint32_t n_in;
   uint32_t bits;
 };
+
+// The least that a unit's largest magnitude counts as.
+constexpr float kLeastMagnitude = 1e-30F;
 
 struct LargestLogit {
   float largest;
@@ -118,33 +133,27 @@ struct CpuKernels {
   // sums [n_tokens][kTileRows] = tile . q [n_tokens][n_in]
   void (*tile_product)(const uint8_t* tile, uint32_t n_in, const int8_t* q, uint32_t n_tokens, int32_t* sums);
 
-  // The group_layout (n_in is a multiple of 64). q_sums[g] is the sum of the inputs 64 g and on; the sums are
-  // those of round_half_even(float(codes . q - q_sums) * (scale * fixed)) over the groups.
+  // The group_layout (n_in is a multiple of 64). The sums are those of rounded(codes . q - sum of q, scale *
+  // fixed * factor) over the groups of 64 inputs, where rounded(t, f) is round_half_even(float(t) * f).
   //
-  // sums [n_bands][kBandRows] of one token, whose q is [planes][n_in]
-  void (*group_rows)(const GroupRows& w, uint32_t n_bands, const int8_t* q, const int32_t* q_sums,
-                     int32_t* sums);
+  // sums [n_bands][kBandRows] of one token
+  void (*group_rows)(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, int32_t* sums);
   // The codes and the n scales a row of two bands, as GroupTile has them
   void (*unpack_bands)(const uint8_t* const* bands, uint32_t n_in, uint8_t* tile);
   void (*unpack_scales)(const uint16_t* const* bands, uint32_t n, float fixed, float* scales);
-  // sums [n_tokens][kTileRows], for q [n_tokens][planes][n_in] and q_sums [n_tokens][n_in / 64]
-  void (*group_tile)(const GroupTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
-                     int32_t* sums);
+  // sums [n_tokens][kTileRows]
+  void (*group_tile)(const GroupTile& w, const UnitInputs& in, uint32_t n_tokens, int32_t* sums);
 
-  // Layout blocks16 (n_in is a multiple of 32, or of 256 in the K types), and inputs of two planes. q_sums[i]
-  // is the sum of the 16 inputs 16 i and on. The sums are those of rounded(codes . q, d * fixed) -
-  // rounded(sum of q, m * fixed) over the units, where rounded(t, f) is round_half_even(float(t) * f).
+  // Layout blocks16 (n_in is a multiple of 32, or of 256 in the K types). The sums are those of
+  // rounded(codes . q, d * fixed * factor) - rounded(sum of q, m * fixed * factor) over the units of the
+  // codes, of which two of 16 inputs share a factor.
   //
-  // sums [n_bands][kBandRows] of one token, whose q is [2][n_in]
-  void (*block_rows)(const BlockBands& w, uint32_t n_bands, const int8_t* q, const int32_t* q_sums,
-                     int32_t* sums);
+  // sums [n_bands][kBandRows] of one token
+  void (*block_rows)(const BlockBands& w, uint32_t n_bands, const UnitInputs& in, int32_t* sums);
   // Half `half` (0 or 1) of a BlockTile from the first band of w. minima may be null where there are none.
   void (*unpack_block_band)(const BlockBands& w, uint32_t half, uint8_t* codes, float* scales, float* minima);
-  // sums [n_tokens][kTileRows], for q [n_tokens][2][n_in] and q_sums [n_tokens][n_in / 16]
-  void (*block_tile)(const BlockTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
-                     int32_t* sums);
-  // sums [n / 16] of each 16 inputs of q [2][n]
-  void (*sums_of_16)(const int8_t* q, uint32_t n, int32_t* sums);
+  // sums [n_tokens][kTileRows]
+  void (*block_tile)(const BlockTile& w, const UnitInputs& in, uint32_t n_tokens, int32_t* sums);
   // y = act(x), times `times` where that is not null. Any n; y may be x.
   void (*relu2)(const float* x, const float* times, uint32_t n, float* y);
   void (*silu)(const float* x, const float* times, uint32_t n, float* y);
@@ -182,14 +191,19 @@ struct CpuKernels {
   uint64_t (*read)(const std::byte* from, size_t bytes);
 
   float (*sum_of_squares)(const float* x, uint32_t n);
-  // y = x * inverse * weight, its largest magnitude alone, and round(y * s) with its sum: as int8, or 16 bits
-  // as two planes [2][n], of which the first counts 256 times. Without a weight y is x * inverse.
+  // y = x * inverse * weight, its largest magnitude alone, and round(y * s) as int8 with its sum. Without a
+  // weight y is x * inverse.
   void (*normalise)(const float* x, const float* weight, uint32_t n, float inverse, float* y);
   float (*largest_normalised)(const float* x, const float* weight, uint32_t n, float inverse);
   int32_t (*quantise)(const float* x, const float* weight, uint32_t n, float inverse, float s, int8_t* q);
-  int32_t (*quantise16)(const float* x, const float* weight, uint32_t n, float inverse, float s, int8_t* q);
-  // sums [n / 64] of each 64 inputs of q [planes][n]
-  void (*sums_of_groups)(const int8_t* q, uint32_t n, uint32_t planes, int32_t* sums);
+  // Rounds each `unit` inputs (64 or 32) by themselves, as Quantised of engine/backend.h has it: q [n], and m
+  // [n / unit]. The weight may be null.
+  void (*quantise_units)(const float* x, const float* weight, uint32_t n, uint32_t unit, int8_t* q, float* m);
+  // In place e [n], of m [n]. Gives M. Any n.
+  float (*unit_factors)(float* m, uint32_t n);
+  // sums [n / every] of each 64 or 16 inputs of q [n]
+  void (*sums_of_64)(const int8_t* q, uint32_t n, int32_t* sums);
+  void (*sums_of_16)(const int8_t* q, uint32_t n, int32_t* sums);
 
   // x = cap * tanh(x / cap) in place; what is not finite becomes NaN. Any n.
   void (*cap)(float* x, uint32_t n, float cap);

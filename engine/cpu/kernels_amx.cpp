@@ -104,64 +104,46 @@ struct UnitTile {
 };
 
 // The products of a unit with up to 16 tokens and 16 rows
-template <int kPlanes>
 struct alignas(64) UnitSums {
-  int32_t plane[kPlanes][kTileTokens][kBandRows];
+  int32_t of[kTileTokens][kBandRows];
 };
 
-// Registers 0 and 1, and in turn with them 2 and 3, are the sums [tokens][16 rows] of the planes, 4 and 5 the
-// activations [tokens][unit], 6 the codes [unit / 4][16 rows][4].
+// Registers 0 and 1 are in turn the sums [tokens][16 rows], 4 and 5 the activations [tokens][unit], 6 and 7
+// the codes [unit / 4][16 rows][4].
 void configure_unit(uint32_t n_tokens, uint32_t unit) {
   TileConfig config;
-  shape(config, {0, 1, 2, 3}, {n_tokens, 64});
+  shape(config, {0, 1}, {n_tokens, 64});
   shape(config, {4, 5}, {n_tokens, unit});
-  shape(config, {6}, {unit / 4, 64});
+  shape(config, {6, 7}, {unit / 4, 64});
   load(config);
 }
 
-template <int kPlanes, bool kOdd>
+template <bool kOdd>
 inline void multiply_unit(const uint8_t* codes, const int8_t* q, size_t n_in) {
-  _tile_loadd(6, codes, kCodeRow);
-  _tile_loadd(4, q, kPlanes * n_in);
-  if constexpr (kPlanes == 2) _tile_loadd(5, q + n_in, kPlanes * n_in);
   if constexpr (kOdd) {
-    _tile_zero(2);
-    _tile_dpbssd(2, 4, 6);
-    if constexpr (kPlanes == 2) {
-      _tile_zero(3);
-      _tile_dpbssd(3, 5, 6);
-    }
+    _tile_loadd(7, codes, kCodeRow);
+    _tile_loadd(5, q, n_in);
+    _tile_zero(1);
+    _tile_dpbssd(1, 5, 7);
   } else {
+    _tile_loadd(6, codes, kCodeRow);
+    _tile_loadd(4, q, n_in);
     _tile_zero(0);
     _tile_dpbssd(0, 4, 6);
-    if constexpr (kPlanes == 2) {
-      _tile_zero(1);
-      _tile_dpbssd(1, 5, 6);
-    }
   }
 }
 
-template <int kPlanes, bool kOdd>
-inline void store_unit(UnitSums<kPlanes>& sums) {
-  constexpr size_t kRow = sizeof sums.plane[0][0];
-  if constexpr (kOdd) {
-    _tile_stored(2, sums.plane[0], kRow);
-    if constexpr (kPlanes == 2) _tile_stored(3, sums.plane[1], kRow);
-  } else {
-    _tile_stored(0, sums.plane[0], kRow);
-    if constexpr (kPlanes == 2) _tile_stored(1, sums.plane[1], kRow);
-  }
+template <bool kOdd>
+inline void store_unit(UnitSums& sums) {
+  constexpr size_t kRow = sizeof sums.of[0];
+  if constexpr (kOdd)
+    _tile_stored(1, sums.of, kRow);
+  else
+    _tile_stored(0, sums.of, kRow);
 }
 
 inline __m512i rounded(__m512i total, __m512 scale) {
   return _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(total), scale));
-}
-
-template <int kPlanes>
-inline __m512i both_planes(const UnitSums<kPlanes>& sums, uint32_t token) {
-  const __m512i first = _mm512_load_si512(sums.plane[0][token]);
-  if constexpr (kPlanes == 1) return first;
-  return _mm512_add_epi32(_mm512_slli_epi32(first, 8), _mm512_load_si512(sums.plane[kPlanes - 1][token]));
 }
 
 // Units on their way: a load of what the matrix unit stores waits until the store has left the core, and the
@@ -170,27 +152,31 @@ constexpr uint32_t kOnTheirWay = 4;
 
 // The 16 rows from `row` on for n_tokens tokens, up to as many as kTokens, whose sums stay in registers. A
 // unit is multiplied, stored while the next one is multiplied, and rounded some units later. Where there are
-// minima (kMin), q_sums has those of each 16 inputs.
-template <uint32_t kUnit, int kPlanes, bool kMin, size_t... kTokens>
-void multiply_band(const UnitTile& w, uint32_t row, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
-                   int32_t* sums, std::index_sequence<kTokens...>) {
+// minima (kMin), the inputs have sums of each 16.
+template <uint32_t kUnit, bool kMin, size_t... kTokens>
+void multiply_band(const UnitTile& w, uint32_t row, const UnitInputs& in, uint32_t n_tokens, int32_t* sums,
+                   std::index_sequence<kTokens...>) {
+  constexpr uint32_t kInputUnit = kUnit == 64 ? 64 : 32;
   const uint32_t units = w.n_in / kUnit;
   __m512i total[kTileTokens];
   ((total[kTokens] = _mm512_setzero_si512()), ...);
-  UnitSums<kPlanes> of_unit[kOnTheirWay];
+  UnitSums of_unit[kOnTheirWay];
   const auto multiply = [&]<bool kOdd>(uint32_t u) __attribute__((always_inline)) {
-    multiply_unit<kPlanes, kOdd>(w.codes + size_t{u} * (kUnit / 4) * kCodeRow + row * 4,
-                                 q + size_t{u} * kUnit, w.n_in);
+    multiply_unit<kOdd>(w.codes + size_t{u} * (kUnit / 4) * kCodeRow + row * 4, in.q + size_t{u} * kUnit,
+                        w.n_in);
   };
   const auto round = [&](uint32_t u) __attribute__((always_inline)) {
-    const UnitSums<kPlanes>& now = of_unit[u % kOnTheirWay];
+    const UnitSums& now = of_unit[u % kOnTheirWay];
     const size_t at = size_t{u / w.units_a_scale} * kTileRows + row;
     const __m512 d = _mm512_loadu_ps(w.scales + at), m = kMin ? _mm512_loadu_ps(w.minima + at) : d;
+    const float* factors = in.factors + u * kUnit / kInputUnit;
     const auto add = [&](uint32_t t, __m512i & to) __attribute__((always_inline)) {
-      __m512i more = rounded(both_planes(now, t), d);
+      const __m512 factor = _mm512_set1_ps(factors[size_t{w.n_in} / kInputUnit * t]);
+      __m512i more = rounded(_mm512_load_si512(now.of[t]), _mm512_mul_ps(d, factor));
       if constexpr (kMin) {
-        const int32_t* of_token = q_sums + size_t{w.n_in} / 16 * t + size_t{u} * (kUnit / 16);
-        more = _mm512_sub_epi32(more, rounded(_mm512_set1_epi32(of_token[0] + of_token[1]), m));
+        const int32_t* of_token = in.sums + size_t{w.n_in} / 16 * t + size_t{u} * (kUnit / 16);
+        more = _mm512_sub_epi32(
+            more, rounded(_mm512_set1_epi32(of_token[0] + of_token[1]), _mm512_mul_ps(m, factor)));
       }
       to = _mm512_add_epi32(to, more);
     };
@@ -198,7 +184,7 @@ void multiply_band(const UnitTile& w, uint32_t row, const int8_t* q, const int32
   };
   const auto next = [&]<bool kOdd>(uint32_t u) __attribute__((always_inline)) {
     if (u + 1 < units) multiply.template operator()<!kOdd>(u + 1);
-    store_unit<kPlanes, kOdd>(of_unit[u % kOnTheirWay]);
+    store_unit<kOdd>(of_unit[u % kOnTheirWay]);
     if (u + 1 >= kOnTheirWay) round(u + 1 - kOnTheirWay);
   };
   multiply.template operator()<false>(0);
@@ -215,10 +201,10 @@ void multiply_band(const UnitTile& w, uint32_t row, const int8_t* q, const int32
   (put(kTokens, total[kTokens]), ...);
 }
 
-template <uint32_t kUnit, int kPlanes, bool kMin = false>
-void multiply_units(const UnitTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
-                    int32_t* sums) {
+template <uint32_t kUnit, bool kMin = false>
+void multiply_units(const UnitTile& w, const UnitInputs& in, uint32_t n_tokens, int32_t* sums) {
   static_assert(!kMin || kUnit == 32);
+  constexpr uint32_t kSumEvery = kUnit == 64 ? 64 : 16, kInputUnit = kUnit == 64 ? 64 : 32;
   uint32_t configured = 0;
   for (uint32_t t = 0; t < n_tokens; t += kTileTokens) {
     const uint32_t n = n_tokens - t < kTileTokens ? n_tokens - t : kTileTokens;
@@ -226,9 +212,8 @@ void multiply_units(const UnitTile& w, const int8_t* q, const int32_t* q_sums, u
     configured = n;
     const auto some = [&](auto tokens) {
       for (uint32_t row = 0; row < kTileRows; row += kBandRows)
-        multiply_band<kUnit, kPlanes, kMin>(w, row, q + size_t{w.n_in} * kPlanes * t,
-                                            kMin ? q_sums + size_t{w.n_in} / 16 * t : nullptr, n,
-                                            sums + t * kTileRows, tokens);
+        multiply_band<kUnit, kMin>(w, row, inputs_from(in, t, w.n_in, kSumEvery, kInputUnit), n,
+                                   sums + t * kTileRows, tokens);
     };
     if (n > kTileTokens / 2)
       some(std::make_index_sequence<kTileTokens>());
@@ -238,18 +223,15 @@ void multiply_units(const UnitTile& w, const int8_t* q, const int32_t* q_sums, u
   _tile_release();
 }
 
-void group_tile(const GroupTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
-                int32_t* sums) {
+void group_tile(const GroupTile& w, const UnitInputs& in, uint32_t n_tokens, int32_t* sums) {
   constexpr uint32_t kGroup = 64;
-  const UnitTile units{w.codes, w.scales, nullptr, w.n_in, w.scale_every / kGroup};
-  (w.planes == 2 ? multiply_units<kGroup, 2> : multiply_units<kGroup, 1>)(units, q, q_sums, n_tokens, sums);
+  multiply_units<kGroup>({w.codes, w.scales, nullptr, w.n_in, w.scale_every / kGroup}, in, n_tokens, sums);
 }
 
-void block_tile(const BlockTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
-                int32_t* sums) {
+void block_tile(const BlockTile& w, const UnitInputs& in, uint32_t n_tokens, int32_t* sums) {
   const UnitTile units{w.codes, w.scales, w.minima, w.n_in, 1};
-  if (w.bits == 6) return multiply_units<16, 2>(units, q, q_sums, n_tokens, sums);
-  (w.minima ? multiply_units<32, 2, true> : multiply_units<32, 2>)(units, q, q_sums, n_tokens, sums);
+  if (w.bits == 6) return multiply_units<16>(units, in, n_tokens, sums);
+  (w.minima ? multiply_units<32, true> : multiply_units<32>)(units, in, n_tokens, sums);
 }
 
 // Tiles for multiply_units hold the weights themselves, so that no sum of activations is subtracted.

@@ -127,7 +127,6 @@ inline Words rounded(Vec a) { return _mm512_cvtps_epi32(a); }
 inline Words minus(Words a, Words b) { return _mm512_sub_epi32(a, b); }
 inline Words all_words(int32_t x) { return _mm512_set1_epi32(x); }
 inline Words times_16(Words w) { return _mm512_slli_epi32(w, 4); }
-inline Words times_256(Words w) { return _mm512_slli_epi32(w, 8); }
 template <int n>
 inline Words shift_words(Words w) {
   return _mm512_srai_epi32(w, n);

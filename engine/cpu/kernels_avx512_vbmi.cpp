@@ -58,23 +58,23 @@ inline void decode(__m512i bytes, __m512i (&codes)[5]) {
   codes[2] = look_up(kThird, bytes);
 }
 
-// The 32-bit sums of a group from those of its planes, of codes that are counted `weight` times. An exact
-// quotient is a product with the inverse of the divisor's odd part modulo 2^32.
-template <int kPlanes>
-inline __m512i group_sum(const __m512i (&planes)[kPlanes], uint32_t weight) {
-  __m512i sum = planes[kPlanes - 1];
-  if constexpr (kPlanes == 2) sum = _mm512_add_epi32(_mm512_slli_epi32(planes[0], 8), sum);
+// The 32-bit sums of a group from those of codes that are counted `weight` times. An exact quotient is a
+// product with the inverse of the divisor's odd part modulo 2^32.
+inline __m512i group_sum(__m512i sum, uint32_t weight) {
   constexpr int32_t kSeventh = static_cast<int32_t>(0xB6DB6DB7U), kOf21 = static_cast<int32_t>(0x3CF3CF3DU);
   static_assert(7U * static_cast<uint32_t>(kSeventh) == 1 && 21U * static_cast<uint32_t>(kOf21) == 1);
-  if (weight == 1) return sum;
   return _mm512_mullo_epi32(_mm512_srai_epi32(sum, 2), _mm512_set1_epi32(weight == 28 ? kSeventh : kOf21));
 }
 
 // Adds what groups give to the sums of a band. Its scales are loaded when they change.
 class Rounding {
  public:
-  Rounding(const GroupRows& w, const uint16_t* scales, const int32_t* q_sums)
-      : scales_(scales), q_sums_(q_sums), groups_a_scale_(w.scale_every / kGroup), fixed_(w.fixed) {}
+  Rounding(const GroupRows& w, const uint16_t* scales, const UnitInputs& in)
+      : scales_(scales),
+        q_sums_(in.sums),
+        factors_(in.factors),
+        groups_a_scale_(w.scale_every / kGroup),
+        fixed_(w.fixed) {}
 
   void add(__m512i codes_by_q) {  // of the next group
     if (group_ % groups_a_scale_ == 0) {
@@ -83,8 +83,9 @@ class Rounding {
       scale_ = _mm512_mul_ps(_mm512_cvtph_ps(halves), _mm512_set1_ps(fixed_));
       scales_ += kBandRows;
     }
-    const __m512i total = _mm512_sub_epi32(codes_by_q, _mm512_set1_epi32(q_sums_[group_++]));
-    const __m512 exact = _mm512_mul_ps(_mm512_cvtepi32_ps(total), scale_);
+    const __m512i total = _mm512_sub_epi32(codes_by_q, _mm512_set1_epi32(q_sums_[group_]));
+    const __m512 scale = _mm512_mul_ps(scale_, _mm512_set1_ps(factors_[group_++]));
+    const __m512 exact = _mm512_mul_ps(_mm512_cvtepi32_ps(total), scale);
     sums_ = _mm512_add_epi32(sums_, _mm512_cvtps_epi32(exact));
   }
   __m512i sums() const { return sums_; }
@@ -92,6 +93,7 @@ class Rounding {
  private:
   const uint16_t* scales_;
   const int32_t* q_sums_;
+  const float* factors_;
   const uint32_t groups_a_scale_;
   const float fixed_;
   uint32_t group_ = 0;
@@ -99,11 +101,9 @@ class Rounding {
   __m512i sums_ = _mm512_setzero_si512();
 };
 
-template <int kPlanes>
-inline void add_fives(const uint8_t* codes, const int8_t* q, uint32_t n_in, Rounding& to) {
-  __m512i sums[5][kPlanes];
-  for (auto& of_group : sums)
-    for (__m512i& s : of_group) s = _mm512_setzero_si512();
+inline void add_fives(const uint8_t* codes, const int8_t* q, Rounding& to) {
+  __m512i sums[5];
+  for (__m512i& s : sums) s = _mm512_setzero_si512();
   for (uint32_t i = 0; i < kWords; ++i) {
     const uint8_t* at = codes + i * kVector;
     __builtin_prefetch(at + kAhead, 0, kToSecondCache);
@@ -111,42 +111,33 @@ inline void add_fives(const uint8_t* codes, const int8_t* q, uint32_t n_in, Roun
     __m512i code[5];
     decode(load(at), code);
     for (uint32_t g = 0; g < 5; ++g)
-      for (uint32_t p = 0; p < kPlanes; ++p)
-        sums[g][p] =
-            _mm512_dpbusd_epi32(sums[g][p], code[g], repeat_word(q + size_t{n_in} * p + kGroup * g + 4 * i));
+      sums[g] = _mm512_dpbusd_epi32(sums[g], code[g], repeat_word(q + kGroup * g + 4 * i));
   }
-  for (int g = 0; g < 3; ++g) to.add(group_sum<kPlanes>(sums[g], 1));
-  to.add(group_sum<kPlanes>(sums[3], 28));
-  to.add(group_sum<kPlanes>(sums[4], 84));
+  for (int g = 0; g < 3; ++g) to.add(sums[g]);
+  to.add(group_sum(sums[3], 28));
+  to.add(group_sum(sums[4], 84));
 }
 
 // A group in two bits a code, as in Layout::groups16
-template <int kPlanes>
-inline void add_group(const uint8_t* codes, const int8_t* q, uint32_t n_in, Rounding& to) {
+inline void add_group(const uint8_t* codes, const int8_t* q, Rounding& to) {
   const __m512i low = _mm512_set1_epi8(0x03);
-  __m512i sums[kPlanes];
-  for (__m512i& s : sums) s = _mm512_setzero_si512();
+  __m512i sum = _mm512_setzero_si512();
   for (uint32_t i = 0; i < kGroup; i += 16) {
     const __m512i bits = load(codes + i * kVector / 16);
     const __m512i code[4] = {_mm512_and_si512(_mm512_srli_epi16(bits, 6), low),
                              _mm512_and_si512(_mm512_srli_epi16(bits, 4), low),
                              _mm512_and_si512(_mm512_srli_epi16(bits, 2), low), _mm512_and_si512(bits, low)};
-    for (uint32_t p = 0; p < kPlanes; ++p)
-      for (uint32_t s = 0; s < 4; ++s)
-        sums[p] = _mm512_dpbusd_epi32(sums[p], code[s], repeat_word(q + size_t{n_in} * p + i + 4 * s));
+    for (uint32_t s = 0; s < 4; ++s) sum = _mm512_dpbusd_epi32(sum, code[s], repeat_word(q + i + 4 * s));
   }
-  to.add(group_sum<kPlanes>(sums, 1));
+  to.add(sum);
 }
 
-template <int kPlanes>
-inline void band_of_rows(const GroupRows& w, const uint8_t* codes, const uint16_t* scales, const int8_t* q,
-                         const int32_t* q_sums, int32_t* out) {
-  Rounding to(w, scales, q_sums);
+inline void band_of_rows(const GroupRows& w, const uint8_t* codes, const uint16_t* scales,
+                         const UnitInputs& in, int32_t* out) {
+  Rounding to(w, scales, in);
   uint32_t i = 0;
-  for (; i + kFives <= w.n_in; i += kFives, codes += kWords * kVector)
-    add_fives<kPlanes>(codes, q + i, w.n_in, to);
-  for (; i < w.n_in; i += kGroup, codes += kGroup * kBandRows / 4)
-    add_group<kPlanes>(codes, q + i, w.n_in, to);
+  for (; i + kFives <= w.n_in; i += kFives, codes += kWords * kVector) add_fives(codes, in.q + i, to);
+  for (; i < w.n_in; i += kGroup, codes += kGroup * kBandRows / 4) add_group(codes, in.q + i, to);
   _mm512_storeu_si512(out, to.sums());
 }
 
@@ -154,12 +145,10 @@ size_t band_bytes(uint32_t n_in) {
   return n_in / kFives * kWords * kVector + n_in % kFives * (kBandRows / 4);
 }
 
-void group_rows(const GroupRows& w, uint32_t n_bands, const int8_t* q, const int32_t* q_sums, int32_t* sums) {
+void group_rows(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, int32_t* sums) {
   const size_t band_scales = w.n_in / w.scale_every * kBandRows;
   for (uint32_t b = 0; b < n_bands; ++b)
-    (w.planes == 2 ? band_of_rows<2> : band_of_rows<1>)(w, w.codes + b * band_bytes(w.n_in),
-                                                        w.scales + b * band_scales, q, q_sums,
-                                                        sums + b * kBandRows);
+    band_of_rows(w, w.codes + b * band_bytes(w.n_in), w.scales + b * band_scales, in, sums + b * kBandRows);
 }
 
 void unpack_bands(const uint8_t* const* bands, uint32_t n_in, uint8_t* tile) {

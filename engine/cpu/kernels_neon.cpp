@@ -107,7 +107,6 @@ inline Words rounded(Vec a) { return vcvtnq_s32_f32(a); }
 inline Words minus(Words a, Words b) { return vsubq_s32(a, b); }
 inline Words all_words(int32_t x) { return vdupq_n_s32(x); }
 inline Words times_16(Words w) { return vshlq_n_s32(w, 4); }
-inline Words times_256(Words w) { return vshlq_n_s32(w, 8); }
 template <int n>
 inline Words shift_words(Words w) {
   return vshrq_n_s32(w, n);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "engine/layouts/i2s.h"
 #include "kernels.h"
@@ -141,15 +142,13 @@ void tile_product(const uint8_t* tile, uint32_t n_in, const int8_t* q, uint32_t 
 
 // A group's share of a row's sum; `code(i)` is the code at input i.
 template <typename Code>
-int32_t group_sum(Code code, const int8_t* q, uint32_t n_in, uint32_t planes, uint32_t group, int32_t q_sum,
-                  float scale) {
-  int32_t total = -q_sum;
-  for (uint32_t i = 64 * group; i < 64 * (group + 1); ++i)
-    total += code(i) * (planes == 2 ? 256 * q[i] + q[n_in + i] : q[i]);
-  return static_cast<int32_t>(std::nearbyint(static_cast<float>(total) * scale));
+int32_t group_sum(Code code, const UnitInputs& in, uint32_t group, float scale) {
+  int32_t total = -in.sums[group];
+  for (uint32_t i = 64 * group; i < 64 * (group + 1); ++i) total += code(i) * in.q[i];
+  return static_cast<int32_t>(std::nearbyint(static_cast<float>(total) * (scale * in.factors[group])));
 }
 
-void group_rows(const GroupRows& w, uint32_t n_bands, const int8_t* q, const int32_t* q_sums, int32_t* sums) {
+void group_rows(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, int32_t* sums) {
   for (uint32_t row = 0; row < n_bands * kBandRows; ++row) {
     const uint32_t band = row / kBandRows, lane = row % kBandRows;
     const uint8_t* codes = w.codes + size_t{band} * w.n_in * kBandRows / 4;
@@ -159,8 +158,8 @@ void group_rows(const GroupRows& w, uint32_t n_bands, const int8_t* q, const int
     };
     sums[row] = 0;
     for (uint32_t g = 0; g < w.n_in / 64; ++g)
-      sums[row] += group_sum(code, q, w.n_in, w.planes, g, q_sums[g],
-                             to_float(scales[g * 64 / w.scale_every * kBandRows + lane]) * w.fixed);
+      sums[row] +=
+          group_sum(code, in, g, to_float(scales[g * 64 / w.scale_every * kBandRows + lane]) * w.fixed);
   }
 }
 
@@ -178,26 +177,16 @@ void unpack_scales(const uint16_t* const* bands, uint32_t n, float fixed, float*
       scales[i * kTileRows + r] = to_float(bands[r / kBandRows][i * kBandRows + r % kBandRows]) * fixed;
 }
 
-void group_tile(const GroupTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
-                int32_t* sums) {
-  for (uint32_t t = 0; t < n_tokens; ++t, q += size_t{w.planes} * w.n_in, q_sums += w.n_in / 64)
+void group_tile(const GroupTile& w, const UnitInputs& in, uint32_t n_tokens, int32_t* sums) {
+  for (uint32_t t = 0; t < n_tokens; ++t)
     for (uint32_t r = 0; r < kTileRows; ++r) {
       const auto code = [&](uint32_t i) { return w.codes[(size_t{i} / 4 * kTileRows + r) * 4 + i % 4]; };
       int32_t sum = 0;
       for (uint32_t g = 0; g < w.n_in / 64; ++g)
-        sum += group_sum(code, q, w.n_in, w.planes, g, q_sums[g],
+        sum += group_sum(code, inputs_from(in, t, w.n_in, 64, 64), g,
                          w.scales[g * 64 / w.scale_every * kTileRows + r]);
       sums[t * kTileRows + r] = sum;
     }
-}
-
-void sums_of_16(const int8_t* q, uint32_t n, int32_t* sums) {
-  for (uint32_t i = 0; i < n; i += 16) {
-    int32_t high = 0, low = 0;
-    for (uint32_t j = 0; j < 16; ++j) high += q[i + j];
-    for (uint32_t j = 0; j < 16; ++j) low += q[size_t{n} + i + j];
-    sums[i / 16] = 256 * high + low;
-  }
 }
 
 // Element i of lane `lane` of a band as it is in memory, without the type's offset.
@@ -235,18 +224,16 @@ UnitScale block_scale(const BlockBands& w, uint32_t lane, uint32_t unit) {
 
 // A unit's share of a row's sum; `code(i)` is the code at input i.
 template <typename Code>
-int32_t unit_sum(Code code, const int8_t* q, uint32_t n_in, uint32_t unit_size, uint32_t unit,
-                 const int32_t* q_sums, UnitScale scale) {
+int32_t unit_sum(Code code, const UnitInputs& in, uint32_t unit_size, uint32_t unit, UnitScale scale) {
   int32_t total = 0, q_sum = 0;
-  for (uint32_t i = unit * unit_size; i < (unit + 1) * unit_size; ++i)
-    total += code(i) * (256 * q[i] + q[n_in + i]);
-  for (uint32_t s = 0; s < unit_size / 16; ++s) q_sum += q_sums[unit * (unit_size / 16) + s];
-  return static_cast<int32_t>(std::nearbyint(static_cast<float>(total) * scale.d)) -
-         static_cast<int32_t>(std::nearbyint(static_cast<float>(q_sum) * scale.m));
+  for (uint32_t i = unit * unit_size; i < (unit + 1) * unit_size; ++i) total += code(i) * in.q[i];
+  for (uint32_t s = 0; s < unit_size / 16; ++s) q_sum += in.sums[unit * (unit_size / 16) + s];
+  const float factor = in.factors[unit * unit_size / 32];
+  return static_cast<int32_t>(std::nearbyint(static_cast<float>(total) * (scale.d * factor))) -
+         static_cast<int32_t>(std::nearbyint(static_cast<float>(q_sum) * (scale.m * factor)));
 }
 
-void block_rows(const BlockBands& w, uint32_t n_bands, const int8_t* q, const int32_t* q_sums,
-                int32_t* sums) {
+void block_rows(const BlockBands& w, uint32_t n_bands, const UnitInputs& in, int32_t* sums) {
   const uint32_t unit = w.bits == 6 ? 16 : 32;
   for (uint32_t row = 0; row < n_bands * kBandRows; ++row) {
     BlockBands band = w;
@@ -255,7 +242,7 @@ void block_rows(const BlockBands& w, uint32_t n_bands, const int8_t* q, const in
     const uint32_t lane = row % kBandRows;
     sums[row] = 0;
     for (uint32_t u = 0; u < w.n_in / unit; ++u)
-      sums[row] += unit_sum([&](uint32_t i) { return block_code(band, lane, i); }, q, w.n_in, unit, u, q_sums,
+      sums[row] += unit_sum([&](uint32_t i) { return block_code(band, lane, i); }, in, unit, u,
                             block_scale(band, lane, u));
   }
 }
@@ -274,17 +261,16 @@ void unpack_block_band(const BlockBands& w, uint32_t half, uint8_t* codes, float
   }
 }
 
-void block_tile(const BlockTile& w, const int8_t* q, const int32_t* q_sums, uint32_t n_tokens,
-                int32_t* sums) {
+void block_tile(const BlockTile& w, const UnitInputs& in, uint32_t n_tokens, int32_t* sums) {
   const uint32_t unit = w.bits == 6 ? 16 : 32;
-  for (uint32_t t = 0; t < n_tokens; ++t, q += size_t{2} * w.n_in, q_sums += w.n_in / 16)
+  for (uint32_t t = 0; t < n_tokens; ++t)
     for (uint32_t r = 0; r < kTileRows; ++r) {
       const auto code = [&](uint32_t i) {
         return static_cast<int8_t>(w.codes[(size_t{i} / 4 * kTileRows + r) * 4 + i % 4]);
       };
       int32_t sum = 0;
       for (uint32_t u = 0; u < w.n_in / unit; ++u)
-        sum += unit_sum(code, q, w.n_in, unit, u, q_sums,
+        sum += unit_sum(code, inputs_from(in, t, w.n_in, 16, 32), unit, u,
                         {w.scales[u * kTileRows + r], w.minima ? w.minima[u * kTileRows + r] : 0});
       sums[t * kTileRows + r] = sum;
     }
@@ -299,41 +285,43 @@ void silu_sums(const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum
   }
 }
 
-// round(y * s) within [least, most]; no number is taken for the least.
-int32_t rounded(const float* x, const float* weight, uint32_t i, float inverse, float s, float least,
-                float most) {
-  const float y = x[i] * inverse, v = (weight ? y * weight[i] : y) * s;
-  return static_cast<int32_t>(std::nearbyint(v > least ? std::min(v, most) : least));
+// round(v) within [least, 127]; no number is taken for the least.
+int32_t rounded(float v, float least) {
+  return static_cast<int32_t>(std::nearbyint(v > least ? std::min(v, 127.0F) : least));
 }
 
 int32_t quantise(const float* x, const float* weight, uint32_t n, float inverse, float s, int8_t* q) {
   int32_t sum = 0;
   for (uint32_t i = 0; i < n; ++i) {
-    const int32_t v = rounded(x, weight, i, inverse, s, -128, 127);
+    const float y = x[i] * inverse;
+    const int32_t v = rounded((weight ? y * weight[i] : y) * s, -128);
     q[i] = static_cast<int8_t>(v);
     sum += v;
   }
   return sum;
 }
 
-int32_t quantise16(const float* x, const float* weight, uint32_t n, float inverse, float s, int8_t* q) {
-  constexpr float kMost = 32512;  // 256 * 127, so that the first plane is within int8
-  int32_t sum = 0;
-  for (uint32_t i = 0; i < n; ++i) {
-    const int32_t v = rounded(x, weight, i, inverse, s, -kMost, kMost), high = (v + 128) >> 8;
-    q[i] = static_cast<int8_t>(high);
-    q[n + i] = static_cast<int8_t>(v - 256 * high);
-    sum += v;
+void quantise_units(const float* x, const float* weight, uint32_t n, uint32_t unit, int8_t* q, float* m) {
+  for (uint32_t first = 0; first < n; first += unit, ++m) {
+    const auto v = [&](uint32_t i) { return weight ? x[first + i] * weight[first + i] : x[first + i]; };
+    *m = kLeastMagnitude;
+    for (uint32_t i = 0; i < unit; ++i) *m = std::abs(v(i)) > *m ? std::abs(v(i)) : *m;
+    for (uint32_t i = 0; i < unit; ++i) q[first + i] = static_cast<int8_t>(rounded(v(i) * (127 / *m), -127));
   }
-  return sum;
 }
 
-void sums_of_groups(const int8_t* q, uint32_t n, uint32_t planes, int32_t* sums) {
-  for (uint32_t i = 0; i < n; i += 64) {
-    sums[i / 64] = 0;
-    for (uint32_t j = i; j < i + 64; ++j) sums[i / 64] += planes == 2 ? 256 * q[j] + q[n + j] : q[j];
-  }
+float unit_factors(float* m, uint32_t n) {
+  float most = kLeastMagnitude;
+  for (uint32_t i = 0; i < n; ++i) most = m[i] > most ? m[i] : most;
+  for (uint32_t i = 0; i < n; ++i) m[i] = m[i] < most ? m[i] / most : 1;
+  return most;
 }
+
+void sums_of(const int8_t* q, uint32_t n, uint32_t every, int32_t* sums) {
+  for (uint32_t i = 0; i < n; i += every) sums[i / every] = std::accumulate(q + i, q + i + every, 0);
+}
+void sums_of_64(const int8_t* q, uint32_t n, int32_t* sums) { sums_of(q, n, 64, sums); }
+void sums_of_16(const int8_t* q, uint32_t n, int32_t* sums) { sums_of(q, n, 16, sums); }
 
 uint64_t read(const std::byte* from, size_t bytes) {
   uint64_t sum = 0;

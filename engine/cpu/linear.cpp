@@ -23,7 +23,8 @@ uint32_t round_up(uint32_t n, uint32_t multiple) { return (n + multiple - 1) / m
 Rounding::Rounding(const CpuKernels& k, const Matrix& w, const In& in)
     : k_(k),
       n_in_(w.n_in),
-      planes_(planes_of(w)),
+      unit_(unit_of_input(w.layout)),
+      units_(w.input == Input::int8_units),
       groups_(has_bands(w.layout)),
       blocks_(w.layout == Layout::blocks16),
       floats_(w.layout == Layout::floats),
@@ -33,17 +34,25 @@ Rounding::Rounding(const CpuKernels& k, const Matrix& w, const In& in)
 void Rounding::run(uint32_t token, const Rounded& to, float* normed) const {
   const float* row = x_ + size_t{token} * n_in_;
   if (floats_) return norm_.run(k_, row, n_in_, to.y + size_t{token} * n_in_);
-  int8_t* q = to.q + size_t{token} * planes_ * n_in_;
+  if (!needs_room()) return round_row(row, norm_.weight, token, to);
+  norm_.run(k_, row, n_in_, normed);
+  round_row(normed, nullptr, token, to);
+}
+
+void Rounding::round_row(const float* row, const float* weight, uint32_t token, const Rounded& to) const {
+  int8_t* q = to.q + size_t{token} * n_in_;
   const float inverse = norm_.kind == Norm::Kind::rms ? norm_.inverse(k_, row, n_in_) : 1;
-  if (needs_room()) {
-    norm_.run(k_, row, n_in_, normed);
-    row = normed;
+  const uint32_t units = n_in_ / unit_;
+  if (units_) {
+    float* factors = to.factors + size_t{token} * units;
+    k_.quantise_units(row, weight, n_in_, unit_, q, factors);
+    to.info[token] = {127 / std::max(kLeastMagnitude, k_.unit_factors(factors, units) * inverse), 0};
+  } else {
+    const float s = 127 / std::max(1e-5F, k_.largest_normalised(row, weight, n_in_, inverse));
+    to.info[token] = {s, k_.quantise(row, weight, n_in_, inverse, s, q)};
+    if (groups_) std::fill_n(to.factors + size_t{token} * units, units, 1.0F);
   }
-  const float* weight = needs_room() ? nullptr : norm_.weight;
-  const float largest = k_.largest_normalised(row, weight, n_in_, inverse);
-  const float s = planes_ == 2 ? 32512 / std::max(1e-30F, largest) : 127 / std::max(1e-5F, largest);
-  to.info[token] = {s, (planes_ == 2 ? k_.quantise16 : k_.quantise)(row, weight, n_in_, inverse, s, q)};
-  if (groups_) k_.sums_of_groups(q, n_in_, planes_, to.sums + size_t{token} * (n_in_ / 64));
+  if (groups_) k_.sums_of_64(q, n_in_, to.sums + size_t{token} * (n_in_ / 64));
   if (blocks_) k_.sums_of_16(q, n_in_, to.sums16 + size_t{token} * (n_in_ / 16));
 }
 
@@ -53,21 +62,24 @@ size_t lines_of(size_t bytes) { return ceil_div(bytes, sizeof(CacheLine)); }
 
 }  // namespace
 
+// A row of floats, or the room for one, is behind all else.
 size_t Rounding::own_lines() const {
   const size_t floats = floats_ || needs_room() ? lines_of(n_in_ * sizeof(float)) : 0;
-  return floats + (floats_ ? 0
-                           : lines_of(sizeof(TokenScale)) + lines_of(size_t{n_in_} * planes_) +
-                                 lines_of(n_in_ / (blocks_ ? 16 : 64) * sizeof(int32_t)));
+  if (floats_) return floats;
+  return lines_of(sizeof(TokenScale)) + lines_of(n_in_) +
+         lines_of(n_in_ / (blocks_ ? 16 : 64) * sizeof(int32_t)) + lines_of(n_in_ / unit_ * sizeof(float)) +
+         floats;
 }
 
-// The floats, which are also the room for a normed row, are behind all else.
 Rounded Rounding::own(CacheLine* memory) const {
-  if (floats_) return {nullptr, nullptr, nullptr, nullptr, reinterpret_cast<float*>(memory)};
+  if (floats_) return {nullptr, nullptr, nullptr, nullptr, nullptr, reinterpret_cast<float*>(memory)};
   CacheLine* q = memory + lines_of(sizeof(TokenScale));
-  CacheLine* sums = q + lines_of(size_t{n_in_} * planes_);
-  CacheLine* rest = sums + lines_of(n_in_ / (blocks_ ? 16 : 64) * sizeof(int32_t));
-  return {reinterpret_cast<int8_t*>(q), reinterpret_cast<TokenScale*>(memory),
-          reinterpret_cast<int32_t*>(sums), reinterpret_cast<int32_t*>(sums), reinterpret_cast<float*>(rest)};
+  CacheLine* sums = q + lines_of(n_in_);
+  CacheLine* factors = sums + lines_of(n_in_ / (blocks_ ? 16 : 64) * sizeof(int32_t));
+  CacheLine* rest = factors + lines_of(n_in_ / unit_ * sizeof(float));
+  return {reinterpret_cast<int8_t*>(q),      reinterpret_cast<TokenScale*>(memory),
+          reinterpret_cast<int32_t*>(sums),  reinterpret_cast<int32_t*>(sums),
+          reinterpret_cast<float*>(factors), reinterpret_cast<float*>(rest)};
 }
 
 void Rounding::run_own(CacheLine* memory) const {
@@ -77,9 +89,9 @@ void Rounding::run_own(CacheLine* memory) const {
 
 Inputs::Inputs(const Quantised& q, const std::shared_ptr<const Rounding>& own) : own_(own) {
   const auto data = [](const BufferPtr& buffer) { return buffer ? data_of<std::byte>(*buffer) : nullptr; };
-  buffers_ = {reinterpret_cast<int8_t*>(data(q.q)), reinterpret_cast<TokenScale*>(data(q.info)),
+  buffers_ = {reinterpret_cast<int8_t*>(data(q.q)),     reinterpret_cast<TokenScale*>(data(q.info)),
               reinterpret_cast<int32_t*>(data(q.sums)), reinterpret_cast<int32_t*>(data(q.sums16)),
-              reinterpret_cast<float*>(data(q.y))};
+              reinterpret_cast<float*>(data(q.scales)), reinterpret_cast<float*>(data(q.y))};
 }
 
 void CpuRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {

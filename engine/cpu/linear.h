@@ -22,7 +22,6 @@ struct TokenScale {
 };
 
 inline bool is_dense(const Matrix& w) { return w.layout == Layout::blocks16 || w.layout == Layout::floats; }
-inline uint32_t planes_of(const Matrix& w) { return w.input == Input::int16_row ? 2 : 1; }
 
 // The rounded inputs of a projection, as Quantised has them; what it does not need is null.
 struct Rounded {
@@ -30,7 +29,16 @@ struct Rounded {
   TokenScale* info;
   int32_t* sums;
   int32_t* sums16;
+  float* factors;  // Quantised::scales
   float* y;
+
+  // A token for the kernels of rows with scales.
+  UnitInputs groups(uint32_t token, uint32_t n) const {
+    return inputs_from({q, sums, factors}, token, n, 64, 64);
+  }
+  UnitInputs blocks(uint32_t token, uint32_t n) const {
+    return inputs_from({q, sums16, factors}, token, n, 16, 32);
+  }
 };
 
 // How the inputs of a projection are rounded.
@@ -50,8 +58,10 @@ class Rounding {
 
  private:
   const CpuKernels& k_;
-  uint32_t n_in_, planes_;
-  bool groups_, blocks_, floats_;
+  void round_row(const float* row, const float* weight, uint32_t token, const Rounded& to) const;
+
+  uint32_t n_in_, unit_;
+  bool units_, groups_, blocks_, floats_;
   RowNorm norm_;
   const float* x_;
 };

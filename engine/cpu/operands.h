@@ -34,9 +34,8 @@ class Operands {
         n_in_(w.n_in),
         code_bytes_(code_bytes(w.layout, w.n_in)),
         scale_every_(w.scale_every),
-        planes_(planes_of(w)),
         fixed_(w.fixed) {
-    assert(w.layout != Layout::groups && (groups_ || planes_ == 1));
+    assert(w.layout != Layout::groups && (groups_ || w.input == Input::int8_row));
     const uint8_t* codes = w.codes ? data_of<const uint8_t>(*w.codes) : nullptr;
     const uint16_t* scales = w.scales ? data_of<const uint16_t>(*w.scales) : nullptr;
     uint32_t row = 0;
@@ -92,8 +91,8 @@ class Operands {
     const uint8_t* codes = part.codes + size_t{first - part.begin} * code_bytes_;
     if (!groups_) return k.ternary_rows(codes, n_in_, n_rows, in_.q + size_t{token} * n_in_, sums);
     const uint16_t* scales = part.scales + size_t{first - part.begin} * (n_in_ / scale_every_);
-    k.group_rows({codes, scales, n_in_, scale_every_, fixed_, planes_}, (n_rows + kBandRows - 1) / kBandRows,
-                 in_.q + size_t{token} * planes_ * n_in_, in_.sums + size_t{token} * (n_in_ / 64), sums);
+    k.group_rows({codes, scales, n_in_, scale_every_, fixed_}, ceil_div(n_rows, kBandRows),
+                 in_.groups(token, n_in_), sums);
   }
 
   // A tile is its codes and, in groups, its scales.
@@ -126,10 +125,8 @@ class Operands {
   // sums [n_tokens][kTileRows]
   void multiply_tile(const CpuKernels& k, uint8_t* tile, uint32_t token, uint32_t n_tokens,
                      int32_t* sums) const {
-    const int8_t* q = in_.q + size_t{token} * planes_ * n_in_;
-    if (!groups_) return k.tile_product(tile, n_in_, q, n_tokens, sums);
-    k.group_tile({tile, tile_scales(tile), n_in_, scale_every_, planes_}, q,
-                 in_.sums + size_t{token} * (n_in_ / 64), n_tokens, sums);
+    if (!groups_) return k.tile_product(tile, n_in_, in_.q + size_t{token} * n_in_, n_tokens, sums);
+    k.group_tile({tile, tile_scales(tile), n_in_, scale_every_}, in_.groups(token, n_in_), n_tokens, sums);
   }
 
  private:
@@ -145,7 +142,7 @@ class Operands {
   bool groups_;
   uint32_t n_in_;
   size_t code_bytes_;  // of a row
-  uint32_t scale_every_, planes_;
+  uint32_t scale_every_;
   float fixed_;
   Rounded in_{};
   std::array<Part, 3> parts_{};

@@ -108,7 +108,6 @@ inline Words rounded(Vec a) { return _mm256_cvtps_epi32(a); }
 inline Words minus(Words a, Words b) { return _mm256_sub_epi32(a, b); }
 inline Words all_words(int32_t x) { return _mm256_set1_epi32(x); }
 inline Words times_16(Words w) { return _mm256_slli_epi32(w, 4); }
-inline Words times_256(Words w) { return _mm256_slli_epi32(w, 8); }
 template <int n>
 inline Words shift_words(Words w) {
   return _mm256_srai_epi32(w, n);

@@ -12,8 +12,6 @@ namespace {
 
 using namespace layouts;
 
-constexpr double kLargestInput = 32640;  // 255 * 128, which two planes of int8 can have
-
 void q8_0_codes(const std::byte* row, size_t n, int8_t* codes) {
   for (; n != 0; n -= 32, row += 34, codes += 32) std::memcpy(codes, row + 2, 32);
 }
@@ -166,8 +164,8 @@ BlockBound bound_of_blocks(const int8_t* codes, const float* d, const float* m, 
   return bound;
 }
 
-float fixed_for(const BlockBound& bound) {
-  const double most = kLargestInput * std::max(bound.unit * 256, bound.row);  // 2^30 / 2^22 = 256
+float fixed_for(const BlockBound& bound, uint32_t largest_input) {
+  const double most = largest_input * std::max(bound.unit * 256, bound.row);  // 2^30 / 2^22 = 256
   if (most == 0) return 1;
   int exponent = 0;  // 2^30 / most = mantissa * 2^exponent, mantissa from 1/2 to 1
   std::frexp(0x1p30 / most, &exponent);

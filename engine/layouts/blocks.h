@@ -45,9 +45,9 @@ void unpack_blocks(TensorType type, const std::byte* row, size_t n, int8_t* code
 void unpack_block_scales(TensorType type, const std::byte* row, size_t n, uint16_t* d, int8_t* steps,
                          uint16_t* dmin, int8_t* min_steps);
 
-// How large the integers of a product may become before they are multiplied by `fixed`, for inputs of 16
-// bits: the most of a unit and the most of a row, each the largest of all rows that were added. They are NaN
-// or infinite where a scale is.
+// How large the integers of a product may become before they are multiplied by `fixed`, for inputs of 1: the
+// most of a unit and the most of a row, each the largest of all rows that were added. They are NaN or
+// infinite where a scale is.
 struct BlockBound {
   double unit = 0, row = 0;
   void add(const BlockBound& other);
@@ -57,7 +57,7 @@ struct BlockBound {
 BlockBound bound_of_blocks(const int8_t* codes, const float* d, const float* m, size_t n, uint32_t unit);
 
 // The largest power of two with which no unit exceeds 2^22, where rounding by additions ends, and no sum over
-// a row 2^30. Requires: a finite bound.
-float fixed_for(const BlockBound& bound);
+// a row 2^30, for inputs of up to `largest_input`. Requires: a finite bound.
+float fixed_for(const BlockBound& bound, uint32_t largest_input);
 
 }  // namespace bitnet

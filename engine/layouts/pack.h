@@ -40,7 +40,7 @@ double bound_of_scales(const uint16_t* scales, size_t n, uint32_t scale_every);
 
 // The largest power of two with which no group of 64 inputs exceeds 2^22, where a float still has every
 // integer and its half, and no sum over a row 2^30. `largest_bound` is the largest bound_of_scales of a
-// matrix, `largest_input` the magnitude that an input of it may have: 128 for int8_row, 32640 for int16_row.
+// matrix, `largest_input` the magnitude that an input of it may have: 128, or 32640 for int16_row.
 // Requires: a finite bound.
 float fixed_for(double largest_bound, uint32_t largest_input);
 

@@ -163,12 +163,16 @@ void describe(ModelFile& m) {
   c.embedding_type = shown_name(m.token_embd->type);
   c.head_type = shown_name(m.output->type);
   std::vector<std::string> types, inputs;
-  constexpr const char* kInputs[] = {"int8 a row", "int16 a row", "not rounded"};  // as of Input
   const auto add_once = [](std::vector<std::string>& to, const std::string& s) {
     if (std::ranges::find(to, s) == to.end()) to.push_back(s);
   };
+  const auto input = [&](TensorType type) {
+    const Input rounding = input_of(c, type);
+    if (rounding == Input::int8_units) return find_block_type(type) ? "int8 every 32" : "int8 every 64";
+    return rounding == Input::int8_row ? "int8 a row" : "not rounded";
+  };
   const auto count = [&](const TensorStack& stack) {
-    if (stack) add_once(inputs, kInputs[static_cast<size_t>(input_of(c, stack.parts[0]->type))]);
+    if (stack) add_once(inputs, input(stack.parts[0]->type));
     for (const GgufTensor* t : stack.parts) {
       if (!t) continue;
       (find_file_type(t->type)->trits ? c.n_ternary : c.n_dense) += elements(*t);
@@ -236,10 +240,10 @@ std::vector<uint32_t> layer_sizes(const Checkpoint& file, const std::string& key
 }
 
 Input input_of(const Config& c, TensorType type) {
-  if (find_block_type(type)) return Input::int16_row;
+  if (find_block_type(type)) return Input::int8_units;
   if (!find_file_type(type)->trits) return Input::float_row;
   const bool int8 = type == TensorType::i2_s || c.architecture.starts_with("bitnet");
-  return int8 ? Input::int8_row : Input::int16_row;
+  return int8 ? Input::int8_row : Input::int8_units;
 }
 
 Config read_config(const Checkpoint& file, Activation activation) {

@@ -88,6 +88,7 @@ class Loader {
     Matrix m;
     m.n_in = rows.n_in;
     m.input = input_of(c_, stack.parts[0]->type);
+    if (m.input == Input::int8_units) m.input = backend_.scaled_input();
     m.bias = stacked(stack.biases);
     for (size_t i = 0; i < rows.parts.size(); ++i)
       m.parts[i] = {rows.parts[i].rows, stack.scales[i] ? f32_of(*stack.scales[i]) : 1.0F,
@@ -141,9 +142,9 @@ class Loader {
     Matrix m;
     m.n_in = t.n_embd;
     m.layout = backend_.group_layout();
-    m.input = Input::int16_row;
+    m.input = backend_.scaled_input();
     m.scale_every = t.scale_every;
-    m.fixed = fixed_for(head_bound_, kLargestInt16);
+    m.fixed = fixed_for(head_bound_, largest_input(m));
     m.parts[0] = {t.n_vocab, t.scale / m.fixed};
     m.codes = t.chunks[0].bytes;
     m.scales = t.chunks[0].scales;
@@ -151,7 +152,8 @@ class Loader {
   }
 
  private:
-  static constexpr uint32_t kLargestInt8 = 128, kLargestInt16 = 32640;  // magnitudes of an input
+  // Of any input
+  static uint32_t largest_input(const Matrix& m) { return m.input == Input::int16_row ? 32640 : 128; }
   static constexpr uint64_t kPadding = 16;  // kernels load 16 bytes at a time, also at the end of a table
 
   // For the piece that is loaded, where it was placed.
@@ -287,7 +289,7 @@ class Loader {
     m.codes = packed.codes;
     m.scales = packed.scales;
     m.scale_every = packed.scale_every;
-    m.fixed = fixed_for(repacker.largest_bound(), m.input == Input::int8_row ? kLargestInt8 : kLargestInt16);
+    m.fixed = fixed_for(repacker.largest_bound(), largest_input(m));
     for (Matrix::Part& part : m.parts) part.scale /= m.fixed;
   }
 
@@ -310,7 +312,7 @@ class Loader {
         backend_.upload(*to.scales, repacker.scale_bytes(row), some.scales);
         count((last - row) * row_bytes);
       }
-      to.fixed = fixed_for(repacker.bound());
+      to.fixed = fixed_for(repacker.bound(), largest_input(m));
       to.scale /= to.fixed;
     }
   }

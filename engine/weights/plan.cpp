@@ -111,12 +111,13 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
                  batch = std::min<uint64_t>(kMaxBatch, tokens);
   uint64_t input = c.n_embd, qkv = 0, o = 0, scratch = 0;
   constexpr uint64_t kMostRowsOfAStage = 1 << 15;
-  bool post = false, blocks = false, floats = false;
+  bool post = false, blocks = false, floats = false, scaled = false;
   const auto look_at = [&](const TensorStack& s) {
     if (!s) return;
     input = std::max(input, s.parts[0]->shape[0]);
     const Input rounding = input_of(c, s.parts[0]->type);
     floats |= rounding == Input::float_row;
+    scaled |= rounding != Input::float_row && s.parts[0]->type != TensorType::i2_s;
     blocks |= rounding != Input::float_row && !find_file_type(s.parts[0]->type)->trits;
   };
   for (const KvRows& layer : kv_rows_of(m.blocks, static_cast<uint32_t>(tokens)))
@@ -137,7 +138,8 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
   const uint64_t f32_features = c.n_embd + qkv + o + c.n_ff + (post ? c.n_embd : 0) + (floats ? input : 0) +
                                 uint64_t{c.n_per_layer} * (2 * c.n_layer + 1);
   plan.activations =
-      batch * (4 * f32_features + 2 * input + input / 64 * 4 + (blocks ? input / 16 * 4 : 0) + 8) +
+      batch * (4 * f32_features + 2 * input + input / 64 * 4 + (blocks ? input / 16 * 4 : 0) +
+               (scaled ? input / 32 * 4 : 0) + 8) +
       (tokens + kAttentionChunk - 1) / kAttentionChunk * 4 * scratch +
       4 * ((kMaxLogitRows + kRunAhead) * uint64_t{c.n_vocab} + uint64_t{kMaxLogitRows} * c.n_embd);
   for (const Rope& rope : c.ropes) plan.activations += tokens * rope.dim * 4;

@@ -15,32 +15,28 @@
 
 namespace bitnet {
 
-// Inputs of 16 bits of some tokens.
+// Inputs of some tokens, rounded in units of 32.
 struct RoundedInput {
   uint32_t n = 0;
-  std::vector<int8_t> planes;  // [tokens][2][n], of which the first counts 256
+  std::vector<int8_t> q;       // [tokens][n]
+  std::vector<float> factors;  // [tokens][n / 32]
   std::vector<int32_t> sums;   // [tokens][n / 16]
 
-  const int8_t* planes_of(uint32_t token) const { return &planes[size_t{token} * 2 * n]; }
-  const int32_t* sums_of(uint32_t token) const { return &sums[size_t{token} * (n / 16)]; }
-  int32_t value(uint32_t token, uint32_t i) const {
-    return 256 * planes_of(token)[i] + planes_of(token)[n + i];
-  }
+  const int8_t* q_of(uint32_t token) const { return &q[size_t{token} * n]; }
+  float factor(uint32_t token, uint32_t i) const { return factors[(size_t{token} * n + i) / 32]; }
 };
 
 // The first token has the largest values, so that the sums come near to their bounds.
 inline RoundedInput random_input(uint32_t n, uint32_t tokens, std::mt19937& rng) {
-  RoundedInput q{n, {}, {}};
-  for (uint32_t t = 0; t < tokens; ++t) {
-    for (uint32_t i = 0; i < n; ++i)
-      q.planes.push_back(t == 0 ? int8_t{127} : static_cast<int8_t>(static_cast<int>(rng() % 255) - 127));
-    for (uint32_t i = 0; i < n; ++i) q.planes.push_back(static_cast<int8_t>(t == 0 ? 127 : rng()));
+  RoundedInput in{n, {}, {}, {}};
+  for (uint32_t t = 0; t < tokens; ++t)
     for (uint32_t i = 0; i < n; ++i) {
-      if (i % 16 == 0) q.sums.push_back(0);
-      q.sums.back() += q.value(t, i);
+      if (i % 32 == 0) in.factors.push_back(t == 0 ? 1 : static_cast<float>(rng() % 1001) / 1000);
+      if (i % 16 == 0) in.sums.push_back(0);
+      in.q.push_back(t == 0 ? int8_t{127} : static_cast<int8_t>(static_cast<int>(rng() % 255) - 127));
+      in.sums.back() += in.q.back();
     }
-  }
-  return q;
+  return in;
 }
 
 struct BlockWeights {
@@ -54,7 +50,7 @@ struct BlockWeights {
   const std::byte* row(uint32_t r) const { return &bytes[r * find_file_type(type)->row_bytes(n)]; }
 
   // The integer of a row and a token.
-  int32_t sum(uint32_t r, const RoundedInput& q, uint32_t token) const {
+  int32_t sum(uint32_t r, const RoundedInput& in, uint32_t token) const {
     const auto rounded = [](int32_t t, float f) {
       return static_cast<int32_t>(std::nearbyint(static_cast<float>(t) * f));
     };
@@ -63,12 +59,13 @@ struct BlockWeights {
     for (uint32_t u = 0; u < n / unit; ++u) {
       int32_t product = 0, inputs = 0;
       for (uint32_t i = u * unit; i < (u + 1) * unit; ++i) {
-        product += codes[size_t{r} * n + i] * q.value(token, i);
-        inputs += q.value(token, i);
+        product += codes[size_t{r} * n + i] * in.q_of(token)[i];
+        inputs += in.q_of(token)[i];
       }
       const size_t at = size_t{r} * (n / unit) + u;
-      total += rounded(product, d[at] * fixed);
-      if (!m.empty()) total -= rounded(inputs, m[at] * fixed);
+      const float factor = in.factor(token, u * unit);
+      total += rounded(product, d[at] * fixed * factor);
+      if (!m.empty()) total -= rounded(inputs, m[at] * fixed * factor);
     }
     return total;
   }
@@ -101,7 +98,7 @@ inline BlockWeights random_blocks(TensorType type, uint32_t rows, uint32_t n, st
     unpack_blocks(type, w.row(r), n, &w.codes[size_t{r} * n], &w.d[r * units], m);
     bound.add(bound_of_blocks(&w.codes[size_t{r} * n], &w.d[r * units], m, n, block.unit));
   }
-  w.fixed = fixed_for(bound);
+  w.fixed = fixed_for(bound, 128);
   return w;
 }
 

@@ -66,7 +66,7 @@ inline Blocks random_blocks(Backend& b, uint32_t n_in, const std::vector<std::pa
       bound.add(bound_of_blocks(&part.codes[r * n_in], &part.d[r * units], m, n_in, unit));
       pack_blocks(type, row, n_in, &codes[r * bytes.codes], &scales[r * bytes.scales]);
     }
-    const float fixed = fixed_for(bound);
+    const float fixed = fixed_for(bound, 32640);
     w.parts[i] = {rows, std::exp2(static_cast<float>(i)) / fixed, type, fixed, put(b, codes), put(b, scales)};
     result.parts.push_back(std::move(part));
   }

@@ -27,6 +27,7 @@ TEST(CpuBlocks, SumsAreThoseOfTheFormula) {
       constexpr uint32_t kTokens = 23;
       const BlockWeights w = random_blocks(type, kTileRows, n_in, rng);
       const RoundedInput q = random_input(n_in, kTokens, rng);
+      const cpu::UnitInputs all{q.q.data(), q.sums.data(), q.factors.data()};
       std::vector<int32_t> wanted;
       for (uint32_t t = 0; t < kTokens; ++t)
         for (uint32_t r = 0; r < kTileRows; ++r) wanted.push_back(w.sum(r, q, t));
@@ -40,10 +41,11 @@ TEST(CpuBlocks, SumsAreThoseOfTheFormula) {
         SCOPED_TRACE(shown_name(type) + ", " + k.name + ", " + std::to_string(n_in));
         std::vector<int32_t> rows(kTileRows), tiled(kTokens * kTileRows), q_sums(n_in / 16);
         for (const uint32_t t : {0U, 7U}) {
-          k.block_rows(bands, 2, q.planes_of(t), q.sums_of(t), rows.data());
+          const cpu::UnitInputs in = cpu::inputs_from(all, t, n_in, 16, 32);
+          k.block_rows(bands, 2, in, rows.data());
           ASSERT_TRUE(std::equal(rows.begin(), rows.end(), wanted.begin() + t * kTileRows)) << t;
-          k.sums_of_16(q.planes_of(t), n_in, q_sums.data());
-          ASSERT_TRUE(std::equal(q_sums.begin(), q_sums.end(), q.sums_of(t)));
+          k.sums_of_16(in.q, n_in, q_sums.data());
+          ASSERT_TRUE(std::equal(q_sums.begin(), q_sums.end(), in.sums));
         }
         std::vector<uint8_t> codes(size_t{n_in} * kTileRows);
         std::vector<float> scales(size_t{n_in} / b.unit * kTileRows), minima(scales.size());
@@ -53,8 +55,8 @@ TEST(CpuBlocks, SumsAreThoseOfTheFormula) {
           band.scales += half * bands.band_scales();
           k.unpack_block_band(band, half, codes.data(), scales.data(), minima.data());
         }
-        k.block_tile({codes.data(), scales.data(), b.has_min ? minima.data() : nullptr, n_in, b.bits},
-                     q.planes_of(0), q.sums_of(0), kTokens, tiled.data());
+        k.block_tile({codes.data(), scales.data(), b.has_min ? minima.data() : nullptr, n_in, b.bits}, all,
+                     kTokens, tiled.data());
         EXPECT_EQ(tiled, wanted);
       }
     }

@@ -59,7 +59,7 @@ MadeDense make(Backend& b, const DenseCase& c, std::mt19937& rng) {
   w.n_in = c.n_in;
   const bool blocks = find_block_type(c.parts[0].type) != nullptr;
   w.layout = blocks ? b.block_layout() : Layout::floats;
-  w.input = blocks ? Input::int16_row : Input::float_row;
+  w.input = blocks ? Input::int8_units : Input::float_row;
   for (size_t i = 0; i < c.parts.size(); ++i) {
     Matrix::Part& part = w.parts[i];
     part.rows = c.parts[i].rows;
@@ -86,20 +86,20 @@ MadeDense make(Backend& b, const DenseCase& c, std::mt19937& rng) {
 
 struct Result {
   std::vector<int8_t> q;
-  std::vector<float> info, y;
+  std::vector<float> info, y, scales;
 };
 Result run_linear(Backend& b, const Matrix& w, const std::vector<float>& x, const Norm& norm,
                   uint32_t first_row, uint32_t tokens, Out::Kind kind, Act act) {
   const bool blocks = w.layout != Layout::floats;
   const uint32_t n = w.n_in, n_out = kind == Out::Kind::gate ? w.rows() / 2 : w.rows();
   const auto room = [&](size_t bytes) { return b.allocate(bytes, BufferUse::device); };
-  const Quantised q{room(size_t{tokens} * 2 * n), room(size_t{tokens} * 8), nullptr,
-                    room(size_t{tokens} * n / 4), room(size_t{tokens} * n * 4)};
+  const Quantised q{room(size_t{tokens} * n),     room(size_t{tokens} * 8),     nullptr,
+                    room(size_t{tokens} * n / 4), room(size_t{tokens} * n * 4), room(size_t{tokens} * n / 8)};
   const BufferPtr from = put(b, x), y = put(b, std::vector<float>(size_t{tokens} * n_out, 0.5F));
   run(b, [&](Recorder& r) { r.linear(w, {*from, norm, q, first_row}, {*y, kind, act}, tokens); });
-  if (!blocks) return {{}, {}, get<float>(b, *y, size_t{tokens} * n_out)};
-  return {get<int8_t>(b, *q.q, size_t{tokens} * 2 * n), get<float>(b, *q.info, size_t{tokens} * 2),
-          get<float>(b, *y, size_t{tokens} * n_out)};
+  if (!blocks) return {{}, {}, get<float>(b, *y, size_t{tokens} * n_out), {}};
+  return {get<int8_t>(b, *q.q, size_t{tokens} * n), get<float>(b, *q.info, size_t{tokens} * 2),
+          get<float>(b, *y, size_t{tokens} * n_out), get<float>(b, *q.scales, size_t{tokens} * n / 32)};
 }
 
 double activated(double v, Act act) {
@@ -110,8 +110,10 @@ double activated(double v, Act act) {
 
 // W x + bias of a token, from its rounded input.
 std::vector<float> product_of(const MadeDense& made, const Result& all, uint32_t token) {
-  RoundedInput q{made.w.n_in, {}, {}};
-  q.planes.assign(all.q.begin() + token * 2L * q.n, all.q.begin() + (token + 1) * 2L * q.n);
+  RoundedInput q{made.w.n_in, {}, {}, {}};
+  q.q.assign(all.q.begin() + token * long{q.n}, all.q.begin() + (token + 1) * long{q.n});
+  q.factors.assign(all.scales.begin() + token * long{q.n / 32},
+                   all.scales.begin() + (token + 1) * long{q.n / 32});
   std::vector<float> y;
   for (const BlockWeights& part : made.blocks)
     for (uint32_t r = 0; r < part.rows; ++r) {
@@ -241,8 +243,8 @@ TEST_F(CpuDense, InputsAreNormedBeforeTheyAreRounded) {
                                     ? x[t * n + i]
                                     : (x[t * n + i] - mean) / std::sqrt(squares + 1e-5) * weight[i] +
                                           (kind == Norm::Kind::layer ? bias[i] : 0);
-          const int value = 256 * r.q[t * 2 * n + i] + r.q[t * 2 * n + n + i];
-          ASSERT_NEAR(value, normed * r.info[t * 2], 0.52) << i;
+          const double s = r.info[t * 2] / r.scales[(t * n + i) / 32];
+          ASSERT_NEAR(r.q[t * n + i], normed * s, 0.501) << i;
         }
       }
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <string>
@@ -101,10 +102,11 @@ TEST(CpuKernels, IntegerSumsAreThoseOfTheReference) {
 
 // A made matrix of groups, an input for it, and what each row gives by the formula.
 struct MadeGroups {
-  uint32_t n_in, scale_every, planes, rows, tokens;
+  uint32_t n_in, scale_every, rows, tokens;
   std::vector<uint8_t> codes;    // [rows][n_in]
   std::vector<uint16_t> scales;  // [rows / 16][n_in / scale_every][16]
-  std::vector<int8_t> q;         // [tokens][planes][n_in]
+  std::vector<int8_t> q;         // [tokens][n_in]
+  std::vector<float> factors;    // [tokens][n_in / 64]
   std::vector<int32_t> q_sums;   // [tokens][n_in / 64]
   std::vector<int32_t> wanted;   // [tokens][rows]
   float fixed = 1024;
@@ -119,13 +121,13 @@ struct MadeGroups {
 };
 
 // The first row and the first token have the codes and activations that make the largest sums.
-MadeGroups made_groups(uint32_t n_in, uint32_t scale_every, uint32_t planes, uint32_t tokens,
-                       std::mt19937& rng) {
-  MadeGroups m{n_in, scale_every, planes, kTileRows, tokens, {}, {}, {}, {}, {}};
+MadeGroups made_groups(uint32_t n_in, uint32_t scale_every, uint32_t tokens, std::mt19937& rng) {
+  MadeGroups m{n_in, scale_every, kTileRows, tokens, {}, {}, {}, {}, {}, {}};
   const uint32_t groups = n_in / 64, scales = n_in / scale_every;
   m.codes.resize(size_t{m.rows} * n_in);
   m.scales.resize(size_t{m.rows} * scales);
-  m.q.resize(size_t{tokens} * planes * n_in);
+  m.q.resize(size_t{tokens} * n_in);
+  m.factors.resize(size_t{tokens} * groups);
   m.q_sums.resize(size_t{tokens} * groups);
   m.wanted.resize(size_t{tokens} * m.rows);
   std::vector<float> row_scales(m.rows * scales);
@@ -145,20 +147,17 @@ MadeGroups made_groups(uint32_t n_in, uint32_t scale_every, uint32_t planes, uin
     }
   for (uint32_t t = 0; t < tokens; ++t)
     for (uint32_t g = 0; g < groups; ++g) {
-      std::vector<int64_t> inputs(64);
+      int8_t* inputs = &m.q[size_t{t} * n_in + 64 * g];
       for (uint32_t i = 0; i < 64; ++i) {
-        int8_t* at = &m.q[size_t{t} * planes * n_in + 64 * g + i];
-        at[0] = static_cast<int8_t>(t == 0 ? -128 : static_cast<int>(rng() % 256) - 128);
-        inputs[i] = at[0];
-        if (planes == 1) continue;
-        at[n_in] = static_cast<int8_t>(t == 0 ? -128 : static_cast<int>(rng() % 256) - 128);
-        inputs[i] = 256 * inputs[i] + at[n_in];
+        inputs[i] = static_cast<int8_t>(t == 0 ? -128 : static_cast<int>(rng() % 256) - 128);
+        m.q_sums[t * groups + g] += inputs[i];
       }
-      for (const int64_t v : inputs) m.q_sums[t * groups + g] += static_cast<int32_t>(v);
+      float& of_unit = m.factors[t * groups + g];
+      of_unit = t == 0 ? 1 : static_cast<float>(rng() % 1001) / 1000;
       for (uint32_t r = 0; r < m.rows; ++r) {
         int64_t sum = 0;
         for (uint32_t i = 0; i < 64; ++i) sum += trits[size_t{r} * n_in + 64 * g + i] * inputs[i];
-        const float factor = row_scales[r * scales + 64 * g / scale_every] * m.fixed;
+        const float factor = row_scales[r * scales + 64 * g / scale_every] * m.fixed * of_unit;
         m.wanted[t * m.rows + r] += static_cast<int32_t>(std::nearbyint(static_cast<float>(sum) * factor));
       }
     }
@@ -170,73 +169,84 @@ TEST(CpuKernels, SumsOfGroupsAreThoseOfTheFormula) {
   for (const uint32_t n_in : {64U, 192U, 512U, 640U, 1536U, 6912U})
     for (const uint32_t scale_every : {64U, 128U, 256U, n_in}) {
       if (n_in % scale_every != 0) continue;
-      for (const uint32_t planes : {1U, 2U}) {
-        constexpr uint32_t kTokens = 23;
-        const MadeGroups m = made_groups(n_in, scale_every, planes, kTokens, rng);
-        const uint32_t groups = n_in / 64, scales = n_in / scale_every;
-        for (const KernelChoice& choice : kernel_choices()) {
-          if (!choice.supported) continue;
-          const CpuKernels& k = *choice.kernels;
-          SCOPED_TRACE(k.name);
-          std::vector<int32_t> rows(size_t{kTokens} * m.rows), tiles(rows.size(), -1);
-          const std::vector<uint8_t> codes = m.packed(k.group_layout);
-          const GroupRows w{codes.data(), m.scales.data(), n_in, scale_every, m.fixed, planes};
-          for (uint32_t t = 0; t < kTokens; ++t)
-            k.group_rows(w, m.rows / kBandRows, m.q.data() + size_t{t} * planes * n_in,
-                         m.q_sums.data() + t * groups, rows.data() + t * m.rows);
-          EXPECT_EQ(rows, m.wanted) << n_in << " " << scale_every << " " << planes;
-          std::vector<uint8_t> tile(size_t{n_in} * kTileRows);
-          std::vector<float> tile_scales(size_t{scales} * kTileRows);
-          const uint8_t* bands[] = {codes.data(),
-                                    codes.data() + kBandRows * code_bytes(k.group_layout, n_in)};
-          const uint16_t* band_scales[] = {m.scales.data(), m.scales.data() + size_t{kBandRows} * scales};
-          k.unpack_bands(bands, n_in, tile.data());
-          k.unpack_scales(band_scales, scales, m.fixed, tile_scales.data());
-          k.group_tile({tile.data(), tile_scales.data(), n_in, scale_every, planes}, m.q.data(),
-                       m.q_sums.data(), kTokens, tiles.data());
-          EXPECT_EQ(tiles, m.wanted) << n_in << " " << scale_every << " " << planes;
-        }
+      constexpr uint32_t kTokens = 23;
+      const MadeGroups m = made_groups(n_in, scale_every, kTokens, rng);
+      const UnitInputs in{m.q.data(), m.q_sums.data(), m.factors.data()};
+      const uint32_t scales = n_in / scale_every;
+      for (const KernelChoice& choice : kernel_choices()) {
+        if (!choice.supported) continue;
+        const CpuKernels& k = *choice.kernels;
+        SCOPED_TRACE(k.name);
+        std::vector<int32_t> rows(size_t{kTokens} * m.rows), tiles(rows.size(), -1);
+        const std::vector<uint8_t> codes = m.packed(k.group_layout);
+        const GroupRows w{codes.data(), m.scales.data(), n_in, scale_every, m.fixed};
+        for (uint32_t t = 0; t < kTokens; ++t)
+          k.group_rows(w, m.rows / kBandRows, inputs_from(in, t, n_in, 64, 64), rows.data() + t * m.rows);
+        EXPECT_EQ(rows, m.wanted) << n_in << " " << scale_every;
+        std::vector<uint8_t> tile(size_t{n_in} * kTileRows);
+        std::vector<float> tile_scales(size_t{scales} * kTileRows);
+        const uint8_t* bands[] = {codes.data(), codes.data() + kBandRows * code_bytes(k.group_layout, n_in)};
+        const uint16_t* band_scales[] = {m.scales.data(), m.scales.data() + size_t{kBandRows} * scales};
+        k.unpack_bands(bands, n_in, tile.data());
+        k.unpack_scales(band_scales, scales, m.fixed, tile_scales.data());
+        k.group_tile({tile.data(), tile_scales.data(), n_in, scale_every}, in, kTokens, tiles.data());
+        EXPECT_EQ(tiles, m.wanted) << n_in << " " << scale_every;
       }
     }
 }
 
-TEST(CpuKernels, InputsOf16BitsAreTwoPlanes) {
+// A unit of zeros, one of tiny values and one with values that are no numbers are among them.
+TEST(CpuKernels, InputsAreRoundedByTheRowOrByUnits) {
   std::mt19937 rng(6);
   std::normal_distribution<float> normal;
   constexpr uint32_t kIn = 320;
   std::vector<float> x(kIn), weight(kIn);
   for (float& v : x) v = normal(rng);
   for (float& v : weight) v = normal(rng);
+  for (uint32_t i = 64; i < 128; ++i) x[i] = i < 96 ? 0 : 1e-35F * x[i];
   x[3] = 0;
+  x[200] = std::numeric_limits<float>::quiet_NaN();
+  x[300] = std::numeric_limits<float>::infinity();
+  const auto rounded = [](float v, float least) {
+    return v > least ? std::nearbyint(std::min(v, 127.0F)) : least;
+  };
   for (const float* w : {static_cast<const float*>(nullptr), static_cast<const float*>(weight.data())})
     for (const KernelChoice& choice : kernel_choices()) {
       if (!choice.supported) continue;
       const CpuKernels& k = *choice.kernels;
       SCOPED_TRACE(k.name);
+      const auto v = [&](uint32_t i) { return w ? x[i] * w[i] : x[i]; };
+      std::vector<int8_t> q(kIn);
+      for (const uint32_t unit : {32U, 64U}) {
+        std::vector<float> m(kIn / unit);
+        k.quantise_units(x.data(), w, kIn, unit, q.data(), m.data());
+        for (uint32_t u = 0; u < kIn / unit; ++u) {
+          float most = 1e-30F;
+          for (uint32_t i = u * unit; i < (u + 1) * unit; ++i)
+            most = std::abs(v(i)) > most ? std::abs(v(i)) : most;
+          ASSERT_EQ(m[u], most) << unit << " " << u;
+          for (uint32_t i = u * unit; i < (u + 1) * unit; ++i)
+            ASSERT_EQ(q[i], rounded(v(i) * (127 / most), -127)) << i;
+        }
+        m.resize(9);  // without the unit that is infinite
+        const std::vector<float> before = m;
+        const float most = *std::max_element(m.begin(), m.end());
+        EXPECT_EQ(k.unit_factors(m.data(), static_cast<uint32_t>(m.size())), most);
+        for (size_t u = 0; u < m.size(); ++u) ASSERT_EQ(m[u], before[u] < most ? before[u] / most : 1) << u;
+      }
+      std::vector<int32_t> sums(kIn / 16);
+      k.sums_of_64(q.data(), kIn, sums.data());
+      for (uint32_t i = 0; i < kIn; i += 64) ASSERT_EQ(sums[i / 64], std::accumulate(&q[i], &q[i] + 64, 0));
+
       const float inverse = w ? 0.75F : 1;
       const auto y = [&](uint32_t i) { return w ? x[i] * inverse * w[i] : x[i]; };
       float largest = 0;
-      for (uint32_t i = 0; i < kIn; ++i) largest = std::max(largest, std::abs(y(i)));
-      EXPECT_EQ(k.largest_normalised(x.data(), w, kIn, inverse), largest);
-      const float s = 32512 / largest;
-      std::vector<int8_t> q(2 * kIn);
-      std::vector<int32_t> sums(kIn / 64), wanted(kIn / 64);
-      const int32_t sum = k.quantise16(x.data(), w, kIn, inverse, s, q.data());
-      for (uint32_t i = 0; i < kIn; ++i) {
-        const auto v = static_cast<int32_t>(std::clamp(std::nearbyint(y(i) * s), -32512.0F, 32512.0F));
-        ASSERT_EQ(256 * q[i] + q[kIn + i], v) << i;
-        wanted[i / 64] += v;
-      }
-      k.sums_of_groups(q.data(), kIn, 2, sums.data());
-      EXPECT_EQ(sums, wanted);
-      EXPECT_EQ(sum, std::accumulate(sums.begin(), sums.end(), 0));
-      k.sums_of_groups(q.data(), kIn, 1, sums.data());
-      EXPECT_EQ(sums[1], std::accumulate(&q[64], &q[128], 0));
+      for (uint32_t i = 0; i < 192; ++i) largest = std::max(largest, std::abs(y(i)));
+      EXPECT_EQ(k.largest_normalised(x.data(), w, 192, inverse), largest);
       const float too_large = 140 / largest;
-      const int32_t sum8 = k.quantise(x.data(), w, kIn, inverse, too_large, q.data());
-      for (uint32_t i = 0; i < kIn; ++i)
-        ASSERT_EQ(q[i], std::clamp(std::nearbyint(y(i) * too_large), -128.0F, 127.0F)) << i;
-      EXPECT_EQ(sum8, std::accumulate(q.begin(), q.begin() + kIn, 0));
+      const int32_t sum = k.quantise(x.data(), w, kIn, inverse, too_large, q.data());
+      for (uint32_t i = 0; i < kIn; ++i) ASSERT_EQ(q[i], rounded(y(i) * too_large, -128)) << i;
+      EXPECT_EQ(sum, std::accumulate(q.begin(), q.end(), 0));
     }
 }
 

@@ -44,7 +44,7 @@ Made make(const Shape& shape, std::mt19937& rng) {
   double largest = 0;
   for (uint32_t r = 0; r < m.rows; ++r)
     largest = std::max(largest, bound_of_scales(&m.scales[r * n_scales], n_scales, shape.scale_every));
-  m.fixed = fixed_for(largest, shape.input == Input::int16_row ? 32640 : 128);
+  m.fixed = fixed_for(largest, 128);
   std::normal_distribution<float> normal(1, 0.2F);
   if (shape.normed)
     for (uint32_t i = 0; i < shape.n_in; ++i) m.weight.push_back(normal(rng));
@@ -52,16 +52,16 @@ Made make(const Shape& shape, std::mt19937& rng) {
 }
 
 // W x of one token by the formula; x is what the kernel rounded, since the sum of its squares has an order.
-std::vector<float> product_of(const Made& m, const int8_t* q, float s) {
-  const uint32_t n = m.shape.n_in, planes = m.shape.input == Input::int16_row ? 2 : 1;
+std::vector<float> product_of(const Made& m, const int8_t* q, const float* factors, float s) {
+  const uint32_t n = m.shape.n_in;
   std::vector<float> y;
   for (uint32_t r = 0; r < m.rows; ++r) {
     int32_t sum = 0;
     for (uint32_t g = 0; g < n; g += 64) {
       int64_t total = 0;
-      for (uint32_t i = g; i < g + 64; ++i)
-        total += (int64_t{m.codes[size_t{r} * n + i]} - 1) * (planes == 2 ? 256 * q[i] + q[n + i] : q[i]);
-      const float scale = from_half(m.scales[(size_t{r} * n + g) / m.shape.scale_every]) * m.fixed;
+      for (uint32_t i = g; i < g + 64; ++i) total += (int64_t{m.codes[size_t{r} * n + i]} - 1) * q[i];
+      const float scale =
+          from_half(m.scales[(size_t{r} * n + g) / m.shape.scale_every]) * m.fixed * factors[g / 64];
       sum += static_cast<int32_t>(std::nearbyint(static_cast<float>(total) * scale));
     }
     y.push_back(static_cast<float>(sum) * (1 / m.fixed / s));
@@ -89,20 +89,21 @@ class CpuLinear : public testing::Test {
   // The input of `tokens` tokens, rounded; and the product with y as it is before.
   struct Result {
     std::vector<int8_t> q;
-    std::vector<float> info, y;
+    std::vector<float> info, factors, y;
   };
   Result run_linear(Backend& b, const Made& m, const Matrix& w, const std::vector<float>& x,
                     uint32_t first_row, uint32_t tokens, Out::Kind kind, Act act) {
-    const uint32_t n = m.shape.n_in, planes = m.shape.input == Input::int16_row ? 2 : 1;
+    const uint32_t n = m.shape.n_in;
     const uint32_t n_out = kind == Out::Kind::gate ? m.rows / 2 : m.rows;
     const Norm norm = m.shape.normed ? rms_of(put(b, m.weight), kEpsilon) : Norm{};
-    const Quantised q{b.allocate(size_t{tokens} * planes * n, BufferUse::device),
-                      b.allocate(size_t{tokens} * 8, BufferUse::device),
-                      b.allocate(size_t{tokens} * (n / 64) * 4, BufferUse::device)};
+    Quantised q{b.allocate(size_t{tokens} * n, BufferUse::device),
+                b.allocate(size_t{tokens} * 8, BufferUse::device),
+                b.allocate(size_t{tokens} * (n / 64) * 4, BufferUse::device)};
+    q.scales = b.allocate(size_t{tokens} * (n / 64) * 4, BufferUse::device);
     const BufferPtr from = put(b, x), y = put(b, std::vector<float>(size_t{tokens} * n_out, 0.5F));
     run(b, [&](Recorder& r) { r.linear(w, {*from, norm, q, first_row}, {*y, kind, act}, tokens); });
-    return {get<int8_t>(b, *q.q, size_t{tokens} * planes * n), get<float>(b, *q.info, size_t{tokens} * 2),
-            get<float>(b, *y, size_t{tokens} * n_out)};
+    return {get<int8_t>(b, *q.q, size_t{tokens} * n), get<float>(b, *q.info, size_t{tokens} * 2),
+            get<float>(b, *q.scales, size_t{tokens} * (n / 64)), get<float>(b, *y, size_t{tokens} * n_out)};
   }
 
   std::mt19937 rng{11};
@@ -114,16 +115,16 @@ float silu(float g) {
 }
 
 const Shape kShapes[] = {
-    {512, 256, {48}, Input::int16_row, true},       {192, 64, {48, 16, 32}, Input::int16_row, true},
-    {256, 128, {64, 64}, Input::int16_row, false},  {256, 256, {80, 80}, Input::int8_row, true},
-    {1536, 64, {1000 + 5}, Input::int16_row, true},  // rows that fill no band, as of a head
+    {512, 256, {48}, Input::int8_units, true},       {192, 64, {48, 16, 32}, Input::int8_units, true},
+    {256, 128, {64, 64}, Input::int8_units, false},  {256, 256, {80, 80}, Input::int8_row, true},
+    {1536, 64, {1000 + 5}, Input::int8_units, true},  // rows that fill no band, as of a head
 };
 
 TEST_F(CpuLinear, ProductsInGroupsAreThoseOfTheFormulaInEveryBatch) {
   std::normal_distribution<float> normal;
   for (const Shape& shape : kShapes) {
     const Made m = make(shape, rng);
-    const uint32_t n = shape.n_in, planes = shape.input == Input::int16_row ? 2 : 1;
+    const uint32_t n = shape.n_in;
     std::vector<float> x(size_t{kTokens} * n);
     for (float& v : x) v = normal(rng);
 
@@ -144,8 +145,8 @@ TEST_F(CpuLinear, ProductsInGroupsAreThoseOfTheFormulaInEveryBatch) {
         const uint32_t n_out = gated ? m.rows / 2 : m.rows;
         const Result all = run_linear(*backend, m, w, x, 0, kTokens, kind, act);
         for (const uint32_t t : {0U, 1U, kTokens - 1}) {
-          const std::vector<float> wanted =
-              product_of(m, &all.q[size_t{t} * planes * n], all.info[size_t{t} * 2]);
+          const std::vector<float> wanted = product_of(
+              m, &all.q[size_t{t} * n], &all.factors[size_t{t} * (n / 64)], all.info[size_t{t} * 2]);
           for (uint32_t r = 0; r < n_out; ++r) {
             const float got = all.y[t * n_out + r], g = wanted[r];
             if (kind == Out::Kind::store) {
