@@ -6,6 +6,7 @@
 #include "engine/weights/loader.h"
 #include "fingerprint.h"
 #include "session.h"
+#include "watch.h"
 
 namespace bitnet {
 namespace {
@@ -62,6 +63,7 @@ std::unique_ptr<Engine> Engine::open(const Checkpoint& file, const EngineOptions
   }
   const bool may_move = is_automatic && !backend->device().unified && options.ram == kNoLimit;
   Model model = load_model(files, *backend, options.layout, {placement, may_move}, options.on_progress);
+  intervene(model, *backend, options.interventions);
   model.config.fingerprint = fingerprint(hash.wait(), options);
   for (WeightPiece& piece : placement.pieces) piece.tensor = nullptr;  // the file may go
   auto engine = std::make_unique<LoadedEngine>(file.mapping(), std::move(backend), std::move(model),

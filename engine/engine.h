@@ -22,6 +22,7 @@
 #include "engine/error.h"
 #include "engine/gguf.h"
 #include "engine/model_info.h"
+#include "engine/observation.h"
 #include "engine/sampler.h"
 
 namespace bitnet {
@@ -78,6 +79,7 @@ struct EngineOptions {
   VramBudget vram;
   uint64_t ram = kNoLimit;  // bytes of weights in host memory
   uint32_t n_ctx = 0;
+  Interventions interventions;
   // Called on the opening thread while weights are copied to the device, first with 0 and at last with all
   // bytes. If it returns false, opening ends with Error(runtime).
   std::function<bool(uint64_t done_bytes, uint64_t total_bytes)> on_progress;
@@ -131,8 +133,7 @@ struct SyncOptions {
   // Gets the position and the logits [n_vocab] of every token that this call evaluates, in order. Each costs
   // a readback.
   std::function<void(uint32_t position, std::span<const float> logits)> on_logits;
-  // If it is not null, it gets [n_layer, n_embd]: the residual stream after each block at the last position.
-  std::vector<float>* hidden = nullptr;
+  const Observation* observe = nullptr;  // what else this call hands out; its batches may be smaller
 };
 
 struct SyncResult {

@@ -164,6 +164,21 @@ const std::string& FileHash::wait() {
   return hash_;
 }
 
+namespace {
+
+// What tells interventions apart; empty where there are none.
+std::string text_of(const Interventions& interventions) {
+  std::string text;
+  for (const auto& [layer, vector] : interventions.steers)
+    text +=
+        fmt::format(" steer {} {}", layer, hex(XXH3_128bits(vector.data(), vector.size() * sizeof(float))));
+  for (const auto& [layer, head] : interventions.ablated)
+    text += fmt::format(" ablate-head {}:{}", layer, head);
+  return text;
+}
+
+}  // namespace
+
 std::string fingerprint(const std::string& file_hash, const EngineOptions& options) {
   const char* layout = options.layout == I2sLayout::block128  ? "128"
                        : options.layout == I2sLayout::block64 ? "64"
@@ -171,7 +186,8 @@ std::string fingerprint(const std::string& file_hash, const EngineOptions& optio
   const char* activation = options.activation == Activation::of_file ? ""
                            : options.activation == Activation::silu  ? " activation silu"
                                                                      : " activation relu2";
-  return hash_of(fmt::format("{} i2s-layout {}{}", file_hash, layout, activation));
+  return hash_of(
+      fmt::format("{} i2s-layout {}{}{}", file_hash, layout, activation, text_of(options.interventions)));
 }
 
 std::string fingerprint_of(const Checkpoint& file, const EngineOptions& options) {

@@ -30,6 +30,7 @@
 #include <cmath>
 
 #include "engine/model/rope.h"
+#include "watch.h"
 
 namespace bitnet {
 namespace {
@@ -39,6 +40,14 @@ void add_linear(Recorder& r, const Matrix& w, const In& in, const Norm& post, Ac
   if (!post) return r.linear(w, in, add(*a.x), n);
   r.linear(w, in, store(*a.t), n);
   r.add_normed(*a.t, post, w.rows(), *a.x, n);
+}
+
+// Records the same, which is what a stage adds. Where that is looked at, it is also computed by itself.
+void add_stage(Recorder& r, const Matrix& w, const In& in, const Norm& post, Activations& a, uint32_t n,
+               const Watch& watch, size_t layer, Stage stage) {
+  if (!post) watch.made(r, layer, stage, [&](const Buffer& y) { r.linear(w, in, store(y), n); });
+  add_linear(r, w, in, post, a, n);
+  if (post) watch.made(r, layer, stage, [&](const Buffer& y) { r.norm(*a.t, 0, post, w.rows(), y, n); });
 }
 
 bool is_gated(const Matrix& gate_up) { return gate_up.parts[1].rows != 0; }
@@ -56,29 +65,41 @@ void record_embedding(Recorder& r, const Model& m, Activations& a, uint32_t n) {
 
 }  // namespace
 
-void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, Buffer* hidden,
-                   uint32_t hidden_row) {
-  record_blocks(r, m, a, cache, n, 0, m.blocks.size(), hidden, hidden_row);
+void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n) {
+  record_blocks(r, m, a, cache, n, 0, m.blocks.size(), Watch());
 }
 
 void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, size_t begin,
-                   size_t end, Buffer* hidden, uint32_t hidden_row) {
+                   size_t end, const Watch& watch) {
   const Config& c = m.config;
-  const uint64_t row_bytes = uint64_t{c.n_embd} * sizeof(float);
   const Norm none;
+  const Model::Change unchanged;
 
   if (begin == 0) record_embedding(r, m, a, n);
   for (size_t i = begin; i < end; ++i) {
     const auto& [at, ffn, per_layer, scale] = m.blocks[i];
     const Buffer &k = cache.keys(at.kv_of), &v = cache.values(at.kv_of), &turns = *a.rotations[at.rope];
 
+    const Model::Change& change = m.changes.empty() ? unchanged : m.changes[i];
+
+    watch.made(r, i, Stage::input, [&](const Buffer& y) { r.norm(*a.x, 0, at.pre, c.n_embd, y, n); });
     r.linear(at.qkv, {*a.x, at.pre, a.rounded}, store(*a.qkv), n);
-    r.self_attention(*a.qkv, at.input, turns, k, v, a.attention, *a.o, at.shape, n);
-    add_linear(r, at.out, {*a.o, at.sub, a.rounded}, at.post, a, n);
+    watch.rows(r, i, Stage::qkv, *a.qkv);
+    if (watch.wants(i, Stage::query) || watch.wants(i, Stage::weights)) {  // q has to lie in memory
+      r.rope_store_kv(*a.qkv, at.input, turns, k, v, at.shape, n);
+      for (const Stage stage : {Stage::query, Stage::weights})
+        watch.rows(r, i, stage, *a.qkv, watched_width(m, Stage::qkv, i));
+      r.attention(*a.qkv, k, v, *a.o, at.shape, n);
+    } else {
+      r.self_attention(*a.qkv, at.input, turns, k, v, a.attention, *a.o, at.shape, n);
+    }
+    if (change.heads) r.multiply(*a.o, *change.heads, at.shape.n_head * at.shape.head_dim, 0, 0, n);
+    watch.rows(r, i, Stage::heads, *a.o);
+    add_stage(r, at.out, {*a.o, at.sub, a.rounded}, at.post, a, n, watch, i, Stage::attention);
 
     const Out h = is_gated(ffn.gate_up) ? gate(*a.h, c.act) : activated(*a.h, c.act);
     r.linear(ffn.gate_up, {*a.x, ffn.pre, a.rounded}, h, n);
-    add_linear(r, ffn.down, {*a.h, ffn.sub, a.rounded}, ffn.post, a, n);
+    add_stage(r, ffn.down, {*a.h, ffn.sub, a.rounded}, ffn.post, a, n, watch, i, Stage::ffn);
 
     if (m.per_layer) {
       r.linear(per_layer.gate, {*a.x, none, a.rounded}, activated(*a.g, c.act), n);
@@ -88,7 +109,8 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
     }
     if (scale != 1) r.scale(*a.x, scale, n * c.n_embd);
 
-    if (hidden) r.copy(*a.x, hidden_row * row_bytes, *hidden, i * row_bytes, row_bytes);
+    if (change.steer) r.add_normed(*a.x, change.steer, c.n_embd, *a.x, n);
+    watch.rows(r, i, Stage::residual, *a.x);
   }
 }
 

@@ -30,15 +30,15 @@ struct Activations {
   std::vector<BufferPtr> rotations;  // of each of config.ropes, [n_ctx][rope_dim / 2] of {cos, sin}
 };
 
+class Watch;  // watch.h
+
 // Records all blocks for n tokens. Afterwards x is the residual stream after the last block, and the cache
-// has the keys and values of the tokens. With `hidden`, row `hidden_row` of x after each block goes to hidden
-// [n_layer][n_embd].
-void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n,
-                   Buffer* hidden = nullptr, uint32_t hidden_row = 0);
+// has the keys and values of the tokens.
+void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n);
 // Records blocks [begin, end) alone, with the embedding where begin is 0; the programs of all blocks have to
-// run one after the other.
+// run one after the other. They also leave what `watch` asks for.
 void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, size_t begin,
-                   size_t end, Buffer* hidden = nullptr, uint32_t hidden_row = 0);
+                   size_t end, const Watch& watch);
 
 // Records the logits of `rows` tokens of the batch from first_row on ([rows][n_vocab] f32), and the argmax of
 // the first. Requires: x is still what the blocks wrote.

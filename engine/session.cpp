@@ -46,6 +46,7 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
       host_logits_(backend_.allocate(uint64_t{kMaxLogitRows} * engine.weights.config.n_vocab * sizeof(float),
                                      BufferUse::shared)),
       copies_logits_(!backend_.device().cpu),
+      observer_(backend_, engine.weights, max_batch_),
       batch_(max_batch_, engine.places.read_in_host != 0) {
   const uint64_t row_bytes = uint64_t{engine_.weights.config.n_vocab} * sizeof(float);
   for (uint32_t i = 0; i < 1 + (backend_.runs_ahead() ? kRunAhead : 0); ++i)
@@ -104,8 +105,9 @@ SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOption
 
   SyncResult result{.reused = kept};
   const auto total = static_cast<uint32_t>(tokens.size() - kept);
+  const uint32_t largest = options.observe ? observer_.most_tokens(*options.observe) : max_batch_;
   while (tokens_.size() < tokens.size() && !result.cancelled) {
-    const uint32_t most = options.batch ? std::min(options.batch, max_batch_) : batch_.next();
+    const uint32_t most = std::min(options.batch ? options.batch : batch_.next(), largest);
     const auto rest = tokens.subspan(tokens_.size());
     const auto batch = rest.first(std::min<size_t>(most, rest.size()));
     const auto batch_start = Clock::now();
@@ -174,18 +176,14 @@ bool DeviceSession::run_pieces(std::span<const int32_t> batch,
 // this batch. Returns false where a cancel came. Then what the batch has written of keys and values lies
 // behind the timeline, which is cut back where that has overwritten what it needs.
 bool DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const SyncOptions& options) {
-  const Config& c = engine_.weights.config;
   const auto n = static_cast<uint32_t>(batch.size());
   const auto position = static_cast<uint32_t>(tokens_.size());
   snapshots_.will_write(position, position + n);
-  const bool want_hidden = last && options.hidden;
-  if (want_hidden && !hidden_)
-    hidden_ = backend_.allocate(uint64_t{c.n_layer} * c.n_embd * sizeof(float), BufferUse::shared);
 
   const size_t n_layers = engine_.weights.blocks.size();
-  Buffer* hidden = want_hidden ? hidden_.get() : nullptr;
+  const Watch watch = options.observe ? observer_.watch(*options.observe, position, n) : Watch();
   const auto blocks = [&](Recorder& r, size_t begin, size_t end) {
-    record_blocks(r, engine_.weights, activations_, cache_, n, begin, end, hidden, n - 1);
+    record_blocks(r, engine_.weights, activations_, cache_, n, begin, end, watch);
     if (last && end == n_layers) record_last_row(r, n - 1, copies_logits_);
   };
   if (!run_pieces(batch, blocks)) {
@@ -196,10 +194,7 @@ bool DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const Sy
   evaluated_ = last;
   logits_read_ = last && copies_logits_;
   last_ = 0;
-  if (want_hidden) {
-    options.hidden->resize(size_t{c.n_layer} * c.n_embd);
-    std::memcpy(options.hidden->data(), hidden_->mapped().data(), options.hidden->size() * sizeof(float));
-  }
+  observer_.report(watch, cache_);
   if (options.on_logits) report_logits(n, options);
   return true;
 }

@@ -8,6 +8,7 @@
 #include "engine/read_ahead.h"
 #include "forward.h"
 #include "snapshots.h"
+#include "watch.h"
 
 namespace bitnet {
 
@@ -87,7 +88,6 @@ class DeviceSession : public Session {
   std::vector<Outcome> outcomes_;
   size_t last_ = 0;        // the outcome of the timeline's last token
   BufferPtr host_logits_;  // [kMaxLogitRows][n_vocab]
-  BufferPtr hidden_;       // [n_layer][n_embd], made when first asked for
   // The commands of a decoded token are the same every time and recorded once. `first` evaluates a token that
   // the host gives. `next` has a program for each outcome behind the first, which evaluates what the device
   // chose; it is empty where the device does not run ahead.
@@ -106,7 +106,8 @@ class DeviceSession : public Session {
   std::vector<int32_t> tokens_;
   bool evaluated_ = false;    // the device has the logits of the last token
   bool logits_read_ = false;  // and host_logits_ too
-  BatchSize batch_;           // of the next prefill submission; follows the device's speed
+  Observer observer_;
+  BatchSize batch_;  // of the next prefill submission; follows the device's speed
   std::atomic<bool> cancelled_ = false;
   SessionStats stats_;
 };

@@ -21,6 +21,12 @@ struct Model {
     explicit operator bool() const { return proj.n_in != 0; }
   } per_layer;
   std::vector<Block> blocks;
+  // What a person changes in the blocks (engine/observation.h): empty, or one for each block.
+  struct Change {
+    BufferPtr heads;  // [n_head * head_dim] f32, by which what attention gives is multiplied, or null
+    Norm steer;       // whose result is added to the residual stream after the block, or none
+  };
+  std::vector<Change> changes;
   Norm output_norm;  // [n_embd]
   // The LM head. A dense one is a table, which is token_embd where `dense_head` is empty; a ternary one is a
   // projection like others, n_embd -> n_vocab.

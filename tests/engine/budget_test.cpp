@@ -37,7 +37,8 @@ Results results_of(Engine& model, uint32_t tokens) {
   Results r;
   const auto session = Session::create(model, kContext);
   SyncOptions options;
-  options.hidden = &r.hidden;
+  const Observation last = residual_stream(r.hidden, static_cast<uint32_t>(prompt.size() - 1));
+  options.observe = &last;
   options.on_logits = [&](uint32_t, std::span<const float> row) {
     r.logits.insert(r.logits.end(), row.begin(), row.end());
   };
@@ -63,7 +64,9 @@ class BudgetTest : public testing::Test {
     return Engine::open(file, options_);
   }
 
-  static uint64_t all_of(const MemoryPlan& plan) { return place(plan.fixed(), plan.pieces, kNoLimit).on_device; }
+  static uint64_t all_of(const MemoryPlan& plan) {
+    return place(plan.fixed(), plan.pieces, kNoLimit).on_device;
+  }
 
   // Opens the file with budgets from the smallest one to one for all.
   void expect_same_results(const Checkpoint& file, int budgets, uint32_t tokens) {

@@ -74,6 +74,14 @@ inline std::vector<int32_t> random_tokens(size_t n, unsigned seed) {
 
 inline std::vector<float> copy(std::span<const float> values) { return {values.begin(), values.end()}; }
 
+// Puts the residual stream after each block into `hidden`, of positions from `from` on.
+inline Observation residual_stream(std::vector<float>& hidden, uint32_t from) {
+  return {
+      {Stage::residual}, 0, UINT32_MAX, from, [&hidden](auto, auto, auto, auto, std::span<const float> rows) {
+        hidden.insert(hidden.end(), rows.begin(), rows.end());
+      }};
+}
+
 inline std::vector<float> logits_after(const std::vector<int32_t>& tokens) {
   const auto session = Session::create(engine(), 0);
   session->sync(tokens);

@@ -224,10 +224,11 @@ TEST_P(SessionTest, HiddenStatesOfTheLastPosition) {
   const auto tokens = random_tokens(20, 9);
   const auto& model = engine().model();
   std::vector<float> batched, single;
+  const Observation of_batch = residual_stream(batched, 19), of_single = residual_stream(single, 19);
   SyncOptions options;
-  options.hidden = &batched;
+  options.observe = &of_batch;
   Session::create(engine(), 0)->sync(tokens, options);
-  options.hidden = &single;
+  options.observe = &of_single;
   options.batch = 1;
   Session::create(engine(), 0)->sync(tokens, options);
   EXPECT_EQ(batched.size(), size_t{model.n_layer} * model.n_embd);
