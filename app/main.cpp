@@ -423,10 +423,13 @@ int run(const Options& options, Output& out, Output& err) {
       tool_render(options, out);
       break;
     case Mode::logits:
-      tool_logits(options);
+      tool_logits(options, out);
       break;
     case Mode::probe:
-      tool_probe(options);
+      tool_probe(options, err);
+      break;
+    case Mode::perplexity:
+      tool_perplexity(options, out, err);
       break;
     case Mode::bench:
       tool_bench(options, out);

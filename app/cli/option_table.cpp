@@ -83,6 +83,18 @@ const OptionRow kModelRows[] = {
            o.activation =
                one_of("activation", v, kActivations) == "silu" ? Activation::silu : Activation::relu2;
          }},
+    {.flags = "--steer",
+     .value = "layer=L,file=F,scale=S",
+     .help =
+         "add a vector of an .npy file, S times, to the residual stream after layer L, at every position; "
+         "may be given again",
+     .repeats = true,
+     .read = [](Options& o, View v) { o.steers.push_back(steer_value(v)); }},
+    {.flags = "--ablate-head",
+     .value = "L:H",
+     .help = "let head H of layer L give zeros; may be given again",
+     .repeats = true,
+     .read = [](Options& o, View v) { o.ablated.push_back(head_value(v)); }},
 };
 
 const OptionRow kAskRows[] = {

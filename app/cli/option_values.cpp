@@ -1,5 +1,6 @@
 #include "option_values.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -88,6 +89,64 @@ std::vector<int32_t> token_ids(std::string_view list) {
     if (next == end) return ids;
     at = next + 1;
   }
+}
+
+std::vector<std::string> words_of_list(const char* name, std::string_view list) {
+  std::vector<std::string> words;
+  for (size_t at = 0; at <= list.size();) {
+    const size_t end = std::min(list.find(',', at), list.size());
+    const std::string word(list.substr(at, end - at));
+    if (word.empty() || std::ranges::find(words, word) != words.end())
+      refuse_value(name, "different words with commas between", list);
+    words.push_back(word);
+    at = end + 1;
+  }
+  return words;
+}
+
+SteerOption steer_value(std::string_view text) {
+  constexpr const char* kForm = "layer=L,file=FILE,scale=S";
+  SteerOption steer;
+  bool has_layer = false;
+  for (const std::string& word : words_of_list("steer", text)) {
+    const size_t equals = std::min(word.find('='), word.size());
+    const std::string key = word.substr(0, equals), value = word.substr(std::min(equals + 1, word.size()));
+    if (key == "layer") {
+      steer.layer = count_value("steer: layer", value, 0, 1 << 16);
+      has_layer = true;
+    } else if (key == "file") {
+      steer.file = not_empty("steer: file", value);
+    } else if (key == "scale") {
+      steer.scale = number_value<float>("steer: scale", value, -1e6F, 1e6F);
+    } else {
+      refuse_value("steer", kForm, text);
+    }
+  }
+  if (!has_layer || steer.file.empty()) refuse_value("steer", kForm, text);
+  return steer;
+}
+
+std::pair<uint32_t, uint32_t> pair_value(const char* name, std::string_view text, char between) {
+  const size_t at = text.find(between);
+  if (at == std::string_view::npos)
+    refuse_value(name, fmt::format("two numbers with {} between", between), text);
+  return {count_value(name, text.substr(0, at), 0, 1 << 16),
+          count_value(name, text.substr(at + 1), 0, 1 << 16)};
+}
+
+Interventions::Head head_value(std::string_view text) {
+  const auto [layer, head] = pair_value("ablate-head", text, ':');
+  return {layer, head};
+}
+
+Stage stage_value(const char* name, std::string_view text) {
+  std::string names;
+  for (int i = 0; i < kStages; ++i) {
+    const auto stage = static_cast<Stage>(i);
+    if (text == name_of(stage)) return stage;
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", name_of(stage));
+  }
+  refuse_value(name, "one of " + names, text);
 }
 
 }  // namespace bitnet

@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "app/model/model_open.h"
 #include "engine/engine.h"
 
 namespace bitnet {
@@ -38,5 +40,11 @@ uint64_t size_value(const char* name, std::string_view text);  // "1.5G", in byt
 std::string not_empty(const char* name, std::string_view text);
 int64_t conversation_id(std::string_view text);
 std::vector<int32_t> token_ids(std::string_view list);  // "1,2,3"
+std::vector<std::string> words_of_list(const char* name,
+                                       std::string_view list);  // "a,b", none empty or twice
+SteerOption steer_value(std::string_view text);                 // "layer=3,file=v.npy,scale=2"
+Interventions::Head head_value(std::string_view text);          // "3:5"
+std::pair<uint32_t, uint32_t> pair_value(const char* name, std::string_view text, char between);  // "3-5"
+Stage stage_value(const char* name, std::string_view text);  // as name_of(Stage)
 
 }  // namespace bitnet

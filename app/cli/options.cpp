@@ -89,9 +89,12 @@ ParsedTool add_tool(CLI::App& app, const ToolRow& row) {
     std::string name = row.argument;
     const bool required = !name.starts_with('[');
     const bool several = name.ends_with("...");
+    const size_t space = name.find(' ');  // of two words
+    const int least = space == std::string::npos ? 1 : 2;
+    if (least == 2) name.resize(space);
     if (!required) name = name.substr(1, name.size() - 2);
     if (several) name.resize(name.size() - 3);
-    tool.argument = tool.app->add_option(name)->expected(1, several ? kMostWords : 1)->required(required);
+    tool.argument = tool.app->add_option(name)->expected(least, several ? kMostWords : least)->required(required);
     if (several) tool.argument->take_all()->allow_extra_args();
   }
   for (const OptionRow& option : row.options) tool.given.push_back(add_row(*tool.app, option));
@@ -147,6 +150,7 @@ bool opens_model(const Options& options) {
     case Mode::render:
     case Mode::logits:
     case Mode::probe:
+    case Mode::perplexity:
     case Mode::bench:
     case Mode::plan:
       return true;
@@ -266,10 +270,6 @@ void read_tool(const ParsedTool& tool, Options& options) {
   read_given(tool.given, options);
   if (tool.argument != nullptr && tool.argument->count() > 0) {
     for (const std::string& word : tool.argument->results()) tool.row->read(options, without_mark(word));
-  }
-  if ((tool.row->mode == Mode::logits || tool.row->mode == Mode::probe) &&
-      (options.tokens.empty() || options.out.empty())) {
-    throw Error(ErrorKind::usage, fmt::format("{} wants --tokens and --out", tool.row->name));
   }
 }
 

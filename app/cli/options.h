@@ -31,6 +31,7 @@ enum class Mode {
   render,
   logits,
   probe,
+  perplexity,
   bench,
   plan,
   print,
@@ -83,6 +84,16 @@ struct Options : ModelOptions {
   bool csv = false;  // tokenize: commas between the ids
   std::vector<int32_t> tokens;
   uint32_t prefill = 0;  // tokens per batch; 0 = the engine chooses
+  uint32_t top = 0;      // logits: so many of the likeliest tokens, as JSON
+  bool hash_model = false;
+  std::string stimuli;  // probe: a file; empty: a prompt or ids
+  std::vector<std::string> templates = {"en_surface_probe"}, positions = {"last"};
+  Stage what = Stage::residual;
+  std::pair<uint32_t, uint32_t> layers = {0, UINT32_MAX};  // the last one included
+  uint32_t generate = 16;
+  uint32_t limit = 0;
+  bool reuse = true;
+  uint32_t stride = 0;  // perplexity; 0: windows that do not overlap
   uint32_t bench_prompt = 512;
   uint32_t bench_tokens = 128;
   uint32_t bench_depth = 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "app/probe/prompt_text.h"
 #include "engine/engine.h"
 #include "options.h"
 
@@ -21,5 +22,12 @@ struct RunningModel {
 
 // The model and the device that the command line names, with a context of `n_ctx` tokens. Throws Error.
 RunningModel open_running_model(const Options& options, uint32_t n_ctx);
+
+// The same with room for a prompt, or for --tokens where it is null. They are checked before the model is
+// loaded.
+RunningModel open_for_prompt(const Options& options, const PromptText* prompt);
+
+// Throws Error(usage) unless either --tokens or --prompt is given.
+void check_prompt_options(const Options& options);
 
 }  // namespace bitnet

@@ -74,15 +74,88 @@ constexpr OptionRow kOut = {
     .flags = "--out", .value = "FILE", .words = "%file", .help = ".npy file", .read = [](Options& o, View v) {
       o.out = not_empty("out", v);
     }};
+constexpr OptionRow kSpecial = {.flags = "--special",
+                                .help = "read the text of a special token as that token",
+                                .read = [](Options& o, View v) { o.special = on_or_off("special", v); }};
+constexpr OptionRow kHashModel = {
+    .flags = "--record-model-sha256",
+    .help = "also hash the whole model file for the metadata",
+    .read = [](Options& o, View v) { o.hash_model = on_or_off("record-model-sha256", v); }};
+constexpr OptionRow kJson = {.flags = "--json",
+                             .help = "print one JSON object",
+                             .read = [](Options& o, View v) { o.json = on_or_off("json", v); }};
 const OptionRow kLogitsRows[] = {
     kTokens,
     kOut,
+    {.flags = "--top",
+     .value = "K",
+     .help = "print the K likeliest next tokens as JSON",
+     .read = [](Options& o, View v) { o.top = count_value("top", v, 1, kMillion); }},
+    kSpecial,
+    kHashModel,
     {.flags = "--prefill",
      .value = "N",
      .help = "tokens per batch; 1 = one by one",
      .read = [](Options& o, View v) { o.prefill = count_value("prefill", v, 1, kMillion); }},
 };
-const OptionRow kProbeRows[] = {kTokens, kOut};
+const OptionRow kProbeRows[] = {
+    kTokens,
+    {.flags = "--stimuli",
+     .value = "FILE",
+     .words = "%file",
+     .help = "JSON array of {root, pattern, expected_surface, prompts: {template: text}}; the result is "
+             "[stimuli, layers, width]",
+     .read = [](Options& o, View v) { o.stimuli = not_empty("stimuli", v); }},
+    {.flags = "--template",
+     .value = "NAME[,NAME]",
+     .help = "which of the prompts (en_surface_probe)",
+     .read = [](Options& o, View v) { o.templates = words_of_list("template", v); }},
+    {.flags = "--position",
+     .value = "NAME[,NAME]",
+     .words = "last root pattern prompt_mean mean",
+     .help = "tokens whose values are averaged: last, root, pattern, prompt_mean, mean or an index (last)",
+     .read = [](Options& o, View v) { o.positions = words_of_list("position", v); }},
+    {.flags = "--what",
+     .value = "STAGE",
+     .words = "residual attention ffn qkv query heads input weights",
+     .help =
+         "what is looked at: residual (after the block), attention and ffn (what they add to it), qkv, query "
+         "(after RoPE), heads, input (of attention), or weights (of attention) (residual)",
+     .read = [](Options& o, View v) { o.what = stage_value("what", v); }},
+    {.flags = "--layers",
+     .value = "A-B",
+     .help = "from layer A to layer B, which is included (all)",
+     .read =
+         [](Options& o, View v) {
+           o.layers = v.find('-') == View::npos ? pair_value("layers", fmt::format("{0}-{0}", v), '-')
+                                                : pair_value("layers", v, '-');
+         }},
+    {.flags = "--generate",
+     .value = "N",
+     .help = "tokens of the greedy continuation that is compared with expected_surface (16); 0: none",
+     .read = [](Options& o, View v) { o.generate = count_value("generate", v, 0, kMillion); }},
+    {.flags = "--limit",
+     .value = "N",
+     .help = "the first N stimuli",
+     .read = [](Options& o, View v) { o.limit = count_value("limit", v, 1, kMillion); }},
+    {.flags = "--no-reuse",
+     .help = "compute every prompt from its first token",
+     .read = [](Options& o, View v) { o.reuse = !on_or_off("no-reuse", v); }},
+    kOut,
+    kSpecial,
+    kHashModel,
+};
+const OptionRow kPerplexityRows[] = {
+    {.flags = "--stride",
+     .value = "N",
+     .help = "let windows overlap: each begins N tokens after the one before, and what it adds is predicted",
+     .read = [](Options& o, View v) { o.stride = count_value("stride", v, 1, kMillion); }},
+    {.flags = "--limit",
+     .value = "N",
+     .help = "the first N windows",
+     .read = [](Options& o, View v) { o.limit = count_value("limit", v, 1, kMillion); }},
+    kJson,
+};
 const OptionRow kPlanRows[] = {
     {.flags = "--json",
      .help = "print one JSON object",
@@ -169,9 +242,21 @@ const ToolRow kTools[] = {
      read_model,
      {}},
     {"logits", Mode::logits, "MODEL", "%model",
-     "write the logits after every token, float32 [n_tokens, n_vocab]", read_model, kLogitsRows},
+     "write the logits after every token of --tokens, float32 [n_tokens, n_vocab], or after --prompt, [1, "
+     "n_vocab]",
+     read_model, kLogitsRows},
     {"probe", Mode::probe, "MODEL", "%model",
-     "write the residual stream after every block, float32 [n_layers, n_embd]", read_model, kProbeRows},
+     "write what is inside a model, float32 [n_layers, n_embd]: after --tokens, after --prompt, or for each "
+     "of "
+     "many --stimuli",
+     read_model, kProbeRows},
+    {"perplexity", Mode::perplexity, "MODEL FILE", "%model",
+     "measure how well a model predicts a text, in windows of --ctx tokens (512), of which the second half "
+     "counts",
+     [](Options& o, View v) {
+       (o.words.empty() ? o.model : o.file) = o.words = not_empty("perplexity", v);  // MODEL comes first
+     },
+     kPerplexityRows},
     {"bench", Mode::bench, "[MODEL]", "%model", "measure the speed of prefill and decode", read_model,
      kBenchRows},
     {"plan", Mode::plan, "[MODEL]", "%model",

@@ -19,9 +19,12 @@ void tool_tokenize(const Options& options, Output& out);
 void tool_detokenize(const Options& options, Output& out);
 void tool_render(const Options& options, Output& out);
 
-// tool_numbers.cpp
-void tool_logits(const Options& options);
-void tool_probe(const Options& options);
+// tool_numbers.cpp; progress goes to `err`
+void tool_logits(const Options& options, Output& out);
+void tool_perplexity(const Options& options, Output& out, Output& err);
+
+// tool_probe.cpp
+void tool_probe(const Options& options, Output& err);
 
 // tool_bench.cpp
 void tool_bench(const Options& options, Output& out);

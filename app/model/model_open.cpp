@@ -5,6 +5,7 @@
 #include <future>
 #include <memory>
 
+#include "app/base/npy.h"
 #include "app/base/places.h"
 #include "engine/error.h"
 #include "engine/open_model.h"
@@ -24,6 +25,12 @@ EngineOptions engine_options(const ModelOptions& options) {
   engine.vram = options.vram;
   engine.ram = options.ram;
   engine.n_ctx = options.ctx;
+  for (const SteerOption& steer : options.steers) {
+    std::vector<float> vector = read_npy(steer.file).values;
+    for (float& value : vector) value *= steer.scale;
+    engine.interventions.steers.push_back({steer.layer, std::move(vector)});
+  }
+  engine.interventions.ablated = options.ablated;
   engine.cache_folder = cache_folder();
   return engine;
 }

@@ -5,10 +5,18 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "worker.h"
 
 namespace bitnet {
+
+// A vector of an .npy file that is added, `scale` times, to the residual stream after a layer.
+struct SteerOption {
+  uint32_t layer = 0;
+  std::string file;
+  float scale = 1;
+};
 
 // Which model, and where it runs.
 struct ModelOptions {
@@ -21,10 +29,12 @@ struct ModelOptions {
   uint32_t ctx = 0;  // 0 = usual_context()
   VramBudget vram;
   uint64_t ram = kNoLimit;
+  std::vector<SteerOption> steers;
+  std::vector<Interventions::Head> ablated;
 };
 
-// What the options say about the device and the weights. Throws Error(usage) for more threads than this
-// process may run at once.
+// What the options say about the device, the weights and interventions. Throws Error(usage) for more threads
+// than this process may run at once, and for a file of --steer that has no vector.
 EngineOptions engine_options(const ModelOptions& options);
 
 // Timelines in the folder kv of the cache folder, at most so many MiB of them.

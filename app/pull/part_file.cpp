@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <openssl/evp.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -11,13 +10,13 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <vector>
 
 #include "app/base/descriptor.h"
 #include "app/base/places.h"
+#include "app/base/sha256.h"
 #include "app/text/text_file.h"
 #include "engine/error.h"
 #include "engine/json_reader.h"
@@ -52,10 +51,7 @@ PartState read_state(const fs::path& file) {
 }
 
 std::string hash_descriptor(int fd, const fs::path& name, const std::function<bool(uint64_t)>& keep_going) {
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
-  if (context == nullptr || EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1) {
-    throw Error(ErrorKind::runtime, "libcrypto has no SHA-256");
-  }
+  Sha256 hash;
   std::vector<char> block(kHashBlock);
   uint64_t done = 0;
   while (true) {
@@ -64,15 +60,10 @@ std::string hash_descriptor(int fd, const fs::path& name, const std::function<bo
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_at(name, "cannot be read", errno);
     if (got == 0) break;
-    EVP_DigestUpdate(context.get(), block.data(), static_cast<size_t>(got));
+    hash.add(std::string_view(block.data(), static_cast<size_t>(got)));
     done += static_cast<uint64_t>(got);
   }
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned int length = 0;
-  EVP_DigestFinal_ex(context.get(), digest, &length);
-  std::string hex;
-  for (unsigned int i = 0; i < length; ++i) hex += fmt::format("{:02x}", digest[i]);
-  return hex;
+  return hash.digits();
 }
 
 }  // namespace

@@ -44,9 +44,9 @@ _bitnet_chat() {
   fi
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case ${COMP_WORDS[i]} in
-      --device|--threads|--vram|--ram|--ctx|--chat-template|--i2s-layout|--activation|-p|--prompt|--script|--output|--system|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--think|--stop|--theme|--record|--keys|--config|--speed|--model|--format|-o|--out|--tokens|--prefill|-d|-r) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
+      --device|--threads|--vram|--ram|--ctx|--chat-template|--i2s-layout|--activation|--steer|--ablate-head|-p|--prompt|--script|--output|--system|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--think|--stop|--theme|--record|--keys|--config|--speed|--model|--format|-o|--out|--tokens|--top|--prefill|--stimuli|--template|--position|--what|--layers|--generate|--limit|--stride|-d|-r) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
       -*) ;;
-      list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|bench|plan|help|print) if [[ $command ]]; then ((++arguments)); else command=${COMP_WORDS[i]}; fi ;;
+      list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|perplexity|bench|plan|help|print) if [[ $command ]]; then ((++arguments)); else command=${COMP_WORDS[i]}; fi ;;
       *) ((++arguments)) ;;
     esac
   done
@@ -68,13 +68,27 @@ _bitnet_chat() {
       case $prev in
         --tokens) COMPREPLY=(); return ;;
         --out) _bitnet_chat_files; return ;;
+        --top) COMPREPLY=(); return ;;
         --prefill) COMPREPLY=(); return ;;
       esac
       ;;
     probe)
       case $prev in
         --tokens) COMPREPLY=(); return ;;
+        --stimuli) _bitnet_chat_files; return ;;
+        --template) COMPREPLY=(); return ;;
+        --position) _bitnet_chat_words 'last' 'root' 'pattern' 'prompt_mean' 'mean'; return ;;
+        --what) _bitnet_chat_words 'residual' 'attention' 'ffn' 'qkv' 'query' 'heads' 'input' 'weights'; return ;;
+        --layers) COMPREPLY=(); return ;;
+        --generate) COMPREPLY=(); return ;;
+        --limit) COMPREPLY=(); return ;;
         --out) _bitnet_chat_files; return ;;
+      esac
+      ;;
+    perplexity)
+      case $prev in
+        --stride) COMPREPLY=(); return ;;
+        --limit) COMPREPLY=(); return ;;
       esac
       ;;
     bench)
@@ -95,6 +109,8 @@ _bitnet_chat() {
     --chat-template) _bitnet_chat_files; return ;;
     --i2s-layout) _bitnet_chat_words '128' '64' '1x4'; return ;;
     --activation) _bitnet_chat_words 'relu2' 'silu'; return ;;
+    --steer) COMPREPLY=(); return ;;
+    --ablate-head) COMPREPLY=(); return ;;
     -p|--prompt) COMPREPLY=(); return ;;
     --script) _bitnet_chat_files; return ;;
     --output) _bitnet_chat_words 'text' 'tui' 'jsonl'; return ;;
@@ -118,15 +134,16 @@ _bitnet_chat() {
     --config) _bitnet_chat_files; return ;;
   esac
 
-  local flags=('--device' '--threads' '--vram' '--ram' '--ctx' '--chat-template' '--i2s-layout' '--activation' '-p' '--prompt' '--script' '--output' '--system' '-c' '--continue' '--resume' '--private' '--db' '--force' '--allow-writes' '--kv-cache' '--no-kv-cache' '--temp' '--top-k' '--top-p' '--min-p' '--repeat-penalty' '--repeat-last' '--seed' '-n' '--max-tokens' '--think' '--stop' '--no-color' '--theme' '--record' '--record-input' '--keys' '--verbose' '--config' '--version' '-h' '--help')
+  local flags=('--device' '--threads' '--vram' '--ram' '--ctx' '--chat-template' '--i2s-layout' '--activation' '--steer' '--ablate-head' '-p' '--prompt' '--script' '--output' '--system' '-c' '--continue' '--resume' '--private' '--db' '--force' '--allow-writes' '--kv-cache' '--no-kv-cache' '--temp' '--top-k' '--top-p' '--min-p' '--repeat-penalty' '--repeat-last' '--seed' '-n' '--max-tokens' '--think' '--stop' '--no-color' '--theme' '--record' '--record-input' '--keys' '--verbose' '--config' '--version' '-h' '--help')
   case $command in
     list) flags+=('--all' '--deleted') ;;
     replay) flags+=('--speed' '--instant' '--verify' '--model') ;;
     export) flags+=('--format' '-o' '--out') ;;
     delete) flags+=('--now') ;;
     tokenize) flags+=('--special' '--csv') ;;
-    logits) flags+=('--tokens' '--out' '--prefill') ;;
-    probe) flags+=('--tokens' '--out') ;;
+    logits) flags+=('--tokens' '--out' '--top' '--special' '--record-model-sha256' '--prefill') ;;
+    probe) flags+=('--tokens' '--stimuli' '--template' '--position' '--what' '--layers' '--generate' '--limit' '--no-reuse' '--out' '--special' '--record-model-sha256') ;;
+    perplexity) flags+=('--stride' '--limit' '--json') ;;
     bench) flags+=('-p' '-n' '-d' '-r' '--json') ;;
     plan) flags+=('--json') ;;
   esac
@@ -149,12 +166,13 @@ _bitnet_chat() {
     render) _bitnet_chat_models ;;
     logits) _bitnet_chat_models ;;
     probe) _bitnet_chat_models ;;
+    perplexity) _bitnet_chat_models ;;
     bench) _bitnet_chat_models ;;
     plan) _bitnet_chat_models ;;
     print) _bitnet_chat_words 'config' 'man' 'bash' 'zsh' 'fish' ;;
     '')
       _bitnet_chat_models
-      _bitnet_chat_words 'list' 'show' 'search' 'replay' 'export' 'import' 'delete' 'undelete' 'pull' 'info' 'devices' 'tokenize' 'detokenize' 'render' 'logits' 'probe' 'bench' 'plan' 'help' 'print'
+      _bitnet_chat_words 'list' 'show' 'search' 'replay' 'export' 'import' 'delete' 'undelete' 'pull' 'info' 'devices' 'tokenize' 'detokenize' 'render' 'logits' 'probe' 'perplexity' 'bench' 'plan' 'help' 'print'
       ;;
   esac
 }

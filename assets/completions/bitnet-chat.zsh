@@ -33,8 +33,9 @@ _bitnet_chat_commands() {
     'tokenize:turn text on standard input into token ids'
     'detokenize:turn token ids on standard input into bytes'
     'render:turn a JSON list of {role, content} on standard input into a prompt'
-    'logits:write the logits after every token, float32 \[n_tokens, n_vocab\]'
-    'probe:write the residual stream after every block, float32 \[n_layers, n_embd\]'
+    'logits:write the logits after every token of --tokens, float32 \[n_tokens, n_vocab\], or after --prompt, \[1, n_vocab\]'
+    'probe:write what is inside a model, float32 \[n_layers, n_embd\]\: after --tokens, after --prompt, or for each of many --stimuli'
+    'perplexity:measure how well a model predicts a text, in windows of --ctx tokens (512), of which the second half counts'
     'bench:measure the speed of prefill and decode'
     'plan:show what of a model would lie where, and how fast it would be, before anything is loaded'
     'help:print what --help prints, or what COMMAND --help does'
@@ -54,6 +55,8 @@ _bitnet_chat() {
     '--chat-template[Jinja file to use instead of the model'\''s own]:FILE:_files'
     '--i2s-layout[how i2_s weights lie\: in blocks of 128, or of 64 if an ARM build wrote them, or four rows a byte]:128|64|1x4:(128 64 1x4)'
     '--activation[of the feed-forward, if the file is wrong about it; '\''info'\'' prints what is used and why]:relu2|silu:(relu2 silu)'
+    '*--steer[add a vector of an .npy file, S times, to the residual stream after layer L, at every position; may be given again]:layer=L,file=F,scale=S: '
+    '*--ablate-head[let head H of layer L give zeros; may be given again]:L\:H: '
     '(-p --prompt)'{-p,--prompt}'[ask this question, print the answer and end; text on standard input is added after a blank line]:TEXT: '
     '--script[run a scripted session; - is standard input]:FILE:_files'
     '--output[text\: plain lines; tui\: the screen, 80x24 if there is no terminal; jsonl\: one JSON object per line, and each line of standard input is a turn or a command]:text|tui|jsonl:(text tui jsonl)'
@@ -86,7 +89,7 @@ _bitnet_chat() {
     '--version[print the version]'
     '(-h --help)'{-h,--help}'[print this help; after a command, the help of that command]'
   )
-  local command=${words[(r)(list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|bench|plan|help|print)]}
+  local command=${words[(r)(list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|perplexity|bench|plan|help|print)]}
   case $command in
     list)
       own=(
@@ -172,6 +175,9 @@ _bitnet_chat() {
       own=(
         '--tokens[ids with commas between]:IDS: '
         '--out[.npy file]:FILE:_files'
+        '--top[print the K likeliest next tokens as JSON]:K: '
+        '--special[read the text of a special token as that token]'
+        '--record-model-sha256[also hash the whole model file for the metadata]'
         '--prefill[tokens per batch; 1 = one by one]:N: '
         '2:MODEL:_bitnet_chat_models'
       )
@@ -179,8 +185,26 @@ _bitnet_chat() {
     probe)
       own=(
         '--tokens[ids with commas between]:IDS: '
+        '--stimuli[JSON array of {root, pattern, expected_surface, prompts\: {template\: text}}; the result is \[stimuli, layers, width\]]:FILE:_files'
+        '--template[which of the prompts (en_surface_probe)]:NAME\[,NAME\]: '
+        '--position[tokens whose values are averaged\: last, root, pattern, prompt_mean, mean or an index (last)]:NAME\[,NAME\]:(last root pattern prompt_mean mean)'
+        '--what[what is looked at\: residual (after the block), attention and ffn (what they add to it), qkv, query (after RoPE), heads, input (of attention), or weights (of attention) (residual)]:STAGE:(residual attention ffn qkv query heads input weights)'
+        '--layers[from layer A to layer B, which is included (all)]:A-B: '
+        '--generate[tokens of the greedy continuation that is compared with expected_surface (16); 0\: none]:N: '
+        '--limit[the first N stimuli]:N: '
+        '--no-reuse[compute every prompt from its first token]'
         '--out[.npy file]:FILE:_files'
+        '--special[read the text of a special token as that token]'
+        '--record-model-sha256[also hash the whole model file for the metadata]'
         '2:MODEL:_bitnet_chat_models'
+      )
+      ;;
+    perplexity)
+      own=(
+        '--stride[let windows overlap\: each begins N tokens after the one before, and what it adds is predicted]:N: '
+        '--limit[the first N windows]:N: '
+        '--json[print one JSON object]'
+        '2:MODEL FILE:_bitnet_chat_models'
       )
       ;;
     bench)

@@ -1,0 +1,119 @@
+// 'bitnet-chat probe': the values inside a model, after one prompt or after many.
+#include <fmt/format.h>
+
+#include "app/base/npy.h"
+#include "app/model/model_file.h"
+#include "app/model/model_open.h"
+#include "app/probe/probe_run.h"
+#include "app/probe/sidecar.h"
+#include "engine/engine.h"
+#include "engine/error.h"
+#include "engine/open_model.h"
+#include "running_model.h"
+#include "tools.h"
+
+namespace bitnet {
+namespace {
+
+uint32_t end_layer_of(const Options& options) {
+  return options.layers.second == UINT32_MAX ? UINT32_MAX : options.layers.second + 1;
+}
+
+// Softmax of attention in one layer, [n_head, tokens, tokens].
+void write_weights(const Options& options, Session& session, const std::vector<int32_t>& ids,
+                   uint32_t layer) {
+  const size_t n = ids.size();
+  std::vector<float> all;
+  size_t n_head = 0;
+  const Observation what{
+      {Stage::weights},
+      layer,
+      layer + 1,
+      0,
+      [&](Stage, uint32_t, uint32_t position, uint32_t rows, std::span<const float> weights) {
+        const size_t keys = position + rows;
+        n_head = weights.size() / rows / keys;
+        all.resize(n_head * n * n);
+        for (size_t row = 0; row < rows; ++row)
+          for (size_t head = 0; head < n_head; ++head)
+            std::copy_n(weights.begin() + static_cast<ptrdiff_t>((row * n_head + head) * keys), keys,
+                        all.begin() + static_cast<ptrdiff_t>((head * n + position + row) * n));
+      }};
+  session.sync(ids, {.observe = &what});
+  NpyFile out(options.out, {.overwrite = options.force}, {n_head, n, n});
+  out.write(all);
+  out.finish();
+}
+
+nlohmann::ordered_json describe_values(const Options& options, const std::string& position,
+                                       const std::vector<size_t>& tokens) {
+  return {{"output_path", options.out},
+          {"probe_what", name_of(options.what)},
+          {"probe_position", position},
+          {"probe_token_indices", tokens},
+          {"run_timestamp_unix", unix_seconds()}};
+}
+
+void probe_one(const Options& options) {
+  check_prompt_options(options);
+  if (options.positions.size() != 1)
+    throw Error(ErrorKind::usage, "position: several of them are for --stimuli");
+  const auto file = open_model(find_model(options.model));
+  std::unique_ptr<const Tokenizer> tokenizer;
+  PromptText prompt{"", options.tokens, {}, true};
+  prompt.offsets.assign(options.tokens.size(), {0, 1});  // all of them are text as far as is known
+  if (options.question) {
+    tokenizer = read_tokenizer(*file);
+    prompt = read_prompt(*tokenizer, *options.question, options.special);
+  }
+  const ProbePosition position = ProbePosition::read(options.positions[0]);
+  const std::vector<size_t> tokens = position.tokens_of(prompt, "", "");
+  const RunningModel model = open_for_prompt(options, &prompt);
+  const ProbeShape shape = shape_of(model.engine->model(), options.layers.first, end_layer_of(options));
+  if (options.what == Stage::weights) {
+    if (shape.n_layers != 1)
+      throw Error(ErrorKind::usage, "what: weights are those of one layer, as in --layers 3");
+    write_weights(options, *model.session, prompt.ids, shape.first_layer);
+  } else {
+    RowKeeper keeper(options.what, shape);
+    keeper.read(*model.session, prompt.ids, false);
+    NpyFile out(options.out, {.overwrite = options.force}, {shape.n_layers, keeper.width()});
+    out.write(keeper.mean_of(tokens));
+    out.finish();
+  }
+  if (!options.question) return;
+  auto metadata = describe_model(*model.file, *model.engine, options, options.hash_model);
+  metadata.update(describe_values(options, position.name, tokens));
+  metadata["token_audit"] = token_audit(*model.file, *tokenizer, prompt);
+  write_file(beside(options.out, "_metadata.json"), json_text(metadata), {.overwrite = options.force});
+}
+
+void probe_many(const Options& options, Output& err) {
+  if (!options.tokens.empty() || options.question)
+    throw Error(ErrorKind::usage, "--stimuli have prompts of their own; --tokens and --prompt are for one");
+  ProbeJob job{options.stimuli,  options.templates,    {},
+               options.what,     options.layers.first, end_layer_of(options),
+               options.generate, options.limit,        options.special,
+               options.reuse,    options.hash_model,   options.force,
+               options.out};
+  for (const std::string& word : options.positions) job.positions.push_back(ProbePosition::read(word));
+  EngineOptions engine_with = engine_options(options);
+  const auto file = open_model(find_model(options.model));
+  const auto tokenizer = read_tokenizer(*file);
+  const auto engine = Engine::open(*file, engine_with);
+  run_probe({*file, *tokenizer, *engine, options}, job, [&](const std::string& line, bool last) {
+    if (err.is_terminal())
+      err.write(fmt::format("\r{}\x1b[K{}", line, last ? "\n" : ""));
+    else if (last)
+      err.write(line + "\n");
+  });
+}
+
+}  // namespace
+
+void tool_probe(const Options& options, Output& err) {
+  if (options.out.empty()) throw Error(ErrorKind::usage, "wanted --out, the .npy file to write");
+  options.stimuli.empty() ? probe_one(options) : probe_many(options, err);
+}
+
+}  // namespace bitnet

@@ -1,0 +1,127 @@
+#include "sidecar.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "app/base/clock.h"
+#include "app/base/sha256.h"
+
+namespace bitnet {
+namespace {
+
+using nlohmann::ordered_json;
+
+template <typename T>
+ordered_json number(const GgufValue& value) {
+  T number{};
+  std::memcpy(&number, value.raw.data(), sizeof number);
+  return number;
+}
+
+// An array is told by its length, because a vocabulary is long.
+ordered_json value_of(const Checkpoint& file, const std::string& key, const GgufValue& value) {
+  switch (value.type) {
+    case GgufType::u8:
+      return number<uint8_t>(value);
+    case GgufType::i8:
+      return number<int8_t>(value);
+    case GgufType::u16:
+      return number<uint16_t>(value);
+    case GgufType::i16:
+      return number<int16_t>(value);
+    case GgufType::u32:
+      return number<uint32_t>(value);
+    case GgufType::i32:
+      return number<int32_t>(value);
+    case GgufType::u64:
+      return number<uint64_t>(value);
+    case GgufType::i64:
+      return number<int64_t>(value);
+    case GgufType::f32:
+      return number<float>(value);
+    case GgufType::f64:
+      return number<double>(value);
+    case GgufType::boolean:
+      return *file.find_bool(key);
+    case GgufType::string:
+      return file.get_string(key);
+    case GgufType::array:
+      return {{"array_of", name_of(value.element_type)}, {"count", value.count}};
+  }
+  return nullptr;
+}
+
+std::string tokenizer_sha256(const Checkpoint& file) {
+  Sha256 hash;
+  for (const auto& [key, value] : file.metadata()) {
+    if (!key.starts_with("tokenizer.")) continue;
+    hash.add(fmt::format("{} {} {}\n", key, name_of(value.type), value.count));
+    hash.add(value.raw);
+  }
+  return hash.digits();
+}
+
+std::string model_sha256(const Checkpoint& file) {
+  Sha256 hash;
+  for (const auto& part : file.files()) hash.add(part->bytes());
+  return hash.digits();
+}
+
+ordered_json manifest(const Engine& engine, const ModelOptions& options) {
+  const DeviceInfo& device = engine.device();
+  ordered_json steers = ordered_json::array(), heads = ordered_json::array();
+  for (const SteerOption& s : options.steers)
+    steers.push_back({{"layer", s.layer}, {"file", s.file}, {"scale", s.scale}});
+  for (const auto& [layer, head] : options.ablated) heads.push_back({{"layer", layer}, {"head", head}});
+  return {{"engine", "bitnet-chat " BITNET_VERSION},
+          {"fingerprint", engine.model().fingerprint},
+          {"device", device.name},
+          {"driver", device.driver},
+          {"arithmetic", device.arithmetic},
+          {"steer", steers},
+          {"ablate_head", heads}};
+}
+
+}  // namespace
+
+ordered_json describe_model(const Checkpoint& file, const Engine& engine, const ModelOptions& options,
+                            bool hash_model) {
+  ordered_json metadata = ordered_json::object();
+  for (const auto& [key, value] : file.metadata()) metadata[key] = value_of(file, key, value);
+  return {{"model_path", file.path()},
+          {"architecture", engine.model().architecture},
+          {"tokenizer_path", file.path()},
+          {"tokenizer_sha256", tokenizer_sha256(file)},
+          {"model_file_size_bytes", file.size()},
+          {"model_sha256", hash_model ? ordered_json(model_sha256(file)) : ordered_json()},
+          {"gguf_metadata", metadata},
+          {"run_manifest", manifest(engine, options)}};
+}
+
+ordered_json token_audit(const Checkpoint& file, const Tokenizer& tokenizer, const PromptText& prompt) {
+  return {{"schema_version", 1},
+          {"prompt", prompt.text},
+          {"tokenizer_path", file.path()},
+          {"tokenizer_sha256", tokenizer_sha256(file)},
+          {"bos_token_id", tokenizer.bos() < 0 ? ordered_json() : ordered_json(tokenizer.bos())},
+          {"token_ids", prompt.ids},
+          {"token_count", prompt.ids.size()},
+          {"offsets", prompt.offsets},
+          {"offset_unit", "unicode_character_index"},
+          {"encode_with_offsets_matches_encode", prompt.spelled}};
+}
+
+int64_t unix_seconds() { return now_milliseconds() / 1000; }
+
+std::string beside(const std::string& path, const std::string& ending) {
+  const std::filesystem::path file(path);
+  return (file.parent_path() / (file.stem().string() + ending)).string();
+}
+
+std::string json_text(const ordered_json& value) {
+  return value.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace bitnet

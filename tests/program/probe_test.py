@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Test probe, logits --prompt and perplexity: what they write, against runs of one prompt and against numpy.
+
+The arguments are those of program_case.py without the second model.
+"""
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.argv.insert(3, sys.argv[2])  # there is no other model here
+import numpy as np  # noqa: E402
+
+import program_case  # noqa: E402
+from program_case import FOLDER, PROGRAM, TALKING, ProgramCase, environment, run  # noqa: E402
+
+ON = ("--device", "cpu")
+WORDS = ["kataba", "yaktubu", "kātib", "darasa", "yadrusu", "dāris"]
+STIMULI = [{"root": word[:1] + "-r", "pattern": f"p{i}", "expected_surface": word,
+            "prompts": {"a": f"User: Say {word}", "b": f"Which root is {word[:1]}-r in p{i}, if it is {word}?"}}
+           for i, word in enumerate(WORDS)]
+
+
+def there(name):
+    return os.path.join(FOLDER, name)
+
+
+def load(name):
+    return np.load(there(name))
+
+
+def sidecar(name):
+    with open(there(name)) as file:
+        return json.load(file)
+
+
+def sha256(name):
+    with open(there(name), "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+class ProbeTest(ProgramCase):
+    def setUp(self):
+        super().setUp()
+        with open(there("s.json"), "w") as file:
+            json.dump(STIMULI, file, ensure_ascii=False)
+
+    def done(self, *words, code=0):
+        found, out, err = run(*words, *ON)
+        self.assertEqual(found, code, err)
+        return out if code == 0 else err
+
+    def probe(self, *words, **how):
+        return self.done("probe", TALKING, *words, **how)
+
+    def test_each_stimulus_has_the_bits_of_its_prompt_alone(self):
+        self.probe("--stimuli", "s.json", "--template", "a", "--out", "a.npy")
+        found = load("a.npy")
+        self.assertEqual((found.dtype, found.shape), (np.dtype("<f4"), (6, 8, 512)))
+        for i, stimulus in enumerate(STIMULI):
+            self.probe("--prompt", stimulus["prompts"]["a"], "--out", "one.npy", "--force")
+            np.testing.assert_array_equal(load("one.npy"), found[i])
+        self.probe("--stimuli", "s.json", "--template", "a", "--out", "b.npy", "--no-reuse")
+        np.testing.assert_array_equal(load("b.npy"), found)
+
+    def test_sidecars_say_what_the_array_is(self):
+        self.probe("--stimuli", "s.json", "--template", "a", "--out", "a.npy", "--generate", "4", "--limit", "5",
+                   "--record-model-sha256")
+        about, rows = sidecar("a_metadata.json"), sidecar("a_correctness.json")
+        self.assertEqual(about["activations_sha256"], sha256("a.npy"))
+        self.assertEqual(about["stimuli_sha256"], sha256("s.json"))
+        self.assertEqual(about["correctness_sha256"], sha256("a_correctness.json"))
+        self.assertEqual(about["model_sha256"], sha256(TALKING))
+        self.assertEqual(about["activation_shape"], [5, 8, 512])
+        self.assertEqual(about["row_indices"], list(range(5)))
+        self.assertEqual(len(about["token_selections"]), 5)
+        self.assertEqual(rows[2]["expected"], "kātib")
+        for row, stimulus in zip(rows, STIMULI):
+            self.assertLessEqual(len(row["generated_ids"]), 4)
+            top = json.loads(self.done("logits", TALKING, "--prompt", stimulus["prompts"]["a"], "--top", "1"))
+            self.assertEqual(row["predicted_id"], top["top"][0]["id"])
+            self.assertEqual(row["correct"], row["generated_exact_match"] or row["generated_contains_match"])
+
+    def test_positions_are_the_tokens_of_their_labels(self):
+        self.probe("--stimuli", "s.json", "--template", "b", "--position", "last,root,pattern,prompt_mean,mean,1,-2",
+                   "--out", "m.npy", "--generate", "0")
+        arrays = {name: load(f"m_b_{name}_activations.npy") for name in "last root pattern prompt_mean mean 1 -2".split()}
+        selections = sidecar("m_b_root_activations_metadata.json")["token_selections"]
+        for i, stimulus in enumerate(STIMULI):
+            prompt = stimulus["prompts"]["b"]
+            self.done("logits", TALKING, "--prompt", prompt, "--out", "l.npy", "--force")
+            audit = sidecar("l_metadata.json")["token_audit"]
+            self.assertTrue(audit["encode_with_offsets_matches_encode"])
+            self.assertEqual(audit["offsets"][-1][1], len(prompt))
+            at = prompt.index(stimulus["root"])
+            wanted = [t for t, (begin, end) in enumerate(audit["offsets"]) if begin < at + len(stimulus["root"]) and end > at]
+            self.assertEqual(selections[i]["probe_token_indices"], wanted)
+            each = []
+            for t in range(audit["token_count"]):
+                self.probe("--tokens", ",".join(map(str, audit["token_ids"][:t + 1])), "--out", "t.npy", "--force")
+                each.append(load("t.npy"))
+            each = np.array(each, np.float64)
+            means = {"last": each[-1], "root": each[wanted].mean(0), "prompt_mean": each[1:].mean(0),
+                     "mean": each.mean(0), "1": each[1], "-2": each[-2]}
+            for name, mean in means.items():
+                np.testing.assert_array_equal(arrays[name][i], mean.astype(np.float32), name)
+            if i == 1:
+                break
+
+    def test_an_interrupted_probe_goes_on(self):
+        self.probe("--stimuli", "s.json", "--template", "a", "--out", "whole.npy")
+        line = [PROGRAM, "probe", TALKING, "--stimuli", "s.json", "--template", "a", "--out", "cut.npy", *ON]
+        process = subprocess.Popen(line, env=environment(), cwd=FOLDER, stderr=subprocess.DEVNULL)
+        journal, deadline = there("cut_a.part.jsonl"), time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < deadline:
+            if os.path.exists(journal) and os.path.getsize(journal) > 900:  # the job and two stimuli
+                process.send_signal(signal.SIGKILL)
+                break
+        process.wait()
+        self.probe("--stimuli", "s.json", "--template", "a", "--out", "cut.npy", "--force")
+        np.testing.assert_array_equal(load("cut.npy"), load("whole.npy"))
+        self.assertEqual(sidecar("cut_correctness.json"), sidecar("whole_correctness.json"))
+        self.assertFalse(os.path.exists(journal))
+
+    def test_what_stimuli_lack_is_named(self):
+        self.assertIn("there is no template 'c'; it has a, b",
+                      self.probe("--stimuli", "s.json", "--template", "c", "--out", "x.npy", code=2))
+        self.assertIn("the root 'k-r' is not in the prompt",
+                      self.probe("--stimuli", "s.json", "--template", "a", "--position", "root", "--out", "x.npy", code=2))
+        self.assertIn("wanted last, root", self.probe("--stimuli", "s.json", "--position", "end", "--out", "x.npy", code=2))
+        with open(there("s.json"), "w") as file:
+            json.dump([{"root": "r", "pattern": 3}], file)
+        self.assertIn("stimulus 0: wanted a text as 'pattern'", self.probe("--stimuli", "s.json", "--out", "x.npy", code=2))
+
+    def test_stages_of_one_prompt(self):
+        prompt = ("--prompt", "User: What is the capital of France?")
+        for stage, shape in dict(residual=(8, 512), attention=(8, 512), ffn=(8, 512)).items():
+            self.probe(*prompt, "--what", stage, "--out", stage + ".npy")
+            self.assertEqual(load(stage + ".npy").shape, shape)
+        added = load("residual.npy")[:-1] + load("attention.npy")[1:] + load("ffn.npy")[1:]
+        np.testing.assert_allclose(added, load("residual.npy")[1:], atol=1e-3)
+        self.probe(*prompt, "--what", "ffn", "--layers", "2-3", "--out", "two.npy")
+        np.testing.assert_array_equal(load("two.npy"), load("ffn.npy")[2:4])
+        self.probe(*prompt, "--what", "weights", "--layers", "3", "--out", "w.npy")
+        weights = load("w.npy")
+        self.assertEqual(weights.ndim, 3)
+        np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
+        self.assertEqual(np.count_nonzero(np.triu(weights, 1)), 0)
+        self.assertIn("wanted layers from 0 to 7", self.probe(*prompt, "--layers", "3-9", "--out", "x.npy", code=2))
+
+    def test_perplexity_is_that_of_the_logits(self):
+        text = "User: What is a star?<|eot_id|>Assistant: A star is a ball of hot gas. " * 8
+        with open(there("t.txt"), "w") as file:
+            file.write(text)
+        ids = [int(word) for word in run("tokenize", TALKING, text=text)[1].split()]
+        first = json.loads(self.done("logits", TALKING, "--prompt", "a", "--top", "1"))["token_ids"][0]
+        ids = [first, *ids]
+
+        def nll(window, predicted):
+            self.done("logits", TALKING, "--tokens", ",".join(map(str, window)), "--out", "l.npy", "--force")
+            logits = load("l.npy").astype(np.float64)
+            logits -= np.log(np.exp(logits).sum(-1, keepdims=True))
+            return [-logits[t - 1, window[t]] for t in predicted]
+        halves, overlapping, seen = [], [], 0
+        for begin in range(0, len(ids) - 63, 64):
+            halves += nll([first, *ids[begin + 1:begin + 64]], range(33, 64))
+        for begin in range(0, len(ids), 40):
+            window = ids[begin:begin + 64]
+            overlapping += nll(window, range(max(1, seen - begin), len(window)))
+            seen = begin + len(window)
+            if seen == len(ids):
+                break
+        for wanted, options in ((halves, ()), (overlapping, ("--stride", "40"))):
+            found = json.loads(self.done("perplexity", TALKING, "t.txt", "--ctx", "64", "--json", *options))
+            self.assertEqual(found["predicted"], len(wanted))
+            self.assertAlmostEqual(found["perplexity"] / np.exp(np.mean(wanted)), 1, places=5)
+
+    def test_interventions_change_what_they_say_and_nothing_else(self):
+        prompt = ("--prompt", "User: What is the capital of France?<|eot_id|>Assistant: ", "--special")
+        vector = np.random.default_rng(1).standard_normal(512)
+        np.save(there("v.npy"), vector)
+        steer = "--steer=layer=2,file=v.npy,scale=2"
+        for name, options in {"plain": (), "steered": (steer,), "none": ("--steer=layer=2,file=v.npy,scale=0",)}.items():
+            self.probe(*prompt, *options, "--out", name + ".npy")
+        plain, steered, none = map(load, ("plain.npy", "steered.npy", "none.npy"))
+        np.testing.assert_array_equal(none, plain)
+        np.testing.assert_array_equal(steered[:2], plain[:2])
+        np.testing.assert_array_equal(steered[2], plain[2] + np.float32(2) * vector.astype(np.float32))
+        self.probe(*prompt, "--what", "heads", "--ablate-head", "1:3", "--out", "heads.npy")
+        self.probe(*prompt, "--what", "heads", "--out", "all_heads.npy")
+        one, all_of_them = load("heads.npy")[1].reshape(-1, 64), load("all_heads.npy")[1].reshape(-1, 64)
+        self.assertEqual(np.abs(one[3]).max(), 0)
+        np.testing.assert_array_equal(np.delete(one, 3, 0), np.delete(all_of_them, 3, 0))
+        question = ("-p", "What is the capital of France?", "--private", "--temp", "0")
+        self.assertIn("Paris", self.done(TALKING, *question))
+        self.assertNotIn("Paris", self.done(TALKING, *question, "--steer=layer=2,file=v.npy,scale=50"))
+        for wrong in ("--steer=layer=99,file=v.npy", "--steer=layer=1", "--steer=layer=1,file=none.npy",
+                      "--ablate-head=3", "--ablate-head=0:99"):
+            self.probe(*prompt, wrong, "--out", "x.npy", code=2)
+
+
+if __name__ == "__main__":
+    program_case.main()
