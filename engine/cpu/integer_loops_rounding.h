@@ -3,6 +3,7 @@
 //   min(Vec, Vec)                    of which the second is taken where the first is no number, as in max
 //   rounded(Vec)                     to int32, half to even
 //   store_low_bytes(to, Words[kVecs])  the lowest byte of each of 16
+//   max_lanes(Floats)                the largest lane, where each is a number
 
 // Rounds 16 lanes within [least, 127].
 inline void round16(const Floats& y, float least, Words (&out)[kVecs]) {
@@ -23,34 +24,30 @@ inline int32_t quantise(const float* x, const float* weight, uint32_t n, float i
 inline Floats magnitude(const Floats& v) { return max(v, mul(v, all(-1.0F))); }
 
 template <uint32_t kUnit>
-inline void quantise_each(const float* x, const float* weight, uint32_t n, int8_t* q, float* m) {
-  for (uint32_t i = 0; i < n; i += kUnit, ++m) {
+inline void quantise_each(const float* x, const float* weight, uint32_t n, int8_t* q, float* m,
+                          float* squares) {
+  for (uint32_t i = 0; i < n; i += kUnit) {
     Floats v[kUnit / kLanes], largest = all(kLeastMagnitude);
     for (uint32_t j = 0; j < kUnit / kLanes; ++j) {
       v[j] = load16(x + i + j * kLanes);
       if (weight) v[j] = mul(v[j], load16(weight + i + j * kLanes));
       largest = max(magnitude(v[j]), largest);
     }
-    *m = largest_lane(largest);
-    const Floats s = all(127 / *m);
+    const float most = max_lanes(largest);
+    const Floats s = all(127 / most);
     for (uint32_t j = 0; j < kUnit / kLanes; ++j) {
       Words words[kVecs];
       round16(mul(v[j], s), -127, words);
       store_low_bytes(q + i + j * kLanes, words);
     }
+    m[i / kUnit] = most;
+    squares[i / kUnit] = squares_of_unit(x + i, kUnit);
   }
 }
 
 inline void quantise_units(const float* x, const float* weight, uint32_t n, uint32_t unit, int8_t* q,
-                           float* m) {
-  (unit == 32 ? quantise_each<32> : quantise_each<64>)(x, weight, n, q, m);
-}
-
-inline float unit_factors(float* m, uint32_t n) {
-  float most = kLeastMagnitude;
-  for (uint32_t i = 0; i < n; ++i) most = m[i] > most ? m[i] : most;
-  for (uint32_t i = 0; i < n; ++i) m[i] = m[i] < most ? m[i] / most : 1;
-  return most;
+                           float* m, float* squares) {
+  (unit == 32 ? quantise_each<32> : quantise_each<64>)(x, weight, n, q, m, squares);
 }
 
 template <uint32_t kEvery>

@@ -107,6 +107,11 @@ struct LargestLogit {
   bool non_finite;
 };
 
+// Of a row: the largest magnitude of its units, and the sum of all squares.
+struct UnitTotals {
+  float largest, squares;
+};
+
 // What cpu/shortlist.h needs to know of a row in 8 bits. The norms are rounded up; they are infinite where
 // the row is not finite.
 struct Int8Row {
@@ -196,11 +201,12 @@ struct CpuKernels {
   void (*normalise)(const float* x, const float* weight, uint32_t n, float inverse, float* y);
   float (*largest_normalised)(const float* x, const float* weight, uint32_t n, float inverse);
   int32_t (*quantise)(const float* x, const float* weight, uint32_t n, float inverse, float s, int8_t* q);
-  // Rounds each `unit` inputs (64 or 32) by themselves, as Quantised of engine/backend.h has it: q [n], and m
-  // [n / unit]. The weight may be null.
-  void (*quantise_units)(const float* x, const float* weight, uint32_t n, uint32_t unit, int8_t* q, float* m);
-  // In place e [n], of m [n]. Gives M. Any n.
-  float (*unit_factors)(float* m, uint32_t n);
+  // Rounds each `unit` inputs (64 or 32) by themselves, as Quantised of engine/backend.h has it: q [n], m
+  // [n / unit], and the sums of the squares of x [n / unit]. The weight may be null.
+  void (*quantise_units)(const float* x, const float* weight, uint32_t n, uint32_t unit, int8_t* q, float* m,
+                         float* squares);
+  // e [n] of m [n], which may be the same; n units of a row, any number.
+  UnitTotals (*unit_factors)(const float* m, const float* squares, uint32_t n, float* e);
   // sums [n / every] of each 64 or 16 inputs of q [n]
   void (*sums_of_64)(const int8_t* q, uint32_t n, int32_t* sums);
   void (*sums_of_16)(const int8_t* q, uint32_t n, int32_t* sums);

@@ -26,6 +26,7 @@ inline Words add_words(Words words, Sums sums) {
 
 #include "float_loops_acts.h"
 #include "float_loops_tables.h"
+#include "float_loops_units.h"
 #include "integer_loops.h"
 #include "integer_loops_groups.h"
 #include "integer_loops_rounding.h"

@@ -42,6 +42,8 @@ inline float add_lanes(Floats v) {
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
+inline float max_lanes(Floats v) { return _mm512_reduce_max_ps(v.vec[0]); }
+
 constexpr bool kSignedDot = false;
 constexpr uint32_t kBytes = 64, kFlush = 1 << 20;
 constexpr int kTileVectors = 2, kTileTokens = 12, kRowsAtOnce = 4;
@@ -137,6 +139,7 @@ inline void store_low_bytes(int8_t* to, const Words (&w)[1]) {
 
 #include "float_loops_acts.h"
 #include "float_loops_tables.h"
+#include "float_loops_units.h"
 #include "integer_loops.h"
 #include "integer_loops_groups.h"
 #include "integer_loops_rounding.h"

@@ -22,6 +22,7 @@ inline Words add_words(Words words, Sums sums) { return _mm256_add_epi32(words, 
 
 #include "float_loops_acts.h"
 #include "float_loops_tables.h"
+#include "float_loops_units.h"
 #include "integer_loops.h"
 #include "integer_loops_groups.h"
 #include "integer_loops_rounding.h"

@@ -36,6 +36,10 @@ inline float add_lanes(Floats v) {
   return vget_lane_f32(two, 0) + vget_lane_f32(two, 1);
 }
 
+inline float max_lanes(Floats v) {
+  return vmaxvq_f32(vmaxq_f32(vmaxq_f32(v.vec[0], v.vec[1]), vmaxq_f32(v.vec[2], v.vec[3])));
+}
+
 constexpr bool kSignedDot = true;
 constexpr uint32_t kBytes = 16, kFlush = 1 << 20;
 constexpr int kTileVectors = 8, kTileTokens = 2, kRowsAtOnce = 4;
@@ -118,6 +122,7 @@ inline void store_low_bytes(int8_t* to, const Words (&w)[4]) {
 
 #include "float_loops_acts.h"
 #include "float_loops_tables.h"
+#include "float_loops_units.h"
 #include "integer_loops.h"
 #include "integer_loops_groups.h"
 #include "integer_loops_rounding.h"

@@ -301,22 +301,6 @@ int32_t quantise(const float* x, const float* weight, uint32_t n, float inverse,
   return sum;
 }
 
-void quantise_units(const float* x, const float* weight, uint32_t n, uint32_t unit, int8_t* q, float* m) {
-  for (uint32_t first = 0; first < n; first += unit, ++m) {
-    const auto v = [&](uint32_t i) { return weight ? x[first + i] * weight[first + i] : x[first + i]; };
-    *m = kLeastMagnitude;
-    for (uint32_t i = 0; i < unit; ++i) *m = std::abs(v(i)) > *m ? std::abs(v(i)) : *m;
-    for (uint32_t i = 0; i < unit; ++i) q[first + i] = static_cast<int8_t>(rounded(v(i) * (127 / *m), -127));
-  }
-}
-
-float unit_factors(float* m, uint32_t n) {
-  float most = kLeastMagnitude;
-  for (uint32_t i = 0; i < n; ++i) most = m[i] > most ? m[i] : most;
-  for (uint32_t i = 0; i < n; ++i) m[i] = m[i] < most ? m[i] / most : 1;
-  return most;
-}
-
 void sums_of(const int8_t* q, uint32_t n, uint32_t every, int32_t* sums) {
   for (uint32_t i = 0; i < n; i += every) sums[i / every] = std::accumulate(q + i, q + i + every, 0);
 }
@@ -342,6 +326,19 @@ Vec div(const Vec& a, const Vec& b) {
 
 #include "float_loops_acts.h"
 #include "float_loops_tables.h"
+#include "float_loops_units.h"
+
+void quantise_units(const float* x, const float* weight, uint32_t n, uint32_t unit, int8_t* q, float* m,
+                    float* squares) {
+  for (uint32_t first = 0; first < n; first += unit, ++m, ++squares) {
+    const auto v = [&](uint32_t i) { return weight ? x[first + i] * weight[first + i] : x[first + i]; };
+    *m = kLeastMagnitude;
+    for (uint32_t i = 0; i < unit; ++i) *m = std::abs(v(i)) > *m ? std::abs(v(i)) : *m;
+    for (uint32_t i = 0; i < unit; ++i) q[first + i] = static_cast<int8_t>(rounded(v(i) * (127 / *m), -127));
+    *squares = squares_of_unit(x + first, unit);
+  }
+}
+
 #include "kernel_table.h"
 
 }  // namespace

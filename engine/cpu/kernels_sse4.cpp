@@ -71,6 +71,12 @@ inline float add_lanes(Floats v) {
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
+inline float max_lanes(Floats v) {
+  const __m128 four = _mm_max_ps(_mm_max_ps(v.vec[0], v.vec[2]), _mm_max_ps(v.vec[1], v.vec[3]));
+  const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+}
+
 constexpr bool kSignedDot = false;
 constexpr uint32_t kBytes = 16, kFlush = 64;
 constexpr int kTileVectors = 4, kTileTokens = 2, kRowsAtOnce = 2;
@@ -159,6 +165,7 @@ inline void store_low_bytes(int8_t* to, const Words (&w)[4]) {
 
 #include "float_loops_acts.h"
 #include "float_loops_tables.h"
+#include "float_loops_units.h"
 #include "integer_loops.h"
 #include "integer_loops_groups.h"
 #include "integer_loops_rounding.h"

@@ -20,88 +20,23 @@ uint32_t round_up(uint32_t n, uint32_t multiple) { return (n + multiple - 1) / m
 
 }  // namespace
 
-Rounding::Rounding(const CpuKernels& k, const Matrix& w, const In& in)
-    : k_(k),
-      n_in_(w.n_in),
-      unit_(unit_of_input(w.layout)),
-      units_(w.input == Input::int8_units),
-      groups_(has_bands(w.layout)),
-      blocks_(w.layout == Layout::blocks16),
-      floats_(w.layout == Layout::floats),
-      norm_(in.norm),
-      x_(data_of<const float>(in.x) + size_t{in.first_row} * w.n_in) {}
-
-void Rounding::run(uint32_t token, const Rounded& to, float* normed) const {
-  const float* row = x_ + size_t{token} * n_in_;
-  if (floats_) return norm_.run(k_, row, n_in_, to.y + size_t{token} * n_in_);
-  if (!needs_room()) return round_row(row, norm_.weight, token, to);
-  norm_.run(k_, row, n_in_, normed);
-  round_row(normed, nullptr, token, to);
-}
-
-void Rounding::round_row(const float* row, const float* weight, uint32_t token, const Rounded& to) const {
-  int8_t* q = to.q + size_t{token} * n_in_;
-  const float inverse = norm_.kind == Norm::Kind::rms ? norm_.inverse(k_, row, n_in_) : 1;
-  const uint32_t units = n_in_ / unit_;
-  if (units_) {
-    float* factors = to.factors + size_t{token} * units;
-    k_.quantise_units(row, weight, n_in_, unit_, q, factors);
-    to.info[token] = {127 / std::max(kLeastMagnitude, k_.unit_factors(factors, units) * inverse), 0};
-  } else {
-    const float s = 127 / std::max(1e-5F, k_.largest_normalised(row, weight, n_in_, inverse));
-    to.info[token] = {s, k_.quantise(row, weight, n_in_, inverse, s, q)};
-    if (groups_) std::fill_n(to.factors + size_t{token} * units, units, 1.0F);
-  }
-  if (groups_) k_.sums_of_64(q, n_in_, to.sums + size_t{token} * (n_in_ / 64));
-  if (blocks_) k_.sums_of_16(q, n_in_, to.sums16 + size_t{token} * (n_in_ / 16));
-}
-
-namespace {
-
-size_t lines_of(size_t bytes) { return ceil_div(bytes, sizeof(CacheLine)); }
-
-}  // namespace
-
-// A row of floats, or the room for one, is behind all else.
-size_t Rounding::own_lines() const {
-  const size_t floats = floats_ || needs_room() ? lines_of(n_in_ * sizeof(float)) : 0;
-  if (floats_) return floats;
-  return lines_of(sizeof(TokenScale)) + lines_of(n_in_) +
-         lines_of(n_in_ / (blocks_ ? 16 : 64) * sizeof(int32_t)) + lines_of(n_in_ / unit_ * sizeof(float)) +
-         floats;
-}
-
-Rounded Rounding::own(CacheLine* memory) const {
-  if (floats_) return {nullptr, nullptr, nullptr, nullptr, nullptr, reinterpret_cast<float*>(memory)};
-  CacheLine* q = memory + lines_of(sizeof(TokenScale));
-  CacheLine* sums = q + lines_of(n_in_);
-  CacheLine* factors = sums + lines_of(n_in_ / (blocks_ ? 16 : 64) * sizeof(int32_t));
-  CacheLine* rest = factors + lines_of(n_in_ / unit_ * sizeof(float));
-  return {reinterpret_cast<int8_t*>(q),      reinterpret_cast<TokenScale*>(memory),
-          reinterpret_cast<int32_t*>(sums),  reinterpret_cast<int32_t*>(sums),
-          reinterpret_cast<float*>(factors), reinterpret_cast<float*>(rest)};
-}
-
-void Rounding::run_own(CacheLine* memory) const {
-  const Rounded to = own(memory);
-  run(0, to, to.y);
-}
-
-Inputs::Inputs(const Quantised& q, const std::shared_ptr<const Rounding>& own) : own_(own) {
-  const auto data = [](const BufferPtr& buffer) { return buffer ? data_of<std::byte>(*buffer) : nullptr; };
-  buffers_ = {reinterpret_cast<int8_t*>(data(q.q)),     reinterpret_cast<TokenScale*>(data(q.info)),
-              reinterpret_cast<int32_t*>(data(q.sums)), reinterpret_cast<int32_t*>(data(q.sums16)),
-              reinterpret_cast<float*>(data(q.scales)), reinterpret_cast<float*>(data(q.y))};
-}
-
 void CpuRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {
-  made_last_ = nullptr;
+  const std::shared_ptr<RowsDone> before = made_last_ == &in.x && in.first_row == 0 ? rows_done_ : nullptr;
+  rows_done_.reset();
   if (n != 1) return Recorder::linear(w, in, out, n);
   assert(&in.x != &out.y);  // which some threads write while others still read
-  own_ = std::make_shared<Rounding>(k_, w, in);
-  rows_done_ = std::make_shared<RowsDone>();
-  made_last_ = &out.y;
+  const auto rounding = std::make_shared<Rounding>(k_, w, in);
+  if (before && before->n == w.n_in && rounding->takes_units()) {
+    // The product before this one may still read its own inputs while its results are being rounded.
+    std::swap(made_units_[0], made_units_[1]);
+    if (!made_units_[0]) made_units_[0] = std::make_shared<MadeUnits>();
+    made_units_[0]->reserve(w.n_in);
+    before->call = rounding->take_from(made_units_[0]);
+  }
+  own_ = rounding;
+  rows_done_ = std::make_shared<RowsDone>(out.kind == Out::Kind::gate ? w.rows() / 2 : w.rows());
   product(w, in.q, out, n);
+  made_last_ = &out.y;
   own_.reset();
 }
 
@@ -110,9 +45,9 @@ void CpuRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
   step(
       n,
       [rounding, inputs = Inputs(in.q, nullptr)](uint32_t t, CacheLine* scratch) {
-        rounding.run(t, inputs.take(scratch), reinterpret_cast<float*>(scratch));
+        rounding.run(t, inputs.take(scratch), scratch);
       },
-      rounding.needs_room() ? w.n_in * sizeof(float) : 0);
+      rounding.room());
 }
 
 void CpuRecorder::product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) {
@@ -202,8 +137,8 @@ void CpuRecorder::gated_product(const Matrix& w, const Quantised& q, const Out& 
     return step(ceil_div(n_out, kHalfTile), work, kTileSums + operands.tile_bytes());
   }
   const uint32_t at_once = rows_a_unit(operands.rows(), operands.row_bytes() * 2, operands.rows_together());
-  const auto work = [&k = k_, all = operands, inputs, n_out, at_once, n, output](uint32_t unit,
-                                                                                 CacheLine* scratch) {
+  const auto work = [&k = k_, all = operands, inputs, n_out, at_once, n, output, done = rows_done_](
+                        uint32_t unit, CacheLine* scratch) {
     const Operands operands = all.with(inputs.take(scratch));
     auto* sums = reinterpret_cast<int32_t*>(scratch);
     const uint32_t begin = unit * at_once, rows = std::min(n_out - begin, at_once);
@@ -212,6 +147,7 @@ void CpuRecorder::gated_product(const Matrix& w, const Quantised& q, const Out& 
       operands.multiply_rows(k, operands.part(1), n_out + begin, rows, t, sums + at_once);
       output(operands, begin, rows, t, sums, sums + at_once);
     }
+    if (done && done->call) done->call(begin, begin + rows);
   };
   step(ceil_div(n_out, at_once), work, 2 * size_t{round_up(at_once, kBandRows)} * sizeof(int32_t));
   reads(n_out, at_once, [&](uint32_t first, uint32_t end) {

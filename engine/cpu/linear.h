@@ -1,10 +1,14 @@
-// What the two kinds of projections share: linear.cpp and linear_dense.cpp.
+// What the two kinds of projections share: linear.cpp and linear_dense.cpp. rounding.cpp rounds their inputs.
 //
 // Thread rule: values.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include "norms.h"
 #include "recorder.h"
@@ -41,15 +45,48 @@ struct Rounded {
   }
 };
 
+// The inputs of one token in units (Input::int8_units), each rounded by whoever made the last of its values.
+// So the others fetch a byte a value, and find only what a row has in all.
+class MadeUnits {
+ public:
+  // Before a run; for what is recorded next, so that room is there for all.
+  void reserve(uint32_t n_in);
+
+  // Values [first, end) of x are there, for inputs of a projection that has `sum_every` and `unit` of them.
+  struct Of {
+    const float* x;
+    const float* weight;  // of the norm, or null
+    uint32_t unit, sum_every;
+  };
+  void made(const CpuKernels& k, const Of& of, uint32_t first, uint32_t end);
+
+  int8_t* q() { return reinterpret_cast<int8_t*>(q_.data()); }
+  int32_t* sums() { return reinterpret_cast<int32_t*>(sums_.data()); }
+  float* largest() { return reinterpret_cast<float*>(largest_.data()); }
+  float* squares() { return reinterpret_cast<float*>(squares_.data()); }
+
+ private:
+  struct alignas(64) Count {
+    std::atomic<uint32_t> values = 0;
+  };
+  std::vector<CacheLine> q_, sums_, largest_, squares_;
+  std::deque<Count> there_;  // values of each unit that are there
+};
+
 // How the inputs of a projection are rounded.
 class Rounding {
  public:
   Rounding(const CpuKernels& k, const Matrix& w, const In& in);
 
-  // Rounds a token. `normed` has room for n_in floats where needs_room().
-  void run(uint32_t token, const Rounded& to, float* normed) const;
-  bool needs_room() const { return norm_.kind == Norm::Kind::layer; }
+  // Rounds a token. `room` is for room() bytes.
+  void run(uint32_t token, const Rounded& to, CacheLine* room) const;
+  size_t room() const;
   uint32_t n_in() const { return n_in_; }
+
+  // Whether who makes the values of one token may round them: RowsDone then calls made(). From now on own()
+  // takes them from there.
+  bool takes_units() const { return units_ && norm_.kind != Norm::Kind::layer; }
+  std::function<void(uint32_t first, uint32_t end)> take_from(const std::shared_ptr<MadeUnits>& made);
 
   // One token, in the memory of a thread: own_lines() from `memory` on.
   void run_own(CacheLine* memory) const;
@@ -57,13 +94,16 @@ class Rounding {
   size_t own_lines() const;
 
  private:
-  const CpuKernels& k_;
-  void round_row(const float* row, const float* weight, uint32_t token, const Rounded& to) const;
+  void round_row(const float* row, const float* weight, uint32_t token, const Rounded& to,
+                 float* squares) const;
+  TokenScale scale_of(const UnitTotals& row) const;
 
+  const CpuKernels& k_;
   uint32_t n_in_, unit_;
   bool units_, groups_, blocks_, floats_;
   RowNorm norm_;
   const float* x_;
+  std::shared_ptr<MadeUnits> made_;
 };
 
 // Where the units of a product find their inputs: in buffers, or in front of their scratch.
@@ -82,9 +122,11 @@ class Inputs {
   std::shared_ptr<const Rounding> own_;
 };
 
-// What a product of one token does with rows [first, end) when they are there; nothing where `call` is empty.
+// What a product of one token, or its attention, does with values [first, end) of its `n` when they are
+// there; nothing where `call` is empty.
 struct RowsDone {
-  std::function<void(uint32_t first, uint32_t end)> call;
+  uint32_t n = 0;
+  std::function<void(uint32_t first, uint32_t end)> call = {};
 };
 
 }  // namespace bitnet::cpu

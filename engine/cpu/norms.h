@@ -23,8 +23,11 @@ struct RowNorm {
         epsilon(norm.epsilon) {}
 
   // What an RMSNorm multiplies the row with, beside the weights
+  float inverse(float squares, uint32_t n) const {
+    return 1 / std::sqrt(squares / static_cast<float>(n) + epsilon);
+  }
   float inverse(const CpuKernels& k, const float* x, uint32_t n) const {
-    return 1 / std::sqrt(k.sum_of_squares(x, n) / static_cast<float>(n) + epsilon);
+    return inverse(k.sum_of_squares(x, n), n);
   }
 
   // y = norm(x), n values each

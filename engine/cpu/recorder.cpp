@@ -12,6 +12,7 @@ namespace bitnet::cpu {
 
 void CpuRecorder::add_step(uint32_t units, std::function<void(uint32_t, CacheLine*)> work,
                            size_t scratch_lines) {
+  made_last_ = nullptr;
   Step step{units, std::move(work)};
   if (own_) {
     step.prepare = [own = own_](CacheLine* scratch) { own->run_own(scratch); };
@@ -169,9 +170,10 @@ void CpuRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const Buff
   const uint32_t sets = s.n_head / heads;
   const uint32_t rows = cache_rows(k_cache, s), window = s.window == 0 ? rows : std::min(s.window, rows);
   const float scale = s.scale != 0 ? s.scale : 1 / std::sqrt(static_cast<float>(s.head_dim));
+  const auto done = n == 1 ? std::make_shared<RowsDone>(s.n_head * s.head_dim) : nullptr;
   step(
       n * sets,
-      [&k = k_, &input = input_, s, group, heads, sets, n, rows, window, scale,
+      [&k = k_, &input = input_, s, group, heads, sets, n, rows, window, scale, done,
        qkv = data_of<const float>(qkv), keys = data_of<const uint16_t>(k_cache),
        values = data_of<const uint16_t>(v_cache), o = data_of<float>(o)](uint32_t unit, CacheLine* scratch) {
         const uint32_t t = n - 1 - unit / sets;  // the longest first
@@ -191,8 +193,11 @@ void CpuRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const Buff
                      .scale = scale,
                      .out = o + (size_t{t} * s.n_head + head) * s.head_dim,
                      .scratch = reinterpret_cast<float*>(scratch)});
+        if (done && done->call) done->call(head * s.head_dim, (head + heads) * s.head_dim);
       },
       attention_scratch(window) * sizeof(float));
+  rows_done_ = done;
+  if (done) made_last_ = &o;
 }
 
 void CpuRecorder::argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial,

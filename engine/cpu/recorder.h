@@ -17,6 +17,7 @@ namespace bitnet::cpu {
 class CpuProgram;
 
 struct ShortlistedHead;
+class MadeUnits;
 class Rounding;
 struct RowsDone;
 
@@ -177,8 +178,10 @@ class CpuRecorder : public Recorder {
   const FindShortlist shortlists_;
   CpuProgram& program_;
   std::shared_ptr<const Rounding> own_;  // which the product that is being recorded does in its step
-  std::shared_ptr<RowsDone> rows_done_;  // of the product of one token that was recorded last
-  const Buffer* made_last_ = nullptr;    // by that product
+  std::shared_ptr<RowsDone> rows_done_;  // of the product or attention of one token that was recorded last
+  const Buffer* made_last_ = nullptr;    // by that product, and nothing was recorded since
+  // Inputs that were made in units: the last ones, and those before
+  std::array<std::shared_ptr<MadeUnits>, 2> made_units_;
 };
 
 }  // namespace bitnet::cpu

@@ -32,6 +32,13 @@ inline float add_lanes(Floats v) {
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
+inline float max_lanes(Floats v) {
+  const __m256 eight = _mm256_max_ps(v.vec[0], v.vec[1]);
+  const __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+}
+
 constexpr bool kSignedDot = false;
 constexpr uint32_t kBytes = 32;
 using Bytes = __m256i;

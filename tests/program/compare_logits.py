@@ -18,7 +18,7 @@ def cosines(a, b):
     return (a * b).sum(-1) / np.maximum(np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1), 1e-300)
 
 
-def compare(reference, other, bar=0.999, top=True):
+def compare(reference, other, bar=0.999, top=True, decided=0.25):
     """Returns a line of what was found, and whether it is good enough."""
     if reference.shape != other.shape:
         return f"wanted shape {reference.shape}, got {other.shape}", False
@@ -30,9 +30,9 @@ def compare(reference, other, bar=0.999, top=True):
     report, good = f"worst cosine {cosine[worst]:.7f} at row {worst} (bar {bar})", cosine[worst] >= bar
     if top:
         second, first = np.partition(reference, -2, -1)[:, -2:].T
-        decided = first - second > reference.std(-1) / 4
-        wrong = decided & (reference.argmax(-1) != other.argmax(-1))
-        report += f"; top-1: {decided.sum()} compared, {(~decided).sum()} too close, {wrong.sum()} differ"
+        clear = first - second > reference.std(-1) * decided
+        wrong = clear & (reference.argmax(-1) != other.argmax(-1))
+        report += f"; top-1: {clear.sum()} compared, {(~clear).sum()} too close, {wrong.sum()} differ"
         if wrong.any():
             report += f" (rows {np.flatnonzero(wrong)[:8].tolist()})"
         good = good and not wrong.any()

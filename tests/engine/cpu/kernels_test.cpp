@@ -218,8 +218,8 @@ TEST(CpuKernels, InputsAreRoundedByTheRowOrByUnits) {
       const auto v = [&](uint32_t i) { return w ? x[i] * w[i] : x[i]; };
       std::vector<int8_t> q(kIn);
       for (const uint32_t unit : {32U, 64U}) {
-        std::vector<float> m(kIn / unit);
-        k.quantise_units(x.data(), w, kIn, unit, q.data(), m.data());
+        std::vector<float> m(kIn / unit), squares(m.size());
+        k.quantise_units(x.data(), w, kIn, unit, q.data(), m.data(), squares.data());
         for (uint32_t u = 0; u < kIn / unit; ++u) {
           float most = 1e-30F;
           for (uint32_t i = u * unit; i < (u + 1) * unit; ++i)
@@ -228,10 +228,19 @@ TEST(CpuKernels, InputsAreRoundedByTheRowOrByUnits) {
           for (uint32_t i = u * unit; i < (u + 1) * unit; ++i)
             ASSERT_EQ(q[i], rounded(v(i) * (127 / most), -127)) << i;
         }
-        m.resize(9);  // without the unit that is infinite
+        m.resize(unit == 32 ? 9 : 4);  // without the unit that is infinite
         const std::vector<float> before = m;
         const float most = *std::max_element(m.begin(), m.end());
-        EXPECT_EQ(k.unit_factors(m.data(), static_cast<uint32_t>(m.size())), most);
+        const size_t broken = 200 / unit;
+        squares[broken] = 1;
+        const UnitTotals row =
+            k.unit_factors(m.data(), squares.data(), static_cast<uint32_t>(m.size()), m.data());
+        EXPECT_EQ(row.largest, most);
+        double sum = 0, exact = 1;
+        for (size_t i = 0; i < m.size() * unit; ++i) exact += i / unit == broken ? 0 : double{x[i]} * x[i];
+        for (size_t u = 0; u < m.size(); ++u) sum += squares[u];
+        EXPECT_NEAR(row.squares, sum, sum * 1e-6);
+        EXPECT_NEAR(sum, exact, exact * 1e-6);
         for (size_t u = 0; u < m.size(); ++u) ASSERT_EQ(m[u], before[u] < most ? before[u] / most : 1) << u;
       }
       std::vector<int32_t> sums(kIn / 16);
