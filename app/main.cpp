@@ -21,6 +21,7 @@
 #include "app/cli/options.h"
 #include "app/cli/piped_input.h"
 #include "app/cli/tools.h"
+#include "app/cli/way_back.h"
 #include "app/model/model_open.h"
 #include "app/plain/line_loop.h"
 #include "app/plain/ui_json.h"
@@ -133,6 +134,9 @@ struct Input {
   bool piped_lines = false;  // each line of standard input is a turn, as soon as it comes
 };
 
+// A person types, and nothing else asks.
+bool is_typed(const Input& input) { return !input.question && !input.script && !input.piped_lines; }
+
 Input read_input(const Options& options, Output& err) {
   Input input;
   if (!options.script.empty()) {
@@ -215,8 +219,13 @@ ScreenOptions screen_options_from(const Options& options) {
   return screen;
 }
 
-// Puts into `left` what could not be saved, to be written once the terminal is as it was before.
-int draw_chat(const Options& options, Input& input, const ChatSettings& settings, std::string& left) {
+// What is told once the terminal is as it was before.
+struct Parting {
+  std::string unsaved;
+  std::string way_back;
+};
+
+int draw_chat(const Options& options, Input& input, const ChatSettings& settings, Parting& parting) {
   EventLoop loop;
   ScreenOptions screen_options = screen_options_from(options);
   const std::string keys_problem = read_keymap(options, screen_options.keymap);
@@ -232,15 +241,17 @@ int draw_chat(const Options& options, Input& input, const ChatSettings& settings
     const int code = screen.run(chat, input.script.get(), [&] { running.worker.start(); });
     return code == 0 && chat.failure() ? exit_code_of(chat.failure()->kind()) : code;
   });
-  left = chat.close();
+  parting.unsaved = chat.close();
+  if (!input.script) parting.way_back = way_back(options, chat.conversation(), *ground.store);
   tidy(options, *ground.store);
   return ended;
 }
 
 int run_on_screen(const Options& options, Input& input, const ChatSettings& settings, Output& err) {
-  std::string left;
-  const int code = draw_chat(options, input, settings, left);
-  if (!left.empty()) err.write(make_safe(fmt::format("bitnet-chat: {}\n", left)));
+  Parting parting;
+  const int code = draw_chat(options, input, settings, parting);
+  if (!parting.unsaved.empty()) err.write(make_safe(fmt::format("bitnet-chat: {}\n", parting.unsaved)));
+  err.write(make_safe(parting.way_back));
   return code;
 }
 
@@ -268,6 +279,7 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
                             [&](std::string_view line) { front.note_typed(line); }};
   const int code = with_recording(front, [&] { return run_line_loop(chat, loop, input, front, hooks); });
   if (const std::string left = chat.close(); !left.empty()) front.error(left);
+  if (is_typed(input)) err.write(make_safe(way_back(options, chat.conversation(), *ground.store)));
   tidy(options, *ground.store);
   return code;
 }
@@ -299,6 +311,8 @@ int run_json(const Options& options, Input& input, const ChatSettings& settings,
 int run_chat(const Options& options, Output& out, Output& err) {
   Input input = read_input(options, err);
   ChatSettings settings = settings_from(options, input.script ? script_settings() : interactive_settings());
+  settings.asks = is_typed(input);
+  settings.titles = settings.asks && options.titles;
   settings.files = input.script || input.piped_lines ? script_rules(options) : named_rules(options);
   if (options.output == OutputForm::jsonl) {
     if (!options.record.empty()) throw Error(ErrorKind::usage, "--record wants --output text or tui");

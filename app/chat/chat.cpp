@@ -10,6 +10,7 @@
 #include "app/text/text_safe.h"
 #include "chat_parts.h"
 #include "command_line.h"
+#include "titles.h"
 
 namespace bitnet {
 namespace {
@@ -44,13 +45,15 @@ class LiveChat final : public Chat {
   std::optional<std::string> take_error() override { return reporter_.take_error(); }
   const std::optional<Error>& failure() const override { return model_.failure(); }
   std::vector<std::string> complete(std::string_view line) override;
+  std::vector<MenuEntry> menu(std::string_view line) override { return command_menu(line); }
 
  private:
   bool leave_deleted_conversation(std::string_view typed);
   bool may_run(const Command& command) const;
   void run_or_queue(std::string_view typed);
   void advance_queue();
-  bool works_on(uint64_t job) const { return answer_.is_shown(job) || tasks_.is(job); }
+  bool asks_to_leave(std::string_view typed);
+  bool works_on(uint64_t job) const { return answer_.is_shown(job) || (tasks_.is(job) && !tasks_.is_quiet()); }
 
   // What the worker says.
   void handle(const LoadProgress& event);
@@ -75,6 +78,7 @@ class LiveChat final : public Chat {
   Tasks tasks_;
   ReadFiles read_files_;
   Queue queue_;
+  bool asked_to_leave_ = false;  // the last line was a bare "quit"
   ChatParts parts_;
 };
 
@@ -102,11 +106,44 @@ void LiveChat::submit(std::string_view text) {
   try {
     if (!busy()) conversation_.storage().look_after_database();
     if (leave_deleted_conversation(text)) return;
-    if (!bitnet::is_command(text)) return add_user_turn(parts_, turn_of(text));
-    run_or_queue(text);
+    if (asks_to_leave(text)) return;
+    if (bitnet::is_command(text)) {
+      run_or_queue(text);
+    } else {
+      add_user_turn(parts_, turn_of(text));
+    }
+    if (tasks_.is_quiet() && !queue_.empty()) tasks_.interrupt();
   } catch (const Error& error) {
     reporter_.error(error.what());
   }
+}
+
+// Whoever types a bare "quit" hardly means it for the model; true: it was asked about, and not sent.
+bool LiveChat::asks_to_leave(std::string_view typed) {
+  const bool is_bare = typed == "quit" || typed == "exit";
+  const bool again = std::exchange(asked_to_leave_, is_bare);
+  if (!is_bare || !settings_.now.asks) return false;
+  const std::string word(typed);
+  Choices choices;
+  choices.title = "End the program?";
+  choices.enter = "chooses";
+  choices.find = [word](std::string_view) {
+    return std::vector<Choice>{{1, "Yes, leave", "/quit does so at once"},
+                               {2, fmt::format("No, send \"{}\" to the model", word), ""}};
+  };
+  choices.chosen = [this, word](int64_t choice) {
+    asked_to_leave_ = false;
+    if (choice == 1) return submit("/quit");
+    add_user_turn(parts_, word);
+  };
+  if (reporter_.front_end().choose(std::move(choices))) return true;
+  if (again) {
+    submit("/quit");
+  } else {
+    reporter_.front_end().notice(
+        fmt::format("Not sent: {0} again ends the program, and so does /quit at once.", word));
+  }
+  return true;
 }
 
 bool LiveChat::may_run(const Command& command) const {
@@ -204,6 +241,7 @@ void LiveChat::handle_events() {
   for (const WorkerEvent& event : events) std::visit([this](const auto& known) { handle(known); }, event);
   if (!events.empty()) reporter_.send_status();
   advance_queue();
+  if (tasks_.is_quiet() && !queue_.empty()) tasks_.interrupt();
 }
 
 void LiveChat::handle(const LoadProgress& event) { reporter_.set_state(ChatState::loading, event.done); }
@@ -288,7 +326,9 @@ void LiveChat::handle(const ContextChanged& event) {
 
 void LiveChat::handle(const Finished& event) {
   tasks_.finish(event);
+  const bool answered = answer_.is_shown(event.job);
   answer_.finish(event);
+  if (answered && !busy()) wish_title(parts_);
 }
 
 void LiveChat::handle(const Failed& event) {

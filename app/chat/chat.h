@@ -69,6 +69,11 @@ class Chat {
   // Says why the model cannot be used; empty while it can.
   virtual const std::optional<Error>& failure() const = 0;
   virtual std::vector<std::string> complete(std::string_view line) = 0;  // whole lines that begin with `line`
+  // What the word at the end of `line` could become.
+  virtual std::vector<MenuEntry> menu(std::string_view line) {
+    (void)line;
+    return {};
+  }
 };
 
 // The chat over a store and a model's worker. All four must live as long as it does.

@@ -118,6 +118,22 @@ const Command& checked_command(std::string_view line) {
 
 std::string_view arguments_of(std::string_view line) { return split(line).second; }
 
+std::vector<MenuEntry> command_menu(std::string_view line) {
+  std::vector<MenuEntry> entries;
+  if (!line.starts_with('/') || line.find_first_of(" \n/", 1) != std::string_view::npos) return entries;
+  for (const Command& command : command_table()) {
+    std::istringstream names{fmt::format("{} {}", command.name, command.aliases)};
+    std::string name;
+    while (names >> name && !name.starts_with(line)) {
+    }
+    if (!name.starts_with(line)) continue;
+    const bool takes = *command.arguments != '\0';
+    entries.push_back({fmt::format("{}{}{}", name, takes ? " " : "", command.arguments), command.help,
+                       fmt::format("{}{}", name, takes ? " " : ""), !takes || *command.arguments == '['});
+  }
+  return entries;
+}
+
 std::vector<std::string> complete_command(Store& database, std::string_view line) {
   std::vector<std::string> lines;
   if (!line.starts_with('/') || line.starts_with("//")) return lines;

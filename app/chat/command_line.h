@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/chat/front_end.h"
 #include "app/store/store.h"
 #include "commands.h"
 
@@ -19,6 +20,9 @@ bool is_command(std::string_view typed);
 std::string_view turn_of(std::string_view typed);
 // The inverse: what is to be typed to send exactly this turn.
 std::string typed_form(std::string_view turn);
+
+// The commands that begin like `line`, while their name is being typed.
+std::vector<MenuEntry> command_menu(std::string_view line);
 
 // The command of a line that is_command() takes for one. Throws Error(usage), before anything is done, where
 // there is no such command (with the nearest one), or where it takes no arguments.

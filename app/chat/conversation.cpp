@@ -96,6 +96,7 @@ void Conversation::begin_new() {
   settings_.now.system = settings_.new_system;
   settings_.now.think = settings_.new_think;
   title_.clear();
+  first_title_.reset();
   branch_.clear();
   undone_.clear();
   moved_ = false;
@@ -107,6 +108,7 @@ void Conversation::open(const StoredConversation& row) {
   created_ = row.created;
   settings_.now.system = row.system;
   title_ = row.title;
+  first_title_.reset();
   undone_.clear();
   moved_ = false;
   storage_.open(row.id);
@@ -135,6 +137,8 @@ void Conversation::set_title(std::string_view title) {
   title_ = title;
   keep([&] { store().set_title(number(), title_); });
 }
+
+bool Conversation::title_is_first_line() const { return title_ == first_title_; }
 
 std::vector<BranchMessage> Conversation::read_branch(Store& store, int64_t number,
                                                      std::optional<int64_t> leaf) const {
@@ -228,6 +232,7 @@ void Conversation::add_user_message(const std::string& text, const std::string& 
     keep([&] {
       storage_.set_number(store().add_conversation(settings_.now.system));
       title_ = title;
+      first_title_ = title;
       store().set_title(number(), title_);
     });
     created_ = now_milliseconds();

@@ -54,6 +54,7 @@ class Conversation final : public AnswerPlace, private StoredBranch {
   void begin_new();                          // not shown yet
   void open(const StoredConversation& row);  // of storage().database(), sound; not shown yet
   void set_title(std::string_view title);
+  bool title_is_first_line() const;                // nobody has given it another one
   void step_back_to(std::optional<int64_t> leaf);  // an ancestor of leaf()
   void move_to(std::optional<int64_t> leaf);       // anywhere in the tree
   bool undo();                                     // false where there is no turn to step back from
@@ -96,7 +97,8 @@ class Conversation final : public AnswerPlace, private StoredBranch {
   Reporter& reporter_;
   Storage storage_;
   std::string title_;
-  int64_t created_ = 0;  // milliseconds since 1970
+  std::optional<std::string> first_title_;  // the one that it began with, here
+  int64_t created_ = 0;                     // milliseconds since 1970
   std::vector<BranchMessage> branch_;
   std::vector<int64_t> undone_;  // ends of branches that undo() has left, for redo(); the last one last
   bool moved_ = false;           // a step back or aside came before the next prompt

@@ -104,8 +104,17 @@ struct Choice {
 };
 struct Choices {
   std::string title;
+  const char* enter = "opens";                                       // what Enter does with one of them
   std::function<std::vector<Choice>(std::string_view filter)> find;  // what to show for what was typed so far
   std::function<void(int64_t id)> chosen;
+};
+
+// A row of the menu that opens while a person types.
+struct MenuEntry {
+  std::string label;
+  std::string help;
+  std::string line;       // the input line as it is once this is chosen
+  bool is_whole = false;  // it can be sent as it is then
 };
 
 class FrontEnd {

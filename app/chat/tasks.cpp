@@ -12,6 +12,7 @@ Tasks::Tasks(Worker& worker, ModelState& model, Reporter& reporter)
 void Tasks::start(Job job, Task task) {
   job_ = worker_.submit(std::move(job));
   task_ = std::move(task);
+  if (task_->quiet) return;
   reporter_.set_state(ChatState::prefill, 0);
   reporter_.send_status();
 }

@@ -22,6 +22,8 @@ struct Task {
   std::function<void(const SampledToken&)> on_token;
   std::function<void(const Looked&)> on_looked;
   std::function<void(const Finished&)> on_finish;  // throws Error for what the person should read
+  bool quiet =
+      false;  // the person did not ask for it: the status says nothing, and whatever else comes stops it
 };
 
 class Tasks {
@@ -37,6 +39,7 @@ class Tasks {
   // Requires that nothing runs. A lost device ends a task without its on_finish.
   void start(Job job, Task task);
   bool runs() const { return task_.has_value(); }
+  bool is_quiet() const { return task_ && task_->quiet; }
   bool is(uint64_t job) const { return task_ && job_ == job; }
   void take(const Token& token);  // these three do nothing where the job is another
   void take(const Looked& looked);

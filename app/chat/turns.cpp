@@ -36,7 +36,8 @@ void begin_turn(ChatParts& chat, std::string_view turn, const std::vector<Attach
 }
 
 bool stoppable(const ChatParts& chat) {
-  return chat.tasks.busy() || chat.answer.is_shown() || chat.answer.waits();
+  const bool task_runs = chat.tasks.busy() && !chat.tasks.is_quiet();
+  return task_runs || chat.answer.is_shown() || chat.answer.waits();
 }
 
 void interrupt(ChatParts& chat) {

@@ -62,6 +62,7 @@ struct Options : ModelOptions {
   uint32_t config_ctx = 0;     // `ctx` as the config file has it
   bool is_private = false;
   std::string db;
+  bool titles = true;         // the model makes titles
   bool force = false;         // existing files may be overwritten
   bool allow_writes = false;  // scripts may write anywhere
   uint32_t kv_cache = 2048;   // MiB on disk; 0 = none

@@ -332,11 +332,7 @@ int InputLine::complete_here() {
     if (lines.empty()) return 0;
     const std::string prefix = common_prefix(lines);
     if (prefix.size() > line.size()) {
-      rl_begin_undo_group();
-      rl_delete_text(0, rl_point);
-      rl_point = 0;
-      rl_insert_text(prefix.c_str());
-      rl_end_undo_group();
+      complete_to(prefix);
     } else if (lines.size() > 1) {
       candidates_ = lines;
     }
@@ -344,6 +340,19 @@ int InputLine::complete_here() {
     candidates_.clear();
   }
   return 0;
+}
+
+std::optional<std::string> InputLine::begun() const {
+  if (searching() || point() != text().size() || has_mark(text())) return std::nullopt;
+  return std::string(text());
+}
+
+void InputLine::complete_to(std::string_view line) {
+  rl_begin_undo_group();
+  rl_delete_text(0, rl_point);
+  rl_point = 0;
+  insert(line);
+  rl_end_undo_group();
 }
 
 std::string InputLine::expanded(std::string_view line) const {

@@ -42,6 +42,9 @@ class InputLine {
   // text waits for put_back(), and the call returns false.
   bool give_back(std::string_view text);
   void put_back();  // puts a waiting text into the line if the line is empty
+  // The text up to the cursor, where that stands at its end and no paste is folded in it.
+  std::optional<std::string> begun() const;
+  void complete_to(std::string_view line);  // in place of begun(); undo brings it back
   void clear();
   void keep_history(bool on) { keeps_history_ = on; }  // in the file; off while nothing may be stored
   void replace(std::string_view text);  // with what an editor returned; undo brings the former text back

@@ -91,12 +91,42 @@ void ScreenFrontEnd::type(std::string_view bytes) {
   }
 }
 
+bool ScreenFrontEnd::press_in_menu(const KeyPress& key) {
+  if (!menu_.is_open()) return false;
+  const MenuEntry* chosen = menu_.chosen();
+  const bool is_tab = key.key == Key::text && key.bytes == "\t";
+  if (key.key == Key::up || key.key == Key::down) {
+    menu_.move(key.key == Key::up ? -1 : 1);
+    return true;
+  }
+  if (key.key == Key::escape) {
+    menu_.close();
+    return !input_.wants_escape();
+  }
+  if (chosen != nullptr && (is_tab || key.key == Key::enter)) {
+    const bool sends = chosen->is_whole && !is_tab;
+    input_.complete_to(chosen->line);
+    menu_.close();
+    if (sends) input_.type("\r");
+    return true;
+  }
+  if (key.key != Key::text) menu_.close();
+  return false;
+}
+
+void ScreenFrontEnd::refill_menu() {
+  const auto line = input_.begun();
+  menu_.show(chat_ == nullptr || !line || line->empty() ? std::vector<MenuEntry>() : chat_->menu(*line));
+}
+
 void ScreenFrontEnd::press_in_input(const KeyPress& key, bool quit_was_armed) {
+  if (press_in_menu(key)) return;
   switch (key.key) {
     case Key::text:
       type(key.bytes);
       candidates_ = input_.take_candidates();
       open_editor();
+      refill_menu();
       break;
     case Key::thoughts:
       if (!unfold_thoughts()) input_.type(key.bytes);

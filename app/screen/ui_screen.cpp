@@ -29,6 +29,7 @@ constexpr char kPrompt[] = "› ";
 constexpr int kMostInputRows = 10;
 constexpr int kRowsForPending = 4;  // on fewer rows what waits to be sent is not shown
 constexpr int kMostQueuedRows = 3;
+constexpr int kMostMenuRows = 10;
 
 std::string file_in(const ScreenOptions& options, const char* name, bool wanted) {
   if (options.state_folder.empty() || !wanted) return {};
@@ -264,7 +265,9 @@ ScreenFrontEnd::Frame ScreenFrontEnd::compose() {
     for (Row& row : pending_rows(status_.pending, columns)) pending.push_back(std::move(row));
   }
   int above = std::max(rows - static_cast<int>(input.rows.size() + pending.size()) - status_rows, 0);
-  const std::vector<Row> list = candidate_rows(candidates_, columns, std::min(above, std::max(rows / 3, 1)));
+  const int list_rows = std::min(above, std::max(rows / 3, 1));
+  const std::vector<Row> list = menu_.is_open() ? menu_.rows(columns, std::min(list_rows, kMostMenuRows))
+                                                : candidate_rows(candidates_, columns, list_rows);
   above -= static_cast<int>(list.size());
 
   transcript_.set_size(columns, above);
@@ -321,6 +324,7 @@ void ScreenFrontEnd::hint(std::string text, milliseconds shown_for) {
 
 void ScreenFrontEnd::type_line(std::string_view text) {
   overlays_.close_for_line();
+  menu_.close();
   input_.clear();
   input_.insert(text);
   press({Key::enter, "\r"});

@@ -23,6 +23,7 @@
 #include "app/view/frame_pace.h"
 #include "app/view/help.h"
 #include "app/view/input.h"
+#include "app/view/menu.h"
 #include "app/view/overlay.h"
 #include "app/view/status.h"
 #include "app/view/transcript.h"
@@ -105,6 +106,8 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   bool unfold_thoughts();
   void type(std::string_view bytes);
   void press_in_input(const KeyPress& key, bool quit_was_armed);
+  bool press_in_menu(const KeyPress& key);  // true: the menu has used the key
+  void refill_menu();
   void press_escape();
   bool press_to_scroll(Key key);  // false: the key does not scroll
   void open_editor();
@@ -149,6 +152,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   uint64_t hint_timer_ = 0;
   uint64_t escape_timer_ = 0;
   std::vector<std::string> candidates_;
+  Menu menu_;
   OverlayStack overlays_;
   bool quit_armed_ = false;  // ^C was pressed with nothing to stop
   bool stopping_ = false;    // the answer has been interrupted, and the hint says so

@@ -112,7 +112,7 @@ std::optional<Row> Picker::input_row(int columns, int& cursor_column) {
   row.add(words, {});
   const int used = columns_of(label) + columns_of(words);
   cursor_column = std::min(used, std::max(columns - 1, 0));
-  const char* keys = "Enter opens · Up Down · Esc leaves";
+  const std::string keys = fmt::format("Enter {} · Up Down · Esc leaves", choices_.enter);
   const std::string count = fmt::format("{} of them", found_.size());
   if (used + 6 + columns_of(keys) + columns_of(count) <= columns) {
     row.add(fmt::format("   {}   {}", count, keys), {Tone::quiet});

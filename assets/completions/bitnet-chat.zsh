@@ -65,6 +65,7 @@ _bitnet_chat() {
     '--resume[continue that conversation]:ID:_bitnet_chat_conversations'
     '--private[save nothing]'
     '--db[database to keep conversations in]:FILE:_files'
+    '--no-titles[do not let the model make titles of new conversations in idle time]'
     '--force[overwrite existing files; record even with --private]'
     '--allow-writes[let a script write anywhere, not only below the folder it is run in]'
     '--kv-cache[disk space for what the model has read of conversations, so that -c continues at once (2048); 0\: none]:MIB: '

@@ -124,6 +124,36 @@ class ProgramTest(unittest.TestCase):
                 t.wait("^! there is no command")
                 self.assertEqual(bool(re.search(r"\x1b\[[0-9;]*\b(3[0-8]|9[0-7])[;m]", t.screen(colours=True))), coloured)
 
+    def test_leaving_and_coming_back(self):
+        for columns, rows in (80, 24), (200, 60), (40, 12):
+            with self.subTest(size=f"{columns}x{rows}"):
+                terminal = Terminal(columns, rows)
+                self.addCleanup(terminal.close)
+                t = self.start("--no-kv-cache", terminal)
+                t.type("/")
+                t.wait(r"^  /help \[COMMAND\|keys\] +what there[\s\S]*\n── ")
+                t.type("und")
+                t.wait(r"^  /undelete \[ID\] .*\n  /undo +step back")
+                t.wait("^  /help", gone=True)
+                t.key("Down", "Down", "Enter")
+                t.wait("^! there is no turn to step back from")
+                t.type("/un")
+                t.wait("^  /undo ")
+                t.key("Escape")
+                t.wait("^  /undo ", gone=True)
+                t.key("C-u")
+                t.line("Hello!")
+                t.wait(r"^› Hello!\n\n  [^ …].*(\n.*)*── (.* )?ready ─")
+                t.line("quit")
+                t.wait(r"^  End the program\?\n\n› Yes, leave")
+                t.key("Escape")
+                t.wait("End the program", gone=True)
+                t.line("exit")
+                t.wait("^› Yes, leave")
+                t.key("Enter")
+                screen = t.wait("^left with 0$").replace("\n", "")
+                self.assertRegex(screen, r"go on with: bitnet-chat --resume 1 .*  # 2 messages saved: ")
+
     def test_branches(self):
         t = self.start("--temp 0")
         self.ask(t, "Hello!")
