@@ -28,7 +28,7 @@ is_configured() {
 build() {
   local tree="$root/build/$1" log
   if [[ ! -f $tree/build.ninja ]]; then echo "Building in $tree; the first time takes a few minutes" >&2; fi
-  log=$(cd "$root" && { is_configured "$1" "$3" || cmake --preset "$1" "-DBUILD_TESTING:BOOL=$3"; } 2>&1 &&
+  log=$(cd "$root" && { is_configured "$1" "$3" || cmake --preset "$1" "-DBUILD_TESTING:BOOL=$3" "-DBITNET_PRECOMPILE_TESTS:BOOL=$3"; } 2>&1 &&
     cmake --build "$tree" --target "$2" 2>&1) || {
     echo "$log" >&2
     return 1
