@@ -22,20 +22,19 @@ struct alignas(64) Table64 {
   uint8_t at[64];
 };
 
-// byte = c0 + 3 c1 + 9 c2 + 28 c3 + 84 c4. Its upper six bits tell c4; those of what is left without it, c3;
-// and what is then left is below 27.
+// byte = r + 28 (c3 + 3 c4), where r = c0 + 3 c1 + 9 c2 is below 27: the upper six bits tell c3 and c4.
 template <typename Value>
 constexpr Table64 table(Value value) {
   Table64 t{};
   for (int i = 0; i < 64; ++i) t.at[i] = static_cast<uint8_t>(value(i));
   return t;
 }
-constexpr int times(int x, int weight) { return x >= 2 * weight ? 2 : x >= weight ? 1 : 0; }
-constexpr Table64 kFirst = table([](int i) { return i % 3; });
-constexpr Table64 kSecond = table([](int i) { return i / 3 % 3; });
-constexpr Table64 kThird = table([](int i) { return i / 9 % 3; });
-constexpr Table64 kFourth = table([](int i) { return 28 * times(4 * i, 28); });
-constexpr Table64 kFifth = table([](int i) { return 84 * times(4 * i, 84); });
+constexpr Table64 kFirst = table([](int r) { return r % 3; });
+constexpr Table64 kSecond = table([](int r) { return r / 3 % 3; });
+constexpr Table64 kThird = table([](int r) { return r / 9 % 3; });
+constexpr Table64 kFourth = table([](int upper) { return upper / 7 % 3; });
+constexpr Table64 kFifth = table([](int upper) { return upper / 21; });
+constexpr Table64 kWithoutRest = table([](int upper) { return upper / 7 * 28; });
 
 inline __m512i load(const void* from) { return _mm512_loadu_si512(from); }
 inline __m512i look_up(const Table64& t, __m512i at) {
@@ -47,63 +46,57 @@ inline __m512i repeat_word(const int8_t* from) {
   return _mm512_set1_epi32(word);
 }
 
-// The codes of five groups; the fourth are 28 times the code, the fifth 84 times.
+// The codes of five groups.
 inline void decode(__m512i bytes, __m512i (&codes)[5]) {
-  codes[4] = look_up(kFifth, _mm512_srli_epi16(bytes, 2));
-  bytes = _mm512_sub_epi8(bytes, codes[4]);
-  codes[3] = look_up(kFourth, _mm512_srli_epi16(bytes, 2));
-  bytes = _mm512_sub_epi8(bytes, codes[3]);
-  codes[0] = look_up(kFirst, bytes);
-  codes[1] = look_up(kSecond, bytes);
-  codes[2] = look_up(kThird, bytes);
+  const __m512i upper = _mm512_srli_epi16(bytes, 2);
+  const __m512i rest = _mm512_sub_epi8(bytes, look_up(kWithoutRest, upper));
+  codes[0] = look_up(kFirst, rest);
+  codes[1] = look_up(kSecond, rest);
+  codes[2] = look_up(kThird, rest);
+  codes[3] = look_up(kFourth, upper);
+  codes[4] = look_up(kFifth, upper);
 }
 
-// The 32-bit sums of a group from those of codes that are counted `weight` times. An exact quotient is a
-// product with the inverse of the divisor's odd part modulo 2^32.
-inline __m512i group_sum(__m512i sum, uint32_t weight) {
-  constexpr int32_t kSeventh = static_cast<int32_t>(0xB6DB6DB7U), kOf21 = static_cast<int32_t>(0x3CF3CF3DU);
-  static_assert(7U * static_cast<uint32_t>(kSeventh) == 1 && 21U * static_cast<uint32_t>(kOf21) == 1);
-  return _mm512_mullo_epi32(_mm512_srai_epi32(sum, 2), _mm512_set1_epi32(weight == 28 ? kSeventh : kOf21));
-}
+// The inputs of a row of bands: where the sum of each group begins, which is minus the sum of its inputs, and
+// what its scale is multiplied by.
+struct Groups {
+  const int8_t* q;
+  const int32_t* first;
+  const float* factors;
+};
 
 // Adds what groups give to the sums of a band. Its scales are loaded when they change.
 class Rounding {
  public:
-  Rounding(const GroupRows& w, const uint16_t* scales, const UnitInputs& in)
-      : scales_(scales),
-        q_sums_(in.sums),
-        factors_(in.factors),
-        groups_a_scale_(w.scale_every / kGroup),
-        fixed_(w.fixed) {}
+  Rounding(const GroupRows& w, const uint16_t* scales)
+      : scales_(scales), groups_a_scale_(w.scale_every / kGroup) {}
 
-  void add(__m512i codes_by_q) {  // of the next group
-    if (group_ % groups_a_scale_ == 0) {
+  void add(__m512i total, float factor) {  // of the next group
+    if (left_ == 0) {
       __builtin_prefetch(scales_ + kAhead / kGroup * 4, 0, kToSecondCache);
-      const auto halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales_));
-      scale_ = _mm512_mul_ps(_mm512_cvtph_ps(halves), _mm512_set1_ps(fixed_));
+      scale_ = _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales_)));
       scales_ += kBandRows;
+      left_ = groups_a_scale_;
     }
-    const __m512i total = _mm512_sub_epi32(codes_by_q, _mm512_set1_epi32(q_sums_[group_]));
-    const __m512 scale = _mm512_mul_ps(scale_, _mm512_set1_ps(factors_[group_++]));
-    const __m512 exact = _mm512_mul_ps(_mm512_cvtepi32_ps(total), scale);
+    --left_;
+    const __m512 exact =
+        _mm512_mul_ps(_mm512_cvtepi32_ps(total), _mm512_mul_ps(scale_, _mm512_set1_ps(factor)));
     sums_ = _mm512_add_epi32(sums_, _mm512_cvtps_epi32(exact));
   }
   __m512i sums() const { return sums_; }
 
  private:
   const uint16_t* scales_;
-  const int32_t* q_sums_;
-  const float* factors_;
   const uint32_t groups_a_scale_;
-  const float fixed_;
-  uint32_t group_ = 0;
+  uint32_t left_ = 0;  // groups of scale_
   __m512 scale_ = _mm512_setzero_ps();
   __m512i sums_ = _mm512_setzero_si512();
 };
 
-inline void add_fives(const uint8_t* codes, const int8_t* q, Rounding& to) {
+inline void add_fives(const uint8_t* codes, const Groups& in, Rounding& to) {
   __m512i sums[5];
-  for (__m512i& s : sums) s = _mm512_setzero_si512();
+  for (int g = 0; g < 5; ++g) sums[g] = _mm512_set1_epi32(in.first[g]);
+#pragma GCC unroll 2  // which saves the compiler's copies of registers, 7 %
   for (uint32_t i = 0; i < kWords; ++i) {
     const uint8_t* at = codes + i * kVector;
     __builtin_prefetch(at + kAhead, 0, kToSecondCache);
@@ -111,33 +104,34 @@ inline void add_fives(const uint8_t* codes, const int8_t* q, Rounding& to) {
     __m512i code[5];
     decode(load(at), code);
     for (uint32_t g = 0; g < 5; ++g)
-      sums[g] = _mm512_dpbusd_epi32(sums[g], code[g], repeat_word(q + kGroup * g + 4 * i));
+      sums[g] = _mm512_dpbusd_epi32(sums[g], code[g], repeat_word(in.q + kGroup * g + 4 * i));
   }
-  for (int g = 0; g < 3; ++g) to.add(sums[g]);
-  to.add(group_sum(sums[3], 28));
-  to.add(group_sum(sums[4], 84));
+  for (int g = 0; g < 5; ++g) to.add(sums[g], in.factors[g]);
 }
 
 // A group in two bits a code, as in Layout::groups16
-inline void add_group(const uint8_t* codes, const int8_t* q, Rounding& to) {
+inline void add_group(const uint8_t* codes, const Groups& in, Rounding& to) {
   const __m512i low = _mm512_set1_epi8(0x03);
-  __m512i sum = _mm512_setzero_si512();
+  __m512i sum = _mm512_set1_epi32(*in.first);
   for (uint32_t i = 0; i < kGroup; i += 16) {
     const __m512i bits = load(codes + i * kVector / 16);
     const __m512i code[4] = {_mm512_and_si512(_mm512_srli_epi16(bits, 6), low),
                              _mm512_and_si512(_mm512_srli_epi16(bits, 4), low),
                              _mm512_and_si512(_mm512_srli_epi16(bits, 2), low), _mm512_and_si512(bits, low)};
-    for (uint32_t s = 0; s < 4; ++s) sum = _mm512_dpbusd_epi32(sum, code[s], repeat_word(q + i + 4 * s));
+    for (uint32_t s = 0; s < 4; ++s) sum = _mm512_dpbusd_epi32(sum, code[s], repeat_word(in.q + i + 4 * s));
   }
-  to.add(sum);
+  to.add(sum, *in.factors);
 }
 
-inline void band_of_rows(const GroupRows& w, const uint8_t* codes, const uint16_t* scales,
-                         const UnitInputs& in, int32_t* out) {
-  Rounding to(w, scales, in);
+inline void band_of_rows(const GroupRows& w, const uint8_t* codes, const uint16_t* scales, const Groups& in,
+                         int32_t* out) {
+  Rounding to(w, scales);
+  const auto from = [&](uint32_t i) {
+    return Groups{in.q + i, in.first + i / kGroup, in.factors + i / kGroup};
+  };
   uint32_t i = 0;
-  for (; i + kFives <= w.n_in; i += kFives, codes += kWords * kVector) add_fives(codes, in.q + i, to);
-  for (; i < w.n_in; i += kGroup, codes += kGroup * kBandRows / 4) add_group(codes, in.q + i, to);
+  for (; i + kFives <= w.n_in; i += kFives, codes += kWords * kVector) add_fives(codes, from(i), to);
+  for (; i < w.n_in; i += kGroup, codes += kGroup * kBandRows / 4) add_group(codes, from(i), to);
   _mm512_storeu_si512(out, to.sums());
 }
 
@@ -145,10 +139,19 @@ size_t band_bytes(uint32_t n_in) {
   return n_in / kFives * kWords * kVector + n_in % kFives * (kBandRows / 4);
 }
 
+// w.fixed is a power of two, so it makes no difference to which factor it goes.
 void group_rows(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, int32_t* sums) {
   const size_t band_scales = w.n_in / w.scale_every * kBandRows;
+  const uint32_t groups = w.n_in / kGroup;
+  auto* first = static_cast<int32_t*>(__builtin_alloca(groups * sizeof(int32_t)));
+  auto* factors = static_cast<float*>(__builtin_alloca(groups * sizeof(float)));
+  for (uint32_t g = 0; g < groups; ++g) {
+    first[g] = -in.sums[g];
+    factors[g] = in.factors[g] * w.fixed;
+  }
   for (uint32_t b = 0; b < n_bands; ++b)
-    band_of_rows(w, w.codes + b * band_bytes(w.n_in), w.scales + b * band_scales, in, sums + b * kBandRows);
+    band_of_rows(w, w.codes + b * band_bytes(w.n_in), w.scales + b * band_scales, {in.q, first, factors},
+                 sums + b * kBandRows);
 }
 
 void unpack_bands(const uint8_t* const* bands, uint32_t n_in, uint8_t* tile) {
@@ -159,8 +162,6 @@ void unpack_bands(const uint8_t* const* bands, uint32_t n_in, uint8_t* tile) {
 
 void unpack_fives(const uint8_t* const* bands, uint32_t n_in, int8_t less, uint8_t* tile) {
   constexpr uint32_t kStep = 4 * kTileRows;
-  static constexpr Table64 kFourthAlone = table([](int i) { return times(4 * i, 28); });
-  static constexpr Table64 kFifthAlone = table([](int i) { return times(4 * i, 84); });
   const __m512i low = _mm512_set1_epi8(0x03), subtrahend = _mm512_set1_epi8(less);
   const auto put = [&](uint8_t* to, __m512i codes) {
     _mm512_storeu_si512(to, _mm512_sub_epi8(codes, subtrahend));
@@ -171,15 +172,9 @@ void unpack_fives(const uint8_t* const* bands, uint32_t n_in, int8_t less, uint8
     uint32_t i = 0;
     for (; i + kFives <= n_in; i += kFives, to += kFives / 4 * kStep)
       for (uint32_t word = 0; word < kWords; ++word, codes += kVector) {
-        const __m512i bytes = load(codes), fifth = look_up(kFifth, _mm512_srli_epi16(bytes, 2));
-        const __m512i four = _mm512_sub_epi8(bytes, fifth), upper = _mm512_srli_epi16(four, 2);
-        const __m512i three = _mm512_sub_epi8(four, look_up(kFourth, upper));
-        const auto group = [&](uint32_t g) { return to + (g * kWords + word) * kStep; };
-        put(group(0), look_up(kFirst, three));
-        put(group(1), look_up(kSecond, three));
-        put(group(2), look_up(kThird, three));
-        put(group(3), look_up(kFourthAlone, upper));
-        put(group(4), look_up(kFifthAlone, _mm512_srli_epi16(bytes, 2)));
+        __m512i five[5];
+        decode(load(codes), five);
+        for (uint32_t g = 0; g < 5; ++g) put(to + (g * kWords + word) * kStep, five[g]);
       }
     for (; i < n_in; i += 16, codes += kVector, to += 4 * kStep) {
       const __m512i bits = load(codes);

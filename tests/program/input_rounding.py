@@ -40,12 +40,6 @@ def int8_row(x):
     return q / scale
 
 
-def int8_64(x):
-    b = blocks(x.astype(np.float32), 64)
-    scale = np.float32(127) / np.maximum(np.abs(b).max(-1, keepdims=True), np.float32(1e-30))
-    return (np.clip(np.rint(b * scale), -127, 127) / scale).reshape(x.shape)
-
-
 def q8_k(x):
     """llama.cpp's rule for TQ1_0 and TQ2_0: the element of the largest magnitude becomes -127."""
     b = blocks(x.astype(np.float32), 256)
@@ -66,27 +60,28 @@ def rounded_first(rounding):
     return lambda x, codes, scales: rounding(x).astype(np.float64) @ gguf_types.ternary_values(codes + 1, scales).T
 
 
-def int16_row(x, codes, scales):
-    """As the engine does it: 16 bits for a row, sums of 64 products, each times its scale in fixed point."""
-    x = x.astype(np.float32)
-    factor = np.float32(32512) / np.maximum(np.float32(1e-30), np.abs(x).max(-1, keepdims=True))
-    q = np.clip(np.rint(x * factor), -32512, 32512).astype(np.float64)
+def int8_units(x, codes, scales):
+    """As the engine does it: int8 for each 64 inputs, whose products have a sum that is scaled in fixed point."""
+    x = blocks(x.astype(np.float32), 64)
+    m = np.maximum(np.float32(1e-30), np.abs(x).max(-1, keepdims=True))  # [tokens, units, 1]
+    q = np.clip(np.rint(x * (np.float32(127) / m)), -127, 127).astype(np.float64)
+    most = m.max(1, keepdims=True)
+    e = m / most
     n_rows, n_groups = len(codes), codes.shape[1] // 64
     every_64 = np.repeat(scales.astype(np.float64), n_groups // scales.shape[1], 1)  # [rows, groups]
-    fixed = 2.0 ** np.floor(np.log2(2 ** 30 / (64 * 32640 * np.abs(every_64).sum(1).max())))
+    fixed = 2.0 ** np.floor(np.log2(2 ** 30 / (64 * 128 * np.abs(every_64).sum(1).max())))
     total = np.zeros((len(x), n_rows))
     for g in range(n_groups):
-        t = q[:, 64 * g:64 * g + 64] @ codes[:, 64 * g:64 * g + 64].T
-        total += np.rint(t.astype(np.float32) * (every_64[:, g] * fixed).astype(np.float32))
-    return total / (factor * fixed)
+        t = q[:, g] @ codes[:, 64 * g:64 * g + 64].T
+        total += np.rint(t.astype(np.float32) * ((every_64[:, g] * fixed).astype(np.float32) * e[:, g]))
+    return total * (most[:, 0] / np.float32(127)) / fixed
 
 
 PRODUCTS = {
     "int8 a row": rounded_first(int8_row),
     "Q8_K: int8 every 256 (llama.cpp, TQ types)": rounded_first(q8_k),
-    "int8 every 64": rounded_first(int8_64),
+    "int8 every 64, sums in fixed point (here)": int8_units,
     "Q8_0: int8 every 32, F16 scales (llama.cpp, Q2_0)": rounded_first(q8_0),
-    "int16 a row, sums of 64 in fixed point (here)": int16_row,
     "float": rounded_first(exact),
 }
 
