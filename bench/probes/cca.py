@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Compare layers by canonical correlations on rows that were held out.
+
+    cca.py --activations a.npy [--activations-b b.npy] [--probes probe.npz] --output cca.npz
+
+In each fold both sides are reduced by PCA of the training rows and whitened, with a ridge of REG times their mean
+variance; the singular vectors of the cross-covariance are applied to the held-out rows, and the mean of the first
+correlations counts, not below 0. cca_layer_matrix compares the layers of one model, cca_cross_model those of two models
+over the same rows, root_pattern_cca the subspaces in which a linear probe reads root and pattern (cosines of their
+principal angles).
+"""
+import numpy as np
+
+import common
+
+
+def held_out_correlation(x, y, folds, n_components, reg):
+    """The mean of the first correlations over held-out rows, weighted by the size of the folds."""
+    total = 0.0
+    for test in folds:
+        train = np.setdiff1d(np.arange(len(x)), test)
+        sides = []
+        for side in (x, y):
+            mean = side[train].mean(0)
+            u, s, basis = np.linalg.svd(side[train] - mean, full_matrices=False)
+            kept = s > (s[0] if len(s) else 0) * 1e-9
+            variance = s[kept] ** 2 / (len(train) - 1)
+            if not kept.any():
+                sides.append((np.zeros((len(train), 1)), np.zeros((len(test), 1))))
+                continue
+            to_white = basis[kept].T / np.sqrt(variance + reg * variance.mean())
+            sides.append(((side[train] - mean) @ to_white, (side[test] - mean) @ to_white))
+        (x_train, x_test), (y_train, y_test) = sides
+        u, _, v = np.linalg.svd(x_train.T @ y_train / (len(train) - 1), full_matrices=False)
+        a, b = x_test @ u[:, :n_components], y_test @ v[:n_components].T
+        a, b = a - a.mean(0), b - b.mean(0)
+        sizes = np.sqrt((a * a).sum(0) * (b * b).sum(0))
+        correlations = np.where(sizes > 0, (a * b).sum(0) / np.where(sizes > 0, sizes, 1), 0)
+        total += max(0.0, float(correlations.mean())) * len(test)
+    return total / len(x)
+
+
+def matrix_of(a, b, folds, n_components, reg, symmetric):
+    found = np.zeros((a.shape[1], b.shape[1]))
+    for i in range(a.shape[1]):
+        for j in range(i if symmetric else 0, b.shape[1]):
+            found[i, j] = held_out_correlation(a[:, i], b[:, j], folds, n_components, reg)
+            if symmetric:
+                found[j, i] = found[i, j]
+    return found
+
+
+def principal_cosines(a, b):
+    """The cosines of the principal angles between the row spaces of two centred matrices, the largest first."""
+    bases = []
+    for w in (a, b):
+        u, s, basis = np.linalg.svd(w - w.mean(0), full_matrices=False)
+        bases.append(basis[s > s[0] * 1e-9])
+    return np.clip(np.linalg.svd(bases[0] @ bases[1].T, compute_uv=False), 0, 1)
+
+
+def main(arguments=None):
+    parser = common.parser_of(__doc__)
+    parser.add_argument("--activations", required=True)
+    parser.add_argument("--activations-b")
+    parser.add_argument("--probes", help="what linear_probe.py wrote of --activations")
+    parser.add_argument("--output", required=True, help=".npz")
+    parser.add_argument("--n-components", type=int, default=10)
+    parser.add_argument("--reg", type=float, default=1e-4)
+    parser.add_argument("--cv-folds", type=int, default=5)
+    parser.add_argument("--assume-row-aligned", action="store_true", help="do not ask whether both arrays have the same rows")
+    a = parser.parse_args(arguments)
+    first = common.Activations(a.activations)
+    rows = np.random.default_rng(0).permutation(len(first.values))
+    folds = [np.sort(rows[i::a.cv_folds]) for i in range(a.cv_folds)]
+    x = first.values.astype(np.float64)
+    saved = {"cca_layer_matrix": matrix_of(x, x, folds, a.n_components, a.reg, True), "activations_sha256": first.sha256}
+    if a.activations_b:
+        second = common.Activations(a.activations_b)
+        if not a.assume_row_aligned:
+            first.must_align_with(second)
+        if len(second.values) != len(first.values):
+            raise common.Refused(f"{a.activations} has {len(first.values)} rows, {a.activations_b} {len(second.values)}")
+        saved["cca_cross_model"] = matrix_of(x, second.values.astype(np.float64), folds, a.n_components, a.reg, False)
+        saved["activations_b_sha256"] = second.sha256
+    if a.probes:
+        probes = np.load(a.probes)
+        if str(probes["activations_sha256"]) != first.sha256:
+            raise common.Refused(f"{a.probes}: the probes are those of another array (activations_sha256)")
+        saved["root_pattern_cca"] = np.array([principal_cosines(r, p).mean() for r, p in
+                                              zip(probes["root_probe_weights"], probes["pattern_probe_weights"])])
+    np.savez(a.output, schema_version=3, n_components=a.n_components, regularization=a.reg, cv_folds=a.cv_folds,
+             evaluation="held_out", **saved)
+    common.write_plot(a.output, common.heat_map("Canonical correlations of layers", saved["cca_layer_matrix"]))
+
+
+if __name__ == "__main__":
+    common.run(main)
