@@ -149,13 +149,13 @@ class Bench {
             [&](Recorder& r, uint32_t i) { r.linear(down.layers[i], in, add(*y), n_); });
   }
 
-  // A scale every 128 inputs, which are rounded to 16 bits; a model of 8B has these lengths.
+  // A scale every 128 inputs, which are rounded by units; a model of 8B has these lengths.
   std::vector<Matrix> groups_of_layers(uint32_t n_in, std::vector<uint32_t> rows) {
     std::vector<Matrix> layers(kLayers);
     for (Matrix& m : layers) {
       m.n_in = n_in;
       m.layout = Layout::groups;
-      m.input = Input::int16_row;
+      m.input = Input::int8_units;
       m.scale_every = 128;
       m.fixed = 1;
       for (size_t i = 0; i < rows.size(); ++i) m.parts[i] = {rows[i], 1};
@@ -173,7 +173,12 @@ class Bench {
     const BufferPtr x = floats(uint64_t{n_} * kWide), h = floats(uint64_t{n_} * kWider),
                     o = floats(uint64_t{n_} * kWide);
     const Norm norm = rms_of(floats(kWide), kEpsilon), none;
-    const Quantised q{filled(uint64_t{n_} * kWider * 2), filled(n_ * 8), filled(uint64_t{n_} * kWider / 16)};
+    const Quantised q{filled(uint64_t{n_} * kWider),
+                      filled(n_ * 8),
+                      filled(uint64_t{n_} * kWider / 16),
+                      nullptr,
+                      nullptr,
+                      filled(uint64_t{n_} * kWider / 16)};
     const auto measure_one = [&](const char* name, const std::vector<Matrix>& w, const In& in,
                                  const Out& out) {
       measure(fmt::format("groups_{}", name).c_str(), bytes(w[0]),
@@ -205,7 +210,7 @@ class Bench {
     for (Matrix& m : l.layers) {
       m.n_in = n_in;
       m.layout = blocks ? Layout::blocks : Layout::floats;
-      m.input = blocks ? Input::int16_row : Input::float_row;
+      m.input = blocks ? Input::int8_units : Input::float_row;
       for (size_t i = 0; i < rows.size(); ++i)
         m.parts[i] = {rows[i], 1, type, 1, filled(rows[i] * row.codes), filled(rows[i] * row.scales)};
       l.bytes = m.rows() * (row.codes + (blocks ? row.scales : 0));
@@ -221,8 +226,12 @@ class Bench {
     const BufferPtr x = floats(uint64_t{n_} * kEmbd), o = floats(uint64_t{n_} * (q + 2 * kv)),
                     h = floats(uint64_t{n_} * kFf);
     const Norm norm = rms_of(floats(kEmbd), kEpsilon), none;
-    const Quantised quantised{filled(uint64_t{n_} * kFf * 2), filled(n_ * 8), nullptr,
-                              filled(uint64_t{n_} * kFf / 4), floats(uint64_t{n_} * kFf)};
+    const Quantised quantised{filled(uint64_t{n_} * kFf),
+                              filled(n_ * 8),
+                              nullptr,
+                              filled(uint64_t{n_} * kFf / 4),
+                              floats(uint64_t{n_} * kFf),
+                              filled(uint64_t{n_} * kFf / 8)};
     const auto measure_one = [&](const char* name, const LayerMatrices& w, const Out& to) {
       measure(fmt::format("{}_{}", shown_name(type), name).c_str(), w.bytes,
               [&](Recorder& r, uint32_t i) { r.product(w.layers[i], quantised, to, n_); });

@@ -36,9 +36,8 @@ using BufferPtr = std::shared_ptr<Buffer>;  // a tied head shares the embedding
 enum class BufferUse { weights, device, shared, host_weights };
 
 // How the input of a projection is rounded: to int8 by the largest magnitude of a row, as BitNet models are
-// trained, or by that of each unit of some inputs. int16_row is what Vulkan still has in place of int8_units:
-// 16 bits in two planes of int8. float_row is not rounded; it is for Layout::floats alone.
-enum class Input { int8_row, int8_units, int16_row, float_row };
+// trained, or by that of each unit of some inputs. float_row is not rounded; it is for Layout::floats alone.
+enum class Input { int8_row, int8_units, float_row };
 
 // Inputs that share a scale where the rounding is Input::int8_units.
 constexpr uint32_t unit_of_input(Layout layout) {
@@ -110,9 +109,9 @@ struct EmbedExtra {
 // (127 / m)) within -127 to 127; e = m < M ? m / M : 1; s = 127 / max(1e-30, M * inverse), where `inverse` is
 // what an RMSNorm multiplies the row with. So v * inverse is about q * e / s.
 struct Quantised {
-  BufferPtr q;     // [rows][planes][n] int8; two planes for Input::int16_row, of which the first counts 256
-  BufferPtr info;  // [rows] of {f32 s, i32 sum(q)}; the sum is 0 for Input::int8_units
-  BufferPtr sums;  // [rows][n / 64] i32, sum(q) of each 64 inputs; for the layouts of groups
+  BufferPtr q;         // [rows][n] int8
+  BufferPtr info;      // [rows] of {f32 s, i32 sum(q)}; only Layout::trits needs the sum
+  BufferPtr sums;      // [rows][n / 64] i32, sum(q) of each 64 inputs; for the layouts of groups
   BufferPtr sums16{};  // [rows][n / 16] i32, sum(q) of each 16 inputs; for blocks and blocks16
   BufferPtr y{};       // [rows][n] f32, normed and not rounded; for Input::float_row
   BufferPtr scales{};  // [rows][n / unit_of_input] f32, e; for int8_units (and 1 for int8_row on the CPU)
@@ -310,8 +309,6 @@ class Backend {
   virtual Layout group_layout() const = 0;
   // The layout of quantised dense weights: blocks or blocks16.
   virtual Layout block_layout() const = 0;
-  // What it takes for Input::int8_units: that, or int16_row meanwhile.
-  virtual Input scaled_input() const { return Input::int8_units; }
 
   virtual BufferPtr allocate(uint64_t bytes, BufferUse use) = 0;
   // From now on no more than that is allocated on the device in all; more is an Error(device).

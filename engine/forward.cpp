@@ -162,12 +162,11 @@ Widest widest_of(const Model& m) {
   return w;
 }
 
-// For rows of the widest input, in as many planes as any has.
+// For rows of the widest input.
 Quantised allocate_quantised(Backend& backend, uint64_t n, const Widest& widest) {
-  constexpr uint64_t kPlanes = 2;
   const uint64_t features = widest.input;
   const auto allocate = [&](uint64_t bytes) { return backend.allocate(bytes, BufferUse::device); };
-  return {allocate(n * features * kPlanes),
+  return {allocate(n * features),
           allocate(n * (sizeof(float) + sizeof(int32_t))),
           allocate(n * features / 64 * sizeof(int32_t)),
           widest.blocks ? allocate(n * features / 16 * sizeof(int32_t)) : nullptr,

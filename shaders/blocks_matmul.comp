@@ -1,5 +1,5 @@
 // As ternary_matmul_groups.comp, for a matrix of blocks (common/blocks.glsl). A step is one run of each row
-// with both planes of the tokens. CONSTANT_OUT says where the result goes (common/dense_out.glsl); with
+// and token. CONSTANT_OUT says where the result goes (common/dense_out.glsl); with
 // OUT_GATE the first half of an invocation's rows is gate, the second the same rows of up.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
@@ -14,7 +14,7 @@ layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
 
 layout(push_constant) uniform Push { DensePush push; };
 layout(binding = 0) readonly buffer W { uvec4 w[]; };           // [rows], as pack_blocks.h has them
-layout(binding = 1) readonly buffer Q { uvec4 q[]; };           // [n_tokens][2][n_in / 16]
+layout(binding = 1) readonly buffer Q { uvec4 q[]; };           // [n_tokens][n_in / 16]
 layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };   // [n_tokens]: bits of s, sum(q)
 layout(binding = 3) buffer Y { float y[]; };                    // [n_tokens][stride]
 layout(binding = 4) readonly buffer Scales { uint scales[]; };  // [rows], as pack_blocks.h has them
@@ -22,6 +22,7 @@ layout(binding = 5) readonly buffer WUp { uvec4 w_up[]; };      // with OUT_GATE
 layout(binding = 6) readonly buffer ScalesUp { uint scales_up[]; };
 layout(binding = 7) readonly buffer Sums { int sums[]; };       // [n_tokens][n_in / 16], sums of 16 inputs
 layout(binding = 8) readonly buffer Bias { float bias[]; };
+layout(binding = 9) readonly buffer Shares { float shares[]; };  // [n_tokens][n_in / 32]
 
 #include "common/dot.glsl"
 #include "common/half.glsl"
@@ -37,18 +38,20 @@ RUN_SCALES(scales_at_up, uint row, scales_up)
 const uint kRows = 8, kTokens = 4;            // of an invocation
 const uint kTileRows = 64, kTileTokens = 32;  // of a workgroup: 8 x 8 invocations
 const uint kOutRows = kOut == OUT_GATE ? kTileRows / 2 : kTileRows;
-const uint kQuads = 4;                          // uvec4 of a token's run, of both planes
+const uint kQuads = 2;                          // uvec4 of a token's run
 const uint kFetch = kTileTokens * kQuads / 64;  // of which an invocation brings as many
 
 shared uvec4 tile_w[kTileRows][2];
 shared vec3 tile_scales[kTileRows];
 shared uvec4 tile_q[kTileTokens][kQuads];
+shared float tile_shares[kTileTokens];
 shared int tile_sums[kTileTokens];
 
 // What an invocation brings, on its way into registers.
 RunCodes next_codes;
 uvec4 next_q[kFetch];
 uvec2 next_scale;
+float next_share;
 int next_sum;
 
 // The row of its tensor, gate or up, that this invocation brings.
@@ -68,13 +71,12 @@ void fetch(uint run) {
     next_codes = codes_of_up(row, run, runs);
     next_scale = scales_at_up(row, run, runs);
   }
-  if (kMinimum != 0) {
-    uint sum = (min(first_token + lane, last_token) * runs + run) * 2;
-    next_sum = sums[sum] + sums[sum + 1];
-  }
+  uint own = min(first_token + lane, last_token) * runs + run;
+  next_share = shares[own];
+  if (kMinimum != 0) next_sum = sums[own * 2] + sums[own * 2 + 1];
   UNROLL for (uint i = 0; i < kFetch; ++i) {
     uint quad = lane + 64 * i, t = min(first_token + quad / kQuads, last_token);
-    next_q[i] = q[((t * 2 + quad % kQuads / 2) * runs + run) * 2 + quad % 2];
+    next_q[i] = q[(t * runs + run) * kQuads + quad % kQuads];
   }
 }
 
@@ -86,7 +88,10 @@ void store(uint run) {
   tile_w[lane][1] = second;
   float fixed_ = lane < kOutRows ? push.fixed0 : push.fixed1;
   tile_scales[lane] = scales_of(next_scale, tensor_row(), run, push.n_in / 32, fixed_);
-  if (kMinimum != 0 && lane < kTileTokens) tile_sums[lane] = next_sum;
+  if (lane < kTileTokens) {
+    tile_shares[lane] = next_share;
+    if (kMinimum != 0) tile_sums[lane] = next_sum;
+  }
   UNROLL for (uint i = 0; i < kFetch; ++i) {
     uint quad = lane + 64 * i;
     tile_q[quad / kQuads][quad % kQuads] = next_q[i];
@@ -108,13 +113,12 @@ void main() {
     store(run);
     barrier();
     if (run + 1 < runs) fetch(run + 1);
-    uvec4 high[kTokens][2], low[kTokens][2];
+    uvec4 q[kTokens][kQuads];
+    float share[kTokens];
     int q_sums[kTokens];
     UNROLL for (uint j = 0; j < kTokens; ++j) {
-      UNROLL for (uint i = 0; i < 2; ++i) {
-        high[j][i] = tile_q[tile_token + 8 * j][i];
-        low[j][i] = tile_q[tile_token + 8 * j][2 + i];
-      }
+      UNROLL for (uint i = 0; i < kQuads; ++i) q[j][i] = tile_q[tile_token + 8 * j][i];
+      share[j] = tile_shares[tile_token + 8 * j];
       q_sums[j] = kMinimum != 0 ? tile_sums[tile_token + 8 * j] : 0;
     }
     UNROLL for (uint i = 0; i < kRows; ++i) {
@@ -122,7 +126,7 @@ void main() {
       uvec4 first = tile_w[row][0], second = tile_w[row][1];
       vec3 scale = tile_scales[row];
       UNROLL for (uint j = 0; j < kTokens; ++j)
-        acc[i][j] += run_share(first, second, high[j], low[j], scale, q_sums[j]);
+        acc[i][j] += run_share(first, second, q[j], scale, share[j], q_sums[j]);
     }
   }
 

@@ -1,8 +1,8 @@
 // As ternary_matmul_groups_matrix.comp, for a matrix of blocks (common/blocks.glsl). A step is two runs of
-// each row with both planes of the tokens. Each unit has a sum, 256 times that of the high plane and that
-// of the low one, which a subgroup scales and rounds where it is, in the elements of the matrices, before it
-// adds it to that of the whole row. So each element needs the scale of its row: it is in the same element of a
-// matrix whose columns are all the same, loaded with a stride of 0. Where a unit is shorter than a product of
+// each row and token. The products of a unit are a sum of their own, which a subgroup scales and rounds where
+// it is, in the elements of the matrices, before it adds it to that of the whole row. So each element needs
+// the scale of its row and the share of its token's inputs: they are in the same element of matrices whose
+// columns, or rows, are all the same, loaded with a stride of 0. Where a unit is shorter than a product of
 // matrices, zeros take the place of the other unit's codes. CONSTANT_OUT says where the result goes
 // (common/dense_out.glsl); with OUT_GATE the first half of a subgroup's tiles is gate, the second the same
 // rows of up.
@@ -29,7 +29,7 @@ layout(constant_id = CONSTANT_SUBGROUP_SIZE) const uint kSubgroupSize = 32;
 
 layout(push_constant) uniform Push { DensePush push; };
 layout(binding = 0) readonly buffer W { uvec4 w[]; };           // [rows], as pack_blocks.h has them
-layout(binding = 1) readonly buffer Q { uvec4 q[]; };           // [n_tokens][2][n_in / 16]
+layout(binding = 1) readonly buffer Q { uvec4 q[]; };           // [n_tokens][n_in / 16]
 layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };   // [n_tokens]: bits of s, sum(q)
 layout(binding = 3) buffer Y { float y[]; };                    // [n_tokens][stride]
 layout(binding = 4) readonly buffer Scales { uint scales[]; };  // [rows], as pack_blocks.h has them
@@ -37,6 +37,7 @@ layout(binding = 5) readonly buffer WUp { uvec4 w_up[]; };      // with OUT_GATE
 layout(binding = 6) readonly buffer ScalesUp { uint scales_up[]; };
 layout(binding = 7) readonly buffer Sums { int sums[]; };       // [n_tokens][n_in / 16], sums of 16 inputs
 layout(binding = 8) readonly buffer Bias { float bias[]; };
+layout(binding = 9) readonly buffer Shares { float shares[]; };  // [n_tokens][n_in / 32]
 
 #define MATRICES
 #include "common/half.glsl"
@@ -59,16 +60,17 @@ const uint kTileRows = kSubgroupTileRows * kSubgroupRows, kTileTokens = kSubgrou
 const uint kSubgroupOutRows = kOut == OUT_GATE ? kSubgroupTileRows / 2 : kSubgroupTileRows;
 const uint kOutRows = kSubgroupOutRows * kSubgroupRows;
 
-// Shared memory in uvec4: rows of a step, then the tokens of each plane, each of 64 int8 and a gap that keeps
-// eight rows out of each other's banks. With zeros a row has 32 int8 for each unit of 16. Then as floats the
-// scales of each unit, the minima of each run, and the tokens' sums of each run.
+// Shared memory in uvec4: rows of a step, then the tokens, each of 64 int8 and a gap that keeps eight rows
+// out of each other's banks. With zeros a row has 32 int8 for each unit of 16. Then as floats the scales of each
+// unit, the tokens' shares of each run, the minima of each run, and the tokens' sums of each run.
 const uint kRuns = 2, kUnits = kRuns * 32 / kUnit;        // of a step
 const bool kZeros = kUnit < kK;
 const uint kProducts = kUnit < kK ? 1 : kUnit / kK;       // of matrices for a unit
 const uint kUnitQuads = (kUnit < kK ? kK : kUnit) / 16;   // in a row
 const uint kStrideW = kUnits * kUnitQuads + 1, kQuads = 4, kStride = kQuads + 1;
-const uint kTokensAt = kTileRows * kStrideW, kScalesAt = kTokensAt + 2 * kTileTokens * kStride;
-const uint kMinimaAt = kScalesAt + kUnits * kTileRows / 4;
+const uint kTokensAt = kTileRows * kStrideW, kScalesAt = kTokensAt + kTileTokens * kStride;
+const uint kSharesAt = kScalesAt + kUnits * kTileRows / 4;
+const uint kMinimaAt = kSharesAt + kRuns * kTileTokens / 4;
 const uint kSumsAt = kMinimaAt + kMinimum * kRuns * kTileRows / 4;
 const uint kStep = kSumsAt + kMinimum * kRuns * kTileTokens / 4;
 // In the end a subgroup's sums of one column of tiles: [kN tokens][kSubgroupTileRows].
@@ -77,12 +79,12 @@ const uint kAllSums = kSums * kSubgroupRows * kSubgroupTokens;
 shared uvec4 tile[kStep > kAllSums ? kStep : kAllSums];
 
 const uint kFetchW = (kTileRows * kRuns + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
-const uint kFetchQ = (kTileTokens * 2 * kQuads + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
-const uint kFetchSums = (kTileTokens * kRuns + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+const uint kFetchQ = (kTileTokens * kQuads + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+const uint kFetchRuns = (kTileTokens * kRuns + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 RunCodes next_codes[kFetchW];
 uvec2 next_scales[kFetchW];
 uvec4 next_q[kFetchQ];
-float next_sums[kFetchSums];
+float next_shares[kFetchRuns], next_sums[kFetchRuns];
 
 uint lane;
 
@@ -110,20 +112,19 @@ void fetch(uint step_) {
     }
   }
   UNROLL for (uint i = 0; i < kFetchQ; ++i) {
-    uint at = lane + i * gl_WorkGroupSize.x, row = at / kQuads;
-    if (at >= kTileTokens * 2 * kQuads) break;
-    uint t = min(first_token + row % kTileTokens, last_token);
-    uint quad = min(step_ * kQuads + at % kQuads, runs * 2 - 1);
-    next_q[i] = q[(t * 2 + row / kTileTokens) * runs * 2 + quad];
+    uint at = lane + i * gl_WorkGroupSize.x;
+    if (at >= kTileTokens * kQuads) break;
+    uint t = min(first_token + at / kQuads, last_token);
+    next_q[i] = q[t * runs * 2 + min(step_ * kQuads + at % kQuads, runs * 2 - 1)];
   }
-  if (kMinimum != 0)
-    UNROLL for (uint i = 0; i < kFetchSums; ++i) {
-      uint at = lane + i * gl_WorkGroupSize.x;
-      if (at >= kTileTokens * kRuns) break;
-      uint t = min(first_token + at % kTileTokens, last_token);
-      uint sum = (t * runs + min(step_ * kRuns + at / kTileTokens, runs - 1)) * 2;
-      next_sums[i] = float(sums[sum] + sums[sum + 1]);
-    }
+  UNROLL for (uint i = 0; i < kFetchRuns; ++i) {
+    uint at = lane + i * gl_WorkGroupSize.x;
+    if (at >= kTileTokens * kRuns) break;
+    uint t = min(first_token + at / kRuns, last_token);
+    uint own = t * runs + min(step_ * kRuns + at % kRuns, runs - 1);
+    next_shares[i] = shares[own];
+    if (kMinimum != 0) next_sums[i] = float(sums[own * 2] + sums[own * 2 + 1]);
+  }
 }
 
 void store(uint step_) {
@@ -152,20 +153,21 @@ void store(uint step_) {
   }
   UNROLL for (uint i = 0; i < kFetchQ; ++i) {
     uint at = lane + i * gl_WorkGroupSize.x;
-    if (at >= kTileTokens * 2 * kQuads) break;
+    if (at >= kTileTokens * kQuads) break;
     tile[kTokensAt + at / kQuads * kStride + at % kQuads] = next_q[i];
   }
-  if (kMinimum != 0)
-    UNROLL for (uint i = 0; i < kFetchSums; ++i) {
-      uint at = lane + i * gl_WorkGroupSize.x;
-      if (at >= kTileTokens * kRuns) break;
-      tile[kSumsAt + at / 4][at % 4] = floatBitsToUint(next_sums[i]);
-    }
+  UNROLL for (uint i = 0; i < kFetchRuns; ++i) {
+    uint at = lane + i * gl_WorkGroupSize.x, to = at % kRuns * kTileTokens + at / kRuns;
+    if (at >= kTileTokens * kRuns) break;
+    tile[kSharesAt + to / 4][to % 4] = floatBitsToUint(next_shares[i]);
+    if (kMinimum != 0) tile[kSumsAt + to / 4][to % 4] = floatBitsToUint(next_sums[i]);
+  }
 }
 
-// As rounded(), for a sum that is a float, and with kHalfway too much.
-int rounded_sum(float sum, float scale) {
-  precise float scaled = sum * scale;
+// As rounded_share(), for a sum that is a float, and with kHalfway too much.
+int rounded_sum(float sum, float scale, float share) {
+  precise float of_unit = scale * share;
+  precise float scaled = sum * of_unit;
   precise float half_to_even = scaled + kHalfwayFloat;
   return floatBitsToInt(half_to_even);
 }
@@ -188,14 +190,13 @@ void main() {
     if (step_ + 1 < n_steps) fetch(step_ + 1);
     UNROLL for (uint unit = 0; unit < kUnits; ++unit) {
       uint run = unit * kUnit / 32, quad = kZeros ? run * 2 : unit * kUnit / 16;  // of the tokens
-      MatrixB high[kTokenTiles][kProducts], low[kTokenTiles][kProducts];
-      MatrixC q_sum[kTokenTiles];  // of each column's token
+      MatrixB b[kTokenTiles][kProducts];
+      MatrixC share[kTokenTiles], q_sum[kTokenTiles];  // of each column's token
       UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
         uint token = tokens_at + j * kN, at = kTokensAt + token * kStride + quad;
-        UNROLL for (uint k = 0; k < kProducts; ++k) {
-          coopMatLoadNV(high[j][k], tile, at + k * kK / 16, kStride, true);
-          coopMatLoadNV(low[j][k], tile, at + kTileTokens * kStride + k * kK / 16, kStride, true);
-        }
+        UNROLL for (uint k = 0; k < kProducts; ++k)
+          coopMatLoadNV(b[j][k], tile, at + k * kK / 16, kStride, true);
+        coopMatLoadNV(share[j], tile, kSharesAt + (run * kTileTokens + token) / 4, 0, false);
         if (kMinimum != 0) coopMatLoadNV(q_sum[j], tile, kSumsAt + (run * kTileTokens + token) / 4, 0, false);
       }
       UNROLL for (uint i = 0; i < kRowTiles; ++i) {
@@ -207,15 +208,15 @@ void main() {
         coopMatLoadNV(scale, tile, kScalesAt + (unit * kTileRows + row) / 4, 0, true);
         if (kMinimum != 0) coopMatLoadNV(minimum, tile, kMinimaAt + (run * kTileRows + row) / 4, 0, true);
         UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
-          MatrixC sum = MatrixC(0);
-          UNROLL for (uint k = 0; k < kProducts; ++k) sum = coopMatMulAddNV(a[k], high[j][k], sum);
-          UNROLL for (uint e = 0; e < kElements; ++e) sum[e] = sum[e] * 256;
-          UNROLL for (uint k = 0; k < kProducts; ++k) sum = coopMatMulAddNV(a[k], low[j][k], sum);
+          MatrixC sum = MatrixC(kHalfway);
+          UNROLL for (uint k = 0; k < kProducts; ++k) sum = coopMatMulAddNV(a[k], b[j][k], sum);
           UNROLL for (uint e = 0; e < kElements; ++e) {
-            int share = rounded_sum(float(sum[e]), intBitsToFloat(scale[e]));
+            float of_inputs = intBitsToFloat(share[j][e]);
+            precise float exact = intBitsToFloat(sum[e]) - kHalfwayFloat;
+            int result = rounded_sum(exact, intBitsToFloat(scale[e]), of_inputs);
             if (kMinimum != 0)
-              share -= rounded_sum(intBitsToFloat(q_sum[j][e]), intBitsToFloat(minimum[e]));
-            acc[i][j][e] += share;
+              result -= rounded_sum(intBitsToFloat(q_sum[j][e]), intBitsToFloat(minimum[e]), of_inputs);
+            acc[i][j][e] += result;
           }
         }
       }

@@ -15,7 +15,7 @@ layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
 
 layout(push_constant) uniform Push { DensePush push; };
 layout(binding = 0) readonly buffer W { uvec4 w[]; };           // [rows], as pack_blocks.h has them
-layout(binding = 1) readonly buffer Q { uvec4 q[]; };           // [n_tokens][2][n_in / 16]
+layout(binding = 1) readonly buffer Q { uvec4 q[]; };           // [n_tokens][n_in / 16]
 layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };   // [n_tokens]: bits of s, sum(q)
 layout(binding = 3) buffer Y { float y[]; };                    // [n_tokens][stride]
 layout(binding = 4) readonly buffer Scales { uint scales[]; };  // [rows], as pack_blocks.h has them
@@ -23,6 +23,7 @@ layout(binding = 5) readonly buffer WUp { uvec4 w_up[]; };      // with OUT_GATE
 layout(binding = 6) readonly buffer ScalesUp { uint scales_up[]; };
 layout(binding = 7) readonly buffer Sums { int sums[]; };       // [n_tokens][n_in / 16], sums of 16 inputs
 layout(binding = 8) readonly buffer Bias { float bias[]; };
+layout(binding = 9) readonly buffer Shares { float shares[]; };  // [n_tokens][n_in / 32]
 
 #include "common/subgroup.glsl"
 #include "common/dot.glsl"
@@ -58,14 +59,15 @@ void multiply(uint first_row, uint t) {
         scale[r] = scales_of(scales_at_up(rows[r], run, runs), rows[r], run, runs, push.fixed1);
       }
     }
-    uint at = t * runs * 4 + run * 2;
-    uvec4 high[2] = {q[at], q[at + 1]}, low[2] = {q[at + runs * 2], q[at + runs * 2 + 1]};
+    uint at = t * runs + run;
+    uvec4 inputs[2] = {q[at * 2], q[at * 2 + 1]};
+    float share = shares[at];
     int q_sum = 0;
-    if (kMinimum != 0) q_sum = sums[(t * runs + run) * 2] + sums[(t * runs + run) * 2 + 1];
+    if (kMinimum != 0) q_sum = sums[at * 2] + sums[at * 2 + 1];
     for (uint r = 0; r < kRows; ++r) {
       uvec4 first, second;
       unpack(codes[r], first, second);
-      acc[r] += run_share(first, second, high, low, scale[r], q_sum);
+      acc[r] += run_share(first, second, inputs, scale[r], share, q_sum);
     }
   }
   for (uint r = 0; r < kRows; ++r) acc[r] = subgroup_add(acc[r]);

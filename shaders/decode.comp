@@ -48,6 +48,9 @@ layout(constant_id = CONSTANT_NORM_LONG) const uint kNormLong = NORM_ALWAYS;
 layout(constant_id = CONSTANT_ROWS) const uint kRows = 2;
 layout(constant_id = CONSTANT_ROWS_LONG) const uint kRowsLong = 2;
 #endif
+#if defined(GROUPS) || defined(BLOCKS)
+#define HAS_UNITS
+#endif
 layout(constant_id = CONSTANT_TILE) const uint kTile = 1024;
 
 // What does not change while a token is computed is volatile, so that it is loaded where the source says so,
@@ -94,12 +97,10 @@ shared bool all_done;
 #include "common/activation.glsl"
 #ifdef GROUPS
 #include "common/groups.glsl"
-shared int group_sums[kTile / 4];  // sum(q) of each group
 #endif
 #ifdef BLOCKS
 #define MIXED_BLOCKS
 #include "common/blocks.glsl"
-shared int group_sums[kTile / 4];  // sum(q) of each run
 #endif
 
 // Whether to poll once more after `polls` polls in vain. If not, the token is lost, which `stuck` tells the

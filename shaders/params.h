@@ -34,7 +34,7 @@ using uvec2 = uint64_t;
 #define CONSTANT_NORM_LOADS_LONG 13
 #define CONSTANT_TILE 14             // uvec4 of shared memory: an int8 vector, a chunk's values, table rows
 #define CONSTANT_SUBGROUP_SIZE 15    // invocations of a subgroup in shared memory (common/subgroup.glsl)
-#define CONSTANT_PLANES 16           // of int8 that an input of a matrix of groups is rounded to: 1 or 2
+#define CONSTANT_INPUT_UNITS 16      // 1: inputs of a matrix of groups have a scale for each 64
 #define CONSTANT_SCALE_GROUPS 17     // groups of a row that share a scale
 #define CONSTANT_ACTIVATION 18       // ACTIVATION_...
 #define CONSTANT_NORM 19             // NORM_...

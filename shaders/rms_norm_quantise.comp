@@ -1,5 +1,7 @@
-// Makes the input of a product for a batch: rows of int8 in one plane or two, and for each row s and sum(q),
-// which every output needs. A workgroup takes a row. With GROUPS also sums of each few inputs.
+// Makes the input of a product for a batch: rows of int8, and for each row s and sum(q), which every output
+// needs. A workgroup takes a row. With GROUPS sums of each 64 or 16 inputs take the place of the row's, and
+// where units of 64 or 32 inputs are rounded each for itself their shares are written too
+// (common/quantise.glsl).
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
@@ -13,11 +15,16 @@ layout(push_constant) uniform Push { QuantisePush push; };
 layout(binding = 0) readonly buffer X { vec4 x[]; };
 layout(binding = 1) readonly buffer Weight { vec4 weight[]; };
 layout(binding = 2) readonly buffer Bias { vec4 bias[]; };
-layout(binding = 3) writeonly buffer Q { uint q[]; };         // [rows][planes][n_in / 4], four int8 a word
+#ifdef GROUPS
+layout(binding = 3) writeonly buffer Q { uvec4 q[]; };           // [rows][n_in / 16], 16 int8 each
+#else
+layout(binding = 3) writeonly buffer Q { uint q[]; };            // [rows][n_in / 4], four int8 a word
+#endif
 layout(binding = 4) writeonly buffer QInfo { uvec2 q_info[]; };  // [rows]: bits of s, sum(q)
 #ifdef GROUPS
 layout(constant_id = CONSTANT_SUM_WORDS) const uint kSumWords = 16;
-layout(binding = 5) writeonly buffer Sums { int sums[]; };  // [rows][words / kSumWords]
+layout(binding = 5) writeonly buffer Sums { int sums[]; };        // [rows][n_in / 4 / kSumWords]
+layout(binding = 6) writeonly buffer Shares { float shares[]; };  // [rows][n_in / 16 / kUnitQuads]
 #endif
 
 #include "common/subgroup.glsl"
@@ -36,8 +43,51 @@ vec4 weighted(uint i) {
 }
 
 #ifdef GROUPS
-// The sums of four inputs each, of which kSumWords neighbours are added.
-shared int quads[gl_WorkGroupSize.x];
+// An invocation takes a quad of words, 16 inputs.
+const uint kUnitQuads = kSumWords == 4 ? 2 : 4;  // blocks have units of 32 inputs
+shared float quads_largest[gl_WorkGroupSize.x];
+shared int quads_sum[gl_WorkGroupSize.x];
+
+// Rounds a row.
+void quantise_units(RowScale scale) {
+  uint lane = gl_LocalInvocationID.x, quads = words / 4, sum_quads = kSumWords / 4;
+  uint unit = lane / kUnitQuads * kUnitQuads;
+  for (uint first = 0; first < quads; first += gl_WorkGroupSize.x) {
+    uint at = first + lane;
+    vec4 y[4];
+    float largest = 0.0, factor = scale.factor;
+    if (at < quads)
+      for (uint k = 0; k < 4; ++k) {
+        y[k] = weighted(at * 4 + k);
+        largest = largest_of(y[k], largest);
+      }
+    quads_largest[lane] = largest;
+    barrier();
+    if (kInputUnits != 0) {
+      for (uint k = 0; k < kUnitQuads; ++k) largest = max(largest, quads_largest[unit + k]);
+      factor = factor_of_unit(largest);
+      if (at < quads && lane == unit)
+        shares[(gl_WorkGroupID.x * quads + at) / kUnitQuads] = share_of_unit(largest, scale);
+    }
+    int quad = 0;
+    if (at < quads) {
+      uvec4 four;
+      for (uint k = 0; k < 4; ++k) {
+        ivec4 rounded = quantised(y[k], factor);
+        quad += sum_of(rounded);
+        four[k] = packed(rounded);
+      }
+      q[gl_WorkGroupID.x * quads + at] = four;
+    }
+    quads_sum[lane] = quad;
+    barrier();
+    if (at < quads && lane % sum_quads == 0) {
+      int group = 0;
+      for (uint k = 0; k < sum_quads; ++k) group += quads_sum[lane + k];
+      sums[(gl_WorkGroupID.x * quads + at) / sum_quads] = group;
+    }
+  }
+}
 #endif
 
 void main() {
@@ -51,35 +101,18 @@ void main() {
   }
   RowScale scale = row_scale(squares, largest, kNorm == NORM_ALWAYS || kNorm == NORM_ONES);
 
-  int sum = 0;
-  uint to = gl_WorkGroupID.x * kPlanes * words;
 #ifdef GROUPS
-  for (uint first = 0; first < words; first += gl_WorkGroupSize.x) {
-    uint i = first + gl_LocalInvocationID.x;
-    int quad = 0;
-    if (i < words) {
-      ivec4 four = quantised(weighted(i), scale.factor);
-      quad = sum_of(four);
-      if (kPlanes == 2) q[to + i] = packed(high_plane(four));
-      q[to + (kPlanes - 1) * words + i] = packed(four);
-    }
-    quads[gl_LocalInvocationID.x] = quad;
-    barrier();
-    if (i < words && i % kSumWords == 0) {
-      int group = 0;
-      for (uint k = 0; k < kSumWords; ++k) group += quads[gl_LocalInvocationID.x + k];
-      sums[gl_WorkGroupID.x * (words / kSumWords) + i / kSumWords] = group;
-    }
-    barrier();
-    sum += quad;
-  }
+  quantise_units(scale);
+  int sum = 0;
 #else
+  int sum = 0;
+  uint to = gl_WorkGroupID.x * words;
   for (uint i = gl_LocalInvocationID.x; i < words; i += gl_WorkGroupSize.x) {
     ivec4 four = quantised(weighted(i), scale.factor);
     sum += sum_of(four);
     q[to + i] = packed(four);
   }
-#endif
   sum = workgroup_add(sum);
+#endif
   if (gl_LocalInvocationID.x == 0) q_info[gl_WorkGroupID.x] = uvec2(floatBitsToUint(scale.s), uint(sum));
 }

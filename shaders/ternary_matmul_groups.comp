@@ -1,5 +1,5 @@
-// As ternary_matmul.comp, for a matrix of groups (common/groups.glsl). A step is one group of each row with
-// all planes of the tokens. CONSTANT_OUT says where the result goes, as in ternary_matvec_groups.comp; with
+// As ternary_matmul.comp, for a matrix of groups (common/groups.glsl). A step is one group of each row
+// and token. CONSTANT_OUT says where the result goes, as in ternary_matvec_groups.comp; with
 // OUT_GATE the first half of an invocation's rows is gate, the second the same rows of up.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
@@ -10,16 +10,17 @@
 #include "params.h"
 
 layout(local_size_x = 64) in;
-layout(constant_id = CONSTANT_PLANES) const uint kPlanes = 1;
+layout(constant_id = CONSTANT_INPUT_UNITS) const uint kInputUnits = 0;
 layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
 
 layout(push_constant) uniform Push { GroupsPush push; };
 layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]
-layout(binding = 1) readonly buffer Q { uvec4 q[]; };          // [n_tokens][planes][n_in / 16]
+layout(binding = 1) readonly buffer Q { uvec4 q[]; };          // [n_tokens][n_in / 16]
 layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };  // [n_tokens]: bits of s, sum(q)
 layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_out]
 layout(binding = 4) readonly buffer Scales { uint scales[]; };  // F16 [rows][n_in / 64 / kScaleGroups]
 layout(binding = 5) readonly buffer Sums { int sums[]; };      // [n_tokens][n_in / 64]: sum(q) of a group
+layout(binding = 6) readonly buffer Shares { float shares[]; };  // with kInputUnits, of a group
 
 #include "common/ternary.glsl"
 #include "common/groups.glsl"
@@ -29,17 +30,18 @@ const uint kRows = 8, kTokens = 4;            // of an invocation
 const uint kSome = 4;                         // rows whose products it has in registers at a time
 const uint kTileRows = 64, kTileTokens = 32;  // of a workgroup: 8 x 8 invocations
 const uint kOutRows = kOut == OUT_GATE ? kTileRows / 2 : kTileRows;
-const uint kUnits = 4 * kPlanes;               // uvec4 of a token's group
-const uint kFetch = kTileTokens * kUnits / 64;  // of which an invocation brings as many
+const uint kQuads = 4;                          // uvec4 of a token's group
+const uint kFetch = kTileTokens * kQuads / 64;  // of which an invocation brings as many
 
 shared uvec4 tile_w[kTileRows];
 shared float tile_scales[kTileRows];
-shared uvec4 tile_q[kTileTokens][kUnits];
+shared uvec4 tile_q[kTileTokens][kQuads];
 shared int tile_sums[kTileTokens];
+shared float tile_shares[kTileTokens];
 
 // What an invocation brings, on its way into registers.
 uvec4 next_w, next_q[kFetch];
-float next_scale;
+float next_scale, next_share;
 int next_sum;
 
 // The row of the stacked matrix that is row `r` of the tile.
@@ -56,10 +58,12 @@ void fetch(uint g) {
   uint first_token = gl_WorkGroupID.y * kTileTokens, last_token = push.n_tokens - 1;
   next_w = w[row * groups + g];
   next_scale = half_of(scales[scale / 2], scale) * push.fixed_point;
-  next_sum = sums[min(first_token + lane, last_token) * groups + g];
+  uint own = min(first_token + lane, last_token) * groups + g;
+  next_sum = sums[own];
+  next_share = kInputUnits != 0 ? shares[own] : 1.0;
   UNROLL for (uint i = 0; i < kFetch; ++i) {
-    uint unit = lane + 64 * i, t = min(first_token + unit / kUnits, last_token);
-    next_q[i] = q[((t * kPlanes + unit % kUnits / 4) * groups + g) * 4 + unit % 4];
+    uint quad = lane + 64 * i, t = min(first_token + quad / kQuads, last_token);
+    next_q[i] = q[(t * groups + g) * kQuads + quad % kQuads];
   }
 }
 
@@ -67,10 +71,13 @@ void store() {
   uint lane = gl_LocalInvocationID.x;
   tile_w[lane] = next_w;
   tile_scales[lane] = next_scale;
-  if (lane < kTileTokens) tile_sums[lane] = next_sum;
+  if (lane < kTileTokens) {
+    tile_sums[lane] = next_sum;
+    tile_shares[lane] = next_share;
+  }
   UNROLL for (uint i = 0; i < kFetch; ++i) {
-    uint unit = lane + 64 * i;
-    tile_q[unit / kUnits][unit % kUnits] = next_q[i];
+    uint quad = lane + 64 * i;
+    tile_q[quad / kQuads][quad % kQuads] = next_q[i];
   }
 }
 
@@ -96,19 +103,19 @@ void main() {
         bits[i] = tile_w[tile_row + 8 * (some + i)];
         UNROLL for (uint j = 0; j < kTokens; ++j) dots[i][j] = 0;
       }
-      UNROLL for (uint unit = 0; unit < kUnits; ++unit) {
+      UNROLL for (uint quad = 0; quad < kQuads; ++quad) {
         uvec4 qs[kTokens];
-        UNROLL for (uint j = 0; j < kTokens; ++j) qs[j] = tile_q[tile_token + 8 * j][unit];
+        UNROLL for (uint j = 0; j < kTokens; ++j) qs[j] = tile_q[tile_token + 8 * j][quad];
         UNROLL for (uint i = 0; i < kSome; ++i)
-          UNROLL for (uint j = 0; j < kTokens; ++j) {
-            if (unit == 4) dots[i][j] *= 256;  // those of the high plane
-            dots[i][j] = dot_codes(bits[i], 6 - unit % 4 * 2, qs[j], dots[i][j]);
-          }
+          UNROLL for (uint j = 0; j < kTokens; ++j)
+            dots[i][j] = dot_codes(bits[i], 6 - quad * 2, qs[j], dots[i][j]);
       }
       UNROLL for (uint j = 0; j < kTokens; ++j) {
         int q_sum = tile_sums[tile_token + 8 * j];
+        float share = tile_shares[tile_token + 8 * j];
         UNROLL for (uint i = 0; i < kSome; ++i)
-          acc[some + i][j] += rounded(dots[i][j] - q_sum, tile_scales[tile_row + 8 * (some + i)]);
+          acc[some + i][j] +=
+              rounded_share(dots[i][j] - q_sum, tile_scales[tile_row + 8 * (some + i)], share);
       }
     }
   }

@@ -1,8 +1,9 @@
 // As ternary_matmul_matrix.comp, for a matrix of groups (common/groups.glsl). A step is two groups of each
-// row with all planes of the tokens. The products of a group are sums of their own, which a subgroup scales
-// and rounds where they are, in the elements of the matrices, before it adds them to those of the whole row.
-// So each element needs the scale of its row: it is in the same element of a matrix whose columns are all the
-// same, loaded with a stride of 0. Codes are unpacked to -1, 0, +1, so that nothing has to be subtracted.
+// row and token. The products of a group are sums of their own, which a subgroup scales and rounds where they
+// are, in the elements of the matrices, before it adds them to those of the whole row. So each element needs
+// the scale of its row, and with kInputUnits the share of its token (common/quantise.glsl): they are in the
+// same element of matrices whose columns, or rows, are all the same, loaded with a stride of 0. Codes are
+// unpacked to -1, 0, +1, so that nothing has to be subtracted.
 // CONSTANT_OUT says where the result goes, as in ternary_matvec_groups.comp; with OUT_GATE the first half of
 // a subgroup's tiles is gate, the second the same rows of up.
 #version 450
@@ -23,16 +24,17 @@ layout(constant_id = CONSTANT_ROW_TILES) const uint kRowTiles = 2;
 layout(constant_id = CONSTANT_TOKEN_TILES) const uint kTokenTiles = 2;
 layout(constant_id = CONSTANT_SUBGROUP_ROWS) const uint kSubgroupRows = 4;
 layout(constant_id = CONSTANT_SUBGROUP_TOKENS) const uint kSubgroupTokens = 2;
-layout(constant_id = CONSTANT_PLANES) const uint kPlanes = 1;
+layout(constant_id = CONSTANT_INPUT_UNITS) const uint kInputUnits = 0;
 layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
 layout(constant_id = CONSTANT_SUBGROUP_SIZE) const uint kSubgroupSize = 32;
 
 layout(push_constant) uniform Push { GroupsPush push; };
 layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]
-layout(binding = 1) readonly buffer Q { uvec4 q[]; };          // [n_tokens][planes][n_in / 16]
+layout(binding = 1) readonly buffer Q { uvec4 q[]; };          // [n_tokens][n_in / 16]
 layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };  // [n_tokens]: bits of s, sum(q)
 layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_out]
 layout(binding = 4) readonly buffer Scales { uint scales[]; };  // F16 [rows][n_in / 64 / kScaleGroups]
+layout(binding = 5) readonly buffer Shares { float shares[]; };  // [n_tokens][n_in / 64]: with kInputUnits
 
 #include "common/ternary.glsl"
 #include "common/groups.glsl"
@@ -48,21 +50,23 @@ const uint kTileRows = kSubgroupTileRows * kSubgroupRows, kTileTokens = kSubgrou
 const uint kSubgroupOutRows = kOut == OUT_GATE ? kSubgroupTileRows / 2 : kSubgroupTileRows;
 const uint kOutRows = kSubgroupOutRows * kSubgroupRows;
 
-// Shared memory in uvec4: rows of a step, then the tokens of each plane, each of 128 int8 and a gap that keeps
-// eight rows out of each other's banks; then for each group the scales of the rows.
+// Shared memory in uvec4: rows of a step, then the tokens, each of 128 int8 and a gap that keeps eight rows
+// out of each other's banks; then for each group the scales of the rows and the shares of the tokens.
 const uint kGroups = 2;  // of a step
 const uint kUnits = 4 * kGroups, kStride = kUnits + 1, kProducts = 64 / kK;
-const uint kTokensAt = kTileRows * kStride, kScalesAt = kTokensAt + kPlanes * kTileTokens * kStride;
-const uint kStep = kScalesAt + kGroups * kTileRows / 4;
+const uint kTokensAt = kTileRows * kStride, kScalesAt = kTokensAt + kTileTokens * kStride;
+const uint kSharesAt = kScalesAt + kGroups * kTileRows / 4;
+const uint kStep = kSharesAt + kInputUnits * kGroups * kTileTokens / 4;
 // In the end a subgroup's sums of one column of tiles: [kN tokens][kSubgroupTileRows].
 const uint kSums = kN * kSubgroupTileRows / 4;
 const uint kAllSums = kSums * kSubgroupRows * kSubgroupTokens;
 shared uvec4 tile[kStep > kAllSums ? kStep : kAllSums];
 
 const uint kFetchW = (kTileRows * kGroups + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
-const uint kFetchQ = (kTileTokens * kPlanes * kUnits + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+const uint kFetchQ = (kTileTokens * kUnits + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 uvec4 next_w[kFetchW], next_q[kFetchQ];
-float next_scales[kFetchW];
+const uint kFetchShares = (kTileTokens * kGroups + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+float next_scales[kFetchW], next_shares[kFetchShares];
 
 uint lane;
 
@@ -88,11 +92,17 @@ void fetch(uint step_) {
   }
   UNROLL for (uint i = 0; i < kFetchQ; ++i) {
     uint at = lane + i * gl_WorkGroupSize.x;
-    uint row = at / kUnits, t = min(gl_WorkGroupID.y * kTileTokens + row % kTileTokens, push.n_tokens - 1);
-    if (at >= kPlanes * kTileTokens * kUnits) break;
-    uint unit = min(step_ * kUnits + at % kUnits, groups * 4 - 1);
-    next_q[i] = q[(t * kPlanes + row / kTileTokens) * groups * 4 + unit];
+    uint t = min(gl_WorkGroupID.y * kTileTokens + at / kUnits, push.n_tokens - 1);
+    if (at >= kTileTokens * kUnits) break;
+    next_q[i] = q[t * groups * 4 + min(step_ * kUnits + at % kUnits, groups * 4 - 1)];
   }
+  if (kInputUnits != 0)
+    UNROLL for (uint i = 0; i < kFetchShares; ++i) {
+      uint at = lane + i * gl_WorkGroupSize.x;
+      uint t = min(gl_WorkGroupID.y * kTileTokens + at / kGroups, push.n_tokens - 1);
+      if (at >= kTileTokens * kGroups) break;
+      next_shares[i] = shares[t * groups + min(step_ * kGroups + at % kGroups, groups - 1)];
+    }
 }
 
 void store() {
@@ -106,9 +116,15 @@ void store() {
   }
   UNROLL for (uint i = 0; i < kFetchQ; ++i) {
     uint at = lane + i * gl_WorkGroupSize.x;
-    if (at >= kPlanes * kTileTokens * kUnits) break;
+    if (at >= kTileTokens * kUnits) break;
     tile[kTokensAt + at / kUnits * kStride + at % kUnits] = next_q[i];
   }
+  if (kInputUnits != 0)
+    UNROLL for (uint i = 0; i < kFetchShares; ++i) {
+      uint at = lane + i * gl_WorkGroupSize.x, share = at % kGroups * kTileTokens + at / kGroups;
+      if (at >= kTileTokens * kGroups) break;
+      tile[kSharesAt + share / 4][share % 4] = floatBitsToUint(next_shares[i]);
+    }
 }
 
 // As rounded() of groups.glsl, but for a sum to which kHalfway was added already, and with kHalfway too much.
@@ -145,21 +161,20 @@ void main() {
         coopMatLoadNV(scale[i], tile, kScalesAt + (g * kTileRows + row) / 4, 0, true);
       }
       UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
-        MatrixB b[kPlanes][kProducts];
-        UNROLL for (uint plane = 0; plane < kPlanes; ++plane) {
-          uint token = kTokensAt + (plane * kTileTokens + tokens_at + j * kN) * kStride + g * 4;
-          UNROLL for (uint k = 0; k < kProducts; ++k)
-            coopMatLoadNV(b[plane][k], tile, token + k * kK / 16, kStride, true);
-        }
+        MatrixB b[kProducts];
+        MatrixC share;
+        uint token = tokens_at + j * kN;
+        UNROLL for (uint k = 0; k < kProducts; ++k)
+          coopMatLoadNV(b[k], tile, kTokensAt + token * kStride + g * 4 + k * kK / 16, kStride, true);
+        if (kInputUnits != 0) coopMatLoadNV(share, tile, kSharesAt + (g * kTileTokens + token) / 4, 0, false);
         UNROLL for (uint i = 0; i < kRowTiles; ++i) {
-          MatrixC sum = MatrixC(kPlanes == 2 ? 0 : kHalfway);
-          UNROLL for (uint plane = 0; plane < kPlanes; ++plane) {
-            if (plane == 1)
-              UNROLL for (uint e = 0; e < kElements; ++e) sum[e] = sum[e] * 256 + kHalfway;
-            UNROLL for (uint k = 0; k < kProducts; ++k) sum = coopMatMulAddNV(a[i][k], b[plane][k], sum);
+          MatrixC sum = MatrixC(kHalfway);
+          UNROLL for (uint k = 0; k < kProducts; ++k) sum = coopMatMulAddNV(a[i][k], b[k], sum);
+          UNROLL for (uint e = 0; e < kElements; ++e) {
+            precise float factor = intBitsToFloat(scale[i][e]);
+            if (kInputUnits != 0) factor *= intBitsToFloat(share[e]);
+            acc[i][j][e] += rounded_and_biased(sum[e], factor);
           }
-          UNROLL for (uint e = 0; e < kElements; ++e)
-            acc[i][j][e] += rounded_and_biased(sum[e], intBitsToFloat(scale[i][e]));
         }
       }
     }

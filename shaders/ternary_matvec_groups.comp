@@ -14,16 +14,17 @@
 
 layout(local_size_x = 64) in;
 layout(constant_id = CONSTANT_ROWS) const uint kRows = 2;
-layout(constant_id = CONSTANT_PLANES) const uint kPlanes = 1;
+layout(constant_id = CONSTANT_INPUT_UNITS) const uint kInputUnits = 0;
 layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
 
 layout(push_constant) uniform Push { GroupsPush push; };
 layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]
-layout(binding = 1) readonly buffer Q { uvec4 q[]; };          // [n_tokens][planes][n_in / 16]
+layout(binding = 1) readonly buffer Q { uvec4 q[]; };          // [n_tokens][n_in / 16]
 layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };  // [n_tokens]: bits of s, sum(q)
 layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_out]
 layout(binding = 4) readonly buffer Scales { uint scales[]; };  // F16 [rows][n_in / 64 / kScaleGroups]
 layout(binding = 5) readonly buffer Sums { int sums[]; };      // [n_tokens][n_in / 64]: sum(q) of a group
+layout(binding = 6) readonly buffer Shares { float shares[]; };  // with kInputUnits, of a group
 
 #include "common/subgroup.glsl"
 #include "common/ternary.glsl"
@@ -42,26 +43,18 @@ void multiply(uint first, uint t) {
   }
   for (uint g = LANE; g < groups; g += SUBGROUP_SIZE) {
     uvec4 bits[kRows];
-    int dots[kRows];
+    for (uint r = 0; r < kRows; ++r) bits[r] = w[rows[r] * groups + g];
+    uint at = t * groups + g;
+    uvec4 q0 = q[at * 4], q1 = q[at * 4 + 1], q2 = q[at * 4 + 2], q3 = q[at * 4 + 3];
+    int q_sum = sums[at];
+    float share = kInputUnits != 0 ? shares[at] : 1.0;
     for (uint r = 0; r < kRows; ++r) {
-      bits[r] = w[rows[r] * groups + g];
-      dots[r] = 0;
-    }
-    for (uint plane = 0; plane < kPlanes; ++plane) {
-      uint at = (t * kPlanes + plane) * groups * 4 + g * 4;
-      uvec4 q0 = q[at], q1 = q[at + 1], q2 = q[at + 2], q3 = q[at + 3];
-      for (uint r = 0; r < kRows; ++r) {
-        int dot = dots[r] * 256;  // of the high plane
-        dot = dot_codes(bits[r], 6, q0, dot);
-        dot = dot_codes(bits[r], 4, q1, dot);
-        dot = dot_codes(bits[r], 2, q2, dot);
-        dots[r] = dot_codes(bits[r], 0, q3, dot);
-      }
-    }
-    int q_sum = sums[t * groups + g];
-    for (uint r = 0; r < kRows; ++r) {
+      int dot = dot_codes(bits[r], 6, q0, -q_sum);
+      dot = dot_codes(bits[r], 4, q1, dot);
+      dot = dot_codes(bits[r], 2, q2, dot);
+      dot = dot_codes(bits[r], 0, q3, dot);
       uint scale = rows[r] * row_scales + g / kScaleGroups;
-      acc[r] += rounded(dots[r] - q_sum, half_of(scales[scale / 2], scale) * push.fixed_point);
+      acc[r] += rounded_share(dot, half_of(scales[scale / 2], scale) * push.fixed_point, share);
     }
   }
   for (uint r = 0; r < kRows; ++r) acc[r] = subgroup_add(acc[r]);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <iterator>
 
+#include "pack.h"
 #include "rows.h"
 
 namespace bitnet {
@@ -164,8 +165,8 @@ BlockBound bound_of_blocks(const int8_t* codes, const float* d, const float* m, 
   return bound;
 }
 
-float fixed_for(const BlockBound& bound, uint32_t largest_input) {
-  const double most = largest_input * std::max(bound.unit * 256, bound.row);  // 2^30 / 2^22 = 256
+float fixed_for(const BlockBound& bound) {
+  const double most = kLargestInput * std::max(bound.unit * 256, bound.row);  // 2^30 / 2^22 = 256
   if (most == 0) return 1;
   int exponent = 0;  // 2^30 / most = mantissa * 2^exponent, mantissa from 1/2 to 1
   std::frexp(0x1p30 / most, &exponent);

@@ -57,7 +57,7 @@ struct BlockBound {
 BlockBound bound_of_blocks(const int8_t* codes, const float* d, const float* m, size_t n, uint32_t unit);
 
 // The largest power of two with which no unit exceeds 2^22, where rounding by additions ends, and no sum over
-// a row 2^30, for inputs of up to `largest_input`. Requires: a finite bound.
-float fixed_for(const BlockBound& bound, uint32_t largest_input);
+// a row 2^30. Requires: a finite bound.
+float fixed_for(const BlockBound& bound);
 
 }  // namespace bitnet

@@ -104,10 +104,10 @@ double bound_of_scales(const uint16_t* scales, size_t n, uint32_t scale_every) {
   return std::max(sum * (scale_every / 64), 256 * largest);  // a NaN is in the first, which max then gives
 }
 
-float fixed_for(double largest_bound, uint32_t largest_input) {
+float fixed_for(double largest_bound) {
   if (largest_bound == 0) return 1;
   int exponent = 0;  // 2^30 / bound = mantissa * 2^exponent, mantissa from 1/2 to 1
-  std::frexp(0x1p30 / (largest_bound * 64 * largest_input), &exponent);
+  std::frexp(0x1p30 / (largest_bound * 64 * kLargestInput), &exponent);
   return std::ldexp(1.0F, exponent - 1);
 }
 

@@ -40,9 +40,9 @@ double bound_of_scales(const uint16_t* scales, size_t n, uint32_t scale_every);
 
 // The largest power of two with which no group of 64 inputs exceeds 2^22, where a float still has every
 // integer and its half, and no sum over a row 2^30. `largest_bound` is the largest bound_of_scales of a
-// matrix, `largest_input` the magnitude that an input of it may have: 128, or 32640 for int16_row.
-// Requires: a finite bound.
-float fixed_for(double largest_bound, uint32_t largest_input);
+// matrix. Requires: a finite bound.
+constexpr double kLargestInput = 128;  // magnitude of an int8
+float fixed_for(double largest_bound);
 
 // Which row of a head in the file is row `row` where the kernels want it. Llama's files have the two features
 // that RoPE rotates together side by side, 2 i and 2 i + 1; kernels have them at i and i + rope_dim / 2.

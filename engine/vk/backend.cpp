@@ -50,7 +50,6 @@ class VulkanBackend : public Backend {
 
   const DeviceInfo& device() const override { return device_.info(); }
   Layout group_layout() const override { return Layout::groups; }
-  Input scaled_input() const override { return Input::int16_row; }
   Layout block_layout() const override { return Layout::blocks; }
 
   BufferPtr allocate(uint64_t bytes, BufferUse use) override {

@@ -34,8 +34,7 @@ RowShape trits_shape(const Device& device, const DecodeShape::Rows& r) {
 constexpr uint32_t kEnoughWorkgroups = 96;
 
 // In a matrix of groups a lane takes several rows where that leaves enough workgroups, since each row wants
-// all planes of the vector from shared memory. Many lanes share them, if not too many of these have nothing
-// to do.
+// the vector from shared memory. Many lanes share them, if not too many of these have nothing to do.
 RowShape groups_shape(const Device& device, const DecodeShape::Rows& r, uint32_t workgroup_size) {
   constexpr uint32_t kMostCodes = 12;  // uvec4 of codes that a lane waits for, or half as many of gate
   const uint32_t groups = r.n_in / 64;
@@ -64,14 +63,14 @@ RowShape row_shape(const Device& device, const DecodeShape::Weights& w, const De
 
 // uvec4 of shared memory that an int8 vector of n features takes.
 uint32_t vector_words(const DecodeShape::Weights& w, uint32_t n) {
-  if (w.layout == Layout::blocks) return 4 * (n / 32 + 4);
-  return w.layout == Layout::groups ? 4 * w.planes * (n / 64 + 1) : n / 16;
+  if (w.layout == Layout::blocks) return 2 * (n / 32 + 4);
+  return w.layout == Layout::groups ? 4 * (n / 64 + 1) : n / 16;
 }
 
 }  // namespace
 
 DecodeShape::Weights weights_of(const Matrix& w) {
-  if (w.layout == Layout::groups) return {Layout::groups, planes_of(w), w.scale_every / 64, 0, 0, 0};
+  if (w.layout == Layout::groups) return {Layout::groups, input_units_of(w), w.scale_every / 64, 0, 0, 0};
   if (w.layout != Layout::blocks) return {};
   DecodeShape::Weights weights = kind_of(w.parts[0].type);
   for (const Matrix::Part& part : w.parts)
@@ -108,7 +107,7 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
             {CONSTANT_HEAD_INPUT, shape.head_input},
             {CONSTANT_TILE, std::max(vector_words(w, n_long), 64 * shape.heads.head_dim / 8)}});
   if (w.layout == Layout::groups)
-    c.insert({{CONSTANT_PLANES, w.planes}, {CONSTANT_SCALE_GROUPS, w.scale_groups}});
+    c.insert({{CONSTANT_INPUT_UNITS, w.input_units}, {CONSTANT_SCALE_GROUPS, w.scale_groups}});
   if (w.layout == Layout::blocks)
     c.insert({{CONSTANT_BITS, w.bits}, {CONSTANT_UNIT, w.unit}, {CONSTANT_MINIMUM, w.minimum}});
   return c;
@@ -118,9 +117,12 @@ bool VulkanKernels::has_decode(const DecodeShape& shape) const {
   constexpr uint32_t kMostLoads = 16;
   const Specialisation c = decode_constants(shape);
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), n_heads = c.at(CONSTANT_HEADS);
+  const Layout layout = shape.weights.layout;
+  // Beside the int8 the sum and the largest of each unit.
+  const uint32_t of_tile = layout == Layout::trits ? 16 : layout == Layout::groups ? 18 : 20;
   const uint32_t shared_bytes =
-      (shape.weights.layout == Layout::trits ? 16 : 17) * c.at(CONSTANT_TILE) + 4 * size +
-      4 * shape.heads.head_dim * (n_heads + 1) + 10 * 4 * 64 * n_heads + 256 + 64 * (n_heads + 1) +
+      of_tile * c.at(CONSTANT_TILE) + 4 * size + 4 * shape.heads.head_dim * (n_heads + 1) +
+      10 * 4 * 64 * n_heads + 256 + 64 * (n_heads + 1) +
       (shape.head_input != 0 ? 4 * shape.heads.head_dim : 0) + (device_.shared_subgroups() ? 4 * size : 0);
   return device_.is_gpu() && device_.subgroup_shuffle() && device_.has_addresses() &&
          device_.subgroup_size() <= 64 && size % 64 == 0 &&

@@ -32,7 +32,7 @@ void VulkanRecorder::product_of_blocks(const Matrix& w, const Quantised& in, con
     const auto product = [&](const Kernel& kernel, uint32_t groups_x, uint32_t groups_y) {
       dispatch(kernel, push,
                {tensor.codes.get(), in.q.get(), in.info.get(), &out.y, tensor.scales.get(), up.codes.get(),
-                up.scales.get(), in.sums16.get(), w.bias ? w.bias.get() : in.info.get()},
+                up.scales.get(), in.sums16.get(), w.bias ? w.bias.get() : in.info.get(), in.scales.get()},
                groups_x, groups_y);
     };
     if (n <= kMatvecTokens) {

@@ -28,7 +28,7 @@ uint32_t tile_bytes(const Specialisation& c, const BlockType& type) {
   const uint32_t rows = tile_rows(c), tokens = tile_tokens(c), unit = type.unit, units = 64 / unit;
   const uint32_t stride_w = 16 * (units * std::max(unit, c.at(CONSTANT_MATRIX_K)) / 16 + 1), stride = 80;
   const uint32_t minima = (type.has_min ? 2 * 4 * (rows + tokens) : 0);
-  const uint32_t step = rows * stride_w + 2 * tokens * stride + units * rows * 4 + minima;
+  const uint32_t step = rows * stride_w + tokens * stride + (units * rows + 2 * tokens) * 4 + minima;
   return std::max(step, rows * c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_SUBGROUP_TOKENS) * 4);
 }
 

@@ -7,7 +7,7 @@
 
 namespace bitnet::vk {
 
-uint32_t planes_of(const Matrix& w) { return w.input == Input::int16_row ? 2 : 1; }
+uint32_t input_units_of(const Matrix& w) { return w.input == Input::int8_units ? 1 : 0; }
 uint32_t activation_of(Act act) {
   return act == Act::gelu ? ACTIVATION_GELU : act == Act::silu ? ACTIVATION_SILU : ACTIVATION_RELU2;
 }
@@ -29,7 +29,7 @@ Specialisation product_constants(const Matrix& w, const Out& out) {
   Specialisation c;
   if (out.kind == Out::Kind::gate) c[CONSTANT_ACTIVATION] = activation_of(out.act);
   if (w.layout == Layout::trits) return c;
-  c.insert({{CONSTANT_PLANES, planes_of(w)},
+  c.insert({{CONSTANT_INPUT_UNITS, input_units_of(w)},
             {CONSTANT_SCALE_GROUPS, w.scale_every / 64},
             {CONSTANT_OUT, static_cast<uint32_t>(out.kind)}});
   return c;
@@ -48,11 +48,11 @@ std::optional<Specialisation> trits_tile(const Device& device, uint64_t outputs)
 }
 
 // The same of ternary_matmul_groups_matrix, whose sums take twice the registers.
-std::optional<Specialisation> groups_tile(const Device& device, uint64_t outputs, uint32_t planes) {
+std::optional<Specialisation> groups_tile(const Device& device, uint64_t outputs) {
   constexpr MatrixTile kTiles[] = {
       {400'000, 16, 16, 4, 1}, {1'600'000, 32, 32, 2, 2}, {UINT64_MAX, 64, 32, 2, 2}};
   return matrix_tile(device, kTiles, outputs, [&](const Specialisation& c) {
-    const uint32_t step = (tile_rows(c) + planes * tile_tokens(c)) * (128 + 16) + 2 * 4 * tile_rows(c);
+    const uint32_t step = (tile_rows(c) + tile_tokens(c)) * (128 + 16 + 2 * 4);  // int8, and two scales
     return std::max(step, tile_rows(c) * c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_SUBGROUP_TOKENS) * 4);
   });
 }
@@ -182,7 +182,7 @@ const Kernel& VulkanKernels::quantise(const Matrix& w, const Norm& norm) {
   Specialisation constants = wide(d);
   constants[CONSTANT_NORM] = norm_of(norm);
   if (w.layout == Layout::trits) return kernel(SUBGROUPS(rms_norm_quantise), constants);
-  constants[CONSTANT_PLANES] = planes_of(w);
+  constants[CONSTANT_INPUT_UNITS] = input_units_of(w);
   constants[CONSTANT_SUM_WORDS] = w.layout == Layout::blocks ? 4 : 16;
   return kernel(SUBGROUPS(rms_norm_quantise_groups), constants);
 }
@@ -211,7 +211,7 @@ VulkanKernels::Matmul VulkanKernels::matmul(const Matrix& w, const Out& out, uin
   const bool groups = w.layout != Layout::trits;
   const uint64_t outputs = uint64_t{w.rows()} * n;
   std::optional<Specialisation> tile;
-  if (matrix_) tile = groups ? groups_tile(device_, outputs, planes_of(w)) : trits_tile(device_, outputs);
+  if (matrix_) tile = groups ? groups_tile(device_, outputs) : trits_tile(device_, outputs);
   if (!tile) {
     const Shader shaders[] = {DOT(ternary_matmul), DOT(ternary_matmul_add), DOT(ternary_matmul_gate_up)};
     return {kernel(groups ? (DOT(ternary_matmul_groups)) : shaders[kind], constants), gated ? 32U : 64U, 32};

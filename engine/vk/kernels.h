@@ -15,10 +15,10 @@ namespace bitnet::vk {
 // Up to so many tokens the matrix is read once a token; larger batches share it in tiles of tokens.
 constexpr uint32_t kMatvecTokens = 4;
 
-bool has_blocks(TensorType type);     // of a table: values lie in blocks with scales of their own
-uint32_t planes_of(const Matrix& w);  // of int8 in which it takes its input
-uint32_t activation_of(Act act);      // ACTIVATION_...
-uint32_t norm_of(const Norm& norm);   // NORM_...
+bool has_blocks(TensorType type);          // of a table: values lie in blocks with scales of their own
+uint32_t input_units_of(const Matrix& w);  // CONSTANT_INPUT_UNITS
+uint32_t activation_of(Act act);           // ACTIVATION_...
+uint32_t norm_of(const Norm& norm);        // NORM_...
 uint32_t head_input(const AttentionInput& input);  // what a model has of it, HEAD_... together
 
 // A row is reduced by one workgroup, of 512 invocations where the device allows it (Vulkan promises 128). A
@@ -41,8 +41,8 @@ struct DecodeShape {
   // What the matrices have in common.
   struct Weights {
     Layout layout = Layout::trits;
-    uint32_t planes = 1, scale_groups = 0;     // of groups: CONSTANT_PLANES, CONSTANT_SCALE_GROUPS
-    uint32_t bits = 0, unit = 0, minimum = 0;  // of blocks: CONSTANT_BITS ..., or all 0: of several kinds
+    uint32_t input_units = 0, scale_groups = 0;  // of groups: CONSTANT_INPUT_UNITS, CONSTANT_SCALE_GROUPS
+    uint32_t bits = 0, unit = 0, minimum = 0;    // of blocks: CONSTANT_BITS ..., or all 0: of several kinds
     bool operator==(const Weights&) const = default;
   };
   Weights weights;

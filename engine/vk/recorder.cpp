@@ -203,9 +203,10 @@ void VulkanRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
   const QuantisePush push{w.n_in, in.first_row, in.norm.epsilon};
   const Buffer *weight = or_any(in.norm.weight, in.x), *bias = or_any(in.norm.bias, in.x);
   const Buffer *q = in.q.q.get(), *info = in.q.info.get(),
-               *sums = w.layout == Layout::blocks ? in.q.sums16.get() : in.q.sums.get();
+               *sums = w.layout == Layout::blocks ? in.q.sums16.get() : in.q.sums.get(),
+               *scales = or_any(in.q.scales, in.x);
   if (w.layout == Layout::trits) return dispatch(kernel, push, {&in.x, weight, bias, q, info}, n);
-  dispatch(kernel, push, {&in.x, weight, bias, q, info, sums}, n);
+  dispatch(kernel, push, {&in.x, weight, bias, q, info, sums, scales}, n);
 }
 
 // The matrix as the kernels of the next product may read it: as it is, or as it lies in a slot.
@@ -244,12 +245,13 @@ void VulkanRecorder::product(const Matrix& where, const Quantised& in, const Out
   const uint32_t n_out = out.kind == Out::Kind::gate ? w.rows() / 2 : w.rows();
   const auto product = [&](const Kernel& kernel, uint32_t groups_x, uint32_t groups_y) {
     const GroupsPush push = push_of(w, n_out, n);
-    const Buffer *codes = w.codes.get(), *q = in.q.get(), *info = in.info.get(), *sums = in.sums.get();
+    const Buffer *codes = w.codes.get(), *q = in.q.get(), *info = in.info.get(), *sums = in.sums.get(),
+                 *scales = w.scales.get(), *shares = or_any(in.scales, *in.info);
     if (w.layout == Layout::trits)
       return dispatch(kernel, without_groups(push), {codes, q, info, &out.y}, groups_x, groups_y);
-    if (kernel.shape().n_bindings == 5)  // cooperative matrices do without the sums
-      return dispatch(kernel, push, {codes, q, info, &out.y, w.scales.get()}, groups_x, groups_y);
-    dispatch(kernel, push, {codes, q, info, &out.y, w.scales.get(), sums}, groups_x, groups_y);
+    if (kernel.shape().n_bindings == 6)  // cooperative matrices do without the sums
+      return dispatch(kernel, push, {codes, q, info, &out.y, scales, shares}, groups_x, groups_y);
+    dispatch(kernel, push, {codes, q, info, &out.y, scales, sums, shares}, groups_x, groups_y);
   };
   if (n <= kMatvecTokens) {
     const Kernel& matvec = kernels_.matvec(w, out);

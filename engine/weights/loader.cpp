@@ -88,7 +88,6 @@ class Loader {
     Matrix m;
     m.n_in = rows.n_in;
     m.input = input_of(c_, stack.parts[0]->type);
-    if (m.input == Input::int8_units) m.input = backend_.scaled_input();
     m.bias = stacked(stack.biases);
     for (size_t i = 0; i < rows.parts.size(); ++i)
       m.parts[i] = {rows.parts[i].rows, stack.scales[i] ? f32_of(*stack.scales[i]) : 1.0F,
@@ -142,9 +141,9 @@ class Loader {
     Matrix m;
     m.n_in = t.n_embd;
     m.layout = backend_.group_layout();
-    m.input = backend_.scaled_input();
+    m.input = Input::int8_units;
     m.scale_every = t.scale_every;
-    m.fixed = fixed_for(head_bound_, largest_input(m));
+    m.fixed = fixed_for(head_bound_);
     m.parts[0] = {t.n_vocab, t.scale / m.fixed};
     m.codes = t.chunks[0].bytes;
     m.scales = t.chunks[0].scales;
@@ -152,8 +151,6 @@ class Loader {
   }
 
  private:
-  // Of any input
-  static uint32_t largest_input(const Matrix& m) { return m.input == Input::int16_row ? 32640 : 128; }
   static constexpr uint64_t kPadding = 16;  // kernels load 16 bytes at a time, also at the end of a table
 
   // For the piece that is loaded, where it was placed.
@@ -289,7 +286,7 @@ class Loader {
     m.codes = packed.codes;
     m.scales = packed.scales;
     m.scale_every = packed.scale_every;
-    m.fixed = fixed_for(repacker.largest_bound(), largest_input(m));
+    m.fixed = fixed_for(repacker.largest_bound());
     for (Matrix::Part& part : m.parts) part.scale /= m.fixed;
   }
 
@@ -312,7 +309,7 @@ class Loader {
         backend_.upload(*to.scales, repacker.scale_bytes(row), some.scales);
         count((last - row) * row_bytes);
       }
-      to.fixed = fixed_for(repacker.bound(), largest_input(m));
+      to.fixed = fixed_for(repacker.bound());
       to.scale /= to.fixed;
     }
   }

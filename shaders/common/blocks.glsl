@@ -1,8 +1,8 @@
 // Quantised weights as engine/layouts/pack_blocks.h lays them out: rows of runs of 32 inputs, each with codes
 // in units of 16 bytes, which masks and shifts turn into int8, and with scales. A run has one unit of 32
 // inputs with a scale of its own, or two of 16. The exact sum(code * q) of a unit is multiplied by its scale
-// and rounded to an integer, and the integers are summed, so that their order does not matter
-// (engine/layouts/blocks.h). Expects half.glsl and, unless MATRICES is defined, dot.glsl. With MIXED_BLOCKS
+// and by the share of the run's inputs (common/quantise.glsl) and rounded to an integer, and the integers are
+// summed, so that their order does not matter (engine/layouts/blocks.h). Expects half.glsl and, unless MATRICES is defined, dot.glsl. With MIXED_BLOCKS
 // the kind of the codes is what the variable `block_kind` says at the time; otherwise it is constant.
 #include "common/rounded.glsl"
 
@@ -87,32 +87,16 @@ void unpack(RunCodes c, out uvec4 first, out uvec4 second) {
 }
 
 #ifndef MATRICES
-// As rounded(), for 256 * high + low. Both are below 2^22; their sum may be larger, and is rounded to f32
-// once.
-int rounded_planes(int high, int low, float scale) {
-  // 256 high - kHalfwayFloat: every step of it is exact.
-  precise float above = intBitsToFloat(high + kHalfway) * 256.0 - 257.0 * kHalfwayFloat;
-  precise float sum = above + intBitsToFloat(low + kHalfway);
-  precise float scaled = sum * scale;
-  precise float half_to_even = scaled + kHalfwayFloat;
-  return floatBitsToInt(half_to_even) - kHalfway;
+// A run's share of the result: its codes as int8, the inputs, their share and their sum.
+int run_share(uvec4 first, uvec4 second, uvec4 q[2], vec3 scale, float share, int q_sum) {
+  int sum = dot_words(ivec4(first), q[0], 0);
+  if (block_unit() == 16)
+    return rounded_share(sum, scale.x, share) +
+           rounded_share(dot_words(ivec4(second), q[1], 0), scale.y, share);
+  int result = rounded_share(dot_words(ivec4(second), q[1], sum), scale.x, share);
+  if (has_minimum()) result -= rounded_share(q_sum, scale.z, share);
+  return result;
 }
-
-// A run's share of the result: its codes as int8, the inputs' high and low planes, and the sum of the inputs.
-int run_share(uvec4 first, uvec4 second, uvec4 high[2], uvec4 low[2], vec3 scale, int q_sum) {
-  int above = dot_words(ivec4(first), high[0], 0), below = dot_words(ivec4(first), low[0], 0);
-  if (block_unit() == 16) {
-    int other_above = dot_words(ivec4(second), high[1], 0);
-    int other_below = dot_words(ivec4(second), low[1], 0);
-    return rounded_planes(above, below, scale.x) + rounded_planes(other_above, other_below, scale.y);
-  }
-  above = dot_words(ivec4(second), high[1], above);
-  below = dot_words(ivec4(second), low[1], below);
-  int share = rounded_planes(above, below, scale.x);
-  if (has_minimum()) share -= rounded(q_sum, scale.z);
-  return share;
-}
-
 #endif
 
 // The exact integer as a float, once rounded. All kernels do this, so that decode and prefill agree.

@@ -51,13 +51,12 @@ void fetch_run(uint i, BlockRow rows[kPair], uint run, uint runs) {
   }
 }
 
-// The input lies in `tile` as [plane][half of a run][run].
-uint input_stride(uint runs) { return runs + 4; }
-
-ivec2 multiply_run(uint i, BlockRow rows[kPair], uint run, uint runs) {
-  uint own = min(run, runs - 1), stride = input_stride(runs);
-  uvec4 high[2] = {tile[own], tile[stride + own]}, low[2] = {tile[2 * stride + own], tile[3 * stride + own]};
-  int q_sum = group_sums[own];
+// The input lies in `tile` as [half of a run][run].
+ivec2 multiply_run(uint i, BlockRow rows[kPair], uint run, uint runs, RowScale row_scale) {
+  uint own = min(run, runs - 1);
+  uvec4 q[2] = {tile[own], tile[unit_stride(runs) + own]};
+  int q_sum = unit_sums[own];
+  float share = share_of(own, row_scale);
   ivec2 shares;
   UNROLL for (uint k = 0; k < kPair; ++k) {
     uint t = rows[k].tensor;
@@ -66,41 +65,30 @@ ivec2 multiply_run(uint i, BlockRow rows[kPair], uint run, uint runs) {
     vec3 scale = scales_of(pair_scales[k][i], rows[k].row, own, runs, run < runs ? fixed_ : 0.0);
     uvec4 first, second;
     unpack(pair_codes[k][i], first, second);
-    shares[k] = run_share(first, second, high, low, scale, q_sum);
+    shares[k] = run_share(first, second, q, scale, share, q_sum);
   }
   return shares;
 }
 
-// Norms and rounds the vector into `tile` and group_sums, and returns its s.
-float take_input(uint invocation, bool long_rows, bool normed) {
-  uint words = push.n_in / 4, loads = loads_of(long_rows), stride = input_stride(push.n_in / 32);
+// Norms and rounds the vector into `tile`, unit_sums and unit_largest.
+RowScale take_input(uint invocation, bool long_rows) {
+  uint words = push.n_in / 4, loads = loads_of(long_rows), runs = push.n_in / 32;
   take_vector(invocation, words, long_rows);
   barrier();  // subgroups that polled at different times meet here
-  RowScale scale = norm_vector(invocation, words, loads, normed);
+  RowShare share = weigh_vector(invocation, words, loads);
   UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
     if (i >= loads) break;
     uint at = invocation + i * gl_WorkGroupSize.x;
-    int sum = 0;
-    if (at < words) {
-      ivec4 four = quantised(own_x[i], scale.factor);
-      sum = sum_of(four);
-      uint to = at % 8 / 4 * stride + at / 8;
-      tile[to][at % 4] = packed(high_plane(four));
-      tile[2 * stride + to][at % 4] = packed(four);
-    }
-    // Eight neighbours have a run, in one subgroup or in several.
-    UNROLL for (uint step = 1; step < 8; step *= 2)
-      if (step < SUBGROUP_SIZE) sum += shuffle_xor(sum, step);
-    if (at < words && LANE % 8 == 0) atomicAdd(group_sums[at / 8], sum);
+    ivec4 four = rounded_words(i, at, at < words, 0.0);
+    if (at < words) tile[at % 8 / 4 * unit_stride(runs) + at / 8][at % 4] = packed(four);
   }
-  barrier();
-  return scale.s;
+  return row_scale(share.squares, share.largest, is_normed(long_rows));  // its barrier shows the int8
 }
 
 void linear(uint group) {
   bool gates = push.kind == STAGE_GATE_UP, adds = push.kind == STAGE_LINEAR_ADD;
   bool adds_tagged = adds && (push.flow & FLOW_RESIDUAL) != 0;
-  bool long_rows = push.long_rows != 0, normed = is_normed(long_rows);
+  bool long_rows = push.long_rows != 0;
   uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;  // eight neighbours are also neighbouring lanes
   uint lanes = push.lanes, lane = LANE % lanes, runs = push.n_in / 32;
   uint a_group = N_SUBGROUPS * (SUBGROUP_SIZE / lanes);  // pairs
@@ -109,16 +97,16 @@ void linear(uint group) {
   UNROLL for (uint k = 0; k < kPair; ++k) rows[k] = row_of_pair(pair, k, gates);
   UNROLL for (uint i = 0; i < kLoads; ++i)
     if (i * lanes < runs) fetch_run(i, rows, lane + i * lanes, runs);
-  load_weights(invocation, push.n_in / 4, loads_of(long_rows), normed);
-  for (uint i = invocation; i < runs; i += gl_WorkGroupSize.x) group_sums[i] = 0;
+  load_weights(invocation, push.n_in / 4, loads_of(long_rows), is_normed(long_rows));
+  clear_units(invocation, runs);
 
-  float s = 0.0;
+  RowScale scale;
   for (uint pass = 0; pass < push.n_passes; ++pass) {
     uint own_row = gates ? pair : kPair * pair + lane % kPair, own = min(own_row, push.n_out - 1);
     uvec2 residual = uvec2(0);
     if (adds_tagged) residual = Tagged(push.residual).at[own];
     if (adds && !adds_tagged) residual.x = floatBitsToUint(Floats(push.y).at[own]);
-    if (pass == 0) s = take_input(invocation, long_rows, normed);
+    if (pass == 0) scale = take_input(invocation, long_rows);
 
     pair += push.n_groups * a_group;
     ivec2 acc = ivec2(0);
@@ -128,7 +116,7 @@ void linear(uint group) {
       BlockRow next_rows[kPair] = rows;
       if (last) UNROLL for (uint k = 0; k < kPair; ++k) next_rows[k] = row_of_pair(pair, k, gates);
       UNROLL for (uint i = 0; i < kLoads; ++i) {  // the next codes are on their way meanwhile
-        if (chunk + i * lanes < runs) acc += multiply_run(i, rows, chunk + lane + i * lanes, runs);
+        if (chunk + i * lanes < runs) acc += multiply_run(i, rows, chunk + lane + i * lanes, runs, scale);
         if (next + i * lanes < runs && !(last && pass + 1 == push.n_passes))
           fetch_run(i, next_rows, next + lane + i * lanes, runs);
       }
@@ -146,8 +134,8 @@ void linear(uint group) {
     }
     if (lane < (gates ? 1 : kPair) && own_row < push.n_out) {
       precise float result =
-          blocks_result(lane == 0 ? acc.x : acc.y, s, gates ? push.scale0 : scale_of_row(own_row));
-      if (gates) result = gated(result, blocks_result(acc.y, s, push.scale1));
+          blocks_result(lane == 0 ? acc.x : acc.y, scale.s, gates ? push.scale0 : scale_of_row(own_row));
+      if (gates) result = gated(result, blocks_result(acc.y, scale.s, push.scale1));
       if (adds) result = uintBitsToFloat(residual.x) + result;
       give(own_row, result);
     }

@@ -19,7 +19,7 @@ uvec2 residual;  // what the first result is added to, tagged or with 0
 
 // What the rows need to know of the vector.
 struct Vector {
-  float s;  // of its rounding
+  RowScale scale;
   int sum;  // of whole matrices
 };
 
@@ -61,46 +61,44 @@ void linear(uint group, bool gates, bool long_rows) {
   bool normed = is_normed(long_rows);
   load_weights(invocation, words, loads, normed);
 #ifdef GROUPS
-  for (uint i = invocation; i < units; i += gl_WorkGroupSize.x) group_sums[i] = 0;
+  clear_units(invocation, units);
 #endif
   take_vector(invocation, words, long_rows);
   barrier();  // subgroups that polled at different times meet here
-  RowScale scale = norm_vector(invocation, words, loads, normed);
+  RowShare share = weigh_vector(invocation, words, loads);
+  RowScale scale;
   int sum = 0;
+#ifdef GROUPS
+  // Units are rounded before anything is known of the row.
+  scale.factor = 0.0;
+  if (kInputUnits == 0) scale = row_scale(share.squares, share.largest, normed);
   UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
     if (i >= loads) break;
     uint at = invocation + i * gl_WorkGroupSize.x;
-    ivec4 four = quantised(own_x[i], scale.factor);
-#ifdef GROUPS
-    // int8 as [plane][s][group]: at s the activations that meet the codes at shift 6 - 2s. A gap of one keeps
-    // the four s of a group out of each other's banks.
-    uint stride = units + 1, to = at % 16 / 4 * stride + at / 16;
-    int of_group = 0;
-    if (at < words) {
-      of_group = sum_of(four);
-      if (kPlanes == 2) tile[to][at % 4] = packed(high_plane(four));
-      tile[(kPlanes - 1) * 4 * stride + to][at % 4] = packed(four);
-    }
-    // Sixteen neighbours have a group, in one subgroup or in several.
-    UNROLL for (uint step = 1; step < 16; step *= 2)
-      if (step < SUBGROUP_SIZE) of_group += shuffle_xor(of_group, step);
-    if (at < words && LANE % 16 == 0) atomicAdd(group_sums[at / 16], of_group);
+    ivec4 four = rounded_words(i, at, at < words, scale.factor);
+    // int8 as [s][group]: at s the activations that meet the codes at shift 6 - 2s. A gap of one keeps the
+    // four s of a group out of each other's banks.
+    if (at < words) tile[at % 16 / 4 * unit_stride(units) + at / 16][at % 4] = packed(four);
+  }
+  if (kInputUnits != 0) scale = row_scale(share.squares, share.largest, normed);  // its barrier shows the int8
+  else barrier();
 #else
+  scale = row_scale(share.squares, share.largest, normed);
+  UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
+    if (i >= loads) break;
+    uint at = invocation + i * gl_WorkGroupSize.x;
     // int8 as [s][half]: at s the activations that meet the codes at shift 6 - 2s of each half of a block.
     // Neighbouring lanes take neighbouring halves, so no two of them want the same bank.
     if (at >= words) break;
+    ivec4 four = quantised(own_x[i], scale.factor);
     uint quad = at / 4;  // of a block's eight: 2s + half
     sum += sum_of(four);
     tile[quad % 8 / 2 * units + quad / 8 * 2 + quad % 2][at % 4] = packed(four);
-#endif
   }
-#ifdef GROUPS
-  barrier();
-#else
   sum = workgroup_add(sum);  // its barrier also shows everyone the int8
 #endif
 
-  Vector vector = Vector(scale.s, sum);
+  Vector vector = Vector(scale, sum);
   if (gates) product_gate(group, vector);
   else if (long_rows) product_long(group, vector);
   else product_short(group, vector);

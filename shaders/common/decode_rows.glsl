@@ -55,26 +55,25 @@ void PRODUCT(uint group, Vector vector) {
   int acc[CODES];
   UNROLL for (uint k = 0; k < CODES; ++k) acc[k] = 0;
 #ifdef GROUPS
-  uint stride = units + 1, row_scales = units / kScaleGroups;
+  uint stride = unit_stride(units), row_scales = units / kScaleGroups;
   UNROLL for (uint i = 0; i < LOADS; ++i) {
     uint own = lane + i * LANES, g = min(own, units - 1);
-    int q_sum = group_sums[g];
-    uvec4 q[kPlanes][4];
-    UNROLL for (uint plane = 0; plane < kPlanes; ++plane)
-      UNROLL for (uint s = 0; s < 4; ++s) q[plane][s] = tile[(plane * 4 + s) * stride + g];
+    int q_sum = unit_sums[g];
+    // fixed_point is a power of two, so it does not matter which of the two is multiplied by it.
+    float share = push.fixed_point;
+    if (kInputUnits != 0) share *= share_of(g, vector.scale);
+    if (own >= units) share = 0.0;
+    uvec4 q[4];
+    UNROLL for (uint s = 0; s < 4; ++s) q[s] = tile[s * stride + g];
     UNROLL for (uint k = 0; k < CODES; ++k) {
       uvec4 some = bits[k * LOADS + i];
-      int dot_of_all = 0;
-      UNROLL for (uint plane = 0; plane < kPlanes; ++plane) {
-        int dot = dot_codes_at(some, 4, q[plane][1], 0) >> 2;  // codes are masked where they lie
-        dot = dot_codes_at(some, 2, q[plane][2], dot) >> 2;
-        dot = dot_codes_at(some, 0, q[plane][3], dot);
-        dot = dot_codes_at(some >> 6, 0, q[plane][0], dot);
-        dot_of_all = plane == 0 ? dot : 256 * dot_of_all + dot;
-      }
+      int dot = dot_codes_at(some, 4, q[1], 0) >> 2;  // codes are masked where they lie
+      dot = dot_codes_at(some, 2, q[2], dot) >> 2;
+      dot = dot_codes_at(some, 0, q[3], dot);
+      dot = dot_codes_at(some >> 6, 0, q[0], dot);
       uint row = min(first_row + k % ROWS, push.n_out - 1) + k / ROWS * push.n_out;
-      float of_group = half_of(halves[k * LOADS + i], row * row_scales + g / kScaleGroups) * push.fixed_point;
-      acc[k] += rounded(dot_of_all - q_sum, own < units ? of_group : 0.0);
+      float of_group = half_of(halves[k * LOADS + i], row * row_scales + g / kScaleGroups);
+      acc[k] += rounded_share(dot - q_sum, of_group, share);
     }
   }
 #else
@@ -115,10 +114,10 @@ void PRODUCT(uint group, Vector vector) {
   }
   if (lane < ROWS && row < push.n_out) {
     if (MATRICES == 2) {
-      give(row, gated(ternary_result(sum, vector.sum, vector.s, push.scale0),
-                      ternary_result(up_sum, vector.sum, vector.s, push.scale1)));
+      give(row, gated(ternary_result(sum, vector.sum, vector.scale.s, push.scale0),
+                      ternary_result(up_sum, vector.sum, vector.scale.s, push.scale1)));
     } else {
-      precise float result = ternary_result(sum, vector.sum, vector.s, scale_of_row(row));
+      precise float result = ternary_result(sum, vector.sum, vector.scale.s, scale_of_row(row));
       if (push.kind == STAGE_LINEAR_ADD) result = uintBitsToFloat(residual.x) + result;
       give(row, result);
     }

@@ -54,17 +54,81 @@ void take_vector(uint invocation, uint words, bool long_rows) {
 }
 #undef TAKE
 
-// Multiplies the vector with the norm's weights, and returns the factor that is still to come.
-RowScale norm_vector(uint invocation, uint words, uint loads, bool normed) {
-  float squares = 0.0, largest = 0.0;
+// An invocation's share of what row_scale() takes.
+struct RowShare {
+  float squares;
+  float largest;
+};
+
+// Multiplies the vector with the norm's weights.
+RowShare weigh_vector(uint invocation, uint words, uint loads) {
+  RowShare share = RowShare(0.0, 0.0);
   UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
     if (i >= loads) break;
     if (invocation + i * gl_WorkGroupSize.x >= words) continue;
-    squares = add_squares(own_x[i], squares);
+    share.squares = add_squares(own_x[i], share.squares);
     precise vec4 product = own_x[i];
     if (i < kWeights) product *= own_weight[i];
     own_x[i] = product;
-    largest = largest_of(product, largest);
+    share.largest = largest_of(product, share.largest);
   }
-  return row_scale(squares, largest, normed);
+  return share;
 }
+
+#ifdef HAS_UNITS
+#ifdef GROUPS
+const uint kUnitWords = 16;  // of four inputs, in a unit
+#else
+const uint kUnitWords = 8;
+#endif
+// Groups of units in `tile` are so far apart, with a gap that keeps them out of each other's banks.
+#ifdef GROUPS
+uint unit_stride(uint units) { return units + 1; }
+#else
+uint unit_stride(uint units) { return units + 4; }
+#endif
+shared int unit_sums[kTile * 4 / kUnitWords];      // sum(q) of each unit
+shared uint unit_largest[kTile * 4 / kUnitWords];  // bits of its largest |x * weight|
+
+void clear_units(uint invocation, uint units) {
+  for (uint i = invocation; i < units; i += gl_WorkGroupSize.x) {
+    unit_sums[i] = 0;
+    if (SUBGROUP_SIZE < kUnitWords) unit_largest[i] = 0;
+  }
+}
+
+// The largest of the values that the neighbours have which share a unit, in one subgroup or in several.
+float largest_of_unit(float own, uint unit, bool is_there) {
+  UNROLL for (uint step = 1; step < kUnitWords; step *= 2)
+    if (step < SUBGROUP_SIZE) own = max(own, shuffle_xor(own, step));
+  if (SUBGROUP_SIZE >= kUnitWords) {
+    if (is_there && LANE % kUnitWords == 0) unit_largest[unit] = floatBitsToUint(own);
+    return own;
+  }
+  // The bits of numbers that are not negative have the order of the numbers.
+  if (is_there && LANE == 0) atomicMax(unit_largest[unit], floatBitsToUint(own));
+  barrier();
+  return is_there ? uintBitsToFloat(unit_largest[unit]) : 0.0;
+}
+
+void add_to_unit(int sum, uint unit, bool is_there) {
+  UNROLL for (uint step = 1; step < kUnitWords; step *= 2)
+    if (step < SUBGROUP_SIZE) sum += shuffle_xor(sum, step);
+  if (is_there && LANE % kUnitWords == 0) atomicAdd(unit_sums[unit], sum);
+}
+
+// The four integers at own_x[i], the `at`th word of the vector. `factor` holds where units have none of their
+// own.
+ivec4 rounded_words(uint i, uint at, bool is_there, float factor) {
+  uint unit = at / kUnitWords;
+  if (kInputUnits != 0) factor = factor_of_unit(largest_of_unit(largest_of(own_x[i], 0.0), unit, is_there));
+  ivec4 four = quantised(own_x[i], factor);
+  add_to_unit(is_there ? sum_of(four) : 0, unit, is_there);
+  return four;
+}
+
+// The share of the inputs of a unit. Requires for it: inputs have units.
+float share_of(uint unit, RowScale scale) {
+  return share_of_unit(uintBitsToFloat(unit_largest[unit]), scale);
+}
+#endif

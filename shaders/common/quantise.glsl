@@ -1,26 +1,28 @@
-// The input of a ternary product: y = rms_norm(x) * weight, then integers by the row's largest magnitude,
-//   one plane of int8 (BitNet b1.58, section 2):
-//     s = 127 / max(1e-5, max|y|),     q = clamp(round_half_even(y * s), -128, 127)
-//   two planes, q = 256 high + low:
-//     s = 32512 / max(1e-30, max|y|),  q = clamp(round_half_even(y * s), -32512, 32512)
-// With y = inverse_rms * (x * weight), one pass over the row finds what both steps need. All kernels that
-// include this give the same bits, since the order of operations is written out and `precise` keeps it.
+// The input of a product: y = rms_norm(x) * weight, as int8 by the largest magnitude of the row (BitNet b1.58,
+// section 2):
+//   s = 127 / max(1e-5, max|y|),   q = clamp(round_half_even(y * s), -128, 127)
+// or, where kInputUnits is 1, of each unit of 64 inputs, in matrices of blocks of 32. With m the largest
+// |x * weight| of the unit and M that of the row, neither below 1e-30:
+//   s = 127 / max|y|,   q = round_half_even(x * weight * (127 / m)),   share = m * (1 / M)
+// so that y = q * share / s, and q does not depend on the rest of the row. With y = inverse_rms * (x *
+// weight), one pass over the row finds what all steps need. All kernels that include this give the same bits,
+// since the order of operations is written out and `precise` keeps it.
 // Expects reduce.glsl and push constants `n_in` and `epsilon`.
 #include "common/rounded.glsl"
 
 #ifdef GROUPS
-layout(constant_id = CONSTANT_PLANES) const uint kPlanes = 1;
+layout(constant_id = CONSTANT_INPUT_UNITS) const uint kInputUnits = 0;
 #elif defined(BLOCKS)
-const uint kPlanes = 2;
+const uint kInputUnits = 1;
 #else
-const uint kPlanes = 1;
+const uint kInputUnits = 0;
 #endif
-const float kMostQuantised = kPlanes == 2 ? 32512.0 : 127.0;
-const float kLeastQuantised = kPlanes == 2 ? -32512.0 : -128.0;
+const float kLeastMagnitude = 1e-30;  // of a unit
 
 struct RowScale {
   float s;
-  float factor;  // q = round(x * weight * factor)
+  float factor;    // without units q = round(x * weight * factor)
+  float per_unit;  // with them a unit's share is its largest |x * weight| times this
 };
 
 precise float add_squares(vec4 v, float sum) {
@@ -38,14 +40,26 @@ RowScale row_scale(float squares, float largest, bool normed) {
   vec2 row = workgroup_add_max(squares, largest);
   precise float inverse = 1.0 / sqrt(row.x / float(push.n_in) + push.epsilon);
   if (!normed) inverse = 1.0;
-  precise float s = kMostQuantised / max(kPlanes == 2 ? 1e-30 : 1e-5, row.y * inverse);
+  precise float s = 127.0 / max(kInputUnits == 0 ? 1e-5 : kLeastMagnitude, row.y * inverse);
   precise float factor = inverse * s;
-  return RowScale(s, factor);
+  precise float per_unit = 1.0 / max(kLeastMagnitude, row.y);
+  return RowScale(s, factor, per_unit);
+}
+
+// The factor and the share of a unit, of which `largest` is the largest |x * weight|.
+float factor_of_unit(float largest) {
+  precise float factor = 127.0 / max(kLeastMagnitude, largest);
+  return factor;
+}
+
+float share_of_unit(float largest, RowScale scale) {
+  precise float share = max(kLeastMagnitude, largest) * scale.per_unit;
+  return share;
 }
 
 ivec4 quantised(vec4 y, float factor) {
   precise vec4 scaled = y * factor;
-  precise vec4 half_to_even = clamp(scaled, kLeastQuantised, kMostQuantised) + kHalfwayFloat;
+  precise vec4 half_to_even = clamp(scaled, -128.0, 127.0) + kHalfwayFloat;
   return floatBitsToInt(half_to_even) - kHalfway;
 }
 
@@ -56,6 +70,3 @@ uint packed(ivec4 q) {
   q &= 0xFF;
   return uint(q.x | q.y << 8 | q.z << 16 | q.w << 24);
 }
-
-// The high plane of q = 256 high + low. The low one, from -128 to 127, is the lowest byte of q.
-ivec4 high_plane(ivec4 q) { return q + 128 >> 8; }

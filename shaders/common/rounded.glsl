@@ -13,4 +13,11 @@ int rounded(int t, float scale) {
   precise float half_to_even = scaled + kHalfwayFloat;
   return floatBitsToInt(half_to_even) - kHalfway;
 }
+
+// The same where the unit's inputs have a scale of their own, their share (quantise.glsl). Every kernel rounds
+// the product of the two scales first.
+int rounded_share(int t, float scale, float share) {
+  precise float of_unit = scale * share;
+  return rounded(t, of_unit);
+}
 #endif

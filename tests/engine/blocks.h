@@ -98,7 +98,7 @@ inline BlockWeights random_blocks(TensorType type, uint32_t rows, uint32_t n, st
     unpack_blocks(type, w.row(r), n, &w.codes[size_t{r} * n], &w.d[r * units], m);
     bound.add(bound_of_blocks(&w.codes[size_t{r} * n], &w.d[r * units], m, n, block.unit));
   }
-  w.fixed = fixed_for(bound, 128);
+  w.fixed = fixed_for(bound);
   return w;
 }
 

@@ -49,7 +49,7 @@ inline Blocks random_blocks(Backend& b, uint32_t n_in, const std::vector<std::pa
   Matrix& w = result.matrix;
   w.n_in = n_in;
   w.layout = Layout::blocks;
-  w.input = Input::int16_row;
+  w.input = Input::int8_units;
   for (size_t i = 0; i < of.size(); ++i) {
     const auto [type, rows] = of[i];
     const uint32_t unit = unit_of(type), units = n_in / unit;
@@ -66,7 +66,7 @@ inline Blocks random_blocks(Backend& b, uint32_t n_in, const std::vector<std::pa
       bound.add(bound_of_blocks(&part.codes[r * n_in], &part.d[r * units], m, n_in, unit));
       pack_blocks(type, row, n_in, &codes[r * bytes.codes], &scales[r * bytes.scales]);
     }
-    const float fixed = fixed_for(bound, 32640);
+    const float fixed = fixed_for(bound);
     w.parts[i] = {rows, std::exp2(static_cast<float>(i)) / fixed, type, fixed, put(b, codes), put(b, scales)};
     result.parts.push_back(std::move(part));
   }
@@ -85,10 +85,12 @@ inline int32_t blocks_sum(const Blocks& w, size_t part, uint32_t row, const Roun
       sum += r.q[size_t{t} * r.n + i];
     }
     const size_t unit = size_t{row} * (r.n / p.unit) + u;
-    const float of_codes = static_cast<float>(dot) * (p.d[unit] * fixed);
+    const float scale = p.d[unit] * fixed * r.scale(t, u * p.unit);
+    const float of_codes = static_cast<float>(dot) * scale;
     all += static_cast<int32_t>(std::nearbyint(of_codes));
     if (p.m.empty()) continue;
-    const float of_minimum = static_cast<float>(sum) * (p.m[unit] * fixed);
+    const float minimum = p.m[unit] * fixed * r.scale(t, u * p.unit);
+    const float of_minimum = static_cast<float>(sum) * minimum;
     all -= static_cast<int32_t>(std::nearbyint(of_minimum));
   }
   return all;

@@ -2,6 +2,7 @@
 // be equal; the sums of floats may differ by what f32 allows. The kernels of few tokens and of many must
 // agree in every bit.
 #include <cmath>
+#include <numeric>
 #include <span>
 
 #include "tests/engine/dense.h"
@@ -77,7 +78,7 @@ TEST_P(DenseKernels, ProductsEqualTheIntegers) {
         random_blocks(*backend, c.n_in, {{c.types[0], 65}, {c.types[1], 32}, {c.types[2], 3}}, rng);
     for (const uint32_t n : {3U, 35U}) {
       SCOPED_TRACE(describe(c) + ", tokens: " + std::to_string(n));
-      const RoundedRows q = random_rounded_rows(*backend, c.n_in, n, Input::int16_row, 16, rng);
+      const RoundedRows q = random_rounded_rows(*backend, w.matrix, n, rng);
       const auto found = product(w.matrix, q.device, Out::Kind::store, Act::relu2, n);
       for (uint32_t t = 0; t < n; ++t)
         for (uint32_t row = 0; row < w.matrix.rows(); ++row)
@@ -92,7 +93,7 @@ TEST_P(DenseKernels, BiasesComeBeforeAllElse) {
   constexpr uint32_t kRows = 70, kTokens = 6;
   Blocks w = random_blocks(*backend, 512, {{TensorType::q4_k, kRows}, {TensorType::q4_k, kRows}}, rng);
   for (Matrix::Part& part : w.matrix.parts) part.scale *= 1e-7F;  // results around 1
-  const RoundedRows q = random_rounded_rows(*backend, 512, kTokens, Input::int16_row, 16, rng);
+  const RoundedRows q = random_rounded_rows(*backend, w.matrix, kTokens, rng);
   const std::vector<float> bias = normal_floats(2 * kRows, rng);
   w.matrix.bias = put(*backend, bias);
   const auto wanted = [&](uint32_t t, uint32_t row) {
@@ -122,33 +123,50 @@ TEST_P(DenseKernels, FewTokensHaveTheBitsOfMany) {
   if (others_show_it(false)) GTEST_SKIP() << "others show the same";
   Blocks w = random_blocks(*backend, 256, {{TensorType::q6_k, 70}, {TensorType::q6_k, 70}}, rng);
   for (Matrix::Part& part : w.matrix.parts) part.scale *= 0.7e-7F;
-  expect_equal_batches(w.matrix, random_rounded_rows(*backend, 256, 35, Input::int16_row, 16, rng).device,
-                       35);
+  expect_equal_batches(w.matrix, random_rounded_rows(*backend, w.matrix, 35, rng).device, 35);
 }
 
-TEST_P(DenseKernels, InputsOfBlocksHaveSumsOf16) {
+TEST_P(DenseKernels, InputsAreRoundedByUnitsAndHaveSumsOf16) {
   if (others_show_it(false)) GTEST_SKIP() << "others show the same";
   constexpr uint32_t kFirst = 1, kRows = 2;
   for (const uint32_t n : {96U, 4096U}) {
     Matrix w;
     w.n_in = n;
     w.layout = Layout::blocks;
-    w.input = Input::int16_row;
-    const BufferPtr x = put(*backend, normal_floats(size_t{kFirst + kRows} * n, rng));
-    const Norm norm = rms_of(put(*backend, normal_floats(n, rng)), 1e-5F);
-    const Quantised q{backend->allocate(size_t{kRows} * 2 * n, BufferUse::device),
-                      backend->allocate(kRows * 8, BufferUse::device), nullptr,
-                      backend->allocate(kRows * n / 4, BufferUse::device), nullptr};
-    run(*backend, [&](Recorder& r) { r.quantise(w, {*x, norm, q, kFirst}, kRows); });
-    const auto planes = get<int8_t>(*backend, *q.q, size_t{kRows} * 2 * n);
+    w.input = Input::int8_units;
+    std::vector<float> x = normal_floats(size_t{kFirst + kRows} * n, rng), weight = normal_floats(n, rng);
+    for (size_t i = 0; i < x.size(); ++i) x[i] *= std::exp2(-static_cast<float>(i / 32 % 7));
+    const BufferPtr device_x = put(*backend, x);
+    const Norm norm = rms_of(put(*backend, weight), 1e-5F);
+    const Quantised q{backend->allocate(kRows * n, BufferUse::device),
+                      backend->allocate(kRows * 8, BufferUse::device),
+                      nullptr,
+                      backend->allocate(kRows * n / 4, BufferUse::device),
+                      nullptr,
+                      backend->allocate(kRows * n / 8, BufferUse::device)};
+    run(*backend, [&](Recorder& r) { r.quantise(w, {*device_x, norm, q, kFirst}, kRows); });
+    const auto got = get<int8_t>(*backend, *q.q, kRows * n);
     const auto sums = get<int32_t>(*backend, *q.sums16, kRows * n / 16);
-    for (uint32_t t = 0; t < kRows; ++t)
-      for (uint32_t first = 0; first < n; first += 16) {
-        int32_t wanted = 0;
-        for (uint32_t i = first; i < first + 16; ++i)
-          wanted += 256 * planes[size_t{t} * 2 * n + i] + planes[(size_t{t} * 2 + 1) * n + i];
-        ASSERT_EQ(sums[t * n / 16 + first / 16], wanted) << n << " inputs, row " << t << " " << first;
+    const auto scales = get<float>(*backend, *q.scales, kRows * n / 32);
+    for (uint32_t t = 0; t < kRows; ++t) {
+      const auto y = [&](uint32_t i) { return double{x[(kFirst + t) * n + i]} * weight[i]; };
+      const auto largest = [&](uint32_t from, uint32_t to) {
+        double most = 0;
+        for (uint32_t i = from; i < to; ++i) most = std::max(most, std::abs(y(i)));
+        return most;
+      };
+      for (uint32_t i = 0; i < n; ++i) {
+        const uint32_t unit = i / 32 * 32;
+        const double most = largest(unit, unit + 32);
+        ASSERT_NEAR(got[t * n + i], y(i) * 127 / most, 0.501) << n << " inputs, row " << t << " " << i;
+        if (i == unit) {
+          ASSERT_NEAR(scales[(t * n + i) / 32], most / largest(0, n), 1e-6);
+        }
+        if (i % 16 == 0) {
+          ASSERT_EQ(sums[(t * n + i) / 16], std::accumulate(&got[t * n + i], &got[t * n + i] + 16, 0));
+        }
       }
+    }
   }
 }
 
@@ -173,8 +191,12 @@ TEST_P(DenseKernels, ATokenHasTheBitsOfItsSteps) {
                  out = matrix(kHeads, {{qk, kEmbd}}), gate_up = matrix(kEmbd, {{qk, n_ff}, {qk, n_ff}}),
                  down = matrix(n_ff, {{other, kEmbd}});
     const Norm norm = rms_of(put(*backend, normal_floats(kEmbd, rng)), 1e-5F), none;
-    const Quantised q{backend->allocate(2 * n_ff, BufferUse::device), backend->allocate(8, BufferUse::device),
-                      nullptr, backend->allocate(n_ff / 4, BufferUse::device), nullptr};
+    const Quantised q{backend->allocate(n_ff, BufferUse::device),
+                      backend->allocate(8, BufferUse::device),
+                      nullptr,
+                      backend->allocate(n_ff / 4, BufferUse::device),
+                      nullptr,
+                      backend->allocate(n_ff / 8, BufferUse::device)};
     const std::vector<float> start = normal_floats(kEmbd, rng);
     const auto token = [&](bool steps) {
       const BufferPtr x = put(*backend, start), o = put(*backend, std::vector<float>(kHeads)),

@@ -48,8 +48,7 @@ inline Grouped random_groups(Backend& b, uint32_t n_in, std::vector<uint32_t> ro
       sum += scale;
       largest = std::max(largest, scale);
     }
-    most = std::max(
-        most, std::max(sum * scale_every, largest * 64 * 256) * (input == Input::int16_row ? 32640 : 128));
+    most = std::max(most, std::max(sum * scale_every, largest * 64 * 256) * 128);
   }
   m.fixed = std::exp2(std::floor(std::log2(std::exp2(30.0F) / static_cast<float>(most)) - 1e-4F));
   for (size_t i = 0; i < rows.size(); ++i) m.parts[i].scale = std::exp2(static_cast<float>(i)) / m.fixed;
@@ -67,7 +66,8 @@ inline int32_t grouped_sum(const Grouped& g, uint32_t row, const RoundedRows& r,
     for (uint32_t i = first; i < first + 64; ++i)
       dot += g.weights[size_t{row} * m.n_in + i] * r.q[size_t{t} * m.n_in + i];
     const uint16_t half = g.scales[(size_t{row} * m.n_in + first) / m.scale_every];
-    const float scaled = static_cast<float>(dot) * (from_half(half) * m.fixed);
+    const float scale = from_half(half) * m.fixed * r.scale(t, first);
+    const float scaled = static_cast<float>(dot) * scale;
     sum += static_cast<int32_t>(std::nearbyint(scaled));
   }
   return sum;

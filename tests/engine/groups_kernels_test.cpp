@@ -2,6 +2,7 @@
 // equal, the input may differ by what f32 allows. The kernels of few tokens and of many must agree in every
 // bit.
 #include <cmath>
+#include <numeric>
 
 #include "tests/engine/groups.h"
 
@@ -15,19 +16,29 @@ struct GroupsCase {
 
 const std::vector<GroupsCase> kCases = {{64, 64, Input::int8_row},
                                         {2048, 256, Input::int8_row},
-                                        {320, 64, Input::int16_row},
-                                        {384, 128, Input::int16_row},
-                                        {832, 832, Input::int16_row}};  // one scale a row
+                                        {320, 64, Input::int8_units},
+                                        {384, 128, Input::int8_units},
+                                        {832, 832, Input::int8_units}};  // one scale a row
 const std::vector<GroupsCase> kFewCases = {kCases[1], kCases[3]};
 
 std::string describe(const GroupsCase& c) {
   return std::to_string(c.n_in) + " inputs, a scale every " + std::to_string(c.scale_every) +
-         (c.input == Input::int8_row ? ", int8" : ", int16");
+         (c.input == Input::int8_row ? ", rounded by rows" : ", by units");
 }
 
 double activated(double gate, Act act) {
   if (act == Act::silu) return gate / (1 + std::exp(-gate));
   return gate > 0 ? gate * gate : 0;
+}
+
+Quantised quantised_for(Backend& b, uint32_t n_in, uint32_t rows = 1) {
+  const auto floats = [&](uint32_t n) { return put(b, std::vector<float>(n)); };
+  return {b.allocate(rows * n_in, BufferUse::device),
+          floats(2 * rows),
+          floats(rows * n_in / 64),
+          nullptr,
+          nullptr,
+          floats(rows * n_in / 64)};
 }
 
 class GroupKernels : public Kernels {
@@ -58,7 +69,7 @@ TEST_P(GroupKernels, ProductsEqualTheIntegers) {
     const Grouped g = random_groups(*backend, c.n_in, {65, 32, 3}, c.scale_every, c.input, rng);
     for (const uint32_t n : {1U, 3U, 8U, 35U}) {
       SCOPED_TRACE(describe(c) + ", tokens: " + std::to_string(n));
-      const RoundedRows q = random_rounded_rows(*backend, g.matrix.n_in, n, g.matrix.input, 64, rng);
+      const RoundedRows q = random_rounded_rows(*backend, g.matrix, n, rng);
       const auto stored = product(g.matrix, q.device, Out::Kind::store, Act::relu2, n),
                  added = product(g.matrix, q.device, Out::Kind::add, Act::relu2, n);
       for (uint32_t t = 0; t < n; ++t)
@@ -77,9 +88,9 @@ TEST_P(GroupKernels, GatesAreActivated) {
       for (const uint32_t n : {1U, 8U}) {
         SCOPED_TRACE(describe(c) + ", tokens: " + std::to_string(n));
         Grouped g = random_groups(*backend, c.n_in, {70, 70}, c.scale_every, c.input, rng);
-        RoundedRows q = random_rounded_rows(*backend, g.matrix.n_in, n, g.matrix.input, 64, rng);
+        RoundedRows q = random_rounded_rows(*backend, g.matrix, n, rng);
         // Gates from -100 to 100: all of silu's curve and more.
-        g.matrix.parts[0].scale *= (c.input == Input::int16_row ? 0x1p-10F : 0x1p-3F) / std::sqrt(c.n_in);
+        g.matrix.parts[0].scale *= 0x1p-3F / std::sqrt(c.n_in);
         const auto found = product(g.matrix, q.device, Out::Kind::gate, act, n);
         for (uint32_t t = 0; t < n; ++t)
           for (uint32_t row = 0; row < 70; ++row) {
@@ -126,7 +137,7 @@ TEST_P(GroupKernels, FewTokensHaveTheBitsOfMany) {
       SCOPED_TRACE(describe(c));
       Grouped g = random_groups(*backend, c.n_in, {70, 70}, c.scale_every, c.input, rng);
       for (Matrix::Part& part : g.matrix.parts) part.scale *= 0.7F * (act == Act::silu ? 1e-5F : 1.0F);
-      const RoundedRows q = random_rounded_rows(*backend, g.matrix.n_in, 35, g.matrix.input, 64, rng);
+      const RoundedRows q = random_rounded_rows(*backend, g.matrix, 35, rng);
       const auto many = product(g.matrix, q.device, kind, act, 35);
       const auto few = product(g.matrix, q.device, kind, act, 3);
       EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin()));
@@ -136,12 +147,14 @@ TEST_P(GroupKernels, FewTokensHaveTheBitsOfMany) {
 TEST_P(GroupKernels, InputsAreRoundedLikeTheFormula) {
   std::normal_distribution<float> normal;
   for (const bool normed : {true, false})
-    for (const Input input : {Input::int8_row, Input::int16_row})
+    for (const Input input : {Input::int8_row, Input::int8_units})
       for (const uint32_t n : {64U, 320U, 4096U}) {
-        SCOPED_TRACE(std::to_string(n) + (input == Input::int16_row ? " int16" : " int8"));
+        const bool units = input == Input::int8_units;
+        SCOPED_TRACE(std::to_string(n) + (input == Input::int8_units ? " units" : " rows"));
         constexpr uint32_t kRows = 3, kFirst = 2;
         std::vector<float> x(size_t{kRows + kFirst} * n), weight(n);
-        for (float& v : x) v = 30 * normal(rng);
+        for (size_t i = 0; i < x.size(); ++i)  // units of all sizes, and one of zeros
+          x[i] = i / 64 % 5 == 4 ? 0 : normal(rng) * std::exp2(5 - static_cast<float>(i / 64 % 7));
         for (float& v : weight) v = 1 + 0.1F * normal(rng);
         std::fill_n(x.end() - n, n, 0.0F);  // must not divide by zero
         const BufferPtr device_x = put(*backend, x);
@@ -151,36 +164,37 @@ TEST_P(GroupKernels, InputsAreRoundedLikeTheFormula) {
         w.layout = Layout::groups;
         w.input = input;
         w.scale_every = 64;
-        const uint32_t planes = input == Input::int16_row ? 2 : 1;
-        const Quantised q{backend->allocate(size_t{kRows} * planes * n, BufferUse::device),
-                          backend->allocate(kRows * 8, BufferUse::device),
-                          backend->allocate(kRows * n / 16, BufferUse::device)};
+        const Quantised q = quantised_for(*backend, n, kRows);
         run(*backend, [&](Recorder& r) { r.quantise(w, {*device_x, norm, q, kFirst}, kRows); });
-        const auto got = get<int8_t>(*backend, *q.q, size_t{kRows} * planes * n);
+        const auto got = get<int8_t>(*backend, *q.q, size_t{kRows} * n);
         const auto info = get<uint32_t>(*backend, *q.info, 2 * kRows);
         const auto sums = get<int32_t>(*backend, *q.sums, kRows * n / 64);
+        const auto scales = get<float>(*backend, *q.scales, kRows * n / 64);
         for (uint32_t t = 0; t < kRows; ++t) {
           const float* row = &x[size_t{kFirst + t} * n];
-          double squares = 0, largest = 0;
+          double squares = 0;
           for (uint32_t i = 0; i < n; ++i) squares += double{row[i]} * row[i];
           const double inverse = normed ? 1 / std::sqrt(squares / n + 1e-5) : 1;
           const auto y = [&](uint32_t i) { return row[i] * inverse * (normed ? weight[i] : 1.0F); };
-          for (uint32_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(y(i)));
-          const double s = planes == 2 ? 32512 / std::max(1e-30, largest) : 127 / std::max(1e-5, largest);
-          int32_t sum = 0;
+          const auto largest = [&](uint32_t from, uint32_t to) {
+            double most = 0;
+            for (uint32_t i = from; i < to; ++i) most = std::max(most, std::abs(y(i)));
+            return most;
+          };
+          const double of_row = largest(0, n), s = 127 / std::max(units ? 1e-30 : 1e-5, of_row);
           for (uint32_t first = 0; first < n; first += 64) {
-            int32_t group = 0;
-            for (uint32_t i = first; i < first + 64; ++i) {
-              const int8_t* at = &got[size_t{t} * planes * n + i];
-              const int32_t value = planes == 2 ? 256 * at[0] + at[n] : at[0];
-              ASSERT_LE(std::abs(value - y(i) * s), planes == 2 ? 0.52 : 0.501) << "row " << t << " " << i;
-              group += value;
+            const double of_unit = largest(first, first + 64), factor = units ? 127 / of_unit : s;
+            for (uint32_t i = first; i < first + 64; ++i)
+              ASSERT_NEAR(got[size_t{t} * n + i], of_unit == 0 ? 0 : y(i) * factor, 0.501) << t << " " << i;
+            const uint32_t at = t * (n / 64) + first / 64;
+            ASSERT_EQ(sums[at],
+                      std::accumulate(&got[size_t{t} * n + first], &got[size_t{t} * n + first] + 64, 0));
+            if (units && of_row != 0) {
+              ASSERT_NEAR(scales[at], of_unit / of_row, 1e-6);
             }
-            ASSERT_EQ(sums[t * (n / 64) + first / 64], group);
-            sum += group;
+            ASSERT_FALSE(std::isnan(scales[at]));
           }
           EXPECT_NEAR(std::bit_cast<float>(info[2 * t]), s, s * 1e-5);
-          EXPECT_EQ(static_cast<int32_t>(info[2 * t + 1]), sum);
         }
       }
 }
@@ -192,40 +206,43 @@ std::vector<float> normal_floats(size_t n, std::mt19937& rng) {
   return values;
 }
 
-Quantised quantised_for(Backend& b, uint32_t n_in) {
-  return {b.allocate(2 * n_in, BufferUse::device), b.allocate(8, BufferUse::device),
-          b.allocate(n_in / 16, BufferUse::device)};
-}
-
-// A vector that is its own rounding, so that s is 1 and the result exact. Up to 24576 rows: as many as need
-// several a lane.
+// A vector that is its own rounding, so that s is 1 and the result exact; with units 128 / 127 times as much
+// and less from unit to unit, so that their scales are exact. Up to 24576 rows: as many as need several a
+// lane.
 TEST_P(GroupKernels, OneTokenEqualsTheIntegers) {
   if (takes_long()) GTEST_SKIP() << "others show the same";
   for (const auto& [c, rows] : {std::pair{kCases[1], 70U},
                                 {kCases[4], 70U},
                                 {kCases[2], 12'500U},
                                 {kCases[0], 24'600U},
-                                {GroupsCase{6912, 256, Input::int16_row}, 70U}}) {
+                                {GroupsCase{6912, 256, Input::int8_units}, 70U}}) {
     SCOPED_TRACE(describe(c) + ", rows: " + std::to_string(rows));
+    const bool units = c.input == Input::int8_units;
     const Grouped g = random_groups(*backend, c.n_in, {rows - 5, 2, 3}, c.scale_every, c.input, rng);
-    RoundedRows q{c.n_in, {}, {1.0F}, quantised_for(*backend, c.n_in)};
-    const int32_t most = c.input == Input::int16_row ? 32512 : 127;
-    for (uint32_t i = 0; i < c.n_in; ++i) q.q.push_back(static_cast<int32_t>(rng() % (2 * most + 1)) - most);
-    q.q[0] = most;
-    const BufferPtr x = put(*backend, std::vector<float>(q.q.begin(), q.q.end()));
+    RoundedRows q{c.n_in, 64, {}, {units ? 127.0F / 128 : 1.0F}, {}, quantised_for(*backend, c.n_in)};
+    std::vector<float> values;
+    for (uint32_t i = 0; i < c.n_in; ++i) {
+      q.q.push_back(i % 64 == 0 ? 127 : static_cast<int32_t>(rng() % 255) - 127);
+      if (i % 64 == 0) q.scales.push_back(units ? std::exp2(-static_cast<float>(i / 64 % 5)) : 1.0F);
+      const auto value = static_cast<float>(q.q[i]);
+      values.push_back(!units ? value : (i % 64 == 0 ? 128 : value * (128.0F / 127)) * q.scale(0, i));
+    }
+    const BufferPtr x = put(*backend, values);
     const BufferPtr y = put(*backend, std::vector<float>(rows, 4.0F));
     const Norm none;
     run(*backend, [&](Recorder& r) { r.linear(g.matrix, {*x, none, q.device}, add(*y), 1); });
     const auto found = get<float>(*backend, *y, rows);
-    for (uint32_t row = 0; row<rows; row += rows> 100 && row > 100 && row + 100 < rows ? 61 : 1)
-      ASSERT_EQ(found[row], 4.0F + grouped_result(g, row, q, 0)) << row;
+    for (uint32_t row = 0; row<rows; row += rows> 100 && row > 100 && row + 100 < rows ? 61 : 1) {
+      const float wanted = 4.0F + grouped_result(g, row, q, 0);
+      ASSERT_NEAR(found[row], wanted, units ? 1e-6F * std::abs(wanted) : 0) << row;
+    }
   }
 }
 
 // The layers of a token, in one program and step by step, with norms and without.
 TEST_P(GroupKernels, ATokenHasTheBitsOfItsSteps) {
   if (takes_long()) GTEST_SKIP() << "others show the same";
-  for (const Input input : {Input::int8_row, Input::int16_row})
+  for (const Input input : {Input::int8_row, Input::int8_units})
     for (const auto& [act, all_norms] : {std::pair{Act::relu2, true}, {Act::silu, false}}) {
       constexpr uint32_t kEmbd = 512, kHeads = 768;
       const uint32_t n_ff =

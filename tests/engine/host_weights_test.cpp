@@ -52,7 +52,7 @@ class HostWeightsTest : public testing::TestWithParam<Way> {
   // A matrix of `layout` on the device and its twin in the host's memory.
   std::pair<Matrix, Matrix> random_pair(Layout layout, uint32_t n_in, std::vector<uint32_t> rows) {
     if (layout == Layout::groups) {
-      const Grouped g = random_groups(*backend, n_in, rows, 64, Input::int16_row, rng);
+      const Grouped g = random_groups(*backend, n_in, rows, 64, Input::int8_units, rng);
       return {g.matrix, in_host(g.matrix, g.weights)};
     }
     std::vector<Matrix::Part> parts;
@@ -73,7 +73,7 @@ TEST_P(HostWeightsTest, ProductsAreThoseOfTheDevice) {
       const auto [device, host] = random_pair(layout, n_in, {33, 16, 1});
       for (const uint32_t n : {1U, 3U, 20U}) {
         SCOPED_TRACE(std::to_string(n_in) + " inputs, tokens: " + std::to_string(n));
-        const RoundedRows q = random_rounded_rows(*backend, device.n_in, n, device.input, 64, rng);
+        const RoundedRows q = random_rounded_rows(*backend, device, n, rng);
         const auto product = [&](const Matrix& w) {
           const BufferPtr y = put(*backend, std::vector<float>(n * w.rows(), -1.0F));
           run(*backend, [&](Recorder& r) { r.product(w, q.device, store(*y), n); });
@@ -128,7 +128,7 @@ TEST_P(HostWeightsTest, AMatrixThatFitsNoSlotIsReadWhereItLies) {
   if (GetParam().fives) GTEST_SKIP() << "which cannot be read there";
   backend->make_slots(4096);
   const auto [device, host] = random_pair(Layout::groups, 256, {256});
-  const RoundedRows q = random_rounded_rows(*backend, device.n_in, 20, device.input, 64, rng);
+  const RoundedRows q = random_rounded_rows(*backend, device, 20, rng);
   const auto product = [&](const Matrix& w) {
     const BufferPtr y = put(*backend, std::vector<float>(20 * w.rows(), -1.0F));
     run(*backend, [&](Recorder& r) { r.product(w, q.device, store(*y), 20); });

@@ -44,7 +44,7 @@ Made make(const Shape& shape, std::mt19937& rng) {
   double largest = 0;
   for (uint32_t r = 0; r < m.rows; ++r)
     largest = std::max(largest, bound_of_scales(&m.scales[r * n_scales], n_scales, shape.scale_every));
-  m.fixed = fixed_for(largest, 128);
+  m.fixed = fixed_for(largest);
   std::normal_distribution<float> normal(1, 0.2F);
   if (shape.normed)
     for (uint32_t i = 0; i < shape.n_in; ++i) m.weight.push_back(normal(rng));

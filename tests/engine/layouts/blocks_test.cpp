@@ -129,10 +129,10 @@ TEST(Blocks, ScalesThatAreNoNumbersLeaveNoFiniteBound) {
 }
 
 TEST(Blocks, FixedIsTheLargestPowerOfTwoWithinBothBounds) {
-  EXPECT_EQ(fixed_for(BlockBound{}, 128), 1);
+  EXPECT_EQ(fixed_for(BlockBound{}), 1);
   for (const BlockBound& b :
        {BlockBound{1, 1}, {1, 255}, {1, 257}, {0.3, 2000}, {65504.0 * 4096, 1e12}, {0x1p-24, 0x1p-24}}) {
-    const double fixed = fixed_for(b, 128), most = 128 * std::max(b.row, 256 * b.unit);
+    const double fixed = fixed_for(b), most = 128 * std::max(b.row, 256 * b.unit);
     int exponent = 0;
     EXPECT_EQ(std::frexp(fixed, &exponent), 0.5);
     EXPECT_LE(most * fixed, 0x1p30);
