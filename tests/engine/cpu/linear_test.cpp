@@ -172,5 +172,40 @@ TEST_F(CpuLinear, ProductsInGroupsAreThoseOfTheFormulaInEveryBatch) {
   }
 }
 
+// A projection whose inputs were made in units by those who computed them, and the same that rounds them
+// itself; the units of rows end within those of inputs.
+TEST_F(CpuLinear, InputsThatWereMadeInUnitsHaveTheBitsOfThoseThatWereNot) {
+  const Made gate_up = make({256, 64, {1088, 1088}, Input::int8_units, false}, rng),
+             down = make({1088, 64, {256}, Input::int8_units, true}, rng);
+  std::normal_distribution<float> normal;
+  std::vector<float> x(256);
+  for (float& v : x) v = normal(rng);
+  for (const cpu::KernelChoice& choice : cpu::kernel_choices()) {
+    if (!choice.supported) continue;
+    SCOPED_TRACE(choice.kernels->name);
+    EngineOptions options;
+    options.kernels = share({.cpu_kernels = choice.kernels->name});
+    options.threads = 3;
+    const auto b = open_cpu(options);
+    const Matrix first = upload(*b, gate_up), second = upload(*b, down);
+    const auto room = [&](size_t bytes) { return b->allocate(bytes, BufferUse::device); };
+    Quantised q{room(1088), room(8), room(68)};
+    q.scales = room(68);
+    const BufferPtr from = put(*b, x), h = room(1088 * sizeof(float)), y = put(*b, x);
+    const Norm norm = rms_of(put(*b, down.weight), kEpsilon), none;
+    const auto make_h = [&](Recorder& r) { r.linear(first, {*from, none, q}, gate(*h, Act::silu), 1); };
+    const auto add_to_y = [&](Recorder& r) { r.linear(second, {*h, norm, q}, add(*y), 1); };
+    run(*b, make_h);
+    run(*b, add_to_y);
+    const auto wanted = get<float>(*b, *y, x.size());
+    const auto both = b->record([&](Recorder& r) { make_h(r), add_to_y(r); });
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      b->upload(*y, 0, std::as_bytes(std::span(x)));
+      b->run(*both, 0, {});
+      EXPECT_EQ(get<float>(*b, *y, x.size()), wanted);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace bitnet
