@@ -138,7 +138,7 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
   const uint64_t f32_features = c.n_embd + qkv + o + c.n_ff + (post ? c.n_embd : 0) + (floats ? input : 0) +
                                 uint64_t{c.n_per_layer} * (2 * c.n_layer + 1);
   plan.activations =
-      batch * (4 * f32_features + 2 * input + input / 64 * 4 + (blocks ? input / 16 * 4 : 0) +
+      batch * (4 * f32_features + input + input / 64 * 4 + (blocks ? input / 16 * 4 : 0) +
                (scaled ? input / 32 * 4 : 0) + 8) +
       (tokens + kAttentionChunk - 1) / kAttentionChunk * 4 * scratch +
       4 * ((kMaxLogitRows + kRunAhead) * uint64_t{c.n_vocab} + uint64_t{kMaxLogitRows} * c.n_embd);
