@@ -20,16 +20,6 @@ struct Results {
   bool operator==(const Results&) const = default;
 };
 
-std::vector<int32_t> tokens_of(Session& session, const SamplerParams& params, uint32_t n) {
-  std::vector<int32_t> ids;
-  Sampler sampler(params);
-  session.decode(sampler, {.max_tokens = n}, [&](const SampledToken& t) {
-    ids.push_back(t.id);
-    return true;
-  });
-  return ids;
-}
-
 Results results_of(Engine& model, uint32_t tokens) {
   std::vector<int32_t> prompt(tokens / 2 + 8);
   for (size_t i = 0; i < prompt.size(); ++i)
@@ -43,8 +33,8 @@ Results results_of(Engine& model, uint32_t tokens) {
     r.logits.insert(r.logits.end(), row.begin(), row.end());
   };
   session->sync(prompt, options);
-  r.greedy = tokens_of(*session, {}, tokens);
-  r.sampled = tokens_of(*session, {.temperature = 0.9F, .top_k = 40, .top_p = 0.95F, .seed = 3}, tokens);
+  r.greedy = decoded(*session, tokens);
+  r.sampled = decoded(*session, tokens, {.temperature = 0.9F, .top_k = 40, .top_p = 0.95F, .seed = 3});
   r.kv = session->save();
   return r;
 }

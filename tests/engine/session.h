@@ -88,6 +88,17 @@ inline std::vector<float> logits_after(const std::vector<int32_t>& tokens) {
   return copy(session->logits());
 }
 
+// Decodes up to n tokens and returns their ids.
+inline std::vector<int32_t> decoded(Session& session, uint32_t n, const SamplerParams& params = {}) {
+  std::vector<int32_t> ids;
+  Sampler sampler(params);
+  session.decode(sampler, {.max_tokens = n}, [&](const SampledToken& t) {
+    ids.push_back(t.id);
+    return true;
+  });
+  return ids;
+}
+
 // Checks that a choice is the one that the sampler makes of all logits, wherever it is made.
 inline void expect_choices_of_the_sampler(Engine& model, const SamplerParams& params,
                                           float tolerance = 1e-4F) {

@@ -65,15 +65,6 @@ class Windows : public testing::TestWithParam<Case> {
     session.sync(tokens);
     return copy(session.logits());
   }
-  static std::vector<int32_t> decoded(Session& session, uint32_t n, const SamplerParams& params = {}) {
-    std::vector<int32_t> ids;
-    Sampler sampler(params);
-    session.decode(sampler, {.max_tokens = n}, [&](const SampledToken& t) {
-      ids.push_back(t.id);
-      return true;
-    });
-    return ids;
-  }
 
   bool on_cpu() const { return c.device == "cpu"; }
 
