@@ -6,10 +6,10 @@
 #include <cctype>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "app/model/gguf_number.h"
 #include "app/model/model_file.h"
 #include "app/model/model_open.h"
 #include "app/text/text_file.h"
@@ -32,43 +32,12 @@ std::string megabytes(uint64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
-template <typename T>
-std::string number(const GgufValue& value) {
-  T number{};
-  std::memcpy(&number, value.raw.data(), sizeof number);
-  return fmt::format("{}", number);
-}
-
 std::string value_text(const Checkpoint& file, const std::string& key, const GgufValue& value) {
-  switch (value.type) {
-    case GgufType::u8:
-      return number<uint8_t>(value);
-    case GgufType::i8:
-      return number<int8_t>(value);
-    case GgufType::u16:
-      return number<uint16_t>(value);
-    case GgufType::i16:
-      return number<int16_t>(value);
-    case GgufType::u32:
-      return number<uint32_t>(value);
-    case GgufType::i32:
-      return number<int32_t>(value);
-    case GgufType::u64:
-      return number<uint64_t>(value);
-    case GgufType::i64:
-      return number<int64_t>(value);
-    case GgufType::f32:
-      return number<float>(value);
-    case GgufType::f64:
-      return number<double>(value);
-    case GgufType::boolean:
-      return *file.find_bool(key) ? "true" : "false";
-    case GgufType::string:
-      return '"' + printable(file.get_string(key), 60) + '"';
-    case GgufType::array:
-      return fmt::format("[{} x {}]", value.count, name_of(value.element_type));
-  }
-  return "?";
+  std::string found;
+  if (take_number(value, [&](auto number) { found = fmt::format("{}", number); })) return found;
+  if (value.type == GgufType::boolean) return *file.find_bool(key) ? "true" : "false";
+  if (value.type == GgufType::string) return '"' + printable(file.get_string(key), 60) + '"';
+  return fmt::format("[{} x {}]", value.count, name_of(value.element_type));
 }
 
 std::string memory_text(const MemoryPlan& plan) {

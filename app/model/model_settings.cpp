@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstring>
 #include <optional>
+
+#include "gguf_number.h"
 
 namespace bitnet {
 namespace {
@@ -25,42 +26,11 @@ constexpr Key kKeys[] = {
     {"general.sampling.penalty_last_n", "repeat_last", true, false},
 };
 
-template <typename T>
-double as(const GgufValue& value) {
-  T number{};
-  std::memcpy(&number, value.raw.data(), sizeof number);
-  return static_cast<double>(number);
-}
-
 // Of any type that is a number: converters do not agree on them.
 std::optional<double> number_of(const GgufValue& value) {
-  switch (value.type) {
-    case GgufType::u8:
-      return as<uint8_t>(value);
-    case GgufType::i8:
-      return as<int8_t>(value);
-    case GgufType::u16:
-      return as<uint16_t>(value);
-    case GgufType::i16:
-      return as<int16_t>(value);
-    case GgufType::u32:
-      return as<uint32_t>(value);
-    case GgufType::i32:
-      return as<int32_t>(value);
-    case GgufType::u64:
-      return as<uint64_t>(value);
-    case GgufType::i64:
-      return as<int64_t>(value);
-    case GgufType::f32:
-      return as<float>(value);
-    case GgufType::f64:
-      return as<double>(value);
-    case GgufType::boolean:
-    case GgufType::string:
-    case GgufType::array:
-      break;
-  }
-  return std::nullopt;
+  std::optional<double> found;
+  take_number(value, [&](auto number) { found = static_cast<double>(number); });
+  return found;
 }
 
 std::string text_of(const Key& key, double number) {

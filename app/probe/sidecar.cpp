@@ -2,55 +2,24 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <filesystem>
 
 #include "app/base/clock.h"
 #include "app/base/sha256.h"
+#include "app/model/gguf_number.h"
 
 namespace bitnet {
 namespace {
 
 using nlohmann::ordered_json;
 
-template <typename T>
-ordered_json number(const GgufValue& value) {
-  T number{};
-  std::memcpy(&number, value.raw.data(), sizeof number);
-  return number;
-}
-
 // An array is told by its length, because a vocabulary is long.
 ordered_json value_of(const Checkpoint& file, const std::string& key, const GgufValue& value) {
-  switch (value.type) {
-    case GgufType::u8:
-      return number<uint8_t>(value);
-    case GgufType::i8:
-      return number<int8_t>(value);
-    case GgufType::u16:
-      return number<uint16_t>(value);
-    case GgufType::i16:
-      return number<int16_t>(value);
-    case GgufType::u32:
-      return number<uint32_t>(value);
-    case GgufType::i32:
-      return number<int32_t>(value);
-    case GgufType::u64:
-      return number<uint64_t>(value);
-    case GgufType::i64:
-      return number<int64_t>(value);
-    case GgufType::f32:
-      return number<float>(value);
-    case GgufType::f64:
-      return number<double>(value);
-    case GgufType::boolean:
-      return *file.find_bool(key);
-    case GgufType::string:
-      return file.get_string(key);
-    case GgufType::array:
-      return {{"array_of", name_of(value.element_type)}, {"count", value.count}};
-  }
-  return nullptr;
+  ordered_json found;
+  if (take_number(value, [&](auto number) { found = number; })) return found;
+  if (value.type == GgufType::boolean) return *file.find_bool(key);
+  if (value.type == GgufType::string) return file.get_string(key);
+  return {{"array_of", name_of(value.element_type)}, {"count", value.count}};
 }
 
 std::string tokenizer_sha256(const Checkpoint& file) {
