@@ -50,6 +50,7 @@ layout(constant_id = CONSTANT_ROWS_LONG) const uint kRowsLong = 2;
 #endif
 #if defined(GROUPS) || defined(BLOCKS)
 #define HAS_UNITS
+layout(constant_id = CONSTANT_ROUNDED) const uint kRounded = 0;
 #endif
 layout(constant_id = CONSTANT_TILE) const uint kTile = 1024;
 
@@ -181,6 +182,9 @@ float rotate(vec2 pair, vec2 turn, uint i) {
 }
 
 #include "common/decode_vector.glsl"
+#ifdef HAS_UNITS
+#include "common/decode_rounded.glsl"
+#endif
 #ifdef BLOCKS
 #include "common/decode_blocks.glsl"
 #else

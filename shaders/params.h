@@ -58,6 +58,7 @@ using uvec2 = uint64_t;
 #define CONSTANT_UNIT 37             // inputs of a matrix of blocks that share a scale: 32 or 16
 #define CONSTANT_MINIMUM 38          // 1: they also share a minimum
 #define CONSTANT_SUM_WORDS 39        // words of four inputs whose sum the kernels of a product want
+#define CONSTANT_ROUNDED 40          // stages of decode that hand over units as int8: ROUNDED_... together
 
 // What a gate becomes before it is multiplied by up, and what OUT_ACT makes of a result.
 #define ACTIVATION_RELU2 0  // relu(gate)^2
@@ -197,10 +198,16 @@ struct ExpandPush {
 
 // How a stage takes and hands over vectors: from an earlier stage and to a later one as tagged values
 // (decode.comp), from and to the kernels around the chain as plain floats.
-#define FLOW_FROM 1u      // x is given by the stage before
-#define FLOW_RESIDUAL 2u  // what is added to is given by the stage `residual_back` before
-#define FLOW_TO 4u        // a later stage needs the result
-#define FLOW_OUT 8u       // the result is also written to y
+#define FLOW_FROM 1u           // x is given by the stage before
+#define FLOW_RESIDUAL 2u       // what is added to is given by the stage `residual_back` before
+#define FLOW_TO 4u             // a later stage needs the result
+#define FLOW_OUT 8u            // the result is also written to y
+#define FLOW_FROM_ROUNDED 16u  // x is given as int8 (common/decode_rounded.glsl)
+#define FLOW_TO_ROUNDED 32u    // and so is the result
+
+// Which stages hand over units as int8, where those behind them need no norm.
+#define ROUNDED_GATES 1u
+#define ROUNDED_ATTENTION 2u
 
 // The kind of each tensor of a stage of blocks: so many bits, of which the lowest four are those of a code.
 #define BLOCK_KIND_BITS 8u
@@ -231,7 +238,7 @@ struct DecodeStage {
   uint flow;
   uint residual_back;
   uint n_groups;   // workgroups
-  uint n_passes;   // a product's workgroup takes as many sets of rows, n_groups apart, one after the other
+  uint n_passes;   // a product's workgroup takes as many sets of rows, one after the other
   uint wait_for;   // as many workgroups of the stage before; for empty stages, which hand nothing over
   uint long_rows;  // 1: CONSTANT_LANES_LONG and the like hold
   uint lanes;      // that share rows; a power of 2

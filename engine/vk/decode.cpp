@@ -90,6 +90,15 @@ void DecodeStages::linear(const Matrix& w, const In& in, const Out& out) {
   stages_.push_back(s);
 }
 
+// What `from` has to be among CONSTANT_ROUNDED to hand over units of so many inputs to `to`, or 0 where it
+// cannot. `unit` is 0 where rows have one scale.
+static uint32_t rounds_for(const DecodeStage& from, const DecodeStage& to, uint32_t unit) {
+  if (unit == 0 || to.n_in == 0 || to.weight != 0) return 0;
+  if (from.kind == STAGE_GATE_UP) return from.n_out % unit == 0 ? ROUNDED_GATES : 0;
+  if (from.kind != STAGE_ATTENTION) return 0;
+  return from.n_out / from.n_head % unit == 0 ? ROUNDED_ATTENTION : 0;
+}
+
 // Rows are in one of two classes: as long as the longest of all, or no longer than the longest of the others.
 // Gate and up are always in the second.
 DecodeShape DecodeStages::shape() const {
@@ -118,6 +127,13 @@ DecodeShape DecodeStages::shape() const {
   };
   describe(shape.rows, false);
   describe(shape.long_rows, true);
+  shape.all_long_rounded = true;
+  const uint32_t unit = shape.weights.unit_of_input();
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    const uint32_t rounded = i == 0 ? 0 : rounds_for(stages_[i - 1], stages_[i], unit);
+    shape.rounded |= rounded;
+    if (stages_[i].n_in > n_short && rounded == 0) shape.all_long_rounded = false;
+  }
   return shape;
 }
 
@@ -179,9 +195,10 @@ bool DecodeStages::takes_next(const Matrix& w, const In& in, const Out& out) con
   return from < 0 || stages_.size() - static_cast<size_t>(from) <= kFarthest;
 }
 
-// Fills in for each stage from where it takes its input and to where it gives its results; `tagged` has a
-// slot of slot_bytes for each of kSlots stages.
-static void lay_flow(std::span<DecodeStage> stages, uint64_t tagged, uint64_t slot_bytes) {
+// Fills in for each stage from where it takes its input and to where it gives its results; `rounded` is
+// CONSTANT_ROUNDED, and `tagged` has a slot of slot_bytes for each of kSlots stages.
+static void lay_flow(std::span<DecodeStage> stages, uint32_t rounded, uint32_t unit, uint64_t tagged,
+                     uint64_t slot_bytes) {
   const auto slot = [&](size_t stage) { return tagged + stage % kSlots * slot_bytes; };
   for (size_t i = 0; i < stages.size(); ++i) {
     DecodeStage& s = stages[i];
@@ -190,6 +207,10 @@ static void lay_flow(std::span<DecodeStage> stages, uint64_t tagged, uint64_t sl
     if (i > 0) {
       s.flow |= FLOW_FROM;
       s.from = slot(i - 1);
+      if ((rounds_for(stages[i - 1], s, unit) & rounded) != 0) {
+        stages[i - 1].flow |= FLOW_TO_ROUNDED;
+        s.flow |= FLOW_FROM_ROUNDED;
+      }
     }
     const ptrdiff_t added_to = s.kind == STAGE_LINEAR_ADD ? writer(stages, i, s.y) : -1;
     if (added_to >= 0) {
@@ -245,6 +266,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
       s.lanes = rows.lanes;
       s.n_groups = ceil_div(s.n_out, size / rows.lanes * rows.rows);
       if (rows.takes_passes) s.n_passes = ceil_div(s.n_groups, kGroupsAtOnce);
+      s.n_passes = ceil_div(s.n_passes, rows.passes) * rows.passes;
       s.n_groups = ceil_div(s.n_groups, s.n_passes);
     }
     s.wait_for = i == 0 ? 0 : stages[i - 1].n_groups;
@@ -259,7 +281,8 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   slot_bytes = (slot_bytes + 255) / 256 * 256;
   const std::vector<std::byte> untagged(kSlots * slot_bytes);  // no tag fits a zero beside a zero
   result.tagged = upload(untagged);
-  lay_flow(stages, address(*result.tagged), slot_bytes);
+  lay_flow(stages, result.kernel->constant(CONSTANT_ROUNDED), shape.weights.unit_of_input(),
+           address(*result.tagged), slot_bytes);
   const uint32_t most_polls = device_.use().host_weights != 0 ? kMostPollsOverALink : kMostPolls;
   DecodePush push{1, 0, n_stages, stages.back().n_groups, most_polls};
   if (chained && groups.size() <= device_.limits().maxComputeWorkGroupCount[0] &&

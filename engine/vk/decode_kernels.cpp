@@ -106,6 +106,10 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
             {CONSTANT_HEAD_DIM, shape.heads.head_dim},
             {CONSTANT_HEAD_INPUT, shape.head_input},
             {CONSTANT_TILE, std::max(vector_words(w, n_long), 64 * shape.heads.head_dim / 8)}});
+  // A unit is rounded by neighbouring lanes of one subgroup.
+  const bool rounds = !device_.shared_subgroups() && device_.min_subgroup_size() >= 16;
+  c.insert({CONSTANT_ROUNDED, rounds ? shape.rounded : 0});
+  if (rounds && shape.all_long_rounded) c[CONSTANT_NORM_LOADS_LONG] = c[CONSTANT_NORM_LOADS];
   if (w.layout == Layout::groups)
     c.insert({{CONSTANT_INPUT_UNITS, w.input_units}, {CONSTANT_SCALE_GROUPS, w.scale_groups}});
   if (w.layout == Layout::blocks)
@@ -120,10 +124,13 @@ bool VulkanKernels::has_decode(const DecodeShape& shape) const {
   const Layout layout = shape.weights.layout;
   // Beside the int8 the sum and the largest of each unit.
   const uint32_t of_tile = layout == Layout::trits ? 16 : layout == Layout::groups ? 18 : 20;
-  const uint32_t shared_bytes =
-      of_tile * c.at(CONSTANT_TILE) + 4 * size + 4 * shape.heads.head_dim * (n_heads + 1) +
-      10 * 4 * 64 * n_heads + 256 + 64 * (n_heads + 1) +
-      (shape.head_input != 0 ? 4 * shape.heads.head_dim : 0) + (device_.shared_subgroups() ? 4 * size : 0);
+  const uint32_t of_gates = (c.at(CONSTANT_ROUNDED) & ROUNDED_GATES) != 0
+                                ? 8 * std::max(64U, size / c.at(CONSTANT_LANES) * c.at(CONSTANT_ROWS))
+                                : 0;
+  const uint32_t shared_bytes = of_tile * c.at(CONSTANT_TILE) + of_gates + 4 * size +
+                                4 * shape.heads.head_dim * (n_heads + 1) + 10 * 4 * 64 * n_heads + 256 +
+                                64 * (n_heads + 1) + (shape.head_input != 0 ? 4 * shape.heads.head_dim : 0) +
+                                (device_.shared_subgroups() ? 4 * size : 0);
   return device_.is_gpu() && device_.subgroup_shuffle() && device_.has_addresses() &&
          device_.subgroup_size() <= 64 && size % 64 == 0 &&
          std::max(c.at(CONSTANT_LOADS_LONG), c.at(CONSTANT_NORM_LOADS_LONG)) <= kMostLoads &&
@@ -151,13 +158,16 @@ StageRows VulkanKernels::stage_rows(const DecodeShape& shape, const DecodeStage&
   const Layout layout = shape.weights.layout;
   const bool gates = s.kind == STAGE_GATE_UP, is_long = s.n_in > shape.rows.n_in;
   StageRows r{is_long, c.at(is_long ? CONSTANT_LANES_LONG : CONSTANT_LANES),
-              c.at(is_long ? CONSTANT_ROWS_LONG : CONSTANT_ROWS), gates || layout != Layout::trits};
+              c.at(is_long ? CONSTANT_ROWS_LONG : CONSTANT_ROWS), gates || layout != Layout::trits, 1};
   if (layout == Layout::groups) r.takes_passes = s.kind != STAGE_LINEAR_ADD;
   if (layout == Layout::blocks) {
     if (gates) r.rows = 1;
     const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE);
     if (r.lanes > 16 && ceil_div(s.n_out, size / 16 * r.rows) >= kEnoughWorkgroups) r.lanes = 16;
   }
+  if (gates && (c.at(CONSTANT_ROUNDED) & ROUNDED_GATES) != 0)
+    r.passes =
+        std::max(1U, shape.weights.unit_of_input() / (c.at(CONSTANT_WORKGROUP_SIZE) / r.lanes * r.rows));
   return r;
 }
 

@@ -43,9 +43,13 @@ struct DecodeShape {
     Layout layout = Layout::trits;
     uint32_t input_units = 0, scale_groups = 0;  // of groups: CONSTANT_INPUT_UNITS, CONSTANT_SCALE_GROUPS
     uint32_t bits = 0, unit = 0, minimum = 0;    // of blocks: CONSTANT_BITS ..., or all 0: of several kinds
+    // Inputs that share a scale, or 0 where a row does.
+    uint32_t unit_of_input() const { return layout == Layout::blocks ? 32 : input_units != 0 ? 64 : 0; }
     bool operator==(const Weights&) const = default;
   };
   Weights weights;
+  uint32_t rounded = 0;           // CONSTANT_ROUNDED, on a device that can
+  bool all_long_rounded = false;  // all long rows then come as int8
 };
 
 DecodeShape::Weights weights_of(const Matrix& w);
@@ -59,6 +63,7 @@ struct StageRows {
   uint32_t lanes;     // that share rows
   uint32_t rows;      // of the result that they share
   bool takes_passes;  // a workgroup may take one set of rows after the other
+  uint32_t passes;    // it takes a multiple of so many
 };
 
 struct VulkanKernels {

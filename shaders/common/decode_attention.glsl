@@ -64,6 +64,31 @@ void load_chunk(uint chunk, uint kv_head, uint position, out uvec4 keys[kKeyLoad
   }
 }
 
+// The result of a pair of features of the heads from `first_head` on, counted by `item`.
+void give_features(uint first_head, uint item, vec2 values) {
+#ifdef HAS_UNITS
+  if (kAttentionRounds && gives_units()) {  // the query is not needed any more
+    query[item / 2][item % 2 * 2] = values.x;
+    query[item / 2][item % 2 * 2 + 1] = values.y;
+    if ((push.flow & FLOW_OUT) != 0) Pairs(push.y).at[first_head * kPairs + item] = values;
+    return;
+  }
+#endif
+  give_pair(first_head * kPairs + item, values);
+}
+
+#ifdef HAS_UNITS
+// Gives those features as units, where units are handed over.
+void give_heads(uint first_head) {
+  if (!kAttentionRounds || !gives_units()) return;
+  const uint kQuads = kHeads * kHeadDim / 4;
+  barrier();
+  if (SUBGROUP * SUBGROUP_SIZE >= kQuads) return;
+  uint place = SUBGROUP * SUBGROUP_SIZE + LANE, unit = (first_head * kHeadDim / 4 + place) / kUnitWords;
+  give_unit(query[min(place, kQuads - 1)], unit, push.n_out / (4 * kUnitWords), place < kQuads);
+}
+#endif
+
 // Merges the results of the chunks in order, as merge_factors() and merge_values() do. But the factors of
 // kChunk chunks are computed at a time, so that only multiplications wait for each other.
 void merge_chunks(uint first_head, uint n_chunks) {
@@ -112,7 +137,7 @@ void merge_chunks(uint first_head, uint n_chunks) {
   }
   UNROLL for (uint i = 0; i < kMergeItems; ++i) {
     uint item = lane + i * kSize, h = min(item / kPairs, kHeads - 1);
-    if (item < kHeads * kPairs) give_pair((first_head + h) * kPairs + item % kPairs, sum[i] / merged[h].y);
+    if (item < kHeads * kPairs) give_features(first_head, item, sum[i] / merged[h].y);
   }
 }
 
@@ -339,7 +364,7 @@ void attention(uint group) {
         }
       }
       if (n_chunks == 1) {
-        give_pair((first_head + h) * kPairs + pair, sum / l);
+        give_features(first_head, item, sum / l);
       } else {
         Pairs chunks = Pairs(push.chunks);
         uint of_chunk = ((first_head + h) * push.max_chunks + chunk) * (1 + kPairs);
@@ -364,5 +389,8 @@ void attention(uint group) {
     barrier();
     if (is_last) merge_chunks(first_head, n_chunks);
   }
+#ifdef HAS_UNITS
+  if (n_chunks == 1 || is_last) give_heads(first_head);
+#endif
   finish_stage();
 }

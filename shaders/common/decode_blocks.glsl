@@ -1,7 +1,7 @@
 // A product of blocks of one token as a stage of decode.comp, y = W q(rms_norm(x) * weight), as
 // decode_linear.glsl has those of ternary matrices. Every workgroup norms and rounds the whole vector.
 // push.lanes lanes share two rows, of gate and of up or neighbours, so that what a lane reads from shared
-// memory serves both. A workgroup takes push.n_passes sets of such pairs, n_groups workgroups apart. It loads
+// memory serves both. A workgroup takes push.n_passes sets of such pairs, one behind the other. It loads
 // its first codes and the norm's weights before it waits for x, and the next codes while it multiplies. All
 // products of a token share this one function, whatever their kind: a GPU fetches instructions anew for each
 // stage. The results are those of rms_norm_quantise and of the kernels for few tokens, bit for bit.
@@ -73,6 +73,8 @@ ivec2 multiply_run(uint i, BlockRow rows[kPair], uint run, uint runs, RowScale r
 // Norms and rounds the vector into `tile`, unit_sums and unit_largest.
 RowScale take_input(uint invocation, bool long_rows) {
   uint words = push.n_in / 4, loads = loads_of(long_rows), runs = push.n_in / 32;
+  if (kRounded != 0 && (push.flow & FLOW_FROM_ROUNDED) != 0)
+    return row_scale(0.0, take_units(invocation, runs), false);
   take_vector(invocation, words, long_rows);
   barrier();  // subgroups that polled at different times meet here
   RowShare share = weigh_vector(invocation, words, loads);
@@ -91,8 +93,8 @@ void linear(uint group) {
   bool long_rows = push.long_rows != 0;
   uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;  // eight neighbours are also neighbouring lanes
   uint lanes = push.lanes, lane = LANE % lanes, runs = push.n_in / 32;
-  uint a_group = N_SUBGROUPS * (SUBGROUP_SIZE / lanes);  // pairs
-  uint pair = group * a_group + SUBGROUP * (SUBGROUP_SIZE / lanes) + LANE / lanes;
+  uint a_group = N_SUBGROUPS * (SUBGROUP_SIZE / lanes);  // pairs; passes are neighbours
+  uint pair = group * push.n_passes * a_group + SUBGROUP * (SUBGROUP_SIZE / lanes) + LANE / lanes;
   BlockRow rows[kPair];
   UNROLL for (uint k = 0; k < kPair; ++k) rows[k] = row_of_pair(pair, k, gates);
   UNROLL for (uint i = 0; i < kLoads; ++i)
@@ -108,7 +110,7 @@ void linear(uint group) {
     if (adds && !adds_tagged) residual.x = floatBitsToUint(Floats(push.y).at[own]);
     if (pass == 0) scale = take_input(invocation, long_rows);
 
-    pair += push.n_groups * a_group;
+    pair += a_group;
     ivec2 acc = ivec2(0);
     for (uint chunk = 0; chunk < runs; chunk += kLoads * lanes) {
       bool last = chunk + kLoads * lanes >= runs;
@@ -137,8 +139,12 @@ void linear(uint group) {
           blocks_result(lane == 0 ? acc.x : acc.y, scale.s, gates ? push.scale0 : scale_of_row(own_row));
       if (gates) result = gated(result, blocks_result(acc.y, scale.s, push.scale1));
       if (adds) result = uintBitsToFloat(residual.x) + result;
-      give(own_row, result);
+      if (kGatesRound && gates && gives_units())
+        keep_gate(own_row, result);
+      else
+        give(own_row, result);
     }
+    if (kGatesRound && gates && gives_units()) give_gates((group * push.n_passes + pass + 1) * a_group);
   }
   finish_stage();
 }

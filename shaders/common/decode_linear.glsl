@@ -63,26 +63,33 @@ void linear(uint group, bool gates, bool long_rows) {
 #ifdef GROUPS
   clear_units(invocation, units);
 #endif
-  take_vector(invocation, words, long_rows);
-  barrier();  // subgroups that polled at different times meet here
-  RowShare share = weigh_vector(invocation, words, loads);
   RowScale scale;
+  RowShare share = RowShare(0.0, 0.0);
   int sum = 0;
 #ifdef GROUPS
   // Units are rounded before anything is known of the row.
   scale.factor = 0.0;
-  if (kInputUnits == 0) scale = row_scale(share.squares, share.largest, normed);
-  UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
-    if (i >= loads) break;
-    uint at = invocation + i * gl_WorkGroupSize.x;
-    ivec4 four = rounded_words(i, at, at < words, scale.factor);
-    // int8 as [s][group]: at s the activations that meet the codes at shift 6 - 2s. A gap of one keeps the
-    // four s of a group out of each other's banks.
-    if (at < words) tile[at % 16 / 4 * unit_stride(units) + at / 16][at % 4] = packed(four);
+  if (kRounded != 0 && (push.flow & FLOW_FROM_ROUNDED) != 0) {
+    share.largest = take_units(invocation, units);
+  } else {
+    take_vector(invocation, words, long_rows);
+    barrier();  // subgroups that polled at different times meet here
+    share = weigh_vector(invocation, words, loads);
+    if (kInputUnits == 0) scale = row_scale(share.squares, share.largest, normed);
+    UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
+      if (i >= loads) break;
+      uint at = invocation + i * gl_WorkGroupSize.x;
+      ivec4 four = rounded_words(i, at, at < words, scale.factor);
+      // int8 as [s][group]: at s the activations that meet the codes at shift 6 - 2s.
+      if (at < words) tile[at % 16 / 4 * unit_stride(units) + at / 16][at % 4] = packed(four);
+    }
   }
-  if (kInputUnits != 0) scale = row_scale(share.squares, share.largest, normed);  // its barrier shows the int8
-  else barrier();
+  if (kInputUnits != 0) scale = row_scale(share.squares, share.largest, normed);
+  else barrier();  // either shows everyone the int8
 #else
+  take_vector(invocation, words, long_rows);
+  barrier();  // subgroups that polled at different times meet here
+  share = weigh_vector(invocation, words, loads);
   scale = row_scale(share.squares, share.largest, normed);
   UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
     if (i >= loads) break;

@@ -7,13 +7,20 @@
 //   LOADS       uvec4 of a row that each of them takes
 //   MATRICES    1: plain, or added to y; 2: act(gate) * up, the rows n_out of gate before those of up
 #define CODES (MATRICES * ROWS)  // rows of codes: of gate, then of up
+#if defined(GROUPS) && MATRICES == 2
+#define ROUNDS (kGatesRound && gives_units())
+#endif
 #ifdef GROUPS
 #define TAKES_PASSES 1
 #else
 #define TAKES_PASSES (MATRICES == 2)  // a loop around the others makes decode 2 % slower
 #endif
 
+// The first row of a lane in the first pass.
 uint FIRST_ROW(uint group) {
+#ifdef GROUPS
+  group *= push.n_passes;  // passes are neighbours
+#endif
   return ((group * N_SUBGROUPS + SUBGROUP) * (SUBGROUP_SIZE / LANES) + LANE / LANES) * ROWS;
 }
 
@@ -48,7 +55,10 @@ void LOAD(uint group) {
 void PRODUCT(uint group, Vector vector) {
   uint lane = LANE % LANES, units = push.n_in / 64;
   uint first_row = FIRST_ROW(group);
-  uint a_pass = push.n_groups * N_SUBGROUPS * (SUBGROUP_SIZE / LANES) * ROWS;  // rows
+  uint a_pass = N_SUBGROUPS * (SUBGROUP_SIZE / LANES) * ROWS;  // rows from a pass to the next
+#ifndef GROUPS
+  a_pass *= push.n_groups;
+#endif
 #if TAKES_PASSES
   for (uint pass = 0;; ++pass) {
 #endif
@@ -114,14 +124,23 @@ void PRODUCT(uint group, Vector vector) {
   }
   if (lane < ROWS && row < push.n_out) {
     if (MATRICES == 2) {
-      give(row, gated(ternary_result(sum, vector.sum, vector.scale.s, push.scale0),
-                      ternary_result(up_sum, vector.sum, vector.scale.s, push.scale1)));
+      float result = gated(ternary_result(sum, vector.sum, vector.scale.s, push.scale0),
+                           ternary_result(up_sum, vector.sum, vector.scale.s, push.scale1));
+#ifdef ROUNDS
+      if (ROUNDS)
+        keep_gate(row, result);
+      else
+#endif
+        give(row, result);
     } else {
       precise float result = ternary_result(sum, vector.sum, vector.scale.s, scale_of_row(row));
       if (push.kind == STAGE_LINEAR_ADD) result = uintBitsToFloat(residual.x) + result;
       give(row, result);
     }
   }
+#ifdef ROUNDS
+  if (ROUNDS) give_gates((group * push.n_passes + pass + 1) * a_pass);
+#endif
 #if TAKES_PASSES
   if (!goes_on) break;
   first_row += a_pass;
@@ -137,4 +156,5 @@ void PRODUCT(uint group, Vector vector) {
 #undef LOADS
 #undef MATRICES
 #undef CODES
+#undef ROUNDS
 #undef TAKES_PASSES

@@ -81,7 +81,8 @@ const uint kUnitWords = 16;  // of four inputs, in a unit
 #else
 const uint kUnitWords = 8;
 #endif
-// Groups of units in `tile` are so far apart, with a gap that keeps them out of each other's banks.
+// The quads of words of a unit are so far apart in `tile`, with a gap that keeps them out of each other's
+// banks.
 #ifdef GROUPS
 uint unit_stride(uint units) { return units + 1; }
 #else

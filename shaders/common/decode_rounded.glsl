@@ -1,0 +1,83 @@
+// Units that one stage of decode.comp hands over to the next as int8, where that has no norm and so needs
+// nothing of the row to round them. The words of int8 of all units lie one after the other, each tagged as a
+// value is, and behind them the largest magnitude of each unit and the sum of its integers, tagged too. That
+// is a quarter of what the values would be, and every workgroup of the next stage reads all of it.
+// Expects decode_vector.glsl.
+
+// Rows of a result of gates that are rounded together: those that a workgroup makes in a pass, or in some.
+#ifdef GROUPS
+const uint kSet = gl_WorkGroupSize.x / kLanes * kRows;
+#else
+const uint kSet = gl_WorkGroupSize.x / 16;
+#endif
+const uint kSpan = kSet < 4 * kUnitWords ? 4 * kUnitWords : kSet;
+const bool kGatesRound = (kRounded & ROUNDED_GATES) != 0;
+const bool kAttentionRounds = (kRounded & ROUNDED_ATTENTION) != 0;
+const uint kGateQuads = kGatesRound ? 2 * kSpan / 4 : 1;
+shared vec4 gate_results[kGateQuads];  // of two spans in turns
+
+// kUnitWords neighbouring lanes give a unit, of which each has four values. Requires: all lanes of a subgroup
+// are here, and it has at least so many. Those where is_there is false give nothing.
+void give_unit(vec4 four, uint unit, uint n_units, bool is_there) {
+  float largest = largest_of(four, 0.0);
+  UNROLL for (uint step = 1; step < kUnitWords; step *= 2) largest = max(largest, shuffle_xor(largest, step));
+  ivec4 q = quantised(four, factor_of_unit(largest));
+  int sum = sum_of(q);
+  UNROLL for (uint step = 1; step < kUnitWords; step *= 2) sum += shuffle_xor(sum, step);
+  if (!is_there) return;
+  uint tag = tag_of(this_stage), word = packed(q), bits = floatBitsToUint(largest), lane = LANE % kUnitWords;
+  Tagged(push.to).at[unit * kUnitWords + lane] = uvec2(word, word ^ tag);
+  if (lane == 0)
+    TaggedPairs(push.to).at[n_units * kUnitWords / 2 + unit] = uvec4(bits, bits ^ tag, sum, uint(sum) ^ tag);
+}
+
+// Takes the units of the stage before into `tile`, unit_largest and unit_sums, and returns the largest
+// magnitude that this invocation has seen.
+float take_units(uint invocation, uint units) {
+  const uint kAtOnce = 4;
+  TaggedPairs input_ = TaggedPairs(push.from);
+  uint tag = tag_of(this_stage - 1), word_pairs = units * kUnitWords / 2, pairs = word_pairs + units;
+  float largest = 0.0;
+  wait_for_input(2 * pairs - 1, tag);
+  for (uint first = invocation; first < pairs; first += kAtOnce * gl_WorkGroupSize.x) {
+    uvec4 some[kAtOnce];
+    for (uint polls = 0;; ++polls) {
+      uint wrong = 0;
+      UNROLL for (uint i = 0; i < kAtOnce; ++i)
+        some[i] = input_.at[min(first + i * gl_WorkGroupSize.x, pairs - 1)];
+      UNROLL for (uint i = 0; i < kAtOnce; ++i)
+        wrong |= (some[i].x ^ some[i].y ^ tag) | (some[i].z ^ some[i].w ^ tag);
+      if (wrong == 0 || !look_again(polls)) break;
+    }
+    UNROLL for (uint i = 0; i < kAtOnce; ++i) {
+      uint pair = first + i * gl_WorkGroupSize.x, unit = pair / (kUnitWords / 2);
+      uint word = pair % (kUnitWords / 2) * 2, to = word / 4 * unit_stride(units) + unit;
+      if (pair < word_pairs) {
+        tile[to][word % 4] = some[i].x;
+        tile[to][word % 4 + 1] = some[i].z;
+      } else if (pair < pairs) {
+        unit_largest[pair - word_pairs] = some[i].x;
+        unit_sums[pair - word_pairs] = int(some[i].z);
+        largest = max(largest, uintBitsToFloat(some[i].x));
+      }
+    }
+  }
+  return largest;
+}
+
+bool gives_units() { return (push.flow & FLOW_TO_ROUNDED) != 0; }
+
+// Keeps a row of gates until its unit is whole.
+void keep_gate(uint row, float value) { gate_results[row / 4 % kGateQuads][row % 4] = value; }
+
+// Gives the span of rows that ends with `end`, if one does.
+void give_gates(uint end) {
+  if (end % kSpan != 0) return;
+  barrier();
+  if (SUBGROUP * SUBGROUP_SIZE >= kSpan / 4) return;
+  uint place = SUBGROUP * SUBGROUP_SIZE + LANE, row = end - kSpan + 4 * place;
+  bool is_there = place < kSpan / 4 && row < push.n_out;
+  vec4 four = gate_results[row / 4 % kGateQuads];
+  give_unit(four, row / (4 * kUnitWords), push.n_out / (4 * kUnitWords), is_there);
+  if ((push.flow & FLOW_OUT) != 0 && is_there) Vectors(push.y).at[row / 4] = four;
+}
