@@ -17,11 +17,14 @@ uint halves[kMostCodes];  // each has the scale of the codes
 #endif
 uvec2 residual;  // what the first result is added to, tagged or with 0
 
-// What the rows need to know of the vector.
-struct Vector {
-  RowScale scale;
-  int sum;  // of whole matrices
-};
+// The sum of the vector's integers, which whole matrices need at the end of a row: of its subgroups' shares.
+int vector_sum() {
+  int sum = 0;
+#ifndef GROUPS
+  for (uint i = 0; i < N_SUBGROUPS; ++i) sum += reduce_int[i];
+#endif
+  return sum;
+}
 
 #define LOAD load_short
 #define LOAD_AT load_short_at
@@ -65,7 +68,6 @@ void linear(uint group, bool gates, bool long_rows) {
 #endif
   RowScale scale;
   RowShare share = RowShare(0.0, 0.0);
-  int sum = 0;
 #ifdef GROUPS
   // Units are rounded before anything is known of the row.
   scale.factor = 0.0;
@@ -91,6 +93,7 @@ void linear(uint group, bool gates, bool long_rows) {
   barrier();  // subgroups that polled at different times meet here
   share = weigh_vector(invocation, words, loads);
   scale = row_scale(share.squares, share.largest, normed);
+  int sum = 0;
   UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
     if (i >= loads) break;
     uint at = invocation + i * gl_WorkGroupSize.x;
@@ -102,13 +105,14 @@ void linear(uint group, bool gates, bool long_rows) {
     sum += sum_of(four);
     tile[quad % 8 / 2 * units + quad / 8 * 2 + quad % 2][at % 4] = packed(four);
   }
-  sum = workgroup_add(sum);  // its barrier also shows everyone the int8
+  sum = subgroup_add(sum);
+  if (LANE == 0) reduce_int[SUBGROUP] = sum;
+  barrier();  // which also shows everyone the int8
 #endif
 
-  Vector vector = Vector(scale, sum);
-  if (gates) product_gate(group, vector);
-  else if (long_rows) product_long(group, vector);
-  else product_short(group, vector);
+  if (gates) product_gate(group, scale);
+  else if (long_rows) product_long(group, scale);
+  else product_short(group, scale);
   finish_stage();
 }
 

@@ -52,7 +52,7 @@ void LOAD(uint group) {
   else residual.x = floatBitsToUint(Floats(push.y).at[row]);
 }
 
-void PRODUCT(uint group, Vector vector) {
+void PRODUCT(uint group, RowScale scale) {
   uint lane = LANE % LANES, units = push.n_in / 64;
   uint first_row = FIRST_ROW(group);
   uint a_pass = N_SUBGROUPS * (SUBGROUP_SIZE / LANES) * ROWS;  // rows from a pass to the next
@@ -71,7 +71,7 @@ void PRODUCT(uint group, Vector vector) {
     int q_sum = unit_sums[g];
     // fixed_point is a power of two, so it does not matter which of the two is multiplied by it.
     float share = push.fixed_point;
-    if (kInputUnits != 0) share *= share_of(g, vector.scale);
+    if (kInputUnits != 0) share *= share_of(g, scale);
     if (own >= units) share = 0.0;
     uvec4 q[4];
     UNROLL for (uint s = 0; s < 4; ++s) q[s] = tile[s * stride + g];
@@ -123,9 +123,10 @@ void PRODUCT(uint group, Vector vector) {
       residual = Tagged(push.residual).at[min(first_row + lane % ROWS, push.n_out - 1)];
   }
   if (lane < ROWS && row < push.n_out) {
+    int q_sum = vector_sum();
     if (MATRICES == 2) {
-      float result = gated(ternary_result(sum, vector.sum, vector.scale.s, push.scale0),
-                           ternary_result(up_sum, vector.sum, vector.scale.s, push.scale1));
+      float result = gated(ternary_result(sum, q_sum, scale.s, push.scale0),
+                           ternary_result(up_sum, q_sum, scale.s, push.scale1));
 #ifdef ROUNDS
       if (ROUNDS)
         keep_gate(row, result);
@@ -133,7 +134,7 @@ void PRODUCT(uint group, Vector vector) {
 #endif
         give(row, result);
     } else {
-      precise float result = ternary_result(sum, vector.sum, vector.scale.s, scale_of_row(row));
+      precise float result = ternary_result(sum, q_sum, scale.s, scale_of_row(row));
       if (push.kind == STAGE_LINEAR_ADD) result = uintBitsToFloat(residual.x) + result;
       give(row, result);
     }
