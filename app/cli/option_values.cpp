@@ -139,14 +139,18 @@ Interventions::Head head_value(std::string_view text) {
   return {layer, head};
 }
 
-Stage stage_value(const char* name, std::string_view text) {
+std::vector<Stage> stage_values(const char* name, std::string_view list) {
+  std::vector<Stage> stages;
   std::string names;
-  for (int i = 0; i < kStages; ++i) {
-    const auto stage = static_cast<Stage>(i);
-    if (text == name_of(stage)) return stage;
-    names += fmt::format("{}{}", i == 0 ? "" : ", ", name_of(stage));
+  for (int i = 0; i < kStages; ++i)
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", name_of(static_cast<Stage>(i)));
+  for (const std::string& word : words_of_list(name, list)) {
+    int i = 0;
+    while (i < kStages && word != name_of(static_cast<Stage>(i))) ++i;
+    if (i == kStages) refuse_value(name, "some of " + names, word);
+    stages.push_back(static_cast<Stage>(i));
   }
-  refuse_value(name, "one of " + names, text);
+  return stages;
 }
 
 }  // namespace bitnet

@@ -45,6 +45,6 @@ std::vector<std::string> words_of_list(const char* name,
 SteerOption steer_value(std::string_view text);                 // "layer=3,file=v.npy,scale=2"
 Interventions::Head head_value(std::string_view text);          // "3:5"
 std::pair<uint32_t, uint32_t> pair_value(const char* name, std::string_view text, char between);  // "3-5"
-Stage stage_value(const char* name, std::string_view text);  // as name_of(Stage)
+std::vector<Stage> stage_values(const char* name, std::string_view list);  // as name_of(Stage)
 
 }  // namespace bitnet

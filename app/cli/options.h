@@ -89,7 +89,7 @@ struct Options : ModelOptions {
   bool hash_model = false;
   std::string stimuli;  // probe: a file; empty: a prompt or ids
   std::vector<std::string> templates = {"en_surface_probe"}, positions = {"last"};
-  Stage what = Stage::residual;
+  std::vector<Stage> what = {Stage::residual};
   std::pair<uint32_t, uint32_t> layers = {0, UINT32_MAX};  // the last one included
   uint32_t generate = 16;
   uint32_t limit = 0;

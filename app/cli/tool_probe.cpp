@@ -20,8 +20,8 @@ uint32_t end_layer_of(const Options& options) {
 }
 
 // Softmax of attention in one layer, [n_head, tokens, tokens].
-void write_weights(const Options& options, Session& session, const std::vector<int32_t>& ids,
-                   uint32_t layer) {
+void write_weights(const Options& options, const std::string& path, Session& session,
+                   const std::vector<int32_t>& ids, uint32_t layer) {
   const size_t n = ids.size();
   std::vector<float> all;
   size_t n_head = 0;
@@ -40,18 +40,41 @@ void write_weights(const Options& options, Session& session, const std::vector<i
                         all.begin() + static_cast<ptrdiff_t>((head * n + position + row) * n));
       }};
   session.sync(ids, {.observe = &what});
-  NpyFile out(options.out, {.overwrite = options.force}, {n_head, n, n});
+  NpyFile out(path, {.overwrite = options.force}, {n_head, n, n});
   out.write(all);
   out.finish();
 }
 
-nlohmann::ordered_json describe_values(const Options& options, const std::string& position,
-                                       const std::vector<size_t>& tokens) {
-  return {{"output_path", options.out},
-          {"probe_what", name_of(options.what)},
-          {"probe_position", position},
-          {"probe_token_indices", tokens},
-          {"run_timestamp_unix", unix_seconds()}};
+// Writes what one stage has at these tokens. Returns the file's name.
+std::string write_stage(const Options& options, Stage stage, const RunningModel& model,
+                        const PromptText& prompt, const std::vector<size_t>& tokens) {
+  const std::string path =
+      options.what.size() == 1 ? options.out : beside(options.out, fmt::format("_{}.npy", name_of(stage)));
+  const ProbeShape shape = shape_of(model.engine->model(), options.layers.first, end_layer_of(options));
+  if (stage == Stage::weights) {
+    if (shape.n_layers != 1)
+      throw Error(ErrorKind::usage, "what: weights are those of one layer, as in --layers 3");
+    write_weights(options, path, *model.session, prompt.ids, shape.first_layer);
+    return path;
+  }
+  RowKeeper keeper(stage, shape);
+  keeper.read(*model.session, prompt.ids, false);
+  NpyFile out(path, {.overwrite = options.force}, {shape.n_layers, keeper.width()});
+  out.write(keeper.mean_of(tokens));
+  out.finish();
+  return path;
+}
+
+void describe(const Options& options, Stage stage, const std::string& path, const RunningModel& model,
+              const Tokenizer& tokenizer, const PromptText& prompt, const std::vector<size_t>& tokens) {
+  auto metadata = describe_model(*model.file, *model.engine, options, options.hash_model);
+  metadata.update(nlohmann::ordered_json{{"output_path", path},
+                                         {"probe_what", name_of(stage)},
+                                         {"probe_position", options.positions[0]},
+                                         {"probe_token_indices", tokens},
+                                         {"run_timestamp_unix", unix_seconds()},
+                                         {"token_audit", token_audit(*model.file, tokenizer, prompt)}});
+  write_file(beside(path, "_metadata.json"), json_text(metadata), {.overwrite = options.force});
 }
 
 void probe_one(const Options& options) {
@@ -69,30 +92,19 @@ void probe_one(const Options& options) {
   const ProbePosition position = ProbePosition::read(options.positions[0]);
   const std::vector<size_t> tokens = position.tokens_of(prompt, "", "");
   const RunningModel model = open_for_prompt(options, &prompt);
-  const ProbeShape shape = shape_of(model.engine->model(), options.layers.first, end_layer_of(options));
-  if (options.what == Stage::weights) {
-    if (shape.n_layers != 1)
-      throw Error(ErrorKind::usage, "what: weights are those of one layer, as in --layers 3");
-    write_weights(options, *model.session, prompt.ids, shape.first_layer);
-  } else {
-    RowKeeper keeper(options.what, shape);
-    keeper.read(*model.session, prompt.ids, false);
-    NpyFile out(options.out, {.overwrite = options.force}, {shape.n_layers, keeper.width()});
-    out.write(keeper.mean_of(tokens));
-    out.finish();
+  for (const Stage stage : options.what) {
+    const std::string path = write_stage(options, stage, model, prompt, tokens);
+    if (options.question) describe(options, stage, path, model, *tokenizer, prompt, tokens);
   }
-  if (!options.question) return;
-  auto metadata = describe_model(*model.file, *model.engine, options, options.hash_model);
-  metadata.update(describe_values(options, position.name, tokens));
-  metadata["token_audit"] = token_audit(*model.file, *tokenizer, prompt);
-  write_file(beside(options.out, "_metadata.json"), json_text(metadata), {.overwrite = options.force});
 }
 
 void probe_many(const Options& options, Output& err) {
   if (!options.tokens.empty() || options.question)
     throw Error(ErrorKind::usage, "--stimuli have prompts of their own; --tokens and --prompt are for one");
+  if (options.what.size() != 1)
+    throw Error(ErrorKind::usage, "what: several stages are for --prompt and --tokens");
   ProbeJob job{options.stimuli,  options.templates,    {},
-               options.what,     options.layers.first, end_layer_of(options),
+               options.what[0],  options.layers.first, end_layer_of(options),
                options.generate, options.limit,        options.special,
                options.reuse,    options.hash_model,   options.force,
                options.out};

@@ -116,12 +116,13 @@ const OptionRow kProbeRows[] = {
      .help = "tokens whose values are averaged: last, root, pattern, prompt_mean, mean or an index (last)",
      .read = [](Options& o, View v) { o.positions = words_of_list("position", v); }},
     {.flags = "--what",
-     .value = "STAGE",
+     .value = "STAGE[,STAGE]",
      .words = "residual attention ffn qkv query heads input weights",
      .help =
          "what is looked at: residual (after the block), attention and ffn (what they add to it), qkv, query "
-         "(after RoPE), heads, input (of attention), or weights (of attention) (residual)",
-     .read = [](Options& o, View v) { o.what = stage_value("what", v); }},
+         "(after RoPE), heads, input (of attention), or weights (of attention) (residual); several of one "
+         "prompt are written as OUT_STAGE.npy",
+     .read = [](Options& o, View v) { o.what = stage_values("what", v); }},
     {.flags = "--layers",
      .value = "A-B",
      .help = "from layer A to layer B, which is included (all)",

@@ -196,9 +196,11 @@ class Model:
     def forward(self, ids, numbers=Numbers()):
         """Returns logits [tokens, vocabulary] and hidden [layers, embedding] of the last token.
 
-        self.quantised has the int8 inputs of the ternary matrices afterwards, in the order in which they were needed.
+        self.quantised has the int8 inputs of the ternary matrices afterwards, in the order in which they were needed, and
+        self.stages what the last token has at each stage (engine/observation.h), {stage: [layers, width]}.
         """
         self.numbers, self.quantised = numbers, []
+        self.stages = {}
         self.order = -1 if numbers.backwards else 1
         there = lambda name: name in self.file.tensors
         embedding = self.file.floats("token_embd.weight").astype(numbers.sums)
@@ -210,8 +212,11 @@ class Model:
         per_layer = self.per_layer_inputs(ids, x) if there("per_layer_token_embd.weight") else None
         for i in range(self.n_layer):
             b = f"blk.{i}."
-            o = self.attention(i, self.norm(b + "attn_norm", x))
-            x = x + self.norm(b + "post_attention_norm", self.linear(b + "attn_output", self.norm(b + "attn_sub_norm", o)))
+            a = self.norm(b + "attn_norm", x)
+            o = self.attention(i, a)
+            added = self.norm(b + "post_attention_norm", self.linear(b + "attn_output", self.norm(b + "attn_sub_norm", o)))
+            x = x + added
+            self.keep(input=a, heads=o, attention=added)
             f = self.norm(b + "ffn_norm", x)
             h = self.linear(b + "ffn_up", f)
             if self.arch == "phi3":
@@ -219,18 +224,25 @@ class Model:
                 h = self.act(gate) * up
             else:
                 h = self.act(self.linear(b + "ffn_gate", f)) * h if there(b + "ffn_gate.weight") else self.act(h)
-            x = x + self.norm(b + "post_ffw_norm", self.linear(b + "ffn_down", self.norm(b + "ffn_sub_norm", h)))
+            added = self.norm(b + "post_ffw_norm", self.linear(b + "ffn_down", self.norm(b + "ffn_sub_norm", h)))
+            x = x + added
+            self.keep(ffn=added)
             if per_layer is not None:
                 g = self.act(self.linear(b + "inp_gate", x)) * per_layer[:, i]
                 x = x + self.norm(b + "post_norm", self.linear(b + "proj", g))
             if there(b + "layer_output_scale.weight"):
                 x = x * self.file.floats(b + "layer_output_scale.weight")
             hidden.append(x[-1])
+            self.keep(residual=x)
         head = self.file.floats("output.weight") if "output.weight" in self.file.tensors else embedding
         y = self.norm("output_norm", x)[:, ::self.order] @ head.astype(numbers.sums)[:, ::self.order].T
         if self.cap:
             y = self.cap * np.tanh(y / self.cap)
         return y.astype(np.float64), np.array(hidden, np.float64)
+
+    def keep(self, **stages):
+        for stage, rows in stages.items():
+            self.stages.setdefault(stage, []).append(rows[-1].ravel())
 
     def per_layer_inputs(self, ids, x):
         """Returns what Gemma 4 gives each layer beside x, [tokens, layers, features]."""
@@ -258,6 +270,7 @@ class Model:
         else:
             self.cache.append(self.cache[layer.kv_of])
         q = rotate(self.norm(b + "attn_q_norm", q))
+        self.keep(query=q)
         return attend(q, *self.cache[i], self.order, layer.scale, layer.window).reshape(len(a), -1)
 
 
