@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write a GGUF with the shapes, types and metadata of a published ternary model, and random weights.
 
-    make_models.py OUT PRESET [--layers N] [--vocab N] [--seed 1] [--jobs N]
+    make_models.py OUT PRESET [--layers N] [--vocab N] [--seed 1] [--jobs N] [--alike]
     make_models.py --list
 
 Such a file costs what the published one costs, to load, to keep and to run, but it says nothing sensible. The script
@@ -10,6 +10,7 @@ variance of activations. The tokenizer is made up too: it has the published numb
 places, and merges of frequent letters.
 """
 import argparse
+import functools
 import itertools
 import math
 import multiprocessing
@@ -52,6 +53,7 @@ PRESETS = {
     "falcon3-10b": Preset("llama", 40, 3072, 23040, 12, 4, 256, 131072, 32768, 1000042, 1e-6, "i2_s", "f16", "f16",
                           "falcon3"),
     "llama3-8b": Preset("llama", 32, 4096, 14336, 32, 8, 128, 128256, 8192, 5e5, 1e-5, "i2_s", "f16", "f16", "llama3"),
+    "llama-70b": Preset("llama", 80, 8192, 28672, 64, 8, 128, 128256, 8192, 5e5, 1e-5, "i2_s", "f16", "f16", "llama3"),
     "falcon-e-3b": Preset("llama", 32, 2048, 13312, 16, 2, 128, 32768, 32768, 500042, 1e-5, "i2_s", "f16", "f16",
                           "falcon_e"),
     "bonsai-8b": Preset("qwen3", 36, 4096, 12288, 32, 8, 128, 151669, 65536, 1e6, 1e-6, "q2_0", "q2_0", "q2_0", "qwen",
@@ -273,17 +275,20 @@ def make(rng, kind, n_blocks, deviation):
     return out
 
 
+@functools.lru_cache(maxsize=4)
+def made(seed, kind, n_blocks, deviation):
+    return memoryview(make(np.random.Generator(np.random.PCG64(seed)), kind, n_blocks, deviation)).cast("B")
+
+
 def write_part(task):
     """Writes some blocks of one tensor into the file, which is there already."""
     path, at, kind, seed, first, n_blocks, deviation = task
-    rng = np.random.Generator(np.random.PCG64(seed))
-    block_bytes = TYPES[kind][2]
     with open(path, "r+b") as file:
-        file.seek(at + first * block_bytes)
-        file.write(memoryview(make(rng, kind, n_blocks, deviation)).cast("B"))
+        file.seek(at + first * TYPES[kind][2])
+        file.write(made(seed, kind, n_blocks, deviation))
 
 
-def parts(path, base, seed, plan):
+def parts(path, base, seed, plan, alike):
     """Returns the tasks of write_part, and writes what is small."""
     tasks, at = [], base
     rng = np.random.Generator(np.random.PCG64(seed))
@@ -297,7 +302,7 @@ def parts(path, base, seed, plan):
                 file.write((1 + 0.1 * rng.standard_normal(shape)).astype("<f4").tobytes())
             else:
                 step = CHUNK // block_bytes
-                tasks += [(path, at, kind, [seed, index, first], first, min(step, n_blocks - first), deviation)
+                tasks += [(path, at, kind, seed if alike else (seed, index, first), first, min(step, n_blocks - first), deviation)
                           for first in range(0, n_blocks, step)]
             if kind == "i2_s":
                 file.seek(at + bytes_of - 32)
@@ -314,6 +319,8 @@ def main():
     parser.add_argument("--layers", type=int, help="instead of the published number")
     parser.add_argument("--vocab", type=int, help="instead of the published number of tokens")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--alike", action="store_true",
+                        help="the same weights again and again, which are made many times as fast")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     a = parser.parse_args()
     if a.list:
@@ -337,7 +344,7 @@ def main():
         file.write(head)
         file.truncate(len(head) + at)
     with multiprocessing.Pool(a.jobs) as pool:
-        pool.map(write_part, parts(a.out, len(head), a.seed, plan), 1)
+        pool.map(write_part, parts(a.out, len(head), a.seed, plan, a.alike), 1)
     print(f"{a.out}: {len(head) + at} bytes, {len(plan)} tensors, {p.vocab} tokens")
 
 

@@ -44,6 +44,8 @@ constexpr uint32_t unit_of_input(Layout layout) {
   return layout == Layout::blocks || layout == Layout::blocks16 ? 32 : 64;
 }
 
+constexpr uint32_t kNotInFile = UINT32_MAX;
+
 // One to three tensors of the same input, stacked by rows: q over k over v, or gate over up. A product of
 // Layout::trits is part.scale * sum(weight * q) / s. In groups, groups16 and fives16 each 64 inputs have a
 // sum t of their own. It becomes the integer round_half_even(float(t) * (scale * fixed * e)), where `fixed`
@@ -71,6 +73,7 @@ struct Matrix {
   bool in_fives = false;      // the codes lie in Layout::fives16 and are expanded into `layout` (vk/stream.h)
   BufferPtr scales;           // of the layouts of groups
   std::array<BufferPtr, 3> part_codes;  // trits on a backend that adopts: as codes, of each part
+  uint32_t in_file = kNotInFile;        // a piece of the backend's WeightReader: the buffers are its place
   BufferPtr bias;                       // [rows] f32, added to the product before the activation, or null
   uint32_t rows() const { return parts[0].rows + parts[1].rows + parts[2].rows; }
 };
@@ -301,6 +304,8 @@ class Program {
   virtual ~Program() = default;
 };
 
+class WeightReader;  // engine/weight_reader.h
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -326,6 +331,14 @@ class Backend {
   virtual bool largest_logits(Buffer& /*logits*/, uint32_t /*n*/, std::vector<TokenLogit>&) { return false; }
   virtual void download(const Buffer& from, uint64_t offset, std::span<std::byte> bytes) = 0;
 
+  // Some bytes of a buffer of host_weights, as a buffer.
+  virtual BufferPtr part_of(const BufferPtr& /*whole*/, uint64_t /*offset*/, uint64_t /*bytes*/) {
+    return nullptr;
+  }
+  // From now on this is asked for matrices of which Matrix::in_file is a piece. It outlives the programs.
+  virtual void read_weights_with(WeightReader&) {}
+  // How fast the link is, by which the way is chosen that weights in host memory take. Before make_slots.
+  virtual void choose_way(const ReadSpeeds&) {}
   // Allocates kWeightSlots times so much on the device, through which matrices of host_weights of up to so
   // many bytes go to the kernels. Others are read where they lie.
   virtual void make_slots(uint64_t /*bytes*/) {}
@@ -334,7 +347,9 @@ class Backend {
 
   virtual std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels) = 0;
   virtual double read_bandwidth() { return 0; }  // as of Engine
-  // Runs a program on tokens at `position` of the timeline and waits for its end.
+  // Runs a program on tokens at `position` of the timeline and waits for its end. Where weights come from the
+  // file, this and start and start_next may throw what WeightReader::take throws; then the program has ended
+  // in its middle.
   virtual void run(Program& program, uint32_t position, std::span<const int32_t> tokens) = 0;
 
   // A device that works on its own can be given the next token's program before it has finished this one's.

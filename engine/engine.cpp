@@ -53,7 +53,15 @@ std::unique_ptr<Engine> Engine::open(const Checkpoint& file, const EngineOptions
   FileHash hash(file, options.cache_folder);  // beside the loading
   std::unique_ptr<Backend> backend = open_backend(options);
   const bool is_automatic = options.vram.kind == VramBudget::Kind::automatic;
-  Placement placement = place_model(plan_memory(files, options.n_ctx), backend->device(), options);
+  const MemoryPlan plan = plan_memory(files, options.n_ctx);
+  DeviceInfo device = backend->device();
+  Placement placement = place_model(plan, device, options);
+  if (placement.fives && placement.in_host != 0) {
+    const ReadSpeeds speeds = read_speeds(options);
+    backend->choose_way(speeds);
+    device.has_copy_queue = fives_pay(speeds);
+    if (!device.has_copy_queue) placement = place_model(plan, device, options);
+  }
   if (!is_automatic) backend->limit_memory(vram_budget(options.vram, backend->device()));
   try {
     backend->make_slots(placement.slots);
@@ -61,13 +69,23 @@ std::unique_ptr<Engine> Engine::open(const Checkpoint& file, const EngineOptions
     if (!is_automatic) throw;
     placement.slots = 0;  // the device has less memory than its driver said
   }
+  std::unique_ptr<WeightReader> reader;
+  std::vector<BufferPtr> places;
+  if (placement.in_file != 0) {
+    reader = std::make_unique<WeightReader>(file.files());
+    while (places.size() < kWeightPlaces)
+      places.push_back(backend->allocate(placement.places, BufferUse::host_weights));
+  }
   const bool may_move = is_automatic && !backend->device().unified && options.ram == kNoLimit;
-  Model model = load_model(files, *backend, options.layout, {placement, may_move}, options.on_progress);
+  Model model = load_model(files, *backend, options.layout, {placement, may_move, reader.get(), places},
+                           options.on_progress);
   intervene(model, *backend, options.interventions);
   model.config.fingerprint = fingerprint(hash.wait(), options);
   for (WeightPiece& piece : placement.pieces) piece.tensor = nullptr;  // the file may go
   auto engine = std::make_unique<LoadedEngine>(file.mapping(), std::move(backend), std::move(model),
                                                kernels_of(options), std::move(placement));
+  if (reader) engine->read_with(std::move(reader), std::move(places));
+  if (engine->mapping) engine->files = file.files();
   if (engine->mapping) engine->ahead = std::move(ahead);  // its pages are wanted by the first token
   return engine;
 }

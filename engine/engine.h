@@ -37,6 +37,7 @@ struct DeviceInfo {
   uint64_t memory_bytes = 0;      // of the largest device-local heap
   uint64_t free_bytes = 0;        // of that, what the driver says is free, where it says so; else all
   bool has_slots = false;         // can copy weights from host memory while it works (vk/stream.h)
+  bool has_copy_queue = false;    // and does so beside kernels
   bool unified = false;           // the device has no memory but the computer's
   uint32_t subgroup_size = 0;     // lanes
   bool integer_dot = false;       // has the 4x8-bit dot product
@@ -75,9 +76,10 @@ struct EngineOptions {
   std::shared_ptr<const KernelOptions> kernels;  // for tests and measurements; null = the best for the device
   // What may be taken of memory. The weights leave room for one session of n_ctx tokens (0:
   // usual_context()). Where a number is given for vram, nothing is allocated past it. The CPU knows `ram`
-  // alone, for everything.
+  // alone, for everything. What there is no room for stays in the file.
   VramBudget vram;
-  uint64_t ram = kNoLimit;  // bytes of weights in host memory
+  uint64_t ram =
+      kNoLimit;  // bytes of weights in host memory, and of the places that weights of the file go to
   uint32_t n_ctx = 0;
   Interventions interventions;
   // Called on the opening thread while weights are copied to the device, first with 0 and at last with all
@@ -108,8 +110,23 @@ Placement place_model(const MemoryPlan& plan, const DeviceInfo& device, const En
 struct ReadSpeeds {
   double of_device = 0;
   double of_host = 0;
+  double of_copies = 0;  // of host memory, by the queue for copies, or by copies where there is none
 };
 ReadSpeeds read_speeds(const EngineOptions& options);
+// Whether a token is faster if ternary codes in host memory have 1.6 bits, which have to be copied, than if
+// kernels read two bits there.
+inline bool fives_pay(const ReadSpeeds& speeds) {
+  constexpr double kPart = 0.82;  // of the bytes, also where rows do not fill their last bytes
+  return kPart * speeds.of_host < speeds.of_copies;
+}
+
+// What was read of weights that stay in the file.
+struct FileReads {
+  uint64_t bytes = 0;
+  double seconds = 0;       // of kWeightReaders threads together
+  double waited = 0;        // seconds for which the computation waited for them
+  bool past_cache = false;  // by O_DIRECT, which was the faster way
+};
 
 class Engine {
  public:
@@ -119,7 +136,8 @@ class Engine {
 
   virtual const ModelInfo& model() const = 0;
   virtual const DeviceInfo& device() const = 0;
-  virtual Placement placement() const { return {}; }  // of the weights
+  virtual Placement placement() const { return {}; }   // of the weights
+  virtual FileReads file_reads() const { return {}; }  // any thread may ask
 
   // Measures how many bytes a second the device reads of the weights when it does nothing else, on all
   // threads; 0 where that cannot be measured. Requires: no Session works meanwhile.
@@ -174,7 +192,8 @@ class Session {
   virtual SyncResult sync(std::span<const int32_t> tokens, const SyncOptions& options = {}) = 0;
 
   // Samples and evaluates token after token until there is a reason to finish. on_token returns false to
-  // finish with `interrupted`. A token that was given to on_token is in the timeline when the call returns.
+  // finish with `interrupted`. A token that was given to on_token is in the timeline when the call returns;
+  // but where weights stay in the file, a cancel may come before its end, and then it is not.
   // Requires: a completed sync.
   virtual Finish decode(Sampler& sampler, const DecodeOptions& options,
                         const std::function<bool(const SampledToken&)>& on_token) = 0;
@@ -183,8 +202,8 @@ class Session {
   // session.
   virtual std::span<const float> logits() = 0;
 
-  // Makes a running sync or decode return soon, within one submission. The request ends with that call; a
-  // cancel while none runs does nothing.
+  // Makes a running sync or decode return soon, within one submission, or one piece of the weights that stay
+  // in the file. The request ends with that call; a cancel while none runs does nothing.
   virtual void cancel() noexcept = 0;
 
   // save gives the timeline with its keys and values as bytes (format: engine/kv_cache.h), save_bytes of

@@ -25,6 +25,12 @@ FileState file_state(const std::string& path) {
   return stat(path.c_str(), &info) == 0 ? state_of(info) : FileState();
 }
 
+bool was_changed(const MappedFile& file) {
+  const FileState now = file_state(file.path()), &then = file.state();
+  return now.device == then.device && now.inode == then.inode &&
+         (now.bytes != then.bytes || now.modified != then.modified);
+}
+
 MappedFile::MappedFile(const std::string& path, std::string_view kind, std::string_view in_place_of_folder)
     : path_(path) {
   const auto fail = [&](const std::string& problem) {

@@ -43,4 +43,14 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
+// Whether somebody has written to the file since it was opened. A file that was put in its place is another
+// one.
+bool was_changed(const MappedFile& file);
+
+// Whether these bytes lie in the file.
+inline bool is_in(const MappedFile& file, std::span<const std::byte> bytes) {
+  const auto all = file.bytes();
+  return bytes.data() >= all.data() && bytes.data() + bytes.size() <= all.data() + all.size();
+}
+
 }  // namespace bitnet

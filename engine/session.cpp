@@ -47,7 +47,7 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
                                      BufferUse::shared)),
       copies_logits_(!backend_.device().cpu),
       observer_(backend_, engine.weights, max_batch_),
-      batch_(max_batch_, engine.places.read_in_host != 0) {
+      batch_(max_batch_, engine.places.read_in_host + engine.places.read_in_file != 0) {
   const uint64_t row_bytes = uint64_t{engine_.weights.config.n_vocab} * sizeof(float);
   for (uint32_t i = 0; i < 1 + (backend_.runs_ahead() ? kRunAhead : 0); ++i)
     outcomes_.push_back({backend_.allocate(i == 0 ? kMaxLogitRows * row_bytes : row_bytes, BufferUse::device),
@@ -98,6 +98,7 @@ SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOption
   const uint32_t common = std::min(static_cast<uint32_t>(differ - tokens_.begin()), last);
   evaluated_ = false;
   cancelled_ = false;
+  stop_reading_with_cancel();
   const uint32_t kept = cut(common);
   // What follows may be replaced: a message by another one, and an answer to it.
   snapshots_.mark(common);
@@ -126,6 +127,10 @@ SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOption
   return result;
 }
 
+void DeviceSession::stop_reading_with_cancel() {
+  if (engine_.reader) engine_.reader->stop_if(&cancelled_);
+}
+
 // Cuts the timeline back to `position`, or to where it can be continued from to get there. Returns that
 // position.
 uint32_t DeviceSession::cut(uint32_t position) {
@@ -140,7 +145,7 @@ std::vector<size_t> DeviceSession::piece_ends(uint32_t n) const {
   const size_t n_layers = engine_.weights.blocks.size();
   if (!backend_.runs_ahead() || n_layers == 1) return {n_layers};
   const double expected = batch_.expected(n);
-  size_t pieces = engine_.places.read_in_host != 0 ? kFirstPieces : 1;
+  size_t pieces = engine_.places.read_in_host + engine_.places.read_in_file != 0 ? kFirstPieces : 1;
   if (expected > 0) pieces = static_cast<size_t>(std::ceil(std::min(expected, 1e3) / kPieceSeconds));
   pieces = std::clamp<size_t>(pieces, 1, n_layers - 1);
   std::vector<size_t> ends = {1};
@@ -186,10 +191,19 @@ bool DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const Sy
     record_blocks(r, engine_.weights, activations_, cache_, n, begin, end, watch);
     if (last && end == n_layers) record_last_row(r, n - 1, copies_logits_);
   };
-  if (!run_pieces(batch, blocks)) {
+  bool done = false;
+  try {
+    done = run_pieces(batch, blocks);
+  } catch (const Stopped&) {  // done is false
+  } catch (...) {
+    cut(position);
+    throw;
+  }
+  if (!done) {
     cut(position);
     return false;
   }
+  engine_.check_files();
   tokens_.insert(tokens_.end(), batch.begin(), batch.end());
   evaluated_ = last;
   logits_read_ = last && copies_logits_;
@@ -234,12 +248,18 @@ Finish DeviceSession::decode(Sampler& sampler, const DecodeOptions& options,
   if (!evaluated_) throw Error(ErrorKind::usage, "decode needs a completed sync");
   const auto start = Clock::now();
   cancelled_ = false;
+  stop_reading_with_cancel();
   uint32_t produced = 0;
   Finish finish = Finish::interrupted;
-  if (sampler.is_argmax() || device_can(sampler)) {
-    finish = decode_on_device(sampler, options, produced, on_token);
-  } else {
-    finish = decode_on_host(sampler, options, produced, on_token);
+  try {
+    finish = sampler.is_argmax() || device_can(sampler)
+                 ? decode_on_device(sampler, options, produced, on_token)
+                 : decode_on_host(sampler, options, produced, on_token);
+  } catch (const Stopped&) {
+    evaluated_ = false;  // a token was begun that is not in the timeline
+  } catch (...) {
+    if (engine_.reader) evaluated_ = false;
+    throw;
   }
   cancelled_ = false;
   stats_.decode_tokens += produced;
@@ -263,6 +283,7 @@ std::optional<SampledToken> DeviceSession::sample_on_host(Sampler& sampler) {
 Finish DeviceSession::decode_on_host(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
                                      const std::function<bool(const SampledToken&)>& on_token) {
   for (bool go_on = true; go_on;) {
+    engine_.check_files();
     const auto token = sample_on_host(sampler);
     if (const auto reason = finish_at(token, options, produced)) return *reason;
     go_on = on_token(*token) && !cancelled_;
@@ -356,6 +377,10 @@ class DeviceSession::DeviceDecode {
     if (!s_.backend_.runs_ahead()) {
       go_on = on_token(token) && !s_.cancelled_;
       s_.backend_.run(*programs_.first, first_ + produced_, {&token.id, 1});
+    } else if (s_.engine_.reader) {  // it takes long to start, since the host waits for the file
+      go_on = on_token(token) && !s_.cancelled_;
+      if (started_ == produced_) start(token);
+      s_.backend_.wait(program_of(produced_));
     } else {
       if (started_ == produced_) start(token);
       if (ahead) start(token);
@@ -428,8 +453,10 @@ Finish DeviceSession::decode_on_device(Sampler& sampler, const DecodeOptions& op
   const auto first = static_cast<uint32_t>(tokens_.size());
   DeviceDecode run(*this, sampler, produced);
   Finish finish = Finish::interrupted;
-  bool is_quick = backend_.runs_ahead();
+  const bool may_be_quick = backend_.runs_ahead() && !engine_.reader;
+  bool is_quick = may_be_quick;
   for (bool go_on = true; go_on;) {
+    engine_.check_files();
     const auto token = run.next_token();
     if (const auto reason = finish_at(token, options, produced)) {
       finish = *reason;
@@ -444,7 +471,7 @@ Finish DeviceSession::decode_on_device(Sampler& sampler, const DecodeOptions& op
     snapshots_.will_write(static_cast<uint32_t>(tokens_.size()), first + n + 1);
     const bool one_more = (options.max_tokens == 0 || n < options.max_tokens) && first + n < n_ctx_;
     go_on = run.evaluate(*token, is_quick && one_more, on_token);
-    is_quick = backend_.runs_ahead() && seconds_since(begin) < kAheadSeconds;
+    is_quick = may_be_quick && seconds_since(begin) < kAheadSeconds;
   }
   run.drain();
   return finish;

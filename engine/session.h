@@ -6,6 +6,7 @@
 #include "batch_size.h"
 #include "engine/kernel_options.h"
 #include "engine/read_ahead.h"
+#include "engine/weight_reader.h"
 #include "forward.h"
 #include "snapshots.h"
 #include "watch.h"
@@ -25,14 +26,36 @@ class LoadedEngine : public Engine {
   const ModelInfo& model() const override { return weights.config; }
   const DeviceInfo& device() const override { return backend->device(); }
   Placement placement() const override { return places; }
+  FileReads file_reads() const override { return reader ? reader->stats() : FileReads(); }
   double read_bandwidth() override { return backend->read_bandwidth(); }
 
-  std::shared_ptr<const void> mapping;     // of the file, where the backend adopted its bytes
-  std::unique_ptr<const ReadAhead> ahead;  // of its bytes
-  std::unique_ptr<Backend> backend;        // outlives the buffers of the weights
+  // Throws Error(model) where the bytes that the backend adopted may be others by now.
+  void check_files() const {
+    for (const auto& file : files)
+      if (was_changed(*file))
+        throw Error(ErrorKind::model,
+                    printable(file->path()) + ": the file has changed since it was opened; open it again");
+  }
+
+  // Begins to read the weights that stay in the file.
+  void read_with(std::unique_ptr<WeightReader> with, std::vector<BufferPtr> into) {
+    places_in_host = std::move(into);
+    reader = std::move(with);
+    std::vector<std::span<std::byte>> memory;
+    for (const BufferPtr& place : places_in_host) memory.push_back(place->mapped());
+    reader->begin(std::move(memory), kernels.poison_slots);
+    backend->read_weights_with(*reader);
+  }
+
+  std::shared_ptr<const void> mapping;                   // of the file, where the backend adopted its bytes
+  std::vector<std::shared_ptr<const MappedFile>> files;  // whose mapping that is
+  std::unique_ptr<const ReadAhead> ahead;                // of its bytes
+  std::unique_ptr<Backend> backend;                      // outlives the buffers of the weights
   Model weights;
   const KernelOptions kernels;
   Placement places;
+  std::vector<BufferPtr> places_in_host;
+  std::unique_ptr<WeightReader> reader;  // of weights that stay in the file, or null
 };
 
 class DeviceSession : public Session {
@@ -53,6 +76,7 @@ class DeviceSession : public Session {
 
  private:
   class DeviceDecode;
+  void stop_reading_with_cancel();  // whoever waits for weights from the file looks at cancelled_ then
   uint32_t cut(uint32_t position);
   bool evaluate(std::span<const int32_t> batch, bool last, const SyncOptions& options);
   std::vector<size_t> piece_ends(uint32_t n) const;

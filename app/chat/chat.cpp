@@ -262,7 +262,7 @@ void LiveChat::tell_model(const Loaded& event) {
   status.model = event.model.name.empty() ? event.model.architecture : event.model.name;
   status.device = event.device.name;
   status.context_limit = event.n_ctx;
-  status.streamed = event.placement.read_in_host;
+  status.streamed = event.placement.read_in_host + event.placement.read_in_file;
   FrontEnd& front = reporter_.front_end();
   if (settings_.now.verbose) {
     front.notice(fmt::format("{} on {} ({}), context {}", event.text->path, event.device.name,
@@ -272,7 +272,14 @@ void LiveChat::tell_model(const Loaded& event) {
   for (const std::string& warning : {warning_about(event.model), warning_about(event.text->tokenizer)}) {
     if (!warning.empty()) front.notice(warning);
   }
-  if (event.placement.in_host != 0)
+  if (!event.notice.empty()) front.notice(event.notice);
+  if (event.placement.in_file != 0)
+    front.notice(
+        fmt::format("{} of the model stay in its file, and a token reads {} of them there: this is slow. {} "
+                    "lie in memory; 'bitnet-chat plan' says more.",
+                    size_text(event.placement.in_file), size_text(event.placement.read_in_file),
+                    size_text(event.placement.on_device + event.placement.in_host)));
+  else if (event.placement.in_host != 0)
     front.notice(
         fmt::format("{} of the model lie on the device and {} in host memory, of which a token reads {}; "
                     "'bitnet-chat plan' says more.",

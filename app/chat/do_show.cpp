@@ -17,6 +17,10 @@ std::string rate(uint32_t tokens, double seconds) {
 }
 
 std::string memory_text(const Placement& p) {
+  if (p.in_file != 0)
+    return fmt::format("{} on the device, {} in host memory, {} in the file, of which a token reads {}",
+                       size_text(p.on_device), size_text(p.in_host), size_text(p.in_file),
+                       size_text(p.read_in_file));
   if (p.in_host == 0) return size_text(p.on_device);
   return fmt::format("{} on the device, {} in host memory, of which a token reads {}", size_text(p.on_device),
                      size_text(p.in_host), size_text(p.read_in_host));
@@ -67,7 +71,7 @@ std::string context_text(const ChatParts& chat) {
   return text;
 }
 
-// How fast an answer read the weights that lie in host memory; empty where there are none.
+// How fast an answer read the weights that lie in host memory or in the file; empty where there are none.
 std::string link_text(uint64_t streamed, const JobStats& s) {
   if (streamed == 0 || s.answer_tokens == 0 || s.decode_seconds <= 0) return "";
   return fmt::format("\nlink    {} a token, {:.1f} GB/s", size_text(streamed),

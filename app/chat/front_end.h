@@ -68,7 +68,7 @@ struct Status {
   int64_t conversation = 0;      // its id in the store; 0 = none yet
   double progress = 0;           // 0..1 of loading or prefill
   double tokens_per_second = 0;  // of the running or last answer
-  uint64_t streamed = 0;         // bytes that a token reads over the device's link; 0: all is on the device
+  uint64_t streamed = 0;         // bytes that a token reads from host memory or the file; 0: none
   uint32_t context_used = 0;
   uint32_t context_limit = 0;
   uint32_t reused = 0;          // tokens of the last prompt that the KV cache already held

@@ -52,7 +52,9 @@ const OptionRow kModelRows[] = {
      .read = [](Options& o, View v) { o.vram = vram_value("vram", v); }},
     {.flags = "--ram",
      .value = "SIZE",
-     .help = "most of the computer's memory for weights; a model that needs more is refused",
+     .help = "most of the computer's memory for weights, and with --device cpu for all; what there is no "
+             "room for is "
+             "read from the model's file for every token",
      .example = "12G",
      .read = [](Options& o, View v) { o.ram = size_value("ram", v); }},
     {.flags = "--ctx",

@@ -102,6 +102,7 @@ struct Traffic {
   double link_gb_per_s;  // of weights in host memory, while it decodes
   double link_speed;     // GB/s, of that link; 0: it is not used
   double plain_bound;    // tokens/s that decode could reach at best if it read all as it lies in the file
+  FileReads reads;       // of weights that stay in the file, in all runs
 };
 
 Traffic traffic_of(const Options& options, const RunningModel& model, uint32_t n_ctx, double tokens_per_s) {
@@ -115,14 +116,21 @@ Traffic traffic_of(const Options& options, const RunningModel& model, uint32_t n
   const double gb_per_s = bytes * tokens_per_s / 1e9;
   const double reading = model.engine->read_bandwidth();
   const auto streamed = static_cast<double>(model.engine->placement().read_in_host);
-  const double link = streamed == 0 ? 0 : read_speeds(engine_options(options)).of_host;
+  const ReadSpeeds speeds = streamed == 0 ? ReadSpeeds() : read_speeds(engine_options(options));
+  const double link = model.engine->placement().fives ? speeds.of_copies : speeds.of_host;
   return {bytes,
           gb_per_s,
           reading / 1e9,
           reading > 0 ? 100 * gb_per_s * 1e9 / reading : 0,
           streamed * tokens_per_s / 1e9,
           link / 1e9,
-          reading / plain_bytes};
+          reading / plain_bytes,
+          model.engine->file_reads()};
+}
+
+// Bytes a second that its threads read of the file, while they read.
+double file_rate(const FileReads& reads) {
+  return reads.seconds > 0 ? kWeightReaders * static_cast<double>(reads.bytes) / reads.seconds : 0;
 }
 
 std::string json_report(const Options& options, const RunningModel& model, const Speeds& speeds,
@@ -159,6 +167,9 @@ std::string json_report(const Options& options, const RunningModel& model, const
        {{"on_device", model.engine->placement().on_device},
         {"in_host", model.engine->placement().in_host},
         {"read_in_host", model.engine->placement().read_in_host},
+        {"in_file", model.engine->placement().in_file},
+        {"read_in_file", model.engine->placement().read_in_file},
+        {"file_gb_per_s", file_rate(traffic.reads) / 1e9},
         {"link_gb_per_s", traffic.link_gb_per_s},
         {"percent_of_link", traffic.link_speed > 0
                                 ? ordered_json(100 * traffic.link_gb_per_s / traffic.link_speed)
@@ -183,10 +194,17 @@ std::string text_report(const Options& options, const RunningModel& model, const
   if (const Placement p = model.engine->placement(); p.in_host != 0) {
     text += fmt::format("places  {} on the device, {} in host memory, of which a token reads {}\n",
                         size_text(p.on_device), size_text(p.in_host), size_text(p.read_in_host));
-    text += fmt::format(
-        "link    {:.2f} GB/s while it decodes, {:.0f} % of the {:.2f} GB/s that it gives a kernel\n",
-        traffic.link_gb_per_s, 100 * traffic.link_gb_per_s / traffic.link_speed, traffic.link_speed);
+    text +=
+        fmt::format("link    {:.2f} GB/s while it decodes, {:.0f} % of the {:.2f} GB/s that it gives {}\n",
+                    traffic.link_gb_per_s, 100 * traffic.link_gb_per_s / traffic.link_speed,
+                    traffic.link_speed, p.fives ? "copies" : "a kernel");
   }
+  if (const Placement p = model.engine->placement(); p.in_file != 0)
+    text += fmt::format(
+        "file    {} stay in the file, of which a token reads {}: {:.2f} GB/s while it was read, {}"
+        "through the system's cache\n",
+        size_text(p.in_file), size_text(p.read_in_file), file_rate(traffic.reads) / 1e9,
+        traffic.reads.past_cache ? "not " : "");
   if (traffic.read_gb_per_s > 0) {
     text += fmt::format(
         "memory  {:.2f} GB/s here and now, of which decode has {:.0f} %; reading all weights as they lie in "

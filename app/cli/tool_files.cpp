@@ -85,7 +85,7 @@ std::string cpu_rows(const DeviceInfo& d, const std::optional<MemoryPlan>& plan)
 
 std::string fit_text(const MemoryPlan& plan, const VramBudget& vram, const DeviceInfo& d) {
   const uint64_t budget = std::min(vram_budget(vram, d), d.memory_bytes);
-  const Placement p = place(plan.fixed(), plan.pieces, budget);
+  const Placement p = place(plan.fixed(), plan.pieces, {.vram = budget});
   const bool other_memory = !d.unified || vram.kind != VramBudget::Kind::automatic;
   if (p.on_device > budget || (p.in_host != 0 && !other_memory)) return "does not fit";
   return p.in_host == 0 ? "fits" : fmt::format("fits, with {} in host memory", megabytes(p.in_host));
@@ -132,7 +132,7 @@ void tool_info(const Options& options, Output& out) {
   const MemoryPlan plan = plan_memory(*file, options.ctx);
   s += fmt::format("on a device   {}\n", memory_text(plan));
   if (options.vram.kind == VramBudget::Kind::bytes) {
-    const Placement p = place(plan.fixed(), plan.pieces, options.vram.value);
+    const Placement p = place(plan.fixed(), plan.pieces, {.vram = options.vram.value});
     s += fmt::format("with --vram   {} on the device{}, {} in host memory\n", megabytes(p.on_device),
                      p.on_device > options.vram.value ? " at least" : "", megabytes(p.in_host));
   }

@@ -30,13 +30,16 @@ struct Plan {
   uint32_t n_ctx = 0;
   uint64_t budget = kNoLimit;  // of the device
   ReadSpeeds speeds, cpu;
+  std::string notice;
 };
 
 // Tokens a second with weights in these places; nothing where it cannot be told before it is tried.
 std::optional<double> rate_of(const Plan& plan, const Placement& placement) {
   if (plan.device.software || plan.speeds.of_device <= 0 || plan.speeds.of_host <= 0) return std::nullopt;
+  if (placement.in_file != 0) return std::nullopt;  // of the disk nothing is known
   if (plan.device.cpu) return kPartOnCpu * plan.cpu.of_host / static_cast<double>(plan.memory.decode_file);
-  const double seconds = static_cast<double>(placement.read_in_host) / plan.speeds.of_host +
+  const double link = placement.fives ? plan.speeds.of_copies : plan.speeds.of_host;
+  const double seconds = static_cast<double>(placement.read_in_host) / link +
                          static_cast<double>(placement.read_on_device) / plan.speeds.of_device +
                          kSecondsALayer * plan.model.n_layer;
   return 1 / seconds;
@@ -47,7 +50,7 @@ double cpu_rate(const Plan& plan) {
 }
 
 uint64_t all_on_device(const Plan& plan) {
-  return place(plan.memory.fixed(), plan.memory.pieces, kNoLimit).on_device;
+  return place(plan.memory.fixed(), plan.memory.pieces, {}).on_device;
 }
 
 Plan make_plan(const Options& options) {
@@ -58,19 +61,21 @@ Plan make_plan(const Options& options) {
   plan.n_ctx = options.ctx == 0 ? usual_context(plan.model) : options.ctx;
   plan.memory = plan_memory(*file, plan.n_ctx);
   plan.device = find_device(engine);
-  plan.placement = place_model(plan.memory, plan.device, engine);
   if (!plan.device.cpu) plan.budget = vram_budget(engine.vram, plan.device);
   EngineOptions on_cpu = engine;
   on_cpu.device = "cpu";
   plan.cpu = read_speeds(on_cpu);
   plan.speeds = plan.device.cpu ? plan.cpu : read_speeds(engine);
+  if (!fives_pay(plan.speeds)) plan.device.has_copy_queue = false;  // as the engine has it
+  plan.placement = place_model(plan.memory, plan.device, engine);
+  plan.notice = vram_notice(engine.vram, plan.device);
   return plan;
 }
 
 // A row of the table: what lies where of all pieces of a kind.
 struct Row {
   std::string name;
-  uint64_t on_device = 0, in_host = 0, read = 0;
+  uint64_t on_device = 0, in_host = 0, read = 0, in_file = 0;
 };
 
 std::vector<Row> rows_of(const Plan& plan) {
@@ -86,27 +91,43 @@ std::vector<Row> rows_of(const Plan& plan) {
     for (size_t i = 0; i < plan.placement.pieces.size(); ++i) {
       const WeightPiece& piece = plan.placement.pieces[i];
       if (piece.kind != kind) continue;
-      (plan.placement.homes[i] == Home::device ? row.on_device : row.in_host) += piece.bytes;
+      const Home home = plan.placement.homes[i];
+      (home == Home::device ? row.on_device : home == Home::host ? row.in_host : row.in_file) += piece.bytes;
       row.read += piece.read;
     }
-    if (row.on_device + row.in_host != 0) rows.push_back(row);
+    if (row.on_device + row.in_host + row.in_file != 0) rows.push_back(row);
   }
   rows.push_back({fmt::format("keys and values of {} tokens", plan.n_ctx), plan.memory.kv_cache});
   rows.push_back({"activations, norms, commands", plan.memory.activations + plan.memory.norms});
   const Placement& p = plan.placement;
   if (p.slots != 0) rows.push_back({"slots for what is copied", kWeightSlots * p.slots});
-  rows.push_back({"in all", p.on_device, p.in_host, p.read_on_device + p.read_in_host});
+  const bool one_memory = plan.device.cpu || (plan.device.unified && plan.budget == kNoLimit);
+  if (p.places != 0) {
+    rows.push_back(
+        {"places for what is read", one_memory ? p.for_reading : 0, one_memory ? 0 : p.for_reading});
+  }
+  Row all{"in all", p.on_device, p.in_host, p.read_on_device + p.read_in_host + p.read_in_file, p.in_file};
+  (one_memory ? all.on_device : all.in_host) += p.for_reading;
+  rows.push_back(all);
   return rows;
 }
 
 std::string cell(uint64_t bytes) { return bytes == 0 ? "-" : size_text(bytes); }
 
 std::string table_text(const Plan& plan) {
-  std::string s = fmt::format("{:<34}{:>14}{:>14}{:>14}\n", "", plan.device.cpu ? "memory" : "device",
-                              plan.device.cpu ? "" : "host memory", "a token reads");
+  const bool has_file = plan.placement.in_file != 0;
+  const int first = has_file ? 28 : 34, other = has_file ? 13 : 14;  // columns, of 80 at most
+  const auto line = [&](const std::string& name, const std::string& device, const std::string& host,
+                        const std::string& read, const std::string& file) {
+    std::string text = fmt::format(
+        "{:<{}}{:>{}}{:>{}}{:>{}}{:>{}}", printable(name, static_cast<size_t>(first) - 1), first, device,
+        other, plan.device.cpu ? "" : host, other, read, other, has_file ? file : "", other);
+    return text.substr(0, text.find_last_not_of(' ') + 1) + '\n';
+  };
+  std::string s =
+      line("", plan.device.cpu ? "memory" : "device", "host memory", "a token reads", "in the file");
   for (const Row& row : rows_of(plan))
-    s += fmt::format("{:<34}{:>14}{:>14}{:>14}\n", printable(row.name, 33), cell(row.on_device),
-                     plan.device.cpu ? "" : cell(row.in_host), cell(row.read));
+    s += line(row.name, cell(row.on_device), cell(row.in_host), cell(row.read), cell(row.in_file));
   return s;
 }
 
@@ -115,12 +136,17 @@ std::string rate_text(double rate) { return fmt::format("about {:.{}f} tokens/s"
 std::string speed_text(const Plan& plan) {
   const Placement& p = plan.placement;
   const std::optional<double> rate = rate_of(plan, p);
+  if (p.in_file != 0)
+    return fmt::format(
+        "speed         that of the disk, of which a token reads {}\n"
+        "              1 GB/s gives {:.2g} tokens/s\n",
+        size_text(p.read_in_file), 1e9 / static_cast<double>(p.read_in_file));
   if (!rate) return "speed         not known before it is measured: 'bitnet-chat bench' does\n";
+  const double link = p.fives ? plan.speeds.of_copies : plan.speeds.of_host;
   std::string s = fmt::format("speed         {}\n", rate_text(*rate));
   if (p.read_in_host != 0)
-    s += fmt::format("link          {:.1f} GB/s, on which a token's {} take {:.1f} ms\n",
-                     plan.speeds.of_host / 1e9, size_text(p.read_in_host),
-                     1e3 * static_cast<double>(p.read_in_host) / plan.speeds.of_host);
+    s += fmt::format("link          {:.1f} GB/s, on which a token's {} take {:.1f} ms\n", link / 1e9,
+                     size_text(p.read_in_host), 1e3 * static_cast<double>(p.read_in_host) / link);
   return s;
 }
 
@@ -135,10 +161,11 @@ std::string text_of(const Plan& plan) {
     s += plan.budget == kNoLimit ? "\n" : fmt::format("; {} may be taken\n", size_text(plan.budget));
   }
   s += '\n' + table_text(plan) + '\n' + speed_text(plan);
+  if (!plan.notice.empty()) s += fmt::format("note          {}\n", plan.notice);
   if (plan.device.cpu) return s;
-  if (p.in_host != 0) {
+  if (p.in_host + p.in_file != 0) {
     const uint64_t all = all_on_device(plan);
-    const std::optional<double> rate = rate_of(plan, place(plan.memory.fixed(), plan.memory.pieces, kNoLimit));
+    const std::optional<double> rate = rate_of(plan, place(plan.memory.fixed(), plan.memory.pieces, {}));
     s += fmt::format("all on it     --vram {}{}\n", size_option(all), rate ? ": " + rate_text(*rate) : "");
   }
   s += fmt::format("at least      --vram {}\n", size_option(plan.memory.fixed()));
@@ -159,6 +186,7 @@ std::string json_of(const Plan& plan) {
     rows.push_back({{"what", row.name},
                     {"on_device", row.on_device},
                     {"in_host", row.in_host},
+                    {"in_file", row.in_file},
                     {"read_a_token", row.read}});
   const Placement& p = plan.placement;
   const ordered_json report = {
@@ -172,9 +200,12 @@ std::string json_of(const Plan& plan) {
       {"in_host", p.in_host},
       {"read_on_device", p.read_on_device},
       {"read_in_host", p.read_in_host},
+      {"in_file", p.in_file},
+      {"read_in_file", p.read_in_file},
       {"rows", rows},
       {"device_gb_per_s", plan.speeds.of_device / 1e9},
       {"link_gb_per_s", plan.speeds.of_host / 1e9},
+      {"copies_gb_per_s", p.fives ? plan.speeds.of_copies / 1e9 : 0},
       {"tokens_per_s", number(rate_of(plan, p))},
       {"all_on_device", all_on_device(plan)},
       {"least_on_device", plan.memory.fixed()},

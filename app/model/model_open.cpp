@@ -35,6 +35,11 @@ EngineOptions engine_options(const ModelOptions& options) {
   return engine;
 }
 
+std::string vram_notice(const VramBudget& vram, const DeviceInfo& device) {
+  if (!device.cpu || vram.kind == VramBudget::Kind::automatic) return "";
+  return "--vram limits nothing here, because the CPU computes; --ram limits its memory.";
+}
+
 KvFiles kv_files(uint32_t mebibytes) {
   const std::string folder = cache_folder();
   return folder.empty() ? KvFiles() : KvFiles(folder + "/kv", uint64_t{mebibytes} << 20);
@@ -67,6 +72,7 @@ OpenModel opener_for(const ModelOptions& options) {
       return Session::create(*engine, n_ctx);
     };
     model.session = model.create_session(options.ctx);
+    model.notice = vram_notice(options.vram, model.engine->device());
     model.text = text.get();
     return model;
   };

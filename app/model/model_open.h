@@ -33,6 +33,9 @@ struct ModelOptions {
   std::vector<Interventions::Head> ablated;
 };
 
+// What is to be said of --vram on this device; empty where it has its usual meaning.
+std::string vram_notice(const VramBudget& vram, const DeviceInfo& device);
+
 // What the options say about the device, the weights and interventions. Throws Error(usage) for more threads
 // than this process may run at once, and for a file of --steer that has no vector.
 EngineOptions engine_options(const ModelOptions& options);

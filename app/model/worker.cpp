@@ -260,8 +260,12 @@ std::optional<Failed> Worker::try_load() {
 }
 
 Loaded Worker::loaded() const {
-  return {model_.text, model_.engine->model(), model_.engine->device(), model_.session->n_ctx(),
-          model_.engine->placement()};
+  return {model_.text,
+          model_.engine->model(),
+          model_.engine->device(),
+          model_.session->n_ctx(),
+          model_.engine->placement(),
+          model_.notice};
 }
 
 void Worker::load_elsewhere(std::string device) {

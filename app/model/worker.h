@@ -40,6 +40,7 @@ struct LoadedModel {
   std::unique_ptr<Session> session;  // after `engine`, so that it is destroyed first
   // Makes another session on the same engine; empty where its context cannot be changed.
   std::function<std::unique_ptr<Session>(uint32_t n_ctx)> create_session;
+  std::string notice;  // about the options, or empty
 };
 
 // Opens a model on the worker's thread. on_progress (0..1) returns false to give up; an empty device means
@@ -89,6 +90,7 @@ struct Loaded {
   DeviceInfo device;
   uint32_t n_ctx;
   Placement placement;  // of the weights
+  std::string notice;   // about the options, or empty
 };
 struct PrefillProgress {
   uint64_t job;

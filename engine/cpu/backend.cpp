@@ -16,6 +16,7 @@
 #include <map>
 
 #include "engine/kernel_options.h"
+#include "engine/weight_reader.h"
 #include "recorder.h"
 
 namespace bitnet {
@@ -92,6 +93,11 @@ class CpuBackend : public Backend {
     return std::make_unique<CpuBuffer>(bytes);
   }
 
+  BufferPtr part_of(const BufferPtr& whole, uint64_t offset, uint64_t bytes) override {
+    return std::make_unique<CpuBuffer>(cpu_buffer(*whole), offset, bytes);
+  }
+  void read_weights_with(WeightReader& reader) override { reader_ = &reader; }
+
   void upload(Buffer& to, uint64_t offset, std::span<const std::byte> bytes) override {
     assert(offset + bytes.size() <= to.size());
     if (!bytes.empty()) std::memcpy(cpu_buffer(to).data() + offset, bytes.data(), bytes.size());
@@ -161,7 +167,7 @@ class CpuBackend : public Backend {
         last && std::ranges::find(program.norms, last->head->vector) != program.norms.end())
       pool_.run(last->head->full->steps);  // before the vector is overwritten
     input_ = {position, tokens.data()};
-    pool_.run(program.steps);
+    run_steps(program);
     for (const auto& head : program.shortlisted) {
       if (!head->was_shortlisted) continue;
       head->logits->unfinished = std::make_shared<Unfinished>(Unfinished{head});
@@ -170,6 +176,19 @@ class CpuBackend : public Backend {
   }
 
  private:
+  void run_steps(const CpuProgram& program) {
+    const std::span<const Step> steps = program.steps;
+    size_t done = 0;
+    for (const auto& [first, end, piece] : program.from_file) {
+      if (first != done) pool_.run(steps.subspan(done, first - done));
+      reader_->take(piece);
+      pool_.run(steps.subspan(first, end - first));
+      reader_->release(piece);
+      done = end;
+    }
+    if (done != steps.size()) pool_.run(steps.subspan(done));
+  }
+
   void finish(const CpuBuffer& logits, const Unfinished& unfinished) {
     pool_.run(unfinished.head->full->steps);
     logits.unfinished.reset();
@@ -193,6 +212,7 @@ class CpuBackend : public Backend {
   DeviceInfo device_;
   const HeadShortlist head_shortlist_;
   RunInput input_;
+  WeightReader* reader_ = nullptr;
   bool loaded_ = false;                              // all weights are there
   std::shared_ptr<Memory> weights_;                  // that were allocated last
   std::span<std::byte> free_weights_;                // what is left of it

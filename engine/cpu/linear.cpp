@@ -51,6 +51,14 @@ void CpuRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
 }
 
 void CpuRecorder::product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) {
+  const size_t first = program_.steps.size();
+  multiply(w, q, out, n);
+  if (w.in_file == kNotInFile) return;
+  program_.from_file.push_back({first, program_.steps.size(), w.in_file});
+  for (size_t i = first; i < program_.steps.size(); ++i) program_.steps[i].weights.clear();  // not there yet
+}
+
+void CpuRecorder::multiply(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) {
   if (is_dense(w)) return dense_product(w, q, out, n);
   if (w.bias || out.kind == Out::Kind::act)
     throw Error(ErrorKind::device, "the CPU cannot run ternary projections with biases or without gates yet");

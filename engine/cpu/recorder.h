@@ -47,6 +47,8 @@ class CpuBuffer : public Buffer {
  public:
   CpuBuffer(std::shared_ptr<const Memory> memory, std::span<std::byte> part)
       : memory_(std::move(memory)), data_(part.data()), size_(part.size()) {}
+  CpuBuffer(const CpuBuffer& whole, uint64_t offset, uint64_t bytes)
+      : memory_(whole.memory_), data_(whole.data_ + offset), size_(bytes) {}
   explicit CpuBuffer(std::span<const std::byte> in_file)
       : data_(const_cast<std::byte*>(in_file.data())), size_(in_file.size()) {}
 
@@ -95,6 +97,11 @@ class CpuProgram : public Program {
   size_t scratch_lines = 0;
   std::vector<std::shared_ptr<ShortlistedHead>> shortlisted;
   std::vector<const Buffer*> norms;  // that norm writes
+  struct FromFile {
+    size_t first, end;  // steps that read the weights
+    uint32_t piece;     // of the WeightReader
+  };
+  std::vector<FromFile> from_file;
 };
 
 // The arguments of Backend::run. They lie in the backend, where the steps read them.
@@ -164,6 +171,7 @@ class CpuRecorder : public Recorder {
       step.weights.push_back(of_rows(units.begin * at_once, std::min(rows, units.end * at_once)));
     }
   }
+  void multiply(const Matrix& w, const Quantised& q, const Out& out, uint32_t n);
   void gated_product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n);
   void dense_product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n);
   void full_head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n);

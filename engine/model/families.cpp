@@ -271,6 +271,7 @@ ModelFile read_model(const Checkpoint& file, Activation activation) {
   const Config& c = m.config;
   const Tensors t(file);
   m.path = file.path();
+  m.files = file.files();
   m.token_embd = t.table("token_embd", c.n_embd, c.n_vocab);
   m.output_norm = t.norm("output_norm", c.n_embd, c.norm_epsilon);
   m.output = c.tied_head ? m.token_embd : t.table("output", c.n_embd, c.n_vocab);

@@ -76,7 +76,8 @@ struct ModelFile {
   NormOf<const GgufTensor*> output_norm;
   const GgufTensor* output;  // the LM head; token_embd where it is tied
   std::vector<FileBlock> blocks;
-  std::string path;  // of the file, for messages
+  std::string path;                                      // of the file, for messages
+  std::vector<std::shared_ptr<const MappedFile>> files;  // in which tensors lie, or what they were made of
 };
 // Fills in config.extra_tensors and what the config says of types too.
 ModelFile read_model(const Checkpoint& file, Activation activation);

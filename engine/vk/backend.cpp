@@ -68,6 +68,11 @@ class VulkanBackend : public Backend {
     transfer_.download(vulkan(from), offset, bytes);
   }
 
+  BufferPtr part_of(const BufferPtr& whole, uint64_t offset, uint64_t bytes) override {
+    return std::make_unique<VulkanBuffer>(std::static_pointer_cast<VulkanBuffer>(whole), offset, bytes);
+  }
+  void choose_way(const ReadSpeeds& speeds) override { stream_.choose_way(speeds); }
+  void read_weights_with(WeightReader& reader) override { stream_.read_with(reader); }
   void make_slots(uint64_t bytes) override { stream_.make_slots(bytes); }
   bool host_has_fives() const override { return stream_.has_fives(); }
 

@@ -54,7 +54,7 @@ double seconds(VulkanProgram& program) {
   return best;
 }
 
-// The speeds of one device and driver, as a line of text: "BNRS 1", then those of ReadSpeeds.
+// The speeds of one device and driver, as a line of text: "BNRS 2", then those of ReadSpeeds.
 std::string file_name(VkPhysicalDevice device) {
   VkPhysicalDeviceProperties p{};
   vkGetPhysicalDeviceProperties(device, &p);
@@ -70,14 +70,17 @@ std::optional<ReadSpeeds> read_kept(const std::filesystem::path& path) {
   int version = 0;
   ReadSpeeds speeds;
   if (!(file >> magic >> version >> speeds.of_device >> speeds.of_host)) return std::nullopt;
-  const bool good = magic == "BNRS" && version == 1 && is_speed(speeds.of_device) && is_speed(speeds.of_host);
+  file >> speeds.of_copies;
+  const bool good = magic == "BNRS" && version == 2 && is_speed(speeds.of_device) &&
+                    is_speed(speeds.of_host) && is_speed(speeds.of_copies);
   return good ? std::optional(speeds) : std::nullopt;
 }
 
 void keep(const std::filesystem::path& path, const ReadSpeeds& speeds) try {
   std::filesystem::create_directories(path.parent_path());
   const std::string unfinished = fmt::format("{}.{}", path.string(), getpid());
-  std::ofstream(unfinished) << fmt::format("BNRS 1 {} {}\n", speeds.of_device, speeds.of_host);
+  std::ofstream(unfinished) << fmt::format("BNRS 2 {} {} {}\n", speeds.of_device, speeds.of_host,
+                                           speeds.of_copies);
   std::filesystem::rename(unfinished, path);
 } catch (const std::exception&) {  // the disk is full or read-only; the next time they are measured again
 }
@@ -97,6 +100,32 @@ double copy_speed(const Device& device, BufferUse use, uint64_t bytes) {
   return static_cast<double>(bytes) / std::max(once, 1e-9);
 }
 
+double queue_copy_speed(const Device& device, uint64_t bytes) {
+  const VulkanBuffer from(device, bytes, BufferUse::host_weights),
+      to(device, bytes, BufferUse::device, /*for_copies=*/true);
+  std::memset(from.mapped().data(), 1, from.size());
+  Copies copies(device);
+  constexpr uint64_t kPiece = 16 << 20;  // about what a matrix has
+  std::vector<VkBuffer> buffers;
+  std::vector<VkBufferCopy> regions;
+  for (uint64_t at = 0; at < bytes; at += kPiece) {
+    buffers.push_back(from.handle());
+    regions.push_back({at, at, std::min(kPiece, bytes - at)});
+  }
+  copies.add(buffers, to.handle(), regions, kNotInFile);
+  double best = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
+    info.commandBufferCount = 1;
+    info.pCommandBuffers = &copies[0];
+    VK_CHECK(vkQueueSubmit(device.copy_queue(), 1, &info, VK_NULL_HANDLE));
+    VK_CHECK(vkQueueWaitIdle(device.copy_queue()));
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return static_cast<double>(bytes) / std::max(best, 1e-9);
+}
+
 }  // namespace bitnet::vk
 
 namespace bitnet {
@@ -114,6 +143,7 @@ ReadSpeeds vulkan_speeds(const EngineOptions& options) {
   ReadSpeeds speeds;
   speeds.of_device = 2 * vk::copy_speed(device, BufferUse::device, bytes / 16 * 16);  // as much is written
   speeds.of_host = vk::copy_speed(device, BufferUse::host_weights, bytes / 16 * 16);
+  speeds.of_copies = vk::queue_copy_speed(device, bytes / 16 * 16);
   if (info.unified) speeds.of_host = speeds.of_device;
   if (!options.cache_folder.empty()) vk::keep(path, speeds);
   return speeds;

@@ -175,6 +175,7 @@ PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t i
       d.info.unusable =
           fmt::format("gives a kernel {} buffers, of {} that it needs", bindings, kMostBindings);
     find_features(instance, p.apiVersion, d);
+    d.info.has_copy_queue = d.timelines && d.copy_family.has_value();
   }
   return d;
 }

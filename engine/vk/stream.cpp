@@ -1,6 +1,7 @@
 #include "stream.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/layouts/layout.h"
 #include "kernels.h"
@@ -37,7 +38,13 @@ uint64_t bytes_in_host(const Matrix& w) {
 
 Copies::~Copies() { vkDestroyCommandPool(device_.handle(), pool_, nullptr); }
 
-void Copies::add(std::span<const VkBuffer> from, VkBuffer to, std::span<const VkBufferCopy> regions) {
+void Copies::add_nothing(uint32_t in_file) {
+  buffers_.push_back(VK_NULL_HANDLE);
+  in_file_.push_back(in_file);
+}
+
+void Copies::add(std::span<const VkBuffer> from, VkBuffer to, std::span<const VkBufferCopy> regions,
+                 uint32_t in_file) {
   if (pool_ == VK_NULL_HANDLE) {
     VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     pool.queueFamilyIndex = device_.copy_family();
@@ -45,6 +52,7 @@ void Copies::add(std::span<const VkBuffer> from, VkBuffer to, std::span<const Vk
   }
   const VkCommandBuffer buffer = allocate_commands(device_, pool_);
   buffers_.push_back(buffer);
+  in_file_.push_back(in_file);
   const VkCommandBufferBeginInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   VK_CHECK(vkBeginCommandBuffer(buffer, &info));
   for (size_t i = 0; i < from.size(); ++i) vkCmdCopyBuffer(buffer, from[i], to, 1, &regions[i]);
@@ -53,6 +61,7 @@ void Copies::add(std::span<const VkBuffer> from, VkBuffer to, std::span<const Vk
 
 Stream::Stream(const Device& device, HostWeights how, bool poison)
     : device_(device),
+      wanted_(how),
       how_(how != HostWeights::fast  ? how
            : device.has_copy_queue() ? HostWeights::fives
                                      : HostWeights::in_batches),
@@ -82,14 +91,28 @@ void Stream::make_slots(uint64_t bytes) {
   buffers_ = std::move(buffers);
 }
 
+void Stream::choose_way(const ReadSpeeds& speeds) {
+  if (wanted_ == HostWeights::fast && device_.has_copy_queue())
+    how_ = fives_pay(speeds) ? HostWeights::fives : HostWeights::in_batches;
+}
+
+void Stream::read_with(WeightReader& reader) {
+  make_semaphores();
+  reader_ = &reader;
+}
+
 bool Stream::takes(const Matrix& w, uint32_t n) const {
-  if (w.in_fives) return true;
+  if (w.in_fives || w.in_file != kNotInFile) return true;
   if (!buffers_.back() || (how_ != HostWeights::copied && n <= kMatvecTokens)) return false;
   const uint64_t bytes = bytes_in_host(w);
   return bytes != 0 && bytes <= buffers_.back()->size();
 }
 
 Matrix Stream::bring(const Matrix& w, Copies& copies) const {
+  if (!buffers_.back()) {
+    copies.add_nothing(w.in_file);
+    return w;
+  }
   Matrix there = w;
   const auto& slot = buffers_[copies.size() % n_slots()];
   std::array<VkBuffer, kMostBuffers> from;
@@ -103,7 +126,7 @@ Matrix Stream::bring(const Matrix& w, Copies& copies) const {
     buffer = std::make_shared<VulkanBuffer>(slot, at, bytes);
     at += aligned(bytes);
   });
-  copies.add({from.data(), n}, slot->handle(), {regions.data(), n});
+  copies.add({from.data(), n}, slot->handle(), {regions.data(), n}, w.in_file);
   return there;
 }
 
@@ -136,35 +159,103 @@ struct Stream::Entry {
   }
 };
 
-void Stream::submit(Commands& commands, const Copies& copies) {
-  const uint32_t n = copies.size();
-  if (n == 0) return commands.submit();
-  const bool together = !device_.has_copy_queue();
-  std::vector<Entry> copy_entries, entries;
-  entries.push_back({used_, used_, 0, 0, commands.parts()[0]});
-  for (uint32_t i = 0; i < n; ++i) {
-    const PieceOrder p = order_of_piece(base_, i, n, n_slots());
-    const Entry copy{used_, copied_, p.after_used, p.copied, copies[i], VK_PIPELINE_STAGE_TRANSFER_BIT};
-    (together ? entries : copy_entries).push_back(copy);
-    entries.push_back({copied_, used_, p.copied, p.used, commands.parts()[i + 1]});
+// Submits the parts of a program in their order, all at once but for those that wait for the file.
+class Stream::Submission {
+ public:
+  Submission(Stream& stream, Commands& commands, const Copies& copies)
+      : s_(stream), commands_(commands), copies_(copies), one_queue_(!stream.device_.has_copy_queue()) {}
+
+  void run() {
+    const uint32_t n = copies_.size();
+    entries_.push_back({s_.used_, s_.used_, 0, 0, commands_.parts()[0]});
+    for (uint32_t i = 0; i < n; ++i) {
+      const PieceOrder p = order_of_piece(s_.base_, i, n, s_.n_slots());
+      const bool is_copied = copies_[i] != VK_NULL_HANDLE;
+      if (copies_.in_file(i) != kNotInFile)
+        read(copies_.in_file(i), is_copied ? p.copied : p.used, is_copied);
+      if (is_copied)
+        (one_queue_ ? entries_ : copy_entries_)
+            .push_back(
+                {s_.used_, s_.copied_, p.after_used, p.copied, copies_[i], VK_PIPELINE_STAGE_TRANSFER_BIT});
+      entries_.push_back({s_.copied_, s_.used_, is_copied ? p.copied : 0, p.used, commands_.parts()[i + 1]});
+    }
+    flush(/*last=*/true);
   }
-  const uint64_t next = next_base(base_, n, n_slots());
-  std::vector<VkSubmitInfo> copy_infos, infos;
-  for (Entry& e : copy_entries) copy_infos.push_back(e.info());
-  for (Entry& e : entries) infos.push_back(e.info());
-  if (!together) VK_CHECK(vkQueueSubmit(device_.copy_queue(), n, copy_infos.data(), VK_NULL_HANDLE));
+
+  // After a failure: nobody will use what is being copied, and the copies must not wait for that.
+  void give_up() noexcept {
+    if (begun_) settle();
+    for (const Taken& t : taken_) s_.reader_->release(t.piece);
+  }
+
+ private:
+  void settle() noexcept {
+    vkQueueWaitIdle(s_.device_.queue());
+    s_.base_ = next_base(s_.base_, copies_.size(), s_.n_slots());
+    const VkSemaphoreSignalInfo used{VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, nullptr, s_.used_, s_.base_};
+    vkSignalSemaphore(s_.device_.handle(), &used);
+    s_.device_.wait_for_queues();
+  }
+
+  struct Taken {
+    uint32_t piece;
+    VkSemaphore until;
+    uint64_t value;
+  };
+
+  // Waits until a piece of the file is in its place, while the device works on what comes before it.
+  void read(uint32_t piece, uint64_t value, bool is_copied) {
+    flush(/*last=*/false);
+    s_.reader_->take(piece);
+    taken_.push_back({piece, is_copied ? s_.copied_ : s_.used_, value});
+  }
+
+  void flush(bool last) {
+    std::vector<VkSubmitInfo> copies, infos;
+    for (Entry& e : copy_entries_) copies.push_back(e.info());
+    for (Entry& e : entries_) infos.push_back(e.info());
+    if (!copies.empty()) {
+      VK_CHECK(vkQueueSubmit(s_.device_.copy_queue(), static_cast<uint32_t>(copies.size()), copies.data(),
+                             VK_NULL_HANDLE));
+      begun_ = true;
+    }
+    if (last)
+      commands_.submit(infos);
+    else if (!infos.empty())
+      VK_CHECK(vkQueueSubmit(s_.device_.queue(), static_cast<uint32_t>(infos.size()), infos.data(),
+                             VK_NULL_HANDLE));
+    begun_ |= !infos.empty();
+    copy_entries_.clear();
+    entries_.clear();
+    for (const Taken& t : std::exchange(taken_, {}))
+      s_.reader_->release(t.piece, [device = s_.device_.handle(), t] {
+        VkSemaphoreWaitInfo wait{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
+        wait.semaphoreCount = 1;
+        wait.pSemaphores = &t.until;
+        wait.pValues = &t.value;
+        vkWaitSemaphores(device, &wait, UINT64_MAX);
+      });
+  }
+
+  Stream& s_;
+  Commands& commands_;
+  const Copies& copies_;
+  const bool one_queue_;
+  bool begun_ = false;  // some of it has been submitted
+  std::vector<Entry> copy_entries_, entries_;
+  std::vector<Taken> taken_;  // pieces of which the use has not been submitted yet
+};
+
+void Stream::submit(Commands& commands, const Copies& copies) {
+  if (copies.size() == 0) return commands.submit();
+  Submission submission(*this, commands, copies);
   try {
-    commands.submit(infos);
+    submission.run();
   } catch (...) {
-    if (together) throw;
-    // Nobody will use what is being copied, and the copies must not wait for that.
-    vkQueueWaitIdle(device_.queue());
-    const VkSemaphoreSignalInfo used{VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, nullptr, used_, next};
-    vkSignalSemaphore(device_.handle(), &used);
-    base_ = next;
+    submission.give_up();
     throw;
   }
-  base_ = next;
+  base_ = next_base(base_, copies.size(), n_slots());
 }
 
 }  // namespace bitnet::vk

@@ -5,6 +5,10 @@
 //
 // Thread rule: as the Device.
 //
+// What stays in the model's file is read into places of the host's memory (engine/weight_reader.h), and goes
+// on from there in the same way. The host submits a part when the weights that it uses have been read, so
+// that nothing on the device waits for a disk.
+//
 // A program is cut in front of each product whose matrix comes by a slot. Each part waits for its piece's
 // copy, and each copy until the slot's last piece has been used (piece_order.h). On one queue copies and
 // parts take turns, with the same waits. Prefetching by DMA, and how many slots pay: FlexGen (arXiv
@@ -17,6 +21,7 @@
 
 #include "engine/backend.h"
 #include "engine/kernel_options.h"
+#include "engine/weight_reader.h"
 #include "memory.h"
 
 namespace bitnet::vk {
@@ -31,12 +36,17 @@ class Copies {
 
   uint32_t size() const { return static_cast<uint32_t>(buffers_.size()); }
   const VkCommandBuffer& operator[](size_t i) const { return buffers_[i]; }
-  void add(std::span<const VkBuffer> from, VkBuffer to, std::span<const VkBufferCopy> regions);
+  uint32_t in_file(size_t i) const { return in_file_[i]; }  // of what it copies, as of a Matrix
+  void add(std::span<const VkBuffer> from, VkBuffer to, std::span<const VkBufferCopy> regions,
+           uint32_t in_file);
+  // Of what is used where it lies; the command buffer is null.
+  void add_nothing(uint32_t in_file);
 
  private:
   const Device& device_;
   VkCommandPool pool_ = VK_NULL_HANDLE;
   std::vector<VkCommandBuffer> buffers_;
+  std::vector<uint32_t> in_file_;
 };
 
 class Stream {
@@ -48,11 +58,14 @@ class Stream {
 
   // As of the backend. Without semaphores that count there are no slots.
   void make_slots(uint64_t bytes);
+  void read_with(WeightReader& reader);
+  void choose_way(const ReadSpeeds& speeds);  // as of the backend
   bool has_fives() const { return how_ == HostWeights::fives && buffers_.back(); }
   // Whether a product with n tokens takes w from a slot. Other kernels read it where it lies.
   bool takes(const Matrix& w, uint32_t n) const;
 
-  // Adds the copy of w to those of a program, and returns w as it lies in the slot then. Requires: takes.
+  // Adds the copy of w to those of a program, and returns w as it lies in the slot then, or where it is where
+  // there are no slots. Requires: takes.
   Matrix bring(const Matrix& w, Copies& copies) const;
   // Where w's expanded codes are to lie.
   BufferPtr expanded(const Matrix& w) const;
@@ -66,17 +79,20 @@ class Stream {
 
  private:
   struct Entry;
+  class Submission;
   void make_semaphores();
   // Where there are codes in fives, they are expanded into the last buffer. One will do, since kernels run
   // one after the other.
   uint32_t n_slots() const { return how_ == HostWeights::fives ? kWeightSlots - 1 : kWeightSlots; }
 
   const Device& device_;
-  const HostWeights how_;
+  const HostWeights wanted_;
+  HostWeights how_;
   const bool poison_;
   std::array<std::shared_ptr<VulkanBuffer>, kWeightSlots> buffers_;  // the slots come first
   VkSemaphore copied_ = VK_NULL_HANDLE, used_ = VK_NULL_HANDLE;
-  uint64_t base_ = 0;  // of the next program
+  uint64_t base_ = 0;               // of the next program
+  WeightReader* reader_ = nullptr;  // of what stays in the file
 };
 
 }  // namespace bitnet::vk

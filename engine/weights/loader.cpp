@@ -8,6 +8,7 @@
 
 #include "engine/layouts/i2s.h"
 #include "engine/layouts/pack.h"
+#include "place_backend.h"
 #include "repack.h"
 
 namespace bitnet {
@@ -76,6 +77,7 @@ class Loader {
   // `by_heads` says how many tensors of the stack, the first ones, have rows that RoPE rotates.
   Matrix projection(const TensorStack& stack, size_t by_heads = 0) {
     piece_ = stack.parts[0];
+    if (homes_.placement.home_of(*piece_) == Home::file) return from_file(stack, by_heads);
     RowsToPack rows;
     rows.n_in = static_cast<uint32_t>(stack.parts[0]->shape[0]);
     for (const GgufTensor* t : stack.parts) {
@@ -153,6 +155,60 @@ class Loader {
  private:
   static constexpr uint64_t kPadding = 16;  // kernels load 16 bytes at a time, also at the end of a table
 
+  // What the reader does with a piece: it packs it as this loader would, into its place.
+  WeightReader::Put put_in_place(const TensorStack& stack, size_t by_heads) const {
+    auto of_model = std::make_shared<ModelFile>();
+    of_model->config = c_;
+    of_model->path = file_.path;
+    std::vector<GgufTensor> tensors;
+    for (const GgufTensor* t : stack.parts)
+      if (t) tensors.push_back(*t);
+    return [of_model = std::shared_ptr<const ModelFile>(of_model), tensors, by_heads, &backend = backend_,
+            layout = layout_](std::span<const std::byte> bytes, std::span<std::byte> place) {
+      std::vector<GgufTensor> there = tensors;
+      TensorStack stack;
+      for (size_t i = 0, at = 0; i < there.size(); ++i) {
+        there[i].data = bytes.subspan(at, tensors[i].data.size());
+        at += there[i].data.size();
+        stack.parts[i] = &there[i];
+      }
+      PlaceBackend to(backend, place);
+      Placement all_there;
+      Loader(*of_model, to, layout, {all_there}, {}).projection(stack, by_heads);
+    };
+  }
+
+  // A matrix that stays in the file: it is packed once to see what is in it, and where its buffers will lie.
+  Matrix from_file(const TensorStack& stack, size_t by_heads) {
+    PlaceBackend nowhere(backend_, {});
+    Placement all_there;
+    const uint64_t before = done_;
+    const std::function<bool(uint64_t, uint64_t)> tell = [&](uint64_t done, uint64_t) {
+      report(before + done);
+      return true;
+    };
+    Loader packer(file_, nowhere, layout_, {all_there}, tell);
+    TensorStack weights = stack;
+    weights.biases = {};
+    Matrix m = packer.projection(weights, by_heads);
+    done_ = before + packer.done_;
+    std::vector<std::span<const std::byte>> ranges;
+    for (const GgufTensor* t : stack.parts)
+      if (t) ranges.push_back(t->data);
+    m.in_file = homes_.reader->add(ranges, put_in_place(stack, by_heads));
+    const BufferPtr& place = homes_.places[homes_.reader->place_of(m.in_file)];
+    const auto lay = [&](BufferPtr& buffer) {
+      if (!buffer) return;
+      const auto& there = static_cast<const PlaceBackend::Part&>(*buffer);
+      buffer = backend_.part_of(place, there.offset(), there.size());
+    };
+    lay(m.codes);
+    lay(m.scales);
+    for (Matrix::Part& part : m.parts) lay(part.codes), lay(part.scales);
+    m.bias = stacked(stack.biases);
+    return m;
+  }
+
   // For the piece that is loaded, where it was placed.
   BufferPtr allocate(uint64_t bytes) {
     if (homes_.placement.home_of(*piece_) == Home::device) try {
@@ -178,6 +234,7 @@ class Loader {
 
   // Corrects what the placement says of a piece whose codes take fewer bytes than in two bits.
   void count_fives(const Matrix& m) {
+    if (homes_.placement.fives) return;  // it knows
     const uint64_t saved = m.rows() * (code_bytes(m.layout, m.n_in) - code_bytes(Layout::fives16, m.n_in));
     Placement& p = homes_.placement;
     p.in_host -= saved;
@@ -415,7 +472,7 @@ class Loader {
   const I2sLayout layout_;
   const WeightHomes homes_;
   const GgufTensor* piece_ = nullptr;  // the first tensor of what is loaded now
-  const std::function<bool(uint64_t, uint64_t)>& on_progress_;
+  const std::function<bool(uint64_t, uint64_t)> on_progress_;
   std::vector<std::byte> repacked_, ordered_;
   double head_bound_ = 0;  // of the table that was loaded last
   uint64_t done_ = 0;      // of the file's bytes; its directory counts as done at the end

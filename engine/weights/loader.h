@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "engine/model/model.h"
+#include "engine/weight_reader.h"
 
 namespace bitnet {
 
@@ -20,9 +21,13 @@ MemoryPlan plan_memory(const ModelFile& file, uint32_t n_ctx);
 struct WeightHomes {
   Placement& placement;
   bool may_move = false;
+  // Of what stays in the file, and the places into which it reads; it begins later. Null where nothing does.
+  WeightReader* reader = nullptr;
+  std::span<const BufferPtr> places = {};
 };
 
-// `on_progress` as in EngineOptions. Requires: nothing is placed on disk.
+// `on_progress` as in EngineOptions. What stays in the file is looked at once, and read again by the reader,
+// which calls `backend` for its layouts on its threads.
 Model load_model(const ModelFile& file, Backend& backend, I2sLayout layout, WeightHomes homes,
                  const std::function<bool(uint64_t, uint64_t)>& on_progress);
 

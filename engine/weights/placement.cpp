@@ -17,22 +17,29 @@ uint64_t automatic_budget(const DeviceInfo& device) {
   return device.free_bytes - std::min(device.free_bytes, std::max(kLeast, device.free_bytes / kShare));
 }
 
-// Where matrices lie in host memory, there are slots too, if they take no more than half of what would hold
-// weights.
-Placement place_with_slots(const MemoryPlan& plan, const DeviceInfo& device, uint64_t vram) {
-  Placement without = place(plan.fixed(), plan.pieces, vram);
+constexpr uint64_t kBetween = 6 * 256;  // of the buffers of a matrix
+
+// Where matrices do not lie on the device, there are slots too, if they take no more than half of what would
+// hold weights.
+Placement place_with_slots(const MemoryPlan& plan, const DeviceInfo& device, const Budgets& budgets,
+                           uint64_t* least_ram) {
+  Placement without = place_with_file(plan.fixed(), plan.pieces, budgets, least_ram);
   uint64_t largest = 0;
   bool some = false;
   for (size_t i = 0; i < without.pieces.size(); ++i) {
     const WeightPiece& piece = without.pieces[i];
     if (piece.kind != WeightPiece::Kind::attention && piece.kind != WeightPiece::Kind::feed_forward) continue;
-    some |= without.homes[i] == Home::host;
+    some |= without.homes[i] != Home::device;
     largest = std::max(largest, piece.bytes);  // which may have to make room for the slots
   }
-  constexpr uint64_t kBetween = 6 * 256;  // of the buffers of a matrix
   const uint64_t slot = largest + kBetween, slots = kWeightSlots * slot;
-  if (!some || !device.has_slots || vram < plan.fixed() + 2 * slots) return without;
-  Placement with = place(plan.fixed() + slots, plan.pieces, vram);
+  if (!some || !device.has_slots || budgets.vram < plan.fixed() + 2 * slots) return without;
+  uint64_t least = 0;
+  Budgets copied = budgets;
+  copied.fives = device.has_copy_queue;
+  Placement with = place_with_file(plan.fixed() + slots, plan.pieces, copied, &least);
+  if (least > (budgets.one_memory ? budgets.vram : budgets.ram)) return without;
+  if (least_ram != nullptr) *least_ram = least;
   with.slots = slot;
   return with;
 }
@@ -63,23 +70,77 @@ void Placement::move_to_host(const GgufTensor& tensor) {
     if (pieces[i].tensor != &tensor || homes[i] != Home::device) continue;
     homes[i] = Home::host;
     on_device -= pieces[i].bytes;
-    in_host += pieces[i].bytes;
     read_on_device -= pieces[i].read;
+    if (fives) pieces[i].bytes -= pieces[i].saved, pieces[i].read -= pieces[i].saved;
+    in_host += pieces[i].bytes;
     read_in_host += pieces[i].read;
   }
 }
 
-Placement place(uint64_t fixed, std::span<const WeightPiece> pieces, uint64_t vram) {
+Placement place(uint64_t fixed, std::span<const WeightPiece> pieces, const Budgets& budgets) {
+  const auto in_memory_first = [&](const WeightPiece& p) { return budgets.one_memory && p.file_bytes != 0; };
   Placement p;
   p.pieces.assign(pieces.begin(), pieces.end());
-  std::ranges::stable_sort(p.pieces, {}, [](const WeightPiece& x) { return std::tuple(x.kind, x.layer); });
+  std::ranges::stable_sort(
+      p.pieces, {}, [&](const WeightPiece& x) { return std::tuple(in_memory_first(x), x.kind, x.layer); });
   p.on_device = fixed;
-  for (const WeightPiece& piece : p.pieces) {
-    const bool fits = p.on_device <= vram && piece.bytes <= vram - p.on_device;
-    p.homes.push_back(fits ? Home::device : Home::host);
-    (fits ? p.on_device : p.in_host) += piece.bytes;
-    (fits ? p.read_on_device : p.read_in_host) += piece.read;
+  p.fives = budgets.fives;
+  uint64_t in_host = 0;  // of what cannot stay in the file
+  const auto to_host = [&](WeightPiece& piece) {
+    if (budgets.fives) piece.bytes -= piece.saved, piece.read -= piece.saved;
+    in_host += piece.bytes;
+    return Home::host;
+  };
+  for (WeightPiece& piece : p.pieces) {
+    const bool stays = piece.file_bytes == 0;
+    const bool fits = p.on_device <= budgets.vram && piece.bytes <= budgets.vram - p.on_device;
+    const bool on_device = fits || (stays && budgets.one_memory);
+    p.homes.push_back(on_device ? Home::device : stays ? to_host(piece) : Home::file);
+    if (on_device) p.on_device += piece.bytes;
   }
+  const uint64_t ram = budgets.one_memory ? 0 : budgets.ram;
+  for (size_t i = 0; i < p.pieces.size(); ++i) {
+    WeightPiece& piece = p.pieces[i];
+    const uint64_t saved = budgets.fives ? piece.saved : 0;
+    if (p.homes[i] == Home::file && in_host <= ram && piece.bytes - saved <= ram - in_host)
+      p.homes[i] = to_host(piece);
+    const Home home = p.homes[i];
+    if (home == Home::file) p.in_file += piece.bytes;
+    (home == Home::device ? p.read_on_device
+     : home == Home::host ? p.read_in_host
+                          : p.read_in_file) += piece.read;
+  }
+  p.in_host = in_host;
+  return p;
+}
+
+Placement place_with_file(uint64_t fixed, std::span<const WeightPiece> pieces, const Budgets& budgets,
+                          uint64_t* least_ram) {
+  uint64_t place_bytes = 0, file_bytes = 0;  // of the largest that may stay in the file
+  for (const WeightPiece& piece : pieces) {
+    if (piece.file_bytes == 0) continue;
+    place_bytes = std::max(place_bytes, piece.bytes + kBetween);
+    file_bytes = std::max(file_bytes, piece.file_bytes);
+  }
+  const uint64_t room = kWeightPlaces * place_bytes + kWeightReaders * file_bytes;
+  const auto within = [&](uint64_t bytes) { return bytes > room ? bytes - room : 0; };
+  Budgets least = budgets;
+  (budgets.one_memory ? least.vram : least.ram) = 0;
+  const auto in_memory = [&](const Placement& p) { return budgets.one_memory ? p.on_device : p.in_host; };
+  if (least_ram != nullptr) {
+    Budgets all = budgets;
+    (budgets.one_memory ? all.vram : all.ram) = kNoLimit;
+    *least_ram =
+        std::min(in_memory(place(fixed, pieces, least)) + room, in_memory(place(fixed, pieces, all)));
+  }
+  const Placement whole = place(fixed, pieces, budgets);
+  if (whole.in_file == 0) return whole;
+  least = budgets;
+  uint64_t& limited = budgets.one_memory ? least.vram : least.ram;
+  limited = within(limited);
+  Placement p = place(fixed, pieces, least);
+  p.places = place_bytes;
+  p.for_reading = room;
   return p;
 }
 
@@ -90,13 +151,17 @@ std::string size_option(uint64_t bytes) {
 }
 
 Placement place_model(const MemoryPlan& plan, const DeviceInfo& device, const EngineOptions& options) {
+  uint64_t least_ram = 0;
   if (device.cpu) {
-    const uint64_t all = plan.total() + plan.head_copy;
-    if (all > options.ram)
+    const uint64_t fixed = plan.fixed() + plan.head_copy;
+    Placement p = place_with_file(fixed, plan.pieces, {options.ram, 0, /*one_memory=*/true}, &least_ram);
+    if (least_ram > options.ram)
       refuse(
-          fmt::format("--ram {}: the model takes {} of memory on the CPU; give as much, or a smaller --ctx",
-                      size_option(options.ram), size_option(all)));
-    return place(plan.fixed(), plan.pieces, kNoLimit);
+          fmt::format("--ram {}: what cannot stay in the model's file takes {} of memory on the CPU; give "
+                      "as much, or a smaller --ctx",
+                      size_option(options.ram), size_option(least_ram)));
+    p.on_device -= plan.head_copy;
+    return p;
   }
   uint64_t vram = vram_budget(options.vram, device);
   if (plan.fixed() > vram) {
@@ -107,12 +172,14 @@ Placement place_model(const MemoryPlan& plan, const DeviceInfo& device, const En
                       size_option(vram), size_option(plan.fixed()), device.name));
     vram = plan.fixed();  // the driver will say whether it has it
   }
-  const Placement all = place_with_slots(plan, device, vram);
-  if (all.in_host > options.ram)
-    refuse(
-        fmt::format("--ram {}: {} of the weights would lie in host memory; give as much, or a larger --vram",
-                    size_option(options.ram), size_option(all.in_host)));
-  return all;
+  const bool one_memory = device.unified && options.vram.kind == VramBudget::Kind::automatic;
+  const Budgets budgets{one_memory ? std::min(vram, options.ram) : vram, options.ram, one_memory};
+  Placement p = place_with_slots(plan, device, budgets, &least_ram);
+  if (least_ram > options.ram)
+    refuse(fmt::format("--ram {}: what cannot stay in the model's file takes {} of {} memory; give as much{}",
+                       size_option(options.ram), size_option(least_ram), one_memory ? "the" : "host",
+                       one_memory ? ", or a smaller --ctx" : ", or a larger --vram"));
+  return p;
 }
 
 }  // namespace bitnet

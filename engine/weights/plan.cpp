@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "engine/layouts/file_types.h"
+#include "engine/layouts/layout.h"
+#include "engine/layouts/pack.h"
 #include "engine/layouts/pack_blocks16.h"
+#include "engine/mapped_file.h"
 #include "engine/model/kv_rows.h"
 #include "loader.h"
 
@@ -43,19 +46,36 @@ uint64_t rounding(const GgufTensor& t) {
   return kBehind + (rows ? kRows * ternary_bytes(t, true) / t.shape[1] : 0);
 }
 
+// What codes of 1.6 bits save, where the loader can make them of the whole stack.
+uint64_t saved_in_fives(const TensorStack& stack) {
+  uint64_t saved = 0;
+  for (const GgufTensor* t : stack.parts) {
+    if (!t) continue;
+    if (!find_file_type(t->type)->trits || t->shape[1] % kRowsTogether != 0) return 0;
+    saved += t->shape[1] * (t->shape[0] / 4 - code_bytes(Layout::fives16, t->shape[0]));
+  }
+  return saved;
+}
+
 WeightPiece table_piece(WeightPiece::Kind kind, const GgufTensor& t) {
   const uint64_t bytes = table_bytes(t) + rounding(t);
   return {kind, 0, bytes, kind == WeightPiece::Kind::head ? table_bytes(t) : table_bytes(t) / t.shape[1], &t};
 }
 
-void add_projection(WeightPiece::Kind kind, uint32_t layer, const TensorStack& stack, MemoryPlan& plan) {
+void add_projection(WeightPiece::Kind kind, uint32_t layer, const TensorStack& stack, const ModelFile& m,
+                    MemoryPlan& plan) {
   if (!stack) return;
   WeightPiece piece{kind, layer, 0, 0, stack.parts[0]};
+  bool in_file = true;
   for (const GgufTensor* t : stack.parts) {
     if (!t) continue;
     piece.read += projection_bytes(*t);
     piece.bytes += projection_bytes(*t) + rounding(*t);
+    piece.file_bytes += t->data.size();
+    in_file &= std::ranges::any_of(m.files, [&](const auto& file) { return is_in(*file, t->data); });
   }
+  if (!in_file) piece.file_bytes = 0;
+  piece.saved = saved_in_fives(stack);
   plan.projections += piece.read;
   plan.pieces.push_back(piece);
 }
@@ -65,12 +85,12 @@ void add_pieces(const ModelFile& m, MemoryPlan& plan) {
   plan.pieces.push_back(table_piece(head, *m.output));
   if (!m.config.tied_head) plan.pieces.push_back(table_piece(embedding, *m.token_embd));
   if (m.per_layer_embd) plan.pieces.push_back(table_piece(embedding, *m.per_layer_embd));
-  add_projection(attention, 0, m.per_layer_proj, plan);
+  add_projection(attention, 0, m.per_layer_proj, m, plan);
   for (uint32_t i = 0; i < m.blocks.size(); ++i) {
     const auto& [at, ffn, per_layer, scale] = m.blocks[i];
-    for (const TensorStack* s : {&at.qkv, &at.out}) add_projection(attention, i, *s, plan);
+    for (const TensorStack* s : {&at.qkv, &at.out}) add_projection(attention, i, *s, m, plan);
     for (const TensorStack* s : {&ffn.gate_up, &ffn.down, &per_layer.gate, &per_layer.proj})
-      add_projection(feed_forward, i, *s, plan);
+      add_projection(feed_forward, i, *s, m, plan);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "engine/batch_size.h"
 #include "engine/kernel_options.h"
+#include "tests/engine/results.h"
 #include "tests/engine/session.h"
 
 namespace bitnet {
@@ -11,33 +12,6 @@ namespace {
 using testing::HasSubstr;
 
 constexpr uint32_t kContext = 224;
-
-// All that a session gives out.
-struct Results {
-  std::vector<float> logits, hidden;
-  std::vector<int32_t> greedy, sampled;
-  std::vector<std::byte> kv;
-  bool operator==(const Results&) const = default;
-};
-
-Results results_of(Engine& model, uint32_t tokens) {
-  std::vector<int32_t> prompt(tokens / 2 + 8);
-  for (size_t i = 0; i < prompt.size(); ++i)
-    prompt[i] = static_cast<int32_t>((i * 7919 + 5) % model.model().n_vocab);
-  Results r;
-  const auto session = Session::create(model, kContext);
-  SyncOptions options;
-  const Observation last = residual_stream(r.hidden, static_cast<uint32_t>(prompt.size() - 1));
-  options.observe = &last;
-  options.on_logits = [&](uint32_t, std::span<const float> row) {
-    r.logits.insert(r.logits.end(), row.begin(), row.end());
-  };
-  session->sync(prompt, options);
-  r.greedy = decoded(*session, tokens);
-  r.sampled = decoded(*session, tokens, {.temperature = 0.9F, .top_k = 40, .top_p = 0.95F, .seed = 3});
-  r.kv = session->save();
-  return r;
-}
 
 class BudgetTest : public testing::Test {
  protected:
@@ -54,9 +28,7 @@ class BudgetTest : public testing::Test {
     return Engine::open(file, options_);
   }
 
-  static uint64_t all_of(const MemoryPlan& plan) {
-    return place(plan.fixed(), plan.pieces, kNoLimit).on_device;
-  }
+  static uint64_t all_of(const MemoryPlan& plan) { return place(plan.fixed(), plan.pieces, {}).on_device; }
 
   // Opens the file with budgets from the smallest one to one for all.
   void expect_same_results(const Checkpoint& file, int budgets, uint32_t tokens) {
@@ -64,7 +36,7 @@ class BudgetTest : public testing::Test {
     const uint64_t least = plan.fixed(), all = all_of(plan);
     const auto resident = open(file, all);
     EXPECT_EQ(resident->placement().in_host, 0U);
-    const Results wanted = results_of(*resident, tokens);
+    const Results wanted = results_of(*resident, kContext, tokens);
     ASSERT_EQ(wanted.greedy.size(), tokens);
     uint64_t in_host = all;
     for (int i = 0; i < budgets; ++i) {
@@ -74,7 +46,7 @@ class BudgetTest : public testing::Test {
       EXPECT_GT(p.in_host, 0U);
       EXPECT_LE(p.in_host, in_host + kWeightSlots * p.slots);  // which take the place of weights
       in_host = p.in_host;
-      EXPECT_TRUE(results_of(*model, tokens) == wanted) << "budget " << i << " of " << budgets;
+      EXPECT_TRUE(results_of(*model, kContext, tokens) == wanted) << "budget " << i << " of " << budgets;
     }
   }
 
@@ -99,7 +71,7 @@ TEST_F(BudgetTest, AnyBudgetGivesTheSameBits) { expect_same_results(model_file()
 TEST_F(BudgetTest, EachWayToHostWeightsGivesTheSameBits) {
   const MemoryPlan plan = plan_memory(model_file(), kContext);
   const uint64_t least = plan.fixed(), all = all_of(plan);
-  const Results wanted = results_of(*open(model_file(), all), 64);
+  const Results wanted = results_of(*open(model_file(), all), kContext, 64);
   for (const HostWeights how :
        {HostWeights::read, HostWeights::in_batches, HostWeights::copied, HostWeights::fives}) {
     SCOPED_TRACE(static_cast<int>(how));
@@ -110,7 +82,7 @@ TEST_F(BudgetTest, EachWayToHostWeightsGivesTheSameBits) {
     EXPECT_TRUE(std::ranges::any_of(p.pieces, [&](const WeightPiece& piece) {
       return piece.kind == WeightPiece::Kind::feed_forward && p.homes[&piece - p.pieces.data()] == Home::host;
     }));
-    EXPECT_TRUE(results_of(*model, 64) == wanted);
+    EXPECT_TRUE(results_of(*model, kContext, 64) == wanted);
   }
 }
 
@@ -134,14 +106,20 @@ TEST_F(BudgetTest, ABudgetThatIsTooSmallNamesTheSmallestThatWorks) {
   }
   options_.vram = bytes(plan.fixed());
   options_.ram = 1 << 10;
-  const uint64_t needed = place(plan.fixed(), plan.pieces, plan.fixed()).in_host;
-  EXPECT_THAT(refusal(model_file()), HasSubstr(size_option(needed) + " of the weights"));
+  const uint64_t needed = place(plan.fixed(), plan.pieces, {.vram = plan.fixed()}).in_host;
+  uint64_t least = 0;
+  place_with_file(plan.fixed(), plan.pieces, {.vram = plan.fixed()}, &least);
+  EXPECT_LT(least, needed);  // what does not fit stays in the file
+  EXPECT_THAT(refusal(model_file()), HasSubstr(size_option(least) + " of host memory"));
+  options_.ram = least - 1;
+  EXPECT_THAT(refusal(model_file()), HasSubstr("--ram"));
   options_.ram = needed;
   EXPECT_EQ(Engine::open(model_file(), options_)->placement().in_host, needed);
   options_.ram = needed - 1;
-  EXPECT_THAT(refusal(model_file()), HasSubstr("--ram"));
+  EXPECT_GT(Engine::open(model_file(), options_)->placement().in_file, 0U);
 
   options_.device = "cpu";
+  options_.ram = 1 << 10;
   EXPECT_THAT(refusal(model_file()), HasSubstr("--ram"));
   options_.ram = plan.total() + plan.head_copy;
   EXPECT_TRUE(Engine::open(model_file(), options_)->device().cpu);

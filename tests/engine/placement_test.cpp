@@ -49,9 +49,9 @@ TEST(Placement, IsNeverOverABudgetAndGrowsWithIt) {
   std::mt19937 rng(1);
   for (int round = 0; round < 200; ++round) {
     const Needs n = random_needs(rng, tensors);
-    Placement before = place(n.fixed, n.pieces, 0);
+    Placement before = place(n.fixed, n.pieces, {.vram = 0});
     for (uint64_t vram = 0; vram <= n.total() + 5; ++vram) {
-      const Placement p = place(n.fixed, n.pieces, vram);
+      const Placement p = place(n.fixed, n.pieces, {.vram = vram});
       uint64_t sums[2] = {n.fixed, 0}, read[2] = {0, 0};
       for (size_t i = 0; i < p.pieces.size(); ++i) {
         sums[static_cast<int>(p.homes[i])] += p.pieces[i].bytes;
@@ -71,6 +71,57 @@ TEST(Placement, IsNeverOverABudgetAndGrowsWithIt) {
   }
 }
 
+// Some may stay in the file; whatever the budgets, each piece is somewhere, and no budget is passed.
+TEST(Placement, WhatHostMemoryHasNoRoomForStaysInTheFile) {
+  const std::vector<GgufTensor> tensors(64);
+  std::mt19937 rng(2);
+  for (int round = 0; round < 100; ++round) {
+    Needs n = random_needs(rng, tensors);
+    for (WeightPiece& piece : n.pieces) {
+      if (piece.kind == head || piece.kind == embedding) continue;
+      piece.file_bytes = piece.bytes;
+      piece.saved = piece.read / 5;
+    }
+    for (const bool one_memory : {false, true}) {
+      uint64_t in_file = UINT64_MAX;
+      const uint64_t vram = one_memory ? 0 : rng() % (n.total() + 1);
+      for (uint64_t ram = 0; ram <= n.total() + 5; ++ram) {
+        const Budgets budgets{one_memory ? ram : vram, ram, one_memory, /*fives=*/!one_memory};
+        const Placement p = place(n.fixed, n.pieces, budgets);
+        uint64_t sums[3] = {n.fixed, 0, 0}, stays = 0;
+        for (size_t i = 0; i < p.pieces.size(); ++i) {
+          sums[static_cast<int>(p.homes[i])] += p.pieces[i].bytes;
+          if (p.pieces[i].file_bytes != 0) continue;
+          EXPECT_NE(p.homes[i], Home::file);
+          if (one_memory || p.homes[i] == Home::host) stays += p.pieces[i].bytes;
+        }
+        EXPECT_THAT(sums, testing::ElementsAre(p.on_device, p.in_host, p.in_file));
+        EXPECT_LE(one_memory ? p.on_device : p.in_host, std::max(ram, stays + (one_memory ? n.fixed : 0)));
+        EXPECT_LE(p.in_file, in_file);
+        in_file = p.in_file;
+      }
+      EXPECT_EQ(in_file, 0U);
+    }
+  }
+}
+
+TEST(Placement, NamesTheLeastMemoryWithWhichTheRestCanBeReadFromTheFile) {
+  const std::vector<GgufTensor> tensors(40);
+  std::vector<WeightPiece> pieces = {{head, 0, 500, 500, &tensors[0]}};
+  for (uint32_t i = 1; i < 40; ++i) pieces.push_back({feed_forward, i, 10'000, 10'000, &tensors[i], 9'000});
+  uint64_t least = 0;
+  place_with_file(7, pieces, {.vram = 7}, &least);
+  const Placement p = place_with_file(7, pieces, {.vram = 7, .ram = least});
+  EXPECT_EQ(p.in_host, 500U);
+  EXPECT_EQ(p.in_file, 390'000U);
+  EXPECT_GE(p.places, 10'000U);
+  EXPECT_EQ(p.for_reading, kWeightPlaces * p.places + kWeightReaders * 9'000);
+  EXPECT_EQ(p.in_host + p.for_reading, least);
+  const Placement more = place_with_file(7, pieces, {.vram = 7, .ram = least + 25'000});
+  EXPECT_EQ(more.in_host, 20'500U);
+  EXPECT_EQ(place_with_file(7, pieces, {.vram = 7, .ram = 390'500}).in_file, 0U);
+}
+
 TEST(Placement, GivesTheDeviceToTheHeadThenAttentionThenTheFirstFeedForwards) {
   const std::vector<GgufTensor> tensors(6);
   const std::vector<WeightPiece> pieces = {
@@ -79,7 +130,7 @@ TEST(Placement, GivesTheDeviceToTheHeadThenAttentionThenTheFirstFeedForwards) {
       {feed_forward, 1, 30, 30, &tensors[4]}, {head, 0, 50, 50, &tensors[5]},
   };
   const auto on_device = [&](uint64_t vram) {
-    const Placement p = place(7, pieces, vram);
+    const Placement p = place(7, pieces, {.vram = vram});
     std::string list;
     for (const GgufTensor& t : tensors) list += p.home_of(t) == Home::device ? 'd' : 'h';
     return list;
@@ -91,7 +142,7 @@ TEST(Placement, GivesTheDeviceToTheHeadThenAttentionThenTheFirstFeedForwards) {
   EXPECT_EQ(on_device(7 + 130), "hddddd");
   EXPECT_EQ(on_device(7 + 180), "dddddd");
   EXPECT_EQ(on_device(7 + 49), "hdhdhh");  // a head that does not fit leaves its room to others
-  EXPECT_EQ(place(7, pieces, kNoLimit).home_of(GgufTensor{}), Home::device);
+  EXPECT_EQ(place(7, pieces, {}).home_of(GgufTensor{}), Home::device);
 }
 
 TEST(Placement, PiecesOfAModelAreAllThatItsPlanHasBesideWhatIsFixed) {

@@ -162,6 +162,44 @@ TEST_F(VulkanFault, ADeviceWithoutSemaphoresThatCountGivesTheSameAnswer) {
   }
 }
 
+// With weights that stay in the file there are many submissions a token, and the reader's threads wait for
+// semaphores of the device.
+TEST_F(VulkanFault, ADeviceLostWhileWeightsComeFromTheFileKeepsTheTokens) {
+  options_.n_ctx = 64;
+  const MemoryPlan plan = plan_memory(file_, options_.n_ctx);
+  const std::vector<int32_t> whole = answer(*open());
+  for (const double part :
+       {0.0, 0.6}) {  // of the weights; with some of them on the device there are slots too
+    const auto rest = static_cast<double>(plan.total() - plan.fixed());
+    options_.vram = {VramBudget::Kind::bytes, plan.fixed() + static_cast<uint64_t>(part * rest)};
+    for (options_.ram = 64 << 10;; options_.ram += 64 << 10) try {
+        place_model(plan, find_device(options_), options_);
+        break;
+      } catch (const Error&) {  // too little
+      }
+    vk_faults::heal();
+    {
+      const auto engine = open();
+      EXPECT_GT(engine->placement().in_file, 0U);
+      EXPECT_EQ(engine->placement().slots != 0, part != 0);
+      EXPECT_EQ(answer(*engine), whole);
+    }
+    const int total = vk_faults::calls("vkQueueSubmit");
+    for (int n = 1; n <= total; n += 1 + total / 8) {
+      vk_faults::heal();
+      vk_faults::fail("vkQueueSubmit", VK_ERROR_DEVICE_LOST, n);
+      std::vector<int32_t> tokens;
+      EXPECT_THAT(failure([&] {
+                    const auto engine = open();
+                    answer(*engine, &tokens);
+                  }),
+                  HasSubstr("the device was lost"));
+      ASSERT_LE(tokens.size(), whole.size());
+      EXPECT_TRUE(std::equal(tokens.begin(), tokens.end(), whole.begin())) << n << " of " << total;
+    }
+  }
+}
+
 // Of each other call that may run out of memory, the first and the last one fail here.
 TEST_F(VulkanFault, OutOfMemoryForAnyOtherObjectLeavesNothingBehind) {
   vk_faults::heal();
