@@ -167,8 +167,7 @@ void store(uint step_) {
 // As rounded_share(), for a sum that is a float, and with kHalfway too much.
 int rounded_sum(float sum, float scale, float share) {
   precise float of_unit = scale * share;
-  precise float scaled = sum * of_unit;
-  precise float half_to_even = scaled + kHalfwayFloat;
+  precise float half_to_even = fma(sum, of_unit, kHalfwayFloat);
   return floatBitsToInt(half_to_even);
 }
 

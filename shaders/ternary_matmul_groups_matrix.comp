@@ -130,8 +130,7 @@ void store() {
 // As rounded() of groups.glsl, but for a sum to which kHalfway was added already, and with kHalfway too much.
 int rounded_and_biased(int biased, float scale) {
   precise float exact = intBitsToFloat(biased) - kHalfwayFloat;
-  precise float scaled = exact * scale;
-  precise float half_to_even = scaled + kHalfwayFloat;
+  precise float half_to_even = fma(exact, scale, kHalfwayFloat);
   return floatBitsToInt(half_to_even);
 }
 

@@ -6,11 +6,11 @@ const int kHalfway = 0x4B400000;
 const float kHalfwayFloat = 12582912.0;
 
 // The share of a group or a unit in the result: t is its exact sum, `scale` its own times fixed_point. Both
-// are below 2^22 (engine/layouts/pack.h).
+// are below 2^22 (engine/layouts/pack.h). Whether a device rounds the product before the
+// addition is its own affair, but one fma() of a device does what the others do (as in quantise.glsl).
 int rounded(int t, float scale) {
   precise float exact = intBitsToFloat(t + kHalfway) - kHalfwayFloat;
-  precise float scaled = exact * scale;
-  precise float half_to_even = scaled + kHalfwayFloat;
+  precise float half_to_even = fma(exact, scale, kHalfwayFloat);
   return floatBitsToInt(half_to_even) - kHalfway;
 }
 

@@ -85,13 +85,9 @@ inline int32_t blocks_sum(const Blocks& w, size_t part, uint32_t row, const Roun
       sum += r.q[size_t{t} * r.n + i];
     }
     const size_t unit = size_t{row} * (r.n / p.unit) + u;
-    const float scale = p.d[unit] * fixed * r.scale(t, u * p.unit);
-    const float of_codes = static_cast<float>(dot) * scale;
-    all += static_cast<int32_t>(std::nearbyint(of_codes));
-    if (p.m.empty()) continue;
-    const float minimum = p.m[unit] * fixed * r.scale(t, u * p.unit);
-    const float of_minimum = static_cast<float>(sum) * minimum;
-    all -= static_cast<int32_t>(std::nearbyint(of_minimum));
+    const float share = r.scale(t, u * p.unit);
+    all += r.rounded(dot, p.d[unit] * fixed * share);
+    if (!p.m.empty()) all -= r.rounded(sum, p.m[unit] * fixed * share);
   }
   return all;
 }

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "tests/engine/dense.h"
+#include "tests/engine/groups.h"
 
 namespace bitnet {
 namespace {
@@ -78,7 +79,8 @@ TEST_P(DenseKernels, ProductsEqualTheIntegers) {
         random_blocks(*backend, c.n_in, {{c.types[0], 65}, {c.types[1], 32}, {c.types[2], 3}}, rng);
     for (const uint32_t n : {3U, 35U}) {
       SCOPED_TRACE(describe(c) + ", tokens: " + std::to_string(n));
-      const RoundedRows q = random_rounded_rows(*backend, w.matrix, n, rng);
+      RoundedRows q = random_rounded_rows(*backend, w.matrix, n, rng);
+      q.fused = fuses(*backend);
       const auto found = product(w.matrix, q.device, Out::Kind::store, Act::relu2, n);
       for (uint32_t t = 0; t < n; ++t)
         for (uint32_t row = 0; row < w.matrix.rows(); ++row)
@@ -93,7 +95,8 @@ TEST_P(DenseKernels, BiasesComeBeforeAllElse) {
   constexpr uint32_t kRows = 70, kTokens = 6;
   Blocks w = random_blocks(*backend, 512, {{TensorType::q4_k, kRows}, {TensorType::q4_k, kRows}}, rng);
   for (Matrix::Part& part : w.matrix.parts) part.scale *= 1e-7F;  // results around 1
-  const RoundedRows q = random_rounded_rows(*backend, w.matrix, kTokens, rng);
+  RoundedRows q = random_rounded_rows(*backend, w.matrix, kTokens, rng);
+  q.fused = fuses(*backend);
   const std::vector<float> bias = normal_floats(2 * kRows, rng);
   w.matrix.bias = put(*backend, bias);
   const auto wanted = [&](uint32_t t, uint32_t row) {

@@ -66,9 +66,7 @@ inline int32_t grouped_sum(const Grouped& g, uint32_t row, const RoundedRows& r,
     for (uint32_t i = first; i < first + 64; ++i)
       dot += g.weights[size_t{row} * m.n_in + i] * r.q[size_t{t} * m.n_in + i];
     const uint16_t half = g.scales[(size_t{row} * m.n_in + first) / m.scale_every];
-    const float scale = from_half(half) * m.fixed * r.scale(t, first);
-    const float scaled = static_cast<float>(dot) * scale;
-    sum += static_cast<int32_t>(std::nearbyint(scaled));
+    sum += r.rounded(dot, from_half(half) * m.fixed * r.scale(t, first));
   }
   return sum;
 }
@@ -77,6 +75,19 @@ inline float grouped_result(const Grouped& g, uint32_t row, const RoundedRows& r
   uint32_t part = 0, first = 0;
   while (row >= first + g.matrix.parts[part].rows) first += g.matrix.parts[part++].rows;
   return static_cast<float>(grouped_sum(g, row, r, t)) * (g.matrix.parts[part].scale / r.s[t]);
+}
+
+// Whether fma() rounds once on this device.
+inline bool fuses(Backend& b) {
+  std::mt19937 rng(3);
+  const Grouped g = random_groups(b, 2048, {64}, 64, Input::int8_units, rng);
+  const RoundedRows q = random_rounded_rows(b, g.matrix, 1, rng);
+  const BufferPtr y = b.allocate(64 * sizeof(float), BufferUse::device);
+  run(b, [&](Recorder& r) { r.product(g.matrix, q.device, store(*y), 1); });
+  const auto found = get<float>(b, *y, 64);
+  for (uint32_t row = 0; row < 64; ++row)
+    if (found[row] != grouped_result(g, row, q, 0)) return true;
+  return false;
 }
 
 }  // namespace bitnet

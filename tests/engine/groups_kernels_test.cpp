@@ -69,7 +69,8 @@ TEST_P(GroupKernels, ProductsEqualTheIntegers) {
     const Grouped g = random_groups(*backend, c.n_in, {65, 32, 3}, c.scale_every, c.input, rng);
     for (const uint32_t n : {1U, 3U, 8U, 35U}) {
       SCOPED_TRACE(describe(c) + ", tokens: " + std::to_string(n));
-      const RoundedRows q = random_rounded_rows(*backend, g.matrix, n, rng);
+      RoundedRows q = random_rounded_rows(*backend, g.matrix, n, rng);
+      q.fused = fuses(*backend);
       const auto stored = product(g.matrix, q.device, Out::Kind::store, Act::relu2, n),
                  added = product(g.matrix, q.device, Out::Kind::add, Act::relu2, n);
       for (uint32_t t = 0; t < n; ++t)
@@ -89,6 +90,7 @@ TEST_P(GroupKernels, GatesAreActivated) {
         SCOPED_TRACE(describe(c) + ", tokens: " + std::to_string(n));
         Grouped g = random_groups(*backend, c.n_in, {70, 70}, c.scale_every, c.input, rng);
         RoundedRows q = random_rounded_rows(*backend, g.matrix, n, rng);
+        q.fused = fuses(*backend);
         // Gates from -100 to 100: all of silu's curve and more.
         g.matrix.parts[0].scale *= 0x1p-3F / std::sqrt(c.n_in);
         const auto found = product(g.matrix, q.device, Out::Kind::gate, act, n);
@@ -220,6 +222,7 @@ TEST_P(GroupKernels, OneTokenEqualsTheIntegers) {
     const bool units = c.input == Input::int8_units;
     const Grouped g = random_groups(*backend, c.n_in, {rows - 5, 2, 3}, c.scale_every, c.input, rng);
     RoundedRows q{c.n_in, 64, {}, {units ? 127.0F / 128 : 1.0F}, {}, quantised_for(*backend, c.n_in)};
+    q.fused = fuses(*backend);
     std::vector<float> values;
     for (uint32_t i = 0; i < c.n_in; ++i) {
       q.q.push_back(i % 64 == 0 ? 127 : static_cast<int32_t>(rng() % 255) - 127);

@@ -17,7 +17,13 @@ struct RoundedRows {
   std::vector<float> s;       // [rows]
   std::vector<float> scales;  // [rows][n / unit]
   Quantised device;
+  bool fused = false;  // the device rounds a product and a sum once (fuses() in groups.h)
 
+  // The share of a sum of products in a result, with `scale` all its scales.
+  int32_t rounded(int32_t sum, float scale) const {
+    const float once = static_cast<float>(sum) * scale;
+    return static_cast<int32_t>(std::nearbyint(fused ? double{scale} * sum : once));
+  }
   float scale(uint32_t row, uint32_t i) const { return scales[(size_t{row} * n + i) / unit]; }
 };
 
