@@ -94,7 +94,8 @@ ParsedTool add_tool(CLI::App& app, const ToolRow& row) {
     if (least == 2) name.resize(space);
     if (!required) name = name.substr(1, name.size() - 2);
     if (several) name.resize(name.size() - 3);
-    tool.argument = tool.app->add_option(name)->expected(least, several ? kMostWords : least)->required(required);
+    tool.argument =
+        tool.app->add_option(name)->expected(least, several ? kMostWords : least)->required(required);
     if (several) tool.argument->take_all()->allow_extra_args();
   }
   for (const OptionRow& option : row.options) tool.given.push_back(add_row(*tool.app, option));
