@@ -45,7 +45,8 @@ class LiveChat final : public Chat {
   std::optional<std::string> take_error() override { return reporter_.take_error(); }
   const std::optional<Error>& failure() const override { return model_.failure(); }
   std::vector<std::string> complete(std::string_view line) override;
-  std::vector<MenuEntry> menu(std::string_view line) override { return command_menu(line); }
+  void typing(std::string_view text) override;
+  std::vector<MenuEntry> menu(std::string_view line) override;
 
  private:
   bool leave_deleted_conversation(std::string_view typed);
@@ -53,7 +54,9 @@ class LiveChat final : public Chat {
   void run_or_queue(std::string_view typed);
   void advance_queue();
   bool asks_to_leave(std::string_view typed);
-  bool works_on(uint64_t job) const { return answer_.is_shown(job) || (tasks_.is(job) && !tasks_.is_quiet()); }
+  bool works_on(uint64_t job) const {
+    return answer_.is_shown(job) || (tasks_.is(job) && !tasks_.is_quiet());
+  }
 
   // What the worker says.
   void handle(const LoadProgress& event);
@@ -216,6 +219,15 @@ bool LiveChat::leave_deleted_conversation(std::string_view typed) {
 
 std::vector<std::string> LiveChat::complete(std::string_view line) {
   return complete_command(conversation_.storage().database(), line);
+}
+
+void LiveChat::typing(std::string_view text) {
+  if (read_files_.named().empty() && text.find('@') == std::string_view::npos) return;
+  name_files(parts_, bitnet::is_command(text) ? std::string_view() : text, false);
+}
+
+std::vector<MenuEntry> LiveChat::menu(std::string_view line) {
+  return line.starts_with('/') ? command_menu(line) : file_menu(line);
 }
 
 std::string LiveChat::close() {

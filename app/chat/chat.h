@@ -69,6 +69,8 @@ class Chat {
   // Says why the model cannot be used; empty while it can.
   virtual const std::optional<Error>& failure() const = 0;
   virtual std::vector<std::string> complete(std::string_view line) = 0;  // whole lines that begin with `line`
+  // The input line is this now: the files that it names are shown beside it (Status::pending).
+  virtual void typing(std::string_view text) { (void)text; }
   // What the word at the end of `line` could become.
   virtual std::vector<MenuEntry> menu(std::string_view line) {
     (void)line;

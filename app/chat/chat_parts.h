@@ -50,6 +50,10 @@ struct ChatParts {
 
 // turns.cpp. A turn as it was typed: stored, shown and answered, at once or when the model is there. Where
 // that cannot be, it goes back to the input line.
+// Puts the files that a person names in `text` as @path beside it. Throws Error(usage) for one that cannot go
+// along; without `all`, it is left out.
+void name_files(ChatParts& chat, std::string_view text, bool all);
+
 // The turn waits where something else runs.
 void add_user_turn(ChatParts& chat, std::string_view turn);
 // The same at once, with these files. Requires can_begin_turn().

@@ -9,6 +9,7 @@
 
 #include "app/base/nearest.h"
 #include "app/base/places.h"
+#include "app/base/sizes.h"
 #include "arguments.h"
 #include "refuse.h"
 #include "settings.h"
@@ -49,6 +50,21 @@ void add_files(std::string_view begun, std::vector<std::string>& words) {
     if (words.size() == kMostFiles) break;
   }
   std::sort(words.begin(), words.end());
+}
+
+// Whole lines, where `line` ends in @ and the beginning of a path. A name with a space cannot be one word.
+std::vector<std::string> complete_file(std::string_view line) {
+  const size_t space = line.find_last_of(" \n\t");
+  const size_t begin = space == std::string_view::npos ? 0 : space + 1;
+  std::vector<std::string> lines;
+  if (begin >= line.size() || line[begin] != '@') return lines;
+  std::vector<std::string> files;
+  add_files(line.substr(begin + 1), files);
+  for (const std::string& file : files) {
+    if (file.find_first_of(" \t\n\"'") != std::string::npos) continue;
+    lines.push_back(fmt::format("{}@{}", line.substr(0, begin), file));
+  }
+  return lines;
 }
 
 // `what` is one side of the "|" in Command::completion.
@@ -134,9 +150,25 @@ std::vector<MenuEntry> command_menu(std::string_view line) {
   return entries;
 }
 
+std::vector<MenuEntry> file_menu(std::string_view line) {
+  std::vector<MenuEntry> entries;
+  for (std::string& whole : complete_file(line)) {
+    const bool is_folder = whole.ends_with('/');
+    const std::string path = whole.substr(whole.rfind('@') + 1);
+    std::error_code unknown;
+    const auto bytes = is_folder ? 0 : std::filesystem::file_size(expand_home(path), unknown);
+    const std::string size = unknown || is_folder ? ""
+                             : bytes >= (1 << 20)
+                                 ? size_text(bytes)
+                                 : fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
+    entries.push_back({path, size, is_folder ? std::move(whole) : whole + " ", false});
+  }
+  return entries;
+}
+
 std::vector<std::string> complete_command(Store& database, std::string_view line) {
   std::vector<std::string> lines;
-  if (!line.starts_with('/') || line.starts_with("//")) return lines;
+  if (!line.starts_with('/') || line.starts_with("//")) return complete_file(line);
   const size_t space = line.find(' ');
   if (space == std::string_view::npos) {
     for (const Command& command : command_table()) {

@@ -24,6 +24,9 @@ std::string typed_form(std::string_view turn);
 // The commands that begin like `line`, while their name is being typed.
 std::vector<MenuEntry> command_menu(std::string_view line);
 
+// The files that could be meant where `line` ends in @ and the beginning of a path.
+std::vector<MenuEntry> file_menu(std::string_view line);
+
 // The command of a line that is_command() takes for one. Throws Error(usage), before anything is done, where
 // there is no such command (with the nearest one), or where it takes no arguments.
 const Command& checked_command(std::string_view line);

@@ -63,7 +63,7 @@ const Command kTable[] = {
      "from candidate K there, as another answer."},
     {"/read", "", "[FILE|none]", "put a text file into your next turn", "none %files", runs, do_read,
      "Without FILE, what is in it; none takes everything out again. The file must be UTF-8 text and fit the "
-     "context."},
+     "context. @FILE in a message does the same for that message; Tab completes it."},
     {"/compact", "", "", "sum up the older turns to make room", "", waits, do_compact,
      "The model writes the summary. It becomes a new branch, with the last turns word for word; the old "
      "branch stays, and /goto goes back to it."},
@@ -88,6 +88,8 @@ const Command kTable[] = {
      "N is the number at the code block. Without it, the last code block; where there is none, or with "
      "'answer', the whole last answer. It goes to the terminal's clipboard (OSC 52) and to wl-copy, xclip, "
      "xsel or pbcopy."},
+    {"/save", "", "N FILE", "write a code block to a file", " | %files", runs, do_save,
+     "N is the number at the code block. FILE! overwrites a file that is there."},
     {"/quit", "/bye /exit", "", "end the program", "", runs, do_quit},
 };
 

@@ -8,6 +8,7 @@
 
 #include <string_view>
 
+#include "arguments.h"
 #include "chat_parts.h"
 
 namespace bitnet {
@@ -68,5 +69,10 @@ void do_replay(ChatParts& chat, std::string_view arguments);
 
 // do_copy.cpp
 void do_copy(ChatParts& chat, std::string_view arguments);
+void do_save(ChatParts& chat, std::string_view arguments);
+
+// Where a command may write this file. A script has no ! of its own: whoever started it says what may be
+// lost.
+WriteRules rules_for(const ChatParts& chat, const NamedFile& file);
 
 }  // namespace bitnet

@@ -1,4 +1,4 @@
-// /copy: an answer or a code block to the person's clipboard.
+// /copy and /save: an answer or a code block to the person's clipboard, or into a file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,14 +15,14 @@ namespace bitnet {
 namespace {
 
 // Of code blocks 1 to `count`; the last one where none is named.
-size_t block_number(std::string_view which, size_t count) {
+size_t block_number(std::string_view command, std::string_view which, size_t count) {
   if (which.empty()) return count;
   size_t number = 0;
   const auto [end, problem] = std::from_chars(which.data(), which.data() + which.size(), number);
   if (problem != std::errc() || end != which.data() + which.size() || number < 1 || number > count) {
-    refuse(fmt::format("/copy wants the number of a code block{}, or 'answer'; found '{}'",
+    refuse(fmt::format("{} wants the number of a code block{}{}; found '{}'", command,
                        count == 0 ? ", of which there are none here" : fmt::format(", 1 to {}", count),
-                       printable(which, 40)));
+                       command == "/copy" ? ", or 'answer'" : "", printable(which, 40)));
   }
   return number;
 }
@@ -40,20 +40,46 @@ void copy_block(FrontEnd& front, const CodeBlock& block, size_t number) {
                            counted(lines, "line")));
 }
 
+// What the answers that are shown have to copy.
+struct SaidCode {
+  std::vector<CodeBlock> blocks;      // of all of them
+  std::optional<std::string> answer;  // the last one, without what the model thought
+};
+
+SaidCode said_code(const ChatParts& chat) {
+  SaidCode said;
+  for (const BranchMessage& message : chat.conversation.branch()) {
+    if (message.stored.role != Role::assistant) continue;
+    said.answer = std::string(split_answer(message.stored.text).answer);
+    for (CodeBlock& block : code_blocks(*said.answer)) said.blocks.push_back(std::move(block));
+  }
+  return said;
+}
+
 }  // namespace
 
 void do_copy(ChatParts& chat, std::string_view which) {
-  std::vector<CodeBlock> blocks;
-  std::optional<std::string> answer;  // without what the model thought
-  for (const BranchMessage& message : chat.conversation.branch()) {
-    if (message.stored.role != Role::assistant) continue;
-    answer = std::string(split_answer(message.stored.text).answer);
-    for (CodeBlock& block : code_blocks(*answer)) blocks.push_back(std::move(block));
-  }
-  if (!answer) refuse("there is no answer to copy yet");
-  if (which == "answer" || (which.empty() && blocks.empty())) return copy_answer(chat.front_end(), *answer);
-  const size_t number = block_number(which, blocks.size());
-  copy_block(chat.front_end(), blocks[number - 1], number);
+  const SaidCode said = said_code(chat);
+  if (!said.answer) refuse("there is no answer to copy yet");
+  if (which == "answer" || (which.empty() && said.blocks.empty()))
+    return copy_answer(chat.front_end(), *said.answer);
+  const size_t number = block_number("/copy", which, said.blocks.size());
+  copy_block(chat.front_end(), said.blocks[number - 1], number);
+}
+
+void do_save(ChatParts& chat, std::string_view arguments) {
+  const auto [which, name] = split(arguments);
+  const NamedFile file = file_to_write(name);
+  if (file.name.empty()) refuse("/save wants the number of a code block and a file");
+  const SaidCode said = said_code(chat);
+  if (said.blocks.empty()) refuse("there is no code block to save yet");
+  const size_t number = block_number("/save", which, said.blocks.size());
+  const std::string& text = said.blocks[number - 1].text;
+  write_file(file.name, text, rules_for(chat, file));
+  chat.front_end().command_output(
+      "save", fmt::format("Code block {}, {}, is in {} now.", number,
+                          counted(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')), "line"),
+                          file.name));
 }
 
 }  // namespace bitnet

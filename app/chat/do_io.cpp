@@ -12,9 +12,6 @@
 #include "refuse.h"
 
 namespace bitnet {
-namespace {
-
-// A script has no ! of its own: whoever started it says what may be lost.
 WriteRules rules_for(const ChatParts& chat, const NamedFile& file) {
   WriteRules rules = chat.settings.now.files;
   if (!rules.below.empty()) return rules;
@@ -22,8 +19,6 @@ WriteRules rules_for(const ChatParts& chat, const NamedFile& file) {
   rules.to_overwrite = "a ! behind the name overwrites it";
   return rules;
 }
-
-}  // namespace
 
 void do_export(ChatParts& chat, std::string_view arguments) {
   const auto [format_name, file_name] = split(arguments);

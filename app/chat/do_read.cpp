@@ -1,9 +1,14 @@
-// /read: a file's text waits here and goes before the next turn.
+// /read and @path: a file's text waits and goes before the next turn.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "app/base/counted.h"
+#include "app/base/places.h"
 #include "app/text/text_file.h"
 #include "arguments.h"
 #include "do.h"
@@ -15,40 +20,100 @@ namespace {
 constexpr size_t kMostFileBytes = 4 << 20;
 // No text worth reading has more bytes a token than this, so longer files need not be encoded.
 constexpr size_t kMostBytesPerToken = 32;
+constexpr size_t kUsualBytesPerToken = 4;
 
 // The tokens of a file's text. Throws Error(usage) where it does not fit the context.
-size_t fitting_tokens(const ChatParts& chat, const std::string& path, const std::string& text) {
+size_t fitting_tokens(const ChatParts& chat, const std::string& path, const std::string& text,
+                      size_t others) {
   const uint32_t limit = chat.model->n_ctx;
+  const size_t used = chat.reporter.status().context_used + others;
+  const size_t room = limit - std::min<size_t>(used + 1, limit);
   if (text.size() > limit * kMostBytesPerToken) {
-    refuse(fmt::format("{}: has {} bytes, far more than a context of {} tokens holds; nothing was read in",
-                       printable(path), text.size(), limit));
+    refuse(fmt::format(
+        "{}: has {} bytes, far more than a context of {} tokens holds; nothing was read in. Of such "
+        "text some {} bytes fit",
+        printable(path), text.size(), limit, room * kUsualBytesPerToken));
   }
   const size_t tokens = chat.model->text->tokenizer.encode(text, false).size();
+  const size_t bytes_that_fit = room * text.size() / std::max<size_t>(tokens, 1);
   if (tokens >= limit) {
-    refuse(fmt::format("{}: has {} tokens, more than the context of {} holds; nothing was read in",
-                       printable(path), tokens, limit));
-  }
-  const size_t used = chat.reporter.status().context_used + chat.read_files.tokens();
-  if (used + tokens >= limit) {
     refuse(fmt::format(
-        "{}: has {} tokens, and {} of {} are used already; nothing was read in. /compact, /undo and "
-        "/new make room",
-        printable(path), tokens, used, limit));
+        "{}: has {} tokens, more than the context of {} holds; nothing was read in. Some {} bytes "
+        "of it fit",
+        printable(path), tokens, limit, bytes_that_fit));
+  }
+  if (used + tokens >= limit) {
+    refuse(
+        fmt::format("{}: has {} tokens, and {} of {} are used already, so that some {} bytes of it fit; "
+                    "nothing was read in. "
+                    "/compact, /undo and /new make room",
+                    printable(path), tokens, used, limit, bytes_that_fit));
   }
   return tokens;
 }
 
+// `others`: tokens of the files that go along with it.
+AttachedFile attached(const ChatParts& chat, const std::string& path, size_t others) {
+  AttachedFile file;
+  file.text = read_text_file(path, kMostFileBytes);
+  if (file.text.empty()) refuse(fmt::format("{}: is empty", printable(path)));
+  file.tokens = chat.model ? fitting_tokens(chat, path, file.text, others) : 0;
+  file.name = path.substr(path.rfind('/') + 1);
+  file.path = path;
+  return file;
+}
+
 void read_file(ChatParts& chat, const std::string& path) {
-  std::string text = read_text_file(path, kMostFileBytes);
-  if (text.empty()) refuse(fmt::format("{}: is empty", printable(path)));
-  const size_t tokens = chat.model ? fitting_tokens(chat, path, text) : 0;
-  const std::string size = chat.model ? counted(tokens, "token") : counted(text.size(), "byte");
-  chat.read_files.add(path.substr(path.rfind('/') + 1), std::move(text), tokens);
+  AttachedFile file = attached(chat, path, chat.read_files.tokens());
+  const std::string size = chat.model ? counted(file.tokens, "token") : counted(file.text.size(), "byte");
+  chat.read_files.add(std::move(file));
   chat.front_end().command_output(
       "read", fmt::format("{} ({}) goes into your next turn; /read none takes it out again.", path, size));
 }
 
+bool is_file(const std::string& path) {
+  std::error_code error;  // what cannot be looked at is no file of theirs
+  return std::filesystem::is_regular_file(expand_home(path), error);
+}
+
+// The files that words such as @notes.txt name, once each. Other words with an @ are text.
+std::vector<std::string> files_named_in(std::string_view text) {
+  constexpr const char* kSpace = " \t\r\n";
+  constexpr const char* kBehindAWord = ",.;:!?)]}\"'";
+  std::vector<std::string> paths;
+  for (size_t at = 0; (at = text.find('@', at)) != std::string_view::npos; ++at) {
+    if (at > 0 && std::string_view(kSpace).find(text[at - 1]) == std::string_view::npos) continue;
+    std::string path(text.substr(at + 1, text.find_first_of(kSpace, at) - at - 1));
+    if (!is_file(path)) path.erase(path.find_last_not_of(kBehindAWord) + 1);
+    if (path.empty() || !is_file(path) || std::find(paths.begin(), paths.end(), path) != paths.end())
+      continue;
+    paths.push_back(path);
+  }
+  return paths;
+}
+
 }  // namespace
+
+void name_files(ChatParts& chat, std::string_view text, bool all) {
+  if (!chat.settings.now.asks) return;
+  std::vector<AttachedFile> files;
+  size_t others = chat.read_files.tokens();
+  for (const AttachedFile& file : chat.read_files.named()) others -= file.tokens;
+  for (const std::string& path : files_named_in(text)) {
+    if (chat.read_files.has(path)) continue;
+    const std::vector<AttachedFile>& named = chat.read_files.named();
+    const auto known =
+        std::find_if(named.begin(), named.end(), [&](const AttachedFile& file) { return file.path == path; });
+    try {
+      // What is sent is read anew; with each key that would take too long.
+      files.push_back(known != named.end() && !all ? *known : attached(chat, path, others));
+      others += files.back().tokens;
+    } catch (const Error&) {
+      if (all) throw;  // while it is typed nobody wants to hear it
+    }
+  }
+  chat.read_files.set_named(std::move(files));
+}
 
 void do_read(ChatParts& chat, std::string_view arguments) {
   if (arguments == "none") {

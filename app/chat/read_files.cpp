@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "app/base/counted.h"
@@ -17,6 +18,7 @@ std::string with_files(const std::vector<AttachedFile>& files, std::string_view 
 size_t ReadFiles::tokens() const {
   size_t tokens = 0;
   for (const AttachedFile& file : files_) tokens += file.tokens;
+  for (const AttachedFile& file : named_) tokens += file.tokens;
   return tokens;
 }
 
@@ -27,19 +29,32 @@ std::string ReadFiles::list() const {
   return text;
 }
 
-void ReadFiles::add(std::string name, std::string text, size_t tokens) {
-  files_.push_back({std::move(name), std::move(text), tokens});
+bool ReadFiles::has(std::string_view path) const {
+  return std::any_of(files_.begin(), files_.end(),
+                     [&](const AttachedFile& file) { return file.path == path; });
+}
+
+void ReadFiles::add(AttachedFile file) {
+  files_.push_back(std::move(file));
+  tell();
+}
+
+void ReadFiles::set_named(std::vector<AttachedFile> files) {
+  if (files.empty() && named_.empty()) return;
+  named_ = std::move(files);
   tell();
 }
 
 void ReadFiles::count(const Tokenizer& tokenizer) {
-  if (files_.empty()) return;
+  if (empty()) return;
   for (AttachedFile& file : files_) file.tokens = tokenizer.encode(file.text, false).size();
+  for (AttachedFile& file : named_) file.tokens = tokenizer.encode(file.text, false).size();
   tell();
 }
 
 void ReadFiles::clear() {
   files_.clear();
+  named_.clear();
   tell();
 }
 
@@ -53,8 +68,9 @@ void ReadFiles::drop() {
 }
 
 std::vector<AttachedFile> ReadFiles::take() {
-  if (files_.empty()) return {};
+  if (empty()) return {};
   std::vector<AttachedFile> taken = std::exchange(files_, {});
+  for (AttachedFile& file : std::exchange(named_, {})) taken.push_back(std::move(file));
   tell();
   return taken;
 }
@@ -68,8 +84,10 @@ void ReadFiles::put_back(std::vector<AttachedFile> files) {
 void ReadFiles::tell() {
   Status& status = reporter_.status();
   status.pending.clear();
-  for (const AttachedFile& file : files_)
-    status.pending.push_back({file.name, file.text.size(), file.tokens});
+  for (const auto* files : {&files_, &named_}) {
+    for (const AttachedFile& file : *files)
+      status.pending.push_back({file.name, file.text.size(), file.tokens});
+  }
   reporter_.send_status();
 }
 

@@ -1,4 +1,4 @@
-// The files that /read put into the next turn.
+// The files that go into the next turn: those of /read, and those that its text names as @path.
 //
 // Thread rule: it lives on the loop's thread.
 #pragma once
@@ -18,6 +18,7 @@ struct AttachedFile {
   std::string name;
   std::string text;
   size_t tokens = 0;  // 0: not known yet
+  std::string path;   // as the person named it
 };
 
 // The turn with these files before it.
@@ -27,13 +28,17 @@ class ReadFiles {
  public:
   explicit ReadFiles(Reporter& reporter) : reporter_(reporter) {}
 
-  bool empty() const { return files_.empty(); }
-  size_t tokens() const;     // of all of them; those that were not counted yet are left out
-  std::string list() const;  // a line for each
+  bool empty() const { return files_.empty() && named_.empty(); }
+  bool has(std::string_view path) const;  // put in by add() or put_back()
+  size_t tokens() const;                  // of all of them; those that were not counted yet are left out
+  std::string list() const;               // a line for each
 
   // Each of these tells the front end what is in the next turn now.
-  void add(std::string name, std::string text, size_t tokens);  // 0 tokens where no model was there to ask
-  void count(const Tokenizer& tokenizer);                       // the model is there
+  void add(AttachedFile file);  // 0 tokens where no model was there to ask
+  // The files that the message names which is being typed, in place of those that it named before.
+  void set_named(std::vector<AttachedFile> files);
+  const std::vector<AttachedFile>& named() const { return named_; }
+  void count(const Tokenizer& tokenizer);  // the model is there
   void clear();
   // Because the conversation changes: what was read in one must not turn up in another, least of all what was
   // read in private in one that is stored. Says so.
@@ -46,6 +51,7 @@ class ReadFiles {
 
   Reporter& reporter_;
   std::vector<AttachedFile> files_;
+  std::vector<AttachedFile> named_;
 };
 
 }  // namespace bitnet

@@ -19,6 +19,12 @@ void add_user_turn(ChatParts& chat, std::string_view turn) {
     chat.front_end().return_input(typed_form(turn));
     return;
   }
+  try {
+    name_files(chat, turn, true);
+  } catch (const Error&) {
+    chat.front_end().return_input(typed_form(turn));
+    throw;
+  }
   chat.quit_warned = false;
   if (!can_begin_turn(chat) || !chat.queue.empty()) return chat.queue.add(typed_form(turn), true);
   begin_turn(chat, turn, chat.read_files.take());

@@ -327,7 +327,6 @@ int InputLine::accept_here(int key) {
 int InputLine::complete_here() {
   try {
     const std::string line(text().substr(0, point()));
-    if (!line.starts_with('/')) return 0;
     const std::vector<std::string> lines = calls_.complete(line);
     if (lines.empty()) return 0;
     const std::string prefix = common_prefix(lines);

@@ -42,6 +42,7 @@ class InputLine {
   // text waits for put_back(), and the call returns false.
   bool give_back(std::string_view text);
   void put_back();  // puts a waiting text into the line if the line is empty
+  std::string whole_text() const { return expanded(text()); }  // pastes unfolded
   // The text up to the cursor, where that stands at its end and no paste is folded in it.
   std::optional<std::string> begun() const;
   void complete_to(std::string_view line);  // in place of begun(); undo brings it back

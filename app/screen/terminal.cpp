@@ -24,8 +24,9 @@
 namespace bitnet {
 namespace {
 
-constexpr char kBracketedPasteOn[] = "\x1b[?2004h";
-constexpr char kBracketedPasteOff[] = "\x1b[?2004l";
+// Bracketed pastes, and the wheel as arrow keys (1007), whose former state is kept and put back.
+constexpr char kModesOn[] = "\x1b[?2004h\x1b[?1007s\x1b[?1007h";
+constexpr char kModesOff[] = "\x1b[?2004l\x1b[?1007r";
 constexpr size_t kMostMarks = CCHARW_MAX - 1;  // combining marks of one cell
 
 attr_t attributes_of(const Look& look, Face face) {
@@ -72,7 +73,7 @@ extern "C" void give_back_and_die(int signal) {
     while (true) pause();  // several threads may read one lost page; the first of them ends the process
   }
   if (terminal_taken) {
-    constexpr char kReset[] = "\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l\r\n";
+    constexpr char kReset[] = "\x1b[?2004l\x1b[?1007r\x1b[0m\x1b[?25h\x1b[?1049l\r\n";
     dup2(nowhere_fd, STDOUT_FILENO);
     [[maybe_unused]] const ssize_t n = write(terminal_fd, kReset, sizeof kReset - 1);
     tcsetattr(STDIN_FILENO, TCSANOW, &former_terminal);
@@ -216,11 +217,11 @@ int Terminal::color_of(const Look& look) const {
 void Terminal::enter() {
   dup2(log_fd_, STDERR_FILENO);
   terminal_taken = true;
-  write_all(STDOUT_FILENO, kBracketedPasteOn);
+  write_all(STDOUT_FILENO, kModesOn);
 }
 
 void Terminal::leave() {
-  write_all(STDOUT_FILENO, kBracketedPasteOff);
+  write_all(STDOUT_FILENO, kModesOff);
   curs_set(1);
   endwin();
   tcsetattr(STDIN_FILENO, TCSADRAIN, &former_terminal);

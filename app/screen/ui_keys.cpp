@@ -21,6 +21,23 @@ constexpr size_t kReadBytes = 1 << 16;
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\n") == std::string_view::npos; }
 
+// The wheel comes as arrow keys, several at once, in a terminal whose selection is left to it: lines to
+// scroll by, 0 where these are keys. Nobody presses a key three times within one read.
+int wheel_lines(std::string_view bytes) {
+  constexpr size_t kSequence = 3;
+  constexpr size_t kLeast = 3;
+  const size_t count = bytes.size() / kSequence;
+  if (count < kLeast || bytes.size() % kSequence != 0) return 0;
+  const std::string_view first = bytes.substr(0, kSequence);
+  const bool is_arrow =
+      first[0] == '\x1b' && (first[1] == '[' || first[1] == 'O') && (first[2] == 'A' || first[2] == 'B');
+  if (!is_arrow) return 0;
+  for (size_t at = kSequence; at < bytes.size(); at += kSequence) {
+    if (bytes.substr(at, kSequence) != first) return 0;
+  }
+  return first[2] == 'A' ? -static_cast<int>(count) : static_cast<int>(count);
+}
+
 }  // namespace
 
 void ScreenFrontEnd::read_keys() {
@@ -29,6 +46,12 @@ void ScreenFrontEnd::read_keys() {
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
   if (n <= 0) {  // the terminal is gone
     exit_code_ = n == 0 ? 0 : 128 + SIGHUP;
+    return;
+  }
+  const int wheel = wheel_lines({bytes, static_cast<size_t>(n)});
+  if (wheel != 0 && !keys_.waiting() && !overlays_.is_open()) {
+    pace_.press_key(Clock::now());
+    transcript_.scroll_by(wheel);
     return;
   }
   keys_.feed({bytes, static_cast<size_t>(n)});
@@ -60,6 +83,7 @@ void ScreenFrontEnd::press(const KeyPress& key) {
   } else if (const auto rest = press_in_overlays(key); rest && !press_to_scroll(rest->key)) {
     press_in_input(*rest, was_armed);
     input_.put_back();
+    if (chat_ != nullptr) chat_->typing(input_.whole_text());
   }
 }
 
@@ -106,8 +130,9 @@ bool ScreenFrontEnd::press_in_menu(const KeyPress& key) {
   if (chosen != nullptr && (is_tab || key.key == Key::enter)) {
     const bool sends = chosen->is_whole && !is_tab;
     input_.complete_to(chosen->line);
-    menu_.close();
+    refill_menu();
     if (sends) input_.type("\r");
+    if (sends) menu_.close();
     return true;
   }
   if (key.key != Key::text) menu_.close();

@@ -89,7 +89,7 @@ std::vector<Row> pending_rows(const std::vector<PendingFile>& files, int columns
   if (files.empty()) return {};
   std::string text = "+ ";
   for (const PendingFile& file : files) text += (text.size() > 2 ? " · " : "") + one_line(text_of(file));
-  const char* help = "  (/read none takes it out)";
+  const char* help = "  (delete its @, or /read none)";
   std::vector<Row> rows(1);
   rows[0].add(shortened(text, columns), {Tone::notice});
   if (columns_of(text) + columns_of(help) <= columns) rows[0].add(help, {Tone::quiet});

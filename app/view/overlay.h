@@ -37,6 +37,7 @@ class Overlay {
 class OverlayStack {
  public:
   void open(std::unique_ptr<Overlay> overlay) { overlays_.push_back(std::move(overlay)); }
+  bool is_open() const { return !overlays_.empty(); }
   void close_all() { overlays_.clear(); }
   void close_for_line();
 

@@ -154,6 +154,45 @@ class ProgramTest(unittest.TestCase):
                 screen = t.wait("^left with 0$").replace("\n", "")
                 self.assertRegex(screen, r"go on with: bitnet-chat --resume 1 .*  # 2 messages saved: ")
 
+    def test_files_in_a_message_and_the_wheel(self):
+        for columns, rows in (80, 24), (200, 60), (40, 12):
+            with self.subTest(size=f"{columns}x{rows}"):
+                terminal = Terminal(columns, rows)
+                self.addCleanup(terminal.close)
+                with open(os.path.join(terminal.home, "notes.txt"), "w") as notes:
+                    notes.write("".join(f"The sea has fish {i}.\n" for i in range(60)))
+                with open(os.path.join(terminal.home, "picture"), "wb") as picture:
+                    picture.write(b"\x89PNG\0\0")
+                t = self.start("--no-kv-cache -n 8", terminal)
+                t.type("What is in @no")
+                t.wait(r"^  notes\.txt +1\.\d KiB\n── ")
+                t.key("Tab")
+                t.wait(r"^\+ notes\.txt, \d+ tokens")
+                t.key("BSpace")
+                t.wait(r"^\+ notes", gone=True)
+                t.type("t and @picture")
+                t.wait(r"^\+ notes\.txt, \d+ tokens")
+                t.key("Enter")
+                t.wait(r"^! picture: is not text")
+                t.key("C-w", "C-w", "C-w")
+                t.type("@notes.txt?")
+                t.key("Enter")
+                t.wait(r"The sea has fish 59\.\n(.*\n)*── (.* )?ready ─")
+                t.wait(r"^\+ notes", gone=True)
+                t.line("/help")
+                t.wait(r"^  /help \[COMMAND")
+                t.key("C-End")
+                t.wait("^  A line that begins with //")
+                t.tmux("send-keys", "-H", *"1b 5b 41 1b 5b 41 1b 5b 41".split())  # a wheel that turns up
+                t.wait("↓ 3 more")
+                self.assertEqual(t.rows()[t.cursor()[1]].strip(), "›")  # the history did not turn
+                t.tmux("send-keys", "-H", *"1b 4f 42 1b 4f 42 1b 4f 42".split())
+                t.wait("↓ 3 more", gone=True)
+                t.key("Up")
+                t.wait_until("a key is a key", lambda: t.rows()[t.cursor()[1]].strip() == "› /help")
+                t.key("C-c", "C-d")
+                t.wait("^left with 0$")
+
     def test_branches(self):
         t = self.start("--temp 0")
         self.ask(t, "Hello!")

@@ -104,5 +104,27 @@ TEST_F(ChatCopyTest, WithoutAPickerOpenLists) {
   EXPECT_THAT(front.last_output, HasSubstr("/open ID goes on"));
 }
 
+using SaveTest = ChatFolderTest;
+
+TEST_F(SaveTest, ABlockIsWrittenToAFileAndNothingIsOverwritten) {
+  script.answer("```c\none\n```\nand\n```\ntwo\nlines\n```\n");
+  start_loaded();
+  say("code");
+  const std::string target = folder / "two.txt";
+  say("/save 2 " + target);
+  std::ifstream saved(target);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(saved), {}), "two\nlines\n");
+  EXPECT_TRUE(front.last_output.starts_with("Code block 2, 2 lines, is in ")) << front.last_output;
+  say("/save 1 " + target);
+  ASSERT_EQ(front.errors.size(), 1U);
+  EXPECT_NE(front.errors.back().find("a ! behind the name overwrites it"), std::string::npos);
+  say("/save 1 " + target + "!");
+  EXPECT_EQ(front.errors.size(), 1U);
+  say("/save 3 " + target);
+  EXPECT_NE(front.errors.back().find("/save wants the number of a code block, 1 to 2; found '3'"),
+            std::string::npos)
+      << front.errors.back();
+}
+
 }  // namespace
 }  // namespace bitnet

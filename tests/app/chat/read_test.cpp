@@ -131,5 +131,62 @@ TEST_F(ChatReadTest, FilesAreCompleted) {
   EXPECT_THAT(chat->complete(system + "note"), ElementsAre(system + "notes.txt"));
 }
 
+class NamedFilesTest : public ChatReadTest {
+ protected:
+  void SetUp() override {
+    ChatReadTest::SetUp();
+    settings.asks = true;
+  }
+};
+
+TEST_F(NamedFilesTest, AMessageTakesTheFilesAlongThatItNames) {
+  script.answer("ok");
+  start_loaded(1024);
+  const std::string a = file("a.txt", "aaa"), b = file("b.txt", "bbbb");
+  const std::string text = "See @" + a + ", then (@x) and me@" + b + " and @" + b + " @" + a + "!";
+  chat->typing(text);
+  ASSERT_EQ(front.last_status.pending.size(), 2U);
+  EXPECT_EQ(text_of(front.last_status.pending[1]), "b.txt, 4 tokens");
+  chat->typing("See @" + b);  // the other word was deleted
+  ASSERT_EQ(front.last_status.pending.size(), 1U);
+  say(text);
+  EXPECT_EQ(front.shown.at(0).text, "a.txt:\n\naaa\n\nb.txt:\n\nbbbb\n\n" + text);
+  EXPECT_TRUE(front.last_status.pending.empty());
+}
+
+TEST_F(NamedFilesTest, WhatCannotGoAlongIsSaidWithWhatFitsAndTheMessageComesBack) {
+  start_loaded(512);
+  const std::string binary = "@" + file("binary", std::string("a\0b", 3));
+  const std::string large = "@" + file("large", std::string(600, 'x'));
+  for (const auto& [typed, why] :
+       {std::pair(binary, "is not text"), std::pair(large, "Some 511 bytes of it fit")}) {
+    say(typed);
+    EXPECT_THAT(front.errors.back(), HasSubstr(why));
+    EXPECT_EQ(front.returned.back(), typed);
+    EXPECT_TRUE(front.shown.empty());
+  }
+}
+
+TEST_F(NamedFilesTest, AScriptsWordsAreNoFiles) {
+  settings.asks = false;
+  script.answer("ok");
+  start_loaded();
+  const std::string text = "@" + file("a.txt", "aaa");
+  say(text);
+  EXPECT_EQ(front.shown.at(0).text, text);
+}
+
+TEST_F(NamedFilesTest, PathsAreCompletedBehindAnAt) {
+  start_loaded();
+  file("notes one.txt", "a name with a space is no word");
+  const std::string path = file("notes.txt", std::string(2048, 'x'));
+  const std::string begun = "Read @" + path.substr(0, path.size() - 4);
+  EXPECT_THAT(chat->complete(begun), ElementsAre("Read @" + path));
+  ASSERT_EQ(chat->menu(begun).size(), 1U);
+  EXPECT_EQ(chat->menu(begun)[0].line, "Read @" + path + " ");
+  EXPECT_EQ(chat->menu(begun)[0].help, "2.0 KiB");
+  EXPECT_TRUE(chat->menu("Read notes").empty());
+}
+
 }  // namespace
 }  // namespace bitnet
