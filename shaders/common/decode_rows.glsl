@@ -24,12 +24,13 @@ uint FIRST_ROW(uint group) {
   return ((group * N_SUBGROUPS + SUBGROUP) * (SUBGROUP_SIZE / LANES) + LANE / LANES) * ROWS;
 }
 
-void LOAD_AT(uint first_row) {
+// Loads number `from` to number `to` of what a lane takes of its rows.
+void LOAD_AT(uint first_row, uint from, uint to) {
   uint lane = LANE % LANES, units = push.n_in / 64;
   Codes codes = Codes(push.w);
   UNROLL for (uint k = 0; k < CODES; ++k) {
     uint row = min(first_row + k % ROWS, push.n_out - 1) + k / ROWS * push.n_out;
-    UNROLL for (uint i = 0; i < LOADS; ++i) {
+    UNROLL for (uint i = from; i < to; ++i) {
 #ifdef GROUPS
       uint g = min(lane + i * LANES, units - 1);
       bits[k * LOADS + i] = codes.at[row * units + g];
@@ -45,7 +46,7 @@ void LOAD_AT(uint first_row) {
 
 void LOAD(uint group) {
   uint first_row = FIRST_ROW(group);
-  LOAD_AT(first_row);
+  LOAD_AT(first_row, 0, LOADS);
   if (MATRICES == 2 || push.kind != STAGE_LINEAR_ADD) return;
   uint row = min(first_row + LANE % LANES % ROWS, push.n_out - 1);
   if ((push.flow & FLOW_RESIDUAL) != 0) residual = Tagged(push.residual).at[row];
@@ -61,6 +62,9 @@ void PRODUCT(uint group, RowScale scale) {
 #endif
 #if TAKES_PASSES
   for (uint pass = 0;; ++pass) {
+#endif
+#if TAKES_PASSES
+  bool goes_on = pass + 1 < push.n_passes;
 #endif
   int acc[CODES];
   UNROLL for (uint k = 0; k < CODES; ++k) acc[k] = 0;
@@ -85,6 +89,7 @@ void PRODUCT(uint group, RowScale scale) {
       float of_group = half_of(halves[k * LOADS + i], row * row_scales + g / kScaleGroups);
       acc[k] += rounded_share(dot - q_sum, of_group, share);
     }
+    if (goes_on) LOAD_AT(first_row + a_pass, i, i + 1);  // on their way meanwhile
   }
 #else
   ivec4 sums[MATRICES];  // one for each shift, still scaled by it
@@ -99,13 +104,12 @@ void PRODUCT(uint group, RowScale scale) {
       sums[m].z = dot_codes_at(some, 2, q2, sums[m].z);
       sums[m].w = dot_codes_at(some, 0, q3, sums[m].w);
     }
+#if TAKES_PASSES
+    if (goes_on) LOAD_AT(first_row + a_pass, i, i + 1);
+#endif
   }
   UNROLL for (uint m = 0; m < MATRICES; ++m)
     acc[m] = sums[m].x + (sums[m].y >> 4) + (sums[m].z >> 2) + sums[m].w;
-#endif
-#if TAKES_PASSES
-  bool goes_on = pass + 1 < push.n_passes;
-  if (goes_on) LOAD_AT(first_row + a_pass);  // they are on their way while these are summed
 #endif
   UNROLL for (uint k = 0; k < CODES; ++k)
     UNROLL for (uint step = LANES / 2; step > 0; step /= 2) acc[k] += shuffle_xor(acc[k], step);
