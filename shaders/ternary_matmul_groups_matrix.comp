@@ -151,27 +151,28 @@ void main() {
     barrier();
     if (step_ + 1 < n_steps) fetch(step_ + 1);
     UNROLL for (uint g = 0; g < kGroups; ++g) {
-      MatrixA a[kRowTiles][kProducts];
-      MatrixC scale[kRowTiles];
-      UNROLL for (uint i = 0; i < kRowTiles; ++i) {
-        uint row = rows_at + i * kM;
-        UNROLL for (uint k = 0; k < kProducts; ++k)
-          coopMatLoadNV(a[i][k], tile, row * kStride + g * 4 + k * kK / 16, kStride, false);
-        coopMatLoadNV(scale[i], tile, kScalesAt + (g * kTileRows + row) / 4, 0, true);
-      }
+      MatrixB b[kTokenTiles][kProducts];
+      MatrixC share[kTokenTiles];
       UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
-        MatrixB b[kProducts];
-        MatrixC share;
         uint token = tokens_at + j * kN;
         UNROLL for (uint k = 0; k < kProducts; ++k)
-          coopMatLoadNV(b[k], tile, kTokensAt + token * kStride + g * 4 + k * kK / 16, kStride, true);
-        if (kInputUnits != 0) coopMatLoadNV(share, tile, kSharesAt + (g * kTileTokens + token) / 4, 0, false);
-        UNROLL for (uint i = 0; i < kRowTiles; ++i) {
+          coopMatLoadNV(b[j][k], tile, kTokensAt + token * kStride + g * 4 + k * kK / 16, kStride, true);
+        if (kInputUnits != 0)
+          coopMatLoadNV(share[j], tile, kSharesAt + (g * kTileTokens + token) / 4, 0, false);
+      }
+      UNROLL for (uint i = 0; i < kRowTiles; ++i) {
+        MatrixA a[kProducts];
+        MatrixC scale;
+        uint row = rows_at + i * kM;
+        UNROLL for (uint k = 0; k < kProducts; ++k)
+          coopMatLoadNV(a[k], tile, row * kStride + g * 4 + k * kK / 16, kStride, false);
+        coopMatLoadNV(scale, tile, kScalesAt + (g * kTileRows + row) / 4, 0, true);
+        UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
           MatrixC sum = MatrixC(kHalfway);
-          UNROLL for (uint k = 0; k < kProducts; ++k) sum = coopMatMulAddNV(a[i][k], b[k], sum);
+          UNROLL for (uint k = 0; k < kProducts; ++k) sum = coopMatMulAddNV(a[k], b[j][k], sum);
           UNROLL for (uint e = 0; e < kElements; ++e) {
-            precise float factor = intBitsToFloat(scale[i][e]);
-            if (kInputUnits != 0) factor *= intBitsToFloat(share[e]);
+            precise float factor = intBitsToFloat(scale[e]);
+            if (kInputUnits != 0) factor *= intBitsToFloat(share[j][e]);
             acc[i][j][e] += rounded_and_biased(sum[e], factor);
           }
         }
