@@ -192,8 +192,14 @@ class Stream::Submission {
   void settle() noexcept {
     vkQueueWaitIdle(s_.device_.queue());
     s_.base_ = next_base(s_.base_, copies_.size(), s_.n_slots());
-    const VkSemaphoreSignalInfo used{VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, nullptr, s_.used_, s_.base_};
-    vkSignalSemaphore(s_.device_.handle(), &used);
+    Entry used{s_.used_, s_.used_, 0, s_.base_, VK_NULL_HANDLE};
+    VkSubmitInfo info = used.info();
+    info.commandBufferCount = 0;
+    if (vkQueueSubmit(s_.device_.queue(), 1, &info, VK_NULL_HANDLE) != VK_SUCCESS && !one_queue_) {
+      const VkSemaphoreSignalInfo signal{VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, nullptr, s_.used_,
+                                         s_.base_};
+      vkSignalSemaphore(s_.device_.handle(), &signal);
+    }
     s_.device_.wait_for_queues();
   }
 
