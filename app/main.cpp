@@ -219,6 +219,14 @@ ScreenOptions screen_options_from(const Options& options) {
   return screen;
 }
 
+void tell_way_back(const std::string& text, Output& err) {
+  try {
+    err.write(make_safe(text));
+  } catch (const Error&) {
+    // The terminal went away, so nobody is there to read it.
+  }
+}
+
 // What is told once the terminal is as it was before.
 struct Parting {
   std::string unsaved;
@@ -251,7 +259,7 @@ int run_on_screen(const Options& options, Input& input, const ChatSettings& sett
   Parting parting;
   const int code = draw_chat(options, input, settings, parting);
   if (!parting.unsaved.empty()) err.write(make_safe(fmt::format("bitnet-chat: {}\n", parting.unsaved)));
-  err.write(make_safe(parting.way_back));
+  tell_way_back(parting.way_back, err);
   return code;
 }
 
@@ -279,7 +287,7 @@ int run_plain(const Options& options, Input& input, const ChatSettings& settings
                             [&](std::string_view line) { front.note_typed(line); }};
   const int code = with_recording(front, [&] { return run_line_loop(chat, loop, input, front, hooks); });
   if (const std::string left = chat.close(); !left.empty()) front.error(left);
-  if (is_typed(input)) err.write(make_safe(way_back(options, chat.conversation(), *ground.store)));
+  if (is_typed(input)) tell_way_back(way_back(options, chat.conversation(), *ground.store), err);
   tidy(options, *ground.store);
   return code;
 }
