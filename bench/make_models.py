@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write a GGUF with the shapes, types and metadata of a published ternary model, and random weights.
 
-    make_models.py OUT PRESET [--layers N] [--vocab N] [--seed 1] [--jobs N] [--alike]
+    make_models.py OUT PRESET [--layers N] [--vocab N] [--experts N] [--seed 1] [--jobs N] [--alike]
     make_models.py --list
 
 Such a file costs what the published one costs, to load, to keep and to run, but it says nothing sensible. The script
@@ -46,6 +46,9 @@ class Preset(typing.NamedTuple):
     head: typing.Optional[str]  # None: tied
     tokenizer: str
     yarn: typing.Optional[tuple] = None  # factor and original context
+    experts: int = 0  # of which a token uses `used`; ffn is that of one
+    used: int = 0
+    row_scales: bool = False  # all blocks of a tensor have one scale
 
 
 PRESETS = {
@@ -61,6 +64,9 @@ PRESETS = {
     "bonsai-1.7b": Preset("qwen3", 28, 2048, 6144, 16, 8, 128, 151669, 32768, 1e6, 1e-6, "q2_0", "q2_0", None, "qwen"),
     "bitnet-large": Preset("bitnet", 24, 1536, 4096, 16, 16, 96, 32002, 2048, 1e4, 1e-5, "tq1_0", "q6_k", None, "spm"),
     "trilm-3.9b": Preset("llama", 30, 3072, 9216, 24, 24, 128, 50688, 2048, 1e4, 1e-5, "tq2_0", "q4_k", "q6_k", "neox"),
+    # 20B-A1B.
+    "maple": Preset("maple", 24, 2048, 512, 16, 4, 128, 151936, 131072, 1e4, 1e-6, "tq1_0", "f16", "q4_k", "qwen",
+                    experts=256, used=8, row_scales=True),
     # Dense, of the shape of 2B4T as LLaMA has it.
     "2b-q8_0": Preset("llama", 30, 2560, 6912, 20, 5, 128, 128256, 4096, 5e5, 1e-5, "q8_0", "q8_0", None, "llama3"),
     "2b-q4_0": Preset("llama", 30, 2560, 6912, 20, 5, 128, 128256, 4096, 5e5, 1e-5, "q4_0", "q6_k", None, "llama3"),
@@ -174,7 +180,7 @@ def key(name, kind, value, element=None):
         out += struct.pack("<IQ", element, len(value))
         if element == STRING:
             return out + b"".join(map(text, value))
-        return out + np.asarray(value, {I32: "<i4", FLOAT: "<f4"}[element]).tobytes()
+        return out + np.asarray(value, {I32: "<i4", FLOAT: "<f4", BOOL: "?"}[element]).tobytes()
     return out + struct.pack({BOOL: "<?", U32: "<I", FLOAT: "<f"}[kind], value)
 
 
@@ -183,11 +189,18 @@ def metadata(name, p):
     keys = [key("general.architecture", STRING, A), key("general.name", STRING, f"{name} of random weights"),
             key(A + ".vocab_size", U32, p.vocab), key(A + ".context_length", U32, p.context),
             key(A + ".embedding_length", U32, p.dim), key(A + ".block_count", U32, p.layers),
-            key(A + ".feed_forward_length", U32, p.ffn), key(A + ".rope.dimension_count", U32, p.head_dim),
+            *([] if p.experts else [key(A + ".feed_forward_length", U32, p.ffn)]),
+            key(A + ".rope.dimension_count", U32, p.head_dim // 2 if A == "maple" else p.head_dim),
             key(A + ".attention.head_count", U32, p.heads), key(A + ".attention.head_count_kv", U32, p.kv),
             key(A + ".attention.layer_norm_rms_epsilon", FLOAT, p.eps), key(A + ".rope.freq_base", FLOAT, p.rope_base),
             key("general.quantization_version", U32, 2)]
-    if p.arch == "qwen3" or p.head_dim * p.heads != p.dim:
+    if p.experts:
+        keys += [key(f"{A}.expert_{name}", U32, n) for name, n in (
+            ("count", p.experts), ("used_count", p.used), ("feed_forward_length", p.ffn))]
+    if A == "maple":
+        keys += [key(A + ".attention.sliding_window", U32, 512), key(A + ".swiglu_clamp_exp", ARRAY, [7.0] * p.layers, FLOAT),
+                 key(A + ".attention.sliding_window_pattern", ARRAY, [(i + 1) % 4 != 0 for i in range(p.layers)], BOOL)]
+    if p.arch in ("qwen3", "maple") or p.head_dim * p.heads != p.dim:
         keys += [key(f"{A}.attention.{which}_length", U32, p.head_dim) for which in ("key", "value")]
     if p.yarn:
         keys += [key(A + ".rope.scaling.type", STRING, "yarn"), key(A + ".rope.scaling.factor", FLOAT, p.yarn[0]),
@@ -202,14 +215,18 @@ def tensors(p):
     """Yields the name, the type and the shape [rows, columns] of each tensor."""
     q, kv = p.heads * p.head_dim, p.kv * p.head_dim
     norms = {"attn_norm": p.dim, "ffn_norm": p.dim}
-    norms.update({"attn_q_norm": p.head_dim, "attn_k_norm": p.head_dim} if p.arch == "qwen3" else {})
+    norms.update({"attn_q_norm": p.head_dim, "attn_k_norm": p.head_dim} if p.arch in ("qwen3", "maple") else {})
     norms.update({"attn_sub_norm": q, "ffn_sub_norm": p.ffn} if p.arch.startswith("bitnet") else {})
     matrices = {"attn_q": (q, p.dim), "attn_k": (kv, p.dim), "attn_v": (kv, p.dim), "attn_output": (p.dim, q),
                 "ffn_gate": (p.ffn, p.dim), "ffn_up": (p.ffn, p.dim), "ffn_down": (p.dim, p.ffn)}
+    if p.experts:
+        experts = {f"{name}_exps": (p.experts, *matrices.pop(name)) for name in ("ffn_gate", "ffn_up", "ffn_down")}
+        matrices.update({"ffn_gate_inp": (p.experts, p.dim), **experts})
     yield "token_embd.weight", p.embd, (p.vocab, p.dim)
     for i in range(p.layers):
         yield from ((f"blk.{i}.{norm}.weight", "f32", (n,)) for norm, n in norms.items())
-        yield from ((f"blk.{i}.{matrix}.weight", p.proj, shape) for matrix, shape in matrices.items())
+        yield from ((f"blk.{i}.{matrix}.weight", "f32" if matrix == "ffn_gate_inp" else p.proj, shape)
+                    for matrix, shape in matrices.items())
     yield "output_norm.weight", "f32", (p.dim,)
     if p.head:
         yield "output.weight", p.head, (p.vocab, p.dim)
@@ -239,23 +256,25 @@ def base3(rng, count):
     return ((q @ np.array([81, 27, 9, 3, 1]) * 256 + 242) // 243).astype(np.uint8)
 
 
-def halves(rng, middle):
-    """Returns F16 around `middle`, within a factor of 1.6 of it, as scales of blocks are."""
-    return (middle * np.exp(rng.uniform(-0.5, 0.5, 1 << 16))).astype("<f2")
+def halves(rng, middle, spread):
+    """Returns F16 around `middle`; within a factor of 1.6 of it where spread is 0.5, as scales of blocks are."""
+    return (middle * np.exp(rng.uniform(-spread, spread, 1 << 16))).astype("<f2")
 
 
 def look_up(rng, table, shape):
     return table[np.frombuffer(rng.bytes(2 * math.prod(shape)), "<u2")].reshape(shape)
 
 
-def make(rng, kind, n_blocks, deviation):
+def make(rng, kind, n_blocks, deviation, spread):
     """Returns the bytes of blocks whose values have this standard deviation; i2_s: without the scale."""
+    if kind == "f32":
+        return look_up(rng, (deviation * rng.standard_normal(1 << 16)).astype("<f4"), (n_blocks,))
     if kind == "f16":
         return look_up(rng, (deviation * rng.standard_normal(1 << 16)).astype("<f2"), (n_blocks,))
     if kind == "i2_s":
         return look_up(rng, four_trits(rng), (n_blocks * 32,))
     out = np.empty((n_blocks, TYPES[kind][2]), np.uint8)
-    scale = lambda middle: look_up(rng, halves(rng, middle), (n_blocks, 1)).view(np.uint8)
+    scale = lambda middle: look_up(rng, halves(rng, middle, spread), (n_blocks, 1)).view(np.uint8)
     ternary = deviation / math.sqrt(1 - ZEROS)
     if kind == "q2_0":
         out[:, :2], out[:, 2:] = scale(ternary), look_up(rng, four_trits(rng), (n_blocks, 16))
@@ -276,20 +295,20 @@ def make(rng, kind, n_blocks, deviation):
 
 
 @functools.lru_cache(maxsize=4)
-def made(seed, kind, n_blocks, deviation):
-    return memoryview(make(np.random.Generator(np.random.PCG64(seed)), kind, n_blocks, deviation)).cast("B")
+def made(seed, kind, n_blocks, deviation, spread):
+    return memoryview(make(np.random.Generator(np.random.PCG64(seed)), kind, n_blocks, deviation, spread)).cast("B")
 
 
 def write_part(task):
     """Writes some blocks of one tensor into the file, which is there already."""
-    path, at, kind, seed, first, n_blocks, deviation = task
+    path, at, kind, seed, first, n_blocks, deviation, spread = task
     with open(path, "r+b") as file:
         file.seek(at + first * TYPES[kind][2])
-        file.write(made(seed, kind, n_blocks, deviation))
+        file.write(made(seed, kind, n_blocks, deviation, spread))
 
 
-def parts(path, base, seed, plan, alike):
-    """Returns the tasks of write_part, and writes what is small."""
+def parts(path, base, seed, plan, alike, spread):
+    """Returns the tasks of write_part, and writes what is small. `spread` is how scales differ, as of halves()."""
     tasks, at = [], base
     rng = np.random.Generator(np.random.PCG64(seed))
     with open(path, "r+b") as file:
@@ -302,7 +321,8 @@ def parts(path, base, seed, plan, alike):
                 file.write((1 + 0.1 * rng.standard_normal(shape)).astype("<f4").tobytes())
             else:
                 step = CHUNK // block_bytes
-                tasks += [(path, at, kind, seed if alike else (seed, index, first), first, min(step, n_blocks - first), deviation)
+                tasks += [(path, at, kind, seed if alike else (seed, index, first), first, min(step, n_blocks - first), deviation,
+                           spread)
                           for first in range(0, n_blocks, step)]
             if kind == "i2_s":
                 file.seek(at + bytes_of - 32)
@@ -318,6 +338,7 @@ def main():
     parser.add_argument("--list", action="store_true", help="print the presets and their sizes")
     parser.add_argument("--layers", type=int, help="instead of the published number")
     parser.add_argument("--vocab", type=int, help="instead of the published number of tokens")
+    parser.add_argument("--experts", type=int, help="instead of the published number of experts")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--alike", action="store_true",
                         help="the same weights again and again, which are made many times as fast")
@@ -331,7 +352,7 @@ def main():
     if not a.preset:
         parser.error("wanted OUT and PRESET; --list prints the presets")
     p = PRESETS[a.preset]
-    p = p._replace(layers=a.layers or p.layers, vocab=a.vocab or p.vocab)
+    p = p._replace(layers=a.layers or p.layers, vocab=a.vocab or p.vocab, experts=min(a.experts or p.experts, p.experts))
     plan, directory, at = list(tensors(p)), b"", 0
     for name, kind, shape in plan:
         directory += text(name) + struct.pack(f"<I{len(shape)}Q", len(shape), *shape[::-1])
@@ -344,7 +365,8 @@ def main():
         file.write(head)
         file.truncate(len(head) + at)
     with multiprocessing.Pool(a.jobs) as pool:
-        pool.map(write_part, parts(a.out, len(head), a.seed, plan, a.alike), 1)
+        spread = 0.0 if p.row_scales else 0.5
+        pool.map(write_part, parts(a.out, len(head), a.seed, plan, a.alike, spread), 1)
     print(f"{a.out}: {len(head) + at} bytes, {len(plan)} tensors, {p.vocab} tokens")
 
 

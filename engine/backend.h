@@ -75,6 +75,11 @@ struct Matrix {
   std::array<BufferPtr, 3> part_codes;  // trits on a backend that adopts: as codes, of each part
   uint32_t in_file = kNotInFile;        // a piece of the backend's WeightReader: the buffers are its place
   BufferPtr bias;                       // [rows] f32, added to the product before the activation, or null
+  // Not 0: each part has the rows of so many experts below each other, and a product takes those of one.
+  uint32_t n_expert = 0;
+  // Where kernels find each of them: of a device that makes such a table (Backend::addresses_of). There the
+  // rows of an expert in all parts are neighbours in Layout::groups.
+  BufferPtr addresses{};
   uint32_t rows() const { return parts[0].rows + parts[1].rows + parts[2].rows; }
 };
 
@@ -138,6 +143,26 @@ using Norm = NormOf<BufferPtr>;
 
 enum class Act { relu2, silu, gelu };  // gelu is the form with tanh
 
+// How a token chooses experts by the logits of a router: those with the largest probabilities, of which the
+// lower id is first where they are equal. The probabilities are the weights of what the experts give.
+struct Routing {
+  bool sigmoid = false;  // of each logit; else a softmax over all
+  bool normed = true;    // the weights are divided by their sum
+  float scale = 1;       // and multiplied by that
+};
+
+// Which experts the tokens of a batch use, and what a batch of n tokens needs for that. A pair is a token and
+// one of its experts: pair t * used + i is token t with the expert of its i-th lowest id.
+struct Picked {
+  uint32_t n_expert = 0, used = 0;
+  BufferPtr logits;   // [n][n_expert] f32, of the router
+  BufferPtr ids;      // [n * used] u32
+  BufferPtr weights;  // [n * used] f32
+  BufferPtr groups;   // picked_words(...) u32: pairs by expert, as the backend wants to have them
+  BufferPtr results;  // [n * used][n_embd] f32: what experts give, before it is summed
+};
+constexpr uint64_t picked_words(uint64_t n_expert, uint64_t pairs) { return 64 + 8 * n_expert + 4 * pairs; }
+
 // From where a projection takes its rows, and what it does with them first. q is scratch.
 struct In {
   const Buffer& x;
@@ -153,10 +178,11 @@ struct Out {
   const Buffer& y;
   Kind kind = Kind::store;
   Act act = Act::relu2;
+  float clamp = 0;  // of a gate, FeedForward::clamp; of experts alone
 };
 inline Out store(const Buffer& y) { return {y, Out::Kind::store}; }
 inline Out add(const Buffer& y) { return {y, Out::Kind::add}; }
-inline Out gate(const Buffer& y, Act act) { return {y, Out::Kind::gate, act}; }
+inline Out gate(const Buffer& y, Act act, float clamp = 0) { return {y, Out::Kind::gate, act, clamp}; }
 inline Out activated(const Buffer& y, Act act) { return {y, Out::Kind::act, act}; }
 
 // What happens to q, k and v before RoPE, in this order; each may be absent.
@@ -264,6 +290,14 @@ class Recorder {
     attention(qkv, k_cache, v_cache, o, shape, n);
   }
 
+  // Chooses the experts of n tokens by picked.logits.
+  virtual void route(const Routing& routing, const Picked& picked, uint32_t n) = 0;
+  // As linear, of a matrix of experts. With Out::gate the rows of `in` are tokens, and those of `out` pairs.
+  // With Out::add the rows of `in` are pairs, and what those of a token give is multiplied by its weights,
+  // summed in the order of ids and added to its row of `out`. The bits do not depend on the batch.
+  virtual void linear_of_experts(const Matrix& w, const In& in, const Out& out, const Picked& picked,
+                                 uint32_t n) = 0;
+
   // y = norm(x[first_row ..])
   virtual void norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features,
                     const Buffer& y, uint32_t n) = 0;
@@ -339,6 +373,9 @@ class Backend {
   virtual void read_weights_with(WeightReader&) {}
   // How fast the link is, by which the way is chosen that weights in host memory take. Before make_slots.
   virtual void choose_way(const ReadSpeeds&) {}
+  // Matrix::addresses of a matrix of experts that has been loaded.
+  virtual BufferPtr addresses_of(const Matrix&) { return nullptr; }
+
   // Allocates kWeightSlots times so much on the device, through which matrices of host_weights of up to so
   // many bytes go to the kernels. Others are read where they lie.
   virtual void make_slots(uint64_t /*bytes*/) {}

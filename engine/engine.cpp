@@ -84,6 +84,7 @@ std::unique_ptr<Engine> Engine::open(const Checkpoint& file, const EngineOptions
   for (WeightPiece& piece : placement.pieces) piece.tensor = nullptr;  // the file may go
   auto engine = std::make_unique<LoadedEngine>(file.mapping(), std::move(backend), std::move(model),
                                                kernels_of(options), std::move(placement));
+  engine->expert_trace = options.expert_trace;
   if (reader) engine->read_with(std::move(reader), std::move(places));
   if (engine->mapping) engine->files = file.files();
   if (engine->mapping) engine->ahead = std::move(ahead);  // its pages are wanted by the first token

@@ -82,6 +82,9 @@ struct EngineOptions {
       kNoLimit;  // bytes of weights in host memory, and of the places that weights of the file go to
   uint32_t n_ctx = 0;
   Interventions interventions;
+  // A file to which a session writes which experts each token has, a line of ids a token and layer; empty:
+  // none.
+  std::string expert_trace;
   // Called on the opening thread while weights are copied to the device, first with 0 and at last with all
   // bytes. If it returns false, opening ends with Error(runtime).
   std::function<bool(uint64_t done_bytes, uint64_t total_bytes)> on_progress;

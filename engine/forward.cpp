@@ -14,6 +14,8 @@
 //     f       = round(norm(x))
 //     h       = act(W_gate f) * (W_up f)                 relu^2 (2B4T), SiLU or GELU; GPT-2: act(W_up f)
 //     x      += post(W_down round(sub(h)))
+//     x      += sum of w_e W_down,e round(h_e)           over the experts e that a router chooses by
+//                                                        W_router norm(x) (Qwen3-MoE, maple): h_e is h by W_e
 //     x      += post(W_proj round(act(W_gate x) * p))    p is this layer's part of Gemma's per-layer inputs
 //     x      *= scale                                    (Gemma 4)
 //   logits = head . norm(x)                              token_embd, or another head where the file has one
@@ -63,6 +65,29 @@ void record_embedding(Recorder& r, const Model& m, Activations& a, uint32_t n) {
                       c.n_per_layer, n);
 }
 
+void record_experts(Recorder& r, const Model& m, size_t layer, Activations& a, uint32_t n,
+                    const Watch& watch) {
+  const auto& ffn = m.blocks[layer].ffn;
+  const Norm none;
+  r.linear(ffn.router, {*a.x, ffn.pre, a.rounded}, store(*a.picked.logits), n);
+  r.route(m.config.routing, a.picked, n);
+  if (a.expert_trace) {
+    const uint64_t bytes = uint64_t{n} * a.picked.used * sizeof(uint32_t);
+    r.copy(*a.picked.ids, 0, *a.expert_trace, a.expert_trace_at + layer * bytes, bytes);
+  }
+  const Out h = gate(*a.h, m.config.act, ffn.clamp);
+  r.linear_of_experts(ffn.gate_up, {*a.x, ffn.pre, a.rounded}, h, a.picked, n);
+  const auto down = [&] { r.linear_of_experts(ffn.down, {*a.h, none, a.rounded}, add(*a.x), a.picked, n); };
+  if (!watch.wants(layer, Stage::ffn)) return down();
+  watch.made(r, layer, Stage::ffn, [&](const Buffer& y) {  // what x has afterwards, less what it had before
+    const uint32_t values = n * m.config.n_embd;
+    r.copy(*a.x, 0, y, 0, values * sizeof(float));
+    r.scale(y, -1, values);
+    down();
+    r.add_normed(*a.x, none, m.config.n_embd, y, n);
+  });
+}
+
 }  // namespace
 
 void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n) {
@@ -97,9 +122,13 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
     watch.rows(r, i, Stage::heads, *a.o);
     add_stage(r, at.out, {*a.o, at.sub, a.rounded}, at.post, a, n, watch, i, Stage::attention);
 
-    const Out h = is_gated(ffn.gate_up) ? gate(*a.h, c.act) : activated(*a.h, c.act);
-    r.linear(ffn.gate_up, {*a.x, ffn.pre, a.rounded}, h, n);
-    add_stage(r, ffn.down, {*a.h, ffn.sub, a.rounded}, ffn.post, a, n, watch, i, Stage::ffn);
+    if (ffn.gate_up.n_expert != 0) {
+      record_experts(r, m, i, a, n, watch);
+    } else {
+      const Out h = is_gated(ffn.gate_up) ? gate(*a.h, c.act) : activated(*a.h, c.act);
+      r.linear(ffn.gate_up, {*a.x, ffn.pre, a.rounded}, h, n);
+      add_stage(r, ffn.down, {*a.h, ffn.sub, a.rounded}, ffn.post, a, n, watch, i, Stage::ffn);
+    }
 
     if (m.per_layer) {
       r.linear(per_layer.gate, {*a.x, none, a.rounded}, activated(*a.g, c.act), n);
@@ -134,7 +163,8 @@ namespace {
 // What the widest of a model's layers and matrices need.
 struct Widest {
   uint64_t input = 0, qkv = 0, o = 0, h = 0;  // features of a token
-  uint64_t heads = 0, head_floats = 0;  // heads, and what a chunk of keys leaves of them (AttentionScratch)
+  uint64_t heads = 0, head_floats = 0;   // heads, and what a chunk of keys leaves of them (AttentionScratch)
+  uint64_t pairs = 1, expert_input = 0;  // rows of a token that go into experts, and their features
   bool blocks = false, floats = false, post = false, scaled = false;
 
   void add(const Matrix& w) {
@@ -148,8 +178,8 @@ struct Widest {
 Widest widest_of(const Model& m) {
   Widest w;
   for (const auto& [at, ffn, per_layer, scale] : m.blocks) {
-    for (const Matrix* matrix : {&at.qkv, &at.out, &ffn.gate_up, &ffn.down, &per_layer.gate, &per_layer.proj,
-                                 &m.per_layer.proj, &m.ternary_head})
+    for (const Matrix* matrix : {&at.qkv, &at.out, &ffn.router, &ffn.gate_up, &ffn.down, &per_layer.gate,
+                                 &per_layer.proj, &m.per_layer.proj, &m.ternary_head})
       w.add(*matrix);
     const AttentionShape& s = at.shape;
     w.qkv = std::max(w.qkv, uint64_t{s.row_heads()} * s.head_dim);
@@ -159,19 +189,21 @@ Widest widest_of(const Model& m) {
     w.head_floats = std::max(w.head_floats, uint64_t{s.n_head} * (2 + s.head_dim));
     w.post |= at.post || ffn.post || per_layer.post;
   }
+  if (m.config.n_expert != 0) w.pairs = m.config.n_expert_used + 1;  // the token's own row too
+  w.expert_input = m.config.n_expert != 0 ? std::max<uint64_t>(m.config.n_embd, m.config.n_ff) : 0;
   return w;
 }
 
 // For rows of the widest input.
 Quantised allocate_quantised(Backend& backend, uint64_t n, const Widest& widest) {
-  const uint64_t features = widest.input;
+  const uint64_t features = n * std::max(widest.input, widest.pairs * widest.expert_input);
   const auto allocate = [&](uint64_t bytes) { return backend.allocate(bytes, BufferUse::device); };
-  return {allocate(n * features),
-          allocate(n * (sizeof(float) + sizeof(int32_t))),
-          allocate(n * features / 64 * sizeof(int32_t)),
-          widest.blocks ? allocate(n * features / 16 * sizeof(int32_t)) : nullptr,
-          widest.floats ? allocate(n * features * sizeof(float)) : nullptr,
-          widest.scaled ? allocate(n * features / 32 * sizeof(float)) : nullptr};
+  return {allocate(features),
+          allocate(n * widest.pairs * (sizeof(float) + sizeof(int32_t))),
+          allocate(features / 64 * sizeof(int32_t)),
+          widest.blocks ? allocate(features / 16 * sizeof(int32_t)) : nullptr,
+          widest.floats ? allocate(features * sizeof(float)) : nullptr,
+          widest.scaled ? allocate(features / 32 * sizeof(float)) : nullptr};
 }
 
 AttentionScratch allocate_scratch(Backend& backend, const Widest& widest, uint32_t n_ctx) {
@@ -207,7 +239,17 @@ Activations::Activations(Backend& backend, const Model& m, uint32_t n_ctx, uint3
   qkv = floats(n * widest.qkv);
   o = floats(n * widest.o);
   attention = allocate_scratch(backend, widest, n_ctx);
-  h = floats(n * widest.h);
+  h = floats(n * std::max(1U, c.n_expert_used) * widest.h);
+  if (c.n_expert != 0) {
+    const uint64_t pairs = n * c.n_expert_used;
+    picked = {c.n_expert,
+              c.n_expert_used,
+              floats(n * c.n_expert),
+              floats(pairs),
+              floats(pairs),
+              floats(picked_words(c.n_expert, pairs)),
+              floats(pairs * c.n_embd)};
+  }
   if (widest.post) t = floats(n * c.n_embd);
   if (m.per_layer) {
     per_layer = floats(n * c.n_layer * c.n_per_layer);

@@ -20,7 +20,11 @@ struct Activations {
   BufferPtr qkv;      // [n][shape.row_heads()][head_dim] f32
   BufferPtr o;        // [n][n_head][head_dim] f32: what attention gives
   AttentionScratch attention;
-  BufferPtr h;  // [n][n_ff] f32: act(gate) * up; the square of relu2 would overflow F16
+  BufferPtr h;    // [n][n_ff], of experts [n * used][n_ff] f32: act(gate) * up; the square of relu2 would
+                  // overflow F16
+  Picked picked;  // of models with experts
+  BufferPtr expert_trace;  // null, or where all ids go (expert_trace.h), behind this byte:
+  uint64_t expert_trace_at = 0;
   BufferPtr t;  // [n][n_embd] f32: what is normed before it is added; null without such norms
   // Gemma's per-layer inputs, null in other families: their sum and the embedded part of it, [n][n_layer *
   // n_per_layer] f32, and what a layer makes of its own, [n][n_per_layer] f32

@@ -27,7 +27,8 @@ struct ModelInfo {
   uint32_t n_ctx_train = 0;  // tokens the model was trained for
   uint32_t n_embd = 0;
   uint32_t n_layer = 0;
-  uint32_t n_ff = 0;
+  uint32_t n_ff = 0;                         // of one expert, where there are experts
+  uint32_t n_expert = 0, n_expert_used = 0;  // 0: there are none
   uint32_t n_head = 0;
   uint32_t n_head_kv = 0;
   uint32_t head_dim = 0;

@@ -26,11 +26,11 @@ enum class Home { device, host, file };
 
 // What is placed as a whole: the matrix of a projection with its scales, or a table.
 struct WeightPiece {
-  // In the order in which they are given the device: those that are first in a token, and at last a table of
-  // which a token reads one row.
-  enum class Kind { head, attention, feed_forward, embedding };
+  // In the order in which they are given the device: those that are first in a token, then those of which a
+  // token reads some experts, and at last a table of which it reads one row.
+  enum class Kind { head, attention, feed_forward, experts, embedding };
   Kind kind = Kind::attention;
-  uint32_t layer = 0;                  // of attention and feed_forward
+  uint32_t layer = 0;                  // of attention, feed_forward and experts
   uint64_t bytes = 0;                  // as it lies on the device or in host memory
   uint64_t read = 0;                   // of `bytes`, what a decoded token reads
   const GgufTensor* tensor = nullptr;  // the first of its tensors, which tells pieces apart

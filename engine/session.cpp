@@ -52,9 +52,14 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
   for (uint32_t i = 0; i < 1 + (backend_.runs_ahead() ? kRunAhead : 0); ++i)
     outcomes_.push_back({backend_.allocate(i == 0 ? kMaxLogitRows * row_bytes : row_bytes, BufferUse::device),
                          backend_.allocate(sizeof(ArgmaxResult) + sizeof(ChoiceResult), BufferUse::shared)});
+  if (!engine.expert_trace.empty() && engine.weights.config.n_expert != 0) {
+    trace_.emplace(backend_, engine.expert_trace, engine.weights.config, max_batch_, outcomes_.size());
+    activations_.expert_trace = trace_->buffer();
+  }
   greedy_ = record_decode(/*sample=*/false);
   if (copies_logits_)
     decode_logits_ = backend_.record([&](Recorder& r) {
+      use_place(0);
       record_blocks(r, engine_.weights, activations_, cache_, 1);
       record_last_row(r, 0, /*with_logits=*/true);
     });
@@ -62,7 +67,8 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
 
 DeviceSession::DecodePrograms DeviceSession::record_decode(bool sample) {
   const auto one_token = [&](size_t outcome) {
-    return [this, sample, &out = outcomes_[outcome]](Recorder& r) {
+    return [this, sample, outcome, &out = outcomes_[outcome]](Recorder& r) {
+      use_place(outcome);
       record_blocks(r, engine_.weights, activations_, cache_, 1);
       record_head(r, engine_.weights, activations_, 0, 1, *out.logits, *out.result);
       if (sample)
@@ -73,6 +79,15 @@ DeviceSession::DecodePrograms DeviceSession::record_decode(bool sample) {
   DecodePrograms programs{backend_.record(one_token(0)), {}};
   for (size_t i = 1; i < outcomes_.size(); ++i) programs.next.push_back(backend_.record_next(one_token(i)));
   return programs;
+}
+
+// Has programs that are recorded now leave the experts of their tokens where trace() will look.
+void DeviceSession::use_place(size_t outcome) {
+  if (trace_) activations_.expert_trace_at = trace_->offset(outcome);
+}
+
+void DeviceSession::trace(uint32_t position, uint32_t n, size_t outcome) {
+  if (trace_) trace_->write(position, n, outcome);
 }
 
 void DeviceSession::record_last_row(Recorder& r, uint32_t row, bool with_logits) {
@@ -187,6 +202,7 @@ bool DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const Sy
 
   const size_t n_layers = engine_.weights.blocks.size();
   const Watch watch = options.observe ? observer_.watch(*options.observe, position, n) : Watch();
+  use_place(0);
   const auto blocks = [&](Recorder& r, size_t begin, size_t end) {
     record_blocks(r, engine_.weights, activations_, cache_, n, begin, end, watch);
     if (last && end == n_layers) record_last_row(r, n - 1, copies_logits_);
@@ -204,6 +220,7 @@ bool DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const Sy
     return false;
   }
   engine_.check_files();
+  trace(position, n, 0);
   tokens_.insert(tokens_.end(), batch.begin(), batch.end());
   evaluated_ = last;
   logits_read_ = last && copies_logits_;
@@ -290,6 +307,7 @@ Finish DeviceSession::decode_on_host(Sampler& sampler, const DecodeOptions& opti
     const auto position = static_cast<uint32_t>(tokens_.size());
     snapshots_.will_write(position, position + 1);
     backend_.run(copies_logits_ ? *decode_logits_ : *greedy_.first, position, {&token->id, 1});
+    trace(position, 1, 0);
     tokens_.push_back(token->id);
     last_ = 0;
     logits_read_ = copies_logits_;
@@ -393,6 +411,7 @@ class DeviceSession::DeviceDecode {
       s_.backend_.wait(program_of(produced_));
     }
     s_.last_ = outcome_of(produced_);
+    s_.trace(first_ + produced_, 1, s_.last_);
     s_.logits_read_ = false;
     s_.tokens_.push_back(token.id);
     device_chose_ = true;

@@ -7,6 +7,7 @@
 #include "engine/kernel_options.h"
 #include "engine/read_ahead.h"
 #include "engine/weight_reader.h"
+#include "expert_trace.h"
 #include "forward.h"
 #include "snapshots.h"
 #include "watch.h"
@@ -56,6 +57,7 @@ class LoadedEngine : public Engine {
   Placement places;
   std::vector<BufferPtr> places_in_host;
   std::unique_ptr<WeightReader> reader;  // of weights that stay in the file, or null
+  std::string expert_trace;  // as of EngineOptions
 };
 
 class DeviceSession : public Session {
@@ -82,6 +84,8 @@ class DeviceSession : public Session {
   std::vector<size_t> piece_ends(uint32_t n) const;
   bool run_pieces(std::span<const int32_t> batch,
                   const std::function<void(Recorder&, size_t begin, size_t end)>& blocks);
+  void use_place(size_t outcome);
+  void trace(uint32_t position, uint32_t n, size_t outcome);
   void record_last_row(Recorder& r, uint32_t row, bool with_logits);
   Finish decode_on_host(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
                         const std::function<bool(const SampledToken&)>& on_token);
@@ -103,6 +107,7 @@ class DeviceSession : public Session {
   KvCache cache_;
   Snapshots snapshots_;
   Activations activations_;
+  std::optional<ExpertTrace> trace_;
   // What a submission leaves of its last token. The first outcome is that of a sync and of a token that the
   // host chose; those of tokens that the device chose are the others, in turn.
   struct Outcome {

@@ -7,17 +7,23 @@
 #ifdef INTEGER_DOT
 #extension GL_EXT_spirv_intrinsics : require
 #endif
+#ifdef EXPERTS
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_buffer_reference_uvec2 : require
+#endif
 #include "params.h"
 
 layout(local_size_x = 64) in;
 layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
 
 layout(push_constant) uniform Push { DensePush push; };
+#ifndef EXPERTS
 layout(binding = 0) readonly buffer W { uvec4 w[]; };           // [rows], as pack_blocks.h has them
+layout(binding = 4) readonly buffer Scales { uint scales[]; };  // [rows], as pack_blocks.h has them
+#endif
 layout(binding = 1) readonly buffer Q { uvec4 q[]; };           // [n_tokens][n_in / 16]
 layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };   // [n_tokens]: bits of s, sum(q)
 layout(binding = 3) buffer Y { float y[]; };                    // [n_tokens][stride]
-layout(binding = 4) readonly buffer Scales { uint scales[]; };  // [rows], as pack_blocks.h has them
 layout(binding = 5) readonly buffer WUp { uvec4 w_up[]; };      // with OUT_GATE the second tensor
 layout(binding = 6) readonly buffer ScalesUp { uint scales_up[]; };
 layout(binding = 7) readonly buffer Sums { int sums[]; };       // [n_tokens][n_in / 16], sums of 16 inputs
@@ -29,6 +35,7 @@ layout(binding = 9) readonly buffer Shares { float shares[]; };  // [n_tokens][n
 #include "common/blocks.glsl"
 #include "common/activation.glsl"
 #include "common/dense_out.glsl"
+#include "common/experts.glsl"
 
 RUN_CODES(codes_of, uint row, w)
 RUN_CODES(codes_of_up, uint row, w_up)
@@ -63,7 +70,7 @@ uint tensor_row() {
 void fetch(uint run) {
   uint lane = gl_LocalInvocationID.x, runs = push.n_in / 32;
   uint row = tensor_row();
-  uint first_token = gl_WorkGroupID.y * kTileTokens, last_token = push.n_tokens - 1;
+  uint first_token = FIRST_TOKEN(kTileTokens), last_token = END_TOKEN - 1;
   if (lane < kOutRows) {
     next_codes = codes_of(row, run, runs);
     next_scale = scales_at(row, run, runs);
@@ -99,8 +106,9 @@ void store(uint run) {
 }
 
 void main() {
+  BEGIN_TILE
   uint tile_row = gl_LocalInvocationID.x % 8;  // an invocation's rows are tile_row + 8 i
-  uint tile_token = gl_LocalInvocationID.x / 8, first_token = gl_WorkGroupID.y * kTileTokens;
+  uint tile_token = gl_LocalInvocationID.x / 8, first_token = FIRST_TOKEN(kTileTokens);
 
   int acc[kRows][kTokens];
   UNROLL for (uint i = 0; i < kRows; ++i)
@@ -132,7 +140,7 @@ void main() {
 
   UNROLL for (uint j = 0; j < kTokens; ++j) {
     uint t = first_token + tile_token + 8 * j;
-    if (t >= push.n_tokens) break;
+    if (t >= END_TOKEN) break;
     float s = uintBitsToFloat(q_info[t].x);
     UNROLL for (uint i = 0; i < kOutRows / 8; ++i) {
       uint row = gl_WorkGroupID.x * kOutRows + tile_row + 8 * i;

@@ -7,6 +7,10 @@
 #ifdef INTEGER_DOT
 #extension GL_EXT_spirv_intrinsics : require
 #endif
+#ifdef EXPERTS
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_buffer_reference_uvec2 : require
+#endif
 #include "params.h"
 
 layout(local_size_x = 64) in;
@@ -14,11 +18,13 @@ layout(constant_id = CONSTANT_ROWS) const uint kRows = 2;
 layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
 
 layout(push_constant) uniform Push { DensePush push; };
+#ifndef EXPERTS
 layout(binding = 0) readonly buffer W { uvec4 w[]; };           // [rows], as pack_blocks.h has them
+layout(binding = 4) readonly buffer Scales { uint scales[]; };  // [rows], as pack_blocks.h has them
+#endif
 layout(binding = 1) readonly buffer Q { uvec4 q[]; };           // [n_tokens][n_in / 16]
 layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };   // [n_tokens]: bits of s, sum(q)
 layout(binding = 3) buffer Y { float y[]; };                    // [n_tokens][stride]
-layout(binding = 4) readonly buffer Scales { uint scales[]; };  // [rows], as pack_blocks.h has them
 layout(binding = 5) readonly buffer WUp { uvec4 w_up[]; };      // with OUT_GATE the second tensor
 layout(binding = 6) readonly buffer ScalesUp { uint scales_up[]; };
 layout(binding = 7) readonly buffer Sums { int sums[]; };       // [n_tokens][n_in / 16], sums of 16 inputs
@@ -31,6 +37,7 @@ layout(binding = 9) readonly buffer Shares { float shares[]; };  // [n_tokens][n
 #include "common/blocks.glsl"
 #include "common/activation.glsl"
 #include "common/dense_out.glsl"
+#include "common/experts.glsl"
 
 RUN_CODES(codes_of, uint row, w)
 RUN_CODES(codes_of_up, uint row, w_up)
@@ -76,12 +83,13 @@ void multiply(uint first_row, uint t) {
   float s = uintBitsToFloat(q_info[t].x);
   for (uint r = 0; r < kOutRows; ++r)
     if (first_row + r < push.n_out)
-      put(t, first_row + r, blocks_result(acc[r], s, push.scale0),
+      put(PAIR_OUTPUT(t), first_row + r, blocks_result(acc[r], s, push.scale0),
           blocks_result(acc[kRows - kOutRows + r], s, push.scale1));
 }
 
 void main() {
+  BEGIN_PAIR
   uint stride = gl_NumWorkGroups.x * N_SUBGROUPS * kOutRows;
   for (uint first = gl_WorkGroupID.x * N_SUBGROUPS * kOutRows; first < push.n_out; first += stride)
-    multiply(first + SUBGROUP * kOutRows, gl_WorkGroupID.y);
+    multiply(first + SUBGROUP * kOutRows, PAIR_INPUT);
 }

@@ -11,6 +11,7 @@
 #   _add, ADD                  the result is added to the output
 #   _gate_up, GATE_UP          the result is act(gate) * up
 #   _groups, GROUPS            for matrices of groups with scales of their own (common/groups.glsl)
+#   _experts, EXPERTS          for matrices of experts (common/experts.glsl)
 #   _blocks, BLOCKS            for quantised dense matrices (common/blocks.glsl)
 #
 #      name                             source                      kind       defines
@@ -50,6 +51,21 @@ kernel(ternary_matmul_gate_up_matrix    ternary_matmul_matrix.comp  matrix     U
 kernel(ternary_matmul_groups_dot        ternary_matmul_groups.comp  plain      UNROLLED INTEGER_DOT)
 kernel(ternary_matmul_groups_emulated   ternary_matmul_groups.comp  plain)
 kernel(ternary_matmul_groups_matrix     ternary_matmul_groups_matrix.comp  matrix  UNROLLED)
+kernel(route                            route.comp                  plain)
+kernel(group_pairs                      group_pairs.comp            plain)
+kernel(sum_experts                      sum_experts.comp            plain)
+kernel(quantise_experts                 rms_norm_quantise.comp      plain      GROUPS EXPERTS)
+kernel(quantise_experts_shared          rms_norm_quantise.comp      plain      GROUPS EXPERTS SHARED_SUBGROUPS)
+kernel(groups_matvec_experts_dot        ternary_matvec_groups.comp  plain      EXPERTS INTEGER_DOT)
+kernel(groups_matvec_experts_emulated   ternary_matvec_groups.comp  plain      EXPERTS)
+kernel(groups_matvec_experts_shared     ternary_matvec_groups.comp  plain      EXPERTS SHARED_SUBGROUPS)
+kernel(groups_matmul_experts_dot        ternary_matmul_groups.comp  plain      EXPERTS UNROLLED INTEGER_DOT)
+kernel(groups_matmul_experts_emulated   ternary_matmul_groups.comp  plain      EXPERTS)
+kernel(blocks_matvec_experts_dot        blocks_matvec.comp          plain      EXPERTS INTEGER_DOT)
+kernel(blocks_matvec_experts_emulated   blocks_matvec.comp          plain      EXPERTS)
+kernel(blocks_matvec_experts_shared     blocks_matvec.comp          plain      EXPERTS SHARED_SUBGROUPS)
+kernel(blocks_matmul_experts_dot        blocks_matmul.comp          plain      EXPERTS UNROLLED INTEGER_DOT)
+kernel(blocks_matmul_experts_emulated   blocks_matmul.comp          plain      EXPERTS)
 kernel(blocks_matvec_dot                blocks_matvec.comp          plain      INTEGER_DOT)
 kernel(blocks_matvec_emulated           blocks_matvec.comp          plain)
 kernel(blocks_matvec_shared             blocks_matvec.comp          plain      SHARED_SUBGROUPS)

@@ -59,6 +59,8 @@ using uvec2 = uint64_t;
 #define CONSTANT_MINIMUM 38          // 1: they also share a minimum
 #define CONSTANT_SUM_WORDS 39        // words of four inputs whose sum the kernels of a product want
 #define CONSTANT_ROUNDED 40          // stages of decode that hand over units as int8: ROUNDED_... together
+#define CONSTANT_PAIRS 41             // pairs of a token and an expert that share a row of the input
+#define CONSTANT_CLAMP 42             // bits of a float: how far the gate and up of experts go; 0: without end
 
 // What a gate becomes before it is multiplied by up, and what OUT_ACT makes of a result.
 #define ACTIVATION_RELU2 0  // relu(gate)^2
@@ -178,6 +180,32 @@ struct DensePush {
   float scale1;
   float fixed0;
   float fixed1;
+};
+
+// Experts: how many a layer may have, and where group_pairs.comp writes what.
+#define MOST_EXPERTS 1024
+#define TILES_BEGIN 1
+#define TILE_WORDS 3
+
+struct RoutePush {
+  uint n_expert;
+  uint used;
+  uint sigmoid;  // as in Routing
+  uint normed;
+  float scale;
+};
+
+struct GroupPush {
+  uint n_expert;
+  uint n_pairs;
+  uint tile;      // pairs of a tile at most
+  uint order_at;  // word of the list
+};
+
+struct SumPush {
+  uint width;
+  uint used;
+  uint place_at;  // word of the list where the places of pairs begin; 0: pair i is in place i
 };
 
 // A matrix whose codes are expanded.

@@ -32,6 +32,11 @@ layout(binding = 6) writeonly buffer Shares { float shares[]; };  // [rows][n_in
 #include "common/quantise.glsl"
 #include "common/layer_norm.glsl"
 
+#ifdef EXPERTS
+layout(constant_id = CONSTANT_PAIRS) const uint kPairs = 1;
+layout(binding = 7) readonly buffer Groups { uint groups[]; };  // as group_pairs.comp writes them
+#endif
+
 uint words, row;
 LayerNorm layer;
 
@@ -92,7 +97,11 @@ void quantise_units(RowScale scale) {
 
 void main() {
   words = push.n_in / 4;
+#ifdef EXPERTS
+  row = groups[push.first_row + gl_WorkGroupID.x] / kPairs * words;  // where the list has the pair of this place
+#else
   row = (push.first_row + gl_WorkGroupID.x) * words;
+#endif
   if (kNorm == NORM_LAYER) layer = layer_norm(row, push.n_in, push.epsilon);
   float squares = 0.0, largest = 0.0;
   for (uint i = gl_LocalInvocationID.x; i < words; i += gl_WorkGroupSize.x) {

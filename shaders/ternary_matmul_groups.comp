@@ -7,6 +7,10 @@
 #ifdef INTEGER_DOT
 #extension GL_EXT_spirv_intrinsics : require
 #endif
+#ifdef EXPERTS
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_buffer_reference_uvec2 : require
+#endif
 #include "params.h"
 
 layout(local_size_x = 64) in;
@@ -14,17 +18,20 @@ layout(constant_id = CONSTANT_INPUT_UNITS) const uint kInputUnits = 0;
 layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
 
 layout(push_constant) uniform Push { GroupsPush push; };
+#ifndef EXPERTS
 layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]
+layout(binding = 4) readonly buffer Scales { uint scales[]; };  // F16 [rows][n_in / 64 / kScaleGroups]
+#endif
 layout(binding = 1) readonly buffer Q { uvec4 q[]; };          // [n_tokens][n_in / 16]
 layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };  // [n_tokens]: bits of s, sum(q)
 layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_out]
-layout(binding = 4) readonly buffer Scales { uint scales[]; };  // F16 [rows][n_in / 64 / kScaleGroups]
 layout(binding = 5) readonly buffer Sums { int sums[]; };      // [n_tokens][n_in / 64]: sum(q) of a group
 layout(binding = 6) readonly buffer Shares { float shares[]; };  // with kInputUnits, of a group
 
 #include "common/ternary.glsl"
 #include "common/groups.glsl"
 #include "common/activation.glsl"
+#include "common/experts.glsl"
 
 const uint kRows = 8, kTokens = 4;            // of an invocation
 const uint kSome = 4;                         // rows whose products it has in registers at a time
@@ -55,7 +62,7 @@ void fetch(uint g) {
   uint lane = gl_LocalInvocationID.x, groups = push.n_in / 64;
   uint row = min(matrix_row(lane), push.n_out * (kOut == OUT_GATE ? 2 : 1) - 1);
   uint scale = row * (groups / kScaleGroups) + g / kScaleGroups;
-  uint first_token = gl_WorkGroupID.y * kTileTokens, last_token = push.n_tokens - 1;
+  uint first_token = FIRST_TOKEN(kTileTokens), last_token = END_TOKEN - 1;
   next_w = w[row * groups + g];
   next_scale = half_of(scales[scale / 2], scale) * push.fixed_point;
   uint own = min(first_token + lane, last_token) * groups + g;
@@ -82,8 +89,9 @@ void store() {
 }
 
 void main() {
+  BEGIN_TILE
   uint tile_row = gl_LocalInvocationID.x % 8;  // an invocation's rows are tile_row + 8 i
-  uint tile_token = gl_LocalInvocationID.x / 8, first_token = gl_WorkGroupID.y * kTileTokens;
+  uint tile_token = gl_LocalInvocationID.x / 8, first_token = FIRST_TOKEN(kTileTokens);
 
   int acc[kRows][kTokens];
   UNROLL for (uint i = 0; i < kRows; ++i)
@@ -122,7 +130,7 @@ void main() {
 
   for (uint j = 0; j < kTokens; ++j) {
     uint t = first_token + tile_token + 8 * j;
-    if (t >= push.n_tokens) break;
+    if (t >= END_TOKEN) break;
     float s = uintBitsToFloat(q_info[t].x);
     for (uint i = 0; i < kOutRows / 8; ++i) {
       uint out_row = gl_WorkGroupID.x * kOutRows + tile_row + 8 * i;

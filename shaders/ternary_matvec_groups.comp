@@ -10,6 +10,10 @@
 #ifdef INTEGER_DOT
 #extension GL_EXT_spirv_intrinsics : require
 #endif
+#ifdef EXPERTS
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_buffer_reference_uvec2 : require
+#endif
 #include "params.h"
 
 layout(local_size_x = 64) in;
@@ -18,11 +22,13 @@ layout(constant_id = CONSTANT_INPUT_UNITS) const uint kInputUnits = 0;
 layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
 
 layout(push_constant) uniform Push { GroupsPush push; };
+#ifndef EXPERTS
 layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]
+layout(binding = 4) readonly buffer Scales { uint scales[]; };  // F16 [rows][n_in / 64 / kScaleGroups]
+#endif
 layout(binding = 1) readonly buffer Q { uvec4 q[]; };          // [n_tokens][n_in / 16]
 layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };  // [n_tokens]: bits of s, sum(q)
 layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_out]
-layout(binding = 4) readonly buffer Scales { uint scales[]; };  // F16 [rows][n_in / 64 / kScaleGroups]
 layout(binding = 5) readonly buffer Sums { int sums[]; };      // [n_tokens][n_in / 64]: sum(q) of a group
 layout(binding = 6) readonly buffer Shares { float shares[]; };  // with kInputUnits, of a group
 
@@ -30,6 +36,7 @@ layout(binding = 6) readonly buffer Shares { float shares[]; };  // with kInputU
 #include "common/ternary.glsl"
 #include "common/groups.glsl"
 #include "common/activation.glsl"
+#include "common/experts.glsl"
 
 const uint kOutRows = kOut == OUT_GATE ? kRows / 2 : kRows;  // gate rows, then as many up rows
 
@@ -63,7 +70,7 @@ void multiply(uint first, uint t) {
   float s = uintBitsToFloat(q_info[t].x);
   for (uint r = 0; r < kOutRows; ++r) {
     if (first + r >= push.n_out) break;
-    uint at = t * push.n_out + first + r;
+    uint at = PAIR_OUTPUT(t) * push.n_out + first + r;
     if (kOut == OUT_GATE) {
       y[at] = gated(ternary_result(acc[r], 0, s, push.scale0),
                     ternary_result(acc[kRows - kOutRows + r], 0, s, push.scale1));
@@ -76,7 +83,8 @@ void multiply(uint first, uint t) {
 }
 
 void main() {
+  BEGIN_PAIR
   uint stride = gl_NumWorkGroups.x * N_SUBGROUPS * kOutRows;
   for (uint first = gl_WorkGroupID.x * N_SUBGROUPS * kOutRows; first < push.n_out; first += stride)
-    multiply(first + SUBGROUP * kOutRows, gl_WorkGroupID.y);
+    multiply(first + SUBGROUP * kOutRows, PAIR_INPUT);
 }

@@ -115,6 +115,8 @@ void tool_info(const Options& options, Output& out) {
   s += fmt::format("architecture  {}\n", m.architecture);
   s += fmt::format("layers        {}\n", m.n_layer);
   s += fmt::format("width         {}, feed-forward {}\n", m.n_embd, m.n_ff);
+  if (m.n_expert != 0)
+    s += fmt::format("experts       {} a layer, of which a token uses {}\n", m.n_expert, m.n_expert_used);
   s += fmt::format("heads         {} of {}, {} for keys and values\n", m.n_head, m.head_dim, m.n_head_kv);
   s += fmt::format("vocabulary    {} tokens, pre-tokenizer {}\n", m.n_vocab, text->tokenizer.pre());
   s += fmt::format("context       {} tokens\n", m.n_ctx_train);

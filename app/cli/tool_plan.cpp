@@ -86,6 +86,7 @@ std::vector<Row> rows_of(const Plan& plan) {
                                     plan.model.tied_head ? plan.model.embedding_type : plan.model.head_type)),
         std::pair(attention, fmt::format("attention of {} layers", plan.model.n_layer)),
         std::pair(feed_forward, fmt::format("feed-forward of {} layers", plan.model.n_layer)),
+        std::pair(experts, fmt::format("experts of {} layers", plan.model.n_layer)),
         std::pair(embedding, fmt::format("embedding, {}", plan.model.embedding_type))}) {
     Row row{name};
     for (size_t i = 0; i < plan.placement.pieces.size(); ++i) {

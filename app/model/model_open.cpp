@@ -25,6 +25,7 @@ EngineOptions engine_options(const ModelOptions& options) {
   engine.vram = options.vram;
   engine.ram = options.ram;
   engine.n_ctx = options.ctx;
+  engine.expert_trace = options.expert_trace;
   for (const SteerOption& steer : options.steers) {
     std::vector<float> vector = read_npy(steer.file).values;
     for (float& value : vector) value *= steer.scale;

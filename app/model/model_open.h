@@ -31,6 +31,7 @@ struct ModelOptions {
   uint64_t ram = kNoLimit;
   std::vector<SteerOption> steers;
   std::vector<Interventions::Head> ablated;
+  std::string expert_trace;  // a file; empty: none
 };
 
 // What is to be said of --vram on this device; empty where it has its usual meaning.

@@ -81,6 +81,8 @@ class Rounding {
   // Rounds a token. `room` is for room() bytes.
   void run(uint32_t token, const Rounded& to, CacheLine* room) const;
   size_t room() const;
+  // Copies what run() made of a token to another row.
+  void copy(const Rounded& rows, uint32_t token, uint32_t row) const;
   uint32_t n_in() const { return n_in_; }
 
   // Whether who makes the values of one token may round them: RowsDone then calls made(). From now on own()

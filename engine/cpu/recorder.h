@@ -129,6 +129,9 @@ class CpuRecorder : public Recorder {
   // The inputs of one token are rounded by each thread for itself in the step of the product. That takes less
   // time than it takes all threads to wait for one and to fetch what it wrote.
   void linear(const Matrix& w, const In& in, const Out& out, uint32_t n) override;
+  void route(const Routing& routing, const Picked& picked, uint32_t n) override;
+  void linear_of_experts(const Matrix& w, const In& in, const Out& out, const Picked& picked,
+                         uint32_t n) override;
   void rope_store_kv(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
                      const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& shape,
                      uint32_t n) override;
@@ -172,6 +175,8 @@ class CpuRecorder : public Recorder {
     }
   }
   void multiply(const Matrix& w, const Quantised& q, const Out& out, uint32_t n);
+  void quantise_by_expert(const Matrix& w, const In& in, const Picked& picked, uint32_t n);
+  void sum_of_experts(const Buffer& x, uint32_t n_features, const Picked& picked, uint32_t n);
   void gated_product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n);
   void dense_product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n);
   void full_head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n);

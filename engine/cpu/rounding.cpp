@@ -88,6 +88,16 @@ void Rounding::round_row(const float* row, const float* weight, uint32_t token, 
   if (blocks_) sum_up(k_, q, n_in_, 16, to.sums16 + size_t{token} * (n_in_ / 16));
 }
 
+void Rounding::copy(const Rounded& rows, uint32_t token, uint32_t row) const {
+  const auto copy = [&](auto* of, size_t n) { std::copy_n(of + token * n, n, of + row * n); };
+  if (floats_) return copy(rows.y, n_in_);
+  copy(rows.q, n_in_);
+  copy(rows.info, 1);
+  if (groups_) copy(rows.sums, n_in_ / 64);
+  if (blocks_) copy(rows.sums16, n_in_ / 16);
+  if (units_ || groups_) copy(rows.factors, n_in_ / unit_);
+}
+
 TokenScale Rounding::scale_of(const UnitTotals& row) const {
   const float inverse = norm_.kind == Norm::Kind::rms ? norm_.inverse(row.squares, n_in_) : 1;
   return {127 / std::max(kLeastMagnitude, row.largest * inverse), 0};

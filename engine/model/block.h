@@ -17,6 +17,7 @@ struct TensorStack {
   std::array<const GgufTensor*, 3> parts{};
   std::array<const GgufTensor*, 3> scales{};
   std::array<const GgufTensor*, 3> biases{};
+  uint32_t n_expert = 0;  // not 0: a part is a cut that has the rows of all experts below each other
   std::vector<std::shared_ptr<const GgufTensor>> cuts;  // parts that are some rows of a tensor of the file
   explicit operator bool() const { return parts[0] != nullptr; }
 };
@@ -48,10 +49,12 @@ struct BlockOf {
   } attention;
   struct FeedForward {
     NormOf pre;                   // [n_embd]
+    typename Of::Linear router;   // n_embd -> n_expert, where gate_up and down are those of experts
     typename Of::Linear gate_up;  // n_embd -> 2 n_ff, or up alone -> n_ff
     NormOf sub;                   // [n_ff]
     typename Of::Linear down;     // n_ff -> n_embd
     NormOf post;                  // [n_embd]
+    float clamp = 0;              // not 0: act(min(gate, clamp)) * clamp(up, -clamp, clamp)
   } ffn;
   // What a layer does with the input that it alone is given: Gemma's per-layer embeddings.
   struct PerLayer {
@@ -85,8 +88,8 @@ void for_each_tensor(const FileBlock& b, F f) {
     one(norm->bias);
   }
   for (const GgufTensor* t : attention.input.bias) one(t);
-  for (const TensorStack* stack :
-       {&attention.qkv, &attention.out, &ffn.gate_up, &ffn.down, &per_layer.gate, &per_layer.proj})
+  for (const TensorStack* stack : {&attention.qkv, &attention.out, &ffn.router, &ffn.gate_up, &ffn.down,
+                                   &per_layer.gate, &per_layer.proj})
     for_each_tensor(*stack, f);
 }
 

@@ -34,6 +34,7 @@ struct Layer {
   uint32_t rope = 0;   // of Config::ropes
   uint32_t kv_of = 0;  // the layer in whose cache its keys and values are
   uint32_t n_ff = 0;
+  float clamp = 0;  // as FeedForward::clamp
 };
 
 struct Config : ModelInfo {
@@ -48,6 +49,7 @@ struct Config : ModelInfo {
   float embedding_scale = 1;
   float logit_softcap = 0;                 // logits become softcap * tanh(logits / softcap); 0: they stay
   std::vector<int32_t> suppressed_tokens;  // their logits become -inf
+  Routing routing;                         // of n_expert_used of the n_expert experts
   uint32_t n_per_layer = 0;                // Gemma's per-layer inputs: features that each layer is given
   std::vector<Layer> layers;               // [n_layer], for the family's own use; empty where all are alike
   // Of a layer like all others.

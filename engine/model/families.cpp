@@ -24,6 +24,8 @@ constexpr Family kFamilies[] = {
     {"llama", read_llama, llama_block},
     {"qwen2", read_qwen, qwen2_block},
     {"qwen3", read_qwen, qwen3_block},
+    {"qwen3moe", read_qwen, qwen3moe_block, nullptr, true},
+    {"maple", read_maple, maple_block, nullptr, true},
     {"gpt2", read_gpt2, gpt2_block, gpt2_whole},
     {"gemma3", read_gemma3, gemma3_block},
     {"gemma4", read_gemma4, gemma4_block, gemma4_whole},
@@ -72,12 +74,45 @@ std::string old_fingerprint(const Checkpoint& file) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-void read_sizes(const Checkpoint& file, Config& c) {
+// The keys of experts. Of what such models may have beside them, what is not known is refused.
+void read_experts(const Checkpoint& file, Config& c) {
+  const auto key = [&](const char* name) { return c.architecture + "." + name; };
+  constexpr uint32_t kMostExperts = 1024, kMostUsed = 32, kSoftmax = 1, kSigmoid = 2;
+  c.n_expert = get_size(file, key("expert_count"), kMostExperts);
+  c.n_expert_used = get_size(file, key("expert_used_count"), std::min(c.n_expert, kMostUsed));
+  c.n_ff = std::ranges::max(layer_sizes(file, key("expert_feed_forward_length"), c.n_layer, 1 << 18));
+  const uint32_t gating = file.find_u32(key("expert_gating_func")).value_or(kSoftmax);
+  if (gating != kSoftmax && gating != kSigmoid)
+    fail(file, fmt::format("{} is {}, wanted {} (softmax) or {} (sigmoid)", key("expert_gating_func"), gating,
+                           kSoftmax, kSigmoid));
+  c.routing = {gating == kSigmoid, file.find_bool(key("expert_weights_norm")).value_or(true),
+               file.find_f32(key("expert_weights_scale")).value_or(1)};
+  if (!(c.routing.scale > 0 && std::isfinite(c.routing.scale)))
+    fail(file,
+         fmt::format("{} is {}, wanted a number above 0", key("expert_weights_scale"), c.routing.scale));
+  for (const char* name : {"expert_shared_count", "expert_shared_feed_forward_length"})
+    if (const uint32_t n = file.find_u32(key(name)).value_or(0); n != 0)
+      fail(file, fmt::format("{} is {}; shared experts cannot be run", key(name), n));
+  if (const uint32_t n = file.find_u32(key("expert_group_count")).value_or(1); n > 1)
+    fail(file, fmt::format("{} is {}; groups of experts cannot be run", key("expert_group_count"), n));
+  for (const GgufTensor& t : file.tensors()) {
+    if (t.name.find("_shexp.") != std::string::npos)
+      fail(file, fmt::format("tensor {} is of a shared expert, which cannot be run", printable(t.name)));
+    if (t.name.find("exp_probs_b") != std::string::npos || t.name.find("_exps.bias") != std::string::npos ||
+        t.name.find("ffn_gate_inp.bias") != std::string::npos)
+      fail(file, fmt::format("tensor {} is a bias of experts, which cannot be run", printable(t.name)));
+  }
+}
+
+void read_sizes(const Checkpoint& file, bool experts, Config& c) {
   const auto key = [&](const char* name) { return c.architecture + "." + name; };
   c.n_ctx_train = get_size(file, key("context_length"), 1 << 20);
   c.n_embd = get_size(file, key("embedding_length"), 1 << 16);
   c.n_layer = get_size(file, key("block_count"), 1 << 10);
-  c.n_ff = std::ranges::max(layer_sizes(file, key("feed_forward_length"), c.n_layer, 1 << 18));
+  if (experts)
+    read_experts(file, c);
+  else
+    c.n_ff = std::ranges::max(layer_sizes(file, key("feed_forward_length"), c.n_layer, 1 << 18));
   c.n_head = get_size(file, key("attention.head_count"), 1 << 10);
   c.n_head_kv = file.find(key("attention.head_count_kv"))
                     ? layer_sizes(file, key("attention.head_count_kv"), c.n_layer, 1 << 10).back()
@@ -87,9 +122,9 @@ void read_sizes(const Checkpoint& file, Config& c) {
   c.norm_epsilon = file.get_f32(epsilon);
   if (!(c.norm_epsilon >= 0 && c.norm_epsilon < 1))
     fail(file, fmt::format("{} is {}, wanted 0 to 1", epsilon, c.norm_epsilon));
-  if (const uint32_t experts = file.find_u32(key("expert_count")).value_or(0); experts != 0)
-    fail(file,
-         fmt::format("{} is {}; models with experts (MoE) cannot be run", key("expert_count"), experts));
+  if (const uint32_t n = file.find_u32(key("expert_count")).value_or(0); n != 0 && !experts)
+    fail(file, fmt::format("{} is {}; models of this architecture cannot be run with experts (MoE)",
+                           key("expert_count"), n));
   if (c.n_head % c.n_head_kv != 0)
     fail(file, fmt::format("{} is {}, wanted a divisor of the {} heads", key("attention.head_count_kv"),
                            c.n_head_kv, c.n_head));
@@ -117,9 +152,9 @@ void read_heads(const Checkpoint& file, Config& c) {
                            c.head_dim));
   c.ropes[0] = read_rope(file, c, "", c.head_dim);
   const uint32_t multiple = has_ternary(file) ? 128 : 64;
-  for (const auto& [name, n] :
-       {std::pair("embedding_length", c.n_embd), std::pair("feed_forward_length", c.n_ff),
-        std::pair("attention.head_count * head size", c.n_head * c.head_dim)})
+  const char* n_ff = c.n_expert != 0 ? "expert_feed_forward_length" : "feed_forward_length";
+  for (const auto& [name, n] : {std::pair("embedding_length", c.n_embd), std::pair(n_ff, c.n_ff),
+                                std::pair("attention.head_count * head size", c.n_head * c.head_dim)})
     if (n % multiple != 0)
       fail(file, fmt::format("{} is {}, wanted a multiple of {}", key(name), n, multiple));
 }
@@ -251,7 +286,7 @@ Config read_config(const Checkpoint& file, Activation activation) {
   Config c;
   c.architecture = family.architecture;
   c.name = file.find_string("general.name").value_or("");
-  read_sizes(file, c);
+  read_sizes(file, family.experts, c);
   read_heads(file, c);
   read_vocabulary(file, c);
   family.read(file, c);

@@ -25,10 +25,11 @@ struct Family {
   void (*read)(const Checkpoint& file, Config& config);  // after the common keys
   FileBlock (*block)(const Checkpoint& file, const Config& config, uint32_t index);
   void (*whole)(const Checkpoint& file, ModelFile& model) = nullptr;
+  bool experts = false;  // its feed-forward is of experts
 };
 std::span<const Family> families();
 
-// engine/model/bitnet.cpp, llama.cpp, qwen.cpp, phi3.cpp, gpt2.cpp and gemma.cpp.
+// engine/model/bitnet.cpp, llama.cpp, qwen.cpp, maple.cpp, phi3.cpp, gpt2.cpp and gemma.cpp.
 void read_bitnet(const Checkpoint& file, Config& config);
 FileBlock bitnet_block(const Checkpoint& file, const Config& config, uint32_t index);
 void read_llama(const Checkpoint& file, Config& config);
@@ -36,6 +37,9 @@ FileBlock llama_block(const Checkpoint& file, const Config& config, uint32_t ind
 void read_qwen(const Checkpoint& file, Config& config);
 FileBlock qwen2_block(const Checkpoint& file, const Config& config, uint32_t index);
 FileBlock qwen3_block(const Checkpoint& file, const Config& config, uint32_t index);
+FileBlock qwen3moe_block(const Checkpoint& file, const Config& config, uint32_t index);
+void read_maple(const Checkpoint& file, Config& config);
+FileBlock maple_block(const Checkpoint& file, const Config& config, uint32_t index);
 void read_phi3(const Checkpoint& file, Config& config);
 FileBlock phi3_block(const Checkpoint& file, const Config& config, uint32_t index);
 void read_gpt2(const Checkpoint& file, Config& config);
@@ -47,6 +51,12 @@ void read_gemma4(const Checkpoint& file, Config& config);
 FileBlock gemma4_block(const Checkpoint& file, const Config& config, uint32_t index);
 void gemma4_whole(const Checkpoint& file, ModelFile& model);
 
+// What comes before the feed-forward of LLaMA's block, and its norm.
+FileBlock attention_block(const Checkpoint& file, const Config& config, uint32_t index,
+                          const AttentionShape& shape);
+// The same with the router and the experts of a feed-forward.
+FileBlock expert_block(const Checkpoint& file, const Config& config, uint32_t index,
+                       const AttentionShape& shape);
 // LLaMA's block with heads of this shape and n_ff features between gate and down.
 FileBlock gated_block(const Checkpoint& file, const Config& config, uint32_t index,
                       const AttentionShape& shape, uint32_t n_ff);

@@ -13,8 +13,7 @@ void read_llama(const Checkpoint& file, Config& c) {
   read_rope_scaling(file, c);
 }
 
-FileBlock gated_block(const Checkpoint& file, const Config& c, uint32_t index, const AttentionShape& s,
-                      uint32_t n_ff) {
+FileBlock attention_block(const Checkpoint& file, const Config& c, uint32_t index, const AttentionShape& s) {
   const Tensors t(file, index);
   const uint64_t q = uint64_t{s.n_head} * s.head_dim, kv = uint64_t{s.n_head_kv} * s.head_dim;
   std::vector<Tensors::Named> qkv = {{"attn_q", q}, {"attn_k", kv}, {"attn_v", kv}};
@@ -28,6 +27,13 @@ FileBlock gated_block(const Checkpoint& file, const Config& c, uint32_t index, c
   block.attention.out = t.projections(q, {{"attn_output", c.n_embd}});
   block.attention.out.biases = t.find_biases({{"attn_output", c.n_embd}});
   block.ffn.pre = t.norm("ffn_norm", c.n_embd, c.norm_epsilon);
+  return block;
+}
+
+FileBlock gated_block(const Checkpoint& file, const Config& c, uint32_t index, const AttentionShape& s,
+                      uint32_t n_ff) {
+  const Tensors t(file, index);
+  FileBlock block = attention_block(file, c, index, s);
   block.ffn.gate_up = t.projections(c.n_embd, {{"ffn_gate", n_ff}, {"ffn_up", n_ff}});
   block.ffn.gate_up.biases = t.find_biases({{"ffn_gate", n_ff}, {"ffn_up", n_ff}});
   block.ffn.down = t.projections(n_ff, {{"ffn_down", c.n_embd}});

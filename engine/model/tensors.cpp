@@ -131,6 +131,24 @@ TensorStack Tensors::halves(uint64_t n_in, const Named& name) const {
   return stack;
 }
 
+TensorStack Tensors::experts(uint64_t n_in, std::initializer_list<Named> names, uint32_t n_expert) const {
+  TensorStack stack;
+  stack.n_expert = n_expert;
+  for (const auto& [name, n_out] : names) {
+    const GgufTensor* whole = checked(full(name) + ".weight", {n_in, n_out, n_expert});
+    check_type(file_, *whole, Role::projection);
+    check_scale(*whole);
+    const size_t i = stack.cuts.size();
+    auto rows = std::make_shared<GgufTensor>(*whole);
+    rows->shape = {n_in, n_out * n_expert};
+    stack.parts[i] = rows.get();
+    stack.cuts.push_back(std::move(rows));
+    if (!have_one_layout(stack.parts[0]->type, whole->type)) fail_as_unlike(file_, *stack.parts[0], *whole);
+    stack.scales[i] = find_vector(full(name) + ".scale", 1);
+  }
+  return stack;
+}
+
 TensorStack Tensors::biased_projection(uint64_t n_in, const Named& name) const {
   TensorStack stack = projections(n_in, {&name, 1});
   stack.biases = biases({name});

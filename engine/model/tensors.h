@@ -55,6 +55,8 @@ class Tensors {
   }
   // The first n_out rows of a tensor of twice as many, and the last ones.
   TensorStack halves(uint64_t n_in, const Named& name) const;
+  // Projections of experts, whose tensors have a third dimension.
+  TensorStack experts(uint64_t n_in, std::initializer_list<Named> names, uint32_t n_expert) const;
   TensorStack biased_projection(uint64_t n_in, const Named& name) const;  // with NAME.bias
   std::array<const GgufTensor*, 3> biases(std::span<const Named> names) const;
   std::array<const GgufTensor*, 3> biases(std::initializer_list<Named> names) const {

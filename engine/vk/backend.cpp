@@ -73,6 +73,7 @@ class VulkanBackend : public Backend {
   }
   void choose_way(const ReadSpeeds& speeds) override { stream_.choose_way(speeds); }
   void read_weights_with(WeightReader& reader) override { stream_.read_with(reader); }
+  BufferPtr addresses_of(const Matrix& w) override { return vk::addresses_of(device_, transfer_, w); }
   void make_slots(uint64_t bytes) override { stream_.make_slots(bytes); }
   bool host_has_fives() const override { return stream_.has_fives(); }
 

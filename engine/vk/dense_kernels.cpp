@@ -16,13 +16,6 @@ Specialisation out_constants(const Out& out) {
   return c;
 }
 
-Specialisation blocks_constants(TensorType type, const Out& out) {
-  const BlockType& t = *find_block_type(type);
-  Specialisation c = out_constants(out);
-  c.insert({{CONSTANT_BITS, t.bits}, {CONSTANT_UNIT, t.unit}, {CONSTANT_MINIMUM, t.has_min ? 1 : 0}});
-  return c;
-}
-
 // Shared memory of blocks_matmul_matrix, in bytes.
 uint32_t tile_bytes(const Specialisation& c, const BlockType& type) {
   const uint32_t rows = tile_rows(c), tokens = tile_tokens(c), unit = type.unit, units = 64 / unit;
@@ -33,6 +26,13 @@ uint32_t tile_bytes(const Specialisation& c, const BlockType& type) {
 }
 
 }  // namespace
+
+Specialisation blocks_constants(TensorType type, const Out& out) {
+  const BlockType& t = *find_block_type(type);
+  Specialisation c = out_constants(out);
+  c.insert({{CONSTANT_BITS, t.bits}, {CONSTANT_UNIT, t.unit}, {CONSTANT_MINIMUM, t.has_min ? 1 : 0}});
+  return c;
+}
 
 const Kernel& VulkanKernels::blocks_matvec(TensorType type, const Out& out) {
   const Device& d = device_;

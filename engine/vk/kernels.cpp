@@ -22,9 +22,6 @@ Specialisation wide(const Device& device) {
   return {{CONSTANT_WORKGROUP_SIZE, size}};
 }
 
-namespace {
-
-// What the kernels of a product have to know of it.
 Specialisation product_constants(const Matrix& w, const Out& out) {
   Specialisation c;
   if (out.kind == Out::Kind::gate) c[CONSTANT_ACTIVATION] = activation_of(out.act);
@@ -34,6 +31,8 @@ Specialisation product_constants(const Matrix& w, const Out& out) {
             {CONSTANT_OUT, static_cast<uint32_t>(out.kind)}});
   return c;
 }
+
+namespace {
 
 // The tile of ternary_matmul_matrix, measured on an H200.
 std::optional<Specialisation> trits_tile(const Device& device, uint64_t outputs) {
@@ -179,13 +178,19 @@ const Kernel& VulkanKernels::attention(const AttentionShape& shape, uint32_t n, 
   return kernel(shader, constants);
 }
 
-const Kernel& VulkanKernels::quantise(const Matrix& w, const Norm& norm) {
-  const Device& d = device_;
-  Specialisation constants = wide(d);
+Specialisation VulkanKernels::quantise_constants(const Matrix& w, const Norm& norm) const {
+  Specialisation constants = wide(device_);
   constants[CONSTANT_NORM] = norm_of(norm);
-  if (w.layout == Layout::trits) return kernel(SUBGROUPS(rms_norm_quantise), constants);
+  if (w.layout == Layout::trits) return constants;
   constants[CONSTANT_INPUT_UNITS] = input_units_of(w);
   constants[CONSTANT_SUM_WORDS] = w.layout == Layout::blocks ? 4 : 16;
+  return constants;
+}
+
+const Kernel& VulkanKernels::quantise(const Matrix& w, const Norm& norm) {
+  const Device& d = device_;
+  const Specialisation constants = quantise_constants(w, norm);
+  if (w.layout == Layout::trits) return kernel(SUBGROUPS(rms_norm_quantise), constants);
   return kernel(SUBGROUPS(rms_norm_quantise_groups), constants);
 }
 

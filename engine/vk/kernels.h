@@ -14,6 +14,7 @@ namespace bitnet::vk {
 
 // Up to so many tokens the matrix is read once a token; larger batches share it in tiles of tokens.
 constexpr uint32_t kMatvecTokens = 4;
+constexpr uint32_t kExpertTile = 32;  // pairs of one expert that larger batches multiply at a time
 
 bool has_blocks(TensorType type);          // of a table: values lie in blocks with scales of their own
 uint32_t input_units_of(const Matrix& w);  // CONSTANT_INPUT_UNITS
@@ -51,6 +52,10 @@ struct DecodeShape {
   uint32_t rounded = 0;           // CONSTANT_ROUNDED, on a device that can
   bool all_long_rounded = false;  // all long rows then come as int8
 };
+
+// What the kernels of a product of groups or trits, or of blocks, have to know of it.
+Specialisation product_constants(const Matrix& w, const Out& out);
+Specialisation blocks_constants(TensorType type, const Out& out);
 
 DecodeShape::Weights weights_of(const Matrix& w);
 // What both have in common, or nullopt where one kernel cannot multiply both.
@@ -101,6 +106,14 @@ struct VulkanKernels {
   };
   Matmul matmul(const Matrix& w, const Out& out, uint32_t n);
 
+  // Of experts; a matrix of theirs is of groups or blocks. of_experts: a matvec where `pairs_a_row` pairs
+  // share a row of the input, for tiles of kExpertTile pairs where it is 0.
+  const Kernel& route();
+  const Kernel& group_pairs();
+  const Kernel& sum_experts();
+  const Kernel& quantise_by_expert(const Matrix& w, const Norm& norm, uint32_t pairs_a_row);
+  Matmul of_experts(const Matrix& w, const Out& out, uint32_t pairs_a_row);
+
   // Expands codes of Layout::fives16 into `to`: Layout::trits or groups.
   const Kernel& expand(Layout to);
 
@@ -119,6 +132,7 @@ struct VulkanKernels {
 
  private:
   const Kernel& kernel(Shader shader, const Specialisation& constants);
+  Specialisation quantise_constants(const Matrix& w, const Norm& norm) const;
   Specialisation decode_constants(const DecodeShape& shape) const;
 
   const Device& device_;

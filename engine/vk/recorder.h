@@ -34,6 +34,9 @@ class VulkanProgram : public Program {
   std::vector<VkDescriptorPool> pools_;
 };
 
+// Matrix::addresses, or null where the device cannot multiply such a matrix.
+BufferPtr addresses_of(const Device& device, Transfer& transfer, const Matrix& w);
+
 // A program begins with the copy of the run's parameters to the device (without host_params those of the
 // program before stay valid) and ends by making visible what the host reads. Between any two kernels stands a
 // full memory barrier, since each needs what the one before it wrote. The kernels of the blocks for one token
@@ -50,6 +53,9 @@ class VulkanRecorder : public Recorder {
   void quantise(const Matrix& w, const In& in, uint32_t n) override;
   void product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) override;
   void linear(const Matrix& w, const In& in, const Out& out, uint32_t n) override;
+  void route(const Routing& routing, const Picked& picked, uint32_t n) override;
+  void linear_of_experts(const Matrix& w, const In& in, const Out& out, const Picked& picked,
+                         uint32_t n) override;
   void rope_store_kv(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
                      const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& shape,
                      uint32_t n) override;
@@ -85,6 +91,9 @@ class VulkanRecorder : public Recorder {
   }
   void dispatch_bytes(const Kernel& kernel, std::span<const std::byte> push,
                       std::initializer_list<const Buffer*> buffers, uint32_t groups_x, uint32_t groups_y);
+  void quantise_by_expert(const Matrix& w, const In& in, const Picked& picked, uint32_t n);
+  void product_of_experts(const Matrix& w, const Quantised& in, const Out& out, const Picked& picked,
+                          uint32_t n);
   void product_of_blocks(const Matrix& w, const Quantised& in, const Out& out, uint32_t n);
   void product_of_floats(const Matrix& w, const Buffer& x, const Out& out, uint32_t n);
   void change(uint32_t element, const ElementPush& push, const Buffer& x, const Buffer& by, uint32_t n);

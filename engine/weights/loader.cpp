@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
 #include "engine/layouts/i2s.h"
@@ -89,6 +88,7 @@ class Loader {
     }
     Matrix m;
     m.n_in = rows.n_in;
+    m.n_expert = stack.n_expert;
     m.input = input_of(c_, stack.parts[0]->type);
     m.bias = stacked(stack.biases);
     for (size_t i = 0; i < rows.parts.size(); ++i)
@@ -98,10 +98,11 @@ class Loader {
       load_blocks(rows, m);
     else if (!find_file_type(stack.parts[0]->type)->trits)
       load_floats(rows, m);
-    else if (stack.parts[0]->type == TensorType::i2_s)
+    else if (stack.parts[0]->type == TensorType::i2_s && !is_by_expert(m))
       load_trits(rows, m);
     else
       load_groups(rows, m);
+    if (m.n_expert != 0) m.addresses = backend_.addresses_of(m);
     return m;
   }
 
@@ -262,7 +263,7 @@ class Loader {
 
   // An i2_s stack: as it lies in the file, where that is the kernels' own order.
   void load_trits(const RowsToPack& rows, Matrix& m) {
-    m.in_fives = in_fives(rows);
+    m.in_fives = m.n_expert == 0 && in_fives(rows);
     if (m.in_fives) {
       m.codes = allocate(m.rows() * code_bytes(Layout::fives16, m.n_in));
       count_fives(m);
@@ -274,7 +275,7 @@ class Loader {
       const RowsToPack::Part& part = rows.parts[i];
       m.parts[i].scale *= i2s_scale(part.tensor->data);
       const auto in_file = part.tensor->data.first(part.tensor->data.size() - kI2sTail);
-      if (has_code_3(in_file, part.rows))
+      if (i2s_rows_have_code_3(in_file, part.rows))
         throw Error(
             ErrorKind::model,
             fmt::format(
@@ -294,15 +295,6 @@ class Loader {
       }
       at += in_file.size();
     }
-  }
-
-  static bool has_code_3(std::span<const std::byte> codes, uint32_t rows) {
-    std::atomic<bool> found = false;
-    const uint64_t row_bytes = codes.size() / rows;
-    share_rows(0, rows, [&](uint32_t begin, uint32_t end) {
-      if (i2s_has_code_3(codes.subspan(begin * row_bytes, (end - begin) * row_bytes))) found = true;
-    });
-    return found;
   }
 
   std::span<const std::byte> block128_in_order(const RowsToPack::Part& part, std::span<const std::byte> codes,
@@ -332,16 +324,33 @@ class Loader {
     return ordered_;
   }
 
-  void load_groups(const RowsToPack& rows, Matrix& m) {
+  // Whether ternary experts of all types lie in Layout::groups.
+  bool is_by_expert(const Matrix& m) const { return m.n_expert && backend_.group_layout() == Layout::groups; }
+
+  // The rows of experts one expert after the other. I2_S has a scale of 1 a row there, and its own is that of
+  // the part.
+  RowsByExpert by_expert(const RowsToPack& stacked, Matrix& m) {
+    Matrix::Part* to = m.parts.data();
+    return rows_by_expert(stacked, m.n_expert, [&](const RowsToPack::Part& part) {
+      const auto data = part.tensor->data;
+      if (part.tensor->type != TensorType::i2_s) return data;
+      (to++)->scale *= i2s_scale(data);
+      return block128_in_order(part, data.first(data.size() - kI2sTail), stacked.n_in / 4);
+    });
+  }
+
+  void load_groups(const RowsToPack& stacked, Matrix& m) {
     m.layout = backend_.group_layout();
-    const uint32_t of_file = find_file_type(rows.parts[0].tensor->type)->scale_every;
-    m.in_fives = in_fives(rows);
+    const auto experts = is_by_expert(m) ? by_expert(stacked, m) : RowsByExpert();
+    const RowsToPack& rows = is_by_expert(m) ? experts.rows : stacked;
+    const bool i2_s = rows.parts[0].tensor->type == TensorType::i2_s;
+    const uint32_t of_file = i2_s ? rows.n_in : find_file_type(rows.parts[0].tensor->type)->scale_every;
+    m.in_fives = m.n_expert == 0 && in_fives(rows);
     const Layout layout = m.in_fives ? Layout::fives16 : m.layout;
     if (m.in_fives) count_fives(m);
     Repacker repacker(file_.path, layout, m.layout, rows, of_file);
     const Packed packed = load_packed(repacker, layout, rows, 0, m.rows(), of_file);
-    m.codes = packed.codes;
-    m.scales = packed.scales;
+    m.codes = packed.codes, m.scales = packed.scales;
     m.scale_every = packed.scale_every;
     m.fixed = fixed_for(repacker.largest_bound());
     for (Matrix::Part& part : m.parts) part.scale /= m.fixed;
@@ -495,10 +504,12 @@ Block load_block(Loader& load, const FileBlock& from) {
   b.attention.out = load.projection(attention.out);
   b.attention.post = load.norm(attention.post);
   b.ffn.pre = load.norm(ffn.pre);
+  if (ffn.router) b.ffn.router = load.projection(ffn.router);
   b.ffn.gate_up = load.projection(ffn.gate_up);
   b.ffn.sub = load.norm(ffn.sub);
   b.ffn.down = load.projection(ffn.down);
   b.ffn.post = load.norm(ffn.post);
+  b.ffn.clamp = ffn.clamp;
   if (per_layer.gate) {
     b.per_layer.gate = load.projection(per_layer.gate);
     b.per_layer.proj = load.projection(per_layer.proj);

@@ -22,8 +22,8 @@ uint64_t ternary_bytes(const GgufTensor& t, bool is_table) {
   return n / 4 + 2 * scales;
 }
 
-uint64_t projection_bytes(const GgufTensor& t) {
-  if (find_file_type(t.type)->trits) return ternary_bytes(t, false);
+uint64_t projection_bytes(const GgufTensor& t, bool experts = false) {
+  if (find_file_type(t.type)->trits) return ternary_bytes(t, experts);
   if (!find_block_type(t.type)) return t.data.size();
   const BlockRowBytes row = block16_row_bytes(t.type, t.shape[0]);  // as many bytes as for Vulkan
   return t.shape[1] * (row.codes + row.scales);
@@ -66,17 +66,20 @@ void add_projection(WeightPiece::Kind kind, uint32_t layer, const TensorStack& s
                     MemoryPlan& plan) {
   if (!stack) return;
   WeightPiece piece{kind, layer, 0, 0, stack.parts[0]};
-  bool in_file = true;
+  const bool experts = stack.n_expert != 0;  // of which a token reads some; they stay in memory
+  bool in_file = !experts;
+  uint64_t bytes = 0;
   for (const GgufTensor* t : stack.parts) {
     if (!t) continue;
-    piece.read += projection_bytes(*t);
-    piece.bytes += projection_bytes(*t) + rounding(*t);
+    bytes += projection_bytes(*t, experts);
+    piece.bytes += projection_bytes(*t, experts) + rounding(*t);
     piece.file_bytes += t->data.size();
     in_file &= std::ranges::any_of(m.files, [&](const auto& file) { return is_in(*file, t->data); });
   }
   if (!in_file) piece.file_bytes = 0;
-  piece.saved = saved_in_fives(stack);
-  plan.projections += piece.read;
+  piece.read = experts ? bytes / stack.n_expert * m.config.n_expert_used : bytes;
+  piece.saved = experts ? 0 : saved_in_fives(stack);
+  plan.projections += bytes;
   plan.pieces.push_back(piece);
 }
 
@@ -88,9 +91,9 @@ void add_pieces(const ModelFile& m, MemoryPlan& plan) {
   add_projection(attention, 0, m.per_layer_proj, m, plan);
   for (uint32_t i = 0; i < m.blocks.size(); ++i) {
     const auto& [at, ffn, per_layer, scale] = m.blocks[i];
-    for (const TensorStack* s : {&at.qkv, &at.out}) add_projection(attention, i, *s, m, plan);
+    for (const TensorStack* s : {&at.qkv, &at.out, &ffn.router}) add_projection(attention, i, *s, m, plan);
     for (const TensorStack* s : {&ffn.gate_up, &ffn.down, &per_layer.gate, &per_layer.proj})
-      add_projection(feed_forward, i, *s, m, plan);
+      add_projection(s->n_expert != 0 ? experts : feed_forward, i, *s, m, plan);
   }
 }
 
@@ -121,7 +124,8 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
   plan.head = table_bytes(*m.output);
   plan.decode_file = m.output->data.size() + plan.norms;
   const auto add = [&](const GgufTensor& t) {
-    plan.decode_file += t.data.size();
+    const bool some = c.n_expert != 0 && t.name.find("_exps.") != std::string::npos;
+    plan.decode_file += some ? t.data.size() / c.n_expert * c.n_expert_used : t.data.size();
     if (t.shape.size() == 1) plan.norms += t.data.size();
   };
   for (const FileBlock& block : m.blocks) for_each_tensor(block, add);
@@ -151,15 +155,22 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
     scratch = std::max(scratch, uint64_t{s.n_head} * (2 + s.head_dim));
     post |= at.post || ffn.post || per_layer.post;
     for (const TensorStack* stack :
-         {&at.qkv, &at.out, &ffn.gate_up, &ffn.down, &per_layer.gate, &per_layer.proj})
+         {&at.qkv, &at.out, &ffn.router, &ffn.gate_up, &ffn.down, &per_layer.gate, &per_layer.proj})
       look_at(*stack);
   }
   look_at(m.per_layer_proj);
-  const uint64_t f32_features = c.n_embd + qkv + o + c.n_ff + (post ? c.n_embd : 0) + (floats ? input : 0) +
-                                uint64_t{c.n_per_layer} * (2 * c.n_layer + 1);
-  plan.activations =
-      batch * (4 * f32_features + input + input / 64 * 4 + (blocks ? input / 16 * 4 : 0) +
-               (scaled ? input / 32 * 4 : 0) + 8) +
+  const uint64_t pairs = std::max(1U, c.n_expert_used);  // of a token
+  uint64_t rounded = input;
+  if (c.n_expert != 0) {
+    rounded = std::max<uint64_t>(input, (pairs + 1) * std::max(c.n_embd, c.n_ff));
+    plan.activations = batch * 4 * (c.n_expert + 2 * pairs + pairs * c.n_embd) + 8 * pairs * batch +
+                       4 * picked_words(c.n_expert, batch * pairs);
+  }
+  const uint64_t f32_features = c.n_embd + qkv + o + pairs * c.n_ff + (post ? c.n_embd : 0) +
+                                (floats ? rounded : 0) + uint64_t{c.n_per_layer} * (2 * c.n_layer + 1);
+  plan.activations +=
+      batch * (4 * f32_features + rounded + rounded / 64 * 4 + (blocks ? rounded / 16 * 4 : 0) +
+               (scaled ? rounded / 32 * 4 : 0) + 8) +
       (tokens + kAttentionChunk - 1) / kAttentionChunk * 4 * scratch +
       4 * ((kMaxLogitRows + kRunAhead) * uint64_t{c.n_vocab} + uint64_t{kMaxLogitRows} * c.n_embd);
   for (const Rope& rope : c.ropes) plan.activations += tokens * rope.dim * 4;

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <exception>
 #include <thread>
 
 #include "engine/engine.h"
+#include "engine/layouts/i2s.h"
 #include "engine/layouts/pack.h"
 
 namespace bitnet {
@@ -32,6 +34,38 @@ const std::byte* RowsToPack::row(uint32_t r, const GgufTensor*& tensor) const {
   if (p->head_dim != 0) r = r / p->head_dim * p->head_dim + rope_row(r % p->head_dim, p->rope_dim);
   tensor = p->tensor;
   return tensor->data.data() + r * find_file_type(tensor->type)->row_bytes(n_in);
+}
+
+bool i2s_rows_have_code_3(std::span<const std::byte> codes, uint32_t rows) {
+  std::atomic<bool> found = false;
+  const uint64_t row_bytes = codes.size() / rows;
+  share_rows(0, rows, [&](uint32_t begin, uint32_t end) {
+    if (i2s_has_code_3(codes.subspan(begin * row_bytes, (end - begin) * row_bytes))) found = true;
+  });
+  return found;
+}
+
+RowsByExpert rows_by_expert(
+    const RowsToPack& stacked, uint32_t n_expert,
+    const std::function<std::span<const std::byte>(const RowsToPack::Part&)>& data_of) {
+  RowsByExpert by;
+  by.rows.n_in = stacked.n_in;
+  by.cuts.reserve(stacked.parts.size() * n_expert);
+  std::vector<std::span<const std::byte>> data;
+  for (const RowsToPack::Part& part : stacked.parts) {
+    data.push_back(data_of(part));
+    if (data.back().data() == part.tensor->data.data()) continue;
+    by.copies.emplace_back(data.back().begin(), data.back().end());
+    data.back() = by.copies.back();
+  }
+  for (uint32_t e = 0; e < n_expert; ++e)
+    for (size_t i = 0; i < stacked.parts.size(); ++i) {
+      GgufTensor& cut = by.cuts.emplace_back(*stacked.parts[i].tensor);
+      const uint64_t bytes = data[i].size() / n_expert;
+      cut.data = data[i].subspan(e * bytes, bytes);
+      by.rows.parts.push_back({&cut, stacked.parts[i].rows / n_expert});
+    }
+  return by;
 }
 
 void share_rows(uint32_t begin, uint32_t end, const std::function<void(uint32_t, uint32_t)>& work) {

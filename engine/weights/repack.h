@@ -32,6 +32,21 @@ struct RowsToPack {
   const std::byte* row(uint32_t r, const GgufTensor*& tensor) const;
 };
 
+// Whether rows of I2_S hold a code that is no weight.
+bool i2s_rows_have_code_3(std::span<const std::byte> codes, uint32_t rows);
+
+// The rows of matrices of experts, one expert after the other, each with its rows of all parts.
+struct RowsByExpert {
+  std::vector<GgufTensor> cuts;
+  std::vector<std::vector<std::byte>> copies;
+  RowsToPack rows;
+};
+// `stacked` has in each part the rows of all experts, and data_of gives them; what does not lie in the tensor
+// is copied.
+RowsByExpert rows_by_expert(
+    const RowsToPack& stacked, uint32_t n_expert,
+    const std::function<std::span<const std::byte>(const RowsToPack::Part&)>& data_of);
+
 // Calls work(begin, end) for shares of rows [begin, end) on several threads, and throws what one of them
 // throws. A share begins a multiple of 16 rows behind `begin`.
 void share_rows(uint32_t begin, uint32_t end, const std::function<void(uint32_t, uint32_t)>& work);

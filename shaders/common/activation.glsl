@@ -1,5 +1,6 @@
 // The gate of a feed-forward network. All kernels that include this give the same bits.
 layout(constant_id = CONSTANT_ACTIVATION) const uint kActivation = ACTIVATION_RELU2;
+layout(constant_id = CONSTANT_CLAMP) const float kClamp = 0.0;
 
 // e^x for x <= 0, as exp() of engine/cpu/float_loops.h computes it: with x = n ln 2 + r, e^r is its Taylor
 // sum to r^7.
@@ -42,6 +43,10 @@ float activated(float x) {
 }
 
 float gated(float gate, float up) {
+  if (kClamp != 0.0) {
+    gate = min(gate, kClamp);
+    up = clamp(up, -kClamp, kClamp);
+  }
   if (kActivation != ACTIVATION_RELU2) {
     precise float product = activated(gate) * up;
     return product;

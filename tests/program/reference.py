@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compute the forward pass of a model in float64, for comparison: bitnet*, llama, qwen2, qwen3, phi3, gpt2, gemma3, gemma4.
+"""Compute the forward pass of a model in float64, for comparison: bitnet*, llama, qwen2, qwen3, qwen3moe, maple, phi3,
+gpt2, gemma3, gemma4.
 
     reference.py model.gguf --ids 256,72,101 --logits logits.npy [--hidden hidden.npy] [--i2s-layout 64|1x4]
                  [--kv float64] [--int8 float32|off] [--sums float32|backwards]
@@ -150,6 +151,9 @@ class Model:
         n_head_kv, head_dim = get("attention.head_count_kv", self.n_head), get("attention.key_length", self.n_embd // self.n_head)
         n_head_kv = n_head_kv[i] if isinstance(n_head_kv, list) else n_head_kv
         rotate = None if self.arch == "gpt2" else Rotation(self.file, get("rope.dimension_count", head_dim))
+        if self.arch == "maple":  # llama.cpp's src/models/maple.cpp
+            local = get("attention.sliding_window_pattern")[i]
+            return Layer(head_dim, n_head_kv, rotate if local else None, None, get("attention.sliding_window") if local else 0)
         if not self.is_gemma:
             return Layer(head_dim, n_head_kv, rotate, None, get("attention.sliding_window", 0))
         pattern, window = get("attention.sliding_window_pattern", 6), get("attention.sliding_window")
@@ -193,13 +197,16 @@ class Model:
             return rms_norm(x, self.file.floats(name + ".weight"), self.eps) + self.file.floats(name + ".bias")
         return rms_norm(x, self.file.floats(name + ".weight"), self.eps, self.order)
 
-    def forward(self, ids, numbers=Numbers()):
+    def forward(self, ids, numbers=Numbers(), choices=None):
         """Returns logits [tokens, vocabulary] and hidden [layers, embedding] of the last token.
+
+        choices [tokens, layers, used] are experts that are taken instead of the likeliest. self.doubt is how much smaller
+        the logit of one of them is, at most, than that of an expert that is not among them.
 
         self.quantised has the int8 inputs of the ternary matrices afterwards, in the order in which they were needed, and
         self.stages what the last token has at each stage (engine/observation.h), {stage: [layers, width]}.
         """
-        self.numbers, self.quantised = numbers, []
+        self.numbers, self.quantised, self.choices, self.doubt = numbers, [], choices, 0.0
         self.stages = {}
         self.order = -1 if numbers.backwards else 1
         there = lambda name: name in self.file.tensors
@@ -218,6 +225,12 @@ class Model:
             x = x + added
             self.keep(input=a, heads=o, attention=added)
             f = self.norm(b + "ffn_norm", x)
+            if there(b + "ffn_gate_inp.weight"):
+                added = self.experts(i, f)
+                x = x + added
+                self.keep(ffn=added, residual=x)
+                hidden.append(x[-1])
+                continue
             h = self.linear(b + "ffn_up", f)
             if self.arch == "phi3":
                 gate, up = np.split(h, 2, -1)
@@ -243,6 +256,42 @@ class Model:
     def keep(self, **stages):
         for stage, rows in stages.items():
             self.stages.setdefault(stage, []).append(rows[-1].ravel())
+
+    def rounded(self, name, x):
+        """Returns what the input of a matrix of experts stands for when it is rounded as the matrix wants."""
+        if self.numbers.int8 is None or self.file.kind(name) not in gguf_types.I2_S:
+            return x
+        q, s = quantise(x, self.numbers.int8)
+        return q / s
+
+    def experts(self, i, f):
+        """Returns what the experts of layer i add for each row of f."""
+        get = lambda key, default=None: self.file.meta.get(f"{self.arch}.{key}", default)
+        used, clamp = get("expert_used_count"), None
+        if self.arch == "maple":
+            clamp = get("swiglu_clamp_exp", [7.0] * self.n_layer)[i]
+        weights = [self.file.floats(f"blk.{i}.ffn_{name}.weight") for name in ("gate_inp", "gate_exps", "up_exps", "down_exps")]
+        router, gates, ups, downs = weights
+        logits, f = f.astype(np.float64) @ router.T, self.rounded(f"blk.{i}.ffn_gate_exps.weight", f)
+        if get("expert_gating_func", 1) == 2:
+            shares = 1 / (1 + np.exp(-logits))
+        else:
+            shares = np.exp(logits - logits.max(-1, keepdims=True))
+            shares /= shares.sum(-1, keepdims=True)
+        y = np.zeros(f.shape)
+        for t, share in enumerate(shares):
+            chosen = np.argsort(-share, kind="stable")[:used]
+            if self.choices is not None:
+                chosen = self.choices[t, i]
+                self.doubt = max(self.doubt, np.delete(logits[t], chosen).max(initial=-np.inf) - logits[t, chosen].min())
+            of_all = share[chosen].sum() if get("expert_weights_norm", True) else 1
+            for e in np.sort(chosen):
+                gate, up = gates[e] @ f[t], ups[e] @ f[t]
+                if clamp:
+                    gate, up = np.minimum(gate, clamp), np.clip(up, -clamp, clamp)
+                y[t] += share[e] / of_all * get("expert_weights_scale", 1.0) * (
+                    downs[e] @ self.rounded(f"blk.{i}.ffn_down_exps.weight", (self.act(gate) * up)[None])[0])
+        return y.astype(f.dtype)
 
     def per_layer_inputs(self, ids, x):
         """Returns what Gemma 4 gives each layer beside x, [tokens, layers, features]."""

@@ -10,7 +10,6 @@ import make_dense_references  # noqa: E402
 
 ARCHIVE = pathlib.Path(__file__).resolve().parent / "families" / "families.tar.xz"
 REFUSED = {  # name -> what the program must say of it
-    "qwen3moe-tq1_0": "qwen3moe",
     "qwen3-pq2_0": "PQ2_0", "qwen3-ptq1_0": "PTQ1_0",
 }
 
@@ -19,7 +18,7 @@ def unpack(folder, names=None):
     """Writes the models, or those of these names, into the folder. Returns name -> (path, arrays of the .npz or None).
 
     The arrays are ids [n], logits [n, n_vocab], and hidden [n_layer, n_embd] of the last token, the last row of which
-    has gone through output_norm; those with dense projections are made here and have no hidden. The refused models have no
+    has gone through output_norm; those with dense projections or experts are made here and have no hidden. The refused models have no
     arrays, and zeros as their weights.
     """
     models = {}

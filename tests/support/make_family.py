@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Write a small GGUF of any family with seeded random weights: bitnet*, llama, qwen2, qwen3, phi3, gpt2, gemma3 or gemma4.
+"""Write a small GGUF of any family with seeded random weights: bitnet*, llama, qwen2, qwen3, qwen3moe,
+maple, phi3, gpt2, gemma3 or gemma4.
 
     make_family.py out.gguf --arch qwen3 --proj q2_0 --embd q2_0 --yarn 4 --original-context 64 --seed 7
     make_family.py out.gguf --proj q4_k --other 0.attn_v=q6_k --other 0.ffn_down=q6_k --head q6_k
@@ -17,13 +18,16 @@ import gguf_types
 from make_model import ARRAY, BOOL, FLOAT, I32, STRING, TEMPLATE, U32, key, text, vocabulary
 
 BITNET = ("bitnet", "bitnet-25", "bitnet-b1.58")
-ARCHITECTURES = (*BITNET, "llama", "qwen2", "qwen3", "phi3", "gpt2", "gemma3", "gemma4")
+ARCHITECTURES = (*BITNET, "llama", "qwen2", "qwen3", "qwen3moe", "maple", "phi3", "gpt2", "gemma3", "gemma4")
 GEMMA = ("gemma3", "gemma4")
+EXPERTS = ("qwen3moe", "maple")
 CODES = [0.3, 0.4, 0.3]  # the shares of -1, 0 and 1
 
 
 def numbers(rng, kind, shape, deviation):
     """Returns the bytes of a random tensor [rows, columns] whose values have this standard deviation."""
+    if len(shape) == 3:  # of experts
+        shape = (shape[0] * shape[1], shape[2])
     if kind not in gguf_types.TERNARY:
         return gguf_types.quantise(kind, rng.standard_normal(shape, np.float32) * deviation)
     codes = rng.choice(np.arange(3, dtype=np.uint8), shape, p=CODES)
@@ -107,6 +111,14 @@ def gemma_tensors(a, n_vocab, head_dim):
         yield "rope_freqs.weight", "part freqs", (head_dim // 2,)
 
 
+def feed_forward(a):
+    """Returns the names and shapes of the matrices of a block's feed-forward."""
+    shapes = [("ffn_gate", (a.ffn, a.dim)), ("ffn_up", (a.ffn, a.dim)), ("ffn_down", (a.dim, a.ffn))]
+    if a.arch not in EXPERTS:
+        return shapes
+    return [("ffn_gate_inp", (a.experts, a.dim)), *((name + "_exps", (a.experts, *shape)) for name, shape in shapes)]
+
+
 def tensors(a, n_vocab, head_dim):
     """Yields the name, the kind and the shape [rows, columns] of each tensor."""
     if a.arch == "gpt2":
@@ -119,16 +131,16 @@ def tensors(a, n_vocab, head_dim):
     yield "token_embd.weight", a.embd, (n_vocab, a.dim)
     for i in range(a.layers):
         b = f"blk.{i}."
-        for name, n, there in [("attn_norm", a.dim, True), ("attn_q_norm", head_dim, a.arch == "qwen3"),
-                               ("attn_k_norm", head_dim, a.arch == "qwen3"), ("attn_sub_norm", q, sub_norms),
+        for name, n, there in [("attn_norm", a.dim, True), ("attn_q_norm", head_dim, a.arch in ("qwen3", *EXPERTS)),
+                               ("attn_k_norm", head_dim, a.arch in ("qwen3", *EXPERTS)), ("attn_sub_norm", q, sub_norms),
                                ("ffn_norm", a.dim, True), ("ffn_sub_norm", a.ffn, sub_norms)]:
             if there:
                 yield f"{b}{name}.weight", "norm", (n,)
         for name, shape in [("attn_q", (q, a.dim)), ("attn_k", (kv, a.dim)), ("attn_v", (kv, a.dim)),
-                            ("attn_output", (a.dim, q)), ("ffn_gate", (a.ffn, a.dim)), ("ffn_up", (a.ffn, a.dim)),
-                            ("ffn_down", (a.dim, a.ffn))]:
+                            ("attn_output", (a.dim, q)), *feed_forward(a)]:
             other = dict(a.other)
-            yield f"{b}{name}.weight", other.get(f"{i}.{name}", other.get(name, a.proj)), shape
+            usual = "f32" if name == "ffn_gate_inp" else a.proj
+            yield f"{b}{name}.weight", other.get(f"{i}.{name}", other.get(name, usual)), shape
             if a.biases or a.arch == "qwen2" and name in ("attn_q", "attn_k", "attn_v"):
                 yield f"{b}{name}.bias", "bias", shape[:1]
     yield "output_norm.weight", "norm", (a.dim,)
@@ -151,7 +163,9 @@ def tensor(a, rng, name, kind, shape):
         return 0, vectors[kind]().astype("<f4").tobytes()
     # Small embeddings: with a tied head they would else hide in the logits what the blocks do.
     # Gemma multiplies them with sqrt(dim).
-    deviation = (a.embd_deviation or (0.02 if a.arch in GEMMA else 0.2)) if name.endswith("token_embd.weight") else 1 / math.sqrt(shape[1])
+    deviation = (a.embd_deviation or (0.02 if a.arch in GEMMA else 0.2)) if name.endswith("token_embd.weight") else 1 / math.sqrt(shape[-1])
+    if name.endswith("ffn_gate_inp.weight"):
+        deviation *= 2  # so that some experts are clearly likelier
     return gguf_types.KINDS[kind].id, numbers(rng, kind, shape, deviation)
 
 
@@ -183,6 +197,15 @@ def metadata(a, rng, head_dim):
                  key(A + ".attention.value_length_swa", U32, swa), key(A + ".rope.dimension_count_swa", U32, swa),
                  key(A + ".rope.freq_base_swa", FLOAT, 10000.0), key(A + ".final_logit_softcapping", FLOAT, 30.0),
                  key(A + ".embedding_length_per_layer_input", U32, a.per_layer)]
+    if A in EXPERTS:
+        meta = [entry for entry in meta if b".feed_forward_length" not in entry]
+        meta += [key(A + ".expert_count", U32, a.experts), key(A + ".expert_used_count", U32, a.used),
+                 key(A + ".expert_feed_forward_length", U32, a.ffn)]
+    if a.sigmoid:
+        meta.append(key(A + ".expert_gating_func", U32, 2))
+    if A == "maple":
+        meta += [key(A + ".attention.sliding_window", U32, a.window), key(A + ".swiglu_clamp_exp", ARRAY, [1.5 - 0.25 * i for i in range(a.layers)], FLOAT),
+                 key(A + ".attention.sliding_window_pattern", ARRAY, local_layers(a), BOOL)]
     if a.activation:
         meta.append(key(A + ".hidden_activation", STRING, a.activation))
     for kind, factor in (("linear", a.linear), ("yarn", a.yarn)):
@@ -226,9 +249,12 @@ def parse(arguments=None):
     parser.add_argument("--long-rope", type=float, help="factor of the scores of LongRoPE, with two tensors of divisors")
     parser.add_argument("--original-context", type=int, default=64, help="what YaRN or LongRoPE stretches")
     parser.add_argument("--biases", action="store_true", help="of all projections of a llama")
-    parser.add_argument("--window", type=int, default=16, help="keys that a local layer of Gemma, or one of Phi-3, sees")
-    parser.add_argument("--pattern", type=int, default=3, help="every so many layers of Gemma one sees all keys")
+    parser.add_argument("--window", type=int, default=16, help="keys that a local layer of Gemma or maple, or one of Phi-3, sees")
+    parser.add_argument("--pattern", type=int, default=3, help="every so many layers of Gemma or maple one sees all keys")
     parser.add_argument("--swa-head-dim", type=int, help="of Gemma's local layers")
+    parser.add_argument("--experts", type=int, default=8, help="of a layer, where the architecture has experts")
+    parser.add_argument("--used", type=int, default=2, help="experts of a token")
+    parser.add_argument("--sigmoid", action="store_true", help="as what the router gives probabilities")
     parser.add_argument("--shared", type=int, default=0, help="last layers that use the keys of an earlier one")
     parser.add_argument("--keys-are-values", action="store_true", help="in Gemma's global layers")
     parser.add_argument("--per-layer", type=int, default=0, help="features that each layer of Gemma is given")

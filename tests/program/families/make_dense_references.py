@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make the reference models with dense projections again, byte for byte: tiny and random.
+"""Make the reference models with dense projections, and those with experts, again, byte for byte: tiny and random.
 
     make_dense_references.py FOLDER [NAME...]
 
@@ -23,7 +23,7 @@ import make_references  # noqa: E402
 from make_model import ARRAY, BOOL, FLOAT, I32, STRING, U32, key, text  # noqa: E402
 
 LOGITS = pathlib.Path(__file__).resolve().parent / "dense.npz"
-CONTEXT, SEED, N_TOKENS = 256, 1, 48
+CONTEXT, SEED, N_TOKENS, EXPERT = 256, 1, 48, 256
 
 
 class Case(typing.NamedTuple):
@@ -41,6 +41,7 @@ class Case(typing.NamedTuple):
     n: int = N_TOKENS
     per_layer: int = 0  # Gemma 4
     shared: int = 0
+    experts: int = 0  # of which a token uses two
 
 
 def gemma(arch, layers, **more):
@@ -54,6 +55,8 @@ CASES = {
     "llama-q6_k": Case("llama", "q6_k", "q6_k", "q6_k"), "llama3-rope": Case("llama", "q8_0", "q8_0", "q8_0", n=100),
     "qwen2": Case("qwen2", "q8_0", "q8_0", base=1e6), "qwen3-q8_0": Case("qwen3", "q8_0", "q8_0", heads=8, base=1e6),
     "gpt2-q8_0": Case("gpt2", "q8_0", "q8_0", kv=4), "gemma3-q8_0": gemma("gemma3", 7),
+    "qwen3moe-tq1_0": Case("qwen3moe", "tq1_0", "f16", "f16", heads=8, base=1e6, experts=8),
+    "qwen3moe-tq2_0": Case("qwen3moe", "tq2_0", "f16", "f16", heads=8, base=1e6, experts=8),
     "gemma4-31b-like": gemma("gemma4", 10), "gemma4-e2b-like": gemma("gemma4", 10, per_layer=32, shared=5),
 }
 
@@ -61,6 +64,8 @@ CASES = {
 def blocks(rng, kind, shape, deviation):
     """Returns the bytes of a random matrix. The order of the draws is what keeps the files' bytes."""
     n, k = int(np.prod(shape)), gguf_types.KINDS[kind]
+    if kind in gguf_types.TERNARY:
+        return make_references.random_blocks(rng, kind, shape, deviation)
     if k.block == 1:
         w = (rng.standard_normal(n) * deviation).astype(np.float32)
         return (w.astype("<f2") if kind == "f16" else (w.view(np.uint32) >> 16).astype("<u2") if kind == "bf16" else w).tobytes()
@@ -105,14 +110,20 @@ def tensors(case, n_vocab):
             of_gemma = ["post_attention_norm", "ffn_norm", "post_ffw_norm"] + ["post_norm"] * bool(case.per_layer)
             for norm in ["attn_norm"] + (of_gemma if case.arch.startswith("gemma") else ["ffn_norm"]):
                 names.append((norm + ".weight", "norm", (dim,)))
-            if case.arch in ("qwen3", "gemma3", "gemma4"):
+            if case.arch in ("qwen3", "qwen3moe", "gemma3", "gemma4"):
                 names.append(("attn_q_norm.weight", "small norm" if gemma4 else "norm", (width,)))
                 names += [("attn_k_norm.weight", "norm", (width,))] * own
             for name, rows, there in (("attn_q", q, True), ("attn_k", kv, own), ("attn_v", kv, own and not equal)):
                 names += [(name + ".weight", "matrix", (rows, dim))] * there
                 names += [(name + ".bias", "bias", (rows,))] * (case.arch == "qwen2")
-            names += [("attn_output.weight", "matrix", (dim, q)), ("ffn_gate.weight", "matrix", (ffn, dim)),
-                      ("ffn_up.weight", "matrix", (ffn, dim)), ("ffn_down.weight", "matrix", (dim, ffn))]
+            names.append(("attn_output.weight", "matrix", (dim, q)))
+            if case.experts:
+                names.append(("ffn_gate_inp.weight", "router", (case.experts, dim)))
+                names += [(f"ffn_{name}_exps.weight", "matrix", (case.experts, rows, columns))
+                          for name, rows, columns in (("gate", EXPERT, dim), ("up", EXPERT, dim), ("down", dim, EXPERT))]
+            else:
+                names += [("ffn_gate.weight", "matrix", (ffn, dim)), ("ffn_up.weight", "matrix", (ffn, dim)),
+                          ("ffn_down.weight", "matrix", (dim, ffn))]
             names += [("layer_output_scale.weight", "scalar", (1,))] * gemma4
             if case.per_layer:
                 names += [("inp_gate.weight", "matrix", (case.per_layer, dim)), ("proj.weight", "matrix", (dim, case.per_layer))]
@@ -137,6 +148,7 @@ def draw(case, rng, n_vocab):
     wide = 0.05 if case.arch.startswith("gemma") else 1.0
     numbers = {"norm": lambda s: (1 - plus + 0.2 * rng.standard_normal(s)).astype(np.float32) + plus,
                "small norm": lambda s: 0.15 * (1 + 0.2 * rng.standard_normal(s)),
+               "router": lambda s: (rng.standard_normal(s) / math.sqrt(s[-1]) * 2).astype(np.float32),
                "bias": lambda s: 0.1 * rng.standard_normal(s), "scalar": lambda s: 0.7 + 0.3 * rng.random(s)}
     kinds = {"embed": case.embd, "positions": "f32", "matrix": case.proj, "float matrix": "f32", "head": case.head}
     for name, what, shape in tensors(case, n_vocab):
@@ -195,6 +207,9 @@ def metadata(name, case):
         if A == "gemma3":
             meta += [one("rope.scaling.type", "linear", STRING), one("rope.scaling.factor", 8.0, FLOAT),
                      one("attention.sliding_window", 16)]
+        if case.experts:
+            meta += [one("expert_count", case.experts), one("expert_used_count", 2),
+                     one("expert_feed_forward_length", EXPERT)]
         meta.append(one("feed_forward_length", case.ffn))
     eps = 1e-6 if A.startswith("gemma") else 1e-5
     meta.append(one("attention.layer_norm_epsilon" if A == "gpt2" else "attention.layer_norm_rms_epsilon", eps, FLOAT))

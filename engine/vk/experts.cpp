@@ -1,0 +1,125 @@
+// Experts: which ones a token has, and the products with their matrices. A few tokens have a row of
+// workgroups for each pair of a token and an expert; the pairs of larger batches are listed by expert, and
+// lie in the order of that list between the two products.
+#include <algorithm>
+
+#include "recorder.h"
+
+namespace bitnet::vk {
+namespace {
+
+uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
+
+// Where Picked::groups has the list of pairs by expert, and where the place of each pair in it.
+uint32_t order_at(const Picked& p, uint32_t pairs) {
+  return TILES_BEGIN + TILE_WORDS * (p.n_expert + pairs / kExpertTile + 1);
+}
+uint32_t place_at(const Picked& p, uint32_t pairs) { return order_at(p, pairs) + pairs; }
+
+// The rows of a product.
+struct ExpertRows {
+  uint32_t n_out;        // of the result, of one expert
+  uint32_t pairs;        // rows of the result
+  uint32_t pairs_a_row;  // of the input
+  uint32_t tiles;        // at most
+  bool gated;
+
+  ExpertRows(const Matrix& w, const Out& out, const Picked& p, uint32_t n)
+      : n_out(w.parts[0].rows / w.n_expert),
+        pairs(n * p.used),
+        pairs_a_row(out.kind == Out::Kind::gate ? p.used : 1),
+        tiles(std::min(p.n_expert, pairs) + pairs / kExpertTile),
+        gated(out.kind == Out::Kind::gate) {}
+};
+
+bool in_list(uint32_t n) { return n > kMatvecTokens; }
+
+}  // namespace
+
+void VulkanRecorder::route(const Routing& r, const Picked& p, uint32_t n) {
+  const uint32_t pairs = n * p.used;
+  dispatch(kernels_.route(), RoutePush{p.n_expert, p.used, r.sigmoid ? 1U : 0U, r.normed ? 1U : 0U, r.scale},
+           {p.logits.get(), p.ids.get(), p.weights.get()}, n);
+  if (in_list(n))
+    dispatch(kernels_.group_pairs(), GroupPush{p.n_expert, pairs, kExpertTile, order_at(p, pairs)},
+             {p.ids.get(), p.groups.get()}, 1);
+}
+
+void VulkanRecorder::quantise_by_expert(const Matrix& w, const In& in, const Picked& p, uint32_t n) {
+  const uint32_t pairs = n * p.used;
+  const Buffer *weight = in.norm.weight ? in.norm.weight.get() : &in.x,
+               *bias = in.norm.bias ? in.norm.bias.get() : &in.x,
+               *sums = w.layout == Layout::blocks ? in.q.sums16.get() : in.q.sums.get();
+  dispatch(kernels_.quantise_by_expert(w, in.norm, p.used),
+           QuantisePush{w.n_in, order_at(p, pairs), in.norm.epsilon},
+           {&in.x, weight, bias, in.q.q.get(), in.q.info.get(), sums, in.q.scales ? in.q.scales.get() : &in.x,
+            p.groups.get()},
+           pairs);
+}
+
+void VulkanRecorder::product_of_experts(const Matrix& w, const Quantised& q, const Out& out, const Picked& p,
+                                        uint32_t n) {
+  const ExpertRows rows(w, out, p, n);
+  const uint32_t tensors = rows.gated ? 2 : 1;
+  const VulkanKernels::Matmul kernel = kernels_.of_experts(w, out, in_list(n) ? 0 : rows.pairs_a_row);
+  const uint32_t groups_x = in_list(n) ? ceil_div(rows.n_out, kernel.rows)
+                                       : groups_for_rows(tensors * rows.n_out,
+                                                         kernel.kernel.constant(CONSTANT_ROWS)),
+                 groups_y = in_list(n) ? rows.tiles : rows.pairs;
+  const Buffer *table = w.addresses.get(), *of_rows = in_list(n) ? p.groups.get() : p.ids.get(),
+               *any = q.info.get();
+  const Matrix::Part &part = w.parts[0], &up = w.parts[1];
+  if (w.layout == Layout::blocks)
+    return dispatch(
+        kernel.kernel,
+        DensePush{w.n_in, rows.n_out, rows.pairs, 0, rows.n_out, 0, part.scale, up.scale, part.fixed,
+                  up.fixed},
+        {table, q.q.get(), q.info.get(), &out.y, of_rows, any, any, q.sums16.get(), any, q.scales.get()},
+        groups_x, groups_y);
+  dispatch(
+      kernel.kernel,
+      GroupsPush{w.n_in, rows.n_out, rows.pairs, rows.n_out, rows.n_out, part.scale, up.scale, 0, w.fixed},
+      {table, q.q.get(), q.info.get(), &out.y, of_rows, q.sums.get(), q.scales ? q.scales.get() : any},
+      groups_x, groups_y);
+}
+
+void VulkanRecorder::linear_of_experts(const Matrix& w, const In& in, const Out& out, const Picked& p,
+                                       uint32_t n) {
+  if (!w.addresses)
+    throw Error(ErrorKind::device,
+                device_.info().name + " cannot run experts of this type; try --device cpu");
+  const uint32_t pairs = n * p.used;
+  if (out.kind == Out::Kind::gate) {
+    if (in_list(n))
+      quantise_by_expert(w, in, p, n);
+    else
+      quantise(w, in, n);
+    return product_of_experts(w, in.q, out, p, n);
+  }
+  quantise(w, in, pairs);
+  product_of_experts(w, in.q, store(*p.results), p, n);
+  constexpr uint32_t kThreads = 64;  // of sum_experts
+  const uint32_t width = w.parts[0].rows / w.n_expert;
+  dispatch(kernels_.sum_experts(), SumPush{width, p.used, in_list(n) ? place_at(p, pairs) : 0},
+           {&out.y, p.results.get(), p.weights.get(), p.groups.get()}, ceil_div(width, kThreads), n);
+}
+
+BufferPtr addresses_of(const Device& device, Transfer& transfer, const Matrix& w) {
+  if (!device.has_addresses() || (w.layout != Layout::groups && w.layout != Layout::blocks)) return nullptr;
+  struct Addresses {
+    uint64_t codes, scales, codes_up, scales_up;
+  };
+  std::vector<Addresses> table(w.n_expert);
+  const auto of = [&](const BufferPtr& buffer, uint32_t expert) -> uint64_t {
+    return buffer ? vulkan(*buffer).address() + expert * (buffer->size() / w.n_expert) : 0;
+  };
+  for (uint32_t e = 0; e < w.n_expert; ++e)
+    table[e] = w.layout == Layout::groups ? Addresses{of(w.codes, e), of(w.scales, e), 0, 0}
+                                          : Addresses{of(w.parts[0].codes, e), of(w.parts[0].scales, e),
+                                                      of(w.parts[1].codes, e), of(w.parts[1].scales, e)};
+  auto buffer = std::make_shared<VulkanBuffer>(device, table.size() * sizeof(Addresses), BufferUse::weights);
+  transfer.upload(*buffer, 0, std::as_bytes(std::span(table)));
+  return buffer;
+}
+
+}  // namespace bitnet::vk

@@ -1,0 +1,168 @@
+// Experts: which ones are chosen, that each gives what its own matrix gives, and that a token has the same
+// bits in a batch as alone.
+#include <numeric>
+
+#include "tests/engine/kernels.h"
+
+namespace bitnet {
+namespace {
+
+constexpr uint32_t kExperts = 5, kUsed = 3, kEmbd = 128, kFf = 64;
+constexpr uint16_t kScale = 0x2C00;  // 1 / 16 as F16
+const Norm kNone;
+
+// Matrices of experts, and those of each alone. Those of experts lie as the loader has them: stacked by part,
+// in Layout::groups by expert.
+struct Stack {
+  Matrix experts;
+  std::vector<Matrix> alone;
+
+  Stack(Backend& b, uint32_t n_in, std::vector<uint32_t> rows, std::mt19937& rng) {
+    const Layout layout = b.group_layout();
+    const uint32_t of_expert = std::accumulate(rows.begin(), rows.end(), 0U);
+    std::vector<std::vector<uint8_t>> parts;
+    for (const uint32_t n : rows) {
+      parts.emplace_back(size_t{kExperts} * n * n_in);
+      for (uint8_t& code : parts.back()) code = static_cast<uint8_t>(rng() % 3);
+    }
+    std::vector<uint8_t> stacked, by_expert;
+    for (const auto& part : parts) stacked.insert(stacked.end(), part.begin(), part.end());
+    for (uint32_t e = 0; e < kExperts; ++e) {
+      std::vector<uint8_t> own;
+      for (const auto& part : parts) {
+        const size_t n = part.size() / kExperts;
+        own.insert(own.end(), part.begin() + e * n, part.begin() + (e + 1) * n);
+      }
+      by_expert.insert(by_expert.end(), own.begin(), own.end());
+      alone.push_back(matrix(b, n_in, rows, 1, of_expert, own));
+    }
+    experts = matrix(b, n_in, rows, kExperts, of_expert, layout == Layout::groups ? by_expert : stacked);
+    experts.n_expert = kExperts;
+    experts.addresses = b.addresses_of(experts);
+    b.finish_uploads();
+  }
+
+  static Matrix matrix(Backend& b, uint32_t n_in, const std::vector<uint32_t>& rows, uint32_t times,
+                       uint32_t all_rows, const std::vector<uint8_t>& codes) {
+    Matrix m;
+    m.n_in = n_in;
+    m.layout = b.group_layout();
+    m.scale_every = n_in;
+    m.fixed = 16;
+    for (size_t i = 0; i < rows.size(); ++i) m.parts[i] = {rows[i] * times, 0x1p-5F / m.fixed};
+    const std::vector<uint16_t> scales(size_t{times} * all_rows, kScale);
+    const Groups g = packed_groups(m.layout, times * all_rows, n_in, codes.data(), 1, scales.data());
+    m.codes = put(b, g.codes);
+    m.scales = put(b, g.scales);
+    return m;
+  }
+};
+
+class ExpertKernels : public Kernels {
+ protected:
+  std::vector<float> random(size_t n) {
+    std::normal_distribution<float> normal;
+    std::vector<float> values(n);
+    for (float& v : values) v = normal(rng);
+    return values;
+  }
+  Picked picked(const std::vector<float>& logits) {
+    const size_t pairs = logits.size() / kExperts * kUsed;
+    return {kExperts,
+            kUsed,
+            put(*backend, logits),
+            zeros(pairs),
+            zeros(pairs),
+            zeros(picked_words(kExperts, pairs)),
+            zeros(pairs * kEmbd)};
+  }
+  BufferPtr zeros(size_t n) { return put(*backend, std::vector<float>(n)); }
+  Quantised inputs(size_t rows) {
+    return {zeros(rows * kEmbd / 4), zeros(rows * 2), zeros(rows * kEmbd / 64), nullptr, nullptr,
+            zeros(rows * kEmbd / 64)};
+  }
+  // x with what the experts of its tokens add to it
+  std::vector<float> add(const Stack& up, const Stack& down, const std::vector<float>& x, const Picked& p) {
+    const auto n = static_cast<uint32_t>(x.size() / kEmbd);
+    const BufferPtr on_device = put(*backend, x), h = zeros(size_t{n} * kUsed * kFf);
+    const Quantised q = inputs(size_t{n} * (kUsed + 1));
+    run(*backend, [&](Recorder& r) {
+      r.route({}, p, n);
+      r.linear_of_experts(up.experts, {*on_device, kNone, q}, gate(*h, Act::silu), p, n);
+      r.linear_of_experts(down.experts, {*h, kNone, q}, bitnet::add(*on_device), p, n);
+    });
+    return get<float>(*backend, *on_device, x.size());
+  }
+  // What expert e gives for a token
+  std::vector<float> alone(const Stack& up, const Stack& down, const std::vector<float>& x, uint32_t e) {
+    const BufferPtr on_device = put(*backend, x), h = zeros(kFf), y = zeros(kEmbd);
+    const Quantised q = inputs(1);
+    run(*backend, [&](Recorder& r) {
+      r.quantise(up.alone[e], {*on_device, kNone, q}, 1);
+      r.product(up.alone[e], q, gate(*h, Act::silu), 1);
+      r.quantise(down.alone[e], {*h, kNone, q}, 1);
+      r.product(down.alone[e], q, store(*y), 1);
+    });
+    return get<float>(*backend, *y, kEmbd);
+  }
+};
+
+TEST_P(ExpertKernels, TheLikeliestAreChosen) {
+  for (const Routing routing :
+       {Routing{}, Routing{true, true, 1}, Routing{false, false, 2.5F}, Routing{true, false, 1}}) {
+    std::vector<float> logits = random(40 * kExperts);
+    logits[1] = logits[3] = logits[4] = 9;  // of equal ones the lower ids
+    logits[kExperts] = logits[kExperts + 1] = logits[kExperts + 2] = logits[kExperts + 3] = 9;
+    const Picked p = picked(logits);
+    run(*backend, [&](Recorder& r) { r.route(routing, p, 40); });
+    const auto ids = get<uint32_t>(*backend, *p.ids, 40 * kUsed);
+    const auto weights = get<float>(*backend, *p.weights, 40 * kUsed);
+    for (size_t t = 0; t < 40; ++t) {
+      const float* l = &logits[t * kExperts];
+      std::vector<uint32_t> order(kExperts);
+      std::iota(order.begin(), order.end(), 0U);
+      std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return l[a] > l[b]; });
+      std::sort(order.begin(), order.begin() + kUsed);
+      double all = 0, chosen = 0;
+      const auto share = [&](uint32_t e) {
+        return routing.sigmoid ? 1 / (1 + std::exp(-double{l[e]})) : std::exp(double{l[e]});
+      };
+      for (uint32_t e = 0; e < kExperts; ++e) all += share(e);
+      for (uint32_t i = 0; i < kUsed; ++i) chosen += share(order[i]);
+      const double by = routing.normed ? chosen : routing.sigmoid ? 1 : all;
+      for (uint32_t i = 0; i < kUsed; ++i) {
+        ASSERT_EQ(ids[t * kUsed + i], order[i]) << "token " << t;
+        ASSERT_NEAR(weights[t * kUsed + i], share(order[i]) / by * routing.scale, 1e-6) << "token " << t;
+      }
+    }
+  }
+}
+
+TEST_P(ExpertKernels, ATokenHasWhatItsExpertsGiveAloneAndTheSameBitsInABatch) {
+  constexpr uint32_t kTokens = 70;
+  const Stack up(*backend, kEmbd, {kFf, kFf}, rng), down(*backend, kFf, {kEmbd}, rng);
+  const std::vector<float> x = random(kTokens * kEmbd), logits = random(kTokens * kExperts);
+  const Picked p = picked(logits);
+  const std::vector<float> found = add(up, down, x, p);
+  const auto ids = get<uint32_t>(*backend, *p.ids, kTokens * kUsed);
+  const auto weights = get<float>(*backend, *p.weights, kTokens * kUsed);
+  for (const size_t t : {0U, 1U, 41U, kTokens - 1}) {
+    SCOPED_TRACE(t);
+    const std::vector<float> row(x.begin() + t * kEmbd, x.begin() + (t + 1) * kEmbd);
+    const Picked own = picked({logits.begin() + t * kExperts, logits.begin() + (t + 1) * kExperts});
+    const std::vector<float> single = add(up, down, row, own);
+    EXPECT_TRUE(std::equal(single.begin(), single.end(), found.begin() + t * kEmbd));
+    std::vector<double> wanted(row.begin(), row.end());
+    for (uint32_t i = 0; i < kUsed; ++i) {
+      const std::vector<float> y = alone(up, down, row, ids[t * kUsed + i]);
+      for (uint32_t k = 0; k < kEmbd; ++k) wanted[k] += double{weights[t * kUsed + i]} * y[k];
+    }
+    for (uint32_t k = 0; k < kEmbd; ++k) ASSERT_NEAR(single[k], wanted[k], 1e-5) << k;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, ExpertKernels, testing::ValuesIn(kernel_variants()),
+                         testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace bitnet
