@@ -46,12 +46,11 @@ std::optional<Specialisation> trits_tile(const Device& device, uint64_t outputs)
   });
 }
 
-// The same of ternary_matmul_groups_matrix, whose sums take twice the registers.
+// The same of ternary_matmul_groups_matrix, whose sums take twice the registers: no tile of a subgroup is
+// larger than 32 x 32.
 std::optional<Specialisation> groups_tile(const Device& device, uint64_t outputs) {
-  constexpr MatrixTile kTiles[] = {{400'000, 16, 16, 4, 1},
-                                   {1'600'000, 32, 32, 2, 2},
-                                   {2'000'000, 64, 32, 2, 2},
-                                   {UINT64_MAX, 32, 32, 4, 4}};
+  constexpr MatrixTile kTiles[] = {
+      {400'000, 16, 16, 4, 1}, {1'600'000, 32, 32, 2, 2}, {UINT64_MAX, 32, 32, 4, 4}};
   return matrix_tile(device, kTiles, outputs, [&](const Specialisation& c) {
     const uint32_t step = (tile_rows(c) + tile_tokens(c)) * (128 + 16 + 2 * 4);  // int8, and two scales
     return std::max(step, tile_rows(c) * c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_SUBGROUP_TOKENS) * 4);
