@@ -219,14 +219,6 @@ ScreenOptions screen_options_from(const Options& options) {
   return screen;
 }
 
-void tell_way_back(const std::string& text, Output& err) {
-  try {
-    err.write(make_safe(text));
-  } catch (const Error&) {
-    // The terminal went away, so nobody is there to read it.
-  }
-}
-
 // What is told once the terminal is as it was before.
 struct Parting {
   std::string unsaved;
