@@ -44,7 +44,7 @@ _bitnet_chat() {
   fi
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case ${COMP_WORDS[i]} in
-      --device|--threads|--vram|--ram|--ctx|--chat-template|--i2s-layout|--activation|--steer|--ablate-head|-p|--prompt|--script|--output|--system|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--think|--stop|--theme|--record|--keys|--config|--speed|--model|--format|-o|--out|--tokens|--top|--prefill|--stimuli|--template|--position|--what|--layers|--generate|--limit|--stride|-d|-r) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
+      --device|--threads|--vram|--ram|--ctx|--chat-template|--expert-trace|--i2s-layout|--activation|--steer|--ablate-head|-p|--prompt|--script|--output|--system|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--think|--stop|--theme|--record|--keys|--config|--speed|--model|--format|-o|--out|--tokens|--top|--prefill|--stimuli|--template|--position|--what|--layers|--generate|--limit|--stride|-d|-r) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
       -*) ;;
       list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|perplexity|bench|plan|help|print) if [[ $command ]]; then ((++arguments)); else command=${COMP_WORDS[i]}; fi ;;
       *) ((++arguments)) ;;
@@ -107,6 +107,7 @@ _bitnet_chat() {
     --ram) COMPREPLY=(); return ;;
     --ctx) COMPREPLY=(); return ;;
     --chat-template) _bitnet_chat_files; return ;;
+    --expert-trace) _bitnet_chat_files; return ;;
     --i2s-layout) _bitnet_chat_words '128' '64' '1x4'; return ;;
     --activation) _bitnet_chat_words 'relu2' 'silu'; return ;;
     --steer) COMPREPLY=(); return ;;
@@ -134,7 +135,7 @@ _bitnet_chat() {
     --config) _bitnet_chat_files; return ;;
   esac
 
-  local flags=('--device' '--threads' '--vram' '--ram' '--ctx' '--chat-template' '--i2s-layout' '--activation' '--steer' '--ablate-head' '-p' '--prompt' '--script' '--output' '--system' '-c' '--continue' '--resume' '--private' '--db' '--no-titles' '--force' '--allow-writes' '--kv-cache' '--no-kv-cache' '--temp' '--top-k' '--top-p' '--min-p' '--repeat-penalty' '--repeat-last' '--seed' '-n' '--max-tokens' '--think' '--stop' '--no-color' '--theme' '--record' '--record-input' '--keys' '--verbose' '--config' '--version' '-h' '--help')
+  local flags=('--device' '--threads' '--vram' '--ram' '--ctx' '--chat-template' '--expert-trace' '--i2s-layout' '--activation' '--steer' '--ablate-head' '-p' '--prompt' '--script' '--output' '--system' '-c' '--continue' '--resume' '--private' '--db' '--no-titles' '--force' '--allow-writes' '--kv-cache' '--no-kv-cache' '--temp' '--top-k' '--top-p' '--min-p' '--repeat-penalty' '--repeat-last' '--seed' '-n' '--max-tokens' '--think' '--stop' '--no-color' '--theme' '--record' '--record-input' '--keys' '--verbose' '--config' '--version' '-h' '--help')
   case $command in
     list) flags+=('--all' '--deleted') ;;
     replay) flags+=('--speed' '--instant' '--verify' '--model') ;;

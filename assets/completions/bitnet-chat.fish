@@ -43,6 +43,7 @@ complete -c bitnet-chat -l vram -x -a 'auto 2G 4G 50% 75%' -d 'how much of the d
 complete -c bitnet-chat -l ram -x -d 'most of the computer'\''s memory for weights, and with --device cpu for all; what there is no room for is read from the model'\''s file for every token'
 complete -c bitnet-chat -l ctx -x -d 'tokens of context; otherwise as many as the model was trained for, up to 16384'
 complete -c bitnet-chat -l chat-template -r -F -d 'Jinja file to use instead of the model'\''s own'
+complete -c bitnet-chat -l expert-trace -r -F -d 'write to it which experts each token has: a line with position, layer and ids for each'
 complete -c bitnet-chat -l i2s-layout -x -a '128 64 1x4' -d 'how i2_s weights lie: in blocks of 128, or of 64 if an ARM build wrote them, or four rows a byte'
 complete -c bitnet-chat -l activation -x -a 'relu2 silu' -d 'of the feed-forward, if the file is wrong about it; '\''info'\'' prints what is used and why'
 complete -c bitnet-chat -l steer -x -d 'add a vector of an .npy file, S times, to the residual stream after layer L, at every position; may be given again'

@@ -53,6 +53,7 @@ _bitnet_chat() {
     '--ram[most of the computer'\''s memory for weights, and with --device cpu for all; what there is no room for is read from the model'\''s file for every token]:SIZE: '
     '--ctx[tokens of context; otherwise as many as the model was trained for, up to 16384]:N: '
     '--chat-template[Jinja file to use instead of the model'\''s own]:FILE:_files'
+    '--expert-trace[write to it which experts each token has\: a line with position, layer and ids for each]:FILE:_files'
     '--i2s-layout[how i2_s weights lie\: in blocks of 128, or of 64 if an ARM build wrote them, or four rows a byte]:128|64|1x4:(128 64 1x4)'
     '--activation[of the feed-forward, if the file is wrong about it; '\''info'\'' prints what is used and why]:relu2|silu:(relu2 silu)'
     '*--steer[add a vector of an .npy file, S times, to the residual stream after layer L, at every position; may be given again]:layer=L,file=F,scale=S: '

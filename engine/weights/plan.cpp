@@ -99,10 +99,14 @@ void add_pieces(const ModelFile& m, MemoryPlan& plan) {
 }
 
 // What a device takes for the stages of decode and the commands of a session (vk/decode.cpp); other backends
-// take less.
-uint64_t command_bytes(const ModelFile& m, uint64_t most_rows) {
+// take less. `most_rows` and `block_rows` are of the largest matrix, and of the largest of a block: each
+// chain of stages keeps the values of a few of them, and experts, which are no stages, cut a token's chain in
+// as many as there are blocks.
+uint64_t command_bytes(const ModelFile& m, uint64_t most_rows, uint64_t block_rows) {
   constexpr uint64_t kPrograms = 7, kTagged = 64, kStages = 5, kStage = 4 << 10, kOther = 256 << 10;
-  return kPrograms * (kTagged * most_rows + kStages * kStage * m.blocks.size()) + kOther;
+  const uint64_t cuts = m.config.n_expert != 0 ? m.blocks.size() : 0;
+  return kPrograms * (kTagged * (most_rows + cuts * block_rows) + kStages * kStage * m.blocks.size()) +
+         kOther;
 }
 
 }  // namespace
@@ -175,8 +179,8 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
       (tokens + kAttentionChunk - 1) / kAttentionChunk * 4 * scratch +
       4 * ((kMaxLogitRows + kRunAhead) * uint64_t{c.n_vocab} + uint64_t{kMaxLogitRows} * c.n_embd);
   for (const Rope& rope : c.ropes) plan.activations += tokens * rope.dim * 4;
-  plan.activations +=
-      command_bytes(m, std::max({input, qkv, std::min<uint64_t>(c.n_vocab, kMostRowsOfAStage)}));
+  plan.activations += command_bytes(
+      m, std::max({input, qkv, std::min<uint64_t>(c.n_vocab, kMostRowsOfAStage)}), std::max(input, qkv));
   return plan;
 }
 

@@ -1,5 +1,8 @@
 // Tests that weights which stay in the model's file give the same bits as those in memory, on Vulkan and on
 // the CPU, and what happens when the file cannot be read.
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -128,7 +131,7 @@ TEST_F(FileWeights, OnVulkanEachWayGivesTheSameBits) {
 
 // Weights that the CPU reads where the file is mapped.
 TEST_F(FileWeights, AFileThatChangesUnderTheCpuGivesNoWrongToken) {
-  const std::string path = testing::TempDir() + "bitnet-mapped.gguf";
+  const std::string path = fmt::format("{}bitnet-mapped-{}.gguf", testing::TempDir(), getpid());
   std::filesystem::copy_file(BITNET_TEST_MODEL, path, std::filesystem::copy_options::overwrite_existing);
   options_.device = "cpu";
   const Checkpoint file(path);
@@ -191,7 +194,7 @@ class SpoiledFile : public FileWeights, public testing::WithParamInterface<std::
     return some.size() <= all.size() && std::equal(some.begin(), some.end(), all.begin());
   }
 
-  const std::string path_ = testing::TempDir() + "bitnet-spoiled-" + GetParam() + ".gguf";
+  const std::string path_ = fmt::format("{}bitnet-spoiled-{}.gguf", testing::TempDir(), getpid());
   std::unique_ptr<Checkpoint> file_;
   std::unique_ptr<Engine> model_;
   std::unique_ptr<Session> session_;

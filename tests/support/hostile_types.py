@@ -241,7 +241,7 @@ def activations(c):
     one_family(c, "--arch", "bitnet", "--proj", "tq2_0")
     for value in (string(""), string("gelu"), string("\x1b[2J"), u32(1)):
         c.add("activation", "hidden_activation", lambda f: f.key("hidden_activation", value))
-    for name in ("qwen35", "mamba", "gptneox", "maple", "qwen3moe"):
+    for name in ("qwen35", "mamba", "gptneox", "gptj", "olmoe"):
         c.add("unknown-family", "general.architecture", lambda f: f.set("general.architecture", string(name)))
 
 
