@@ -183,6 +183,10 @@ class ProgramTest(unittest.TestCase):
                 t.wait(r"^  /help \[COMMAND")
                 t.key("C-End")
                 t.wait("^  A line that begins with //")
+                t.type("x")  # the keys before this have been read when it is there: a wheel's come alone
+                t.wait("^› x")
+                t.key("BSpace")
+                t.wait("^› x", gone=True)
                 t.tmux("send-keys", "-H", *"1b 5b 41 1b 5b 41 1b 5b 41".split())  # a wheel that turns up
                 t.wait("↓ 3 more")
                 self.assertEqual(t.rows()[t.cursor()[1]].strip(), "›")  # the history did not turn
