@@ -29,7 +29,6 @@ void for_each_tensor(const Matrix& w, const Out& out, uint32_t n, const With& wi
 void VulkanRecorder::product_of_blocks(const Matrix& w, const Quantised& in, const Out& out, uint32_t n) {
   const uint32_t tensors = out.kind == Out::Kind::gate ? 2 : 1;
   for_each_tensor(w, out, n, [&](const auto& tensor, const auto& up, const DensePush& push) {
-    stands_alone_ = push.first_row != 0;  // the tensors of a matrix write to rows of their own
     const auto product = [&](const Kernel& kernel, uint32_t groups_x, uint32_t groups_y) {
       dispatch(kernel, push,
                {tensor.codes.get(), in.q.get(), in.info.get(), &out.y, tensor.scales.get(), up.codes.get(),
@@ -48,7 +47,6 @@ void VulkanRecorder::product_of_blocks(const Matrix& w, const Quantised& in, con
 void VulkanRecorder::product_of_floats(const Matrix& w, const Buffer& x, const Out& out, uint32_t n) {
   const uint32_t tensors = out.kind == Out::Kind::gate ? 2 : 1;
   for_each_tensor(w, out, n, [&](const auto& tensor, const auto& up, const DensePush& push) {
-    stands_alone_ = push.first_row != 0;
     const Kernel& kernel = kernels_.floats(tensor.type, out, n);
     const uint32_t groups = std::min(groups_for_rows(tensors * tensor.rows, kernel.constant(CONSTANT_ROWS)),
                                      device_.limits().maxComputeWorkGroupCount[1]);

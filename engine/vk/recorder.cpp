@@ -167,7 +167,7 @@ void VulkanRecorder::dispatch_bytes(const Kernel& kernel, std::span<const std::b
     ++n;
   }
   vkUpdateDescriptorSets(device_.handle(), n, writes, 0, nullptr);
-  if (!std::exchange(stands_alone_, false)) dispatch_barrier();
+  dispatch_barrier();
   vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.pipeline());
   vkCmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.layout(), 0, 1, &set, 0, nullptr);
   vkCmdPushConstants(commands_, kernel.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0,

@@ -119,7 +119,6 @@ class VulkanRecorder : public Recorder {
   DecodeStages collected_;
   Matrix brought_;               // what at_hand gives
   bool after_transfer_ = false;  // the last command was a transfer, and no barrier followed yet
-  bool stands_alone_ = false;    // the next dispatch needs nothing that the one before it wrote
 };
 
 }  // namespace bitnet::vk
