@@ -270,7 +270,7 @@ class Keeping(ProgramCase):
 
     def test_signals_stop_and_keep_the_answer(self):
         for number, (name, code) in enumerate([("SIGINT", 130), ("SIGTERM", 143)], start=1):
-            process = start(ENDLESS, "-p", "go on", "--output", "jsonl")
+            process = start(ENDLESS, "-p", "go on", "--output", "jsonl", "--temp", "0")
             read_tokens(process, 3)
             process.send_signal(getattr(signal, name))
             out, err = process.communicate(timeout=60)
@@ -282,7 +282,7 @@ class Keeping(ProgramCase):
 
     def test_a_killed_program_loses_no_turn(self):
         for number in range(1, 6):
-            process = start(ENDLESS, "-p", "go on", "--output", "jsonl")
+            process = start(ENDLESS, "-p", "go on", "--output", "jsonl", "--temp", "0")
             read_tokens(process, number)
             process.kill()
             process.communicate(timeout=60)
