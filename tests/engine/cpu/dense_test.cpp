@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "engine/cpu/kernels.h"
+#include "kernel_sets.h"
 #include "tests/engine/blocks.h"
 #include "tests/engine/kernels.h"
 
@@ -126,18 +126,6 @@ std::vector<float> product_of(const MadeDense& made, const Result& all, uint32_t
 
 class CpuDense : public testing::Test {
  protected:
-  template <typename Check>
-  void for_each_set(Check check) {
-    for (const cpu::KernelChoice& choice : cpu::kernel_choices()) {
-      if (!choice.supported) continue;
-      SCOPED_TRACE(choice.kernels->name);
-      EngineOptions options;
-      options.kernels = share({.cpu_kernels = choice.kernels->name});
-      options.threads = 3;
-      const auto backend = open_cpu(options);
-      check(*backend);
-    }
-  }
   std::mt19937 rng{11};
 };
 
@@ -145,7 +133,7 @@ constexpr TensorType Q8 = TensorType::q8_0, Q4 = TensorType::q4_0, Q4K = TensorT
                      Q6K = TensorType::q6_k;
 
 TEST_F(CpuDense, BlocksAreThoseOfTheFormulaInEveryBatch) {
-  for_each_set([&](Backend& b) {
+  for_each_kernel_set([&](Backend& b) {
     for (const DenseCase& c : {DenseCase{256, {{Q4K, 40}, {Q4K, 16}, {Q6K, 21}}, true},
                                {256, {{Q4, 80}, {Q4, 80}}, false},
                                {768, {{Q8, 56}, {Q8, 56}}, true},
@@ -190,7 +178,7 @@ TEST_F(CpuDense, BlocksAreThoseOfTheFormulaInEveryBatch) {
 }
 
 TEST_F(CpuDense, FloatsAreThoseOfAHeadInEveryBatch) {
-  for_each_set([&](Backend& b) {
+  for_each_kernel_set([&](Backend& b) {
     for (const TensorType type : {TensorType::f32, TensorType::f16, TensorType::bf16}) {
       SCOPED_TRACE(shown_name(type));
       const DenseCase c{320, {{type, 24}, {type, 24}}, true};
@@ -224,7 +212,7 @@ TEST_F(CpuDense, FloatsAreThoseOfAHeadInEveryBatch) {
 }
 
 TEST_F(CpuDense, InputsAreNormedBeforeTheyAreRounded) {
-  for_each_set([&](Backend& b) {
+  for_each_kernel_set([&](Backend& b) {
     constexpr uint32_t n = 256;
     const MadeDense made = make(b, {n, {{Q8, 16}}, false}, rng);
     const std::vector<float> x = normal_floats(size_t{2} * n, rng), weight = normal_floats(n, rng),

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "engine/cpu/kernels.h"
+#include "kernel_sets.h"
 #include "tests/engine/kernels.h"
 
 namespace bitnet {
@@ -180,31 +180,25 @@ TEST_F(CpuLinear, InputsThatWereMadeInUnitsHaveTheBitsOfThoseThatWereNot) {
   std::normal_distribution<float> normal;
   std::vector<float> x(256);
   for (float& v : x) v = normal(rng);
-  for (const cpu::KernelChoice& choice : cpu::kernel_choices()) {
-    if (!choice.supported) continue;
-    SCOPED_TRACE(choice.kernels->name);
-    EngineOptions options;
-    options.kernels = share({.cpu_kernels = choice.kernels->name});
-    options.threads = 3;
-    const auto b = open_cpu(options);
-    const Matrix first = upload(*b, gate_up), second = upload(*b, down);
-    const auto room = [&](size_t bytes) { return b->allocate(bytes, BufferUse::device); };
+  for_each_kernel_set([&](Backend& b) {
+    const Matrix first = upload(b, gate_up), second = upload(b, down);
+    const auto room = [&](size_t bytes) { return b.allocate(bytes, BufferUse::device); };
     Quantised q{room(1088), room(8), room(68)};
     q.scales = room(68);
-    const BufferPtr from = put(*b, x), h = room(1088 * sizeof(float)), y = put(*b, x);
-    const Norm norm = rms_of(put(*b, down.weight), kEpsilon), none;
+    const BufferPtr from = put(b, x), h = room(1088 * sizeof(float)), y = put(b, x);
+    const Norm norm = rms_of(put(b, down.weight), kEpsilon), none;
     const auto make_h = [&](Recorder& r) { r.linear(first, {*from, none, q}, gate(*h, Act::silu), 1); };
     const auto add_to_y = [&](Recorder& r) { r.linear(second, {*h, norm, q}, add(*y), 1); };
-    run(*b, make_h);
-    run(*b, add_to_y);
-    const auto wanted = get<float>(*b, *y, x.size());
-    const auto both = b->record([&](Recorder& r) { make_h(r), add_to_y(r); });
+    run(b, make_h);
+    run(b, add_to_y);
+    const auto wanted = get<float>(b, *y, x.size());
+    const auto both = b.record([&](Recorder& r) { make_h(r), add_to_y(r); });
     for (int repeat = 0; repeat < 3; ++repeat) {
-      b->upload(*y, 0, std::as_bytes(std::span(x)));
-      b->run(*both, 0, {});
-      EXPECT_EQ(get<float>(*b, *y, x.size()), wanted);
+      b.upload(*y, 0, std::as_bytes(std::span(x)));
+      b.run(*both, 0, {});
+      EXPECT_EQ(get<float>(b, *y, x.size()), wanted);
     }
-  }
+  });
 }
 
 }  // namespace
