@@ -35,7 +35,7 @@ class Story(unittest.TestCase):
         return t
 
     def begin(self, arguments=""):
-        self.t.line("clear")
+        self.t.clear()
         self.t.line(f"{PROGRAM} {MODEL} --device cpu --temp 0 --seed 1 -n 16 --no-kv-cache {arguments}; echo left with $?")
         self.ready()
 

@@ -63,7 +63,7 @@ class EndingTest(ScreenCase):
         t.wait(r"\(stopped\)")
         t.key("C-d")
         t.wait(r"^prompt\$")
-        t.line("clear")
+        t.clear()
         self.assert_restored(t)
 
     def test_signals_leave_a_good_terminal(self):
@@ -107,7 +107,7 @@ class EndingTest(ScreenCase):
                 if os.path.lexists(history):
                     os.unlink(history)
                 make(history)
-                t.line("clear")
+                t.clear()
                 t.line(f"{self.program}; echo left with $?")
                 t.wait("history is not kept")
                 t.wait("is no regular file")

@@ -41,7 +41,7 @@ SCENES = {
 
 def screen_of(program, scene, columns, rows):
     with Terminal(columns, rows) as t:
-        t.line("clear")
+        t.clear()
         t.line(f"exec {program}")
         t.wait("ready")
         for verb, *arguments in SCENES[scene]:

@@ -18,7 +18,8 @@ class ProgramTest(unittest.TestCase):
         if terminal is None:
             terminal = Terminal()
             self.addCleanup(terminal.close)
-        terminal.line("stty -a > before; clear")
+        terminal.line("stty -a > before")
+        terminal.clear()
         terminal.line(f"{PROGRAM} {MODEL} {arguments}; echo left with $?")
         terminal.wait(r"^── .* ready ─", seconds=120)
         return terminal
@@ -26,6 +27,7 @@ class ProgramTest(unittest.TestCase):
     def leave(self, terminal):
         terminal.key("C-d")
         terminal.wait("^left with 0$")
+        terminal.wait_prompt()
         terminal.line("stty -a > after; cmp before after && echo same")
         terminal.wait("^same$")
 
@@ -238,7 +240,7 @@ class ProgramTest(unittest.TestCase):
         with open(os.path.join(t.home, "script"), "w") as script:
             script.write("Hello!\n@wait idle 60\n@expect /› Hello!/\n@resize 50x12\n@screenshot shot.txt\n"
                          "@key F1\n@expect /Alt-Enter/\n@key Esc\n@expect-not /Alt-Enter/\n/quit\n")
-        t.line("clear")
+        t.clear()
         t.line(f"{PROGRAM} {MODEL} --script script; echo left with $?")
         t.wait("^left with 0$", seconds=120)
         with open(os.path.join(t.home, "shot.txt")) as shot:

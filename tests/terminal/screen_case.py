@@ -13,7 +13,7 @@ class ScreenCase(unittest.TestCase):
         terminal = Terminal(columns, rows)
         self.addCleanup(terminal.close)
         terminal.line("stty -a > before")
-        terminal.line("clear")
+        terminal.clear()
         terminal.line(f"{environment} {self.program}; echo left with $?")
         if "LOAD" not in environment:
             terminal.wait("ready")
@@ -25,6 +25,7 @@ class ScreenCase(unittest.TestCase):
 
     def assert_restored(self, terminal):
         """Checks that the shell's screen is back, that the terminal edits lines, and that the cursor shows."""
+        terminal.wait_prompt()
         terminal.line("stty -a > after; cmp before after && echo same")
         terminal.wait("^same$")
         flags = terminal.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag}").split()

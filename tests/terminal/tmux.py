@@ -78,6 +78,14 @@ class Terminal:
         self.type(text)
         self.key("Enter")
 
+    def wait_prompt(self):
+        """Waits until the shell has asked for a line. What is typed before that would be echoed in front of it."""
+        self.wait(r"^prompt\$\s*\Z")
+
+    def clear(self):
+        self.line("clear")
+        self.wait(r"\A\s*prompt\$\s*\Z")
+
     def paste(self, text):
         self.tmux("load-buffer", "-", data=text.encode())
         self.tmux("paste-buffer", "-p")
