@@ -215,6 +215,40 @@ struct AttentionShape {
   }
 };
 
+// Gated DeltaNet (Yang et al. 2024, arXiv 2412.06464), as Qwen3.5 has it in place of attention: heads whose
+// memory is a matrix. Head h of the values uses head h % n_head_k of q and k.
+struct DeltaShape {
+  uint32_t n_head_k = 0, n_head_v = 0;  // heads of q and of k; heads of v, a multiple of them
+  uint32_t head_dim = 0;                // features of a head, of keys and of values; a multiple of 32 to 256
+  uint32_t n_conv = 0;                  // inputs of a channel that the convolution sees, 2 to 8
+  // What heads of values give lies in groups of those that use the same key: head r * n_head_k + k at
+  // k * (n_head_v / n_head_k) + r.
+  bool grouped = false;
+  uint32_t channels() const { return (2 * n_head_k + n_head_v) * head_dim; }  // of q, k and v
+  uint32_t inner() const { return n_head_v * head_dim; }                      // of v, z and the result
+};
+
+template <typename T>
+struct DeltaInputOf {
+  T conv{};        // [channels][n_conv] f32, the weight of the newest input last
+  T time_bias{};   // [n_head_v] f32
+  T decay{};       // [n_head_v] f32, at most 0
+  NormOf<T> norm;  // over each head of what the memory gives, weights [head_dim]
+};
+using DeltaInput = DeltaInputOf<BufferPtr>;
+
+// What a layer remembers before the token at position p lies at [p % 2], so that a token that was computed
+// ahead in vain spoils nothing.
+struct DeltaState {
+  BufferPtr conv;   // [2][n_conv - 1][channels] f32, the oldest input first
+  BufferPtr heads;  // [2][n_head_v][head_dim of k][head_dim of v] f32
+};
+
+struct DeltaScratch {
+  BufferPtr mixed;  // [n][channels] f32: q, k and v behind the convolution
+  BufferPtr gates;  // [n][n_head_v][2] f32: decay and strength of each token
+};
+
 // The result of the argmax kernel, as it lies in memory.
 struct ArgmaxResult {
   float largest;        // logit
@@ -288,6 +322,24 @@ class Recorder {
                               const Buffer& o, const AttentionShape& shape, uint32_t n) {
     rope_store_kv(qkv, input, rotation, k_cache, v_cache, shape, n);
     attention(qkv, k_cache, v_cache, o, shape, n);
+  }
+
+  // A Gated DeltaNet over n tokens, one after the other, so that the bits do not depend on the batch.
+  // qkvz has [n][channels + inner] f32, gates [n][2 n_head_v] f32: a of each head, then b. For each token
+  //   q, k, v = silu(the convolution of each channel over its last n_conv inputs)
+  //   q, k    = q / sqrt(sum q^2 + epsilon) / sqrt(head_dim), k / sqrt(sum k^2 + epsilon), a head each
+  //   S      *= exp(softplus(a + time_bias) * decay)
+  //   S      += k (sigmoid(b) * (v - S^T k))^T
+  //   o       = norm(S^T q) * silu(z)
+  // where epsilon is that of input.norm. `state` goes on to position + n; o has [n][inner] f32.
+  virtual void delta_net(const Buffer& /*qkvz*/, const Buffer& /*gates*/, const DeltaInput&,
+                         const DeltaState&, const DeltaScratch&, const Buffer& /*o*/, const DeltaShape&,
+                         uint32_t /*n*/) {
+    throw Error(ErrorKind::device, "this device cannot run Gated DeltaNet");
+  }
+  // y *= 1 / (1 + exp(-gate))
+  virtual void multiply_sigmoid(const Buffer& /*y*/, const Buffer& /*gate*/, uint32_t /*n_values*/) {
+    throw Error(ErrorKind::device, "this device cannot run gated attention");
   }
 
   // Chooses the experts of n tokens by picked.logits.

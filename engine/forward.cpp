@@ -102,7 +102,7 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
 
   if (begin == 0) record_embedding(r, m, a, n);
   for (size_t i = begin; i < end; ++i) {
-    const auto& [at, ffn, per_layer, scale] = m.blocks[i];
+    const auto& [at, delta, ffn, per_layer, scale] = m.blocks[i];
     const Buffer &k = cache.keys(at.kv_of), &v = cache.values(at.kv_of), &turns = *a.rotations[at.rope];
 
     const Model::Change& change = m.changes.empty() ? unchanged : m.changes[i];
@@ -177,7 +177,7 @@ struct Widest {
 
 Widest widest_of(const Model& m) {
   Widest w;
-  for (const auto& [at, ffn, per_layer, scale] : m.blocks) {
+  for (const auto& [at, delta, ffn, per_layer, scale] : m.blocks) {
     for (const Matrix* matrix : {&at.qkv, &at.out, &ffn.router, &ffn.gate_up, &ffn.down, &per_layer.gate,
                                  &per_layer.proj, &m.per_layer.proj, &m.ternary_head})
       w.add(*matrix);

@@ -37,8 +37,9 @@ template <typename Of>
 struct BlockOf {
   using NormOf = bitnet::NormOf<typename Of::Vector>;
   struct Attention {
-    NormOf pre;                                                      // [n_embd]
-    typename Of::Linear qkv;                                         // n_embd -> shape.row_heads() * head_dim
+    NormOf pre;                // [n_embd]
+    typename Of::Linear gate;  // n_embd -> n_head * head_dim, whose sigmoid multiplies what heads give
+    typename Of::Linear qkv;   // n_embd -> shape.row_heads() * head_dim
     AttentionInputOf<typename Of::Vector, typename Of::Bias> input;  // bias, norms of heads
     AttentionShape shape;
     uint32_t rope = 0;        // of Config::ropes
@@ -47,6 +48,15 @@ struct BlockOf {
     typename Of::Linear out;  // n_head * head_dim -> n_embd
     NormOf post;              // [n_embd]
   } attention;
+  // Gated DeltaNet in place of attention, where shape.n_head_v is not 0. Both have attention's norms and
+  // its projection `out`, of as many features as `delta` gives.
+  struct Delta {
+    typename Of::Linear qkvz;   // n_embd -> shape.channels() + shape.inner()
+    typename Of::Linear gates;  // n_embd -> 2 shape.n_head_v
+    DeltaInputOf<typename Of::Vector> input;
+    DeltaShape shape;
+    explicit operator bool() const { return shape.n_head_v != 0; }
+  } delta;
   struct FeedForward {
     NormOf pre;                   // [n_embd]
     typename Of::Linear router;   // n_embd -> n_expert, where gate_up and down are those of experts
@@ -80,16 +90,17 @@ void for_each_tensor(const FileBlock& b, F f) {
   const auto one = [&](const GgufTensor* t) {
     if (t != nullptr) f(*t);
   };
-  const auto& [attention, ffn, per_layer, scale] = b;
+  const auto& [attention, delta, ffn, per_layer, scale] = b;
   for (const auto* norm :
        {&attention.pre, &attention.input.q_norm, &attention.input.k_norm, &attention.input.v_norm,
-        &attention.sub, &attention.post, &ffn.pre, &ffn.sub, &ffn.post, &per_layer.post}) {
+        &attention.sub, &attention.post, &delta.input.norm, &ffn.pre, &ffn.sub, &ffn.post, &per_layer.post}) {
     one(norm->weight);
     one(norm->bias);
   }
+  for (const GgufTensor* t : {delta.input.conv, delta.input.time_bias, delta.input.decay}) one(t);
   for (const GgufTensor* t : attention.input.bias) one(t);
-  for (const TensorStack* stack : {&attention.qkv, &attention.out, &ffn.router, &ffn.gate_up, &ffn.down,
-                                   &per_layer.gate, &per_layer.proj})
+  for (const TensorStack* stack : {&attention.qkv, &attention.gate, &attention.out, &delta.qkvz, &delta.gates,
+                                   &ffn.router, &ffn.gate_up, &ffn.down, &per_layer.gate, &per_layer.proj})
     for_each_tensor(*stack, f);
 }
 

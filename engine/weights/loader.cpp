@@ -489,7 +489,7 @@ class Loader {
 
 Block load_block(Loader& load, const FileBlock& from) {
   constexpr size_t kQueriesAndKeys = 2;
-  const auto& [attention, ffn, per_layer, scale] = from;
+  const auto& [attention, delta, ffn, per_layer, scale] = from;
   Block b;
   b.attention.pre = load.norm(attention.pre);
   b.attention.qkv = load.projection(attention.qkv, kQueriesAndKeys);

@@ -91,7 +91,7 @@ void add_pieces(const ModelFile& m, MemoryPlan& plan) {
   if (m.per_layer_embd) plan.pieces.push_back(table_piece(embedding, *m.per_layer_embd));
   add_projection(attention, 0, m.per_layer_proj, m, plan);
   for (uint32_t i = 0; i < m.blocks.size(); ++i) {
-    const auto& [at, ffn, per_layer, scale] = m.blocks[i];
+    const auto& [at, delta, ffn, per_layer, scale] = m.blocks[i];
     for (const TensorStack* s : {&at.qkv, &at.out, &ffn.router}) add_projection(attention, i, *s, m, plan);
     for (const TensorStack* s : {&ffn.gate_up, &ffn.down, &per_layer.gate, &per_layer.proj})
       add_projection(s->n_expert != 0 ? experts : feed_forward, i, *s, m, plan);
@@ -151,7 +151,7 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
   };
   for (const KvRows& layer : kv_rows_of(m.blocks, static_cast<uint32_t>(tokens)))
     plan.kv_cache += layer.bytes();
-  for (const auto& [at, ffn, per_layer, scale] : m.blocks) {
+  for (const auto& [at, delta, ffn, per_layer, scale] : m.blocks) {
     const AttentionShape& s = at.shape;
     const uint64_t seen = s.window == 0 ? tokens : std::min<uint64_t>(tokens, s.window);
     plan.kv_read += 2 * seen * s.n_head_kv * s.head_dim * sizeof(uint16_t);
