@@ -1,5 +1,5 @@
 // What a device must be able to do to run these models: hold memory, and record and run sequences of the
-// kernels of the forward pass. vk/backend.cpp and cpu/backend.cpp implement it; weights/loader.cpp fills its
+// kernels of the forward pass. vk/backend.cpp and cpu/backend.cpp implement it; weights/tensor_loader.cpp fills its
 // buffers, and forward.cpp, kv_cache.cpp, snapshots.cpp and session.cpp use it.
 //
 // Thread rule: one thread at a time for everything that belongs to one Backend.
