@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write a GGUF with the shapes, types and metadata of a published ternary model, and random weights.
 
-    make_models.py OUT PRESET [--layers N] [--vocab N] [--experts N] [--seed 1] [--jobs N] [--alike]
+    make_models.py OUT PRESET [--type T] [--layers N] [--vocab N] [--experts N] [--seed 1] [--jobs N] [--alike]
     make_models.py --list
 
 Such a file costs what the published one costs, to load, to keep and to run, but it says nothing sensible. The script
@@ -24,7 +24,9 @@ U32, I32, FLOAT, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9
 TYPES = {  # number, values in a block, bytes of a block, bytes after the last block
     "f32": (0, 1, 4, 0), "f16": (1, 1, 2, 0), "q4_0": (2, 32, 18, 0), "q8_0": (8, 32, 34, 0),
     "q4_k": (12, 256, 144, 0), "q6_k": (14, 256, 210, 0),
-    "tq1_0": (34, 256, 54, 0), "tq2_0": (35, 256, 66, 0), "i2_s": (36, 128, 32, 32), "q2_0": (42, 64, 18, 0)}
+    "tq1_0": (34, 256, 54, 0), "tq2_0": (35, 256, 66, 0), "i2_s": (36, 128, 32, 32), "q2_0": (42, 64, 18, 0),
+    "pq2_0": (142, 128, 34, 0), "ptq1_0": (143, 128, 28, 0)}
+TERNARY = ("tq1_0", "tq2_0", "q2_0", "pq2_0", "ptq1_0")
 ZEROS = 0.4  # the share of zeros among ternary weights
 CHUNK = 16 << 20  # bytes that are made at a time, about
 
@@ -62,6 +64,7 @@ PRESETS = {
     "bonsai-8b": Preset("qwen3", 36, 4096, 12288, 32, 8, 128, 151669, 65536, 1e6, 1e-6, "q2_0", "q2_0", "q2_0", "qwen",
                         (4.0, 16384)),
     "bonsai-1.7b": Preset("qwen3", 28, 2048, 6144, 16, 8, 128, 151669, 32768, 1e6, 1e-6, "q2_0", "q2_0", None, "qwen"),
+    "bonsai-4b": Preset("qwen3", 36, 2560, 9728, 32, 8, 128, 151669, 32768, 1e6, 1e-6, "pq2_0", "pq2_0", None, "qwen"),
     "bitnet-large": Preset("bitnet", 24, 1536, 4096, 16, 16, 96, 32002, 2048, 1e4, 1e-5, "tq1_0", "q6_k", None, "spm"),
     "trilm-3.9b": Preset("llama", 30, 3072, 9216, 24, 24, 128, 50688, 2048, 1e4, 1e-5, "tq2_0", "q4_k", "q6_k", "neox"),
     # 20B-A1B.
@@ -276,13 +279,16 @@ def make(rng, kind, n_blocks, deviation, spread):
     out = np.empty((n_blocks, TYPES[kind][2]), np.uint8)
     scale = lambda middle: look_up(rng, halves(rng, middle, spread), (n_blocks, 1)).view(np.uint8)
     ternary = deviation / math.sqrt(1 - ZEROS)
-    if kind == "q2_0":
-        out[:, :2], out[:, 2:] = scale(ternary), look_up(rng, four_trits(rng), (n_blocks, 16))
+    if kind in ("q2_0", "pq2_0"):
+        out[:, :2], out[:, 2:] = scale(ternary), look_up(rng, four_trits(rng), (n_blocks, TYPES[kind][2] - 2))
     elif kind == "tq2_0":
         out[:, :64], out[:, 64:] = look_up(rng, four_trits(rng), (n_blocks, 64)), scale(ternary)
     elif kind == "tq1_0":
         out[:, :48], out[:, 52:] = look_up(rng, base3(rng, 5), (n_blocks, 48)), scale(ternary)
         out[:, 48:52] = look_up(rng, base3(rng, 4), (n_blocks, 4))
+    elif kind == "ptq1_0":
+        out[:, :24], out[:, 26:] = look_up(rng, base3(rng, 5), (n_blocks, 24)), scale(ternary)
+        out[:, 24:26] = look_up(rng, base3(rng, 4), (n_blocks, 2))
     else:  # random bits are values, scales and minima of these types
         out[:] = np.frombuffer(rng.bytes(out.size), np.uint8).reshape(out.shape)
         if kind == "q4_k":
@@ -336,6 +342,7 @@ def main():
     parser.add_argument("out", nargs="?")
     parser.add_argument("preset", nargs="?", choices=PRESETS)
     parser.add_argument("--list", action="store_true", help="print the presets and their sizes")
+    parser.add_argument("--type", choices=TERNARY, help="of the ternary weights with several scales, instead of the published one")
     parser.add_argument("--layers", type=int, help="instead of the published number")
     parser.add_argument("--vocab", type=int, help="instead of the published number of tokens")
     parser.add_argument("--experts", type=int, help="instead of the published number of experts")
@@ -353,6 +360,8 @@ def main():
         parser.error("wanted OUT and PRESET; --list prints the presets")
     p = PRESETS[a.preset]
     p = p._replace(layers=a.layers or p.layers, vocab=a.vocab or p.vocab, experts=min(a.experts or p.experts, p.experts))
+    if a.type:
+        p = p._replace(**{role: a.type for role in ("proj", "embd", "head") if getattr(p, role) in TERNARY})
     plan, directory, at = list(tensors(p)), b"", 0
     for name, kind, shape in plan:
         directory += text(name) + struct.pack(f"<I{len(shape)}Q", len(shape), *shape[::-1])

@@ -45,7 +45,10 @@ enum class TensorType : uint32_t {
   tq1_0 = 34,
   tq2_0 = 35,
   i2_s = 36,
+  q1_0 = 41,  // binary
   q2_0 = 42,
+  pq2_0 = 142,
+  ptq1_0 = 143,
   q2_0_by_128 = 0x10000 + 42,  // PrismML's older form of q2_0, with a scale every 128 weights in place of 64
 };
 std::string name_of(TensorType type);

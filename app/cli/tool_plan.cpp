@@ -148,6 +148,8 @@ std::string speed_text(const Plan& plan) {
   if (p.read_in_host != 0)
     s += fmt::format("link          {:.1f} GB/s, on which a token's {} take {:.1f} ms\n", link / 1e9,
                      size_text(p.read_in_host), 1e3 * static_cast<double>(p.read_in_host) / link);
+  if (p.fives && p.in_host != 0)
+    s += "codes         of ternary weights take 1.6 bits in host memory, and 2 on the device\n";
   return s;
 }
 

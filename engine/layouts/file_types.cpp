@@ -51,11 +51,11 @@ constexpr FileType kFileTypes[] = {
     {36, "i2_s", 64, 16, 32, i2_s_floats, 128, i2_s_trits},
     {38, "tl1"},
     {39, "mxfp4", 32, 17},  // in files of bitnet.cpp it is tl2, whose tensors are shorter
-    {41, "q1_0", 128, 18},
+    {41, "q1_0", 128, 18, 0, q1_0_floats, 128, q1_0_trits},
     {42, "q2_0", 64, 18, 0, q2_0_floats, 64, q2_0_trits},
     {kQ2_0By128, "q2_0 (128)", 128, 34, 0, q2_0_by_128_floats, 128, q2_0_by_128_trits},
-    {142, "pq2_0", 128, 34},
-    {143, "ptq1_0", 128, 28},
+    {142, "pq2_0", 128, 34, 0, q2_0_by_128_floats, 128, q2_0_by_128_trits},
+    {143, "ptq1_0", 128, 28, 0, ptq1_0_floats, 128, ptq1_0_trits, "a byte that is not five digits to base 3"},
 };
 
 // The types that have a function, as a sentence lists them: "A, B or C".
@@ -75,11 +75,6 @@ std::string why_no_projection(uint32_t id, const std::string& name) {
       return "has type TL1, which cannot be run; use the model's i2_s file";
     case 39:
       return "has type MXFP4 or TL2, which share a number and cannot be run; use the model's i2_s file";
-    case 41:
-      return "has type Q1_0, whose weights are binary and cannot be run; use a ternary model";
-    case 142:
-    case 143:
-      return fmt::format("has type {}, which cannot be run yet; use the model's Q2_0 file", name);
     default:
       return fmt::format(
           "has type {}, which cannot be run, wanted {}; llama-quantize q4_k_m makes such a file", name,

@@ -5,7 +5,7 @@
 //
 // A new type is a row in file_types.cpp and its functions in one of the files beside it. Sources:
 // ggml-common.h and ggml-quants.c of llama.cpp; bitnet.cpp for I2_S, TL1 and TL2; PrismML's llama.cpp for
-// PQ2_0 and PTQ1_0.
+// Q1_0, PQ2_0 and PTQ1_0.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +28,7 @@ struct FileType {
   // Writes a row's codes, n bytes of 0, 1, 2 for -1, 0, +1, and its n / scale_every scales as F16. It gives
   // false where a code is none of these. It is null where the weights are not ternary.
   bool (*trits)(const std::byte* row, size_t n, uint8_t* codes, uint16_t* scales) = nullptr;
+  const char* no_trit = "a code of 3";  // what is in a row of which `trits` gives false
 
   uint64_t row_bytes(uint64_t n) const { return n / block * block_bytes; }
 };

@@ -45,10 +45,14 @@ bool tq1_0_trits(const std::byte* row, size_t n, uint8_t* codes, uint16_t* scale
 bool tq2_0_trits(const std::byte* row, size_t n, uint8_t* codes, uint16_t* scales);
 bool q2_0_trits(const std::byte* row, size_t n, uint8_t* codes, uint16_t* scales);
 bool q2_0_by_128_trits(const std::byte* row, size_t n, uint8_t* codes, uint16_t* scales);
+bool ptq1_0_trits(const std::byte* row, size_t n, uint8_t* codes, uint16_t* scales);
+bool q1_0_trits(const std::byte* row, size_t n, uint8_t* codes, uint16_t* scales);
 void i2_s_floats(const std::byte* row, size_t n, float* out);
 void tq1_0_floats(const std::byte* row, size_t n, float* out);
 void tq2_0_floats(const std::byte* row, size_t n, float* out);
 void q2_0_floats(const std::byte* row, size_t n, float* out);
 void q2_0_by_128_floats(const std::byte* row, size_t n, float* out);
+void ptq1_0_floats(const std::byte* row, size_t n, float* out);
+void q1_0_floats(const std::byte* row, size_t n, float* out);
 
 }  // namespace bitnet::layouts

@@ -1,5 +1,5 @@
-// The ternary types: I2_S, TQ1_0, TQ2_0 and Q2_0. Codes 0, 1, 2 are -1, 0, +1; those of two bits may also be
-// 3, which is refused.
+// The ternary types: I2_S, TQ1_0, TQ2_0, Q2_0, PQ2_0 and PTQ1_0, and Q1_0, which has no zeros. Codes 0, 1, 2
+// are -1, 0, +1; those of two bits may also be 3, which is refused.
 #include <array>
 
 #include "rows.h"
@@ -126,6 +126,41 @@ bool q2_0_by_128_trits(const std::byte* row, size_t n, uint8_t* codes, uint16_t*
   return q2_0_codes<128>(row, n, codes, scales);
 }
 
+// 24 bytes of five digits to base 3, 2 bytes of four, and the scale. Digit k of byte i is element 16 k + i
+// for the first 16 bytes, 80 + 8 k + i for the next 8, and 120 + 2 k + i for the last. The digits are found
+// as those of TQ1_0. A byte of them, ceil(q * 256 / 243) of some q, is 256 q + e after five times 3, where e
+// is less than 243; of the 13 other bytes e is more.
+bool ptq1_0_trits(const std::byte* row, size_t n, uint8_t* codes, uint16_t* scales) {
+  uint8_t other = 0;
+  for (; n != 0; n -= 128, row += 28, codes += 128, ++scales) {
+    *scales = load_u16(row + 26);
+    std::array<uint8_t, 32> left{}, digits;  // of 26; the others fill vectors
+    std::memcpy(left.data(), row, 26);
+    for (size_t k = 0; k < 5; ++k) {
+      for (size_t i = 0; i < left.size(); ++i) {
+        const uint8_t byte = left[i];
+        digits[i] = static_cast<uint8_t>((byte >= 86 ? 1 : 0) + (byte >= 171 ? 1 : 0));  // 3 * byte / 256
+        left[i] = static_cast<uint8_t>(byte + byte + byte);
+      }
+      std::memcpy(codes + 16 * k, digits.data(), 16);
+      std::memcpy(codes + 80 + 8 * k, digits.data() + 16, 8);
+      if (k < 4) std::memcpy(codes + 120 + 2 * k, digits.data() + 24, 2);
+    }
+    for (const uint8_t byte : left) other |= static_cast<uint8_t>(byte >= 243 ? 1 : 0);
+  }
+  return other == 0;
+}
+
+// The scale, then a bit for every element, the first in the lowest of its byte: 1 is +1, 0 is -1.
+bool q1_0_trits(const std::byte* row, size_t n, uint8_t* codes, uint16_t* scales) {
+  for (; n != 0; n -= 128, row += 18, codes += 128, ++scales) {
+    *scales = load_u16(row);
+    for (size_t i = 0; i < 128; ++i)
+      codes[i] = static_cast<uint8_t>((static_cast<uint8_t>(row[2 + i / 8]) >> i % 8 & 1) * 2);
+  }
+  return true;
+}
+
 void i2_s_floats(const std::byte* row, size_t n, float* out) {
   floats_of<i2_s_trits, 128, 32, 128>(row, n, out);
 }
@@ -140,6 +175,12 @@ void q2_0_floats(const std::byte* row, size_t n, float* out) {
 }
 void q2_0_by_128_floats(const std::byte* row, size_t n, float* out) {
   floats_of<q2_0_by_128_trits, 128, 34, 128>(row, n, out);
+}
+void ptq1_0_floats(const std::byte* row, size_t n, float* out) {
+  floats_of<ptq1_0_trits, 128, 28, 128>(row, n, out);
+}
+void q1_0_floats(const std::byte* row, size_t n, float* out) {
+  floats_of<q1_0_trits, 128, 18, 128>(row, n, out);
 }
 
 }  // namespace bitnet::layouts

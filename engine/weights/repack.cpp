@@ -121,9 +121,8 @@ double Repacker::pack_some(uint32_t begin, uint32_t end, uint32_t first) {
       if (!type_.trits(row, n, codes.data() + size_t{i} * n, of_file.data()))
         throw Error(
             ErrorKind::model,
-            fmt::format("{}: tensor {} holds a code of 3, wanted ternary weights: the file is damaged "
-                        "or not {}",
-                        printable(path_), printable(tensor->name), shown_name(tensor->type)));
+            fmt::format("{}: tensor {} holds {}, wanted ternary weights: the file is damaged or not {}",
+                        printable(path_), printable(tensor->name), type_.no_trit, shown_name(tensor->type)));
       const double bound = bound_of_scales(of_file.data(), file_scales, type_.scale_every);
       if (!std::isfinite(bound))
         throw Error(ErrorKind::model,

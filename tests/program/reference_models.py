@@ -9,17 +9,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "families"))
 import make_dense_references  # noqa: E402
 
 ARCHIVE = pathlib.Path(__file__).resolve().parent / "families" / "families.tar.xz"
-REFUSED = {  # name -> what the program must say of it
-    "qwen3-pq2_0": "PQ2_0", "qwen3-ptq1_0": "PTQ1_0",
-}
 
 
 def unpack(folder, names=None):
     """Writes the models, or those of these names, into the folder. Returns name -> (path, arrays of the .npz or None).
 
     The arrays are ids [n], logits [n, n_vocab], and hidden [n_layer, n_embd] of the last token, the last row of which
-    has gone through output_norm; those with dense projections or experts are made here and have no hidden. The refused models have no
-    arrays, and zeros as their weights.
+    has gone through output_norm; those of make_dense_references are made here and have no hidden. Models of
+    the archive that have no arrays are of no use.
     """
     models = {}
     with tarfile.open(ARCHIVE) as archive:

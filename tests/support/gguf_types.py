@@ -26,8 +26,10 @@ KINDS = {
     "tq1_0": Kind(34, 256, 54, 0, 256), "tq2_0": Kind(35, 256, 66, 0, 256),
     "i2_s": Kind(36, 128, 32, 32), "i2_s_64": Kind(36, 64, 16, 32), "i2_s_1x4": Kind(36, 4, 1, 32),
     "q2_0": Kind(42, 64, 18, 0, 64), "q2_0_128": Kind(42, 128, 34, 0, 128),
+    "pq2_0": Kind(142, 128, 34, 0, 128), "ptq1_0": Kind(143, 128, 28, 0, 128), "q1_0": Kind(41, 128, 18, 0, 128),
 }
 I2_S = ("i2_s", "i2_s_64", "i2_s_1x4")
+SCALE_FIRST = ("q2_0", "q2_0_128", "pq2_0", "q1_0")
 TERNARY = tuple(name for name, kind in KINDS.items() if kind.every) + I2_S
 
 
@@ -42,7 +44,7 @@ def fits(kind, columns):
 
 
 # ---- ternary ----
-# Codes 0, 1, 2 stand for -1, 0, 1.
+# Codes 0, 1, 2 stand for -1, 0, 1. q1_0 has no zeros.
 
 def pack_i2_s(kind, codes, scale):
     """Packs codes [rows, columns] under one scale. The tail's last 28 bytes are what readers must not look at."""
@@ -94,6 +96,12 @@ def pack_ternary(kind, codes, scales):
         last = np.concatenate([q[:, 240:].reshape(n, 4, 4), np.zeros((n, 1, 4), np.uint8)], 1)
         parts = [base3(q[:, :160].reshape(n, 5, 32)), base3(q[:, 160:240].reshape(n, 5, 16)), base3(last), d]
         return np.concatenate(parts, 1).tobytes()
+    if kind == "ptq1_0":
+        last = np.concatenate([q[:, 120:].reshape(n, 4, 2), np.zeros((n, 1, 2), np.uint8)], 1)
+        parts = [base3(q[:, :80].reshape(n, 5, 16)), base3(q[:, 80:120].reshape(n, 5, 8)), base3(last), d]
+        return np.concatenate(parts, 1).tobytes()
+    if kind == "q1_0":
+        return np.concatenate([d, np.packbits(q >> 1, axis=1, bitorder="little")], 1).tobytes()
     q = q.reshape(n, block // 4, 4)
     return np.concatenate([d, q[..., 0] | q[..., 1] << 2 | q[..., 2] << 4 | q[..., 3] << 6], 1).tobytes()
 
@@ -111,9 +119,14 @@ def unpack_ternary(kind, data, shape):
     elif kind == "tq1_0":
         codes = np.concatenate([trits(raw[:, :32], 5).reshape(n, 160), trits(raw[:, 32:48], 5).reshape(n, 80),
                                 trits(raw[:, 48:52], 4).reshape(n, 16)], 1)
+    elif kind == "ptq1_0":
+        codes = np.concatenate([trits(raw[:, :16], 5).reshape(n, 80), trits(raw[:, 16:24], 5).reshape(n, 40),
+                                trits(raw[:, 24:26], 4).reshape(n, 8)], 1)
+    elif kind == "q1_0":
+        codes = np.unpackbits(raw[:, 2:], axis=1, bitorder="little") * np.uint8(2)
     else:
         codes = raw[:, 2:, None] >> planes & 3
-    d = raw[:, :2] if kind.startswith("q2_0") else raw[:, -2:]
+    d = raw[:, :2] if kind in SCALE_FIRST else raw[:, -2:]
     scales = np.ascontiguousarray(d).view("<f2").astype(np.float32)
     return codes.reshape(shape), scales.reshape(*shape[:-1], shape[-1] // k.every)
 
@@ -250,6 +263,7 @@ def quantise(kind, x):
         groups = x.reshape(-1, every)
         scales = (1.2 * np.abs(groups).mean(1, keepdims=True)).astype(np.float16 if kind not in I2_S else np.float32)
         codes = rounded(ratio(groups, scales.astype(np.float32)), -1, 1) + 1
+        codes = np.where(groups < 0, 0, 2) if kind == "q1_0" else codes
         return pack_ternary(kind, codes.astype(np.uint8).reshape(x.shape), scales.item() if kind in I2_S else scales)
     blocks = x.reshape(-1, KINDS[kind].block)
     if kind == "q6_k":

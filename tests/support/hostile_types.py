@@ -11,6 +11,7 @@ import make_family
 from hostile_file import ARCH, ARRAY, BOOL, F64, I32, I64, VOCAB, File, Tensor, f32, floats, ints, p32, p64, scalar, string, u32
 
 NOT_FINITE = {name: struct.pack("<e", float(name)) for name in ("nan", "inf", "-inf")}
+NO_DIGITS = [bytes([b]) for b in sorted(set(range(256)) - {-(-q * 256 // 243) for q in range(243)})[::6]]
 SIZES = {  # elements and bytes of a block
     0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 8: (32, 34), 10: (256, 84), 12: (256, 144), 13: (256, 176),
     14: (256, 210), 30: (1, 2), 35: (256, 66), 39: (32, 17), 36: (4, 1), 41: (128, 18), 142: (128, 34), 143: (128, 28)}
@@ -99,15 +100,20 @@ def one_family(c, *arguments):
 
 def ternary_types(c):
     """Scales and codes that are none, in projections and in tables."""
-    for kind in ("tq1_0", "tq2_0", "q2_0", "q2_0_128"):
+    for kind in ("tq1_0", "tq2_0", "q2_0", "q2_0_128", "pq2_0", "ptq1_0", "q1_0"):
         one_family(c, "--arch", "llama", "--proj", kind, "--embd", kind, "--head", kind)
         block = gguf_types.KINDS[kind].bytes
-        scale_at = 0 if kind.startswith("q2_0") else block - 2
+        scale_at = 0 if kind in gguf_types.SCALE_FIRST else block - 2
         for tensor in ("blk.0.attn_q.weight", "blk.0.ffn_down.weight", "token_embd.weight", "output.weight"):
             for at in (scale_at, scale_at - block):  # of the first block and of the last
                 for name, value in NOT_FINITE.items():
                     c.add("no-scale", tensor.replace(".", r"\."), lambda f: with_bytes(f, tensor, at, value))
-            if kind != "tq1_0":  # whose every byte is five trits
+            if kind == "ptq1_0":
+                for at in (0, 25, -3):
+                    for byte in NO_DIGITS:
+                        c.add("no-five-digits", tensor + ".*byte that is not five digits",
+                              lambda f: with_bytes(f, tensor, at, byte))
+            elif kind not in ("tq1_0", "q1_0"):  # every byte of which is weights
                 for at in (2, -1) if scale_at == 0 else (0, -3):
                     for code in (b"\x03", b"\xc0"):
                         c.add("no-ternary-code-" + kind, tensor + ".*code of 3",
@@ -137,7 +143,8 @@ def dense_types(c):
 def blocks(c):
     """Sizes of tensors that do not fit their types."""
     matrix = "blk.0.attn_q.weight"
-    for kind, widths in (("tq1_0", (128, 192, 255, 257)), ("tq2_0", (128, 64, 384)), ("q2_0", (32, 96, 255))):
+    for kind, widths in (("tq1_0", (128, 192, 255, 257)), ("tq2_0", (128, 64, 384)), ("q2_0", (32, 96, 255)),
+                         ("pq2_0", (64, 192, 255)), ("ptq1_0", (64, 192, 255))):
         one_family(c, "--arch", "bitnet", "--proj", kind)
         number = gguf_types.KINDS[kind].id
         for width in widths:
@@ -147,7 +154,7 @@ def blocks(c):
         size = gguf_types.KINDS[kind].bytes
         c.add("block-size", "tensor", lambda f: resized(f, matrix, -16 * size))  # overlaps the next one
         c.add("block-size", matrix + ".*complete|q2_0", lambda f: (moved_last(f, matrix), resized(f, matrix, -16 * size)))
-        for other in {34, 35, 36, 42} - {number}:
+        for other in {34, 35, 36, 42, 142, 143} - {number}:
             c.attribute("another-ternary-type", matrix, "kind", [other], "tensor")
     for kind in ("q2_0", "q2_0_128"):
         one_family(c, "--arch", "qwen3", "--proj", kind)
@@ -167,13 +174,12 @@ def refused_types(c):
     for arch in ("bitnet", "llama", "qwen3"):
         one_family(c, "--arch", arch, "--proj", "i2_s", "--head", "q8_0")
         matrix = "blk.0.ffn_up.weight"
-        for kind, words in ((39, "MXFP4 or TL2"), (41, "Q1_0"), (142, "PQ2_0.*Q2_0"), (143, "PTQ1_0.*Q2_0")):
-            c.add("refused-type", f"{matrix} has type.*{words}", lambda f: retyped(f, matrix, kind))
+        c.add("refused-type", f"{matrix} has type.*MXFP4 or TL2", lambda f: retyped(f, matrix, 39))
         c.attribute("refused-type", matrix, "kind", [38], f"{matrix} has type TL1.*i2_s")
         for kind in (0, 1, 2, 6, 8, 10, 12, 13, 14, 30):
             c.add("dense-projection", f"{matrix} has type.*wanted", lambda f: retyped(f, matrix, kind))
         for tensor in ("token_embd.weight", "output.weight"):
-            for kind in (3, 10, 39, 41, 142, 143):
+            for kind in (3, 10, 39):
                 c.add("refused-table", f"{tensor} has type.*wanted", lambda f: retyped(f, tensor, kind))
 
 

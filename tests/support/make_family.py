@@ -30,8 +30,9 @@ def numbers(rng, kind, shape, deviation):
         shape = (shape[0] * shape[1], shape[2])
     if kind not in gguf_types.TERNARY:
         return gguf_types.quantise(kind, rng.standard_normal(shape, np.float32) * deviation)
-    codes = rng.choice(np.arange(3, dtype=np.uint8), shape, p=CODES)
-    scale = deviation / math.sqrt(1 - CODES[1])
+    shares = [0.5, 0, 0.5] if kind == "q1_0" else CODES
+    codes = rng.choice(np.arange(3, dtype=np.uint8), shape, p=shares)
+    scale = deviation / math.sqrt(1 - shares[1])
     if kind in gguf_types.I2_S:
         return gguf_types.pack_ternary(kind, codes, scale)
     every = gguf_types.KINDS[kind].every

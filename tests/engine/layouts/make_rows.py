@@ -112,6 +112,22 @@ def q2_0(every):
     return value
 
 
+def ptq1_0(b, e):
+    b, e = b[e // 128 * 28:], e % 128
+    if e < 80:
+        byte, digit = b[e % 16], e // 16
+    elif e < 120:
+        byte, digit = b[16 + (e - 80) % 8], (e - 80) // 8
+    else:
+        byte, digit = b[24 + (e - 120) % 2], (e - 120) // 2
+    return half(b, 26) * F(((byte * 3**digit & 255) * 3 >> 8) - 1)
+
+
+def q1_0(b, e):
+    at, j = e // 128 * 18, e % 128
+    return half(b, at) * F(2 * (b[at + 2 + j // 8] >> j % 8 & 1) - 1)
+
+
 def two_bits(n):
     """n bytes without a code of 3"""
     return bytes(sum(int(c) << 2 * i for i, c in enumerate(rng.integers(0, 3, 4))) for _ in range(n))
@@ -141,6 +157,9 @@ def rows():
     yield "i2_s", 256, two_bits(64), i2_s
     yield "q2_0", 192, b"".join(scale(i) + two_bits(16) for i in range(3)), q2_0(64)
     yield "q2_0_by_128", 256, b"".join(scale(i) + two_bits(32) for i in range(2)), q2_0(128)
+    yield "pq2_0", 256, b"".join(scale(i) + two_bits(32) for i in range(2)), q2_0(128)
+    yield "ptq1_0", 256, b"".join(digits(24, 5) + digits(2, 4) + scale(i) for i in range(2)), ptq1_0
+    yield "q1_0", 256, b"".join(scale(i) + noise(16) for i in range(2)), q1_0
 
 
 def line(name, data, n, value):

@@ -37,7 +37,9 @@ std::vector<Row> golden_rows() {
       {"q4_k", TensorType::q4_k},   {"q5_k", TensorType::q5_k},
       {"q6_k", TensorType::q6_k},   {"tq1_0", TensorType::tq1_0},
       {"tq2_0", TensorType::tq2_0}, {"i2_s", TensorType::i2_s},
-      {"q2_0", TensorType::q2_0},   {"q2_0_by_128", TensorType::q2_0_by_128}};
+      {"q2_0", TensorType::q2_0},   {"q2_0_by_128", TensorType::q2_0_by_128},
+      {"pq2_0", TensorType::pq2_0}, {"ptq1_0", TensorType::ptq1_0},
+      {"q1_0", TensorType::q1_0}};
   std::ifstream file(BITNET_ROWS);
   std::vector<Row> rows;
   for (std::string line; std::getline(file, line);) {
@@ -105,13 +107,17 @@ TEST(Rows, CodesTimesScalesAreTheValues) {
           << i;
     }
   }
-  EXPECT_EQ(n_types, 5U);
+  EXPECT_EQ(n_types, 8U);
+}
+
+bool has_codes_of_3(TensorType type) {
+  return type != TensorType::tq1_0 && type != TensorType::ptq1_0 && type != TensorType::q1_0;
 }
 
 TEST(Rows, ACodeOf3IsRefusedAnywhere) {
   for (const Row& row : golden_rows()) {
     const FileType& type = *find_file_type(row.type);
-    if (!type.trits || row.type == TensorType::tq1_0) continue;
+    if (!type.trits || !has_codes_of_3(row.type)) continue;
     SCOPED_TRACE(type.name);
     std::vector<uint8_t> codes(row.values.size());
     std::vector<uint16_t> scales(codes.size() / type.scale_every);
@@ -151,6 +157,33 @@ TEST(Rows, AllBytesOfTq1_0AreTheirDigits) {
     for (size_t digit = 0; digit < 5; ++digit, left = left * 3 % 256)
       ASSERT_EQ(codes[32 * digit], left * 3 / 256) << byte << " " << digit;
   }
+}
+
+TEST(Rows, BytesOfPtq1_0AreTheirDigitsOrRefused) {
+  std::vector<uint8_t> codes(128);
+  uint16_t scale = 0;
+  std::vector<bool> is_number(256);
+  for (unsigned q = 0; q < 243; ++q) {
+    is_number[(q * 256 + 242) / 243] = true;
+    const std::byte byte{static_cast<uint8_t>((q * 256 + 242) / 243)};
+    std::vector<std::byte> row(28, byte);
+    row[26] = std::byte{0x34};
+    row[27] = std::byte{0x12};
+    ASSERT_TRUE(trits(TensorType::ptq1_0, row.data(), 128, codes.data(), &scale)) << q;
+    EXPECT_EQ(scale, 0x1234);
+    const unsigned digits[] = {q / 81, q / 27 % 3, q / 9 % 3, q / 3 % 3, q % 3};
+    for (size_t e = 0; e < 128; ++e) {
+      const size_t digit = e < 80 ? e / 16 : e < 120 ? (e - 80) / 8 : (e - 120) / 2;
+      ASSERT_EQ(codes[e], digits[digit]) << q << " " << e;
+    }
+  }
+  for (unsigned byte = 0; byte < 256; ++byte)
+    for (size_t at = 0; at < 26; ++at) {
+      std::vector<std::byte> row(28);
+      row[at] = std::byte{static_cast<uint8_t>(byte)};
+      ASSERT_EQ(trits(TensorType::ptq1_0, row.data(), 128, codes.data(), &scale), is_number[byte])
+          << byte << " " << at;
+    }
 }
 
 TEST(Rows, EveryF16HasItsValue) {

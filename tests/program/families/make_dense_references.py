@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Make the reference models with dense projections, and those with experts, again, byte for byte: tiny and random.
+"""Make the reference models with dense projections, those with experts, and those of PrismML's types, again, byte for
+byte: tiny and random.
 
     make_dense_references.py FOLDER [NAME...]
 
@@ -54,6 +55,8 @@ CASES = {
     "llama-q4_k": Case("llama", "q4_k", "q4_k", "q6_k"), "llama-q5_k": Case("llama", "q5_k", "q5_k", "q6_k"),
     "llama-q6_k": Case("llama", "q6_k", "q6_k", "q6_k"), "llama3-rope": Case("llama", "q8_0", "q8_0", "q8_0", n=100),
     "qwen2": Case("qwen2", "q8_0", "q8_0", base=1e6), "qwen3-q8_0": Case("qwen3", "q8_0", "q8_0", heads=8, base=1e6),
+    "qwen3-pq2_0": Case("qwen3", "pq2_0", "pq2_0", heads=8, base=1e6),
+    "qwen3-ptq1_0": Case("qwen3", "ptq1_0", "ptq1_0", heads=8, base=1e6),
     "gpt2-q8_0": Case("gpt2", "q8_0", "q8_0", kv=4), "gemma3-q8_0": gemma("gemma3", 7),
     "qwen3moe-tq1_0": Case("qwen3moe", "tq1_0", "f16", "f16", heads=8, base=1e6, experts=8),
     "qwen3moe-tq2_0": Case("qwen3moe", "tq2_0", "f16", "f16", heads=8, base=1e6, experts=8),
