@@ -23,6 +23,12 @@ std::string data_folder() { return folder("XDG_DATA_HOME", "/.local/share"); }
 std::string state_folder() { return folder("XDG_STATE_HOME", "/.local/state"); }
 std::string cache_folder() { return folder("XDG_CACHE_HOME", "/.cache"); }
 
+std::filesystem::path shared_folder() {
+  std::error_code ignored;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  return (program.parent_path() / ".." / "share" / "bitnet-chat").lexically_normal();
+}
+
 std::string expand_home(const std::string& path) {
   const char* home = std::getenv("HOME");
   return path.starts_with("~/") && home != nullptr && *home != '\0' ? home + path.substr(1) : path;

@@ -17,6 +17,10 @@ std::string data_folder();    // $XDG_DATA_HOME/bitnet-chat, or ~/.local/share/b
 std::string state_folder();   // $XDG_STATE_HOME/bitnet-chat, or ~/.local/state/bitnet-chat
 std::string cache_folder();   // $XDG_CACHE_HOME/bitnet-chat, or ~/.cache/bitnet-chat
 
+// What is installed with the program, wherever its tree was moved to: share/bitnet-chat beside its bin
+// folder.
+std::filesystem::path shared_folder();
+
 // Returns "~/x" as a shell reads it. Every other path stays as it is, and so does this one if HOME is not
 // set.
 std::string expand_home(const std::string& path);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/base/places.h"
 #include "app/pull/pulled.h"
 #include "app/text/text_file.h"
 #include "engine/error.h"
@@ -244,9 +245,7 @@ std::string find_model(const std::string& given) {
                             "{0}' fetches a model of that name",
                             printable(named)));
   }
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  const std::filesystem::path bundled =
-      (program.parent_path() / ".." / "share" / "bitnet-chat" / "bitnet-chat.gguf").lexically_normal();
+  const std::filesystem::path bundled = shared_folder() / "bitnet-chat.gguf";
   if (std::filesystem::exists(bundled, ignored)) return bundled;
   throw Error(ErrorKind::model, fmt::format("no model given and no bundled one found (looked for {}); "
                                             "name a GGUF file: bitnet-chat MODEL.gguf",

@@ -12,8 +12,24 @@
 namespace bitnet {
 
 // What a piece of text is, not how it looks; theme.h has the looks.
-enum class Tone : uint8_t { text, accent, heading, code, link, quiet, notice, error, match, match_here };
-inline constexpr int kToneCount = 10;
+enum class Tone : uint8_t {
+  text,
+  accent,
+  heading,
+  code,
+  link,
+  quiet,
+  notice,
+  error,
+  match,
+  match_here,
+  code_keyword,
+  code_string,
+  code_number,
+  code_comment,
+  code_extra,
+};
+inline constexpr int kToneCount = 15;
 
 struct Face {
   Tone tone = Tone::text;

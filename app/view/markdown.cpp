@@ -68,6 +68,7 @@ void MarkdownFlow::update(std::string_view text, bool growing, int columns, size
 void MarkdownFlow::take_line(const Target& to, size_t begin, size_t end) {
   const MarkdownState before = state_;
   LineShape shape = read_line(to.text.substr(begin, end - begin), state_);
+  if (state_.fence == 0) colors_.reset();
   if (!shape.joins) {
     const bool table_goes_on =
         shape.kind == LineKind::text && before.paragraph && before.piped && state_.piped && !block_.empty();
@@ -227,6 +228,7 @@ void MarkdownFlow::put_line(const Target& to, const LineShape& shape, size_t beg
       const std::string label =
           fmt::format("{}{}/copy {}", language, language.empty() ? "" : " · ", to.first_number + codes_ - 1);
       put_pieces(to, shape, {{label, kQuiet, at}}, true, true, false);
+      if (!growing) colors_ = CodeColors::of(language);
       return;
     }
     case LineKind::heading: {
@@ -244,7 +246,11 @@ void MarkdownFlow::put_line(const Target& to, const LineShape& shape, size_t beg
       return;
     }
     case LineKind::code:
-      pieces.push_back({content, {Tone::code}, at});
+      if (colors_) {
+        pieces = colors_->line(content, at, growing);
+      } else {
+        pieces.push_back({content, {Tone::code}, at});
+      }
       put_pieces(to, shape, std::move(pieces), false, true, growing);
       return;
     default:

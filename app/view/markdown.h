@@ -12,12 +12,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "app/text/markdown_lines.h"
 #include "app/text/text_wrap.h"
+#include "code_colors.h"
 
 namespace bitnet {
 
@@ -58,6 +60,7 @@ class MarkdownFlow {
   size_t resume_ = 0;  // where in a very long line the row begins that may still change
   Join resume_join_ = Join::none;
   size_t codes_ = 0;
+  std::unique_ptr<CodeColors> colors_;  // of the code block that is open, where its language is known
   // The first lines and the column widths of a table whose later rows are laid out on their own.
   std::string table_head_;
   std::vector<int> table_widths_;

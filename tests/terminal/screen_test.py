@@ -311,6 +311,18 @@ class ScreenTest(ScreenCase):
         t.wait("☐ open")
         self.assertIsNone(re.search(r"\x1b\[[0-9;]*\b3[0-8]", t.screen(colours=True)))
 
+    def test_code_is_coloured(self):
+        t = self.start()
+        t.line("markdown")
+        t.wait("2. two")
+        for columns, rows in ((80, 24), (200, 60), (40, 12)):
+            t.resize(columns, rows)
+            t.wait(rf"^──.{{{columns - 4}}}──$")
+            if rows == 12:
+                t.key("PPage")
+            t.wait("return 0;  // done")
+            self.assertRegex(t.screen(colours=True), r"\x1b\[[0-9;]*35m *return")
+
     def test_no_color_has_no_colour(self):
         t = self.start("NO_COLOR=1")
         t.line("markdown")
