@@ -25,6 +25,13 @@ float tanh_of(float u) {
   return (a < 0.25 ? series : far) * (u < 0.0 ? -1.0 : 1.0);
 }
 
+float times_sigmoid(float v, float gate) {
+  float e = exp_below_0(-abs(gate));
+  precise float share = gate >= 0.0 ? v : v * e;
+  precise float result = share / (1.0 + e);
+  return result;
+}
+
 void main() {
   uint row = gl_WorkGroupID.y * push.stride;
   for (uint i = gl_GlobalInvocationID.x; i < push.width; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
@@ -38,6 +45,9 @@ void main() {
         break;
       case ELEMENT_MULTIPLY:
         x[row + i] *= uintBitsToFloat(by[gl_WorkGroupID.y * push.by_stride + push.by_offset + i]);
+        break;
+      case ELEMENT_SIGMOID:
+        x[row + i] = times_sigmoid(x[row + i], uintBitsToFloat(by[gl_WorkGroupID.y * push.by_stride + i]));
         break;
       default:  // the bits of -inf, since a compiler may assume that floats are finite
         x[row + by[i]] = uintBitsToFloat(0xFF800000u);

@@ -61,6 +61,7 @@ using uvec2 = uint64_t;
 #define CONSTANT_ROUNDED 40          // stages of decode that hand over units as int8: ROUNDED_... together
 #define CONSTANT_PAIRS 41             // pairs of a token and an expert that share a row of the input
 #define CONSTANT_CLAMP 42             // bits of a float: how far the gate and up of experts go; 0: without end
+#define CONSTANT_CONV 43              // inputs that the convolution of a Gated DeltaNet sees
 
 // What a gate becomes before it is multiplied by up, and what OUT_ACT makes of a result.
 #define ACTIVATION_RELU2 0  // relu(gate)^2
@@ -107,6 +108,7 @@ using uvec2 = uint64_t;
 #define ELEMENT_SOFTCAP 1   // x = factor * tanh(x / factor)
 #define ELEMENT_MULTIPLY 2  // x *= y
 #define ELEMENT_SUPPRESS 3  // x[y] = -inf
+#define ELEMENT_SIGMOID 4   // x /= 1 + e^-y
 
 // The words of the params buffer: these, then the token ids of the batch.
 #define PARAMS_POSITION 0  // of the batch's first token in the timeline
@@ -326,6 +328,17 @@ struct AttentionPush {
 struct AttentionMergePush {
   uint head_dim;
   uint max_chunks;
+};
+
+// A Gated DeltaNet (DeltaShape in engine/backend.h).
+struct DeltaPush {
+  uint n_head_k;
+  uint n_head_v;
+  uint n_tokens;
+  uint grouped;
+  float epsilon;
+  float q_scale;      // 1 / sqrt(head_dim)
+  float per_feature;  // 1 / head_dim
 };
 
 struct CombinePush {

@@ -114,6 +114,14 @@ struct VulkanKernels {
   const Kernel& quantise_by_expert(const Matrix& w, const Norm& norm, uint32_t pairs_a_row);
   Matmul of_experts(const Matrix& w, const Out& out, uint32_t pairs_a_row);
 
+  // Of a Gated DeltaNet: all of it for one token, where the device allows a workgroup as wide as that takes,
+  // and its steps for several.
+  struct Delta {
+    const Kernel &mix, &scan, &norm;
+  };
+  const Kernel* delta_token(const DeltaShape& shape);
+  Delta delta(const DeltaShape& shape);
+
   // Expands codes of Layout::fives16 into `to`: Layout::trits or groups.
   const Kernel& expand(Layout to);
 

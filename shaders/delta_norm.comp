@@ -1,0 +1,39 @@
+// The last kernel of a Gated DeltaNet over several tokens: what each head gave (delta_scan.comp) is normed
+// and multiplied by silu(z). A workgroup takes a head for kTokens tokens.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "params.h"
+
+layout(local_size_x = 128) in;
+
+layout(push_constant) uniform Push { DeltaPush push; };
+layout(binding = 0) readonly buffer Qkvz { float qkvz[]; };    // [n][channels + inner]
+layout(binding = 1) readonly buffer Mixed { float mixed[]; };  // [n][channels]
+layout(binding = 2) readonly buffer Weight { float norm_weight[]; };
+layout(binding = 3) writeonly buffer O { float o[]; };  // [n][inner]
+
+#include "common/delta.glsl"
+
+const uint kTokens = 8;  // kTokens * kShares is the size of the workgroup
+
+shared vec4 shares[kTokens][kShares / 4];
+
+void main() {
+  uint lane = gl_LocalInvocationID.x, head = gl_WorkGroupID.x;
+  uint first = gl_WorkGroupID.y * kTokens, n = min(kTokens, push.n_tokens - first);
+  uint at = (2 * push.n_head_k + head) * kHeadDim, z_at = channels() + head * kHeadDim;
+  if (lane < n * kShares) {
+    float sum = 0.0;
+    for (uint i = lane % kShares; i < kHeadDim; i += kShares)
+      sum = add_square(mixed[(first + lane / kShares) * channels() + at + i], sum);
+    shares[lane / kShares][lane % kShares / 4][lane % 4] = sum;
+  }
+  barrier();
+  for (uint i = lane; i < n * kHeadDim; i += gl_WorkGroupSize.x) {
+    uint t = i / kHeadDim, feature = i % kHeadDim;
+    o[((first + t) * push.n_head_v + output_head(head)) * kHeadDim + feature] =
+        gated_output(mixed[(first + t) * channels() + at + feature],
+                     inverse_of_head(shares[t], push.per_feature, push.epsilon), norm_weight[feature],
+                     qkvz[(first + t) * qkvz_width() + z_at + feature]);
+  }
+}

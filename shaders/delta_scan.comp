@@ -1,0 +1,133 @@
+// The second kernel of a Gated DeltaNet over several tokens: the memory goes from token to token. A workgroup
+// takes kColumns columns of a head, which stay in registers from the first token to the last:
+//
+//   for each token t
+//     each part:  sums of S^T k_t and of S^T q_(t-1) over its rows      S is that behind token t - 1
+//     barrier
+//     all parts:  u = strength_t (v_t - decay_t S^T k_t),  S = decay_t S + k_t u^T
+//
+// k, q, v and the gates of kTokens tokens lie in shared memory, while those of the next are on their way into
+// registers. What a head gives overwrites its v. The invocations also keep the last inputs of the channels.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "params.h"
+
+const uint kColumns = 32, kSize = 128;  // kColumns * kParts invocations
+layout(local_size_x = 128) in;
+
+layout(push_constant) uniform Push { DeltaPush push; };
+layout(binding = 0) readonly buffer Params { uint params[]; };
+layout(binding = 1) readonly buffer Qkvz { float qkvz[]; };  // [n][channels + inner]
+layout(binding = 2) buffer Mixed { float mixed[]; };         // [n][channels]
+layout(binding = 3) readonly buffer Mixed4 { vec4 mixed4[]; };
+layout(binding = 4) readonly buffer Strengths { vec2 strengths[]; };  // [n][n_head_v]: decay, strength
+layout(binding = 5) buffer ConvState { float conv_state[]; };         // [2][kConv - 1][channels]
+layout(binding = 6) buffer Heads { float heads[]; };                  // [2][n_head_v][head_dim][head_dim]
+
+#include "common/delta.glsl"
+#include "common/delta_inputs.glsl"
+#include "common/delta_state.glsl"
+
+const uint kTokens = 512 / kHeadDim;
+const uint kHeadQuads = kHeadDim / 4;
+const uint kKeyLoads = (2 * kTokens * kHeadQuads + kSize - 1) / kSize;
+const uint kValueLoads = (kTokens * kColumns + kSize - 1) / kSize;
+
+// Two sets of tokens: those at hand, and those of before or after them.
+shared vec4 keys[2][kTokens * 2 * kHeadQuads];  // of each token k, then q
+shared float values[2][kTokens * kColumns];
+shared vec2 gates[2][kTokens];
+shared vec2 sums[2][kParts][kColumns];  // of one token, and of the next
+
+vec4 next_keys[kKeyLoads];
+float next_values[kValueLoads];
+vec2 next_gates;
+
+uint lane, head, first_column;
+
+void fetch(uint first) {  // the tokens from there on
+  uint n = min(kTokens, push.n_tokens - first), row = channels() / 4;
+  uint q_at = head % push.n_head_k * kHeadQuads, k_at = q_at + push.n_head_k * kHeadQuads;
+  uint v_at = (2 * push.n_head_k + head) * kHeadDim + first_column;
+  UNROLL for (uint i = 0; i < kKeyLoads; ++i) {
+    uint j = i * kSize + lane, token = j / (2 * kHeadQuads), quad = j % (2 * kHeadQuads);
+    if (token < n)
+      next_keys[i] =
+          mixed4[(first + token) * row + (quad < kHeadQuads ? k_at + quad : q_at + quad - kHeadQuads)];
+  }
+  UNROLL for (uint i = 0; i < kValueLoads; ++i) {
+    uint j = i * kSize + lane;
+    if (j / kColumns < n) next_values[i] = mixed[(first + j / kColumns) * channels() + v_at + j % kColumns];
+  }
+  if (lane < n) next_gates = strengths[(first + lane) * push.n_head_v + head];
+}
+
+void put(uint set) {
+  UNROLL for (uint i = 0; i < kKeyLoads; ++i)
+    if (i * kSize + lane < kTokens * 2 * kHeadQuads) keys[set][i * kSize + lane] = next_keys[i];
+  UNROLL for (uint i = 0; i < kValueLoads; ++i)
+    if (i * kSize + lane < kTokens * kColumns) values[set][i * kSize + lane] = next_values[i];
+  if (lane < kTokens) gates[set][lane] = next_gates;
+}
+
+// A channel's inputs that the next batch needs. No workgroup reads the state of a channel but this one.
+void keep_inputs() {
+  uint channel = gl_WorkGroupID.x * kSize + lane;
+  if (channel >= channels()) return;
+  float kept[kMostConv];
+  for (uint j = 0; j + 1 < kConv; ++j) kept[j] = input_of(channel, int(push.n_tokens + j) - int(kConv - 1));
+  for (uint j = 0; j + 1 < kConv; ++j) conv_state[conv_at(slot_of(push.n_tokens), j) + channel] = kept[j];
+}
+
+void main() {
+  lane = gl_LocalInvocationID.x;
+  uint slices = kHeadDim / kColumns, part = lane / kColumns, column = lane % kColumns;
+  head = gl_WorkGroupID.x / slices;
+  first_column = gl_WorkGroupID.x % slices * kColumns;
+  uint o_at = (2 * push.n_head_k + head) * kHeadDim + first_column + column;
+  fetch(0);
+  load_state(heads_at(0, head, part, first_column + column));
+  keep_inputs();
+
+  uint q_at = 0, q_set = 0;  // of the token before
+  for (uint first = 0, set = 0; first < push.n_tokens; first += kTokens, set = 1 - set) {
+    put(set);  // nobody reads what it had any more: a barrier of the tokens before this one came since
+    barrier();
+    if (first + kTokens < push.n_tokens) fetch(first + kTokens);
+    uint n = min(kTokens, push.n_tokens - first);
+    for (uint t = 0; t < n; ++t) {
+      uint k_at = t * 2 * kHeadQuads + part * kQuads;
+      precise vec4 by_k = vec4(0.0), by_q = vec4(0.0);
+      UNROLL for (uint i = 0; i < kQuads; ++i) {
+        by_k = fma(s[i], keys[set][k_at + i], by_k);
+        by_q = fma(s[i], keys[q_set][q_at + i], by_q);
+      }
+      uint turn = (first + t) % 2;
+      sums[turn][part][column] = vec2(sum_of_four(by_k), sum_of_four(by_q));
+      barrier();
+      precise vec2 sum = (sums[turn][0][column] + sums[turn][1][column]) +
+                         (sums[turn][2][column] + sums[turn][3][column]);
+      if (part == 0 && first + t > 0) mixed[(first + t - 1) * channels() + o_at] = sum.y;
+      vec2 gate = gates[set][t];
+      precise float rest = values[set][t * kColumns + column] - gate.x * sum.x;
+      precise float u = gate.y * rest;
+      UNROLL for (uint i = 0; i < kQuads; ++i) {
+        precise vec4 kept = gate.x * s[i];
+        precise vec4 changed = fma(keys[set][k_at + i], vec4(u), kept);
+        s[i] = changed;
+      }
+      q_at = k_at + kHeadQuads;
+      q_set = set;
+    }
+  }
+  precise vec4 by_q = vec4(0.0);
+  UNROLL for (uint i = 0; i < kQuads; ++i) by_q = fma(s[i], keys[q_set][q_at + i], by_q);
+  uint turn = push.n_tokens % 2;
+  sums[turn][part][column].y = sum_of_four(by_q);
+  store_state(heads_at(push.n_tokens, head, part, first_column + column));
+  barrier();
+  if (part != 0) return;
+  precise float o = (sums[turn][0][column].y + sums[turn][1][column].y) +
+                    (sums[turn][2][column].y + sums[turn][3][column].y);
+  mixed[(push.n_tokens - 1) * channels() + o_at] = o;
+}
