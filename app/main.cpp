@@ -313,6 +313,7 @@ int run_chat(const Options& options, Output& out, Output& err) {
   ChatSettings settings = settings_from(options, input.script ? script_settings() : interactive_settings());
   settings.asks = is_typed(input);
   settings.titles = settings.asks && options.titles;
+  settings.once = input.question && !options.keep;
   settings.files = input.script || input.piped_lines ? script_rules(options) : named_rules(options);
   if (options.output == OutputForm::jsonl) {
     if (!options.record.empty()) throw Error(ErrorKind::usage, "--record wants --output text or tui");
@@ -380,7 +381,7 @@ int run_on_store(const Options& options, Store& store, Output& out, Output& err)
       tool_list(store, options, out);
       break;
     case Mode::show:
-      tool_show(store, *options.conversation, out);
+      tool_show(store, options, out);
       break;
     case Mode::export_chat:
       tool_export(store, options, out);

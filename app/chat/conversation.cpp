@@ -106,6 +106,7 @@ void Conversation::begin_new() {
 void Conversation::open(const StoredConversation& row) {
   branch_ = read_branch(storage_.database(), row.id, row.leaf);
   created_ = row.created;
+  once_ = row.once;
   settings_.now.system = row.system;
   title_ = row.title;
   first_title_.reset();
@@ -230,7 +231,7 @@ void Conversation::push_message(StoredMessage message) {
 void Conversation::add_user_message(const std::string& text, const std::string& title) {
   if (number() == 0) {
     keep([&] {
-      storage_.set_number(store().add_conversation(settings_.now.system));
+      storage_.set_number(store().add_conversation(settings_.now.system, settings_.now.once));
       title_ = title;
       first_title_ = title;
       store().set_title(number(), title_);
@@ -243,6 +244,8 @@ void Conversation::add_user_message(const std::string& text, const std::string& 
   StoredMessage message;
   message.text = text;
   keep([&] {
+    // Who goes on with a question of the command line in a chat makes it a conversation.
+    if (once_ && !settings_.now.once) store().set_once(number(), false);
     message.parent = leaf();
     message.id = store().add_message(number(), message.parent, Role::user, text);
   });
@@ -359,7 +362,7 @@ bool Conversation::take_in_answer(AnswerAside& aside) {
 
 int64_t Conversation::copy_to(Store& memory, int64_t number, Unsaved* unsaved) {
   undone_.clear();
-  const int64_t copy = memory.add_conversation(settings_.now.system);
+  const int64_t copy = memory.add_conversation(settings_.now.system, settings_.now.once);
   if (unsaved != nullptr) unsaved->conversations[copy] = number;
   memory.set_title(copy, title_);
   std::optional<int64_t> parent;

@@ -99,6 +99,7 @@ class Conversation final : public AnswerPlace, private StoredBranch {
   std::string title_;
   std::optional<std::string> first_title_;  // the one that it began with, here
   int64_t created_ = 0;                     // milliseconds since 1970
+  bool once_ = false;                       // as it was opened
   std::vector<BranchMessage> branch_;
   std::vector<int64_t> undone_;  // ends of branches that undo() has left, for redo(); the last one last
   bool moved_ = false;           // a step back or aside came before the next prompt

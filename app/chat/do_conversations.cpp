@@ -46,6 +46,7 @@ std::vector<Choice> conversations_with(Store& database, std::string_view filter)
                                  counted(static_cast<size_t>(row.messages), "message"))});
   };
   for (const StoredConversation& row : database.conversations(kListed)) {
+    if (row.once && words.empty()) continue;  // what -p asked is there for who looks for it
     if (has_all_words(lower(row.title), words)) add(row);
   }
   if (filter.size() < kWordsWorthSearching || filter.size() > kMostWorthSearching) return found;

@@ -74,9 +74,9 @@ std::string purge_text(Store& store, int64_t id) {
 std::string list_text(Store& store, int64_t current, bool archived) {
   std::string text;
   for (const StoredConversation& row : store.conversations(kListed, archived)) {
-    text += fmt::format("{}{:>5}  {}  {:>4}  {}{}\n", row.id == current ? '*' : ' ', row.id,
+    text += fmt::format("{}{:>5}  {}  {:>4}  {}{}{}\n", row.id == current ? '*' : ' ', row.id,
                         local_time(row.updated), row.messages, row.archived ? "(archived) " : "",
-                        one_line(row.title));
+                        row.once ? "(-p) " : "", one_line(row.title));
   }
   return text;
 }

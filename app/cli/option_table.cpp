@@ -115,6 +115,10 @@ const OptionRow kAskRows[] = {
            if (v.empty()) throw Error(ErrorKind::usage, "-p: wanted a question, found nothing");
            o.question = v;
          }},
+    {.flags = "--keep",
+     .help = "let -c and the list of /open have the conversation of -p too, which they leave out otherwise",
+     .example = "off",
+     .read = [](Options& o, View v) { o.keep = on_or_off("keep", v); }},
     {.flags = "--script",
      .value = "FILE",
      .words = "%file",

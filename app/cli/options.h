@@ -50,12 +50,13 @@ struct Options : ModelOptions {
 
   // The chat.
   std::optional<std::string> question;  // -p
+  bool keep = false;                    // -p: its conversation is one like any other
   std::string script;                   // "-" = standard input; empty = none
   OutputForm output = OutputForm::automatic;
   std::string record;         // --record; empty = none
   bool record_input = false;  // the recording also has what was typed
   bool resume_last = false;
-  std::optional<int64_t> conversation;  // --resume, and the ID of replay, show, export, delete
+  std::optional<int64_t> conversation;  // --resume, and the ID of replay, show, export
   std::string system;                   // text or @FILE
   std::vector<std::pair<std::string, std::string>> settings;  // as `/set NAME VALUE`, in order
   size_t config_settings = 0;  // so many of the first `settings` come from the config file
@@ -74,6 +75,7 @@ struct Options : ModelOptions {
   // Tools.
   double speed = 1;  // replay; 0 = at once
   bool verify = false;
+  std::vector<int64_t> conversations;  // delete
   std::string words;     // search, print, pull
   bool all = false;      // list: archived conversations too
   bool deleted = false;  // list: the trash

@@ -1,12 +1,15 @@
 // Tools on what is stored: list, show, search, export, import, delete, undelete.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "app/base/clock.h"
 #include "app/base/output_file.h"
 #include "app/chat/front_end.h"
 #include "app/chat/listing.h"
+#include "app/probe/sidecar.h"
 #include "app/store/exchange.h"
 #include "app/store/message_tree.h"
 #include "app/text/thinking.h"
@@ -17,15 +20,85 @@
 namespace bitnet {
 namespace {
 
+using nlohmann::ordered_json;
+
+constexpr int64_t kListed = 1'000'000;
+constexpr int64_t kFound = 1000;
+
 [[noreturn]] void refuse(const std::string& why) { throw Error(ErrorKind::runtime, why); }
+
+ordered_json described(const StoredConversation& row) {
+  ordered_json object = {{"id", row.id},           {"title", row.title},       {"created", row.created},
+                         {"updated", row.updated}, {"messages", row.messages}, {"archived", row.archived},
+                         {"once", row.once}};
+  if (row.deleted) object["deleted"] = *row.deleted;
+  return object;
+}
+
+std::string marked(std::string_view snippet, std::string_view on, std::string_view off) {
+  std::string text;
+  for (const char c : snippet) {
+    if (c == kMarkOn || c == kMarkOff) {
+      text += c == kMarkOn ? on : off;
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+// The branch that is shown, as a program reads it.
+ordered_json shown_branch(Store& store, const StoredConversation& row) {
+  ordered_json object = described(row);
+  object["system"] = row.system;
+  const MessageTree tree(store.outline(row.id));
+  ordered_json branch = ordered_json::array();
+  for (const StoredMessage& message : store.branch(row.leaf)) {
+    const MessageTree::Place place = tree.place(message.id);
+    ShownMessage shown{message.id, message.role, message.text};
+    if (message.role == Role::assistant) split_thought(shown);
+    ordered_json entry = {{"id", message.id},         {"role", name_of(message.role)},
+                          {"text", shown.text},       {"created", message.created},
+                          {"sibling", place.sibling}, {"siblings", place.siblings}};
+    if (!shown.thought.empty()) entry["thought"] = shown.thought;
+    if (!message.finish.empty()) entry["finish"] = message.finish;
+    branch.push_back(std::move(entry));
+  }
+  object["branch"] = std::move(branch);
+  return object;
+}
 
 }  // namespace
 
 void tool_list(Store& store, const Options& options, Output& out) {
+  if (options.json) {
+    ordered_json list = ordered_json::array();
+    for (const StoredConversation& row :
+         options.deleted ? store.trash() : store.conversations(kListed, options.all))
+      list.push_back(described(row));
+    return print_safe(out, json_text(list));
+  }
   print_safe(out, options.deleted ? trash_text(store) : list_text(store, 0, options.all));
 }
 
+// Where a program asks, finding nothing is an empty list too.
+int search_as_json(Store& store, const Options& options, Output& out) {
+  ordered_json list = ordered_json::array();
+  for (const SearchHit& hit : store.search(options.words, kFound))
+    list.push_back({{"conversation", hit.conversation},
+                    {"title", hit.title},
+                    {"archived", hit.archived},
+                    {"message", hit.message},
+                    {"number", hit.number},
+                    {"role", name_of(hit.from_user ? Role::user : Role::assistant)},
+                    {"snippet", marked(hit.snippet, "", "")},
+                    {"marked", marked(hit.snippet, "[", "]")}});
+  print_safe(out, json_text(list));
+  return list.empty() ? 1 : 0;
+}
+
 int tool_search(Store& store, const Options& options, Output& out, Output& err) {
+  if (options.json) return search_as_json(store, options, out);
   const bool bold = out.is_terminal() && !options.no_color && std::getenv("NO_COLOR") == nullptr;
   std::string text;
   std::string part;
@@ -51,8 +124,10 @@ int tool_search(Store& store, const Options& options, Output& out, Output& err) 
   return 0;
 }
 
-void tool_show(Store& store, int64_t id, Output& out) {
+void tool_show(Store& store, const Options& options, Output& out) {
+  const int64_t id = *options.conversation;
   const StoredConversation row = conversation_to_open(store, id);
+  if (options.json) return print_safe(out, json_text(shown_branch(store, row)));
   std::string s = fmt::format("{} ({})\n", one_line(row.title), local_time(row.created));
   if (!row.system.empty()) s += fmt::format("[system] {}\n", row.system);
   const MessageTree tree(store.outline(id));
@@ -88,22 +163,30 @@ void tool_import(Store& store, const Options& options, Output& out) {
   }
 }
 
+// All of them are looked up before the first is deleted.
 void tool_delete(Store& store, const Options& options, Output& out) {
-  const int64_t id = *options.conversation;
-  const StoredConversation row = find_conversation(store, id);
-  if (options.now) {
-    return print_safe(out, fmt::format("deleted conversation {} {}\n", id, purge_text(store, id)));
+  std::vector<StoredConversation> rows;
+  for (const int64_t id : options.conversations) {
+    const auto same = [&](const StoredConversation& row) { return row.id == id; };
+    if (std::any_of(rows.begin(), rows.end(), same)) continue;
+    rows.push_back(find_conversation(store, id));
+    if (!options.now && rows.back().deleted)
+      refuse(fmt::format(
+          "conversation {0} is in the trash already; 'bitnet-chat delete {0} --now' takes it out of "
+          "the database",
+          id));
   }
-  if (!store.set_deleted(id, true)) {
-    refuse(fmt::format(
-        "conversation {0} is in the trash already; 'bitnet-chat delete {0} --now' takes it out of "
-        "the database",
-        id));
+  for (const StoredConversation& row : rows) {
+    if (options.now) {
+      print_safe(out, fmt::format("deleted conversation {} {}\n", row.id, purge_text(store, row.id)));
+      continue;
+    }
+    store.set_deleted(row.id, true);
+    print_safe(out, fmt::format(
+                        "deleted conversation {0}: {1}\n'bitnet-chat undelete {0}' brings it back within {2} "
+                        "days\n",
+                        row.id, one_line(row.title), kTrashDays));
   }
-  print_safe(
-      out, fmt::format("deleted conversation {0}: {1}\n'bitnet-chat undelete {0}' brings it back within {2} "
-                       "days\n",
-                       id, one_line(row.title), kTrashDays));
 }
 
 void tool_undelete(Store& store, int64_t id, Output& out) {

@@ -40,6 +40,19 @@ const OptionRow kListRows[] = {
     {.flags = "--deleted",
      .help = "list the trash, and until when each conversation stays there",
      .read = [](Options& o, View v) { o.deleted = on_or_off("deleted", v); }},
+    {.flags = "--json",
+     .help = "print a JSON list, an object for each; times are milliseconds since 1970",
+     .read = [](Options& o, View v) { o.json = on_or_off("json", v); }},
+};
+const OptionRow kShowRows[] = {
+    {.flags = "--json",
+     .help = "print one JSON object: the conversation and the branch that is shown",
+     .read = [](Options& o, View v) { o.json = on_or_off("json", v); }},
+};
+const OptionRow kSearchRows[] = {
+    {.flags = "--json",
+     .help = "print a JSON list, an object for each message that has the words",
+     .read = [](Options& o, View v) { o.json = on_or_off("json", v); }},
 };
 const OptionRow kDeleteRows[] = {
     {.flags = "--now",
@@ -189,14 +202,9 @@ void read_model(Options& o, View v) { o.model = not_empty("model", v); }
 
 const ToolRow kTools[] = {
     {"list", Mode::list, "", "", "list the stored conversations, the latest first", nullptr, kListRows},
-    {"show", Mode::show, "ID", "%id", "print a stored conversation", read_id, {}},
-    {"search",
-     Mode::search,
-     "TEXT...",
-     "",
-     "find words in everything that was said",
-     [](Options& o, View v) { o.words += fmt::format("{}{}", o.words.empty() ? "" : " ", v); },
-     {}},
+    {"show", Mode::show, "ID", "%id", "print a stored conversation", read_id, kShowRows},
+    {"search", Mode::search, "TEXT...", "", "find words in everything that was said",
+     [](Options& o, View v) { o.words += fmt::format("{}{}", o.words.empty() ? "" : " ", v); }, kSearchRows},
     {"replay", Mode::replay, "ID", "%id", "draw a stored conversation again, token by token", read_id,
      kReplayRows},
     {"export", Mode::export_chat, "ID", "%id", "write a stored conversation to a file", read_id, kExportRows},
@@ -207,8 +215,8 @@ const ToolRow kTools[] = {
      "store the conversations of a file: md, json or openai as written by export, or ShareGPT",
      [](Options& o, View v) { o.file = not_empty("FILE", v); },
      {}},
-    {"delete", Mode::delete_chat, "ID", "%id", "put a stored conversation into the trash for 30 days",
-     read_id, kDeleteRows},
+    {"delete", Mode::delete_chat, "ID...", "%id", "put stored conversations into the trash for 30 days",
+     [](Options& o, View v) { o.conversations.push_back(conversation_id(v)); }, kDeleteRows},
     {"undelete", Mode::undelete_chat, "ID", "%id", "bring a conversation back from the trash", read_id, {}},
     {"pull",
      Mode::pull,

@@ -34,7 +34,7 @@ void tool_plan(const Options& options, Output& out);
 
 // tool_chats.cpp
 void tool_list(Store& store, const Options& options, Output& out);
-void tool_show(Store& store, int64_t id, Output& out);
+void tool_show(Store& store, const Options& options, Output& out);
 int tool_search(Store& store, const Options& options, Output& out, Output& err);  // 1: nothing was found
 void tool_export(Store& store, const Options& options, Output& out);
 void tool_import(Store& store, const Options& options, Output& out);

@@ -56,12 +56,14 @@ StoredConversation read_conversation(const Statement& row) {
   c.messages = row.integer(6);
   c.archived = row.integer(7) != 0;
   c.deleted = row.optional_integer(8);
+  c.once = row.integer(9) != 0;
   return c;
 }
 
 constexpr const char* kConversationQuery =
     "SELECT c.id, c.title, c.system, c.leaf, c.created, c.updated,"
-    " (SELECT count(*) FROM message WHERE conversation = c.id), c.archived, c.deleted FROM conversation c ";
+    " (SELECT count(*) FROM message WHERE conversation = c.id), c.archived, c.deleted, c.once"
+    " FROM conversation c ";
 
 }  // namespace
 
@@ -124,10 +126,10 @@ Store::~Store() = default;
 bool Store::is_private() const { return in_memory_; }
 const std::string& Store::path() const { return path_; }
 
-int64_t Store::add_conversation(std::string_view system) {
+int64_t Store::add_conversation(std::string_view system, bool once) {
   const int64_t now = now_milliseconds();
-  Statement insert(db(), "INSERT INTO conversation(system, created, updated) VALUES (?, ?, ?)");
-  insert << system << now << now;
+  Statement insert(db(), "INSERT INTO conversation(system, created, updated, once) VALUES (?, ?, ?, ?)");
+  insert << system << now << now << int64_t{once};
   insert.run();
   return db().last_id();
 }
@@ -147,7 +149,7 @@ bool Store::has_conversation(int64_t id) {
 
 std::optional<int64_t> Store::latest_conversation() {
   Statement query(db(),
-                  "SELECT id FROM conversation WHERE NOT archived AND deleted IS NULL"
+                  "SELECT id FROM conversation WHERE NOT archived AND NOT once AND deleted IS NULL"
                   " ORDER BY updated DESC, id DESC LIMIT 1");
   if (!query.step()) return std::nullopt;
   return query.integer(0);
@@ -191,6 +193,12 @@ bool Store::set_archived(int64_t conversation, bool archived) {
   update << int64_t{archived} << conversation;
   update.run();
   return db().changes() > 0;
+}
+
+void Store::set_once(int64_t conversation, bool once) {
+  Statement update(db(), "UPDATE conversation SET once = ? WHERE id = ?");
+  update << int64_t{once} << conversation;
+  update.run();
 }
 
 int64_t Store::add_message(int64_t conversation, std::optional<int64_t> parent, Role role,

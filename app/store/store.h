@@ -69,10 +69,10 @@ class Store {
   bool is_private() const;
   const std::string& path() const;
 
-  int64_t add_conversation(std::string_view system);
+  int64_t add_conversation(std::string_view system, bool once = false);
   std::optional<StoredConversation> conversation(int64_t id);
   bool has_conversation(int64_t id);             // false if it is in the trash
-  std::optional<int64_t> latest_conversation();  // archived ones do not count
+  std::optional<int64_t> latest_conversation();  // neither archived nor `once`
   // Throws Error(database) that names a conversation whose messages do not form a tree of their own: a parent
   // that is not an older message of it, a leaf elsewhere. Whoever walks a tree that this program may not have
   // written asks first.
@@ -83,6 +83,7 @@ class Store {
   void set_system(int64_t conversation, std::string_view system);
   void set_leaf(int64_t conversation, std::optional<int64_t> leaf);
   bool set_archived(int64_t conversation, bool archived);  // false if there is none
+  void set_once(int64_t conversation, bool once);
   bool remove_conversation(int64_t id);                    // false if there was none
   // Throws Error(usage) for more words than are worth looking for.
   std::vector<SearchHit> search(std::string_view words, int64_t at_most);

@@ -113,11 +113,11 @@ void Store::take_over(Unsaved& unsaved) {
       int64_t here = 0;
       if (known == conversations.end()) {
         if (outline.empty()) continue;
-        Statement insert(
-            db(),
-            "INSERT INTO conversation(title, system, created, updated, deleted) VALUES (?, ?, ?, ?, ?)");
+        Statement insert(db(),
+                         "INSERT INTO conversation(title, system, created, updated, deleted, once)"
+                         " VALUES (?, ?, ?, ?, ?, ?)");
         insert << std::string_view(row.title) << std::string_view(row.system) << row.created << row.updated
-               << row.deleted;
+               << row.deleted << int64_t{row.once};
         insert.run();
         here = conversations[row.id] = db().last_id();
       } else {

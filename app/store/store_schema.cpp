@@ -105,7 +105,13 @@ constexpr const char* kVersion5 = R"sql(
 ALTER TABLE turn ADD COLUMN thought_tokens INTEGER NOT NULL DEFAULT 0;
 )sql";
 
-constexpr const char* kMigrations[kSchemaVersion] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
+// Conversations of one question of the command line (-p). Of those that are there nobody knows, so none is.
+constexpr const char* kVersion6 = R"sql(
+ALTER TABLE conversation ADD COLUMN once INTEGER NOT NULL DEFAULT 0;
+)sql";
+
+constexpr const char* kMigrations[kSchemaVersion] = {kVersion1, kVersion2, kVersion3,
+                                                     kVersion4, kVersion5, kVersion6};
 
 void refuse(const Database& db, const std::string& why) {
   throw Error(ErrorKind::database, fmt::format("database {}: {}", printable(db.path()), why));

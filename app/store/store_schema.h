@@ -10,7 +10,7 @@ namespace bitnet {
 
 class Database;
 
-constexpr int kSchemaVersion = 5;
+constexpr int kSchemaVersion = 6;
 constexpr int kApplicationId = 0x42436874;  // "BCht"
 
 // Makes or migrates the tables. Before a migration, a copy of the older database is written beside it. Each

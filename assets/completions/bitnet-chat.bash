@@ -135,9 +135,11 @@ _bitnet_chat() {
     --config) _bitnet_chat_files; return ;;
   esac
 
-  local flags=('--device' '--threads' '--vram' '--ram' '--ctx' '--chat-template' '--expert-trace' '--i2s-layout' '--activation' '--steer' '--ablate-head' '-p' '--prompt' '--script' '--output' '--system' '-c' '--continue' '--resume' '--private' '--db' '--no-titles' '--force' '--allow-writes' '--kv-cache' '--no-kv-cache' '--temp' '--top-k' '--top-p' '--min-p' '--repeat-penalty' '--repeat-last' '--seed' '-n' '--max-tokens' '--think' '--stop' '--no-color' '--theme' '--record' '--record-input' '--keys' '--verbose' '--config' '--version' '-h' '--help')
+  local flags=('--device' '--threads' '--vram' '--ram' '--ctx' '--chat-template' '--expert-trace' '--i2s-layout' '--activation' '--steer' '--ablate-head' '-p' '--prompt' '--keep' '--script' '--output' '--system' '-c' '--continue' '--resume' '--private' '--db' '--no-titles' '--force' '--allow-writes' '--kv-cache' '--no-kv-cache' '--temp' '--top-k' '--top-p' '--min-p' '--repeat-penalty' '--repeat-last' '--seed' '-n' '--max-tokens' '--think' '--stop' '--no-color' '--theme' '--record' '--record-input' '--keys' '--verbose' '--config' '--version' '-h' '--help')
   case $command in
-    list) flags+=('--all' '--deleted') ;;
+    list) flags+=('--all' '--deleted' '--json') ;;
+    show) flags+=('--json') ;;
+    search) flags+=('--json') ;;
     replay) flags+=('--speed' '--instant' '--verify' '--model') ;;
     export) flags+=('--format' '-o' '--out') ;;
     delete) flags+=('--now') ;;

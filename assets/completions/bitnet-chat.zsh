@@ -25,7 +25,7 @@ _bitnet_chat_commands() {
     'replay:draw a stored conversation again, token by token'
     'export:write a stored conversation to a file'
     'import:store the conversations of a file\: md, json or openai as written by export, or ShareGPT'
-    'delete:put a stored conversation into the trash for 30 days'
+    'delete:put stored conversations into the trash for 30 days'
     'undelete:bring a conversation back from the trash'
     'pull:fetch a model\: OWNER/REPO or OWNER/REPO/FILE.gguf of Hugging Face, or a URL; MODEL can then be that name'
     'info:show what a model file holds'
@@ -59,6 +59,7 @@ _bitnet_chat() {
     '*--steer[add a vector of an .npy file, S times, to the residual stream after layer L, at every position; may be given again]:layer=L,file=F,scale=S: '
     '*--ablate-head[let head H of layer L give zeros; may be given again]:L\:H: '
     '(-p --prompt)'{-p,--prompt}'[ask this question, print the answer and end; text on standard input is added after a blank line]:TEXT: '
+    '--keep[let -c and the list of /open have the conversation of -p too, which they leave out otherwise]'
     '--script[run a scripted session; - is standard input]:FILE:_files'
     '--output[text\: plain lines; tui\: the screen, 80x24 if there is no terminal; jsonl\: one JSON object per line, and each line of standard input is a turn or a command]:text|tui|jsonl:(text tui jsonl)'
     '--system[system prompt, or @FILE to read it from]:TEXT|@FILE: '
@@ -97,15 +98,18 @@ _bitnet_chat() {
       own=(
         '--all[also list archived conversations]'
         '--deleted[list the trash, and until when each conversation stays there]'
+        '--json[print a JSON list, an object for each; times are milliseconds since 1970]'
       )
       ;;
     show)
       own=(
+        '--json[print one JSON object\: the conversation and the branch that is shown]'
         '2:ID:_bitnet_chat_conversations'
       )
       ;;
     search)
       own=(
+        '--json[print a JSON list, an object for each message that has the words]'
         '*:TEXT...: '
       )
       ;;
@@ -133,7 +137,7 @@ _bitnet_chat() {
     delete)
       own=(
         '--now[delete it for good\: no word of it stays in the database]'
-        '2:ID:_bitnet_chat_conversations'
+        '*:ID...:_bitnet_chat_conversations'
       )
       ;;
     undelete)

@@ -130,7 +130,7 @@ def stored(program):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "chats.db")
         environment = dict(os.environ, HOME=folder, TERM="dumb")
-        for again in ([], ["-c"]):
+        for again in (["--keep"], ["-c"]):
             subprocess.run([program, "--db", path, *again, "-n", "4", "-p", "Hello!"], check=True, env=environment,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         db = sqlite3.connect(path, isolation_level=None)

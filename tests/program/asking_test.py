@@ -126,7 +126,7 @@ class Asking(unittest.TestCase):
         self.assertEqual(ids, [("session", None), ("session", 1), ("usage", 1)])
         kinds = [o["type"] for o in found]
         self.assertLess(kinds.index("session", 1), kinds.index("token"))
-        self.assertEqual([o["conversation"] for o in objects("-c", "-p", "And?") if "conversation" in o], [1, 1])
+        self.assertEqual([o["conversation"] for o in objects("--resume", "1", "-p", "And?") if "conversation" in o], [1, 1])
         lines = objects(input=b"One\n/new\nTwo\n/open 1\n")
         self.assertEqual([(o["type"], o["conversation"]) for o in lines if "conversation" in o],
                          [("session", None), ("session", 2), ("usage", 2), ("session", None), ("session", 3), ("usage", 3),

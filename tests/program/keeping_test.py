@@ -18,7 +18,7 @@ from program_case import (DATABASE, ENDLESS, FOLDER, PROGRAM, TALKING, ProgramCa
 
 class Keeping(ProgramCase):
     def test_a_conversation_goes_on(self):
-        run(TALKING, "-p", "Hello!")
+        run(TALKING, "-p", "Hello!", "--keep")
         code, out, _ = run(TALKING, "-c", "-p", "And you?", "--output", "jsonl")
         self.assertEqual(code, 0)
         self.assertIn("1", run("list")[1])
@@ -216,7 +216,7 @@ class Keeping(ProgramCase):
 
     def test_a_damaged_conversation_is_refused_and_the_others_are_not(self):
         for text in ("one", "two", "three"):
-            run(TALKING, "-p", text)
+            run(TALKING, "-p", text, "--keep")
         with sqlite3.connect(DATABASE) as db:
             db.execute("UPDATE message SET parent = (SELECT max(id) FROM message WHERE conversation = 3) WHERE id ="
                        " (SELECT min(id) FROM message WHERE conversation = 3)")
@@ -230,6 +230,30 @@ class Keeping(ProgramCase):
         self.assertIn("[user] one", run("show", "1")[1])
         self.assertEqual(run("--resume", "1", "-p", "x")[0], 0)
         self.assertEqual(run("delete", "3", "--now")[0], 0)
+
+    def test_what_p_asks_stays_out_of_the_way(self):
+        """-c and /open leave it out, until somebody goes on with it in a chat; the lists have it, as JSON too."""
+        ask = (TALKING, "--device", "cpu", "--temp", "0", "-n", "2")
+        run(*ask, "-p", "one", "--keep")
+        run(*ask, "-p", "two")
+        run(*ask, text="three")
+        listed = {row["id"]: row for row in json.loads(run("list", "--json")[1])}
+        self.assertEqual([(listed[i]["title"], listed[i]["once"]) for i in (1, 2, 3)],
+                         [("one", False), ("two", True), ("three", True)])
+        self.assertRegex(run("list")[1], r"2 .*\(-p\) two")
+        self.assertEqual(run(*ask, "-c", "-p", "more")[0], 0)  # of the first one, which stays what it is
+        self.assertEqual([m["text"] for m in json.loads(run("show", "1", "--json")[1])["branch"] if m["role"] == "user"], ["one", "more"])
+        self.script("/show context", "x", "@wait idle", arguments=("--resume", "2", "-n", "2"))
+        self.assertEqual({row["id"]: row["once"] for row in json.loads(run("list", "--json")[1])}, {1: False, 2: False, 3: True})
+        hits = json.loads(run("search", "three", "--json")[1])
+        self.assertEqual([(h["conversation"], h["role"], h["snippet"], h["marked"]) for h in hits], [(3, "user", "three", "[three]")])
+        self.assertEqual(run("search", "nowhere", "--json"), (1, "[]\n", ""))
+        self.assertEqual(run("delete", "1", "9")[0], 1)  # all or none
+        self.assertEqual(len(json.loads(run("list", "--json")[1])), 3)
+        code, out, _ = run("delete", "3", "1", "3")
+        self.assertEqual((code, out.count("deleted conversation")), (0, 2))
+        self.assertEqual({row["id"] for row in json.loads(run("list", "--deleted", "--json")[1])}, {1, 3})
+        self.assertEqual([row["id"] for row in json.loads(run("list", "--json")[1])], [2])
 
     def test_paths_of_databases_are_paths(self):
         for name in ("file:x?mode=memory", ":memory:"):
@@ -263,7 +287,7 @@ class Keeping(ProgramCase):
         with sqlite3.connect(DATABASE) as db:
             db.executescript("ALTER TABLE conversation DROP COLUMN archived; ALTER TABLE message DROP COLUMN kept;"
                              "ALTER TABLE conversation DROP COLUMN deleted; ALTER TABLE turn DROP COLUMN imported;"
-                             "DROP TABLE unfinished; ALTER TABLE turn DROP COLUMN thought_tokens; PRAGMA user_version = 1")
+                             "DROP TABLE unfinished; ALTER TABLE turn DROP COLUMN thought_tokens; ALTER TABLE conversation DROP COLUMN once; PRAGMA user_version = 1")
         self.assertIn("Hello!", run("list")[1])
         with sqlite3.connect(DATABASE + ".v1-backup") as db:
             self.assertEqual(db.execute("SELECT text FROM message WHERE id = 1").fetchone()[0], "Hello!")

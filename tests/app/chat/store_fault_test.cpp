@@ -173,7 +173,8 @@ TEST_F(StoreFault, ABackupThatWasLeftBehindIsNoHindrance) {
     Database(file()).execute(
         "ALTER TABLE conversation DROP COLUMN archived; ALTER TABLE message DROP COLUMN kept;"
         "ALTER TABLE conversation DROP COLUMN deleted; ALTER TABLE turn DROP COLUMN imported;"
-        "DROP TABLE unfinished; ALTER TABLE turn DROP COLUMN thought_tokens; PRAGMA user_version = 1");
+        "DROP TABLE unfinished; ALTER TABLE turn DROP COLUMN thought_tokens;"
+        "ALTER TABLE conversation DROP COLUMN once; PRAGMA user_version = 1");
   }
   for (const char* suffix : {".v1-backup", ".v1-backup.unfinished"})
     std::ofstream(file() + suffix) << "cut short";

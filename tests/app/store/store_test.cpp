@@ -200,12 +200,16 @@ TEST_F(StoreTest, ADatabaseOfTheFirstVersionIsMigratedAfterABackup) {
     db.execute(
         "ALTER TABLE conversation DROP COLUMN archived; ALTER TABLE message DROP COLUMN kept;"
         "ALTER TABLE conversation DROP COLUMN deleted; ALTER TABLE turn DROP COLUMN imported;"
-        "DROP TABLE unfinished; ALTER TABLE turn DROP COLUMN thought_tokens; PRAGMA user_version = 1");
+        "DROP TABLE unfinished; ALTER TABLE turn DROP COLUMN thought_tokens;"
+        "ALTER TABLE conversation DROP COLUMN once; PRAGMA user_version = 1");
   }
   const auto store = Store::open(file());
   EXPECT_TRUE(std::filesystem::exists(file() + ".v1-backup"));
   EXPECT_EQ(store->outline(conversation).size(), 1U);
   EXPECT_EQ(store->search("kept", 9).size(), 1U);
+  EXPECT_EQ(store->latest_conversation(), conversation);  // nobody knows that it was asked once
+  EXPECT_NE(store->add_conversation("", /*once=*/true), conversation);
+  EXPECT_EQ(store->latest_conversation(), conversation);
   EXPECT_TRUE(store->set_archived(conversation, true));
 }
 

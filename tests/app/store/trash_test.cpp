@@ -164,7 +164,8 @@ TEST_F(StoreTest, AfterAMigrationTheWordsThatEarlierProgramsLeftGoToo) {
                    .c_str());
     db.execute(
         "ALTER TABLE conversation DROP COLUMN deleted; ALTER TABLE turn DROP COLUMN imported;"
-        "DROP TABLE unfinished; ALTER TABLE turn DROP COLUMN thought_tokens; PRAGMA user_version = 3");
+        "DROP TABLE unfinished; ALTER TABLE turn DROP COLUMN thought_tokens;"
+        "ALTER TABLE conversation DROP COLUMN once; PRAGMA user_version = 3");
   }
   EXPECT_FALSE(files_with_secrets(folder_).empty());
   const auto store = Store::open(file());
