@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/base/counted.h"
+#include "app/text/stop_text.h"
 #include "command_line.h"
 
 namespace bitnet {
@@ -20,23 +21,6 @@ constexpr size_t kFlushTokens = 32;
 uint64_t new_seed() {
   std::random_device device;
   return ((uint64_t{device()} << 32) | device()) >> 11;
-}
-
-// How many bytes at the end of `text` could become one of the stop texts.
-size_t open_stop(std::string_view text, const std::vector<std::string>& stops) {
-  size_t longest = 0;
-  for (const std::string& stop : stops) {
-    for (size_t n = std::min(text.size(), stop.size() - 1); n > longest; --n) {
-      if (text.ends_with(std::string_view(stop).substr(0, n))) longest = n;
-    }
-  }
-  return longest;
-}
-
-size_t first_stop(std::string_view text, const std::vector<std::string>& stops) {
-  size_t first = std::string_view::npos;
-  for (const std::string& stop : stops) first = std::min(first, text.find(stop));
-  return first;
 }
 
 }  // namespace
