@@ -10,6 +10,10 @@
 //     o       = softmax(q k * scale, causal) v           n_head / n_head_kv heads share a key; within a
 //     window
 //                                                        in Gemma's local layers
+//     o       = o * sigmoid(W_gate round(norm(x)))       (Qwen3.5)
+//     o       = DeltaNet(W_qkvz f, W_gates f)            in place of attention in most layers of Qwen3.5,
+//     with
+//                                                        f = round(norm(x)); Recorder::delta_net has its own
 //     x      += post(W_out round(sub(o)))                sub is BitNet's norm, post is Gemma's
 //     f       = round(norm(x))
 //     h       = act(W_gate f) * (W_up f)                 relu^2 (2B4T), SiLU or GELU; GPT-2: act(W_up f)
@@ -88,6 +92,32 @@ void record_experts(Recorder& r, const Model& m, size_t layer, Activations& a, u
   });
 }
 
+void record_attention(Recorder& r, const Model& m, size_t layer, Activations& a, KvCache& cache, uint32_t n,
+                      const Watch& watch) {
+  const auto& at = m.blocks[layer].attention;
+  const Buffer &k = cache.keys(at.kv_of), &v = cache.values(at.kv_of), &turns = *a.rotations[at.rope];
+  const bool is_gated = at.gate.n_in != 0;
+  if (is_gated) r.linear(at.gate, {*a.x, at.pre, a.rounded}, store(*a.gate), n);
+  r.linear(at.qkv, {*a.x, at.pre, a.rounded}, store(*a.qkv), n);
+  watch.rows(r, layer, Stage::qkv, *a.qkv);
+  if (watch.wants(layer, Stage::query) || watch.wants(layer, Stage::weights)) {  // q has to lie in memory
+    r.rope_store_kv(*a.qkv, at.input, turns, k, v, at.shape, n);
+    for (const Stage stage : {Stage::query, Stage::weights})
+      watch.rows(r, layer, stage, *a.qkv, watched_width(m, Stage::qkv, layer));
+    r.attention(*a.qkv, k, v, *a.o, at.shape, n);
+  } else {
+    r.self_attention(*a.qkv, at.input, turns, k, v, a.attention, *a.o, at.shape, n);
+  }
+  if (is_gated) r.multiply_sigmoid(*a.o, *a.gate, n * at.shape.n_head * at.shape.head_dim);
+}
+
+void record_delta(Recorder& r, const Model& m, size_t layer, Activations& a, KvCache& cache, uint32_t n) {
+  const auto& [at, delta, ffn, per_layer, scale] = m.blocks[layer];
+  r.linear(delta.qkvz, {*a.x, at.pre, a.rounded}, store(*a.qkv), n);
+  r.linear(delta.gates, {*a.x, at.pre, a.rounded}, store(*a.gate), n);
+  r.delta_net(*a.qkv, *a.gate, delta.input, cache.delta(layer), a.delta, *a.o, delta.shape, n);
+}
+
 }  // namespace
 
 void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n) {
@@ -103,21 +133,13 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
   if (begin == 0) record_embedding(r, m, a, n);
   for (size_t i = begin; i < end; ++i) {
     const auto& [at, delta, ffn, per_layer, scale] = m.blocks[i];
-    const Buffer &k = cache.keys(at.kv_of), &v = cache.values(at.kv_of), &turns = *a.rotations[at.rope];
-
     const Model::Change& change = m.changes.empty() ? unchanged : m.changes[i];
 
     watch.made(r, i, Stage::input, [&](const Buffer& y) { r.norm(*a.x, 0, at.pre, c.n_embd, y, n); });
-    r.linear(at.qkv, {*a.x, at.pre, a.rounded}, store(*a.qkv), n);
-    watch.rows(r, i, Stage::qkv, *a.qkv);
-    if (watch.wants(i, Stage::query) || watch.wants(i, Stage::weights)) {  // q has to lie in memory
-      r.rope_store_kv(*a.qkv, at.input, turns, k, v, at.shape, n);
-      for (const Stage stage : {Stage::query, Stage::weights})
-        watch.rows(r, i, stage, *a.qkv, watched_width(m, Stage::qkv, i));
-      r.attention(*a.qkv, k, v, *a.o, at.shape, n);
-    } else {
-      r.self_attention(*a.qkv, at.input, turns, k, v, a.attention, *a.o, at.shape, n);
-    }
+    if (delta)
+      record_delta(r, m, i, a, cache, n);
+    else
+      record_attention(r, m, i, a, cache, n, watch);
     if (change.heads) r.multiply(*a.o, *change.heads, at.shape.n_head * at.shape.head_dim, 0, 0, n);
     watch.rows(r, i, Stage::heads, *a.o);
     add_stage(r, at.out, {*a.o, at.sub, a.rounded}, at.post, a, n, watch, i, Stage::attention);
@@ -162,7 +184,8 @@ namespace {
 
 // What the widest of a model's layers and matrices need.
 struct Widest {
-  uint64_t input = 0, qkv = 0, o = 0, h = 0;  // features of a token
+  uint64_t input = 0, qkv = 0, o = 0, h = 0, gate = 0;  // features of a token
+  uint64_t delta_channels = 0, delta_heads = 0;         // of values
   uint64_t heads = 0, head_floats = 0;   // heads, and what a chunk of keys leaves of them (AttentionScratch)
   uint64_t pairs = 1, expert_input = 0;  // rows of a token that go into experts, and their features
   bool blocks = false, floats = false, post = false, scaled = false;
@@ -178,12 +201,16 @@ struct Widest {
 Widest widest_of(const Model& m) {
   Widest w;
   for (const auto& [at, delta, ffn, per_layer, scale] : m.blocks) {
-    for (const Matrix* matrix : {&at.qkv, &at.out, &ffn.router, &ffn.gate_up, &ffn.down, &per_layer.gate,
-                                 &per_layer.proj, &m.per_layer.proj, &m.ternary_head})
+    for (const Matrix* matrix :
+         {&at.gate, &at.qkv, &delta.qkvz, &delta.gates, &at.out, &ffn.router, &ffn.gate_up, &ffn.down,
+          &per_layer.gate, &per_layer.proj, &m.per_layer.proj, &m.ternary_head})
       w.add(*matrix);
     const AttentionShape& s = at.shape;
-    w.qkv = std::max(w.qkv, uint64_t{s.row_heads()} * s.head_dim);
-    w.o = std::max(w.o, uint64_t{s.n_head} * s.head_dim);
+    w.qkv = std::max({w.qkv, uint64_t{s.row_heads()} * s.head_dim, uint64_t{delta.qkvz.rows()}});
+    w.o = std::max({w.o, uint64_t{s.n_head} * s.head_dim, uint64_t{delta.shape.inner()}});
+    w.gate = std::max<uint64_t>({w.gate, at.gate.rows(), delta.gates.rows()});
+    w.delta_channels = std::max<uint64_t>(w.delta_channels, delta.shape.channels());
+    w.delta_heads = std::max<uint64_t>(w.delta_heads, delta.shape.n_head_v);
     w.h = std::max<uint64_t>(w.h, ffn.down.n_in);
     w.heads = std::max<uint64_t>(w.heads, s.n_head);
     w.head_floats = std::max(w.head_floats, uint64_t{s.n_head} * (2 + s.head_dim));
@@ -237,6 +264,9 @@ Activations::Activations(Backend& backend, const Model& m, uint32_t n_ctx, uint3
   x = floats(n * c.n_embd);
   rounded = allocate_quantised(backend, n, widest);
   qkv = floats(n * widest.qkv);
+  if (widest.gate != 0) gate = floats(n * widest.gate);
+  if (widest.delta_heads != 0)
+    delta = {floats(n * widest.delta_channels), floats(n * 2 * widest.delta_heads)};
   o = floats(n * widest.o);
   attention = allocate_scratch(backend, widest, n_ctx);
   h = floats(n * std::max(1U, c.n_expert_used) * widest.h);

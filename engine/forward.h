@@ -17,8 +17,10 @@ struct Activations {
 
   BufferPtr x;        // [n][n_embd] f32: the residual stream
   Quantised rounded;  // the input of the projection that is computed
-  BufferPtr qkv;      // [n][shape.row_heads()][head_dim] f32
-  BufferPtr o;        // [n][n_head][head_dim] f32: what attention gives
+  BufferPtr qkv;      // [n][shape.row_heads()][head_dim] f32; of a DeltaNet [n][channels + inner]
+  BufferPtr gate;     // [n][n_head][head_dim] f32 of gated attention, [n][2 n_head_v] of a DeltaNet; or null
+  DeltaScratch delta;
+  BufferPtr o;  // [n][n_head][head_dim] f32: what attention or a DeltaNet gives
   AttentionScratch attention;
   BufferPtr h;    // [n][n_ff], of experts [n * used][n_ff] f32: act(gate) * up; the square of relu2 would
                   // overflow F16

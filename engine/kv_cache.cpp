@@ -43,13 +43,30 @@ KvCache::KvCache(Backend& backend, const Model& model, uint32_t n_ctx, uint32_t 
                                    [&](const Rope& rope) { return rope.scaling.is_long(n_ctx); })) {
   fingerprint_.resize(kFingerprintChars);
   for (const KvRows& rows : kv_rows_of(model.blocks, n_ctx, most_batch)) {
-    LayerCache& layer = layers_.emplace_back(LayerCache{rows, nullptr, nullptr, false});
+    LayerCache& layer = layers_.emplace_back(LayerCache{rows});
+    const DeltaShape& delta = model.blocks[layers_.size() - 1].delta.shape;
+    if (delta.n_head_v != 0)
+      layer.delta = {backend.allocate(2 * conv_bytes(delta), BufferUse::device),
+                     backend.allocate(2 * heads_bytes(delta), BufferUse::device)};
     if (layer.rows == 0) continue;
     layer.is_ring = layer.rows < n_ctx;
     if (layer.is_ring) reach_ = std::min(reach_, layer.rows - layer.window);
     layer.keys = backend.allocate(layer.bytes() / 2, BufferUse::device);
     layer.values = backend.allocate(layer.bytes() / 2, BufferUse::device);
   }
+  restart();
+}
+
+void KvCache::restart() {
+  oldest_ = 0;
+  std::vector<std::byte> zeros;
+  for (const LayerCache& layer : layers_)
+    for (const BufferPtr& buffer : {layer.delta.conv, layer.delta.heads}) {
+      if (!buffer) continue;
+      zeros.resize(buffer->size() / 2);
+      backend_.upload(*buffer, 0, zeros);
+    }
+  if (!zeros.empty()) backend_.finish_uploads();
 }
 
 uint32_t KvCache::oldest_after(uint32_t end) const { return std::max(oldest_, end - std::min(end, reach_)); }

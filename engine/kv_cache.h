@@ -33,6 +33,9 @@ class KvCache {
   Buffer& keys(size_t layer) { return *layers_[layer].keys; }
   Buffer& values(size_t layer) { return *layers_[layer].values; }
 
+  // What the layer's DeltaNet remembers. Requires: it has one.
+  const DeltaState& delta(size_t layer) const { return layers_[layer].delta; }
+
   // The first position at which the timeline may be cut and go on: all that a token there sees is in the
   // cache.
   uint32_t oldest() const { return oldest_; }
@@ -40,7 +43,7 @@ class KvCache {
   uint32_t oldest_after(uint32_t end) const;
   // Has to be called before tokens are evaluated, also such as will not be in the timeline.
   void will_write(uint32_t end) { oldest_ = oldest_after(end); }
-  void restart() { oldest_ = 0; }
+  void restart();  // at position 0
 
   // What the token at `position` sees in layers with a window. Requires: position >= oldest().
   uint64_t state_bytes(uint32_t position) const;
@@ -62,6 +65,7 @@ class KvCache {
     BufferPtr keys;  // [rows][n_head_kv][head_dim] F16; null where the layer uses another's
     BufferPtr values;
     bool is_ring = false;
+    DeltaState delta;  // null where the layer has no DeltaNet
   };
 
   uint32_t header_row_bytes() const;

@@ -64,13 +64,14 @@ struct MemoryPlan {
   uint64_t embedding = 0;  // token embedding and LM head
   uint64_t norms = 0;
   uint64_t kv_cache = 0;  // in a layer with a window, of its last positions alone
+  uint64_t state = 0;     // what layers without keys remember of the text, whatever its length
   uint64_t activations = 0;
-  uint64_t kv_read = 0;             // of the KV cache, what the last of the tokens reads
+  uint64_t kv_read = 0;             // of the KV cache and the state, what the last of the tokens reads
   uint64_t head = 0;                // of `embedding`, the table that logits are computed from
   uint64_t decode_file = 0;         // bytes of the file that a token reads: projections, norms and the head
   uint64_t head_copy = 0;           // to find the largest logit with, on the CPU alone; not in total()
   std::vector<WeightPiece> pieces;  // projections and embedding, as place() takes them
-  uint64_t fixed() const { return norms + kv_cache + activations; }  // the rest of total()
+  uint64_t fixed() const { return norms + kv_cache + state + activations; }  // the rest of total()
   uint64_t total() const { return projections + embedding + fixed(); }
 };
 MemoryPlan plan_memory(const Checkpoint& file, uint32_t n_ctx);

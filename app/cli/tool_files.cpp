@@ -42,9 +42,10 @@ std::string value_text(const Checkpoint& file, const std::string& key, const Ggu
 
 std::string memory_text(const MemoryPlan& plan) {
   return fmt::format(
-      "projections {}, embedding and head {}, norms {}, KV cache {}, activations {}; {} in all",
+      "projections {}, embedding and head {}, norms {}, KV cache {},{} activations {}; {} in all",
       megabytes(plan.projections), megabytes(plan.embedding), megabytes(plan.norms), megabytes(plan.kv_cache),
-      megabytes(plan.activations), megabytes(plan.total()));
+      plan.state == 0 ? "" : fmt::format(" state {},", megabytes(plan.state)), megabytes(plan.activations),
+      megabytes(plan.total()));
 }
 
 std::string head_text(const ModelInfo& m) {

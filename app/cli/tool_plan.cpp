@@ -99,6 +99,7 @@ std::vector<Row> rows_of(const Plan& plan) {
     if (row.on_device + row.in_host + row.in_file != 0) rows.push_back(row);
   }
   rows.push_back({fmt::format("keys and values of {} tokens", plan.n_ctx), plan.memory.kv_cache});
+  if (plan.memory.state != 0) rows.push_back({"state of layers without keys", plan.memory.state});
   rows.push_back({"activations, norms, commands", plan.memory.activations + plan.memory.norms});
   const Placement& p = plan.placement;
   if (p.slots != 0) rows.push_back({"slots for what is copied", kWeightSlots * p.slots});

@@ -55,3 +55,13 @@ inline void gelu(const float* x, const float* times, uint32_t n, float* y) {
     return gated_by(v, mul(inner, set1(1.59576912F)));
   });
 }
+
+// 1 / (1 + e^-x) = e^min(x, 0) / (1 + e^-|x|)
+inline void times_sigmoid(const float* x, uint32_t n, float* y) {
+  const Vec minus_one = set1(-1.0F);
+  activate(x, y, n, y, [&](Vec v) {
+    const Vec below = mul(max(mul(v, minus_one), set1(0.0F)), minus_one);
+    const Vec magnitude = max(v, mul(v, minus_one));
+    return div(exp(below), add(exp(mul(magnitude, minus_one)), set1(1.0F)));
+  });
+}

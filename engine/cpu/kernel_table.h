@@ -16,6 +16,7 @@ consteval CpuKernels table_of_kernels(const char* name) {
           .relu2 = relu2,
           .silu = silu,
           .gelu = gelu,
+          .times_sigmoid = times_sigmoid,
           .scale_sums = scale_sums,
           .add_sums = add_sums,
           .gate_sums = gate_sums,
@@ -50,5 +51,7 @@ consteval CpuKernels table_of_kernels(const char* name) {
           .norm_head = norm_head,
           .rotate = rotate,
           .attention = attention,
+          .convolve = convolve,
+          .delta = delta,
           .largest_logit = largest_logit};
 }

@@ -40,6 +40,38 @@ inline size_t attention_scratch(uint32_t n_keys) {
   return kMostHeads * ((size_t{n_keys} + 15) / 16 * 16 + kMostHeadDim);
 }
 
+// The causal convolution of some channels of a DeltaNet, and its activation, for n_tokens.
+struct ConvolutionWork {
+  const float* x;  // [n_tokens][n_channels]
+  size_t x_row;    // floats from a token to the next
+  uint32_t n_tokens;
+  uint32_t n_channels;   // a multiple of 16
+  const float* weights;  // [n_channels][n_conv]
+  uint32_t n_conv;       // up to kMostConv
+  const float* before;   // the n_conv - 1 inputs before the first one, the oldest first
+  float* after;          // those before the next one; may be `before`
+  size_t state_row;      // floats from one of these to the next
+  float* out;            // as x
+  size_t out_row;
+};
+constexpr uint32_t kMostConv = 8;
+
+// One head of a DeltaNet, for n_tokens one after the other.
+struct DeltaWork {
+  const float* before;  // [head_dim of k][head_dim of v]
+  float* after;         // likewise; may be `before`
+  uint32_t head_dim;    // a multiple of 32
+  uint32_t n_tokens;
+  const float *q, *k, *v;  // of the first token; `row` floats to the next
+  size_t row;
+  const float* gates;  // {e^decay, strength}; gates_row floats to the next
+  size_t gates_row;
+  float* out;  // out_row floats to the next
+  size_t out_row;
+  float* scratch;  // [head_dim][kDeltaColumns]
+};
+constexpr uint32_t kDeltaColumns = 32;  // of a head that are computed at a time
+
 // The rounded inputs of one token, or of some one after the other. A unit is 64 inputs for ternary rows, 32
 // for blocks.
 struct UnitInputs {
@@ -164,6 +196,9 @@ struct CpuKernels {
   void (*silu)(const float* x, const float* times, uint32_t n, float* y);
   void (*gelu)(const float* x, const float* times, uint32_t n, float* y);
 
+  // y *= 1 / (1 + e^-x). Any n.
+  void (*times_sigmoid)(const float* x, uint32_t n, float* y);
+
   // y = (sums - q_sum) * factor; y += that; y = relu(gate)^2 * up. Any n.
   void (*scale_sums)(const int32_t* sums, uint32_t n, int32_t q_sum, float factor, float* y);
   void (*add_sums)(const int32_t* sums, uint32_t n, int32_t q_sum, float factor, float* y);
@@ -218,6 +253,8 @@ struct CpuKernels {
   // RoPE of one head in place; rotation [rope_dim / 2] of {cos, sin}
   void (*rotate)(float* head, const float* rotation, uint32_t rope_dim);
   void (*attention)(const AttentionWork& work);
+  void (*convolve)(const ConvolutionWork& work);
+  void (*delta)(const DeltaWork& work);
   LargestLogit (*largest_logit)(const float* logits, uint32_t n);  // any n
 };
 

@@ -25,6 +25,7 @@ inline Words add_words(Words words, Sums sums) {
 }
 
 #include "float_loops_acts.h"
+#include "float_loops_delta.h"
 #include "float_loops_tables.h"
 #include "float_loops_units.h"
 #include "integer_loops.h"

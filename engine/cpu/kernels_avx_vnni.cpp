@@ -21,6 +21,7 @@ inline Sums dot(Sums sums, Bytes codes, Bytes q) { return _mm256_dpbusd_avx_epi3
 inline Words add_words(Words words, Sums sums) { return _mm256_add_epi32(words, sums); }
 
 #include "float_loops_acts.h"
+#include "float_loops_delta.h"
 #include "float_loops_tables.h"
 #include "float_loops_units.h"
 #include "integer_loops.h"

@@ -121,6 +121,7 @@ inline void store_low_bytes(int8_t* to, const Words (&w)[4]) {
 }
 
 #include "float_loops_acts.h"
+#include "float_loops_delta.h"
 #include "float_loops_tables.h"
 #include "float_loops_units.h"
 #include "integer_loops.h"

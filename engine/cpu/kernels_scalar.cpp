@@ -325,6 +325,7 @@ Vec div(const Vec& a, const Vec& b) {
 }
 
 #include "float_loops_acts.h"
+#include "float_loops_delta.h"
 #include "float_loops_tables.h"
 #include "float_loops_units.h"
 

@@ -40,7 +40,6 @@ class Operands {
     const uint16_t* scales = w.scales ? data_of<const uint16_t>(*w.scales) : nullptr;
     uint32_t row = 0;
     for (size_t i = 0; i < w.parts.size() && w.parts[i].rows != 0; ++i) {
-      assert(!groups_ || row % kBandRows == 0);  // only the last part may end within a band
       const uint32_t end = row + w.parts[i].rows;
       const uint8_t* own =
           w.part_codes[i] ? data_of<const uint8_t>(*w.part_codes[i]) : codes + row * code_bytes_;
@@ -90,9 +89,12 @@ class Operands {
                      int32_t* sums) const {
     const uint8_t* codes = part.codes + size_t{first - part.begin} * code_bytes_;
     if (!groups_) return k.ternary_rows(codes, n_in_, n_rows, in_.q + size_t{token} * n_in_, sums);
-    const uint16_t* scales = part.scales + size_t{first - part.begin} * (n_in_ / scale_every_);
-    k.group_rows({codes, scales, n_in_, scale_every_, fixed_}, ceil_div(n_rows, kBandRows),
-                 in_.groups(token, n_in_), sums);
+    const uint32_t in_band = first % kBandRows;  // a part may begin in a band of the one before it
+    const auto row = static_cast<ptrdiff_t>(first - part.begin) - static_cast<ptrdiff_t>(in_band);
+    const uint16_t* scales = part.scales + row * static_cast<ptrdiff_t>(n_in_ / scale_every_);
+    k.group_rows({codes - in_band * code_bytes_, scales, n_in_, scale_every_, fixed_},
+                 ceil_div(in_band + n_rows, kBandRows), in_.groups(token, n_in_), sums);
+    if (in_band != 0) std::copy_n(sums + in_band, n_rows, sums);
   }
 
   // A tile is its codes and, in groups, its scales.

@@ -11,12 +11,20 @@
 
 namespace bitnet {
 
+// Which rows of a tensor of the file are a part: `run` of each `every`, from `first` on.
+struct RowRuns {
+  uint32_t run = 0;  // 0: all rows
+  uint32_t every = 0, first = 0;
+};
+
 // The tensors of a stack, those in use first: q, k, v, or gate, up. `scales` has, where the file has one, an
 // f32 {1} by which each of them is multiplied, and `biases` likewise an f32 [rows] that is added.
 struct TensorStack {
   std::array<const GgufTensor*, 3> parts{};
   std::array<const GgufTensor*, 3> scales{};
   std::array<const GgufTensor*, 3> biases{};
+  // A part of which these are some rows has their shape, and the data of all.
+  std::array<RowRuns, 3> runs{};
   uint32_t n_expert = 0;  // not 0: a part is a cut that has the rows of all experts below each other
   std::vector<std::shared_ptr<const GgufTensor>> cuts;  // parts that are some rows of a tensor of the file
   explicit operator bool() const { return parts[0] != nullptr; }

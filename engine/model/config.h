@@ -34,7 +34,8 @@ struct Layer {
   uint32_t rope = 0;   // of Config::ropes
   uint32_t kv_of = 0;  // the layer in whose cache its keys and values are
   uint32_t n_ff = 0;
-  float clamp = 0;  // as FeedForward::clamp
+  float clamp = 0;        // as FeedForward::clamp
+  DeltaShape delta = {};  // in place of attention, or none
 };
 
 struct Config : ModelInfo {

@@ -25,6 +25,7 @@ constexpr Family kFamilies[] = {
     {"qwen2", read_qwen, qwen2_block},
     {"qwen3", read_qwen, qwen3_block},
     {"qwen3moe", read_qwen, qwen3moe_block, nullptr, true},
+    {"qwen35", read_qwen35, qwen35_block},
     {"maple", read_maple, maple_block, nullptr, true},
     {"gpt2", read_gpt2, gpt2_block, gpt2_whole},
     {"gemma3", read_gemma3, gemma3_block},
@@ -215,8 +216,9 @@ void describe(ModelFile& m) {
     }
   };
   for (const FileBlock& b : m.blocks)
-    for (const TensorStack* s : {&b.attention.qkv, &b.attention.out, &b.ffn.gate_up, &b.ffn.down,
-                                 &b.per_layer.gate, &b.per_layer.proj})
+    for (const TensorStack* s :
+         {&b.attention.qkv, &b.attention.gate, &b.delta.qkvz, &b.delta.gates, &b.attention.out,
+          &b.ffn.gate_up, &b.ffn.down, &b.per_layer.gate, &b.per_layer.proj})
       count(*s);
   count(m.per_layer_proj);
   c.projection_types = fmt::format("{}", fmt::join(types, ", "));

@@ -29,7 +29,7 @@ struct Family {
 };
 std::span<const Family> families();
 
-// engine/model/bitnet.cpp, llama.cpp, qwen.cpp, maple.cpp, phi3.cpp, gpt2.cpp and gemma.cpp.
+// engine/model/bitnet.cpp, llama.cpp, qwen.cpp, qwen35.cpp, maple.cpp, phi3.cpp, gpt2.cpp and gemma.cpp.
 void read_bitnet(const Checkpoint& file, Config& config);
 FileBlock bitnet_block(const Checkpoint& file, const Config& config, uint32_t index);
 void read_llama(const Checkpoint& file, Config& config);
@@ -38,6 +38,8 @@ void read_qwen(const Checkpoint& file, Config& config);
 FileBlock qwen2_block(const Checkpoint& file, const Config& config, uint32_t index);
 FileBlock qwen3_block(const Checkpoint& file, const Config& config, uint32_t index);
 FileBlock qwen3moe_block(const Checkpoint& file, const Config& config, uint32_t index);
+void read_qwen35(const Checkpoint& file, Config& config);
+FileBlock qwen35_block(const Checkpoint& file, const Config& config, uint32_t index);
 void read_maple(const Checkpoint& file, Config& config);
 FileBlock maple_block(const Checkpoint& file, const Config& config, uint32_t index);
 void read_phi3(const Checkpoint& file, Config& config);

@@ -131,6 +131,33 @@ TensorStack Tensors::halves(uint64_t n_in, const Named& name) const {
   return stack;
 }
 
+Tensors::Split Tensors::split_heads(uint64_t n_in, const Named& name, uint32_t run_length) const {
+  const TensorStack both = projections(n_in, {{name.name, 2 * name.n_out}});
+  Split split;
+  for (uint32_t i = 0; i < 2; ++i) {
+    TensorStack& stack = i == 0 ? split.first : split.second;
+    auto rows = std::make_shared<GgufTensor>(*both.parts[0]);
+    rows->shape[1] = name.n_out;
+    stack.parts[0] = rows.get();
+    stack.scales[0] = both.scales[0];
+    stack.runs[0] = {run_length, 2 * run_length, i * run_length};
+    stack.cuts.push_back(std::move(rows));
+  }
+  return split;
+}
+
+TensorStack Tensors::stacked_behind(TensorStack stack, uint64_t n_in,
+                                    std::initializer_list<Named> names) const {
+  const TensorStack others = projections(n_in, names);
+  for (size_t i = 0; i < names.size(); ++i) {
+    stack.parts[i + 1] = others.parts[i];
+    stack.scales[i + 1] = others.scales[i];
+    if (!have_one_layout(stack.parts[0]->type, others.parts[i]->type))
+      fail_as_unlike(file_, *stack.parts[0], *others.parts[i]);
+  }
+  return stack;
+}
+
 TensorStack Tensors::experts(uint64_t n_in, std::initializer_list<Named> names, uint32_t n_expert) const {
   TensorStack stack;
   stack.n_expert = n_expert;

@@ -55,6 +55,14 @@ class Tensors {
   }
   // The first n_out rows of a tensor of twice as many, and the last ones.
   TensorStack halves(uint64_t n_in, const Named& name) const;
+  // Rows come by heads, in each run_length of the first part and as many of the second; `name` has the rows
+  // of one part.
+  struct Split {
+    TensorStack first, second;
+  };
+  Split split_heads(uint64_t n_in, const Named& name, uint32_t run_length) const;
+  // `first`, which has one part, with projections behind it.
+  TensorStack stacked_behind(TensorStack first, uint64_t n_in, std::initializer_list<Named> names) const;
   // Projections of experts, whose tensors have a third dimension.
   TensorStack experts(uint64_t n_in, std::initializer_list<Named> names, uint32_t n_expert) const;
   TensorStack biased_projection(uint64_t n_in, const Named& name) const;  // with NAME.bias

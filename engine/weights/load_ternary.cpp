@@ -62,7 +62,7 @@ void TensorLoader::load_trits(const RowsToPack& rows, Matrix& m) {
       continue;
     }
     const bool as_it_lies = layout_ == I2sLayout::block128 && part.head_dim == 0;
-    if (as_it_lies && (m.part_codes[i] = backend_.adopt(in_file))) {
+    if (as_it_lies && (m.part_codes[i] = adopt(part, in_file))) {
       count(in_file.size());
     } else {
       if (!m.codes) m.codes = allocate(row_bytes * m.rows());

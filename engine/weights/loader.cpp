@@ -5,12 +5,24 @@
 namespace bitnet {
 namespace {
 
+Block::Delta load_delta(TensorLoader& load, const FileBlock::Delta& from) {
+  Block::Delta d;
+  d.qkvz = load.projection(from.qkvz);
+  d.gates = load.projection(from.gates);
+  d.input = {load.maybe(from.input.conv), load.maybe(from.input.time_bias), load.maybe(from.input.decay),
+             load.norm(from.input.norm)};
+  d.shape = from.shape;
+  return d;
+}
+
 Block load_block(TensorLoader& load, const FileBlock& from) {
   constexpr size_t kQueriesAndKeys = 2;
   const auto& [attention, delta, ffn, per_layer, scale] = from;
   Block b;
   b.attention.pre = load.norm(attention.pre);
-  b.attention.qkv = load.projection(attention.qkv, kQueriesAndKeys);
+  if (attention.gate) b.attention.gate = load.projection(attention.gate);
+  if (attention.qkv) b.attention.qkv = load.projection(attention.qkv, kQueriesAndKeys);
+  if (delta) b.delta = load_delta(load, delta);
   b.attention.input.bias = load.stacked(attention.input.bias, kQueriesAndKeys);
   b.attention.input.q_norm = load.norm(attention.input.q_norm);
   b.attention.input.k_norm = load.norm(attention.input.k_norm);

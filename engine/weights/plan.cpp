@@ -24,7 +24,7 @@ uint64_t ternary_bytes(const GgufTensor& t, bool is_table) {
 
 uint64_t projection_bytes(const GgufTensor& t, bool experts = false) {
   if (find_file_type(t.type)->trits) return ternary_bytes(t, experts);
-  if (!find_block_type(t.type)) return t.data.size();
+  if (!find_block_type(t.type)) return t.shape[1] * find_file_type(t.type)->row_bytes(t.shape[0]);
   const BlockRowBytes row = block16_row_bytes(t.type, t.shape[0]);  // as many bytes as for Vulkan
   return t.shape[1] * (row.codes + row.scales);
 }
@@ -92,7 +92,8 @@ void add_pieces(const ModelFile& m, MemoryPlan& plan) {
   add_projection(attention, 0, m.per_layer_proj, m, plan);
   for (uint32_t i = 0; i < m.blocks.size(); ++i) {
     const auto& [at, delta, ffn, per_layer, scale] = m.blocks[i];
-    for (const TensorStack* s : {&at.qkv, &at.out, &ffn.router}) add_projection(attention, i, *s, m, plan);
+    for (const TensorStack* s : {&at.gate, &at.qkv, &delta.qkvz, &delta.gates, &at.out, &ffn.router})
+      add_projection(attention, i, *s, m, plan);
     for (const TensorStack* s : {&ffn.gate_up, &ffn.down, &per_layer.gate, &per_layer.proj})
       add_projection(s->n_expert != 0 ? experts : feed_forward, i, *s, m, plan);
   }
@@ -133,12 +134,15 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
     plan.decode_file += some ? t.data.size() / c.n_expert * c.n_expert_used : t.data.size();
     if (t.shape.size() == 1) plan.norms += t.data.size();
   };
-  for (const FileBlock& block : m.blocks) for_each_tensor(block, add);
+  for (const FileBlock& block : m.blocks) {
+    for_each_tensor(block, add);
+    if (block.attention.gate) plan.decode_file -= block.attention.gate.parts[0]->data.size();  // as of q
+  }
   for_each_tensor(m.per_layer_proj, add);
 
   const uint64_t tokens = n_ctx == 0 ? usual_context(c) : n_ctx,
                  batch = std::min<uint64_t>(kMaxBatch, tokens);
-  uint64_t input = c.n_embd, qkv = 0, o = 0, scratch = 0;
+  uint64_t input = c.n_embd, qkv = 0, o = 0, scratch = 0, gates = 0, delta_scratch = 0;
   constexpr uint64_t kMostRowsOfAStage = 1 << 15;
   bool post = false, blocks = false, floats = false, scaled = false;
   const auto look_at = [&](const TensorStack& s) {
@@ -155,12 +159,19 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
     const AttentionShape& s = at.shape;
     const uint64_t seen = s.window == 0 ? tokens : std::min<uint64_t>(tokens, s.window);
     plan.kv_read += 2 * seen * s.n_head_kv * s.head_dim * sizeof(uint16_t);
-    qkv = std::max(qkv, uint64_t{s.row_heads()} * s.head_dim);
-    o = std::max(o, uint64_t{s.n_head} * s.head_dim);
+    const uint64_t state = conv_bytes(delta.shape) + heads_bytes(delta.shape);
+    plan.state += 2 * state;
+    plan.kv_read += 2 * state;  // a half is read, the other one written
+    qkv = std::max(
+        {qkv, uint64_t{s.row_heads()} * s.head_dim, uint64_t{delta.shape.channels()} + delta.shape.inner()});
+    o = std::max({o, uint64_t{s.n_head} * s.head_dim, uint64_t{delta.shape.inner()}});
+    if (at.gate) gates = std::max(gates, uint64_t{s.n_head} * s.head_dim);
+    gates = std::max(gates, uint64_t{2} * delta.shape.n_head_v);
+    delta_scratch = std::max(delta_scratch, uint64_t{delta.shape.channels()} + 2 * delta.shape.n_head_v);
     scratch = std::max(scratch, uint64_t{s.n_head} * (2 + s.head_dim));
     post |= at.post || ffn.post || per_layer.post;
-    for (const TensorStack* stack :
-         {&at.qkv, &at.out, &ffn.router, &ffn.gate_up, &ffn.down, &per_layer.gate, &per_layer.proj})
+    for (const TensorStack* stack : {&at.gate, &at.qkv, &delta.qkvz, &delta.gates, &at.out, &ffn.router,
+                                     &ffn.gate_up, &ffn.down, &per_layer.gate, &per_layer.proj})
       look_at(*stack);
   }
   look_at(m.per_layer_proj);
@@ -171,8 +182,9 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
     plan.activations = batch * 4 * (c.n_expert + 2 * pairs + pairs * c.n_embd) + 8 * pairs * batch +
                        4 * picked_words(c.n_expert, batch * pairs);
   }
-  const uint64_t f32_features = c.n_embd + qkv + o + pairs * c.n_ff + (post ? c.n_embd : 0) +
-                                (floats ? rounded : 0) + uint64_t{c.n_per_layer} * (2 * c.n_layer + 1);
+  const uint64_t f32_features = c.n_embd + qkv + o + gates + delta_scratch + pairs * c.n_ff +
+                                (post ? c.n_embd : 0) + (floats ? rounded : 0) +
+                                uint64_t{c.n_per_layer} * (2 * c.n_layer + 1);
   plan.activations +=
       batch * (4 * f32_features + rounded + rounded / 64 * 4 + (blocks ? rounded / 16 * 4 : 0) +
                (scaled ? rounded / 32 * 4 : 0) + 8) +

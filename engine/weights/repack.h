@@ -23,6 +23,7 @@ struct RowsToPack {
     uint32_t head_dim =
         0;  // not 0: rows come by heads of so many, of which the first rope_dim are interleaved
     uint32_t rope_dim = 0;
+    bool is_copy = false;  // the tensor's data go when the rows have been packed
   };
   std::vector<Part> parts;
   uint32_t n_in = 0;

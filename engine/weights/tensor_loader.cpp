@@ -1,6 +1,7 @@
 #include "tensor_loader.h"
 
 #include <cstring>
+#include <list>
 
 #include "engine/layouts/pack.h"
 #include "place_backend.h"
@@ -41,14 +42,48 @@ BufferPtr TensorLoader::stacked(const std::array<const GgufTensor*, 3>& vectors,
   return buffer;
 }
 
+namespace {
+
+// Tensors of some rows of those of the file, and their bytes.
+struct GatheredRows {
+  std::list<GgufTensor> tensors;
+  std::list<std::vector<std::byte>> bytes;
+};
+
+// A part that is some rows of its tensor, one behind the other.
+const GgufTensor& gathered(const GgufTensor& part, const RowRuns& runs, GatheredRows& to) {
+  const uint64_t tail = find_file_type(part.type)->tail_bytes, rows = part.shape[1] / runs.run * runs.every;
+  const uint64_t row_bytes = (part.data.size() - tail) / rows;
+  std::vector<std::byte>& bytes = to.bytes.emplace_back();
+  bytes.reserve(part.shape[1] * row_bytes + tail);
+  const auto append = [&](std::span<const std::byte> some) {
+    bytes.insert(bytes.end(), some.begin(), some.end());
+  };
+  for (uint64_t row = runs.first; row < rows; row += runs.every)
+    append(part.data.subspan(row * row_bytes, runs.run * row_bytes));
+  append(part.data.last(tail));
+  GgufTensor& tensor = to.tensors.emplace_back(part);
+  tensor.data = bytes;
+  return tensor;
+}
+
+}  // namespace
+
+BufferPtr TensorLoader::adopt(const RowsToPack::Part& part, std::span<const std::byte> rows) {
+  return part.is_copy ? nullptr : backend_.adopt(rows);
+}
+
 Matrix TensorLoader::projection(const TensorStack& stack, size_t by_heads) {
   piece_ = stack.parts[0];
   if (homes_.placement.home_of(*piece_) == Home::file) return from_file(stack, by_heads);
   RowsToPack rows;
   rows.n_in = static_cast<uint32_t>(stack.parts[0]->shape[0]);
+  GatheredRows some_rows;
   for (const GgufTensor* t : stack.parts) {
     if (!t) continue;
-    rows.parts.push_back({t, static_cast<uint32_t>(t->shape[1])});
+    const RowRuns& runs = stack.runs[rows.parts.size()];
+    if (runs.run != 0) t = &gathered(*t, runs, some_rows);
+    rows.parts.push_back({.tensor = t, .rows = static_cast<uint32_t>(t->shape[1]), .is_copy = runs.run != 0});
     if (rows.parts.size() > by_heads || !c_.interleaved_rope) continue;
     rows.parts.back().head_dim = c_.head_dim;
     rows.parts.back().rope_dim = c_.attention_shape().rope_dim;
@@ -127,7 +162,7 @@ void TensorLoader::load_floats(const RowsToPack& rows, Matrix& m) {
   for (size_t i = 0; i < rows.parts.size(); ++i) {
     const RowsToPack::Part& part = rows.parts[i];
     const auto in_file = part.tensor->data;
-    if (part.head_dim == 0 && (m.parts[i].codes = backend_.adopt(in_file))) {
+    if (part.head_dim == 0 && (m.parts[i].codes = adopt(part, in_file))) {
       count(in_file.size());
       continue;
     }
@@ -167,19 +202,21 @@ WeightReader::Put TensorLoader::put_in_place(const TensorStack& stack, size_t by
   std::vector<GgufTensor> tensors;
   for (const GgufTensor* t : stack.parts)
     if (t) tensors.push_back(*t);
-  return [of_model = std::shared_ptr<const ModelFile>(of_model), tensors, by_heads, &backend = backend_,
-          layout = layout_](std::span<const std::byte> bytes, std::span<std::byte> place) {
-    std::vector<GgufTensor> there = tensors;
-    TensorStack stack;
-    for (size_t i = 0, at = 0; i < there.size(); ++i) {
-      there[i].data = bytes.subspan(at, tensors[i].data.size());
-      at += there[i].data.size();
-      stack.parts[i] = &there[i];
-    }
-    PlaceBackend to(backend, place);
-    Placement all_there;
-    TensorLoader(*of_model, to, layout, {all_there}, {}).projection(stack, by_heads);
-  };
+  return
+      [of_model = std::shared_ptr<const ModelFile>(of_model), tensors, runs = stack.runs, by_heads,
+       &backend = backend_, layout = layout_](std::span<const std::byte> bytes, std::span<std::byte> place) {
+        std::vector<GgufTensor> there = tensors;
+        TensorStack stack;
+        stack.runs = runs;
+        for (size_t i = 0, at = 0; i < there.size(); ++i) {
+          there[i].data = bytes.subspan(at, tensors[i].data.size());
+          at += there[i].data.size();
+          stack.parts[i] = &there[i];
+        }
+        PlaceBackend to(backend, place);
+        Placement all_there;
+        TensorLoader(*of_model, to, layout, {all_there}, {}).projection(stack, by_heads);
+      };
 }
 
 Matrix TensorLoader::from_file(const TensorStack& stack, size_t by_heads) {

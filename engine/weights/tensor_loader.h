@@ -45,6 +45,8 @@ class TensorLoader {
   Matrix from_file(const TensorStack& stack, size_t by_heads);
   // For the piece that is loaded, where it was placed.
   BufferPtr allocate(uint64_t bytes);
+  // As Backend::adopt, of the rows of a part as they lie in the file.
+  BufferPtr adopt(const RowsToPack::Part& part, std::span<const std::byte> rows);
   BufferPtr whole(const GgufTensor& tensor);
   // Whether the codes of this stack are to lie in host memory in 1.6 bits.
   bool in_fives(const RowsToPack& rows) const;

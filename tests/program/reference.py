@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compute the forward pass of a model in float64, for comparison: bitnet*, llama, qwen2, qwen3, qwen3moe, maple, phi3,
-gpt2, gemma3, gemma4.
+qwen35, gpt2, gemma3, gemma4.
 
     reference.py model.gguf --ids 256,72,101 --logits logits.npy [--hidden hidden.npy] [--i2s-layout 64|1x4]
                  [--kv float64] [--int8 float32|off] [--sums float32|backwards]
@@ -220,11 +220,13 @@ class Model:
         for i in range(self.n_layer):
             b = f"blk.{i}."
             a = self.norm(b + "attn_norm", x)
-            o = self.attention(i, a)
-            added = self.norm(b + "post_attention_norm", self.linear(b + "attn_output", self.norm(b + "attn_sub_norm", o)))
+            o = self.delta_net(i, a) if self.is_delta(i) else self.attention(i, a)
+            added = self.linear(b + ("ssm_out" if self.is_delta(i) else "attn_output"), self.norm(b + "attn_sub_norm", o))
+            if self.arch != "qwen35":
+                added = self.norm(b + "post_attention_norm", added)
             x = x + added
             self.keep(input=a, heads=o, attention=added)
-            f = self.norm(b + "ffn_norm", x)
+            f = self.norm(b + ("post_attention_norm" if self.arch == "qwen35" else "ffn_norm"), x)
             if there(b + "ffn_gate_inp.weight"):
                 added = self.experts(i, f)
                 x = x + added
@@ -299,6 +301,33 @@ class Model:
         projected = self.linear("per_layer_model_proj", x).reshape(embedded.shape) / np.sqrt(self.n_embd)
         return (self.norm("per_layer_proj_norm", projected) + embedded * np.sqrt(embedded.shape[-1])) / np.sqrt(2)
 
+    def is_delta(self, i):
+        return f"blk.{i}.ssm_a" in self.file.tensors
+
+    def delta_net(self, i, a):
+        """Returns what the Gated DeltaNet of layer i gives, as transformers' recurrent form computes it."""
+        self.cache.append(None)
+        b, get = f"blk.{i}.", lambda key: self.file.meta[f"{self.arch}.ssm.{key}"]
+        dim, n_k, n_v, n_conv = get("state_size"), get("group_count"), get("time_step_rank"), get("conv_kernel")
+        sigmoid = lambda x: 1 / (1 + np.exp(-x))
+        qkv, z = self.linear(b + "attn_qkv", a), self.linear(b + "attn_gate", a).reshape(len(a), n_v, dim)
+        padded = np.concatenate([np.zeros((n_conv - 1, qkv.shape[1])), qkv])
+        weights = self.file.floats(b + "ssm_conv1d.weight")
+        mixed = silu(sum(padded[j:j + len(a)] * weights[:, j] for j in range(n_conv)))
+        q, k, v = np.split(mixed.reshape(len(a), -1, dim), [n_k, 2 * n_k], 1)
+        unit = lambda x: x / np.sqrt((x * x).sum(-1, keepdims=True) + self.eps)
+        q, k = np.tile(unit(q) / math.sqrt(dim), (1, n_v // n_k, 1)), np.tile(unit(k), (1, n_v // n_k, 1))
+        strength = sigmoid(self.linear(b + "ssm_beta", a))
+        time = np.logaddexp(0, self.linear(b + "ssm_alpha", a) + self.file.floats(b + "ssm_dt.bias"))
+        decay = np.exp(time * self.file.floats(b + "ssm_a"))
+        state, o = np.zeros((n_v, dim, dim)), np.zeros((len(a), n_v, dim))
+        for t in range(len(a)):
+            state = state * decay[t][:, None, None]
+            change = strength[t][:, None] * (v[t] - np.einsum("hkv,hk->hv", state, k[t]))
+            state = state + k[t][:, :, None] * change[:, None]
+            o[t] = np.einsum("hkv,hk->hv", state, q[t])
+        return (self.norm(b + "ssm_norm", o) * silu(z)).reshape(len(a), -1)
+
     def attention(self, i, a):
         """Returns what the heads of layer i give, [tokens, features], and keeps its keys and values in self.cache."""
         b, layer, there = f"blk.{i}.", self.layers[i], lambda name: f"blk.{i}.{name}.weight" in self.file.tensors
@@ -307,7 +336,9 @@ class Model:
         if there("attn_qkv"):
             q, k, v = np.split(heads(self.linear(b + "attn_qkv", a), -1), np.cumsum([self.n_head, layer.n_head_kv]), 1)
         else:
-            q = heads(self.linear(b + "attn_q", a), self.n_head)
+            q = heads(self.linear(b + "attn_q", a), -1)
+        if self.arch == "qwen35":  # a head's queries, then its gates
+            q, gate = q[:, ::2], q[:, 1::2]
         if there("attn_k") and layer.kv_of < 0:
             k = heads(self.linear(b + "attn_k", a), layer.n_head_kv)
             v = heads(self.linear(b + "attn_v", a), layer.n_head_kv) if there("attn_v") else k
@@ -320,7 +351,8 @@ class Model:
             self.cache.append(self.cache[layer.kv_of])
         q = rotate(self.norm(b + "attn_q_norm", q))
         self.keep(query=q)
-        return attend(q, *self.cache[i], self.order, layer.scale, layer.window).reshape(len(a), -1)
+        o = attend(q, *self.cache[i], self.order, layer.scale, layer.window)
+        return (o / (1 + np.exp(-gate)) if self.arch == "qwen35" else o).reshape(len(a), -1)
 
 
 def main():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write a small GGUF of any family with seeded random weights: bitnet*, llama, qwen2, qwen3, qwen3moe,
+"""Write a small GGUF of any family with seeded random weights: bitnet*, llama, qwen2, qwen3, qwen3moe, qwen35,
 maple, phi3, gpt2, gemma3 or gemma4.
 
     make_family.py out.gguf --arch qwen3 --proj q2_0 --embd q2_0 --yarn 4 --original-context 64 --seed 7
@@ -18,7 +18,7 @@ import gguf_types
 from make_model import ARRAY, BOOL, FLOAT, I32, STRING, TEMPLATE, U32, key, text, vocabulary
 
 BITNET = ("bitnet", "bitnet-25", "bitnet-b1.58")
-ARCHITECTURES = (*BITNET, "llama", "qwen2", "qwen3", "qwen3moe", "maple", "phi3", "gpt2", "gemma3", "gemma4")
+ARCHITECTURES = (*BITNET, "llama", "qwen2", "qwen3", "qwen3moe", "qwen35", "maple", "phi3", "gpt2", "gemma3", "gemma4")
 GEMMA = ("gemma3", "gemma4")
 EXPERTS = ("qwen3moe", "maple")
 CODES = [0.3, 0.4, 0.3]  # the shares of -1, 0 and 1
@@ -120,12 +120,37 @@ def feed_forward(a):
     return [("ffn_gate_inp", (a.experts, a.dim)), *((name + "_exps", (a.experts, *shape)) for name, shape in shapes)]
 
 
+def qwen35_tensors(a, n_vocab, head_dim):
+    """As tensors()."""
+    q, kv, other = 2 * a.heads * head_dim, a.kv * head_dim, dict(a.other)
+    channels, inner = (2 * a.k_heads + a.v_heads) * a.state, a.v_heads * a.state
+    yield "token_embd.weight", a.embd, (n_vocab, a.dim)
+    for i in range(a.layers):
+        delta = [("attn_qkv", (channels, a.dim)), ("attn_gate", (inner, a.dim)), ("ssm_alpha", (a.v_heads, a.dim)),
+                 ("ssm_beta", (a.v_heads, a.dim)), ("ssm_out", (a.dim, inner))]
+        full = [("attn_q_norm", (head_dim,)), ("attn_k_norm", (head_dim,)), ("attn_q", (q, a.dim)), ("attn_k", (kv, a.dim)),
+                ("attn_v", (kv, a.dim)), ("attn_output", (a.dim, a.heads * head_dim))]
+        is_delta = (i + 1) % a.interval != 0
+        for name, shape in [("attn_norm", (a.dim,)), ("post_attention_norm", (a.dim,)), *(delta if is_delta else full), *feed_forward(a)]:
+            yield f"blk.{i}.{name}.weight", "norm" if len(shape) == 1 else other.get(name, a.proj), shape
+        if is_delta:
+            yield f"blk.{i}.ssm_conv1d.weight", "conv", (channels, a.conv)
+            yield f"blk.{i}.ssm_dt.bias", "bias", (a.v_heads,)
+            yield f"blk.{i}.ssm_a", "decay", (a.v_heads,)
+            yield f"blk.{i}.ssm_norm.weight", "norm", (a.state,)
+    yield "output_norm.weight", "norm", (a.dim,)
+    if a.head != "tied":
+        yield "output.weight", a.head, (n_vocab, a.dim)
+
+
 def tensors(a, n_vocab, head_dim):
     """Yields the name, the kind and the shape [rows, columns] of each tensor."""
     if a.arch == "gpt2":
         return (yield from gpt2_tensors(a, n_vocab))
     if a.arch == "phi3":
         return (yield from phi3_tensors(a, n_vocab, head_dim))
+    if a.arch == "qwen35":
+        return (yield from qwen35_tensors(a, n_vocab, head_dim))
     if a.arch in GEMMA:
         return (yield from gemma_tensors(a, n_vocab, head_dim))
     q, kv, sub_norms = a.heads * head_dim, a.kv * head_dim, a.arch in BITNET
@@ -158,6 +183,8 @@ def tensor(a, rng, name, kind, shape):
                "small norm": lambda: 0.15 * (1 + 0.2 * rng.standard_normal(shape)),
                "bias": lambda: 0.3 * rng.standard_normal(shape),
                "positions": lambda: 0.1 * rng.standard_normal(shape),
+               "conv": lambda: rng.standard_normal(shape) * 0.5,
+               "decay": lambda: -np.exp(rng.uniform(-4, 2, shape)),
                "freqs": lambda: rng.uniform(1, 8, shape),
                "part freqs": lambda: np.where(np.arange(shape[0]) < shape[0] // 4, 1, 1e30)}
     if kind in vectors:
@@ -204,6 +231,12 @@ def metadata(a, rng, head_dim):
                  key(A + ".expert_feed_forward_length", U32, a.ffn)]
     if a.sigmoid:
         meta.append(key(A + ".expert_gating_func", U32, 2))
+    if A == "qwen35":
+        pairs = (a.rope_dims or head_dim) // 2
+        meta += [key(A + ".rope.dimension_sections", ARRAY, [pairs - 2 * (pairs // 3), pairs // 3, pairs // 3, 0], I32),
+                 key(A + ".ssm.conv_kernel", U32, a.conv), key(A + ".ssm.state_size", U32, a.state),
+                 key(A + ".ssm.group_count", U32, a.k_heads), key(A + ".ssm.time_step_rank", U32, a.v_heads),
+                 key(A + ".ssm.inner_size", U32, a.v_heads * a.state), key(A + ".full_attention_interval", U32, a.interval)]
     if A == "maple":
         meta += [key(A + ".attention.sliding_window", U32, a.window), key(A + ".swiglu_clamp_exp", ARRAY, [1.5 - 0.25 * i for i in range(a.layers)], FLOAT),
                  key(A + ".attention.sliding_window_pattern", ARRAY, local_layers(a), BOOL)]
@@ -259,6 +292,10 @@ def parse(arguments=None):
     parser.add_argument("--shared", type=int, default=0, help="last layers that use the keys of an earlier one")
     parser.add_argument("--keys-are-values", action="store_true", help="in Gemma's global layers")
     parser.add_argument("--per-layer", type=int, default=0, help="features that each layer of Gemma is given")
+    parser.add_argument("--interval", type=int, default=2, help="every so many layers of Qwen3.5 one has attention")
+    for name, default, what in (("k-heads", 2, "heads of keys"), ("v-heads", 4, "heads of values"), ("state", 64, "features of a head"),
+                                ("conv", 4, "inputs of a convolution")):
+        parser.add_argument("--" + name, type=int, default=default, help=what + " of a DeltaNet")
     parser.add_argument("--outliers", type=float, help="one in 64 of what norms give is so many times as large")
     parser.add_argument("--template", default=TEMPLATE, help="the chat template; an empty one is left out")
     parser.add_argument("--spm", action="store_true", help="a vocabulary of sentence pieces with scores")
