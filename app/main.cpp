@@ -31,6 +31,7 @@
 #include "app/script/own_terminal.h"
 #include "app/script/replay.h"
 #include "app/script/script.h"
+#include "app/serve/serve.h"
 #include "app/store/sqlite_db.h"
 #include "app/text/text_file.h"
 #include "app/text/text_safe.h"
@@ -402,6 +403,11 @@ int run_on_store(const Options& options, Store& store, Output& out, Output& err)
   return 0;
 }
 
+int run_server(const Options& options, Output& out, Output& err) {
+  const ServeOptions serve_options{options.host, options.port, options.key_file, options.cache};
+  return serve(serve_options, opener_for(options), settings_from(options, interactive_settings()), out, err);
+}
+
 int run(const Options& options, Output& out, Output& err) {
   if (!options.print_and_exit.empty()) {
     out.write(options.print_and_exit);
@@ -411,6 +417,8 @@ int run(const Options& options, Output& out, Output& err) {
   switch (options.mode) {
     case Mode::chat:
       return run_chat(options, out, err);
+    case Mode::serve:
+      return run_server(options, out, err);
     case Mode::pull:
       return pull(options.words, out, err);
     case Mode::replay:

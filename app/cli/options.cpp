@@ -154,6 +154,7 @@ bool opens_model(const Options& options) {
     case Mode::perplexity:
     case Mode::bench:
     case Mode::plan:
+    case Mode::serve:
       return true;
     case Mode::replay:
       return options.verify;

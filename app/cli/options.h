@@ -34,6 +34,7 @@ enum class Mode {
   perplexity,
   bench,
   plan,
+  serve,
   print,
   pull,
   help,
@@ -56,8 +57,8 @@ struct Options : ModelOptions {
   std::string record;         // --record; empty = none
   bool record_input = false;  // the recording also has what was typed
   bool resume_last = false;
-  std::optional<int64_t> conversation;  // --resume, and the ID of replay, show, export
-  std::string system;                   // text or @FILE
+  std::optional<int64_t> conversation;                        // --resume, and the ID of replay, show, export
+  std::string system;                                         // text or @FILE
   std::vector<std::pair<std::string, std::string>> settings;  // as `/set NAME VALUE`, in order
   size_t config_settings = 0;  // so many of the first `settings` come from the config file
   uint32_t config_ctx = 0;     // `ctx` as the config file has it
@@ -76,10 +77,10 @@ struct Options : ModelOptions {
   double speed = 1;  // replay; 0 = at once
   bool verify = false;
   std::vector<int64_t> conversations;  // delete
-  std::string words;     // search, print, pull
-  bool all = false;      // list: archived conversations too
-  bool deleted = false;  // list: the trash
-  bool now = false;      // delete: for good instead of into the trash
+  std::string words;                   // search, print, pull
+  bool all = false;                    // list: archived conversations too
+  bool deleted = false;                // list: the trash
+  bool now = false;                    // delete: for good instead of into the trash
   std::string format = "md";
   std::string file;  // import
   std::string out;
@@ -96,7 +97,11 @@ struct Options : ModelOptions {
   uint32_t generate = 16;
   uint32_t limit = 0;
   bool reuse = true;
-  uint32_t stride = 0;  // perplexity; 0: windows that do not overlap
+  uint32_t stride = 0;             // perplexity; 0: windows that do not overlap
+  std::string host = "127.0.0.1";  // serve
+  uint16_t port = 8080;
+  std::string key_file;                // empty: the usual one, where a key is needed
+  uint64_t cache = uint64_t{1} << 30;  // bytes
   uint32_t bench_prompt = 512;
   uint32_t bench_tokens = 128;
   uint32_t bench_depth = 0;

@@ -175,6 +175,26 @@ const OptionRow kPlanRows[] = {
      .help = "print one JSON object",
      .read = [](Options& o, View v) { o.json = on_or_off("json", v); }},
 };
+const OptionRow kServeRows[] = {
+    {.flags = "--port",
+     .value = "N",
+     .help = "port to listen on (8080); 0: one that is free, which is printed",
+     .read = [](Options& o, View v) { o.port = static_cast<uint16_t>(count_value("port", v, 0, 65535)); }},
+    {.flags = "--host",
+     .value = "ADDR",
+     .help = "address to listen on (127.0.0.1); on any that others reach, clients have to show a key",
+     .read = [](Options& o, View v) { o.host = not_empty("host", v); }},
+    {.flags = "--key-file",
+     .value = "FILE",
+     .words = "%file",
+     .help = "file of mode 0600 with the key that clients show; made with a new key where there is none "
+             "(serve-key in the config folder; none on 127.0.0.1)",
+     .read = [](Options& o, View v) { o.key_file = not_empty("key-file", v); }},
+    {.flags = "--cache",
+     .value = "SIZE",
+     .help = "memory for what the model has read of the last conversations (1G)",
+     .read = [](Options& o, View v) { o.cache = size_value("cache", v); }},
+};
 const OptionRow kBenchRows[] = {
     {.flags = "-p",
      .value = "N",
@@ -271,6 +291,10 @@ const ToolRow kTools[] = {
     {"plan", Mode::plan, "[MODEL]", "%model",
      "show what of a model would lie where, and how fast it would be, before anything is loaded", read_model,
      kPlanRows},
+    {"serve", Mode::serve, "[MODEL]", "%model",
+     "answer programs on this machine that speak the OpenAI API, until ^C: /v1/chat/completions, "
+     "/v1/completions, /v1/models, /tokenize and /detokenize",
+     read_model, kServeRows},
     {"help",
      Mode::help,
      "[COMMAND]",

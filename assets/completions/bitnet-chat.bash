@@ -44,9 +44,9 @@ _bitnet_chat() {
   fi
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case ${COMP_WORDS[i]} in
-      --device|--threads|--vram|--ram|--ctx|--chat-template|--expert-trace|--i2s-layout|--activation|--steer|--ablate-head|-p|--prompt|--script|--output|--system|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--think|--stop|--theme|--record|--keys|--config|--speed|--model|--format|-o|--out|--tokens|--top|--prefill|--stimuli|--template|--position|--what|--layers|--generate|--limit|--stride|-d|-r) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
+      --device|--threads|--vram|--ram|--ctx|--chat-template|--expert-trace|--i2s-layout|--activation|--steer|--ablate-head|-p|--prompt|--script|--output|--system|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--think|--stop|--theme|--record|--keys|--config|--speed|--model|--format|-o|--out|--tokens|--top|--prefill|--stimuli|--template|--position|--what|--layers|--generate|--limit|--stride|-d|-r|--port|--host|--key-file|--cache) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
       -*) ;;
-      list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|perplexity|bench|plan|help|print) if [[ $command ]]; then ((++arguments)); else command=${COMP_WORDS[i]}; fi ;;
+      list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|perplexity|bench|plan|serve|help|print) if [[ $command ]]; then ((++arguments)); else command=${COMP_WORDS[i]}; fi ;;
       *) ((++arguments)) ;;
     esac
   done
@@ -99,6 +99,14 @@ _bitnet_chat() {
         -r) COMPREPLY=(); return ;;
       esac
       ;;
+    serve)
+      case $prev in
+        --port) COMPREPLY=(); return ;;
+        --host) COMPREPLY=(); return ;;
+        --key-file) _bitnet_chat_files; return ;;
+        --cache) COMPREPLY=(); return ;;
+      esac
+      ;;
   esac
   case $prev in
     --device) _bitnet_chat_words 'cpu' '0' '1'; return ;;
@@ -149,6 +157,7 @@ _bitnet_chat() {
     perplexity) flags+=('--stride' '--limit' '--json') ;;
     bench) flags+=('-p' '-n' '-d' '-r' '--json') ;;
     plan) flags+=('--json') ;;
+    serve) flags+=('--port' '--host' '--key-file' '--cache') ;;
   esac
   if [[ $cur == -* ]]; then
     _bitnet_chat_words "${flags[@]}"
@@ -172,10 +181,11 @@ _bitnet_chat() {
     perplexity) _bitnet_chat_models ;;
     bench) _bitnet_chat_models ;;
     plan) _bitnet_chat_models ;;
+    serve) _bitnet_chat_models ;;
     print) _bitnet_chat_words 'config' 'man' 'bash' 'zsh' 'fish' ;;
     '')
       _bitnet_chat_models
-      _bitnet_chat_words 'list' 'show' 'search' 'replay' 'export' 'import' 'delete' 'undelete' 'pull' 'info' 'devices' 'tokenize' 'detokenize' 'render' 'logits' 'probe' 'perplexity' 'bench' 'plan' 'help' 'print'
+      _bitnet_chat_words 'list' 'show' 'search' 'replay' 'export' 'import' 'delete' 'undelete' 'pull' 'info' 'devices' 'tokenize' 'detokenize' 'render' 'logits' 'probe' 'perplexity' 'bench' 'plan' 'serve' 'help' 'print'
       ;;
   esac
 }

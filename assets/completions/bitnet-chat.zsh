@@ -38,6 +38,7 @@ _bitnet_chat_commands() {
     'perplexity:measure how well a model predicts a text, in windows of --ctx tokens (512), of which the second half counts'
     'bench:measure the speed of prefill and decode'
     'plan:show what of a model would lie where, and how fast it would be, before anything is loaded'
+    'serve:answer programs on this machine that speak the OpenAI API, until ^C\: /v1/chat/completions, /v1/completions, /v1/models, /tokenize and /detokenize'
     'help:print what --help prints, or what COMMAND --help does'
     'print:print an example config file (config), the man page (man), or completions for bash, zsh or fish'
   )
@@ -92,7 +93,7 @@ _bitnet_chat() {
     '--version[print the version]'
     '(-h --help)'{-h,--help}'[print this help; after a command, the help of that command]'
   )
-  local command=${words[(r)(list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|perplexity|bench|plan|help|print)]}
+  local command=${words[(r)(list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|perplexity|bench|plan|serve|help|print)]}
   case $command in
     list)
       own=(
@@ -226,6 +227,15 @@ _bitnet_chat() {
     plan)
       own=(
         '--json[print one JSON object]'
+        '2:\[MODEL\]:_bitnet_chat_models'
+      )
+      ;;
+    serve)
+      own=(
+        '--port[port to listen on (8080); 0\: one that is free, which is printed]:N: '
+        '--host[address to listen on (127.0.0.1); on any that others reach, clients have to show a key]:ADDR: '
+        '--key-file[file of mode 0600 with the key that clients show; made with a new key where there is none (serve-key in the config folder; none on 127.0.0.1)]:FILE:_files'
+        '--cache[memory for what the model has read of the last conversations (1G)]:SIZE: '
         '2:\[MODEL\]:_bitnet_chat_models'
       )
       ;;

@@ -1,0 +1,164 @@
+#include "connection.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace bitnet {
+namespace {
+
+constexpr size_t kReadAtOnce = 16 << 10;
+constexpr size_t kMostDrained = 1 << 20;  // bytes that a refused client may still send
+constexpr auto kDrainFor = std::chrono::milliseconds(1000);
+
+const char* reason_of(int status) {
+  switch (status) {
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 411:
+      return "Length Required";
+    case 413:
+      return "Payload Too Large";
+    case 415:
+      return "Unsupported Media Type";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "Error";
+  }
+}
+
+}  // namespace
+
+Connection::Connection(int socket, int closing_fd, const ConnectionLimits& limits)
+    : socket_(socket), closing_fd_(closing_fd), limits_(limits) {}
+
+bool Connection::wait(short events, Clock::time_point until, bool unless_closing) const {
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    pollfd watched[] = {{socket_, events, 0}, {unless_closing ? closing_fd_ : -1, POLLIN, 0}};
+    const int ready = poll(watched, 2, static_cast<int>(std::max<int64_t>(left, 0)));
+    if (ready < 0 && errno == EINTR) continue;
+    return ready > 0 && watched[1].revents == 0;
+  }
+}
+
+bool Connection::wait_for(int fd) const {
+  while (true) {
+    pollfd watched[] = {{fd, POLLIN, 0}, {socket_, POLLRDHUP, 0}};
+    const int ready = poll(watched, 2, -1);
+    if (ready < 0 && errno == EINTR) continue;
+    return ready > 0 && (watched[1].revents & (POLLRDHUP | POLLHUP | POLLERR)) == 0;
+  }
+}
+
+// Adds what has come to received_; 0 or less: the client has ended, or nothing came.
+ssize_t Connection::receive(Clock::time_point until, bool unless_closing) {
+  char bytes[kReadAtOnce];
+  while (wait(POLLIN, until, unless_closing)) {
+    const ssize_t n = recv(socket_, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (n > 0) received_.append(bytes, static_cast<size_t>(n));
+    return n;
+  }
+  return -1;
+}
+
+std::optional<Head> Connection::next_head(const HeadRules& rules) {
+  left_ = 0;
+  if (received_.empty() && receive(Clock::now() + limits_.idle, true) <= 0) return std::nullopt;
+  const auto until = Clock::now() + limits_.head;
+  size_t end = 0;
+  for (size_t looked = 0; (end = received_.find("\r\n\r\n", looked)) == std::string::npos;) {
+    if (received_.size() > kMostHead) break;
+    looked = received_.size() < 3 ? 0 : received_.size() - 3;
+    if (receive(until, true) > 0) continue;
+    if (Clock::now() < until) return std::nullopt;
+    throw ApiError(408, "the request did not come in time");
+  }
+  if (end == std::string::npos || end + 4 > kMostHead)
+    throw ApiError(431, fmt::format("the head of a request has up to {} bytes", kMostHead));
+  const Head head = check_head(std::string_view(received_).substr(0, end + 4), rules);
+  left_ = end + 4 + head.body;
+  body_until_ = Clock::now() + limits_.body;
+  return head;
+}
+
+ssize_t Connection::read(char* to, size_t size) {
+  size = std::min(size, left_);
+  if (size == 0) return 0;
+  if (received_.empty() && receive(body_until_, false) <= 0) {
+    broken_ = true;
+    return -1;
+  }
+  size = std::min(size, received_.size());
+  std::memcpy(to, received_.data(), size);
+  received_.erase(0, size);
+  left_ -= size;
+  return static_cast<ssize_t>(size);
+}
+
+ssize_t Connection::write(const char* from, size_t size) {
+  size_t done = 0;
+  while (done < size && !broken_) {
+    const ssize_t n = send(socket_, from + done, size - done, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n >= 0) {
+      done += static_cast<size_t>(n);
+    } else if (errno != EINTR && (errno != EAGAIN || !wait(POLLOUT, Clock::now() + limits_.write, false))) {
+      broken_ = true;
+    }
+  }
+  return broken_ ? -1 : static_cast<ssize_t>(size);
+}
+
+void Connection::refuse(const ApiError& error) {
+  const std::string body = to_json(error);
+  const char* more = error.status == 401   ? "WWW-Authenticate: Bearer\r\n"
+                     : error.status == 503 ? "Retry-After: 1\r\n"
+                                           : "";
+  const std::string reply = fmt::format(
+      "HTTP/1.1 {} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{}Connection: "
+      "close\r\n\r\n{}",
+      error.status, reason_of(error.status), body.size(), more, body);
+  if (write(reply.data(), reply.size()) < 0) return;
+  // A socket that is closed with unread bytes resets the connection, and the client loses the reply.
+  shutdown(socket_, SHUT_WR);
+  const auto until = Clock::now() + kDrainFor;
+  for (size_t drained = 0; drained < kMostDrained;) {
+    received_.clear();
+    const ssize_t n = receive(until, true);
+    if (n <= 0) break;
+    drained += static_cast<size_t>(n);
+  }
+}
+
+bool Connection::is_readable() const { return !broken_ && (left_ != 0 && !received_.empty()); }
+bool Connection::is_writable() const { return !broken_; }
+
+// Nobody asks for addresses: the log has none.
+void Connection::get_remote_ip_and_port(std::string& ip, int& port) const {
+  ip.clear();
+  port = 0;
+}
+void Connection::get_local_ip_and_port(std::string& ip, int& port) const {
+  ip.clear();
+  port = 0;
+}
+
+}  // namespace bitnet

@@ -1,0 +1,65 @@
+// The bytes of one client, within bounds of size and time, as the HTTP library reads and writes them.
+//
+// Thread rule: belongs to the thread that serves the client; closing_fd may be readable to any number of
+// them.
+#pragma once
+
+#include <httplib.h>
+
+#include <chrono>
+#include <string>
+
+#include "head.h"
+
+namespace bitnet {
+
+struct ConnectionLimits {
+  std::chrono::milliseconds idle{15'000};   // between requests
+  std::chrono::milliseconds head{10'000};   // from its first byte to its last
+  std::chrono::milliseconds body{60'000};   // likewise
+  std::chrono::milliseconds write{30'000};  // in which a client has to take something
+};
+
+class Connection final : public httplib::Stream {
+ public:
+  // `closing_fd` is readable once the server ends.
+  Connection(int socket, int closing_fd, const ConnectionLimits& limits);
+
+  // Waits for the head of a request and checks it. Nullopt where the connection has ended, where nothing came
+  // in time, or where the server ends. Throws ApiError for a head that is refused; then nothing more may be
+  // read. What httplib reads next is this request.
+  std::optional<Head> next_head(const HeadRules& rules);
+
+  // Waits until `fd` is readable. False where the client went away.
+  bool wait_for(int fd) const;
+
+  // Sends what refuses a request, and lets the client read it although it is still sending.
+  void refuse(const ApiError& error);
+
+  bool broken() const { return broken_; }
+
+  bool is_readable() const override;
+  bool is_writable() const override;
+  ssize_t read(char* to, size_t size) override;
+  ssize_t write(const char* from, size_t size) override;
+  void get_remote_ip_and_port(std::string& ip, int& port) const override;
+  void get_local_ip_and_port(std::string& ip, int& port) const override;
+  socket_t socket() const override { return socket_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  // Waits until the socket is ready for `events` or `until` has come. False: it has, or the server ends and
+  // `unless_closing` is set.
+  bool wait(short events, Clock::time_point until, bool unless_closing) const;
+  ssize_t receive(Clock::time_point until, bool unless_closing);
+
+  const int socket_;
+  const int closing_fd_;
+  const ConnectionLimits limits_;
+  std::string received_;  // and not read yet
+  size_t left_ = 0;       // bytes of this request that may still be read
+  Clock::time_point body_until_;
+  bool broken_ = false;
+};
+
+}  // namespace bitnet
