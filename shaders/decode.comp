@@ -61,6 +61,7 @@ layout(buffer_reference, std430, buffer_reference_align = 4) readonly volatile b
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly volatile buffer Weights { vec4 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 4) readonly volatile buffer Scalars { float at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 8) readonly volatile buffer Turns { vec2 at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 8) readonly volatile buffer Twos { uvec2 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) coherent buffer Vectors { vec4 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 8) coherent buffer Pairs { vec2 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer Floats { float at[]; };
@@ -76,7 +77,7 @@ layout(binding = 3) volatile buffer Progress {  // but for `epoch` zero between 
   uint next_ticket;
   uint stuck;
   uint epoch;   // tokens so far
-  // Workgroups of the last stage and of each empty one, kDoneStride apart, so that each has its own cache
+  // Workgroups of those stages that nobody waits for, and of each empty one, kDoneStride apart, so that each has its own cache
   // line.
   uint done[];
 };
@@ -144,15 +145,15 @@ void wait_for_empty_stage() {
     }
 }
 
-// The last workgroup of the last stage resets everything for the next token.
+// The last workgroup for which no other waits resets everything for the next token.
 void finish_stage() {
   if (push.kind == STAGE_EMPTY && this_stage + 1 < chain.n_stages) {
     if (gl_LocalInvocationID.x == 0) atomicAdd(done[this_stage * kDoneStride], 1);
     return;
   }
-  if (this_stage + 1 < chain.n_stages) return;
+  if ((push.flow & FLOW_END) == 0) return;
   if (gl_LocalInvocationID.x == 0)
-    all_done = atomicAdd(done[this_stage * kDoneStride], 1) == chain.last_groups - 1;
+    all_done = atomicAdd(done[(chain.n_stages - 1) * kDoneStride], 1) == chain.last_groups - 1;
   barrier();
   if (!all_done) return;
   for (uint i = gl_LocalInvocationID.x; i < chain.n_stages; i += gl_WorkGroupSize.x)
@@ -194,6 +195,7 @@ const uint kRows = 1, kRowsLong = 1;
 #include "common/decode_linear.glsl"
 #endif
 #include "common/decode_attention.glsl"
+#include "common/decode_delta.glsl"
 
 void main() {
   uint group = gl_WorkGroupID.x;
@@ -209,6 +211,8 @@ void main() {
   this_epoch = epoch;
   if (push.kind == STAGE_ATTENTION) {
     attention(group);
+  } else if (kHasDelta && push.kind == STAGE_DELTA) {
+    delta_net(group);
   } else if (push.kind == STAGE_EMPTY) {
     wait_for_empty_stage();
     finish_stage();

@@ -18,13 +18,16 @@ layout(binding = 6) readonly buffer ConvState { float conv_state[]; };  // [2][k
 layout(binding = 7) writeonly buffer Mixed { float mixed[]; };           // [n][channels]
 layout(binding = 8) writeonly buffer Strengths { vec2 strengths[]; };    // [n][n_head_v]: decay, strength
 
+#include "common/activation.glsl"
+#include "common/head_norm.glsl"
 #include "common/delta.glsl"
+#include "common/delta_slots.glsl"
 #include "common/delta_inputs.glsl"
 #include "common/delta_conv.glsl"
 
 const uint kTokens = 8;  // kTokens * kShares is the size of the workgroup
 
-shared float values[kTokens * kHeadDim];
+shared float values[kTokens * kDeltaDim];
 shared vec4 shares[kTokens][kShares / 4];
 
 void main() {
@@ -32,8 +35,8 @@ void main() {
   uint first = gl_WorkGroupID.y * kTokens, n = min(kTokens, push.n_tokens - first);
   bool is_v = head >= 2 * push.n_head_k;
 
-  for (uint i = lane; i < n * kHeadDim; i += gl_WorkGroupSize.x)
-    values[i] = convolved(head * kHeadDim + i % kHeadDim, int(first + i / kHeadDim));
+  for (uint i = lane; i < n * kDeltaDim; i += gl_WorkGroupSize.x)
+    values[i] = convolved(head * kDeltaDim + i % kDeltaDim, int(first + i / kDeltaDim));
   if (is_v && lane < n) {
     uint h = head - 2 * push.n_head_k, at = (first + lane) * 2 * push.n_head_v + h;
     strengths[(first + lane) * push.n_head_v + h] =
@@ -42,15 +45,15 @@ void main() {
   barrier();
   if (!is_v && lane < n * kShares) {
     float sum = 0.0;
-    for (uint i = lane % kShares; i < kHeadDim; i += kShares)
-      sum = add_square(values[lane / kShares * kHeadDim + i], sum);
+    for (uint i = lane % kShares; i < kDeltaDim; i += kShares)
+      sum = add_square(values[lane / kShares * kDeltaDim + i], sum);
     shares[lane / kShares][lane % kShares / 4][lane % 4] = sum;
   }
   barrier();
-  for (uint i = lane; i < n * kHeadDim; i += gl_WorkGroupSize.x) {
+  for (uint i = lane; i < n * kDeltaDim; i += gl_WorkGroupSize.x) {
     float value = values[i];
     if (!is_v)
-      value = normed(value, inverse_length(shares[i / kHeadDim]), head < push.n_head_k ? push.q_scale : 1.0);
-    mixed[(first + i / kHeadDim) * channels() + head * kHeadDim + i % kHeadDim] = value;
+      value = normed(value, inverse_length(shares[i / kDeltaDim]), head < push.n_head_k ? push.q_scale : 1.0);
+    mixed[(first + i / kDeltaDim) * channels() + head * kDeltaDim + i % kDeltaDim] = value;
   }
 }

@@ -12,6 +12,8 @@ layout(binding = 1) readonly buffer Mixed { float mixed[]; };  // [n][channels]
 layout(binding = 2) readonly buffer Weight { float norm_weight[]; };
 layout(binding = 3) writeonly buffer O { float o[]; };  // [n][inner]
 
+#include "common/activation.glsl"
+#include "common/head_norm.glsl"
 #include "common/delta.glsl"
 
 const uint kTokens = 8;  // kTokens * kShares is the size of the workgroup
@@ -21,17 +23,17 @@ shared vec4 shares[kTokens][kShares / 4];
 void main() {
   uint lane = gl_LocalInvocationID.x, head = gl_WorkGroupID.x;
   uint first = gl_WorkGroupID.y * kTokens, n = min(kTokens, push.n_tokens - first);
-  uint at = (2 * push.n_head_k + head) * kHeadDim, z_at = channels() + head * kHeadDim;
+  uint at = (2 * push.n_head_k + head) * kDeltaDim, z_at = channels() + head * kDeltaDim;
   if (lane < n * kShares) {
     float sum = 0.0;
-    for (uint i = lane % kShares; i < kHeadDim; i += kShares)
+    for (uint i = lane % kShares; i < kDeltaDim; i += kShares)
       sum = add_square(mixed[(first + lane / kShares) * channels() + at + i], sum);
     shares[lane / kShares][lane % kShares / 4][lane % 4] = sum;
   }
   barrier();
-  for (uint i = lane; i < n * kHeadDim; i += gl_WorkGroupSize.x) {
-    uint t = i / kHeadDim, feature = i % kHeadDim;
-    o[((first + t) * push.n_head_v + output_head(head)) * kHeadDim + feature] =
+  for (uint i = lane; i < n * kDeltaDim; i += gl_WorkGroupSize.x) {
+    uint t = i / kDeltaDim, feature = i % kDeltaDim;
+    o[((first + t) * push.n_head_v + output_head(head)) * kDeltaDim + feature] =
         gated_output(mixed[(first + t) * channels() + at + feature],
                      inverse_of_head(shares[t], push.per_feature, push.epsilon), norm_weight[feature],
                      qkvz[(first + t) * qkvz_width() + z_at + feature]);

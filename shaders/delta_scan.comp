@@ -9,6 +9,7 @@
 // k, q, v and the gates of kTokens tokens lie in shared memory, while those of the next are on their way into
 // registers. What a head gives overwrites its v. The invocations also keep the last inputs of the channels.
 #version 450
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"
 
@@ -24,12 +25,15 @@ layout(binding = 4) readonly buffer Strengths { vec2 strengths[]; };  // [n][n_h
 layout(binding = 5) buffer ConvState { float conv_state[]; };         // [2][kConv - 1][channels]
 layout(binding = 6) buffer Heads { float heads[]; };                  // [2][n_head_v][head_dim][head_dim]
 
+#include "common/activation.glsl"
+#include "common/head_norm.glsl"
 #include "common/delta.glsl"
+#include "common/delta_slots.glsl"
 #include "common/delta_inputs.glsl"
 #include "common/delta_state.glsl"
 
-const uint kTokens = 512 / kHeadDim;
-const uint kHeadQuads = kHeadDim / 4;
+const uint kTokens = 512 / kDeltaDim;
+const uint kHeadQuads = kDeltaDim / 4;
 const uint kKeyLoads = (2 * kTokens * kHeadQuads + kSize - 1) / kSize;
 const uint kValueLoads = (kTokens * kColumns + kSize - 1) / kSize;
 
@@ -48,7 +52,7 @@ uint lane, head, first_column;
 void fetch(uint first) {  // the tokens from there on
   uint n = min(kTokens, push.n_tokens - first), row = channels() / 4;
   uint q_at = head % push.n_head_k * kHeadQuads, k_at = q_at + push.n_head_k * kHeadQuads;
-  uint v_at = (2 * push.n_head_k + head) * kHeadDim + first_column;
+  uint v_at = (2 * push.n_head_k + head) * kDeltaDim + first_column;
   UNROLL for (uint i = 0; i < kKeyLoads; ++i) {
     uint j = i * kSize + lane, token = j / (2 * kHeadQuads), quad = j % (2 * kHeadQuads);
     if (token < n)
@@ -81,10 +85,10 @@ void keep_inputs() {
 
 void main() {
   lane = gl_LocalInvocationID.x;
-  uint slices = kHeadDim / kColumns, part = lane / kColumns, column = lane % kColumns;
+  uint slices = kDeltaDim / kColumns, part = lane / kColumns, column = lane % kColumns;
   head = gl_WorkGroupID.x / slices;
   first_column = gl_WorkGroupID.x % slices * kColumns;
-  uint o_at = (2 * push.n_head_k + head) * kHeadDim + first_column + column;
+  uint o_at = (2 * push.n_head_k + head) * kDeltaDim + first_column + column;
   fetch(0);
   load_state(heads_at(0, head, part, first_column + column));
   keep_inputs();

@@ -2,10 +2,11 @@
 // of v, with the same bits. A workgroup takes a head, kParts invocations a column of its memory. The heads
 // that share a key make it each for itself.
 #version 450
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"
 
-layout(local_size_x_id = CONSTANT_WORKGROUP_SIZE) in;  // kParts * kHeadDim
+layout(local_size_x_id = CONSTANT_WORKGROUP_SIZE) in;  // kParts * kDeltaDim
 
 layout(push_constant) uniform Push { DeltaPush push; };
 layout(binding = 0) readonly buffer Params { uint params[]; };
@@ -19,25 +20,28 @@ layout(binding = 7) buffer ConvState { float conv_state[]; };  // [2][kConv - 1]
 layout(binding = 8) buffer Heads { float heads[]; };           // [2][n_head_v][head_dim][head_dim]
 layout(binding = 9) writeonly buffer O { float o[]; };         // [inner]
 
+#include "common/activation.glsl"
+#include "common/head_norm.glsl"
 #include "common/delta.glsl"
+#include "common/delta_slots.glsl"
 #include "common/delta_inputs.glsl"
 #include "common/delta_conv.glsl"
 #include "common/delta_state.glsl"
 
-shared vec4 keys[2][kHeadDim / 4];  // q, then k
-shared float values[kHeadDim];
+shared vec4 keys[2][kDeltaDim / 4];  // q, then k
+shared float values[kDeltaDim];
 shared vec2 gate;  // decay, strength
 shared vec4 shares[3][kShares / 4];  // of q, of k, of the result
-shared float sums[2][kParts][kHeadDim];
-shared float result[kHeadDim];
+shared float sums[2][kParts][kDeltaDim];
+shared float result[kDeltaDim];
 
 uint head, key_head;
 
 // Channel i of q, k and v of this head. The first of the heads that share a key keeps its inputs.
 void mix(uint i) {
-  uint which = i / kHeadDim, feature = i % kHeadDim;
+  uint which = i / kDeltaDim, feature = i % kDeltaDim;
   uint channel = (which == 0 ? key_head : which == 1 ? push.n_head_k + key_head : 2 * push.n_head_k + head) *
-                     kHeadDim +
+                     kDeltaDim +
                  feature;
   float value = convolved(channel, 0);
   if (which == 2)
@@ -50,17 +54,17 @@ void mix(uint i) {
 }
 
 void main() {
-  uint lane = gl_LocalInvocationID.x, part = lane / kHeadDim, column = lane % kHeadDim;
+  uint lane = gl_LocalInvocationID.x, part = lane / kDeltaDim, column = lane % kDeltaDim;
   head = gl_WorkGroupID.x;
   key_head = head % push.n_head_k;
   load_state(heads_at(0, head, part, column));
   if (part < 3) mix(lane);
-  if (lane == 3 * kHeadDim)
+  if (lane == 3 * kDeltaDim)
     gate = vec2(decay_of(gates[head], time_bias[head], decay[head]), sigmoid(gates[push.n_head_v + head]));
   barrier();
   if (lane < 2 * kShares) {
     float sum = 0.0;
-    for (uint i = lane % kShares; i < kHeadDim; i += kShares)
+    for (uint i = lane % kShares; i < kDeltaDim; i += kShares)
       sum = add_square(keys[lane / kShares][i / 4][i % 4], sum);
     shares[lane / kShares][lane % kShares / 4][lane % 4] = sum;
   }
@@ -95,12 +99,12 @@ void main() {
   barrier();
   if (lane < kShares) {
     float squares = 0.0;
-    for (uint i = lane; i < kHeadDim; i += kShares) squares = add_square(result[i], squares);
+    for (uint i = lane; i < kDeltaDim; i += kShares) squares = add_square(result[i], squares);
     shares[2][lane / 4][lane % 4] = squares;
   }
   barrier();
   if (part == 0)
-    o[output_head(head) * kHeadDim + column] =
+    o[output_head(head) * kDeltaDim + column] =
         gated_output(result[column], inverse_of_head(shares[2], push.per_feature, push.epsilon),
-                     norm_weight[column], qkvz[channels() + head * kHeadDim + column]);
+                     norm_weight[column], qkvz[channels() + head * kDeltaDim + column]);
 }

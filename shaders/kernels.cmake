@@ -78,6 +78,8 @@ kernel(floats_shared                    floats.comp                 plain      S
 kernel(delta_mix                        delta_mix.comp              plain)
 kernel(delta_scan                       delta_scan.comp             plain)
 kernel(delta_scan_unrolled              delta_scan.comp             plain      UNROLLED)
+kernel(delta_gates                      delta_gates.comp            plain)
+kernel(delta_gates_shared               delta_gates.comp            plain      SHARED_SUBGROUPS)
 kernel(delta_norm                       delta_norm.comp             plain)
 kernel(delta_token                      delta_token.comp            plain)
 kernel(delta_token_unrolled             delta_token.comp            plain      UNROLLED)

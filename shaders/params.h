@@ -61,7 +61,8 @@ using uvec2 = uint64_t;
 #define CONSTANT_ROUNDED 40          // stages of decode that hand over units as int8: ROUNDED_... together
 #define CONSTANT_PAIRS 41             // pairs of a token and an expert that share a row of the input
 #define CONSTANT_CLAMP 42             // bits of a float: how far the gate and up of experts go; 0: without end
-#define CONSTANT_CONV 43              // inputs that the convolution of a Gated DeltaNet sees
+#define CONSTANT_CONV 43              // inputs that the convolution of a Gated DeltaNet sees; 0: there is none
+#define CONSTANT_DELTA_DIM 44         // features of its heads
 
 // What a gate becomes before it is multiplied by up, and what OUT_ACT makes of a result.
 #define ACTIVATION_RELU2 0  // relu(gate)^2
@@ -223,17 +224,19 @@ struct ExpandPush {
 #define STAGE_LINEAR_ADD 2u  // y += ...
 #define STAGE_GATE_UP 3u     // y = act(gate) * up; n_out rows of gate, then of up
 #define STAGE_ATTENTION 4u   // x is qkv, y the result, w the table of rotations
+#define STAGE_DELTA 5u       // x2 is qkvz; x what gives the gates: the vector of w, or with n_in 0 the gates themselves
 #define STAGE_SHIFT 20u      // of a ticket's entry: stage << STAGE_SHIFT | workgroup of the stage
 #define STAGE_BITS 12u       // what is left of a word
 
 // How a stage takes and hands over vectors: from an earlier stage and to a later one as tagged values
 // (decode.comp), from and to the kernels around the chain as plain floats.
-#define FLOW_FROM 1u           // x is given by the stage before
-#define FLOW_RESIDUAL 2u       // what is added to is given by the stage `residual_back` before
+#define FLOW_FROM 1u           // x is given by the stage `from_back` before
+#define FLOW_RESIDUAL 2u       // what is added to, or x2, is given by the stage `residual_back` before
 #define FLOW_TO 4u             // a later stage needs the result
 #define FLOW_OUT 8u            // the result is also written to y
 #define FLOW_FROM_ROUNDED 16u  // x is given as int8 (common/decode_rounded.glsl)
 #define FLOW_TO_ROUNDED 32u    // and so is the result
+#define FLOW_END 64u           // no stage reads the result
 
 // Which stages hand over units as int8, where those behind them need no norm.
 #define ROUNDED_GATES 1u
@@ -261,11 +264,13 @@ struct DecodeStage {
   uvec2 bias;    // of heads, and the weights of their norms
   uvec2 q_norm;
   uvec2 k_norm;
+  uvec2 x2;    // of a DeltaNet; it has other buffers under the names of those of attention (vk/decode.cpp)
   uvec2 from;  // tagged values
   uvec2 residual;
   uvec2 to;
   uint kind;
   uint flow;
+  uint from_back;
   uint residual_back;
   uint n_groups;   // workgroups
   uint n_passes;   // a product's workgroup takes as many sets of rows, one after the other
@@ -292,13 +297,17 @@ struct DecodeStage {
   float per_feature;  // as in RopePush
   float q_epsilon;
   float k_epsilon;
+  uint n_head_k;  // as in DeltaPush
+  uint n_head_v;
+  uint grouped;
+  float q_scale;
 };
 
 struct DecodePush {
   uint chained;       // 1: all stages; 0: one, no workgroup waits or counts
   uint first_stage;   // that one
   uint n_stages;
-  uint last_groups;   // workgroups of the last stage
+  uint last_groups;   // workgroups of the stages whose results no stage reads
   uint most_polls;    // after as many polls in vain a workgroup gives up
 };
 
@@ -339,6 +348,18 @@ struct DeltaPush {
   float epsilon;
   float q_scale;      // 1 / sqrt(head_dim)
   float per_feature;  // 1 / head_dim
+};
+
+// One tensor of floats whose rows the gates of a Gated DeltaNet are.
+struct GatesPush {
+  uint n_in;
+  uint n_rows;
+  uint n_tokens;
+  uint first_row;  // of a result of `stride` rows a token
+  uint stride;
+  uint type;  // TABLE_F32, TABLE_F16 or TABLE_BF16
+  float scale;
+  float epsilon;
 };
 
 struct CombinePush {

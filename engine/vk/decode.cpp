@@ -77,6 +77,7 @@ void DecodeStages::linear(const Matrix& w, const In& in, const Out& out) {
   s.scale2 = w.parts[2].scale;
   s.epsilon = in.norm.epsilon;
   if (out.kind == Out::Kind::gate) act_ = out.act;
+  open_ = reads_beside_last(in.x);
   weights_ = weights_ ? common_weights(*weights_, weights_of(w)) : weights_of(w);
   if (w.layout == Layout::blocks) {
     add_tensors(w, s);
@@ -87,6 +88,45 @@ void DecodeStages::linear(const Matrix& w, const In& in, const Out& out) {
     s.scales = address(*w.scales);
     s.fixed_point = w.fixed;
   }
+  stages_.push_back(s);
+}
+
+// A product that may stand beside one which reads the same.
+static bool is_product(const DecodeStage& s) { return s.kind == STAGE_LINEAR; }
+
+void DecodeStages::delta_net(const DeltaStage& d) {
+  DecodeStage s{};
+  s.kind = STAGE_DELTA;
+  s.x = address(d.gates_of ? *d.gates_of->x : d.gates);
+  s.x2 = address(d.qkvz);
+  s.y = address(d.o);
+  s.k_cache = address(*d.state.conv);
+  s.v_cache = address(*d.state.heads);
+  s.chunks = address(*d.input.conv);
+  s.finished = address(*d.input.time_bias);
+  s.bias = address(*d.input.decay);
+  s.q_norm = address(*d.input.norm.weight);
+  s.q_epsilon = d.input.norm.epsilon;
+  if (d.gates_of) {
+    const Matrix& w = d.gates_of->w;
+    s.weight = address(*d.gates_of->weight);
+    s.epsilon = d.gates_of->epsilon;
+    s.n_in = w.n_in;
+    s.w = address(*w.parts[0].codes);
+    s.w1 = address(*w.parts[1].codes);
+    s.scale0 = w.parts[0].scale;
+    s.scale1 = w.parts[1].scale;
+    s.kinds = static_cast<uint32_t>(w.parts[0].type) | static_cast<uint32_t>(w.parts[1].type) << 8;
+  }
+  const double features = d.shape.head_dim;
+  s.per_feature = static_cast<float>(1 / features);
+  s.q_scale = static_cast<float>(1 / std::sqrt(features));
+  s.n_head_k = d.shape.n_head_k;
+  s.n_head_v = d.shape.n_head_v;
+  s.grouped = d.shape.grouped ? 1 : 0;
+  s.n_out = d.shape.inner();
+  delta_ = d.shape;
+  open_ = false;
   stages_.push_back(s);
 }
 
@@ -107,6 +147,7 @@ DecodeShape DecodeStages::shape() const {
   shape.heads = heads_;
   if (weights_) shape.weights = *weights_;
   shape.head_input = head_input_;
+  shape.delta = delta_;
   uint32_t &n_short = shape.rows.n_in, &n_long = shape.long_rows.n_in;
   for (const DecodeStage& s : stages_) n_long = std::max(n_long, s.n_in);
   uint32_t longest = 0;  // of the others
@@ -120,7 +161,7 @@ DecodeShape DecodeStages::shape() const {
       if (s.n_in == 0 || (s.n_in > n_short) != long_rows) continue;
       some |= s.weight != 0;
       all &= s.weight != 0;
-      fewest = std::min(fewest, s.n_out);
+      if (s.kind != STAGE_DELTA) fewest = std::min(fewest, s.n_out);
     }
     rows.norm = all ? NORM_ALWAYS : some ? NORM_BY_STAGE : NORM_NEVER;
     rows.n_out = fewest;
@@ -130,7 +171,8 @@ DecodeShape DecodeStages::shape() const {
   shape.all_long_rounded = true;
   const uint32_t unit = shape.weights.unit_of_input();
   for (size_t i = 0; i < stages_.size(); ++i) {
-    const uint32_t rounded = i == 0 ? 0 : rounds_for(stages_[i - 1], stages_[i], unit);
+    const bool from_last = i > 0 && stages_[i - 1].y == stages_[i].x;
+    const uint32_t rounded = from_last ? rounds_for(stages_[i - 1], stages_[i], unit) : 0;
     shape.rounded |= rounded;
     if (stages_[i].n_in > n_short && rounded == 0) shape.all_long_rounded = false;
   }
@@ -187,12 +229,32 @@ bool DecodeStages::takes_next(const Buffer& x) const {
   return stages_.empty() || stages_.back().y == address(x);
 }
 
+// Whether x is what the last stage reads too, and not what it gives.
+bool DecodeStages::reads_beside_last(const Buffer& x) const {
+  return !stages_.empty() && stages_.back().y != address(x) && stages_.back().x == address(x);
+}
+
 bool DecodeStages::takes_next(const Matrix& w, const In& in, const Out& out) const {
-  if (!takes_next(in.x)) return false;
+  if (open_) return false;
+  const bool beside = out.kind == Out::Kind::store && reads_beside_last(in.x) && is_product(stages_.back());
+  if (!beside && !takes_next(in.x)) return false;
   if (weights_ && !common_weights(*weights_, weights_of(w))) return false;
   if (out.kind == Out::Kind::gate && act_ && *act_ != out.act) return false;
   const ptrdiff_t from = out.kind == Out::Kind::add ? writer(stages_, stages_.size(), address(out.y)) : -1;
   return from < 0 || stages_.size() - static_cast<size_t>(from) <= kFarthest;
+}
+
+bool DecodeStages::takes_next(const DeltaStage& d) const {
+  if (stages_.empty()) return true;
+  const DeltaShape& s = delta_;
+  if (s.n_head_v != 0 && (s.head_dim != d.shape.head_dim || s.n_conv != d.shape.n_conv)) return false;
+  const uint64_t qkvz = address(d.qkvz), x = address(d.gates_of ? *d.gates_of->x : d.gates);
+  const DecodeStage& last = stages_.back();
+  if (!is_product(last)) return false;
+  if (!open_)  // gates that other kernels give are in memory
+    return last.y == qkvz && (last.x == x || writer(stages_, stages_.size(), x) < 0);
+  const DecodeStage& before = stages_[stages_.size() - 2];
+  return (last.y == qkvz && before.y == x) || (last.y == x && before.y == qkvz);
 }
 
 // Fills in for each stage from where it takes its input and to where it gives its results; `rounded` is
@@ -202,21 +264,27 @@ static void lay_flow(std::span<DecodeStage> stages, uint32_t rounded, uint32_t u
   const auto slot = [&](size_t stage) { return tagged + stage % kSlots * slot_bytes; };
   for (size_t i = 0; i < stages.size(); ++i) {
     DecodeStage& s = stages[i];
+    s.flow = FLOW_END;
     if (s.kind == STAGE_EMPTY) continue;
-    s.flow = 0;
-    if (i > 0) {
+    if (const ptrdiff_t giver = writer(stages, i, s.x); giver >= 0) {
+      DecodeStage& from = stages[static_cast<size_t>(giver)];
+      from.flow &= ~FLOW_END;
       s.flow |= FLOW_FROM;
-      s.from = slot(i - 1);
-      if ((rounds_for(stages[i - 1], s, unit) & rounded) != 0) {
-        stages[i - 1].flow |= FLOW_TO_ROUNDED;
+      s.from = slot(static_cast<size_t>(giver));
+      s.from_back = static_cast<uint32_t>(i - static_cast<size_t>(giver));
+      if (s.from_back == 1 && (rounds_for(from, s, unit) & rounded) != 0) {
+        from.flow |= FLOW_TO_ROUNDED;
         s.flow |= FLOW_FROM_ROUNDED;
       }
     }
-    const ptrdiff_t added_to = s.kind == STAGE_LINEAR_ADD ? writer(stages, i, s.y) : -1;
-    if (added_to >= 0) {
+    const ptrdiff_t second = s.kind == STAGE_LINEAR_ADD ? writer(stages, i, s.y)
+                             : s.kind == STAGE_DELTA    ? writer(stages, i, s.x2)
+                                                        : -1;
+    if (second >= 0) {
+      stages[static_cast<size_t>(second)].flow &= ~FLOW_END;
       s.flow |= FLOW_RESIDUAL;
-      s.residual = slot(static_cast<size_t>(added_to));
-      s.residual_back = static_cast<uint32_t>(i - static_cast<size_t>(added_to));
+      s.residual = slot(static_cast<size_t>(second));
+      s.residual_back = static_cast<uint32_t>(i - static_cast<size_t>(second));
     }
     if (i + 1 < stages.size()) {
       s.flow |= FLOW_TO;
@@ -260,7 +328,10 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   for (size_t i = 0; i < stages.size(); ++i) {
     DecodeStage& s = stages[i];
     s.n_passes = 1;
-    if (s.n_in != 0) {
+    if (s.kind == STAGE_DELTA) {
+      s.long_rows = s.n_in > shape.rows.n_in ? 1 : 0;
+      s.n_groups = s.n_out * kDeltaParts / size;
+    } else if (s.n_in != 0) {
       const StageRows rows = kernels_.stage_rows(shape, s);
       s.long_rows = rows.is_long;
       s.lanes = rows.lanes;
@@ -284,7 +355,11 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   lay_flow(stages, result.kernel->constant(CONSTANT_ROUNDED), shape.weights.unit_of_input(),
            address(*result.tagged), slot_bytes);
   const uint32_t most_polls = device_.use().host_weights != 0 ? kMostPollsOverALink : kMostPolls;
-  DecodePush push{1, 0, n_stages, stages.back().n_groups, most_polls};
+  uint32_t last_groups = 0;
+  for (const DecodeStage& s : stages)
+    if ((s.flow & FLOW_END) != 0 && s.kind != STAGE_EMPTY) last_groups += s.n_groups;
+  if (stages.back().kind == STAGE_EMPTY) last_groups = stages.back().n_groups;
+  DecodePush push{1, 0, n_stages, last_groups, most_polls};
   if (chained && groups.size() <= device_.limits().maxComputeWorkGroupCount[0] &&
       n_stages < 1U << STAGE_BITS) {
     result.dispatches.push_back({push, static_cast<uint32_t>(groups.size())});

@@ -15,6 +15,17 @@
 
 namespace bitnet::vk {
 
+// A Gated DeltaNet of one token (Recorder::delta_net). Where `gates_of` is not null, the gates are W norm(x)
+// of this product of floats, and nobody has computed them.
+struct DeltaStage {
+  const Buffer &qkvz, &gates;
+  const DeltaInput& input;
+  const DeltaState& state;
+  const Buffer& o;
+  const DeltaShape& shape;
+  const FloatGates* gates_of = nullptr;
+};
+
 // Stages in the order in which they run; each needs the result of the one before it.
 class DecodeStages {
  public:
@@ -23,14 +34,18 @@ class DecodeStages {
   // Whether a stage that reads x may be the next one: x must be what the last stage wrote. What a product
   // adds to must have been written so few stages ago that its tagged values are still kept; one kernel must
   // be able to multiply all matrices (common_weights), and all gates must have the same function.
+  // A product may also read what the stage before it reads, in place of what it gives. Only a DeltaNet that
+  // reads both, or attention at the end of a list, may follow it.
   bool takes_next(const Buffer& x) const;
   bool takes_next(const Matrix& w, const In& in, const Out& out) const;
+  bool takes_next(const DeltaStage& delta) const;
 
   // As in Recorder.
   void linear(const Matrix& w, const In& in, const Out& out);
   void attention(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
                  const Buffer& k_cache, const Buffer& v_cache, const AttentionScratch& scratch,
                  const Buffer& o, const AttentionShape& shape);
+  void delta_net(const DeltaStage& delta);
   // Stages that do nothing but wait for each other.
   void empty_stages(uint32_t n, uint32_t n_groups);
 
@@ -38,11 +53,15 @@ class DecodeStages {
   friend class Decode;
   DecodeShape shape() const;
 
+  bool reads_beside_last(const Buffer& x) const;
+
   std::vector<DecodeStage> stages_;
+  bool open_ = false;  // no stage reads what the last but one gives
   std::optional<Act> act_;
   std::optional<DecodeShape::Weights> weights_;
   AttentionShape heads_{1, 1, 64, 64};
   uint32_t head_input_ = 0;  // CONSTANT_HEAD_INPUT
+  DeltaShape delta_;         // of all DeltaNets, or without heads
 };
 
 // The dispatches of one kernel that are recorded, with a barrier in front of each.

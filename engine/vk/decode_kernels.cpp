@@ -106,6 +106,9 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
             {CONSTANT_HEAD_DIM, shape.heads.head_dim},
             {CONSTANT_HEAD_INPUT, shape.head_input},
             {CONSTANT_TILE, std::max(vector_words(w, n_long), 64 * shape.heads.head_dim / 8)}});
+  const DeltaShape& delta = shape.delta;
+  c.insert({{CONSTANT_CONV, delta.n_head_v != 0 ? delta.n_conv : 0},
+            {CONSTANT_DELTA_DIM, delta.n_head_v != 0 ? delta.head_dim : 4 * kDeltaParts}});
   // A unit is rounded by neighbouring lanes of one subgroup.
   const bool rounds = !device_.shared_subgroups() && device_.min_subgroup_size() >= 16;
   c.insert({CONSTANT_ROUNDED, rounds ? shape.rounded : 0});
@@ -130,6 +133,7 @@ bool VulkanKernels::has_decode(const DecodeShape& shape) const {
   const uint32_t shared_bytes = of_tile * c.at(CONSTANT_TILE) + of_gates + 4 * size +
                                 4 * shape.heads.head_dim * (n_heads + 1) + 10 * 4 * 64 * n_heads + 256 +
                                 64 * (n_heads + 1) + (shape.head_input != 0 ? 4 * shape.heads.head_dim : 0) +
+                                (shape.delta.n_head_v != 0 ? 16 * size + 8192 : 0) +
                                 (device_.shared_subgroups() ? 4 * size : 0);
   return device_.is_gpu() && device_.subgroup_shuffle() && device_.has_addresses() &&
          device_.subgroup_size() <= 64 && size % 64 == 0 &&

@@ -3,18 +3,20 @@
 // norm of what it gives. Both ways give the same bits (shaders/common/delta.glsl).
 #include <cmath>
 
+#include "builds.h"
 #include "recorder.h"
 
 namespace bitnet::vk {
 namespace {
 
-constexpr uint32_t kParts = 4, kColumns = 32;  // invocations that share a column, and columns of a workgroup
-constexpr uint32_t kTokens = 8;                // of a workgroup, where they do not depend on each other
+constexpr uint32_t kColumns = 32;  // of a memory, that a workgroup takes
+constexpr uint32_t kTokens = 8;    // that a workgroup takes where they do not depend on each other
+constexpr uint32_t kGateTokens = 4;
 
 uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
 Specialisation constants_of(const DeltaShape& shape) {
-  return {{CONSTANT_HEAD_DIM, shape.head_dim}, {CONSTANT_CONV, shape.n_conv}};
+  return {{CONSTANT_DELTA_DIM, shape.head_dim}, {CONSTANT_CONV, shape.n_conv}};
 }
 
 DeltaPush push_of(const DeltaShape& s, float epsilon, uint32_t n) {
@@ -31,7 +33,7 @@ DeltaPush push_of(const DeltaShape& s, float epsilon, uint32_t n) {
 }  // namespace
 
 const Kernel* VulkanKernels::delta_token(const DeltaShape& shape) {
-  const uint32_t size = kParts * shape.head_dim;
+  const uint32_t size = kDeltaParts * shape.head_dim;
   if (size > device_.limits().maxComputeWorkGroupInvocations) return nullptr;
   Specialisation constants = constants_of(shape);
   constants[CONSTANT_WORKGROUP_SIZE] = size;
@@ -45,9 +47,50 @@ VulkanKernels::Delta VulkanKernels::delta(const DeltaShape& shape) {
           kernel(Shader::delta_norm, constants)};
 }
 
+// Two tensors of few rows beside each other are those of gates: routers are one, and others have more rows.
+bool are_gates(const Matrix& w, const Norm& norm, const Out& out) {
+  constexpr uint32_t kMostRows = 1024;
+  const auto is_float = [](const Matrix::Part& part) { return part.rows != 0 && !has_blocks(part.type); };
+  return w.layout == Layout::floats && is_float(w.parts[0]) && is_float(w.parts[1]) && w.parts[2].rows == 0 &&
+         w.rows() <= kMostRows && !w.bias && norm_of(norm) == NORM_ALWAYS && out.kind == Out::Kind::store;
+}
+
+const Kernel& VulkanKernels::delta_gates(const FloatGates& gates) {
+  const Device& d = device_;
+  Specialisation constants = wide(d);
+  constants[CONSTANT_NORM_LOADS] = ceil_div(gates.w.n_in / 4, constants.at(CONSTANT_WORKGROUP_SIZE));
+  return kernel(SUBGROUPS(delta_gates), constants);
+}
+
+// A stage's workgroup takes whole heads.
+bool VulkanKernels::delta_in_stages(const DeltaShape& s) const {
+  const uint32_t columns = wide(device_).at(CONSTANT_WORKGROUP_SIZE) / kDeltaParts;
+  return columns % s.head_dim == 0 && s.n_head_v % (columns / s.head_dim) == 0;
+}
+
+void VulkanRecorder::dispatch_gates(const FloatGates& g) {
+  uint32_t first_row = 0;
+  for (const Matrix::Part& part : {g.w.parts[0], g.w.parts[1]}) {
+    const Buffer& codes = *part.codes;
+    dispatch(kernels_.delta_gates(g),
+             GatesPush{g.w.n_in, part.rows, g.n, first_row, g.w.rows(), static_cast<uint32_t>(part.type),
+                       part.scale, g.epsilon},
+             {&codes, &codes, g.x, g.weight.get(), g.y}, ceil_div(g.n, kGateTokens));
+    first_row += part.rows;
+  }
+}
+
 void VulkanRecorder::delta_net(const Buffer& qkvz, const Buffer& gates, const DeltaInput& input,
                                const DeltaState& state, const DeltaScratch& scratch, const Buffer& o,
                                const DeltaShape& s, uint32_t n) {
+  if (n == 1 && in_chains() && decode_.possible() && kernels_.delta_in_stages(s)) {
+    const std::optional<FloatGates> of =
+        gates_ && gates_->y == &gates ? std::exchange(gates_, {}) : std::nullopt;
+    const DeltaStage stage{qkvz, gates, input, state, o, s, of ? &*of : nullptr};
+    if (add_stage(collected_.takes_next(stage), [&](DecodeStages& stages) { stages.delta_net(stage); }))
+      return;
+    gates_ = of;
+  }
   const DeltaPush push = push_of(s, input.norm.epsilon, n);
   const Buffer *conv = input.conv.get(), *bias = input.time_bias.get(), *decay = input.decay.get(),
                *weight = input.norm.weight.get(), *inputs = state.conv.get(), *heads = state.heads.get(),

@@ -14,6 +14,7 @@ namespace bitnet::vk {
 
 // Up to so many tokens the matrix is read once a token; larger batches share it in tiles of tokens.
 constexpr uint32_t kMatvecTokens = 4;
+constexpr uint32_t kDeltaParts = 4;   // invocations that share a column of the memory of a DeltaNet
 constexpr uint32_t kExpertTile = 32;  // pairs of one expert that larger batches multiply at a time
 
 bool has_blocks(TensorType type);          // of a table: values lie in blocks with scales of their own
@@ -49,9 +50,20 @@ struct DecodeShape {
     bool operator==(const Weights&) const = default;
   };
   Weights weights;
+  DeltaShape delta;               // or without heads
   uint32_t rounded = 0;           // CONSTANT_ROUNDED, on a device that can
   bool all_long_rounded = false;  // all long rows then come as int8
 };
+
+// A product of floats that gives the gates of a Gated DeltaNet, recorded where the DeltaNet is.
+struct FloatGates {
+  Matrix w;
+  BufferPtr weight;  // of an RMSNorm
+  float epsilon;
+  const Buffer *x, *y;
+  uint32_t n;
+};
+bool are_gates(const Matrix& w, const Norm& norm, const Out& out);
 
 // What the kernels of a product of groups or trits, or of blocks, have to know of it.
 Specialisation product_constants(const Matrix& w, const Out& out);
@@ -121,6 +133,8 @@ struct VulkanKernels {
   };
   const Kernel* delta_token(const DeltaShape& shape);
   Delta delta(const DeltaShape& shape);
+  const Kernel& delta_gates(const FloatGates& gates);
+  bool delta_in_stages(const DeltaShape& shape) const;
 
   // Expands codes of Layout::fives16 into `to`: Layout::trits or groups.
   const Kernel& expand(Layout to);

@@ -309,7 +309,9 @@ void VulkanRecorder::decode(DecodeDispatches d) {
 }
 
 void VulkanRecorder::decode_collected() {
+  const std::optional<FloatGates> gates = std::exchange(gates_, std::nullopt);
   if (!collected_.empty()) decode(decode_.prepare(std::exchange(collected_, {})));
+  if (gates) dispatch_gates(*gates);
 }
 
 // Collects a stage behind the others where it continues them, or as the first of a new list; false where the
@@ -335,6 +337,7 @@ void VulkanRecorder::self_attention(const Buffer& qkv, const AttentionInput& inp
                                     const Buffer& k_cache, const Buffer& v_cache,
                                     const AttentionScratch& scratch, const Buffer& o, const AttentionShape& s,
                                     uint32_t n) {
+  if (gates_) decode_collected();
   const auto add = [&](DecodeStages& stages) {
     stages.attention(qkv, input, rotation, k_cache, v_cache, scratch, o, s);
   };
@@ -347,6 +350,11 @@ void VulkanRecorder::self_attention(const Buffer& qkv, const AttentionInput& inp
 }
 
 void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {
+  if (gates_) decode_collected();
+  if (in.first_row == 0 && are_gates(w, in.norm, out) && (!stream_ || !stream_->takes(w, n))) {
+    gates_ = FloatGates{w, in.norm.weight, in.norm.epsilon, &in.x, &out.y, n};
+    return;
+  }
   const auto add = [&](DecodeStages& stages) { stages.linear(w, in, out); };
   const bool comes = stream_ && stream_->takes(w, n);
   if (n == 1 && !comes && in_chains() && in.first_row == 0 && decode_.possible() && is_known(w) &&

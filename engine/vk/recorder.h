@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -105,6 +106,7 @@ class VulkanRecorder : public Recorder {
   const Matrix& at_hand(const Matrix& w, uint32_t n);
   void end_piece();
   void decode_collected();
+  void dispatch_gates(const FloatGates& gates);
   // Behind the first matrix that is copied chains would be short, and many: each has buffers of its own.
   bool in_chains() const { return program_.copies.size() == 0; }
   bool add_stage(bool continues, const std::function<void(DecodeStages&)>& add);
@@ -120,8 +122,9 @@ class VulkanRecorder : public Recorder {
   VulkanProgram& program_;
   VkCommandBuffer commands_;
   DecodeStages collected_;
-  Matrix brought_;               // what at_hand gives
-  bool after_transfer_ = false;  // the last command was a transfer, and no barrier followed yet
+  std::optional<FloatGates> gates_;  // what a DeltaNet that comes next can compute itself
+  Matrix brought_;                   // what at_hand gives
+  bool after_transfer_ = false;      // the last command was a transfer, and no barrier followed yet
 };
 
 }  // namespace bitnet::vk

@@ -147,7 +147,7 @@ void take(uint wanted[kTaken], out float taken[kTaken]) {
     UNROLL for (uint i = 0; i < kTaken; ++i) taken[i] = Floats(push.x).at[wanted[i]];
     return;
   }
-  uint tag = tag_of(this_stage - 1);
+  uint tag = tag_of(this_stage - push.from_back);
   wait_for_input(wanted[0], tag);
   for (uint polls = 0;; ++polls) {
     uvec2 some[kTaken];

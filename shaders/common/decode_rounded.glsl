@@ -36,7 +36,7 @@ void give_unit(vec4 four, uint unit, uint n_units, bool is_there) {
 float take_units(uint invocation, uint units) {
   const uint kAtOnce = 4;
   TaggedPairs input_ = TaggedPairs(push.from);
-  uint tag = tag_of(this_stage - 1), word_pairs = units * kUnitWords / 2, pairs = word_pairs + units;
+  uint tag = tag_of(this_stage - push.from_back), word_pairs = units * kUnitWords / 2, pairs = word_pairs + units;
   float largest = 0.0;
   wait_for_input(2 * pairs - 1, tag);
   for (uint first = invocation; first < pairs; first += kAtOnce * gl_WorkGroupSize.x) {

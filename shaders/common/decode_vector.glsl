@@ -47,7 +47,7 @@ void take_vector(uint invocation, uint words, bool long_rows) {
     return;
   }
   TaggedPairs input_ = TaggedPairs(push.from);
-  uint tag = tag_of(this_stage - 1);
+  uint tag = tag_of(this_stage - push.from_back);
   wait_for_input(push.n_in - 1, tag);
   TAKE(0, kNormLoads)
   if (kNormLoads < kMostNormLoads && long_rows) TAKE(kNormLoads, kMoreNormLoads)

@@ -4,17 +4,18 @@
 //   a head's squares in kShares shares, the i-th of which has the features i, i + kShares and so on, and then
 //                    the shares in a tree (common/head_norm.glsl)
 //   S^T k and S^T q  kParts parts of rows; in each of them every fourth row, and then these sums in a tree
-// Expects the push constants of DeltaPush as `push`.
-#include "common/activation.glsl"
-#include "common/head_norm.glsl"
+// Expects the push constants of DeltaPush as `push`, activation.glsl and head_norm.glsl.
+#ifndef DELTA_EPSILON
+#define DELTA_EPSILON push.epsilon
+#endif
 
-layout(constant_id = CONSTANT_HEAD_DIM) const uint kHeadDim = 128;
+layout(constant_id = CONSTANT_DELTA_DIM) const uint kDeltaDim = 128;
 layout(constant_id = CONSTANT_CONV) const uint kConv = 4;
 
 const uint kParts = 4;  // invocations that share a column of S
 
-uint channels() { return (2 * push.n_head_k + push.n_head_v) * kHeadDim; }
-uint qkvz_width() { return channels() + push.n_head_v * kHeadDim; }
+uint channels() { return (2 * push.n_head_k + push.n_head_v) * kDeltaDim; }
+uint qkvz_width() { return channels() + push.n_head_v * kDeltaDim; }
 
 float sum_of_four(vec4 v) {
   precise float sum = (v.x + v.y) + (v.z + v.w);
@@ -52,7 +53,7 @@ float sigmoid(float x) {
 }
 
 // 1 / sqrt(sum of squares + epsilon)
-float inverse_length(vec4 shares[kShares / 4]) { return inverse_of_head(shares, 1.0, push.epsilon); }
+float inverse_length(vec4 shares[kShares / 4]) { return inverse_of_head(shares, 1.0, DELTA_EPSILON); }
 
 // What a head gives: its norm times silu(z).
 float gated_output(float o, float inverse, float weight, float z) {

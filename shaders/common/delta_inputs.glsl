@@ -1,10 +1,6 @@
-// The inputs that the convolution of a Gated DeltaNet sees. Expects common/delta.glsl and the buffers params,
-// qkvz and conv_state.
+// The inputs that the convolution of a Gated DeltaNet sees. Expects common/delta_slots.glsl and the
+// buffers qkvz and conv_state.
 const uint kMostConv = 8;
-
-// The slot of a state: that before the token `ahead` behind the batch's first.
-uint slot_of(uint ahead) { return (params[PARAMS_POSITION] + ahead) % 2; }
-uint conv_at(uint slot, uint back) { return (slot * (kConv - 1) + back) * channels(); }
 
 // What the channel was given `i` tokens behind the batch's first; before that it is in the state.
 float input_of(uint channel, int i) {
