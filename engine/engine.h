@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/drafts.h"
 #include "engine/error.h"
 #include "engine/gguf.h"
 #include "engine/model_info.h"
@@ -169,6 +170,9 @@ const char* name_of(Finish finish);
 struct DecodeOptions {
   uint32_t max_tokens = 0;           // 0 = as many as the context holds
   std::vector<int32_t> stop_tokens;  // end the turn; not passed to on_token
+  // Where guesses of what comes next are looked for, which are evaluated together where that is faster. The
+  // tokens and all they come with are the same without. It has to be used with this session alone; null: none.
+  Drafts* drafts = nullptr;
 };
 
 struct SessionStats {
@@ -176,6 +180,8 @@ struct SessionStats {
   double prefill_seconds = 0;
   uint64_t decode_tokens = 0;
   double decode_seconds = 0;
+  uint64_t drafted_tokens = 0;  // that were guessed and evaluated
+  uint64_t right_tokens = 0;    // of these, that came
 };
 
 class Session {

@@ -46,7 +46,8 @@ struct KernelOptions {
   bool always_stage = false;  // copy weights to the device even where the host could write them in place
   std::string cpu_kernels;  // "avx2", ...: those for one instruction set, as in engine/cpu/; empty = the best
   HeadShortlist head_shortlist = HeadShortlist::where_large;
-  uint32_t most_batch = UINT32_MAX;   // tokens of a run; caches of layers with a window have room for no more
+  uint32_t most_batch = UINT32_MAX;  // tokens of a run; caches of layers with a window have room for no more
+  uint32_t draft_tokens = 0;  // of each guess that are tried (DecodeOptions::drafts); 0 = as many as pay
   uint64_t snapshot_bytes = 1 << 30;  // of host memory, for states of a timeline (snapshots.h)
 };
 

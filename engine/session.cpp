@@ -46,6 +46,7 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
       host_logits_(backend_.allocate(uint64_t{kMaxLogitRows} * engine.weights.config.n_vocab * sizeof(float),
                                      BufferUse::shared)),
       copies_logits_(!backend_.device().cpu),
+      can_draft_(can_draft()),
       observer_(backend_, engine.weights, max_batch_),
       batch_(max_batch_, engine.places.read_in_host + engine.places.read_in_file != 0) {
   const uint64_t row_bytes = uint64_t{engine_.weights.config.n_vocab} * sizeof(float);
@@ -268,6 +269,7 @@ Finish DeviceSession::decode(Sampler& sampler, const DecodeOptions& options,
   stop_reading_with_cancel();
   uint32_t produced = 0;
   Finish finish = Finish::interrupted;
+  if (options.drafts) options.drafts->follow(tokens_);
   try {
     finish = sampler.is_argmax() || device_can(sampler)
                  ? decode_on_device(sampler, options, produced, on_token)
@@ -284,34 +286,55 @@ Finish DeviceSession::decode(Sampler& sampler, const DecodeOptions& options,
   return finish;
 }
 
+// Of the logits after the last token.
+ArgmaxResult DeviceSession::argmax() const {
+  ArgmaxResult result{};
+  std::memcpy(&result, outcomes_[last_].result->mapped().data(), sizeof result);
+  return result;
+}
+
 // The sampler's choice after the last token. It is made from the few logits that it depends on, where the
 // backend can name them.
 std::optional<SampledToken> DeviceSession::sample_on_host(Sampler& sampler) {
   const uint32_t wanted = sampler.wanted();
   if (wanted == 0 || logits_read_ || !backend_.largest_logits(*outcomes_[last_].logits, wanted, largest_))
     return sampler.sample(logits(), tokens_);
-  ArgmaxResult best{};
-  std::memcpy(&best, outcomes_[last_].result->mapped().data(), sizeof best);
+  const ArgmaxResult best = argmax();
   if (best.non_finite || !(best.sum_exp > 0)) return std::nullopt;
   return sampler.sample_among(largest_, best.largest + std::log(double{best.sum_exp}), tokens_);
 }
 
-// Decodes tokens that the sampler on the host chooses, one by one.
+// Evaluates a token that the host has chosen. Requires: nothing is on its way on the device.
+void DeviceSession::evaluate_alone(const SampledToken& token) {
+  const auto position = static_cast<uint32_t>(tokens_.size());
+  snapshots_.will_write(position, position + 1);
+  backend_.run(copies_logits_ ? *decode_logits_ : *greedy_.first, position, {&token.id, 1});
+  trace(position, 1, 0);
+  tokens_.push_back(token.id);
+  last_ = 0;
+  logits_read_ = copies_logits_;
+}
+
+// Decodes tokens that the sampler on the host chooses.
 Finish DeviceSession::decode_on_host(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
                                      const std::function<bool(const SampledToken&)>& on_token) {
-  for (bool go_on = true; go_on;) {
+  Pass pass;
+  for (bool go_on = true, chosen = false; go_on;) {
     engine_.check_files();
-    const auto token = sample_on_host(sampler);
+    const auto token = chosen ? pass.next : sample_on_host(sampler);
     if (const auto reason = finish_at(token, options, produced)) return *reason;
+    const Guess guess = guess_behind(*token, options, produced);
+    const auto begin = Clock::now();
     go_on = on_token(*token) && !cancelled_;
-    const auto position = static_cast<uint32_t>(tokens_.size());
-    snapshots_.will_write(position, position + 1);
-    backend_.run(copies_logits_ ? *decode_logits_ : *greedy_.first, position, {&token->id, 1});
-    trace(position, 1, 0);
-    tokens_.push_back(token->id);
-    last_ = 0;
-    logits_read_ = copies_logits_;
+    chosen = go_on && guess.n != 0;
+    if (chosen) {
+      pass = evaluate_guess(*token, guess, sampler, options, produced, on_token);
+      go_on = !pass.stopped;
+      continue;
+    }
+    evaluate_alone(*token);
     ++produced;
+    draft_length_.took_alone(seconds_since(begin));
   }
   return Finish::interrupted;
 }
@@ -376,7 +399,7 @@ class DeviceSession::DeviceDecode {
                           result.choice.logit - best.largest - std::log(best.sum_exp)};
     }
     drain();
-    const auto token = sampler_.sample(s_.logits(), s_.tokens_);
+    const auto token = s_.sample_as_device(sampler_);
     if (token) go_on_with(*token);
     return token;
   }
@@ -385,6 +408,12 @@ class DeviceSession::DeviceDecode {
   void go_on_with(const SampledToken& token) {
     given_ = produced_;
     if (sampled_) s_.begin_sampling(sampler_.recipe(), token.id);
+  }
+
+  // Others have evaluated tokens meanwhile, and counted them in `produced`.
+  void begin_anew() {
+    given_ = started_ = produced_;
+    device_chose_ = !sampled_;
   }
 
   // Evaluates `token`, and begins with the one behind it where `ahead` says so; on_token gets it meanwhile.
@@ -474,14 +503,27 @@ Finish DeviceSession::decode_on_device(Sampler& sampler, const DecodeOptions& op
   Finish finish = Finish::interrupted;
   const bool may_be_quick = backend_.runs_ahead() && !engine_.reader;
   bool is_quick = may_be_quick;
-  for (bool go_on = true; go_on;) {
+  Pass pass;
+  for (bool go_on = true, chosen = false; go_on;) {
     engine_.check_files();
-    const auto token = run.next_token();
+    const auto token = chosen ? pass.next : run.next_token();
     if (const auto reason = finish_at(token, options, produced)) {
       finish = *reason;
       break;
     }
     const auto begin = Clock::now();
+    if (const Guess guess = guess_behind(*token, options, produced); guess.n != 0) {
+      run.drain();
+      chosen = on_token(*token) && !cancelled_;
+      if (chosen)
+        pass = evaluate_guess(*token, guess, sampler, options, produced, on_token);
+      else
+        evaluate_alone(*token), ++produced;
+      go_on = chosen && !pass.stopped;
+      run.begin_anew();
+      continue;
+    }
+    if (std::exchange(chosen, false)) run.go_on_with(*token);
     if (snapshots_.due(first + run.behind_next() + 1)) {
       run.drain();
       run.go_on_with(*token);
@@ -490,7 +532,9 @@ Finish DeviceSession::decode_on_device(Sampler& sampler, const DecodeOptions& op
     snapshots_.will_write(static_cast<uint32_t>(tokens_.size()), first + n + 1);
     const bool one_more = (options.max_tokens == 0 || n < options.max_tokens) && first + n < n_ctx_;
     go_on = run.evaluate(*token, is_quick && one_more, on_token);
-    is_quick = may_be_quick && seconds_since(begin) < kAheadSeconds;
+    const double seconds = seconds_since(begin);
+    is_quick = may_be_quick && seconds < kAheadSeconds;
+    draft_length_.took_alone(seconds);
   }
   run.drain();
   return finish;

@@ -57,7 +57,7 @@ class LoadedEngine : public Engine {
   Placement places;
   std::vector<BufferPtr> places_in_host;
   std::unique_ptr<WeightReader> reader;  // of weights that stay in the file, or null
-  std::string expert_trace;  // as of EngineOptions
+  std::string expert_trace;              // as of EngineOptions
 };
 
 class DeviceSession : public Session {
@@ -92,6 +92,26 @@ class DeviceSession : public Session {
   Finish decode_on_device(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
                           const std::function<bool(const SampledToken&)>& on_token);
   std::optional<SampledToken> sample_on_host(Sampler& sampler);
+  // Guesses of what comes next (session_drafts.cpp).
+  using OnToken = std::function<bool(const SampledToken&)>;
+  struct Guess {
+    std::array<int32_t, DraftLength::kMost> tokens{};
+    uint32_t n = 0;
+    uint32_t match = 0;  // Drafts::Guess::match
+  };
+  struct Pass {
+    bool stopped = false;              // by on_token or a cancel; else
+    std::optional<SampledToken> next;  // the choice behind the timeline, nullopt where logits are not numbers
+  };
+  bool can_draft() const;
+  Guess guess_behind(const SampledToken& token, const DecodeOptions& options, uint32_t produced);
+  Pass evaluate_guess(const SampledToken& token, const Guess& guess, Sampler& sampler,
+                      const DecodeOptions& options, uint32_t& produced, const OnToken& on_token);
+  void run_head(uint32_t row, uint32_t position);
+  ArgmaxResult argmax() const;
+  std::optional<SampledToken> choose(Sampler& sampler);
+  std::optional<SampledToken> sample_as_device(Sampler& sampler);
+  void evaluate_alone(const SampledToken& token);
   bool device_can(const Sampler& sampler) const;
   void prepare_sampling();
   void begin_sampling(const SamplingRecipe& recipe, int32_t next_token);
@@ -131,6 +151,10 @@ class DeviceSession : public Session {
   const bool copies_logits_;                // to the host with every token that it chooses: not on the CPU,
   std::unique_ptr<Program> decode_logits_;  // which reads them where they are; then this is null
   std::vector<TokenLogit> largest_;         // reused
+  const bool can_draft_;
+  DraftLength draft_length_;
+  // The head for one row of a batch; made when first needed.
+  std::array<std::unique_ptr<Program>, DraftLength::kMost + 1> row_heads_;
 
   std::vector<int32_t> tokens_;
   bool evaluated_ = false;    // the device has the logits of the last token

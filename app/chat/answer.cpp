@@ -190,6 +190,8 @@ void Answer::submit(std::vector<int32_t> prompt, bool continues) {
   job.decode.max_tokens = settings_.now.max_tokens;
   const auto ends = model_->text->tokenizer.end_of_turn();
   job.decode.stop_tokens.assign(ends.begin(), ends.end());
+  job.draft = settings_.now.draft;
+  if (job.draft) job.others = conversation_.other_answers();
   job.keep = !conversation_.storage().store().is_private();
   // A first turn is nowhere on disk.
   job.restore = job.keep && (conversation_.branch().size() > 2 || continues);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "app/base/clock.h"
@@ -74,6 +75,20 @@ std::optional<uint32_t> Conversation::used_then() {
     return std::nullopt;
   }
   return turn.prompt_tokens + turn.answer_tokens;
+}
+
+std::vector<std::vector<int32_t>> Conversation::other_answers() {
+  if (number() == 0) return {};
+  const std::vector<OutlineMessage> all = store().outline(number());
+  if (all.size() <= branch_.size()) return {};
+  std::unordered_set<int64_t> shown;
+  for (const BranchMessage& message : branch_) shown.insert(message.stored.id);
+  auto tokens = store().answer_tokens(number());
+  std::vector<std::vector<int32_t>> others;
+  for (const OutlineMessage& message : all)
+    if (const auto found = tokens.find(message.id); found != tokens.end() && !shown.contains(message.id))
+      others.push_back(std::move(found->second));
+  return others;
 }
 
 void Conversation::update_context() {

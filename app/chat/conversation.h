@@ -48,6 +48,9 @@ class Conversation final : public AnswerPlace, private StoredBranch {
   // The prompt of the first `count` messages of the branch. Requires a model; throws what build_prompt does.
   std::vector<int32_t> prompt_of(size_t count) const;
 
+  // The tokens of the answers that are not on the branch, the oldest first.
+  std::vector<std::vector<int32_t>> other_answers();
+
   void show_all();        // the branch and the status, as they are
   void update_context();  // how many tokens the branch takes, into the status
 

@@ -78,6 +78,13 @@ std::string link_text(uint64_t streamed, const JobStats& s) {
                      static_cast<double>(streamed) * s.answer_tokens / s.decode_seconds / 1e9);
 }
 
+// How many tokens were guessed and how many of them came; empty where none were.
+std::string drafts_text(const JobStats& s) {
+  if (s.drafted_tokens == 0) return "";
+  return fmt::format("drafts  {} tried, {} of them right\n", counted(s.drafted_tokens, "token"),
+                     s.right_tokens);
+}
+
 std::string stats_text(const ChatParts& chat) {
   const Answer& answer = chat.answer;
   const JobStats& s = answer.stats();
@@ -88,10 +95,11 @@ std::string stats_text(const ChatParts& chat) {
   return fmt::format(
       "prompt  {}, reused {}, computed {} in {:.2f} s ({})\n"
       "answer  {}{} in {:.2f} s ({})\n"
-      "seed    {}{}",
+      "{}seed    {}{}",
       counted(s.prompt_tokens, "token"), s.reused_tokens, computed, s.prefill_seconds,
       rate(computed, s.prefill_seconds), counted(s.answer_tokens, "token"), thought, s.decode_seconds,
-      rate(s.answer_tokens, s.decode_seconds), answer.seed(), link_text(chat.reporter.status().streamed, s));
+      rate(s.answer_tokens, s.decode_seconds), drafts_text(s), answer.seed(),
+      link_text(chat.reporter.status().streamed, s));
 }
 
 }  // namespace

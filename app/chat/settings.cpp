@@ -78,6 +78,7 @@ constexpr const char* kSeed = "a whole number, or 'random'";
 constexpr const char* kContext =
     "a whole number up to what the model was trained for, 0 = that, or 16384 where it is less";
 constexpr const char* kThink = "on, off, or auto: as the chat template has it";
+constexpr const char* kDraft = "on or off";
 constexpr const char* kMost = "a whole number, 0 = as many as the context holds";
 
 void read_think(ChatSettings& s, std::string_view value) {
@@ -90,6 +91,11 @@ void read_think(ChatSettings& s, std::string_view value) {
   } else {
     refuse("think", kThink, value);
   }
+}
+
+void read_draft(ChatSettings& s, std::string_view value) {
+  if (value != "on" && value != "off") refuse("draft", kDraft, value);
+  s.draft = value == "on";
 }
 
 const Setting kTable[] = {
@@ -138,6 +144,8 @@ const Setting kTable[] = {
     {"ctx", kContext, "tokens of context; another number empties the KV cache",
      [](ChatSettings& s, std::string_view v) { s.ctx = whole_number<uint32_t>("ctx", kContext, v); },
      [](const ChatSettings& s) { return fmt::format("{}", s.ctx); }},
+    {"draft", kDraft, "try several tokens at once where the text repeats itself; answers are the same",
+     read_draft, [](const ChatSettings& s) { return std::string(s.draft ? "on" : "off"); }},
     {"think", kThink, "let the model think before it answers, if its chat template knows how", read_think,
      [](const ChatSettings& s) {
        return std::string(!s.think ? "auto" : *s.think ? "on" : "off");

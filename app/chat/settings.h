@@ -28,6 +28,7 @@ struct ChatSettings {
   uint32_t max_tokens = 0;        // of an answer; 0 = as many as the context holds
   std::vector<std::string> stop;  // texts that end an answer
   uint32_t ctx = 0;               // tokens of context; 0 = usual_context() of the model
+  bool draft = true;              // what may come next is guessed and tried; answers are the same without
   std::optional<bool> think;      // enable_thinking of the chat template; empty = as that has it
   std::string system;             // system prompt; empty = none
   bool is_private = false;        // --private: the person wants nothing kept

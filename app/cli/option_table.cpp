@@ -196,6 +196,7 @@ const OptionRow kAnswerRows[] = {
     {.flags = "--seed", .value = "N", .words = "random", .setting = "seed", .example = ""},
     {.flags = "-n,--max-tokens", .value = "N", .setting = "max_tokens", .example = ""},
     {.flags = "--think", .value = "on|off", .words = "on off auto", .setting = "think", .example = ""},
+    {.flags = "--draft", .value = "on|off", .words = "on off", .setting = "draft", .example = ""},
     {.flags = "--stop",
      .value = "TEXT",
      .help = "end an answer where this text appears; may be given again",

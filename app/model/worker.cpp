@@ -313,14 +313,31 @@ void Worker::do_job(const DecodeJob& job, Finished& finished) {
   if (result.cancelled || stop_asked(id)) return;
   const Stopwatch stopwatch(finished.stats.decode_seconds);
   const auto started = Clock::now();
-  const Finish reason = model_.session->decode(sampler, job.decode, [&](const SampledToken& token) {
+  DecodeOptions how = job.decode;
+  how.drafts = drafts_for(job);
+  const SessionStats before = model_.session->stats();
+  const Finish reason = model_.session->decode(sampler, how, [&](const SampledToken& token) {
     if (stop_asked(id)) return false;
     ++finished.stats.answer_tokens;
     push(Token{id, token, seconds_since(started)});
     return true;
   });
+  const SessionStats after = model_.session->stats();
+  finished.stats.drafted_tokens = static_cast<uint32_t>(after.drafted_tokens - before.drafted_tokens);
+  finished.stats.right_tokens = static_cast<uint32_t>(after.right_tokens - before.right_tokens);
   finished.reason = name_of(reason);
   if (reason == Finish::numeric) keep_ = false;
+}
+
+// Null where the job wants no guesses.
+Drafts* Worker::drafts_for(const DecodeJob& job) {
+  if (!job.draft) return nullptr;
+  if (drafts_learned_ != job.others) {
+    drafts_.forget();
+    for (const std::vector<int32_t>& text : job.others) drafts_.learn(text);
+    drafts_learned_ = job.others;
+  }
+  return &drafts_;
 }
 
 void Worker::do_job(const LookJob& job, Finished& finished) {

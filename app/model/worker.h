@@ -56,6 +56,8 @@ struct DecodeJob {
   std::vector<int32_t> tokens;  // the whole prompt, 1 <= size <= n_ctx
   SamplerParams sampler;
   DecodeOptions decode;
+  bool draft = false;                        // what comes next is guessed (engine/drafts.h)
+  std::vector<std::vector<int32_t>> others;  // texts like which the answer may be: others to the same
   // Whether the timeline may be kept on disk afterwards, and may be taken from there first (KvFiles).
   bool keep = false;
   bool restore = false;
@@ -79,6 +81,8 @@ struct JobStats {
   uint32_t answer_tokens = 0;
   double prefill_seconds = 0;
   double decode_seconds = 0;
+  uint32_t drafted_tokens = 0;  // that were guessed and tried
+  uint32_t right_tokens = 0;    // of these, that came
 };
 
 struct LoadProgress {
@@ -176,6 +180,7 @@ class Worker {
   void run_job(uint64_t id, const Job& job);
   void close_model();
   void do_job(const DecodeJob& job, Finished& finished);
+  Drafts* drafts_for(const DecodeJob& job);
   void do_job(const LookJob& job, Finished& finished);
   void do_job(const ContextJob& job, Finished& finished);
   void push(WorkerEvent event);
@@ -189,12 +194,14 @@ class Worker {
   OpenModel open_;
   const CheckDevice check_device_;
   const KvFiles kv_files_;
-  std::mutex files_mutex_;          // held while files are written or taken away
-  std::atomic<bool> keep_ = false;  // the timeline is of a job that wants it kept
-  std::vector<int32_t> saved_;      // worker's thread only: the timeline that is on disk
-  LoadedModel model_;               // worker's thread only; without a session where it is not open
-  std::string device_;              // worker's thread only: as reopen() had it
-  bool lost_in_a_row_ = false;      // worker's thread only: the last job lost its device
+  std::mutex files_mutex_;                            // held while files are written or taken away
+  std::atomic<bool> keep_ = false;                    // the timeline is of a job that wants it kept
+  std::vector<int32_t> saved_;                        // worker's thread only: the timeline that is on disk
+  Drafts drafts_;                                     // worker's thread only
+  std::vector<std::vector<int32_t>> drafts_learned_;  // worker's thread only: the texts in there
+  LoadedModel model_;           // worker's thread only; without a session where it is not open
+  std::string device_;          // worker's thread only: as reopen() had it
+  bool lost_in_a_row_ = false;  // worker's thread only: the last job lost its device
 
   mutable std::mutex mutex_;
   std::condition_variable job_there_;

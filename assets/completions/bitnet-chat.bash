@@ -44,7 +44,7 @@ _bitnet_chat() {
   fi
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case ${COMP_WORDS[i]} in
-      --device|--threads|--vram|--ram|--ctx|--chat-template|--expert-trace|--i2s-layout|--activation|--steer|--ablate-head|-p|--prompt|--script|--output|--system|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--think|--stop|--theme|--record|--keys|--config|--speed|--model|--format|-o|--out|--tokens|--top|--prefill|--stimuli|--template|--position|--what|--layers|--generate|--limit|--stride|-d|-r|--port|--host|--key-file|--cache) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
+      --device|--threads|--vram|--ram|--ctx|--chat-template|--expert-trace|--i2s-layout|--activation|--steer|--ablate-head|-p|--prompt|--script|--output|--system|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--think|--draft|--stop|--theme|--record|--keys|--config|--speed|--model|--format|-o|--out|--tokens|--top|--prefill|--stimuli|--template|--position|--what|--layers|--generate|--limit|--stride|-d|-r|--port|--host|--key-file|--cache) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
       -*) ;;
       list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|perplexity|bench|plan|serve|help|print) if [[ $command ]]; then ((++arguments)); else command=${COMP_WORDS[i]}; fi ;;
       *) ((++arguments)) ;;
@@ -136,6 +136,7 @@ _bitnet_chat() {
     --seed) _bitnet_chat_words 'random'; return ;;
     -n|--max-tokens) COMPREPLY=(); return ;;
     --think) _bitnet_chat_words 'on' 'off' 'auto'; return ;;
+    --draft) _bitnet_chat_words 'on' 'off'; return ;;
     --stop) COMPREPLY=(); return ;;
     --theme) _bitnet_chat_words '16' 'light' 'dark' 'mono'; return ;;
     --record) _bitnet_chat_files; return ;;
@@ -143,7 +144,7 @@ _bitnet_chat() {
     --config) _bitnet_chat_files; return ;;
   esac
 
-  local flags=('--device' '--threads' '--vram' '--ram' '--ctx' '--chat-template' '--expert-trace' '--i2s-layout' '--activation' '--steer' '--ablate-head' '-p' '--prompt' '--keep' '--script' '--output' '--system' '-c' '--continue' '--resume' '--private' '--db' '--no-titles' '--force' '--allow-writes' '--kv-cache' '--no-kv-cache' '--temp' '--top-k' '--top-p' '--min-p' '--repeat-penalty' '--repeat-last' '--seed' '-n' '--max-tokens' '--think' '--stop' '--no-color' '--theme' '--record' '--record-input' '--keys' '--verbose' '--config' '--version' '-h' '--help')
+  local flags=('--device' '--threads' '--vram' '--ram' '--ctx' '--chat-template' '--expert-trace' '--i2s-layout' '--activation' '--steer' '--ablate-head' '-p' '--prompt' '--keep' '--script' '--output' '--system' '-c' '--continue' '--resume' '--private' '--db' '--no-titles' '--force' '--allow-writes' '--kv-cache' '--no-kv-cache' '--temp' '--top-k' '--top-p' '--min-p' '--repeat-penalty' '--repeat-last' '--seed' '-n' '--max-tokens' '--think' '--draft' '--stop' '--no-color' '--theme' '--record' '--record-input' '--keys' '--verbose' '--config' '--version' '-h' '--help')
   case $command in
     list) flags+=('--all' '--deleted' '--json') ;;
     show) flags+=('--json') ;;

@@ -1,0 +1,115 @@
+// Decoding with guesses of what comes next: a token and the guess behind it are evaluated in one pass, and
+// then token after token is chosen as if each had been evaluated alone, while the guess was right. Since the
+// logits of a token do not depend on its batch, and each choice draws the random number of its own position,
+// all that comes out is as without (Leviathan et al. 2023, arXiv 2211.17192, of a draft that is certain).
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "session.h"
+
+namespace bitnet {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+// Whether a pass over tokens of which some are not kept leaves nothing behind.
+bool DeviceSession::can_draft() const {
+  const auto remembers = [](const Block& block) { return static_cast<bool>(block.delta); };
+  return max_batch_ > 1 && !trace_ && std::ranges::none_of(engine_.weights.blocks, remembers);
+}
+
+// What is worth evaluating together with `token`, which comes next; maybe nothing.
+DeviceSession::Guess DeviceSession::guess_behind(const SampledToken& token, const DecodeOptions& options,
+                                                 uint32_t produced) {
+  if (!options.drafts || !can_draft_) return {};
+  options.drafts->append(token.id);
+  uint32_t most =
+      std::min({DraftLength::kMost, max_batch_ - 1, n_ctx_ - static_cast<uint32_t>(tokens_.size()) - 1});
+  if (options.max_tokens != 0) most = std::min(most, options.max_tokens - produced - 1);
+  Guess guess;
+  const Drafts::Guess found = options.drafts->guess(std::span(guess.tokens).first(most));
+  guess.match = found.match;
+  const uint32_t always = engine_.kernels.draft_tokens;
+  guess.n = always != 0 ? std::min(always, found.n) : draft_length_.choose(found.match, found.n);
+  return guess;
+}
+
+// The choice behind the last token of the timeline, made by the host.
+std::optional<SampledToken> DeviceSession::choose(Sampler& sampler) {
+  if (sampler.is_argmax()) {
+    const ArgmaxResult best = argmax();
+    if (best.non_finite || !(best.sum_exp > 0)) return std::nullopt;
+    return SampledToken{static_cast<int32_t>(best.index), -std::log(best.sum_exp)};
+  }
+  return device_can(sampler) ? sample_as_device(sampler) : sample_on_host(sampler);
+}
+
+// With the log-probability that a device's choice comes with.
+std::optional<SampledToken> DeviceSession::sample_as_device(Sampler& sampler) {
+  auto token = sampler.sample(logits(), tokens_);
+  const ArgmaxResult best = argmax();
+  if (token)
+    token->logprob = logits()[static_cast<size_t>(token->id)] - best.largest - std::log(best.sum_exp);
+  return token;
+}
+
+// Computes the head for a row of the batch that was just evaluated from `position` on.
+void DeviceSession::run_head(uint32_t row, uint32_t position) {
+  auto& program = row_heads_[row];
+  if (!program) program = backend_.record([&](Recorder& r) { record_last_row(r, row, copies_logits_); });
+  backend_.run(*program, position, {});
+  last_ = 0;
+  logits_read_ = copies_logits_;
+}
+
+// Requires: nothing is on its way on the device, and `token` has been given to on_token.
+DeviceSession::Pass DeviceSession::evaluate_guess(const SampledToken& token, const Guess& guess,
+                                                  Sampler& sampler, const DecodeOptions& options,
+                                                  uint32_t& produced, const OnToken& on_token) {
+  const auto start = Clock::now();
+  const auto position = static_cast<uint32_t>(tokens_.size());
+  std::array<int32_t, DraftLength::kMost + 1> batch{token.id};
+  std::copy_n(guess.tokens.begin(), guess.n, batch.begin() + 1);
+  const uint32_t n = guess.n + 1;
+  snapshots_.will_write(position, position + n);
+  const bool done = run_pieces(std::span(batch).first(n), [&](Recorder& r, size_t begin, size_t end) {
+    record_blocks(r, engine_.weights, activations_, cache_, n, begin, end, Watch());
+  });
+  if (!done) {  // a cancel; the token alone is in the timeline
+    evaluate_alone(token);
+    ++produced;
+    return {.stopped = true, .next = {}};
+  }
+  const auto evaluated = Clock::now();
+  Pass pass;
+  uint32_t right = 0;
+  for (uint32_t row = 0;; ++row) {
+    run_head(row, position);
+    tokens_.push_back(batch[row]);
+    ++produced;
+    if (pass.stopped) break;
+    pass.next = choose(sampler);
+    if (row == guess.n || !pass.next || pass.next->id != batch[row + 1] ||
+        finish_at(pass.next, options, produced))
+      break;
+    ++right;
+    options.drafts->append(pass.next->id);
+    pass.stopped = !on_token(*pass.next) || cancelled_;
+  }
+  engine_.check_files();
+  const double passed = std::chrono::duration<double>(evaluated - start).count();
+  draft_length_.took(guess.n, passed, seconds_since(evaluated) / (right + 1));
+  draft_length_.were_right(guess.match, guess.n, right);
+  stats_.drafted_tokens += guess.n;
+  stats_.right_tokens += right;
+  return pass;
+}
+
+}  // namespace bitnet
