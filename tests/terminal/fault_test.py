@@ -255,7 +255,7 @@ class FaultTest(unittest.TestCase):
                         self.check_database()
 
     def store_evil(self):
-        subprocess.run([PROGRAM, MODEL, "--db", self.database, "--device", "cpu", "-n", "3", "-p", "hello"], check=True,
+        subprocess.run([PROGRAM, MODEL, "--db", self.database, "--device", "cpu", "-n", "3", "--keep", "-p", "hello"], check=True,
                        capture_output=True, env=dict(os.environ, HOME=self.home))
         text = f"word {ALL_EVIL} `{EVIL}`\n```{EVIL}\n{EVIL}\n```\n# {EVIL}\n| {EVIL} |\n[{EVIL}]({EVIL})\n"
         with sqlite3.connect(self.database) as db:
