@@ -111,7 +111,7 @@ def ternary_types(c):
             if kind == "ptq1_0":
                 for at in (0, 25, -3):
                     for byte in NO_DIGITS:
-                        c.add("no-five-digits", tensor + ".*byte that is not five digits",
+                        c.add("no-ternary-code-ptq1_0", tensor + ".*byte that is not five digits",
                               lambda f: with_bytes(f, tensor, at, byte))
             elif kind not in ("tq1_0", "q1_0"):  # every byte of which is weights
                 for at in (2, -1) if scale_at == 0 else (0, -3):
