@@ -1,6 +1,6 @@
 // What a device must be able to do to run these models: hold memory, and record and run sequences of the
-// kernels of the forward pass. vk/backend.cpp and cpu/backend.cpp implement it; weights/tensor_loader.cpp fills its
-// buffers, and forward.cpp, kv_cache.cpp, snapshots.cpp and session.cpp use it.
+// kernels of the forward pass. vk/backend.cpp and cpu/backend.cpp implement it; weights/tensor_loader.cpp
+// fills its buffers, and forward.cpp, kv_cache.cpp, snapshots.cpp and session.cpp use it.
 //
 // Thread rule: one thread at a time for everything that belongs to one Backend.
 //
@@ -46,6 +46,17 @@ constexpr uint32_t unit_of_input(Layout layout) {
 
 constexpr uint32_t kNotInFile = UINT32_MAX;
 
+// A Walsh-Hadamard transform that is folded into weights, as those of Bonsai 2 have it: H in Sylvester's
+// order, of each `block` features that follow each other, divided by sqrt(block), and a sign for each
+// feature. What is folded wants its input rotated, and a folded embedding gives rows that are to be rotated
+// back.
+struct Rotation {
+  uint32_t block = 0;  // a power of two, 2 to kMostRotated; 0: none
+  BufferPtr signs{};   // [features] f32, +1 or -1, or null: all are +1
+  explicit operator bool() const { return block != 0; }
+};
+constexpr uint32_t kMostRotated = 2048;
+
 // One to three tensors of the same input, stacked by rows: q over k over v, or gate over up. A product of
 // Layout::trits is part.scale * sum(weight * q) / s. In groups, groups16 and fives16 each 64 inputs have a
 // sum t of their own. It becomes the integer round_half_even(float(t) * (scale * fixed * e)), where `fixed`
@@ -75,6 +86,7 @@ struct Matrix {
   std::array<BufferPtr, 3> part_codes;  // trits on a backend that adopts: as codes, of each part
   uint32_t in_file = kNotInFile;        // a piece of the backend's WeightReader: the buffers are its place
   BufferPtr bias;                       // [rows] f32, added to the product before the activation, or null
+  Rotation rotation{};                  // of the input, behind its norm: Recorder::linear sees to it
   // Not 0: each part has the rows of so many experts below each other, and a product takes those of one.
   uint32_t n_expert = 0;
   // Where kernels find each of them: of a device that makes such a table (Backend::addresses_of). There the
@@ -123,6 +135,7 @@ struct Quantised {
   BufferPtr sums16{};  // [rows][n / 16] i32, sum(q) of each 16 inputs; for blocks and blocks16
   BufferPtr y{};       // [rows][n] f32, normed and not rounded; for Input::float_row
   BufferPtr scales{};  // [rows][n / unit_of_input] f32, e; for int8_units (and 1 for int8_row on the CPU)
+  BufferPtr turned{};  // [rows][n] f32, normed and rotated; for a Rotation
 };
 
 // RMSNorm, or LayerNorm with a bias, with weights [n] f32. The weights of an RMSNorm may be null: all are 1.
@@ -169,6 +182,7 @@ struct In {
   const Norm& norm;
   const Quantised& q;
   uint32_t first_row = 0;
+  bool is_turned = false;  // x is rotated as the matrix wants it
 };
 
 // Where the result goes: y = W x, y += W x, y = act(W_gate x) * (W_up x), or y = act(W x). Each W x has the
@@ -311,9 +325,16 @@ class Recorder {
   virtual void attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache, const Buffer& o,
                          const AttentionShape& shape, uint32_t n) = 0;
 
-  // Two of these in one call, as the forward pass needs them. A backend may do each call in one kernel, with
-  // the same bits.
+  // y = H (signs * x), or signs * H x where it goes back, of n rows of n_features; y may be x. Neighbours are
+  // added and subtracted first, then what is 2 apart, 4, ... so that the bits depend on no device or batch.
+  enum class Turn { there, back };
+  virtual void rotate(const Buffer& x, const Rotation& rotation, Turn turn, uint32_t n_features,
+                      const Buffer& y, uint32_t n) = 0;
+
+  // Two of these in one call, as the forward pass needs them, and the rotation that w wants. A backend may do
+  // each call in one kernel, with the same bits.
   virtual void linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {
+    if (w.rotation && !in.is_turned) return linear(w, turned(w, in, n), out, n);
     quantise(w, in, n);
     product(w, in.q, out, n);
   }
@@ -381,6 +402,29 @@ class Recorder {
                       const SamplingBuffers&, const Buffer& /*result*/) {}
   virtual void copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
                     uint64_t bytes) = 0;
+
+ protected:
+  // The input of w, rotated. Products that follow each other and have one normed input share it.
+  In turned(const Matrix& w, const In& in, uint32_t n) {
+    static const Norm kNone;
+    const Buffer& y = *in.q.turned;
+    const void* const which = in.norm.weight.get();
+    if (in.norm || in.first_row != 0) {
+      if (which == nullptr || which != turned_ || &in.x != turned_x_ || in.first_row != 0) {
+        norm(in.x, in.first_row, in.norm, w.n_in, y, n);
+        rotate(y, w.rotation, Turn::there, w.n_in, y, n);
+      }
+    } else {
+      rotate(in.x, w.rotation, Turn::there, w.n_in, y, n);
+    }
+    turned_ = in.first_row == 0 ? which : nullptr;
+    turned_x_ = &in.x;
+    return {y, kNone, in.q, 0, true};
+  }
+
+ private:
+  const void* turned_ = nullptr;  // the weights of the norm behind which Quantised::turned was rotated
+  const Buffer* turned_x_ = nullptr;
 };
 constexpr uint32_t kArgmaxPartials = 256;  // rows of ArgmaxResult that `partial` holds
 

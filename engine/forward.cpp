@@ -28,6 +28,9 @@
 // norm is x / rms(x) * weight; GPT-2's is (x - mean) / deviation * weight + bias, and its W have biases.
 // Per-layer inputs: p = (norm(W_model x / sqrt(n_embd)) + per_layer_embd[id] * sqrt(n_per_layer)) / sqrt(2).
 //
+// Where a Walsh-Hadamard transform H and signs s are folded into weights (Bonsai 2), W x is W H (s x) and a
+// row of token_embd is s H row: Recorder::linear and rotate see to it.
+//
 // "BitNet b1.58 2B4T Technical Report" (arXiv 2504.12285) for relu^2: with SiLU that model talks fluent
 // nonsense. record_blocks and record_head below read in this order; README.md has the numerics.
 #include "forward.h"
@@ -61,6 +64,7 @@ bool is_gated(const Matrix& gate_up) { return gate_up.parts[1].rows != 0; }
 void record_embedding(Recorder& r, const Model& m, Activations& a, uint32_t n) {
   const Config& c = m.config;
   r.embed(m.token_embd, {c.embedding_scale, m.positions.get()}, *a.x, n);
+  if (m.embedding_rotation) r.rotate(*a.x, m.embedding_rotation, Recorder::Turn::back, c.n_embd, *a.x, n);
   if (!m.per_layer) return;
   r.embed(m.per_layer.embd, {}, *a.per_layer_embd, n);
   r.linear(m.per_layer.proj, {*a.x, {}, a.rounded}, store(*a.per_layer), n);
@@ -172,6 +176,7 @@ void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row
     r.linear(m.ternary_head, {*a.x, m.output_norm, a.rounded, first_row}, store(logits), rows);
   } else {
     r.norm(*a.x, first_row, m.output_norm, c.n_embd, *a.y, rows);
+    if (m.head_rotation) r.rotate(*a.y, m.head_rotation, Recorder::Turn::there, c.n_embd, *a.y, rows);
     r.head(m.head(), *a.y, logits, rows);
   }
   if (m.finishes_logits())
@@ -189,9 +194,11 @@ struct Widest {
   uint64_t heads = 0, head_floats = 0;   // heads, and what a chunk of keys leaves of them (AttentionScratch)
   uint64_t pairs = 1, expert_input = 0;  // rows of a token that go into experts, and their features
   bool blocks = false, floats = false, post = false, scaled = false;
+  uint64_t turned = 0;  // features of inputs that are rotated
 
   void add(const Matrix& w) {
     input = std::max<uint64_t>(input, w.n_in);
+    if (w.rotation) turned = std::max<uint64_t>(turned, w.n_in);
     blocks |= w.layout == Layout::blocks || w.layout == Layout::blocks16;
     floats |= w.layout == Layout::floats;
     scaled |= w.n_in != 0 && w.layout != Layout::floats && w.layout != Layout::trits;
@@ -230,7 +237,8 @@ Quantised allocate_quantised(Backend& backend, uint64_t n, const Widest& widest)
           allocate(features / 64 * sizeof(int32_t)),
           widest.blocks ? allocate(features / 16 * sizeof(int32_t)) : nullptr,
           widest.floats ? allocate(features * sizeof(float)) : nullptr,
-          widest.scaled ? allocate(features / 32 * sizeof(float)) : nullptr};
+          widest.scaled ? allocate(features / 32 * sizeof(float)) : nullptr,
+          widest.turned != 0 ? allocate(n * widest.turned * sizeof(float)) : nullptr};
 }
 
 AttentionScratch allocate_scratch(Backend& backend, const Widest& widest, uint32_t n_ctx) {

@@ -63,6 +63,7 @@ using uvec2 = uint64_t;
 #define CONSTANT_CLAMP 42             // bits of a float: how far the gate and up of experts go; 0: without end
 #define CONSTANT_CONV 43              // inputs that the convolution of a Gated DeltaNet sees; 0: there is none
 #define CONSTANT_DELTA_DIM 44         // features of its heads
+#define CONSTANT_BLOCK 45             // features of a block that is rotated
 
 // What a gate becomes before it is multiplied by up, and what OUT_ACT makes of a result.
 #define ACTIVATION_RELU2 0  // relu(gate)^2
@@ -134,6 +135,16 @@ struct NormPush {
   uint n;          // features a row
   uint first_row;  // of the input; rows of the output count from 0
   float epsilon;
+};
+
+// When the values of rotate.comp are multiplied by their signs.
+#define ROTATE_SIGNS_FIRST 1u
+#define ROTATE_SIGNS_LAST 2u
+
+struct RotatePush {
+  uint n;        // features a row
+  uint signs;    // ROTATE_..., or 0
+  float factor;  // 1 / sqrt(block)
 };
 
 struct QuantisePush {

@@ -23,6 +23,46 @@ void CpuRecorder::norm(const Buffer& x, uint32_t first_row, const Norm& norm, ui
   });
 }
 
+namespace {
+
+// H of `block` values. What is next to each other comes first; the compiler makes vectors of the wider
+// levels.
+void transform(float* values, uint32_t block) {
+  for (uint32_t h = 1; h < block; h *= 2)
+    for (uint32_t i = 0; i < block; i += 2 * h) {
+      float *low = values + i, *high = low + h;
+      for (uint32_t j = 0; j < h; ++j) {
+        const float a = low[j], b = high[j];
+        low[j] = a + b;
+        high[j] = a - b;
+      }
+    }
+}
+
+}  // namespace
+
+void CpuRecorder::rotate(const Buffer& x, const Rotation& rotation, Turn turn, uint32_t n_features,
+                         const Buffer& y, uint32_t n) {
+  const uint32_t block = rotation.block, blocks = n_features / block;
+  const float* signs = rotation.signs ? data_of<const float>(*rotation.signs) : nullptr;
+  step(
+      n * blocks,
+      [x = data_of<const float>(x), y = data_of<float>(y), signs, turn, block, blocks,
+       factor = 1 / std::sqrt(static_cast<float>(block))](uint32_t unit, CacheLine* scratch) {
+        auto* values = reinterpret_cast<float*>(scratch);
+        const size_t at = size_t{unit} * block;
+        const float* of_block = signs ? signs + size_t{unit % blocks} * block : nullptr;
+        const bool first = of_block && turn == Turn::there, last = of_block && turn == Turn::back;
+        for (uint32_t i = 0; i < block; ++i) values[i] = first ? x[at + i] * of_block[i] : x[at + i];
+        transform(values, block);
+        for (uint32_t i = 0; i < block; ++i) {
+          const float value = values[i] * factor;
+          y[at + i] = last ? value * of_block[i] : value;
+        }
+      },
+      block * sizeof(float));
+}
+
 void CpuRecorder::add_normed(const Buffer& t, const Norm& norm, uint32_t n_features, const Buffer& x,
                              uint32_t n) {
   step(

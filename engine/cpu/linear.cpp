@@ -21,6 +21,7 @@ uint32_t round_up(uint32_t n, uint32_t multiple) { return (n + multiple - 1) / m
 }  // namespace
 
 void CpuRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {
+  if (w.rotation && !in.is_turned) return linear(w, turned(w, in, n), out, n);
   const std::shared_ptr<RowsDone> before = made_last_ == &in.x && in.first_row == 0 ? rows_done_ : nullptr;
   rows_done_.reset();
   if (n != 1) return Recorder::linear(w, in, out, n);

@@ -146,6 +146,8 @@ class CpuRecorder : public Recorder {
   void multiply_sigmoid(const Buffer& y, const Buffer& gate, uint32_t n_values) override;
   void norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features, const Buffer& y,
             uint32_t n) override;
+  void rotate(const Buffer& x, const Rotation& rotation, Turn turn, uint32_t n_features, const Buffer& y,
+              uint32_t n) override;
   void add_normed(const Buffer& t, const Norm& norm, uint32_t n_features, const Buffer& x,
                   uint32_t n) override;
   void multiply(const Buffer& g, const Buffer& by, uint32_t width, uint32_t by_stride, uint32_t by_offset,

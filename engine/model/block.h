@@ -93,6 +93,15 @@ void for_each_tensor(const TensorStack& s, F f) {
       if (t != nullptr) f(*t);
 }
 
+// Calls f(stack) for each of the block.
+template <typename F>
+void for_each_stack(const FileBlock& b, F f) {
+  const auto& [attention, delta, ffn, per_layer, scale] = b;
+  for (const TensorStack* stack : {&attention.qkv, &attention.gate, &attention.out, &delta.qkvz, &delta.gates,
+                                   &ffn.router, &ffn.gate_up, &ffn.down, &per_layer.gate, &per_layer.proj})
+    if (*stack) f(*stack);
+}
+
 template <typename F>
 void for_each_tensor(const FileBlock& b, F f) {
   const auto one = [&](const GgufTensor* t) {
@@ -107,9 +116,7 @@ void for_each_tensor(const FileBlock& b, F f) {
   }
   for (const GgufTensor* t : {delta.input.conv, delta.input.time_bias, delta.input.decay}) one(t);
   for (const GgufTensor* t : attention.input.bias) one(t);
-  for (const TensorStack* stack : {&attention.qkv, &attention.gate, &attention.out, &delta.qkvz, &delta.gates,
-                                   &ffn.router, &ffn.gate_up, &ffn.down, &per_layer.gate, &per_layer.proj})
-    for_each_tensor(*stack, f);
+  for_each_stack(b, [&](const TensorStack& stack) { for_each_tensor(stack, f); });
 }
 
 }  // namespace bitnet

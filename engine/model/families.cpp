@@ -320,6 +320,7 @@ ModelFile read_model(const Checkpoint& file, Activation activation) {
     if (gate_up[1] && gate_up[0]->type != gate_up[1]->type) fail_as_unlike(file, *gate_up[0], *gate_up[1]);
   }
   if (family.whole) family.whole(file, m);
+  fold_hadamard(file, m);
   describe(m);
   m.config.extra_tensors = extra_tensors(file, m);
   return m;

@@ -12,6 +12,7 @@
 
 #include "block.h"
 #include "engine/gguf.h"
+#include "hadamard.h"
 
 namespace bitnet {
 
@@ -88,6 +89,7 @@ struct ModelFile {
   NormOf<const GgufTensor*> output_norm;
   const GgufTensor* output;  // the LM head; token_embd where it is tied
   std::vector<FileBlock> blocks;
+  std::shared_ptr<const Hadamard> hadamard;              // null where nothing is folded
   std::string path;                                      // of the file, for messages
   std::vector<std::shared_ptr<const MappedFile>> files;  // in which tensors lie, or what they were made of
 };

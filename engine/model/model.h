@@ -13,6 +13,8 @@ namespace bitnet {
 struct Model {
   Config config;
   Table token_embd;
+  // What is folded into token_embd, and into the head; where that is a projection, it has it too.
+  Rotation embedding_rotation, head_rotation;
   BufferPtr positions;  // [n_ctx][n_embd] f32, learned; null where heads are rotated
   struct PerLayer {     // Gemma's per-layer inputs, n_layer * n_per_layer features a token
     Table embd;

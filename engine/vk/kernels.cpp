@@ -91,6 +91,13 @@ const Kernel& VulkanKernels::combine_per_layer(const Norm& norm) {
   return kernel(Shader::combine_per_layer, {{CONSTANT_NORM, norm_of(norm)}});
 }
 
+// An invocation has at least four values, where a device allows so many.
+const Kernel& VulkanKernels::rotate(uint32_t block) {
+  const uint32_t most = std::min(256U, device_.limits().maxComputeWorkGroupInvocations);
+  const uint32_t size = device_.is_gpu() ? std::clamp(block / 4, 32U, most) : std::clamp(block / 16, 8U, 64U);
+  return kernel(Shader::rotate, {{CONSTANT_WORKGROUP_SIZE, size}, {CONSTANT_BLOCK, block}});
+}
+
 const Kernel& VulkanKernels::elementwise(uint32_t element) {
   return kernel(Shader::elementwise, {{CONSTANT_ELEMENT, element}});
 }

@@ -95,6 +95,7 @@ struct VulkanKernels {
   const Kernel& embed(const Table& table, bool positions);
   const Kernel& norm(const Norm& norm, uint32_t out);  // OUT_STORE or OUT_ADD
   const Kernel& combine_per_layer(const Norm& norm);
+  const Kernel& rotate(uint32_t block);
   const Kernel& elementwise(uint32_t element);  // ELEMENT_...
   const Kernel& head(const Table& table);       // Requires: a dense table
   const Kernel& rope_store_kv(const AttentionInput& input, const AttentionShape& shape);

@@ -349,8 +349,17 @@ void VulkanRecorder::self_attention(const Buffer& qkv, const AttentionInput& inp
   attention(qkv, k_cache, v_cache, o, s, n);
 }
 
+void VulkanRecorder::rotate(const Buffer& x, const Rotation& rotation, Turn turn, uint32_t n_features,
+                            const Buffer& y, uint32_t n) {
+  const uint32_t flags = !rotation.signs ? 0 : turn == Turn::there ? ROTATE_SIGNS_FIRST : ROTATE_SIGNS_LAST;
+  dispatch(kernels_.rotate(rotation.block),
+           RotatePush{n_features, flags, 1 / std::sqrt(static_cast<float>(rotation.block))},
+           {&x, or_any(rotation.signs, x), &y}, n_features / rotation.block, n);
+}
+
 void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {
   if (gates_) decode_collected();
+  if (w.rotation && !in.is_turned) return linear(w, turned(w, in, n), out, n);
   if (in.first_row == 0 && are_gates(w, in.norm, out) && (!stream_ || !stream_->takes(w, n))) {
     gates_ = FloatGates{w, in.norm.weight, in.norm.epsilon, &in.x, &out.y, n};
     return;

@@ -53,6 +53,8 @@ class VulkanRecorder : public Recorder {
   void embed(const Table& table, const EmbedExtra& extra, const Buffer& x, uint32_t n) override;
   void quantise(const Matrix& w, const In& in, uint32_t n) override;
   void product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) override;
+  void rotate(const Buffer& x, const Rotation& rotation, Turn turn, uint32_t n_features, const Buffer& y,
+              uint32_t n) override;
   void linear(const Matrix& w, const In& in, const Out& out, uint32_t n) override;
   void route(const Routing& routing, const Picked& picked, uint32_t n) override;
   void linear_of_experts(const Matrix& w, const In& in, const Out& out, const Picked& picked,

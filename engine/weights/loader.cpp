@@ -58,6 +58,8 @@ Model load_model(const ModelFile& file, Backend& backend, I2sLayout layout, Weig
   TensorLoader load(file, backend, layout, homes, on_progress);
   load.begin();
   model.token_embd = load.table(*file.token_embd);
+  model.embedding_rotation = load.embedding_rotation();
+  model.head_rotation = load.rotation_of(*file.output);
   model.positions = load.maybe(file.positions);
   if (file.per_layer_embd)
     model.per_layer = {load.table(*file.per_layer_embd), load.projection(file.per_layer_proj),
@@ -74,6 +76,7 @@ Model load_model(const ModelFile& file, Backend& backend, I2sLayout layout, Weig
     else
       model.dense_head = std::move(head);
   }
+  if (model.has_ternary_head()) model.ternary_head.rotation = model.head_rotation;
   if (model.finishes_logits())
     (model.dense_head.n_vocab == 0 ? model.token_embd : model.dense_head).wants_all_logits = true;
   load.finish();

@@ -144,10 +144,13 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
                  batch = std::min<uint64_t>(kMaxBatch, tokens);
   uint64_t input = c.n_embd, qkv = 0, o = 0, scratch = 0, gates = 0, delta_scratch = 0;
   constexpr uint64_t kMostRowsOfAStage = 1 << 15;
+  uint64_t turned = 0;  // features of inputs that are rotated
   bool post = false, blocks = false, floats = false, scaled = false;
   const auto look_at = [&](const TensorStack& s) {
     if (!s) return;
     input = std::max(input, s.parts[0]->shape[0]);
+    if (m.hadamard && m.hadamard->folded.contains(s.parts[0]->name))
+      turned = std::max(turned, s.parts[0]->shape[0]);
     const Input rounding = input_of(c, s.parts[0]->type);
     floats |= rounding == Input::float_row;
     scaled |= rounding != Input::float_row && s.parts[0]->type != TensorType::i2_s;
@@ -175,6 +178,10 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
       look_at(*stack);
   }
   look_at(m.per_layer_proj);
+  if (m.hadamard) {
+    if (m.hadamard->folded.contains(m.output->name)) turned = std::max<uint64_t>(turned, c.n_embd);
+    for (const auto& [width, signs] : m.hadamard->signs) plan.norms += width * sizeof(float);
+  }
   const uint64_t pairs = std::max(1U, c.n_expert_used);  // of a token
   uint64_t rounded = input;
   if (c.n_expert != 0) {
@@ -183,7 +190,7 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
                        4 * picked_words(c.n_expert, batch * pairs);
   }
   const uint64_t f32_features = c.n_embd + qkv + o + gates + delta_scratch + pairs * c.n_ff +
-                                (post ? c.n_embd : 0) + (floats ? rounded : 0) +
+                                (post ? c.n_embd : 0) + (floats ? rounded : 0) + turned +
                                 uint64_t{c.n_per_layer} * (2 * c.n_layer + 1);
   plan.activations +=
       batch * (4 * f32_features + rounded + rounded / 64 * 4 + (blocks ? rounded / 16 * 4 : 0) +

@@ -73,7 +73,35 @@ BufferPtr TensorLoader::adopt(const RowsToPack::Part& part, std::span<const std:
   return part.is_copy ? nullptr : backend_.adopt(rows);
 }
 
+Rotation TensorLoader::rotation_for(uint32_t width) {
+  const auto found = file_.hadamard->signs.find(width);
+  if (found == file_.hadamard->signs.end()) return {file_.hadamard->block};
+  BufferPtr& signs = signs_[width];
+  if (!signs) {
+    const auto bytes = std::as_bytes(std::span(found->second));
+    signs = backend_.allocate(bytes.size(), BufferUse::weights);
+    backend_.upload(*signs, 0, bytes);
+  }
+  return {file_.hadamard->block, signs};
+}
+
+Rotation TensorLoader::rotation_of(const GgufTensor& tensor) {
+  if (!file_.hadamard || !file_.hadamard->folded.contains(tensor.name)) return {};
+  return rotation_for(static_cast<uint32_t>(tensor.shape[0]));
+}
+
+Rotation TensorLoader::embedding_rotation() {
+  if (!file_.hadamard || !file_.hadamard->embedding) return {};
+  return rotation_for(c_.n_embd);
+}
+
 Matrix TensorLoader::projection(const TensorStack& stack, size_t by_heads) {
+  Matrix m = unrotated(stack, by_heads);
+  m.rotation = rotation_of(*stack.parts[0]);
+  return m;
+}
+
+Matrix TensorLoader::unrotated(const TensorStack& stack, size_t by_heads) {
   piece_ = stack.parts[0];
   if (homes_.placement.home_of(*piece_) == Home::file) return from_file(stack, by_heads);
   RowsToPack rows;
@@ -215,7 +243,7 @@ WeightReader::Put TensorLoader::put_in_place(const TensorStack& stack, size_t by
         }
         PlaceBackend to(backend, place);
         Placement all_there;
-        TensorLoader(*of_model, to, layout, {all_there}, {}).projection(stack, by_heads);
+        TensorLoader(*of_model, to, layout, {all_there}, {}).unrotated(stack, by_heads);
       };
 }
 
@@ -230,7 +258,7 @@ Matrix TensorLoader::from_file(const TensorStack& stack, size_t by_heads) {
   TensorLoader packer(file_, nowhere, layout_, {all_there}, tell);
   TensorStack weights = stack;
   weights.biases = {};
-  Matrix m = packer.projection(weights, by_heads);
+  Matrix m = packer.unrotated(weights, by_heads);
   done_ = before + packer.done_;
   std::vector<std::span<const std::byte>> ranges;
   for (const GgufTensor* t : stack.parts)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 
 #include "loader.h"
 #include "repack.h"
@@ -28,6 +29,10 @@ class TensorLoader {
   BufferPtr suppressed();
   // Vectors behind each other. `by_heads` as of projection.
   BufferPtr stacked(const std::array<const GgufTensor*, 3>& vectors, size_t by_heads = 0);
+  // What is folded into this tensor.
+  Rotation rotation_of(const GgufTensor& tensor);
+  Rotation embedding_rotation();
+
   // `by_heads` says how many tensors of the stack, the first ones, have rows that RoPE rotates.
   Matrix projection(const TensorStack& stack, size_t by_heads = 0);
   // Splits the table into chunks of rows that one binding can reach.
@@ -38,6 +43,10 @@ class TensorLoader {
  private:
   static constexpr uint64_t kStep = 16 << 20;  // bytes between two reports
   static constexpr uint64_t kPadding = 16;     // kernels load 16 bytes at a time, also at the end of a table
+
+  // A projection without its rotation.
+  Matrix unrotated(const TensorStack& stack, size_t by_heads);
+  Rotation rotation_for(uint32_t width);
 
   // What the reader does with a piece: it packs it as this loader would, into its place.
   WeightReader::Put put_in_place(const TensorStack& stack, size_t by_heads) const;
@@ -98,6 +107,7 @@ class TensorLoader {
   const WeightHomes homes_;
   const GgufTensor* piece_ = nullptr;  // the first tensor of what is loaded now
   const std::function<bool(uint64_t, uint64_t)> on_progress_;
+  std::map<uint32_t, BufferPtr> signs_;  // of rotations
   std::vector<std::byte> repacked_, ordered_;
   double head_bound_ = 0;  // of the table that was loaded last
   uint64_t done_ = 0;      // of the file's bytes; its directory counts as done at the end

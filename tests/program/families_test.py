@@ -50,6 +50,7 @@ N_LONG = 150  # past two of the chunks of keys in which attention is computed, a
 N_WINDOWED = 600  # past the largest window
 N_ANSWER = 16
 
+UNFOLDED = "hadamard_f16"
 SMALL = "--dim 256 --ffn 512 --layers 2"
 MADE = {  # arguments of make_family.py
     # families
@@ -83,6 +84,9 @@ MADE = {  # arguments of make_family.py
     "i2_s_1x4": "--arch llama --proj i2_s_1x4 --head f16",
     "i2_s_64_tables": "--proj i2_s_64 --embd i2_s_64 --head i2_s_64 --vocab 389",
     "i2_s_1x4_tied": "--arch qwen3 --proj i2_s_1x4 --embd i2_s_1x4",
+    # a Walsh-Hadamard transform folded into all of it
+    "hadamard_f16": "--arch qwen3 --proj f16 --embd f16 --head f16 --hadamard 256",
+    "hadamard_ptq1_0": "--arch qwen3 --proj ptq1_0 --embd ptq1_0 --hadamard 128 --dim 384 --ffn 640 --heads 6 --kv 3 --vocab 389",
     # dense projections; --other puts blocks of different kinds into one stack
     "llama_floats": "--proj f16 --other attn_k=bf16 --other attn_v=f32 --other ffn_down=bf16 --embd f32",
     "llama_blocks": "--proj q4_0 --other attn_q=q5_0 --other attn_k=q8_0 --other attn_v=q6_k --other attn_output=q5_k "
@@ -259,6 +263,11 @@ class Runner:
         make_family.main([str(model), *SMALL.split(), "--seed", str(len(name)), *line.split()])
         layout = {"i2_s_64": "64", "i2_s_1x4": "1x4"}.get(make_family.parse(["", *line.split()]).proj, "128")
         computed = reference.Model(model, layout)
+        if name == UNFOLDED:  # held against the model that nothing is folded into
+            plain = self.folder / f"{name}.plain"
+            make_family.main([str(plain), *SMALL.split(), "--seed", str(len(name)), *line.partition("--hadamard")[0].split()])
+            computed = reference.Model(plain)
+            plain.unlink()
         n_vocab = len(computed.file.meta["tokenizer.ggml.tokens"])
         n = N_LONG if name in LONG else N_WINDOWED if name in WINDOWED else N_TOKENS
         ids = np.random.Generator(np.random.PCG64(len(name))).integers(0, n_vocab, n).tolist()

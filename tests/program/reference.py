@@ -109,6 +109,14 @@ class Rotation:
         return y
 
 
+def sylvester(n):
+    """Returns the orthonormal Walsh-Hadamard matrix in Sylvester's order."""
+    h = np.ones((1, 1))
+    while len(h) < n:
+        h = np.block([[h, h], [h, -h]])
+    return h / math.sqrt(n)
+
+
 def attend(q, k, v, order=1, scale=None, window=0):
     """Computes causal softmax attention; q is [tokens, heads, d], k and v are [tokens, kv_heads, d]."""
     group = q.shape[1] // k.shape[1]
@@ -175,18 +183,31 @@ class Model:
     def product(self, name, x):
         kind = self.file.kind(name)
         if kind not in gguf_types.TERNARY:
-            return (x.astype(np.float64) @ self.file.floats(name).T).astype(x.dtype)
+            return (x.astype(np.float64) @ self.weights(name).T).astype(x.dtype)
         codes, scales = self.file.ternary(name)
         if self.numbers.product:
             return self.numbers.product(x, codes, scales)
         trained_so = self.arch.startswith("bitnet") or kind in gguf_types.I2_S
         if self.numbers.int8 is None or not trained_so:
-            return (x.astype(np.float64) @ self.file.floats(name).T).astype(x.dtype)
+            return (x.astype(np.float64) @ self.weights(name).T).astype(x.dtype)
         q, s = quantise(x, self.numbers.int8)
         self.quantised.append(q)
         if np.ndim(scales):
             return (q @ self.file.floats(name).T).astype(x.dtype) / s.astype(x.dtype)
         return (q @ codes.T).astype(x.dtype) / s.astype(x.dtype) * x.dtype.type(scales)
+
+    def weights(self, name):
+        """Returns the values of a matrix without the transform that is folded into it: y = W H (s x), or e = s H row."""
+        values, meta = self.file.floats(name), self.file.meta
+        names = [*meta.get("prism.hadamard.weight_names", []), *meta.get("prism.hadamard.inverse_weight_names", [])]
+        if name not in names:
+            return values
+        block, width, signs = meta["prism.hadamard.block_size"], values.shape[-1], 1
+        if meta["prism.hadamard.sign_mode"] == "explicit":
+            widths = meta["prism.hadamard.sign_widths"]
+            begin = sum(widths[:widths.index(width)])
+            signs = np.array(meta["prism.hadamard.sign_values"][begin:begin + width])
+        return (values.reshape(len(values), -1, block) @ sylvester(block)).reshape(values.shape) * signs
 
     def norm(self, name, x):
         """Norms by blk.N.NAME.weight, or gives x back where the model has none of that name."""
@@ -210,7 +231,7 @@ class Model:
         self.stages = {}
         self.order = -1 if numbers.backwards else 1
         there = lambda name: name in self.file.tensors
-        embedding = self.file.floats("token_embd.weight").astype(numbers.sums)
+        embedding = self.weights("token_embd.weight").astype(numbers.sums)
         x, hidden, self.cache = embedding[ids], [], []
         if self.is_gemma:
             x = x * np.sqrt(self.n_embd)
@@ -249,7 +270,7 @@ class Model:
                 x = x * self.file.floats(b + "layer_output_scale.weight")
             hidden.append(x[-1])
             self.keep(residual=x)
-        head = self.file.floats("output.weight") if "output.weight" in self.file.tensors else embedding
+        head = self.weights("output.weight") if "output.weight" in self.file.tensors else embedding
         y = self.norm("output_norm", x)[:, ::self.order] @ head.astype(numbers.sums)[:, ::self.order].T
         if self.cap:
             y = self.cap * np.tanh(y / self.cap)

@@ -21,15 +21,20 @@ BITNET = ("bitnet", "bitnet-25", "bitnet-b1.58")
 ARCHITECTURES = (*BITNET, "llama", "qwen2", "qwen3", "qwen3moe", "qwen35", "maple", "phi3", "gpt2", "gemma3", "gemma4")
 GEMMA = ("gemma3", "gemma4")
 EXPERTS = ("qwen3moe", "maple")
+NOT_FOLDED = ("ssm_alpha.weight", "ssm_beta.weight", "ssm_conv1d.weight", "ffn_gate_inp.weight")
 CODES = [0.3, 0.4, 0.3]  # the shares of -1, 0 and 1
 
 
-def numbers(rng, kind, shape, deviation):
-    """Returns the bytes of a random tensor [rows, columns] whose values have this standard deviation."""
+def numbers(rng, kind, shape, deviation, fold=None):
+    """Returns the bytes of a random tensor [rows, columns] whose values have this standard deviation.
+
+    Values that are not ternary go through `fold` where it is given; ternary ones are drawn as what is folded already.
+    """
     if len(shape) == 3:  # of experts
         shape = (shape[0] * shape[1], shape[2])
     if kind not in gguf_types.TERNARY:
-        return gguf_types.quantise(kind, rng.standard_normal(shape, np.float32) * deviation)
+        values = rng.standard_normal(shape, np.float32) * deviation
+        return gguf_types.quantise(kind, fold(values) if fold else values)
     shares = [0.5, 0, 0.5] if kind == "q1_0" else CODES
     codes = rng.choice(np.arange(3, dtype=np.uint8), shape, p=shares)
     scale = deviation / math.sqrt(1 - shares[1])
@@ -194,7 +199,47 @@ def tensor(a, rng, name, kind, shape):
     deviation = (a.embd_deviation or (0.02 if a.arch in GEMMA else 0.2)) if name.endswith("token_embd.weight") else 1 / math.sqrt(shape[-1])
     if name.endswith("ffn_gate_inp.weight"):
         deviation *= 2  # so that some experts are clearly likelier
-    return gguf_types.KINDS[kind].id, numbers(rng, kind, shape, deviation)
+    return gguf_types.KINDS[kind].id, numbers(rng, kind, shape, deviation, fold_of(a, name, shape[-1]))
+
+
+# ---- a Walsh-Hadamard transform, as Bonsai 2 has it ----
+
+def is_folded(a, name):
+    """Says whether the transform is folded into a matrix: into all but those of small rows, as ssm_alpha is."""
+    return a.hadamard and name.endswith(".weight") and not name.endswith(NOT_FOLDED)
+
+
+def signs_of(a, width):
+    return np.random.Generator(np.random.PCG64([a.seed, width])).choice([-1, 1], width)
+
+
+def fold_of(a, name, width):
+    """Returns the function that folds it into rows of floats, or None: a row w becomes H (s w). So W x is W' H (s x)."""
+    if not is_folded(a, name):
+        return None
+
+    def fold(rows):
+        values = (rows * signs_of(a, width)).reshape(len(rows), -1, a.hadamard).astype(np.float64)
+        for h in (1 << i for i in range(a.hadamard.bit_length() - 1)):
+            pairs = values.reshape(len(rows), -1, 2, h)
+            values = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], 2)
+        return values.reshape(rows.shape) / math.sqrt(a.hadamard)
+
+    return fold
+
+
+def hadamard_keys(a, n_vocab, head_dim):
+    matrices = {name: shape for name, _, shape in tensors(a, n_vocab, head_dim) if len(shape) == 2 and is_folded(a, name)}
+    widths = sorted({shape[-1] for shape in matrices.values()})
+    embedding = matrices.pop("token_embd.weight", None)
+    P = "prism.hadamard."
+    return [key(P + "version", U32, 2 if a.head == "tied" else 1), key(P + "block_size", U32, a.hadamard),
+            key(P + "transform", STRING, "normalized-sylvester-walsh-hadamard"), key(P + "axis", STRING, "input-last-dimension"),
+            key(P + "sign_mode", STRING, "explicit"), key(P + "sign_widths", ARRAY, widths, I32),
+            key(P + "sign_values", ARRAY, [int(s) for width in widths for s in signs_of(a, width)], I32),
+            key(P + "weight_names", ARRAY, list(matrices), STRING),
+            key(P + "inverse_weight_names", ARRAY, ["token_embd.weight"] if embedding else [], STRING),
+            key(P + "gdn_v_grouped", BOOL, True)]
 
 
 def metadata(a, rng, head_dim):
@@ -256,6 +301,8 @@ def metadata(a, rng, head_dim):
         meta += [key("tokenizer.ggml.model", STRING, "gpt2"), key("tokenizer.ggml.merges", ARRAY, merges, STRING),
                  key("tokenizer.ggml.pre", STRING, "qwen2" if A.startswith("qwen") else "llama-bpe"),
                  *([key("tokenizer.chat_template", STRING, a.template)] if a.template else [])]
+    if a.hadamard:
+        meta += hadamard_keys(a, len(tokens), head_dim)
     meta += [key("tokenizer.ggml.tokens", ARRAY, tokens, STRING), key("tokenizer.ggml.token_type", ARRAY, types, I32),
              key("tokenizer.ggml.bos_token_id", U32, bos), key("tokenizer.ggml.eos_token_id", U32, eos),
              key("tokenizer.ggml.add_bos_token", BOOL, not A.startswith("qwen"))]
@@ -297,6 +344,7 @@ def parse(arguments=None):
                                 ("conv", 4, "inputs of a convolution")):
         parser.add_argument("--" + name, type=int, default=default, help=what + " of a DeltaNet")
     parser.add_argument("--outliers", type=float, help="one in 64 of what norms give is so many times as large")
+    parser.add_argument("--hadamard", type=int, default=0, help="a transform of such blocks is folded into the matrices")
     parser.add_argument("--template", default=TEMPLATE, help="the chat template; an empty one is left out")
     parser.add_argument("--spm", action="store_true", help="a vocabulary of sentence pieces with scores")
     a = parser.parse_args(arguments)
