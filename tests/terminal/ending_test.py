@@ -62,7 +62,6 @@ class EndingTest(ScreenCase):
         t.key("C-c", "C-c")
         t.wait(r"\(stopped\)")
         t.key("C-d")
-        t.wait(r"^prompt\$")
         t.clear()
         self.assert_restored(t)
 
@@ -119,6 +118,7 @@ class EndingTest(ScreenCase):
         t = self.start("FAKE_STDERR=1")
         t.line("count 30")
         t.wait("number 30$")
+        t.wait("ready")
         self.assertNotIn("driver", t.screen())
         t.key("C-d")
         self.wait_left(t, 0)

@@ -1,14 +1,15 @@
 // The real screen over a chat without a model, for tests that must know the words of an answer.
 //
-// It "loads" for FAKE_LOAD_MS milliseconds and answers with a word every FAKE_WORD_MS. The answer to "count
-// N" is N numbered lines; to "markdown", "rich" and "unicode" a sample; to "forever" one without end; to
-// "line N" one line of N characters; to "marks N" a letter and an emoji with N combining marks each; to
-// "bytes" every byte there is; to "think" a thought and a word, and to "ponder" a thought without end. "die"
-// calls abort(), "overflow" calls itself without end, and "bus" lets SIGBUS hit another thread while this one
-// draws without a pause. Any other text is its own answer. With FAKE_PIECE, words come in pieces of so many
-// bytes. An answer that is stopped ends FAKE_STOP_WORDS words later. With FAKE_STDERR=1 it writes to stderr
-// now and then, as drivers do. FAKE_KEYS holds the lines of a keys file. /copy [N] copies from the last
-// answer, /open offers forty titles, and /save FILE writes the last turn.
+// It "loads" for FAKE_LOAD_MS milliseconds, and until there is a file FAKE_LOAD_UNTIL, and answers with a
+// word every FAKE_WORD_MS. The answer to "count N" is N numbered lines; to "markdown", "rich" and "unicode" a
+// sample; to "forever" one without end; to "line N" one line of N characters; to "marks N" a letter and an
+// emoji with N combining marks each; to "bytes" every byte there is; to "think" a thought and a word, and to
+// "ponder" a thought without end. "die" calls abort(), "overflow" calls itself without end, and "bus" lets
+// SIGBUS hit another thread while this one draws without a pause. Any other text is its own answer. With
+// FAKE_PIECE, words come in pieces of so many bytes. An answer that is stopped ends FAKE_STOP_WORDS words
+// later. With FAKE_STDERR=1 it writes to stderr now and then, as drivers do. FAKE_KEYS holds the lines of a
+// keys file. /copy [N] copies from the last answer, /open offers forty titles, and /save FILE writes the last
+// turn.
 #include <fmt/format.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -81,7 +82,9 @@ class FakeChat : public Chat {
           "/open [ID]           go on with a stored conversation; without ID, pick one\n"
           "/set [NAME [VALUE]]  show or change how answers are chosen\n/quit    leave");
     } else if (text.starts_with("/save ")) {
-      std::ofstream(std::string(text.substr(6))) << turn_;
+      const std::string file(text.substr(6)), unfinished = file + ".tmp";
+      std::ofstream(unfinished) << turn_;
+      std::rename(unfinished.c_str(), file.c_str());
       front_end_.notice("Saved.");
     } else if (text.starts_with("/copy")) {
       copy(text.size() > 6 ? static_cast<size_t>(std::atoi(std::string(text.substr(6)).c_str())) : 0);
@@ -146,7 +149,8 @@ class FakeChat : public Chat {
       loaded_ms_ += 10;
       const int total = std::max(number_from("FAKE_LOAD_MS", 100), 10);
       status_.progress = std::min(1.0, static_cast<double>(loaded_ms_) / total);
-      loading_ = loaded_ms_ < total;
+      const char* until = std::getenv("FAKE_LOAD_UNTIL");
+      loading_ = loaded_ms_ < total || (until != nullptr && access(until, F_OK) != 0);
       if (!loading_) {
         status_.state = ChatState::idle;
         set_timer(0);

@@ -9,8 +9,9 @@ key; its last screen is the golden one.
 import os
 import re
 import sys
+import time
 
-from tmux import Terminal
+from tmux import PATIENCE, Terminal
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "screens")
 SIZES = ((80, 24), (40, 12))
@@ -39,7 +40,8 @@ SCENES = {
 }
 
 
-def screen_of(program, scene, columns, rows):
+def screen_of(program, scene, columns, rows, golden):
+    """Returns the screen once it is the golden one, or as it stays."""
     with Terminal(columns, rows) as t:
         t.clear()
         t.line(f"exec {program}")
@@ -49,8 +51,16 @@ def screen_of(program, scene, columns, rows):
                 t.wait(arguments[0])
             else:
                 getattr(t, verb)(*arguments)
-        screen = t.screen().rstrip("\n") + "\n"
-    return re.sub(r"[0-9.]+ tok/s", "N tok/s", screen)
+        # What was waited for may be the first part of a frame.
+        screen, end = shown(t), time.monotonic() + (PATIENCE if golden is not None else 1)
+        while screen != golden and time.monotonic() < end:
+            time.sleep(0.02)
+            screen = shown(t)
+    return screen
+
+
+def shown(t):
+    return re.sub(r"[0-9.]+ tok/s", "N tok/s", t.screen().rstrip("\n") + "\n")
 
 
 def main():
@@ -61,14 +71,14 @@ def main():
         for columns, rows in SIZES:
             name = f"{scene}-{columns}x{rows}.txt"
             path = os.path.join(FOLDER, name)
-            screen = screen_of(program, scene, columns, rows)
             if update:
                 os.makedirs(FOLDER, exist_ok=True)
                 with open(path, "w") as f:
-                    f.write(screen)
+                    f.write(screen_of(program, scene, columns, rows, None))
                 continue
             with open(path) as f:
                 golden = f.read()
+            screen = screen_of(program, scene, columns, rows, golden)
             if screen != golden:
                 wrong.append(f"--- {name} is now:\n{screen}--- and was:\n{golden}")
     if wrong:

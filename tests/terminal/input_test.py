@@ -197,7 +197,7 @@ class InputTest(ScreenCase):
         self.assertEqual(self.sent(t), "abe\u0301")
 
     def test_a_turn_that_comes_back_waits_for_an_empty_input(self):
-        t = self.start("FAKE_LOAD_MS=2000 FAKE_WORD_MS=1")
+        t = self.start("FAKE_LOAD_UNTIL=now FAKE_WORD_MS=1")
         t.wait("loading")
         t.line("first")
         t.type("second")
@@ -206,6 +206,7 @@ class InputTest(ScreenCase):
         self.wait_input(t, "› second")
         t.key("C-c")
         self.wait_input(t, "› first")
+        self.end_loading(t)
         t.wait("ready")
         t.key("Enter")
         self.assertEqual(self.sent(t), "first")
@@ -267,6 +268,7 @@ class InputTest(ScreenCase):
         t.key("C-t")
         t.wait("^find ›")
         t.key("Escape")
+        t.wait("^find ›", gone=True)  # a key that comes at once would be Meta's
         t.key("F1")
         t.wait(r"\^T +find in the conversation")
 

@@ -18,7 +18,7 @@ class ProgramTest(unittest.TestCase):
         if terminal is None:
             terminal = Terminal()
             self.addCleanup(terminal.close)
-        terminal.line("stty -a > before")
+        terminal.run("stty -a > before")
         terminal.clear()
         terminal.line(f"{PROGRAM} {MODEL} {arguments}; echo left with $?")
         terminal.wait(r"^── .* ready ─", seconds=120)
@@ -38,7 +38,7 @@ class ProgramTest(unittest.TestCase):
         return terminal.screen().split(f"› {text}\n\n")[-1].split("\n── ")[0].strip()
 
     def test_a_conversation(self):
-        t = self.start()
+        t = self.start("--temp 0")
         self.assertTrue(self.ask(t, "Hello!"))
         screen = t.screen()
         self.assertRegex(screen, r"\d tok/s")
@@ -67,7 +67,9 @@ class ProgramTest(unittest.TestCase):
         self.leave(t)
 
     def test_esc_keeps_the_partial_answer(self):
-        t = self.start()
+        terminal = Terminal(200, 60)  # where the question does not scroll away soon
+        self.addCleanup(terminal.close)
+        t = self.start("", terminal)
         t.line("/set temp 100")  # an answer that does not end soon
         t.line("/set top_k 0")
         t.line("/set top_p 1")
@@ -88,7 +90,7 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(finish == "interrupted", stopped)
 
     def test_pastes_are_stored_whole_or_given_back(self):
-        t = self.start("-n 4")
+        t = self.start("-n 4 --temp 0")
         text = "".join(f"row {i} of 漢字\n" for i in range(40))
         t.paste(text)
         t.wait(r"› \[paste 1: 40 lines\]")
@@ -131,7 +133,7 @@ class ProgramTest(unittest.TestCase):
             with self.subTest(size=f"{columns}x{rows}"):
                 terminal = Terminal(columns, rows)
                 self.addCleanup(terminal.close)
-                t = self.start("--no-kv-cache", terminal)
+                t = self.start("--no-kv-cache --temp 0", terminal)
                 t.type("/")
                 t.wait(r"^  /help \[COMMAND\|keys\] +what there[\s\S]*\n── ")
                 t.type("und")
@@ -165,7 +167,7 @@ class ProgramTest(unittest.TestCase):
                     notes.write("".join(f"The sea has fish {i}.\n" for i in range(60)))
                 with open(os.path.join(terminal.home, "picture"), "wb") as picture:
                     picture.write(b"\x89PNG\0\0")
-                t = self.start("--no-kv-cache -n 8", terminal)
+                t = self.start("--no-kv-cache -n 8 --temp 0", terminal)
                 t.type("What is in @no")
                 t.wait(r"^  notes\.txt +1\.\d KiB\n── ")
                 t.key("Tab")
@@ -205,6 +207,7 @@ class ProgramTest(unittest.TestCase):
         self.ask(t, "What is your name?")
         t.line("/regen")
         t.wait(r"^  \(2/2\)$")
+        t.wait("^── .* ready ─")
         t.wait(r"^──.* reused \d+ of \d+ tokens · ")
         t.line("/edit")
         t.wait_until("the turn is in the input line",
@@ -241,7 +244,7 @@ class ProgramTest(unittest.TestCase):
             script.write("Hello!\n@wait idle 60\n@expect /› Hello!/\n@resize 50x12\n@screenshot shot.txt\n"
                          "@key F1\n@expect /Alt-Enter/\n@key Esc\n@expect-not /Alt-Enter/\n/quit\n")
         t.clear()
-        t.line(f"{PROGRAM} {MODEL} --script script; echo left with $?")
+        t.line(f"{PROGRAM} {MODEL} --temp 0 --script script; echo left with $?")
         t.wait("^left with 0$", seconds=120)
         with open(os.path.join(t.home, "shot.txt")) as shot:
             rows = shot.read().split("\n")

@@ -12,12 +12,17 @@ class ScreenCase(unittest.TestCase):
     def start(self, environment="", columns=80, rows=24):
         terminal = Terminal(columns, rows)
         self.addCleanup(terminal.close)
-        terminal.line("stty -a > before")
+        terminal.run("stty -a > before")
         terminal.clear()
         terminal.line(f"{environment} {self.program}; echo left with $?")
         if "LOAD" not in environment:
             terminal.wait("ready")
         return terminal
+
+    def end_loading(self, terminal):
+        """Requires: start("FAKE_LOAD_UNTIL=now")."""
+        with open(os.path.join(terminal.home, "now"), "w"):
+            pass
 
     def wait_left(self, terminal, code):
         terminal.wait(rf"^left with {code}$")

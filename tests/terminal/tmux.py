@@ -79,12 +79,23 @@ class Terminal:
         self.key("Enter")
 
     def wait_prompt(self):
-        """Waits until the shell has asked for a line. What is typed before that would be echoed in front of it."""
+        """Waits until the shell has asked for a line. What is typed before that would be echoed in front of it.
+
+        Requires: something has been shown since the prompt before, which would be taken for the new one.
+        """
         self.wait(r"^prompt\$\s*\Z")
 
+    def run(self, command):
+        """Has the shell run a command, and waits for its end."""
+        self.wait_prompt()
+        self.type(command)
+        typed = "".join(command.split())
+        self.wait_until(f"{command!r} is typed", lambda: "".join(self.screen().split()).endswith(typed))
+        self.key("Enter")
+        self.wait_prompt()
+
     def clear(self):
-        self.line("clear")
-        self.wait(r"\A\s*prompt\$\s*\Z")
+        self.run("TERM=screen clear")  # a test may have set a terminal that cannot
 
     def paste(self, text):
         self.tmux("load-buffer", "-", data=text.encode())

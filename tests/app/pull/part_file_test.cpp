@@ -46,7 +46,7 @@ using testing::HasSubstr;
 class PartFileTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / "app_part_file_test";
+    folder_ = fs::path(testing::TempDir()) / ("app_part_file_test_" + std::to_string(getpid()));
     fs::remove_all(folder_);
     fs::create_directories(folder_);
     file_ = folder_ / "model.gguf";
