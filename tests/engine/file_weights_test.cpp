@@ -252,9 +252,9 @@ TEST_P(SpoiledFile, AFileThatChangesGivesNoWrongToken) {
 TEST_P(SpoiledFile, AStopComesWhileTheFileIsRead) {
   using Clock = std::chrono::steady_clock;
   const std::vector<int32_t> whole = answer();
-  file_faults::set({.late_ms = 60});  // a token takes a second
   Sampler sampler({});
   session_->sync(std::vector<int32_t>{1, 2, 3, 4, 5, 6});
+  file_faults::set({.late_ms = 200});  // a token takes three seconds
   Clock::time_point stopped;
   std::thread other;
   const Finish finish = session_->decode(sampler, {.max_tokens = 12}, [&](const SampledToken&) {
@@ -269,7 +269,7 @@ TEST_P(SpoiledFile, AStopComesWhileTheFileIsRead) {
   const auto until = Clock::now();
   other.join();
   EXPECT_EQ(finish, Finish::interrupted);
-  EXPECT_LT(std::chrono::duration<double>(until - stopped).count(), 0.5);  // on a machine that does much else
+  EXPECT_LT(std::chrono::duration<double>(until - stopped).count(), 1.5);  // on a machine that does much else
   EXPECT_LT(session_->tokens().size(), 6 + whole.size());
   file_faults::set({});
   EXPECT_EQ(answer(), whole);

@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr int kStride = 5;  // every call is tried in the other builds
+constexpr int kStride = 9;  // every call is tried in the other builds
 #else
 constexpr int kStride = 1;
 #endif
