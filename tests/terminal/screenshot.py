@@ -96,7 +96,7 @@ def svg_of(captured, columns, rows, theme="dark", cursor=None):
 
 
 def play(terminal, program, script):
-    terminal.line("clear")
+    terminal.clear()
     terminal.line(f"exec {program}")
     for line in script.splitlines():
         if line.startswith("~key "):
