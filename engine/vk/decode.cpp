@@ -139,6 +139,15 @@ static uint32_t rounds_for(const DecodeStage& from, const DecodeStage& to, uint3
   return from.n_out / from.n_head % unit == 0 ? ROUNDED_ATTENTION : 0;
 }
 
+// Whether a product beside this one has more rows; then these few run meanwhile.
+static bool is_beside_more(std::span<const DecodeStage> stages, size_t i) {
+  const auto has_more = [&](size_t other) {
+    return stages[other].x == stages[i].x && stages[other].n_out > stages[i].n_out &&
+           is_product(stages[other]);
+  };
+  return is_product(stages[i]) && ((i > 0 && has_more(i - 1)) || (i + 1 < stages.size() && has_more(i + 1)));
+}
+
 // Rows are in one of two classes: as long as the longest of all, or no longer than the longest of the others.
 // Gate and up are always in the second.
 DecodeShape DecodeStages::shape() const {
@@ -157,11 +166,12 @@ DecodeShape DecodeStages::shape() const {
   const auto describe = [&](DecodeShape::Rows& rows, bool long_rows) {
     bool some = false, all = true;
     uint32_t fewest = UINT32_MAX;
-    for (const DecodeStage& s : stages_) {
+    for (size_t i = 0; i < stages_.size(); ++i) {
+      const DecodeStage& s = stages_[i];
       if (s.n_in == 0 || (s.n_in > n_short) != long_rows) continue;
       some |= s.weight != 0;
       all &= s.weight != 0;
-      if (s.kind != STAGE_DELTA) fewest = std::min(fewest, s.n_out);
+      if (s.kind != STAGE_DELTA && !is_beside_more(stages_, i)) fewest = std::min(fewest, s.n_out);
     }
     rows.norm = all ? NORM_ALWAYS : some ? NORM_BY_STAGE : NORM_NEVER;
     rows.n_out = fewest;

@@ -70,6 +70,27 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
     }
 }
 
+// Of a model with DeltaNets each token takes stages, and a batch a kernel for each step.
+TEST_P(EngineTest, DeltaNetsInKernelsForAGpuGiveTheSameBitsInAnyBatch) {
+  if (current_device == "cpu") GTEST_SKIP() << "its kernels are the same for everyone";
+  EngineOptions options = on(current_device);
+  options.kernels = share({.chained_decode = ways_to_decode(engine().device()).front(), .as_gpu = true});
+  const auto gpu = Engine::open(Checkpoint(BITNET_QWEN35), options);
+  std::vector<int32_t> tokens(21);
+  for (size_t i = 0; i < tokens.size(); ++i)
+    tokens[i] = static_cast<int32_t>((i * 7919 + 5) % gpu->model().n_vocab);
+  std::vector<std::vector<float>> all;
+  for (const uint32_t batch : {1U, 0U, 8U}) {
+    const auto session = Session::create(*gpu, 0);
+    SyncOptions sync;
+    sync.batch = batch;
+    session->sync(tokens, sync);
+    all.push_back(copy(session->logits()));
+  }
+  EXPECT_EQ(all[1], all[0]);
+  EXPECT_EQ(all[2], all[0]);
+}
+
 // The file of compiled kernels is written once, used again, and ignored if it is damaged.
 TEST_P(EngineTest, KernelsAreKeptBetweenRuns) {
   if (current_device == "cpu") GTEST_SKIP() << "nothing is compiled there";
