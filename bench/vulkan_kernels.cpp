@@ -48,6 +48,8 @@ class Bench {
                                   TensorType::q6_k, TensorType::f16})
       dense_kernels(type);
     attention_kernels("attention", kHeads);
+    attention_kernels("attention_qwen35", {24, 4, 256, 64});
+    delta_kernels({16, 48, 128, 4});
     attention_kernels("attention_gemma_local", {8, 1, 256, 256, 1, 512});
     attention_kernels("attention_gemma_global", {8, 1, 512, 512, 1});
     if (n_ == 1) head_kernels();
@@ -276,6 +278,37 @@ class Bench {
           },
           depth);
     }
+  }
+
+  // A Gated DeltaNet, whose bytes are those of its memory, and the product of floats that makes its gates.
+  void delta_kernels(const DeltaShape& s) {
+    constexpr uint32_t kInputs = 5120;  // of the gates
+    const uint64_t memory = uint64_t{s.n_head_v} * s.head_dim * s.head_dim, n = n_;
+    std::vector<DeltaState> states;
+    for (uint32_t i = 0; i < kLayers; ++i)
+      states.push_back({floats(2 * uint64_t{s.n_conv - 1} * s.channels()), floats(2 * memory)});
+    const DeltaInput input{floats(uint64_t{s.channels()} * s.n_conv), floats(s.n_head_v), floats(s.n_head_v),
+                           rms_of(floats(s.head_dim), kEpsilon)};
+    const BufferPtr qkvz = floats(n * (s.channels() + s.inner())), gates = floats(n * 2 * s.n_head_v),
+                    o = floats(n * s.inner()), x = floats(n * kInputs);
+    const DeltaScratch scratch{floats(n * s.channels()), floats(n * 2 * s.n_head_v)};
+    measure("delta_net", 8 * memory, [&](Recorder& r, uint32_t i) {
+      r.delta_net(*qkvz, *gates, input, states[i], scratch, *o, s, n_);
+    });
+    Matrix w;
+    w.n_in = kInputs;
+    w.layout = Layout::floats;
+    w.input = Input::float_row;
+    for (uint32_t part = 0; part < 2; ++part)
+      w.parts[part] = {s.n_head_v, 1, TensorType::bf16, 0, filled(uint64_t{s.n_head_v} * kInputs * 2),
+                       nullptr};
+    const Norm norm = rms_of(floats(kInputs), kEpsilon);
+    const Quantised none;
+    measure("delta_net_and_gates", 8 * memory + uint64_t{4} * s.n_head_v * kInputs,
+            [&](Recorder& r, uint32_t i) {
+              r.linear(w, {*x, norm, none}, store(*gates), n_);
+              r.delta_net(*qkvz, *gates, input, states[i], scratch, *o, s, n_);
+            });
   }
 
   Table table_of(TensorType type, uint32_t n_embd) {
