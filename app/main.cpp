@@ -455,6 +455,7 @@ int run(const Options& options, Output& out, Output& err) {
       tool_perplexity(options, out, err);
       break;
     case Mode::bench:
+      if (options.validate) return tool_validate(options, out, err);
       tool_bench(options, out);
       break;
     case Mode::plan:

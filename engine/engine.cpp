@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "engine/kernel_options.h"
 #include "engine/read_ahead.h"
 #include "engine/weights/loader.h"
 #include "fingerprint.h"
+#include "plain_kernels.h"
 #include "session.h"
 #include "watch.h"
 
@@ -26,6 +28,10 @@ std::unique_ptr<Backend> open_backend(const EngineOptions& options) {
 }
 
 }  // namespace
+
+std::shared_ptr<const KernelOptions> plain_kernels() {
+  return share({.cpu_kernels = "scalar", .head_shortlist = HeadShortlist::never});
+}
 
 std::vector<DeviceInfo> list_devices() {
   std::vector<DeviceInfo> devices = list_vulkan_devices();

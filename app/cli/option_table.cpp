@@ -257,7 +257,9 @@ const TextRow kExitCodes[] = {
     {"0", "ok; also if the reader of a pipe went away"},
     {"1", "runtime error; also if search finds nothing"},
     {"2", "usage: the command line, the config file or a script cannot be understood"},
-    {"3", "an expectation or a command of a script failed, or a replay differed"},
+    {"3",
+     "an expectation or a command of a script failed, a replay differed, or bench validate found a stage "
+     "wrong"},
     {"4", "the model cannot be loaded"},
     {"5", "no usable device, or the device was lost"},
     {"6", "the database cannot be used"},

@@ -33,7 +33,8 @@ struct OptionGroup {
 struct ToolRow {
   const char* name;
   Mode mode;
-  const char* argument;  // "ID"; "[MODEL]" = may be left out; "TEXT..." = one or more; "" = none
+  const char* argument;  // "ID"; "[MODEL]" = may be left out; "TEXT..." = one or more; "A B", "[A] [B]" =
+                         // two; "" = none
   const char* words;     // as in OptionRow
   const char* help;
   void (*read)(Options&, std::string_view argument);  // called once for each argument

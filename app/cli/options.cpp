@@ -90,13 +90,14 @@ ParsedTool add_tool(CLI::App& app, const ToolRow& row) {
     const bool required = !name.starts_with('[');
     const bool several = name.ends_with("...");
     const size_t space = name.find(' ');  // of two words
-    const int least = space == std::string::npos ? 1 : 2;
-    if (least == 2) name.resize(space);
+    const int words = space == std::string::npos ? 1 : 2;
+    if (words == 2) name.resize(space);
     if (!required) name = name.substr(1, name.size() - 2);
     if (several) name.resize(name.size() - 3);
-    tool.argument =
-        tool.app->add_option(name)->expected(least, several ? kMostWords : least)->required(required);
-    if (several) tool.argument->take_all()->allow_extra_args();
+    tool.argument = tool.app->add_option(name)
+                        ->expected(required ? words : 1, several ? kMostWords : words)
+                        ->required(required);
+    if (several || (words == 2 && !required)) tool.argument->take_all()->allow_extra_args();
   }
   for (const OptionRow& option : row.options) tool.given.push_back(add_row(*tool.app, option));
   return tool;

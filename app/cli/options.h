@@ -106,6 +106,7 @@ struct Options : ModelOptions {
   uint32_t bench_tokens = 128;
   uint32_t bench_depth = 0;
   uint32_t bench_repeat = 5;
+  bool validate = false;  // bench compares stages too
   bool json = false;
 };
 

@@ -10,6 +10,7 @@
 #include "app/base/clock.h"
 #include "app/base/sizes.h"
 #include "app/model/model_open.h"
+#include "bench_report.h"
 #include "engine/engine.h"
 #include "engine/error.h"
 #include "engine/open_model.h"
@@ -42,19 +43,6 @@ std::vector<int32_t> made_up(uint32_t count, uint32_t n_vocab, uint32_t from, ui
     ids[i] = static_cast<int32_t>((uint64_t{i} * 7919 + step * 104729 + 17) % n_vocab);
   }
   return ids;
-}
-
-// Tokens of context that the bench needs. Throws Error(usage) if the model was not trained for so many.
-uint32_t context_for(const Options& options) {
-  const ModelInfo info = read_model_info(*open_model(find_model(options.model)), options.activation);
-  const uint32_t needed = options.bench_depth + std::max(options.bench_prompt, options.bench_tokens + 1);
-  if (needed > info.n_ctx_train) {
-    throw Error(ErrorKind::usage,
-                fmt::format("bench: {} tokens asked for, the model's context holds {}; give smaller "
-                            "-d, -p or -n",
-                            needed, info.n_ctx_train));
-  }
-  return needed;
 }
 
 struct Speeds {
@@ -133,49 +121,47 @@ double file_rate(const FileReads& reads) {
   return reads.seconds > 0 ? kWeightReaders * static_cast<double>(reads.bytes) / reads.seconds : 0;
 }
 
-std::string json_report(const Options& options, const RunningModel& model, const Speeds& speeds,
-                        const Traffic& traffic) {
+nlohmann::ordered_json json_report(const Options& options, const RunningModel& model, const Speeds& speeds,
+                                   const Traffic& traffic) {
   using nlohmann::ordered_json;
   const ModelInfo& info = model.engine->model();
-  const ordered_json report = {
-      {"model", info.name},
-      {"fingerprint", info.fingerprint},
-      {"device", model.engine->device().name},
-      {"driver", model.engine->device().driver},
-      {"depth", options.bench_depth},
-      {"runs", options.bench_repeat},
-      {"load",
-       {{"bytes", info.file_bytes},
-        {"seconds", model.load_seconds},
-        {"upload_seconds", model.upload_seconds}}},
-      {"prefill",
-       {{"tokens", options.bench_prompt},
-        {"median", speeds.prefill.median},
-        {"min", speeds.prefill.least},
-        {"max", speeds.prefill.most}}},
-      {"decode",
-       {{"tokens", options.bench_tokens},
-        {"median", speeds.decode.median},
-        {"min", speeds.decode.least},
-        {"max", speeds.decode.most},
-        {"bytes_per_token", traffic.bytes_per_token},
-        {"gb_per_s", traffic.gb_per_s},
-        {"percent_of_copy_speed",
-         traffic.read_gb_per_s > 0 ? ordered_json(traffic.percent) : ordered_json()}}},
-      {"read_gb_per_s", traffic.read_gb_per_s},
-      {"placement",
-       {{"on_device", model.engine->placement().on_device},
-        {"in_host", model.engine->placement().in_host},
-        {"read_in_host", model.engine->placement().read_in_host},
-        {"in_file", model.engine->placement().in_file},
-        {"read_in_file", model.engine->placement().read_in_file},
-        {"file_gb_per_s", file_rate(traffic.reads) / 1e9},
-        {"link_gb_per_s", traffic.link_gb_per_s},
-        {"percent_of_link", traffic.link_speed > 0
-                                ? ordered_json(100 * traffic.link_gb_per_s / traffic.link_speed)
-                                : ordered_json()}}},
-      {"plain_head_bound", traffic.plain_bound}};
-  return report.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return {{"model", info.name},
+          {"fingerprint", info.fingerprint},
+          {"device", model.engine->device().name},
+          {"driver", model.engine->device().driver},
+          {"depth", options.bench_depth},
+          {"runs", options.bench_repeat},
+          {"load",
+           {{"bytes", info.file_bytes},
+            {"seconds", model.load_seconds},
+            {"upload_seconds", model.upload_seconds}}},
+          {"prefill",
+           {{"tokens", options.bench_prompt},
+            {"median", speeds.prefill.median},
+            {"min", speeds.prefill.least},
+            {"max", speeds.prefill.most}}},
+          {"decode",
+           {{"tokens", options.bench_tokens},
+            {"median", speeds.decode.median},
+            {"min", speeds.decode.least},
+            {"max", speeds.decode.most},
+            {"bytes_per_token", traffic.bytes_per_token},
+            {"gb_per_s", traffic.gb_per_s},
+            {"percent_of_copy_speed",
+             traffic.read_gb_per_s > 0 ? ordered_json(traffic.percent) : ordered_json()}}},
+          {"read_gb_per_s", traffic.read_gb_per_s},
+          {"placement",
+           {{"on_device", model.engine->placement().on_device},
+            {"in_host", model.engine->placement().in_host},
+            {"read_in_host", model.engine->placement().read_in_host},
+            {"in_file", model.engine->placement().in_file},
+            {"read_in_file", model.engine->placement().read_in_file},
+            {"file_gb_per_s", file_rate(traffic.reads) / 1e9},
+            {"link_gb_per_s", traffic.link_gb_per_s},
+            {"percent_of_link", traffic.link_speed > 0
+                                    ? ordered_json(100 * traffic.link_gb_per_s / traffic.link_speed)
+                                    : ordered_json()}}},
+          {"plain_head_bound", traffic.plain_bound}};
 }
 
 std::string text_report(const Options& options, const RunningModel& model, const Speeds& speeds,
@@ -217,12 +203,33 @@ std::string text_report(const Options& options, const RunningModel& model, const
 
 }  // namespace
 
-void tool_bench(const Options& options, Output& out) {
-  const uint32_t n_ctx = context_for(options);
-  const RunningModel model = open_running_model(options, n_ctx);
+uint32_t bench_context(const Options& options) {
+  const ModelInfo info = read_model_info(*open_model(find_model(options.model)), options.activation);
+  const uint32_t needed = options.bench_depth + std::max(options.bench_prompt, options.bench_tokens + 1);
+  if (needed > info.n_ctx_train) {
+    throw Error(ErrorKind::usage,
+                fmt::format("bench: {} tokens asked for, the model's context holds {}; give smaller "
+                            "-d, -p or -n",
+                            needed, info.n_ctx_train));
+  }
+  return needed;
+}
+
+nlohmann::ordered_json bench_report(const Options& options, const RunningModel& model, uint32_t n_ctx) {
   const Speeds speeds = measure(options, *model.session, model.engine->model().n_vocab);
-  const Traffic traffic = traffic_of(options, model, n_ctx, speeds.decode.median);
-  out.write((options.json ? json_report : text_report)(options, model, speeds, traffic));
+  return json_report(options, model, speeds, traffic_of(options, model, n_ctx, speeds.decode.median));
+}
+
+void tool_bench(const Options& options, Output& out) {
+  using nlohmann::ordered_json;
+  const uint32_t n_ctx = bench_context(options);
+  const RunningModel model = open_running_model(options, n_ctx);
+  if (options.json) {
+    const ordered_json report = bench_report(options, model, n_ctx);
+    return out.write(report.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+  }
+  const Speeds speeds = measure(options, *model.session, model.engine->model().n_vocab);
+  out.write(text_report(options, model, speeds, traffic_of(options, model, n_ctx, speeds.decode.median)));
 }
 
 }  // namespace bitnet

@@ -219,6 +219,16 @@ const OptionRow kBenchRows[] = {
 
 void read_id(Options& o, View v) { o.conversation = conversation_id(v); }
 void read_model(Options& o, View v) { o.model = not_empty("model", v); }
+void read_bench(Options& o, View v) {
+  if (o.words.empty() && v == "validate")
+    o.validate = true;
+  else if (o.words.empty() || o.words == "validate")
+    read_model(o, v);
+  else
+    throw Error(ErrorKind::usage,
+                fmt::format("what is '{}' for? (bitnet-chat bench --help shows what there is)", v));
+  o.words = v;
+}
 
 const ToolRow kTools[] = {
     {"list", Mode::list, "", "", "list the stored conversations, the latest first", nullptr, kListRows},
@@ -286,8 +296,12 @@ const ToolRow kTools[] = {
        (o.words.empty() ? o.model : o.file) = o.words = not_empty("perplexity", v);  // MODEL comes first
      },
      kPerplexityRows},
-    {"bench", Mode::bench, "[MODEL]", "%model", "measure the speed of prefill and decode", read_model,
-     kBenchRows},
+    {"bench", Mode::bench, "[validate] [MODEL]", "%model",
+     "measure the speed of prefill and decode; 'bench validate' also compares what is computed, stage by "
+     "stage, with "
+     "golden values or, where a model has none, with the CPU's plain kernels, and --json makes it a report "
+     "for others",
+     read_bench, kBenchRows},
     {"plan", Mode::plan, "[MODEL]", "%model",
      "show what of a model would lie where, and how fast it would be, before anything is loaded", read_model,
      kPlanRows},

@@ -29,6 +29,9 @@ void tool_probe(const Options& options, Output& err);
 // tool_bench.cpp
 void tool_bench(const Options& options, Output& out);
 
+// tool_validate.cpp; 3: a stage is beyond its bar
+int tool_validate(const Options& options, Output& out, Output& err);
+
 // tool_plan.cpp
 void tool_plan(const Options& options, Output& out);
 

@@ -32,12 +32,6 @@ std::string tokenizer_sha256(const Checkpoint& file) {
   return hash.digits();
 }
 
-std::string model_sha256(const Checkpoint& file) {
-  Sha256 hash;
-  for (const auto& part : file.files()) hash.add(part->bytes());
-  return hash.digits();
-}
-
 ordered_json manifest(const Engine& engine, const ModelOptions& options) {
   const DeviceInfo& device = engine.device();
   ordered_json steers = ordered_json::array(), heads = ordered_json::array();
@@ -54,6 +48,12 @@ ordered_json manifest(const Engine& engine, const ModelOptions& options) {
 }
 
 }  // namespace
+
+std::string model_sha256(const Checkpoint& file) {
+  Sha256 hash;
+  for (const auto& part : file.files()) hash.add(part->bytes());
+  return hash.digits();
+}
 
 ordered_json describe_model(const Checkpoint& file, const Engine& engine, const ModelOptions& options,
                             bool hash_model) {

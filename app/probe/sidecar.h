@@ -20,6 +20,8 @@ namespace bitnet {
 nlohmann::ordered_json describe_model(const Checkpoint& file, const Engine& engine,
                                       const ModelOptions& options, bool hash_model);
 
+std::string model_sha256(const Checkpoint& file);  // of all its files, one after the other
+
 // {schema_version, prompt, tokenizer_path, tokenizer_sha256, bos_token_id, token_ids, token_count, offsets,
 // offset_unit, encode_with_offsets_matches_encode}
 nlohmann::ordered_json token_audit(const Checkpoint& file, const Tokenizer& tokenizer,

@@ -150,8 +150,9 @@ class Install(unittest.TestCase):
         done = run(CMAKE, "--install", BUILD, "--prefix", "/opt/x", env=self.env | {"DESTDIR": FOLDER + "/stage"})
         self.assertEqual(done.returncode, 0, done.stderr)
         shutil.move(FOLDER + "/stage/opt/x", FOLDER + "/moved")
-        for path in ("bin/bitnet-chat", "share/bitnet-chat/bitnet-chat.gguf", "share/doc/bitnet-chat/copyright",
-                     "share/doc/bitnet-chat/LICENSE", "share/doc/bitnet-chat/examples/default.conf",
+        for path in ("bin/bitnet-chat", "share/bitnet-chat/bitnet-chat.gguf", "share/bitnet-chat/stages.gguf",
+                     "share/doc/bitnet-chat/copyright", "share/doc/bitnet-chat/LICENSE",
+                     "share/doc/bitnet-chat/examples/default.conf",
                      "share/bash-completion/completions/bitnet-chat", "share/zsh/vendor-completions/_bitnet-chat",
                      "share/fish/vendor_completions.d/bitnet-chat.fish"):
             self.assertTrue(os.path.isfile(os.path.join(FOLDER, "moved", path)), path)

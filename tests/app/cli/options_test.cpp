@@ -78,6 +78,14 @@ TEST(Options, EveryToolOfTheCommandLine) {
   EXPECT_EQ(bench.bench_prompt, 64U);
   EXPECT_EQ(bench.bench_depth, 8U);
   EXPECT_FALSE(bench.question);
+  EXPECT_FALSE(bench.validate);
+  EXPECT_TRUE(parse({"bench", "validate"}).validate);
+  const Options validate = parse({"bench", "--json", "validate", "m.gguf"});
+  EXPECT_TRUE(validate.validate && validate.json);
+  EXPECT_EQ(validate.model, "m.gguf");
+  EXPECT_EQ(parse({"bench", "validate", "validate"}).model, "validate");
+  EXPECT_THROW(parse({"bench", "m.gguf", "validate"}), Error);
+  EXPECT_THROW(parse({"bench", "validate", "m.gguf", "n.gguf"}), Error);
   EXPECT_EQ(parse({"list", "--db", "x.db"}).db, "x.db");
 }
 
