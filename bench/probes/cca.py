@@ -71,6 +71,10 @@ def main(arguments=None):
     parser.add_argument("--assume-row-aligned", action="store_true", help="do not ask whether both arrays have the same rows")
     a = parser.parse_args(arguments)
     first = common.Activations(a.activations)
+    if a.n_components < 1:
+        raise common.Refused(f"wanted at least 1 component, found {a.n_components}")
+    if a.cv_folds < 2 or len(first.values) < 3 * a.cv_folds:
+        raise common.Refused(f"{a.cv_folds} folds of {len(first.values)} rows; wanted at least 2, of 3 rows each")
     rows = np.random.default_rng(0).permutation(len(first.values))
     folds = [np.sort(rows[i::a.cv_folds]) for i in range(a.cv_folds)]
     x = first.values.astype(np.float64)
@@ -79,14 +83,16 @@ def main(arguments=None):
         second = common.Activations(a.activations_b)
         if not a.assume_row_aligned:
             first.must_align_with(second)
-        if len(second.values) != len(first.values):
-            raise common.Refused(f"{a.activations} has {len(first.values)} rows, {a.activations_b} {len(second.values)}")
+        first.must_be_as_many_as(second)
         saved["cca_cross_model"] = matrix_of(x, second.values.astype(np.float64), folds, a.n_components, a.reg, False)
         saved["activations_b_sha256"] = second.sha256
     if a.probes:
-        probes = np.load(a.probes)
+        probes = common.read_arrays(a.probes)
         if str(probes["activations_sha256"]) != first.sha256:
             raise common.Refused(f"{a.probes}: the probes are those of another array (activations_sha256)")
+        if not {"root_probe_weights", "pattern_probe_weights"} <= set(probes.files):
+            raise common.Refused(f"{a.probes} has no weights of root and pattern; linear_probe.py writes them with "
+                                 "--tasks root pattern and any --probe-kind but mlp")
         saved["root_pattern_cca"] = np.array([principal_cosines(r, p).mean() for r, p in
                                               zip(probes["root_probe_weights"], probes["pattern_probe_weights"])])
     np.savez(a.output, schema_version=3, n_components=a.n_components, regularization=a.reg, cv_folds=a.cv_folds,

@@ -37,6 +37,29 @@ def read_json(path):
         raise Refused(f"{path}: {problem}") from problem
 
 
+def read_arrays(path):
+    """What an .npy or .npz file has."""
+    try:
+        return np.load(path)
+    except (OSError, ValueError, EOFError) as problem:
+        raise Refused(f"{path}: {problem}") from problem
+
+
+def read_stimuli(path):
+    stimuli = read_json(path)
+    if not isinstance(stimuli, list) or not stimuli or not all(isinstance(s, dict) for s in stimuli):
+        raise Refused(f"{path}: wanted a list of stimuli, as make_stimuli.py writes it")
+    return stimuli
+
+
+def prompts_of(path, template):
+    """The prompts of all stimuli under a template."""
+    prompts = [s.get("prompts", {}).get(template) for s in read_stimuli(path)]
+    if None in prompts:
+        raise Refused(f"{path}: stimulus {prompts.index(None)} has no prompt '{template}'; --template names another")
+    return prompts
+
+
 def write_json(path, value):
     with open(path, "w", encoding="utf-8") as file:
         json.dump(value, file, indent=1, ensure_ascii=False)
@@ -48,28 +71,30 @@ class Activations:
 
     def __init__(self, path):
         self.path = path
-        self.values = np.load(path)
+        self.values = read_arrays(path)
         self.about = read_json(beside(path, "_metadata.json"))
         self.sha256 = sha256_of(path)
-        if self.values.ndim != 3:
-            raise Refused(f"{path}: wanted [stimuli, layers, width], found {list(self.values.shape)}")
-        if self.about.get("activations_sha256") != self.sha256:
+        if not isinstance(self.values, np.ndarray) or self.values.ndim != 3 or self.values.size == 0:
+            raise Refused(f"{path}: wanted [stimuli, layers, width], found {list(getattr(self.values, 'shape', []))}")
+        if not isinstance(self.about, dict) or self.about.get("activations_sha256") != self.sha256:
             raise Refused(f"{path}: its metadata are those of another array (activations_sha256)")
+        if len(self.about.get("row_indices", [])) != len(self.values):
+            raise Refused(f"{path}: its metadata do not say which stimulus each row is (row_indices)")
         if not np.isfinite(self.values).all():
             raise Refused(f"{path}: some values are not finite")
 
     def stimuli(self, path):
         """The stimuli of its rows, in their order."""
+        stimuli = read_stimuli(path)
         if self.about.get("stimuli_sha256") != sha256_of(path):
             raise Refused(f"{path}: {self.path} was made from other stimuli (stimuli_sha256)")
-        stimuli = read_json(path)
         return [stimuli[i] for i in self.about["row_indices"]]
 
     def correctness(self, path=None):
         path = path or beside(self.path, "_correctness.json")
+        rows = read_json(path)
         if self.about.get("correctness_sha256") != sha256_of(path):
             raise Refused(f"{path}: it is not the correctness of {self.path} (correctness_sha256)")
-        rows = read_json(path)
         if [row["index"] for row in rows] != self.about["row_indices"]:
             raise Refused(f"{path}: its rows are in another order than those of {self.path}")
         return rows
@@ -80,9 +105,15 @@ class Activations:
             if self.about.get(key) != other.about.get(key):
                 raise Refused(f"{self.path} and {other.path} do not have the same rows ({key})")
 
+    def must_be_as_many_as(self, other):
+        if len(self.values) != len(other.values):
+            raise Refused(f"{self.path} has {len(self.values)} rows, {other.path} {len(other.values)}")
+
 
 def folds_of(labels, k, groups=None, seed=0):
     """k arrays of test rows. With groups, no group is in two of them; without, each label is spread over all."""
+    if k < 2:
+        raise Refused(f"wanted at least 2 folds, found {k}")
     rng = np.random.default_rng(seed)
     fold = np.empty(len(labels), int)
     if groups is not None:
@@ -136,6 +167,7 @@ def minimise(f, x, steps, tolerance):
 class LogisticRegression:
     """Multinomial, with the penalty |W|^2 / 2C on weights and none on intercepts, as scikit-learn's.
 
+    Of two classes that has one row of weights, which is the difference of the two here; hence the penalty is twice as large.
     The weights lie in the span of the rows, so it is fitted in the coordinates of their SVD, of which there are no more
     than rows: the same minimum for less work.
     """
@@ -147,6 +179,7 @@ class LogisticRegression:
         self.classes = np.unique(labels)
         wanted = (labels[:, None] == self.classes).astype(float)
         n, k = wanted.shape
+        c = self.c / 2 if k == 2 else self.c
         u, s, basis = np.linalg.svd(x, full_matrices=False)
         kept = s > (s[0] if len(s) else 0) * 1e-10
         z, basis = u[:, kept] * s[kept], basis[kept]
@@ -157,9 +190,9 @@ class LogisticRegression:
             scores -= scores.max(1, keepdims=True)
             e = np.exp(scores)
             p = e / e.sum(1, keepdims=True)
-            value = -(wanted * (scores - np.log(e.sum(1, keepdims=True)))).sum() + (w * w).sum() / (2 * self.c)
+            value = -(wanted * (scores - np.log(e.sum(1, keepdims=True)))).sum() + (w * w).sum() / (2 * c)
             d = p - wanted
-            return value, np.concatenate([(d.T @ z + w / self.c).ravel(), d.sum(0)])
+            return value, np.concatenate([(d.T @ z + w / c).ravel(), d.sum(0)])
         flat = minimise(loss, np.zeros(k * (z.shape[1] + 1)), self.steps, self.tolerance)
         self.weights, self.intercepts = flat[:-k].reshape(k, -1) @ basis, flat[-k:]
         return self

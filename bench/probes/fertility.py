@@ -38,7 +38,7 @@ def main(arguments=None):
         with open(a.text, encoding="utf-8") as file:
             of = {"text": file.read().split("\n")}
     else:
-        stimuli = common.read_json(a.stimuli)
+        stimuli = common.read_stimuli(a.stimuli)
         of = {name: [s["prompts"][name] for s in stimuli] for name in stimuli[0]["prompts"]}
         of["expected_surface"] = [s["expected_surface"] for s in stimuli]
     found = {name: counts(chat, texts, a.words) for name, texts in of.items()}

@@ -28,7 +28,7 @@ def numbers_of(logits, reference, top_k):
             "exact_bits_equal": bool((logits == reference).all()),
             "top1_match": bool(logits.argmax() == reference.argmax()), "top1": int(logits.argmax()),
             "reference_top1": int(reference.argmax()), "top_k": top_k,
-            "topk_overlap": len(top(logits) & top(reference)) / top_k}
+            "topk_overlap": len(top(logits) & top(reference)) / min(top_k, len(logits))}
 
 
 def provenance(path, about, array):
@@ -51,7 +51,7 @@ def classify(a, report, abouts, problems):
     shas = [about.get("model_sha256") for about in abouts]
     if all(shas) and shas[0] != shas[1]:
         return "provenance_fail", ["the two are of different model files (model_sha256)"]
-    failed = []
+    failed = [] if report["finite"] else ["some logits are not numbers"]
     for name, passed in (("max_diff_threshold", lambda t: report["max_abs_diff"] <= t),
                          ("mean_diff_threshold", lambda t: report["mean_abs_diff"] <= t),
                          ("cosine_threshold", lambda t: report["cosine"] >= t)):
@@ -83,9 +83,14 @@ def main(arguments=None):
         parser.add_argument("--" + name.replace("_", "-"), type=float)
     parser.add_argument("--allow-warn", action="store_true")
     a = parser.parse_args(arguments)
+    if a.top_k < 1:
+        raise common.Refused(f"top-k: wanted at least 1, found {a.top_k}")
     arrays, abouts, problems = [], [], []
     for path, named in ((a.ember, a.metadata), (a.reference, a.reference_metadata)):
-        arrays.append(np.load(path).astype(np.float64).reshape(-1, np.load(path).shape[-1])[-1])
+        array = common.read_arrays(path)
+        if not isinstance(array, np.ndarray) or array.size == 0:
+            raise common.Refused(f"{path}: wanted an .npy file with logits")
+        arrays.append(array.astype(np.float64).reshape(-1, array.shape[-1])[-1])
         try:
             abouts.append(common.read_json(named or common.beside(path, "_metadata.json")))
         except common.Refused:
@@ -94,9 +99,11 @@ def main(arguments=None):
     if arrays[0].shape != arrays[1].shape:
         raise common.Refused(f"{a.ember} has {len(arrays[0])} logits, {a.reference} {len(arrays[1])}")
     report = numbers_of(arrays[0], arrays[1], a.top_k)
+    report["finite"] = all(np.isfinite(array).all() for array in arrays)
     report["all_close"] = bool(np.allclose(arrays[0], arrays[1], atol=a.atol or 0, rtol=a.rtol or 0))
     verdict, reasons = classify(a, report, abouts, problems)
     report = {key: value.item() if isinstance(value, np.generic) else value for key, value in report.items()}
+    report = {key: None if isinstance(value, float) and not np.isfinite(value) else value for key, value in report.items()}
     common.write_json(a.output, {"schema_version": 2, "class": verdict, "reasons": reasons, "ember": a.ember,
                                  "reference": a.reference, **report})
     print("; ".join([verdict, *reasons]))

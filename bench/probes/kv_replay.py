@@ -26,7 +26,9 @@ def main(arguments=None):
     parser.add_argument("--output", required=True, help=".json")
     a = parser.parse_args(arguments)
     chat = program.Program(a.program, a.model, a.device)
-    prompts = [stimulus["prompts"][a.template] for stimulus in common.read_json(a.stimuli)[:a.limit]]
+    prompts = common.prompts_of(a.stimuli, a.template)[:a.limit]
+    if a.limit < 1:
+        raise common.Refused(f"limit: wanted at least 1 prompt, found {a.limit}")
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
 

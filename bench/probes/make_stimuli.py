@@ -30,6 +30,9 @@ def surface(root, pattern):
 
 
 def stimuli(n_roots, seed):
+    most = len(CONSONANTS) * (len(CONSONANTS) - 1) * (len(CONSONANTS) - 2) - 1
+    if not 1 <= n_roots <= most:
+        raise SystemExit(f"make_stimuli.py: wanted 1 to {most} roots, found {n_roots}")
     rng = np.random.default_rng(seed)
     roots = []
     while len(roots) < n_roots:
@@ -52,7 +55,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--roots", type=int, default=20)
     a = parser.parse_args()
-    with open(a.out, "w") as out:
+    with open(a.out, "w", encoding="utf-8") as out:
         json.dump(list(stimuli(a.roots, a.seed)), out, ensure_ascii=False, indent=1)
 
 

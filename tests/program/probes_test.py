@@ -5,6 +5,7 @@
 """
 import contextlib
 import hashlib
+import importlib.util
 import io
 import json
 import os
@@ -113,8 +114,23 @@ class ProbesTest(unittest.TestCase):
         d = p - (labels[:, None] == np.arange(3))
         np.testing.assert_allclose(d.T @ x + fitted.weights, 0, atol=1e-6)  # the gradient
         np.testing.assert_allclose(d.sum(0), 0, atol=1e-6)
+        # Of two classes the difference of weights is penalised, as where there is one row of them.
+        two = common.LogisticRegression(tolerance=1e-8).fit(x, labels % 2)
+        w, b = two.weights[1] - two.weights[0], two.intercepts[1] - two.intercepts[0]
+        np.testing.assert_allclose((1 / (1 + np.exp(-x @ w - b)) - labels % 2) @ x + w, 0, atol=1e-6)
         wide = np.hstack([x, np.zeros((40, 100))])  # more features than rows, and the same minimum
         np.testing.assert_allclose(common.LogisticRegression(tolerance=1e-8).fit(wide, labels).weights[:, :7], fitted.weights, atol=1e-6)
+
+    def test_other_classifiers_are_those_of_scikit_learn(self):
+        values = np.concatenate([self.one_hot("root"), self.one_hot("pattern")], 1)[:, None] * 4
+        run = ("--activations", self.write("a", values), "--stimuli", at("s.json"), "--output", at("p.npz"), "--tasks", "root")
+        if importlib.util.find_spec("sklearn") is None:
+            with self.assertRaisesRegex(common.Refused, "python3-sklearn"):
+                self.quiet(linear_probe.main, *run, "--probe-kind", "sgd")
+            return
+        for kind in (("--solver", "newton-cg"), ("--probe-kind", "sgd", "--n-jobs", "2")):
+            self.quiet(linear_probe.main, *run, *kind)
+            self.assertEqual(np.load(at("p.npz"))["root_accuracy"][0], 1)
 
     def test_folds_keep_groups_together_and_spread_labels(self):
         labels, groups = np.repeat(np.arange(4), 10), np.tile(np.arange(10), 4)
@@ -158,6 +174,14 @@ class ProbesTest(unittest.TestCase):
         similarity = 1 - np.array([np.linalg.norm(x[i] - x[j]) for i in range(20) for j in range(i + 1, 20)])
         np.testing.assert_allclose(rsa.similarities(x, "euclidean"), similarity)
 
+    def test_rsa_can_compare_ranks(self):
+        np.testing.assert_allclose(rsa.ranks([[3.0, 1, 3, 2], [0, 0, 0, 0]]), [[2.5, 0, 2.5, 1], [1.5] * 4])
+        x = self.rng.standard_normal((12, 5))
+        array = self.write("a", np.stack([x, x ** 3], 1))
+        self.quiet(rsa.main, "--activations", array, "--output", at("r.npz"), "--correlation", "spearman", "--metric", "cosine")
+        a, b = (rsa.ranks(rsa.similarities(v.astype("<f4").astype(float), "cosine")[None])[0] for v in (x, x ** 3))
+        self.assertAlmostEqual(np.load(at("r.npz"))["rsa_layer_matrix"][0, 1], np.corrcoef(a, b)[0, 1])
+
     def test_divergence_is_where_the_means_part(self):
         values = np.ones((8, 2, 4))
         correct = np.arange(8) < 3
@@ -190,6 +214,30 @@ class ProbesTest(unittest.TestCase):
         np.save(array, values.astype("<f4") + 1)
         refused("activations_sha256", rsa.main, "--activations", array)
 
+    def test_what_cannot_be_studied_is_refused(self):
+        def refused(why, main, *arguments):
+            with self.assertRaisesRegex(common.Refused, why):
+                self.quiet(main, *arguments, "--output", at("x.npz"))
+        stimuli, values = ("--stimuli", at("s.json")), self.rng.standard_normal((len(self.stimuli), 2, 4))
+        array = self.write("a", values)
+        of = ("--activations", array)
+        refused("1 folds|at least 2 folds", linear_probe.main, *of, *stimuli, "--folds", "1")
+        refused("give fewer folds", linear_probe.main, *of, *stimuli, "--folds", "100")
+        refused("nothing to tell apart", linear_probe.main, *of, *stimuli, "--max-rows", "10", "--tasks", "root")
+        refused("no 'tense'", linear_probe.main, *of, *stimuli, "--tasks", "tense")
+        refused("folds of", cca.main, *of, "--cv-folds", "50")
+        refused("component", cca.main, *of, "--n-components", "0")
+        refused("No such file", rsa.main, "--activations", at("none.npy"))
+        refused("at least 3", rsa.main, "--activations", self.write("few", values[:2]))
+        refused("row_indices", rsa.main, "--activations", self.write("b", values, row_indices=[0]))
+        refused("not finite", rsa.main, "--activations", self.write("n", values * np.nan))
+        refused("wanted \\[stimuli", rsa.main, "--activations", self.write("e", values[:0]))
+        for text in ("", "{}", "[]", "[1]"):
+            pathlib.Path(at("t.json")).write_text(text)
+            refused("t.json", linear_probe.main, *of, "--stimuli", at("t.json"))
+        pathlib.Path(at("empty.npy")).write_bytes(b"")
+        refused("empty.npy", rsa.main, "--activations", at("empty.npy"))
+
     def golden(self, *options, logits, ids=(1, 2), model="m"):
         reference = np.linspace(-3, 3, 50, dtype="<f4")[None]
         for name, values, tokens, sha in (("l", logits(reference), ids, model), ("r", reference, (1, 2), "m")):
@@ -213,6 +261,9 @@ class ProbesTest(unittest.TestCase):
         self.assertEqual(self.golden("--allow-warn", logits=same)[1], 0)
         self.assertEqual(self.golden(*bar, logits=same, ids=(1, 3))[0]["class"], "token_audit_fail")
         self.assertEqual(self.golden(*bar, logits=same, model="other")[0]["class"], "provenance_fail")
+        found, code = self.golden("--allow-warn", logits=lambda r: r * np.nan)
+        self.assertEqual((found["class"], found["max_abs_diff"], code), ("golden_fail", None, 1))
+        self.assertEqual(self.golden(*bar, "--top-k", "1000", logits=same)[0]["class"], "golden_pass")
         self.assertEqual(self.golden("--cosine-threshold", "0.5", logits=lambda r: r[:, ::-1])[0]["class"], "golden_fail")
 
     def test_one_command_makes_the_report(self):
