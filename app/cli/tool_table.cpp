@@ -293,7 +293,8 @@ const ToolRow kTools[] = {
      "measure how well a model predicts a text, in windows of --ctx tokens (512), of which the second half "
      "counts",
      [](Options& o, View v) {
-       (o.words.empty() ? o.model : o.file) = o.words = not_empty("perplexity", v);  // MODEL comes first
+       std::string& argument = o.words.empty() ? o.model : o.file;  // MODEL comes first
+       argument = o.words = not_empty("perplexity", v);
      },
      kPerplexityRows},
     {"bench", Mode::bench, "[validate] [MODEL]", "%model",

@@ -35,8 +35,13 @@ def main(arguments=None):
         raise common.Refused("wanted --stimuli or --text")
     chat = program.Program(a.program, a.model)
     if a.text:
-        with open(a.text, encoding="utf-8") as file:
-            of = {"text": file.read().split("\n")}
+        try:
+            with open(a.text, encoding="utf-8") as file:
+                of = {"text": file.read().split("\n")}
+        except (OSError, ValueError) as problem:
+            raise common.Refused(f"{a.text}: {problem}") from problem
+        if not any(of["text"]):
+            raise common.Refused(f"{a.text} is empty")
     else:
         stimuli = common.read_stimuli(a.stimuli)
         of = {name: [s["prompts"][name] for s in stimuli] for name in stimuli[0]["prompts"]}

@@ -80,6 +80,9 @@ TEST(Options, EveryToolOfTheCommandLine) {
   EXPECT_FALSE(bench.question);
   EXPECT_FALSE(bench.validate);
   EXPECT_TRUE(parse({"bench", "validate"}).validate);
+  const Options perplexity = parse({"perplexity", "m.gguf", "text.txt"});
+  EXPECT_EQ(perplexity.model, "m.gguf");
+  EXPECT_EQ(perplexity.file, "text.txt");
   const Options validate = parse({"bench", "--json", "validate", "m.gguf"});
   EXPECT_TRUE(validate.validate && validate.json);
   EXPECT_EQ(validate.model, "m.gguf");
