@@ -7,7 +7,6 @@ Without --stimuli those of make_stimuli.py are taken. FOLDER gets all arrays and
 nothing beside it. A study that cannot be made says why.
 """
 import html
-import json
 import pathlib
 import sys
 
@@ -53,6 +52,7 @@ class Report:
         try:
             body = study()
         except common.Refused as refused:
+            self.refused = str(refused)
             body = f'<p class="refused">Not made: {html.escape(str(refused))}</p>'
         self.parts.append(f"<h2>{html.escape(title)}</h2>\n{body}")
 
@@ -168,7 +168,7 @@ def main(arguments=None):
     report.section("What was probed", report.probe)
     if not hasattr(report, "activations"):
         report.write()
-        raise common.Refused("there is no array; " + json.dumps(report.parts[-1]))
+        raise common.Refused("nothing was probed: " + report.refused)
     for title, study in (("The residual stream", report.norms), ("What a linear classifier reads", report.linear),
                          ("Canonical correlations", report.cca), ("Similarities of stimuli", report.rsa),
                          ("Right and wrong answers", report.divergence), ("Replay of the cache", report.kv_replay),
