@@ -77,7 +77,7 @@ std::optional<SampledToken> DeviceSession::sample_on_host(Sampler& sampler) {
 // Evaluates a token that the host has chosen. Requires: nothing is on its way on the device.
 void DeviceSession::evaluate_alone(const SampledToken& token) {
   const auto position = static_cast<uint32_t>(tokens_.size());
-  snapshots_.will_write(position, position + 1);
+  snapshots_.will_write({position, position + 1, /*one_by_one=*/true});
   backend_.run(copies_logits_ ? *decode_logits_ : *greedy_.first, position, {&token.id, 1});
   trace(position, 1, 0);
   tokens_.push_back(token.id);
@@ -294,12 +294,13 @@ Finish DeviceSession::decode_on_device(Sampler& sampler, const DecodeOptions& op
       continue;
     }
     if (std::exchange(chosen, false)) run.go_on_with(*token);
-    if (snapshots_.due(first + run.behind_next() + 1)) {
+    const auto position = static_cast<uint32_t>(tokens_.size());
+    if (snapshots_.due({position, first + run.behind_next() + 1, /*one_by_one=*/true})) {
       run.drain();
       run.go_on_with(*token);
     }
     const uint32_t n = run.behind_next();
-    snapshots_.will_write(static_cast<uint32_t>(tokens_.size()), first + n + 1);
+    snapshots_.will_write({position, first + n + 1, /*one_by_one=*/true});
     const bool one_more = (options.max_tokens == 0 || n < options.max_tokens) && first + n < n_ctx_;
     go_on = run.evaluate(*token, is_quick && one_more, on_token);
     const double seconds = seconds_since(begin);

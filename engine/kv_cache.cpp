@@ -9,7 +9,7 @@
 namespace bitnet {
 namespace {
 
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 2, kVersionWithStates = 3;
 constexpr size_t kFingerprintChars = 32;
 
 struct Header {
@@ -48,6 +48,7 @@ KvCache::KvCache(Backend& backend, const Model& model, uint32_t n_ctx, uint32_t 
     if (delta.n_head_v != 0)
       layer.delta = {backend.allocate(2 * conv_bytes(delta), BufferUse::device),
                      backend.allocate(2 * heads_bytes(delta), BufferUse::device)};
+    states_bytes_ += conv_bytes(delta) + heads_bytes(delta);
     if (layer.rows == 0) continue;
     layer.is_ring = layer.rows < n_ctx;
     if (layer.is_ring) reach_ = std::min(reach_, layer.rows - layer.window);
@@ -59,6 +60,7 @@ KvCache::KvCache(Backend& backend, const Model& model, uint32_t n_ctx, uint32_t 
 
 void KvCache::restart() {
   oldest_ = 0;
+  states_ = {0, kNoPosition};
   std::vector<std::byte> zeros;
   for (const LayerCache& layer : layers_)
     for (const BufferPtr& buffer : {layer.delta.conv, layer.delta.heads}) {
@@ -70,6 +72,59 @@ void KvCache::restart() {
 }
 
 uint32_t KvCache::oldest_after(uint32_t end) const { return std::max(oldest_, end - std::min(end, reach_)); }
+
+KvCache::Positions KvCache::states_after(const Writing& tokens) const {
+  Positions states = states_;
+  for (uint32_t p = tokens.one_by_one ? tokens.begin + 1 : tokens.end; p <= tokens.end; ++p)
+    states[p % 2] = p;
+  return states;
+}
+
+bool KvCache::keeps(uint32_t position, const Writing& tokens) const {
+  if (position < oldest_after(tokens.end)) return false;
+  return position > tokens.end || has_state(states_after(tokens), position);
+}
+
+std::optional<uint32_t> KvCache::last_up_to(uint32_t position) const {
+  if (!has_states()) return position >= oldest_ ? std::optional(position) : std::nullopt;
+  std::optional<uint32_t> last;
+  for (const uint32_t p : states_)
+    if (p <= position && p >= oldest_ && p >= last.value_or(0)) last = p;
+  return last;
+}
+
+void KvCache::will_write(const Writing& tokens) {
+  oldest_ = oldest_after(tokens.end);
+  states_ = states_after(tokens);
+}
+
+void KvCache::cut(uint32_t position) {
+  for (uint32_t& p : states_)
+    if (p > position) p = kNoPosition;
+}
+
+// The states of all layers, and moves the pointer behind them.
+void KvCache::download_states(uint32_t position, std::byte*& to) const {
+  for (const LayerCache& layer : layers_)
+    for (const BufferPtr& buffer : {layer.delta.conv, layer.delta.heads}) {
+      if (!buffer) continue;
+      const uint64_t bytes = buffer->size() / 2;
+      backend_.download(*buffer, position % 2 * bytes, {to, bytes});
+      to += bytes;
+    }
+}
+
+void KvCache::upload_states(uint32_t position, const std::byte*& from) {
+  for (const LayerCache& layer : layers_)
+    for (const BufferPtr& buffer : {layer.delta.conv, layer.delta.heads}) {
+      if (!buffer) continue;
+      const uint64_t bytes = buffer->size() / 2;
+      backend_.upload(*buffer, position % 2 * bytes, {from, bytes});
+      from += bytes;
+    }
+  states_ = {kNoPosition, kNoPosition};
+  states_[position % 2] = position;
+}
 
 // Copies the keys and then the values of positions [first, end), and moves the pointer behind them.
 void KvCache::download(const LayerCache& layer, uint32_t first, uint32_t end, std::byte*& to) const {
@@ -92,7 +147,7 @@ void KvCache::upload(const LayerCache& layer, uint32_t first, uint32_t end, cons
 }
 
 uint64_t KvCache::state_bytes(uint32_t position) const {
-  uint64_t bytes = 0;
+  uint64_t bytes = states_bytes_;
   for (const LayerCache& layer : layers_)
     if (layer.is_ring) bytes += 2 * layer.row_bytes * (position - layer.first_seen(position));
   return bytes;
@@ -102,12 +157,14 @@ void KvCache::take_state(uint32_t position, std::span<std::byte> state) const {
   std::byte* to = state.data();
   for (const LayerCache& layer : layers_)
     if (layer.is_ring) download(layer, layer.first_seen(position), position, to);
+  download_states(position, to);
 }
 
 void KvCache::restore_state(uint32_t position, std::span<const std::byte> state) {
   const std::byte* from = state.data();
   for (const LayerCache& layer : layers_)
     if (layer.is_ring) upload(layer, layer.first_seen(position), position, from);
+  upload_states(position, from);
   backend_.finish_uploads();
   oldest_ = position;
 }
@@ -132,18 +189,25 @@ uint64_t KvCache::saved_rows_bytes(uint32_t oldest, uint32_t n_tokens) const {
   return bytes;
 }
 
-uint64_t KvCache::save_bytes(size_t n_tokens) const {
+uint64_t KvCache::save_bytes(size_t n_tokens, bool with_earlier) const {
   return sizeof(Header) + n_tokens * sizeof(int32_t) +
-         saved_rows_bytes(oldest_, static_cast<uint32_t>(n_tokens)) + sizeof(uint64_t);
+         saved_rows_bytes(oldest_, static_cast<uint32_t>(n_tokens)) +
+         saved_states_bytes(with_earlier ? 2 : 1) + sizeof(uint64_t);
 }
 
-std::vector<std::byte> KvCache::save(std::span<const int32_t> tokens) const {
+std::vector<std::byte> KvCache::save(std::span<const int32_t> tokens, const Earlier& earlier) const {
   const auto n_tokens = static_cast<uint32_t>(tokens.size());
-  Header header{{'B', 'N', 'K', 'V'}, kVersion, {},       static_cast<uint32_t>(layers_.size()),
-                header_row_bytes(),   is_long_, n_tokens, oldest_};
+  Header header{{'B', 'N', 'K', 'V'},
+                has_states() ? kVersionWithStates : kVersion,
+                {},
+                static_cast<uint32_t>(layers_.size()),
+                header_row_bytes(),
+                is_long_,
+                n_tokens,
+                oldest_};
   std::memcpy(header.fingerprint, fingerprint_.data(), kFingerprintChars);
 
-  std::vector<std::byte> payload(save_bytes(tokens.size()));
+  std::vector<std::byte> payload(save_bytes(tokens.size(), !earlier.state.empty()));
   std::byte* at = payload.data();
   std::memcpy(at, &header, sizeof header);
   at += sizeof header;
@@ -151,21 +215,55 @@ std::vector<std::byte> KvCache::save(std::span<const int32_t> tokens) const {
   at += tokens.size_bytes();
   for (const LayerCache& layer : layers_)
     if (layer.rows != 0) download(layer, layer.first_seen(oldest_), n_tokens, at);
+  if (has_states()) {
+    const auto put = [&](uint32_t value) { std::memcpy(at, &value, sizeof value), at += sizeof value; };
+    put(earlier.state.empty() ? 1 : 2);
+    if (!earlier.state.empty()) {
+      put(earlier.position);
+      std::memcpy(at, earlier.state.data(), earlier.state.size());
+      at += earlier.state.size();
+    }
+    put(n_tokens);
+    download_states(n_tokens, at);
+  }
   const uint64_t hash = XXH3_64bits(payload.data(), at - payload.data());
   std::memcpy(at, &hash, sizeof hash);
   return payload;
 }
 
-std::vector<int32_t> KvCache::load(std::span<const std::byte> payload) {
-  const auto refuse = [](const std::string& why) -> void {
-    throw Error(ErrorKind::runtime, "the saved key-value cache cannot be used: " + why);
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw Error(ErrorKind::runtime, "the saved key-value cache cannot be used: " + why);
+}
+
+}  // namespace
+
+// Checks how many states there are, and of which positions. Returns the earlier one.
+KvCache::Earlier KvCache::check_states(std::span<const std::byte> bytes, uint32_t n_tokens) const {
+  const auto number_at = [&](uint64_t at) {
+    uint32_t value = 0;
+    std::memcpy(&value, bytes.data() + at, sizeof value);
+    return value;
   };
+  if (bytes.size() < saved_states_bytes(1)) refuse("it is cut short");
+  const uint32_t n = number_at(0);
+  if (n != 1 && n != 2) refuse(fmt::format("it has {} states, wanted 1 or 2", n));
+  if (bytes.size() != saved_states_bytes(n)) refuse("it is cut short");
+  const uint64_t last = bytes.size() - states_bytes_ - sizeof(uint32_t);
+  if (number_at(last) != n_tokens) refuse("its state is of another position");
+  if (n == 1) return {};
+  if (number_at(4) >= n_tokens) refuse("its earlier state is of a position behind it");
+  return {number_at(4), bytes.subspan(8, states_bytes_)};
+}
+
+std::vector<int32_t> KvCache::load(std::span<const std::byte> payload, Earlier& earlier) {
   Header header{};
   if (payload.size() < sizeof header + sizeof(uint64_t)) refuse("it is cut short");
   std::memcpy(&header, payload.data(), sizeof header);
   if (std::memcmp(header.magic, "BNKV", 4) != 0) refuse("it is no key-value cache");
-  if (header.version != kVersion)
-    refuse(fmt::format("it has version {}, wanted {}", header.version, kVersion));
+  const uint32_t version = has_states() ? kVersionWithStates : kVersion;
+  if (header.version != version) refuse(fmt::format("it has version {}, wanted {}", header.version, version));
   if (fingerprint_.compare(0, kFingerprintChars, header.fingerprint, kFingerprintChars) != 0)
     refuse("it is of another model");
   if (header.n_layer != layers_.size() || header.row_bytes != header_row_bytes())
@@ -176,9 +274,12 @@ std::vector<int32_t> KvCache::load(std::span<const std::byte> payload) {
     refuse(fmt::format("it holds {} tokens, the context {}", header.n_tokens, n_ctx_));
   if (header.oldest > header.n_tokens)
     refuse(fmt::format("it has {} tokens, and state from token {} on", header.n_tokens, header.oldest));
-  const uint64_t hashed =
+  const uint64_t rows =
       sizeof header + header.n_tokens * sizeof(int32_t) + saved_rows_bytes(header.oldest, header.n_tokens);
-  if (payload.size() != hashed + sizeof(uint64_t)) refuse("it is cut short");
+  const uint64_t hashed = payload.size() - sizeof(uint64_t);
+  if (hashed < rows || (!has_states() && hashed != rows)) refuse("it is cut short");
+  const std::span<const std::byte> states = payload.subspan(rows, hashed - rows);
+  const Earlier before = has_states() ? check_states(states, header.n_tokens) : Earlier();
   uint64_t hash = 0;
   std::memcpy(&hash, payload.data() + hashed, sizeof hash);
   if (hash != XXH3_64bits(payload.data(), hashed)) refuse("its checksum is wrong");
@@ -189,9 +290,15 @@ std::vector<int32_t> KvCache::load(std::span<const std::byte> payload) {
   at += tokens.size() * sizeof(int32_t);
   for (const LayerCache& layer : layers_)
     if (layer.rows != 0) upload(layer, layer.first_seen(header.oldest), header.n_tokens, at);
+  if (has_states()) {
+    states_ = {kNoPosition, kNoPosition};
+    at = states.data() + states.size() - states_bytes_;
+    upload_states(header.n_tokens, at);
+  }
   backend_.finish_uploads();
   oldest_ = header.oldest;
-  will_write(header.n_tokens);
+  oldest_ = oldest_after(header.n_tokens);
+  earlier = before;
   return tokens;
 }
 

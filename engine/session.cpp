@@ -37,7 +37,8 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
       n_ctx_(checked_context(engine.weights.config, n_ctx)),
       max_batch_(std::min({kMaxBatch, engine.kernels.most_batch, n_ctx_})),
       cache_(backend_, engine.weights, n_ctx_, max_batch_),
-      snapshots_(cache_, std::min(engine.kernels.snapshot_bytes, cache_.bytes_saved())),
+      snapshots_(cache_, cache_.has_states() ? engine.kernels.snapshot_bytes
+                                             : std::min(engine.kernels.snapshot_bytes, cache_.bytes_saved())),
       activations_(backend_, engine.weights, n_ctx_, max_batch_, kMaxLogitRows),
       host_logits_(backend_.allocate(uint64_t{kMaxLogitRows} * engine.weights.config.n_vocab * sizeof(float),
                                      BufferUse::shared)),
@@ -104,6 +105,7 @@ void DeviceSession::check_tokens(std::span<const int32_t> tokens) const {
 
 SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOptions& options) {
   check_tokens(tokens);
+  if (options.observe) observer_.check(*options.observe);
   const auto start = Clock::now();
   const auto differ = std::mismatch(tokens_.begin(), tokens_.end(), tokens.begin(), tokens.end()).first;
   const auto last = static_cast<uint32_t>(tokens.size() - 1);
@@ -114,7 +116,7 @@ SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOption
   const uint32_t kept = cut(common);
   // What follows may be replaced: a message by another one, and an answer to it.
   snapshots_.mark(common);
-  snapshots_.mark(last);
+  snapshots_.mark(cache_.has_states() ? near_end(kept, last) : last);
 
   SyncResult result{.reused = kept};
   const auto total = static_cast<uint32_t>(tokens.size() - kept);
@@ -122,7 +124,7 @@ SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOption
   while (tokens_.size() < tokens.size() && !result.cancelled) {
     const uint32_t most = std::min(options.batch ? options.batch : batch_.next(), largest);
     const auto rest = tokens.subspan(tokens_.size());
-    const auto batch = rest.first(std::min<size_t>(most, rest.size()));
+    const auto batch = rest.first(batch_size(most, static_cast<uint32_t>(rest.size())));
     const auto batch_start = Clock::now();
     result.cancelled = !evaluate(batch, batch.size() == rest.size(), options);
     if (result.cancelled) break;
@@ -137,6 +139,25 @@ SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOption
   stats_.prefill_tokens += result.evaluated;
   stats_.prefill_seconds += seconds_since(start);
   return result;
+}
+
+// Where states are marked near the end of a prompt of which `kept` tokens are there: in front of what
+// templates put between a question and its answer, which the next turn may have in another form. An odd
+// number of tokens is left to evaluate before it, see batch_size().
+uint32_t DeviceSession::near_end(uint32_t kept, uint32_t last) {
+  constexpr uint32_t kBehind = 16;
+  const uint32_t end = last - std::min(last, kBehind);
+  return end > kept && (end - kept) % 2 == 0 ? end - 1 : end;
+}
+
+// How many of `rest` tokens are evaluated at once, up to `most`. A batch of an odd number leaves the state
+// before it where it is, so that a stop costs nothing but the batch. For one token that would be left alone
+// that is not worth it.
+uint32_t DeviceSession::batch_size(uint32_t most, uint32_t rest) const {
+  const auto position = static_cast<uint32_t>(tokens_.size());
+  const uint32_t whole = snapshots_.batch_end(position, position + rest) - position;
+  const uint32_t n = std::min(most, whole);
+  return cache_.has_states() && n < whole && n > 1 && n % 2 == 0 ? n - 1 : n;
 }
 
 void DeviceSession::stop_reading_with_cancel() {
@@ -195,7 +216,7 @@ bool DeviceSession::run_pieces(std::span<const int32_t> batch,
 bool DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const SyncOptions& options) {
   const auto n = static_cast<uint32_t>(batch.size());
   const auto position = static_cast<uint32_t>(tokens_.size());
-  snapshots_.will_write(position, position + n);
+  snapshots_.will_write({position, position + n});
 
   const size_t n_layers = engine_.weights.blocks.size();
   const Watch watch = options.observe ? observer_.watch(*options.observe, position, n) : Watch();
@@ -256,15 +277,25 @@ std::span<const float> DeviceSession::logits() {
   return {reinterpret_cast<const float*>(host.data()), n_vocab};
 }
 
-uint64_t DeviceSession::save_bytes() const { return cache_.save_bytes(tokens_.size()); }
+uint64_t DeviceSession::save_bytes() const {
+  return cache_.save_bytes(tokens_.size(), !saved_with().state.empty());
+}
 
-std::vector<std::byte> DeviceSession::save() { return cache_.save(tokens_); }
+std::vector<std::byte> DeviceSession::save() { return cache_.save(tokens_, saved_with()); }
+
+// The state from which a next turn goes on that changes the last one.
+KvCache::Earlier DeviceSession::saved_with() const {
+  if (!cache_.has_states()) return {};
+  return snapshots_.last_before(static_cast<uint32_t>(tokens_.size()));
+}
 
 void DeviceSession::load(std::span<const std::byte> payload) {
   tokens_.clear();
   snapshots_.clear();
   evaluated_ = false;
-  tokens_ = cache_.load(payload);
+  KvCache::Earlier earlier;
+  tokens_ = cache_.load(payload, earlier);
+  snapshots_.add(earlier);
 }
 
 }  // namespace bitnet

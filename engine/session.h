@@ -78,6 +78,9 @@ class DeviceSession : public Session {
 
  private:
   class DeviceDecode;
+  static uint32_t near_end(uint32_t kept, uint32_t last);
+  uint32_t batch_size(uint32_t most, uint32_t rest) const;
+  KvCache::Earlier saved_with() const;
   void stop_reading_with_cancel();  // whoever waits for weights from the file looks at cancelled_ then
   uint32_t cut(uint32_t position);
   bool evaluate(std::span<const int32_t> batch, bool last, const SyncOptions& options);

@@ -78,7 +78,7 @@ DeviceSession::Pass DeviceSession::evaluate_guess(const SampledToken& token, con
   std::array<int32_t, DraftLength::kMost + 1> batch{token.id};
   std::copy_n(guess.tokens.begin(), guess.n, batch.begin() + 1);
   const uint32_t n = guess.n + 1;
-  snapshots_.will_write(position, position + n);
+  snapshots_.will_write({position, position + n});
   const bool done = run_pieces(std::span(batch).first(n), [&](Recorder& r, size_t begin, size_t end) {
     record_blocks(r, engine_.weights, activations_, cache_, n, begin, end, Watch());
   });

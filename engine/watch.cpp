@@ -85,6 +85,19 @@ std::vector<float> attention_weights(Backend& backend, const AttentionShape& s, 
 
 }  // namespace
 
+void Observer::check(const Observation& what) const {
+  constexpr Stage kOfAttention[] = {Stage::qkv, Stage::query, Stage::weights, Stage::heads};
+  const size_t end = std::min<size_t>(what.end_layer, model_.blocks.size());
+  for (size_t layer = what.first_layer; layer < end; ++layer)
+    for (const Stage stage : what.stages)
+      if (model_.blocks[layer].delta && std::ranges::find(kOfAttention, stage) != std::end(kOfAttention))
+        throw Error(
+            ErrorKind::usage,
+            fmt::format("layer {} has a DeltaNet in place of attention and no stage {}; choose layers "
+                        "with attention, or another stage",
+                        layer, name_of(stage)));
+}
+
 uint64_t Observer::bytes_a_token(const Observation& what) const {
   uint64_t floats = 0;
   for (size_t layer = what.first_layer; layer < std::min<size_t>(what.end_layer, model_.blocks.size());
@@ -165,6 +178,10 @@ void intervene(Model& m, Backend& backend, const Interventions& interventions) {
   }
   for (const auto& [layer, head] : interventions.ablated) {
     const AttentionShape& s = block_at(m, "ablate-head", layer).attention.shape;
+    if (s.n_head == 0)
+      throw Error(ErrorKind::usage, fmt::format("ablate-head: layer {} has a DeltaNet in place of attention "
+                                                "and no heads that can be ablated",
+                                                layer));
     if (head >= s.n_head)
       throw Error(ErrorKind::usage,
                   fmt::format("ablate-head: wanted a head from 0 to {}, found {}", s.n_head - 1, head));

@@ -60,6 +60,8 @@ class Observer {
   Observer(Backend& backend, const Model& model, uint32_t max_batch)
       : backend_(backend), model_(model), max_batch_(max_batch) {}
 
+  // Throws Error(usage) where a layer has no such stage.
+  void check(const Observation& what) const;
   uint32_t most_tokens(const Observation& what) const;  // of a batch
   // For n tokens at `position`. `what` has to outlive it.
   Watch watch(const Observation& what, uint32_t position, uint32_t n);

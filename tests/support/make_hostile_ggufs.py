@@ -16,6 +16,7 @@ import sys
 import numpy as np
 
 import hostile_experts
+import hostile_qwen35
 import hostile_tokenizers
 import hostile_types
 import make_model
@@ -293,7 +294,7 @@ def main(folder):
     c = Cases(folder)
     c.put("fine-valid", None, c.base.bytes())
     for group in (truncations, header, keys, tensors, sizes, tokenizer, spm, templates, fine, *hostile_types.GROUPS,
-                  *hostile_experts.GROUPS, *hostile_tokenizers.GROUPS):
+                  *hostile_experts.GROUPS, *hostile_qwen35.GROUPS, *hostile_tokenizers.GROUPS):
         group(c)
     with open(os.path.join(folder, "cases.json"), "w") as out:
         json.dump(c.expected, out, indent=0)
