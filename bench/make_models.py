@@ -31,6 +31,15 @@ ZEROS = 0.4  # the share of zeros among ternary weights
 CHUNK = 16 << 20  # bytes that are made at a time, about
 
 
+class Delta(typing.NamedTuple):
+    """Of the layers of Qwen3.5 that have no attention; every fourth has it, and rotates `rotated` features of a head."""
+    k_heads: int
+    v_heads: int
+    head_dim: int
+    conv: int
+    rotated: int
+
+
 class Preset(typing.NamedTuple):
     arch: str
     layers: int
@@ -51,6 +60,7 @@ class Preset(typing.NamedTuple):
     experts: int = 0  # of which a token uses `used`; ffn is that of one
     used: int = 0
     row_scales: bool = False  # all blocks of a tensor have one scale
+    delta: typing.Optional[Delta] = None
 
 
 PRESETS = {
@@ -65,6 +75,8 @@ PRESETS = {
                         (4.0, 16384)),
     "bonsai-1.7b": Preset("qwen3", 28, 2048, 6144, 16, 8, 128, 151669, 32768, 1e6, 1e-6, "q2_0", "q2_0", None, "qwen"),
     "bonsai-4b": Preset("qwen3", 36, 2560, 9728, 32, 8, 128, 151669, 32768, 1e6, 1e-6, "pq2_0", "pq2_0", None, "qwen"),
+    "bonsai-27b": Preset("qwen35", 64, 5120, 17408, 24, 4, 256, 248320, 262144, 1e7, 1e-6, "pq2_0", "pq2_0", "pq2_0", "qwen",
+                         delta=Delta(16, 48, 128, 4, 64)),
     "bitnet-large": Preset("bitnet", 24, 1536, 4096, 16, 16, 96, 32002, 2048, 1e4, 1e-5, "tq1_0", "q6_k", None, "spm"),
     "trilm-3.9b": Preset("llama", 30, 3072, 9216, 24, 24, 128, 50688, 2048, 1e4, 1e-5, "tq2_0", "q4_k", "q6_k", "neox"),
     # 20B-A1B.
@@ -193,13 +205,20 @@ def metadata(name, p):
             key(A + ".vocab_size", U32, p.vocab), key(A + ".context_length", U32, p.context),
             key(A + ".embedding_length", U32, p.dim), key(A + ".block_count", U32, p.layers),
             *([] if p.experts else [key(A + ".feed_forward_length", U32, p.ffn)]),
-            key(A + ".rope.dimension_count", U32, p.head_dim // 2 if A == "maple" else p.head_dim),
+            key(A + ".rope.dimension_count", U32, p.delta.rotated if p.delta else p.head_dim // 2 if A == "maple" else p.head_dim),
             key(A + ".attention.head_count", U32, p.heads), key(A + ".attention.head_count_kv", U32, p.kv),
             key(A + ".attention.layer_norm_rms_epsilon", FLOAT, p.eps), key(A + ".rope.freq_base", FLOAT, p.rope_base),
             key("general.quantization_version", U32, 2)]
     if p.experts:
         keys += [key(f"{A}.expert_{name}", U32, n) for name, n in (
             ("count", p.experts), ("used_count", p.used), ("feed_forward_length", p.ffn))]
+    if p.delta:
+        thirds = p.delta.rotated // 6
+        keys += [key(A + ".rope.dimension_sections", ARRAY, [p.delta.rotated // 2 - 2 * thirds, thirds, thirds, 0], I32),
+                 key(A + ".full_attention_interval", U32, 4)]
+        keys += [key(f"{A}.ssm.{name}", U32, n) for name, n in (
+            ("conv_kernel", p.delta.conv), ("state_size", p.delta.head_dim), ("group_count", p.delta.k_heads),
+            ("time_step_rank", p.delta.v_heads), ("inner_size", p.delta.v_heads * p.delta.head_dim))]
     if A == "maple":
         keys += [key(A + ".attention.sliding_window", U32, 512), key(A + ".swiglu_clamp_exp", ARRAY, [7.0] * p.layers, FLOAT),
                  key(A + ".attention.sliding_window_pattern", ARRAY, [(i + 1) % 4 != 0 for i in range(p.layers)], BOOL)]
@@ -225,6 +244,8 @@ def tensors(p):
     if p.experts:
         experts = {f"{name}_exps": (p.experts, *matrices.pop(name)) for name in ("ffn_gate", "ffn_up", "ffn_down")}
         matrices.update({"ffn_gate_inp": (p.experts, p.dim), **experts})
+    if p.delta:
+        return (yield from qwen35_tensors(p))
     yield "token_embd.weight", p.embd, (p.vocab, p.dim)
     for i in range(p.layers):
         yield from ((f"blk.{i}.{norm}.weight", "f32", (n,)) for norm, n in norms.items())
@@ -233,6 +254,29 @@ def tensors(p):
     yield "output_norm.weight", "f32", (p.dim,)
     if p.head:
         yield "output.weight", p.head, (p.vocab, p.dim)
+
+
+def qwen35_tensors(p):
+    """As tensors()."""
+    d, q, kv = p.delta, p.heads * p.head_dim, p.kv * p.head_dim
+    channels, inner = (2 * d.k_heads + d.v_heads) * d.head_dim, d.v_heads * d.head_dim
+    yield "token_embd.weight", p.embd, (p.vocab, p.dim)
+    for i in range(p.layers):
+        names = [("attn_norm.weight", (p.dim,)), ("post_attention_norm.weight", (p.dim,)),
+                 ("ffn_gate.weight", (p.ffn, p.dim)), ("ffn_up.weight", (p.ffn, p.dim)), ("ffn_down.weight", (p.dim, p.ffn))]
+        if (i + 1) % 4 == 0:
+            names += [("attn_q_norm.weight", (p.head_dim,)), ("attn_k_norm.weight", (p.head_dim,)),
+                      ("attn_q.weight", (2 * q, p.dim)), ("attn_k.weight", (kv, p.dim)), ("attn_v.weight", (kv, p.dim)),
+                      ("attn_output.weight", (p.dim, q))]
+        else:
+            names += [("attn_qkv.weight", (channels, p.dim)), ("attn_gate.weight", (inner, p.dim)),
+                      ("ssm_alpha.weight", (d.v_heads, p.dim)), ("ssm_beta.weight", (d.v_heads, p.dim)), ("ssm_a", (d.v_heads,)),
+                      ("ssm_dt.bias", (d.v_heads,)), ("ssm_conv1d.weight", (channels, d.conv)), ("ssm_norm.weight", (d.head_dim,)),
+                      ("ssm_out.weight", (p.dim, inner))]
+        for name, shape in names:
+            yield f"blk.{i}.{name}", "f32" if len(shape) == 1 or "conv1d" in name else p.proj, shape
+    yield "output_norm.weight", "f32", (p.dim,)
+    yield "output.weight", p.head, (p.vocab, p.dim)
 
 
 def size(kind, shape):
@@ -324,7 +368,8 @@ def parts(path, base, seed, plan, alike, spread):
             deviation = 0.02 if name == "token_embd.weight" else 1 / math.sqrt(shape[-1])
             if len(shape) == 1:
                 file.seek(at)
-                file.write((1 + 0.1 * rng.standard_normal(shape)).astype("<f4").tobytes())
+                sign = -1 if name.endswith("ssm_a") else 1
+                file.write((sign * (1 + 0.1 * rng.standard_normal(shape))).astype("<f4").tobytes())
             else:
                 step = CHUNK // block_bytes
                 tasks += [(path, at, kind, seed if alike else (seed, index, first), first, min(step, n_blocks - first), deviation,

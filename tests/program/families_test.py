@@ -87,6 +87,10 @@ MADE = {  # arguments of make_family.py
     # a Walsh-Hadamard transform folded into all of it
     "hadamard_f16": "--arch qwen3 --proj f16 --embd f16 --head f16 --hadamard 256",
     "hadamard_ptq1_0": "--arch qwen3 --proj ptq1_0 --embd ptq1_0 --hadamard 128 --dim 384 --ffn 640 --heads 6 --kv 3 --vocab 389",
+    # Gated DeltaNet; six rows of a ternary gate share a set of sixteen with the other gate
+    "qwen35": "--arch qwen35 --proj q2_0 --embd q2_0 --head q2_0 --k-heads 2 --v-heads 6 --rope-dims 16",
+    "qwen35_floats": "--arch qwen35 --proj f16 --other ssm_alpha=f32 --other ssm_beta=bf16 --k-heads 1 --v-heads 1 --state 128 --conv 2",
+    "qwen35_dense": "--arch qwen35 --proj q8_0 --embd q8_0 --k-heads 3 --v-heads 6 --state 32 --conv 3 --head-dim 128 --kv 1",
     # dense projections; --other puts blocks of different kinds into one stack
     "llama_floats": "--proj f16 --other attn_k=bf16 --other attn_v=f32 --other ffn_down=bf16 --embd f32",
     "llama_blocks": "--proj q4_0 --other attn_q=q5_0 --other attn_k=q8_0 --other attn_v=q6_k --other attn_output=q5_k "
@@ -133,7 +137,7 @@ MADE = {  # arguments of make_family.py
 }
 
 WINDOWED = ("gemma3_window_of_16", "gemma3_window_of_512")
-LONG = ("phi3_k_quants", "llama_rope_freqs", "llama_linear", "qwen2_yarn", "qwen3_yarn", "qwen3_q2_0_128")
+LONG = ("qwen35_floats", "phi3_k_quants", "llama_rope_freqs", "llama_linear", "qwen2_yarn", "qwen3_yarn", "qwen3_q2_0_128")
 
 
 class Runner:
