@@ -16,6 +16,7 @@ class States : public OnDevice {
     if (!engine) engine = Engine::open(Checkpoint(BITNET_QWEN35), on(current_device));
     return *engine;
   }
+  static bool on_cpu() { return current_device == "cpu"; }
   static std::unique_ptr<Session> fresh() { return Session::create(states(), 0); }
   static std::vector<float> logits_of(Session& session, const std::vector<int32_t>& tokens) {
     session.sync(tokens);
@@ -66,6 +67,7 @@ TEST_P(States, TimelinesThatWereCutBackHaveTheNumbersOfOneThatWasComputedAtOnce)
                                                    {230, 213}, {213, 213}, {212, 83},  {99, 83},   {82, 0},
                                                    {17, 0},    {1, 0},     {0, 0}};
   for (const auto& [kept, least] : rewinds) {
+    if (!on_cpu() && kept % 2 == 0) continue;  // a software device takes long
     SCOPED_TRACE(kept);
     const SyncResult result = session->sync(other(kept, 3));
     EXPECT_LE(result.reused, kept);
@@ -79,6 +81,7 @@ TEST_P(States, TimelinesThatWereCutBackHaveTheNumbersOfOneThatWasComputedAtOnce)
 TEST_P(States, BatchesOfAllSizesLeaveTheSameState) {
   const Wanted whole = wanted(first(kTokens));
   for (const uint32_t batch : {1U, 2U, 7U, 64U}) {
+    if (!on_cpu() && batch < 7) continue;
     SCOPED_TRACE(batch);
     const auto session = fresh();
     session->sync(first(kTokens), {.batch = batch});
