@@ -5,7 +5,7 @@ set(ASSETS ${PROJECT_SOURCE_DIR}/assets)
 
 install(TARGETS bitnet-chat)
 install(FILES ${ASSETS}/bitnet-chat.gguf ${ASSETS}/stages.gguf DESTINATION ${CMAKE_INSTALL_DATADIR}/bitnet-chat)
-install(DIRECTORY ${ASSETS}/languages DESTINATION ${CMAKE_INSTALL_DATADIR}/bitnet-chat)
+install(DIRECTORY ${ASSETS}/languages ${ASSETS}/personas ${ASSETS}/prompts DESTINATION ${CMAKE_INSTALL_DATADIR}/bitnet-chat)
 install(FILES ${ASSETS}/copyright ${PROJECT_SOURCE_DIR}/LICENSE ${ASSETS}/MODEL_CARD.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${ASSETS}/default.conf DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)

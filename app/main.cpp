@@ -115,6 +115,7 @@ void open_wanted_conversation(const Options& options, Store& store, Chat& chat) 
   } else {
     return;
   }
+  if (!options.persona.empty()) chat.submit("/persona " + options.persona);
   if (!options.system.empty()) chat.submit("/system " + options.system);
 }
 

@@ -87,7 +87,7 @@ class LiveChat final : public Chat {
 
 LiveChat::LiveChat(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end)
     : worker_(worker),
-      settings_{settings, settings, settings.system, settings.think, {}},
+      settings_{settings, settings, settings.system, settings.think, settings.persona, {}},
       reporter_(front_end,
                 [this](Status& status) {
                   conversation_.describe(status);
@@ -102,7 +102,9 @@ LiveChat::LiveChat(Store& store, Worker& worker, ChatSettings settings, FrontEnd
              answer_,       tasks_,
              read_files_,   queue_,
              settings_,     model_,
-             worker,        reporter_} {}
+             worker,        reporter_} {
+  wear(settings_.new_persona, settings_.now, settings_.defaults, SettingSource::command_line);
+}
 
 void LiveChat::submit(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return;

@@ -11,6 +11,7 @@
 #include "app/base/places.h"
 #include "app/base/sizes.h"
 #include "arguments.h"
+#include "personas.h"
 #include "refuse.h"
 #include "settings.h"
 
@@ -82,6 +83,9 @@ std::vector<std::string> completions(Store& database, std::string_view what, std
         words.push_back(std::to_string(row.id));
     } else if (word == "%deleted") {
       for (const StoredConversation& row : database.trash()) words.push_back(std::to_string(row.id));
+    } else if (word == "%personas" || word == "%prompts") {
+      for (const NamedText& text : word == "%personas" ? all_personas() : all_prompts())
+        words.push_back(text.name);
     } else if (word == "%files") {
       add_files(begun, words);
     } else if (word == "%@files" && begun.starts_with('@')) {
@@ -134,8 +138,29 @@ const Command& checked_command(std::string_view line) {
 
 std::string_view arguments_of(std::string_view line) { return split(line).second; }
 
-std::vector<MenuEntry> command_menu(std::string_view line) {
+namespace {
+
+// Of the personas or templates whose name `line` begins.
+std::vector<MenuEntry> named_texts_menu(std::string_view line) {
   std::vector<MenuEntry> entries;
+  for (const std::string_view command : {"/persona ", "/prompt "}) {
+    if (!line.starts_with(command)) continue;
+    const std::string_view begun = line.substr(command.size());
+    const bool is_persona = command == "/persona ";
+    for (const NamedText& text : is_persona ? all_personas() : all_prompts()) {
+      if (!text.name.starts_with(begun)) continue;
+      entries.push_back({text.name, text.problem.empty() ? text.about : text.problem,
+                         fmt::format("{}{}{}", command, text.name, is_persona ? "" : " "), is_persona});
+    }
+  }
+  return entries;
+}
+
+}  // namespace
+
+std::vector<MenuEntry> command_menu(std::string_view line) {
+  std::vector<MenuEntry> entries = named_texts_menu(line);
+  if (!entries.empty()) return entries;
   if (!line.starts_with('/') || line.find_first_of(" \n/", 1) != std::string_view::npos) return entries;
   for (const Command& command : command_table()) {
     std::istringstream names{fmt::format("{} {}", command.name, command.aliases)};

@@ -53,6 +53,16 @@ const Command kTable[] = {
     {"/reset", "", "", "all settings as they were at the start", "", runs, do_reset},
     {"/system", "", "[TEXT|@FILE|none]", "show or change the system prompt", "none %@files", waits,
      do_system},
+    {"/persona", "", "[NAME|none]", "let somebody else answer, or list who can", "none %personas", waits,
+     do_persona,
+     "A persona is a system prompt with settings, in a file NAME.txt of the folder personas beside the "
+     "config "
+     "file: lines such as temp = 0.3, then a line ---, then the prompt. The conversation keeps it."},
+    {"/prompt", "", "[NAME [WORDS]]", "send a text template with your words in it", "%prompts | %files", runs,
+     do_prompt,
+     "A template is a file NAME.txt of the folder prompts beside the config file. {{1}} in it is the first "
+     "word, {{2*}} the second and all after it, {{*}} all of them, {{1:text}} has text where none is given; "
+     "quotes make several words one."},
     {"/show", "", "WHAT", "model, params, prompt, context or stats", "model params prompt context stats",
      runs, do_show},
     {"/tokens", "", "[FROM]", "how likely each token of the last answer was", "", waits, do_tokens,
@@ -84,10 +94,11 @@ const Command kTable[] = {
      waits, do_replay,
      "Without ID this one. SPEED 2 is twice as fast as it was, and instant all at once; Esc ends it, and the "
      "conversation goes on there."},
-    {"/copy", "", "[N|answer]", "copy a code block or the answer", "answer", runs, do_copy,
-     "N is the number at the code block. Without it, the last code block; where there is none, or with "
-     "'answer', the whole last answer. It goes to the terminal's clipboard (OSC 52) and to wl-copy, xclip, "
-     "xsel or pbcopy."},
+    {"/copy", "", "[N|answer|pick]", "copy a code block or the answer", "answer pick", runs, do_copy,
+     "N is the number at the code block. Without it you pick one where there are several: j and k or the "
+     "arrows move, Enter copies, w writes it to a file. Where there is none, or with 'answer', it is the "
+     "whole last answer. It goes to the terminal's clipboard (OSC 52) and to wl-copy, xclip, xsel or "
+     "pbcopy."},
     {"/save", "", "N FILE", "write a code block to a file", " | %files", runs, do_save,
      "N is the number at the code block. FILE! overwrites a file that is there."},
     {"/quit", "/bye /exit", "", "end the program", "", runs, do_quit},

@@ -109,6 +109,7 @@ void Conversation::update_context() {
 void Conversation::begin_new() {
   storage_.set_number(0);
   settings_.now.system = settings_.new_system;
+  wear(settings_.new_persona, settings_.now, settings_.defaults, SettingSource::person);
   settings_.now.think = settings_.new_think;
   title_.clear();
   first_title_.reset();
@@ -128,25 +129,33 @@ void Conversation::open(const StoredConversation& row) {
   undone_.clear();
   moved_ = false;
   storage_.open(row.id);
-  settings_.now.think = think_of_branch();
+  settle_branch();
   update_context();
 }
 
-// Whether the model thought in the last answer, as the person had asked for; the command line wins.
-std::optional<bool> Conversation::think_of_branch() {
+// The persona of the last answer, and whether the model thought in it, as the person had asked for; the
+// command line wins.
+void Conversation::settle_branch() {
+  std::optional<bool> think = settings_.new_think;
+  Persona persona;
   const auto answer = std::find_if(branch_.rbegin(), branch_.rend(),
                                    [](const BranchMessage& m) { return m.stored.role == Role::assistant; });
-  if (answer == branch_.rend() || source_of(settings_.defaults, "think") == SettingSource::command_line)
-    return settings_.new_think;
-  const std::vector<StoredTurn> turns = store().turns(answer->stored.id);
-  if (turns.empty()) return settings_.new_think;  // nobody knows how it was made
   try {
-    ChatSettings then;
-    from_json(turns.back().sampler, then);
-    return then.think;
+    if (answer != branch_.rend()) {
+      if (const std::vector<StoredTurn> turns = store().turns(answer->stored.id); !turns.empty()) {
+        ChatSettings then;
+        from_json(turns.back().sampler, then);
+        if (source_of(settings_.defaults, "think") != SettingSource::command_line) think = then.think;
+        persona = then.persona;
+        ChatSettings scratch = settings_.now;
+        wear(persona, scratch, settings_.defaults, SettingSource::person);  // a stranger's file may have any
+      }
+    }
   } catch (const Error&) {
-    return settings_.new_think;
+    persona = {};  // nobody knows how it was made
   }
+  wear(persona, settings_.now, settings_.defaults, SettingSource::person);
+  settings_.now.think = think;
 }
 
 void Conversation::set_title(std::string_view title) {

@@ -93,7 +93,7 @@ class Conversation final : public AnswerPlace, private StoredBranch {
   void push_message(StoredMessage message);
   void show_branch();
   std::optional<uint32_t> used_then();
-  std::optional<bool> think_of_branch();
+  void settle_branch();
 
   SettingsInUse& settings_;
   const ModelState& model_;

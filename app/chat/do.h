@@ -45,6 +45,10 @@ void do_reset(ChatParts& chat, std::string_view arguments);
 void do_system(ChatParts& chat, std::string_view arguments);
 void do_reopen(ChatParts& chat, std::string_view arguments);
 
+// do_personas.cpp
+void do_persona(ChatParts& chat, std::string_view arguments);
+void do_prompt(ChatParts& chat, std::string_view arguments);
+
 // do_show.cpp
 void do_show(ChatParts& chat, std::string_view arguments);
 
@@ -70,6 +74,10 @@ void do_replay(ChatParts& chat, std::string_view arguments);
 // do_copy.cpp
 void do_copy(ChatParts& chat, std::string_view arguments);
 void do_save(ChatParts& chat, std::string_view arguments);
+
+// do_settings.cpp. Throws Error(usage) where a new context size has to wait.
+void change_settings(ChatParts& chat, ChatSettings changed);
+void set_system(ChatParts& chat, std::string_view text);
 
 // Where a command may write this file. A script has no ! of its own: whoever started it says what may be
 // lost.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "app/base/counted.h"
 #include "app/text/markdown_lines.h"
@@ -56,6 +57,53 @@ SaidCode said_code(const ChatParts& chat) {
   return said;
 }
 
+// The first line of a block that says something.
+std::string first_words(std::string_view text) {
+  const size_t begin = std::min(text.find_first_not_of(" \t\n"), text.size());
+  return std::string(text.substr(begin, text.find('\n', begin) - begin));
+}
+
+// A name for a file with this block, such as "block-2.py".
+std::string file_for(const CodeBlock& block, int64_t number) {
+  constexpr std::pair<std::string_view, std::string_view> kEndings[] = {
+      {"python", "py"}, {"bash", "sh"},     {"shell", "sh"}, {"javascript", "js"}, {"typescript", "ts"},
+      {"c++", "cpp"},   {"markdown", "md"}, {"rust", "rs"},  {"ruby", "rb"},       {"text", "txt"}};
+  std::string ending = block.language;
+  for (const auto& [language, usual] : kEndings) {
+    if (language == block.language) ending = usual;
+  }
+  const bool is_usual = !ending.empty() && ending.size() < 8 &&
+                        std::all_of(ending.begin(), ending.end(),
+                                    [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
+  return fmt::format("block-{}.{}", number, is_usual ? ending : "txt");
+}
+
+// Lets the person pick a block; false where nobody can.
+bool choose_block(ChatParts& chat, const std::vector<CodeBlock>& blocks) {
+  Choices choices;
+  choices.title = "Copy a code block";
+  choices.enter = "copies";
+  choices.find = [blocks](std::string_view) {
+    std::vector<Choice> found;
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      const auto lines = static_cast<size_t>(std::count(blocks[i].text.begin(), blocks[i].text.end(), '\n'));
+      found.push_back({static_cast<int64_t>(i) + 1,
+                       fmt::format("{:>2}  {}", i + 1, first_words(blocks[i].text)),
+                       fmt::format("{}{}{}", blocks[i].language, blocks[i].language.empty() ? "" : ", ",
+                                   counted(lines, "line"))});
+    }
+    return found;
+  };
+  choices.chosen = [&chat, blocks](int64_t id) {
+    copy_block(chat.front_end(), blocks.at(static_cast<size_t>(id) - 1), static_cast<size_t>(id));
+  };
+  choices.keys = {{'w', "writes it to a file", [&chat, blocks](int64_t id) {
+                     chat.front_end().return_input(fmt::format(
+                         "/save {} {}", id, file_for(blocks.at(static_cast<size_t>(id) - 1), id)));
+                   }}};
+  return chat.front_end().choose(std::move(choices));
+}
+
 }  // namespace
 
 void do_copy(ChatParts& chat, std::string_view which) {
@@ -63,7 +111,10 @@ void do_copy(ChatParts& chat, std::string_view which) {
   if (!said.answer) refuse("there is no answer to copy yet");
   if (which == "answer" || (which.empty() && said.blocks.empty()))
     return copy_answer(chat.front_end(), *said.answer);
-  const size_t number = block_number("/copy", which, said.blocks.size());
+  const bool picks = which == "pick" || (which.empty() && said.blocks.size() > 1 && chat.settings.now.asks);
+  if (picks && said.blocks.empty()) refuse("there is no code block to copy yet");
+  if (picks && choose_block(chat, said.blocks)) return;
+  const size_t number = block_number("/copy", picks ? "" : which, said.blocks.size());
   copy_block(chat.front_end(), said.blocks[number - 1], number);
 }
 

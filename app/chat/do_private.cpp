@@ -13,7 +13,8 @@ namespace {
 std::string begin_private(ChatParts& chat) {
   Storage& storage = chat.storage;
   const int64_t left = storage.number();
-  chat.settings.before_private = {chat.settings.new_system, chat.settings.now.stop};
+  chat.settings.before_private = {chat.settings.new_system, chat.settings.now.stop,
+                                  chat.settings.new_persona};
   storage.go_private();
   std::string text =
       "Private: nothing is stored from here on, nor the history of what is typed. /private off stores again.";
@@ -31,6 +32,7 @@ std::string end_private(ChatParts& chat) {
   Storage& storage = chat.storage;
   const int64_t back = storage.leave_private();
   chat.settings.new_system = chat.settings.before_private.system;
+  chat.settings.new_persona = chat.settings.before_private.persona;
   chat.settings.now.stop = chat.settings.before_private.stop;
   chat.conversation.begin_new();
   chat.answer.forget_figures();

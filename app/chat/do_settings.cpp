@@ -18,6 +18,14 @@ std::string context_range(uint32_t most, uint32_t found) {
   return fmt::format("ctx: wanted 0 to {}, what the model was trained for, found {}", most, found);
 }
 
+void warn_of_think(ChatParts& chat) {
+  if (!chat.model) return;
+  if (const std::string warning = think_warning(chat.settings.now, *chat.model->text); !warning.empty())
+    chat.front_end().notice(warning);
+}
+
+}  // namespace
+
 // Another context size begins a task.
 void change_settings(ChatParts& chat, ChatSettings changed) {
   if (changed.ctx != chat.settings.now.ctx && chat.model) {
@@ -38,14 +46,6 @@ void set_system(ChatParts& chat, std::string_view text) {
   chat.conversation.update_context();
   chat.reporter.send_status();
 }
-
-void warn_of_think(ChatParts& chat) {
-  if (!chat.model) return;
-  if (const std::string warning = think_warning(chat.settings.now, *chat.model->text); !warning.empty())
-    chat.front_end().notice(warning);
-}
-
-}  // namespace
 
 std::string think_warning(const ChatSettings& settings, const ModelText& text) {
   if (!settings.think || text.chat_template.knows_enable_thinking()) return {};
@@ -123,8 +123,10 @@ void do_seed(ChatParts& chat, std::string_view arguments) {
 void do_reset(ChatParts& chat, std::string_view) {
   ChatSettings changed = chat.settings.defaults;
   changed.system = chat.settings.now.system;
+  wear(chat.settings.defaults.persona, changed, chat.settings.defaults, SettingSource::command_line);
   change_settings(chat, std::move(changed));
   chat.settings.new_think = chat.settings.now.think;
+  chat.settings.new_persona = chat.settings.now.persona;
   chat.front_end().command_output("reset", settings_text(chat, ""));
 }
 

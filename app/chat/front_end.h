@@ -102,11 +102,19 @@ struct Choice {
   std::string text;
   std::string detail;  // quieter, at the right
 };
+struct ChoiceKey {
+  char key;          // a letter
+  const char* does;  // "writes it"
+  std::function<void(int64_t id)> chosen;
+};
 struct Choices {
   std::string title;
   const char* enter = "opens";                                       // what Enter does with one of them
   std::function<std::vector<Choice>(std::string_view filter)> find;  // what to show for what was typed so far
   std::function<void(int64_t id)> chosen;
+  // Where there are some, letters do not narrow the list: j and k move, digits go to that id, and these keys
+  // choose too. The last one is selected at first.
+  std::vector<ChoiceKey> keys = {};
 };
 
 // A row of the menu that opens while a person types.

@@ -200,6 +200,8 @@ const char* name_of(SettingSource source) {
       return "the config file";
     case SettingSource::command_line:
       return "the command line";
+    case SettingSource::persona:
+      return "the persona";
     case SettingSource::person:
       return "/set";
   }
@@ -214,6 +216,20 @@ void set_from(SettingSource source, ChatSettings& settings, std::string_view nam
 SettingSource source_of(const ChatSettings& settings, std::string_view name) {
   const auto found = settings.sources.find(name);
   return found == settings.sources.end() ? settings.begun_as : found->second;
+}
+
+void wear(const Persona& persona, ChatSettings& settings, const ChatSettings& defaults, SettingSource keeps) {
+  for (const Setting& setting : settings_table()) {
+    if (source_of(settings, setting.name) != SettingSource::persona) continue;
+    setting.read(settings, setting.show(defaults));
+    settings.sources.erase(setting.name);
+    if (const auto source = defaults.sources.find(setting.name); source != defaults.sources.end())
+      settings.sources.insert(*source);
+  }
+  for (const auto& [name, value] : persona.settings) {
+    if (source_of(settings, name) != keeps) set_from(SettingSource::persona, settings, name, value);
+  }
+  settings.persona = persona;
 }
 
 ModelSettings usable_wishes(const ModelSettings& wishes) {
@@ -261,6 +277,7 @@ std::string to_json(const ChatSettings& s, uint64_t seed) {
             {"max_tokens", s.max_tokens},
             {"stop", s.stop}};
   if (s.think) j["think"] = *s.think;
+  if (!s.persona.name.empty()) j["persona"] = {{"name", s.persona.name}, {"settings", s.persona.settings}};
   return j.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -290,6 +307,10 @@ void from_json(std::string_view text, ChatSettings& s) {
     s.stop = j.at("stop").get<std::vector<std::string>>();
     s.think.reset();
     if (j.contains("think")) s.think = j.at("think").get<bool>();
+    s.persona = {};
+    if (!j.contains("persona")) return;
+    s.persona.name = j.at("persona").at("name").get<std::string>();
+    s.persona.settings = j.at("persona").at("settings").get<decltype(s.persona.settings)>();
   } catch (const std::exception& error) {  // of the reader, or of a member that is not as it should be
     throw Error(ErrorKind::database, fmt::format("the stored settings of this turn cannot be read: {}",
                                                  printable(error.what(), 200)));

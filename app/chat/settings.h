@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/base/output_file.h"
@@ -19,8 +20,16 @@ namespace bitnet {
 
 // Where the value of a setting comes from; a later source wins over those before it. A script begins with
 // values of its own, which a model's file does not change, so that it does the same with every file.
-enum class SettingSource { program, model, script, config, command_line, person };
+enum class SettingSource { program, model, script, config, command_line, persona, person };
 const char* name_of(SettingSource source);  // for people: "the model's file"
+
+// A persona that answers: its name, and the settings that it brings, as text. A conversation keeps both, so
+// that it goes on as it was even if the file changes.
+struct Persona {
+  std::string name;  // empty: none
+  std::vector<std::pair<std::string, std::string>> settings;
+  bool operator==(const Persona&) const = default;
+};
 
 struct ChatSettings {
   SamplerParams sampler;          // its seed is used only where `seed` is set
@@ -31,6 +40,7 @@ struct ChatSettings {
   bool draft = true;              // what may come next is guessed and tried; answers are the same without
   std::optional<bool> think;      // enable_thinking of the chat template; empty = as that has it
   std::string system;             // system prompt; empty = none
+  Persona persona;                // whose settings and system prompt these are; make_chat() has them worn
   bool is_private = false;        // --private: the person wants nothing kept
   WriteRules files;               // where commands may write
   std::map<std::string, SettingSource, std::less<>> sources;  // by name of a setting; none: `begun_as`
@@ -47,10 +57,12 @@ struct SettingsInUse {
   ChatSettings defaults;          // what /reset goes back to; those of the model's file too once it is loaded
   std::string new_system;         // the system prompt that new conversations begin with
   std::optional<bool> new_think;  // and whether the model thinks in them
+  Persona new_persona;            // and who answers in them
   // What /private changes and /private off puts back, so that nothing typed in between is stored later.
   struct {
     std::string system;
     std::vector<std::string> stop;
+    Persona persona;
   } before_private;
 };
 
@@ -74,6 +86,10 @@ const Setting& setting_named(std::string_view name);  // throws Error(usage) wit
 // Does what `/set NAME VALUE` does, and remembers who said so. Throws Error(usage).
 void set_from(SettingSource source, ChatSettings& settings, std::string_view name, std::string_view value);
 SettingSource source_of(const ChatSettings& settings, std::string_view name);
+
+// Takes the settings of a persona before it back and sets those of this one, in `settings`, which began as
+// `defaults`. What `keeps` (the person's own, or the command line's) has set stays. Throws Error(usage).
+void wear(const Persona& persona, ChatSettings& settings, const ChatSettings& defaults, SettingSource keeps);
 
 // Returns the wishes of a model's file that are within the range of their setting; the others become phrases
 // in `unusable`.

@@ -140,6 +140,12 @@ const OptionRow kAskRows[] = {
      .help = "system prompt, or @FILE to read it from",
      .example = "Answer in one sentence.",
      .read = [](Options& o, View v) { o.system = v; }},
+    {.flags = "--persona",
+     .value = "NAME",
+     .words = "brief coder editor teacher",
+     .help = "who answers: a system prompt with settings, as /persona lists them; other options win over it",
+     .example = "brief",
+     .read = [](Options& o, View v) { o.persona = not_empty("persona", v); }},
 };
 
 const OptionRow kKeepRows[] = {
@@ -280,6 +286,7 @@ const TextRow kEnvironment[] = {
 const TextRow kPlaces[] = {
     {"$XDG_CONFIG_HOME/bitnet-chat/config", "config file (~/.config/bitnet-chat/config)"},
     {"$XDG_CONFIG_HOME/bitnet-chat/keys", "keys file (~/.config/bitnet-chat/keys)"},
+    {"$XDG_CONFIG_HOME/bitnet-chat/personas, prompts", "personas and prompt templates of your own, NAME.txt"},
     {"$XDG_DATA_HOME/bitnet-chat/chats.db", "conversations (~/.local/share/bitnet-chat/chats.db)"},
     {"$XDG_STATE_HOME/bitnet-chat", "history of the input line (~/.local/state/bitnet-chat)"},
     {"$XDG_CACHE_HOME/bitnet-chat",

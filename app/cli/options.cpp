@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "app/base/nearest.h"
+#include "app/chat/personas.h"
 #include "app/model/model_file.h"
 #include "app/pull/pulled.h"
 #include "app/text/text_file.h"
@@ -324,6 +325,11 @@ ChatSettings settings_from(const Options& options, ChatSettings settings) {
   settings.system = options.system.starts_with('@')
                         ? read_file(options.system.substr(1), kMostNamedBytes, Pipes::of_the_shell)
                         : options.system;
+  if (!options.persona.empty()) {
+    const PersonaFile persona = find_persona(options.persona);
+    settings.persona = persona.persona;
+    if (settings.system.empty()) settings.system = persona.system;
+  }
   settings.verbose = options.verbose;
   settings.is_private = options.is_private;
   settings.ctx = options.ctx;

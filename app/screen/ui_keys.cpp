@@ -186,8 +186,9 @@ void ScreenFrontEnd::press_in_input(const KeyPress& key, bool quit_was_armed) {
       overlays_.open(std::make_unique<FindBar>(transcript_));
       break;
     case Key::open:
+    case Key::copy:
       try {
-        if (chat_ != nullptr) chat_->submit("/open");
+        if (chat_ != nullptr) chat_->submit(key.key == Key::open ? "/open" : "/copy pick");
       } catch (const Error& e) {
         error(e.what());
       }

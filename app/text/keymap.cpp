@@ -30,6 +30,7 @@ constexpr Action kActions[] = {
     {Key::to_start, "start", "C-Home", "", "go to its start"},
     {Key::to_end, "end", "C-End", "", "go to its end"},
     {Key::find, "find", "C-f", "", "find in the conversation"},
+    {Key::copy, "copy", "F2", "", "pick a code block to copy or to write to a file"},
     {Key::open, "open", "C-o", "", "open another conversation"},
     {Key::redraw, "redraw", "C-l", "", "draw the screen again"},
     {Key::suspend, "suspend", "C-z", "", "suspend; fg comes back"},

@@ -30,6 +30,7 @@ enum class Key {
   eof,        // ^D
   find,       // ^F
   open,       // ^O
+  copy,       // F2
   redraw,     // ^L
   suspend,    // ^Z
   page_up,

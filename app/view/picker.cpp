@@ -10,7 +10,10 @@
 
 namespace bitnet {
 
-Picker::Picker(Choices choices) : choices_(std::move(choices)) { refill(); }
+Picker::Picker(Choices choices) : choices_(std::move(choices)) {
+  refill();
+  if (!choices_.keys.empty()) move(static_cast<int>(found_.size()));
+}
 
 void Picker::refill() {
   found_ = choices_.find(filter_);
@@ -57,13 +60,46 @@ Overlay::Outcome Picker::press(const KeyPress& key, int, int rows) {
       move(static_cast<int>(found_.size()));
       break;
     case Key::text:
-    case Key::paste:
+      if (!choices_.keys.empty()) return press_letters(key.bytes);
       type(key.bytes);
+      break;
+    case Key::paste:
+      if (choices_.keys.empty()) type(key.bytes);
       break;
     default:
       break;
   }
   return {};
+}
+
+Overlay::Outcome Picker::press_letters(std::string_view bytes) {
+  if (bytes.starts_with('\x1b')) return {};
+  for (const char c : bytes) {
+    if (c < '0' || c > '9') number_ = 0;
+    if (c == 'j' || c == '\x0e') move(1);
+    if (c == 'k' || c == '\x10') move(-1);
+    if (c == 'q') return {.closes = true};
+    if (c >= '0' && c <= '9') go_to_number(c - '0');
+    for (const ChoiceKey& own : choices_.keys) {
+      if (own.key != c || found_.empty()) continue;
+      own.chosen(found_.at(selected_).id);
+      return {.closes = true};
+    }
+  }
+  return {};
+}
+
+// Digits that follow each other make one number, where there is an entry of that number.
+void Picker::go_to_number(int digit) {
+  for (const int64_t number : {number_ * 10 + digit, int64_t{digit}}) {
+    const auto found =
+        std::find_if(found_.begin(), found_.end(), [&](const Choice& choice) { return choice.id == number; });
+    if (found == found_.end()) continue;
+    selected_ = static_cast<size_t>(found - found_.begin());
+    number_ = number;
+    return;
+  }
+  number_ = 0;
 }
 
 void Picker::type(std::string_view bytes) {
@@ -102,7 +138,19 @@ std::optional<std::vector<Row>> Picker::rows(int columns, int rows) {
   return out;
 }
 
+Row Picker::keys_row(int columns, int& cursor_column) const {
+  std::string keys = fmt::format("Enter {}", choices_.enter);
+  for (const ChoiceKey& own : choices_.keys) keys += fmt::format(" · {} {}", own.key, own.does);
+  keys += " · j k, number · Esc leaves";
+  Row row;
+  row.add(prefix_of_columns("› ", columns), {Tone::accent, true});
+  if (columns > 2) row.add(shortened(keys, columns - 2), {Tone::quiet});
+  cursor_column = 0;
+  return row;
+}
+
 std::optional<Row> Picker::input_row(int columns, int& cursor_column) {
+  if (!choices_.keys.empty()) return keys_row(columns, cursor_column);
   const std::string label = columns >= 20 ? "filter › " : "› ";
   std::string words = make_safe(filter_);
   while (columns_of(words) > std::max(columns - columns_of(label) - 1, 1))

@@ -22,6 +22,9 @@ class Picker : public Overlay {
   std::optional<Row> input_row(int columns, int& cursor_column) override;
 
  private:
+  Outcome press_letters(std::string_view bytes);
+  void go_to_number(int digit);
+  Row keys_row(int columns, int& cursor_column) const;
   void type(std::string_view bytes);
   void refill();
   void move(int by);
@@ -30,6 +33,7 @@ class Picker : public Overlay {
   std::string filter_;
   std::vector<Choice> found_;
   size_t selected_ = 0;
+  int64_t number_ = 0;  // of the digits that were pressed last
 };
 
 }  // namespace bitnet

@@ -44,7 +44,7 @@ _bitnet_chat() {
   fi
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case ${COMP_WORDS[i]} in
-      --device|--threads|--vram|--ram|--ctx|--chat-template|--expert-trace|--i2s-layout|--activation|--steer|--ablate-head|-p|--prompt|--script|--output|--system|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--think|--draft|--stop|--theme|--record|--keys|--config|--speed|--model|--format|-o|--out|--tokens|--top|--prefill|--stimuli|--template|--position|--what|--layers|--generate|--limit|--stride|-d|-r|--port|--host|--key-file|--cache) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
+      --device|--threads|--vram|--ram|--ctx|--chat-template|--expert-trace|--i2s-layout|--activation|--steer|--ablate-head|-p|--prompt|--script|--output|--system|--persona|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--think|--draft|--stop|--theme|--record|--keys|--config|--speed|--model|--format|-o|--out|--tokens|--top|--prefill|--stimuli|--template|--position|--what|--layers|--generate|--limit|--stride|-d|-r|--port|--host|--key-file|--cache) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
       -*) ;;
       list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|perplexity|bench|plan|serve|help|print) if [[ $command ]]; then ((++arguments)); else command=${COMP_WORDS[i]}; fi ;;
       *) ((++arguments)) ;;
@@ -124,6 +124,7 @@ _bitnet_chat() {
     --script) _bitnet_chat_files; return ;;
     --output) _bitnet_chat_words 'text' 'tui' 'jsonl'; return ;;
     --system) COMPREPLY=(); return ;;
+    --persona) _bitnet_chat_words 'brief' 'coder' 'editor' 'teacher'; return ;;
     --resume) _bitnet_chat_ids; return ;;
     --db) _bitnet_chat_files; return ;;
     --kv-cache) COMPREPLY=(); return ;;
@@ -144,7 +145,7 @@ _bitnet_chat() {
     --config) _bitnet_chat_files; return ;;
   esac
 
-  local flags=('--device' '--threads' '--vram' '--ram' '--ctx' '--chat-template' '--expert-trace' '--i2s-layout' '--activation' '--steer' '--ablate-head' '-p' '--prompt' '--keep' '--script' '--output' '--system' '-c' '--continue' '--resume' '--private' '--db' '--no-titles' '--force' '--allow-writes' '--kv-cache' '--no-kv-cache' '--temp' '--top-k' '--top-p' '--min-p' '--repeat-penalty' '--repeat-last' '--seed' '-n' '--max-tokens' '--think' '--draft' '--stop' '--no-color' '--theme' '--record' '--record-input' '--keys' '--verbose' '--config' '--version' '-h' '--help')
+  local flags=('--device' '--threads' '--vram' '--ram' '--ctx' '--chat-template' '--expert-trace' '--i2s-layout' '--activation' '--steer' '--ablate-head' '-p' '--prompt' '--keep' '--script' '--output' '--system' '--persona' '-c' '--continue' '--resume' '--private' '--db' '--no-titles' '--force' '--allow-writes' '--kv-cache' '--no-kv-cache' '--temp' '--top-k' '--top-p' '--min-p' '--repeat-penalty' '--repeat-last' '--seed' '-n' '--max-tokens' '--think' '--draft' '--stop' '--no-color' '--theme' '--record' '--record-input' '--keys' '--verbose' '--config' '--version' '-h' '--help')
   case $command in
     list) flags+=('--all' '--deleted' '--json') ;;
     show) flags+=('--json') ;;

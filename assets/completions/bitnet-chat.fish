@@ -54,6 +54,7 @@ complete -c bitnet-chat -l keep -d 'let -c and the list of /open have the conver
 complete -c bitnet-chat -l script -r -F -d 'run a scripted session; - is standard input'
 complete -c bitnet-chat -l output -x -a 'text tui jsonl' -d 'text: plain lines; tui: the screen, 80x24 if there is no terminal; jsonl: one JSON object per line, and each line of standard input is a turn or a command'
 complete -c bitnet-chat -l system -x -d 'system prompt, or @FILE to read it from'
+complete -c bitnet-chat -l persona -x -a 'brief coder editor teacher' -d 'who answers: a system prompt with settings, as /persona lists them; other options win over it'
 complete -c bitnet-chat -s c -l continue -d 'continue the last conversation'
 complete -c bitnet-chat -l resume -x -a '(__bitnet_chat_conversations)' -d 'continue that conversation'
 complete -c bitnet-chat -l private -d 'save nothing'

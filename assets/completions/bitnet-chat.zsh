@@ -64,6 +64,7 @@ _bitnet_chat() {
     '--script[run a scripted session; - is standard input]:FILE:_files'
     '--output[text\: plain lines; tui\: the screen, 80x24 if there is no terminal; jsonl\: one JSON object per line, and each line of standard input is a turn or a command]:text|tui|jsonl:(text tui jsonl)'
     '--system[system prompt, or @FILE to read it from]:TEXT|@FILE: '
+    '--persona[who answers\: a system prompt with settings, as /persona lists them; other options win over it]:NAME:(brief coder editor teacher)'
     '(-c --continue)'{-c,--continue}'[continue the last conversation]'
     '--resume[continue that conversation]:ID:_bitnet_chat_conversations'
     '--private[save nothing]'

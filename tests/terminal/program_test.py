@@ -158,6 +158,44 @@ class ProgramTest(unittest.TestCase):
                 screen = t.wait("^left with 0$").replace("\n", "")
                 self.assertRegex(screen, r"go on with: bitnet-chat --resume 1 .*  # 2 messages saved: ")
 
+    def test_a_persona_and_picking_code(self):
+        t = Terminal()
+        self.addCleanup(t.close)
+        with open(os.path.join(t.home, "said.json"), "w") as f:
+            f.write('[{"messages": [{"role": "user", "content": "Code?"}, {"role": "assistant", "content": '
+                    '"```python\\nprint(1)\\n```\\n\\n```sh\\nmake\\nmake test\\n```\\n"}]}]')
+        t.line(f"{PROGRAM} import said.json; echo imported with $?")
+        t.wait("^imported with 0$", seconds=120)
+        t.clear()
+        self.start("-c", t)
+        for columns, rows in ((200, 60), (40, 12), (80, 24)):
+            t.resize(columns, rows)
+            t.wait(rf"^──.{{{columns - 4}}}──$")
+            t.key("F2")
+            t.wait("^› +2  make")
+            t.type("k")
+            t.wait("^› +1  print")
+            t.key("Escape")
+            t.wait("^› +1  print", gone=True)
+        t.line("/copy")
+        t.wait("^› +2  make")
+        t.type("w")
+        t.wait(r"^› /save 2 block-2\.sh")
+        t.key("Enter")
+        t.wait("Code block 2, 2 lines, is in")
+        t.type("/persona br")
+        t.wait("^ +brief +answers in one")
+        t.key("C-u")
+        t.line("/persona brief")
+        t.wait("brief answers from here on")
+        self.ask(t, "Hello!")
+        self.leave(t)
+        t.clear()
+        self.start("-c", t)
+        t.line("/persona")
+        t.wait(r"\* brief ")
+        self.leave(t)
+
     def test_files_in_a_message_and_the_wheel(self):
         for columns, rows in (80, 24), (200, 60), (40, 12):
             with self.subTest(size=f"{columns}x{rows}"):

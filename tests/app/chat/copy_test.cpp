@@ -47,6 +47,22 @@ TEST_F(ChatCopyTest, CodeBlocksAreNumberedOverTheConversation) {
   EXPECT_EQ(front.copied.back(), "```cpp\nint x;\n```");
 }
 
+TEST_F(ChatCopyTest, APersonPicksABlockWithTheKeyboard) {
+  settings.asks = true;
+  start_loaded();
+  script.answer("Do\n```sh\nmake\n  all\n```\nor\n```python\n\nprint(1)\n```\n");
+  say("a");
+  say("/copy");
+  const std::vector<Choice> blocks = front.choices.find("");
+  ASSERT_EQ(blocks.size(), 2U);
+  EXPECT_EQ(blocks[1].text, " 2  print(1)");
+  EXPECT_EQ(blocks[0].detail, "sh, 2 lines");
+  front.choices.chosen(1);
+  EXPECT_THAT(front.copied, ElementsAre("make\n  all\n"));
+  front.choices.keys.at(0).chosen(2);
+  EXPECT_THAT(front.returned, ElementsAre("/save 2 block-2.py"));
+}
+
 TEST_F(ChatCopyTest, WithoutCodeTheAnswerIsCopiedByteForByte) {
   start_loaded();
   script.answer("caf\u00e9 \x1b[31m\t漢字 \n");

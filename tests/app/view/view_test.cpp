@@ -94,6 +94,38 @@ TEST(InputRowsTest, ShowsTheRowsAroundTheCursor) {
                3, columns, 1);
 }
 
+TEST(PickerTest, WithKeysOfItsOwnLettersMoveAndChoose) {
+  int64_t chosen = 0, written = 0;
+  Choices choices;
+  choices.enter = "copies";
+  choices.find = [](std::string_view) {
+    std::vector<Choice> found;
+    for (int64_t id = 1; id <= 12; ++id) found.push_back({id, "block", ""});
+    return found;
+  };
+  choices.chosen = [&](int64_t id) { chosen = id; };
+  choices.keys = {{'w', "writes it", [&](int64_t id) { written = id; }}};
+  const auto pressed = [&](const std::vector<std::string>& keys) {
+    Picker picker(choices);
+    for (const std::string& key : keys) picker.press({Key::text, key}, 80, 10);
+    return picker.press({Key::enter, "\r"}, 80, 10).closes ? chosen : 0;
+  };
+  EXPECT_EQ(pressed({}), 12) << "the last one first";
+  EXPECT_EQ(pressed({"k"}), 11);
+  EXPECT_EQ(pressed({"kkk", "j"}), 10);
+  EXPECT_EQ(pressed({"1"}), 1);
+  EXPECT_EQ(pressed({"1", "1"}), 11);
+  EXPECT_EQ(pressed({"1", "9"}), 9);
+  EXPECT_EQ(pressed({"x", "7", "0"}), 7);
+  Picker picker(choices);
+  EXPECT_TRUE(picker.press({Key::text, "5w"}, 80, 10).closes);
+  EXPECT_EQ(written, 5);
+  for (const int columns : {1, 20, 80}) {
+    int cursor = 0;
+    EXPECT_LE(columns_of(picker.input_row(columns, cursor).value().text()), columns);
+  }
+}
+
 TEST(PickerTest, NarrowsMovesAndChooses) {
   Choices choices;
   choices.title = "Pick";
