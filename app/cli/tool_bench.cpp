@@ -170,34 +170,38 @@ std::string text_report(const Options& options, const RunningModel& model, const
   const Figures& d = speeds.decode;
   std::string text = fmt::format("{} on {}\n", printable(model.engine->model().name),
                                  printable(model.engine->device().name));
-  text += fmt::format("loading {:.2f} s, of which {:.2f} s took the weights to the device\n",
+  const std::string behind =
+      options.bench_depth == 0 ? "" : fmt::format(", behind {} others", options.bench_depth);
+  text += fmt::format("loading    {:.2f} s, of which {:.2f} s took the weights to the device\n",
                       model.load_seconds, model.upload_seconds);
-  text += fmt::format("prefill {:>6} tokens at depth {}: {:>10.1f} tokens/s (min {:.1f}, max {:.1f})\n",
-                      options.bench_prompt, options.bench_depth, p.median, p.least, p.most);
-  text += fmt::format(
-      "decode  {:>6} tokens at depth {}: {:>10.1f} tokens/s (min {:.1f}, max {:.1f}), {:.2f} GB/s\n",
-      options.bench_tokens, options.bench_depth, d.median, d.least, d.most, traffic.gb_per_s);
-  if (const Placement p = model.engine->placement(); p.in_host != 0) {
-    text += fmt::format("places  {} on the device, {} in host memory, of which a token reads {}\n",
-                        size_text(p.on_device), size_text(p.in_host), size_text(p.read_in_host));
-    text +=
-        fmt::format("link    {:.2f} GB/s while it decodes, {:.0f} % of the {:.2f} GB/s that it gives {}\n",
-                    traffic.link_gb_per_s, 100 * traffic.link_gb_per_s / traffic.link_speed,
-                    traffic.link_speed, p.fives ? "copies" : "a kernel");
-  }
-  if (const Placement p = model.engine->placement(); p.in_file != 0)
+  text += fmt::format("reading    {:>10.1f} tokens/s ({:.1f} to {:.1f}; {} tokens of a prompt{})\n", p.median,
+                      p.least, p.most, options.bench_prompt, behind);
+  text += fmt::format("answering  {:>10.1f} tokens/s ({:.1f} to {:.1f}; {} tokens{})\n", d.median, d.least,
+                      d.most, options.bench_tokens, behind);
+  const Placement places = model.engine->placement();
+  if (places.in_host != 0)
     text += fmt::format(
-        "file    {} stay in the file, of which a token reads {}: {:.2f} GB/s while it was read, {}"
-        "through the system's cache\n",
-        size_text(p.in_file), size_text(p.read_in_file), file_rate(traffic.reads) / 1e9,
+        "weights    {} on the device, {} in the computer's memory, of which a token reads {}\n"
+        "           at {:.2f} GB/s, {:.0f} % of what the link gives {}\n",
+        size_text(places.on_device), size_text(places.in_host), size_text(places.read_in_host),
+        traffic.link_gb_per_s, 100 * traffic.link_gb_per_s / traffic.link_speed,
+        places.fives ? "copies" : "a kernel");
+  if (places.in_file != 0)
+    text += fmt::format(
+        "file       {} stay in it, of which a token reads {}, at {:.2f} GB/s\n"
+        "           {}through the system's cache\n",
+        size_text(places.in_file), size_text(places.read_in_file), file_rate(traffic.reads) / 1e9,
         traffic.reads.past_cache ? "not " : "");
-  if (traffic.read_gb_per_s > 0) {
+  if (traffic.read_gb_per_s > 0)
+    text += fmt::format("memory     {:.1f} GB/s here and now, of which answering takes {:.0f} %\n",
+                        traffic.read_gb_per_s, traffic.percent);
+  if (!options.verbose) return text;
+  text += fmt::format("detail     {:.2f} GB/s of weights while it answers\n", traffic.gb_per_s);
+  if (traffic.read_gb_per_s > 0)
     text += fmt::format(
-        "memory  {:.2f} GB/s here and now, of which decode has {:.0f} %; reading all weights as they lie in "
-        "the file, the head of {} among them, allows {:.1f} tokens/s, decode is {:.2f} times as fast\n",
-        traffic.read_gb_per_s, traffic.percent, model.engine->model().head_type, traffic.plain_bound,
-        d.median / traffic.plain_bound);
-  }
+        "           all weights as they lie in the file, the head of {} among them, would allow "
+        "{:.1f} tokens/s; this is {:.2f} times as fast\n",
+        model.engine->model().head_type, traffic.plain_bound, d.median / traffic.plain_bound);
   return text;
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "app/base/sizes.h"
 #include "app/model/gguf_number.h"
 #include "app/model/model_file.h"
 #include "app/model/model_open.h"
@@ -28,10 +29,6 @@ using nlohmann::json;
 
 constexpr size_t kMostPiped = size_t{1} << 30;  // bytes of a text that only the tokenizer reads
 
-std::string megabytes(uint64_t bytes) {
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
-}
-
 std::string value_text(const Checkpoint& file, const std::string& key, const GgufValue& value) {
   std::string found;
   if (take_number(value, [&](auto number) { found = fmt::format("{}", number); })) return found;
@@ -41,11 +38,9 @@ std::string value_text(const Checkpoint& file, const std::string& key, const Ggu
 }
 
 std::string memory_text(const MemoryPlan& plan) {
-  return fmt::format(
-      "projections {}, embedding and head {}, norms {}, KV cache {},{} activations {}; {} in all",
-      megabytes(plan.projections), megabytes(plan.embedding), megabytes(plan.norms), megabytes(plan.kv_cache),
-      plan.state == 0 ? "" : fmt::format(" state {},", megabytes(plan.state)), megabytes(plan.activations),
-      megabytes(plan.total()));
+  return fmt::format("{}: weights {}, conversation {}, room to compute {}", size_text(plan.total()),
+                     size_text(plan.projections + plan.embedding + plan.norms),
+                     size_text(plan.kv_cache + plan.state), size_text(plan.activations));
 }
 
 std::string head_text(const ModelInfo& m) {
@@ -74,13 +69,13 @@ std::vector<int32_t> separated_ids(const std::string& text) {
 }
 
 std::string cpu_rows(const DeviceInfo& d, const std::optional<MemoryPlan>& plan) {
-  std::string s = fmt::format("   kernels    {}\n", d.driver);
-  s += fmt::format("   memory     {}\n", megabytes(d.memory_bytes));
+  std::string s = fmt::format("   kind    the processor itself, {}\n", d.driver);
+  s += fmt::format("   memory  {}\n", size_text(d.memory_bytes));
   if (!plan) return s;
   const bool fits = plan->total() + plan->head_copy <= d.memory_bytes;
-  s += fmt::format("   model      {}\n", fits ? "fits" : "does not fit");
+  s += fmt::format("   model   {}\n", fits ? "fits" : "does not fit");
   if (plan->head_copy != 0)
-    s += fmt::format("   head       {} more for a copy of it in 8 bits\n", megabytes(plan->head_copy));
+    s += fmt::format("           here it takes {} more, to answer faster\n", size_text(plan->head_copy));
   return s;
 }
 
@@ -89,18 +84,20 @@ std::string fit_text(const MemoryPlan& plan, const VramBudget& vram, const Devic
   const Placement p = place(plan.fixed(), plan.pieces, {.vram = budget});
   const bool other_memory = !d.unified || vram.kind != VramBudget::Kind::automatic;
   if (p.on_device > budget || (p.in_host != 0 && !other_memory)) return "does not fit";
-  return p.in_host == 0 ? "fits" : fmt::format("fits, with {} in host memory", megabytes(p.in_host));
+  return p.in_host == 0 ? "fits"
+                        : fmt::format("fits, with {} in the computer's own memory", size_text(p.in_host));
 }
 
-std::string vulkan_rows(const DeviceInfo& d, const std::optional<MemoryPlan>& plan, const VramBudget& vram) {
-  std::string s = fmt::format("   driver     {}, Vulkan {}\n", printable(d.driver), d.api);
-  s += fmt::format("   kind       {}\n", d.software ? "a CPU behind Vulkan" : "GPU");
-  s += fmt::format("   memory     {}\n", megabytes(d.memory_bytes));
-  s += fmt::format("   subgroup   {} lanes, 8-bit dot product {}\n", d.subgroup_size,
-                   d.integer_dot ? "there" : "emulated");
-  s += fmt::format("   one range  {}\n", megabytes(d.max_buffer_bytes));
-  s += fmt::format("   usable     {}\n", d.unusable.empty() ? "yes" : "no: " + printable(d.unusable, 300));
-  if (plan) s += fmt::format("   model      {}\n", fit_text(*plan, vram, d));
+std::string vulkan_rows(const DeviceInfo& d, const std::optional<MemoryPlan>& plan, const Options& options) {
+  std::string s = fmt::format("   kind    {}; {}, Vulkan {}\n",
+                              d.software ? "the processor, by a driver that plays a GPU" : "GPU",
+                              printable(d.driver), d.api);
+  s += fmt::format("   memory  {}\n", size_text(d.memory_bytes));
+  if (options.verbose)
+    s += fmt::format("   detail  {} lanes in a subgroup, 8-bit dot product {}, {} at most in one buffer\n",
+                     d.subgroup_size, d.integer_dot ? "there" : "emulated", size_text(d.max_buffer_bytes));
+  if (!d.unusable.empty()) s += fmt::format("   unused  {}\n", printable(d.unusable, 300));
+  if (plan) s += fmt::format("   model   {}\n", fit_text(*plan, options.vram, d));
   return s;
 }
 
@@ -133,11 +130,12 @@ void tool_info(const Options& options, Output& out) {
     if (!warning.empty()) s += fmt::format("warning       {}\n", warning);
   }
   const MemoryPlan plan = plan_memory(*file, options.ctx);
-  s += fmt::format("on a device   {}\n", memory_text(plan));
+  s += fmt::format("needs         {}\n", memory_text(plan));
   if (options.vram.kind == VramBudget::Kind::bytes) {
     const Placement p = place(plan.fixed(), plan.pieces, {.vram = options.vram.value});
-    s += fmt::format("with --vram   {} on the device{}, {} in host memory\n", megabytes(p.on_device),
-                     p.on_device > options.vram.value ? " at least" : "", megabytes(p.in_host));
+    s += fmt::format("with --vram   {} on the device{}, {} in the computer's own memory\n",
+                     size_text(p.on_device), p.on_device > options.vram.value ? " at least" : "",
+                     size_text(p.in_host));
   }
   s += fmt::format("\nmetadata ({})\n", file->metadata().size());
   for (const auto& [key, value] : file->metadata()) {
@@ -162,12 +160,12 @@ void tool_devices(const Options& options, Output& out) {
   std::string s;
   for (const DeviceInfo& d : devices) {
     s += fmt::format("{}  {}\n", d.index, printable(d.name));
-    s += d.cpu ? cpu_rows(d, plan) : vulkan_rows(d, plan, options.vram);
+    s += d.cpu ? cpu_rows(d, plan) : vulkan_rows(d, plan, options);
   }
-  if (plan) s += fmt::format("the model takes {}\n", memory_text(*plan));
+  if (plan) s += fmt::format("The model takes {}.\n", memory_text(*plan));
   if (std::none_of(devices.begin(), devices.end(),
                    [](const DeviceInfo& d) { return !d.cpu && !d.software && d.unusable.empty(); }))
-    s += "no GPU, so the CPU is used where --device does not say otherwise\n";
+    s += "There is no GPU, so the CPU answers unless --device says otherwise.\n";
   print_safe(out, s);
 }
 

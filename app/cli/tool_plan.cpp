@@ -102,11 +102,10 @@ std::vector<Row> rows_of(const Plan& plan) {
   if (plan.memory.state != 0) rows.push_back({"state of layers without keys", plan.memory.state});
   rows.push_back({"activations, norms, commands", plan.memory.activations + plan.memory.norms});
   const Placement& p = plan.placement;
-  if (p.slots != 0) rows.push_back({"slots for what is copied", kWeightSlots * p.slots});
+  if (p.slots != 0) rows.push_back({"room for what is copied", kWeightSlots * p.slots});
   const bool one_memory = plan.device.cpu || (plan.device.unified && plan.budget == kNoLimit);
   if (p.places != 0) {
-    rows.push_back(
-        {"places for what is read", one_memory ? p.for_reading : 0, one_memory ? 0 : p.for_reading});
+    rows.push_back({"room for what is read", one_memory ? p.for_reading : 0, one_memory ? 0 : p.for_reading});
   }
   Row all{"in all", p.on_device, p.in_host, p.read_on_device + p.read_in_host + p.read_in_file, p.in_file};
   (one_memory ? all.on_device : all.in_host) += p.for_reading;
@@ -126,8 +125,7 @@ std::string table_text(const Plan& plan) {
         other, plan.device.cpu ? "" : host, other, read, other, has_file ? file : "", other);
     return text.substr(0, text.find_last_not_of(' ') + 1) + '\n';
   };
-  std::string s =
-      line("", plan.device.cpu ? "memory" : "device", "host memory", "a token reads", "in the file");
+  std::string s = line("", plan.device.cpu ? "memory" : "device", "computer", "a token reads", "in the file");
   for (const Row& row : rows_of(plan))
     s += line(row.name, cell(row.on_device), cell(row.in_host), cell(row.read), cell(row.in_file));
   return s;
@@ -147,10 +145,10 @@ std::string speed_text(const Plan& plan) {
   const double link = p.fives ? plan.speeds.of_copies : plan.speeds.of_host;
   std::string s = fmt::format("speed         {}\n", rate_text(*rate));
   if (p.read_in_host != 0)
-    s += fmt::format("link          {:.1f} GB/s, on which a token's {} take {:.1f} ms\n", link / 1e9,
-                     size_text(p.read_in_host), 1e3 * static_cast<double>(p.read_in_host) / link);
+    s += fmt::format("link          {:.1f} GB/s to the device; a token's {} take {:.1f} ms\n",
+                     link / 1e9, size_text(p.read_in_host), 1e3 * static_cast<double>(p.read_in_host) / link);
   if (p.fives && p.in_host != 0)
-    s += "codes         of ternary weights take 1.6 bits in host memory, and 2 on the device\n";
+    s += "packing       a ternary weight takes 1.6 bits in the computer's memory, and 2 on the device\n";
   return s;
 }
 
@@ -170,9 +168,9 @@ std::string text_of(const Plan& plan) {
   if (p.in_host + p.in_file != 0) {
     const uint64_t all = all_on_device(plan);
     const std::optional<double> rate = rate_of(plan, place(plan.memory.fixed(), plan.memory.pieces, {}));
-    s += fmt::format("all on it     --vram {}{}\n", size_option(all), rate ? ": " + rate_text(*rate) : "");
+    s += fmt::format("to hold all   --vram {}{}\n", size_option(all), rate ? ": " + rate_text(*rate) : "");
   }
-  s += fmt::format("at least      --vram {}\n", size_option(plan.memory.fixed()));
+  s += fmt::format("the smallest  --vram {}\n", size_option(plan.memory.fixed()));
   const double cpu = cpu_rate(plan);
   const std::optional<double> rate = rate_of(plan, p);
   s += fmt::format("the CPU alone {}, with memory of {:.0f} GB/s{}\n", rate_text(cpu), plan.cpu.of_host / 1e9,
