@@ -63,6 +63,48 @@ std::vector<double> row_of(const std::vector<float>& x, size_t row, size_t n) {
   return {x.begin() + ptrdiff_t(row * n), x.begin() + ptrdiff_t((row + 1) * n)};
 }
 
+// Of blocks that are powers of 2 and of 4, with and without signs, there and back, also in place. The bits
+// are those of butterflies in floats, neighbours first.
+TEST_P(GraphKernels, RotationsAreWalshHadamardTransforms) {
+  if (is_repeated()) GTEST_SKIP() << "it is the same kernel";
+  struct Case {
+    uint32_t block, blocks;
+    bool has_signs, in_place;
+  };
+  for (const auto& [block, blocks, has_signs, in_place] :
+       {Case{2, 5, true, false}, {128, 3, true, true}, {1024, 2, true, false}, {2048, 1, false, true}}) {
+    const uint32_t n = block * blocks, rows = 3;
+    std::vector<float> signs(n);
+    for (float& s : signs) s = has_signs && rng() % 2 == 0 ? -1.0F : 1.0F;
+    const Rotation rotation{block, has_signs ? put(*backend, signs) : nullptr};
+    const auto x = normal_floats(size_t{rows} * n, rng);
+    for (const auto turn : {Recorder::Turn::there, Recorder::Turn::back}) {
+      SCOPED_TRACE(testing::Message()
+                   << "blocks of " << block << (turn == Recorder::Turn::back ? ", back" : ""));
+      const BufferPtr from = put(*backend, x),
+                      y = in_place ? from : put(*backend, std::vector<float>(x.size()));
+      run(*backend, [&](Recorder& r) { r.rotate(*from, rotation, turn, n, *y, rows); });
+      const auto found = get<float>(*backend, *y, x.size());
+      std::vector<float> wanted = x;
+      for (size_t i = 0; i < x.size() && turn == Recorder::Turn::there; ++i) wanted[i] *= signs[i % n];
+      for (uint32_t h = 1; h < block; h *= 2)
+        for (size_t i = 0; i < x.size(); ++i)
+          if ((i & h) == 0) {
+            const float a = wanted[i], b = wanted[i + h];
+            wanted[i] = a + b, wanted[i + h] = a - b;
+          }
+      for (size_t i = 0; i < x.size(); ++i) {
+        wanted[i] *= 1 / std::sqrt(static_cast<float>(block));
+        if (turn == Recorder::Turn::back) wanted[i] *= signs[i % n];
+      }
+      for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(found[i], wanted[i]) << i;
+      std::vector<double> squares(2);
+      for (size_t i = 0; i < x.size(); ++i) squares[0] += x[i] * x[i], squares[1] += found[i] * found[i];
+      EXPECT_NEAR(squares[1] / squares[0], 1, 1e-5);
+    }
+  }
+}
+
 // The mean is large against what varies, so that a variance of sums of squares would have few digits.
 TEST_P(GraphKernels, NormsAreTheirFormulas) {
   if (GetParam().dot != IntegerDot::never) GTEST_SKIP() << "it is the same kernel";

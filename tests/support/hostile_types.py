@@ -8,7 +8,7 @@ import numpy as np
 
 import gguf_types
 import make_family
-from hostile_file import ARCH, ARRAY, BOOL, F64, I32, I64, VOCAB, File, Tensor, f32, floats, ints, p32, p64, scalar, string, u32
+from hostile_file import ARCH, ARRAY, BOOL, F64, I32, I64, VOCAB, File, Tensor, f32, floats, ints, p32, p64, scalar, string, strings, u32
 
 NOT_FINITE = {name: struct.pack("<e", float(name)) for name in ("nan", "inf", "-inf")}
 NO_DIGITS = [bytes([b]) for b in sorted(set(range(256)) - {-(-q * 256 // 243) for q in range(243)})[::6]]
@@ -19,6 +19,11 @@ SIZES = {  # elements and bytes of a block
 
 def booleans(values):
     return p32(ARRAY) + p32(BOOL) + p64(len(values)) + bytes(map(int, values))
+
+
+def name_of(entry):
+    """Returns the name of a key of make_model.key()."""
+    return entry[8:8 + struct.unpack_from("<Q", entry)[0]]
 
 
 class Family(File):
@@ -53,6 +58,10 @@ class Family(File):
             self.key("rope.dimension_count_swa", u32(swa))
             self.key("embedding_length_per_layer_input", u32(a.per_layer))
         rng = np.random.Generator(np.random.PCG64(9))
+        if a.hadamard:
+            keys = make_family.hadamard_keys(a, VOCAB, head_dim)
+            self.keys += [(name_of(entry), entry[8 + len(name_of(entry)):]) for entry in keys]
+            self.sign_widths = make_family.sign_widths(a, VOCAB, head_dim)
         self.tensors = [Tensor(name, shape[::-1], *make_family.tensor(a, rng, name, kind, shape))
                         for name, kind, shape in make_family.tensors(a, VOCAB, head_dim)]
 
@@ -247,8 +256,32 @@ def activations(c):
     one_family(c, "--arch", "bitnet", "--proj", "tq2_0")
     for value in (string(""), string("gelu"), string("\x1b[2J"), u32(1)):
         c.add("activation", "hidden_activation", lambda f: f.key("hidden_activation", value))
-    for name in ("qwen35", "mamba", "gptneox", "gptj", "olmoe"):
+    for name in ("mamba", "gptneox", "gptj", "olmoe"):
         c.add("unknown-family", "general.architecture", lambda f: f.set("general.architecture", string(name)))
+
+
+def hadamard(c):
+    """Keys of a transform that is folded into weights, without which a model talks garbage."""
+    one_family(c, "--arch", "qwen3", "--proj", "pq2_0", "--embd", "pq2_0", "--head", "pq2_0", "--hadamard", "128")
+    P = "prism.hadamard."
+    names, widths = [f"blk.0.{name}.weight" for name in ("attn_q", "attn_k", "attn_v", "ffn_down")], c.base.sign_widths
+    signs = [1] * sum(widths)
+    for name, values in {
+            "version": (u32(0), u32(3), string("1"), f32(1.0), u32(2)), "transform": (string("hadamard"), string(""), u32(1)),
+            "axis": (string("output"), string("\x1b[2J"), u32(0)), "block_size": tuple(map(u32, (0, 1, 96, 512, 4096, 2**31))),
+            "sign_mode": (string("random"), u32(1)),
+            "sign_widths": (ints(widths[:-1]), ints([*widths, 64]), ints([*widths[:-1], -widths[-1]]), ints([w // 2 for w in widths]),
+                            ints([]), string("256")),
+            "sign_values": (ints(signs[1:]), ints([*signs, 1]), ints([0, *signs[1:]]), ints([*signs[1:], 2]), ints([]),
+                            floats([1.0] * len(signs))),
+            "weight_names": (strings(["blk.7.attn_q.weight"]), strings(["output_norm.weight"]), strings(names[:1]),
+                             strings(names[:2]), strings(names[:3] * 2), string("output.weight"), strings(["x" * 5000])),
+            "inverse_weight_names": (strings(["output.weight"]), strings(["token_embd.weight", ""])),
+            "gdn_v_grouped": (u32(1),), "tied_output": (scalar("?", BOOL, True),)}.items():
+        for value in values:
+            c.add("hadamard-" + name.replace("_", "-"), "hadamard", lambda f: f.set(P + name, value))
+    for name in ("version", "transform", "axis", "block_size", "sign_mode", "weight_names", "sign_values"):
+        c.add("hadamard-missing", "hadamard", lambda f: f.drop(P + name))
 
 
 def missing(c, *tensors):
@@ -349,4 +382,4 @@ def phi3_as_i2_s(c):
     c.add("halves-of-i2_s", "I2_S.*halves", change)
 
 
-GROUPS = (phi3, phi3_as_i2_s, gpt2, gemma, gemma4, ternary_types, dense_types, blocks, refused_types, heads, rope, activations)
+GROUPS = (hadamard, phi3, phi3_as_i2_s, gpt2, gemma, gemma4, ternary_types, dense_types, blocks, refused_types, heads, rope, activations)

@@ -228,9 +228,16 @@ def fold_of(a, name, width):
     return fold
 
 
+def folded_matrices(a, n_vocab, head_dim):
+    return {name: shape for name, _, shape in tensors(a, n_vocab, head_dim) if len(shape) == 2 and is_folded(a, name)}
+
+
+def sign_widths(a, n_vocab, head_dim):
+    return sorted({shape[-1] for shape in folded_matrices(a, n_vocab, head_dim).values()})
+
+
 def hadamard_keys(a, n_vocab, head_dim):
-    matrices = {name: shape for name, _, shape in tensors(a, n_vocab, head_dim) if len(shape) == 2 and is_folded(a, name)}
-    widths = sorted({shape[-1] for shape in matrices.values()})
+    matrices, widths = folded_matrices(a, n_vocab, head_dim), sign_widths(a, n_vocab, head_dim)
     embedding = matrices.pop("token_embd.weight", None)
     P = "prism.hadamard."
     return [key(P + "version", U32, 2 if a.head == "tied" else 1), key(P + "block_size", U32, a.hadamard),
