@@ -65,12 +65,10 @@ bool has_blocks(TensorType type) {
 }
 
 VulkanKernels::VulkanKernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool matrix)
-    : argmax(d, cache, Shader::argmax, {}),
-      argmax_merge(d, cache, Shader::argmax_merge, {}),
-      device_(d),
-      cache_(cache),
-      integer_dot_(integer_dot),
-      matrix_(matrix) {}
+    : device_(d), cache_(cache), integer_dot_(integer_dot), matrix_(matrix) {}
+
+const Kernel& VulkanKernels::argmax() { return kernel(Shader::argmax, {}); }
+const Kernel& VulkanKernels::argmax_merge() { return kernel(Shader::argmax_merge, {}); }
 
 const Kernel& VulkanKernels::embed(const Table& table, bool positions) {
   Specialisation constants{{CONSTANT_POSITIONS, positions ? 1 : 0}};
@@ -237,14 +235,10 @@ VulkanKernels::Matmul VulkanKernels::matmul(const Matrix& w, const Out& out, uin
           gated ? rows / 2 : rows, tile_tokens(constants)};
 }
 
-VulkanKernels::Sampling::Sampling(const Device& d, VkPipelineCache cache, const Specialisation& constants)
-    : count(d, cache, Shader::sample_count, constants),
-      collect(d, cache, Shader::sample_collect, constants),
-      choose(d, cache, Shader::sample_choose, constants) {}
-
-const VulkanKernels::Sampling& VulkanKernels::sampling() {
-  if (!sampling_) sampling_.emplace(device_, cache_, wide(device_));
-  return *sampling_;
+VulkanKernels::Sampling VulkanKernels::sampling() {
+  const Specialisation constants = wide(device_);
+  return {kernel(Shader::sample_count, constants), kernel(Shader::sample_collect, constants),
+          kernel(Shader::sample_choose, constants)};
 }
 
 }  // namespace bitnet::vk

@@ -88,10 +88,9 @@ struct VulkanKernels {
   // that needs.
   VulkanKernels(const Device& device, VkPipelineCache cache, bool integer_dot, bool matrix);
 
-  Kernel argmax;
-  Kernel argmax_merge;
-
-  // Kernels that are made for the shape of a model when they are first asked for.
+  // Each kernel is made when it is first asked for, that is when a program that uses it is first recorded.
+  const Kernel& argmax();
+  const Kernel& argmax_merge();
   const Kernel& embed(const Table& table, bool positions);
   const Kernel& norm(const Norm& norm, uint32_t out);  // OUT_STORE or OUT_ADD
   const Kernel& combine_per_layer(const Norm& norm);
@@ -103,10 +102,9 @@ struct VulkanKernels {
   const Kernel& attention(const AttentionShape& shape, uint32_t n_tokens, bool split);
   const Kernel& attention_merge(const AttentionShape& shape);
   struct Sampling {
-    Sampling(const Device& device, VkPipelineCache cache, const Specialisation& constants);
-    Kernel count, collect, choose;
+    const Kernel &count, &collect, &choose;
   };
-  const Sampling& sampling();  // made when first asked for
+  Sampling sampling();
 
   // The kernels of Recorder::quantise, and of Recorder::product: matvec for each of a few tokens, matmul for
   // n tokens in tiles, of which a workgroup computes `rows` of the result for `tokens`.
@@ -162,7 +160,6 @@ struct VulkanKernels {
   VkPipelineCache cache_;
   const bool integer_dot_;
   const bool matrix_;
-  std::optional<Sampling> sampling_;
   std::map<std::pair<Shader, Specialisation>, Kernel> kernels_;
 };
 

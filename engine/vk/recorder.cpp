@@ -440,7 +440,7 @@ static_assert(kSampleHistory == SAMPLE_HISTORY && kSampleRandoms == SAMPLE_RANDO
 
 void VulkanRecorder::sample(const Buffer& logits, uint32_t n_vocab, const Buffer& partial,
                             const SamplingBuffers& sampling, const Buffer& result) {
-  const VulkanKernels::Sampling& kernels = kernels_.sampling();
+  const VulkanKernels::Sampling kernels = kernels_.sampling();
   const SamplePush push{n_vocab, argmax_partials(n_vocab)};
   const Buffer &scratch = *sampling.scratch, &input = *sampling.input;
   dispatch(kernels.count, push, {&scratch, &logits, &partial}, push.n_partials);
@@ -451,8 +451,8 @@ void VulkanRecorder::sample(const Buffer& logits, uint32_t n_vocab, const Buffer
 void VulkanRecorder::argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial,
                             const Buffer& result) {
   const uint32_t partials = argmax_partials(n_vocab);
-  dispatch(kernels_.argmax, ArgmaxPush{n_vocab}, {&logits, &partial}, partials);
-  dispatch(kernels_.argmax_merge, ArgmaxPush{partials}, {&partial, &result, &params_}, 1);
+  dispatch(kernels_.argmax(), ArgmaxPush{n_vocab}, {&logits, &partial}, partials);
+  dispatch(kernels_.argmax_merge(), ArgmaxPush{partials}, {&partial, &result, &params_}, 1);
 }
 
 void VulkanRecorder::copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
