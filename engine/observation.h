@@ -14,7 +14,8 @@
 namespace bitnet {
 
 // The places at which a block can be looked at, in the order in which it comes to them (forward.cpp has the
-// formulas). What a token has there is a row of f32, of this width:
+// formulas). Layers with a DeltaNet in place of attention have none of qkv, query, weights and heads, and
+// asking for them is an Error(usage). What a token has there is a row of f32, of this width:
 enum class Stage : uint8_t {
   input,      // [n_embd] what the projections of attention are given: norm(x), before it is rounded
   qkv,        // [n_head + 2 n_head_kv][head_dim] q, k, v without bias, norms of heads and RoPE
