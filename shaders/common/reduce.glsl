@@ -11,7 +11,7 @@ float workgroup_add(float v) {
   v = subgroup_add(v);
   if (LANE == 0) reduce_float[SUBGROUP] = v;
   barrier();
-  float sum = 0.0;
+  precise float sum = 0.0;
   for (uint i = 0; i < N_SUBGROUPS; ++i) sum += reduce_float[i];
   return sum;
 }
