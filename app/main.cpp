@@ -26,7 +26,6 @@
 #include "app/plain/line_loop.h"
 #include "app/plain/ui_json.h"
 #include "app/plain/ui_line.h"
-#include "app/pull/pull.h"
 #include "app/screen/ui_screen.h"
 #include "app/script/own_terminal.h"
 #include "app/script/replay.h"
@@ -199,7 +198,7 @@ struct Ground {
 struct RunningChat {
   RunningChat(const Options& options, Ground& ground, const ChatSettings& settings, FrontEnd& front)
       : worker(ground.open_model, kv_files_for(options), device_check_for(options)),
-        chat(make_chat(*ground.store, worker, settings, front)) {}
+        chat(make_chat(*ground.store, worker, settings, front, {.options = options})) {}
 
   Worker worker;
   std::unique_ptr<Chat> chat;
@@ -421,7 +420,13 @@ int run(const Options& options, Output& out, Output& err) {
     case Mode::serve:
       return run_server(options, out, err);
     case Mode::pull:
-      return pull(options.words, out, err);
+      return tool_pull(options, out, err);
+    case Mode::models:
+      tool_models(options, out);
+      break;
+    case Mode::remove_model:
+      tool_remove(options, out, err);
+      break;
     case Mode::replay:
     case Mode::list:
     case Mode::show:

@@ -12,12 +12,15 @@ namespace bitnet {
 WakeTimer::WakeTimer(int other_fd)
     : epoll_(epoll_create1(EPOLL_CLOEXEC)),
       timer_(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
-  for (const int fd : {other_fd, timer_}) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    if (epoll_ < 0 || timer_ < 0 || epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) {
-      throw std::runtime_error("epoll failed: no file descriptors left");
-    }
+  watch(other_fd);
+  watch(timer_);
+}
+
+void WakeTimer::watch(int fd) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  if (epoll_ < 0 || timer_ < 0 || epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) {
+    throw std::runtime_error("epoll failed: no file descriptors left");
   }
 }
 

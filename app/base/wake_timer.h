@@ -16,6 +16,7 @@ class WakeTimer {
   WakeTimer(const WakeTimer&) = delete;
   WakeTimer& operator=(const WakeTimer&) = delete;
 
+  void watch(int fd);  // this one too
   int fd() const { return epoll_; }
   // From `when` on, fd() can be read until set() is called again. Empty: only while the other fd can be read.
   void set(std::optional<std::chrono::steady_clock::time_point> when);

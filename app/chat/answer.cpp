@@ -61,8 +61,8 @@ void Answer::take_back() {
 // The tokens of the last answer, which goes on after this prompt.
 std::vector<int32_t> Answer::said_so_far(const std::vector<int32_t>& prompt) const {
   const BranchMessage& last = conversation_.branch().back();
-  if (!last.tokens.empty()) return last.tokens;
   const Tokenizer& tokenizer = model_->text->tokenizer;
+  if (has_own_tokens(tokenizer, {Role::assistant, last.stored.text, last.tokens})) return last.tokens;
   std::string_view text = last.stored.text;
   if (const std::string opened = opened_thought(tokenizer, prompt); text.starts_with(opened))
     text.remove_prefix(opened.size());
@@ -170,7 +170,9 @@ void Answer::begin_stored(const StoredTurn& turn, const std::vector<int32_t>& pr
   const Tokenizer& tokenizer = model_->text->tokenizer;
   StreamDecoder decoder(tokenizer, prompt.back());
   if (continues) {  // it may have ended in the middle of a character
-    for (const int32_t token : conversation_.branch().back().tokens) decoder.push(token);
+    const BranchMessage& last = conversation_.branch().back();
+    if (has_own_tokens(tokenizer, {Role::assistant, last.stored.text, last.tokens}))
+      for (const int32_t token : last.tokens) decoder.push(token);
   }
   running_.emplace(Running{0, std::move(decoder), "", "", {}, Clock::now(), 0, 0, "", 0, 0});
   try {

@@ -10,6 +10,7 @@
 #include "app/text/text_safe.h"
 #include "chat_parts.h"
 #include "command_line.h"
+#include "model_menu.h"
 #include "titles.h"
 
 namespace bitnet {
@@ -21,7 +22,8 @@ constexpr char kReopenChoice[] =
 // Thread rule: that of Chat.
 class LiveChat final : public Chat {
  public:
-  LiveChat(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end);
+  LiveChat(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end,
+           const ModelSource& models);
   ~LiveChat() override { close(); }
   LiveChat(const LiveChat&) = delete;
   LiveChat& operator=(const LiveChat&) = delete;
@@ -35,8 +37,11 @@ class LiveChat final : public Chat {
   void open_conversation(int64_t id) override { bitnet::open_conversation(parts_, id); }
   void show_all() override { conversation_.show_all(); }
   bool is_command(std::string_view typed) const override { return bitnet::is_command(typed); }
-  bool busy() const override { return parts_.busy() || !queue_.empty(); }
-  bool stoppable() const override { return bitnet::stoppable(parts_) || !queue_.empty(); }
+  // Whoever cannot look at the status line waits for a pull.
+  bool busy() const override {
+    return parts_.busy() || !queue_.empty() || models_.wants() || (models_.pulls() && !settings_.now.asks);
+  }
+  bool stoppable() const override { return bitnet::stoppable(parts_) || !queue_.empty() || models_.wants(); }
   bool take_back() override { return queue_.take_back_last(); }
   bool loading() const override { return model_.loading(); }
   bool quit_requested() const override { return parts_.quit; }
@@ -54,6 +59,7 @@ class LiveChat final : public Chat {
   void run_or_queue(std::string_view typed);
   void advance_queue();
   bool asks_to_leave(std::string_view typed);
+  bool waits() const { return !queue_.empty() || models_.wants(); }
   bool works_on(uint64_t job) const {
     return answer_.is_shown(job) || (tasks_.is(job) && !tasks_.is_quiet());
   }
@@ -79,30 +85,36 @@ class LiveChat final : public Chat {
   Conversation conversation_;
   Answer answer_;
   Tasks tasks_;
+  ModelSwitch models_;
   ReadFiles read_files_;
   Queue queue_;
   bool asked_to_leave_ = false;  // the last line was a bare "quit"
   ChatParts parts_;
 };
 
-LiveChat::LiveChat(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end)
+LiveChat::LiveChat(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end,
+                   const ModelSource& models)
     : worker_(worker),
       settings_{settings, settings, settings.system, settings.think, settings.persona, {}},
       reporter_(front_end,
                 [this](Status& status) {
                   conversation_.describe(status);
                   answer_.describe(status);
+                  models_.describe(status);
                 }),
       conversation_(store, settings_, model_, reporter_),
       answer_(conversation_, settings_, model_, worker, reporter_),
       tasks_(worker, model_, reporter_),
+      models_(models, settings_, model_, worker, reporter_),
       read_files_(reporter_),
       queue_(read_files_, reporter_),
       parts_{conversation_, conversation_.storage(),
              answer_,       tasks_,
              read_files_,   queue_,
              settings_,     model_,
-             worker,        reporter_} {
+             worker,        reporter_,
+             models_} {
+  tasks_.also_wake(models_.wake_fd());
   wear(settings_.new_persona, settings_.now, settings_.defaults, SettingSource::command_line);
 }
 
@@ -117,7 +129,7 @@ void LiveChat::submit(std::string_view text) {
     } else {
       add_user_turn(parts_, turn_of(text));
     }
-    if (tasks_.is_quiet() && !queue_.empty()) tasks_.interrupt();
+    if (tasks_.is_quiet() && waits()) tasks_.interrupt();
   } catch (const Error& error) {
     reporter_.error(error.what());
   }
@@ -220,7 +232,7 @@ bool LiveChat::leave_deleted_conversation(std::string_view typed) {
 }
 
 std::vector<std::string> LiveChat::complete(std::string_view line) {
-  return complete_command(conversation_.storage().database(), line);
+  return complete_command(conversation_.storage().database(), models_.options().model_folders, line);
 }
 
 void LiveChat::typing(std::string_view text) {
@@ -229,7 +241,8 @@ void LiveChat::typing(std::string_view text) {
 }
 
 std::vector<MenuEntry> LiveChat::menu(std::string_view line) {
-  return line.starts_with('/') ? command_menu(line) : file_menu(line);
+  if (!line.starts_with('/')) return file_menu(line);
+  return line.starts_with("/model ") ? model_menu(models_.options().model_folders, line) : command_menu(line);
 }
 
 std::string LiveChat::close() {
@@ -251,11 +264,13 @@ std::string LiveChat::close() {
 
 void LiveChat::handle_events() {
   tasks_.advance_replay();
+  models_.take_pull();
   const std::vector<WorkerEvent> events = worker_.take();
   for (const WorkerEvent& event : events) std::visit([this](const auto& known) { handle(known); }, event);
   if (!events.empty()) reporter_.send_status();
+  models_.advance(parts_.busy());
   advance_queue();
-  if (tasks_.is_quiet() && !queue_.empty()) tasks_.interrupt();
+  if (tasks_.is_quiet() && waits()) tasks_.interrupt();
 }
 
 void LiveChat::handle(const LoadProgress& event) { reporter_.set_state(ChatState::loading, event.done); }
@@ -268,6 +283,10 @@ void LiveChat::handle(const Loaded& event) {
   adopt_wishes(event.text->wishes);
   // What was set while it loaded; otherwise it was opened with the context that is wanted.
   if (settings_.now.ctx != settings_.defaults.ctx) fit_context(parts_);
+  parts_.looked = {};
+  if (models_.loaded(event))
+    reporter_.front_end().notice(fmt::format("{} answers from here on.", models_.name_of(event.text->path)));
+  if (std::exchange(parts_.offers_model, false)) offer_model_of_conversation(parts_);
   if (!tasks_.runs()) answer_.begin_waiting();
 }
 
@@ -319,7 +338,9 @@ void LiveChat::adopt_wishes(const ModelSettings& of_file) {
 }
 
 void LiveChat::handle(const NotReopened& event) {
-  reporter_.front_end().error(event.message + ". The model goes on where it was.");
+  const std::string why = models_.not_opened();
+  if (why.empty()) return reporter_.front_end().error(event.message + ". The model goes on where it was.");
+  reporter_.error(fmt::format("{}: {}", why, event.message));
 }
 
 void LiveChat::handle(const PrefillProgress& event) {
@@ -353,6 +374,7 @@ void LiveChat::handle(const Finished& event) {
 }
 
 void LiveChat::handle(const Failed& event) {
+  models_.not_opened();
   model_.set_failed(Error(event.kind, event.message));
   reporter_.status().state = ChatState::failed;
   reporter_.front_end().error(event.message + (event.kind == ErrorKind::device ? kReopenChoice : ""));
@@ -362,7 +384,12 @@ void LiveChat::handle(const Failed& event) {
 }  // namespace
 
 std::unique_ptr<Chat> make_chat(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end) {
-  return std::make_unique<LiveChat>(store, worker, std::move(settings), front_end);
+  return make_chat(store, worker, std::move(settings), front_end, ModelSource());
+}
+
+std::unique_ptr<Chat> make_chat(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end,
+                                const ModelSource& models) {
+  return std::make_unique<LiveChat>(store, worker, std::move(settings), front_end, models);
 }
 
 }  // namespace bitnet

@@ -21,6 +21,7 @@ namespace bitnet {
 
 class Store;
 class Worker;
+struct ModelSource;   // model/model_open.h
 struct ChatSettings;  // settings.h: sampler, max_tokens, stop, system prompt
 
 class Chat {
@@ -78,7 +79,10 @@ class Chat {
   }
 };
 
-// The chat over a store and a model's worker. All four must live as long as it does.
+// The chat over a store and a model's worker. All four must live as long as it does. `models` is how /model
+// opens others; without it, as the program does without options.
 std::unique_ptr<Chat> make_chat(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end);
+std::unique_ptr<Chat> make_chat(Store& store, Worker& worker, ChatSettings settings, FrontEnd& front_end,
+                                const ModelSource& models);
 
 }  // namespace bitnet

@@ -13,6 +13,7 @@
 #include "app/model/worker.h"
 #include "conversation.h"
 #include "model_state.h"
+#include "model_switch.h"
 #include "queue.h"
 #include "read_files.h"
 #include "reporter.h"
@@ -40,9 +41,11 @@ struct ChatParts {
   ModelState& model;
   Worker& worker;
   Reporter& reporter;
-  LookedAnswer looked;       // the last one
-  bool quit_warned = false;  // /quit said what is not saved, and no turn came since
-  bool quit = false;         // the person wants the program to end
+  ModelSwitch& models;
+  LookedAnswer looked;        // the last one
+  bool quit_warned = false;   // /quit said what is not saved, and no turn came since
+  bool offers_model = false;  // a conversation was opened before the model was there
+  bool quit = false;          // the person wants the program to end
 
   FrontEnd& front_end() const { return reporter.front_end(); }
   bool busy() const { return answer.busy() || tasks.busy(); }

@@ -11,6 +11,7 @@
 #include "app/base/places.h"
 #include "app/base/sizes.h"
 #include "arguments.h"
+#include "model_menu.h"
 #include "personas.h"
 #include "refuse.h"
 #include "settings.h"
@@ -69,7 +70,8 @@ std::vector<std::string> complete_file(std::string_view line) {
 }
 
 // `what` is one side of the "|" in Command::completion.
-std::vector<std::string> completions(Store& database, std::string_view what, std::string_view begun) {
+std::vector<std::string> completions(Store& database, const std::vector<std::string>& model_folders,
+                                     std::string_view what, std::string_view begun) {
   std::vector<std::string> words;
   std::istringstream list{std::string(what)};
   std::string word;
@@ -86,6 +88,9 @@ std::vector<std::string> completions(Store& database, std::string_view what, std
     } else if (word == "%personas" || word == "%prompts") {
       for (const NamedText& text : word == "%personas" ? all_personas() : all_prompts())
         words.push_back(text.name);
+    } else if (word == "%models") {
+      words = model_names(model_folders);
+      if (begun.find('/') != std::string_view::npos) add_files(begun, words);
     } else if (word == "%files") {
       add_files(begun, words);
     } else if (word == "%@files" && begun.starts_with('@')) {
@@ -191,7 +196,8 @@ std::vector<MenuEntry> file_menu(std::string_view line) {
   return entries;
 }
 
-std::vector<std::string> complete_command(Store& database, std::string_view line) {
+std::vector<std::string> complete_command(Store& database, const std::vector<std::string>& model_folders,
+                                          std::string_view line) {
   std::vector<std::string> lines;
   if (!line.starts_with('/') || line.starts_with("//")) return complete_file(line);
   const size_t space = line.find(' ');
@@ -212,7 +218,7 @@ std::vector<std::string> complete_command(Store& database, std::string_view line
   }
   const std::string_view begun = line.substr(begin);
   try {
-    for (const std::string& word : completions(database, what, begun)) {
+    for (const std::string& word : completions(database, model_folders, what, begun)) {
       if (word.starts_with(begun)) lines.push_back(fmt::format("{}{}", line.substr(0, begin), word));
     }
   } catch (const Error&) {

@@ -32,6 +32,7 @@ std::vector<MenuEntry> file_menu(std::string_view line);
 const Command& checked_command(std::string_view line);
 std::string_view arguments_of(std::string_view line);
 // Whole lines that begin with `line`. Numbers of conversations are those of `database`.
-std::vector<std::string> complete_command(Store& database, std::string_view line);
+std::vector<std::string> complete_command(Store& database, const std::vector<std::string>& model_folders,
+                                          std::string_view line);
 
 }  // namespace bitnet

@@ -26,7 +26,8 @@ struct Command {
   const char* arguments;  // as /help shows them; "" = takes none
   const char* help;       // one line of /help: at most 51 columns
   // First arguments, separated by spaces, and second ones after a "|"; "%settings", "%commands", "%files",
-  // "%@files" (behind an @), "%personas", "%prompts", "%ids" and "%deleted" (of conversations): those names.
+  // "%@files" (behind an @), "%personas", "%prompts", "%models", "%ids" and "%deleted" (of conversations):
+  // those names.
   const char* completion;
   Meanwhile meanwhile;
   void (*run)(ChatParts&, std::string_view arguments);  // throws Error for what the person should read

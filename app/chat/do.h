@@ -49,6 +49,9 @@ void do_reopen(ChatParts& chat, std::string_view arguments);
 void do_persona(ChatParts& chat, std::string_view arguments);
 void do_prompt(ChatParts& chat, std::string_view arguments);
 
+// do_model.cpp
+void do_model(ChatParts& chat, std::string_view arguments);
+
 // do_show.cpp
 void do_show(ChatParts& chat, std::string_view arguments);
 

@@ -11,6 +11,7 @@
 #include "arguments.h"
 #include "do.h"
 #include "listing.h"
+#include "model_menu.h"
 #include "refuse.h"
 
 namespace bitnet {
@@ -161,6 +162,7 @@ void open_conversation(ChatParts& chat, int64_t number) {
     chat.front_end().notice(fmt::format("think is {} again, as in the last answer; /think changes it.",
                                         setting_named("think").show(chat.settings.now)));
   }
+  offer_model_of_conversation(chat);
 }
 
 void do_new(ChatParts& chat, std::string_view) { new_conversation(chat); }

@@ -81,6 +81,11 @@ struct Status {
   std::vector<std::string> queued;   // what was sent meanwhile and waits its turn, as it was typed
   int64_t elsewhere = 0;             // the conversation whose answer is being made out of sight; 0 = none
   bool waits = false;                // the turn that is shown waits for that answer
+  std::string fetching;              // the model that is being pulled, by its name; empty: none is
+  double fetched = 0;                // 0..1 of it; 0: not known
+  uint64_t fetched_bytes = 0;
+  double fetch_rate = 0;          // bytes a second; 0: not known
+  bool fetch_is_checked = false;  // all of it came, and its checksum is computed
   bool is_private = false;  // --private or /private: the person wants nothing kept, input history included
 };
 

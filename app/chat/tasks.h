@@ -36,6 +36,8 @@ class Tasks {
   bool busy() const { return task_.has_value() || player_ != nullptr; }
   int wake_fd() const { return wake_.fd(); }  // readable when the worker has something, or the replay has
 
+  void also_wake(int fd) { wake_.watch(fd); }  // when this can be read
+
   // Requires that nothing runs. A lost device ends a task without its on_finish.
   void start(Job job, Task task);
   bool runs() const { return task_.has_value(); }

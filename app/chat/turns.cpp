@@ -10,7 +10,7 @@
 namespace bitnet {
 
 bool can_begin_turn(const ChatParts& chat) {
-  return !chat.tasks.busy() && !chat.answer.is_shown() && !chat.answer.waits();
+  return !chat.tasks.busy() && !chat.answer.is_shown() && !chat.answer.waits() && !chat.models.wants();
 }
 
 void add_user_turn(ChatParts& chat, std::string_view turn) {
@@ -47,6 +47,8 @@ bool stoppable(const ChatParts& chat) {
 }
 
 void interrupt(ChatParts& chat) {
+  chat.models.forget_wanted();
+  if (!chat.settings.now.asks) chat.models.stop_pull();  // nobody is there who could do so
   if (chat.tasks.stop_replay()) {
     chat.conversation.show_all();
   } else if (chat.answer.waits()) {

@@ -31,7 +31,7 @@ _bitnet_chat_files() {
   mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 }
 
-# Folders, .gguf files and the models that 'bitnet-chat pull' has fetched.
+# Folders, .gguf files, the models that 'bitnet-chat pull' has fetched and the names of what is here.
 _bitnet_chat_models() {
   local models="${XDG_CACHE_HOME:-$HOME/.cache}/bitnet-chat/models/hub"
   compopt -o filenames 2>/dev/null
@@ -40,6 +40,9 @@ _bitnet_chat_models() {
     compgen -f -X '!*.gguf' -- "$cur"
     [[ -d $models ]] && cd "$models" && printf '%s\n' */* | while read -r name; do
       [[ -d $name && $name == "$cur"* ]] && printf '%s\n' "$name"
+    done
+    bitnet-chat models --names 2>/dev/null | while read -r name; do
+      [[ $name == "$cur"* ]] && printf '%s\n' "$name"
     done
   )
 }
@@ -60,7 +63,7 @@ _bitnet_chat_models() {
   local models=${XDG_CACHE_HOME:-$HOME/.cache}/bitnet-chat/models/hub
   local -a pulled
   pulled=($models/*/*(N/))
-  pulled=(${pulled#$models/})
+  pulled=(${pulled#$models/} ${(f)"$(bitnet-chat models --names 2>/dev/null)"})
   _alternative 'files:GGUF file:_files -g "*.gguf"' 'pulled:pulled model:compadd -a pulled'
 }
 
@@ -107,6 +110,7 @@ function __bitnet_chat_models
     for folder in $cache/bitnet-chat/models/hub/*/*/
         string replace -r '.*/([^/]+/[^/]+)/$' '$1' $folder
     end
+    bitnet-chat models --names 2>/dev/null
 end
 
 complete -c bitnet-chat -f

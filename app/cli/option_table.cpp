@@ -26,10 +26,18 @@ const OptionRow kModelRows[] = {
     {.flags = "MODEL",
      .value = "MODEL",
      .words = "%model",
-     .help = "GGUF file, folder of safetensors, or the name of a pulled model; without it the bundled model "
-             "answers",
+     .help = "GGUF file, folder of safetensors, or the name of a model as 'models' lists it; without it the "
+             "bundled model answers",
      .example = "~/models/ggml-model-i2_s.gguf",
      .read = [](Options& o, View v) { o.model = not_empty("model", v); }},
+    {.flags = "--models",
+     .value = "FOLDER",
+     .words = "%file",
+     .help = "folder with models, which 'models' and /model list and which may be given by their names; may "
+             "be given again",
+     .example = "~/models",
+     .repeats = true,
+     .read = [](Options& o, View v) { o.model_folders.push_back(not_empty("models", v)); }},
     {.flags = "--device",
      .value = "N|NAME|cpu",
      .words = "cpu 0 1",

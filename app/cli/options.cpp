@@ -10,6 +10,7 @@
 #include "app/base/nearest.h"
 #include "app/chat/personas.h"
 #include "app/model/model_file.h"
+#include "app/model/models.h"
 #include "app/pull/pulled.h"
 #include "app/text/text_file.h"
 #include "cli_help.h"
@@ -303,7 +304,9 @@ void refuse_command_as_model(const Options& options) {
   if (!opens_model(options)) return;
   const std::string word = named_model(options.model);
   std::error_code ignored;
-  if (word.empty() || std::filesystem::exists(word, ignored) || parse_model_name(word)) return;
+  if (word.empty() || std::filesystem::exists(word, ignored) || parse_model_name(word) ||
+      find_in_catalogue(word) != nullptr || find_here(word, options.model_folders))
+    return;
   const std::string meant = nearest_tool(word);
   if (meant.empty()) return;
   throw Error(ErrorKind::model,

@@ -37,6 +37,8 @@ enum class Mode {
   serve,
   print,
   pull,
+  models,
+  remove_model,
   help,
 };
 
@@ -78,7 +80,7 @@ struct Options : ModelOptions {
   double speed = 1;  // replay; 0 = at once
   bool verify = false;
   std::vector<int64_t> conversations;  // delete
-  std::string words;                   // search, print, pull
+  std::string words;                   // search, print, pull, rm
   bool all = false;                    // list: archived conversations too
   bool deleted = false;                // list: the trash
   bool now = false;                    // delete: for good instead of into the trash
@@ -109,6 +111,8 @@ struct Options : ModelOptions {
   uint32_t bench_repeat = 5;
   bool validate = false;  // bench compares stages too
   bool json = false;
+  bool names = false;  // models: nothing but the names
+  bool yes = false;    // rm: do not ask
 };
 
 // Reads the command line, over the config file: the one that --config names, or `usual_config` if there is

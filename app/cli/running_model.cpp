@@ -12,7 +12,7 @@ RunningModel open_running_model(const Options& options, uint32_t n_ctx) {
   using Clock = std::chrono::steady_clock;
   RunningModel model;
   const Clock::time_point start = Clock::now();
-  model.file = open_model(find_model(options.model));
+  model.file = open_model(find_model(options.model, options.model_folders));
   EngineOptions engine = engine_options(options);
   engine.n_ctx = n_ctx;
   Clock::time_point upload_start;

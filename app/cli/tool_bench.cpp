@@ -208,7 +208,8 @@ std::string text_report(const Options& options, const RunningModel& model, const
 }  // namespace
 
 uint32_t bench_context(const Options& options) {
-  const ModelInfo info = read_model_info(*open_model(find_model(options.model)), options.activation);
+  const ModelInfo info =
+      read_model_info(*open_model(find_model(options.model, options.model_folders)), options.activation);
   const uint32_t needed = options.bench_depth + std::max(options.bench_prompt, options.bench_tokens + 1);
   if (needed > info.n_ctx_train) {
     throw Error(ErrorKind::usage,

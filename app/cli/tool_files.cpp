@@ -104,7 +104,7 @@ std::string vulkan_rows(const DeviceInfo& d, const std::optional<MemoryPlan>& pl
 }  // namespace
 
 void tool_info(const Options& options, Output& out) {
-  const auto file = open_model(find_model(options.model));
+  const auto file = open_model(find_model(options.model, options.model_folders));
   const ModelInfo m = read_model_info(*file, options.activation);
   const auto text = read_model_text(*file, options.chat_template);
   std::string s;
@@ -152,7 +152,7 @@ void tool_info(const Options& options, Output& out) {
 void tool_devices(const Options& options, Output& out) {
   std::optional<MemoryPlan> plan;
   if (!options.model.empty()) {
-    const auto file = open_model(find_model(options.model));
+    const auto file = open_model(find_model(options.model, options.model_folders));
     const ModelInfo info = read_model_info(*file, options.activation);
     plan = plan_memory(*file, options.ctx);
   }
@@ -170,21 +170,21 @@ void tool_devices(const Options& options, Output& out) {
 }
 
 void tool_tokenize(const Options& options, Output& out) {
-  const auto file = open_model(find_model(options.model));
+  const auto file = open_model(find_model(options.model, options.model_folders));
   const auto tokenizer = read_tokenizer(*file);
   out.write(fmt::format("{}\n", fmt::join(tokenizer->encode(read_standard_input(kMostPiped), options.special),
                                           options.csv ? "," : " ")));
 }
 
 void tool_detokenize(const Options& options, Output& out) {
-  const auto file = open_model(find_model(options.model));
+  const auto file = open_model(find_model(options.model, options.model_folders));
   const auto tokenizer = read_tokenizer(*file);
   const std::vector<int32_t> ids = separated_ids(read_standard_input(kMostPiped));
   print_safe(out, tokenizer->decode(ids, /*show_special=*/true));
 }
 
 void tool_render(const Options& options, Output& out) {
-  const auto file = open_model(find_model(options.model));
+  const auto file = open_model(find_model(options.model, options.model_folders));
   const auto text = read_model_text(*file, options.chat_template);
   std::vector<ChatMessage> messages;
   try {

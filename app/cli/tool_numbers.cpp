@@ -87,7 +87,7 @@ void write_prompt_logits(const Options& options, const RunningModel& model, std:
 }  // namespace
 
 RunningModel open_for_prompt(const Options& options, const PromptText* prompt) {
-  const ModelInfo info = read_model_info(*open_model(find_model(options.model)), options.activation);
+  const ModelInfo info = read_model_info(*open_model(find_model(options.model, options.model_folders)), options.activation);
   Options named = options;
   if (prompt != nullptr) named.tokens = prompt->ids;
   check_tokens(named, info);
@@ -102,7 +102,7 @@ void check_prompt_options(const Options& options) {
 void tool_logits(const Options& options, Output& out) {
   check_prompt_options(options);
   if (options.out.empty() && options.top == 0) throw Error(ErrorKind::usage, "wanted --out or --top");
-  const auto file = open_model(find_model(options.model));
+  const auto file = open_model(find_model(options.model, options.model_folders));
   std::unique_ptr<const Tokenizer> tokenizer;
   PromptText prompt;
   if (options.question || options.top != 0) tokenizer = read_tokenizer(*file);
@@ -126,7 +126,7 @@ void tool_logits(const Options& options, Output& out) {
 }
 
 void tool_perplexity(const Options& options, Output& out, Output& err) {
-  const auto file = open_model(find_model(options.model));
+  const auto file = open_model(find_model(options.model, options.model_folders));
   const auto tokenizer = read_tokenizer(*file);
   const bool has_bos = tokenizer->add_bos() && tokenizer->bos() >= 0;
   std::vector<int32_t> ids =

@@ -54,7 +54,7 @@ uint64_t all_on_device(const Plan& plan) {
 }
 
 Plan make_plan(const Options& options) {
-  const auto file = open_model(find_model(options.model));
+  const auto file = open_model(find_model(options.model, options.model_folders));
   Plan plan;
   plan.model = read_model_info(*file, options.activation);
   const EngineOptions engine = engine_options(options);

@@ -81,7 +81,7 @@ void probe_one(const Options& options) {
   check_prompt_options(options);
   if (options.positions.size() != 1)
     throw Error(ErrorKind::usage, "position: several of them are for --stimuli");
-  const auto file = open_model(find_model(options.model));
+  const auto file = open_model(find_model(options.model, options.model_folders));
   std::unique_ptr<const Tokenizer> tokenizer;
   PromptText prompt{"", options.tokens, {}, true};
   prompt.offsets.assign(options.tokens.size(), {0, 1});  // all of them are text as far as is known
@@ -110,7 +110,7 @@ void probe_many(const Options& options, Output& err) {
                options.out};
   for (const std::string& word : options.positions) job.positions.push_back(ProbePosition::read(word));
   EngineOptions engine_with = engine_options(options);
-  const auto file = open_model(find_model(options.model));
+  const auto file = open_model(find_model(options.model, options.model_folders));
   const auto tokenizer = read_tokenizer(*file);
   const auto engine = Engine::open(*file, engine_with);
   run_probe({*file, *tokenizer, *engine, options}, job, [&](const std::string& line, bool last) {

@@ -1,6 +1,7 @@
 // The commands of the command line, with the options that only they have.
 #include <fmt/format.h>
 
+#include "app/pull/catalogue.h"
 #include "option_table.h"
 #include "option_values.h"
 
@@ -12,6 +13,15 @@ using View = std::string_view;
 constexpr const char* kFormats = "md json openai";
 constexpr const char* kPrinted = "config man bash zsh fish";
 constexpr uint32_t kMillion = 1 << 20;
+
+std::string names_in_catalogue() {
+  std::string names;
+  for (const CatalogueRow& row : catalogue()) {
+    if (!row.is_folder) names += fmt::format("{}{}", names.empty() ? "" : " ", row.name);
+  }
+  return names;
+}
+const std::string kKnown = names_in_catalogue();
 
 const OptionRow kReplayRows[] = {
     {.flags = "--speed",
@@ -195,6 +205,15 @@ const OptionRow kServeRows[] = {
      .help = "memory for what the model has read of the last conversations (1G)",
      .read = [](Options& o, View v) { o.cache = size_value("cache", v); }},
 };
+const OptionRow kModelsRows[] = {
+    kJson,
+    {.flags = "--names",
+     .help = "print nothing but the names of what is here",
+     .read = [](Options& o, View v) { o.names = on_or_off("names", v); }},
+};
+const OptionRow kRemoveRows[] = {
+    {.flags = "--yes", .help = "do not ask", .read = [](Options& o, View v) { o.yes = on_or_off("yes", v); }},
+};
 const OptionRow kBenchRows[] = {
     {.flags = "-p",
      .value = "N",
@@ -248,14 +267,20 @@ const ToolRow kTools[] = {
     {"delete", Mode::delete_chat, "ID...", "%id", "put stored conversations into the trash for 30 days",
      [](Options& o, View v) { o.conversations.push_back(conversation_id(v)); }, kDeleteRows},
     {"undelete", Mode::undelete_chat, "ID", "%id", "bring a conversation back from the trash", read_id, {}},
+    {"models", Mode::models, "", "",
+     "list the models that are here and those that can be pulled, with what they take and whether they fit",
+     nullptr, kModelsRows},
     {"pull",
      Mode::pull,
      "NAME",
-     "",
-     "fetch a model: OWNER/REPO or OWNER/REPO/FILE.gguf of Hugging Face, or a URL; MODEL can then be that "
-     "name",
+     kKnown.c_str(),
+     "fetch a model: a name that 'models' lists, OWNER/REPO or OWNER/REPO/FILE.gguf of Hugging Face, or a "
+     "URL; MODEL can then be that name",
      [](Options& o, View v) { o.words = not_empty("pull", v); },
      {}},
+    {"rm", Mode::remove_model, "NAME", "%model",
+     "delete a pulled model, or what came of one that was stopped",
+     [](Options& o, View v) { o.words = not_empty("rm", v); }, kRemoveRows},
     {"info", Mode::info, "[MODEL]", "%model", "show what a model file holds", read_model, {}},
     {"devices",
      Mode::devices,

@@ -105,7 +105,7 @@ std::string text_of(const ordered_json& report, const std::vector<StageDifferenc
 }  // namespace
 
 int tool_validate(const Options& options, Output& out, Output& err) {
-  const auto file = open_model(find_model(options.model));
+  const auto file = open_model(find_model(options.model, options.model_folders));
   std::vector<StageValues> found;
   ordered_json report = {{"schema_version", 2}, {"good", true}, {"first_failure", nullptr}};
   std::optional<StageValues> golden;

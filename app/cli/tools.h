@@ -35,6 +35,11 @@ int tool_validate(const Options& options, Output& out, Output& err);
 // tool_plan.cpp
 void tool_plan(const Options& options, Output& out);
 
+// tool_models.cpp
+void tool_models(const Options& options, Output& out);
+int tool_pull(const Options& options, Output& out, Output& err);
+void tool_remove(const Options& options, Output& out, Output& err);
+
 // tool_chats.cpp
 void tool_list(Store& store, const Options& options, Output& out);
 void tool_show(Store& store, const Options& options, Output& out);

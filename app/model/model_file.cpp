@@ -13,6 +13,7 @@
 #include "app/pull/pulled.h"
 #include "app/text/text_file.h"
 #include "engine/error.h"
+#include "models.h"
 
 namespace bitnet {
 namespace {
@@ -233,23 +234,27 @@ std::string named_model(const std::string& given) {
   return !given.empty() ? given : from_environment != nullptr ? from_environment : "";
 }
 
-std::string find_model(const std::string& given) {
+std::string bundled_model() { return shared_folder() / "bitnet-chat.gguf"; }
+
+std::string find_model(const std::string& given, std::span<const std::string> folders) {
   const std::string named = named_model(given);
   std::error_code ignored;
   if (!named.empty()) {
     if (std::filesystem::exists(named, ignored)) return named;
-    if (!parse_model_name(named)) return named;
-    if (std::string pulled = find_pulled(named); !pulled.empty()) return pulled;
+    if (const auto here = find_here(named, folders)) return here->path;
+    const CatalogueRow* row = find_in_catalogue(named);
+    if (row == nullptr && !parse_model_name(named)) return named;
+    if (std::string pulled = row == nullptr ? find_pulled(named) : ""; !pulled.empty()) return pulled;
     throw Error(ErrorKind::model,
                 fmt::format("{0}: no such file, and nothing pulled has that name; 'bitnet-chat pull "
                             "{0}' fetches a model of that name",
                             printable(named)));
   }
-  const std::filesystem::path bundled = shared_folder() / "bitnet-chat.gguf";
+  const std::string bundled = bundled_model();
   if (std::filesystem::exists(bundled, ignored)) return bundled;
   throw Error(ErrorKind::model, fmt::format("no model given and no bundled one found (looked for {}); "
                                             "name a GGUF file: bitnet-chat MODEL.gguf",
-                                            printable(bundled.string())));
+                                            printable(bundled)));
 }
 
 }  // namespace bitnet

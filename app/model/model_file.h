@@ -57,9 +57,12 @@ std::shared_ptr<const ModelText> read_model_text(const Checkpoint& file, const s
 // `given`, else $BITNET_CHAT_MODEL; empty: the bundled model.
 std::string named_model(const std::string& given);
 
-// The path of named_model(), which is a file or the name of a pulled model (pulled.h); where it is empty,
-// that of the bundled model, ../share/bitnet-chat/bitnet-chat.gguf from the program. Throws Error(model) that
-// says where it looked.
-std::string find_model(const std::string& given);
+// Where the bundled model would be: ../share/bitnet-chat/bitnet-chat.gguf from the program.
+std::string bundled_model();
+
+// The path of named_model(): a file, or the name of a model that is here (models.h) or was pulled (pulled.h),
+// where no file has it; where it is empty, that of the bundled model. Throws Error(model) that says where it
+// looked.
+std::string find_model(const std::string& given, std::span<const std::string> folders = {});
 
 }  // namespace bitnet

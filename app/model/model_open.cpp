@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <future>
 #include <memory>
 
@@ -54,9 +55,9 @@ CheckDevice device_check_for(const ModelOptions& options) {
   };
 }
 
-OpenModel opener_for(const ModelOptions& options) {
-  const std::shared_ptr<const Checkpoint> file = open_model(find_model(options.model));
-  read_model_info(*file, options.activation);
+namespace {
+
+OpenModel opener_of(std::shared_ptr<const Checkpoint> file, const ModelOptions& options) {
   engine_options(options);  // so that what it refuses is refused now
   return [file, options](const std::function<bool(double)>& on_progress, const std::string& device) {
     LoadedModel model;
@@ -77,6 +78,21 @@ OpenModel opener_for(const ModelOptions& options) {
     model.text = text.get();
     return model;
   };
+}
+
+}  // namespace
+
+OpenModel opener_for(const ModelOptions& options) {
+  std::shared_ptr<const Checkpoint> file = open_model(find_model(options.model, options.model_folders));
+  read_model_info(*file, options.activation);
+  return opener_of(std::move(file), options);
+}
+
+OpenModel other_opener_for(ModelOptions options) {
+  std::shared_ptr<const Checkpoint> file = open_model(find_model(options.model, options.model_folders));
+  options.ctx = std::min(options.ctx, read_model_info(*file, options.activation).n_ctx_train);
+  read_model_text(*file, options.chat_template);  // before the model that works is closed
+  return opener_of(std::move(file), options);
 }
 
 }  // namespace bitnet

@@ -20,8 +20,9 @@ struct SteerOption {
 
 // Which model, and where it runs.
 struct ModelOptions {
-  std::string model;          // a file or the name of a pulled model; empty: the bundled one
-  std::string chat_template;  // a file; empty: the model's own
+  std::string model;  // a file or the name of one that is here (models.h); empty: the bundled one
+  std::vector<std::string> model_folders;  // with more models
+  std::string chat_template;               // a file; empty: the model's own
   std::string device;
   uint32_t threads = 0;  // of the CPU; 0 = what the process may use
   I2sLayout i2s_layout = I2sLayout::block128;
@@ -50,5 +51,14 @@ CheckDevice device_check_for(const ModelOptions& options);
 // What a Worker or a tool calls to open the model of these options. The file is opened and checked by this
 // call already, so that what cannot be run is an Error(model) before anything else begins.
 OpenModel opener_for(const ModelOptions& options);
+// The same for a model that takes the place of another: of a larger context than it was trained for it has
+// what it was trained for.
+OpenModel other_opener_for(ModelOptions options);
+
+// How a chat opens other models.
+struct ModelSource {
+  ModelOptions options;                                                     // of the one that it began with
+  std::function<OpenModel(const ModelOptions&)> opener = other_opener_for;  // tests give a fake
+};
 
 }  // namespace bitnet

@@ -202,6 +202,23 @@ std::vector<int32_t> build_prompt(const ModelText& text, const std::string& syst
   return std::move(prompt.ids);
 }
 
+bool has_own_tokens(const Tokenizer& tokenizer, const PromptMessage& answer) {
+  for (const int32_t id : answer.tokens) {
+    if (id < 0 || id >= tokenizer.n_vocab()) return false;
+  }
+  if (answer.tokens.empty()) return false;
+  for (const int32_t after : {-1, answer.tokens.front()}) {
+    StreamDecoder decoder(tokenizer, after);
+    std::string spelled;
+    for (const int32_t id : answer.tokens) spelled += decoder.push(id);
+    spelled += decoder.finish();
+    // A thought that the template opened stands before it in the text, and a stop text behind it is cut off.
+    const bool is_end = answer.text.ends_with(spelled) && spelled.empty() == answer.text.empty();
+    if (is_end || spelled.starts_with(answer.text)) return true;
+  }
+  return false;
+}
+
 std::string opened_thought(const Tokenizer& tokenizer, std::span<const int32_t> prompt) {
   const std::string end =
       tokenizer.decode(prompt.last(std::min(prompt.size(), kOpeningTokens)), /*show_special=*/true);

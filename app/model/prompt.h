@@ -38,6 +38,9 @@ std::vector<int32_t> build_prompt(const ModelText& text, const std::string& syst
                                   const std::vector<PromptMessage>& messages, int64_t now,
                                   std::optional<bool> think = {});
 
+// Whether this tokenizer spells the answer's text with the answer's tokens: those of another model do not.
+bool has_own_tokens(const Tokenizer& tokenizer, const PromptMessage& answer);
+
 // The end of a prompt in which the template has begun the model's thought for it: "<think>" and white space.
 // Empty where it has not. The answer's text begins with it, so that this is stored as any other thought.
 std::string opened_thought(const Tokenizer& tokenizer, std::span<const int32_t> prompt);

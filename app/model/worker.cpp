@@ -110,10 +110,14 @@ void Worker::interrupt() {
   if (cancellable_ != nullptr) cancellable_->cancel();
 }
 
-void Worker::reopen(std::string device) {
+void Worker::reopen(std::string device) { ask_reopening({std::move(device), {}}); }
+
+void Worker::switch_model(MakeModel other) { ask_reopening({{}, std::move(other)}); }
+
+void Worker::ask_reopening(Reopening wanted) {
   {
     const std::lock_guard lock(mutex_);
-    reopen_ = std::move(device);
+    reopen_ = std::move(wanted);
   }
   job_there_.notify_all();
 }
@@ -149,7 +153,7 @@ void Worker::run() {
   load();
   while (true) {
     std::pair<uint64_t, Job> job;
-    std::optional<std::string> elsewhere;
+    std::optional<Reopening> elsewhere;
     {
       std::unique_lock lock(mutex_);
       const auto asked = [this] { return next_ || reopen_ || quit_; };
@@ -268,34 +272,46 @@ Loaded Worker::loaded() const {
           model_.notice};
 }
 
-void Worker::load_elsewhere(std::string device) {
+void Worker::load_elsewhere(Reopening wanted) {
   const std::string before = device_;
-  if (!device.empty()) device_ = std::move(device);
+  const OpenModel former = open_;
+  if (!wanted.device.empty()) device_ = std::move(wanted.device);
   lost_in_a_row_ = false;
-  if (!model_.session) {
-    load();
-    return;
-  }
+  const bool works = model_.session != nullptr;
   try {
-    if (check_device_) check_device_(device_);
+    if (wanted.other) open_ = wanted.other();
+    if (works && check_device_) check_device_(device_);
+  } catch (const Error& error) {
+    device_ = before;
+    open_ = former;
+    return works ? stay(error.what()) : push(Failed{error.kind(), error.what()});
   } catch (const std::exception& error) {
     device_ = before;
-    push(NotReopened{error.what()});
-    push(loaded());
-    return;
+    open_ = former;
+    return works ? stay(error.what()) : push(Failed{ErrorKind::runtime, error.what()});
   }
+  if (!works) return load();
+  if (wanted.other && unsaved() >= kLeastKept) save();
   close_model();
   const auto failed = try_load();
   if (!failed) return;
   close_model();
   device_ = before;
+  open_ = former;
   push(NotReopened{failed->message});
   load();
+}
+
+// Nothing was closed.
+void Worker::stay(std::string message) {
+  push(NotReopened{std::move(message)});
+  push(loaded());
 }
 
 void Worker::close_model() {
   model_.session.reset();
   model_.engine.reset();
+  saved_.clear();
 }
 
 void Worker::do_job(const DecodeJob& job, Finished& finished) {

@@ -10,6 +10,7 @@
 //                                     ContextChanged, Finished, Failed
 //   interrupt() ------------------>   Session::cancel
 //   reopen(device) --------------->   the model again, there
+//   switch_model(other) ---------->   another model
 //
 // A lost device ends the running job with the reason "device_lost"; the model is then opened once more. If
 // that fails, or if the next job loses the device again, the worker has failed until reopen().
@@ -47,6 +48,10 @@ struct LoadedModel {
 // the one of the command line. Tests give a fake.
 using OpenModel =
     std::function<LoadedModel(const std::function<bool(double)>& on_progress, const std::string& device)>;
+
+// Reads and checks what another model is, on the worker's thread; what it gives opens it. Throws Error for a
+// model that cannot be opened.
+using MakeModel = std::function<OpenModel()>;
 
 // Throws Error(device) where there is no device of this name; it opens nothing.
 using CheckDevice = std::function<void(const std::string& device)>;
@@ -134,8 +139,8 @@ struct Failed {
   ErrorKind kind;
   std::string message;
 };
-// The model could not be opened where reopen() asked for it. It worked before and is not lost: a Loaded of
-// where it was follows, or Failed where that is gone too.
+// The model could not be opened where reopen() asked for it, or the one that switch_model() asked for. The
+// one that worked before is not lost: a Loaded of where it was follows, or Failed where that is gone too.
 struct NotReopened {
   std::string message;
 };
@@ -164,6 +169,9 @@ class Worker {
   // follows. A model that works is closed only once check_device accepted the device. Requires that no job
   // runs.
   void reopen(std::string device);
+  // Opens another model in place of this one, which is closed only once `other` has not thrown. Where there
+  // is no room for it after all, this one is opened again. Likewise requires that no job runs.
+  void switch_model(MakeModel other);
 
   std::vector<WorkerEvent> take();  // everything that waits; it never blocks
   int wake_fd() const { return wake_fd_; }
@@ -176,7 +184,13 @@ class Worker {
   void load();
   std::optional<Failed> try_load();
   Loaded loaded() const;
-  void load_elsewhere(std::string device);
+  struct Reopening {
+    std::string device;
+    MakeModel other;  // empty: the same model
+  };
+  void ask_reopening(Reopening wanted);
+  void load_elsewhere(Reopening wanted);
+  void stay(std::string message);
   void run_job(uint64_t id, const Job& job);
   void close_model();
   void do_job(const DecodeJob& job, Finished& finished);
@@ -208,7 +222,7 @@ class Worker {
   std::condition_variable space_;
   std::deque<WorkerEvent> events_;                // guarded by mutex_
   std::optional<std::pair<uint64_t, Job>> next_;  // guarded by mutex_
-  std::optional<std::string> reopen_;             // guarded by mutex_: on which device
+  std::optional<Reopening> reopen_;               // guarded by mutex_
   Session* cancellable_ = nullptr;                // guarded by mutex_: alive while set
   uint64_t last_job_ = 0;                         // loop's thread only
   std::atomic<uint64_t> interrupted_up_to_{0};

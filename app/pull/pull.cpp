@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "app/base/nearest.h"
+#include "catalogue.h"
 #include "engine/error.h"
 #include "http.h"
 #include "part_file.h"
@@ -17,12 +19,13 @@
 namespace bitnet {
 namespace {
 
+constexpr size_t kMostName = 100;  // bytes that a message shows
 constexpr size_t kMostListing = size_t{8} << 20;
 
-std::vector<HubFile> list_repository(const ModelName& name, PullProgress& progress) {
+std::vector<HubFile> list_repository(const ModelName& name, PullWatcher& watcher) {
   const std::string repo = fmt::format("{}/{}", name.owner, name.repo);
   const std::string url = fmt::format("{}/api/models/{}/tree/main?recursive=true", hub_endpoint(), repo);
-  Patience patience(progress, repo);
+  Patience patience(watcher, repo);
   while (true) {
     std::string body;
     HttpSink sink;
@@ -32,7 +35,7 @@ std::vector<HubFile> list_repository(const ModelName& name, PullProgress& progre
         fail_pull(fmt::format("{}: the list of its files is too long", repo));
       body += bytes;
     };
-    const HttpResult result = http_get(request_for(url), sink, keep_going);
+    const HttpResult result = http_get(request_for(url), sink, [&] { return watcher.keep_going(); });
     if (result.end == HttpResult::End::stopped) throw Stopped();
     if (result.end == HttpResult::End::failed) fail_pull(fmt::format("{}: {}", repo, result.problem));
     if (result.end == HttpResult::End::cut || may_pass(result.status)) {
@@ -49,9 +52,9 @@ std::vector<HubFile> list_repository(const ModelName& name, PullProgress& progre
   }
 }
 
-PullSource find_on_hub(ModelName name, PullProgress& progress) {
+PullSource find_on_hub(ModelName name, PullWatcher& watcher) {
   const std::string repo = fmt::format("{}/{}", name.owner, name.repo);
-  const std::vector<HubFile> list = list_repository(name, progress);
+  const std::vector<HubFile> list = list_repository(name, watcher);
   std::vector<std::string> files;
   for (const HubFile& file : list) files.push_back(file.path);
   const std::vector<std::string> models = gguf_files(files);
@@ -80,14 +83,14 @@ PullSource find_on_hub(ModelName name, PullProgress& progress) {
 }
 
 // Whether the file is there already, with the size and the checksum that are wanted.
-bool is_here(const PullSource& source, PullProgress& progress) {
+bool is_here(const PullSource& source, PullWatcher& watcher) {
   std::error_code none;
   const uint64_t size = std::filesystem::file_size(source.file, none);
   if (none || (source.size != 0 && size != source.size)) return false;
   if (source.sha256.empty()) return source.size != 0;
   const std::string found = sha256_of_file(source.file, [&](uint64_t done) {
-    progress.show("checking", done, size);
-    return keep_going();
+    watcher.show("checking", done, size);
+    return watcher.keep_going();
   });
   if (found.empty()) throw Stopped();
   return found == source.sha256;
@@ -102,13 +105,13 @@ std::string mark_of(const std::filesystem::path& file) {
 }
 
 // Fills the part and returns its SHA-256. A part that no later call could continue does not stay on the disk.
-std::string fill(PartFile& part, PullSource& source, const std::string& name, PullProgress& progress) {
+std::string fill(PartFile& part, PullSource& source, const std::string& name, PullWatcher& watcher) {
   try {
-    download(source, part, progress, name);
-    progress.restart();
+    download(source, part, watcher, name);
+    watcher.restart();
     std::string sha256 = part.sha256([&](uint64_t done) {
-      progress.show("checking", done, part.size());
-      return keep_going();
+      watcher.show("checking", done, part.size());
+      return watcher.keep_going();
     });
     if (sha256.empty()) throw Stopped();
     return sha256;
@@ -126,48 +129,69 @@ std::string fill(PartFile& part, PullSource& source, const std::string& name, Pu
 }
 
 // `before` is mark_of the file when is_here() refused it.
-void fetch(PullSource& source, const std::string& before, const std::string& name, PullProgress& progress) {
+void fetch(PullSource& source, const std::string& before, const std::string& name, PullWatcher& watcher) {
   PartFile part(source.file);
-  if (mark_of(source.file) != before && is_here(source, progress)) {  // another process was faster
+  if (mark_of(source.file) != before && is_here(source, watcher)) {  // another process was faster
     part.remove();
-    progress.say("is here already");
+    watcher.say("is here already");
     return;
   }
-  const std::string sha256 = fill(part, source, name, progress);
+  const std::string sha256 = fill(part, source, name, watcher);
   if (!source.sha256.empty() && sha256 != source.sha256) {
     part.remove();
     fail_pull(fmt::format("{}: wanted SHA-256 {}, found {}; what came was thrown away", name, source.sha256,
                           sha256));
   }
   part.finish();
-  progress.say(fmt::format("{}, SHA-256 {} ({})", byte_amount(part.size()), sha256,
-                           source.sha256.empty() ? "none was published to compare with" : "as published"));
+  watcher.say(fmt::format("{}, SHA-256 {} ({})", byte_amount(part.size()), sha256,
+                          source.sha256.empty() ? "none was published to compare with" : "as published"));
+}
+
+// The name of a file or a repository, for one that a person gave. Throws Error(usage) where it is none.
+ModelName name_to_fetch(const std::string& text) {
+  if (const CatalogueRow* row = find_in_catalogue(text)) {
+    if (!row->is_folder) return model_name_of(*row);
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: this is a folder of safetensors, and pull fetches GGUF files; 'git clone "
+                            "{}/{}' (with git-lfs) gives it, and 'bitnet-chat FOLDER' opens it",
+                            row->name, hub_endpoint(), row->repo));
+  }
+  if (const auto name = parse_model_name(text)) return *name;
+  std::vector<std::string> names;
+  for (const CatalogueRow& row : catalogue()) names.emplace_back(row.name);
+  const std::string meant = nearest(text.substr(0, kMostName), names);
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("pull: wanted OWNER/REPO, OWNER/REPO/FILE.gguf, a URL or a name that 'bitnet-chat "
+                  "models' lists, found '{}'{}",
+                  printable(text, kMostName), meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));
 }
 
 }  // namespace
 
-int pull(const std::string& text, Output& out, Output& err) {
-  const auto name = parse_model_name(text);
-  if (!name) {
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("pull: wanted OWNER/REPO, OWNER/REPO/FILE.gguf or a URL, found '{}'", printable(text)));
+std::string fetch_model(const std::string& text, PullWatcher& watcher) {
+  const ModelName name = name_to_fetch(text);
+  PullSource source = name.url.empty() ? find_on_hub(name, watcher)
+                                       : PullSource{name.url, place_of(name), "", 0,
+                                                    origin_of(name.url) == origin_of(hub_endpoint())};
+  const std::string before = mark_of(source.file);
+  if (is_here(source, watcher)) {
+    watcher.say("is here already");
+  } else {
+    fetch(source, before, printable(text, 200), watcher);
   }
+  return source.file.string();
+}
+
+int pull(const std::string& text, Output& out, Output& err) {
+  const ModelName name = name_to_fetch(text);
   const StopSignals signals;
-  PullProgress progress(err, printable(name->url.empty() && !name->file.empty() ? name->file : text, 60));
+  PullProgress progress(err, printable(name.url.empty() && !name.file.empty() ? name.file : text, 60));
   try {
-    PullSource source = name->url.empty() ? find_on_hub(*name, progress)
-                                          : PullSource{name->url, place_of(*name), "", 0,
-                                                       origin_of(name->url) == origin_of(hub_endpoint())};
-    const std::string before = mark_of(source.file);
-    if (is_here(source, progress)) {
-      progress.say("is here already");
-    } else {
-      fetch(source, before, printable(text, 200), progress);
-    }
+    const std::string file = fetch_model(text, progress);
     progress.clear();
     if (err.is_terminal()) err.write(fmt::format("'bitnet-chat {}' opens it\n", printable(text)));
-    out.write(source.file.string() + "\n");
+    out.write(file + "\n");
     return 0;
   } catch (const Stopped& stopped) {
     progress.say(stopped.kept ? "stopped; the same command goes on from there"

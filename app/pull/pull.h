@@ -4,7 +4,10 @@
 // later call continues where this one was cut (Range with If-Range). It is renamed to FILE once size and
 // SHA-256 are right.
 //
-// Thread rule: free function; main's thread. SIGINT and SIGTERM are its own while it runs.
+// A name may be one of the catalogue (catalogue.h), too.
+//
+// Thread rule: fetch_model is for any thread. pull is for main's, and SIGINT and SIGTERM are its own while it
+// runs.
 #pragma once
 
 #include <string>
@@ -12,6 +15,11 @@
 #include "app/base/output.h"
 
 namespace bitnet {
+
+class PullWatcher;  // pull_progress.h
+
+// Fetches it, unless it is here, and returns the path of the file. Throws as pull does, and Stopped.
+std::string fetch_model(const std::string& name, PullWatcher& watcher);
 
 // Writes the path of the file to `out`, and progress to `err` if that is a terminal. Returns the exit code:
 // 0, 130 or 143. Throws Error(usage) for a name that cannot be one, Error(runtime) for the rest.

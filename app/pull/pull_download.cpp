@@ -26,12 +26,8 @@ std::string header(const HttpHeaders& headers, const char* name) {
 // judge() says what its end means for the download.
 class Download {
  public:
-  Download(PullSource& source, PartFile& part, PullProgress& progress, std::string name)
-      : source_(source),
-        part_(part),
-        progress_(progress),
-        name_(std::move(name)),
-        patience_(progress, name_) {}
+  Download(PullSource& source, PartFile& part, PullWatcher& watcher, std::string name)
+      : source_(source), part_(part), watcher_(watcher), name_(std::move(name)), patience_(watcher, name_) {}
 
   void run();  // until the part file is whole
 
@@ -50,7 +46,7 @@ class Download {
 
   PullSource& source_;
   PartFile& part_;
-  PullProgress& progress_;
+  PullWatcher& watcher_;
   std::string name_;
   Patience patience_;
   uint64_t total_ = 0;     // bytes of the whole file; 0 = unknown
@@ -90,7 +86,7 @@ void Download::prepare() {
 
 void Download::restart(const char* why) {
   if (++restarts_ > kMostRestarts) fail_pull(fmt::format("{}: {}, again and again", name_, why));
-  progress_.say(fmt::format("{}; beginning again", why));
+  watcher_.say(fmt::format("{}; beginning again", why));
   part_.begin({source_.url, "", source_.size, source_.sha256});
   total_ = source_.size;
 }
@@ -107,7 +103,7 @@ HttpResult Download::attempt() {
   HttpSink sink;
   sink.headers = [this](long status, const HttpHeaders& headers) { return take_headers(status, headers); };
   sink.body = [this](std::string_view bytes) { take_body(bytes); };
-  return http_get(request, sink, keep_going);
+  return http_get(request, sink, [this] { return watcher_.keep_going(); });
 }
 
 bool Download::take_headers(long status, const HttpHeaders& headers) {
@@ -146,7 +142,7 @@ void Download::take_body(std::string_view bytes) {
     fail_pull(fmt::format("{}: wanted {} bytes, and the server sends more", name_, total_));
   }
   part_.append(bytes);
-  progress_.show("", part_.size(), total_);
+  watcher_.show("", part_.size(), total_);
 }
 
 bool Download::judge(const HttpResult& result) {
@@ -184,8 +180,8 @@ void Download::take_linked_checksum(const HttpHeaders& origin) {
 
 }  // namespace
 
-void download(PullSource& source, PartFile& part, PullProgress& progress, const std::string& name) {
-  Download(source, part, progress, name).run();
+void download(PullSource& source, PartFile& part, PullWatcher& watcher, const std::string& name) {
+  Download(source, part, watcher, name).run();
 }
 
 }  // namespace bitnet

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/text/text_width.h"
+#include "pull_request.h"
 
 namespace bitnet {
 
@@ -17,24 +18,35 @@ std::string byte_amount(uint64_t bytes) {
   return fmt::format("{:.2f} GB", static_cast<double>(bytes) / 1e9);
 }
 
-void PullProgress::show(const char* doing, uint64_t done, uint64_t total) {
+bool PullSpeed::take(uint64_t done) {
   const auto now = std::chrono::steady_clock::now();
-  if (!err_.is_terminal() || now - drawn_ < std::chrono::milliseconds(200)) return;
-  const double seconds = std::chrono::duration<double>(now - drawn_).count();
+  if (now - taken_ < std::chrono::milliseconds(200)) return false;
+  const double seconds = std::chrono::duration<double>(now - taken_).count();
   if (done > last_done_ && last_done_ > 0) {
     const double speed = static_cast<double>(done - last_done_) / seconds;
     speed_ = speed_ == 0 ? speed : 0.85 * speed_ + 0.15 * speed;
   }
   last_done_ = done;
-  drawn_ = now;
+  taken_ = now;
+  return true;
+}
+
+void PullSpeed::restart() {
+  speed_ = 0;
+  last_done_ = 0;
+}
+
+void PullProgress::show(const char* doing, uint64_t done, uint64_t total) {
+  if (!err_.is_terminal() || !speed_.take(done)) return;
   std::string line = fmt::format("{}  {}", name_, byte_amount(done));
   if (total > 0) {
     line =
         fmt::format("{}  {:3} %  {} of {}", name_, done * 100 / total, byte_amount(done), byte_amount(total));
   }
-  if (speed_ > 0) line += fmt::format("  {}/s", byte_amount(static_cast<uint64_t>(speed_)));
-  if (speed_ > 0 && total > done) {
-    const auto left = static_cast<uint64_t>(static_cast<double>(total - done) / speed_);
+  const double speed = speed_.bytes_a_second();
+  if (speed > 0) line += fmt::format("  {}/s", byte_amount(static_cast<uint64_t>(speed)));
+  if (speed > 0 && total > done) {
+    const auto left = static_cast<uint64_t>(static_cast<double>(total - done) / speed);
     line += left < 3600 ? fmt::format("  {}:{:02} left", left / 60, left % 60)
                         : fmt::format("  {}:{:02} h left", left / 3600, left / 60 % 60);
   }
@@ -47,10 +59,7 @@ void PullProgress::say(const std::string& what) {
   restart();
 }
 
-void PullProgress::restart() {
-  speed_ = 0;
-  last_done_ = 0;
-}
+bool PullProgress::keep_going() { return stop_signal_seen() == 0; }
 
 void PullProgress::clear() {
   if (on_screen_) err_.write("\r\x1b[K");

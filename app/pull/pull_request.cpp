@@ -22,12 +22,6 @@ constexpr double kLongestWait = 120;  // seconds a server may ask for
 
 volatile std::sig_atomic_t stop_signal = 0;
 
-void wait_seconds(double seconds) {
-  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
-  while (keep_going() && Clock::now() < end) poll(nullptr, 0, 100);
-  if (!keep_going()) throw Stopped();
-}
-
 std::string hub_token() {
   const char* token = std::getenv("HF_TOKEN");
   if (token == nullptr) return "";
@@ -54,7 +48,6 @@ StopSignals::~StopSignals() {
 }
 
 int stop_signal_seen() { return stop_signal; }
-bool keep_going() { return stop_signal == 0; }
 
 void fail_pull(const std::string& message) { throw Error(ErrorKind::runtime, message); }
 
@@ -80,6 +73,12 @@ bool may_pass(long status) {
   return status == 408 || status == 429 || status == 500 || status == 502 || status == 503 || status == 504;
 }
 
+void Patience::wait(double seconds) {
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  while (watcher_.keep_going() && Clock::now() < end) poll(nullptr, 0, 100);
+  if (!watcher_.keep_going()) throw Stopped();
+}
+
 void Patience::after(const HttpResult& result, bool ever_received, bool kept) {
   const bool cut = result.end == HttpResult::End::cut;
   const std::string why = cut ? result.problem : fmt::format("the server answered HTTP {}", result.status);
@@ -94,8 +93,8 @@ void Patience::after(const HttpResult& result, bool ever_received, bool kept) {
   if (++in_vain_ > kMostAttempts || (cut && !ever_received)) {
     fail_pull(fmt::format("{}: {}{}", what_, why, kept ? "; the same command goes on from there" : ""));
   }
-  if (seconds > 0) progress_.say(fmt::format("{}; trying again in {:.0f} s", why, seconds));
-  wait_seconds(seconds);
+  if (seconds > 0) watcher_.say(fmt::format("{}; trying again in {:.0f} s", why, seconds));
+  wait(seconds);
 }
 
 }  // namespace bitnet

@@ -1,6 +1,6 @@
 // What the requests of a pull share: signals that stop it, the hub's token, and when to try again.
 //
-// Thread rule: main's thread.
+// Thread rule: the signals are of main's thread; the rest is of any thread, one object each.
 #pragma once
 
 #include <csignal>
@@ -24,11 +24,7 @@ class StopSignals {
   struct sigaction former_terminate_ = {};
 };
 
-struct Stopped {     // thrown when one of these signals came
-  bool kept = true;  // the same command continues with what came
-};
-int stop_signal_seen();  // the number of the signal; 0: none came
-bool keep_going();
+int stop_signal_seen();  // the number of the signal that came; 0: none did
 
 HttpRequest request_for(const std::string& url);  // with the hub's token, which is sent to no other host
 
@@ -41,7 +37,7 @@ bool may_pass(long status);  // whether another attempt may get another answer
 // How often, and how long, to try again.
 class Patience {
  public:
-  Patience(PullProgress& progress, std::string what) : progress_(progress), what_(std::move(what)) {}
+  Patience(PullWatcher& watcher, std::string what) : watcher_(watcher), what_(std::move(what)) {}
 
   void brought_something() { in_vain_ = 0; }
 
@@ -50,7 +46,9 @@ class Patience {
   void after(const HttpResult& result, bool ever_received, bool kept);
 
  private:
-  PullProgress& progress_;
+  void wait(double seconds);
+
+  PullWatcher& watcher_;
   std::string what_;
   int in_vain_ = 0;
 };

@@ -1,11 +1,17 @@
 #include "pulled.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
+#include "app/base/descriptor.h"
 #include "app/base/places.h"
 #include "engine/error.h"
 
@@ -14,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr size_t kMostListed = 1000;
 constexpr const char* kUsualHub = "https://huggingface.co";
 
 bool is_part(std::string_view part) {
@@ -130,10 +137,13 @@ std::string choose_gguf(std::span<const std::string> files) {
 
 std::string find_pulled(std::string_view text) {
   const auto name = parse_model_name(text);
-  if (!name) return "";
+  return name ? find_pulled(*name) : "";
+}
+
+std::string find_pulled(const ModelName& name) {
   std::error_code ignored;
-  const fs::path place = place_of(*name);
-  if (!name->url.empty() || !name->file.empty())
+  const fs::path place = place_of(name);
+  if (!name.url.empty() || !name.file.empty())
     return fs::is_regular_file(place, ignored) ? place.string() : "";
   std::vector<std::string> files;
   for (fs::recursive_directory_iterator at(place, ignored), end; !ignored && at != end;
@@ -142,6 +152,54 @@ std::string find_pulled(std::string_view text) {
   }
   const std::string chosen = choose_gguf(files);
   return chosen.empty() ? "" : (place / chosen).string();
+}
+
+std::vector<PulledFile> pulled_files() {
+  std::vector<PulledFile> files;
+  std::error_code ignored;
+  if (cache_folder().empty()) return files;
+  const fs::path folder = models_folder();
+  for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, ignored),
+       end;
+       !ignored && at != end && files.size() < kMostListed; at.increment(ignored)) {
+    std::error_code gone;
+    if (!lower(at->path().filename()).ends_with(".gguf") || !at->is_regular_file(gone)) continue;
+    const fs::path below = at->path().lexically_relative(folder);
+    const bool of_hub = *below.begin() == "hub" && std::distance(below.begin(), below.end()) >= 4;
+    files.push_back(
+        {at->path(), of_hub ? below.lexically_relative("hub").string() : at->path().stem().string()});
+  }
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  return files;
+}
+
+uint64_t remove_pulled(const fs::path& file) {
+  const auto fail = [&](const std::string& why) {
+    throw Error(ErrorKind::runtime, fmt::format("{}: {}", printable(file.string(), 300), why));
+  };
+  std::error_code problem;
+  const fs::path top = fs::canonical(models_folder(), problem);
+  if (problem) fail("nothing was pulled yet");
+  fs::path folder = fs::canonical(file.parent_path(), problem);
+  if (problem) fail("it is not there any more");
+  const fs::path from_top = folder.lexically_relative(top);
+  if (from_top.empty() || *from_top.begin() == ".." || *from_top.begin() == "." || !file.has_filename())
+    fail("it does not lie in the folder of pulled models, so it stays");
+  const fs::path place = folder / file.filename();
+  const fs::path part = place.string() + ".part";
+  const Descriptor held{open(part.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
+  if (held.fd >= 0 && flock(held.fd, LOCK_EX | LOCK_NB) != 0) fail("it is being fetched; stop that first");
+  const fs::file_status status = fs::symlink_status(place, problem);
+  if (fs::is_directory(status)) fail("it is a folder, so it stays");
+  const uint64_t size = fs::is_regular_file(status) ? fs::file_size(place, problem) : 0;
+  if (unlink(place.c_str()) != 0 && (errno != ENOENT || held.fd < 0))
+    fail(errno == ENOENT ? "it is not there any more"
+                         : fmt::format("cannot be removed: {}", std::strerror(errno)));
+  unlink(part.c_str());
+  unlink((part.string() + ".json").c_str());
+  for (; folder != top && rmdir(folder.c_str()) == 0; folder = folder.parent_path()) {
+  }
+  return size;
 }
 
 }  // namespace bitnet

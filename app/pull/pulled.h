@@ -39,6 +39,19 @@ std::string choose_gguf(std::span<const std::string> files);
 std::vector<std::string> gguf_files(std::span<const std::string> files);
 
 // The file of a pulled model by its name; empty if there is none.
+std::string find_pulled(const ModelName& name);
 std::string find_pulled(std::string_view name);
+
+// Every file that was pulled, in the order of their paths; at most so many as a person would look at.
+struct PulledFile {
+  std::filesystem::path path;
+  std::string name;  // OWNER/REPO/FILE; of a URL, the file's name without .gguf
+};
+std::vector<PulledFile> pulled_files();
+
+// Removes a file that was pulled, and what a stopped pull left of it, and the folders that are empty then.
+// Returns its bytes. Throws Error(runtime) where it does not lie in the folder of pulled models, whatever
+// links lead there, or where it is being fetched.
+uint64_t remove_pulled(const std::filesystem::path& file);
 
 }  // namespace bitnet

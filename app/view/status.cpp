@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/base/counted.h"
+#include "app/base/sizes.h"
 #include "app/text/bar.h"
 #include "app/text/text_safe.h"
 #include "app/text/text_width.h"
@@ -89,6 +90,21 @@ void add_right(const Status& status, std::vector<Item>& items) {
     items.push_back(item_of(status.is_private ? "private" : "not saved", {Tone::notice}, 1, true));
 }
 
+void add_fetching(const Status& status, int columns, std::vector<Item>& items) {
+  constexpr int kLeastForName = 60;
+  if (status.fetching.empty()) return;
+  std::string text = status.fetch_is_checked ? "checking" : "fetching";
+  if (columns >= kLeastForName) text += fmt::format(" {}", shortened(one_line(status.fetching), columns / 4));
+  if (status.fetched > 0)
+    text += fmt::format(" {}", percent(status.fetched));
+  else if (status.fetched_bytes > 0)
+    text += fmt::format(" {}", size_text(status.fetched_bytes));
+  items.push_back(item_of(text, {Tone::notice}, 1, false));
+  if (status.fetch_rate > 0)
+    items.push_back(
+        item_of(fmt::format("{}/s", size_text(static_cast<uint64_t>(status.fetch_rate))), kRule, 7, false));
+}
+
 // Adds what is new below, the model, the device and the state, or a hint in place of all of them.
 void add_left(const Status& status, const StatusExtras& extras, int columns, std::vector<Item>& items) {
   if (!extras.hint.empty()) {
@@ -109,6 +125,7 @@ void add_left(const Status& status, const StatusExtras& extras, int columns, std
   const std::string device = one_line(status.device.substr(0, status.device.find(" (")));
   if (!device.empty()) items.push_back(item_of(shortened(device, std::max(columns / 4, 8)), kRule, 8, false));
   add_state(status, items);
+  add_fetching(status, columns, items);
 }
 
 // Returns the columns of one side, including the rule at its end and what stands between its items.

@@ -21,7 +21,7 @@ _bitnet_chat_files() {
   mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 }
 
-# Folders, .gguf files and the models that 'bitnet-chat pull' has fetched.
+# Folders, .gguf files, the models that 'bitnet-chat pull' has fetched and the names of what is here.
 _bitnet_chat_models() {
   local models="${XDG_CACHE_HOME:-$HOME/.cache}/bitnet-chat/models/hub"
   compopt -o filenames 2>/dev/null
@@ -30,6 +30,9 @@ _bitnet_chat_models() {
     compgen -f -X '!*.gguf' -- "$cur"
     [[ -d $models ]] && cd "$models" && printf '%s\n' */* | while read -r name; do
       [[ -d $name && $name == "$cur"* ]] && printf '%s\n' "$name"
+    done
+    bitnet-chat models --names 2>/dev/null | while read -r name; do
+      [[ $name == "$cur"* ]] && printf '%s\n' "$name"
     done
   )
 }
@@ -109,6 +112,7 @@ _bitnet_chat() {
       ;;
   esac
   case $prev in
+    --models) _bitnet_chat_files; return ;;
     --device) _bitnet_chat_words 'cpu' '0' '1'; return ;;
     --threads) COMPREPLY=(); return ;;
     --vram) _bitnet_chat_words 'auto' '2G' '4G' '50%' '75%'; return ;;
@@ -153,6 +157,8 @@ _bitnet_chat() {
     replay) flags+=('--speed' '--instant' '--verify' '--model') ;;
     export) flags+=('--format' '-o' '--out') ;;
     delete) flags+=('--now') ;;
+    models) flags+=('--json' '--names') ;;
+    rm) flags+=('--yes') ;;
     tokenize) flags+=('--special' '--csv') ;;
     logits) flags+=('--tokens' '--out' '--top' '--special' '--record-model-sha256' '--prefill') ;;
     probe) flags+=('--tokens' '--stimuli' '--template' '--position' '--what' '--layers' '--generate' '--limit' '--no-reuse' '--out' '--special' '--record-model-sha256') ;;
@@ -173,6 +179,8 @@ _bitnet_chat() {
     import) _bitnet_chat_files ;;
     delete) _bitnet_chat_ids ;;
     undelete) _bitnet_chat_ids ;;
+    pull) _bitnet_chat_words 'bitnet-2b4t' 'falcon-e-1b' 'falcon-e-3b' 'bonsai-1.7b' 'bonsai-4b' 'bonsai-8b' 'bonsai-8b-pq2' 'bonsai-27b' 'bonsai-27b-q2' 'bonsai2-27b' 'maple-20b' 'maple-20b-tq2' ;;
+    rm) _bitnet_chat_models ;;
     info) _bitnet_chat_models ;;
     devices) _bitnet_chat_models ;;
     tokenize) _bitnet_chat_models ;;

@@ -12,6 +12,7 @@ function __bitnet_chat_models
     for folder in $cache/bitnet-chat/models/hub/*/*/
         string replace -r '.*/([^/]+/[^/]+)/$' '$1' $folder
     end
+    bitnet-chat models --names 2>/dev/null
 end
 
 complete -c bitnet-chat -f
@@ -102,6 +103,11 @@ complete -c bitnet-chat -n '__fish_seen_subcommand_from import' -a '%file'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from delete' -a '(__bitnet_chat_conversations)'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from delete' -l now -d 'delete it for good: no word of it stays in the database'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from undelete' -a '(__bitnet_chat_conversations)'
+complete -c bitnet-chat -n '__fish_seen_subcommand_from models' -l json -d 'print one JSON object'
+complete -c bitnet-chat -n '__fish_seen_subcommand_from models' -l names -d 'print nothing but the names of what is here'
+complete -c bitnet-chat -n '__fish_seen_subcommand_from pull' -a 'bitnet-2b4t falcon-e-1b falcon-e-3b bonsai-1.7b bonsai-4b bonsai-8b bonsai-8b-pq2 bonsai-27b bonsai-27b-q2 bonsai2-27b maple-20b maple-20b-tq2'
+complete -c bitnet-chat -n '__fish_seen_subcommand_from rm' -a '(__bitnet_chat_models)'
+complete -c bitnet-chat -n '__fish_seen_subcommand_from rm' -l yes -d 'do not ask'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from info' -a '(__bitnet_chat_models)'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from devices' -a '(__bitnet_chat_models)'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from tokenize' -a '(__bitnet_chat_models)'

@@ -12,7 +12,7 @@ _bitnet_chat_models() {
   local models=${XDG_CACHE_HOME:-$HOME/.cache}/bitnet-chat/models/hub
   local -a pulled
   pulled=($models/*/*(N/))
-  pulled=(${pulled#$models/})
+  pulled=(${pulled#$models/} ${(f)"$(bitnet-chat models --names 2>/dev/null)"})
   _alternative 'files:GGUF file:_files -g "*.gguf"' 'pulled:pulled model:compadd -a pulled'
 }
 
@@ -27,7 +27,9 @@ _bitnet_chat_commands() {
     'import:store the conversations of a file\: md, json or openai as written by export, or ShareGPT'
     'delete:put stored conversations into the trash for 30 days'
     'undelete:bring a conversation back from the trash'
-    'pull:fetch a model\: OWNER/REPO or OWNER/REPO/FILE.gguf of Hugging Face, or a URL; MODEL can then be that name'
+    'models:list the models that are here and those that can be pulled, with what they take and whether they fit'
+    'pull:fetch a model\: a name that '\''models'\'' lists, OWNER/REPO or OWNER/REPO/FILE.gguf of Hugging Face, or a URL; MODEL can then be that name'
+    'rm:delete a pulled model, or what came of one that was stopped'
     'info:show what a model file holds'
     'devices:list the devices that could run a model, and whether it fits'
     'tokenize:turn text on standard input into token ids'
@@ -48,6 +50,7 @@ _bitnet_chat_commands() {
 _bitnet_chat() {
   local -a common own
   common=(
+    '*--models[folder with models, which '\''models'\'' and /model list and which may be given by their names; may be given again]:FOLDER:_files'
     '--device[number or part of a name as '\''devices'\'' lists them, or cpu]:N|NAME|cpu:(cpu 0 1)'
     '--threads[threads for --device cpu, at most as many as the process may use; otherwise one for each core]:N: '
     '--vram[how much of the device'\''s memory to take; weights that do not fit lie in the computer'\''s, where the device reads them at the speed of its link (auto\: what is free, less a margin); '\''plan'\'' shows what comes of it]:SIZE|N%|auto:(auto 2G 4G 50% 75%)'
@@ -148,9 +151,21 @@ _bitnet_chat() {
         '2:ID:_bitnet_chat_conversations'
       )
       ;;
+    models)
+      own=(
+        '--json[print one JSON object]'
+        '--names[print nothing but the names of what is here]'
+      )
+      ;;
     pull)
       own=(
-        '2:NAME: '
+        '2:NAME:(bitnet-2b4t falcon-e-1b falcon-e-3b bonsai-1.7b bonsai-4b bonsai-8b bonsai-8b-pq2 bonsai-27b bonsai-27b-q2 bonsai2-27b maple-20b maple-20b-tq2)'
+      )
+      ;;
+    rm)
+      own=(
+        '--yes[do not ask]'
+        '2:NAME:_bitnet_chat_models'
       )
       ;;
     info)

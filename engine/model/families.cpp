@@ -8,6 +8,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "engine/can_run.h"
 #include "engine/layouts/blocks.h"
 #include "engine/layouts/file_types.h"
 #include "rope.h"
@@ -328,6 +329,20 @@ ModelFile read_model(const Checkpoint& file, Activation activation) {
 
 ModelInfo read_model_info(const Checkpoint& file, Activation activation) {
   return read_model(file, activation).config;
+}
+
+std::string why_not_run(std::string_view architecture, std::string_view type) {
+  constexpr uint32_t kMostTypes = 256;  // above every number of ggml's types
+  if (std::ranges::none_of(kFamilies, [&](const Family& f) { return f.architecture == architecture; }))
+    return fmt::format("the family {} cannot be run yet", architecture);
+  for (uint32_t id = 0; id < kMostTypes; ++id) {
+    const FileType* known = find_file_type(TensorType{id});
+    if (known == nullptr || known->name != type) continue;
+    return known->floats != nullptr
+               ? ""
+               : fmt::format("the type {} cannot be run yet", shown_name(TensorType{id}));
+  }
+  return fmt::format("the type {} cannot be run yet", type);
 }
 
 }  // namespace bitnet

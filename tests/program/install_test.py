@@ -80,7 +80,7 @@ class Install(unittest.TestCase):
             open(os.path.join(FOLDER, name), "w").close()
         self.assertEqual(self.complete("--temp"), ["--temp"])
         self.assertEqual(self.complete("rep"), ["replay"])
-        self.assertEqual(self.complete("m"), ["model.gguf"])
+        self.assertEqual(self.complete("m"), ["model.gguf", "models"])
         self.assertEqual(self.complete("own"), ["owner/repo"])
         self.assertEqual(self.complete("--i2s-layout", ""), ["128", "1x4", "64"])
         self.assertEqual(self.complete("--think", ""), ["auto", "off", "on"])

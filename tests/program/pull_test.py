@@ -53,7 +53,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         behaviour = self.server.api
         if "status" in behaviour:
             return self.answer_status(behaviour)
-        if path != f"/api/models/{REPO}/tree/main?recursive=true":
+        if path != f"/api/models/{self.server.repo}/tree/main?recursive=true":
             return self.answer_status({"status": 401})
         if "raw" in behaviour:
             return self.send_all(behaviour["raw"])
@@ -114,7 +114,7 @@ class Server(http.server.ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
-        self.requests, self.api, self.plan, self.store = [], {}, [], None
+        self.repo, self.requests, self.api, self.plan, self.store = REPO, [], {}, [], None
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
     def handle_error(self, request, client_address):

@@ -13,6 +13,7 @@
 #include "app/base/event_loop.h"
 #include "app/chat/chat.h"
 #include "app/chat/settings.h"
+#include "app/model/model_open.h"
 #include "app/model/worker.h"
 #include "app/store/store.h"
 #include "tests/support/fake_engine.h"
@@ -24,7 +25,7 @@ class ChatTest : public testing::Test {
   void start(uint32_t n_ctx = 512, const std::string& chat_template = fake::kTemplate) {
     if (!store) store = Store::in_memory();
     worker = std::make_unique<Worker>(fake::opener(script, n_ctx, chat_template));
-    chat = make_chat(*store, *worker, settings, front);
+    chat = make_chat(*store, *worker, settings, front, models);
     loop.watch(chat->wake_fd(), [this] { chat->handle_events(); });
     chat->show_all();
     worker->start();
@@ -52,6 +53,7 @@ class ChatTest : public testing::Test {
 
   fake::Script script;
   fake::FrontEndLog front;
+  ModelSource models;
   ChatSettings settings = script_settings();
   EventLoop loop;
   std::unique_ptr<Store> store;
