@@ -47,9 +47,9 @@ _bitnet_chat() {
   fi
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case ${COMP_WORDS[i]} in
-      --device|--threads|--vram|--ram|--ctx|--chat-template|--expert-trace|--i2s-layout|--activation|--steer|--ablate-head|-p|--prompt|--script|--output|--system|--persona|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--think|--draft|--stop|--theme|--record|--keys|--config|--speed|--model|--format|-o|--out|--tokens|--top|--prefill|--stimuli|--template|--position|--what|--layers|--generate|--limit|--stride|-d|-r|--port|--host|--key-file|--cache) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
+      --models|--device|--threads|--vram|--ram|--ctx|--chat-template|--expert-trace|--i2s-layout|--activation|--steer|--ablate-head|-p|--prompt|--script|--output|--system|--persona|--resume|--db|--kv-cache|--temp|--top-k|--top-p|--min-p|--repeat-penalty|--repeat-last|--seed|-n|--max-tokens|--think|--draft|--stop|--theme|--record|--keys|--config|--speed|--model|--format|-o|--out|--tokens|--top|--prefill|--stimuli|--template|--position|--what|--layers|--generate|--limit|--stride|-d|-r|--port|--host|--key-file|--cache) [[ ${COMP_WORDS[i+1]} == '=' ]] && ((++i)); ((++i)) ;;
       -*) ;;
-      list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|perplexity|bench|plan|serve|help|print) if [[ $command ]]; then ((++arguments)); else command=${COMP_WORDS[i]}; fi ;;
+      list|show|search|replay|export|import|delete|undelete|models|pull|rm|info|devices|tokenize|detokenize|render|logits|probe|perplexity|bench|plan|serve|help|print) if [[ $command ]]; then ((++arguments)); else command=${COMP_WORDS[i]}; fi ;;
       *) ((++arguments)) ;;
     esac
   done
@@ -149,7 +149,7 @@ _bitnet_chat() {
     --config) _bitnet_chat_files; return ;;
   esac
 
-  local flags=('--device' '--threads' '--vram' '--ram' '--ctx' '--chat-template' '--expert-trace' '--i2s-layout' '--activation' '--steer' '--ablate-head' '-p' '--prompt' '--keep' '--script' '--output' '--system' '--persona' '-c' '--continue' '--resume' '--private' '--db' '--no-titles' '--force' '--allow-writes' '--kv-cache' '--no-kv-cache' '--temp' '--top-k' '--top-p' '--min-p' '--repeat-penalty' '--repeat-last' '--seed' '-n' '--max-tokens' '--think' '--draft' '--stop' '--no-color' '--theme' '--record' '--record-input' '--keys' '--verbose' '--config' '--version' '-h' '--help')
+  local flags=('--models' '--device' '--threads' '--vram' '--ram' '--ctx' '--chat-template' '--expert-trace' '--i2s-layout' '--activation' '--steer' '--ablate-head' '-p' '--prompt' '--keep' '--script' '--output' '--system' '--persona' '-c' '--continue' '--resume' '--private' '--db' '--no-titles' '--force' '--allow-writes' '--kv-cache' '--no-kv-cache' '--temp' '--top-k' '--top-p' '--min-p' '--repeat-penalty' '--repeat-last' '--seed' '-n' '--max-tokens' '--think' '--draft' '--stop' '--no-color' '--theme' '--record' '--record-input' '--keys' '--verbose' '--config' '--version' '-h' '--help')
   case $command in
     list) flags+=('--all' '--deleted' '--json') ;;
     show) flags+=('--json') ;;
@@ -195,7 +195,7 @@ _bitnet_chat() {
     print) _bitnet_chat_words 'config' 'man' 'bash' 'zsh' 'fish' ;;
     '')
       _bitnet_chat_models
-      _bitnet_chat_words 'list' 'show' 'search' 'replay' 'export' 'import' 'delete' 'undelete' 'pull' 'info' 'devices' 'tokenize' 'detokenize' 'render' 'logits' 'probe' 'perplexity' 'bench' 'plan' 'serve' 'help' 'print'
+      _bitnet_chat_words 'list' 'show' 'search' 'replay' 'export' 'import' 'delete' 'undelete' 'models' 'pull' 'rm' 'info' 'devices' 'tokenize' 'detokenize' 'render' 'logits' 'probe' 'perplexity' 'bench' 'plan' 'serve' 'help' 'print'
       ;;
   esac
 }

@@ -98,7 +98,7 @@ _bitnet_chat() {
     '--version[print the version]'
     '(-h --help)'{-h,--help}'[print this help; after a command, the help of that command]'
   )
-  local command=${words[(r)(list|show|search|replay|export|import|delete|undelete|pull|info|devices|tokenize|detokenize|render|logits|probe|perplexity|bench|plan|serve|help|print)]}
+  local command=${words[(r)(list|show|search|replay|export|import|delete|undelete|models|pull|rm|info|devices|tokenize|detokenize|render|logits|probe|perplexity|bench|plan|serve|help|print)]}
   case $command in
     list)
       own=(
