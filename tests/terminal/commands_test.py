@@ -27,7 +27,7 @@ def tags(section):
 
 
 class Story(unittest.TestCase):
-    def start(self, arguments="", columns=100, rows=40):
+    def start(self, arguments="", columns=100, rows=48):
         t = Terminal(columns, rows, {"VISUAL": "/bin/sh -c 'printf edited > \"$0\"'"})
         self.addCleanup(t.close)
         self.t = t
@@ -106,6 +106,8 @@ class Commands(Story):
         self.do("/alt 1", r"\(this one\)")
         self.do("/compact", r"kept word for word|thrown away|it is as it was")
         self.do("/search name", r"A first talk, message \d")
+        self.do("/persona", r"\bbrief ")
+        self.do("/prompt", r"\btranslate ")
         USED["commands"].add("/model")
         t.line("/model bitnet-2b")
         t.wait(r"^! .*did you mean")
@@ -237,6 +239,8 @@ class Keys(Story):
         self.press("F1")
         t.wait("^  Keys$", gone=True)
         self.ask("Tell me a long story.")
+        self.press("F2")
+        t.wait("there is no code block")
         self.press("C-o")
         t.wait("Open a conversation")
         t.type("long story")
