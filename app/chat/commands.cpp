@@ -79,9 +79,9 @@ const Command kTable[] = {
      "branch stays, and /goto goes back to it."},
     {"/private", "", "[on|off]", "store nothing from here on; off stores again", "on off", waits, do_private,
      "What was said before stays stored. Input history is not kept either."},
-    {"/model", "", "[NAME|PATH|stop|back]", "go on with another model, or pick one", "%models", runs,
-     do_model,
-     "The conversation stays and is read anew by the other model. One that is not here is fetched while you "
+    {"/model", "", "[NAME|stop|back]", "go on with another model, or pick one", "%models", runs, do_model,
+     "NAME may be a path. The conversation stays and is read anew by the other model. One that is not here "
+     "is fetched while you "
      "go on, and stop ends that. back goes on with the model that made the last answer here."},
     {"/reopen", "", "[DEVICE]", "open the model again, here or on another device", "cpu", waits, do_reopen,
      "DEVICE is a number, a part of a name or cpu, as for --device. The conversation goes on there."},
