@@ -276,7 +276,7 @@ Activations::Activations(Backend& backend, const Model& m, uint32_t n_ctx, uint3
   if (widest.delta_heads != 0)
     delta = {floats(n * widest.delta_channels), floats(n * 2 * widest.delta_heads)};
   o = floats(n * widest.o);
-  attention = allocate_scratch(backend, widest, n_ctx);
+  if (widest.heads != 0) attention = allocate_scratch(backend, widest, n_ctx);
   h = floats(n * std::max(1U, c.n_expert_used) * widest.h);
   if (c.n_expert != 0) {
     const uint64_t pairs = n * c.n_expert_used;
