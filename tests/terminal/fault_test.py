@@ -174,16 +174,16 @@ class FaultTest(unittest.TestCase):
         t.type("go on\r")
         t.wait_for_text()
         os.truncate(model, 4096)
-        t.wait(rb"\x1b\[\?1049l|the file has changed")
-        if b"the file has changed" in t.output:
-            t.wait(rb"the file has changed(.|\n)*ready")
+        t.wait(rb"\x1b\[\?1049l|\(failed\)")
+        if b"(failed)" in t.output:
+            t.wait(rb"\(failed\)(.|\n)*ready")
             t.type("\x04")
         status = t.end()
         self.check_restored(t)
         if status == -signal.SIGBUS:
             self.assertTrue(t.output.endswith(b"\x1b[?1049l\r\n"), t.output[-300:])
         else:
-            self.assertIn(b"the file has changed", t.output)
+            self.assertIn(b"(failed)", t.output)
             self.assertEqual(status, 0)
 
     def test_a_terminal_that_goes_away_ends_the_program(self):
