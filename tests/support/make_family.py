@@ -214,11 +214,16 @@ def signs_of(a, width):
 
 
 def fold_of(a, name, width):
-    """Returns the function that folds it into rows of floats, or None: a row w becomes H (s w). So W x is W' H (s x)."""
+    """Returns the function that folds it into rows of floats, or None: a row w becomes H (s w). So W x is W' H (s x).
+
+    The columns of ssm_out are in groups of the heads of values that share a key before that (gdn_v_grouped).
+    """
     if not is_folded(a, name):
         return None
 
     def fold(rows):
+        if name.endswith("ssm_out.weight"):
+            rows = rows.reshape(len(rows), -1, a.k_heads, a.state).swapaxes(1, 2).reshape(rows.shape)
         values = (rows * signs_of(a, width)).reshape(len(rows), -1, a.hadamard).astype(np.float64)
         for h in (1 << i for i in range(a.hadamard.bit_length() - 1)):
             pairs = values.reshape(len(rows), -1, 2, h)
