@@ -8,7 +8,8 @@
 namespace bitnet {
 namespace {
 
-constexpr size_t kFarthest = 2;  // a name further away would be a guess
+// A name further away would be a guess, and so would one without a letter of what was typed.
+constexpr size_t kFarthest = 2;
 
 // How many letters have to be typed, left out, replaced or swapped with the next to get from one to the other
 // (optimal string alignment), one row of the table at a time.
@@ -36,7 +37,8 @@ std::string nearest(std::string_view typed, std::span<const std::string> names) 
   size_t least = kFarthest + 1;
   for (const std::string& name : names) {
     const size_t d = distance(typed, name);
-    if (d < least || (best == nullptr && typed.size() > 2 && name.starts_with(typed))) {
+    const bool alike = d < std::max(typed.size(), name.size());
+    if ((alike && d < least) || (best == nullptr && typed.size() > 2 && name.starts_with(typed))) {
       least = std::min(least, d);
       best = &name;
     }

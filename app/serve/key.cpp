@@ -67,12 +67,12 @@ std::string key_from_file(const std::string& path) {
     refuse(path, "others may read it; 'chmod 600' it, and give it a new key if they may have");
   char bytes[kMost + 2];
   const ssize_t n = read(in.fd, bytes, sizeof bytes);
-  std::string key(bytes, static_cast<size_t>(std::max<ssize_t>(n, 0)));
-  while (!key.empty() && (key.back() == '\n' || key.back() == '\r')) key.pop_back();
+  std::string_view key(bytes, static_cast<size_t>(std::max<ssize_t>(n, 0)));
+  while (!key.empty() && (key.back() == '\n' || key.back() == '\r')) key.remove_suffix(1);
   const bool plain = std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c <= '~'; });
   if (!plain || key.size() < kLeast || key.size() > kMost)
     refuse(path, fmt::format("wanted one line of {} to {} characters without spaces", kLeast, kMost));
-  return key;
+  return std::string(key);
 }
 
 }  // namespace bitnet
