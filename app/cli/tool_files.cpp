@@ -108,7 +108,8 @@ void tool_info(const Options& options, Output& out) {
   const ModelInfo m = read_model_info(*file, options.activation);
   const auto text = read_model_text(*file, options.chat_template);
   std::string s;
-  s += fmt::format("file          {}, {} bytes, {}\n", printable(file->path()), file->size(), file->format());
+  s += fmt::format("file          {}, {} bytes, {}\n", printable(file->path(), 4096), file->size(),
+                   file->format());
   s += fmt::format("name          {}\n", printable(m.name));
   s += fmt::format("architecture  {}\n", m.architecture);
   s += fmt::format("layers        {}\n", m.n_layer);
