@@ -39,8 +39,9 @@ double bar_of(Stage stage, uint32_t layer) {
 }
 
 std::vector<uint32_t> layers_of(uint32_t n_layer) {
-  std::vector<uint32_t> layers = {0, n_layer / 2, n_layer - 1};
-  layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
+  std::vector<uint32_t> layers;
+  for (const uint32_t layer : {0U, n_layer / 2, n_layer - 1})
+    if (layers.empty() || layer != layers.back()) layers.push_back(layer);
   return layers;
 }
 
