@@ -1,19 +1,14 @@
 // How a session decodes: tokens that the host chooses one by one, and tokens that the device chooses, which
 // runs ahead of the host where it can.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 
+#include "seconds.h"
 #include "session.h"
 
 namespace bitnet {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // On a device that takes longer for a token we do not run ahead, because people would wait for the token past
 // the end.

@@ -3,21 +3,13 @@
 // logits of a token do not depend on its batch, and each choice draws the random number of its own position,
 // all that comes out is as without (Leviathan et al. 2023, arXiv 2211.17192, of a draft that is certain).
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 
+#include "seconds.h"
 #include "session.h"
 
 namespace bitnet {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-}  // namespace
 
 // Whether a pass over tokens of which some are not kept leaves nothing behind.
 bool DeviceSession::can_draft() const {
@@ -104,7 +96,7 @@ DeviceSession::Pass DeviceSession::evaluate_guess(const SampledToken& token, con
     pass.stopped = !on_token(*pass.next) || cancelled_;
   }
   engine_.check_files();
-  const double passed = std::chrono::duration<double>(evaluated - start).count();
+  const double passed = seconds_between(start, evaluated);
   draft_length_.took(guess.n, passed, seconds_since(evaluated) / (right + 1));
   draft_length_.were_right(guess.match, guess.n, right);
   stats_.drafted_tokens += guess.n;
