@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
-#include <functional>
 #include <memory>
 
 #include "app/base/event_loop.h"
@@ -28,14 +27,14 @@
 #include "app/plain/ui_line.h"
 #include "app/screen/ui_screen.h"
 #include "app/script/own_terminal.h"
-#include "app/script/replay.h"
 #include "app/script/script.h"
 #include "app/serve/serve.h"
 #include "app/store/sqlite_db.h"
 #include "app/text/text_file.h"
 #include "app/text/text_safe.h"
 #include "engine/error.h"
-#include "engine/open_model.h"
+#include "recorded.h"
+#include "run_replay.h"
 
 namespace bitnet {
 namespace {
@@ -124,9 +123,6 @@ WriteRules script_rules(const Options& options) {
   return rules_for_script(options.force);
 }
 
-// Returns where the files may be that the command line names: anywhere, because the person chose them.
-WriteRules named_rules(const Options& options) { return {.overwrite = options.force}; }
-
 bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
 
 struct Input {
@@ -169,18 +165,6 @@ int run_line_loop(Chat& chat, EventLoop& loop, Input& input, ScriptTarget& targe
   if (input.question) return run_question(chat, loop, *input.question, hooks);
   if (input.piped_lines) return run_piped_lines(chat, loop, hooks);
   return run_typed_lines(chat, loop, hooks);
-}
-
-// Ends the recording with the exit code that `run` returns, or with that of the error it throws.
-int with_recording(FrontEnd& front, const std::function<int()>& run) {
-  try {
-    const int code = run();
-    front.end_recording(code);
-    return code;
-  } catch (const Error& error) {
-    front.end_recording(exit_code_of(error.kind()));
-    throw;
-  }
 }
 
 // What a chat needs before it has a front end. It is opened first, so that an error in it is reported before
@@ -329,46 +313,6 @@ int run_chat(const Options& options, Output& out, Output& err) {
   const OwnTerminal terminal(80, 24);
   if (!screen_usable()) throw Error(ErrorKind::runtime, "TERM names a terminal that cannot show the screen");
   return run_on_screen(options, input, settings, err);
-}
-
-// Returns the model of the last answer that was made here. The name that came with an imported answer is a
-// stranger's word, so that file is not opened.
-std::string model_that_answered(Store& store, const StoredConversation& row) {
-  std::string model;
-  for (const StoredMessage& message : store.branch(row.leaf)) {
-    for (const StoredTurn& turn : store.turns(message.id)) {
-      if (!turn.model.empty() && !turn.imported) model = turn.model;
-    }
-  }
-  return model;
-}
-
-// Returns the tokenizer of a model, or nullptr if its file cannot be read any more.
-std::shared_ptr<const ModelText> text_for_replay(const std::string& model) {
-  try {
-    return model.empty() ? nullptr : read_model_text(*open_model(model), "");
-  } catch (const Error&) {
-    return nullptr;
-  }
-}
-
-int run_replay(const Options& options, Store& store, Output& out, Output& err) {
-  const StoredConversation row = conversation_to_open(store, *options.conversation);
-  if (options.verify) {
-    Options with_model = options;
-    if (with_model.model.empty()) with_model.model = model_that_answered(store, row);
-    LoadedModel model = opener_for(with_model)([](double) { return true; }, "");
-    out.write(verify_replay(store, *options.conversation, model));
-    return 0;
-  }
-  EventLoop loop;
-  LineFrontEnd front({.record_input = options.record_input}, out, err);
-  if (!options.record.empty()) front.record(options.record, named_rules(options));
-  const auto text = text_for_replay(model_that_answered(store, row));
-  return with_recording(front, [&] {
-    return replay(store, *options.conversation, options.speed, text ? &text->tokenizer : nullptr, loop, front,
-                  [&] { return front.output_closed(); });
-  });
 }
 
 // Runs the commands that work on what is stored.
