@@ -1,5 +1,5 @@
 // Chooses the experts of a token by the logits of its router: those with the largest, of equal ones the lower
-// id (Routing and Picked in engine/backend.h). A workgroup takes a token. What is written are ids in ascending
+// id (Routing and Picked in engine/kernel_operands.h). A workgroup takes a token. What is written are ids in ascending
 // order, and the weights of what the experts will give.
 #version 450
 #extension GL_GOOGLE_include_directive : require

@@ -1,4 +1,4 @@
-// Feed-forwards of experts. `route` chooses the experts of each token and lists the pairs (backend.h, Picked)
+// Feed-forwards of experts. `route` chooses the experts of each token and lists the pairs (kernel_operands.h, Picked)
 // by expert. For one token a unit makes some rows of one of its experts; for a batch it makes a tile of rows
 // of one expert for all pairs that the expert has. The inputs of a batch are rounded once a token and copied
 // to where they lie in the order of that list, so that those of an expert are neighbours. What is between the

@@ -236,7 +236,7 @@ struct CpuKernels {
   void (*normalise)(const float* x, const float* weight, uint32_t n, float inverse, float* y);
   float (*largest_normalised)(const float* x, const float* weight, uint32_t n, float inverse);
   int32_t (*quantise)(const float* x, const float* weight, uint32_t n, float inverse, float s, int8_t* q);
-  // Rounds each `unit` inputs (64 or 32) by themselves, as Quantised of engine/backend.h has it: q [n], m
+  // Rounds each `unit` inputs (64 or 32) by themselves, as Quantised of engine/kernel_operands.h has it: q [n], m
   // [n / unit], and the sums of the squares of x [n / unit]. The weight may be null.
   void (*quantise_units)(const float* x, const float* weight, uint32_t n, uint32_t unit, int8_t* q, float* m,
                          float* squares);

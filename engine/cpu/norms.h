@@ -1,4 +1,4 @@
-// The norm of a row of floats, as backend.h has it.
+// The norm of a row of floats, as kernel_operands.h has it.
 //
 // Thread rule: values and free functions.
 #pragma once
