@@ -20,7 +20,7 @@ class Drafts {
  public:
   Drafts();
 
-  // Adds another text in which guesses are looked for. The timeline comes after all of them.
+  // Adds another text in which guesses are looked for, of any tokens. The timeline comes after all of them.
   void learn(std::span<const int32_t> tokens);
   void forget();                               // everything
   size_t learned() const { return learned_; }  // tokens

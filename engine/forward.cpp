@@ -7,13 +7,11 @@
 //     q, k, v = norm(q), norm(k), norm(v)                a head each (Qwen3, Gemma; v in Gemma 4 alone)
 //     q, k    = RoPE(q), RoPE(k)                         pairs of features i and i + rope_dim / 2,
 //                                                        angle = position * speed of the pair (model/rope.h)
-//     o       = softmax(q k * scale, causal) v           n_head / n_head_kv heads share a key; within a
-//     window
-//                                                        in Gemma's local layers
+//     o       = softmax(q k * scale, causal) v           n_head / n_head_kv heads share a key;
+//                                                        within a window in Gemma's local layers
 //     o       = o * sigmoid(W_gate round(norm(x)))       (Qwen3.5)
-//     o       = DeltaNet(W_qkvz f, W_gates f)            in place of attention in most layers of Qwen3.5,
-//     with
-//                                                        f = round(norm(x)); Recorder::delta_net has its own
+//     o       = DeltaNet(W_qkvz f, W_gates f)            in place of all that in most layers of Qwen3.5,
+//                                                        f = round(norm(x)); Recorder::delta_net says how
 //     x      += post(W_out round(sub(o)))                sub is BitNet's norm, post is Gemma's
 //     f       = round(norm(x))
 //     h       = act(W_gate f) * (W_up f)                 relu^2 (2B4T), SiLU or GELU; GPT-2: act(W_up f)

@@ -28,8 +28,14 @@ DeviceSession::Guess DeviceSession::guess_behind(const SampledToken& token, cons
   Guess guess;
   const Drafts::Guess found = options.drafts->guess(std::span(guess.tokens).first(most));
   guess.match = found.match;
+  // A text may be of another model, with tokens that this one does not have.
+  const auto foreign = [n_vocab = engine_.weights.config.n_vocab](int32_t id) {
+    return static_cast<uint32_t>(id) >= n_vocab;
+  };
+  const auto end = std::find_if(guess.tokens.begin(), guess.tokens.begin() + found.n, foreign);
+  const auto n = static_cast<uint32_t>(end - guess.tokens.begin());
   const uint32_t always = engine_.kernels.draft_tokens;
-  guess.n = always != 0 ? std::min(always, found.n) : draft_length_.choose(found.match, found.n);
+  guess.n = always != 0 ? std::min(always, n) : draft_length_.choose(found.match, n);
   return guess;
 }
 

@@ -53,8 +53,8 @@ class DraftSessionTest : public OnDevice {
     return d;
   }
 
-  // Texts that go on rightly, rightly but for a token now and then, wrongly from some token on, and at
-  // random.
+  // Texts that go on rightly, rightly but for a token now and then, wrongly from some token on, at random,
+  // and with tokens that the model does not have.
   static std::vector<Tokens> texts(const Tokens& right) {
     Tokens nearly = right, wrong = right;
     for (size_t i = 12; i < nearly.size(); i += 5) nearly[i] ^= 1;
@@ -107,6 +107,21 @@ TEST_P(DraftSessionTest, EndsWhereItWouldEndWithout) {
     compare({.stop_tokens = {whole.tokens[n].id}}, UINT32_MAX, false, 0);
   }
   for (const uint32_t n_ctx : {16, 17, 21, 32}) compare({}, UINT32_MAX, false, n_ctx);
+}
+
+// The text may be of another model.
+TEST_P(DraftSessionTest, TokensThatTheModelDoesNotHaveAreNotTried) {
+  const DecodeOptions options{.max_tokens = 10, .stop_tokens = {}};
+  Drafts none;
+  const Decoded wanted = decode({}, options, &none);
+  for (const int32_t id : {-7, static_cast<int32_t>(engine().model().n_vocab), INT32_MAX, INT32_MIN}) {
+    Drafts drafts;
+    const Tokens& t = wanted.timeline;
+    drafts.learn(Tokens{t[9], t[10], t[11], id, id, id});
+    const Decoded found = decode({}, options, &drafts);
+    EXPECT_EQ(found, wanted);
+    EXPECT_EQ(found.stats.drafted_tokens, wanted.stats.drafted_tokens) << id;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(On, DraftSessionTest, testing::ValuesIn(devices()), name_of_device);
