@@ -15,7 +15,9 @@ import unittest
 sys.argv.insert(3, sys.argv[2])  # there is no other model here
 import numpy as np  # noqa: E402
 
+import compare_logits  # noqa: E402
 import program_case  # noqa: E402
+import reference  # noqa: E402
 from program_case import FOLDER, PROGRAM, TALKING, ProgramCase, environment, run  # noqa: E402
 
 ON = ("--device", "cpu")
@@ -201,6 +203,30 @@ class ProbeTest(ProgramCase):
         for wrong in ("--steer=layer=99,file=v.npy", "--steer=layer=1", "--steer=layer=1,file=none.npy",
                       "--ablate-head=3", "--ablate-head=0:99"):
             self.probe(*prompt, wrong, "--out", "x.npy", code=2)
+
+    def test_what_comes_after_an_intervention_is_what_float64_gives(self):
+        question, model = "What is the capital of France?", reference.Model(TALKING)
+        vector = np.random.default_rng(1).standard_normal(512).astype("<f4")
+        np.save(there("v.npy"), vector)
+        changes = ("--steer=layer=2,file=v.npy,scale=8", "--ablate-head", "1:3", "--ablate-head", "5:0")
+        rendered = run("render", TALKING, text=json.dumps([{"role": "user", "content": question}]))[1]
+        csv = run("tokenize", TALKING, "--special", "--csv", text=rendered)[1].strip()
+        ids = [int(i) for i in csv.split(",")]
+        plain = model.forward(ids)[0]
+        model.steer, model.ablated = {2: 8.0 * vector}, [(1, 3), (5, 0)]
+        logits, hidden = model.forward(ids)
+        self.done("logits", TALKING, "--tokens", csv, "--out", "l.npy", *changes)
+        self.probe("--tokens", csv, "--out", "h.npy", *changes)
+        self.assertGreater(compare_logits.cosines(logits, load("l.npy")).min(), 0.999)
+        self.assertGreater(compare_logits.cosines(hidden, load("h.npy")).min(), 0.999)
+        self.assertLess(compare_logits.cosines(logits, plain)[-1], 0.9)
+        said = self.done(TALKING, "-p", question, "--private", "--temp", "0", "--max-tokens", "8", "--output", "jsonl", *changes)
+        answer = [line["id"] for line in map(json.loads, said.splitlines()) if "logprob" in line and line.get("id") is not None]
+        rows = model.forward([*ids, *answer])[0][len(ids) - 1:-1]
+        noise = 2 * np.abs(logits - load("l.npy")).max()
+        for row, token in zip(rows, answer):
+            self.assertLess(row.max() - row[token], noise)
+        self.assertNotEqual(answer[0], plain[-1].argmax())
 
 
 if __name__ == "__main__":

@@ -144,6 +144,7 @@ def activation_of(meta):
 class Model:
     def __init__(self, path, i2s="128"):
         self.numbers, self.order = Numbers(), 1
+        self.steer, self.ablated = {}, []  # {layer: vector} added behind it, and (layer, head) that give zeros
         self.file = gguf.File(path, i2s)
         meta = self.file.meta
         self.arch = meta["general.architecture"]
@@ -242,6 +243,8 @@ class Model:
             b = f"blk.{i}."
             a = self.norm(b + "attn_norm", x)
             o = self.delta_net(i, a) if self.is_delta(i) else self.attention(i, a)
+            for head in (h for layer, h in self.ablated if layer == i):
+                np.split(o, self.n_head, -1)[head][:] = 0  # a view
             added = self.linear(b + ("ssm_out" if self.is_delta(i) else "attn_output"), self.norm(b + "attn_sub_norm", o))
             if self.arch != "qwen35":
                 added = self.norm(b + "post_attention_norm", added)
@@ -250,17 +253,8 @@ class Model:
             f = self.norm(b + ("post_attention_norm" if self.arch == "qwen35" else "ffn_norm"), x)
             if there(b + "ffn_gate_inp.weight"):
                 added = self.experts(i, f)
-                x = x + added
-                self.keep(ffn=added, residual=x)
-                hidden.append(x[-1])
-                continue
-            h = self.linear(b + "ffn_up", f)
-            if self.arch == "phi3":
-                gate, up = np.split(h, 2, -1)
-                h = self.act(gate) * up
             else:
-                h = self.act(self.linear(b + "ffn_gate", f)) * h if there(b + "ffn_gate.weight") else self.act(h)
-            added = self.norm(b + "post_ffw_norm", self.linear(b + "ffn_down", self.norm(b + "ffn_sub_norm", h)))
+                added = self.norm(b + "post_ffw_norm", self.linear(b + "ffn_down", self.norm(b + "ffn_sub_norm", self.gated(b, f))))
             x = x + added
             self.keep(ffn=added)
             if per_layer is not None:
@@ -268,6 +262,7 @@ class Model:
                 x = x + self.norm(b + "post_norm", self.linear(b + "proj", g))
             if there(b + "layer_output_scale.weight"):
                 x = x * self.file.floats(b + "layer_output_scale.weight")
+            x = x + self.steer.get(i, 0)
             hidden.append(x[-1])
             self.keep(residual=x)
         head = self.weights("output.weight") if "output.weight" in self.file.tensors else embedding
@@ -275,6 +270,14 @@ class Model:
         if self.cap:
             y = self.cap * np.tanh(y / self.cap)
         return y.astype(np.float64), np.array(hidden, np.float64)
+
+    def gated(self, b, f):
+        """Returns what the matrix down of a dense feed-forward is given, without its norm."""
+        h = self.linear(b + "ffn_up", f)
+        if self.arch == "phi3":
+            gate, up = np.split(h, 2, -1)
+            return self.act(gate) * up
+        return self.act(self.linear(b + "ffn_gate", f)) * h if b + "ffn_gate.weight" in self.file.tensors else self.act(h)
 
     def keep(self, **stages):
         for stage, rows in stages.items():
