@@ -50,7 +50,7 @@ using uvec2 = uint64_t;
 #define CONSTANT_ROWS_LONG 29        // as ROWS, for long rows
 #define CONSTANT_HEAD_INPUT 30       // what happens to q, k and v before RoPE: HEAD_... together
 #define CONSTANT_POSITIONS 31        // 1: an embedding of the position is added to that of the token
-#define CONSTANT_WINDOW 32           // keys that a token sees; 0: all
+#define CONSTANT_WINDOW 32           // keys that a token sees; 0: all; of stages 1: some do not see all
 #define CONSTANT_VALUE_PARTS 33      // workgroups among which attention divides the features of its result
 #define CONSTANT_ELEMENT 34          // ELEMENT_...
 #define CONSTANT_SPLIT 35            // 1: attention of a token alone is divided by chunks of keys
@@ -304,7 +304,9 @@ struct DecodeStage {
   float fixed1;
   float fixed2;
   uint max_chunks;  // of keys that the cache can hold
-  float scale;        // of attention, as in AttentionPush
+  uint window;      // keys that a token sees, its own included; 0: all
+  uint cache_rows;  // position p lies in row p % cache_rows
+  float scale;      // of attention, as in AttentionPush
   float per_feature;  // as in RopePush
   float q_epsilon;
   float k_epsilon;

@@ -153,9 +153,10 @@ static bool is_beside_more(std::span<const DecodeStage> stages, size_t i) {
 DecodeShape DecodeStages::shape() const {
   DecodeShape shape;
   shape.act = act_.value_or(Act::relu2);
-  shape.heads = heads_;
+  if (heads_) shape.heads = *heads_;
   if (weights_) shape.weights = *weights_;
   shape.head_input = head_input_;
+  shape.windows = windows_;
   shape.delta = delta_;
   uint32_t &n_short = shape.rows.n_in, &n_long = shape.long_rows.n_in;
   for (const DecodeStage& s : stages_) n_long = std::max(n_long, s.n_in);
@@ -213,11 +214,14 @@ void DecodeStages::attention(const Buffer& qkv, const AttentionInput& input, con
   s.rope_dim = shape.rope_dim;
   s.max_chunks =
       static_cast<uint32_t>(scratch.chunks->size() / (shape.n_head * (2 + shape.head_dim) * sizeof(float)));
+  s.window = shape.window;
+  s.cache_rows = cache_rows(k_cache, shape);
   s.scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(shape.head_dim)));
   const uint32_t n_groups = shape.n_head / VulkanKernels::decode_heads(shape);
-  s.n_groups = n_groups * std::min(s.max_chunks, std::max(1U, kAttentionGroups / n_groups));
+  s.n_groups = n_groups * std::min(most_chunks(shape, s.max_chunks), std::max(1U, kAttentionGroups / n_groups));
   heads_ = shape;
   head_input_ = head_input(input);
+  windows_ |= shape.window != 0;
   stages_.push_back(s);
 }
 
@@ -235,8 +239,14 @@ static ptrdiff_t writer(std::span<const DecodeStage> stages, size_t n, uint64_t 
   return i;
 }
 
-bool DecodeStages::takes_next(const Buffer& x) const {
+bool DecodeStages::reads_last(const Buffer& x) const {
   return stages_.empty() || stages_.back().y == address(x);
+}
+
+bool DecodeStages::takes_next(const Buffer& qkv, const AttentionInput& input, const AttentionShape& s) const {
+  const bool same = !heads_ || (head_input(input) == head_input_ && heads_->head_dim == s.head_dim &&
+                                VulkanKernels::decode_heads(*heads_) == VulkanKernels::decode_heads(s));
+  return same && reads_last(qkv);
 }
 
 // Whether x is what the last stage reads too, and not what it gives.
@@ -247,7 +257,7 @@ bool DecodeStages::reads_beside_last(const Buffer& x) const {
 bool DecodeStages::takes_next(const Matrix& w, const In& in, const Out& out) const {
   if (open_) return false;
   const bool beside = out.kind == Out::Kind::store && reads_beside_last(in.x) && is_product(stages_.back());
-  if (!beside && !takes_next(in.x)) return false;
+  if (!beside && !reads_last(in.x)) return false;
   if (weights_ && !common_weights(*weights_, weights_of(w))) return false;
   if (out.kind == Out::Kind::gate && act_ && *act_ != out.act) return false;
   const ptrdiff_t from = out.kind == Out::Kind::add ? writer(stages_, stages_.size(), address(out.y)) : -1;

@@ -36,9 +36,10 @@ class DecodeStages {
   // be able to multiply all matrices (common_weights), and all gates must have the same function.
   // A product may also read what the stage before it reads, in place of what it gives. Only a DeltaNet that
   // reads both, or attention at the end of a list, may follow it.
-  bool takes_next(const Buffer& x) const;
   bool takes_next(const Matrix& w, const In& in, const Out& out) const;
   bool takes_next(const DeltaStage& delta) const;
+  // One kernel has the same heads for all of attention.
+  bool takes_next(const Buffer& qkv, const AttentionInput& input, const AttentionShape& shape) const;
 
   // As in Recorder.
   void linear(const Matrix& w, const In& in, const Out& out);
@@ -53,14 +54,16 @@ class DecodeStages {
   friend class Decode;
   DecodeShape shape() const;
 
+  bool reads_last(const Buffer& x) const;
   bool reads_beside_last(const Buffer& x) const;
 
   std::vector<DecodeStage> stages_;
   bool open_ = false;  // no stage reads what the last but one gives
   std::optional<Act> act_;
   std::optional<DecodeShape::Weights> weights_;
-  AttentionShape heads_{1, 1, 64, 64};
+  std::optional<AttentionShape> heads_;
   uint32_t head_input_ = 0;  // CONSTANT_HEAD_INPUT
+  bool windows_ = false;     // whether any attention does not see all keys
   DeltaShape delta_;         // of all DeltaNets, or without heads
 };
 

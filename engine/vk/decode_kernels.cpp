@@ -105,6 +105,7 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
             {CONSTANT_HEADS, decode_heads(shape.heads)},
             {CONSTANT_HEAD_DIM, shape.heads.head_dim},
             {CONSTANT_HEAD_INPUT, shape.head_input},
+            {CONSTANT_WINDOW, shape.windows ? 1 : 0},
             {CONSTANT_TILE, std::max(vector_words(w, n_long), 64 * shape.heads.head_dim / 8)}});
   const DeltaShape& delta = shape.delta;
   c.insert({{CONSTANT_CONV, delta.n_head_v != 0 ? delta.n_conv : 0},

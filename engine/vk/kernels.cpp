@@ -141,6 +141,14 @@ uint32_t head_input(const AttentionInput& input) {
          flags(input.k_norm, HEAD_K_NORM, HEAD_K_ONES) | flags(input.v_norm, HEAD_V_NORM, HEAD_V_ONES);
 }
 
+uint32_t cache_rows(const Buffer& k_cache, const AttentionShape& s) {
+  return static_cast<uint32_t>(k_cache.size() / (uint64_t{s.n_head_kv} * s.head_dim * sizeof(uint16_t)));
+}
+
+uint32_t most_chunks(const AttentionShape& s, uint32_t cached) {
+  return s.window == 0 ? cached : std::min(cached, (s.window + kAttentionChunk - 1) / kAttentionChunk + 1);
+}
+
 const Kernel& VulkanKernels::rope_store_kv(const AttentionInput& input, const AttentionShape& shape) {
   const uint32_t v_is_k = shape.rows == AttentionRows::qk ? HEAD_V_IS_K : 0;
   return kernel(Shader::rope_store_kv, {{CONSTANT_HEAD_INPUT, head_input(input) | v_is_k}});

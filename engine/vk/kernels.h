@@ -23,6 +23,10 @@ uint32_t activation_of(Act act);           // ACTIVATION_...
 uint32_t norm_of(const Norm& norm);        // NORM_...
 uint32_t head_input(const AttentionInput& input);  // what a model has of it, HEAD_... together
 
+// The positions of which a cache holds keys, and the most chunks of them that a token sees, of `cached` ones.
+uint32_t cache_rows(const Buffer& k_cache, const AttentionShape& shape);
+uint32_t most_chunks(const AttentionShape& shape, uint32_t cached);
+
 // A row is reduced by one workgroup, of 512 invocations where the device allows it (Vulkan promises 128). A
 // software device runs the invocations one after the other, and a wide workgroup would only make it lose time
 // at barriers. All kernels that norm a row use this size, so that they sum in the same order.
@@ -40,6 +44,7 @@ struct DecodeShape {
   Act act = Act::relu2;
   AttentionShape heads{1, 1, 64, 64};
   uint32_t head_input = 0;
+  bool windows = false;  // whether any attention does not see all keys
   // What the matrices have in common.
   struct Weights {
     Layout layout = Layout::trits;

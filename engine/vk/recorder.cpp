@@ -58,13 +58,8 @@ bool is_known(const Out& out) { return out.kind != Out::Kind::act; }
 // What the stages of decode compute.
 bool in_stages(const Norm& norm) { return !norm || norm_of(norm) == NORM_ALWAYS; }
 bool in_stages(const AttentionInput& input, const AttentionShape& s) {
-  return s.rows == AttentionRows::qkv && s.scale == 0 && s.window == 0 && s.rope_dim != 0 &&
+  return s.rows == AttentionRows::qkv && s.scale == 0 && s.rope_dim != 0 &&
          s.head_dim <= 256 && in_stages(input.q_norm) && in_stages(input.k_norm) && !input.v_norm;
-}
-
-// The positions of which a cache holds keys.
-uint32_t cache_rows(const Buffer& k_cache, const AttentionShape& s) {
-  return static_cast<uint32_t>(k_cache.size() / (uint64_t{s.n_head_kv} * s.head_dim * sizeof(uint16_t)));
 }
 
 AttentionPush attention_push(const AttentionShape& s, const Buffer& k_cache, uint32_t n) {
@@ -294,8 +289,7 @@ void VulkanRecorder::split_attention(const Buffer& qkv, const Buffer& k_cache, c
   push.max_chunks =
       static_cast<uint32_t>(scratch.chunks->size() / (s.n_head * (2 + s.head_dim) * sizeof(float)));
   const uint32_t heads = s.n_head / kernel.constant(CONSTANT_HEADS) * kernel.constant(CONSTANT_VALUE_PARTS);
-  const uint32_t in_window = s.window == 0 ? push.max_chunks : ceil_div(s.window, kAttentionChunk) + 1;
-  const uint32_t splits = std::min({push.max_chunks, in_window, std::max(1U, kWorkgroups / heads)});
+  const uint32_t splits = std::min(most_chunks(s, push.max_chunks), std::max(1U, kWorkgroups / heads));
   dispatch(kernel, push, {&params_, &qkv, &k_cache, &v_cache, &o, scratch.chunks.get()}, heads, splits);
   dispatch(kernels_.attention_merge(s), AttentionMergePush{s.head_dim, push.max_chunks},
            {&params_, scratch.chunks.get(), &o}, ceil_div(s.head_dim / 2, kPairs), s.n_head);
@@ -342,7 +336,7 @@ void VulkanRecorder::self_attention(const Buffer& qkv, const AttentionInput& inp
     stages.attention(qkv, input, rotation, k_cache, v_cache, scratch, o, s);
   };
   if (n == 1 && in_chains() && decode_.possible() && in_stages(input, s) &&
-      add_stage(collected_.takes_next(qkv), add))
+      add_stage(collected_.takes_next(qkv, input, s), add))
     return;
   rope_store_kv(qkv, input, rotation, k_cache, v_cache, s, n);
   if (n == 1 && device_.is_gpu()) return split_attention(qkv, k_cache, v_cache, scratch, o, s);

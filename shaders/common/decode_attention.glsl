@@ -1,6 +1,6 @@
 // Attention of one token as a stage of decode.comp: bias and norms of heads, RoPE, the new key and value into
-// the cache, and attention over everything cached. A workgroup takes kHeads heads that share a key head, and
-// every n_splits-th chunk of the keys. Of the workgroups of the same heads, the one that finishes last merges
+// the cache, and attention over everything cached, or over a window of it. A workgroup takes kHeads heads that
+// share a key head, and every n_splits-th chunk of the keys. Of the workgroups of the same heads, the one that finishes last merges
 // the results of all of them.
 
 const uint kPairs = kHeadDim / 2, kUnits = kHeadDim / 8;  // of a head: pairs of features, uvec4 of F16
@@ -41,26 +41,34 @@ float dot8(uvec4 key, uint at, float sum) {
   return sum;
 }
 
-// Loads what the cache holds of a chunk, and zeros in place of what it does not hold yet, where it may be
-// NaN.
+// The first position that a token sees. kWindow only says whether any stage of the chain has a window.
+uint first_of_window(uint position) {
+  return kWindow == 0 || push.window == 0 ? 0 : position - min(position, push.window - 1);
+}
+
+uint cache_row(uint position) { return kWindow == 0 ? position : position % push.cache_rows; }
+
+// Loads what the cache holds of a chunk, and zeros in place of what it does not hold yet or no longer, where it
+// may be NaN.
 void load_chunk(uint chunk, uint kv_head, uint position, out uvec4 keys[kKeyLoads][kQuarter],
                 out uvec4 values[kValueLoads]) {
   Codes k_cache = Codes(push.k_cache), v_cache = Codes(push.v_cache);
   uint base = chunk * kChunk, n_old = min(kChunk, position - base);
+  uint n_gone = max(first_of_window(position), base) - base;
   UNROLL for (uint i = 0; i < kKeyLoads; ++i) {
     uint item = gl_LocalInvocationID.x + i * kSize, key = item % kChunk;
     uvec2 range = quarter_of(item / kChunk, kHeadDim) / 8;
-    uint at = ((base + key) * push.n_head_kv + kv_head) * kUnits;
+    uint at = (cache_row(base + key) * push.n_head_kv + kv_head) * kUnits;
     UNROLL for (uint unit = 0; unit < kQuarter; ++unit) {
       keys[i][unit] = uvec4(0);
-      if (key < n_old && range.x + unit < range.y) keys[i][unit] = k_cache.at[at + range.x + unit];
+      if (key >= n_gone && key < n_old && range.x + unit < range.y) keys[i][unit] = k_cache.at[at + range.x + unit];
     }
   }
   UNROLL for (uint i = 0; i < kValueLoads; ++i) {
     uint item = gl_LocalInvocationID.x + i * kSize, key = item / kUnits;
     values[i] = uvec4(0);
-    if (key < n_old)
-      values[i] = v_cache.at[((base + key) * push.n_head_kv + kv_head) * kUnits + item % kUnits];
+    if (key >= n_gone && key < n_old)
+      values[i] = v_cache.at[(cache_row(base + key) * push.n_head_kv + kv_head) * kUnits + item % kUnits];
   }
 }
 
@@ -89,15 +97,15 @@ void give_heads(uint first_head) {
 }
 #endif
 
-// Merges the results of the chunks in order, as merge_factors() and merge_values() do. But the factors of
+// Merges the results of the chunks from `begin` on in order, as merge_factors() and merge_values() do. But the factors of
 // kChunk chunks are computed at a time, so that only multiplications wait for each other.
-void merge_chunks(uint first_head, uint n_chunks) {
+void merge_chunks(uint first_head, uint begin, uint n_chunks) {
   Pairs chunks = Pairs(push.chunks);
   uint lane = gl_LocalInvocationID.x;
   vec2 sum[kMergeItems];
   UNROLL for (uint i = 0; i < kMergeItems; ++i) sum[i] = vec2(0.0);
   if (lane < kHeads) merged[lane] = vec2(kLowest, 0.0);
-  for (uint first = 0; first < n_chunks; first += kChunk) {
+  for (uint first = begin; first < n_chunks; first += kChunk) {
     uint n = min(kChunk, n_chunks - first);
     for (uint i = lane; i < kHeads * n; i += kSize) {
       uint h = i / n, c = i % n;
@@ -222,14 +230,15 @@ void attention(uint group) {
   uint n_groups = push.n_head / kHeads, n_splits = push.n_groups / n_groups;
   uint first_head = group % n_groups * kHeads, split = group / n_groups;
   uint a_kv_head = push.n_head / push.n_head_kv, kv_head = first_head / a_kv_head;
-  uint position = params[PARAMS_POSITION], n_chunks = position / kChunk + 1;
-  if (split >= n_chunks) {
+  uint position = params[PARAMS_POSITION], first_key = first_of_window(position);
+  uint first_chunk = first_key / kChunk, n_chunks = position / kChunk + 1, n_seen = n_chunks - first_chunk;
+  if (split >= n_seen) {
     finish_stage();
     return;
   }
 
   uvec4 keys[kKeyLoads][kQuarter], values[kValueLoads];
-  load_chunk(split, kv_head, position, keys, values);
+  load_chunk(first_chunk + split, kv_head, position, keys, values);
   uint n_rotated = push.rope_dim / 2;  // pairs
   Turns turns = Turns(push.w);
 
@@ -241,7 +250,7 @@ void attention(uint group) {
     turn[i] = vec2(1.0, 0.0);
     if (feature < push.rope_dim) turn[i] = turns.at[position * n_rotated + feature % n_rotated];
   }
-  bool has_new = split == (n_chunks - 1) % n_splits, brings_key = has_new && lane < kPairs;  // and the value
+  bool has_new = split == (n_seen - 1) % n_splits, brings_key = has_new && lane < kPairs;  // and the value
   vec2 key_turn[2] = vec2[2](vec2(1.0, 0.0), vec2(1.0, 0.0));
   UNROLL for (uint i = 0; i < 2; ++i)
     if (brings_key && 2 * lane + i < push.rope_dim)
@@ -291,7 +300,7 @@ void attention(uint group) {
     query[item / 4][item % 4] = scaled;
   }
   Words new_k = Words(push.k_cache), new_v = Words(push.v_cache);
-  uint row = (position * push.n_head_kv + kv_head) * kPairs;
+  uint row = (cache_row(position) * push.n_head_kv + kv_head) * kPairs;
   uint value_word = pack_half2(v.x, v.y);
   if (brings_key) {
     uint word = pack_half2(rotate(k[0], key_turn[0], 2 * lane), rotate(k[1], key_turn[1], 2 * lane + 1));
@@ -302,9 +311,10 @@ void attention(uint group) {
     }
   }
 
-  for (uint chunk = split;; chunk += n_splits) {
+  for (uint chunk = first_chunk + split;; chunk += n_splits) {
     uint base = chunk * kChunk;
     uint n_keys = min(kChunk, position + 1 - base), n_old = min(kChunk, position - base);
+    uint n_gone = max(first_key, base) - base;
     UNROLL for (uint i = 0; i < kValueLoads; ++i)
       if (lane + i * kSize < kChunk * kUnits) tile[lane + i * kSize] = values[i];
     barrier();
@@ -331,7 +341,7 @@ void attention(uint group) {
     UNROLL for (uint i = 0; i < kScores; ++i) {
       uint item = own + i * kSize, h = item / kChunk, key = item % kChunk;
       score[i] = kLowest;
-      if (h < kHeads && key < n_keys) {
+      if (h < kHeads && key >= n_gone && key < n_keys) {
         precise float sum = 0.0;
         UNROLL for (uint quarter = 0; quarter < 4; ++quarter) sum += quarter_sums[quarter][h][key];
         score[i] = sum;
@@ -347,7 +357,7 @@ void attention(uint group) {
       for (uint j = 1; j < kChunk / SUBGROUP_SIZE; ++j) m = max(m, maxima[h][j]);
       if (key == 0) largest_score[h] = m;
       precise float exponent = score[i] - m;
-      weights[h][key / 4][key % 4] = key < n_keys ? exp2(exponent) : 0.0;
+      weights[h][key / 4][key % 4] = key >= n_gone && key < n_keys ? exp2(exponent) : 0.0;
     }
     barrier();
     uint next = chunk + n_splits;
@@ -356,14 +366,14 @@ void attention(uint group) {
       uint h = item / kPairs, pair = item % kPairs;
       vec2 sum = vec2(0.0);
       precise float l = 0.0;
-      for (uint some = 0; some < kChunk; some += 16) {  // past the end a weight and a value of 0
+      for (uint some = 0; some < kChunk; some += 16) {  // outside a weight and a value of 0
         UNROLL for (uint key = some; key < some + 16; ++key) {
           float weight = weights[h][key / 4][key % 4];
           sum = fma(vec2(weight), unpackHalf2x16(tile[key * kUnits + pair / 4][pair % 4]), sum);
           l += weight;
         }
       }
-      if (n_chunks == 1) {
+      if (n_seen == 1) {
         give_features(first_head, item, sum / l);
       } else {
         Pairs chunks = Pairs(push.chunks);
@@ -376,21 +386,21 @@ void attention(uint group) {
     barrier();
   }
 
-  if (n_chunks > 1) {
+  if (n_seen > 1) {
     memoryBarrierBuffer();
     barrier();
     Words finished = Words(push.finished);
-    uint n_active = min(n_splits, n_chunks);
+    uint n_active = min(n_splits, n_seen);
     if (lane == 0) {
       is_last = atomicAdd(finished.at[group % n_groups], 1) == n_active - 1;
       if (is_last) finished.at[group % n_groups] = 0;
       memoryBarrierBuffer();
     }
     barrier();
-    if (is_last) merge_chunks(first_head, n_chunks);
+    if (is_last) merge_chunks(first_head, first_chunk, n_chunks);
   }
 #ifdef HAS_UNITS
-  if (n_chunks == 1 || is_last) give_heads(first_head);
+  if (n_seen == 1 || is_last) give_heads(first_head);
 #endif
   finish_stage();
 }
