@@ -216,6 +216,19 @@ struct GroupPush {
   uint order_at;  // word of the list
 };
 
+// As GroupsPush, of the experts that `used` pairs of each token have.
+struct DownPush {
+  uint n_in;
+  uint n_out;
+  uint used;
+  uint end0;
+  uint end1;
+  float scale0;
+  float scale1;
+  float scale2;
+  float fixed_point;
+};
+
 struct SumPush {
   uint width;
   uint used;

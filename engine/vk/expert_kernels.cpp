@@ -19,6 +19,14 @@ const Kernel& VulkanKernels::quantise_by_expert(const Matrix& w, const Norm& nor
   return kernel(SUBGROUPS(quantise_experts), constants);
 }
 
+const Kernel& VulkanKernels::groups_down_experts(const Matrix& w, const Out& out) {
+  const Device& d = device_;
+  const bool integer_dot = integer_dot_;
+  Specialisation constants = product_constants(w, out);
+  constants[CONSTANT_ROWS] = 2;
+  return kernel(SUBGROUPS_DOT(groups_down_experts), constants);
+}
+
 VulkanKernels::Matmul VulkanKernels::of_experts(const Matrix& w, const Out& out, uint32_t pairs_a_row) {
   const Device& d = device_;
   const bool integer_dot = integer_dot_, blocks = w.layout == Layout::blocks;

@@ -1,6 +1,9 @@
 // Experts: which ones a token has, and the products with their matrices. A few tokens have a row of
 // workgroups for each pair of a token and an expert; the pairs of larger batches are listed by expert, and
 // lie in the order of that list between the two products.
+//
+// Decode is as many dispatches as it has steps that need each other: rounding the input of the experts needs
+// nothing of the routing and runs beside it, and one kernel multiplies by the second matrix and sums.
 #include <algorithm>
 
 #include "recorder.h"
@@ -83,6 +86,19 @@ void VulkanRecorder::product_of_experts(const Matrix& w, const Quantised& q, con
       groups_x, groups_y);
 }
 
+// x += what the experts give, for a few tokens.
+void VulkanRecorder::add_down_of_experts(const Matrix& w, const Quantised& q, const Out& out, const Picked& p,
+                                         uint32_t n) {
+  const uint32_t n_out = w.rows() / w.n_expert;
+  const Kernel& kernel = kernels_.groups_down_experts(w, out);
+  const Matrix::Part& part = w.parts[0];
+  const Buffer* any = q.info.get();
+  dispatch(kernel, DownPush{w.n_in, n_out, p.used, n_out, n_out, part.scale, 0, 0, w.fixed},
+           {w.addresses.get(), q.q.get(), q.info.get(), &out.y, p.ids.get(), q.sums.get(),
+            q.scales ? q.scales.get() : any, p.weights.get()},
+           groups_for_rows(n_out, kernel.constant(CONSTANT_ROWS)), n);
+}
+
 void VulkanRecorder::linear_of_experts(const Matrix& w, const In& in, const Out& out, const Picked& p,
                                        uint32_t n) {
   if (!w.addresses)
@@ -90,13 +106,16 @@ void VulkanRecorder::linear_of_experts(const Matrix& w, const In& in, const Out&
                 device_.info().name + " cannot run experts of this type; try --device cpu");
   const uint32_t pairs = n * p.used;
   if (out.kind == Out::Kind::gate) {
-    if (in_list(n))
+    if (in_list(n)) {
       quantise_by_expert(w, in, p, n);
-    else
+    } else {
+      beside_last_ = last_ == &kernels_.route();
       quantise(w, in, n);
+    }
     return product_of_experts(w, in.q, out, p, n);
   }
   quantise(w, in, pairs);
+  if (!in_list(n) && w.layout == Layout::groups) return add_down_of_experts(w, in.q, out, p, n);
   product_of_experts(w, in.q, store(*p.results), p, n);
   constexpr uint32_t kThreads = 64;  // of sum_experts
   const uint32_t width = w.parts[0].rows / w.n_expert;

@@ -129,6 +129,8 @@ struct VulkanKernels {
   const Kernel& sum_experts();
   const Kernel& quantise_by_expert(const Matrix& w, const Norm& norm, uint32_t pairs_a_row);
   Matmul of_experts(const Matrix& w, const Out& out, uint32_t pairs_a_row);
+  // The second product of a few tokens and the sum of what it gives. Requires: groups.
+  const Kernel& groups_down_experts(const Matrix& w, const Out& out);
 
   // Of a Gated DeltaNet: all of it for one token, where the device allows a workgroup as wide as that takes,
   // and its steps for several.

@@ -162,7 +162,8 @@ void VulkanRecorder::dispatch_bytes(const Kernel& kernel, std::span<const std::b
     ++n;
   }
   vkUpdateDescriptorSets(device_.handle(), n, writes, 0, nullptr);
-  dispatch_barrier();
+  if (!std::exchange(beside_last_, false)) dispatch_barrier();
+  last_ = &kernel;
   vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.pipeline());
   vkCmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.layout(), 0, 1, &set, 0, nullptr);
   vkCmdPushConstants(commands_, kernel.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
@@ -453,6 +454,7 @@ void VulkanRecorder::copy(const Buffer& from, uint64_t from_offset, const Buffer
                           uint64_t bytes) {
   decode_collected();
   barrier();
+  last_ = nullptr;
   const VkBufferCopy region{from_offset, to_offset, bytes};
   vkCmdCopyBuffer(commands_, vulkan(from).handle(), vulkan(to).handle(), 1, &region);
   after_transfer_ = true;

@@ -39,8 +39,8 @@ class VulkanProgram : public Program {
 BufferPtr addresses_of(const Device& device, Transfer& transfer, const Matrix& w);
 
 // A program begins with the copy of the run's parameters to the device (without host_params those of the
-// program before stay valid) and ends by making visible what the host reads. Between any two kernels stands a
-// full memory barrier, since each needs what the one before it wrote. The kernels of the blocks for one token
+// program before stay valid) and ends by making visible what the host reads. Between two kernels stands a full
+// memory barrier, since each needs what the one before it wrote; where one does not, beside_last_ says so. The kernels of the blocks for one token
 // are collected and become one dispatch where the device can do that (vk/decode.h). In front of a product
 // whose matrix comes by a slot of the stream the commands are cut.
 class VulkanRecorder : public Recorder {
@@ -98,6 +98,8 @@ class VulkanRecorder : public Recorder {
   void dispatch_bytes(const Kernel& kernel, std::span<const std::byte> push,
                       std::initializer_list<const Buffer*> buffers, uint32_t groups_x, uint32_t groups_y);
   void quantise_by_expert(const Matrix& w, const In& in, const Picked& picked, uint32_t n);
+  void add_down_of_experts(const Matrix& w, const Quantised& in, const Out& out, const Picked& picked,
+                           uint32_t n);
   void product_of_experts(const Matrix& w, const Quantised& in, const Out& out, const Picked& picked,
                           uint32_t n);
   void product_of_blocks(const Matrix& w, const Quantised& in, const Out& out, uint32_t n);
@@ -127,6 +129,8 @@ class VulkanRecorder : public Recorder {
   std::optional<FloatGates> gates_;  // what a DeltaNet that comes next can compute itself
   Matrix brought_;                   // what at_hand gives
   bool after_transfer_ = false;      // the last command was a transfer, and no barrier followed yet
+  const Kernel* last_ = nullptr;     // of the last command, where that was a dispatch
+  bool beside_last_ = false;         // the next dispatch needs nothing of the last one and runs beside it
 };
 
 }  // namespace bitnet::vk
