@@ -201,6 +201,7 @@ ScreenOptions screen_options_from(const Options& options) {
   screen.state_folder = state_folder();
   screen.keep_history = !options.is_private;
   screen.record_input = options.record_input;
+  screen.mouse = options.mouse;
   return screen;
 }
 

@@ -158,8 +158,7 @@ void Answer::begin() {
   status.tokens_per_second = 0;
   status.thinks = false;
   status.thought_tokens = 0;
-  status.reused = 0;
-  status.rewound = conversation_.take_moved();
+  status.reused = status.drafted = status.right = 0;
   status.prompt_tokens = prompt_tokens;
   status.context_used = prompt_tokens;
   submit(std::move(prompt), continues);
@@ -325,6 +324,8 @@ void Answer::tell_figures() {
   Status& status = reporter_.status();
   reporter_.set_state(ChatState::idle, 1);
   status.reused = stats_.reused_tokens;
+  status.drafted = stats_.drafted_tokens;
+  status.right = stats_.right_tokens;
   status.context_used = status.prompt_tokens + stats_.answer_tokens;
   status.thinks = false;
   status.thought_tokens = conversation_.thought_tokens();
@@ -382,9 +383,8 @@ void Answer::forget_figures() {
   status.tokens_per_second = 0;
   status.thinks = false;
   status.thought_tokens = 0;
-  status.reused = 0;
+  status.reused = status.drafted = status.right = 0;
   status.prompt_tokens = 0;
-  status.rewound = false;
   stats_ = {};
   seed_ = 0;
 }

@@ -51,6 +51,9 @@ class LiveChat final : public Chat {
   const std::optional<Error>& failure() const override { return model_.failure(); }
   std::vector<std::string> complete(std::string_view line) override;
   void typing(std::string_view text) override;
+  std::optional<std::string> without_last_file(std::string_view typed) override {
+    return bitnet::without_last_file(parts_, typed);
+  }
   std::vector<MenuEntry> menu(std::string_view line) override;
 
  private:
@@ -101,6 +104,7 @@ LiveChat::LiveChat(Store& store, Worker& worker, ChatSettings settings, FrontEnd
                   conversation_.describe(status);
                   answer_.describe(status);
                   models_.describe(status);
+                  status.full = settings_.now.full_status;
                 }),
       conversation_(store, settings_, model_, reporter_),
       answer_(conversation_, settings_, model_, worker, reporter_),

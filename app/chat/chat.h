@@ -72,6 +72,12 @@ class Chat {
   virtual std::vector<std::string> complete(std::string_view line) = 0;  // whole lines that begin with `line`
   // The input line is this now: the files that it names are shown beside it (Status::pending).
   virtual void typing(std::string_view text) { (void)text; }
+  // Takes the last file out of the next turn and returns `typed`, which is the input line, without the words
+  // that name it; nothing where no file is in the next turn.
+  virtual std::optional<std::string> without_last_file(std::string_view typed) {
+    (void)typed;
+    return {};
+  }
   // What the word at the end of `line` could become.
   virtual std::vector<MenuEntry> menu(std::string_view line) {
     (void)line;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,8 @@ struct ChatParts {
 // Puts the files that a person names in `text` as @path beside it. Throws Error(usage) for one that cannot go
 // along; without `all`, it is left out.
 void name_files(ChatParts& chat, std::string_view text, bool all);
+// Chat::without_last_file().
+std::optional<std::string> without_last_file(ChatParts& chat, std::string_view typed);
 
 // The turn waits where something else runs.
 void add_user_turn(ChatParts& chat, std::string_view turn);

@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <sstream>
 
+#include "app/base/counted.h"
 #include "app/base/nearest.h"
 #include "app/base/places.h"
 #include "app/base/sizes.h"
 #include "arguments.h"
+#include "mentions.h"
 #include "model_menu.h"
 #include "personas.h"
 #include "refuse.h"
@@ -54,19 +56,26 @@ void add_files(std::string_view begun, std::vector<std::string>& words) {
   std::sort(words.begin(), words.end());
 }
 
-// Whole lines, where `line` ends in @ and the beginning of a path. A name with a space cannot be one word.
-std::vector<std::string> complete_file(std::string_view line) {
-  const size_t space = line.find_last_of(" \n\t");
-  const size_t begin = space == std::string_view::npos ? 0 : space + 1;
-  std::vector<std::string> lines;
-  if (begin >= line.size() || line[begin] != '@') return lines;
-  std::vector<std::string> files;
-  add_files(line.substr(begin + 1), files);
-  for (const std::string& file : files) {
-    if (file.find_first_of(" \t\n\"'") != std::string::npos) continue;
-    lines.push_back(fmt::format("{}@{}", line.substr(0, begin), file));
+struct NamedPath {
+  std::string path;
+  std::string line;  // the whole line with it
+  bool is_folder;
+};
+
+// Where `line` ends in @ and the beginning of a path.
+std::vector<NamedPath> complete_mention(std::string_view line) {
+  std::vector<NamedPath> found;
+  const BegunMention begun = begun_mention(line);
+  if (begun.begin == line.size()) return found;
+  std::vector<std::string> paths;
+  add_files(begun.path, paths);
+  for (std::string& path : paths) {
+    const bool is_folder = path.ends_with('/');
+    const std::string word = mention_of(path, begun.quote, is_folder);
+    if (word.empty()) continue;
+    found.push_back({std::move(path), fmt::format("{}{}", line.substr(0, begun.begin), word), is_folder});
   }
-  return lines;
+  return found;
 }
 
 // `what` is one side of the "|" in Command::completion.
@@ -182,16 +191,15 @@ std::vector<MenuEntry> command_menu(std::string_view line) {
 
 std::vector<MenuEntry> file_menu(std::string_view line) {
   std::vector<MenuEntry> entries;
-  for (std::string& whole : complete_file(line)) {
-    const bool is_folder = whole.ends_with('/');
-    const std::string path = whole.substr(whole.rfind('@') + 1);
+  for (const NamedPath& named : complete_mention(line)) {
     std::error_code unknown;
-    const auto bytes = is_folder ? 0 : std::filesystem::file_size(expand_home(path), unknown);
-    const std::string size = unknown || is_folder ? ""
-                             : bytes >= (1 << 20)
-                                 ? size_text(bytes)
-                                 : fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
-    entries.push_back({path, size, is_folder ? std::move(whole) : whole + " ", false});
+    const auto bytes = named.is_folder ? 0 : std::filesystem::file_size(expand_home(named.path), unknown);
+    const std::string size = unknown || named.is_folder ? ""
+                             : bytes >= (1 << 20)       ? size_text(bytes)
+                             : bytes >= (1 << 10)
+                                 ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024)
+                                 : counted(bytes, "byte");
+    entries.push_back({named.path, size, named.line + (named.is_folder ? "" : " "), false});
   }
   return entries;
 }
@@ -199,7 +207,10 @@ std::vector<MenuEntry> file_menu(std::string_view line) {
 std::vector<std::string> complete_command(Store& database, const std::vector<std::string>& model_folders,
                                           std::string_view line) {
   std::vector<std::string> lines;
-  if (!line.starts_with('/') || line.starts_with("//")) return complete_file(line);
+  if (!line.starts_with('/') || line.starts_with("//")) {
+    for (NamedPath& named : complete_mention(line)) lines.push_back(std::move(named.line));
+    return lines;
+  }
   const size_t space = line.find(' ');
   if (space == std::string_view::npos) {
     for (const Command& command : command_table()) {

@@ -43,7 +43,8 @@ const Command kTable[] = {
      "that is shown."},
     {"/goto", "", "[N]", "go to message N; without N, the numbers", "", waits, do_goto,
      "N may be in any branch; a turn of yours is shown with its newest answer. What follows stays stored."},
-    {"/set", "", "[NAME [VALUE]]", "show or change how answers are chosen", "%settings", runs, do_set},
+    {"/set", "", "[NAME [VALUE]]", "show or change how answers are made and shown", "%settings", runs,
+     do_set},
     {"/think", "", "[on|off|auto]", "show or change whether the model thinks first", "on off auto", runs,
      do_think,
      "It thinks if its chat template knows how (enable_thinking); auto leaves that to the template. Tab in "

@@ -117,7 +117,6 @@ void Conversation::begin_new() {
   first_title_.reset();
   branch_.clear();
   undone_.clear();
-  moved_ = false;
   update_context();
 }
 
@@ -129,7 +128,6 @@ void Conversation::open(const StoredConversation& row) {
   title_ = row.title;
   first_title_.reset();
   undone_.clear();
-  moved_ = false;
   storage_.open(row.id);
   settle_branch();
   update_context();
@@ -194,7 +192,6 @@ std::vector<BranchMessage> Conversation::read_branch(Store& store, int64_t numbe
 void Conversation::step_back_to(std::optional<int64_t> leaf) {
   keep([&] { store().set_leaf(number(), leaf); });
   while (!branch_.empty() && branch_.back().stored.id != leaf.value_or(0)) branch_.pop_back();
-  moved_ = true;
   update_context();
   show_all();
 }
@@ -207,7 +204,6 @@ void Conversation::move_to(std::optional<int64_t> leaf) {
 void Conversation::go_to(std::optional<int64_t> leaf) {
   keep([&] { store().set_leaf(number(), leaf); });
   branch_ = read_branch(store(), number(), leaf);
-  moved_ = true;
   update_context();
   show_all();
 }
@@ -237,8 +233,6 @@ bool Conversation::redo() {
   go_to(tree.answer_below(next.back()));
   return true;
 }
-
-bool Conversation::take_moved() { return std::exchange(moved_, false); }
 
 void Conversation::push_message(StoredMessage message) {
   branch_.emplace_back();

@@ -62,7 +62,6 @@ class Conversation final : public AnswerPlace, private StoredBranch {
   void move_to(std::optional<int64_t> leaf);       // anywhere in the tree
   bool undo();                                     // false where there is no turn to step back from
   bool redo();                                     // false where there is nothing to bring back
-  bool take_moved();  // whether a step back or aside was made since the last call
 
   // To the end of the branch, stored and shown. The first message makes the conversation, with this title.
   void add_user_message(const std::string& text, const std::string& title);
@@ -105,7 +104,6 @@ class Conversation final : public AnswerPlace, private StoredBranch {
   bool once_ = false;                       // as it was opened
   std::vector<BranchMessage> branch_;
   std::vector<int64_t> undone_;  // ends of branches that undo() has left, for redo(); the last one last
-  bool moved_ = false;           // a step back or aside came before the next prompt
   std::optional<StoredTurn> open_turn_;  // of the answer that is being written
   std::optional<AnswerPieces> pieces_;   // likewise
 };

@@ -2,16 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "app/base/counted.h"
-#include "app/base/places.h"
 #include "app/text/text_file.h"
 #include "arguments.h"
 #include "do.h"
+#include "mentions.h"
 #include "refuse.h"
 
 namespace bitnet {
@@ -71,27 +71,6 @@ void read_file(ChatParts& chat, const std::string& path) {
       "read", fmt::format("{} ({}) goes into your next turn; /read none takes it out again.", path, size));
 }
 
-bool is_file(const std::string& path) {
-  std::error_code error;  // what cannot be looked at is no file of theirs
-  return std::filesystem::is_regular_file(expand_home(path), error);
-}
-
-// The files that words such as @notes.txt name, once each. Other words with an @ are text.
-std::vector<std::string> files_named_in(std::string_view text) {
-  constexpr const char* kSpace = " \t\r\n";
-  constexpr const char* kBehindAWord = ",.;:!?)]}\"'";
-  std::vector<std::string> paths;
-  for (size_t at = 0; (at = text.find('@', at)) != std::string_view::npos; ++at) {
-    if (at > 0 && std::string_view(kSpace).find(text[at - 1]) == std::string_view::npos) continue;
-    std::string path(text.substr(at + 1, text.find_first_of(kSpace, at) - at - 1));
-    if (!is_file(path)) path.erase(path.find_last_not_of(kBehindAWord) + 1);
-    if (path.empty() || !is_file(path) || std::find(paths.begin(), paths.end(), path) != paths.end())
-      continue;
-    paths.push_back(path);
-  }
-  return paths;
-}
-
 }  // namespace
 
 void name_files(ChatParts& chat, std::string_view text, bool all) {
@@ -99,11 +78,12 @@ void name_files(ChatParts& chat, std::string_view text, bool all) {
   std::vector<AttachedFile> files;
   size_t others = chat.read_files.tokens();
   for (const AttachedFile& file : chat.read_files.named()) others -= file.tokens;
-  for (const std::string& path : files_named_in(text)) {
-    if (chat.read_files.has(path)) continue;
+  for (const Mention& mention : mentions_in(text)) {
+    const std::string& path = mention.path;
+    const auto is_path = [&](const AttachedFile& file) { return file.path == path; };
+    if (chat.read_files.has(path) || std::any_of(files.begin(), files.end(), is_path)) continue;
     const std::vector<AttachedFile>& named = chat.read_files.named();
-    const auto known =
-        std::find_if(named.begin(), named.end(), [&](const AttachedFile& file) { return file.path == path; });
+    const auto known = std::find_if(named.begin(), named.end(), is_path);
     try {
       // What is sent is read anew; with each key that would take too long.
       files.push_back(known != named.end() && !all ? *known : attached(chat, path, others));
@@ -113,6 +93,23 @@ void name_files(ChatParts& chat, std::string_view text, bool all) {
     }
   }
   chat.read_files.set_named(std::move(files));
+}
+
+std::optional<std::string> without_last_file(ChatParts& chat, std::string_view typed) {
+  if (chat.read_files.empty()) return std::nullopt;
+  std::string rest(typed);
+  if (chat.read_files.named().empty()) {
+    chat.read_files.take_out_last();
+    return rest;
+  }
+  const std::string path = chat.read_files.named().back().path;
+  const std::vector<Mention> mentions = mentions_in(typed);
+  for (auto mention = mentions.rbegin(); mention != mentions.rend(); ++mention) {
+    if (mention->path != path) continue;
+    const bool with_space = mention->end < rest.size() && rest[mention->end] == ' ';
+    rest.erase(mention->begin, mention->end - mention->begin + (with_space ? 1 : 0));
+  }
+  return rest;
 }
 
 void do_read(ChatParts& chat, std::string_view arguments) {

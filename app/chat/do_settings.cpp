@@ -35,6 +35,7 @@ void change_settings(ChatParts& chat, ChatSettings changed) {
   }
   chat.settings.now = std::move(changed);
   if (chat.model) fit_context(chat);
+  chat.reporter.send_status();
 }
 
 void set_system(ChatParts& chat, std::string_view text) {

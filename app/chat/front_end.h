@@ -71,12 +71,14 @@ struct Status {
   uint64_t streamed = 0;         // bytes that a token reads from host memory or the file; 0: none
   uint32_t context_used = 0;
   uint32_t context_limit = 0;
-  uint32_t reused = 0;          // tokens of the last prompt that the KV cache already held
-  uint32_t prompt_tokens = 0;   // tokens of the last prompt
-  bool thinks = false;          // the running answer is still being thought about
-  uint32_t thought_tokens = 0;  // of the running or last answer
-  bool rewound = false;         // the last prompt followed a step back or aside, so what was reused is news
-  bool saved = true;            // false: it is private, or the database cannot be written
+  uint32_t reused = 0;               // tokens of the last prompt that the KV cache already held
+  uint32_t prompt_tokens = 0;        // tokens of the last prompt
+  bool thinks = false;               // the running answer is still being thought about
+  uint32_t thought_tokens = 0;       // of the running or last answer
+  uint32_t drafted = 0;              // tokens of the last answer that were guessed and tried
+  uint32_t right = 0;                // of these, that came
+  bool full = false;                 // the person wants all figures, not only those that everybody needs
+  bool saved = true;                 // false: it is private, or the database cannot be written
   std::vector<PendingFile> pending;  // they go before the next turn and are shown beside the input
   std::vector<std::string> queued;   // what was sent meanwhile and waits its turn, as it was typed
   int64_t elsewhere = 0;             // the conversation whose answer is being made out of sight; 0 = none

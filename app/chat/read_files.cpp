@@ -52,6 +52,11 @@ void ReadFiles::count(const Tokenizer& tokenizer) {
   tell();
 }
 
+void ReadFiles::take_out_last() {
+  files_.pop_back();
+  tell();
+}
+
 void ReadFiles::clear() {
   files_.clear();
   named_.clear();

@@ -79,6 +79,7 @@ constexpr const char* kContext =
     "a whole number up to what the model was trained for, 0 = that, or 16384 where it is less";
 constexpr const char* kThink = "on, off, or auto: as the chat template has it";
 constexpr const char* kDraft = "on or off";
+constexpr const char* kStatus = "short or full";
 constexpr const char* kMost = "a whole number, 0 = as many as the context holds";
 
 void read_think(ChatSettings& s, std::string_view value) {
@@ -96,6 +97,11 @@ void read_think(ChatSettings& s, std::string_view value) {
 void read_draft(ChatSettings& s, std::string_view value) {
   if (value != "on" && value != "off") refuse("draft", kDraft, value);
   s.draft = value == "on";
+}
+
+void read_status(ChatSettings& s, std::string_view value) {
+  if (value != "short" && value != "full") refuse("status", kStatus, value);
+  s.full_status = value == "full";
 }
 
 const Setting kTable[] = {
@@ -150,6 +156,9 @@ const Setting kTable[] = {
      [](const ChatSettings& s) {
        return std::string(!s.think ? "auto" : *s.think ? "on" : "off");
      }},
+    {"status", kStatus,
+     "what the status line shows: full adds how much of the prompt was known already, and right guesses",
+     read_status, [](const ChatSettings& s) { return std::string(s.full_status ? "full" : "short"); }},
 };
 
 }  // namespace

@@ -45,10 +45,11 @@ struct ChatSettings {
   WriteRules files;               // where commands may write
   std::map<std::string, SettingSource, std::less<>> sources;  // by name of a setting; none: `begun_as`
   SettingSource begun_as = SettingSource::program;
-  bool asks = false;     // a person is there: a bare "quit" is asked about
-  bool once = false;     // a question of the command line: its conversation is marked as such
-  bool titles = false;   // the model makes titles while it has nothing else to do
-  bool verbose = false;  // notices say what lies behind an answer: template, seed, reuse
+  bool asks = false;         // a person is there: a bare "quit" is asked about
+  bool once = false;         // a question of the command line: its conversation is marked as such
+  bool titles = false;       // the model makes titles while it has nothing else to do
+  bool verbose = false;      // notices say what lies behind an answer: template, seed, reuse
+  bool full_status = false;  // the status line says it too
 };
 
 // The settings of a chat.

@@ -88,6 +88,13 @@ brackets. The action \fBeditor\fR leaves a key to readline, and \fBnone\fR takes
 Ctrl, M\- is Alt, S\- is Shift.
 )";
 
+constexpr const char* kMouse = R"(.SH MOUSE
+The wheel scrolls the conversation, and the terminal selects text as everywhere. It sends the wheel as arrow
+keys (alternate scroll); what comes faster than a keyboard repeats a key scrolls, and leaves the input history
+alone. With \fB\-\-mouse\fR a click copies a code block, and in a list a click selects and another one picks;
+to select text, hold a key then.
+)";
+
 constexpr const char* kSettings = R"(.SH SETTINGS
 \fB/set\fR changes these. A chat begins with the defaults below, unless the model's file (its keys
 \fIgeneral.sampling.*\fR), the config file or the command line says otherwise. A script begins with temp 0
@@ -173,8 +180,9 @@ std::string manual_page() {
       ".\\\" Made by: bitnet-chat print man\n.TH BITNET\\-CHAT 1 \"\" \"bitnet-chat {}\" \"User Commands\"\n",
       BITNET_VERSION);
   page += kIntroduction;
-  page +=
-      options_section() + commands_section() + chat_commands_section() + keys_section() + settings_section();
+  page += options_section() + commands_section() + chat_commands_section() + keys_section();
+  page += kMouse + rows_of(terminals());
+  page += settings_section();
   page += kConfigFile;
   page += ".SH FILES\n" + rows_of(file_places());
   page += ".SH ENVIRONMENT\n" + rows_of(environment_variables());

@@ -230,6 +230,7 @@ const OptionRow kScreenRows[] = {
      .help = "looks: 16 (the terminal's colours), light, dark or mono",
      .example = "16",
      .read = [](Options& o, View v) { o.theme = find_theme(v).name; }},
+    {.flags = "--status", .value = "short|full", .words = "short full", .setting = "status", .example = ""},
     {.flags = "--record",
      .value = "FILE",
      .words = "%file",
@@ -238,6 +239,11 @@ const OptionRow kScreenRows[] = {
     {.flags = "--record-input",
      .help = "record what is typed as well, even what the screen does not show",
      .read = [](Options& o, View v) { o.record_input = on_or_off("record-input", v); }},
+    {.flags = "--mouse",
+     .help = "take clicks: on a code block to copy it, in a list to pick from it; to select text, hold Shift "
+             "then (Option in iTerm2)",
+     .example = "off",
+     .read = [](Options& o, View v) { o.mouse = on_or_off("mouse", v); }},
     {.flags = "--keys",
      .value = "FILE",
      .words = "%file",
@@ -302,9 +308,20 @@ const TextRow kPlaces[] = {
      "fetched or made again"},
 };
 
+const TextRow kTerminals[] = {
+    {"xterm, kitty, gnome-terminal", "the wheel works; with --mouse, Shift selects text"},
+    {"tmux",
+     "the wheel works as in the terminal around it, which has to send arrow keys unasked (in xterm the "
+     "resource XTerm*alternateScroll: true); with tmux's own 'mouse on' the wheel needs --mouse"},
+    {"iTerm2",
+     "the wheel works in 3.6; otherwise set 'Scroll wheel sends arrow keys when in alternate screen mode' "
+     "under Advanced; with --mouse, Option selects text"},
+};
+
 }  // namespace
 
 std::span<const OptionGroup> option_groups() { return kGroups; }
+std::span<const TextRow> terminals() { return kTerminals; }
 std::span<const TextRow> exit_codes() { return kExitCodes; }
 std::span<const TextRow> environment_variables() { return kEnvironment; }
 std::span<const TextRow> file_places() { return kPlaces; }

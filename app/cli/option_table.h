@@ -52,6 +52,7 @@ struct TextRow {
 std::span<const TextRow> exit_codes();
 std::span<const TextRow> environment_variables();
 std::span<const TextRow> file_places();
+std::span<const TextRow> terminals();  // what each needs for the mouse
 
 std::vector<std::string> option_flags(const OptionRow& row);  // "-p", "--prompt"
 std::string option_key(const OptionRow& row);                 // as a config file names it: "prompt"

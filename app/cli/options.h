@@ -73,7 +73,8 @@ struct Options : ModelOptions {
   uint32_t kv_cache = 2048;   // MiB on disk; 0 = none
   bool no_color = false;
   std::string theme;  // theme.h; empty: the first
-  std::string keys;   // file of the keymap; empty: the usual file, if there is one
+  bool mouse = false;
+  std::string keys;  // file of the keymap; empty: the usual file, if there is one
   bool verbose = false;
 
   // Tools.

@@ -248,6 +248,8 @@ void InputLine::replace(std::string_view text) {
   rl_end_undo_group();
 }
 
+void InputLine::move_to_start() { rl_point = 0; }
+
 std::optional<std::string> InputLine::take_editor_request() {
   if (!std::exchange(editor_wanted_, false)) return std::nullopt;
   return expanded(text());
@@ -283,6 +285,7 @@ bool InputLine::move_down() {
 std::string_view InputLine::text() const { return {rl_line_buffer, static_cast<size_t>(rl_end)}; }
 size_t InputLine::point() const { return static_cast<size_t>(rl_point); }
 bool InputLine::empty() const { return rl_end == 0; }
+bool InputLine::at_start() const { return rl_point == 0 && !searching(); }
 
 InputLine::Shown InputLine::shown() const {
   Shown shown;

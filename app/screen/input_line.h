@@ -49,6 +49,7 @@ class InputLine {
   void clear();
   void keep_history(bool on) { keeps_history_ = on; }  // in the file; off while nothing may be stored
   void replace(std::string_view text);  // with what an editor returned; undo brings the former text back
+  void move_to_start();
   // The whole text with pastes unfolded, if the person has asked for an editor since the last call.
   std::optional<std::string> take_editor_request();
   // Moves the cursor to the row above or below in a text of several lines. Returns false if there is none.
@@ -62,6 +63,7 @@ class InputLine {
   };
   Shown shown() const;
   bool empty() const;
+  bool at_start() const;
   std::string prompt() const;  // not empty while readline asks for something itself, as ^R does
   bool searching() const;
   bool wants_escape() const;                   // vi mode or a search: Esc is an editing key

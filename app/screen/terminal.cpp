@@ -26,7 +26,9 @@ namespace {
 
 // Bracketed pastes, and the wheel as arrow keys (1007), whose former state is kept and put back.
 constexpr char kModesOn[] = "\x1b[?2004h\x1b[?1007s\x1b[?1007h";
-constexpr char kModesOff[] = "\x1b[?2004l\x1b[?1007r";
+constexpr char kMouseOn[] = "\x1b[?1000h\x1b[?1006h";  // buttons and wheel, as decimal numbers
+#define BITNET_MODES_OFF "\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[?1007r"
+constexpr char kModesOff[] = BITNET_MODES_OFF;
 constexpr size_t kMostMarks = CCHARW_MAX - 1;  // combining marks of one cell
 
 attr_t attributes_of(const Look& look, Face face) {
@@ -73,7 +75,7 @@ extern "C" void give_back_and_die(int signal) {
     while (true) pause();  // several threads may read one lost page; the first of them ends the process
   }
   if (terminal_taken) {
-    constexpr char kReset[] = "\x1b[?2004l\x1b[?1007r\x1b[0m\x1b[?25h\x1b[?1049l\r\n";
+    constexpr char kReset[] = BITNET_MODES_OFF "\x1b[0m\x1b[?25h\x1b[?1049l\r\n";
     dup2(nowhere_fd, STDOUT_FILENO);
     [[maybe_unused]] const ssize_t n = write(terminal_fd, kReset, sizeof kReset - 1);
     tcsetattr(STDIN_FILENO, TCSANOW, &former_terminal);
@@ -168,7 +170,8 @@ bool may_wrap(const std::vector<wchar_t>& cluster, int x, int columns, int scree
 
 }  // namespace
 
-Terminal::Terminal(const Theme& theme, const std::string& log_file) : theme_(theme) {
+Terminal::Terminal(const Theme& theme, const std::string& log_file, bool mouse)
+    : theme_(theme), mouse_(mouse) {
   tcgetattr(STDIN_FILENO, &former_terminal);
   log_fd_ = open_log(log_file);
   former_stderr_ = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -218,6 +221,7 @@ void Terminal::enter() {
   dup2(log_fd_, STDERR_FILENO);
   terminal_taken = true;
   write_all(STDOUT_FILENO, kModesOn);
+  if (mouse_) write_all(STDOUT_FILENO, kMouseOn);
 }
 
 void Terminal::leave() {

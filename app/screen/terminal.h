@@ -25,8 +25,9 @@ bool screen_usable();
 
 class Terminal {
  public:
-  // With an empty `log_file`, what is written to file descriptor 2 is dropped. Throws Error(runtime).
-  Terminal(const Theme& theme, const std::string& log_file);
+  // With an empty `log_file`, what is written to file descriptor 2 is dropped. With `mouse`, the terminal
+  // reports the buttons and the wheel instead of selecting text. Throws Error(runtime).
+  Terminal(const Theme& theme, const std::string& log_file, bool mouse);
   ~Terminal();
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
@@ -63,6 +64,7 @@ class Terminal {
   int color_of(const Look& look) const;  // -1: none
 
   const Theme& theme_;
+  const bool mouse_;
   const SignalStack signal_stack_;
   int log_fd_ = -1;
   int former_stderr_ = -1;

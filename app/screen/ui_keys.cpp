@@ -1,4 +1,5 @@
 // What each key does on the screen.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,25 +19,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kEscapeDelay{25};
 constexpr size_t kReadBytes = 1 << 16;
+constexpr int kWheelLines = 3;  // to scroll by where the terminal tells of each notch of the wheel
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\n") == std::string_view::npos; }
-
-// The wheel comes as arrow keys, several at once, in a terminal whose selection is left to it: lines to
-// scroll by, 0 where these are keys. Nobody presses a key three times within one read.
-int wheel_lines(std::string_view bytes) {
-  constexpr size_t kSequence = 3;
-  constexpr size_t kLeast = 3;
-  const size_t count = bytes.size() / kSequence;
-  if (count < kLeast || bytes.size() % kSequence != 0) return 0;
-  const std::string_view first = bytes.substr(0, kSequence);
-  const bool is_arrow =
-      first[0] == '\x1b' && (first[1] == '[' || first[1] == 'O') && (first[2] == 'A' || first[2] == 'B');
-  if (!is_arrow) return 0;
-  for (size_t at = kSequence; at < bytes.size(); at += kSequence) {
-    if (bytes.substr(at, kSequence) != first) return 0;
-  }
-  return first[2] == 'A' ? -static_cast<int>(count) : static_cast<int>(count);
-}
 
 }  // namespace
 
@@ -50,6 +35,8 @@ void ScreenFrontEnd::read_keys() {
   }
   const int wheel = wheel_lines({bytes, static_cast<size_t>(n)});
   if (wheel != 0 && !keys_.waiting() && !overlays_.is_open()) {
+    stop_guessing();
+    wheel_.turn(Clock::now());
     pace_.press_key(Clock::now());
     transcript_.scroll_by(wheel);
     return;
@@ -62,15 +49,51 @@ void ScreenFrontEnd::read_keys() {
 void ScreenFrontEnd::decode_keys() {
   if (escape_timer_ != 0) loop_.cancel_timer(escape_timer_);
   escape_timer_ = 0;
-  while (const auto key = keys_.next()) press(*key);
+  while (const auto key = keys_.next()) take_from_terminal(*key);
   if (!keys_.waiting()) return;
   escape_timer_ = loop_.call_after(kEscapeDelay, [this] {
     escape_timer_ = 0;
-    while (const auto key = keys_.give_up_waiting()) press(*key);
+    while (const auto key = keys_.give_up_waiting()) take_from_terminal(*key);
   });
 }
 
+// Arrow keys may be a wheel's, where they would turn the history or move the cursor.
+void ScreenFrontEnd::take_from_terminal(const KeyPress& key) {
+  const int direction = arrow_direction(key.bytes);
+  const bool scrolls = key.key == Key::up || key.key == Key::down;
+  if (direction == 0 || !scrolls || overlays_.is_open() || menu_.is_open() || input_.searching()) {
+    stop_guessing();
+    return press(key);
+  }
+  if (arrow_timer_ != 0) loop_.cancel_timer(arrow_timer_);
+  arrow_timer_ = 0;
+  const WheelGuess::Verdict verdict = wheel_.take(direction, Clock::now());
+  if (verdict.key_before != 0) press_arrow(verdict.key_before);
+  if (verdict.is_key) return press_arrow(direction);
+  if (verdict.lines == 0) {
+    arrow_timer_ = loop_.call_after(WheelGuess::kTogether, [this] {
+      arrow_timer_ = 0;
+      stop_guessing();
+    });
+    return;
+  }
+  pace_.press_key(Clock::now());
+  transcript_.scroll_by(verdict.lines);
+}
+
+void ScreenFrontEnd::press_arrow(int direction) {
+  press(direction < 0 ? KeyPress{Key::up, "\x1b[A"} : KeyPress{Key::down, "\x1b[B"});
+}
+
+// The arrow that was held back is a key.
+void ScreenFrontEnd::stop_guessing() {
+  if (arrow_timer_ != 0) loop_.cancel_timer(arrow_timer_);
+  arrow_timer_ = 0;
+  if (const int direction = wheel_.give_up(Clock::now()); direction != 0) press_arrow(direction);
+}
+
 void ScreenFrontEnd::press(const KeyPress& key) {
+  if (key.key == Key::mouse) return;
   pace_.press_key(Clock::now());
   candidates_.clear();
   const bool was_armed = quit_armed_;
@@ -80,11 +103,26 @@ void ScreenFrontEnd::press(const KeyPress& key) {
     terminal_.read_size();
   } else if (key.key == Key::suspend) {
     terminal_.suspend();
+  } else if (key.key == Key::wheel_up || key.key == Key::wheel_down) {
+    turn_wheel(key.key == Key::wheel_up ? -1 : 1);
   } else if (const auto rest = press_in_overlays(key); rest && !press_to_scroll(rest->key)) {
     press_in_input(*rest, was_armed);
     input_.put_back();
     if (chat_ != nullptr) chat_->typing(input_.whole_text());
   }
+}
+
+void ScreenFrontEnd::turn_wheel(int direction) {
+  const KeyPress line{direction < 0 ? Key::line_up : Key::line_down, ""};
+  if (press_in_overlays(line)) transcript_.scroll_by(direction * kWheelLines);
+}
+
+// A click on a code block copies it. The view stays where it is, so the status line may have to say so.
+void ScreenFrontEnd::click(const KeyPress& where) {
+  const size_t code = transcript_.empty() ? 0 : transcript_.code_at(where.row);
+  if (code == 0 || chat_ == nullptr) return;
+  send_to_chat(fmt::format("/copy {}", code));
+  if (!transcript_.at_end()) hint(fmt::format("copied code block {}", code));
 }
 
 std::optional<KeyPress> ScreenFrontEnd::press_in_overlays(const KeyPress& key) {
@@ -104,14 +142,36 @@ bool ScreenFrontEnd::unfold_thoughts() {
   return true;
 }
 
-// Keys of the line editor, several if they came at once. Tab is found among them, unless it belongs to an
-// escape sequence.
+// Backspace with nothing in front of it takes the last file out of the next turn; false where the key is the
+// line editor's. A Backspace that is held down, or pressed once too often to empty the line, takes out none.
+bool ScreenFrontEnd::take_out_file() {
+  constexpr std::chrono::milliseconds kAfterErasing{400}, kAfterFile{100};
+  const Clock::time_point now = Clock::now();
+  const bool may = input_.at_start() && now >= files_stay_until_ && chat_ != nullptr;
+  files_stay_until_ = now + kAfterErasing;
+  if (!may) return false;
+  const std::string typed = input_.whole_text();
+  const auto rest = chat_->without_last_file(typed);
+  if (!rest) return false;
+  files_stay_until_ = now + kAfterFile;
+  if (*rest == typed) return true;
+  input_.replace(*rest);
+  input_.move_to_start();
+  return true;
+}
+
+// Keys of the line editor, several if they came at once. Tab and Backspace are found among them, unless they
+// belong to an escape sequence.
 void ScreenFrontEnd::type(std::string_view bytes) {
   while (!bytes.empty()) {
-    const size_t tab = bytes.starts_with('\x1b') ? std::string_view::npos : bytes.find('\t');
-    const size_t end = std::min(tab == 0 ? 1 : tab, bytes.size());
-    if (tab != 0 || !unfold_thoughts()) input_.type(bytes.substr(0, end));
-    bytes.remove_prefix(end);
+    const size_t special =
+        bytes.starts_with('\x1b') ? std::string_view::npos : bytes.find_first_of("\t\x7f\x08");
+    const std::string_view keys = bytes.substr(0, special == 0 ? 1 : special);
+    const bool is_backspace = special == 0 && keys != "\t";
+    if (!is_backspace) files_stay_until_ = {};
+    const bool used = special == 0 && (is_backspace ? take_out_file() : unfold_thoughts());
+    if (!used) input_.type(keys);
+    bytes.remove_prefix(keys.size());
   }
 }
 
@@ -145,6 +205,7 @@ void ScreenFrontEnd::refill_menu() {
 }
 
 void ScreenFrontEnd::press_in_input(const KeyPress& key, bool quit_was_armed) {
+  if (key.key != Key::text) files_stay_until_ = {};
   if (press_in_menu(key)) return;
   switch (key.key) {
     case Key::text:
@@ -187,14 +248,13 @@ void ScreenFrontEnd::press_in_input(const KeyPress& key, bool quit_was_armed) {
       break;
     case Key::open:
     case Key::copy:
-      try {
-        if (chat_ != nullptr) chat_->submit(key.key == Key::open ? "/open" : "/copy pick");
-      } catch (const Error& e) {
-        error(e.what());
-      }
+      send_to_chat(key.key == Key::open ? "/open" : "/copy pick");
       break;
     case Key::paste:
       input_.paste(key.bytes);
+      break;
+    case Key::click:
+      click(key);
       break;
     default:
       break;
@@ -302,8 +362,13 @@ void ScreenFrontEnd::tell_history_error() {
 void ScreenFrontEnd::submit(const std::string& text) {
   tell_history_error();
   transcript_.scroll_to_end();
+  send_to_chat(text);
+}
+
+// The view stays where it is.
+void ScreenFrontEnd::send_to_chat(std::string_view line) {
   try {
-    chat_->submit(text);
+    if (chat_ != nullptr) chat_->submit(line);
   } catch (const Error& e) {
     error(e.what());
   }

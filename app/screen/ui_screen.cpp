@@ -74,7 +74,7 @@ ScreenFrontEnd::Signals::~Signals() {
 ScreenFrontEnd::ScreenFrontEnd(EventLoop& loop, const ScreenOptions& options)
     : loop_(loop),
       signals_(*this),
-      terminal_(find_theme(options.theme), file_in(options, "log", true)),
+      terminal_(find_theme(options.theme), file_in(options, "log", true), options.mouse),
       input_(file_in(options, "history", options.keep_history),
              {[this](std::string_view text) { return may_submit(text); },
               [this](const std::string& text) { submit(text); },
@@ -92,6 +92,7 @@ ScreenFrontEnd::~ScreenFrontEnd() {
   loop_.unwatch(STDIN_FILENO);
   if (hint_timer_ != 0) loop_.cancel_timer(hint_timer_);
   if (escape_timer_ != 0) loop_.cancel_timer(escape_timer_);
+  if (arrow_timer_ != 0) loop_.cancel_timer(arrow_timer_);
 }
 
 int ScreenFrontEnd::run(Chat& chat, ScriptDriver* script, const std::function<void()>& shown) {

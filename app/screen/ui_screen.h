@@ -20,6 +20,7 @@
 #include "app/script/cast.h"
 #include "app/script/script.h"
 #include "app/text/key_decoder.h"
+#include "app/text/wheel.h"
 #include "app/view/frame_pace.h"
 #include "app/view/help.h"
 #include "app/view/input.h"
@@ -39,6 +40,7 @@ struct ScreenOptions {
   Keymap keymap;
   std::string state_folder;  // for `history` and `log`, made if it is missing; empty: neither is kept
   bool keep_history = true;
+  bool mouse = false;         // clicks do something, and the terminal selects text only with a modifier key
   bool record_input = false;  // recordings contain what was typed, too
 };
 
@@ -101,9 +103,15 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
 
   void read_keys();
   void decode_keys();
+  void take_from_terminal(const KeyPress& key);
+  void press_arrow(int direction);
+  void stop_guessing();
   void press(const KeyPress& key);
+  void turn_wheel(int direction);
+  void click(const KeyPress& where);
   std::optional<KeyPress> press_in_overlays(const KeyPress& key);  // what is left of it
   bool unfold_thoughts();
+  bool take_out_file();
   void type(std::string_view bytes);
   void press_in_input(const KeyPress& key, bool quit_was_armed);
   bool press_in_menu(const KeyPress& key);  // true: the menu has used the key
@@ -118,6 +126,7 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   void hint(std::string text, std::chrono::milliseconds shown_for = std::chrono::seconds(4));
   bool may_submit(std::string_view text);
   void submit(const std::string& text);
+  void send_to_chat(std::string_view line);
   void tell_history_error();
   bool stoppable() const;
   bool take_back();  // what waits, into the input line; false: nothing does
@@ -151,6 +160,9 @@ class ScreenFrontEnd : public FrontEnd, public ScriptTarget {
   std::string hint_;
   uint64_t hint_timer_ = 0;
   uint64_t escape_timer_ = 0;
+  uint64_t arrow_timer_ = 0;
+  Clock::time_point files_stay_until_{};  // a Backspace that follows another takes no file out before
+  WheelGuess wheel_;
   std::vector<std::string> candidates_;
   Menu menu_;
   OverlayStack overlays_;

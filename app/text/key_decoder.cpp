@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <utility>
 
 #include "text_width.h"
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::string_view kPasteBegin = "\x1b[200~";
 constexpr std::string_view kPasteEnd = "\x1b[201~";
+constexpr std::string_view kMouseBegin = "\x1b[<";
 
 struct NamedKey {
   std::string_view name;
@@ -103,8 +105,37 @@ KeyPress KeyDecoder::take(size_t length) {
     if (!binding->bytes.empty()) press.bytes = binding->bytes;
   } else if (press.bytes == "\x1b") {
     press.key = Key::escape;
+  } else if (press.bytes.starts_with(kMouseBegin)) {
+    read_mouse(press);
   }
   return press;
+}
+
+// Reads "\x1b[<BUTTON;COLUMN;ROWM", which ends in m where the button is let go. A click goes down and up in
+// the same place; whoever draws the mouse along wants to select, or has changed their mind.
+void KeyDecoder::read_mouse(KeyPress& press) {
+  constexpr int kLeft = 0, kWheelUp = 64, kWheelDown = 65;
+  constexpr int kModifiers = 4 | 8 | 16;
+  int numbers[3] = {};
+  const char* at = press.bytes.data() + kMouseBegin.size();
+  const char* const end = press.bytes.data() + press.bytes.size();
+  press.key = Key::mouse;
+  for (int& number : numbers) {
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc() || next == end) return;
+    at = next + 1;
+  }
+  const auto [code, column, row] = numbers;
+  const bool goes_down = press.bytes.back() == 'M';
+  const int button = code & ~kModifiers;
+  if (goes_down && (button == kWheelUp || button == kWheelDown))
+    press.key = button == kWheelUp ? Key::wheel_up : Key::wheel_down;
+  if (button != kLeft) return;
+  press.column = column - 1;
+  press.row = row - 1;
+  const std::pair place(press.column, press.row);
+  if (!goes_down && place == button_down_) press.key = Key::click;
+  button_down_ = goes_down ? place : std::pair(-1, -1);
 }
 
 std::optional<KeyPress> KeyDecoder::next() {

@@ -3,13 +3,14 @@
 // Thread rule: a value; no sharing between threads.
 //
 // A key that the keymap (keymap.h) binds gets its name. Everything else stays bytes for the line editor, one
-// whole escape sequence at a time. The sequences are those of ECMA-48, xterm's ctlseqs and the Linux
-// console's F1.
+// whole escape sequence at a time. The sequences are those of ECMA-48, xterm's ctlseqs (mouse mode 1006
+// included) and the Linux console's F1.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "keymap.h"
@@ -19,6 +20,8 @@ namespace bitnet {
 struct KeyPress {
   Key key;
   std::string bytes;
+  int column = 0;  // of a click, from 0
+  int row = 0;
 };
 
 class KeyDecoder {
@@ -36,10 +39,12 @@ class KeyDecoder {
  private:
   bool in_paste() const;
   KeyPress take(size_t length);
+  void read_mouse(KeyPress& press);
 
   Keymap keymap_;
   std::string buffer_;
-  size_t paste_scanned_ = 0;  // so many bytes of buffer_ hold no end of the paste
+  size_t paste_scanned_ = 0;                    // so many bytes of buffer_ hold no end of the paste
+  std::pair<int, int> button_down_ = {-1, -1};  // where the left button went down: column, row
 };
 
 // Returns what a terminal sends for the key: Enter, Esc, Tab, Space, Backspace, Delete, Insert, Up, Down,

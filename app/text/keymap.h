@@ -44,6 +44,10 @@ enum class Key {
   thoughts,  // ^T
   help,      // F1
   paste,     // a bracketed one; KeyPress::bytes is what was pasted
+  click,     // of the left button, where KeyPress says
+  wheel_up,
+  wheel_down,
+  mouse,  // anything else that a mouse does
 };
 
 struct Action {

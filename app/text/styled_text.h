@@ -57,6 +57,7 @@ struct Row {
   size_t source = 0;       // where in its source text the row begins, in bytes
   size_t lead = 0;         // bytes of its indent and marker, which nobody wrote
   Join join = Join::none;  // at_space: the space at the break is not shown
+  size_t code = 0;         // number of the code block that the row belongs to; 0: none
 
   // Joins neighbours of the same face into one span, so that rows that look equal are equal.
   void add(std::string_view text, Face face) {

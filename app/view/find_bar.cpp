@@ -14,7 +14,8 @@ Row find_row(std::string_view words, bool typing, size_t here, size_t count, int
              int& cursor_column) {
   const std::string label = columns >= 30 ? "find › " : "/";
   std::string counts = words.empty() ? "" : count == 0 ? "not found" : fmt::format("{}/{}", here, count);
-  const char* keys = typing ? "Enter next · Up previous · Esc leaves" : "n next · N previous · Esc leaves";
+  const char* keys =
+      typing ? "Enter next · Up previous · Esc goes back" : "n next · N previous · Esc goes back";
   std::string shown = make_safe(words);
   const int room = columns - columns_of(label) - 1;
   const int right = columns_of(counts);

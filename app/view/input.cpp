@@ -87,9 +87,17 @@ std::vector<Row> queued_rows(const std::vector<std::string>& queued, int columns
 
 std::vector<Row> pending_rows(const std::vector<PendingFile>& files, int columns) {
   if (files.empty()) return {};
-  std::string text = "+ ";
-  for (const PendingFile& file : files) text += (text.size() > 2 ? " · " : "") + one_line(text_of(file));
-  const char* help = "  (delete its @, or /read none)";
+  std::string text = "+ ", names;
+  size_t tokens = 0;
+  for (const PendingFile& file : files) {
+    text += (text.size() > 2 ? " · " : "") + one_line(text_of(file));
+    names += (names.empty() ? "" : " · ") + one_line(file.name);
+    tokens += file.tokens;
+  }
+  if (columns_of(text) > columns && files.size() > 1 && tokens > 0)
+    text = fmt::format("+ {} files, {}: {}", files.size(), counted(tokens, "token"), names);
+  const char* help = files.size() == 1 ? "  (Backspace at the start takes it out)"
+                                       : "  (Backspace at the start takes the last out)";
   std::vector<Row> rows(1);
   rows[0].add(shortened(text, columns), {Tone::notice});
   if (columns_of(text) + columns_of(help) <= columns) rows[0].add(help, {Tone::quiet});

@@ -227,7 +227,7 @@ void MarkdownFlow::put_line(const Target& to, const LineShape& shape, size_t beg
       const std::string language(content.substr(from, content.find(' ', from) - from));
       const std::string label =
           fmt::format("{}{}/copy {}", language, language.empty() ? "" : " · ", to.first_number + codes_ - 1);
-      put_pieces(to, shape, {{label, kQuiet, at}}, true, true, false);
+      put_code(to, shape, {{label, kQuiet, at}}, true, false);
       if (!growing) colors_ = CodeColors::of(language);
       return;
     }
@@ -251,11 +251,19 @@ void MarkdownFlow::put_line(const Target& to, const LineShape& shape, size_t beg
       } else {
         pieces.push_back({content, {Tone::code}, at});
       }
-      put_pieces(to, shape, std::move(pieces), false, true, growing);
+      put_code(to, shape, std::move(pieces), false, growing);
       return;
     default:
-      put_pieces(to, shape, {{"", {}, at}}, true, true, false);
+      put_code(to, shape, {{"", {}, at}}, true, false);
   }
+}
+
+// The same for a line of the code block that was begun last.
+void MarkdownFlow::put_code(const Target& to, const LineShape& shape, std::vector<Piece> pieces, bool words,
+                            bool growing) {
+  const size_t before = to.rows.size();
+  put_pieces(to, shape, std::move(pieces), words, true, growing);
+  for (size_t i = before; i < to.rows.size(); ++i) to.rows[i].code = to.first_number + codes_ - 1;
 }
 
 // Wraps one line of the screen's text. A very long line is taken up again at its last row.

@@ -9,6 +9,12 @@
 #include "app/text/text_width.h"
 
 namespace bitnet {
+namespace {
+
+constexpr int kRowsForTitle = 4;  // on fewer rows the list has no title
+constexpr int kTitleRows = 2;
+
+}  // namespace
 
 Picker::Picker(Choices choices) : choices_(std::move(choices)) {
   refill();
@@ -31,9 +37,9 @@ Overlay::Outcome Picker::press(const KeyPress& key, int, int rows) {
   const int page = std::max(rows - 3, 1);
   switch (key.key) {
     case Key::enter:
-      if (found_.empty()) return {};
-      choices_.chosen(found_.at(selected_).id);
-      return {.closes = true};
+      return choose();
+    case Key::click:
+      return click(key.row, rows);
     case Key::escape:
     case Key::interrupt:
     case Key::eof:
@@ -70,6 +76,29 @@ Overlay::Outcome Picker::press(const KeyPress& key, int, int rows) {
       break;
   }
   return {};
+}
+
+Overlay::Outcome Picker::choose() {
+  if (found_.empty()) return {};
+  choices_.chosen(found_.at(selected_).id);
+  return {.closes = true};
+}
+
+// Selects what was clicked on; a click on what is selected chooses it.
+Overlay::Outcome Picker::click(int row, int rows) {
+  const int head = rows >= kRowsForTitle ? kTitleRows : 0;
+  if (row < head || row >= rows) return {};
+  const size_t clicked = first_shown(rows) + static_cast<size_t>(row - head);
+  if (clicked >= found_.size()) return {};
+  if (clicked == selected_) return choose();
+  selected_ = clicked;
+  return {};
+}
+
+// The first entry of those that fit into so many rows, so that the selected one is among them.
+size_t Picker::first_shown(int rows) const {
+  const auto room = static_cast<size_t>(std::max(rows - (rows >= kRowsForTitle ? kTitleRows : 0), 1));
+  return selected_ < room ? 0 : selected_ - room + 1;
 }
 
 Overlay::Outcome Picker::press_letters(std::string_view bytes) {
@@ -111,12 +140,12 @@ void Picker::type(std::string_view bytes) {
 std::optional<std::vector<Row>> Picker::rows(int columns, int rows) {
   std::vector<Row> out;
   if (rows <= 0) return out;
-  if (rows >= 4) {
+  if (rows >= kRowsForTitle) {
     out.emplace_back().add(shortened("  " + one_line(choices_.title), columns), {Tone::heading, true});
     out.emplace_back();
   }
   const auto room = static_cast<size_t>(rows) - out.size();
-  const size_t top = selected_ < room ? 0 : selected_ - room + 1;
+  const size_t top = first_shown(rows);
   for (size_t i = top; i < found_.size() && i < top + room; ++i) {
     const Choice& choice = found_[i];
     const bool here = i == selected_;
@@ -141,7 +170,7 @@ std::optional<std::vector<Row>> Picker::rows(int columns, int rows) {
 Row Picker::keys_row(int columns, int& cursor_column) const {
   std::string keys = fmt::format("Enter {}", choices_.enter);
   for (const ChoiceKey& own : choices_.keys) keys += fmt::format(" · {} {}", own.key, own.does);
-  keys += " · j k, number · Esc leaves";
+  keys += " · j k, number · Esc goes back";
   Row row;
   row.add(prefix_of_columns("› ", columns), {Tone::accent, true});
   if (columns > 2) row.add(shortened(keys, columns - 2), {Tone::quiet});
@@ -160,10 +189,13 @@ std::optional<Row> Picker::input_row(int columns, int& cursor_column) {
   row.add(words, {});
   const int used = columns_of(label) + columns_of(words);
   cursor_column = std::min(used, std::max(columns - 1, 0));
-  const std::string keys = fmt::format("Enter {} · Up Down · Esc leaves", choices_.enter);
-  const std::string count = fmt::format("{} of them", found_.size());
-  if (used + 6 + columns_of(keys) + columns_of(count) <= columns) {
-    row.add(fmt::format("   {}   {}", count, keys), {Tone::quiet});
+  const std::string most =
+      fmt::format("   {} of them   Enter {} · Up Down · Esc goes back", found_.size(), choices_.enter);
+  const std::string least = fmt::format("   Enter {} · Esc goes back", choices_.enter);
+  for (const std::string& keys : {most, least}) {
+    if (used + columns_of(keys) > columns) continue;
+    row.add(keys, {Tone::quiet});
+    break;
   }
   return row;
 }

@@ -23,6 +23,9 @@ class Picker : public Overlay {
 
  private:
   Outcome press_letters(std::string_view bytes);
+  Outcome click(int row, int rows);
+  Outcome choose();
+  size_t first_shown(int rows) const;
   void go_to_number(int digit);
   Row keys_row(int columns, int& cursor_column) const;
   void type(std::string_view bytes);

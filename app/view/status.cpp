@@ -61,16 +61,20 @@ void add_state(const Status& status, std::vector<Item>& items) {
 }
 
 void add_right(const Status& status, std::vector<Item>& items) {
-  if (status.reused > 0 && status.prompt_tokens > 0) {
-    items.push_back(item_of(fmt::format("reused {} of {} tokens", status.reused, status.prompt_tokens), kRule,
-                            status.rewound ? 5 : 9, true));
+  if (status.full && status.prompt_tokens > 0) {
+    items.push_back(
+        item_of(fmt::format("reused {} of {} tokens", status.reused, status.prompt_tokens), kRule, 4, true));
+  }
+  if (status.full && status.drafted > 0) {
+    items.push_back(item_of(fmt::format("guessed {} of {}", status.right, status.drafted), kRule, 4, true));
   }
   if (status.thought_tokens > 0 && !status.thinks)
     items.push_back(item_of(fmt::format("{} thought", status.thought_tokens), kRule, 7, true));
   if (status.tokens_per_second > 0) {
     const int digits = status.tokens_per_second < 100 ? 1 : 0;
     items.push_back(item_of(fmt::format("{:.{}f} tok/s", status.tokens_per_second, digits), {}, 3, true));
-    if (const double rate = status.tokens_per_second * static_cast<double>(status.streamed) / 1e9; rate > 0)
+    const double rate = status.tokens_per_second * static_cast<double>(status.streamed) / 1e9;
+    if (status.full && rate > 0)
       items.push_back(item_of(fmt::format("{:.{}f} GB/s", rate, rate < 10 ? 1 : 0), kRule, 6, true));
   }
   if (status.context_limit > 0) {
@@ -120,7 +124,9 @@ void add_left(const Status& status, const StatusExtras& extras, int columns, std
     items.push_back(item_of(fmt::format("↓ {} more", extras.rows_below), {Tone::notice}, 1, false));
   }
   const std::string model = one_line(status.model);
-  if (!model.empty()) items.push_back(item_of(shortened(model, std::max(columns / 3, 8)), {}, 4, false));
+  // Whoever asked for all figures wants them more than the name of the model.
+  const int rank = status.full ? 5 : 4;
+  if (!model.empty()) items.push_back(item_of(shortened(model, std::max(columns / 3, 8)), {}, rank, false));
   // Drivers add their versions in brackets; the command `devices` prints the whole name.
   const std::string device = one_line(status.device.substr(0, status.device.find(" (")));
   if (!device.empty()) items.push_back(item_of(shortened(device, std::max(columns / 4, 8)), kRule, 8, false));

@@ -379,10 +379,20 @@ Row TranscriptView::laid_row(size_t index) const {
   return inside < gap ? Row{} : block.rows[inside - gap];
 }
 
-std::vector<Row> TranscriptView::visible() {
+size_t TranscriptView::first_visible() {
   lay_out();
   settle_top();
-  const size_t top = following_ ? last_top() : top_;
+  return following_ ? last_top() : top_;
+}
+
+size_t TranscriptView::code_at(int visible_row) {
+  if (visible_row < 0 || visible_row >= height_) return 0;
+  const size_t index = first_visible() + static_cast<size_t>(visible_row);
+  return index < rows_laid() ? laid_row(index).code : 0;
+}
+
+std::vector<Row> TranscriptView::visible() {
+  const size_t top = first_visible();
   const size_t end = std::min(rows_laid(), top + static_cast<size_t>(height_));
   std::vector<Row> rows;
   for (size_t i = top; i < end; ++i) rows.push_back(laid_row(i));

@@ -52,6 +52,8 @@ class TranscriptView {
   size_t row_count();  // lays out everything, and so does row()
   Row row(size_t index);
   std::vector<Row> visible();  // at most height() rows
+  // Returns the number of the code block in this row of visible(), as /copy takes it; 0: none is there.
+  size_t code_at(int visible_row);
 
   void scroll_by(int rows);  // negative = towards the beginning
   void scroll_to_start();
@@ -117,6 +119,7 @@ class TranscriptView {
   static size_t count_codes(Block& block);
   size_t rows_laid() const;
   Row laid_row(size_t index) const;
+  size_t first_visible();
   size_t block_at(size_t row) const;
   size_t last_top();
   void settle_top();

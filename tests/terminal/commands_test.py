@@ -179,6 +179,8 @@ class Keys(Story):
         self.press("Down")
         t.type("?")
         t.wait(r"^  four\?")
+        self.press("Backspace", "BSpace")
+        t.wait(r"^  four *$")
         self.press("C-c")
         self.input_is("")
         t.type("/titl")

@@ -8,8 +8,8 @@
 // SIGBUS hit another thread while this one draws without a pause. Any other text is its own answer. With
 // FAKE_PIECE, words come in pieces of so many bytes. An answer that is stopped ends FAKE_STOP_WORDS words
 // later. With FAKE_STDERR=1 it writes to stderr now and then, as drivers do. FAKE_KEYS holds the lines of a
-// keys file. /copy [N] copies from the last answer, /open offers forty titles, and /save FILE writes the last
-// turn.
+// keys file, and FAKE_MOUSE=1 takes clicks. /copy [N] copies from the last answer, /open offers forty titles,
+// and /save FILE writes the last turn.
 #include <fmt/format.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -304,6 +304,7 @@ int main() {
   const char* theme = std::getenv("FAKE_THEME");
   options.theme = std::getenv("NO_COLOR") != nullptr ? "mono" : theme == nullptr ? "" : theme;
   if (state != nullptr) options.state_folder = std::string(state) + "/bitnet-chat";
+  options.mouse = std::getenv("FAKE_MOUSE") != nullptr;
   if (const char* keys = std::getenv("FAKE_KEYS")) options.keymap.read(keys, "FAKE_KEYS");
   EventLoop loop;
   int code = 1;

@@ -56,7 +56,9 @@ class ProgramTest(unittest.TestCase):
         t.type("/undo")
         t.key("Tab", "Enter")
         t.wait("› What is your name?", gone=True)
-        t.key("Up", "Up")
+        t.key("Up")
+        t.wait("^› /undo")
+        t.key("Up")
         t.wait_until("Up brings the question back",
                      lambda: t.rows()[t.cursor()[1]].strip() == "› What is your name?")
         t.key("C-c")
@@ -203,6 +205,8 @@ class ProgramTest(unittest.TestCase):
                 self.addCleanup(terminal.close)
                 with open(os.path.join(terminal.home, "notes.txt"), "w") as notes:
                     notes.write("".join(f"The sea has fish {i}.\n" for i in range(60)))
+                with open(os.path.join(terminal.home, "my own.txt"), "w") as own:
+                    own.write("It is deep.\n")
                 with open(os.path.join(terminal.home, "picture"), "wb") as picture:
                     picture.write(b"\x89PNG\0\0")
                 t = self.start("--no-kv-cache -n 8 --temp 0", terminal)
@@ -216,7 +220,21 @@ class ProgramTest(unittest.TestCase):
                 t.wait(r"^\+ notes\.txt, \d+ tokens")
                 t.key("Enter")
                 t.wait(r"^! picture: is not text")
-                t.key("C-w", "C-w", "C-w")
+                t.key("C-u")
+                # Several, one of them with a space in its name; Backspace at the start takes them out.
+                t.line("/read notes.txt")
+                t.wait(r"^\+ notes\.txt, \d+ tokens")
+                t.type("And @my")
+                t.key("Tab")
+                t.wait(r'^› And @"my own\.txt" *$')
+                t.wait(r"^\+ .*my o")
+                t.key("C-a", "BSpace")
+                t.wait(r"^› And *$")
+                t.wait(r"^\+ notes\.txt, \d+ tokens")
+                t.key("C-a", "BSpace")  # another key before it, or it would pass for a Backspace that is held down
+                t.wait(r"^\+ notes", gone=True)
+                t.wait(r"^› And *$")
+                t.key("C-u", "C-k")
                 t.type("@notes.txt?")
                 t.key("Enter")
                 t.wait(r"The sea has fish 59\.\n(.*\n)*── (.* )?ready ─")
@@ -229,12 +247,13 @@ class ProgramTest(unittest.TestCase):
                 t.wait("^› x")
                 t.key("BSpace")
                 t.wait("^› x", gone=True)
-                t.tmux("send-keys", "-H", *"1b 5b 41 1b 5b 41 1b 5b 41".split())  # a wheel that turns up
+                t.send(3 * "\x1b[A")  # a wheel that turns up
                 t.wait("↓ 3 more")
                 self.assertEqual(t.rows()[t.cursor()[1]].strip(), "›")  # the history did not turn
-                t.tmux("send-keys", "-H", *"1b 4f 42 1b 4f 42 1b 4f 42".split())
+                t.send(3 * "\x1bOB")
                 t.wait("↓ 3 more", gone=True)
-                t.key("Up")
+                t.type("x")  # ends the turn of the wheel
+                t.key("BSpace", "Up")
                 t.wait_until("a key is a key", lambda: t.rows()[t.cursor()[1]].strip() == "› /help")
                 t.key("C-c", "C-d")
                 t.wait("^left with 0$")
@@ -246,7 +265,11 @@ class ProgramTest(unittest.TestCase):
         t.line("/regen")
         t.wait(r"^  \(2/2\)$")
         t.wait("^── .* ready ─")
+        self.assertNotIn("reused", t.screen())
+        t.line("/set status full")
         t.wait(r"^──.* reused \d+ of \d+ tokens · ")
+        t.line("/set status short")
+        t.wait("^──.* reused", gone=True)
         t.line("/edit")
         t.wait_until("the turn is in the input line",
                      lambda: t.rows()[t.cursor()[1]].strip() == "› What is your name?")

@@ -263,6 +263,41 @@ class ScreenTest(ScreenCase):
         t.wait("Open a conversation", gone=True)
         self.assertNotIn("opened 1", t.screen())
 
+    def test_a_click_copies_a_block_and_picks_from_a_list(self):
+        for columns, rows in (80, 24), (200, 60), (40, 12):
+            with self.subTest(size=f"{columns}x{rows}"):
+                t = self.start("FAKE_MOUSE=1 FAKE_WORD_MS=1", columns, rows)
+                t.tmux("set-option", "-s", "set-clipboard", "on")
+                self.assertEqual(t.tmux("display-message", "-p", "#{mouse_standard_flag} #{mouse_sgr_flag}").split(), ["1", "1"])
+                t.line("count 60")
+                t.wait("^  number 60")
+                t.line("markdown")
+                t.wait("^  2. two")
+                t.wait("ready")
+
+                def turn_up():
+                    t.send("\x1b[<64;5;5M")
+                    return "return 0" in t.screen()
+                t.wait_until("the wheel shows the code", turn_up)
+                t.wait("↓ [0-9]+ more")
+                t.click("return 0")
+                t.wait("copied code block 1")
+                t.wait_until("tmux has it", lambda: "int main" in t.tmux("list-buffers"))
+                self.assertIn("return 0", t.screen())  # the view stays where it is
+                t.key("C-o")
+                t.wait("Open a conversation")
+                t.send("\x1b[<65;5;5M")
+                t.wait("^› talk 2 ")
+                t.click("talk 4 ")
+                t.wait("^› talk 4 ")
+                t.click("talk 4 ")
+                t.wait("Open a conversation", gone=True)
+                t.key("C-End")
+                t.wait("opened 4")
+                t.key("C-d")
+                self.wait_left(t, 0)
+                self.assertEqual(t.tmux("display-message", "-p", "#{mouse_any_flag}").strip(), "0")
+
     def test_copy_reaches_the_terminals_clipboard(self):
         t = self.start()
         t.tmux("set-option", "-s", "set-clipboard", "on")

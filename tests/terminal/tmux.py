@@ -97,6 +97,15 @@ class Terminal:
     def clear(self):
         self.run("TERM=screen clear")  # a test may have set a terminal that cannot
 
+    def send(self, text):
+        """Sends bytes for which tmux has no name, all at once."""
+        self.tmux("send-keys", "-H", *(f"{byte:02x}" for byte in text.encode()))
+
+    def click(self, text):
+        """Clicks on the first row that has this text, as a terminal reports it (mouse mode 1006)."""
+        row = next(i for i, row in enumerate(self.rows(), 1) if text in row)
+        self.send(f"\x1b[<0;5;{row}M\x1b[<0;5;{row}m")
+
     def paste(self, text):
         self.tmux("load-buffer", "-", data=text.encode())
         self.tmux("paste-buffer", "-p")

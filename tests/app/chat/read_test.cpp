@@ -178,7 +178,6 @@ TEST_F(NamedFilesTest, AScriptsWordsAreNoFiles) {
 
 TEST_F(NamedFilesTest, PathsAreCompletedBehindAnAt) {
   start_loaded();
-  file("notes one.txt", "a name with a space is no word");
   const std::string path = file("notes.txt", std::string(2048, 'x'));
   const std::string begun = "Read @" + path.substr(0, path.size() - 4);
   EXPECT_THAT(chat->complete(begun), ElementsAre("Read @" + path));
@@ -186,6 +185,49 @@ TEST_F(NamedFilesTest, PathsAreCompletedBehindAnAt) {
   EXPECT_EQ(chat->menu(begun)[0].line, "Read @" + path + " ");
   EXPECT_EQ(chat->menu(begun)[0].help, "2.0 KiB");
   EXPECT_TRUE(chat->menu("Read notes").empty());
+}
+
+TEST_F(NamedFilesTest, ANameWithASpaceStandsInQuotes) {
+  script.answer("ok");
+  start_loaded(1024);
+  const std::string path = file("my notes.txt", "seventeen letters"), quoted = "@\"" + path + "\"";
+  std::filesystem::create_directory(folder / "more of it");
+  const std::string begun = "Read @" + folder.string() + "/m";
+  EXPECT_THAT(chat->complete(begun),
+              ElementsAre("Read @\"" + folder.string() + "/more of it/", "Read " + quoted));
+  EXPECT_THAT(chat->complete("Read @\"" + folder.string() + "/my n"), ElementsAre("Read " + quoted));
+  EXPECT_THAT(chat->complete("Read @'" + folder.string() + "/my n"), ElementsAre("Read @'" + path + "'"));
+  EXPECT_TRUE(chat->complete("Read " + quoted).empty());
+  ASSERT_EQ(chat->menu(begun).size(), 2U);
+  EXPECT_EQ(chat->menu(begun)[1].line, "Read " + quoted + " ");
+  EXPECT_EQ(chat->menu(begun)[1].label, path);
+  chat->typing("Read @\"" + path);
+  EXPECT_TRUE(front.last_status.pending.empty()) << "the name is not whole";
+  chat->typing("Read " + quoted);
+  ASSERT_EQ(front.last_status.pending.size(), 1U);
+  EXPECT_EQ(text_of(front.last_status.pending[0]), "my notes.txt, 17 tokens");
+  say("Read " + quoted + ", please.");
+  EXPECT_EQ(front.shown.at(0).text, "my notes.txt:\n\nseventeen letters\n\nRead " + quoted + ", please.");
+}
+
+TEST_F(NamedFilesTest, FilesAreTakenOutFromTheLastOneOn) {
+  start_loaded(1024);
+  const std::string a = file("a.txt", "aaa"), b = file("my b.txt", "bbbb"), c = file("c.txt", "cc");
+  EXPECT_FALSE(chat->without_last_file("hello"));
+  say("/read " + a);
+  say("/read " + c);
+  std::string typed = "See @\"" + b + "\" and @" + b + " and \"@x\" @\"" + b + "\".";
+  chat->typing(typed);
+  ASSERT_EQ(front.last_status.pending.size(), 3U);
+  typed = chat->without_last_file(typed).value();
+  EXPECT_EQ(typed, "See and @" + b + " and \"@x\" .");
+  chat->typing(typed);
+  EXPECT_EQ(chat->without_last_file(typed), typed);
+  ASSERT_EQ(front.last_status.pending.size(), 1U);
+  EXPECT_EQ(front.last_status.pending[0].name, "a.txt");
+  EXPECT_EQ(chat->without_last_file(""), "");
+  EXPECT_TRUE(front.last_status.pending.empty());
+  EXPECT_FALSE(chat->without_last_file(""));
 }
 
 }  // namespace

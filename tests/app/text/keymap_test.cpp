@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "app/text/key_decoder.h"
+#include "app/text/wheel.h"
 #include "app/view/help.h"
 #include "engine/error.h"
 #include "tests/support/view_rows.h"
@@ -27,6 +29,70 @@ TEST(Keys, SequencesAndPastes) {
   EXPECT_THAT(seen, ElementsAre(P{Key::text, "ab"}, P{Key::page_up, "\x1b[5~"}, P{Key::enter, "\r"},
                                 P{Key::newline, "\x1b\r"}, P{Key::interrupt, "\x03"},
                                 P{Key::text, "\x1b[1;5D"}, P{Key::paste, "x\ny\x1b[A"}, P{Key::text, "z"}));
+}
+
+TEST(Keys, AClickGoesDownAndUpInOnePlace) {
+  KeyDecoder keys;
+  std::vector<Key> seen;
+  const auto feed = [&](std::string_view bytes) {
+    keys.feed(bytes);
+    seen.clear();
+    while (const auto key = keys.next()) seen.push_back(key->key);
+    return seen;
+  };
+  keys.feed("\x1b[<0;12;3M\x1b[<0;12;3m");
+  EXPECT_EQ(keys.next()->key, Key::mouse);
+  const KeyPress click = keys.next().value();
+  EXPECT_EQ(click.key, Key::click);
+  EXPECT_EQ(std::pair(click.column, click.row), std::pair(11, 2));
+  EXPECT_THAT(feed("\x1b[<0;1;1M\x1b[<0;9;1m"), ElementsAre(Key::mouse, Key::mouse)) << "drawn along";
+  EXPECT_THAT(feed("\x1b[<2;1;1M\x1b[<2;1;1m"), ElementsAre(Key::mouse, Key::mouse)) << "another button";
+  EXPECT_THAT(feed("\x1b[<0;1;1m"), ElementsAre(Key::mouse)) << "only up";
+  EXPECT_THAT(feed("\x1b[<64;5;5M\x1b[<69;5;5M"), ElementsAre(Key::wheel_up, Key::wheel_down));
+  EXPECT_THAT(feed("\x1b[<M\x1b[<9999999999;1;1M\x1b[<0;;1Mx"),
+              ElementsAre(Key::mouse, Key::mouse, Key::mouse, Key::text));
+}
+
+TEST(Wheel, SeveralArrowsReadAtOnceAreItsLines) {
+  EXPECT_EQ(wheel_lines("\x1b[A\x1b[A\x1b[A"), -3);
+  EXPECT_EQ(wheel_lines("\x1bOB\x1bOB"), 2);
+  for (const char* keys : {"", "\x1b[A", "\x1b[A\x1b[B", "\x1b[A\x1b[Ax", "\x1b[C\x1b[C", "aaaaaa"})
+    EXPECT_EQ(wheel_lines(keys), 0) << keys;
+}
+
+// What a person notices of arrows that come one by one: keys (Up u, Down d) and lines that are scrolled by.
+TEST(Wheel, ArrowsFasterThanAKeyboardAreItsToo) {
+  using std::chrono::milliseconds;
+  const auto noticed =
+      [](const std::vector<std::pair<int, int>>& arrows) {  // direction, milliseconds before it
+        WheelGuess guess;
+        WheelGuess::Time now{std::chrono::hours(1)};
+        std::string out;
+        bool held = false;
+        const auto key = [&](int direction) { out += direction < 0 ? "u" : direction > 0 ? "d" : ""; };
+        const auto wait = [&](int ms) {
+          if (held && ms >= WheelGuess::kTogether.count()) key(guess.give_up(now + WheelGuess::kTogether));
+          now += milliseconds(ms);
+        };
+        for (const auto& [direction, ms] : arrows) {
+          wait(ms);
+          const WheelGuess::Verdict verdict = guess.take(direction, now);
+          key(verdict.key_before);
+          if (verdict.is_key) key(direction);
+          if (verdict.lines != 0) out += std::to_string(verdict.lines);
+          held = !verdict.is_key && verdict.lines == 0;
+        }
+        wait(1000);
+        return out;
+      };
+  EXPECT_EQ(noticed({{-1, 0}}), "u");
+  EXPECT_EQ(noticed({{-1, 0}, {-1, 200}, {1, 90}}), "uud") << "pressed one after the other";
+  EXPECT_EQ(noticed({{-1, 0}, {-1, 400}, {-1, 30}, {-1, 15}, {-1, 35}}), "uuuuu")
+      << "held down, over a slow line";
+  EXPECT_EQ(noticed({{-1, 0}, {-1, 16}, {-1, 16}, {-1, 60}}), "-2-1-1") << "a touchpad that runs out";
+  EXPECT_EQ(noticed({{-1, 0}, {-1, 8}, {1, 100}}), "-21") << "and comes back";
+  EXPECT_EQ(noticed({{-1, 0}, {1, 5}}), "ud");
+  EXPECT_EQ(noticed({{-1, 0}, {-1, 8}, {-1, 500}}), "-2u");
 }
 
 TEST(Keys, EscAloneNeedsTimeToBeKnown) {

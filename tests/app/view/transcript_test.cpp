@@ -202,6 +202,26 @@ TEST(Transcript, AnAnswerGrowsAboveANotice) {
   EXPECT_THAT(texts(all_rows(view)), ElementsAre("  one", "  two", "", "· meanwhile"));
 }
 
+TEST(Transcript, ARowKnowsItsCodeBlock) {
+  TranscriptView view;
+  view.set_size(40, 20);
+  view.begin_answer();
+  view.append_answer("One:\n```sh\nmake\n\nmake test\n```\nTwo:\n```\nx\n```\nThat is all.");
+  view.end_answer("stop");
+  view.begin_answer();
+  view.append_answer("- three\n  ```\n  y");  // it still grows
+  const std::vector<std::string> rows = texts(view.visible());
+  std::string blocks;
+  for (size_t i = 0; i < rows.size(); ++i) blocks += std::to_string(view.code_at(static_cast<int>(i)));
+  EXPECT_EQ(blocks, "011111022200033") << testing::PrintToString(rows);
+  EXPECT_EQ(view.code_at(-1), 0U);
+  EXPECT_EQ(view.code_at(19), 0U);
+  view.set_size(40, 3);
+  EXPECT_EQ(view.code_at(2), 3U);
+  view.scroll_to_start();
+  EXPECT_EQ(view.code_at(1), 1U);
+}
+
 TEST(Transcript, FollowsTheEndUntilScrolled) {
   TranscriptView view;
   view.set_size(40, 5);

@@ -1,0 +1,88 @@
+#include "mentions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "app/base/places.h"
+
+namespace bitnet {
+namespace {
+
+constexpr std::string_view kSpace = " \t\r\n";
+
+bool is_file(const std::string& path) {
+  std::error_code error;  // what cannot be looked at is no file of theirs
+  return std::filesystem::is_regular_file(expand_home(path), error);
+}
+
+bool is_quote(char c) { return c == '"' || c == '\''; }
+
+// A word with an @ in front, as it stands in the text.
+struct Word {
+  size_t begin;
+  size_t end;
+  char quote = '\0';
+  bool closed = true;     // false: the closing quote is missing
+  std::string_view path;  // without quotes
+};
+
+std::vector<Word> words_in(std::string_view text) {
+  std::vector<Word> words;
+  for (size_t at = 0; (at = text.find('@', at)) != std::string_view::npos;) {
+    const size_t begin = at++;
+    if (begin > 0 && kSpace.find(text[begin - 1]) == std::string_view::npos) continue;
+    Word word{begin, std::min(text.find_first_of(kSpace, at), text.size()), '\0', true, {}};
+    if (at < text.size() && is_quote(text[at])) {
+      word.quote = text[at++];
+      const size_t close = std::min(text.find(word.quote, at), text.size());
+      word.closed = close < text.size();
+      word.end = close + (word.closed ? 1 : 0);
+      word.path = text.substr(at, close - at);
+      if (word.closed) at = word.end;
+    } else {
+      word.path = text.substr(at, word.end - at);
+    }
+    words.push_back(word);
+  }
+  return words;
+}
+
+}  // namespace
+
+std::vector<Mention> mentions_in(std::string_view text) {
+  constexpr const char* kBehindAWord = ",.;:!?)]}\"'";
+  std::vector<Mention> mentions;
+  for (const Word& word : words_in(text)) {
+    Mention mention{word.begin, word.end, std::string(word.path)};
+    if (word.quote == '\0' && !is_file(mention.path)) {
+      mention.path.erase(mention.path.find_last_not_of(kBehindAWord) + 1);
+      mention.end = word.begin + 1 + mention.path.size();
+    }
+    if (word.closed && !mention.path.empty() && is_file(mention.path)) mentions.push_back(std::move(mention));
+  }
+  return mentions;
+}
+
+BegunMention begun_mention(std::string_view text) {
+  const std::vector<Word> words = words_in(text);
+  for (auto word = words.rbegin(); word != words.rend(); ++word) {
+    if (word->end == text.size() && (word->quote == '\0' || !word->closed))
+      return {word->begin, word->quote, word->path};
+  }
+  return {text.size(), '\0', {}};
+}
+
+std::string mention_of(std::string_view path, char quote, bool open) {
+  const bool is_word = path.find_first_of(" \"'") == std::string_view::npos;
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
+  if (std::any_of(path.begin(), path.end(), is_control)) return {};
+  if (quote == '\0' && is_word) return fmt::format("@{}", path);
+  if (quote == '\0') quote = path.find('"') == std::string_view::npos ? '"' : '\'';
+  if (path.find(quote) != std::string_view::npos) return {};
+  return fmt::format("@{}{}{}", quote, path, open ? "" : std::string(1, quote));
+}
+
+}  // namespace bitnet
