@@ -5,7 +5,8 @@
 
 Four models (the bundled one and three that tests/support/make_family.py makes, of families that share few kernels) read a
 dozen tokens. Kept is what the last one has at each stage (engine/observation.h) in the first, a middle and the last layer,
-as tests/program/reference.py computes it in float64. The file is a GGUF file without a model: stages.models names them, and
+as tests/program/reference.py computes it in float64 (tests/program/families/stages_in_transformers.py compares that with
+transformers). The file is a GGUF file without a model: stages.models names them, and
 each has NAME.sha256 and NAME.bytes of its file, NAME.tokens, and tensors NAME.STAGE of f32 [3, width].
 """
 import hashlib
@@ -41,15 +42,20 @@ def files(folder):
         yield name, path
 
 
-def stages_of(model, ids):
-    """Yields each stage and its rows [3, width] at the last token."""
-    model.forward(ids.tolist())
+def tokens_of(name, model):
+    """Returns the ids that a model reads."""
+    n_vocab = len(model.file.meta["tokenizer.ggml.tokens"])
+    return np.random.Generator(np.random.PCG64(len(name))).integers(0, n_vocab - 8, N_TOKENS)
+
+
+def stages_of(model, ids, numbers=reference.Numbers()):
+    """Yields each stage and what the last token has there, a row for each layer."""
+    model.forward(ids.tolist(), numbers)
     for stage in STAGES:
-        rows = np.array(model.stages[stage])
+        rows = model.stages[stage]
         if stage == "query" and model.arch == "llama":  # the engine rotates halves, the file has pairs
-            heads = rows.reshape(len(rows), model.n_head, -1)
-            rows = np.concatenate([heads[..., 0::2], heads[..., 1::2]], -1).reshape(rows.shape)
-        yield stage, rows[[0, model.n_layer // 2, model.n_layer - 1]].astype("<f4")
+            rows = [row.reshape(model.n_head, -1, 2).swapaxes(1, 2).ravel() for row in rows]
+        yield stage, rows
 
 
 def main(out=GOLDEN):
@@ -57,11 +63,11 @@ def main(out=GOLDEN):
     with tempfile.TemporaryDirectory() as folder:
         for name, path in files(folder):
             model = reference.Model(path)
-            n_vocab = len(model.file.meta["tokenizer.ggml.tokens"])
-            ids = np.random.Generator(np.random.PCG64(len(name))).integers(0, n_vocab - 8, N_TOKENS)
+            ids, layers = tokens_of(name, model), [0, model.n_layer // 2, model.n_layer - 1]
             keys.update({name + ".sha256": string(hashlib.sha256(path.read_bytes()).hexdigest()),
                          name + ".bytes": u32(path.stat().st_size), name + ".tokens": ints(ids)})
-            tensors += [(f"{name}.{stage}", rows) for stage, rows in stages_of(model, ids)]
+            tensors += [(f"{name}.{stage}", np.array([rows[i] for i in layers], "<f4"))
+                        for stage, rows in stages_of(model, ids)]
     head, at = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys)), 0
     head += b"".join(raw_text(key) + value for key, value in keys.items())
     for name, rows in tensors:

@@ -43,7 +43,7 @@ class Loaded:
         self.n_vocab = self.file.tensors["token_embd.weight"][0][1]
         self.tied = "output.weight" not in self.file.tensors
         self.heads, self.kv = self.get("attention.head_count"), self.get("attention.head_count_kv")
-        self.head_dim = self.get("attention.key_length")
+        self.head_dim = self.get("attention.key_length", self.get("embedding_length") // self.heads)
         kinds = {self.file.kind(name) for name in self.file.tensors if name.startswith("blk.")}
         self.int8 = self.arch.startswith("bitnet") or bool(kinds & set(gguf_types.I2_S))
         config, kind = self.config()
@@ -60,7 +60,8 @@ class Loaded:
             n = self.get("context_length")
             return tf.GPT2Config(vocab_size=self.n_vocab, n_embd=self.get("embedding_length"), n_layer=self.get("block_count"),
                                  n_head=self.heads, n_positions=n, n_ctx=n, n_inner=self.get("feed_forward_length"),
-                                 layer_norm_epsilon=self.get("attention.layer_norm_epsilon"), **NO_MARKS), tf.GPT2LMHeadModel
+                                 layer_norm_epsilon=self.get("attention.layer_norm_epsilon"), tie_word_embeddings=self.tied,
+                                 **NO_MARKS), tf.GPT2LMHeadModel
         base = dict(vocab_size=self.n_vocab, hidden_size=self.get("embedding_length"),
                     num_hidden_layers=self.get("block_count"),
                     intermediate_size=self.get("feed_forward_length"), num_attention_heads=self.heads,
@@ -79,7 +80,7 @@ class Loaded:
                         original_max_position_embeddings=self.get("rope.scaling.original_context_length",
                                                                   base["max_position_embeddings"]))
         if self.arch == "gemma3":
-            every = self.get("attention.sliding_window_pattern")
+            every = self.get("attention.sliding_window_pattern", 6)
             kinds = ["sliding_attention" if (i + 1) % every else "full_attention" for i in range(base["num_hidden_layers"])]
             base.update(layer_types=kinds, sliding_window=self.get("attention.sliding_window"),
                         query_pre_attn_scalar=self.head_dim,
@@ -108,7 +109,7 @@ class Loaded:
         return tf.Gemma4TextConfig(**base)
 
     def rotated(self):
-        return self.get("rope.dimension_count") / self.head_dim
+        return self.get("rope.dimension_count", self.head_dim) / self.head_dim
 
     def rope(self):
         rope = dict(rope_type="default", rope_theta=self.get("rope.freq_base"))
