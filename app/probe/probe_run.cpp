@@ -84,7 +84,10 @@ class Journal {
     lines_.fd = open((path_ + ".jsonl").c_str(),
                      O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (goes_on ? 0 : O_TRUNC), 0600);
     if (values_.fd < 0 || lines_.fd < 0) fail();
-    if (!goes_on) put(lines_.fd, job + "\n", -1);
+    if (!goes_on)
+      put(lines_.fd, job + "\n", -1);
+    else if (ftruncate(lines_.fd, lines_end_) != 0)
+      fail();
   }
 
   const std::map<size_t, ordered_json>& done() const { return done_; }
@@ -122,14 +125,21 @@ class Journal {
       if (at >= 0) at += n;
     }
   }
+  // Reads lines up to one that was being written when the program ended, or whose values did not get to the
+  // disk.
   bool read_lines(const std::string& job) {
     std::ifstream in(path_ + ".jsonl");
     std::string line;
     if (!std::getline(in, line) || line != job) return false;
-    while (std::getline(in, line)) {
-      if (in.eof() || !is_json(line)) break;  // it was being written when the program ended
+    std::error_code missing;
+    const uintmax_t bytes = fs::file_size(path_, missing);
+    const size_t n_rows = missing ? 0 : bytes / row_bytes_;
+    for (lines_end_ = in.tellg(); std::getline(in, line) && !in.eof() && is_json(line);
+         lines_end_ = in.tellg()) {
       const ordered_json row = read_ordered_json(line);
-      done_[row.at("row").get<size_t>()] = row.at("record");
+      const auto index = row.at("row").get<size_t>();
+      if (index >= n_rows) break;
+      done_[index] = row.at("record");
     }
     return true;
   }
@@ -143,6 +153,7 @@ class Journal {
   const std::string path_;
   const size_t row_bytes_;
   Owned values_, lines_;
+  off_t lines_end_ = 0;  // of those that are gone on from
   std::map<size_t, ordered_json> done_;
 };
 
@@ -361,8 +372,8 @@ uint32_t RowKeeper::read(Session& session, const std::vector<int32_t>& ids, bool
   known_.clear();
   if (common(session.tokens()) > known && known + 1 < ids.size()) {
     std::vector<int32_t> other = ids;  // the same up to what is known, and then another token
-    other.resize(known + 1);
-    other.back() = other.back() == 0 ? 1 : 0;
+    other.resize(known + 2);
+    other[known] = other[known] == 0 ? 1 : 0;
     session.sync(other);
   }
   const uint32_t reused = session.sync(ids, options).reused;

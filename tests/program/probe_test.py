@@ -123,6 +123,10 @@ class ProbeTest(ProgramCase):
                 process.send_signal(signal.SIGKILL)
                 break
         process.wait()
+        if os.path.exists(journal):  # as if the disk had lost the end of both files
+            with open(journal, "a") as lines:
+                lines.write('{"row":5,"rec')
+            os.truncate(there("cut_a.part"), os.path.getsize(there("cut_a.part")) * 3 // 4)
         self.probe("--stimuli", "s.json", "--template", "a", "--out", "cut.npy", "--force")
         np.testing.assert_array_equal(load("cut.npy"), load("whole.npy"))
         self.assertEqual(sidecar("cut_correctness.json"), sidecar("whole_correctness.json"))
