@@ -14,38 +14,45 @@ import numpy as np
 import common
 
 
-def held_out_correlation(x, y, folds, n_components, reg):
-    """The mean of the first correlations over held-out rows, weighted by the size of the folds."""
-    total = 0.0
-    for test in folds:
-        train = np.setdiff1d(np.arange(len(x)), test)
-        sides = []
-        for side in (x, y):
-            mean = side[train].mean(0)
-            u, s, basis = np.linalg.svd(side[train] - mean, full_matrices=False)
+class Whitened:
+    """A layer whose rows are reduced and whitened by the training rows of each fold: a pair (training rows, held-out rows)
+    for each."""
+
+    def __init__(self, values, folds, reg):
+        self.n_rows, self.pairs = len(values), []
+        for test in folds:
+            train = np.setdiff1d(np.arange(len(values)), test)
+            mean = values[train].mean(0)
+            u, s, basis = np.linalg.svd(values[train] - mean, full_matrices=False)
             kept = s > (s[0] if len(s) else 0) * 1e-9
             variance = s[kept] ** 2 / (len(train) - 1)
             if not kept.any():
-                sides.append((np.zeros((len(train), 1)), np.zeros((len(test), 1))))
+                self.pairs.append((np.zeros((len(train), 1)), np.zeros((len(test), 1))))
                 continue
             to_white = basis[kept].T / np.sqrt(variance + reg * variance.mean())
-            sides.append(((side[train] - mean) @ to_white, (side[test] - mean) @ to_white))
-        (x_train, x_test), (y_train, y_test) = sides
-        u, _, v = np.linalg.svd(x_train.T @ y_train / (len(train) - 1), full_matrices=False)
+            self.pairs.append(((values[train] - mean) @ to_white, (values[test] - mean) @ to_white))
+
+
+def held_out_correlation(x, y, n_components):
+    """The mean of the first correlations of two Whitened layers over held-out rows, weighted by the size of the folds."""
+    total = 0.0
+    for (x_train, x_test), (y_train, y_test) in zip(x.pairs, y.pairs):
+        u, _, v = np.linalg.svd(x_train.T @ y_train / (len(x_train) - 1), full_matrices=False)
         a, b = x_test @ u[:, :n_components], y_test @ v[:n_components].T
         a, b = a - a.mean(0), b - b.mean(0)
         sizes = np.sqrt((a * a).sum(0) * (b * b).sum(0))
         correlations = np.where(sizes > 0, (a * b).sum(0) / np.where(sizes > 0, sizes, 1), 0)
-        total += max(0.0, float(correlations.mean())) * len(test)
-    return total / len(x)
+        total += max(0.0, float(correlations.mean())) * len(x_test)
+    return total / x.n_rows
 
 
-def matrix_of(a, b, folds, n_components, reg, symmetric):
-    found = np.zeros((a.shape[1], b.shape[1]))
-    for i in range(a.shape[1]):
-        for j in range(i if symmetric else 0, b.shape[1]):
-            found[i, j] = held_out_correlation(a[:, i], b[:, j], folds, n_components, reg)
-            if symmetric:
+def matrix_of(a, b, n_components):
+    """a and b are lists of Whitened layers; where they are one list, what is known by symmetry is not computed."""
+    found = np.zeros((len(a), len(b)))
+    for i in range(len(a)):
+        for j in range(i if a is b else 0, len(b)):
+            found[i, j] = held_out_correlation(a[i], b[j], n_components)
+            if a is b:
                 found[j, i] = found[i, j]
     return found
 
@@ -77,24 +84,31 @@ def main(arguments=None):
         raise common.Refused(f"{a.cv_folds} folds of {len(first.values)} rows; wanted at least 2, of 3 rows each")
     rows = np.random.default_rng(0).permutation(len(first.values))
     folds = [np.sort(rows[i::a.cv_folds]) for i in range(a.cv_folds)]
-    x = first.values.astype(np.float64)
-    saved = {"cca_layer_matrix": matrix_of(x, x, folds, a.n_components, a.reg, True), "activations_sha256": first.sha256}
+
+    def layers(array):
+        return [Whitened(array.values[:, i].astype(np.float64), folds, a.reg) for i in range(array.values.shape[1])]
+    mine = layers(first)
+    saved = {"cca_layer_matrix": matrix_of(mine, mine, a.n_components), "activations_sha256": first.sha256}
     if a.activations_b:
         second = common.Activations(a.activations_b)
         if not a.assume_row_aligned:
             first.must_align_with(second)
         first.must_be_as_many_as(second)
-        saved["cca_cross_model"] = matrix_of(x, second.values.astype(np.float64), folds, a.n_components, a.reg, False)
+        saved["cca_cross_model"] = matrix_of(mine, layers(second), a.n_components)
         saved["activations_b_sha256"] = second.sha256
     if a.probes:
         probes = common.read_arrays(a.probes)
-        if str(probes["activations_sha256"]) != first.sha256:
+        if not isinstance(probes, dict) or str(probes.get("activations_sha256")) != first.sha256:
             raise common.Refused(f"{a.probes}: the probes are those of another array (activations_sha256)")
-        if not {"root_probe_weights", "pattern_probe_weights"} <= set(probes.files):
+        weights = [probes.get(f"{task}_probe_weights") for task in ("root", "pattern")]
+        if any(w is None for w in weights):
             raise common.Refused(f"{a.probes} has no weights of root and pattern; linear_probe.py writes them with "
                                  "--tasks root pattern and any --probe-kind but mlp")
-        saved["root_pattern_cca"] = np.array([principal_cosines(r, p).mean() for r, p in
-                                              zip(probes["root_probe_weights"], probes["pattern_probe_weights"])])
+        for w in weights:
+            common.must_be_numbers(a.probes, w)
+            if w.ndim != 3 or w.shape[::2] != first.values.shape[1:] or not np.isfinite(w).all():
+                raise common.Refused(f"{a.probes}: wanted finite weights [layers, classes, width], found {list(w.shape)}")
+        saved["root_pattern_cca"] = np.array([principal_cosines(r, p).mean() for r, p in zip(*weights)])
     np.savez(a.output, schema_version=3, n_components=a.n_components, regularization=a.reg, cv_folds=a.cv_folds,
              evaluation="held_out", **saved)
     common.write_plot(a.output, common.heat_map("Canonical correlations of layers", saved["cca_layer_matrix"]))

@@ -38,11 +38,24 @@ def read_json(path):
 
 
 def read_arrays(path):
-    """What an .npy or .npz file has."""
+    """What an .npy file has, or the arrays of an .npz file by name."""
     try:
-        return np.load(path)
-    except (OSError, ValueError, EOFError) as problem:
-        raise Refused(f"{path}: {problem}") from problem
+        found = np.load(path)
+        return found if isinstance(found, np.ndarray) else dict(found)
+    except Exception as problem:  # whatever numpy's readers of headers and archives raise
+        raise Refused(f"{path}: {problem or type(problem).__name__}") from problem
+
+
+def must_be_numbers(path, array):
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu":
+        raise Refused(f"{path}: wanted an array of numbers, found {getattr(array, 'dtype', 'several arrays')}")
+
+
+def member(value, *keys):
+    """value[key][key]... of what was read from JSON, or None where there is no such thing."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) and isinstance(key, str) else None
+    return value
 
 
 def read_stimuli(path):
@@ -54,10 +67,18 @@ def read_stimuli(path):
 
 def prompts_of(path, template):
     """The prompts of all stimuli under a template."""
-    prompts = [s.get("prompts", {}).get(template) for s in read_stimuli(path)]
-    if None in prompts:
-        raise Refused(f"{path}: stimulus {prompts.index(None)} has no prompt '{template}'; --template names another")
+    prompts = [member(s, "prompts", template) for s in read_stimuli(path)]
+    for i, prompt in enumerate(prompts):
+        if not isinstance(prompt, str):
+            raise Refused(f"{path}: stimulus {i} has no prompt '{template}'; --template names another")
     return prompts
+
+
+def read_correctness(path):
+    rows = read_json(path)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and {"index", "correct"} <= set(row) for row in rows):
+        raise Refused(f"{path}: wanted a list of rows with 'index' and 'correct', as bitnet-chat probe writes it")
+    return rows
 
 
 def write_json(path, value):
@@ -74,11 +95,13 @@ class Activations:
         self.values = read_arrays(path)
         self.about = read_json(beside(path, "_metadata.json"))
         self.sha256 = sha256_of(path)
-        if not isinstance(self.values, np.ndarray) or self.values.ndim != 3 or self.values.size == 0:
-            raise Refused(f"{path}: wanted [stimuli, layers, width], found {list(getattr(self.values, 'shape', []))}")
+        must_be_numbers(path, self.values)
+        if self.values.ndim != 3 or self.values.size == 0:
+            raise Refused(f"{path}: wanted [stimuli, layers, width], found {list(self.values.shape)}")
         if not isinstance(self.about, dict) or self.about.get("activations_sha256") != self.sha256:
             raise Refused(f"{path}: its metadata are those of another array (activations_sha256)")
-        if len(self.about.get("row_indices", [])) != len(self.values):
+        rows = self.about.get("row_indices")
+        if not isinstance(rows, list) or len(rows) != len(self.values) or not all(isinstance(i, int) and i >= 0 for i in rows):
             raise Refused(f"{path}: its metadata do not say which stimulus each row is (row_indices)")
         if not np.isfinite(self.values).all():
             raise Refused(f"{path}: some values are not finite")
@@ -88,11 +111,13 @@ class Activations:
         stimuli = read_stimuli(path)
         if self.about.get("stimuli_sha256") != sha256_of(path):
             raise Refused(f"{path}: {self.path} was made from other stimuli (stimuli_sha256)")
+        if max(self.about["row_indices"]) >= len(stimuli):
+            raise Refused(f"{path} has {len(stimuli)} stimuli, and {self.path} names others (row_indices)")
         return [stimuli[i] for i in self.about["row_indices"]]
 
     def correctness(self, path=None):
         path = path or beside(self.path, "_correctness.json")
-        rows = read_json(path)
+        rows = read_correctness(path)
         if self.about.get("correctness_sha256") != sha256_of(path):
             raise Refused(f"{path}: it is not the correctness of {self.path} (correctness_sha256)")
         if [row["index"] for row in rows] != self.about["row_indices"]:
@@ -225,6 +250,13 @@ def text_at(x, y, text, anchor="middle", extra=""):
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="#222" {extra}>{escape(text)}</text>'
 
 
+def ticks(low, high):
+    """Round numbers from low to high, four to nine of them."""
+    step = 10.0 ** np.floor(np.log10((high - low) / 4))
+    step *= max(factor for factor in (1, 2, 5) if factor * step <= (high - low) / 4 * (1 + 1e-9))
+    return np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1) * step + 0.0
+
+
 def line_plot(title, series, x_label="layer", y_label="", bounds=None):
     """series: name -> values by layer. bounds: (lowest, highest) of y."""
     width, height, left, top, right, bottom = 640, 300, 60, 34, 150, 44
@@ -235,7 +267,7 @@ def line_plot(title, series, x_label="layer", y_label="", bounds=None):
     x = lambda i: left + (width - left - right) * (i / max(1, n - 1))
     y = lambda v: top + (height - top - bottom) * (1 - (v - low) / (high - low))
     parts = [text_at(left, 18, title, "start", 'font-weight="bold"')]
-    for tick in np.linspace(low, high, 5):
+    for tick in ticks(low, high):
         parts.append(f'<line x1="{left}" x2="{width - right}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" stroke="#ddd"/>')
         parts.append(text_at(left - 6, y(tick) + 4, f"{tick:.3g}", "end"))
     for i in range(0, n, max(1, n // 12)):

@@ -21,7 +21,7 @@ def main(arguments=None):
     a = parser.parse_args(arguments)
     activations = common.Activations(a.activations)
     linked = not (a.allow_unlinked_correctness and a.correctness)
-    rows = activations.correctness(a.correctness) if linked else common.read_json(a.correctness)
+    rows = activations.correctness(a.correctness) if linked else common.read_correctness(a.correctness)
     if len(rows) != len(activations.values):
         raise common.Refused(f"{len(rows)} rows of correctness, {len(activations.values)} of activations")
     correct = np.array([bool(row["correct"]) for row in rows])

@@ -44,8 +44,10 @@ def main(arguments=None):
             raise common.Refused(f"{a.text} is empty")
     else:
         stimuli = common.read_stimuli(a.stimuli)
-        of = {name: [s["prompts"][name] for s in stimuli] for name in stimuli[0]["prompts"]}
-        of["expected_surface"] = [s["expected_surface"] for s in stimuli]
+        names = common.member(stimuli[0], "prompts")
+        of = {name: common.prompts_of(a.stimuli, name) for name in (names if isinstance(names, dict) else ())}
+        if all("expected_surface" in s for s in stimuli):
+            of["expected_surface"] = [str(s["expected_surface"]) for s in stimuli]
     found = {name: counts(chat, texts, a.words) for name, texts in of.items()}
     common.write_json(a.output, {"schema_version": 1, "model": str(a.model), "of": found})
     for name, row in found.items():

@@ -37,13 +37,14 @@ def provenance(path, about, array):
         return f"{path} has no metadata"
     if about.get("logits_sha256") not in (None, common.sha256_of(path)):
         return f"{path} is not the file that its metadata were written for"
-    if list(about.get("logits_shape", array.shape))[-1] != array.shape[-1]:
+    shape = about.get("logits_shape", [array.shape[-1]])
+    if not isinstance(shape, list) or shape[-1:] != [array.shape[-1]]:
         return f"{path} does not have the shape that its metadata say"
-    return None if about.get("token_audit", {}).get("token_ids") else f"{path}: its metadata name no tokens"
+    return None if common.member(about, "token_audit", "token_ids") else f"{path}: its metadata name no tokens"
 
 
 def classify(a, report, abouts, problems):
-    ids = [about.get("token_audit", {}).get("token_ids") if isinstance(about, dict) else None for about in abouts]
+    ids = [common.member(about, "token_audit", "token_ids") for about in abouts]
     if any(problems):
         return "provenance_fail", [p for p in problems if p]
     if ids[0] != ids[1]:
@@ -88,7 +89,8 @@ def main(arguments=None):
     arrays, abouts, problems = [], [], []
     for path, named in ((a.ember, a.metadata), (a.reference, a.reference_metadata)):
         array = common.read_arrays(path)
-        if not isinstance(array, np.ndarray) or array.size == 0:
+        common.must_be_numbers(path, array)
+        if array.ndim == 0 or array.size == 0:
             raise common.Refused(f"{path}: wanted an .npy file with logits")
         arrays.append(array.astype(np.float64).reshape(-1, array.shape[-1])[-1])
         try:

@@ -37,8 +37,8 @@ def labels_of(stimuli, field):
 
 def check_contract(stimuli, template, task):
     for stimulus in stimuli:
-        contract = stimulus.get("prompt_contracts", {}).get(template, {})
-        if task in contract.get("revealed_targets", []):
+        revealed = common.member(stimulus, "prompt_contracts", template, "revealed_targets")
+        if isinstance(revealed, list) and task in revealed:
             raise common.Refused(f"the prompts of template {template} say the {task}; --allow-revealed probes all the same")
 
 
@@ -167,7 +167,7 @@ def main(arguments=None):
     saved, policy = {}, {}
     for task in a.tasks:
         if not a.allow_revealed:
-            check_contract(stimuli, activations.about["probe_template"], task)
+            check_contract(stimuli, activations.about.get("probe_template"), task)
         split = getattr(a, f"{task}_split", "stratified")
         field = a.group_field or OTHER.get(task)
         groups = labels_of(stimuli, field) if split == "grouped" and field else None

@@ -235,6 +235,20 @@ class ProbesTest(unittest.TestCase):
         for text in ("", "{}", "[]", "[1]"):
             pathlib.Path(at("t.json")).write_text(text)
             refused("t.json", linear_probe.main, *of, "--stimuli", at("t.json"))
+        for wrong in (np.full(values.shape, "x"), values > 0, values[0]):
+            np.save(at("w.npy"), wrong)
+            common.write_json(at("w_metadata.json"), {"activations_sha256": sha256(at("w.npy"))})
+            refused("wanted", rsa.main, "--activations", at("w.npy"))
+        refused("names others", linear_probe.main, "--activations", self.write("b", values, row_indices=[1000] * len(values)), *stimuli)
+        for rows in ([{"index": 0}], {"correct": 1}, [0]):
+            common.write_json(at("c.json"), rows)
+            refused("'index' and 'correct'", divergence.main, *of, "--correctness", at("c.json"))
+        weights = dict(root_probe_weights=values[None, 0], pattern_probe_weights=values[None, 0])
+        np.savez(at("p.npz"), activations_sha256=sha256(array), **weights)
+        refused("wanted finite weights", cca.main, *of, "--probes", at("p.npz"))
+        whole = pathlib.Path(at("p.npz")).read_bytes()
+        pathlib.Path(at("p.npz")).write_bytes(whole[:-9])
+        refused("p.npz", cca.main, *of, "--probes", at("p.npz"))
         pathlib.Path(at("empty.npy")).write_bytes(b"")
         refused("empty.npy", rsa.main, "--activations", at("empty.npy"))
 
