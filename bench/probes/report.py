@@ -24,16 +24,17 @@ import program
 import rsa
 
 STYLE = ("body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222}"
-         "table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:.2em .6em;text-align:right}"
-         "th:first-child,td:first-child{text-align:left}code{background:#f3f3f3}.refused{color:#a33}svg{max-width:100%}")
+         "table{border-collapse:collapse;margin:.6em 0}td,th{border:1px solid #ccc;padding:.2em .6em;text-align:left}"
+         ".number{text-align:right}td{overflow-wrap:anywhere}code{background:#f3f3f3}.refused{color:#a33}svg{max-width:100%}")
 
 
 def table(rows):
-    """rows: lists of cells, the first one is the head."""
-    cell = lambda value: f"{value:.4g}" if isinstance(value, float) else html.escape(str(value))
-    lines = ["".join(f"<{kind}>{cell(c)}</{kind}>" for c in row) for kind, row in
-             zip(["th"] + ["td"] * (len(rows) - 1), rows)]
-    return "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
+    """rows: lists of cells, the first one is the head. Numbers stand to the right, under heads that do so too."""
+    is_number = lambda value: isinstance(value, (int, float)) and not isinstance(value, bool)
+    text = lambda value: f"{value:.4g}" if isinstance(value, float) else html.escape(str(value))
+    right = [all(is_number(row[i]) for row in rows[1:]) for i in range(len(rows[0]))]
+    cells = lambda kind, row: "".join(f"<{kind}{' class=number' if r else ''}>{text(value)}</{kind}>" for r, value in zip(right, row))
+    return "<table>" + "".join(f"<tr>{cells('td' if i else 'th', row)}</tr>" for i, row in enumerate(rows)) + "</table>"
 
 
 class Report:
@@ -75,7 +76,7 @@ class Report:
         about, rows = self.activations.about, self.activations.correctness()
         manifest = about["run_manifest"]
         of = lambda key: sum(bool(row[key]) for row in rows)
-        return table([["", "what it is"], ["model", about["gguf_metadata"].get("general.name", about["model_path"])],
+        return table([["what", "which"], ["model", about["gguf_metadata"].get("general.name", about["model_path"])],
                       ["architecture", about["architecture"]], ["fingerprint", manifest["fingerprint"]],
                       ["device", f"{manifest['device']}, {manifest['driver']}"], ["engine", manifest["engine"]],
                       ["stimuli", f"{len(rows)}, SHA-256 {about['stimuli_sha256']}"],
@@ -90,7 +91,7 @@ class Report:
 
     def linear(self):
         linear_probe.main(["--activations", self.array, "--stimuli", self.stimuli, "--output", self.at("probe.npz"), "--control",
-                           "--control-repeats", str(self.a.control_repeats)])
+                           "--control-repeats", str(self.a.control_repeats), "--n-jobs", str(self.a.n_jobs)])
         found = np.load(self.at("probe.npz"))
         rows = [["task", "classes", "chance", "best layer", "accuracy", "shuffled", "selectivity"]]
         for task in found["tasks"]:
@@ -122,10 +123,11 @@ class Report:
     def kv_replay(self):
         kv_replay.main([*self.of_model(), "--stimuli", self.stimuli, "--template", self.a.template, "--output", self.at("kv_replay.json")])
         found = common.read_json(self.at("kv_replay.json"))
-        rows = [["prompt", *found["columns"]]]
-        for i, row in enumerate(found["rows"]):
-            rows.append([i, *(float(row[column]) for column in found["columns"])])
-        return f"<p>Largest difference of any value; {'all are exact' if found['exact'] else 'some differ'}.</p>" + table(rows)
+        rows = [["prompt", "tokens", *found["columns"]]]
+        for row in found["rows"]:
+            rows.append([row["prompt"], row["tokens"], *(float(row[column]) for column in found["columns"])])
+        return ("<p>The largest difference of any logit from those of the whole prompt at once, and of any hidden state behind "
+                f"beginnings that others share; {'all are exact' if found['exact'] else 'some differ'}.</p>" + table(rows))
 
     def fertility(self):
         fertility.main([*self.of_model(), "--stimuli", self.stimuli, "--output", self.at("fertility.json")])
@@ -145,7 +147,9 @@ class Report:
             pass  # its class is in the file
         found = common.read_json(self.at("golden.json"))
         keys = ["class", "cosine", "max_abs_diff", "topk_overlap", "exact_bits_equal"]
-        return (f"<p>The logits of one prompt against those of <code>--device {html.escape(self.a.reference_device)}</code>.</p>"
+        devices = [common.read_json(self.at(name))["run_manifest"]["device"] for name in ("logits_metadata.json", "reference_metadata.json")]
+        same = " They are one: --reference-device names another." if devices[0] == devices[1] else ""
+        return (f"<p>The logits of one prompt on {html.escape(devices[0])} against those on {html.escape(devices[1])}.{same}</p>"
                 + table([["key", "value"], *([key, found[key]] for key in keys)]))
 
     def write(self):
@@ -162,7 +166,8 @@ def main(arguments=None):
     parser.add_argument("--template", default="en_surface_probe")
     parser.add_argument("--position", default="last")
     parser.add_argument("--control-repeats", type=int, default=5)
-    parser.add_argument("--reference-device", default="cpu")
+    parser.add_argument("--n-jobs", type=int, default=-1, help="layers that are probed at a time; -1: as many as there are cores")
+    parser.add_argument("--reference-device", default="cpu", help="whose logits are taken for right")
     parser.add_argument("--output", required=True, help="folder")
     report = Report(parser.parse_args(arguments))
     report.section("What was probed", report.probe)
