@@ -173,6 +173,8 @@ void intervene(Model& m, Backend& backend, const Interventions& interventions) {
       throw Error(ErrorKind::usage,
                   fmt::format("steer: wanted {} values, as wide as the residual stream, found {}",
                               m.config.n_embd, vector.size()));
+    if (!std::ranges::all_of(vector, [](float value) { return std::isfinite(value); }))
+      throw Error(ErrorKind::usage, "steer: some values of the vector are not finite");
     steers[layer].resize(vector.size());
     for (size_t i = 0; i < vector.size(); ++i) steers[layer][i] += vector[i];
   }

@@ -28,7 +28,10 @@ EngineOptions engine_options(const ModelOptions& options) {
   engine.n_ctx = options.ctx;
   engine.expert_trace = options.expert_trace;
   for (const SteerOption& steer : options.steers) {
-    std::vector<float> vector = read_npy(steer.file).values;
+    auto [shape, vector] = read_npy(steer.file);
+    if (std::ranges::count_if(shape, [](size_t n) { return n != 1; }) > 1)
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: wanted one vector, found rows of them", printable(steer.file)));
     for (float& value : vector) value *= steer.scale;
     engine.interventions.steers.push_back({steer.layer, std::move(vector)});
   }

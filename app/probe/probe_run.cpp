@@ -59,17 +59,20 @@ std::vector<Target> outputs_of(const ProbeJob& job, const std::string& of_templa
   return outputs;
 }
 
-void refuse_existing(const ProbeJob& job) {
+void refuse_doubles(const ProbeJob& job) {
   std::set<std::string> paths;
   for (const std::string& name : job.templates)
-    for (const Target& output : outputs_of(job, name)) {
+    for (const Target& output : outputs_of(job, name))
       if (!paths.insert(output.path).second)
         throw Error(ErrorKind::usage, fmt::format("{} would be written twice", printable(output.path)));
-      for (const char* ending : {".npy", "_metadata.json", "_correctness.json"})
-        if (const std::string path = beside(output.path, ending); !job.overwrite && fs::exists(path))
-          throw Error(ErrorKind::runtime,
-                      fmt::format("{}: is there already; --force overwrites it", printable(path)));
-    }
+}
+
+void refuse_existing(const std::vector<Target>& outputs) {
+  for (const Target& output : outputs)
+    for (const char* ending : {".npy", "_metadata.json", "_correctness.json"})
+      if (const std::string path = beside(output.path, ending); fs::exists(path))
+        throw Error(ErrorKind::runtime,
+                    fmt::format("{}: is there already; --force overwrites it", printable(path)));
 }
 
 // What is done of one template: values in a file in the order of rows, and a line of JSON for each row. The
@@ -88,6 +91,13 @@ class Journal {
       put(lines_.fd, job + "\n", -1);
     else if (ftruncate(lines_.fd, lines_end_) != 0)
       fail();
+  }
+
+  // Whether there is one of this job.
+  static bool is_there(const std::string& path, const std::string& job) {
+    std::ifstream in(path + ".jsonl");
+    std::string line;
+    return std::getline(in, line) && line == job;
   }
 
   const std::map<size_t, ordered_json>& done() const { return done_; }
@@ -157,7 +167,8 @@ class Journal {
   std::map<size_t, ordered_json> done_;
 };
 
-// The probe of one template.
+// The probe of one template: check, compute, write and forget are called in this order. What a probe that was
+// stopped has written of its results may be written again.
 class TemplateProbe {
  public:
   TemplateProbe(const ProbedModel& model, const ProbeJob& job, const std::string& name)
@@ -181,7 +192,12 @@ class TemplateProbe {
                               n_ctx_, model.engine.model().n_ctx_train));
   }
 
-  void run(const std::function<void(const std::string&, bool)>& tell) {
+  void check() {
+    may_overwrite_ = job_.overwrite || Journal::is_there(part_path(), job_text());
+    if (!may_overwrite_) refuse_existing(outputs_of(job_, name_));
+  }
+
+  void compute(const std::function<void(const std::string&, bool)>& tell) {
     const auto start = std::chrono::steady_clock::now();
     const auto session = Session::create(model_.engine, static_cast<uint32_t>(n_ctx_));
     RowKeeper keeper(job_.what, shape_);
@@ -189,15 +205,13 @@ class TemplateProbe {
     std::iota(order.begin(), order.end(), size_t{0});
     std::ranges::sort(order, {},
                       [&](size_t i) -> const std::vector<int32_t>& { return rows_[i].prompt.ids; });
-    std::unique_ptr<Journal> journal;
     size_t n_done = 0, n_tokens = 0, n_reused = 0;
     keeper.read(*session, rows_[order[0]].prompt.ids, false);  // which tells how wide rows are
-    const size_t a_position = shape_.n_layers * keeper.width();
-    const Outputs outputs = outputs_of(job_, name_);
-    journal = std::make_unique<Journal>(part_path(), job_text(), a_position * outputs.size());
-    const size_t before = journal->done().size();
+    a_position_ = shape_.n_layers * keeper.width();
+    journal_ = std::make_unique<Journal>(part_path(), job_text(), a_position_ * job_.positions.size());
+    const size_t before = journal_->done().size();
     for (const size_t i : order) {
-      if (journal->done().contains(i)) continue;
+      if (journal_->done().contains(i)) continue;
       const Row& row = rows_[i];
       n_reused += keeper.read(*session, row.prompt.ids, job_.reuse);
       n_tokens += row.prompt.ids.size();
@@ -206,20 +220,21 @@ class TemplateProbe {
         const std::vector<float> mean = keeper.mean_of(tokens);
         values.insert(values.end(), mean.begin(), mean.end());
       }
-      journal->add(i, values, continuation(*session, row));
+      journal_->add(i, values, continuation(*session, row));
       ++n_done;
       tell(
           fmt::format("{}: {} of {} stimuli, {:.1f} a second, {} of {} tokens reused", name_, n_done + before,
                       rows_.size(), static_cast<double>(n_done) / seconds_since(start), n_reused, n_tokens),
           n_done + before == rows_.size());
     }
-    for (const Target& output : outputs) write(output, *journal, a_position);
-    journal->remove();
   }
 
- private:
-  using Outputs = std::vector<Target>;
+  void write() const {
+    for (const Target& output : outputs_of(job_, name_)) write(output, a_position_);
+  }
+  void forget() { journal_->remove(); }
 
+ private:
   std::string part_path() const { return beside(job_.out, fmt::format("_{}.part", safe_part(name_))); }
 
   // Whatever changes a value is in here.
@@ -272,16 +287,16 @@ class TemplateProbe {
             {"probe_template", name_}};
   }
 
-  void write(const Target& output, const Journal& journal, size_t floats) const {
+  void write(const Target& output, size_t floats) const {
     const std::string& position = job_.positions[output.position].name;
     ordered_json correctness = ordered_json::array(), selections = ordered_json::array();
     std::vector<size_t> indices;
-    NpyFile file(output.path, {.overwrite = job_.overwrite},
+    NpyFile file(output.path, {.overwrite = may_overwrite_},
                  {rows_.size(), shape_.n_layers, floats / shape_.n_layers});
     for (size_t i = 0; i < rows_.size(); ++i) {
-      file.write(journal.values(i, output.position * floats, floats));
+      file.write(journal_->values(i, output.position * floats, floats));
       const auto& tokens = rows_[i].tokens[output.position];
-      ordered_json record = journal.done().at(i);
+      ordered_json record = journal_->done().at(i);
       record["probe_position"] = position;
       record["probe_generate_tokens"] = job_.generate;
       record["probe_token_indices"] = tokens;
@@ -295,7 +310,7 @@ class TemplateProbe {
     file.finish();
     const std::string correctness_path = beside(output.path, "_correctness.json"),
                       text = json_text(correctness);
-    write_file(correctness_path, text, {.overwrite = job_.overwrite});
+    write_file(correctness_path, text, {.overwrite = may_overwrite_});
     std::vector<std::string> positions;
     for (const ProbePosition& p : job_.positions) positions.push_back(p.name);
     ordered_json metadata = describe_model(model_.file, model_.engine, model_.options, job_.hash_model);
@@ -325,7 +340,7 @@ class TemplateProbe {
                      {"row_order", "source stimulus array order"},
                      {"row_indices", indices},
                      {"batched_probe_positions", positions}});
-    write_file(beside(output.path, "_metadata.json"), json_text(metadata), {.overwrite = job_.overwrite});
+    write_file(beside(output.path, "_metadata.json"), json_text(metadata), {.overwrite = may_overwrite_});
   }
 
   const ProbedModel& model_;
@@ -335,6 +350,9 @@ class TemplateProbe {
   std::string stimuli_sha256_;
   std::vector<Row> rows_;
   size_t n_ctx_ = 0;
+  size_t a_position_ = 0;  // floats of a row at one position
+  bool may_overwrite_ = false;
+  std::unique_ptr<Journal> journal_;
 };
 
 }  // namespace
@@ -397,10 +415,13 @@ void run_probe(const ProbedModel& model, const ProbeJob& job,
   if (job.what == Stage::weights)
     throw Error(ErrorKind::usage,
                 "what: weights are as many as a prompt has tokens; --prompt takes one prompt");
-  refuse_existing(job);
+  refuse_doubles(job);
   std::vector<TemplateProbe> probes;
   for (const std::string& name : job.templates) probes.emplace_back(model, job, name);
-  for (TemplateProbe& probe : probes) probe.run(tell);
+  for (TemplateProbe& probe : probes) probe.check();
+  for (TemplateProbe& probe : probes) probe.compute(tell);
+  for (const TemplateProbe& probe : probes) probe.write();
+  for (TemplateProbe& probe : probes) probe.forget();
 }
 
 }  // namespace bitnet

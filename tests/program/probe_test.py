@@ -132,6 +132,26 @@ class ProbeTest(ProgramCase):
         self.assertEqual(sidecar("cut_correctness.json"), sidecar("whole_correctness.json"))
         self.assertFalse(os.path.exists(journal))
 
+    def test_a_probe_of_two_templates_goes_on_with_the_same_command(self):
+        """Also where it was stopped while it wrote the first one's results."""
+        line = ("--stimuli", "s.json", "--template", "a,b", "--generate", "1", "--out", "two.npy")
+        self.probe(*line)
+        whole = {name: load(f"two_{name}_last_activations.npy") for name in "ab"}
+        self.assertIn("--force overwrites it", self.probe(*line, code=1))
+        process = subprocess.Popen([PROGRAM, "probe", TALKING, *line, "--force", *ON], env=environment(), cwd=FOLDER,
+                                   stderr=subprocess.DEVNULL)
+        journals, deadline = [there(f"two_{name}.part.jsonl") for name in "ab"], time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < deadline:
+            if all(map(os.path.exists, journals)):
+                process.send_signal(signal.SIGKILL)
+                break
+        if process.wait() != 0:
+            os.remove(there("two_b_last_activations.npy"))
+            self.probe(*line)
+        for name, wanted in whole.items():
+            np.testing.assert_array_equal(load(f"two_{name}_last_activations.npy"), wanted)
+        self.assertEqual([name for name in os.listdir(FOLDER) if ".part" in name], [])
+
     def test_what_stimuli_lack_is_named(self):
         self.assertIn("there is no template 'c'; it has a, b",
                       self.probe("--stimuli", "s.json", "--template", "c", "--out", "x.npy", code=2))
@@ -204,7 +224,9 @@ class ProbeTest(ProgramCase):
         question = ("-p", "What is the capital of France?", "--private", "--temp", "0")
         self.assertIn("Paris", self.done(TALKING, *question))
         self.assertNotIn("Paris", self.done(TALKING, *question, "--steer=layer=2,file=v.npy,scale=50"))
-        for wrong in ("--steer=layer=99,file=v.npy", "--steer=layer=1", "--steer=layer=1,file=none.npy",
+        np.save(there("nan.npy"), np.full(512, np.nan))
+        np.save(there("rows.npy"), np.ones((2, 256)))
+        for wrong in ("--steer=layer=1,file=nan.npy", "--steer=layer=1,file=rows.npy", "--steer=layer=99,file=v.npy", "--steer=layer=1", "--steer=layer=1,file=none.npy",
                       "--ablate-head=3", "--ablate-head=0:99"):
             self.probe(*prompt, wrong, "--out", "x.npy", code=2)
 
