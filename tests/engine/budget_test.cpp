@@ -170,5 +170,11 @@ TEST(BatchSize, GrowsUntilTokensTakeAFifthOfASecondOrAsLongAsTheWeights) {
   EXPECT_EQ(BatchSize(7, false).next(), 7U);
 }
 
+TEST(BatchSize, GrowsWhereBatchesAreMadeOddToo) {
+  BatchSize batch(1024, false);
+  for (int i = 0; i < 12; ++i) batch.took(batch.next() - 1, 0.01 + 1e-4 * (batch.next() - 1));
+  EXPECT_EQ(batch.next(), 1024U);
+}
+
 }  // namespace
 }  // namespace bitnet
