@@ -191,8 +191,9 @@ struct Widest {
   uint64_t delta_channels = 0, delta_heads = 0;         // of values
   uint64_t heads = 0, head_floats = 0;   // heads, and what a chunk of keys leaves of them (AttentionScratch)
   uint64_t pairs = 1, expert_input = 0;  // rows of a token that go into experts, and their features
-  bool blocks = false, floats = false, post = false, scaled = false;
-  uint64_t turned = 0;  // features of inputs that are rotated
+  bool blocks = false, floats = false, post = false, scaled = false, rest = false;
+  uint64_t turned = 0;   // features of inputs that are rotated
+  uint64_t gate_up = 0;  // of products of Input::int16_units
 
   void add(const Matrix& w) {
     input = std::max<uint64_t>(input, w.n_in);
@@ -200,6 +201,7 @@ struct Widest {
     blocks |= w.layout == Layout::blocks || w.layout == Layout::blocks16;
     floats |= w.layout == Layout::floats;
     scaled |= w.n_in != 0 && w.layout != Layout::floats && w.layout != Layout::trits;
+    rest |= w.input == Input::int16_units;
   }
 };
 
@@ -217,6 +219,8 @@ Widest widest_of(const Model& m) {
     w.delta_channels = std::max<uint64_t>(w.delta_channels, delta.shape.channels());
     w.delta_heads = std::max<uint64_t>(w.delta_heads, delta.shape.n_head_v);
     w.h = std::max<uint64_t>(w.h, ffn.down.n_in);
+    if (ffn.gate_up.input == Input::int16_units)
+      w.gate_up = std::max<uint64_t>(w.gate_up, ffn.gate_up.rows());
     w.heads = std::max<uint64_t>(w.heads, s.n_head);
     w.head_floats = std::max(w.head_floats, uint64_t{s.n_head} * (2 + s.head_dim));
     w.post |= at.post || ffn.post || per_layer.post;
@@ -236,7 +240,12 @@ Quantised allocate_quantised(Backend& backend, uint64_t n, const Widest& widest)
           widest.blocks ? allocate(features / 16 * sizeof(int32_t)) : nullptr,
           widest.floats ? allocate(features * sizeof(float)) : nullptr,
           widest.scaled ? allocate(features / 32 * sizeof(float)) : nullptr,
-          widest.turned != 0 ? allocate(n * widest.turned * sizeof(float)) : nullptr};
+          widest.turned != 0 ? allocate(n * widest.turned * sizeof(float)) : nullptr,
+          widest.rest ? allocate(features) : nullptr,
+          widest.rest ? allocate(n * (sizeof(float) + sizeof(int32_t))) : nullptr,
+          widest.rest ? allocate(features / 64 * sizeof(int32_t)) : nullptr,
+          widest.rest && widest.blocks ? allocate(features / 16 * sizeof(int32_t)) : nullptr,
+          widest.gate_up != 0 ? allocate(n * widest.gate_up * sizeof(float)) : nullptr};
 }
 
 AttentionScratch allocate_scratch(Backend& backend, const Widest& widest, uint32_t n_ctx) {

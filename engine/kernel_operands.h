@@ -30,13 +30,16 @@ using BufferPtr = std::shared_ptr<Buffer>;  // a tied head shares the embedding
 enum class BufferUse { weights, device, shared, host_weights };
 
 // How the input of a projection is rounded: to int8 by the largest magnitude of a row, as BitNet models are
-// trained, or by that of each unit of some inputs. float_row is not rounded; it is for Layout::floats alone.
-enum class Input { int8_row, int8_units, float_row };
+// trained, or by that of each unit of some inputs; int16_units are that and what it leaves, rounded to int8
+// too. float_row is not rounded; it is for Layout::floats alone.
+enum class Input { int8_row, int8_units, int16_units, float_row };
 
-// Inputs that share a scale where the rounding is Input::int8_units.
+// Inputs that share a scale where the rounding is one of units.
 constexpr uint32_t unit_of_input(Layout layout) {
   return layout == Layout::blocks || layout == Layout::blocks16 ? 32 : 64;
 }
+
+constexpr float kRestSteps = 254;  // of Input::int16_units, in a step of int8
 
 constexpr uint32_t kNotInFile = UINT32_MAX;
 
@@ -121,7 +124,9 @@ struct EmbedExtra {
 // With Input::int8_units a unit is rounded by itself, without the norm of its row. v = x * weight, or what a
 // LayerNorm gives; m = max(1e-30, max |v|) over the unit, M = max m over the row; q = round_half_even(v *
 // (127 / m)) within -127 to 127; e = m < M ? m / M : 1; s = 127 / max(1e-30, M * inverse), where `inverse` is
-// what an RMSNorm multiplies the row with. So v * inverse is about q * e / s.
+// what an RMSNorm multiplies the row with. So v * inverse is about q * e / s. With Input::int16_units the rest
+// of v is rounded too: q = round_half_even(254 * (v * (127 / m) - the first q)), of which s is 254 times that
+// of the row. A product is the sum of those of both, each rounded to f32.
 struct Quantised {
   BufferPtr q;         // [rows][n] int8
   BufferPtr info;      // [rows] of {f32 s, i32 sum(q)}; only Layout::trits needs the sum
@@ -130,6 +135,8 @@ struct Quantised {
   BufferPtr y{};       // [rows][n] f32, normed and not rounded; for Input::float_row
   BufferPtr scales{};  // [rows][n / unit_of_input] f32, e; for int8_units (and 1 for int8_row on the CPU)
   BufferPtr turned{};  // [rows][n] f32, normed and rotated; for a Rotation
+  BufferPtr rest_q{}, rest_info{}, rest_sums{}, rest_sums16{};  // of the rest; for int16_units
+  BufferPtr gate_up{};  // [rows][rows of w] f32, which Vulkan needs for a gated product of int16_units
 };
 
 // RMSNorm, or LayerNorm with a bias, with weights [n] f32. The weights of an RMSNorm may be null: all are 1.

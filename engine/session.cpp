@@ -141,7 +141,7 @@ SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOption
 // templates put between a question and its answer, which the next turn may have in another form. An odd
 // number of tokens is left to evaluate before it, see batch_size().
 uint32_t DeviceSession::near_end(uint32_t kept, uint32_t last) {
-  constexpr uint32_t kBehind = 16;
+  constexpr uint32_t kBehind = 14;  // so that no more than 16 are left, which are a tile of products
   const uint32_t end = last - std::min(last, kBehind);
   return end > kept && (end - kept) % 2 == 0 ? end - 1 : end;
 }

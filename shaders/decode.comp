@@ -51,6 +51,8 @@ layout(constant_id = CONSTANT_ROWS_LONG) const uint kRowsLong = 2;
 #if defined(GROUPS) || defined(BLOCKS)
 #define HAS_UNITS
 layout(constant_id = CONSTANT_ROUNDED) const uint kRounded = 0;
+layout(constant_id = CONSTANT_REST) const uint kRest = 0;
+const uint kPlanes = kRest != 0 ? 2 : 1;  // of int8 that an input has
 #endif
 layout(constant_id = CONSTANT_TILE) const uint kTile = 1024;
 
@@ -196,6 +198,9 @@ const uint kRows = 1, kRowsLong = 1;
 #endif
 #include "common/decode_attention.glsl"
 #include "common/decode_delta.glsl"
+#ifdef HAS_UNITS
+#include "common/decode_rotate.glsl"
+#endif
 
 void main() {
   uint group = gl_WorkGroupID.x;
@@ -213,6 +218,10 @@ void main() {
     attention(group);
   } else if (kHasDelta && push.kind == STAGE_DELTA) {
     delta_net(group);
+#ifdef HAS_UNITS
+  } else if (kHasRotation && push.kind == STAGE_ROTATE) {
+    rotate(group);
+#endif
   } else if (push.kind == STAGE_EMPTY) {
     wait_for_empty_stage();
     finish_stage();

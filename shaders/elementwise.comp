@@ -25,13 +25,6 @@ float tanh_of(float u) {
   return (a < 0.25 ? series : far) * (u < 0.0 ? -1.0 : 1.0);
 }
 
-float times_sigmoid(float v, float gate) {
-  float e = exp_below_0(-abs(gate));
-  precise float share = gate >= 0.0 ? v : v * e;
-  precise float result = share / (1.0 + e);
-  return result;
-}
-
 void main() {
   uint row = gl_WorkGroupID.y * push.stride;
   for (uint i = gl_GlobalInvocationID.x; i < push.width; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
@@ -49,6 +42,11 @@ void main() {
       case ELEMENT_SIGMOID:
         x[row + i] = times_sigmoid(x[row + i], uintBitsToFloat(by[gl_WorkGroupID.y * push.by_stride + i]));
         break;
+      case ELEMENT_GATE: {
+        uint at = gl_WorkGroupID.y * push.by_stride + i;
+        x[row + i] = gated(uintBitsToFloat(by[at]), uintBitsToFloat(by[at + push.width]));
+        break;
+      }
       default:  // the bits of -inf, since a compiler may assume that floats are finite
         x[row + by[i]] = uintBitsToFloat(0xFF800000u);
     }

@@ -24,8 +24,9 @@ layout(binding = 3) buffer Y { vec4 y[]; };
 vec4 normed(uint row, uint i, LayerNorm layer, float inverse) {
   if (kNorm == NORM_NEVER) return x[row + i];
   if (kNorm == NORM_LAYER) return layer_normed(x[row + i], layer, weight[i], bias[i]);
-  vec4 scaled = x[row + i] * inverse;
-  return kNorm == NORM_ONES ? scaled : scaled * weight[i];
+  precise vec4 result = x[row + i] * inverse;
+  if (kNorm != NORM_ONES) result *= weight[i];
+  return result;
 }
 
 void main() {

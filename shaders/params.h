@@ -64,6 +64,7 @@ using uvec2 = uint64_t;
 #define CONSTANT_CONV 43              // inputs that the convolution of a Gated DeltaNet sees; 0: there is none
 #define CONSTANT_DELTA_DIM 44         // features of its heads
 #define CONSTANT_BLOCK 45             // features of a block that is rotated
+#define CONSTANT_REST 46              // 1: what the rounding of inputs leaves is rounded
 
 // What a gate becomes before it is multiplied by up, and what OUT_ACT makes of a result.
 #define ACTIVATION_RELU2 0  // relu(gate)^2
@@ -104,6 +105,7 @@ using uvec2 = uint64_t;
 #define HEAD_K_ONES 32u
 #define HEAD_V_ONES 64u
 #define HEAD_V_IS_K 128u
+#define HEAD_GATE 256u  // in decode: what attention gives is multiplied by the logistic of a gate
 
 // What elementwise.comp does.
 #define ELEMENT_SCALE 0     // x *= factor
@@ -111,6 +113,7 @@ using uvec2 = uint64_t;
 #define ELEMENT_MULTIPLY 2  // x *= y
 #define ELEMENT_SUPPRESS 3  // x[y] = -inf
 #define ELEMENT_SIGMOID 4   // x /= 1 + e^-y
+#define ELEMENT_GATE 5      // x = act(y) * y', which lies behind a row of y
 
 // The words of the params buffer: these, then the token ids of the batch.
 #define PARAMS_POSITION 0  // of the batch's first token in the timeline
@@ -247,8 +250,9 @@ struct ExpandPush {
 #define STAGE_LINEAR 1u      // y = W q(rms_norm(x) * weight)
 #define STAGE_LINEAR_ADD 2u  // y += ...
 #define STAGE_GATE_UP 3u     // y = act(gate) * up; n_out rows of gate, then of up
-#define STAGE_ATTENTION 4u   // x is qkv, y the result, w the table of rotations
+#define STAGE_ATTENTION 4u   // x is qkv, y the result, w the table of rotations, x2 the gate if there is one
 #define STAGE_DELTA 5u       // x2 is qkvz; x what gives the gates: the vector of w, or with n_in 0 the gates themselves
+#define STAGE_ROTATE 6u      // y = H (signs * x), or of x normed; bias has the signs
 #define STAGE_SHIFT 20u      // of a ticket's entry: stage << STAGE_SHIFT | workgroup of the stage
 #define STAGE_BITS 12u       // what is left of a word
 
@@ -265,6 +269,8 @@ struct ExpandPush {
 // Which stages hand over units as int8, where those behind them need no norm.
 #define ROUNDED_GATES 1u
 #define ROUNDED_ATTENTION 2u
+#define ROUNDED_DELTA 4u
+#define ROUNDED_ROTATION 8u
 
 // The kind of each tensor of a stage of blocks: so many bits, of which the lowest four are those of a code.
 #define BLOCK_KIND_BITS 8u

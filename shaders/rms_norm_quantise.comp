@@ -1,7 +1,7 @@
 // Makes the input of a product for a batch: rows of int8, and for each row s and sum(q), which every output
 // needs. A workgroup takes a row. With GROUPS sums of each 64 or 16 inputs take the place of the row's, and
 // where units of 64 or 32 inputs are rounded each for itself their shares are written too
-// (common/quantise.glsl).
+// (common/quantise.glsl). CONSTANT_REST makes the second int8 of Input::int16_units.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
@@ -24,6 +24,7 @@ layout(binding = 4) writeonly buffer QInfo { uvec2 q_info[]; };  // [rows]: bits
 #ifdef GROUPS
 layout(constant_id = CONSTANT_SUM_WORDS) const uint kSumWords = 16;
 layout(binding = 5) writeonly buffer Sums { int sums[]; };        // [rows][n_in / 4 / kSumWords]
+layout(constant_id = CONSTANT_REST) const uint kRest = 0;
 layout(binding = 6) writeonly buffer Shares { float shares[]; };  // [rows][n_in / 16 / kUnitQuads]
 #endif
 
@@ -78,7 +79,7 @@ void quantise_units(RowScale scale) {
     if (at < quads) {
       uvec4 four;
       for (uint k = 0; k < 4; ++k) {
-        ivec4 rounded = quantised(y[k], factor);
+        ivec4 rounded = kRest != 0 ? quantised_rest(y[k], factor) : quantised(y[k], factor);
         quad += sum_of(rounded);
         four[k] = packed(rounded);
       }
@@ -113,6 +114,7 @@ void main() {
 #ifdef GROUPS
   quantise_units(scale);
   int sum = 0;
+  if (kRest != 0) scale.s = scale_of_rest(scale.s);
 #else
   int sum = 0;
   uint to = gl_WorkGroupID.x * words;

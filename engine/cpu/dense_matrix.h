@@ -29,7 +29,8 @@ struct DenseUnit {
 
 class DenseMatrix {
  public:
-  explicit DenseMatrix(const Matrix& w) : blocks_(w.layout == Layout::blocks16), n_in_(w.n_in) {
+  explicit DenseMatrix(const Matrix& w)
+      : blocks_(w.layout == Layout::blocks16), has_rest_(w.input == Input::int16_units), n_in_(w.n_in) {
     const float* bias = w.bias ? data_of<const float>(*w.bias) : nullptr;
     for (const Matrix::Part& from : w.parts) {
       if (from.rows == 0) break;
@@ -61,6 +62,13 @@ class DenseMatrix {
     m.in_ = inputs;
     return m;
   }
+  // With what the rounding of its inputs leaves in place of these, and without the bias. Requires: has_rest.
+  DenseMatrix rest() const {
+    DenseMatrix m = with(in_.rest());
+    for (DensePart& part : m.parts_) part.bias = nullptr;
+    return m;
+  }
+  bool has_rest() const { return has_rest_; }
   bool blocks() const { return blocks_; }
   uint32_t rows() const { return rows_; }
   uint32_t n_parts() const { return n_parts_; }
@@ -160,7 +168,7 @@ class DenseMatrix {
   }
   float* minima_of(std::byte* tile) const { return scales_of(tile) + size_t{units_of_row_} * kTileRows; }
 
-  bool blocks_;
+  bool blocks_, has_rest_;
   uint32_t n_in_, rows_ = 0, n_parts_ = 0, units_of_row_ = 0;
   Rounded in_{};
   std::array<DensePart, 3> parts_{};

@@ -8,6 +8,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "dense_matrix.h"
 #include "engine/error.h"
 #include "norms.h"
 #include "operands.h"
@@ -68,21 +69,26 @@ void CpuRecorder::multiply(const Matrix& w, const Quantised& q, const Out& out, 
   const Operands operands(w);
   const Inputs inputs(q, own_);
   const uint32_t rows = operands.rows();
-  const auto output = [sums_to, rows, y = data_of<float>(out.y)](const Operands& operands, uint32_t first,
-                                                                 uint32_t last, const Operands::Part& part,
-                                                                 uint32_t t, const int32_t* sums) {
-    sums_to(sums, last - first, operands.q_sum(t), operands.factor(part, t), y + size_t{t} * rows + first);
+  const auto output = [sums_to, &k = k_, rows, y = data_of<float>(out.y)](
+                          const Operands& operands, uint32_t first, uint32_t last, const Operands::Part& part,
+                          uint32_t t, const int32_t* sums, const int32_t* rest) {
+    float* to = y + size_t{t} * rows + first;
+    sums_to(sums, last - first, operands.q_sum(t), operands.factor(part, t), to);
+    if (operands.has_rest()) k.add_sums(rest, last - first, 0, operands.rest().factor(part, t), to);
   };
   if (n > kRowTokens) {
     const auto work = [&k = k_, all = operands, inputs, rows, n, output](uint32_t unit, CacheLine* scratch) {
       const Operands operands = all.with(inputs.take(scratch));
       const uint32_t begin = unit * kTileRows, end = std::min(rows, begin + kTileRows);
       const HalfTile halves[] = {{begin, rows - 1}, {begin + kHalfTile, rows - 1}};
-      for_each_token(k, operands, halves, n, scratch, [&](uint32_t t, const int32_t* sums) {
-        operands.pieces(begin, end, [&](uint32_t first, uint32_t last, const Operands::Part& part) {
-          output(operands, first, last, part, t, sums + (first - begin));
-        });
-      });
+      for_each_token(k, operands, halves, n, scratch,
+                     [&](uint32_t t, const int32_t* sums, const int32_t* rest) {
+                       operands.pieces(
+                           begin, end, [&](uint32_t first, uint32_t last, const Operands::Part& part) {
+                             const uint32_t at = first - begin;
+                             output(operands, first, last, part, t, sums + at, rest + at);
+                           });
+                     });
     };
     return step(ceil_div(rows, kTileRows), work, kTileSums + operands.tile_bytes());
   }
@@ -91,32 +97,55 @@ void CpuRecorder::multiply(const Matrix& w, const Quantised& q, const Out& out, 
                         uint32_t unit, CacheLine* scratch) {
     const Operands operands = all.with(inputs.take(scratch));
     auto* sums = reinterpret_cast<int32_t*>(scratch);
+    auto* rest = sums + round_up(at_once, kBandRows);
     const uint32_t begin = unit * at_once, end = std::min(rows, begin + at_once);
     operands.pieces(begin, end, [&](uint32_t first, uint32_t last, const Operands::Part& part) {
       for (uint32_t t = 0; t < n; ++t) {  // the codes are in the second cache after the first token
         operands.multiply_rows(k, part, first, last - first, t, sums);
-        output(operands, first, last, part, t, sums);
+        if (operands.has_rest()) operands.rest().multiply_rows(k, part, first, last - first, t, rest);
+        output(operands, first, last, part, t, sums, rest);
       }
     });
     if (done && done->call) done->call(begin, end);
   };
-  step(ceil_div(rows, at_once), work, at_once * sizeof(int32_t));
+  step(ceil_div(rows, at_once), work, 2 * size_t{round_up(at_once, kBandRows)} * sizeof(int32_t));
   reads(rows, at_once, [&](uint32_t first, uint32_t end) {
     return Weights{{operands.codes(first, end), {}}};
   });
 }
 
-static void gelu_sums(const CpuKernels& k, const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum,
-                      float gate_factor, float up_factor, float* y) {
+namespace {
+
+// The sums of some rows of the gate and of up.
+struct GateSums {
+  const int32_t *gate, *up;
+};
+
+// What a gated product gives of some rows and a token. `rest` is of what the rounding of the input left.
+void finish_gates(const CpuKernels& k, Act act, const Operands& operands, uint32_t t, const GateSums& sums,
+                  const GateSums& rest, uint32_t n, float* y) {
+  const float gate_factor = operands.factor(operands.part(0), t),
+              up_factor = operands.factor(operands.part(1), t);
+  const int32_t q_sum = operands.q_sum(t);
+  if (act != Act::gelu && !operands.has_rest())
+    return (act == Act::silu ? k.silu_sums : k.gate_sums)(sums.gate, sums.up, n, q_sum, gate_factor,
+                                                          up_factor, y);
   constexpr uint32_t kSome = 64;
   float g[kSome], u[kSome];
   for (uint32_t i = 0; i < n; i += kSome) {
     const uint32_t some = std::min(kSome, n - i);
-    k.scale_sums(gate + i, some, q_sum, gate_factor, g);
-    k.scale_sums(up + i, some, q_sum, up_factor, u);
-    k.gelu(g, u, some, y + i);
+    k.scale_sums(sums.gate + i, some, q_sum, gate_factor, g);
+    k.scale_sums(sums.up + i, some, q_sum, up_factor, u);
+    if (operands.has_rest()) {
+      const Operands of_rest = operands.rest();
+      k.add_sums(rest.gate + i, some, 0, of_rest.factor(operands.part(0), t), g);
+      k.add_sums(rest.up + i, some, 0, of_rest.factor(operands.part(1), t), u);
+    }
+    activation_of(k, act)(g, u, some, y + i);
   }
 }
+
+}  // namespace
 
 // A unit makes some rows of the gate and the same rows of up: half a tile of each in prefill.
 void CpuRecorder::gated_product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) {
@@ -126,39 +155,42 @@ void CpuRecorder::gated_product(const Matrix& w, const Quantised& q, const Out& 
   assert(w.parts[0].rows == n_out && w.parts[1].rows == n_out);
   const auto output = [&k = k_, act = out.act, n_out, y = data_of<float>(out.y)](
                           const Operands& operands, uint32_t begin, uint32_t rows, uint32_t t,
-                          const int32_t* gate, const int32_t* up) {
-    const float gate_factor = operands.factor(operands.part(0), t),
-                up_factor = operands.factor(operands.part(1), t);
-    float* to = y + size_t{t} * n_out + begin;
-    if (act == Act::gelu) return gelu_sums(k, gate, up, rows, operands.q_sum(t), gate_factor, up_factor, to);
-    (act == Act::silu ? k.silu_sums : k.gate_sums)(gate, up, rows, operands.q_sum(t), gate_factor, up_factor,
-                                                   to);
+                          const GateSums& sums, const GateSums& rest) {
+    finish_gates(k, act, operands, t, sums, rest, rows, y + size_t{t} * n_out + begin);
   };
   if (n > kRowTokens) {
     const auto work = [&k = k_, all = operands, inputs, n_out, n, output](uint32_t unit, CacheLine* scratch) {
       const Operands operands = all.with(inputs.take(scratch));
       const uint32_t begin = unit * kHalfTile, rows = std::min(n_out - begin, kHalfTile);
       const HalfTile halves[] = {{begin, n_out - 1}, {n_out + begin, 2 * n_out - 1}};
-      for_each_token(k, operands, halves, n, scratch, [&](uint32_t t, const int32_t* sums) {
-        output(operands, begin, rows, t, sums, sums + kHalfTile);
-      });
+      for_each_token(k, operands, halves, n, scratch,
+                     [&](uint32_t t, const int32_t* sums, const int32_t* rest) {
+                       output(operands, begin, rows, t, {sums, sums + kHalfTile}, {rest, rest + kHalfTile});
+                     });
     };
     return step(ceil_div(n_out, kHalfTile), work, kTileSums + operands.tile_bytes());
   }
   const uint32_t at_once = rows_a_unit(operands.rows(), operands.row_bytes() * 2, operands.rows_together());
-  const auto work = [&k = k_, all = operands, inputs, n_out, at_once, n, output, done = rows_done_](
-                        uint32_t unit, CacheLine* scratch) {
+  const size_t a_product = round_up(at_once, kBandRows);
+  const auto work = [&k = k_, all = operands, inputs, n_out, at_once, a_product, n, output,
+                     done = rows_done_](uint32_t unit, CacheLine* scratch) {
     const Operands operands = all.with(inputs.take(scratch));
-    auto* sums = reinterpret_cast<int32_t*>(scratch);
     const uint32_t begin = unit * at_once, rows = std::min(n_out - begin, at_once);
+    const auto multiply = [&](const Operands& some, uint32_t t, int32_t* sums) -> GateSums {
+      some.multiply_rows(k, some.part(0), begin, rows, t, sums);
+      some.multiply_rows(k, some.part(1), n_out + begin, rows, t, sums + a_product);
+      return {sums, sums + a_product};
+    };
+    auto* sums = reinterpret_cast<int32_t*>(scratch);
     for (uint32_t t = 0; t < n; ++t) {
-      operands.multiply_rows(k, operands.part(0), begin, rows, t, sums);
-      operands.multiply_rows(k, operands.part(1), n_out + begin, rows, t, sums + at_once);
-      output(operands, begin, rows, t, sums, sums + at_once);
+      const GateSums of_input = multiply(operands, t, sums);
+      const GateSums of_rest =
+          operands.has_rest() ? multiply(operands.rest(), t, sums + 2 * a_product) : GateSums{};
+      output(operands, begin, rows, t, of_input, of_rest);
     }
     if (done && done->call) done->call(begin, begin + rows);
   };
-  step(ceil_div(n_out, at_once), work, 2 * size_t{round_up(at_once, kBandRows)} * sizeof(int32_t));
+  step(ceil_div(n_out, at_once), work, 4 * a_product * sizeof(int32_t));
   reads(n_out, at_once, [&](uint32_t first, uint32_t end) {
     return Weights{{operands.codes(first, end), operands.codes(n_out + first, n_out + end)}};
   });

@@ -35,7 +35,12 @@ struct Rounded {
   int32_t* sums16;
   float* factors;  // Quantised::scales
   float* y;
+  int8_t* rest_q = nullptr;  // Input::int16_units
+  TokenScale* rest_info = nullptr;
+  int32_t* rest_sums = nullptr;
+  int32_t* rest_sums16 = nullptr;
 
+  Rounded rest() const { return {rest_q, rest_info, rest_sums, rest_sums16, factors, nullptr}; }
   // A token for the kernels of rows with scales.
   UnitInputs groups(uint32_t token, uint32_t n) const {
     return inputs_from({q, sums, factors}, token, n, 64, 64);
@@ -45,7 +50,7 @@ struct Rounded {
   }
 };
 
-// The inputs of one token in units (Input::int8_units), each rounded by whoever made the last of its values.
+// The inputs of one token in units (Input::int8_units or int16_units), each rounded by whoever made the last of its values.
 // So the others fetch a byte a value, and find only what a row has in all.
 class MadeUnits {
  public:
@@ -57,11 +62,14 @@ class MadeUnits {
     const float* x;
     const float* weight;  // of the norm, or null
     uint32_t unit, sum_every;
+    bool rest;  // Input::int16_units
   };
   void made(const CpuKernels& k, const Of& of, uint32_t first, uint32_t end);
 
   int8_t* q() { return reinterpret_cast<int8_t*>(q_.data()); }
   int32_t* sums() { return reinterpret_cast<int32_t*>(sums_.data()); }
+  int8_t* rest_q() { return reinterpret_cast<int8_t*>(rest_q_.data()); }
+  int32_t* rest_sums() { return reinterpret_cast<int32_t*>(rest_sums_.data()); }
   float* largest() { return reinterpret_cast<float*>(largest_.data()); }
   float* squares() { return reinterpret_cast<float*>(squares_.data()); }
 
@@ -69,7 +77,7 @@ class MadeUnits {
   struct alignas(64) Count {
     std::atomic<uint32_t> values = 0;
   };
-  std::vector<CacheLine> q_, sums_, largest_, squares_;
+  std::vector<CacheLine> q_, sums_, rest_q_, rest_sums_, largest_, squares_;
   std::deque<Count> there_;  // values of each unit that are there
 };
 
@@ -99,10 +107,13 @@ class Rounding {
   void round_row(const float* row, const float* weight, uint32_t token, const Rounded& to,
                  float* squares) const;
   TokenScale scale_of(const UnitTotals& row) const;
+  static TokenScale scale_of_rest(const TokenScale& row);
+  uint32_t sum_every() const { return blocks_ ? 16 : 64; }
+  size_t own_row_lines() const;
 
   const CpuKernels& k_;
   uint32_t n_in_, unit_;
-  bool units_, groups_, blocks_, floats_;
+  bool units_, rest_, groups_, blocks_, floats_;
   RowNorm norm_;
   const float* x_;
   std::shared_ptr<MadeUnits> made_;

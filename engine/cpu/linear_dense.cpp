@@ -44,7 +44,7 @@ void CpuRecorder::dense_product(const Matrix& w, const Quantised& q, const Out& 
     auto* sums = reinterpret_cast<int32_t*>(scratch);
     auto* values = reinterpret_cast<float*>(sums + room);
     float* up_values = tiles ? values + kBandRows : values + room / 2;
-    auto* rest = reinterpret_cast<std::byte*>(values + room);
+    auto* rest = reinterpret_cast<std::byte*>(values + (m.has_rest() ? 2 : 1) * room);
     if (tiles) m.unpack(k, unit, gated ? &up : nullptr, rest);
     for (uint32_t first = 0; first < n; first += kTokensAtOnce) {
       const uint32_t tokens = std::min(kTokensAtOnce, n - first);
@@ -54,6 +54,17 @@ void CpuRecorder::dense_product(const Matrix& w, const Quantised& q, const Out& 
         m.multiply(k, unit, first, tokens, stride, rest, sums, values);
         if (gated) m.multiply(k, up, first, tokens, stride, rest, sums, up_values);
       }
+      if (m.has_rest()) {
+        const DenseMatrix of_rest = m.rest();
+        float* more = values + room;
+        if (tiles) {
+          of_rest.multiply_tile(k, unit, gated ? &up : nullptr, first, tokens, rest, sums, more);
+        } else {
+          of_rest.multiply(k, unit, first, tokens, stride, rest, sums, more);
+          if (gated) of_rest.multiply(k, up, first, tokens, stride, rest, sums, more + room / 2);
+        }
+        for (size_t i = 0; i < room; ++i) values[i] += more[i];
+      }
       for (uint32_t t = 0; t < tokens; ++t)
         finish.run(first + t, m.part(unit.part).begin + unit.first, unit.rows, values + t * stride,
                    gated ? up_values + t * stride : nullptr);
@@ -62,7 +73,7 @@ void CpuRecorder::dense_product(const Matrix& w, const Quantised& q, const Out& 
     if (done && done->call) done->call(row, row + unit.rows);
   };
   step(static_cast<uint32_t>(units.size()), work,
-       2 * room * sizeof(float) + m.tile_bytes(n > kRowTokens ? at_once : 1));
+       (m.has_rest() ? 3 : 2) * room * sizeof(float) + m.tile_bytes(n > kRowTokens ? at_once : 1));
   if (tiles) return;
   for (unsigned thread = 0; thread < threads_; ++thread) {
     const UnitRange share = share_of(static_cast<uint32_t>(units.size()), thread, threads_);

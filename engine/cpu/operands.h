@@ -34,7 +34,8 @@ class Operands {
         n_in_(w.n_in),
         code_bytes_(code_bytes(w.layout, w.n_in)),
         scale_every_(w.scale_every),
-        fixed_(w.fixed) {
+        fixed_(w.fixed),
+        has_rest_(w.input == Input::int16_units) {
     assert(w.layout != Layout::groups && (groups_ || w.input == Input::int8_row));
     const uint8_t* codes = w.codes ? data_of<const uint8_t>(*w.codes) : nullptr;
     const uint16_t* scales = w.scales ? data_of<const uint16_t>(*w.scales) : nullptr;
@@ -55,6 +56,9 @@ class Operands {
     o.in_ = inputs;
     return o;
   }
+  // With what the rounding of its inputs leaves in place of these. Requires: has_rest.
+  Operands rest() const { return with(in_.rest()); }
+  bool has_rest() const { return has_rest_; }
   uint32_t rows() const { return rows_; }
   const Part& part(size_t i) const { return parts_[i]; }
   // Rows that a unit has to begin at a multiple of, and the bytes of a row
@@ -146,14 +150,16 @@ class Operands {
   size_t code_bytes_;  // of a row
   uint32_t scale_every_;
   float fixed_;
+  bool has_rest_;
   Rounded in_{};
   std::array<Part, 3> parts_{};
   uint32_t rows_ = 0;
 };
 
-inline constexpr size_t kTileSums = size_t{kTokensAtOnce} * kTileRows * sizeof(int32_t);
+inline constexpr uint32_t kTileValues = kTokensAtOnce * kTileRows;
+inline constexpr size_t kTileSums = 2 * size_t{kTileValues} * sizeof(int32_t);
 
-// Unpacks a tile into scratch, and calls output(token, its kTileRows sums).
+// Unpacks a tile into scratch, and calls output(token, its kTileRows sums, those of what rounding leaves).
 template <typename Output>
 void for_each_token(const CpuKernels& k, const Operands& operands, const HalfTile (&halves)[2], uint32_t n,
                     CacheLine* scratch, Output output) {
@@ -163,7 +169,9 @@ void for_each_token(const CpuKernels& k, const Operands& operands, const HalfTil
   for (uint32_t first = 0; first < n; first += kTokensAtOnce) {
     const uint32_t tokens = std::min(kTokensAtOnce, n - first);
     operands.multiply_tile(k, tile, first, tokens, sums);
-    for (uint32_t t = 0; t < tokens; ++t) output(first + t, sums + t * kTileRows);
+    if (operands.has_rest()) operands.rest().multiply_tile(k, tile, first, tokens, sums + kTileValues);
+    for (uint32_t t = 0; t < tokens; ++t)
+      output(first + t, sums + t * kTileRows, sums + kTileValues + t * kTileRows);
   }
 }
 

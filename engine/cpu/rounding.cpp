@@ -1,5 +1,6 @@
 // How the inputs of projections are rounded (linear.h).
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "linear.h"
@@ -16,6 +17,21 @@ void sum_up(const CpuKernels& k, const int8_t* q, uint32_t n, uint32_t every, in
   (every == 16 ? k.sums_of_16 : k.sums_of_64)(q, n, sums);
 }
 
+// What the rounding of units leaves, times 254. A value that is added to 1.5 * 2^23 is rounded half to even,
+// and has the integer in its last bits.
+void round_rest(const float* row, const float* weight, uint32_t n, uint32_t unit, const float* largest,
+                const int8_t* q, int8_t* rest) {
+  constexpr float kHalfway = 12582912;
+  for (uint32_t u = 0; u < n / unit; ++u) {
+    const float factor = 127 / std::max(kLeastMagnitude, largest[u]);
+    for (uint32_t i = u * unit; i < (u + 1) * unit; ++i) {
+      const float left = (weight ? row[i] * weight[i] : row[i]) * factor - q[i];
+      const float scaled = std::clamp(left * kRestSteps, -127.0F, 127.0F) + kHalfway;
+      rest[i] = static_cast<int8_t>(std::bit_cast<int32_t>(scaled) - std::bit_cast<int32_t>(kHalfway));
+    }
+  }
+}
+
 }  // namespace
 
 void MadeUnits::reserve(uint32_t n_in) {
@@ -24,6 +40,8 @@ void MadeUnits::reserve(uint32_t n_in) {
   };
   grow(q_, n_in);
   grow(sums_, n_in / kLeastSum * sizeof(int32_t));
+  grow(rest_q_, n_in);
+  grow(rest_sums_, n_in / kLeastSum * sizeof(int32_t));
   grow(largest_, n_in / kLeastUnit * sizeof(float));
   grow(squares_, n_in / kLeastUnit * sizeof(float));
   while (there_.size() < n_in / kLeastUnit) there_.emplace_back();
@@ -41,6 +59,10 @@ void MadeUnits::made(const CpuKernels& k, const Of& of, uint32_t first, uint32_t
     k.quantise_units(of.x + begin, of.weight ? of.weight + begin : nullptr, of.unit, of.unit, q() + begin,
                      largest() + u, squares() + u);
     sum_up(k, q() + begin, of.unit, of.sum_every, sums() + begin / of.sum_every);
+    if (!of.rest) continue;
+    round_rest(of.x + begin, of.weight ? of.weight + begin : nullptr, of.unit, of.unit, largest() + u,
+               q() + begin, rest_q() + begin);
+    sum_up(k, rest_q() + begin, of.unit, of.sum_every, rest_sums() + begin / of.sum_every);
   }
 }
 
@@ -48,7 +70,8 @@ Rounding::Rounding(const CpuKernels& k, const Matrix& w, const In& in)
     : k_(k),
       n_in_(w.n_in),
       unit_(unit_of_input(w.layout)),
-      units_(w.input == Input::int8_units),
+      units_(w.input == Input::int8_units || w.input == Input::int16_units),
+      rest_(w.input == Input::int16_units),
       groups_(has_bands(w.layout)),
       blocks_(w.layout == Layout::blocks16),
       floats_(w.layout == Layout::floats),
@@ -77,6 +100,7 @@ void Rounding::round_row(const float* row, const float* weight, uint32_t token, 
   if (units_) {
     float* factors = to.factors + size_t{token} * units;
     k_.quantise_units(row, weight, n_in_, unit_, q, factors, squares);
+    if (rest_) round_rest(row, weight, n_in_, unit_, factors, q, to.rest_q + size_t{token} * n_in_);
     to.info[token] = scale_of(k_.unit_factors(factors, squares, units, factors));
   } else {
     const float inverse = norm_.kind == Norm::Kind::rms ? norm_.inverse(k_, row, n_in_) : 1;
@@ -84,8 +108,14 @@ void Rounding::round_row(const float* row, const float* weight, uint32_t token, 
     to.info[token] = {s, k_.quantise(row, weight, n_in_, inverse, s, q)};
     if (groups_) std::fill_n(to.factors + size_t{token} * units, units, 1.0F);
   }
-  if (groups_) sum_up(k_, q, n_in_, 64, to.sums + size_t{token} * (n_in_ / 64));
-  if (blocks_) sum_up(k_, q, n_in_, 16, to.sums16 + size_t{token} * (n_in_ / 16));
+  const auto sum = [&](const int8_t* of, int32_t* sums, int32_t* sums16) {
+    if (groups_) sum_up(k_, of, n_in_, 64, sums + size_t{token} * (n_in_ / 64));
+    if (blocks_) sum_up(k_, of, n_in_, 16, sums16 + size_t{token} * (n_in_ / 16));
+  };
+  sum(q, to.sums, to.sums16);
+  if (!rest_) return;
+  sum(to.rest_q + size_t{token} * n_in_, to.rest_sums, to.rest_sums16);
+  to.rest_info[token] = scale_of_rest(to.info[token]);
 }
 
 void Rounding::copy(const Rounded& rows, uint32_t token, uint32_t row) const {
@@ -103,32 +133,46 @@ TokenScale Rounding::scale_of(const UnitTotals& row) const {
   return {127 / std::max(kLeastMagnitude, row.largest * inverse), 0};
 }
 
+TokenScale Rounding::scale_of_rest(const TokenScale& row) { return {row.s * kRestSteps, 0}; }
+
 std::function<void(uint32_t, uint32_t)> Rounding::take_from(const std::shared_ptr<MadeUnits>& made) {
   made_ = made;
-  return [&k = k_, made, of = MadeUnits::Of{x_, norm_.weight, unit_, blocks_ ? 16U : 64U}](
+  return [&k = k_, made, of = MadeUnits::Of{x_, norm_.weight, unit_, sum_every(), rest_}](
              uint32_t first, uint32_t end) { made->made(k, of, first, end); };
 }
 
 // What is left of made units; else all of it, and the room that run needs is behind.
 size_t Rounding::own_lines() const {
   if (floats_) return lines_of(n_in_ * sizeof(float));
-  const size_t of_row = lines_of(sizeof(TokenScale)) + lines_of(n_in_ / unit_ * sizeof(float));
+  const size_t of_row = lines_of(2 * sizeof(TokenScale)) + lines_of(n_in_ / unit_ * sizeof(float));
   if (made_) return of_row;
-  return of_row + lines_of(n_in_) + lines_of(n_in_ / (blocks_ ? 16 : 64) * sizeof(int32_t)) +
-         lines_of(room());
+  return of_row + (rest_ ? 2 : 1) * own_row_lines() + lines_of(room());
+}
+
+// Of int8 and their sums
+size_t Rounding::own_row_lines() const {
+  return lines_of(n_in_) + lines_of(n_in_ / sum_every() * sizeof(int32_t));
 }
 
 Rounded Rounding::own(CacheLine* memory) const {
   if (floats_) return {nullptr, nullptr, nullptr, nullptr, nullptr, reinterpret_cast<float*>(memory)};
   auto* info = reinterpret_cast<TokenScale*>(memory);
-  CacheLine* factors = memory + lines_of(sizeof(TokenScale));
-  CacheLine* q = factors + lines_of(n_in_ / unit_ * sizeof(float));
+  CacheLine* factors = memory + lines_of(2 * sizeof(TokenScale));
   auto* e = reinterpret_cast<float*>(factors);
-  if (made_) return {made_->q(), info, made_->sums(), made_->sums(), e, nullptr};
-  CacheLine* sums = q + lines_of(n_in_);
-  CacheLine* rest = sums + lines_of(n_in_ / (blocks_ ? 16 : 64) * sizeof(int32_t));
-  return {reinterpret_cast<int8_t*>(q),     info, reinterpret_cast<int32_t*>(sums),
-          reinterpret_cast<int32_t*>(sums), e,    reinterpret_cast<float*>(rest)};
+  TokenScale* rest_info = rest_ ? info + 1 : nullptr;
+  if (made_)
+    return {made_->q(),      info,      made_->sums(),      made_->sums(),     e, nullptr,
+            made_->rest_q(), rest_info, made_->rest_sums(), made_->rest_sums()};
+  CacheLine* q = factors + lines_of(n_in_ / unit_ * sizeof(float));
+  const auto sums_of = [&](CacheLine* row) { return reinterpret_cast<int32_t*>(row + lines_of(n_in_)); };
+  CacheLine* end = q + own_row_lines();
+  Rounded to{reinterpret_cast<int8_t*>(q), info, sums_of(q), sums_of(q), e, reinterpret_cast<float*>(end)};
+  if (!rest_) return to;
+  to.y = reinterpret_cast<float*>(end + own_row_lines());
+  to.rest_q = reinterpret_cast<int8_t*>(end);
+  to.rest_info = rest_info;
+  to.rest_sums = to.rest_sums16 = sums_of(end);
+  return to;
 }
 
 void Rounding::run_own(CacheLine* memory) const {
@@ -136,13 +180,18 @@ void Rounding::run_own(CacheLine* memory) const {
   if (!made_) return run(0, to, reinterpret_cast<CacheLine*>(to.y));
   for (uint32_t i = 0; i < n_in_; i += sizeof(CacheLine)) __builtin_prefetch(to.q + i);
   *to.info = scale_of(k_.unit_factors(made_->largest(), made_->squares(), n_in_ / unit_, to.factors));
+  if (!rest_) return;
+  for (uint32_t i = 0; i < n_in_; i += sizeof(CacheLine)) __builtin_prefetch(to.rest_q + i);
+  *to.rest_info = scale_of_rest(*to.info);
 }
 
 Inputs::Inputs(const Quantised& q, const std::shared_ptr<const Rounding>& own) : own_(own) {
   const auto data = [](const BufferPtr& buffer) { return buffer ? data_of<std::byte>(*buffer) : nullptr; };
   buffers_ = {reinterpret_cast<int8_t*>(data(q.q)),     reinterpret_cast<TokenScale*>(data(q.info)),
               reinterpret_cast<int32_t*>(data(q.sums)), reinterpret_cast<int32_t*>(data(q.sums16)),
-              reinterpret_cast<float*>(data(q.scales)), reinterpret_cast<float*>(data(q.y))};
+              reinterpret_cast<float*>(data(q.scales)), reinterpret_cast<float*>(data(q.y)),
+              reinterpret_cast<int8_t*>(data(q.rest_q)), reinterpret_cast<TokenScale*>(data(q.rest_info)),
+              reinterpret_cast<int32_t*>(data(q.rest_sums)), reinterpret_cast<int32_t*>(data(q.rest_sums16))};
 }
 
 }  // namespace bitnet::cpu

@@ -206,6 +206,7 @@ void describe(ModelFile& m) {
   const auto input = [&](TensorType type) {
     const Input rounding = input_of(c, type);
     if (rounding == Input::int8_units) return find_block_type(type) ? "int8 every 32" : "int8 every 64";
+    if (rounding == Input::int16_units) return find_block_type(type) ? "int16 every 32" : "int16 every 64";
     return rounding == Input::int8_row ? "int8 a row" : "not rounded";
   };
   const auto count = [&](const TensorStack& stack) {
@@ -278,8 +279,9 @@ std::vector<uint32_t> layer_sizes(const Checkpoint& file, const std::string& key
 }
 
 Input input_of(const Config& c, TensorType type) {
+  if (!find_block_type(type) && !find_file_type(type)->trits) return Input::float_row;
+  if (c.architecture == "qwen35") return Input::int16_units;
   if (find_block_type(type)) return Input::int8_units;
-  if (!find_file_type(type)->trits) return Input::float_row;
   const bool int8 = type == TensorType::i2_s || c.architecture.starts_with("bitnet");
   return int8 ? Input::int8_row : Input::int8_units;
 }

@@ -23,8 +23,9 @@ constexpr uint32_t kProgressHeader = 3, kDoneStride = 32;  // words, as decode.c
 
 // The results of kSlots stages are kept at a time. A stage reads those of the stage before and of one that is
 // up to kFarthest back. Its own results overwrite results that nobody needs any more: whoever reads them has
-// to be done before the stages in between can give theirs.
-constexpr size_t kSlots = 8, kFarthest = 4;
+// to be done before the stages in between can give theirs. Each workgroup of the one behind a product reads all
+// that it gives, so the second one behind it may overwrite what it added to.
+constexpr size_t kSlots = 8, kFarthest = 6;
 constexpr uint64_t kTaggedBytes = 8;
 
 // A workgroup polls about twice in a microsecond, so it gives up after half a second, or after five where the
@@ -56,6 +57,13 @@ void add_tensors(const Matrix& w, DecodeStage& s) {
     s.kinds |= (type.bits | (type.unit == 16 ? BLOCK_KIND_16 : 0) | (type.has_min ? BLOCK_KIND_MINIMUM : 0))
                << BLOCK_KIND_BITS * i;
   }
+}
+
+// The last of the first `n` stages that writes to `y`, or -1 where none does.
+ptrdiff_t writer(std::span<const DecodeStage> stages, size_t n, uint64_t y) {
+  auto i = static_cast<ptrdiff_t>(n) - 1;
+  while (i >= 0 && stages[i].y != y) --i;
+  return i;
 }
 
 }  // namespace
@@ -130,13 +138,48 @@ void DecodeStages::delta_net(const DeltaStage& d) {
   stages_.push_back(s);
 }
 
+void DecodeStages::rotate(const Buffer& x, const Norm& norm, const Rotation& rotation, uint32_t n_features,
+                          const Buffer& y) {
+  DecodeStage s{};
+  s.kind = STAGE_ROTATE;
+  s.x = address(x);
+  s.y = address(y);
+  s.weight = address_of(norm.weight);
+  s.epsilon = norm.epsilon;
+  s.n_in = norm ? n_features : 0;
+  s.n_out = n_features;
+  s.bias = address_of(rotation.signs);
+  s.scale = 1 / std::sqrt(static_cast<float>(rotation.block));
+  rotated_ = rotation.block;
+  stages_.push_back(s);
+}
+
+bool DecodeStages::has_rotated(const Buffer& x, const Norm& norm, const Buffer& y) const {
+  const ptrdiff_t giver = writer(stages_, stages_.size(), address(y));
+  if (giver < 0) return false;
+  const DecodeStage& s = stages_[static_cast<size_t>(giver)];
+  return s.kind == STAGE_ROTATE && s.x == address(x) && s.weight == address_of(norm.weight) && s.n_in != 0 &&
+         writer(stages_, stages_.size(), address(x)) < giver;
+}
+
 // What `from` has to be among CONSTANT_ROUNDED to hand over units of so many inputs to `to`, or 0 where it
 // cannot. `unit` is 0 where rows have one scale.
 static uint32_t rounds_for(const DecodeStage& from, const DecodeStage& to, uint32_t unit) {
   if (unit == 0 || to.n_in == 0 || to.weight != 0) return 0;
   if (from.kind == STAGE_GATE_UP) return from.n_out % unit == 0 ? ROUNDED_GATES : 0;
+  if (from.kind == STAGE_ROTATE) return ROUNDED_ROTATION;
+  if (from.kind == STAGE_DELTA) return from.n_out / from.n_head_v % unit == 0 ? ROUNDED_DELTA : 0;
   if (from.kind != STAGE_ATTENTION) return 0;
   return from.n_out / from.n_head % unit == 0 ? ROUNDED_ATTENTION : 0;
+}
+
+// The same for what stage i takes, if that is to be handed over in units: by the stage before it, or by a rotation,
+// which all that follow take in this form.
+static uint32_t rounds_for(std::span<const DecodeStage> stages, size_t i, ptrdiff_t giver, uint32_t unit) {
+  if (giver < 0) return 0;
+  const DecodeStage& from = stages[static_cast<size_t>(giver)];
+  const bool is_near = static_cast<size_t>(giver) + 1 == i || from.kind == STAGE_ROTATE;
+  return is_near ? rounds_for(from, stages[i], unit) : 0;
 }
 
 // Whether a product beside this one has more rows; then these few run meanwhile.
@@ -158,6 +201,7 @@ DecodeShape DecodeStages::shape() const {
   shape.head_input = head_input_;
   shape.windows = windows_;
   shape.delta = delta_;
+  shape.rotated = rotated_;
   uint32_t &n_short = shape.rows.n_in, &n_long = shape.long_rows.n_in;
   for (const DecodeStage& s : stages_) n_long = std::max(n_long, s.n_in);
   uint32_t longest = 0;  // of the others
@@ -172,7 +216,7 @@ DecodeShape DecodeStages::shape() const {
       if (s.n_in == 0 || (s.n_in > n_short) != long_rows) continue;
       some |= s.weight != 0;
       all &= s.weight != 0;
-      if (s.kind != STAGE_DELTA && !is_beside_more(stages_, i)) fewest = std::min(fewest, s.n_out);
+      if (s.kind != STAGE_DELTA && s.kind != STAGE_ROTATE && !is_beside_more(stages_, i)) fewest = std::min(fewest, s.n_out);
     }
     rows.norm = all ? NORM_ALWAYS : some ? NORM_BY_STAGE : NORM_NEVER;
     rows.n_out = fewest;
@@ -182,8 +226,7 @@ DecodeShape DecodeStages::shape() const {
   shape.all_long_rounded = true;
   const uint32_t unit = shape.weights.unit_of_input();
   for (size_t i = 0; i < stages_.size(); ++i) {
-    const bool from_last = i > 0 && stages_[i - 1].y == stages_[i].x;
-    const uint32_t rounded = from_last ? rounds_for(stages_[i - 1], stages_[i], unit) : 0;
+    const uint32_t rounded = rounds_for(stages_, i, writer(stages_, i, stages_[i].x), unit);
     shape.rounded |= rounded;
     if (stages_[i].n_in > n_short && rounded == 0) shape.all_long_rounded = false;
   }
@@ -220,9 +263,20 @@ void DecodeStages::attention(const Buffer& qkv, const AttentionInput& input, con
   const uint32_t n_groups = shape.n_head / VulkanKernels::decode_heads(shape);
   s.n_groups = n_groups * std::min(most_chunks(shape, s.max_chunks), std::max(1U, kAttentionGroups / n_groups));
   heads_ = shape;
-  head_input_ = head_input(input);
+  head_input_ |= head_input(input);
   windows_ |= shape.window != 0;
   stages_.push_back(s);
+}
+
+bool DecodeStages::takes_gate(const Buffer& o, const Buffer& gate) {
+  if (stages_.empty() || stages_.back().kind != STAGE_ATTENTION || stages_.back().y != address(o)) return false;
+  const ptrdiff_t giver = writer(stages_, stages_.size(), address(gate));
+  if (giver >= 0 && stages_.size() - 1 - static_cast<size_t>(giver) > kFarthest)
+    return false;
+  stages_.back().x2 = address(gate);
+  head_input_ |= HEAD_GATE;
+  open_ = false;
+  return true;
 }
 
 void DecodeStages::empty_stages(uint32_t n, uint32_t n_groups) {
@@ -232,19 +286,16 @@ void DecodeStages::empty_stages(uint32_t n, uint32_t n_groups) {
   stages_.insert(stages_.end(), n, s);
 }
 
-// The last of the first `n` stages that writes to `y`, or -1 where none does.
-static ptrdiff_t writer(std::span<const DecodeStage> stages, size_t n, uint64_t y) {
-  auto i = static_cast<ptrdiff_t>(n) - 1;
-  while (i >= 0 && stages[i].y != y) --i;
-  return i;
-}
-
 bool DecodeStages::reads_last(const Buffer& x) const {
   return stages_.empty() || stages_.back().y == address(x);
 }
 
+bool DecodeStages::takes_next(const Buffer& x, const Rotation& rotation) const {
+  return !open_ && (rotated_ == 0 || rotated_ == rotation.block) && reads_last(x);
+}
+
 bool DecodeStages::takes_next(const Buffer& qkv, const AttentionInput& input, const AttentionShape& s) const {
-  const bool same = !heads_ || (head_input(input) == head_input_ && heads_->head_dim == s.head_dim &&
+  const bool same = !heads_ || (head_input(input) == (head_input_ & ~HEAD_GATE) && heads_->head_dim == s.head_dim &&
                                 VulkanKernels::decode_heads(*heads_) == VulkanKernels::decode_heads(s));
   return same && reads_last(qkv);
 }
@@ -271,8 +322,9 @@ bool DecodeStages::takes_next(const DeltaStage& d) const {
   const uint64_t qkvz = address(d.qkvz), x = address(d.gates_of ? *d.gates_of->x : d.gates);
   const DecodeStage& last = stages_.back();
   if (!is_product(last)) return false;
-  if (!open_)  // gates that other kernels give are in memory
-    return last.y == qkvz && (last.x == x || writer(stages_, stages_.size(), x) < 0);
+  const ptrdiff_t giver = writer(stages_, stages_.size(), x);  // gates that other kernels give are in memory
+  if (!open_)
+    return last.y == qkvz && (giver < 0 || stages_.size() - static_cast<size_t>(giver) <= kFarthest);
   const DecodeStage& before = stages_[stages_.size() - 2];
   return (last.y == qkvz && before.y == x) || (last.y == x && before.y == qkvz);
 }
@@ -292,13 +344,13 @@ static void lay_flow(std::span<DecodeStage> stages, uint32_t rounded, uint32_t u
       s.flow |= FLOW_FROM;
       s.from = slot(static_cast<size_t>(giver));
       s.from_back = static_cast<uint32_t>(i - static_cast<size_t>(giver));
-      if (s.from_back == 1 && (rounds_for(from, s, unit) & rounded) != 0) {
+      if ((rounds_for(stages, i, giver, unit) & rounded) != 0) {
         from.flow |= FLOW_TO_ROUNDED;
         s.flow |= FLOW_FROM_ROUNDED;
       }
     }
     const ptrdiff_t second = s.kind == STAGE_LINEAR_ADD ? writer(stages, i, s.y)
-                             : s.kind == STAGE_DELTA    ? writer(stages, i, s.x2)
+                             : s.x2 != 0                ? writer(stages, i, s.x2)
                                                         : -1;
     if (second >= 0) {
       stages[static_cast<size_t>(second)].flow &= ~FLOW_END;
@@ -348,9 +400,9 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   for (size_t i = 0; i < stages.size(); ++i) {
     DecodeStage& s = stages[i];
     s.n_passes = 1;
-    if (s.kind == STAGE_DELTA) {
+    if (s.kind == STAGE_DELTA || s.kind == STAGE_ROTATE) {
       s.long_rows = s.n_in > shape.rows.n_in ? 1 : 0;
-      s.n_groups = s.n_out * kDeltaParts / size;
+      s.n_groups = s.kind == STAGE_DELTA ? s.n_out * kDeltaParts / size : s.n_out / shape.rotated;
     } else if (s.n_in != 0) {
       const StageRows rows = kernels_.stage_rows(shape, s);
       s.long_rows = rows.is_long;

@@ -35,10 +35,11 @@ class DecodeStages {
   // adds to must have been written so few stages ago that its tagged values are still kept; one kernel must
   // be able to multiply all matrices (common_weights), and all gates must have the same function.
   // A product may also read what the stage before it reads, in place of what it gives. Only a DeltaNet that
-  // reads both, or attention at the end of a list, may follow it.
+  // reads both, attention that it is the gate of, or attention at the end of a list may follow it.
   bool takes_next(const Matrix& w, const In& in, const Out& out) const;
   bool takes_next(const DeltaStage& delta) const;
-  // One kernel has the same heads for all of attention.
+  // One kernel has one block for all rotations, and the same heads for all of attention.
+  bool takes_next(const Buffer& x, const Rotation& rotation) const;
   bool takes_next(const Buffer& qkv, const AttentionInput& input, const AttentionShape& shape) const;
 
   // As in Recorder.
@@ -47,6 +48,13 @@ class DecodeStages {
                  const Buffer& k_cache, const Buffer& v_cache, const AttentionScratch& scratch,
                  const Buffer& o, const AttentionShape& shape);
   void delta_net(const DeltaStage& delta);
+  // Whether o, which the last stage gives, can be multiplied by the logistic of the gate there; then it is.
+  bool takes_gate(const Buffer& o, const Buffer& gate);
+  // As Recorder::rotate goes there, of x normed where there is a norm.
+  void rotate(const Buffer& x, const Norm& norm, const Rotation& rotation, uint32_t n_features,
+              const Buffer& y);
+  // Whether y is x normed and rotated.
+  bool has_rotated(const Buffer& x, const Norm& norm, const Buffer& y) const;
   // Stages that do nothing but wait for each other.
   void empty_stages(uint32_t n, uint32_t n_groups);
 
@@ -65,6 +73,7 @@ class DecodeStages {
   uint32_t head_input_ = 0;  // CONSTANT_HEAD_INPUT
   bool windows_ = false;     // whether any attention does not see all keys
   DeltaShape delta_;         // of all DeltaNets, or without heads
+  uint32_t rotated_ = 0;     // features of a block of all rotations, or 0
 };
 
 // The dispatches of one kernel that are recorded, with a barrier in front of each.

@@ -11,7 +11,7 @@ uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
 DecodeShape::Weights kind_of(TensorType type) {
   const BlockType& t = *find_block_type(type);
-  return {Layout::blocks, 1, 0, t.bits, t.unit, t.has_min ? 1U : 0U};
+  return {Layout::blocks, 1, 0, 0, t.bits, t.unit, t.has_min ? 1U : 0U};
 }
 
 // How many lanes share `rows` rows of n_in features, and what each of them loads.
@@ -61,27 +61,31 @@ RowShape row_shape(const Device& device, const DecodeShape::Weights& w, const De
   return w.layout == Layout::groups ? groups_shape(device, r, workgroup_size) : trits_shape(device, r);
 }
 
-// uvec4 of shared memory that an int8 vector of n features takes.
+// uvec4 of shared memory that a rounded vector of n features takes.
 uint32_t vector_words(const DecodeShape::Weights& w, uint32_t n) {
-  if (w.layout == Layout::blocks) return 2 * (n / 32 + 4);
-  return w.layout == Layout::groups ? 4 * (n / 64 + 1) : n / 16;
+  const uint32_t planes = w.rest != 0 ? 2 : 1;
+  if (w.layout == Layout::blocks) return planes * 2 * (n / 32 + 4);
+  return w.layout == Layout::groups ? planes * 4 * (n / 64 + 1) : n / 16;
 }
 
 }  // namespace
 
 DecodeShape::Weights weights_of(const Matrix& w) {
-  if (w.layout == Layout::groups) return {Layout::groups, input_units_of(w), w.scale_every / 64, 0, 0, 0};
+  const uint32_t rest = w.input == Input::int16_units ? 1 : 0;
+  if (w.layout == Layout::groups) return {Layout::groups, input_units_of(w), rest, w.scale_every / 64};
   if (w.layout != Layout::blocks) return {};
   DecodeShape::Weights weights = kind_of(w.parts[0].type);
   for (const Matrix::Part& part : w.parts)
     if (part.rows != 0) weights = *common_weights(weights, kind_of(part.type));
+  weights.rest = rest;
   return weights;
 }
 
 std::optional<DecodeShape::Weights> common_weights(const DecodeShape::Weights& a,
                                                    const DecodeShape::Weights& b) {
   if (a == b) return a;
-  if (a.layout == Layout::blocks && b.layout == Layout::blocks) return DecodeShape::Weights{Layout::blocks};
+  if (a.layout == Layout::blocks && b.layout == Layout::blocks && a.rest == b.rest)
+    return DecodeShape::Weights{Layout::blocks, 0, a.rest};
   return std::nullopt;
 }
 
@@ -89,6 +93,9 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
   Specialisation c = wide(device_);
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), n_long = shape.long_rows.n_in;
   const DecodeShape::Weights& w = shape.weights;
+  const DeltaShape& delta = shape.delta;
+  const uint32_t of_attention = 64 * (shape.heads.head_dim / 8 + decode_heads(shape.heads));
+  const uint32_t of_delta = delta.n_head_v != 0 ? 3 * kDeltaParts * (size / kDeltaParts / 4) : 0;
   const RowShape rows = row_shape(device_, w, shape.rows, size),
                  long_rows = row_shape(device_, w, shape.long_rows, size);
   c.insert({{CONSTANT_LANES, rows.lanes},
@@ -106,14 +113,14 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
             {CONSTANT_HEAD_DIM, shape.heads.head_dim},
             {CONSTANT_HEAD_INPUT, shape.head_input},
             {CONSTANT_WINDOW, shape.windows ? 1 : 0},
-            {CONSTANT_TILE, std::max(vector_words(w, n_long), 64 * shape.heads.head_dim / 8)}});
-  const DeltaShape& delta = shape.delta;
+            {CONSTANT_TILE, std::max({vector_words(w, n_long), of_attention, of_delta, shape.rotated / 4})}});
   c.insert({{CONSTANT_CONV, delta.n_head_v != 0 ? delta.n_conv : 0},
             {CONSTANT_DELTA_DIM, delta.n_head_v != 0 ? delta.head_dim : 4 * kDeltaParts}});
   // A unit is rounded by neighbouring lanes of one subgroup.
   const bool rounds = !device_.shared_subgroups() && device_.min_subgroup_size() >= 16;
   c.insert({CONSTANT_ROUNDED, rounds ? shape.rounded : 0});
   if (rounds && shape.all_long_rounded) c[CONSTANT_NORM_LOADS_LONG] = c[CONSTANT_NORM_LOADS];
+  if (w.layout != Layout::trits) c.insert({{CONSTANT_REST, w.rest}, {CONSTANT_BLOCK, shape.rotated}});
   if (w.layout == Layout::groups)
     c.insert({{CONSTANT_INPUT_UNITS, w.input_units}, {CONSTANT_SCALE_GROUPS, w.scale_groups}});
   if (w.layout == Layout::blocks)
@@ -127,14 +134,17 @@ bool VulkanKernels::has_decode(const DecodeShape& shape) const {
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), n_heads = c.at(CONSTANT_HEADS);
   const Layout layout = shape.weights.layout;
   // Beside the int8 the sum and the largest of each unit.
-  const uint32_t of_tile = layout == Layout::trits ? 16 : layout == Layout::groups ? 18 : 20;
+  const uint32_t of_units = layout == Layout::trits ? 0 : layout == Layout::groups ? 2 : 4;
+  const uint32_t of_tile = 16 + of_units / (shape.weights.rest != 0 ? 2 : 1);
   const uint32_t of_gates = (c.at(CONSTANT_ROUNDED) & ROUNDED_GATES) != 0
                                 ? 8 * std::max(64U, size / c.at(CONSTANT_LANES) * c.at(CONSTANT_ROWS))
                                 : 0;
+  const DeltaShape& delta = shape.delta;
+  const uint32_t of_delta = delta.n_head_v != 0 ? size / kDeltaParts / delta.head_dim * 2 * size + 2048 : 0;
   const uint32_t shared_bytes = of_tile * c.at(CONSTANT_TILE) + of_gates + 4 * size +
-                                4 * shape.heads.head_dim * (n_heads + 1) + 10 * 4 * 64 * n_heads + 256 +
+                                4 * shape.heads.head_dim * (n_heads + 1) + 540 * n_heads + 256 +
                                 64 * (n_heads + 1) + (shape.head_input != 0 ? 4 * shape.heads.head_dim : 0) +
-                                (shape.delta.n_head_v != 0 ? 16 * size + 8192 : 0) +
+                                of_delta +
                                 (device_.shared_subgroups() ? 4 * size : 0);
   return device_.is_gpu() && device_.subgroup_shuffle() && device_.has_addresses() &&
          device_.subgroup_size() <= 64 && size % 64 == 0 &&
@@ -164,7 +174,6 @@ StageRows VulkanKernels::stage_rows(const DecodeShape& shape, const DecodeStage&
   const bool gates = s.kind == STAGE_GATE_UP, is_long = s.n_in > shape.rows.n_in;
   StageRows r{is_long, c.at(is_long ? CONSTANT_LANES_LONG : CONSTANT_LANES),
               c.at(is_long ? CONSTANT_ROWS_LONG : CONSTANT_ROWS), gates || layout != Layout::trits, 1};
-  if (layout == Layout::groups) r.takes_passes = s.kind != STAGE_LINEAR_ADD;
   if (layout == Layout::blocks) {
     if (gates) r.rows = 1;
     const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE);

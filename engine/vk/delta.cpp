@@ -108,7 +108,8 @@ void VulkanRecorder::delta_net(const Buffer& qkvz, const Buffer& gates, const De
 }
 
 void VulkanRecorder::multiply_sigmoid(const Buffer& y, const Buffer& gate, uint32_t n_values) {
-  change(ELEMENT_SIGMOID, {n_values, n_values, 0, 0, 0}, y, gate, 1);
+  if (collected_.takes_gate(y, gate)) return;
+  change(kernels_.elementwise(ELEMENT_SIGMOID), {n_values, n_values, 0, 0, 0}, y, gate, 1);
 }
 
 }  // namespace bitnet::vk

@@ -7,7 +7,9 @@
 
 namespace bitnet::vk {
 
-uint32_t input_units_of(const Matrix& w) { return w.input == Input::int8_units ? 1 : 0; }
+uint32_t input_units_of(const Matrix& w) {
+  return w.input == Input::int8_units || w.input == Input::int16_units ? 1 : 0;
+}
 uint32_t activation_of(Act act) {
   return act == Act::gelu ? ACTIVATION_GELU : act == Act::silu ? ACTIVATION_SILU : ACTIVATION_RELU2;
 }
@@ -47,10 +49,11 @@ std::optional<Specialisation> trits_tile(const Device& device, uint64_t outputs)
 }
 
 // The same of ternary_matmul_groups_matrix, whose sums take twice the registers: no tile of a subgroup is
-// larger than 32 x 32.
-std::optional<Specialisation> groups_tile(const Device& device, uint64_t outputs) {
+// larger than 32 x 32. Of few tokens the larger tiles would be half empty.
+std::optional<Specialisation> groups_tile(const Device& device, uint64_t outputs, uint32_t tokens) {
   constexpr MatrixTile kTiles[] = {
       {400'000, 16, 16, 4, 1}, {1'600'000, 32, 32, 2, 2}, {UINT64_MAX, 32, 32, 4, 4}};
+  if (tokens <= 32) outputs = std::min(outputs, kTiles[0].most_outputs);
   return matrix_tile(device, kTiles, outputs, [&](const Specialisation& c) {
     const uint32_t step = (tile_rows(c) + tile_tokens(c)) * (128 + 16 + 2 * 4);  // int8, and two scales
     return std::max(step, tile_rows(c) * c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_SUBGROUP_TOKENS) * 4);
@@ -99,6 +102,10 @@ const Kernel& VulkanKernels::rotate(uint32_t block) {
 const Kernel& VulkanKernels::elementwise(uint32_t element) {
   return kernel(Shader::elementwise, {{CONSTANT_ELEMENT, element}});
 }
+const Kernel& VulkanKernels::gate(Act act) {
+  return kernel(Shader::elementwise,
+                {{CONSTANT_ELEMENT, ELEMENT_GATE}, {CONSTANT_ACTIVATION, activation_of(act)}});
+}
 
 const Kernel& VulkanKernels::head(const Table& table) {
   const Device& d = device_;
@@ -131,7 +138,9 @@ static uint32_t shared_heads(const AttentionShape& s, uint32_t most) {
   return heads;
 }
 
-uint32_t VulkanKernels::decode_heads(const AttentionShape& shape) { return shared_heads(shape, 6); }
+uint32_t VulkanKernels::decode_heads(const AttentionShape& shape) {
+  return shared_heads(shape, shape.head_dim > 128 ? 2 : 6);
+}
 
 uint32_t head_input(const AttentionInput& input) {
   const auto flags = [](const Norm& norm, uint32_t normed, uint32_t ones) {
@@ -199,9 +208,10 @@ Specialisation VulkanKernels::quantise_constants(const Matrix& w, const Norm& no
   return constants;
 }
 
-const Kernel& VulkanKernels::quantise(const Matrix& w, const Norm& norm) {
+const Kernel& VulkanKernels::quantise(const Matrix& w, const Norm& norm, bool rest) {
   const Device& d = device_;
-  const Specialisation constants = quantise_constants(w, norm);
+  Specialisation constants = quantise_constants(w, norm);
+  if (rest) constants[CONSTANT_REST] = 1;
   if (w.layout == Layout::trits) return kernel(SUBGROUPS(rms_norm_quantise), constants);
   return kernel(SUBGROUPS(rms_norm_quantise_groups), constants);
 }
@@ -230,7 +240,7 @@ VulkanKernels::Matmul VulkanKernels::matmul(const Matrix& w, const Out& out, uin
   const bool groups = w.layout != Layout::trits;
   const uint64_t outputs = uint64_t{w.rows()} * n;
   std::optional<Specialisation> tile;
-  if (matrix_) tile = groups ? groups_tile(device_, outputs) : trits_tile(device_, outputs);
+  if (matrix_) tile = groups ? groups_tile(device_, outputs, n) : trits_tile(device_, outputs);
   if (!tile) {
     const Shader shaders[] = {DOT(ternary_matmul), DOT(ternary_matmul_add), DOT(ternary_matmul_gate_up)};
     return {kernel(groups ? (DOT(ternary_matmul_groups)) : shaders[kind], constants), gated ? 32U : 64U, 32};

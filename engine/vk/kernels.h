@@ -48,7 +48,9 @@ struct DecodeShape {
   // What the matrices have in common.
   struct Weights {
     Layout layout = Layout::trits;
-    uint32_t input_units = 0, scale_groups = 0;  // of groups: CONSTANT_INPUT_UNITS, CONSTANT_SCALE_GROUPS
+    uint32_t input_units = 0;                    // of groups: CONSTANT_INPUT_UNITS
+    uint32_t rest = 0;                           // CONSTANT_REST
+    uint32_t scale_groups = 0;                   // of groups: CONSTANT_SCALE_GROUPS
     uint32_t bits = 0, unit = 0, minimum = 0;    // of blocks: CONSTANT_BITS ..., or all 0: of several kinds
     // Inputs that share a scale, or 0 where a row does.
     uint32_t unit_of_input() const { return layout == Layout::blocks ? 32 : input_units != 0 ? 64 : 0; }
@@ -56,6 +58,7 @@ struct DecodeShape {
   };
   Weights weights;
   DeltaShape delta;               // or without heads
+  uint32_t rotated = 0;           // CONSTANT_BLOCK
   uint32_t rounded = 0;           // CONSTANT_ROUNDED, on a device that can
   bool all_long_rounded = false;  // all long rows then come as int8
 };
@@ -101,6 +104,7 @@ struct VulkanKernels {
   const Kernel& combine_per_layer(const Norm& norm);
   const Kernel& rotate(uint32_t block);
   const Kernel& elementwise(uint32_t element);  // ELEMENT_...
+  const Kernel& gate(Act act);                  // ELEMENT_GATE
   const Kernel& head(const Table& table);       // Requires: a dense table
   const Kernel& rope_store_kv(const AttentionInput& input, const AttentionShape& shape);
   // `split`: the chunks of keys are divided among workgroups. Requires for that: one token.
@@ -111,9 +115,9 @@ struct VulkanKernels {
   };
   Sampling sampling();
 
-  // The kernels of Recorder::quantise, and of Recorder::product: matvec for each of a few tokens, matmul for
+  // The kernels of Recorder::quantise (`rest`: of what the rounding leaves), and of Recorder::product: matvec for each of a few tokens, matmul for
   // n tokens in tiles, of which a workgroup computes `rows` of the result for `tokens`.
-  const Kernel& quantise(const Matrix& w, const Norm& norm);
+  const Kernel& quantise(const Matrix& w, const Norm& norm, bool rest);
   const Kernel& matvec(const Matrix& w, const Out& out);
   struct Matmul {
     const Kernel& kernel;

@@ -55,6 +55,11 @@ void require(bool known, const char* what) {
 bool is_known(const Matrix& w) { return !w.bias && w.layout != Layout::floats; }
 bool is_known(const Out& out) { return out.kind != Out::Kind::act; }
 
+// What the rounding of an input left, as an input.
+Quantised rest_of(const Quantised& q) {
+  return {q.rest_q, q.rest_info, q.rest_sums, q.rest_sums16, nullptr, q.scales};
+}
+
 // What the stages of decode compute.
 bool in_stages(const Norm& norm) { return !norm || norm_of(norm) == NORM_ALWAYS; }
 bool in_stages(const AttentionInput& input, const AttentionShape& s) {
@@ -195,14 +200,18 @@ void VulkanRecorder::embed(const Table& table, const EmbedExtra& extra, const Bu
 
 void VulkanRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
   if (w.input == Input::float_row) return norm(in.x, in.first_row, in.norm, w.n_in, *in.q.y, n);
-  const Kernel& kernel = kernels_.quantise(w, in.norm);
   const QuantisePush push{w.n_in, in.first_row, in.norm.epsilon};
-  const Buffer *weight = or_any(in.norm.weight, in.x), *bias = or_any(in.norm.bias, in.x);
-  const Buffer *q = in.q.q.get(), *info = in.q.info.get(),
-               *sums = w.layout == Layout::blocks ? in.q.sums16.get() : in.q.sums.get(),
+  const Buffer *weight = or_any(in.norm.weight, in.x), *bias = or_any(in.norm.bias, in.x),
                *scales = or_any(in.q.scales, in.x);
-  if (w.layout == Layout::trits) return dispatch(kernel, push, {&in.x, weight, bias, q, info}, n);
-  dispatch(kernel, push, {&in.x, weight, bias, q, info, sums, scales}, n);
+  const Kernel& kernel = kernels_.quantise(w, in.norm, false);
+  if (w.layout == Layout::trits)
+    return dispatch(kernel, push, {&in.x, weight, bias, in.q.q.get(), in.q.info.get()}, n);
+  const auto round = [&](const Kernel& kernel, const Quantised& to) {
+    const BufferPtr& sums = w.layout == Layout::blocks ? to.sums16 : to.sums;
+    dispatch(kernel, push, {&in.x, weight, bias, to.q.get(), to.info.get(), sums.get(), scales}, n);
+  };
+  round(kernel, in.q);
+  if (w.input == Input::int16_units) round(kernels_.quantise(w, in.norm, true), rest_of(in.q));
 }
 
 // The matrix as the kernels of the next product may read it: as it is, or as it lies in a slot.
@@ -235,6 +244,18 @@ void VulkanRecorder::end_piece() {
 
 void VulkanRecorder::product(const Matrix& where, const Quantised& in, const Out& out, uint32_t n) {
   const Matrix& w = at_hand(where, n);
+  if (w.input != Input::int16_units) return multiply(w, in, out, n);
+  require(!w.bias && out.kind != Out::Kind::act, "this projection");
+  const bool gated = out.kind == Out::Kind::gate;
+  const Out sum = gated ? store(*in.gate_up) : out;
+  multiply(w, in, sum, n);
+  multiply(w, rest_of(in), add(sum.y), n);
+  if (!gated) return;
+  const uint32_t n_out = w.rows() / 2;
+  change(kernels_.gate(out.act), {n_out, n_out, w.rows(), 0, 0}, out.y, sum.y, n);
+}
+
+void VulkanRecorder::multiply(const Matrix& w, const Quantised& in, const Out& out, uint32_t n) {
   if (w.layout == Layout::blocks) return product_of_blocks(w, in, out, n);
   if (w.layout == Layout::floats) return product_of_floats(w, *in.y, out, n);
   require(is_known(w) && is_known(out), "this projection");
@@ -352,9 +373,26 @@ void VulkanRecorder::rotate(const Buffer& x, const Rotation& rotation, Turn turn
            {&x, or_any(rotation.signs, x), &y}, n_features / rotation.block, n);
 }
 
+// Rotates the input of w as a stage, if it is not there already; false where the device cannot.
+bool VulkanRecorder::rotate_in_stages(const Matrix& w, const In& in, uint32_t n) {
+  const uint32_t block = w.rotation.block, size = wide(device_).at(CONSTANT_WORKGROUP_SIZE);
+  const bool has_units = w.layout == Layout::groups || w.layout == Layout::blocks;
+  if (n != 1 || in.first_row != 0 || !in_chains() || !decode_.possible() || !in_stages(in.norm) || !has_units ||
+      (stream_ && stream_->takes(w, n)) || block % 64 != 0 || block / 4 > size || w.n_in % block != 0)
+    return false;
+  const Buffer& y = *in.q.turned;
+  if (in.norm && collected_.has_rotated(in.x, in.norm, y)) return true;
+  return add_stage(collected_.takes_next(in.x, w.rotation),
+                   [&](DecodeStages& stages) { stages.rotate(in.x, in.norm, w.rotation, w.n_in, y); });
+}
+
 void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {
   if (gates_) decode_collected();
-  if (w.rotation && !in.is_turned) return linear(w, turned(w, in, n), out, n);
+  if (w.rotation && !in.is_turned) {
+    static const Norm kNone;
+    const bool staged = rotate_in_stages(w, in, n);
+    return linear(w, staged ? In{*in.q.turned, kNone, in.q, 0, true} : turned(w, in, n), out, n);
+  }
   if (in.first_row == 0 && are_gates(w, in.norm, out) && (!stream_ || !stream_->takes(w, n))) {
     gates_ = FloatGates{w, in.norm.weight, in.norm.epsilon, &in.x, &out.y, n};
     return;
@@ -389,28 +427,28 @@ void VulkanRecorder::combine_per_layer(const Buffer& projected, const Norm& norm
            {&projected, &embedded, or_any(norm.weight, embedded)}, n_slices, n);
 }
 
-// Does what `element` says to push.width values of each of n rows.
-void VulkanRecorder::change(uint32_t element, const ElementPush& push, const Buffer& x, const Buffer& by,
+// Does what the kernel of an element says to push.width values of each of n rows.
+void VulkanRecorder::change(const Kernel& kernel, const ElementPush& push, const Buffer& x, const Buffer& by,
                             uint32_t n) {
   constexpr uint32_t kWorkgroup = 256, kMostWorkgroups = 4096;
-  dispatch(kernels_.elementwise(element), push, {&x, &by},
+  dispatch(kernel, push, {&x, &by},
            std::min(kMostWorkgroups, ceil_div(push.width, kWorkgroup)), n);
 }
 
 void VulkanRecorder::multiply(const Buffer& g, const Buffer& by, uint32_t width, uint32_t by_stride,
                               uint32_t by_offset, uint32_t n) {
-  change(ELEMENT_MULTIPLY, {width, width, by_stride, by_offset, 1}, g, by, n);
+  change(kernels_.elementwise(ELEMENT_MULTIPLY), {width, width, by_stride, by_offset, 1}, g, by, n);
 }
 
 void VulkanRecorder::scale(const Buffer& x, float factor, uint32_t n_values) {
-  change(ELEMENT_SCALE, {n_values, n_values, 0, 0, factor}, x, x, 1);
+  change(kernels_.elementwise(ELEMENT_SCALE), {n_values, n_values, 0, 0, factor}, x, x, 1);
 }
 
 void VulkanRecorder::finish_logits(const Buffer& logits, uint32_t n_vocab, float softcap,
                                    const Buffer* suppressed, uint32_t n_suppressed, uint32_t rows) {
-  if (softcap != 0) change(ELEMENT_SOFTCAP, {n_vocab, n_vocab, 0, 0, softcap}, logits, logits, rows);
+  if (softcap != 0) change(kernels_.elementwise(ELEMENT_SOFTCAP), {n_vocab, n_vocab, 0, 0, softcap}, logits, logits, rows);
   if (suppressed && n_suppressed != 0)
-    change(ELEMENT_SUPPRESS, {n_suppressed, n_vocab, 0, 0, 0}, logits, *suppressed, rows);
+    change(kernels_.elementwise(ELEMENT_SUPPRESS), {n_suppressed, n_vocab, 0, 0, 0}, logits, *suppressed, rows);
 }
 
 void VulkanRecorder::head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) {

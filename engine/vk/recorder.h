@@ -104,11 +104,13 @@ class VulkanRecorder : public Recorder {
                           uint32_t n);
   void product_of_blocks(const Matrix& w, const Quantised& in, const Out& out, uint32_t n);
   void product_of_floats(const Matrix& w, const Buffer& x, const Out& out, uint32_t n);
-  void change(uint32_t element, const ElementPush& push, const Buffer& x, const Buffer& by, uint32_t n);
+  void multiply(const Matrix& w, const Quantised& in, const Out& out, uint32_t n);
+  void change(const Kernel& kernel, const ElementPush& push, const Buffer& x, const Buffer& by, uint32_t n);
   void split_attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache,
                        const AttentionScratch& scratch, const Buffer& o, const AttentionShape& shape);
   const Matrix& at_hand(const Matrix& w, uint32_t n);
   void end_piece();
+  bool rotate_in_stages(const Matrix& w, const In& in, uint32_t n);
   void decode_collected();
   void dispatch_gates(const FloatGates& gates);
   // Behind the first matrix that is copied chains would be short, and many: each has buffers of its own.

@@ -145,7 +145,7 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
   uint64_t input = c.n_embd, qkv = 0, o = 0, scratch = 0, gates = 0, delta_scratch = 0;
   constexpr uint64_t kMostRowsOfAStage = 1 << 15;
   uint64_t turned = 0;  // features of inputs that are rotated
-  bool post = false, blocks = false, floats = false, scaled = false;
+  bool post = false, blocks = false, floats = false, scaled = false, rest = false;
   const auto look_at = [&](const TensorStack& s) {
     if (!s) return;
     input = std::max(input, s.parts[0]->shape[0]);
@@ -153,6 +153,7 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
       turned = std::max(turned, s.parts[0]->shape[0]);
     const Input rounding = input_of(c, s.parts[0]->type);
     floats |= rounding == Input::float_row;
+    rest |= rounding == Input::int16_units;
     scaled |= rounding != Input::float_row && s.parts[0]->type != TensorType::i2_s;
     blocks |= rounding != Input::float_row && !find_file_type(s.parts[0]->type)->trits;
   };
@@ -190,11 +191,12 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
                        4 * picked_words(c.n_expert, batch * pairs);
   }
   const uint64_t f32_features = c.n_embd + qkv + o + gates + delta_scratch + pairs * c.n_ff +
-                                (post ? c.n_embd : 0) + (floats ? rounded : 0) + turned +
+                                (post ? c.n_embd : 0) + (floats ? rounded : 0) + turned + (rest ? 2 * c.n_ff : 0) +
                                 uint64_t{c.n_per_layer} * (2 * c.n_layer + 1);
+  const uint64_t rows_of_int8 = rest ? 2 : 1;
   plan.activations +=
-      batch * (4 * f32_features + rounded + rounded / 64 * 4 + (blocks ? rounded / 16 * 4 : 0) +
-               (scaled ? rounded / 32 * 4 : 0) + 8) +
+      batch * (4 * f32_features + rows_of_int8 * (rounded + rounded / 64 * 4 + (blocks ? rounded / 16 * 4 : 0) + 8) +
+               (scaled ? rounded / 32 * 4 : 0)) +
       (tokens + kAttentionChunk - 1) / kAttentionChunk * 4 * scratch +
       4 * ((kMaxLogitRows + kRunAhead) * uint64_t{c.n_vocab} + uint64_t{kMaxLogitRows} * c.n_embd);
   for (const Rope& rope : c.ropes) plan.activations += tokens * rope.dim * 4;

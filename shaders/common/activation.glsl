@@ -27,6 +27,14 @@ float times_logistic(float x, float z) {
   return result;
 }
 
+// v / (1 + e^-gate)
+float times_sigmoid(float v, float gate) {
+  float e = exp_below_0(-abs(gate));
+  precise float share = gate >= 0.0 ? v : v * e;
+  precise float result = share / (1.0 + e);
+  return result;
+}
+
 // GELU (Hendrycks & Gimpel 2016) in its form with tanh, x (1 + tanh(z / 2)) / 2 = x / (1 + e^-z).
 float gelu(float x) {
   precise float square = x * x;

@@ -20,17 +20,37 @@ const uint kBlock = 16;
 
 shared vec4 query[kHeads * kHeadDim / 4];
 shared uvec4 new_key[kUnits];
-shared float quarter_sums[4][kHeads][kChunk];
 shared vec4 weights[kHeads][kChunk / 4];
 shared float maxima[kHeads][kChunk];  // of each subgroup's keys
 shared float largest_score[kHeads];
 shared bool is_last;
-shared vec2 chunk_m_l[kHeads][kChunk], factors[kHeads][kChunk], merged[kHeads];  // when chunks are merged
+shared vec2 merged[kHeads];  // when chunks are merged
 // Where heads are normed: the shares of their squares, and at last of the new key's. `query` and raw_key hold
 // the heads as they come until the shares are summed.
 shared vec4 shares[kHeads + 1][kShares / 4];
 shared float raw_key[kHasNorm ? kHeadDim : 1];
-// `tile` holds the chunk's values, [key][pair].
+// `tile` holds the chunk's values, [key][pair], and behind them the sums of quarters of keys; when chunks are merged,
+// what scales them and the factors of that.
+const uint kQuarterSums = kChunk * kUnits;
+
+void keep_quarter(uint quarter, uint h, uint key, float sum) {
+  uint at = (quarter * kHeads + h) * kChunk + key;
+  tile[kQuarterSums + at / 4][at % 4] = floatBitsToUint(sum);
+}
+float quarter_sum(uint quarter, uint h, uint key) {
+  uint at = (quarter * kHeads + h) * kChunk + key;
+  return uintBitsToFloat(tile[kQuarterSums + at / 4][at % 4]);
+}
+
+void keep_two(uint at, vec2 two) {
+  tile[at / 2][at % 2 * 2] = floatBitsToUint(two.x);
+  tile[at / 2][at % 2 * 2 + 1] = floatBitsToUint(two.y);
+}
+vec2 two_at(uint at) {
+  return uintBitsToFloat(uvec2(tile[at / 2][at % 2 * 2], tile[at / 2][at % 2 * 2 + 1]));
+}
+uint m_l_of(uint h, uint chunk) { return h * kChunk + chunk; }
+uint factors_of(uint h, uint chunk) { return (kHeads + h) * kChunk + chunk; }
 
 float dot8(uvec4 key, uint at, float sum) {
   UNROLL for (uint i = 0; i < 2; ++i) {
@@ -72,8 +92,26 @@ void load_chunk(uint chunk, uint kv_head, uint position, out uvec4 keys[kKeyLoad
   }
 }
 
+// Times the logistic of the gate of a pair of features, which a stage before this one has given.
+vec2 gated_pair(uint at, vec2 values) {
+  vec2 gate;
+  if ((push.flow & FLOW_RESIDUAL) == 0) {
+    gate = Pairs(push.x2).at[at];
+  } else {
+    uint tag = tag_of(this_stage - push.residual_back);
+    for (uint polls = 0;; ++polls) {
+      uvec4 some = TaggedPairs(push.residual).at[at];
+      gate = uintBitsToFloat(some.xz);
+      if (((some.x ^ some.y ^ tag) | (some.z ^ some.w ^ tag)) == 0 || !look_again(polls)) break;
+    }
+  }
+  return vec2(times_sigmoid(values.x, gate.x), times_sigmoid(values.y, gate.y));
+}
+
 // The result of a pair of features of the heads from `first_head` on, counted by `item`.
 void give_features(uint first_head, uint item, vec2 values) {
+  if ((kHeadInput & HEAD_GATE) != 0 && push.x2 != uvec2(0))
+    values = gated_pair(first_head * kPairs + item, values);
 #ifdef HAS_UNITS
   if (kAttentionRounds && gives_units()) {  // the query is not needed any more
     query[item / 2][item % 2 * 2] = values.x;
@@ -109,23 +147,24 @@ void merge_chunks(uint first_head, uint begin, uint n_chunks) {
     uint n = min(kChunk, n_chunks - first);
     for (uint i = lane; i < kHeads * n; i += kSize) {
       uint h = i / n, c = i % n;
-      chunk_m_l[h][c] = chunks.at[((first_head + h) * push.max_chunks + first + c) * (1 + kPairs)];
+      keep_two(m_l_of(h, c), chunks.at[((first_head + h) * push.max_chunks + first + c) * (1 + kPairs)]);
     }
     barrier();
     for (uint i = lane; i < kHeads * n; i += kSize) {
       uint h = i / n, c = i % n;
       float before = merged[h].x;
-      for (uint j = 0; j < c; ++j) before = max(before, chunk_m_l[h][j].x);
-      float m = chunk_m_l[h][c].x, largest = max(before, m);
-      factors[h][c] = vec2(exp2(before - largest), exp2(m - largest));
+      for (uint j = 0; j < c; ++j) before = max(before, two_at(m_l_of(h, j)).x);
+      float m = two_at(m_l_of(h, c)).x, largest = max(before, m);
+      keep_two(factors_of(h, c), vec2(exp2(before - largest), exp2(m - largest)));
     }
     barrier();
     if (lane < kHeads) {
       float m = merged[lane].x, l = merged[lane].y;
       for (uint c = 0; c < n; ++c) {
-        m = max(m, chunk_m_l[lane][c].x);
-        precise float share = chunk_m_l[lane][c].y * factors[lane][c].y;
-        precise float total = fma(l, factors[lane][c].x, share);
+        vec2 m_l = two_at(m_l_of(lane, c)), by = two_at(factors_of(lane, c));
+        m = max(m, m_l.x);
+        precise float share = m_l.y * by.y;
+        precise float total = fma(l, by.x, share);
         l = total;
       }
       merged[lane] = vec2(m, l);
@@ -138,7 +177,7 @@ void merge_chunks(uint first_head, uint begin, uint n_chunks) {
         UNROLL for (uint j = 0; j < kBlock; ++j)
           some[j] = chunks.at[of_chunk + min(block + j, n - 1) * (1 + kPairs)];
         UNROLL for (uint j = 0; j < kBlock; ++j)
-          if (block + j < n) sum[i] = merge_values(sum[i], some[j], factors[h][block + j]);
+          if (block + j < n) sum[i] = merge_values(sum[i], some[j], two_at(factors_of(h, block + j)));
       }
     }
     barrier();
@@ -331,7 +370,7 @@ void attention(uint group) {
         UNROLL for (uint h = 0; h < kHeads; ++h)
           sum[h] = dot8(bits, h * kHeadDim + 8 * (range.x + unit), sum[h]);
       }
-      UNROLL for (uint h = 0; h < kHeads; ++h) quarter_sums[quarter][h][key] = sum[h];
+      UNROLL for (uint h = 0; h < kHeads; ++h) keep_quarter(quarter, h, key, sum[h]);
     }
     barrier();
     // A whole number of subgroups has the keys of a head, counted by subgroups and their lanes and not by
@@ -343,7 +382,7 @@ void attention(uint group) {
       score[i] = kLowest;
       if (h < kHeads && key >= n_gone && key < n_keys) {
         precise float sum = 0.0;
-        UNROLL for (uint quarter = 0; quarter < 4; ++quarter) sum += quarter_sums[quarter][h][key];
+        UNROLL for (uint quarter = 0; quarter < 4; ++quarter) sum += quarter_sum(quarter, h, key);
         score[i] = sum;
       }
       float largest = subgroup_max(score[i]);

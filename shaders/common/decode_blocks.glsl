@@ -51,13 +51,15 @@ void fetch_run(uint i, BlockRow rows[kPair], uint run, uint runs) {
   }
 }
 
-// The input lies in `tile` as [half of a run][run].
-ivec2 multiply_run(uint i, BlockRow rows[kPair], uint run, uint runs, RowScale row_scale) {
+// The input lies in `tile` as [plane][half of a run][run]. Returns the shares of both rows, and behind them those of
+// what the rounding of the input left.
+ivec4 multiply_run(uint i, BlockRow rows[kPair], uint run, uint runs, RowScale row_scale) {
   uint own = min(run, runs - 1);
-  uvec4 q[2] = {tile[own], tile[unit_stride(runs) + own]};
-  int q_sum = unit_sums[own];
+  uvec4 q[2] = {tile[own], tile[unit_stride(runs) + own]}, rest[2] = q;
+  int sums = unit_sums[own];
+  if (kRest != 0) rest = uvec4[2](tile[2 * unit_stride(runs) + own], tile[3 * unit_stride(runs) + own]);
   float share = share_of(own, row_scale);
-  ivec2 shares;
+  ivec4 shares = ivec4(0);
   UNROLL for (uint k = 0; k < kPair; ++k) {
     uint t = rows[k].tensor;
     block_kind = kind_of(t);
@@ -65,7 +67,8 @@ ivec2 multiply_run(uint i, BlockRow rows[kPair], uint run, uint runs, RowScale r
     vec3 scale = scales_of(pair_scales[k][i], rows[k].row, own, runs, run < runs ? fixed_ : 0.0);
     uvec4 first, second;
     unpack(pair_codes[k][i], first, second);
-    shares[k] = run_share(first, second, q, scale, share, q_sum);
+    shares[k] = run_share(first, second, q, scale, share, kRest != 0 ? sum_of_q(sums) : sums);
+    if (kRest != 0) shares[kPair + k] = run_share(first, second, rest, scale, share, sum_of_rest(sums));
   }
   return shares;
 }
@@ -81,8 +84,8 @@ RowScale take_input(uint invocation, bool long_rows) {
   UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
     if (i >= loads) break;
     uint at = invocation + i * gl_WorkGroupSize.x;
-    ivec4 four = rounded_words(i, at, at < words, 0.0);
-    if (at < words) tile[at % 8 / 4 * unit_stride(runs) + at / 8][at % 4] = packed(four);
+    RoundedWord word = rounded_words(i, at, at < words, 0.0);
+    if (at < words) keep_words(at, runs, word);
   }
   return row_scale(share.squares, share.largest, is_normed(long_rows));  // its barrier shows the int8
 }
@@ -111,7 +114,7 @@ void linear(uint group) {
     if (pass == 0) scale = take_input(invocation, long_rows);
 
     pair += a_group;
-    ivec2 acc = ivec2(0);
+    ivec4 acc = ivec4(0);
     for (uint chunk = 0; chunk < runs; chunk += kLoads * lanes) {
       bool last = chunk + kLoads * lanes >= runs;
       uint next = last ? 0 : chunk + kLoads * lanes;
@@ -127,6 +130,10 @@ void linear(uint group) {
     for (uint step = lanes / 2; step > 0; step /= 2) {
       acc.x += shuffle_xor(acc.x, step);
       acc.y += shuffle_xor(acc.y, step);
+      if (kRest != 0) {
+        acc.z += shuffle_xor(acc.z, step);
+        acc.w += shuffle_xor(acc.w, step);
+      }
     }
 
     if (adds_tagged) {  // an earlier stage has given it, but this invocation may have read it too early
@@ -135,10 +142,15 @@ void linear(uint group) {
         residual = Tagged(push.residual).at[own];
     }
     if (lane < (gates ? 1 : kPair) && own_row < push.n_out) {
-      precise float result =
-          blocks_result(lane == 0 ? acc.x : acc.y, scale.s, gates ? push.scale0 : scale_of_row(own_row));
-      if (gates) result = gated(result, blocks_result(acc.y, scale.s, push.scale1));
+      float of_row = gates ? push.scale0 : scale_of_row(own_row), of_rest = scale_of_rest(scale.s);
+      precise float result = blocks_result(lane == 0 ? acc.x : acc.y, scale.s, of_row);
       if (adds) result = uintBitsToFloat(residual.x) + result;
+      if (kRest != 0) result += blocks_result(lane == 0 ? acc.z : acc.w, of_rest, of_row);
+      if (gates) {
+        precise float up = blocks_result(acc.y, scale.s, push.scale1);
+        if (kRest != 0) up += blocks_result(acc.w, of_rest, push.scale1);
+        result = gated(result, up);
+      }
       if (kGatesRound && gates && gives_units())
         keep_gate(own_row, result);
       else

@@ -19,9 +19,8 @@ const uint kColumns = gl_WorkGroupSize.x / kParts, kTogether = kHasDelta ? kColu
 const uint kOlder = kConv > 1 ? kConv - 1 : 1, kTaps = kHasDelta ? kConv : 1;
 const uint kDeltaQuads = kHasDelta ? kColumns / 4 : 1;
 
-shared vec4 delta_mixed[4][kDeltaQuads];  // q, k, v and z
+// `tile` holds q, k, v and z, and behind them two sums of each part of a column.
 shared vec4 delta_shares[3][kTogether][kShares / 4];  // of q, of k, of the result
-shared float delta_sums[2][kParts][kDeltaQuads * 4];
 shared float delta_result[kDeltaQuads * 4];
 shared vec2 delta_gate[kTogether];  // decay, strength
 shared float gate_parts[2 * kTogether][kHasDelta ? kMostSubgroups : 1];
@@ -90,13 +89,22 @@ float take_mixed(uint i) {
   return uintBitsToFloat(value.x);
 }
 
-float sum_of_parts(uint which, uint column) {
-  precise float sum = (delta_sums[which][0][column] + delta_sums[which][1][column]) +
-                      (delta_sums[which][2][column] + delta_sums[which][3][column]);
-  return sum;
+float mixed_at(uint which, uint i) { return uintBitsToFloat(tile[which * kDeltaQuads + i / 4][i % 4]); }
+vec4 four_mixed(uint which, uint i) { return uintBitsToFloat(tile[which * kDeltaQuads + i]); }
+void keep_mixed(uint which, uint i, float value) {
+  tile[which * kDeltaQuads + i / 4][i % 4] = floatBitsToUint(value);
 }
 
-float mixed_at(uint which, uint i) { return delta_mixed[which][i / 4][i % 4]; }
+float part_at(uint which, uint part, uint column) { return mixed_at(4 + which * kParts + part, column); }
+void keep_part(uint which, uint part, uint column, float value) {
+  keep_mixed(4 + which * kParts + part, column, value);
+}
+
+float sum_of_parts(uint which, uint column) {
+  precise float sum = (part_at(which, 0, column) + part_at(which, 1, column)) +
+                      (part_at(which, 2, column) + part_at(which, 3, column));
+  return sum;
+}
 
 void delta_net(uint group) {
   uint lane = gl_LocalInvocationID.x, part = lane / kColumns, column = lane % kColumns;
@@ -135,14 +143,14 @@ void delta_net(uint group) {
     precise float sum = 0.0;
     UNROLL for (uint j = 0; j < kOlder; ++j) sum = fma(taps[j], older[j], sum);
     sum = fma(taps[kTaps - 1], newest, sum);
-    delta_mixed[part][column / 4][column % 4] = times_logistic(sum, sum);
+    keep_mixed(part, column, times_logistic(sum, sum));
     if (part == 2 || head < push.n_head_k) {
       UNROLL for (uint j = 0; j < kOlder; ++j)
         Floats(push.k_cache).at[conv_at(slot_of(1), j) + channel] =
             j + 1 < kOlder ? older[min(j + 1, kOlder - 1)] : newest;
     }
   } else {
-    delta_mixed[3][column / 4][column % 4] = newest;
+    keep_mixed(3, column, newest);
   }
   barrier();
   if (lane < 2 * kTogether * kShares) {
@@ -154,25 +162,26 @@ void delta_net(uint group) {
   }
   barrier();
   if (part < 2)
-    delta_mixed[part][column / 4][column % 4] = normed(
-        mixed_at(part, column), inverse_length(delta_shares[part][own]), part == 0 ? push.q_scale : 1.0);
+    keep_mixed(part, column,
+               normed(mixed_at(part, column), inverse_length(delta_shares[part][own]),
+                      part == 0 ? push.q_scale : 1.0));
   barrier();
 
   uint at = own * (kDeltaDim / 4) + part * kQuads;
   precise vec4 by_k = vec4(0.0), by_q = vec4(0.0);
-  UNROLL for (uint i = 0; i < kQuads; ++i) by_k = fma(s[i], delta_mixed[1][at + i], by_k);
-  delta_sums[0][part][column] = sum_of_four(by_k);
+  UNROLL for (uint i = 0; i < kQuads; ++i) by_k = fma(s[i], four_mixed(1, at + i), by_k);
+  keep_part(0, part, column, sum_of_four(by_k));
   barrier();
   vec2 gate = delta_gate[own];
   precise float rest = mixed_at(2, column) - gate.x * sum_of_parts(0, column);
   precise float u = gate.y * rest;
   UNROLL for (uint i = 0; i < kQuads; ++i) {
     precise vec4 kept = gate.x * s[i];
-    precise vec4 changed = fma(delta_mixed[1][at + i], vec4(u), kept);
+    precise vec4 changed = fma(four_mixed(1, at + i), vec4(u), kept);
     s[i] = changed;
-    by_q = fma(changed, delta_mixed[0][at + i], by_q);
+    by_q = fma(changed, four_mixed(0, at + i), by_q);
   }
-  delta_sums[1][part][column] = sum_of_four(by_q);
+  keep_part(1, part, column, sum_of_four(by_q));
   store_state(heads_at(1, head, part, feature));
   barrier();
   if (part == 0) delta_result[column] = sum_of_parts(1, column);
@@ -184,10 +193,27 @@ void delta_net(uint group) {
     delta_shares[2][lane / kShares][lane % kShares / 4][lane % 4] = squares;
   }
   barrier();
+  float result = 0.0;
   if (part == 0)
-    give(output_head(head) * kDeltaDim + feature,
-         gated_output(delta_result[column],
-                      inverse_of_head(delta_shares[2][own], push.per_feature, push.q_epsilon), z_weight,
-                      mixed_at(3, column)));
+    result = gated_output(delta_result[column],
+                          inverse_of_head(delta_shares[2][own], push.per_feature, push.q_epsilon), z_weight,
+                          mixed_at(3, column));
+#ifdef HAS_UNITS
+  if ((kRounded & ROUNDED_DELTA) != 0 && gives_units()) {
+    if (part == 0) keep_mixed(0, column, result);  // q is not needed any more
+    barrier();
+    if (SUBGROUP * SUBGROUP_SIZE < kDeltaQuads) {
+      uint of_head = invocation / (kDeltaDim / 4), quad = invocation % (kDeltaDim / 4);
+      uint at = output_head(group * kTogether + of_head) * (kDeltaDim / 4) + quad;
+      bool is_there = invocation < kDeltaQuads;
+      vec4 four = four_mixed(0, min(invocation, kDeltaQuads - 1));
+      give_unit(four, at / kUnitWords, push.n_out / (4 * kUnitWords), is_there);
+      if (is_there && (push.flow & FLOW_OUT) != 0) Vectors(push.y).at[at] = four;
+    }
+    finish_stage();
+    return;
+  }
+#endif
+  if (part == 0) give(output_head(head) * kDeltaDim + feature, result);
   finish_stage();
 }

@@ -15,7 +15,7 @@ uvec4 bits[kMostCodes];
 #ifdef GROUPS
 uint halves[kMostCodes];  // each has the scale of the codes
 #endif
-uvec2 residual;  // what the first result is added to, tagged or with 0
+uvec2 residual;  // what the result of the set of rows at hand is added to, tagged or with 0
 
 // The sum of the vector's integers, which whole matrices need at the end of a row: of its subgroups' shares.
 int vector_sum() {
@@ -29,6 +29,7 @@ int vector_sum() {
 #define LOAD load_short
 #define LOAD_AT load_short_at
 #define FIRST_ROW first_row_of_short
+#define RESIDUAL_OF residual_of_short
 #define PRODUCT product_short
 #define LANES kLanes
 #define ROWS kRows
@@ -38,6 +39,7 @@ int vector_sum() {
 #define LOAD load_long
 #define LOAD_AT load_long_at
 #define FIRST_ROW first_row_of_long
+#define RESIDUAL_OF residual_of_long
 #define PRODUCT product_long
 #define LANES kLanesLong
 #define ROWS kRowsLong
@@ -47,6 +49,7 @@ int vector_sum() {
 #define LOAD load_gate
 #define LOAD_AT load_gate_at
 #define FIRST_ROW first_row_of_gate
+#define RESIDUAL_OF residual_of_gate
 #define PRODUCT product_gate
 #define LANES kLanes
 #define ROWS kRows
@@ -81,9 +84,9 @@ void linear(uint group, bool gates, bool long_rows) {
     UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
       if (i >= loads) break;
       uint at = invocation + i * gl_WorkGroupSize.x;
-      ivec4 four = rounded_words(i, at, at < words, scale.factor);
-      // int8 as [s][group]: at s the activations that meet the codes at shift 6 - 2s.
-      if (at < words) tile[at % 16 / 4 * unit_stride(units) + at / 16][at % 4] = packed(four);
+      RoundedWord word = rounded_words(i, at, at < words, scale.factor);
+      // [s][group]: at s the activations that meet the codes at shift 6 - 2s.
+      if (at < words) keep_words(at, units, word);
     }
   }
   if (kInputUnits != 0) scale = row_scale(share.squares, share.largest, normed);

@@ -1,7 +1,8 @@
 // Units that one stage of decode.comp hands over to the next as int8, where that has no norm and so needs
 // nothing of the row to round them. The words of int8 of all units lie one after the other, each tagged as a
-// value is, and behind them the largest magnitude of each unit and the sum of its integers, tagged too. That
-// is a quarter of what the values would be, and every workgroup of the next stage reads all of it.
+// value is, then those of the rest where there is one, and behind them the largest magnitude of each unit and the
+// sums of its integers, tagged too. That is a quarter of what the values would be, or a half, and every
+// workgroup of the next stage reads all of it.
 // Expects decode_vector.glsl.
 
 // Rows of a result of gates that are rounded together: those that a workgroup makes in a pass, or in some.
@@ -21,14 +22,20 @@ shared vec4 gate_results[kGateQuads];  // of two spans in turns
 void give_unit(vec4 four, uint unit, uint n_units, bool is_there) {
   float largest = largest_of(four, 0.0);
   UNROLL for (uint step = 1; step < kUnitWords; step *= 2) largest = max(largest, shuffle_xor(largest, step));
-  ivec4 q = quantised(four, factor_of_unit(largest));
-  int sum = sum_of(q);
+  RoundedWord rounded_four = rounded_word(four, factor_of_unit(largest));
+  int sum = sum_of_both(rounded_four);
   UNROLL for (uint step = 1; step < kUnitWords; step *= 2) sum += shuffle_xor(sum, step);
   if (!is_there) return;
-  uint tag = tag_of(this_stage), word = packed(q), bits = floatBitsToUint(largest), lane = LANE % kUnitWords;
+  uint tag = tag_of(this_stage), bits = floatBitsToUint(largest), lane = LANE % kUnitWords;
+  uint word = packed(rounded_four.q);
   Tagged(push.to).at[unit * kUnitWords + lane] = uvec2(word, word ^ tag);
+  if (kRest != 0) {
+    word = packed(rounded_four.rest);
+    Tagged(push.to).at[(n_units + unit) * kUnitWords + lane] = uvec2(word, word ^ tag);
+  }
   if (lane == 0)
-    TaggedPairs(push.to).at[n_units * kUnitWords / 2 + unit] = uvec4(bits, bits ^ tag, sum, uint(sum) ^ tag);
+    TaggedPairs(push.to).at[n_units * kPlanes * kUnitWords / 2 + unit] =
+        uvec4(bits, bits ^ tag, sum, uint(sum) ^ tag);
 }
 
 // Takes the units of the stage before into `tile`, unit_largest and unit_sums, and returns the largest
@@ -36,7 +43,8 @@ void give_unit(vec4 four, uint unit, uint n_units, bool is_there) {
 float take_units(uint invocation, uint units) {
   const uint kAtOnce = 4;
   TaggedPairs input_ = TaggedPairs(push.from);
-  uint tag = tag_of(this_stage - push.from_back), word_pairs = units * kUnitWords / 2, pairs = word_pairs + units;
+  uint tag = tag_of(this_stage - push.from_back), word_pairs = units * kPlanes * kUnitWords / 2;
+  uint pairs = word_pairs + units;
   float largest = 0.0;
   wait_for_input(2 * pairs - 1, tag);
   for (uint first = invocation; first < pairs; first += kAtOnce * gl_WorkGroupSize.x) {
@@ -51,7 +59,8 @@ float take_units(uint invocation, uint units) {
     }
     UNROLL for (uint i = 0; i < kAtOnce; ++i) {
       uint pair = first + i * gl_WorkGroupSize.x, unit = pair / (kUnitWords / 2);
-      uint word = pair % (kUnitWords / 2) * 2, to = word / 4 * unit_stride(units) + unit;
+      uint plane = unit < units ? 0 : 1, word = pair % (kUnitWords / 2) * 2;
+      uint to = (plane * kUnitWords + word) / 4 * unit_stride(units) + unit - plane * units;
       if (pair < word_pairs) {
         tile[to][word % 4] = some[i].x;
         tile[to][word % 4 + 1] = some[i].z;

@@ -44,13 +44,18 @@ void LOAD_AT(uint first_row, uint from, uint to) {
   }
 }
 
+// What the result of a lane is added to, tagged or with 0.
+uvec2 RESIDUAL_OF(uint first_row) {
+  uint row = min(first_row + LANE % LANES % ROWS, push.n_out - 1);
+  if (MATRICES == 2 || push.kind != STAGE_LINEAR_ADD) return uvec2(0);
+  if ((push.flow & FLOW_RESIDUAL) != 0) return Tagged(push.residual).at[row];
+  return uvec2(floatBitsToUint(Floats(push.y).at[row]), 0);
+}
+
 void LOAD(uint group) {
   uint first_row = FIRST_ROW(group);
   LOAD_AT(first_row, 0, LOADS);
-  if (MATRICES == 2 || push.kind != STAGE_LINEAR_ADD) return;
-  uint row = min(first_row + LANE % LANES % ROWS, push.n_out - 1);
-  if ((push.flow & FLOW_RESIDUAL) != 0) residual = Tagged(push.residual).at[row];
-  else residual.x = floatBitsToUint(Floats(push.y).at[row]);
+  residual = RESIDUAL_OF(first_row);
 }
 
 void PRODUCT(uint group, RowScale scale) {
@@ -65,29 +70,37 @@ void PRODUCT(uint group, RowScale scale) {
 #endif
 #if TAKES_PASSES
   bool goes_on = pass + 1 < push.n_passes;
+  uvec2 next_residual = goes_on ? RESIDUAL_OF(first_row + a_pass) : uvec2(0);
 #endif
   int acc[CODES];
   UNROLL for (uint k = 0; k < CODES; ++k) acc[k] = 0;
 #ifdef GROUPS
+  int rest[CODES];  // the sums of what the rounding of the input left
+  UNROLL for (uint k = 0; k < CODES; ++k) rest[k] = 0;
   uint stride = unit_stride(units), row_scales = units / kScaleGroups;
   UNROLL for (uint i = 0; i < LOADS; ++i) {
     uint own = lane + i * LANES, g = min(own, units - 1);
-    int q_sum = unit_sums[g];
+    int sums = unit_sums[g];
     // fixed_point is a power of two, so it does not matter which of the two is multiplied by it.
     float share = push.fixed_point;
     if (kInputUnits != 0) share *= share_of(g, scale);
     if (own >= units) share = 0.0;
-    uvec4 q[4];
-    UNROLL for (uint s = 0; s < 4; ++s) q[s] = tile[s * stride + g];
-    UNROLL for (uint k = 0; k < CODES; ++k) {
-      uvec4 some = bits[k * LOADS + i];
-      int dot = dot_codes_at(some, 4, q[1], 0) >> 2;  // codes are masked where they lie
-      dot = dot_codes_at(some, 2, q[2], dot) >> 2;
-      dot = dot_codes_at(some, 0, q[3], dot);
-      dot = dot_codes_at(some >> 6, 0, q[0], dot);
-      uint row = min(first_row + k % ROWS, push.n_out - 1) + k / ROWS * push.n_out;
-      float of_group = half_of(halves[k * LOADS + i], row * row_scales + g / kScaleGroups);
-      acc[k] += rounded_share(dot - q_sum, of_group, share);
+    UNROLL for (uint plane = 0; plane < kPlanes; ++plane) {
+      int q_sum = kRest == 0 ? sums : plane == 0 ? sum_of_q(sums) : sum_of_rest(sums);
+      uvec4 q[4];
+      UNROLL for (uint s = 0; s < 4; ++s) q[s] = tile[(plane * 4 + s) * stride + g];
+      UNROLL for (uint k = 0; k < CODES; ++k) {
+        uvec4 some = bits[k * LOADS + i];
+        int dot = dot_codes_at(some, 4, q[1], 0) >> 2;  // codes are masked where they lie
+        dot = dot_codes_at(some, 2, q[2], dot) >> 2;
+        dot = dot_codes_at(some, 0, q[3], dot);
+        dot = dot_codes_at(some >> 6, 0, q[0], dot);
+        uint row = min(first_row + k % ROWS, push.n_out - 1) + k / ROWS * push.n_out;
+        float of_group = half_of(halves[k * LOADS + i], row * row_scales + g / kScaleGroups);
+        int of_plane = rounded_share(dot - q_sum, of_group, share);
+        if (plane == 0) acc[k] += of_plane;
+        else rest[k] += of_plane;
+      }
     }
     if (goes_on) LOAD_AT(first_row + a_pass, i, i + 1);  // on their way meanwhile
   }
@@ -119,6 +132,18 @@ void PRODUCT(uint group, RowScale scale) {
       sum = acc[r];
       up_sum = acc[CODES - ROWS + r];
     }
+#ifdef GROUPS
+  int rest_sum = 0, up_rest = 0;
+  if (kRest != 0) {
+    UNROLL for (uint k = 0; k < CODES; ++k)
+      UNROLL for (uint step = LANES / 2; step > 0; step /= 2) rest[k] += shuffle_xor(rest[k], step);
+    UNROLL for (uint r = 0; r < ROWS; ++r)
+      if (lane == r) {
+        rest_sum = rest[r];
+        up_rest = rest[CODES - ROWS + r];
+      }
+  }
+#endif
   uint row = first_row + lane;
   if (MATRICES == 1 && push.kind == STAGE_LINEAR_ADD && (push.flow & FLOW_RESIDUAL) != 0) {
     // An earlier stage has given it, but this invocation may have read it too early.
@@ -129,8 +154,15 @@ void PRODUCT(uint group, RowScale scale) {
   if (lane < ROWS && row < push.n_out) {
     int q_sum = vector_sum();
     if (MATRICES == 2) {
-      float result = gated(ternary_result(sum, q_sum, scale.s, push.scale0),
-                           ternary_result(up_sum, q_sum, scale.s, push.scale1));
+      precise float gate = ternary_result(sum, q_sum, scale.s, push.scale0);
+      precise float up = ternary_result(up_sum, q_sum, scale.s, push.scale1);
+#ifdef GROUPS
+      if (kRest != 0) {
+        gate += ternary_result(rest_sum, 0, scale_of_rest(scale.s), push.scale0);
+        up += ternary_result(up_rest, 0, scale_of_rest(scale.s), push.scale1);
+      }
+#endif
+      float result = gated(gate, up);
 #ifdef ROUNDS
       if (ROUNDS)
         keep_gate(row, result);
@@ -140,6 +172,9 @@ void PRODUCT(uint group, RowScale scale) {
     } else {
       precise float result = ternary_result(sum, q_sum, scale.s, scale_of_row(row));
       if (push.kind == STAGE_LINEAR_ADD) result = uintBitsToFloat(residual.x) + result;
+#ifdef GROUPS
+      if (kRest != 0) result += ternary_result(rest_sum, 0, scale_of_rest(scale.s), scale_of_row(row));
+#endif
       give(row, result);
     }
   }
@@ -149,12 +184,14 @@ void PRODUCT(uint group, RowScale scale) {
 #if TAKES_PASSES
   if (!goes_on) break;
   first_row += a_pass;
+  residual = next_residual;
   }
 #endif
 }
 #undef LOAD
 #undef LOAD_AT
 #undef FIRST_ROW
+#undef RESIDUAL_OF
 #undef PRODUCT
 #undef LANES
 #undef ROWS

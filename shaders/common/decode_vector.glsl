@@ -88,8 +88,12 @@ uint unit_stride(uint units) { return units + 1; }
 #else
 uint unit_stride(uint units) { return units + 4; }
 #endif
-shared int unit_sums[kTile * 4 / kUnitWords];      // sum(q) of each unit
-shared uint unit_largest[kTile * 4 / kUnitWords];  // bits of its largest |x * weight|
+const uint kMostUnits = kTile * 4 / kUnitWords / kPlanes;
+shared int unit_sums[kMostUnits];      // sum(q) of each unit, and 2^16 times that of the rest
+shared uint unit_largest[kMostUnits];  // bits of its largest |x * weight|
+
+int sum_of_q(int both) { return both << 16 >> 16; }
+int sum_of_rest(int both) { return both - sum_of_q(both) >> 16; }
 
 void clear_units(uint invocation, uint units) {
   for (uint i = invocation; i < units; i += gl_WorkGroupSize.x) {
@@ -118,14 +122,33 @@ void add_to_unit(int sum, uint unit, bool is_there) {
   if (is_there && LANE % kUnitWords == 0) atomicAdd(unit_sums[unit], sum);
 }
 
-// The four integers at own_x[i], the `at`th word of the vector. `factor` holds where units have none of their
-// own.
-ivec4 rounded_words(uint i, uint at, bool is_there, float factor) {
+// The four integers at own_x[i], the `at`th word of the vector, and their rest. `factor` holds where units have
+// none of their own.
+struct RoundedWord {
+  ivec4 q, rest;
+};
+
+RoundedWord rounded_word(vec4 four, float factor) {
+  RoundedWord word = RoundedWord(quantised(four, factor), ivec4(0));
+  if (kRest != 0) word.rest = quantised_rest(four, factor);
+  return word;
+}
+
+int sum_of_both(RoundedWord word) { return sum_of(word.q) + (sum_of(word.rest) << 16); }
+
+RoundedWord rounded_words(uint i, uint at, bool is_there, float factor) {
   uint unit = at / kUnitWords;
   if (kInputUnits != 0) factor = factor_of_unit(largest_of_unit(largest_of(own_x[i], 0.0), unit, is_there));
-  ivec4 four = quantised(own_x[i], factor);
-  add_to_unit(is_there ? sum_of(four) : 0, unit, is_there);
-  return four;
+  RoundedWord word = rounded_word(own_x[i], factor);
+  add_to_unit(is_there ? sum_of_both(word) : 0, unit, is_there);
+  return word;
+}
+
+// Puts them into `tile`, as [plane][quad of words of a unit][unit].
+void keep_words(uint at, uint units, RoundedWord word) {
+  uint to = at % kUnitWords / 4 * unit_stride(units) + at / kUnitWords;
+  tile[to][at % 4] = packed(word.q);
+  if (kRest != 0) tile[kUnitWords / 4 * unit_stride(units) + to][at % 4] = packed(word.rest);
 }
 
 // The share of the inputs of a unit. Requires for it: inputs have units.

@@ -25,10 +25,6 @@ struct RowScale {
   float per_unit;  // with them a unit's share is its largest |x * weight| times this
 };
 
-precise float add_squares(vec4 v, float sum) {
-  return fma(v.x, v.x, fma(v.y, v.y, fma(v.z, v.z, fma(v.w, v.w, sum))));
-}
-
 float largest_of(vec4 y, float largest) {
   y = abs(y);
   return max(largest, max(max(y.x, y.y), max(y.z, y.w)));
@@ -61,6 +57,22 @@ ivec4 quantised(vec4 y, float factor) {
   precise vec4 scaled = y * factor;
   precise vec4 half_to_even = clamp(scaled, -128.0, 127.0) + kHalfwayFloat;
   return floatBitsToInt(half_to_even) - kHalfway;
+}
+
+// What that leaves, rounded: Input::int16_units.
+const float kRestSteps = 254.0;
+
+ivec4 quantised_rest(vec4 y, float factor) {
+  precise vec4 scaled = y * factor;
+  precise vec4 left = scaled - ((clamp(scaled, -128.0, 127.0) + kHalfwayFloat) - kHalfwayFloat);
+  precise vec4 steps = left * kRestSteps;
+  precise vec4 half_to_even = clamp(steps, -127.0, 127.0) + kHalfwayFloat;
+  return floatBitsToInt(half_to_even) - kHalfway;
+}
+
+float scale_of_rest(float s) {
+  precise float of_rest = s * kRestSteps;
+  return of_rest;
 }
 
 int sum_of(ivec4 q) { return q.x + q.y + q.z + q.w; }

@@ -7,6 +7,10 @@ shared float reduce_float[kMostSubgroups];
 shared vec2 reduce_pair[kMostSubgroups];
 shared int reduce_int[kMostSubgroups];
 
+precise float add_squares(vec4 v, float sum) {
+  return fma(v.x, v.x, fma(v.y, v.y, fma(v.z, v.z, fma(v.w, v.w, sum))));
+}
+
 float workgroup_add(float v) {
   v = subgroup_add(v);
   if (LANE == 0) reduce_float[SUBGROUP] = v;

@@ -6,6 +6,7 @@
 float inverse_rms(uint row) {
   float sum = 0.0;
   for (uint i = gl_LocalInvocationID.x; i < push.n / 4; i += gl_WorkGroupSize.x)
-    sum += dot(x[row + i], x[row + i]);
-  return 1.0 / sqrt(workgroup_add(sum) / float(push.n) + push.epsilon);
+    sum = add_squares(x[row + i], sum);
+  precise float inverse = 1.0 / sqrt(workgroup_add(sum) / float(push.n) + push.epsilon);
+  return inverse;
 }

@@ -257,11 +257,13 @@ class DeltaChains : public Kernels {
  protected:
   static constexpr uint32_t kEmbd = 256;
 
+  Input input = Input::int8_units;  // of what is not floats
+
   Matrix groups(uint32_t n_in, std::vector<uint32_t> rows) {
     Matrix m;
     m.n_in = n_in;
     m.layout = backend->group_layout();
-    m.input = Input::int8_units;
+    m.input = input;
     m.scale_every = 128;
     m.fixed = 16;
     uint32_t all = 0;
@@ -332,8 +334,16 @@ class DeltaChains : public Kernels {
     std::vector<float> found;
     for (size_t first = 0; first < n_all; first += batch) {
       const uint32_t n = batch;
-      const Quantised q{scratch(n * widest),     scratch(n * 8),          scratch(n * widest / 16), nullptr,
-                        scratch(n * widest * 4), scratch(n * widest / 16)};
+      const Quantised q{scratch(n * widest),
+                        scratch(n * 8),
+                        scratch(n * widest / 16),
+                        nullptr,
+                        scratch(n * widest * 4),
+                        scratch(n * widest / 16),
+                        nullptr,
+                        scratch(n * widest),
+                        scratch(n * 8),
+                        scratch(n * widest / 16)};
       const BufferPtr rows = put(b, std::vector<float>(x.begin() + ptrdiff_t(first * kEmbd),
                                                        x.begin() + ptrdiff_t((first + n) * kEmbd)));
       const BufferPtr qkvz = scratch(n * 4 * (s.channels() + s.inner())), gates = scratch(n * 8 * s.n_head_v),
@@ -375,6 +385,7 @@ TEST_P(DeltaChains, AChainWithDeltaNetsHasTheBitsOfABatch) {
   for (const auto& [shape, float_gates] :
        {Case{{2, 4, 32, 4}, true}, Case{{1, 2, 128, 2, true}, false}, Case{{1, 1, 256, 4}, true}}) {
     SCOPED_TRACE(std::to_string(shape.head_dim) + (float_gates ? ", gates of floats" : ""));
+    input = float_gates ? Input::int8_units : Input::int16_units;
     std::vector<Step> layers;
     for (int i = 0; i < 2; ++i) layers.push_back(step(shape, float_gates));
     const std::vector<float> x = random(6 * kEmbd);

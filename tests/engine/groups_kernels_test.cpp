@@ -31,14 +31,20 @@ double activated(double gate, Act act) {
   return gate > 0 ? gate * gate : 0;
 }
 
-Quantised quantised_for(Backend& b, uint32_t n_in, uint32_t rows = 1) {
+// With room for a gated product of so many rows.
+Quantised quantised_for(Backend& b, uint32_t n_in, uint32_t rows = 1, uint32_t n_out = 1) {
   const auto floats = [&](uint32_t n) { return put(b, std::vector<float>(n)); };
-  return {b.allocate(rows * n_in, BufferUse::device),
-          floats(2 * rows),
-          floats(rows * n_in / 64),
-          nullptr,
-          nullptr,
-          floats(rows * n_in / 64)};
+  Quantised q;
+  q.q = b.allocate(rows * n_in, BufferUse::device);
+  q.info = floats(2 * rows);
+  q.sums = floats(rows * n_in / 64);
+  q.scales = floats(rows * n_in / 64);
+  q.rest_q = b.allocate(rows * n_in, BufferUse::device);
+  q.rest_info = floats(2 * rows);
+  q.rest_sums = floats(rows * n_in / 64);
+  q.gate_up = floats(rows * 2 * n_out);
+  q.turned = floats(rows * n_in);
+  return q;
 }
 
 class GroupKernels : public Kernels {
@@ -245,45 +251,90 @@ TEST_P(GroupKernels, OneTokenEqualsTheIntegers) {
 // The layers of a token, in one program and step by step, with norms and without.
 TEST_P(GroupKernels, ATokenHasTheBitsOfItsSteps) {
   if (takes_long()) GTEST_SKIP() << "others show the same";
-  for (const Input input : {Input::int8_row, Input::int8_units})
-    for (const auto& [act, all_norms] : {std::pair{Act::relu2, true}, {Act::silu, false}}) {
-      constexpr uint32_t kEmbd = 512, kHeads = 768;
-      const uint32_t n_ff =
-          backend->device().software ? 2048 : 9216;  // more rows than workgroups take at once
-      const auto matrix = [&](uint32_t n_in, std::vector<uint32_t> rows) {
-        Grouped g = random_groups(*backend, n_in, std::move(rows), 128, input, rng);
-        for (Matrix::Part& part : g.matrix.parts) part.scale *= 0.37F;
-        return g;
-      };
-      const Grouped into = matrix(kEmbd, {500, 200, 68}), out = matrix(kHeads, {kEmbd}),
-                    gate_up = matrix(kEmbd, {n_ff, n_ff}), down = matrix(n_ff, {kEmbd});
-      const auto norm = [&](uint32_t n, bool there) {
-        return there ? rms_of(put(*backend, normal_floats(n, rng)), 1e-5F) : Norm{};
-      };
-      const Norm embd_norm = norm(kEmbd, true), heads_norm = norm(kHeads, all_norms),
-                 ff_norm = norm(n_ff, all_norms);
-      const Quantised q = quantised_for(*backend, n_ff);
-      const std::vector<float> start = normal_floats(kEmbd, rng);
-      const auto token = [&, act = act](bool steps) {
-        const BufferPtr x = put(*backend, start), o = put(*backend, std::vector<float>(kHeads)),
-                        h = put(*backend, std::vector<float>(n_ff));
-        run(*backend, [&](Recorder& r) {
-          const auto linear = [&](const Grouped& g, const BufferPtr& from, const Norm& n, const Out& to) {
-            const In in{*from, n, q};
-            if (steps) r.Recorder::linear(g.matrix, in, to, 1);
-            if (!steps) r.linear(g.matrix, in, to, 1);
-          };
-          for (int layer = 0; layer < 3; ++layer) {
-            linear(into, x, embd_norm, store(*o));
-            linear(out, o, heads_norm, add(*x));
-            linear(gate_up, x, embd_norm, gate(*h, act));
-            linear(down, h, ff_norm, add(*x));
-          }
-        });
-        return get<float>(*backend, *x, kEmbd);
-      };
-      EXPECT_EQ(token(false), token(true));
+  struct Case {
+    Input input;
+    Act act;
+    bool all_norms;
+  };
+  for (const auto& [input, act, all_norms] : {Case{Input::int8_row, Act::relu2, true},
+                                              {Input::int8_units, Act::silu, false},
+                                              {Input::int16_units, Act::silu, false}}) {
+    constexpr uint32_t kEmbd = 512, kHeads = 768;
+    const uint32_t n_ff =
+        backend->device().software ? 2048 : 9216;  // more rows than workgroups take at once
+    const auto matrix = [&, input = input](uint32_t n_in, std::vector<uint32_t> rows) {
+      Grouped g = random_groups(*backend, n_in, std::move(rows), 128, input, rng);
+      for (Matrix::Part& part : g.matrix.parts) part.scale *= 0.37F;
+      if (input != Input::int16_units) return g;
+      std::vector<float> signs(n_in);  // and those of 16 bits are rotated
+      for (float& sign : signs) sign = rng() % 2 == 0 ? 1.0F : -1.0F;
+      g.matrix.rotation = {256, put(*backend, signs)};
+      return g;
+    };
+    const Grouped into = matrix(kEmbd, {500, 200, 68}), out = matrix(kHeads, {kEmbd}),
+                  gate_up = matrix(kEmbd, {n_ff, n_ff}), down = matrix(n_ff, {kEmbd});
+    const auto norm = [&](uint32_t n, bool there) {
+      return there ? rms_of(put(*backend, normal_floats(n, rng)), 1e-5F) : Norm{};
+    };
+    const Norm embd_norm = norm(kEmbd, true), heads_norm = norm(kHeads, all_norms),
+               ff_norm = norm(n_ff, all_norms);
+    const Quantised q = quantised_for(*backend, n_ff, 1, n_ff);
+    const std::vector<float> start = normal_floats(kEmbd, rng);
+    const auto token = [&, act = act](bool steps) {
+      const BufferPtr x = put(*backend, start), o = put(*backend, std::vector<float>(kHeads)),
+                      h = put(*backend, std::vector<float>(n_ff));
+      run(*backend, [&](Recorder& r) {
+        const auto linear = [&](const Grouped& g, const BufferPtr& from, const Norm& n, const Out& to) {
+          const In in{*from, n, q};
+          if (steps) r.Recorder::linear(g.matrix, in, to, 1);
+          if (!steps) r.linear(g.matrix, in, to, 1);
+        };
+        for (int layer = 0; layer < 3; ++layer) {
+          linear(into, x, embd_norm, store(*o));
+          linear(out, o, heads_norm, add(*x));
+          linear(gate_up, x, embd_norm, gate(*h, act));
+          linear(down, h, ff_norm, add(*x));
+        }
+      });
+      return get<float>(*backend, *x, kEmbd);
+    };
+    EXPECT_EQ(token(false), token(true));
+  }
+}
+
+// An input of 16 bits is so fine that a product is nearly that of floats, for a token and for several.
+TEST_P(GroupKernels, InputsOfInt16AreNearlyFloats) {
+  if (takes_long()) GTEST_SKIP() << "others show the same";
+  constexpr uint32_t kIn = 384, kOut = 70;
+  Grouped g = random_groups(*backend, kIn, {kOut, kOut}, 128, Input::int16_units, rng);
+  const auto exact = [&](uint32_t row, const float* x) {
+    double sum = 0;
+    for (uint32_t i = 0; i < kIn; ++i)
+      sum += double{g.weights[size_t{row} * kIn + i] * from_half(g.scales[(size_t{row} * kIn + i) / 128])} * x[i];
+    return sum * g.matrix.parts[row / kOut].scale * g.matrix.fixed;
+  };
+  for (const uint32_t n : {1U, 6U}) {
+    const std::vector<float> x = normal_floats(size_t{n} * kIn, rng);
+    const BufferPtr device_x = put(*backend, x);
+    for (const Out::Kind kind : {Out::Kind::store, Out::Kind::add, Out::Kind::gate}) {
+      SCOPED_TRACE(std::to_string(n) + " tokens, " + std::to_string(static_cast<int>(kind)));
+      const uint32_t n_out = kind == Out::Kind::gate ? kOut : 2 * kOut;
+      const BufferPtr y = put(*backend, std::vector<float>(size_t{n} * n_out, 4.0F));
+      const Quantised q = quantised_for(*backend, kIn, n, kOut);
+      run(*backend, [&](Recorder& r) {
+        r.linear(g.matrix, {*device_x, Norm(), q}, {*y, kind, Act::silu}, n);
+      });
+      const auto found = get<float>(*backend, *y, size_t{n} * n_out);
+      for (uint32_t t = 0; t < n; ++t)
+        for (uint32_t row = 0; row < n_out; ++row) {
+          const float* input = &x[size_t{t} * kIn];
+          double wanted = exact(row, input);
+          if (kind == Out::Kind::add) wanted += 4;
+          if (kind == Out::Kind::gate) wanted = activated(wanted, Act::silu) * exact(row + kOut, input);
+          ASSERT_NEAR(found[t * n_out + row], wanted, 1e-3) << "token " << t << " row " << row;
+        }
     }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(On, GroupKernels, testing::ValuesIn(kernel_variants()),

@@ -88,8 +88,8 @@ class CpuLinear : public testing::Test {
 
   // The input of `tokens` tokens, rounded; and the product with y as it is before.
   struct Result {
-    std::vector<int8_t> q;
-    std::vector<float> info, factors, y;
+    std::vector<int8_t> q, rest_q;
+    std::vector<float> info, rest_info, factors, y;
   };
   Result run_linear(Backend& b, const Made& m, const Matrix& w, const std::vector<float>& x,
                     uint32_t first_row, uint32_t tokens, Out::Kind kind, Act act) {
@@ -100,9 +100,15 @@ class CpuLinear : public testing::Test {
                 b.allocate(size_t{tokens} * 8, BufferUse::device),
                 b.allocate(size_t{tokens} * (n / 64) * 4, BufferUse::device)};
     q.scales = b.allocate(size_t{tokens} * (n / 64) * 4, BufferUse::device);
+    q.rest_q = b.allocate(size_t{tokens} * n, BufferUse::device);
+    q.rest_info = b.allocate(size_t{tokens} * 8, BufferUse::device);
+    q.rest_sums = b.allocate(size_t{tokens} * (n / 64) * 4, BufferUse::device);
     const BufferPtr from = put(b, x), y = put(b, std::vector<float>(size_t{tokens} * n_out, 0.5F));
     run(b, [&](Recorder& r) { r.linear(w, {*from, norm, q, first_row}, {*y, kind, act}, tokens); });
-    return {get<int8_t>(b, *q.q, size_t{tokens} * n), get<float>(b, *q.info, size_t{tokens} * 2),
+    return {get<int8_t>(b, *q.q, size_t{tokens} * n),
+            get<int8_t>(b, *q.rest_q, size_t{tokens} * n),
+            get<float>(b, *q.info, size_t{tokens} * 2),
+            get<float>(b, *q.rest_info, size_t{tokens} * 2),
             get<float>(b, *q.scales, size_t{tokens} * (n / 64)), get<float>(b, *y, size_t{tokens} * n_out)};
   }
 
@@ -117,6 +123,7 @@ float silu(float g) {
 const Shape kShapes[] = {
     {512, 256, {48}, Input::int8_units, true},       {192, 64, {48, 16, 32}, Input::int8_units, true},
     {256, 128, {64, 64}, Input::int8_units, false},  {256, 256, {80, 80}, Input::int8_row, true},
+    {256, 128, {48, 48}, Input::int16_units, true},   {192, 64, {40}, Input::int16_units, false},
     {1536, 64, {1000 + 5}, Input::int8_units, true},  // rows that fill no band, as of a head
 };
 
@@ -145,18 +152,22 @@ TEST_F(CpuLinear, ProductsInGroupsAreThoseOfTheFormulaInEveryBatch) {
         const uint32_t n_out = gated ? m.rows / 2 : m.rows;
         const Result all = run_linear(*backend, m, w, x, 0, kTokens, kind, act);
         for (const uint32_t t : {0U, 1U, kTokens - 1}) {
-          const std::vector<float> wanted = product_of(
-              m, &all.q[size_t{t} * n], &all.factors[size_t{t} * (n / 64)], all.info[size_t{t} * 2]);
+          const float* factors = &all.factors[size_t{t} * (n / 64)];
+          const std::vector<float> wanted =
+              product_of(m, &all.q[size_t{t} * n], factors, all.info[size_t{t} * 2]);
+          std::vector<float> rest(wanted.size());
+          if (shape.input == Input::int16_units)
+            rest = product_of(m, &all.rest_q[size_t{t} * n], factors, all.rest_info[size_t{t} * 2]);
           for (uint32_t r = 0; r < n_out; ++r) {
-            const float got = all.y[t * n_out + r], g = wanted[r];
+            const float got = all.y[t * n_out + r], g = wanted[r] + rest[r];
             if (kind == Out::Kind::store) {
               ASSERT_EQ(got, g) << r;
             }
             if (kind == Out::Kind::add) {
-              ASSERT_EQ(got, 0.5F + g) << r;
+              ASSERT_EQ(got, 0.5F + wanted[r] + rest[r]) << r;
             }
             if (!gated) continue;
-            const float up = wanted[n_out + r];
+            const float up = wanted[n_out + r] + rest[n_out + r];
             const float exact = (act == Act::relu2 ? std::max(g, 0.0F) * std::max(g, 0.0F) : silu(g)) * up;
             ASSERT_NEAR(got, exact, std::abs(exact) * 1e-6F) << r;
           }
@@ -180,11 +191,15 @@ TEST_F(CpuLinear, InputsThatWereMadeInUnitsHaveTheBitsOfThoseThatWereNot) {
   std::normal_distribution<float> normal;
   std::vector<float> x(256);
   for (float& v : x) v = normal(rng);
-  for_each_kernel_set([&](Backend& b) {
-    const Matrix first = upload(b, gate_up), second = upload(b, down);
+  const auto compare = [&](Backend& b, Input input) {
+    Matrix first = upload(b, gate_up), second = upload(b, down);
+    first.input = second.input = input;
     const auto room = [&](size_t bytes) { return b.allocate(bytes, BufferUse::device); };
     Quantised q{room(1088), room(8), room(68)};
     q.scales = room(68);
+    q.rest_q = room(1088);
+    q.rest_info = room(8);
+    q.rest_sums = room(68);
     const BufferPtr from = put(b, x), h = room(1088 * sizeof(float)), y = put(b, x);
     const Norm norm = rms_of(put(b, down.weight), kEpsilon), none;
     const auto make_h = [&](Recorder& r) { r.linear(first, {*from, none, q}, gate(*h, Act::silu), 1); };
@@ -198,6 +213,9 @@ TEST_F(CpuLinear, InputsThatWereMadeInUnitsHaveTheBitsOfThoseThatWereNot) {
       b.run(*both, 0, {});
       EXPECT_EQ(get<float>(b, *y, x.size()), wanted);
     }
+  };
+  for_each_kernel_set([&](Backend& b) {
+    for (const Input input : {Input::int8_units, Input::int16_units}) compare(b, input);
   });
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Make the reference models with dense projections, those with experts, and those of PrismML's types, again, byte for
-byte: tiny and random.
+"""Make the reference models with dense projections, those with experts, those of PrismML's types, and those of Qwen3.5,
+again, byte for byte: tiny and random.
 
     make_dense_references.py FOLDER [NAME...]
 
@@ -49,6 +49,10 @@ def gemma(arch, layers, **more):
     return Case(arch, "q8_0", "q8_0", dim=128, ffn=256, layers=layers, head_dim=32, base=1e6, **more)
 
 
+def qwen35(kind):
+    return Case("qwen35", kind, kind, kind, layers=8, base=1e7, n=150)
+
+
 CASES = {
     "llama-f16": Case("llama", "f16", "f16", "f32"), "llama-bf16": Case("llama", "bf16", "bf16", "bf16"),
     "llama-q8_0": Case("llama", "q8_0", "q8_0", "q8_0"), "llama-q4_0": Case("llama", "q4_0", "q4_0", "q6_k"),
@@ -60,6 +64,7 @@ CASES = {
     "gpt2-q8_0": Case("gpt2", "q8_0", "q8_0", kv=4), "gemma3-q8_0": gemma("gemma3", 7),
     "qwen3moe-tq1_0": Case("qwen3moe", "tq1_0", "f16", "f16", heads=8, base=1e6, experts=8),
     "qwen3moe-tq2_0": Case("qwen3moe", "tq2_0", "f16", "f16", heads=8, base=1e6, experts=8),
+    **{f"qwen35-{kind}": qwen35(kind) for kind in ("q8_0", "q2_0", "pq2_0", "ptq1_0")},
     "gemma4-31b-like": gemma("gemma4", 10), "gemma4-e2b-like": gemma("gemma4", 10, per_layer=32, shared=5),
 }
 
@@ -91,6 +96,30 @@ def is_local(case, i):
     return case.arch.startswith("gemma") and (i + 1) % (5 if case.arch == "gemma4" else 6) != 0
 
 
+QWEN35 = dict(conv_kernel=4, state_size=64, group_count=2, time_step_rank=4, inner_size=256)  # of Gated DeltaNet
+
+
+def qwen35_layer(case, i):
+    """Returns the name, what it is and the shape of each tensor of a layer, as of tensors()."""
+    dim, q, kv = case.dim, case.heads * case.head_dim, case.kv * case.head_dim
+    names = [(norm + ".weight", "norm", (dim,)) for norm in ("attn_norm", "post_attention_norm")]
+    if (i + 1) % 4 == 0:
+        names += [(norm + ".weight", "norm", (case.head_dim,)) for norm in ("attn_q_norm", "attn_k_norm")]
+        names += [(name + ".weight", "matrix", (rows, dim)) for name, rows in (("attn_q", 2 * q), ("attn_k", kv), ("attn_v", kv))]
+        names.append(("attn_output.weight", "matrix", (dim, q)))
+    names += [("ffn_gate.weight", "matrix", (case.ffn, dim)), ("ffn_up.weight", "matrix", (case.ffn, dim)),
+              ("ffn_down.weight", "matrix", (dim, case.ffn))]
+    if (i + 1) % 4 == 0:
+        return names
+    inner, heads, state = (QWEN35[name] for name in ("inner_size", "time_step_rank", "state_size"))
+    channels = inner + 2 * QWEN35["group_count"] * state
+    return names + [("attn_qkv.weight", "matrix", (channels, dim)), ("attn_gate.weight", "matrix", (inner, dim)),
+                    ("ssm_alpha.weight", "small matrix", (heads, dim)), ("ssm_beta.weight", "small matrix", (heads, dim)),
+                    ("ssm_a", "decay", (heads,)), ("ssm_dt.bias", "bias", (heads,)),
+                    ("ssm_conv1d.weight", "convolution", (channels, QWEN35["conv_kernel"])),
+                    ("ssm_norm.weight", "plain norm", (state,)), ("ssm_out.weight", "matrix", (dim, inner))]
+
+
 def tensors(case, n_vocab):
     """Yields the name, what it is and the shape of each tensor, in the order of the file."""
     dim, gemma4 = case.dim, case.arch == "gemma4"
@@ -109,6 +138,8 @@ def tensors(case, n_vocab):
             for name, shape in (("attn_qkv", (3 * dim, dim)), ("attn_output", (dim, dim)), ("ffn_up", (case.ffn, dim)),
                                 ("ffn_down", (dim, case.ffn))):
                 names += [(name + ".weight", "matrix", shape), (name + ".bias", "bias", shape[:1])]
+        elif case.arch == "qwen35":
+            names += qwen35_layer(case, i)
         else:
             of_gemma = ["post_attention_norm", "ffn_norm", "post_ffw_norm"] + ["post_norm"] * bool(case.per_layer)
             for norm in ["attn_norm"] + (of_gemma if case.arch.startswith("gemma") else ["ffn_norm"]):
@@ -147,13 +178,16 @@ def tensors(case, n_vocab):
 
 def draw(case, rng, n_vocab):
     """Returns the file's tensors (name, kind, shape, bytes)."""
-    file, plus = [], np.float32(1 if case.arch == "gemma3" else 0)
+    file, plus = [], np.float32(1 if case.arch in ("gemma3", "qwen35") else 0)
     wide = 0.05 if case.arch.startswith("gemma") else 1.0
     numbers = {"norm": lambda s: (1 - plus + 0.2 * rng.standard_normal(s)).astype(np.float32) + plus,
                "small norm": lambda s: 0.15 * (1 + 0.2 * rng.standard_normal(s)),
                "router": lambda s: (rng.standard_normal(s) / math.sqrt(s[-1]) * 2).astype(np.float32),
+               "plain norm": lambda s: 1 + 0.2 * rng.standard_normal(s), "decay": lambda s: -np.exp(rng.uniform(-2, 1.5, s)),
+               "convolution": lambda s: 0.5 * rng.standard_normal(s),
                "bias": lambda s: 0.1 * rng.standard_normal(s), "scalar": lambda s: 0.7 + 0.3 * rng.random(s)}
-    kinds = {"embed": case.embd, "positions": "f32", "matrix": case.proj, "float matrix": "f32", "head": case.head}
+    kinds = {"embed": case.embd, "positions": "f32", "matrix": case.proj, "float matrix": "f32", "head": case.head,
+             "small matrix": case.proj if case.proj == "q8_0" else "bf16"}
     for name, what, shape in tensors(case, n_vocab):
         if what == "the embedding":
             file.append((name, *file[0][1:]))
@@ -210,11 +244,14 @@ def metadata(name, case):
         if A == "gemma3":
             meta += [one("rope.scaling.type", "linear", STRING), one("rope.scaling.factor", 8.0, FLOAT),
                      one("attention.sliding_window", 16)]
+        if A == "qwen35":
+            meta += [one("rope.dimension_count", 16), key(A + ".rope.dimension_sections", ARRAY, [3, 3, 2, 0], I32),
+                     *(one("ssm." + what, value) for what, value in QWEN35.items()), one("full_attention_interval", 4)]
         if case.experts:
             meta += [one("expert_count", case.experts), one("expert_used_count", 2),
                      one("expert_feed_forward_length", EXPERT)]
         meta.append(one("feed_forward_length", case.ffn))
-    eps = 1e-6 if A.startswith("gemma") else 1e-5
+    eps = 1e-6 if A.startswith("gemma") or A == "qwen35" else 1e-5
     meta.append(one("attention.layer_norm_epsilon" if A == "gpt2" else "attention.layer_norm_rms_epsilon", eps, FLOAT))
     if A not in ("gpt2", "gemma4"):
         meta += [one("attention.key_length", case.head_dim), one("attention.value_length", case.head_dim)]
