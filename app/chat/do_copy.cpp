@@ -121,7 +121,7 @@ void do_copy(ChatParts& chat, std::string_view which) {
 void do_save(ChatParts& chat, std::string_view arguments) {
   const auto [which, name] = split(arguments);
   const NamedFile file = file_to_write(name);
-  if (file.name.empty()) refuse("/save wants the number of a code block and a file");
+  if (file.name.empty()) refuse("/save wants the number of a code block and a file, as in /save 1 hello.txt");
   const SaidCode said = said_code(chat);
   if (said.blocks.empty()) refuse("there is no code block to save yet");
   const size_t number = block_number("/save", which, said.blocks.size());

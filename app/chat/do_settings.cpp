@@ -85,9 +85,9 @@ std::string settings_text(const ChatParts& chat, std::string_view name) {
   std::string text;
   for (const Setting& setting : settings_table()) {
     if (!name.empty() && name != setting.name) continue;
-    text += fmt::format("{:<14} = {:<6} (default {}; {}), default of {}\n", setting.name,
-                        setting.show(chat.settings.now), setting.show(defaults), setting.range,
-                        name_of(source_of(defaults, setting.name)));
+    text +=
+        fmt::format("{:<14} = {:<6} (default {} of {}; {})\n", setting.name, setting.show(chat.settings.now),
+                    setting.show(defaults), name_of(source_of(defaults, setting.name)), setting.range);
     if (!name.empty()) text += fmt::format("  {}\n", setting.help);
   }
   if (chat.model.loading() && defaults.begun_as == SettingSource::program)

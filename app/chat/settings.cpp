@@ -131,7 +131,7 @@ const Setting kTable[] = {
        s.sampler.repeat_last = whole_number<uint32_t>("repeat_last", kLast, v);
      },
      [](const ChatSettings& s) { return fmt::format("{}", s.sampler.repeat_last); }},
-    {"seed", kSeed, "of the random choices: the same seed and settings give the same answer",
+    {"seed", kSeed, "where the random choices begin: the same seed and settings give the same answer",
      [](ChatSettings& s, std::string_view v) {
        if (v == "random") {
          s.seed.reset();
@@ -140,7 +140,7 @@ const Setting kTable[] = {
        }
      },
      [](const ChatSettings& s) { return s.seed ? fmt::format("{}", *s.seed) : std::string("random"); }},
-    {"max_tokens", kMost, "of an answer",
+    {"max_tokens", kMost, "the most tokens of an answer",
      [](ChatSettings& s, std::string_view v) {
        s.max_tokens = whole_number<uint32_t>("max_tokens", kMost, v);
      },

@@ -35,10 +35,10 @@ void ScreenFrontEnd::read_keys() {
   }
   const int wheel = wheel_lines({bytes, static_cast<size_t>(n)});
   if (wheel != 0 && !keys_.waiting() && !overlays_.is_open()) {
-    stop_guessing();
-    wheel_.turn(Clock::now());
+    if (arrow_timer_ != 0) loop_.cancel_timer(arrow_timer_);
+    arrow_timer_ = 0;
     pace_.press_key(Clock::now());
-    transcript_.scroll_by(wheel);
+    transcript_.scroll_by(wheel + wheel_.turn(Clock::now()));
     return;
   }
   keys_.feed({bytes, static_cast<size_t>(n)});

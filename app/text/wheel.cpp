@@ -56,6 +56,11 @@ WheelGuess::Verdict WheelGuess::take(int direction, Time now) {
   return verdict;
 }
 
+int WheelGuess::turn(Time now) {
+  last_turn_ = now;
+  return std::exchange(held_, 0);
+}
+
 int WheelGuess::give_up(Time now) {
   last_turn_ = {};
   if (held_ != 0) last_key_ = now;

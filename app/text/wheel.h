@@ -36,8 +36,9 @@ class WheelGuess {
   Verdict take(int direction, Time now);
   // Returns the direction of the arrow that was held back, which is a key; 0: none was.
   int give_up(Time now);
-  // A wheel was told by wheel_lines().
-  void turn(Time now) { last_turn_ = now; }
+  // A wheel was told by wheel_lines(). Returns the direction of the arrow that was held back, with which it
+  // began; 0: none was.
+  int turn(Time now);
 
  private:
   int held_ = 0;

@@ -113,7 +113,9 @@ std::vector<Row> welcome_rows(int columns, int rows) {
   style.first = style.rest = {"  ", {}};
   wrap_line({{"bitnet-chat", {Tone::accent, true, false}, 0}}, style, out);
   if (rows >= 4) out.emplace_back();
-  wrap_line({{"Write a message and press Enter. F1 shows the keys, /help the commands.", {Tone::quiet}, 0}},
+  wrap_line({{"Write a message and press Enter. F1 shows the keys, /help the commands, /model other models.",
+              {Tone::quiet},
+              0}},
             style, out);
   if (static_cast<int>(out.size()) > rows) out.resize(static_cast<size_t>(rows));
   return out;

@@ -40,7 +40,7 @@ class Program(ProgramCase):
         self.assertIn("Be a whale.", out)
         # A script is greedy and has the same seed each time, whatever a person's own default is.
         self.assertEqual(*[self.script("Tell me a story.", "@wait idle")[0] for _ in range(2)])
-        self.assertRegex(self.script("/set")[0], r"(?m)^temp += 0 +\(default 0;")
+        self.assertRegex(self.script("/set")[0], r"(?m)^temp += 0 +\(default 0 of scripts;")
 
     def settings(self, model, *options):
         """Returns the lines of /set by name, and the whole output."""
@@ -53,8 +53,8 @@ class Program(ProgramCase):
 
     def test_the_models_file_says_how_answers_are_chosen(self):
         bundled, _ = self.settings(TALKING)
-        self.assertRegex(bundled["temp"], r"= 0 .*default of the model's file$")
-        self.assertRegex(bundled["top_k"], r"= 40 .*default of the program$")
+        self.assertRegex(bundled["temp"], r"= 0 .*default 0 of the model's file;")
+        self.assertRegex(bundled["top_k"], r"= 40 .*default 40 of the program;")
         sums = [run(TALKING, "-p", "What is 17 plus 26?", "--private", "--seed", str(seed))[1] for seed in range(4)]
         self.assertEqual(len(set(sums)), 1, sums)  # greedy without being asked to
         with open(TALKING, "rb") as file:
@@ -68,12 +68,12 @@ class Program(ProgramCase):
         for name, value, source in (("temp", "0.5", "the model's file"), ("top_k", "0", "the model's file"),
                                     ("top_p", "0.8", "the command line"), ("min_p", "0.05", "the program"),
                                     ("repeat_penalty", "1.5", "the model's file"), ("repeat_last", "32", "the model's file")):
-            self.assertRegex(found[name], rf"= {value} .*default of {source}$")
+            self.assertRegex(found[name], rf"= {value} .*default {value} of {source};")
         self.assertIn("general.sampling.min_p: wanted 0 to 1, found '7'", out)
         with open(other, "wb") as file:
             file.write(rekey.rekey(data, {"general.sampling.temp": "warm"}))
         found, out = self.settings(other)
-        self.assertRegex(found["temp"], r"= 0.7 .*default of the program$")
+        self.assertRegex(found["temp"], r"= 0.7 .*default 0.7 of the program;")
         self.assertIn("general.sampling.temp: wanted a number, found a value of type string", out)
 
     def test_a_device_is_named_by_number_or_part_of_its_name(self):

@@ -93,6 +93,11 @@ TEST(Wheel, ArrowsFasterThanAKeyboardAreItsToo) {
   EXPECT_EQ(noticed({{-1, 0}, {-1, 8}, {1, 100}}), "-21") << "and comes back";
   EXPECT_EQ(noticed({{-1, 0}, {1, 5}}), "ud");
   EXPECT_EQ(noticed({{-1, 0}, {-1, 8}, {-1, 500}}), "-2u");
+  WheelGuess guess;
+  const WheelGuess::Time now{std::chrono::hours(1)};
+  guess.take(1, now);
+  EXPECT_EQ(guess.turn(now + milliseconds(4)), 1) << "one arrow, and then several at once";
+  EXPECT_EQ(guess.give_up(now + milliseconds(20)), 0);
 }
 
 TEST(Keys, EscAloneNeedsTimeToBeKnown) {
