@@ -288,7 +288,7 @@ def heat_map(title, matrix, x_label="layer", y_label="layer"):
     rows, columns = matrix.shape
     cell = max(6, min(34, 480 // max(rows, columns)))
     left, top = 60, 34
-    width, height = left + cell * columns + 90, top + cell * rows + 44
+    width, height = left + max(cell * columns + 90, 8 * len(title)), top + cell * rows + 44
     low, high = float(np.nanmin(matrix)), float(np.nanmax(matrix))
     part = lambda v: 0 if high == low else (v - low) / (high - low)
     colour = lambda v: "#%02x%02x%02x" % tuple(int(a + (b - a) * part(v)) for a, b in ((247, 8), (251, 48), (255, 107)))
