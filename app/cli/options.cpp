@@ -241,6 +241,11 @@ std::string parse_words(CommandLine& line, int argc, const char* const* argv) {
   } catch (const CLI::CallForHelp&) {
     return line.tool() == nullptr ? help_text() : tool_help_text(*line.tool()->row);
   } catch (const CLI::ParseError& error) {
+    const ParsedTool* tool = line.tool();
+    if (tool && tool->argument && std::string(error.what()).starts_with(tool->argument->get_name()))
+      throw Error(ErrorKind::usage,
+                  fmt::format("{0}: wanted {1} (bitnet-chat {0} --help shows what there is)", tool->row->name,
+                              tool->row->argument));
     throw Error(ErrorKind::usage,
                 fmt::format("{} (bitnet-chat --help shows what there is)", printable(error.what(), 300)));
   }

@@ -96,7 +96,8 @@ RunningModel open_for_prompt(const Options& options, const PromptText* prompt) {
 
 void check_prompt_options(const Options& options) {
   if (options.tokens.empty() == !options.question)
-    throw Error(ErrorKind::usage, "wanted --tokens or --prompt, and not both");
+    throw Error(ErrorKind::usage, fmt::format("wanted --tokens or --prompt{}, and one alone",
+                                              options.mode == Mode::probe ? " or --stimuli" : ""));
 }
 
 void tool_logits(const Options& options, Output& out) {

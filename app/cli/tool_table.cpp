@@ -143,8 +143,9 @@ const OptionRow kProbeRows[] = {
      .words = "residual attention ffn qkv query heads input weights",
      .help =
          "what is looked at: residual (after the block), attention and ffn (what they add to it), qkv, query "
-         "(after RoPE), heads, input (of attention), or weights (of attention) (residual); several of one "
-         "prompt are written as OUT_STAGE.npy",
+         "(after RoPE), heads, input (of attention), or weights (of attention in one layer, [n_head, "
+         "n_tokens, "
+         "n_tokens]) (residual); several of one prompt are written as OUT_STAGE.npy",
      .read = [](Options& o, View v) { o.what = stage_values("what", v); }},
     {.flags = "--layers",
      .value = "A-B",
@@ -311,8 +312,7 @@ const ToolRow kTools[] = {
      read_model, kLogitsRows},
     {"probe", Mode::probe, "MODEL", "%model",
      "write what is inside a model, float32 [n_layers, n_embd]: after --tokens, after --prompt, or for each "
-     "of "
-     "many --stimuli",
+     "of many --stimuli",
      read_model, kProbeRows},
     {"perplexity", Mode::perplexity, "MODEL FILE", "%model",
      "measure how well a model predicts a text, in windows of --ctx tokens (512), of which the second half "

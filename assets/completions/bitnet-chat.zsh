@@ -214,7 +214,7 @@ _bitnet_chat() {
         '--stimuli[JSON array of {root, pattern, expected_surface, prompts\: {template\: text}}; the result is \[stimuli, layers, width\]]:FILE:_files'
         '--template[which of the prompts (en_surface_probe)]:NAME\[,NAME\]: '
         '--position[tokens whose values are averaged\: last, root, pattern, prompt_mean, mean or an index (last)]:NAME\[,NAME\]:(last root pattern prompt_mean mean)'
-        '--what[what is looked at\: residual (after the block), attention and ffn (what they add to it), qkv, query (after RoPE), heads, input (of attention), or weights (of attention) (residual); several of one prompt are written as OUT_STAGE.npy]:STAGE\[,STAGE\]:(residual attention ffn qkv query heads input weights)'
+        '--what[what is looked at\: residual (after the block), attention and ffn (what they add to it), qkv, query (after RoPE), heads, input (of attention), or weights (of attention in one layer, \[n_head, n_tokens, n_tokens\]) (residual); several of one prompt are written as OUT_STAGE.npy]:STAGE\[,STAGE\]:(residual attention ffn qkv query heads input weights)'
         '--layers[from layer A to layer B, which is included (all)]:A-B: '
         '--generate[tokens of the greedy continuation that is compared with expected_surface (16); 0\: none]:N: '
         '--limit[the first N stimuli]:N: '
