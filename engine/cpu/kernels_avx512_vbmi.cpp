@@ -154,6 +154,40 @@ void group_rows(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, int3
                  sums + b * kBandRows);
 }
 
+// The same rows with one scale: the products of all groups have one sum, which is exact.
+void fives_rows(const uint8_t* codes, uint32_t n_in, uint32_t n_bands, const int8_t* q, int32_t* sums) {
+  const __m512i low = _mm512_set1_epi8(0x03);
+  for (uint32_t b = 0; b < n_bands; ++b) {
+    __m512i sum[5];
+    for (__m512i& s : sum) s = _mm512_setzero_si512();
+    const auto load_ahead = [&] {
+      __builtin_prefetch(codes + kAhead, 0, kToSecondCache);
+      __builtin_prefetch(codes + kNext, 0, kToFirstCache);
+      const __m512i bytes = load(codes);
+      codes += kVector;
+      return bytes;
+    };
+    uint32_t i = 0;
+    for (; i + kFives <= n_in; i += kFives)
+#pragma GCC unroll 2
+      for (uint32_t word = 0; word < kWords; ++word) {
+        __m512i code[5];
+        decode(load_ahead(), code);
+        for (uint32_t g = 0; g < 5; ++g)
+          sum[g] = _mm512_dpbusd_epi32(sum[g], code[g], repeat_word(q + i + kGroup * g + 4 * word));
+      }
+    for (; i < n_in; i += 16) {
+      const __m512i bits = load_ahead();
+      for (uint32_t s = 0; s < 4; ++s) {
+        const __m512i code = _mm512_and_si512(_mm512_srl_epi16(bits, _mm_cvtsi32_si128(6 - 2 * s)), low);
+        sum[s] = _mm512_dpbusd_epi32(sum[s], code, repeat_word(q + i + 4 * s));
+      }
+    }
+    const __m512i all = _mm512_add_epi32(_mm512_add_epi32(sum[0], sum[1]), _mm512_add_epi32(sum[2], sum[3]));
+    _mm512_storeu_si512(sums + b * kBandRows, _mm512_add_epi32(all, sum[4]));
+  }
+}
+
 void unpack_bands(const uint8_t* const* bands, uint32_t n_in, uint8_t* tile) {
   unpack_fives(bands, n_in, 0, tile);
 }
@@ -197,6 +231,8 @@ CpuKernels with_vbmi() {
   CpuKernels kernels = kAvx512Kernels;
   kernels.name = "avx512-vbmi";
   kernels.group_layout = Layout::fives16;
+  kernels.fives_rows = fives_rows;
+  kernels.unpack_fives = unpack_bands;
   kernels.group_rows = group_rows;
   kernels.unpack_bands = unpack_bands;
   return kernels;

@@ -31,8 +31,9 @@ class Operands {
 
   explicit Operands(const Matrix& w)
       : groups_(has_bands(w.layout)),
+        fives_(w.in_fives),
         n_in_(w.n_in),
-        code_bytes_(code_bytes(w.layout, w.n_in)),
+        code_bytes_(code_bytes(w.in_fives ? Layout::fives16 : w.layout, w.n_in)),
         scale_every_(w.scale_every),
         fixed_(w.fixed),
         has_rest_(w.input == Input::int16_units) {
@@ -62,7 +63,7 @@ class Operands {
   uint32_t rows() const { return rows_; }
   const Part& part(size_t i) const { return parts_[i]; }
   // Rows that a unit has to begin at a multiple of, and the bytes of a row
-  uint32_t rows_together() const { return groups_ ? kBandRows : 8; }
+  uint32_t rows_together() const { return groups_ || fives_ ? kBandRows : 8; }
   uint64_t row_bytes() const { return code_bytes_ + (groups_ ? n_in_ / scale_every_ * sizeof(uint16_t) : 0); }
 
   // What the sums of a part's rows and a token are multiplied by, and what is subtracted from them first
@@ -92,7 +93,9 @@ class Operands {
   void multiply_rows(const CpuKernels& k, const Part& part, uint32_t first, uint32_t n_rows, uint32_t token,
                      int32_t* sums) const {
     const uint8_t* codes = part.codes + size_t{first - part.begin} * code_bytes_;
-    if (!groups_) return k.ternary_rows(codes, n_in_, n_rows, in_.q + size_t{token} * n_in_, sums);
+    const int8_t* q = in_.q + size_t{token} * n_in_;
+    if (fives_) return k.fives_rows(codes, n_in_, ceil_div(n_rows, kBandRows), q, sums);
+    if (!groups_) return k.ternary_rows(codes, n_in_, n_rows, q, sums);
     const uint32_t in_band = first % kBandRows;  // a part may begin in a band of the one before it
     const auto row = static_cast<ptrdiff_t>(first - part.begin) - static_cast<ptrdiff_t>(in_band);
     const uint16_t* scales = part.scales + row * static_cast<ptrdiff_t>(n_in_ / scale_every_);
@@ -107,7 +110,7 @@ class Operands {
            (groups_ ? size_t{n_in_ / scale_every_} * kTileRows * sizeof(float) : 0);
   }
   void unpack(const CpuKernels& k, const HalfTile (&halves)[2], uint8_t* tile) const {
-    if (!groups_) {
+    if (!groups_ && !fives_) {
       const uint8_t* rows[kTileRows];
       for (uint32_t r = 0; r < kTileRows; ++r) {
         const HalfTile& half = halves[r / kHalfTile];
@@ -123,8 +126,9 @@ class Operands {
       const uint32_t row = std::min(halves[h].first, halves[h].last / kBandRows * kBandRows);
       const Part& part = part_of(row);
       bands[h] = part.codes + size_t{row - part.begin} * code_bytes_;
-      scales[h] = part.scales + size_t{row - part.begin} * (n_in_ / scale_every_);
+      if (groups_) scales[h] = part.scales + size_t{row - part.begin} * (n_in_ / scale_every_);
     }
+    if (fives_) return k.unpack_fives(bands, n_in_, tile);
     k.unpack_bands(bands, n_in_, tile);
     k.unpack_scales(scales, n_in_ / scale_every_, fixed_, tile_scales(tile));
   }
@@ -145,7 +149,7 @@ class Operands {
     return reinterpret_cast<float*>(tile + size_t{n_in_} * kTileRows);
   }
 
-  bool groups_;
+  bool groups_, fives_;  // rows have scales, or lie in Layout::fives16 without them
   uint32_t n_in_;
   size_t code_bytes_;  // of a row
   uint32_t scale_every_;

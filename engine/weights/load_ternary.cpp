@@ -1,14 +1,28 @@
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "engine/layouts/i2s.h"
 #include "engine/layouts/pack.h"
+#include "engine/mapped_file.h"
 #include "tensor_loader.h"
 
 namespace bitnet {
 
+static bool has_bands(const RowsToPack& rows) {
+  return std::ranges::all_of(rows.parts, [](const auto& p) { return p.rows % kRowsTogether == 0; });
+}
+
+// These bytes of a mapped file take no memory of this process until they are read again.
+static void release(std::span<const std::byte> bytes) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto at = reinterpret_cast<uintptr_t>(bytes.data());
+  const uintptr_t begin = (at + page - 1) / page * page, end = (at + bytes.size()) / page * page;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 bool TensorLoader::in_fives(const RowsToPack& rows) const {
-  return homes_.placement.home_of(*piece_) == Home::host && backend_.host_has_fives() &&
-         std::ranges::all_of(rows.parts, [](const auto& p) { return p.rows % kRowsTogether == 0; });
+  return homes_.placement.home_of(*piece_) == Home::host && backend_.host_has_fives() && has_bands(rows);
 }
 
 void TensorLoader::count_fives(const Matrix& m) {
@@ -38,11 +52,10 @@ void TensorLoader::load_trits_in_fives(const RowsToPack::Part& part, uint32_t fi
 }
 
 void TensorLoader::load_trits(const RowsToPack& rows, Matrix& m) {
-  m.in_fives = m.n_expert == 0 && in_fives(rows);
-  if (m.in_fives) {
-    m.codes = allocate(m.rows() * code_bytes(Layout::fives16, m.n_in));
-    count_fives(m);
-  }
+  const bool everywhere = backend_.group_layout() == Layout::fives16 && has_bands(rows);
+  m.in_fives = m.n_expert == 0 && (everywhere || in_fives(rows));
+  if (m.in_fives) m.codes = allocate(m.rows() * code_bytes(Layout::fives16, m.n_in));
+  if (m.in_fives && !everywhere) count_fives(m);
   uint32_t first_row = 0;
   const uint64_t row_bytes = m.n_in / 4;
   uint64_t at = 0;
@@ -58,6 +71,8 @@ void TensorLoader::load_trits(const RowsToPack& rows, Matrix& m) {
               printable(file_.path), printable(part.tensor->name)));
     if (m.in_fives) {
       load_trits_in_fives(part, first_row, m);
+      for (const auto& file : file_.files)
+        if (is_in(*file, in_file)) release(in_file);
       first_row += part.rows;
       continue;
     }

@@ -195,6 +195,33 @@ TEST(CpuKernels, SumsOfGroupsAreThoseOfTheFormula) {
     }
 }
 
+TEST(CpuKernels, SumsOfRowsInFivesAreExact) {
+  std::mt19937 rng(7);
+  for (const uint32_t n_in : {128U, 640U, 1152U, 6912U}) {
+    constexpr uint32_t kTokens = 23;
+    const MadeGroups m = made_groups(n_in, n_in, kTokens, rng);
+    std::vector<int32_t> wanted;
+    for (uint32_t t = 0; t < kTokens; ++t)
+      for (uint32_t r = 0; r < m.rows; ++r)
+        wanted.push_back(std::inner_product(&m.q[size_t{t} * n_in], &m.q[size_t{t} * n_in] + n_in,
+                                            &m.codes[size_t{r} * n_in], 0));
+    const std::vector<uint8_t> codes = m.packed(Layout::fives16);
+    const uint8_t* bands[] = {codes.data(), codes.data() + kBandRows * code_bytes(Layout::fives16, n_in)};
+    for_each_simd([&](const CpuKernels& k) {
+      EXPECT_EQ(k.fives_rows != nullptr, k.group_layout == Layout::fives16);
+      if (!k.fives_rows) return;
+      std::vector<int32_t> rows(wanted.size()), tiles(wanted.size(), -1);
+      for (uint32_t t = 0; t < kTokens; ++t)
+        k.fives_rows(codes.data(), n_in, 2, &m.q[size_t{t} * n_in], &rows[t * m.rows]);
+      EXPECT_EQ(rows, wanted) << n_in;
+      std::vector<uint8_t> tile(size_t{n_in} * kTileRows);
+      k.unpack_fives(bands, n_in, tile.data());
+      k.tile_product(tile.data(), n_in, m.q.data(), kTokens, tiles.data());
+      EXPECT_EQ(tiles, wanted) << n_in;
+    });
+  }
+}
+
 // A unit of zeros, one of tiny values and one with values that are no numbers are among them.
 TEST(CpuKernels, InputsAreRoundedByTheRowOrByUnits) {
   std::mt19937 rng(6);

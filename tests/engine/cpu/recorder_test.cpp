@@ -8,12 +8,13 @@
 
 #include "engine/forward.h"
 #include "engine/gguf.h"
+#include "engine/kernel_options.h"
 #include "engine/weights/loader.h"
 
 namespace bitnet::cpu {
 namespace {
 
-// What counting_kernels(), the reference kernels, note of the weights that they are given.
+// What counting_kernels() note of the weights that they are given.
 struct Read {
   const std::byte* begin;
   size_t bytes;
@@ -25,21 +26,32 @@ void note(std::vector<Read>& to, const void* begin, size_t bytes) {
   to.push_back({static_cast<const std::byte*>(begin), bytes});
 }
 
+const CpuKernels* counted;  // which do the work
+
 CpuKernels counting_kernels() {
-  CpuKernels k = kScalarKernels;
+  CpuKernels k = *counted;
   k.ternary_rows = [](const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q, int32_t* sums) {
     note(reads.ternary, codes, size_t{n_in} / 4 * n_rows);
-    kScalarKernels.ternary_rows(codes, n_in, n_rows, q, sums);
+    counted->ternary_rows(codes, n_in, n_rows, q, sums);
+  };
+  k.fives_rows = [](const uint8_t* codes, uint32_t n_in, uint32_t n_bands, const int8_t* q, int32_t* sums) {
+    note(reads.ternary, codes, code_bytes(Layout::fives16, n_in) * kBandRows * n_bands);
+    counted->fives_rows(codes, n_in, n_bands, q, sums);
   };
   k.half_rows = [](const uint16_t* rows, uint32_t n, uint32_t n_rows, const float* y, float* out) {
     note(reads.head, rows, size_t{2} * n * n_rows);
-    kScalarKernels.half_rows(rows, n, n_rows, y, out);
+    counted->half_rows(rows, n, n_rows, y, out);
   };
   k.int8_rows = [](const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums) {
     note(reads.shortlist, rows, size_t{n} * n_rows);
-    kScalarKernels.int8_rows(rows, n, n_rows, p, sums);
+    counted->int8_rows(rows, n, n_rows, p, sums);
   };
   return k;
+}
+
+const CpuKernels* best_kernels() {
+  const KernelChoices all = kernel_choices();
+  return std::ranges::find_if(all, &KernelChoice::supported)->kernels;
 }
 
 // Returns how many bytes were read, and fails the test if a byte was read twice.
@@ -55,11 +67,19 @@ size_t bytes_read_once(std::vector<Read> all) {
   return sum;
 }
 
-TEST(CpuRecorder, ATokenReadsEveryWeightOnce) {
+// With the reference kernels and those that are best here, which may want the codes in fives.
+class Recording : public testing::TestWithParam<const CpuKernels*> {};
+INSTANTIATE_TEST_SUITE_P(With, Recording, testing::Values(&kScalarKernels, best_kernels()),
+                         [](const auto& info) { return info.index == 0 ? "Reference" : "Best"; });
+
+TEST_P(Recording, ATokenReadsEveryWeightOnce) {
+  counted = GetParam();
   const Checkpoint file(BITNET_TEST_MODEL);
   const ModelFile tensors = read_model(file, Activation::of_file);
   const Config& config = tensors.config;
-  const auto backend = open_cpu({});
+  EngineOptions options;
+  options.kernels = share({.cpu_kernels = counted->name});
+  const auto backend = open_cpu(options);
   Placement placement;
   const Model model = load_model(tensors, *backend, I2sLayout::block128, {placement}, {});
   KvCache cache(*backend, model, 16, 1);
@@ -73,7 +93,7 @@ TEST(CpuRecorder, ATokenReadsEveryWeightOnce) {
   size_t ternary_bytes = 0;
   for (const Block& b : model.blocks)
     for (const Matrix* w : {&b.attention.qkv, &b.attention.out, &b.ffn.gate_up, &b.ffn.down})
-      ternary_bytes += size_t{w->rows()} * w->n_in / 4;
+      ternary_bytes += w->rows() * code_bytes(w->in_fives ? Layout::fives16 : w->layout, w->n_in);
   const size_t head_bytes = size_t{2} * config.n_vocab * config.n_embd;
 
   for (const bool shortlisted : {false, true}) {
