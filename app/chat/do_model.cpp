@@ -77,8 +77,8 @@ void take_offer(ChatParts& chat, const Offer& offer) {
   if (offer.path.empty()) return chat.models.pull(offer.name);
   chat.models.want(offer.path);
   if ((chat.busy() && !chat.tasks.is_quiet()) || chat.model.loading()) {
-    chat.front_end().notice(
-        fmt::format("{} takes over once nothing else runs; Esc takes that back.", one_line(offer.name)));
+    chat.front_end().notice(fmt::format("{} takes over once nothing else runs; /model stop takes that back.",
+                                        one_line(offer.name)));
   }
   chat.models.advance(chat.busy());
 }
@@ -167,7 +167,8 @@ Offer named_offer(ChatParts& chat, const std::string& name) {
 void do_model(ChatParts& chat, std::string_view arguments) {
   if (arguments.empty()) return choose_model(chat);
   if (arguments == "stop") {
-    if (chat.models.stop_pull() || chat.models.forget_wanted()) return;
+    if (chat.models.stop_pull()) return;
+    if (chat.models.forget_wanted()) return chat.front_end().notice("The model that answers stays.");
     refuse("no model is being fetched");
   }
   if (arguments == "back") return go_back(chat);

@@ -97,12 +97,8 @@ void name_files(ChatParts& chat, std::string_view text, bool all) {
 
 std::optional<std::string> without_last_file(ChatParts& chat, std::string_view typed) {
   if (chat.read_files.empty()) return std::nullopt;
+  const std::string path = chat.read_files.take_out_last();
   std::string rest(typed);
-  if (chat.read_files.named().empty()) {
-    chat.read_files.take_out_last();
-    return rest;
-  }
-  const std::string path = chat.read_files.named().back().path;
   const std::vector<Mention> mentions = mentions_in(typed);
   for (auto mention = mentions.rbegin(); mention != mentions.rend(); ++mention) {
     if (mention->path != path) continue;

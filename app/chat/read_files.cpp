@@ -52,9 +52,12 @@ void ReadFiles::count(const Tokenizer& tokenizer) {
   tell();
 }
 
-void ReadFiles::take_out_last() {
-  files_.pop_back();
+std::string ReadFiles::take_out_last() {
+  std::vector<AttachedFile>& files = named_.empty() ? files_ : named_;
+  std::string path = std::move(files.back().path);
+  files.pop_back();
   tell();
+  return path;
 }
 
 void ReadFiles::clear() {

@@ -39,7 +39,7 @@ class ReadFiles {
   void set_named(std::vector<AttachedFile> files);
   const std::vector<AttachedFile>& named() const { return named_; }
   void count(const Tokenizer& tokenizer);  // the model is there
-  void take_out_last();                    // of those that add() and put_back() put in; requires one
+  std::string take_out_last();             // returns its path; requires a file
   void clear();
   // Because the conversation changes: what was read in one must not turn up in another, least of all what was
   // read in private in one that is stored. Says so.

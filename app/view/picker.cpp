@@ -191,7 +191,7 @@ std::optional<Row> Picker::input_row(int columns, int& cursor_column) {
   cursor_column = std::min(used, std::max(columns - 1, 0));
   const std::string most =
       fmt::format("   {} of them   Enter {} · Up Down · Esc goes back", found_.size(), choices_.enter);
-  const std::string least = fmt::format("   Enter {} · Esc goes back", choices_.enter);
+  const std::string least = fmt::format(" Enter {} · Esc goes back", choices_.enter);
   for (const std::string& keys : {most, least}) {
     if (used + columns_of(keys) > columns) continue;
     row.add(keys, {Tone::quiet});

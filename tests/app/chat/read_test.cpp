@@ -228,6 +228,9 @@ TEST_F(NamedFilesTest, FilesAreTakenOutFromTheLastOneOn) {
   EXPECT_EQ(chat->without_last_file(""), "");
   EXPECT_TRUE(front.last_status.pending.empty());
   EXPECT_FALSE(chat->without_last_file(""));
+  say("/read " + a);  // as it is with a message that waited and was taken back
+  EXPECT_EQ(chat->without_last_file("See @" + a), "See ");
+  EXPECT_TRUE(front.last_status.pending.empty());
 }
 
 }  // namespace
