@@ -1,7 +1,8 @@
 // The second product of a few tokens' experts, for matrices of groups: adds to a row of x what the experts of its
 // token give, times their weights, summed in the order of their ids. The bits are those of
 // ternary_matvec_groups.comp and sum_experts.comp. The rows of an expert are short, so the lanes of a subgroup
-// stride over the groups of one row of all experts.
+// stride over the groups of one row of all experts. What a step waits for is memory, so kItems groups are loaded
+// at a time, and what is the same for all rows beforehand.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
@@ -30,9 +31,26 @@ layout(binding = 7) readonly buffer Weights { float weights[]; };  // [n_pairs]
 #include "common/groups.glsl"
 #include "common/experts.glsl"
 
-// What group `g` of the pair's input gives in row `row` of its expert.
-int of_group(uint row, uint pair, uint g) {
+const uint kItems = 2;
+
+// Of the experts of this token.
+shared uvec4 addresses[MOST_USED];  // of codes and of scales
+shared vec2 factors[MOST_USED];     // the scale of the input, and the weight
+
+void load_experts(uint first_pair) {
+  for (uint e = gl_LocalInvocationID.x; e < push.used; e += gl_WorkGroupSize.x) {
+    take_expert(expert_rows[first_pair + e]);
+    addresses[e] = uvec4(expert_codes, expert_scales);
+    factors[e] = vec2(uintBitsToFloat(q_info[first_pair + e].x), weights[first_pair + e]);
+  }
+  barrier();
+}
+
+// What group `g` of the input of a pair, which has expert `e` of the token's, gives in row `row` of that.
+int of_group(uint row, uint e, uint pair, uint g) {
   uint groups = push.n_in / 64, at = pair * groups + g;
+  expert_codes = addresses[e].xy;
+  expert_scales = addresses[e].zw;
   uvec4 bits = w[row * groups + g];
   int dot = dot_codes(bits, 6, q[at * 4], -sums[at]);
   dot = dot_codes(bits, 4, q[at * 4 + 1], dot);
@@ -43,9 +61,9 @@ int of_group(uint row, uint pair, uint g) {
   return rounded_share(dot, half_of(scales[scale / 2], scale) * push.fixed_point, share);
 }
 
-// `sum` and what a pair gives, of which acc is the integer.
-float add_pair(float sum, int acc, uint pair) {
-  precise float part = ternary_result(acc, 0, uintBitsToFloat(q_info[pair].x), push.scale0) * weights[pair];
+// `sum` and what an expert gives, of which acc is the integer.
+float add_expert(float sum, int acc, uint e) {
+  precise float part = ternary_result(acc, 0, factors[e].x, push.scale0) * factors[e].y;
   precise float more = sum + part;
   return more;
 }
@@ -58,20 +76,26 @@ void multiply(uint first, uint token) {
     acc[r] = 0;
     sum[r] = 0.0;
   }
-  for (uint begin = 0; begin < items; begin += SUBGROUP_SIZE) {
-    uint item = min(begin + LANE, items - 1), own = item / groups;
-    int part[kRows];
-    take_expert(expert_rows[first_pair + own]);
-    for (uint r = 0; r < kRows; ++r)  // past the end the last row again; its sum is not written
-      part[r] = of_group(min(first + r, push.n_out - 1), first_pair + own, item % groups);
-    uint last = (min(begin + SUBGROUP_SIZE, items) - 1) / groups;
+  for (uint begin = 0; begin < items; begin += kItems * SUBGROUP_SIZE) {
+    uint own[kItems];
+    int part[kItems][kRows];
+    for (uint i = 0; i < kItems; ++i) {
+      uint item = min(begin + i * SUBGROUP_SIZE + LANE, items - 1);
+      own[i] = item / groups;
+      for (uint r = 0; r < kRows; ++r)  // past the end the last row again; its sum is not written
+        part[i][r] = of_group(min(first + r, push.n_out - 1), own[i], first_pair + own[i], item % groups);
+    }
+    uint last = (min(begin + kItems * SUBGROUP_SIZE, items) - 1) / groups;
     for (uint e = begin / groups; e <= last; ++e) {
       for (uint r = 0; r < kRows; ++r) {
         if (e != expert) {
-          sum[r] = add_pair(sum[r], acc[r], first_pair + expert);
+          sum[r] = add_expert(sum[r], acc[r], expert);
           acc[r] = 0;
         }
-        acc[r] += subgroup_add(e == own && begin + LANE < items ? part[r] : 0);
+        int share = 0;
+        for (uint i = 0; i < kItems; ++i)
+          if (e == own[i] && begin + i * SUBGROUP_SIZE + LANE < items) share += part[i][r];
+        acc[r] += subgroup_add(share);
       }
       expert = e;
     }
@@ -79,12 +103,13 @@ void multiply(uint first, uint token) {
   if (LANE != 0) return;
   for (uint r = 0; r < kRows && first + r < push.n_out; ++r) {
     uint at = token * push.n_out + first + r;
-    precise float total = x[at] + add_pair(sum[r], acc[r], first_pair + expert);
+    precise float total = x[at] + add_expert(sum[r], acc[r], expert);
     x[at] = total;
   }
 }
 
 void main() {
+  load_experts(gl_WorkGroupID.y * push.used);
   uint stride = gl_NumWorkGroups.x * N_SUBGROUPS * kRows;
   for (uint first = gl_WorkGroupID.x * N_SUBGROUPS * kRows; first < push.n_out; first += stride)
     multiply(first + SUBGROUP * kRows, gl_WorkGroupID.y);

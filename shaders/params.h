@@ -201,6 +201,7 @@ struct DensePush {
 
 // Experts: how many a layer may have, and where group_pairs.comp writes what.
 #define MOST_EXPERTS 1024
+#define MOST_USED 32  // by a token
 #define TILES_BEGIN 1
 #define TILE_WORDS 3
 

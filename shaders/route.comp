@@ -13,10 +13,12 @@ layout(binding = 0) readonly buffer Logits { float logits[]; };   // [n_tokens][
 layout(binding = 1) writeonly buffer Ids { uint ids[]; };          // [n_tokens][used]
 layout(binding = 2) writeonly buffer Weights { float weights[]; };  // [n_tokens][used]
 
-shared float all[MOST_EXPERTS];
+shared vec4 all[MOST_EXPERTS / 4];  // and behind the last one what no expert has
 shared uint chosen[MOST_EXPERTS / 32];  // a bit each
 shared float largest;
 shared float sum;
+
+float logit_of(uint expert) { return all[expert / 4][expert % 4]; }
 
 // The probability, or where they are a softmax what is to be divided by the sum of all.
 float share_of(float logit) {
@@ -36,13 +38,19 @@ uint place_of(uint expert) {
 void main() {
   uint lane = gl_LocalInvocationID.x, token = gl_WorkGroupID.x;
   for (uint i = lane; i < MOST_EXPERTS / 32; i += gl_WorkGroupSize.x) chosen[i] = 0;
-  for (uint i = lane; i < push.n_expert; i += gl_WorkGroupSize.x) all[i] = logits[token * push.n_expert + i];
+  uint quads = (push.n_expert + 3) / 4;
+  for (uint i = lane; i < 4 * quads; i += gl_WorkGroupSize.x)
+    all[i / 4][i % 4] = i < push.n_expert ? logits[token * push.n_expert + i] : uintBitsToFloat(0xFF800000u);
   barrier();
   for (uint i = lane; i < push.n_expert; i += gl_WorkGroupSize.x) {
+    float own = logit_of(i);
     uint before = 0;  // a NaN has none before it, so there are as many chosen ones as are used, or more
-    for (uint j = 0; j < push.n_expert; ++j) before += all[j] > all[i] || (all[j] == all[i] && j < i) ? 1 : 0;
+    for (uint quad = 0; quad < quads; ++quad) {
+      vec4 four = all[quad];
+      for (uint j = 0; j < 4; ++j) before += four[j] > own || (four[j] == own && 4 * quad + j < i) ? 1 : 0;
+    }
     if (before < push.used) atomicOr(chosen[i / 32], 1u << i % 32);
-    if (before == 0) largest = all[i];
+    if (before == 0) largest = own;
   }
   barrier();
   if (lane == 0) {  // in the order of ids, so that it is the same for every device
@@ -50,8 +58,8 @@ void main() {
     uint place = 0;
     for (uint i = 0; push.normed != 0 && i * 32 < push.n_expert; ++i)
       for (uint bits = chosen[i]; bits != 0 && place < push.used; bits &= bits - 1, ++place)
-        total += share_of(all[i * 32 + findLSB(bits)]);
-    for (uint i = 0; push.normed == 0 && push.sigmoid == 0 && i < push.n_expert; ++i) total += share_of(all[i]);
+        total += share_of(logit_of(i * 32 + findLSB(bits)));
+    for (uint i = 0; push.normed == 0 && push.sigmoid == 0 && i < push.n_expert; ++i) total += share_of(logit_of(i));
     sum = push.normed != 0 || push.sigmoid == 0 ? total + 1e-20 : 1.0;
   }
   barrier();
@@ -59,7 +67,7 @@ void main() {
     if ((chosen[i / 32] >> i % 32 & 1u) == 0) continue;
     uint place = place_of(i);
     if (place >= push.used) continue;
-    precise float weight = share_of(all[i]) / sum * push.scale;
+    precise float weight = share_of(logit_of(i)) / sum * push.scale;
     ids[token * push.used + place] = i;
     weights[token * push.used + place] = weight;
   }
