@@ -13,6 +13,7 @@ import pathlib
 import shutil
 import sys
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -21,9 +22,12 @@ sys.path.insert(0, str(HERE.parent.parent / "bench" / "probes"))
 import cca  # noqa: E402
 import common  # noqa: E402
 import divergence  # noqa: E402
+import fertility  # noqa: E402
 import golden_logits  # noqa: E402
+import kv_replay  # noqa: E402
 import linear_probe  # noqa: E402
 import make_stimuli  # noqa: E402
+import program  # noqa: E402
 import report  # noqa: E402
 import rsa  # noqa: E402
 
@@ -279,6 +283,31 @@ class ProbesTest(unittest.TestCase):
         self.assertEqual((found["class"], found["max_abs_diff"], code), ("golden_fail", None, 1))
         self.assertEqual(self.golden(*bar, "--top-k", "1000", logits=same)[0]["class"], "golden_pass")
         self.assertEqual(self.golden("--cosine-threshold", "0.5", logits=lambda r: r[:, ::-1])[0]["class"], "golden_fail")
+
+    def test_a_replay_that_differs_is_told_where(self):
+        def run(chat, command, *options, text=None):
+            if command == "tokenize":
+                return "1 2 3"
+            found = np.zeros((2, 3, 4) if command == "probe" else (3, 9), "<f4")
+            if "--no-reuse" in options:
+                found[1, 2, 3] = -0.5
+            if "--prefill" in options and options[options.index("--prefill") + 1] == 7:
+                found[2, 8] = 0.25
+            np.save(options[options.index("--out") + 1], found)
+            return ""
+        with unittest.mock.patch.object(program.Program, "run", run):
+            self.assertEqual(self.quiet(kv_replay.main, "--model", "m", "--stimuli", at("s.json"), "--limit", "2", "--output", at("k.json")),
+                             "some differ\n")
+        found = common.read_json(at("k.json"))
+        self.assertEqual([[row[column] for column in found["columns"]] for row in found["rows"]], [[0, 0, 0.25, 0, 0], [0, 0, 0.25, 0, 0.5]])
+
+    def test_fertility_counts_tokens_a_word(self):
+        pathlib.Path(at("t.txt")).write_text("ab c\nab d\u0113")
+        with unittest.mock.patch.object(program.Program, "run", lambda chat, command, text: "7 " * ((len(text) + 1) // 2)):
+            self.quiet(fertility.main, "--model", "m", "--text", at("t.txt"), "--output", at("f.json"))
+        self.assertEqual(common.read_json(at("f.json"))["of"]["text"], {
+            "texts": 2, "words": 4, "characters": 10, "bytes": 11, "tokens": 5, "fertility": 1.25, "tokens_per_character": 0.5,
+            "bytes_per_token": 2.2, "words_tried": 3, "words_of_one_token": 1 / 3})
 
     def test_one_command_makes_the_report(self):
         for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
