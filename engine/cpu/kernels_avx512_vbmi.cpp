@@ -71,7 +71,8 @@ class Rounding {
   Rounding(const GroupRows& w, const uint16_t* scales)
       : scales_(scales), groups_a_scale_(w.scale_every / kGroup) {}
 
-  void add(__m512i total, float factor) {  // of the next group
+  // Of the next group. The factor is fetched where it is used, and so by the load port alone.
+  void add(__m512i total, const float* factor) {
     if (left_ == 0) {
       __builtin_prefetch(scales_ + kAhead / kGroup * 4, 0, kToSecondCache);
       scale_ = _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales_)));
@@ -80,7 +81,7 @@ class Rounding {
     }
     --left_;
     const __m512 exact =
-        _mm512_mul_ps(_mm512_cvtepi32_ps(total), _mm512_mul_ps(scale_, _mm512_set1_ps(factor)));
+        _mm512_mul_ps(_mm512_cvtepi32_ps(total), _mm512_mul_ps(scale_, _mm512_set1_ps(*factor)));
     sums_ = _mm512_add_epi32(sums_, _mm512_cvtps_epi32(exact));
   }
   __m512i sums() const { return sums_; }
@@ -106,7 +107,7 @@ inline void add_fives(const uint8_t* codes, const Groups& in, Rounding& to) {
     for (uint32_t g = 0; g < 5; ++g)
       sums[g] = _mm512_dpbusd_epi32(sums[g], code[g], repeat_word(in.q + kGroup * g + 4 * i));
   }
-  for (int g = 0; g < 5; ++g) to.add(sums[g], in.factors[g]);
+  for (int g = 0; g < 5; ++g) to.add(sums[g], in.factors + g);
 }
 
 // A group in two bits a code, as in Layout::groups16
@@ -120,7 +121,7 @@ inline void add_group(const uint8_t* codes, const Groups& in, Rounding& to) {
                              _mm512_and_si512(_mm512_srli_epi16(bits, 2), low), _mm512_and_si512(bits, low)};
     for (uint32_t s = 0; s < 4; ++s) sum = _mm512_dpbusd_epi32(sum, code[s], repeat_word(in.q + i + 4 * s));
   }
-  to.add(sum, *in.factors);
+  to.add(sum, in.factors);
 }
 
 inline void band_of_rows(const GroupRows& w, const uint8_t* codes, const uint16_t* scales, const Groups& in,
