@@ -78,7 +78,7 @@ struct Matrix {
   float fixed = 0;           // of the same
   std::array<Part, 3> parts;  // those in use come first
   BufferPtr codes;            // as the layout has them; null where the parts have their own
-  bool in_fives = false;      // the codes lie in Layout::fives16 and are expanded into `layout` (vk/stream.h)
+  bool in_fives = false;      // the codes lie in Layout::fives16, which a GPU expands (vk/stream.h)
   BufferPtr scales;           // of the layouts of groups
   std::array<BufferPtr, 3> part_codes;  // trits on a backend that adopts: as codes, of each part
   uint32_t in_file = kNotInFile;        // a piece of the backend's WeightReader: the buffers are its place

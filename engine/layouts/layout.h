@@ -20,8 +20,8 @@ enum class Layout {
   // holds the elements 16 j + b, + 4, + 8, + 12 at the shifts 6, 4, 2, 0. The scales are F16 [ceil(rows /
   // 16)][n_in / scale_every][16 rows]. Rows past the end have codes of 1 and scales of 0.
   groups16,
-  // As groups16 in 1.6 bits, for CPUs that look bytes up in tables, and for host memory from which a GPU
-  // copies them (shaders/expand_fives.comp; its scales are those of its own layout): [ceil(rows / 16)] bands, each of [n_in /
+  // As groups16 in 1.6 bits, for CPUs that look bytes up in tables (trits too, without scales), and for host
+  // memory from which a GPU copies them (its scales are as in its own layout): [ceil(rows / 16)] bands, each of [n_in /
   // 320][16][16 rows][4 bytes] and of what is left of n_in as in groups16. Byte b of word i of a row holds
   // the elements 4 i + b of five groups of 64: c0 + 3 c1 + 9 c2 + 28 c3 + 84 c4.
   fives16,
