@@ -26,8 +26,8 @@ class BatchSize {
     return earlier_.n == 0 ? later_.seconds / later_.n * n : floor_ + n * slope_;
   }
 
-  // Says how long a submission of next() tokens took, or of one less, as models with states have it; others are
-  // not looked at.
+  // Says how long a submission of next() tokens took, or of one less, as models with states have it; others
+  // are not looked at.
   void took(uint32_t n, double seconds) {
     if (n != next_ && n + 1 != next_) return;
     if (n != later_.n) earlier_ = later_;

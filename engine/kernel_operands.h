@@ -124,9 +124,9 @@ struct EmbedExtra {
 // With Input::int8_units a unit is rounded by itself, without the norm of its row. v = x * weight, or what a
 // LayerNorm gives; m = max(1e-30, max |v|) over the unit, M = max m over the row; q = round_half_even(v *
 // (127 / m)) within -127 to 127; e = m < M ? m / M : 1; s = 127 / max(1e-30, M * inverse), where `inverse` is
-// what an RMSNorm multiplies the row with. So v * inverse is about q * e / s. With Input::int16_units the rest
-// of v is rounded too: q = round_half_even(254 * (v * (127 / m) - the first q)), of which s is 254 times that
-// of the row. A product is the sum of those of both, each rounded to f32.
+// what an RMSNorm multiplies the row with. So v * inverse is about q * e / s. With Input::int16_units the
+// rest of v is rounded too: q = round_half_even(254 * (v * (127 / m) - the first q)), of which s is 254 times
+// that of the row. A product is the sum of those of both, each rounded to f32.
 struct Quantised {
   BufferPtr q;         // [rows][n] int8
   BufferPtr info;      // [rows] of {f32 s, i32 sum(q)}; only Layout::trits needs the sum

@@ -81,14 +81,13 @@ void CpuRecorder::multiply(const Matrix& w, const Quantised& q, const Out& out, 
       const Operands operands = all.with(inputs.take(scratch));
       const uint32_t begin = unit * kTileRows, end = std::min(rows, begin + kTileRows);
       const HalfTile halves[] = {{begin, rows - 1}, {begin + kHalfTile, rows - 1}};
-      for_each_token(k, operands, halves, n, scratch,
-                     [&](uint32_t t, const int32_t* sums, const int32_t* rest) {
-                       operands.pieces(
-                           begin, end, [&](uint32_t first, uint32_t last, const Operands::Part& part) {
-                             const uint32_t at = first - begin;
-                             output(operands, first, last, part, t, sums + at, rest + at);
-                           });
-                     });
+      for_each_token(
+          k, operands, halves, n, scratch, [&](uint32_t t, const int32_t* sums, const int32_t* rest) {
+            operands.pieces(begin, end, [&](uint32_t first, uint32_t last, const Operands::Part& part) {
+              const uint32_t at = first - begin;
+              output(operands, first, last, part, t, sums + at, rest + at);
+            });
+          });
     };
     return step(ceil_div(rows, kTileRows), work, kTileSums + operands.tile_bytes());
   }

@@ -50,8 +50,8 @@ struct Rounded {
   }
 };
 
-// The inputs of one token in units (Input::int8_units or int16_units), each rounded by whoever made the last of its values.
-// So the others fetch a byte a value, and find only what a row has in all.
+// The inputs of one token in units (Input::int8_units or int16_units), each rounded by whoever made the last
+// of its values. So the others fetch a byte a value, and find only what a row has in all.
 class MadeUnits {
  public:
   // Before a run; for what is recorded next, so that room is there for all.

@@ -187,10 +187,10 @@ void Rounding::run_own(CacheLine* memory) const {
 
 Inputs::Inputs(const Quantised& q, const std::shared_ptr<const Rounding>& own) : own_(own) {
   const auto data = [](const BufferPtr& buffer) { return buffer ? data_of<std::byte>(*buffer) : nullptr; };
-  buffers_ = {reinterpret_cast<int8_t*>(data(q.q)),     reinterpret_cast<TokenScale*>(data(q.info)),
-              reinterpret_cast<int32_t*>(data(q.sums)), reinterpret_cast<int32_t*>(data(q.sums16)),
-              reinterpret_cast<float*>(data(q.scales)), reinterpret_cast<float*>(data(q.y)),
-              reinterpret_cast<int8_t*>(data(q.rest_q)), reinterpret_cast<TokenScale*>(data(q.rest_info)),
+  buffers_ = {reinterpret_cast<int8_t*>(data(q.q)),          reinterpret_cast<TokenScale*>(data(q.info)),
+              reinterpret_cast<int32_t*>(data(q.sums)),      reinterpret_cast<int32_t*>(data(q.sums16)),
+              reinterpret_cast<float*>(data(q.scales)),      reinterpret_cast<float*>(data(q.y)),
+              reinterpret_cast<int8_t*>(data(q.rest_q)),     reinterpret_cast<TokenScale*>(data(q.rest_info)),
               reinterpret_cast<int32_t*>(data(q.rest_sums)), reinterpret_cast<int32_t*>(data(q.rest_sums16))};
 }
 

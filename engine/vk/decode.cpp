@@ -23,8 +23,8 @@ constexpr uint32_t kProgressHeader = 3, kDoneStride = 32;  // words, as decode.c
 
 // The results of kSlots stages are kept at a time. A stage reads those of the stage before and of one that is
 // up to kFarthest back. Its own results overwrite results that nobody needs any more: whoever reads them has
-// to be done before the stages in between can give theirs. Each workgroup of the one behind a product reads all
-// that it gives, so the second one behind it may overwrite what it added to.
+// to be done before the stages in between can give theirs. Each workgroup of the one behind a product reads
+// all that it gives, so the second one behind it may overwrite what it added to.
 constexpr size_t kSlots = 8, kFarthest = 6;
 constexpr uint64_t kTaggedBytes = 8;
 
@@ -39,6 +39,14 @@ uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
 uint64_t address(const Buffer& buffer) { return vulkan(buffer).address(); }
 uint64_t address_of(const BufferPtr& buffer) { return buffer ? address(*buffer) : 0; }
+
+// How many sets of rows a workgroup of a product takes, where n_groups would take one each. A product that
+// adds takes one, unless many places would be empty while the last workgroups run.
+uint32_t passes_of(const DecodeStage& s) {
+  const uint32_t passes = ceil_div(s.n_groups, kGroupsAtOnce);
+  const bool all_are_busy = 10 * s.n_groups >= 9 * passes * kGroupsAtOnce;
+  return s.kind == STAGE_LINEAR_ADD && all_are_busy ? 1 : passes;
+}
 
 // What a stage has to know of each tensor of a matrix of blocks.
 void add_tensors(const Matrix& w, DecodeStage& s) {
@@ -173,8 +181,8 @@ static uint32_t rounds_for(const DecodeStage& from, const DecodeStage& to, uint3
   return from.n_out / from.n_head % unit == 0 ? ROUNDED_ATTENTION : 0;
 }
 
-// The same for what stage i takes, if that is to be handed over in units: by the stage before it, or by a rotation,
-// which all that follow take in this form.
+// The same for what stage i takes, if that is to be handed over in units: by the stage before it, or by a
+// rotation, which all that follow take in this form.
 static uint32_t rounds_for(std::span<const DecodeStage> stages, size_t i, ptrdiff_t giver, uint32_t unit) {
   if (giver < 0) return 0;
   const DecodeStage& from = stages[static_cast<size_t>(giver)];
@@ -216,7 +224,8 @@ DecodeShape DecodeStages::shape() const {
       if (s.n_in == 0 || (s.n_in > n_short) != long_rows) continue;
       some |= s.weight != 0;
       all &= s.weight != 0;
-      if (s.kind != STAGE_DELTA && s.kind != STAGE_ROTATE && !is_beside_more(stages_, i)) fewest = std::min(fewest, s.n_out);
+      if (s.kind != STAGE_DELTA && s.kind != STAGE_ROTATE && !is_beside_more(stages_, i))
+        fewest = std::min(fewest, s.n_out);
     }
     rows.norm = all ? NORM_ALWAYS : some ? NORM_BY_STAGE : NORM_NEVER;
     rows.n_out = fewest;
@@ -261,7 +270,8 @@ void DecodeStages::attention(const Buffer& qkv, const AttentionInput& input, con
   s.cache_rows = cache_rows(k_cache, shape);
   s.scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(shape.head_dim)));
   const uint32_t n_groups = shape.n_head / VulkanKernels::decode_heads(shape);
-  s.n_groups = n_groups * std::min(most_chunks(shape, s.max_chunks), std::max(1U, kAttentionGroups / n_groups));
+  s.n_groups =
+      n_groups * std::min(most_chunks(shape, s.max_chunks), std::max(1U, kAttentionGroups / n_groups));
   heads_ = shape;
   head_input_ |= head_input(input);
   windows_ |= shape.window != 0;
@@ -269,10 +279,10 @@ void DecodeStages::attention(const Buffer& qkv, const AttentionInput& input, con
 }
 
 bool DecodeStages::takes_gate(const Buffer& o, const Buffer& gate) {
-  if (stages_.empty() || stages_.back().kind != STAGE_ATTENTION || stages_.back().y != address(o)) return false;
-  const ptrdiff_t giver = writer(stages_, stages_.size(), address(gate));
-  if (giver >= 0 && stages_.size() - 1 - static_cast<size_t>(giver) > kFarthest)
+  if (stages_.empty() || stages_.back().kind != STAGE_ATTENTION || stages_.back().y != address(o))
     return false;
+  const ptrdiff_t giver = writer(stages_, stages_.size(), address(gate));
+  if (giver >= 0 && stages_.size() - 1 - static_cast<size_t>(giver) > kFarthest) return false;
   stages_.back().x2 = address(gate);
   head_input_ |= HEAD_GATE;
   open_ = false;
@@ -295,8 +305,9 @@ bool DecodeStages::takes_next(const Buffer& x, const Rotation& rotation) const {
 }
 
 bool DecodeStages::takes_next(const Buffer& qkv, const AttentionInput& input, const AttentionShape& s) const {
-  const bool same = !heads_ || (head_input(input) == (head_input_ & ~HEAD_GATE) && heads_->head_dim == s.head_dim &&
-                                VulkanKernels::decode_heads(*heads_) == VulkanKernels::decode_heads(s));
+  const bool same =
+      !heads_ || (head_input(input) == (head_input_ & ~HEAD_GATE) && heads_->head_dim == s.head_dim &&
+                  VulkanKernels::decode_heads(*heads_) == VulkanKernels::decode_heads(s));
   return same && reads_last(qkv);
 }
 
@@ -408,7 +419,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
       s.long_rows = rows.is_long;
       s.lanes = rows.lanes;
       s.n_groups = ceil_div(s.n_out, size / rows.lanes * rows.rows);
-      if (rows.takes_passes) s.n_passes = ceil_div(s.n_groups, kGroupsAtOnce);
+      if (rows.takes_passes) s.n_passes = passes_of(s);
       s.n_passes = ceil_div(s.n_passes, rows.passes) * rows.passes;
       s.n_groups = ceil_div(s.n_groups, s.n_passes);
     }

@@ -144,8 +144,7 @@ bool VulkanKernels::has_decode(const DecodeShape& shape) const {
   const uint32_t shared_bytes = of_tile * c.at(CONSTANT_TILE) + of_gates + 4 * size +
                                 4 * shape.heads.head_dim * (n_heads + 1) + 540 * n_heads + 256 +
                                 64 * (n_heads + 1) + (shape.head_input != 0 ? 4 * shape.heads.head_dim : 0) +
-                                of_delta +
-                                (device_.shared_subgroups() ? 4 * size : 0);
+                                of_delta + (device_.shared_subgroups() ? 4 * size : 0);
   return device_.is_gpu() && device_.subgroup_shuffle() && device_.has_addresses() &&
          device_.subgroup_size() <= 64 && size % 64 == 0 &&
          std::max(c.at(CONSTANT_LOADS_LONG), c.at(CONSTANT_NORM_LOADS_LONG)) <= kMostLoads &&

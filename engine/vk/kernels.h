@@ -48,10 +48,10 @@ struct DecodeShape {
   // What the matrices have in common.
   struct Weights {
     Layout layout = Layout::trits;
-    uint32_t input_units = 0;                    // of groups: CONSTANT_INPUT_UNITS
-    uint32_t rest = 0;                           // CONSTANT_REST
-    uint32_t scale_groups = 0;                   // of groups: CONSTANT_SCALE_GROUPS
-    uint32_t bits = 0, unit = 0, minimum = 0;    // of blocks: CONSTANT_BITS ..., or all 0: of several kinds
+    uint32_t input_units = 0;                  // of groups: CONSTANT_INPUT_UNITS
+    uint32_t rest = 0;                         // CONSTANT_REST
+    uint32_t scale_groups = 0;                 // of groups: CONSTANT_SCALE_GROUPS
+    uint32_t bits = 0, unit = 0, minimum = 0;  // of blocks: CONSTANT_BITS ..., or all 0: of several kinds
     // Inputs that share a scale, or 0 where a row does.
     uint32_t unit_of_input() const { return layout == Layout::blocks ? 32 : input_units != 0 ? 64 : 0; }
     bool operator==(const Weights&) const = default;
@@ -115,8 +115,9 @@ struct VulkanKernels {
   };
   Sampling sampling();
 
-  // The kernels of Recorder::quantise (`rest`: of what the rounding leaves), and of Recorder::product: matvec for each of a few tokens, matmul for
-  // n tokens in tiles, of which a workgroup computes `rows` of the result for `tokens`.
+  // The kernels of Recorder::quantise (`rest`: of what the rounding leaves), and of Recorder::product: matvec
+  // for each of a few tokens, matmul for n tokens in tiles, of which a workgroup computes `rows` of the
+  // result for `tokens`.
   const Kernel& quantise(const Matrix& w, const Norm& norm, bool rest);
   const Kernel& matvec(const Matrix& w, const Out& out);
   struct Matmul {

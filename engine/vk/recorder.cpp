@@ -63,8 +63,8 @@ Quantised rest_of(const Quantised& q) {
 // What the stages of decode compute.
 bool in_stages(const Norm& norm) { return !norm || norm_of(norm) == NORM_ALWAYS; }
 bool in_stages(const AttentionInput& input, const AttentionShape& s) {
-  return s.rows == AttentionRows::qkv && s.scale == 0 && s.rope_dim != 0 &&
-         s.head_dim <= 256 && in_stages(input.q_norm) && in_stages(input.k_norm) && !input.v_norm;
+  return s.rows == AttentionRows::qkv && s.scale == 0 && s.rope_dim != 0 && s.head_dim <= 256 &&
+         in_stages(input.q_norm) && in_stages(input.k_norm) && !input.v_norm;
 }
 
 AttentionPush attention_push(const AttentionShape& s, const Buffer& k_cache, uint32_t n) {
@@ -377,8 +377,9 @@ void VulkanRecorder::rotate(const Buffer& x, const Rotation& rotation, Turn turn
 bool VulkanRecorder::rotate_in_stages(const Matrix& w, const In& in, uint32_t n) {
   const uint32_t block = w.rotation.block, size = wide(device_).at(CONSTANT_WORKGROUP_SIZE);
   const bool has_units = w.layout == Layout::groups || w.layout == Layout::blocks;
-  if (n != 1 || in.first_row != 0 || !in_chains() || !decode_.possible() || !in_stages(in.norm) || !has_units ||
-      (stream_ && stream_->takes(w, n)) || block % 64 != 0 || block / 4 > size || w.n_in % block != 0)
+  if (n != 1 || in.first_row != 0 || !in_chains() || !decode_.possible() || !in_stages(in.norm) ||
+      !has_units || (stream_ && stream_->takes(w, n)) || block % 64 != 0 || block / 4 > size ||
+      w.n_in % block != 0)
     return false;
   const Buffer& y = *in.q.turned;
   if (in.norm && collected_.has_rotated(in.x, in.norm, y)) return true;
@@ -431,8 +432,7 @@ void VulkanRecorder::combine_per_layer(const Buffer& projected, const Norm& norm
 void VulkanRecorder::change(const Kernel& kernel, const ElementPush& push, const Buffer& x, const Buffer& by,
                             uint32_t n) {
   constexpr uint32_t kWorkgroup = 256, kMostWorkgroups = 4096;
-  dispatch(kernel, push, {&x, &by},
-           std::min(kMostWorkgroups, ceil_div(push.width, kWorkgroup)), n);
+  dispatch(kernel, push, {&x, &by}, std::min(kMostWorkgroups, ceil_div(push.width, kWorkgroup)), n);
 }
 
 void VulkanRecorder::multiply(const Buffer& g, const Buffer& by, uint32_t width, uint32_t by_stride,
@@ -446,9 +446,11 @@ void VulkanRecorder::scale(const Buffer& x, float factor, uint32_t n_values) {
 
 void VulkanRecorder::finish_logits(const Buffer& logits, uint32_t n_vocab, float softcap,
                                    const Buffer* suppressed, uint32_t n_suppressed, uint32_t rows) {
-  if (softcap != 0) change(kernels_.elementwise(ELEMENT_SOFTCAP), {n_vocab, n_vocab, 0, 0, softcap}, logits, logits, rows);
+  if (softcap != 0)
+    change(kernels_.elementwise(ELEMENT_SOFTCAP), {n_vocab, n_vocab, 0, 0, softcap}, logits, logits, rows);
   if (suppressed && n_suppressed != 0)
-    change(kernels_.elementwise(ELEMENT_SUPPRESS), {n_suppressed, n_vocab, 0, 0, 0}, logits, *suppressed, rows);
+    change(kernels_.elementwise(ELEMENT_SUPPRESS), {n_suppressed, n_vocab, 0, 0, 0}, logits, *suppressed,
+           rows);
 }
 
 void VulkanRecorder::head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) {

@@ -39,10 +39,10 @@ class VulkanProgram : public Program {
 BufferPtr addresses_of(const Device& device, Transfer& transfer, const Matrix& w);
 
 // A program begins with the copy of the run's parameters to the device (without host_params those of the
-// program before stay valid) and ends by making visible what the host reads. Between two kernels stands a full
-// memory barrier, since each needs what the one before it wrote; where one does not, beside_last_ says so. The kernels of the blocks for one token
-// are collected and become one dispatch where the device can do that (vk/decode.h). In front of a product
-// whose matrix comes by a slot of the stream the commands are cut.
+// program before stay valid) and ends by making visible what the host reads. Between two kernels stands a
+// full memory barrier, since each needs what the one before it wrote; where one does not, beside_last_ says
+// so. The kernels of the blocks for one token are collected and become one dispatch where the device can do
+// that (vk/decode.h). In front of a product whose matrix comes by a slot of the stream the commands are cut.
 class VulkanRecorder : public Recorder {
  public:
   VulkanRecorder(const Device& device, VulkanKernels& kernels, Decode& decode, const Stream* stream,

@@ -85,21 +85,41 @@ void PRODUCT(uint group, RowScale scale) {
     float share = push.fixed_point;
     if (kInputUnits != 0) share *= share_of(g, scale);
     if (own >= units) share = 0.0;
-    UNROLL for (uint plane = 0; plane < kPlanes; ++plane) {
-      int q_sum = kRest == 0 ? sums : plane == 0 ? sum_of_q(sums) : sum_of_rest(sums);
+    float of_group[CODES];
+    UNROLL for (uint k = 0; k < CODES; ++k) {
+      uint row = min(first_row + k % ROWS, push.n_out - 1) + k / ROWS * push.n_out;
+      of_group[k] = half_of(halves[k * LOADS + i], row * row_scales + g / kScaleGroups);
+    }
+    if (kRest == 0) {
       uvec4 q[4];
-      UNROLL for (uint s = 0; s < 4; ++s) q[s] = tile[(plane * 4 + s) * stride + g];
+      UNROLL for (uint s = 0; s < 4; ++s) q[s] = tile[s * stride + g];
       UNROLL for (uint k = 0; k < CODES; ++k) {
         uvec4 some = bits[k * LOADS + i];
         int dot = dot_codes_at(some, 4, q[1], 0) >> 2;  // codes are masked where they lie
         dot = dot_codes_at(some, 2, q[2], dot) >> 2;
         dot = dot_codes_at(some, 0, q[3], dot);
         dot = dot_codes_at(some >> 6, 0, q[0], dot);
-        uint row = min(first_row + k % ROWS, push.n_out - 1) + k / ROWS * push.n_out;
-        float of_group = half_of(halves[k * LOADS + i], row * row_scales + g / kScaleGroups);
-        int of_plane = rounded_share(dot - q_sum, of_group, share);
-        if (plane == 0) acc[k] += of_plane;
-        else rest[k] += of_plane;
+        acc[k] += rounded_share(dot - sums, of_group[k], share);
+      }
+    } else {  // a mask serves both planes
+      int dots[CODES], rest_dots[CODES];
+      UNROLL for (uint k = 0; k < CODES; ++k) dots[k] = rest_dots[k] = 0;
+      UNROLL for (uint s = 1; s < 5; ++s) {
+        uvec4 q = tile[s % 4 * stride + g], r = tile[(4 + s % 4) * stride + g];
+        UNROLL for (uint k = 0; k < CODES; ++k) {
+          uvec4 some = s == 4 ? bits[k * LOADS + i] >> 6 : bits[k * LOADS + i];
+          uint shift = s < 3 ? 6 - 2 * s : 0;
+          dots[k] = dot_codes_at(some, shift, q, dots[k]);
+          rest_dots[k] = dot_codes_at(some, shift, r, rest_dots[k]);
+          if (s < 3) {
+            dots[k] >>= 2;
+            rest_dots[k] >>= 2;
+          }
+        }
+      }
+      UNROLL for (uint k = 0; k < CODES; ++k) {
+        acc[k] += rounded_share(dots[k] - sum_of_q(sums), of_group[k], share);
+        rest[k] += rounded_share(rest_dots[k] - sum_of_rest(sums), of_group[k], share);
       }
     }
     if (goes_on) LOAD_AT(first_row + a_pass, i, i + 1);  // on their way meanwhile

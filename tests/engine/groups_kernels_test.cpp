@@ -260,8 +260,7 @@ TEST_P(GroupKernels, ATokenHasTheBitsOfItsSteps) {
                                               {Input::int8_units, Act::silu, false},
                                               {Input::int16_units, Act::silu, false}}) {
     constexpr uint32_t kEmbd = 512, kHeads = 768;
-    const uint32_t n_ff =
-        backend->device().software ? 2048 : 9216;  // more rows than workgroups take at once
+    const uint32_t n_ff = backend->device().software ? 2048 : 9216;  // more rows than workgroups take at once
     const auto matrix = [&, input = input](uint32_t n_in, std::vector<uint32_t> rows) {
       Grouped g = random_groups(*backend, n_in, std::move(rows), 128, input, rng);
       for (Matrix::Part& part : g.matrix.parts) part.scale *= 0.37F;
@@ -310,7 +309,8 @@ TEST_P(GroupKernels, InputsOfInt16AreNearlyFloats) {
   const auto exact = [&](uint32_t row, const float* x) {
     double sum = 0;
     for (uint32_t i = 0; i < kIn; ++i)
-      sum += double{g.weights[size_t{row} * kIn + i] * from_half(g.scales[(size_t{row} * kIn + i) / 128])} * x[i];
+      sum += double{g.weights[size_t{row} * kIn + i] * from_half(g.scales[(size_t{row} * kIn + i) / 128])} *
+             x[i];
     return sum * g.matrix.parts[row / kOut].scale * g.matrix.fixed;
   };
   for (const uint32_t n : {1U, 6U}) {

@@ -109,7 +109,8 @@ class CpuLinear : public testing::Test {
             get<int8_t>(b, *q.rest_q, size_t{tokens} * n),
             get<float>(b, *q.info, size_t{tokens} * 2),
             get<float>(b, *q.rest_info, size_t{tokens} * 2),
-            get<float>(b, *q.scales, size_t{tokens} * (n / 64)), get<float>(b, *y, size_t{tokens} * n_out)};
+            get<float>(b, *q.scales, size_t{tokens} * (n / 64)),
+            get<float>(b, *y, size_t{tokens} * n_out)};
   }
 
   std::mt19937 rng{11};
@@ -123,7 +124,7 @@ float silu(float g) {
 const Shape kShapes[] = {
     {512, 256, {48}, Input::int8_units, true},       {192, 64, {48, 16, 32}, Input::int8_units, true},
     {256, 128, {64, 64}, Input::int8_units, false},  {256, 256, {80, 80}, Input::int8_row, true},
-    {256, 128, {48, 48}, Input::int16_units, true},   {192, 64, {40}, Input::int16_units, false},
+    {256, 128, {48, 48}, Input::int16_units, true},  {192, 64, {40}, Input::int16_units, false},
     {1536, 64, {1000 + 5}, Input::int8_units, true},  // rows that fill no band, as of a head
 };
 
