@@ -126,7 +126,7 @@ class Bench {
     const auto rows = static_cast<uint32_t>(kUnit / (n_in / 4) / 8 * 8);
     report(k, fmt::format("ternary rows of {}", n_in), rows * (size_t{n_in} / 4), [&](size_t byte) {
       int32_t sums[1024];
-      k.ternary_rows(at<uint8_t>(byte), n_in, rows, q.data(), sums);
+      k.ternary_rows(at<uint8_t>(byte), n_in, rows, q.data(), 1, rows, sums);
       sink_ += static_cast<uint64_t>(sums[0]);
     });
   }
@@ -143,7 +143,7 @@ class Bench {
         if (*where != 0) byte = 0;
         int32_t sums[kBands * kBandRows];
         const GroupRows w{at<uint8_t>(byte), at<uint16_t>(byte + codes), kIn, scale_every, 1024};
-        k.group_rows(w, kBands, in, sums);
+        k.group_rows(w, kBands, in, 1, 0, sums);
         sink_ += static_cast<uint64_t>(sums[0]);
       });
     }
@@ -203,12 +203,16 @@ class Bench {
 
   void int8_rows(const CpuKernels& k) {
     constexpr uint32_t kRows = kUnit / kWide / 8 * 8;
+    constexpr uint32_t kMost = 8;
     const std::vector<int16_t> p(kWide, 100);
-    report(k, fmt::format("int8 rows of {}", kWide), size_t{kRows} * kWide, [&](size_t byte) {
-      int32_t sums[kRows];
-      k.int8_rows(at<int8_t>(byte), kWide, kRows, p.data(), sums);
-      sink_ += static_cast<uint64_t>(sums[0]);
-    });
+    const std::vector<const int16_t*> vectors(kMost, p.data());
+    for (const uint32_t n : {1U, 4U, kMost})
+      report(k, fmt::format("int8 rows of {}, {} vectors", kWide, n), size_t{kRows} * kWide,
+             [&](size_t byte) {
+               int32_t sums[kMost * kRows];
+               k.int8_rows(at<int8_t>(byte), kWide, kRows, vectors.data(), n, sums);
+               sink_ += static_cast<uint64_t>(sums[0]);
+             });
   }
 
   void tiles(const CpuKernels& k, uint32_t n_tokens) {

@@ -338,7 +338,7 @@ class Bench {
     measure(
         "head", bytes, [&](Recorder& r, uint32_t) { r.head(table, *y, *logits, 1); }, 0, 8);
     measure("argmax", kVocab * 4,
-            [&](Recorder& r, uint32_t) { r.argmax(*logits, kVocab, *partials, *result); });
+            [&](Recorder& r, uint32_t) { r.argmax(*logits, kVocab, *partials, *result, 1); });
     constexpr uint32_t kWide = 4096;
     const BufferPtr wide = floats(kWide);
     for (const TensorType type : {TensorType::f16, TensorType::q8_0, TensorType::q6_k, TensorType::q4_k}) {

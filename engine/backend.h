@@ -108,9 +108,9 @@ class Recorder {
                              uint32_t n_suppressed, uint32_t rows) = 0;
   // logits [n][n_vocab] = table y, of a dense table
   virtual void head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) = 0;
-  // result = the largest of the first row of logits; `partial` is scratch
-  virtual void argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial,
-                      const Buffer& result) = 0;
+  // result [rows] = the largest of each row of logits; `partial` is scratch
+  virtual void argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const Buffer& result,
+                      uint32_t rows) = 0;
   // Follows argmax on a device that runs ahead: the token that sampling chooses takes the place of the
   // largest as the input of the next program. `result` is an ArgmaxResult and a ChoiceResult.
   virtual void sample(const Buffer& /*logits*/, uint32_t /*n_vocab*/, const Buffer& /*partial*/,
@@ -141,7 +141,7 @@ class Recorder {
   const void* turned_ = nullptr;  // the weights of the norm behind which Quantised::turned was rotated
   const Buffer* turned_x_ = nullptr;
 };
-constexpr uint32_t kArgmaxPartials = 256;  // rows of ArgmaxResult that `partial` holds
+constexpr uint32_t kArgmaxPartials = 256;  // ArgmaxResults that `partial` holds for each row
 
 // A recorded sequence; holds on to nothing it names.
 class Program {
@@ -171,9 +171,12 @@ class Backend {
   // copy.
   virtual BufferPtr adopt(std::span<const std::byte>) { return nullptr; }
   // Where a run has computed exactly only the logits that may be largest (the CPU's shortlist), this gives
-  // the n largest of them, and maybe more, in the order of ids, with the values that download would give. It
+  // the n largest of a row, and maybe more, in the order of ids, with the values that download would give. It
   // costs next to nothing. It returns false where all logits are known or n is too many; then download them.
-  virtual bool largest_logits(Buffer& /*logits*/, uint32_t /*n*/, std::vector<TokenLogit>&) { return false; }
+  virtual bool largest_logits(Buffer& /*logits*/, uint32_t /*row*/, uint32_t /*n*/,
+                              std::vector<TokenLogit>&) {
+    return false;
+  }
   virtual void download(const Buffer& from, uint64_t offset, std::span<std::byte> bytes) = 0;
 
   // Some bytes of a buffer of host_weights, as a buffer.

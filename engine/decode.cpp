@@ -54,7 +54,8 @@ Finish DeviceSession::decode(Sampler& sampler, const DecodeOptions& options,
 // Of the logits after the last token.
 ArgmaxResult DeviceSession::argmax() const {
   ArgmaxResult result{};
-  std::memcpy(&result, outcomes_[last_].result->mapped().data(), sizeof result);
+  std::memcpy(&result, outcomes_[last_.outcome].result->mapped().data() + last_.row * sizeof result,
+              sizeof result);
   return result;
 }
 
@@ -62,7 +63,8 @@ ArgmaxResult DeviceSession::argmax() const {
 // backend can name them.
 std::optional<SampledToken> DeviceSession::sample_on_host(Sampler& sampler) {
   const uint32_t wanted = sampler.wanted();
-  if (wanted == 0 || logits_read_ || !backend_.largest_logits(*outcomes_[last_].logits, wanted, largest_))
+  if (wanted == 0 || logits_read_ ||
+      !backend_.largest_logits(*outcomes_[last_.outcome].logits, last_.row, wanted, largest_))
     return sampler.sample(logits(), tokens_);
   const ArgmaxResult best = argmax();
   if (best.non_finite || !(best.sum_exp > 0)) return std::nullopt;
@@ -76,7 +78,7 @@ void DeviceSession::evaluate_alone(const SampledToken& token) {
   backend_.run(copies_logits_ ? *decode_logits_ : *greedy_.first, position, {&token.id, 1});
   trace(position, 1, 0);
   tokens_.push_back(token.id);
-  last_ = 0;
+  last_ = {};
   logits_read_ = copies_logits_;
 }
 
@@ -150,18 +152,15 @@ class DeviceSession::DeviceDecode {
   // The token that follows the timeline: the device's choice, or the host's where the device has made none.
   // Nullopt where the logits are not numbers.
   std::optional<SampledToken> next_token() {
-    struct {
-      ArgmaxResult best;
-      ChoiceResult choice;
-    } result{};
-    std::memcpy(&result, s_.outcomes_[s_.last_].result->mapped().data(), sizeof result);
-    const ArgmaxResult& best = result.best;
+    const ArgmaxResult best = s_.argmax();
     if (best.non_finite || !(best.sum_exp > 0)) return std::nullopt;
     if (!sampled_) return SampledToken{static_cast<int32_t>(best.index), -std::log(best.sum_exp)};
-    if (device_chose_ && !result.choice.undecided) {
+    ChoiceResult choice{};
+    std::memcpy(&choice, s_.outcomes_[s_.last_.outcome].result->mapped().data() + sizeof best, sizeof choice);
+    if (device_chose_ && !choice.undecided) {
       sampler_.chosen();
-      return SampledToken{static_cast<int32_t>(result.choice.index),
-                          result.choice.logit - best.largest - std::log(best.sum_exp)};
+      return SampledToken{static_cast<int32_t>(choice.index),
+                          choice.logit - best.largest - std::log(best.sum_exp)};
     }
     drain();
     const auto token = s_.sample_as_device(sampler_);
@@ -204,8 +203,8 @@ class DeviceSession::DeviceDecode {
       }
       s_.backend_.wait(program_of(produced_));
     }
-    s_.last_ = outcome_of(produced_);
-    s_.trace(first_ + produced_, 1, s_.last_);
+    s_.last_ = {outcome_of(produced_)};
+    s_.trace(first_ + produced_, 1, s_.last_.outcome);
     s_.logits_read_ = false;
     s_.tokens_.push_back(token.id);
     device_chose_ = true;

@@ -65,6 +65,7 @@ class DraftLength {
 
   // A token alone took so long.
   void took_alone(double seconds);
+  double alone() const { return alone_; }  // the mean of that; 0: not known
   // A pass over a token and a guess of n tokens took `seconds` until the first of them could be chosen, and
   // each further choice, of `choices`, took `a_choice`.
   void took(uint32_t n, double seconds, double a_choice);

@@ -168,7 +168,7 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
 }
 
 void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row, uint32_t rows,
-                 Buffer& logits, Buffer& argmax_result) {
+                 Buffer& logits, Buffer& argmax_results) {
   const Config& c = m.config;
   if (m.has_ternary_head()) {
     r.linear(m.ternary_head, {*a.x, m.output_norm, a.rounded, first_row}, store(logits), rows);
@@ -180,7 +180,7 @@ void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row
   if (m.finishes_logits())
     r.finish_logits(logits, c.n_vocab, c.logit_softcap, m.suppressed.get(),
                     static_cast<uint32_t>(c.suppressed_tokens.size()), rows);
-  r.argmax(logits, c.n_vocab, *a.argmax_partials, argmax_result);
+  r.argmax(logits, c.n_vocab, *a.argmax_partials, argmax_results, rows);
 }
 
 namespace {
@@ -302,7 +302,8 @@ Activations::Activations(Backend& backend, const Model& m, uint32_t n_ctx, uint3
     g = floats(n * c.n_per_layer);
   }
   y = floats(uint64_t{max_logit_rows} * c.n_embd);
-  argmax_partials = backend.allocate(kArgmaxPartials * sizeof(ArgmaxResult), BufferUse::device);
+  argmax_partials =
+      backend.allocate(max_logit_rows * kArgmaxPartials * sizeof(ArgmaxResult), BufferUse::device);
   for (const Rope& rope : c.ropes) rotations.push_back(rotations_of(backend, rope, n_ctx));
   if (rotations.empty()) rotations.push_back(floats(4));  // which nobody reads
 }

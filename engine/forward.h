@@ -47,8 +47,8 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
                    size_t end, const Watch& watch);
 
 // Records the logits of `rows` tokens of the batch from first_row on ([rows][n_vocab] f32), and the argmax of
-// the first. Requires: x is still what the blocks wrote.
+// each. Requires: x is still what the blocks wrote.
 void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row, uint32_t rows,
-                 Buffer& logits, Buffer& argmax_result);
+                 Buffer& logits, Buffer& argmax_results);
 
 }  // namespace bitnet

@@ -43,9 +43,12 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
       observer_(backend_, engine.weights, max_batch_),
       batch_(max_batch_, engine.places.read_in_host + engine.places.read_in_file != 0) {
   const uint64_t row_bytes = uint64_t{engine_.weights.config.n_vocab} * sizeof(float);
-  for (uint32_t i = 0; i < 1 + (backend_.runs_ahead() ? kRunAhead : 0); ++i)
-    outcomes_.push_back({backend_.allocate(i == 0 ? kMaxLogitRows * row_bytes : row_bytes, BufferUse::device),
-                         backend_.allocate(sizeof(ArgmaxResult) + sizeof(ChoiceResult), BufferUse::shared)});
+  for (uint32_t i = 0; i < 1 + (backend_.runs_ahead() ? kRunAhead : 0); ++i) {
+    const uint32_t rows = i == 0 ? kMaxLogitRows : 1;
+    outcomes_.push_back(
+        {backend_.allocate(rows * row_bytes, BufferUse::device),
+         backend_.allocate(rows * sizeof(ArgmaxResult) + sizeof(ChoiceResult), BufferUse::shared)});
+  }
   if (!engine.expert_trace.empty() && engine.weights.config.n_expert != 0) {
     trace_.emplace(backend_, engine.expert_trace, engine.weights.config, max_batch_, outcomes_.size());
     activations_.expert_trace = trace_->buffer();
@@ -55,7 +58,7 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
     decode_logits_ = backend_.record([&](Recorder& r) {
       use_place(0);
       record_blocks(r, engine_.weights, activations_, cache_, 1);
-      record_last_row(r, 0, /*with_logits=*/true);
+      record_rows(r, 0, 1, /*with_logits=*/true);
     });
 }
 
@@ -84,10 +87,11 @@ void DeviceSession::trace(uint32_t position, uint32_t n, size_t outcome) {
   if (trace_) trace_->write(position, n, outcome);
 }
 
-void DeviceSession::record_last_row(Recorder& r, uint32_t row, bool with_logits) {
+void DeviceSession::record_rows(Recorder& r, uint32_t first, uint32_t rows, bool with_logits) {
   const Outcome& out = outcomes_[0];
-  record_head(r, engine_.weights, activations_, row, 1, *out.logits, *out.result);
-  if (with_logits) r.copy(*out.logits, 0, *host_logits_, 0, engine_.weights.config.n_vocab * sizeof(float));
+  record_head(r, engine_.weights, activations_, first, rows, *out.logits, *out.result);
+  const uint64_t bytes = uint64_t{rows} * engine_.weights.config.n_vocab * sizeof(float);
+  if (with_logits) r.copy(*out.logits, 0, *host_logits_, 0, bytes);
 }
 
 void DeviceSession::check_tokens(std::span<const int32_t> tokens) const {
@@ -219,7 +223,7 @@ bool DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const Sy
   use_place(0);
   const auto blocks = [&](Recorder& r, size_t begin, size_t end) {
     record_blocks(r, engine_.weights, activations_, cache_, n, begin, end, watch);
-    if (last && end == n_layers) record_last_row(r, n - 1, copies_logits_);
+    if (last && end == n_layers) record_rows(r, n - 1, 1, copies_logits_);
   };
   bool done = false;
   try {
@@ -238,7 +242,7 @@ bool DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const Sy
   tokens_.insert(tokens_.end(), batch.begin(), batch.end());
   evaluated_ = last;
   logits_read_ = last && copies_logits_;
-  last_ = 0;
+  last_ = {};
   observer_.report(watch, cache_);
   if (options.on_logits) report_logits(n, options);
   return true;
@@ -252,23 +256,22 @@ void DeviceSession::report_logits(uint32_t n, const SyncOptions& options) {
   const auto* logits = reinterpret_cast<const float*>(host_logits_->mapped().data());
   for (uint32_t row = 0; row < n; row += kMaxLogitRows) {
     const uint32_t rows = std::min(kMaxLogitRows, n - row);
-    const auto program = backend_.record([&](Recorder& r) {
-      record_head(r, engine_.weights, activations_, row, rows, *outcomes_[0].logits, *outcomes_[0].result);
-      r.copy(*outcomes_[0].logits, 0, *host_logits_, 0, uint64_t{rows} * n_vocab * sizeof(float));
-    });
+    const auto program =
+        backend_.record([&](Recorder& r) { record_rows(r, row, rows, /*with_logits=*/true); });
     backend_.run(*program, first_position, {});
     for (uint32_t i = 0; i < rows; ++i)
       options.on_logits(first_position + row + i, {logits + size_t{i} * n_vocab, n_vocab});
   }
-  const auto program = backend_.record([&](Recorder& r) { record_last_row(r, n - 1, copies_logits_); });
+  const auto program = backend_.record([&](Recorder& r) { record_rows(r, n - 1, 1, copies_logits_); });
   backend_.run(*program, first_position, {});
 }
 
 std::span<const float> DeviceSession::logits() {
   const uint32_t n_vocab = engine_.weights.config.n_vocab;
   if (!evaluated_) throw Error(ErrorKind::usage, "there are no logits before a completed sync");
-  const auto host = host_logits_->mapped().first(n_vocab * sizeof(float));
-  if (!logits_read_) backend_.download(*outcomes_[last_].logits, 0, host);
+  const uint64_t row_bytes = n_vocab * sizeof(float), offset = last_.row * row_bytes;
+  const auto host = host_logits_->mapped().subspan(offset, row_bytes);
+  if (!logits_read_) backend_.download(*outcomes_[last_.outcome].logits, offset, host);
   logits_read_ = true;
   return {reinterpret_cast<const float*>(host.data()), n_vocab};
 }

@@ -3,6 +3,10 @@
 // Thread rule: as engine.h.
 #pragma once
 
+#include <map>
+#include <set>
+#include <tuple>
+
 #include "batch_size.h"
 #include "engine/kernel_options.h"
 #include "engine/read_ahead.h"
@@ -89,7 +93,8 @@ class DeviceSession : public Session {
                   const std::function<void(Recorder&, size_t begin, size_t end)>& blocks);
   void use_place(size_t outcome);
   void trace(uint32_t position, uint32_t n, size_t outcome);
-  void record_last_row(Recorder& r, uint32_t row, bool with_logits);
+  // The head for rows of the batch, which outcomes_[0] gets, and host_logits_ too.
+  void record_rows(Recorder& r, uint32_t first, uint32_t rows, bool with_logits);
   Finish decode_on_host(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
                         const std::function<bool(const SampledToken&)>& on_token);
   Finish decode_on_device(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
@@ -110,7 +115,8 @@ class DeviceSession : public Session {
   Guess guess_behind(const SampledToken& token, const DecodeOptions& options, uint32_t produced);
   Pass evaluate_guess(const SampledToken& token, const Guess& guess, Sampler& sampler,
                       const DecodeOptions& options, uint32_t& produced, const OnToken& on_token);
-  void run_head(uint32_t row, uint32_t position);
+  bool run_pass(std::span<const int32_t> batch, bool with_logits);
+  void run_heads(uint32_t first, uint32_t rows, uint32_t position, bool with_logits);
   ArgmaxResult argmax() const;
   std::optional<SampledToken> choose(Sampler& sampler);
   std::optional<SampledToken> sample_as_device(Sampler& sampler);
@@ -135,10 +141,15 @@ class DeviceSession : public Session {
   // host chose; those of tokens that the device chose are the others, in turn.
   struct Outcome {
     BufferPtr logits;  // [n_vocab] f32; of the first [kMaxLogitRows][n_vocab]
-    BufferPtr result;  // ArgmaxResult, ChoiceResult; seen by the host
+    // ArgmaxResult, ChoiceResult; of the first ArgmaxResult [kMaxLogitRows]. The host sees it.
+    BufferPtr result;
   };
   std::vector<Outcome> outcomes_;
-  size_t last_ = 0;        // the outcome of the timeline's last token
+  struct Last {
+    size_t outcome = 0;
+    uint32_t row = 0;  // of the first outcome
+  };
+  Last last_;              // where the outcome of the timeline's last token is
   BufferPtr host_logits_;  // [kMaxLogitRows][n_vocab]
   // The commands of a decoded token are the same every time and recorded once. `first` evaluates a token that
   // the host gives. `next` has a program for each outcome behind the first, which evaluates what the device
@@ -156,8 +167,12 @@ class DeviceSession : public Session {
   std::vector<TokenLogit> largest_;         // reused
   const bool can_draft_;
   DraftLength draft_length_;
-  // The head for one row of a batch; made when first needed.
-  std::array<std::unique_ptr<Program>, DraftLength::kMost + 1> row_heads_;
+  // Passes over so many tokens with the head for the first kMaxLogitRows of them, without and with their
+  // logits; and heads for the rest, by the first row and the number of rows. Made when first needed.
+  static constexpr uint32_t kMostInPass = DraftLength::kMost + 1;
+  std::array<std::array<std::unique_ptr<Program>, kMostInPass + 1>, 2> passes_;
+  std::set<std::pair<uint32_t, bool>> passes_tried_;  // of so many tokens, with logits or without
+  std::map<std::tuple<uint32_t, uint32_t, bool>, std::unique_ptr<Program>> heads_;
 
   std::vector<int32_t> tokens_;
   bool evaluated_ = false;    // the device has the logits of the last token

@@ -4,7 +4,6 @@
 // all that comes out is as without (Leviathan et al. 2023, arXiv 2211.17192, of a draft that is certain).
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "seconds.h"
 #include "session.h"
@@ -58,13 +57,36 @@ std::optional<SampledToken> DeviceSession::sample_as_device(Sampler& sampler) {
   return token;
 }
 
-// Computes the head for a row of the batch that was just evaluated from `position` on.
-void DeviceSession::run_head(uint32_t row, uint32_t position) {
-  auto& program = row_heads_[row];
-  if (!program) program = backend_.record([&](Recorder& r) { record_last_row(r, row, copies_logits_); });
+// Computes the head for rows of the batch that was just evaluated from `position` on.
+void DeviceSession::run_heads(uint32_t first, uint32_t rows, uint32_t position, bool with_logits) {
+  auto& program = heads_[{first, rows, with_logits}];
+  if (!program) program = backend_.record([&](Recorder& r) { record_rows(r, first, rows, with_logits); });
   backend_.run(*program, position, {});
-  last_ = 0;
-  logits_read_ = copies_logits_;
+}
+
+// Evaluates a batch behind the timeline, with the head for the first kMaxLogitRows of its tokens. Returns
+// false where a cancel came. Where a token alone is so fast that a stop can wait for the whole, the commands
+// are one submission, and are recorded once.
+bool DeviceSession::run_pass(std::span<const int32_t> batch, bool with_logits) {
+  constexpr double kLongSeconds = 0.1;
+  const auto position = static_cast<uint32_t>(tokens_.size()), n = static_cast<uint32_t>(batch.size());
+  const uint32_t rows = std::min(n, kMaxLogitRows);
+  const auto blocks = [&](Recorder& r, size_t begin, size_t end) {
+    record_blocks(r, engine_.weights, activations_, cache_, n, begin, end, Watch());
+  };
+  if (draft_length_.alone() * n > kLongSeconds || engine_.reader) {
+    if (!run_pieces(batch, blocks)) return false;
+    run_heads(0, rows, position, with_logits);
+    return true;
+  }
+  auto& program = passes_[with_logits ? 1 : 0][n];
+  if (!program)
+    program = backend_.record([&](Recorder& r) {
+      blocks(r, 0, engine_.weights.blocks.size());
+      record_rows(r, 0, rows, with_logits);
+    });
+  backend_.run(*program, position, batch);
+  return true;
 }
 
 // Requires: nothing is on its way on the device, and `token` has been given to on_token.
@@ -77,10 +99,10 @@ DeviceSession::Pass DeviceSession::evaluate_guess(const SampledToken& token, con
   std::copy_n(guess.tokens.begin(), guess.n, batch.begin() + 1);
   const uint32_t n = guess.n + 1;
   snapshots_.will_write({position, position + n});
-  const bool done = run_pieces(std::span(batch).first(n), [&](Recorder& r, size_t begin, size_t end) {
-    record_blocks(r, engine_.weights, activations_, cache_, n, begin, end, Watch());
-  });
-  if (!done) {  // a cancel; the token alone is in the timeline
+  const bool with_logits = copies_logits_ && !sampler.is_argmax();
+  // The first of its kind also makes commands and kernels.
+  const bool is_first = passes_tried_.insert({n, with_logits}).second;
+  if (!run_pass(std::span(batch).first(n), with_logits)) {  // a cancel; the token alone is in the timeline
     evaluate_alone(token);
     ++produced;
     return {.stopped = true, .next = {}};
@@ -89,7 +111,10 @@ DeviceSession::Pass DeviceSession::evaluate_guess(const SampledToken& token, con
   Pass pass;
   uint32_t right = 0;
   for (uint32_t row = 0;; ++row) {
-    run_head(row, position);
+    const uint32_t in_head = row % kMaxLogitRows;
+    if (row != 0 && in_head == 0) run_heads(row, std::min(n - row, kMaxLogitRows), position, with_logits);
+    last_ = {0, in_head};
+    logits_read_ = with_logits;
     tokens_.push_back(batch[row]);
     ++produced;
     if (pass.stopped) break;
@@ -103,7 +128,7 @@ DeviceSession::Pass DeviceSession::evaluate_guess(const SampledToken& token, con
   }
   engine_.check_files();
   const double passed = seconds_between(start, evaluated);
-  draft_length_.took(guess.n, passed, seconds_since(evaluated) / (right + 1));
+  if (!is_first) draft_length_.took(guess.n, passed, seconds_since(evaluated) / (right + 1));
   draft_length_.were_right(guess.match, guess.n, right);
   stats_.drafted_tokens += guess.n;
   stats_.right_tokens += right;

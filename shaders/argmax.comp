@@ -1,7 +1,7 @@
-// Finds the first of the largest logits, and what its probability needs. Each workgroup reduces a stripe to a
-// partial result: (largest, its index, sum of exp(logit - largest), 1 if there was a NaN or +Inf). Compiled
-// with MERGE, one workgroup reduces the partial results to one and makes its token the input of the next
-// program.
+// Finds the first of the largest logits of each row, and what its probability needs. Each workgroup reduces a
+// stripe of a row to a partial result: (largest, its index, sum of exp(logit - largest), 1 if there was a NaN or +Inf). Compiled
+// with MERGE, one workgroup reduces those of a row to one, and that of the first row makes its token the input
+// of the next program.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"
@@ -44,13 +44,13 @@ Partial of_logit(uint bits, uint index) {
 }
 
 void main() {
-  uint lane = gl_LocalInvocationID.x;
+  uint lane = gl_LocalInvocationID.x, row = gl_WorkGroupID.y * push.n;
   Partial mine = Partial(-3.4e38, 0x7FFFFFFFu, 0.0, 0);
   for (uint i = gl_GlobalInvocationID.x; i < push.n; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
 #ifdef MERGE
-    mine = merge(mine, unpack(partials[i]));
+    mine = merge(mine, unpack(partials[row + i]));
 #else
-    mine = merge(mine, of_logit(floatBitsToUint(logits[i]), i));
+    mine = merge(mine, of_logit(floatBitsToUint(logits[row + i]), i));
 #endif
   }
   best[lane] = mine;
@@ -59,8 +59,9 @@ void main() {
     if (lane < step) best[lane] = merge(best[lane], best[lane + step]);
   }
   if (lane != 0) return;
-  result[gl_WorkGroupID.x] = pack(best[0]);
+  result[gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x] = pack(best[0]);
 #ifdef MERGE
+  if (row != 0) return;
   params[PARAMS_POSITION] += 1;
   params[PARAMS_TOKENS] = best[0].index;
 #endif

@@ -4,7 +4,7 @@
 // keys, from the first on that the tile's first token sees, it computes
 //   scores   rows x keys, a slab of features at a time through shared memory, 4 x 4 an invocation
 //   values   rows x features, a slab of keys at a time, 4 x 4 kFeatures an invocation
-// For a token alone the chunks may be divided among workgroups too, which leave what they find in each to
+// For a few tokens the chunks may be divided among workgroups too, which leave what they find in each to
 // attention_merge.comp. The order of operations is that of common/attention.glsl. In a chunk of which a row
 // sees no key, its weights are 1, and merge_factors gives such a chunk a share of 0, since the largest score
 // before or after is above kLowest.
@@ -29,7 +29,7 @@ layout(binding = 1) readonly buffer Qkv { vec4 qkv[]; };  // [n_tokens][row_head
 layout(binding = 2) readonly buffer K { uvec4 k_cache[]; };  // [cache_rows][n_head_kv][head_dim / 8], F16
 layout(binding = 3) readonly buffer V { uvec4 v_cache[]; };  // [cache_rows][n_head_kv][head_dim / 8], F16
 layout(binding = 4) writeonly buffer O { vec4 o[]; };        // [n_tokens][n_head][head_dim / 4]
-layout(binding = 5) writeonly buffer Chunks { vec2 chunks[]; };  // [n_head][max_chunks][1 + head_dim / 2]
+layout(binding = 5) writeonly buffer Chunks { vec2 chunks[]; };  // [n_tokens][n_head][max_chunks][1 + head_dim / 2]
 
 const uint kRows = gl_WorkGroupSize.x / 4;  // 4 an invocation; 16 invocations share them
 const uint kTokens = kRows / kHeads;
@@ -118,11 +118,12 @@ void store_values() {
   }
 }
 
-// What one token finds in a chunk of keys: the largest score and the sum of the weights of a head, then the
-// sums of the values.
+// What a token finds in a chunk of keys: the largest score and the sum of the weights of a head, then the sums of
+// the values.
 void give_chunk(uint chunk, uint row, float m, vec4 sum[kFeatures]) {
-  if (row >= kHeads) return;
-  uint to = ((first_head + row) * push.max_chunks + chunk) * (1 + 2 * kQuads);
+  uint token = first_token + row / kHeads, head = first_head + row % kHeads;
+  if (row >= kTokens * kHeads || token >= push.n_tokens) return;
+  uint to = ((token * push.n_head + head) * push.max_chunks + chunk) * (1 + 2 * kQuads);
   if (column == 0 && first_value == 0) chunks[to] = vec2(m, sums[row]);
   UNROLL for (uint j = 0; j < kFeatures; ++j) {
     uint feature = column + 16 * j;
@@ -140,7 +141,7 @@ void main() {
   first_head = gl_WorkGroupID.x / kValueParts * kHeads;
   first_value = gl_WorkGroupID.x % kValueParts * kValueUnits;
   first_token = (gl_NumWorkGroups.y - 1 - gl_WorkGroupID.y) * kTokens;  // those with the most keys come first
-  if (kSplit != 0) first_token = 0;
+  if (kSplit != 0) first_token = gl_WorkGroupID.z * kTokens;
   kv_head = first_head / (push.n_head / push.n_head_kv);
   uint position = params[PARAMS_POSITION];
   n_keys = position + min(first_token + kTokens, push.n_tokens);  // of the tile's last token

@@ -4,6 +4,7 @@
 // stride over the groups of one row of all experts. What a step waits for is memory, so kItems groups are loaded
 // at a time, and what is the same for all rows beforehand.
 #version 450
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
@@ -72,28 +73,28 @@ void multiply(uint first, uint token) {
   uint groups = push.n_in / 64, items = push.used * groups, first_pair = token * push.used, expert = 0;
   int acc[kRows];
   float sum[kRows];
-  for (uint r = 0; r < kRows; ++r) {
+  UNROLL for (uint r = 0; r < kRows; ++r) {
     acc[r] = 0;
     sum[r] = 0.0;
   }
   for (uint begin = 0; begin < items; begin += kItems * SUBGROUP_SIZE) {
     uint own[kItems];
     int part[kItems][kRows];
-    for (uint i = 0; i < kItems; ++i) {
+    UNROLL for (uint i = 0; i < kItems; ++i) {
       uint item = min(begin + i * SUBGROUP_SIZE + LANE, items - 1);
       own[i] = item / groups;
-      for (uint r = 0; r < kRows; ++r)  // past the end the last row again; its sum is not written
+      UNROLL for (uint r = 0; r < kRows; ++r)  // past the end the last row again; its sum is not written
         part[i][r] = of_group(min(first + r, push.n_out - 1), own[i], first_pair + own[i], item % groups);
     }
     uint last = (min(begin + kItems * SUBGROUP_SIZE, items) - 1) / groups;
     for (uint e = begin / groups; e <= last; ++e) {
-      for (uint r = 0; r < kRows; ++r) {
+      UNROLL for (uint r = 0; r < kRows; ++r) {
         if (e != expert) {
           sum[r] = add_expert(sum[r], acc[r], expert);
           acc[r] = 0;
         }
         int share = 0;
-        for (uint i = 0; i < kItems; ++i)
+        UNROLL for (uint i = 0; i < kItems; ++i)
           if (e == own[i] && begin + i * SUBGROUP_SIZE + LANE < items) share += part[i][r];
         acc[r] += subgroup_add(share);
       }

@@ -53,7 +53,7 @@ using uvec2 = uint64_t;
 #define CONSTANT_WINDOW 32           // keys that a token sees; 0: all; of stages 1: some do not see all
 #define CONSTANT_VALUE_PARTS 33      // workgroups among which attention divides the features of its result
 #define CONSTANT_ELEMENT 34          // ELEMENT_...
-#define CONSTANT_SPLIT 35            // 1: attention of a token alone is divided by chunks of keys
+#define CONSTANT_SPLIT 35            // 1: attention of a few tokens is divided by chunks of keys
 #define CONSTANT_BITS 36             // of a code of a matrix of blocks
 #define CONSTANT_UNIT 37             // inputs of a matrix of blocks that share a scale: 32 or 16
 #define CONSTANT_MINIMUM 38          // 1: they also share a minimum
@@ -65,6 +65,7 @@ using uvec2 = uint64_t;
 #define CONSTANT_DELTA_DIM 44         // features of its heads
 #define CONSTANT_BLOCK 45             // features of a block that is rotated
 #define CONSTANT_REST 46              // 1: what the rounding of inputs leaves is rounded
+#define CONSTANT_TOKENS 47            // tokens that a subgroup takes at a time
 
 // What a gate becomes before it is multiplied by up, and what OUT_ACT makes of a result.
 #define ACTIVATION_RELU2 0  // relu(gate)^2
@@ -370,6 +371,7 @@ struct AttentionPush {
 struct AttentionMergePush {
   uint head_dim;
   uint max_chunks;
+  uint n_head;
 };
 
 // A Gated DeltaNet (DeltaShape in engine/backend.h).
@@ -415,6 +417,7 @@ struct HeadPush {
   uint n_rows;     // of this chunk of the table
   uint row_begin;  // its first row in the vocabulary
   uint n_vocab;
+  uint n_tokens;
 };
 
 struct ArgmaxPush {

@@ -4,6 +4,7 @@
 //   OUT_ADD    y[row] += result            (the residual stream)
 //   OUT_GATE   y[row]  = act(gate) * up    (rows n_out of gate, then n_out of up)
 #version 450
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
@@ -18,6 +19,7 @@
 
 layout(local_size_x = 64) in;
 layout(constant_id = CONSTANT_ROWS) const uint kRows = 2;
+layout(constant_id = CONSTANT_TOKENS) const uint kTokens = 1;  // no more than lanes of a subgroup
 layout(constant_id = CONSTANT_INPUT_UNITS) const uint kInputUnits = 0;
 layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
 
@@ -37,45 +39,65 @@ layout(binding = 6) readonly buffer Shares { float shares[]; };  // with kInputU
 #include "common/groups.glsl"
 #include "common/activation.glsl"
 #include "common/experts.glsl"
+#ifdef EXPERTS  // a pair a row of workgroups
+#define FIRST_INPUT PAIR_INPUT
+#define INPUT_TOKEN(first, t) (first)
+#define PAST_TOKENS(token) false
+#else
+#define FIRST_INPUT (gl_WorkGroupID.y * kTokens)
+#define INPUT_TOKEN(first, t) min((first) + (t), push.n_tokens - 1)
+#define PAST_TOKENS(token) ((token) >= push.n_tokens)
+#endif
 
 const uint kOutRows = kOut == OUT_GATE ? kRows / 2 : kRows;  // gate rows, then as many up rows
 
-void multiply(uint first, uint t) {
+void multiply(uint first, uint first_token) {
   uint groups = push.n_in / 64, row_scales = groups / kScaleGroups;
   uint rows[kRows];
-  int acc[kRows];
-  for (uint r = 0; r < kRows; ++r) {  // past the end the last row again; its sum is not written
+  int acc[kRows][kTokens];
+  UNROLL for (uint r = 0; r < kRows; ++r) {  // past the end the last row again; its sum is not written
     rows[r] = min(first + r % kOutRows, push.n_out - 1) + r / kOutRows * push.n_out;
-    acc[r] = 0;
+    UNROLL for (uint t = 0; t < kTokens; ++t) acc[r][t] = 0;
   }
   for (uint g = LANE; g < groups; g += SUBGROUP_SIZE) {
     uvec4 bits[kRows];
-    for (uint r = 0; r < kRows; ++r) bits[r] = w[rows[r] * groups + g];
-    uint at = t * groups + g;
-    uvec4 q0 = q[at * 4], q1 = q[at * 4 + 1], q2 = q[at * 4 + 2], q3 = q[at * 4 + 3];
-    int q_sum = sums[at];
-    float share = kInputUnits != 0 ? shares[at] : 1.0;
-    for (uint r = 0; r < kRows; ++r) {
-      int dot = dot_codes(bits[r], 6, q0, -q_sum);
-      dot = dot_codes(bits[r], 4, q1, dot);
-      dot = dot_codes(bits[r], 2, q2, dot);
-      dot = dot_codes(bits[r], 0, q3, dot);
+    float of_group[kRows];
+    UNROLL for (uint r = 0; r < kRows; ++r) {
+      bits[r] = w[rows[r] * groups + g];
       uint scale = rows[r] * row_scales + g / kScaleGroups;
-      acc[r] += rounded_share(dot, half_of(scales[scale / 2], scale) * push.fixed_point, share);
+      of_group[r] = half_of(scales[scale / 2], scale) * push.fixed_point;
+    }
+    UNROLL for (uint t = 0; t < kTokens; ++t) {
+      uint at = INPUT_TOKEN(first_token, t) * groups + g;
+      uvec4 q0 = q[at * 4], q1 = q[at * 4 + 1], q2 = q[at * 4 + 2], q3 = q[at * 4 + 3];
+      int q_sum = sums[at];
+      float share = kInputUnits != 0 ? shares[at] : 1.0;
+      UNROLL for (uint r = 0; r < kRows; ++r) {
+        int dot = dot_codes(bits[r], 6, q0, -q_sum);
+        dot = dot_codes(bits[r], 4, q1, dot);
+        dot = dot_codes(bits[r], 2, q2, dot);
+        dot = dot_codes(bits[r], 0, q3, dot);
+        acc[r][t] += rounded_share(dot, of_group[r], share);
+      }
     }
   }
-  for (uint r = 0; r < kRows; ++r) acc[r] = subgroup_add(acc[r]);
-  if (LANE != 0) return;
+  int own[kRows];  // of the token that this lane writes
+  UNROLL for (uint r = 0; r < kRows; ++r)
+    UNROLL for (uint t = 0; t < kTokens; ++t) {
+      int sum = subgroup_add(acc[r][t]);
+      if (t == 0 || LANE == t) own[r] = sum;
+    }
+  if (LANE >= kTokens || PAST_TOKENS(first_token + LANE)) return;
 
-  float s = uintBitsToFloat(q_info[t].x);
-  for (uint r = 0; r < kOutRows; ++r) {
+  float s = uintBitsToFloat(q_info[INPUT_TOKEN(first_token, LANE)].x);
+  UNROLL for (uint r = 0; r < kOutRows; ++r) {
     if (first + r >= push.n_out) break;
-    uint at = PAIR_OUTPUT(t) * push.n_out + first + r;
+    uint at = PAIR_OUTPUT(first_token + LANE) * push.n_out + first + r;
     if (kOut == OUT_GATE) {
-      y[at] = gated(ternary_result(acc[r], 0, s, push.scale0),
-                    ternary_result(acc[kRows - kOutRows + r], 0, s, push.scale1));
+      y[at] = gated(ternary_result(own[r], 0, s, push.scale0),
+                    ternary_result(own[kRows - kOutRows + r], 0, s, push.scale1));
     } else {
-      precise float result = ternary_result(acc[r], 0, s, scale_of_row(first + r));
+      precise float result = ternary_result(own[r], 0, s, scale_of_row(first + r));
       if (kOut == OUT_ADD) result = y[at] + result;
       y[at] = result;
     }
@@ -86,5 +108,5 @@ void main() {
   BEGIN_PAIR
   uint stride = gl_NumWorkGroups.x * N_SUBGROUPS * kOutRows;
   for (uint first = gl_WorkGroupID.x * N_SUBGROUPS * kOutRows; first < push.n_out; first += stride)
-    multiply(first + SUBGROUP * kOutRows, PAIR_INPUT);
+    multiply(first + SUBGROUP * kOutRows, FIRST_INPUT);
 }

@@ -111,21 +111,25 @@ class CpuBackend : public Backend {
     if (!bytes.empty()) std::memcpy(bytes.data(), cpu_buffer(from).data() + offset, bytes.size());
   }
 
-  bool largest_logits(Buffer& logits, uint32_t n, std::vector<TokenLogit>& to) override {
+  bool largest_logits(Buffer& logits, uint32_t row, uint32_t n, std::vector<TokenLogit>& to) override {
     const auto& unfinished = cpu_buffer(logits).unfinished;
-    if (!unfinished || n > unfinished->head->lower.size()) return false;
+    if (!unfinished || row >= unfinished->head->tokens.size()) return false;
     ShortlistedHead& head = *unfinished->head;
-    lower_ = head.lower;
+    ShortlistedHead::Token& token = head.tokens[row];
+    if (n > token.bounds.size()) return false;
+    lower_.clear();
+    for (const Shortlist::Bounds& bounds : token.bounds) lower_.push_back(bounds.lower);
     std::ranges::nth_element(lower_, lower_.begin() + (n - 1), std::greater());
-    head.border = lower_[n - 1];
+    token.border = lower_[n - 1];
+    head.token = row;
     pool_.run(head.rescore->steps);
-    const std::span values(data_of<const float>(logits), logits.size() / sizeof(float));
+    const std::span values(data_of<const float>(logits) + size_t{row} * head.rows, head.rows);
     to.clear();
-    for (size_t unit = 0; unit < head.upper.size(); ++unit) {
-      if (head.upper[unit] < head.border) continue;
+    for (size_t unit = 0; unit < token.bounds.size(); ++unit) {
+      if (token.bounds[unit].upper < token.border) continue;
       const size_t begin = unit * head.rows_a_unit, end = std::min(values.size(), begin + head.rows_a_unit);
       for (size_t r = begin; r < end; ++r)
-        if (values[r] >= head.border) to.push_back({static_cast<int32_t>(r), values[r]});
+        if (values[r] >= token.border) to.push_back({static_cast<int32_t>(r), values[r]});
     }
     return true;
   }
@@ -164,8 +168,8 @@ class CpuBackend : public Backend {
     auto& program = static_cast<CpuProgram&>(p);
     for (const auto& head : program.shortlisted) head->logits->unfinished.reset();
     if (const auto last = last_shortlisted_.lock();
-        last && std::ranges::find(program.norms, last->head->vector) != program.norms.end())
-      pool_.run(last->head->full->steps);  // before the vector is overwritten
+        last && std::ranges::find(program.norms, last->head->vectors) != program.norms.end())
+      pool_.run(last->head->full->steps);  // before the vectors are overwritten
     input_ = {position, tokens.data()};
     run_steps(program);
     for (const auto& head : program.shortlisted) {

@@ -148,11 +148,10 @@ class ExpertMatrix {
                 std::byte* scratch, int32_t* sums, float* values) const {
     if (dense_) return dense_->multiply(k, unit, token, n, stride, scratch, sums, values);
     const Operands::Part& part = ternary_->part(unit.part);
-    for (uint32_t t = 0; t < n; ++t) {
-      ternary_->multiply_rows(k, part, stacked(unit), unit.rows, token + t, sums);
-      k.scale_sums(sums, unit.rows, ternary_->q_sum(token + t), ternary_->factor(part, token + t),
-                   values + t * stride);
-    }
+    ternary_->multiply_rows(k, part, stacked(unit), unit.rows, token, n, stride, sums);
+    for (uint32_t t = 0; t < n; ++t)
+      k.scale_sums(sums + t * stride, unit.rows, ternary_->q_sum(token + t),
+                   ternary_->factor(part, token + t), values + t * stride);
   }
   void unpack(const CpuKernels& k, const DenseUnit& unit, const DenseUnit* other, std::byte* tile) const {
     if (dense_) return dense_->unpack(k, unit, other, tile);

@@ -147,17 +147,52 @@ inline void int8_block(const int8_t* rows, uint32_t n, const int16_t* p, int32_t
   for (int r = 0; r < kRows; ++r) sums[r] = total(add_up(a[r], b[r]));
 }
 
-inline void int8_rows(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums) {
-  uint32_t r = 0;
-  for (; r + kRowsAtOnce <= n_rows; r += kRowsAtOnce)
-    int8_block<kRowsAtOnce>(rows + size_t{n} * r, n, p, sums + r);
-  for (; r < n_rows; ++r) int8_block<1>(rows + size_t{n} * r, n, p, sums + r);
+// As int8_block, of kVectors vectors, for which a code is widened once.
+template <int kRows, int kVectors>
+inline void int8_block_of(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* const* p,
+                          int32_t* sums) {
+  constexpr uint32_t kStep = kBytes / 2;
+  Words words[kVectors][kRows];
+  for (int v = 0; v < kVectors; ++v)
+    for (int r = 0; r < kRows; ++r) words[v][r] = no_words();
+  for (uint32_t i = 0; i < n; i += kStep) {
+    Bytes vectors[kVectors];
+    for (int v = 0; v < kVectors; ++v) vectors[v] = load_bytes(p[v] + i);
+    for (int r = 0; r < kRows; ++r) {
+      const int8_t* at = rows + size_t{n} * r + i;
+      if (i % kBytes == 0) __builtin_prefetch(at + kAhead, 0, kToSecondCache);
+      const Bytes codes = load_widened(at);
+      for (int v = 0; v < kVectors; ++v) words[v][r] = dot_words(words[v][r], codes, vectors[v]);
+    }
+  }
+  for (int v = 0; v < kVectors; ++v)
+    for (int r = 0; r < kRows; ++r) sums[size_t{n_rows} * v + r] = total(words[v][r]);
 }
 
+inline void int8_rows(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* const* p,
+                      uint32_t n_vectors, int32_t* sums) {
+  constexpr int kVectors = 4, kRows = kBytes == 64 ? 4 : 2;  // whose sums fit the registers
+  for (; n_vectors >= kVectors; n_vectors -= kVectors, p += kVectors, sums += size_t{kVectors} * n_rows) {
+    uint32_t r = 0;
+    for (; r + kRows <= n_rows; r += kRows)
+      int8_block_of<kRows, kVectors>(rows + size_t{n} * r, n, n_rows, p, sums + r);
+    for (; r < n_rows; ++r) int8_block_of<1, kVectors>(rows + size_t{n} * r, n, n_rows, p, sums + r);
+  }
+  for (; n_vectors != 0; --n_vectors, ++p, sums += n_rows) {
+    uint32_t r = 0;
+    for (; r + kRowsAtOnce <= n_rows; r += kRowsAtOnce)
+      int8_block<kRowsAtOnce>(rows + size_t{n} * r, n, *p, sums + r);
+    for (; r < n_rows; ++r) int8_block<1>(rows + size_t{n} * r, n, *p, sums + r);
+  }
+}
+
+// Behind the first token the codes come from a cache.
 inline void ternary_rows(const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q,
-                         int32_t* sums) {
-  uint32_t r = 0;
-  for (; r + kRowsAtOnce <= n_rows; r += kRowsAtOnce)
-    rows_block<kRowsAtOnce>(codes + size_t{n_in} / 4 * r, n_in, q, sums + r);
-  for (; r < n_rows; ++r) rows_block<1>(codes + size_t{n_in} / 4 * r, n_in, q, sums + r);
+                         uint32_t n_tokens, size_t stride, int32_t* sums) {
+  for (uint32_t t = 0; t < n_tokens; ++t, q += n_in, sums += stride) {
+    uint32_t r = 0;
+    for (; r + kRowsAtOnce <= n_rows; r += kRowsAtOnce)
+      rows_block<kRowsAtOnce>(codes + size_t{n_in} / 4 * r, n_in, q, sums + r);
+    for (; r < n_rows; ++r) rows_block<1>(codes + size_t{n_in} / 4 * r, n_in, q, sums + r);
+  }
 }

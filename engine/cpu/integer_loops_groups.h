@@ -64,10 +64,14 @@ inline void band_of_rows(const GroupRows& w, const uint8_t* codes, const uint16_
   for (int v = 0; v < kBandVectors; ++v) store_words(out + v * kVecLanes, sums[v]);
 }
 
-inline void group_rows(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, int32_t* sums) {
+// A band is in the first cache for all tokens.
+inline void group_rows(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, uint32_t n_tokens,
+                       size_t stride, int32_t* sums) {
   const size_t band_bytes = size_t{w.n_in} * kBandRows / 4, band_scales = w.n_in / w.scale_every * kBandRows;
   for (uint32_t b = 0; b < n_bands; ++b)
-    band_of_rows(w, w.codes + b * band_bytes, w.scales + b * band_scales, in, sums + b * kBandRows);
+    for (uint32_t t = 0; t < n_tokens; ++t)
+      band_of_rows(w, w.codes + b * band_bytes, w.scales + b * band_scales,
+                   inputs_from(in, t, w.n_in, 64, 64), sums + t * stride + b * kBandRows);
 }
 
 inline void unpack_bands(const uint8_t* const* bands, uint32_t n_in, uint8_t* tile) {

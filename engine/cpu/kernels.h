@@ -163,8 +163,10 @@ struct CpuKernels {
   const char* name;
   Layout group_layout = Layout::groups16;  // or fives16: what group_rows and unpack_bands read
 
-  // sums[r] = codes of row r . q; rows of n_in / 4 bytes lie one after the other
-  void (*ternary_rows)(const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q, int32_t* sums);
+  // sums[t * stride + r] = codes of row r . q of token t; rows of n_in / 4 bytes lie one after the other, and
+  // tokens too
+  void (*ternary_rows)(const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q,
+                       uint32_t n_tokens, size_t stride, int32_t* sums);
   // The codes of kTileRows rows, a byte each, as [n_in / 4][kTileRows][4]
   void (*unpack_tile)(const uint8_t* const* rows, uint32_t n_in, uint8_t* tile);
   // sums [n_tokens][kTileRows] = tile . q [n_tokens][n_in]
@@ -179,8 +181,9 @@ struct CpuKernels {
   // The group_layout (n_in is a multiple of 64). The sums are those of rounded(codes . q - sum of q, scale *
   // fixed * factor) over the groups of 64 inputs, where rounded(t, f) is round_half_even(float(t) * f).
   //
-  // sums [n_bands][kBandRows] of one token
-  void (*group_rows)(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, int32_t* sums);
+  // sums [n_bands][kBandRows] of each token, `stride` of them from one to the next
+  void (*group_rows)(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, uint32_t n_tokens,
+                     size_t stride, int32_t* sums);
   // The codes and the n scales a row of two bands, as GroupTile has them
   void (*unpack_bands)(const uint8_t* const* bands, uint32_t n_in, uint8_t* tile);
   void (*unpack_scales)(const uint16_t* const* bands, uint32_t n, float fixed, float* scales);
@@ -229,9 +232,11 @@ struct CpuKernels {
   RowFloats f32_floats, f16_floats, bf16_floats, q8_0_floats, q4_0_floats, q5_0_floats, q4_k_floats,
       q5_k_floats, q6_k_floats;
 
-  // A row as codes of 8 bits, and rows of such codes . p exactly
+  // A row as codes of 8 bits, and rows of such codes . p exactly: sums [n_vectors][n_rows] of p [n_vectors],
+  // each of n
   Int8Row (*int8_row)(const float* row, uint32_t n, int8_t* codes);
-  void (*int8_rows)(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums);
+  void (*int8_rows)(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* const* p,
+                    uint32_t n_vectors, int32_t* sums);
 
   // Reads all bytes, a multiple of 256, and does nothing useful with them: for measuring how fast memory is
   uint64_t (*read)(const std::byte* from, size_t bytes);
@@ -242,8 +247,8 @@ struct CpuKernels {
   void (*normalise)(const float* x, const float* weight, uint32_t n, float inverse, float* y);
   float (*largest_normalised)(const float* x, const float* weight, uint32_t n, float inverse);
   int32_t (*quantise)(const float* x, const float* weight, uint32_t n, float inverse, float s, int8_t* q);
-  // Rounds each `unit` inputs (64 or 32) by themselves, as Quantised of engine/kernel_operands.h has it: q [n], m
-  // [n / unit], and the sums of the squares of x [n / unit]. The weight may be null.
+  // Rounds each `unit` inputs (64 or 32) by themselves, as Quantised of engine/kernel_operands.h has it: q
+  // [n], m [n / unit], and the sums of the squares of x [n / unit]. The weight may be null.
   void (*quantise_units)(const float* x, const float* weight, uint32_t n, uint32_t unit, int8_t* q, float* m,
                          float* squares);
   // e [n] of m [n], which may be the same; n units of a row, any number.

@@ -147,9 +147,66 @@ inline void store_low_bytes(int8_t* to, const Words (&w)[1]) {
 #include "integer_loops_units.h"
 #include "kernel_table.h"
 
+// Rows times several tokens, whose codes are decoded once. The 32 bytes of a block of 128 codes are taken
+// twice, so that 64 codes meet 64 inputs as they lie: those at shifts 6 and 4, and those at 2 and 0.
+template <int kRows, int kTokens>
+void rows_of_tokens(const uint8_t* codes, uint32_t n_in, const int8_t* q, size_t stride, int32_t* sums) {
+  constexpr uint32_t kBlock = 128;
+  const __m512i low = _mm512_set1_epi8(3);
+  const __m512i first = _mm512_inserti64x4(_mm512_set1_epi64(6), _mm256_set1_epi64x(4), 1),
+                second = _mm512_inserti64x4(_mm512_set1_epi64(2), _mm256_setzero_si256(), 1);
+  __m512i total_of[kRows][kTokens];
+  for (int r = 0; r < kRows; ++r)
+    for (int t = 0; t < kTokens; ++t) total_of[r][t] = no_sums();
+  for (uint32_t i = 0; i < n_in; i += kBlock) {
+    __m512i upper[kRows], lower[kRows];
+    for (int r = 0; r < kRows; ++r) {
+      const uint8_t* at = codes + (size_t{n_in} * r + i) / 4;
+      __builtin_prefetch(at + kAhead, 0, kToSecondCache);
+      const __m512i bits = _mm512_broadcast_i64x4(load32(at));
+      upper[r] = _mm512_and_si512(_mm512_srlv_epi64(bits, first), low);
+      lower[r] = _mm512_and_si512(_mm512_srlv_epi64(bits, second), low);
+    }
+    for (int t = 0; t < kTokens; ++t) {
+      const __m512i q0 = load_bytes(q + size_t{n_in} * t + i), q1 = load_bytes(q + size_t{n_in} * t + i + 64);
+      for (int r = 0; r < kRows; ++r) total_of[r][t] = dot(dot(total_of[r][t], upper[r], q0), lower[r], q1);
+    }
+  }
+  for (int r = 0; r < kRows; ++r)
+    for (int t = 0; t < kTokens; ++t) sums[t * stride + static_cast<size_t>(r)] = total(total_of[r][t]);
+}
+
+template <int kTokens>
+void rows_of_tokens(const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q, size_t stride,
+                    int32_t* sums) {
+  constexpr uint32_t kRows = 8 / kTokens * 2;
+  uint32_t r = 0;
+  for (; r + kRows <= n_rows; r += kRows)
+    rows_of_tokens<kRows, kTokens>(codes + size_t{n_in} / 4 * r, n_in, q, stride, sums + r);
+  for (; r < n_rows; ++r) rows_of_tokens<1, kTokens>(codes + size_t{n_in} / 4 * r, n_in, q, stride, sums + r);
+}
+
+void rows_of_any_tokens(const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q,
+                        uint32_t n_tokens, size_t stride, int32_t* sums) {
+  const auto some = [&](auto take, uint32_t tokens) {
+    for (; n_tokens >= tokens; n_tokens -= tokens, q += size_t{n_in} * tokens, sums += stride * tokens)
+      take(codes, n_in, n_rows, q, stride, sums);
+  };
+  some(rows_of_tokens<8>, 8);
+  some(rows_of_tokens<4>, 4);
+  some(rows_of_tokens<2>, 2);
+  ternary_rows(codes, n_in, n_rows, q, n_tokens, stride, sums);
+}
+
+consteval CpuKernels with_rows_of_tokens() {
+  CpuKernels kernels = table_of_kernels("avx512-vnni");
+  kernels.ternary_rows = rows_of_any_tokens;
+  return kernels;
+}
+
 }  // namespace
 
-const CpuKernels kAvx512Kernels = table_of_kernels("avx512-vnni");
+const CpuKernels kAvx512Kernels = with_rows_of_tokens();
 
 }  // namespace bitnet::cpu
 #pragma GCC pop_options

@@ -57,22 +57,29 @@ inline void decode(__m512i bytes, __m512i (&codes)[5]) {
   codes[4] = look_up(kFifth, upper);
 }
 
-// The inputs of a row of bands: where the sum of each group begins, which is minus the sum of its inputs, and
-// what its scale is multiplied by.
+// The inputs of some tokens from a group on: where the sum of each group begins, which is minus the sum of
+// its inputs, and what its scale is multiplied by. From a token to the next are n_in of q and n_in / kGroup
+// of the others.
 struct Groups {
   const int8_t* q;
   const int32_t* first;
   const float* factors;
+  size_t n_in;
+
+  const int8_t* q_of(int token) const { return q + n_in * static_cast<size_t>(token); }
+  size_t at(int token, uint32_t group) const { return n_in / kGroup * static_cast<size_t>(token) + group; }
 };
 
 // Adds what groups give to the sums of a band. Its scales are loaded when they change.
+template <int kTokens>
 class Rounding {
  public:
   Rounding(const GroupRows& w, const uint16_t* scales)
-      : scales_(scales), groups_a_scale_(w.scale_every / kGroup) {}
+      : scales_(scales), groups_a_scale_(w.scale_every / kGroup) {
+    for (__m512i& sums : sums_) sums = _mm512_setzero_si512();
+  }
 
-  // Of the next group. The factor is fetched where it is used, and so by the load port alone.
-  void add(__m512i total, const float* factor) {
+  void begin_group() {
     if (left_ == 0) {
       __builtin_prefetch(scales_ + kAhead / kGroup * 4, 0, kToSecondCache);
       scale_ = _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales_)));
@@ -80,23 +87,28 @@ class Rounding {
       left_ = groups_a_scale_;
     }
     --left_;
+  }
+  // The factor is fetched where it is used, and so by the load port alone.
+  void add(int token, __m512i total, const float* factor) {
     const __m512 exact =
         _mm512_mul_ps(_mm512_cvtepi32_ps(total), _mm512_mul_ps(scale_, _mm512_set1_ps(*factor)));
-    sums_ = _mm512_add_epi32(sums_, _mm512_cvtps_epi32(exact));
+    sums_[token] = _mm512_add_epi32(sums_[token], _mm512_cvtps_epi32(exact));
   }
-  __m512i sums() const { return sums_; }
+  __m512i sums(int token) const { return sums_[token]; }
 
  private:
   const uint16_t* scales_;
   const uint32_t groups_a_scale_;
   uint32_t left_ = 0;  // groups of scale_
   __m512 scale_ = _mm512_setzero_ps();
-  __m512i sums_ = _mm512_setzero_si512();
+  __m512i sums_[kTokens];
 };
 
-inline void add_fives(const uint8_t* codes, const Groups& in, Rounding& to) {
-  __m512i sums[5];
-  for (int g = 0; g < 5; ++g) sums[g] = _mm512_set1_epi32(in.first[g]);
+template <int kTokens>
+inline void add_fives(const uint8_t* codes, const Groups& in, Rounding<kTokens>& to) {
+  __m512i sums[kTokens][5];
+  for (int t = 0; t < kTokens; ++t)
+    for (uint32_t g = 0; g < 5; ++g) sums[t][g] = _mm512_set1_epi32(in.first[in.at(t, g)]);
 #pragma GCC unroll 2  // which saves the compiler's copies of registers, 7 %
   for (uint32_t i = 0; i < kWords; ++i) {
     const uint8_t* at = codes + i * kVector;
@@ -104,55 +116,76 @@ inline void add_fives(const uint8_t* codes, const Groups& in, Rounding& to) {
     __builtin_prefetch(at + kNext, 0, kToFirstCache);
     __m512i code[5];
     decode(load(at), code);
-    for (uint32_t g = 0; g < 5; ++g)
-      sums[g] = _mm512_dpbusd_epi32(sums[g], code[g], repeat_word(in.q + kGroup * g + 4 * i));
+    for (int t = 0; t < kTokens; ++t)
+      for (uint32_t g = 0; g < 5; ++g)
+        sums[t][g] = _mm512_dpbusd_epi32(sums[t][g], code[g], repeat_word(in.q_of(t) + kGroup * g + 4 * i));
   }
-  for (int g = 0; g < 5; ++g) to.add(sums[g], in.factors + g);
+  for (uint32_t g = 0; g < 5; ++g) {
+    to.begin_group();
+    for (int t = 0; t < kTokens; ++t) to.add(t, sums[t][g], in.factors + in.at(t, g));
+  }
 }
 
 // A group in two bits a code, as in Layout::groups16
-inline void add_group(const uint8_t* codes, const Groups& in, Rounding& to) {
+template <int kTokens>
+inline void add_group(const uint8_t* codes, const Groups& in, Rounding<kTokens>& to) {
   const __m512i low = _mm512_set1_epi8(0x03);
-  __m512i sum = _mm512_set1_epi32(*in.first);
+  __m512i sums[kTokens];
+  for (int t = 0; t < kTokens; ++t) sums[t] = _mm512_set1_epi32(in.first[in.at(t, 0)]);
   for (uint32_t i = 0; i < kGroup; i += 16) {
     const __m512i bits = load(codes + i * kVector / 16);
     const __m512i code[4] = {_mm512_and_si512(_mm512_srli_epi16(bits, 6), low),
                              _mm512_and_si512(_mm512_srli_epi16(bits, 4), low),
                              _mm512_and_si512(_mm512_srli_epi16(bits, 2), low), _mm512_and_si512(bits, low)};
-    for (uint32_t s = 0; s < 4; ++s) sum = _mm512_dpbusd_epi32(sum, code[s], repeat_word(in.q + i + 4 * s));
+    for (int t = 0; t < kTokens; ++t)
+      for (uint32_t s = 0; s < 4; ++s)
+        sums[t] = _mm512_dpbusd_epi32(sums[t], code[s], repeat_word(in.q_of(t) + i + 4 * s));
   }
-  to.add(sum, in.factors);
+  to.begin_group();
+  for (int t = 0; t < kTokens; ++t) to.add(t, sums[t], in.factors + in.at(t, 0));
 }
 
+template <int kTokens>
 inline void band_of_rows(const GroupRows& w, const uint8_t* codes, const uint16_t* scales, const Groups& in,
-                         int32_t* out) {
-  Rounding to(w, scales);
+                         size_t stride, int32_t* out) {
+  Rounding<kTokens> to(w, scales);
   const auto from = [&](uint32_t i) {
-    return Groups{in.q + i, in.first + i / kGroup, in.factors + i / kGroup};
+    return Groups{in.q + i, in.first + i / kGroup, in.factors + i / kGroup, in.n_in};
   };
   uint32_t i = 0;
   for (; i + kFives <= w.n_in; i += kFives, codes += kWords * kVector) add_fives(codes, from(i), to);
   for (; i < w.n_in; i += kGroup, codes += kGroup * kBandRows / 4) add_group(codes, from(i), to);
-  _mm512_storeu_si512(out, to.sums());
+  for (int t = 0; t < kTokens; ++t) _mm512_storeu_si512(out + stride * static_cast<size_t>(t), to.sums(t));
 }
 
 size_t band_bytes(uint32_t n_in) {
   return n_in / kFives * kWords * kVector + n_in % kFives * (kBandRows / 4);
 }
 
-// w.fixed is a power of two, so it makes no difference to which factor it goes.
-void group_rows(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, int32_t* sums) {
-  const size_t band_scales = w.n_in / w.scale_every * kBandRows;
-  const uint32_t groups = w.n_in / kGroup;
-  auto* first = static_cast<int32_t*>(__builtin_alloca(groups * sizeof(int32_t)));
-  auto* factors = static_cast<float*>(__builtin_alloca(groups * sizeof(float)));
-  for (uint32_t g = 0; g < groups; ++g) {
+// Some tokens share what is decoded, and a band is in the first cache for the others. w.fixed is a power of
+// two, so it makes no difference to which factor it goes.
+void group_rows(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, uint32_t n_tokens, size_t stride,
+                int32_t* sums) {
+  const size_t band_scales = w.n_in / w.scale_every * kBandRows, n_in = w.n_in;
+  const uint32_t groups = w.n_in / kGroup, all = groups * n_tokens;
+  auto* first = static_cast<int32_t*>(__builtin_alloca(all * sizeof(int32_t)));
+  auto* factors = static_cast<float*>(__builtin_alloca(all * sizeof(float)));
+  for (uint32_t g = 0; g < all; ++g) {
     first[g] = -in.sums[g];
     factors[g] = in.factors[g] * w.fixed;
   }
-  for (uint32_t b = 0; b < n_bands; ++b)
-    band_of_rows(w, w.codes + b * band_bytes(w.n_in), w.scales + b * band_scales, {in.q, first, factors},
-                 sums + b * kBandRows);
+  for (uint32_t b = 0; b < n_bands; ++b) {
+    uint32_t t = 0;
+    const auto some = [&](auto take, uint32_t tokens) {
+      for (; t + tokens <= n_tokens; t += tokens)
+        take(w, w.codes + b * band_bytes(w.n_in), w.scales + b * band_scales,
+             Groups{in.q + n_in * t, first + size_t{groups} * t, factors + size_t{groups} * t, n_in}, stride,
+             sums + stride * t + b * kBandRows);
+    };
+    some(band_of_rows<4>, 4);
+    some(band_of_rows<2>, 2);
+    some(band_of_rows<1>, 1);
+  }
 }
 
 // The same rows with one scale: the products of all groups have one sum, which is exact.

@@ -117,11 +117,14 @@ uint8_t code_of(const uint8_t* row, uint32_t element) {
   return row[byte] >> shift & 3;
 }
 
-void ternary_rows(const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q, int32_t* sums) {
-  for (uint32_t r = 0; r < n_rows; ++r, codes += n_in / 4) {
-    sums[r] = 0;
-    for (uint32_t i = 0; i < n_in; ++i) sums[r] += code_of(codes, i) * q[i];
-  }
+void ternary_rows(const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q, uint32_t n_tokens,
+                  size_t stride, int32_t* sums) {
+  for (uint32_t r = 0; r < n_rows; ++r, codes += n_in / 4)
+    for (uint32_t t = 0; t < n_tokens; ++t) {
+      int32_t sum = 0;
+      for (uint32_t i = 0; i < n_in; ++i) sum += code_of(codes, i) * q[size_t{n_in} * t + i];
+      sums[t * stride + r] = sum;
+    }
 }
 
 void unpack_tile(const uint8_t* const* rows, uint32_t n_in, uint8_t* tile) {
@@ -148,7 +151,7 @@ int32_t group_sum(Code code, const UnitInputs& in, uint32_t group, float scale) 
   return static_cast<int32_t>(std::nearbyint(static_cast<float>(total) * (scale * in.factors[group])));
 }
 
-void group_rows(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, int32_t* sums) {
+void group_rows_of_token(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, int32_t* sums) {
   for (uint32_t row = 0; row < n_bands * kBandRows; ++row) {
     const uint32_t band = row / kBandRows, lane = row % kBandRows;
     const uint8_t* codes = w.codes + size_t{band} * w.n_in * kBandRows / 4;
@@ -161,6 +164,12 @@ void group_rows(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, int3
       sums[row] +=
           group_sum(code, in, g, to_float(scales[g * 64 / w.scale_every * kBandRows + lane]) * w.fixed);
   }
+}
+
+void group_rows(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, uint32_t n_tokens, size_t stride,
+                int32_t* sums) {
+  for (uint32_t t = 0; t < n_tokens; ++t)
+    group_rows_of_token(w, n_bands, inputs_from(in, t, w.n_in, 64, 64), sums + t * stride);
 }
 
 void unpack_bands(const uint8_t* const* bands, uint32_t n_in, uint8_t* tile) {
@@ -313,11 +322,14 @@ uint64_t read(const std::byte* from, size_t bytes) {
   return sum;
 }
 
-void int8_rows(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums) {
-  for (uint32_t r = 0; r < n_rows; ++r, rows += n) {
-    sums[r] = 0;
-    for (uint32_t i = 0; i < n; ++i) sums[r] += rows[i] * p[i];
-  }
+void int8_rows(const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* const* p, uint32_t n_vectors,
+               int32_t* sums) {
+  for (uint32_t r = 0; r < n_rows; ++r, rows += n)
+    for (uint32_t v = 0; v < n_vectors; ++v) {
+      int32_t sum = 0;
+      for (uint32_t i = 0; i < n; ++i) sum += rows[i] * p[v][i];
+      sums[size_t{n_rows} * v + r] = sum;
+    }
 }
 
 Vec div(const Vec& a, const Vec& b) {

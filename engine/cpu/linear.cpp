@@ -76,7 +76,7 @@ void CpuRecorder::multiply(const Matrix& w, const Quantised& q, const Out& out, 
     sums_to(sums, last - first, operands.q_sum(t), operands.factor(part, t), to);
     if (operands.has_rest()) k.add_sums(rest, last - first, 0, operands.rest().factor(part, t), to);
   };
-  if (n > kRowTokens) {
+  if (n > kTernaryRowTokens) {
     const auto work = [&k = k_, all = operands, inputs, rows, n, output](uint32_t unit, CacheLine* scratch) {
       const Operands operands = all.with(inputs.take(scratch));
       const uint32_t begin = unit * kTileRows, end = std::min(rows, begin + kTileRows);
@@ -92,22 +92,23 @@ void CpuRecorder::multiply(const Matrix& w, const Quantised& q, const Out& out, 
     return step(ceil_div(rows, kTileRows), work, kTileSums + operands.tile_bytes());
   }
   const uint32_t at_once = rows_a_unit(rows, operands.row_bytes(), operands.rows_together());
-  const auto work = [&k = k_, all = operands, inputs, rows, at_once, n, output, done = rows_done_](
+  const size_t stride = round_up(at_once, kBandRows);
+  const auto work = [&k = k_, all = operands, inputs, rows, at_once, stride, n, output, done = rows_done_](
                         uint32_t unit, CacheLine* scratch) {
     const Operands operands = all.with(inputs.take(scratch));
     auto* sums = reinterpret_cast<int32_t*>(scratch);
-    auto* rest = sums + round_up(at_once, kBandRows);
+    int32_t* rest = sums + n * stride;
     const uint32_t begin = unit * at_once, end = std::min(rows, begin + at_once);
     operands.pieces(begin, end, [&](uint32_t first, uint32_t last, const Operands::Part& part) {
-      for (uint32_t t = 0; t < n; ++t) {  // the codes are in the second cache after the first token
-        operands.multiply_rows(k, part, first, last - first, t, sums);
-        if (operands.has_rest()) operands.rest().multiply_rows(k, part, first, last - first, t, rest);
-        output(operands, first, last, part, t, sums, rest);
-      }
+      operands.multiply_rows(k, part, first, last - first, 0, n, stride, sums);
+      if (operands.has_rest())
+        operands.rest().multiply_rows(k, part, first, last - first, 0, n, stride, rest);
+      for (uint32_t t = 0; t < n; ++t)
+        output(operands, first, last, part, t, sums + t * stride, rest + t * stride);
     });
     if (done && done->call) done->call(begin, end);
   };
-  step(ceil_div(rows, at_once), work, 2 * size_t{round_up(at_once, kBandRows)} * sizeof(int32_t));
+  step(ceil_div(rows, at_once), work, (operands.has_rest() ? 2 : 1) * n * stride * sizeof(int32_t));
   reads(rows, at_once, [&](uint32_t first, uint32_t end) {
     return Weights{{operands.codes(first, end), {}}};
   });
@@ -157,7 +158,7 @@ void CpuRecorder::gated_product(const Matrix& w, const Quantised& q, const Out& 
                           const GateSums& sums, const GateSums& rest) {
     finish_gates(k, act, operands, t, sums, rest, rows, y + size_t{t} * n_out + begin);
   };
-  if (n > kRowTokens) {
+  if (n > kTernaryRowTokens) {
     const auto work = [&k = k_, all = operands, inputs, n_out, n, output](uint32_t unit, CacheLine* scratch) {
       const Operands operands = all.with(inputs.take(scratch));
       const uint32_t begin = unit * kHalfTile, rows = std::min(n_out - begin, kHalfTile);
@@ -170,26 +171,27 @@ void CpuRecorder::gated_product(const Matrix& w, const Quantised& q, const Out& 
     return step(ceil_div(n_out, kHalfTile), work, kTileSums + operands.tile_bytes());
   }
   const uint32_t at_once = rows_a_unit(operands.rows(), operands.row_bytes() * 2, operands.rows_together());
-  const size_t a_product = round_up(at_once, kBandRows);
-  const auto work = [&k = k_, all = operands, inputs, n_out, at_once, a_product, n, output,
-                     done = rows_done_](uint32_t unit, CacheLine* scratch) {
+  const size_t stride = round_up(at_once, kBandRows);
+  const auto work = [&k = k_, all = operands, inputs, n_out, at_once, stride, n, output, done = rows_done_](
+                        uint32_t unit, CacheLine* scratch) {
     const Operands operands = all.with(inputs.take(scratch));
     const uint32_t begin = unit * at_once, rows = std::min(n_out - begin, at_once);
-    const auto multiply = [&](const Operands& some, uint32_t t, int32_t* sums) -> GateSums {
-      some.multiply_rows(k, some.part(0), begin, rows, t, sums);
-      some.multiply_rows(k, some.part(1), n_out + begin, rows, t, sums + a_product);
-      return {sums, sums + a_product};
+    auto* sums = reinterpret_cast<int32_t*>(scratch);  // of gate and up, and then of what the rounding left
+    int32_t* rest = sums + 2 * n * stride;
+    const auto multiply = [&](const Operands& some, int32_t* to) {
+      some.multiply_rows(k, some.part(0), begin, rows, 0, n, stride, to);
+      some.multiply_rows(k, some.part(1), n_out + begin, rows, 0, n, stride, to + n * stride);
     };
-    auto* sums = reinterpret_cast<int32_t*>(scratch);
-    for (uint32_t t = 0; t < n; ++t) {
-      const GateSums of_input = multiply(operands, t, sums);
-      const GateSums of_rest =
-          operands.has_rest() ? multiply(operands.rest(), t, sums + 2 * a_product) : GateSums{};
-      output(operands, begin, rows, t, of_input, of_rest);
-    }
+    const auto of_token = [&](const int32_t* from, uint32_t t) -> GateSums {
+      return {from + t * stride, from + (n + t) * stride};
+    };
+    multiply(operands, sums);
+    if (operands.has_rest()) multiply(operands.rest(), rest);
+    for (uint32_t t = 0; t < n; ++t)
+      output(operands, begin, rows, t, of_token(sums, t), of_token(rest, t));
     if (done && done->call) done->call(begin, begin + rows);
   };
-  step(ceil_div(n_out, at_once), work, 4 * a_product * sizeof(int32_t));
+  step(ceil_div(n_out, at_once), work, (operands.has_rest() ? 4 : 2) * n * stride * sizeof(int32_t));
   reads(n_out, at_once, [&](uint32_t first, uint32_t end) {
     return Weights{{operands.codes(first, end), operands.codes(n_out + first, n_out + end)}};
   });

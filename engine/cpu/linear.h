@@ -15,8 +15,9 @@
 
 namespace bitnet::cpu {
 
-// Batches up to this size use the rows as they are; for larger ones tiles of rows are unpacked.
-constexpr uint32_t kRowTokens = 3;
+// Batches up to these sizes use the rows as they are; for larger ones tiles of rows are unpacked. Some tokens
+// share what is decoded of ternary rows.
+constexpr uint32_t kRowTokens = 3, kTernaryRowTokens = 16;
 constexpr uint32_t kTokensAtOnce = 96;  // of a tile, so that the sums stay in the first cache
 
 // Quantised::info

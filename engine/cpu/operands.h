@@ -89,19 +89,24 @@ class Operands {
     return std::as_bytes(std::span(row(first), row(std::min(end, part.end))));
   }
 
-  // The sums of rows of one part with a token. In groups there is room for whole bands.
+  // The sums of rows of one part with n_tokens, `stride` apart. In groups there is room for whole bands.
   void multiply_rows(const CpuKernels& k, const Part& part, uint32_t first, uint32_t n_rows, uint32_t token,
-                     int32_t* sums) const {
+                     uint32_t n_tokens, size_t stride, int32_t* sums) const {
     const uint8_t* codes = part.codes + size_t{first - part.begin} * code_bytes_;
     const int8_t* q = in_.q + size_t{token} * n_in_;
-    if (fives_) return k.fives_rows(codes, n_in_, ceil_div(n_rows, kBandRows), q, sums);
-    if (!groups_) return k.ternary_rows(codes, n_in_, n_rows, q, sums);
+    if (fives_) {
+      for (uint32_t t = 0; t < n_tokens; ++t)
+        k.fives_rows(codes, n_in_, ceil_div(n_rows, kBandRows), q + size_t{n_in_} * t, sums + t * stride);
+      return;
+    }
+    if (!groups_) return k.ternary_rows(codes, n_in_, n_rows, q, n_tokens, stride, sums);
     const uint32_t in_band = first % kBandRows;  // a part may begin in a band of the one before it
     const auto row = static_cast<ptrdiff_t>(first - part.begin) - static_cast<ptrdiff_t>(in_band);
     const uint16_t* scales = part.scales + row * static_cast<ptrdiff_t>(n_in_ / scale_every_);
     k.group_rows({codes - in_band * code_bytes_, scales, n_in_, scale_every_, fixed_},
-                 ceil_div(in_band + n_rows, kBandRows), in_.groups(token, n_in_), sums);
-    if (in_band != 0) std::copy_n(sums + in_band, n_rows, sums);
+                 ceil_div(in_band + n_rows, kBandRows), in_.groups(token, n_in_), n_tokens, stride, sums);
+    for (uint32_t t = 0; t < n_tokens && in_band != 0; ++t, sums += stride)
+      std::copy_n(sums + in_band, n_rows, sums);
   }
 
   // A tile is its codes and, in groups, its scales.

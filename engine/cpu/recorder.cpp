@@ -200,19 +200,21 @@ void CpuRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const Buff
   if (done) made_last_ = &o;
 }
 
-void CpuRecorder::argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial,
-                         const Buffer& result) {
+void CpuRecorder::argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const Buffer& result,
+                         uint32_t rows) {
   constexpr uint32_t kLogitsAPartial = 4096;
   const uint32_t partials = std::min(kArgmaxPartials, ceil_div(n_vocab, kLogitsAPartial));
   const uint32_t a_partial = ceil_div(n_vocab, partials);
-  auto* results = data_of<ArgmaxResult>(partial);
-  step(partials, [&k = k_, logits = data_of<const float>(logits), n_vocab, a_partial, results](
-                     uint32_t partial, CacheLine*) {
-    const uint32_t begin = std::min(n_vocab, partial * a_partial), end = std::min(n_vocab, begin + a_partial);
-    const LargestLogit l = k.largest_logit(logits + begin, end - begin);
-    results[partial] = {l.largest, begin + l.index, l.sum_exp, l.non_finite ? 1U : 0U};
+  auto* all_results = data_of<ArgmaxResult>(partial);
+  step(partials * rows, [&k = k_, logits = data_of<const float>(logits), n_vocab, partials, a_partial,
+                         all_results](uint32_t unit, CacheLine*) {
+    const uint32_t begin = std::min(n_vocab, unit % partials * a_partial),
+                   end = std::min(n_vocab, begin + a_partial);
+    const LargestLogit l = k.largest_logit(logits + size_t{unit / partials} * n_vocab + begin, end - begin);
+    all_results[unit] = {l.largest, begin + l.index, l.sum_exp, l.non_finite ? 1U : 0U};
   });
-  step(1, [results, partials, out = data_of<ArgmaxResult>(result)](uint32_t, CacheLine*) {
+  step(rows, [all_results, partials, out = data_of<ArgmaxResult>(result)](uint32_t row, CacheLine*) {
+    const ArgmaxResult* results = all_results + size_t{row} * partials;
     ArgmaxResult best = results[0];
     for (uint32_t i = 1; i < partials; ++i)
       if (results[i].largest > best.largest) best = results[i];
@@ -223,7 +225,7 @@ void CpuRecorder::argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& p
       best.non_finite |= results[i].non_finite;
     }
     best.sum_exp = static_cast<float>(sum);
-    *out = best;
+    out[row] = best;
   });
 }
 

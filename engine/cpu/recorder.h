@@ -77,18 +77,23 @@ inline uint32_t ceil_div(uint64_t a, uint64_t b) { return static_cast<uint32_t>(
 
 TableRows rows_of(const Table& table, const Table::Chunk& chunk);  // of a dense table
 
-// The head of one token, for which there may be a shortlist.
+// The head of a few tokens, for which there may be a shortlist.
 struct ShortlistedHead {
-  const CpuBuffer* logits;
-  const Buffer* vector;
+  const CpuBuffer* logits;  // [tokens][rows]
+  const Buffer* vectors;
   std::shared_ptr<CpuProgram> full;
-  std::shared_ptr<CpuProgram> rescore;  // computes from the table the rows that may reach `border`
-  bool wanted_whole = false;            // the program itself reads all logits
-  bool was_shortlisted = false;         // in the last run
-  ShortlistVector y;
-  std::vector<float> lower, upper;  // [units]: the best lower bound of the rows, and the best upper
-  float border = 0;                 // as many logits as are wanted are at least this large
-  uint32_t rows_a_unit = 0;
+  std::shared_ptr<CpuProgram>
+      rescore;                   // computes from the table the rows that may reach the border of `token`
+  bool wanted_whole = false;     // the program itself reads all logits
+  bool was_shortlisted = false;  // in the last run
+  uint32_t token = 0;
+  struct Token {
+    std::vector<Shortlist::Bounds> bounds;  // [units]: the best lower bound of the rows, and the best upper
+    float border = 0;                       // as many logits as are wanted are at least this large
+  };
+  std::vector<Token> tokens;
+  std::vector<ShortlistVector> ys;  // [tokens]
+  uint32_t rows = 0, rows_a_unit = 0;
 };
 
 class CpuProgram : public Program {
@@ -159,7 +164,8 @@ class CpuRecorder : public Recorder {
   void finish_logits(const Buffer& logits, uint32_t n_vocab, float softcap, const Buffer* suppressed,
                      uint32_t n_suppressed, uint32_t rows) override;
   void head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) override;
-  void argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const Buffer& result) override;
+  void argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const Buffer& result,
+              uint32_t rows) override;
   void copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
             uint64_t bytes) override;
 
@@ -185,8 +191,8 @@ class CpuRecorder : public Recorder {
   void gated_product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n);
   void dense_product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n);
   void full_head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n);
-  void shortlisted_head(const Table& table, const Shortlist& shortlist, const Buffer& y,
-                        const Buffer& logits);
+  void shortlisted_head(const Table& table, const Shortlist& shortlist, const Buffer& y, const Buffer& logits,
+                        uint32_t n);
   uint32_t rows_a_unit(uint32_t rows, uint64_t row_bytes, uint32_t multiple = 8,
                        uint64_t most_bytes = 24 << 10) const;
 

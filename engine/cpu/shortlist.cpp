@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <limits>
 #include <new>
@@ -89,15 +90,23 @@ double Shortlist::bound(const ShortlistVector& y, uint32_t row, float approximat
          5 * kUnit * std::abs(approximation);
 }
 
-void Shortlist::approximate(const ShortlistVector& y, uint32_t begin, uint32_t end, int32_t* scratch,
-                            float* approximate, float& lower_bound, float& upper_bound) const {
-  k_.int8_rows(codes_.data() + size_t{begin} * n_, n_, end - begin, y.p.data(), scratch);
-  lower_bound = upper_bound = -std::numeric_limits<float>::infinity();
-  for (uint32_t r = begin; r < end; ++r) {
-    const float a = static_cast<float>(scratch[r - begin]) * (rows_[r].scale * y.t);
-    approximate[r - begin] = a;
-    lower_bound = std::max(lower_bound, lower(y, r, a));
-    upper_bound = std::max(upper_bound, upper(y, r, a));
+void Shortlist::approximate(std::span<const ShortlistVector> ys, uint32_t begin, uint32_t end,
+                            int32_t* scratch, float* approximate, size_t stride, Bounds* bounds) const {
+  assert(ys.size() <= kMostVectors);
+  const int16_t* p[kMostVectors] = {};
+  for (size_t i = 0; i < ys.size(); ++i) p[i] = ys[i].p.data();
+  k_.int8_rows(codes_.data() + size_t{begin} * n_, n_, end - begin, p, static_cast<uint32_t>(ys.size()),
+               scratch);
+  for (const ShortlistVector& y : ys) {
+    Bounds most{-std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()};
+    for (uint32_t r = begin; r < end; ++r) {
+      const float a = static_cast<float>(*scratch++) * (rows_[r].scale * y.t);
+      approximate[r - begin] = a;
+      most.lower = std::max(most.lower, lower(y, r, a));
+      most.upper = std::max(most.upper, upper(y, r, a));
+    }
+    *bounds++ = most;
+    approximate += stride;
   }
 }
 

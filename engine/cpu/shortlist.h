@@ -1,6 +1,7 @@
 // The shortlist of a dense LM head: a copy in 8 bits tells which rows of the vocabulary cannot have the
-// largest logit, so that decode reads the copy and the rows of a few candidates. It gives bounds for every
-// row, which are proved here, so the winner and its logit are those of the full head.
+// largest logit, so that decode reads the copy and the rows of a few candidates. Some tokens read it
+// together. It gives bounds for every row, which are proved here, so the winner and its logit are those of
+// the full head.
 //
 // A row w, the floats that the full head multiplies, is written as s c + e with int8 c and a scale s, and the
 // vector y as t p + f with whole numbers p.
@@ -50,10 +51,15 @@ class Shortlist {
   static uint64_t bytes(uint64_t n_rows, uint64_t n) { return n_rows * (n + sizeof(Int8Row)); }
 
   void set_vector(std::span<const float> y, ShortlistVector& to) const;
-  // Approximates the logits of rows [begin, end), and gives the largest of their lower and of their upper
-  // bounds. `scratch` has room for as many sums.
-  void approximate(const ShortlistVector& y, uint32_t begin, uint32_t end, int32_t* scratch,
-                   float* approximate, float& lower_bound, float& upper_bound) const;
+  // Approximates the logits of rows [begin, end) for up to kMostVectors vectors, the first at `approximate`
+  // and those of the next `stride` floats on, and gives the largest of their lower and of their upper bounds.
+  // `scratch` has room for as many sums.
+  struct Bounds {
+    float lower, upper;
+  };
+  void approximate(std::span<const ShortlistVector> ys, uint32_t begin, uint32_t end, int32_t* scratch,
+                   float* approximate, size_t stride, Bounds* bounds) const;
+  static constexpr uint32_t kMostVectors = 8;
   // The full head's logit of a row with this approximation lies between these.
   float lower(const ShortlistVector& y, uint32_t row, float approximation) const {
     return static_cast<float>(approximation - bound(y, row, approximation));

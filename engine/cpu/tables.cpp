@@ -78,14 +78,15 @@ void ternary_floats(const CpuKernels& k, const uint8_t* codes, const uint16_t* s
 
 constexpr uint64_t kHeadBytes = 48 << 10;  // of a unit; a head has so many that the last ones do not matter
 
-float largest_of(const std::vector<float>& values) {
+float largest_lower(const std::vector<Shortlist::Bounds>& bounds) {
   constexpr size_t kSome = 16;  // of which the compiler takes several at a time
   float largest[kSome];
   std::fill_n(largest, kSome, -std::numeric_limits<float>::infinity());
   size_t i = 0;
-  for (; i + kSome <= values.size(); i += kSome)
-    for (size_t j = 0; j < kSome; ++j) largest[j] = values[i + j] > largest[j] ? values[i + j] : largest[j];
-  for (; i < values.size(); ++i) largest[0] = std::max(largest[0], values[i]);
+  for (; i + kSome <= bounds.size(); i += kSome)
+    for (size_t j = 0; j < kSome; ++j)
+      largest[j] = bounds[i + j].lower > largest[j] ? bounds[i + j].lower : largest[j];
+  for (; i < bounds.size(); ++i) largest[0] = std::max(largest[0], bounds[i].lower);
   return *std::max_element(largest, largest + kSome);
 }
 
@@ -124,75 +125,92 @@ void CpuRecorder::embed(const Table& table, const EmbedExtra& extra, const Buffe
 }
 
 void CpuRecorder::head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) {
-  const Shortlist* shortlist = n == 1 ? shortlists_(table) : nullptr;
+  const Shortlist* shortlist = n <= Shortlist::kMostVectors ? shortlists_(table) : nullptr;
   if (shortlist)
-    shortlisted_head(table, *shortlist, y, logits);
+    shortlisted_head(table, *shortlist, y, logits, n);
   else
     full_head(table, y, logits, n);
 }
 
 // First all logits are approximated. Then the rows whose upper bound reaches the best lower bound are
 // computed from the table itself. The other approximations are below that bound, so none of them is the
-// largest. The n largest are found in the same way with the n-th best of the units' lower bounds, which n
+// largest. The largest few are found in the same way with the n-th best of the units' lower bounds, which n
 // rows reach.
 void CpuRecorder::shortlisted_head(const Table& table, const Shortlist& shortlist, const Buffer& y,
-                                   const Buffer& logits) {
+                                   const Buffer& logits, uint32_t n) {
   const auto head = std::make_shared<ShortlistedHead>();
   head->logits = &cpu_buffer(logits);
-  head->vector = &y;
+  head->vectors = &y;
   const auto no_shortlist = [](const Table&) { return nullptr; };
   head->full = std::make_shared<CpuProgram>();
-  CpuRecorder(k_, threads_, input_, no_shortlist, *head->full).full_head(table, y, logits, 1);
+  CpuRecorder(k_, threads_, input_, no_shortlist, *head->full).full_head(table, y, logits, n);
   program_.shortlisted.push_back(head);
 
-  const uint32_t rows = table.n_vocab, n = table.n_embd, at_once = rows_a_unit(rows, n, 8, kHeadBytes);
-  const uint32_t units = ceil_div(rows, at_once);
+  const uint32_t rows = table.n_vocab, width = table.n_embd;
+  const uint32_t at_once = rows_a_unit(rows, width, 8, kHeadBytes), units = ceil_div(rows, at_once);
+  head->rows = rows;
   head->rows_a_unit = at_once;
-  head->lower.resize(units);
-  head->upper.resize(units);
+  head->ys.resize(n);
+  head->tokens.resize(n);
+  for (auto& token : head->tokens) token.bounds.resize(units);
   const TableRows from = rows_of(table, table.chunks[0]);
-  const auto* vector = data_of<const float>(y);
+  const auto* vectors = data_of<const float>(y);
   auto* out = data_of<float>(logits);
-  step(1, [head, &shortlist, vector, n](uint32_t, CacheLine*) {
-    head->was_shortlisted = false;
-    if (head->wanted_whole || !shortlist.ready()) return;
-    shortlist.set_vector({vector, n}, head->y);
-    head->was_shortlisted = head->y.usable;
+  step(1, [head, &shortlist, vectors, n, width](uint32_t, CacheLine*) {
+    head->was_shortlisted = !head->wanted_whole && shortlist.ready();
+    for (uint32_t t = 0; t < n && head->was_shortlisted; ++t) {
+      shortlist.set_vector({vectors + size_t{t} * width, width}, head->ys[t]);
+      head->was_shortlisted = head->ys[t].usable;
+    }
   });
   step(
       units,
-      [&k = k_, head, &shortlist, from, vector, out, rows, n, at_once](uint32_t unit, CacheLine* scratch) {
+      [&k = k_, head, &shortlist, from, vectors, out, rows, n, at_once](uint32_t unit, CacheLine* scratch) {
         const uint32_t begin = unit * at_once, end = std::min(rows, begin + at_once);
         if (!head->was_shortlisted) {
-          multiply_rows(k, from, begin, end - begin, vector, 1, 0, out + begin,
+          multiply_rows(k, from, begin, end - begin, vectors, n, rows, out + begin,
                         reinterpret_cast<float*>(scratch));
           return;
         }
-        shortlist.approximate(head->y, begin, end, reinterpret_cast<int32_t*>(scratch), out + begin,
-                              head->lower[unit], head->upper[unit]);
+        Shortlist::Bounds bounds[Shortlist::kMostVectors];
+        shortlist.approximate(head->ys, begin, end, reinterpret_cast<int32_t*>(scratch), out + begin, rows,
+                              bounds);
+        for (uint32_t t = 0; t < n; ++t) head->tokens[t].bounds[unit] = bounds[t];
       },
-      std::max(at_once, n) * sizeof(int32_t));
+      std::max(at_once * n, width) * sizeof(int32_t));
   reads(rows, at_once, [&](uint32_t first, uint32_t end) {
     return Weights{{shortlist.codes(first, end), {}}};
   });
-  step(1, [head](uint32_t, CacheLine*) { head->border = largest_of(head->lower); });
+  step(n, [head](uint32_t t, CacheLine*) { head->tokens[t].border = largest_lower(head->tokens[t].bounds); });
   // There are few candidates, so a unit of this step looks at many of those before.
-  const uint32_t together = std::max(1U, units / (8 * threads_));
-  const auto rescore = [&k = k_, h = head.get(), &shortlist, from, vector, out, rows, at_once, units,
-                        together](uint32_t first, CacheLine* scratch) {
+  const uint32_t together = std::max(1U, units / (8 * threads_)), rescored = ceil_div(units, together);
+  const auto rescore = [&k = k_, h = head.get(), &shortlist, from, vectors, out, rows, width, at_once, units,
+                        together](uint32_t t, uint32_t first, CacheLine* scratch) {
     if (!h->was_shortlisted) return;
+    const ShortlistedHead::Token& token = h->tokens[t];
+    float* logits_of = out + size_t{t} * rows;
     for (uint32_t unit = first * together; unit < std::min(units, (first + 1) * together); ++unit) {
-      if (h->upper[unit] < h->border) continue;
+      if (token.bounds[unit].upper < token.border) continue;
       const uint32_t begin = unit * at_once, end = std::min(rows, begin + at_once);
       for (uint32_t r = begin; r < end; ++r)
-        if (!(shortlist.upper(h->y, r, out[r]) < h->border))
-          multiply_rows(k, from, r, 1, vector, 1, 0, out + r, reinterpret_cast<float*>(scratch));
+        if (!(shortlist.upper(h->ys[t], r, logits_of[r]) < token.border))
+          multiply_rows(k, from, r, 1, vectors + size_t{t} * width, 1, 0, logits_of + r,
+                        reinterpret_cast<float*>(scratch));
     }
   };
-  const uint32_t rescored = ceil_div(units, together);
-  step(rescored, rescore, n * sizeof(float));
+  const size_t room = width * sizeof(float);
+  step(
+      n * rescored,
+      [rescore, rescored](uint32_t unit, CacheLine* scratch) {
+        rescore(unit / rescored, unit % rescored, scratch);
+      },
+      room);
   head->rescore = std::make_shared<CpuProgram>();
-  CpuRecorder(k_, threads_, input_, no_shortlist, *head->rescore).step(rescored, rescore, n * sizeof(float));
+  CpuRecorder(k_, threads_, input_, no_shortlist, *head->rescore)
+      .step(
+          rescored,
+          [rescore, h = head.get()](uint32_t unit, CacheLine* scratch) { rescore(h->token, unit, scratch); },
+          room);
 }
 
 void CpuRecorder::full_head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) {

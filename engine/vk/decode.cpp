@@ -483,6 +483,14 @@ DecodeDispatches Decode::prepare(DecodeStages stages) {
   return lay_out(std::move(stages), chained_);
 }
 
+const Buffer* Decode::chunks(uint64_t bytes) {
+  constexpr uint64_t kMostBytes = 64 << 20;
+  if (!chunks_.empty() && chunks_.back()->size() >= bytes) return chunks_.back().get();
+  if (bytes > kMostBytes || device_.use().most - device_.use().device < bytes) return nullptr;
+  chunks_.push_back(std::make_unique<VulkanBuffer>(device_, bytes, BufferUse::device));
+  return chunks_.back().get();
+}
+
 void Decode::check() const {
   uint32_t stuck = 0;
   std::memcpy(&stuck, stuck_.mapped().data(), sizeof stuck);

@@ -101,6 +101,10 @@ class Decode {
   DecodeDispatches prepare(DecodeStages stages);
   const VulkanBuffer& stuck() const { return stuck_; }  // binding 4
 
+  // Memory for what attention of a few tokens finds in chunks of keys, which all programs share, or null
+  // where that would take too much of the device's.
+  const Buffer* chunks(uint64_t bytes);
+
   // Throws Error(device) if a workgroup of a submission that has ended gave up waiting.
   void check() const;
 
@@ -116,6 +120,7 @@ class Decode {
   bool chained_;
   bool untried_;  // it has not been tried yet whether the device lets workgroups go on that it has started
   VulkanBuffer stuck_;  // the host can read it; 1 once a workgroup gave up waiting
+  std::vector<std::unique_ptr<VulkanBuffer>> chunks_;  // the last one is the largest; programs use the others
 };
 
 }  // namespace bitnet::vk

@@ -1,6 +1,7 @@
 #include "kernels.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "builds.h"
 #include "matrix_tile.h"
@@ -107,10 +108,22 @@ const Kernel& VulkanKernels::gate(Act act) {
                 {{CONSTANT_ELEMENT, ELEMENT_GATE}, {CONSTANT_ACTIVATION, activation_of(act)}});
 }
 
-const Kernel& VulkanKernels::head(const Table& table) {
+// How many of n tokens a subgroup takes together: a power of two, so that there are few kernels.
+static uint32_t tokens_together(const Device& device, uint32_t n) {
+  const uint32_t most = std::min(kFewTokens, device.min_subgroup_size());
+  return device.shared_subgroups() ? 1 : std::min(most, std::bit_ceil(n));
+}
+
+const Kernel& VulkanKernels::head(const Table& table, uint32_t n) {
   const Device& d = device_;
   Specialisation constants{{CONSTANT_TABLE_TYPE, static_cast<uint32_t>(table.type)}};
-  if (!has_blocks(table.type)) return kernel(SUBGROUPS(head), constants);
+  if (!has_blocks(table.type)) {
+    const uint32_t tokens = tokens_together(d, n);
+    // What is loaded of the vectors serves all rows, so that it is the table which is waited for.
+    constants.insert({{CONSTANT_ROWS, std::min(4U, tokens)}, {CONSTANT_TOKENS, tokens}});
+    if (d.shared_subgroups()) return kernel(Shader::head_shared, constants);
+    return kernel(d.is_gpu() ? Shader::head_unrolled : Shader::head, constants);
+  }
   constexpr uint32_t kTileBytes = 16 << 10;  // of 4 rows or more of most models; small, so that many are read
   const auto& chunk = table.chunks.front();
   const auto row_bytes = static_cast<uint32_t>(chunk.bytes->size() / chunk.rows);
@@ -184,8 +197,8 @@ const Kernel& VulkanKernels::attention(const AttentionShape& shape, uint32_t n, 
     return shared_bytes(t) <= device_.limits().maxComputeSharedMemorySize;
   });
   const uint32_t heads = shared_heads(shape, tile->rows);
-  // 4 rows to 16 invocations, and for one token no more rows than it has.
-  const uint32_t rows = n == 1 ? (heads + 3) / 4 * 4 : tile->rows;
+  // 4 rows to 16 invocations, and for few tokens no more rows than they have.
+  const uint32_t rows = n == 1 || split ? std::min(tile->rows, (n * heads + 3) / 4 * 4) : tile->rows;
   const Specialisation constants{{CONSTANT_WORKGROUP_SIZE, 4 * rows},
                                  {CONSTANT_HEADS, heads},
                                  {CONSTANT_FEATURES, (value_dim + 63) / 64},
@@ -216,13 +229,18 @@ const Kernel& VulkanKernels::quantise(const Matrix& w, const Norm& norm, bool re
   return kernel(SUBGROUPS(rms_norm_quantise_groups), constants);
 }
 
-// More rows a subgroup save loads of the vector; fewer leave more subgroups, which hide the latency of
+// More rows a subgroup save loads of the vectors; fewer leave more subgroups, which hide the latency of
 // memory.
-const Kernel& VulkanKernels::matvec(const Matrix& w, const Out& out) {
+const Kernel& VulkanKernels::matvec(const Matrix& w, const Out& out, uint32_t n) {
   const Device& d = device_;
   const bool integer_dot = integer_dot_;
+  constexpr uint32_t kManyRows = 8192;
+  const uint32_t tokens = tokens_together(d, n);
+  const bool few_rows =
+      d.is_gpu() && (w.layout == Layout::trits || tokens > 1) && (tokens < 4 || w.rows() < kManyRows);
   Specialisation constants = product_constants(w, out);
-  constants[CONSTANT_ROWS] = d.is_gpu() && w.layout == Layout::trits ? 2 : 4;
+  constants[CONSTANT_ROWS] = few_rows ? 2 : 4;
+  constants[CONSTANT_TOKENS] = tokens;
   if (w.layout != Layout::trits) return kernel(SUBGROUPS_DOT(ternary_matvec_groups), constants);
   const Shader shaders[] = {SUBGROUPS_DOT(ternary_matvec), SUBGROUPS_DOT(ternary_matvec_add),
                             SUBGROUPS_DOT(ternary_matvec_gate_up)};

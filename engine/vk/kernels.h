@@ -14,6 +14,7 @@ namespace bitnet::vk {
 
 // Up to so many tokens the matrix is read once a token; larger batches share it in tiles of tokens.
 constexpr uint32_t kMatvecTokens = 4;
+constexpr uint32_t kFewTokens = 8;    // that ternary products and heads take with one reading of the weights
 constexpr uint32_t kDeltaParts = 4;   // invocations that share a column of the memory of a DeltaNet
 constexpr uint32_t kExpertTile = 32;  // pairs of one expert that larger batches multiply at a time
 
@@ -103,11 +104,11 @@ struct VulkanKernels {
   const Kernel& norm(const Norm& norm, uint32_t out);  // OUT_STORE or OUT_ADD
   const Kernel& combine_per_layer(const Norm& norm);
   const Kernel& rotate(uint32_t block);
-  const Kernel& elementwise(uint32_t element);  // ELEMENT_...
-  const Kernel& gate(Act act);                  // ELEMENT_GATE
-  const Kernel& head(const Table& table);       // Requires: a dense table
+  const Kernel& elementwise(uint32_t element);                // ELEMENT_...
+  const Kernel& gate(Act act);                                // ELEMENT_GATE
+  const Kernel& head(const Table& table, uint32_t n_tokens);  // Requires: a dense table
   const Kernel& rope_store_kv(const AttentionInput& input, const AttentionShape& shape);
-  // `split`: the chunks of keys are divided among workgroups. Requires for that: one token.
+  // `split`: the chunks of keys are divided among workgroups, for kFewTokens at most.
   const Kernel& attention(const AttentionShape& shape, uint32_t n_tokens, bool split);
   const Kernel& attention_merge(const AttentionShape& shape);
   struct Sampling {
@@ -116,10 +117,10 @@ struct VulkanKernels {
   Sampling sampling();
 
   // The kernels of Recorder::quantise (`rest`: of what the rounding leaves), and of Recorder::product: matvec
-  // for each of a few tokens, matmul for n tokens in tiles, of which a workgroup computes `rows` of the
-  // result for `tokens`.
+  // for a few tokens, matmul for n tokens in tiles, of which a workgroup computes `rows` of the result for
+  // `tokens`.
   const Kernel& quantise(const Matrix& w, const Norm& norm, bool rest);
-  const Kernel& matvec(const Matrix& w, const Out& out);
+  const Kernel& matvec(const Matrix& w, const Out& out, uint32_t n_tokens);
   struct Matmul {
     const Kernel& kernel;
     uint32_t rows;

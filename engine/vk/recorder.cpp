@@ -153,7 +153,7 @@ void VulkanRecorder::barrier() {
 
 void VulkanRecorder::dispatch_bytes(const Kernel& kernel, std::span<const std::byte> push,
                                     std::initializer_list<const Buffer*> buffers, uint32_t groups_x,
-                                    uint32_t groups_y) {
+                                    uint32_t groups_y, uint32_t groups_z) {
   decode_collected();
   assert(kernel.shape().push_bytes == push.size() && kernel.shape().n_bindings == buffers.size());
   const VkDescriptorSet set = program_.allocate_set(kernel.set_layout());
@@ -173,7 +173,7 @@ void VulkanRecorder::dispatch_bytes(const Kernel& kernel, std::span<const std::b
   vkCmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.layout(), 0, 1, &set, 0, nullptr);
   vkCmdPushConstants(commands_, kernel.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
                      static_cast<uint32_t>(push.size()), push.data());
-  vkCmdDispatch(commands_, groups_x, groups_y, 1);
+  vkCmdDispatch(commands_, groups_x, groups_y, groups_z);
 }
 
 // How many workgroups of 64, among whose subgroups the rows are divided; they stride where the device allows
@@ -270,9 +270,10 @@ void VulkanRecorder::multiply(const Matrix& w, const Quantised& in, const Out& o
       return dispatch(kernel, push, {codes, q, info, &out.y, scales, shares}, groups_x, groups_y);
     dispatch(kernel, push, {codes, q, info, &out.y, scales, sums, shares}, groups_x, groups_y);
   };
-  if (n <= kMatvecTokens) {
-    const Kernel& matvec = kernels_.matvec(w, out);
-    return product(matvec, groups_for_rows(w.rows(), matvec.constant(CONSTANT_ROWS)), n);
+  if (n <= kFewTokens) {
+    const Kernel& matvec = kernels_.matvec(w, out, n);
+    return product(matvec, groups_for_rows(w.rows(), matvec.constant(CONSTANT_ROWS)),
+                   ceil_div(n, matvec.constant(CONSTANT_TOKENS)));
   }
   const VulkanKernels::Matmul matmul = kernels_.matmul(w, out, n);
   product(matmul.kernel, ceil_div(n_out, matmul.rows), ceil_div(n, matmul.tokens));
@@ -300,21 +301,22 @@ void VulkanRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const B
            s.n_head / heads * kernel.constant(CONSTANT_VALUE_PARTS), ceil_div(n, tokens));
 }
 
-// Attention of one token, whose chunks of keys are divided among as many workgroups as a large GPU runs at a
-// time.
+// Attention of a few tokens, whose chunks of keys are divided among as many workgroups as a large GPU runs at
+// a time. `chunks` has what max_chunks give for each.
 void VulkanRecorder::split_attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache,
-                                     const AttentionScratch& scratch, const Buffer& o,
-                                     const AttentionShape& s) {
+                                     const Buffer& chunks, uint32_t max_chunks, const Buffer& o,
+                                     const AttentionShape& s, uint32_t n) {
   constexpr uint32_t kWorkgroups = 132, kPairs = 64;
-  const Kernel& kernel = kernels_.attention(s, 1, true);
-  AttentionPush push = attention_push(s, k_cache, 1);
-  push.max_chunks =
-      static_cast<uint32_t>(scratch.chunks->size() / (s.n_head * (2 + s.head_dim) * sizeof(float)));
-  const uint32_t heads = s.n_head / kernel.constant(CONSTANT_HEADS) * kernel.constant(CONSTANT_VALUE_PARTS);
-  const uint32_t splits = std::min(most_chunks(s, push.max_chunks), std::max(1U, kWorkgroups / heads));
-  dispatch(kernel, push, {&params_, &qkv, &k_cache, &v_cache, &o, scratch.chunks.get()}, heads, splits);
-  dispatch(kernels_.attention_merge(s), AttentionMergePush{s.head_dim, push.max_chunks},
-           {&params_, scratch.chunks.get(), &o}, ceil_div(s.head_dim / 2, kPairs), s.n_head);
+  const Kernel& kernel = kernels_.attention(s, n, true);
+  AttentionPush push = attention_push(s, k_cache, n);
+  push.max_chunks = max_chunks;
+  const uint32_t heads = s.n_head / kernel.constant(CONSTANT_HEADS) * kernel.constant(CONSTANT_VALUE_PARTS),
+                 tokens = kernel.constant(CONSTANT_WORKGROUP_SIZE) / 4 / kernel.constant(CONSTANT_HEADS),
+                 tiles = ceil_div(n, tokens);
+  const uint32_t splits = std::min(most_chunks(s, max_chunks), std::max(1U, kWorkgroups / (heads * tiles)));
+  dispatch(kernel, push, {&params_, &qkv, &k_cache, &v_cache, &o, &chunks}, heads, splits, tiles);
+  dispatch(kernels_.attention_merge(s), AttentionMergePush{s.head_dim, max_chunks, s.n_head},
+           {&params_, &chunks, &o}, ceil_div(s.head_dim / 2, kPairs), n * s.n_head);
 }
 
 void VulkanRecorder::decode(DecodeDispatches d) {
@@ -361,7 +363,13 @@ void VulkanRecorder::self_attention(const Buffer& qkv, const AttentionInput& inp
       add_stage(collected_.takes_next(qkv, input, s), add))
     return;
   rope_store_kv(qkv, input, rotation, k_cache, v_cache, s, n);
-  if (n == 1 && device_.is_gpu()) return split_attention(qkv, k_cache, v_cache, scratch, o, s);
+  if (n <= kFewTokens && device_.is_gpu()) {
+    const uint64_t chunk_bytes = s.n_head * (2 + s.head_dim) * sizeof(float);
+    const auto max_chunks = static_cast<uint32_t>(scratch.chunks->size() / chunk_bytes);
+    const Buffer* chunks =
+        n == 1 ? scratch.chunks.get() : decode_.chunks(uint64_t{kFewTokens} * max_chunks * chunk_bytes);
+    if (chunks) return split_attention(qkv, k_cache, v_cache, *chunks, max_chunks, o, s, n);
+  }
   attention(qkv, k_cache, v_cache, o, s, n);
 }
 
@@ -454,14 +462,15 @@ void VulkanRecorder::finish_logits(const Buffer& logits, uint32_t n_vocab, float
 }
 
 void VulkanRecorder::head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) {
-  const Kernel& kernel = kernels_.head(table);
+  const Kernel& kernel = kernels_.head(table, n);
+  const bool blocks = has_blocks(table.type);
   for (const auto& chunk : table.chunks) {
-    const uint32_t groups = has_blocks(table.type)
-                                ? std::min(ceil_div(chunk.rows, kernel.constant(CONSTANT_ROWS)),
-                                           device_.limits().maxComputeWorkGroupCount[0])
-                                : groups_for_rows(chunk.rows, 1);
-    dispatch(kernel, HeadPush{table.n_embd, chunk.rows, chunk.row_begin, table.n_vocab},
-             {chunk.bytes.get(), &y, &logits}, groups, n);
+    const uint32_t groups = blocks ? std::min(ceil_div(chunk.rows, kernel.constant(CONSTANT_ROWS)),
+                                              device_.limits().maxComputeWorkGroupCount[0])
+                                   : groups_for_rows(chunk.rows, kernel.constant(CONSTANT_ROWS));
+    dispatch(kernel, HeadPush{table.n_embd, chunk.rows, chunk.row_begin, table.n_vocab, n},
+             {chunk.bytes.get(), &y, &logits}, groups,
+             blocks ? n : ceil_div(n, kernel.constant(CONSTANT_TOKENS)));
   }
 }
 
@@ -484,10 +493,10 @@ void VulkanRecorder::sample(const Buffer& logits, uint32_t n_vocab, const Buffer
 }
 
 void VulkanRecorder::argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial,
-                            const Buffer& result) {
+                            const Buffer& result, uint32_t rows) {
   const uint32_t partials = argmax_partials(n_vocab);
-  dispatch(kernels_.argmax(), ArgmaxPush{n_vocab}, {&logits, &partial}, partials);
-  dispatch(kernels_.argmax_merge(), ArgmaxPush{partials}, {&partial, &result, &params_}, 1);
+  dispatch(kernels_.argmax(), ArgmaxPush{n_vocab}, {&logits, &partial}, partials, rows);
+  dispatch(kernels_.argmax_merge(), ArgmaxPush{partials}, {&partial, &result, &params_}, 1, rows);
 }
 
 void VulkanRecorder::copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,

@@ -83,7 +83,8 @@ class VulkanRecorder : public Recorder {
   void finish_logits(const Buffer& logits, uint32_t n_vocab, float softcap, const Buffer* suppressed,
                      uint32_t n_suppressed, uint32_t rows) override;
   void head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) override;
-  void argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const Buffer& result) override;
+  void argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const Buffer& result,
+              uint32_t rows) override;
   void sample(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const SamplingBuffers& sampling,
               const Buffer& result) override;
   void copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
@@ -92,11 +93,12 @@ class VulkanRecorder : public Recorder {
  private:
   template <typename Push>
   void dispatch(const Kernel& kernel, const Push& push, std::initializer_list<const Buffer*> buffers,
-                uint32_t groups_x, uint32_t groups_y = 1) {
-    dispatch_bytes(kernel, std::as_bytes(std::span(&push, 1)), buffers, groups_x, groups_y);
+                uint32_t groups_x, uint32_t groups_y = 1, uint32_t groups_z = 1) {
+    dispatch_bytes(kernel, std::as_bytes(std::span(&push, 1)), buffers, groups_x, groups_y, groups_z);
   }
   void dispatch_bytes(const Kernel& kernel, std::span<const std::byte> push,
-                      std::initializer_list<const Buffer*> buffers, uint32_t groups_x, uint32_t groups_y);
+                      std::initializer_list<const Buffer*> buffers, uint32_t groups_x, uint32_t groups_y,
+                      uint32_t groups_z);
   void quantise_by_expert(const Matrix& w, const In& in, const Picked& picked, uint32_t n);
   void add_down_of_experts(const Matrix& w, const Quantised& in, const Out& out, const Picked& picked,
                            uint32_t n);
@@ -106,8 +108,8 @@ class VulkanRecorder : public Recorder {
   void product_of_floats(const Matrix& w, const Buffer& x, const Out& out, uint32_t n);
   void multiply(const Matrix& w, const Quantised& in, const Out& out, uint32_t n);
   void change(const Kernel& kernel, const ElementPush& push, const Buffer& x, const Buffer& by, uint32_t n);
-  void split_attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache,
-                       const AttentionScratch& scratch, const Buffer& o, const AttentionShape& shape);
+  void split_attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache, const Buffer& chunks,
+                       uint32_t max_chunks, const Buffer& o, const AttentionShape& shape, uint32_t n);
   const Matrix& at_hand(const Matrix& w, uint32_t n);
   void end_piece();
   bool rotate_in_stages(const Matrix& w, const In& in, uint32_t n);

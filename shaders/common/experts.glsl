@@ -44,7 +44,7 @@ bool take_tile() {
 #else
 #define BEGIN_PAIR
 #define PAIR_INPUT gl_WorkGroupID.y
-#define PAIR_OUTPUT(t) t
+#define PAIR_OUTPUT(t) (t)
 #define BEGIN_TILE
 #define FIRST_TOKEN(tile_tokens) (gl_WorkGroupID.y * tile_tokens)
 #define END_TOKEN push.n_tokens

@@ -98,27 +98,30 @@ TEST_P(Kernels, AttentionOfOneTokenHasTheBitsOfABatch) {
 TEST_P(Kernels, AttentionOverALongCacheHasTheBitsOfABatch) {
   if (!GetParam().as_gpu) GTEST_SKIP() << "one kernel does both";
   const AttentionShape shape{12, 1, 32, 32};
-  const uint32_t position = 8500, n_ctx = position + 2;
+  // Tokens on both sides of the border of a chunk, more than are divided among workgroups.
+  const uint32_t position = 8508, n_tokens = 9, n_ctx = position + n_tokens;
   const size_t width = (shape.n_head + 2) * shape.head_dim, out = shape.n_head * shape.head_dim;
   std::vector<uint16_t> cached(size_t{n_ctx} * shape.head_dim);
   for (uint16_t& h : cached) h = static_cast<uint16_t>((rng() & 0x8000) | (0x3000 + rng() % 0x0C00));
   const BufferPtr k = put(*backend, cached), v = put(*backend, cached),
                   table = put(*backend, normal_floats(size_t{n_ctx} * shape.rope_dim, rng));
-  const std::vector<float> qkv = normal_floats(2 * width, rng);
-  const BufferPtr two = put(*backend, qkv),
-                  one = put(*backend, std::vector<float>(qkv.begin() + width, qkv.end())),
-                  o = put(*backend, std::vector<float>(2 * out));
+  const std::vector<float> qkv = normal_floats(n_tokens * width, rng);
+  const BufferPtr o = put(*backend, std::vector<float>(n_tokens * out));
   const uint32_t chunks = (n_ctx + kAttentionChunk - 1) / kAttentionChunk;
   AttentionScratch scratch{put(*backend, std::vector<float>(shape.n_head * chunks * (2 + shape.head_dim))),
                            put(*backend, std::vector<uint32_t>(shape.n_head))};
-  const auto attend = [&](Buffer& tokens, uint32_t n, uint32_t at) {
+  const auto attend = [&](uint32_t first, uint32_t n) {
+    const BufferPtr tokens = put(*backend, std::vector<float>(qkv.begin() + first * width, qkv.end()));
     run(
-        *backend, [&](Recorder& r) { r.self_attention(tokens, {}, *table, *k, *v, scratch, *o, shape, n); },
-        at);
+        *backend, [&](Recorder& r) { r.self_attention(*tokens, {}, *table, *k, *v, scratch, *o, shape, n); },
+        position + first);
     return get<float>(*backend, *o, n * out);
   };
-  const std::vector<float> wanted = attend(*two, 2, position), found = attend(*one, 1, position + 1);
-  EXPECT_TRUE(std::equal(found.begin(), found.end(), wanted.begin() + out));
+  const std::vector<float> wanted = attend(0, n_tokens);
+  for (const auto& [first, n] : {std::pair{8U, 1U}, {1U, 8U}, {2U, 3U}}) {
+    const std::vector<float> found = attend(first, n);
+    EXPECT_TRUE(std::equal(found.begin(), found.end(), wanted.begin() + first * out)) << n << " tokens";
+  }
 }
 
 TEST_P(Kernels, ArgmaxTakesTheFirstLargestAndSeesNaN) {
@@ -128,7 +131,7 @@ TEST_P(Kernels, ArgmaxTakesTheFirstLargestAndSeesNaN) {
   const auto argmax = [&](const std::vector<float>& logits) {
     const BufferPtr device_logits = put(*backend, logits);
     run(*backend, [&](Recorder& r) {
-      r.argmax(*device_logits, static_cast<uint32_t>(logits.size()), *partial, *result);
+      r.argmax(*device_logits, static_cast<uint32_t>(logits.size()), *partial, *result, 1);
     });
     return get<ArgmaxResult>(*backend, *result, 1)[0];
   };
@@ -177,7 +180,7 @@ TEST_P(Kernels, SamplingChoosesWhatTheHostChooses) {
     const BufferPtr device_logits = put(*backend, logits);
     const auto n_vocab = static_cast<uint32_t>(logits.size());
     const auto kernels = [&](Recorder& r) {  // argmax moves on to the position of the token to choose
-      r.argmax(*device_logits, n_vocab, *partial, *result);
+      r.argmax(*device_logits, n_vocab, *partial, *result, 1);
       r.sample(*device_logits, n_vocab, *partial, buffers, *result);
     };
     run(*backend, kernels, position - 1, {history.back()});

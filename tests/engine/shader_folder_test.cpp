@@ -50,7 +50,7 @@ class VulkanShaderFolder : public testing::Test {
     try {
       const auto backend = open();
       const BufferPtr any = backend->allocate(4096, BufferUse::device);
-      backend->record([&](Recorder& r) { r.argmax(*any, 64, *any, *any); });
+      backend->record([&](Recorder& r) { r.argmax(*any, 64, *any, *any, 1); });
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::runtime);
       return error.what();

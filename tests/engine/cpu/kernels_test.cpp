@@ -79,20 +79,29 @@ TEST(CpuKernels, IntegerSumsAreThoseOfTheReference) {
     std::vector<int16_t> p(n_in, static_cast<int16_t>(std::min(32767.0, 2147483647.0 / (127.0 * n_in))));
     for (uint32_t i = 0; i < n_in; i += 3) p[i] = static_cast<int16_t>(-p[i]);
 
+    constexpr uint32_t kVectors = 6;  // which are taken together, and alone
+    std::vector<std::vector<int16_t>> turned(kVectors, p);
+    const int16_t* vectors[kVectors];
+    for (uint32_t v = 0; v < kVectors; ++v) {
+      std::ranges::rotate(turned[v], turned[v].begin() + v);
+      vectors[v] = turned[v].data();
+    }
+
     struct Sums {
       std::vector<int32_t> rows, tile, shortlisted;
       bool operator==(const Sums&) const = default;
     };
     const auto sums_of = [&](const CpuKernels& k) {
-      Sums s{std::vector<int32_t>(kRows), std::vector<int32_t>(kTokens * kTileRows),
-             std::vector<int32_t>(kRows)};
-      k.ternary_rows(codes.data(), n_in, kRows - 1, q.data(), s.rows.data());  // these fill no tile
+      Sums s{std::vector<int32_t>(kTokens * kRows), std::vector<int32_t>(kTokens * kTileRows),
+             std::vector<int32_t>(kVectors * kRows)};
+      k.ternary_rows(codes.data(), n_in, kRows - 1, q.data(), kTokens, kRows,
+                     s.rows.data());  // these fill no tile
       const uint8_t* rows[kTileRows];
       for (uint32_t r = 0; r < kTileRows; ++r) rows[r] = codes.data() + size_t{r} * n_in / 4;
       std::vector<uint8_t> tile(size_t{n_in} * kTileRows);
       k.unpack_tile(rows, n_in, tile.data());
       k.tile_product(tile.data(), n_in, q.data(), kTokens, s.tile.data());
-      k.int8_rows(shortlist.data(), n_in, kRows - 1, p.data(), s.shortlisted.data());
+      k.int8_rows(shortlist.data(), n_in, kRows - 1, vectors, kVectors, s.shortlisted.data());
       return s;
     };
     const Sums wanted = sums_of(kScalarKernels);
@@ -180,8 +189,7 @@ TEST(CpuKernels, SumsOfGroupsAreThoseOfTheFormula) {
         std::vector<int32_t> rows(size_t{kTokens} * m.rows), tiles(rows.size(), -1);
         const std::vector<uint8_t> codes = m.packed(k.group_layout);
         const GroupRows w{codes.data(), m.scales.data(), n_in, scale_every, m.fixed};
-        for (uint32_t t = 0; t < kTokens; ++t)
-          k.group_rows(w, m.rows / kBandRows, inputs_from(in, t, n_in, 64, 64), rows.data() + t * m.rows);
+        k.group_rows(w, m.rows / kBandRows, in, kTokens, m.rows, rows.data());
         EXPECT_EQ(rows, m.wanted) << n_in << " " << scale_every;
         std::vector<uint8_t> tile(size_t{n_in} * kTileRows);
         std::vector<float> tile_scales(size_t{scales} * kTileRows);

@@ -30,9 +30,10 @@ const CpuKernels* counted;  // which do the work
 
 CpuKernels counting_kernels() {
   CpuKernels k = *counted;
-  k.ternary_rows = [](const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q, int32_t* sums) {
+  k.ternary_rows = [](const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q,
+                      uint32_t n_tokens, size_t stride, int32_t* sums) {
     note(reads.ternary, codes, size_t{n_in} / 4 * n_rows);
-    counted->ternary_rows(codes, n_in, n_rows, q, sums);
+    counted->ternary_rows(codes, n_in, n_rows, q, n_tokens, stride, sums);
   };
   k.fives_rows = [](const uint8_t* codes, uint32_t n_in, uint32_t n_bands, const int8_t* q, int32_t* sums) {
     note(reads.ternary, codes, code_bytes(Layout::fives16, n_in) * kBandRows * n_bands);
@@ -42,9 +43,10 @@ CpuKernels counting_kernels() {
     note(reads.head, rows, size_t{2} * n * n_rows);
     counted->half_rows(rows, n, n_rows, y, out);
   };
-  k.int8_rows = [](const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* p, int32_t* sums) {
+  k.int8_rows = [](const int8_t* rows, uint32_t n, uint32_t n_rows, const int16_t* const* p,
+                   uint32_t n_vectors, int32_t* sums) {
     note(reads.shortlist, rows, size_t{n} * n_rows);
-    counted->int8_rows(rows, n, n_rows, p, sums);
+    counted->int8_rows(rows, n, n_rows, p, n_vectors, sums);
   };
   return k;
 }

@@ -2,6 +2,7 @@
 // head.
 #include "engine/cpu/shortlist.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -94,8 +95,8 @@ TEST(Shortlist, BoundsHoldForEveryRow) {
       ASSERT_TRUE(vector.usable);
       std::vector<int32_t> scratch(table.rows());
       std::vector<float> approximations(table.rows()), full(table.rows());
-      float lower = 0, upper = 0;
-      shortlist.approximate(vector, 0, n_finite, scratch.data(), approximations.data(), lower, upper);
+      cpu::Shortlist::Bounds most{};
+      shortlist.approximate({&vector, 1}, 0, n_finite, scratch.data(), approximations.data(), 0, &most);
       k.half_rows(table.halves.data(), kWide, table.rows(), y.data(), full.data());
       float best = -INFINITY;
       for (uint32_t r = 0; r < n_finite; ++r) {
@@ -103,8 +104,8 @@ TEST(Shortlist, BoundsHoldForEveryRow) {
         ASSERT_GE(shortlist.upper(vector, r, approximations[r]), full[r]) << k.name << " row " << r;
         best = std::max(best, full[r]);
       }
-      EXPECT_LE(lower, best);
-      EXPECT_GE(upper, best);
+      EXPECT_LE(most.lower, best);
+      EXPECT_GE(most.upper, best);
       for (uint32_t r = n_finite; r < table.rows(); ++r) EXPECT_FALSE(shortlist.upper(vector, r, 0) < 1e30F);
     }
   }
@@ -129,8 +130,10 @@ struct Outcome {
 };
 constexpr uint32_t kLargest[] = {3, 1, 6};
 
-Outcome outcome_of(const cpu::TableRows& rows, uint32_t n_rows, const std::vector<float>& y,
-                   HeadShortlist shortlist, const std::string& kernels) {
+// Of each of some vectors, which are one batch.
+std::vector<Outcome> outcomes_of(const cpu::TableRows& rows, uint32_t n_rows,
+                                 const std::vector<std::vector<float>>& ys, HeadShortlist shortlist,
+                                 const std::string& kernels) {
   EngineOptions options;
   options.kernels = share({.cpu_kernels = kernels, .head_shortlist = shortlist});
   options.threads = 2;
@@ -145,25 +148,41 @@ Outcome outcome_of(const cpu::TableRows& rows, uint32_t n_rows, const std::vecto
     backend->upload(*b, 0, std::as_bytes(std::span(values)));
     return b;
   };
-  const BufferPtr x = put(y), logits = put(std::vector<float>(n_rows));
-  const BufferPtr partial = backend->allocate(kArgmaxPartials * sizeof(ArgmaxResult), BufferUse::device);
-  const BufferPtr result = backend->allocate(sizeof(ArgmaxResult), BufferUse::shared);
+  std::vector<float> all;
+  for (const std::vector<float>& y : ys) all.insert(all.end(), y.begin(), y.end());
+  const auto n_tokens = static_cast<uint32_t>(ys.size());
+  const BufferPtr x = put(all), logits = put(std::vector<float>(size_t{n_tokens} * n_rows));
+  const BufferPtr partial =
+      backend->allocate(n_tokens * kArgmaxPartials * sizeof(ArgmaxResult), BufferUse::device);
+  const BufferPtr result = backend->allocate(n_tokens * sizeof(ArgmaxResult), BufferUse::shared);
   const auto program = backend->record([&](Recorder& r) {
-    r.head(e, *x, *logits, 1);
-    r.argmax(*logits, n_rows, *partial, *result);
+    r.head(e, *x, *logits, n_tokens);
+    r.argmax(*logits, n_rows, *partial, *result, n_tokens);
   });
   backend->run(*program, 0, {});
-  Outcome outcome;
-  backend->download(*result, 0, std::as_writable_bytes(std::span(&outcome.argmax, 1)));
-  for (const uint32_t n : kLargest) {
-    outcome.largest.emplace_back();
-    if (!backend->largest_logits(*logits, n, outcome.largest.back())) outcome.largest.pop_back();
+  std::vector<Outcome> outcomes(n_tokens);
+  for (uint32_t t = 0; t < n_tokens; ++t) {
+    Outcome& outcome = outcomes[t];
+    backend->download(*result, t * sizeof(ArgmaxResult),
+                      std::as_writable_bytes(std::span(&outcome.argmax, 1)));
+    for (const uint32_t n : kLargest) {
+      outcome.largest.emplace_back();
+      if (!backend->largest_logits(*logits, t, n, outcome.largest.back())) outcome.largest.pop_back();
+    }
+    EXPECT_FALSE(backend->largest_logits(*logits, t, n_rows, outcome.largest.emplace_back()));
+    outcome.largest.pop_back();
   }
-  EXPECT_FALSE(backend->largest_logits(*logits, n_rows, outcome.largest.emplace_back()));
-  outcome.largest.pop_back();
-  outcome.logits.resize(n_rows);
-  backend->download(*logits, 0, std::as_writable_bytes(std::span(outcome.logits)));
-  return outcome;
+  for (uint32_t t = 0; t < n_tokens; ++t) {
+    outcomes[t].logits.resize(n_rows);
+    backend->download(*logits, size_t{t} * n_rows * sizeof(float),
+                      std::as_writable_bytes(std::span(outcomes[t].logits)));
+  }
+  return outcomes;
+}
+
+Outcome outcome_of(const cpu::TableRows& rows, uint32_t n_rows, const std::vector<float>& y,
+                   HeadShortlist shortlist, const std::string& kernels) {
+  return outcomes_of(rows, n_rows, {y}, shortlist, kernels)[0];
 }
 
 TEST(Shortlist, TheWinnerAndTheLogitsAreThoseOfTheFullHead) {
@@ -201,6 +220,30 @@ TEST(Shortlist, TheWinnerAndTheLogitsAreThoseOfTheFullHead) {
     EXPECT_EQ(outcome_of(table.in_file(), table.rows(), broken, HeadShortlist::always, choice.kernels->name)
                   .argmax.non_finite,
               1U);
+  }
+}
+
+TEST(Shortlist, TokensThatReadItTogetherGetWhatEachGetsAlone) {
+  std::mt19937 rng(6);
+  const CpuKernels& k = *cpu::kernel_choices().begin()->kernels;
+  const std::vector<std::vector<float>> ys = vectors(rng);
+  const HalfTable table = adversarial_table(k, ys[0], rng);
+  for (const KernelChoice& choice : cpu::kernel_choices()) {
+    if (!choice.supported) continue;
+    const std::vector<Outcome> together =
+        outcomes_of(table.in_file(), table.rows(), ys, HeadShortlist::always, choice.kernels->name);
+    for (size_t t = 0; t < ys.size(); ++t) {
+      SCOPED_TRACE(fmt::format("{} token {}", choice.kernels->name, t));
+      const Outcome alone =
+          outcome_of(table.in_file(), table.rows(), ys[t], HeadShortlist::always, choice.kernels->name);
+      EXPECT_EQ(std::memcmp(&together[t].argmax, &alone.argmax, sizeof alone.argmax), 0);
+      EXPECT_EQ(together[t].logits, alone.logits);
+      ASSERT_EQ(together[t].largest.size(), alone.largest.size());
+      for (size_t i = 0; i < alone.largest.size(); ++i)
+        EXPECT_TRUE(std::ranges::equal(
+            together[t].largest[i], alone.largest[i],
+            [](const TokenLogit& a, const TokenLogit& b) { return a.id == b.id && a.logit == b.logit; }));
+    }
   }
 }
 
