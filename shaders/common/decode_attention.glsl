@@ -155,7 +155,8 @@ void merge_chunks(uint first_head, uint begin, uint n_chunks) {
       float before = merged[h].x;
       for (uint j = 0; j < c; ++j) before = max(before, two_at(m_l_of(h, j)).x);
       float m = two_at(m_l_of(h, c)).x, largest = max(before, m);
-      keep_two(factors_of(h, c), vec2(exp2(before - largest), exp2(m - largest)));
+      precise vec2 by = vec2(exp2(before - largest), exp2(m - largest));
+      keep_two(factors_of(h, c), by);
     }
     barrier();
     if (lane < kHeads) {
