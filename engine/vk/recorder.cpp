@@ -6,7 +6,6 @@
 #include <cassert>
 #include <cmath>
 #include <cstddef>
-#include <numbers>
 #include <utility>
 
 #include "shaders/params.h"
@@ -46,9 +45,6 @@ TernaryPush without_groups(const GroupsPush& p) {
   return {p.n_in, p.n_out, p.n_tokens, p.end0, p.end1, p.scale0, p.scale1, p.scale2};
 }
 
-// What is bound where a model has no such buffer, and the kernel does not read it.
-const Buffer* or_any(const BufferPtr& buffer, const Buffer& any) { return buffer ? buffer.get() : &any; }
-
 void require(bool known, const char* what) {
   if (!known) throw Error(ErrorKind::device, fmt::format("Vulkan cannot run {} yet; try --device cpu", what));
 }
@@ -58,19 +54,6 @@ bool is_known(const Out& out) { return out.kind != Out::Kind::act; }
 // What the rounding of an input left, as an input.
 Quantised rest_of(const Quantised& q) {
   return {q.rest_q, q.rest_info, q.rest_sums, q.rest_sums16, nullptr, q.scales};
-}
-
-// What the stages of decode compute.
-bool in_stages(const Norm& norm) { return !norm || norm_of(norm) == NORM_ALWAYS; }
-bool in_stages(const AttentionInput& input, const AttentionShape& s) {
-  return s.rows == AttentionRows::qkv && s.scale == 0 && s.rope_dim != 0 && s.head_dim <= 256 &&
-         in_stages(input.q_norm) && in_stages(input.k_norm) && !input.v_norm;
-}
-
-AttentionPush attention_push(const AttentionShape& s, const Buffer& k_cache, uint32_t n) {
-  constexpr double kLog2E = std::numbers::log2e;
-  const double scale = s.scale != 0 ? kLog2E * s.scale : kLog2E / std::sqrt(static_cast<double>(s.head_dim));
-  return {s.n_head, s.n_head_kv, s.row_heads(), cache_rows(k_cache, s), n, 0, static_cast<float>(scale)};
 }
 
 }  // namespace
@@ -279,46 +262,6 @@ void VulkanRecorder::multiply(const Matrix& w, const Quantised& in, const Out& o
   product(matmul.kernel, ceil_div(n_out, matmul.rows), ceil_div(n, matmul.tokens));
 }
 
-void VulkanRecorder::rope_store_kv(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
-                                   const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& s,
-                                   uint32_t n) {
-  const auto weight = [&](const Norm& norm) { return or_any(norm.weight, rotation); };
-  dispatch(kernels_.rope_store_kv(input, s),
-           RopePush{s.n_head, s.n_head_kv, s.row_heads(), s.head_dim, s.rope_dim, cache_rows(k_cache, s),
-                    1.0F / static_cast<float>(s.head_dim), input.q_norm.epsilon, input.k_norm.epsilon,
-                    input.v_norm.epsilon},
-           {&params_, &rotation, &qkv, &k_cache, &v_cache, or_any(input.bias, rotation), weight(input.q_norm),
-            weight(input.k_norm), weight(input.v_norm)},
-           s.row_heads(), n);
-}
-
-void VulkanRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache,
-                               const Buffer& o, const AttentionShape& s, uint32_t n) {
-  const Kernel& kernel = kernels_.attention(s, n, false);
-  const uint32_t heads = kernel.constant(CONSTANT_HEADS),
-                 tokens = kernel.constant(CONSTANT_WORKGROUP_SIZE) / 4 / heads;
-  dispatch(kernel, attention_push(s, k_cache, n), {&params_, &qkv, &k_cache, &v_cache, &o, &o},
-           s.n_head / heads * kernel.constant(CONSTANT_VALUE_PARTS), ceil_div(n, tokens));
-}
-
-// Attention of a few tokens, whose chunks of keys are divided among as many workgroups as a large GPU runs at
-// a time. `chunks` has what max_chunks give for each.
-void VulkanRecorder::split_attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache,
-                                     const Buffer& chunks, uint32_t max_chunks, const Buffer& o,
-                                     const AttentionShape& s, uint32_t n) {
-  constexpr uint32_t kWorkgroups = 132, kPairs = 64;
-  const Kernel& kernel = kernels_.attention(s, n, true);
-  AttentionPush push = attention_push(s, k_cache, n);
-  push.max_chunks = max_chunks;
-  const uint32_t heads = s.n_head / kernel.constant(CONSTANT_HEADS) * kernel.constant(CONSTANT_VALUE_PARTS),
-                 tokens = kernel.constant(CONSTANT_WORKGROUP_SIZE) / 4 / kernel.constant(CONSTANT_HEADS),
-                 tiles = ceil_div(n, tokens);
-  const uint32_t splits = std::min(most_chunks(s, max_chunks), std::max(1U, kWorkgroups / (heads * tiles)));
-  dispatch(kernel, push, {&params_, &qkv, &k_cache, &v_cache, &o, &chunks}, heads, splits, tiles);
-  dispatch(kernels_.attention_merge(s), AttentionMergePush{s.head_dim, max_chunks, s.n_head},
-           {&params_, &chunks, &o}, ceil_div(s.head_dim / 2, kPairs), n * s.n_head);
-}
-
 void VulkanRecorder::decode(DecodeDispatches d) {
   for (const auto& [push, n_groups] : d.dispatches)
     dispatch(*d.kernel, push, {&params_, d.stages.get(), d.groups.get(), d.progress.get(), &decode_.stuck()},
@@ -349,28 +292,6 @@ bool VulkanRecorder::add_stage(bool continues, const std::function<void(DecodeSt
   decode_collected();
   collected_ = std::move(alone);
   return true;
-}
-
-void VulkanRecorder::self_attention(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
-                                    const Buffer& k_cache, const Buffer& v_cache,
-                                    const AttentionScratch& scratch, const Buffer& o, const AttentionShape& s,
-                                    uint32_t n) {
-  if (gates_) decode_collected();
-  const auto add = [&](DecodeStages& stages) {
-    stages.attention(qkv, input, rotation, k_cache, v_cache, scratch, o, s);
-  };
-  if (n == 1 && in_chains() && decode_.possible() && in_stages(input, s) &&
-      add_stage(collected_.takes_next(qkv, input, s), add))
-    return;
-  rope_store_kv(qkv, input, rotation, k_cache, v_cache, s, n);
-  if (n <= kFewTokens && device_.is_gpu()) {
-    const uint64_t chunk_bytes = s.n_head * (2 + s.head_dim) * sizeof(float);
-    const auto max_chunks = static_cast<uint32_t>(scratch.chunks->size() / chunk_bytes);
-    const Buffer* chunks =
-        n == 1 ? scratch.chunks.get() : decode_.chunks(uint64_t{kFewTokens} * max_chunks * chunk_bytes);
-    if (chunks) return split_attention(qkv, k_cache, v_cache, *chunks, max_chunks, o, s, n);
-  }
-  attention(qkv, k_cache, v_cache, o, s, n);
 }
 
 void VulkanRecorder::rotate(const Buffer& x, const Rotation& rotation, Turn turn, uint32_t n_features,

@@ -38,6 +38,12 @@ class VulkanProgram : public Program {
 // Matrix::addresses, or null where the device cannot multiply such a matrix.
 BufferPtr addresses_of(const Device& device, Transfer& transfer, const Matrix& w);
 
+// What is bound where a model has no such buffer, and the kernel does not read it.
+inline const Buffer* or_any(const BufferPtr& buffer, const Buffer& any) { return buffer ? buffer.get() : &any; }
+
+// Whether the stages of decode compute it.
+inline bool in_stages(const Norm& norm) { return !norm || norm_of(norm) == NORM_ALWAYS; }
+
 // A program begins with the copy of the run's parameters to the device (without host_params those of the
 // program before stay valid) and ends by making visible what the host reads. Between two kernels stands a
 // full memory barrier, since each needs what the one before it wrote; where one does not, beside_last_ says
