@@ -8,7 +8,7 @@
 // stage and no other token has. A workgroup that needs a value polls it until the tag is right. So a value is
 // there as soon as it is visible, and neither a fence nor a counter stands between two stages. No order of
 // memory accesses is required, nor that both words become visible at once, since one without the other has a
-// wrong tag. The memory of tagged values is used again kSlots stages later (vk/decode.cpp). By then all that
+// wrong tag. The memory of tagged values is used again kSlots stages later (vk/decode.h). By then all that
 // needed them have gone on: a workgroup hands over results only after it has read its whole input, and the
 // same holds for each stage in between.
 //

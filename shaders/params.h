@@ -296,7 +296,7 @@ struct DecodeStage {
   uvec2 bias;    // of heads, and the weights of their norms
   uvec2 q_norm;
   uvec2 k_norm;
-  uvec2 x2;    // of a DeltaNet; it has other buffers under the names of those of attention (vk/decode.cpp)
+  uvec2 x2;    // of a DeltaNet; it has other buffers under the names of those of attention (vk/decode_stages.cpp)
   uvec2 from;  // tagged values
   uvec2 residual;
   uvec2 to;

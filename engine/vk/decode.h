@@ -60,7 +60,16 @@ class DecodeStages {
 
  private:
   friend class Decode;
+  // The results of kSlots stages are kept at a time. A stage reads those of the stage before and of one that
+  // is up to kFarthest back. Its own results overwrite results that nobody needs any more: whoever reads them
+  // has to be done before the stages in between can give theirs. Each workgroup of the one behind a product
+  // reads all that it gives, so the second one behind it may overwrite what it added to.
+  static constexpr size_t kSlots = 8, kFarthest = 6;
+
   DecodeShape shape() const;
+  // Fills in for each stage from where it takes its input and to where it gives its results; `rounded` is
+  // CONSTANT_ROUNDED, and `tagged` has a slot of slot_bytes for each of kSlots stages.
+  void lay_flow(uint32_t rounded, uint64_t tagged, uint64_t slot_bytes);
 
   bool reads_last(const Buffer& x) const;
   bool reads_beside_last(const Buffer& x) const;

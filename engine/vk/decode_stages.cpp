@@ -1,0 +1,347 @@
+// The list of stages of a decoded token: what each is, which may follow which, and what they hand over.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "decode.h"
+#include "engine/layouts/blocks.h"
+
+namespace bitnet::vk {
+namespace {
+
+// The most workgroups of a stage of attention, among which heads and chunks of keys are divided: no more than
+// run at a time.
+constexpr uint32_t kAttentionGroups = 120;
+
+uint64_t address(const Buffer& buffer) { return vulkan(buffer).address(); }
+uint64_t address_of(const BufferPtr& buffer) { return buffer ? address(*buffer) : 0; }
+
+// What a stage has to know of each tensor of a matrix of blocks.
+void add_tensors(const Matrix& w, DecodeStage& s) {
+  const Matrix::Part* p = w.parts.data();
+  s.w = address_of(p[0].codes);
+  s.w1 = address_of(p[1].codes);
+  s.w2 = address_of(p[2].codes);
+  s.scales = address_of(p[0].scales);
+  s.scales1 = address_of(p[1].scales);
+  s.scales2 = address_of(p[2].scales);
+  s.fixed_point = p[0].fixed;
+  s.fixed1 = p[1].fixed;
+  s.fixed2 = p[2].fixed;
+  for (uint32_t i = 0; i < w.parts.size() && p[i].rows != 0; ++i) {
+    const BlockType& type = *find_block_type(p[i].type);
+    s.kinds |= (type.bits | (type.unit == 16 ? BLOCK_KIND_16 : 0) | (type.has_min ? BLOCK_KIND_MINIMUM : 0))
+               << BLOCK_KIND_BITS * i;
+  }
+}
+
+// The last of the first `n` stages that writes to `y`, or -1 where none does.
+ptrdiff_t writer(std::span<const DecodeStage> stages, size_t n, uint64_t y) {
+  auto i = static_cast<ptrdiff_t>(n) - 1;
+  while (i >= 0 && stages[i].y != y) --i;
+  return i;
+}
+
+}  // namespace
+
+void DecodeStages::linear(const Matrix& w, const In& in, const Out& out) {
+  DecodeStage s{};
+  s.kind = out.kind == Out::Kind::store ? STAGE_LINEAR
+           : out.kind == Out::Kind::add ? STAGE_LINEAR_ADD
+                                        : STAGE_GATE_UP;
+  s.x = address(in.x);
+  s.y = address(out.y);
+  s.weight = in.norm.weight ? address(*in.norm.weight) : 0;
+  s.n_in = w.n_in;
+  s.n_out = out.kind == Out::Kind::gate ? w.rows() / 2 : w.rows();
+  s.end0 = w.parts[0].rows;
+  s.end1 = w.parts[0].rows + w.parts[1].rows;
+  s.scale0 = w.parts[0].scale;
+  s.scale1 = w.parts[1].scale;
+  s.scale2 = w.parts[2].scale;
+  s.epsilon = in.norm.epsilon;
+  if (out.kind == Out::Kind::gate) act_ = out.act;
+  open_ = reads_beside_last(in.x);
+  weights_ = weights_ ? common_weights(*weights_, weights_of(w)) : weights_of(w);
+  if (w.layout == Layout::blocks) {
+    add_tensors(w, s);
+  } else {
+    s.w = address(*w.codes);
+  }
+  if (w.layout == Layout::groups) {
+    s.scales = address(*w.scales);
+    s.fixed_point = w.fixed;
+  }
+  stages_.push_back(s);
+}
+
+// A product that may stand beside one which reads the same.
+static bool is_product(const DecodeStage& s) { return s.kind == STAGE_LINEAR; }
+
+void DecodeStages::delta_net(const DeltaStage& d) {
+  DecodeStage s{};
+  s.kind = STAGE_DELTA;
+  s.x = address(d.gates_of ? *d.gates_of->x : d.gates);
+  s.x2 = address(d.qkvz);
+  s.y = address(d.o);
+  s.k_cache = address(*d.state.conv);
+  s.v_cache = address(*d.state.heads);
+  s.chunks = address(*d.input.conv);
+  s.finished = address(*d.input.time_bias);
+  s.bias = address(*d.input.decay);
+  s.q_norm = address(*d.input.norm.weight);
+  s.q_epsilon = d.input.norm.epsilon;
+  if (d.gates_of) {
+    const Matrix& w = d.gates_of->w;
+    s.weight = address(*d.gates_of->weight);
+    s.epsilon = d.gates_of->epsilon;
+    s.n_in = w.n_in;
+    s.w = address(*w.parts[0].codes);
+    s.w1 = address(*w.parts[1].codes);
+    s.scale0 = w.parts[0].scale;
+    s.scale1 = w.parts[1].scale;
+    s.kinds = static_cast<uint32_t>(w.parts[0].type) | static_cast<uint32_t>(w.parts[1].type) << 8;
+  }
+  const double features = d.shape.head_dim;
+  s.per_feature = static_cast<float>(1 / features);
+  s.q_scale = static_cast<float>(1 / std::sqrt(features));
+  s.n_head_k = d.shape.n_head_k;
+  s.n_head_v = d.shape.n_head_v;
+  s.grouped = d.shape.grouped ? 1 : 0;
+  s.n_out = d.shape.inner();
+  delta_ = d.shape;
+  open_ = false;
+  stages_.push_back(s);
+}
+
+void DecodeStages::rotate(const Buffer& x, const Norm& norm, const Rotation& rotation, uint32_t n_features,
+                          const Buffer& y) {
+  DecodeStage s{};
+  s.kind = STAGE_ROTATE;
+  s.x = address(x);
+  s.y = address(y);
+  s.weight = address_of(norm.weight);
+  s.epsilon = norm.epsilon;
+  s.n_in = norm ? n_features : 0;
+  s.n_out = n_features;
+  s.bias = address_of(rotation.signs);
+  s.scale = 1 / std::sqrt(static_cast<float>(rotation.block));
+  rotated_ = rotation.block;
+  stages_.push_back(s);
+}
+
+bool DecodeStages::has_rotated(const Buffer& x, const Norm& norm, const Buffer& y) const {
+  const ptrdiff_t giver = writer(stages_, stages_.size(), address(y));
+  if (giver < 0) return false;
+  const DecodeStage& s = stages_[static_cast<size_t>(giver)];
+  return s.kind == STAGE_ROTATE && s.x == address(x) && s.weight == address_of(norm.weight) && s.n_in != 0 &&
+         writer(stages_, stages_.size(), address(x)) < giver;
+}
+
+// What `from` has to be among CONSTANT_ROUNDED to hand over units of so many inputs to `to`, or 0 where it
+// cannot. `unit` is 0 where rows have one scale.
+static uint32_t rounds_for(const DecodeStage& from, const DecodeStage& to, uint32_t unit) {
+  if (unit == 0 || to.n_in == 0 || to.weight != 0) return 0;
+  if (from.kind == STAGE_GATE_UP) return from.n_out % unit == 0 ? ROUNDED_GATES : 0;
+  if (from.kind == STAGE_ROTATE) return ROUNDED_ROTATION;
+  if (from.kind == STAGE_DELTA) return from.n_out / from.n_head_v % unit == 0 ? ROUNDED_DELTA : 0;
+  if (from.kind != STAGE_ATTENTION) return 0;
+  return from.n_out / from.n_head % unit == 0 ? ROUNDED_ATTENTION : 0;
+}
+
+// The same for what stage i takes, if that is to be handed over in units: by the stage before it, or by a
+// rotation, which all that follow take in this form.
+static uint32_t rounds_for(std::span<const DecodeStage> stages, size_t i, ptrdiff_t giver, uint32_t unit) {
+  if (giver < 0) return 0;
+  const DecodeStage& from = stages[static_cast<size_t>(giver)];
+  const bool is_near = static_cast<size_t>(giver) + 1 == i || from.kind == STAGE_ROTATE;
+  return is_near ? rounds_for(from, stages[i], unit) : 0;
+}
+
+// Whether a product beside this one has more rows; then these few run meanwhile.
+static bool is_beside_more(std::span<const DecodeStage> stages, size_t i) {
+  const auto has_more = [&](size_t other) {
+    return stages[other].x == stages[i].x && stages[other].n_out > stages[i].n_out &&
+           is_product(stages[other]);
+  };
+  return is_product(stages[i]) && ((i > 0 && has_more(i - 1)) || (i + 1 < stages.size() && has_more(i + 1)));
+}
+
+// Rows are in one of two classes: as long as the longest of all, or no longer than the longest of the others.
+// Gate and up are always in the second.
+DecodeShape DecodeStages::shape() const {
+  DecodeShape shape;
+  shape.act = act_.value_or(Act::relu2);
+  if (heads_) shape.heads = *heads_;
+  if (weights_) shape.weights = *weights_;
+  shape.head_input = head_input_;
+  shape.windows = windows_;
+  shape.delta = delta_;
+  shape.rotated = rotated_;
+  uint32_t &n_short = shape.rows.n_in, &n_long = shape.long_rows.n_in;
+  for (const DecodeStage& s : stages_) n_long = std::max(n_long, s.n_in);
+  uint32_t longest = 0;  // of the others
+  for (const DecodeStage& s : stages_)
+    if (s.n_in < n_long || s.kind == STAGE_GATE_UP) longest = std::max(longest, s.n_in);
+  n_short = longest == 0 ? n_long : longest;
+  const auto describe = [&](DecodeShape::Rows& rows, bool long_rows) {
+    bool some = false, all = true;
+    uint32_t fewest = UINT32_MAX;
+    for (size_t i = 0; i < stages_.size(); ++i) {
+      const DecodeStage& s = stages_[i];
+      if (s.n_in == 0 || (s.n_in > n_short) != long_rows) continue;
+      some |= s.weight != 0;
+      all &= s.weight != 0;
+      if (s.kind != STAGE_DELTA && s.kind != STAGE_ROTATE && !is_beside_more(stages_, i))
+        fewest = std::min(fewest, s.n_out);
+    }
+    rows.norm = all ? NORM_ALWAYS : some ? NORM_BY_STAGE : NORM_NEVER;
+    rows.n_out = fewest;
+  };
+  describe(shape.rows, false);
+  describe(shape.long_rows, true);
+  shape.all_long_rounded = true;
+  const uint32_t unit = shape.weights.unit_of_input();
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    const uint32_t rounded = rounds_for(stages_, i, writer(stages_, i, stages_[i].x), unit);
+    shape.rounded |= rounded;
+    if (stages_[i].n_in > n_short && rounded == 0) shape.all_long_rounded = false;
+  }
+  return shape;
+}
+
+void DecodeStages::attention(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
+                             const Buffer& k_cache, const Buffer& v_cache, const AttentionScratch& scratch,
+                             const Buffer& o, const AttentionShape& shape) {
+  DecodeStage s{};
+  s.kind = STAGE_ATTENTION;
+  s.x = address(qkv);
+  s.y = address(o);
+  s.w = address(rotation);
+  s.k_cache = address(k_cache);
+  s.v_cache = address(v_cache);
+  s.chunks = address(*scratch.chunks);
+  s.finished = address(*scratch.finished);
+  s.bias = address_of(input.bias);
+  s.q_norm = address_of(input.q_norm.weight);
+  s.k_norm = address_of(input.k_norm.weight);
+  s.per_feature = 1.0F / static_cast<float>(shape.head_dim);
+  s.q_epsilon = input.q_norm.epsilon;
+  s.k_epsilon = input.k_norm.epsilon;
+  s.n_head = shape.n_head;
+  s.n_out = shape.n_head * shape.head_dim;
+  s.n_head_kv = shape.n_head_kv;
+  s.rope_dim = shape.rope_dim;
+  s.max_chunks =
+      static_cast<uint32_t>(scratch.chunks->size() / (shape.n_head * (2 + shape.head_dim) * sizeof(float)));
+  s.window = shape.window;
+  s.cache_rows = cache_rows(k_cache, shape);
+  s.scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(shape.head_dim)));
+  const uint32_t n_groups = shape.n_head / VulkanKernels::decode_heads(shape);
+  s.n_groups =
+      n_groups * std::min(most_chunks(shape, s.max_chunks), std::max(1U, kAttentionGroups / n_groups));
+  heads_ = shape;
+  head_input_ |= head_input(input);
+  windows_ |= shape.window != 0;
+  stages_.push_back(s);
+}
+
+bool DecodeStages::takes_gate(const Buffer& o, const Buffer& gate) {
+  if (stages_.empty() || stages_.back().kind != STAGE_ATTENTION || stages_.back().y != address(o))
+    return false;
+  const ptrdiff_t giver = writer(stages_, stages_.size(), address(gate));
+  if (giver >= 0 && stages_.size() - 1 - static_cast<size_t>(giver) > kFarthest) return false;
+  stages_.back().x2 = address(gate);
+  head_input_ |= HEAD_GATE;
+  open_ = false;
+  return true;
+}
+
+void DecodeStages::empty_stages(uint32_t n, uint32_t n_groups) {
+  DecodeStage s{};
+  s.kind = STAGE_EMPTY;
+  s.n_groups = n_groups;
+  stages_.insert(stages_.end(), n, s);
+}
+
+bool DecodeStages::reads_last(const Buffer& x) const {
+  return stages_.empty() || stages_.back().y == address(x);
+}
+
+bool DecodeStages::takes_next(const Buffer& x, const Rotation& rotation) const {
+  return !open_ && (rotated_ == 0 || rotated_ == rotation.block) && reads_last(x);
+}
+
+bool DecodeStages::takes_next(const Buffer& qkv, const AttentionInput& input, const AttentionShape& s) const {
+  const bool same =
+      !heads_ || (head_input(input) == (head_input_ & ~HEAD_GATE) && heads_->head_dim == s.head_dim &&
+                  VulkanKernels::decode_heads(*heads_) == VulkanKernels::decode_heads(s));
+  return same && reads_last(qkv);
+}
+
+// Whether x is what the last stage reads too, and not what it gives.
+bool DecodeStages::reads_beside_last(const Buffer& x) const {
+  return !stages_.empty() && stages_.back().y != address(x) && stages_.back().x == address(x);
+}
+
+bool DecodeStages::takes_next(const Matrix& w, const In& in, const Out& out) const {
+  if (open_) return false;
+  const bool beside = out.kind == Out::Kind::store && reads_beside_last(in.x) && is_product(stages_.back());
+  if (!beside && !reads_last(in.x)) return false;
+  if (weights_ && !common_weights(*weights_, weights_of(w))) return false;
+  if (out.kind == Out::Kind::gate && act_ && *act_ != out.act) return false;
+  const ptrdiff_t from = out.kind == Out::Kind::add ? writer(stages_, stages_.size(), address(out.y)) : -1;
+  return from < 0 || stages_.size() - static_cast<size_t>(from) <= kFarthest;
+}
+
+bool DecodeStages::takes_next(const DeltaStage& d) const {
+  if (stages_.empty()) return true;
+  const DeltaShape& s = delta_;
+  if (s.n_head_v != 0 && (s.head_dim != d.shape.head_dim || s.n_conv != d.shape.n_conv)) return false;
+  const uint64_t qkvz = address(d.qkvz), x = address(d.gates_of ? *d.gates_of->x : d.gates);
+  const DecodeStage& last = stages_.back();
+  if (!is_product(last)) return false;
+  const ptrdiff_t giver = writer(stages_, stages_.size(), x);  // gates that other kernels give are in memory
+  if (!open_)
+    return last.y == qkvz && (giver < 0 || stages_.size() - static_cast<size_t>(giver) <= kFarthest);
+  const DecodeStage& before = stages_[stages_.size() - 2];
+  return (last.y == qkvz && before.y == x) || (last.y == x && before.y == qkvz);
+}
+
+void DecodeStages::lay_flow(uint32_t rounded, uint64_t tagged, uint64_t slot_bytes) {
+  const std::span<DecodeStage> stages = stages_;
+  const uint32_t unit = weights_ ? weights_->unit_of_input() : DecodeShape().weights.unit_of_input();
+  const auto slot = [&](size_t stage) { return tagged + stage % kSlots * slot_bytes; };
+  for (size_t i = 0; i < stages.size(); ++i) {
+    DecodeStage& s = stages[i];
+    s.flow = FLOW_END;
+    if (s.kind == STAGE_EMPTY) continue;
+    if (const ptrdiff_t giver = writer(stages, i, s.x); giver >= 0) {
+      DecodeStage& from = stages[static_cast<size_t>(giver)];
+      from.flow &= ~FLOW_END;
+      s.flow |= FLOW_FROM;
+      s.from = slot(static_cast<size_t>(giver));
+      s.from_back = static_cast<uint32_t>(i - static_cast<size_t>(giver));
+      if ((rounds_for(stages, i, giver, unit) & rounded) != 0) {
+        from.flow |= FLOW_TO_ROUNDED;
+        s.flow |= FLOW_FROM_ROUNDED;
+      }
+    }
+    const ptrdiff_t second = s.kind == STAGE_LINEAR_ADD ? writer(stages, i, s.y)
+                             : s.x2 != 0                ? writer(stages, i, s.x2)
+                                                        : -1;
+    if (second >= 0) {
+      stages[static_cast<size_t>(second)].flow &= ~FLOW_END;
+      s.flow |= FLOW_RESIDUAL;
+      s.residual = slot(static_cast<size_t>(second));
+      s.residual_back = static_cast<uint32_t>(i - static_cast<size_t>(second));
+    }
+    if (i + 1 < stages.size()) {
+      s.flow |= FLOW_TO;
+      s.to = slot(i);
+    }
+    if (writer(stages, stages.size(), s.y) == static_cast<ptrdiff_t>(i)) s.flow |= FLOW_OUT;
+  }
+}
+
+}  // namespace bitnet::vk
