@@ -193,7 +193,7 @@ struct Widest {
   uint64_t pairs = 1, expert_input = 0;  // rows of a token that go into experts, and their features
   bool blocks = false, floats = false, post = false, scaled = false, rest = false;
   uint64_t turned = 0;   // features of inputs that are rotated
-  uint64_t gate_up = 0;  // of products of Input::int16_units
+  uint64_t gate_up = 0;  // of products of Input::int16_units in blocks
 
   void add(const Matrix& w) {
     input = std::max<uint64_t>(input, w.n_in);
@@ -219,7 +219,7 @@ Widest widest_of(const Model& m) {
     w.delta_channels = std::max<uint64_t>(w.delta_channels, delta.shape.channels());
     w.delta_heads = std::max<uint64_t>(w.delta_heads, delta.shape.n_head_v);
     w.h = std::max<uint64_t>(w.h, ffn.down.n_in);
-    if (ffn.gate_up.input == Input::int16_units)
+    if (ffn.gate_up.input == Input::int16_units && ffn.gate_up.layout == Layout::blocks)
       w.gate_up = std::max<uint64_t>(w.gate_up, ffn.gate_up.rows());
     w.heads = std::max<uint64_t>(w.heads, s.n_head);
     w.head_floats = std::max(w.head_floats, uint64_t{s.n_head} * (2 + s.head_dim));
@@ -242,8 +242,7 @@ Quantised allocate_quantised(Backend& backend, uint64_t n, const Widest& widest)
           widest.scaled ? allocate(features / 32 * sizeof(float)) : nullptr,
           widest.turned != 0 ? allocate(n * widest.turned * sizeof(float)) : nullptr,
           widest.rest ? allocate(features) : nullptr,
-          widest.rest ? allocate(n * (sizeof(float) + sizeof(int32_t))) : nullptr,
-          widest.rest ? allocate(features / 64 * sizeof(int32_t)) : nullptr,
+          widest.rest && widest.blocks ? allocate(n * (sizeof(float) + sizeof(int32_t))) : nullptr,
           widest.rest && widest.blocks ? allocate(features / 16 * sizeof(int32_t)) : nullptr,
           widest.gate_up != 0 ? allocate(n * widest.gate_up * sizeof(float)) : nullptr};
 }

@@ -31,7 +31,7 @@ enum class BufferUse { weights, device, shared, host_weights };
 
 // How the input of a projection is rounded: to int8 by the largest magnitude of a row, as BitNet models are
 // trained, or by that of each unit of some inputs; int16_units are that and what it leaves, rounded to int8
-// too. float_row is not rounded; it is for Layout::floats alone.
+// too, in steps that are 254 times as fine. float_row is not rounded; it is for Layout::floats alone.
 enum class Input { int8_row, int8_units, int16_units, float_row };
 
 // Inputs that share a scale where the rounding is one of units.
@@ -39,7 +39,9 @@ constexpr uint32_t unit_of_input(Layout layout) {
   return layout == Layout::blocks || layout == Layout::blocks16 ? 32 : 64;
 }
 
-constexpr float kRestSteps = 254;  // of Input::int16_units, in a step of int8
+// How much larger the sum of a group of inputs may be than one of int8: a power of two, by which `fixed` of a
+// matrix of groups is smaller.
+constexpr double steps_of(Input input) { return input == Input::int16_units ? 256 : 1; }
 
 constexpr uint32_t kNotInFile = UINT32_MAX;
 
@@ -56,7 +58,7 @@ constexpr uint32_t kMostRotated = 2048;
 
 // One to three tensors of the same input, stacked by rows: q over k over v, or gate over up. A product of
 // Layout::trits is part.scale * sum(weight * q) / s. In groups, groups16 and fives16 each 64 inputs have a
-// sum t of their own. It becomes the integer round_half_even(float(t) * (scale * fixed * e)), where `fixed`
+// sum t of their own, with int16_units 254 times that of q and that of the rest. It becomes the integer round_half_even(float(t) * (scale * fixed * e)), where `fixed`
 // is a power of two, e is what Quantised::scales has for these inputs (1 for int8_row), and each product is
 // rounded to f32. These integers are summed, so that their order does not matter, and part.scale undoes
 // `fixed`. Layouts blocks and blocks16 do the same a unit of 32 or 16 inputs (layouts/blocks.h). A product of
@@ -125,8 +127,9 @@ struct EmbedExtra {
 // LayerNorm gives; m = max(1e-30, max |v|) over the unit, M = max m over the row; q = round_half_even(v *
 // (127 / m)) within -127 to 127; e = m < M ? m / M : 1; s = 127 / max(1e-30, M * inverse), where `inverse` is
 // what an RMSNorm multiplies the row with. So v * inverse is about q * e / s. With Input::int16_units the
-// rest of v is rounded too: q = round_half_even(254 * (v * (127 / m) - the first q)), of which s is 254 times
-// that of the row. A product is the sum of those of both, each rounded to f32.
+// rest of v is rounded too: rest_q = round_half_even(254 * (v * (127 / m) - q)). In layouts of groups the
+// input is 254 * q + rest_q, which s and the sums are of. In blocks a product is the sum of those of q and of
+// rest_q, each rounded to f32, and the rest has an s of its own, 254 times that of the row.
 struct Quantised {
   BufferPtr q;         // [rows][n] int8
   BufferPtr info;      // [rows] of {f32 s, i32 sum(q)}; only Layout::trits needs the sum
@@ -135,8 +138,9 @@ struct Quantised {
   BufferPtr y{};       // [rows][n] f32, normed and not rounded; for Input::float_row
   BufferPtr scales{};  // [rows][n / unit_of_input] f32, e; for int8_units (and 1 for int8_row on the CPU)
   BufferPtr turned{};  // [rows][n] f32, normed and rotated; for a Rotation
-  BufferPtr rest_q{}, rest_info{}, rest_sums{}, rest_sums16{};  // of the rest; for int16_units
-  BufferPtr gate_up{};  // [rows][rows of w] f32, which Vulkan needs for a gated product of int16_units
+  BufferPtr rest_q{};                     // for int16_units
+  BufferPtr rest_info{}, rest_sums16{};   // for these in blocks and blocks16
+  BufferPtr gate_up{};  // [rows][rows of w] f32, which Vulkan needs for a gated product of these
 };
 
 // RMSNorm, or LayerNorm with a bias, with weights [n] f32. The weights of an RMSNorm may be null: all are 1.

@@ -64,8 +64,14 @@ using uvec2 = uint64_t;
 #define CONSTANT_CONV 43              // inputs that the convolution of a Gated DeltaNet sees; 0: there is none
 #define CONSTANT_DELTA_DIM 44         // features of its heads
 #define CONSTANT_BLOCK 45             // features of a block that is rotated
-#define CONSTANT_REST 46              // 1: what the rounding of inputs leaves is rounded
+#define CONSTANT_REST 46              // inputs have 16 bits: 1; where they are rounded: REST_...
 #define CONSTANT_TOKENS 47            // tokens that a subgroup takes at a time
+
+// What a kernel that rounds to 16 bits writes: what the rounding to int8 leaves alone, or both. The rest is in
+// steps that are REST_STEPS as fine, so that in groups the input is REST_STEPS * q + rest.
+#define REST_ALONE 1
+#define REST_TOO 2
+#define REST_STEPS 254
 
 // What a gate becomes before it is multiplied by up, and what OUT_ACT makes of a result.
 #define ACTIVATION_RELU2 0  // relu(gate)^2

@@ -1,7 +1,8 @@
 // Makes the input of a product for a batch: rows of int8, and for each row s and sum(q), which every output
 // needs. A workgroup takes a row. With GROUPS sums of each 64 or 16 inputs take the place of the row's, and
 // where units of 64 or 32 inputs are rounded each for itself their shares are written too
-// (common/quantise.glsl). CONSTANT_REST makes the second int8 of Input::int16_units.
+// (common/quantise.glsl). CONSTANT_REST makes the second int8 of Input::int16_units, by itself or beside the
+// first one; then sums and s are of both.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
@@ -26,6 +27,9 @@ layout(constant_id = CONSTANT_SUM_WORDS) const uint kSumWords = 16;
 layout(binding = 5) writeonly buffer Sums { int sums[]; };        // [rows][n_in / 4 / kSumWords]
 layout(constant_id = CONSTANT_REST) const uint kRest = 0;
 layout(binding = 6) writeonly buffer Shares { float shares[]; };  // [rows][n_in / 16 / kUnitQuads]
+#ifndef EXPERTS
+layout(binding = 7) writeonly buffer RestQ { uvec4 rest_q[]; };   // as q, with REST_TOO
+#endif
 #endif
 
 #include "common/subgroup.glsl"
@@ -79,11 +83,22 @@ void quantise_units(RowScale scale) {
     if (at < quads) {
       uvec4 four;
       for (uint k = 0; k < 4; ++k) {
-        ivec4 rounded = kRest != 0 ? quantised_rest(y[k], factor) : quantised(y[k], factor);
+        ivec4 rounded = kRest == REST_ALONE ? quantised_rest(y[k], factor) : quantised(y[k], factor);
         quad += sum_of(rounded);
         four[k] = packed(rounded);
       }
       q[gl_WorkGroupID.x * quads + at] = four;
+#ifndef EXPERTS
+      if (kRest == REST_TOO) {
+        quad *= REST_STEPS;
+        for (uint k = 0; k < 4; ++k) {
+          ivec4 rounded = quantised_rest(y[k], factor);
+          quad += sum_of(rounded);
+          four[k] = packed(rounded);
+        }
+        rest_q[gl_WorkGroupID.x * quads + at] = four;
+      }
+#endif
     }
     quads_sum[lane] = quad;
     barrier();

@@ -16,16 +16,24 @@
 layout(local_size_x = 64) in;
 layout(constant_id = CONSTANT_INPUT_UNITS) const uint kInputUnits = 0;
 layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
+#ifdef EXPERTS
+#define REST_AT(i) uvec4(0)
+const uint kRest = 0;
+#else
+#define REST_AT(i) rest_q[i]
+layout(constant_id = CONSTANT_REST) const uint kRest = 0;
+#endif
 
 layout(push_constant) uniform Push { GroupsPush push; };
 #ifndef EXPERTS
 layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]
 layout(binding = 4) readonly buffer Scales { uint scales[]; };  // F16 [rows][n_in / 64 / kScaleGroups]
+layout(binding = 7) readonly buffer RestQ { uvec4 rest_q[]; };  // as q, with kRest
 #endif
 layout(binding = 1) readonly buffer Q { uvec4 q[]; };          // [n_tokens][n_in / 16]
 layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };  // [n_tokens]: bits of s, sum(q)
 layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_out]
-layout(binding = 5) readonly buffer Sums { int sums[]; };      // [n_tokens][n_in / 64]: sum(q) of a group
+layout(binding = 5) readonly buffer Sums { int sums[]; };      // [n_tokens][n_in / 64]: sum of a group's inputs
 layout(binding = 6) readonly buffer Shares { float shares[]; };  // with kInputUnits, of a group
 
 #include "common/ternary.glsl"
@@ -37,7 +45,7 @@ const uint kRows = 8, kTokens = 4;            // of an invocation
 const uint kSome = 4;                         // rows whose products it has in registers at a time
 const uint kTileRows = 64, kTileTokens = 32;  // of a workgroup: 8 x 8 invocations
 const uint kOutRows = kOut == OUT_GATE ? kTileRows / 2 : kTileRows;
-const uint kQuads = 4;                          // uvec4 of a token's group
+const uint kQuads = kRest != 0 ? 8 : 4;         // uvec4 of a token's group: of q, then of the rest
 const uint kFetch = kTileTokens * kQuads / 64;  // of which an invocation brings as many
 
 shared uvec4 tile_w[kTileRows];
@@ -70,7 +78,8 @@ void fetch(uint g) {
   next_share = kInputUnits != 0 ? shares[own] : 1.0;
   UNROLL for (uint i = 0; i < kFetch; ++i) {
     uint quad = lane + 64 * i, t = min(first_token + quad / kQuads, last_token);
-    next_q[i] = q[(t * groups + g) * kQuads + quad % kQuads];
+    uint at = (t * groups + g) * 4 + quad % 4;
+    next_q[i] = quad % kQuads < 4 ? q[at] : REST_AT(at);
   }
 }
 
@@ -115,8 +124,10 @@ void main() {
         uvec4 qs[kTokens];
         UNROLL for (uint j = 0; j < kTokens; ++j) qs[j] = tile_q[tile_token + 8 * j][quad];
         UNROLL for (uint i = 0; i < kSome; ++i)
-          UNROLL for (uint j = 0; j < kTokens; ++j)
-            dots[i][j] = dot_codes(bits[i], 6 - quad * 2, qs[j], dots[i][j]);
+          UNROLL for (uint j = 0; j < kTokens; ++j) {
+            if (quad == 4) dots[i][j] *= REST_STEPS;
+            dots[i][j] = dot_codes(bits[i], 6 - quad % 4 * 2, qs[j], dots[i][j]);
+          }
       }
       UNROLL for (uint j = 0; j < kTokens; ++j) {
         int q_sum = tile_sums[tile_token + 8 * j];

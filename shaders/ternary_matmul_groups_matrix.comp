@@ -25,6 +25,7 @@ layout(constant_id = CONSTANT_TOKEN_TILES) const uint kTokenTiles = 2;
 layout(constant_id = CONSTANT_SUBGROUP_ROWS) const uint kSubgroupRows = 4;
 layout(constant_id = CONSTANT_SUBGROUP_TOKENS) const uint kSubgroupTokens = 2;
 layout(constant_id = CONSTANT_INPUT_UNITS) const uint kInputUnits = 0;
+layout(constant_id = CONSTANT_REST) const uint kRest = 0;
 layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
 layout(constant_id = CONSTANT_SUBGROUP_SIZE) const uint kSubgroupSize = 32;
 
@@ -35,6 +36,7 @@ layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };  // [n_tokens]: b
 layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_out]
 layout(binding = 4) readonly buffer Scales { uint scales[]; };  // F16 [rows][n_in / 64 / kScaleGroups]
 layout(binding = 5) readonly buffer Shares { float shares[]; };  // [n_tokens][n_in / 64]: with kInputUnits
+layout(binding = 6) readonly buffer RestQ { uvec4 rest_q[]; };  // as q, with kRest
 
 #include "common/ternary.glsl"
 #include "common/groups.glsl"
@@ -50,11 +52,13 @@ const uint kTileRows = kSubgroupTileRows * kSubgroupRows, kTileTokens = kSubgrou
 const uint kSubgroupOutRows = kOut == OUT_GATE ? kSubgroupTileRows / 2 : kSubgroupTileRows;
 const uint kOutRows = kSubgroupOutRows * kSubgroupRows;
 
-// Shared memory in uvec4: rows of a step, then the tokens, each of 128 int8 and a gap that keeps eight rows
-// out of each other's banks; then for each group the scales of the rows and the shares of the tokens.
+// Shared memory in uvec4: rows of a step, then the tokens, then what the rounding of these left, each of 128
+// int8 and a gap that keeps eight rows out of each other's banks; then for each group the scales of the rows and
+// the shares of the tokens.
 const uint kGroups = 2;  // of a step
 const uint kUnits = 4 * kGroups, kStride = kUnits + 1, kProducts = 64 / kK;
-const uint kTokensAt = kTileRows * kStride, kScalesAt = kTokensAt + kTileTokens * kStride;
+const uint kPlanes = kRest != 0 ? 2 : 1, kPlane = kTileTokens * kStride;
+const uint kTokensAt = kTileRows * kStride, kScalesAt = kTokensAt + kPlanes * kPlane;
 const uint kSharesAt = kScalesAt + kGroups * kTileRows / 4;
 const uint kStep = kSharesAt + kInputUnits * kGroups * kTileTokens / 4;
 // In the end a subgroup's sums of one column of tiles: [kN tokens][kSubgroupTileRows].
@@ -64,7 +68,7 @@ shared uvec4 tile[kStep > kAllSums ? kStep : kAllSums];
 
 const uint kFetchW = (kTileRows * kGroups + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 const uint kFetchQ = (kTileTokens * kUnits + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
-uvec4 next_w[kFetchW], next_q[kFetchQ];
+uvec4 next_w[kFetchW], next_q[kPlanes * kFetchQ];
 const uint kFetchShares = (kTileTokens * kGroups + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 float next_scales[kFetchW], next_shares[kFetchShares];
 
@@ -94,7 +98,9 @@ void fetch(uint step_) {
     uint at = lane + i * gl_WorkGroupSize.x;
     uint t = min(gl_WorkGroupID.y * kTileTokens + at / kUnits, push.n_tokens - 1);
     if (at >= kTileTokens * kUnits) break;
-    next_q[i] = q[t * groups * 4 + min(step_ * kUnits + at % kUnits, groups * 4 - 1)];
+    uint from = t * groups * 4 + min(step_ * kUnits + at % kUnits, groups * 4 - 1);
+    next_q[i] = q[from];
+    if (kRest != 0) next_q[(kPlanes - 1) * kFetchQ + i] = rest_q[from];
   }
   if (kInputUnits != 0)
     UNROLL for (uint i = 0; i < kFetchShares; ++i) {
@@ -117,7 +123,8 @@ void store() {
   UNROLL for (uint i = 0; i < kFetchQ; ++i) {
     uint at = lane + i * gl_WorkGroupSize.x;
     if (at >= kTileTokens * kUnits) break;
-    tile[kTokensAt + at / kUnits * kStride + at % kUnits] = next_q[i];
+    UNROLL for (uint p = 0; p < kPlanes; ++p)
+      tile[kTokensAt + p * kPlane + at / kUnits * kStride + at % kUnits] = next_q[p * kFetchQ + i];
   }
   if (kInputUnits != 0)
     UNROLL for (uint i = 0; i < kFetchShares; ++i) {
@@ -151,12 +158,14 @@ void main() {
     barrier();
     if (step_ + 1 < n_steps) fetch(step_ + 1);
     UNROLL for (uint g = 0; g < kGroups; ++g) {
-      MatrixB b[kTokenTiles][kProducts];
+      MatrixB b[kTokenTiles][kPlanes * kProducts];
       MatrixC share[kTokenTiles];
       UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
         uint token = tokens_at + j * kN;
-        UNROLL for (uint k = 0; k < kProducts; ++k)
-          coopMatLoadNV(b[j][k], tile, kTokensAt + token * kStride + g * 4 + k * kK / 16, kStride, true);
+        UNROLL for (uint k = 0; k < kPlanes * kProducts; ++k) {
+          uint at = kTokensAt + k / kProducts * kPlane + token * kStride + g * 4 + k % kProducts * kK / 16;
+          coopMatLoadNV(b[j][k], tile, at, kStride, true);
+        }
         if (kInputUnits != 0)
           coopMatLoadNV(share[j], tile, kSharesAt + (g * kTileTokens + token) / 4, 0, false);
       }
@@ -168,8 +177,13 @@ void main() {
           coopMatLoadNV(a[k], tile, row * kStride + g * 4 + k * kK / 16, kStride, false);
         coopMatLoadNV(scale, tile, kScalesAt + (g * kTileRows + row) / 4, 0, true);
         UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
-          MatrixC sum = MatrixC(kHalfway);
+          MatrixC sum = MatrixC(kRest != 0 ? 0 : kHalfway);
           UNROLL for (uint k = 0; k < kProducts; ++k) sum = coopMatMulAddNV(a[k], b[j][k], sum);
+          if (kRest != 0) {
+            UNROLL for (uint e = 0; e < kElements; ++e) sum[e] = sum[e] * REST_STEPS + kHalfway;
+            UNROLL for (uint k = 0; k < kProducts; ++k)
+              sum = coopMatMulAddNV(a[k], b[j][(kPlanes - 1) * kProducts + k], sum);
+          }
           UNROLL for (uint e = 0; e < kElements; ++e) {
             precise float factor = intBitsToFloat(scale[e]);
             if (kInputUnits != 0) factor *= intBitsToFloat(share[j][e]);

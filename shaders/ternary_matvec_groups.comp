@@ -22,16 +22,24 @@ layout(constant_id = CONSTANT_ROWS) const uint kRows = 2;
 layout(constant_id = CONSTANT_TOKENS) const uint kTokens = 1;  // no more than lanes of a subgroup
 layout(constant_id = CONSTANT_INPUT_UNITS) const uint kInputUnits = 0;
 layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
+#ifdef EXPERTS
+#define REST_AT(i) uvec4(0)
+const uint kRest = 0;
+#else
+#define REST_AT(i) rest_q[i]
+layout(constant_id = CONSTANT_REST) const uint kRest = 0;
+#endif
 
 layout(push_constant) uniform Push { GroupsPush push; };
 #ifndef EXPERTS
 layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]
 layout(binding = 4) readonly buffer Scales { uint scales[]; };  // F16 [rows][n_in / 64 / kScaleGroups]
+layout(binding = 7) readonly buffer RestQ { uvec4 rest_q[]; };  // as q, with kRest
 #endif
 layout(binding = 1) readonly buffer Q { uvec4 q[]; };          // [n_tokens][n_in / 16]
 layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };  // [n_tokens]: bits of s, sum(q)
 layout(binding = 3) buffer Y { float y[]; };                   // [n_tokens][n_out]
-layout(binding = 5) readonly buffer Sums { int sums[]; };      // [n_tokens][n_in / 64]: sum(q) of a group
+layout(binding = 5) readonly buffer Sums { int sums[]; };      // [n_tokens][n_in / 64]: sum of a group's inputs
 layout(binding = 6) readonly buffer Shares { float shares[]; };  // with kInputUnits, of a group
 
 #include "common/subgroup.glsl"
@@ -70,13 +78,18 @@ void multiply(uint first, uint first_token) {
     UNROLL for (uint t = 0; t < kTokens; ++t) {
       uint at = INPUT_TOKEN(first_token, t) * groups + g;
       uvec4 q0 = q[at * 4], q1 = q[at * 4 + 1], q2 = q[at * 4 + 2], q3 = q[at * 4 + 3];
+      uvec4 r0 = uvec4(0), r1 = r0, r2 = r0, r3 = r0;
+      if (kRest != 0) {
+        r0 = REST_AT(at * 4);
+        r1 = REST_AT(at * 4 + 1);
+        r2 = REST_AT(at * 4 + 2);
+        r3 = REST_AT(at * 4 + 3);
+      }
       int q_sum = sums[at];
       float share = kInputUnits != 0 ? shares[at] : 1.0;
       UNROLL for (uint r = 0; r < kRows; ++r) {
-        int dot = dot_codes(bits[r], 6, q0, -q_sum);
-        dot = dot_codes(bits[r], 4, q1, dot);
-        dot = dot_codes(bits[r], 2, q2, dot);
-        dot = dot_codes(bits[r], 0, q3, dot);
+        int dot = dot_group(bits[r], q0, q1, q2, q3, kRest != 0 ? 0 : -q_sum);
+        if (kRest != 0) dot = dot_group(bits[r], r0, r1, r2, r3, REST_STEPS * dot - q_sum);
         acc[r][t] += rounded_share(dot, of_group[r], share);
       }
     }

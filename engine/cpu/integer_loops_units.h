@@ -121,7 +121,7 @@ inline __attribute__((always_inline)) Words scaled_unit(Words total, int32_t q_s
                                                         float factor) {
   constexpr int32_t kOffset = BlockCodes<kBits>::offset(kMin);
   if constexpr (kOffset != 0) total = minus(total, all_words(kOffset * q_sum));
-  const Words scaled = scaled_total(total, d, factor);
+  const Words scaled = scaled_total(floats_of(total), d, factor);
   if constexpr (!kMin) return scaled;
   return minus(scaled, rounded(mul(set1(static_cast<float>(q_sum)), mul(m, set1(factor)))));
 }

@@ -72,18 +72,22 @@ struct DeltaWork {
 };
 constexpr uint32_t kDeltaColumns = 32;  // of a head that are computed at a time
 
+constexpr float kRestSteps = 254;  // of Input::int16_units, in a step of int8
+
 // The rounded inputs of one token, or of some one after the other. A unit is 64 inputs for ternary rows, 32
 // for blocks.
 struct UnitInputs {
   const int8_t* q;       // [n_in], -127 to 127; with Input::int8_row also -128
-  const int32_t* sums;   // of q: [n_in / 64] for ternary rows, [n_in / 16] for blocks
+  const int32_t* sums;   // of the inputs: [n_in / 64] for ternary rows, [n_in / 16] for blocks
   const float* factors;  // [n_in / unit], by which what a unit gives is multiplied
+  const int8_t* rest = nullptr;  // [n_in]: an input of a ternary row is kRestSteps * q + rest; null: it is q
 };
 
 // The same from a token on.
 inline UnitInputs inputs_from(const UnitInputs& in, size_t token, uint32_t n_in, uint32_t sum_every,
                               uint32_t unit) {
-  return {in.q + token * n_in, in.sums + token * (n_in / sum_every), in.factors + token * (n_in / unit)};
+  return {in.q + token * n_in, in.sums + token * (n_in / sum_every), in.factors + token * (n_in / unit),
+          in.rest ? in.rest + token * n_in : nullptr};
 }
 
 // Rows of a ternary matrix of layout groups16 or fives16: bands of kBandRows rows that lie side by side.
@@ -178,8 +182,8 @@ struct CpuKernels {
                      int32_t* sums) = nullptr;
   void (*unpack_fives)(const uint8_t* const* bands, uint32_t n_in, uint8_t* tile) = nullptr;
 
-  // The group_layout (n_in is a multiple of 64). The sums are those of rounded(codes . q - sum of q, scale *
-  // fixed * factor) over the groups of 64 inputs, where rounded(t, f) is round_half_even(float(t) * f).
+  // The group_layout (n_in is a multiple of 64). The sums are those of rounded(codes . inputs - sum of inputs,
+  // scale * fixed * factor) over the groups of 64 inputs, where rounded(t, f) is round_half_even(float(t) * f).
   //
   // sums [n_bands][kBandRows] of each token, `stride` of them from one to the next
   void (*group_rows)(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, uint32_t n_tokens,

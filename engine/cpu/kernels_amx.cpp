@@ -109,10 +109,10 @@ struct alignas(64) UnitSums {
 };
 
 // Registers 0 and 1 are in turn the sums [tokens][16 rows], 4 and 5 the activations [tokens][unit], 6 and 7
-// the codes [unit / 4][16 rows][4].
+// the codes [unit / 4][16 rows][4]. Where inputs have a rest, 2 and 3 are its sums, and 5 the rest itself.
 void configure_unit(uint32_t n_tokens, uint32_t unit) {
   TileConfig config;
-  shape(config, {0, 1}, {n_tokens, 64});
+  shape(config, {0, 1, 2, 3}, {n_tokens, 64});
   shape(config, {4, 5}, {n_tokens, unit});
   shape(config, {6, 7}, {unit / 4, 64});
   load(config);
@@ -134,6 +134,34 @@ inline void multiply_unit(const uint8_t* codes, const int8_t* q, size_t n_in) {
 }
 
 template <bool kOdd>
+inline void multiply_unit_and_rest(const uint8_t* codes, const int8_t* q, const int8_t* rest, size_t n_in) {
+  _tile_loadd(4, q, n_in);
+  _tile_loadd(5, rest, n_in);
+  if constexpr (kOdd) {
+    _tile_loadd(7, codes, kCodeRow);
+    _tile_zero(1);
+    _tile_dpbssd(1, 4, 7);
+    _tile_zero(3);
+    _tile_dpbssd(3, 5, 7);
+  } else {
+    _tile_loadd(6, codes, kCodeRow);
+    _tile_zero(0);
+    _tile_dpbssd(0, 4, 6);
+    _tile_zero(2);
+    _tile_dpbssd(2, 5, 6);
+  }
+}
+
+template <bool kOdd>
+inline void store_rest(UnitSums& sums) {
+  constexpr size_t kRow = sizeof sums.of[0];
+  if constexpr (kOdd)
+    _tile_stored(3, sums.of, kRow);
+  else
+    _tile_stored(2, sums.of, kRow);
+}
+
+template <bool kOdd>
 inline void store_unit(UnitSums& sums) {
   constexpr size_t kRow = sizeof sums.of[0];
   if constexpr (kOdd)
@@ -142,9 +170,7 @@ inline void store_unit(UnitSums& sums) {
     _tile_stored(0, sums.of, kRow);
 }
 
-inline __m512i rounded(__m512i total, __m512 scale) {
-  return _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(total), scale));
-}
+inline __m512i rounded(__m512 total, __m512 scale) { return _mm512_cvtps_epi32(_mm512_mul_ps(total, scale)); }
 
 // Units on their way: a load of what the matrix unit stores waits until the store has left the core, and the
 // order of instructions is kept for about two units.
@@ -152,18 +178,23 @@ constexpr uint32_t kOnTheirWay = 4;
 
 // The 16 rows from `row` on for n_tokens tokens, up to as many as kTokens, whose sums stay in registers. A
 // unit is multiplied, stored while the next one is multiplied, and rounded some units later. Where there are
-// minima (kMin), the inputs have sums of each 16.
-template <uint32_t kUnit, bool kMin, size_t... kTokens>
+// minima (kMin), the inputs have sums of each 16. Where the inputs have a rest (kRest), a unit's sum is below
+// 2^22, so that nothing of it is rounded before.
+template <uint32_t kUnit, bool kMin, bool kRest, size_t... kTokens>
 void multiply_band(const UnitTile& w, uint32_t row, const UnitInputs& in, uint32_t n_tokens, int32_t* sums,
                    std::index_sequence<kTokens...>) {
   constexpr uint32_t kInputUnit = kUnit == 64 ? 64 : 32;
   const uint32_t units = w.n_in / kUnit;
   __m512i total[kTileTokens];
   ((total[kTokens] = _mm512_setzero_si512()), ...);
-  UnitSums of_unit[kOnTheirWay];
+  UnitSums of_unit[kOnTheirWay], of_rest[kRest ? kOnTheirWay : 1];
   const auto multiply = [&]<bool kOdd>(uint32_t u) __attribute__((always_inline)) {
-    multiply_unit<kOdd>(w.codes + size_t{u} * (kUnit / 4) * kCodeRow + row * 4, in.q + size_t{u} * kUnit,
-                        w.n_in);
+    const uint8_t* codes = w.codes + size_t{u} * (kUnit / 4) * kCodeRow + row * 4;
+    const size_t at = size_t{u} * kUnit;
+    if constexpr (kRest)
+      multiply_unit_and_rest<kOdd>(codes, in.q + at, in.rest + at, w.n_in);
+    else
+      multiply_unit<kOdd>(codes, in.q + at, w.n_in);
   };
   const auto round = [&](uint32_t u) __attribute__((always_inline)) {
     const UnitSums& now = of_unit[u % kOnTheirWay];
@@ -172,11 +203,16 @@ void multiply_band(const UnitTile& w, uint32_t row, const UnitInputs& in, uint32
     const float* factors = in.factors + u * kUnit / kInputUnit;
     const auto add = [&](uint32_t t, __m512i & to) __attribute__((always_inline)) {
       const __m512 factor = _mm512_set1_ps(factors[size_t{w.n_in} / kInputUnit * t]);
-      __m512i more = rounded(_mm512_load_si512(now.of[t]), _mm512_mul_ps(d, factor));
+      __m512 exact = _mm512_cvtepi32_ps(_mm512_load_si512(now.of[t]));
+      if constexpr (kRest)
+        exact = _mm512_fmadd_ps(exact, _mm512_set1_ps(kRestSteps),
+                                _mm512_cvtepi32_ps(_mm512_load_si512(of_rest[u % kOnTheirWay].of[t])));
+      __m512i more = rounded(exact, _mm512_mul_ps(d, factor));
       if constexpr (kMin) {
         const int32_t* of_token = in.sums + size_t{w.n_in} / 16 * t + size_t{u} * (kUnit / 16);
         more = _mm512_sub_epi32(
-            more, rounded(_mm512_set1_epi32(of_token[0] + of_token[1]), _mm512_mul_ps(m, factor)));
+            more, rounded(_mm512_cvtepi32_ps(_mm512_set1_epi32(of_token[0] + of_token[1])),
+                          _mm512_mul_ps(m, factor)));
       }
       to = _mm512_add_epi32(to, more);
     };
@@ -185,6 +221,7 @@ void multiply_band(const UnitTile& w, uint32_t row, const UnitInputs& in, uint32
   const auto next = [&]<bool kOdd>(uint32_t u) __attribute__((always_inline)) {
     if (u + 1 < units) multiply.template operator()<!kOdd>(u + 1);
     store_unit<kOdd>(of_unit[u % kOnTheirWay]);
+    if constexpr (kRest) store_rest<kOdd>(of_rest[u % kOnTheirWay]);
     if (u + 1 >= kOnTheirWay) round(u + 1 - kOnTheirWay);
   };
   multiply.template operator()<false>(0);
@@ -201,7 +238,7 @@ void multiply_band(const UnitTile& w, uint32_t row, const UnitInputs& in, uint32
   (put(kTokens, total[kTokens]), ...);
 }
 
-template <uint32_t kUnit, bool kMin = false>
+template <uint32_t kUnit, bool kMin = false, bool kRest = false>
 void multiply_units(const UnitTile& w, const UnitInputs& in, uint32_t n_tokens, int32_t* sums) {
   static_assert(!kMin || kUnit == 32);
   constexpr uint32_t kSumEvery = kUnit == 64 ? 64 : 16, kInputUnit = kUnit == 64 ? 64 : 32;
@@ -212,7 +249,7 @@ void multiply_units(const UnitTile& w, const UnitInputs& in, uint32_t n_tokens, 
     configured = n;
     const auto some = [&](auto tokens) {
       for (uint32_t row = 0; row < kTileRows; row += kBandRows)
-        multiply_band<kUnit, kMin>(w, row, inputs_from(in, t, w.n_in, kSumEvery, kInputUnit), n,
+        multiply_band<kUnit, kMin, kRest>(w, row, inputs_from(in, t, w.n_in, kSumEvery, kInputUnit), n,
                                    sums + t * kTileRows, tokens);
     };
     if (n > kTileTokens / 2)
@@ -225,7 +262,8 @@ void multiply_units(const UnitTile& w, const UnitInputs& in, uint32_t n_tokens, 
 
 void group_tile(const GroupTile& w, const UnitInputs& in, uint32_t n_tokens, int32_t* sums) {
   constexpr uint32_t kGroup = 64;
-  multiply_units<kGroup>({w.codes, w.scales, nullptr, w.n_in, w.scale_every / kGroup}, in, n_tokens, sums);
+  const UnitTile tile{w.codes, w.scales, nullptr, w.n_in, w.scale_every / kGroup};
+  (in.rest ? multiply_units<kGroup, false, true> : multiply_units<kGroup>)(tile, in, n_tokens, sums);
 }
 
 void block_tile(const BlockTile& w, const UnitInputs& in, uint32_t n_tokens, int32_t* sums) {

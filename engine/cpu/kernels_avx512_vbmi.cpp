@@ -57,16 +57,16 @@ inline void decode(__m512i bytes, __m512i (&codes)[5]) {
   codes[4] = look_up(kFifth, upper);
 }
 
-// The inputs of some tokens from a group on: where the sum of each group begins, which is minus the sum of
-// its inputs, and what its scale is multiplied by. From a token to the next are n_in of q and n_in / kGroup
-// of the others.
+// The inputs of some tokens from a group on, of one plane or of q and the rest: where the sum of each group
+// begins, which is minus the sum of its inputs, and what its scale is multiplied by. From a token to the next
+// are n_in of q and n_in / kGroup of the others.
 struct Groups {
-  const int8_t* q;
+  const int8_t* planes[2];
   const int32_t* first;
   const float* factors;
   size_t n_in;
 
-  const int8_t* q_of(int token) const { return q + n_in * static_cast<size_t>(token); }
+  const int8_t* q_of(int plane, int token) const { return planes[plane] + n_in * static_cast<size_t>(token); }
   size_t at(int token, uint32_t group) const { return n_in / kGroup * static_cast<size_t>(token) + group; }
 };
 
@@ -89,9 +89,8 @@ class Rounding {
     --left_;
   }
   // The factor is fetched where it is used, and so by the load port alone.
-  void add(int token, __m512i total, const float* factor) {
-    const __m512 exact =
-        _mm512_mul_ps(_mm512_cvtepi32_ps(total), _mm512_mul_ps(scale_, _mm512_set1_ps(*factor)));
+  void add(int token, __m512 total, const float* factor) {
+    const __m512 exact = _mm512_mul_ps(total, _mm512_mul_ps(scale_, _mm512_set1_ps(*factor)));
     sums_[token] = _mm512_add_epi32(sums_[token], _mm512_cvtps_epi32(exact));
   }
   __m512i sums(int token) const { return sums_[token]; }
@@ -104,11 +103,25 @@ class Rounding {
   __m512i sums_[kTokens];
 };
 
-template <int kTokens>
+// Where the sum of a plane begins: that of the last one with the group's.
+template <int kPlanes>
+inline __m512i first_sum(const Groups& in, int plane, int token, uint32_t group) {
+  return plane + 1 == kPlanes ? _mm512_set1_epi32(in.first[in.at(token, group)]) : _mm512_setzero_si512();
+}
+
+// A group's sum of all planes, which is below 2^22, so that nothing is rounded.
+inline __m512 total_of(const __m512i (&planes)[1]) { return _mm512_cvtepi32_ps(planes[0]); }
+inline __m512 total_of(const __m512i (&planes)[2]) {
+  return _mm512_fmadd_ps(_mm512_cvtepi32_ps(planes[0]), _mm512_set1_ps(kRestSteps),
+                         _mm512_cvtepi32_ps(planes[1]));
+}
+
+template <int kPlanes, int kTokens>
 inline void add_fives(const uint8_t* codes, const Groups& in, Rounding<kTokens>& to) {
-  __m512i sums[kTokens][5];
+  __m512i sums[kTokens][5][kPlanes];
   for (int t = 0; t < kTokens; ++t)
-    for (uint32_t g = 0; g < 5; ++g) sums[t][g] = _mm512_set1_epi32(in.first[in.at(t, g)]);
+    for (uint32_t g = 0; g < 5; ++g)
+      for (int p = 0; p < kPlanes; ++p) sums[t][g][p] = first_sum<kPlanes>(in, p, t, g);
 #pragma GCC unroll 2  // which saves the compiler's copies of registers, 7 %
   for (uint32_t i = 0; i < kWords; ++i) {
     const uint8_t* at = codes + i * kVector;
@@ -118,20 +131,23 @@ inline void add_fives(const uint8_t* codes, const Groups& in, Rounding<kTokens>&
     decode(load(at), code);
     for (int t = 0; t < kTokens; ++t)
       for (uint32_t g = 0; g < 5; ++g)
-        sums[t][g] = _mm512_dpbusd_epi32(sums[t][g], code[g], repeat_word(in.q_of(t) + kGroup * g + 4 * i));
+        for (int p = 0; p < kPlanes; ++p)
+          sums[t][g][p] =
+              _mm512_dpbusd_epi32(sums[t][g][p], code[g], repeat_word(in.q_of(p, t) + kGroup * g + 4 * i));
   }
   for (uint32_t g = 0; g < 5; ++g) {
     to.begin_group();
-    for (int t = 0; t < kTokens; ++t) to.add(t, sums[t][g], in.factors + in.at(t, g));
+    for (int t = 0; t < kTokens; ++t) to.add(t, total_of(sums[t][g]), in.factors + in.at(t, g));
   }
 }
 
 // A group in two bits a code, as in Layout::groups16
-template <int kTokens>
+template <int kPlanes, int kTokens>
 inline void add_group(const uint8_t* codes, const Groups& in, Rounding<kTokens>& to) {
   const __m512i low = _mm512_set1_epi8(0x03);
-  __m512i sums[kTokens];
-  for (int t = 0; t < kTokens; ++t) sums[t] = _mm512_set1_epi32(in.first[in.at(t, 0)]);
+  __m512i sums[kTokens][kPlanes];
+  for (int t = 0; t < kTokens; ++t)
+    for (int p = 0; p < kPlanes; ++p) sums[t][p] = first_sum<kPlanes>(in, p, t, 0);
   for (uint32_t i = 0; i < kGroup; i += 16) {
     const __m512i bits = load(codes + i * kVector / 16);
     const __m512i code[4] = {_mm512_and_si512(_mm512_srli_epi16(bits, 6), low),
@@ -139,22 +155,27 @@ inline void add_group(const uint8_t* codes, const Groups& in, Rounding<kTokens>&
                              _mm512_and_si512(_mm512_srli_epi16(bits, 2), low), _mm512_and_si512(bits, low)};
     for (int t = 0; t < kTokens; ++t)
       for (uint32_t s = 0; s < 4; ++s)
-        sums[t] = _mm512_dpbusd_epi32(sums[t], code[s], repeat_word(in.q_of(t) + i + 4 * s));
+        for (int p = 0; p < kPlanes; ++p)
+          sums[t][p] = _mm512_dpbusd_epi32(sums[t][p], code[s], repeat_word(in.q_of(p, t) + i + 4 * s));
   }
   to.begin_group();
-  for (int t = 0; t < kTokens; ++t) to.add(t, sums[t], in.factors + in.at(t, 0));
+  for (int t = 0; t < kTokens; ++t) to.add(t, total_of(sums[t]), in.factors + in.at(t, 0));
 }
 
-template <int kTokens>
+template <int kPlanes, int kTokens>
 inline void band_of_rows(const GroupRows& w, const uint8_t* codes, const uint16_t* scales, const Groups& in,
                          size_t stride, int32_t* out) {
   Rounding<kTokens> to(w, scales);
   const auto from = [&](uint32_t i) {
-    return Groups{in.q + i, in.first + i / kGroup, in.factors + i / kGroup, in.n_in};
+    return Groups{{in.planes[0] + i, in.planes[kPlanes - 1] + i},
+                  in.first + i / kGroup,
+                  in.factors + i / kGroup,
+                  in.n_in};
   };
   uint32_t i = 0;
-  for (; i + kFives <= w.n_in; i += kFives, codes += kWords * kVector) add_fives(codes, from(i), to);
-  for (; i < w.n_in; i += kGroup, codes += kGroup * kBandRows / 4) add_group(codes, from(i), to);
+  for (; i + kFives <= w.n_in; i += kFives, codes += kWords * kVector)
+    add_fives<kPlanes>(codes, from(i), to);
+  for (; i < w.n_in; i += kGroup, codes += kGroup * kBandRows / 4) add_group<kPlanes>(codes, from(i), to);
   for (int t = 0; t < kTokens; ++t) _mm512_storeu_si512(out + stride * static_cast<size_t>(t), to.sums(t));
 }
 
@@ -179,12 +200,20 @@ void group_rows(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, uint
     const auto some = [&](auto take, uint32_t tokens) {
       for (; t + tokens <= n_tokens; t += tokens)
         take(w, w.codes + b * band_bytes(w.n_in), w.scales + b * band_scales,
-             Groups{in.q + n_in * t, first + size_t{groups} * t, factors + size_t{groups} * t, n_in}, stride,
-             sums + stride * t + b * kBandRows);
+             Groups{{in.q + n_in * t, in.rest ? in.rest + n_in * t : nullptr},
+                    first + size_t{groups} * t,
+                    factors + size_t{groups} * t,
+                    n_in},
+             stride, sums + stride * t + b * kBandRows);
     };
-    some(band_of_rows<4>, 4);
-    some(band_of_rows<2>, 2);
-    some(band_of_rows<1>, 1);
+    if (in.rest) {
+      some(band_of_rows<2, 2>, 2);
+      some(band_of_rows<2, 1>, 1);
+      continue;
+    }
+    some(band_of_rows<1, 4>, 4);
+    some(band_of_rows<1, 2>, 2);
+    some(band_of_rows<1, 1>, 1);
   }
 }
 

@@ -147,7 +147,8 @@ void tile_product(const uint8_t* tile, uint32_t n_in, const int8_t* q, uint32_t 
 template <typename Code>
 int32_t group_sum(Code code, const UnitInputs& in, uint32_t group, float scale) {
   int32_t total = -in.sums[group];
-  for (uint32_t i = 64 * group; i < 64 * (group + 1); ++i) total += code(i) * in.q[i];
+  for (uint32_t i = 64 * group; i < 64 * (group + 1); ++i)
+    total += code(i) * (in.rest ? static_cast<int32_t>(kRestSteps) * in.q[i] + in.rest[i] : in.q[i]);
   return static_cast<int32_t>(std::nearbyint(static_cast<float>(total) * (scale * in.factors[group])));
 }
 

@@ -69,25 +69,21 @@ void CpuRecorder::multiply(const Matrix& w, const Quantised& q, const Out& out, 
   const Operands operands(w);
   const Inputs inputs(q, own_);
   const uint32_t rows = operands.rows();
-  const auto output = [sums_to, &k = k_, rows, y = data_of<float>(out.y)](
+  const auto output = [sums_to, rows, y = data_of<float>(out.y)](
                           const Operands& operands, uint32_t first, uint32_t last, const Operands::Part& part,
-                          uint32_t t, const int32_t* sums, const int32_t* rest) {
-    float* to = y + size_t{t} * rows + first;
-    sums_to(sums, last - first, operands.q_sum(t), operands.factor(part, t), to);
-    if (operands.has_rest()) k.add_sums(rest, last - first, 0, operands.rest().factor(part, t), to);
+                          uint32_t t, const int32_t* sums) {
+    sums_to(sums, last - first, operands.q_sum(t), operands.factor(part, t), y + size_t{t} * rows + first);
   };
   if (n > kTernaryRowTokens) {
     const auto work = [&k = k_, all = operands, inputs, rows, n, output](uint32_t unit, CacheLine* scratch) {
       const Operands operands = all.with(inputs.take(scratch));
       const uint32_t begin = unit * kTileRows, end = std::min(rows, begin + kTileRows);
       const HalfTile halves[] = {{begin, rows - 1}, {begin + kHalfTile, rows - 1}};
-      for_each_token(
-          k, operands, halves, n, scratch, [&](uint32_t t, const int32_t* sums, const int32_t* rest) {
-            operands.pieces(begin, end, [&](uint32_t first, uint32_t last, const Operands::Part& part) {
-              const uint32_t at = first - begin;
-              output(operands, first, last, part, t, sums + at, rest + at);
-            });
-          });
+      for_each_token(k, operands, halves, n, scratch, [&](uint32_t t, const int32_t* sums) {
+        operands.pieces(begin, end, [&](uint32_t first, uint32_t last, const Operands::Part& part) {
+          output(operands, first, last, part, t, sums + (first - begin));
+        });
+      });
     };
     return step(ceil_div(rows, kTileRows), work, kTileSums + operands.tile_bytes());
   }
@@ -97,18 +93,14 @@ void CpuRecorder::multiply(const Matrix& w, const Quantised& q, const Out& out, 
                         uint32_t unit, CacheLine* scratch) {
     const Operands operands = all.with(inputs.take(scratch));
     auto* sums = reinterpret_cast<int32_t*>(scratch);
-    int32_t* rest = sums + n * stride;
     const uint32_t begin = unit * at_once, end = std::min(rows, begin + at_once);
     operands.pieces(begin, end, [&](uint32_t first, uint32_t last, const Operands::Part& part) {
       operands.multiply_rows(k, part, first, last - first, 0, n, stride, sums);
-      if (operands.has_rest())
-        operands.rest().multiply_rows(k, part, first, last - first, 0, n, stride, rest);
-      for (uint32_t t = 0; t < n; ++t)
-        output(operands, first, last, part, t, sums + t * stride, rest + t * stride);
+      for (uint32_t t = 0; t < n; ++t) output(operands, first, last, part, t, sums + t * stride);
     });
     if (done && done->call) done->call(begin, end);
   };
-  step(ceil_div(rows, at_once), work, (operands.has_rest() ? 2 : 1) * n * stride * sizeof(int32_t));
+  step(ceil_div(rows, at_once), work, n * stride * sizeof(int32_t));
   reads(rows, at_once, [&](uint32_t first, uint32_t end) {
     return Weights{{operands.codes(first, end), {}}};
   });
@@ -121,13 +113,13 @@ struct GateSums {
   const int32_t *gate, *up;
 };
 
-// What a gated product gives of some rows and a token. `rest` is of what the rounding of the input left.
+// What a gated product gives of some rows and a token.
 void finish_gates(const CpuKernels& k, Act act, const Operands& operands, uint32_t t, const GateSums& sums,
-                  const GateSums& rest, uint32_t n, float* y) {
+                  uint32_t n, float* y) {
   const float gate_factor = operands.factor(operands.part(0), t),
               up_factor = operands.factor(operands.part(1), t);
   const int32_t q_sum = operands.q_sum(t);
-  if (act != Act::gelu && !operands.has_rest())
+  if (act != Act::gelu)
     return (act == Act::silu ? k.silu_sums : k.gate_sums)(sums.gate, sums.up, n, q_sum, gate_factor,
                                                           up_factor, y);
   constexpr uint32_t kSome = 64;
@@ -136,12 +128,7 @@ void finish_gates(const CpuKernels& k, Act act, const Operands& operands, uint32
     const uint32_t some = std::min(kSome, n - i);
     k.scale_sums(sums.gate + i, some, q_sum, gate_factor, g);
     k.scale_sums(sums.up + i, some, q_sum, up_factor, u);
-    if (operands.has_rest()) {
-      const Operands of_rest = operands.rest();
-      k.add_sums(rest.gate + i, some, 0, of_rest.factor(operands.part(0), t), g);
-      k.add_sums(rest.up + i, some, 0, of_rest.factor(operands.part(1), t), u);
-    }
-    activation_of(k, act)(g, u, some, y + i);
+    k.gelu(g, u, some, y + i);
   }
 }
 
@@ -155,18 +142,17 @@ void CpuRecorder::gated_product(const Matrix& w, const Quantised& q, const Out& 
   assert(w.parts[0].rows == n_out && w.parts[1].rows == n_out);
   const auto output = [&k = k_, act = out.act, n_out, y = data_of<float>(out.y)](
                           const Operands& operands, uint32_t begin, uint32_t rows, uint32_t t,
-                          const GateSums& sums, const GateSums& rest) {
-    finish_gates(k, act, operands, t, sums, rest, rows, y + size_t{t} * n_out + begin);
+                          const GateSums& sums) {
+    finish_gates(k, act, operands, t, sums, rows, y + size_t{t} * n_out + begin);
   };
   if (n > kTernaryRowTokens) {
     const auto work = [&k = k_, all = operands, inputs, n_out, n, output](uint32_t unit, CacheLine* scratch) {
       const Operands operands = all.with(inputs.take(scratch));
       const uint32_t begin = unit * kHalfTile, rows = std::min(n_out - begin, kHalfTile);
       const HalfTile halves[] = {{begin, n_out - 1}, {n_out + begin, 2 * n_out - 1}};
-      for_each_token(k, operands, halves, n, scratch,
-                     [&](uint32_t t, const int32_t* sums, const int32_t* rest) {
-                       output(operands, begin, rows, t, {sums, sums + kHalfTile}, {rest, rest + kHalfTile});
-                     });
+      for_each_token(k, operands, halves, n, scratch, [&](uint32_t t, const int32_t* sums) {
+        output(operands, begin, rows, t, {sums, sums + kHalfTile});
+      });
     };
     return step(ceil_div(n_out, kHalfTile), work, kTileSums + operands.tile_bytes());
   }
@@ -176,22 +162,14 @@ void CpuRecorder::gated_product(const Matrix& w, const Quantised& q, const Out& 
                         uint32_t unit, CacheLine* scratch) {
     const Operands operands = all.with(inputs.take(scratch));
     const uint32_t begin = unit * at_once, rows = std::min(n_out - begin, at_once);
-    auto* sums = reinterpret_cast<int32_t*>(scratch);  // of gate and up, and then of what the rounding left
-    int32_t* rest = sums + 2 * n * stride;
-    const auto multiply = [&](const Operands& some, int32_t* to) {
-      some.multiply_rows(k, some.part(0), begin, rows, 0, n, stride, to);
-      some.multiply_rows(k, some.part(1), n_out + begin, rows, 0, n, stride, to + n * stride);
-    };
-    const auto of_token = [&](const int32_t* from, uint32_t t) -> GateSums {
-      return {from + t * stride, from + (n + t) * stride};
-    };
-    multiply(operands, sums);
-    if (operands.has_rest()) multiply(operands.rest(), rest);
+    auto* sums = reinterpret_cast<int32_t*>(scratch);
+    operands.multiply_rows(k, operands.part(0), begin, rows, 0, n, stride, sums);
+    operands.multiply_rows(k, operands.part(1), n_out + begin, rows, 0, n, stride, sums + n * stride);
     for (uint32_t t = 0; t < n; ++t)
-      output(operands, begin, rows, t, of_token(sums, t), of_token(rest, t));
+      output(operands, begin, rows, t, {sums + t * stride, sums + (n + t) * stride});
     if (done && done->call) done->call(begin, begin + rows);
   };
-  step(ceil_div(n_out, at_once), work, (operands.has_rest() ? 4 : 2) * n * stride * sizeof(int32_t));
+  step(ceil_div(n_out, at_once), work, 2 * n * stride * sizeof(int32_t));
   reads(n_out, at_once, [&](uint32_t first, uint32_t end) {
     return Weights{{operands.codes(first, end), operands.codes(n_out + first, n_out + end)}};
   });

@@ -36,15 +36,15 @@ struct Rounded {
   int32_t* sums16;
   float* factors;  // Quantised::scales
   float* y;
-  int8_t* rest_q = nullptr;  // Input::int16_units
-  TokenScale* rest_info = nullptr;
-  int32_t* rest_sums = nullptr;
+  int8_t* rest_q = nullptr;         // Input::int16_units
+  TokenScale* rest_info = nullptr;  // and blocks
   int32_t* rest_sums16 = nullptr;
 
-  Rounded rest() const { return {rest_q, rest_info, rest_sums, rest_sums16, factors, nullptr}; }
+  // Of blocks
+  Rounded rest() const { return {rest_q, rest_info, nullptr, rest_sums16, factors, nullptr}; }
   // A token for the kernels of rows with scales.
-  UnitInputs groups(uint32_t token, uint32_t n) const {
-    return inputs_from({q, sums, factors}, token, n, 64, 64);
+  UnitInputs groups(uint32_t token, uint32_t n, bool has_rest) const {
+    return inputs_from({q, sums, factors, has_rest ? rest_q : nullptr}, token, n, 64, 64);
   }
   UnitInputs blocks(uint32_t token, uint32_t n) const {
     return inputs_from({q, sums16, factors}, token, n, 16, 32);
@@ -70,7 +70,7 @@ class MadeUnits {
   int8_t* q() { return reinterpret_cast<int8_t*>(q_.data()); }
   int32_t* sums() { return reinterpret_cast<int32_t*>(sums_.data()); }
   int8_t* rest_q() { return reinterpret_cast<int8_t*>(rest_q_.data()); }
-  int32_t* rest_sums() { return reinterpret_cast<int32_t*>(rest_sums_.data()); }
+  int32_t* rest_sums16() { return reinterpret_cast<int32_t*>(rest_sums16_.data()); }
   float* largest() { return reinterpret_cast<float*>(largest_.data()); }
   float* squares() { return reinterpret_cast<float*>(squares_.data()); }
 
@@ -78,7 +78,7 @@ class MadeUnits {
   struct alignas(64) Count {
     std::atomic<uint32_t> values = 0;
   };
-  std::vector<CacheLine> q_, sums_, rest_q_, rest_sums_, largest_, squares_;
+  std::vector<CacheLine> q_, sums_, rest_q_, rest_sums16_, largest_, squares_;
   std::deque<Count> there_;  // values of each unit that are there
 };
 

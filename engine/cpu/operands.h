@@ -57,9 +57,6 @@ class Operands {
     o.in_ = inputs;
     return o;
   }
-  // With what the rounding of its inputs leaves in place of these. Requires: has_rest.
-  Operands rest() const { return with(in_.rest()); }
-  bool has_rest() const { return has_rest_; }
   uint32_t rows() const { return rows_; }
   const Part& part(size_t i) const { return parts_[i]; }
   // Rows that a unit has to begin at a multiple of, and the bytes of a row
@@ -104,7 +101,8 @@ class Operands {
     const auto row = static_cast<ptrdiff_t>(first - part.begin) - static_cast<ptrdiff_t>(in_band);
     const uint16_t* scales = part.scales + row * static_cast<ptrdiff_t>(n_in_ / scale_every_);
     k.group_rows({codes - in_band * code_bytes_, scales, n_in_, scale_every_, fixed_},
-                 ceil_div(in_band + n_rows, kBandRows), in_.groups(token, n_in_), n_tokens, stride, sums);
+                 ceil_div(in_band + n_rows, kBandRows), in_.groups(token, n_in_, has_rest_), n_tokens, stride,
+                 sums);
     for (uint32_t t = 0; t < n_tokens && in_band != 0; ++t, sums += stride)
       std::copy_n(sums + in_band, n_rows, sums);
   }
@@ -141,7 +139,8 @@ class Operands {
   void multiply_tile(const CpuKernels& k, uint8_t* tile, uint32_t token, uint32_t n_tokens,
                      int32_t* sums) const {
     if (!groups_) return k.tile_product(tile, n_in_, in_.q + size_t{token} * n_in_, n_tokens, sums);
-    k.group_tile({tile, tile_scales(tile), n_in_, scale_every_}, in_.groups(token, n_in_), n_tokens, sums);
+    k.group_tile({tile, tile_scales(tile), n_in_, scale_every_}, in_.groups(token, n_in_, has_rest_), n_tokens,
+                 sums);
   }
 
  private:
@@ -159,16 +158,15 @@ class Operands {
   size_t code_bytes_;  // of a row
   uint32_t scale_every_;
   float fixed_;
-  bool has_rest_;
+  bool has_rest_;  // Input::int16_units
   Rounded in_{};
   std::array<Part, 3> parts_{};
   uint32_t rows_ = 0;
 };
 
-inline constexpr uint32_t kTileValues = kTokensAtOnce * kTileRows;
-inline constexpr size_t kTileSums = 2 * size_t{kTileValues} * sizeof(int32_t);
+inline constexpr size_t kTileSums = size_t{kTokensAtOnce} * kTileRows * sizeof(int32_t);
 
-// Unpacks a tile into scratch, and calls output(token, its kTileRows sums, those of what rounding leaves).
+// Unpacks a tile into scratch, and calls output(token, its kTileRows sums).
 template <typename Output>
 void for_each_token(const CpuKernels& k, const Operands& operands, const HalfTile (&halves)[2], uint32_t n,
                     CacheLine* scratch, Output output) {
@@ -178,9 +176,7 @@ void for_each_token(const CpuKernels& k, const Operands& operands, const HalfTil
   for (uint32_t first = 0; first < n; first += kTokensAtOnce) {
     const uint32_t tokens = std::min(kTokensAtOnce, n - first);
     operands.multiply_tile(k, tile, first, tokens, sums);
-    if (operands.has_rest()) operands.rest().multiply_tile(k, tile, first, tokens, sums + kTileValues);
-    for (uint32_t t = 0; t < tokens; ++t)
-      output(first + t, sums + t * kTileRows, sums + kTileValues + t * kTileRows);
+    for (uint32_t t = 0; t < tokens; ++t) output(first + t, sums + t * kTileRows);
   }
 }
 

@@ -13,8 +13,17 @@ size_t lines_of(size_t bytes) { return ceil_div(bytes, sizeof(CacheLine)); }
 // The least of what a unit, or the sum of some inputs, may have.
 constexpr uint32_t kLeastUnit = 32, kLeastSum = 16;
 
-void sum_up(const CpuKernels& k, const int8_t* q, uint32_t n, uint32_t every, int32_t* sums) {
-  (every == 16 ? k.sums_of_16 : k.sums_of_64)(q, n, sums);
+// Of each 64 inputs; `rest` may be null.
+void sum_groups(const CpuKernels& k, const int8_t* q, const int8_t* rest, uint32_t n, int32_t* sums) {
+  k.sums_of_64(q, n, sums);
+  constexpr uint32_t kSome = 1024;
+  int32_t of_rest[kSome / 64];
+  for (uint32_t i = 0; rest && i < n; i += kSome) {
+    const uint32_t some = std::min(kSome, n - i);
+    k.sums_of_64(rest + i, some, of_rest);
+    for (uint32_t g = 0; g < some / 64; ++g)
+      sums[i / 64 + g] = sums[i / 64 + g] * static_cast<int32_t>(kRestSteps) + of_rest[g];
+  }
 }
 
 // What the rounding of units leaves, times 254. A value that is added to 1.5 * 2^23 is rounded half to even,
@@ -41,7 +50,7 @@ void MadeUnits::reserve(uint32_t n_in) {
   grow(q_, n_in);
   grow(sums_, n_in / kLeastSum * sizeof(int32_t));
   grow(rest_q_, n_in);
-  grow(rest_sums_, n_in / kLeastSum * sizeof(int32_t));
+  grow(rest_sums16_, n_in / kLeastSum * sizeof(int32_t));
   grow(largest_, n_in / kLeastUnit * sizeof(float));
   grow(squares_, n_in / kLeastUnit * sizeof(float));
   while (there_.size() < n_in / kLeastUnit) there_.emplace_back();
@@ -58,11 +67,16 @@ void MadeUnits::made(const CpuKernels& k, const Of& of, uint32_t first, uint32_t
     }
     k.quantise_units(of.x + begin, of.weight ? of.weight + begin : nullptr, of.unit, of.unit, q() + begin,
                      largest() + u, squares() + u);
-    sum_up(k, q() + begin, of.unit, of.sum_every, sums() + begin / of.sum_every);
-    if (!of.rest) continue;
-    round_rest(of.x + begin, of.weight ? of.weight + begin : nullptr, of.unit, of.unit, largest() + u,
-               q() + begin, rest_q() + begin);
-    sum_up(k, rest_q() + begin, of.unit, of.sum_every, rest_sums() + begin / of.sum_every);
+    const int8_t* rest = of.rest ? rest_q() + begin : nullptr;
+    if (rest)
+      round_rest(of.x + begin, of.weight ? of.weight + begin : nullptr, of.unit, of.unit, largest() + u,
+                 q() + begin, rest_q() + begin);
+    if (of.sum_every == 64) {
+      sum_groups(k, q() + begin, rest, of.unit, sums() + begin / 64);
+      continue;
+    }
+    k.sums_of_16(q() + begin, of.unit, sums() + begin / 16);
+    if (rest) k.sums_of_16(rest, of.unit, rest_sums16() + begin / 16);
   }
 }
 
@@ -108,13 +122,12 @@ void Rounding::round_row(const float* row, const float* weight, uint32_t token, 
     to.info[token] = {s, k_.quantise(row, weight, n_in_, inverse, s, q)};
     if (groups_) std::fill_n(to.factors + size_t{token} * units, units, 1.0F);
   }
-  const auto sum = [&](const int8_t* of, int32_t* sums, int32_t* sums16) {
-    if (groups_) sum_up(k_, of, n_in_, 64, sums + size_t{token} * (n_in_ / 64));
-    if (blocks_) sum_up(k_, of, n_in_, 16, sums16 + size_t{token} * (n_in_ / 16));
-  };
-  sum(q, to.sums, to.sums16);
-  if (!rest_) return;
-  sum(to.rest_q + size_t{token} * n_in_, to.rest_sums, to.rest_sums16);
+  const int8_t* rest = rest_ ? to.rest_q + size_t{token} * n_in_ : nullptr;
+  if (groups_) sum_groups(k_, q, rest, n_in_, to.sums + size_t{token} * (n_in_ / 64));
+  if (!blocks_) return;
+  k_.sums_of_16(q, n_in_, to.sums16 + size_t{token} * (n_in_ / 16));
+  if (!rest) return;
+  k_.sums_of_16(rest, n_in_, to.rest_sums16 + size_t{token} * (n_in_ / 16));
   to.rest_info[token] = scale_of_rest(to.info[token]);
 }
 
@@ -130,7 +143,8 @@ void Rounding::copy(const Rounded& rows, uint32_t token, uint32_t row) const {
 
 TokenScale Rounding::scale_of(const UnitTotals& row) const {
   const float inverse = norm_.kind == Norm::Kind::rms ? norm_.inverse(row.squares, n_in_) : 1;
-  return {127 / std::max(kLeastMagnitude, row.largest * inverse), 0};
+  const float s = 127 / std::max(kLeastMagnitude, row.largest * inverse);
+  return {rest_ && groups_ ? s * kRestSteps : s, 0};
 }
 
 TokenScale Rounding::scale_of_rest(const TokenScale& row) { return {row.s * kRestSteps, 0}; }
@@ -162,7 +176,7 @@ Rounded Rounding::own(CacheLine* memory) const {
   TokenScale* rest_info = rest_ ? info + 1 : nullptr;
   if (made_)
     return {made_->q(),      info,      made_->sums(),      made_->sums(),     e, nullptr,
-            made_->rest_q(), rest_info, made_->rest_sums(), made_->rest_sums()};
+            made_->rest_q(), rest_info, made_->rest_sums16()};
   CacheLine* q = factors + lines_of(n_in_ / unit_ * sizeof(float));
   const auto sums_of = [&](CacheLine* row) { return reinterpret_cast<int32_t*>(row + lines_of(n_in_)); };
   CacheLine* end = q + own_row_lines();
@@ -171,7 +185,7 @@ Rounded Rounding::own(CacheLine* memory) const {
   to.y = reinterpret_cast<float*>(end + own_row_lines());
   to.rest_q = reinterpret_cast<int8_t*>(end);
   to.rest_info = rest_info;
-  to.rest_sums = to.rest_sums16 = sums_of(end);
+  to.rest_sums16 = sums_of(end);
   return to;
 }
 
@@ -182,7 +196,7 @@ void Rounding::run_own(CacheLine* memory) const {
   *to.info = scale_of(k_.unit_factors(made_->largest(), made_->squares(), n_in_ / unit_, to.factors));
   if (!rest_) return;
   for (uint32_t i = 0; i < n_in_; i += sizeof(CacheLine)) __builtin_prefetch(to.rest_q + i);
-  *to.rest_info = scale_of_rest(*to.info);
+  if (blocks_) *to.rest_info = scale_of_rest(*to.info);
 }
 
 Inputs::Inputs(const Quantised& q, const std::shared_ptr<const Rounding>& own) : own_(own) {
@@ -191,7 +205,7 @@ Inputs::Inputs(const Quantised& q, const std::shared_ptr<const Rounding>& own) :
               reinterpret_cast<int32_t*>(data(q.sums)),      reinterpret_cast<int32_t*>(data(q.sums16)),
               reinterpret_cast<float*>(data(q.scales)),      reinterpret_cast<float*>(data(q.y)),
               reinterpret_cast<int8_t*>(data(q.rest_q)),     reinterpret_cast<TokenScale*>(data(q.rest_info)),
-              reinterpret_cast<int32_t*>(data(q.rest_sums)), reinterpret_cast<int32_t*>(data(q.rest_sums16))};
+              reinterpret_cast<int32_t*>(data(q.rest_sums16))};
 }
 
 }  // namespace bitnet::cpu

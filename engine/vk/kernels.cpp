@@ -31,6 +31,7 @@ Specialisation product_constants(const Matrix& w, const Out& out) {
   if (w.layout == Layout::trits) return c;
   c.insert({{CONSTANT_INPUT_UNITS, input_units_of(w)},
             {CONSTANT_SCALE_GROUPS, w.scale_every / 64},
+            {CONSTANT_REST, w.input == Input::int16_units ? 1 : 0},
             {CONSTANT_OUT, static_cast<uint32_t>(out.kind)}});
   return c;
 }
@@ -51,12 +52,14 @@ std::optional<Specialisation> trits_tile(const Device& device, uint64_t outputs)
 
 // The same of ternary_matmul_groups_matrix, whose sums take twice the registers: no tile of a subgroup is
 // larger than 32 x 32. Of few tokens the larger tiles would be half empty.
-std::optional<Specialisation> groups_tile(const Device& device, uint64_t outputs, uint32_t tokens) {
+std::optional<Specialisation> groups_tile(const Device& device, const Matrix& w, uint32_t tokens) {
   constexpr MatrixTile kTiles[] = {
       {400'000, 16, 16, 4, 1}, {1'600'000, 32, 32, 2, 2}, {UINT64_MAX, 32, 32, 4, 4}};
+  uint64_t outputs = uint64_t{w.rows()} * tokens;
   if (tokens <= 32) outputs = std::min(outputs, kTiles[0].most_outputs);
+  const uint32_t planes = w.input == Input::int16_units ? 2 : 1;
   return matrix_tile(device, kTiles, outputs, [&](const Specialisation& c) {
-    const uint32_t step = (tile_rows(c) + tile_tokens(c)) * (128 + 16 + 2 * 4);  // int8, and two scales
+    const uint32_t step = (tile_rows(c) + planes * tile_tokens(c)) * (128 + 16 + 2 * 4);  // int8, and two scales
     return std::max(step, tile_rows(c) * c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_SUBGROUP_TOKENS) * 4);
   });
 }
@@ -224,7 +227,8 @@ Specialisation VulkanKernels::quantise_constants(const Matrix& w, const Norm& no
 const Kernel& VulkanKernels::quantise(const Matrix& w, const Norm& norm, bool rest) {
   const Device& d = device_;
   Specialisation constants = quantise_constants(w, norm);
-  if (rest) constants[CONSTANT_REST] = 1;
+  if (w.input == Input::int16_units && w.layout == Layout::groups) constants[CONSTANT_REST] = REST_TOO;
+  if (rest) constants[CONSTANT_REST] = REST_ALONE;
   if (w.layout == Layout::trits) return kernel(SUBGROUPS(rms_norm_quantise), constants);
   return kernel(SUBGROUPS(rms_norm_quantise_groups), constants);
 }
@@ -258,7 +262,7 @@ VulkanKernels::Matmul VulkanKernels::matmul(const Matrix& w, const Out& out, uin
   const bool groups = w.layout != Layout::trits;
   const uint64_t outputs = uint64_t{w.rows()} * n;
   std::optional<Specialisation> tile;
-  if (matrix_) tile = groups ? groups_tile(device_, outputs, n) : trits_tile(device_, outputs);
+  if (matrix_) tile = groups ? groups_tile(device_, w, n) : trits_tile(device_, outputs);
   if (!tile) {
     const Shader shaders[] = {DOT(ternary_matmul), DOT(ternary_matmul_add), DOT(ternary_matmul_gate_up)};
     return {kernel(groups ? (DOT(ternary_matmul_groups)) : shaders[kind], constants), gated ? 32U : 64U, 32};

@@ -51,10 +51,12 @@ void require(bool known, const char* what) {
 bool is_known(const Matrix& w) { return !w.bias && w.layout != Layout::floats; }
 bool is_known(const Out& out) { return out.kind != Out::Kind::act; }
 
-// What the rounding of an input left, as an input.
+// What the rounding of an input left, as an input of blocks.
 Quantised rest_of(const Quantised& q) {
-  return {q.rest_q, q.rest_info, q.rest_sums, q.rest_sums16, nullptr, q.scales};
+  return {q.rest_q, q.rest_info, nullptr, q.rest_sums16, nullptr, q.scales};
 }
+// Whether the two parts of an input are multiplied by themselves.
+bool in_two_products(const Matrix& w) { return w.input == Input::int16_units && w.layout == Layout::blocks; }
 
 }  // namespace
 
@@ -191,10 +193,11 @@ void VulkanRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {
     return dispatch(kernel, push, {&in.x, weight, bias, in.q.q.get(), in.q.info.get()}, n);
   const auto round = [&](const Kernel& kernel, const Quantised& to) {
     const BufferPtr& sums = w.layout == Layout::blocks ? to.sums16 : to.sums;
-    dispatch(kernel, push, {&in.x, weight, bias, to.q.get(), to.info.get(), sums.get(), scales}, n);
+    const Buffer* rest = or_any(to.rest_q, *to.q);
+    dispatch(kernel, push, {&in.x, weight, bias, to.q.get(), to.info.get(), sums.get(), scales, rest}, n);
   };
   round(kernel, in.q);
-  if (w.input == Input::int16_units) round(kernels_.quantise(w, in.norm, true), rest_of(in.q));
+  if (in_two_products(w)) round(kernels_.quantise(w, in.norm, true), rest_of(in.q));
 }
 
 // The matrix as the kernels of the next product may read it: as it is, or as it lies in a slot.
@@ -227,7 +230,7 @@ void VulkanRecorder::end_piece() {
 
 void VulkanRecorder::product(const Matrix& where, const Quantised& in, const Out& out, uint32_t n) {
   const Matrix& w = at_hand(where, n);
-  if (w.input != Input::int16_units) return multiply(w, in, out, n);
+  if (!in_two_products(w)) return multiply(w, in, out, n);
   require(!w.bias && out.kind != Out::Kind::act, "this projection");
   const bool gated = out.kind == Out::Kind::gate;
   const Out sum = gated ? store(*in.gate_up) : out;
@@ -246,12 +249,12 @@ void VulkanRecorder::multiply(const Matrix& w, const Quantised& in, const Out& o
   const auto product = [&](const Kernel& kernel, uint32_t groups_x, uint32_t groups_y) {
     const GroupsPush push = push_of(w, n_out, n);
     const Buffer *codes = w.codes.get(), *q = in.q.get(), *info = in.info.get(), *sums = in.sums.get(),
-                 *scales = w.scales.get(), *shares = or_any(in.scales, *in.info);
+                 *scales = w.scales.get(), *shares = or_any(in.scales, *in.info), *rest = or_any(in.rest_q, *q);
     if (w.layout == Layout::trits)
       return dispatch(kernel, without_groups(push), {codes, q, info, &out.y}, groups_x, groups_y);
-    if (kernel.shape().n_bindings == 6)  // cooperative matrices do without the sums
-      return dispatch(kernel, push, {codes, q, info, &out.y, scales, shares}, groups_x, groups_y);
-    dispatch(kernel, push, {codes, q, info, &out.y, scales, sums, shares}, groups_x, groups_y);
+    if (kernel.shape().n_bindings == 7)  // cooperative matrices do without the sums
+      return dispatch(kernel, push, {codes, q, info, &out.y, scales, shares, rest}, groups_x, groups_y);
+    dispatch(kernel, push, {codes, q, info, &out.y, scales, sums, shares, rest}, groups_x, groups_y);
   };
   if (n <= kFewTokens) {
     const Kernel& matvec = kernels_.matvec(w, out, n);

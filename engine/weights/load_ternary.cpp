@@ -127,7 +127,7 @@ void TensorLoader::load_groups(const RowsToPack& stacked, Matrix& m) {
   const Packed packed = load_packed(repacker, layout, rows, 0, m.rows(), of_file);
   m.codes = packed.codes, m.scales = packed.scales;
   m.scale_every = packed.scale_every;
-  m.fixed = fixed_for(repacker.largest_bound());
+  m.fixed = fixed_for(repacker.largest_bound() * steps_of(m.input));
   for (Matrix::Part& part : m.parts) part.scale /= m.fixed;
 }
 

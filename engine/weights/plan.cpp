@@ -192,11 +192,11 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
   }
   const uint64_t f32_features = c.n_embd + qkv + o + gates + delta_scratch + pairs * c.n_ff +
                                 (post ? c.n_embd : 0) + (floats ? rounded : 0) + turned +
-                                (rest ? 2 * c.n_ff : 0) + uint64_t{c.n_per_layer} * (2 * c.n_layer + 1);
-  const uint64_t rows_of_int8 = rest ? 2 : 1;
+                                (rest && blocks ? 2 * c.n_ff : 0) + uint64_t{c.n_per_layer} * (2 * c.n_layer + 1);
+  const uint64_t of_blocks = blocks ? rounded / 16 * 4 + 8 : 0;
   plan.activations +=
       batch * (4 * f32_features +
-               rows_of_int8 * (rounded + rounded / 64 * 4 + (blocks ? rounded / 16 * 4 : 0) + 8) +
+               (rest ? 2 : 1) * (rounded + of_blocks) + rounded / 64 * 4 + 8 +
                (scaled ? rounded / 32 * 4 : 0)) +
       (tokens + kAttentionChunk - 1) / kAttentionChunk * 4 * scratch +
       4 * ((kMaxLogitRows + kRunAhead) * uint64_t{c.n_vocab} + uint64_t{kMaxLogitRows} * c.n_embd);

@@ -91,6 +91,7 @@ void linear(uint group, bool gates, bool long_rows) {
   }
   if (kInputUnits != 0) scale = row_scale(share.squares, share.largest, normed);
   else barrier();  // either shows everyone the int8
+  if (kRest != 0) scale.s = scale_of_rest(scale.s);
 #else
   take_vector(invocation, words, long_rows);
   barrier();  // subgroups that polled at different times meet here

@@ -75,8 +75,6 @@ void PRODUCT(uint group, RowScale scale) {
   int acc[CODES];
   UNROLL for (uint k = 0; k < CODES; ++k) acc[k] = 0;
 #ifdef GROUPS
-  int rest[CODES];  // the sums of what the rounding of the input left
-  UNROLL for (uint k = 0; k < CODES; ++k) rest[k] = 0;
   uint stride = unit_stride(units), row_scales = units / kScaleGroups;
   UNROLL for (uint i = 0; i < LOADS; ++i) {
     uint own = lane + i * LANES, g = min(own, units - 1);
@@ -117,10 +115,8 @@ void PRODUCT(uint group, RowScale scale) {
           }
         }
       }
-      UNROLL for (uint k = 0; k < CODES; ++k) {
-        acc[k] += rounded_share(dots[k] - sum_of_q(sums), of_group[k], share);
-        rest[k] += rounded_share(rest_dots[k] - sum_of_rest(sums), of_group[k], share);
-      }
+      UNROLL for (uint k = 0; k < CODES; ++k)
+        acc[k] += rounded_share(REST_STEPS * dots[k] + (rest_dots[k] - sums), of_group[k], share);
     }
     if (goes_on) LOAD_AT(first_row + a_pass, i, i + 1);  // on their way meanwhile
   }
@@ -152,18 +148,6 @@ void PRODUCT(uint group, RowScale scale) {
       sum = acc[r];
       up_sum = acc[CODES - ROWS + r];
     }
-#ifdef GROUPS
-  int rest_sum = 0, up_rest = 0;
-  if (kRest != 0) {
-    UNROLL for (uint k = 0; k < CODES; ++k)
-      UNROLL for (uint step = LANES / 2; step > 0; step /= 2) rest[k] += shuffle_xor(rest[k], step);
-    UNROLL for (uint r = 0; r < ROWS; ++r)
-      if (lane == r) {
-        rest_sum = rest[r];
-        up_rest = rest[CODES - ROWS + r];
-      }
-  }
-#endif
   uint row = first_row + lane;
   if (MATRICES == 1 && push.kind == STAGE_LINEAR_ADD && (push.flow & FLOW_RESIDUAL) != 0) {
     // An earlier stage has given it, but this invocation may have read it too early.
@@ -174,15 +158,8 @@ void PRODUCT(uint group, RowScale scale) {
   if (lane < ROWS && row < push.n_out) {
     int q_sum = vector_sum();
     if (MATRICES == 2) {
-      precise float gate = ternary_result(sum, q_sum, scale.s, push.scale0);
-      precise float up = ternary_result(up_sum, q_sum, scale.s, push.scale1);
-#ifdef GROUPS
-      if (kRest != 0) {
-        gate += ternary_result(rest_sum, 0, scale_of_rest(scale.s), push.scale0);
-        up += ternary_result(up_rest, 0, scale_of_rest(scale.s), push.scale1);
-      }
-#endif
-      float result = gated(gate, up);
+      float result = gated(ternary_result(sum, q_sum, scale.s, push.scale0),
+                           ternary_result(up_sum, q_sum, scale.s, push.scale1));
 #ifdef ROUNDS
       if (ROUNDS)
         keep_gate(row, result);
@@ -192,9 +169,6 @@ void PRODUCT(uint group, RowScale scale) {
     } else {
       precise float result = ternary_result(sum, q_sum, scale.s, scale_of_row(row));
       if (push.kind == STAGE_LINEAR_ADD) result = uintBitsToFloat(residual.x) + result;
-#ifdef GROUPS
-      if (kRest != 0) result += ternary_result(rest_sum, 0, scale_of_rest(scale.s), scale_of_row(row));
-#endif
       give(row, result);
     }
   }

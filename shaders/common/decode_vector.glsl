@@ -89,7 +89,7 @@ uint unit_stride(uint units) { return units + 1; }
 uint unit_stride(uint units) { return units + 4; }
 #endif
 const uint kMostUnits = kTile * 4 / kUnitWords / kPlanes;
-shared int unit_sums[kMostUnits];      // sum(q) of each unit, and 2^16 times that of the rest
+shared int unit_sums[kMostUnits];      // of the inputs of each; of blocks: sum(q), and 2^16 times that of the rest
 shared uint unit_largest[kMostUnits];  // bits of its largest |x * weight|
 
 int sum_of_q(int both) { return both << 16 >> 16; }
@@ -134,7 +134,12 @@ RoundedWord rounded_word(vec4 four, float factor) {
   return word;
 }
 
-int sum_of_both(RoundedWord word) { return sum_of(word.q) + (sum_of(word.rest) << 16); }
+int sum_of_both(RoundedWord word) {
+#ifdef GROUPS
+  if (kRest != 0) return REST_STEPS * sum_of(word.q) + sum_of(word.rest);
+#endif
+  return sum_of(word.q) + (sum_of(word.rest) << 16);
+}
 
 RoundedWord rounded_words(uint i, uint at, bool is_there, float factor) {
   uint unit = at / kUnitWords;

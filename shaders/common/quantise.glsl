@@ -60,18 +60,16 @@ ivec4 quantised(vec4 y, float factor) {
 }
 
 // What that leaves, rounded: Input::int16_units.
-const float kRestSteps = 254.0;
-
 ivec4 quantised_rest(vec4 y, float factor) {
   precise vec4 scaled = y * factor;
   precise vec4 left = scaled - ((clamp(scaled, -128.0, 127.0) + kHalfwayFloat) - kHalfwayFloat);
-  precise vec4 steps = left * kRestSteps;
+  precise vec4 steps = left * float(REST_STEPS);
   precise vec4 half_to_even = clamp(steps, -127.0, 127.0) + kHalfwayFloat;
   return floatBitsToInt(half_to_even) - kHalfway;
 }
 
 float scale_of_rest(float s) {
-  precise float of_rest = s * kRestSteps;
+  precise float of_rest = s * float(REST_STEPS);
   return of_rest;
 }
 

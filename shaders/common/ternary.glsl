@@ -36,6 +36,14 @@ int dot_codes_at(uvec4 bits, uint shift, uvec4 q, int acc) {
 }
 #endif
 
+// The products of a group of 64 codes with the inputs that they meet, added to acc.
+int dot_group(uvec4 bits, uvec4 q0, uvec4 q1, uvec4 q2, uvec4 q3, int acc) {
+  acc = dot_codes(bits, 6, q0, acc);
+  acc = dot_codes(bits, 4, q1, acc);
+  acc = dot_codes(bits, 2, q2, acc);
+  return dot_codes(bits, 0, q3, acc);
+}
+
 // The scale of output row `row` in a stack of tensors.
 float scale_of_row(uint row) {
   return row < push.end0 ? push.scale0 : row < push.end1 ? push.scale1 : push.scale2;

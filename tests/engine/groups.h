@@ -50,6 +50,7 @@ inline Grouped random_groups(Backend& b, uint32_t n_in, std::vector<uint32_t> ro
     }
     most = std::max(most, std::max(sum * scale_every, largest * 64 * 256) * 128);
   }
+  if (input == Input::int16_units) most *= 256;
   m.fixed = std::exp2(std::floor(std::log2(std::exp2(30.0F) / static_cast<float>(most)) - 1e-4F));
   for (size_t i = 0; i < rows.size(); ++i) m.parts[i].scale = std::exp2(static_cast<float>(i)) / m.fixed;
   m.codes = put(b, pack_in_groups(g.weights));

@@ -18,12 +18,15 @@ const std::vector<GroupsCase> kCases = {{64, 64, Input::int8_row},
                                         {2048, 256, Input::int8_row},
                                         {320, 64, Input::int8_units},
                                         {384, 128, Input::int8_units},
-                                        {832, 832, Input::int8_units}};  // one scale a row
-const std::vector<GroupsCase> kFewCases = {kCases[1], kCases[3]};
+                                        {832, 832, Input::int8_units},  // one scale a row
+                                        {448, 64, Input::int16_units}};
+const std::vector<GroupsCase> kFewCases = {kCases[1], kCases[5]};
 
 std::string describe(const GroupsCase& c) {
   return std::to_string(c.n_in) + " inputs, a scale every " + std::to_string(c.scale_every) +
-         (c.input == Input::int8_row ? ", rounded by rows" : ", by units");
+         (c.input == Input::int8_row     ? ", rounded by rows"
+          : c.input == Input::int8_units ? ", by units"
+                                         : ", to 16 bits");
 }
 
 double activated(double gate, Act act) {
@@ -31,8 +34,7 @@ double activated(double gate, Act act) {
   return gate > 0 ? gate * gate : 0;
 }
 
-// With room for a gated product of so many rows.
-Quantised quantised_for(Backend& b, uint32_t n_in, uint32_t rows = 1, uint32_t n_out = 1) {
+Quantised quantised_for(Backend& b, uint32_t n_in, uint32_t rows = 1) {
   const auto floats = [&](uint32_t n) { return put(b, std::vector<float>(n)); };
   Quantised q;
   q.q = b.allocate(rows * n_in, BufferUse::device);
@@ -40,9 +42,6 @@ Quantised quantised_for(Backend& b, uint32_t n_in, uint32_t rows = 1, uint32_t n
   q.sums = floats(rows * n_in / 64);
   q.scales = floats(rows * n_in / 64);
   q.rest_q = b.allocate(rows * n_in, BufferUse::device);
-  q.rest_info = floats(2 * rows);
-  q.rest_sums = floats(rows * n_in / 64);
-  q.gate_up = floats(rows * 2 * n_out);
   q.turned = floats(rows * n_in);
   return q;
 }
@@ -98,7 +97,7 @@ TEST_P(GroupKernels, GatesAreActivated) {
         RoundedRows q = random_rounded_rows(*backend, g.matrix, n, rng);
         q.fused = fuses(*backend);
         // Gates from -100 to 100: all of silu's curve and more.
-        g.matrix.parts[0].scale *= 0x1p-3F / std::sqrt(c.n_in);
+        g.matrix.parts[0].scale *= 0x1p-3F / std::sqrt(c.n_in) / static_cast<float>(steps_of(c.input));
         const auto found = product(g.matrix, q.device, Out::Kind::gate, act, n);
         for (uint32_t t = 0; t < n; ++t)
           for (uint32_t row = 0; row < 70; ++row) {
@@ -279,7 +278,7 @@ TEST_P(GroupKernels, ATokenHasTheBitsOfItsSteps) {
     };
     const Norm embd_norm = norm(kEmbd, true), heads_norm = norm(kHeads, all_norms),
                ff_norm = norm(n_ff, all_norms);
-    const Quantised q = quantised_for(*backend, n_ff, 1, n_ff);
+    const Quantised q = quantised_for(*backend, n_ff);
     const std::vector<float> start = normal_floats(kEmbd, rng);
     const auto token = [&, act = act](bool steps) {
       const BufferPtr x = put(*backend, start), o = put(*backend, std::vector<float>(kHeads)),
@@ -322,7 +321,7 @@ TEST_P(GroupKernels, InputsOfInt16AreNearlyFloats) {
       SCOPED_TRACE(std::to_string(n) + " tokens, " + std::to_string(static_cast<int>(kind)));
       const uint32_t n_out = kind == Out::Kind::gate ? kOut : 2 * kOut;
       const BufferPtr y = put(*backend, std::vector<float>(size_t{n} * n_out, 4.0F));
-      const Quantised q = quantised_for(*backend, kIn, n, kOut);
+      const Quantised q = quantised_for(*backend, kIn, n);
       run(*backend, [&](Recorder& r) {
         r.linear(g.matrix, {*device_x, Norm(), q}, {*y, kind, Act::silu}, n);
       });

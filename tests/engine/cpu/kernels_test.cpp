@@ -119,6 +119,7 @@ struct MadeGroups {
   std::vector<int32_t> q_sums;   // [tokens][n_in / 64]
   std::vector<int32_t> wanted;   // [tokens][rows]
   float fixed = 1024;
+  std::vector<int8_t> rest = {};  // as q, of inputs of 16 bits
 
   std::vector<uint8_t> packed(Layout layout) const {
     std::vector<uint8_t> bytes(rows * code_bytes(layout, n_in));
@@ -130,7 +131,8 @@ struct MadeGroups {
 };
 
 // The first row and the first token have the codes and activations that make the largest sums.
-MadeGroups made_groups(uint32_t n_in, uint32_t scale_every, uint32_t tokens, std::mt19937& rng) {
+MadeGroups made_groups(uint32_t n_in, uint32_t scale_every, uint32_t tokens, std::mt19937& rng,
+                       bool has_rest = false) {
   MadeGroups m{n_in, scale_every, kTileRows, tokens, {}, {}, {}, {}, {}, {}};
   const uint32_t groups = n_in / 64, scales = n_in / scale_every;
   m.codes.resize(size_t{m.rows} * n_in);
@@ -157,15 +159,23 @@ MadeGroups made_groups(uint32_t n_in, uint32_t scale_every, uint32_t tokens, std
   for (uint32_t t = 0; t < tokens; ++t)
     for (uint32_t g = 0; g < groups; ++g) {
       int8_t* inputs = &m.q[size_t{t} * n_in + 64 * g];
+      std::vector<int32_t> whole;
       for (uint32_t i = 0; i < 64; ++i) {
-        inputs[i] = static_cast<int8_t>(t == 0 ? -128 : static_cast<int>(rng() % 256) - 128);
-        m.q_sums[t * groups + g] += inputs[i];
+        const int least = has_rest ? -127 : -128;
+        const auto value = [&] { return t == 0 ? least : least + static_cast<int>(rng() % 255); };
+        whole.push_back(value());
+        inputs[i] = static_cast<int8_t>(whole[i]);
+        if (has_rest) {
+          m.rest.push_back(static_cast<int8_t>(value()));
+          whole[i] = whole[i] * 254 + m.rest.back();
+        }
+        m.q_sums[t * groups + g] += whole[i];
       }
       float& of_unit = m.factors[t * groups + g];
       of_unit = t == 0 ? 1 : static_cast<float>(rng() % 1001) / 1000;
       for (uint32_t r = 0; r < m.rows; ++r) {
         int64_t sum = 0;
-        for (uint32_t i = 0; i < 64; ++i) sum += trits[size_t{r} * n_in + 64 * g + i] * inputs[i];
+        for (uint32_t i = 0; i < 64; ++i) sum += trits[size_t{r} * n_in + 64 * g + i] * whole[i];
         const float factor = row_scales[r * scales + 64 * g / scale_every] * m.fixed * of_unit;
         m.wanted[t * m.rows + r] += static_cast<int32_t>(std::nearbyint(static_cast<float>(sum) * factor));
       }
@@ -179,8 +189,9 @@ TEST(CpuKernels, SumsOfGroupsAreThoseOfTheFormula) {
     for (const uint32_t scale_every : {64U, 128U, 256U, n_in}) {
       if (n_in % scale_every != 0) continue;
       constexpr uint32_t kTokens = 23;
-      const MadeGroups m = made_groups(n_in, scale_every, kTokens, rng);
-      const UnitInputs in{m.q.data(), m.q_sums.data(), m.factors.data()};
+      const bool has_rest = n_in % 128 == 0;  // some of each
+      const MadeGroups m = made_groups(n_in, scale_every, kTokens, rng, has_rest);
+      const UnitInputs in{m.q.data(), m.q_sums.data(), m.factors.data(), has_rest ? m.rest.data() : nullptr};
       const uint32_t scales = n_in / scale_every;
       for (const KernelChoice& choice : kernel_choices()) {
         if (!choice.supported) continue;

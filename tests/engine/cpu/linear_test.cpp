@@ -44,7 +44,7 @@ Made make(const Shape& shape, std::mt19937& rng) {
   double largest = 0;
   for (uint32_t r = 0; r < m.rows; ++r)
     largest = std::max(largest, bound_of_scales(&m.scales[r * n_scales], n_scales, shape.scale_every));
-  m.fixed = fixed_for(largest);
+  m.fixed = fixed_for(largest * steps_of(shape.input));
   std::normal_distribution<float> normal(1, 0.2F);
   if (shape.normed)
     for (uint32_t i = 0; i < shape.n_in; ++i) m.weight.push_back(normal(rng));
@@ -52,14 +52,17 @@ Made make(const Shape& shape, std::mt19937& rng) {
 }
 
 // W x of one token by the formula; x is what the kernel rounded, since the sum of its squares has an order.
-std::vector<float> product_of(const Made& m, const int8_t* q, const float* factors, float s) {
+std::vector<float> product_of(const Made& m, const int8_t* q, const int8_t* rest, const float* factors,
+                              float s) {
   const uint32_t n = m.shape.n_in;
   std::vector<float> y;
   for (uint32_t r = 0; r < m.rows; ++r) {
     int32_t sum = 0;
     for (uint32_t g = 0; g < n; g += 64) {
       int64_t total = 0;
-      for (uint32_t i = g; i < g + 64; ++i) total += (int64_t{m.codes[size_t{r} * n + i]} - 1) * q[i];
+      for (uint32_t i = g; i < g + 64; ++i)
+        total += (int64_t{m.codes[size_t{r} * n + i]} - 1) *
+                 (m.shape.input == Input::int16_units ? 254 * q[i] + rest[i] : q[i]);
       const float scale =
           from_half(m.scales[(size_t{r} * n + g) / m.shape.scale_every]) * m.fixed * factors[g / 64];
       sum += static_cast<int32_t>(std::nearbyint(static_cast<float>(total) * scale));
@@ -89,7 +92,7 @@ class CpuLinear : public testing::Test {
   // The input of `tokens` tokens, rounded; and the product with y as it is before.
   struct Result {
     std::vector<int8_t> q, rest_q;
-    std::vector<float> info, rest_info, factors, y;
+    std::vector<float> info, factors, y;
   };
   Result run_linear(Backend& b, const Made& m, const Matrix& w, const std::vector<float>& x,
                     uint32_t first_row, uint32_t tokens, Out::Kind kind, Act act) {
@@ -101,14 +104,11 @@ class CpuLinear : public testing::Test {
                 b.allocate(size_t{tokens} * (n / 64) * 4, BufferUse::device)};
     q.scales = b.allocate(size_t{tokens} * (n / 64) * 4, BufferUse::device);
     q.rest_q = b.allocate(size_t{tokens} * n, BufferUse::device);
-    q.rest_info = b.allocate(size_t{tokens} * 8, BufferUse::device);
-    q.rest_sums = b.allocate(size_t{tokens} * (n / 64) * 4, BufferUse::device);
     const BufferPtr from = put(b, x), y = put(b, std::vector<float>(size_t{tokens} * n_out, 0.5F));
     run(b, [&](Recorder& r) { r.linear(w, {*from, norm, q, first_row}, {*y, kind, act}, tokens); });
     return {get<int8_t>(b, *q.q, size_t{tokens} * n),
             get<int8_t>(b, *q.rest_q, size_t{tokens} * n),
             get<float>(b, *q.info, size_t{tokens} * 2),
-            get<float>(b, *q.rest_info, size_t{tokens} * 2),
             get<float>(b, *q.scales, size_t{tokens} * (n / 64)),
             get<float>(b, *y, size_t{tokens} * n_out)};
   }
@@ -154,21 +154,18 @@ TEST_F(CpuLinear, ProductsInGroupsAreThoseOfTheFormulaInEveryBatch) {
         const Result all = run_linear(*backend, m, w, x, 0, kTokens, kind, act);
         for (const uint32_t t : {0U, 1U, kTokens - 1}) {
           const float* factors = &all.factors[size_t{t} * (n / 64)];
-          const std::vector<float> wanted =
-              product_of(m, &all.q[size_t{t} * n], factors, all.info[size_t{t} * 2]);
-          std::vector<float> rest(wanted.size());
-          if (shape.input == Input::int16_units)
-            rest = product_of(m, &all.rest_q[size_t{t} * n], factors, all.rest_info[size_t{t} * 2]);
+          const std::vector<float> wanted = product_of(m, &all.q[size_t{t} * n], &all.rest_q[size_t{t} * n],
+                                                       factors, all.info[size_t{t} * 2]);
           for (uint32_t r = 0; r < n_out; ++r) {
-            const float got = all.y[t * n_out + r], g = wanted[r] + rest[r];
+            const float got = all.y[t * n_out + r], g = wanted[r];
             if (kind == Out::Kind::store) {
               ASSERT_EQ(got, g) << r;
             }
             if (kind == Out::Kind::add) {
-              ASSERT_EQ(got, 0.5F + wanted[r] + rest[r]) << r;
+              ASSERT_EQ(got, 0.5F + g) << r;
             }
             if (!gated) continue;
-            const float up = wanted[n_out + r] + rest[n_out + r];
+            const float up = wanted[n_out + r];
             const float exact = (act == Act::relu2 ? std::max(g, 0.0F) * std::max(g, 0.0F) : silu(g)) * up;
             ASSERT_NEAR(got, exact, std::abs(exact) * 1e-6F) << r;
           }
@@ -199,8 +196,6 @@ TEST_F(CpuLinear, InputsThatWereMadeInUnitsHaveTheBitsOfThoseThatWereNot) {
     Quantised q{room(1088), room(8), room(68)};
     q.scales = room(68);
     q.rest_q = room(1088);
-    q.rest_info = room(8);
-    q.rest_sums = room(68);
     const BufferPtr from = put(b, x), h = room(1088 * sizeof(float)), y = put(b, x);
     const Norm norm = rms_of(put(b, down.weight), kEpsilon), none;
     const auto make_h = [&](Recorder& r) { r.linear(first, {*from, none, q}, gate(*h, Act::silu), 1); };
