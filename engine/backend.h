@@ -111,10 +111,12 @@ class Recorder {
   // result [rows] = the largest of each row of logits; `partial` is scratch
   virtual void argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const Buffer& result,
                       uint32_t rows) = 0;
-  // Follows argmax on a device that runs ahead: the token that sampling chooses takes the place of the
-  // largest as the input of the next program. `result` is an ArgmaxResult and a ChoiceResult.
+  // Follows argmax on a device that runs ahead. `result` is ArgmaxResult [rows], then ChoiceResult [rows]. Of
+  // one row the token that sampling chooses takes the place of the largest as the input of the next program,
+  // and is added to the history. Of several, the first chooses for the position behind the run's, the others
+  // for those that follow it.
   virtual void sample(const Buffer& /*logits*/, uint32_t /*n_vocab*/, const Buffer& /*partial*/,
-                      const SamplingBuffers&, const Buffer& /*result*/) {}
+                      const SamplingBuffers&, const Buffer& /*result*/, uint32_t /*rows*/) {}
   virtual void copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
                     uint64_t bytes) = 0;
 

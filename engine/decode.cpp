@@ -110,7 +110,7 @@ Finish DeviceSession::decode_on_host(Sampler& sampler, const DecodeOptions& opti
 // the penalty, so a penalty that makes others likelier is left to the host.
 bool DeviceSession::device_can(const Sampler& sampler) const {
   const SamplingRecipe& r = sampler.recipe();
-  return backend_.runs_ahead() && r.top_k != 0 && r.n_recent <= kSampleHistory &&
+  return backend_.runs_ahead() && r.top_k != 0 && r.n_recent <= kSampleHistory - kMostInPass &&
          r.top_k <= kMostSampled - r.n_recent && r.penalty >= 1.0F && r.penalty <= 1000.0F;
 }
 
@@ -118,22 +118,41 @@ void DeviceSession::prepare_sampling() {
   if (sampled_.first) return;
   sampling_ = {backend_.allocate(sizeof(SamplingInput), BufferUse::device),
                backend_.allocate(kSampleRandoms * sizeof(uint64_t), BufferUse::shared),
-               backend_.allocate(kSampleScratch, BufferUse::device)};
-  const std::vector<std::byte> zeros(kSampleScratch);
+               backend_.allocate(kMaxLogitRows * kSampleScratch, BufferUse::device)};
+  const std::vector<std::byte> zeros(kMaxLogitRows * kSampleScratch);
   backend_.upload(*sampling_.scratch, 0, zeros);
   backend_.finish_uploads();
   sampled_ = record_decode(/*sample=*/true);
 }
 
-// Gives the device the settings and the latest tokens of the timeline, with the one that comes next.
-void DeviceSession::begin_sampling(const SamplingRecipe& recipe, int32_t next_token) {
+// Gives the device the settings and the latest tokens of the timeline, with those that come next.
+void DeviceSession::begin_sampling(const SamplingRecipe& recipe, std::span<const int32_t> next_tokens) {
   SamplingInput input{.recipe = recipe, .want = recipe.top_k + recipe.n_recent, .history = {}};
   const size_t n = tokens_.size();
-  for (size_t p = n - std::min<size_t>(n, kSampleHistory - 1); p < n; ++p)
+  for (size_t p = n - std::min<size_t>(n, kSampleHistory - next_tokens.size()); p < n; ++p)
     input.history[p % kSampleHistory] = tokens_[p];
-  input.history[n % kSampleHistory] = next_token;
+  for (size_t i = 0; i < next_tokens.size(); ++i) input.history[(n + i) % kSampleHistory] = next_tokens[i];
   backend_.upload(*sampling_.input, 0, std::as_bytes(std::span(&input, 1)));
   backend_.finish_uploads();
+}
+
+// Gives the device the random number of the n-th choice from here, which is the token at `position`.
+void DeviceSession::give_random(Sampler& sampler, size_t n, uint32_t position) {
+  const uint64_t random = sampler.random(n);
+  std::memcpy(sampling_.randoms->mapped().data() + position % kSampleRandoms * sizeof random, &random,
+              sizeof random);
+}
+
+// What the device has sampled behind the last token, or nullopt where it leaves that to the host.
+std::optional<SampledToken> DeviceSession::choice_of_device(Sampler& sampler,
+                                                            const ArgmaxResult& best) const {
+  ChoiceResult choice{};
+  const size_t at = last_.rows * sizeof best + last_.row * sizeof choice;
+  std::memcpy(&choice, outcomes_[last_.outcome].result->mapped().data() + at, sizeof choice);
+  if (choice.undecided) return std::nullopt;
+  sampler.chosen();
+  return SampledToken{static_cast<int32_t>(choice.index),
+                      choice.logit - best.largest - std::log(best.sum_exp)};
 }
 
 // One call of decode_on_device. Program number i evaluates token i of the call; `produced` tokens have been
@@ -155,13 +174,8 @@ class DeviceSession::DeviceDecode {
     const ArgmaxResult best = s_.argmax();
     if (best.non_finite || !(best.sum_exp > 0)) return std::nullopt;
     if (!sampled_) return SampledToken{static_cast<int32_t>(best.index), -std::log(best.sum_exp)};
-    ChoiceResult choice{};
-    std::memcpy(&choice, s_.outcomes_[s_.last_.outcome].result->mapped().data() + sizeof best, sizeof choice);
-    if (device_chose_ && !choice.undecided) {
-      sampler_.chosen();
-      return SampledToken{static_cast<int32_t>(choice.index),
-                          choice.logit - best.largest - std::log(best.sum_exp)};
-    }
+    if (device_chose_)
+      if (const auto token = s_.choice_of_device(sampler_, best)) return token;
     drain();
     const auto token = s_.sample_as_device(sampler_);
     if (token) go_on_with(*token);
@@ -171,7 +185,7 @@ class DeviceSession::DeviceDecode {
   // Makes `token` one that the host gives. Requires: nothing is on its way.
   void go_on_with(const SampledToken& token) {
     given_ = produced_;
-    if (sampled_) s_.begin_sampling(sampler_.recipe(), token.id);
+    if (sampled_) s_.begin_sampling(sampler_.recipe(), {&token.id, 1});
   }
 
   // Others have evaluated tokens meanwhile, and counted them in `produced`.
@@ -234,11 +248,7 @@ class DeviceSession::DeviceDecode {
 
   void start(const SampledToken& token) {
     const uint32_t i = started_++;
-    if (sampled_) {
-      const uint64_t random = sampler_.random(i - produced_);
-      std::memcpy(s_.sampling_.randoms->mapped().data() + (first_ + i + 1) % kSampleRandoms * sizeof random,
-                  &random, sizeof random);
-    }
+    if (sampled_) s_.give_random(sampler_, i - produced_, first_ + i + 1);
     if (i == given_)
       s_.backend_.start(program_of(i), first_ + i, {&token.id, 1});
     else

@@ -276,7 +276,7 @@ struct ArgmaxResult {
   uint32_t non_finite;  // 1 if a logit is NaN or +Inf
 };
 
-// Where the device also samples, this lies behind it: what Sampler would have chosen.
+// Where the device also samples, this lies behind those of all rows: what Sampler would have chosen.
 struct ChoiceResult {
   uint32_t index;
   float logit;
@@ -286,8 +286,8 @@ struct ChoiceResult {
 
 // What sampling on a device needs to know: the settings, and in `randoms` the random number for the token at
 // position p, at [p % kSampleRandoms].
-constexpr uint32_t kSampleHistory = 128;
-constexpr uint32_t kSampleRandoms = 4;
+constexpr uint32_t kSampleHistory = 256;
+constexpr uint32_t kSampleRandoms = 32;
 constexpr uint32_t kMostSampled = 192;  // of top_k and penalised tokens together
 struct SamplingInput {
   SamplingRecipe recipe;
@@ -297,7 +297,7 @@ struct SamplingInput {
 struct SamplingBuffers {
   BufferPtr input;    // one SamplingInput; the device adds the tokens it chooses
   BufferPtr randoms;  // [kSampleRandoms] u64, seen by the host
-  BufferPtr scratch;  // kSampleScratch bytes, zero at first
+  BufferPtr scratch;  // kSampleScratch bytes a row, zero at first
 };
 constexpr uint64_t kSampleScratch = 8 + 4 * 2048 + 8 * 256;
 

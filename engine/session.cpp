@@ -47,7 +47,7 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
     const uint32_t rows = i == 0 ? kMaxLogitRows : 1;
     outcomes_.push_back(
         {backend_.allocate(rows * row_bytes, BufferUse::device),
-         backend_.allocate(rows * sizeof(ArgmaxResult) + sizeof(ChoiceResult), BufferUse::shared)});
+         backend_.allocate(rows * (sizeof(ArgmaxResult) + sizeof(ChoiceResult)), BufferUse::shared)});
   }
   if (!engine.expert_trace.empty() && engine.weights.config.n_expert != 0) {
     trace_.emplace(backend_, engine.expert_trace, engine.weights.config, max_batch_, outcomes_.size());
@@ -58,19 +58,16 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
     decode_logits_ = backend_.record([&](Recorder& r) {
       use_place(0);
       record_blocks(r, engine_.weights, activations_, cache_, 1);
-      record_rows(r, 0, 1, /*with_logits=*/true);
+      record_rows(r, 0, 1, Leaves::logits);
     });
 }
 
 DeviceSession::DecodePrograms DeviceSession::record_decode(bool sample) {
   const auto one_token = [&](size_t outcome) {
-    return [this, sample, outcome, &out = outcomes_[outcome]](Recorder& r) {
+    return [this, sample, outcome](Recorder& r) {
       use_place(outcome);
       record_blocks(r, engine_.weights, activations_, cache_, 1);
-      record_head(r, engine_.weights, activations_, 0, 1, *out.logits, *out.result);
-      if (sample)
-        r.sample(*out.logits, engine_.weights.config.n_vocab, *activations_.argmax_partials, sampling_,
-                 *out.result);
+      record_rows(r, 0, 1, sample ? Leaves::choice : Leaves::largest, outcome);
     };
   };
   DecodePrograms programs{backend_.record(one_token(0)), {}};
@@ -87,11 +84,14 @@ void DeviceSession::trace(uint32_t position, uint32_t n, size_t outcome) {
   if (trace_) trace_->write(position, n, outcome);
 }
 
-void DeviceSession::record_rows(Recorder& r, uint32_t first, uint32_t rows, bool with_logits) {
-  const Outcome& out = outcomes_[0];
+void DeviceSession::record_rows(Recorder& r, uint32_t first, uint32_t rows, Leaves leaves, size_t outcome) {
+  const Outcome& out = outcomes_[outcome];
+  const uint32_t n_vocab = engine_.weights.config.n_vocab;
   record_head(r, engine_.weights, activations_, first, rows, *out.logits, *out.result);
-  const uint64_t bytes = uint64_t{rows} * engine_.weights.config.n_vocab * sizeof(float);
-  if (with_logits) r.copy(*out.logits, 0, *host_logits_, 0, bytes);
+  if (leaves == Leaves::choice)
+    r.sample(*out.logits, n_vocab, *activations_.argmax_partials, sampling_, *out.result, rows);
+  if (leaves == Leaves::logits)
+    r.copy(*out.logits, 0, *host_logits_, 0, uint64_t{rows} * n_vocab * sizeof(float));
 }
 
 void DeviceSession::check_tokens(std::span<const int32_t> tokens) const {
@@ -223,7 +223,7 @@ bool DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const Sy
   use_place(0);
   const auto blocks = [&](Recorder& r, size_t begin, size_t end) {
     record_blocks(r, engine_.weights, activations_, cache_, n, begin, end, watch);
-    if (last && end == n_layers) record_rows(r, n - 1, 1, copies_logits_);
+    if (last && end == n_layers) record_rows(r, n - 1, 1, leaves_for_host());
   };
   bool done = false;
   try {
@@ -257,12 +257,12 @@ void DeviceSession::report_logits(uint32_t n, const SyncOptions& options) {
   for (uint32_t row = 0; row < n; row += kMaxLogitRows) {
     const uint32_t rows = std::min(kMaxLogitRows, n - row);
     const auto program =
-        backend_.record([&](Recorder& r) { record_rows(r, row, rows, /*with_logits=*/true); });
+        backend_.record([&](Recorder& r) { record_rows(r, row, rows, Leaves::logits); });
     backend_.run(*program, first_position, {});
     for (uint32_t i = 0; i < rows; ++i)
       options.on_logits(first_position + row + i, {logits + size_t{i} * n_vocab, n_vocab});
   }
-  const auto program = backend_.record([&](Recorder& r) { record_rows(r, n - 1, 1, copies_logits_); });
+  const auto program = backend_.record([&](Recorder& r) { record_rows(r, n - 1, 1, leaves_for_host()); });
   backend_.run(*program, first_position, {});
 }
 

@@ -93,8 +93,11 @@ class DeviceSession : public Session {
                   const std::function<void(Recorder&, size_t begin, size_t end)>& blocks);
   void use_place(size_t outcome);
   void trace(uint32_t position, uint32_t n, size_t outcome);
-  // The head for rows of the batch, which outcomes_[0] gets, and host_logits_ too.
-  void record_rows(Recorder& r, uint32_t first, uint32_t rows, bool with_logits);
+  // What a head leaves of its rows: the largest logits, with them what the device samples, or with them all
+  // logits in host_logits_.
+  enum class Leaves { largest, choice, logits };
+  Leaves leaves_for_host() const { return copies_logits_ ? Leaves::logits : Leaves::largest; }
+  void record_rows(Recorder& r, uint32_t first, uint32_t rows, Leaves leaves, size_t outcome = 0);
   Finish decode_on_host(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
                         const std::function<bool(const SampledToken&)>& on_token);
   Finish decode_on_device(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
@@ -115,15 +118,18 @@ class DeviceSession : public Session {
   Guess guess_behind(const SampledToken& token, const DecodeOptions& options, uint32_t produced);
   Pass evaluate_guess(const SampledToken& token, const Guess& guess, Sampler& sampler,
                       const DecodeOptions& options, uint32_t& produced, const OnToken& on_token);
-  bool run_pass(std::span<const int32_t> batch, bool with_logits);
-  void run_heads(uint32_t first, uint32_t rows, uint32_t position, bool with_logits);
+  Leaves begin_pass(Sampler& sampler, std::span<const int32_t> batch);
+  bool run_pass(std::span<const int32_t> batch, Leaves leaves);
+  void run_heads(uint32_t first, uint32_t rows, uint32_t position, Leaves leaves);
   ArgmaxResult argmax() const;
   std::optional<SampledToken> choose(Sampler& sampler);
+  std::optional<SampledToken> choice_of_device(Sampler& sampler, const ArgmaxResult& best) const;
   std::optional<SampledToken> sample_as_device(Sampler& sampler);
   void evaluate_alone(const SampledToken& token);
   bool device_can(const Sampler& sampler) const;
   void prepare_sampling();
-  void begin_sampling(const SamplingRecipe& recipe, int32_t next_token);
+  void begin_sampling(const SamplingRecipe& recipe, std::span<const int32_t> next_tokens);
+  void give_random(Sampler& sampler, size_t n, uint32_t position);
   std::optional<Finish> finish_at(const std::optional<SampledToken>& token, const DecodeOptions& options,
                                   uint32_t produced) const;
   void report_logits(uint32_t n, const SyncOptions& options);
@@ -141,13 +147,13 @@ class DeviceSession : public Session {
   // host chose; those of tokens that the device chose are the others, in turn.
   struct Outcome {
     BufferPtr logits;  // [n_vocab] f32; of the first [kMaxLogitRows][n_vocab]
-    // ArgmaxResult, ChoiceResult; of the first ArgmaxResult [kMaxLogitRows]. The host sees it.
+    // ArgmaxResult [rows], ChoiceResult [rows]; up to kMaxLogitRows in the first. The host sees it.
     BufferPtr result;
   };
   std::vector<Outcome> outcomes_;
   struct Last {
     size_t outcome = 0;
-    uint32_t row = 0;  // of the first outcome
+    uint32_t row = 0, rows = 1;  // of the first outcome
   };
   Last last_;              // where the outcome of the timeline's last token is
   BufferPtr host_logits_;  // [kMaxLogitRows][n_vocab]
@@ -167,12 +173,13 @@ class DeviceSession : public Session {
   std::vector<TokenLogit> largest_;         // reused
   const bool can_draft_;
   DraftLength draft_length_;
-  // Passes over so many tokens with the head for the first kMaxLogitRows of them, without and with their
-  // logits; and heads for the rest, by the first row and the number of rows. Made when first needed.
+  // Passes over so many tokens with the head for the first kMaxLogitRows of them, by what that leaves; and
+  // heads for the rest, by the first row and the number of rows. Made when first needed.
   static constexpr uint32_t kMostInPass = DraftLength::kMost + 1;
-  std::array<std::array<std::unique_ptr<Program>, kMostInPass + 1>, 2> passes_;
-  std::set<std::pair<uint32_t, bool>> passes_tried_;  // of so many tokens, with logits or without
-  std::map<std::tuple<uint32_t, uint32_t, bool>, std::unique_ptr<Program>> heads_;
+  static_assert(kMostInPass < kSampleRandoms && kMostInPass < kSampleHistory);
+  std::map<std::pair<uint32_t, Leaves>, std::unique_ptr<Program>> passes_;
+  std::set<std::pair<uint32_t, Leaves>> passes_tried_;  // passes of pieces too
+  std::map<std::tuple<uint32_t, uint32_t, Leaves>, std::unique_ptr<Program>> heads_;
 
   std::vector<int32_t> tokens_;
   bool evaluated_ = false;    // the device has the logits of the last token

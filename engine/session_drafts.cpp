@@ -38,14 +38,14 @@ DeviceSession::Guess DeviceSession::guess_behind(const SampledToken& token, cons
   return guess;
 }
 
-// The choice behind the last token of the timeline, made by the host.
+// The choice behind the last token of a pass, for whose rows begin_pass has said what they leave.
 std::optional<SampledToken> DeviceSession::choose(Sampler& sampler) {
-  if (sampler.is_argmax()) {
-    const ArgmaxResult best = argmax();
-    if (best.non_finite || !(best.sum_exp > 0)) return std::nullopt;
-    return SampledToken{static_cast<int32_t>(best.index), -std::log(best.sum_exp)};
-  }
-  return device_can(sampler) ? sample_as_device(sampler) : sample_on_host(sampler);
+  if (!sampler.is_argmax() && !device_can(sampler)) return sample_on_host(sampler);
+  const ArgmaxResult best = argmax();
+  if (best.non_finite || !(best.sum_exp > 0)) return std::nullopt;
+  if (sampler.is_argmax()) return SampledToken{static_cast<int32_t>(best.index), -std::log(best.sum_exp)};
+  const auto token = choice_of_device(sampler, best);
+  return token ? token : sample_as_device(sampler);
 }
 
 // With the log-probability that a device's choice comes with.
@@ -58,16 +58,27 @@ std::optional<SampledToken> DeviceSession::sample_as_device(Sampler& sampler) {
 }
 
 // Computes the head for rows of the batch that was just evaluated from `position` on.
-void DeviceSession::run_heads(uint32_t first, uint32_t rows, uint32_t position, bool with_logits) {
-  auto& program = heads_[{first, rows, with_logits}];
-  if (!program) program = backend_.record([&](Recorder& r) { record_rows(r, first, rows, with_logits); });
-  backend_.run(*program, position, {});
+void DeviceSession::run_heads(uint32_t first, uint32_t rows, uint32_t position, Leaves leaves) {
+  auto& program = heads_[{first, rows, leaves}];
+  if (!program) program = backend_.record([&](Recorder& r) { record_rows(r, first, rows, leaves); });
+  backend_.run(*program, position + first, {});
+}
+
+// What the pass over a batch behind the timeline has to leave for the sampler. Where the device samples, it
+// gets what that needs.
+DeviceSession::Leaves DeviceSession::begin_pass(Sampler& sampler, std::span<const int32_t> batch) {
+  if (sampler.is_argmax()) return Leaves::largest;
+  if (!device_can(sampler)) return leaves_for_host();
+  begin_sampling(sampler.recipe(), batch);
+  for (size_t i = 0; i < batch.size(); ++i)
+    give_random(sampler, i, static_cast<uint32_t>(tokens_.size() + i + 1));
+  return Leaves::choice;
 }
 
 // Evaluates a batch behind the timeline, with the head for the first kMaxLogitRows of its tokens. Returns
 // false where a cancel came. Where a token alone is so fast that a stop can wait for the whole, the commands
 // are one submission, and are recorded once.
-bool DeviceSession::run_pass(std::span<const int32_t> batch, bool with_logits) {
+bool DeviceSession::run_pass(std::span<const int32_t> batch, Leaves leaves) {
   constexpr double kLongSeconds = 0.1;
   const auto position = static_cast<uint32_t>(tokens_.size()), n = static_cast<uint32_t>(batch.size());
   const uint32_t rows = std::min(n, kMaxLogitRows);
@@ -76,14 +87,14 @@ bool DeviceSession::run_pass(std::span<const int32_t> batch, bool with_logits) {
   };
   if (draft_length_.alone() * n > kLongSeconds || engine_.reader) {
     if (!run_pieces(batch, blocks)) return false;
-    run_heads(0, rows, position, with_logits);
+    run_heads(0, rows, position, leaves);
     return true;
   }
-  auto& program = passes_[with_logits ? 1 : 0][n];
+  auto& program = passes_[{n, leaves}];
   if (!program)
     program = backend_.record([&](Recorder& r) {
       blocks(r, 0, engine_.weights.blocks.size());
-      record_rows(r, 0, rows, with_logits);
+      record_rows(r, 0, rows, leaves);
     });
   backend_.run(*program, position, batch);
   return true;
@@ -99,10 +110,10 @@ DeviceSession::Pass DeviceSession::evaluate_guess(const SampledToken& token, con
   std::copy_n(guess.tokens.begin(), guess.n, batch.begin() + 1);
   const uint32_t n = guess.n + 1;
   snapshots_.will_write({position, position + n});
-  const bool with_logits = copies_logits_ && !sampler.is_argmax();
+  const Leaves leaves = begin_pass(sampler, std::span(batch).first(n));
   // The first of its kind also makes commands and kernels.
-  const bool is_first = passes_tried_.insert({n, with_logits}).second;
-  if (!run_pass(std::span(batch).first(n), with_logits)) {  // a cancel; the token alone is in the timeline
+  const bool is_first = passes_tried_.insert({n, leaves}).second;
+  if (!run_pass(std::span(batch).first(n), leaves)) {  // a cancel; the token alone is in the timeline
     evaluate_alone(token);
     ++produced;
     return {.stopped = true, .next = {}};
@@ -111,10 +122,10 @@ DeviceSession::Pass DeviceSession::evaluate_guess(const SampledToken& token, con
   Pass pass;
   uint32_t right = 0;
   for (uint32_t row = 0;; ++row) {
-    const uint32_t in_head = row % kMaxLogitRows;
-    if (row != 0 && in_head == 0) run_heads(row, std::min(n - row, kMaxLogitRows), position, with_logits);
-    last_ = {0, in_head};
-    logits_read_ = with_logits;
+    const uint32_t in_head = row % kMaxLogitRows, heads = std::min(n - (row - in_head), kMaxLogitRows);
+    if (row != 0 && in_head == 0) run_heads(row, heads, position, leaves);
+    last_ = {0, in_head, heads};
+    logits_read_ = leaves == Leaves::logits;
     tokens_.push_back(batch[row]);
     ++produced;
     if (pass.stopped) break;

@@ -434,8 +434,8 @@ struct ArgmaxPush {
 // engine/sampler.h.
 #define SAMPLE_BINS 2048
 #define SAMPLE_CANDIDATES 256
-#define SAMPLE_HISTORY 128
-#define SAMPLE_RANDOMS 4
+#define SAMPLE_HISTORY 256
+#define SAMPLE_RANDOMS 32
 
 struct SampleSettings {
   uint top_k;

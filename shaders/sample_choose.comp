@@ -1,7 +1,7 @@
-// The third step of sampling: one workgroup makes the same choice from the candidates that Sampler
-// (engine/sampler.h) makes from all logits, and makes that token the input of the next program. Sums are
-// 64-bit integers, (low, high), and floats are only added and multiplied, so the choice is the same
-// everywhere.
+// The third step of sampling: one workgroup a row makes the same choice from the candidates that Sampler
+// (engine/sampler.h) makes from all logits. That of a single row makes its token the input of the next
+// program; the tokens behind which several rows choose are in the history already. Sums are 64-bit integers,
+// (low, high), and floats are only added and multiplied, so the choice is the same everywhere.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"
@@ -15,7 +15,7 @@ layout(binding = 1) buffer Settings {
   uint history[SAMPLE_HISTORY];  // the token of position p is at p % SAMPLE_HISTORY
 };
 layout(binding = 2) readonly buffer Randoms { uvec2 randoms[SAMPLE_RANDOMS]; };  // of position p: likewise
-layout(binding = 3) writeonly buffer Result { uvec4 result[]; };  // ArgmaxResult, ChoiceResult
+layout(binding = 3) writeonly buffer Result { uvec4 result[]; };  // ArgmaxResult of each row, ChoiceResult
 layout(binding = 4) buffer Params { uint params[]; };
 
 shared uint key[SAMPLE_CANDIDATES];  // of the logit, penalised
@@ -93,13 +93,14 @@ bool before(uint i, uint j, uint value_i, uint value_j) {
 
 void main() {
   uint lane = gl_LocalInvocationID.x, step = gl_WorkGroupSize.x;
-  uint n = count, position = params[PARAMS_POSITION];
+  uint n = own.count, row = gl_WorkGroupID.y, rows = gl_NumWorkGroups.y;
+  uint position = params[PARAMS_POSITION] + row;
   uvec2 random = randoms[position % SAMPLE_RANDOMS];
   bool undecided = n > SAMPLE_CANDIDATES;
   n = min(n, SAMPLE_CANDIDATES);
   for (uint i = lane; i < n; i += step) {
-    id[i] = candidates[i].y;
-    key[i] = key_of(penalised(candidates[i].x, id[i], position));
+    id[i] = own.candidates[i].y;
+    key[i] = key_of(penalised(own.candidates[i].x, id[i], position));
   }
   barrier();
 
@@ -137,11 +138,12 @@ void main() {
     }
     uvec2 point = high_product(random, total);
     if (less(point, earlier) || !less(point, add(earlier, kept[i]))) continue;
-    result[1] = uvec4(id[i], candidates[i].x, uint(undecided), 0u);
+    result[rows + row] = uvec4(id[i], own.candidates[i].x, uint(undecided), 0u);
+    if (rows != 1u) continue;
     params[PARAMS_TOKENS] = id[i];
     history[position % SAMPLE_HISTORY] = id[i];
   }
 
-  for (uint i = lane; i < SAMPLE_BINS; i += step) histogram[i] = 0u;
-  if (lane == 0u) count = 0u;
+  for (uint i = lane; i < SAMPLE_BINS; i += step) own.histogram[i] = 0u;
+  if (lane == 0u) own.count = 0u;
 }

@@ -18,7 +18,7 @@ shared uint last_bin;
 void find_last_bin() {
   uint lane = gl_LocalInvocationID.x, each = SAMPLE_BINS / gl_WorkGroupSize.x;
   uint sum = 0u;
-  for (uint i = 0u; i < each; ++i) sum += histogram[lane * each + i];
+  for (uint i = 0u; i < each; ++i) sum += own.histogram[lane * each + i];
   sums[lane] = sum;
   if (lane == 0u) last_bin = SAMPLE_BINS - 1u;
   barrier();
@@ -26,7 +26,7 @@ void find_last_bin() {
   for (uint i = 0u; i < lane; ++i) before += sums[i];
   if (before < settings.want && before + sum >= settings.want) {
     uint bin = lane * each;
-    while (before + histogram[bin] < settings.want) before += histogram[bin++];
+    while (before + own.histogram[bin] < settings.want) before += own.histogram[bin++];
     last_bin = bin;
   }
   barrier();
@@ -35,8 +35,9 @@ void find_last_bin() {
 void main() {
   find_last_bin();
   for (uint i = gl_GlobalInvocationID.x; i < push.n_vocab; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
-    if (bin_of(largest_key, logits[i]) > last_bin) continue;
-    uint slot = atomicAdd(count, 1u);
-    if (slot < SAMPLE_CANDIDATES) candidates[slot] = uvec2(logits[i], i);
+    uint logit = logits[gl_WorkGroupID.y * push.n_vocab + i];
+    if (bin_of(own.largest_key, logit) > last_bin) continue;
+    uint slot = atomicAdd(own.count, 1u);
+    if (slot < SAMPLE_CANDIDATES) own.candidates[slot] = uvec2(logit, i);
   }
 }

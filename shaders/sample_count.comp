@@ -14,18 +14,20 @@ shared uint bins[SAMPLE_BINS];
 shared uint largest;
 
 void main() {
-  uint lane = gl_LocalInvocationID.x;
+  uint lane = gl_LocalInvocationID.x, row = gl_WorkGroupID.y;
   for (uint i = lane; i < SAMPLE_BINS; i += gl_WorkGroupSize.x) bins[i] = 0u;
   if (lane == 0u) largest = 0u;
   barrier();
-  for (uint i = lane; i < push.n_partials; i += gl_WorkGroupSize.x) atomicMax(largest, key_of(partials[i].x));
+  for (uint i = lane; i < push.n_partials; i += gl_WorkGroupSize.x) {
+    atomicMax(largest, key_of(partials[row * push.n_partials + i].x));
+  }
   barrier();
   for (uint i = gl_GlobalInvocationID.x; i < push.n_vocab; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
-    atomicAdd(bins[bin_of(largest, logits[i])], 1u);
+    atomicAdd(bins[bin_of(largest, logits[row * push.n_vocab + i])], 1u);
   }
   barrier();
   for (uint i = lane; i < SAMPLE_BINS; i += gl_WorkGroupSize.x) {
-    if (bins[i] != 0u) atomicAdd(histogram[i], bins[i]);
+    if (bins[i] != 0u) atomicAdd(own.histogram[i], bins[i]);
   }
-  if (gl_GlobalInvocationID.x == 0u) largest_key = largest;
+  if (gl_GlobalInvocationID.x == 0u) own.largest_key = largest;
 }

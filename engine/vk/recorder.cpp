@@ -407,13 +407,13 @@ static_assert(kSampleHistory == SAMPLE_HISTORY && kSampleRandoms == SAMPLE_RANDO
               kSampleScratch == 8 + 4 * SAMPLE_BINS + 8 * SAMPLE_CANDIDATES);
 
 void VulkanRecorder::sample(const Buffer& logits, uint32_t n_vocab, const Buffer& partial,
-                            const SamplingBuffers& sampling, const Buffer& result) {
+                            const SamplingBuffers& sampling, const Buffer& result, uint32_t rows) {
   const VulkanKernels::Sampling kernels = kernels_.sampling();
   const SamplePush push{n_vocab, argmax_partials(n_vocab)};
   const Buffer &scratch = *sampling.scratch, &input = *sampling.input;
-  dispatch(kernels.count, push, {&scratch, &logits, &partial}, push.n_partials);
-  dispatch(kernels.collect, push, {&scratch, &logits, &input}, push.n_partials);
-  dispatch(kernels.choose, push, {&scratch, &input, sampling.randoms.get(), &result, &params_}, 1);
+  dispatch(kernels.count, push, {&scratch, &logits, &partial}, push.n_partials, rows);
+  dispatch(kernels.collect, push, {&scratch, &logits, &input}, push.n_partials, rows);
+  dispatch(kernels.choose, push, {&scratch, &input, sampling.randoms.get(), &result, &params_}, 1, rows);
 }
 
 void VulkanRecorder::argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial,

@@ -92,7 +92,7 @@ class VulkanRecorder : public Recorder {
   void argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const Buffer& result,
               uint32_t rows) override;
   void sample(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const SamplingBuffers& sampling,
-              const Buffer& result) override;
+              const Buffer& result, uint32_t rows) override;
   void copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
             uint64_t bytes) override;
 

@@ -1,12 +1,14 @@
 // What the three kernels of sampling share: the scratch buffer, and the mapping of floats to integers of the
-// same order.
+// same order. gl_WorkGroupID.y is the row of logits.
 
-layout(binding = 0) buffer Scratch {
+struct SampleScratch {
   uint count;  // of candidates; may be more than fit
   uint largest_key;
   uint histogram[SAMPLE_BINS];
   uvec2 candidates[SAMPLE_CANDIDATES];  // bits of the logit, token id
 };
+layout(binding = 0) buffer Scratch { SampleScratch scratch[]; };
+#define own scratch[gl_WorkGroupID.y]  // that of the row
 
 // A key is larger for a larger logit; -0 and 0 have the same key.
 uint key_of(uint bits) {

@@ -161,46 +161,49 @@ TEST_P(Kernels, ArgmaxTakesTheFirstLargestAndSeesNaN) {
   EXPECT_EQ(best.index, 17'003U);
 }
 
-// Compares sampling on the device with the sampler on the host, token by token.
+// Compares sampling on the device with the sampler on the host, of a row of logits and of several.
 TEST_P(Kernels, SamplingChoosesWhatTheHostChooses) {
   if (!backend->runs_ahead()) GTEST_SKIP() << "the host samples for this device";
-  const BufferPtr partial = backend->allocate(kArgmaxPartials * sizeof(ArgmaxResult), BufferUse::device);
-  const BufferPtr result = backend->allocate(sizeof(ArgmaxResult) + sizeof(ChoiceResult), BufferUse::shared);
+  constexpr uint32_t kMostRows = 3;
+  const auto words = [](uint64_t bytes) { return std::vector<uint32_t>(bytes / sizeof(uint32_t)); };
+  const BufferPtr partial = put(*backend, words(kMostRows * kArgmaxPartials * sizeof(ArgmaxResult)));
+  const BufferPtr result =
+      backend->allocate(kMostRows * (sizeof(ArgmaxResult) + sizeof(ChoiceResult)), BufferUse::shared);
   SamplingBuffers buffers{nullptr, backend->allocate(kSampleRandoms * sizeof(uint64_t), BufferUse::shared),
-                          put(*backend, std::vector<uint32_t>(kSampleScratch / sizeof(uint32_t)))};
-  const auto choose = [&](const std::vector<float>& logits, Sampler& sampler,
+                          put(*backend, words(kMostRows * kSampleScratch))};
+  // Of rows of logits, the last of them behind the whole history.
+  const auto choose = [&](const std::vector<float>& logits, uint32_t rows, Sampler& sampler,
                           const std::vector<int32_t>& history) {
-    const auto position = static_cast<uint32_t>(history.size());
+    const auto end = static_cast<uint32_t>(history.size()), first = end - rows;
     const SamplingRecipe& recipe = sampler.recipe();
     SamplingInput input{recipe, recipe.top_k + recipe.n_recent, {}};
-    for (uint32_t p = position - std::min(position, kSampleHistory); p < position; ++p)
+    for (uint32_t p = end - std::min(end, kSampleHistory); p < end; ++p)
       input.history[p % kSampleHistory] = history[p];
     buffers.input = put(*backend, std::vector<SamplingInput>{input});
-    const uint64_t random = sampler.random(0);
-    std::memcpy(buffers.randoms->mapped().data() + position % kSampleRandoms * sizeof random, &random,
-                sizeof random);
+    for (uint32_t row = 0; row < rows; ++row) {
+      const uint64_t random = sampler.random(row);
+      std::memcpy(buffers.randoms->mapped().data() + (first + row + 1) % kSampleRandoms * sizeof random,
+                  &random, sizeof random);
+    }
     const BufferPtr device_logits = put(*backend, logits);
-    const auto n_vocab = static_cast<uint32_t>(logits.size());
+    const auto n_vocab = static_cast<uint32_t>(logits.size()) / rows;
     const auto kernels = [&](Recorder& r) {  // argmax moves on to the position of the token to choose
-      r.argmax(*device_logits, n_vocab, *partial, *result, 1);
-      r.sample(*device_logits, n_vocab, *partial, buffers, *result);
+      r.argmax(*device_logits, n_vocab, *partial, *result, rows);
+      r.sample(*device_logits, n_vocab, *partial, buffers, *result, rows);
     };
-    run(*backend, kernels, position - 1, {history.back()});
-    ChoiceResult choice{};
-    std::memcpy(&choice, result->mapped().data() + sizeof(ArgmaxResult), sizeof choice);
-    return choice;
+    run(*backend, kernels, first, {history[first]});
+    std::vector<ChoiceResult> choices(rows);
+    std::memcpy(choices.data(), result->mapped().data() + rows * sizeof(ArgmaxResult),
+                rows * sizeof(ChoiceResult));
+    return choices;
   };
 
   std::normal_distribution<float> normal;
   std::vector<int32_t> history{5};
   for (const size_t n : {size_t{3}, size_t{500}, size_t{20'000}}) {
-    for (int round = 0; round < 24; ++round) {
-      std::vector<float> logits(n);
+    for (uint32_t round = 0; round < 24; ++round) {
       const float width = round % 3 == 0 ? 0.01F : round % 3 == 1 ? 2.0F : 30.0F;
       const float middle = round % 2 == 0 ? 0.0F : -20.0F;
-      for (float& v : logits) v = middle + width * normal(rng);
-      logits[n / 2] = logits[n / 3];  // equal ones
-      logits[n - 1] = -std::numeric_limits<float>::infinity();
       SamplerParams params{.temperature = 0.2F * static_cast<float>(round % 8), .seed = rng()};
       params.top_k = 1 + static_cast<uint32_t>(rng() % 64);
       params.top_p = round % 4 == 0 ? 1.0F : 0.9F;
@@ -208,20 +211,29 @@ TEST_P(Kernels, SamplingChoosesWhatTheHostChooses) {
       params.repeat_penalty = round % 3 == 2 ? 1.2F : 1.0F;
       params.repeat_last = 100;
       Sampler device(params), host(params);
-      for (int token = 0; token < 4; ++token) {
-        const ChoiceResult choice = choose(logits, device, history);
-        const int32_t wanted = host.sample(logits, history)->id;
-        EXPECT_EQ(choice.undecided, 0U) << n << " logits, round " << round;
-        EXPECT_EQ(static_cast<int32_t>(choice.index), wanted) << n << " logits, round " << round;
-        if (params.temperature != 0.0F) device.chosen();
-        history.push_back(wanted);
+      for (const uint32_t rows : {1U, kMostRows}) {
+        std::vector<float> logits(rows * n);
+        for (float& v : logits) v = middle + width * normal(rng);
+        for (uint32_t row = 0; row < rows; ++row) {
+          logits[row * n + n / 2] = logits[row * n + n / 3];  // equal ones
+          logits[row * n + n - 1] = -std::numeric_limits<float>::infinity();
+          history.push_back(static_cast<int32_t>(rng() % n));
+        }
+        const std::vector<ChoiceResult> choices = choose(logits, rows, device, history);
+        for (uint32_t row = 0; row < rows; ++row) {
+          const std::span<const int32_t> seen(history.begin(), history.end() - (rows - 1 - row));
+          const auto wanted = host.sample(std::span(logits).subspan(row * n, n), seen);
+          EXPECT_EQ(choices[row].undecided, 0U) << n << " logits, round " << round;
+          EXPECT_EQ(static_cast<int32_t>(choices[row].index), wanted->id) << n << " logits, round " << round;
+          if (params.temperature != 0.0F) device.chosen();
+        }
       }
     }
   }
 
   Sampler sampler({.temperature = 1.0F, .top_k = 40});
-  EXPECT_EQ(choose(std::vector<float>(5'000, 1.5F), sampler, history).undecided, 1U);
-  EXPECT_EQ(choose(std::vector<float>(200, 1.5F), sampler, history).undecided, 0U);
+  EXPECT_EQ(choose(std::vector<float>(5'000, 1.5F), 1, sampler, history)[0].undecided, 1U);
+  EXPECT_EQ(choose(std::vector<float>(200, 1.5F), 1, sampler, history)[0].undecided, 0U);
 }
 
 }  // namespace
