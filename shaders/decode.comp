@@ -48,6 +48,9 @@ layout(constant_id = CONSTANT_NORM_LONG) const uint kNormLong = NORM_ALWAYS;
 layout(constant_id = CONSTANT_ROWS) const uint kRows = 2;
 layout(constant_id = CONSTANT_ROWS_LONG) const uint kRowsLong = 2;
 #endif
+#if defined(GROUPS) && !defined(SHARED_SUBGROUPS)
+#define HAS_EXPERTS
+#endif
 #if defined(GROUPS) || defined(BLOCKS)
 #define HAS_UNITS
 layout(constant_id = CONSTANT_ROUNDED) const uint kRounded = 0;
@@ -201,6 +204,9 @@ const uint kRows = 1, kRowsLong = 1;
 #ifdef HAS_UNITS
 #include "common/decode_rotate.glsl"
 #endif
+#ifdef HAS_EXPERTS
+#include "common/decode_experts.glsl"
+#endif
 
 void main() {
   uint group = gl_WorkGroupID.x;
@@ -221,6 +227,10 @@ void main() {
 #ifdef HAS_UNITS
   } else if (kHasRotation && push.kind == STAGE_ROTATE) {
     rotate(group);
+#endif
+#ifdef HAS_EXPERTS
+  } else if (kHasExperts && push.kind >= STAGE_ROUTER) {
+    experts(group);
 #endif
   } else if (push.kind == STAGE_EMPTY) {
     wait_for_empty_stage();

@@ -25,14 +25,9 @@ layout(binding = 4) readonly buffer Bias { float bias[]; };
 #include "common/table.glsl"
 #include "common/activation.glsl"
 #include "common/dense_out.glsl"
+#include "common/floats.glsl"
 
 const uint kOutRows = kOut == OUT_GATE ? kRows / 2 : kRows;  // gate rows, then as many up rows
-
-float add_eight(vec4 low, vec4 high, vec4 a, vec4 b, float sum) {
-  precise float all = fma(low.w, a.w, fma(low.z, a.z, fma(low.y, a.y, fma(low.x, a.x, sum))));
-  all = fma(high.w, b.w, fma(high.z, b.z, fma(high.y, b.y, fma(high.x, b.x, all))));
-  return all;
-}
 
 // Rows and tokens past the end repeat the last one; their sums are not written.
 void multiply(uint first_row, uint first_token) {

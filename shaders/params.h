@@ -66,6 +66,11 @@ using uvec2 = uint64_t;
 #define CONSTANT_BLOCK 45             // features of a block that is rotated
 #define CONSTANT_REST 46              // inputs have 16 bits: 1; where they are rounded: REST_...
 #define CONSTANT_TOKENS 47            // tokens that a subgroup takes at a time
+#define CONSTANT_EXPERTS 48           // that a layer has, in decode; 0: there are none
+#define CONSTANT_USED 49              // of which a token uses so many
+#define CONSTANT_EXPERT_FF 50         // rows of the gate of one
+#define CONSTANT_EXPERT_LANES 51      // lanes of a subgroup that share rows of it; a power of 2
+#define CONSTANT_EXPERT_LOADS 52      // uvec4 of a row of its gate that each of them takes
 
 // What a kernel that rounds to 16 bits writes: what the rounding to int8 leaves alone, or both. The rest is in
 // steps that are REST_STEPS as fine, so that in groups the input is REST_STEPS * q + rest.
@@ -261,6 +266,9 @@ struct ExpandPush {
 #define STAGE_ATTENTION 4u   // x is qkv, y the result, w the table of rotations, x2 the gate if there is one
 #define STAGE_DELTA 5u       // x2 is qkvz; x what gives the gates: the vector of w, or with n_in 0 the gates themselves
 #define STAGE_ROTATE 6u      // y = H (signs * x), or of x normed; bias has the signs
+#define STAGE_ROUTER 7u        // y = W norm(x) of floats, the logits of experts (common/decode_experts.glsl)
+#define STAGE_EXPERTS_GATE 8u  // y = act(gate) * up of the experts with the largest logits, which x2 has
+#define STAGE_EXPERTS_DOWN 9u  // y += what they give, the last of these three
 #define STAGE_SHIFT 20u      // of a ticket's entry: stage << STAGE_SHIFT | workgroup of the stage
 #define STAGE_BITS 12u       // what is left of a word
 
@@ -279,6 +287,10 @@ struct ExpandPush {
 #define ROUNDED_ATTENTION 2u
 #define ROUNDED_DELTA 4u
 #define ROUNDED_ROTATION 8u
+
+// How experts are chosen, as in Routing.
+#define ROUTING_SIGMOID 1u
+#define ROUTING_NORMED 2u
 
 // The kind of each tensor of a stage of blocks: so many bits, of which the lowest four are those of a code.
 #define BLOCK_KIND_BITS 8u
@@ -333,7 +345,7 @@ struct DecodeStage {
   uint max_chunks;  // of keys that the cache can hold
   uint window;      // keys that a token sees, its own included; 0: all
   uint cache_rows;  // position p lies in row p % cache_rows
-  float scale;      // of attention, as in AttentionPush
+  float scale;      // of attention, as in AttentionPush; of the weights of experts
   float per_feature;  // as in RopePush
   float q_epsilon;
   float k_epsilon;
@@ -341,6 +353,7 @@ struct DecodeStage {
   uint n_head_v;
   uint grouped;
   float q_scale;
+  uint routing;  // ROUTING_...
 };
 
 struct DecodePush {

@@ -69,7 +69,10 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   for (size_t i = 0; i < stages.size(); ++i) {
     DecodeStage& s = stages[i];
     s.n_passes = 1;
-    if (s.kind == STAGE_DELTA || s.kind == STAGE_ROTATE) {
+    if (is_of_experts(s)) {
+      s.long_rows = s.n_in > shape.rows.n_in ? 1 : 0;
+      s.n_groups = kernels_.expert_groups(shape, s);
+    } else if (s.kind == STAGE_DELTA || s.kind == STAGE_ROTATE) {
       s.long_rows = s.n_in > shape.rows.n_in ? 1 : 0;
       s.n_groups = s.kind == STAGE_DELTA ? s.n_out * kDeltaParts / size : s.n_out / shape.rotated;
     } else if (s.n_in != 0) {

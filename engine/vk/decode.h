@@ -26,6 +26,18 @@ struct DeltaStage {
   const FloatGates* gates_of = nullptr;
 };
 
+// The experts of one token: x += what they give (Recorder::route and linear_of_experts).
+struct ExpertStages {
+  const Matrix& router;  // of F32
+  const Norm& norm;
+  const Routing& routing;
+  const Matrix &gate_up, &down;
+  const Buffer &x, &logits, &h;
+  uint32_t used;
+  Act act;
+  float clamp;
+};
+
 // Stages in the order in which they run; each needs the result of the one before it.
 class DecodeStages {
  public:
@@ -38,6 +50,7 @@ class DecodeStages {
   // reads both, attention that it is the gate of, or attention at the end of a list may follow it.
   bool takes_next(const Matrix& w, const In& in, const Out& out) const;
   bool takes_next(const DeltaStage& delta) const;
+  bool takes_next(const ExpertStages& experts) const;
   // One kernel has one block for all rotations, and the same heads for all of attention.
   bool takes_next(const Buffer& x, const Rotation& rotation) const;
   bool takes_next(const Buffer& qkv, const AttentionInput& input, const AttentionShape& shape) const;
@@ -48,6 +61,7 @@ class DecodeStages {
                  const Buffer& k_cache, const Buffer& v_cache, const AttentionScratch& scratch,
                  const Buffer& o, const AttentionShape& shape);
   void delta_net(const DeltaStage& delta);
+  void experts(const ExpertStages& experts);
   // Whether o, which the last stage gives, can be multiplied by the logistic of the gate there; then it is.
   bool takes_gate(const Buffer& o, const Buffer& gate);
   // As Recorder::rotate goes there, of x normed where there is a norm.
@@ -77,6 +91,7 @@ class DecodeStages {
   std::vector<DecodeStage> stages_;
   bool open_ = false;  // no stage reads what the last but one gives
   std::optional<Act> act_;
+  DecodeShape::Experts experts_;  // of all layers, or none
   std::optional<DecodeShape::Weights> weights_;
   std::optional<AttentionShape> heads_;
   uint32_t head_input_ = 0;  // CONSTANT_HEAD_INPUT
@@ -96,6 +111,8 @@ struct DecodeDispatches {
   };
   std::vector<Dispatch> dispatches;
 };
+
+inline bool is_of_experts(const DecodeStage& s) { return s.kind >= STAGE_ROUTER; }
 
 class Decode {
  public:

@@ -1,5 +1,6 @@
 // The kernel of the stages of decode, made for the shape of a model.
 #include <algorithm>
+#include <bit>
 
 #include "engine/layouts/blocks.h"
 #include "kernels.h"
@@ -116,8 +117,7 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
             {CONSTANT_TILE, std::max({vector_words(w, n_long), of_attention, of_delta, shape.rotated / 4})}});
   c.insert({{CONSTANT_CONV, delta.n_head_v != 0 ? delta.n_conv : 0},
             {CONSTANT_DELTA_DIM, delta.n_head_v != 0 ? delta.head_dim : 4 * kDeltaParts}});
-  // A unit is rounded by neighbouring lanes of one subgroup.
-  const bool rounds = !device_.shared_subgroups() && device_.min_subgroup_size() >= 16;
+  const bool rounds = rounds_units();
   c.insert({CONSTANT_ROUNDED, rounds ? shape.rounded : 0});
   if (rounds && shape.all_long_rounded) c[CONSTANT_NORM_LOADS_LONG] = c[CONSTANT_NORM_LOADS];
   if (w.layout != Layout::trits) c.insert({{CONSTANT_REST, w.rest}, {CONSTANT_BLOCK, shape.rotated}});
@@ -125,7 +125,43 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
     c.insert({{CONSTANT_INPUT_UNITS, w.input_units}, {CONSTANT_SCALE_GROUPS, w.scale_groups}});
   if (w.layout == Layout::blocks)
     c.insert({{CONSTANT_BITS, w.bits}, {CONSTANT_UNIT, w.unit}, {CONSTANT_MINIMUM, w.minimum}});
+  const DecodeShape::Experts& e = shape.experts;
+  if (e.n_expert == 0) return c;
+  const uint32_t lanes = std::min(32U, device_.min_subgroup_size());
+  c.insert({{CONSTANT_EXPERTS, e.n_expert},
+            {CONSTANT_USED, e.used},
+            {CONSTANT_EXPERT_FF, e.n_ff},
+            {CONSTANT_EXPERT_LANES, lanes},
+            {CONSTANT_EXPERT_LOADS, ceil_div(e.n_in / 64, lanes)},
+            {CONSTANT_CLAMP, std::bit_cast<uint32_t>(e.clamp)}});
+  c[CONSTANT_TILE] = std::max({c[CONSTANT_TILE], e.n_in / 4, vector_words(w, e.used * e.n_ff)});
   return c;
+}
+
+// A unit is rounded by neighbouring lanes of one subgroup.
+bool VulkanKernels::rounds_units() const {
+  return !device_.shared_subgroups() && device_.min_subgroup_size() >= 16;
+}
+
+// Each invocation has the logit of an expert. Those that share rows of gates make 64 of them at a time.
+bool VulkanKernels::has_experts(const DecodeShape& shape, const Specialisation& c) const {
+  const DecodeShape::Weights& w = shape.weights;
+  const DecodeShape::Experts& e = shape.experts;
+  const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), sets = size / c.at(CONSTANT_EXPERT_LANES);
+  constexpr uint32_t kMostCodes = 16;  // uvec4 of codes that a lane waits for
+  return rounds_units() && w.layout == Layout::groups && w.input_units != 0 && w.rest == 0 &&
+         e.n_expert <= size && e.used <= std::min(e.n_expert, uint32_t{MOST_USED}) && e.n_in % 64 == 0 &&
+         e.n_ff % 64 == 0 && e.n_ff / 64 % w.scale_groups == 0 && sets <= 64 && 64 % sets == 0 &&
+         2 * 64 / sets * c.at(CONSTANT_EXPERT_LOADS) <= kMostCodes;
+}
+
+uint32_t VulkanKernels::expert_groups(const DecodeShape& shape, const DecodeStage& s) const {
+  constexpr uint32_t kDownRows = 2;  // as decode_experts.glsl has it
+  const Specialisation c = decode_constants(shape);
+  const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE);
+  if (s.kind == STAGE_ROUTER) return ceil_div(s.n_out, size / device_.subgroup_size());
+  if (s.kind == STAGE_EXPERTS_GATE) return s.n_out / 64;
+  return ceil_div(s.n_out, size / c.at(CONSTANT_EXPERT_LANES) * kDownRows);
 }
 
 bool VulkanKernels::has_decode(const DecodeShape& shape) const {
@@ -141,12 +177,14 @@ bool VulkanKernels::has_decode(const DecodeShape& shape) const {
                                 : 0;
   const DeltaShape& delta = shape.delta;
   const uint32_t of_delta = delta.n_head_v != 0 ? size / kDeltaParts / delta.head_dim * 2 * size + 2048 : 0;
+  const uint32_t of_experts = shape.experts.n_expert != 0 ? 4 * shape.experts.n_expert + 2048 : 0;
   const uint32_t shared_bytes = of_tile * c.at(CONSTANT_TILE) + of_gates + 4 * size +
                                 4 * shape.heads.head_dim * (n_heads + 1) + 540 * n_heads + 256 +
                                 64 * (n_heads + 1) + (shape.head_input != 0 ? 4 * shape.heads.head_dim : 0) +
-                                of_delta + (device_.shared_subgroups() ? 4 * size : 0);
+                                of_delta + of_experts + (device_.shared_subgroups() ? 4 * size : 0);
   return device_.is_gpu() && device_.subgroup_shuffle() && device_.has_addresses() &&
          device_.subgroup_size() <= 64 && size % 64 == 0 &&
+         (shape.experts.n_expert == 0 || has_experts(shape, c)) &&
          std::max(c.at(CONSTANT_LOADS_LONG), c.at(CONSTANT_NORM_LOADS_LONG)) <= kMostLoads &&
          shared_bytes <= device_.limits().maxComputeSharedMemorySize;
 }

@@ -35,6 +35,10 @@ void add_tensors(const Matrix& w, DecodeStage& s) {
   }
 }
 
+DecodeShape::Experts experts_of(const ExpertStages& e) {
+  return {e.router.rows(), e.used, e.router.n_in, e.down.n_in, e.clamp};
+}
+
 // The last of the first `n` stages that writes to `y`, or -1 where none does.
 ptrdiff_t writer(std::span<const DecodeStage> stages, size_t n, uint64_t y) {
   auto i = static_cast<ptrdiff_t>(n) - 1;
@@ -177,6 +181,7 @@ DecodeShape DecodeStages::shape() const {
   shape.head_input = head_input_;
   shape.windows = windows_;
   shape.delta = delta_;
+  shape.experts = experts_;
   shape.rotated = rotated_;
   uint32_t &n_short = shape.rows.n_in, &n_long = shape.long_rows.n_in;
   for (const DecodeStage& s : stages_) n_long = std::max(n_long, s.n_in);
@@ -192,7 +197,7 @@ DecodeShape DecodeStages::shape() const {
       if (s.n_in == 0 || (s.n_in > n_short) != long_rows) continue;
       some |= s.weight != 0;
       all &= s.weight != 0;
-      if (s.kind != STAGE_DELTA && s.kind != STAGE_ROTATE && !is_beside_more(stages_, i))
+      if (s.kind != STAGE_DELTA && s.kind != STAGE_ROTATE && !is_of_experts(s) && !is_beside_more(stages_, i))
         fewest = std::min(fewest, s.n_out);
     }
     rows.norm = all ? NORM_ALWAYS : some ? NORM_BY_STAGE : NORM_NEVER;
@@ -257,6 +262,38 @@ bool DecodeStages::takes_gate(const Buffer& o, const Buffer& gate) {
   return true;
 }
 
+// The second reads x as the first does, and the third is as far behind what gave x as it may be.
+void DecodeStages::experts(const ExpertStages& e) {
+  DecodeStage router{}, gate{}, down{};
+  router.kind = STAGE_ROUTER;
+  router.x = gate.x = down.y = address(e.x);
+  router.y = gate.x2 = address(e.logits);
+  gate.y = down.x = address(e.h);
+  router.w = address(*e.router.parts[0].codes);
+  router.weight = gate.weight = address(*e.norm.weight);
+  router.epsilon = gate.epsilon = e.norm.epsilon;
+  router.n_in = gate.n_in = e.router.n_in;
+  router.n_out = e.router.rows();
+  router.scale0 = e.router.parts[0].scale;
+  gate.kind = STAGE_EXPERTS_GATE;
+  gate.w = address(*e.gate_up.addresses);
+  gate.n_out = e.used * e.down.n_in;
+  gate.scale0 = e.gate_up.parts[0].scale;
+  gate.scale1 = e.gate_up.parts[1].scale;
+  gate.fixed_point = e.gate_up.fixed;
+  gate.scale = e.routing.scale;
+  gate.routing = (e.routing.sigmoid ? ROUTING_SIGMOID : 0) | (e.routing.normed ? ROUTING_NORMED : 0);
+  down.kind = STAGE_EXPERTS_DOWN;
+  down.w = address(*e.down.addresses);
+  down.n_out = e.down.rows() / e.down.n_expert;
+  down.scale0 = e.down.parts[0].scale;
+  down.fixed_point = e.down.fixed;
+  act_ = e.act;
+  weights_ = weights_of(e.gate_up);
+  experts_ = experts_of(e);
+  stages_.insert(stages_.end(), {router, gate, down});
+}
+
 void DecodeStages::empty_stages(uint32_t n, uint32_t n_groups) {
   DecodeStage s{};
   s.kind = STAGE_EMPTY;
@@ -289,9 +326,16 @@ bool DecodeStages::takes_next(const Matrix& w, const In& in, const Out& out) con
   const bool beside = out.kind == Out::Kind::store && reads_beside_last(in.x) && is_product(stages_.back());
   if (!beside && !reads_last(in.x)) return false;
   if (weights_ && !common_weights(*weights_, weights_of(w))) return false;
-  if (out.kind == Out::Kind::gate && act_ && *act_ != out.act) return false;
+  if (out.kind == Out::Kind::gate && act_ && (*act_ != out.act || experts_.clamp != 0)) return false;
   const ptrdiff_t from = out.kind == Out::Kind::add ? writer(stages_, stages_.size(), address(out.y)) : -1;
   return from < 0 || stages_.size() - static_cast<size_t>(from) <= kFarthest;
+}
+
+bool DecodeStages::takes_next(const ExpertStages& e) const {
+  const DecodeShape::Experts shape = experts_of(e);
+  return !open_ && reads_last(e.x) && (!weights_ || *weights_ == weights_of(e.gate_up)) &&
+         (!act_ || (*act_ == e.act && experts_.clamp == e.clamp)) &&
+         (experts_.n_expert == 0 || experts_ == shape);
 }
 
 bool DecodeStages::takes_next(const DeltaStage& d) const {
@@ -327,9 +371,8 @@ void DecodeStages::lay_flow(uint32_t rounded, uint64_t tagged, uint64_t slot_byt
         s.flow |= FLOW_FROM_ROUNDED;
       }
     }
-    const ptrdiff_t second = s.kind == STAGE_LINEAR_ADD ? writer(stages, i, s.y)
-                             : s.x2 != 0                ? writer(stages, i, s.x2)
-                                                        : -1;
+    const bool adds = s.kind == STAGE_LINEAR_ADD || s.kind == STAGE_EXPERTS_DOWN;
+    const ptrdiff_t second = adds ? writer(stages, i, s.y) : s.x2 != 0 ? writer(stages, i, s.x2) : -1;
     if (second >= 0) {
       stages[static_cast<size_t>(second)].flow &= ~FLOW_END;
       s.flow |= FLOW_RESIDUAL;

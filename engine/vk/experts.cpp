@@ -2,8 +2,10 @@
 // workgroups for each pair of a token and an expert; the pairs of larger batches are listed by expert, and
 // lie in the order of that list between the two products.
 //
-// Decode is as many dispatches as it has steps that need each other: rounding the input of the experts needs
-// nothing of the routing and runs beside it, and one kernel multiplies by the second matrix and sums.
+// The experts of one token are three stages of decode (decode_experts.glsl) where the device can run these.
+// Where it cannot, they are as many dispatches as there are steps that need each other: rounding the input of
+// the experts needs nothing of the routing and runs beside it, and one kernel multiplies by the second matrix
+// and sums.
 #include <algorithm>
 
 #include "recorder.h"
@@ -40,6 +42,13 @@ bool in_list(uint32_t n) { return n > kMatvecTokens; }
 }  // namespace
 
 void VulkanRecorder::route(const Routing& r, const Picked& p, uint32_t n) {
+  if (n != 1 || !experts_ || experts_->picked || experts_->logits != p.logits.get())
+    return dispatch_route(r, p, n);
+  experts_->routing = r;
+  experts_->picked = p;
+}
+
+void VulkanRecorder::dispatch_route(const Routing& r, const Picked& p, uint32_t n) {
   const uint32_t pairs = n * p.used;
   dispatch(kernels_.route(), RoutePush{p.n_expert, p.used, r.sigmoid ? 1U : 0U, r.normed ? 1U : 0U, r.scale},
            {p.logits.get(), p.ids.get(), p.weights.get()}, n);
@@ -99,8 +108,52 @@ void VulkanRecorder::add_down_of_experts(const Matrix& w, const Quantised& q, co
            groups_for_rows(n_out, kernel.constant(CONSTANT_ROWS)), n);
 }
 
+bool VulkanRecorder::is_router(const Matrix& w, const In& in, const Out& out, uint32_t n) const {
+  return n == 1 && in_chains() && decode_.possible() && w.layout == Layout::floats &&
+         w.parts[0].type == TensorType::f32 && w.parts[1].rows == 0 && w.rows() <= MOST_EXPERTS && !w.bias &&
+         !w.rotation && norm_of(in.norm) == NORM_ALWAYS && in.first_row == 0 &&
+         out.kind == Out::Kind::store && !(stream_ && stream_->takes(w, n));
+}
+
+bool VulkanRecorder::first_goes_on(const Matrix& w, const In& in, const Out& out, const Picked& p) {
+  if (!experts_ || !experts_->picked || experts_->h || out.kind != Out::Kind::gate || !w.addresses ||
+      experts_->picked->ids != p.ids || experts_->x != &in.x || experts_->norm.weight != in.norm.weight ||
+      experts_->norm.epsilon != in.norm.epsilon || in.first_row != 0)
+    return false;
+  experts_->gate_up = w;
+  experts_->h = &out.y;
+  experts_->act = out.act;
+  experts_->clamp = out.clamp;
+  return true;
+}
+
+bool VulkanRecorder::second_in_stages(const Matrix& w, const In& in, const Out& out, const Picked& p) {
+  if (!experts_ || experts_->h != &in.x || out.kind != Out::Kind::add || &out.y != experts_->x || !w.addresses ||
+      weights_of(w) != weights_of(experts_->gate_up))
+    return false;
+  const ExpertsSoFar e = *std::exchange(experts_, std::nullopt);
+  const ExpertStages stages{e.router, e.norm, e.routing, e.gate_up, w, *e.x, *e.logits, *e.h, p.used, e.act, e.clamp};
+  if (add_stage(collected_.takes_next(stages), [&](DecodeStages& s) { s.experts(stages); })) return true;
+  experts_ = e;
+  return false;
+}
+
+void VulkanRecorder::dispatch_experts(const ExpertsSoFar& e) {
+  const In in{*e.x, e.norm, e.q};
+  Recorder::linear(e.router, in, store(*e.logits), 1);
+  if (e.picked) dispatch_route(e.routing, *e.picked, 1);
+  if (e.h) dispatch_linear_of_experts(e.gate_up, in, gate(*e.h, e.act, e.clamp), *e.picked, 1);
+}
+
 void VulkanRecorder::linear_of_experts(const Matrix& w, const In& in, const Out& out, const Picked& p,
                                        uint32_t n) {
+  if (n == 1 && (first_goes_on(w, in, out, p) || second_in_stages(w, in, out, p))) return;
+  decode_collected();
+  dispatch_linear_of_experts(w, in, out, p, n);
+}
+
+void VulkanRecorder::dispatch_linear_of_experts(const Matrix& w, const In& in, const Out& out, const Picked& p,
+                                                uint32_t n) {
   if (!w.addresses)
     throw Error(ErrorKind::device,
                 device_.info().name + " cannot run experts of this type; try --device cpu");

@@ -59,6 +59,13 @@ struct DecodeShape {
   };
   Weights weights;
   DeltaShape delta;               // or without heads
+  struct Experts {
+    uint32_t n_expert = 0, used = 0;
+    uint32_t n_in = 0, n_ff = 0;
+    float clamp = 0;  // Out::clamp
+    bool operator==(const Experts&) const = default;
+  };
+  Experts experts;                // or none
   uint32_t rotated = 0;           // CONSTANT_BLOCK
   uint32_t rounded = 0;           // CONSTANT_ROUNDED, on a device that can
   bool all_long_rounded = false;  // all long rows then come as int8
@@ -162,12 +169,16 @@ struct VulkanKernels {
   bool has_decode(const DecodeShape& shape) const;
   const Kernel& decode(const DecodeShape& shape);
   StageRows stage_rows(const DecodeShape& shape, const DecodeStage& stage) const;
+  // The workgroups of a stage of experts, STAGE_ROUTER and those behind it.
+  uint32_t expert_groups(const DecodeShape& shape, const DecodeStage& stage) const;
   static uint32_t decode_heads(const AttentionShape& shape);  // heads that one workgroup of attention takes
 
  private:
   const Kernel& kernel(Shader shader, const Specialisation& constants);
   Specialisation quantise_constants(const Matrix& w, const Norm& norm) const;
   Specialisation decode_constants(const DecodeShape& shape) const;
+  bool rounds_units() const;
+  bool has_experts(const DecodeShape& shape, const Specialisation& c) const;
 
   const Device& device_;
   VkPipelineCache cache_;

@@ -274,13 +274,16 @@ void VulkanRecorder::decode(DecodeDispatches d) {
 
 void VulkanRecorder::decode_collected() {
   const std::optional<FloatGates> gates = std::exchange(gates_, std::nullopt);
+  const std::optional<ExpertsSoFar> experts = std::exchange(experts_, std::nullopt);
   if (!collected_.empty()) decode(decode_.prepare(std::exchange(collected_, {})));
   if (gates) dispatch_gates(*gates);
+  if (experts) dispatch_experts(*experts);
 }
 
 // Collects a stage behind the others where it continues them, or as the first of a new list; false where the
 // device cannot run it.
 bool VulkanRecorder::add_stage(bool continues, const std::function<void(DecodeStages&)>& add) {
+  if (experts_) decode_collected();
   if (continues) {
     DecodeStages longer = collected_;
     add(longer);
@@ -320,7 +323,7 @@ bool VulkanRecorder::rotate_in_stages(const Matrix& w, const In& in, uint32_t n)
 }
 
 void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {
-  if (gates_) decode_collected();
+  if (gates_ || experts_) decode_collected();
   if (w.rotation && !in.is_turned) {
     static const Norm kNone;
     const bool staged = rotate_in_stages(w, in, n);
@@ -328,6 +331,10 @@ void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint3
   }
   if (in.first_row == 0 && are_gates(w, in.norm, out) && (!stream_ || !stream_->takes(w, n))) {
     gates_ = FloatGates{w, in.norm.weight, in.norm.epsilon, &in.x, &out.y, n};
+    return;
+  }
+  if (is_router(w, in, out, n)) {
+    experts_ = ExpertsSoFar{w, in.norm, in.q, &in.x, &out.y};
     return;
   }
   const auto add = [&](DecodeStages& stages) { stages.linear(w, in, out); };

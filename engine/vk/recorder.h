@@ -44,6 +44,21 @@ inline const Buffer* or_any(const BufferPtr& buffer, const Buffer& any) { return
 // Whether the stages of decode compute it.
 inline bool in_stages(const Norm& norm) { return !norm || norm_of(norm) == NORM_ALWAYS; }
 
+// The experts of one token as far as they are recorded: they become stages of decode once the second product
+// is. Where something else comes in between, each step is a dispatch.
+struct ExpertsSoFar {
+  Matrix router;
+  Norm norm;
+  Quantised q;
+  const Buffer *x, *logits;
+  Routing routing{};
+  std::optional<Picked> picked{};  // behind route
+  Matrix gate_up{};                // behind the first product, then it has rows
+  const Buffer* h = nullptr;
+  Act act{};
+  float clamp = 0;
+};
+
 // A program begins with the copy of the run's parameters to the device (without host_params those of the
 // program before stay valid) and ends by making visible what the host reads. Between two kernels stands a
 // full memory barrier, since each needs what the one before it wrote; where one does not, beside_last_ says
@@ -121,6 +136,14 @@ class VulkanRecorder : public Recorder {
   bool rotate_in_stages(const Matrix& w, const In& in, uint32_t n);
   void decode_collected();
   void dispatch_gates(const FloatGates& gates);
+  bool is_router(const Matrix& w, const In& in, const Out& out, uint32_t n) const;
+  // Whether the first or the second product of experts goes on with those that are recorded so far. The second
+  // is false where these cannot be stages.
+  bool first_goes_on(const Matrix& w, const In& in, const Out& out, const Picked& picked);
+  bool second_in_stages(const Matrix& w, const In& in, const Out& out, const Picked& picked);
+  void dispatch_route(const Routing& routing, const Picked& picked, uint32_t n);
+  void dispatch_experts(const ExpertsSoFar& experts);
+  void dispatch_linear_of_experts(const Matrix& w, const In& in, const Out& out, const Picked& picked, uint32_t n);
   // Behind the first matrix that is copied chains would be short, and many: each has buffers of its own.
   bool in_chains() const { return program_.copies.size() == 0; }
   bool add_stage(bool continues, const std::function<void(DecodeStages&)>& add);
@@ -137,6 +160,7 @@ class VulkanRecorder : public Recorder {
   VkCommandBuffer commands_;
   DecodeStages collected_;
   std::optional<FloatGates> gates_;  // what a DeltaNet that comes next can compute itself
+  std::optional<ExpertsSoFar> experts_;
   Matrix brought_;                   // what at_hand gives
   bool after_transfer_ = false;      // the last command was a transfer, and no barrier followed yet
   const Kernel* last_ = nullptr;     // of the last command, where that was a dispatch

@@ -161,6 +161,74 @@ TEST_P(ExpertKernels, ATokenHasWhatItsExpertsGiveAloneAndTheSameBitsInABatch) {
   }
 }
 
+// Two layers of experts, whose steps are stages of decode for one token: F32 routers, and inputs in units of 64.
+TEST_P(ExpertKernels, AChainWithExpertsHasTheBitsOfABatch) {
+  if (GetParam().name != "GpuEmulated") GTEST_SKIP() << "subgroups of 16 have the stages, which compile for long";
+  constexpr uint32_t kAll = 37, kOf = 11, kWide = 192, kRows = 384, kTokens = 5;
+  struct Layer {
+    Matrix router, up, down;
+    Norm norm;
+  };
+  const auto of_experts = [&](uint32_t n_in, std::vector<uint32_t> rows) {
+    const size_t all_rows = size_t{kAll} * std::accumulate(rows.begin(), rows.end(), 0U);
+    std::vector<uint8_t> codes(all_rows * n_in);
+    for (uint8_t& code : codes) code = static_cast<uint8_t>(rng() % 3);
+    std::vector<uint16_t> scales(all_rows * n_in / 64);
+    for (uint16_t& scale : scales) scale = static_cast<uint16_t>(kScale + rng() % 512);
+    Matrix m;
+    m.n_in = n_in;
+    m.layout = backend->group_layout();
+    m.input = Input::int8_units;
+    m.scale_every = 64;
+    m.fixed = 16;
+    for (size_t i = 0; i < rows.size(); ++i) m.parts[i] = {rows[i] * kAll, 0x1p-5F / m.fixed};
+    const Groups g = packed_groups(m.layout, static_cast<uint32_t>(all_rows), n_in, codes.data(), n_in / 64,
+                                   scales.data());
+    m.codes = put(*backend, g.codes);
+    m.scales = put(*backend, g.scales);
+    m.n_expert = kAll;
+    m.addresses = backend->addresses_of(m);
+    backend->finish_uploads();
+    return m;
+  };
+  std::vector<Layer> layers(2);
+  for (Layer& layer : layers) {
+    layer.router.n_in = kWide;
+    layer.router.layout = Layout::floats;
+    layer.router.input = Input::float_row;
+    layer.router.parts[0] = {kAll, 0.25F, TensorType::f32, 0, put(*backend, random(kAll * kWide))};
+    layer.up = of_experts(kWide, {kRows, kRows});
+    layer.down = of_experts(kRows, {kWide});
+    layer.norm = {Norm::Kind::rms, put(*backend, random(kWide)), nullptr, 1e-5F};
+  }
+  const Routing routing{true, true, 1.5F};
+  const auto add = [&](const std::vector<float>& x) {
+    const auto n = static_cast<uint32_t>(x.size() / kWide);
+    const size_t rows = size_t{n} * (kOf + 1);
+    const BufferPtr on_device = put(*backend, x), h = zeros(size_t{n} * kOf * kRows);
+    const Picked p{kAll, kOf, zeros(size_t{n} * kAll), zeros(size_t{n} * kOf), zeros(size_t{n} * kOf),
+                   zeros(picked_words(kAll, n * kOf)), zeros(size_t{n} * kOf * kWide)};
+    const Quantised q{zeros(rows * kRows / 4), zeros(rows * 2), zeros(rows * kRows / 64), nullptr,
+                      zeros(size_t{n} * kWide), zeros(rows * kRows / 64)};
+    run(*backend, [&](Recorder& r) {
+      for (const Layer& layer : layers) {
+        const In in{*on_device, layer.norm, q};
+        r.linear(layer.router, in, store(*p.logits), n);
+        r.route(routing, p, n);
+        r.linear_of_experts(layer.up, in, gate(*h, Act::silu, 0.5F), p, n);
+        r.linear_of_experts(layer.down, {*h, kNone, q}, bitnet::add(*on_device), p, n);
+      }
+    });
+    return get<float>(*backend, *on_device, x.size());
+  };
+  const std::vector<float> x = random(kTokens * kWide), found = add(x);
+  for (uint32_t t = 0; t < kTokens; ++t) {
+    const std::vector<float> single = add({x.begin() + t * kWide, x.begin() + (t + 1) * kWide});
+    EXPECT_TRUE(std::equal(single.begin(), single.end(), found.begin() + t * kWide)) << "token " << t;
+    EXPECT_FALSE(std::equal(single.begin(), single.end(), x.begin() + t * kWide)) << "token " << t;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, ExpertKernels, testing::ValuesIn(kernel_variants()),
                          testing::PrintToStringParamName());
 
