@@ -59,7 +59,7 @@ class Preset(typing.NamedTuple):
     yarn: typing.Optional[tuple] = None  # factor and original context
     experts: int = 0  # of which a token uses `used`; ffn is that of one
     used: int = 0
-    row_scales: bool = False  # all blocks of a tensor have one scale
+    share: int = 1  # neighbouring blocks that have one scale, as in the published weights; 0: all of a tensor
     delta: typing.Optional[Delta] = None
 
 
@@ -71,17 +71,20 @@ PRESETS = {
     "llama-70b": Preset("llama", 80, 8192, 28672, 64, 8, 128, 128256, 8192, 5e5, 1e-5, "i2_s", "f16", "f16", "llama3"),
     "falcon-e-3b": Preset("llama", 32, 2048, 13312, 16, 2, 128, 32768, 32768, 500042, 1e-5, "i2_s", "f16", "f16",
                           "falcon_e"),
+    # Trained with a scale for 128 weights, which the blocks of Q2_0 have twice.
     "bonsai-8b": Preset("qwen3", 36, 4096, 12288, 32, 8, 128, 151669, 65536, 1e6, 1e-6, "q2_0", "q2_0", "q2_0", "qwen",
-                        (4.0, 16384)),
-    "bonsai-1.7b": Preset("qwen3", 28, 2048, 6144, 16, 8, 128, 151669, 32768, 1e6, 1e-6, "q2_0", "q2_0", None, "qwen"),
+                        (4.0, 16384), share=2),
+    "bonsai-1.7b": Preset("qwen3", 28, 2048, 6144, 16, 8, 128, 151669, 32768, 1e6, 1e-6, "q2_0", "q2_0", None, "qwen",
+                          share=2),
     "bonsai-4b": Preset("qwen3", 36, 2560, 9728, 32, 8, 128, 151669, 32768, 1e6, 1e-6, "pq2_0", "pq2_0", None, "qwen"),
     "bonsai-27b": Preset("qwen35", 64, 5120, 17408, 24, 4, 256, 248320, 262144, 1e7, 1e-6, "pq2_0", "pq2_0", "pq2_0", "qwen",
                          delta=Delta(16, 48, 128, 4, 64)),
-    "bitnet-large": Preset("bitnet", 24, 1536, 4096, 16, 16, 96, 32002, 2048, 1e4, 1e-5, "tq1_0", "q6_k", None, "spm"),
+    "bitnet-large": Preset("bitnet", 24, 1536, 4096, 16, 16, 96, 32002, 2048, 1e4, 1e-5, "tq1_0", "q6_k", None, "spm",
+                           share=0),
     "trilm-3.9b": Preset("llama", 30, 3072, 9216, 24, 24, 128, 50688, 2048, 1e4, 1e-5, "tq2_0", "q4_k", "q6_k", "neox"),
     # 20B-A1B.
     "maple": Preset("maple", 24, 2048, 512, 16, 4, 128, 151936, 131072, 1e4, 1e-6, "tq1_0", "f16", "q4_k", "qwen",
-                    experts=256, used=8, row_scales=True),
+                    experts=256, used=8, share=0),
     # Dense, of the shape of 2B4T as LLaMA has it.
     "2b-q8_0": Preset("llama", 30, 2560, 6912, 20, 5, 128, 128256, 4096, 5e5, 1e-5, "q8_0", "q8_0", None, "llama3"),
     "2b-q4_0": Preset("llama", 30, 2560, 6912, 20, 5, 128, 128256, 4096, 5e5, 1e-5, "q4_0", "q6_k", None, "llama3"),
@@ -312,8 +315,9 @@ def look_up(rng, table, shape):
     return table[np.frombuffer(rng.bytes(2 * math.prod(shape)), "<u2")].reshape(shape)
 
 
-def make(rng, kind, n_blocks, deviation, spread):
-    """Returns the bytes of blocks whose values have this standard deviation; i2_s: without the scale."""
+def make(rng, kind, n_blocks, deviation, share):
+    """Returns the bytes of blocks whose values have this standard deviation, of which `share` neighbours have one scale (0:
+    all); i2_s: without the scale."""
     if kind == "f32":
         return look_up(rng, (deviation * rng.standard_normal(1 << 16)).astype("<f4"), (n_blocks,))
     if kind == "f16":
@@ -321,7 +325,9 @@ def make(rng, kind, n_blocks, deviation, spread):
     if kind == "i2_s":
         return look_up(rng, four_trits(rng), (n_blocks * 32,))
     out = np.empty((n_blocks, TYPES[kind][2]), np.uint8)
-    scale = lambda middle: look_up(rng, halves(rng, middle, spread), (n_blocks, 1)).view(np.uint8)
+    spread = 0.5 if share else 0.0
+    scale = lambda middle: look_up(rng, halves(rng, middle, spread), (-(-n_blocks // max(1, share)), 1)).repeat(
+        max(1, share), 0)[:n_blocks].view(np.uint8)
     ternary = deviation / math.sqrt(1 - ZEROS)
     if kind in ("q2_0", "pq2_0"):
         out[:, :2], out[:, 2:] = scale(ternary), look_up(rng, four_trits(rng), (n_blocks, TYPES[kind][2] - 2))
@@ -345,20 +351,20 @@ def make(rng, kind, n_blocks, deviation, spread):
 
 
 @functools.lru_cache(maxsize=4)
-def made(seed, kind, n_blocks, deviation, spread):
-    return memoryview(make(np.random.Generator(np.random.PCG64(seed)), kind, n_blocks, deviation, spread)).cast("B")
+def made(seed, kind, n_blocks, deviation, share):
+    return memoryview(make(np.random.Generator(np.random.PCG64(seed)), kind, n_blocks, deviation, share)).cast("B")
 
 
 def write_part(task):
     """Writes some blocks of one tensor into the file, which is there already."""
-    path, at, kind, seed, first, n_blocks, deviation, spread = task
+    path, at, kind, seed, first, n_blocks, deviation, share = task
     with open(path, "r+b") as file:
         file.seek(at + first * TYPES[kind][2])
-        file.write(made(seed, kind, n_blocks, deviation, spread))
+        file.write(made(seed, kind, n_blocks, deviation, share))
 
 
-def parts(path, base, seed, plan, alike, spread):
-    """Returns the tasks of write_part, and writes what is small. `spread` is how scales differ, as of halves()."""
+def parts(path, base, seed, plan, alike, share):
+    """Returns the tasks of write_part, and writes what is small. Blocks share scales as in make()."""
     tasks, at = [], base
     rng = np.random.Generator(np.random.PCG64(seed))
     with open(path, "r+b") as file:
@@ -371,9 +377,9 @@ def parts(path, base, seed, plan, alike, spread):
                 sign = -1 if name.endswith("ssm_a") else 1
                 file.write((sign * (1 + 0.1 * rng.standard_normal(shape))).astype("<f4").tobytes())
             else:
-                step = CHUNK // block_bytes
+                step = CHUNK // block_bytes // 2 * 2
                 tasks += [(path, at, kind, seed if alike else (seed, index, first), first, min(step, n_blocks - first), deviation,
-                           spread)
+                           share)
                           for first in range(0, n_blocks, step)]
             if kind == "i2_s":
                 file.seek(at + bytes_of - 32)
@@ -419,8 +425,7 @@ def main():
         file.write(head)
         file.truncate(len(head) + at)
     with multiprocessing.Pool(a.jobs) as pool:
-        spread = 0.0 if p.row_scales else 0.5
-        pool.map(write_part, parts(a.out, len(head), a.seed, plan, a.alike, spread), 1)
+        pool.map(write_part, parts(a.out, len(head), a.seed, plan, a.alike, p.share), 1)
     print(f"{a.out}: {len(head) + at} bytes, {len(plan)} tensors, {p.vocab} tokens")
 
 
