@@ -59,8 +59,12 @@ class Operands {
   }
   uint32_t rows() const { return rows_; }
   const Part& part(size_t i) const { return parts_[i]; }
-  // Rows that a unit has to begin at a multiple of, and the bytes of a row
-  uint32_t rows_together() const { return groups_ || fives_ ? kBandRows : 8; }
+  // Rows that a unit takes a multiple of, and the bytes of a row. A single band of short rows would be done so
+  // soon that what a unit costs besides shows.
+  uint32_t rows_together() const {
+    constexpr uint64_t kShort = 1500;
+    return groups_ || fives_ ? (row_bytes() < kShort ? 2 : 1) * kBandRows : 8;
+  }
   uint64_t row_bytes() const { return code_bytes_ + (groups_ ? n_in_ / scale_every_ * sizeof(uint16_t) : 0); }
 
   // What the sums of a part's rows and a token are multiplied by, and what is subtracted from them first
