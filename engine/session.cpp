@@ -14,8 +14,9 @@ namespace {
 // A piece of a prefill submission aims at this time, so that a stop is prompt and the watchdog of no driver
 // ends it.
 constexpr double kPieceSeconds = 0.1;
-// As many pieces has a batch of which it is not known how long it takes, where weights come over a link.
-constexpr size_t kFirstPieces = 8;
+// A batch has at least as many pieces where weights come over a link: the first of them are on their way
+// while the rest is recorded, and a stop is prompt though it is not known how long the batch takes.
+constexpr size_t kStreamedPieces = 8;
 
 uint32_t checked_context(const Config& config, uint32_t n_ctx) {
   if (n_ctx > config.n_ctx_train)
@@ -178,9 +179,9 @@ std::vector<size_t> DeviceSession::piece_ends(uint32_t n) const {
   const size_t n_layers = engine_.weights.blocks.size();
   if (!backend_.runs_ahead() || n_layers == 1) return {n_layers};
   const double expected = batch_.expected(n);
-  size_t pieces = engine_.places.read_in_host + engine_.places.read_in_file != 0 ? kFirstPieces : 1;
-  if (expected > 0) pieces = static_cast<size_t>(std::ceil(std::min(expected, 1e3) / kPieceSeconds));
-  pieces = std::clamp<size_t>(pieces, 1, n_layers - 1);
+  const bool streamed = engine_.places.read_in_host + engine_.places.read_in_file != 0;
+  auto pieces = static_cast<size_t>(std::ceil(std::min(expected, 1e3) / kPieceSeconds));
+  pieces = std::min(std::max(pieces, streamed ? kStreamedPieces : size_t{1}), n_layers - 1);
   std::vector<size_t> ends = {1};
   for (size_t i = 1; i <= pieces; ++i) ends.push_back(1 + (n_layers - 1) * i / pieces);
   return ends;

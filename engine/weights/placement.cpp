@@ -77,12 +77,23 @@ void Placement::move_to_host(const GgufTensor& tensor) {
   }
 }
 
+// The turn of a layer in an order of which each end is spread evenly over the layers: the last one is its end,
+// then comes one from the middle, then from the quarters, as the bits of the distance from the end say when
+// they are read backwards. So weights that come over a link are copied while the layers between them compute.
+static uint32_t turn_of_layer(uint32_t from_end) {
+  uint32_t backwards = 0;
+  for (uint32_t bit = 0; bit < 32; ++bit) backwards |= (from_end >> bit & 1) << (31 - bit);
+  return ~backwards;
+}
+
 Placement place(uint64_t fixed, std::span<const WeightPiece> pieces, const Budgets& budgets) {
+  uint32_t last_layer = 0;
+  for (const WeightPiece& piece : pieces) last_layer = std::max(last_layer, piece.layer);
   const auto in_memory_first = [&](const WeightPiece& p) { return budgets.one_memory && p.file_bytes != 0; };
   Placement p;
   p.pieces.assign(pieces.begin(), pieces.end());
   std::ranges::stable_sort(
-      p.pieces, {}, [&](const WeightPiece& x) { return std::tuple(in_memory_first(x), x.kind, x.layer); });
+      p.pieces, {}, [&](const WeightPiece& x) { return std::tuple(in_memory_first(x), x.kind, turn_of_layer(last_layer - x.layer)); });
   p.on_device = fixed;
   p.fives = budgets.fives;
   uint64_t in_host = 0;  // of what cannot stay in the file

@@ -145,6 +145,22 @@ TEST(Placement, GivesTheDeviceToTheHeadThenAttentionThenTheFirstFeedForwards) {
   EXPECT_EQ(place(7, pieces, {}).home_of(GgufTensor{}), Home::device);
 }
 
+TEST(Placement, LeavesOutLayersThatLieFarFromEachOther) {
+  const std::vector<GgufTensor> tensors(12);
+  std::vector<WeightPiece> pieces;
+  for (uint32_t i = 0; i < 12; ++i) pieces.push_back({feed_forward, i, 10, 10, &tensors[i]});
+  const auto on_device = [&](uint64_t vram) {
+    const Placement p = place(0, pieces, {.vram = vram});
+    std::string list;
+    for (const GgufTensor& t : tensors) list += p.home_of(t) == Home::device ? 'd' : 'h';
+    return list;
+  };
+  EXPECT_EQ(on_device(110), "dddddddddddh");
+  EXPECT_EQ(on_device(100), "dddhdddddddh");
+  EXPECT_EQ(on_device(90), "dddhdddhdddh");
+  EXPECT_EQ(on_device(60), "dhdhdhdhdhdh");
+}
+
 TEST(Placement, PiecesOfAModelAreAllThatItsPlanHasBesideWhatIsFixed) {
   const Checkpoint file(BITNET_TEST_MODEL);
   const MemoryPlan plan = plan_memory(file, 64);
