@@ -28,7 +28,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, MatrixShader,
                          testing::Values(MatrixCase{Shader::ternary_matmul_matrix, 2, 1},
                                          MatrixCase{Shader::ternary_matmul_add_matrix, 2, 1},
                                          MatrixCase{Shader::ternary_matmul_gate_up_matrix, 2, 1},
-                                         MatrixCase{Shader::ternary_matmul_groups_matrix, 4, 1},
+                                         MatrixCase{Shader::ternary_matmul_groups_matrix, 4, 2},
                                          MatrixCase{Shader::blocks_matmul_matrix, 6, 1}),
                          [](const auto& info) { return std::string(embedded(info.param.shader).name); });
 
