@@ -84,7 +84,8 @@ const uint kFetchRuns = (kTileTokens * kRuns + gl_WorkGroupSize.x - 1) / gl_Work
 RunCodes next_codes[kFetchW];
 uvec2 next_scales[kFetchW];
 uvec4 next_q[kFetchQ];
-float next_shares[kFetchRuns], next_sums[kFetchRuns];
+float next_shares[kFetchRuns];
+ivec2 next_sums[kFetchRuns];
 
 uint lane;
 
@@ -96,13 +97,13 @@ uint tensor_row(uint r) {
 bool is_up(uint r) { return r % kSubgroupTileRows >= kSubgroupOutRows; }
 
 // Rows and tokens past the end repeat the last one; their sums are never written. A run past the end repeats
-// the last one, and store() gives it scales of 0.
+// the last one, and store() gives it scales of 0. Invocations that have nothing to bring bring what the last
+// one does: what is loaded on a condition meets what was there before, and is waited for at once.
 void fetch(uint step_) {
   uint runs = push.n_in / 32, first_token = gl_WorkGroupID.y * kTileTokens, last_token = push.n_tokens - 1;
   UNROLL for (uint i = 0; i < kFetchW; ++i) {
-    uint at = lane + i * gl_WorkGroupSize.x, row = tensor_row(at / kRuns);
+    uint at = min(lane + i * gl_WorkGroupSize.x, kTileRows * kRuns - 1), row = tensor_row(at / kRuns);
     uint run = min(step_ * kRuns + at % kRuns, runs - 1);
-    if (at >= kTileRows * kRuns) break;
     if (is_up(at / kRuns)) {
       next_codes[i] = codes_of_up(row, run, runs);
       next_scales[i] = scales_at_up(row, run, runs);
@@ -112,18 +113,16 @@ void fetch(uint step_) {
     }
   }
   UNROLL for (uint i = 0; i < kFetchQ; ++i) {
-    uint at = lane + i * gl_WorkGroupSize.x;
-    if (at >= kTileTokens * kQuads) break;
+    uint at = min(lane + i * gl_WorkGroupSize.x, kTileTokens * kQuads - 1);
     uint t = min(first_token + at / kQuads, last_token);
     next_q[i] = q[t * runs * 2 + min(step_ * kQuads + at % kQuads, runs * 2 - 1)];
   }
   UNROLL for (uint i = 0; i < kFetchRuns; ++i) {
-    uint at = lane + i * gl_WorkGroupSize.x;
-    if (at >= kTileTokens * kRuns) break;
+    uint at = min(lane + i * gl_WorkGroupSize.x, kTileTokens * kRuns - 1);
     uint t = min(first_token + at / kRuns, last_token);
     uint own = t * runs + min(step_ * kRuns + at % kRuns, runs - 1);
     next_shares[i] = shares[own];
-    if (kMinimum != 0) next_sums[i] = float(sums[own * 2] + sums[own * 2 + 1]);
+    if (kMinimum != 0) next_sums[i] = ivec2(sums[own * 2], sums[own * 2 + 1]);
   }
 }
 
@@ -160,7 +159,8 @@ void store(uint step_) {
     uint at = lane + i * gl_WorkGroupSize.x, to = at % kRuns * kTileTokens + at / kRuns;
     if (at >= kTileTokens * kRuns) break;
     tile[kSharesAt + to / 4][to % 4] = floatBitsToUint(next_shares[i]);
-    if (kMinimum != 0) tile[kSumsAt + to / 4][to % 4] = floatBitsToUint(next_sums[i]);
+    if (kMinimum != 0)
+      tile[kSumsAt + to / 4][to % 4] = floatBitsToUint(float(next_sums[i].x + next_sums[i].y));
   }
 }
 
@@ -186,7 +186,7 @@ void main() {
     barrier();
     store(step_);
     barrier();
-    if (step_ + 1 < n_steps) fetch(step_ + 1);
+    fetch(min(step_ + 1, n_steps - 1));
     UNROLL for (uint unit = 0; unit < kUnits; ++unit) {
       uint run = unit * kUnit / 32, quad = kZeros ? run * 2 : unit * kUnit / 16;  // of the tokens
       MatrixB b[kTokenTiles][kProducts];

@@ -1,6 +1,6 @@
-// As ternary_matmul_matrix.comp, for a matrix of groups (common/groups.glsl). A step is two groups of each
-// row and token. The products of a group are sums of their own, which a subgroup scales and rounds where they
-// are, in the elements of the matrices, before it adds them to those of the whole row. So each element needs
+// As ternary_matmul_matrix.comp, for a matrix of groups (common/groups.glsl). A step is kGroups groups of
+// each row and token. The products of a group are sums of their own, which a subgroup scales and rounds where
+// they are, in the elements of the matrices, before it adds them to those of the whole row. So each element needs
 // the scale of its row, and with kInputUnits the share of its token (common/quantise.glsl): they are in the
 // same element of matrices whose columns, or rows, are all the same, loaded with a stride of 0. Codes are
 // unpacked to -1, 0, +1, so that nothing has to be subtracted.
@@ -52,10 +52,11 @@ const uint kTileRows = kSubgroupTileRows * kSubgroupRows, kTileTokens = kSubgrou
 const uint kSubgroupOutRows = kOut == OUT_GATE ? kSubgroupTileRows / 2 : kSubgroupTileRows;
 const uint kOutRows = kSubgroupOutRows * kSubgroupRows;
 
-// Shared memory in uvec4: rows of a step, then the tokens, then what the rounding of these left, each of 128
-// int8 and a gap that keeps eight rows out of each other's banks; then for each group the scales of the rows and
-// the shares of the tokens.
-const uint kGroups = 2;  // of a step
+// Shared memory in uvec4: rows of a step, then the tokens, then what the rounding of these left, each of 64
+// int8 a group and a gap that keeps eight rows out of each other's banks; then for each group the scales of
+// the rows and the shares of the tokens. With two planes one group a step leaves registers and memory for
+// twice as many subgroups.
+const uint kGroups = kRest != 0 ? 1 : 2;  // of a step
 const uint kUnits = 4 * kGroups, kStride = kUnits + 1, kProducts = 64 / kK;
 const uint kPlanes = kRest != 0 ? 2 : 1, kPlane = kTileTokens * kStride;
 const uint kTokensAt = kTileRows * kStride, kScalesAt = kTokensAt + kPlanes * kPlane;
@@ -70,7 +71,8 @@ const uint kFetchW = (kTileRows * kGroups + gl_WorkGroupSize.x - 1) / gl_WorkGro
 const uint kFetchQ = (kTileTokens * kUnits + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 uvec4 next_w[kFetchW], next_q[kPlanes * kFetchQ];
 const uint kFetchShares = (kTileTokens * kGroups + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
-float next_scales[kFetchW], next_shares[kFetchShares];
+uint next_scales[kFetchW];
+float next_shares[kFetchShares];
 
 uint lane;
 
@@ -82,41 +84,45 @@ uint matrix_row(uint r) {
   return in_subgroup < kSubgroupOutRows ? row : push.n_out + row;
 }
 
-// Rows and tokens past the end repeat the last one; their sums are never written. A group past the end repeats
-// the last one with a scale of 0.
+// The same, but the last one for those past the end, whose sums are never written.
+uint row_of(uint r) { return min(matrix_row(r), push.n_out * (kOut == OUT_GATE ? 2 : 1) - 1); }
+
+// Which scale a group of row `r` of the tile has.
+uint scale_of(uint r, uint g) { return row_of(r) * (push.n_in / 64 / kScaleGroups) + g / kScaleGroups; }
+
+// Tokens past the end repeat the last one, as rows do. A group past the end repeats the last one, and store()
+// gives it a scale of 0. Invocations that have nothing to bring bring what the last one does: what is loaded
+// on a condition meets what was there before, and is waited for at once, as is what is computed with.
 void fetch(uint step_) {
-  uint groups = push.n_in / 64, last_row = push.n_out * (kOut == OUT_GATE ? 2 : 1) - 1;
+  uint groups = push.n_in / 64;
   UNROLL for (uint i = 0; i < kFetchW; ++i) {
-    uint at = lane + i * gl_WorkGroupSize.x, row = min(matrix_row(at / kGroups), last_row);
-    uint wanted = step_ * kGroups + at % kGroups, g = min(wanted, groups - 1);
-    if (at >= kTileRows * kGroups) break;
-    uint scale = row * (groups / kScaleGroups) + g / kScaleGroups;
-    next_w[i] = w[row * groups + g];
-    next_scales[i] = wanted < groups ? half_of(scales[scale / 2], scale) * push.fixed_point : 0.0;
+    uint at = min(lane + i * gl_WorkGroupSize.x, kTileRows * kGroups - 1);
+    uint g = min(step_ * kGroups + at % kGroups, groups - 1);
+    next_w[i] = w[row_of(at / kGroups) * groups + g];
+    next_scales[i] = scales[scale_of(at / kGroups, g) / 2];
   }
   UNROLL for (uint i = 0; i < kFetchQ; ++i) {
-    uint at = lane + i * gl_WorkGroupSize.x;
+    uint at = min(lane + i * gl_WorkGroupSize.x, kTileTokens * kUnits - 1);
     uint t = min(gl_WorkGroupID.y * kTileTokens + at / kUnits, push.n_tokens - 1);
-    if (at >= kTileTokens * kUnits) break;
     uint from = t * groups * 4 + min(step_ * kUnits + at % kUnits, groups * 4 - 1);
     next_q[i] = q[from];
     if (kRest != 0) next_q[(kPlanes - 1) * kFetchQ + i] = rest_q[from];
   }
   if (kInputUnits != 0)
     UNROLL for (uint i = 0; i < kFetchShares; ++i) {
-      uint at = lane + i * gl_WorkGroupSize.x;
+      uint at = min(lane + i * gl_WorkGroupSize.x, kTileTokens * kGroups - 1);
       uint t = min(gl_WorkGroupID.y * kTileTokens + at / kGroups, push.n_tokens - 1);
-      if (at >= kTileTokens * kGroups) break;
       next_shares[i] = shares[t * groups + min(step_ * kGroups + at % kGroups, groups - 1)];
     }
 }
 
-void store() {
+void store(uint step_) {
   UNROLL for (uint i = 0; i < kFetchW; ++i) {
     uint at = lane + i * gl_WorkGroupSize.x;
     if (at >= kTileRows * kGroups) break;
-    uint row = at / kGroups, g = at % kGroups, scale = g * kTileRows + row;
-    tile[kScalesAt + scale / 4][scale % 4] = floatBitsToUint(next_scales[i]);
+    uint row = at / kGroups, g = at % kGroups, to = g * kTileRows + row, wanted = step_ * kGroups + g;
+    float scale = half_of(next_scales[i], scale_of(row, wanted)) * push.fixed_point;
+    tile[kScalesAt + to / 4][to % 4] = wanted < push.n_in / 64 ? floatBitsToUint(scale) : 0;
     UNROLL for (uint s = 0; s < 4; ++s)  // 0, 1, 2 become -1, 0, +1: no byte carries into the next
       tile[row * kStride + g * 4 + s] = (next_w[i] >> (6 - 2 * s) & 0x03030303u) + 0x7F7F7F7Fu ^ 0x80808080u;
   }
@@ -154,9 +160,9 @@ void main() {
   uint n_steps = (push.n_in / 64 + kGroups - 1) / kGroups;
   for (uint step_ = 0; step_ < n_steps; ++step_) {
     barrier();
-    store();
+    store(step_);
     barrier();
-    if (step_ + 1 < n_steps) fetch(step_ + 1);
+    fetch(min(step_ + 1, n_steps - 1));
     UNROLL for (uint g = 0; g < kGroups; ++g) {
       MatrixB b[kTokenTiles][kPlanes * kProducts];
       MatrixC share[kTokenTiles];

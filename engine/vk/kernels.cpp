@@ -53,15 +53,21 @@ std::optional<Specialisation> trits_tile(const Device& device, uint64_t outputs)
 // The same of ternary_matmul_groups_matrix, whose sums take twice the registers: no tile of a subgroup is
 // larger than 32 x 32. Of few tokens the larger tiles would be half empty.
 std::optional<Specialisation> groups_tile(const Device& device, const Matrix& w, uint32_t tokens) {
-  constexpr MatrixTile kTiles[] = {
-      {400'000, 16, 16, 4, 1}, {1'600'000, 32, 32, 2, 2}, {UINT64_MAX, 32, 32, 4, 4}};
-  uint64_t outputs = uint64_t{w.rows()} * tokens;
-  if (tokens <= 32) outputs = std::min(outputs, kTiles[0].most_outputs);
-  const uint32_t planes = w.input == Input::int16_units ? 2 : 1;
-  return matrix_tile(device, kTiles, outputs, [&](const Specialisation& c) {
-    const uint32_t step = (tile_rows(c) + planes * tile_tokens(c)) * (128 + 16 + 2 * 4);  // int8, and two scales
-    return std::max(step, tile_rows(c) * c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_SUBGROUP_TOKENS) * 4);
-  });
+  constexpr uint64_t kFew = 400'000, kMore = 1'600'000;
+  constexpr MatrixTile kOnePlane[] = {
+      {kFew, 16, 16, 4, 1}, {kMore, 32, 32, 2, 2}, {UINT64_MAX, 32, 32, 4, 4}};
+  constexpr MatrixTile kTwoPlanes[] = {
+      {kFew, 16, 16, 4, 1}, {kMore, 32, 32, 2, 2}, {UINT64_MAX, 32, 32, 4, 2}};
+  const bool two = w.input == Input::int16_units;
+  const uint32_t planes = two ? 2 : 1, groups = two ? 1 : 2;
+  const uint64_t outputs = uint64_t{w.rows()} * tokens;
+  return matrix_tile(
+      device, two ? kTwoPlanes : kOnePlane, tokens <= 32 ? std::min(outputs, kFew) : outputs,
+      [&](const Specialisation& c) {
+        const uint32_t rows = tile_rows(c), n = tile_tokens(c);
+        const uint32_t step = (rows + planes * n) * (64 * groups + 16) + (rows + n) * 4 * groups;
+        return std::max(step, rows * c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_SUBGROUP_TOKENS) * 4);
+      });
 }
 
 }  // namespace
