@@ -297,6 +297,9 @@ struct ExpandPush {
 #define BLOCK_KIND_16 16u       // a unit is 16 inputs
 #define BLOCK_KIND_MINIMUM 32u
 
+// Heads of no more features have their sums apart from the values of a chunk in shared memory.
+#define ATTENTION_APART 128
+
 struct DecodeStage {
   uvec2 x;  // addresses of buffers on the device
   uvec2 y;

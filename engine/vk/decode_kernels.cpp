@@ -62,6 +62,8 @@ RowShape row_shape(const Device& device, const DecodeShape::Weights& w, const De
   return w.layout == Layout::groups ? groups_shape(device, r, workgroup_size) : trits_shape(device, r);
 }
 
+bool has_sums_apart(const DecodeShape& shape) { return shape.heads.head_dim <= ATTENTION_APART; }
+
 // uvec4 of shared memory that a rounded vector of n features takes.
 uint32_t vector_words(const DecodeShape::Weights& w, uint32_t n) {
   const uint32_t planes = w.rest != 0 ? 2 : 1;
@@ -95,7 +97,8 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), n_long = shape.long_rows.n_in;
   const DecodeShape::Weights& w = shape.weights;
   const DeltaShape& delta = shape.delta;
-  const uint32_t of_attention = 64 * (shape.heads.head_dim / 8 + decode_heads(shape.heads));
+  const uint32_t of_sums = has_sums_apart(shape) ? 0 : decode_heads(shape.heads);
+  const uint32_t of_attention = 64 * (shape.heads.head_dim / 8 + of_sums);
   const uint32_t of_delta = delta.n_head_v != 0 ? 3 * kDeltaParts * (size / kDeltaParts / 4) : 0;
   const RowShape rows = row_shape(device_, w, shape.rows, size),
                  long_rows = row_shape(device_, w, shape.long_rows, size);
@@ -179,7 +182,8 @@ bool VulkanKernels::has_decode(const DecodeShape& shape) const {
   const uint32_t of_delta = delta.n_head_v != 0 ? size / kDeltaParts / delta.head_dim * 2 * size + 2048 : 0;
   const uint32_t of_experts = shape.experts.n_expert != 0 ? 4 * shape.experts.n_expert + 2048 : 0;
   const uint32_t shared_bytes = of_tile * c.at(CONSTANT_TILE) + of_gates + 4 * size +
-                                4 * shape.heads.head_dim * (n_heads + 1) + 540 * n_heads + 256 +
+                                4 * shape.heads.head_dim * (n_heads + 1) +
+                                (has_sums_apart(shape) ? 2588 : 540) * n_heads + 256 +
                                 64 * (n_heads + 1) + (shape.head_input != 0 ? 4 * shape.heads.head_dim : 0) +
                                 of_delta + of_experts + (device_.shared_subgroups() ? 4 * size : 0);
   return device_.is_gpu() && device_.subgroup_shuffle() && device_.has_addresses() &&

@@ -29,24 +29,35 @@ shared vec2 merged[kHeads];  // when chunks are merged
 // the heads as they come until the shares are summed.
 shared vec4 shares[kHeads + 1][kShares / 4];
 shared float raw_key[kHasNorm ? kHeadDim : 1];
-// `tile` holds the chunk's values, [key][pair], and behind them the sums of quarters of keys; when chunks are merged,
-// what scales them and the factors of that.
+// `tile` holds the chunk's values, [key][pair]. Heads of few features leave room for arrays of the sums of quarters
+// of keys and, when chunks are merged, of what scales them and the factors of that. Those of more features have them
+// in `tile`: the sums behind the values.
+const bool kApart = kHeadDim <= ATTENTION_APART;
 const uint kQuarterSums = kChunk * kUnits;
+shared float quarter_sums[kApart ? 4 * kHeads * kChunk : 1];
+shared vec2 factor_twos[kApart ? 2 * kHeads * kChunk : 1];
 
 void keep_quarter(uint quarter, uint h, uint key, float sum) {
   uint at = (quarter * kHeads + h) * kChunk + key;
-  tile[kQuarterSums + at / 4][at % 4] = floatBitsToUint(sum);
+  if (kApart) quarter_sums[at] = sum;
+  else tile[kQuarterSums + at / 4][at % 4] = floatBitsToUint(sum);
 }
 float quarter_sum(uint quarter, uint h, uint key) {
   uint at = (quarter * kHeads + h) * kChunk + key;
+  if (kApart) return quarter_sums[at];
   return uintBitsToFloat(tile[kQuarterSums + at / 4][at % 4]);
 }
 
 void keep_two(uint at, vec2 two) {
+  if (kApart) {
+    factor_twos[at] = two;
+    return;
+  }
   tile[at / 2][at % 2 * 2] = floatBitsToUint(two.x);
   tile[at / 2][at % 2 * 2 + 1] = floatBitsToUint(two.y);
 }
 vec2 two_at(uint at) {
+  if (kApart) return factor_twos[at];
   return uintBitsToFloat(uvec2(tile[at / 2][at % 2 * 2], tile[at / 2][at % 2 * 2 + 1]));
 }
 uint m_l_of(uint h, uint chunk) { return h * kChunk + chunk; }
