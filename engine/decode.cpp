@@ -119,21 +119,22 @@ void DeviceSession::prepare_sampling() {
   sampling_ = {backend_.allocate(sizeof(SamplingInput), BufferUse::device),
                backend_.allocate(kSampleRandoms * sizeof(uint64_t), BufferUse::shared),
                backend_.allocate(kMaxLogitRows * kSampleScratch, BufferUse::device)};
+  given_sampling_ = backend_.allocate(sizeof(SamplingInput), BufferUse::shared);
   const std::vector<std::byte> zeros(kMaxLogitRows * kSampleScratch);
   backend_.upload(*sampling_.scratch, 0, zeros);
   backend_.finish_uploads();
   sampled_ = record_decode(/*sample=*/true);
 }
 
-// Gives the device the settings and the latest tokens of the timeline, with those that come next.
+// Gives the device the settings and the latest tokens of the timeline, with those that come next. Requires:
+// nothing is on its way.
 void DeviceSession::begin_sampling(const SamplingRecipe& recipe, std::span<const int32_t> next_tokens) {
   SamplingInput input{.recipe = recipe, .want = recipe.top_k + recipe.n_recent, .history = {}};
   const size_t n = tokens_.size();
   for (size_t p = n - std::min<size_t>(n, kSampleHistory - next_tokens.size()); p < n; ++p)
     input.history[p % kSampleHistory] = tokens_[p];
   for (size_t i = 0; i < next_tokens.size(); ++i) input.history[(n + i) % kSampleHistory] = next_tokens[i];
-  backend_.upload(*sampling_.input, 0, std::as_bytes(std::span(&input, 1)));
-  backend_.finish_uploads();
+  std::memcpy(given_sampling_->mapped().data(), &input, sizeof input);
 }
 
 // Gives the device the random number of the n-th choice from here, which is the token at `position`.

@@ -89,8 +89,10 @@ void DeviceSession::record_rows(Recorder& r, uint32_t first, uint32_t rows, Leav
   const Outcome& out = outcomes_[outcome];
   const uint32_t n_vocab = engine_.weights.config.n_vocab;
   record_head(r, engine_.weights, activations_, first, rows, *out.logits, *out.result);
-  if (leaves == Leaves::choice)
+  if (leaves == Leaves::choice) {
+    if (outcome == 0) r.copy(*given_sampling_, 0, *sampling_.input, 0, sizeof(SamplingInput));
     r.sample(*out.logits, n_vocab, *activations_.argmax_partials, sampling_, *out.result, rows);
+  }
   if (leaves == Leaves::logits)
     r.copy(*out.logits, 0, *host_logits_, 0, uint64_t{rows} * n_vocab * sizeof(float));
 }

@@ -168,6 +168,8 @@ class DeviceSession : public Session {
   DecodePrograms greedy_;
   DecodePrograms sampled_;  // and the buffers below: made when first needed
   SamplingBuffers sampling_;
+  BufferPtr
+      given_sampling_;  // one SamplingInput that the host writes, and programs of the first outcome copy
   const bool copies_logits_;                // to the host with every token that it chooses: not on the CPU,
   std::unique_ptr<Program> decode_logits_;  // which reads them where they are; then this is null
   std::vector<TokenLogit> largest_;         // reused
