@@ -77,14 +77,24 @@ std::optional<uint32_t> Conversation::used_then() {
   return turn.prompt_tokens + turn.answer_tokens;
 }
 
+const std::vector<std::vector<int32_t>>& Conversation::answers_elsewhere() {
+  constexpr size_t kMostTokens = 1 << 16;  // 16 bytes each in Drafts
+  const std::string& model = model_->model.fingerprint;
+  if (elsewhere_.number != number() || elsewhere_.model != model) {
+    elsewhere_ = {number(), model, {}};
+    if (!store().is_private()) elsewhere_.answers = store().latest_answers(model, number(), kMostTokens);
+  }
+  return elsewhere_.answers;
+}
+
 std::vector<std::vector<int32_t>> Conversation::other_answers() try {
   if (number() == 0) return {};
+  std::vector<std::vector<int32_t>> others = answers_elsewhere();
   const std::vector<OutlineMessage> all = store().outline(number());
-  if (all.size() <= branch_.size()) return {};
+  if (all.size() <= branch_.size()) return others;
   std::unordered_set<int64_t> shown;
   for (const BranchMessage& message : branch_) shown.insert(message.stored.id);
   auto tokens = store().answer_tokens(number());
-  std::vector<std::vector<int32_t>> others;
   for (const OutlineMessage& message : all)
     if (const auto found = tokens.find(message.id); found != tokens.end() && !shown.contains(message.id))
       others.push_back(std::move(found->second));

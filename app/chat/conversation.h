@@ -48,7 +48,8 @@ class Conversation final : public AnswerPlace, private StoredBranch {
   // The prompt of the first `count` messages of the branch. Requires a model; throws what build_prompt does.
   std::vector<int32_t> prompt_of(size_t count) const;
 
-  // The tokens of the answers that are not on the branch, the oldest first.
+  // What an answer may be like: the tokens of this model's answers in other conversations, never of private
+  // ones, and then of those here that are not on the branch; the oldest first.
   std::vector<std::vector<int32_t>> other_answers();
 
   void show_all();        // the branch and the status, as they are
@@ -92,6 +93,7 @@ class Conversation final : public AnswerPlace, private StoredBranch {
   void push_message(StoredMessage message);
   void show_branch();
   std::optional<uint32_t> used_then();
+  const std::vector<std::vector<int32_t>>& answers_elsewhere();
   void settle_branch();
 
   SettingsInUse& settings_;
@@ -106,6 +108,12 @@ class Conversation final : public AnswerPlace, private StoredBranch {
   std::vector<int64_t> undone_;  // ends of branches that undo() has left, for redo(); the last one last
   std::optional<StoredTurn> open_turn_;  // of the answer that is being written
   std::optional<AnswerPieces> pieces_;   // likewise
+  struct Elsewhere {
+    int64_t number = 0;  // of the conversation for which they were read
+    std::string model;
+    std::vector<std::vector<int32_t>> answers;
+  };
+  Elsewhere elsewhere_;  // read with the first answer of a conversation
 };
 
 }  // namespace bitnet

@@ -150,7 +150,8 @@ const Setting kTable[] = {
     {"ctx", kContext, "tokens of context; another number empties the KV cache",
      [](ChatSettings& s, std::string_view v) { s.ctx = whole_number<uint32_t>("ctx", kContext, v); },
      [](const ChatSettings& s) { return fmt::format("{}", s.ctx); }},
-    {"draft", kDraft, "try several tokens at once where the text repeats itself; answers are the same",
+    {"draft", kDraft,
+     "try several tokens at once where the text or a stored answer repeats itself; answers are the same",
      read_draft, [](const ChatSettings& s) { return std::string(s.draft ? "on" : "off"); }},
     {"think", kThink, "let the model think before it answers, if its chat template knows how", read_think,
      [](const ChatSettings& s) {

@@ -134,6 +134,10 @@ class Store {
 
   // The token ids of every answer, by message.
   std::unordered_map<int64_t, std::vector<int32_t>> answer_tokens(int64_t conversation);
+  // Those of the latest answers of a model in other conversations, the oldest first: so many tokens at most,
+  // of the latest turns alone, so that it takes milliseconds. Neither the trash nor imports are looked at.
+  std::vector<std::vector<int32_t>> latest_answers(std::string_view model_hash, int64_t without,
+                                                   size_t most_tokens);
 
  private:
   explicit Store(std::string wanted);

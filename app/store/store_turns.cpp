@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <ctime>
 #include <fstream>
@@ -276,6 +277,27 @@ std::unordered_map<int64_t, std::vector<int32_t>> Store::answer_tokens(int64_t c
     for (size_t i = 0; i < ids.size() / sizeof(int32_t); ++i) all.push_back(unpack<int32_t>(ids, i));
   }
   return tokens;
+}
+
+std::vector<std::vector<int32_t>> Store::latest_answers(std::string_view model_hash, int64_t without,
+                                                        size_t most_tokens) {
+  constexpr int64_t kMostTurns = 1000;  // that are looked at
+  std::vector<std::vector<int32_t>> answers;
+  Statement turns(db(),
+                  "SELECT turn.id FROM turn JOIN message ON message.id = turn.message"
+                  " JOIN conversation ON conversation.id = message.conversation"
+                  " WHERE turn.id > (SELECT max(id) FROM turn) - ? AND turn.model_hash = ?"
+                  " AND turn.imported = 0 AND conversation.id <> ? AND conversation.deleted IS NULL"
+                  " ORDER BY turn.id DESC");
+  turns << kMostTurns << model_hash << without;
+  for (size_t n = 0; n < most_tokens && turns.step();) {
+    std::vector<int32_t>& answer = answers.emplace_back();
+    for (const StoredToken& token : tokens(turns.integer(0))) answer.push_back(token.id);
+    answer.resize(std::min(answer.size(), most_tokens - n));
+    n += answer.size();
+  }
+  std::ranges::reverse(answers);
+  return answers;
 }
 
 }  // namespace bitnet

@@ -77,7 +77,7 @@ complete -c bitnet-chat -l repeat-last -x -d 'how many of the latest tokens repe
 complete -c bitnet-chat -l seed -x -a 'random' -d 'where the random choices begin: the same seed and settings give the same answer (a whole number, or '\''random'\'')'
 complete -c bitnet-chat -s n -l max-tokens -x -d 'the most tokens of an answer (a whole number, 0 = as many as the context holds)'
 complete -c bitnet-chat -l think -x -a 'on off auto' -d 'let the model think before it answers, if its chat template knows how (on, off, or auto: as the chat template has it)'
-complete -c bitnet-chat -l draft -x -a 'on off' -d 'try several tokens at once where the text repeats itself; answers are the same (on or off)'
+complete -c bitnet-chat -l draft -x -a 'on off' -d 'try several tokens at once where the text or a stored answer repeats itself; answers are the same (on or off)'
 complete -c bitnet-chat -l stop -x -d 'end an answer where this text appears; may be given again'
 complete -c bitnet-chat -l no-color -d 'no colours (NO_COLOR does the same)'
 complete -c bitnet-chat -l theme -x -a '16 light dark mono' -d 'looks: 16 (the terminal'\''s colours), light, dark or mono'

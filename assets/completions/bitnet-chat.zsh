@@ -86,7 +86,7 @@ _bitnet_chat() {
     '--seed[where the random choices begin\: the same seed and settings give the same answer (a whole number, or '\''random'\'')]:N:(random)'
     '(-n --max-tokens)'{-n,--max-tokens}'[the most tokens of an answer (a whole number, 0 = as many as the context holds)]:N: '
     '--think[let the model think before it answers, if its chat template knows how (on, off, or auto\: as the chat template has it)]:on|off:(on off auto)'
-    '--draft[try several tokens at once where the text repeats itself; answers are the same (on or off)]:on|off:(on off)'
+    '--draft[try several tokens at once where the text or a stored answer repeats itself; answers are the same (on or off)]:on|off:(on off)'
     '*--stop[end an answer where this text appears; may be given again]:TEXT: '
     '--no-color[no colours (NO_COLOR does the same)]'
     '--theme[looks\: 16 (the terminal'\''s colours), light, dark or mono]:NAME:(16 light dark mono)'

@@ -79,6 +79,10 @@ class FakeSession : public Session {
                 const std::function<bool(const SampledToken&)>& on_token) override {
     cancelled_ = false;
     const std::string text = script_.next_answer();
+    if (options.drafts) {
+      const std::lock_guard lock(script_.mutex_);
+      script_.learned_ = options.drafts->learned();
+    }
     for (int made = 0;; ++made) {
       if (tokens_.size() >= n_ctx_) return Finish::context;
       if (options.max_tokens != 0 && made == static_cast<int>(options.max_tokens)) return Finish::length;
@@ -195,6 +199,11 @@ void Script::wish(ModelSettings wishes) {
 std::vector<std::vector<int32_t>> Script::prompts() {
   const std::lock_guard lock(mutex_);
   return prompts_;
+}
+
+size_t Script::learned() {
+  const std::lock_guard lock(mutex_);
+  return learned_;
 }
 
 int Script::opened() {

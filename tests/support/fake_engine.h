@@ -46,6 +46,7 @@ class Script {
   void wish(ModelSettings wishes);  // the model's file has these from the next opening on
 
   std::vector<std::vector<int32_t>> prompts();  // one for every sync
+  size_t learned();  // tokens of other texts in which the guesses of the last answer were looked for
   int opened();
   std::string device();  // the last opening asked for it
 
@@ -71,6 +72,7 @@ class Script {
   int opened_ = 0;
   std::string device_;
   std::vector<std::vector<int32_t>> prompts_;
+  size_t learned_ = 0;
 };
 
 // "<bos>" once, then "<usr>text<eot>" and "answer<eot>" in turn.

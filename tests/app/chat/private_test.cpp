@@ -46,6 +46,23 @@ TEST_F(ChatPrivateTest, PrivateStoresNothingFurther) {
   EXPECT_EQ(store->outline(id).size(), 4U);
 }
 
+// Borders of texts are counted too.
+TEST_F(ChatPrivateTest, GuessesComeFromStoredConversationsAndNotFromPrivateOnes) {
+  store = Store::open(folder / "chats.db");
+  for (const char* text : {"stored", "hidden", "like the first"}) script.answer(text);
+  start_loaded();
+  say("a");
+  EXPECT_EQ(script.learned(), 1U);
+  say("/new");
+  say("/private");
+  say("b");
+  EXPECT_EQ(script.learned(), 1U);
+  say("/private off");
+  say("/new");
+  say("c");
+  EXPECT_EQ(script.learned(), 1U + 6 + 1);
+}
+
 TEST_F(ChatPrivateTest, StoredConversationsCanBeReadAndDeletedWhilePrivate) {
   store = Store::open(folder / "chats.db");
   start_loaded();

@@ -254,6 +254,31 @@ TEST_F(StoreTest, TheOutlineIsTheWholeTreeWithoutTextAndAnswerTokens) {
   EXPECT_THAT(tokens.at(outline[2].id), ElementsAre(6, 16));
 }
 
+TEST_F(StoreTest, TheLatestAnswersOfAModelAreOfOtherConversationsThatArePresent) {
+  const auto store = Store::open(file());
+  const auto answered = [&](const std::string& model, int32_t first, bool imported = false) {
+    const int64_t conversation = store->add_conversation("");
+    StoredTurn turn = some_turn();
+    turn.model_hash = model;
+    turn.imported = imported;
+    turn = store->begin_turn(conversation, {}, turn);
+    store->append(turn, "x", {{first, 0, 0}, {first + 1, 0, 0}, {first + 2, 0, 0}});
+    store->finish_turn(turn);
+    return conversation;
+  };
+  EXPECT_THAT(store->latest_answers("this", 0, 100), ElementsAre());
+  answered("this", 10);
+  answered("that", 20);
+  answered("this", 30);
+  const int64_t trashed = answered("this", 40), own = answered("this", 50);
+  answered("this", 60, /*imported=*/true);
+  store->set_deleted(trashed, true);
+  EXPECT_THAT(store->latest_answers("this", own, 100),
+              ElementsAre(ElementsAre(10, 11, 12), ElementsAre(30, 31, 32)));
+  EXPECT_THAT(store->latest_answers("this", own, 4), ElementsAre(ElementsAre(10), ElementsAre(30, 31, 32)));
+  EXPECT_THAT(store->latest_answers("this", own, 3), ElementsAre(ElementsAre(30, 31, 32)));
+}
+
 // ---- what a stranger wrote
 
 TEST_F(StoreTest, APathIsAPathWhateverItLooksLike) {
