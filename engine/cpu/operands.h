@@ -62,7 +62,7 @@ class Operands {
   // Rows that a unit takes a multiple of, and the bytes of a row. A single band of short rows would be done so
   // soon that what a unit costs besides shows.
   uint32_t rows_together() const {
-    constexpr uint64_t kShort = 1500;
+    constexpr uint64_t kShort = 1024;
     return groups_ || fives_ ? (row_bytes() < kShort ? 2 : 1) * kBandRows : 8;
   }
   uint64_t row_bytes() const { return code_bytes_ + (groups_ ? n_in_ / scale_every_ * sizeof(uint16_t) : 0); }
