@@ -16,6 +16,7 @@
 #include "engine/kernel_options.h"
 #include "engine/layouts/pack.h"
 #include "tests/engine/i2s_pack.h"
+#include "tests/engine/rolled.h"
 
 namespace bitnet {
 
@@ -131,6 +132,7 @@ class Kernels : public testing::TestWithParam<Variant> {
     // On a software device a stage can wait for the one before only where one thread runs both.
     const char* threads = std::getenv("LP_NUM_THREADS");
     const bool chained = !device.software || (threads && std::string(threads) == "1");
+    roll_loops(device);
     EngineOptions options;
     options.kernels = share({.integer_dot = variant.dot,
                              .chained_decode = chained ? ChainedDecode::always : ChainedDecode::never,
