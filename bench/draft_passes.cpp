@@ -3,11 +3,13 @@
 // which guesses are looked for.
 //
 //   draft_passes FILE [--device NAME] [--depth 32] [--tokens 256] [--runs 5] [--sampled] [--threads N]
+//   [--sizes 2,4]
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,7 @@ struct Settings {
   EngineOptions engine;
   uint32_t depth = 32, tokens = 256, runs = 5;
   SamplerParams sampler;
+  std::vector<uint32_t> sizes{1, 2, 3, 4, 6, 8, 16};  // of passes; a token alone is always the first
 };
 
 struct Decoded {
@@ -55,7 +58,7 @@ Decoded decode(Session& session, const Settings& s, std::span<const int32_t> pro
 int run(Settings s) {
   std::vector<int32_t> prompt, all;
   double alone = 0;
-  for (const uint32_t n : {1U, 2U, 3U, 4U, 6U, 8U, 16U}) {
+  for (const uint32_t n : s.sizes) {
     s.engine.kernels = share({.draft_tokens = n - 1});
     const auto engine = Engine::open(*open_model(s.file), s.engine);
     const auto session = Session::create(*engine, s.depth + 2 * s.tokens);
@@ -102,7 +105,12 @@ int main(int argc, char** argv) {
       s.depth = static_cast<uint32_t>(std::stoul(value()));
     else if (args[i] == "--runs")
       s.runs = static_cast<uint32_t>(std::stoul(value()));
-    else if (args[i] == "--threads")
+    else if (args[i] == "--sizes") {
+      s.sizes = {1};
+      std::istringstream list(value());
+      for (std::string n; std::getline(list, n, ',');)
+        s.sizes.push_back(static_cast<uint32_t>(std::stoul(n)));
+    } else if (args[i] == "--threads")
       s.engine.threads = static_cast<uint32_t>(std::stoul(value()));
     else if (args[i] == "--sampled")
       s.sampler = {.temperature = 0.8F, .top_k = 40, .top_p = 0.95F, .seed = 1};

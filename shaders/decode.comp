@@ -1,8 +1,8 @@
-// Decode: the blocks of the forward pass for one token, in one dispatch. The work of a token is a list of
-// stages (params.h). Each is a number of workgroups, and needs the results of the stage before; with a
-// dispatch for each, starting and draining the device would take longer than the work. Here a workgroup takes
-// the next ticket, which says what its work is. It loads its weights, which are on their way while it waits
-// for its input, computes, and hands over its results.
+// Decode: the blocks of the forward pass for one token, or for a few that follow each other, in one dispatch.
+// The work is a list of stages (params.h). Each is a number of workgroups, and needs the results of the stage
+// before; with a dispatch for each, starting and draining the device would take longer than the work. Here a
+// workgroup takes the next ticket, which says what its work is. It loads its weights, which are on their way
+// while it waits for its input, computes, and hands over its results.
 //
 // Stages hand over tagged values: a value in one word, and in the next word the value xor a tag that no other
 // stage and no other token has. A workgroup that needs a value polls it until the tag is right. So a value is
@@ -58,6 +58,7 @@ layout(constant_id = CONSTANT_REST) const uint kRest = 0;
 const uint kPlanes = kRest != 0 ? 2 : 1;  // of int8 that an input has
 #endif
 layout(constant_id = CONSTANT_TILE) const uint kTile = 1024;
+layout(constant_id = CONSTANT_TOKENS) const uint kTokens = 1;  // at most
 
 // What does not change while a token is computed is volatile, so that it is loaded where the source says so,
 // and not where it is needed, as a compiler would do.
@@ -93,6 +94,7 @@ const uint kDoneStride = 32;
 DecodeStage push;
 uint this_stage;
 uint this_epoch;
+uint this_token = 0;  // of those that the chain computes; with kTokens of 1 nothing else is ever written here
 shared uint ticket;
 shared uvec4 tile[kTile];
 shared bool all_done;
@@ -121,21 +123,33 @@ bool look_again(uint polls) {
 // The factor is odd, so different stages and tokens have different tags.
 uint tag_of(uint stage) { return (this_epoch << STAGE_BITS | stage + 1u) * 0x9E3779B1u; }
 
+uint n_tokens() { return kTokens == 1 ? 1 : chain.n_tokens; }
+
+// Where the token's results begin among those of the stage, and its inputs among those.
+uint first_result() { return this_token * push.n_out; }
+uint first_input() { return this_token * push.n_in; }
+
 void give(uint i, float value) {
+  i += first_result();
   uint bits = floatBitsToUint(value);
   if ((push.flow & FLOW_TO) != 0) Tagged(push.to).at[i] = uvec2(bits, bits ^ tag_of(this_stage));
   if ((push.flow & FLOW_OUT) != 0) Floats(push.y).at[i] = value;
 }
 
 void give_pair(uint i, vec2 values) {  // 2i and 2i + 1
+  i += first_result() / 2;
   uvec2 bits = floatBitsToUint(values);
   if ((push.flow & FLOW_TO) != 0) TaggedPairs(push.to).at[i] = uvec4(bits, bits ^ tag_of(this_stage)).xzyw;
   if ((push.flow & FLOW_OUT) != 0) Pairs(push.y).at[i] = values;
 }
 
-// Waits for value `i` of the input, after which the others are there or will be soon. One invocation polls,
-// since each poll delays the producers.
+// Waits for value `i` of the input, after which the others are there or will be soon, and so are those of the
+// tokens behind. One invocation polls, since each poll delays the producers.
+bool has_waited = false;
+
 void wait_for_input(uint i, uint tag) {
+  if (kTokens > 1 && has_waited) return;
+  has_waited = true;
   if (gl_LocalInvocationID.x == 0)
     for (uint polls = 0;; ++polls) {
       uvec2 value = Tagged(push.from).at[i];

@@ -65,7 +65,7 @@ using uvec2 = uint64_t;
 #define CONSTANT_DELTA_DIM 44         // features of its heads
 #define CONSTANT_BLOCK 45             // features of a block that is rotated
 #define CONSTANT_REST 46              // inputs have 16 bits: 1; where they are rounded: REST_...
-#define CONSTANT_TOKENS 47            // tokens that a subgroup takes at a time
+#define CONSTANT_TOKENS 47            // tokens that a subgroup takes at a time; the most that stages of decode take
 #define CONSTANT_EXPERTS 48           // that a layer has, in decode; 0: there are none
 #define CONSTANT_USED 49              // of which a token uses so many
 #define CONSTANT_EXPERT_FF 50         // rows of the gate of one
@@ -327,6 +327,7 @@ struct DecodeStage {
   uint residual_back;
   uint n_groups;   // workgroups
   uint n_passes;   // a product's workgroup takes as many sets of rows, one after the other
+  uint tokens_each;  // and so many of the tokens; with gates all
   uint wait_for;   // as many workgroups of the stage before; for empty stages, which hand nothing over
   uint long_rows;  // 1: CONSTANT_LANES_LONG and the like hold
   uint lanes;      // that share rows; a power of 2
@@ -365,6 +366,7 @@ struct DecodePush {
   uint n_stages;
   uint last_groups;   // workgroups of the stages whose results no stage reads
   uint most_polls;    // after as many polls in vain a workgroup gives up
+  uint n_tokens;      // of each stage
 };
 
 struct RopePush {

@@ -69,20 +69,22 @@ void VulkanRecorder::self_attention(const Buffer& qkv, const AttentionInput& inp
                                     const AttentionScratch& scratch, const Buffer& o, const AttentionShape& s,
                                     uint32_t n) {
   if (gates_) decode_collected();
+  std::optional<AttentionScratch> few;  // what n tokens need
+  const uint64_t chunk_bytes = s.n_head * (2 + s.head_dim) * sizeof(float);
+  const auto max_chunks = static_cast<uint32_t>(scratch.chunks->size() / chunk_bytes);
+  if (n == 1)
+    few = scratch;
+  else if (n <= kFewTokens && device_.is_gpu())
+    few = decode_.scratch(uint64_t{kFewTokens} * max_chunks * chunk_bytes, kFewTokens * s.n_head);
   const auto add = [&](DecodeStages& stages) {
-    stages.attention(qkv, input, rotation, k_cache, v_cache, scratch, o, s);
+    stages.attention(qkv, input, rotation, k_cache, v_cache, *few, o, s);
   };
-  if (n == 1 && in_chains() && decode_.possible() && attention_in_stages(input, s) &&
-      add_stage(collected_.takes_next(qkv, input, s), add))
+  if (few && in_chains() && decode_.possible() && attention_in_stages(input, s) &&
+      add_stage(collected_.takes_next(qkv, input, s), n, add))
     return;
   rope_store_kv(qkv, input, rotation, k_cache, v_cache, s, n);
-  if (n <= kFewTokens && device_.is_gpu()) {
-    const uint64_t chunk_bytes = s.n_head * (2 + s.head_dim) * sizeof(float);
-    const auto max_chunks = static_cast<uint32_t>(scratch.chunks->size() / chunk_bytes);
-    const Buffer* chunks =
-        n == 1 ? scratch.chunks.get() : decode_.chunks(uint64_t{kFewTokens} * max_chunks * chunk_bytes);
-    if (chunks) return split_attention(qkv, k_cache, v_cache, *chunks, max_chunks, o, s, n);
-  }
+  if (few && device_.is_gpu())
+    return split_attention(qkv, k_cache, v_cache, *few->chunks, max_chunks, o, s, n);
   attention(qkv, k_cache, v_cache, o, s, n);
 }
 

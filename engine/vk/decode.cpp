@@ -50,8 +50,34 @@ Decode::Decode(const Device& device, VulkanKernels& kernels, Transfer& transfer,
 
 bool Decode::takes(const DecodeStages& stages) const {
   const auto fits = [](const DecodeStage& s) { return s.n_out <= kMostRows; };
-  return std::all_of(stages.stages_.begin(), stages.stages_.end(), fits) &&
-         kernels_.has_decode(stages.shape());
+  return std::all_of(stages.stages_.begin(), stages.stages_.end(), fits) && stages.slots_suffice() &&
+         has_room(stages) && kernels_.has_decode(stages.shape());
+}
+
+// Whether there is memory for a chain of several tokens, which are not planned for: its slots, and as much
+// again for all else.
+bool Decode::has_room(const DecodeStages& list) const {
+  if (list.n_tokens_ == 1) return true;
+  uint64_t bytes = 0;
+  for (const DecodeStage& s : list.stages_)
+    bytes = std::max(bytes, DecodeStages::kSlots * list.n_tokens_ * s.n_out * kTaggedBytes);
+  const bool is_there = of_few_tokens_ && of_few_tokens_->tagged->size() >= bytes;
+  return is_there || device_.use().most - device_.use().device >= 2 * bytes;
+}
+
+// Zeros of so many bytes: no tag fits a zero beside a zero. A chain of one token has memory of its own.
+// Chains of several are many, of 2 tokens, of 3, ..., and share it, so that an epoch is one of all of them.
+std::shared_ptr<const DecodeMemory> Decode::memory(uint32_t n_tokens, uint64_t progress, uint64_t tagged) {
+  if (of_few_tokens_ && n_tokens != 1) {
+    const uint64_t had_progress = of_few_tokens_->progress->size(), had = of_few_tokens_->tagged->size();
+    if (had_progress >= progress && had >= tagged) return of_few_tokens_;
+    progress = std::max(progress, had_progress);
+    tagged = std::max(tagged, had);
+  }
+  const auto zeros = [&](uint64_t bytes) { return upload(std::vector<std::byte>(bytes)); };
+  auto memory = std::make_shared<const DecodeMemory>(zeros(progress), zeros(tagged));
+  if (n_tokens != 1) of_few_tokens_ = memory;
+  return memory;
 }
 
 std::unique_ptr<VulkanBuffer> Decode::upload(std::span<const std::byte> bytes) {
@@ -62,6 +88,7 @@ std::unique_ptr<VulkanBuffer> Decode::upload(std::span<const std::byte> bytes) {
 
 DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   DecodeDispatches result{};
+  const uint32_t n_tokens = list.n_tokens_;
   const DecodeShape shape = list.shape();
   result.kernel = &kernels_.decode(shape);
   const uint32_t size = result.kernel->constant(CONSTANT_WORKGROUP_SIZE);
@@ -80,9 +107,13 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
       s.long_rows = rows.is_long;
       s.lanes = rows.lanes;
       s.n_groups = ceil_div(s.n_out, size / rows.lanes * rows.rows);
-      if (rows.takes_passes) s.n_passes = passes_of(s);
+      if (rows.takes_passes && (n_tokens == 1 || s.kind == STAGE_GATE_UP)) s.n_passes = passes_of(s);
       s.n_passes = ceil_div(s.n_passes, rows.passes) * rows.passes;
       s.n_groups = ceil_div(s.n_groups, s.n_passes);
+      // Where that leaves workgroups for it, tokens are divided among them too.
+      const uint32_t parts = s.kind == STAGE_GATE_UP ? 1 : std::max(1U, kGroupsAtOnce / s.n_groups);
+      s.tokens_each = ceil_div(n_tokens, parts);
+      s.n_groups *= ceil_div(n_tokens, s.tokens_each);
     }
     s.wait_for = i == 0 ? 0 : stages[i - 1].n_groups;
   }
@@ -92,18 +123,17 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   for (uint32_t i = 0; i < n_stages; ++i)
     for (uint32_t group = 0; group < stages[i].n_groups; ++group) groups.push_back(i << STAGE_SHIFT | group);
   uint64_t slot_bytes = 16;
-  for (const DecodeStage& s : stages) slot_bytes = std::max(slot_bytes, s.n_out * kTaggedBytes);
+  for (const DecodeStage& s : stages) slot_bytes = std::max(slot_bytes, n_tokens * s.n_out * kTaggedBytes);
   slot_bytes = (slot_bytes + 255) / 256 * 256;
-  const std::vector<std::byte> untagged(DecodeStages::kSlots *
-                                        slot_bytes);  // no tag fits a zero beside a zero
-  result.tagged = upload(untagged);
-  list.lay_flow(result.kernel->constant(CONSTANT_ROUNDED), result.tagged->address(), slot_bytes);
+  result.memory = memory(n_tokens, (kProgressHeader + uint64_t{n_stages} * kDoneStride) * sizeof(uint32_t),
+                         DecodeStages::kSlots * slot_bytes);
+  list.lay_flow(result.kernel->constant(CONSTANT_ROUNDED), result.memory->tagged->address(), slot_bytes);
   const uint32_t most_polls = device_.use().host_weights != 0 ? kMostPollsOverALink : kMostPolls;
   uint32_t last_groups = 0;
   for (const DecodeStage& s : stages)
     if ((s.flow & FLOW_END) != 0 && s.kind != STAGE_EMPTY) last_groups += s.n_groups;
   if (stages.back().kind == STAGE_EMPTY) last_groups = stages.back().n_groups;
-  DecodePush push{1, 0, n_stages, last_groups, most_polls};
+  DecodePush push{1, 0, n_stages, last_groups, most_polls, n_tokens};
   if (chained && groups.size() <= device_.limits().maxComputeWorkGroupCount[0] &&
       n_stages < 1U << STAGE_BITS) {
     result.dispatches.push_back({push, static_cast<uint32_t>(groups.size())});
@@ -114,8 +144,6 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   }
   result.stages = upload(std::as_bytes(std::span(stages)));
   result.groups = upload(std::as_bytes(std::span(groups)));
-  const std::vector<uint32_t> progress(kProgressHeader + size_t{n_stages} * kDoneStride);
-  result.progress = upload(std::as_bytes(std::span(progress)));
   transfer_.finish();
   return result;
 }
@@ -144,12 +172,20 @@ DecodeDispatches Decode::prepare(DecodeStages stages) {
   return lay_out(std::move(stages), chained_);
 }
 
-const Buffer* Decode::chunks(uint64_t bytes) {
+std::optional<AttentionScratch> Decode::scratch(uint64_t bytes, uint32_t heads) {
   constexpr uint64_t kMostBytes = 64 << 20;
-  if (!chunks_.empty() && chunks_.back()->size() >= bytes) return chunks_.back().get();
-  if (bytes > kMostBytes || device_.use().most - device_.use().device < bytes) return nullptr;
-  chunks_.push_back(std::make_unique<VulkanBuffer>(device_, bytes, BufferUse::device));
-  return chunks_.back().get();
+  uint64_t finished = heads * sizeof(uint32_t);
+  if (!scratch_.empty()) {
+    const AttentionScratch& last = scratch_.back();
+    if (last.chunks->size() >= bytes && last.finished->size() >= finished) return last;
+    bytes = std::max(bytes, last.chunks->size());
+    finished = std::max(finished, last.finished->size());
+  }
+  if (bytes > kMostBytes || device_.use().most - device_.use().device < bytes + finished) return std::nullopt;
+  scratch_.push_back({std::make_shared<VulkanBuffer>(device_, bytes, BufferUse::device),
+                      upload(std::vector<std::byte>(finished))});
+  transfer_.finish();
+  return scratch_.back();
 }
 
 void Decode::check() const {

@@ -1,5 +1,5 @@
-// The forward pass of one token as a list of stages of decode.comp, and the kernel and buffers that run it in
-// one dispatch, or in a dispatch a stage.
+// The forward pass of one token, or of a few that follow each other, as a list of stages of decode.comp, and
+// the kernel and buffers that run it in one dispatch, or in a dispatch a stage.
 //
 // Thread rule: as the Device.
 #pragma once
@@ -41,7 +41,9 @@ struct ExpertStages {
 // Stages in the order in which they run; each needs the result of the one before it.
 class DecodeStages {
  public:
+  explicit DecodeStages(uint32_t n_tokens = 1) : n_tokens_(n_tokens) {}
   bool empty() const { return stages_.empty(); }
+  uint32_t n_tokens() const { return n_tokens_; }
 
   // Whether a stage that reads x may be the next one: x must be what the last stage wrote. What a product
   // adds to must have been written so few stages ago that its tagged values are still kept; one kernel must
@@ -85,9 +87,11 @@ class DecodeStages {
   // CONSTANT_ROUNDED, and `tagged` has a slot of slot_bytes for each of kSlots stages.
   void lay_flow(uint32_t rounded, uint64_t tagged, uint64_t slot_bytes);
 
+  bool slots_suffice() const;
   bool reads_last(const Buffer& x) const;
   bool reads_beside_last(const Buffer& x) const;
 
+  uint32_t n_tokens_;
   std::vector<DecodeStage> stages_;
   bool open_ = false;  // no stage reads what the last but one gives
   std::optional<Act> act_;
@@ -100,11 +104,17 @@ class DecodeStages {
   uint32_t rotated_ = 0;     // features of a block of all rotations, or 0
 };
 
+// What chains work with that do not run at the same time.
+struct DecodeMemory {
+  std::unique_ptr<VulkanBuffer> progress;  // binding 3
+  std::unique_ptr<VulkanBuffer> tagged;    // what stages give each other
+};
+
 // The dispatches of one kernel that are recorded, with a barrier in front of each.
 struct DecodeDispatches {
   const Kernel* kernel;
-  std::unique_ptr<VulkanBuffer> stages, groups, progress;  // bindings 1 to 3; outlive the program
-  std::unique_ptr<VulkanBuffer> tagged;                    // what stages give each other
+  std::unique_ptr<VulkanBuffer> stages, groups;  // bindings 1 and 2; outlive the program
+  std::shared_ptr<const DecodeMemory> memory;
   struct Dispatch {
     DecodePush push;
     uint32_t n_groups;
@@ -127,15 +137,17 @@ class Decode {
   DecodeDispatches prepare(DecodeStages stages);
   const VulkanBuffer& stuck() const { return stuck_; }  // binding 4
 
-  // Memory for what attention of a few tokens finds in chunks of keys, which all programs share, or null
-  // where that would take too much of the device's.
-  const Buffer* chunks(uint64_t bytes);
+  // Memory for what attention of a few tokens finds in chunks of keys, of so many bytes, and for `heads`
+  // heads of all of them. All programs share it. Nullopt where that would take too much of the device's.
+  std::optional<AttentionScratch> scratch(uint64_t bytes, uint32_t heads);
 
   // Throws Error(device) if a workgroup of a submission that has ended gave up waiting.
   void check() const;
 
  private:
   DecodeDispatches lay_out(DecodeStages stages, bool chained);
+  bool has_room(const DecodeStages& list) const;
+  std::shared_ptr<const DecodeMemory> memory(uint32_t n_tokens, uint64_t progress, uint64_t tagged);
   bool goes_on(const Kernel& kernel);
   std::unique_ptr<VulkanBuffer> upload(std::span<const std::byte> bytes);
 
@@ -146,7 +158,8 @@ class Decode {
   bool chained_;
   bool untried_;  // it has not been tried yet whether the device lets workgroups go on that it has started
   VulkanBuffer stuck_;  // the host can read it; 1 once a workgroup gave up waiting
-  std::vector<std::unique_ptr<VulkanBuffer>> chunks_;  // the last one is the largest; programs use the others
+  std::vector<AttentionScratch> scratch_;              // the last one is the largest; programs use the others
+  std::shared_ptr<const DecodeMemory> of_few_tokens_;  // of all chains of several tokens, or null
 };
 
 }  // namespace bitnet::vk

@@ -62,7 +62,9 @@ RowShape row_shape(const Device& device, const DecodeShape::Weights& w, const De
   return w.layout == Layout::groups ? groups_shape(device, r, workgroup_size) : trits_shape(device, r);
 }
 
-bool has_sums_apart(const DecodeShape& shape) { return shape.heads.head_dim <= ATTENTION_APART; }
+bool has_sums_apart(const DecodeShape& shape) {
+  return shape.tokens == 1 && shape.heads.head_dim <= ATTENTION_APART;
+}
 
 // uvec4 of shared memory that a rounded vector of n features takes.
 uint32_t vector_words(const DecodeShape::Weights& w, uint32_t n) {
@@ -92,13 +94,26 @@ std::optional<DecodeShape::Weights> common_weights(const DecodeShape::Weights& a
   return std::nullopt;
 }
 
+// How many tokens are faster in a chain than in kernels of their own, measured on an H200. Groups take longer
+// to multiply, so that more workgroups pay.
+static uint32_t most_tokens(Layout layout) { return layout == Layout::groups ? 3 : kFewTokens; }
+
+// Of several tokens the kernel takes as many as fit, so that there is one for all numbers.
 Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
+  if (shape.tokens == 1) return decode_constants(shape, 1);
+  uint32_t tokens = most_tokens(shape.weights.layout);
+  while (tokens > shape.tokens && !fits(shape, decode_constants(shape, tokens))) --tokens;
+  return decode_constants(shape, tokens);
+}
+
+Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_t tokens) const {
   Specialisation c = wide(device_);
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), n_long = shape.long_rows.n_in;
   const DecodeShape::Weights& w = shape.weights;
   const DeltaShape& delta = shape.delta;
+  const uint32_t head_units = shape.heads.head_dim / 8;
   const uint32_t of_sums = has_sums_apart(shape) ? 0 : decode_heads(shape.heads);
-  const uint32_t of_attention = 64 * (shape.heads.head_dim / 8 + of_sums);
+  const uint32_t of_attention = 64 * (head_units + of_sums) + (tokens == 1 ? 0 : tokens * head_units);
   const uint32_t of_delta = delta.n_head_v != 0 ? 3 * kDeltaParts * (size / kDeltaParts / 4) : 0;
   const RowShape rows = row_shape(device_, w, shape.rows, size),
                  long_rows = row_shape(device_, w, shape.long_rows, size);
@@ -117,7 +132,9 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
             {CONSTANT_HEAD_DIM, shape.heads.head_dim},
             {CONSTANT_HEAD_INPUT, shape.head_input},
             {CONSTANT_WINDOW, shape.windows ? 1 : 0},
-            {CONSTANT_TILE, std::max({vector_words(w, n_long), of_attention, of_delta, shape.rotated / 4})}});
+            {CONSTANT_TOKENS, tokens},
+            {CONSTANT_TILE, std::max({vector_words(w, n_long), tokens * vector_words(w, shape.rows.n_in),
+                                      of_attention, of_delta, shape.rotated / 4})}});
   c.insert({{CONSTANT_CONV, delta.n_head_v != 0 ? delta.n_conv : 0},
             {CONSTANT_DELTA_DIM, delta.n_head_v != 0 ? delta.head_dim : 4 * kDeltaParts}});
   const bool rounds = rounds_units();
@@ -167,30 +184,42 @@ uint32_t VulkanKernels::expert_groups(const DecodeShape& shape, const DecodeStag
   return ceil_div(s.n_out, size / c.at(CONSTANT_EXPERT_LANES) * kDownRows);
 }
 
-bool VulkanKernels::has_decode(const DecodeShape& shape) const {
-  constexpr uint32_t kMostLoads = 16;
-  const Specialisation c = decode_constants(shape);
+// Whether shared memory and a workgroup suffice.
+bool VulkanKernels::fits(const DecodeShape& shape, const Specialisation& c) const {
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), n_heads = c.at(CONSTANT_HEADS);
   const Layout layout = shape.weights.layout;
   // Beside the int8 the sum and the largest of each unit.
   const uint32_t of_units = layout == Layout::trits ? 0 : layout == Layout::groups ? 2 : 4;
   const uint32_t of_tile = 16 + of_units / (shape.weights.rest != 0 ? 2 : 1);
-  const uint32_t of_gates = (c.at(CONSTANT_ROUNDED) & ROUNDED_GATES) != 0
-                                ? 8 * std::max(64U, size / c.at(CONSTANT_LANES) * c.at(CONSTANT_ROWS))
-                                : 0;
+  const uint32_t tokens = c.at(CONSTANT_TOKENS), head_dim = shape.heads.head_dim;
+  const uint32_t gates = (c.at(CONSTANT_ROUNDED) & ROUNDED_GATES) != 0  // that are rounded together
+                             ? std::max(64U, size / c.at(CONSTANT_LANES) * c.at(CONSTANT_ROWS))
+                             : 0;
   const DeltaShape& delta = shape.delta;
   const uint32_t of_delta = delta.n_head_v != 0 ? size / kDeltaParts / delta.head_dim * 2 * size + 2048 : 0;
   const uint32_t of_experts = shape.experts.n_expert != 0 ? 4 * shape.experts.n_expert + 2048 : 0;
-  const uint32_t shared_bytes = of_tile * c.at(CONSTANT_TILE) + of_gates + 4 * size +
-                                4 * shape.heads.head_dim * (n_heads + 1) +
-                                (has_sums_apart(shape) ? 2588 : 540) * n_heads + 256 +
-                                64 * (n_heads + 1) + (shape.head_input != 0 ? 4 * shape.heads.head_dim : 0) +
-                                of_delta + of_experts + (device_.shared_subgroups() ? 4 * size : 0);
+  const uint32_t of_key = tokens != 1 ? 0 : (shape.head_input != 0 ? 8 : 4) * head_dim;
+  const uint32_t shared_bytes = of_tile * c.at(CONSTANT_TILE) + tokens * 8 * gates + 4 * size +
+                                4 * head_dim * n_heads + (has_sums_apart(shape) ? 2588 : 540) * n_heads +
+                                256 + 64 * n_heads + tokens * (64 + 16) + of_key + of_delta + of_experts +
+                                (device_.shared_subgroups() ? 4 * size : 0);
+  return shared_bytes <= device_.limits().maxComputeSharedMemorySize &&
+         (tokens == 1 || (tokens * head_dim / 2 <= size && tokens * gates / 4 <= size));
+}
+
+bool VulkanKernels::has_decode(const DecodeShape& shape) const {
+  constexpr uint32_t kMostLoads = 16;
+  const Specialisation c = decode_constants(shape);
+  // Several tokens are for what most models consist of; the rest are a dispatch each.
+  const bool is_plain = shape.weights.layout != Layout::blocks && shape.weights.rest == 0 &&
+                        shape.delta.n_head_v == 0 && shape.rotated == 0 && !shape.windows &&
+                        shape.experts.n_expert == 0;
   return device_.is_gpu() && device_.subgroup_shuffle() && device_.has_addresses() &&
-         device_.subgroup_size() <= 64 && size % 64 == 0 &&
+         device_.subgroup_size() <= 64 && c.at(CONSTANT_WORKGROUP_SIZE) % 64 == 0 &&
          (shape.experts.n_expert == 0 || has_experts(shape, c)) &&
          std::max(c.at(CONSTANT_LOADS_LONG), c.at(CONSTANT_NORM_LOADS_LONG)) <= kMostLoads &&
-         shared_bytes <= device_.limits().maxComputeSharedMemorySize;
+         fits(shape, c) &&
+         (shape.tokens == 1 || (is_plain && shape.tokens <= most_tokens(shape.weights.layout)));
 }
 
 const Kernel& VulkanKernels::decode(const DecodeShape& shape) {

@@ -180,6 +180,7 @@ DecodeShape DecodeStages::shape() const {
   if (weights_) shape.weights = *weights_;
   shape.head_input = head_input_;
   shape.windows = windows_;
+  shape.tokens = n_tokens_;
   shape.delta = delta_;
   shape.experts = experts_;
   shape.rotated = rotated_;
@@ -237,14 +238,14 @@ void DecodeStages::attention(const Buffer& qkv, const AttentionInput& input, con
   s.n_out = shape.n_head * shape.head_dim;
   s.n_head_kv = shape.n_head_kv;
   s.rope_dim = shape.rope_dim;
-  s.max_chunks =
-      static_cast<uint32_t>(scratch.chunks->size() / (shape.n_head * (2 + shape.head_dim) * sizeof(float)));
+  const uint64_t chunk_bytes = uint64_t{n_tokens_} * shape.n_head * (2 + shape.head_dim) * sizeof(float);
+  s.max_chunks = static_cast<uint32_t>(scratch.chunks->size() / chunk_bytes);
   s.window = shape.window;
   s.cache_rows = cache_rows(k_cache, shape);
   s.scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(shape.head_dim)));
   const uint32_t n_groups = shape.n_head / VulkanKernels::decode_heads(shape);
-  s.n_groups =
-      n_groups * std::min(most_chunks(shape, s.max_chunks), std::max(1U, kAttentionGroups / n_groups));
+  const uint32_t n_splits = std::max(1U, kAttentionGroups / (n_groups * n_tokens_));
+  s.n_groups = n_tokens_ * n_groups * std::min(most_chunks(shape, s.max_chunks), n_splits);
   heads_ = shape;
   head_input_ |= head_input(input);
   windows_ |= shape.window != 0;
@@ -252,7 +253,8 @@ void DecodeStages::attention(const Buffer& qkv, const AttentionInput& input, con
 }
 
 bool DecodeStages::takes_gate(const Buffer& o, const Buffer& gate) {
-  if (stages_.empty() || stages_.back().kind != STAGE_ATTENTION || stages_.back().y != address(o))
+  if (stages_.empty() || stages_.back().kind != STAGE_ATTENTION || stages_.back().y != address(o) ||
+      n_tokens_ != 1)
     return false;
   const ptrdiff_t giver = writer(stages_, stages_.size(), address(gate));
   if (giver >= 0 && stages_.size() - 1 - static_cast<size_t>(giver) > kFarthest) return false;
@@ -350,6 +352,27 @@ bool DecodeStages::takes_next(const DeltaStage& d) const {
     return last.y == qkvz && (giver < 0 || stages_.size() - static_cast<size_t>(giver) <= kFarthest);
   const DecodeStage& before = stages_[stages_.size() - 2];
   return (last.y == qkvz && before.y == x) || (last.y == x && before.y == qkvz);
+}
+
+// Whether all that read what a stage has given are done when kSlots stages later others take its place. A
+// workgroup has read its whole input when it gives the result of a token. Of several tokens that holds for
+// gates alone, which read all of them first; so a stage of gates must stand between, or be the last that
+// reads.
+bool DecodeStages::slots_suffice() const {
+  if (n_tokens_ == 1) return true;
+  for (size_t i = 0; i + kSlots < stages_.size(); ++i) {
+    size_t last = i + 1;  // that reads what stage i gives
+    for (size_t j = last; j < i + kSlots; ++j) {
+      const DecodeStage& s = stages_[j];
+      const bool adds = s.kind == STAGE_LINEAR_ADD && writer(stages_, j, s.y) == static_cast<ptrdiff_t>(i);
+      if (adds || writer(stages_, j, s.x) == static_cast<ptrdiff_t>(i)) last = j;
+    }
+    const auto is_gate = [](const DecodeStage& s) { return s.kind == STAGE_GATE_UP; };
+    if (std::none_of(stages_.begin() + static_cast<ptrdiff_t>(last),
+                     stages_.begin() + static_cast<ptrdiff_t>(i + kSlots), is_gate))
+      return false;
+  }
+  return true;
 }
 
 void DecodeStages::lay_flow(uint32_t rounded, uint64_t tagged, uint64_t slot_bytes) {

@@ -87,7 +87,7 @@ void VulkanRecorder::delta_net(const Buffer& qkvz, const Buffer& gates, const De
     const std::optional<FloatGates> of =
         gates_ && gates_->y == &gates ? std::exchange(gates_, {}) : std::nullopt;
     const DeltaStage stage{qkvz, gates, input, state, o, s, of ? &*of : nullptr};
-    if (add_stage(collected_.takes_next(stage), [&](DecodeStages& stages) { stages.delta_net(stage); }))
+    if (add_stage(collected_.takes_next(stage), n, [&](DecodeStages& stages) { stages.delta_net(stage); }))
       return;
     gates_ = of;
   }

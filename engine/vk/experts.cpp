@@ -133,7 +133,7 @@ bool VulkanRecorder::second_in_stages(const Matrix& w, const In& in, const Out& 
     return false;
   const ExpertsSoFar e = *std::exchange(experts_, std::nullopt);
   const ExpertStages stages{e.router, e.norm, e.routing, e.gate_up, w, *e.x, *e.logits, *e.h, p.used, e.act, e.clamp};
-  if (add_stage(collected_.takes_next(stages), [&](DecodeStages& s) { s.experts(stages); })) return true;
+  if (add_stage(collected_.takes_next(stages), 1, [&](DecodeStages& s) { s.experts(stages); })) return true;
   experts_ = e;
   return false;
 }

@@ -46,6 +46,7 @@ struct DecodeShape {
   AttentionShape heads{1, 1, 64, 64};
   uint32_t head_input = 0;
   bool windows = false;  // whether any attention does not see all keys
+  uint32_t tokens = 1;   // of each stage
   // What the matrices have in common.
   struct Weights {
     Layout layout = Layout::trits;
@@ -177,6 +178,8 @@ struct VulkanKernels {
   const Kernel& kernel(Shader shader, const Specialisation& constants);
   Specialisation quantise_constants(const Matrix& w, const Norm& norm) const;
   Specialisation decode_constants(const DecodeShape& shape) const;
+  Specialisation decode_constants(const DecodeShape& shape, uint32_t tokens) const;
+  bool fits(const DecodeShape& shape, const Specialisation& constants) const;
   bool rounds_units() const;
   bool has_experts(const DecodeShape& shape, const Specialisation& c) const;
 

@@ -267,7 +267,8 @@ void VulkanRecorder::multiply(const Matrix& w, const Quantised& in, const Out& o
 
 void VulkanRecorder::decode(DecodeDispatches d) {
   for (const auto& [push, n_groups] : d.dispatches)
-    dispatch(*d.kernel, push, {&params_, d.stages.get(), d.groups.get(), d.progress.get(), &decode_.stuck()},
+    dispatch(*d.kernel, push,
+             {&params_, d.stages.get(), d.groups.get(), d.memory->progress.get(), &decode_.stuck()},
              n_groups);
   program_.decodes.push_back(std::move(d));
 }
@@ -275,24 +276,24 @@ void VulkanRecorder::decode(DecodeDispatches d) {
 void VulkanRecorder::decode_collected() {
   const std::optional<FloatGates> gates = std::exchange(gates_, std::nullopt);
   const std::optional<ExpertsSoFar> experts = std::exchange(experts_, std::nullopt);
-  if (!collected_.empty()) decode(decode_.prepare(std::exchange(collected_, {})));
+  if (!collected_.empty()) decode(decode_.prepare(std::exchange(collected_, DecodeStages())));
   if (gates) dispatch_gates(*gates);
   if (experts) dispatch_experts(*experts);
 }
 
 // Collects a stage behind the others where it continues them, or as the first of a new list; false where the
 // device cannot run it.
-bool VulkanRecorder::add_stage(bool continues, const std::function<void(DecodeStages&)>& add) {
+bool VulkanRecorder::add_stage(bool continues, uint32_t n, const std::function<void(DecodeStages&)>& add) {
   if (experts_) decode_collected();
-  if (continues) {
-    DecodeStages longer = collected_;
+  if (continues && (collected_.empty() || collected_.n_tokens() == n)) {
+    DecodeStages longer = collected_.empty() ? DecodeStages(n) : collected_;
     add(longer);
     if (decode_.takes(longer)) {
       collected_ = std::move(longer);
       return true;
     }
   }
-  DecodeStages alone;
+  DecodeStages alone(n);
   add(alone);
   if (!decode_.takes(alone)) return false;
   decode_collected();
@@ -318,7 +319,7 @@ bool VulkanRecorder::rotate_in_stages(const Matrix& w, const In& in, uint32_t n)
     return false;
   const Buffer& y = *in.q.turned;
   if (in.norm && collected_.has_rotated(in.x, in.norm, y)) return true;
-  return add_stage(collected_.takes_next(in.x, w.rotation),
+  return add_stage(collected_.takes_next(in.x, w.rotation), n,
                    [&](DecodeStages& stages) { stages.rotate(in.x, in.norm, w.rotation, w.n_in, y); });
 }
 
@@ -339,8 +340,8 @@ void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint3
   }
   const auto add = [&](DecodeStages& stages) { stages.linear(w, in, out); };
   const bool comes = stream_ && stream_->takes(w, n);
-  if (n == 1 && !comes && in_chains() && in.first_row == 0 && decode_.possible() && is_known(w) &&
-      in_stages(in.norm) && is_known(out) && add_stage(collected_.takes_next(w, in, out), add))
+  if (n <= kFewTokens && !comes && in_chains() && in.first_row == 0 && decode_.possible() && is_known(w) &&
+      in_stages(in.norm) && is_known(out) && add_stage(collected_.takes_next(w, in, out), n, add))
     return;
   if (w.layout == Layout::floats && !in.norm && in.first_row == 0)
     return product_of_floats(at_hand(w, n), in.x, out, n);

@@ -146,7 +146,7 @@ class VulkanRecorder : public Recorder {
   void dispatch_linear_of_experts(const Matrix& w, const In& in, const Out& out, const Picked& picked, uint32_t n);
   // Behind the first matrix that is copied chains would be short, and many: each has buffers of its own.
   bool in_chains() const { return program_.copies.size() == 0; }
-  bool add_stage(bool continues, const std::function<void(DecodeStages&)>& add);
+  bool add_stage(bool continues, uint32_t n, const std::function<void(DecodeStages&)>& add);
   uint32_t groups_for_rows(uint32_t rows, uint32_t rows_per_subgroup) const;
   void barrier();
   void dispatch_barrier();

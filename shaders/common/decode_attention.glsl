@@ -1,7 +1,11 @@
-// Attention of one token as a stage of decode.comp: bias and norms of heads, RoPE, the new key and value into
+// Attention of a token as a stage of decode.comp: bias and norms of heads, RoPE, the new key and value into
 // the cache, and attention over everything cached, or over a window of it. A workgroup takes kHeads heads that
-// share a key head, and every n_splits-th chunk of the keys. Of the workgroups of the same heads, the one that finishes last merges
-// the results of all of them.
+// share a key head, and every n_splits-th chunk of the keys. Of the workgroups of the same heads, the one that
+// finishes last merges the results of all of them.
+//
+// Of several tokens each has workgroups of its own. They compute the keys of the tokens before it once more
+// where their chunks have these, in place of waiting for what others write to the cache: kPairs neighbouring
+// invocations compute a key each. Requires there: no window, and as many invocations.
 
 const uint kPairs = kHeadDim / 2, kUnits = kHeadDim / 8;  // of a head: pairs of features, uvec4 of F16
 const uint kQuarter = (kUnits + 3) / 4;                    // uvec4 of the longest quarter of a head
@@ -19,23 +23,42 @@ const uint kMergeItems = (kHeads * kPairs + kSize - 1) / kSize;
 const uint kBlock = 16;
 
 shared vec4 query[kHeads * kHeadDim / 4];
-shared uvec4 new_key[kUnits];
 shared vec4 weights[kHeads][kChunk / 4];
 shared float maxima[kHeads][kChunk];  // of each subgroup's keys
 shared float largest_score[kHeads];
 shared bool is_last;
 shared vec2 merged[kHeads];  // when chunks are merged
-// Where heads are normed: the shares of their squares, and at last of the new key's. `query` and raw_key hold
-// the heads as they come until the shares are summed.
-shared vec4 shares[kHeads + 1][kShares / 4];
-shared float raw_key[kHasNorm ? kHeadDim : 1];
+// Where heads are normed: the shares of their squares, and at last of the new keys'. Until these are summed `query`
+// and raw_key hold the heads as they come.
+shared vec4 shares[kHeads + kTokens][kShares / 4];
+shared uvec4 new_key[kTokens == 1 ? kUnits : 1];
+shared float raw_key[kTokens == 1 && kHasNorm ? kHeadDim : 1];
 // `tile` holds the chunk's values, [key][pair]. Heads of few features leave room for arrays of the sums of quarters
 // of keys and, when chunks are merged, of what scales them and the factors of that. Those of more features have them
-// in `tile`: the sums behind the values.
-const bool kApart = kHeadDim <= ATTENTION_APART;
-const uint kQuarterSums = kChunk * kUnits;
+// in `tile`, and so have several tokens: the sums behind the values, and behind these the new keys, which `tile` also
+// holds as they come.
+const bool kApart = kTokens == 1 && kHeadDim <= ATTENTION_APART;
+const uint kQuarterSums = kChunk * kUnits, kNewKeys = kQuarterSums + kHeads * kChunk;
 shared float quarter_sums[kApart ? 4 * kHeads * kChunk : 1];
 shared vec2 factor_twos[kApart ? 2 * kHeads * kChunk : 1];
+
+void keep_raw(uint i, float value) {
+  if (kTokens == 1) raw_key[i] = value;
+  else tile[i / 4][i % 4] = floatBitsToUint(value);
+}
+float raw_at(uint i) {
+  if (kTokens == 1) return raw_key[i];
+  return uintBitsToFloat(tile[i / 4][i % 4]);
+}
+
+void keep_new_key(uint i, uint word) {
+  if (kTokens == 1) new_key[i / 4][i % 4] = word;
+  else tile[kNewKeys + i / 4][i % 4] = word;
+}
+uvec4 new_key_unit(uint i) {
+  if (kTokens == 1) return new_key[i];
+  return tile[kNewKeys + i];
+}
 
 void keep_quarter(uint quarter, uint h, uint key, float sum) {
   uint at = (quarter * kHeads + h) * kChunk + key;
@@ -77,14 +100,26 @@ uint first_of_window(uint position) {
   return kWindow == 0 || push.window == 0 ? 0 : position - min(position, push.window - 1);
 }
 
+// How many keys of the chunk that begins at `base` are older than those of this pass.
+uint old_keys(uint base, uint first_new) {
+  return min(kChunk, (kTokens == 1 ? first_new : max(first_new, base)) - base);
+}
+
+// Of the new keys that this invocation's is, and its place there.
+uint new_of_lane() { return kTokens == 1 ? 0 : gl_LocalInvocationID.x / kPairs; }
+uint pair_of_lane() { return kTokens == 1 ? gl_LocalInvocationID.x : gl_LocalInvocationID.x % kPairs; }
+
+// The head as `chunks` counts it, which has those of all tokens.
+uint counted_head(uint head) { return this_token * push.n_head + head; }
+
 uint cache_row(uint position) { return kWindow == 0 ? position : position % push.cache_rows; }
 
 // Loads what the cache holds of a chunk, and zeros in place of what it does not hold yet or no longer, where it
 // may be NaN.
-void load_chunk(uint chunk, uint kv_head, uint position, out uvec4 keys[kKeyLoads][kQuarter],
+void load_chunk(uint chunk, uint kv_head, uint position, uint first_new, out uvec4 keys[kKeyLoads][kQuarter],
                 out uvec4 values[kValueLoads]) {
   Codes k_cache = Codes(push.k_cache), v_cache = Codes(push.v_cache);
-  uint base = chunk * kChunk, n_old = min(kChunk, position - base);
+  uint base = chunk * kChunk, n_old = old_keys(base, first_new);
   uint n_gone = max(first_of_window(position), base) - base;
   UNROLL for (uint i = 0; i < kKeyLoads; ++i) {
     uint item = gl_LocalInvocationID.x + i * kSize, key = item % kChunk;
@@ -127,7 +162,7 @@ void give_features(uint first_head, uint item, vec2 values) {
   if (kAttentionRounds && gives_units()) {  // the query is not needed any more
     query[item / 2][item % 2 * 2] = values.x;
     query[item / 2][item % 2 * 2 + 1] = values.y;
-    if ((push.flow & FLOW_OUT) != 0) Pairs(push.y).at[first_head * kPairs + item] = values;
+    if ((push.flow & FLOW_OUT) != 0) Pairs(push.y).at[first_result() / 2 + first_head * kPairs + item] = values;
     return;
   }
 #endif
@@ -158,7 +193,7 @@ void merge_chunks(uint first_head, uint begin, uint n_chunks) {
     uint n = min(kChunk, n_chunks - first);
     for (uint i = lane; i < kHeads * n; i += kSize) {
       uint h = i / n, c = i % n;
-      keep_two(m_l_of(h, c), chunks.at[((first_head + h) * push.max_chunks + first + c) * (1 + kPairs)]);
+      keep_two(m_l_of(h, c), chunks.at[(counted_head(first_head + h) * push.max_chunks + first + c) * (1 + kPairs)]);
     }
     barrier();
     for (uint i = lane; i < kHeads * n; i += kSize) {
@@ -183,7 +218,7 @@ void merge_chunks(uint first_head, uint begin, uint n_chunks) {
     }
     UNROLL for (uint i = 0; i < kMergeItems; ++i) {
       uint item = min(lane + i * kSize, kHeads * kPairs - 1), h = item / kPairs, pair = item % kPairs;
-      uint of_chunk = ((first_head + h) * push.max_chunks + first) * (1 + kPairs) + 1 + pair;
+      uint of_chunk = (counted_head(first_head + h) * push.max_chunks + first) * (1 + kPairs) + 1 + pair;
       for (uint block = 0; block < n; block += kBlock) {
         vec2 some[kBlock];
         UNROLL for (uint j = 0; j < kBlock; ++j)
@@ -200,17 +235,21 @@ void merge_chunks(uint first_head, uint begin, uint n_chunks) {
   }
 }
 
-// Takes those values of qkv that the stage before, or the kernel before the chain, has computed.
-void take(uint wanted[kTaken], out float taken[kTaken]) {
+// Takes those values of qkv that the stage before, or the kernel before the chain, has computed: queries of this
+// token, and the others of the new token `of_key`.
+void take(uint wanted[kTaken], uint of_key, out float taken[kTaken]) {
+  uint row = (push.n_head + 2 * push.n_head_kv) * kHeadDim, of_q = this_token * row, of_k = of_key * row;
   if ((push.flow & FLOW_FROM) == 0) {
-    UNROLL for (uint i = 0; i < kTaken; ++i) taken[i] = Floats(push.x).at[wanted[i]];
+    UNROLL for (uint i = 0; i < kTaken; ++i)
+      taken[i] = Floats(push.x).at[(i < 2 * kQueries ? of_q : of_k) + wanted[i]];
     return;
   }
   uint tag = tag_of(this_stage - push.from_back);
-  wait_for_input(wanted[0], tag);
+  wait_for_input(of_q + wanted[0], tag);
   for (uint polls = 0;; ++polls) {
     uvec2 some[kTaken];
-    UNROLL for (uint i = 0; i < kTaken; ++i) some[i] = Tagged(push.from).at[wanted[i]];
+    UNROLL for (uint i = 0; i < kTaken; ++i)
+      some[i] = Tagged(push.from).at[(i < 2 * kQueries ? of_q : of_k) + wanted[i]];
     uint wrong = 0;
     UNROLL for (uint i = 0; i < kTaken; ++i) {
       wrong |= some[i].x ^ some[i].y ^ tag;
@@ -245,24 +284,25 @@ vec2 normed(vec2 pair, uint head, float epsilon, vec2 weight) {
   return vec2(normed(pair.x, inverse, weight.x), normed(pair.y, inverse, weight.y));
 }
 
-// Norms the pairs of features that this invocation has of the queries and, where has_new says so, of the key.
+// Norms the pairs of features that this invocation has of the queries and, of n_new keys, of its key.
 void norm_heads(inout vec2 q[kQueries], inout vec2 k[2], vec2 q_weight[kQueries], vec2 k_weight[2],
-                bool has_new, bool brings_key) {
+                uint n_new, bool brings_key) {
   uint lane = gl_LocalInvocationID.x;
   UNROLL for (uint i = 0; i < kQueries; ++i) {
     uint item = lane + i * kSize;
     if (item < kHeads * kHeadDim) query[item / 4][item % 4] = own_of(q[i], item % kHeadDim);
   }
   UNROLL for (uint i = 0; i < 2; ++i)
-    if (brings_key) raw_key[2 * lane + i] = own_of(k[i], 2 * lane + i);
+    if (brings_key) keep_raw(2 * lane + i, own_of(k[i], 2 * pair_of_lane() + i));
   barrier();
-  for (uint item = lane; item < (has_new ? kHeads + 1 : kHeads) * kShares; item += kSize) {
+  for (uint item = lane; item < (kHeads + n_new) * kShares; item += kSize) {
     uint h = item / kShares, share = item % kShares;
     float sum = 0.0;
     UNROLL for (uint i = 0; i < (kHeadDim + kShares - 1) / kShares; ++i) {
       uint feature = share + i * kShares;
       if (feature >= kHeadDim) break;
-      sum = add_square(h < kHeads ? query[(h * kHeadDim + feature) / 4][feature % 4] : raw_key[feature], sum);
+      uint at = (h < kHeads ? h : h - kHeads) * kHeadDim + feature;
+      sum = add_square(h < kHeads ? query[at / 4][at % 4] : raw_at(at), sum);
     }
     shares[h][share / 4][share % 4] = sum;
   }
@@ -271,17 +311,23 @@ void norm_heads(inout vec2 q[kQueries], inout vec2 k[2], vec2 q_weight[kQueries]
     UNROLL for (uint i = 0; i < kQueries; ++i)
       q[i] = normed(q[i], min((lane + i * kSize) / kHeadDim, kHeads - 1), push.q_epsilon, q_weight[i]);
   }
-  if ((kHeadInput & HEAD_K_NORM) != 0 && has_new) {
-    UNROLL for (uint i = 0; i < 2; ++i) k[i] = normed(k[i], kHeads, push.k_epsilon, k_weight[i]);
+  if ((kHeadInput & HEAD_K_NORM) != 0 && n_new != 0) {
+    uint own = kHeads + min(new_of_lane(), kTokens - 1);
+    UNROLL for (uint i = 0; i < 2; ++i) k[i] = normed(k[i], own, push.k_epsilon, k_weight[i]);
   }
 }
 
 void attention(uint group) {
   uint lane = gl_LocalInvocationID.x;
-  uint n_groups = push.n_head / kHeads, n_splits = push.n_groups / n_groups;
+  uint n_groups = push.n_head / kHeads, n_splits = push.n_groups / n_groups / n_tokens();
+  if (kTokens > 1) {
+    this_token = group / (n_groups * n_splits);
+    group %= n_groups * n_splits;
+  }
   uint first_head = group % n_groups * kHeads, split = group / n_groups;
   uint a_kv_head = push.n_head / push.n_head_kv, kv_head = first_head / a_kv_head;
-  uint position = params[PARAMS_POSITION], first_key = first_of_window(position);
+  uint first_new = params[PARAMS_POSITION], position = first_new + this_token;
+  uint first_key = first_of_window(position);
   uint first_chunk = first_key / kChunk, n_chunks = position / kChunk + 1, n_seen = n_chunks - first_chunk;
   if (split >= n_seen) {
     finish_stage();
@@ -289,23 +335,27 @@ void attention(uint group) {
   }
 
   uvec4 keys[kKeyLoads][kQuarter], values[kValueLoads];
-  load_chunk(first_chunk + split, kv_head, position, keys, values);
+  load_chunk(first_chunk + split, kv_head, position, first_new, keys, values);
   uint n_rotated = push.rope_dim / 2;  // pairs
   Turns turns = Turns(push.w);
 
-  // Which values the token's q, k and v need. Only the workgroup with their chunk needs k and v, but all load
-  // them together with q.
+  // Which values the token's q, k and v need. Only the workgroup with the last chunk needs k and v, and maybe the
+  // one with the chunk before it those of earlier tokens, but all load them together with q.
   vec2 turn[kQueries];
   UNROLL for (uint i = 0; i < kQueries; ++i) {
     uint feature = (lane + i * kSize) % kHeadDim;
     turn[i] = vec2(1.0, 0.0);
     if (feature < push.rope_dim) turn[i] = turns.at[position * n_rotated + feature % n_rotated];
   }
-  bool has_new = split == (n_seen - 1) % n_splits, brings_key = has_new && lane < kPairs;  // and the value
+  bool has_last = split == (n_seen - 1) % n_splits;
+  bool has_new = has_last || kTokens > 1 && first_new / kChunk != position / kChunk &&
+                                 split == (n_seen - 2) % n_splits;
+  uint n_new = has_new ? this_token + 1 : 0, own_new = new_of_lane(), own_pair = pair_of_lane();
+  bool brings_key = has_new && lane < n_new * kPairs;  // and the value
   vec2 key_turn[2] = vec2[2](vec2(1.0, 0.0), vec2(1.0, 0.0));
   UNROLL for (uint i = 0; i < 2; ++i)
-    if (brings_key && 2 * lane + i < push.rope_dim)
-      key_turn[i] = turns.at[position * n_rotated + (2 * lane + i) % n_rotated];
+    if (brings_key && 2 * own_pair + i < push.rope_dim)
+      key_turn[i] = turns.at[(first_new + own_new) * n_rotated + (2 * own_pair + i) % n_rotated];
 
   uint wanted[kTaken];
   UNROLL for (uint i = 0; i < kQueries; ++i) {
@@ -316,7 +366,7 @@ void attention(uint group) {
   }
   uint key_at = (push.n_head + kv_head) * kHeadDim, value_at = key_at + push.n_head_kv * kHeadDim;
   UNROLL for (uint i = 0; i < 2; ++i) {
-    uint feature = min(2 * lane + i, kHeadDim - 1);
+    uint feature = min(2 * own_pair + i, kHeadDim - 1);
     uvec2 pair = pair_of(key_at, feature);
     wanted[2 * kQueries + 2 * i] = brings_key ? pair.x : wanted[0];
     wanted[2 * kQueries + 2 * i + 1] = brings_key ? pair.y : wanted[0];
@@ -327,11 +377,11 @@ void attention(uint group) {
   UNROLL for (uint i = 0; i < kQueries; ++i)
     q_weight[i] = load_norm(HEAD_Q_NORM, push.q_norm, (lane + i * kSize) % kHeadDim);
   UNROLL for (uint i = 0; i < 2; ++i)
-    k_weight[i] = load_norm(HEAD_K_NORM, push.k_norm, min(2 * lane + i, kHeadDim - 1));
+    k_weight[i] = load_norm(HEAD_K_NORM, push.k_norm, min(2 * own_pair + i, kHeadDim - 1));
 
   float bias[kTaken], taken[kTaken];
   load_bias(wanted, bias);
-  take(wanted, taken);
+  take(wanted, brings_key ? own_new : this_token, taken);
   if (kHasBias) {
     UNROLL for (uint i = 0; i < kTaken; ++i) {
       precise float sum = taken[i] + bias[i];
@@ -343,7 +393,7 @@ void attention(uint group) {
   UNROLL for (uint i = 0; i < 2; ++i)
     k[i] = vec2(taken[2 * kQueries + 2 * i], taken[2 * kQueries + 2 * i + 1]);
   vec2 v = vec2(taken[2 * kQueries + 4], taken[2 * kQueries + 5]);
-  if (kHasNorm) norm_heads(q, k, q_weight, k_weight, has_new, brings_key);
+  if (kHasNorm) norm_heads(q, k, q_weight, k_weight, n_new, brings_key);
   UNROLL for (uint i = 0; i < kQueries; ++i) {
     uint item = lane + i * kSize;
     if (item >= kHeads * kHeadDim) break;
@@ -354,22 +404,24 @@ void attention(uint group) {
   uint row = (cache_row(position) * push.n_head_kv + kv_head) * kPairs;
   uint value_word = pack_half2(v.x, v.y);
   if (brings_key) {
-    uint word = pack_half2(rotate(k[0], key_turn[0], 2 * lane), rotate(k[1], key_turn[1], 2 * lane + 1));
-    new_key[lane / 4][lane % 4] = word;
-    if (first_head % a_kv_head == 0) {
-      new_k.at[row + lane] = word;
-      new_v.at[row + lane] = value_word;
+    uint word =
+        pack_half2(rotate(k[0], key_turn[0], 2 * own_pair), rotate(k[1], key_turn[1], 2 * own_pair + 1));
+    keep_new_key(lane, word);
+    if (has_last && own_new == this_token && first_head % a_kv_head == 0) {
+      new_k.at[row + own_pair] = word;
+      new_v.at[row + own_pair] = value_word;
     }
   }
 
   for (uint chunk = first_chunk + split;; chunk += n_splits) {
     uint base = chunk * kChunk;
-    uint n_keys = min(kChunk, position + 1 - base), n_old = min(kChunk, position - base);
+    uint n_keys = min(kChunk, position + 1 - base), n_old = old_keys(base, first_new);
     uint n_gone = max(first_key, base) - base;
     UNROLL for (uint i = 0; i < kValueLoads; ++i)
       if (lane + i * kSize < kChunk * kUnits) tile[lane + i * kSize] = values[i];
     barrier();
-    if (n_old < n_keys && brings_key) tile[n_old * kUnits + lane / 4][lane % 4] = value_word;
+    uint own_key = first_new + own_new - base;  // in the chunk, if it is there
+    if (brings_key && own_key < n_keys) tile[own_key * kUnits + own_pair / 4][own_pair % 4] = value_word;
     UNROLL for (uint i = 0; i < kKeyLoads; ++i) {
       uint item = lane + i * kSize, key = item % kChunk, quarter = item / kChunk;
       if (quarter >= 4) break;
@@ -378,7 +430,9 @@ void attention(uint group) {
       UNROLL for (uint h = 0; h < kHeads; ++h) sum[h] = 0.0;
       UNROLL for (uint unit = 0; unit < kQuarter; ++unit) {
         if (range.x + unit >= range.y) break;
-        uvec4 bits = key == n_old ? new_key[range.x + unit] : keys[i][unit];
+        uvec4 bits = keys[i][unit];
+        if (kTokens == 1 ? key == n_old : key >= n_old)
+          bits = new_key_unit(min(base + key - first_new, kTokens - 1) * kUnits + range.x + unit);
         UNROLL for (uint h = 0; h < kHeads; ++h)
           sum[h] = dot8(bits, h * kHeadDim + 8 * (range.x + unit), sum[h]);
       }
@@ -412,7 +466,7 @@ void attention(uint group) {
     }
     barrier();
     uint next = chunk + n_splits;
-    if (next < n_chunks) load_chunk(next, kv_head, position, keys, values);
+    if (next < n_chunks) load_chunk(next, kv_head, position, first_new, keys, values);
     for (uint item = lane; item < kHeads * kPairs; item += kSize) {
       uint h = item / kPairs, pair = item % kPairs;
       vec2 sum = vec2(0.0);
@@ -428,7 +482,7 @@ void attention(uint group) {
         give_features(first_head, item, sum / l);
       } else {
         Pairs chunks = Pairs(push.chunks);
-        uint of_chunk = ((first_head + h) * push.max_chunks + chunk) * (1 + kPairs);
+        uint of_chunk = (counted_head(first_head + h) * push.max_chunks + chunk) * (1 + kPairs);
         if (pair == 0) chunks.at[of_chunk] = vec2(largest_score[h], l);
         chunks.at[of_chunk + 1 + pair] = sum;
       }
@@ -443,8 +497,9 @@ void attention(uint group) {
     Words finished = Words(push.finished);
     uint n_active = min(n_splits, n_seen);
     if (lane == 0) {
-      is_last = atomicAdd(finished.at[group % n_groups], 1) == n_active - 1;
-      if (is_last) finished.at[group % n_groups] = 0;
+      uint own = this_token * n_groups + group % n_groups;
+      is_last = atomicAdd(finished.at[own], 1) == n_active - 1;
+      if (is_last) finished.at[own] = 0;
       memoryBarrierBuffer();
     }
     barrier();

@@ -1,6 +1,10 @@
-// A ternary product of one token as a stage of decode.comp, y = W int8(rms_norm(x) * weight). Every workgroup
-// norms and rounds the whole vector. It loads its share of the codes and of the norm's weights before it
-// waits for x. The results are those of rms_norm_quantise and of the kernels for few tokens, bit for bit.
+// A ternary product as a stage of decode.comp, y = W int8(rms_norm(x) * weight). Every workgroup norms and
+// rounds the whole vector. It loads its share of the codes and of the norm's weights before it waits for x. The
+// results are those of rms_norm_quantise and of the kernels for few tokens, bit for bit.
+//
+// Of several tokens a workgroup loads its codes once. They stay in registers while it takes the vectors one
+// after the other, each in place of the one before. Gate and up, of which a workgroup takes several sets of rows
+// in turn, are multiplied with the vectors of all tokens, which lie in `tile` together.
 //
 // Code is as precious as registers here: a workgroup runs through each stage once, so a chain whose
 // instructions do not fit into the cache for them (about 128 KB on an H200) waits for instructions. What does
@@ -17,13 +21,35 @@ uint halves[kMostCodes];  // each has the scale of the codes
 #endif
 uvec2 residual;  // what the result of the set of rows at hand is added to, tagged or with 0
 
+// Of each vector in `tile` where these are several: its scale, and the sum of its integers.
+shared RowScale token_scales[kTokens];
+shared int token_sums[kTokens];
+
 // The sum of the vector's integers, which whole matrices need at the end of a row: of its subgroups' shares.
-int vector_sum() {
+int sum_of_shares() {
   int sum = 0;
 #ifndef GROUPS
   for (uint i = 0; i < N_SUBGROUPS; ++i) sum += reduce_int[i];
 #endif
   return sum;
+}
+
+int vector_sum(bool gates) { return kTokens > 1 && gates ? token_sums[this_token] : sum_of_shares(); }
+
+// Goes on to the vector of a token in `tile`.
+void place_vector(uint token) {
+  this_token = token;
+#ifdef GROUPS
+  first_unit = token * (push.n_in / 64);
+  first_word = token * 4 * unit_stride(push.n_in / 64);
+#else
+  first_word = token * (push.n_in / 16);
+#endif
+}
+
+RowScale use_vector(uint token) {
+  place_vector(token);
+  return token_scales[token];
 }
 
 #define LOAD load_short
@@ -57,18 +83,10 @@ int vector_sum() {
 #define MATRICES 2
 #include "common/decode_rows.glsl"
 
-void linear(uint group, bool gates, bool long_rows) {
-  if (gates) load_gate(group);
-  else if (long_rows) load_long(group);
-  else load_short(group);
-
-  uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;  // sixteen neighbours are also neighbouring lanes
+// Takes the vector of this token, norms it and rounds it into `tile`.
+RowScale round_vector(uint invocation, bool long_rows) {
   uint units = push.n_in / 64, words = push.n_in / 4, loads = loads_of(long_rows);
   bool normed = is_normed(long_rows);
-  load_weights(invocation, words, loads, normed);
-#ifdef GROUPS
-  clear_units(invocation, units);
-#endif
   RowScale scale;
   RowShare share = RowShare(0.0, 0.0);
 #ifdef GROUPS
@@ -77,6 +95,7 @@ void linear(uint group, bool gates, bool long_rows) {
   if (kRounded != 0 && (push.flow & FLOW_FROM_ROUNDED) != 0) {
     share.largest = take_units(invocation, units);
   } else {
+    clear_units(invocation, units);
     take_vector(invocation, words, long_rows);
     barrier();  // subgroups that polled at different times meet here
     share = weigh_vector(invocation, words, loads);
@@ -107,16 +126,53 @@ void linear(uint group, bool gates, bool long_rows) {
     ivec4 four = quantised(own_x[i], scale.factor);
     uint quad = at / 4;  // of a block's eight: 2s + half
     sum += sum_of(four);
-    tile[quad % 8 / 2 * units + quad / 8 * 2 + quad % 2][at % 4] = packed(four);
+    tile[first_word + quad % 8 / 2 * units + quad / 8 * 2 + quad % 2][at % 4] = packed(four);
   }
   sum = subgroup_add(sum);
   if (LANE == 0) reduce_int[SUBGROUP] = sum;
   barrier();  // which also shows everyone the int8
 #endif
+  return scale;
+}
 
-  if (gates) product_gate(group, scale);
-  else if (long_rows) product_long(group, scale);
-  else product_short(group, scale);
+void linear(uint group, bool gates, bool long_rows) {
+  const bool together = kTokens > 1 && gates;
+  uint first = 0, end = n_tokens();
+  if (kTokens > 1 && !gates) {
+    uint of_token = push.n_groups / ((end + push.tokens_each - 1) / push.tokens_each);
+    first = group / of_token * push.tokens_each;
+    end = min(first + push.tokens_each, end);
+    group %= of_token;
+    this_token = first;
+  }
+  if (gates) load_gate(group);
+  else if (long_rows) load_long(group);
+  else load_short(group);
+
+  uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;  // sixteen neighbours are also neighbouring lanes
+  load_weights(invocation, push.n_in / 4, loads_of(long_rows), is_normed(long_rows));
+  for (uint t = first; t < end; ++t) {
+    if (together) {
+      place_vector(t);
+    } else if (kTokens > 1 && t > first) {
+      this_token = t;
+      residual = long_rows ? residual_of_long(first_row_of_long(group))
+                           : residual_of_short(first_row_of_short(group));
+      barrier();  // nobody needs the vector before it
+    }
+    RowScale scale = round_vector(invocation, long_rows);
+    if (together) {
+      if (gl_LocalInvocationID.x == 0) {
+        token_scales[t] = scale;
+        token_sums[t] = sum_of_shares();
+      }
+      if (t + 1 < end) continue;
+      barrier();
+    }
+    if (gates) product_gate(group, scale);
+    else if (long_rows) product_long(group, scale);
+    else product_short(group, scale);
+  }
   finish_stage();
 }
 

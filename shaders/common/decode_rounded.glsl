@@ -15,7 +15,7 @@ const uint kSpan = kSet < 4 * kUnitWords ? 4 * kUnitWords : kSet;
 const bool kGatesRound = (kRounded & ROUNDED_GATES) != 0;
 const bool kAttentionRounds = (kRounded & ROUNDED_ATTENTION) != 0;
 const uint kGateQuads = kGatesRound ? 2 * kSpan / 4 : 1;
-shared vec4 gate_results[kGateQuads];  // of two spans in turns
+shared vec4 gate_results[kTokens * kGateQuads];  // of two spans in turns
 
 // kUnitWords neighbouring lanes give a unit, of which each has four values. Requires: all lanes of a subgroup
 // are here, and it has at least so many. Those where is_there is false give nothing.
@@ -28,13 +28,13 @@ void give_unit(vec4 four, uint unit, uint n_units, bool is_there) {
   if (!is_there) return;
   uint tag = tag_of(this_stage), bits = floatBitsToUint(largest), lane = LANE % kUnitWords;
   uint word = packed(rounded_four.q);
-  Tagged(push.to).at[unit * kUnitWords + lane] = uvec2(word, word ^ tag);
+  Tagged(push.to).at[first_result() + unit * kUnitWords + lane] = uvec2(word, word ^ tag);
   if (kRest != 0) {
     word = packed(rounded_four.rest);
-    Tagged(push.to).at[(n_units + unit) * kUnitWords + lane] = uvec2(word, word ^ tag);
+    Tagged(push.to).at[first_result() + (n_units + unit) * kUnitWords + lane] = uvec2(word, word ^ tag);
   }
   if (lane == 0)
-    TaggedPairs(push.to).at[n_units * kPlanes * kUnitWords / 2 + unit] =
+    TaggedPairs(push.to).at[first_result() / 2 + n_units * kPlanes * kUnitWords / 2 + unit] =
         uvec4(bits, bits ^ tag, sum, uint(sum) ^ tag);
 }
 
@@ -46,13 +46,13 @@ float take_units(uint invocation, uint units) {
   uint tag = tag_of(this_stage - push.from_back), word_pairs = units * kPlanes * kUnitWords / 2;
   uint pairs = word_pairs + units;
   float largest = 0.0;
-  wait_for_input(2 * pairs - 1, tag);
+  wait_for_input(first_input() + 2 * pairs - 1, tag);
   for (uint first = invocation; first < pairs; first += kAtOnce * gl_WorkGroupSize.x) {
     uvec4 some[kAtOnce];
     for (uint polls = 0;; ++polls) {
       uint wrong = 0;
       UNROLL for (uint i = 0; i < kAtOnce; ++i)
-        some[i] = input_.at[min(first + i * gl_WorkGroupSize.x, pairs - 1)];
+        some[i] = input_.at[first_input() / 2 + min(first + i * gl_WorkGroupSize.x, pairs - 1)];
       UNROLL for (uint i = 0; i < kAtOnce; ++i)
         wrong |= (some[i].x ^ some[i].y ^ tag) | (some[i].z ^ some[i].w ^ tag);
       if (wrong == 0 || !look_again(polls)) break;
@@ -60,13 +60,13 @@ float take_units(uint invocation, uint units) {
     UNROLL for (uint i = 0; i < kAtOnce; ++i) {
       uint pair = first + i * gl_WorkGroupSize.x, unit = pair / (kUnitWords / 2);
       uint plane = unit < units ? 0 : 1, word = pair % (kUnitWords / 2) * 2;
-      uint to = (plane * kUnitWords + word) / 4 * unit_stride(units) + unit - plane * units;
+      uint to = first_word + (plane * kUnitWords + word) / 4 * unit_stride(units) + unit - plane * units;
       if (pair < word_pairs) {
         tile[to][word % 4] = some[i].x;
         tile[to][word % 4 + 1] = some[i].z;
       } else if (pair < pairs) {
-        unit_largest[pair - word_pairs] = some[i].x;
-        unit_sums[pair - word_pairs] = int(some[i].z);
+        unit_largest[first_unit + pair - word_pairs] = some[i].x;
+        unit_sums[first_unit + pair - word_pairs] = int(some[i].z);
         largest = max(largest, uintBitsToFloat(some[i].x));
       }
     }
@@ -77,16 +77,26 @@ float take_units(uint invocation, uint units) {
 bool gives_units() { return (push.flow & FLOW_TO_ROUNDED) != 0; }
 
 // Keeps a row of gates until its unit is whole.
-void keep_gate(uint row, float value) { gate_results[row / 4 % kGateQuads][row % 4] = value; }
+void keep_gate(uint row, float value) {
+  gate_results[this_token * kGateQuads + row / 4 % kGateQuads][row % 4] = value;
+}
 
-// Gives the span of rows that ends with `end`, if one does.
+// Gives the span of rows that ends with `end` of all tokens, if one does. Requires: there are as many
+// invocations as quads.
 void give_gates(uint end) {
   if (end % kSpan != 0) return;
   barrier();
-  if (SUBGROUP * SUBGROUP_SIZE >= kSpan / 4) return;
-  uint place = SUBGROUP * SUBGROUP_SIZE + LANE, row = end - kSpan + 4 * place;
-  bool is_there = place < kSpan / 4 && row < push.n_out;
-  vec4 four = gate_results[row / 4 % kGateQuads];
+  uint places = n_tokens() * kSpan / 4;
+  if (SUBGROUP * SUBGROUP_SIZE >= places) return;
+  uint place = SUBGROUP * SUBGROUP_SIZE + LANE;
+  bool is_there = place < places;
+  if (kTokens > 1) {
+    this_token = min(place / (kSpan / 4), kTokens - 1);
+    place %= kSpan / 4;
+  }
+  uint row = end - kSpan + 4 * place;
+  is_there = is_there && row < push.n_out;
+  vec4 four = gate_results[this_token * kGateQuads + row / 4 % kGateQuads];
   give_unit(four, row / (4 * kUnitWords), push.n_out / (4 * kUnitWords), is_there);
-  if ((push.flow & FLOW_OUT) != 0 && is_there) Vectors(push.y).at[row / 4] = four;
+  if ((push.flow & FLOW_OUT) != 0 && is_there) Vectors(push.y).at[(first_result() + row) / 4] = four;
 }

@@ -10,6 +10,11 @@
 #if defined(GROUPS) && MATRICES == 2
 #define ROUNDS (kGatesRound && gives_units())
 #endif
+#if MATRICES == 2
+#define IS_LAST_TOKEN (kTokens == 1 || t + 1 == n_tokens())
+#else
+#define IS_LAST_TOKEN true
+#endif
 #ifdef GROUPS
 #define TAKES_PASSES 1
 #else
@@ -48,8 +53,8 @@ void LOAD_AT(uint first_row, uint from, uint to) {
 uvec2 RESIDUAL_OF(uint first_row) {
   uint row = min(first_row + LANE % LANES % ROWS, push.n_out - 1);
   if (MATRICES == 2 || push.kind != STAGE_LINEAR_ADD) return uvec2(0);
-  if ((push.flow & FLOW_RESIDUAL) != 0) return Tagged(push.residual).at[row];
-  return uvec2(floatBitsToUint(Floats(push.y).at[row]), 0);
+  if ((push.flow & FLOW_RESIDUAL) != 0) return Tagged(push.residual).at[first_result() + row];
+  return uvec2(floatBitsToUint(Floats(push.y).at[first_result() + row]), 0);
 }
 
 void LOAD(uint group) {
@@ -72,13 +77,17 @@ void PRODUCT(uint group, RowScale scale) {
   bool goes_on = pass + 1 < push.n_passes;
   uvec2 next_residual = goes_on ? RESIDUAL_OF(first_row + a_pass) : uvec2(0);
 #endif
+#if MATRICES == 2
+  for (uint t = 0; t < n_tokens(); ++t) {
+  if (kTokens > 1) scale = use_vector(t);
+#endif
   int acc[CODES];
   UNROLL for (uint k = 0; k < CODES; ++k) acc[k] = 0;
 #ifdef GROUPS
   uint stride = unit_stride(units), row_scales = units / kScaleGroups;
   UNROLL for (uint i = 0; i < LOADS; ++i) {
     uint own = lane + i * LANES, g = min(own, units - 1);
-    int sums = unit_sums[g];
+    int sums = unit_sums[first_unit + g];
     // fixed_point is a power of two, so it does not matter which of the two is multiplied by it.
     float share = push.fixed_point;
     if (kInputUnits != 0) share *= share_of(g, scale);
@@ -90,7 +99,7 @@ void PRODUCT(uint group, RowScale scale) {
     }
     if (kRest == 0) {
       uvec4 q[4];
-      UNROLL for (uint s = 0; s < 4; ++s) q[s] = tile[s * stride + g];
+      UNROLL for (uint s = 0; s < 4; ++s) q[s] = tile[first_word + s * stride + g];
       UNROLL for (uint k = 0; k < CODES; ++k) {
         uvec4 some = bits[k * LOADS + i];
         int dot = dot_codes_at(some, 4, q[1], 0) >> 2;  // codes are masked where they lie
@@ -103,7 +112,7 @@ void PRODUCT(uint group, RowScale scale) {
       int dots[CODES], rest_dots[CODES];
       UNROLL for (uint k = 0; k < CODES; ++k) dots[k] = rest_dots[k] = 0;
       UNROLL for (uint s = 1; s < 5; ++s) {
-        uvec4 q = tile[s % 4 * stride + g], r = tile[(4 + s % 4) * stride + g];
+        uvec4 q = tile[first_word + s % 4 * stride + g], r = tile[first_word + (4 + s % 4) * stride + g];
         UNROLL for (uint k = 0; k < CODES; ++k) {
           uvec4 some = s == 4 ? bits[k * LOADS + i] >> 6 : bits[k * LOADS + i];
           uint shift = s < 3 ? 6 - 2 * s : 0;
@@ -118,13 +127,13 @@ void PRODUCT(uint group, RowScale scale) {
       UNROLL for (uint k = 0; k < CODES; ++k)
         acc[k] += rounded_share(REST_STEPS * dots[k] + (rest_dots[k] - sums), of_group[k], share);
     }
-    if (goes_on) LOAD_AT(first_row + a_pass, i, i + 1);  // on their way meanwhile
+    if (goes_on && IS_LAST_TOKEN) LOAD_AT(first_row + a_pass, i, i + 1);  // on their way meanwhile
   }
 #else
   ivec4 sums[MATRICES];  // one for each shift, still scaled by it
   UNROLL for (uint m = 0; m < MATRICES; ++m) sums[m] = ivec4(0);
   UNROLL for (uint i = 0; i < LOADS; ++i) {
-    uint h = min(lane + i * LANES, units - 1);
+    uint h = first_word + min(lane + i * LANES, units - 1);
     uvec4 q0 = tile[h], q1 = tile[units + h], q2 = tile[2 * units + h], q3 = tile[3 * units + h];
     UNROLL for (uint m = 0; m < MATRICES; ++m) {
       uvec4 some = bits[m * LOADS + i];
@@ -134,7 +143,7 @@ void PRODUCT(uint group, RowScale scale) {
       sums[m].w = dot_codes_at(some, 0, q3, sums[m].w);
     }
 #if TAKES_PASSES
-    if (goes_on) LOAD_AT(first_row + a_pass, i, i + 1);
+    if (goes_on && IS_LAST_TOKEN) LOAD_AT(first_row + a_pass, i, i + 1);
 #endif
   }
   UNROLL for (uint m = 0; m < MATRICES; ++m)
@@ -153,10 +162,10 @@ void PRODUCT(uint group, RowScale scale) {
     // An earlier stage has given it, but this invocation may have read it too early.
     uint tag = tag_of(this_stage - push.residual_back);
     for (uint polls = 0; (residual.x ^ residual.y) != tag && look_again(polls); ++polls)
-      residual = Tagged(push.residual).at[min(first_row + lane % ROWS, push.n_out - 1)];
+      residual = Tagged(push.residual).at[first_result() + min(first_row + lane % ROWS, push.n_out - 1)];
   }
   if (lane < ROWS && row < push.n_out) {
-    int q_sum = vector_sum();
+    int q_sum = vector_sum(MATRICES == 2);
     if (MATRICES == 2) {
       float result = gated(ternary_result(sum, q_sum, scale.s, push.scale0),
                            ternary_result(up_sum, q_sum, scale.s, push.scale1));
@@ -172,6 +181,9 @@ void PRODUCT(uint group, RowScale scale) {
       give(row, result);
     }
   }
+#if MATRICES == 2
+  }
+#endif
 #ifdef ROUNDS
   if (ROUNDS) give_gates((group * push.n_passes + pass + 1) * a_pass);
 #endif
@@ -194,3 +206,4 @@ void PRODUCT(uint group, RowScale scale) {
 #undef CODES
 #undef ROUNDS
 #undef TAKES_PASSES
+#undef IS_LAST_TOKEN

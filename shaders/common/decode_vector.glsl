@@ -13,6 +13,7 @@ bool is_normed(bool long_rows) {
   return norm == NORM_ALWAYS || norm == NORM_BY_STAGE && push.weight != uvec2(0);
 }
 
+uint first_word = 0;         // uvec4 of `tile` in which the vector at hand begins, where it holds several
 vec4 own_x[kMostNormLoads];  // what this invocation has of the vector
 vec4 own_weight[kWeights];   // and of the norm's weights
 
@@ -29,7 +30,8 @@ void load_weights(uint invocation, uint words, uint loads, bool normed) {
   for (uint polls = 0;; ++polls) {                                                                        \
     uvec4 pairs[2 * COUNT];                                                                               \
     UNROLL for (uint i = 0; i < 2 * COUNT; ++i)                                                           \
-      pairs[i] = input_.at[2 * min(invocation + (FIRST + i / 2) * gl_WorkGroupSize.x, words - 1) + i % 2]; \
+      pairs[i] = input_.at[first_input() / 2 + i % 2 +                                                    \
+                           2 * min(invocation + (FIRST + i / 2) * gl_WorkGroupSize.x, words - 1)];        \
     uint wrong = 0;                                                                                       \
     UNROLL for (uint i = 0; i < COUNT; ++i) {                                                             \
       uvec4 values = uvec4(pairs[2 * i].xz, pairs[2 * i + 1].xz);                                         \
@@ -43,12 +45,12 @@ void load_weights(uint invocation, uint words, uint loads, bool normed) {
 void take_vector(uint invocation, uint words, bool long_rows) {
   if ((push.flow & FLOW_FROM) == 0) {
     UNROLL for (uint i = 0; i < kMostNormLoads; ++i)
-      own_x[i] = Vectors(push.x).at[min(invocation + i * gl_WorkGroupSize.x, words - 1)];
+      own_x[i] = Vectors(push.x).at[first_input() / 4 + min(invocation + i * gl_WorkGroupSize.x, words - 1)];
     return;
   }
   TaggedPairs input_ = TaggedPairs(push.from);
   uint tag = tag_of(this_stage - push.from_back);
-  wait_for_input(push.n_in - 1, tag);
+  wait_for_input(first_input() + push.n_in - 1, tag);
   TAKE(0, kNormLoads)
   if (kNormLoads < kMostNormLoads && long_rows) TAKE(kNormLoads, kMoreNormLoads)
 }
@@ -89,6 +91,7 @@ uint unit_stride(uint units) { return units + 1; }
 uint unit_stride(uint units) { return units + 4; }
 #endif
 const uint kMostUnits = kTile * 4 / kUnitWords / kPlanes;
+uint first_unit = 0;  // of the vector at hand, where several lie in `tile`
 shared int unit_sums[kMostUnits];      // of the inputs of each; of blocks: sum(q), and 2^16 times that of the rest
 shared uint unit_largest[kMostUnits];  // bits of its largest |x * weight|
 
@@ -96,7 +99,7 @@ int sum_of_q(int both) { return both << 16 >> 16; }
 int sum_of_rest(int both) { return both - sum_of_q(both) >> 16; }
 
 void clear_units(uint invocation, uint units) {
-  for (uint i = invocation; i < units; i += gl_WorkGroupSize.x) {
+  for (uint i = first_unit + invocation; i < first_unit + units; i += gl_WorkGroupSize.x) {
     unit_sums[i] = 0;
     if (SUBGROUP_SIZE < kUnitWords) unit_largest[i] = 0;
   }
@@ -142,7 +145,7 @@ int sum_of_both(RoundedWord word) {
 }
 
 RoundedWord rounded_words(uint i, uint at, bool is_there, float factor) {
-  uint unit = at / kUnitWords;
+  uint unit = first_unit + at / kUnitWords;
   if (kInputUnits != 0) factor = factor_of_unit(largest_of_unit(largest_of(own_x[i], 0.0), unit, is_there));
   RoundedWord word = rounded_word(own_x[i], factor);
   add_to_unit(is_there ? sum_of_both(word) : 0, unit, is_there);
@@ -151,13 +154,13 @@ RoundedWord rounded_words(uint i, uint at, bool is_there, float factor) {
 
 // Puts them into `tile`, as [plane][quad of words of a unit][unit].
 void keep_words(uint at, uint units, RoundedWord word) {
-  uint to = at % kUnitWords / 4 * unit_stride(units) + at / kUnitWords;
+  uint to = first_word + at % kUnitWords / 4 * unit_stride(units) + at / kUnitWords;
   tile[to][at % 4] = packed(word.q);
   if (kRest != 0) tile[kUnitWords / 4 * unit_stride(units) + to][at % 4] = packed(word.rest);
 }
 
 // The share of the inputs of a unit. Requires for it: inputs have units.
 float share_of(uint unit, RowScale scale) {
-  return share_of_unit(uintBitsToFloat(unit_largest[unit]), scale);
+  return share_of_unit(uintBitsToFloat(unit_largest[first_unit + unit]), scale);
 }
 #endif

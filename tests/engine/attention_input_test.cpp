@@ -181,8 +181,9 @@ TEST_P(Kernels, AttentionOfOneTokenWithNormsHasTheBitsOfABatch) {
   }
 }
 
-// The product for q, k and v, attention and its output are three stages of a chain here. On a software device
-// with more than one thread they are three dispatches (engine_chained_kernels). Attention hands over int8.
+// The product for q, k and v, attention and its output are three stages of a chain here, of a token and of
+// three. On a software device with more than one thread they are three dispatches (engine_chained_kernels).
+// Attention hands over int8.
 TEST_P(Kernels, AChainWithNormsIsItsSteps) {
   const Variant& variant = GetParam();
   const bool software = backend->device().software;
@@ -202,55 +203,59 @@ TEST_P(Kernels, AChainWithNormsIsItsSteps) {
   const InputCase& c = kCases[2];
   const AttentionShape& s = c.shape;
   const AttentionInputs in(*b, c, rng);
-  const uint32_t n_in = 256, position = 70, n_ctx = 72, q = s.n_head * s.head_dim,
-                 kv = s.n_head_kv * s.head_dim;
+  constexpr uint32_t kMost = 3;
+  const uint32_t n_in = 256, n_ctx = 72, q = s.n_head * s.head_dim, kv = s.n_head_kv * s.head_dim;
   const Grouped into = random_groups(*b, n_in, {q, kv, kv}, 128, Input::int8_units, rng),
                 out = random_groups(*b, q, {n_in}, 128, Input::int8_units, rng);
   const Norm norm = rms_of(put(*b, floats(n_in, rng)), 1e-5F), none;
-  const Quantised quantised{b->allocate(q, BufferUse::device),
-                            b->allocate(8, BufferUse::device),
-                            b->allocate(q / 16, BufferUse::device),
+  const Quantised quantised{b->allocate(kMost * q, BufferUse::device),
+                            b->allocate(kMost * 8, BufferUse::device),
+                            b->allocate(kMost * q / 16, BufferUse::device),
                             nullptr,
                             nullptr,
-                            b->allocate(q / 16, BufferUse::device)};
+                            b->allocate(kMost * q / 16, BufferUse::device)};
   std::vector<uint16_t> cached(size_t{n_ctx} * kv);
   for (uint16_t& h : cached) h = static_cast<uint16_t>((rng() & 0x8000) | (0x3000 + rng() % 0x0C00));
-  const BufferPtr turns = put(*b, rotations(s, n_ctx)), qkv = put(*b, std::vector<float>(q + 2 * kv)),
-                  o = put(*b, std::vector<float>(q)), x = put(*b, std::vector<float>(n_in)),
-                  y = put(*b, std::vector<float>(n_in));
+  const BufferPtr turns = put(*b, rotations(s, n_ctx)),
+                  qkv = put(*b, std::vector<float>(kMost * (q + 2 * kv))),
+                  o = put(*b, std::vector<float>(kMost * q)), x = put(*b, std::vector<float>(kMost * n_in)),
+                  y = put(*b, std::vector<float>(kMost * n_in));
   const AttentionScratch scratch{put(*b, std::vector<float>(s.n_head * 2 * (2 + s.head_dim))),
                                  put(*b, std::vector<uint32_t>(s.n_head))};
   struct Way {
     BufferPtr k, v;
     std::unique_ptr<Program> program;
   };
-  Way ways[2];
-  for (Way& way : ways) way = {put(*b, cached), put(*b, cached), nullptr};
-  ways[0].program = b->record([&](Recorder& r) {
-    r.linear(into.matrix, {*x, norm, quantised}, store(*qkv), 1);
-    r.self_attention(*qkv, in.device, *turns, *ways[0].k, *ways[0].v, scratch, *o, s, 1);
-    r.linear(out.matrix, {*o, none, quantised}, store(*y), 1);
-  });
-  ways[1].program = b->record([&](Recorder& r) {
-    r.quantise(into.matrix, {*x, norm, quantised}, 1);
-    r.product(into.matrix, quantised, store(*qkv), 1);
-    r.rope_store_kv(*qkv, in.device, *turns, *ways[1].k, *ways[1].v, s, 1);
-    r.attention(*qkv, *ways[1].k, *ways[1].v, *o, s, 1);
-    r.quantise(out.matrix, {*o, none, quantised}, 1);
-    r.product(out.matrix, quantised, store(*y), 1);
-  });
-  for (uint32_t token = 0; token < 2; ++token) {
-    const std::vector<float> values = floats(n_in, rng);
-    b->upload(*x, 0, std::as_bytes(std::span(values)));
-    b->finish_uploads();
-    std::vector<float> found[2];
-    for (int i = 0; i < 2; ++i) {
-      b->run(*ways[i].program, position + token, std::vector<int32_t>{0});
-      found[i] = get<float>(*b, *o, q);
-      const std::vector<float> results = get<float>(*b, *y, n_in);
-      found[i].insert(found[i].end(), results.begin(), results.end());
+  for (const uint32_t n : {1U, kMost}) {
+    Way ways[2];
+    for (Way& way : ways) way = {put(*b, cached), put(*b, cached), nullptr};
+    ways[0].program = b->record([&](Recorder& r) {
+      r.linear(into.matrix, {*x, norm, quantised}, store(*qkv), n);
+      r.self_attention(*qkv, in.device, *turns, *ways[0].k, *ways[0].v, scratch, *o, s, n);
+      r.linear(out.matrix, {*o, none, quantised}, store(*y), n);
+    });
+    ways[1].program = b->record([&](Recorder& r) {
+      r.quantise(into.matrix, {*x, norm, quantised}, n);
+      r.product(into.matrix, quantised, store(*qkv), n);
+      r.rope_store_kv(*qkv, in.device, *turns, *ways[1].k, *ways[1].v, s, n);
+      r.attention(*qkv, *ways[1].k, *ways[1].v, *o, s, n);
+      r.quantise(out.matrix, {*o, none, quantised}, n);
+      r.product(out.matrix, quantised, store(*y), n);
+    });
+    for (const uint32_t position : {62U, 69U}) {  // three tokens have keys on both sides of a chunk's border
+      const std::vector<float> values = floats(n * n_in, rng);
+      b->upload(*x, 0, std::as_bytes(std::span(values)));
+      b->finish_uploads();
+      std::vector<float> found[2];
+      for (int i = 0; i < 2; ++i) {
+        b->run(*ways[i].program, position, std::vector<int32_t>(n));
+        found[i] = get<float>(*b, *o, n * q);
+        const std::vector<float> results = get<float>(*b, *y, n * n_in);
+        found[i].insert(found[i].end(), results.begin(), results.end());
+      }
+      EXPECT_EQ(found[0], found[1]) << n << " tokens from " << position;
+      EXPECT_EQ(get<uint16_t>(*b, *ways[0].k, cached.size()), get<uint16_t>(*b, *ways[1].k, cached.size()));
     }
-    EXPECT_EQ(found[0], found[1]) << "token " << token;
   }
 }
 

@@ -58,7 +58,9 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
       const auto gpu = Engine::open(model_file(), options);
       const auto tokens = random_tokens(subgroup_size == 0 ? 140 : 70, 11);  // past two chunks of keys, or one
       std::vector<std::vector<float>> all;
-      for (const uint32_t batch : {1U, 0U, 13U}) {
+      // Sevens take stages too, and one of them has keys on both sides of the border of a chunk.
+      const bool sevens = chained == ChainedDecode::always && subgroup_size == 0;
+      for (const uint32_t batch : {1U, 0U, sevens ? 7U : 13U}) {
         const auto session = Session::create(*gpu, 0);
         SyncOptions sync;
         sync.batch = batch;
