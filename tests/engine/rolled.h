@@ -1,4 +1,4 @@
-// Products of matrices that a software device compiles in a quarter of the time (tests/support/roll_loops.py).
+// Kernels that a software device compiles in less than half of the time (tests/support/roll_loops.py).
 #pragma once
 
 #include <cstdlib>
