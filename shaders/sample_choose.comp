@@ -12,7 +12,9 @@ layout(push_constant) uniform Push { SamplePush push; };
 #include "common/sampling.glsl"
 layout(binding = 1) buffer Settings {
   SampleSettings settings;
-  uint history[SAMPLE_HISTORY];  // the token of position p is at p % SAMPLE_HISTORY
+  // The token of position p is at p % SAMPLE_HISTORY. Without a size here, since glslang gives arrays of one size in buffers
+  // and in shared memory one type, which is invalid.
+  uint history[];
 };
 layout(binding = 2) readonly buffer Randoms { uvec2 randoms[SAMPLE_RANDOMS]; };  // of position p: likewise
 layout(binding = 3) writeonly buffer Result { uvec4 result[]; };  // ArgmaxResult of each row, ChoiceResult

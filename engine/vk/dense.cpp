@@ -1,5 +1,5 @@
 // The products of matrices of blocks and floats. Their tensors have buffers of their own, so that each is a
-// dispatch, which runs beside those of the others; gate and up are one.
+// dispatch; gate and up are one.
 #include <algorithm>
 
 #include "recorder.h"
@@ -30,7 +30,6 @@ void VulkanRecorder::product_of_blocks(const Matrix& w, const Quantised& in, con
   const uint32_t tensors = out.kind == Out::Kind::gate ? 2 : 1;
   for_each_tensor(w, out, n, [&](const auto& tensor, const auto& up, const DensePush& push) {
     const auto product = [&](const Kernel& kernel, uint32_t groups_x, uint32_t groups_y) {
-      beside_last_ = push.first_row != 0;
       dispatch(kernel, push,
                {tensor.codes.get(), in.q.get(), in.info.get(), &out.y, tensor.scales.get(), up.codes.get(),
                 up.scales.get(), in.sums16.get(), w.bias ? w.bias.get() : in.info.get(), in.scales.get()},
@@ -51,7 +50,6 @@ void VulkanRecorder::product_of_floats(const Matrix& w, const Buffer& x, const O
     const Kernel& kernel = kernels_.floats(tensor.type, out, n);
     const uint32_t groups = std::min(groups_for_rows(tensors * tensor.rows, kernel.constant(CONSTANT_ROWS)),
                                      device_.limits().maxComputeWorkGroupCount[1]);
-    beside_last_ = push.first_row != 0;
     dispatch(kernel, push, {tensor.codes.get(), &x, &out.y, up.codes.get(), w.bias ? w.bias.get() : &x},
              ceil_div(n, kernel.constant(CONSTANT_TOKEN_TILES)), groups);
   });
