@@ -216,6 +216,7 @@ const uint kRows = 1, kRowsLong = 1;
 #include "common/decode_attention.glsl"
 #include "common/decode_delta.glsl"
 #ifdef HAS_UNITS
+#include "common/decode_normed.glsl"
 #include "common/decode_rotate.glsl"
 #endif
 #ifdef HAS_EXPERTS

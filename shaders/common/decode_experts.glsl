@@ -59,19 +59,11 @@ void route_token(uint group) {
   bool long_rows = push.long_rows != 0;
   uint loads = loads_of(long_rows), first_row = group * N_SUBGROUPS + SUBGROUP;
   load_router(min(first_row, kExperts - 1), 0);
-  load_weights(invocation, words, loads, true);
-  take_vector(invocation, words, long_rows);
-  float squares = 0.0;
-  UNROLL for (uint i = 0; i < kMostNormLoads; ++i)
-    if (i < loads && invocation + i * gl_WorkGroupSize.x < words) squares = add_squares(own_x[i], squares);
-  barrier();  // subgroups that polled at different times meet here
-  float inverse = inverse_of_row(squares);
+  take_normed_vector(invocation, long_rows);
   UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
     uint at = invocation + i * gl_WorkGroupSize.x;
     if (i >= loads || at >= words) break;
-    precise vec4 y = own_x[i] * inverse;
-    if (i < kWeights) y *= own_weight[i];
-    tile[at] = floatBitsToUint(y);
+    tile[at] = floatBitsToUint(own_x[i]);
   }
   barrier();
   for (uint row = first_row; row < kExperts; row += push.n_groups * N_SUBGROUPS) {

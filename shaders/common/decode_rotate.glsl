@@ -14,19 +14,11 @@ void load_block(uint first_quad, uint invocation) {
   bool long_rows = push.long_rows != 0;
   if (push.n_in != 0) {
     uint loads = loads_of(long_rows);
-    load_weights(invocation, words, loads, true);
-    take_vector(invocation, words, long_rows);
-    float squares = 0.0;
-    UNROLL for (uint i = 0; i < kMostNormLoads; ++i)
-      if (i < loads && invocation + i * gl_WorkGroupSize.x < words) squares = add_squares(own_x[i], squares);
-    barrier();  // subgroups that polled at different times meet here
-    float inverse = inverse_of_row(squares);
+    take_normed_vector(invocation, long_rows);
     UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
       uint at = invocation + i * gl_WorkGroupSize.x;
       if (i >= loads || at < first_quad || at >= min(first_quad + kBlockQuads, words)) continue;
-      precise vec4 y = own_x[i] * inverse;
-      if (i < kWeights) y *= own_weight[i];
-      tile[at - first_quad] = floatBitsToUint(y);
+      tile[at - first_quad] = floatBitsToUint(own_x[i]);
     }
     return;
   }
