@@ -176,16 +176,20 @@ uint32_t DeviceSession::cut(uint32_t position) {
   return kept;
 }
 
-// Where the pieces of a batch end, in blocks. The first one is short, so that the device has work soon.
+// Where the pieces of a batch end, in blocks. The first one is short, so that the device has work soon. The
+// next is recorded while it is computed and has twice as many blocks, which takes no longer, and so on: the
+// device never waits.
 std::vector<size_t> DeviceSession::piece_ends(uint32_t n) const {
   const size_t n_layers = engine_.weights.blocks.size();
-  if (!backend_.runs_ahead() || n_layers == 1) return {n_layers};
+  if (!backend_.runs_ahead()) return {n_layers};
   const double expected = batch_.expected(n);
   const bool streamed = engine_.places.read_in_host + engine_.places.read_in_file != 0;
   auto pieces = static_cast<size_t>(std::ceil(std::min(expected, 1e3) / kPieceSeconds));
-  pieces = std::min(std::max(pieces, streamed ? kStreamedPieces : size_t{1}), n_layers - 1);
-  std::vector<size_t> ends = {1};
-  for (size_t i = 1; i <= pieces; ++i) ends.push_back(1 + (n_layers - 1) * i / pieces);
+  pieces = std::max(pieces, streamed ? kStreamedPieces : size_t{1});
+  const size_t most = (n_layers + pieces - 1) / pieces;
+  std::vector<size_t> ends;
+  for (size_t blocks = 1, end = 0; end < n_layers; blocks = std::min(2 * blocks, most))
+    ends.push_back(end = std::min(end + blocks, n_layers));
   return ends;
 }
 
