@@ -75,7 +75,7 @@ std::optional<SampledToken> DeviceSession::sample_on_host(Sampler& sampler) {
 void DeviceSession::evaluate_alone(const SampledToken& token) {
   const auto position = static_cast<uint32_t>(tokens_.size());
   snapshots_.will_write({position, position + 1, /*one_by_one=*/true});
-  backend_.run(copies_logits_ ? *decode_logits_ : *greedy_.first, position, {&token.id, 1});
+  backend_.run(token_program(), position, {&token.id, 1});
   trace(position, 1, 0);
   tokens_.push_back(token.id);
   last_ = {};

@@ -17,6 +17,9 @@ constexpr double kPieceSeconds = 0.1;
 // A batch has at least as many pieces where weights come over a link: the first of them are on their way
 // while the rest is recorded, and a stop is prompt though it is not known how long the batch takes.
 constexpr size_t kStreamedPieces = 8;
+// A batch of so few tokens is one piece: its blocks are a few dispatches (vk/decode.h), and to record a part of
+// them takes as long as to record all.
+constexpr uint32_t kFewTokens = 8;
 
 uint32_t checked_context(const Config& config, uint32_t n_ctx) {
   if (n_ctx > config.n_ctx_train)
@@ -186,6 +189,7 @@ std::vector<size_t> DeviceSession::piece_ends(uint32_t n) const {
   const bool streamed = engine_.places.read_in_host + engine_.places.read_in_file != 0;
   auto pieces = static_cast<size_t>(std::ceil(std::min(expected, 1e3) / kPieceSeconds));
   pieces = std::max(pieces, streamed ? kStreamedPieces : size_t{1});
+  if (pieces == 1 && n <= kFewTokens) return {n_layers};
   const size_t most = (n_layers + pieces - 1) / pieces;
   std::vector<size_t> ends;
   for (size_t blocks = 1, end = 0; end < n_layers; blocks = std::min(2 * blocks, most))
@@ -234,7 +238,12 @@ bool DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const Sy
   };
   bool done = false;
   try {
-    done = run_pieces(batch, blocks);
+    if (n == 1 && last && !options.observe && piece_ends(n).size() == 1) {
+      backend_.run(token_program(), position, batch);
+      done = true;
+    } else {
+      done = run_pieces(batch, blocks);
+    }
   } catch (const Stopped&) {  // done is false
   } catch (...) {
     cut(position);

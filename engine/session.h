@@ -172,6 +172,7 @@ class DeviceSession : public Session {
       given_sampling_;  // one SamplingInput that the host writes, and programs of the first outcome copy
   const bool copies_logits_;                // to the host with every token that it chooses: not on the CPU,
   std::unique_ptr<Program> decode_logits_;  // which reads them where they are; then this is null
+  Program& token_program() { return copies_logits_ ? *decode_logits_ : *greedy_.first; }
   std::vector<TokenLogit> largest_;         // reused
   const bool can_draft_;
   DraftLength draft_length_;

@@ -113,7 +113,7 @@ class VulkanBackend : public Backend {
  private:
   std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels,
                                   const VulkanBuffer* host_params) {
-    auto program = std::make_unique<VulkanProgram>(device_);
+    auto program = std::make_unique<VulkanProgram>(device_, &spare_pools_);
     VulkanRecorder recorder(device_, kernels_, decode_, &stream_, host_params, params_, *program);
     kernels(recorder);
     recorder.finish();
@@ -121,6 +121,7 @@ class VulkanBackend : public Backend {
   }
 
   Device device_;
+  SparePools spare_pools_;
   PipelineCache pipelines_;
   VulkanKernels kernels_;
   Transfer transfer_;

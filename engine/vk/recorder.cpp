@@ -13,8 +13,6 @@
 namespace bitnet::vk {
 namespace {
 
-constexpr uint32_t kSetsPerPool = 512;
-
 constexpr VkPipelineStageFlags kStages =
     VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
 constexpr VkAccessFlags kShaderAccess = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
@@ -59,40 +57,6 @@ Quantised rest_of(const Quantised& q) {
 bool in_two_products(const Matrix& w) { return w.input == Input::int16_units && w.layout == Layout::blocks; }
 
 }  // namespace
-
-VulkanProgram::VulkanProgram(const Device& device) : commands(device), copies(device), device_(device) {}
-
-VulkanProgram::~VulkanProgram() {
-  commands.settle();
-  for (VkDescriptorPool pool : pools_) vkDestroyDescriptorPool(device_.handle(), pool, nullptr);
-}
-
-void VulkanProgram::add_pool() {
-  const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kSetsPerPool * kMostBindings};
-  VkDescriptorPoolCreateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
-  info.maxSets = kSetsPerPool;
-  info.poolSizeCount = 1;
-  info.pPoolSizes = &size;
-  VkDescriptorPool pool = VK_NULL_HANDLE;
-  VK_CHECK(vkCreateDescriptorPool(device_.handle(), &info, nullptr, &pool));
-  pools_.push_back(pool);
-}
-
-VkDescriptorSet VulkanProgram::allocate_set(VkDescriptorSetLayout layout) {
-  for (int attempt = 0;; ++attempt) {
-    if (pools_.empty() || attempt == 1) add_pool();
-    VkDescriptorSetAllocateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
-    info.descriptorPool = pools_.back();
-    info.descriptorSetCount = 1;
-    info.pSetLayouts = &layout;
-    VkDescriptorSet set = VK_NULL_HANDLE;
-    const VkResult result = vkAllocateDescriptorSets(device_.handle(), &info, &set);
-    const bool full = result == VK_ERROR_OUT_OF_POOL_MEMORY || result == VK_ERROR_FRAGMENTED_POOL;
-    if (full && attempt == 0) continue;
-    check(result, "vkAllocateDescriptorSets");
-    return set;
-  }
-}
 
 VulkanRecorder::VulkanRecorder(const Device& device, VulkanKernels& kernels, Decode& decode,
                                const Stream* stream, const VulkanBuffer* host_params, VulkanBuffer& params,

@@ -12,28 +12,10 @@
 #include "engine/backend.h"
 #include "kernels.h"
 #include "memory.h"
+#include "program.h"
 #include "stream.h"
 
 namespace bitnet::vk {
-
-// A recorded command buffer with the descriptor sets it uses.
-class VulkanProgram : public Program {
- public:
-  explicit VulkanProgram(const Device& device);
-  ~VulkanProgram() override;
-
-  VkDescriptorSet allocate_set(VkDescriptorSetLayout layout);
-
-  Commands commands;
-  Copies copies;                          // of which each brings what the next part of the commands uses
-  std::vector<DecodeDispatches> decodes;  // the commands use their buffers
-
- private:
-  void add_pool();
-
-  const Device& device_;
-  std::vector<VkDescriptorPool> pools_;
-};
 
 // Matrix::addresses, or null where the device cannot multiply such a matrix.
 BufferPtr addresses_of(const Device& device, Transfer& transfer, const Matrix& w);
