@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "recorder.h"
 
@@ -80,8 +81,21 @@ std::shared_ptr<const DecodeMemory> Decode::memory(uint32_t n_tokens, uint64_t p
   return memory;
 }
 
+// A part of a buffer that many share, since a driver takes a millisecond for an allocation and a prompt of a
+// few tokens may have two for each block. What is larger has a buffer of its own.
+std::unique_ptr<VulkanBuffer> Decode::allocate(uint64_t bytes) {
+  constexpr uint64_t kShared = 1 << 18;
+  const uint64_t taken = (bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
+  if (taken > kShared / 4) return std::make_unique<VulkanBuffer>(device_, bytes, BufferUse::device);
+  if (!shared_ || shared_taken_ + taken > shared_->size()) {
+    shared_ = std::make_shared<VulkanBuffer>(device_, kShared, BufferUse::device);
+    shared_taken_ = 0;
+  }
+  return std::make_unique<VulkanBuffer>(shared_, std::exchange(shared_taken_, shared_taken_ + taken), bytes);
+}
+
 std::unique_ptr<VulkanBuffer> Decode::upload(std::span<const std::byte> bytes) {
-  auto buffer = std::make_unique<VulkanBuffer>(device_, bytes.size(), BufferUse::device);
+  std::unique_ptr<VulkanBuffer> buffer = allocate(bytes.size());
   transfer_.upload(*buffer, 0, bytes);
   return buffer;
 }

@@ -149,6 +149,7 @@ class Decode {
   bool has_room(const DecodeStages& list) const;
   std::shared_ptr<const DecodeMemory> memory(uint32_t n_tokens, uint64_t progress, uint64_t tagged);
   bool goes_on(const Kernel& kernel);
+  std::unique_ptr<VulkanBuffer> allocate(uint64_t bytes);
   std::unique_ptr<VulkanBuffer> upload(std::span<const std::byte> bytes);
 
   const Device& device_;
@@ -158,6 +159,8 @@ class Decode {
   bool chained_;
   bool untried_;  // it has not been tried yet whether the device lets workgroups go on that it has started
   VulkanBuffer stuck_;  // the host can read it; 1 once a workgroup gave up waiting
+  std::shared_ptr<const VulkanBuffer> shared_;  // of which allocate() gives parts
+  uint64_t shared_taken_ = 0;
   std::vector<AttentionScratch> scratch_;              // the last one is the largest; programs use the others
   std::shared_ptr<const DecodeMemory> of_few_tokens_;  // of all chains of several tokens, or null
 };

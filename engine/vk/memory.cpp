@@ -113,7 +113,9 @@ VulkanBuffer::VulkanBuffer(std::shared_ptr<const VulkanBuffer> whole, uint64_t o
       offset_(whole->offset_ + offset),
       whole_(std::move(whole)),
       in_host_(whole_->in_host_),
-      buffer_(whole_->buffer_) {}
+      buffer_(whole_->buffer_) {
+  if (!whole_->mapped_.empty()) mapped_ = whole_->mapped_.subspan(offset, bytes);
+}
 
 VulkanBuffer::~VulkanBuffer() {
   if (whole_) return;
@@ -236,7 +238,7 @@ void Transfer::upload(VulkanBuffer& to, uint64_t offset, std::span<const std::by
     Half& half = next_half(part.size());
     copy_with_all_cores(half.staging.mapped().data(), part);
     const VkCommandBuffer commands = half.commands.begin();
-    const VkBufferCopy region{0, offset, part.size()};
+    const VkBufferCopy region{0, to.offset() + offset, part.size()};
     vkCmdCopyBuffer(commands, half.staging.handle(), to.handle(), 1, &region);
     half.commands.end();
     half.commands.submit();
@@ -246,10 +248,11 @@ void Transfer::upload(VulkanBuffer& to, uint64_t offset, std::span<const std::by
 }
 
 void Transfer::finish() {
-  for (const auto& half : halves_)
+  constexpr uint64_t kKept = 1 << 18;  // for what comes often: to make a half takes milliseconds
+  for (auto& half : halves_) {
     if (half) half->commands.wait();
-  halves_ = {};
-  turn_ = 1;
+    if (half && half->staging.size() > kKept) half.reset();
+  }
 }
 
 void Transfer::download(const VulkanBuffer& from, uint64_t offset, std::span<std::byte> bytes) {
@@ -261,7 +264,7 @@ void Transfer::download(const VulkanBuffer& from, uint64_t offset, std::span<std
     const auto part = bytes.first(std::min<size_t>(bytes.size(), kStagingBytes));
     Half& half = next_half(part.size());
     const VkCommandBuffer commands = half.commands.begin();
-    const VkBufferCopy region{offset, 0, part.size()};
+    const VkBufferCopy region{from.offset() + offset, 0, part.size()};
     vkCmdCopyBuffer(commands, from.handle(), half.staging.handle(), 1, &region);
     const VkMemoryBarrier to_host{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_TRANSFER_WRITE_BIT,
                                   VK_ACCESS_HOST_READ_BIT};
