@@ -76,14 +76,15 @@ uint key_quad(uint feature, uint quad) {
   return feature * (kChunk / 4) + (quad ^ feature / 8 * (64 / kSlab) % (kChunk / 4));
 }
 
+// Keys that no row of the tile sees repeat the first or the last one, and features past the end those of the
+// head: their scores are not looked at. What is loaded on a condition meets what was there before, and is
+// waited for at once.
 void fetch_keys(uint i, uint base) {
-  uvec2 features = features_of(i);
+  uint first_feature = features_of(i).x;
   UNROLL for (uint j = 0; j < kFetchK; ++j) {
-    uint at = lane + j * gl_WorkGroupSize.x, key = at / (kSlab / 8);
-    uint feature = features.x + at % (kSlab / 8) * 8;
-    next_k[j] = uvec4(0);
-    if (key < kChunk && base + key >= first_key && base + key < n_keys && feature < features.y)
-      next_k[j] = k_cache[row_of(base + key) + feature / 8];
+    uint at = lane + j * gl_WorkGroupSize.x, key = clamp(base + at / (kSlab / 8), first_key, n_keys - 1);
+    uint unit = min(first_feature / 8 + at % (kSlab / 8), kUnits - 1);
+    next_k[j] = k_cache[row_of(key) + unit];
   }
 }
 
@@ -100,12 +101,11 @@ void store_keys() {
   }
 }
 
+// As the keys: what lies behind the last one may be NaN, and would spoil a weight of 0.
 void fetch_values(uint base) {
   UNROLL for (uint j = 0; j < kFetchV; ++j) {
-    uint i = lane + j * gl_WorkGroupSize.x, key = base + i / kValueUnits;
-    next_v[j] = uvec4(0);  // what lies behind the last key may be NaN, and would spoil a weight of 0
-    if (i < kKeySlab * kValueUnits && key >= first_key && key < n_keys)
-      next_v[j] = v_cache[row_of(key) + first_value + i % kValueUnits];
+    uint i = lane + j * gl_WorkGroupSize.x, key = clamp(base + i / kValueUnits, first_key, n_keys - 1);
+    next_v[j] = v_cache[row_of(key) + first_value + i % kValueUnits];
   }
 }
 

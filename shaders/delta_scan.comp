@@ -49,21 +49,21 @@ vec2 next_gates;
 
 uint lane, head, first_column;
 
-void fetch(uint first) {  // the tokens from there on
+// The tokens from there on. Those past the end repeat the last one: what is loaded on a condition meets what
+// was there before, and is waited for at once.
+void fetch(uint first) {
   uint n = min(kTokens, push.n_tokens - first), row = channels() / 4;
   uint q_at = head % push.n_head_k * kHeadQuads, k_at = q_at + push.n_head_k * kHeadQuads;
   uint v_at = (2 * push.n_head_k + head) * kDeltaDim + first_column;
   UNROLL for (uint i = 0; i < kKeyLoads; ++i) {
-    uint j = i * kSize + lane, token = j / (2 * kHeadQuads), quad = j % (2 * kHeadQuads);
-    if (token < n)
-      next_keys[i] =
-          mixed4[(first + token) * row + (quad < kHeadQuads ? k_at + quad : q_at + quad - kHeadQuads)];
+    uint j = i * kSize + lane, token = first + min(j / (2 * kHeadQuads), n - 1), quad = j % (2 * kHeadQuads);
+    next_keys[i] = mixed4[token * row + (quad < kHeadQuads ? k_at + quad : q_at + quad - kHeadQuads)];
   }
   UNROLL for (uint i = 0; i < kValueLoads; ++i) {
-    uint j = i * kSize + lane;
-    if (j / kColumns < n) next_values[i] = mixed[(first + j / kColumns) * channels() + v_at + j % kColumns];
+    uint j = i * kSize + lane, token = first + min(j / kColumns, n - 1);
+    next_values[i] = mixed[token * channels() + v_at + j % kColumns];
   }
-  if (lane < n) next_gates = strengths[(first + lane) * push.n_head_v + head];
+  next_gates = strengths[(first + min(lane, n - 1)) * push.n_head_v + head];
 }
 
 void put(uint set) {
@@ -97,7 +97,7 @@ void main() {
   for (uint first = 0, set = 0; first < push.n_tokens; first += kTokens, set = 1 - set) {
     put(set);  // nobody reads what it had any more: a barrier of the tokens before this one came since
     barrier();
-    if (first + kTokens < push.n_tokens) fetch(first + kTokens);
+    fetch(min(first + kTokens, push.n_tokens - 1));
     uint n = min(kTokens, push.n_tokens - first);
     for (uint t = 0; t < n; ++t) {
       uint k_at = t * 2 * kHeadQuads + part * kQuads;
