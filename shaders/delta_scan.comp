@@ -3,14 +3,17 @@
 //
 //   for each token t
 //     each part:  sums of S^T k_t and of S^T q_(t-1) over its rows      S is that behind token t - 1
-//     barrier
 //     all parts:  u = strength_t (v_t - decay_t S^T k_t),  S = decay_t S + k_t u^T
 //
-// k, q, v and the gates of kTokens tokens lie in shared memory, while those of the next are on their way into
-// registers. What a head gives overwrites its v. The invocations also keep the last inputs of the channels.
+// The parts of a column are neighbours in a subgroup, so that tokens need no barrier. k, q, v and the gates of
+// kTokens tokens lie in shared memory, while those of the next are on their way into registers. What a head
+// gives overwrites its v. The invocations also keep the last inputs of the channels.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
 #include "params.h"
 
 const uint kColumns = 32, kSize = 128;  // kColumns * kParts invocations
@@ -26,6 +29,7 @@ layout(binding = 5) buffer ConvState { float conv_state[]; };         // [2][kCo
 layout(binding = 6) buffer Heads { float heads[]; };                  // [2][n_head_v][head_dim][head_dim]
 
 #include "common/activation.glsl"
+#include "common/subgroup.glsl"
 #include "common/head_norm.glsl"
 #include "common/delta.glsl"
 #include "common/delta_slots.glsl"
@@ -34,14 +38,14 @@ layout(binding = 6) buffer Heads { float heads[]; };                  // [2][n_h
 
 const uint kTokens = 512 / kDeltaDim;
 const uint kHeadQuads = kDeltaDim / 4;
+const uint kPartStride = kQuads + 1, kVector = kParts * kPartStride;  // the gap keeps parts in banks of their own
 const uint kKeyLoads = (2 * kTokens * kHeadQuads + kSize - 1) / kSize;
 const uint kValueLoads = (kTokens * kColumns + kSize - 1) / kSize;
 
 // Two sets of tokens: those at hand, and those of before or after them.
-shared vec4 keys[2][kTokens * 2 * kHeadQuads];  // of each token k, then q
+shared vec4 keys[2][kTokens * 2 * kVector];  // of each token k, then q
 shared float values[2][kTokens * kColumns];
 shared vec2 gates[2][kTokens];
-shared vec2 sums[2][kParts][kColumns];  // of one token, and of the next
 
 vec4 next_keys[kKeyLoads];
 float next_values[kValueLoads];
@@ -67,11 +71,21 @@ void fetch(uint first) {
 }
 
 void put(uint set) {
-  UNROLL for (uint i = 0; i < kKeyLoads; ++i)
-    if (i * kSize + lane < kTokens * 2 * kHeadQuads) keys[set][i * kSize + lane] = next_keys[i];
+  UNROLL for (uint i = 0; i < kKeyLoads; ++i) {
+    uint j = i * kSize + lane, quad = j % kHeadQuads;
+    if (j < kTokens * 2 * kHeadQuads)
+      keys[set][j / kHeadQuads * kVector + quad / kQuads * kPartStride + quad % kQuads] = next_keys[i];
+  }
   UNROLL for (uint i = 0; i < kValueLoads; ++i)
     if (i * kSize + lane < kTokens * kColumns) values[set][i * kSize + lane] = next_values[i];
   if (lane < kTokens) gates[set][lane] = next_gates;
+}
+
+// The sum of what the parts of a column have, in the same order for each of them.
+float sum_of_parts(float v) {
+  precise float pair = v + shuffle_xor(v, 1);
+  precise float all = pair + shuffle_xor(pair, 2);
+  return all;
 }
 
 // A channel's inputs that the next batch needs. No workgroup reads the state of a channel but this one.
@@ -84,8 +98,8 @@ void keep_inputs() {
 }
 
 void main() {
-  lane = gl_LocalInvocationID.x;
-  uint slices = kDeltaDim / kColumns, part = lane / kColumns, column = lane % kColumns;
+  lane = SUBGROUP * SUBGROUP_SIZE + LANE;
+  uint slices = kDeltaDim / kColumns, part = lane % kParts, column = lane / kParts;
   head = gl_WorkGroupID.x / slices;
   first_column = gl_WorkGroupID.x % slices * kColumns;
   uint o_at = (2 * push.n_head_k + head) * kDeltaDim + first_column + column;
@@ -95,43 +109,35 @@ void main() {
 
   uint q_at = 0, q_set = 0;  // of the token before
   for (uint first = 0, set = 0; first < push.n_tokens; first += kTokens, set = 1 - set) {
-    put(set);  // nobody reads what it had any more: a barrier of the tokens before this one came since
+    barrier();  // nobody reads what the set had any more
+    put(set);
     barrier();
     fetch(min(first + kTokens, push.n_tokens - 1));
     uint n = min(kTokens, push.n_tokens - first);
     for (uint t = 0; t < n; ++t) {
-      uint k_at = t * 2 * kHeadQuads + part * kQuads;
+      uint k_at = t * 2 * kVector + part * kPartStride;
       precise vec4 by_k = vec4(0.0), by_q = vec4(0.0);
       UNROLL for (uint i = 0; i < kQuads; ++i) {
         by_k = fma(s[i], keys[set][k_at + i], by_k);
         by_q = fma(s[i], keys[q_set][q_at + i], by_q);
       }
-      uint turn = (first + t) % 2;
-      sums[turn][part][column] = vec2(sum_of_four(by_k), sum_of_four(by_q));
-      barrier();
-      precise vec2 sum = (sums[turn][0][column] + sums[turn][1][column]) +
-                         (sums[turn][2][column] + sums[turn][3][column]);
-      if (part == 0 && first + t > 0) mixed[(first + t - 1) * channels() + o_at] = sum.y;
+      float sum = sum_of_parts(sum_of_four(by_k)), o = sum_of_parts(sum_of_four(by_q));
+      if (part == 0 && first + t > 0) mixed[(first + t - 1) * channels() + o_at] = o;
       vec2 gate = gates[set][t];
-      precise float rest = values[set][t * kColumns + column] - gate.x * sum.x;
+      precise float rest = values[set][t * kColumns + column] - gate.x * sum;
       precise float u = gate.y * rest;
       UNROLL for (uint i = 0; i < kQuads; ++i) {
         precise vec4 kept = gate.x * s[i];
         precise vec4 changed = fma(keys[set][k_at + i], vec4(u), kept);
         s[i] = changed;
       }
-      q_at = k_at + kHeadQuads;
+      q_at = k_at + kVector;
       q_set = set;
     }
   }
   precise vec4 by_q = vec4(0.0);
   UNROLL for (uint i = 0; i < kQuads; ++i) by_q = fma(s[i], keys[q_set][q_at + i], by_q);
-  uint turn = push.n_tokens % 2;
-  sums[turn][part][column].y = sum_of_four(by_q);
+  float o = sum_of_parts(sum_of_four(by_q));
+  if (part == 0) mixed[(push.n_tokens - 1) * channels() + o_at] = o;
   store_state(heads_at(push.n_tokens, head, part, first_column + column));
-  barrier();
-  if (part != 0) return;
-  precise float o = (sums[turn][0][column].y + sums[turn][1][column].y) +
-                    (sums[turn][2][column].y + sums[turn][3][column].y);
-  mixed[(push.n_tokens - 1) * channels() + o_at] = o;
 }

@@ -81,6 +81,7 @@ kernel(floats_unrolled                  floats.comp                 plain      U
 kernel(floats_shared                    floats.comp                 plain      SHARED_SUBGROUPS)
 kernel(delta_mix                        delta_mix.comp              plain)
 kernel(delta_scan                       delta_scan.comp             plain)
+kernel(delta_scan_shared                delta_scan.comp             plain      SHARED_SUBGROUPS)
 kernel(delta_scan_unrolled              delta_scan.comp             plain      UNROLLED)
 kernel(delta_gates                      delta_gates.comp            plain)
 kernel(delta_gates_shared               delta_gates.comp            plain      SHARED_SUBGROUPS)

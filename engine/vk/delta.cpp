@@ -42,8 +42,10 @@ const Kernel* VulkanKernels::delta_token(const DeltaShape& shape) {
 
 VulkanKernels::Delta VulkanKernels::delta(const DeltaShape& shape) {
   const Specialisation constants = constants_of(shape);
-  return {kernel(Shader::delta_mix, constants),
-          kernel(device_.is_gpu() ? Shader::delta_scan_unrolled : Shader::delta_scan, constants),
+  const Shader scan = device_.shared_subgroups() ? Shader::delta_scan_shared
+                      : device_.is_gpu()         ? Shader::delta_scan_unrolled
+                                                 : Shader::delta_scan;
+  return {kernel(Shader::delta_mix, constants), kernel(scan, constants),
           kernel(Shader::delta_norm, constants)};
 }
 

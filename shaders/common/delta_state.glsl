@@ -1,7 +1,6 @@
 // The memory S of a head of Gated DeltaNet, [head_dim of k][head_dim of v]. Its columns do not depend on each
 // other. kParts invocations share a column and hold it in registers: each has neighbouring rows. Expects
-// common/delta_slots.glsl, the buffer heads, or what HEADS_READ and HEADS_WRITTEN name, and that the
-// invocations of a part are neighbours, a column each, so that a row's columns are read together.
+// common/delta_slots.glsl and the buffer heads, or what HEADS_READ and HEADS_WRITTEN name.
 #ifndef HEADS_READ
 #define HEADS_READ heads
 #define HEADS_WRITTEN heads

@@ -116,10 +116,11 @@ class Reference {
 
 class DeltaKernels : public Kernels {
  protected:
-  // These kernels do not multiply int8. For Vulkan they have two builds.
+  // These kernels do not multiply int8. For Vulkan they have three builds.
   bool is_repeated() const {
     const Variant& v = GetParam();
-    return v.cpu_kernels.empty() && (v.dot != IntegerDot::never || v.subgroup_size != 0);
+    const bool other_subgroups = v.subgroup_size != 0 && v.subgroup_size != 8;
+    return v.cpu_kernels.empty() && (v.dot != IntegerDot::never || other_subgroups);
   }
   void SetUp() override {
     if (is_repeated()) GTEST_SKIP() << "it is the same kernel";
@@ -197,6 +198,7 @@ constexpr DeltaShape kShapes[] = {{2, 6, 128, 4, true},
                                   {1, 3, 96, 3, true}};
 
 TEST_P(DeltaKernels, TokensAreTheirFormulas) {
+  if (GetParam().subgroup_size != 0) GTEST_SKIP() << "its bits are those of another build";
   for (const DeltaShape& shape : kShapes)
     for (const uint32_t n : {1U, 2U, 7U}) {
       SCOPED_TRACE(std::to_string(shape.head_dim) + " features, " + std::to_string(n) + " tokens");
