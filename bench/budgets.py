@@ -2,11 +2,12 @@
 """Measure decode and prefill over budgets of a device's memory, and draw them with the bound of the link.
 
     bench/budgets.py build/release/app/bitnet-chat MODEL.gguf --device 0 --name h200-8b --budgets 1500M 2G 3G auto
-    bench/budgets.py --draw bench/results/h200-8b.csv
+    bench/budgets.py --draw bench/results/h200-8b.csv [--beside bench/results/h200-8b-peer.csv]
 
 This writes NAME.csv and NAME.svg below --out (bench/results). A row is a run of `bitnet-chat bench` with that --vram,
 and with --ram where it is given. The bound is what a token reads over the link at the link's speed, and of the device at
-its own, one after the other.
+its own, one after the other. --beside names the table of another program for the same file, with columns `on_device`,
+`decode` and `name`.
 """
 import argparse
 import csv
@@ -40,18 +41,20 @@ def ticks(most):
     return [i * step for i in range(int(most / step) + 1)]
 
 
-def draw(path, heading, rows):
+def draw(path, heading, rows, beside=()):
     """Draws tokens/s of decode over bytes of the device, measured and as the bound allows, in logarithms."""
     left, right, top, bottom = 60, 690, 40, 330
-    rows = sorted(rows, key=lambda r: r["on_device"])
-    most = max(r["on_device"] for r in rows) * 1.05
-    low = 10 ** math.floor(math.log10(min(r["decode"] for r in rows)))
+    rows, beside = (sorted(some, key=lambda r: float(r["on_device"])) for some in (rows, beside))
+    others = [(float(r["on_device"]), float(r["decode"])) for r in beside]
+    most = max([r["on_device"] for r in rows] + [bytes_ for bytes_, _ in others]) * 1.05
+    low = 10 ** math.floor(math.log10(min([r["decode"] for r in rows] + [rate for _, rate in others])))
     high = 10 ** math.ceil(math.log10(max(max(r["decode"], r["bound"]) for r in rows)))
     x = lambda bytes_: left + bytes_ / most * (right - left)
     y = lambda rate: bottom - (math.log(rate / low) / math.log(high / low)) * (bottom - top)
     out = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 390" font-family="sans-serif" font-size="12">',
            "<style>.axis{stroke:#999;stroke-width:.5}.bound{stroke:#cc6677;fill:none;stroke-dasharray:5 3}"
-           ".now{stroke:#4477aa;fill:none;stroke-width:2}.dot{fill:#4477aa}text{fill:#333}</style>",
+           ".now{stroke:#4477aa;fill:none;stroke-width:2}.dot{fill:#4477aa}"
+           ".other{stroke:#999933;fill:none;stroke-width:2}text{fill:#333}</style>",
            '<rect width="720" height="390" fill="#ffffff"/>', f'<text x="{left}" y="20">{heading}</text>']
     rate = low
     while rate <= high:
@@ -63,6 +66,10 @@ def draw(path, heading, rows):
     for name in ("bound", "now"):
         points = " ".join(f'{x(r["on_device"]):.1f},{y(r["decode" if name == "now" else "bound"]):.1f}' for r in rows)
         out.append(f'<polyline points="{points}" class="{name}"/>')
+    if others:
+        points = " ".join(f"{x(bytes_):.1f},{y(rate):.1f}" for bytes_, rate in others)
+        out += [f'<polyline points="{points}" class="other"/>',
+                f'<text x="{x(others[0][0]) + 6:.1f}" y="{y(others[0][1]) + 14:.1f}">{beside[0]["name"]}</text>']
     for r in rows:
         out += [f'<circle cx="{x(r["on_device"]):.1f}" cy="{y(r["decode"]):.1f}" r="3" class="dot"/>',
                 f'<text x="{x(r["on_device"]) + 6:.1f}" y="{y(r["decode"]) + 14:.1f}">{r["decode"]:.3g}</text>']
@@ -84,6 +91,7 @@ def main():
     parser.add_argument("--decode", type=int, default=32)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--draw", type=Path, help="only draw this file")
+    parser.add_argument("--beside", type=Path, help="the table of another program")
     o = parser.parse_args()
     path = o.draw or o.out / f"{o.name}.csv"
     if not o.draw:
@@ -100,7 +108,11 @@ def main():
                 print(budget, dict(zip(COLUMNS, row)))
     with path.open() as file:
         rows = [{k: float(v) for k, v in row.items()} for row in csv.DictReader(file)]
-    draw(path.with_suffix(".svg"), path.stem, rows)
+    beside = []
+    if o.beside:
+        with o.beside.open() as file:
+            beside = list(csv.DictReader(file))
+    draw(path.with_suffix(".svg"), path.stem, rows, beside)
 
 
 if __name__ == "__main__":

@@ -191,6 +191,10 @@ class Backend {
   virtual void choose_way(const ReadSpeeds&) {}
   // Matrix::addresses of a matrix of experts that has been loaded.
   virtual BufferPtr addresses_of(const Matrix&) { return nullptr; }
+  // From now on a matrix of experts in host memory for which addresses_of is called gets places on the device
+  // for copies of so many of them.
+  virtual void make_expert_places(uint32_t /*n*/) {}
+  virtual ExpertReads expert_reads() const { return {}; }  // as of Engine
 
   // Allocates kWeightSlots times so much on the device, through which matrices of host_weights of up to so
   // many bytes go to the kernels. Others are read where they lie.

@@ -89,6 +89,12 @@ struct FileReads {
   bool past_cache = false;  // by O_DIRECT, which was the faster way
 };
 
+// What decoded tokens used of experts that have no room on the device all together.
+struct ExpertReads {
+  uint64_t uses = 0, hits = 0;  // experts of a matrix, and those that had a copy on the device
+  uint64_t copies = 0;          // that were made meanwhile
+};
+
 class Engine {
  public:
   // `file` has to outlive this call only. On the CPU the Engine keeps its mapping until it is destroyed.
@@ -99,6 +105,7 @@ class Engine {
   virtual const DeviceInfo& device() const = 0;
   virtual Placement placement() const { return {}; }   // of the weights
   virtual FileReads file_reads() const { return {}; }  // any thread may ask
+  virtual ExpertReads expert_reads() const { return {}; }
 
   // Measures how many bytes a second the device reads of the weights when it does nothing else, on all
   // threads; 0 where that cannot be measured. Requires: no Session works meanwhile.

@@ -42,7 +42,9 @@ struct KernelOptions {
   // allow.
   uint32_t subgroup_size = 0;
   HostWeights host_weights = HostWeights::fast;
-  bool poison_slots = false;  // overwrite copied weights once they are used, so that whoever is late is found
+  // Overwrite copied weights once they are used, so that whoever is late is found, and let each expert that is
+  // missed take a place on the device.
+  bool poison_slots = false;
   bool always_stage = false;  // copy weights to the device even where the host could write them in place
   std::string cpu_kernels;  // "avx2", ...: those for one instruction set, as in engine/cpu/; empty = the best
   HeadShortlist head_shortlist = HeadShortlist::where_large;

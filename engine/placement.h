@@ -22,6 +22,9 @@ constexpr uint32_t kWeightSlots = 3;  // places on the device through which weig
 // room for a piece too.
 constexpr uint32_t kWeightPlaces = 4, kWeightReaders = 2;
 
+// What a device keeps of each expert of a matrix to know where it lies (Matrix::addresses).
+constexpr uint64_t kAddressBytes = 4 * sizeof(uint64_t);
+
 enum class Home { device, host, file };
 
 // What is placed as a whole: the matrix of a projection with its scales, or a table.
@@ -36,6 +39,7 @@ struct WeightPiece {
   const GgufTensor* tensor = nullptr;  // the first of its tensors, which tells pieces apart
   uint64_t file_bytes = 0;             // as it lies in the file; 0: it cannot stay there
   uint64_t saved = 0;  // of `bytes` and `read`, in host memory with codes of 1.6 bits (Layout::fives16)
+  uint32_t n_expert = 0, n_used = 0;  // of experts: how many there are, and how many a token reads
 };
 
 struct Placement {
@@ -45,6 +49,11 @@ struct Placement {
   // too.
   bool fives =
       false;  // what lies in host memory is reckoned with codes of 1.6 bits, as far as it may have them
+  // Where experts do not all fit, all of them lie in host memory, and the device has places for copies of so
+  // many of each matrix, which change with use (engine/expert_cache.h); 0: there are none. Such places are
+  // counted as if all experts were used alike.
+  uint32_t expert_places = 0;
+  uint64_t expert_bytes = 0;  // of all these places
   uint64_t slots = 0;   // bytes of each of kWeightSlots, which are in on_device; 0: there are none
   uint64_t places = 0;  // bytes of each of kWeightPlaces, which are in none of the sums; 0: there are none
   uint64_t for_reading = 0;  // bytes of all places, and of what readers have

@@ -32,6 +32,7 @@ class LoadedEngine : public Engine {
   const DeviceInfo& device() const override { return backend->device(); }
   Placement placement() const override { return places; }
   FileReads file_reads() const override { return reader ? reader->stats() : FileReads(); }
+  ExpertReads expert_reads() const override { return backend->expert_reads(); }
   double read_bandwidth() override { return backend->read_bandwidth(); }
 
   // Throws Error(model) where the bytes that the backend adopted may be others by now.

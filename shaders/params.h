@@ -314,7 +314,7 @@ struct DecodeStage {
   uvec2 v_cache;
   uvec2 chunks;
   uvec2 finished;
-  uvec2 bias;    // of heads, and the weights of their norms
+  uvec2 bias;    // of heads, and the weights of their norms; of experts where their ids go for the host, or 0
   uvec2 q_norm;
   uvec2 k_norm;
   uvec2 x2;    // of a DeltaNet; it has other buffers under the names of those of attention (vk/decode_stages.cpp)

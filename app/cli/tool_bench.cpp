@@ -91,6 +91,7 @@ struct Traffic {
   double link_speed;     // GB/s, of that link; 0: it is not used
   double plain_bound;    // tokens/s that decode could reach at best if it read all as it lies in the file
   FileReads reads;       // of weights that stay in the file, in all runs
+  ExpertReads experts;   // in all runs
 };
 
 Traffic traffic_of(const Options& options, const RunningModel& model, uint32_t n_ctx, double tokens_per_s) {
@@ -113,7 +114,8 @@ Traffic traffic_of(const Options& options, const RunningModel& model, uint32_t n
           streamed * tokens_per_s / 1e9,
           link / 1e9,
           reading / plain_bytes,
-          model.engine->file_reads()};
+          model.engine->file_reads(),
+          model.engine->expert_reads()};
 }
 
 // Bytes a second that its threads read of the file, while they read.
@@ -160,7 +162,11 @@ nlohmann::ordered_json json_report(const Options& options, const RunningModel& m
             {"link_gb_per_s", traffic.link_gb_per_s},
             {"percent_of_link", traffic.link_speed > 0
                                     ? ordered_json(100 * traffic.link_gb_per_s / traffic.link_speed)
-                                    : ordered_json()}}},
+                                    : ordered_json()},
+            {"expert_places", model.engine->placement().expert_places},
+            {"expert_uses", traffic.experts.uses},
+            {"expert_hits", traffic.experts.hits},
+            {"expert_copies", traffic.experts.copies}}},
           {"plain_head_bound", traffic.plain_bound}};
 }
 
@@ -186,6 +192,11 @@ std::string text_report(const Options& options, const RunningModel& model, const
         size_text(places.on_device), size_text(places.in_host), size_text(places.read_in_host),
         traffic.link_gb_per_s, 100 * traffic.link_gb_per_s / traffic.link_speed,
         places.fives ? "copies" : "a kernel");
+  if (const ExpertReads& e = traffic.experts; e.uses != 0)
+    text += fmt::format(
+        "experts    {} places a layer; {:.1f} % of those that tokens used had one, and copies were {:.1f} %\n",
+        places.expert_places, 1e2 * static_cast<double>(e.hits) / static_cast<double>(e.uses),
+        1e2 * static_cast<double>(e.copies) / static_cast<double>(e.uses));
   if (places.in_file != 0)
     text += fmt::format(
         "file       {} stay in it, of which a token reads {}, at {:.2f} GB/s\n"

@@ -102,6 +102,8 @@ std::vector<Row> rows_of(const Plan& plan) {
   if (plan.memory.state != 0) rows.push_back({"state of layers without keys", plan.memory.state});
   rows.push_back({"activations, norms, commands", plan.memory.activations + plan.memory.norms});
   const Placement& p = plan.placement;
+  if (p.expert_places != 0)
+    rows.push_back({fmt::format("copies of {} experts a layer", p.expert_places), p.expert_bytes});
   if (p.slots != 0) rows.push_back({"room for what is copied", kWeightSlots * p.slots});
   const bool one_memory = plan.device.cpu || (plan.device.unified && plan.budget == kNoLimit);
   if (p.places != 0) {

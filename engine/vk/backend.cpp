@@ -41,6 +41,7 @@ class VulkanBackend : public Backend {
                  use_matrix(device_.info(), kernels_of(options).integer_dot)),
         transfer_(device_),
         stream_(device_, kernels_of(options).host_weights, kernels_of(options).poison_slots),
+        places_(device_, transfer_, kernels_of(options).poison_slots),
         host_params_(device_, kParamsBytes, BufferUse::shared),
         params_(device_, kParamsBytes, BufferUse::device),
         decode_(device_, kernels_, transfer_, params_, kernels_of(options).chained_decode) {}
@@ -73,7 +74,9 @@ class VulkanBackend : public Backend {
   }
   void choose_way(const ReadSpeeds& speeds) override { stream_.choose_way(speeds); }
   void read_weights_with(WeightReader& reader) override { stream_.read_with(reader); }
-  BufferPtr addresses_of(const Matrix& w) override { return vk::addresses_of(device_, transfer_, w); }
+  BufferPtr addresses_of(const Matrix& w) override { return places_.addresses_of(w); }
+  void make_expert_places(uint32_t n) override { places_.make(n); }
+  ExpertReads expert_reads() const override { return places_.reads(); }
   void make_slots(uint64_t bytes) override { stream_.make_slots(bytes); }
   bool host_has_fives() const override { return stream_.has_fives(); }
 
@@ -106,15 +109,17 @@ class VulkanBackend : public Backend {
   }
 
   void wait(Program& program) override {
-    static_cast<VulkanProgram&>(program).commands.wait();
+    auto& p = static_cast<VulkanProgram&>(program);
+    p.commands.wait();
     decode_.check();
+    if (!p.experts.rows.empty()) places_.follow(p.experts);
   }
 
  private:
   std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels,
                                   const VulkanBuffer* host_params) {
     auto program = std::make_unique<VulkanProgram>(device_, &spare_pools_);
-    VulkanRecorder recorder(device_, kernels_, decode_, &stream_, host_params, params_, *program);
+    VulkanRecorder recorder(device_, kernels_, decode_, &stream_, &places_, host_params, params_, *program);
     kernels(recorder);
     recorder.finish();
     return program;
@@ -126,6 +131,7 @@ class VulkanBackend : public Backend {
   VulkanKernels kernels_;
   Transfer transfer_;
   Stream stream_;
+  ExpertPlaces places_;
   VulkanBuffer host_params_;
   VulkanBuffer params_;
   Decode decode_;

@@ -36,6 +36,7 @@ struct ExpertStages {
   uint32_t used;
   Act act;
   float clamp;
+  uint64_t ids = 0;  // address of a row for the host, or 0
 };
 
 // Stages in the order in which they run; each needs the result of the one before it.

@@ -284,6 +284,7 @@ void DecodeStages::experts(const ExpertStages& e) {
   gate.scale1 = e.gate_up.parts[1].scale;
   gate.fixed_point = e.gate_up.fixed;
   gate.scale = e.routing.scale;
+  gate.bias = e.ids;
   gate.routing = (e.routing.sigmoid ? ROUTING_SIGMOID : 0) | (e.routing.normed ? ROUTING_NORMED : 0);
   down.kind = STAGE_EXPERTS_DOWN;
   down.w = address(*e.down.addresses);

@@ -52,6 +52,10 @@ void VulkanRecorder::dispatch_route(const Routing& r, const Picked& p, uint32_t 
   const uint32_t pairs = n * p.used;
   dispatch(kernels_.route(), RoutePush{p.n_expert, p.used, r.sigmoid ? 1U : 0U, r.normed ? 1U : 0U, r.scale},
            {p.logits.get(), p.ids.get(), p.weights.get()}, n);
+  if (n == 1 && places_) {
+    const uint64_t at = places_->add_row(program_.experts, p.used);
+    copy(*p.ids, 0, *program_.experts.ids, at, p.used * sizeof(uint32_t));
+  }
   if (in_list(n))
     dispatch(kernels_.group_pairs(), GroupPush{p.n_expert, pairs, kExpertTile, order_at(p, pairs)},
              {p.ids.get(), p.groups.get()}, 1);
@@ -132,8 +136,14 @@ bool VulkanRecorder::second_in_stages(const Matrix& w, const In& in, const Out& 
       weights_of(w) != weights_of(experts_->gate_up))
     return false;
   const ExpertsSoFar e = *std::exchange(experts_, std::nullopt);
-  const ExpertStages stages{e.router, e.norm, e.routing, e.gate_up, w, *e.x, *e.logits, *e.h, p.used, e.act, e.clamp};
+  ExpertStages stages{e.router, e.norm, e.routing, e.gate_up, w, *e.x, *e.logits, *e.h, p.used, e.act, e.clamp};
+  if (places_) {
+    const uint64_t at = places_->add_row(program_.experts, p.used);
+    program_.experts.rows.back() = {e.gate_up.addresses.get(), w.addresses.get()};
+    stages.ids = program_.experts.ids->address() + at;
+  }
   if (add_stage(collected_.takes_next(stages), 1, [&](DecodeStages& s) { s.experts(stages); })) return true;
+  if (places_) program_.experts.rows.pop_back();
   experts_ = e;
   return false;
 }
@@ -158,6 +168,7 @@ void VulkanRecorder::dispatch_linear_of_experts(const Matrix& w, const In& in, c
     throw Error(ErrorKind::device,
                 device_.info().name + " cannot run experts of this type; try --device cpu");
   const uint32_t pairs = n * p.used;
+  if (n == 1 && places_) program_.experts.rows.back().push_back(w.addresses.get());
   if (out.kind == Out::Kind::gate) {
     if (in_list(n)) {
       quantise_by_expert(w, in, p, n);
@@ -174,24 +185,6 @@ void VulkanRecorder::dispatch_linear_of_experts(const Matrix& w, const In& in, c
   const uint32_t width = w.parts[0].rows / w.n_expert;
   dispatch(kernels_.sum_experts(), SumPush{width, p.used, in_list(n) ? place_at(p, pairs) : 0},
            {&out.y, p.results.get(), p.weights.get(), p.groups.get()}, ceil_div(width, kThreads), n);
-}
-
-BufferPtr addresses_of(const Device& device, Transfer& transfer, const Matrix& w) {
-  if (!device.has_addresses() || (w.layout != Layout::groups && w.layout != Layout::blocks)) return nullptr;
-  struct Addresses {
-    uint64_t codes, scales, codes_up, scales_up;
-  };
-  std::vector<Addresses> table(w.n_expert);
-  const auto of = [&](const BufferPtr& buffer, uint32_t expert) -> uint64_t {
-    return buffer ? vulkan(*buffer).address() + expert * (buffer->size() / w.n_expert) : 0;
-  };
-  for (uint32_t e = 0; e < w.n_expert; ++e)
-    table[e] = w.layout == Layout::groups ? Addresses{of(w.codes, e), of(w.scales, e), 0, 0}
-                                          : Addresses{of(w.parts[0].codes, e), of(w.parts[0].scales, e),
-                                                      of(w.parts[1].codes, e), of(w.parts[1].scales, e)};
-  auto buffer = std::make_shared<VulkanBuffer>(device, table.size() * sizeof(Addresses), BufferUse::weights);
-  transfer.upload(*buffer, 0, std::as_bytes(std::span(table)));
-  return buffer;
 }
 
 }  // namespace bitnet::vk

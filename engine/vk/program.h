@@ -8,6 +8,7 @@
 
 #include "decode.h"
 #include "engine/backend.h"
+#include "expert_places.h"
 #include "memory.h"
 #include "stream.h"
 
@@ -55,6 +56,7 @@ class VulkanProgram : public Program {
   Commands& commands;
   Copies copies;                          // of which each brings what the next part of the commands uses
   std::vector<DecodeDispatches> decodes;  // the commands use their buffers
+  ExpertUses experts;                     // of one token
 };
 
 }  // namespace bitnet::vk

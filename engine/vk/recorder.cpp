@@ -59,12 +59,13 @@ bool in_two_products(const Matrix& w) { return w.input == Input::int16_units && 
 }  // namespace
 
 VulkanRecorder::VulkanRecorder(const Device& device, VulkanKernels& kernels, Decode& decode,
-                               const Stream* stream, const VulkanBuffer* host_params, VulkanBuffer& params,
-                               VulkanProgram& program)
+                               const Stream* stream, const ExpertPlaces* places,
+                               const VulkanBuffer* host_params, VulkanBuffer& params, VulkanProgram& program)
     : device_(device),
       kernels_(kernels),
       decode_(decode),
       stream_(stream),
+      places_(places && places->any() ? places : nullptr),
       params_(params),
       program_(program),
       commands_(program.commands.begin()) {

@@ -17,8 +17,6 @@
 
 namespace bitnet::vk {
 
-// Matrix::addresses, or null where the device cannot multiply such a matrix.
-BufferPtr addresses_of(const Device& device, Transfer& transfer, const Matrix& w);
 
 // What is bound where a model has no such buffer, and the kernel does not read it.
 inline const Buffer* or_any(const BufferPtr& buffer, const Buffer& any) { return buffer ? buffer.get() : &any; }
@@ -49,7 +47,8 @@ struct ExpertsSoFar {
 class VulkanRecorder : public Recorder {
  public:
   VulkanRecorder(const Device& device, VulkanKernels& kernels, Decode& decode, const Stream* stream,
-                 const VulkanBuffer* host_params, VulkanBuffer& params, VulkanProgram& program);
+                 const ExpertPlaces* places, const VulkanBuffer* host_params, VulkanBuffer& params,
+                 VulkanProgram& program);
   void finish();
   void decode(DecodeDispatches dispatches);
 
@@ -137,6 +136,7 @@ class VulkanRecorder : public Recorder {
   VulkanKernels& kernels_;
   Decode& decode_;
   const Stream* stream_;  // null: there is no matrix in the host's memory
+  const ExpertPlaces* places_;  // null: nobody asks which experts a token uses
   VulkanBuffer& params_;
   VulkanProgram& program_;
   VkCommandBuffer commands_;

@@ -19,6 +19,42 @@ uint64_t automatic_budget(const DeviceInfo& device) {
 
 constexpr uint64_t kBetween = 6 * 256;  // of the buffers of a matrix
 
+// Where not all experts fit, the room of those that do goes to copies of the experts that are used, as many of
+// each matrix: a token reads about as much of host memory as with whole matrices if all are used alike, and less
+// if they are not. Where there are fewer places than experts that a token uses, these would push each other out.
+void share_among_experts(Placement& p, const Budgets& budgets) {
+  uint64_t resident = 0, one_of_each = 0, tables = 0;
+  uint32_t most = UINT32_MAX, least = 0;
+  bool all_fit = true;
+  for (size_t i = 0; i < p.pieces.size(); ++i) {
+    const WeightPiece& piece = p.pieces[i];
+    if (piece.n_expert == 0) continue;
+    all_fit &= p.homes[i] == Home::device;
+    if (p.homes[i] == Home::device) resident += piece.bytes;
+    one_of_each += piece.bytes / piece.n_expert + 1;
+    tables += piece.n_expert * kAddressBytes;
+    most = std::min(most, piece.n_expert - 1);
+    least = std::max(least, piece.n_used);
+  }
+  const bool has_room = p.in_file == 0 && resident <= budgets.ram && p.in_host <= budgets.ram - resident;
+  if (all_fit || budgets.one_memory || !has_room) return;
+  const uint64_t others = p.on_device - resident + tables;
+  const uint64_t places = std::min<uint64_t>((budgets.vram - std::min(budgets.vram, others)) / one_of_each, most);
+  if (places < least) return;
+  for (size_t i = 0; i < p.pieces.size(); ++i) {
+    const WeightPiece& piece = p.pieces[i];
+    if (piece.n_expert == 0) continue;
+    (p.homes[i] == Home::device ? p.read_on_device : p.read_in_host) -= piece.read;
+    p.homes[i] = Home::host;
+    p.read_on_device += piece.read * places / piece.n_expert;
+    p.read_in_host += piece.read - piece.read * places / piece.n_expert;
+  }
+  p.in_host += resident;
+  p.expert_places = static_cast<uint32_t>(places);
+  p.expert_bytes = places * one_of_each;
+  p.on_device = others + p.expert_bytes;
+}
+
 // Where matrices do not lie on the device, there are slots too, if they take no more than half of what would
 // hold weights.
 Placement place_with_slots(const MemoryPlan& plan, const DeviceInfo& device, const Budgets& budgets,
@@ -33,6 +69,7 @@ Placement place_with_slots(const MemoryPlan& plan, const DeviceInfo& device, con
     largest = std::max(largest, piece.bytes);  // which may have to make room for the slots
   }
   const uint64_t slot = largest + kBetween, slots = kWeightSlots * slot;
+  if (device.has_slots) share_among_experts(without, budgets);
   if (!some || !device.has_slots || budgets.vram < plan.fixed() + 2 * slots) return without;
   uint64_t least = 0;
   Budgets copied = budgets;
@@ -40,6 +77,7 @@ Placement place_with_slots(const MemoryPlan& plan, const DeviceInfo& device, con
   Placement with = place_with_file(plan.fixed() + slots, plan.pieces, copied, &least);
   if (least > (budgets.one_memory ? budgets.vram : budgets.ram)) return without;
   if (least_ram != nullptr) *least_ram = least;
+  share_among_experts(with, copied);
   with.slots = slot;
   return with;
 }

@@ -79,7 +79,11 @@ void add_projection(WeightPiece::Kind kind, uint32_t layer, const TensorStack& s
   if (!in_file) piece.file_bytes = 0;
   piece.read = experts ? bytes / stack.n_expert * m.config.n_expert_used : bytes;
   piece.saved = experts ? 0 : saved_in_fives(stack);
-  if (experts) piece.bytes += stack.n_expert * 4 * sizeof(uint64_t);  // Matrix::addresses
+  if (experts) {
+    piece.bytes += stack.n_expert * kAddressBytes;
+    piece.n_expert = stack.n_expert;
+    piece.n_used = m.config.n_expert_used;
+  }
   plan.projections += bytes;
   plan.pieces.push_back(piece);
 }

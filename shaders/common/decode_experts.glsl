@@ -128,7 +128,9 @@ void give_choice(uint invocation) {
   if (invocation >= kUsed) return;
   float sum = sum_of_shares(kExperts, kUsed, (push.routing & ROUTING_SIGMOID) != 0,
                             (push.routing & ROUTING_NORMED) != 0);
-  uint id = expert_id[invocation], tag = tag_of(this_stage);
+  uint id = expert_id[invocation];
+  if (push.bias != uvec2(0)) Words(push.bias).at[invocation] = id;
+  uint tag = tag_of(this_stage);
   uint weight = floatBitsToUint(weight_of_share(chosen_shares[invocation], sum, push.scale));
   TaggedPairs(push.to).at[kUnitsOfAll * (kUnitWords / 2 + 1) + invocation] = uvec4(id, id ^ tag, weight, weight ^ tag);
 }

@@ -98,6 +98,31 @@ TEST_F(BudgetTest, TablesOfWhichATokenReadsARowMayLieInHostMemory) {
   expect_same_results(Checkpoint(BITNET_GEMMA_16), 1, 24);
 }
 
+// Budgets that hold from as many experts as a token uses to all but one. Each expert that is missed takes a
+// place, which is overwritten first, so that whoever reads a table that is too old or too new gives other bits.
+TEST_F(BudgetTest, PlacesOfExpertsThatChangeWithEachTokenGiveTheSameBits) {
+  constexpr uint32_t kTokens = 16;
+  const Checkpoint file(BITNET_EXPERTS);
+  const MemoryPlan plan = plan_memory(file, kContext);
+  uint64_t all = all_of(plan), of_an_expert = 0;
+  const Results wanted = results_of(*open(file, all), kContext, kTokens);
+  for (const WeightPiece& piece : plan.pieces) {
+    if (piece.n_expert != 0) of_an_expert += piece.bytes / piece.n_expert + 1;
+    if (piece.kind == WeightPiece::Kind::embedding) all -= piece.bytes;  // for which there is no room then
+  }
+  options_.kernels = share({.poison_slots = true});
+  for (const uint32_t places : {4U, 9U, 15U}) {
+    SCOPED_TRACE(places);
+    const auto model = open(file, all - (16 - places) * of_an_expert + of_an_expert / 2);
+    EXPECT_EQ(model->placement().expert_places, places);
+    EXPECT_TRUE(results_of(*model, kContext, kTokens) == wanted);
+    const ExpertReads reads = model->expert_reads();
+    EXPECT_EQ(reads.uses, 2 * kTokens * 3 * 2 * 4U);  // both ways to sample, layers, matrices, experts
+    EXPECT_GT(reads.copies, 0U);
+    EXPECT_LT(reads.hits, reads.uses);
+  }
+}
+
 TEST_F(BudgetTest, ABudgetThatIsTooSmallNamesTheSmallestThatWorks) {
   const MemoryPlan plan = plan_memory(model_file(), kContext);
   for (const uint64_t vram : {uint64_t{1}, plan.fixed() / 2, plan.fixed() - 1}) {

@@ -177,6 +177,58 @@ TEST(Placement, PiecesOfAModelAreAllThatItsPlanHasBesideWhatIsFixed) {
   EXPECT_EQ(read, plan.projections + plan.head);
 }
 
+// With more room there are more places, until all experts lie on the device. Without room for all in host memory
+// matrices are placed as a whole.
+TEST(Placement, ExpertsThatDoNotAllFitGetPlacesInEachMatrix) {
+  constexpr uint32_t kLayers = 5, kExperts = 16, kUsed = 4;
+  const std::vector<GgufTensor> tensors(2 + 3 * kLayers);
+  MemoryPlan plan;
+  plan.activations = 1000;
+  const auto add = [&](WeightPiece::Kind kind, uint32_t layer, uint64_t bytes, uint64_t read) {
+    plan.pieces.push_back({kind, layer, bytes, read, &tensors[plan.pieces.size()]});
+  };
+  add(head, 0, 5000, 5000);
+  add(embedding, 0, 50000, 10);
+  for (uint32_t i = 0; i < kLayers; ++i) {
+    add(attention, i, 3000, 3000);
+    for (const uint64_t bytes : {32000, 16000}) {
+      add(experts, i, bytes, bytes * kUsed / kExperts);
+      plan.pieces.back().n_expert = kExperts;
+      plan.pieces.back().n_used = kUsed;
+    }
+  }
+  DeviceInfo device;
+  device.has_slots = true;
+  EngineOptions options;
+  const uint64_t all = place(plan.fixed(), plan.pieces, {}).on_device;
+  Placement before = place_model(plan, device, {.vram = {VramBudget::Kind::bytes, plan.fixed()}});
+  EXPECT_EQ(before.expert_places, 0U);
+  for (uint64_t vram = plan.fixed(); vram <= all; vram += 500) {
+    options.vram = {VramBudget::Kind::bytes, vram};
+    options.ram = kNoLimit;
+    const Placement p = place_model(plan, device, options);
+    EXPECT_LE(p.on_device, vram);
+    if (before.expert_places != 0) {
+      EXPECT_GE(p.on_device, before.on_device);
+      EXPECT_LE(p.read_in_host, before.read_in_host);
+    }
+    EXPECT_EQ(p.read_on_device + p.read_in_host, before.read_on_device + before.read_in_host);
+    if (p.expert_places == 0 && before.expert_places != 0) {
+      EXPECT_EQ(p.read_in_host, 10U);
+      break;
+    }
+    EXPECT_GE(p.expert_places, before.expert_places);
+    if (p.expert_places != 0) {
+      options.ram = p.in_host - 1;
+      EXPECT_EQ(place_model(plan, device, options).expert_places, 0U);
+    }
+    for (size_t i = 0; i < p.pieces.size() && p.expert_places != 0; ++i)
+      EXPECT_TRUE(p.pieces[i].kind != experts || p.homes[i] == Home::host);
+    before = p;
+  }
+  EXPECT_EQ(before.expert_places, kExperts - 1);
+}
+
 TEST(Placement, SizesAreNamedAsOptionsTakeThemAndRoundedUp) {
   EXPECT_EQ(size_option(0), "0K");
   EXPECT_EQ(size_option(1), "1K");
