@@ -188,8 +188,8 @@ std::vector<size_t> DeviceSession::piece_ends(uint32_t n) const {
   const double expected = batch_.expected(n);
   const bool streamed = engine_.places.read_in_host + engine_.places.read_in_file != 0;
   auto pieces = static_cast<size_t>(std::ceil(std::min(expected, 1e3) / kPieceSeconds));
+  if (pieces <= 1 && n <= (streamed ? 1 : kFewTokens)) return {n_layers};
   pieces = std::max(pieces, streamed ? kStreamedPieces : size_t{1});
-  if (pieces == 1 && n <= kFewTokens) return {n_layers};
   const size_t most = (n_layers + pieces - 1) / pieces;
   std::vector<size_t> ends;
   for (size_t blocks = 1, end = 0; end < n_layers; blocks = std::min(2 * blocks, most))

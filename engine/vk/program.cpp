@@ -23,7 +23,8 @@ ProgramPools::~ProgramPools() {
   for (VkDescriptorPool pool : pools_) vkDestroyDescriptorPool(device_.handle(), pool, nullptr);
 }
 
-void ProgramPools::take_back_sets() {
+void ProgramPools::clear() {
+  copies.clear();
   for (VkDescriptorPool pool : pools_) vkResetDescriptorPool(device_.handle(), pool, 0);
   current_ = 0;
 }
@@ -59,12 +60,12 @@ VkDescriptorSet ProgramPools::allocate_set(VkDescriptorSetLayout layout) {
 }
 
 VulkanProgram::VulkanProgram(const Device& device, SparePools* spare)
-    : spare_(spare), pools_(pools_from(spare, device)), commands(pools_->commands), copies(device) {}
+    : spare_(spare), pools_(pools_from(spare, device)), commands(pools_->commands), copies(pools_->copies) {}
 
 VulkanProgram::~VulkanProgram() {
   commands.settle();
   if (!spare_ || spare_->size() >= kMostSpare) return;
-  pools_->take_back_sets();
+  pools_->clear();
   spare_->push_back(std::move(pools_));
 }
 

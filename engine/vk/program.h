@@ -18,15 +18,16 @@ namespace bitnet::vk {
 // needs for a block of a prompt.
 class ProgramPools {
  public:
-  explicit ProgramPools(const Device& device) : commands(device), device_(device) {}
+  explicit ProgramPools(const Device& device) : commands(device), copies(device), device_(device) {}
   ~ProgramPools();
   ProgramPools(const ProgramPools&) = delete;
   ProgramPools& operator=(const ProgramPools&) = delete;
 
   VkDescriptorSet allocate_set(VkDescriptorSetLayout layout);
-  void take_back_sets();  // all of them. Requires: the commands are done
+  void clear();  // takes all sets and copies back. Requires: the commands are done
 
   Commands commands;
+  Copies copies;
 
  private:
   void add_pool();
@@ -54,7 +55,7 @@ class VulkanProgram : public Program {
 
  public:
   Commands& commands;
-  Copies copies;                          // of which each brings what the next part of the commands uses
+  Copies& copies;                         // of which each brings what the next part of the commands uses
   std::vector<DecodeDispatches> decodes;  // the commands use their buffers
   ExpertUses experts;                     // of one token
 };

@@ -17,7 +17,6 @@
 
 namespace bitnet::vk {
 
-
 // What is bound where a model has no such buffer, and the kernel does not read it.
 inline const Buffer* or_any(const BufferPtr& buffer, const Buffer& any) { return buffer ? buffer.get() : &any; }
 

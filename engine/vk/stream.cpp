@@ -38,6 +38,13 @@ uint64_t bytes_in_host(const Matrix& w) {
 
 Copies::~Copies() { vkDestroyCommandPool(device_.handle(), pool_, nullptr); }
 
+void Copies::clear() noexcept {
+  if (pool_ != VK_NULL_HANDLE) vkResetCommandPool(device_.handle(), pool_, 0);
+  n_recorded_ = 0;
+  buffers_.clear();
+  in_file_.clear();
+}
+
 void Copies::add_nothing(uint32_t in_file) {
   buffers_.push_back(VK_NULL_HANDLE);
   in_file_.push_back(in_file);
@@ -50,7 +57,8 @@ void Copies::add(std::span<const VkBuffer> from, VkBuffer to, std::span<const Vk
     pool.queueFamilyIndex = device_.copy_family();
     VK_CHECK(vkCreateCommandPool(device_.handle(), &pool, nullptr, &pool_));
   }
-  const VkCommandBuffer buffer = allocate_commands(device_, pool_);
+  if (n_recorded_ == allocated_.size()) allocated_.push_back(allocate_commands(device_, pool_));
+  const VkCommandBuffer buffer = allocated_[n_recorded_++];
   buffers_.push_back(buffer);
   in_file_.push_back(in_file);
   const VkCommandBufferBeginInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};

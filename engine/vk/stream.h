@@ -41,10 +41,13 @@ class Copies {
            uint32_t in_file);
   // Of what is used where it lies; the command buffer is null.
   void add_nothing(uint32_t in_file);
+  void clear() noexcept;  // Requires: they are done
 
  private:
   const Device& device_;
   VkCommandPool pool_ = VK_NULL_HANDLE;
+  std::vector<VkCommandBuffer> allocated_;  // of which n_recorded_ are in use
+  size_t n_recorded_ = 0;
   std::vector<VkCommandBuffer> buffers_;
   std::vector<uint32_t> in_file_;
 };
