@@ -263,11 +263,7 @@ class Bench {
                     o = floats(uint64_t{n_} * s.n_head * s.head_dim),
                     rotation = floats(uint64_t{kContext} * s.rope_dim);
     const uint64_t chunks = kContext / kAttentionChunk;
-    AttentionScratch scratch{floats(s.n_head * chunks * (2 + s.head_dim)),
-                             backend_->allocate(s.n_head * 4, BufferUse::device)};
-    const std::vector<uint32_t> zeros(s.n_head);
-    backend_->upload(*scratch.finished, 0, std::as_bytes(std::span(zeros)));
-    backend_->finish_uploads();
+    const AttentionScratch scratch{floats(s.n_head * chunks * (2 + s.head_dim))};
     for (const uint32_t depth : {0U, 128U, 256U, 512U, 1024U, 2048U, 4095U}) {
       if (depth + n_ > kContext) continue;
       const uint32_t n_keys = s.window == 0 ? depth + n_ : std::min(depth + n_, s.window + n_ - 1);

@@ -189,7 +189,7 @@ namespace {
 struct Widest {
   uint64_t input = 0, qkv = 0, o = 0, h = 0, gate = 0;  // features of a token
   uint64_t delta_channels = 0, delta_heads = 0;         // of values
-  uint64_t heads = 0, head_floats = 0;   // heads, and what a chunk of keys leaves of them (AttentionScratch)
+  uint64_t head_floats = 0;                             // what a chunk of keys leaves of heads (AttentionScratch)
   uint64_t pairs = 1, expert_input = 0;  // rows of a token that go into experts, and their features
   bool blocks = false, floats = false, post = false, scaled = false, rest = false;
   uint64_t turned = 0;   // features of inputs that are rotated
@@ -221,7 +221,6 @@ Widest widest_of(const Model& m) {
     w.h = std::max<uint64_t>(w.h, ffn.down.n_in);
     if (ffn.gate_up.input == Input::int16_units && ffn.gate_up.layout == Layout::blocks)
       w.gate_up = std::max<uint64_t>(w.gate_up, ffn.gate_up.rows());
-    w.heads = std::max<uint64_t>(w.heads, s.n_head);
     w.head_floats = std::max(w.head_floats, uint64_t{s.n_head} * (2 + s.head_dim));
     w.post |= at.post || ffn.post || per_layer.post;
   }
@@ -249,12 +248,7 @@ Quantised allocate_quantised(Backend& backend, uint64_t n, const Widest& widest)
 
 AttentionScratch allocate_scratch(Backend& backend, const Widest& widest, uint32_t n_ctx) {
   const uint64_t chunks = (n_ctx + kAttentionChunk - 1) / kAttentionChunk;
-  AttentionScratch scratch{backend.allocate(chunks * widest.head_floats * sizeof(float), BufferUse::device),
-                           backend.allocate(widest.heads * sizeof(uint32_t), BufferUse::device)};
-  const std::vector<uint32_t> zeros(widest.heads);
-  backend.upload(*scratch.finished, 0, std::as_bytes(std::span(zeros)));
-  backend.finish_uploads();
-  return scratch;
+  return {backend.allocate(chunks * widest.head_floats * sizeof(float), BufferUse::device)};
 }
 
 BufferPtr rotations_of(Backend& backend, const Rope& rope, uint32_t n_ctx) {
@@ -282,7 +276,7 @@ Activations::Activations(Backend& backend, const Model& m, uint32_t n_ctx, uint3
   if (widest.delta_heads != 0)
     delta = {floats(n * widest.delta_channels), floats(n * 2 * widest.delta_heads)};
   o = floats(n * widest.o);
-  if (widest.heads != 0) attention = allocate_scratch(backend, widest, n_ctx);
+  if (widest.head_floats != 0) attention = allocate_scratch(backend, widest, n_ctx);
   h = floats(n * std::max(1U, c.n_expert_used) * widest.h);
   if (c.n_expert != 0) {
     const uint64_t pairs = n * c.n_expert_used;

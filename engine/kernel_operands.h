@@ -303,8 +303,7 @@ constexpr uint64_t kSampleScratch = 8 + 4 * 2048 + 8 * 256;
 
 // What attention of one token over a long cache found in each chunk of keys.
 struct AttentionScratch {
-  BufferPtr chunks;    // [n_head][chunks of kAttentionChunk keys][2 + head_dim] f32
-  BufferPtr finished;  // [n_head] u32, zero between kernels
+  BufferPtr chunks;  // [n_head][chunks of kAttentionChunk keys][2 + head_dim] f32
 };
 constexpr uint32_t kAttentionChunk = 64;
 

@@ -224,7 +224,7 @@ const uint kRows = 1, kRowsLong = 1;
 #endif
 
 void main() {
-  uint group = gl_WorkGroupID.x;
+  uint group = gl_WorkGroupID.x + chain.first_group;
   this_stage = chain.first_stage;
   if (chain.chained != 0) {
     if (gl_LocalInvocationID.x == 0) ticket = atomicAdd(next_ticket, 1);

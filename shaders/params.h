@@ -367,6 +367,7 @@ struct DecodePush {
   uint last_groups;   // workgroups of the stages whose results no stage reads
   uint most_polls;    // after as many polls in vain a workgroup gives up
   uint n_tokens;      // of each stage
+  uint first_group;   // of a stage alone
 };
 
 struct RopePush {

@@ -75,7 +75,7 @@ void VulkanRecorder::self_attention(const Buffer& qkv, const AttentionInput& inp
   if (n == 1)
     few = scratch;
   else if (n <= kFewTokens && device_.is_gpu())
-    few = decode_.scratch(uint64_t{kFewTokens} * max_chunks * chunk_bytes, kFewTokens * s.n_head);
+    few = decode_.scratch(uint64_t{kFewTokens} * max_chunks * chunk_bytes);
   const auto add = [&](DecodeStages& stages) {
     stages.attention(qkv, input, rotation, k_cache, v_cache, *few, o, s);
   };

@@ -34,6 +34,11 @@ uint32_t passes_of(const DecodeStage& s) {
   return s.kind == STAGE_LINEAR_ADD && all_are_busy ? 1 : passes;
 }
 
+// Workgroups of attention that merge what the others have of a token, for which they wait.
+uint32_t merges_of(const DecodeStage& s, const AttentionShape& heads) {
+  return s.n_head * VulkanKernels::merge_parts(heads);
+}
+
 }  // namespace
 
 Decode::Decode(const Device& device, VulkanKernels& kernels, Transfer& transfer, VulkanBuffer& params,
@@ -139,22 +144,31 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   uint64_t slot_bytes = 16;
   for (const DecodeStage& s : stages) slot_bytes = std::max(slot_bytes, n_tokens * s.n_out * kTaggedBytes);
   slot_bytes = (slot_bytes + 255) / 256 * 256;
+  uint64_t flags_bytes = 0;  // behind the slots: a tagged value for each workgroup of attention
+  for (const DecodeStage& s : stages)
+    if (s.kind == STAGE_ATTENTION) flags_bytes = std::max(flags_bytes, s.n_groups * kTaggedBytes);
   result.memory = memory(n_tokens, (kProgressHeader + uint64_t{n_stages} * kDoneStride) * sizeof(uint32_t),
-                         DecodeStages::kSlots * slot_bytes);
+                         DecodeStages::kSlots * slot_bytes + flags_bytes);
   list.lay_flow(result.kernel->constant(CONSTANT_ROUNDED), result.memory->tagged->address(), slot_bytes);
   const uint32_t most_polls = device_.use().host_weights != 0 ? kMostPollsOverALink : kMostPolls;
   uint32_t last_groups = 0;
   for (const DecodeStage& s : stages)
     if ((s.flow & FLOW_END) != 0 && s.kind != STAGE_EMPTY) last_groups += s.n_groups;
   if (stages.back().kind == STAGE_EMPTY) last_groups = stages.back().n_groups;
-  DecodePush push{1, 0, n_stages, last_groups, most_polls, n_tokens};
+  DecodePush push{1, 0, n_stages, last_groups, most_polls, n_tokens, 0};
   if (chained && groups.size() <= device_.limits().maxComputeWorkGroupCount[0] &&
       n_stages < 1U << STAGE_BITS) {
     result.dispatches.push_back({push, static_cast<uint32_t>(groups.size())});
   } else {
     push.chained = 0;
-    for (push.first_stage = 0; push.first_stage < n_stages; ++push.first_stage)
-      result.dispatches.push_back({push, stages[push.first_stage].n_groups});
+    for (push.first_stage = 0; push.first_stage < n_stages; ++push.first_stage) {
+      const DecodeStage& s = stages[push.first_stage];
+      const uint32_t merges = s.kind == STAGE_ATTENTION ? n_tokens * merges_of(s, shape.heads) : 0;
+      push.first_group = 0;
+      result.dispatches.push_back({push, s.n_groups - merges});
+      push.first_group = s.n_groups - merges;
+      if (merges != 0) result.dispatches.push_back({push, merges});
+    }
   }
   result.stages = upload(std::as_bytes(std::span(stages)));
   result.groups = upload(std::as_bytes(std::span(groups)));
@@ -186,19 +200,15 @@ DecodeDispatches Decode::prepare(DecodeStages stages) {
   return lay_out(std::move(stages), chained_);
 }
 
-std::optional<AttentionScratch> Decode::scratch(uint64_t bytes, uint32_t heads) {
+std::optional<AttentionScratch> Decode::scratch(uint64_t bytes) {
   constexpr uint64_t kMostBytes = 64 << 20;
-  uint64_t finished = heads * sizeof(uint32_t);
   if (!scratch_.empty()) {
     const AttentionScratch& last = scratch_.back();
-    if (last.chunks->size() >= bytes && last.finished->size() >= finished) return last;
+    if (last.chunks->size() >= bytes) return last;
     bytes = std::max(bytes, last.chunks->size());
-    finished = std::max(finished, last.finished->size());
   }
-  if (bytes > kMostBytes || device_.use().most - device_.use().device < bytes + finished) return std::nullopt;
-  scratch_.push_back({std::make_shared<VulkanBuffer>(device_, bytes, BufferUse::device),
-                      upload(std::vector<std::byte>(finished))});
-  transfer_.finish();
+  if (bytes > kMostBytes || device_.use().most - device_.use().device < bytes) return std::nullopt;
+  scratch_.push_back({std::make_shared<VulkanBuffer>(device_, bytes, BufferUse::device)});
   return scratch_.back();
 }
 

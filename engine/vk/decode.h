@@ -138,9 +138,9 @@ class Decode {
   DecodeDispatches prepare(DecodeStages stages);
   const VulkanBuffer& stuck() const { return stuck_; }  // binding 4
 
-  // Memory for what attention of a few tokens finds in chunks of keys, of so many bytes, and for `heads`
-  // heads of all of them. All programs share it. Nullopt where that would take too much of the device's.
-  std::optional<AttentionScratch> scratch(uint64_t bytes, uint32_t heads);
+  // Memory for what attention of a few tokens finds in chunks of keys, of so many bytes. All programs share it.
+  // Nullopt where that would take too much of the device's.
+  std::optional<AttentionScratch> scratch(uint64_t bytes);
 
   // Throws Error(device) if a workgroup of a submission that has ended gave up waiting.
   void check() const;

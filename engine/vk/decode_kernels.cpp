@@ -114,6 +114,7 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
   const uint32_t head_units = shape.heads.head_dim / 8;
   const uint32_t of_sums = has_sums_apart(shape) ? 0 : decode_heads(shape.heads);
   const uint32_t of_attention = 64 * (head_units + of_sums) + (tokens == 1 ? 0 : tokens * head_units);
+  const uint32_t of_merge = 64 * (shape.heads.head_dim / 4 / merge_parts(shape.heads) + 1);
   const uint32_t of_delta = delta.n_head_v != 0 ? 3 * kDeltaParts * (size / kDeltaParts / 4) : 0;
   const RowShape rows = row_shape(device_, w, shape.rows, size),
                  long_rows = row_shape(device_, w, shape.long_rows, size);
@@ -134,7 +135,7 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
             {CONSTANT_WINDOW, shape.windows ? 1 : 0},
             {CONSTANT_TOKENS, tokens},
             {CONSTANT_TILE, std::max({vector_words(w, n_long), tokens * vector_words(w, shape.rows.n_in),
-                                      of_attention, of_delta, shape.rotated / 4})}});
+                                      of_attention, of_merge, of_delta, shape.rotated / 4})}});
   c.insert({{CONSTANT_CONV, delta.n_head_v != 0 ? delta.n_conv : 0},
             {CONSTANT_DELTA_DIM, delta.n_head_v != 0 ? delta.head_dim : 4 * kDeltaParts}});
   const bool rounds = rounds_units();
@@ -200,7 +201,7 @@ bool VulkanKernels::fits(const DecodeShape& shape, const Specialisation& c) cons
   const uint32_t of_experts = shape.experts.n_expert != 0 ? 4 * shape.experts.n_expert + 2048 : 0;
   const uint32_t of_key = tokens != 1 ? 0 : (shape.head_input != 0 ? 8 : 4) * head_dim;
   const uint32_t shared_bytes = of_tile * c.at(CONSTANT_TILE) + tokens * 8 * gates + 4 * size +
-                                4 * head_dim * n_heads + (has_sums_apart(shape) ? 2588 : 540) * n_heads +
+                                4 * head_dim * n_heads + (has_sums_apart(shape) ? 1564 : 540) * n_heads +
                                 256 + 64 * n_heads + tokens * (64 + 16) + of_key + of_delta + of_experts +
                                 (device_.shared_subgroups() ? 4 * size : 0);
   return shared_bytes <= device_.limits().maxComputeSharedMemorySize &&

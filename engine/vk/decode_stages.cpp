@@ -227,7 +227,6 @@ void DecodeStages::attention(const Buffer& qkv, const AttentionInput& input, con
   s.k_cache = address(k_cache);
   s.v_cache = address(v_cache);
   s.chunks = address(*scratch.chunks);
-  s.finished = address(*scratch.finished);
   s.bias = address_of(input.bias);
   s.q_norm = address_of(input.q_norm.weight);
   s.k_norm = address_of(input.k_norm.weight);
@@ -245,7 +244,8 @@ void DecodeStages::attention(const Buffer& qkv, const AttentionInput& input, con
   s.scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(shape.head_dim)));
   const uint32_t n_groups = shape.n_head / VulkanKernels::decode_heads(shape);
   const uint32_t n_splits = std::max(1U, kAttentionGroups / (n_groups * n_tokens_));
-  s.n_groups = n_tokens_ * n_groups * std::min(most_chunks(shape, s.max_chunks), n_splits);
+  const uint32_t n_shares = n_groups * std::min(most_chunks(shape, s.max_chunks), n_splits);
+  s.n_groups = n_tokens_ * (n_shares + shape.n_head * VulkanKernels::merge_parts(shape));
   heads_ = shape;
   head_input_ |= head_input(input);
   windows_ |= shape.window != 0;
@@ -403,6 +403,7 @@ void DecodeStages::lay_flow(uint32_t rounded, uint64_t tagged, uint64_t slot_byt
       s.residual = slot(static_cast<size_t>(second));
       s.residual_back = static_cast<uint32_t>(i - static_cast<size_t>(second));
     }
+    if (s.kind == STAGE_ATTENTION) s.finished = tagged + kSlots * slot_bytes;
     if (i + 1 < stages.size()) {
       s.flow |= FLOW_TO;
       s.to = slot(i);

@@ -164,6 +164,11 @@ uint32_t VulkanKernels::decode_heads(const AttentionShape& shape) {
   return shared_heads(shape, shape.head_dim > 128 ? 2 : 6);
 }
 
+// As kMergeParts in decode_attention.glsl.
+uint32_t VulkanKernels::merge_parts(const AttentionShape& shape) {
+  return shape.head_dim % 64 == 0 ? shape.head_dim / 64 : 1;
+}
+
 uint32_t head_input(const AttentionInput& input) {
   const auto flags = [](const Norm& norm, uint32_t normed, uint32_t ones) {
     return !norm ? 0 : norm.weight ? normed : normed | ones;

@@ -173,6 +173,7 @@ struct VulkanKernels {
   // The workgroups of a stage of experts, STAGE_ROUTER and those behind it.
   uint32_t expert_groups(const DecodeShape& shape, const DecodeStage& stage) const;
   static uint32_t decode_heads(const AttentionShape& shape);  // heads that one workgroup of attention takes
+  static uint32_t merge_parts(const AttentionShape& shape);   // of a head, that workgroups merge
 
  private:
   const Kernel& kernel(Shader shader, const Specialisation& constants);

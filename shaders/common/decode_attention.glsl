@@ -1,7 +1,7 @@
 // Attention of a token as a stage of decode.comp: bias and norms of heads, RoPE, the new key and value into
 // the cache, and attention over everything cached, or over a window of it. A workgroup takes kHeads heads that
-// share a key head, and every n_splits-th chunk of the keys. Of the workgroups of the same heads, the one that
-// finishes last merges the results of all of them.
+// share a key head, and every n_splits-th chunk of the keys. Behind these workgroups come others that merge the
+// results of chunks, each of them of some features of a head, as soon as flags say that they are there.
 //
 // Of several tokens each has workgroups of its own. They compute the keys of the tokens before it once more
 // where their chunks have these, in place of waiting for what others write to the cache: kPairs neighbouring
@@ -17,10 +17,10 @@ const uint kQueries = (kHeads * kHeadDim + kSize - 1) / kSize;
 // Values of qkv that an invocation takes: its queries and those that RoPE pairs with them, two features of k
 // and v.
 const uint kTaken = 2 * kQueries + 6;
-const uint kMergeItems = (kHeads * kPairs + kSize - 1) / kSize;
-// Chunks whose loads are on their way together when they are merged: more are faster in a long context, and
-// slower in a short one, since their code pushes that of products out of the cache for instructions.
-const uint kBlock = 16;
+// Pairs of features of a workgroup that merges: a unit, where heads are whole units (merge_parts() in vk/kernels.cpp).
+const uint kMergeParts = kHeadDim % 64 == 0 ? kHeadDim / 64 : 1;
+const uint kMergePairs = kPairs / kMergeParts;
+const uint kMergeLoads = (kChunk * kMergePairs + kSize - 1) / kSize;
 
 #include "common/decode_attention_memory.glsl"
 
@@ -92,86 +92,33 @@ vec2 gated_pair(uint at, vec2 values) {
   return vec2(times_sigmoid(values.x, gate.x), times_sigmoid(values.y, gate.y));
 }
 
-// The result of a pair of features of the heads from `first_head` on, counted by `item`.
-void give_features(uint first_head, uint item, vec2 values) {
-  if ((kHeadInput & HEAD_GATE) != 0 && push.x2 != uvec2(0))
-    values = gated_pair(first_head * kPairs + item, values);
+// The result of a pair of features, counted by `item` from `first_pair` of all heads on.
+void give_features(uint first_pair, uint item, vec2 values) {
+  if ((kHeadInput & HEAD_GATE) != 0 && push.x2 != uvec2(0)) values = gated_pair(first_pair + item, values);
 #ifdef HAS_UNITS
   if (kAttentionRounds && gives_units()) {  // the query is not needed any more
     query[item / 2][item % 2 * 2] = values.x;
     query[item / 2][item % 2 * 2 + 1] = values.y;
-    if ((push.flow & FLOW_OUT) != 0) Pairs(push.y).at[first_result() / 2 + first_head * kPairs + item] = values;
+    if ((push.flow & FLOW_OUT) != 0) Pairs(push.y).at[first_result() / 2 + first_pair + item] = values;
     return;
   }
 #endif
-  give_pair(first_head * kPairs + item, values);
+  give_pair(first_pair + item, values);
 }
 
 #ifdef HAS_UNITS
-// Gives those features as units, where units are handed over.
-void give_heads(uint first_head) {
+// Gives n_pairs of those as units, where units are handed over.
+void give_heads(uint first_pair, uint n_pairs) {
   if (!kAttentionRounds || !gives_units()) return;
-  const uint kQuads = kHeads * kHeadDim / 4;
+  uint n_quads = n_pairs / 2;
   barrier();
-  if (SUBGROUP * SUBGROUP_SIZE >= kQuads) return;
-  uint place = SUBGROUP * SUBGROUP_SIZE + LANE, unit = (first_head * kHeadDim / 4 + place) / kUnitWords;
-  give_unit(query[min(place, kQuads - 1)], unit, push.n_out / (4 * kUnitWords), place < kQuads);
+  if (SUBGROUP * SUBGROUP_SIZE >= n_quads) return;
+  uint place = SUBGROUP * SUBGROUP_SIZE + LANE, unit = (first_pair / 2 + place) / kUnitWords;
+  give_unit(query[min(place, n_quads - 1)], unit, push.n_out / (4 * kUnitWords), place < n_quads);
 }
 #endif
 
-// Merges the results of the chunks from `begin` on in order, as merge_factors() and merge_values() do. But the factors of
-// kChunk chunks are computed at a time, so that only multiplications wait for each other.
-void merge_chunks(uint first_head, uint begin, uint n_chunks) {
-  Pairs chunks = Pairs(push.chunks);
-  uint lane = gl_LocalInvocationID.x;
-  vec2 sum[kMergeItems];
-  UNROLL for (uint i = 0; i < kMergeItems; ++i) sum[i] = vec2(0.0);
-  if (lane < kHeads) merged[lane] = vec2(kLowest, 0.0);
-  for (uint first = begin; first < n_chunks; first += kChunk) {
-    uint n = min(kChunk, n_chunks - first);
-    for (uint i = lane; i < kHeads * n; i += kSize) {
-      uint h = i / n, c = i % n;
-      keep_two(m_l_of(h, c), chunks.at[(counted_head(first_head + h) * push.max_chunks + first + c) * (1 + kPairs)]);
-    }
-    barrier();
-    for (uint i = lane; i < kHeads * n; i += kSize) {
-      uint h = i / n, c = i % n;
-      float before = merged[h].x;
-      for (uint j = 0; j < c; ++j) before = max(before, two_at(m_l_of(h, j)).x);
-      float m = two_at(m_l_of(h, c)).x, largest = max(before, m);
-      precise vec2 by = vec2(exp2(before - largest), exp2(m - largest));
-      keep_two(factors_of(h, c), by);
-    }
-    barrier();
-    if (lane < kHeads) {
-      float m = merged[lane].x, l = merged[lane].y;
-      for (uint c = 0; c < n; ++c) {
-        vec2 m_l = two_at(m_l_of(lane, c)), by = two_at(factors_of(lane, c));
-        m = max(m, m_l.x);
-        precise float share = m_l.y * by.y;
-        precise float total = fma(l, by.x, share);
-        l = total;
-      }
-      merged[lane] = vec2(m, l);
-    }
-    UNROLL for (uint i = 0; i < kMergeItems; ++i) {
-      uint item = min(lane + i * kSize, kHeads * kPairs - 1), h = item / kPairs, pair = item % kPairs;
-      uint of_chunk = (counted_head(first_head + h) * push.max_chunks + first) * (1 + kPairs) + 1 + pair;
-      for (uint block = 0; block < n; block += kBlock) {
-        vec2 some[kBlock];
-        UNROLL for (uint j = 0; j < kBlock; ++j)
-          some[j] = chunks.at[of_chunk + min(block + j, n - 1) * (1 + kPairs)];
-        UNROLL for (uint j = 0; j < kBlock; ++j)
-          if (block + j < n) sum[i] = merge_values(sum[i], some[j], two_at(factors_of(h, block + j)));
-      }
-    }
-    barrier();
-  }
-  UNROLL for (uint i = 0; i < kMergeItems; ++i) {
-    uint item = lane + i * kSize, h = min(item / kPairs, kHeads - 1);
-    if (item < kHeads * kPairs) give_features(first_head, item, sum[i] / merged[h].y);
-  }
-}
+#include "common/decode_merge.glsl"
 
 // Takes those values of qkv that the stage before, or the kernel before the chain, has computed: queries of this
 // token, and the others of the new token `of_key`.
@@ -257,16 +204,24 @@ void norm_heads(inout vec2 q[kQueries], inout vec2 k[2], vec2 q_weight[kQueries]
 
 void attention(uint group) {
   uint lane = gl_LocalInvocationID.x;
-  uint n_groups = push.n_head / kHeads, n_splits = push.n_groups / n_groups / n_tokens();
+  uint n_groups = push.n_head / kHeads, n_merges = push.n_head * kMergeParts;
+  uint n_splits = (push.n_groups / n_tokens() - n_merges) / n_groups, n_shares = n_groups * n_splits;
+  bool merges = group >= n_shares * n_tokens();
+  if (merges) group -= n_shares * n_tokens();
   if (kTokens > 1) {
-    this_token = group / (n_groups * n_splits);
-    group %= n_groups * n_splits;
+    this_token = group / (merges ? n_merges : n_shares);
+    group %= merges ? n_merges : n_shares;
   }
   uint first_head = group % n_groups * kHeads, split = group / n_groups;
   uint a_kv_head = push.n_head / push.n_head_kv, kv_head = first_head / a_kv_head;
   uint first_new = params[PARAMS_POSITION], position = first_new + this_token;
   uint first_key = first_of_window(position);
   uint first_chunk = first_key / kChunk, n_chunks = position / kChunk + 1, n_seen = n_chunks - first_chunk;
+  if (merges) {
+    if (n_seen > 1) merge_chunks(group / kMergeParts, group % kMergeParts, n_splits, first_chunk, n_chunks);
+    finish_stage();
+    return;
+  }
   if (split >= n_seen) {
     finish_stage();
     return;
@@ -417,10 +372,10 @@ void attention(uint group) {
         }
       }
       if (n_seen == 1) {
-        give_features(first_head, item, sum / l);
+        give_features(first_head * kPairs, item, sum / l);
       } else {
         Pairs chunks = Pairs(push.chunks);
-        uint of_chunk = (counted_head(first_head + h) * push.max_chunks + chunk) * (1 + kPairs);
+        uint of_chunk = result_of(first_head + h, chunk);
         if (pair == 0) chunks.at[of_chunk] = vec2(largest_score[h], l);
         chunks.at[of_chunk + 1 + pair] = sum;
       }
@@ -432,19 +387,11 @@ void attention(uint group) {
   if (n_seen > 1) {
     memoryBarrierBuffer();
     barrier();
-    Words finished = Words(push.finished);
-    uint n_active = min(n_splits, n_seen);
-    if (lane == 0) {
-      uint own = this_token * n_groups + group % n_groups;
-      is_last = atomicAdd(finished.at[own], 1) == n_active - 1;
-      if (is_last) finished.at[own] = 0;
-      memoryBarrierBuffer();
-    }
-    barrier();
-    if (is_last) merge_chunks(first_head, first_chunk, n_chunks);
+    if (lane == 0)
+      Tagged(push.finished).at[flag_of(n_splits, group % n_groups, split)] = uvec2(0, tag_of(this_stage));
   }
 #ifdef HAS_UNITS
-  if (n_seen == 1 || is_last) give_heads(first_head);
+  if (n_seen == 1) give_heads(first_head * kPairs, kHeads * kPairs);
 #endif
   finish_stage();
 }

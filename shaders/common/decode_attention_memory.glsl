@@ -1,25 +1,23 @@
-// Where attention as a stage of decode.comp (decode_attention.glsl) has in shared memory what its invocations share: in arrays of
-// its own, or in `tile`, by how many features heads have and how many tokens there are.
+// Where attention as a stage of decode.comp (decode_attention.glsl) has in shared memory what its invocations share:
+// in arrays of its own, or in `tile`, by how many features heads have and how many tokens there are.
 
 shared vec4 query[kHeads * kHeadDim / 4];
 shared vec4 weights[kHeads][kChunk / 4];
 shared float maxima[kHeads][kChunk];  // of each subgroup's keys
 shared float largest_score[kHeads];
-shared bool is_last;
-shared vec2 merged[kHeads];  // when chunks are merged
+shared float merge_largest, merged_l;  // when chunks are merged
 // Where heads are normed: the shares of their squares, and at last of the new keys'. Until these are summed `query`
 // and raw_key hold the heads as they come.
 shared vec4 shares[kHeads + kTokens][kShares / 4];
 shared uvec4 new_key[kTokens == 1 ? kUnits : 1];
 shared float raw_key[kTokens == 1 && kHasNorm ? kHeadDim : 1];
 // `tile` holds the chunk's values, [key][pair]. Heads of few features leave room for arrays of the sums of quarters
-// of keys and, when chunks are merged, of what scales them and the factors of that. Those of more features have them
-// in `tile`, and so have several tokens: the sums behind the values, and behind these the new keys, which `tile` also
-// holds as they come.
+// of keys. Those of more features have them in `tile`, and so have several tokens: the sums behind the values, and
+// behind these the new keys, which `tile` also holds as they come. When chunks are merged it holds their shares, and
+// behind them the largest score and the sum of the weights of each, and what it and those before it are multiplied by.
 const bool kApart = kTokens == 1 && kHeadDim <= ATTENTION_APART;
 const uint kQuarterSums = kChunk * kUnits, kNewKeys = kQuarterSums + kHeads * kChunk;
 shared float quarter_sums[kApart ? 4 * kHeads * kChunk : 1];
-shared vec2 factor_twos[kApart ? 2 * kHeads * kChunk : 1];
 
 void keep_raw(uint i, float value) {
   if (kTokens == 1) raw_key[i] = value;
@@ -50,17 +48,11 @@ float quarter_sum(uint quarter, uint h, uint key) {
   return uintBitsToFloat(tile[kQuarterSums + at / 4][at % 4]);
 }
 
-void keep_two(uint at, vec2 two) {
-  if (kApart) {
-    factor_twos[at] = two;
-    return;
-  }
-  tile[at / 2][at % 2 * 2] = floatBitsToUint(two.x);
-  tile[at / 2][at % 2 * 2 + 1] = floatBitsToUint(two.y);
+const uint kMergeSums = kChunk * kMergePairs, kMergeFactors = kMergeSums + kChunk;
+void keep_share(uint at, vec2 share) {
+  tile[at / 2][at % 2 * 2] = floatBitsToUint(share.x);
+  tile[at / 2][at % 2 * 2 + 1] = floatBitsToUint(share.y);
 }
-vec2 two_at(uint at) {
-  if (kApart) return factor_twos[at];
+vec2 share_at(uint at) {
   return uintBitsToFloat(uvec2(tile[at / 2][at % 2 * 2], tile[at / 2][at % 2 * 2 + 1]));
 }
-uint m_l_of(uint h, uint chunk) { return h * kChunk + chunk; }
-uint factors_of(uint h, uint chunk) { return (kHeads + h) * kChunk + chunk; }

@@ -156,8 +156,7 @@ TEST_P(Kernels, AttentionOfOneTokenWithNormsHasTheBitsOfABatch) {
                     v = put(*backend, std::vector<uint16_t>(n * row)),
                     o = put(*backend, std::vector<float>(n * out));
     const uint32_t chunks = (n + kAttentionChunk - 1) / kAttentionChunk;
-    AttentionScratch scratch{put(*backend, std::vector<float>(s.n_head * chunks * (2 + s.head_dim))),
-                             put(*backend, std::vector<uint32_t>(s.n_head))};
+    AttentionScratch scratch{put(*backend, std::vector<float>(s.n_head * chunks * (2 + s.head_dim)))};
     run(*backend,
         [&](Recorder& r) { r.self_attention(*batch, in.device, *turns, *k, *v, scratch, *o, s, n); });
     const auto wanted = get<float>(*backend, *o, n * out);
@@ -220,8 +219,7 @@ TEST_P(Kernels, AChainWithNormsIsItsSteps) {
                   qkv = put(*b, std::vector<float>(kMost * (q + 2 * kv))),
                   o = put(*b, std::vector<float>(kMost * q)), x = put(*b, std::vector<float>(kMost * n_in)),
                   y = put(*b, std::vector<float>(kMost * n_in));
-  const AttentionScratch scratch{put(*b, std::vector<float>(s.n_head * 2 * (2 + s.head_dim))),
-                                 put(*b, std::vector<uint32_t>(s.n_head))};
+  const AttentionScratch scratch{put(*b, std::vector<float>(s.n_head * 2 * (2 + s.head_dim)))};
   struct Way {
     BufferPtr k, v;
     std::unique_ptr<Program> program;

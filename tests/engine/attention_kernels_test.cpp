@@ -67,8 +67,7 @@ class Layer {
                                                      qkv.begin() + ptrdiff_t((first + count) * width())));
     const BufferPtr o = put(b, std::vector<float>(count * out()));
     const uint32_t chunks = (n + kAttentionChunk - 1) / kAttentionChunk;
-    const AttentionScratch scratch{put(b, std::vector<float>(s.n_head * chunks * (2 + s.head_dim))),
-                                   put(b, std::vector<uint32_t>(s.n_head))};
+    const AttentionScratch scratch{put(b, std::vector<float>(s.n_head * chunks * (2 + s.head_dim)))};
     run(
         b, [&](Recorder& r) { r.self_attention(*rows, input, *rotation, k, v, scratch, *o, s, count); },
         first);

@@ -80,8 +80,7 @@ TEST_P(Kernels, AttentionOfOneTokenHasTheBitsOfABatch) {
                     v = put(*backend, std::vector<uint16_t>(n * row)),
                     o = put(*backend, std::vector<float>(n * out));
     const uint32_t chunks = (n + kAttentionChunk - 1) / kAttentionChunk;
-    AttentionScratch scratch{put(*backend, std::vector<float>(shape.n_head * chunks * (2 + shape.head_dim))),
-                             put(*backend, std::vector<uint32_t>(shape.n_head))};
+    AttentionScratch scratch{put(*backend, std::vector<float>(shape.n_head * chunks * (2 + shape.head_dim)))};
     run(*backend, [&](Recorder& r) { r.self_attention(*batch, {}, *table, *k, *v, scratch, *o, shape, n); });
     const auto wanted = get<float>(*backend, *o, n * out);
     for (const uint32_t t : {0U, 1U, 63U, 64U, 139U}) {
@@ -111,8 +110,7 @@ TEST_P(Kernels, AttentionOverALongCacheHasTheBitsOfABatch) {
   const std::vector<float> qkv = normal_floats(n_tokens * width, rng);
   const BufferPtr o = put(*backend, std::vector<float>(n_tokens * out));
   const uint32_t chunks = (n_ctx + kAttentionChunk - 1) / kAttentionChunk;
-  AttentionScratch scratch{put(*backend, std::vector<float>(shape.n_head * chunks * (2 + shape.head_dim))),
-                           put(*backend, std::vector<uint32_t>(shape.n_head))};
+  AttentionScratch scratch{put(*backend, std::vector<float>(shape.n_head * chunks * (2 + shape.head_dim)))};
   const auto attend = [&](uint32_t first, uint32_t n) {
     const BufferPtr tokens = put(*backend, std::vector<float>(qkv.begin() + first * width, qkv.end()));
     run(

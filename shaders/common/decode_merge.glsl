@@ -1,0 +1,90 @@
+// The workgroups of attention in decode.comp that merge what others find in chunks of keys. Part of
+// decode_attention.glsl.
+
+// The workgroup that has a share of the chunks of some heads gives a flag, a tagged 0, when their results are there.
+uint flag_of(uint n_splits, uint head_group, uint split) {
+  return (this_token * (push.n_head / kHeads) + head_group) * n_splits + split;
+}
+
+void wait_for_chunks(uint n_splits, uint head_group, uint n_active) {
+  uint tag = tag_of(this_stage);
+  for (uint split = gl_LocalInvocationID.x; split < n_active; split += kSize)
+    for (uint polls = 0;; ++polls) {
+      uvec2 flag = Tagged(push.finished).at[flag_of(n_splits, head_group, split)];
+      if ((flag.x ^ flag.y) == tag || !look_again(polls)) break;
+    }
+  memoryBarrierBuffer();
+  barrier();
+}
+
+// What is there of a chunk: the largest score and the sum of the weights, and behind them the pairs of features.
+uint result_of(uint head, uint chunk) { return (counted_head(head) * push.max_chunks + chunk) * (1 + kPairs); }
+
+// What this invocation takes of the kChunk chunks from `first` on, where they are there.
+void load_results(uint head, uint part, uint first, uint n_chunks, out vec2 some[kMergeLoads]) {
+  UNROLL for (uint i = 0; i < kMergeLoads; ++i) {
+    uint item = gl_LocalInvocationID.x + i * kSize, chunk = min(first + item / kMergePairs, n_chunks - 1);
+    some[i] = Pairs(push.chunks).at[result_of(head, chunk) + 1 + part * kMergePairs + item % kMergePairs];
+  }
+}
+
+// Merges the results of chunks of some features of a head in the order of the chunks, as merge_factors() and
+// merge_values() do. But the factors of kChunk chunks are computed at a time, and the products with these by all
+// invocations, so that only additions wait for each other. These are taken eight at a time, so that what they add is
+// loaded together.
+void merge_chunks(uint head, uint part, uint n_splits, uint begin, uint n_chunks) {
+  uint lane = gl_LocalInvocationID.x;
+  wait_for_chunks(n_splits, head / kHeads, min(n_splits, n_chunks - begin));
+  vec2 sum = vec2(0.0), some[kMergeLoads];
+  float largest_before = kLowest, l = 0.0;
+  load_results(head, part, begin, n_chunks, some);
+  for (uint first = begin; first < n_chunks; first += kChunk) {
+    uint n = min(kChunk, n_chunks - first);
+    if (lane < n) keep_share(kMergeSums + lane, Pairs(push.chunks).at[result_of(head, first + lane)]);
+    barrier();
+    if (lane < n) {
+      float before = largest_before, m = share_at(kMergeSums + lane).x;
+      for (uint j = 0; j < lane; j += 8)
+        UNROLL for (uint k = 0; k < 8; ++k) before = max(before, share_at(kMergeSums + min(j + k, lane - 1)).x);
+      float largest = max(before, m);
+      precise vec2 by = vec2(exp2(before - largest), exp2(m - largest));
+      keep_share(kMergeFactors + lane, by);
+      if (lane == n - 1) merge_largest = largest;
+    }
+    barrier();
+    UNROLL for (uint i = 0; i < kMergeLoads; ++i) {
+      uint item = lane + i * kSize, chunk = item / kMergePairs;
+      if (chunk >= n) break;
+      precise vec2 share = some[i] * share_at(kMergeFactors + chunk).y;
+      keep_share(item, share);
+    }
+    largest_before = merge_largest;
+    if (first + kChunk < n_chunks) load_results(head, part, first + kChunk, n_chunks, some);
+    barrier();
+    if (lane < kMergePairs) {
+      for (uint c = 0; c < n; c += 8)
+        UNROLL for (uint k = 0; k < 8; ++k) {
+          uint own = min(c + k, n - 1);
+          vec2 share = share_at(own * kMergePairs + lane);
+          precise vec2 total = fma(sum, vec2(share_at(kMergeFactors + own).x), share);
+          if (c + k < n) sum = total;
+        }
+    } else if (lane == kSize - 1) {
+      for (uint c = 0; c < n; c += 8)
+        UNROLL for (uint k = 0; k < 8; ++k) {
+          uint own = min(c + k, n - 1);
+          vec2 by = share_at(kMergeFactors + own);
+          precise float share = share_at(kMergeSums + own).y * by.y;
+          precise float total = fma(l, by.x, share);
+          if (c + k < n) l = total;
+        }
+      merged_l = l;
+    }
+    barrier();
+  }
+  uint first_pair = head * kPairs + part * kMergePairs;
+  if (lane < kMergePairs) give_features(first_pair, lane, sum / merged_l);
+#ifdef HAS_UNITS
+  give_heads(first_pair, kMergePairs);
+#endif
+}
