@@ -5,7 +5,8 @@
 // columns, or rows, are all the same, loaded with a stride of 0. Where a unit is shorter than a product of
 // matrices, zeros take the place of the other unit's codes. CONSTANT_OUT says where the result goes
 // (common/dense_out.glsl); with OUT_GATE the first half of a subgroup's tiles is gate, the second the same
-// rows of up.
+// rows of up. With OUT_STORE up to three tensors with the same inputs are one dispatch, each a layer of
+// workgroups of as many rows as the largest has.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
@@ -27,17 +28,21 @@ layout(constant_id = CONSTANT_SUBGROUP_TOKENS) const uint kSubgroupTokens = 2;
 layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
 layout(constant_id = CONSTANT_SUBGROUP_SIZE) const uint kSubgroupSize = 32;
 
-layout(push_constant) uniform Push { DensePush push; };
+layout(push_constant) uniform Push { DensePush first, second, third; } tensors;
 layout(binding = 0) readonly buffer W { uvec4 w[]; };           // [rows], as pack_blocks.h has them
 layout(binding = 1) readonly buffer Q { uvec4 q[]; };           // [n_tokens][n_in / 16]
 layout(binding = 2) readonly buffer QInfo { uvec2 q_info[]; };   // [n_tokens]: bits of s, sum(q)
 layout(binding = 3) buffer Y { float y[]; };                    // [n_tokens][stride]
 layout(binding = 4) readonly buffer Scales { uint scales[]; };  // [rows], as pack_blocks.h has them
-layout(binding = 5) readonly buffer WUp { uvec4 w_up[]; };      // with OUT_GATE the second tensor
-layout(binding = 6) readonly buffer ScalesUp { uint scales_up[]; };
+layout(binding = 5) readonly buffer WSecond { uvec4 w_second[]; };  // of the second tensor, with OUT_GATE up
+layout(binding = 6) readonly buffer ScalesSecond { uint scales_second[]; };
 layout(binding = 7) readonly buffer Sums { int sums[]; };       // [n_tokens][n_in / 16], sums of 16 inputs
 layout(binding = 8) readonly buffer Bias { float bias[]; };
 layout(binding = 9) readonly buffer Shares { float shares[]; };  // [n_tokens][n_in / 32]
+layout(binding = 10) readonly buffer WThird { uvec4 w_third[]; };
+layout(binding = 11) readonly buffer ScalesThird { uint scales_third[]; };
+
+DensePush push;  // of this workgroup's tensor
 
 #define MATRICES
 #include "common/half.glsl"
@@ -46,9 +51,11 @@ layout(binding = 9) readonly buffer Shares { float shares[]; };  // [n_tokens][n
 #include "common/dense_out.glsl"
 
 RUN_CODES(codes_of, uint row, w)
-RUN_CODES(codes_of_up, uint row, w_up)
+RUN_CODES(codes_of_second, uint row, w_second)
+RUN_CODES(codes_of_third, uint row, w_third)
 RUN_SCALES(scales_at, uint row, scales)
-RUN_SCALES(scales_at_up, uint row, scales_up)
+RUN_SCALES(scales_at_second, uint row, scales_second)
+RUN_SCALES(scales_at_third, uint row, scales_third)
 
 #define MatrixA icoopmatNV<8, gl_ScopeSubgroup, kM, kK>
 #define MatrixB icoopmatNV<8, gl_ScopeSubgroup, kK, kN>
@@ -76,6 +83,7 @@ const uint kStep = kSumsAt + kMinimum * kRuns * kTileTokens / 4;
 // In the end a subgroup's sums of one column of tiles: [kN tokens][kSubgroupTileRows].
 const uint kSums = kN * kSubgroupTileRows / 4;
 const uint kAllSums = kSums * kSubgroupRows * kSubgroupTokens;
+const uint kOwnResults = kN * kSubgroupOutRows / kSubgroupSize;  // of such a column, of an invocation
 shared uvec4 tile[kStep > kAllSums ? kStep : kAllSums];
 
 const uint kFetchW = (kTileRows * kRuns + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
@@ -89,6 +97,12 @@ ivec2 next_sums[kFetchRuns];
 
 uint lane;
 
+uint own_tensor() { return kOut == OUT_STORE ? gl_WorkGroupID.z : 0; }
+
+// What stays the same from step to step of what an invocation brings: its rows of the tensor, and where its tokens
+// begin in q and in shares.
+uint next_rows[kFetchW], first_q[kFetchQ], first_share[kFetchRuns];
+
 // The row of a tensor that is row `r` of the tile, of gate or up. Rows past the end repeat the last one.
 uint tensor_row(uint r) {
   return min(gl_WorkGroupID.x * kOutRows + r / kSubgroupTileRows * kSubgroupOutRows +
@@ -96,33 +110,47 @@ uint tensor_row(uint r) {
 }
 bool is_up(uint r) { return r % kSubgroupTileRows >= kSubgroupOutRows; }
 
-// Rows and tokens past the end repeat the last one; their sums are never written. A run past the end repeats
-// the last one, and store() gives it scales of 0. Invocations that have nothing to bring bring what the last
-// one does: what is loaded on a condition meets what was there before, and is waited for at once.
-void fetch(uint step_) {
+// Rows and tokens past the end repeat the last one; their sums are never written. Invocations that have nothing
+// to bring bring what the last one does: what is loaded on a condition meets what was there before, and is
+// waited for at once.
+uint fetched_row(uint i) { return min((lane + i * gl_WorkGroupSize.x) / kRuns, kTileRows - 1); }
+void prepare_fetch() {
   uint runs = push.n_in / 32, first_token = gl_WorkGroupID.y * kTileTokens, last_token = push.n_tokens - 1;
-  UNROLL for (uint i = 0; i < kFetchW; ++i) {
-    uint at = min(lane + i * gl_WorkGroupSize.x, kTileRows * kRuns - 1), row = tensor_row(at / kRuns);
-    uint run = min(step_ * kRuns + at % kRuns, runs - 1);
-    if (is_up(at / kRuns)) {
-      next_codes[i] = codes_of_up(row, run, runs);
-      next_scales[i] = scales_at_up(row, run, runs);
-    } else {
-      next_codes[i] = codes_of(row, run, runs);
-      next_scales[i] = scales_at(row, run, runs);
-    }
-  }
+  UNROLL for (uint i = 0; i < kFetchW; ++i) next_rows[i] = tensor_row(fetched_row(i));
   UNROLL for (uint i = 0; i < kFetchQ; ++i) {
     uint at = min(lane + i * gl_WorkGroupSize.x, kTileTokens * kQuads - 1);
-    uint t = min(first_token + at / kQuads, last_token);
-    next_q[i] = q[t * runs * 2 + min(step_ * kQuads + at % kQuads, runs * 2 - 1)];
+    first_q[i] = min(first_token + at / kQuads, last_token) * runs * 2;
   }
   UNROLL for (uint i = 0; i < kFetchRuns; ++i) {
     uint at = min(lane + i * gl_WorkGroupSize.x, kTileTokens * kRuns - 1);
-    uint t = min(first_token + at / kRuns, last_token);
-    uint own = t * runs + min(step_ * kRuns + at % kRuns, runs - 1);
-    next_shares[i] = shares[own];
-    if (kMinimum != 0) next_sums[i] = ivec2(sums[own * 2], sums[own * 2 + 1]);
+    first_share[i] = min(first_token + at / kRuns, last_token) * runs;
+  }
+}
+
+// A run past the end repeats the last one, and store() gives it scales of 0.
+void fetch(uint step_) {
+  uint runs = push.n_in / 32, run = min(step_ * kRuns + lane % kRuns, runs - 1);
+  UNROLL for (uint i = 0; i < kFetchW; ++i) {
+    uint row = next_rows[i], tensor = kOut == OUT_GATE && is_up(fetched_row(i)) ? 1 : own_tensor();
+    if (tensor == 0) {
+      next_codes[i] = codes_of(row, run, runs);
+      next_scales[i] = scales_at(row, run, runs);
+    } else if (tensor == 1) {
+      next_codes[i] = codes_of_second(row, run, runs);
+      next_scales[i] = scales_at_second(row, run, runs);
+    } else {
+      next_codes[i] = codes_of_third(row, run, runs);
+      next_scales[i] = scales_at_third(row, run, runs);
+    }
+  }
+  UNROLL for (uint i = 0; i < kFetchQ; ++i)
+    next_q[i] = q[first_q[i] + min(step_ * kQuads + lane % kQuads, runs * 2 - 1)];
+  UNROLL for (uint i = 0; i < kFetchRuns; ++i) {
+    next_shares[i] = shares[first_share[i] + run];
+    if (kMinimum != 0) {
+      uint sum = (first_share[i] + run) * 2;
+      next_sums[i] = ivec2(sums[sum], sums[sum + 1]);
+    }
   }
 }
 
@@ -133,7 +161,7 @@ void store(uint step_) {
     if (at >= kTileRows * kRuns) break;
     float fixed_ = is_up(row) ? push.fixed1 : push.fixed0;
     if (step_ * kRuns + run >= runs) fixed_ = 0.0;
-    vec3 scales = scales_of(next_scales[i], tensor_row(row), step_ * kRuns + run, runs, fixed_);
+    vec3 scales = scales_of(next_scales[i], next_rows[i], step_ * kRuns + run, runs, fixed_);
     uvec4 first, second;
     unpack(next_codes[i], first, second);
     uint to = row * kStrideW + run * 32 / kUnit * kUnitQuads;
@@ -172,6 +200,8 @@ int rounded_sum(float sum, float scale, float share) {
 }
 
 void main() {
+  push = own_tensor() == 0 ? tensors.first : own_tensor() == 1 ? tensors.second : tensors.third;
+  if (gl_WorkGroupID.x * kOutRows >= push.n_out) return;
   lane = gl_LocalInvocationIndex;
   uint subgroup_row = gl_SubgroupID % kSubgroupRows, subgroup_token = gl_SubgroupID / kSubgroupRows;
   uint rows_at = subgroup_row * kSubgroupTileRows, tokens_at = subgroup_token * kSubgroupTileTokens;
@@ -180,6 +210,7 @@ void main() {
   UNROLL for (uint i = 0; i < kRowTiles; ++i)
     UNROLL for (uint j = 0; j < kTokenTiles; ++j) acc[i][j] = MatrixC(0);
 
+  prepare_fetch();
   fetch(0);
   uint n_steps = (push.n_in / 32 + kRuns - 1) / kRuns;
   for (uint step_ = 0; step_ < n_steps; ++step_) {
@@ -230,16 +261,25 @@ void main() {
   UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
     UNROLL for (uint i = 0; i < kRowTiles; ++i)
       coopMatStoreNV(acc[i][j], tile, sums_at + i * kM / 4, kSubgroupTileRows / 4, true);
+    // All that results need is loaded before the first is written, so that it is waited for once.
+    float before[kOwnResults], q_scales[kOwnResults];
+    UNROLL for (uint i = 0; i < kOwnResults; ++i) {
+      uint e = gl_SubgroupInvocationID + i * kSubgroupSize;
+      uint t = min(first_token + j * kN + e / kSubgroupOutRows, push.n_tokens - 1);
+      q_scales[i] = uintBitsToFloat(q_info[t].x);
+      before[i] = kOut == OUT_ADD ? y[place_of(t, min(first_row + e % kSubgroupOutRows, push.n_out - 1))] : 0.0;
+    }
     subgroupBarrier();
-    for (uint e = gl_SubgroupInvocationID; e < kN * kSubgroupOutRows; e += gl_SubgroupSize) {
+    UNROLL for (uint i = 0; i < kOwnResults; ++i) {
+      uint e = gl_SubgroupInvocationID + i * kSubgroupSize;
       uint token = e / kSubgroupOutRows, row = e % kSubgroupOutRows;
       uint at = token * kSubgroupTileRows + row, t = first_token + j * kN + token;
       if (t >= push.n_tokens || first_row + row >= push.n_out) continue;
       uint at_up = at + kSubgroupTileRows - kSubgroupOutRows;
-      float s = uintBitsToFloat(q_info[t].x);
-      put(t, first_row + row,
-          blocks_result(int(tile[sums_at + at / 4][at % 4]) - bias_of_sum, s, push.scale0),
-          blocks_result(int(tile[sums_at + at_up / 4][at_up % 4]) - bias_of_sum, s, push.scale1));
+      int sum = int(tile[sums_at + at / 4][at % 4]), sum_up = int(tile[sums_at + at_up / 4][at_up % 4]);
+      float result = blocks_result(sum - bias_of_sum, q_scales[i], push.scale0);
+      float up = blocks_result(sum_up - bias_of_sum, q_scales[i], push.scale1);
+      y[place_of(t, first_row + row)] = finished(first_row + row, result, up, before[i]);
     }
     subgroupBarrier();
   }

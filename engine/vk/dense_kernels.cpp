@@ -46,7 +46,7 @@ VulkanKernels::Matmul VulkanKernels::blocks_matmul(TensorType type, const Out& o
                                                    uint32_t n) {
   // Measured on an H200.
   constexpr MatrixTile kTiles[] = {
-      {400'000, 16, 16, 4, 1}, {1'600'000, 32, 32, 2, 2}, {UINT64_MAX, 32, 32, 4, 2}};
+      {400'000, 16, 16, 4, 1}, {1'600'000, 32, 32, 2, 2}, {UINT64_MAX, 32, 32, 2, 4}};
   const bool integer_dot = integer_dot_, gated = out.kind == Out::Kind::gate;
   Specialisation constants = blocks_constants(type, out);
   const MatrixShape shape = device_.int8_matrix().value_or(MatrixShape{});
@@ -55,7 +55,7 @@ VulkanKernels::Matmul VulkanKernels::blocks_matmul(TensorType type, const Out& o
     if (const auto tile = matrix_tile(device_, kTiles, uint64_t{rows} * n * (gated ? 2 : 1), shared_bytes)) {
       constants.insert(tile->begin(), tile->end());
       return {kernel(Shader::blocks_matmul_matrix, constants),
-              gated ? tile_rows(*tile) / 2 : tile_rows(*tile), tile_tokens(*tile)};
+              gated ? tile_rows(*tile) / 2 : tile_rows(*tile), tile_tokens(*tile), true};
     }
   }
   return {kernel(DOT(blocks_matmul), constants), gated ? 32U : 64U, 32};

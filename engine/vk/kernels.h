@@ -133,6 +133,7 @@ struct VulkanKernels {
     const Kernel& kernel;
     uint32_t rows;
     uint32_t tokens;
+    bool tensors = false;  // up to three are one dispatch, each a layer of workgroups
   };
   Matmul matmul(const Matrix& w, const Out& out, uint32_t n);
 
@@ -160,7 +161,7 @@ struct VulkanKernels {
   const Kernel& expand(Layout to);
 
   // As matvec and matmul for one tensor of a matrix of blocks, or for gate and up; `rows` are those of the
-  // result.
+  // result, of all tensors that might be one dispatch.
   const Kernel& blocks_matvec(TensorType type, const Out& out);
   Matmul blocks_matmul(TensorType type, const Out& out, uint32_t rows, uint32_t n);
   // Of floats: CONSTANT_ROWS rows, with OUT_GATE half of them gate, for CONSTANT_TOKEN_TILES tokens.

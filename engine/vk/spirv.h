@@ -15,7 +15,7 @@
 
 namespace bitnet::vk {
 
-constexpr uint32_t kMostBindings = 10;  // of a kernel
+constexpr uint32_t kMostBindings = 12;  // of a kernel
 
 struct KernelShape {
   uint32_t n_bindings = 0;
