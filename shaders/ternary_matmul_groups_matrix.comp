@@ -5,7 +5,8 @@
 // same element of matrices whose columns, or rows, are all the same, loaded with a stride of 0. Codes are
 // unpacked to -1, 0, +1, so that nothing has to be subtracted.
 // CONSTANT_OUT says where the result goes, as in ternary_matvec_groups.comp; with OUT_GATE the first half of
-// a subgroup's tiles is gate, the second the same rows of up.
+// a subgroup's tiles is gate, the second the same rows of up. Where there are few sums, kParts subgroups make
+// those of a tile together: each has other groups of a step, and in the end their sums are added.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
@@ -24,6 +25,7 @@ layout(constant_id = CONSTANT_ROW_TILES) const uint kRowTiles = 2;
 layout(constant_id = CONSTANT_TOKEN_TILES) const uint kTokenTiles = 2;
 layout(constant_id = CONSTANT_SUBGROUP_ROWS) const uint kSubgroupRows = 4;
 layout(constant_id = CONSTANT_SUBGROUP_TOKENS) const uint kSubgroupTokens = 2;
+layout(constant_id = CONSTANT_PARTS) const uint kParts = 1;
 layout(constant_id = CONSTANT_INPUT_UNITS) const uint kInputUnits = 0;
 layout(constant_id = CONSTANT_REST) const uint kRest = 0;
 layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
@@ -56,16 +58,19 @@ const uint kOutRows = kSubgroupOutRows * kSubgroupRows;
 // int8 a group and a gap that keeps eight rows out of each other's banks; then for each group the scales of
 // the rows and the shares of the tokens. With two planes one group a step leaves registers and memory for
 // twice as many subgroups.
-const uint kGroups = kRest != 0 ? 1 : 2;  // of a step
+const uint kOwnGroups = kRest + kParts > 1 ? 1 : 2;  // of a step, of a subgroup
+const uint kGroups = kOwnGroups * kParts;
 const uint kUnits = 4 * kGroups, kStride = kUnits + 1, kProducts = 64 / kK;
 const uint kPlanes = kRest != 0 ? 2 : 1, kPlane = kTileTokens * kStride;
 const uint kTokensAt = kTileRows * kStride, kScalesAt = kTokensAt + kPlanes * kPlane;
 const uint kSharesAt = kScalesAt + kGroups * kTileRows / 4;
 const uint kStep = kSharesAt + kInputUnits * kGroups * kTileTokens / 4;
 // In the end a subgroup's sums of one column of tiles: [kN tokens][kSubgroupTileRows].
-const uint kSums = kN * kSubgroupTileRows / 4;
-const uint kAllSums = kSums * kSubgroupRows * kSubgroupTokens;
+const uint kSubgroups = kSubgroupRows * kSubgroupTokens;  // of each part
+const uint kSums = kN * kSubgroupTileRows / 4, kPartSums = kSums * kSubgroups, kAllSums = kPartSums * kParts;
 shared uvec4 tile[kStep > kAllSums ? kStep : kAllSums];
+
+#include "common/parts.glsl"
 
 const uint kFetchW = (kTileRows * kGroups + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 const uint kFetchQ = (kTileTokens * kUnits + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
@@ -149,7 +154,8 @@ int rounded_and_biased(int biased, float scale) {
 
 void main() {
   lane = gl_LocalInvocationIndex;
-  uint subgroup_row = gl_SubgroupID % kSubgroupRows, subgroup_token = gl_SubgroupID / kSubgroupRows;
+  uint part = kParts > 1 ? gl_SubgroupID / kSubgroups : 0, subgroup = gl_SubgroupID - part * kSubgroups;
+  uint subgroup_row = subgroup % kSubgroupRows, subgroup_token = subgroup / kSubgroupRows;
   uint rows_at = subgroup_row * kSubgroupTileRows, tokens_at = subgroup_token * kSubgroupTileTokens;
 
   MatrixC acc[kRowTiles][kTokenTiles];
@@ -163,7 +169,8 @@ void main() {
     store(step_);
     barrier();
     fetch(min(step_ + 1, n_steps - 1));
-    UNROLL for (uint g = 0; g < kGroups; ++g) {
+    UNROLL for (uint own = 0; own < kOwnGroups; ++own) {
+      uint g = part * kOwnGroups + own;
       MatrixB b[kTokenTiles][kPlanes * kProducts];
       MatrixC share[kTokenTiles];
       UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
@@ -201,31 +208,32 @@ void main() {
   }
 
   barrier();
-  uint sums = gl_SubgroupID * kSums;
+  uint sums = subgroup * kSums;
   int bias = int(n_steps * kGroups) * kHalfway;
   uint first_row = gl_WorkGroupID.x * kOutRows + subgroup_row * kSubgroupOutRows;
   uint first_token = gl_WorkGroupID.y * kTileTokens + tokens_at;
   UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
     UNROLL for (uint i = 0; i < kRowTiles; ++i)
-      coopMatStoreNV(acc[i][j], tile, sums + i * kM / 4, kSubgroupTileRows / 4, true);
-    subgroupBarrier();
-    for (uint e = gl_SubgroupInvocationID; e < kN * kSubgroupOutRows; e += gl_SubgroupSize) {
+      coopMatStoreNV(acc[i][j], tile, part * kPartSums + sums + i * kM / 4, kSubgroupTileRows / 4, true);
+    barrier_of_parts();
+    uint first = part * gl_SubgroupSize + gl_SubgroupInvocationID;
+    for (uint e = first; e < kN * kSubgroupOutRows; e += kParts * gl_SubgroupSize) {
       uint token = e / kSubgroupOutRows, row = e % kSubgroupOutRows;
       uint at = token * kSubgroupTileRows + row, t = first_token + j * kN + token;
       if (t >= push.n_tokens || first_row + row >= push.n_out) continue;
       float s = uintBitsToFloat(q_info[t].x);
-      int sum = int(tile[sums + at / 4][at % 4]) - bias;
+      int sum = sum_of_parts(sums, at) - bias;
       uint to = t * push.n_out + first_row + row;
       if (kOut == OUT_GATE) {
         uint at_up = at + kSubgroupOutRows;
         y[to] = gated(ternary_result(sum, 0, s, push.scale0),
-                      ternary_result(int(tile[sums + at_up / 4][at_up % 4]) - bias, 0, s, push.scale1));
+                      ternary_result(sum_of_parts(sums, at_up) - bias, 0, s, push.scale1));
       } else {
         precise float result = ternary_result(sum, 0, s, scale_of_row(first_row + row));
         if (kOut == OUT_ADD) result = y[to] + result;
         y[to] = result;
       }
     }
-    subgroupBarrier();
+    barrier_of_parts();
   }
 }

@@ -5,7 +5,8 @@
 // memory, beside the tokens' int8, while those of the next step are on their way. It is compiled as
 // ternary_matmul is (plain, ADD, GATE_UP); with GATE_UP the first half of a subgroup's tiles is gate, the
 // second the same rows of up. It is written for GL_NV_cooperative_matrix, which glslang 12 knows;
-// khr_matrices.cpp turns that into KHR's extension.
+// khr_matrices.cpp turns that into KHR's extension. Where there are few sums, kParts subgroups make those of
+// a tile together: a step has a block for each of them, and in the end their sums are added.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
@@ -24,6 +25,7 @@ layout(constant_id = CONSTANT_ROW_TILES) const uint kRowTiles = 2;
 layout(constant_id = CONSTANT_TOKEN_TILES) const uint kTokenTiles = 2;
 layout(constant_id = CONSTANT_SUBGROUP_ROWS) const uint kSubgroupRows = 4;
 layout(constant_id = CONSTANT_SUBGROUP_TOKENS) const uint kSubgroupTokens = 2;
+layout(constant_id = CONSTANT_PARTS) const uint kParts = 1;
 
 layout(push_constant) uniform Push { TernaryPush push; };
 layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]
@@ -49,16 +51,19 @@ const uint kSubgroupOutRows = kSubgroupTileRows;
 #endif
 const uint kOutRows = kSubgroupOutRows * kSubgroupRows;
 
-// Shared memory in uvec4: rows of a step, then its tokens, each of 128 int8 and a gap that keeps eight rows
-// out of each other's banks. The order of features in a row: half of the block, shift, byte.
-const uint kUnits = 8, kStride = kUnits + 1;
+// Shared memory in uvec4: rows of a step, then its tokens, each of 128 int8 a part and a gap that keeps eight
+// rows out of each other's banks. The order of features in a block: half of it, shift, byte.
+const uint kOwnUnits = 8, kUnits = kOwnUnits * kParts, kStride = kUnits + 1;
 const uint kTokensAt = kTileRows * kStride, kStep = (kTileRows + kTileTokens) * kStride;
 // In the end a subgroup's sums of one column of tiles: [kN tokens][kSubgroupTileRows].
-const uint kSums = kN * kSubgroupTileRows / 4;
-const uint kAllSums = kSums * kSubgroupRows * kSubgroupTokens;
+const uint kSubgroups = kSubgroupRows * kSubgroupTokens;  // of each part
+const uint kSums = kN * kSubgroupTileRows / 4, kPartSums = kSums * kSubgroups, kAllSums = kPartSums * kParts;
 shared uvec4 tile[kStep > kAllSums ? kStep : kAllSums];
 
-const uint kFetchW = (kTileRows * 2 + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+#include "common/parts.glsl"
+
+const uint kHalves = 2 * kParts;  // of blocks, of a row in a step
+const uint kFetchW = (kTileRows * kHalves + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 const uint kFetchQ = (kTileTokens * kUnits + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 uvec4 next_w[kFetchW], next_q[kFetchQ];
 
@@ -76,53 +81,61 @@ uint matrix_row(uint r) {
 #endif
 }
 
-// Rows and tokens past the end repeat the last one; their sums are never written.
-void fetch(uint block) {
+// Rows and tokens past the end repeat the last one; their sums are never written. Blocks past the end repeat
+// the last one too, and store() gives them tokens of 0. Invocations that have nothing to bring bring what the
+// last one does: what is loaded on a condition meets what was there before, and is waited for at once.
+void fetch(uint step_) {
 #ifdef GATE_UP
   uint last_row = 2 * push.n_out - 1;
 #else
   uint last_row = push.n_out - 1;
 #endif
+  uint halves = push.n_in / 64, units = push.n_in / 16;
   UNROLL for (uint i = 0; i < kFetchW; ++i) {
-    uint at = lane + i * gl_WorkGroupSize.x, row = min(matrix_row(at / 2), last_row);
-    if (at < kTileRows * 2) next_w[i] = w[row * (push.n_in / 64) + block * 2 + at % 2];
+    uint at = min(lane + i * gl_WorkGroupSize.x, kTileRows * kHalves - 1);
+    uint row = min(matrix_row(at / kHalves), last_row);
+    next_w[i] = w[row * halves + min(step_ * kHalves + at % kHalves, halves - 1)];
   }
   UNROLL for (uint i = 0; i < kFetchQ; ++i) {
-    uint at = lane + i * gl_WorkGroupSize.x;
+    uint at = min(lane + i * gl_WorkGroupSize.x, kTileTokens * kUnits - 1);
     uint t = min(gl_WorkGroupID.y * kTileTokens + at / kUnits, push.n_tokens - 1);
-    if (at < kTileTokens * kUnits) next_q[i] = q[t * (push.n_in / 16) + block * kUnits + at % kUnits];
+    next_q[i] = q[t * units + min(step_ * kUnits + at % kUnits, units - 1)];
   }
 }
 
-void store() {
+void store(uint step_) {
   UNROLL for (uint i = 0; i < kFetchW; ++i) {
-    uint at = lane + i * gl_WorkGroupSize.x, to = at / 2 * kStride + at % 2 * 4;
-    if (at >= kTileRows * 2) break;
+    uint at = lane + i * gl_WorkGroupSize.x, to = at / kHalves * kStride + at % kHalves * 4;
+    if (at >= kTileRows * kHalves) break;
     UNROLL for (uint s = 0; s < 4; ++s) tile[to + s] = next_w[i] >> (6 - 2 * s) & 0x03030303u;
   }
   UNROLL for (uint i = 0; i < kFetchQ; ++i) {
-    uint at = lane + i * gl_WorkGroupSize.x, unit = at % kUnits;
+    uint at = lane + i * gl_WorkGroupSize.x, unit = at % kUnits, block = unit / 8 * 8;
     if (at >= kTileTokens * kUnits) break;
-    tile[kTokensAt + at / kUnits * kStride + unit % 2 * 4 + unit / 2] = next_q[i];  // of half unit % 2
+    bool is_past_end = kParts > 1 && step_ * kUnits + unit >= push.n_in / 16;
+    tile[kTokensAt + at / kUnits * kStride + block + unit % 2 * 4 + unit % 8 / 2] =  // of half unit % 2
+        is_past_end ? uvec4(0) : next_q[i];
   }
 }
 
 void main() {
   lane = gl_LocalInvocationIndex;
-  uint subgroup_row = gl_SubgroupID % kSubgroupRows, subgroup_token = gl_SubgroupID / kSubgroupRows;
+  uint part = kParts > 1 ? gl_SubgroupID / kSubgroups : 0, subgroup = gl_SubgroupID - part * kSubgroups;
+  uint subgroup_row = subgroup % kSubgroupRows, subgroup_token = subgroup / kSubgroupRows;
 
   MatrixC acc[kRowTiles][kTokenTiles];
   UNROLL for (uint i = 0; i < kRowTiles; ++i)
     UNROLL for (uint j = 0; j < kTokenTiles; ++j) acc[i][j] = MatrixC(0);
 
   fetch(0);
-  uint blocks = push.n_in / 128;
-  for (uint block = 0; block < blocks; ++block) {
+  uint n_steps = (push.n_in / 128 + kParts - 1) / kParts;
+  for (uint step_ = 0; step_ < n_steps; ++step_) {
     barrier();
-    store();
+    store(step_);
     barrier();
-    if (block + 1 < blocks) fetch(block + 1);
-    UNROLL for (uint k = 0; k < kUnits; k += kK / 16) {
+    fetch(min(step_ + 1, n_steps - 1));
+    UNROLL for (uint unit = 0; unit < kOwnUnits; unit += kK / 16) {
+      uint k = part * kOwnUnits + unit;
       MatrixA a[kRowTiles];
       UNROLL for (uint i = 0; i < kRowTiles; ++i)
         coopMatLoadNV(a[i], tile, (subgroup_row * kSubgroupTileRows + i * kM) * kStride + k, kStride, false);
@@ -136,25 +149,26 @@ void main() {
   }
 
   barrier();
-  uint sums = gl_SubgroupID * kSums;
+  uint sums = subgroup * kSums;
   uint first_row = gl_WorkGroupID.x * kOutRows + subgroup_row * kSubgroupOutRows;
   uint first_token = gl_WorkGroupID.y * kTileTokens + subgroup_token * kSubgroupTileTokens;
   UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
     UNROLL for (uint i = 0; i < kRowTiles; ++i)
-      coopMatStoreNV(acc[i][j], tile, sums + i * kM / 4, kSubgroupTileRows / 4, true);
-    subgroupBarrier();
-    for (uint e = gl_SubgroupInvocationID; e < kN * kSubgroupOutRows; e += gl_SubgroupSize) {
+      coopMatStoreNV(acc[i][j], tile, part * kPartSums + sums + i * kM / 4, kSubgroupTileRows / 4, true);
+    barrier_of_parts();
+    uint first = part * gl_SubgroupSize + gl_SubgroupInvocationID;
+    for (uint e = first; e < kN * kSubgroupOutRows; e += kParts * gl_SubgroupSize) {
       uint token = e / kSubgroupOutRows, row = e % kSubgroupOutRows;
       uint at = token * kSubgroupTileRows + row, t = first_token + j * kN + token;
       if (t >= push.n_tokens || first_row + row >= push.n_out) continue;
       float s = uintBitsToFloat(q_info[t].x);
       int q_sum = int(q_info[t].y);
-      int sum = int(tile[sums + at / 4][at % 4]);
+      int sum = sum_of_parts(sums, at);
       uint to = t * push.n_out + first_row + row;
 #ifdef GATE_UP
       uint at_up = at + kSubgroupOutRows;
       y[to] = gated(ternary_result(sum, q_sum, s, push.scale0),
-                    ternary_result(int(tile[sums + at_up / 4][at_up % 4]), q_sum, s, push.scale1));
+                    ternary_result(sum_of_parts(sums, at_up), q_sum, s, push.scale1));
 #else
       precise float result = ternary_result(sum, q_sum, s, scale_of_row(first_row + row));
 #ifdef ADD
@@ -163,6 +177,6 @@ void main() {
       y[to] = result;
 #endif
     }
-    subgroupBarrier();
+    barrier_of_parts();
   }
 }

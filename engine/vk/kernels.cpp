@@ -38,35 +38,46 @@ Specialisation product_constants(const Matrix& w, const Out& out) {
 
 namespace {
 
+// Bytes of the sums of a column of tiles of each subgroup of a part.
+uint32_t sum_bytes(const Specialisation& c) {
+  return tile_rows(c) * c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_SUBGROUP_TOKENS) * 4;
+}
+
 // The tile of ternary_matmul_matrix, measured on an H200.
 std::optional<Specialisation> trits_tile(const Device& device, uint64_t outputs) {
-  constexpr MatrixTile kTiles[] = {{400'000, 16, 16, 4, 1},
+  constexpr MatrixTile kTiles[] = {{200'000, 16, 16, 2, 2, 4},
+                                   {400'000, 16, 16, 4, 1},
                                    {1'600'000, 32, 32, 2, 2},
                                    {2'300'000, 64, 32, 2, 4},
                                    {UINT64_MAX, 64, 32, 2, 2}};
   return matrix_tile(device, kTiles, outputs, [&](const Specialisation& c) {
-    const uint32_t step = (tile_rows(c) + tile_tokens(c)) * (128 + 16);
-    return std::max(step, tile_rows(c) * c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_SUBGROUP_TOKENS) * 4);
+    const uint32_t parts = c.at(CONSTANT_PARTS);
+    return std::max((tile_rows(c) + tile_tokens(c)) * (128 * parts + 16), parts * sum_bytes(c));
   });
 }
 
 // The same of ternary_matmul_groups_matrix, whose sums take twice the registers: no tile of a subgroup is
 // larger than 32 x 32. Of few tokens the larger tiles would be half empty.
 std::optional<Specialisation> groups_tile(const Device& device, const Matrix& w, uint32_t tokens) {
-  constexpr uint64_t kFew = 400'000, kMore = 1'600'000;
-  constexpr MatrixTile kOnePlane[] = {
-      {kFew, 16, 16, 4, 1}, {kMore, 32, 32, 2, 2}, {UINT64_MAX, 32, 32, 4, 4}};
-  constexpr MatrixTile kTwoPlanes[] = {
-      {kFew, 16, 16, 4, 1}, {kMore, 32, 32, 2, 2}, {UINT64_MAX, 32, 32, 4, 2}};
+  constexpr uint64_t kFewest = 200'000, kFew = 400'000, kMore = 1'600'000;
+  constexpr MatrixTile kOnePlane[] = {{kFewest, 16, 16, 1, 1, 4},
+                                      {kFew, 32, 16, 2, 1, 2},
+                                      {kMore, 32, 32, 2, 2},
+                                      {UINT64_MAX, 32, 32, 4, 4}};
+  constexpr MatrixTile kTwoPlanes[] = {{kFewest, 16, 16, 1, 1, 4},
+                                       {kFew, 32, 16, 2, 1, 2},
+                                       {kMore, 32, 32, 2, 2},
+                                       {UINT64_MAX, 32, 32, 4, 2}};
   const bool two = w.input == Input::int16_units;
-  const uint32_t planes = two ? 2 : 1, groups = two ? 1 : 2;
+  const uint32_t planes = two ? 2 : 1;
   const uint64_t outputs = uint64_t{w.rows()} * tokens;
   return matrix_tile(
       device, two ? kTwoPlanes : kOnePlane, tokens <= 32 ? std::min(outputs, kFew) : outputs,
       [&](const Specialisation& c) {
-        const uint32_t rows = tile_rows(c), n = tile_tokens(c);
+        const uint32_t rows = tile_rows(c), n = tile_tokens(c), parts = c.at(CONSTANT_PARTS);
+        const uint32_t groups = two || parts > 1 ? parts : 2;
         const uint32_t step = (rows + planes * n) * (64 * groups + 16) + (rows + n) * 4 * groups;
-        return std::max(step, rows * c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_SUBGROUP_TOKENS) * 4);
+        return std::max(step, parts * sum_bytes(c));
       });
 }
 

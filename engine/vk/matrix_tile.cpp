@@ -19,17 +19,19 @@ std::optional<Specialisation> matrix_tile(
   std::optional<Specialisation> largest;
   for (const MatrixTile& t : tiles) {
     const Specialisation c = {
-        {CONSTANT_WORKGROUP_SIZE, device.info().subgroup_size * t.subgroup_rows * t.subgroup_tokens},
+        {CONSTANT_WORKGROUP_SIZE,
+         device.info().subgroup_size * t.subgroup_rows * t.subgroup_tokens * t.parts},
         {CONSTANT_MATRIX_M, shape.m},
         {CONSTANT_MATRIX_N, shape.n},
         {CONSTANT_MATRIX_K, shape.k},
         {CONSTANT_ROW_TILES, std::max(1U, t.rows / shape.m)},
         {CONSTANT_TOKEN_TILES, std::max(1U, t.tokens / shape.n)},
         {CONSTANT_SUBGROUP_ROWS, t.subgroup_rows},
-        {CONSTANT_SUBGROUP_TOKENS, t.subgroup_tokens}};
+        {CONSTANT_SUBGROUP_TOKENS, t.subgroup_tokens},
+        {CONSTANT_PARTS, t.parts}};
     if (c.at(CONSTANT_WORKGROUP_SIZE) > device.limits().maxComputeWorkGroupInvocations ||
         shared_bytes(c) > device.limits().maxComputeSharedMemorySize)
-      break;
+      continue;
     largest = c;
     if (outputs <= t.most_outputs) break;
   }

@@ -17,11 +17,12 @@ struct MatrixTile {
   uint64_t most_outputs;                    // of a product, up to which this tile is the best
   uint32_t rows, tokens;                    // of a subgroup
   uint32_t subgroup_rows, subgroup_tokens;  // subgroups of a workgroup
+  uint32_t parts = 1;                       // times as many, which divide the inputs: CONSTANT_PARTS
 };
 
-// The constants of the tile for `outputs` sums: of `tiles`, from small to large, the first that is meant for
-// as many, or the one before the first that the device has too few invocations or too little shared memory
-// for. None where that is the first of all. `shared_bytes` tells what a kernel with these constants takes.
+// The constants of the tile for `outputs` sums: of those of `tiles`, from small to large, for which the device
+// has enough invocations and shared memory, the first that is meant for as many, or the last. `shared_bytes`
+// tells what a kernel with these constants takes.
 // Requires: the device has int8 matrices.
 std::optional<Specialisation> matrix_tile(const Device& device, std::span<const MatrixTile> tiles,
                                           uint64_t outputs,
