@@ -23,7 +23,7 @@ std::string shape_text(const std::vector<size_t>& shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
-[[noreturn]] void refuse(const std::string& path, std::string_view why) {
+[[noreturn]] void refuse_array(const std::string& path, std::string_view why) {
   throw Error(ErrorKind::usage, fmt::format("{}: {}", printable(path), why));
 }
 
@@ -66,18 +66,18 @@ std::string NpyFile::sha256() { return hash_.digits(); }
 NpyArray read_npy(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::string start(kBefore, '\0');
-  if (!in.read(start.data(), kBefore)) refuse(path, "cannot be read as an .npy file");
-  if (!start.starts_with(kMagic)) refuse(path, "is no .npy file of version 1.0");
+  if (!in.read(start.data(), kBefore)) refuse_array(path, "cannot be read as an .npy file");
+  if (!start.starts_with(kMagic)) refuse_array(path, "is no .npy file of version 1.0");
   const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(start[i])); };
   std::string header(byte(8) | byte(9) << 8, '\0');
   if (!in.read(header.data(), static_cast<std::streamsize>(header.size())))
-    refuse(path, "ends in its header");
+    refuse_array(path, "ends in its header");
   const bool wide = header.find("'<f8'") != std::string::npos;
   if (!wide && header.find("'<f4'") == std::string::npos)
-    refuse(path, "wanted float32 or float64 values, little-endian");
-  if (header.find("'fortran_order': False") == std::string::npos) refuse(path, "wanted values in C order");
+    refuse_array(path, "wanted float32 or float64 values, little-endian");
+  if (header.find("'fortran_order': False") == std::string::npos) refuse_array(path, "wanted values in C order");
   const size_t begin = header.find("'shape': ("), end = header.find(')', begin);
-  if (begin == std::string::npos || end == std::string::npos) refuse(path, "has no shape");
+  if (begin == std::string::npos || end == std::string::npos) refuse_array(path, "has no shape");
   NpyArray array;
   size_t count = 1;
   const std::string dims = header.substr(begin + 10, end - begin - 10);
@@ -86,11 +86,11 @@ NpyArray read_npy(const std::string& path) {
     if (number.find_first_not_of(' ') == std::string::npos) continue;  // (5,)
     array.shape.push_back(std::strtoul(number.c_str(), nullptr, 10));
     if (array.shape.back() > kMostRead || (count *= array.shape.back()) > kMostRead / sizeof(double))
-      refuse(path, "has too many values");
+      refuse_array(path, "has too many values");
   }
   array.values.resize(count);
   std::vector<char> bytes(count * (wide ? sizeof(double) : sizeof(float)));
-  if (!in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) refuse(path, "ends in its values");
+  if (!in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) refuse_array(path, "ends in its values");
   if (!wide) std::memcpy(array.values.data(), bytes.data(), bytes.size());
   for (size_t i = 0; wide && i < count; ++i) {
     double value = 0;

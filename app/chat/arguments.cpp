@@ -10,7 +10,7 @@
 namespace bitnet {
 namespace {
 
-std::string_view trim(std::string_view s) {
+std::string_view without_space(std::string_view s) {
   const size_t begin = s.find_first_not_of(" \t\n");
   if (begin == std::string_view::npos) return {};
   return s.substr(begin, s.find_last_not_of(" \t\n") - begin + 1);
@@ -29,7 +29,7 @@ int64_t whole_number(std::string_view text, const char* wanted) {
 std::pair<std::string_view, std::string_view> split(std::string_view line) {
   const size_t end = line.find_first_of(" \t\n");
   if (end == std::string_view::npos) return {line, {}};
-  return {line.substr(0, end), trim(line.substr(end))};
+  return {line.substr(0, end), without_space(line.substr(end))};
 }
 
 int64_t conversation_number(std::string_view text) {

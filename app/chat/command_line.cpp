@@ -21,7 +21,7 @@
 namespace bitnet {
 namespace {
 
-constexpr size_t kMostFiles = 500;  // that a completion names
+constexpr size_t kMostWords = 500;  // that a completion names
 constexpr int64_t kMostConversations = 100;
 
 // The nearest by edit distance; empty where none is near.
@@ -51,7 +51,7 @@ void add_files(std::string_view begun, std::vector<std::string>& words) {
     if (!entry.starts_with(name) || (name.empty() && entry.starts_with('.'))) continue;
     std::error_code unknown;
     words.push_back(quote + folder + entry + (at->is_directory(unknown) ? "/" : quote));
-    if (words.size() == kMostFiles) break;
+    if (words.size() == kMostWords) break;
   }
   std::sort(words.begin(), words.end());
 }

@@ -9,7 +9,7 @@ namespace {
 
 using enum Meanwhile;
 
-const Command kTable[] = {
+const Command kCommands[] = {
     {"/help", "/?", "[COMMAND|keys]", "what there is to type", "keys %commands", runs, do_help},
     {"/new", "/clear", "", "begin a new conversation; the old one stays stored", "", leaves, do_new},
     {"/open", "", "[ID]", "go on with a stored conversation, or pick one", "%ids", leaves, do_open,
@@ -120,10 +120,10 @@ bool has_alias(const Command& command, std::string_view name) {
 
 }  // namespace
 
-std::span<const Command> command_table() { return kTable; }
+std::span<const Command> command_table() { return kCommands; }
 
 const Command* find_command(std::string_view name) {
-  for (const Command& command : kTable) {
+  for (const Command& command : kCommands) {
     if (name == command.name || has_alias(command, name)) return &command;
   }
   return nullptr;

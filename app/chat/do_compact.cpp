@@ -23,7 +23,7 @@
 namespace bitnet {
 namespace {
 
-constexpr const char* kRequest =
+constexpr const char* kSummaryRequest =
     "Please sum up our conversation so far in a few sentences, with the names, numbers and decisions in it. "
     "Write only the summary.";
 constexpr uint32_t kMostSummary = 512;  // tokens
@@ -33,7 +33,7 @@ constexpr uint32_t kMostSummary = 512;  // tokens
 constexpr size_t kOneWordIn = 5;
 
 bool speaks_of(std::string_view summary, std::string_view turns) {
-  const SharedWords words = shared_words(summary, turns, kRequest);
+  const SharedWords words = shared_words(summary, turns, kSummaryRequest);
   return words.shared > 0 && words.shared * kOneWordIn >= words.of;
 }
 
@@ -122,7 +122,7 @@ size_t Compaction::tokens_of(size_t begin, size_t end) const {
 // Messages [begin, end), with the summary before them where there is one.
 Compaction::Messages Compaction::with_summary(size_t begin, size_t end) const {
   Messages messages;
-  if (!text_.empty()) messages = {{Role::user, kRequest, {}}, {Role::assistant, text_, {}}};
+  if (!text_.empty()) messages = {{Role::user, kSummaryRequest, {}}, {Role::assistant, text_, {}}};
   const Messages rest = prompt_messages(std::span(branch()).subspan(begin, end - begin));
   messages.insert(messages.end(), rest.begin(), rest.end());
   return messages;
@@ -135,7 +135,7 @@ std::vector<int32_t> Compaction::prompt_of(const Messages& messages) const {
 
 std::vector<int32_t> Compaction::request(size_t end) const {
   Messages messages = with_summary(taken_, end);
-  messages.push_back({Role::user, kRequest, {}});
+  messages.push_back({Role::user, kSummaryRequest, {}});
   return prompt_of(messages);
 }
 
@@ -264,7 +264,7 @@ void Compaction::store_branch() {
   chat_.storage.keep([&] {
     Store& store = chat_.storage.store();
     const int64_t number = chat_.storage.number();
-    end = store.add_message(number, {}, Role::user, kRequest);
+    end = store.add_message(number, {}, Role::user, kSummaryRequest);
     end = store.add_answer(number, end, text_, name_of(Finish::stop), tokens_);
     for (size_t i = cut_; i < branch().size(); ++i) {
       const StoredMessage& message = branch()[i].stored;

@@ -17,7 +17,7 @@
 namespace bitnet {
 namespace {
 
-constexpr int64_t kListed = 1000;
+constexpr int64_t kMostMatched = 1000;
 constexpr size_t kWordsWorthSearching = 3;  // bytes of a filter from which on the messages are searched too
 constexpr size_t kMostWorthSearching = 60;  // and up to which: what is longer was pasted by mistake
 
@@ -46,7 +46,7 @@ std::vector<Choice> conversations_with(Store& database, std::string_view filter)
                      fmt::format("{}  {:>13}", local_time(row.updated),
                                  counted(static_cast<size_t>(row.messages), "message"))});
   };
-  for (const StoredConversation& row : database.conversations(kListed)) {
+  for (const StoredConversation& row : database.conversations(kMostMatched)) {
     if (row.once && words.empty()) continue;  // what -p asked is there for who looks for it
     if (has_all_words(lower(row.title), words)) add(row);
   }

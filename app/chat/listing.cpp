@@ -12,7 +12,7 @@
 namespace bitnet {
 namespace {
 
-constexpr int64_t kListed = 1000;
+constexpr int64_t kMostListed = 1000;
 constexpr int64_t kFound = 50;
 
 // A snippet with its marks, on one line. The text may hold the bytes of the marks too, so this makes sure
@@ -73,7 +73,7 @@ std::string purge_text(Store& store, int64_t id) {
 
 std::string list_text(Store& store, int64_t current, bool archived) {
   std::string text;
-  for (const StoredConversation& row : store.conversations(kListed, archived)) {
+  for (const StoredConversation& row : store.conversations(kMostListed, archived)) {
     text += fmt::format("{}{:>5}  {}  {:>4}  {}{}{}\n", row.id == current ? '*' : ' ', row.id,
                         local_time(row.updated), row.messages, row.archived ? "(archived) " : "",
                         row.once ? "(-p) " : "", one_line(row.title));

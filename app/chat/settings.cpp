@@ -104,7 +104,7 @@ void read_status(ChatSettings& s, std::string_view value) {
   s.full_status = value == "full";
 }
 
-const Setting kTable[] = {
+const Setting kSettings[] = {
     {"temp", kTemp, "temperature; 0 always takes the likeliest token",
      [](ChatSettings& s, std::string_view v) { s.sampler.temperature = ranged("temp", kTemp, v, 0, 100); },
      [](const ChatSettings& s) { return fmt::format("{}", s.sampler.temperature); }},
@@ -180,10 +180,10 @@ ChatSettings script_settings() {
   return s;
 }
 
-std::span<const Setting> settings_table() { return kTable; }
+std::span<const Setting> settings_table() { return kSettings; }
 
 const Setting* find_setting(std::string_view name) {
-  for (const Setting& setting : kTable) {
+  for (const Setting& setting : kSettings) {
     if (name == setting.name) return &setting;
   }
   return nullptr;
@@ -192,7 +192,7 @@ const Setting* find_setting(std::string_view name) {
 const Setting& setting_named(std::string_view name) {
   if (const Setting* setting = find_setting(name)) return *setting;
   std::vector<std::string> names;
-  for (const Setting& setting : kTable) names.emplace_back(setting.name);
+  for (const Setting& setting : kSettings) names.emplace_back(setting.name);
   const std::string near = nearest(name.substr(0, 40), names);
   throw Error(ErrorKind::usage, fmt::format("there is no setting '{}'; {}", printable(name, 40),
                                             near.empty() ? "/set lists them" : "did you mean " + near + "?"));

@@ -47,7 +47,7 @@ bool stands_alone(uint32_t c) {
          (c >= 0x1780 && c < 0x1800);
 }
 
-std::set<std::string> words_of(std::string_view text) {
+std::set<std::string> set_of_words(std::string_view text) {
   std::set<std::string> words;
   std::string word;
   size_t length = 0;  // of `word`
@@ -77,10 +77,10 @@ std::set<std::string> words_of(std::string_view text) {
 }  // namespace
 
 SharedWords shared_words(std::string_view text, std::string_view source, std::string_view ignored) {
-  static const std::set<std::string> common = words_of(kCommon);
-  const std::set<std::string> there = words_of(source), left_out = words_of(ignored);
+  static const std::set<std::string> common = set_of_words(kCommon);
+  const std::set<std::string> there = set_of_words(source), left_out = set_of_words(ignored);
   SharedWords result;
-  for (const std::string& word : words_of(text)) {
+  for (const std::string& word : set_of_words(text)) {
     if (common.contains(word) || left_out.contains(word)) continue;
     ++result.of;
     result.shared += there.contains(word) ? 1 : 0;

@@ -12,12 +12,12 @@
 namespace bitnet {
 namespace {
 
-constexpr const char* kRequest =
+constexpr const char* kTitleRequest =
     "Give our conversation a title of two to six words. Write only the title, nothing else.";
-constexpr uint32_t kMostTokens = 40;  // of a title
-constexpr size_t kMostBytes = 60;     // of a title
-constexpr size_t kMostMessages = 4;   // of a conversation that may still get one
-constexpr size_t kOneWordIn =
+constexpr uint32_t kMostTitleTokens = 40;
+constexpr size_t kMostTitleBytes = 60;
+constexpr size_t kMostMessages = 4;  // of a conversation that may still get one
+constexpr size_t kOneTitleWordIn =
     2;  // of a title that speaks of the conversation, in how many its words are there
 constexpr const char* kAround = " \t\r\n\"'`*#.“”„‚‘’«»";
 
@@ -58,9 +58,9 @@ std::string title_in(std::string_view written, std::string_view said) {
     line.remove_prefix(6);
     trim();
   }
-  if (line.size() > kMostBytes) return {};
+  if (line.size() > kMostTitleBytes) return {};
   const SharedWords words = shared_words(line, said, "");
-  if (words.shared == 0 || words.shared * kOneWordIn < words.of) return {};
+  if (words.shared == 0 || words.shared * kOneTitleWordIn < words.of) return {};
   return one_line(line);
 }
 
@@ -69,7 +69,7 @@ std::string title_in(std::string_view written, std::string_view said) {
 void wish_title(ChatParts& chat) {
   if (!can_have_one(chat)) return;
   std::vector<PromptMessage> messages = prompt_messages(chat.conversation.branch());
-  messages.push_back({Role::user, kRequest, {}});
+  messages.push_back({Role::user, kTitleRequest, {}});
   const Tokenizer& tokenizer = chat.model->text->tokenizer;
   DecodeJob job;
   try {
@@ -78,9 +78,9 @@ void wish_title(ChatParts& chat) {
   } catch (const Error&) {
     return;  // a template that has no place for it
   }
-  if (job.tokens.empty() || job.tokens.size() + kMostTokens > chat.model->n_ctx) return;
+  if (job.tokens.empty() || job.tokens.size() + kMostTitleTokens > chat.model->n_ctx) return;
   const auto writing = std::make_shared<Writing>(tokenizer, job.tokens);
-  job.decode.max_tokens = kMostTokens;
+  job.decode.max_tokens = kMostTitleTokens;
   const auto ends = tokenizer.end_of_turn();
   job.decode.stop_tokens.assign(ends.begin(), ends.end());
   job.keep = true;  // the timeline begins with the conversation, which is to be kept

@@ -10,14 +10,14 @@
 namespace bitnet {
 namespace {
 
-struct Key {
+struct ModelKey {
   const char* key;
   const char* setting;
   bool whole;         // a whole number
   bool below_is_off;  // llama.cpp takes what is below zero for 0
 };
 
-constexpr Key kKeys[] = {
+constexpr ModelKey kKeys[] = {
     {"general.sampling.temp", "temp", false, true},
     {"general.sampling.top_k", "top_k", true, true},
     {"general.sampling.top_p", "top_p", false, false},
@@ -33,7 +33,7 @@ std::optional<double> number_of(const GgufValue& value) {
   return found;
 }
 
-std::string text_of(const Key& key, double number) {
+std::string text_of(const ModelKey& key, double number) {
   if (key.below_is_off && number < 0) number = 0;
   if (key.whole && number == std::floor(number)) return fmt::format("{:.0f}", number);
   return fmt::format("{}", static_cast<float>(number));
@@ -43,7 +43,7 @@ std::string text_of(const Key& key, double number) {
 
 ModelSettings read_model_settings(const Checkpoint& file) {
   ModelSettings wishes;
-  for (const Key& key : kKeys) {
+  for (const ModelKey& key : kKeys) {
     const GgufValue* value = file.find(key.key);
     if (value == nullptr) continue;
     const std::optional<double> number = number_of(*value);

@@ -88,7 +88,7 @@ size_t take_body(char* data, size_t size, size_t count, void* user) {
   return size * count;
 }
 
-bool may_pass(CURLcode code) {
+bool may_be_cut(CURLcode code) {
   switch (code) {
     case CURLE_COULDNT_RESOLVE_PROXY:
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -198,7 +198,7 @@ std::string get_once(const HttpRequest& request, const std::string& url, const H
   } else if (code == CURLE_ABORTED_BY_CALLBACK) {
     result.end = HttpResult::End::stopped;
   } else {
-    result.end = may_pass(code) ? HttpResult::End::cut : HttpResult::End::failed;
+    result.end = may_be_cut(code) ? HttpResult::End::cut : HttpResult::End::failed;
     result.problem = printable(problem[0] != '\0' ? problem : curl_easy_strerror(code), 200);
     if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE) {
       result.problem += " (the package ca-certificates has the certificates of the public authorities)";

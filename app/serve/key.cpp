@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kLeast = 16;
 constexpr size_t kMost = 512;
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+[[noreturn]] void refuse_key(const std::string& path, const std::string& why) {
   throw Error(ErrorKind::usage, fmt::format("key file {}: {}", printable(path), why));
 }
 
@@ -39,7 +39,7 @@ std::string make_file(const std::string& path) {
   const Descriptor out{open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)};
   const std::string line = key + "\n";
   if (out.fd < 0 || write(out.fd, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    refuse(path, fmt::format("it cannot be made: {}", std::strerror(errno)));
+    refuse_key(path, fmt::format("it cannot be made: {}", std::strerror(errno)));
   return key;
 }
 
@@ -61,17 +61,17 @@ std::string key_from_file(const std::string& path) {
   const Descriptor in{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (in.fd < 0 && errno == ENOENT) return make_file(path);
   struct stat status {};
-  if (in.fd < 0 || fstat(in.fd, &status) != 0) refuse(path, std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) refuse(path, "it is no regular file");
+  if (in.fd < 0 || fstat(in.fd, &status) != 0) refuse_key(path, std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) refuse_key(path, "it is no regular file");
   if (status.st_uid != geteuid() || (status.st_mode & 077) != 0)
-    refuse(path, "others may read it; 'chmod 600' it, and give it a new key if they may have");
+    refuse_key(path, "others may read it; 'chmod 600' it, and give it a new key if they may have");
   char bytes[kMost + 2];
   const ssize_t n = read(in.fd, bytes, sizeof bytes);
   std::string_view key(bytes, static_cast<size_t>(std::max<ssize_t>(n, 0)));
   while (!key.empty() && (key.back() == '\n' || key.back() == '\r')) key.remove_suffix(1);
   const bool plain = std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c <= '~'; });
   if (!plain || key.size() < kLeast || key.size() > kMost)
-    refuse(path, fmt::format("wanted one line of {} to {} characters without spaces", kLeast, kMost));
+    refuse_key(path, fmt::format("wanted one line of {} to {} characters without spaces", kLeast, kMost));
   return std::string(key);
 }
 

@@ -15,13 +15,13 @@ constexpr std::string_view kLineEnds = "\r\n";
 struct Marks {
   std::string_view open, close;
 };
-constexpr Marks kMarks[] = {{kThinkOpen, kThinkClose}, {"<|channel>thought", "<channel|>"}};
+constexpr Marks kThinkMarks[] = {{kThinkOpen, kThinkClose}, {"<|channel>thought", "<channel|>"}};
 
 // Null where `text` begins with no mark.
 const Marks* marks_of(std::string_view text) {
   const auto* found =
-      std::ranges::find_if(kMarks, [&](const Marks& marks) { return text.starts_with(marks.open); });
-  return found == std::end(kMarks) ? nullptr : found;
+      std::ranges::find_if(kThinkMarks, [&](const Marks& marks) { return text.starts_with(marks.open); });
+  return found == std::end(kThinkMarks) ? nullptr : found;
 }
 
 std::string_view without_leading(std::string_view text, std::string_view unwanted) {
@@ -50,7 +50,7 @@ std::string_view opening_mark(std::string_view text) {
 
 size_t find_last_opening(std::string_view text) {
   const std::string_view end = text.substr(0, text.find_last_not_of(kBlanks) + 1);
-  for (const Marks& marks : kMarks) {
+  for (const Marks& marks : kThinkMarks) {
     if (end.ends_with(marks.open)) return end.size() - marks.open.size();
   }
   return std::string_view::npos;
@@ -78,7 +78,7 @@ bool AnswerSplitter::advance(Step& step) {
       const std::string_view begun = without_leading(held_, kBlanks);
       const Marks* marks = marks_of(begun);
       const auto may_begin = [&](const Marks& m) { return m.open.starts_with(begun); };
-      if (marks == nullptr && std::ranges::any_of(kMarks, may_begin)) return false;
+      if (marks == nullptr && std::ranges::any_of(kThinkMarks, may_begin)) return false;
       state_ = marks == nullptr ? State::answer : State::before_thought;
       if (marks != nullptr) {
         close_ = marks->close;

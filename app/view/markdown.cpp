@@ -5,15 +5,14 @@
 #include <algorithm>
 
 #include "app/text/text_width.h"
+#include "rows.h"
 #include "spans.h"
 #include "table.h"
 
 namespace bitnet {
 namespace {
 
-constexpr int kWidestText = 100;  // longer rows are hard to read
 constexpr int kRuleColumns = 24;
-constexpr Face kQuiet = {Tone::quiet};
 constexpr char kMargin[] = "  ";
 
 // Cuts an indent or a mark that would take more than half of the width.
@@ -28,11 +27,6 @@ bool says_nothing_yet(std::string_view line, const LineShape& shape) {
   if (shape.kind != LineKind::text && shape.kind != LineKind::rule) return false;
   if (content.empty()) return line.ends_with('-') || line.ends_with('*') || line.ends_with('+');
   return content.find_first_not_of("-=*_#`~+|: ") == std::string_view::npos;
-}
-
-bool is_blank(const Row& row) {
-  return std::all_of(row.spans.begin(), row.spans.end(),
-                     [](const Span& span) { return span.text.find_first_not_of(' ') == std::string::npos; });
 }
 
 }  // namespace

@@ -313,11 +313,11 @@ StyledBlock plain_lines(std::string_view text, Face face) {
   return out;
 }
 
-bool is_word(char c) {
+bool in_a_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || static_cast<unsigned char>(c) >= 0x80;
 }
 
-bool is_mark(char c) { return c == '*' || c == '_' || c == '~' || c == '`'; }
+bool is_emphasis(char c) { return c == '*' || c == '_' || c == '~' || c == '`'; }
 
 // The emphasis, code and strikethrough that is open at a place in a text.
 class OpenMarks {
@@ -352,8 +352,8 @@ class OpenMarks {
     const char mark = text[begin];
     const bool space_before = begin == 0 || std::isspace(static_cast<unsigned char>(text[begin - 1]));
     const bool space_after = end >= text.size() || std::isspace(static_cast<unsigned char>(text[end]));
-    const bool word_before = begin > 0 && is_word(text[begin - 1]);
-    if (mark == '_' && word_before && end < text.size() && is_word(text[end])) return;  // a_name
+    const bool word_before = begin > 0 && in_a_word(text[begin - 1]);
+    if (mark == '_' && word_before && end < text.size() && in_a_word(text[end])) return;  // a_name
     size_t left = end - begin;
     while (left > 0 && !space_before && !open_.empty() && open_.back().mark == mark) {
       const size_t closed = std::min(left, open_.back().length);
@@ -372,12 +372,12 @@ class OpenMarks {
 }  // namespace
 
 std::string with_marks_closed(std::string_view text) {
-  while (!text.empty() && is_mark(text.back()) && !text.substr(0, text.size() - 1).ends_with('\\')) {
+  while (!text.empty() && is_emphasis(text.back()) && !text.substr(0, text.size() - 1).ends_with('\\')) {
     text.remove_suffix(1);  // it says nothing yet, or it is what we would add
   }
   OpenMarks open;
   for (size_t at = 0; at < text.size();) {
-    if (!is_mark(text[at])) {
+    if (!is_emphasis(text[at])) {
       at += text[at] == '\\' ? 2 : 1;
       continue;
     }

@@ -4,11 +4,11 @@
 #include <numeric>
 
 #include "app/text/text_width.h"
+#include "rows.h"
 
 namespace bitnet {
 namespace {
 
-constexpr Face kQuiet = {Tone::quiet};
 constexpr int kLeastColumns = 4;  // least width of a column
 constexpr int kBorder = 3;        // " │ " between two of them
 

@@ -8,13 +8,12 @@
 #include "app/text/text_safe.h"
 #include "app/text/text_width.h"
 #include "app/text/text_wrap.h"
+#include "rows.h"
 
 namespace bitnet {
 namespace {
 
-constexpr int kWidestText = 100;  // longer rows are hard to read
 constexpr size_t kAhead = 4;      // so many screens are laid out at once above the view
-constexpr Face kQuiet = {Tone::quiet};
 
 struct BlockLook {
   const char* first;
@@ -80,11 +79,6 @@ void add_marked(std::string_view line, Face face, size_t source, std::vector<Pie
     begin = i + 1;
   }
   if (pieces.empty()) pieces.push_back({{}, face, source});
-}
-
-bool is_blank(const Row& row) {
-  return std::all_of(row.spans.begin(), row.spans.end(),
-                     [](const Span& span) { return span.text.find_first_not_of(' ') == std::string::npos; });
 }
 
 // Returns where the last column of a table's line begins, after the last gap of spaces; 0 if there is no gap.

@@ -4,6 +4,7 @@
 
 #include "app/text/text_wrap.h"
 #include "app/text/thinking.h"
+#include "rows.h"
 #include "transcript.h"
 
 namespace bitnet {
@@ -11,7 +12,6 @@ namespace {
 
 constexpr int kWidestColumns = 102;  // longer rows are hard to read
 constexpr size_t kGrowingRows = 2;   // of a folded thought that grows
-constexpr Face kQuiet = {Tone::quiet};
 
 }  // namespace
 

@@ -9,7 +9,7 @@
 namespace bitnet::cpu {
 namespace {
 
-constexpr uint32_t kValuesAUnit = 4096;
+constexpr uint32_t kGatesAUnit = 4096;
 
 // {e^(softplus(a + time_bias) * decay), sigmoid(b)}; in double, since they are few.
 void gates_of(const float* gates, const float* time_bias, const float* decay, uint32_t n_head, uint32_t head,
@@ -89,10 +89,10 @@ void CpuRecorder::delta_net(const Buffer& qkvz, const Buffer& gates, const Delta
 }
 
 void CpuRecorder::multiply_sigmoid(const Buffer& y, const Buffer& gate, uint32_t n_values) {
-  step(ceil_div(n_values, kValuesAUnit), [&k = k_, y = data_of<float>(y), gate = data_of<const float>(gate),
+  step(ceil_div(n_values, kGatesAUnit), [&k = k_, y = data_of<float>(y), gate = data_of<const float>(gate),
                                           n_values](uint32_t unit, CacheLine*) {
-    const uint32_t begin = unit * kValuesAUnit;
-    k.times_sigmoid(gate + begin, std::min(n_values - begin, kValuesAUnit), y + begin);
+    const uint32_t begin = unit * kGatesAUnit;
+    k.times_sigmoid(gate + begin, std::min(n_values - begin, kGatesAUnit), y + begin);
   });
 }
 

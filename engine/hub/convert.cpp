@@ -25,7 +25,7 @@ constexpr uint64_t kLine = 64;         // bytes; converted tensors begin at mult
 constexpr uintptr_t kFileAligned = 8;  // as tensors of GGUF files are at least
 constexpr size_t kMostThreads = 8;     // more do not convert faster than memory gives
 constexpr size_t kBlock = 128;         // of I2_S
-constexpr size_t kMostDims = 4;        // of GGUF
+constexpr size_t kMostGgufDims = 4;    // of GGUF
 
 // Memory of zeros that costs nothing until it is written.
 class Memory {
@@ -178,7 +178,7 @@ class Converter {
     if (is_no_weight(t.name)) return;
     const auto place = place_of(c_.architecture, t.name);
     if (!place) {  // `info` tells of what the engine does not read
-      if (const auto type = type_of(t.dtype); type && t.shape.size() <= kMostDims) put(t, t.name, *type);
+      if (const auto type = type_of(t.dtype); type && t.shape.size() <= kMostGgufDims) put(t, t.name, *type);
       return;
     }
     if (place->part == "weight_scale" || (c_.tied_head && place->name == "output")) return;

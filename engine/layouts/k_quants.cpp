@@ -4,7 +4,7 @@
 namespace bitnet::layouts {
 namespace {
 
-constexpr size_t kBlock = 256;
+constexpr size_t kSuperBlock = 256;
 
 // The scale and the minimum, six bits each, that 32 values of Q4_K and Q5_K share. Eight pairs lie in 12
 // bytes: the first four in the low six bits of bytes 0 to 3 and 4 to 7; of the others the low four bits are
@@ -34,7 +34,7 @@ void sub_block(const uint8_t* q, int shift, const uint8_t* fifth, int bit, float
 // d, dmin, 12 bytes of pairs, then 32 bytes for each 64 values: low four bits for the first 32, high four for
 // the others.
 void q4_k_floats(const std::byte* row, size_t n, float* out) {
-  for (; n != 0; n -= kBlock, row += 144, out += kBlock) {
+  for (; n != 0; n -= kSuperBlock, row += 144, out += kSuperBlock) {
     const float d = half_at(row), dmin = half_at(row + 2);
     const auto* pairs = reinterpret_cast<const uint8_t*>(row + 4);
     const auto* q = reinterpret_cast<const uint8_t*>(row + 16);
@@ -45,7 +45,7 @@ void q4_k_floats(const std::byte* row, size_t n, float* out) {
 
 // As Q4_K, with 32 bytes of fifth bits before the fours: bit i of byte l belongs to value l of the i-th 32.
 void q5_k_floats(const std::byte* row, size_t n, float* out) {
-  for (; n != 0; n -= kBlock, row += 176, out += kBlock) {
+  for (; n != 0; n -= kSuperBlock, row += 176, out += kSuperBlock) {
     const float d = half_at(row), dmin = half_at(row + 2);
     const auto* pairs = reinterpret_cast<const uint8_t*>(row + 4);
     const auto* fifth = reinterpret_cast<const uint8_t*>(row + 16);
@@ -60,7 +60,7 @@ void q5_k_floats(const std::byte* row, size_t n, float* out) {
 // bits; then 16 int8 scales, each for 16 values; d is last. Quarter k of a half (32 values) has its low bits
 // in byte k % 2 * 32 + l at shift k / 2 * 4, and its high bits in byte l at shift 2 k; each value less 32.
 void q6_k_floats(const std::byte* row, size_t n, float* out) {
-  for (; n != 0; n -= kBlock, row += 210, out += kBlock) {
+  for (; n != 0; n -= kSuperBlock, row += 210, out += kSuperBlock) {
     const float d = half_at(row + 208);
     const auto* scales = reinterpret_cast<const int8_t*>(row + 192);
     for (size_t quarter = 0; quarter < 8; ++quarter) {

@@ -6,7 +6,7 @@
 namespace bitnet {
 namespace {
 
-constexpr size_t kRun = 32, kBlock = 256;
+constexpr size_t kRun = 32;
 
 // The words of a run that hold what is above the lowest four bits of its codes.
 size_t high_words(const BlockType& t) { return t.bits == 8 ? 0 : t.bits - 4; }
@@ -40,12 +40,12 @@ void pack_high(const int8_t* codes, size_t n, uint32_t bits, std::byte* out) {
 BlockRowBytes block_row_bytes(TensorType type, size_t n) {
   const BlockType& t = *find_block_type(type);
   const size_t runs = n / kRun, high = (high_words(t) * 4 * runs + 15) / 16 * 16;
-  return {(t.bits == 8 ? 32 * runs : 16 * runs + high), 2 * runs + (t.has_steps ? n / kBlock * 4 : 0)};
+  return {(t.bits == 8 ? 32 * runs : 16 * runs + high), 2 * runs + (t.has_steps ? n / kSteppedBlock * 4 : 0)};
 }
 
 void pack_blocks(TensorType type, const std::byte* row, size_t n, std::byte* codes, std::byte* scales) {
   const BlockType& t = *find_block_type(type);
-  const size_t runs = n / kRun, block = t.has_steps ? kBlock : kRun;
+  const size_t runs = n / kRun, block = t.has_steps ? kSteppedBlock : kRun;
   std::vector<int8_t> unpacked(n);
   t.codes(row, n, unpacked.data());
   if (t.bits == 8) {

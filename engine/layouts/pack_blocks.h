@@ -19,6 +19,8 @@
 
 namespace bitnet {
 
+constexpr size_t kSteppedBlock = 256;  // inputs of a block of a type that has steps
+
 // Bytes of a row of n inputs. Requires, here and below: n is a multiple of the type's block.
 struct BlockRowBytes {
   uint64_t codes, scales;

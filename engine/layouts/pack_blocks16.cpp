@@ -3,18 +3,18 @@
 #include <cstring>
 
 #include "pack.h"
+#include "pack_blocks.h"
 
 namespace bitnet {
 namespace {
 
-constexpr size_t kBlock = 256;  // of types that have steps
 constexpr uint32_t kEach = 0x01010101;
 
 uint64_t codes_of_row(const BlockType& type, uint64_t n) { return n * type.bits / 8; }
 
 uint64_t scales_of_row(const BlockType& type, uint64_t n) {
   if (!type.has_steps) return n / type.unit * sizeof(uint16_t);
-  return (n / kBlock * sizeof(uint16_t) + n / type.unit) * (type.has_min ? 2 : 1);
+  return (n / kSteppedBlock * sizeof(uint16_t) + n / type.unit) * (type.has_min ? 2 : 1);
 }
 
 // Four codes, each plus the type's offset, as bytes.
@@ -61,7 +61,7 @@ BlockRowBytes block16_row_bytes(TensorType type, size_t n) {
 
 void pack_blocks16(TensorType id, const SixteenRows& rows, size_t n, std::byte* codes, std::byte* scales) {
   const BlockType& type = *find_block_type(id);
-  const size_t units = n / type.unit, blocks = type.has_steps ? n / kBlock : units;
+  const size_t units = n / type.unit, blocks = type.has_steps ? n / kSteppedBlock : units;
   const size_t unit_bytes = codes_of_row(type, type.unit) * kRowsTogether;
   for (size_t row = 0; row < kRowsTogether; ++row)
     for (size_t u = 0; u < units; ++u)

@@ -3,13 +3,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "ceil_div.h"
 #include "recorder.h"
 #include "shaders/params.h"
 
 namespace bitnet::vk {
 namespace {
-
-uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
 bool attention_in_stages(const AttentionInput& input, const AttentionShape& s) {
   return s.rows == AttentionRows::qkv && s.scale == 0 && s.rope_dim != 0 && s.head_dim <= 256 &&

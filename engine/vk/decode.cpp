@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "ceil_div.h"
 #include "recorder.h"
 
 namespace bitnet::vk {
@@ -23,8 +24,6 @@ constexpr uint32_t kMostPolls = 1 << 20, kMostPollsOverALink = 10 << 20;
 
 // A stage of more rows than this, a head, would norm its input too often: it has kernels of its own.
 constexpr uint32_t kMostRows = 1 << 15;
-
-uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
 // How many sets of rows a workgroup of a product takes, where n_groups would take one each. A product that
 // adds takes one, unless many places would be empty while the last workgroups run.

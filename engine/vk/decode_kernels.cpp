@@ -2,13 +2,12 @@
 #include <algorithm>
 #include <bit>
 
+#include "ceil_div.h"
 #include "engine/layouts/blocks.h"
 #include "kernels.h"
 
 namespace bitnet::vk {
 namespace {
-
-uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
 DecodeShape::Weights kind_of(TensorType type) {
   const BlockType& t = *find_block_type(type);

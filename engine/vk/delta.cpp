@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "builds.h"
+#include "ceil_div.h"
 #include "recorder.h"
 
 namespace bitnet::vk {
@@ -12,8 +13,6 @@ namespace {
 constexpr uint32_t kColumns = 32;  // of a memory, that a workgroup takes
 constexpr uint32_t kTokens = 8;    // that a workgroup takes where they do not depend on each other
 constexpr uint32_t kGateTokens = 4;
-
-uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
 Specialisation constants_of(const DeltaShape& shape) {
   return {{CONSTANT_DELTA_DIM, shape.head_dim}, {CONSTANT_CONV, shape.n_conv}};

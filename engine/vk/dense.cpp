@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "ceil_div.h"
 #include "recorder.h"
 
 namespace bitnet::vk {
 namespace {
-
-uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
 DensePush push_of(const Matrix& w, size_t part, uint32_t first_row, uint32_t stride, uint32_t n) {
   const Matrix::Part &p = w.parts[part], &up = w.parts[1];

@@ -8,12 +8,11 @@
 // and sums.
 #include <algorithm>
 
+#include "ceil_div.h"
 #include "recorder.h"
 
 namespace bitnet::vk {
 namespace {
-
-uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
 // Where Picked::groups has the list of pairs by expert, and where the place of each pair in it.
 uint32_t order_at(const Picked& p, uint32_t pairs) {

@@ -19,7 +19,7 @@ struct Header {
   uint64_t hash = 0;
 };
 
-std::string file_name(VkPhysicalDevice device) {
+std::string cache_name(VkPhysicalDevice device) {
   VkPhysicalDeviceProperties p{};
   vkGetPhysicalDeviceProperties(device, &p);
   return fmt::format("pipelines-{:08x}-{:08x}-{:08x}-{:016x}.bin", p.vendorID, p.deviceID, p.driverVersion,
@@ -43,7 +43,7 @@ std::vector<char> read_payload(const std::string& path) {
 PipelineCache::PipelineCache(const Device& device, const std::string& folder) : device_(device) {
   std::vector<char> payload;
   if (!folder.empty()) {
-    path_ = (std::filesystem::path(folder) / file_name(device.physical())).string();
+    path_ = (std::filesystem::path(folder) / cache_name(device.physical())).string();
     payload = read_payload(path_);
   }
   saved_bytes_ = payload.size();

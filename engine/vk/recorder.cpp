@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "ceil_div.h"
 #include "shaders/params.h"
 
 namespace bitnet::vk {
@@ -18,8 +19,6 @@ constexpr VkPipelineStageFlags kStages =
 constexpr VkAccessFlags kShaderAccess = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
 constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 constexpr VkAccessFlags kReads = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT;
-
-uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
 // How many workgroups divide the logits among them.
 uint32_t argmax_partials(uint32_t n_vocab) {

@@ -1,0 +1,9 @@
+#pragma once
+
+#include <cstdint>
+
+namespace bitnet::vk {
+
+constexpr uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
+
+}  // namespace bitnet::vk
