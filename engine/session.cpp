@@ -17,8 +17,8 @@ constexpr double kPieceSeconds = 0.1;
 // A batch has at least as many pieces where weights come over a link: the first of them are on their way
 // while the rest is recorded, and a stop is prompt though it is not known how long the batch takes.
 constexpr size_t kStreamedPieces = 8;
-// A batch of so few tokens is one piece: its blocks are a few dispatches (vk/decode.h), and to record a part of
-// them takes as long as to record all.
+// A batch of so few tokens is one piece: its blocks are a few dispatches, or one (vk/decode.h), which pieces would
+// divide.
 constexpr uint32_t kFewTokens = 8;
 
 uint32_t checked_context(const Config& config, uint32_t n_ctx) {
