@@ -312,7 +312,7 @@ class Runner:
         got = self.output("logits", model, ids.tolist())
         if got is None:
             return self.tell(f"{name}, logits", False, "no output")
-        bar = self.bar_for(name, model, second_set.bar_of(of_set))
+        bar = self.bar_for(name, model, second_set.BAR)
         report, good = compare_logits.compare(logits.astype(np.float32), got[[n - 1, -1]], bar)
         self.tell(f"{name}, logits", good, report)
         if self.quick:
@@ -321,7 +321,7 @@ class Runner:
                         "--private", *self.device)
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         answer = [line["id"] for line in lines if line.get("id") is not None and "logprob" in line]
-        if bar < second_set.bar_of(of_set):
+        if bar < second_set.BAR:
             limit = max(limit, MOST[bar] * logits.std(-1).min())
         for what, chosen in (("reading its answer", got[n - 1:-1].argmax(-1)), ("its own answer", np.array(answer))):
             other = np.flatnonzero(chosen != ids[n:]) if len(chosen) == len(margins) else np.array([len(chosen)])
