@@ -24,6 +24,7 @@ U32, I32, FLOAT, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9
 TYPES = {  # number, values in a block, bytes of a block, bytes after the last block
     "f32": (0, 1, 4, 0), "f16": (1, 1, 2, 0), "q4_0": (2, 32, 18, 0), "q8_0": (8, 32, 34, 0),
     "q4_k": (12, 256, 144, 0), "q6_k": (14, 256, 210, 0),
+    "bf16": (30, 1, 2, 0),
     "tq1_0": (34, 256, 54, 0), "tq2_0": (35, 256, 66, 0), "i2_s": (36, 128, 32, 32), "q2_0": (42, 64, 18, 0),
     "pq2_0": (142, 128, 34, 0), "ptq1_0": (143, 128, 28, 0)}
 TERNARY = ("tq1_0", "tq2_0", "q2_0", "pq2_0", "ptq1_0")
@@ -61,6 +62,7 @@ class Preset(typing.NamedTuple):
     used: int = 0
     share: int = 1  # neighbouring blocks that have one scale, as in the published weights; 0: all of a tensor
     delta: typing.Optional[Delta] = None
+    hadamard: int = 0  # the block of a Walsh-Hadamard transform that is folded into all matrices but those of gates
 
 
 PRESETS = {
@@ -79,6 +81,8 @@ PRESETS = {
     "bonsai-4b": Preset("qwen3", 36, 2560, 9728, 32, 8, 128, 151669, 32768, 1e6, 1e-6, "pq2_0", "pq2_0", None, "qwen"),
     "bonsai-27b": Preset("qwen35", 64, 5120, 17408, 24, 4, 256, 248320, 262144, 1e7, 1e-6, "pq2_0", "pq2_0", "pq2_0", "qwen",
                          delta=Delta(16, 48, 128, 4, 64)),
+    "bonsai-2-27b": Preset("qwen35", 64, 5120, 17408, 24, 4, 256, 248320, 262144, 1e7, 1e-6, "ptq1_0", "ptq1_0", "ptq1_0", "qwen",
+                           delta=Delta(16, 48, 128, 4, 64), hadamard=1024),
     "bitnet-large": Preset("bitnet", 24, 1536, 4096, 16, 16, 96, 32002, 2048, 1e4, 1e-5, "tq1_0", "q6_k", None, "spm",
                            share=0),
     "trilm-3.9b": Preset("llama", 30, 3072, 9216, 24, 24, 128, 50688, 2048, 1e4, 1e-5, "tq2_0", "q4_k", "q6_k", "neox"),
@@ -233,7 +237,18 @@ def metadata(name, p):
     keys += spm_keys(p.vocab) if p.tokenizer == "spm" else bpe_keys(p.tokenizer, p.vocab)
     if p.tokenizer in TEMPLATES:
         keys.append(key("tokenizer.chat_template", STRING, TEMPLATES[p.tokenizer]))
-    return keys
+    return keys + (hadamard_keys(p) if p.hadamard else [])
+
+
+def hadamard_keys(p):
+    folded = {name: shape[-1] for name, kind, shape in tensors(p) if kind in TERNARY and name != "token_embd.weight"}
+    widths, P = sorted(set(folded.values())), "prism.hadamard."
+    signs = np.random.Generator(np.random.PCG64(sum(widths))).choice([-1, 1], sum(widths))
+    return [key(P + "version", U32, 1), key(P + "block_size", U32, p.hadamard),
+            key(P + "transform", STRING, "normalized-sylvester-walsh-hadamard"), key(P + "axis", STRING, "input-last-dimension"),
+            key(P + "sign_mode", STRING, "explicit"), key(P + "sign_widths", ARRAY, widths, I32),
+            key(P + "sign_values", ARRAY, signs, I32), key(P + "weight_names", ARRAY, list(folded), STRING),
+            key(P + "inverse_weight_names", ARRAY, ["token_embd.weight"], STRING), key(P + "gdn_v_grouped", BOOL, True)]
 
 
 def tensors(p):
@@ -277,7 +292,8 @@ def qwen35_tensors(p):
                       ("ssm_dt.bias", (d.v_heads,)), ("ssm_conv1d.weight", (channels, d.conv)), ("ssm_norm.weight", (d.head_dim,)),
                       ("ssm_out.weight", (p.dim, inner))]
         for name, shape in names:
-            yield f"blk.{i}.{name}", "f32" if len(shape) == 1 or "conv1d" in name else p.proj, shape
+            is_gate = name.startswith(("ssm_alpha", "ssm_beta")) and p.hadamard
+            yield f"blk.{i}.{name}", "f32" if len(shape) == 1 or "conv1d" in name else "bf16" if is_gate else p.proj, shape
     yield "output_norm.weight", "f32", (p.dim,)
     yield "output.weight", p.head, (p.vocab, p.dim)
 
@@ -322,6 +338,9 @@ def make(rng, kind, n_blocks, deviation, share):
         return look_up(rng, (deviation * rng.standard_normal(1 << 16)).astype("<f4"), (n_blocks,))
     if kind == "f16":
         return look_up(rng, (deviation * rng.standard_normal(1 << 16)).astype("<f2"), (n_blocks,))
+    if kind == "bf16":
+        upper = (deviation * rng.standard_normal(1 << 16)).astype("<f4").view("<u4") >> 16
+        return look_up(rng, upper.astype("<u2"), (n_blocks,))
     if kind == "i2_s":
         return look_up(rng, four_trits(rng), (n_blocks * 32,))
     out = np.empty((n_blocks, TYPES[kind][2]), np.uint8)
