@@ -71,10 +71,11 @@ class Recorder {
   //   S      *= exp(softplus(a + time_bias) * decay)
   //   S      += k (sigmoid(b) * (v - S^T k))^T
   //   o       = norm(S^T q) * silu(z)
-  // where epsilon is that of input.norm. `state` goes on to position + n; o has [n][inner] f32.
+  // where epsilon is that of input.norm. `state` goes on to position + n; o has [n][inner] f32. Where `keep`
+  // is not 0, `state` has that of position + keep too. Requires: n - keep is odd then.
   virtual void delta_net(const Buffer& qkvz, const Buffer& gates, const DeltaInput& input,
                          const DeltaState& state, const DeltaScratch& scratch, const Buffer& o,
-                         const DeltaShape& shape, uint32_t n) = 0;
+                         const DeltaShape& shape, uint32_t n, uint32_t keep) = 0;
   // y *= 1 / (1 + exp(-gate))
   virtual void multiply_sigmoid(const Buffer& y, const Buffer& gate, uint32_t n_values) = 0;
 

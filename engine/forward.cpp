@@ -113,21 +113,22 @@ void record_attention(Recorder& r, const Model& m, size_t layer, Activations& a,
   if (is_gated) r.multiply_sigmoid(*a.o, *a.gate, n * at.shape.n_head * at.shape.head_dim);
 }
 
-void record_delta(Recorder& r, const Model& m, size_t layer, Activations& a, KvCache& cache, uint32_t n) {
+void record_delta(Recorder& r, const Model& m, size_t layer, Activations& a, KvCache& cache, uint32_t n,
+                  uint32_t keep) {
   const auto& [at, delta, ffn, per_layer, scale] = m.blocks[layer];
   r.linear(delta.qkvz, {*a.x, at.pre, a.rounded}, store(*a.qkv), n);
   r.linear(delta.gates, {*a.x, at.pre, a.rounded}, store(*a.gate), n);
-  r.delta_net(*a.qkv, *a.gate, delta.input, cache.delta(layer), a.delta, *a.o, delta.shape, n);
+  r.delta_net(*a.qkv, *a.gate, delta.input, cache.delta(layer), a.delta, *a.o, delta.shape, n, keep);
 }
 
 }  // namespace
 
 void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n) {
-  record_blocks(r, m, a, cache, n, 0, m.blocks.size(), Watch());
+  record_blocks(r, m, a, cache, n, 0, m.blocks.size(), Watch(), 0);
 }
 
 void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, size_t begin,
-                   size_t end, const Watch& watch) {
+                   size_t end, const Watch& watch, uint32_t keep) {
   const Config& c = m.config;
   const Norm none;
   const Model::Change unchanged;
@@ -139,7 +140,7 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
 
     watch.made(r, i, Stage::input, [&](const Buffer& y) { r.norm(*a.x, 0, at.pre, c.n_embd, y, n); });
     if (delta)
-      record_delta(r, m, i, a, cache, n);
+      record_delta(r, m, i, a, cache, n, keep);
     else
       record_attention(r, m, i, a, cache, n, watch);
     if (change.heads) r.multiply(*a.o, *change.heads, at.shape.n_head * at.shape.head_dim, 0, 0, n);

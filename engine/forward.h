@@ -42,9 +42,10 @@ class Watch;  // watch.h
 // has the keys and values of the tokens.
 void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n);
 // Records blocks [begin, end) alone, with the embedding where begin is 0; the programs of all blocks have to
-// run one after the other. They also leave what `watch` asks for.
+// run one after the other. They also leave what `watch` asks for, and the states behind `keep` tokens where
+// that is not 0 (Recorder::delta_net).
 void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, size_t begin,
-                   size_t end, const Watch& watch);
+                   size_t end, const Watch& watch, uint32_t keep);
 
 // Records the logits of `rows` tokens of the batch from first_row on ([rows][n_vocab] f32), and the argmax of
 // each. Requires: x is still what the blocks wrote.

@@ -77,6 +77,7 @@ KvCache::Positions KvCache::states_after(const Writing& tokens) const {
   Positions states = states_;
   for (uint32_t p = tokens.one_by_one ? tokens.begin + 1 : tokens.end; p <= tokens.end; ++p)
     states[p % 2] = p;
+  if (tokens.kept != 0) states[tokens.kept % 2] = tokens.kept;
   return states;
 }
 

@@ -8,8 +8,9 @@
 //
 // What a DeltaNet remembers cannot be cut back at all. Its state before the token at position p lies at
 // [p % 2] (DeltaState), so there are those of two positions at most: that of the timeline's end, and of its
-// last token or of the beginning of a batch with an odd number of tokens. A batch has to end where a state is
-// to be taken.
+// last token or of the beginning of a batch with an odd number of tokens. A state can be taken where a batch
+// ends, and of one position within it, an odd number of tokens before its end, if what was there before it
+// may be lost.
 //
 // The payload of save is little-endian, and load checks all of it:
 //   "BNKV", u32 version 2, 32 bytes model fingerprint (hex text), u32 n_layer, u32 words a row, u32 1 where
@@ -36,6 +37,7 @@ namespace bitnet {
 struct Writing {
   uint32_t begin = 0, end = 0;
   bool one_by_one = false;
+  uint32_t kept = 0;  // a position within a batch whose state is left too, or 0
 };
 
 class KvCache {

@@ -120,19 +120,19 @@ SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOption
   cancelled_ = false;
   stop_reading_with_cancel();
   const uint32_t kept = cut(common);
+  const uint32_t largest = options.observe ? observer_.most_tokens(*options.observe) : max_batch_;
+  const auto most = [&] { return std::min(options.batch ? options.batch : batch_.next(), largest); };
   // What follows may be replaced: a message by another one, and an answer to it.
   snapshots_.mark(common);
-  snapshots_.mark(cache_.has_states() ? near_end(kept, last) : last);
+  snapshots_.mark(cache_.has_states() ? near_end(kept, last, most()) : last);
 
   SyncResult result{.reused = kept};
   const auto total = static_cast<uint32_t>(tokens.size() - kept);
-  const uint32_t largest = options.observe ? observer_.most_tokens(*options.observe) : max_batch_;
   while (tokens_.size() < tokens.size() && !result.cancelled) {
-    const uint32_t most = std::min(options.batch ? options.batch : batch_.next(), largest);
-    const auto rest = tokens.subspan(tokens_.size());
-    const auto batch = rest.first(batch_size(most, static_cast<uint32_t>(rest.size())));
+    const Writing writing = next_batch(most(), last + 1);
+    const auto batch = tokens.subspan(writing.begin, writing.end - writing.begin);
     const auto batch_start = Clock::now();
-    result.cancelled = !evaluate(batch, batch.size() == rest.size(), options);
+    result.cancelled = !evaluate(batch, writing, writing.end > last, options);
     if (result.cancelled) break;
     batch_.took(static_cast<uint32_t>(batch.size()), seconds_since(batch_start));
     result.evaluated += static_cast<uint32_t>(batch.size());
@@ -149,21 +149,26 @@ SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOption
 
 // Where states are marked near the end of a prompt of which `kept` tokens are there: in front of what
 // templates put between a question and its answer, which the next turn may have in another form. An odd
-// number of tokens is left to evaluate before it, see batch_size().
-uint32_t DeviceSession::near_end(uint32_t kept, uint32_t last) {
+// number of tokens is left to evaluate behind it where all can be one batch, else before it, see next_batch().
+uint32_t DeviceSession::near_end(uint32_t kept, uint32_t last, uint32_t most) const {
   constexpr uint32_t kBehind = 14;  // so that no more than 16 are left, which are a tile of products
   const uint32_t end = last - std::min(last, kBehind);
-  return end > kept && (end - kept) % 2 == 0 ? end - 1 : end;
+  const bool at_once = last - kept < most && snapshots_.holds(kept);
+  return !at_once && end > kept && (end - kept) % 2 == 0 ? end - 1 : end;
 }
 
-// How many of `rest` tokens are evaluated at once, up to `most`. A batch of an odd number leaves the state
-// before it where it is, so that a stop costs nothing but the batch. For one token that would be left alone
-// that is not worth it.
-uint32_t DeviceSession::batch_size(uint32_t most, uint32_t rest) const {
-  const auto position = static_cast<uint32_t>(tokens_.size());
-  const uint32_t whole = snapshots_.batch_end(position, position + rest) - position;
-  const uint32_t n = std::min(most, whole);
-  return cache_.has_states() && n < whole && n > 1 && n % 2 == 0 ? n - 1 : n;
+// What is evaluated at once of the tokens up to `end`: `most` tokens, and none behind a mark, unless the state
+// there can be left on the way and nothing is lost with that before them. A batch of an odd number leaves the
+// state before it where it is, so that a stop costs nothing but the batch. For one token that would be left
+// alone that is not worth it.
+Writing DeviceSession::next_batch(uint32_t most, uint32_t end) const {
+  const auto begin = static_cast<uint32_t>(tokens_.size());
+  const uint32_t mark = snapshots_.batch_end(begin, end), next = snapshots_.batch_end(mark, end);
+  if (mark < next && next - begin <= most && (next - mark) % 2 == 1 && snapshots_.holds(begin))
+    return {.begin = begin, .end = next, .kept = mark};
+  const uint32_t whole = mark - begin, n = std::min(most, whole);
+  const bool odd = cache_.has_states() && n < whole && n > 1 && n % 2 == 0;
+  return {.begin = begin, .end = begin + (odd ? n - 1 : n)};
 }
 
 void DeviceSession::stop_reading_with_cancel() {
@@ -224,16 +229,17 @@ bool DeviceSession::run_pieces(std::span<const int32_t> batch,
 // Makes one submission, and some more with on_logits. `last` says whether the next token will be chosen from
 // this batch. Returns false where a cancel came. Then what the batch has written of keys and values lies
 // behind the timeline, which is cut back where that has overwritten what it needs.
-bool DeviceSession::evaluate(std::span<const int32_t> batch, bool last, const SyncOptions& options) {
+bool DeviceSession::evaluate(std::span<const int32_t> batch, const Writing& writing, bool last,
+                             const SyncOptions& options) {
   const auto n = static_cast<uint32_t>(batch.size());
-  const auto position = static_cast<uint32_t>(tokens_.size());
-  snapshots_.will_write({position, position + n});
+  const uint32_t position = writing.begin, keep = writing.kept == 0 ? 0 : writing.kept - position;
+  snapshots_.will_write(writing);
 
   const size_t n_layers = engine_.weights.blocks.size();
   const Watch watch = options.observe ? observer_.watch(*options.observe, position, n) : Watch();
   use_place(0);
   const auto blocks = [&](Recorder& r, size_t begin, size_t end) {
-    record_blocks(r, engine_.weights, activations_, cache_, n, begin, end, watch);
+    record_blocks(r, engine_.weights, activations_, cache_, n, begin, end, watch, keep);
     if (last && end == n_layers) record_rows(r, n - 1, 1, leaves_for_host());
   };
   bool done = false;

@@ -83,12 +83,13 @@ class DeviceSession : public Session {
 
  private:
   class DeviceDecode;
-  static uint32_t near_end(uint32_t kept, uint32_t last);
-  uint32_t batch_size(uint32_t most, uint32_t rest) const;
+  uint32_t near_end(uint32_t kept, uint32_t last, uint32_t most) const;
+  Writing next_batch(uint32_t most, uint32_t end) const;
   KvCache::Earlier saved_with() const;
   void stop_reading_with_cancel();  // whoever waits for weights from the file looks at cancelled_ then
   uint32_t cut(uint32_t position);
-  bool evaluate(std::span<const int32_t> batch, bool last, const SyncOptions& options);
+  bool evaluate(std::span<const int32_t> batch, const Writing& writing, bool last,
+                const SyncOptions& options);
   std::vector<size_t> piece_ends(uint32_t n) const;
   bool run_pieces(std::span<const int32_t> batch,
                   const std::function<void(Recorder&, size_t begin, size_t end)>& blocks);

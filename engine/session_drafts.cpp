@@ -83,7 +83,7 @@ bool DeviceSession::run_pass(std::span<const int32_t> batch, Leaves leaves) {
   const auto position = static_cast<uint32_t>(tokens_.size()), n = static_cast<uint32_t>(batch.size());
   const uint32_t rows = std::min(n, kMaxLogitRows);
   const auto blocks = [&](Recorder& r, size_t begin, size_t end) {
-    record_blocks(r, engine_.weights, activations_, cache_, n, begin, end, Watch());
+    record_blocks(r, engine_.weights, activations_, cache_, n, begin, end, Watch(), 0);
   };
   if (draft_length_.alone() * n > kLongSeconds || engine_.reader) {
     if (!run_pieces(batch, blocks)) return false;

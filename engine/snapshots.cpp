@@ -45,6 +45,11 @@ uint32_t Snapshots::batch_end(uint32_t begin, uint32_t end) const {
   return next == marks_.end() ? end : std::min(*next, end);
 }
 
+bool Snapshots::holds(uint32_t position) const {
+  return position == 0 ||
+         std::ranges::any_of(snapshots_, [&](const Snapshot& s) { return s.position == position; });
+}
+
 bool Snapshots::due(const Writing& tokens) {
   mark_far(tokens.begin);
   return std::ranges::any_of(marks_, [&](uint32_t p) { return !cache_.keeps(p, tokens); });

@@ -3,8 +3,8 @@
 // a timeline that stays within reach of its cache has no snapshots.
 //
 // States that cannot be cut back at all (KvCache::has_states) are taken in the same way: just before what the
-// cache has of a marked position is overwritten. Such a position has to be where a batch ends. Marks are then
-// kept apart, since each of them ends a batch.
+// cache has of a marked position is overwritten. Such a position has to be where a batch ends, or what the batch
+// is asked to leave (Writing::kept). Marks are then kept apart, since most of them end a batch.
 //
 // Thread rule: as the Backend.
 //
@@ -25,8 +25,10 @@ class Snapshots {
 
   // The tokens at `position` and behind it may be replaced. The position may be ahead of the timeline's end.
   void mark(uint32_t position);
-  // Where a batch that would end at `end` has to end.
+  // The first position of [begin, end] behind `begin` that is marked, where there are states, or `end`.
   uint32_t batch_end(uint32_t begin, uint32_t end) const;
+  // Whether nothing is lost with what the cache has of `position`.
+  bool holds(uint32_t position) const;
 
   // Whether a state has to be taken before tokens behind the timeline's end are written.
   bool due(const Writing& tokens);

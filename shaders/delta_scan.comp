@@ -5,6 +5,8 @@
 //     each part:  sums of S^T k_t and of S^T q_(t-1) over its rows      S is that behind token t - 1
 //     all parts:  u = strength_t (v_t - decay_t S^T k_t),  S = decay_t S + k_t u^T
 //
+// On the way S is also left as it is behind push.keep tokens.
+//
 // The parts of a column are neighbours in a subgroup, so that tokens need no barrier. k, q, v and the gates of
 // kTokens tokens lie in shared memory, while those of the next are on their way into registers. What a head
 // gives overwrites its v. The invocations also keep the last inputs of the channels.
@@ -92,9 +94,13 @@ float sum_of_parts(float v) {
 void keep_inputs() {
   uint channel = gl_WorkGroupID.x * kSize + lane;
   if (channel >= channels()) return;
-  float kept[kMostConv];
-  for (uint j = 0; j + 1 < kConv; ++j) kept[j] = input_of(channel, int(push.n_tokens + j) - int(kConv - 1));
-  for (uint j = 0; j + 1 < kConv; ++j) conv_state[conv_at(slot_of(push.n_tokens), j) + channel] = kept[j];
+  float kept[2][kMostConv];
+  for (uint i = 0; i < 2; ++i)
+    for (uint j = 0; j + 1 < kConv; ++j)
+      kept[i][j] = input_of(channel, int((i == 0 ? push.keep : push.n_tokens) + j) - int(kConv - 1));
+  for (uint i = push.keep == 0 ? 1 : 0; i < 2; ++i)
+    for (uint j = 0; j + 1 < kConv; ++j)
+      conv_state[conv_at(slot_of(i == 0 ? push.keep : push.n_tokens), j) + channel] = kept[i][j];
 }
 
 void main() {
@@ -115,6 +121,8 @@ void main() {
     fetch(min(first + kTokens, push.n_tokens - 1));
     uint n = min(kTokens, push.n_tokens - first);
     for (uint t = 0; t < n; ++t) {
+      if (first + t == push.keep && push.keep != 0)
+        store_state(heads_at(push.keep, head, part, first_column + column));
       uint k_at = t * 2 * kVector + part * kPartStride;
       precise vec4 by_k = vec4(0.0), by_q = vec4(0.0);
       UNROLL for (uint i = 0; i < kQuads; ++i) {

@@ -405,6 +405,7 @@ struct DeltaPush {
   uint n_head_k;
   uint n_head_v;
   uint n_tokens;
+  uint keep;  // the state behind so many of them is left too; 0: that of the last one alone
   uint grouped;
   float epsilon;
   float q_scale;      // 1 / sqrt(head_dim)

@@ -20,31 +20,40 @@ void gates_of(const float* gates, const float* time_bias, const float* decay, ui
   to[1] = static_cast<float>(1 / (1 + std::exp(-b)));
 }
 
+// Calls f(begin, end) for the tokens up to where a state is kept, and for those from there on.
+template <typename F>
+void for_parts(uint32_t keep, uint32_t n, F f) {
+  if (keep != 0) f(0, keep);
+  f(keep, n);
+}
+
 }  // namespace
 
 void CpuRecorder::delta_net(const Buffer& qkvz, const Buffer& gates, const DeltaInput& in,
                             const DeltaState& state, const DeltaScratch& scratch, const Buffer& o,
-                            const DeltaShape& shape, uint32_t n) {
+                            const DeltaShape& shape, uint32_t n, uint32_t keep) {
   const DeltaShape s = shape;
   const uint32_t dim = s.head_dim, channels = s.channels(), row = channels + s.inner();
   auto* mixed = data_of<float>(*scratch.mixed);
   step(s.channels() / dim,
-       [&k = k_, &input = input_, s, n, dim, channels, row, mixed, qkvz = data_of<const float>(qkvz),
+       [&k = k_, &input = input_, s, n, keep, dim, channels, row, mixed, qkvz = data_of<const float>(qkvz),
         weights = data_of<const float>(*in.conv), conv = data_of<float>(*state.conv),
         epsilon = in.norm.epsilon](uint32_t head, CacheLine*) {
          const uint32_t first = head * dim;
          const size_t state_floats = size_t{s.n_conv - 1} * channels;
-         k.convolve({.x = qkvz + first,
-                     .x_row = row,
-                     .n_tokens = n,
-                     .n_channels = dim,
-                     .weights = weights + size_t{first} * s.n_conv,
-                     .n_conv = s.n_conv,
-                     .before = conv + input.position % 2 * state_floats + first,
-                     .after = conv + (input.position + n) % 2 * state_floats + first,
-                     .state_row = channels,
-                     .out = mixed + first,
-                     .out_row = channels});
+         for_parts(keep, n, [&](uint32_t begin, uint32_t end) {
+           k.convolve({.x = qkvz + size_t{begin} * row + first,
+                       .x_row = row,
+                       .n_tokens = end - begin,
+                       .n_channels = dim,
+                       .weights = weights + size_t{first} * s.n_conv,
+                       .n_conv = s.n_conv,
+                       .before = conv + (input.position + begin) % 2 * state_floats + first,
+                       .after = conv + (input.position + end) % 2 * state_floats + first,
+                       .state_row = channels,
+                       .out = mixed + size_t{begin} * channels + first,
+                       .out_row = channels});
+         });
          if (head >= 2 * s.n_head_k) return;
          const float scale = head < s.n_head_k ? 1 / std::sqrt(static_cast<float>(dim)) : 1;
          for (uint32_t t = 0; t < n; ++t) {
@@ -54,7 +63,7 @@ void CpuRecorder::delta_net(const Buffer& qkvz, const Buffer& gates, const Delta
        });
   step(
       s.n_head_v,
-      [&k = k_, &input = input_, s, n, dim, channels, row, mixed, qkvz = data_of<const float>(qkvz),
+      [&k = k_, &input = input_, s, n, keep, dim, channels, row, mixed, qkvz = data_of<const float>(qkvz),
        gates = data_of<const float>(gates), of_tokens = data_of<float>(*scratch.gates),
        time_bias = data_of<const float>(*in.time_bias), decay = data_of<const float>(*in.decay),
        norm = RowNorm(in.norm), heads = data_of<float>(*state.heads),
@@ -66,19 +75,22 @@ void CpuRecorder::delta_net(const Buffer& qkvz, const Buffer& gates, const Delta
           gates_of(gates + size_t{t} * 2 * s.n_head_v, time_bias, decay, s.n_head_v, head,
                    of_tokens + (size_t{t} * s.n_head_v + head) * 2);
         const size_t state_floats = size_t{s.inner()} * dim, of_head = size_t{head} * dim * dim;
-        k.delta({.before = heads + input.position % 2 * state_floats + of_head,
-                 .after = heads + (input.position + n) % 2 * state_floats + of_head,
-                 .head_dim = dim,
-                 .n_tokens = n,
-                 .q = mixed + size_t{of_key} * dim,
-                 .k = mixed + size_t{s.n_head_k + of_key} * dim,
-                 .v = mixed + size_t{2 * s.n_head_k + head} * dim,
-                 .row = channels,
-                 .gates = of_tokens + size_t{head} * 2,
-                 .gates_row = size_t{2} * s.n_head_v,
-                 .out = out,
-                 .out_row = s.inner(),
-                 .scratch = reinterpret_cast<float*>(memory)});
+        for_parts(keep, n, [&](uint32_t begin, uint32_t end) {
+          const float* of_first = mixed + size_t{begin} * channels;
+          k.delta({.before = heads + (input.position + begin) % 2 * state_floats + of_head,
+                   .after = heads + (input.position + end) % 2 * state_floats + of_head,
+                   .head_dim = dim,
+                   .n_tokens = end - begin,
+                   .q = of_first + size_t{of_key} * dim,
+                   .k = of_first + size_t{s.n_head_k + of_key} * dim,
+                   .v = of_first + size_t{2 * s.n_head_k + head} * dim,
+                   .row = channels,
+                   .gates = of_tokens + (size_t{begin} * s.n_head_v + head) * 2,
+                   .gates_row = size_t{2} * s.n_head_v,
+                   .out = out + size_t{begin} * s.inner(),
+                   .out_row = s.inner(),
+                   .scratch = reinterpret_cast<float*>(memory)});
+        });
         for (uint32_t t = 0; t < n; ++t) {
           float* x = out + size_t{t} * s.inner();
           norm.run(k, x, dim, x);

@@ -147,7 +147,8 @@ class CpuRecorder : public Recorder {
   void attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache, const Buffer& o,
                  const AttentionShape& shape, uint32_t n) override;
   void delta_net(const Buffer& qkvz, const Buffer& gates, const DeltaInput& input, const DeltaState& state,
-                 const DeltaScratch& scratch, const Buffer& o, const DeltaShape& shape, uint32_t n) override;
+                 const DeltaScratch& scratch, const Buffer& o, const DeltaShape& shape, uint32_t n,
+                 uint32_t keep) override;
   void multiply_sigmoid(const Buffer& y, const Buffer& gate, uint32_t n_values) override;
   void norm(const Buffer& x, uint32_t first_row, const Norm& norm, uint32_t n_features, const Buffer& y,
             uint32_t n) override;

@@ -18,11 +18,12 @@ Specialisation constants_of(const DeltaShape& shape) {
   return {{CONSTANT_DELTA_DIM, shape.head_dim}, {CONSTANT_CONV, shape.n_conv}};
 }
 
-DeltaPush push_of(const DeltaShape& s, float epsilon, uint32_t n) {
+DeltaPush push_of(const DeltaShape& s, float epsilon, uint32_t n, uint32_t keep) {
   const double features = s.head_dim;
   return {s.n_head_k,
           s.n_head_v,
           n,
+          keep,
           s.grouped ? 1U : 0U,
           epsilon,
           static_cast<float>(1 / std::sqrt(features)),
@@ -83,7 +84,7 @@ void VulkanRecorder::dispatch_gates(const FloatGates& g) {
 
 void VulkanRecorder::delta_net(const Buffer& qkvz, const Buffer& gates, const DeltaInput& input,
                                const DeltaState& state, const DeltaScratch& scratch, const Buffer& o,
-                               const DeltaShape& s, uint32_t n) {
+                               const DeltaShape& s, uint32_t n, uint32_t keep) {
   if (n == 1 && in_chains() && decode_.possible() && kernels_.delta_in_stages(s)) {
     const std::optional<FloatGates> of =
         gates_ && gates_->y == &gates ? std::exchange(gates_, {}) : std::nullopt;
@@ -92,7 +93,7 @@ void VulkanRecorder::delta_net(const Buffer& qkvz, const Buffer& gates, const De
       return;
     gates_ = of;
   }
-  const DeltaPush push = push_of(s, input.norm.epsilon, n);
+  const DeltaPush push = push_of(s, input.norm.epsilon, n, keep);
   const Buffer *conv = input.conv.get(), *bias = input.time_bias.get(), *decay = input.decay.get(),
                *weight = input.norm.weight.get(), *inputs = state.conv.get(), *heads = state.heads.get(),
                *mixed = scratch.mixed.get(), *strengths = scratch.gates.get();

@@ -127,8 +127,10 @@ class DeltaKernels : public Kernels {
     Kernels::SetUp();
   }
 
-  // Runs the tokens of the layer in batches that end at `cuts`, the first of them at `position`.
-  Result result(const Layer& l, uint32_t position, std::vector<uint32_t> cuts) {
+  // Runs the tokens of the layer in batches that end at `cuts`, the first of them at `position`. Where `keep`
+  // is not 0, there are no cuts, and `kept` becomes the state behind so many tokens.
+  Result result(const Layer& l, uint32_t position, std::vector<uint32_t> cuts, uint32_t keep = 0,
+                Result* kept = nullptr) {
     Backend& b = *backend;
     const DeltaShape& s = l.shape;
     const DeltaInput input{put(b, l.conv), put(b, l.time_bias), put(b, l.decay),
@@ -154,19 +156,23 @@ class DeltaKernels : public Kernels {
                       o = poisoned(size_t{n} * s.inner());
       const DeltaScratch scratch{poisoned(size_t{n} * s.channels()), poisoned(size_t{n} * s.n_head_v * 2)};
       run(
-          b, [&](Recorder& r) { r.delta_net(*qkvz, *gates, input, state, scratch, *o, s, n); },
+          b, [&](Recorder& r) { r.delta_net(*qkvz, *gates, input, state, scratch, *o, s, n, keep); },
           position + first);
       const auto batch = get<float>(b, *o, size_t{n} * s.inner());
       found.o.insert(found.o.end(), batch.begin(), batch.end());
       first = end;
     }
-    const auto of_slot = [&](const BufferPtr& buffer, size_t values) {
+    const auto of_slot = [&](const BufferPtr& buffer, size_t values, uint32_t behind) {
       const auto both = get<float>(b, *buffer, 2 * values);
-      const size_t at = (position + l.n) % 2 * values;
+      const size_t at = (position + behind) % 2 * values;
       return std::vector<float>(both.begin() + ptrdiff_t(at), both.begin() + ptrdiff_t(at + values));
     };
-    found.inputs = of_slot(state.conv, l.inputs.size());
-    found.heads = of_slot(state.heads, l.heads.size());
+    const auto read_state = [&](Result& to, uint32_t behind) {
+      to.inputs = of_slot(state.conv, l.inputs.size(), behind);
+      to.heads = of_slot(state.heads, l.heads.size(), behind);
+    };
+    read_state(found, l.n);
+    if (kept) read_state(*kept, keep);
     return found;
   }
 
@@ -216,6 +222,15 @@ TEST_P(DeltaKernels, ATokenHasTheSameBitsWhereverBatchesAreCut) {
     const Result whole = result(layer, 0, {});
     EXPECT_EQ(result(layer, 0, {1, 2, 3, 4, 5, 6, 7, 8}), whole);
     EXPECT_EQ(result(layer, 7, {2, 3, 8}), whole);
+    for (const uint32_t keep : {2U, 8U}) {
+      Result kept;
+      EXPECT_EQ(result(layer, keep / 2, {}, keep, &kept), whole);
+      Layer until = layer;
+      until.n = keep;
+      Result alone = result(until, 0, {});
+      alone.o.clear();
+      EXPECT_EQ(kept, alone) << "behind " << keep;
+    }
   }
   const Layer layer({1, 1, 64, 4}, 300, rng);
   const Result whole = result(layer, 2, {});
@@ -357,7 +372,7 @@ class DeltaChains : public Kernels {
             for (Step& l : layers) {
               r.linear(l.qkvz, {*rows, l.norm, q}, store(*qkvz), n);
               r.linear(l.gates, {*rows, l.norm, q}, store(*gates), n);
-              r.delta_net(*qkvz, *gates, l.input, l.state, between, *o, s, n);
+              r.delta_net(*qkvz, *gates, l.input, l.state, between, *o, s, n, 0);
               r.linear(l.out, {*o, Norm(), q}, add(*rows), n);
             }
           },

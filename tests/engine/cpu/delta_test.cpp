@@ -53,7 +53,7 @@ struct Net {
       };
       const BufferPtr x = rows(qkvz, row), g = rows(gates, 2 * shape.n_head_v);
       const auto program =
-          backend.record([&](Recorder& r) { r.delta_net(*x, *g, in, state, scratch, *o, shape, some); });
+          backend.record([&](Recorder& r) { r.delta_net(*x, *g, in, state, scratch, *o, shape, some, 0); });
       const std::vector<int32_t> tokens(some);
       backend.run(*program, first, tokens);
       download(backend, *o, 0, size_t{some} * shape.inner(), all);
