@@ -203,6 +203,7 @@ class Backend {
   // Whether ternary codes in host memory are to have Layout::fives16 (Matrix::in_fives).
   virtual bool host_has_fives() const { return false; }
 
+  virtual double seconds_compiling() const { return 0; }  // that kernels took so far which were not ready
   virtual std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels) = 0;
   virtual double read_bandwidth() { return 0; }  // as of Engine
   // Runs a program on tokens at `position` of the timeline and waits for its end. Where weights come from the

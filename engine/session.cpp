@@ -132,9 +132,14 @@ SyncResult DeviceSession::sync(std::span<const int32_t> tokens, const SyncOption
     const Writing writing = next_batch(most(), last + 1);
     const auto batch = tokens.subspan(writing.begin, writing.end - writing.begin);
     const auto batch_start = Clock::now();
+    const double compiled = backend_.seconds_compiling();
     result.cancelled = !evaluate(batch, writing, writing.end > last, options);
     if (result.cancelled) break;
-    batch_.took(static_cast<uint32_t>(batch.size()), seconds_since(batch_start));
+    // A batch for which kernels were compiled says little of the device's speed.
+    constexpr double kMostCompiling = 0.1;
+    const double seconds = seconds_since(batch_start);
+    if (backend_.seconds_compiling() - compiled <= kMostCompiling * seconds)
+      batch_.took(static_cast<uint32_t>(batch.size()), seconds);
     result.evaluated += static_cast<uint32_t>(batch.size());
     if (options.on_progress && !options.on_progress(result.evaluated, total)) result.cancelled = true;
     if (cancelled_.exchange(false)) result.cancelled = true;

@@ -90,6 +90,7 @@ class VulkanBackend : public Backend {
   }
 
   bool runs_ahead() const override { return true; }
+  double seconds_compiling() const override { return kernels_.seconds_compiling(); }
 
   std::unique_ptr<Program> record_next(const std::function<void(Recorder&)>& kernels) override {
     return record(kernels, nullptr);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 
 #include "builds.h"
 #include "matrix_tile.h"
@@ -160,7 +161,13 @@ const Kernel& VulkanKernels::head(const Table& table, uint32_t n) {
 }
 
 const Kernel& VulkanKernels::kernel(Shader shader, const Specialisation& constants) {
-  return kernels_.try_emplace({shader, constants}, device_, cache_, shader, constants).first->second;
+  const auto found = kernels_.find({shader, constants});
+  if (found != kernels_.end()) return found->second;
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  const auto made = kernels_.try_emplace({shader, constants}, device_, cache_, shader, constants).first;
+  seconds_compiling_ += std::chrono::duration<double>(Clock::now() - start).count();
+  return made->second;
 }
 
 // Heads that share keys save loads; shared memory limits how many.

@@ -175,6 +175,7 @@ struct VulkanKernels {
   uint32_t expert_groups(const DecodeShape& shape, const DecodeStage& stage) const;
   static uint32_t decode_heads(const AttentionShape& shape);  // heads that one workgroup of attention takes
   static uint32_t merge_parts(const AttentionShape& shape);   // of a head, that workgroups merge
+  double seconds_compiling() const { return seconds_compiling_; }
 
  private:
   const Kernel& kernel(Shader shader, const Specialisation& constants);
@@ -190,6 +191,7 @@ struct VulkanKernels {
   const bool integer_dot_;
   const bool matrix_;
   std::map<std::pair<Shader, Specialisation>, Kernel> kernels_;
+  double seconds_compiling_ = 0;
 };
 
 }  // namespace bitnet::vk
