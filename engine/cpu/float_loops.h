@@ -246,12 +246,16 @@ inline void normalise(const float* x, const float* weight, uint32_t n, float inv
 }
 
 inline float largest_normalised(const float* x, const float* weight, uint32_t n, float inverse) {
-  Floats largest = all(0);
-  for (uint32_t i = 0; i < n; i += kLanes) {
+  Floats largest[kFloatSums] = {all(0), all(0), all(0), all(0)};
+  const auto take = [&](Floats& to, uint32_t i) {
     const Floats y = normalised(x, weight, i, inverse);
-    largest = max(largest, max(y, mul(y, all(-1.0F))));
-  }
-  return largest_lane(largest);
+    to = max(to, max(y, mul(y, all(-1.0F))));
+  };
+  uint32_t i = 0;
+  for (; i + kFloatStep <= n; i += kFloatStep)
+    for (int j = 0; j < kFloatSums; ++j) take(largest[j], i + j * kLanes);
+  for (; i < n; i += kLanes) take(largest[0], i);
+  return largest_lane(max(max(largest[0], largest[1]), max(largest[2], largest[3])));
 }
 
 inline void scale_sums(const int32_t* sums, uint32_t n, int32_t q_sum, float factor, float* y) {

@@ -50,25 +50,28 @@ inline void quantise_units(const float* x, const float* weight, uint32_t n, uint
   (unit == 32 ? quantise_each<32> : quantise_each<64>)(x, weight, n, q, m, squares);
 }
 
-template <uint32_t kEvery>
-inline void sums_of(const int8_t* q, uint32_t n, int32_t* sums) {
+inline void sums_of_64(const int8_t* q, uint32_t n, int32_t* sums) {
+  const Bytes one = all_bytes(1);
+  for (uint32_t i = 0; i < n; i += 64) {
+    Sums sum = no_sums();
+    for (uint32_t j = 0; j < 64; j += kBytes) sum = dot(sum, one, load_bytes(q + i + j));
+    sums[i / 64] = total(add_words(no_words(), sum));
+  }
+}
+
+inline void sums_of_16(const int8_t* q, uint32_t n, int32_t* sums) {
   const Bytes one = all_bytes(1);
   uint32_t i = 0;
   for (; i + 64 <= n; i += 64) {
     int32_t fours[16];
     for (uint32_t j = 0; j < 64; j += kBytes)
       store_words(fours + j / 4, add_words(no_words(), dot(no_sums(), one, load_bytes(q + i + j))));
-    for (uint32_t j = 0; j < 64 / kEvery; ++j) {
-      int32_t sum = 0;
-      for (uint32_t k = 0; k < kEvery / 4; ++k) sum += fours[j * (kEvery / 4) + k];
-      sums[i / kEvery + j] = sum;
-    }
+    for (uint32_t j = 0; j < 16; j += 4)
+      sums[(i + 4 * j) / 16] = fours[j] + fours[j + 1] + fours[j + 2] + fours[j + 3];
   }
-  for (; i < n; i += 16) {  // half of that, where sums are of 16
+  for (; i < n; i += 16) {  // half of that
     int32_t sum = 0;
     for (uint32_t j = i; j < i + 16; ++j) sum += q[j];
     sums[i / 16] = sum;
   }
 }
-inline void sums_of_64(const int8_t* q, uint32_t n, int32_t* sums) { sums_of<64>(q, n, sums); }
-inline void sums_of_16(const int8_t* q, uint32_t n, int32_t* sums) { sums_of<16>(q, n, sums); }

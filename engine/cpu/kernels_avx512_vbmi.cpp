@@ -40,10 +40,21 @@ inline __m512i load(const void* from) { return _mm512_loadu_si512(from); }
 inline __m512i look_up(const Table64& t, __m512i at) {
   return _mm512_permutexvar_epi8(at, _mm512_load_si512(t.at));
 }
-inline __m512i repeat_word(const int8_t* from) {
-  int32_t word;
-  __builtin_memcpy(&word, from, sizeof word);
-  return _mm512_set1_epi32(word);
+// Adds the products of codes and the four inputs there, over and over. There is no intrinsic for the form
+// that repeats a word of memory by itself, and what compilers make of two (loads of their own, copies of
+// sums) costs a band of one token 4 %. Where kSums use most registers they do better.
+template <uint32_t kSums = 5>
+inline void add_products(__m512i& sum, __m512i codes, const int8_t* q) {
+  struct Word {
+    int8_t inputs[4];
+  };
+  if constexpr (kSums <= 10) {
+    __asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(codes), "m"(*reinterpret_cast<const Word*>(q)));
+  } else {
+    int32_t word;
+    __builtin_memcpy(&word, q, sizeof word);
+    sum = _mm512_dpbusd_epi32(sum, codes, _mm512_set1_epi32(word));
+  }
 }
 
 // The codes of five groups.
@@ -122,7 +133,7 @@ inline void add_fives(const uint8_t* codes, const Groups& in, Rounding<kTokens>&
   for (int t = 0; t < kTokens; ++t)
     for (uint32_t g = 0; g < 5; ++g)
       for (int p = 0; p < kPlanes; ++p) sums[t][g][p] = first_sum<kPlanes>(in, p, t, g);
-#pragma GCC unroll 2  // which saves the compiler's copies of registers, 7 %
+#pragma GCC unroll 4
   for (uint32_t i = 0; i < kWords; ++i) {
     const uint8_t* at = codes + i * kVector;
     __builtin_prefetch(at + kAhead, 0, kToSecondCache);
@@ -132,8 +143,7 @@ inline void add_fives(const uint8_t* codes, const Groups& in, Rounding<kTokens>&
     for (int t = 0; t < kTokens; ++t)
       for (uint32_t g = 0; g < 5; ++g)
         for (int p = 0; p < kPlanes; ++p)
-          sums[t][g][p] =
-              _mm512_dpbusd_epi32(sums[t][g][p], code[g], repeat_word(in.q_of(p, t) + kGroup * g + 4 * i));
+          add_products<5 * kTokens * kPlanes>(sums[t][g][p], code[g], in.q_of(p, t) + kGroup * g + 4 * i);
   }
   for (uint32_t g = 0; g < 5; ++g) {
     to.begin_group();
@@ -155,8 +165,7 @@ inline void add_group(const uint8_t* codes, const Groups& in, Rounding<kTokens>&
                              _mm512_and_si512(_mm512_srli_epi16(bits, 2), low), _mm512_and_si512(bits, low)};
     for (int t = 0; t < kTokens; ++t)
       for (uint32_t s = 0; s < 4; ++s)
-        for (int p = 0; p < kPlanes; ++p)
-          sums[t][p] = _mm512_dpbusd_epi32(sums[t][p], code[s], repeat_word(in.q_of(p, t) + i + 4 * s));
+        for (int p = 0; p < kPlanes; ++p) add_products(sums[t][p], code[s], in.q_of(p, t) + i + 4 * s);
   }
   to.begin_group();
   for (int t = 0; t < kTokens; ++t) to.add(t, total_of(sums[t]), in.factors + in.at(t, 0));
@@ -173,8 +182,7 @@ inline void band_of_rows(const GroupRows& w, const uint8_t* codes, const uint16_
                   in.n_in};
   };
   uint32_t i = 0;
-  for (; i + kFives <= w.n_in; i += kFives, codes += kWords * kVector)
-    add_fives<kPlanes>(codes, from(i), to);
+  for (; i + kFives <= w.n_in; i += kFives, codes += kWords * kVector) add_fives<kPlanes>(codes, from(i), to);
   for (; i < w.n_in; i += kGroup, codes += kGroup * kBandRows / 4) add_group<kPlanes>(codes, from(i), to);
   for (int t = 0; t < kTokens; ++t) _mm512_storeu_si512(out + stride * static_cast<size_t>(t), to.sums(t));
 }
@@ -232,18 +240,17 @@ void fives_rows(const uint8_t* codes, uint32_t n_in, uint32_t n_bands, const int
     };
     uint32_t i = 0;
     for (; i + kFives <= n_in; i += kFives)
-#pragma GCC unroll 2
+#pragma GCC unroll 4
       for (uint32_t word = 0; word < kWords; ++word) {
         __m512i code[5];
         decode(load_ahead(), code);
-        for (uint32_t g = 0; g < 5; ++g)
-          sum[g] = _mm512_dpbusd_epi32(sum[g], code[g], repeat_word(q + i + kGroup * g + 4 * word));
+        for (uint32_t g = 0; g < 5; ++g) add_products(sum[g], code[g], q + i + kGroup * g + 4 * word);
       }
     for (; i < n_in; i += 16) {
       const __m512i bits = load_ahead();
       for (uint32_t s = 0; s < 4; ++s) {
         const __m512i code = _mm512_and_si512(_mm512_srl_epi16(bits, _mm_cvtsi32_si128(6 - 2 * s)), low);
-        sum[s] = _mm512_dpbusd_epi32(sum[s], code, repeat_word(q + i + 4 * s));
+        add_products(sum[s], code, q + i + 4 * s);
       }
     }
     const __m512i all = _mm512_add_epi32(_mm512_add_epi32(sum[0], sum[1]), _mm512_add_epi32(sum[2], sum[3]));
