@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/base/sizes.h"
+#include "app/model/link_reads.h"
 #include "app/text/text_safe.h"
 #include "chat_parts.h"
 #include "command_line.h"
@@ -299,7 +300,9 @@ void LiveChat::tell_model(const Loaded& event) {
   status.model = event.model.name.empty() ? event.model.architecture : event.model.name;
   status.device = event.device.name;
   status.context_limit = event.n_ctx;
-  status.streamed = event.placement.read_in_host + event.placement.read_in_file;
+  // Without experts: it is not known before an answer which of them have a place on the device.
+  constexpr ExpertReads kAllThere{.uses = 1, .hits = 1};
+  status.streamed = read_in_host(event.placement, kAllThere) + event.placement.read_in_file;
   FrontEnd& front = reporter_.front_end();
   if (settings_.now.verbose) {
     front.notice(fmt::format("{} on {} ({}), context {}", event.text->path, event.device.name,

@@ -6,6 +6,7 @@
 
 #include "app/base/counted.h"
 #include "app/base/sizes.h"
+#include "app/model/link_reads.h"
 #include "do.h"
 #include "refuse.h"
 
@@ -72,10 +73,18 @@ std::string context_text(const ChatParts& chat) {
 }
 
 // How fast an answer read the weights that lie in host memory or in the file; empty where there are none.
-std::string link_text(uint64_t streamed, const JobStats& s) {
+std::string link_text(const Placement& p, const JobStats& s) {
+  const uint64_t streamed = read_in_host(p, s.experts) + p.read_in_file;
   if (streamed == 0 || s.answer_tokens == 0 || s.decode_seconds <= 0) return "";
   return fmt::format("\nlink    {} a token, {:.1f} GB/s", size_text(streamed),
                      static_cast<double>(streamed) * s.answer_tokens / s.decode_seconds / 1e9);
+}
+
+// How many of the experts that an answer used had a place on the device; empty where all of them lie there.
+std::string experts_text(const ExpertReads& e) {
+  if (e.uses == 0) return "";
+  return fmt::format("\nexperts {:.1f} % of those used were on the device, {} were copied there",
+                     1e2 * static_cast<double>(e.hits) / static_cast<double>(e.uses), e.copies);
 }
 
 // How many tokens were guessed and how many of them came; empty where none were.
@@ -95,11 +104,11 @@ std::string stats_text(const ChatParts& chat) {
   return fmt::format(
       "prompt  {}, reused {}, computed {} in {:.2f} s ({})\n"
       "answer  {}{} in {:.2f} s ({})\n"
-      "{}seed    {}{}",
+      "{}seed    {}{}{}",
       counted(s.prompt_tokens, "token"), s.reused_tokens, computed, s.prefill_seconds,
       rate(computed, s.prefill_seconds), counted(s.answer_tokens, "token"), thought, s.decode_seconds,
       rate(s.answer_tokens, s.decode_seconds), drafts_text(s), answer.seed(),
-      link_text(chat.reporter.status().streamed, s));
+      chat.model ? link_text(chat.model->placement, s) : "", experts_text(s.experts));
 }
 
 }  // namespace

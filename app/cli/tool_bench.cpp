@@ -9,6 +9,7 @@
 
 #include "app/base/clock.h"
 #include "app/base/sizes.h"
+#include "app/model/link_reads.h"
 #include "app/model/model_open.h"
 #include "bench_report.h"
 #include "engine/engine.h"
@@ -104,7 +105,8 @@ Traffic traffic_of(const Options& options, const RunningModel& model, uint32_t n
                            : static_cast<double>(plan.projections + plan.head + plan.norms) + kv;
   const double gb_per_s = bytes * tokens_per_s / 1e9;
   const double reading = model.engine->read_bandwidth();
-  const auto streamed = static_cast<double>(model.engine->placement().read_in_host);
+  const ExpertReads experts = model.engine->expert_reads();
+  const auto streamed = static_cast<double>(read_in_host(model.engine->placement(), experts));
   const ReadSpeeds speeds = streamed == 0 ? ReadSpeeds() : read_speeds(engine_options(options));
   const double link = model.engine->placement().fives ? speeds.of_copies : speeds.of_host;
   return {bytes,
@@ -115,7 +117,7 @@ Traffic traffic_of(const Options& options, const RunningModel& model, uint32_t n
           link / 1e9,
           reading / plain_bytes,
           model.engine->file_reads(),
-          model.engine->expert_reads()};
+          experts};
 }
 
 // Bytes a second that its threads read of the file, while they read.

@@ -332,6 +332,7 @@ void Worker::do_job(const DecodeJob& job, Finished& finished) {
   DecodeOptions how = job.decode;
   how.drafts = drafts_for(job);
   const SessionStats before = model_.session->stats();
+  const ExpertReads experts = model_.engine->expert_reads();
   const Finish reason = model_.session->decode(sampler, how, [&](const SampledToken& token) {
     if (stop_asked(id)) return false;
     ++finished.stats.answer_tokens;
@@ -341,6 +342,8 @@ void Worker::do_job(const DecodeJob& job, Finished& finished) {
   const SessionStats after = model_.session->stats();
   finished.stats.drafted_tokens = static_cast<uint32_t>(after.drafted_tokens - before.drafted_tokens);
   finished.stats.right_tokens = static_cast<uint32_t>(after.right_tokens - before.right_tokens);
+  const ExpertReads read = model_.engine->expert_reads();
+  finished.stats.experts = {read.uses - experts.uses, read.hits - experts.hits, read.copies - experts.copies};
   finished.reason = name_of(reason);
   if (reason == Finish::numeric) keep_ = false;
 }

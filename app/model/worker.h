@@ -88,6 +88,7 @@ struct JobStats {
   double decode_seconds = 0;
   uint32_t drafted_tokens = 0;  // that were guessed and tried
   uint32_t right_tokens = 0;    // of these, that came
+  ExpertReads experts;
 };
 
 struct LoadProgress {

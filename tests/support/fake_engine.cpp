@@ -21,28 +21,34 @@ std::string byte_token(int byte) {
   return {static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 0x3F))};
 }
 
+}  // namespace
+
 class FakeEngine : public Engine {
  public:
-  FakeEngine(const std::string& fingerprint, const std::string& arithmetic) {
+  explicit FakeEngine(Script& script) : script_(script) {
     model_.architecture = "fake";
     model_.name = "Fake";
     model_.n_vocab = 259;
     model_.n_ctx_train = kTrainedFor;
-    model_.fingerprint = fingerprint;
+    model_.fingerprint = script.fingerprint;
     model_.old_fingerprint = "ffeeddccbbaa99887766554433221100";
     device_.name = "no device";
     device_.driver = "none";
-    device_.arithmetic = arithmetic;
+    device_.arithmetic = script.arithmetic;
   }
   const ModelInfo& model() const override { return model_; }
   const DeviceInfo& device() const override { return device_; }
+  Placement placement() const override { return script_.placement; }
+  ExpertReads expert_reads() const override {
+    const std::lock_guard lock(script_.mutex_);
+    return script_.of_all_;
+  }
 
  private:
+  Script& script_;
   ModelInfo model_;
   DeviceInfo device_;
 };
-
-}  // namespace
 
 const char* const kTemplate =
     "{{ bos_token }}{% for m in messages %}{% if m.role == 'assistant' %}{{ m.content }}<eot>"
@@ -79,6 +85,12 @@ class FakeSession : public Session {
                 const std::function<bool(const SampledToken&)>& on_token) override {
     cancelled_ = false;
     const std::string text = script_.next_answer();
+    {
+      const std::lock_guard lock(script_.mutex_);
+      script_.of_all_.uses += script_.of_an_answer_.uses;
+      script_.of_all_.hits += script_.of_an_answer_.hits;
+      script_.of_all_.copies += script_.of_an_answer_.copies;
+    }
     if (options.drafts) {
       const std::lock_guard lock(script_.mutex_);
       script_.learned_ = options.drafts->learned();
@@ -191,6 +203,11 @@ void Script::hold_loading(bool hold) {
   changed_.notify_all();
 }
 
+void Script::read_experts(const ExpertReads& reads) {
+  const std::lock_guard lock(mutex_);
+  of_an_answer_ = reads;
+}
+
 void Script::wish(ModelSettings wishes) {
   const std::lock_guard lock(mutex_);
   wishes_ = std::move(wishes);
@@ -271,7 +288,7 @@ OpenModel opener(Script& script, uint32_t n_ctx, std::string chat_template, bool
       text->wishes = script.wishes_;
     }
     model.text = text;
-    model.engine = std::make_unique<FakeEngine>(script.fingerprint, script.arithmetic);
+    model.engine = std::make_unique<FakeEngine>(script);
     model.create_session = [&script](uint32_t size) -> std::unique_ptr<Session> {
       if (size > kTrainedFor) throw Error(ErrorKind::usage, "more than the model was trained for");
       return std::make_unique<FakeSession>(script, size == 0 ? kTrainedFor : size);

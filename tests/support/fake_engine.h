@@ -42,7 +42,9 @@ class Script {
   // These are of the model that is opened next. They must not be changed while it opens.
   std::string fingerprint = "00112233445566778899aabbccddeeff";
   std::string arithmetic = "exact";
+  Placement placement;
   void hold_loading(bool hold);
+  void read_experts(const ExpertReads& reads);  // each answer does from now on
   void wish(ModelSettings wishes);  // the model's file has these from the next opening on
 
   std::vector<std::vector<int32_t>> prompts();  // one for every sync
@@ -51,6 +53,7 @@ class Script {
   std::string device();  // the last opening asked for it
 
  private:
+  friend class FakeEngine;
   friend class FakeSession;
   friend OpenModel opener(Script& script, uint32_t n_ctx, std::string chat_template, bool add_bos);
   std::string next_answer();
@@ -73,6 +76,7 @@ class Script {
   std::string device_;
   std::vector<std::vector<int32_t>> prompts_;
   size_t learned_ = 0;
+  ExpertReads of_an_answer_, of_all_;
 };
 
 // "<bos>" once, then "<usr>text<eot>" and "answer<eot>" in turn.
