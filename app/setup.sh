@@ -24,11 +24,12 @@ is_configured() {
 }
 
 # build PRESET TARGET TESTS: configures where that is needed, then builds what has changed. TESTS is ON or OFF: the
-# program alone needs fewer packages.
+# program alone needs fewer packages. Up to 16 files of a room are compiled together, in about half of the time.
 build() {
   local tree="$root/build/$1" log
+  local options=("-DBUILD_TESTING:BOOL=$3" "-DBITNET_PRECOMPILE_TESTS:BOOL=$3" -DCMAKE_UNITY_BUILD:BOOL=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16)
   if [[ ! -f $tree/build.ninja ]]; then echo "Building in $tree; the first time takes a few minutes" >&2; fi
-  log=$(cd "$root" && { is_configured "$1" "$3" || cmake --preset "$1" "-DBUILD_TESTING:BOOL=$3" "-DBITNET_PRECOMPILE_TESTS:BOOL=$3"; } 2>&1 &&
+  log=$(cd "$root" && { is_configured "$1" "$3" || cmake --preset "$1" "${options[@]}"; } 2>&1 &&
     cmake --build "$tree" --target "$2" 2>&1) || {
     echo "$log" >&2
     return 1
