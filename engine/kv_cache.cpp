@@ -55,20 +55,29 @@ KvCache::KvCache(Backend& backend, const Model& model, uint32_t n_ctx, uint32_t 
     layer.keys = backend.allocate(layer.bytes() / 2, BufferUse::device);
     layer.values = backend.allocate(layer.bytes() / 2, BufferUse::device);
   }
+  if (has_states()) record_first_states();
   restart();
+}
+
+void KvCache::record_first_states() {
+  std::vector<std::byte> zeros;
+  for (const LayerCache& layer : layers_)
+    for (const BufferPtr& buffer : {layer.delta.conv, layer.delta.heads})
+      if (buffer) zeros.resize(std::max<size_t>(zeros.size(), buffer->size() / 2));
+  zeros_ = backend_.allocate(zeros.size(), BufferUse::device);
+  backend_.upload(*zeros_, 0, zeros);
+  backend_.finish_uploads();
+  first_states_ = backend_.record([&](Recorder& r) {
+    for (const LayerCache& layer : layers_)
+      for (const BufferPtr& buffer : {layer.delta.conv, layer.delta.heads})
+        if (buffer) r.copy(*zeros_, 0, *buffer, 0, buffer->size() / 2);
+  });
 }
 
 void KvCache::restart() {
   oldest_ = 0;
   states_ = {0, kNoPosition};
-  std::vector<std::byte> zeros;
-  for (const LayerCache& layer : layers_)
-    for (const BufferPtr& buffer : {layer.delta.conv, layer.delta.heads}) {
-      if (!buffer) continue;
-      zeros.resize(buffer->size() / 2);
-      backend_.upload(*buffer, 0, zeros);
-    }
-  if (!zeros.empty()) backend_.finish_uploads();
+  if (first_states_) backend_.run(*first_states_, 0, {});
 }
 
 uint32_t KvCache::oldest_after(uint32_t end) const { return std::max(oldest_, end - std::min(end, reach_)); }

@@ -102,6 +102,7 @@ class KvCache {
   bool has_state(const Positions& states, uint32_t position) const {
     return !has_states() || states[position % 2] == position;
   }
+  void record_first_states();
   Positions states_after(const Writing& tokens) const;
   void download_states(uint32_t position, std::byte*& to) const;
   void upload_states(uint32_t position, const std::byte*& from);
@@ -124,6 +125,8 @@ class KvCache {
   uint32_t oldest_ = 0;
   uint64_t states_bytes_ = 0;  // of all layers, at one position
   Positions states_ = {kNoPosition, kNoPosition};
+  BufferPtr zeros_;                        // as many as a layer's state has
+  std::unique_ptr<Program> first_states_;  // makes the states of position 0 of them
 };
 
 }  // namespace bitnet

@@ -149,6 +149,7 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
   uint64_t input = c.n_embd, qkv = 0, o = 0, scratch = 0, gates = 0, delta_scratch = 0;
   constexpr uint64_t kMostRowsOfAStage = 1 << 15;
   uint64_t turned = 0;  // features of inputs that are rotated
+  uint64_t zeros = 0;   // bytes that KvCache makes states of
   bool post = false, blocks = false, floats = false, scaled = false, rest = false;
   const auto look_at = [&](const TensorStack& s) {
     if (!s) return;
@@ -169,6 +170,7 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
     plan.kv_read += 2 * seen * s.n_head_kv * s.head_dim * sizeof(uint16_t);
     const uint64_t state = conv_bytes(delta.shape) + heads_bytes(delta.shape);
     plan.state += 2 * state;
+    zeros = std::max({zeros, conv_bytes(delta.shape), heads_bytes(delta.shape)});
     plan.kv_read += 2 * state;  // a half is read, the other one written
     qkv = std::max(
         {qkv, uint64_t{s.row_heads()} * s.head_dim, uint64_t{delta.shape.channels()} + delta.shape.inner()});
@@ -182,6 +184,7 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
                                      &ffn.gate_up, &ffn.down, &per_layer.gate, &per_layer.proj})
       look_at(*stack);
   }
+  plan.state += zeros;
   look_at(m.per_layer_proj);
   if (m.hadamard) {
     if (m.hadamard->folded.contains(m.output->name)) turned = std::max<uint64_t>(turned, c.n_embd);
