@@ -1,12 +1,13 @@
 // As ternary_matmul_groups_matrix.comp, for a matrix of blocks (common/blocks.glsl). A step is two runs of
-// each row and token. The products of a unit are a sum of their own, which a subgroup scales and rounds where
-// it is, in the elements of the matrices, before it adds it to that of the whole row. So each element needs
-// the scale of its row and the share of its token's inputs: they are in the same element of matrices whose
-// columns, or rows, are all the same, loaded with a stride of 0. Where a unit is shorter than a product of
-// matrices, zeros take the place of the other unit's codes. CONSTANT_OUT says where the result goes
-// (common/dense_out.glsl); with OUT_GATE the first half of a subgroup's tiles is gate, the second the same
-// rows of up. With OUT_STORE up to three tensors with the same inputs are one dispatch, each a layer of
-// workgroups of as many rows as the largest has.
+// each row and token for each of the kParts subgroups that make a tile together, whose sums are added in the
+// end. The products of a unit are a sum of their own, which a subgroup scales and rounds where it is, in the
+// elements of the matrices, before it adds it to that of the whole row. So each element needs the scale of its
+// row and the share of its token's inputs: they are in the same element of matrices whose columns, or rows, are
+// all the same, loaded with a stride of 0. Where a unit is shorter than a product of matrices, zeros take the
+// place of the other unit's codes. CONSTANT_OUT says where the result goes (common/dense_out.glsl); with
+// OUT_GATE the first half of a subgroup's tiles is gate, the second the same rows of up. With OUT_STORE up to
+// three tensors with the same inputs are one dispatch, each a layer of workgroups of as many rows as the
+// largest has.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
@@ -25,6 +26,7 @@ layout(constant_id = CONSTANT_ROW_TILES) const uint kRowTiles = 2;
 layout(constant_id = CONSTANT_TOKEN_TILES) const uint kTokenTiles = 2;
 layout(constant_id = CONSTANT_SUBGROUP_ROWS) const uint kSubgroupRows = 4;
 layout(constant_id = CONSTANT_SUBGROUP_TOKENS) const uint kSubgroupTokens = 2;
+layout(constant_id = CONSTANT_PARTS) const uint kParts = 1;
 layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
 layout(constant_id = CONSTANT_SUBGROUP_SIZE) const uint kSubgroupSize = 32;
 
@@ -67,14 +69,14 @@ const uint kTileRows = kSubgroupTileRows * kSubgroupRows, kTileTokens = kSubgrou
 const uint kSubgroupOutRows = kOut == OUT_GATE ? kSubgroupTileRows / 2 : kSubgroupTileRows;
 const uint kOutRows = kSubgroupOutRows * kSubgroupRows;
 
-// Shared memory in uvec4: rows of a step, then the tokens, each of 64 int8 and a gap that keeps eight rows
+// Shared memory in uvec4: rows of a step, then the tokens, each of 64 int8 a part and a gap that keeps eight rows
 // out of each other's banks. With zeros a row has 32 int8 for each unit of 16. Then as floats the scales of each
 // unit, the tokens' shares of each run, the minima of each run, and the tokens' sums of each run.
-const uint kRuns = 2, kUnits = kRuns * 32 / kUnit;        // of a step
+const uint kRuns = 2 * kParts, kUnits = kRuns * 32 / kUnit;  // of a step
 const bool kZeros = kUnit < kK;
 const uint kProducts = kUnit < kK ? 1 : kUnit / kK;       // of matrices for a unit
 const uint kUnitQuads = (kUnit < kK ? kK : kUnit) / 16;   // in a row
-const uint kStrideW = kUnits * kUnitQuads + 1, kQuads = 4, kStride = kQuads + 1;
+const uint kStrideW = kUnits * kUnitQuads + 1, kQuads = 2 * kRuns, kStride = kQuads + 1;
 const uint kTokensAt = kTileRows * kStrideW, kScalesAt = kTokensAt + kTileTokens * kStride;
 const uint kSharesAt = kScalesAt + kUnits * kTileRows / 4;
 const uint kMinimaAt = kSharesAt + kRuns * kTileTokens / 4;
@@ -82,9 +84,14 @@ const uint kSumsAt = kMinimaAt + kMinimum * kRuns * kTileRows / 4;
 const uint kStep = kSumsAt + kMinimum * kRuns * kTileTokens / 4;
 // In the end a subgroup's sums of one column of tiles: [kN tokens][kSubgroupTileRows].
 const uint kSums = kN * kSubgroupTileRows / 4;
-const uint kAllSums = kSums * kSubgroupRows * kSubgroupTokens;
-const uint kOwnResults = kN * kSubgroupOutRows / kSubgroupSize;  // of such a column, of an invocation
+const uint kSubgroups = kSubgroupRows * kSubgroupTokens;  // of each part
+const uint kPartSums = kSums * kSubgroups, kAllSums = kPartSums * kParts;
+// Results of such a column, and how many of them an invocation has.
+const uint kResults = kN * kSubgroupOutRows, kSharing = kSubgroupSize * kParts;
+const uint kOwnResults = (kResults + kSharing - 1) / kSharing;
 shared uvec4 tile[kStep > kAllSums ? kStep : kAllSums];
+
+#include "common/parts.glsl"
 
 const uint kFetchW = (kTileRows * kRuns + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 const uint kFetchQ = (kTileTokens * kQuads + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
@@ -203,7 +210,8 @@ void main() {
   push = own_tensor() == 0 ? tensors.first : own_tensor() == 1 ? tensors.second : tensors.third;
   if (gl_WorkGroupID.x * kOutRows >= push.n_out) return;
   lane = gl_LocalInvocationIndex;
-  uint subgroup_row = gl_SubgroupID % kSubgroupRows, subgroup_token = gl_SubgroupID / kSubgroupRows;
+  uint part = kParts > 1 ? gl_SubgroupID / kSubgroups : 0, subgroup = gl_SubgroupID - part * kSubgroups;
+  uint subgroup_row = subgroup % kSubgroupRows, subgroup_token = subgroup / kSubgroupRows;
   uint rows_at = subgroup_row * kSubgroupTileRows, tokens_at = subgroup_token * kSubgroupTileTokens;
 
   MatrixC acc[kRowTiles][kTokenTiles];
@@ -218,7 +226,8 @@ void main() {
     store(step_);
     barrier();
     fetch(min(step_ + 1, n_steps - 1));
-    UNROLL for (uint unit = 0; unit < kUnits; ++unit) {
+    UNROLL for (uint own_unit = 0; own_unit < kUnits / kParts; ++own_unit) {
+      uint unit = part * (kUnits / kParts) + own_unit;
       uint run = unit * kUnit / 32, quad = kZeros ? run * 2 : unit * kUnit / 16;  // of the tokens
       MatrixB b[kTokenTiles][kProducts];
       MatrixC share[kTokenTiles], q_sum[kTokenTiles];  // of each column's token
@@ -254,33 +263,33 @@ void main() {
   }
 
   barrier();
-  uint sums_at = gl_SubgroupID * kSums;
+  uint sums = subgroup * kSums, part_sums = part * kPartSums + sums;
   int bias_of_sum = kMinimum != 0 ? 0 : int(n_steps * kUnits) * kHalfway;
   uint first_row = gl_WorkGroupID.x * kOutRows + subgroup_row * kSubgroupOutRows;
   uint first_token = gl_WorkGroupID.y * kTileTokens + tokens_at;
   UNROLL for (uint j = 0; j < kTokenTiles; ++j) {
     UNROLL for (uint i = 0; i < kRowTiles; ++i)
-      coopMatStoreNV(acc[i][j], tile, sums_at + i * kM / 4, kSubgroupTileRows / 4, true);
+      coopMatStoreNV(acc[i][j], tile, part_sums + i * kM / 4, kSubgroupTileRows / 4, true);
     // All that results need is loaded before the first is written, so that it is waited for once.
     float before[kOwnResults], q_scales[kOwnResults];
     UNROLL for (uint i = 0; i < kOwnResults; ++i) {
-      uint e = gl_SubgroupInvocationID + i * kSubgroupSize;
+      uint e = gl_SubgroupInvocationID + (part + i * kParts) * kSubgroupSize;
       uint t = min(first_token + j * kN + e / kSubgroupOutRows, push.n_tokens - 1);
       q_scales[i] = uintBitsToFloat(q_info[t].x);
       before[i] = kOut == OUT_ADD ? y[place_of(t, min(first_row + e % kSubgroupOutRows, push.n_out - 1))] : 0.0;
     }
-    subgroupBarrier();
+    barrier_of_parts();
     UNROLL for (uint i = 0; i < kOwnResults; ++i) {
-      uint e = gl_SubgroupInvocationID + i * kSubgroupSize;
+      uint e = gl_SubgroupInvocationID + (part + i * kParts) * kSubgroupSize;
       uint token = e / kSubgroupOutRows, row = e % kSubgroupOutRows;
       uint at = token * kSubgroupTileRows + row, t = first_token + j * kN + token;
-      if (t >= push.n_tokens || first_row + row >= push.n_out) continue;
-      uint at_up = at + kSubgroupTileRows - kSubgroupOutRows;
-      int sum = int(tile[sums_at + at / 4][at % 4]), sum_up = int(tile[sums_at + at_up / 4][at_up % 4]);
+      if (e >= kResults || t >= push.n_tokens || first_row + row >= push.n_out) continue;
+      int sum = sum_of_parts(sums, at);
+      int sum_up = sum_of_parts(sums, at + kSubgroupTileRows - kSubgroupOutRows);
       float result = blocks_result(sum - bias_of_sum, q_scales[i], push.scale0);
       float up = blocks_result(sum_up - bias_of_sum, q_scales[i], push.scale1);
       y[place_of(t, first_row + row)] = finished(first_row + row, result, up, before[i]);
     }
-    subgroupBarrier();
+    barrier_of_parts();
   }
 }

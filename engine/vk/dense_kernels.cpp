@@ -18,11 +18,32 @@ Specialisation out_constants(const Out& out) {
 
 // Shared memory of blocks_matmul_matrix, in bytes.
 uint32_t tile_bytes(const Specialisation& c, const BlockType& type) {
-  const uint32_t rows = tile_rows(c), tokens = tile_tokens(c), unit = type.unit, units = 64 / unit;
-  const uint32_t stride_w = 16 * (units * std::max(unit, c.at(CONSTANT_MATRIX_K)) / 16 + 1), stride = 80;
-  const uint32_t minima = (type.has_min ? 2 * 4 * (rows + tokens) : 0);
-  const uint32_t step = rows * stride_w + tokens * stride + (units * rows + 2 * tokens) * 4 + minima;
-  return std::max(step, rows * c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_SUBGROUP_TOKENS) * 4);
+  const uint32_t rows = tile_rows(c), tokens = tile_tokens(c), unit = type.unit, parts = c.at(CONSTANT_PARTS);
+  const uint32_t runs = 2 * parts, units = runs * 32 / unit, stride = 32 * runs + 16;
+  const uint32_t stride_w = 16 * (units * std::max(unit, c.at(CONSTANT_MATRIX_K)) / 16 + 1);
+  const uint32_t minima = type.has_min ? runs * 4 * (rows + tokens) : 0;
+  const uint32_t step = rows * stride_w + tokens * stride + (units * rows + runs * tokens) * 4 + minima;
+  return std::max(step, rows * c.at(CONSTANT_MATRIX_N) * c.at(CONSTANT_SUBGROUP_TOKENS) * parts * 4);
+}
+
+// The tile of blocks_matmul_matrix, measured on an H200. Units of 16 leave no registers for parts, and minima few.
+// Of few tokens the larger tiles would be half empty.
+std::optional<Specialisation> blocks_tile(const Device& device, const BlockType& type, uint64_t outputs,
+                                          uint32_t tokens) {
+  constexpr uint64_t kFew = 400'000;
+  constexpr MatrixTile kOfUnits16[] = {
+      {kFew, 16, 16, 4, 1}, {1'600'000, 32, 32, 2, 2}, {UINT64_MAX, 32, 32, 2, 4}};
+  constexpr MatrixTile kOfUnits32[] = {{kFew, 16, 32, 2, 1, 4},
+                                       {1'600'000, 32, 32, 2, 2, 2},
+                                       {2'300'000, 32, 32, 2, 4},
+                                       {UINT64_MAX, 32, 32, 2, 2, 2}};
+  constexpr MatrixTile kWithMinima[] = {
+      {kFew, 16, 32, 2, 1, 4}, {4'000'000, 32, 32, 2, 2, 2}, {UINT64_MAX, 32, 32, 2, 4}};
+  const std::span<const MatrixTile> tiles = type.unit == 16 ? std::span<const MatrixTile>(kOfUnits16)
+                                            : type.has_min  ? kWithMinima
+                                                            : std::span<const MatrixTile>(kOfUnits32);
+  return matrix_tile(device, tiles, tokens <= 32 ? std::min(outputs, kFew) : outputs,
+                     [&](const Specialisation& c) { return tile_bytes(c, type); });
 }
 
 }  // namespace
@@ -44,15 +65,12 @@ const Kernel& VulkanKernels::blocks_matvec(TensorType type, const Out& out) {
 
 VulkanKernels::Matmul VulkanKernels::blocks_matmul(TensorType type, const Out& out, uint32_t rows,
                                                    uint32_t n) {
-  // Measured on an H200.
-  constexpr MatrixTile kTiles[] = {
-      {400'000, 16, 16, 4, 1}, {1'600'000, 32, 32, 2, 2}, {UINT64_MAX, 32, 32, 2, 4}};
   const bool integer_dot = integer_dot_, gated = out.kind == Out::Kind::gate;
   Specialisation constants = blocks_constants(type, out);
   const MatrixShape shape = device_.int8_matrix().value_or(MatrixShape{});
   if (matrix_ && shape.k <= 32 && shape.n % 4 == 0) {
-    const auto shared_bytes = [&](const Specialisation& c) { return tile_bytes(c, *find_block_type(type)); };
-    if (const auto tile = matrix_tile(device_, kTiles, uint64_t{rows} * n * (gated ? 2 : 1), shared_bytes)) {
+    const uint64_t outputs = uint64_t{rows} * n * (gated ? 2 : 1);
+    if (const auto tile = blocks_tile(device_, *find_block_type(type), outputs, n)) {
       constants.insert(tile->begin(), tile->end());
       return {kernel(Shader::blocks_matmul_matrix, constants),
               gated ? tile_rows(*tile) / 2 : tile_rows(*tile), tile_tokens(*tile), true};
