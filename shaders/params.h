@@ -382,6 +382,7 @@ struct RopePush {
   float q_epsilon;
   float k_epsilon;
   float v_epsilon;
+  uint n_tokens;
 };
 
 struct AttentionPush {

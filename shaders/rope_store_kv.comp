@@ -1,6 +1,7 @@
 // What comes between the product for q, k and v and attention: the bias and the norms of heads, where a model
 // has them, then RoPE of q in place and of k on its way into the cache; v goes into the cache without RoPE. A
-// workgroup takes a head of a token, its invocations take pairs of features.
+// workgroup takes a head of one token after the other, as far apart as there are workgroups of a head; its
+// invocations take pairs of features.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"
@@ -63,8 +64,7 @@ void sum_squares(uint at) {
   barrier();  // also: everyone has read the features that are written from here on
 }
 
-void main() {
-  uint t = gl_WorkGroupID.y;
+void take(uint t) {
   uint position = params[PARAMS_POSITION] + t;
   uint pairs = push.head_dim / 2;
   head = gl_WorkGroupID.x;
@@ -73,6 +73,7 @@ void main() {
   is_k = !is_q && head < push.n_head + push.n_head_kv;
   bool gives_v = !is_q && (!is_k || kVIsK);
   float inverse_of_v = 1.0;
+  if (t >= gl_NumWorkGroups.y) barrier();  // all have read the shares of the token before
   if (has(is_q ? HEAD_Q_NORM : is_k ? HEAD_K_NORM : 0u) || (gives_v && has(HEAD_V_NORM))) {
     sum_squares(at);
     inverse = inverse_of_head(shares, push.per_feature, is_q ? push.q_epsilon : push.k_epsilon);
@@ -97,4 +98,8 @@ void main() {
     if (gives_v)
       v_cache[to] = pack_half2(value(at, 2 * pair, inverse_of_v), value(at, 2 * pair + 1, inverse_of_v));
   }
+}
+
+void main() {
+  for (uint t = gl_WorkGroupID.y; t < push.n_tokens; t += gl_NumWorkGroups.y) take(t);
 }
