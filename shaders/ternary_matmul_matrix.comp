@@ -26,6 +26,7 @@ layout(constant_id = CONSTANT_TOKEN_TILES) const uint kTokenTiles = 2;
 layout(constant_id = CONSTANT_SUBGROUP_ROWS) const uint kSubgroupRows = 4;
 layout(constant_id = CONSTANT_SUBGROUP_TOKENS) const uint kSubgroupTokens = 2;
 layout(constant_id = CONSTANT_PARTS) const uint kParts = 1;
+layout(constant_id = CONSTANT_SUBGROUP_SIZE) const uint kSubgroupSize = 32;
 
 layout(push_constant) uniform Push { TernaryPush push; };
 layout(binding = 0) readonly buffer W { uvec4 w[]; };          // [rows][n_in / 64]
@@ -58,6 +59,14 @@ const uint kTokensAt = kTileRows * kStride, kStep = (kTileRows + kTileTokens) * 
 // In the end a subgroup's sums of one column of tiles: [kN tokens][kSubgroupTileRows].
 const uint kSubgroups = kSubgroupRows * kSubgroupTokens;  // of each part
 const uint kSums = kN * kSubgroupTileRows / 4, kPartSums = kSums * kSubgroups, kAllSums = kPartSums * kParts;
+// Results of such a column, how many of them an invocation has, and for how many of these it loads y at once.
+const uint kResults = kN * kSubgroupOutRows, kSharing = kSubgroupSize * kParts;
+const uint kOwnResults = (kResults + kSharing - 1) / kSharing;
+#ifdef ADD
+const uint kAhead = kOwnResults;
+#else
+const uint kAhead = 1;
+#endif
 shared uvec4 tile[kStep > kAllSums ? kStep : kAllSums];
 
 #include "common/parts.glsl"
@@ -118,6 +127,9 @@ void store(uint step_) {
   }
 }
 
+// Number `i` of an invocation's results of a column of tiles.
+uint result_of(uint i, uint part) { return gl_SubgroupInvocationID + (part + i * kParts) * kSubgroupSize; }
+
 void main() {
   lane = gl_LocalInvocationIndex;
   uint part = kParts > 1 ? gl_SubgroupID / kSubgroups : 0, subgroup = gl_SubgroupID - part * kSubgroups;
@@ -156,26 +168,35 @@ void main() {
     UNROLL for (uint i = 0; i < kRowTiles; ++i)
       coopMatStoreNV(acc[i][j], tile, part * kPartSums + sums + i * kM / 4, kSubgroupTileRows / 4, true);
     barrier_of_parts();
-    uint first = part * gl_SubgroupSize + gl_SubgroupInvocationID;
-    for (uint e = first; e < kN * kSubgroupOutRows; e += kParts * gl_SubgroupSize) {
-      uint token = e / kSubgroupOutRows, row = e % kSubgroupOutRows;
-      uint at = token * kSubgroupTileRows + row, t = first_token + j * kN + token;
-      if (t >= push.n_tokens || first_row + row >= push.n_out) continue;
-      float s = uintBitsToFloat(q_info[t].x);
-      int q_sum = int(q_info[t].y);
-      int sum = sum_of_parts(sums, at);
-      uint to = t * push.n_out + first_row + row;
-#ifdef GATE_UP
-      uint at_up = at + kSubgroupOutRows;
-      y[to] = gated(ternary_result(sum, q_sum, s, push.scale0),
-                    ternary_result(sum_of_parts(sums, at_up), q_sum, s, push.scale1));
-#else
-      precise float result = ternary_result(sum, q_sum, s, scale_of_row(first_row + row));
+    for (uint first = 0; first < kOwnResults; first += kAhead) {
 #ifdef ADD
-      result = y[to] + result;
+      float before[kAhead];
+      UNROLL for (uint i = 0; i < kAhead; ++i) {
+        uint e = result_of(first + i, part);
+        uint t = min(first_token + j * kN + e / kSubgroupOutRows, push.n_tokens - 1);
+        before[i] = y[t * push.n_out + min(first_row + e % kSubgroupOutRows, push.n_out - 1)];
+      }
 #endif
-      y[to] = result;
+      UNROLL for (uint i = 0; i < kAhead; ++i) {
+        uint e = result_of(first + i, part), token = e / kSubgroupOutRows, row = e % kSubgroupOutRows;
+        uint at = token * kSubgroupTileRows + row, t = first_token + j * kN + token;
+        if (e >= kResults || t >= push.n_tokens || first_row + row >= push.n_out) continue;
+        float s = uintBitsToFloat(q_info[t].x);
+        int q_sum = int(q_info[t].y);
+        int sum = sum_of_parts(sums, at);
+        uint to = t * push.n_out + first_row + row;
+#ifdef GATE_UP
+        uint at_up = at + kSubgroupOutRows;
+        y[to] = gated(ternary_result(sum, q_sum, s, push.scale0),
+                      ternary_result(sum_of_parts(sums, at_up), q_sum, s, push.scale1));
+#else
+        precise float result = ternary_result(sum, q_sum, s, scale_of_row(first_row + row));
+#ifdef ADD
+        result = before[i] + result;
 #endif
+        y[to] = result;
+#endif
+      }
     }
     barrier_of_parts();
   }
