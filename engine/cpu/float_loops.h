@@ -164,6 +164,8 @@ inline void float_tokens(const float* row, uint32_t n, const float* y, uint32_t 
   uint32_t t = 0;
   for (; t + kTokens <= n_tokens; t += kTokens)
     float_token_block<kTokens>(row, n, y + size_t{n} * t, stride, out + t * stride);
+  for (; kTokens > 2 && t + 2 <= n_tokens; t += 2)
+    float_token_block<2>(row, n, y + size_t{n} * t, stride, out + t * stride);
   for (; t < n_tokens; ++t) float_token_block<1>(row, n, y + size_t{n} * t, stride, out + t * stride);
 }
 

@@ -177,9 +177,9 @@ struct CpuKernels {
   void (*tile_product)(const uint8_t* tile, uint32_t n_in, const int8_t* q, uint32_t n_tokens, int32_t* sums);
 
   // The same of codes in Layout::fives16, where the group_layout is that; null elsewhere: sums
-  // [n_bands][kBandRows], and the codes of two bands as unpack_tile gives them.
+  // [n_bands][kBandRows] of each token, and the codes of two bands as unpack_tile gives them.
   void (*fives_rows)(const uint8_t* codes, uint32_t n_in, uint32_t n_bands, const int8_t* q,
-                     int32_t* sums) = nullptr;
+                     uint32_t n_tokens, size_t stride, int32_t* sums) = nullptr;
   void (*unpack_fives)(const uint8_t* const* bands, uint32_t n_in, uint8_t* tile) = nullptr;
 
   // The group_layout (n_in is a multiple of 64). The sums are those of rounded(codes . inputs - sum of inputs,

@@ -225,36 +225,57 @@ void group_rows(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, uint
   }
 }
 
-// The same rows with one scale: the products of all groups have one sum, which is exact.
-void fives_rows(const uint8_t* codes, uint32_t n_in, uint32_t n_bands, const int8_t* q, int32_t* sums) {
+// A band of the same rows with one scale: the products of all groups have one sum, which is exact. It is held
+// in parts, so that few additions wait for the one before.
+template <int kTokens>
+inline void band_of_fives(const uint8_t* codes, uint32_t n_in, const int8_t* q, size_t stride, int32_t* out) {
+  constexpr uint32_t kParts = kTokens == 1 ? 5 : kTokens == 8 ? 1 : 2;
   const __m512i low = _mm512_set1_epi8(0x03);
-  for (uint32_t b = 0; b < n_bands; ++b) {
-    __m512i sum[5];
-    for (__m512i& s : sum) s = _mm512_setzero_si512();
-    const auto load_ahead = [&] {
-      __builtin_prefetch(codes + kAhead, 0, kToSecondCache);
-      __builtin_prefetch(codes + kNext, 0, kToFirstCache);
-      const __m512i bytes = load(codes);
-      codes += kVector;
-      return bytes;
-    };
-    uint32_t i = 0;
-    for (; i + kFives <= n_in; i += kFives)
+  __m512i sums[kTokens][kParts];
+  for (auto& of_token : sums)
+    for (__m512i& sum : of_token) sum = _mm512_setzero_si512();
+  const auto load_ahead = [&] {
+    __builtin_prefetch(codes + kAhead, 0, kToSecondCache);
+    __builtin_prefetch(codes + kNext, 0, kToFirstCache);
+    const __m512i bytes = load(codes);
+    codes += kVector;
+    return bytes;
+  };
+  const auto add = [&](uint32_t g, __m512i code, uint32_t input) {
+    for (int t = 0; t < kTokens; ++t) add_products(sums[t][g % kParts], code, q + size_t{n_in} * t + input);
+  };
+  uint32_t i = 0;
+  for (; i + kFives <= n_in; i += kFives)
 #pragma GCC unroll 4
-      for (uint32_t word = 0; word < kWords; ++word) {
-        __m512i code[5];
-        decode(load_ahead(), code);
-        for (uint32_t g = 0; g < 5; ++g) add_products(sum[g], code[g], q + i + kGroup * g + 4 * word);
-      }
-    for (; i < n_in; i += 16) {
-      const __m512i bits = load_ahead();
-      for (uint32_t s = 0; s < 4; ++s) {
-        const __m512i code = _mm512_and_si512(_mm512_srl_epi16(bits, _mm_cvtsi32_si128(6 - 2 * s)), low);
-        add_products(sum[s], code, q + i + 4 * s);
-      }
+    for (uint32_t word = 0; word < kWords; ++word) {
+      __m512i code[5];
+      decode(load_ahead(), code);
+      for (uint32_t g = 0; g < 5; ++g) add(g, code[g], i + kGroup * g + 4 * word);
     }
-    const __m512i all = _mm512_add_epi32(_mm512_add_epi32(sum[0], sum[1]), _mm512_add_epi32(sum[2], sum[3]));
-    _mm512_storeu_si512(sums + b * kBandRows, _mm512_add_epi32(all, sum[4]));
+  for (; i < n_in; i += 16) {
+    const __m512i bits = load_ahead();
+    for (uint32_t s = 0; s < 4; ++s)
+      add(s, _mm512_and_si512(_mm512_srl_epi16(bits, _mm_cvtsi32_si128(6 - 2 * s)), low), i + 4 * s);
+  }
+  for (int t = 0; t < kTokens; ++t) {
+    __m512i all = sums[t][0];
+    for (uint32_t part = 1; part < kParts; ++part) all = _mm512_add_epi32(all, sums[t][part]);
+    _mm512_storeu_si512(out + stride * static_cast<size_t>(t), all);
+  }
+}
+
+void fives_rows(const uint8_t* codes, uint32_t n_in, uint32_t n_bands, const int8_t* q, uint32_t n_tokens,
+                size_t stride, int32_t* sums) {
+  for (uint32_t b = 0; b < n_bands; ++b, codes += band_bytes(n_in), sums += kBandRows) {
+    uint32_t t = 0;
+    const auto some = [&](auto take, uint32_t tokens) {
+      for (; t + tokens <= n_tokens; t += tokens)
+        take(codes, n_in, q + size_t{n_in} * t, stride, sums + stride * t);
+    };
+    some(band_of_fives<8>, 8);
+    some(band_of_fives<4>, 4);
+    some(band_of_fives<2>, 2);
+    some(band_of_fives<1>, 1);
   }
 }
 

@@ -95,11 +95,7 @@ class Operands {
                      uint32_t n_tokens, size_t stride, int32_t* sums) const {
     const uint8_t* codes = part.codes + size_t{first - part.begin} * code_bytes_;
     const int8_t* q = in_.q + size_t{token} * n_in_;
-    if (fives_) {
-      for (uint32_t t = 0; t < n_tokens; ++t)
-        k.fives_rows(codes, n_in_, ceil_div(n_rows, kBandRows), q + size_t{n_in_} * t, sums + t * stride);
-      return;
-    }
+    if (fives_) return k.fives_rows(codes, n_in_, ceil_div(n_rows, kBandRows), q, n_tokens, stride, sums);
     if (!groups_) return k.ternary_rows(codes, n_in_, n_rows, q, n_tokens, stride, sums);
     const uint32_t in_band = first % kBandRows;  // a part may begin in a band of the one before it
     const auto row = static_cast<ptrdiff_t>(first - part.begin) - static_cast<ptrdiff_t>(in_band);

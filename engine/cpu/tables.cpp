@@ -36,21 +36,15 @@ RowFloats row_floats_of(const CpuKernels& k, TensorType type) {
 void multiply_rows(const CpuKernels& k, const TableRows& rows, uint32_t first, uint32_t n_rows,
                    const float* y, uint32_t n_tokens, size_t stride, float* out, float* scratch) {
   const std::byte* from = rows.row(first);
-  if (rows.type == TensorType::f16 || rows.type == TensorType::bf16 || rows.type == TensorType::f32) {
-    for (uint32_t t = 0; t < n_tokens; ++t, y += rows.n, out += stride) {
-      if (rows.type == TensorType::f32)
-        k.float_rows(reinterpret_cast<const float*>(from), rows.n, n_rows, y, out);
-      else
-        (rows.type == TensorType::f16 ? k.half_rows : k.bf16_rows)(reinterpret_cast<const uint16_t*>(from),
-                                                                   rows.n, n_rows, y, out);
-    }
-    return;
-  }
+  if (n_tokens == 1 && rows.type == TensorType::f32)
+    return k.float_rows(reinterpret_cast<const float*>(from), rows.n, n_rows, y, out);
+  if (n_tokens == 1 && (rows.type == TensorType::f16 || rows.type == TensorType::bf16))
+    return (rows.type == TensorType::f16 ? k.half_rows : k.bf16_rows)(reinterpret_cast<const uint16_t*>(from),
+                                                                      rows.n, n_rows, y, out);
   const RowFloats floats = row_floats_of(k, rows.type);
   for (uint32_t r = 0; r < n_rows; ++r) {
     floats(from + r * rows.row_bytes, rows.n, scratch);
-    for (uint32_t t = 0; t < n_tokens; ++t)
-      k.float_rows(scratch, rows.n, 1, y + size_t{t} * rows.n, out + t * stride + r);
+    k.float_tokens(scratch, rows.n, y, n_tokens, stride, out + r);
   }
 }
 

@@ -230,8 +230,9 @@ TEST(CpuKernels, SumsOfRowsInFivesAreExact) {
       EXPECT_EQ(k.fives_rows != nullptr, k.group_layout == Layout::fives16);
       if (!k.fives_rows) return;
       std::vector<int32_t> rows(wanted.size()), tiles(wanted.size(), -1);
-      for (uint32_t t = 0; t < kTokens; ++t)
-        k.fives_rows(codes.data(), n_in, 2, &m.q[size_t{t} * n_in], &rows[t * m.rows]);
+      for (uint32_t t = 0, n = 1; t < kTokens; t += n, n *= 2)  // 1, 2, 4, 8 and then 8 more
+        k.fives_rows(codes.data(), n_in, 2, &m.q[size_t{t} * n_in], std::min(n, kTokens - t), m.rows,
+                     &rows[t * m.rows]);
       EXPECT_EQ(rows, wanted) << n_in;
       std::vector<uint8_t> tile(size_t{n_in} * kTileRows);
       k.unpack_fives(bands, n_in, tile.data());

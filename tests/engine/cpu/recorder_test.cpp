@@ -35,9 +35,10 @@ CpuKernels counting_kernels() {
     note(reads.ternary, codes, size_t{n_in} / 4 * n_rows);
     counted->ternary_rows(codes, n_in, n_rows, q, n_tokens, stride, sums);
   };
-  k.fives_rows = [](const uint8_t* codes, uint32_t n_in, uint32_t n_bands, const int8_t* q, int32_t* sums) {
+  k.fives_rows = [](const uint8_t* codes, uint32_t n_in, uint32_t n_bands, const int8_t* q, uint32_t n_tokens,
+                    size_t stride, int32_t* sums) {
     note(reads.ternary, codes, code_bytes(Layout::fives16, n_in) * kBandRows * n_bands);
-    counted->fives_rows(codes, n_in, n_bands, q, sums);
+    counted->fives_rows(codes, n_in, n_bands, q, n_tokens, stride, sums);
   };
   k.half_rows = [](const uint16_t* rows, uint32_t n, uint32_t n_rows, const float* y, float* out) {
     note(reads.head, rows, size_t{2} * n * n_rows);
