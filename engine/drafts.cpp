@@ -12,6 +12,8 @@ constexpr size_t kFirstHeads = 1 << 12;
 constexpr double kNew = 0.25, kNewRight = 0.06;
 // How fast what was found of guesses is forgotten while none is tried, so that they are tried again.
 constexpr double kForgets = 1.0 / 512;
+// After so many tokens alone a time of each pass is forgotten, so that passes that were slow are tried again.
+constexpr uint32_t kForgetsPass = 1024;
 // A pass with one token more costs this much of a token alone, where that has not been seen.
 constexpr double kMoreCosts = 0.1;
 // A guess has to be this much faster, or it is not worth the noise.
@@ -119,16 +121,16 @@ Drafts::Guess Drafts::guess(std::span<int32_t> to) const {
 
 size_t DraftLength::kind_of(uint32_t match) { return match < 5 ? 0 : match < 9 ? 1 : match < 17 ? 2 : 3; }
 
-// Of a pass over a token and n more: as it was, or between those that were, or a little more than a shorter
-// one.
-double DraftLength::seconds_of(uint32_t n) const {
-  if (pass_[n] != 0) return pass_[n];
+// Of a pass over a token and n more, in tokens alone: as it was, or between those that were, or a little more
+// than a shorter one.
+double DraftLength::cost_of(uint32_t n) const {
+  if (passes_[n].is_known()) return passes_[n].time();
   uint32_t below = n, above = n;
-  while (below > 0 && pass_[below] == 0) --below;
-  while (above < kMost && pass_[above] == 0) ++above;
-  const double less = below == 0 ? std::max(0.0, alone_ - choice_) : pass_[below];
-  if (pass_[above] == 0) return less + kMoreCosts * (n - below) * alone_;
-  return less + (pass_[above] - less) * (n - below) / (above - below);
+  while (below > 0 && !passes_[below].is_known()) --below;
+  while (above < kMost && !passes_[above].is_known()) ++above;
+  const double less = below == 0 ? 1 - choice() : passes_[below].time();
+  if (!passes_[above].is_known()) return less + kMoreCosts * (n - below);
+  return less + (passes_[above].time() - less) * (n - below) / (above - below);
 }
 
 uint32_t DraftLength::choose(uint32_t match, uint32_t most) const {
@@ -140,7 +142,7 @@ uint32_t DraftLength::choose(uint32_t match, uint32_t most) const {
   for (uint32_t n = 1; n <= std::min(most, kMost); ++n) {
     power *= right;
     expected += power;  // tokens that a guess of n gives
-    const double gain = expected * alone_ / (seconds_of(n) + expected * choice_);
+    const double gain = expected / (cost_of(n) + expected * choice());
     if (gain <= most_gain) continue;
     most_gain = gain;
     best = n;
@@ -151,11 +153,15 @@ uint32_t DraftLength::choose(uint32_t match, uint32_t most) const {
 void DraftLength::took_alone(double seconds) {
   mix(alone_, seconds, kNew);
   for (size_t i = 0; i < kKinds; ++i) right_[i] += kForgets * (kRight[i] - right_[i]);
+  if (++n_alone_ % kForgetsPass != 0) return;
+  for (Least& pass : passes_) pass.forget_one();
+  choice_.forget_one();
 }
 
 void DraftLength::took(uint32_t n, double seconds, double a_choice) {
-  mix(pass_[n], seconds, kNew);
-  mix(choice_, a_choice, kNew);
+  if (alone_ == 0) return;
+  passes_[n].add(seconds / alone_);
+  choice_.add(a_choice / alone_);
 }
 
 void DraftLength::were_right(uint32_t match, uint32_t n, uint32_t right) {

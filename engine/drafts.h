@@ -9,6 +9,7 @@
 // the last three tokens a guess goes on from the one that shares the most tokens before it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -73,15 +74,35 @@ class DraftLength {
   void were_right(uint32_t match, uint32_t n, uint32_t right);
 
  private:
+  // The least of the latest times, since what disturbs a pass makes it longer; known from three of them on.
+  class Least {
+   public:
+    void add(double time) {
+      times_[next_++ % times_.size()] = time;
+      n_ = std::min<size_t>(n_ + 1, times_.size());
+    }
+    void forget_one() { n_ -= n_ == 0 ? 0 : 1; }
+    bool is_known() const { return n_ == times_.size(); }
+    double time() const { return *std::min_element(times_.begin(), times_.end()); }
+
+   private:
+    std::array<double, 3> times_{};
+    size_t next_ = 0, n_ = 0;
+  };
+
   static size_t kind_of(uint32_t match);
-  double seconds_of(uint32_t n) const;
+  double cost_of(uint32_t n) const;
+  double choice() const { return choice_.is_known() ? std::min(choice_.time(), 1.0) : 0; }
 
   static constexpr size_t kKinds = 4;  // of matches, by length
   static constexpr std::array<double, kKinds> kRight = {0.5, 0.65, 0.8,
                                                         0.9};  // what is taken for right at first
   std::array<double, kKinds> right_ = kRight;
-  std::array<double, kMost + 1> pass_{};  // seconds; 0: not known
-  double alone_ = 0, choice_ = 0;
+  // In tokens alone, as those were then:
+  std::array<Least, kMost + 1> passes_;  // by the tokens of the guess
+  Least choice_;
+  double alone_ = 0;
+  uint32_t n_alone_ = 0;
 };
 
 }  // namespace bitnet

@@ -132,10 +132,14 @@ TEST(DraftsTest, HasRoomForMoreThanAtFirst) {
 
 TEST(DraftLengthTest, TriesNothingBeforeItKnowsATokensTime) { EXPECT_EQ(DraftLength().choose(32, 15), 0); }
 
+void took(DraftLength& length, uint32_t n, double seconds) {
+  for (int i = 0; i < 3; ++i) length.took(n, seconds, 0.01);
+}
+
 TEST(DraftLengthTest, IsLongWherePassesCostLittleAndGuessesAreRight) {
   DraftLength length;
   length.took_alone(1);
-  length.took(15, 1.1, 0.01);
+  took(length, 15, 1.1);
   EXPECT_GE(length.choose(20, 15), 10);
   EXPECT_EQ(length.choose(20, 4), 4);
 }
@@ -143,14 +147,32 @@ TEST(DraftLengthTest, IsLongWherePassesCostLittleAndGuessesAreRight) {
 TEST(DraftLengthTest, IsNoneWhereAPassCostsAsMuchAsItsTokens) {
   DraftLength length;
   length.took_alone(1);
-  for (const uint32_t n : {1, 2, 4, 8, 15}) length.took(n, n + 1, 0.01);
+  for (const uint32_t n : {1, 2, 4, 8, 15}) took(length, n, n + 1);
   EXPECT_EQ(length.choose(32, 15), 0);
+}
+
+TEST(DraftLengthTest, OneSlowPassSaysNothing) {
+  DraftLength length;
+  length.took_alone(1);
+  length.took(15, 100, 100);
+  EXPECT_GT(length.choose(20, 15), 0);
+  for (const int seconds : {2, 100}) length.took(15, seconds, 0.01);
+  EXPECT_GT(length.choose(20, 15), 0);
+}
+
+TEST(DraftLengthTest, PassesThatWereSlowAreTriedAgainLater) {
+  DraftLength length;
+  length.took_alone(1);
+  took(length, 15, 100);
+  EXPECT_EQ(length.choose(20, 15), 0);
+  for (int i = 0; i < 2000; ++i) length.took_alone(1);
+  EXPECT_GT(length.choose(20, 15), 0);
 }
 
 TEST(DraftLengthTest, StopsAfterMissesAndTriesAgainLater) {
   DraftLength length;
   length.took_alone(1);
-  length.took(15, 1.5, 0.05);
+  took(length, 15, 1.5);
   ASSERT_GT(length.choose(4, 15), 0);
   for (int i = 0; i < 100; ++i) length.were_right(4, 4, 0);
   EXPECT_EQ(length.choose(4, 15), 0);
