@@ -1,14 +1,16 @@
 // What a pass over a token and a right guess behind it costs, beside a token alone: c(n) = seconds of a pass
 // over n tokens / seconds of a token. An answer is decoded once, and then again with itself as the text in
-// which guesses are looked for.
+// which guesses are looked for. With --right it says what guesses gain where such shares of that text's
+// tokens are right, and as many are tried as pay.
 //
 //   draft_passes FILE [--device NAME] [--depth 32] [--tokens 256] [--runs 5] [--sampled] [--threads N]
-//   [--sizes 2,4]
+//   [--sizes 2,4] [--right 1,0.9,0.5]
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -28,7 +30,8 @@ struct Settings {
   EngineOptions engine;
   uint32_t depth = 32, tokens = 256, runs = 5;
   SamplerParams sampler;
-  std::vector<uint32_t> sizes{1, 2, 3, 4, 6, 8, 16};  // of passes; a token alone is always the first
+  std::vector<double> sizes{1, 2, 3, 4, 6, 8, 16};  // of passes; a token alone is always the first
+  std::vector<double> rights;
 };
 
 struct Decoded {
@@ -55,39 +58,71 @@ Decoded decode(Session& session, const Settings& s, std::span<const int32_t> pro
   return d;
 }
 
-int run(Settings s) {
+struct Measured {
+  Decoded last;
+  double median, best;  // seconds
+};
+
+// Decodes behind a prompt, which is made first, with guesses of so many tokens, or of as many as pay, from
+// the text.
+Measured measure(const Settings& s, std::vector<int32_t>& prompt, const std::vector<int32_t>* text,
+                 uint32_t draft_tokens) {
+  EngineOptions options = s.engine;
+  options.kernels = share({.draft_tokens = draft_tokens});
+  const auto engine = Engine::open(*open_model(s.file), options);
+  const auto session = Session::create(*engine, s.depth + 2 * s.tokens);
+  for (uint32_t i = static_cast<uint32_t>(prompt.size()); i < s.depth; ++i)
+    prompt.push_back(static_cast<int32_t>((i * 7919 + 17) % engine->model().n_vocab));
+  std::vector<double> seconds;
+  Measured m{};
+  for (uint32_t run = 0; run <= s.runs; ++run) {
+    Drafts drafts;
+    if (text) drafts.learn(*text);
+    m.last = decode(*session, s, prompt, text ? &drafts : nullptr);
+    if (run != 0) seconds.push_back(m.last.seconds);  // the first one makes pipelines
+  }
+  std::ranges::sort(seconds);
+  m.median = seconds[seconds.size() / 2];
+  m.best = seconds.front();
+  return m;
+}
+
+int run(const Settings& s) {
   std::vector<int32_t> prompt, all;
   double alone = 0;
-  for (const uint32_t n : s.sizes) {
-    s.engine.kernels = share({.draft_tokens = n - 1});
-    const auto engine = Engine::open(*open_model(s.file), s.engine);
-    const auto session = Session::create(*engine, s.depth + 2 * s.tokens);
-    for (int32_t i = 0; prompt.size() < s.depth; ++i)
-      prompt.push_back((i * 7919 + 17) % static_cast<int32_t>(engine->model().n_vocab));
-    std::vector<double> seconds;
-    Decoded d{};
-    for (uint32_t run = 0; run <= s.runs; ++run) {
-      Drafts drafts;
-      drafts.learn(all);
-      d = decode(*session, s, prompt, n == 1 ? nullptr : &drafts);
-      if (run != 0) seconds.push_back(d.seconds);  // the first one makes pipelines
-    }
-    std::ranges::sort(seconds);
-    const double made = static_cast<double>(d.tokens.size()),
-                 passes = made - static_cast<double>(d.stats.right_tokens),
-                 a_pass = seconds[seconds.size() / 2] / passes;
+  const double made = s.tokens;
+  for (const double n : s.sizes) {
+    const Measured m = measure(s, prompt, n == 1 ? nullptr : &all, static_cast<uint32_t>(n) - 1);
+    const double passes = made - static_cast<double>(m.last.stats.right_tokens), a_pass = m.median / passes;
     if (n == 1) {
       all = prompt;
-      all.insert(all.end(), d.tokens.begin(), d.tokens.end());
+      all.insert(all.end(), m.last.tokens.begin(), m.last.tokens.end());
       alone = a_pass;
     }
     fmt::print(
         "{:>2} tokens a pass: {:>9.3f} ms (best {:.3f}), c = {:.2f}, {:.1f} tokens/s; {} of {} right\n", n,
-        a_pass * 1e3, seconds.front() / passes * 1e3, a_pass / alone, made / seconds[seconds.size() / 2],
-        d.stats.right_tokens, d.stats.drafted_tokens);
+        a_pass * 1e3, m.best / passes * 1e3, a_pass / alone, made / m.median, m.last.stats.right_tokens,
+        m.last.stats.drafted_tokens);
+    std::fflush(stdout);
+  }
+  for (const double right : s.rights) {
+    std::mt19937 random(1);
+    std::vector<int32_t> text = all;
+    for (size_t i = s.depth; i < text.size(); ++i)
+      if (random() % 1000 >= right * 1000) text[i] ^= 1;
+    const Measured m = measure(s, prompt, &text, 0);
+    fmt::print("{} of the text right: {:.1f} tokens/s, {:.2f} x; {} of {} right\n", right, made / m.median,
+               alone * made / m.median, m.last.stats.right_tokens, m.last.stats.drafted_tokens);
     std::fflush(stdout);
   }
   return 0;
+}
+
+std::vector<double> numbers(const std::string& list) {
+  std::vector<double> found;
+  std::istringstream stream(list);
+  for (std::string n; std::getline(stream, n, ',');) found.push_back(std::stod(n));
+  return found;
 }
 
 }  // namespace
@@ -105,17 +140,16 @@ int main(int argc, char** argv) {
       s.depth = static_cast<uint32_t>(std::stoul(value()));
     else if (args[i] == "--runs")
       s.runs = static_cast<uint32_t>(std::stoul(value()));
-    else if (args[i] == "--sizes") {
-      s.sizes = {1};
-      std::istringstream list(value());
-      for (std::string n; std::getline(list, n, ',');)
-        s.sizes.push_back(static_cast<uint32_t>(std::stoul(n)));
-    } else if (args[i] == "--threads")
+    else if (args[i] == "--sizes")
+      s.sizes = numbers("1," + value());
+    else if (args[i] == "--right")
+      s.rights = numbers(value());
+    else if (args[i] == "--threads")
       s.engine.threads = static_cast<uint32_t>(std::stoul(value()));
     else if (args[i] == "--sampled")
       s.sampler = {.temperature = 0.8F, .top_k = 40, .top_p = 0.95F, .seed = 1};
     else
       s.file = args[i];
   }
-  return run(std::move(s));
+  return run(s);
 }

@@ -1,15 +1,18 @@
 // Decodes with guesses and without, for many seeds and settings, and says where anything differs: tokens,
 // log-probabilities, the reason to finish, the timeline, logits, or keys and values. Guesses are right,
 // nearly right, wrong from some token on, random, or right but for the last of each pass; turns end by
-// themselves, by their caller or by a cancel.
+// themselves, by their caller or by a cancel. Then each turn is taken once more while another thread cancels
+// it again and again, whatever is being done, and it goes on: in the end there must be the same timeline.
 //
 //   draft_soak FILE [--device NAME] [--cases 1000] [--seed 1]
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/drafts.h"
@@ -66,6 +69,28 @@ Decoded decode(Session& session, const Case& c, Drafts* drafts) {
   return d;
 }
 
+// The timeline after a turn that is cancelled after `pauses` of microseconds, and goes on each time.
+Tokens decode_cancelled(Session& session, const Case& c, Drafts& drafts, std::span<const uint32_t> pauses) {
+  session.sync(c.prompt);
+  Sampler sampler(c.sampler);
+  DecodeOptions how = c.how;
+  how.drafts = &drafts;
+  Finish finish = Finish::interrupted;
+  for (size_t i = 0; finish == Finish::interrupted; ++i) {
+    how.max_tokens = c.how.max_tokens - static_cast<uint32_t>(session.tokens().size() - c.prompt.size());
+    if (how.max_tokens == 0) break;  // the cancel came with the last token
+    std::thread canceller;
+    if (i < pauses.size())
+      canceller = std::thread([&, pause = pauses[i]] {
+        std::this_thread::sleep_for(std::chrono::microseconds(pause));
+        session.cancel();
+      });
+    finish = session.decode(sampler, how, [](const SampledToken&) { return true; });
+    if (canceller.joinable()) canceller.join();
+  }
+  return {session.tokens().begin(), session.tokens().end()};
+}
+
 class Soak {
  public:
   Soak(uint32_t seed, uint32_t n_vocab) : random_(seed), n_vocab_(n_vocab) {}
@@ -94,6 +119,12 @@ class Soak {
       if (wrong) right[i] = some_tokens(1)[0];
     }
     return right;
+  }
+
+  std::vector<uint32_t> pauses() {
+    std::vector<uint32_t> times(random_() % 6);
+    for (uint32_t& t : times) t = random_() % (random_() % 2 == 0 ? 500 : 10000);
+    return times;
   }
 
   // A stop token that may come, in some of the cases.
@@ -143,7 +174,11 @@ int run(const std::string& file, EngineOptions options, uint32_t cases, uint32_t
     const Decoded found = decode(*o.session, c, &drafts);
     drafted += found.drafted;
     right += found.right;
-    if (same(found, wanted)) continue;
+    bool is_same = same(found, wanted);
+    c.stop_after = UINT32_MAX;
+    const Decoded whole = decode(*o.session, c, nullptr);
+    is_same = is_same && decode_cancelled(*o.session, c, drafts, soak.pauses()) == whole.timeline;
+    if (is_same) continue;
     ++wrong_cases;
     fmt::print("case {} differs: guesses of {}, temperature {}, seed {}\n", i, n, c.sampler.temperature,
                c.sampler.seed);
