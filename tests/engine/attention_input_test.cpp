@@ -15,11 +15,11 @@ struct InputCase {
   unsigned has;
 };
 
-const InputCase kCases[] = {{{5, 1, 64, 64}, kBias},
-                            {{4, 2, 96, 96}, kQNorm | kKNorm},
-                            {{6, 2, 128, 128}, kBias | kQNorm | kKNorm},
-                            {{2, 1, 80, 48}, kBias | kQNorm},
-                            {{2, 2, 256, 256}, kKNorm}};
+const InputCase kInputCases[] = {{{5, 1, 64, 64}, kBias},
+                                 {{4, 2, 96, 96}, kQNorm | kKNorm},
+                                 {{6, 2, 128, 128}, kBias | kQNorm | kKNorm},
+                                 {{2, 1, 80, 48}, kBias | kQNorm},
+                                 {{2, 2, 256, 256}, kKNorm}};
 
 class AttentionInputs {
  public:
@@ -90,7 +90,7 @@ std::vector<double> head_before_attention(const InputCase& c, const AttentionInp
 }
 
 TEST_P(Kernels, HeadsAreBiasedAndNormedBeforeRope) {
-  for (const InputCase& c : kCases) {
+  for (const InputCase& c : kInputCases) {
     const AttentionShape& s = c.shape;
     SCOPED_TRACE("heads of " + std::to_string(s.head_dim) + ", has " + std::to_string(c.has));
     const uint32_t n = s.head_dim == 80 ? 130 : 5, position = 3;  // 128 have workgroups of their own
@@ -124,27 +124,27 @@ TEST_P(Kernels, HeadsAreBiasedAndNormedBeforeRope) {
 }
 
 // A software device compiles these kernels for seconds, so there the variants share the cases.
-std::vector<InputCase> cases_of(const Variant& variant, bool software) {
-  if (!software || !variant.cpu_kernels.empty()) return {std::begin(kCases), std::end(kCases)};
-  if (!variant.as_gpu) return {kCases[1], kCases[3]};
+std::vector<InputCase> input_cases_of(const Variant& variant, bool software) {
+  if (!software || !variant.cpu_kernels.empty()) return {std::begin(kInputCases), std::end(kInputCases)};
+  if (!variant.as_gpu) return {kInputCases[1], kInputCases[3]};
   switch (variant.subgroup_size) {
     case 0:
-      return variant.dot == IntegerDot::never ? std::vector{kCases[2], kCases[3]}
-                                              : std::vector{kCases[1], kCases[4]};
+      return variant.dot == IntegerDot::never ? std::vector{kInputCases[2], kInputCases[3]}
+                                              : std::vector{kInputCases[1], kInputCases[4]};
     case 8:
-      return {kCases[0]};
+      return {kInputCases[0]};
     case 16:
-      return {kCases[1]};
+      return {kInputCases[1]};
     case 32:
-      return {kCases[3]};
+      return {kInputCases[3]};
     default:
-      return {kCases[2]};
+      return {kInputCases[2]};
   }
 }
 
 // The cache has several chunks of keys, and a token is on either side of their borders.
 TEST_P(Kernels, AttentionOfOneTokenWithNormsHasTheBitsOfABatch) {
-  for (const InputCase& c : cases_of(GetParam(), backend->device().software)) {
+  for (const InputCase& c : input_cases_of(GetParam(), backend->device().software)) {
     const AttentionShape& s = c.shape;
     SCOPED_TRACE("heads of " + std::to_string(s.head_dim) + ", has " + std::to_string(c.has));
     const AttentionInputs in(*backend, c, rng);
@@ -200,7 +200,7 @@ TEST_P(Kernels, AChainWithNormsIsItsSteps) {
              .subgroup_size = variant.subgroup_size});
   const auto b = open_vulkan(options);
 
-  const InputCase& c = kCases[2];
+  const InputCase& c = kInputCases[2];
   const AttentionShape& s = c.shape;
   const AttentionInputs in(*b, c, rng);
   constexpr uint32_t kMost = 3;

@@ -14,17 +14,17 @@ struct Case {
 };
 
 constexpr AttentionRows kQkv = AttentionRows::qkv, kQk = AttentionRows::qk, kQ = AttentionRows::q;
-const Case kCases[] = {{"window", {4, 2, 64, 64, 0, 40, kQkv}, false, false, false},
-                       {"global layer of gemma4", {4, 1, 512, 128, 1, 0, kQk}, true, true, true},
-                       {"local layer of gemma4", {2, 1, 256, 256, 1, 100, kQkv}, true, true, true},
-                       {"shared keys", {2, 1, 128, 128, 0.5F, 64, kQ}, true, false, false},
-                       {"no rope", {3, 3, 64, 0, 0, 0, kQkv}, false, false, false},
-                       // of which a GPU has too many to give each chunk of keys a workgroup
-                       {"many heads", {66, 66, 16, 16, 0, 150, kQkv}, false, false, false}};
+const Case kAttentionCases[] = {{"window", {4, 2, 64, 64, 0, 40, kQkv}, false, false, false},
+                                {"global layer of gemma4", {4, 1, 512, 128, 1, 0, kQk}, true, true, true},
+                                {"local layer of gemma4", {2, 1, 256, 256, 1, 100, kQkv}, true, true, true},
+                                {"shared keys", {2, 1, 128, 128, 0.5F, 64, kQ}, true, false, false},
+                                {"no rope", {3, 3, 64, 0, 0, 0, kQkv}, false, false, false},
+                                // of which a GPU has too many to give each chunk of keys a workgroup
+                                {"many heads", {66, 66, 16, 16, 0, 150, kQkv}, false, false, false}};
 
-class Layer {
+class AttentionLayer {
  public:
-  Layer(Backend& backend, const Case& c, uint32_t n_tokens, std::mt19937& rng)
+  AttentionLayer(Backend& backend, const Case& c, uint32_t n_tokens, std::mt19937& rng)
       : b(backend), s(c.shape), n(n_tokens) {
     std::normal_distribution<float> normal;
     qkv.resize(size_t{n} * width());
@@ -124,18 +124,18 @@ class Layer {
 };
 
 // A software device compiles these kernels for seconds, and few of its variants have kernels of their own.
-std::vector<Case> cases_of(const Variant& variant, bool software) {
-  if (!software || !variant.cpu_kernels.empty()) return {std::begin(kCases), std::end(kCases)};
+std::vector<Case> attention_cases_of(const Variant& variant, bool software) {
+  if (!software || !variant.cpu_kernels.empty()) return {std::begin(kAttentionCases), std::end(kAttentionCases)};
   if (variant.subgroup_size != 0 || variant.dot != IntegerDot::never) return {};
-  if (variant.as_gpu) return {kCases[0], kCases[1], kCases[5]};
-  return {std::begin(kCases), std::begin(kCases) + 5};
+  if (variant.as_gpu) return {kAttentionCases[0], kAttentionCases[1], kAttentionCases[5]};
+  return {std::begin(kAttentionCases), std::begin(kAttentionCases) + 5};
 }
 
 class DenseAttention : public Kernels {
  protected:
   void SetUp() override {
     Kernels::SetUp();
-    if (!IsSkipped()) cases = cases_of(GetParam(), backend->device().software);
+    if (!IsSkipped()) cases = attention_cases_of(GetParam(), backend->device().software);
     if (!IsSkipped() && cases.empty()) GTEST_SKIP() << "it is the same kernel";
   }
   std::vector<Case> cases;
@@ -147,7 +147,7 @@ TEST_P(DenseAttention, IsTheSoftmaxOfWhatATokenSees) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     const uint32_t n = 180;
-    const Layer layer(*backend, c, n, rng);
+    const AttentionLayer layer(*backend, c, n, rng);
     const AttentionShape& s = c.shape;
     const BufferPtr k = layer.cache(n), v = layer.cache(n);
     const auto found = layer.attend(*k, *v, 0, n);
@@ -179,7 +179,7 @@ TEST_P(DenseAttention, OfOneTokenHasTheBitsOfABatch) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     const uint32_t n = 180, window = c.shape.window;
-    const Layer layer(*backend, c, n, rng);
+    const AttentionLayer layer(*backend, c, n, rng);
     const BufferPtr k = layer.cache(n), v = layer.cache(n);
     const auto wanted = layer.attend(*k, *v, 0, n);
     const auto keys = get<uint16_t>(*backend, *k, n * layer.row()),
@@ -211,7 +211,7 @@ TEST_P(DenseAttention, OfARingHasTheBitsOfAWholeCache) {
     if (c.shape.window == 0 || c.shape.rows == kQ) continue;
     SCOPED_TRACE(c.name);
     const uint32_t n = 182, batch = 30, rows = c.shape.window + batch - 1;
-    const Layer layer(*backend, c, n, rng);
+    const AttentionLayer layer(*backend, c, n, rng);
     const BufferPtr k = layer.cache(n), v = layer.cache(n), ring_k = layer.cache(rows),
                     ring_v = layer.cache(rows);
     for (uint32_t first = 0, some = 0; first < n; first += some) {  // and the last two tokens alone

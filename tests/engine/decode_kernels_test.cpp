@@ -8,13 +8,6 @@
 namespace bitnet {
 namespace {
 
-std::vector<float> normal_floats(size_t n, std::mt19937& rng) {
-  std::normal_distribution<float> normal;
-  std::vector<float> values(n);
-  for (float& v : values) v = normal(rng);
-  return values;
-}
-
 // One kernel or several must give the same bits, because what decode computes is what prefill computes. All
 // row lengths are tested in one program, as in a model; its longest rows are those of a down projection.
 TEST_P(Kernels, ALinearHasTheBitsOfItsSteps) {

@@ -12,12 +12,12 @@ constexpr float kPoison = std::numeric_limits<float>::quiet_NaN();
 constexpr float kEpsilon = 1e-6F;
 
 // What a layer and its tokens are, on the host.
-struct Layer {
+struct DeltaLayer {
   DeltaShape shape;
   uint32_t n = 0;
   std::vector<float> conv, time_bias, decay, weight, qkvz, gates, inputs, heads;
 
-  Layer(const DeltaShape& s, uint32_t tokens, std::mt19937& rng) : shape(s), n(tokens) {
+  DeltaLayer(const DeltaShape& s, uint32_t tokens, std::mt19937& rng) : shape(s), n(tokens) {
     const auto fill = [&](std::vector<float>& to, size_t count, float mean, float size) {
       std::normal_distribution<float> normal(mean, size);
       to.resize(count);
@@ -46,7 +46,7 @@ struct Result {
 // The formulas of Recorder::delta_net.
 class Reference {
  public:
-  explicit Reference(const Layer& layer) : l_(layer), heads_(layer.heads.begin(), layer.heads.end()) {}
+  explicit Reference(const DeltaLayer& layer) : l_(layer), heads_(layer.heads.begin(), layer.heads.end()) {}
 
   std::vector<double> outputs() {
     std::vector<double> all;
@@ -110,7 +110,7 @@ class Reference {
     }
   }
 
-  const Layer& l_;
+  const DeltaLayer& l_;
   std::vector<double> heads_;
 };
 
@@ -129,7 +129,7 @@ class DeltaKernels : public Kernels {
 
   // Runs the tokens of the layer in batches that end at `cuts`, the first of them at `position`. Where `keep`
   // is not 0, there are no cuts, and `kept` becomes the state behind so many tokens.
-  Result result(const Layer& l, uint32_t position, std::vector<uint32_t> cuts, uint32_t keep = 0,
+  Result result(const DeltaLayer& l, uint32_t position, std::vector<uint32_t> cuts, uint32_t keep = 0,
                 Result* kept = nullptr) {
     Backend& b = *backend;
     const DeltaShape& s = l.shape;
@@ -176,7 +176,7 @@ class DeltaKernels : public Kernels {
     return found;
   }
 
-  void expect_formulas(const Layer& l, const Result& found) {
+  void expect_formulas(const DeltaLayer& l, const Result& found) {
     Reference reference(l);
     const std::vector<double> o = reference.outputs();
     for (size_t i = 0; i < o.size(); ++i) ASSERT_NEAR(found.o[i], o[i], 2e-4 * (1 + std::abs(o[i]))) << i;
@@ -208,31 +208,31 @@ TEST_P(DeltaKernels, TokensAreTheirFormulas) {
   for (const DeltaShape& shape : kShapes)
     for (const uint32_t n : {1U, 2U, 7U}) {
       SCOPED_TRACE(std::to_string(shape.head_dim) + " features, " + std::to_string(n) + " tokens");
-      const Layer layer(shape, n, rng);
+      const DeltaLayer layer(shape, n, rng);
       expect_formulas(layer, result(layer, n % 3, {}));
     }
-  const Layer layer({1, 2, 32, 4}, 300, rng);
+  const DeltaLayer layer({1, 2, 32, 4}, 300, rng);
   expect_formulas(layer, result(layer, 5, {}));
 }
 
 TEST_P(DeltaKernels, ATokenHasTheSameBitsWhereverBatchesAreCut) {
   for (const DeltaShape& shape : kShapes) {
     SCOPED_TRACE(shape.head_dim);
-    const Layer layer(shape, 9, rng);
+    const DeltaLayer layer(shape, 9, rng);
     const Result whole = result(layer, 0, {});
     EXPECT_EQ(result(layer, 0, {1, 2, 3, 4, 5, 6, 7, 8}), whole);
     EXPECT_EQ(result(layer, 7, {2, 3, 8}), whole);
     for (const uint32_t keep : {2U, 8U}) {
       Result kept;
       EXPECT_EQ(result(layer, keep / 2, {}, keep, &kept), whole);
-      Layer until = layer;
+      DeltaLayer until = layer;
       until.n = keep;
       Result alone = result(until, 0, {});
       alone.o.clear();
       EXPECT_EQ(kept, alone) << "behind " << keep;
     }
   }
-  const Layer layer({1, 1, 64, 4}, 300, rng);
+  const DeltaLayer layer({1, 1, 64, 4}, 300, rng);
   const Result whole = result(layer, 2, {});
   EXPECT_EQ(result(layer, 2, {64}), whole);
   EXPECT_EQ(result(layer, 3, {64, 65, 255}), whole);
@@ -240,7 +240,7 @@ TEST_P(DeltaKernels, ATokenHasTheSameBitsWhereverBatchesAreCut) {
 
 // Gates so large and so small that exponentials over- and underflow.
 TEST_P(DeltaKernels, GatesMayBeHugeAndTiny) {
-  Layer layer({1, 2, 64, 4}, 12, rng);
+  DeltaLayer layer({1, 2, 64, 4}, 12, rng);
   const float gates[] = {1e4F, -1e4F, 88, -88, 200, -200, 3e38F, -3e38F, 0, 20, -20, -30};
   for (uint32_t t = 0; t < layer.n; ++t)
     for (uint32_t i = 0; i < 4; ++i) layer.gates[t * 4 + i] = gates[(t + i * 5) % 12];

@@ -16,7 +16,7 @@ struct BlocksCase {
   std::vector<TensorType> types;  // of the parts
 };
 
-const std::vector<BlocksCase> kCases = {
+const std::vector<BlocksCase> kBlocksCases = {
     {96, {TensorType::q8_0, TensorType::q5_0, TensorType::q4_0}},
     {832, {TensorType::q4_0, TensorType::q8_0, TensorType::q5_0}},
     {256, {TensorType::q4_k, TensorType::q6_k, TensorType::q5_k}},
@@ -25,13 +25,6 @@ const std::vector<BlocksCase> kCases = {
 
 std::string describe(const BlocksCase& c) {
   return std::to_string(c.n_in) + " inputs, " + shown_name(c.types[0]) + " first";
-}
-
-std::vector<float> normal_floats(size_t n, std::mt19937& rng) {
-  std::normal_distribution<float> normal;
-  std::vector<float> values(n);
-  for (float& v : values) v = normal(rng);
-  return values;
 }
 
 class DenseKernels : public Kernels {
@@ -74,7 +67,7 @@ class DenseKernels : public Kernels {
 // Powers of two as s and scales of the parts keep the last step exact, so that equality shows the integers.
 TEST_P(DenseKernels, ProductsEqualTheIntegers) {
   if (others_show_it(true)) GTEST_SKIP() << "others show the same";
-  for (const BlocksCase& c : kCases) {
+  for (const BlocksCase& c : kBlocksCases) {
     const Blocks w =
         random_blocks(*backend, c.n_in, {{c.types[0], 65}, {c.types[1], 32}, {c.types[2], 3}}, rng);
     for (const uint32_t n : {3U, 35U}) {

@@ -8,13 +8,6 @@
 namespace bitnet {
 namespace {
 
-std::vector<float> normal_floats(size_t n, std::mt19937& rng, float mean = 0, float size = 1) {
-  std::normal_distribution<float> normal(mean, size);
-  std::vector<float> values(n);
-  for (float& v : values) v = normal(rng);
-  return values;
-}
-
 class GraphKernels : public Kernels {
  protected:
   // Most of these kernels have one build, which need not be tested again with each build of the others.

@@ -14,13 +14,11 @@ struct GroupsCase {
   Input input;
 };
 
-const std::vector<GroupsCase> kCases = {{64, 64, Input::int8_row},
-                                        {2048, 256, Input::int8_row},
-                                        {320, 64, Input::int8_units},
-                                        {384, 128, Input::int8_units},
-                                        {832, 832, Input::int8_units},  // one scale a row
-                                        {448, 64, Input::int16_units}};
-const std::vector<GroupsCase> kFewCases = {kCases[1], kCases[5]};
+const std::vector<GroupsCase> kGroupsCases = {{64, 64, Input::int8_row},     {2048, 256, Input::int8_row},
+                                              {320, 64, Input::int8_units},  {384, 128, Input::int8_units},
+                                              {832, 832, Input::int8_units},  // one scale a row
+                                              {448, 64, Input::int16_units}};
+const std::vector<GroupsCase> kFewGroupsCases = {kGroupsCases[1], kGroupsCases[5]};
 
 std::string describe(const GroupsCase& c) {
   return std::to_string(c.n_in) + " inputs, a scale every " + std::to_string(c.scale_every) +
@@ -70,7 +68,7 @@ class GroupKernels : public Kernels {
 
 // Powers of two as s and scales of the parts keep the last step exact, so that equality shows the integers.
 TEST_P(GroupKernels, ProductsEqualTheIntegers) {
-  for (const GroupsCase& c : kCases) {
+  for (const GroupsCase& c : kGroupsCases) {
     const Grouped g = random_groups(*backend, c.n_in, {65, 32, 3}, c.scale_every, c.input, rng);
     for (const uint32_t n : {1U, 3U, 8U, 35U}) {
       SCOPED_TRACE(describe(c) + ", tokens: " + std::to_string(n));
@@ -89,7 +87,7 @@ TEST_P(GroupKernels, ProductsEqualTheIntegers) {
 }
 
 TEST_P(GroupKernels, GatesAreActivated) {
-  for (const GroupsCase& c : kFewCases)
+  for (const GroupsCase& c : kFewGroupsCases)
     for (const Act act : {Act::relu2, Act::silu})
       for (const uint32_t n : {1U, 8U}) {
         SCOPED_TRACE(describe(c) + ", tokens: " + std::to_string(n));
@@ -136,7 +134,7 @@ TEST_P(GroupKernels, SiluIsTakenOnTritsToo) {
 }
 
 TEST_P(GroupKernels, FewTokensHaveTheBitsOfMany) {
-  for (const GroupsCase& c : kFewCases)
+  for (const GroupsCase& c : kFewGroupsCases)
     for (const auto& [kind, act] : {std::pair{Out::Kind::store, Act::relu2},
                                     {Out::Kind::add, Act::relu2},
                                     {Out::Kind::gate, Act::relu2},
@@ -208,22 +206,15 @@ TEST_P(GroupKernels, InputsAreRoundedLikeTheFormula) {
       }
 }
 
-std::vector<float> normal_floats(size_t n, std::mt19937& rng) {
-  std::normal_distribution<float> normal;
-  std::vector<float> values(n);
-  for (float& v : values) v = normal(rng);
-  return values;
-}
-
 // A vector that is its own rounding, so that s is 1 and the result exact; with units 128 / 127 times as much
 // and less from unit to unit, so that their scales are exact. Up to 24576 rows: as many as need several a
 // lane.
 TEST_P(GroupKernels, OneTokenEqualsTheIntegers) {
   if (takes_long()) GTEST_SKIP() << "others show the same";
-  for (const auto& [c, rows] : {std::pair{kCases[1], 70U},
-                                {kCases[4], 70U},
-                                {kCases[2], 12'500U},
-                                {kCases[0], 24'600U},
+  for (const auto& [c, rows] : {std::pair{kGroupsCases[1], 70U},
+                                {kGroupsCases[4], 70U},
+                                {kGroupsCases[2], 12'500U},
+                                {kGroupsCases[0], 24'600U},
                                 {GroupsCase{6912, 256, Input::int8_units}, 70U}}) {
     SCOPED_TRACE(describe(c) + ", rows: " + std::to_string(rows));
     const bool units = c.input == Input::int8_units;

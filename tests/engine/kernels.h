@@ -35,6 +35,13 @@ std::vector<T> get(Backend& b, const Buffer& buffer, size_t n) {
   return values;
 }
 
+inline std::vector<float> normal_floats(size_t n, std::mt19937& rng, float mean = 0, float size = 1) {
+  std::normal_distribution<float> normal(mean, size);
+  std::vector<float> values(n);
+  for (float& v : values) v = normal(rng);
+  return values;
+}
+
 // A ternary matrix in both forms: codes -1, 0, +1 by row, and packed i2_s.
 struct Ternary {
   std::vector<int8_t> weights;  // [rows][n_in]

@@ -14,8 +14,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr int32_t kBytes = 4;  // the token of byte 0
-constexpr int32_t kFirst = kBytes + 256;
+constexpr int32_t kGemmaBytes = 4;  // the token of byte 0
+constexpr int32_t kFirst = kGemmaBytes + 256;
 
 // <pad>, <eos>, <bos>, <unk>, the 256 bytes, `normal` from id 260 on, then Gemma's marks.
 Vocabulary gemma4(const std::vector<const char*>& normal, const std::vector<const char*>& merges) {
@@ -78,10 +78,10 @@ TEST(Gemma4, LineEndsThatAreATokenAreTakenWholeWithoutAMerge) {
 
 TEST(Gemma4, WhatNoTokenHasBecomesItsBytesElseTheUnknownToken) {
   const Tokenizer t(small());
-  EXPECT_THAT(t.encode("aß", false), ElementsAre(kFirst + 1, kBytes + 0xc3, kBytes + 0x9f));
-  EXPECT_THAT(t.encode("\xff\xc3", false), ElementsAre(kBytes + 0xff, kBytes + 0xc3));
+  EXPECT_THAT(t.encode("aß", false), ElementsAre(kFirst + 1, kGemmaBytes + 0xc3, kGemmaBytes + 0x9f));
+  EXPECT_THAT(t.encode("\xff\xc3", false), ElementsAre(kGemmaBytes + 0xff, kGemmaBytes + 0xc3));
   Vocabulary v = small();
-  v.types[kBytes + 0x9f] = 5;
+  v.types[kGemmaBytes + 0x9f] = 5;
   EXPECT_THAT(Tokenizer(v).encode("ßßa", false), ElementsAre(3, kFirst + 1));
   v.unknown = -1;
   try {
@@ -98,8 +98,8 @@ TEST(Gemma4, TextComesBackAndNoSpaceGoesBeforeIt) {
     EXPECT_EQ(t.decode(t.encode(text, false), false), text) << printable(text);
   StreamDecoder stream(t);
   EXPECT_EQ(stream.push(kFirst + 6), " a");
-  EXPECT_EQ(stream.push(kBytes + 0xc3), "");
-  EXPECT_EQ(stream.push(kBytes + 0x9f), "ß");
+  EXPECT_EQ(stream.push(kGemmaBytes + 0xc3), "");
+  EXPECT_EQ(stream.push(kGemmaBytes + 0x9f), "ß");
 }
 
 TEST(Gemma4, BosIsAddedWhateverTheFileSays) {
@@ -149,7 +149,7 @@ TEST(Gemma4, MergesOfSpecialTokensAreLeftOut) {
 TEST(Gemma4, WithoutTypesBytesAreKnownByTheirNames) {
   Vocabulary v = small();
   v.types.clear();
-  EXPECT_THAT(Tokenizer(v).encode("\xff", false), ElementsAre(kBytes + 0xff));
+  EXPECT_THAT(Tokenizer(v).encode("\xff", false), ElementsAre(kGemmaBytes + 0xff));
 }
 
 TEST(Gemma4, FaultsAreNamed) {

@@ -16,8 +16,8 @@
 namespace bitnet {
 namespace {
 
-constexpr TensorType kTypes[] = {TensorType::q8_0, TensorType::q4_0, TensorType::q5_0,
-                                 TensorType::q4_k, TensorType::q5_k, TensorType::q6_k};
+constexpr TensorType kBlockTypes[] = {TensorType::q8_0, TensorType::q4_0, TensorType::q5_0,
+                                      TensorType::q4_k, TensorType::q5_k, TensorType::q6_k};
 
 // Any bytes; where an F16 is, its exponent is not that of infinity.
 std::vector<std::byte> random_row(TensorType type, size_t n) {
@@ -43,7 +43,7 @@ Unpacked unpack(TensorType type, const std::vector<std::byte>& row, size_t n) {
 }
 
 TEST(Blocks, CodesTimesScalesAreTheFloatsOfTheRow) {
-  for (const TensorType type : kTypes) {
+  for (const TensorType type : kBlockTypes) {
     SCOPED_TRACE(shown_name(type));
     const size_t n = 768;
     const auto row = random_row(type, n);
@@ -63,7 +63,7 @@ TEST(Blocks, CodesTimesScalesAreTheFloatsOfTheRow) {
 }
 
 TEST(Blocks, ScalesOfTheFileMakeThoseOfTheUnits) {
-  for (const TensorType type : kTypes) {
+  for (const TensorType type : kBlockTypes) {
     SCOPED_TRACE(shown_name(type));
     const BlockType& t = *find_block_type(type);
     const size_t n = 768, block = find_file_type(type)->block, units = n / t.unit;
@@ -170,7 +170,7 @@ Packed pack_random(TensorType id, size_t n) {
 }
 
 TEST(Blocks, SixteenRowsHaveEachCodeWhereLayoutSays) {
-  for (const TensorType id : kTypes) {
+  for (const TensorType id : kBlockTypes) {
     SCOPED_TRACE(shown_name(id));
     const BlockType& type = *find_block_type(id);
     const size_t n = 512, words = type.unit * type.bits / 32;
@@ -191,7 +191,7 @@ TEST(Blocks, SixteenRowsHaveEachCodeWhereLayoutSays) {
 }
 
 TEST(Blocks, SixteenRowsHaveEachScaleWhereLayoutSays) {
-  for (const TensorType id : kTypes) {
+  for (const TensorType id : kBlockTypes) {
     SCOPED_TRACE(shown_name(id));
     const BlockType& type = *find_block_type(id);
     const size_t n = 512, block = type.has_steps ? 256 : 32, units = block / type.unit;

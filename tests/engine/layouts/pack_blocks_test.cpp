@@ -10,8 +10,8 @@
 namespace bitnet {
 namespace {
 
-constexpr TensorType kTypes[] = {TensorType::q8_0, TensorType::q4_0, TensorType::q5_0,
-                                 TensorType::q4_k, TensorType::q5_k, TensorType::q6_k};
+constexpr TensorType kPackedTypes[] = {TensorType::q8_0, TensorType::q4_0, TensorType::q5_0,
+                                       TensorType::q4_k, TensorType::q5_k, TensorType::q6_k};
 
 uint32_t at(const std::vector<std::byte>& bytes, size_t i) { return std::to_integer<uint32_t>(bytes.at(i)); }
 uint32_t half_at(const std::vector<std::byte>& bytes, size_t i) {
@@ -31,7 +31,7 @@ int code_at(const BlockType& t, const std::vector<std::byte>& codes, size_t n, s
 }
 
 TEST(PackBlocks, CodesAndScalesAreWhereTheLayoutSays) {
-  for (const TensorType type : kTypes)
+  for (const TensorType type : kPackedTypes)
     for (const size_t n : {size_t{256}, size_t{768}, size_t{96}}) {
       const BlockType& t = *find_block_type(type);
       if (t.has_steps && n % 256 != 0) continue;
@@ -68,7 +68,7 @@ TEST(PackBlocks, CodesAndScalesAreWhereTheLayoutSays) {
 
 // As many bits as in the file, and little more.
 TEST(PackBlocks, RowsTakeWhatTheyTakeInTheFile) {
-  for (const TensorType type : kTypes) {
+  for (const TensorType type : kPackedTypes) {
     const BlockRowBytes bytes = block_row_bytes(type, 2560);
     const uint64_t of_file = find_file_type(type)->row_bytes(2560);
     EXPECT_GE(bytes.codes + bytes.scales, of_file) << shown_name(type);
