@@ -66,23 +66,21 @@ bool Decode::has_room(const DecodeStages& list) const {
   uint64_t bytes = 0;
   for (const DecodeStage& s : list.stages_)
     bytes = std::max(bytes, DecodeStages::kSlots * list.n_tokens_ * s.n_out * kTaggedBytes);
-  const bool is_there = of_few_tokens_ && of_few_tokens_->tagged->size() >= bytes;
+  const bool is_there = memory_ && memory_->tagged->size() >= bytes;
   return is_there || device_.use().most - device_.use().device >= 2 * bytes;
 }
 
-// Zeros of so many bytes: no tag fits a zero beside a zero. A chain of one token has memory of its own.
-// Chains of several are many, of 2 tokens, of 3, ..., and share it, so that an epoch is one of all of them.
-std::shared_ptr<const DecodeMemory> Decode::memory(uint32_t n_tokens, uint64_t progress, uint64_t tagged) {
-  if (of_few_tokens_ && n_tokens != 1) {
-    const uint64_t had_progress = of_few_tokens_->progress->size(), had = of_few_tokens_->tagged->size();
-    if (had_progress >= progress && had >= tagged) return of_few_tokens_;
+// Zeros of so many bytes: no tag fits a zero beside a zero. Chains share it, of which a token may have several in each
+// block, so that an epoch is one of all of them.
+std::shared_ptr<const DecodeMemory> Decode::memory(uint64_t progress, uint64_t tagged) {
+  if (memory_) {
+    const uint64_t had_progress = memory_->progress->size(), had = memory_->tagged->size();
+    if (had_progress >= progress && had >= tagged) return memory_;
     progress = std::max(progress, had_progress);
     tagged = std::max(tagged, had);
   }
   const auto zeros = [&](uint64_t bytes) { return upload(std::vector<std::byte>(bytes)); };
-  auto memory = std::make_shared<const DecodeMemory>(zeros(progress), zeros(tagged));
-  if (n_tokens != 1) of_few_tokens_ = memory;
-  return memory;
+  return memory_ = std::make_shared<const DecodeMemory>(zeros(progress), zeros(tagged));
 }
 
 // A part of a buffer that many share, since a driver takes a millisecond for an allocation and a prompt of a
@@ -91,6 +89,7 @@ std::unique_ptr<VulkanBuffer> Decode::allocate(uint64_t bytes) {
   constexpr uint64_t kShared = 1 << 18;
   const uint64_t taken = (bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
   if (taken > kShared / 4) return std::make_unique<VulkanBuffer>(device_, bytes, BufferUse::device);
+  if (shared_.use_count() == 1) shared_taken_ = 0;  // all its parts are gone
   if (!shared_ || shared_taken_ + taken > shared_->size()) {
     shared_ = std::make_shared<VulkanBuffer>(device_, kShared, BufferUse::device);
     shared_taken_ = 0;
@@ -146,7 +145,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   uint64_t flags_bytes = 0;  // behind the slots: a tagged value for each workgroup of attention
   for (const DecodeStage& s : stages)
     if (s.kind == STAGE_ATTENTION) flags_bytes = std::max(flags_bytes, s.n_groups * kTaggedBytes);
-  result.memory = memory(n_tokens, (kProgressHeader + uint64_t{n_stages} * kDoneStride) * sizeof(uint32_t),
+  result.memory = memory((kProgressHeader + uint64_t{n_stages} * kDoneStride) * sizeof(uint32_t),
                          DecodeStages::kSlots * slot_bytes + flags_bytes);
   list.lay_flow(result.kernel->constant(CONSTANT_ROUNDED), result.memory->tagged->address(), slot_bytes);
   const uint32_t most_polls = device_.use().host_weights != 0 ? kMostPollsOverALink : kMostPolls;
@@ -190,6 +189,7 @@ bool Decode::goes_on(const Kernel& kernel) {
   uint32_t stuck = 0;
   std::memcpy(&stuck, stuck_.mapped().data(), sizeof stuck);
   std::memset(stuck_.mapped().data(), 0, sizeof stuck);
+  memory_.reset();  // which a chain that got stuck leaves in any state
   return stuck == 0;
 }
 

@@ -148,7 +148,7 @@ class Decode {
  private:
   DecodeDispatches lay_out(DecodeStages stages, bool chained);
   bool has_room(const DecodeStages& list) const;
-  std::shared_ptr<const DecodeMemory> memory(uint32_t n_tokens, uint64_t progress, uint64_t tagged);
+  std::shared_ptr<const DecodeMemory> memory(uint64_t progress, uint64_t tagged);
   bool goes_on(const Kernel& kernel);
   std::unique_ptr<VulkanBuffer> allocate(uint64_t bytes);
   std::unique_ptr<VulkanBuffer> upload(std::span<const std::byte> bytes);
@@ -163,7 +163,7 @@ class Decode {
   std::shared_ptr<const VulkanBuffer> shared_;  // of which allocate() gives parts
   uint64_t shared_taken_ = 0;
   std::vector<AttentionScratch> scratch_;              // the last one is the largest; programs use the others
-  std::shared_ptr<const DecodeMemory> of_few_tokens_;  // of all chains of several tokens, or null
+  std::shared_ptr<const DecodeMemory> memory_;  // of all chains that are recorded now, or null
 };
 
 }  // namespace bitnet::vk
