@@ -294,8 +294,11 @@ void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint3
     const bool staged = rotate_in_stages(w, in, n);
     return linear(w, staged ? In{*in.q.turned, kNone, in.q, 0, true} : turned(w, in, n), out, n);
   }
-  if (in.first_row == 0 && are_gates(w, in.norm, out) && (!stream_ || !stream_->takes(w, n))) {
-    gates_ = FloatGates{w, in.norm.weight, in.norm.epsilon, &in.x, &out.y, n};
+  if (in.first_row == 0 && are_gates(w, in.norm, out)) {
+    const bool comes = stream_ && stream_->takes(w, n);
+    const FloatGates gates{at_hand(w, n), in.norm.weight, in.norm.epsilon, &in.x, &out.y, n};
+    if (comes) return dispatch_gates(gates);
+    gates_ = gates;
     return;
   }
   if (is_router(w, in, out, n)) {

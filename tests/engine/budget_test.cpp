@@ -98,6 +98,10 @@ TEST_F(BudgetTest, TablesOfWhichATokenReadsARowMayLieInHostMemory) {
   expect_same_results(Checkpoint(BITNET_GEMMA_16), 1, 24);
 }
 
+TEST_F(BudgetTest, GatesOfDeltaNetsMayLieInHostMemory) {
+  expect_same_results(Checkpoint(BITNET_QWEN35), 2, 12);
+}
+
 // Budgets that hold from as many experts as a token uses to all but one. Each expert that is missed takes a
 // place, which is overwritten first, so that whoever reads a table that is too old or too new gives other bits.
 TEST_F(BudgetTest, PlacesOfExpertsThatChangeWithEachTokenGiveTheSameBits) {
