@@ -67,6 +67,12 @@ uint word_at(uint unit, uint i) {
 
 void main() {
   uint row = gl_GlobalInvocationID.x, step_ = gl_WorkGroupID.y, groups = push.n_in / 64;
+  if (kScaleGroups == 0) {
+    // The halves of sixteen rows are beside each other, so that 32 bytes of a row are written at a time.
+    uint i = gl_LocalInvocationID.x;
+    row = gl_WorkGroupID.x * 64 + step_ % 2 * 32 + i / 32 * 16 + i % 16;
+    step_ = step_ / 2 * 2 + i / 16 % 2;
+  }
   if (row >= push.n_rows) return;
   whole = groups / 5;
   band = row / kRows * (whole * 16 + groups % 5 * 4) * kRows;
