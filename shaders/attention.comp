@@ -176,7 +176,8 @@ void main() {
       barrier();
       if (step_ + 1 < kScoreSlabs) fetch_keys(step_ + 1, base); else fetch_values(base);
       uvec2 features = features_of(step_);
-      for (uint f = 0; f < features.y - features.x; f += 8) {  // eight at a time: heads are whole eights
+      UNROLL for (uint f = 0; f < kSlab; f += 8) {  // eight at a time: heads are whole eights
+        if (kHeadDim % (4 * kSlab) != 0 && f >= features.y - features.x) break;
         uint from_k = key_quad(f, column), from_q = ((features.x + f) * kRows + row0) / 4;
         UNROLL for (uint g = 0; g < 8; ++g) {
           vec4 k = slab[from_k + g * (kChunk / 4)], q = queries[from_q + g * (kRows / 4)];
