@@ -13,7 +13,8 @@
 namespace bitnet::cpu {
 namespace {
 
-constexpr size_t kAhead = 8192, kNext = 512;  // as in float_loops.h and integer_loops_groups.h
+constexpr size_t kAhead = 8192;  // as in float_loops.h
+constexpr size_t kNext = 1024;
 constexpr int kToSecondCache = 2, kToFirstCache = 3;
 constexpr uint32_t kGroup = 64, kFives = 5 * kGroup, kWords = kGroup / 4;
 constexpr uint32_t kVector = 4 * kBandRows;  // bytes: a word of each row of a band

@@ -103,6 +103,7 @@ class Rounding {
   void run_own(CacheLine* memory) const;
   Rounded own(CacheLine* memory) const;
   size_t own_lines() const;
+  Results reads() const;  // by run_own
 
  private:
   void round_row(const float* row, const float* weight, uint32_t token, const Rounded& to,

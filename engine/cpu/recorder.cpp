@@ -15,6 +15,7 @@ void CpuRecorder::add_step(uint32_t units, std::function<void(uint32_t, CacheLin
   made_last_ = nullptr;
   Step step{units, std::move(work)};
   if (own_) {
+    step.inputs = [own = own_] { return own->reads(); };
     step.prepare = [own = own_](CacheLine* scratch) { own->run_own(scratch); };
     scratch_lines += own_->own_lines();
   }

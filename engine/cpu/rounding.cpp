@@ -155,6 +155,14 @@ std::function<void(uint32_t, uint32_t)> Rounding::take_from(const std::shared_pt
              uint32_t first, uint32_t end) { made->made(k, of, first, end); };
 }
 
+Results Rounding::reads() const {
+  const auto bytes = [](const auto* of, size_t n) { return std::as_bytes(std::span(of, n)); };
+  if (!made_) return {bytes(x_, n_in_)};
+  const uint32_t units = n_in_ / unit_;
+  return {bytes(made_->q(), n_in_), bytes(made_->sums(), n_in_ / sum_every()), bytes(made_->largest(), units),
+          bytes(made_->squares(), units)};
+}
+
 // What is left of made units; else all of it, and the room that run needs is behind.
 size_t Rounding::own_lines() const {
   if (floats_) return lines_of(n_in_ * sizeof(float));

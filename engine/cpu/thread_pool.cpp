@@ -166,6 +166,11 @@ uint32_t ThreadPool::take_from(unsigned share, unsigned thread, Now now) {
 }
 
 void ThreadPool::choose_next(const Step& step, unsigned thread) {
+  // A step of one unit is done by whoever ended the step before.
+  const Step* soon = std::find_if(&step + 1, end_, [](const Step& s) { return s.units > 1; });
+  const Results inputs = soon != end_ && soon->inputs ? soon->inputs() : Results();
+  for (size_t i = 0; i < inputs.size(); ++i)
+    own_[thread].inputs[i] = {inputs[i].data(), inputs[i].size(), 0};
   const auto has_weights = [](const Step& s) { return !s.weights.empty(); };
   const Step* next = std::find_if(&step + 1, end_, has_weights);
   if (next == end_) next = std::find_if(first_, end_, has_weights);  // of the next token
@@ -214,14 +219,17 @@ void ThreadPool::tell(uint32_t units) {
 bool ThreadPool::fetch_next(uint64_t seen, Own& own) {
   constexpr size_t kLine = 64, kLines = 8;  // between two looks
   constexpr int kToSecondCache = 2;
-  for (Own::Run& run : own.next)
-    while (run.fetched < run.bytes) {
-      if (now_.load(std::memory_order_acquire) != seen) return true;
-      for (size_t line = 0; line < kLines; ++line)
-        __builtin_prefetch(run.begin + run.fetched + line * kLine, 0, kToSecondCache);
-      run.fetched += kLine * kLines;
-    }
-  return false;
+  const auto fetch = [&](auto& runs) {
+    for (Own::Run& run : runs)
+      while (run.fetched < run.bytes) {
+        if (now_.load(std::memory_order_acquire) != seen) return true;
+        for (size_t line = 0; line < kLines; ++line)
+          __builtin_prefetch(run.begin + run.fetched + line * kLine, 0, kToSecondCache);
+        run.fetched += kLine * kLines;
+      }
+    return false;
+  };
+  return fetch(own.inputs) || fetch(own.next);
 }
 
 void ThreadPool::wait_for_change(uint64_t seen, unsigned thread) {

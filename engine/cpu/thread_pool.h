@@ -8,7 +8,8 @@
 // thread that finds nothing to do polls for 50 microseconds, in case the next step or the next token comes at
 // once; then it sleeps in the kernel and uses no processor time.
 //
-// While it polls it fetches the weights that its share of a later step begins with into its second cache, so
+// While it polls it fetches into its second cache what the next step reads of other threads' results, which
+// are there but for those of the last units, and the weights that its share of a later step begins with, so
 // that memory is not idle while one thread works alone or the last units are being done.
 //
 // Each thread has a share of neighbouring units of a step. Whatever all threads write or wait for costs
@@ -42,6 +43,9 @@ struct Weights {
   std::array<std::span<const std::byte>, 2> parts;
 };
 
+// Results of other threads that every thread reads.
+using Results = std::array<std::span<const std::byte>, 4>;
+
 // work(unit, scratch) for every unit below `units`. It must not throw.
 struct Step {
   uint32_t units = 0;
@@ -51,6 +55,8 @@ struct Step {
   // [threads of the pool]: what the share of a thread reads, from its first unit on. Empty where a step has
   // nothing that is worth fetching.
   std::vector<Weights> weights = {};
+  // What `prepare` reads; asked for while the step before is being worked on.
+  std::function<Results()> inputs = {};
 };
 
 // The units [begin, end) that are handed to a thread first.
@@ -104,12 +110,13 @@ class ThreadPool {
   struct alignas(64) Own {
     Scratch scratch = Scratch(1);
     uint64_t prepared = 0;  // the number of the last step that it prepared
-    // Weights of the next step that has any, and how much of them was fetched. They may be out of date, or no
-    // longer there: fetching does no harm then.
+    // Inputs of the next step and weights of the next one that has any, and how much of them was fetched. They
+    // may be out of date, or no longer there: fetching does no harm then.
     struct Run {
       const std::byte* begin = nullptr;
       size_t bytes = 0, fetched = 0;
     };
+    std::array<Run, std::tuple_size_v<Results>> inputs;
     std::array<Run, 2> next;
   };
 
