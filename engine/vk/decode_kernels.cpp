@@ -186,25 +186,18 @@ uint32_t VulkanKernels::expert_groups(const DecodeShape& shape, const DecodeStag
 
 // Whether shared memory and a workgroup suffice.
 bool VulkanKernels::fits(const DecodeShape& shape, const Specialisation& c) const {
-  const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), n_heads = c.at(CONSTANT_HEADS);
-  const Layout layout = shape.weights.layout;
-  // Beside the int8 the sum and the largest of each unit.
-  const uint32_t of_units = layout == Layout::trits ? 0 : layout == Layout::groups ? 2 : 4;
-  const uint32_t of_tile = 16 + of_units / (shape.weights.rest != 0 ? 2 : 1);
-  const uint32_t tokens = c.at(CONSTANT_TOKENS), head_dim = shape.heads.head_dim;
+  const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), tokens = c.at(CONSTANT_TOKENS);
   const uint32_t gates = (c.at(CONSTANT_ROUNDED) & ROUNDED_GATES) != 0  // that are rounded together
                              ? std::max(64U, size / c.at(CONSTANT_LANES) * c.at(CONSTANT_ROWS))
                              : 0;
-  const DeltaShape& delta = shape.delta;
-  const uint32_t of_delta = delta.n_head_v != 0 ? size / kDeltaParts / delta.head_dim * 2 * size + 2048 : 0;
-  const uint32_t of_experts = shape.experts.n_expert != 0 ? 4 * shape.experts.n_expert + 2048 : 0;
-  const uint32_t of_key = tokens != 1 ? 0 : (shape.head_input != 0 ? 8 : 4) * head_dim;
-  const uint32_t shared_bytes = of_tile * c.at(CONSTANT_TILE) + tokens * 8 * gates + 4 * size +
-                                4 * head_dim * n_heads + (has_sums_apart(shape) ? 1564 : 540) * n_heads +
-                                256 + 64 * n_heads + tokens * (64 + 16) + of_key + of_delta + of_experts +
-                                (device_.shared_subgroups() ? 4 * size : 0);
-  return shared_bytes <= device_.limits().maxComputeSharedMemorySize &&
-         (tokens == 1 || (tokens * head_dim / 2 <= size && tokens * gates / 4 <= size));
+  const Shader shader = decode_shader(shape.weights.layout);
+  const auto memory = shared_memory_.find(shader);
+  const SharedMemory& declared =
+      memory != shared_memory_.end()
+          ? memory->second
+          : shared_memory_.try_emplace(shader, Spirv(shader).words()).first->second;
+  return declared.bytes(c) <= device_.limits().maxComputeSharedMemorySize &&
+         (tokens == 1 || (tokens * shape.heads.head_dim / 2 <= size && tokens * gates / 4 <= size));
 }
 
 bool VulkanKernels::has_decode(const DecodeShape& shape) const {
@@ -222,7 +215,7 @@ bool VulkanKernels::has_decode(const DecodeShape& shape) const {
          (shape.tokens == 1 || (is_plain && shape.tokens <= most_tokens(shape.weights.layout)));
 }
 
-const Kernel& VulkanKernels::decode(const DecodeShape& shape) {
+Shader VulkanKernels::decode_shader(Layout layout) const {
   constexpr Shader kTrits[] = {Shader::decode_dot, Shader::decode_emulated, Shader::decode_dot_unrolled,
                                Shader::decode_emulated_unrolled, Shader::decode_shared};
   constexpr Shader kGroups[] = {Shader::decode_groups_dot, Shader::decode_groups_emulated,
@@ -233,9 +226,11 @@ const Kernel& VulkanKernels::decode(const DecodeShape& shape) {
                                 Shader::decode_blocks_shared};
   const size_t build =
       device_.shared_subgroups() ? 4 : (device_.info().software ? 0 : 2) + (integer_dot_ ? 0 : 1);
-  const Layout layout = shape.weights.layout;
-  const Shader* builds = layout == Layout::blocks ? kBlocks : layout == Layout::groups ? kGroups : kTrits;
-  return kernel(builds[build], decode_constants(shape));
+  return (layout == Layout::blocks ? kBlocks : layout == Layout::groups ? kGroups : kTrits)[build];
+}
+
+const Kernel& VulkanKernels::decode(const DecodeShape& shape) {
+  return kernel(decode_shader(shape.weights.layout), decode_constants(shape));
 }
 
 StageRows VulkanKernels::stage_rows(const DecodeShape& shape, const DecodeStage& s) const {

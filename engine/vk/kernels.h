@@ -9,6 +9,7 @@
 
 #include "engine/backend.h"
 #include "kernel.h"
+#include "shared_memory.h"
 
 namespace bitnet::vk {
 
@@ -182,6 +183,7 @@ struct VulkanKernels {
   Specialisation quantise_constants(const Matrix& w, const Norm& norm) const;
   Specialisation decode_constants(const DecodeShape& shape) const;
   Specialisation decode_constants(const DecodeShape& shape, uint32_t tokens) const;
+  Shader decode_shader(Layout layout) const;
   bool fits(const DecodeShape& shape, const Specialisation& constants) const;
   bool rounds_units() const;
   bool has_experts(const DecodeShape& shape, const Specialisation& c) const;
@@ -192,6 +194,7 @@ struct VulkanKernels {
   const bool matrix_;
   std::map<std::pair<Shader, Specialisation>, Kernel> kernels_;
   double seconds_compiling_ = 0;
+  mutable std::map<Shader, SharedMemory> shared_memory_;
 };
 
 }  // namespace bitnet::vk
