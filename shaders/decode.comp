@@ -44,9 +44,9 @@ layout(constant_id = CONSTANT_LOADS_LONG) const uint kLoadsLong = 7;
 layout(constant_id = CONSTANT_NORM_LOADS_LONG) const uint kNormLoadsLong = 7;
 layout(constant_id = CONSTANT_NORM) const uint kNorm = NORM_ALWAYS;
 layout(constant_id = CONSTANT_NORM_LONG) const uint kNormLong = NORM_ALWAYS;
-#ifdef GROUPS
-layout(constant_id = CONSTANT_ROWS) const uint kRows = 2;
-layout(constant_id = CONSTANT_ROWS_LONG) const uint kRowsLong = 2;
+#ifndef BLOCKS
+layout(constant_id = CONSTANT_ROWS) const uint kRows = 1;
+layout(constant_id = CONSTANT_ROWS_LONG) const uint kRowsLong = 1;
 #endif
 #if defined(GROUPS) && !defined(SHARED_SUBGROUPS)
 #define HAS_EXPERTS
@@ -59,6 +59,7 @@ const uint kPlanes = kRest != 0 ? 2 : 1;  // of int8 that an input has
 #endif
 layout(constant_id = CONSTANT_TILE) const uint kTile = 1024;
 layout(constant_id = CONSTANT_TOKENS) const uint kTokens = 1;  // at most
+const bool kRoundsApart = kTokens > ROUNDED_HERE;
 
 // What does not change while a token is computed is volatile, so that it is loaded where the source says so,
 // and not where it is needed, as a compiler would do.
@@ -208,9 +209,6 @@ float rotate(vec2 pair, vec2 turn, uint i) {
 #ifdef BLOCKS
 #include "common/decode_blocks.glsl"
 #else
-#ifndef GROUPS
-const uint kRows = 1, kRowsLong = 1;
-#endif
 #include "common/decode_linear.glsl"
 #endif
 #include "common/decode_attention.glsl"

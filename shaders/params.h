@@ -267,9 +267,10 @@ struct ExpandPush {
 #define STAGE_ATTENTION 4u   // x is qkv, y the result, w the table of rotations, x2 the gate if there is one
 #define STAGE_DELTA 5u       // x2 is qkvz; x what gives the gates: the vector of w, or with n_in 0 the gates themselves
 #define STAGE_ROTATE 6u      // y = H (signs * x), or of x normed; bias has the signs
-#define STAGE_ROUTER 7u        // y = W norm(x) of floats, the logits of experts (common/decode_experts.glsl)
-#define STAGE_EXPERTS_GATE 8u  // y = act(gate) * up of the experts with the largest logits, which x2 has
-#define STAGE_EXPERTS_DOWN 9u  // y += what they give, the last of these three
+#define STAGE_ROUND 7u         // of many tokens: the int8 that the product behind it takes (common/decode_few.glsl)
+#define STAGE_ROUTER 8u        // y = W norm(x) of floats, the logits of experts (common/decode_experts.glsl)
+#define STAGE_EXPERTS_GATE 9u  // y = act(gate) * up of the experts with the largest logits, which x2 has
+#define STAGE_EXPERTS_DOWN 10u  // y += what they give, the last of these three
 #define STAGE_SHIFT 20u      // of a ticket's entry: stage << STAGE_SHIFT | workgroup of the stage
 #define STAGE_BITS 12u       // what is left of a word
 
@@ -297,6 +298,9 @@ struct ExpandPush {
 #define BLOCK_KIND_BITS 8u
 #define BLOCK_KIND_16 16u       // a unit is 16 inputs
 #define BLOCK_KIND_MINIMUM 32u
+
+// Of more tokens a stage of its own rounds what a product of whole matrices takes.
+#define ROUNDED_HERE 4u
 
 // Heads of no more features have their sums apart from the values of a chunk in shared memory.
 #define ATTENTION_APART 128

@@ -65,7 +65,7 @@ bool Decode::has_room(const DecodeStages& list) const {
   if (list.n_tokens_ == 1) return true;
   uint64_t bytes = 0;
   for (const DecodeStage& s : list.stages_)
-    bytes = std::max(bytes, DecodeStages::kSlots * list.n_tokens_ * s.n_out * kTaggedBytes);
+    bytes = std::max(bytes, list.n_slots() * list.n_tokens_ * s.n_out * kTaggedBytes);
   const bool is_there = memory_ && memory_->tagged->size() >= bytes;
   return is_there || device_.use().most - device_.use().device >= 2 * bytes;
 }
@@ -107,6 +107,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   DecodeDispatches result{};
   const uint32_t n_tokens = list.n_tokens_;
   const DecodeShape shape = list.shape();
+  if (list.rounds_apart()) list.round_apart();
   result.kernel = &kernels_.decode(shape);
   const uint32_t size = result.kernel->constant(CONSTANT_WORKGROUP_SIZE);
   std::vector<DecodeStage>& stages = list.stages_;
@@ -116,6 +117,9 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
     if (is_of_experts(s)) {
       s.long_rows = s.n_in > shape.rows.n_in ? 1 : 0;
       s.n_groups = kernels_.expert_groups(shape, s);
+    } else if (s.kind == STAGE_ROUND) {
+      s.long_rows = s.n_in > shape.rows.n_in ? 1 : 0;
+      s.n_groups = n_tokens;
     } else if (s.kind == STAGE_DELTA || s.kind == STAGE_ROTATE) {
       s.long_rows = s.n_in > shape.rows.n_in ? 1 : 0;
       s.n_groups = s.kind == STAGE_DELTA ? s.n_out * kDeltaParts / size : s.n_out / shape.rotated;
@@ -146,7 +150,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   for (const DecodeStage& s : stages)
     if (s.kind == STAGE_ATTENTION) flags_bytes = std::max(flags_bytes, s.n_groups * kTaggedBytes);
   result.memory = memory((kProgressHeader + uint64_t{n_stages} * kDoneStride) * sizeof(uint32_t),
-                         DecodeStages::kSlots * slot_bytes + flags_bytes);
+                         list.n_slots() * slot_bytes + flags_bytes);
   list.lay_flow(result.kernel->constant(CONSTANT_ROUNDED), result.memory->tagged->address(), slot_bytes);
   const uint32_t most_polls = device_.use().host_weights != 0 ? kMostPollsOverALink : kMostPolls;
   uint32_t last_groups = 0;

@@ -81,11 +81,18 @@ class DecodeStages {
   // is up to kFarthest back. Its own results overwrite results that nobody needs any more: whoever reads them
   // has to be done before the stages in between can give theirs. Each workgroup of the one behind a product
   // reads all that it gives, so the second one behind it may overwrite what it added to.
+  // Where stages that round stand between the others, twice as many are kept.
   static constexpr size_t kSlots = 8, kFarthest = 6;
+  size_t n_slots() const { return rounds_apart() ? 2 * kSlots : kSlots; }
 
   DecodeShape shape() const;
+  // Whether what products take is rounded by stages of their own, and how these are put in front of them.
+  bool rounds_apart() const {
+    return n_tokens_ > ROUNDED_HERE && weights_ && weights_->layout == Layout::trits;
+  }
+  void round_apart();
   // Fills in for each stage from where it takes its input and to where it gives its results; `rounded` is
-  // CONSTANT_ROUNDED, and `tagged` has a slot of slot_bytes for each of kSlots stages.
+  // CONSTANT_ROUNDED, and `tagged` has n_slots() slots of slot_bytes.
   void lay_flow(uint32_t rounded, uint64_t tagged, uint64_t slot_bytes);
 
   bool slots_suffice() const;

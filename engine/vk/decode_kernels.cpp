@@ -19,14 +19,16 @@ struct RowShape {
   uint32_t lanes, rows, loads;
 };
 
-RowShape trits_shape(const Device& device, const DecodeShape::Rows& r) {
+RowShape trits_shape(const Device& device, const DecodeShape::Rows& r, uint32_t n_tokens) {
   // Registers that wait for memory; those of the norm's weights are free where there is none. Fewer lanes a
   // row are fewer workgroups, each of which reads the whole vector.
   const uint32_t most_loads = r.norm == NORM_NEVER ? 14 : 8;
   const uint32_t units = r.n_in / 64, most_lanes = device.min_subgroup_size();
   uint32_t lanes = std::min(8U, most_lanes);
   while (lanes < most_lanes && ceil_div(units, lanes) > most_loads) lanes *= 2;
-  return {lanes, 1, ceil_div(units, lanes)};
+  // Each row wants the vectors of all tokens from shared memory, so of many tokens lanes share two rows.
+  const uint32_t rows = n_tokens > ROUNDED_HERE && 2 * lanes <= most_lanes ? 2 : 1;
+  return {rows * lanes, rows, ceil_div(units, rows * lanes)};
 }
 
 // With as many workgroups a stage needs no more lanes a row, of which some would have nothing to do, and no
@@ -56,9 +58,10 @@ RowShape blocks_shape(const Device& device, uint32_t bits) {
 }
 
 RowShape row_shape(const Device& device, const DecodeShape::Weights& w, const DecodeShape::Rows& r,
-                   uint32_t workgroup_size) {
+                   uint32_t workgroup_size, uint32_t n_tokens) {
   if (w.layout == Layout::blocks) return blocks_shape(device, w.bits);
-  return w.layout == Layout::groups ? groups_shape(device, r, workgroup_size) : trits_shape(device, r);
+  return w.layout == Layout::groups ? groups_shape(device, r, workgroup_size)
+                                    : trits_shape(device, r, n_tokens);
 }
 
 bool has_sums_apart(const DecodeShape& shape) {
@@ -97,10 +100,12 @@ std::optional<DecodeShape::Weights> common_weights(const DecodeShape::Weights& a
 // to multiply, so that more workgroups pay.
 static uint32_t most_tokens(Layout layout) { return layout == Layout::groups ? 3 : kFewTokens; }
 
-// Of several tokens the kernel takes as many as fit, so that there is one for all numbers.
+// Of several tokens the kernel takes as many as fit, so that there is one for all numbers, or two where a
+// stage of its own rounds the vectors of many.
 Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
   if (shape.tokens == 1) return decode_constants(shape, 1);
   uint32_t tokens = most_tokens(shape.weights.layout);
+  if (shape.tokens <= ROUNDED_HERE) tokens = std::min(tokens, ROUNDED_HERE);
   while (tokens > shape.tokens && !fits(shape, decode_constants(shape, tokens))) --tokens;
   return decode_constants(shape, tokens);
 }
@@ -115,8 +120,12 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
   const uint32_t of_attention = 64 * (head_units + of_sums) + (tokens == 1 ? 0 : tokens * head_units);
   const uint32_t of_merge = 64 * (shape.heads.head_dim / 4 / merge_parts(shape.heads) + 1);
   const uint32_t of_delta = delta.n_head_v != 0 ? 3 * kDeltaParts * (size / kDeltaParts / 4) : 0;
-  const RowShape rows = row_shape(device_, w, shape.rows, size),
-                 long_rows = row_shape(device_, w, shape.long_rows, size);
+  const RowShape rows = row_shape(device_, w, shape.rows, size, tokens),
+                 long_rows = row_shape(device_, w, shape.long_rows, size, tokens);
+  // Where vectors are rounded apart, several long ones lie in shared memory together.
+  constexpr uint32_t kMostTogether = 4, kMostBytes = 32 << 10;
+  const bool apart = tokens > ROUNDED_HERE && w.layout == Layout::trits;
+  const uint32_t together = apart ? std::clamp(kMostBytes / std::max(1U, n_long), 1U, kMostTogether) : 1;
   c.insert({{CONSTANT_LANES, rows.lanes},
             {CONSTANT_LOADS, rows.loads},
             {CONSTANT_NORM_LOADS, ceil_div(shape.rows.n_in / 4, size)},
@@ -133,8 +142,9 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
             {CONSTANT_HEAD_INPUT, shape.head_input},
             {CONSTANT_WINDOW, shape.windows ? 1 : 0},
             {CONSTANT_TOKENS, tokens},
-            {CONSTANT_TILE, std::max({vector_words(w, n_long), tokens * vector_words(w, shape.rows.n_in),
-                                      of_attention, of_merge, of_delta, shape.rotated / 4})}});
+            {CONSTANT_TILE,
+             std::max({together * vector_words(w, n_long), tokens * vector_words(w, shape.rows.n_in),
+                       of_attention, of_merge, of_delta, shape.rotated / 4})}});
   c.insert({{CONSTANT_CONV, delta.n_head_v != 0 ? delta.n_conv : 0},
             {CONSTANT_DELTA_DIM, delta.n_head_v != 0 ? delta.head_dim : 4 * kDeltaParts}});
   const bool rounds = rounds_units();

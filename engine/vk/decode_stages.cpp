@@ -355,22 +355,45 @@ bool DecodeStages::takes_next(const DeltaStage& d) const {
   return (last.y == qkvz && before.y == x) || (last.y == x && before.y == qkvz);
 }
 
-// Whether all that read what a stage has given are done when kSlots stages later others take its place. A
+// The address of a buffer is even, so the next one names what a stage rounds of it.
+void DecodeStages::round_apart() {
+  std::vector<DecodeStage> stages;
+  for (DecodeStage& s : stages_) {
+    if (is_product(s) || s.kind == STAGE_LINEAR_ADD || s.kind == STAGE_GATE_UP) {
+      DecodeStage round{};
+      round.kind = STAGE_ROUND;
+      round.x = s.x;
+      round.y = s.x = s.x + 1;
+      round.weight = s.weight;
+      round.epsilon = s.epsilon;
+      round.n_in = s.n_in;
+      round.n_out = s.n_in / 4 + 4;  // rounded_stride() in decode_few.glsl
+      stages.push_back(round);
+    }
+    stages.push_back(s);
+  }
+  stages_ = std::move(stages);
+}
+
+// Whether all that read what a stage has given are done when others take its place. A
 // workgroup has read its whole input when it gives the result of a token. Of several tokens that holds for
 // gates alone, which read all of them first; so a stage of gates must stand between, or be the last that
 // reads.
 bool DecodeStages::slots_suffice() const {
   if (n_tokens_ == 1) return true;
-  for (size_t i = 0; i + kSlots < stages_.size(); ++i) {
+  DecodeStages list = *this;
+  if (rounds_apart()) list.round_apart();
+  const std::span<const DecodeStage> stages = list.stages_;
+  for (size_t i = 0; i + n_slots() < stages.size(); ++i) {
     size_t last = i + 1;  // that reads what stage i gives
-    for (size_t j = last; j < i + kSlots; ++j) {
-      const DecodeStage& s = stages_[j];
-      const bool adds = s.kind == STAGE_LINEAR_ADD && writer(stages_, j, s.y) == static_cast<ptrdiff_t>(i);
-      if (adds || writer(stages_, j, s.x) == static_cast<ptrdiff_t>(i)) last = j;
+    for (size_t j = last; j < i + n_slots(); ++j) {
+      const DecodeStage& s = stages[j];
+      const bool adds = s.kind == STAGE_LINEAR_ADD && writer(stages, j, s.y) == static_cast<ptrdiff_t>(i);
+      if (adds || writer(stages, j, s.x) == static_cast<ptrdiff_t>(i)) last = j;
     }
-    const auto is_gate = [](const DecodeStage& s) { return s.kind == STAGE_GATE_UP; };
-    if (std::none_of(stages_.begin() + static_cast<ptrdiff_t>(last),
-                     stages_.begin() + static_cast<ptrdiff_t>(i + kSlots), is_gate))
+    const auto between = stages.subspan(last, i + n_slots() - last);
+    if (std::none_of(between.begin(), between.end(),
+                     [](const DecodeStage& s) { return s.kind == STAGE_GATE_UP; }))
       return false;
   }
   return true;
@@ -379,7 +402,7 @@ bool DecodeStages::slots_suffice() const {
 void DecodeStages::lay_flow(uint32_t rounded, uint64_t tagged, uint64_t slot_bytes) {
   const std::span<DecodeStage> stages = stages_;
   const uint32_t unit = weights_ ? weights_->unit_of_input() : DecodeShape().weights.unit_of_input();
-  const auto slot = [&](size_t stage) { return tagged + stage % kSlots * slot_bytes; };
+  const auto slot = [&](size_t stage) { return tagged + stage % n_slots() * slot_bytes; };
   for (size_t i = 0; i < stages.size(); ++i) {
     DecodeStage& s = stages[i];
     s.flow = FLOW_END;
@@ -403,12 +426,13 @@ void DecodeStages::lay_flow(uint32_t rounded, uint64_t tagged, uint64_t slot_byt
       s.residual = slot(static_cast<size_t>(second));
       s.residual_back = static_cast<uint32_t>(i - static_cast<size_t>(second));
     }
-    if (s.kind == STAGE_ATTENTION) s.finished = tagged + kSlots * slot_bytes;
+    if (s.kind == STAGE_ATTENTION) s.finished = tagged + n_slots() * slot_bytes;
     if (i + 1 < stages.size()) {
       s.flow |= FLOW_TO;
       s.to = slot(i);
     }
-    if (writer(stages, stages.size(), s.y) == static_cast<ptrdiff_t>(i)) s.flow |= FLOW_OUT;
+    if (s.kind != STAGE_ROUND && writer(stages, stages.size(), s.y) == static_cast<ptrdiff_t>(i))
+      s.flow |= FLOW_OUT;
   }
 }
 

@@ -4,7 +4,8 @@
 //
 // Of several tokens a workgroup loads its codes once. They stay in registers while it takes the vectors one
 // after the other, each in place of the one before. Gate and up, of which a workgroup takes several sets of rows
-// in turn, are multiplied with the vectors of all tokens, which lie in `tile` together.
+// in turn, are multiplied with the vectors of all tokens, which lie in `tile` together. Of more than ROUNDED_HERE the
+// products of whole matrices are those of decode_few.glsl.
 //
 // Code is as precious as registers here: a workgroup runs through each stage once, so a chain whose
 // instructions do not fit into the cache for them (about 128 KB on an H200) waits for instructions. What does
@@ -52,11 +53,24 @@ RowScale use_vector(uint token) {
   return token_scales[token];
 }
 
+#ifndef GROUPS
+// Where word `at` of a vector of int8 lies in `tile`, as [s][half]: at s the activations that meet the codes at shift
+// 6 - 2s of each half of a block. Neighbouring lanes take neighbouring halves, so no two of them want the same bank.
+uint place_of_word(uint at, uint units) {
+  uint quad = at / 4;  // of a block's eight: 2s + half
+  return quad % 8 / 2 * units + quad / 8 * 2 + quad % 2;
+}
+
+#include "common/decode_few.glsl"
+#endif
+
 #define LOAD load_short
 #define LOAD_AT load_short_at
 #define FIRST_ROW first_row_of_short
 #define RESIDUAL_OF residual_of_short
 #define PRODUCT product_short
+#define PRODUCT_OF_FEW product_of_few_short
+#define FEW few_short
 #define LANES kLanes
 #define ROWS kRows
 #define LOADS kLoads
@@ -67,6 +81,8 @@ RowScale use_vector(uint token) {
 #define FIRST_ROW first_row_of_long
 #define RESIDUAL_OF residual_of_long
 #define PRODUCT product_long
+#define PRODUCT_OF_FEW product_of_few_long
+#define FEW few_long
 #define LANES kLanesLong
 #define ROWS kRowsLong
 #define LOADS kLoadsLong
@@ -77,6 +93,8 @@ RowScale use_vector(uint token) {
 #define FIRST_ROW first_row_of_gate
 #define RESIDUAL_OF residual_of_gate
 #define PRODUCT product_gate
+#define PRODUCT_OF_FEW product_of_few_gate
+#define FEW few_gate
 #define LANES kLanes
 #define ROWS kRows
 #define LOADS kLoads
@@ -120,13 +138,11 @@ RowScale round_vector(uint invocation, bool long_rows) {
   UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
     if (i >= loads) break;
     uint at = invocation + i * gl_WorkGroupSize.x;
-    // int8 as [s][half]: at s the activations that meet the codes at shift 6 - 2s of each half of a block.
-    // Neighbouring lanes take neighbouring halves, so no two of them want the same bank.
     if (at >= words) break;
     ivec4 four = quantised(own_x[i], scale.factor);
-    uint quad = at / 4;  // of a block's eight: 2s + half
     sum += sum_of(four);
-    tile[first_word + quad % 8 / 2 * units + quad / 8 * 2 + quad % 2][at % 4] = packed(four);
+    if (kRoundsApart) give_word(at, packed(four));
+    else tile[first_word + place_of_word(at, units)][at % 4] = packed(four);
   }
   sum = subgroup_add(sum);
   if (LANE == 0) reduce_int[SUBGROUP] = sum;
@@ -176,6 +192,31 @@ void linear(uint group, bool gates, bool long_rows) {
   finish_stage();
 }
 
+#ifndef GROUPS
+// Rounds the vector of the token that the workgroup is for.
+void round_apart(uint group, bool long_rows) {
+  this_token = group;
+  uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;
+  load_weights(invocation, push.n_in / 4, loads_of(long_rows), is_normed(long_rows));
+  RowScale scale = round_vector(invocation, long_rows);
+  if (gl_LocalInvocationID.x == 0) {
+    give_word(push.n_in / 4, floatBitsToUint(scale.s));
+    give_word(push.n_in / 4 + 1, uint(sum_of_shares()));
+  }
+  finish_stage();
+}
+
+void linear_of_few(uint group, bool gates, bool long_rows) {
+  uint of_token = push.n_groups / ((n_tokens() + push.tokens_each - 1) / push.tokens_each);
+  uint first = group / of_token * push.tokens_each, end = min(first + push.tokens_each, n_tokens());
+  group %= of_token;
+  if (gates) few_gate(group, first, end);
+  else if (long_rows) few_long(group, first, end);
+  else few_short(group, first, end);
+  finish_stage();
+}
+#endif
+
 // A chain of whole matrices has less code, so that it can have a copy of it for each kind of stage, which is
 // faster by 1 % on an H200.
 void linear(uint group) {
@@ -183,7 +224,9 @@ void linear(uint group) {
 #ifdef GROUPS
   linear(group, gates, long_rows);
 #else
-  if (gates) linear(group, true, false);
+  if (kRoundsApart && push.kind == STAGE_ROUND) round_apart(group, long_rows);
+  else if (kRoundsApart) linear_of_few(group, gates, long_rows);
+  else if (gates) linear(group, true, false);
   else if (long_rows) linear(group, false, true);
   else linear(group, false, false);
 #endif

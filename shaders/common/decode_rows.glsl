@@ -1,9 +1,9 @@
 // The part of decode_linear.glsl that depends on how many lanes share rows and how long these are. It is
 // included once for each shape of loop, after the definition of:
-//   LOAD, LOAD_AT, FIRST_ROW, PRODUCT  the names of the functions
+//   LOAD, LOAD_AT, FIRST_ROW, RESIDUAL_OF, PRODUCT, PRODUCT_OF_FEW, FEW  the names of the functions
 //   LANES       lanes that share rows
 //   ROWS        rows of the result that they share, no more than LANES, so that what a lane reads from shared
-//               memory serves them all; for whole matrices it is one
+//               memory serves them all; for whole matrices it is one up to ROUNDED_HERE tokens
 //   LOADS       uvec4 of a row that each of them takes
 //   MATRICES    1: plain, or added to y; 2: act(gate) * up, the rows n_out of gate before those of up
 #define CODES (MATRICES * ROWS)  // rows of codes: of gate, then of up
@@ -194,11 +194,16 @@ void PRODUCT(uint group, RowScale scale) {
   }
 #endif
 }
+#ifndef GROUPS
+#include "common/decode_few_rows.glsl"
+#endif
 #undef LOAD
 #undef LOAD_AT
 #undef FIRST_ROW
 #undef RESIDUAL_OF
 #undef PRODUCT
+#undef PRODUCT_OF_FEW
+#undef FEW
 #undef LANES
 #undef ROWS
 #undef LOADS

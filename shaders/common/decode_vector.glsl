@@ -50,7 +50,8 @@ void take_vector(uint invocation, uint words, bool long_rows) {
   }
   TaggedPairs input_ = TaggedPairs(push.from);
   uint tag = tag_of(this_stage - push.from_back);
-  wait_for_input(first_input() + push.n_in - 1, tag);
+  // Those that round are few, so all their invocations may poll.
+  if (!kRoundsApart || push.kind != STAGE_ROUND) wait_for_input(first_input() + push.n_in - 1, tag);
   TAKE(0, kNormLoads)
   if (kNormLoads < kMostNormLoads && long_rows) TAKE(kNormLoads, kMoreNormLoads)
 }

@@ -1,0 +1,83 @@
+// The part of decode_few.glsl that decode_rows.glsl includes for each shape of loop.
+
+// The product with the vectors of n tokens from `first` on, which are those from number `slot` on in `tile`. Where it
+// goes on, the codes of next_row and its neighbours take the place of those that are not needed any more.
+void PRODUCT_OF_FEW(uint first_row, uint first, uint n, uint slot, bool goes_on, uint next_row) {
+  const uint kValues = ROWS * kBatch;
+  uint lane = LANE % LANES, units = push.n_in / 64;
+  int acc[MATRICES * kValues];
+  UNROLL for (uint k = 0; k < MATRICES * kValues; ++k) acc[k] = 0;
+  UNROLL for (uint i = 0; i < LOADS; ++i) {
+    uint h = min(lane + i * LANES, units - 1);
+    UNROLL for (uint s = 0; s < 4; ++s) {
+      uvec4 q[kBatch];
+      UNROLL for (uint t = 0; t < kBatch; ++t) q[t] = tile[((slot + min(t, n - 1)) * 4 + s) * units + h];
+      UNROLL for (uint k = 0; k < CODES; ++k)
+        UNROLL for (uint t = 0; t < kBatch; ++t)
+          acc[k * kBatch + t] = dot_codes(bits[k * LOADS + i], 6 - 2 * s, q[t], acc[k * kBatch + t]);
+    }
+#if TAKES_PASSES
+    if (goes_on) LOAD_AT(next_row, i, i + 1);
+#endif
+  }
+  UNROLL for (uint bit = 0; bit < 6; ++bit) {  // counted by ones, so that compilers unroll it
+    uint step = 1u << bit, half_ = kValues >> bit + 1;
+    bool upper = (LANE & step) != 0;
+    if (step >= LANES) break;
+    UNROLL for (uint m = 0; m < MATRICES; ++m) {
+      uint at = m * kValues;
+      if (half_ == 0) acc[at] += shuffle_xor(acc[at], step);
+      UNROLL for (uint j = 0; j < kBatch; ++j) {
+        if (j >= half_) break;
+        int given = upper ? acc[at + j] : acc[at + half_ + j];
+        int kept = upper ? acc[at + half_ + j] : acc[at + j];
+        acc[at + j] = kept + shuffle_xor(given, step);
+      }
+    }
+  }
+  uvec2 own = left_with(kValues);
+  uint row = first_row + own.x;
+  this_token = first + min(own.y, n - 1);
+  if (MATRICES == 1 && push.kind == STAGE_LINEAR_ADD && (push.flow & FLOW_RESIDUAL) != 0) {
+    // An earlier stage has given it, but this invocation may have read it too early.
+    uint tag = tag_of(this_stage - push.residual_back);
+    for (uint polls = 0; (residual.x ^ residual.y) != tag && look_again(polls); ++polls)
+      residual = Tagged(push.residual).at[first_result() + min(row, push.n_out - 1)];
+  }
+  if (lane >= kValues || own.y >= n || row >= push.n_out) return;
+  float q_scale = token_scales[slot + own.y].s;
+  int q_sum = token_sums[slot + own.y];
+  if (MATRICES == 2) {
+    give(row, gated(ternary_result(acc[0], q_sum, q_scale, push.scale0),
+                    ternary_result(acc[(MATRICES - 1) * kValues], q_sum, q_scale, push.scale1)));
+  } else {
+    precise float result = ternary_result(acc[0], q_sum, q_scale, scale_of_row(row));
+    if (push.kind == STAGE_LINEAR_ADD) result = uintBitsToFloat(residual.x) + result;
+    give(row, result);
+  }
+}
+
+// All sets of rows of a workgroup with the tokens from `first` to `end`.
+void FEW(uint group, uint first, uint end) {
+  uint first_row = FIRST_ROW(group);
+  LOAD_AT(first_row, 0, LOADS);
+#if MATRICES == 2
+  uint a_pass = N_SUBGROUPS * (SUBGROUP_SIZE / LANES) * ROWS * push.n_groups;
+  for (uint t = first; t < end; t += kBatch) take_rounded(t, min(end - t, kBatch), t);
+  barrier();
+  for (uint pass = 0; pass < push.n_passes; ++pass, first_row += a_pass)
+    for (uint t = first; t < end; t += kBatch)
+      PRODUCT_OF_FEW(first_row, t, min(end - t, kBatch), t, pass + 1 < push.n_passes && t + kBatch >= end,
+                     first_row + a_pass);
+#else
+  uint at_once = min(kBatch, kTile / (push.n_in / 16));
+  for (uint t = first; t < end; t += at_once) {
+    uint n = min(end - t, at_once);
+    residual = residual_of_few(first_row, left_with(ROWS * kBatch), t, n);
+    if (t != first) barrier();  // nobody needs the vectors before these
+    take_rounded(t, n, 0);
+    barrier();
+    PRODUCT_OF_FEW(first_row, t, n, 0, false, 0);
+  }
+#endif
+}
