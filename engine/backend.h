@@ -150,6 +150,7 @@ constexpr uint32_t kArgmaxPartials = 256;  // ArgmaxResults that `partial` holds
 class Program {
  public:
   virtual ~Program() = default;
+  virtual uint32_t dispatches() const { return 0; }  // of kernels on a device
 };
 
 class WeightReader;  // engine/weight_reader.h

@@ -58,6 +58,7 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
     activations_.expert_trace = trace_->buffer();
   }
   greedy_ = record_decode(/*sample=*/false);
+  stats_.token_dispatches = greedy_.first->dispatches();
   if (copies_logits_)
     decode_logits_ = backend_.record([&](Recorder& r) {
       use_place(0);

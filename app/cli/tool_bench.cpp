@@ -149,6 +149,7 @@ nlohmann::ordered_json json_report(const Options& options, const RunningModel& m
             {"median", speeds.decode.median},
             {"min", speeds.decode.least},
             {"max", speeds.decode.most},
+            {"dispatches_per_token", model.session->stats().token_dispatches},
             {"bytes_per_token", traffic.bytes_per_token},
             {"gb_per_s", traffic.gb_per_s},
             {"percent_of_copy_speed",
@@ -186,6 +187,11 @@ std::string text_report(const Options& options, const RunningModel& model, const
                       p.least, p.most, options.bench_prompt, behind);
   text += fmt::format("answering  {:>10.1f} tokens/s ({:.1f} to {:.1f}; {} tokens{})\n", d.median, d.least,
                       d.most, options.bench_tokens, behind);
+  if (const uint32_t n = model.session->stats().token_dispatches; n != 0) {
+    const bool many = !model.engine->device().software && n > model.engine->model().n_layer;
+    text += fmt::format("dispatches {} a token{}\n", n,
+                        many ? ": its blocks do not run as one, which would be faster" : "");
+  }
   const Placement places = model.engine->placement();
   if (places.in_host != 0)
     text += fmt::format(

@@ -48,6 +48,7 @@ class VulkanProgram : public Program {
   ~VulkanProgram() override;
 
   VkDescriptorSet allocate_set(VkDescriptorSetLayout layout) { return pools_->allocate_set(layout); }
+  uint32_t dispatches() const override { return n_dispatches; }
 
  private:
   SparePools* spare_;
@@ -58,6 +59,7 @@ class VulkanProgram : public Program {
   Copies& copies;                         // of which each brings what the next part of the commands uses
   std::vector<DecodeDispatches> decodes;  // the commands use their buffers
   ExpertUses experts;                     // of one token
+  uint32_t n_dispatches = 0;              // that the commands have
 };
 
 }  // namespace bitnet::vk

@@ -123,6 +123,7 @@ void VulkanRecorder::dispatch_bytes(const Kernel& kernel, std::span<const std::b
   vkCmdPushConstants(commands_, kernel.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
                      static_cast<uint32_t>(push.size()), push.data());
   vkCmdDispatch(commands_, groups_x, groups_y, groups_z);
+  ++program_.n_dispatches;
 }
 
 // How many workgroups of 64, among whose subgroups the rows are divided; they stride where the device allows
