@@ -109,6 +109,13 @@ class Recorder {
                              uint32_t n_suppressed, uint32_t rows) = 0;
   // logits [n][n_vocab] = table y, of a dense table
   virtual void head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) = 0;
+  // The same where argmax follows and only the largest logits are looked at, one of each row or, with a buffer of
+  // SamplingInput, as many as that wants. The others may be approximations, which are smaller than these.
+  // `partial` is that of argmax.
+  virtual void head_of_largest(const Table& table, const Buffer& y, const Buffer& logits,
+                               const Buffer& /*partial*/, const Buffer* /*sampling*/, uint32_t n) {
+    head(table, y, logits, n);
+  }
   // result [rows] = the largest of each row of logits; `partial` is scratch
   virtual void argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const Buffer& result,
                       uint32_t rows) = 0;
@@ -198,6 +205,11 @@ class Backend {
   virtual void make_expert_places(uint32_t /*n*/) {}
   virtual ExpertReads expert_reads() const { return {}; }  // as of Engine
 
+  // From now on the device may keep a copy of the head in 8 bits (MemoryPlan::head_copy).
+  virtual void allow_head_copy() {}
+  // Whether head_of_largest gives all logits, as download and copy see them.
+  virtual bool knows_all_logits(const Table& /*head*/) { return true; }
+
   // Allocates kWeightSlots times so much on the device, through which matrices of host_weights of up to so
   // many bytes go to the kernels. Others are read where they lie.
   virtual void make_slots(uint64_t /*bytes*/) {}
@@ -222,7 +234,7 @@ class Backend {
   virtual void start_next(Program&) {}
   virtual void wait(Program&) {}
 };
-// HeadShortlist::where_large: whether the CPU makes a shortlist of a dense head, which takes a byte a value.
+// HeadShortlist::where_large: whether a shortlist of a dense head is made, which takes a byte a value.
 inline bool shortlist_pays(uint64_t n_vocab, uint64_t n_embd) { return n_vocab * n_embd >= 8 << 20; }
 constexpr uint32_t kMaxBatch = 1024;   // tokens of one run
 constexpr uint32_t kMaxLogitRows = 8;  // tokens whose logits are held at once

@@ -75,6 +75,7 @@ std::unique_ptr<Engine> Engine::open(const Checkpoint& file, const EngineOptions
     if (!is_automatic) throw;
     placement.slots = 0;  // the device has less memory than its driver said
   }
+  if (placement.head_copy) backend->allow_head_copy();
   backend->make_expert_places(placement.expert_places);
   std::unique_ptr<WeightReader> reader;
   std::vector<BufferPtr> places;

@@ -169,14 +169,17 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
 }
 
 void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row, uint32_t rows,
-                 Buffer& logits, Buffer& argmax_results) {
+                 const WantedLogits& wanted, Buffer& logits, Buffer& argmax_results) {
   const Config& c = m.config;
   if (m.has_ternary_head()) {
     r.linear(m.ternary_head, {*a.x, m.output_norm, a.rounded, first_row}, store(logits), rows);
   } else {
     r.norm(*a.x, first_row, m.output_norm, c.n_embd, *a.y, rows);
     if (m.head_rotation) r.rotate(*a.y, m.head_rotation, Recorder::Turn::there, c.n_embd, *a.y, rows);
-    r.head(m.head(), *a.y, logits, rows);
+    if (wanted.all)
+      r.head(m.head(), *a.y, logits, rows);
+    else
+      r.head_of_largest(m.head(), *a.y, logits, *a.argmax_partials, wanted.sampling, rows);
   }
   if (m.finishes_logits())
     r.finish_logits(logits, c.n_vocab, c.logit_softcap, m.suppressed.get(),

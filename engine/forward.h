@@ -47,9 +47,15 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
 void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, size_t begin,
                    size_t end, const Watch& watch, uint32_t keep);
 
+// Which logits are looked at: all, the largest of each row, or as many as a buffer of SamplingInput wants.
+struct WantedLogits {
+  bool all = true;
+  const Buffer* sampling = nullptr;
+};
+
 // Records the logits of `rows` tokens of the batch from first_row on ([rows][n_vocab] f32), and the argmax of
 // each. Requires: x is still what the blocks wrote.
 void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row, uint32_t rows,
-                 Buffer& logits, Buffer& argmax_results);
+                 const WantedLogits& wanted, Buffer& logits, Buffer& argmax_results);
 
 }  // namespace bitnet

@@ -22,8 +22,8 @@ enum class IntegerDot { where_fast, always, never, matrix };
 // `always` is not for software devices, on which a workgroup may give up waiting.
 enum class ChainedDecode { where_safe, always, never };
 
-// Whether the CPU keeps a copy of the LM head in 8 bits to find the largest logit with
-// (engine/cpu/shortlist.h); the results are the same. `always` also waits until the copy is there.
+// Whether a device keeps a copy of the LM head in 8 bits to find the largest logits with (cpu/shortlist.h,
+// vk/shortlist.h); the results are the same. With `always` the CPU also waits until the copy is there.
 enum class HeadShortlist { where_large, always, never };
 
 // How a GPU comes by weights that lie in the host's memory: kernels read them there, or they are copied to

@@ -69,7 +69,8 @@ struct MemoryPlan {
   uint64_t kv_read = 0;             // of the KV cache and the state, what the last of the tokens reads
   uint64_t head = 0;                // of `embedding`, the table that logits are computed from
   uint64_t decode_file = 0;         // bytes of the file that a token reads: projections, norms and the head
-  uint64_t head_copy = 0;           // to find the largest logit with, on the CPU alone; not in total()
+  uint64_t head_copy = 0;           // to find the largest logits with, where that pays; not in total()
+  bool head_is_floats = false;      // F32, F16 or BF16, of which a GPU reads the copy faster too
   std::vector<WeightPiece> pieces;  // projections and embedding, as place() takes them
   uint64_t fixed() const { return norms + kv_cache + state + activations; }  // the rest of total()
   uint64_t total() const { return projections + embedding + fixed(); }

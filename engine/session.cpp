@@ -43,6 +43,8 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
       host_logits_(backend_.allocate(uint64_t{kMaxLogitRows} * engine.weights.config.n_vocab * sizeof(float),
                                      BufferUse::shared)),
       copies_logits_(!backend_.device().cpu),
+      knows_all_logits_(cache_.has_states() || engine.weights.has_ternary_head() ||
+                        backend_.knows_all_logits(engine.weights.head())),
       can_draft_(can_draft()),
       observer_(backend_, engine.weights, max_batch_),
       batch_(max_batch_, engine.places.read_in_host + engine.places.read_in_file != 0) {
@@ -92,11 +94,13 @@ void DeviceSession::trace(uint32_t position, uint32_t n, size_t outcome) {
 void DeviceSession::record_rows(Recorder& r, uint32_t first, uint32_t rows, Leaves leaves, size_t outcome) {
   const Outcome& out = outcomes_[outcome];
   const uint32_t n_vocab = engine_.weights.config.n_vocab;
-  record_head(r, engine_.weights, activations_, first, rows, *out.logits, *out.result);
-  if (leaves == Leaves::choice) {
-    if (outcome == 0) r.copy(*given_sampling_, 0, *sampling_.input, 0, sizeof(SamplingInput));
+  if (leaves == Leaves::choice && outcome == 0)
+    r.copy(*given_sampling_, 0, *sampling_.input, 0, sizeof(SamplingInput));
+  const WantedLogits wanted{.all = leaves == Leaves::logits || cache_.has_states(),
+                            .sampling = leaves == Leaves::choice ? sampling_.input.get() : nullptr};
+  record_head(r, engine_.weights, activations_, first, rows, wanted, *out.logits, *out.result);
+  if (leaves == Leaves::choice)
     r.sample(*out.logits, n_vocab, *activations_.argmax_partials, sampling_, *out.result, rows);
-  }
   if (leaves == Leaves::logits)
     r.copy(*out.logits, 0, *host_logits_, 0, uint64_t{rows} * n_vocab * sizeof(float));
 }
@@ -294,12 +298,25 @@ void DeviceSession::report_logits(uint32_t n, const SyncOptions& options) {
   backend_.run(*program, first_position, {});
 }
 
+// Evaluates the last token once more, for all of its logits. What it left before stays in its outcome.
+void DeviceSession::read_whole_head(std::span<std::byte> host) {
+  const std::span<std::byte> result = outcomes_[0].result->mapped();
+  const std::vector<std::byte> left(result.begin(), result.end());
+  backend_.run(token_program(), static_cast<uint32_t>(tokens_.size() - 1), {&tokens_.back(), 1});
+  std::ranges::copy(left, result.begin());
+  const std::span<std::byte> first = host_logits_->mapped().first(host.size());
+  if (first.data() != host.data()) std::ranges::copy(first, host.begin());
+}
+
 std::span<const float> DeviceSession::logits() {
   const uint32_t n_vocab = engine_.weights.config.n_vocab;
   if (!evaluated_) throw Error(ErrorKind::usage, "there are no logits before a completed sync");
   const uint64_t row_bytes = n_vocab * sizeof(float), offset = last_.row * row_bytes;
   const auto host = host_logits_->mapped().subspan(offset, row_bytes);
-  if (!logits_read_) backend_.download(*outcomes_[last_.outcome].logits, offset, host);
+  if (!logits_read_ && knows_all_logits_)
+    backend_.download(*outcomes_[last_.outcome].logits, offset, host);
+  else if (!logits_read_)
+    read_whole_head(host);
   logits_read_ = true;
   return {reinterpret_cast<const float*>(host.data()), n_vocab};
 }

@@ -134,6 +134,7 @@ class DeviceSession : public Session {
   void give_random(Sampler& sampler, size_t n, uint32_t position);
   std::optional<Finish> finish_at(const std::optional<SampledToken>& token, const DecodeOptions& options,
                                   uint32_t produced) const;
+  void read_whole_head(std::span<std::byte> host);
   void report_logits(uint32_t n, const SyncOptions& options);
   void check_tokens(std::span<const int32_t> tokens) const;
 
@@ -176,6 +177,7 @@ class DeviceSession : public Session {
   std::unique_ptr<Program> decode_logits_;  // which reads them where they are; then this is null
   Program& token_program() { return copies_logits_ ? *decode_logits_ : *greedy_.first; }
   std::vector<TokenLogit> largest_;         // reused
+  const bool knows_all_logits_;             // which head_of_largest leaves
   const bool can_draft_;
   DraftLength draft_length_;
   // Passes over so many tokens with the head for the first kMaxLogitRows of them, by what that leaves; and

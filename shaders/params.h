@@ -452,6 +452,31 @@ struct HeadPush {
   uint n_tokens;
 };
 
+// The shortlist of an LM head (common/shortlist.glsl).
+#define SHORTLIST_WORKGROUP 256  // invocations that look at rows
+#define SHORTLIST_BORDERS 2048   // workgroups that approximate, at most
+
+struct ShortlistRow {
+  float scale;
+  float of_f;  // by which |f| and |y| are multiplied in the bound
+  float of_y;
+  float unused;
+};
+
+struct ShortlistVector {
+  float t;
+  float norm;
+  float f;
+  uint usable;  // 0: there is no bound, since the vector is not finite or next to nothing
+};
+
+struct ShortlistPush {
+  uint n_embd;
+  uint n_vocab;
+  uint n_borders;
+  uint is_sampled;  // 1: SampleSettings::want logits are wanted, 0: one
+};
+
 struct ArgmaxPush {
   uint n;          // how many values there are: logits in the first pass, partial results in the second
 };

@@ -104,6 +104,7 @@ std::vector<Row> rows_of(const Plan& plan) {
   const Placement& p = plan.placement;
   if (p.expert_places != 0)
     rows.push_back({fmt::format("copies of {} experts a layer", p.expert_places), p.expert_bytes});
+  if (p.head_copy != 0) rows.push_back({"copy of the head in 8 bits", p.head_copy});
   if (p.slots != 0) rows.push_back({"room for what is copied", kWeightSlots * p.slots});
   const bool one_memory = plan.device.cpu || (plan.device.unified && plan.budget == kNoLimit);
   if (p.places != 0) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <map>
 
 #include "engine/kernel_options.h"
 #include "pipeline_cache.h"
@@ -31,6 +32,11 @@ bool use_matrix(const DeviceInfo& device, IntegerDot wanted) {
          (wanted == IntegerDot::where_fast && device.int8_matrix && !device.software);
 }
 
+// A copy of a head is worth its memory where reading the head takes long.
+bool shortlist_pays(const Device& device, const Table& table) {
+  return device.is_gpu() && bitnet::shortlist_pays(table.n_vocab, table.n_embd);
+}
+
 class VulkanBackend : public Backend {
  public:
   explicit VulkanBackend(const EngineOptions& options)
@@ -44,7 +50,8 @@ class VulkanBackend : public Backend {
         places_(device_, transfer_, kernels_of(options).poison_slots),
         host_params_(device_, kParamsBytes, BufferUse::shared),
         params_(device_, kParamsBytes, BufferUse::device),
-        decode_(device_, kernels_, transfer_, params_, kernels_of(options).chained_decode) {}
+        decode_(device_, kernels_, transfer_, params_, kernels_of(options).chained_decode),
+        head_shortlist_(kernels_of(options).head_shortlist) {}
 
   // By now every kernel that was needed has been made.
   ~VulkanBackend() override { pipelines_.save(); }
@@ -77,6 +84,8 @@ class VulkanBackend : public Backend {
   BufferPtr addresses_of(const Matrix& w) override { return places_.addresses_of(w); }
   void make_expert_places(uint32_t n) override { places_.make(n); }
   ExpertReads expert_reads() const override { return places_.reads(); }
+  void allow_head_copy() override { may_copy_head_ = true; }
+  bool knows_all_logits(const Table& head) override { return shortlist_of(head) == nullptr; }
   void make_slots(uint64_t bytes) override { stream_.make_slots(bytes); }
   bool host_has_fives() const override { return stream_.has_fives(); }
 
@@ -120,10 +129,28 @@ class VulkanBackend : public Backend {
   std::unique_ptr<Program> record(const std::function<void(Recorder&)>& kernels,
                                   const VulkanBuffer* host_params) {
     auto program = std::make_unique<VulkanProgram>(device_, &spare_pools_);
-    VulkanRecorder recorder(device_, kernels_, decode_, &stream_, &places_, host_params, params_, *program);
+    VulkanRecorder recorder(device_, kernels_, decode_, &stream_, &places_, &shortlists_of_, host_params,
+                            params_, *program);
     kernels(recorder);
     recorder.finish();
     return program;
+  }
+
+  // The shortlist of a head, which is made when it is first asked for; null where there is to be none.
+  const Shortlist* shortlist_of(const Table& table) {
+    const bool always = head_shortlist_ == HeadShortlist::always;
+    if (head_shortlist_ == HeadShortlist::never || !Shortlist::is_possible(device_, table)) return nullptr;
+    if (!always && !(may_copy_head_ && shortlist_pays(device_, table))) return nullptr;
+    auto& shortlist = shortlists_[table.chunks[0].bytes.get()];
+    if (!shortlist) {
+      auto made = std::make_unique<Shortlist>(device_, table);
+      const auto program = record_next(
+          [&](Recorder& r) { static_cast<VulkanRecorder&>(r).make_shortlist(table, *made); });
+      start_next(*program);
+      wait(*program);
+      shortlist = std::move(made);
+    }
+    return shortlist.get();
   }
 
   Device device_;
@@ -136,6 +163,10 @@ class VulkanBackend : public Backend {
   VulkanBuffer host_params_;
   VulkanBuffer params_;
   Decode decode_;
+  const HeadShortlist head_shortlist_;
+  bool may_copy_head_ = false;
+  std::map<const Buffer*, std::unique_ptr<Shortlist>> shortlists_;  // by the buffer of a head's rows
+  const ShortlistOf shortlists_of_ = [this](const Table& table) { return shortlist_of(table); };
 };
 
 }  // namespace

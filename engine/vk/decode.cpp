@@ -185,7 +185,7 @@ bool Decode::goes_on(const Kernel& kernel) {
   DecodeDispatches chain = lay_out(std::move(empty), true);
   chain.kernel = &kernel;
   VulkanProgram program(device_);
-  VulkanRecorder recorder(device_, kernels_, *this, nullptr, nullptr, nullptr, params_, program);
+  VulkanRecorder recorder(device_, kernels_, *this, nullptr, nullptr, nullptr, nullptr, params_, program);
   recorder.decode(std::move(chain));
   recorder.finish();
   program.commands.submit();

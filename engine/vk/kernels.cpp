@@ -159,6 +159,19 @@ const Kernel& VulkanKernels::head(const Table& table, uint32_t n) {
   return kernel(shader, constants);
 }
 
+VulkanKernels::ShortlistKernels VulkanKernels::shortlist(const Table& table, uint32_t n) {
+  const bool shared = device_.shared_subgroups();
+  const Specialisation floats{{CONSTANT_TABLE_TYPE, static_cast<uint32_t>(table.type)}};
+  const Specialisation of_rows{{CONSTANT_ROWS, 2}, {CONSTANT_TOKENS, tokens_together(device_, n)}};
+  const Shader approximate = shared         ? Shader::shortlist_approximate_shared
+                             : integer_dot_ ? Shader::shortlist_approximate_dot
+                                            : Shader::shortlist_approximate_emulated;
+  return {kernel(shared ? Shader::shortlist_copy_shared : Shader::shortlist_copy, floats),
+          kernel(shared ? Shader::shortlist_vector_shared : Shader::shortlist_vector, wide(device_)),
+          kernel(approximate, of_rows),
+          kernel(shared ? Shader::shortlist_candidates_shared : Shader::shortlist_candidates, floats)};
+}
+
 const Kernel& VulkanKernels::kernel(Shader shader, const Specialisation& constants) {
   const auto found = kernels_.find({shader, constants});
   if (found != kernels_.end()) return found->second;

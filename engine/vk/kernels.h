@@ -116,6 +116,11 @@ struct VulkanKernels {
   const Kernel& elementwise(uint32_t element);                // ELEMENT_...
   const Kernel& gate(Act act);                                // ELEMENT_GATE
   const Kernel& head(const Table& table, uint32_t n_tokens);  // Requires: a dense table
+  // Of a shortlist (vk/shortlist.h) for n tokens. Requires: a table of floats.
+  struct ShortlistKernels {
+    const Kernel &copy, &vector, &approximate, &candidates;
+  };
+  ShortlistKernels shortlist(const Table& table, uint32_t n_tokens);
   const Kernel& rope_store_kv(const AttentionInput& input, const AttentionShape& shape);
   // `split`: the chunks of keys are divided among workgroups, for kFewTokens at most.
   const Kernel& attention(const AttentionShape& shape, uint32_t n_tokens, bool split);

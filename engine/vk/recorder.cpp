@@ -20,12 +20,6 @@ constexpr VkAccessFlags kShaderAccess = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SH
 constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 constexpr VkAccessFlags kReads = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT;
 
-// How many workgroups divide the logits among them.
-uint32_t argmax_partials(uint32_t n_vocab) {
-  constexpr uint32_t kLogitsAWorkgroup = 1024;
-  return std::min(kArgmaxPartials, ceil_div(n_vocab, kLogitsAWorkgroup));
-}
-
 GroupsPush push_of(const Matrix& w, uint32_t n_out, uint32_t n) {
   return {w.n_in,
           n_out,
@@ -57,13 +51,20 @@ bool in_two_products(const Matrix& w) { return w.input == Input::int16_units && 
 
 }  // namespace
 
+uint32_t argmax_partials(uint32_t n_vocab) {
+  constexpr uint32_t kLogitsAWorkgroup = 1024;
+  return std::min(kArgmaxPartials, ceil_div(n_vocab, kLogitsAWorkgroup));
+}
+
 VulkanRecorder::VulkanRecorder(const Device& device, VulkanKernels& kernels, Decode& decode,
                                const Stream* stream, const ExpertPlaces* places,
-                               const VulkanBuffer* host_params, VulkanBuffer& params, VulkanProgram& program)
+                               const ShortlistOf* shortlists, const VulkanBuffer* host_params, VulkanBuffer& params,
+                               VulkanProgram& program)
     : device_(device),
       kernels_(kernels),
       decode_(decode),
       stream_(stream),
+      shortlists_(shortlists),
       places_(places && places->any() ? places : nullptr),
       params_(params),
       program_(program),
@@ -395,7 +396,8 @@ void VulkanRecorder::sample(const Buffer& logits, uint32_t n_vocab, const Buffer
 void VulkanRecorder::argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial,
                             const Buffer& result, uint32_t rows) {
   const uint32_t partials = argmax_partials(n_vocab);
-  dispatch(kernels_.argmax(), ArgmaxPush{n_vocab}, {&logits, &partial}, partials, rows);
+  if (!std::exchange(has_partials_, false))
+    dispatch(kernels_.argmax(), ArgmaxPush{n_vocab}, {&logits, &partial}, partials, rows);
   dispatch(kernels_.argmax_merge(), ArgmaxPush{partials}, {&partial, &result, &params_}, 1, rows);
 }
 

@@ -13,9 +13,13 @@
 #include "kernels.h"
 #include "memory.h"
 #include "program.h"
+#include "shortlist.h"
 #include "stream.h"
 
 namespace bitnet::vk {
+
+// How many partial results argmax has of a row of logits.
+uint32_t argmax_partials(uint32_t n_vocab);
 
 // What is bound where a model has no such buffer, and the kernel does not read it.
 inline const Buffer* or_any(const BufferPtr& buffer, const Buffer& any) { return buffer ? buffer.get() : &any; }
@@ -38,6 +42,9 @@ struct ExpertsSoFar {
   float clamp = 0;
 };
 
+// The shortlist of a head, or null where it has none.
+using ShortlistOf = std::function<const Shortlist*(const Table&)>;
+
 // A program begins with the copy of the run's parameters to the device (without host_params those of the
 // program before stay valid) and ends by making visible what the host reads. Between two kernels stands a
 // full memory barrier, since each needs what the one before it wrote; where one does not, beside_last_ says
@@ -46,10 +53,11 @@ struct ExpertsSoFar {
 class VulkanRecorder : public Recorder {
  public:
   VulkanRecorder(const Device& device, VulkanKernels& kernels, Decode& decode, const Stream* stream,
-                 const ExpertPlaces* places, const VulkanBuffer* host_params, VulkanBuffer& params,
-                 VulkanProgram& program);
+                 const ExpertPlaces* places, const ShortlistOf* shortlists, const VulkanBuffer* host_params,
+                 VulkanBuffer& params, VulkanProgram& program);
   void finish();
   void decode(DecodeDispatches dispatches);
+  void make_shortlist(const Table& table, const Shortlist& shortlist);
 
   void embed(const Table& table, const EmbedExtra& extra, const Buffer& x, uint32_t n) override;
   void quantise(const Matrix& w, const In& in, uint32_t n) override;
@@ -85,6 +93,8 @@ class VulkanRecorder : public Recorder {
   void finish_logits(const Buffer& logits, uint32_t n_vocab, float softcap, const Buffer* suppressed,
                      uint32_t n_suppressed, uint32_t rows) override;
   void head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) override;
+  void head_of_largest(const Table& table, const Buffer& y, const Buffer& logits, const Buffer& partial,
+                       const Buffer* sampling, uint32_t n) override;
   void argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const Buffer& result,
               uint32_t rows) override;
   void sample(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const SamplingBuffers& sampling,
@@ -136,6 +146,7 @@ class VulkanRecorder : public Recorder {
   VulkanKernels& kernels_;
   Decode& decode_;
   const Stream* stream_;  // null: there is no matrix in the host's memory
+  const ShortlistOf* shortlists_;  // null: a head has none
   const ExpertPlaces* places_;  // null: nobody asks which experts a token uses
   VulkanBuffer& params_;
   VulkanProgram& program_;
@@ -146,6 +157,7 @@ class VulkanRecorder : public Recorder {
   Matrix brought_;                   // what at_hand gives
   bool after_transfer_ = false;      // the last command was a transfer, and no barrier followed yet
   const Kernel* last_ = nullptr;     // of the last command, where that was a dispatch
+  bool has_partials_ = false;        // of the logits that argmax comes for, by a shortlist
   bool beside_last_ = false;         // the next dispatch needs nothing of the last one and runs beside it
 };
 

@@ -224,6 +224,11 @@ Placement place_model(const MemoryPlan& plan, const DeviceInfo& device, const En
   const bool one_memory = device.unified && options.vram.kind == VramBudget::Kind::automatic;
   const Budgets budgets{one_memory ? std::min(vram, options.ram) : vram, options.ram, one_memory};
   Placement p = place_with_slots(plan, device, budgets, &least_ram);
+  const uint64_t room = budgets.vram - std::min(budgets.vram, p.on_device);
+  if (p.in_host == 0 && p.in_file == 0 && plan.head_is_floats && !device.software && plan.head_copy <= room) {
+    p.head_copy = plan.head_copy;
+    p.on_device += plan.head_copy;
+  }
   if (least_ram > options.ram)
     refuse(fmt::format("--ram {}: what cannot stay in the model's file takes {} of {} memory; give as much{}",
                        size_option(options.ram), size_option(least_ram), one_memory ? "the" : "host",

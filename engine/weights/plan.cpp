@@ -128,7 +128,8 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
   if (m.per_layer_embd) plan.embedding += table_bytes(*m.per_layer_embd);
   const bool whole_head = c.logit_softcap != 0 || !c.suppressed_tokens.empty();
   if (!find_file_type(m.output->type)->trits && !whole_head && shortlist_pays(c.n_vocab, c.n_embd))
-    plan.head_copy = c.n_vocab * (uint64_t{c.n_embd} + 3 * sizeof(float));
+    plan.head_copy = c.n_vocab * (uint64_t{c.n_embd} + 4 * sizeof(float)) + (256 << 10);
+  plan.head_is_floats = !find_file_type(m.output->type)->trits && !find_block_type(m.output->type);
   for (const GgufTensor* t : {m.output_norm.weight, m.output_norm.bias, m.per_layer_norm.weight, m.positions})
     if (t) plan.norms += t->data.size();
   plan.head = table_bytes(*m.output);

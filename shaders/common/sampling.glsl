@@ -1,5 +1,4 @@
-// What the three kernels of sampling share: the scratch buffer, and the mapping of floats to integers of the
-// same order. gl_WorkGroupID.y is the row of logits.
+// What the three kernels of sampling share. gl_WorkGroupID.y is the row of logits.
 
 struct SampleScratch {
   uint count;  // of candidates; may be more than fit
@@ -10,13 +9,7 @@ struct SampleScratch {
 layout(binding = 0) buffer Scratch { SampleScratch scratch[]; };
 #define own scratch[gl_WorkGroupID.y]  // that of the row
 
-// A key is larger for a larger logit; -0 and 0 have the same key.
-uint key_of(uint bits) {
-  if (bits == 0x80000000u) bits = 0u;
-  return (bits & 0x80000000u) != 0u ? ~bits : bits | 0x80000000u;
-}
-
-uint bits_of(uint key) { return (key & 0x80000000u) != 0u ? key & 0x7FFFFFFFu : ~key; }
+#include "common/float_key.glsl"
 
 // The bin of a logit by its distance to the largest one, 64 bins an octave from 2^-16 to 2^16, so that a bin
 // is narrow in proportion to its distance, whatever the scale of the logits.

@@ -232,14 +232,13 @@ TEST(EngineDevices, EveryInstructionSetGivesTheLogitsOfTheScalarReference) {
   EXPECT_THROW(logits_of_cpu("no such instructions", 1), Error);
 }
 
-TEST(EngineDevices, AShortlistedHeadDecodesTheSameTokens) {
-  current_device = "cpu";
+TEST_P(EngineTest, AShortlistedHeadDecodesTheSameTokens) {
   struct Decoded {
     std::vector<SampledToken> tokens;
     std::vector<float> logits;
   };
   const auto decode = [](HeadShortlist shortlist) {
-    EngineOptions options = on("cpu");
+    EngineOptions options = on(current_device);
     options.kernels = share({.head_shortlist = shortlist});
     const auto engine = Engine::open(model_file(), options);
     const auto session = Session::create(*engine, 0);
@@ -263,8 +262,8 @@ TEST(EngineDevices, AShortlistedHeadDecodesTheSameTokens) {
 }
 
 // With a shortlist, the sum of all probabilities is made of the shortlist's approximations.
-TEST(EngineDevices, AShortlistedHeadSamplesWhatTheSamplerChooses) {
-  EngineOptions options = on("cpu");
+TEST_P(EngineTest, AShortlistedHeadSamplesWhatTheSamplerChooses) {
+  EngineOptions options = on(current_device);
   options.kernels = share({.head_shortlist = HeadShortlist::always});
   const auto engine = Engine::open(model_file(), options);
   for (const uint64_t seed : {1, 2}) {

@@ -145,7 +145,9 @@ class Kernels : public testing::TestWithParam<Variant> {
                              .chained_decode = chained ? ChainedDecode::always : ChainedDecode::never,
                              .as_gpu = variant.as_gpu,
                              .subgroup_size = variant.subgroup_size,
-                             .cpu_kernels = variant.cpu_kernels});
+                             .cpu_kernels = variant.cpu_kernels,
+                             .head_shortlist = variant.cpu_kernels.empty() ? HeadShortlist::always
+                                                                           : HeadShortlist::where_large});
     options.threads = 3;
     if (variant.cpu_kernels.empty() && device.cpu) GTEST_SKIP() << "there is no Vulkan device";
     if (variant.dot == IntegerDot::always && !device.integer_dot) GTEST_SKIP() << "the device has none";

@@ -1,6 +1,8 @@
 // Tests the kernels that read the token embedding and the LM head, in every type of table.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 
 #include "engine/gguf.h"
@@ -128,6 +130,74 @@ TEST_P(Kernels, TheHeadOfEveryTypeIsItsProduct) {
         run(*backend, [&](Recorder& r) { r.head(table, *one_y, *one, 1); });
         const auto single = get<float>(*backend, *one, table.n_vocab);
         EXPECT_TRUE(std::equal(single.begin(), single.end(), found.begin() + t * table.n_vocab)) << t;
+      }
+    }
+}
+
+// What a shortlist leaves: the largest logits of each row with the bits of the whole head, others that are smaller, and
+// the same largest one, of tables and vectors of which bounds can and cannot be computed.
+TEST_P(Kernels, AShortlistedHeadHasTheLargestLogits) {
+  if (!GetParam().cpu_kernels.empty()) GTEST_SKIP() << "the CPU's is tested by cpu/shortlist_test.cpp";
+  constexpr uint32_t kVocab = 3000, kEmbd = 192, kTokens = 5, kWant = 12;
+  constexpr float kInfinite = std::numeric_limits<float>::infinity();
+  std::normal_distribution<float> normal;
+  for (const bool broken : {false, true})
+    for (const TensorType type : {TensorType::f32, TensorType::f16, TensorType::bf16}) {
+      SCOPED_TRACE(shown_name(type) + (broken ? ", broken" : ""));
+      const TableCase c{type, type == TensorType::f16 ? std::vector<uint32_t>{0} : std::vector<uint32_t>{}, {}};
+      std::vector<std::byte> bytes = random_rows_of(c, kVocab, kEmbd, rng);
+      if (type == TensorType::f32) {
+        std::vector<float> values(kVocab * kEmbd);
+        for (float& v : values) v = 0.02F * normal(rng);
+        std::fill_n(&values[77 * kEmbd], kEmbd, 0.0F);
+        std::fill_n(&values[78 * kEmbd], kEmbd, 1e-20F);
+        std::copy_n(&values[1000 * kEmbd], kEmbd, &values[2999 * kEmbd]);  // so that two are the same
+        if (broken) values[79 * kEmbd + 3] = kInfinite, values[80 * kEmbd + 190] = -std::nanf("");
+        std::memcpy(bytes.data(), values.data(), bytes.size());
+      }
+      const Table table = in_chunks(*backend, c, bytes, kEmbd, {kVocab});
+      std::vector<float> y(size_t{kTokens} * kEmbd);
+      for (float& v : y) v = normal(rng);
+      if (type == TensorType::f32) std::memcpy(&y[kEmbd], &bytes[size_t{1000} * kEmbd * sizeof(float)], kEmbd * 4);
+      std::fill_n(&y[2 * kEmbd], kEmbd, 0.0F);
+      if (broken) y[3 * kEmbd + 100] = kInfinite, y[4 * kEmbd + 7] = std::nanf("");
+      SamplingInput input{.recipe = {}, .want = kWant, .history = {}};
+      const BufferPtr vectors = put(*backend, y), wanting = put(*backend, std::vector<SamplingInput>{input}),
+                      whole = put(*backend, std::vector<float>(size_t{kTokens} * kVocab)),
+                      some = put(*backend, std::vector<float>(size_t{kTokens} * kVocab)),
+                      partial = put(*backend, std::vector<ArgmaxResult>(kTokens * kArgmaxPartials)),
+                      best = put(*backend, std::vector<ArgmaxResult>(kTokens));
+      run(*backend, [&](Recorder& r) {
+        r.head(table, *vectors, *whole, kTokens);
+        r.argmax(*whole, kVocab, *partial, *best, kTokens);
+      });
+      const auto all = get<float>(*backend, *whole, size_t{kTokens} * kVocab);
+      const auto largest = get<ArgmaxResult>(*backend, *best, kTokens);
+      for (const Buffer* sampling : {static_cast<const Buffer*>(nullptr), static_cast<const Buffer*>(wanting.get())}) {
+        run(*backend, [&](Recorder& r) {
+          r.head_of_largest(table, *vectors, *some, *partial, sampling, kTokens);
+          r.argmax(*some, kVocab, *partial, *best, kTokens);
+        });
+        const auto found = get<float>(*backend, *some, size_t{kTokens} * kVocab);
+        const auto first = get<ArgmaxResult>(*backend, *best, kTokens);
+        for (uint32_t t = 0; t < kTokens; ++t) {
+          EXPECT_EQ(first[t].non_finite, largest[t].non_finite) << t;
+          if (largest[t].non_finite) continue;
+          EXPECT_EQ(first[t].index, largest[t].index) << t;
+          EXPECT_EQ(first[t].largest, largest[t].largest) << t;
+          EXPECT_NEAR(first[t].sum_exp, largest[t].sum_exp, 0.1 * largest[t].sum_exp) << t;
+          const float *row = &all[size_t{t} * kVocab], *got = &found[size_t{t} * kVocab];
+          std::vector<float> sorted(row, row + kVocab);
+          const uint32_t want = sampling ? kWant : 1;
+          std::ranges::nth_element(sorted, sorted.begin() + want - 1, std::greater<>());
+          uint32_t approximated = 0;
+          for (uint32_t i = 0; i < kVocab; ++i) {
+            if (got[i] == row[i]) continue;
+            ++approximated;
+            EXPECT_LT(std::max(got[i], row[i]), sorted[want - 1]) << i << " of " << t;
+          }
+          EXPECT_TRUE(type != TensorType::f32 || t >= 2 || approximated > kVocab / 2) << t;
+        }
       }
     }
 }

@@ -107,7 +107,7 @@ TEST_P(Recording, ATokenReadsEveryWeightOnce) {
     CpuRecorder recorder(
         kernels, kThreads, input, [&](const Table&) { return shortlisted ? &shortlist : nullptr; }, program);
     record_blocks(recorder, model, activations, cache, 1);
-    record_head(recorder, model, activations, 0, 1, *logits, *result);
+    record_head(recorder, model, activations, 0, 1, {}, *logits, *result);
     reads = {};
     Scratch scratch(program.scratch_lines);
     for (const Step& step : program.steps) {

@@ -1,0 +1,46 @@
+#include "shortlist.h"
+
+#include "ceil_div.h"
+#include "recorder.h"
+#include "shaders/params.h"
+
+namespace bitnet::vk {
+
+Shortlist::Shortlist(const Device& device, const Table& table)
+    : codes(device, uint64_t{table.n_vocab} * table.n_embd, BufferUse::device),
+      rows(device, table.n_vocab * sizeof(ShortlistRow), BufferUse::device),
+      parts(device, uint64_t{kMaxLogitRows} * 2 * table.n_embd, BufferUse::device),
+      vectors(device, kMaxLogitRows * sizeof(ShortlistVector), BufferUse::device),
+      borders(device, kMaxLogitRows * SHORTLIST_BORDERS * sizeof(uint32_t), BufferUse::device) {}
+
+bool Shortlist::is_possible(const Device& device, const Table& table) {
+  return !table.is_ternary() && !has_blocks(table.type) && !table.wants_all_logits &&
+         table.chunks.size() == 1 && table.n_embd % 64 == 0 && !vulkan(*table.chunks[0].bytes).is_in_host() &&
+         device.limits().maxComputeWorkGroupInvocations >= SHORTLIST_WORKGROUP;
+}
+
+void VulkanRecorder::make_shortlist(const Table& table, const Shortlist& shortlist) {
+  dispatch(kernels_.shortlist(table, 1).copy, HeadPush{table.n_embd, table.n_vocab, 0, table.n_vocab, 1},
+           {table.chunks[0].bytes.get(), &shortlist.codes, &shortlist.rows},
+           groups_for_rows(table.n_vocab, 1));
+}
+
+void VulkanRecorder::head_of_largest(const Table& table, const Buffer& y, const Buffer& logits,
+                                     const Buffer& partial, const Buffer* sampling, uint32_t n) {
+  const Shortlist* s = shortlists_ && n <= kMaxLogitRows ? (*shortlists_)(table) : nullptr;
+  if (!s) return head(table, y, logits, n);
+  const VulkanKernels::ShortlistKernels kernels = kernels_.shortlist(table, n);
+  const HeadPush push{table.n_embd, table.n_vocab, 0, table.n_vocab, n};
+  const uint32_t groups = std::min<uint32_t>(
+      SHORTLIST_BORDERS, groups_for_rows(table.n_vocab, kernels.approximate.constant(CONSTANT_ROWS)));
+  dispatch(kernels.vector, push, {&y, &s->parts, &s->vectors}, n);
+  dispatch(kernels.approximate, push, {&s->codes, &s->rows, &s->parts, &s->vectors, &logits, &s->borders},
+           groups, ceil_div(n, kernels.approximate.constant(CONSTANT_TOKENS)));
+  dispatch(kernels.candidates, ShortlistPush{table.n_embd, table.n_vocab, groups, sampling ? 1U : 0U},
+           {table.chunks[0].bytes.get(), &y, &s->rows, &s->vectors, &s->borders,
+            sampling ? sampling : &s->borders, &logits, &partial},
+           argmax_partials(table.n_vocab), n);
+  has_partials_ = true;
+}
+
+}  // namespace bitnet::vk
