@@ -143,7 +143,14 @@ class VulkanBackend : public Backend {
     if (!always && !(may_copy_head_ && shortlist_pays(device_, table))) return nullptr;
     auto& shortlist = shortlists_[table.chunks[0].bytes.get()];
     if (!shortlist) {
-      auto made = std::make_unique<Shortlist>(device_, table);
+      std::unique_ptr<Shortlist> made;
+      try {
+        made = std::make_unique<Shortlist>(device_, table);
+      } catch (const Error&) {
+        if (always) throw;
+        may_copy_head_ = false;  // the device has less memory than its driver said
+        return nullptr;
+      }
       const auto program = record_next(
           [&](Recorder& r) { static_cast<VulkanRecorder&>(r).make_shortlist(table, *made); });
       start_next(*program);
