@@ -22,12 +22,12 @@ struct Decoded {
 
 class DraftSessionTest : public OnDevice {
  protected:
-  // Passes of so many guessed tokens, whatever they take.
+  // Passes of so many guessed tokens, whatever they take. The head has a shortlist, which tokens alone have too.
   static Engine& drafting_engine() {
     auto& engine = shared_engines->engines["drafts on " + current_device];
     if (!engine) {
       EngineOptions options = on(current_device);
-      options.kernels = share({.draft_tokens = 5});
+      options.kernels = share({.head_shortlist = HeadShortlist::always, .draft_tokens = 5});
       engine = Engine::open(model_file(), options);
     }
     return *engine;
