@@ -108,7 +108,8 @@ class StreamTest(unittest.TestCase):
         t.line("fg")
         wait_row("> go o")
         t.line("n")
-        t.wait(r"> go on\n[^>\n]")
+        # A fast answer has sent the line off the screen before anybody looks.
+        t.wait_until("the answer has begun", lambda: re.search(r"> go on\n[^>\n]", t.tmux("capture-pane", "-p", "-S", "-")))
         t.key("C-z")
         t.wait_prompt()
         t.line("fg")
