@@ -109,9 +109,9 @@ class Recorder {
                              uint32_t n_suppressed, uint32_t rows) = 0;
   // logits [n][n_vocab] = table y, of a dense table
   virtual void head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) = 0;
-  // The same where argmax follows and only the largest logits are looked at, one of each row or, with a buffer of
-  // SamplingInput, as many as that wants. The others may be approximations, which are smaller than these.
-  // `partial` is that of argmax.
+  // The same where argmax follows and only the largest logits are looked at, one of each row or, with a
+  // buffer of SamplingInput, as many as that wants. The others may be approximations, which are smaller than
+  // these. `partial` is that of argmax.
   virtual void head_of_largest(const Table& table, const Buffer& y, const Buffer& logits,
                                const Buffer& /*partial*/, const Buffer* /*sampling*/, uint32_t n) {
     head(table, y, logits, n);

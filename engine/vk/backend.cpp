@@ -151,8 +151,8 @@ class VulkanBackend : public Backend {
         may_copy_head_ = false;  // the device has less memory than its driver said
         return nullptr;
       }
-      const auto program = record_next(
-          [&](Recorder& r) { static_cast<VulkanRecorder&>(r).make_shortlist(table, *made); });
+      const auto program =
+          record_next([&](Recorder& r) { static_cast<VulkanRecorder&>(r).make_shortlist(table, *made); });
       start_next(*program);
       wait(*program);
       shortlist = std::move(made);

@@ -58,8 +58,8 @@ uint32_t argmax_partials(uint32_t n_vocab) {
 
 VulkanRecorder::VulkanRecorder(const Device& device, VulkanKernels& kernels, Decode& decode,
                                const Stream* stream, const ExpertPlaces* places,
-                               const ShortlistOf* shortlists, const VulkanBuffer* host_params, VulkanBuffer& params,
-                               VulkanProgram& program)
+                               const ShortlistOf* shortlists, const VulkanBuffer* host_params,
+                               VulkanBuffer& params, VulkanProgram& program)
     : device_(device),
       kernels_(kernels),
       decode_(decode),

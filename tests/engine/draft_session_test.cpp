@@ -22,7 +22,7 @@ struct Decoded {
 
 class DraftSessionTest : public OnDevice {
  protected:
-  // Passes of so many guessed tokens, whatever they take. The head has a shortlist, which tokens alone have too.
+  // Passes of so many guessed tokens, whatever they take, with a shortlist as for tokens alone.
   static Engine& drafting_engine() {
     auto& engine = shared_engines->engines["drafts on " + current_device];
     if (!engine) {

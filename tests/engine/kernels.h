@@ -141,13 +141,13 @@ class Kernels : public testing::TestWithParam<Variant> {
     const bool chained = !device.software || (threads && std::string(threads) == "1");
     roll_loops(device);
     EngineOptions options;
-    options.kernels = share({.integer_dot = variant.dot,
-                             .chained_decode = chained ? ChainedDecode::always : ChainedDecode::never,
-                             .as_gpu = variant.as_gpu,
-                             .subgroup_size = variant.subgroup_size,
-                             .cpu_kernels = variant.cpu_kernels,
-                             .head_shortlist = variant.cpu_kernels.empty() ? HeadShortlist::always
-                                                                           : HeadShortlist::where_large});
+    options.kernels = share(
+        {.integer_dot = variant.dot,
+         .chained_decode = chained ? ChainedDecode::always : ChainedDecode::never,
+         .as_gpu = variant.as_gpu,
+         .subgroup_size = variant.subgroup_size,
+         .cpu_kernels = variant.cpu_kernels,
+         .head_shortlist = variant.cpu_kernels.empty() ? HeadShortlist::always : HeadShortlist::where_large});
     options.threads = 3;
     if (variant.cpu_kernels.empty() && device.cpu) GTEST_SKIP() << "there is no Vulkan device";
     if (variant.dot == IntegerDot::always && !device.integer_dot) GTEST_SKIP() << "the device has none";

@@ -134,8 +134,8 @@ TEST_P(Kernels, TheHeadOfEveryTypeIsItsProduct) {
     }
 }
 
-// What a shortlist leaves: the largest logits of each row with the bits of the whole head, others that are smaller, and
-// the same largest one, of tables and vectors of which bounds can and cannot be computed.
+// What a shortlist leaves: the largest logits of each row with the bits of the whole head, others that are
+// smaller, and the same largest one, of tables and vectors of which bounds can and cannot be computed.
 TEST_P(Kernels, AShortlistedHeadHasTheLargestLogits) {
   if (!GetParam().cpu_kernels.empty()) GTEST_SKIP() << "the CPU's is tested by cpu/shortlist_test.cpp";
   constexpr uint32_t kVocab = 3000, kEmbd = 192, kTokens = 5, kWant = 12;
@@ -144,7 +144,8 @@ TEST_P(Kernels, AShortlistedHeadHasTheLargestLogits) {
   for (const bool broken : {false, true})
     for (const TensorType type : {TensorType::f32, TensorType::f16, TensorType::bf16}) {
       SCOPED_TRACE(shown_name(type) + (broken ? ", broken" : ""));
-      const TableCase c{type, type == TensorType::f16 ? std::vector<uint32_t>{0} : std::vector<uint32_t>{}, {}};
+      const TableCase c{
+          type, type == TensorType::f16 ? std::vector<uint32_t>{0} : std::vector<uint32_t>{}, {}};
       std::vector<std::byte> bytes = random_rows_of(c, kVocab, kEmbd, rng);
       if (type == TensorType::f32) {
         std::vector<float> values(kVocab * kEmbd);
@@ -158,7 +159,8 @@ TEST_P(Kernels, AShortlistedHeadHasTheLargestLogits) {
       const Table table = in_chunks(*backend, c, bytes, kEmbd, {kVocab});
       std::vector<float> y(size_t{kTokens} * kEmbd);
       for (float& v : y) v = normal(rng);
-      if (type == TensorType::f32) std::memcpy(&y[kEmbd], &bytes[size_t{1000} * kEmbd * sizeof(float)], kEmbd * 4);
+      if (type == TensorType::f32)
+        std::memcpy(&y[kEmbd], &bytes[size_t{1000} * kEmbd * sizeof(float)], kEmbd * 4);
       std::fill_n(&y[2 * kEmbd], kEmbd, 0.0F);
       if (broken) y[3 * kEmbd + 100] = kInfinite, y[4 * kEmbd + 7] = std::nanf("");
       SamplingInput input{.recipe = {}, .want = kWant, .history = {}};
@@ -173,7 +175,8 @@ TEST_P(Kernels, AShortlistedHeadHasTheLargestLogits) {
       });
       const auto all = get<float>(*backend, *whole, size_t{kTokens} * kVocab);
       const auto largest = get<ArgmaxResult>(*backend, *best, kTokens);
-      for (const Buffer* sampling : {static_cast<const Buffer*>(nullptr), static_cast<const Buffer*>(wanting.get())}) {
+      for (const Buffer* sampling :
+           {static_cast<const Buffer*>(nullptr), static_cast<const Buffer*>(wanting.get())}) {
         run(*backend, [&](Recorder& r) {
           r.head_of_largest(table, *vectors, *some, *partial, sampling, kTokens);
           r.argmax(*some, kVocab, *partial, *best, kTokens);
