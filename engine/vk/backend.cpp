@@ -32,11 +32,6 @@ bool use_matrix(const DeviceInfo& device, IntegerDot wanted) {
          (wanted == IntegerDot::where_fast && device.int8_matrix && !device.software);
 }
 
-// A copy of a head is worth its memory where reading the head takes long.
-bool shortlist_pays(const Device& device, const Table& table) {
-  return device.is_gpu() && bitnet::shortlist_pays(table.n_vocab, table.n_embd);
-}
-
 class VulkanBackend : public Backend {
  public:
   explicit VulkanBackend(const EngineOptions& options)
@@ -140,7 +135,7 @@ class VulkanBackend : public Backend {
   const Shortlist* shortlist_of(const Table& table) {
     const bool always = head_shortlist_ == HeadShortlist::always;
     if (head_shortlist_ == HeadShortlist::never || !Shortlist::is_possible(device_, table)) return nullptr;
-    if (!always && !(may_copy_head_ && shortlist_pays(device_, table))) return nullptr;
+    if (!always && !may_copy_head_) return nullptr;
     auto& shortlist = shortlists_[table.chunks[0].bytes.get()];
     if (!shortlist) {
       std::unique_ptr<Shortlist> made;
