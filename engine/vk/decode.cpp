@@ -146,11 +146,15 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   uint64_t slot_bytes = 16;
   for (const DecodeStage& s : stages) slot_bytes = std::max(slot_bytes, n_tokens * s.n_out * kTaggedBytes);
   slot_bytes = (slot_bytes + 255) / 256 * 256;
-  uint64_t flags_bytes = 0;  // behind the slots: a tagged value for each workgroup of attention
-  for (const DecodeStage& s : stages)
-    if (s.kind == STAGE_ATTENTION) flags_bytes = std::max(flags_bytes, s.n_groups * kTaggedBytes);
+  uint64_t chunk_bytes = 0;  // behind the slots, what a stage of attention hands over in itself
+  for (const DecodeStage& s : stages) {
+    if (s.kind != STAGE_ATTENTION) continue;
+    const uint32_t chunks = n_tokens == 1 ? std::min(s.max_chunks, uint32_t{TAGGED_CHUNKS}) : 0;
+    const uint64_t results = uint64_t{chunks} * (s.n_out + 2 * s.n_head);
+    chunk_bytes = std::max(chunk_bytes, (results + s.n_groups) * kTaggedBytes);
+  }
   result.memory = memory((kProgressHeader + uint64_t{n_stages} * kDoneStride) * sizeof(uint32_t),
-                         list.n_slots() * slot_bytes + flags_bytes);
+                         list.n_slots() * slot_bytes + chunk_bytes);
   list.lay_flow(result.kernel->constant(CONSTANT_ROUNDED), result.memory->tagged->address(), slot_bytes);
   const uint32_t most_polls = device_.use().host_weights != 0 ? kMostPollsOverALink : kMostPolls;
   uint32_t last_groups = 0;

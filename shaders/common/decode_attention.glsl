@@ -374,17 +374,16 @@ void attention(uint group) {
       if (n_seen == 1) {
         give_features(first_head * kPairs, item, sum / l);
       } else {
-        Pairs chunks = Pairs(push.chunks);
-        uint of_chunk = result_of(first_head + h, chunk);
-        if (pair == 0) chunks.at[of_chunk] = vec2(largest_score[h], l);
-        chunks.at[of_chunk + 1 + pair] = sum;
+        uint head = first_head + h, place = chunk - first_chunk;
+        if (pair == 0) give_result(head, chunk, place, n_seen, 0, vec2(largest_score[h], l));
+        give_result(head, chunk, place, n_seen, 1 + pair, sum);
       }
     }
     if (next >= n_chunks) break;
     barrier();
   }
 
-  if (n_seen > 1) {
+  if (n_seen > 1 && !are_tagged(n_seen)) {
     memoryBarrierBuffer();
     barrier();
     if (lane == 0)
