@@ -4,13 +4,15 @@
 // slots that are overwritten behind each use, in two bits or 1.6, or stay in the file; experts have as many
 // places as fit, and each one that is missed takes a place. Then the same with copies that arrive late.
 //
-//   placement_soak FILE... [--device NAME] [--tokens 256] [--budgets 7] [--as-gpu]
+//   placement_soak FILE... [--device NAME] [--tokens 256] [--budgets 7] [--ways 0123456] [--as-gpu]
 //
+// --ways: only these of the ways below (kWays), by number.
 // --as-gpu: a software device gets the kernels of a GPU and its chain of stages; with one thread
 // (LP_NUM_THREADS=1).
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -114,6 +116,7 @@ class Soak {
     int differ = 0;
     for (uint32_t i = from; i < to; ++i) {
       const uint64_t vram = plan_.fixed() + (all_ - plan_.fixed()) * i / (budgets - 1);
+      const auto start = std::chrono::steady_clock::now();
       std::string found;
       try {
         found = difference(run(way, vram), wanted_);
@@ -123,10 +126,11 @@ class Soak {
       const double mib = 1.0 / (1 << 20);
       fmt::print(
           "  {:26} {:8.1f} MiB there, {:8.1f} in host memory, {:8.1f} in the file, {} places of experts "
-          "(hits {} of {}, {} copies): {}\n",
+          "(hits {} of {}, {} copies), {:.1f} s: {}\n",
           way.name, mib * static_cast<double>(placed_.on_device), mib * static_cast<double>(placed_.in_host),
           mib * static_cast<double>(placed_.in_file), placed_.expert_places, experts_.hits, experts_.uses,
-          experts_.copies, found.empty() ? "the same" : "differ:" + found);
+          experts_.copies, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+          found.empty() ? "the same" : "differ:" + found);
       std::fflush(stdout);
       differ += found.empty() ? 0 : 1;
     }
@@ -183,6 +187,7 @@ int main(int argc, char** argv) {
   bitnet::EngineOptions options;
   options.cache_folder = std::filesystem::temp_directory_path() / "bitnet-placement-soak";
   uint32_t tokens = 256, budgets = 7;
+  std::string ways = "0123456";
   bool as_gpu = false;
   const std::vector<std::string> args(argv + 1, argv + argc);
   for (size_t i = 0; i < args.size(); ++i) {
@@ -193,6 +198,8 @@ int main(int argc, char** argv) {
       tokens = static_cast<uint32_t>(std::stoul(value()));
     else if (args[i] == "--budgets")
       budgets = std::max(3U, static_cast<uint32_t>(std::stoul(value())));
+    else if (args[i] == "--ways")
+      ways = value();
     else if (args[i] == "--as-gpu")
       as_gpu = true;
     else
@@ -205,7 +212,9 @@ int main(int argc, char** argv) {
       bitnet::make_copies_late(late);
       if (late) fmt::print(" with copies that arrive late:\n");
       for (const Way& way : kWays)
-        if (!late)
+        if (ways.find(static_cast<char>('0' + (&way - kWays))) == std::string::npos)
+          continue;
+        else if (!late)
           differ += soak.compare(way, 0, budgets, budgets);
         else if (way.poisoned)
           differ += soak.compare(way, budgets / 2, budgets / 2 + 2, budgets);
