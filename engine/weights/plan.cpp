@@ -104,14 +104,13 @@ void add_pieces(const ModelFile& m, MemoryPlan& plan) {
 }
 
 // What a device takes for the stages of decode and the commands of a session (vk/decode.cpp); other backends
-// take less. `most_rows` and `block_rows` are of the largest matrix, and of the largest of a block: each
-// chain of stages keeps the values of a few of them, and experts, which are no stages, cut a token's chain in
-// as many as there are blocks.
-uint64_t command_bytes(const ModelFile& m, uint64_t most_rows, uint64_t block_rows) {
-  constexpr uint64_t kPrograms = 7, kTagged = 64, kStages = 5, kStage = 4 << 10, kOther = 256 << 10;
-  const uint64_t cuts = m.config.n_expert != 0 ? m.blocks.size() : 0;
-  return kPrograms * (kTagged * (most_rows + cuts * block_rows) + kStages * kStage * m.blocks.size()) +
-         kOther;
+// take less. Each program has its lists of stages. All have the same values that stages give each other, a
+// few results of `most_rows` rows; where the chains of a block differ, those of the first program have been
+// made anew for larger ones.
+uint64_t command_bytes(const ModelFile& m, uint64_t most_rows) {
+  constexpr uint64_t kPrograms = 7, kTagged = 64, kMemories = 4, kStages = 5, kStage = 4 << 10,
+                     kOther = 256 << 10;
+  return kMemories * kTagged * most_rows + kPrograms * kStages * kStage * m.blocks.size() + kOther;
 }
 
 }  // namespace
@@ -148,7 +147,6 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
   const uint64_t tokens = n_ctx == 0 ? usual_context(c) : n_ctx,
                  batch = std::min<uint64_t>(kMaxBatch, tokens);
   uint64_t input = c.n_embd, qkv = 0, o = 0, scratch = 0, gates = 0, delta_scratch = 0;
-  constexpr uint64_t kMostRowsOfAStage = 1 << 15;
   uint64_t turned = 0;  // features of inputs that are rotated
   uint64_t zeros = 0;   // bytes that KvCache makes states of
   bool post = false, blocks = false, floats = false, scaled = false, rest = false;
@@ -200,17 +198,19 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
   }
   const uint64_t f32_features = c.n_embd + qkv + o + gates + delta_scratch + pairs * c.n_ff +
                                 (post ? c.n_embd : 0) + (floats ? rounded : 0) + turned +
-                                (rest && blocks ? 2 * c.n_ff : 0) + uint64_t{c.n_per_layer} * (2 * c.n_layer + 1);
+                                (rest && blocks ? 2 * c.n_ff : 0) +
+                                uint64_t{c.n_per_layer} * (2 * c.n_layer + 1);
   const uint64_t of_blocks = blocks ? rounded / 16 * 4 + 8 : 0;
   plan.activations +=
-      batch * (4 * f32_features +
-               (rest ? 2 : 1) * (rounded + of_blocks) + rounded / 64 * 4 + 8 +
+      batch * (4 * f32_features + (rest ? 2 : 1) * (rounded + of_blocks) + rounded / 64 * 4 + 8 +
                (scaled ? rounded / 32 * 4 : 0)) +
       (tokens + kAttentionChunk - 1) / kAttentionChunk * 4 * scratch +
       4 * ((kMaxLogitRows + kRunAhead) * uint64_t{c.n_vocab} + uint64_t{kMaxLogitRows} * c.n_embd);
   for (const Rope& rope : c.ropes) plan.activations += tokens * rope.dim * 4;
+  constexpr uint64_t kMostRowsOfAStage = 1 << 15;  // a larger head has kernels of its own
+  const uint64_t head_rows = c.n_vocab <= kMostRowsOfAStage ? c.n_vocab : 0;
   plan.activations += command_bytes(
-      m, std::max({input, qkv, std::min<uint64_t>(c.n_vocab, kMostRowsOfAStage)}), std::max(input, qkv));
+      m, std::max({input, qkv, head_rows, pairs * c.n_ff, uint64_t{c.n_per_layer} * c.n_layer}));
   return plan;
 }
 
