@@ -52,7 +52,7 @@ void TensorLoader::load_trits_in_fives(const RowsToPack::Part& part, uint32_t fi
 }
 
 void TensorLoader::load_trits(const RowsToPack& rows, Matrix& m) {
-  const bool everywhere = backend_.group_layout() == Layout::fives16 && has_bands(rows);
+  const bool everywhere = backend_.group_layout() == Layout::fives16 && has_bands(rows) && !homes_.read_again;
   m.in_fives = m.n_expert == 0 && (everywhere || in_fives(rows));
   if (m.in_fives) m.codes = allocate(m.rows() * code_bytes(Layout::fives16, m.n_in));
   if (m.in_fives && !everywhere) count_fives(m);

@@ -24,6 +24,8 @@ struct WeightHomes {
   // Of what stays in the file, and the places into which it reads; it begins later. Null where nothing does.
   WeightReader* reader = nullptr;
   std::span<const BufferPtr> places = {};
+  // What is loaded here stays in the file, and is loaded again for each use: packing is worth less then.
+  bool read_again = false;
 };
 
 // `on_progress` as in EngineOptions. What stays in the file is looked at once, and read again by the reader,

@@ -243,7 +243,8 @@ WeightReader::Put TensorLoader::put_in_place(const TensorStack& stack, size_t by
         }
         PlaceBackend to(backend, place);
         Placement all_there;
-        TensorLoader(*of_model, to, layout, {all_there}, {}).unrotated(stack, by_heads);
+        TensorLoader(*of_model, to, layout, {.placement = all_there, .read_again = true}, {})
+            .unrotated(stack, by_heads);
       };
 }
 
@@ -255,7 +256,7 @@ Matrix TensorLoader::from_file(const TensorStack& stack, size_t by_heads) {
     report(before + done);
     return true;
   };
-  TensorLoader packer(file_, nowhere, layout_, {all_there}, tell);
+  TensorLoader packer(file_, nowhere, layout_, {.placement = all_there, .read_again = true}, tell);
   TensorStack weights = stack;
   weights.biases = {};
   Matrix m = packer.unrotated(weights, by_heads);
