@@ -98,7 +98,7 @@ std::vector<Row> rows_of(const Plan& plan) {
     }
     if (row.on_device + row.in_host + row.in_file != 0) rows.push_back(row);
   }
-  rows.push_back({fmt::format("keys and values of {} tokens", plan.n_ctx), plan.memory.kv_cache});
+  rows.push_back({fmt::format("keys, values of {} tokens", plan.n_ctx), plan.memory.kv_cache});
   if (plan.memory.state != 0) rows.push_back({"state of layers without keys", plan.memory.state});
   rows.push_back({"activations, norms, commands", plan.memory.activations + plan.memory.norms});
   const Placement& p = plan.placement;
@@ -120,13 +120,13 @@ std::string cell(uint64_t bytes) { return bytes == 0 ? "-" : size_text(bytes); }
 
 std::string table_text(const Plan& plan) {
   const bool has_file = plan.placement.in_file != 0;
-  const int first = has_file ? 28 : 34, other = has_file ? 13 : 14;  // columns, of 80 at most
   const auto line = [&](const std::string& name, const std::string& device, const std::string& host,
                         const std::string& read, const std::string& file) {
-    std::string text = fmt::format(
-        "{:<{}}{:>{}}{:>{}}{:>{}}{:>{}}", printable(name, static_cast<size_t>(first) - 1), first, device,
-        other, plan.device.cpu ? "" : host, other, read, other, has_file ? file : "", other);
-    return text.substr(0, text.find_last_not_of(' ') + 1) + '\n';
+    std::string text = fmt::format("{:<30}{:>11}", printable(name, 29), device);  // 80 columns at most
+    if (!plan.device.cpu) text += fmt::format("{:>11}", host);
+    text += fmt::format("{:>15}", read);
+    if (has_file) text += fmt::format("{:>13}", file);
+    return text + '\n';
   };
   std::string s = line("", plan.device.cpu ? "memory" : "device", "computer", "a token reads", "in the file");
   for (const Row& row : rows_of(plan))
@@ -148,8 +148,8 @@ std::string speed_text(const Plan& plan) {
   const double link = p.fives ? plan.speeds.of_copies : plan.speeds.of_host;
   std::string s = fmt::format("speed         {}\n", rate_text(*rate));
   if (p.read_in_host != 0)
-    s += fmt::format("link          {:.1f} GB/s to the device; a token's {} take {:.1f} ms\n",
-                     link / 1e9, size_text(p.read_in_host), 1e3 * static_cast<double>(p.read_in_host) / link);
+    s += fmt::format("link          {:.1f} GB/s to the device; a token's {} take {:.1f} ms\n", link / 1e9,
+                     size_text(p.read_in_host), 1e3 * static_cast<double>(p.read_in_host) / link);
   if (p.fives && p.in_host != 0)
     s += "packing       a ternary weight takes 1.6 bits in the computer's memory, and 2 on the device\n";
   return s;

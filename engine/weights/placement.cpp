@@ -19,9 +19,10 @@ uint64_t automatic_budget(const DeviceInfo& device) {
 
 constexpr uint64_t kBetween = 6 * 256;  // of the buffers of a matrix
 
-// Where not all experts fit, the room of those that do goes to copies of the experts that are used, as many of
-// each matrix: a token reads about as much of host memory as with whole matrices if all are used alike, and less
-// if they are not. Where there are fewer places than experts that a token uses, these would push each other out.
+// Where not all experts fit, the room of those that do goes to copies of the experts that are used, as many
+// of each matrix: a token reads about as much of host memory as with whole matrices if all are used alike,
+// and less if they are not. Where there are fewer places than experts that a token uses, these would push
+// each other out.
 void share_among_experts(Placement& p, const Budgets& budgets) {
   uint64_t resident = 0, one_of_each = 0, tables = 0;
   uint32_t most = UINT32_MAX, least = 0;
@@ -39,7 +40,8 @@ void share_among_experts(Placement& p, const Budgets& budgets) {
   const bool has_room = p.in_file == 0 && resident <= budgets.ram && p.in_host <= budgets.ram - resident;
   if (all_fit || budgets.one_memory || !has_room) return;
   const uint64_t others = p.on_device - resident + tables;
-  const uint64_t places = std::min<uint64_t>((budgets.vram - std::min(budgets.vram, others)) / one_of_each, most);
+  const uint64_t places =
+      std::min<uint64_t>((budgets.vram - std::min(budgets.vram, others)) / one_of_each, most);
   if (places < least) return;
   for (size_t i = 0; i < p.pieces.size(); ++i) {
     const WeightPiece& piece = p.pieces[i];
@@ -115,9 +117,10 @@ void Placement::move_to_host(const GgufTensor& tensor) {
   }
 }
 
-// The turn of a layer in an order of which each end is spread evenly over the layers: the last one is its end,
-// then comes one from the middle, then from the quarters, as the bits of the distance from the end say when
-// they are read backwards. So weights that come over a link are copied while the layers between them compute.
+// The turn of a layer in an order of which each end is spread evenly over the layers: the last one is its
+// end, then comes one from the middle, then from the quarters, as the bits of the distance from the end say
+// when they are read backwards. So weights that come over a link are copied while the layers between them
+// compute.
 static uint32_t turn_of_layer(uint32_t from_end) {
   uint32_t backwards = 0;
   for (uint32_t bit = 0; bit < 32; ++bit) backwards |= (from_end >> bit & 1) << (31 - bit);
@@ -130,8 +133,9 @@ Placement place(uint64_t fixed, std::span<const WeightPiece> pieces, const Budge
   const auto in_memory_first = [&](const WeightPiece& p) { return budgets.one_memory && p.file_bytes != 0; };
   Placement p;
   p.pieces.assign(pieces.begin(), pieces.end());
-  std::ranges::stable_sort(
-      p.pieces, {}, [&](const WeightPiece& x) { return std::tuple(in_memory_first(x), x.kind, turn_of_layer(last_layer - x.layer)); });
+  std::ranges::stable_sort(p.pieces, {}, [&](const WeightPiece& x) {
+    return std::tuple(in_memory_first(x), x.kind, turn_of_layer(last_layer - x.layer));
+  });
   p.on_device = fixed;
   p.fives = budgets.fives;
   uint64_t in_host = 0;  // of what cannot stay in the file
@@ -195,7 +199,7 @@ Placement place_with_file(uint64_t fixed, std::span<const WeightPiece> pieces, c
 
 std::string size_option(uint64_t bytes) {
   constexpr uint64_t kKibi = 1 << 10, kMebi = 1 << 20;
-  const uint64_t unit = bytes < 64 * kMebi ? kKibi : kMebi;
+  const uint64_t unit = bytes < 64 * kMebi && bytes % kMebi != 0 ? kKibi : kMebi;
   return fmt::format("{}{}", bytes / unit + (bytes % unit != 0 ? 1 : 0), unit == kKibi ? 'K' : 'M');
 }
 

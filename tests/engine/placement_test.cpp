@@ -230,9 +230,11 @@ TEST(Placement, ExpertsThatDoNotAllFitGetPlacesInEachMatrix) {
 }
 
 TEST(Placement, SizesAreNamedAsOptionsTakeThemAndRoundedUp) {
-  EXPECT_EQ(size_option(0), "0K");
+  EXPECT_EQ(size_option(0), "0M");
   EXPECT_EQ(size_option(1), "1K");
   EXPECT_EQ(size_option(20 << 10), "20K");
+  EXPECT_EQ(size_option(16 << 20), "16M");
+  EXPECT_EQ(size_option((16 << 20) + 1), "16385K");
   EXPECT_EQ(size_option((uint64_t{2} << 30) + 1), "2049M");
 }
 
