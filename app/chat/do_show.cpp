@@ -76,7 +76,11 @@ std::string context_text(const ChatParts& chat) {
 std::string link_text(const Placement& p, const JobStats& s) {
   const uint64_t streamed = read_in_host(p, s.experts) + p.read_in_file;
   if (streamed == 0 || s.answer_tokens == 0 || s.decode_seconds <= 0) return "";
-  return fmt::format("\nlink    {} a token, {:.1f} GB/s", size_text(streamed),
+  const bool only_file = streamed == p.read_in_file;
+  return fmt::format("\n{}    {} a token{}, {:.1f} GB/s", only_file ? "file" : "link", size_text(streamed),
+                     only_file || p.read_in_file == 0
+                         ? ""
+                         : fmt::format(", of which {} from the file", size_text(p.read_in_file)),
                      static_cast<double>(streamed) * s.answer_tokens / s.decode_seconds / 1e9);
 }
 

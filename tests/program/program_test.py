@@ -263,7 +263,7 @@ class Program(ProgramCase):
         self.assertEqual(plan["read_on_device"], sum(row["read_a_token"] for row in plan["rows"][:-1]))
         code, out, err = run("plan", TALKING, "--device", "cpu", "--ram", "1M")
         self.assertEqual((code, out), (5, ""))
-        self.assertRegex(err, r"--ram 1024K: what cannot stay in the model's file takes \d+K")
+        self.assertRegex(err, r"--ram 1M: what cannot stay in the model's file takes \d+K")
 
     def test_jsonl_names_siblings_and_numbers(self):
         _, out, _ = run(TALKING, "--script", "-", "--output", "jsonl",

@@ -100,6 +100,15 @@ TEST_F(ChatTest, FiguresTellWhatAnAnswerReadOfExperts) {
   }
 }
 
+TEST_F(ChatTest, FiguresTellWhatAnAnswerReadOfTheFile) {
+  script.placement.read_in_file = 2 << 20;
+  script.answer("abcd");
+  start_loaded();
+  say("first");
+  say("/show stats");
+  EXPECT_THAT(front.last_output, HasSubstr("\nfile    2.0 MiB a token, "));
+}
+
 TEST_F(ChatTest, FiguresGoWithTheConversationTheyBelongTo) {
   script.answer("abcdef");
   start_loaded();
