@@ -227,6 +227,9 @@ class DeviceSession::DeviceDecode {
     return go_on;
   }
 
+  // Whether the next token is being evaluated already.
+  bool is_ahead() const { return started_ > produced_; }
+
   // How many tokens will have been evaluated when all that was started is done, and the next one too.
   uint32_t behind_next() const { return std::max(started_, produced_ + 1); }
 
@@ -268,8 +271,8 @@ class DeviceSession::DeviceDecode {
 };
 
 // Decodes tokens that the device chooses. The program of token i + 1 is queued before the host looks at token
-// i, so that the device never waits for the host. Where the device samples, the host chooses the first token
-// and what the device leaves undecided.
+// i, so that the device never waits for the host, except where a guess is expected to come behind token
+// i + 1. Where the device samples, the host chooses the first token and what the device leaves undecided.
 Finish DeviceSession::decode_on_device(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
                                        const std::function<bool(const SampledToken&)>& on_token) {
   if (!sampler.is_argmax()) prepare_sampling();
@@ -287,8 +290,9 @@ Finish DeviceSession::decode_on_device(Sampler& sampler, const DecodeOptions& op
       break;
     }
     const auto begin = Clock::now();
-    if (const Guess guess = guess_behind(*token, options, produced); guess.n != 0) {
-      run.drain();
+    const bool was_ahead = run.is_ahead();
+    const Guess guess = guess_behind(*token, options, produced);
+    if (guess.n != 0 && !was_ahead) {
       chosen = on_token(*token) && !cancelled_;
       if (chosen)
         pass = evaluate_guess(*token, guess, sampler, options, produced, on_token);
@@ -307,10 +311,14 @@ Finish DeviceSession::decode_on_device(Sampler& sampler, const DecodeOptions& op
     const uint32_t n = run.behind_next();
     snapshots_.will_write({position, first + n + 1, /*one_by_one=*/true});
     const bool one_more = (options.max_tokens == 0 || n < options.max_tokens) && first + n < n_ctx_;
-    go_on = run.evaluate(*token, is_quick && one_more, on_token);
+    const bool waits = was_ahead && guess.is_worth_waiting;
+    go_on = run.evaluate(*token, is_quick && one_more && !waits, on_token);
     const double seconds = seconds_since(begin);
+    if (is_quick && !was_ahead)
+      draft_length_.took_first(seconds);
+    else
+      draft_length_.took_alone(seconds);
     is_quick = may_be_quick && seconds < kAheadSeconds;
-    draft_length_.took_alone(seconds);
   }
   run.drain();
   return finish;

@@ -1,27 +1,23 @@
 #include "drafts.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 namespace bitnet {
 namespace {
 
 constexpr size_t kFirstHeads = 1 << 12;
 
-// What is new counts for this much.
-constexpr double kNew = 0.25, kNewRight = 0.06;
-// How fast what was found of guesses is forgotten while none is tried, so that they are tried again.
-constexpr double kForgets = 1.0 / 512;
-// After so many tokens alone a time of each pass is forgotten, so that passes that were slow are tried again.
+// What is new of a record counts for one of so many, once there are that many.
+constexpr uint32_t kRemembers = 64;
+// What is taken for right at first counts as much as so many guesses.
+constexpr uint32_t kFirstCounts = 5;
+// After so many tokens alone the times of passes are in doubt, so that those that were slow are tried again.
 constexpr uint32_t kForgetsPass = 1024;
-// A pass with one token more costs this much of a token alone, where that has not been seen.
-constexpr double kMoreCosts = 0.1;
+// What passes cost beyond a token alone where none has been seen, in tokens alone.
+constexpr std::array<double, 4> kMoreCosts = {0.4, 0.9, 1.5, 4};
 // A guess has to be this much faster, or it is not worth the noise.
-constexpr double kGain = 1.03;
-
-void mix(double& mean, double value, double share) {
-  mean = mean == 0 ? value : mean + share * (value - mean);
-}
+constexpr double kGain = 1.04;
 
 }  // namespace
 
@@ -32,6 +28,8 @@ void Drafts::forget() {
   earlier_ = {0, 0};
   heads_.assign(kFirstHeads, 0);
   learned_ = 1;
+  latest_ = 0;
+  trail_ = {};
 }
 
 // Whether the three tokens before `end` are of one text.
@@ -79,6 +77,8 @@ void Drafts::index_again() {
 
 void Drafts::learn(std::span<const int32_t> tokens) {
   while (tokens_.size() > learned_) take_away();
+  trail_ = {};
+  latest_ = learned_;
   for (const int32_t token : tokens) add(token);
   add(kBorder);
   learned_ = tokens_.size();
@@ -90,83 +90,152 @@ void Drafts::follow(std::span<const int32_t> timeline) {
   const auto n_same = static_cast<size_t>(same - timeline.begin());
   while (tokens_.size() > learned_ + n_same) take_away();
   for (const int32_t token : timeline.subspan(n_same)) add(token);
+  trail_ = {};
+  if (std::exchange(expects_latest_, false) && latest_ != 0)
+    trail_ = {.place = latest_, .from = Trail::From::beginning};
+  search();
 }
 
-Drafts::Guess Drafts::guess(std::span<int32_t> to) const {
+void Drafts::append(int32_t token) {
+  go_on(token);
+  add(token);
+  search();
+}
+
+// Follows the trail over a token that comes, and notes whether that was guessed.
+void Drafts::go_on(int32_t token) {
+  if (trail_.place == 0) return;
+  const int32_t guessed = tokens_[trail_.place++];
+  if (guessed == kBorder) {
+    trail_ = {};
+    return;
+  }
+  const bool is_right = guessed == token;
+  Record& record = records_[kind_of(trail_)];
+  record.n = std::min(record.n + 1, kRemembers);
+  record.right += (is_right - record.right) / std::min(record.n + kFirstCounts, kRemembers);
+  if (is_right) {
+    trail_.match = std::min(trail_.match + 1, kMostMatch);
+    if (trail_.match >= kLeastMatch) trail_.differences = 0;
+  } else if (++trail_.differences > kMostDifferences) {
+    trail_ = {};
+  } else {
+    trail_.from = Trail::From::difference;
+    trail_.match = 0;
+  }
+}
+
+// Takes a place that shares more tokens with the timeline's end than the trail.
+void Drafts::search() {
   const size_t end = tokens_.size();
-  if (!has_key(end) || to.empty()) return {};
-  Guess best;
-  size_t from = 0;
-  uint32_t places = 0;
+  if (!has_key(end) || trail_.match == kMostMatch || trail_.from == Trail::From::beginning) return;
+  uint32_t most = std::max(trail_.match, kLeastMatch - 1), places = 0;
   for (size_t place = earlier_[end]; place != 0 && places < kMostPlaces; place = earlier_[place], ++places) {
     uint32_t match = 0;
     while (match < kMostMatch && match < place && tokens_[place - 1 - match] == tokens_[end - 1 - match] &&
            tokens_[end - 1 - match] != kBorder)
       ++match;
-    if (match <= best.match) continue;
-    best.match = match;
-    from = place;
+    if (match <= most) continue;
+    most = match;
+    trail_ = {.place = place, .match = match};
     if (match == kMostMatch) break;
   }
-  if (best.match < kLeastMatch) return {};
+}
+
+size_t Drafts::kind_of(const Trail& trail) {
+  const uint32_t match = trail.match;
+  if (trail.from == Trail::From::search) return match < 5 ? 0 : match < 9 ? 1 : match < 17 ? 2 : 3;
+  if (match != 0) return match < 3 ? 7 : match < 5 ? 8 : match < 9 ? 9 : 10;
+  return trail.from == Trail::From::beginning ? 4 : trail.differences == 1 ? 5 : 6;
+}
+
+Drafts::Guess Drafts::guess(std::span<int32_t> to) const {
+  Guess found;
+  if (trail_.place == 0) return found;
+  const size_t end = tokens_.size();
+  Trail trail = trail_;
   // Behind the timeline's end stands the guess itself: a text that repeats itself goes on doing so.
   for (uint32_t i = 0; i < to.size(); ++i) {
-    const int32_t token = from + i < end ? tokens_[from + i] : to[from + i - end];
+    const size_t from = trail_.place + i;
+    const int32_t token = from < end ? tokens_[from] : to[from - end];
     if (token == kBorder) break;
     to[i] = token;
-    best.n = i + 1;
+    found.chances[i] = records_[kind_of(trail)].right;
+    trail.match = std::min(trail.match + 1, kMostMatch);
+    found.n = i + 1;
+  }
+  return found;
+}
+
+double DraftLength::Least::time() const {
+  if (n_ == 0) return 0;
+  // The latest n_ of them.
+  double least = times_[(next_ - 1) % times_.size()];
+  for (size_t i = 2; i <= n_; ++i) least = std::min(least, times_[(next_ - i) % times_.size()]);
+  return least;
+}
+
+// Of a pass over a token and kLengths[length] more, in tokens alone: as it was, or by what others of it cost
+// beyond a token alone, beside what they are taken to cost. A pass that was seen less than three times may
+// have been disturbed.
+double DraftLength::cost_of(size_t length) const {
+  const double one = 1 - choice();
+  double expected = one + kMoreCosts[length];
+  for (size_t away = 1; away < kLengths.size(); ++away)
+    for (const size_t other : {length + away, length - away})
+      if (other < kLengths.size() && passes_[other].is_sure()) {
+        const double scale = std::max(passes_[other].time() - one, 0.0) / kMoreCosts[other];
+        expected = one + kMoreCosts[length] * std::max(scale, 0.2);
+        away = kLengths.size();
+        break;
+      }
+  const double seen = passes_[length].time();
+  if (passes_[length].is_sure()) return seen;
+  return seen == 0 ? expected : std::min(seen, 2 * expected);
+}
+
+DraftLength::Choice DraftLength::best(std::span<const double> chances) const {
+  Choice best;
+  if (alone() == 0) return best;
+  double expected = 1, power = 1;  // tokens that a guess of n gives, and the chance that all of it is right
+  uint32_t n = 0;
+  for (size_t length = 0; length < kLengths.size() && kLengths[length] <= chances.size(); ++length) {
+    for (; n < kLengths[length]; ++n) {
+      power *= chances[n];
+      expected += power;
+    }
+    const double cost = cost_of(length) + expected * choice() + (1 - power) * first_.time();
+    if (expected > best.gain * cost) best = {n, expected / cost, expected - cost};
   }
   return best;
 }
 
-size_t DraftLength::kind_of(uint32_t match) { return match < 5 ? 0 : match < 9 ? 1 : match < 17 ? 2 : 3; }
-
-// Of a pass over a token and n more, in tokens alone: as it was, or between those that were, or a little more
-// than a shorter one.
-double DraftLength::cost_of(uint32_t n) const {
-  if (passes_[n].is_known()) return passes_[n].time();
-  uint32_t below = n, above = n;
-  while (below > 0 && !passes_[below].is_known()) --below;
-  while (above < kMost && !passes_[above].is_known()) ++above;
-  const double less = below == 0 ? 1 - choice() : passes_[below].time();
-  if (!passes_[above].is_known()) return less + kMoreCosts * (n - below);
-  return less + (passes_[above].time() - less) * (n - below) / (above - below);
+uint32_t DraftLength::choose(std::span<const double> chances) const {
+  const Choice choice = best(chances);
+  return choice.gain < kGain ? 0 : choice.n;
 }
 
-uint32_t DraftLength::choose(uint32_t match, uint32_t most) const {
-  if (alone_ == 0) return 0;
-  const double right = right_[kind_of(match)];
-  uint32_t best = 0;
-  double most_gain = kGain;
-  double expected = 1, power = 1;
-  for (uint32_t n = 1; n <= std::min(most, kMost); ++n) {
-    power *= right;
-    expected += power;  // tokens that a guess of n gives
-    const double gain = expected / (cost_of(n) + expected * choice());
-    if (gain <= most_gain) continue;
-    most_gain = gain;
-    best = n;
-  }
-  return best;
+bool DraftLength::is_worth_waiting(std::span<const double> chances) const {
+  if (chances.size() < 2) return false;
+  const Choice choice = best(chances.subspan(1));
+  return choice.gain >= kGain && chances[0] * choice.saves > (1 - chances[0]) * first_.time();
 }
 
 void DraftLength::took_alone(double seconds) {
-  mix(alone_, seconds, kNew);
-  for (size_t i = 0; i < kKinds; ++i) right_[i] += kForgets * (kRight[i] - right_[i]);
+  alone_.add(seconds);
   if (++n_alone_ % kForgetsPass != 0) return;
-  for (Least& pass : passes_) pass.forget_one();
-  choice_.forget_one();
+  for (Least& pass : passes_) pass.doubt();
+}
+
+void DraftLength::took_first(double seconds) {
+  if (alone() != 0) first_.add(std::max(seconds / alone() - 1, 0.0));
 }
 
 void DraftLength::took(uint32_t n, double seconds, double a_choice) {
-  if (alone_ == 0) return;
-  passes_[n].add(seconds / alone_);
-  choice_.add(a_choice / alone_);
-}
-
-void DraftLength::were_right(uint32_t match, uint32_t n, uint32_t right) {
-  double& share = right_[kind_of(match)];
-  for (uint32_t i = 0; i < std::min(n, right + 1); ++i) mix(share, i < right ? 1 : 0, kNewRight);
+  const auto length = std::find(kLengths.begin(), kLengths.end(), n) - kLengths.begin();
+  if (alone() == 0 || length == std::ssize(kLengths)) return;
+  passes_[static_cast<size_t>(length)].add(seconds / alone());
+  choice_.add(a_choice / alone());
 }
 
 }  // namespace bitnet

@@ -108,9 +108,9 @@ class DeviceSession : public Session {
   // Guesses of what comes next (session_drafts.cpp).
   using OnToken = std::function<bool(const SampledToken&)>;
   struct Guess {
-    std::array<int32_t, DraftLength::kMost> tokens{};
+    std::array<int32_t, Drafts::kMost> tokens{};
     uint32_t n = 0;
-    uint32_t match = 0;  // Drafts::Guess::match
+    bool is_worth_waiting = false;  // as of DraftLength
   };
   struct Pass {
     bool stopped = false;              // by on_token or a cancel; else
@@ -182,7 +182,7 @@ class DeviceSession : public Session {
   DraftLength draft_length_;
   // Passes over so many tokens with the head for the first kMaxLogitRows of them, by what that leaves; and
   // heads for the rest, by the first row and the number of rows. Made when first needed.
-  static constexpr uint32_t kMostInPass = DraftLength::kMost + 1;
+  static constexpr uint32_t kMostInPass = Drafts::kMost + 1;
   static_assert(kMostInPass < kSampleRandoms && kMostInPass < kSampleHistory);
   std::map<std::pair<uint32_t, Leaves>, std::unique_ptr<Program>> passes_;
   std::set<std::pair<uint32_t, Leaves>> passes_tried_;  // passes of pieces too

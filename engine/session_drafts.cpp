@@ -22,11 +22,10 @@ DeviceSession::Guess DeviceSession::guess_behind(const SampledToken& token, cons
   if (!options.drafts || !can_draft_) return {};
   options.drafts->append(token.id);
   uint32_t most =
-      std::min({DraftLength::kMost, max_batch_ - 1, n_ctx_ - static_cast<uint32_t>(tokens_.size()) - 1});
+      std::min({Drafts::kMost, max_batch_ - 1, n_ctx_ - static_cast<uint32_t>(tokens_.size()) - 1});
   if (options.max_tokens != 0) most = std::min(most, options.max_tokens - produced - 1);
   Guess guess;
   const Drafts::Guess found = options.drafts->guess(std::span(guess.tokens).first(most));
-  guess.match = found.match;
   // A text may be of another model, with tokens that this one does not have.
   const auto foreign = [n_vocab = engine_.weights.config.n_vocab](int32_t id) {
     return static_cast<uint32_t>(id) >= n_vocab;
@@ -34,7 +33,9 @@ DeviceSession::Guess DeviceSession::guess_behind(const SampledToken& token, cons
   const auto end = std::find_if(guess.tokens.begin(), guess.tokens.begin() + found.n, foreign);
   const auto n = static_cast<uint32_t>(end - guess.tokens.begin());
   const uint32_t always = engine_.kernels.draft_tokens;
-  guess.n = always != 0 ? std::min(always, n) : draft_length_.choose(found.match, n);
+  const std::span chances = std::span(found.chances).first(n);
+  guess.n = always != 0 ? std::min(always, n) : draft_length_.choose(chances);
+  guess.is_worth_waiting = always != 0 ? n > 1 : draft_length_.is_worth_waiting(chances);
   return guess;
 }
 
@@ -106,7 +107,7 @@ DeviceSession::Pass DeviceSession::evaluate_guess(const SampledToken& token, con
                                                   uint32_t& produced, const OnToken& on_token) {
   const auto start = Clock::now();
   const auto position = static_cast<uint32_t>(tokens_.size());
-  std::array<int32_t, DraftLength::kMost + 1> batch{token.id};
+  std::array<int32_t, Drafts::kMost + 1> batch{token.id};
   std::copy_n(guess.tokens.begin(), guess.n, batch.begin() + 1);
   const uint32_t n = guess.n + 1;
   snapshots_.will_write({position, position + n});
@@ -140,7 +141,6 @@ DeviceSession::Pass DeviceSession::evaluate_guess(const SampledToken& token, con
   engine_.check_files();
   const double passed = seconds_between(start, evaluated);
   if (!is_first) draft_length_.took(guess.n, passed, seconds_since(evaluated) / (right + 1));
-  draft_length_.were_right(guess.match, guess.n, right);
   stats_.drafted_tokens += guess.n;
   stats_.right_tokens += right;
   return pass;

@@ -193,6 +193,7 @@ void Answer::submit(std::vector<int32_t> prompt, bool continues) {
   job.decode.stop_tokens.assign(ends.begin(), ends.end());
   job.draft = settings_.now.draft;
   if (job.draft) job.others = conversation_.other_answers();
+  if (continues) job.others.ends_with_sibling = false;
   job.keep = !conversation_.storage().store().is_private();
   // A first turn is nowhere on disk.
   job.restore = job.keep && (conversation_.branch().size() > 2 || continues);

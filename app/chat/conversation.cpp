@@ -87,17 +87,27 @@ const std::vector<std::vector<int32_t>>& Conversation::answers_elsewhere() {
   return elsewhere_.answers;
 }
 
-std::vector<std::vector<int32_t>> Conversation::other_answers() try {
+OtherAnswers Conversation::other_answers() try {
   if (number() == 0) return {};
-  std::vector<std::vector<int32_t>> others = answers_elsewhere();
+  OtherAnswers others{answers_elsewhere()};
   const std::vector<OutlineMessage> all = store().outline(number());
-  if (all.size() <= branch_.size()) return others;
-  std::unordered_set<int64_t> shown;
+  if (all.size() <= branch_.size() || branch_.size() < 2) return others;
+  std::unordered_set<int64_t> shown, questions;  // questions: to which an answer is a sibling
   for (const BranchMessage& message : branch_) shown.insert(message.stored.id);
+  const std::optional<int64_t> asked_behind = branch_[branch_.size() - 2].stored.parent;
   auto tokens = store().answer_tokens(number());
-  for (const OutlineMessage& message : all)
-    if (const auto found = tokens.find(message.id); found != tokens.end() && !shown.contains(message.id))
-      others.push_back(std::move(found->second));
+  std::vector<int32_t> sibling;
+  for (const OutlineMessage& message : all) {
+    if (message.role == Role::user && message.parent == asked_behind) questions.insert(message.id);
+    const auto found = tokens.find(message.id);
+    if (found == tokens.end() || shown.contains(message.id)) continue;
+    std::vector<int32_t>& answer = others.tokens.emplace_back(std::move(found->second));
+    if (message.parent && questions.contains(*message.parent)) answer.swap(sibling);
+  }
+  // The latest sibling comes last; where it stood there is the one before it.
+  std::erase(others.tokens, std::vector<int32_t>());
+  others.ends_with_sibling = !sibling.empty();
+  if (others.ends_with_sibling) others.tokens.push_back(std::move(sibling));
   return others;
 } catch (const Error&) {  // they only make an answer faster
   return {};

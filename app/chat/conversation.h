@@ -48,9 +48,10 @@ class Conversation final : public AnswerPlace, private StoredBranch {
   // The prompt of the first `count` messages of the branch. Requires a model; throws what build_prompt does.
   std::vector<int32_t> prompt_of(size_t count) const;
 
-  // What an answer may be like: the tokens of this model's answers in other conversations, never of private
-  // ones, and then of those here that are not on the branch; the oldest first.
-  std::vector<std::vector<int32_t>> other_answers();
+  // What the branch's last answer may be like: the tokens of this model's answers in other conversations,
+  // never of private ones, and then of those here that are not on the branch; the oldest first, but the
+  // latest to the same turn last.
+  OtherAnswers other_answers();
 
   void show_all();        // the branch and the status, as they are
   void update_context();  // how many tokens the branch takes, into the status

@@ -353,9 +353,10 @@ Drafts* Worker::drafts_for(const DecodeJob& job) {
   if (!job.draft) return nullptr;
   if (drafts_learned_ != job.others) {
     drafts_.forget();
-    for (const std::vector<int32_t>& text : job.others) drafts_.learn(text);
+    for (const std::vector<int32_t>& text : job.others.tokens) drafts_.learn(text);
     drafts_learned_ = job.others;
   }
+  if (job.others.ends_with_sibling) drafts_.expect_latest();
   return &drafts_;
 }
 

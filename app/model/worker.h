@@ -56,13 +56,21 @@ using MakeModel = std::function<OpenModel()>;
 // Throws Error(device) where there is no device of this name; it opens nothing.
 using CheckDevice = std::function<void(const std::string& device)>;
 
+// Answers that are stored.
+struct OtherAnswers {
+  std::vector<std::vector<int32_t>> tokens;  // of each
+  bool ends_with_sibling = false;            // the last of them answers the same turn
+
+  bool operator==(const OtherAnswers&) const = default;
+};
+
 // Reads a prompt and answers it.
 struct DecodeJob {
   std::vector<int32_t> tokens;  // the whole prompt, 1 <= size <= n_ctx
   SamplerParams sampler;
   DecodeOptions decode;
-  bool draft = false;                        // what comes next is guessed (engine/drafts.h)
-  std::vector<std::vector<int32_t>> others;  // texts like which the answer may be: others to the same
+  bool draft = false;   // what comes next is guessed (engine/drafts.h)
+  OtherAnswers others;  // like which this one may be
   // Whether the timeline may be kept on disk afterwards, and may be taken from there first (KvFiles).
   bool keep = false;
   bool restore = false;
@@ -209,14 +217,14 @@ class Worker {
   OpenModel open_;
   const CheckDevice check_device_;
   const KvFiles kv_files_;
-  std::mutex files_mutex_;                            // held while files are written or taken away
-  std::atomic<bool> keep_ = false;                    // the timeline is of a job that wants it kept
-  std::vector<int32_t> saved_;                        // worker's thread only: the timeline that is on disk
-  Drafts drafts_;                                     // worker's thread only
-  std::vector<std::vector<int32_t>> drafts_learned_;  // worker's thread only: the texts in there
-  LoadedModel model_;           // worker's thread only; without a session where it is not open
-  std::string device_;          // worker's thread only: as reopen() had it
-  bool lost_in_a_row_ = false;  // worker's thread only: the last job lost its device
+  std::mutex files_mutex_;          // held while files are written or taken away
+  std::atomic<bool> keep_ = false;  // the timeline is of a job that wants it kept
+  std::vector<int32_t> saved_;      // worker's thread only: the timeline that is on disk
+  Drafts drafts_;                   // worker's thread only
+  OtherAnswers drafts_learned_;     // worker's thread only: the texts in there
+  LoadedModel model_;               // worker's thread only; without a session where it is not open
+  std::string device_;              // worker's thread only: as reopen() had it
+  bool lost_in_a_row_ = false;      // worker's thread only: the last job lost its device
 
   mutable std::mutex mutex_;
   std::condition_variable job_there_;

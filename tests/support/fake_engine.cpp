@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 
@@ -94,6 +95,9 @@ class FakeSession : public Session {
     if (options.drafts) {
       const std::lock_guard lock(script_.mutex_);
       script_.learned_ = options.drafts->learned();
+      options.drafts->follow(tokens_);
+      std::array<int32_t, Drafts::kMost> guess{};
+      script_.guessed_.assign(guess.data(), guess.data() + options.drafts->guess(guess).n);
     }
     for (int made = 0;; ++made) {
       if (tokens_.size() >= n_ctx_) return Finish::context;
@@ -221,6 +225,11 @@ std::vector<std::vector<int32_t>> Script::prompts() {
 size_t Script::learned() {
   const std::lock_guard lock(mutex_);
   return learned_;
+}
+
+std::string Script::guessed() {
+  const std::lock_guard lock(mutex_);
+  return guessed_;
 }
 
 int Script::opened() {

@@ -49,6 +49,7 @@ class Script {
 
   std::vector<std::vector<int32_t>> prompts();  // one for every sync
   size_t learned();  // tokens of other texts in which the guesses of the last answer were looked for
+  std::string guessed();  // what the last answer was expected to begin with
   int opened();
   std::string device();  // the last opening asked for it
 
@@ -76,6 +77,7 @@ class Script {
   std::string device_;
   std::vector<std::vector<int32_t>> prompts_;
   size_t learned_ = 0;
+  std::string guessed_;
   ExpertReads of_an_answer_, of_all_;
 };
 

@@ -246,5 +246,20 @@ TEST(MessageTreeTest, PlacesPathsAndEnds) {
   EXPECT_EQ(tree.numbered(8), nullptr);
 }
 
+TEST_F(ChatTreeTest, AnAnswerIsExpectedToBeginAsTheLatestToTheSameTurn) {
+  for (const char* text : {"one", "two", "three", "four", "five"}) script.answer(text);
+  start_loaded();
+  say("a");
+  EXPECT_EQ(script.guessed(), "");
+  say("/regen");
+  EXPECT_EQ(script.guessed(), "one");
+  say("b");
+  EXPECT_THAT(script.guessed(), testing::Not(testing::StartsWith("one")));
+  say("/edit c");
+  EXPECT_EQ(script.guessed(), "three");
+  say("/regen");
+  EXPECT_EQ(script.guessed(), "four");
+}
+
 }  // namespace
 }  // namespace bitnet
