@@ -104,7 +104,7 @@ class Bench {
     double best = 1e9;
     for (int pass = 0; pass < kPasses; ++pass) {
       const auto start = Clock::now();
-      const Step step{static_cast<uint32_t>(units), [&](uint32_t unit, CacheLine*) { work(unit); }};
+      const Step step{static_cast<uint32_t>(units), each([&](uint32_t unit, CacheLine*) { work(unit); })};
       pool_.run({&step, 1});
       best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
     }

@@ -94,10 +94,10 @@ double rate(ThreadPool& pool, Rows rows, const std::vector<uint8_t>& codes, uint
   double best = 1e9;
   for (int pass = 0; pass < passes; ++pass) {
     const auto start = Clock::now();
-    const Step step{static_cast<uint32_t>(units), [&](uint32_t unit, CacheLine*) {
+    const Step step{static_cast<uint32_t>(units), each([&](uint32_t unit, CacheLine*) {
                       int32_t sums[kRows];
                       rows(codes.data() + unit * unit_bytes, n_in, kRows, q, sums);
-                    }};
+                    })};
     pool.run({&step, 1});
     best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
   }
@@ -127,7 +127,7 @@ int main(int argc, char** argv) {
     dense_rows(codes.data(), kIn, 1, q.data(), &wanted);
     fmt::print("{} KiB of codes, {} threads\n", bytes >> 10, pool.size());
     for (const auto& [name, rows] :
-         {std::pair{"dense", dense_rows}, {"select", select_rows}, {"walk", walk_rows}}) {
+         {std::pair<const char*, Rows>{"dense", dense_rows}, {"select", select_rows}, {"walk", walk_rows}}) {
       rows(codes.data(), kIn, 1, q.data(), &got);
       if (got != (rows == dense_rows ? wanted : wanted - q_sum)) return fmt::print("{} is wrong\n", name), 1;
       fmt::print("  {:<8} {:>7.2f} GB/s\n", name,

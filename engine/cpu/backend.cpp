@@ -151,8 +151,9 @@ class CpuBackend : public Backend {
     for (const auto all : to_read_)
       for (size_t at = 0; at + kUnit <= all.size(); at += kUnit) units.push_back(all.subspan(at, kUnit));
     const size_t bytes = units.size() * kUnit;
-    const Step step{static_cast<uint32_t>(units.size()),
-                    [&](uint32_t unit, CacheLine*) { sink += kernels_.read(units[unit].data(), kUnit); }};
+    const Step step{static_cast<uint32_t>(units.size()), each([&](uint32_t unit, CacheLine*) {
+                      sink += kernels_.read(units[unit].data(), kUnit);
+                    })};
     double best = 0;
     for (int pass = 0; pass < kPasses; ++pass) {
       const auto start = std::chrono::steady_clock::now();

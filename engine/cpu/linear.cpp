@@ -19,6 +19,9 @@ namespace {
 
 uint32_t round_up(uint32_t n, uint32_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
+// Units of a product of n tokens that are done at once.
+uint32_t units_together(uint32_t n) { return n == 1 ? 4 : 1; }
+
 }  // namespace
 
 void CpuRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {
@@ -88,19 +91,21 @@ void CpuRecorder::multiply(const Matrix& w, const Quantised& q, const Out& out, 
     return step(ceil_div(rows, kTileRows), work, kTileSums + operands.tile_bytes());
   }
   const uint32_t at_once = rows_a_unit(rows, operands.row_bytes(), operands.rows_together());
-  const size_t stride = round_up(at_once, kBandRows);
+  const uint32_t together = units_together(n);
+  const size_t stride = round_up(at_once * together, kBandRows);
   const auto work = [&k = k_, all = operands, inputs, rows, at_once, stride, n, output, done = rows_done_](
-                        uint32_t unit, CacheLine* scratch) {
+                        UnitRange units, CacheLine* scratch) {
     const Operands operands = all.with(inputs.take(scratch));
     auto* sums = reinterpret_cast<int32_t*>(scratch);
-    const uint32_t begin = unit * at_once, end = std::min(rows, begin + at_once);
+    const uint32_t begin = units.begin * at_once, end = std::min(rows, units.end * at_once);
     operands.pieces(begin, end, [&](uint32_t first, uint32_t last, const Operands::Part& part) {
       operands.multiply_rows(k, part, first, last - first, 0, n, stride, sums);
       for (uint32_t t = 0; t < n; ++t) output(operands, first, last, part, t, sums + t * stride);
     });
     if (done && done->call) done->call(begin, end);
   };
-  step(ceil_div(rows, at_once), work, n * stride * sizeof(int32_t));
+  add_step({.units = ceil_div(rows, at_once), .work = work, .together = together},
+           n * stride * sizeof(int32_t));
   reads(rows, at_once, [&](uint32_t first, uint32_t end) {
     return Weights{{operands.codes(first, end), {}}};
   });
@@ -157,11 +162,12 @@ void CpuRecorder::gated_product(const Matrix& w, const Quantised& q, const Out& 
     return step(ceil_div(n_out, kHalfTile), work, kTileSums + operands.tile_bytes());
   }
   const uint32_t at_once = rows_a_unit(operands.rows(), operands.row_bytes() * 2, operands.rows_together());
-  const size_t stride = round_up(at_once, kBandRows);
+  const uint32_t together = units_together(n);
+  const size_t stride = round_up(at_once * together, kBandRows);
   const auto work = [&k = k_, all = operands, inputs, n_out, at_once, stride, n, output, done = rows_done_](
-                        uint32_t unit, CacheLine* scratch) {
+                        UnitRange units, CacheLine* scratch) {
     const Operands operands = all.with(inputs.take(scratch));
-    const uint32_t begin = unit * at_once, rows = std::min(n_out - begin, at_once);
+    const uint32_t begin = units.begin * at_once, rows = std::min(n_out, units.end * at_once) - begin;
     auto* sums = reinterpret_cast<int32_t*>(scratch);
     operands.multiply_rows(k, operands.part(0), begin, rows, 0, n, stride, sums);
     operands.multiply_rows(k, operands.part(1), n_out + begin, rows, 0, n, stride, sums + n * stride);
@@ -169,7 +175,8 @@ void CpuRecorder::gated_product(const Matrix& w, const Quantised& q, const Out& 
       output(operands, begin, rows, t, {sums + t * stride, sums + (n + t) * stride});
     if (done && done->call) done->call(begin, begin + rows);
   };
-  step(ceil_div(n_out, at_once), work, 2 * n * stride * sizeof(int32_t));
+  add_step({.units = ceil_div(n_out, at_once), .work = work, .together = together},
+           2 * n * stride * sizeof(int32_t));
   reads(n_out, at_once, [&](uint32_t first, uint32_t end) {
     return Weights{{operands.codes(first, end), operands.codes(n_out + first, n_out + end)}};
   });

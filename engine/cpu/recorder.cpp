@@ -10,10 +10,9 @@
 
 namespace bitnet::cpu {
 
-void CpuRecorder::add_step(uint32_t units, std::function<void(uint32_t, CacheLine*)> work,
-                           size_t scratch_lines) {
+void CpuRecorder::add_step(Step step, size_t scratch_bytes) {
   made_last_ = nullptr;
-  Step step{units, std::move(work)};
+  size_t scratch_lines = scratch_bytes / sizeof(CacheLine) + 1;
   if (own_) {
     step.inputs = [own = own_] { return own->reads(); };
     step.prepare = [own = own_](CacheLine* scratch) { own->run_own(scratch); };

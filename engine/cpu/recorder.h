@@ -173,9 +173,9 @@ class CpuRecorder : public Recorder {
  private:
   template <typename Work>
   void step(uint32_t units, Work work, size_t scratch_bytes = 0) {
-    add_step(units, std::move(work), scratch_bytes / sizeof(CacheLine) + 1);
+    add_step({units, each(std::move(work))}, scratch_bytes);
   }
-  void add_step(uint32_t units, std::function<void(uint32_t, CacheLine*)> work, size_t scratch_lines);
+  void add_step(Step step, size_t scratch_bytes);
   // Says what the step that was recorded last reads: of_rows(first, end) are the weights of some of its
   // `rows`, of which a unit takes `at_once`.
   template <typename OfRows>

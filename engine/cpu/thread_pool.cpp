@@ -98,7 +98,7 @@ ThreadPool::ThreadPool(unsigned threads)
 
 ThreadPool::~ThreadPool() {
   stop_ = true;
-  tell(0);
+  tell(0, 1);
   for (std::thread& t : threads_) t.join();
 }
 
@@ -152,15 +152,16 @@ uint32_t ThreadPool::take_from(unsigned share, unsigned thread, Now now) {
     // unbegun.
     if (begun ? Now(seen).units() == 0 : Now(seen).is_after(now)) return taken;
     const uint32_t there = begun ? Now(seen).units() : units.end - units.begin;
-    if (!left.compare_exchange_weak(seen, Now(now, there - 1).word(), std::memory_order_acq_rel,
+    const uint32_t some = std::clamp(there / 2, 1U, now.together());
+    if (!left.compare_exchange_weak(seen, Now(now, there - some).word(), std::memory_order_acq_rel,
                                     std::memory_order_acquire))
       continue;
     const bool first = own.prepared != now.number();
     own.prepared = now.number();
     if (first && step_->prepare) step_->prepare(own.scratch.data());
-    step_->work(units.end - there, own.scratch.data());
+    step_->work({units.end - there, units.end - there + some}, own.scratch.data());
     if (first) choose_next(*step_, thread);
-    ++taken;
+    taken += some;
     seen = left.load(std::memory_order_acquire);
   }
 }
@@ -201,15 +202,15 @@ void ThreadPool::go_on(const Step* step, unsigned thread) {
   for (; step != end_ && step->units <= 1; ++step) {
     if (step->units == 0) continue;
     if (step->prepare) step->prepare(own_[thread].scratch.data());
-    step->work(0, own_[thread].scratch.data());
+    step->work({0, 1}, own_[thread].scratch.data());
   }
   step_ = step;
-  tell(step == end_ ? 0 : step->units);
+  step == end_ ? tell(0, 1) : tell(step->units, step->together);
 }
 
 // Either the sleeper sees the new word, or this call sees that it sleeps.
-void ThreadPool::tell(uint32_t units) {
-  now_.store(Now(now_.load(std::memory_order_relaxed)).next(units).word());
+void ThreadPool::tell(uint32_t units, uint32_t together) {
+  now_.store(Now(now_.load(std::memory_order_relaxed)).next(units, together).word());
   if (sleepers_.load() == 0) return;
   changes_.fetch_add(1);
   changes_.notify_all();

@@ -4,9 +4,9 @@
 // Thread rule: one thread at a time owns a pool. It calls run, in which it does its share of the work.
 //
 // A step waits for its units and not for the threads: a thread that another program has pushed off its core
-// delays no more than the unit that it was working on, and the others take the units that it had not begun. A
-// thread that finds nothing to do polls for 50 microseconds, in case the next step or the next token comes at
-// once; then it sleeps in the kernel and uses no processor time.
+// delays no more than the units that it was working on, and the others take the units that it had not begun.
+// A thread that finds nothing to do polls for 50 microseconds, in case the next step or the next token comes
+// at once; then it sleeps in the kernel and uses no processor time.
 //
 // While it polls it fetches into its second cache what the next step reads of other threads' results, which
 // are there but for those of the last units, and the weights that its share of a later step begins with, so
@@ -46,10 +46,15 @@ struct Weights {
 // Results of other threads that every thread reads.
 using Results = std::array<std::span<const std::byte>, 4>;
 
-// work(unit, scratch) for every unit below `units`. It must not throw.
+// The units [begin, end)
+struct UnitRange {
+  uint32_t begin, end;
+};
+
+// work(units, scratch) for all below `units`, some at a time. It must not throw.
 struct Step {
   uint32_t units = 0;
-  std::function<void(uint32_t unit, CacheLine* scratch)> work;
+  std::function<void(UnitRange units, CacheLine* scratch)> work;
   // What a thread does before the first unit that it takes of the step; it finds the same scratch in `work`.
   std::function<void(CacheLine* scratch)> prepare = {};
   // [threads of the pool]: what the share of a thread reads, from its first unit on. Empty where a step has
@@ -57,12 +62,20 @@ struct Step {
   std::vector<Weights> weights = {};
   // What `prepare` reads; asked for while the step before is being worked on.
   std::function<Results()> inputs = {};
+  // As many neighbouring units are done by one call of `work`, but no more than half of those that are left
+  // of a share. At most ThreadPool::kMostTogether.
+  uint32_t together = 1;
 };
 
-// The units [begin, end) that are handed to a thread first.
-struct UnitRange {
-  uint32_t begin, end;
-};
+// The `work` of a step that does its units one by one.
+template <typename Work>
+auto each(Work work) {
+  return [work = std::move(work)](UnitRange units, CacheLine* scratch) {
+    for (uint32_t unit = units.begin; unit != units.end; ++unit) work(unit, scratch);
+  };
+}
+
+// The units that are handed to a thread first.
 inline UnitRange share_of(uint32_t units, unsigned thread, unsigned threads) {
   return {static_cast<uint32_t>(uint64_t{units} * thread / threads),
           static_cast<uint32_t>(uint64_t{units} * (thread + 1) / threads)};
@@ -70,6 +83,8 @@ inline UnitRange share_of(uint32_t units, unsigned thread, unsigned threads) {
 
 class ThreadPool {
  public:
+  static constexpr uint32_t kMostTogether = 15;
+
   explicit ThreadPool(unsigned threads);  // the caller of run included, so at least 1
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -81,21 +96,24 @@ class ThreadPool {
   void run(std::span<const Step> steps);
 
  private:
-  // What the threads work on: the number of the step in the upper bits, and in the lower ones how many units
-  // it has, or 0 where the list is done; in one word, so that a thread which was delayed cannot take the
-  // units of one step for another's.
+  // What the threads work on: the number of the step in the upper bits, then how many units are taken
+  // together, and in the lower ones how many it has, or 0 where the list is done; in one word, so that a
+  // thread which was delayed cannot take the units of one step for another's.
   class Now {
    public:
     explicit Now(uint64_t word) : word_(word) {}
     Now(Now of, uint32_t units) : word_(of.word_ >> kUnitBits << kUnitBits | units) {}
-    Now next(uint32_t units) const { return {Now(word_ + (uint64_t{1} << kUnitBits)), units}; }
+    Now next(uint32_t units, uint32_t together) const {
+      return Now((number() + 1) << kNumberBit | uint64_t{together} << kUnitBits | units);
+    }
     uint64_t word() const { return word_; }
-    uint64_t number() const { return word_ >> kUnitBits; }
+    uint64_t number() const { return word_ >> kNumberBit; }
     uint32_t units() const { return static_cast<uint32_t>(word_) & ((1U << kUnitBits) - 1); }
-    bool is_after(Now o) const { return static_cast<int64_t>((number() - o.number()) << kUnitBits) > 0; }
+    uint32_t together() const { return static_cast<uint32_t>(word_ >> kUnitBits) & kMostTogether; }
+    bool is_after(Now o) const { return static_cast<int64_t>((number() - o.number()) << kNumberBit) > 0; }
 
    private:
-    static constexpr int kUnitBits = 24;
+    static constexpr int kUnitBits = 24, kNumberBit = kUnitBits + 4;
     uint64_t word_;
   };
 
@@ -126,7 +144,7 @@ class ThreadPool {
   bool report(unsigned share, uint32_t taken, Now now);
   void go_on(const Step* step, unsigned thread);
   void choose_next(const Step& step, unsigned thread);
-  void tell(uint32_t units);
+  void tell(uint32_t units, uint32_t together);
   void wait_for_change(uint64_t seen, unsigned thread);
   bool fetch_next(uint64_t seen, Own& own);
 

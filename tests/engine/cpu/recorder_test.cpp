@@ -112,7 +112,7 @@ TEST_P(Recording, ATokenReadsEveryWeightOnce) {
     Scratch scratch(program.scratch_lines);
     for (const Step& step : program.steps) {
       if (step.prepare) step.prepare(scratch.data());
-      for (uint32_t unit = 0; unit < step.units; ++unit) step.work(unit, scratch.data());
+      for (uint32_t unit = 0; unit < step.units; ++unit) step.work({unit, unit + 1}, scratch.data());
     }
     EXPECT_EQ(bytes_read_once(reads.ternary), ternary_bytes);
     EXPECT_EQ(bytes_read_once(reads.shortlist), shortlisted ? head_bytes / 2 : 0);

@@ -25,11 +25,14 @@ TEST(ThreadPool, AStepSeesAllThatTheStepBeforeItWrote) {
     for (uint32_t units = 1; units <= 40; ++units) {
       std::vector<uint32_t> values(units), sums(units), again(1);
       const Step steps[] = {
-          {units, [&](uint32_t unit, CacheLine*) { values[unit] = unit + units; }},
-          {0, [&](uint32_t, CacheLine*) { ADD_FAILURE(); }},
-          {units, [&](uint32_t unit, CacheLine*) { sums[unit] = std::reduce(values.begin(), values.end()); }},
-          {1, [&](uint32_t, CacheLine*) { again[0] = std::reduce(sums.begin(), sums.end()); }},
-          {units, [&](uint32_t unit, CacheLine*) { values[unit] = again[0]; }},
+          {units, each([&](uint32_t unit, CacheLine*) { values[unit] = unit + units; })},
+          {0, each([&](uint32_t, CacheLine*) { ADD_FAILURE(); })},
+          {.units = units,
+           .work = each(
+               [&](uint32_t unit, CacheLine*) { sums[unit] = std::reduce(values.begin(), values.end()); }),
+           .together = 3},
+          {1, each([&](uint32_t, CacheLine*) { again[0] = std::reduce(sums.begin(), sums.end()); })},
+          {units, each([&](uint32_t unit, CacheLine*) { values[unit] = again[0]; })},
       };
       for (int round = 0; round < 20; ++round) {
         pool.run(steps);
@@ -48,12 +51,13 @@ TEST(ThreadPool, EveryUnitIsDoneOnceWithMemoryOfItsOwn) {
   std::vector<std::atomic<int>> done(1000);
   std::mutex mutex;
   std::set<CacheLine*> scratch;
-  const Step step{1000, [&](uint32_t unit, CacheLine* own) {
-                    own[2].bytes[63] = std::byte{1};
-                    ++done[unit];
-                    const std::lock_guard lock(mutex);
-                    scratch.insert(own);
-                  }};
+  const auto work = each([&](uint32_t unit, CacheLine* own) {
+    own[2].bytes[63] = std::byte{1};
+    ++done[unit];
+    const std::lock_guard lock(mutex);
+    scratch.insert(own);
+  });
+  const Step step{.units = 1000, .work = work, .together = ThreadPool::kMostTogether};
   pool.run({&step, 1});
   for (const auto& times : done) EXPECT_EQ(times, 1);
   EXPECT_LE(scratch.size(), 7U);
@@ -68,7 +72,7 @@ TEST(ThreadPool, AThreadPreparesEachStepOnceBeforeItsFirstUnit) {
     for (uint32_t i = 1; i <= kSteps; ++i) {
       const auto mark = static_cast<std::byte>(i);
       steps.push_back({i % 3 == 0 ? 1 : kUnits,
-                       [&, mark](uint32_t, CacheLine* own) { done += own[0].bytes[0] == mark ? 1 : 0; },
+                       each([&, mark](uint32_t, CacheLine* own) { done += own[0].bytes[0] == mark ? 1 : 0; }),
                        [&, mark](CacheLine* own) {
                          ++prepared;
                          own[0].bytes[0] = mark;
@@ -99,10 +103,10 @@ TEST(ThreadPool, AThreadThatIsAwayHoldsUpNoOther) {
   ThreadPool pool(kThreads);
   std::vector<pthread_t> ids(kThreads);
   std::latch all_there(kThreads);
-  const Step meet{kThreads, [&](uint32_t unit, CacheLine*) {
+  const Step meet{kThreads, each([&](uint32_t unit, CacheLine*) {
                     ids[unit] = pthread_self();
                     all_there.arrive_and_wait();  // so no thread takes two
-                  }};
+                  })};
   pool.run({&meet, 1});
   ASSERT_EQ(pipe(gate), 0);
   struct sigaction action {};
@@ -113,13 +117,13 @@ TEST(ThreadPool, AThreadThatIsAwayHoldsUpNoOther) {
   while (standing != kThreads - 1) std::this_thread::yield();
 
   std::atomic<int> done = 0;
-  const std::vector<Step> steps(10, Step{50, [&](uint32_t, CacheLine*) { ++done; }});
+  const std::vector<Step> steps(10, Step{50, each([&](uint32_t, CacheLine*) { ++done; })});
   pool.run(steps);
   EXPECT_EQ(done, 500);
 
   EXPECT_EQ(write(gate[1], "12345", kThreads - 1), kThreads - 1);
   std::latch again(kThreads);
-  const Step meet_again{kThreads, [&](uint32_t, CacheLine*) { again.arrive_and_wait(); }};
+  const Step meet_again{kThreads, each([&](uint32_t, CacheLine*) { again.arrive_and_wait(); })};
   pool.run({&meet_again, 1});  // they are back
   while (standing != 0) std::this_thread::yield();
   close(gate[0]);
