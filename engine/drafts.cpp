@@ -125,27 +125,21 @@ void Drafts::go_on(int32_t token) {
   }
 }
 
-// Takes the place that shares most tokens with the timeline's end, if guesses from there came more often than
-// those from the trail.
+// Takes a place that shares more tokens with the timeline's end than the trail.
 void Drafts::search() {
   const size_t end = tokens_.size();
   if (!has_key(end) || trail_.match == kMostMatch || trail_.from == Trail::From::beginning) return;
-  Trail found{.match = std::max(trail_.match, kLeastMatch - 1)};
-  uint32_t places = 0;
+  uint32_t most = std::max(trail_.match, kLeastMatch - 1), places = 0;
   for (size_t place = earlier_[end]; place != 0 && places < kMostPlaces; place = earlier_[place], ++places) {
     uint32_t match = 0;
     while (match < kMostMatch && match < place && tokens_[place - 1 - match] == tokens_[end - 1 - match] &&
            tokens_[end - 1 - match] != kBorder)
       ++match;
-    if (match <= found.match) continue;
-    found.match = match;
-    found.place = place;
+    if (match <= most) continue;
+    most = match;
+    trail_ = {.place = place, .match = match};
     if (match == kMostMatch) break;
   }
-  if (found.place == 0) return;
-  const auto chance = [this](const Trail& trail) { return records_[kind_of(trail)].right; };
-  if (trail_.place == 0 || trail_.from == Trail::From::search || chance(found) > chance(trail_))
-    trail_ = found;
 }
 
 size_t Drafts::kind_of(const Trail& trail) {

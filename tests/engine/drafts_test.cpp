@@ -160,21 +160,6 @@ TEST(DraftsTest, LearnsHowManyGuessesCome) {
   }
 }
 
-// A text that is right but for a token now and then, and three tokens that have stood elsewhere.
-TEST(DraftsTest, StaysInATextThatIsMostlyRight) {
-  Drafts drafts;
-  Tokens text(100);
-  for (int32_t i = 0; i < 100; ++i) text[static_cast<size_t>(i)] = 100 + i;
-  drafts.learn(Tokens{120, 121, 1, 2, 3});
-  drafts.learn(text);
-  drafts.follow(Tokens{100, 101, 102});
-  for (const int32_t i :
-       {103, 104, 105, 5, 107, 108, 109, 110, 5, 112, 113, 114, 115, 5, 117, 118, 119, 120, 121})
-    drafts.append(i);
-  drafts.append(1);
-  EXPECT_THAT(guess(drafts, 2), ElementsAre(123, 124));
-}
-
 TEST(DraftLengthTest, TriesNothingBeforeItKnowsATokensTime) {
   EXPECT_EQ(DraftLength().choose(std::vector<double>(15, 1.0)), 0);
 }
