@@ -191,7 +191,7 @@ static uint32_t shared_heads(const AttentionShape& s, uint32_t most) {
 }
 
 uint32_t VulkanKernels::decode_heads(const AttentionShape& shape) {
-  return shared_heads(shape, shape.head_dim > 128 ? 2 : 6);
+  return shared_heads(shape, shape.head_dim > 128 ? 3 : 6);
 }
 
 // As kMergeParts in decode_attention.glsl.
