@@ -147,13 +147,15 @@ void give_pair(uint i, vec2 values) {  // 2i and 2i + 1
 // Waits for value `i` of the input, after which the others are there or will be soon, and so are those of the
 // tokens behind. One invocation polls, since each poll delays the producers.
 bool has_waited = false;
+bool has_looked = false;  // at that value, before
+uvec2 last_look;
 
 void wait_for_input(uint i, uint tag) {
   if (kTokens > 1 && has_waited) return;
   has_waited = true;
   if (gl_LocalInvocationID.x == 0)
     for (uint polls = 0;; ++polls) {
-      uvec2 value = Tagged(push.from).at[i];
+      uvec2 value = has_looked && polls == 0 ? last_look : Tagged(push.from).at[i];
       if ((value.x ^ value.y) == tag || !look_again(polls)) break;
     }
   barrier();

@@ -161,11 +161,17 @@ void linear(uint group, bool gates, bool long_rows) {
     group %= of_token;
     this_token = first;
   }
+  uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;  // sixteen neighbours are also neighbouring lanes
+#ifdef GROUPS
+  if (kTokens == 1 && kRest == 0 && (push.flow & FLOW_FROM) != 0) {
+    if (kRounded != 0 && (push.flow & FLOW_FROM_ROUNDED) != 0) look_at_units(invocation, push.n_in / 64);
+    else look_at_vector(invocation, push.n_in / 4);
+  }
+#endif
   if (gates) load_gate(group);
   else if (long_rows) load_long(group);
   else load_short(group);
 
-  uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;  // sixteen neighbours are also neighbouring lanes
   load_weights(invocation, push.n_in / 4, loads_of(long_rows), is_normed(long_rows));
   for (uint t = first; t < end; ++t) {
     if (together) {

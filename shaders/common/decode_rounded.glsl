@@ -38,26 +38,38 @@ void give_unit(vec4 four, uint unit, uint n_units, bool is_there) {
         uvec4(bits, bits ^ tag, sum, uint(sum) ^ tag);
 }
 
+const uint kUnitPairsAtOnce = 4;
+
+uint unit_pairs(uint units) { return units * kPlanes * kUnitWords / 2 + units; }
+
+void look_at_units(uint invocation, uint units) {
+  has_looked = true;
+  last_look = Tagged(push.from).at[2 * unit_pairs(units) - 1];
+  UNROLL for (uint i = 0; i < kUnitPairsAtOnce; ++i)
+    first_look[i] = TaggedPairs(push.from).at[min(invocation + i * gl_WorkGroupSize.x, unit_pairs(units) - 1)];
+}
+
 // Takes the units of the stage before into `tile`, unit_largest and unit_sums, and returns the largest
 // magnitude that this invocation has seen.
 float take_units(uint invocation, uint units) {
-  const uint kAtOnce = 4;
   TaggedPairs input_ = TaggedPairs(push.from);
   uint tag = tag_of(this_stage - push.from_back), word_pairs = units * kPlanes * kUnitWords / 2;
-  uint pairs = word_pairs + units;
+  uint pairs = unit_pairs(units);
   float largest = 0.0;
   wait_for_input(first_input() + 2 * pairs - 1, tag);
-  for (uint first = invocation; first < pairs; first += kAtOnce * gl_WorkGroupSize.x) {
-    uvec4 some[kAtOnce];
+  for (uint first = invocation; first < pairs; first += kUnitPairsAtOnce * gl_WorkGroupSize.x) {
+    uvec4 some[kUnitPairsAtOnce];
     for (uint polls = 0;; ++polls) {
       uint wrong = 0;
-      UNROLL for (uint i = 0; i < kAtOnce; ++i)
-        some[i] = input_.at[first_input() / 2 + min(first + i * gl_WorkGroupSize.x, pairs - 1)];
-      UNROLL for (uint i = 0; i < kAtOnce; ++i)
+      UNROLL for (uint i = 0; i < kUnitPairsAtOnce; ++i)
+        some[i] = has_looked && polls == 0 && first == invocation
+                      ? first_look[i]
+                      : input_.at[first_input() / 2 + min(first + i * gl_WorkGroupSize.x, pairs - 1)];
+      UNROLL for (uint i = 0; i < kUnitPairsAtOnce; ++i)
         wrong |= (some[i].x ^ some[i].y ^ tag) | (some[i].z ^ some[i].w ^ tag);
       if (wrong == 0 || !look_again(polls)) break;
     }
-    UNROLL for (uint i = 0; i < kAtOnce; ++i) {
+    UNROLL for (uint i = 0; i < kUnitPairsAtOnce; ++i) {
       uint pair = first + i * gl_WorkGroupSize.x, unit = pair / (kUnitWords / 2);
       uint plane = unit < units ? 0 : 1, word = pair % (kUnitWords / 2) * 2;
       uint to = first_word + (plane * kUnitWords + word) / 4 * unit_stride(units) + unit - plane * units;

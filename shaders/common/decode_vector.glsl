@@ -25,13 +25,27 @@ void load_weights(uint invocation, uint words, uint loads, bool normed) {
   }
 }
 
+// A product of groups looks at its input before it asks for its codes. If that is there by then, as it is where a
+// workgroup begins late, it need not wait behind them. With two planes, and for whole matrices, that is slower.
+const uint kLooks = 2 * kNormLoads < 4 ? 4 : 2 * kNormLoads;
+uvec4 first_look[kLooks];
+
+void look_at_vector(uint invocation, uint words) {
+  has_looked = true;
+  last_look = Tagged(push.from).at[push.n_in - 1];
+  UNROLL for (uint i = 0; i < 2 * kNormLoads; ++i)
+    first_look[i] = TaggedPairs(push.from).at[i % 2 + 2 * min(invocation + i / 2 * gl_WorkGroupSize.x, words - 1)];
+}
+
 // Polls COUNT of them, own_x[FIRST] and those behind it.
 #define TAKE(FIRST, COUNT)                                                                                \
   for (uint polls = 0;; ++polls) {                                                                        \
     uvec4 pairs[2 * COUNT];                                                                               \
     UNROLL for (uint i = 0; i < 2 * COUNT; ++i)                                                           \
-      pairs[i] = input_.at[first_input() / 2 + i % 2 +                                                    \
-                           2 * min(invocation + (FIRST + i / 2) * gl_WorkGroupSize.x, words - 1)];        \
+      pairs[i] = FIRST == 0 && has_looked && polls == 0                                                   \
+                     ? first_look[min(i, kLooks - 1)]                                                     \
+                     : input_.at[first_input() / 2 + i % 2 +                                              \
+                                 2 * min(invocation + (FIRST + i / 2) * gl_WorkGroupSize.x, words - 1)];  \
     uint wrong = 0;                                                                                       \
     UNROLL for (uint i = 0; i < COUNT; ++i) {                                                             \
       uvec4 values = uvec4(pairs[2 * i].xz, pairs[2 * i + 1].xz);                                         \
