@@ -109,12 +109,21 @@ class Recorder {
                              uint32_t n_suppressed, uint32_t rows) = 0;
   // logits [n][n_vocab] = table y, of a dense table
   virtual void head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) = 0;
-  // The same where argmax follows and only the largest logits are looked at, one of each row or, with a
-  // buffer of SamplingInput, as many as that wants. The others may be approximations, which are smaller than
-  // these. `partial` is that of argmax.
-  virtual void head_of_largest(const Table& table, const Buffer& y, const Buffer& logits,
-                               const Buffer& /*partial*/, const Buffer* /*sampling*/, uint32_t n) {
-    head(table, y, logits, n);
+  // The head of n rows and the choices from its logits, where nobody looks at others than the largest, one of
+  // each row or as many as sampling wants. The others may be approximations, which are smaller than these.
+  virtual void head_and_choose(const Table& table, const HeadInput& in, const Buffer& logits,
+                               const Choosing& choosing, uint32_t n) {
+    head_input(in, table.n_embd, n);
+    head(table, in.y, logits, n);
+    choose_tokens(logits, table.n_vocab, choosing, n);
+  }
+  void head_input(const HeadInput& in, uint32_t n_embd, uint32_t n) {
+    norm(in.x, in.first_row, in.norm, n_embd, in.y, n);
+    if (in.rotation) rotate(in.y, in.rotation, Turn::there, n_embd, in.y, n);
+  }
+  void choose_tokens(const Buffer& logits, uint32_t n_vocab, const Choosing& c, uint32_t rows) {
+    argmax(logits, n_vocab, c.partial, c.result, rows);
+    if (c.sampling) sample(logits, n_vocab, c.partial, *c.sampling, c.result, rows);
   }
   // result [rows] = the largest of each row of logits; `partial` is scratch
   virtual void argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const Buffer& result,
@@ -207,7 +216,7 @@ class Backend {
 
   // From now on the device may keep a copy of the head in 8 bits (MemoryPlan::head_copy).
   virtual void allow_head_copy() {}
-  // Whether head_of_largest gives all logits, as download and copy see them.
+  // Whether head_and_choose leaves all logits, as download and copy see them.
   virtual bool knows_all_logits(const Table& /*head*/) { return true; }
 
   // Allocates kWeightSlots times so much on the device, through which matrices of host_weights of up to so

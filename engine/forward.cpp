@@ -169,22 +169,21 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
 }
 
 void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row, uint32_t rows,
-                 const WantedLogits& wanted, Buffer& logits, Buffer& argmax_results) {
+                 const WantedLogits& wanted, Buffer& logits, Buffer& result) {
   const Config& c = m.config;
+  const Choosing choosing{*a.argmax_partials, result, wanted.sampling};
   if (m.has_ternary_head()) {
     r.linear(m.ternary_head, {*a.x, m.output_norm, a.rounded, first_row}, store(logits), rows);
   } else {
-    r.norm(*a.x, first_row, m.output_norm, c.n_embd, *a.y, rows);
-    if (m.head_rotation) r.rotate(*a.y, m.head_rotation, Recorder::Turn::there, c.n_embd, *a.y, rows);
-    if (wanted.all)
-      r.head(m.head(), *a.y, logits, rows);
-    else
-      r.head_of_largest(m.head(), *a.y, logits, *a.argmax_partials, wanted.sampling, rows);
+    const HeadInput in{*a.x, first_row, m.output_norm, m.head_rotation, *a.y};
+    if (!wanted.all && !m.finishes_logits()) return r.head_and_choose(m.head(), in, logits, choosing, rows);
+    r.head_input(in, c.n_embd, rows);
+    r.head(m.head(), *a.y, logits, rows);
   }
   if (m.finishes_logits())
     r.finish_logits(logits, c.n_vocab, c.logit_softcap, m.suppressed.get(),
                     static_cast<uint32_t>(c.suppressed_tokens.size()), rows);
-  r.argmax(logits, c.n_vocab, *a.argmax_partials, argmax_results, rows);
+  r.choose_tokens(logits, c.n_vocab, choosing, rows);
 }
 
 namespace {

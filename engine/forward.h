@@ -47,15 +47,15 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
 void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, uint32_t n, size_t begin,
                    size_t end, const Watch& watch, uint32_t keep);
 
-// Which logits are looked at: all, the largest of each row, or as many as a buffer of SamplingInput wants.
+// Which logits are looked at: all, or those from which the device chooses, by sampling where it has buffers.
 struct WantedLogits {
   bool all = true;
-  const Buffer* sampling = nullptr;
+  const SamplingBuffers* sampling = nullptr;
 };
 
-// Records the logits of `rows` tokens of the batch from first_row on ([rows][n_vocab] f32), and the argmax of
-// each. Requires: x is still what the blocks wrote.
+// Records the logits of `rows` tokens of the batch from first_row on ([rows][n_vocab] f32), and the choices from
+// them (Choosing::result). Requires: x is still what the blocks wrote.
 void record_head(Recorder& r, const Model& m, Activations& a, uint32_t first_row, uint32_t rows,
-                 const WantedLogits& wanted, Buffer& logits, Buffer& argmax_results);
+                 const WantedLogits& wanted, Buffer& logits, Buffer& result);
 
 }  // namespace bitnet

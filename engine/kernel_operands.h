@@ -301,6 +301,22 @@ struct SamplingBuffers {
 };
 constexpr uint64_t kSampleScratch = 8 + 4 * 2048 + 8 * 256;
 
+// What a head multiplies: y = norm(x[first_row ..]), rotated where there is a rotation.
+struct HeadInput {
+  const Buffer& x;
+  uint32_t first_row;
+  const Norm& norm;
+  const Rotation& rotation;
+  const Buffer& y;
+};
+
+// What is found out about the logits of each row.
+struct Choosing {
+  const Buffer& partial;            // scratch of argmax
+  const Buffer& result;             // ArgmaxResult [rows], with sampling ChoiceResult [rows] behind them
+  const SamplingBuffers* sampling;  // null: the first of the largest logits is the choice
+};
+
 // What attention of one token over a long cache found in each chunk of keys.
 struct AttentionScratch {
   BufferPtr chunks;  // [n_head][chunks of kAttentionChunk keys][2 + head_dim] f32

@@ -97,10 +97,8 @@ void DeviceSession::record_rows(Recorder& r, uint32_t first, uint32_t rows, Leav
   if (leaves == Leaves::choice && outcome == 0)
     r.copy(*given_sampling_, 0, *sampling_.input, 0, sizeof(SamplingInput));
   const WantedLogits wanted{.all = leaves == Leaves::logits || cache_.has_states(),
-                            .sampling = leaves == Leaves::choice ? sampling_.input.get() : nullptr};
+                            .sampling = leaves == Leaves::choice ? &sampling_ : nullptr};
   record_head(r, engine_.weights, activations_, first, rows, wanted, *out.logits, *out.result);
-  if (leaves == Leaves::choice)
-    r.sample(*out.logits, n_vocab, *activations_.argmax_partials, sampling_, *out.result, rows);
   if (leaves == Leaves::logits)
     r.copy(*out.logits, 0, *host_logits_, 0, uint64_t{rows} * n_vocab * sizeof(float));
 }

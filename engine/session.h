@@ -177,7 +177,7 @@ class DeviceSession : public Session {
   std::unique_ptr<Program> decode_logits_;  // which reads them where they are; then this is null
   Program& token_program() { return copies_logits_ ? *decode_logits_ : *greedy_.first; }
   std::vector<TokenLogit> largest_;         // reused
-  const bool knows_all_logits_;             // which head_of_largest leaves
+  const bool knows_all_logits_;             // which head_and_choose leaves
   const bool can_draft_;
   DraftLength draft_length_;
   // Passes over so many tokens with the head for the first kMaxLogitRows of them, by what that leaves; and

@@ -395,10 +395,14 @@ void VulkanRecorder::sample(const Buffer& logits, uint32_t n_vocab, const Buffer
 
 void VulkanRecorder::argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial,
                             const Buffer& result, uint32_t rows) {
-  const uint32_t partials = argmax_partials(n_vocab);
-  if (!std::exchange(has_partials_, false))
-    dispatch(kernels_.argmax(), ArgmaxPush{n_vocab}, {&logits, &partial}, partials, rows);
-  dispatch(kernels_.argmax_merge(), ArgmaxPush{partials}, {&partial, &result, &params_}, 1, rows);
+  dispatch(kernels_.argmax(), ArgmaxPush{n_vocab}, {&logits, &partial}, argmax_partials(n_vocab), rows);
+  merge_partials(partial, n_vocab, result, rows);
+}
+
+void VulkanRecorder::merge_partials(const Buffer& partial, uint32_t n_vocab, const Buffer& result,
+                                    uint32_t rows) {
+  const ArgmaxPush push{argmax_partials(n_vocab)};
+  dispatch(kernels_.argmax_merge(), push, {&partial, &result, &params_}, 1, rows);
 }
 
 void VulkanRecorder::copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,

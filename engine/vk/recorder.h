@@ -93,8 +93,8 @@ class VulkanRecorder : public Recorder {
   void finish_logits(const Buffer& logits, uint32_t n_vocab, float softcap, const Buffer* suppressed,
                      uint32_t n_suppressed, uint32_t rows) override;
   void head(const Table& table, const Buffer& y, const Buffer& logits, uint32_t n) override;
-  void head_of_largest(const Table& table, const Buffer& y, const Buffer& logits, const Buffer& partial,
-                       const Buffer* sampling, uint32_t n) override;
+  void head_and_choose(const Table& table, const HeadInput& in, const Buffer& logits, const Choosing& choosing,
+                       uint32_t n) override;
   void argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const Buffer& result,
               uint32_t rows) override;
   void sample(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const SamplingBuffers& sampling,
@@ -122,6 +122,7 @@ class VulkanRecorder : public Recorder {
   void change(const Kernel& kernel, const ElementPush& push, const Buffer& x, const Buffer& by, uint32_t n);
   void split_attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache, const Buffer& chunks,
                        uint32_t max_chunks, const Buffer& o, const AttentionShape& shape, uint32_t n);
+  void merge_partials(const Buffer& partial, uint32_t n_vocab, const Buffer& result, uint32_t rows);
   const Matrix& at_hand(const Matrix& w, uint32_t n);
   void end_piece();
   bool rotate_in_stages(const Matrix& w, const In& in, uint32_t n);
@@ -157,7 +158,6 @@ class VulkanRecorder : public Recorder {
   Matrix brought_;                   // what at_hand gives
   bool after_transfer_ = false;      // the last command was a transfer, and no barrier followed yet
   const Kernel* last_ = nullptr;     // of the last command, where that was a dispatch
-  bool has_partials_ = false;        // of the logits that argmax comes for, by a shortlist
   bool beside_last_ = false;         // the next dispatch needs nothing of the last one and runs beside it
 };
 

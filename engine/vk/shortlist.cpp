@@ -25,22 +25,25 @@ void VulkanRecorder::make_shortlist(const Table& table, const Shortlist& shortli
            groups_for_rows(table.n_vocab, 1));
 }
 
-void VulkanRecorder::head_of_largest(const Table& table, const Buffer& y, const Buffer& logits,
-                                     const Buffer& partial, const Buffer* sampling, uint32_t n) {
+void VulkanRecorder::head_and_choose(const Table& table, const HeadInput& in, const Buffer& logits,
+                                     const Choosing& choosing, uint32_t n) {
   const Shortlist* s = shortlists_ && n <= kMaxLogitRows ? (*shortlists_)(table) : nullptr;
-  if (!s) return head(table, y, logits, n);
+  if (!s) return Recorder::head_and_choose(table, in, logits, choosing, n);
+  head_input(in, table.n_embd, n);
+  const auto& [partial, result, sampling] = choosing;
   const VulkanKernels::ShortlistKernels kernels = kernels_.shortlist(table, n);
   const HeadPush push{table.n_embd, table.n_vocab, 0, table.n_vocab, n};
   const uint32_t groups = std::min<uint32_t>(
       SHORTLIST_BORDERS, groups_for_rows(table.n_vocab, kernels.approximate.constant(CONSTANT_ROWS)));
-  dispatch(kernels.vector, push, {&y, &s->parts, &s->vectors}, n);
+  dispatch(kernels.vector, push, {&in.y, &s->parts, &s->vectors}, n);
   dispatch(kernels.approximate, push, {&s->codes, &s->rows, &s->parts, &s->vectors, &logits, &s->borders},
            groups, ceil_div(n, kernels.approximate.constant(CONSTANT_TOKENS)));
   dispatch(kernels.candidates, ShortlistPush{table.n_embd, table.n_vocab, groups, sampling ? 1U : 0U},
-           {table.chunks[0].bytes.get(), &y, &s->rows, &s->vectors, &s->borders,
-            sampling ? sampling : &s->borders, &logits, &partial},
+           {table.chunks[0].bytes.get(), &in.y, &s->rows, &s->vectors, &s->borders,
+            sampling ? sampling->input.get() : &s->borders, &logits, &partial},
            argmax_partials(table.n_vocab), n);
-  has_partials_ = true;
+  merge_partials(partial, table.n_vocab, result, n);
+  if (sampling) sample(logits, table.n_vocab, partial, *sampling, result, n);
 }
 
 }  // namespace bitnet::vk

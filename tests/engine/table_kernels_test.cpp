@@ -163,23 +163,28 @@ TEST_P(Kernels, AShortlistedHeadHasTheLargestLogits) {
         std::memcpy(&y[kEmbd], &bytes[size_t{1000} * kEmbd * sizeof(float)], kEmbd * 4);
       std::fill_n(&y[2 * kEmbd], kEmbd, 0.0F);
       if (broken) y[3 * kEmbd + 100] = kInfinite, y[4 * kEmbd + 7] = std::nanf("");
-      SamplingInput input{.recipe = {}, .want = kWant, .history = {}};
-      const BufferPtr vectors = put(*backend, y), wanting = put(*backend, std::vector<SamplingInput>{input}),
+      SamplingInput input{.recipe = {.top_k = kWant}, .want = kWant, .history = {}};
+      const SamplingBuffers wanting{
+          put(*backend, std::vector<SamplingInput>{input}),
+          backend->allocate(kSampleRandoms * sizeof(uint64_t), BufferUse::shared),
+          put(*backend, std::vector<uint32_t>(kTokens * kSampleScratch / sizeof(uint32_t)))};
+      const Norm norm = broken ? Norm() : rms_of(BufferPtr(), 1e-5F);
+      const BufferPtr x = put(*backend, y), vectors = put(*backend, y), normed = put(*backend, y),
                       whole = put(*backend, std::vector<float>(size_t{kTokens} * kVocab)),
                       some = put(*backend, std::vector<float>(size_t{kTokens} * kVocab)),
                       partial = put(*backend, std::vector<ArgmaxResult>(kTokens * kArgmaxPartials)),
-                      best = put(*backend, std::vector<ArgmaxResult>(kTokens));
+                      best = put(*backend, std::vector<ArgmaxResult>(2 * kTokens));
       run(*backend, [&](Recorder& r) {
+        r.norm(*x, 0, norm, kEmbd, *vectors, kTokens);
         r.head(table, *vectors, *whole, kTokens);
         r.argmax(*whole, kVocab, *partial, *best, kTokens);
       });
       const auto all = get<float>(*backend, *whole, size_t{kTokens} * kVocab);
       const auto largest = get<ArgmaxResult>(*backend, *best, kTokens);
-      for (const Buffer* sampling :
-           {static_cast<const Buffer*>(nullptr), static_cast<const Buffer*>(wanting.get())}) {
+      for (const SamplingBuffers* sampling :
+           {static_cast<const SamplingBuffers*>(nullptr), &wanting}) {
         run(*backend, [&](Recorder& r) {
-          r.head_of_largest(table, *vectors, *some, *partial, sampling, kTokens);
-          r.argmax(*some, kVocab, *partial, *best, kTokens);
+          r.head_and_choose(table, {*x, 0, norm, {}, *normed}, *some, {*partial, *best, sampling}, kTokens);
         });
         const auto found = get<float>(*backend, *some, size_t{kTokens} * kVocab);
         const auto first = get<ArgmaxResult>(*backend, *best, kTokens);
