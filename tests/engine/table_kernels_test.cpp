@@ -141,6 +141,7 @@ TEST_P(Kernels, AShortlistedHeadHasTheLargestLogits) {
   constexpr uint32_t kVocab = 3000, kEmbd = 192, kTokens = 5, kWant = 12;
   constexpr float kInfinite = std::numeric_limits<float>::infinity();
   std::normal_distribution<float> normal;
+  std::vector<Table> tables;  // a backend knows a head by its buffer, so none may take the place of another
   for (const bool broken : {false, true})
     for (const TensorType type : {TensorType::f32, TensorType::f16, TensorType::bf16}) {
       SCOPED_TRACE(shown_name(type) + (broken ? ", broken" : ""));
@@ -156,7 +157,8 @@ TEST_P(Kernels, AShortlistedHeadHasTheLargestLogits) {
         if (broken) values[79 * kEmbd + 3] = kInfinite, values[80 * kEmbd + 190] = -std::nanf("");
         std::memcpy(bytes.data(), values.data(), bytes.size());
       }
-      const Table table = in_chunks(*backend, c, bytes, kEmbd, {kVocab});
+      tables.push_back(in_chunks(*backend, c, bytes, kEmbd, {kVocab}));
+      const Table& table = tables.back();
       std::vector<float> y(size_t{kTokens} * kEmbd);
       for (float& v : y) v = normal(rng);
       if (type == TensorType::f32)
@@ -181,8 +183,7 @@ TEST_P(Kernels, AShortlistedHeadHasTheLargestLogits) {
       });
       const auto all = get<float>(*backend, *whole, size_t{kTokens} * kVocab);
       const auto largest = get<ArgmaxResult>(*backend, *best, kTokens);
-      for (const SamplingBuffers* sampling :
-           {static_cast<const SamplingBuffers*>(nullptr), &wanting}) {
+      for (const SamplingBuffers* sampling : {static_cast<const SamplingBuffers*>(nullptr), &wanting}) {
         run(*backend, [&](Recorder& r) {
           r.head_and_choose(table, {*x, 0, norm, {}, *normed}, *some, {*partial, *best, sampling}, kTokens);
         });
