@@ -27,14 +27,18 @@ uint32_t tile_bytes(const Specialisation& c, const BlockType& type) {
 }
 
 // The tile of blocks_matmul_matrix, measured on an H200. Units of 16 leave no registers for parts, and minima few.
-// Of few tokens the larger tiles would be half empty.
+// Of few tokens the larger tiles would be half empty. Two of them are for products of which an H200 then has one tile
+// on nearly each of its multiprocessors.
 std::optional<Specialisation> blocks_tile(const Device& device, const BlockType& type, uint64_t outputs,
                                           uint32_t tokens) {
   constexpr uint64_t kFew = 400'000;
   constexpr MatrixTile kOfUnits16[] = {
       {kFew, 16, 16, 4, 1}, {1'600'000, 32, 32, 2, 2}, {UINT64_MAX, 32, 32, 2, 4}};
   constexpr MatrixTile kOfUnits32[] = {{kFew, 16, 32, 2, 1, 4},
+                                       {1'000'000, 32, 32, 2, 2, 2},
+                                       {1'350'000, 32, 32, 5, 2, 2},
                                        {1'600'000, 32, 32, 2, 2, 2},
+                                       {2'150'000, 32, 32, 4, 4},
                                        {2'300'000, 32, 32, 2, 4},
                                        {UINT64_MAX, 32, 32, 2, 2, 2}};
   constexpr MatrixTile kWithMinima[] = {

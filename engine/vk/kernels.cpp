@@ -48,9 +48,12 @@ uint32_t sum_bytes(const Specialisation& c) {
 std::optional<Specialisation> trits_tile(const Device& device, uint64_t outputs) {
   constexpr MatrixTile kTiles[] = {{200'000, 16, 16, 2, 2, 4},
                                    {400'000, 16, 16, 4, 1},
+                                   {1'000'000, 32, 32, 2, 2},
+                                   {1'350'000, 32, 32, 5, 2},  // one for nearly each of its multiprocessors
                                    {1'600'000, 32, 32, 2, 2},
                                    {2'300'000, 64, 32, 2, 4},
-                                   {UINT64_MAX, 64, 32, 2, 2}};
+                                   {3'000'000, 64, 32, 2, 2},
+                                   {UINT64_MAX, 64, 64, 2, 2}};
   return matrix_tile(device, kTiles, outputs, [&](const Specialisation& c) {
     const uint32_t parts = c.at(CONSTANT_PARTS);
     return std::max((tile_rows(c) + tile_tokens(c)) * (128 * parts + 16), parts * sum_bytes(c));
