@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "builds.h"
+#include "ceil_div.h"
 #include "matrix_tile.h"
 
 namespace bitnet::vk {
@@ -270,11 +271,30 @@ Specialisation VulkanKernels::quantise_constants(const Matrix& w, const Norm& no
   return constants;
 }
 
+// Whether the invocations of rms_norm_quantise_once can hold a row of inputs of w, and its subgroups their
+// units.
+bool VulkanKernels::is_loaded_once(const Matrix& w, const Norm& norm) const {
+  constexpr uint32_t kMostLoads = 4;  // of each share: 16 of an invocation
+  const uint32_t size = wide(device_).at(CONSTANT_WORKGROUP_SIZE);
+  return device_.is_gpu() && device_.subgroup_shuffle() && !device_.shared_subgroups() &&
+         device_.subgroup_size() >= (w.layout == Layout::groups ? 16U : 8U) &&
+         size >= 4 * device_.subgroup_size() && w.input != Input::int16_units &&
+         norm.kind != Norm::Kind::layer && w.n_in <= 4 * kMostLoads * size;
+}
+
 const Kernel& VulkanKernels::quantise(const Matrix& w, const Norm& norm, bool rest) {
   const Device& d = device_;
   Specialisation constants = quantise_constants(w, norm);
   if (w.input == Input::int16_units && w.layout == Layout::groups) constants[CONSTANT_REST] = REST_TOO;
   if (rest) constants[CONSTANT_REST] = REST_ALONE;
+  if (is_loaded_once(w, norm)) {
+    uint32_t& size = constants[CONSTANT_WORKGROUP_SIZE];
+    constants[CONSTANT_LOADS] = ceil_div(w.n_in / 4, size);
+    size /= 4;
+    return kernel(w.layout == Layout::trits ? Shader::rms_norm_quantise_once
+                                            : Shader::rms_norm_quantise_once_groups,
+                  constants);
+  }
   if (w.layout == Layout::trits) return kernel(SUBGROUPS(rms_norm_quantise), constants);
   return kernel(SUBGROUPS(rms_norm_quantise_groups), constants);
 }

@@ -186,6 +186,7 @@ struct VulkanKernels {
  private:
   const Kernel& kernel(Shader shader, const Specialisation& constants);
   Specialisation quantise_constants(const Matrix& w, const Norm& norm) const;
+  bool is_loaded_once(const Matrix& w, const Norm& norm) const;
   Specialisation decode_constants(const DecodeShape& shape) const;
   Specialisation decode_constants(const DecodeShape& shape, uint32_t tokens) const;
   Shader decode_shader(Layout layout) const;

@@ -30,16 +30,19 @@ float largest_of(vec4 y, float largest) {
   return max(largest, max(max(y.x, y.y), max(y.z, y.w)));
 }
 
-// `squares` and `largest` are an invocation's share of the row: sum of x^2, largest |x * weight|. Without a
-// norm y is x, and the weights are 1.
-RowScale row_scale(float squares, float largest, bool normed) {
-  vec2 row = workgroup_add_max(squares, largest);
+// `row` has the sum of x^2 and the largest |x * weight| of a row. Without a norm y is x, and the weights are 1.
+RowScale row_scale(vec2 row, bool normed) {
   precise float inverse = 1.0 / sqrt(row.x / float(push.n_in) + push.epsilon);
   if (!normed) inverse = 1.0;
   precise float s = 127.0 / max(kInputUnits == 0 ? 1e-5 : kLeastMagnitude, row.y * inverse);
   precise float factor = inverse * s;
   precise float per_unit = 1.0 / max(kLeastMagnitude, row.y);
   return RowScale(s, factor, per_unit);
+}
+
+// The same of an invocation's share of the row.
+RowScale row_scale(float squares, float largest, bool normed) {
+  return row_scale(workgroup_add_max(squares, largest), normed);
 }
 
 // The factor and the share of a unit, of which `largest` is the largest |x * weight|.
