@@ -1,14 +1,14 @@
 // What comes between the product for q, k and v and attention: the bias and the norms of heads, where a model
 // has them, then RoPE of q in place and of k on its way into the cache; v goes into the cache without RoPE. A
-// workgroup takes a head of one token after the other, as far apart as there are workgroups of a head; its
-// invocations take pairs of features.
+// workgroup takes a head of a few tokens side by side, and then of others, as far away as there are workgroups
+// of a head; its invocations take pairs of features.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"
 #include "common/half.glsl"
 #include "common/head_norm.glsl"
 
-layout(local_size_x = 64) in;
+layout(local_size_x = 64, local_size_y_id = CONSTANT_TOKENS) in;
 
 layout(push_constant) uniform Push { RopePush push; };
 layout(binding = 0) readonly buffer Params { uint params[]; };
@@ -23,7 +23,7 @@ layout(binding = 8) readonly buffer VNorm { float v_norm[]; };
 
 const bool kVIsK = (kHeadInput & HEAD_V_IS_K) != 0;
 
-shared vec4 shares[kShares / 4];
+shared vec4 shares[gl_WorkGroupSize.y][kShares / 4];
 
 uint head;  // of q, then of k, then of v
 bool is_q, is_k;
@@ -59,12 +59,14 @@ void sum_squares(uint at) {
   if (lane < kShares) {
     float sum = 0.0;
     for (uint i = lane; i < push.head_dim; i += kShares) sum = add_square(biased(at, i), sum);
-    shares[lane / 4][lane % 4] = sum;
+    shares[gl_LocalInvocationID.y][lane / 4][lane % 4] = sum;
   }
   barrier();  // also: everyone has read the features that are written from here on
 }
 
-void take(uint t) {
+// Of the tokens from `first` on, those past the end repeat the last one and write nothing.
+void take(uint first) {
+  uint own = gl_LocalInvocationID.y, t = min(first + own, push.n_tokens - 1);
   uint position = params[PARAMS_POSITION] + t;
   uint pairs = push.head_dim / 2;
   head = gl_WorkGroupID.x;
@@ -73,13 +75,14 @@ void take(uint t) {
   is_k = !is_q && head < push.n_head + push.n_head_kv;
   bool gives_v = !is_q && (!is_k || kVIsK);
   float inverse_of_v = 1.0;
-  if (t >= gl_NumWorkGroups.y) barrier();  // all have read the shares of the token before
+  if (first >= gl_NumWorkGroups.y * gl_WorkGroupSize.y) barrier();  // all have read the last shares
   if (has(is_q ? HEAD_Q_NORM : is_k ? HEAD_K_NORM : 0u) || (gives_v && has(HEAD_V_NORM))) {
     sum_squares(at);
-    inverse = inverse_of_head(shares, push.per_feature, is_q ? push.q_epsilon : push.k_epsilon);
-    inverse_of_v = inverse_of_head(shares, push.per_feature, push.v_epsilon);
+    inverse = inverse_of_head(shares[own], push.per_feature, is_q ? push.q_epsilon : push.k_epsilon);
+    inverse_of_v = inverse_of_head(shares[own], push.per_feature, push.v_epsilon);
   }
 
+  if (first + own >= push.n_tokens) return;
   for (uint pair = gl_LocalInvocationID.x; pair < pairs; pair += gl_WorkGroupSize.x) {
     uint n = push.rope_dim / 2;
     if (is_q) {  // in place: this invocation alone touches the two features it takes
@@ -101,5 +104,6 @@ void take(uint t) {
 }
 
 void main() {
-  for (uint t = gl_WorkGroupID.y; t < push.n_tokens; t += gl_NumWorkGroups.y) take(t);
+  uint tokens = gl_WorkGroupSize.y;
+  for (uint t = gl_WorkGroupID.y * tokens; t < push.n_tokens; t += gl_NumWorkGroups.y * tokens) take(t);
 }

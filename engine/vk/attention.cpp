@@ -26,15 +26,16 @@ AttentionPush attention_push(const AttentionShape& s, const Buffer& k_cache, uin
 void VulkanRecorder::rope_store_kv(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
                                    const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& s,
                                    uint32_t n) {
-  constexpr uint32_t kTokens = 128;  // that have workgroups of their own; small ones take long to begin
+  constexpr uint32_t kWorkgroups = 128;  // of a head; they take long to begin
+  const Kernel& kernel = kernels_.rope_store_kv(input, s);
   const auto weight = [&](const Norm& norm) { return or_any(norm.weight, rotation); };
-  dispatch(kernels_.rope_store_kv(input, s),
+  dispatch(kernel,
            RopePush{s.n_head, s.n_head_kv, s.row_heads(), s.head_dim, s.rope_dim, cache_rows(k_cache, s),
                     1.0F / static_cast<float>(s.head_dim), input.q_norm.epsilon, input.k_norm.epsilon,
                     input.v_norm.epsilon, n},
            {&params_, &rotation, &qkv, &k_cache, &v_cache, or_any(input.bias, rotation), weight(input.q_norm),
             weight(input.k_norm), weight(input.v_norm)},
-           s.row_heads(), std::min(n, kTokens));
+           s.row_heads(), std::min(ceil_div(n, kernel.constant(CONSTANT_TOKENS)), kWorkgroups));
 }
 
 void VulkanRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache,

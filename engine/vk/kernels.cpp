@@ -221,7 +221,8 @@ uint32_t most_chunks(const AttentionShape& s, uint32_t cached) {
 
 const Kernel& VulkanKernels::rope_store_kv(const AttentionInput& input, const AttentionShape& shape) {
   const uint32_t v_is_k = shape.rows == AttentionRows::qk ? HEAD_V_IS_K : 0;
-  return kernel(Shader::rope_store_kv, {{CONSTANT_HEAD_INPUT, head_input(input) | v_is_k}});
+  return kernel(Shader::rope_store_kv, {{CONSTANT_HEAD_INPUT, head_input(input) | v_is_k},
+                                        {CONSTANT_TOKENS, device_.is_gpu() ? 4U : 1U}});
 }
 
 const Kernel& VulkanKernels::attention_merge(const AttentionShape& shape) {
