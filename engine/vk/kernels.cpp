@@ -166,7 +166,7 @@ const Kernel& VulkanKernels::head(const Table& table, uint32_t n) {
 VulkanKernels::ShortlistKernels VulkanKernels::shortlist(const Table& table, uint32_t n) {
   const bool shared = device_.shared_subgroups();
   const Specialisation floats{{CONSTANT_TABLE_TYPE, static_cast<uint32_t>(table.type)}};
-  const Specialisation of_rows{{CONSTANT_ROWS, 2}, {CONSTANT_TOKENS, tokens_together(device_, n)}};
+  const Specialisation of_rows{{CONSTANT_ROWS, 4}, {CONSTANT_TOKENS, tokens_together(device_, n)}};
   const Shader approximate = shared         ? Shader::shortlist_approximate_shared
                              : integer_dot_ ? Shader::shortlist_approximate_dot
                                             : Shader::shortlist_approximate_emulated;

@@ -189,6 +189,21 @@ TEST_P(Kernels, AShortlistedHeadHasTheLargestLogits) {
         });
         const auto found = get<float>(*backend, *some, size_t{kTokens} * kVocab);
         const auto first = get<ArgmaxResult>(*backend, *best, kTokens);
+        for (const uint32_t n : {1U, 2U, 3U}) {  // as of more tokens
+          run(*backend, [&](Recorder& r) {
+            r.head_and_choose(table, {*x, 0, norm, {}, *normed}, *some, {*partial, *best, sampling}, n);
+          });
+          const auto few = get<float>(*backend, *some, size_t{n} * kVocab);
+          const auto same = get<ArgmaxResult>(*backend, *best, n);
+          for (uint32_t t = 0; t < n; ++t) {
+            if (largest[t].non_finite) continue;
+            EXPECT_EQ(std::memcmp(&same[t], &first[t], sizeof first[t]), 0) << t << " of " << n;
+            const size_t row = size_t{t} * kVocab;
+            EXPECT_TRUE(std::ranges::equal(std::span(few).subspan(row, kVocab),
+                                           std::span(found).subspan(row, kVocab)))
+                << t << " of " << n;
+          }
+        }
         for (uint32_t t = 0; t < kTokens; ++t) {
           EXPECT_EQ(first[t].non_finite, largest[t].non_finite) << t;
           if (largest[t].non_finite) continue;
