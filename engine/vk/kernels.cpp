@@ -50,7 +50,7 @@ std::optional<Specialisation> trits_tile(const Device& device, uint64_t outputs)
   constexpr MatrixTile kTiles[] = {{200'000, 16, 16, 2, 2, 4},
                                    {400'000, 16, 16, 4, 1},
                                    {1'000'000, 32, 32, 2, 2},
-                                   {1'350'000, 32, 32, 5, 2},  // one for nearly each of its multiprocessors
+                                   {1'350'000, 32, 32, 5, 2},  // nearly one a multiprocessor of an H200
                                    {1'600'000, 32, 32, 2, 2},
                                    {2'300'000, 64, 32, 2, 4},
                                    {3'000'000, 64, 32, 2, 2},
