@@ -116,9 +116,10 @@ Watch Observer::watch(const Observation& what, uint32_t position, uint32_t n) {
   const uint64_t bytes = bytes_a_token(what) * most_tokens(what);
   if (position + n <= what.from || bytes == 0) return {};
   if (!rows_ || rows_->size() < bytes) rows_ = backend_.allocate(bytes, BufferUse::shared);
+  // In host memory as well, since no budget of device memory has room for what is only watched.
   if (!scratch_)
     scratch_ =
-        backend_.allocate(uint64_t{max_batch_} * model_.config.n_embd * sizeof(float), BufferUse::device);
+        backend_.allocate(uint64_t{max_batch_} * model_.config.n_embd * sizeof(float), BufferUse::shared);
   Watch watch;
   watch.model_ = &model_;
   watch.what_ = &what;

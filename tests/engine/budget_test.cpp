@@ -103,7 +103,8 @@ TEST_F(BudgetTest, GatesOfDeltaNetsMayLieInHostMemory) {
 }
 
 // Budgets that hold from as many experts as a token uses to all but one. Each expert that is missed takes a
-// place, which is overwritten first, so that whoever reads a table that is too old or too new gives other bits.
+// place, which is overwritten first, so that whoever reads a table that is too old or too new gives other
+// bits.
 TEST_F(BudgetTest, PlacesOfExpertsThatChangeWithEachTokenGiveTheSameBits) {
   constexpr uint32_t kTokens = 16;
   const Checkpoint file(BITNET_EXPERTS);
@@ -166,6 +167,20 @@ TEST_F(BudgetTest, NothingIsAllocatedPastABudget) {
     EXPECT_THAT(error.what(), HasSubstr("--ctx"));
   }
   session->sync(std::vector<int32_t>{1, 2, 3});  // the first one still works
+}
+
+TEST_F(BudgetTest, ASessionCanBeWatchedWhereABudgetHasNoRoomForIt) {
+  const auto model = open(model_file(), all_of(plan_memory(model_file(), kContext)));
+  std::vector<std::unique_ptr<Session>> sessions;
+  sessions.push_back(Session::create(*model, kContext));
+  EXPECT_THROW(while (true) sessions.push_back(Session::create(*model, 1)), Error);  // until nothing is left
+  const ModelInfo& info = model->model();
+  size_t rows = 0;
+  const Observation residual{
+      .stages = {Stage::residual},
+      .on_rows = [&](auto, auto, auto, auto, auto floats) { rows += floats.size() / info.n_embd; }};
+  sessions.front()->sync(std::vector<int32_t>{1, 2, 3}, {.observe = &residual});
+  EXPECT_EQ(rows, 3 * info.n_layer);
 }
 
 TEST(VramBudget, GivesBytesOfADevice) {
