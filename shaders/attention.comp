@@ -51,6 +51,11 @@ shared vec4 slab[kScoreSlab > kValueSlab ? kScoreSlab : kValueSlab];
 const uint kFetchK = (kChunk * kSlab / 8 + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 const uint kFetchV = (kKeySlab * kValueUnits + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 uvec4 next_k[kFetchK], next_v[kFetchV];
+uint keys_at[kFetchK];  // where the keys that an invocation brings of a chunk begin, in uvec4
+// Whether all invocations bring something each time, and whether steps end where quarters do.
+const bool kAllBringK = kChunk * kSlab / 8 % gl_WorkGroupSize.x == 0;
+const bool kAllBringV = kKeySlab * kValueUnits % gl_WorkGroupSize.x == 0;
+const bool kWholeSlabs = kHeadDim % (4 * kSlab) == 0;
 
 uint lane, column, row0;  // an invocation's rows are row0 .. row0 + 3, its keys and features at column * 4
 uint first_token, first_head, kv_head, first_key, n_keys, first_value;  // a uvec4 of a head's values
@@ -67,6 +72,7 @@ uint token_of(uint row) { return min(first_token + row / kHeads, push.n_tokens -
 
 // Features [begin, end) of step `i` of the scores; a quarter is a whole number of steps.
 uvec2 features_of(uint i) {
+  if (kWholeSlabs) return uvec2(i, i + 1) * kSlab;
   uvec2 quarter = quarter_of(i / kSlabsAQuarter, kHeadDim);
   uint begin = min(quarter.x + i % kSlabsAQuarter * kSlab, quarter.y);
   return uvec2(begin, min(begin + kSlab, quarter.y));
@@ -81,19 +87,23 @@ uint key_quad(uint feature, uint quad) {
 // Keys that no row of the tile sees repeat the first or the last one, and features past the end those of the
 // head: their scores are not looked at. What is loaded on a condition meets what was there before, and is
 // waited for at once.
-void fetch_keys(uint i, uint base) {
-  uint first_feature = features_of(i).x;
+void find_keys(uint base) {
   UNROLL for (uint j = 0; j < kFetchK; ++j) {
-    uint at = lane + j * gl_WorkGroupSize.x, key = clamp(base + at / (kSlab / 8), first_key, n_keys - 1);
-    uint unit = min(first_feature / 8 + at % (kSlab / 8), kUnits - 1);
-    next_k[j] = k_cache[row_of(key) + unit];
+    uint at = lane + j * gl_WorkGroupSize.x;
+    keys_at[j] = row_of(clamp(base + at / (kSlab / 8), first_key, n_keys - 1));
   }
+}
+
+void fetch_keys(uint i) {
+  uint unit = features_of(i).x / 8 + lane % (kSlab / 8);  // the same for all j
+  if (!kWholeSlabs) unit = min(unit, kUnits - 1);
+  UNROLL for (uint j = 0; j < kFetchK; ++j) next_k[j] = k_cache[keys_at[j] + unit];
 }
 
 void store_keys() {
   UNROLL for (uint j = 0; j < kFetchK; ++j) {
     uint at = lane + j * gl_WorkGroupSize.x, key = at / (kSlab / 8), feature = at % (kSlab / 8) * 8;
-    if (key >= kChunk) break;
+    if (!kAllBringK && key >= kChunk) break;
     uint to = key_quad(feature, key / 4);
     UNROLL for (uint c = 0; c < 4; ++c) {
       vec2 pair = unpackHalf2x16(next_k[j][c]);
@@ -114,7 +124,7 @@ void fetch_values(uint base) {
 void store_values() {
   UNROLL for (uint j = 0; j < kFetchV; ++j) {
     uint i = lane + j * gl_WorkGroupSize.x;
-    if (i >= kKeySlab * kValueUnits) break;
+    if (!kAllBringV && i >= kKeySlab * kValueUnits) break;
     slab[2 * i] = vec4(unpackHalf2x16(next_v[j].x), unpackHalf2x16(next_v[j].y));
     slab[2 * i + 1] = vec4(unpackHalf2x16(next_v[j].z), unpackHalf2x16(next_v[j].w));
   }
@@ -154,7 +164,8 @@ void main() {
     stride = gl_NumWorkGroups.y * kChunk;
   }
 
-  fetch_keys(0, first_base);
+  find_keys(first_base);
+  fetch_keys(0);
   for (uint i = lane; i < kRows * kQuads; i += gl_WorkGroupSize.x) {
     uint row = i / kQuads, quad = i % kQuads;
     uint head = token_of(row) * push.row_heads + first_head + row % kHeads;
@@ -176,7 +187,7 @@ void main() {
       barrier();
       store_keys();
       barrier();
-      if (step_ + 1 < kScoreSlabs) fetch_keys(step_ + 1, base); else fetch_values(base);
+      if (step_ + 1 < kScoreSlabs) fetch_keys(step_ + 1); else fetch_values(base);
       uvec2 features = features_of(step_);
       UNROLL for (uint f = 0; f < kSlab; f += 8) {  // eight at a time: heads are whole eights
         if (kHeadDim % (4 * kSlab) != 0 && f >= features.y - features.x) break;
@@ -239,10 +250,12 @@ void main() {
         sums[lane] = l;
       }
       barrier();
-      if (some + kKeySlab < kChunk)
+      if (some + kKeySlab < kChunk) {
         fetch_values(base + some + kKeySlab);
-      else
-        fetch_keys(0, base + stride);
+      } else {
+        find_keys(base + stride);
+        fetch_keys(0);
+      }
       UNROLL for (uint key = 0; key < kKeySlab; key += 4) {
         vec4 w[4];
         UNROLL for (uint i = 0; i < 4; ++i) w[i] = weights[row0 + i][(some + key) / 4];
