@@ -177,6 +177,8 @@ TEST_P(DenseKernels, ATokenHasTheBitsOfItsSteps) {
   const TensorType q8 = TensorType::q8_0, q4 = TensorType::q4_k, q6 = TensorType::q6_k;
   for (const auto& [qk, other] : {std::pair{q4, q6}, {q8, q8}, {TensorType::q5_0, TensorType::q5_0}}) {
     if (v.subgroup_size != 0 && backend->device().software && qk != q4) continue;  // which takes long
+    if (qk == TensorType::q5_0 && backend->device().software && backend->device().subgroup_size > 8)
+      continue;  // as Q8_0 there
     SCOPED_TRACE(shown_name(qk) + ", " + shown_name(other));
     const auto matrix = [&](uint32_t n_in, const std::vector<std::pair<TensorType, uint32_t>>& of) {
       Blocks b = random_blocks(*backend, n_in, of, rng);
