@@ -16,6 +16,11 @@ constexpr uint32_t kFirstCounts = 5;
 constexpr uint32_t kForgetsPass = 1024;
 // What passes cost beyond a token alone where none has been seen, in tokens alone.
 constexpr std::array<double, 4> kMoreCosts = {0.4, 0.9, 1.5, 4};
+// A length that is not tried seems to cost a part of this less with each pass of other lengths, down to a
+// half. So what disturbed it once does not rule it out, and one that takes a tenth more than the best is
+// tried in about every 13th pass.
+constexpr double kForgetsLength = 128;
+constexpr double kLeastOfSeen = 0.5;
 // A guess has to be this much faster, or it is not worth the noise.
 constexpr double kGain = 1.04;
 
@@ -177,7 +182,7 @@ double DraftLength::Least::time() const {
 
 // Of a pass over a token and kLengths[length] more, in tokens alone: as it was, or by what others of it cost
 // beyond a token alone, beside what they are taken to cost. A pass that was seen less than three times may
-// have been disturbed.
+// have been disturbed, and one that was not tried for long seems to cost less and less until it is.
 double DraftLength::cost_of(size_t length) const {
   const double one = 1 - choice();
   double expected = one + kMoreCosts[length];
@@ -190,8 +195,8 @@ double DraftLength::cost_of(size_t length) const {
         break;
       }
   const double seen = passes_[length].time();
-  if (passes_[length].is_sure()) return seen;
-  return seen == 0 ? expected : std::min(seen, 2 * expected);
+  if (!passes_[length].is_sure()) return seen == 0 ? expected : std::min(seen, expected);
+  return seen * std::max(kLeastOfSeen, 1 - (n_passes_ - timed_[length]) / kForgetsLength);
 }
 
 DraftLength::Choice DraftLength::best(std::span<const double> chances) const {
@@ -222,7 +227,7 @@ bool DraftLength::is_worth_waiting(std::span<const double> chances) const {
 }
 
 void DraftLength::took_alone(double seconds) {
-  alone_.add(seconds);
+  alone_.add(std::max(seconds, std::exchange(last_alone_, seconds)));
   if (++n_alone_ % kForgetsPass != 0) return;
   for (Least& pass : passes_) pass.doubt();
 }
@@ -235,6 +240,7 @@ void DraftLength::took(uint32_t n, double seconds, double a_choice) {
   const auto length = std::find(kLengths.begin(), kLengths.end(), n) - kLengths.begin();
   if (alone() == 0 || length == std::ssize(kLengths)) return;
   passes_[static_cast<size_t>(length)].add(seconds / alone());
+  timed_[static_cast<size_t>(length)] = ++n_passes_;
   choice_.add(a_choice / alone());
 }
 

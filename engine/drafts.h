@@ -95,6 +95,7 @@ class DraftLength {
   bool is_worth_waiting(std::span<const double> chances) const;
 
   // A token alone took so long, or the first behind a pass of several where the device runs ahead of others.
+  // Since a device that runs ahead may have done a token before its turn, of two tokens the longer counts.
   void took_alone(double seconds);
   void took_first(double seconds);
   double alone() const { return alone_.time(); }  // 0: not known
@@ -131,9 +132,12 @@ class DraftLength {
 
   static constexpr std::array<uint32_t, 4> kLengths = {1, 3, 7, 15};
   Least alone_;  // seconds
+  double last_alone_ = 0;
   uint32_t n_alone_ = 0;
   // In tokens alone, as those were then:
   std::array<Least, kLengths.size()> passes_;
+  std::array<uint32_t, kLengths.size()> timed_{};  // n_passes_ when each length was timed last
+  uint32_t n_passes_ = 0;
   Least choice_;
   Least first_;  // and how much more than others it takes
 };

@@ -181,10 +181,10 @@ TEST(DraftLengthTest, IsLongWherePassesCostLittleAndGuessesAreRight) {
   EXPECT_EQ(choose(length, 0.01), 0);
 }
 
-TEST(DraftLengthTest, IsNoneWhereAPassCostsAsMuchAsItsTokens) {
+TEST(DraftLengthTest, IsNoneWhereAPassCostsMoreThanItsTokens) {
   DraftLength length;
   length.took_alone(1);
-  for (const uint32_t n : {1, 3, 7, 15}) took(length, n, n + 1);
+  for (const uint32_t n : {1, 3, 7, 15}) took(length, n, 1.1 * (n + 1));
   EXPECT_EQ(choose(length, 1), 0);
 }
 
@@ -212,6 +212,26 @@ TEST(DraftLengthTest, PassesThatWereSlowAreTriedAgainLater) {
   EXPECT_EQ(choose(length, 0.95), 0);
   for (int i = 0; i < 2000; ++i) length.took_alone(1);
   EXPECT_GT(choose(length, 0.95), 0);
+}
+
+TEST(DraftLengthTest, ALengthThatWasDisturbedIsTriedAgainAfterOthers) {
+  DraftLength length;
+  length.took_alone(1);
+  took(length, 7, 3);
+  took(length, 3, 2.5);
+  EXPECT_EQ(choose(length, 0.9, 7), 7);
+  for (int i = 0; i < 8; ++i) length.took(7, 6, 0.01);
+  EXPECT_EQ(choose(length, 0.9, 7), 3);
+  for (int i = 0; i < 64; ++i) length.took(3, 2.5, 0.01);
+  EXPECT_EQ(choose(length, 0.9, 7), 7);
+}
+
+TEST(DraftLengthTest, ATokenThatWasThereAlreadySaysNothing) {
+  DraftLength length;
+  for (int i = 0; i < 4; ++i) length.took_alone(1);
+  length.took_alone(2);     // something kept the host from it,
+  length.took_alone(0.01);  // and the device ran ahead meanwhile
+  EXPECT_EQ(length.alone(), 1);
 }
 
 TEST(DraftLengthTest, WaitsForAGuessThatSavesMoreThanRunningAhead) {
