@@ -181,6 +181,8 @@ struct CpuKernels {
   void (*fives_rows)(const uint8_t* codes, uint32_t n_in, uint32_t n_bands, const int8_t* q,
                      uint32_t n_tokens, size_t stride, int32_t* sums) = nullptr;
   void (*unpack_fives)(const uint8_t* const* bands, uint32_t n_in, uint8_t* tile) = nullptr;
+  // Up to so many tokens fives_rows is faster than tile_product.
+  uint32_t fives_row_tokens = 16;
 
   // The group_layout (n_in is a multiple of 64). The sums are those of rounded(codes . inputs - sum of inputs,
   // scale * fixed * factor) over the groups of 64 inputs, where rounded(t, f) is round_half_even(float(t) * f).

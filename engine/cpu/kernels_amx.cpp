@@ -299,6 +299,7 @@ CpuKernels with_amx() {
   CpuKernels kernels = avx512_vbmi_kernels();
   kernels.name = "amx";
   kernels.tile_product = tile_product;
+  kernels.fives_row_tokens = 4;
   kernels.unpack_block_band = unpack_block_band;
   kernels.block_tile = block_tile;
   kernels.unpack_bands = unpack_bands;

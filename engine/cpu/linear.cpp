@@ -77,7 +77,7 @@ void CpuRecorder::multiply(const Matrix& w, const Quantised& q, const Out& out, 
                           uint32_t t, const int32_t* sums) {
     sums_to(sums, last - first, operands.q_sum(t), operands.factor(part, t), y + size_t{t} * rows + first);
   };
-  if (n > kTernaryRowTokens) {
+  if (n > operands.row_tokens(k_)) {
     const auto work = [&k = k_, all = operands, inputs, rows, n, output](uint32_t unit, CacheLine* scratch) {
       const Operands operands = all.with(inputs.take(scratch));
       const uint32_t begin = unit * kTileRows, end = std::min(rows, begin + kTileRows);
@@ -150,7 +150,7 @@ void CpuRecorder::gated_product(const Matrix& w, const Quantised& q, const Out& 
                           const GateSums& sums) {
     finish_gates(k, act, operands, t, sums, rows, y + size_t{t} * n_out + begin);
   };
-  if (n > kTernaryRowTokens) {
+  if (n > operands.row_tokens(k_)) {
     const auto work = [&k = k_, all = operands, inputs, n_out, n, output](uint32_t unit, CacheLine* scratch) {
       const Operands operands = all.with(inputs.take(scratch));
       const uint32_t begin = unit * kHalfTile, rows = std::min(n_out - begin, kHalfTile);

@@ -16,7 +16,7 @@
 namespace bitnet::cpu {
 
 // Batches up to these sizes use the rows as they are; for larger ones tiles of rows are unpacked. Some tokens
-// share what is decoded of ternary rows.
+// share what is decoded of ternary rows. Those in Layout::fives16 have CpuKernels::fives_row_tokens.
 constexpr uint32_t kRowTokens = 3, kTernaryRowTokens = 16;
 constexpr uint32_t kTokensAtOnce = 96;  // of a tile, so that the sums stay in the first cache
 

@@ -65,6 +65,8 @@ class Operands {
     constexpr uint64_t kShort = 1024;
     return groups_ || fives_ ? (row_bytes() < kShort ? 2 : 1) * kBandRows : 8;
   }
+  // Up to so many tokens the rows are used as they lie.
+  uint32_t row_tokens(const CpuKernels& k) const { return fives_ ? k.fives_row_tokens : kTernaryRowTokens; }
   uint64_t row_bytes() const { return code_bytes_ + (groups_ ? n_in_ / scale_every_ * sizeof(uint16_t) : 0); }
 
   // What the sums of a part's rows and a token are multiplied by, and what is subtracted from them first
