@@ -148,9 +148,8 @@ class DenseMatrix {
     for (uint32_t r = 0; r < unit.rows; ++r)
       floats(table.row(unit.first + r), n_in_, scratch + size_t{r} * n_in_);
     for (uint32_t t = 0; t < n_tokens; t += kTogether)
-      for (uint32_t r = 0; r < unit.rows; ++r)
-        k.float_tokens(scratch + size_t{r} * n_in_, n_in_, y + size_t{t} * n_in_,
-                       std::min(kTogether, n_tokens - t), stride, values + t * stride + r);
+      k.float_tokens(scratch, n_in_, unit.rows, y + size_t{t} * n_in_, std::min(kTogether, n_tokens - t),
+                     stride, values + t * stride);
   }
   static BlockBands bands_at(const DensePart& part, uint32_t row) {
     BlockBands bands = part.bands;

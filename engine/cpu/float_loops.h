@@ -139,36 +139,6 @@ inline void float_rows(const float* rows, uint32_t n, uint32_t n_rows, const flo
   }
 }
 
-// As float_rows with one row and kTokens vectors.
-template <int kTokens>
-inline void float_token_block(const float* row, uint32_t n, const float* y, size_t stride, float* out) {
-  Floats sums[kTokens][kFloatSums];
-  for (int t = 0; t < kTokens; ++t)
-    for (int j = 0; j < kFloatSums; ++j) sums[t][j] = all(0);
-  uint32_t i = 0;
-  for (; i + kFloatStep <= n; i += kFloatStep)
-    for (int j = 0; j < kFloatSums; ++j) {
-      const Floats w = load16(row + i + j * kLanes);
-      for (int t = 0; t < kTokens; ++t)
-        sums[t][j] = fma(w, load16(y + size_t{n} * t + i + j * kLanes), sums[t][j]);
-    }
-  for (int j = 0; i < n; ++j, i += kLanes)
-    for (int t = 0; t < kTokens; ++t)
-      sums[t][j] = fma(load16(row + i), load16(y + size_t{n} * t + i), sums[t][j]);
-  for (int t = 0; t < kTokens; ++t) out[t * stride] = add_sums_up(sums[t]);
-}
-
-inline void float_tokens(const float* row, uint32_t n, const float* y, uint32_t n_tokens, size_t stride,
-                         float* out) {
-  constexpr int kTokens = kVecs == 1 ? 4 : 1;  // whose sums fit the registers
-  uint32_t t = 0;
-  for (; t + kTokens <= n_tokens; t += kTokens)
-    float_token_block<kTokens>(row, n, y + size_t{n} * t, stride, out + t * stride);
-  for (; kTokens > 2 && t + 2 <= n_tokens; t += 2)
-    float_token_block<2>(row, n, y + size_t{n} * t, stride, out + t * stride);
-  for (; t < n_tokens; ++t) float_token_block<1>(row, n, y + size_t{n} * t, stride, out + t * stride);
-}
-
 inline void to_floats(const uint16_t* from, uint32_t n, float* to) {
   uint32_t i = 0;
   for (; i + kLanes <= n; i += kLanes) store16(to + i, load_halves16(from + i));

@@ -1,5 +1,6 @@
-// How a row of each dense type of an embedding or head becomes floats. Written once and included after
-// float_loops.h and, for the vectors of bytes, after the includer has defined:
+// How a row of each dense type of an embedding or head becomes floats, and products of such rows with some
+// vectors. Written once and included after float_loops.h and, for the vectors of bytes, after the includer
+// has defined:
 //   bytes_to_floats(Byte16)  the floats of 16 bytes from 0 to 255
 //   load_bf16(from)          kVecLanes floats, of which the upper halves are there
 // Products and differences are in the order of ggml's own dequantize_row_*, so the floats are the same bits
@@ -164,4 +165,67 @@ inline void q6_k_floats(const std::byte* row, uint32_t n, float* out) {
         store_shifted(y + 96, q1 >> 4 | high >> 6 << 4, 32, scale[6]);
       }
   });
+}
+
+// As float_rows with one row and kTokens vectors.
+template <int kTokens>
+inline void float_token_block(const float* row, uint32_t n, const float* y, size_t stride, float* out) {
+  Floats sums[kTokens][kFloatSums];
+  for (int t = 0; t < kTokens; ++t)
+    for (int j = 0; j < kFloatSums; ++j) sums[t][j] = all(0);
+  uint32_t i = 0;
+  for (; i + kFloatStep <= n; i += kFloatStep)
+    for (int j = 0; j < kFloatSums; ++j) {
+      const Floats w = load16(row + i + j * kLanes);
+      for (int t = 0; t < kTokens; ++t)
+        sums[t][j] = fma(w, load16(y + size_t{n} * t + i + j * kLanes), sums[t][j]);
+    }
+  for (int j = 0; i < n; ++j, i += kLanes)
+    for (int t = 0; t < kTokens; ++t)
+      sums[t][j] = fma(load16(row + i), load16(y + size_t{n} * t + i), sums[t][j]);
+  for (int t = 0; t < kTokens; ++t) out[t * stride] = add_sums_up(sums[t]);
+}
+
+// The same with some rows. For each number that is loaded there are several products, so one sum of each row
+// and token after the other is made, as there are not enough registers for all.
+template <int kRows, int kTokens>
+inline void float_block(const float* rows, uint32_t n, const float* y, size_t stride, float* out) {
+  Floats sums[kRows][kTokens][kFloatSums];
+  for (int j = 0; j < kFloatSums; ++j) {
+    Floats some[kRows][kTokens];
+    for (auto& of_row : some)
+      for (Floats& sum : of_row) sum = all(0);
+    for (uint32_t i = j * kLanes; i < n; i += kFloatStep) {
+      Floats of_token[kTokens];
+      for (int t = 0; t < kTokens; ++t) of_token[t] = load16(y + size_t{n} * t + i);
+      for (int r = 0; r < kRows; ++r) {
+        const Floats w = load16(rows + size_t{n} * r + i);
+        for (int t = 0; t < kTokens; ++t) some[r][t] = fma(w, of_token[t], some[r][t]);
+      }
+    }
+    for (int r = 0; r < kRows; ++r)
+      for (int t = 0; t < kTokens; ++t) sums[r][t][j] = some[r][t];
+  }
+  for (int r = 0; r < kRows; ++r)
+    for (int t = 0; t < kTokens; ++t) out[t * stride + r] = add_sums_up(sums[r][t]);
+}
+
+inline void float_tokens(const float* rows, uint32_t n, uint32_t n_rows, const float* y, uint32_t n_tokens,
+                         size_t stride, float* out) {
+  constexpr int kRows = kVecs == 1 ? kTableRows : 1;  // whose sums fit the registers
+  constexpr int kTokens = kVecs == 1 ? 4 : 1;
+  for (uint32_t t = 0, tokens = 0; t < n_tokens; t += tokens) {
+    const uint32_t left = n_tokens - t;
+    tokens = left >= kTokens ? kTokens : kTokens > 2 && left >= 2 ? 2 : 1;
+    uint32_t r = 0;
+    for (; kRows > 1 && tokens > 1 && r + kRows <= n_rows; r += kRows)
+      (tokens == 2 ? float_block<kRows, 2> : float_block<kRows, kTokens>)(rows + size_t{n} * r, n, y, stride,
+                                                                          out + r);
+    for (; r < n_rows; ++r)
+      (tokens == 1   ? float_token_block<1>
+       : tokens == 2 ? float_token_block<2>
+                     : float_token_block<kTokens>)(rows + size_t{n} * r, n, y, stride, out + r);
+    y += size_t{n} * tokens;
+    out += tokens * stride;
+  }
 }

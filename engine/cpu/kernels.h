@@ -92,6 +92,7 @@ inline UnitInputs inputs_from(const UnitInputs& in, size_t token, uint32_t n_in,
 
 // Rows of a ternary matrix of layout groups16 or fives16: bands of kBandRows rows that lie side by side.
 constexpr uint32_t kBandRows = 16;
+constexpr uint32_t kTableRows = 4;  // of float_tokens
 struct GroupRows {
   const uint8_t* codes;    // [bands], as CpuKernels::group_layout says
   const uint16_t* scales;  // F16 [bands][n_in / scale_every][kBandRows]
@@ -227,9 +228,10 @@ struct CpuKernels {
   void (*half_rows)(const uint16_t* rows, uint32_t n, uint32_t n_rows, const float* y, float* out);
   void (*bf16_rows)(const uint16_t* rows, uint32_t n, uint32_t n_rows, const float* y, float* out);
   void (*float_rows)(const float* rows, uint32_t n, uint32_t n_rows, const float* y, float* out);
-  // out[t * stride] = row . y[t] in the same order, for y [n_tokens][n]
-  void (*float_tokens)(const float* row, uint32_t n, const float* y, uint32_t n_tokens, size_t stride,
-                       float* out);
+  // out[t * stride + r] = row r . y[t] in the same order, for rows [n_rows][n] and y [n_tokens][n]. It takes
+  // kTableRows rows at a time where there are as many.
+  void (*float_tokens)(const float* rows, uint32_t n, uint32_t n_rows, const float* y, uint32_t n_tokens,
+                       size_t stride, float* out);
   // F16 to f32 and back, half to even. Any n.
   void (*to_floats)(const uint16_t* from, uint32_t n, float* to);
   void (*to_halves)(const float* from, uint32_t n, uint16_t* to);

@@ -73,7 +73,7 @@ void CpuRecorder::dense_product(const Matrix& w, const Quantised& q, const Out& 
     if (done && done->call) done->call(row, row + unit.rows);
   };
   step(static_cast<uint32_t>(units.size()), work,
-       (m.has_rest() ? 3 : 2) * room * sizeof(float) + m.tile_bytes(n > kRowTokens ? at_once : 1));
+       (m.has_rest() ? 3 : 2) * room * sizeof(float) + m.tile_bytes(n > kRowTokens ? at_once : kTableRows));
   if (tiles) return;
   for (unsigned thread = 0; thread < threads_; ++thread) {
     const UnitRange share = share_of(static_cast<uint32_t>(units.size()), thread, threads_);

@@ -20,8 +20,8 @@ struct TableRows {
 // How a row of this type becomes floats. Requires: a type that may be an embedding or a head.
 RowFloats row_floats_of(const CpuKernels& k, TensorType type);
 
-// out[t * stride + i] = row first + i . y[t], for n_tokens vectors [n]. `scratch` has room for a row of
-// floats.
+// out[t * stride + i] = row first + i . y[t], for n_tokens vectors [n]. `scratch` has room for
+// kTableRows rows of floats, or for n_rows where they are fewer.
 void multiply_rows(const CpuKernels& k, const TableRows& rows, uint32_t first, uint32_t n_rows,
                    const float* y, uint32_t n_tokens, size_t stride, float* out, float* scratch);
 

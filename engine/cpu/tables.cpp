@@ -41,10 +41,14 @@ void multiply_rows(const CpuKernels& k, const TableRows& rows, uint32_t first, u
   if (n_tokens == 1 && (rows.type == TensorType::f16 || rows.type == TensorType::bf16))
     return (rows.type == TensorType::f16 ? k.half_rows : k.bf16_rows)(reinterpret_cast<const uint16_t*>(from),
                                                                       rows.n, n_rows, y, out);
+  constexpr uint32_t kShort = 1024;  // of which some stay in the first cache
   const RowFloats floats = row_floats_of(k, rows.type);
-  for (uint32_t r = 0; r < n_rows; ++r) {
-    floats(from + r * rows.row_bytes, rows.n, scratch);
-    k.float_tokens(scratch, rows.n, y, n_tokens, stride, out + r);
+  const uint32_t at_once = rows.n <= kShort ? kTableRows : 1;
+  for (uint32_t begin = 0; begin < n_rows; begin += at_once) {
+    const uint32_t some = std::min(at_once, n_rows - begin);
+    for (uint32_t r = 0; r < some; ++r)
+      floats(from + (begin + r) * rows.row_bytes, rows.n, scratch + size_t{r} * rows.n);
+    k.float_tokens(scratch, rows.n, some, y, n_tokens, stride, out + begin);
   }
 }
 
@@ -171,7 +175,7 @@ void CpuRecorder::shortlisted_head(const Table& table, const Shortlist& shortlis
                               bounds);
         for (uint32_t t = 0; t < n; ++t) head->tokens[t].bounds[unit] = bounds[t];
       },
-      std::max(at_once * n, width) * sizeof(int32_t));
+      std::max(at_once * n, kTableRows * width) * sizeof(int32_t));
   reads(rows, at_once, [&](uint32_t first, uint32_t end) {
     return Weights{{shortlist.codes(first, end), {}}};
   });
@@ -218,7 +222,7 @@ void CpuRecorder::full_head(const Table& table, const Buffer& y, const Buffer& l
           const uint32_t first = unit * at_once, count = std::min(at_once, n_rows - first);
           multiply_rows(k, from, first, count, y, n, n_vocab, out + first, reinterpret_cast<float*>(scratch));
         },
-        table.n_embd * sizeof(float));
+        size_t{kTableRows} * table.n_embd * sizeof(float));
   }
 }
 
