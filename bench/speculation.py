@@ -58,7 +58,8 @@ def runs_of(options, conversations, runs):
             tokens = []
         elif event.get("command") == "show stats" and found:
             guessed = re.search(r"drafts +(\d+) tokens? tried, (\d+)", event["text"])
-            found[-1][2:] = map(int, guessed.groups()) if guessed else (0, 0)
+            if guessed:  # not behind /new
+                found[-1][2:] = map(int, guessed.groups())
     n = len(counts)
     assert len(found) == 2 * n * (runs + 1), done.stdout
     return [[a for a, counted in zip(found[i:i + n], counts) if counted] for i in range(2 * n, len(found), n)]
