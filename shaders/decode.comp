@@ -147,15 +147,25 @@ void give_pair(uint i, vec2 values) {  // 2i and 2i + 1
 // Waits for value `i` of the input, after which the others are there or will be soon, and so are those of the
 // tokens behind. One invocation polls, since each poll delays the producers.
 bool has_waited = false;
-bool has_looked = false;  // at that value, before
+
+// A product of groups looks at its input before it asks for its codes. If that is there by then, as it is where a
+// workgroup begins late, it need not wait behind them. With two planes, and for others, that is slower, and so is
+// what is left of it in a kernel that does not look.
+#ifdef GROUPS
+const bool kLooks = kTokens == 1 && kRest == 0;
+bool has_looked = false;
 uvec2 last_look;
+#define LOOKED(AT_ONCE, LOOK, NOW) (kLooks && has_looked && (AT_ONCE) ? LOOK : NOW)
+#else
+#define LOOKED(AT_ONCE, LOOK, NOW) NOW
+#endif
 
 void wait_for_input(uint i, uint tag) {
   if (kTokens > 1 && has_waited) return;
   has_waited = true;
   if (gl_LocalInvocationID.x == 0)
     for (uint polls = 0;; ++polls) {
-      uvec2 value = has_looked && polls == 0 ? last_look : Tagged(push.from).at[i];
+      uvec2 value = LOOKED(polls == 0, last_look, Tagged(push.from).at[i]);
       if ((value.x ^ value.y) == tag || !look_again(polls)) break;
     }
   barrier();

@@ -302,9 +302,6 @@ struct ExpandPush {
 // Of more tokens a stage of its own rounds what a product of whole matrices takes.
 #define ROUNDED_HERE 4u
 
-// What attention of one token finds in up to so many chunks of keys is handed over as tagged values.
-#define TAGGED_CHUNKS 256u
-
 // Heads of no more features have their sums apart from the values of a chunk in shared memory.
 #define ATTENTION_APART 128
 

@@ -149,7 +149,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   uint64_t chunk_bytes = 0;  // behind the slots, what a stage of attention hands over in itself
   for (const DecodeStage& s : stages) {
     if (s.kind != STAGE_ATTENTION) continue;
-    const uint32_t chunks = n_tokens == 1 ? std::min(s.max_chunks, uint32_t{TAGGED_CHUNKS}) : 0;
+    const uint32_t chunks = n_tokens == 1 ? s.max_chunks : 0;
     const uint64_t results = uint64_t{chunks} * (s.n_out + 2 * s.n_head);
     chunk_bytes = std::max(chunk_bytes, (results + s.n_groups) * kTaggedBytes);
   }

@@ -200,11 +200,12 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
                                 (post ? c.n_embd : 0) + (floats ? rounded : 0) + turned +
                                 (rest && blocks ? 2 * c.n_ff : 0) +
                                 uint64_t{c.n_per_layer} * (2 * c.n_layer + 1);
+  constexpr uint64_t kTaggedBytes = 8;  // of a value that a chain of stages hands over
   const uint64_t of_blocks = blocks ? rounded / 16 * 4 + 8 : 0;
   plan.activations +=
       batch * (4 * f32_features + (rest ? 2 : 1) * (rounded + of_blocks) + rounded / 64 * 4 + 8 +
                (scaled ? rounded / 32 * 4 : 0)) +
-      (tokens + kAttentionChunk - 1) / kAttentionChunk * 4 * scratch +
+      (tokens + kAttentionChunk - 1) / kAttentionChunk * (4 + kTaggedBytes) * scratch +
       4 * ((kMaxLogitRows + kRunAhead) * uint64_t{c.n_vocab} + uint64_t{kMaxLogitRows} * c.n_embd);
   for (const Rope& rope : c.ropes) plan.activations += tokens * rope.dim * 4;
   constexpr uint64_t kMostRowsOfAStage = 1 << 15;  // a larger head has kernels of its own

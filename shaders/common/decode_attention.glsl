@@ -375,15 +375,15 @@ void attention(uint group) {
         give_features(first_head * kPairs, item, sum / l);
       } else {
         uint head = first_head + h, place = chunk - first_chunk;
-        if (pair == 0) give_result(head, chunk, place, n_seen, 0, vec2(largest_score[h], l));
-        give_result(head, chunk, place, n_seen, 1 + pair, sum);
+        if (pair == 0) give_result(head, chunk, place, 0, vec2(largest_score[h], l));
+        give_result(head, chunk, place, 1 + pair, sum);
       }
     }
     if (next >= n_chunks) break;
     barrier();
   }
 
-  if (n_seen > 1 && !are_tagged(n_seen)) {
+  if (n_seen > 1 && !kTagged) {
     memoryBarrierBuffer();
     barrier();
     if (lane == 0)

@@ -81,12 +81,7 @@ RowScale take_input(uint invocation, bool long_rows) {
   take_vector(invocation, words, long_rows);
   barrier();  // subgroups that polled at different times meet here
   RowShare share = weigh_vector(invocation, words, loads);
-  UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
-    if (i >= loads) break;
-    uint at = invocation + i * gl_WorkGroupSize.x;
-    RoundedWord word = rounded_words(i, at, at < words, 0.0);
-    if (at < words) keep_words(at, runs, word);
-  }
+  round_words(invocation, words, runs, loads, 0.0);
   return row_scale(share.squares, share.largest, is_normed(long_rows));  // its barrier shows the int8
 }
 

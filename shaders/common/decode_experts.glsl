@@ -146,12 +146,7 @@ void experts_gate(uint group) {
   take_vector(invocation, words, long_rows);
   barrier();  // subgroups that polled at different times meet here
   RowShare row_share = weigh_vector(invocation, words, loads);
-  UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
-    if (i >= loads) break;
-    uint at = invocation + i * gl_WorkGroupSize.x;
-    RoundedWord word = rounded_words(i, at, at < words, 0.0);
-    if (at < words) keep_words(at, units, word);
-  }
+  round_words(invocation, words, units, loads, 0.0);
   RowScale scale = row_scale(row_share.squares, row_share.largest, true);
   choose_experts(invocation, address, group / kUnitsOfExpert, group == 0);
 

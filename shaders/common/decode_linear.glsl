@@ -118,13 +118,7 @@ RowScale round_vector(uint invocation, bool long_rows) {
     barrier();  // subgroups that polled at different times meet here
     share = weigh_vector(invocation, words, loads);
     if (kInputUnits == 0) scale = row_scale(share.squares, share.largest, normed);
-    UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
-      if (i >= loads) break;
-      uint at = invocation + i * gl_WorkGroupSize.x;
-      RoundedWord word = rounded_words(i, at, at < words, scale.factor);
-      // [s][group]: at s the activations that meet the codes at shift 6 - 2s.
-      if (at < words) keep_words(at, units, word);
-    }
+    round_words(invocation, words, units, loads, scale.factor);
   }
   if (kInputUnits != 0) scale = row_scale(share.squares, share.largest, normed);
   else barrier();  // either shows everyone the int8
@@ -163,7 +157,7 @@ void linear(uint group, bool gates, bool long_rows) {
   }
   uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;  // sixteen neighbours are also neighbouring lanes
 #ifdef GROUPS
-  if (kTokens == 1 && kRest == 0 && (push.flow & FLOW_FROM) != 0) {
+  if (kLooks && (push.flow & FLOW_FROM) != 0) {
     if (kRounded != 0 && (push.flow & FLOW_FROM_ROUNDED) != 0) look_at_units(invocation, push.n_in / 64);
     else look_at_vector(invocation, push.n_in / 4);
   }

@@ -1,17 +1,15 @@
 // The workgroups of attention in decode.comp that merge what others find in chunks of keys. Part of
 // decode_attention.glsl.
 
-// Of one token the results of up to TAGGED_CHUNKS chunks are handed over tagged, as those of stages are. Others lie in memory
-// that other kernels use too; there the workgroup that has a share of the chunks of some heads gives a flag, a tagged 0
-// behind the tagged results, when its own are there.
-uint tagged_chunks() { return kTokens == 1 ? min(push.max_chunks, TAGGED_CHUNKS) : 0; }
-bool are_tagged(uint n_seen) { return n_seen <= tagged_chunks(); }
+// Of one token the results of chunks are handed over tagged, as those of stages are. Of several they lie in memory
+// that other kernels use too, and the workgroup that has a share of the chunks of some heads gives a flag, a tagged 0,
+// when its own are there.
+const bool kTagged = kTokens == 1;
 
-uint tagged_result_of(uint head, uint place) { return (head * tagged_chunks() + place) * (1 + kPairs); }
+uint tagged_result_of(uint head, uint place) { return (head * push.max_chunks + place) * (1 + kPairs); }
 
 uint flag_of(uint n_splits, uint head_group, uint split) {
-  uint results = 2 * push.n_head * tagged_chunks() * (1 + kPairs);
-  return results + (this_token * (push.n_head / kHeads) + head_group) * n_splits + split;
+  return (this_token * (push.n_head / kHeads) + head_group) * n_splits + split;
 }
 
 void wait_for_chunks(uint n_splits, uint head_group, uint n_active) {
@@ -28,17 +26,17 @@ void wait_for_chunks(uint n_splits, uint head_group, uint n_active) {
 // What is there of a chunk: the largest score and the sum of the weights, and behind them the pairs of features.
 uint result_of(uint head, uint chunk) { return (counted_head(head) * push.max_chunks + chunk) * (1 + kPairs); }
 
-// Gives number `i` of that of the chunk at `place` of n_seen.
-void give_result(uint head, uint chunk, uint place, uint n_seen, uint i, vec2 values) {
+// Gives number `i` of that of the chunk, the one at `place` of those that are seen.
+void give_result(uint head, uint chunk, uint place, uint i, vec2 values) {
   uvec2 bits = floatBitsToUint(values);
-  if (are_tagged(n_seen))
+  if (kTagged)
     TaggedPairs(push.finished).at[tagged_result_of(head, place) + i] = uvec4(bits, bits ^ tag_of(this_stage)).xzyw;
   else
     Pairs(push.chunks).at[result_of(head, chunk) + i] = values;
 }
 
-uvec4 load_result(uint head, uint begin, uint chunk, bool tagged, uint i) {
-  if (tagged) return TaggedPairs(push.finished).at[tagged_result_of(head, chunk - begin) + i];
+uvec4 load_result(uint head, uint begin, uint chunk, uint i) {
+  if (kTagged) return TaggedPairs(push.finished).at[tagged_result_of(head, chunk - begin) + i];
   return uvec4(floatBitsToUint(Pairs(push.chunks).at[result_of(head, chunk) + i]), 0, 0).xzyw;
 }
 
@@ -48,11 +46,10 @@ bool is_wrong(uvec4 result) {
 }
 
 // What this invocation takes of the kChunk chunks from `first` on, where they are there.
-void load_results(uint head, uint part, uint begin, uint first, uint n_chunks, bool tagged,
-                  out uvec4 some[kMergeLoads]) {
+void load_results(uint head, uint part, uint begin, uint first, uint n_chunks, out uvec4 some[kMergeLoads]) {
   UNROLL for (uint i = 0; i < kMergeLoads; ++i) {
     uint item = gl_LocalInvocationID.x + i * kSize, chunk = min(first + item / kMergePairs, n_chunks - 1);
-    some[i] = load_result(head, begin, chunk, tagged, 1 + part * kMergePairs + item % kMergePairs);
+    some[i] = load_result(head, begin, chunk, 1 + part * kMergePairs + item % kMergePairs);
   }
 }
 
@@ -62,22 +59,21 @@ void load_results(uint head, uint part, uint begin, uint first, uint n_chunks, b
 // loaded together.
 void merge_chunks(uint head, uint part, uint n_splits, uint begin, uint n_chunks) {
   uint lane = gl_LocalInvocationID.x;
-  bool tagged = are_tagged(n_chunks - begin);
-  if (!tagged) wait_for_chunks(n_splits, head / kHeads, min(n_splits, n_chunks - begin));
+  if (!kTagged) wait_for_chunks(n_splits, head / kHeads, min(n_splits, n_chunks - begin));
   vec2 sum = vec2(0.0);
   uvec4 some[kMergeLoads];
   float largest_before = kLowest, l = 0.0;
-  if (!tagged) load_results(head, part, begin, begin, n_chunks, tagged, some);
+  if (!kTagged) load_results(head, part, begin, begin, n_chunks, some);
   for (uint first = begin; first < n_chunks; first += kChunk) {
     uint n = min(kChunk, n_chunks - first);
     if (lane < n) {
-      uvec4 result = load_result(head, begin, first + lane, tagged, 0);
-      for (uint polls = 0; tagged && is_wrong(result) && look_again(polls); ++polls)
-        result = load_result(head, begin, first + lane, tagged, 0);
+      uvec4 result = load_result(head, begin, first + lane, 0);
+      for (uint polls = 0; kTagged && is_wrong(result) && look_again(polls); ++polls)
+        result = load_result(head, begin, first + lane, 0);
       keep_share(kMergeSums + lane, uintBitsToFloat(result.xz));
     }
     barrier();
-    if (tagged) load_results(head, part, begin, first, n_chunks, tagged, some);
+    if (kTagged) load_results(head, part, begin, first, n_chunks, some);
     if (lane < n) {
       float before = largest_before, m = share_at(kMergeSums + lane).x;
       for (uint j = 0; j < lane; j += 8)
@@ -88,11 +84,11 @@ void merge_chunks(uint head, uint part, uint n_splits, uint begin, uint n_chunks
       if (lane == n - 1) merge_largest = largest;
     }
     barrier();
-    for (uint polls = 0; tagged; ++polls) {
+    for (uint polls = 0; kTagged; ++polls) {
       bool wrong = false;
       UNROLL for (uint i = 0; i < kMergeLoads; ++i) wrong = wrong || is_wrong(some[i]);
       if (!wrong || !look_again(polls)) break;
-      load_results(head, part, begin, first, n_chunks, tagged, some);
+      load_results(head, part, begin, first, n_chunks, some);
     }
     UNROLL for (uint i = 0; i < kMergeLoads; ++i) {
       uint item = lane + i * kSize, chunk = item / kMergePairs;
@@ -101,7 +97,7 @@ void merge_chunks(uint head, uint part, uint n_splits, uint begin, uint n_chunks
       keep_share(item, share);
     }
     largest_before = merge_largest;
-    if (first + kChunk < n_chunks) load_results(head, part, begin, first + kChunk, n_chunks, tagged, some);
+    if (first + kChunk < n_chunks) load_results(head, part, begin, first + kChunk, n_chunks, some);
     barrier();
     if (lane < kMergePairs) {
       for (uint c = 0; c < n; c += 8)

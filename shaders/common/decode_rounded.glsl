@@ -42,12 +42,14 @@ const uint kUnitPairsAtOnce = 4;
 
 uint unit_pairs(uint units) { return units * kPlanes * kUnitWords / 2 + units; }
 
+#ifdef GROUPS
 void look_at_units(uint invocation, uint units) {
   has_looked = true;
   last_look = Tagged(push.from).at[2 * unit_pairs(units) - 1];
   UNROLL for (uint i = 0; i < kUnitPairsAtOnce; ++i)
     first_look[i] = TaggedPairs(push.from).at[min(invocation + i * gl_WorkGroupSize.x, unit_pairs(units) - 1)];
 }
+#endif
 
 // Takes the units of the stage before into `tile`, unit_largest and unit_sums, and returns the largest
 // magnitude that this invocation has seen.
@@ -62,9 +64,8 @@ float take_units(uint invocation, uint units) {
     for (uint polls = 0;; ++polls) {
       uint wrong = 0;
       UNROLL for (uint i = 0; i < kUnitPairsAtOnce; ++i)
-        some[i] = has_looked && polls == 0 && first == invocation
-                      ? first_look[i]
-                      : input_.at[first_input() / 2 + min(first + i * gl_WorkGroupSize.x, pairs - 1)];
+        some[i] = LOOKED(polls == 0 && first == invocation, first_look[i],
+                         input_.at[first_input() / 2 + min(first + i * gl_WorkGroupSize.x, pairs - 1)]);
       UNROLL for (uint i = 0; i < kUnitPairsAtOnce; ++i)
         wrong |= (some[i].x ^ some[i].y ^ tag) | (some[i].z ^ some[i].w ^ tag);
       if (wrong == 0 || !look_again(polls)) break;

@@ -25,10 +25,9 @@ void load_weights(uint invocation, uint words, uint loads, bool normed) {
   }
 }
 
-// A product of groups looks at its input before it asks for its codes. If that is there by then, as it is where a
-// workgroup begins late, it need not wait behind them. With two planes, and for whole matrices, that is slower.
-const uint kLooks = 2 * kNormLoads < 4 ? 4 : 2 * kNormLoads;
-uvec4 first_look[kLooks];
+#ifdef GROUPS
+const uint kMostLooks = 2 * kNormLoads < 4 ? 4 : 2 * kNormLoads;
+uvec4 first_look[kMostLooks];
 
 void look_at_vector(uint invocation, uint words) {
   has_looked = true;
@@ -36,16 +35,16 @@ void look_at_vector(uint invocation, uint words) {
   UNROLL for (uint i = 0; i < 2 * kNormLoads; ++i)
     first_look[i] = TaggedPairs(push.from).at[i % 2 + 2 * min(invocation + i / 2 * gl_WorkGroupSize.x, words - 1)];
 }
+#endif
 
 // Polls COUNT of them, own_x[FIRST] and those behind it.
 #define TAKE(FIRST, COUNT)                                                                                \
   for (uint polls = 0;; ++polls) {                                                                        \
     uvec4 pairs[2 * COUNT];                                                                               \
     UNROLL for (uint i = 0; i < 2 * COUNT; ++i)                                                           \
-      pairs[i] = FIRST == 0 && has_looked && polls == 0                                                   \
-                     ? first_look[min(i, kLooks - 1)]                                                     \
-                     : input_.at[first_input() / 2 + i % 2 +                                              \
-                                 2 * min(invocation + (FIRST + i / 2) * gl_WorkGroupSize.x, words - 1)];  \
+      pairs[i] = LOOKED(FIRST == 0 && polls == 0, first_look[min(i, kMostLooks - 1)],                     \
+                        input_.at[first_input() / 2 + i % 2 +                                             \
+                                  2 * min(invocation + (FIRST + i / 2) * gl_WorkGroupSize.x, words - 1)]);\
     uint wrong = 0;                                                                                       \
     UNROLL for (uint i = 0; i < COUNT; ++i) {                                                             \
       uvec4 values = uvec4(pairs[2 * i].xz, pairs[2 * i + 1].xz);                                         \
@@ -113,35 +112,18 @@ shared uint unit_largest[kMostUnits];  // bits of its largest |x * weight|
 int sum_of_q(int both) { return both << 16 >> 16; }
 int sum_of_rest(int both) { return both - sum_of_q(both) >> 16; }
 
+// Neighbours that share a unit are in one subgroup, or else in several, which add what they have to zeros.
+bool has_whole_units() { return SUBGROUP_SIZE >= kUnitWords; }
+
 void clear_units(uint invocation, uint units) {
+  if (has_whole_units()) return;
   for (uint i = first_unit + invocation; i < first_unit + units; i += gl_WorkGroupSize.x) {
     unit_sums[i] = 0;
-    if (SUBGROUP_SIZE < kUnitWords) unit_largest[i] = 0;
+    unit_largest[i] = 0;
   }
 }
 
-// The largest of the values that the neighbours have which share a unit, in one subgroup or in several.
-float largest_of_unit(float own, uint unit, bool is_there) {
-  UNROLL for (uint step = 1; step < kUnitWords; step *= 2)
-    if (step < SUBGROUP_SIZE) own = max(own, shuffle_xor(own, step));
-  if (SUBGROUP_SIZE >= kUnitWords) {
-    if (is_there && LANE % kUnitWords == 0) unit_largest[unit] = floatBitsToUint(own);
-    return own;
-  }
-  // The bits of numbers that are not negative have the order of the numbers.
-  if (is_there && LANE == 0) atomicMax(unit_largest[unit], floatBitsToUint(own));
-  barrier();
-  return is_there ? uintBitsToFloat(unit_largest[unit]) : 0.0;
-}
-
-void add_to_unit(int sum, uint unit, bool is_there) {
-  UNROLL for (uint step = 1; step < kUnitWords; step *= 2)
-    if (step < SUBGROUP_SIZE) sum += shuffle_xor(sum, step);
-  if (is_there && LANE % kUnitWords == 0) atomicAdd(unit_sums[unit], sum);
-}
-
-// The four integers at own_x[i], the `at`th word of the vector, and their rest. `factor` holds where units have
-// none of their own.
+// Four integers and their rest.
 struct RoundedWord {
   ivec4 q, rest;
 };
@@ -159,19 +141,53 @@ int sum_of_both(RoundedWord word) {
   return sum_of(word.q) + (sum_of(word.rest) << 16);
 }
 
-RoundedWord rounded_words(uint i, uint at, bool is_there, float factor) {
-  uint unit = first_unit + at / kUnitWords;
-  if (kInputUnits != 0) factor = factor_of_unit(largest_of_unit(largest_of(own_x[i], 0.0), unit, is_there));
-  RoundedWord word = rounded_word(own_x[i], factor);
-  add_to_unit(is_there ? sum_of_both(word) : 0, unit, is_there);
-  return word;
-}
-
-// Puts them into `tile`, as [plane][quad of words of a unit][unit].
-void keep_words(uint at, uint units, RoundedWord word) {
-  uint to = first_word + at % kUnitWords / 4 * unit_stride(units) + at / kUnitWords;
-  tile[to][at % 4] = packed(word.q);
-  if (kRest != 0) tile[kUnitWords / 4 * unit_stride(units) + to][at % 4] = packed(word.rest);
+// Rounds what this invocation has of the vector into `tile`, as [plane][quad of words of a unit][unit], and fills
+// unit_largest and unit_sums. Each step is taken for all words, so that none waits for another. `factor` holds where
+// units have none of their own.
+void round_words(uint invocation, uint words, uint units, uint loads, float factor) {
+  float largest[kMostNormLoads];
+  uint unit[kMostNormLoads];
+  bool is_there[kMostNormLoads];
+  UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
+    uint at = invocation + i * gl_WorkGroupSize.x;
+    unit[i] = first_unit + at / kUnitWords;
+    is_there[i] = i < loads && at < words;
+    largest[i] = largest_of(own_x[i], 0.0);
+  }
+  if (kInputUnits != 0) {
+    UNROLL for (uint step = 1; step < kUnitWords; step *= 2)
+      UNROLL for (uint i = 0; i < kMostNormLoads; ++i)
+        if (step < SUBGROUP_SIZE) largest[i] = max(largest[i], shuffle_xor(largest[i], step));
+    // The bits of numbers that are not negative have the order of the numbers.
+    UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
+      if (!is_there[i] || LANE % kUnitWords != 0) continue;
+      if (has_whole_units()) unit_largest[unit[i]] = floatBitsToUint(largest[i]);
+      else atomicMax(unit_largest[unit[i]], floatBitsToUint(largest[i]));
+    }
+    if (!has_whole_units()) {
+      barrier();
+      UNROLL for (uint i = 0; i < kMostNormLoads; ++i)
+        largest[i] = is_there[i] ? uintBitsToFloat(unit_largest[unit[i]]) : 0.0;
+    }
+  }
+  int sum[kMostNormLoads];
+  UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
+    RoundedWord word = rounded_word(own_x[i], kInputUnits != 0 ? factor_of_unit(largest[i]) : factor);
+    sum[i] = is_there[i] ? sum_of_both(word) : 0;
+    if (!is_there[i]) continue;
+    uint at = invocation + i * gl_WorkGroupSize.x;
+    uint to = first_word + at % kUnitWords / 4 * unit_stride(units) + at / kUnitWords;
+    tile[to][at % 4] = packed(word.q);
+    if (kRest != 0) tile[kUnitWords / 4 * unit_stride(units) + to][at % 4] = packed(word.rest);
+  }
+  UNROLL for (uint step = 1; step < kUnitWords; step *= 2)
+    UNROLL for (uint i = 0; i < kMostNormLoads; ++i)
+      if (step < SUBGROUP_SIZE) sum[i] += shuffle_xor(sum[i], step);
+  UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
+    if (!is_there[i] || LANE % kUnitWords != 0) continue;
+    if (has_whole_units()) unit_sums[unit[i]] = sum[i];
+    else atomicAdd(unit_sums[unit[i]], sum[i]);
+  }
 }
 
 // The share of the inputs of a unit. Requires for it: inputs have units.
