@@ -124,6 +124,12 @@ bool look_again(uint polls) {
 // The factor is odd, so different stages and tokens have different tags.
 uint tag_of(uint stage) { return (this_epoch << STAGE_BITS | stage + 1u) * 0x9E3779B1u; }
 
+// The sets of rows that a workgroup of a product takes, and those before its own.
+uint passes_of(uint group) { return push.n_passes - (group < push.n_longer ? 0 : push.fewer); }
+uint first_pass(uint group) {
+  return group * push.n_passes - (group < push.n_longer ? 0 : (group - push.n_longer) * push.fewer);
+}
+
 uint n_tokens() { return kTokens == 1 ? 1 : chain.n_tokens; }
 
 // Where the token's results begin among those of the stage, and its inputs among those.

@@ -332,6 +332,8 @@ struct DecodeStage {
   uint residual_back;
   uint n_groups;   // workgroups
   uint n_passes;   // a product's workgroup takes as many sets of rows, one after the other
+  uint n_longer;   // the first so many workgroups do,
+  uint fewer;      // and those behind them take so many fewer
   uint tokens_each;  // and so many of the tokens; with gates all
   uint wait_for;   // as many workgroups of the stage before; for empty stages, which hand nothing over
   uint long_rows;  // 1: CONSTANT_LANES_LONG and the like hold

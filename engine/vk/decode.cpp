@@ -33,6 +33,16 @@ uint32_t passes_of(const DecodeStage& s) {
   return s.kind == STAGE_LINEAR_ADD && all_are_busy ? 1 : passes;
 }
 
+// Divides `spans` of so many sets of rows among as many workgroups as run at a time. Those that begin first take one
+// more; the last, which begin when the stage before has ended, have less to do and are ready with the others.
+void spread(DecodeStage& s, uint32_t spans, uint32_t sets) {
+  s.n_groups = std::min(kGroupsAtOnce, spans);
+  const uint32_t most = ceil_div(spans, s.n_groups);
+  s.n_passes = most * sets;
+  s.n_longer = spans - (most - 1) * s.n_groups;
+  s.fewer = sets;
+}
+
 // Workgroups of attention that merge what the others have of a token, for which they wait.
 uint32_t merges_of(const DecodeStage& s, const AttentionShape& heads) {
   return s.n_head * VulkanKernels::merge_parts(heads);
@@ -130,7 +140,10 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
       s.n_groups = ceil_div(s.n_out, size / rows.lanes * rows.rows);
       if (rows.takes_passes && (n_tokens == 1 || s.kind == STAGE_GATE_UP)) s.n_passes = passes_of(s);
       s.n_passes = ceil_div(s.n_passes, rows.passes) * rows.passes;
+      const uint32_t spans = ceil_div(s.n_groups, rows.passes);
       s.n_groups = ceil_div(s.n_groups, s.n_passes);
+      // A product that only gives its results leaves more multiprocessors to the stage behind, which is worth more.
+      if (n_tokens == 1 && s.kind != STAGE_LINEAR && s.n_passes > rows.passes) spread(s, spans, rows.passes);
       // Where that leaves workgroups for it, tokens are divided among them too.
       const uint32_t parts = s.kind == STAGE_GATE_UP ? 1 : std::max(1U, kGroupsAtOnce / s.n_groups);
       s.tokens_each = ceil_div(n_tokens, parts);

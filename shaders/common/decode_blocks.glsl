@@ -92,7 +92,8 @@ void linear(uint group) {
   uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;  // eight neighbours are also neighbouring lanes
   uint lanes = push.lanes, lane = LANE % lanes, runs = push.n_in / 32;
   uint a_group = N_SUBGROUPS * (SUBGROUP_SIZE / lanes);  // pairs; passes are neighbours
-  uint pair = group * push.n_passes * a_group + SUBGROUP * (SUBGROUP_SIZE / lanes) + LANE / lanes;
+  uint passes = passes_of(group);
+  uint pair = first_pass(group) * a_group + SUBGROUP * (SUBGROUP_SIZE / lanes) + LANE / lanes;
   BlockRow rows[kPair];
   UNROLL for (uint k = 0; k < kPair; ++k) rows[k] = row_of_pair(pair, k, gates);
   UNROLL for (uint i = 0; i < kLoads; ++i)
@@ -101,7 +102,7 @@ void linear(uint group) {
   clear_units(invocation, runs);
 
   RowScale scale;
-  for (uint pass = 0; pass < push.n_passes; ++pass) {
+  for (uint pass = 0; pass < passes; ++pass) {
     uint own_row = gates ? pair : kPair * pair + lane % kPair, own = min(own_row, push.n_out - 1);
     uvec2 residual = uvec2(0);
     if (adds_tagged) residual = Tagged(push.residual).at[own];
@@ -117,7 +118,7 @@ void linear(uint group) {
       if (last) UNROLL for (uint k = 0; k < kPair; ++k) next_rows[k] = row_of_pair(pair, k, gates);
       UNROLL for (uint i = 0; i < kLoads; ++i) {  // the next codes are on their way meanwhile
         if (chunk + i * lanes < runs) acc += multiply_run(i, rows, chunk + lane + i * lanes, runs, scale);
-        if (next + i * lanes < runs && !(last && pass + 1 == push.n_passes))
+        if (next + i * lanes < runs && !(last && pass + 1 == passes))
           fetch_run(i, next_rows, next + lane + i * lanes, runs);
       }
       rows = next_rows;
@@ -151,7 +152,7 @@ void linear(uint group) {
       else
         give(own_row, result);
     }
-    if (kGatesRound && gates && gives_units()) give_gates((group * push.n_passes + pass + 1) * a_group);
+    if (kGatesRound && gates && gives_units()) give_gates((first_pass(group) + pass + 1) * a_group);
   }
   finish_stage();
 }

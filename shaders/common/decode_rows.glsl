@@ -24,7 +24,7 @@
 // The first row of a lane in the first pass.
 uint FIRST_ROW(uint group) {
 #ifdef GROUPS
-  group *= push.n_passes;  // passes are neighbours
+  group = first_pass(group);  // passes are neighbours
 #endif
   return ((group * N_SUBGROUPS + SUBGROUP) * (SUBGROUP_SIZE / LANES) + LANE / LANES) * ROWS;
 }
@@ -74,7 +74,7 @@ void PRODUCT(uint group, RowScale scale) {
   for (uint pass = 0;; ++pass) {
 #endif
 #if TAKES_PASSES
-  bool goes_on = pass + 1 < push.n_passes;
+  bool goes_on = pass + 1 < passes_of(group);
   uvec2 next_residual = goes_on ? RESIDUAL_OF(first_row + a_pass) : uvec2(0);
 #endif
 #if MATRICES == 2
@@ -185,7 +185,7 @@ void PRODUCT(uint group, RowScale scale) {
   }
 #endif
 #ifdef ROUNDS
-  if (ROUNDS) give_gates((group * push.n_passes + pass + 1) * a_pass);
+  if (ROUNDS) give_gates((first_pass(group) + pass + 1) * a_pass);
 #endif
 #if TAKES_PASSES
   if (!goes_on) break;
