@@ -81,7 +81,6 @@ MADE = {  # arguments of make_family.py
     "qwen3_yarn_tied": "--arch qwen3 --proj q2_0_128 --embd q2_0_128 --yarn 8 --original-context 32 --kv 1",
     "q2_0_odd_groups": "--arch qwen3 --proj q2_0 --embd f16 --dim 384 --ffn 640 --heads 6 --kv 2",
     "i2_s_64": "--arch llama --proj i2_s_64 --head f16 --dim 384 --ffn 896 --heads 6 --kv 1",
-    "i2_s_64_tables": "--arch llama --proj i2_s_64 --embd i2_s_64 --head i2_s_64 --vocab 389",
     "i2_s_1x4": "--arch llama --proj i2_s_1x4 --head f16",
     "i2_s_64_tables": "--proj i2_s_64 --embd i2_s_64 --head i2_s_64 --vocab 389",
     "i2_s_1x4_tied": "--arch qwen3 --proj i2_s_1x4 --embd i2_s_1x4",
