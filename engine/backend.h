@@ -160,7 +160,7 @@ class Recorder {
   const void* turned_ = nullptr;  // the weights of the norm behind which Quantised::turned was rotated
   const Buffer* turned_x_ = nullptr;
 };
-constexpr uint32_t kArgmaxPartials = 256;  // ArgmaxResults that `partial` holds for each row
+constexpr uint32_t kArgmaxPartials = 1024;  // ArgmaxResults that `partial` holds for each row
 
 // A recorded sequence; holds on to nothing it names.
 class Program {

@@ -5,7 +5,11 @@
 #extension GL_GOOGLE_include_directive : require
 #include "params.h"
 
+#ifdef MERGE
+layout(local_size_x = MERGE_INVOCATIONS) in;
+#else
 layout(local_size_x = 64) in;
+#endif
 
 layout(push_constant) uniform Push { ArgmaxPush push; };
 #ifdef MERGE
@@ -30,7 +34,7 @@ void main() {
     mine = merge(mine, of_logit(floatBitsToUint(logits[row + i]), i));
 #endif
   }
-  reduce_best(mine);
+  reduce_best(mine, gl_WorkGroupSize.x);
   if (lane != 0) return;
   result[gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x] = pack(best[0]);
 #ifdef MERGE

@@ -7,7 +7,6 @@
 #include "params.h"
 
 layout(local_size_x_id = CONSTANT_WORKGROUP_SIZE) in;
-layout(constant_id = CONSTANT_NORM) const uint kNorm = NORM_ALWAYS;
 layout(constant_id = CONSTANT_OUT) const uint kOut = OUT_STORE;
 
 layout(push_constant) uniform Push { NormPush push; };
@@ -18,27 +17,13 @@ layout(binding = 3) buffer Y { vec4 y[]; };
 
 #include "common/subgroup.glsl"
 #include "common/reduce.glsl"
-#include "common/rms.glsl"
-#include "common/layer_norm.glsl"
-
-vec4 normed(uint row, uint i, LayerNorm layer, float inverse) {
-  if (kNorm == NORM_NEVER) return x[row + i];
-  if (kNorm == NORM_LAYER) return layer_normed(x[row + i], layer, weight[i], bias[i]);
-  precise vec4 result = x[row + i] * inverse;
-  if (kNorm != NORM_ONES) result *= weight[i];
-  return result;
-}
+#include "common/norm_row.glsl"
 
 void main() {
   uint row = (push.first_row + gl_WorkGroupID.x) * (push.n / 4), to = gl_WorkGroupID.x * (push.n / 4);
-  LayerNorm layer = LayerNorm(0.0, 1.0);
-  float inverse = 1.0;
-  if (kNorm == NORM_LAYER)
-    layer = layer_norm(row, push.n, push.epsilon);
-  else if (kNorm != NORM_NEVER)
-    inverse = inverse_rms(row);
+  RowNorm norm = norm_of_row(row);
   for (uint i = gl_LocalInvocationID.x; i < push.n / 4; i += gl_WorkGroupSize.x) {
-    vec4 result = normed(row, i, layer, inverse);
+    vec4 result = normed(row, i, norm);
     y[to + i] = kOut == OUT_ADD ? y[to + i] + result : result;
   }
 }

@@ -40,6 +40,18 @@ struct ShortlistPush {
   uint is_sampled;  // 1: SampleSettings::want logits are wanted, 0: one
 };
 
+// What shortlist_choose.comp finds of the one token that it is for.
+#define SHORTLIST_FOUND 4096
+
+struct ShortlistFound {
+  uint n_done;  // workgroups that have ended
+  uint n;       // rows that were found; may be more than fit
+  uint random[2];
+  uint found[2 * SHORTLIST_FOUND];  // bits of the logit, token id
+};
+
+#define MERGE_INVOCATIONS 128  // that merge the partial results of argmax
+
 struct ArgmaxPush {
   uint n;          // how many values there are: logits in the first pass, partial results in the second
 };

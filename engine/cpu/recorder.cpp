@@ -203,7 +203,7 @@ void CpuRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const Buff
 void CpuRecorder::argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial, const Buffer& result,
                          uint32_t rows) {
   constexpr uint32_t kLogitsAPartial = 4096;
-  const uint32_t partials = std::min(kArgmaxPartials, ceil_div(n_vocab, kLogitsAPartial));
+  const uint32_t partials = std::min(256U, ceil_div(n_vocab, kLogitsAPartial));
   const uint32_t a_partial = ceil_div(n_vocab, partials);
   auto* all_results = data_of<ArgmaxResult>(partial);
   step(partials * rows, [&k = k_, logits = data_of<const float>(logits), n_vocab, partials, a_partial,

@@ -163,17 +163,28 @@ const Kernel& VulkanKernels::head(const Table& table, uint32_t n) {
   return kernel(shader, constants);
 }
 
-VulkanKernels::ShortlistKernels VulkanKernels::shortlist(const Table& table, uint32_t n) {
+const Kernel& VulkanKernels::shortlist_copy(const Table& table) {
+  return kernel(device_.shared_subgroups() ? Shader::shortlist_copy_shared : Shader::shortlist_copy,
+                {{CONSTANT_TABLE_TYPE, static_cast<uint32_t>(table.type)}});
+}
+
+VulkanKernels::ShortlistKernels VulkanKernels::shortlist(const Table& table, const Norm& norm, uint32_t n) {
   const bool shared = device_.shared_subgroups();
-  const Specialisation floats{{CONSTANT_TABLE_TYPE, static_cast<uint32_t>(table.type)}};
+  Specialisation of_vector = wide(device_);
+  of_vector[CONSTANT_NORM] = norm_of(norm);
   const Specialisation of_rows{{CONSTANT_ROWS, 4}, {CONSTANT_TOKENS, tokens_together(device_, n)}};
   const Shader approximate = shared         ? Shader::shortlist_approximate_shared
                              : integer_dot_ ? Shader::shortlist_approximate_dot
                                             : Shader::shortlist_approximate_emulated;
-  return {kernel(shared ? Shader::shortlist_copy_shared : Shader::shortlist_copy, floats),
-          kernel(shared ? Shader::shortlist_vector_shared : Shader::shortlist_vector, wide(device_)),
+  const Shader candidates = shared             ? Shader::shortlist_candidates_shared
+                            : device_.is_gpu() ? Shader::shortlist_candidates_unrolled
+                                               : Shader::shortlist_candidates;
+  const Shader choose = shared             ? Shader::shortlist_choose_shared
+                        : device_.is_gpu() ? Shader::shortlist_choose_unrolled
+                                           : Shader::shortlist_choose;
+  return {kernel(shared ? Shader::shortlist_vector_shared : Shader::shortlist_vector, of_vector),
           kernel(approximate, of_rows),
-          kernel(shared ? Shader::shortlist_candidates_shared : Shader::shortlist_candidates, floats)};
+          kernel(n == 1 ? choose : candidates, {{CONSTANT_TABLE_TYPE, static_cast<uint32_t>(table.type)}})};
 }
 
 const Kernel& VulkanKernels::kernel(Shader shader, const Specialisation& constants) {

@@ -118,9 +118,10 @@ struct VulkanKernels {
   const Kernel& head(const Table& table, uint32_t n_tokens);  // Requires: a dense table
   // Of a shortlist (vk/shortlist.h) for n tokens. Requires: a table of floats.
   struct ShortlistKernels {
-    const Kernel &copy, &vector, &approximate, &candidates;
+    const Kernel &vector, &approximate, &candidates;  // of one token `candidates` also chooses
   };
-  ShortlistKernels shortlist(const Table& table, uint32_t n_tokens);
+  ShortlistKernels shortlist(const Table& table, const Norm& norm, uint32_t n_tokens);
+  const Kernel& shortlist_copy(const Table& table);
   const Kernel& rope_store_kv(const AttentionInput& input, const AttentionShape& shape);
   // `split`: the chunks of keys are divided among workgroups, for kFewTokens at most.
   const Kernel& attention(const AttentionShape& shape, uint32_t n_tokens, bool split);

@@ -51,9 +51,8 @@ bool in_two_products(const Matrix& w) { return w.input == Input::int16_units && 
 
 }  // namespace
 
-uint32_t argmax_partials(uint32_t n_vocab) {
-  constexpr uint32_t kLogitsAWorkgroup = 1024;
-  return std::min(kArgmaxPartials, ceil_div(n_vocab, kLogitsAWorkgroup));
+uint32_t argmax_partials(const Device& device, uint32_t n_vocab) {
+  return std::min(kArgmaxPartials, ceil_div(n_vocab, device.is_gpu() ? SHORTLIST_WORKGROUP : 1024U));
 }
 
 VulkanRecorder::VulkanRecorder(const Device& device, VulkanKernels& kernels, Decode& decode,
@@ -386,22 +385,23 @@ static_assert(kSampleHistory == SAMPLE_HISTORY && kSampleRandoms == SAMPLE_RANDO
 void VulkanRecorder::sample(const Buffer& logits, uint32_t n_vocab, const Buffer& partial,
                             const SamplingBuffers& sampling, const Buffer& result, uint32_t rows) {
   const VulkanKernels::Sampling kernels = kernels_.sampling();
-  const SamplePush push{n_vocab, argmax_partials(n_vocab)};
+  const SamplePush push{n_vocab, argmax_partials(device_, n_vocab)};
+  const uint32_t groups = ceil_div(n_vocab, 1024);
   const Buffer &scratch = *sampling.scratch, &input = *sampling.input;
-  dispatch(kernels.count, push, {&scratch, &logits, &partial}, push.n_partials, rows);
-  dispatch(kernels.collect, push, {&scratch, &logits, &input}, push.n_partials, rows);
+  dispatch(kernels.count, push, {&scratch, &logits, &partial}, groups, rows);
+  dispatch(kernels.collect, push, {&scratch, &logits, &input}, groups, rows);
   dispatch(kernels.choose, push, {&scratch, &input, sampling.randoms.get(), &result, &params_}, 1, rows);
 }
 
 void VulkanRecorder::argmax(const Buffer& logits, uint32_t n_vocab, const Buffer& partial,
                             const Buffer& result, uint32_t rows) {
-  dispatch(kernels_.argmax(), ArgmaxPush{n_vocab}, {&logits, &partial}, argmax_partials(n_vocab), rows);
+  dispatch(kernels_.argmax(), ArgmaxPush{n_vocab}, {&logits, &partial}, argmax_partials(device_, n_vocab), rows);
   merge_partials(partial, n_vocab, result, rows);
 }
 
 void VulkanRecorder::merge_partials(const Buffer& partial, uint32_t n_vocab, const Buffer& result,
                                     uint32_t rows) {
-  const ArgmaxPush push{argmax_partials(n_vocab)};
+  const ArgmaxPush push{argmax_partials(device_, n_vocab)};
   dispatch(kernels_.argmax_merge(), push, {&partial, &result, &params_}, 1, rows);
 }
 

@@ -19,7 +19,7 @@
 namespace bitnet::vk {
 
 // How many partial results argmax has of a row of logits.
-uint32_t argmax_partials(uint32_t n_vocab);
+uint32_t argmax_partials(const Device& device, uint32_t n_vocab);
 
 // What is bound where a model has no such buffer, and the kernel does not read it.
 inline const Buffer* or_any(const BufferPtr& buffer, const Buffer& any) { return buffer ? buffer.get() : &any; }

@@ -20,6 +20,7 @@ struct Shortlist {
   VulkanBuffer parts;    // int8 [kMaxLogitRows][2][n_embd]: the vectors of the head, rounded
   VulkanBuffer vectors;  // ShortlistVector [kMaxLogitRows]
   VulkanBuffer borders;  // [kMaxLogitRows][SHORTLIST_BORDERS]
+  VulkanBuffer found;    // ShortlistFound
 };
 
 }  // namespace bitnet::vk

@@ -26,11 +26,11 @@ Partial of_logit(uint bits, uint index) {
 
 shared Partial best[gl_WorkGroupSize.x];
 
-// What the invocations of a workgroup found, together, in best[0].
-void reduce_best(Partial mine) {
+// What the first `n` invocations of a workgroup found, a power of two, together, in best[0].
+void reduce_best(Partial mine, uint n) {
   uint lane = gl_LocalInvocationID.x;
   best[lane] = mine;
-  for (uint step = gl_WorkGroupSize.x / 2; step > 0; step /= 2) {
+  for (uint step = n / 2; step > 0; step /= 2) {
     barrier();
     if (lane < step) best[lane] = merge(best[lane], best[lane + step]);
   }

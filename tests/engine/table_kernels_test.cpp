@@ -226,6 +226,54 @@ TEST_P(Kernels, AShortlistedHeadHasTheLargestLogits) {
     }
 }
 
+// One token is sampled from the rows that the shortlist leaves: a few; nearly all of them; or more than it has room for, when
+// that is left to the host.
+TEST_P(Kernels, AShortlistedHeadSamplesFromWhatItFinds) {
+  if (!backend->runs_ahead()) GTEST_SKIP() << "the host samples for this device";
+  constexpr uint32_t kEmbd = 192;
+  std::normal_distribution<float> normal;
+  const TableCase c{TensorType::f32, {}, {}};
+  std::vector<Table> tables;
+  for (const auto& [n_vocab, alike] : {std::pair{3000U, 0.0F}, {3000U, 1.0F}, {5000U, 1.0F}}) {
+    SCOPED_TRACE(std::to_string(n_vocab) + " rows, alike " + std::to_string(alike));
+    std::vector<float> values(size_t{n_vocab} * kEmbd);
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = i < kEmbd ? normal(rng) : alike * values[i % kEmbd] + (alike != 0 ? 1e-4F : 0.02F) * normal(rng);
+    std::vector<std::byte> bytes(values.size() * sizeof(float));
+    std::memcpy(bytes.data(), values.data(), bytes.size());
+    tables.push_back(in_chunks(*backend, c, bytes, kEmbd, {n_vocab}));
+    std::vector<float> y(kEmbd);
+    for (float& v : y) v = normal(rng);
+    const BufferPtr x = put(*backend, y), normed = put(*backend, y),
+                    whole = put(*backend, std::vector<float>(n_vocab)),
+                    some = put(*backend, std::vector<float>(n_vocab)),
+                    partial = put(*backend, std::vector<ArgmaxResult>(kArgmaxPartials)),
+                    result = backend->allocate(sizeof(ArgmaxResult) + sizeof(ChoiceResult), BufferUse::shared);
+    run(*backend, [&](Recorder& r) { r.head(tables.back(), *x, *whole, 1); });
+    const auto logits = get<float>(*backend, *whole, n_vocab);
+    for (uint64_t seed = 1; seed <= 8; ++seed) {
+      Sampler device({.temperature = 1.0F, .top_k = 40, .top_p = 0.9F, .seed = seed}), host = device;
+      const SamplingRecipe& recipe = device.recipe();
+      const SamplingBuffers buffers{
+          put(*backend, std::vector<SamplingInput>{{recipe, recipe.top_k + recipe.n_recent, {}}}),
+          backend->allocate(kSampleRandoms * sizeof(uint64_t), BufferUse::shared),
+          put(*backend, std::vector<uint32_t>(kSampleScratch / sizeof(uint32_t)))};
+      const uint64_t random = device.random(0);
+      std::memcpy(buffers.randoms->mapped().data() + sizeof random, &random, sizeof random);
+      run(*backend, [&](Recorder& r) {
+        r.head_and_choose(tables.back(), {*x, 0, Norm(), {}, *normed}, *some, {*partial, *result, &buffers}, 1);
+      });
+      ChoiceResult choice{};
+      std::memcpy(&choice, result->mapped().data() + sizeof(ArgmaxResult), sizeof choice);
+      EXPECT_EQ(choice.undecided, n_vocab > 4096 ? 1U : 0U);
+      if (choice.undecided) continue;
+      const auto wanted = host.sample(logits, std::vector<int32_t>{0});
+      EXPECT_EQ(static_cast<int32_t>(choice.index), wanted->id);
+      EXPECT_EQ(choice.logit, logits[choice.index]);
+    }
+  }
+}
+
 TEST_P(Kernels, RowsOfATernaryTableAreTheirFloats) {
   for (const auto& [type, scale] : {std::pair{TensorType::tq1_0, 1.0F},
                                     {TensorType::tq2_0, 0.37F},
