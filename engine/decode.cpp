@@ -124,6 +124,12 @@ void DeviceSession::prepare_sampling() {
   backend_.upload(*sampling_.scratch, 0, zeros);
   backend_.finish_uploads();
   sampled_ = record_decode(/*sample=*/true);
+  sample_logits_ = backend_.record([&](Recorder& r) {
+    const Outcome& first = outcomes_[0];
+    r.copy(*given_sampling_, 0, *sampling_.input, 0, sizeof(SamplingInput));
+    r.choose_tokens(*first.logits, engine_.weights.config.n_vocab,
+                    {*activations_.argmax_partials, *first.result, &sampling_}, 1);
+  });
 }
 
 // Gives the device the settings and the latest tokens of the timeline, with those that come next. Requires:
@@ -142,6 +148,16 @@ void DeviceSession::give_random(Sampler& sampler, size_t n, uint32_t position) {
   const uint64_t random = sampler.random(n);
   std::memcpy(sampling_.randoms->mapped().data() + position % kSampleRandoms * sizeof random, &random,
               sizeof random);
+}
+
+// Has the device sample from the logits of the last token, where it has all of them; returns whether it has.
+bool DeviceSession::sample_on_device(Sampler& sampler) {
+  if (last_.outcome != 0 || last_.rows != 1 || !logits_read_) return false;
+  const auto n = static_cast<uint32_t>(tokens_.size());
+  begin_sampling(sampler.recipe(), {});
+  give_random(sampler, 0, n);
+  backend_.run(*sample_logits_, n - 1, {&tokens_.back(), 1});
+  return true;
 }
 
 // What the device has sampled behind the last token, or nullopt where it leaves that to the host.
@@ -175,10 +191,15 @@ class DeviceSession::DeviceDecode {
     const ArgmaxResult best = s_.argmax();
     if (best.non_finite || !(best.sum_exp > 0)) return std::nullopt;
     if (!sampled_) return SampledToken{static_cast<int32_t>(best.index), -std::log(best.sum_exp)};
-    if (device_chose_)
-      if (const auto token = s_.choice_of_device(sampler_, best)) return token;
-    drain();
-    const auto token = s_.sample_as_device(sampler_);
+    std::optional<SampledToken> token;
+    if (device_chose_) {
+      token = s_.choice_of_device(sampler_, best);
+      if (token) return token;
+      drain();
+    } else if (s_.sample_on_device(sampler_)) {
+      token = s_.choice_of_device(sampler_, best);
+    }
+    if (!token) token = s_.sample_as_device(sampler_);
     if (token) go_on_with(*token);
     return token;
   }
@@ -272,7 +293,7 @@ class DeviceSession::DeviceDecode {
 
 // Decodes tokens that the device chooses. The program of token i + 1 is queued before the host looks at token
 // i, so that the device never waits for the host, except where a guess is expected to come behind token
-// i + 1. Where the device samples, the host chooses the first token and what the device leaves undecided.
+// i + 1. Where the device samples, the host chooses what the device leaves undecided.
 Finish DeviceSession::decode_on_device(Sampler& sampler, const DecodeOptions& options, uint32_t& produced,
                                        const std::function<bool(const SampledToken&)>& on_token) {
   if (!sampler.is_argmax()) prepare_sampling();

@@ -125,6 +125,7 @@ class DeviceSession : public Session {
   void run_heads(uint32_t first, uint32_t rows, uint32_t position, Leaves leaves);
   ArgmaxResult argmax() const;
   std::optional<SampledToken> choose(Sampler& sampler);
+  bool sample_on_device(Sampler& sampler);
   std::optional<SampledToken> choice_of_device(Sampler& sampler, const ArgmaxResult& best) const;
   std::optional<SampledToken> sample_as_device(Sampler& sampler);
   void evaluate_alone(const SampledToken& token);
@@ -170,6 +171,7 @@ class DeviceSession : public Session {
   DecodePrograms record_decode(bool sample);
   DecodePrograms greedy_;
   DecodePrograms sampled_;  // and the buffers below: made when first needed
+  std::unique_ptr<Program> sample_logits_;  // of the first outcome
   SamplingBuffers sampling_;
   BufferPtr
       given_sampling_;  // one SamplingInput that the host writes, and programs of the first outcome copy
