@@ -150,13 +150,18 @@ void DeviceSession::give_random(Sampler& sampler, size_t n, uint32_t position) {
               sizeof random);
 }
 
-// Has the device sample from the logits of the last token, where it has all of them; returns whether it has.
+// Has the device sample behind the last token, where it has its logits or what the head makes them of; returns whether it has.
 bool DeviceSession::sample_on_device(Sampler& sampler) {
-  if (last_.outcome != 0 || last_.rows != 1 || !logits_read_) return false;
+  if (last_.outcome != 0 || last_.rows != 1 || !(logits_read_ || last_.x_row)) return false;
   const auto n = static_cast<uint32_t>(tokens_.size());
   begin_sampling(sampler.recipe(), {});
   give_random(sampler, 0, n);
-  backend_.run(*sample_logits_, n - 1, {&tokens_.back(), 1});
+  if (logits_read_) {
+    backend_.run(*sample_logits_, n - 1, {});
+  } else {
+    const auto head = backend_.record([&](Recorder& r) { record_rows(r, *last_.x_row, 1, Leaves::choice); });
+    backend_.run(*head, n - 1, {});
+  }
   return true;
 }
 

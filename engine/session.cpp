@@ -244,16 +244,19 @@ bool DeviceSession::evaluate(std::span<const int32_t> batch, const Writing& writ
   snapshots_.will_write(writing);
 
   const size_t n_layers = engine_.weights.blocks.size();
+  // All logits, or where these take a whole head that may not be needed only the largest: logits() can still find them, but
+  // not those of a run that is watched, which may have been changed.
+  const bool leaves_all = copies_logits_ && (knows_all_logits_ || options.observe || options.on_logits);
   const Watch watch = options.observe ? observer_.watch(*options.observe, position, n) : Watch();
   use_place(0);
   const auto blocks = [&](Recorder& r, size_t begin, size_t end) {
     record_blocks(r, engine_.weights, activations_, cache_, n, begin, end, watch, keep);
-    if (last && end == n_layers) record_rows(r, n - 1, 1, leaves_for_host());
+    if (last && end == n_layers) record_rows(r, n - 1, 1, leaves_all ? Leaves::logits : Leaves::largest);
   };
   bool done = false;
   try {
     if (n == 1 && last && !options.observe && piece_ends(n).size() == 1) {
-      backend_.run(token_program(), position, batch);
+      backend_.run(leaves_all ? token_program() : *greedy_.first, position, batch);
       done = true;
     } else {
       done = run_pieces(batch, blocks);
@@ -271,8 +274,8 @@ bool DeviceSession::evaluate(std::span<const int32_t> batch, const Writing& writ
   trace(position, n, 0);
   tokens_.insert(tokens_.end(), batch.begin(), batch.end());
   evaluated_ = last;
-  logits_read_ = last && copies_logits_;
-  last_ = {};
+  logits_read_ = last && leaves_all;
+  last_ = {.x_row = n - 1};
   observer_.report(watch, cache_);
   if (options.on_logits) report_logits(n, options);
   return true;
@@ -301,6 +304,7 @@ void DeviceSession::read_whole_head(std::span<std::byte> host) {
   const std::span<std::byte> result = outcomes_[0].result->mapped();
   const std::vector<std::byte> left(result.begin(), result.end());
   backend_.run(token_program(), static_cast<uint32_t>(tokens_.size() - 1), {&tokens_.back(), 1});
+  last_.x_row = 0;
   std::ranges::copy(left, result.begin());
   const std::span<std::byte> first = host_logits_->mapped().first(host.size());
   if (first.data() != host.data()) std::ranges::copy(first, host.begin());

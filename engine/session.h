@@ -158,6 +158,7 @@ class DeviceSession : public Session {
   struct Last {
     size_t outcome = 0;
     uint32_t row = 0, rows = 1;  // of the first outcome
+    std::optional<uint32_t> x_row = {};  // of Activations::x, which has the token's
   };
   Last last_;              // where the outcome of the timeline's last token is
   BufferPtr host_logits_;  // [kMaxLogitRows][n_vocab]
