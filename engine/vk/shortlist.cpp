@@ -51,8 +51,8 @@ void VulkanRecorder::head_and_choose(const Table& table, const HeadInput& in, co
            groups, ceil_div(n, kernels.approximate.constant(CONSTANT_TOKENS)));
   if (n == 1)
     return dispatch(kernels.candidates, to_candidates,
-                    {rows_of_head, &y, &s->rows, &s->vectors, &s->borders, input, &logits, &partial, &s->found, randoms, &result,
-                     &params_},
+                    {rows_of_head, &y, &s->rows, &s->vectors, &s->borders, input, &logits, &partial,
+                     &s->found, randoms, &result, &params_},
                     n_partials);
   dispatch(kernels.candidates, to_candidates,
            {rows_of_head, &y, &s->rows, &s->vectors, &s->borders, input, &logits, &partial}, n_partials, n);
