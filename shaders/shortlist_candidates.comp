@@ -52,8 +52,8 @@ shared uint candidates[gl_WorkGroupSize.x];
 shared float exactly[gl_WorkGroupSize.x];
 shared uint n_candidates;
 
-// Of keys of all invocations: the largest that `want` of them reach, or one that is a little lower where kBits are fewer than 32; 0
-// where there are not as many.
+// Of keys of all invocations: the largest that `want` of them reach, or one that is a little lower where kBits are fewer
+// than 32; 0 where there are not as many.
 #define DEFINE_BORDER(name, kOwn, kBits)                                   \
   uint name(uint own[kOwn], uint want) {                                   \
     uint lane = gl_LocalInvocationID.x, border = 0u;                       \
@@ -121,8 +121,8 @@ void merge_partials() {
 const uint kOwnFound = SHORTLIST_FOUND / gl_WorkGroupSize.x;
 DEFINE_BORDER(border_of_found, kOwnFound, 32)
 
-// Samples from the rows that were found. Where more than SAMPLE_CANDIDATES are among the likeliest, or more were found than there
-// is room for, that is left to the host.
+// Samples from the rows that were found. Where more than SAMPLE_CANDIDATES are among the likeliest, or more were found than
+// there is room for, that is left to the host.
 void sample_token(uint position) {
   uint lane = gl_LocalInvocationID.x, n = found.n, own[kOwnFound];
   bool undecided = n > SHORTLIST_FOUND;

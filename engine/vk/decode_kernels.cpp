@@ -52,14 +52,16 @@ RowShape groups_shape(const Device& device, const DecodeShape::Rows& r, uint32_t
 }
 
 // In a matrix of blocks lanes take two rows, which are of gate and of up where there are such. What they load
-// at a time is as much as registers leave room for.
-RowShape blocks_shape(const Device& device, uint32_t bits) {
-  return {std::min(32U, device.min_subgroup_size()), 2, bits == 4 ? 4U : 2U};
+// at a time is as much as registers leave room for, and the same each time.
+RowShape blocks_shape(const Device& device, const DecodeShape::Rows& r, uint32_t bits) {
+  const uint32_t lanes = std::min(32U, device.min_subgroup_size()), most = bits == 4 ? 4 : 2;
+  const uint32_t loads = std::max(1U, ceil_div(r.n_in / 32, lanes));
+  return {lanes, 2, ceil_div(loads, ceil_div(loads, most))};
 }
 
 RowShape row_shape(const Device& device, const DecodeShape::Weights& w, const DecodeShape::Rows& r,
                    uint32_t workgroup_size, uint32_t n_tokens) {
-  if (w.layout == Layout::blocks) return blocks_shape(device, w.bits);
+  if (w.layout == Layout::blocks) return blocks_shape(device, r, w.bits);
   return w.layout == Layout::groups ? groups_shape(device, r, workgroup_size)
                                     : trits_shape(device, r, n_tokens);
 }
