@@ -47,6 +47,9 @@ layout(constant_id = CONSTANT_NORM_LONG) const uint kNormLong = NORM_ALWAYS;
 #ifndef BLOCKS
 layout(constant_id = CONSTANT_ROWS) const uint kRows = 1;
 layout(constant_id = CONSTANT_ROWS_LONG) const uint kRowsLong = 1;
+layout(constant_id = CONSTANT_LANES_GATE) const uint kLanesGate = 8;
+layout(constant_id = CONSTANT_LOADS_GATE) const uint kLoadsGate = 5;
+layout(constant_id = CONSTANT_ROWS_GATE) const uint kRowsGate = 1;
 #endif
 #if defined(GROUPS) && !defined(SHARED_SUBGROUPS)
 #define HAS_EXPERTS

@@ -72,6 +72,9 @@ using uvec2 = uint64_t;
 #define CONSTANT_EXPERT_LANES 51      // lanes of a subgroup that share rows of it; a power of 2
 #define CONSTANT_EXPERT_LOADS 52      // uvec4 of a row of its gate that each of them takes
 #define CONSTANT_PARTS 53              // subgroups that divide the inputs of a tile of a product among them
+#define CONSTANT_LANES_GATE 54         // as LANES, LOADS and ROWS, for gate and up
+#define CONSTANT_LOADS_GATE 55
+#define CONSTANT_ROWS_GATE 56
 
 // What a kernel that rounds to 16 bits writes: what the rounding to int8 leaves alone, or both. The rest is in
 // steps that are REST_STEPS as fine, so that in groups the input is REST_STEPS * q + rest.

@@ -19,15 +19,21 @@ struct RowShape {
   uint32_t lanes, rows, loads;
 };
 
-RowShape trits_shape(const Device& device, const DecodeShape::Rows& r, uint32_t n_tokens) {
-  // Registers that wait for memory; those of the norm's weights are free where there is none. Fewer lanes a
-  // row are fewer workgroups, each of which reads the whole vector.
-  const uint32_t most_loads = r.norm == NORM_NEVER ? 14 : 8;
-  const uint32_t units = r.n_in / 64, most_lanes = device.min_subgroup_size();
+// In a whole matrix lanes take one row of a token's product, or two where these want no more registers, since each row
+// wants the vector from shared memory. Of gate and up, which are two matrices, a workgroup takes several sets of rows in
+// turn, and is faster with less of them on its way. `gates`: of one token.
+RowShape trits_shape(const Device& device, const DecodeShape::Rows& r, uint32_t n_tokens, bool gates) {
+  // uvec4 of codes that wait in registers; those of the norm's weights are free where there is none. Fewer lanes
+  // a row are fewer workgroups, each of which reads the whole vector.
+  const uint32_t most_codes = gates ? 10 : r.norm == NORM_NEVER ? 14 : 8;
+  constexpr uint32_t kFewCodes = 6;
+  const uint32_t units = r.n_in / 64, most_lanes = device.min_subgroup_size(), matrices = gates ? 2 : 1;
+  const auto codes = [&](uint32_t lanes, uint32_t rows) { return matrices * rows * ceil_div(units, lanes); };
   uint32_t lanes = std::min(8U, most_lanes);
-  while (lanes < most_lanes && ceil_div(units, lanes) > most_loads) lanes *= 2;
-  // Each row wants the vectors of all tokens from shared memory, so of many tokens lanes share two rows.
-  const uint32_t rows = n_tokens > ROUNDED_HERE && 2 * lanes <= most_lanes ? 2 : 1;
+  while (lanes < most_lanes && codes(lanes, 1) > most_codes) lanes *= 2;
+  const uint32_t with_two = codes(2 * lanes, 2), with_one = codes(lanes, 1);
+  const bool pays = n_tokens == 1 ? with_two <= std::max(kFewCodes, with_one) : n_tokens > ROUNDED_HERE;
+  const uint32_t rows = pays && 2 * lanes <= most_lanes ? 2 : 1;
   return {rows * lanes, rows, ceil_div(units, rows * lanes)};
 }
 
@@ -60,10 +66,10 @@ RowShape blocks_shape(const Device& device, const DecodeShape::Rows& r, uint32_t
 }
 
 RowShape row_shape(const Device& device, const DecodeShape::Weights& w, const DecodeShape::Rows& r,
-                   uint32_t workgroup_size, uint32_t n_tokens) {
+                   uint32_t workgroup_size, uint32_t n_tokens, bool gates = false) {
   if (w.layout == Layout::blocks) return blocks_shape(device, r, w.bits);
   return w.layout == Layout::groups ? groups_shape(device, r, workgroup_size)
-                                    : trits_shape(device, r, n_tokens);
+                                    : trits_shape(device, r, n_tokens, gates);
 }
 
 bool has_sums_apart(const DecodeShape& shape) {
@@ -123,6 +129,7 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
   const uint32_t of_merge = 64 * (shape.heads.head_dim / 4 / merge_parts(shape.heads) + 1);
   const uint32_t of_delta = delta.n_head_v != 0 ? 3 * kDeltaParts * (size / kDeltaParts / 4) : 0;
   const RowShape rows = row_shape(device_, w, shape.rows, size, tokens),
+                 gate_rows = row_shape(device_, w, shape.rows, size, tokens, tokens == 1),
                  long_rows = row_shape(device_, w, shape.long_rows, size, tokens);
   // Where vectors are rounded apart, several long ones lie in shared memory together.
   constexpr uint32_t kMostTogether = 4, kMostBytes = 32 << 10;
@@ -132,6 +139,9 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
             {CONSTANT_LOADS, rows.loads},
             {CONSTANT_NORM_LOADS, ceil_div(shape.rows.n_in / 4, size)},
             {CONSTANT_ROWS, rows.rows},
+            {CONSTANT_LANES_GATE, gate_rows.lanes},
+            {CONSTANT_LOADS_GATE, gate_rows.loads},
+            {CONSTANT_ROWS_GATE, gate_rows.rows},
             {CONSTANT_NORM, shape.rows.norm},
             {CONSTANT_LANES_LONG, long_rows.lanes},
             {CONSTANT_LOADS_LONG, long_rows.loads},
@@ -200,7 +210,7 @@ uint32_t VulkanKernels::expert_groups(const DecodeShape& shape, const DecodeStag
 bool VulkanKernels::fits(const DecodeShape& shape, const Specialisation& c) const {
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), tokens = c.at(CONSTANT_TOKENS);
   const uint32_t gates = (c.at(CONSTANT_ROUNDED) & ROUNDED_GATES) != 0  // that are rounded together
-                             ? std::max(64U, size / c.at(CONSTANT_LANES) * c.at(CONSTANT_ROWS))
+                             ? std::max(64U, size / c.at(CONSTANT_LANES_GATE) * c.at(CONSTANT_ROWS_GATE))
                              : 0;
   const Shader shader = decode_shader(shape.weights.layout);
   const auto memory = shared_memory_.find(shader);
@@ -249,8 +259,9 @@ StageRows VulkanKernels::stage_rows(const DecodeShape& shape, const DecodeStage&
   const Specialisation c = decode_constants(shape);
   const Layout layout = shape.weights.layout;
   const bool gates = s.kind == STAGE_GATE_UP, is_long = s.n_in > shape.rows.n_in;
-  StageRows r{is_long, c.at(is_long ? CONSTANT_LANES_LONG : CONSTANT_LANES),
-              c.at(is_long ? CONSTANT_ROWS_LONG : CONSTANT_ROWS), gates || layout != Layout::trits, 1};
+  StageRows r{is_long, c.at(gates ? CONSTANT_LANES_GATE : is_long ? CONSTANT_LANES_LONG : CONSTANT_LANES),
+              c.at(gates ? CONSTANT_ROWS_GATE : is_long ? CONSTANT_ROWS_LONG : CONSTANT_ROWS),
+              gates || layout != Layout::trits, 1};
   if (layout == Layout::blocks) {
     if (gates) r.rows = 1;
     const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE);

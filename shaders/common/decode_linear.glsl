@@ -11,9 +11,10 @@
 // instructions do not fit into the cache for them (about 128 KB on an H200) waits for instructions. What does
 // not depend on the shape of the loop is therefore here, once for all stages; decode_rows.glsl has the rest.
 
-// uvec4 of codes of an invocation: of gate and up, and of long rows.
-const uint kCodesShort = 2 * kRows * kLoads, kCodesLong = kRowsLong * kLoadsLong;
-const uint kMostCodes = kCodesShort < kCodesLong ? kCodesLong : kCodesShort;
+// uvec4 of codes of an invocation: of short rows, of gate and up, and of long rows.
+const uint kCodesShort = kRows * kLoads, kCodesGate = 2 * kRowsGate * kLoadsGate, kCodesLong = kRowsLong * kLoadsLong;
+const uint kCodesNormed = kCodesShort < kCodesGate ? kCodesGate : kCodesShort;
+const uint kMostCodes = kCodesNormed < kCodesLong ? kCodesLong : kCodesNormed;
 
 // The codes of this invocation's rows, of the first set.
 uvec4 bits[kMostCodes];
@@ -95,9 +96,9 @@ uint place_of_word(uint at, uint units) {
 #define PRODUCT product_gate
 #define PRODUCT_OF_FEW product_of_few_gate
 #define FEW few_gate
-#define LANES kLanes
-#define ROWS kRows
-#define LOADS kLoads
+#define LANES kLanesGate
+#define ROWS kRowsGate
+#define LOADS kLoadsGate
 #define MATRICES 2
 #include "common/decode_rows.glsl"
 

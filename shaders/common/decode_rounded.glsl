@@ -7,7 +7,7 @@
 
 // Rows of a result of gates that are rounded together: those that a workgroup makes in a pass, or in some.
 #ifdef GROUPS
-const uint kSet = gl_WorkGroupSize.x / kLanes * kRows;
+const uint kSet = gl_WorkGroupSize.x / kLanesGate * kRowsGate;
 #else
 const uint kSet = gl_WorkGroupSize.x / 16;
 #endif

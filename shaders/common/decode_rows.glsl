@@ -3,7 +3,7 @@
 //   LOAD, LOAD_AT, FIRST_ROW, RESIDUAL_OF, PRODUCT, PRODUCT_OF_FEW, FEW  the names of the functions
 //   LANES       lanes that share rows
 //   ROWS        rows of the result that they share, no more than LANES, so that what a lane reads from shared
-//               memory serves them all; for whole matrices it is one up to ROUNDED_HERE tokens
+//               memory serves them all
 //   LOADS       uvec4 of a row that each of them takes
 //   MATRICES    1: plain, or added to y; 2: act(gate) * up, the rows n_out of gate before those of up
 #define CODES (MATRICES * ROWS)  // rows of codes: of gate, then of up
@@ -130,24 +130,24 @@ void PRODUCT(uint group, RowScale scale) {
     if (goes_on && IS_LAST_TOKEN) LOAD_AT(first_row + a_pass, i, i + 1);  // on their way meanwhile
   }
 #else
-  ivec4 sums[MATRICES];  // one for each shift, still scaled by it
-  UNROLL for (uint m = 0; m < MATRICES; ++m) sums[m] = ivec4(0);
+  ivec4 sums[CODES];  // one for each shift, still scaled by it
+  UNROLL for (uint k = 0; k < CODES; ++k) sums[k] = ivec4(0);
   UNROLL for (uint i = 0; i < LOADS; ++i) {
     uint h = first_word + min(lane + i * LANES, units - 1);
     uvec4 q0 = tile[h], q1 = tile[units + h], q2 = tile[2 * units + h], q3 = tile[3 * units + h];
-    UNROLL for (uint m = 0; m < MATRICES; ++m) {
-      uvec4 some = bits[m * LOADS + i];
-      sums[m].x = dot_codes_at(some >> 6, 0, q0, sums[m].x);
-      sums[m].y = dot_codes_at(some, 4, q1, sums[m].y);
-      sums[m].z = dot_codes_at(some, 2, q2, sums[m].z);
-      sums[m].w = dot_codes_at(some, 0, q3, sums[m].w);
+    UNROLL for (uint k = 0; k < CODES; ++k) {
+      uvec4 some = bits[k * LOADS + i];
+      sums[k].x = dot_codes_at(some >> 6, 0, q0, sums[k].x);
+      sums[k].y = dot_codes_at(some, 4, q1, sums[k].y);
+      sums[k].z = dot_codes_at(some, 2, q2, sums[k].z);
+      sums[k].w = dot_codes_at(some, 0, q3, sums[k].w);
     }
 #if TAKES_PASSES
     if (goes_on && IS_LAST_TOKEN) LOAD_AT(first_row + a_pass, i, i + 1);
 #endif
   }
-  UNROLL for (uint m = 0; m < MATRICES; ++m)
-    acc[m] = sums[m].x + (sums[m].y >> 4) + (sums[m].z >> 2) + sums[m].w;
+  UNROLL for (uint k = 0; k < CODES; ++k)
+    acc[k] = sums[k].x + (sums[k].y >> 4) + (sums[k].z >> 2) + sums[k].w;
 #endif
   UNROLL for (uint k = 0; k < CODES; ++k)
     UNROLL for (uint step = LANES / 2; step > 0; step /= 2) acc[k] += shuffle_xor(acc[k], step);
