@@ -46,7 +46,7 @@ class BatchSize {
 
  private:
   static constexpr uint32_t kFirst = 32;
-  static constexpr double kSeconds = 0.2;  // that the tokens of a batch should take, the floor aside
+  static constexpr double kSeconds = 0.4;  // that the tokens of a batch should take, the floor aside
   static constexpr double kMostGrowth = 32;
 
   uint32_t grown(double factor) const {

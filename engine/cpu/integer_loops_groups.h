@@ -130,8 +130,10 @@ inline void group_products(const uint8_t* codes, const int8_t* q, size_t n_in,
     for (int v = 0; v < kVectors; ++v) total[t][v] = add_words(no_words(), block[t][v]);
 }
 
+// Not inlined: beside others its sums would not stay in registers.
 template <int kPlanes, int kVectors, int kTokens>
-inline void group_tile_block(const GroupTile& w, uint32_t row, const UnitInputs& in, int32_t* sums) {
+__attribute__((noinline)) void group_tile_block(const GroupTile& w, uint32_t row, const UnitInputs& in,
+                                                int32_t* sums) {
   constexpr uint32_t kStep = 4 * kTileRows;
   const uint32_t groups = w.n_in / kGroup, groups_a_scale = w.scale_every / kGroup;
   for (uint32_t group = 0; group < groups; ++group) {

@@ -18,7 +18,9 @@ constexpr int kTileVectors = 2, kTileTokens = 4, kRowsAtOnce = 4;
 
 inline Sums no_sums() { return _mm256_setzero_si256(); }
 inline Sums dot(Sums sums, Bytes codes, Bytes q) {
-  return _mm256_add_epi16(sums, _mm256_maddubs_epi16(codes, q));
+  Bytes products;
+  __asm__("vpmaddubsw %3, %2, %1\n\tvpaddw %1, %0, %0" : "+x"(sums), "=&x"(products) : "x"(codes), "x"(q));
+  return sums;
 }
 inline Words add_words(Words words, Sums sums) {
   return _mm256_add_epi32(words, _mm256_madd_epi16(sums, _mm256_set1_epi16(1)));

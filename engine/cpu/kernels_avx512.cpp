@@ -103,7 +103,10 @@ inline Bytes repeat_word(const int8_t* from) {
   return _mm512_set1_epi32(word);
 }
 inline Sums no_sums() { return _mm512_setzero_si512(); }
-inline Sums dot(Sums sums, Bytes codes, Bytes q) { return _mm512_dpbusd_epi32(sums, codes, q); }
+inline Sums dot(Sums sums, Bytes codes, Bytes q) {
+  __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(codes), "v"(q));
+  return sums;
+}
 inline Words no_words() { return _mm512_setzero_si512(); }
 inline Words add_words(Words words, Sums sums) { return _mm512_add_epi32(words, sums); }
 inline Words as_words(Bytes a) { return a; }

@@ -43,19 +43,21 @@ inline __m512i look_up(const Table64& t, __m512i at) {
 }
 // Adds the products of codes and the four inputs there, over and over. There is no intrinsic for the form
 // that repeats a word of memory by itself, and what compilers make of two (loads of their own, copies of
-// sums) costs a band of one token 4 %. Where kSums use most registers they do better.
-template <uint32_t kSums = 5>
-inline void add_products(__m512i& sum, __m512i codes, const int8_t* q) {
+// sums) costs a band of one token 4 %. An assembler instruction that reads memory keeps an array of many sums
+// there, too, so those of several tokens take the word from a register.
+template <int kTokens>
+inline __m512i add_products(__m512i sum, __m512i codes, const int8_t* q) {
   struct Word {
     int8_t inputs[4];
   };
-  if constexpr (kSums <= 10) {
+  if constexpr (kTokens == 1) {
     __asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(codes), "m"(*reinterpret_cast<const Word*>(q)));
   } else {
     int32_t word;
     __builtin_memcpy(&word, q, sizeof word);
-    sum = _mm512_dpbusd_epi32(sum, codes, _mm512_set1_epi32(word));
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(_mm512_set1_epi32(word)));
   }
+  return sum;
 }
 
 // The codes of five groups.
@@ -144,7 +146,7 @@ inline void add_fives(const uint8_t* codes, const Groups& in, Rounding<kTokens>&
     for (int t = 0; t < kTokens; ++t)
       for (uint32_t g = 0; g < 5; ++g)
         for (int p = 0; p < kPlanes; ++p)
-          add_products<5 * kTokens * kPlanes>(sums[t][g][p], code[g], in.q_of(p, t) + kGroup * g + 4 * i);
+          sums[t][g][p] = add_products<kTokens>(sums[t][g][p], code[g], in.q_of(p, t) + kGroup * g + 4 * i);
   }
   for (uint32_t g = 0; g < 5; ++g) {
     to.begin_group();
@@ -166,7 +168,8 @@ inline void add_group(const uint8_t* codes, const Groups& in, Rounding<kTokens>&
                              _mm512_and_si512(_mm512_srli_epi16(bits, 2), low), _mm512_and_si512(bits, low)};
     for (int t = 0; t < kTokens; ++t)
       for (uint32_t s = 0; s < 4; ++s)
-        for (int p = 0; p < kPlanes; ++p) add_products(sums[t][p], code[s], in.q_of(p, t) + i + 4 * s);
+        for (int p = 0; p < kPlanes; ++p)
+          sums[t][p] = add_products<kTokens>(sums[t][p], code[s], in.q_of(p, t) + i + 4 * s);
   }
   to.begin_group();
   for (int t = 0; t < kTokens; ++t) to.add(t, total_of(sums[t]), in.factors + in.at(t, 0));
@@ -220,7 +223,7 @@ void group_rows(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, uint
       some(band_of_rows<2, 1>, 1);
       continue;
     }
-    some(band_of_rows<1, 4>, 4);
+    some(band_of_rows<1, 3>, 3);
     some(band_of_rows<1, 2>, 2);
     some(band_of_rows<1, 1>, 1);
   }
@@ -243,7 +246,8 @@ inline void band_of_fives(const uint8_t* codes, uint32_t n_in, const int8_t* q, 
     return bytes;
   };
   const auto add = [&](uint32_t g, __m512i code, uint32_t input) {
-    for (int t = 0; t < kTokens; ++t) add_products(sums[t][g % kParts], code, q + size_t{n_in} * t + input);
+    for (int t = 0; t < kTokens; ++t)
+      sums[t][g % kParts] = add_products<kTokens>(sums[t][g % kParts], code, q + size_t{n_in} * t + input);
   };
   uint32_t i = 0;
   for (; i + kFives <= n_in; i += kFives)

@@ -17,7 +17,10 @@ constexpr uint32_t kFlush = 1 << 20;
 constexpr int kTileVectors = 4, kTileTokens = 3, kRowsAtOnce = 4;
 
 inline Sums no_sums() { return _mm256_setzero_si256(); }
-inline Sums dot(Sums sums, Bytes codes, Bytes q) { return _mm256_dpbusd_avx_epi32(sums, codes, q); }
+inline Sums dot(Sums sums, Bytes codes, Bytes q) {
+  __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sums) : "x"(codes), "x"(q));
+  return sums;
+}
 inline Words add_words(Words words, Sums sums) { return _mm256_add_epi32(words, sums); }
 
 #include "float_loops_acts.h"

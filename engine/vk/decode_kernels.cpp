@@ -19,12 +19,12 @@ struct RowShape {
   uint32_t lanes, rows, loads;
 };
 
-// In a whole matrix lanes take one row of a token's product, or two where these want no more registers, since each row
-// wants the vector from shared memory. Of gate and up, which are two matrices, a workgroup takes several sets of rows in
-// turn, and is faster with less of them on its way. `gates`: of one token.
+// In a whole matrix lanes take one row of a token's product, or two where these want no more registers, since
+// each row wants the vector from shared memory. Of gate and up, which are two matrices, a workgroup takes
+// several sets of rows in turn, and is faster with less of them on its way. `gates`: of one token.
 RowShape trits_shape(const Device& device, const DecodeShape::Rows& r, uint32_t n_tokens, bool gates) {
-  // uvec4 of codes that wait in registers; those of the norm's weights are free where there is none. Fewer lanes
-  // a row are fewer workgroups, each of which reads the whole vector.
+  // uvec4 of codes that wait in registers; those of the norm's weights are free where there is none. Fewer
+  // lanes a row are fewer workgroups, each of which reads the whole vector.
   const uint32_t most_codes = gates ? 10 : r.norm == NORM_NEVER ? 14 : 8;
   constexpr uint32_t kFewCodes = 6;
   const uint32_t units = r.n_in / 64, most_lanes = device.min_subgroup_size(), matrices = gates ? 2 : 1;
@@ -259,8 +259,13 @@ StageRows VulkanKernels::stage_rows(const DecodeShape& shape, const DecodeStage&
   const Specialisation c = decode_constants(shape);
   const Layout layout = shape.weights.layout;
   const bool gates = s.kind == STAGE_GATE_UP, is_long = s.n_in > shape.rows.n_in;
-  StageRows r{is_long, c.at(gates ? CONSTANT_LANES_GATE : is_long ? CONSTANT_LANES_LONG : CONSTANT_LANES),
-              c.at(gates ? CONSTANT_ROWS_GATE : is_long ? CONSTANT_ROWS_LONG : CONSTANT_ROWS),
+  StageRows r{is_long,
+              c.at(gates     ? CONSTANT_LANES_GATE
+                   : is_long ? CONSTANT_LANES_LONG
+                             : CONSTANT_LANES),
+              c.at(gates     ? CONSTANT_ROWS_GATE
+                   : is_long ? CONSTANT_ROWS_LONG
+                             : CONSTANT_ROWS),
               gates || layout != Layout::trits, 1};
   if (layout == Layout::blocks) {
     if (gates) r.rows = 1;

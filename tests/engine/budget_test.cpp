@@ -205,9 +205,9 @@ uint32_t batch_after_many(double floor, double slope, bool has_floor = false) {
   return batch.next();
 }
 
-TEST(BatchSize, GrowsUntilTokensTakeAFifthOfASecondOrAsLongAsTheWeights) {
+TEST(BatchSize, GrowsUntilTokensTakeTwoFifthsOfASecondOrAsLongAsTheWeights) {
   EXPECT_EQ(batch_after_many(0.002, 25e-6), 1024U);
-  EXPECT_NEAR(batch_after_many(0.001, 1e-3), 200, 4);
+  EXPECT_NEAR(batch_after_many(0.001, 1e-3), 400, 8);
   EXPECT_EQ(batch_after_many(0.001, 0.1), 32U);             // a slow device: no fewer, and no more
   EXPECT_EQ(batch_after_many(0.68, 0.2e-3, true), 1024U);   // 70B over 25 GB/s
   EXPECT_NEAR(batch_after_many(0.68, 2e-3, true), 340, 4);  // the same where computing is slow too
