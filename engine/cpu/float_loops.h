@@ -238,15 +238,6 @@ inline void add_sums(const int32_t* sums, uint32_t n, int32_t q_sum, float facto
   for (uint32_t i = 0; i < n; ++i) y[i] += static_cast<float>(sums[i] - q_sum) * factor;
 }
 
-inline void gate_sums(const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum, float gate_factor,
-                      float up_factor, float* y) {
-  for (uint32_t i = 0; i < n; ++i) {
-    const float g = static_cast<float>(gate[i] - q_sum) * gate_factor;
-    const float relu = g > 0 ? g : 0;
-    y[i] = relu * relu * (static_cast<float>(up[i] - q_sum) * up_factor);
-  }
-}
-
 inline void norm_head(float* head, const float* weight, uint32_t n, float epsilon) {
   Floats squares = all(0);
   for (uint32_t i = 0; i < n; i += kLanes) {
@@ -275,8 +266,9 @@ inline size_t row_of(const AttentionWork& work, uint32_t key) {
   return (i < work.rows ? i : i - work.rows) * work.row;
 }
 
-// Computes the scores of kHeads heads with every key: scores [kHeads][stride].
-template <int kHeads>
+// Computes the scores of kHeads heads with every key: scores [kHeads][stride]. Where heads are whole vectors
+// no loop has to look how much is left of one, so that sums stay in registers.
+template <int kHeads, bool kWhole>
 inline void scores_of(const AttentionWork& work, const float* queries, float* scores, size_t stride) {
   const uint32_t dim = work.head_dim;
   for (uint32_t key = 0; key < work.n_keys; ++key) {
@@ -284,14 +276,15 @@ inline void scores_of(const AttentionWork& work, const float* queries, float* sc
     Floats sums[kHeads];
     for (int h = 0; h < kHeads; ++h) sums[h] = all(0);
     for (uint32_t i = 0; i < dim; i += kLanes) {
-      const Floats values = load_some_halves(k + i, dim - i);
+      const Floats values = kWhole ? load_halves16(k + i) : load_some_halves(k + i, dim - i);
       for (int h = 0; h < kHeads; ++h) sums[h] = fma(load16(queries + h * kMostHeadDim + i), values, sums[h]);
     }
     for (int h = 0; h < kHeads; ++h) scores[h * stride + key] = add_lanes(sums[h]);
   }
 }
 
-// out[h][first ...] = sum over the keys of weight * value, for kVectors vectors of features.
+// out[h][first ...] = sum over the keys of weight * value, for kVectors vectors of features. One may be less
+// than whole.
 template <int kHeads, int kVectors>
 inline void values_of(const AttentionWork& work, uint32_t first, const float* weights, size_t stride,
                       const float* totals, float* out) {
@@ -303,7 +296,8 @@ inline void values_of(const AttentionWork& work, uint32_t first, const float* we
     Floats weight[kHeads];
     for (int h = 0; h < kHeads; ++h) weight[h] = all(weights[h * stride + key]);
     for (int v = 0; v < kVectors; ++v) {
-      const Floats value = load_some_halves(values + v * kLanes, work.head_dim - first - v * kLanes);
+      const Floats value =
+          kVectors > 1 ? load_halves16(values + v * kLanes) : load_some_halves(values, work.head_dim - first);
       for (int h = 0; h < kHeads; ++h) sums[h][v] = fma(weight[h], value, sums[h][v]);
     }
   }
@@ -325,7 +319,8 @@ inline void attention_heads(const AttentionWork& work, uint32_t head) {
       store16(
           queries + h * kMostHeadDim + i,
           mul(load_some(work.queries + (head + h) * work.head_dim + i, work.head_dim - i), all(work.scale)));
-  scores_of<kHeads>(work, queries, scores, stride);
+  (work.head_dim % kLanes == 0 ? scores_of<kHeads, true> : scores_of<kHeads, false>)(work, queries, scores,
+                                                                                     stride);
 
   float totals[kHeads];
   for (int h = 0; h < kHeads; ++h) {

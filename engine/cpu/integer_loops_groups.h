@@ -172,25 +172,37 @@ inline void group_tile(const GroupTile& w, const UnitInputs& in, uint32_t n_toke
   (in.rest ? group_tile_tokens<2> : group_tile_tokens<1>)(w, in, n_tokens, sums);
 }
 
+// What a lane of the gate's sums and one of up's stand for.
+inline Vec lane_values(const int32_t* sums, int32_t q_sum, float factor) {
+  return mul(floats_of(minus(as_words(load_bytes(sums)), all_words(q_sum))), set1(factor));
+}
+
+inline void relu2_lanes(const int32_t* gate, const int32_t* up, int32_t q_sum, float gate_factor,
+                        float up_factor, float* y) {
+  for (int i = 0; i < kLanes; i += kVecLanes) {
+    const Vec relu = max(lane_values(gate + i, q_sum, gate_factor), set1(0.0F));
+    store(y + i, mul(mul(relu, relu), lane_values(up + i, q_sum, up_factor)));
+  }
+}
+
 // silu(g) = (max(g, 0) + min(g, 0) e^-|g|) / (1 + e^-|g|), one of whose summands is zero.
 inline void silu_lanes(const int32_t* gate, const int32_t* up, int32_t q_sum, float gate_factor,
                        float up_factor, float* y) {
   for (int i = 0; i < kLanes; i += kVecLanes) {
-    const auto times = [&](const int32_t* sums, float factor) {
-      return mul(floats_of(minus(as_words(load_bytes(sums + i)), all_words(q_sum))), set1(factor));
-    };
-    const Vec g = times(gate, gate_factor), minus_one = set1(-1.0F), zero = set1(0.0F);
+    const Vec g = lane_values(gate + i, q_sum, gate_factor), minus_one = set1(-1.0F), zero = set1(0.0F);
     const Vec above = max(g, zero), below = mul(max(mul(g, minus_one), zero), minus_one);
     const Vec e = exp(mul(max(g, mul(g, minus_one)), minus_one));
     const Vec silu = div(add(above, mul(below, e)), add(e, set1(1.0F)));
-    store(y + i, mul(silu, times(up, up_factor)));
+    store(y + i, mul(silu, lane_values(up + i, q_sum, up_factor)));
   }
 }
 
-inline void silu_sums(const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum, float gate_factor,
-                      float up_factor, float* y) {
+// What kOfLanes makes of all sums; the last ones are filled up with zeros.
+template <auto kOfLanes>
+inline void gated_lanes(const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum, float gate_factor,
+                        float up_factor, float* y) {
   uint32_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) silu_lanes(gate + i, up + i, q_sum, gate_factor, up_factor, y + i);
+  for (; i + kLanes <= n; i += kLanes) kOfLanes(gate + i, up + i, q_sum, gate_factor, up_factor, y + i);
   if (i == n) return;
   int32_t gates[kLanes] = {}, ups[kLanes] = {};
   float last[kLanes];
@@ -198,6 +210,16 @@ inline void silu_sums(const int32_t* gate, const int32_t* up, uint32_t n, int32_
     gates[j] = gate[i + j];
     ups[j] = up[i + j];
   }
-  silu_lanes(gates, ups, q_sum, gate_factor, up_factor, last);
+  kOfLanes(gates, ups, q_sum, gate_factor, up_factor, last);
   for (uint32_t j = 0; i + j < n; ++j) y[i + j] = last[j];
+}
+
+inline void gate_sums(const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum, float gate_factor,
+                      float up_factor, float* y) {
+  gated_lanes<relu2_lanes>(gate, up, n, q_sum, gate_factor, up_factor, y);
+}
+
+inline void silu_sums(const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum, float gate_factor,
+                      float up_factor, float* y) {
+  gated_lanes<silu_lanes>(gate, up, n, q_sum, gate_factor, up_factor, y);
 }

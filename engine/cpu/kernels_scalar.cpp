@@ -286,6 +286,15 @@ void block_tile(const BlockTile& w, const UnitInputs& in, uint32_t n_tokens, int
     }
 }
 
+void gate_sums(const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum, float gate_factor,
+               float up_factor, float* y) {
+  for (uint32_t i = 0; i < n; ++i) {
+    const float g = static_cast<float>(gate[i] - q_sum) * gate_factor;
+    const float relu = g > 0 ? g : 0;
+    y[i] = relu * relu * (static_cast<float>(up[i] - q_sum) * up_factor);
+  }
+}
+
 void silu_sums(const int32_t* gate, const int32_t* up, uint32_t n, int32_t q_sum, float gate_factor,
                float up_factor, float* y) {
   for (uint32_t i = 0; i < n; ++i) {
