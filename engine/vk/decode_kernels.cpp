@@ -26,7 +26,7 @@ RowShape trits_shape(const Device& device, const DecodeShape::Rows& r, uint32_t 
   // uvec4 of codes that wait in registers; those of the norm's weights are free where there is none. Fewer
   // lanes a row are fewer workgroups, each of which reads the whole vector.
   const uint32_t most_codes = gates ? 10 : r.norm == NORM_NEVER ? 14 : 8;
-  constexpr uint32_t kFewCodes = 6;
+  constexpr uint32_t kFewCodes = 6;  // for which there are registers anyway
   const uint32_t units = r.n_in / 64, most_lanes = device.min_subgroup_size(), matrices = gates ? 2 : 1;
   const auto codes = [&](uint32_t lanes, uint32_t rows) { return matrices * rows * ceil_div(units, lanes); };
   uint32_t lanes = std::min(8U, most_lanes);
