@@ -227,6 +227,7 @@ struct AttentionShape {
   float scale = 0;        // of the scores q k; 0: 1 / sqrt(head_dim)
   uint32_t window = 0;    // keys that a token sees, its own included; 0: all
   AttentionRows rows = AttentionRows::qkv;
+  bool halves = true;     // may be computed in matrices of F16, with sums in f32, where a device multiplies such
 
   // Heads of a row of qkv.
   uint32_t row_heads() const {

@@ -41,6 +41,9 @@ struct KernelOptions {
   // subgroup arithmetic; 0 = with the device's own. The results agree within what f32 sums in another order
   // allow.
   uint32_t subgroup_size = 0;
+  // With subgroups of 32 in shared memory: attention works as where a device multiplies matrices of F16, in plain
+  // arithmetic, for tests where no device does.
+  bool emulate_matrices = false;
   HostWeights host_weights = HostWeights::fast;
   // Overwrite copied weights once they are used, so that whoever is late is found, and let each expert that is
   // missed take a place on the device.

@@ -28,6 +28,11 @@
 #ifdef INTEGER_DOT
 #extension GL_EXT_spirv_intrinsics : require
 #endif
+#if defined(HALF_MATRICES) && !defined(EMULATED_MATRICES)
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_NV_cooperative_matrix : require
+#endif
 #include "params.h"
 #include "common/attention.glsl"
 #include "common/half.glsl"
@@ -104,6 +109,9 @@ shared uvec4 tile[kTile];
 shared bool all_done;
 
 #include "common/subgroup.glsl"
+#ifdef HALF_MATRICES
+#include "common/attention_matrix.glsl"
+#endif
 #include "common/reduce.glsl"
 #include "common/quantise.glsl"
 #include "common/ternary.glsl"

@@ -3,6 +3,7 @@
 #   plain      as glslangValidator compiles it
 #   optimised  also by spirv-opt, where that was measured to be faster: decode on a GPU
 #   matrix     cooperative matrices, which khr_matrices.cpp turns from NV's extension into KHR's
+#   optimised_matrix  both
 # The names and the defines:
 #   _dot, INTEGER_DOT          int8 is multiplied by the integer dot product; _emulated does without it
 #   _shared, SHARED_SUBGROUPS  subgroups lie in shared memory (common/subgroup.glsl)
@@ -13,6 +14,8 @@
 #   _groups, GROUPS            for matrices of groups with scales of their own (common/groups.glsl)
 #   _experts, EXPERTS          for matrices of experts (common/experts.glsl)
 #   _blocks, BLOCKS            for quantised dense matrices (common/blocks.glsl)
+#   _halves, HALF_MATRICES     attention multiplies matrices of F16 (common/attention_matrix.glsl); _emulated does
+#                              without them, with SHARED_SUBGROUPS, for tests
 #
 #      name                             source                      kind       defines
 kernel(copy                             copy.comp                   plain)
@@ -93,22 +96,30 @@ kernel(delta_token_unrolled             delta_token.comp            plain      U
 kernel(rope_store_kv                    rope_store_kv.comp          plain)
 kernel(attention                        attention.comp              plain)
 kernel(attention_unrolled               attention.comp              plain      UNROLLED)
+kernel(attention_matrix                 attention_matrix.comp       matrix     UNROLLED)
+kernel(attention_matrix_emulated        attention_matrix.comp       plain      SHARED_SUBGROUPS EMULATED_MATRICES)
 kernel(attention_merge                  attention_merge.comp        plain)
 kernel(decode_dot                       decode.comp                 plain      INTEGER_DOT)
 kernel(decode_emulated                  decode.comp                 plain)
 kernel(decode_dot_unrolled              decode.comp                 optimised  UNROLLED INTEGER_DOT)
+kernel(decode_halves                    decode.comp                 optimised_matrix  UNROLLED INTEGER_DOT HALF_MATRICES)
 kernel(decode_emulated_unrolled         decode.comp                 optimised  UNROLLED)
 kernel(decode_shared                    decode.comp                 plain      SHARED_SUBGROUPS)
+kernel(decode_halves_emulated           decode.comp                 plain      SHARED_SUBGROUPS HALF_MATRICES EMULATED_MATRICES)
 kernel(decode_groups_dot                decode.comp                 plain      GROUPS INTEGER_DOT)
 kernel(decode_groups_emulated           decode.comp                 plain      GROUPS)
 kernel(decode_groups_dot_unrolled       decode.comp                 optimised  GROUPS UNROLLED INTEGER_DOT)
+kernel(decode_groups_halves             decode.comp                 optimised_matrix  GROUPS UNROLLED INTEGER_DOT HALF_MATRICES)
 kernel(decode_groups_emulated_unrolled  decode.comp                 optimised  GROUPS UNROLLED)
 kernel(decode_groups_shared             decode.comp                 plain      GROUPS SHARED_SUBGROUPS)
+kernel(decode_groups_halves_emulated    decode.comp                 plain      GROUPS SHARED_SUBGROUPS HALF_MATRICES EMULATED_MATRICES)
 kernel(decode_blocks_dot                decode.comp                 plain      BLOCKS INTEGER_DOT)
 kernel(decode_blocks_emulated           decode.comp                 plain      BLOCKS)
 kernel(decode_blocks_dot_unrolled       decode.comp                 optimised  BLOCKS UNROLLED INTEGER_DOT)
+kernel(decode_blocks_halves             decode.comp                 optimised_matrix  BLOCKS UNROLLED INTEGER_DOT HALF_MATRICES)
 kernel(decode_blocks_emulated_unrolled  decode.comp                 optimised  BLOCKS UNROLLED)
 kernel(decode_blocks_shared             decode.comp                 plain      BLOCKS SHARED_SUBGROUPS)
+kernel(decode_blocks_halves_emulated    decode.comp                 plain      BLOCKS SHARED_SUBGROUPS HALF_MATRICES EMULATED_MATRICES)
 kernel(head                             head.comp                   plain)
 kernel(head_unrolled                    head.comp                   plain      UNROLLED)
 kernel(head_shared                      head.comp                   plain      SHARED_SUBGROUPS)

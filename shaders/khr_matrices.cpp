@@ -7,7 +7,10 @@
 // (SPV_NV_cooperative_matrix and SPV_KHR_cooperative_matrix of the SPIR-V registry, instruction by
 // instruction.) Both need the Vulkan memory model, and glslang has written the memory operands for it.
 //
-//   khr_matrices IN.spv OUT.spv         which may be the same file
+//   khr_matrices [--hide] IN.spv OUT.spv         which may be the same file
+//
+// With --hide the module only loses the name of the extension, so that spirv-opt optimises it; afterwards it is rewritten
+// as any other.
 #include <cstdio>
 #include <map>
 #include <set>
@@ -19,6 +22,8 @@ namespace {
 enum : uint32_t {
   kOpName = 5,
   kOpExtension = 10,
+  kOpExtInstImport = 11,
+  kOpMemoryModel = 14,
   kOpCapability = 17,
   kOpTypeInt = 21,
   kOpConstantTrue = 41,
@@ -59,6 +64,13 @@ std::vector<Instruction> parse(const Words& module) {
 class Rewriter {
  public:
   explicit Rewriter(Words& module) : module_(module), code_(parse(module)) {}
+
+  void hide() {
+    Words out(module_.begin(), module_.begin() + 5);
+    for (const Instruction& i : code_)
+      if (!names_matrices(i)) put(out, i.opcode, i.args);
+    module_ = std::move(out);
+  }
 
   void run() {
     collect();
@@ -114,6 +126,10 @@ class Rewriter {
     return words;
   }
 
+  static bool names_matrices(const Instruction& i) {
+    return i.opcode == kOpExtension && i.args == string_words("SPV_NV_cooperative_matrix");
+  }
+
   uint32_t layout(uint32_t column_major) const { return numbers_[bools_.at(column_major) ? 1 : 0]; }
 
   void rewrite(const Instruction& i, Words& out) {
@@ -123,7 +139,12 @@ class Rewriter {
         if (a[0] == kCapabilityNv) a[0] = kCapabilityKhr;
         return put(out, i.opcode, a);
       case kOpExtension:
-        if (a == string_words("SPV_NV_cooperative_matrix")) a = string_words("SPV_KHR_cooperative_matrix");
+        if (names_matrices(i)) return;
+        return put(out, i.opcode, a);
+      case kOpExtInstImport:  // which follow the extensions
+      case kOpMemoryModel:
+        if (!wrote_extension_) put(out, kOpExtension, string_words("SPV_KHR_cooperative_matrix"));
+        wrote_extension_ = true;
         return put(out, i.opcode, a);
       case kOpTypeInt:
         put(out, i.opcode, a);
@@ -158,7 +179,7 @@ class Rewriter {
   std::map<uint32_t, bool> bools_, is_signed_;  // by constant; by matrix type
   std::map<uint32_t, uint32_t> type_of_, use_;  // by object; by matrix type
   uint32_t numbers_[3] = {};                    // ids of the constants 0, 1, 2
-  bool wrote_numbers_ = false;
+  bool wrote_numbers_ = false, wrote_extension_ = false;
 };
 
 void write(const Words& words, const char* path) {
@@ -171,16 +192,19 @@ void write(const Words& words, const char* path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: khr_matrices IN.spv OUT.spv\n");
+  const bool hide = argc == 4 && argv[1] == std::string("--hide");
+  if (argc != 3 && !hide) {
+    std::fprintf(stderr, "usage: khr_matrices [--hide] IN.spv OUT.spv\n");
     return 2;
   }
+  const char *from = argv[argc - 2], *to = argv[argc - 1];
   try {
-    Words module = read_spirv(argv[1]);
-    Rewriter(module).run();
-    write(module, argv[2]);
+    Words module = read_spirv(from);
+    Rewriter rewriter(module);
+    hide ? rewriter.hide() : rewriter.run();
+    write(module, to);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "khr_matrices: %s: %s\n", argv[1], error.what());
+    std::fprintf(stderr, "khr_matrices: %s: %s\n", from, error.what());
     return 1;
   }
 }

@@ -11,6 +11,8 @@ using uint = uint32_t;
 using uvec2 = uint64_t;
 #elif defined(UNROLLED)
 #define UNROLL [[unroll]]
+#elif defined(EMULATED_MATRICES)
+#define UNROLL [[dont_unroll]]
 #else
 #define UNROLL
 #endif

@@ -40,11 +40,9 @@ void VulkanRecorder::rope_store_kv(const Buffer& qkv, const AttentionInput& inpu
 
 void VulkanRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const Buffer& v_cache,
                                const Buffer& o, const AttentionShape& s, uint32_t n) {
-  const Kernel& kernel = kernels_.attention(s, n, false);
-  const uint32_t heads = kernel.constant(CONSTANT_HEADS),
-                 tokens = kernel.constant(CONSTANT_WORKGROUP_SIZE) / 4 / heads;
-  dispatch(kernel, attention_push(s, k_cache, n), {&params_, &qkv, &k_cache, &v_cache, &o, &o},
-           s.n_head / heads * kernel.constant(CONSTANT_VALUE_PARTS), ceil_div(n, tokens));
+  const VulkanKernels::Attention of = kernels_.attention(s, n, false);
+  dispatch(of.kernel, attention_push(s, k_cache, n), {&params_, &qkv, &k_cache, &v_cache, &o, &o},
+           s.n_head / of.heads * of.parts, ceil_div(n, of.tokens));
 }
 
 // Attention of a few tokens, whose chunks of keys are divided among as many workgroups as a large GPU runs at
@@ -53,14 +51,12 @@ void VulkanRecorder::split_attention(const Buffer& qkv, const Buffer& k_cache, c
                                      const Buffer& chunks, uint32_t max_chunks, const Buffer& o,
                                      const AttentionShape& s, uint32_t n) {
   constexpr uint32_t kWorkgroups = 132, kPairs = 64;
-  const Kernel& kernel = kernels_.attention(s, n, true);
+  const VulkanKernels::Attention of = kernels_.attention(s, n, true);
   AttentionPush push = attention_push(s, k_cache, n);
   push.max_chunks = max_chunks;
-  const uint32_t heads = s.n_head / kernel.constant(CONSTANT_HEADS) * kernel.constant(CONSTANT_VALUE_PARTS),
-                 tokens = kernel.constant(CONSTANT_WORKGROUP_SIZE) / 4 / kernel.constant(CONSTANT_HEADS),
-                 tiles = ceil_div(n, tokens);
+  const uint32_t heads = s.n_head / of.heads * of.parts, tiles = ceil_div(n, of.tokens);
   const uint32_t splits = std::min(most_chunks(s, max_chunks), std::max(1U, kWorkgroups / (heads * tiles)));
-  dispatch(kernel, push, {&params_, &qkv, &k_cache, &v_cache, &o, &chunks}, heads, splits, tiles);
+  dispatch(of.kernel, push, {&params_, &qkv, &k_cache, &v_cache, &o, &chunks}, heads, splits, tiles);
   dispatch(kernels_.attention_merge(s), AttentionMergePush{s.head_dim, max_chunks, s.n_head},
            {&params_, &chunks, &o}, ceil_div(s.head_dim / 2, kPairs), n * s.n_head);
 }

@@ -42,9 +42,10 @@ RowShape trits_shape(const Device& device, const DecodeShape::Rows& r, uint32_t 
 constexpr uint32_t kEnoughWorkgroups = 96;
 
 // In a matrix of groups a lane takes several rows where that leaves enough workgroups, since each row wants
-// the vector from shared memory. Many lanes share them, if not too many of these have nothing to do.
-RowShape groups_shape(const Device& device, const DecodeShape::Rows& r, uint32_t workgroup_size) {
-  constexpr uint32_t kMostCodes = 12;  // uvec4 of codes that a lane waits for, or half as many of gate
+// the vector from shared memory. Many lanes share them, if not too many of these have nothing to do. `matrices`: 2 for
+// gate and up.
+RowShape groups_shape(const Device& device, const DecodeShape::Rows& r, uint32_t workgroup_size, uint32_t matrices) {
+  constexpr uint32_t kMostCodes = 12;  // uvec4 of codes that a lane waits for
   const uint32_t groups = r.n_in / 64;
   RowShape shape{std::min(32U, device.min_subgroup_size()), 4, 0};
   const auto used = [&](uint32_t lanes) { return groups * 100 / (lanes * ceil_div(groups, lanes)); };
@@ -52,7 +53,7 @@ RowShape groups_shape(const Device& device, const DecodeShape::Rows& r, uint32_t
     shape.lanes /= 2;
   shape.loads = ceil_div(groups, shape.lanes);
   const auto workgroups = [&] { return ceil_div(r.n_out, workgroup_size / shape.lanes * shape.rows); };
-  while (shape.rows > 1 && (shape.loads * shape.rows > kMostCodes || workgroups() < kEnoughWorkgroups))
+  while (shape.rows > 1 && (matrices * shape.loads * shape.rows > kMostCodes || workgroups() < kEnoughWorkgroups))
     shape.rows /= 2;
   return shape;
 }
@@ -68,12 +69,20 @@ RowShape blocks_shape(const Device& device, const DecodeShape::Rows& r, uint32_t
 RowShape row_shape(const Device& device, const DecodeShape::Weights& w, const DecodeShape::Rows& r,
                    uint32_t workgroup_size, uint32_t n_tokens, bool gates = false) {
   if (w.layout == Layout::blocks) return blocks_shape(device, r, w.bits);
-  return w.layout == Layout::groups ? groups_shape(device, r, workgroup_size)
+  // With two planes, whose codes take twice as long, more of both are better than fewer rows.
+  return w.layout == Layout::groups ? groups_shape(device, r, workgroup_size, gates && w.rest == 0 ? 2 : 1)
                                     : trits_shape(device, r, n_tokens, gates);
 }
 
 bool has_sums_apart(const DecodeShape& shape) {
   return shape.tokens == 1 && shape.heads.head_dim <= ATTENTION_APART;
+}
+
+// uvec4 of shared memory that attention in matrices takes, as decode_attention_matrix.glsl has it.
+uint32_t words_of_matrices(uint32_t head_dim) {
+  constexpr uint32_t kSide = 16;
+  const uint32_t stride = head_dim / 8 + 1;
+  return kAttentionChunk * stride + kSide * (stride + kAttentionChunk / 4 + 2 + (head_dim + kSide) / 4 + 1);
 }
 
 // uvec4 of shared memory that a rounded vector of n features takes.
@@ -125,7 +134,9 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
   const DeltaShape& delta = shape.delta;
   const uint32_t head_units = shape.heads.head_dim / 8;
   const uint32_t of_sums = has_sums_apart(shape) ? 0 : decode_heads(shape.heads);
-  const uint32_t of_attention = 64 * (head_units + of_sums) + (tokens == 1 ? 0 : tokens * head_units);
+  const uint32_t of_attention = attends_in_matrices(shape.heads)
+                                    ? words_of_matrices(shape.heads.head_dim)
+                                    : 64 * (head_units + of_sums) + (tokens == 1 ? 0 : tokens * head_units);
   const uint32_t of_merge = 64 * (shape.heads.head_dim / 4 / merge_parts(shape.heads) + 1);
   const uint32_t of_delta = delta.n_head_v != 0 ? 3 * kDeltaParts * (size / kDeltaParts / 4) : 0;
   const RowShape rows = row_shape(device_, w, shape.rows, size, tokens),
@@ -212,7 +223,7 @@ bool VulkanKernels::fits(const DecodeShape& shape, const Specialisation& c) cons
   const uint32_t gates = (c.at(CONSTANT_ROUNDED) & ROUNDED_GATES) != 0  // that are rounded together
                              ? std::max(64U, size / c.at(CONSTANT_LANES_GATE) * c.at(CONSTANT_ROWS_GATE))
                              : 0;
-  const Shader shader = decode_shader(shape.weights.layout);
+  const Shader shader = decode_shader(shape);
   const auto memory = shared_memory_.find(shader);
   const SharedMemory& declared =
       memory != shared_memory_.end()
@@ -237,7 +248,8 @@ bool VulkanKernels::has_decode(const DecodeShape& shape) const {
          (shape.tokens == 1 || (is_plain && shape.tokens <= most_tokens(shape.weights.layout)));
 }
 
-Shader VulkanKernels::decode_shader(Layout layout) const {
+Shader VulkanKernels::decode_shader(const DecodeShape& shape) const {
+  const Layout layout = shape.weights.layout;
   constexpr Shader kTrits[] = {Shader::decode_dot, Shader::decode_emulated, Shader::decode_dot_unrolled,
                                Shader::decode_emulated_unrolled, Shader::decode_shared};
   constexpr Shader kGroups[] = {Shader::decode_groups_dot, Shader::decode_groups_emulated,
@@ -246,13 +258,18 @@ Shader VulkanKernels::decode_shader(Layout layout) const {
   constexpr Shader kBlocks[] = {Shader::decode_blocks_dot, Shader::decode_blocks_emulated,
                                 Shader::decode_blocks_dot_unrolled, Shader::decode_blocks_emulated_unrolled,
                                 Shader::decode_blocks_shared};
+  constexpr Shader kHalves[] = {Shader::decode_halves, Shader::decode_groups_halves, Shader::decode_blocks_halves},
+                   kEmulated[] = {Shader::decode_halves_emulated, Shader::decode_groups_halves_emulated,
+                                  Shader::decode_blocks_halves_emulated};
+  if (attends_in_matrices(shape.heads))
+    return (emulate_matrices_ ? kEmulated : kHalves)[layout == Layout::blocks ? 2 : layout == Layout::groups ? 1 : 0];
   const size_t build =
       device_.shared_subgroups() ? 4 : (device_.info().software ? 0 : 2) + (integer_dot_ ? 0 : 1);
   return (layout == Layout::blocks ? kBlocks : layout == Layout::groups ? kGroups : kTrits)[build];
 }
 
 const Kernel& VulkanKernels::decode(const DecodeShape& shape) {
-  return kernel(decode_shader(shape.weights.layout), decode_constants(shape));
+  return kernel(decode_shader(shape), decode_constants(shape));
 }
 
 StageRows VulkanKernels::stage_rows(const DecodeShape& shape, const DecodeStage& s) const {

@@ -50,9 +50,10 @@ void Device::choose_subgroups(uint32_t wanted) {
 // As DeviceInfo::arithmetic; an experiment with kernels of BITNET_CHAT_SHADERS is like nothing else.
 std::string Device::arithmetic() const {
   const std::string folder = shader_folder();
-  return fmt::format("{}, {}, Vulkan {}, subgroups of {}{}{}{}", physical_.info.name, physical_.info.driver,
+  return fmt::format("{}, {}, Vulkan {}, subgroups of {}{}{}{}{}", physical_.info.name, physical_.info.driver,
                      physical_.info.api, subgroup_size_, shared_subgroups_ ? " in shared memory" : "",
                      is_gpu_ ? ", kernels for a GPU" : "",
+                     physical_.half_matrix ? ", attention in matrices of F16" : "",
                      folder.empty()
                          ? std::string()
                          : fmt::format(", kernels of {} at {}", folder,
@@ -78,6 +79,7 @@ void Device::create() {
     extensions.push_back(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
   if (physical_.int8_matrix) {
     FeatureChain::turn_on(features.matrices);
+    if (physical_.half_matrix) FeatureChain::turn_on(features.halves);
     extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
   }
 

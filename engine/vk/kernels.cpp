@@ -92,8 +92,13 @@ bool has_blocks(TensorType type) {
   return t != TABLE_F32 && t != TABLE_F16 && t != TABLE_BF16;
 }
 
-VulkanKernels::VulkanKernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool matrix)
-    : device_(d), cache_(cache), integer_dot_(integer_dot), matrix_(matrix) {}
+VulkanKernels::VulkanKernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool matrix,
+                             bool emulate_matrices)
+    : device_(d),
+      cache_(cache),
+      integer_dot_(integer_dot),
+      matrix_(matrix),
+      emulate_matrices_(emulate_matrices && d.shared_subgroups()) {}
 
 const Kernel& VulkanKernels::argmax() { return kernel(Shader::argmax, {}); }
 const Kernel& VulkanKernels::argmax_merge() { return kernel(Shader::argmax_merge, {}); }
@@ -240,7 +245,38 @@ const Kernel& VulkanKernels::attention_merge(const AttentionShape& shape) {
   return kernel(Shader::attention_merge, {{CONSTANT_WINDOW, shape.window}});
 }
 
-const Kernel& VulkanKernels::attention(const AttentionShape& shape, uint32_t n, bool split) {
+// Two lanes share a row of a matrix, and a row of heads of up to 128 features fits their registers.
+constexpr uint32_t kMatrixSide = 16;
+
+bool VulkanKernels::attends_in_matrices(const AttentionShape& s) const {
+  constexpr uint32_t kMostFeatures = 128;
+  const bool can = emulate_matrices_ || (matrix_ && integer_dot_ && device_.half_matrix() &&
+                                         !device_.shared_subgroups() && device_.subgroup_shuffle());
+  return can && s.halves && device_.is_gpu() && device_.subgroup_size() == 2 * kMatrixSide &&
+         device_.min_subgroup_size() == 2 * kMatrixSide && s.head_dim % kMatrixSide == 0 &&
+         s.head_dim <= kMostFeatures;
+}
+
+VulkanKernels::Attention VulkanKernels::attention_in_matrices(const AttentionShape& shape, bool split) {
+  const auto shared_bytes = [&](uint32_t rows) {  // as attention_matrix.comp has it
+    constexpr uint32_t kOfRow = kAttentionChunk / 4 + 2, kOfSubgroup = kMatrixSide / 2;
+    return 16 * (std::max(rows, kAttentionChunk) * (shape.head_dim / 8 + 1) + rows * kOfRow +
+                 rows / kMatrixSide * kOfSubgroup);
+  };
+  uint32_t rows = 64;
+  while (rows > kMatrixSide && shared_bytes(rows) > device_.limits().maxComputeSharedMemorySize) rows /= 2;
+  const uint32_t heads = shared_heads(shape, rows);
+  const Shader shader = emulate_matrices_ ? Shader::attention_matrix_emulated : Shader::attention_matrix;
+  return {kernel(shader, {{CONSTANT_WORKGROUP_SIZE, 2 * rows},
+                          {CONSTANT_HEADS, heads},
+                          {CONSTANT_WINDOW, shape.window},
+                          {CONSTANT_SPLIT, split ? 1 : 0},
+                          {CONSTANT_HEAD_DIM, shape.head_dim}}),
+          heads, rows / heads, 1};
+}
+
+VulkanKernels::Attention VulkanKernels::attention(const AttentionShape& shape, uint32_t n, bool split) {
+  if (attends_in_matrices(shape)) return attention_in_matrices(shape, split);
   struct Tile {
     uint32_t rows, slab, key_slab;
   };
@@ -271,7 +307,7 @@ const Kernel& VulkanKernels::attention(const AttentionShape& shape, uint32_t n, 
                                  {CONSTANT_KEY_SLAB, tile->key_slab},
                                  {CONSTANT_HEAD_DIM, shape.head_dim}};
   const Shader shader = device_.is_gpu() ? Shader::attention_unrolled : Shader::attention;
-  return kernel(shader, constants);
+  return {kernel(shader, constants), heads, rows / heads, value_parts};
 }
 
 Specialisation VulkanKernels::quantise_constants(const Matrix& w, const Norm& norm) const {

@@ -44,7 +44,7 @@ struct DecodeShape {
   Rows rows;       // of qkv, gate and up, and of all that are no longer
   Rows long_rows;  // of all that are longer
   Act act = Act::relu2;
-  AttentionShape heads{1, 1, 64, 64};
+  AttentionShape heads{1, 1, 64, 64, 0, 0, AttentionRows::qkv, false};
   uint32_t head_input = 0;
   bool windows = false;  // whether any attention does not see all keys
   uint32_t tokens = 1;   // of each stage
@@ -104,7 +104,7 @@ struct StageRows {
 struct VulkanKernels {
   // The arguments say which build of the kernels that multiply int8 is used. Requires: the device has what
   // that needs.
-  VulkanKernels(const Device& device, VkPipelineCache cache, bool integer_dot, bool matrix);
+  VulkanKernels(const Device& device, VkPipelineCache cache, bool integer_dot, bool matrix, bool emulate_matrices);
 
   // Each kernel is made when it is first asked for, that is when a program that uses it is first recorded.
   const Kernel& argmax();
@@ -123,8 +123,15 @@ struct VulkanKernels {
   ShortlistKernels shortlist(const Table& table, const Norm& norm, uint32_t n_tokens);
   const Kernel& shortlist_copy(const Table& table);
   const Kernel& rope_store_kv(const AttentionInput& input, const AttentionShape& shape);
-  // `split`: the chunks of keys are divided among workgroups, for kFewTokens at most.
-  const Kernel& attention(const AttentionShape& shape, uint32_t n_tokens, bool split);
+  // Whether attention multiplies matrices of F16. Its last bits then differ, but not between its kernels.
+  bool attends_in_matrices(const AttentionShape& shape) const;
+  // A workgroup takes `heads` heads, which share keys, of `tokens` tokens; `parts` of them divide the features of
+  // a result. `split`: the chunks of keys are divided among workgroups, for kFewTokens at most.
+  struct Attention {
+    const Kernel& kernel;
+    uint32_t heads, tokens, parts;
+  };
+  Attention attention(const AttentionShape& shape, uint32_t n_tokens, bool split);
   const Kernel& attention_merge(const AttentionShape& shape);
   struct Sampling {
     const Kernel &count, &collect, &choose;
@@ -186,11 +193,12 @@ struct VulkanKernels {
 
  private:
   const Kernel& kernel(Shader shader, const Specialisation& constants);
+  Attention attention_in_matrices(const AttentionShape& shape, bool split);
   Specialisation quantise_constants(const Matrix& w, const Norm& norm) const;
   bool is_loaded_once(const Matrix& w, const Norm& norm) const;
   Specialisation decode_constants(const DecodeShape& shape) const;
   Specialisation decode_constants(const DecodeShape& shape, uint32_t tokens) const;
-  Shader decode_shader(Layout layout) const;
+  Shader decode_shader(const DecodeShape& shape) const;
   bool fits(const DecodeShape& shape, const Specialisation& constants) const;
   bool rounds_units() const;
   bool has_experts(const DecodeShape& shape, const Specialisation& c) const;
@@ -199,6 +207,7 @@ struct VulkanKernels {
   VkPipelineCache cache_;
   const bool integer_dot_;
   const bool matrix_;
+  const bool emulate_matrices_;
   std::map<std::pair<Shader, Specialisation>, Kernel> kernels_;
   double seconds_compiling_ = 0;
   mutable std::map<Shader, SharedMemory> shared_memory_;

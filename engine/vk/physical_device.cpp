@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <span>
 
 #include "engine/backend.h"
 #include "spirv.h"
@@ -54,27 +55,42 @@ std::optional<uint32_t> copy_family(const std::vector<VkQueueFamilyProperties>& 
   return std::nullopt;
 }
 
-// The first multiplication of int8 by int8 to int32 that fits the kernel, which works in steps of 64 features
-// and stores rows four at a time; a device lists its favourite first.
-std::optional<MatrixShape> find_int8_matrix(VkInstance instance, VkPhysicalDevice device) {
+// The multiplications of matrices that a subgroup can do, a device's favourite first.
+std::vector<VkCooperativeMatrixPropertiesKHR> matrix_products(VkInstance instance, VkPhysicalDevice device) {
   const auto list = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
       vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
-  if (list == nullptr) return std::nullopt;
+  if (list == nullptr) return {};
   uint32_t count = 0;
   VK_CHECK(list(device, &count, nullptr));
   std::vector<VkCooperativeMatrixPropertiesKHR> all(count);
   for (auto& p : all) p.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
   VK_CHECK(list(device, &count, all.data()));
+  std::erase_if(all, [](const auto& p) { return p.scope != VK_SCOPE_SUBGROUP_KHR; });
+  return all;
+}
+
+// The first multiplication of int8 by int8 to int32 that fits the kernel, which works in steps of 64 features
+// and stores rows four at a time.
+std::optional<MatrixShape> find_int8_matrix(std::span<const VkCooperativeMatrixPropertiesKHR> all) {
   for (const auto& p : all) {
     const bool types = p.AType == VK_COMPONENT_TYPE_SINT8_KHR && p.BType == VK_COMPONENT_TYPE_SINT8_KHR &&
                        p.CType == VK_COMPONENT_TYPE_SINT32_KHR &&
                        p.ResultType == VK_COMPONENT_TYPE_SINT32_KHR;
     const bool sizes =
         p.MSize % 4 == 0 && p.MSize <= 32 && p.NSize <= 32 && p.KSize % 16 == 0 && 64 % p.KSize == 0;
-    if (types && sizes && !p.saturatingAccumulation && p.scope == VK_SCOPE_SUBGROUP_KHR)
-      return MatrixShape{p.MSize, p.NSize, p.KSize};
+    if (types && sizes && !p.saturatingAccumulation) return MatrixShape{p.MSize, p.NSize, p.KSize};
   }
   return std::nullopt;
+}
+
+// Whether there is the multiplication of F16 with sums in f32 that attention has.
+bool has_half_matrix(std::span<const VkCooperativeMatrixPropertiesKHR> all) {
+  constexpr uint32_t kSide = 16;
+  return std::ranges::any_of(all, [](const auto& p) {
+    return p.AType == VK_COMPONENT_TYPE_FLOAT16_KHR && p.BType == VK_COMPONENT_TYPE_FLOAT16_KHR &&
+           p.CType == VK_COMPONENT_TYPE_FLOAT32_KHR && p.ResultType == VK_COMPONENT_TYPE_FLOAT32_KHR &&
+           p.MSize == kSide && p.NSize == kSide && p.KSize == kSide;
+  });
 }
 
 // What the device can do that not every device can; Requires: Vulkan 1.2.
@@ -91,8 +107,11 @@ void find_features(VkInstance instance, uint32_t api_version, PhysicalDevice& d)
   d.timelines = d.info.has_slots = FeatureChain::all_on(chain.timelines);
   d.addresses = FeatureChain::all_on(chain.addresses);
   d.info.integer_dot = knows_integer_dot && FeatureChain::all_on(chain.integer_dot);
-  if (knows_matrices && FeatureChain::all_on(chain.matrices))
-    d.int8_matrix = find_int8_matrix(instance, d.handle);
+  if (knows_matrices && FeatureChain::all_on(chain.matrices)) {
+    const auto products = matrix_products(instance, d.handle);
+    d.int8_matrix = find_int8_matrix(products);
+    d.half_matrix = d.int8_matrix && FeatureChain::all_on(chain.halves) && has_half_matrix(products);
+  }
   d.info.int8_matrix = d.int8_matrix.has_value();
 
   if (!d.info.integer_dot) return;

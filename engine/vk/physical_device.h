@@ -37,6 +37,7 @@ struct PhysicalDevice {
   bool integer_dot_extension = false;  // has it as VK_KHR_shader_integer_dot_product, on Vulkan 1.2
   // The multiplication of int8 with int32 sums by a subgroup that ternary_matmul_matrix.comp can use.
   std::optional<MatrixShape> int8_matrix;
+  bool half_matrix = false;  // that of F16, 16 x 16 by 16 x 16, with sums in f32; only beside the one above
 };
 
 // The features that some kernels need, as the chain of structs in which Vulkan tells and takes them. A device
@@ -65,14 +66,15 @@ class FeatureChain {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
 
  public:
-  // What must be on for semaphores that count, for the addresses of buffers, for the integer dot product and
-  // for int8 matrices. Matrices need the Vulkan memory model, which is enabled for the whole device; the
+  // What must be on for semaphores that count, for the addresses of buffers, for the integer dot product, for
+  // int8 matrices and, besides, for those of F16. Matrices need the Vulkan memory model, which is enabled for the whole device; the
   // atomics of the other kernels then need its device scope.
   const Switches timelines{&core_.timelineSemaphore};
   const Switches addresses{&core_.bufferDeviceAddress};
   const Switches integer_dot{&dot_.shaderIntegerDotProduct};
   const Switches matrices{&matrix_.cooperativeMatrix, &core_.shaderInt8, &core_.vulkanMemoryModel,
                           &core_.vulkanMemoryModelDeviceScope, &subgroups_.computeFullSubgroups};
+  const Switches halves{&core_.shaderFloat16};
 };
 
 std::vector<PhysicalDevice> physical_devices(const Instance& instance);

@@ -1,4 +1,5 @@
-// The arithmetic that all kernels of attention share, so that decode and prefill give the same bits. Keys
+// The arithmetic that all kernels of attention share, so that decode and prefill give the same bits. Those that multiply
+// matrices of F16 have other sums within a chunk (attention_matrix.glsl), for all batches of a model or for none. Keys
 // come in chunks of kChunk from position 0 on; a chunk is reduced against its own largest score m:
 //   score_k = q . k   (the features in four quarters, each summed in order, then the quarters in order)
 //   weight_k = 2^(score_k - m),  l = sum(weight_k),  o = sum(weight_k v_k)   (keys in order)
@@ -24,15 +25,22 @@ struct Merged {
   float l;
 };
 
-// Returns the factors of what was merged before (x) and of the new chunk (y), and adds the chunk to `merged`.
+// The factors of what was merged before (x), with the largest score `largest`, and of a new chunk (y). Then `largest`
+// is that of both.
+vec2 chunk_factors(inout float largest, float m) {
+  float before = largest;
+  largest = max(before, m);
+  precise vec2 factors = vec2(exp2(before - largest), exp2(m - largest));
+  return factors;
+}
+
+// The same, and adds the chunk to `merged`.
 vec2 merge_factors(inout Merged merged, float m, float l) {
-  float largest = max(merged.m, m);
-  precise float before = exp2(merged.m - largest);
-  precise float now = exp2(m - largest);
-  precise float share = l * now;
-  precise float sum = fma(merged.l, before, share);
-  merged = Merged(largest, sum);
-  return vec2(before, now);
+  vec2 factors = chunk_factors(merged.m, m);
+  precise float share = l * factors.y;
+  precise float sum = fma(merged.l, factors.x, share);
+  merged.l = sum;
+  return factors;
 }
 vec2 merge_values(vec2 o, vec2 chunk, vec2 factors) {
   precise vec2 share = chunk * factors.y;

@@ -3,14 +3,15 @@
 // share a key head, and every n_splits-th chunk of the keys. Behind these workgroups come others that merge the
 // results of chunks, each of them of some features of a head, as soon as flags say that they are there.
 //
+// What is computed of a chunk is in decode_attention_dot.glsl, and in decode_attention_matrix.glsl for a device that
+// multiplies matrices of F16.
+//
 // Of several tokens each has workgroups of its own. They compute the keys of the tokens before it once more
 // where their chunks have these, in place of waiting for what others write to the cache: kPairs neighbouring
 // invocations compute a key each. Requires there: no window, and as many invocations.
 
 const uint kPairs = kHeadDim / 2, kUnits = kHeadDim / 8;  // of a head: pairs of features, uvec4 of F16
-const uint kQuarter = (kUnits + 3) / 4;                    // uvec4 of the longest quarter of a head
 const uint kSize = gl_WorkGroupSize.x;
-const uint kKeyLoads = (4 * kChunk + kSize - 1) / kSize;        // quarters of keys an invocation takes
 const uint kValueLoads = (kChunk * kUnits + kSize - 1) / kSize;  // uvec4 of values that it brings
 const uint kScores = (kHeads * kChunk + kSize - 1) / kSize;
 const uint kQueries = (kHeads * kHeadDim + kSize - 1) / kSize;
@@ -23,15 +24,6 @@ const uint kMergePairs = kPairs / kMergeParts;
 const uint kMergeLoads = (kChunk * kMergePairs + kSize - 1) / kSize;
 
 #include "common/decode_attention_memory.glsl"
-
-float dot8(uvec4 key, uint at, float sum) {
-  UNROLL for (uint i = 0; i < 2; ++i) {
-    vec4 four = query[at / 4 + i];
-    vec2 first = unpackHalf2x16(key[2 * i]), second = unpackHalf2x16(key[2 * i + 1]);
-    sum = fma(four.w, second.y, fma(four.z, second.x, fma(four.y, first.y, fma(four.x, first.x, sum))));
-  }
-  return sum;
-}
 
 // The first position that a token sees. kWindow only says whether any stage of the chain has a window.
 uint first_of_window(uint position) {
@@ -52,29 +44,22 @@ uint counted_head(uint head) { return this_token * push.n_head + head; }
 
 uint cache_row(uint position) { return kWindow == 0 ? position : position % push.cache_rows; }
 
-// Loads what the cache holds of a chunk, and zeros in place of what it does not hold yet or no longer, where it
-// may be NaN.
-void load_chunk(uint chunk, uint kv_head, uint position, uint first_new, out uvec4 keys[kKeyLoads][kQuarter],
-                out uvec4 values[kValueLoads]) {
-  Codes k_cache = Codes(push.k_cache), v_cache = Codes(push.v_cache);
-  uint base = chunk * kChunk, n_old = old_keys(base, first_new);
-  uint n_gone = max(first_of_window(position), base) - base;
-  UNROLL for (uint i = 0; i < kKeyLoads; ++i) {
-    uint item = gl_LocalInvocationID.x + i * kSize, key = item % kChunk;
-    uvec2 range = quarter_of(item / kChunk, kHeadDim) / 8;
-    uint at = (cache_row(base + key) * push.n_head_kv + kv_head) * kUnits;
-    UNROLL for (uint unit = 0; unit < kQuarter; ++unit) {
-      keys[i][unit] = uvec4(0);
-      if (key >= n_gone && key < n_old && range.x + unit < range.y) keys[i][unit] = k_cache.at[at + range.x + unit];
-    }
-  }
-  UNROLL for (uint i = 0; i < kValueLoads; ++i) {
-    uint item = gl_LocalInvocationID.x + i * kSize, key = item / kUnits;
-    values[i] = uvec4(0);
-    if (key >= n_gone && key < n_old)
-      values[i] = v_cache.at[(cache_row(base + key) * push.n_head_kv + kv_head) * kUnits + item % kUnits];
-  }
-}
+// A chunk of keys: where it begins, how many of it there are, and of these from the cache; the next one of the workgroup,
+// and the end of all.
+struct Chunk {
+  uint base, n_keys, n_old, next, end;
+  uint kv_head, position, first_new;
+};
+// What an invocation has of a new key and its value: their pair `pair`, and where in the chunk the key is, if it is there.
+struct NewPair {
+  uint key, pair, key_word, value_word;
+};
+
+#ifdef HALF_MATRICES
+#include "common/decode_attention_matrix.glsl"
+#else
+#include "common/decode_attention_dot.glsl"
+#endif
 
 // Times the logistic of the gate of a pair of features, which a stage before this one has given.
 vec2 gated_pair(uint at, vec2 values) {
@@ -142,6 +127,9 @@ void take(uint wanted[kTaken], uint of_key, out float taken[kTaken]) {
     }
     if (wrong == 0 || !look_again(polls)) break;
   }
+#ifdef HALF_MATRICES
+  barrier();  // subgroups that polled at different times meet here, before their lanes exchange values
+#endif
 }
 
 // The bias of the values that are wanted.
@@ -227,7 +215,7 @@ void attention(uint group) {
     return;
   }
 
-  uvec4 keys[kKeyLoads][kQuarter], values[kValueLoads];
+  uvec4 keys[kKeyLoads], values[kValueLoads];
   load_chunk(first_chunk + split, kv_head, position, first_new, keys, values);
   uint n_rotated = push.rope_dim / 2;  // pairs
   Turns turns = Turns(push.w);
@@ -289,19 +277,18 @@ void attention(uint group) {
   if (kHasNorm) norm_heads(q, k, q_weight, k_weight, n_new, brings_key);
   UNROLL for (uint i = 0; i < kQueries; ++i) {
     uint item = lane + i * kSize;
-    if (item >= kHeads * kHeadDim) break;
     precise float scaled = rotate(q[i], turn[i], item % kHeadDim) * push.scale;
-    query[item / 4][item % 4] = scaled;
+    keep_query(item, scaled);
   }
   Words new_k = Words(push.k_cache), new_v = Words(push.v_cache);
   uint row = (cache_row(position) * push.n_head_kv + kv_head) * kPairs;
-  uint value_word = pack_half2(v.x, v.y);
+  uint key_word = 0, value_word = pack_half2(v.x, v.y);
   if (brings_key) {
-    uint word =
+    key_word =
         pack_half2(rotate(k[0], key_turn[0], 2 * own_pair), rotate(k[1], key_turn[1], 2 * own_pair + 1));
-    keep_new_key(lane, word);
+    keep_new_key(lane, key_word);
     if (has_last && own_new == this_token && first_head % a_kv_head == 0) {
-      new_k.at[row + own_pair] = word;
+      new_k.at[row + own_pair] = key_word;
       new_v.at[row + own_pair] = value_word;
     }
   }
@@ -310,28 +297,10 @@ void attention(uint group) {
     uint base = chunk * kChunk;
     uint n_keys = min(kChunk, position + 1 - base), n_old = old_keys(base, first_new);
     uint n_gone = max(first_key, base) - base;
-    UNROLL for (uint i = 0; i < kValueLoads; ++i)
-      if (lane + i * kSize < kChunk * kUnits) tile[lane + i * kSize] = values[i];
-    barrier();
-    uint own_key = first_new + own_new - base;  // in the chunk, if it is there
-    if (brings_key && own_key < n_keys) tile[own_key * kUnits + own_pair / 4][own_pair % 4] = value_word;
-    UNROLL for (uint i = 0; i < kKeyLoads; ++i) {
-      uint item = lane + i * kSize, key = item % kChunk, quarter = item / kChunk;
-      if (quarter >= 4) break;
-      uvec2 range = quarter_of(quarter, kHeadDim) / 8;
-      float sum[kHeads];
-      UNROLL for (uint h = 0; h < kHeads; ++h) sum[h] = 0.0;
-      UNROLL for (uint unit = 0; unit < kQuarter; ++unit) {
-        if (range.x + unit >= range.y) break;
-        uvec4 bits = keys[i][unit];
-        if (kTokens == 1 ? key == n_old : key >= n_old)
-          bits = new_key_unit(min(base + key - first_new, kTokens - 1) * kUnits + range.x + unit);
-        UNROLL for (uint h = 0; h < kHeads; ++h)
-          sum[h] = dot8(bits, h * kHeadDim + 8 * (range.x + unit), sum[h]);
-      }
-      UNROLL for (uint h = 0; h < kHeads; ++h) keep_quarter(quarter, h, key, sum[h]);
-    }
-    barrier();
+    uint next = chunk + n_splits;
+    uint own_key = brings_key ? first_new + own_new - base : n_keys;
+    score_keys(keys, values, Chunk(base, n_keys, n_old, next, n_chunks, kv_head, position, first_new),
+               NewPair(own_key, own_pair, key_word, value_word));
     // A whole number of subgroups has the keys of a head, counted by subgroups and their lanes and not by
     // invocations of the workgroup.
     uint own = SUBGROUP * SUBGROUP_SIZE + LANE;
@@ -340,37 +309,27 @@ void attention(uint group) {
       uint item = own + i * kSize, h = item / kChunk, key = item % kChunk;
       score[i] = kLowest;
       if (h < kHeads && key >= n_gone && key < n_keys) {
-        precise float sum = 0.0;
-        UNROLL for (uint quarter = 0; quarter < 4; ++quarter) sum += quarter_sum(quarter, h, key);
-        score[i] = sum;
+        score[i] = score_of(h, key);
       }
       float largest = subgroup_max(score[i]);
       if (LANE == 0 && h < kHeads) maxima[h][key / SUBGROUP_SIZE] = largest;
     }
     barrier();
     UNROLL for (uint i = 0; i < kScores; ++i) {
-      uint item = own + i * kSize, h = item / kChunk, key = item % kChunk;
-      if (h >= kHeads) break;
-      float m = maxima[h][0];
-      for (uint j = 1; j < kChunk / SUBGROUP_SIZE; ++j) m = max(m, maxima[h][j]);
-      if (key == 0) largest_score[h] = m;
+      uint item = own + i * kSize, h = item / kChunk, key = item % kChunk, of = min(h, kHeads - 1);
+      float m = maxima[of][0];
+      for (uint j = 1; j < kChunk / SUBGROUP_SIZE; ++j) m = max(m, maxima[of][j]);
+      if (h < kHeads && key == 0) largest_score[h] = m;
       precise float exponent = score[i] - m;
-      weights[h][key / 4][key % 4] = key >= n_gone && key < n_keys ? exp2(exponent) : 0.0;
+      keep_weight(h, key, key >= n_gone && key < n_keys ? exp2(exponent) : 0.0);
     }
     barrier();
-    uint next = chunk + n_splits;
-    if (next < n_chunks) load_chunk(next, kv_head, position, first_new, keys, values);
+    if (kLoadsLate && next < n_chunks) load_chunk(next, kv_head, position, first_new, keys, values);
+    sum_values();
     for (uint item = lane; item < kHeads * kPairs; item += kSize) {
       uint h = item / kPairs, pair = item % kPairs;
-      vec2 sum = vec2(0.0);
-      precise float l = 0.0;
-      for (uint some = 0; some < kChunk; some += 16) {  // outside a weight and a value of 0
-        UNROLL for (uint key = some; key < some + 16; ++key) {
-          float weight = weights[h][key / 4][key % 4];
-          sum = fma(vec2(weight), unpackHalf2x16(tile[key * kUnits + pair / 4][pair % 4]), sum);
-          l += weight;
-        }
-      }
+      float l;
+      vec2 sum = values_of(h, pair, l);
       if (n_seen == 1) {
         give_features(first_head * kPairs, item, sum / l);
       } else {

@@ -10,12 +10,15 @@
 #define subgroup_add subgroupAdd
 #define subgroup_max subgroupMax
 #define shuffle_xor subgroupShuffleXor
+#define meet_in_subgroup subgroupBarrier
 #else
 layout(constant_id = CONSTANT_SUBGROUP_SIZE) const uint kSubgroupSize = 32;
 #define SUBGROUP_SIZE kSubgroupSize
 #define SUBGROUP (gl_LocalInvocationID.x / kSubgroupSize)
 #define N_SUBGROUPS (gl_WorkGroupSize.x / kSubgroupSize)
 #define LANE (gl_LocalInvocationID.x % kSubgroupSize)
+
+#define meet_in_subgroup barrier
 
 shared uint exchanged[gl_WorkGroupSize.x];
 

@@ -44,17 +44,22 @@ std::vector<ChainedDecode> ways_to_decode(const DeviceInfo& device) {
 // with the best that the device has, and with neither its dot product nor its subgroups (0: the device's
 // own).
 TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
-  using Kernels = std::pair<IntegerDot, uint32_t>;
+  struct Kernels {
+    IntegerDot dot;
+    uint32_t subgroup_size = 0;
+    bool emulate_matrices = false;
+  };
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  const auto choices = {Kernels(IntegerDot::where_fast, 0)};  // others show a sanitizer nothing new
+  const auto choices = {Kernels{IntegerDot::where_fast}};  // others show a sanitizer nothing new
 #else
-  const auto choices = {Kernels(IntegerDot::where_fast, 0), Kernels(IntegerDot::never, 64)};
+  const auto choices = {Kernels{IntegerDot::where_fast}, {IntegerDot::never, 64}, {IntegerDot::never, 32, true}};
 #endif
-  for (const auto& [dot, subgroup_size] : choices)
+  for (const auto& [dot, subgroup_size, emulate_matrices] : choices)
     for (const ChainedDecode chained : ways_to_decode(engine().device())) {
       EngineOptions options = on(current_device);
       options.kernels = share(
-          {.integer_dot = dot, .chained_decode = chained, .as_gpu = true, .subgroup_size = subgroup_size});
+          {.integer_dot = dot, .chained_decode = chained, .as_gpu = true, .subgroup_size = subgroup_size,
+           .emulate_matrices = emulate_matrices});
       const auto gpu = Engine::open(model_file(), options);
       const auto tokens = random_tokens(subgroup_size == 0 ? 140 : 70, 11);  // past two chunks of keys, or one
       std::vector<std::vector<float>> all;

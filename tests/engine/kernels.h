@@ -109,6 +109,7 @@ struct Variant {
   std::string cpu_kernels;     // empty means Vulkan
   bool as_gpu = false;         // the kernels that a GPU gets
   uint32_t subgroup_size = 0;  // in shared memory; 0: the device's own
+  bool emulate_matrices = false;
 };
 
 inline void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
@@ -122,6 +123,7 @@ inline std::vector<Variant> kernel_variants() {
                               {"GpuMatrix", IntegerDot::matrix, "", true}};
   for (const uint32_t lanes : {8U, 16U, 32U, 64U})
     all.push_back({"SubgroupsOf" + std::to_string(lanes), IntegerDot::never, "", true, lanes});
+  all.push_back({"EmulatedMatrices", IntegerDot::never, "", true, 32, true});
   for (const cpu::KernelChoice& choice : cpu::kernel_choices()) {
     if (!choice.supported) continue;
     std::string name = std::string("Cpu_") + choice.kernels->name;
@@ -136,6 +138,10 @@ class Kernels : public testing::TestWithParam<Variant> {
   void SetUp() override {
     const Variant& variant = GetParam();
     const DeviceInfo device = list_devices().at(0);
+    const testing::TestInfo& of = *testing::UnitTest::GetInstance()->current_test_info();
+    const std::string test = std::string(of.test_suite_name()) + of.name();
+    if (variant.emulate_matrices && test.find("Attention") == test.npos)
+      GTEST_SKIP() << "SubgroupsOf32 shows the same: only attention differs";
     // On a software device a stage can wait for the one before only where one thread runs both.
     const char* threads = std::getenv("LP_NUM_THREADS");
     const bool chained = !device.software || (threads && std::string(threads) == "1");
@@ -146,6 +152,7 @@ class Kernels : public testing::TestWithParam<Variant> {
          .chained_decode = chained ? ChainedDecode::always : ChainedDecode::never,
          .as_gpu = variant.as_gpu,
          .subgroup_size = variant.subgroup_size,
+         .emulate_matrices = variant.emulate_matrices,
          .cpu_kernels = variant.cpu_kernels,
          .head_shortlist = variant.cpu_kernels.empty() ? HeadShortlist::always : HeadShortlist::where_large});
     options.threads = 3;
