@@ -245,13 +245,15 @@ const Kernel& VulkanKernels::attention_merge(const AttentionShape& shape) {
   return kernel(Shader::attention_merge, {{CONSTANT_WINDOW, shape.window}});
 }
 
-// Two lanes share a row of a matrix, and a row of heads of up to 128 features fits their registers.
+// Two lanes share a row of a matrix, and a row of heads of up to 128 features fits their registers. The chain of decode
+// needs up to 48 KiB of shared memory then, and would be no chain with less.
 constexpr uint32_t kMatrixSide = 16;
 
 bool VulkanKernels::attends_in_matrices(const AttentionShape& s) const {
-  constexpr uint32_t kMostFeatures = 128;
-  const bool can = emulate_matrices_ || (matrix_ && integer_dot_ && device_.half_matrix() &&
-                                         !device_.shared_subgroups() && device_.subgroup_shuffle());
+  constexpr uint32_t kMostFeatures = 128, kLeastSharedMemory = 48 << 10;
+  const bool can = emulate_matrices_ ||
+                   (matrix_ && integer_dot_ && device_.half_matrix() && !device_.shared_subgroups() &&
+                    device_.subgroup_shuffle() && device_.limits().maxComputeSharedMemorySize >= kLeastSharedMemory);
   return can && s.halves && device_.is_gpu() && device_.subgroup_size() == 2 * kMatrixSide &&
          device_.min_subgroup_size() == 2 * kMatrixSide && s.head_dim % kMatrixSide == 0 &&
          s.head_dim <= kMostFeatures;

@@ -1,8 +1,13 @@
 // What the invocations of attention as a stage of decode.comp (decode_attention.glsl) share, beside what
 // decode_attention_dot.glsl and decode_attention_matrix.glsl have.
 
+#ifdef HALF_MATRICES
+const uint kMostMaxima = kChunk / 32;  // of subgroups of 32 lanes
+#else
+const uint kMostMaxima = kChunk;
+#endif
 shared vec4 query[kHeads * kHeadDim / 4];
-shared float maxima[kHeads][kChunk];  // of each subgroup's keys
+shared float maxima[kHeads][kMostMaxima];  // of each subgroup's keys
 shared float largest_score[kHeads];
 shared float merge_largest, merged_l;  // when chunks are merged
 // Where heads are normed: the shares of their squares, and at last of the new keys'. Until these are summed `query`
