@@ -21,18 +21,10 @@ layout(constant_id = CONSTANT_SLAB) const uint kSlab = 32;
 layout(constant_id = CONSTANT_KEY_SLAB) const uint kKeySlab = 16;
 layout(constant_id = CONSTANT_HEAD_DIM) const uint kHeadDim = 128;
 layout(constant_id = CONSTANT_VALUE_PARTS) const uint kValueParts = 1;
-layout(constant_id = CONSTANT_SPLIT) const uint kSplit = 0;
-
-layout(push_constant) uniform Push { AttentionPush push; };
-layout(binding = 0) readonly buffer Params { uint params[]; };
-layout(binding = 1) readonly buffer Qkv { vec4 qkv[]; };  // [n_tokens][row_heads][head_dim / 4], rotated
-layout(binding = 2) readonly buffer K { uvec4 k_cache[]; };  // [cache_rows][n_head_kv][head_dim / 8], F16
-layout(binding = 3) readonly buffer V { uvec4 v_cache[]; };  // [cache_rows][n_head_kv][head_dim / 8], F16
-layout(binding = 4) writeonly buffer O { vec4 o[]; };        // [n_tokens][n_head][head_dim / 4]
-layout(binding = 5) writeonly buffer Chunks { vec2 chunks[]; };  // [n_tokens][n_head][max_chunks][1 + head_dim / 2]
 
 const uint kRows = gl_WorkGroupSize.x / 4;  // 4 an invocation; 16 invocations share them
 const uint kTokens = kRows / kHeads;
+#include "common/attention_batch.glsl"
 // Neighbours have the same keys and features of other rows: an H200 then loads them in fewer accesses.
 const uint kPair = kRows % 8 == 0 ? 2 : 1;
 const uint kQuads = kHeadDim / 4, kUnits = kHeadDim / 8;
@@ -58,17 +50,10 @@ const bool kAllBringV = kKeySlab * kValueUnits % gl_WorkGroupSize.x == 0;
 const bool kWholeSlabs = kHeadDim % (4 * kSlab) == 0;
 
 uint lane, column, row0;  // an invocation's rows are row0 .. row0 + 3, its keys and features at column * 4
-uint first_token, first_head, kv_head, first_key, n_keys, first_value;  // a uvec4 of a head's values
+uint first_value;  // a uvec4 of a head's values
 
 const uint kQuarter = (kUnits + 3) / 4 * 8;  // features of the longest, as quarter_of() has them
 const uint kSlabsAQuarter = (kQuarter + kSlab - 1) / kSlab, kScoreSlabs = 4 * kSlabsAQuarter;
-
-// Where the key and the value of a position begin, in uvec4.
-uint row_of(uint position) {
-  uint row = kWindow == 0 ? position : position % push.cache_rows;
-  return (row * push.n_head_kv + kv_head) * kUnits;
-}
-uint token_of(uint row) { return min(first_token + row / kHeads, push.n_tokens - 1); }
 
 // Features [begin, end) of step `i` of the scores; a quarter is a whole number of steps.
 uvec2 features_of(uint i) {
@@ -150,19 +135,8 @@ void main() {
   lane = gl_LocalInvocationID.x;
   column = lane / kPair % 16;
   row0 = (lane / (16 * kPair) * kPair + lane % kPair) * 4;
-  first_head = gl_WorkGroupID.x / kValueParts * kHeads;
+  place_tile(gl_WorkGroupID.x / kValueParts * kHeads);
   first_value = gl_WorkGroupID.x % kValueParts * kValueUnits;
-  first_token = (gl_NumWorkGroups.y - 1 - gl_WorkGroupID.y) * kTokens;  // those with the most keys come first
-  if (kSplit != 0) first_token = gl_WorkGroupID.z * kTokens;
-  kv_head = first_head / (push.n_head / push.n_head_kv);
-  uint position = params[PARAMS_POSITION];
-  n_keys = position + min(first_token + kTokens, push.n_tokens);  // of the tile's last token
-  first_key = first_seen(position + first_token);
-  uint first_base = first_key / kChunk * kChunk, stride = kChunk;
-  if (kSplit != 0) {
-    first_base += gl_WorkGroupID.y * kChunk;
-    stride = gl_NumWorkGroups.y * kChunk;
-  }
 
   find_keys(first_base);
   fetch_keys(0);

@@ -20,27 +20,18 @@
 layout(local_size_x_id = CONSTANT_WORKGROUP_SIZE) in;
 layout(constant_id = CONSTANT_HEADS) const uint kHeads = 1;
 layout(constant_id = CONSTANT_HEAD_DIM) const uint kHeadDim = 128;
-layout(constant_id = CONSTANT_SPLIT) const uint kSplit = 0;
 
-layout(push_constant) uniform Push { AttentionPush push; };
-layout(binding = 0) readonly buffer Params { uint params[]; };
-layout(binding = 1) readonly buffer Qkv { vec4 qkv[]; };  // [n_tokens][row_heads][head_dim / 4], rotated
-layout(binding = 2) readonly buffer K { uvec4 k_cache[]; };  // [cache_rows][n_head_kv][head_dim / 8], F16
-layout(binding = 3) readonly buffer V { uvec4 v_cache[]; };  // [cache_rows][n_head_kv][head_dim / 8], F16
-layout(binding = 4) writeonly buffer O { vec4 o[]; };        // [n_tokens][n_head][head_dim / 4]
-layout(binding = 5) writeonly buffer Chunks { vec2 chunks[]; };  // [n_tokens][n_head][max_chunks][1 + head_dim / 2]
-
-const uint kSide = 16, kLanes = 2 * kSide;  // of all matrices; of a subgroup, two to a row
-const uint kSubgroups = gl_WorkGroupSize.x / kLanes, kRows = kSide * kSubgroups, kTokens = kRows / kHeads;
-const uint kQuads = kHeadDim / 4, kUnits = kHeadDim / 8, kSteps = kHeadDim / kSide, kKeySteps = kChunk / kSide;
+const uint kSubgroups = gl_WorkGroupSize.x / (2 * HALF_SIDE), kRows = HALF_SIDE * kSubgroups, kTokens = kRows / kHeads;
+#include "common/attention_batch.glsl"
+const uint kQuads = kHeadDim / 4, kUnits = kHeadDim / 8, kSteps = kHeadDim / HALF_SIDE, kKeySteps = kChunk / HALF_SIDE;
 
 // Shared memory in uvec4. First the keys of a chunk, then its values, [key][feature] of F16; the gap keeps eight
 // rows out of each other's banks. Before the first chunk the queries lie there, first the high halves, then the low.
 const uint kStride = kUnits + 1, kHeld = kRows > kChunk ? kRows : kChunk;
-// Behind them each subgroup has its scores [kSide][kChunk], which become its weights, high and low. Then it has what a
+// Behind them each subgroup has its scores [HALF_SIDE][kChunk], which become its weights, high and low. Then it has what a
 // row's result so far and its chunk are multiplied by when these are merged.
-const uint kScoreStride = kChunk / 4 + 2, kWeightStride = kChunk / 8 + 1, kWeights = kSide * kWeightStride;
-const uint kFactors = kSide / 4, kOwn = kSide * kScoreStride + 2 * kFactors;
+const uint kScoreStride = kChunk / 4 + 2, kWeightStride = kChunk / 8 + 1, kWeights = HALF_SIDE * kWeightStride;
+const uint kFactors = HALF_SIDE / 4, kOwn = HALF_SIDE * kScoreStride + 2 * kFactors;
 shared uvec4 tile[kHeld * kStride + kSubgroups * kOwn];
 
 #include "common/subgroup.glsl"
@@ -52,14 +43,6 @@ const bool kAllBring = kChunk * kUnits % gl_WorkGroupSize.x == 0;
 uvec4 next[kFetch];
 
 uint lane, own;  // where what the subgroup has for itself begins
-uint first_token, first_head, kv_head, first_key, n_keys;
-
-// Where the key and the value of a position begin, in uvec4.
-uint row_of(uint position) {
-  uint row = kWindow == 0 ? position : position % push.cache_rows;
-  return (row * push.n_head_kv + kv_head) * kUnits;
-}
-uint token_of(uint row) { return min(first_token + row / kHeads, push.n_tokens - 1); }
 
 // Keys that no row of the tile sees repeat the first or the last one: their scores are not looked at, and what lies
 // behind the last one may be NaN, which would spoil a weight of 0.
@@ -94,11 +77,11 @@ void store_queries(uint plane) {
 
 // The scores of the chunk, in the memory of the subgroup.
 void score_keys(MatrixA high[kSteps], MatrixA low[kSteps]) {
-  UNROLL for (uint key = 0; key < kChunk; key += kSide) {
+  UNROLL for (uint key = 0; key < kChunk; key += HALF_SIDE) {
     MatrixC sum = zeros(), sum_of_low = zeros();
     UNROLL for (uint i = 0; i < kSteps; ++i) {
       MatrixB keys;
-      LOAD_MATRIX(keys, key * kStride + i * (kSide / 8), kStride, true);
+      LOAD_MATRIX(keys, key * kStride + i * (HALF_SIDE / 8), kStride, true);
       sum = multiply_add(high[i], keys, sum);
       sum_of_low = multiply_add(low[i], keys, sum_of_low);
     }
@@ -110,9 +93,9 @@ void score_keys(MatrixA high[kSteps], MatrixA low[kSteps]) {
 // All columns of `sums` are the same.
 float sum_of_weights(MatrixC sums, uint row) {
   meet_in_subgroup();
-  STORE_MATRIX(sums, own, kSide / 4);
+  STORE_MATRIX(sums, own, HALF_SIDE / 4);
   meet_in_subgroup();
-  return uintBitsToFloat(tile[own + row * (kSide / 4)].x);
+  return uintBitsToFloat(tile[own + row * (HALF_SIDE / 4)].x);
 }
 
 void main() {
@@ -121,19 +104,8 @@ void main() {
   // The row that an invocation has the weights of, together with the next one: of quads of keys the even ones or the
   // odd ones.
   uint row = LANE / 2, odd = LANE % 2;
-  uint row_of_tile = SUBGROUP * kSide + row;
-  first_head = gl_WorkGroupID.x * kHeads;
-  first_token = (gl_NumWorkGroups.y - 1 - gl_WorkGroupID.y) * kTokens;  // those with the most keys come first
-  if (kSplit != 0) first_token = gl_WorkGroupID.z * kTokens;
-  kv_head = first_head / (push.n_head / push.n_head_kv);
-  uint position = params[PARAMS_POSITION];
-  n_keys = position + min(first_token + kTokens, push.n_tokens);  // of the tile's last token
-  first_key = first_seen(position + first_token);
-  uint first_base = first_key / kChunk * kChunk, stride = kChunk;
-  if (kSplit != 0) {
-    first_base += gl_WorkGroupID.y * kChunk;
-    stride = gl_NumWorkGroups.y * kChunk;
-  }
+  uint row_of_tile = SUBGROUP * HALF_SIDE + row;
+  place_tile(gl_WorkGroupID.x * kHeads);
   uint last_key = position + token_of(row_of_tile), first_of_row = first_seen(last_key);
 
   fetch_keys(first_base);
@@ -141,12 +113,12 @@ void main() {
   store_queries(0);
   barrier();
   UNROLL for (uint i = 0; i < kSteps; ++i)
-    LOAD_MATRIX(high[i], SUBGROUP * kSide * kStride + i * (kSide / 8), kStride, false);
+    LOAD_MATRIX(high[i], SUBGROUP * HALF_SIDE * kStride + i * (HALF_SIDE / 8), kStride, false);
   barrier();
   store_queries(1);
   barrier();
   UNROLL for (uint i = 0; i < kSteps; ++i)
-    LOAD_MATRIX(low[i], SUBGROUP * kSide * kStride + i * (kSide / 8), kStride, false);
+    LOAD_MATRIX(low[i], SUBGROUP * HALF_SIDE * kStride + i * (HALF_SIDE / 8), kStride, false);
 
   float largest = kLowest;  // score so far
   MatrixC result[kSteps + 1];  // a matrix to 16 features, and behind them the sums of the weights
@@ -188,7 +160,7 @@ void main() {
       tile[to + kWeights][quad % 2 * 2 + 1] = second.y;
     }
     vec2 factors = chunk_factors(largest, m);
-    tile[own + kSide * kScoreStride + odd * kFactors + row / 4][row % 4] = floatBitsToUint(factors[odd]);
+    tile[own + HALF_SIDE * kScoreStride + odd * kFactors + row / 4][row % 4] = floatBitsToUint(factors[odd]);
     barrier();
     store_next();
     barrier();
@@ -196,17 +168,17 @@ void main() {
 
     MatrixA high_weights[kKeySteps], low_weights[kKeySteps];
     UNROLL for (uint k = 0; k < kKeySteps; ++k) {
-      LOAD_MATRIX(high_weights[k], own + k * (kSide / 8), kWeightStride, false);
-      LOAD_MATRIX(low_weights[k], own + kWeights + k * (kSide / 8), kWeightStride, false);
+      LOAD_MATRIX(high_weights[k], own + k * (HALF_SIDE / 8), kWeightStride, false);
+      LOAD_MATRIX(low_weights[k], own + kWeights + k * (HALF_SIDE / 8), kWeightStride, false);
     }
     MatrixC before, now;
-    LOAD_MATRIX(before, own + kSide * kScoreStride, 0, true);
-    LOAD_MATRIX(now, own + kSide * kScoreStride + kFactors, 0, true);
+    LOAD_MATRIX(before, own + HALF_SIDE * kScoreStride, 0, true);
+    LOAD_MATRIX(now, own + HALF_SIDE * kScoreStride + kFactors, 0, true);
     UNROLL for (uint j = 0; j <= kSteps; ++j) {
       MatrixC sum = zeros(), sum_of_low = zeros();
       UNROLL for (uint k = 0; k < kKeySteps; ++k) {
         MatrixB values = ones();
-        if (j < kSteps) LOAD_MATRIX(values, k * kSide * kStride + j * (kSide / 8), kStride, false);
+        if (j < kSteps) LOAD_MATRIX(values, k * HALF_SIDE * kStride + j * (HALF_SIDE / 8), kStride, false);
         sum = multiply_add(high_weights[k], values, sum);
         sum_of_low = multiply_add(low_weights[k], values, sum_of_low);
       }
@@ -231,12 +203,12 @@ void main() {
     if (is_there && odd == 0) chunks[to] = vec2(m, l);
     UNROLL for (uint j = 0; j < kSteps; ++j) {
       meet_in_subgroup();
-      STORE_MATRIX(result[j], own, kSide / 4);
+      STORE_MATRIX(result[j], own, HALF_SIDE / 4);
       meet_in_subgroup();
       if (!is_there) continue;
       UNROLL for (uint i = 0; i < 2; ++i) {
-        vec4 sums = uintBitsToFloat(tile[own + row * (kSide / 4) + 2 * odd + i]);
-        uint pair = to + 1 + 2 * (j * (kSide / 4) + 2 * odd + i);
+        vec4 sums = uintBitsToFloat(tile[own + row * (HALF_SIDE / 4) + 2 * odd + i]);
+        uint pair = to + 1 + 2 * (j * (HALF_SIDE / 4) + 2 * odd + i);
         chunks[pair] = sums.xy;
         chunks[pair + 1] = sums.zw;
       }
@@ -249,11 +221,11 @@ void main() {
   float l = sum_of_weights(result[kSteps], row);
   UNROLL for (uint j = 0; j < kSteps; ++j) {
     meet_in_subgroup();
-    STORE_MATRIX(result[j], own, kSide / 4);
+    STORE_MATRIX(result[j], own, HALF_SIDE / 4);
     meet_in_subgroup();
     if (!is_there) continue;
-    uint to = (t * push.n_head + first_head + row_of_tile % kHeads) * kQuads + j * (kSide / 4) + 2 * odd;
+    uint to = (t * push.n_head + first_head + row_of_tile % kHeads) * kQuads + j * (HALF_SIDE / 4) + 2 * odd;
     UNROLL for (uint i = 0; i < 2; ++i)
-      o[to + i] = uintBitsToFloat(tile[own + row * (kSide / 4) + 2 * odd + i]) / l;
+      o[to + i] = uintBitsToFloat(tile[own + row * (HALF_SIDE / 4) + 2 * odd + i]) / l;
   }
 }

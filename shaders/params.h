@@ -12,7 +12,7 @@ using uvec2 = uint64_t;
 #elif defined(UNROLLED)
 #define UNROLL [[unroll]]
 #elif defined(EMULATED_MATRICES)
-#define UNROLL [[dont_unroll]]
+#define UNROLL [[dont_unroll]]  // a software device would unroll short loops by itself and compile for minutes
 #else
 #define UNROLL
 #endif
@@ -77,6 +77,9 @@ using uvec2 = uint64_t;
 #define CONSTANT_LANES_GATE 54         // as LANES, LOADS and ROWS, for gate and up
 #define CONSTANT_LOADS_GATE 55
 #define CONSTANT_ROWS_GATE 56
+
+// Rows, keys and features of a matrix of F16 (common/attention_matrix.glsl), of which a row is shared by two lanes.
+#define HALF_SIDE 16u
 
 // What a kernel that rounds to 16 bits writes: what the rounding to int8 leaves alone, or both. The rest is in
 // steps that are REST_STEPS as fine, so that in groups the input is REST_STEPS * q + rest.

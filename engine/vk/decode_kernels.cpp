@@ -80,9 +80,8 @@ bool has_sums_apart(const DecodeShape& shape) {
 
 // uvec4 of shared memory that attention in matrices takes, as decode_attention_matrix.glsl has it.
 uint32_t words_of_matrices(uint32_t head_dim) {
-  constexpr uint32_t kSide = 16;
   const uint32_t stride = head_dim / 8 + 1;
-  return kAttentionChunk * stride + kSide * (stride + kAttentionChunk / 4 + 2 + (head_dim + kSide) / 4 + 1);
+  return kAttentionChunk * stride + HALF_SIDE * (stride + kAttentionChunk / 4 + 2 + (head_dim + HALF_SIDE) / 4 + 1);
 }
 
 // uvec4 of shared memory that a rounded vector of n features takes.
@@ -243,6 +242,7 @@ bool VulkanKernels::has_decode(const DecodeShape& shape) const {
   return device_.is_gpu() && device_.subgroup_shuffle() && device_.has_addresses() &&
          device_.subgroup_size() <= 64 && c.at(CONSTANT_WORKGROUP_SIZE) % 64 == 0 &&
          (shape.experts.n_expert == 0 || has_experts(shape, c)) &&
+         !(attends_in_matrices(shape.heads) && shape.weights.layout == Layout::blocks) &&
          std::max(c.at(CONSTANT_LOADS_LONG), c.at(CONSTANT_NORM_LOADS_LONG)) <= kMostLoads &&
          fits(shape, c) &&
          (shape.tokens == 1 || (is_plain && shape.tokens <= most_tokens(shape.weights.layout)));
@@ -258,11 +258,10 @@ Shader VulkanKernels::decode_shader(const DecodeShape& shape) const {
   constexpr Shader kBlocks[] = {Shader::decode_blocks_dot, Shader::decode_blocks_emulated,
                                 Shader::decode_blocks_dot_unrolled, Shader::decode_blocks_emulated_unrolled,
                                 Shader::decode_blocks_shared};
-  constexpr Shader kHalves[] = {Shader::decode_halves, Shader::decode_groups_halves, Shader::decode_blocks_halves},
-                   kEmulated[] = {Shader::decode_halves_emulated, Shader::decode_groups_halves_emulated,
-                                  Shader::decode_blocks_halves_emulated};
+  constexpr Shader kHalves[] = {Shader::decode_halves, Shader::decode_halves_emulated},
+                   kGroupsHalves[] = {Shader::decode_groups_halves, Shader::decode_groups_halves_emulated};
   if (attends_in_matrices(shape.heads))
-    return (emulate_matrices_ ? kEmulated : kHalves)[layout == Layout::blocks ? 2 : layout == Layout::groups ? 1 : 0];
+    return (layout == Layout::groups ? kGroupsHalves : kHalves)[emulate_matrices_ ? 1 : 0];
   const size_t build =
       device_.shared_subgroups() ? 4 : (device_.info().software ? 0 : 2) + (integer_dot_ ? 0 : 1);
   return (layout == Layout::blocks ? kBlocks : layout == Layout::groups ? kGroups : kTrits)[build];

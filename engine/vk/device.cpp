@@ -53,7 +53,7 @@ std::string Device::arithmetic() const {
   return fmt::format("{}, {}, Vulkan {}, subgroups of {}{}{}{}{}", physical_.info.name, physical_.info.driver,
                      physical_.info.api, subgroup_size_, shared_subgroups_ ? " in shared memory" : "",
                      is_gpu_ ? ", kernels for a GPU" : "",
-                     physical_.half_matrix ? ", attention in matrices of F16" : "",
+                     half_matrix() ? ", attention in matrices of F16" : "",
                      folder.empty()
                          ? std::string()
                          : fmt::format(", kernels of {} at {}", folder,

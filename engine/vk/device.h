@@ -35,7 +35,7 @@ class Device {
   uint32_t min_subgroup_size() const { return min_subgroup_size_; }
   bool subgroup_shuffle() const { return shared_subgroups_ || physical_.subgroup_shuffle; }
   const std::optional<MatrixShape>& int8_matrix() const { return physical_.int8_matrix; }
-  bool half_matrix() const { return physical_.half_matrix; }
+  bool half_matrix() const { return physical_.half_matrix && is_gpu_ && !shared_subgroups_; }
   bool has_addresses() const { return physical_.addresses; }
 
   // Whether kernels are chosen as for a GPU: with many workgroups, and with work that is done twice where

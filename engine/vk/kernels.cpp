@@ -245,28 +245,22 @@ const Kernel& VulkanKernels::attention_merge(const AttentionShape& shape) {
   return kernel(Shader::attention_merge, {{CONSTANT_WINDOW, shape.window}});
 }
 
-// Two lanes share a row of a matrix, and a row of heads of up to 128 features fits their registers. The chain of decode
-// needs up to 48 KiB of shared memory then, and would be no chain with less.
-constexpr uint32_t kMatrixSide = 16;
-
+// The registers of two lanes have room for a row of a head of up to 128 features.
 bool VulkanKernels::attends_in_matrices(const AttentionShape& s) const {
-  constexpr uint32_t kMostFeatures = 128, kLeastSharedMemory = 48 << 10;
-  const bool can = emulate_matrices_ ||
-                   (matrix_ && integer_dot_ && device_.half_matrix() && !device_.shared_subgroups() &&
-                    device_.subgroup_shuffle() && device_.limits().maxComputeSharedMemorySize >= kLeastSharedMemory);
-  return can && s.halves && device_.is_gpu() && device_.subgroup_size() == 2 * kMatrixSide &&
-         device_.min_subgroup_size() == 2 * kMatrixSide && s.head_dim % kMatrixSide == 0 &&
-         s.head_dim <= kMostFeatures;
+  constexpr uint32_t kMostFeatures = 128;
+  const bool can = emulate_matrices_ || (matrix_ && integer_dot_ && device_.half_matrix());
+  return can && s.halves && device_.is_gpu() && device_.subgroup_size() == 2 * HALF_SIDE &&
+         s.head_dim % HALF_SIDE == 0 && s.head_dim <= kMostFeatures;
 }
 
 VulkanKernels::Attention VulkanKernels::attention_in_matrices(const AttentionShape& shape, bool split) {
   const auto shared_bytes = [&](uint32_t rows) {  // as attention_matrix.comp has it
-    constexpr uint32_t kOfRow = kAttentionChunk / 4 + 2, kOfSubgroup = kMatrixSide / 2;
+    constexpr uint32_t kOfRow = kAttentionChunk / 4 + 2, kOfSubgroup = HALF_SIDE / 2;
     return 16 * (std::max(rows, kAttentionChunk) * (shape.head_dim / 8 + 1) + rows * kOfRow +
-                 rows / kMatrixSide * kOfSubgroup);
+                 rows / HALF_SIDE * kOfSubgroup);
   };
   uint32_t rows = 64;
-  while (rows > kMatrixSide && shared_bytes(rows) > device_.limits().maxComputeSharedMemorySize) rows /= 2;
+  while (rows > HALF_SIDE && shared_bytes(rows) > device_.limits().maxComputeSharedMemorySize) rows /= 2;
   const uint32_t heads = shared_heads(shape, rows);
   const Shader shader = emulate_matrices_ ? Shader::attention_matrix_emulated : Shader::attention_matrix;
   return {kernel(shader, {{CONSTANT_WORKGROUP_SIZE, 2 * rows},

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "engine/backend.h"
+#include "shaders/params.h"
 #include "spirv.h"
 
 namespace bitnet::vk {
@@ -83,13 +84,17 @@ std::optional<MatrixShape> find_int8_matrix(std::span<const VkCooperativeMatrixP
   return std::nullopt;
 }
 
-// Whether there is the multiplication of F16 with sums in f32 that attention has.
-bool has_half_matrix(std::span<const VkCooperativeMatrixPropertiesKHR> all) {
-  constexpr uint32_t kSide = 16;
+// Whether there is the multiplication of F16 with sums in f32 that attention has, by subgroups of as many lanes as its
+// kernels expect. With less shared memory the blocks of a token would be no chain, which is worth more.
+bool has_half_matrix(const PhysicalDevice& d, std::span<const VkCooperativeMatrixPropertiesKHR> all) {
+  constexpr uint32_t kLeastSharedMemory = 48 << 10;
+  if (d.info.subgroup_size != 2 * HALF_SIDE || d.min_subgroup_size != 2 * HALF_SIDE || !d.subgroup_arithmetic ||
+      !d.subgroup_shuffle || d.limits.maxComputeSharedMemorySize < kLeastSharedMemory)
+    return false;
   return std::ranges::any_of(all, [](const auto& p) {
     return p.AType == VK_COMPONENT_TYPE_FLOAT16_KHR && p.BType == VK_COMPONENT_TYPE_FLOAT16_KHR &&
            p.CType == VK_COMPONENT_TYPE_FLOAT32_KHR && p.ResultType == VK_COMPONENT_TYPE_FLOAT32_KHR &&
-           p.MSize == kSide && p.NSize == kSide && p.KSize == kSide;
+           p.MSize == HALF_SIDE && p.NSize == HALF_SIDE && p.KSize == HALF_SIDE;
   });
 }
 
@@ -110,7 +115,7 @@ void find_features(VkInstance instance, uint32_t api_version, PhysicalDevice& d)
   if (knows_matrices && FeatureChain::all_on(chain.matrices)) {
     const auto products = matrix_products(instance, d.handle);
     d.int8_matrix = find_int8_matrix(products);
-    d.half_matrix = d.int8_matrix && FeatureChain::all_on(chain.halves) && has_half_matrix(products);
+    d.half_matrix = d.int8_matrix && FeatureChain::all_on(chain.halves) && has_half_matrix(d, products);
   }
   d.info.int8_matrix = d.int8_matrix.has_value();
 

@@ -37,7 +37,7 @@ struct PhysicalDevice {
   bool integer_dot_extension = false;  // has it as VK_KHR_shader_integer_dot_product, on Vulkan 1.2
   // The multiplication of int8 with int32 sums by a subgroup that ternary_matmul_matrix.comp can use.
   std::optional<MatrixShape> int8_matrix;
-  bool half_matrix = false;  // that of F16, 16 x 16 by 16 x 16, with sums in f32; only beside the one above
+  bool half_matrix = false;  // and that of F16 with sums in f32 that attention_matrix.comp uses
 };
 
 // The features that some kernels need, as the chain of structs in which Vulkan tells and takes them. A device

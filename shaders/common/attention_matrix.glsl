@@ -9,7 +9,6 @@
 // An element of a product depends on its own row and column alone, so the other rows may hold anything.
 // Requires: heads of whole 16 features, subgroups of 32 lanes, and `tile`, the shared memory, where matrices lie.
 
-const uint kMatrixSide = 16;  // of all matrices: rows, keys and features
 const float kLargestHalf = 65504.0;
 
 const float kLowSteps = 2048.0;
@@ -34,10 +33,10 @@ float whole_of(float high, float low) {
 
 // The matrices of a subgroup, A by B into C. With EMULATED_MATRICES the same in plain arithmetic, for tests on devices
 // that have none: a lane has a row of A and half a row of C, and B is read where it lies when it is multiplied.
-layout(constant_id = CONSTANT_MATRIX_M) const uint kM = kMatrixSide;
-layout(constant_id = CONSTANT_MATRIX_N) const uint kN = kMatrixSide;
-layout(constant_id = CONSTANT_MATRIX_K) const uint kK = kMatrixSide;
-const uint kElements = kMatrixSide / 2;  // of C that a lane has
+layout(constant_id = CONSTANT_MATRIX_M) const uint kM = HALF_SIDE;
+layout(constant_id = CONSTANT_MATRIX_N) const uint kN = HALF_SIDE;
+layout(constant_id = CONSTANT_MATRIX_K) const uint kK = HALF_SIDE;
+const uint kElements = HALF_SIDE / 2;  // of C that a lane has
 
 #ifndef EMULATED_MATRICES
 #define MatrixA fcoopmatNV<16, gl_ScopeSubgroup, kM, kK>
@@ -66,7 +65,7 @@ MatrixC zeros() {
 float half_of_tile(uint at, uint i) { return unpackHalf2x16(tile[at + i / 8][i % 8 / 2])[i % 2]; }
 
 void load_matrix(out MatrixA m, uint at, uint stride, bool columns) {
-  [[unroll]] for (uint k = 0; k < kMatrixSide; ++k) m.at[k] = half_of_tile(at + LANE / 2 * stride, k);
+  [[unroll]] for (uint k = 0; k < HALF_SIDE; ++k) m.at[k] = half_of_tile(at + LANE / 2 * stride, k);
 }
 void load_matrix(out MatrixB m, uint at, uint stride, bool columns) { m = MatrixB(at, stride, columns, false); }
 void load_matrix(out MatrixC m, uint at, uint stride, bool columns) {  // columns that are all the same
@@ -81,7 +80,7 @@ void store_matrix(MatrixC m, uint at, uint stride) {
 MatrixC multiply_add(MatrixA a, MatrixB b, MatrixC c) {
   [[unroll]] for (uint e = 0; e < kElements; ++e) {
     uint column = LANE % 2 * kElements + e;
-    [[unroll]] for (uint k = 0; k < kMatrixSide; ++k) {
+    [[unroll]] for (uint k = 0; k < HALF_SIDE; ++k) {
       uint row = b.columns ? column : k, i = b.columns ? k : column;
       precise float sum = fma(a.at[k], b.is_ones ? 1.0 : half_of_tile(b.at + row * b.stride, i), c.at[e]);
       c.at[e] = sum;

@@ -3,7 +3,7 @@
 // serves both. The rows between them hold anything. Requires: kLowRow heads at most.
 
 const uint kLowRow = 8;
-const uint kSteps = kHeadDim / kMatrixSide, kKeySteps = kChunk / kMatrixSide;
+const uint kSteps = kHeadDim / HALF_SIDE, kKeySteps = kChunk / HALF_SIDE;
 const uint kKeyLoads = kValueLoads;  // an invocation brings keys as it does values
 const bool kLoadsLate = false;
 
@@ -11,9 +11,9 @@ const bool kLoadsLate = false;
 // other's banks; the queries, [row][feature]; the scores, [row][key] of f32, and then the weights in their place, of F16;
 // the sums of values, [row][feature] of f32, and behind those of the features that of the weights.
 const uint kStride = kUnits + 1, kScoreStride = kChunk / 4 + 2, kWeightStride = kChunk / 8 + 1;
-const uint kSumStride = (kHeadDim + kMatrixSide) / 4 + 1;
-const uint kQueriesAt = kChunk * kStride, kScoresAt = kQueriesAt + kMatrixSide * kStride;
-const uint kSumsAt = kScoresAt + kMatrixSide * kScoreStride;
+const uint kSumStride = (kHeadDim + HALF_SIDE) / 4 + 1;
+const uint kQueriesAt = kChunk * kStride, kScoresAt = kQueriesAt + HALF_SIDE * kStride;
+const uint kSumsAt = kScoresAt + HALF_SIDE * kScoreStride;
 
 // Where the cache has what this invocation brings of a chunk at load `i`, in uvec4, if it has it.
 uint place_in_cache(uint i, uint chunk, uint kv_head) {
@@ -83,11 +83,11 @@ void score_keys(inout uvec4 keys[kKeyLoads], inout uvec4 values[kValueLoads], Ch
     UNROLL for (uint i = 0; i < kSteps; ++i) {
       MatrixA rows;
       MatrixB some;
-      LOAD_MATRIX(rows, kQueriesAt + i * (kMatrixSide / 8), kStride, false);
-      LOAD_MATRIX(some, part * kMatrixSide * kStride + i * (kMatrixSide / 8), kStride, true);
+      LOAD_MATRIX(rows, kQueriesAt + i * (HALF_SIDE / 8), kStride, false);
+      LOAD_MATRIX(some, part * HALF_SIDE * kStride + i * (HALF_SIDE / 8), kStride, true);
       sum = multiply_add(rows, some, sum);
     }
-    STORE_MATRIX(sum, kScoresAt + part * (kMatrixSide / 4), kScoreStride);
+    STORE_MATRIX(sum, kScoresAt + part * (HALF_SIDE / 4), kScoreStride);
   }
   barrier();
   UNROLL for (uint i = 0; i < kValueLoads; ++i) keep_chunk(values[i], lane + i * kSize, chunk.n_old, chunk.n_keys);
@@ -115,11 +115,11 @@ void sum_values() {
     UNROLL for (uint i = 0; i < kKeySteps; ++i) {
       MatrixA rows;
       MatrixB some = ones();  // behind the last feature
-      LOAD_MATRIX(rows, kScoresAt + i * (kMatrixSide / 8), kWeightStride, false);
-      if (part < kSteps) LOAD_MATRIX(some, i * kMatrixSide * kStride + part * (kMatrixSide / 8), kStride, false);
+      LOAD_MATRIX(rows, kScoresAt + i * (HALF_SIDE / 8), kWeightStride, false);
+      if (part < kSteps) LOAD_MATRIX(some, i * HALF_SIDE * kStride + part * (HALF_SIDE / 8), kStride, false);
       sum = multiply_add(rows, some, sum);
     }
-    STORE_MATRIX(sum, kSumsAt + part * (kMatrixSide / 4), kSumStride);
+    STORE_MATRIX(sum, kSumsAt + part * (HALF_SIDE / 4), kSumStride);
   }
   barrier();
 }
