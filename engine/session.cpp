@@ -192,33 +192,39 @@ uint32_t DeviceSession::cut(uint32_t position) {
   return kept;
 }
 
-// Where the pieces of a batch end, in blocks. The first one is short, so that the device has work soon. The
-// next is recorded while it is computed and has twice as many blocks, which takes no longer, and so on: the
-// device never waits.
+// Where the pieces of a batch end, in blocks. On a device that runs ahead the first one is short, so that it has
+// work soon. The next is recorded while it is computed and has twice as many blocks, which takes no longer, and so
+// on: the device never waits. On others a stop is all that pieces are for, and each block is one while it is not known
+// how long these take.
 std::vector<size_t> DeviceSession::piece_ends(uint32_t n) const {
   const size_t n_layers = engine_.weights.blocks.size();
-  if (!backend_.runs_ahead()) return {n_layers};
+  const bool ahead = backend_.runs_ahead();
   const double expected = batch_.expected(n);
-  const bool streamed = engine_.places.read_in_host + engine_.places.read_in_file != 0;
+  const bool streamed = ahead && engine_.places.read_in_host + engine_.places.read_in_file != 0;
   auto pieces = static_cast<size_t>(std::ceil(std::min(expected, 1e3) / kPieceSeconds));
   if (pieces <= 1 && n <= (streamed ? 1 : kFewTokens)) return {n_layers};
+  if (!ahead && expected == 0) pieces = n_layers;
   pieces = std::max(pieces, streamed ? kStreamedPieces : size_t{1});
   const size_t most = (n_layers + pieces - 1) / pieces;
   std::vector<size_t> ends;
-  for (size_t blocks = 1, end = 0; end < n_layers; blocks = std::min(2 * blocks, most))
+  for (size_t blocks = ahead ? 1 : most, end = 0; end < n_layers; blocks = std::min(2 * blocks, most))
     ends.push_back(end = std::min(end + blocks, n_layers));
   return ends;
 }
 
-// Runs blocks one piece after the other. Each is recorded while the device computes the one before. Returns
-// false where a cancel came in between.
+// Runs blocks one piece after the other. Each is recorded while a device that runs ahead computes the one before.
+// Returns false where a cancel came in between.
 bool DeviceSession::run_pieces(std::span<const int32_t> batch,
                                const std::function<void(Recorder&, size_t begin, size_t end)>& blocks) {
   const auto position = static_cast<uint32_t>(tokens_.size());
   const std::vector<size_t> ends = piece_ends(static_cast<uint32_t>(batch.size()));
   const auto first = backend_.record([&](Recorder& r) { blocks(r, 0, ends[0]); });
-  if (ends.size() == 1) {
+  if (ends.size() == 1 || !backend_.runs_ahead()) {
     backend_.run(*first, position, batch);
+    for (size_t i = 1; i < ends.size(); ++i) {
+      if (cancelled_) return false;
+      backend_.run(*backend_.record([&](Recorder& r) { blocks(r, ends[i - 1], ends[i]); }), position, batch);
+    }
     return true;
   }
   backend_.start(*first, position, batch);

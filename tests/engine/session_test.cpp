@@ -80,6 +80,26 @@ TEST_P(SessionTest, ACancelWithinABatchLeavesABeginning) {
   EXPECT_EQ(copy(session->logits()), logits_after(tokens));
 }
 
+// What a batch has evaluated when a stop comes is given up, so that nobody waits for its end.
+TEST_P(SessionTest, ABatchIsStoppedInItsMiddle) {
+  const auto tokens = random_tokens(150, 21);
+  std::atomic<bool> done = false;
+  bool stopped = false;
+  for (int tries = 0; !stopped; ++tries) {  // until the other thread happens to be quick enough
+    ASSERT_LT(tries, 1000);
+    const auto session = Session::create(engine(), 0);
+    done = false;
+    std::thread other([&] {
+      while (!done) session->cancel();
+    });
+    const SyncResult result = session->sync(tokens, {.batch = 150});
+    done = true;
+    other.join();
+    stopped = result.cancelled && session->tokens().empty();
+    ASSERT_TRUE(stopped || session->tokens().size() == tokens.size());
+  }
+}
+
 int32_t first_largest(std::span<const float> v) {
   return static_cast<int32_t>(std::max_element(v.begin(), v.end()) - v.begin());
 }
