@@ -223,7 +223,7 @@ class ProbeTest(ProgramCase):
         np.testing.assert_array_equal(np.delete(one, 3, 0), np.delete(all_of_them, 3, 0))
         question = ("-p", "What is the capital of France?", "--private", "--temp", "0")
         self.assertIn("Paris", self.done(TALKING, *question))
-        self.assertNotIn("Paris", self.done(TALKING, *question, "--steer=layer=2,file=v.npy,scale=50"))
+        self.assertNotIn("Paris", self.done(TALKING, *question, "-n", "20", "--steer=layer=2,file=v.npy,scale=50"))
         np.save(there("nan.npy"), np.full(512, np.nan))
         np.save(there("rows.npy"), np.ones((2, 256)))
         for wrong in ("--steer=layer=1,file=nan.npy", "--steer=layer=1,file=rows.npy", "--steer=layer=99,file=v.npy", "--steer=layer=1", "--steer=layer=1,file=none.npy",
