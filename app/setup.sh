@@ -24,12 +24,12 @@ is_configured() {
 }
 
 # build PRESET TARGET TESTS: configures where that is needed, then builds what has changed. TESTS is ON or OFF: the
-# program alone needs fewer packages. Up to 16 files of a room are compiled together, in about half of the time, and all
-# presets take the kernels of the release build.
+# program alone needs fewer packages. Up to 16 files of a room are compiled together, in about half of the time, and
+# asan and tsan take the kernels of the release build.
 build() {
   local tree="$root/build/$1" log
   local options=("-DBUILD_TESTING:BOOL=$3" "-DBITNET_PRECOMPILE_TESTS:BOOL=$3" -DCMAKE_UNITY_BUILD:BOOL=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16)
-  if [[ $1 != release && $1 != fuzz ]]; then  # which has no kernels
+  if [[ $1 != release && $1 != fuzz ]]; then  # fuzz targets have no kernels
     is_configured release OFF || build release spirv "$3"
     options+=("-DBITNET_KERNELS_OF:PATH=$root/build/release")
   fi

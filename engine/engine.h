@@ -176,8 +176,9 @@ class Session {
   // session.
   virtual std::span<const float> logits() = 0;
 
-  // Makes a running sync or decode return soon: within one piece of a batch, some blocks that take a tenth of a second or
-  // one that takes longer, one token, or one piece of the weights that stay in the file. The request ends with that call; a cancel while none runs does nothing.
+  // Makes a running sync or decode return soon: within one piece of a batch, which is some blocks that take a tenth
+  // of a second or one that takes longer, one token, or one piece of the weights that stay in the file. The request
+  // ends with that call; a cancel while none runs does nothing.
   virtual void cancel() noexcept = 0;
 
   // save gives the timeline with its keys and values as bytes (format: engine/kv_cache.h), save_bytes of
