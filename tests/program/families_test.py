@@ -116,7 +116,7 @@ MADE = {  # arguments of make_family.py
     # experts
     "qwen3moe_mixed": "--arch qwen3moe --proj q8_0 --other ffn_down_exps=q6_k --other ffn_gate_exps=q4_0 --other ffn_up_exps=q4_0 --experts 5 --used 3 --sigmoid",
     "qwen3moe_i2_s": "--arch qwen3moe --proj i2_s --other ffn_gate_inp=bf16 --experts 3 --used 3",
-    "maple": "--arch maple --proj tq1_0 --head q4_k --layers 3 --pattern 3 --ffn 256 --head-dim 64 --rope-dims 32 --experts 16 --used 4",
+    "maple_small": "--arch maple --proj tq1_0 --head q4_k --layers 3 --pattern 3 --ffn 256 --head-dim 64 --rope-dims 32 --experts 16 --used 4",
 }
 TABLES = {  # types of the embedding and of the head
     "f32_tied": "--proj tq2_0 --embd f32",
@@ -395,6 +395,7 @@ def main():
     (runner.folder / "home").mkdir(parents=True, exist_ok=True)
     checks = [check for check in checks_of(reference_models.unpack(runner.folder), a.device or "", bool(a.kernels))
               if not a.only or check[0].startswith(tuple(a.only.split(",")))]
+    assert len({name for name, *_ in checks}) == len(checks), "two models share a name, and so a file"
     if a.list:
         print("\n".join(f"{name} {line}".strip() for name, line, _, _ in checks))
         return
