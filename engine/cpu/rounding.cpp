@@ -118,7 +118,8 @@ void Rounding::round_row(const float* row, const float* weight, uint32_t token, 
     to.info[token] = scale_of(k_.unit_factors(factors, squares, units, factors));
   } else {
     const float inverse = norm_.kind == Norm::Kind::rms ? norm_.inverse(k_, row, n_in_) : 1;
-    const float s = 127 / std::max(1e-5F, k_.largest_normalised(row, weight, n_in_, inverse));
+    const float least = norm_.kind == Norm::Kind::rms ? kLeastMagnitude : 1e-5F;
+    const float s = 127 / std::max(least, k_.largest_normalised(row, weight, n_in_, inverse));
     to.info[token] = {s, k_.quantise(row, weight, n_in_, inverse, s, q)};
     if (groups_) std::fill_n(to.factors + size_t{token} * units, units, 1.0F);
   }

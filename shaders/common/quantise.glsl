@@ -1,9 +1,10 @@
 // The input of a product: y = rms_norm(x) * weight, as int8 by the largest magnitude of the row (BitNet b1.58,
-// section 2):
-//   s = 127 / max(1e-5, max|y|),   q = clamp(round_half_even(y * s), -128, 127)
-// or, where kInputUnits is 1, of each unit of 64 inputs, in matrices of blocks of 32. With m the largest
-// |x * weight| of the unit and M that of the row, neither below 1e-30:
-//   s = 127 / max|y|,   q = round_half_even(x * weight * (127 / m)),   share = m * (1 / M)
+// section 2), M that of x * weight and not below 1e-30:
+//   s = 127 / max|y|,   q = round_half_even(x * weight * (127 / M)),   y = q / s,
+// so that a row is rounded before it is known what the norm divides by. Without a norm neither is more than 127 / 1e-5.
+// (With one the paper bounds s by that too, so that it rounds a row of smaller values more coarsely.) Where kInputUnits is 1
+// each unit of 64 inputs, in matrices of blocks of 32, is rounded by its own largest |x * weight|, m:
+//   q = round_half_even(x * weight * (127 / m)),   share = m * (1 / M)
 // so that y = q * share / s, and q does not depend on the rest of the row. With y = inverse_rms * (x *
 // weight), one pass over the row finds what all steps need. All kernels that include this give the same bits,
 // since the order of operations is written out and `precise` keeps it.
@@ -17,7 +18,7 @@ const uint kInputUnits = 1;
 #else
 const uint kInputUnits = 0;
 #endif
-const float kLeastMagnitude = 1e-30;  // of a unit
+const float kLeastMagnitude = 1e-30;
 
 struct RowScale {
   float s;
@@ -30,14 +31,27 @@ float largest_of(vec4 y, float largest) {
   return max(largest, max(max(y.x, y.y), max(y.z, y.w)));
 }
 
+// What the values of a unit are multiplied by, of which `largest` is the largest |x * weight|.
+float factor_of_unit(float largest) {
+  precise float factor = 127.0 / max(kLeastMagnitude, largest);
+  return factor;
+}
+
+float least_of_row(bool normed) { return kInputUnits == 0 && !normed ? 1e-5 : kLeastMagnitude; }
+
+// The same of a row.
+float factor_of_row(float largest, bool normed) {
+  precise float factor = 127.0 / max(least_of_row(normed), largest);
+  return factor;
+}
+
 // `row` has the sum of x^2 and the largest |x * weight| of a row. Without a norm y is x, and the weights are 1.
 RowScale row_scale(vec2 row, bool normed) {
   precise float inverse = 1.0 / sqrt(row.x / float(push.n_in) + push.epsilon);
   if (!normed) inverse = 1.0;
-  precise float s = 127.0 / max(kInputUnits == 0 ? 1e-5 : kLeastMagnitude, row.y * inverse);
-  precise float factor = inverse * s;
+  precise float s = 127.0 / max(least_of_row(normed), row.y * inverse);
   precise float per_unit = 1.0 / max(kLeastMagnitude, row.y);
-  return RowScale(s, factor, per_unit);
+  return RowScale(s, factor_of_row(row.y, normed), per_unit);
 }
 
 // The same of an invocation's share of the row.
@@ -45,12 +59,7 @@ RowScale row_scale(float squares, float largest, bool normed) {
   return row_scale(workgroup_add_max(squares, largest), normed);
 }
 
-// The factor and the share of a unit, of which `largest` is the largest |x * weight|.
-float factor_of_unit(float largest) {
-  precise float factor = 127.0 / max(kLeastMagnitude, largest);
-  return factor;
-}
-
+// The share of a unit, of which `largest` is the largest |x * weight|.
 float share_of_unit(float largest, RowScale scale) {
   precise float share = max(kLeastMagnitude, largest) * scale.per_unit;
   return share;

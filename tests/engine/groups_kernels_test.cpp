@@ -188,7 +188,7 @@ TEST_P(GroupKernels, InputsAreRoundedLikeTheFormula) {
             for (uint32_t i = from; i < to; ++i) most = std::max(most, std::abs(y(i)));
             return most;
           };
-          const double of_row = largest(0, n), s = 127 / std::max(units ? 1e-30 : 1e-5, of_row);
+          const double of_row = largest(0, n), s = 127 / std::max(units || normed ? 1e-30 : 1e-5, of_row);
           for (uint32_t first = 0; first < n; first += 64) {
             const double of_unit = largest(first, first + 64), factor = units ? 127 / of_unit : s;
             for (uint32_t i = first; i < first + 64; ++i)

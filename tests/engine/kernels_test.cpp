@@ -126,7 +126,7 @@ TEST_P(Kernels, NormQuantisesLikeTheFormula) {
       const double inverse = 1 / std::sqrt(squares / n + 1e-5);
       for (uint32_t i = 0; i < n; ++i)
         largest = std::max(largest, std::abs(x[size_t{t} * n + i] * inverse * weight[i]));
-      const double s = 127 / std::max(1e-5, largest);
+      const double s = 127 / std::max(1e-30, largest);
       int32_t sum = 0;
       for (uint32_t i = 0; i < n; ++i) {
         const double exact = x[size_t{t} * n + i] * inverse * weight[i] * s;
