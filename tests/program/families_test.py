@@ -8,8 +8,9 @@ The reference models (families/README.md) are compared with what transformers co
 reference.py: the logits of every token and, on the CPU, the residual stream of the last one. Each model runs in one
 batch and token by token, on the CPU, or if it is a reference model, also seven tokens at a time, and these must agree bit for
 bit; a greedy answer must be the likeliest tokens of `logits`. Twelve models of families/second_set.py, on a GPU one of them, must answer what transformers
-answered, 200 tokens. `info` must succeed on each. Exit code 1 names every comparison that failed. --quick runs each model in one batch and token by token alone, for
-a device whose driver needs long, to begin or to compute, or a program that a sanitizer slows down.
+answered, 200 tokens. `info` must succeed on each. Exit code 1 names every comparison that failed. --quick runs each model in
+one batch and token by token alone, for a device whose driver needs long to begin, or a program that a sanitizer slows
+down; on a software device that is always so.
 
 Where the input of projections becomes int8, a value that lies near a tie is rounded otherwise in float32 than in
 float64, and differences grow from there; the bars for such models are therefore lower (engine/README.md, "Numbers").
@@ -140,14 +141,18 @@ TABLES = {  # types of the embedding and of the head
 }
 
 
-def rolled_kernels(binary, device):
+def plays_a_gpu(binary, device):
+    """Whether the device, named by its number, is a software driver."""
+    if not (device or "").isdigit():
+        return False
+    listed = subprocess.run([binary, "devices"], capture_output=True, text=True, timeout=60).stdout
+    return "a driver that plays a GPU" in listed.partition(f"{device}  ")[2].partition("memory")[0]
+
+
+def rolled_kernels():
     """What has a software device compile kernels in less than half of the time (CONTRIBUTING.md)."""
     folder = os.environ.get("BITNET_ROLLED_KERNELS")
-    if not folder or not (device or "").isdigit():
-        return {}
-    listed = subprocess.run([binary, "devices"], capture_output=True, text=True, timeout=60).stdout
-    kind = listed.partition(f"{device}  ")[2].partition("memory")[0]
-    return {"BITNET_CHAT_SHADERS": folder, "GALLIVM_PERF": "nopt"} if "a driver that plays a GPU" in kind else {}
+    return {"BITNET_CHAT_SHADERS": folder, "GALLIVM_PERF": "nopt"} if folder else {}
 
 
 WINDOWED = ("gemma3_window_of_16", "gemma3_window_of_512")
@@ -390,10 +395,12 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--list", action="store_true", help="print the names of the models")
     a = parser.parse_args()
-    a.kernels = rolled_kernels(os.path.abspath(a.binary), a.device)
+    is_software = plays_a_gpu(os.path.abspath(a.binary), a.device)
+    a.quick |= is_software  # what is the same on each device, answers among it, is asked of the CPU
+    a.kernels = rolled_kernels() if is_software else {}
     runner, failures = Runner(a), []
     (runner.folder / "home").mkdir(parents=True, exist_ok=True)
-    checks = [check for check in checks_of(reference_models.unpack(runner.folder), a.device or "", bool(a.kernels))
+    checks = [check for check in checks_of(reference_models.unpack(runner.folder), a.device or "", is_software)
               if not a.only or check[0].startswith(tuple(a.only.split(",")))]
     assert len({name for name, *_ in checks}) == len(checks), "two models share a name, and so a file"
     if a.list:
