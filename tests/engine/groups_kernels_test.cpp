@@ -158,12 +158,13 @@ TEST_P(GroupKernels, InputsAreRoundedLikeTheFormula) {
       for (const uint32_t n : {64U, 320U, 4096U}) {
         const bool units = input == Input::int8_units;
         SCOPED_TRACE(std::to_string(n) + (input == Input::int8_units ? " units" : " rows"));
-        constexpr uint32_t kRows = 3, kFirst = 2;
+        constexpr uint32_t kRows = 4, kFirst = 2;
         std::vector<float> x(size_t{kRows + kFirst} * n), weight(n);
         for (size_t i = 0; i < x.size(); ++i)  // units of all sizes, and one of zeros
           x[i] = i / 64 % 5 == 4 ? 0 : normal(rng) * std::exp2(5 - static_cast<float>(i / 64 % 7));
         for (float& v : weight) v = 1 + 0.1F * normal(rng);
         std::fill_n(x.end() - n, n, 0.0F);  // must not divide by zero
+        for (uint32_t i = 0; i < n; ++i) x[(kFirst + kRows - 2) * size_t{n} + i] *= 1e-9F;  // less than 1e-5, normed or not
         const BufferPtr device_x = put(*backend, x);
         const Norm norm = normed ? rms_of(put(*backend, weight), 1e-5F) : Norm{};
         Matrix w;
