@@ -123,14 +123,16 @@ struct EmbedExtra {
 // The input of a projection: rows of int8, each with what is needed to undo the rounding, or y alone. What
 // the layout does not use may be null.
 //
-// With Input::int8_row q = round_half_even(v * (127 / M)) within -128 to 127, where v = x * weight, or what a LayerNorm
-// gives, and M = max(least, max |v|) over the row; s = 127 / max(least, M * inverse), where `inverse` is what an RMSNorm
-// multiplies the row with. `least` is 1e-30 behind an RMSNorm and else 1e-5. The CPU rounds v * inverse * s.
-// With Input::int8_units a unit is rounded by itself: m = max(1e-30, max |v|) over the unit, M = max m over the row; q =
-// round_half_even(v * (127 / m)) within -127 to 127; e = m < M ? m / M : 1; s = 127 / max(1e-30, M * inverse). So v *
-// inverse is about q * e / s. With Input::int16_units the rest of v is rounded too: rest_q = round_half_even(254 * (v *
-// (127 / m) - q)). In layouts of groups the input is 254 * q + rest_q, which s and the sums are of. In blocks a product is
-// the sum of those of q and of rest_q, each rounded to f32, and the rest has an s of its own, 254 times that of the row.
+// With Input::int8_row q = round_half_even(v * (127 / M)) within -128 to 127, where v = x * weight, or
+// what a LayerNorm gives, and M = max(least, max |v|) over the row; s = 127 / max(least, M * inverse),
+// where `inverse` is what an RMSNorm multiplies the row with. `least` is 1e-30 behind an RMSNorm and else
+// 1e-5. The CPU rounds v * inverse * s. With Input::int8_units a unit is rounded by itself: m = max(1e-30,
+// max |v|) over the unit, M = max m over the row; q = round_half_even(v * (127 / m)) within -127 to 127; e
+// = m < M ? m / M : 1; s = 127 / max(1e-30, M * inverse). So v * inverse is about q * e / s. With
+// Input::int16_units the rest of v is rounded too: rest_q = round_half_even(254 * (v * (127 / m) - q)). In
+// layouts of groups the input is 254 * q + rest_q, which s and the sums are of. In blocks a product is the
+// sum of those of q and of rest_q, each rounded to f32, and the rest has an s of its own, 254 times that
+// of the row.
 struct Quantised {
   BufferPtr q;         // [rows][n] int8
   BufferPtr info;      // [rows] of {f32 s, i32 sum(q)}; only Layout::trits needs the sum

@@ -164,7 +164,8 @@ TEST_P(GroupKernels, InputsAreRoundedLikeTheFormula) {
           x[i] = i / 64 % 5 == 4 ? 0 : normal(rng) * std::exp2(5 - static_cast<float>(i / 64 % 7));
         for (float& v : weight) v = 1 + 0.1F * normal(rng);
         std::fill_n(x.end() - n, n, 0.0F);  // must not divide by zero
-        for (uint32_t i = 0; i < n; ++i) x[(kFirst + kRows - 2) * size_t{n} + i] *= 1e-9F;  // less than 1e-5, normed or not
+        for (uint32_t i = 0; i < n; ++i)
+          x[(kFirst + kRows - 2) * size_t{n} + i] *= 1e-9F;  // less than 1e-5, normed or not
         const BufferPtr device_x = put(*backend, x);
         const Norm norm = normed ? rms_of(put(*backend, weight), 1e-5F) : Norm{};
         Matrix w;

@@ -104,7 +104,8 @@ TEST_P(Kernels, NormQuantisesLikeTheFormula) {
     const uint32_t rows = 4;
     std::vector<float> x(size_t{rows} * n), weight(n);
     for (float& v : x) v = normal(rng);
-    for (size_t i = size_t{3} * n; i < x.size(); ++i) x[i] *= 1e-9F;  // of which the norm makes less than 1e-5
+    for (size_t i = size_t{3} * n; i < x.size(); ++i)
+      x[i] *= 1e-9F;  // of which the norm makes less than 1e-5
     for (float& v : weight) v = 1 + 0.1F * normal(rng);
     std::fill_n(x.begin() + 2 * n, n, 0.0F);  // a row of zeros must not divide by zero
     const BufferPtr device_x = put(*backend, x);
