@@ -15,13 +15,10 @@ from tmux import Terminal
 class ScreenTest(ScreenCase):
     def test_says_something_and_is_answered(self):
         t = self.start()
-        self.assertIn("Write a message", t.screen())
-        self.assertIn("fake-model", t.screen())
+        t.wait("Write a message", "fake-model")
         t.line("Good morning")
         t.wait(r"^  Good morning$")
-        screen = t.wait("ready")
-        self.assertRegex(screen, r"(?m)^› Good morning$")
-        self.assertRegex(screen, r"\d/2048")
+        t.wait("^› Good morning$", "ready", r"\d/2048")
         t.key("C-d")
         self.wait_left(t, 0)
 
@@ -66,9 +63,7 @@ class ScreenTest(ScreenCase):
         t.line("forever")
         t.wait("again again again")
         t.key("Escape")
-        screen = t.wait(r"\(stopped\)")
-        self.assertIn("again again", screen)
-        self.assertIn("ready", screen)
+        t.wait("again again", r"\(stopped\)", "ready")
 
     def test_a_slow_stop_is_told(self):
         t = self.start("FAKE_WORD_MS=300 FAKE_STOP_WORDS=12")
@@ -77,7 +72,7 @@ class ScreenTest(ScreenCase):
         t.key("Escape")
         t.wait("^── stopping ")
         t.wait(r"\(stopped\)")
-        self.assertIn(" ready ", t.wait("stopping", gone=True))
+        t.wait(" ready ", without="stopping")
 
     def test_scrolling_and_new_lines(self):
         t = self.start("FAKE_WORD_MS=2")
@@ -85,12 +80,11 @@ class ScreenTest(ScreenCase):
         t.wait("number 200$")
         t.wait("ready")
         t.key("PPage")
-        screen = t.wait(r"↓ \d+ more")
-        self.assertNotIn("number 200", screen)
+        t.wait(r"↓ \d+ more", without="number 200")
         t.key("PPage")
         t.wait(r"number 140$")  # two pages up: the first alone does not show it
         t.key("NPage", "NPage", "NPage")
-        self.assertNotIn("more", t.wait("number 200$"))
+        t.wait("number 200$", without="more")
         t.line("forever")
         t.wait("again")
         t.key("C-Up")
@@ -127,10 +121,7 @@ class ScreenTest(ScreenCase):
     def test_columns_of_any_script(self):
         t = self.start()
         t.line("unicode")
-        t.wait("bidi <U\\+202E>abc")
-        t.wait("ready")
-        screen = t.screen()
-        self.assertIn("escape ␛[31mred␛[0m|", screen)
+        t.wait("bidi <U\\+202E>abc", r"escape ␛\[31mred␛\[0m\|", "ready")
         # tmux counts the columns itself: the bar must stand where our own count puts it.
         expected = {"CJK": 14, "VS16": 9, "ZWJ": 8, "skin": 9, "flag": 9, "marks": 10, "hebrew": 13}
         for y, row in enumerate(t.rows()):
@@ -181,7 +172,7 @@ class ScreenTest(ScreenCase):
         t.key("PPage")
         t.wait("↓ 9 more")
         t.key("F1")
-        self.assertNotIn("more", t.wait(r"↓ PgDn"))  # of the help alone
+        t.wait("↓ PgDn", without="more")  # of the help alone
         t.wait(r"^  Enter +send$")
         t.key("NPage")
         t.wait(r"^  Enter", gone=True)
@@ -247,8 +238,7 @@ class ScreenTest(ScreenCase):
         t = self.start()
         t.type("a draft")
         t.key("C-o")
-        t.wait("Open a conversation")
-        self.assertIn("talk 1 about the weather␛[31m", t.screen())
+        t.wait("Open a conversation", r"talk 1 about the weather␛\[31m")
         t.type("漢")
         t.wait("13 of them")
         t.key("Down", "Down", "Up")
@@ -303,8 +293,7 @@ class ScreenTest(ScreenCase):
         t.tmux("set-option", "-s", "set-clipboard", "on")
         t.line("rich")
         t.wait(r"☐ open")
-        t.wait("ready")
-        self.assertIn("sh · /copy 1", t.screen())
+        t.wait(r"sh · /copy 1", "ready")
         t.line("/copy")
         t.wait("Copied")
         t.wait_until("tmux has it", lambda: "make" in t.tmux("list-buffers"))

@@ -113,16 +113,21 @@ class Terminal:
     def resize(self, columns, rows):
         self.tmux("resize-window", "-x", str(columns), "-y", str(rows))
 
-    def wait(self, pattern, seconds=PATIENCE, gone=False):
-        """Waits until the screen matches or, with gone, no longer matches; returns the screen."""
+    def wait(self, *patterns, without=None, seconds=PATIENCE, gone=False):
+        """Waits until the screen matches every pattern and not `without` or, with gone, no pattern; returns the screen.
+
+        A screen may be read while it is drawn: what is to be on one screen, and what is not, is waited for at once.
+        """
         end = time.monotonic() + seconds
         while True:
             screen = self.screen()
-            if bool(re.search(pattern, screen, re.M)) != gone:
+            if (all((re.search(pattern, screen, re.M) is None) == gone for pattern in patterns)
+                    and not (without and re.search(without, screen, re.M))):
                 return screen
             if time.monotonic() > end:
-                raise AssertionError(f"after {seconds} s the screen {'still' if gone else 'does not'} "
-                                     f"match {pattern!r}:\n{frame(screen)}")
+                wanted = " and ".join(map(repr, patterns)) + (f" without {without!r}" if without else "")
+                raise AssertionError(f"after {seconds} s the screen {'still matches' if gone else 'does not match'} "
+                                     f"{wanted}:\n{frame(screen)}")
             time.sleep(0.02)
 
     def wait_until(self, what, condition, seconds=PATIENCE):
