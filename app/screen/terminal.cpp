@@ -27,7 +27,11 @@ namespace {
 // Bracketed pastes, and the wheel as arrow keys (1007), whose former state is kept and put back.
 constexpr char kModesOn[] = "\x1b[?2004h\x1b[?1007s\x1b[?1007h";
 constexpr char kMouseOn[] = "\x1b[?1000h\x1b[?1006h";  // buttons and wheel, as decimal numbers
-#define BITNET_MODES_OFF "\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[?1007r"
+// Between these a terminal that knows synchronised output keeps showing what was there before; others ignore them.
+constexpr char kFrameBegins[] = "\x1b[?2026h";
+#define BITNET_FRAME_ENDS "\x1b[?2026l"
+constexpr char kFrameEnds[] = BITNET_FRAME_ENDS;
+#define BITNET_MODES_OFF BITNET_FRAME_ENDS "\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[?1007r"
 constexpr char kModesOff[] = BITNET_MODES_OFF;
 constexpr size_t kMostMarks = CCHARW_MAX - 1;  // combining marks of one cell
 
@@ -361,17 +365,23 @@ std::string Terminal::rewritten() const {
 void Terminal::draw(const std::vector<Row>& rows, int cursor_row, int cursor_column) {
   shown_.resize(static_cast<size_t>(rows_), Row{{{"\x01", {}}}, 0});
   static const Row kEmpty;
+  bool changed = false;
   for (int y = 0; y < rows_; ++y) {
     const auto i = static_cast<size_t>(y);
     const Row& row = i < rows.size() ? rows[i] : kEmpty;
     if (shown_[i].spans == row.spans) continue;
     draw_row(y, row);
     shown_[i] = row;
+    changed = true;
   }
   curs_set(cursor_row < 0 ? 0 : 1);
   move(std::clamp(cursor_row, 0, rows_ - 1), std::clamp(cursor_column, 0, columns_ - 1));
+  const std::string rewrites = rewritten();
+  const bool is_frame = changed || !rewrites.empty();
+  if (is_frame) write_all(STDOUT_FILENO, kFrameBegins);
   refresh();
-  if (const std::string bytes = rewritten(); !bytes.empty()) write_all(STDOUT_FILENO, bytes);
+  write_all(STDOUT_FILENO, rewrites);
+  if (is_frame) write_all(STDOUT_FILENO, kFrameEnds);
 }
 
 }  // namespace bitnet

@@ -196,6 +196,15 @@ class StreamTest(unittest.TestCase):
         t.wait("ready")
         # 400 pieces, each with a part of one row and of the status line; a row with all marks would have 80,000 bytes.
         self.assertLess(os.path.getsize(raw), 400 * 400)
+        # Terminals that can show each frame whole are told where it begins and ends. tmux may give the last ones late.
+        def written():
+            with open(raw, "rb") as file:
+                return file.read()
+        begins, ends = rb"\x1b\[\?2026h", rb"\x1b\[\?2026l"
+        t.wait_until("a frame has the end", lambda: any(
+            b"the end" in frame for frame in re.findall(begins + rb"([\s\S]*?)" + ends, written())))
+        between = re.sub(begins + rb"[\s\S]*?(" + ends + rb"|\Z)", b"", written())
+        self.assertNotRegex(re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", between), rb"[a-z]")
         t.resize(60, 20)
         t.wait("the end$", r"^──.{56}──$", without=r"the end[\s\S]*the end")
         t.line("still here")
