@@ -27,7 +27,7 @@ namespace {
 // Bracketed pastes, and the wheel as arrow keys (1007), whose former state is kept and put back.
 constexpr char kModesOn[] = "\x1b[?2004h\x1b[?1007s\x1b[?1007h";
 constexpr char kMouseOn[] = "\x1b[?1000h\x1b[?1006h";  // buttons and wheel, as decimal numbers
-// Between these a terminal that knows synchronised output keeps showing what was there before; others ignore them.
+// Between these a terminal that knows synchronised output shows what was there before; others ignore them.
 constexpr char kFrameBegins[] = "\x1b[?2026h";
 #define BITNET_FRAME_ENDS "\x1b[?2026l"
 constexpr char kFrameEnds[] = BITNET_FRAME_ENDS;
