@@ -10,9 +10,15 @@
 //                             row: 32 of each 128-block, where q is 32 s into the row
 //   load_last_bytes, load_last_activations
 //                             32 of them and zeros, where kBytes is 64 and 32 are left
-//   Sums, no_sums()           running sums of dot(Sums, codes, q): codes are bytes 0 to 8, q is signed. Where there is an
-//                             instruction for it, it is written as such: what GCC 12 makes of the intrinsic copies the
-//                             sums of a tile in each step, or keeps them in memory, which makes a prompt 1.5 times as slow
+//   Sums, no_sums()           running sums of dot(Sums, codes, q): codes are bytes 0 to 8, q is signed. Where
+//   there is an
+//                             instruction for it, it is written as such: what GCC 12 makes of the intrinsic
+//                             copies the sums of a tile in each step, or keeps them in memory, which makes a
+//                             prompt 1.5 times as slow
+//   dot_activations(Sums, codes, q, i)
+//                             dot(Sums, codes, load_activations(q, i)); from memory where that saves an
+//                             instruction
+//   with_quarter(Sums a, b)   a + b / 4, where each lane of b is a multiple of 4
 //   kFlush                    as many dots of codes up to 2 fit into Sums; of codes up to 8 a quarter as many
 //   Words, no_words(), add_words(Words, Sums)
 //                             32-bit sums, to which Sums are added
@@ -29,37 +35,65 @@
 // as they are; those at 2 and 6 are masked out as four times the code, which saves two shifts of four. The
 // two kinds have sums of their own.
 
-template <int kRows>
-inline void rows_block(const uint8_t* codes, uint32_t n_in, const int8_t* q, int32_t* sums) {
-  const uint32_t row_bytes = n_in / 4;
+template <int kSums>
+inline void store_totals(const Words (&words)[kSums], int32_t* to, size_t stride) {
+  for (int i = 0; i < kSums; ++i) to[i * stride] = total(words[i]);
+}
+
+// Adds what a vector of codes gives, for kRows rows or kTokens tokens. One of both numbers is 1.
+template <bool kWhole, int kRows, int kTokens>
+inline __attribute__((always_inline)) void add_dots(const uint8_t* codes, uint32_t n_in, const int8_t* q,
+                                                    size_t i, Sums* one, Sums* four) {
   const Bytes low = all_bytes(0x03), high = all_bytes(0x0C);
-  Words ones[kRows], fours[kRows];
-  for (int r = 0; r < kRows; ++r) ones[r] = fours[r] = no_words();
-  const uint8_t* ahead = codes + kAhead;  // byte after byte, although the rows go side by side
-  for (uint32_t i = 0; i < row_bytes;) {
-    const uint32_t end = row_bytes - i > kFlush / 8 * kBytes ? i + kFlush / 8 * kBytes : row_bytes;
-    Sums one[kRows], four[kRows];
-    for (int r = 0; r < kRows; ++r) one[r] = four[r] = no_sums();
-    for (; i < end; i += kBytes) {
-      const bool whole = kBytes <= 32 || row_bytes - i >= kBytes;
-      Bytes qs[4];  // those that meet shifts 6, 4, 2, 0
-      for (int s = 0; s < 4; ++s)
-        qs[s] = whole ? load_activations(q + 32 * s, i) : load_last_activations(q + 32 * s, i);
-      for (int r = 0; r < kRows; ++r) {
-        const uint8_t* at = codes + size_t{row_bytes} * r + i;
-        __builtin_prefetch(ahead, 0, kToSecondCache);
-        ahead += kBytes;
-        const Bytes bits = whole ? load_bytes(at) : load_last_bytes(at), upper = shift_right<4>(bits);
-        one[r] = dot(dot(one[r], both(bits, low), qs[3]), both(upper, low), qs[1]);
-        four[r] = dot(dot(four[r], both(bits, high), qs[2]), both(upper, high), qs[0]);
-      }
+  const auto meet = [i](Sums & sum, Bytes code, const int8_t* from) __attribute__((always_inline)) {
+    if constexpr (!kWhole) {
+      sum = dot(sum, code, load_last_activations(from, i));
+    } else if constexpr (kRows > 1) {  // which share a load
+      sum = dot(sum, code, load_activations(from, i));
+    } else {
+      sum = dot_activations(sum, code, from, i);
     }
-    for (int r = 0; r < kRows; ++r) {
-      ones[r] = add_words(ones[r], one[r]);
-      fours[r] = add_words(fours[r], four[r]);
+  };
+  for (int r = 0; r < kRows; ++r) {
+    const uint8_t* at = codes + size_t{n_in} / 4 * r + i;
+    const Bytes bits = kWhole ? load_bytes(at) : load_last_bytes(at), upper = shift_right<4>(bits);
+    const Bytes at_0 = both(bits, low), at_2 = both(bits, high), at_4 = both(upper, low),
+                at_6 = both(upper, high);
+    for (int t = 0; t < kTokens; ++t, ++one, ++four) {
+      const int8_t* meets = q + size_t{n_in} * t;  // those at shifts 6, 4, 2, 0
+      meet(*one, at_0, meets + 96);
+      meet(*four, at_2, meets + 64);
+      meet(*one, at_4, meets + 32);
+      meet(*four, at_6, meets);
     }
   }
-  for (int r = 0; r < kRows; ++r) sums[r] = total(ones[r]) + total(fours[r]) / 4;
+}
+
+// Rows times tokens, for which the codes are masked out once.
+template <int kRows, int kTokens>
+inline void rows_block(const uint8_t* codes, uint32_t n_in, const int8_t* q, size_t stride, int32_t* sums) {
+  constexpr int kSums = kRows * kTokens;
+  const size_t row_bytes = n_in / 4;
+  Words words[kSums];  // GCC would set them to zero with an instruction that takes as long as 200 inputs
+  const uint8_t* ahead = codes + kAhead;  // byte after byte, although the rows go side by side
+  for (size_t i = 0; i < row_bytes;) {
+    const bool is_first = i == 0;
+    const size_t end = row_bytes - i > kFlush / 8 * kBytes ? i + kFlush / 8 * kBytes : row_bytes;
+    Sums one[kSums], four[kSums];
+    for (int s = 0; s < kSums; ++s) one[s] = four[s] = no_sums();
+    for (; i + kBytes <= end; i += kBytes) {
+      for (int r = 0; r < kRows; ++r, ahead += kBytes) __builtin_prefetch(ahead, 0, kToSecondCache);
+      add_dots<true, kRows, kTokens>(codes, n_in, q, i, one, four);
+    }
+    if constexpr (kBytes > 32)
+      if (i < end) {
+        add_dots<false, kRows, kTokens>(codes, n_in, q, i, one, four);
+        i = end;
+      }
+    for (int s = 0; s < kSums; ++s)
+      words[s] = add_words(is_first ? no_words() : words[s], with_quarter(one[s], four[s]));
+  }
+  store_totals(words, sums, kTokens == 1 ? 1 : stride);
 }
 
 inline void unpack_tile(const uint8_t* const* rows, uint32_t n_in, uint8_t* tile) {
@@ -189,13 +223,24 @@ inline void int8_rows(const int8_t* rows, uint32_t n, uint32_t n_rows, const int
   }
 }
 
-// Behind the first token the codes come from a cache.
+template <int kRows, int kTokens>
+__attribute__((noinline)) void rows_of(const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q,
+                                       size_t stride, int32_t* sums) {
+  uint32_t r = 0;
+  for (; r + kRows <= n_rows; r += kRows)
+    rows_block<kRows, kTokens>(codes + size_t{n_in} / 4 * r, n_in, q, stride, sums + r);
+  if constexpr (kRows > 1)
+    for (; r < n_rows; ++r) rows_block<1, kTokens>(codes + size_t{n_in} / 4 * r, n_in, q, stride, sums + r);
+}
+
+// Behind the first tokens the codes come from a cache.
 inline void ternary_rows(const uint8_t* codes, uint32_t n_in, uint32_t n_rows, const int8_t* q,
                          uint32_t n_tokens, size_t stride, int32_t* sums) {
-  for (uint32_t t = 0; t < n_tokens; ++t, q += n_in, sums += stride) {
-    uint32_t r = 0;
-    for (; r + kRowsAtOnce <= n_rows; r += kRowsAtOnce)
-      rows_block<kRowsAtOnce>(codes + size_t{n_in} / 4 * r, n_in, q, sums + r);
-    for (; r < n_rows; ++r) rows_block<1>(codes + size_t{n_in} / 4 * r, n_in, q, sums + r);
-  }
+  const auto some = [&](auto take, uint32_t tokens) {
+    for (; n_tokens >= tokens; n_tokens -= tokens, q += size_t{n_in} * tokens, sums += stride * tokens)
+      take(codes, n_in, n_rows, q, stride, sums);
+  };
+  some(rows_of<1, 4>, 4);
+  some(rows_of<1, 2>, 2);
+  some(rows_of<kRowsAtOnce, 1>, 1);
 }

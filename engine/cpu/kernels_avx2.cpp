@@ -22,6 +22,14 @@ inline Sums dot(Sums sums, Bytes codes, Bytes q) {
   __asm__("vpmaddubsw %3, %2, %1\n\tvpaddw %1, %0, %0" : "+x"(sums), "=&x"(products) : "x"(codes), "x"(q));
   return sums;
 }
+inline Sums dot_activations(Sums sums, Bytes codes, const int8_t* q, size_t i) {
+  Bytes products;
+  __asm__("vpmaddubsw %3, %2, %1\n\tvpaddw %1, %0, %0"
+          : "+x"(sums), "=&x"(products)
+          : "x"(codes), "m"(*reinterpret_cast<const __m256i_u*>(q + i * 4)));
+  return sums;
+}
+inline Sums with_quarter(Sums a, Sums b) { return _mm256_add_epi16(a, _mm256_srai_epi16(b, 2)); }
 inline Words add_words(Words words, Sums sums) {
   return _mm256_add_epi32(words, _mm256_madd_epi16(sums, _mm256_set1_epi16(1)));
 }

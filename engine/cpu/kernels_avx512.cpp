@@ -54,10 +54,10 @@ using Words = __m512i;
 inline __m256i load32(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
 inline Bytes load_bytes(const void* from) { return _mm512_loadu_si512(from); }
 inline Bytes load_last_bytes(const void* from) { return _mm512_zextsi256_si512(load32(from)); }
-inline Bytes load_activations(const int8_t* q, uint32_t i) {
+inline Bytes load_activations(const int8_t* q, size_t i) {
   return _mm512_inserti64x4(_mm512_castsi256_si512(load32(q + i * 4)), load32(q + i * 4 + 128), 1);
 }
-inline Bytes load_last_activations(const int8_t* q, uint32_t i) {
+inline Bytes load_last_activations(const int8_t* q, size_t i) {
   return _mm512_zextsi256_si512(load32(q + i * 4));
 }
 inline Bytes all_bytes(char b) { return _mm512_set1_epi8(b); }
@@ -107,6 +107,10 @@ inline Sums dot(Sums sums, Bytes codes, Bytes q) {
   __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(codes), "v"(q));
   return sums;
 }
+inline Sums dot_activations(Sums sums, Bytes codes, const int8_t* q, size_t i) {
+  return dot(sums, codes, load_activations(q, i));
+}
+inline Sums with_quarter(Sums a, Sums b) { return _mm512_add_epi32(a, _mm512_srai_epi32(b, 2)); }
 inline Words no_words() { return _mm512_setzero_si512(); }
 inline Words add_words(Words words, Sums sums) { return _mm512_add_epi32(words, sums); }
 inline Words as_words(Bytes a) { return a; }

@@ -49,8 +49,8 @@ using Words = int32x4_t;
 
 inline Bytes load_bytes(const void* from) { return vld1q_s8(static_cast<const int8_t*>(from)); }
 inline Bytes load_last_bytes(const void* from) { return load_bytes(from); }
-inline Bytes load_activations(const int8_t* q, uint32_t i) { return load_bytes(q + i / 32 * 128 + i % 32); }
-inline Bytes load_last_activations(const int8_t* q, uint32_t i) { return load_activations(q, i); }
+inline Bytes load_activations(const int8_t* q, size_t i) { return load_bytes(q + i / 32 * 128 + i % 32); }
+inline Bytes load_last_activations(const int8_t* q, size_t i) { return load_activations(q, i); }
 inline Bytes all_bytes(int8_t b) { return vdupq_n_s8(b); }
 inline Bytes both(Bytes a, Bytes b) { return vandq_s8(a, b); }
 inline Bytes either(Bytes a, Bytes b) { return vorrq_s8(a, b); }
@@ -87,6 +87,10 @@ inline Bytes repeat_word(const int8_t* from) {
 }
 inline Sums no_sums() { return vdupq_n_s32(0); }
 inline Sums dot(Sums sums, Bytes codes, Bytes q) { return vdotq_s32(sums, codes, q); }
+inline Sums dot_activations(Sums sums, Bytes codes, const int8_t* q, size_t i) {
+  return dot(sums, codes, load_activations(q, i));
+}
+inline Sums with_quarter(Sums a, Sums b) { return vaddq_s32(a, vshrq_n_s32(b, 2)); }
 inline Words no_words() { return vdupq_n_s32(0); }
 inline Words add_words(Words words, Sums sums) { return vaddq_s32(words, sums); }
 inline Words as_words(Bytes a) { return vreinterpretq_s32_s8(a); }

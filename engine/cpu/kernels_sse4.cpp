@@ -86,8 +86,8 @@ using Words = __m128i;  // 32 bits
 
 inline Bytes load_bytes(const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); }
 inline Bytes load_last_bytes(const void* from) { return load_bytes(from); }
-inline Bytes load_activations(const int8_t* q, uint32_t i) { return load_bytes(q + i / 32 * 128 + i % 32); }
-inline Bytes load_last_activations(const int8_t* q, uint32_t i) { return load_activations(q, i); }
+inline Bytes load_activations(const int8_t* q, size_t i) { return load_bytes(q + i / 32 * 128 + i % 32); }
+inline Bytes load_last_activations(const int8_t* q, size_t i) { return load_activations(q, i); }
 inline Bytes all_bytes(char b) { return _mm_set1_epi8(b); }
 inline Bytes both(Bytes a, Bytes b) { return _mm_and_si128(a, b); }
 inline Bytes either(Bytes a, Bytes b) { return _mm_or_si128(a, b); }
@@ -121,6 +121,10 @@ inline Bytes repeat_word(const int8_t* from) {
 }
 inline Sums no_sums() { return _mm_setzero_si128(); }
 inline Sums dot(Sums sums, Bytes codes, Bytes q) { return _mm_add_epi16(sums, _mm_maddubs_epi16(codes, q)); }
+inline Sums dot_activations(Sums sums, Bytes codes, const int8_t* q, size_t i) {
+  return dot(sums, codes, load_activations(q, i));
+}
+inline Sums with_quarter(Sums a, Sums b) { return _mm_add_epi16(a, _mm_srai_epi16(b, 2)); }
 inline Words no_words() { return _mm_setzero_si128(); }
 inline Words add_words(Words words, Sums sums) {
   return _mm_add_epi32(words, _mm_madd_epi16(sums, _mm_set1_epi16(1)));

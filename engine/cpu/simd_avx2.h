@@ -46,8 +46,8 @@ using Words = __m256i;
 
 inline Bytes load_bytes(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
 inline Bytes load_last_bytes(const void* from) { return load_bytes(from); }
-inline Bytes load_activations(const int8_t* q, uint32_t i) { return load_bytes(q + i * 4); }
-inline Bytes load_last_activations(const int8_t* q, uint32_t i) { return load_activations(q, i); }
+inline Bytes load_activations(const int8_t* q, size_t i) { return load_bytes(q + i * 4); }
+inline Bytes load_last_activations(const int8_t* q, size_t i) { return load_activations(q, i); }
 inline Bytes all_bytes(char b) { return _mm256_set1_epi8(b); }
 inline Bytes both(Bytes a, Bytes b) { return _mm256_and_si256(a, b); }
 inline Bytes either(Bytes a, Bytes b) { return _mm256_or_si256(a, b); }
@@ -98,6 +98,16 @@ inline int32_t total(Words w) {
   __m128i v = _mm_add_epi32(_mm256_castsi256_si128(w), _mm256_extracti128_si256(w, 1));
   v = _mm_add_epi32(v, _mm_shuffle_epi32(v, 0x4E));
   return _mm_cvtsi128_si32(_mm_add_epi32(v, _mm_shuffle_epi32(v, 0xB1)));
+}
+inline void store_totals(const Words (&words)[4], int32_t* to, size_t stride) {
+  const Words all =
+      _mm256_hadd_epi32(_mm256_hadd_epi32(words[0], words[1]), _mm256_hadd_epi32(words[2], words[3]));
+  const __m128i four = _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+  if (stride == 1) return _mm_storeu_si128(reinterpret_cast<__m128i*>(to), four);
+  to[0] = _mm_cvtsi128_si32(four);
+  to[stride] = _mm_extract_epi32(four, 1);
+  to[2 * stride] = _mm_extract_epi32(four, 2);
+  to[3 * stride] = _mm_extract_epi32(four, 3);
 }
 inline void store_words(int32_t* to, Words w) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), w); }
 inline Floats bytes_to_floats(Byte16 bytes) {
