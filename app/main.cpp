@@ -103,10 +103,20 @@ std::string read_keymap(const Options& options, Keymap& keymap) {
   return {};
 }
 
+// Why -c has none to go on with: it leaves out what -p asked and what is archived.
+std::string why_none_to_continue(Store& store) {
+  const std::vector<StoredConversation> stored = store.conversations(1, /*archived=*/true);
+  if (stored.empty()) return "-c: nothing is stored yet";
+  return fmt::format(
+      "-c: all that is stored is archived or was asked with -p ('bitnet-chat list --all' shows it); --resume "
+      "{} opens the latest",
+      stored.front().id);
+}
+
 void open_wanted_conversation(const Options& options, Store& store, Chat& chat) {
   if (options.resume_last) {
     const auto latest = store.latest_conversation();
-    if (!latest) throw Error(ErrorKind::runtime, "-c: nothing is stored yet");
+    if (!latest) throw Error(ErrorKind::runtime, why_none_to_continue(store));
     chat.open_conversation(*latest);
   } else if (options.conversation) {
     chat.open_conversation(conversation_to_open(store, *options.conversation).id);

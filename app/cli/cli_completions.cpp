@@ -18,12 +18,12 @@ _bitnet_chat_words() {
   done
 }
 
-# Numbers of conversations. Nothing of a title gets here.
+# Numbers of conversations, with --deleted of those in the trash. Nothing of a title gets here.
 _bitnet_chat_ids() {
   local id title
   while read -r id title; do
     if [[ $id =~ ^[0-9]+$ ]]; then _bitnet_chat_words "$id"; fi
-  done < <(bitnet-chat list 2>/dev/null)
+  done < <(bitnet-chat list "$@" 2>/dev/null)
 }
 
 _bitnet_chat_files() {
@@ -31,16 +31,23 @@ _bitnet_chat_files() {
   mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 }
 
-# Folders, .gguf files, the models that 'bitnet-chat pull' has fetched and the names of what is here.
-_bitnet_chat_models() {
+# The models that 'bitnet-chat pull' has fetched.
+_bitnet_chat_pulled() {
   local models="${XDG_CACHE_HOME:-$HOME/.cache}/bitnet-chat/models/hub"
-  compopt -o filenames 2>/dev/null
   mapfile -t COMPREPLY < <(
-    compgen -d -- "$cur"
-    compgen -f -X '!*.gguf' -- "$cur"
     [[ -d $models ]] && cd "$models" && printf '%s\n' */* | while read -r name; do
       [[ -d $name && $name == "$cur"* ]] && printf '%s\n' "$name"
     done
+  )
+}
+
+# Folders, .gguf files, the models that 'bitnet-chat pull' has fetched and the names of what is here.
+_bitnet_chat_models() {
+  _bitnet_chat_pulled
+  compopt -o filenames 2>/dev/null
+  mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(
+    compgen -d -- "$cur"
+    compgen -f -X '!*.gguf' -- "$cur"
     bitnet-chat models --names 2>/dev/null | while read -r name; do
       [[ $name == "$cur"* ]] && printf '%s\n' "$name"
     done
@@ -52,10 +59,22 @@ _bitnet_chat_models() {
 constexpr const char* kZshHead = R"SH(#compdef bitnet-chat
 # zsh completion for bitnet-chat. Made by: bitnet-chat print zsh
 
-_bitnet_chat_conversations() {
+_bitnet_chat_list() {
   local -a rows
-  rows=(${(f)"$(bitnet-chat list 2>/dev/null | sed -nE 's/[\\:]/\\&/g; s/^ *([0-9]+) +/\1:/p')"})
+  rows=(${(f)"$(bitnet-chat list $@ 2>/dev/null | sed -nE 's/[\\:]/\\&/g; s/^ *([0-9]+) +/\1:/p')"})
   _describe conversation rows
+}
+
+_bitnet_chat_conversations() { _bitnet_chat_list; }
+_bitnet_chat_deleted() { _bitnet_chat_list --deleted; }
+
+# The models that 'bitnet-chat pull' has fetched.
+_bitnet_chat_pulled() {
+  local models=${XDG_CACHE_HOME:-$HOME/.cache}/bitnet-chat/models/hub
+  local -a pulled
+  pulled=($models/*/*(N/))
+  pulled=(${pulled#$models/})
+  compadd "$@" -a pulled
 }
 
 # .gguf files and the models that 'bitnet-chat pull' has fetched.
@@ -99,17 +118,22 @@ fi
 constexpr const char* kFishHead = R"SH(# fish completion for bitnet-chat. Made by: bitnet-chat print fish
 
 function __bitnet_chat_conversations
-    bitnet-chat list 2>/dev/null | string replace -rf '^ *(\d+) +' '$1\t'
+    bitnet-chat list $argv 2>/dev/null | string replace -rf '^ *(\d+) +' '$1\t'
 end
 
-# .gguf files and the models that 'bitnet-chat pull' has fetched.
-function __bitnet_chat_models
-    __fish_complete_suffix .gguf
+# The models that 'bitnet-chat pull' has fetched.
+function __bitnet_chat_pulled
     set -l cache $XDG_CACHE_HOME
     test -n "$cache"; or set cache $HOME/.cache
     for folder in $cache/bitnet-chat/models/hub/*/*/
         string replace -r '.*/([^/]+/[^/]+)/$' '$1' $folder
     end
+end
+
+# .gguf files, those models and the names of what is here.
+function __bitnet_chat_models
+    __fish_complete_suffix .gguf
+    __bitnet_chat_pulled
     bitnet-chat models --names 2>/dev/null
 end
 
@@ -173,7 +197,10 @@ std::string bash_list(std::string_view words) {
 std::string bash_words(std::string_view words) {
   if (words == "%file") return "_bitnet_chat_files";
   if (words == "%model") return "_bitnet_chat_models";
+  if (words == "%pulled") return "_bitnet_chat_pulled";
   if (words == "%id") return "_bitnet_chat_ids";
+  if (words == "%deleted") return "_bitnet_chat_ids --deleted";
+  if (words == "%command") return fmt::format("_bitnet_chat_words {}", bash_list(tool_names()));
   return words.empty() ? "COMPREPLY=()" : fmt::format("_bitnet_chat_words {}", bash_list(words));
 }
 
@@ -280,7 +307,10 @@ std::string zsh_description(std::string_view text) {
 std::string zsh_action(std::string_view words) {
   if (words == "%file") return "_files";
   if (words == "%model") return "_bitnet_chat_models";
+  if (words == "%pulled") return "_bitnet_chat_pulled";
   if (words == "%id") return "_bitnet_chat_conversations";
+  if (words == "%deleted") return "_bitnet_chat_deleted";
+  if (words == "%command") return "_bitnet_chat_commands";
   return words.empty() ? " " : fmt::format("({})", words);
 }
 
@@ -329,7 +359,10 @@ std::string fish_option(const OptionRow& row, const std::string& condition) {
 std::string fish_argument(const ToolRow& tool) {
   const std::string_view words = tool.words;
   if (words == "%model") return "(__bitnet_chat_models)";
+  if (words == "%pulled") return "(__bitnet_chat_pulled)";
   if (words == "%id") return "(__bitnet_chat_conversations)";
+  if (words == "%deleted") return "(__bitnet_chat_conversations --deleted)";
+  if (words == "%command") return tool_names();
   return std::string(words);
 }
 

@@ -80,7 +80,6 @@ const OptionRow kModelRows[] = {
      .value = "FILE",
      .words = "%file",
      .help = "write to it which experts each token has: a line with position, layer and ids for each",
-     .example = "experts.txt",
      .read = [](Options& o, View v) { o.expert_trace = not_empty("expert-trace", v); }},
     {.flags = "--i2s-layout",
      .value = "128|64|1x4",
@@ -117,7 +116,8 @@ const OptionRow kAskRows[] = {
     {.flags = "-p,--prompt",
      .value = "TEXT",
      .help =
-         "ask this question, print the answer and end; text on standard input is added after a blank line",
+         "ask this question, print the answer and end; text on standard input is added after a blank line "
+         "(an @FILE is not read: pipe the file in)",
      .read =
          [](Options& o, View v) {
            if (v.empty()) throw Error(ErrorKind::usage, "-p: wanted a question, found nothing");
@@ -275,7 +275,9 @@ const OptionGroup kGroups[] = {
 
 const TextRow kExitCodes[] = {
     {"0", "ok; also if the reader of a pipe went away"},
-    {"1", "runtime error; also if search finds nothing"},
+    {"1",
+     "runtime error; also if search finds nothing, or if a line of --output jsonl failed and no answer came "
+     "after it"},
     {"2", "usage: the command line, the config file or a script cannot be understood"},
     {"3",
      "an expectation or a command of a script failed, a replay differed, or bench validate found a stage "
@@ -283,6 +285,7 @@ const TextRow kExitCodes[] = {
     {"4", "the model cannot be loaded"},
     {"5", "no usable device, or the device was lost"},
     {"6", "the database cannot be used"},
+    {"129", "hung up (SIGHUP)"},
     {"130", "interrupted (SIGINT)"},
     {"143", "terminated (SIGTERM)"},
 };

@@ -16,7 +16,8 @@ namespace bitnet {
 struct OptionRow {
   const char* flags;              // "-p,--prompt": short ones first; "MODEL": no flag, an argument
   const char* value = "";         // the value after it, as help shows it; "" = on or off
-  const char* words = "";         // completions of the value: words, or one of %file %model %id
+  const char* words = "";         // completions of the value: words, or one of %file %model %pulled %id
+                                  // %deleted %command
   const char* help = "";          // without a full stop
   const char* setting = nullptr;  // a row of the settings table gives the range, the help and the reader
   const char* example =

@@ -58,9 +58,10 @@ std::vector<int32_t> separated_ids(const std::string& text) {
     int32_t id = 0;
     const auto [next, error] = std::from_chars(text.data() + at, text.data() + text.size(), id);
     if (error != std::errc()) {
+      const std::string word = text.substr(at, text.find_first_of(" \t\r\n,", at) - at);
       throw Error(ErrorKind::usage,
                   fmt::format("detokenize: wanted token ids with spaces or commas between, found '{}'",
-                              printable(text.substr(at, 20))));
+                              printable(word.substr(0, 20))));
     }
     ids.push_back(id);
     at = static_cast<size_t>(next - text.data());

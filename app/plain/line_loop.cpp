@@ -98,7 +98,7 @@ int run_question(Chat& chat, EventLoop& loop, const std::string& question, const
   while (chat.busy()) {
     if (!watch.round()) return watch.end(0);
   }
-  return watch.end(hooks.exit_code());
+  return watch.end(hooks.exit_code().value_or(1));
 }
 
 int run_script(Chat& chat, EventLoop& loop, ScriptDriver& script, ScriptTarget& target,
@@ -115,9 +115,10 @@ int run_piped_lines(Chat& chat, EventLoop& loop, const LineLoopHooks& hooks) {
   Watch watch(chat, loop, hooks);
   PipedLines lines;
   bool asked = false;
+  const auto end = [&] { return watch.end(hooks.exit_code().value_or(asked ? 1 : 0)); };
   while (true) {
     if (chat.failure()) throw *chat.failure();
-    if (chat.quit_requested()) return watch.end(0);
+    if (chat.quit_requested()) return end();
     if (chat.busy() || chat.loading()) {
       loop.unwatch(STDIN_FILENO);
     } else if (const auto line = lines.next()) {
@@ -125,11 +126,11 @@ int run_piped_lines(Chat& chat, EventLoop& loop, const LineLoopHooks& hooks) {
       chat.submit(*line);
       continue;
     } else if (lines.ended()) {
-      return watch.end(asked ? hooks.exit_code() : 0);
+      return end();
     } else {
       loop.watch(STDIN_FILENO, [&] { lines.read_some(); });
     }
-    if (!watch.round()) return watch.end(0);
+    if (!watch.round() && !chat.quit_requested()) return watch.end(0);
   }
 }
 

@@ -24,6 +24,7 @@
 // Bytes that are not UTF-8 become U+FFFD. On a terminal, control characters are shown as text_safe.h says.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "app/base/output.h"
@@ -40,7 +41,8 @@ class JsonFrontEnd : public FrontEnd, public ScriptTarget {
   void drive(Chat& chat) { chat_ = &chat; }
 
   bool output_closed() const { return output_.closed(); }
-  int exit_code() const { return exit_code_; }
+  // Of the last answer, or 1 if an error came after it; nothing if there was neither.
+  std::optional<int> exit_code() const { return exit_code_; }
   void fatal(std::string_view text, int code);  // the error that ends the program
   void exit(int code);
 
@@ -71,7 +73,7 @@ class JsonFrontEnd : public FrontEnd, public ScriptTarget {
   bool session_sent_ = false;  // the object of that type
   int64_t conversation_ = 0;   // the stored one; 0: none
   std::vector<PendingFile> pending_;
-  int exit_code_ = 1;
+  std::optional<int> exit_code_;
 };
 
 }  // namespace bitnet

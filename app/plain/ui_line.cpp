@@ -81,6 +81,13 @@ void LineFrontEnd::show_answer(Output& to, const ShownMessage& message) {
   if (const std::string mark = mark_of(message); !mark.empty()) put(to, mark);
 }
 
+// Returns whether it is the one that was shown before, as far as the chat knows: one that is not stored has
+// no number.
+bool LineFrontEnd::note_conversation() {
+  const int64_t before = std::exchange(conversation_, chat_ == nullptr ? 0 : chat_->conversation());
+  return before != 0 && conversation_ == before;
+}
+
 void LineFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
   visible_.clear();
   size_t known = 0;
@@ -88,10 +95,11 @@ void LineFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
   const bool fewer = known < shown_.size();
   shown_.clear();
   for (const ShownMessage& message : messages) shown_.push_back(message.id);
+  const bool same = note_conversation();
   if (options_.question) return;
   // Messages that have been printed are not printed again, but a script sees them all the same.
   if (messages.empty()) {
-    if (fewer) put(output_, "--- new conversation ---\n");
+    if (fewer) put(output_, same ? "--- back to the start ---\n" : "--- new conversation ---\n");
   } else if (known == 0) {
     put(output_, "--- conversation ---\n");
   } else if (fewer) {
@@ -110,6 +118,7 @@ void LineFrontEnd::transcript(const std::vector<ShownMessage>& messages) {
 
 void LineFrontEnd::message(const ShownMessage& message) {
   shown_.push_back(message.id);
+  note_conversation();
   if (options_.question) return;
   if (message.role == Role::assistant) {
     // An answer that has a beginning goes on after it.

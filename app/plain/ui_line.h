@@ -70,6 +70,7 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   std::string screenshot() override;
 
  private:
+  bool note_conversation();
   void put(Output& to, std::string_view text);
   void put_answer(Output& to, std::string_view text);  // broken between words if `to` is a terminal
   void end_row(Output& to);
@@ -88,6 +89,7 @@ class LineFrontEnd : public FrontEnd, public ScriptTarget {
   std::optional<std::pair<int, int>> size_;  // columns and rows that a script has set
   std::unique_ptr<CastRecorder> recording_;
   std::vector<int64_t> shown_;  // ids of the messages shown so far
+  int64_t conversation_ = 0;    // theirs, where it is stored
   WordWrap wrap_;
   bool at_line_start_ = true;
   bool thinks_ = false;  // a thought is being written

@@ -386,6 +386,7 @@ size_t TranscriptView::code_at(int visible_row) {
 }
 
 std::vector<Row> TranscriptView::visible() {
+  if (!words_.empty()) search();  // before `top` is taken: it lays out what is above, which moves the rows
   const size_t top = first_visible();
   const size_t end = std::min(rows_laid(), top + static_cast<size_t>(height_));
   std::vector<Row> rows;

@@ -80,7 +80,6 @@ void TranscriptView::show_match() {
 }
 
 void TranscriptView::bring_out_matches(size_t top, std::vector<Row>& rows) {
-  search();
   if (blocks_.empty()) return;
   for (size_t b = block_at(top); b < blocks_.size(); ++b) {
     const Block& block = blocks_[b];

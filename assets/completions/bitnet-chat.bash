@@ -8,12 +8,12 @@ _bitnet_chat_words() {
   done
 }
 
-# Numbers of conversations. Nothing of a title gets here.
+# Numbers of conversations, with --deleted of those in the trash. Nothing of a title gets here.
 _bitnet_chat_ids() {
   local id title
   while read -r id title; do
     if [[ $id =~ ^[0-9]+$ ]]; then _bitnet_chat_words "$id"; fi
-  done < <(bitnet-chat list 2>/dev/null)
+  done < <(bitnet-chat list "$@" 2>/dev/null)
 }
 
 _bitnet_chat_files() {
@@ -21,16 +21,23 @@ _bitnet_chat_files() {
   mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 }
 
-# Folders, .gguf files, the models that 'bitnet-chat pull' has fetched and the names of what is here.
-_bitnet_chat_models() {
+# The models that 'bitnet-chat pull' has fetched.
+_bitnet_chat_pulled() {
   local models="${XDG_CACHE_HOME:-$HOME/.cache}/bitnet-chat/models/hub"
-  compopt -o filenames 2>/dev/null
   mapfile -t COMPREPLY < <(
-    compgen -d -- "$cur"
-    compgen -f -X '!*.gguf' -- "$cur"
     [[ -d $models ]] && cd "$models" && printf '%s\n' */* | while read -r name; do
       [[ -d $name && $name == "$cur"* ]] && printf '%s\n' "$name"
     done
+  )
+}
+
+# Folders, .gguf files, the models that 'bitnet-chat pull' has fetched and the names of what is here.
+_bitnet_chat_models() {
+  _bitnet_chat_pulled
+  compopt -o filenames 2>/dev/null
+  mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(
+    compgen -d -- "$cur"
+    compgen -f -X '!*.gguf' -- "$cur"
     bitnet-chat models --names 2>/dev/null | while read -r name; do
       [[ $name == "$cur"* ]] && printf '%s\n' "$name"
     done
@@ -179,9 +186,9 @@ _bitnet_chat() {
     export) _bitnet_chat_ids ;;
     import) _bitnet_chat_files ;;
     delete) _bitnet_chat_ids ;;
-    undelete) _bitnet_chat_ids ;;
+    undelete) _bitnet_chat_ids --deleted ;;
     pull) _bitnet_chat_words 'bitnet-2b4t' 'falcon-e-1b' 'falcon-e-3b' 'bonsai-1.7b' 'bonsai-4b' 'bonsai-8b' 'bonsai-8b-pq2' 'bonsai-27b' 'bonsai-27b-q2' 'bonsai2-27b' 'maple-20b' 'maple-20b-tq2' ;;
-    rm) _bitnet_chat_models ;;
+    rm) _bitnet_chat_pulled ;;
     info) _bitnet_chat_models ;;
     devices) _bitnet_chat_models ;;
     tokenize) _bitnet_chat_models ;;
@@ -193,6 +200,7 @@ _bitnet_chat() {
     bench) _bitnet_chat_models ;;
     plan) _bitnet_chat_models ;;
     serve) _bitnet_chat_models ;;
+    help) _bitnet_chat_words 'list' 'show' 'search' 'replay' 'export' 'import' 'delete' 'undelete' 'models' 'pull' 'rm' 'info' 'devices' 'tokenize' 'detokenize' 'render' 'logits' 'probe' 'perplexity' 'bench' 'plan' 'serve' 'help' 'print' ;;
     print) _bitnet_chat_words 'config' 'man' 'bash' 'zsh' 'fish' ;;
     '')
       _bitnet_chat_models

@@ -1,17 +1,22 @@
 # fish completion for bitnet-chat. Made by: bitnet-chat print fish
 
 function __bitnet_chat_conversations
-    bitnet-chat list 2>/dev/null | string replace -rf '^ *(\d+) +' '$1\t'
+    bitnet-chat list $argv 2>/dev/null | string replace -rf '^ *(\d+) +' '$1\t'
 end
 
-# .gguf files and the models that 'bitnet-chat pull' has fetched.
-function __bitnet_chat_models
-    __fish_complete_suffix .gguf
+# The models that 'bitnet-chat pull' has fetched.
+function __bitnet_chat_pulled
     set -l cache $XDG_CACHE_HOME
     test -n "$cache"; or set cache $HOME/.cache
     for folder in $cache/bitnet-chat/models/hub/*/*/
         string replace -r '.*/([^/]+/[^/]+)/$' '$1' $folder
     end
+end
+
+# .gguf files, those models and the names of what is here.
+function __bitnet_chat_models
+    __fish_complete_suffix .gguf
+    __bitnet_chat_pulled
     bitnet-chat models --names 2>/dev/null
 end
 
@@ -53,7 +58,7 @@ complete -c bitnet-chat -l i2s-layout -x -a '128 64 1x4' -d 'how i2_s weights li
 complete -c bitnet-chat -l activation -x -a 'relu2 silu' -d 'of the feed-forward, if the file is wrong about it; '\''info'\'' prints what is used and why'
 complete -c bitnet-chat -l steer -x -d 'add a vector of an .npy file, S times, to the residual stream after layer L, at every position; may be given again'
 complete -c bitnet-chat -l ablate-head -x -d 'let head H of layer L give zeros; may be given again'
-complete -c bitnet-chat -s p -l prompt -x -d 'ask this question, print the answer and end; text on standard input is added after a blank line'
+complete -c bitnet-chat -s p -l prompt -x -d 'ask this question, print the answer and end; text on standard input is added after a blank line (an @FILE is not read: pipe the file in)'
 complete -c bitnet-chat -l keep -d 'let -c and the list of /open have the conversation of -p too, which they leave out otherwise'
 complete -c bitnet-chat -l script -r -F -d 'run a scripted session; - is standard input'
 complete -c bitnet-chat -l output -x -a 'text tui jsonl' -d 'text: plain lines; tui: the screen, 80x24 if there is no terminal; jsonl: one JSON object per line, and each line of standard input is a turn or a command'
@@ -107,11 +112,11 @@ complete -c bitnet-chat -n '__fish_seen_subcommand_from export' -s o -l out -r -
 complete -c bitnet-chat -n '__fish_seen_subcommand_from import' -a '%file'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from delete' -a '(__bitnet_chat_conversations)'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from delete' -l now -d 'delete it for good: no word of it stays in the database'
-complete -c bitnet-chat -n '__fish_seen_subcommand_from undelete' -a '(__bitnet_chat_conversations)'
+complete -c bitnet-chat -n '__fish_seen_subcommand_from undelete' -a '(__bitnet_chat_conversations --deleted)'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from models' -l json -d 'print one JSON object'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from models' -l names -d 'print nothing but the names of what is here'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from pull' -a 'bitnet-2b4t falcon-e-1b falcon-e-3b bonsai-1.7b bonsai-4b bonsai-8b bonsai-8b-pq2 bonsai-27b bonsai-27b-q2 bonsai2-27b maple-20b maple-20b-tq2'
-complete -c bitnet-chat -n '__fish_seen_subcommand_from rm' -a '(__bitnet_chat_models)'
+complete -c bitnet-chat -n '__fish_seen_subcommand_from rm' -a '(__bitnet_chat_pulled)'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from rm' -l yes -d 'do not ask'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from info' -a '(__bitnet_chat_models)'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from devices' -a '(__bitnet_chat_models)'
@@ -157,4 +162,5 @@ complete -c bitnet-chat -n '__fish_seen_subcommand_from serve' -l port -x -d 'po
 complete -c bitnet-chat -n '__fish_seen_subcommand_from serve' -l host -x -d 'address to listen on (127.0.0.1); on any that others reach, clients have to show a key'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from serve' -l key-file -r -F -d 'file of mode 0600 with the key that clients show; made with a new key where there is none (serve-key in the config folder; none on 127.0.0.1)'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from serve' -l cache -x -d 'memory for what the model has read of the last conversations (1G)'
+complete -c bitnet-chat -n '__fish_seen_subcommand_from help' -a 'list show search replay export import delete undelete models pull rm info devices tokenize detokenize render logits probe perplexity bench plan serve help print'
 complete -c bitnet-chat -n '__fish_seen_subcommand_from print' -a 'config man bash zsh fish'

@@ -1,10 +1,22 @@
 #compdef bitnet-chat
 # zsh completion for bitnet-chat. Made by: bitnet-chat print zsh
 
-_bitnet_chat_conversations() {
+_bitnet_chat_list() {
   local -a rows
-  rows=(${(f)"$(bitnet-chat list 2>/dev/null | sed -nE 's/[\\:]/\\&/g; s/^ *([0-9]+) +/\1:/p')"})
+  rows=(${(f)"$(bitnet-chat list $@ 2>/dev/null | sed -nE 's/[\\:]/\\&/g; s/^ *([0-9]+) +/\1:/p')"})
   _describe conversation rows
+}
+
+_bitnet_chat_conversations() { _bitnet_chat_list; }
+_bitnet_chat_deleted() { _bitnet_chat_list --deleted; }
+
+# The models that 'bitnet-chat pull' has fetched.
+_bitnet_chat_pulled() {
+  local models=${XDG_CACHE_HOME:-$HOME/.cache}/bitnet-chat/models/hub
+  local -a pulled
+  pulled=($models/*/*(N/))
+  pulled=(${pulled#$models/})
+  compadd "$@" -a pulled
 }
 
 # .gguf files and the models that 'bitnet-chat pull' has fetched.
@@ -62,7 +74,7 @@ _bitnet_chat() {
     '--activation[of the feed-forward, if the file is wrong about it; '\''info'\'' prints what is used and why]:relu2|silu:(relu2 silu)'
     '*--steer[add a vector of an .npy file, S times, to the residual stream after layer L, at every position; may be given again]:layer=L,file=F,scale=S: '
     '*--ablate-head[let head H of layer L give zeros; may be given again]:L\:H: '
-    '(-p --prompt)'{-p,--prompt}'[ask this question, print the answer and end; text on standard input is added after a blank line]:TEXT: '
+    '(-p --prompt)'{-p,--prompt}'[ask this question, print the answer and end; text on standard input is added after a blank line (an @FILE is not read\: pipe the file in)]:TEXT: '
     '--keep[let -c and the list of /open have the conversation of -p too, which they leave out otherwise]'
     '--script[run a scripted session; - is standard input]:FILE:_files'
     '--output[text\: plain lines; tui\: the screen, 80x24 if there is no terminal; jsonl\: one JSON object per line, and each line of standard input is a turn or a command]:text|tui|jsonl:(text tui jsonl)'
@@ -150,7 +162,7 @@ _bitnet_chat() {
       ;;
     undelete)
       own=(
-        '2:ID:_bitnet_chat_conversations'
+        '2:ID:_bitnet_chat_deleted'
       )
       ;;
     models)
@@ -167,7 +179,7 @@ _bitnet_chat() {
     rm)
       own=(
         '--yes[do not ask]'
-        '2:NAME:_bitnet_chat_models'
+        '2:NAME:_bitnet_chat_pulled'
       )
       ;;
     info)
@@ -260,7 +272,7 @@ _bitnet_chat() {
       ;;
     help)
       own=(
-        '2:\[COMMAND\]: '
+        '2:\[COMMAND\]:_bitnet_chat_commands'
       )
       ;;
     print)

@@ -57,7 +57,7 @@ class Install(unittest.TestCase):
         done = run("man", "-l", "--warnings", "-P", "cat", os.path.join(ASSETS, MADE["man"]),
                    env=self.env | {"MANWIDTH": "80"})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for text in ("--top-p", "/regen", "repeat_penalty", "XDG_CONFIG_HOME", "143", "\\n"):
+        for text in ("--top-p", "/regen", "repeat_penalty", "XDG_CONFIG_HOME", "129", "143", "\\n"):
             self.assertIn(text, done.stdout)
 
     def test_every_shell_takes_its_completions(self):
@@ -94,6 +94,12 @@ class Install(unittest.TestCase):
         self.assertEqual(self.complete("show", ""), [])
         self.assertEqual(run(PROGRAM, "-p", "Hello!", env=self.env).returncode, 0)
         self.assertEqual(self.complete("show", ""), ["1"])
+        self.assertEqual(self.complete("undelete", ""), [])
+        self.assertEqual(run(PROGRAM, "delete", "1", env=self.env).returncode, 0)
+        self.assertEqual(self.complete("undelete", ""), ["1"])
+        self.assertEqual(self.complete("show", ""), [])
+        self.assertEqual(self.complete("rm", ""), ["owner/repo"])
+        self.assertEqual(self.complete("help", "unde"), ["undelete"])
 
     @have("fish")
     def test_fish_completes(self):
@@ -103,6 +109,11 @@ class Install(unittest.TestCase):
         self.assertEqual(sorted(complete("bitnet-chat --i2s-layout ")), ["128", "1x4", "64"])
         self.assertEqual(complete("bitnet-chat repl"), ["replay"])
         self.assertEqual(complete("bitnet-chat replay --ins"), ["--instant"])
+        self.assertEqual(complete("bitnet-chat help unde"), ["undelete"])
+        for command in (["-p", "Hello!"], ["-p", "And you?"], ["delete", "1"]):
+            self.assertEqual(run(PROGRAM, *command, env=self.env).returncode, 0)
+        self.assertEqual(complete("bitnet-chat undelete "), ["1"])
+        self.assertEqual(complete("bitnet-chat show "), ["2"])
 
     def store_hostile_title(self):
         """One conversation, whose title would run a command or be taken for rows of others."""

@@ -29,6 +29,14 @@ class Keeping(ProgramCase):
         self.assertEqual([m["role"] for m in exported["messages"]], ["user", "assistant"] * 2)
         self.assertEqual(run("replay", "1", "--instant")[0], 0)
 
+    def test_what_was_only_asked_is_named_where_nothing_goes_on(self):
+        self.assertIn("-c: nothing is stored yet", run(TALKING, "-c", "-p", "And you?")[2])
+        run(TALKING, "-p", "Hello!")
+        code, _, err = run(TALKING, "-c", "-p", "And you?")
+        self.assertEqual(code, 1)
+        self.assertIn("--resume 1 opens the latest", err)
+        self.assertNotIn("nothing is stored", err)
+
     def test_a_long_conversation_goes_on_at_once(self):
         kept = FOLDER + "/cache/bitnet-chat/kv"
 

@@ -144,6 +144,14 @@ class Program(ProgramCase):
         self.assertEqual(run(TALKING, "--output", "jsonl", "--private", text='"""\nopen')[0], 2)
         self.assertEqual(run(TALKING, "--output", "jsonl", "--private", text="/quit\nHello!\n")[0], 0)
 
+    def test_json_lines_end_with_1_where_a_line_failed_and_no_answer_came_after_it(self):
+        for code, text in [(0, "/set temp\n"), (1, "/bogus\n"), (1, "/bogus\n/set temp\n"), (1, "/bogus\n/quit\n"),
+                           (1, "Hello!\n/goto 99\n"), (1, "Hello!\n/goto 99\n/quit\n"), (0, "/bogus\nHello!\n")]:
+            with self.subTest(text=text):
+                found, out, err = run(TALKING, "--output", "jsonl", "--private", "--device", "cpu", "-n", "2", text=text)
+                self.assertEqual((found, err), (code, ""))
+                self.assertEqual(json.loads(out.splitlines()[-1]), {"type": "exit", "code": code})
+
     def test_exit_codes(self):
         for code, arguments in [(2, ["--frob"]), (2, ["--temp", "nan", "-p", "x"]), (4, ["missing.gguf", "-p", "x"]),
                                 (4, [__file__, "-p", "x"]), (4, ["info", __file__]), (1, ["--resume", "9", "-p", "x"]), (1, ["-c", "-p", "x"]),
@@ -233,7 +241,9 @@ class Program(ProgramCase):
         special = run("tokenize", TALKING, "--special", text=text)[1]
         self.assertLess(len(special.split()), len(ids.split()))
         self.assertEqual(run("detokenize", TALKING, text=special), (0, text, ""))
-        self.assertEqual(run("detokenize", TALKING, text="1 x")[0], 2)
+        code, _, err = run("detokenize", TALKING, text="1 x\n2")
+        self.assertEqual(code, 2)
+        self.assertIn("found 'x'\n", err)
         messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello!"}]
         code, prompt, err = run("render", TALKING, text=json.dumps(messages))
         self.assertEqual((code, err), (0, ""))

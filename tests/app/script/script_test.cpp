@@ -160,6 +160,17 @@ TEST_F(LineLoopTest, AScriptWaitsInterruptsAndExpects) {
   EXPECT_THAT(drain(out_), HasSubstr("> Hello\nthe first answer\n> go\nabcd\n[interrupted]\n"));
 }
 
+TEST_F(LineLoopTest, ANewConversationIsOneThatIsNotTheSame) {
+  for (int i = 0; i < 3; ++i) fake_.answer("Hi");
+  Output out(out_[1]);
+  Output err(err_[1]);
+  LineFrontEnd front({}, out, err);
+  EXPECT_EQ(run(front, "one\n@wait idle\n/edit two\n@wait idle\n/undo\nthree\n@wait idle\n/new\n/quit\n"), 0);
+  EXPECT_EQ(drain(out_),
+            "> one\nHi\n> /edit two\n--- back to the start ---\n> two\nHi\n> /undo\n"
+            "--- back to the start ---\n> three\nHi\n> /new\n--- new conversation ---\n> /quit\n");
+}
+
 TEST_F(LineLoopTest, AFailedExpectationShowsWhatWasThere) {
   fake_.answer("something else");
   Output out(out_[1]);

@@ -335,9 +335,9 @@ TEST(Transcript, ALongConversationIsLaidOutAsItIsLookedAt) {
   }
 }
 
-std::string brought_out(TranscriptView& view) {
+std::string brought_out(const std::vector<Row>& rows) {
   std::string out;
-  for (const Row& row : view.visible()) {
+  for (const Row& row : rows) {
     for (const Span& span : row.spans) {
       const bool here = span.face.tone == Tone::match_here;
       if (here || span.face.tone == Tone::match) out += (here ? "<" : "[") + span.text + (here ? ">" : "]");
@@ -345,6 +345,8 @@ std::string brought_out(TranscriptView& view) {
   }
   return out;
 }
+
+std::string brought_out(TranscriptView& view) { return brought_out(view.visible()); }
 
 TEST(Find, BringsOutMatchesAndGoesThroughThem) {
   TranscriptView view;
@@ -372,6 +374,24 @@ TEST(Find, BringsOutMatchesAndGoesThroughThem) {
   view.next_match(1);
   view.find("");
   EXPECT_EQ(brought_out(view), "");
+}
+
+// After a resize only what is in view is laid out, and looking for the words lays out what is above it.
+TEST(Find, BringsOutTheWordsAfterAResize) {
+  TranscriptView view;
+  view.set_size(100, 30);
+  for (int i = 0; i < 6; ++i) {
+    view.add(Kind::user, "What is snow?");
+    view.begin_answer();
+    view.append_answer("It is snow — frozen water that falls from clouds in winter, and then melts.");
+    view.end_answer("stop");
+  }
+  view.find("snow");
+  view.set_size(40, 10);
+  const std::vector<Row> rows = view.visible();
+  EXPECT_EQ(brought_out(rows), "[snow][snow][snow]<snow>");
+  view.find("");
+  EXPECT_EQ(texts(rows), texts(view.visible()));
 }
 
 TEST(Find, LooksAtTextAndNotAtMarksAndCase) {
