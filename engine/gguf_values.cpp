@@ -8,7 +8,7 @@
 namespace bitnet {
 namespace {
 
-constexpr uint64_t kMaxStrings =
+constexpr uint64_t kMaxElements =
     1 << 21;  // far above any vocabulary; bounds what a hostile file can make us allocate
 
 // An integer of any type and its sign: `value` is the two's complement where `negative`.
@@ -107,7 +107,10 @@ const GgufValue* Checkpoint::find_typed(std::string_view key, GgufType type) con
 }
 
 const GgufValue* Checkpoint::find_array(std::string_view key) const {
-  return find_typed(key, GgufType::array);
+  const GgufValue* value = find_typed(key, GgufType::array);
+  if (value && value->count > kMaxElements)
+    fail(key, fmt::format("wanted an array of at most {} elements, got {}", kMaxElements, value->count));
+  return value;
 }
 
 uint32_t Checkpoint::to_u32(std::string_view key, const GgufValue& value) const {
@@ -157,8 +160,6 @@ std::vector<std::string> Checkpoint::find_strings(std::string_view key) const {
   if (value->element_type != GgufType::string) {
     fail(key, fmt::format("wanted an array of string, got an {}", describe_type(*value)));
   }
-  if (value->count > kMaxStrings)
-    fail(key, fmt::format("wanted at most {} strings, got {}", kMaxStrings, value->count));
   std::vector<std::string> strings;
   strings.reserve(value->count);
   const std::byte* at = value->raw.data();

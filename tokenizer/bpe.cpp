@@ -8,19 +8,13 @@
 #include "byte_alphabet.h"
 #include "engine/error.h"
 #include "merge_pairs.h"
+#include "mix.h"
 
 namespace bitnet {
 namespace {
 
 uint64_t pair_of(int32_t left, int32_t right) {
   return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
-}
-
-// The finaliser of splitmix64 (Steele et al. 2014).
-size_t mix(uint64_t x) {
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-  x = (x ^ x >> 27) * 0x94d049bb133111eb;
-  return x ^ x >> 31;
 }
 
 [[noreturn]] void bad_merge(size_t index, std::string_view line, std::string_view problem) {
@@ -42,12 +36,13 @@ MergeLine parse_merge(std::string_view line, size_t index) {
   return {line.substr(0, space), line.substr(space + 1), line, index};
 }
 
-Bpe::Bpe(size_t n_merges) : slots_(std::bit_ceil(std::max<size_t>(16, n_merges * 2)), Slot{kFree, 0, 0}) {}
+Bpe::Bpe(size_t n_merges)
+    : seed_(hash_seed()), slots_(std::bit_ceil(std::max<size_t>(16, n_merges * 2)), Slot{kFree, 0, 0}) {}
 
 void Bpe::add_merge(int32_t left, int32_t right, int32_t merged) {
   const uint64_t pair = pair_of(left, right);
   const size_t mask = slots_.size() - 1;
-  size_t i = mix(pair) & mask;
+  size_t i = mix(pair ^ seed_) & mask;
   for (; slots_[i].pair != kFree; i = (i + 1) & mask) {
     if (slots_[i].pair == pair) return;
   }
@@ -57,7 +52,7 @@ void Bpe::add_merge(int32_t left, int32_t right, int32_t merged) {
 const Bpe::Slot* Bpe::find(int32_t left, int32_t right) const {
   const uint64_t pair = pair_of(left, right);
   const size_t mask = slots_.size() - 1;
-  for (size_t i = mix(pair) & mask; slots_[i].pair != kFree; i = (i + 1) & mask) {
+  for (size_t i = mix(pair ^ seed_) & mask; slots_[i].pair != kFree; i = (i + 1) & mask) {
     if (slots_[i].pair == pair) return &slots_[i];
   }
   return nullptr;

@@ -35,6 +35,7 @@ class Bpe {
   static constexpr uint64_t kFree = ~uint64_t{0};
   const Slot* find(int32_t left, int32_t right) const;  // null if no merge joins the two
 
+  uint64_t seed_;
   std::vector<Slot> slots_;  // open addressing, a power of two, at most half full
   uint32_t n_merges_ = 0;
 };

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <bit>
+#include <utility>
 
 #include "engine/error.h"
 
@@ -38,27 +39,71 @@ constexpr std::string_view kOtherEnds[] = {
 
 }  // namespace
 
+size_t SpecialTokens::slot_of(uint64_t edge) const {
+  const size_t mask = slots_.size() - 1;
+  // Multiply-shift hashing (Dietzfelbinger et al. 1997), by a factor that nobody knows.
+  size_t i = edge * factor_ >> (std::countl_zero(slots_.size()) + 1);
+  while (slots_[i].to != 0 && slots_[i].edge != edge) i = (i + 1) & mask;
+  return i;
+}
+
+uint32_t SpecialTokens::make_child(uint32_t node, char byte) {
+  if (const uint32_t known = child(node, byte); known != 0) return known;
+  if (nodes_.size() * 2 > slots_.size()) {
+    const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(slots_.size() * 2));
+    for (const Slot& slot : old) {
+      if (slot.to != 0) slots_[slot_of(slot.edge)] = slot;
+    }
+  }
+  const auto made = static_cast<uint32_t>(nodes_.size());
+  nodes_.emplace_back();
+  const uint64_t edge = edge_of(node, byte);
+  slots_[slot_of(edge)] = {edge, made};
+  return made;
+}
+
 void SpecialTokens::add(int32_t id, std::string_view text, bool anywhere) {
-  if (const int32_t first = by_text_.insert(text, id); first >= 0) {
+  if (text.size() > kLongest) {
+    throw Error(
+        ErrorKind::model,
+        fmt::format("tokenizer.ggml.tokens[{}]: the special token \"{}\" has {} bytes; wanted at most {}", id,
+                    printable(text), text.size(), kLongest));
+  }
+  uint32_t node = 0;
+  for (const char byte : text) {
+    node = make_child(node, byte);
+    nodes_[node].leads |= anywhere;
+  }
+  if (nodes_[node].id >= 0) {
     throw Error(ErrorKind::model, fmt::format("tokenizer.ggml.tokens[{}]: \"{}\" is there already, as token "
                                               "{}; wanted each once",
-                                              id, printable(text), first));
+                                              id, printable(text), nodes_[node].id));
   }
-  if (anywhere) anywhere_.insert(id);
-  std::vector<size_t>& lengths = lengths_[static_cast<unsigned char>(text[0])];
-  const auto place = std::ranges::lower_bound(lengths, text.size(), std::greater<>());
-  if (place == lengths.end() || *place != text.size()) lengths.insert(place, text.size());
+  nodes_[node].id = id;
+  nodes_[node].anywhere = anywhere;
+  begins_[static_cast<uint8_t>(text[0])] = true;
+}
+
+int32_t SpecialTokens::find(std::string_view text) const {
+  uint32_t node = 0;
+  for (const char byte : text) {
+    node = child(node, byte);
+    if (node == 0) return -1;
+  }
+  return nodes_[node].id;
 }
 
 int32_t SpecialTokens::at(std::string_view text, size_t at, size_t trusted_end) const {
-  for (const size_t length : lengths_[static_cast<unsigned char>(text[at])]) {
-    if (length > text.size() - at) continue;
-    const bool trusted = at + length <= trusted_end;
-    if (!trusted && anywhere_.empty()) continue;
-    const int32_t id = by_text_.find(text.substr(at, length));
-    if (id >= 0 && (trusted || anywhere_.contains(id))) return id;
+  if (!begins_[static_cast<uint8_t>(text[at])]) return -1;
+  int32_t longest = -1;
+  uint32_t node = 0;
+  for (; at < text.size(); ++at) {
+    const bool trusted = at < trusted_end;
+    node = child(node, text[at]);
+    if (node == 0 || (!trusted && !nodes_[node].leads)) break;
+    if (nodes_[node].id >= 0 && (trusted || nodes_[node].anywhere)) longest = nodes_[node].id;
   }
-  return -1;
+  return longest;
 }
 
 bool is_end_name(std::string_view text) {

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
+
+#include "mix.h"
 
 namespace bitnet {
 
-TokenTable::TokenTable(size_t n_expected) : slots_(std::bit_ceil(std::max<size_t>(16, n_expected * 2))) {}
+TokenTable::TokenTable(size_t n_expected)
+    : seed_(hash_seed()), slots_(std::bit_ceil(std::max<size_t>(16, n_expected * 2))) {}
 
 int32_t TokenTable::insert(std::string_view bytes, int32_t id) {
   const size_t mask = slots_.size() - 1;
-  size_t i = std::hash<std::string_view>{}(bytes)&mask;
+  size_t i = hash_bytes(bytes, seed_) & mask;
   for (; slots_[i].id >= 0; i = (i + 1) & mask) {
     if (slots_[i].bytes == bytes) return slots_[i].id;
   }
@@ -20,7 +22,7 @@ int32_t TokenTable::insert(std::string_view bytes, int32_t id) {
 
 int32_t TokenTable::find(std::string_view bytes) const {
   const size_t mask = slots_.size() - 1;
-  for (size_t i = std::hash<std::string_view>{}(bytes)&mask; slots_[i].id >= 0; i = (i + 1) & mask) {
+  for (size_t i = hash_bytes(bytes, seed_) & mask; slots_[i].id >= 0; i = (i + 1) & mask) {
     if (slots_[i].bytes == bytes) return slots_[i].id;
   }
   return -1;

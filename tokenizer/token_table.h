@@ -23,6 +23,7 @@ class TokenTable {
     std::string_view bytes;
     int32_t id = -1;
   };
+  uint64_t seed_;
   std::vector<Slot> slots_;  // open addressing, a power of two, at most half full
 };
 

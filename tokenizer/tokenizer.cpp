@@ -23,6 +23,9 @@ namespace {
 // The values of tokenizer.ggml.token_type.
 constexpr int32_t kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6;
 
+// The longest tokens that are known are runs of some hundred spaces. A model may say one again and again.
+constexpr size_t kLongestToken = 4096;
+
 [[noreturn]] void bad(const std::string& message) { throw Error(ErrorKind::model, message); }
 
 std::vector<int32_t> sorted(std::vector<int32_t> ids) {
@@ -80,6 +83,11 @@ void check(const Vocabulary& v) {
   }
   if (v.tokens.empty()) bad("tokenizer.ggml.tokens: the vocabulary is empty; wanted tokens");
   if (v.tokens.size() > INT32_MAX) bad("tokenizer.ggml.tokens: more tokens than 32-bit ids");
+  for (size_t i = 0; i < v.tokens.size(); ++i) {
+    if (v.tokens[i].size() <= kLongestToken) continue;
+    bad(fmt::format("tokenizer.ggml.tokens[{}]: \"{}\" has {} bytes; wanted at most {}", i,
+                    printable(v.tokens[i]), v.tokens[i].size(), kLongestToken));
+  }
   if (!v.types.empty() && v.types.size() != v.tokens.size()) {
     bad(fmt::format("tokenizer.ggml.token_type: {} types for {} tokens; wanted one for each", v.types.size(),
                     v.tokens.size()));
@@ -179,10 +187,6 @@ int32_t or_usual(const Vocabulary& v, const std::vector<int32_t>& types, int32_t
 
 bool is_special(int32_t type) { return type == kControl || type == kUserDefined || type == kUnknown; }
 
-size_t count_special(const std::vector<int32_t>& types) {
-  return static_cast<size_t>(std::ranges::count_if(types, is_special));
-}
-
 // The tags that Gemma's vocabularies define as tokens; without <s> and </s>, which begin and end a text in
 // other vocabularies.
 bool is_html(std::string_view text) {
@@ -256,7 +260,6 @@ struct Tokenizer::Impl {
 Tokenizer::Impl::Impl(Vocabulary& v)
     : types(find_types(v)),
       bytes(v.tokens.size()),
-      special(count_special(types)),
       suppressed(sorted(v.suppressed)),
       lstrip(sorted(v.lstrip)),
       rstrip(sorted(v.rstrip)),

@@ -157,6 +157,24 @@ TEST_F(Gguf, StringsAndArraysAreBoundedByTheFile) {
   EXPECT_THAT(refusal_of_key(key_array("k", GgufType{13}, 1).data), HasSubstr("got 13"));
 }
 
+TEST_F(Gguf, ArraysOfMoreThanAnyVocabularyAreRefused) {
+  constexpr uint64_t kMost = 1 << 21;
+  for (const uint64_t n : {kMost, kMost + 1}) {
+    Recipe r;
+    r.keys = {key_array("ints", GgufType::u8, n).data + std::string(n, '\1'),
+              key_array("floats", GgufType::f32, n).data + std::string(n * 4, '\0')};
+    const auto file = open(r);
+    if (n == kMost) {
+      EXPECT_EQ(file->find_ints("ints").size(), n);
+      EXPECT_EQ(file->find_floats("floats").size(), n);
+      continue;
+    }
+    EXPECT_THAT(refusal([&] { file->find_ints("ints"); }),
+                HasSubstr("key ints: wanted an array of at most 2097152 elements, got 2097153"));
+    EXPECT_THAT(refusal([&] { file->find_floats("floats"); }), HasSubstr("got 2097153"));
+  }
+}
+
 TEST_F(Gguf, WhatIsNoFileIsNamed) {
   EXPECT_THAT(refusal([&] { Checkpoint f(path("absent.gguf")); }),
               testing::AllOf(HasSubstr("absent.gguf"), HasSubstr("No such file")));

@@ -272,6 +272,11 @@ def templates(c):
     c.key("template-that-names-it", "tokenizer.chat_template", [string("{{ 1 | nosuchfilter }}")], "nosuchfilter")
 
 
+def long_token(c):
+    c.add("spm-long-token", "tokenizer.ggml.tokens", lambda f: f.set("tokenizer.ggml.tokens", strings(
+        sentencepiece(f)[:-1] + ["a" * 4097])))
+
+
 def fine(c):
     c.add("fine-extra-tensor", None, lambda f: f.tensors.append(Tensor("extra.weight", [8], 0, b"\0" * 32)))
     c.add("fine-version-2", None, lambda f: setattr(f, "version", p32(2)))
@@ -284,7 +289,7 @@ def fine(c):
     c.add("fine-spm-no-bytes", None, lambda f: (sentencepiece(f), f.set("tokenizer.ggml.token_type", ints(
         [2, 3, 3] + [5] * 256 + [1] * (VOCAB - 259)))))
     c.add("fine-spm-long-token", None, lambda f: f.set("tokenizer.ggml.tokens", strings(
-        sentencepiece(f)[:-2] + ["a" * 100000, "\u2581" * 5000])))
+        sentencepiece(f)[:-2] + ["a" * 4096, "\u2581" * 1365])))
     c.key("fine-name", "general.name", [string(b"\x1b[2J\xff\x9b31m"), string("")])
 
 
@@ -293,7 +298,7 @@ def main(folder):
     os.makedirs(folder)
     c = Cases(folder)
     c.put("fine-valid", None, c.base.bytes())
-    for group in (truncations, header, keys, tensors, sizes, tokenizer, spm, templates, fine, *hostile_types.GROUPS,
+    for group in (truncations, header, keys, tensors, sizes, tokenizer, spm, long_token, templates, fine, *hostile_types.GROUPS,
                   *hostile_experts.GROUPS, *hostile_qwen35.GROUPS, *hostile_tokenizers.GROUPS):
         group(c)
     with open(os.path.join(folder, "cases.json"), "w") as out:

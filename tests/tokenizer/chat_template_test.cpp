@@ -242,7 +242,7 @@ TEST(ChatTemplate, HostileTemplatesStopAtALimit) {
     expect_error(source, ErrorKind::model, part);
   };
   limit(std::string((1 << 20) + 1, 'x'), "more than the 1 MB");
-  limit("{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}", "steps");
+  limit("{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}", "more than");
   limit("{{ range(100001)|list }}", "Range too big");
   limit("{{ 'x' * 1000000000000 }}", "8 MB");
   limit("{{ ('x' * 16000000) ~ ('x' * 16000000) }}", "8 MB");
@@ -250,7 +250,7 @@ TEST(ChatTemplate, HostileTemplatesStopAtALimit) {
   limit(
       "{% set ns = namespace(l=[]) %}{% for a in range(10000) %}{% set ns.l = ns.l + [('x' * 1000) * 1000] "
       "%}{% endfor %}",
-      "512 MB");
+      "256 MB");
   limit("{{ [0] * 1000000000 }}", "steps");
   limit("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "recurses");
   limit("{% for a in [1] recursive %}{{ loop([1]) }}{% endfor %}", "recurses");
@@ -275,7 +275,7 @@ TEST(ChatTemplate, HostileTemplatesStopAtALimit) {
   limit("{{ ('a' * 10000000)|list|length }}", "more than");
   limit("{{ '%1000000000d' % 1 }}", "8 MB");
   limit("{{ 'a'.ljust(1000000000) }}", "8 MB");
-  limit("{{ ('a\n' * 1000000)|indent(1000) }}", "8 MB");
+  limit("{{ ('a\n' * 1000000)|indent(1000) }}", "more than");
   limit("{{ [1]|batch(1000000000, 1)|list }}", "steps");
   limit(times("{{ (", 1) + times("(", 100000) + "1", "is not closed");
   limit("{{ " + times("(", 100000) + "1" + times(")", 100000) + " }}", "nested");
@@ -289,6 +289,83 @@ TEST(ChatTemplate, HostileTemplatesStopAtALimit) {
   limit(times("{% if 1 %}", 30000) + times("{% endif %}", 30000), "nested");
   limit(times("{% for a in b %}", 20000), "nested");
   limit("{% set " + times("(", 50000) + "a" + times(")", 50000) + " = 1 %}", "nested");
+}
+
+// Each of these reads, copies or makes much for a few nodes of the tree.
+TEST(ChatTemplate, NoWorkIsFree) {
+  for (const char* expression : {"x|length",
+                                 "x[5]",
+                                 "x[-1]",
+                                 "x ~ ''",
+                                 "x|truncate(10)",
+                                 "x|center(3)",
+                                 "x.ljust(3)",
+                                 "x.removeprefix('a')",
+                                 "x.strip(x)",
+                                 "x.rfind('b')",
+                                 "x.isalpha()",
+                                 "x.isupper()",
+                                 "x|wordcount",
+                                 "x.startswith((x ~ 'b', x))",
+                                 "x|attr(x)",
+                                 "[1]|map(attribute=x)|list",
+                                 "joiner(x)()",
+                                 "{x: 1}",
+                                 "'%.1s' % x",
+                                 "('%(a).0s' * 1000) % {'a': x}",
+                                 "('{z}' * 20000).format(z='', **d)",
+                                 "m(**d)",
+                                 "strftime_now('%c' * 400)",
+                                 "1e308|round(100)",
+                                 "'%.100f' % 1e308",
+                                 "('a b ' * 100000).split()"}) {
+    expect_error(
+        "{% macro m() %}{{ kwargs.z }}{% endmacro %}{% set x = 'a' * 8000000 %}"
+        "{% set d = dict(range(2000)|map('string')|batch(2)) %}"
+        "{% for i in range(100000) %}{% for j in range(100000) %}{% set y = " +
+            std::string(expression) + " %}{% endfor %}{% endfor %}",
+        ErrorKind::model, "the template ");
+  }
+}
+
+TEST(ChatTemplate, WhatIsKeptIsCounted) {
+  const auto limit = [](const std::string& source, const std::string& part) {
+    expect_error(source, ErrorKind::model, part);
+  };
+  limit("{% set l = ['a' * 8000000] * 5000 %}{% set m = l|map('upper')|list %}", "more than");
+  limit("{{ ('a' * 8000000).split('a')|length }}", "256 MB");
+  limit("{{ ('a\n' * 4000000).splitlines()|length }}", "more than");
+  limit("{% set l = range(100000)|list %}{{ (l * 20)|batch(1)|list|length }}", "256 MB");
+  limit("{{ [[[1]]]|tojson(indent='a' * 8000000) }}", "8 MB");
+  // A text whose writers alternate takes more than its bytes.
+  limit("{% set x = ('a' ~ messages[0].content) * 2000000 %}{% set l = [x + '', x + '', x + ''] %}",
+        "256 MB");
+  limit("{{ " + times("a", 257) + " }}", "a name of more than 256 bytes");
+}
+
+TEST(ChatTemplate, LongTextsCostNothingWhereNobodyReadsThem) {
+  EXPECT_EQ(whole(render("{% set x = 'a' * 8000000 %}{% for i in range(100000) %}{% if x and not not x %}"
+                         "{% endif %}{% endfor %}{{ ([x] * 5000)|map('safe')|list|length }}",
+                         {{"user", "hi"}})),
+            "5000");
+}
+
+TEST(ChatTemplate, TrimKnowsCharactersFromBothEnds) {
+  const auto trimmed = [](const std::string& text, const std::string& filter) {
+    return whole(render("{{ messages[0].content" + filter + " }}", {{"user", text}}));
+  };
+  EXPECT_EQ(trimmed(" \u3000\t a\u2003b \u2028\n", "|trim"), "a\u2003b");
+  EXPECT_EQ(trimmed(" \xff a\x80\x80 ", "|trim"), "\xff a\x80\x80");
+  EXPECT_EQ(trimmed("\u3000 \u3000", "|trim"), "");
+  EXPECT_EQ(trimmed(" \u3000", ".rstrip()"), "");
+  EXPECT_EQ(trimmed("éaéñéa", ".strip('aé')"), "ñ");
+  EXPECT_EQ(trimmed("éaéñéa", ".lstrip('aé')"), "ñéa");
+  EXPECT_EQ(trimmed("éaéñ\x80\xa9", ".rstrip('\xa9é')"), "éaéñ\x80");
+  EXPECT_EQ(trimmed("\u3000\x80", ".rstrip()"), "\u3000\x80");
+}
+
+TEST(ChatTemplate, TruncateHasNoNegativeLeeway) {  // as in jinja2; it read past the end of the text
+  expect_error("{{ 'abc'|truncate(10, leeway=-100) }}", ErrorKind::runtime, "the leeway is negative");
 }
 
 TEST(ChatTemplate, ManyMessagesStayFarFromTheLimits) {

@@ -4,11 +4,13 @@
 
 #include <functional>
 #include <random>
+#include <unordered_set>
 
 #include "engine/error.h"
 #include "tests/tokenizer/refusal.h"
 #include "tests/tokenizer/vocabulary.h"
 #include "tokenizer/byte_alphabet.h"
+#include "tokenizer/mix.h"
 #include "tokenizer/utf8.h"
 
 namespace bitnet {
@@ -51,6 +53,44 @@ TEST(Special, OnlyWhereAskedAndTheLongestFirst) {
   EXPECT_THAT(t.encode("<<tool>", true), ElementsAre(byte('<'), t.find("<tool>")));
   EXPECT_EQ(t.encode("<|eot_id|>", false).size(), 10u);
   EXPECT_EQ(t.find("a"), -1);
+}
+
+TEST(Special, OfManyTheLongestThatMayStandThere) {
+  Vocabulary v = small_vocabulary("gpt-2");
+  const auto add = [&v](const std::string& text, int32_t type) {
+    v.tokens.push_back(text);
+    v.types.push_back(type);
+    return static_cast<int32_t>(v.tokens.size() - 1);
+  };
+  const int32_t two = add("\n\n", 4), four = add("\n\n\n\n", 4), control = add("\n\n\nX", 3);
+  std::vector<int32_t> runs;
+  for (size_t n = 2; n < 200; ++n) runs.push_back(add(std::string(n, 'e') + "X", 3));
+  const Tokenizer t(std::move(v));
+  const int32_t line = byte('\n'), x = byte('X');
+  EXPECT_THAT(t.encode("\n\n\nX", true), ElementsAre(control));
+  EXPECT_THAT(t.encode("\n\n\nX", false), ElementsAre(two, line, x));
+  EXPECT_THAT(t.encode("\n\n\n\nX", false), ElementsAre(four, x));
+  const std::vector<Segment> split = {{"\n\n\n", true}, {"X", false}},
+                             ends = {{"\n", true}, {"\n\n\n", false}};
+  EXPECT_THAT(t.encode(split), ElementsAre(two, line, x));
+  EXPECT_THAT(t.encode(ends), ElementsAre(four));
+  for (size_t n = 2; n < 200; ++n) {
+    EXPECT_THAT(t.encode(std::string(n, 'e') + "X", true), ElementsAre(runs[n - 2]));
+    EXPECT_EQ(t.find(std::string(n, 'e') + "X"), runs[n - 2]);
+    EXPECT_EQ(t.find(std::string(n, 'e')), -1);
+  }
+  EXPECT_EQ(t.encode(std::string(300, 'e') + "X", false).size(), 301u);
+}
+
+TEST(Special, OfMoreThan256BytesAreRefused) {
+  for (const int32_t type : {3, 4}) {
+    Vocabulary v = small_vocabulary("gpt-2");
+    v.tokens.push_back(std::string(256, 'e'));
+    v.types.push_back(type);
+    EXPECT_EQ(Tokenizer(v).encode(std::string(256, 'e'), true).size(), 1u);
+    v.tokens.back() += 'e';
+    expect_refused(v, "has 257 bytes; wanted at most 256");
+  }
 }
 
 TEST(Special, NeverFromTextThatSomebodyTyped) {
@@ -108,6 +148,37 @@ TEST(RoundTrip, AnyBytes) {
       expect_round_trip(t, text.substr(cut));
     }
   }
+}
+
+TEST(Load, TokensOfMoreThan4KiBAreRefused) {
+  for (const int32_t type : {1, 5}) {
+    Vocabulary v = small_vocabulary("gpt-2");
+    v.tokens.push_back(std::string(4096, 'a'));
+    v.types.push_back(type);
+    EXPECT_EQ(Tokenizer(v).token_bytes(static_cast<int32_t>(v.tokens.size()) - 1).size(), 4096u);
+    v.tokens.back() += 'a';
+    expect_refused(v, "has 4097 bytes; wanted at most 4096");
+  }
+}
+
+// Who knows how tables hash can write a file whose entries all fall on one place.
+TEST(Hash, NobodyForeseesWhereAnEntryLies) {
+  size_t found = 0, again = 0;
+  for (uint64_t x = 0; found < 1000; ++x) {
+    if ((mix(x) & 0xfff) != 0) continue;
+    ++found;
+    again += (mix(x ^ hash_seed()) & 0xfff) == 0;
+  }
+  EXPECT_LT(again, 50u);
+  EXPECT_EQ(hash_seed(), hash_seed());
+  EXPECT_NE(hash_bytes("token", hash_seed()), hash_bytes("token", hash_seed() + 1));
+  std::unordered_set<size_t> hashes;
+  for (size_t n = 0; n < 300; ++n) {
+    hashes.insert(hash_bytes(std::string(n, '\0'), hash_seed()));
+    hashes.insert(hash_bytes(std::string(n, '\0') + 'a', hash_seed()));
+    hashes.insert(hash_bytes('a' + std::string(n + 1, '\0'), hash_seed()));
+  }
+  EXPECT_EQ(hashes.size(), 900u);
 }
 
 TEST(Stream, IsTheWholeTextAndNeverHalfACharacter) {

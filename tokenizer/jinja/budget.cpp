@@ -24,9 +24,9 @@ void Budget::make(size_t bytes) {
   }
 }
 
-void Budget::make_text(size_t bytes) {
+void Budget::make_text(size_t bytes, size_t n_runs) {
   if (bytes > kMaxText) over(fmt::format("the template makes a text of more than {} MB", kMaxText >> 20));
-  make(bytes);
+  make(bytes + n_runs * sizeof(Text::Run) + kPerObject);
 }
 
 }  // namespace bitnet::jinja

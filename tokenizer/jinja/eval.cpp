@@ -41,6 +41,7 @@ void Evaluator::store(Scope& scope, const std::string& name, Value value) {
       return;
     }
   }
+  rt_.budget.make(sizeof(scope.variables[0]) + name.size());
   scope.variables.emplace_back(name, std::move(value));
 }
 
@@ -51,6 +52,7 @@ Value Evaluator::lookup(const std::string& name, const ScopePtr& from) {
       if (key == name) return value;
     }
   }
+  rt_.budget.make(2 * Budget::kPerObject);
   if (has_function(name)) {
     auto function = std::make_shared<FunctionObject>();
     function->name = name;
@@ -85,7 +87,8 @@ void Evaluator::set_attribute(NamespaceObject& space, const std::string& name, V
 
 void Evaluator::put(Text& out, const Text& text) {
   rt_.budget.scan(text.size());
-  rt_.budget.make_text(out.size() + text.size() > Budget::kMaxText ? out.size() + text.size() : text.size());
+  if (out.size() + text.size() > Budget::kMaxText) rt_.budget.make_text(out.size() + text.size());
+  rt_.budget.make_text(text);
   out.append(text);
 }
 

@@ -29,6 +29,7 @@ Value Evaluator::eval_call(const Expr& e, const ScopePtr& scope) {
 Args Evaluator::arguments(const CallArgs& call, const ScopePtr& scope) {
   Args args;
   args.positional = eval_all(call.positional, scope);
+  rt_.budget.step(call.named.size());
   for (const auto& [key, value] : call.named) args.named.emplace_back(key, eval(*value, scope));
   if (call.star) {
     for (Value& value : items_of(eval(*call.star, scope), rt_.budget))
@@ -39,6 +40,8 @@ Args Evaluator::arguments(const CallArgs& call, const ScopePtr& scope) {
     if (!dict.is(Kind::dict)) fail("the argument after ** must be a mapping");
     for (const auto& [key, value] : dict.as<DictObject>().items) {
       if (!key.is(Kind::string)) fail("keywords must be strings");
+      rt_.budget.scan(key.text().size());
+      rt_.budget.make(sizeof(args.named[0]) + key.text().size());
       args.named.emplace_back(key.text().bytes(), value);
     }
   }
@@ -57,6 +60,7 @@ Value Evaluator::invoke(const Value& callee, const Args& args) {
       return call_macro(callee.as<MacroObject>(), args);
     case Kind::joiner: {
       JoinerObject& joiner = callee.as<JoinerObject>();
+      rt_.budget.make_text(joiner.separator);
       return std::exchange(joiner.used, true) ? Value::string(joiner.separator) : Value::string("");
     }
     case Kind::loop: {
@@ -83,6 +87,7 @@ Value Evaluator::call_macro(const MacroObject& object, const Args& args) {
   const Stmt& macro = *object.definition;
   const ScopePtr outer = object.scope.lock();
   const ScopePtr scope = inner(outer ? outer : root_);
+  for (const auto& [key, value] : args.named) rt_.budget.make(sizeof(args.named[0]) + key.size());
   Named named = args.named;
   bind_params(macro, args, named, scope);
   bind_caller(macro, named, *scope);
@@ -99,6 +104,7 @@ void Evaluator::bind_params(const Stmt& macro, const Args& args, Named& named, c
     if (i < args.positional.size()) {
       value = args.positional[i];
     } else {
+      rt_.budget.step(named.size() / 8);
       value = take(named, param.name);
     }
     if (!value && param.fallback) value = eval(*param.fallback, scope);

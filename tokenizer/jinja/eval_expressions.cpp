@@ -51,7 +51,7 @@ Value Evaluator::eval_node(const Expr& e, const ScopePtr& scope) {
 }
 
 std::vector<Value> Evaluator::eval_all(const std::vector<ExprPtr>& exprs, const ScopePtr& scope) {
-  rt_.budget.make(exprs.size() * sizeof(Value));
+  rt_.budget.make(Budget::kPerObject + exprs.size() * sizeof(Value));
   std::vector<Value> values;
   values.reserve(exprs.size());
   for (const ExprPtr& expr : exprs) values.push_back(eval(*expr, scope));
@@ -59,6 +59,7 @@ std::vector<Value> Evaluator::eval_all(const std::vector<ExprPtr>& exprs, const 
 }
 
 Value Evaluator::eval_dict(const Expr& e, const ScopePtr& scope) {
+  rt_.budget.make(2 * Budget::kPerObject);
   auto dict = std::make_shared<DictObject>();
   for (size_t i = 0; i < e.kids.size(); i += 2) {
     const Value key = eval(*e.kids[i], scope);
@@ -124,6 +125,7 @@ bool Evaluator::compare(const std::string& op, const Value& a, const Value& b) {
 Value Evaluator::eval_conditional(const Expr& e, const ScopePtr& scope) {
   if (truthy(eval(*e.kids[1], scope))) return eval(*e.kids[0], scope);
   if (e.kids[2]) return eval(*e.kids[2], scope);
+  rt_.budget.make(Budget::kPerObject);
   return Value::undefined("the inline if-expression is false and has no else");
 }
 

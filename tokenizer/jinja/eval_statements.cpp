@@ -88,6 +88,7 @@ void Evaluator::execute_call_block(const Stmt& stmt, const ScopePtr& scope, Text
 
 Flow Evaluator::run_loop(const Stmt& stmt, const Value& iterable, const ScopePtr& scope, Text& out,
                          int64_t depth0) {
+  rt_.budget.make(4 * Budget::kPerObject);
   auto loop = std::make_shared<LoopObject>();
   loop->items = items_of(iterable, rt_.budget);
   for (const Value& item : loop->items) hold(*loop, item);

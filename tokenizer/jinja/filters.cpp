@@ -40,16 +40,18 @@ Value default_filter(Runtime&, const Value& v, const Args& args) {
 
 Value string_filter(Runtime& rt, const Value& v, const Args& args) {
   const Bound none(args, "string", {});
+  if (v.is(Kind::string)) return v;
   return Value::string(as_text(rt, v));
 }
 
 Value escape_filter(Runtime& rt, const Value& v, const Args& args) {
   const Bound none(args, "escape", {});
   const Text text = as_text(rt, v);
-  rt.budget.make_text(text.size());
+  rt.budget.walk(text.size());
   Text out;
+  Writers writers(text);
   for (size_t at = 0; at < text.size(); ++at) {
-    const bool trusted = text.trusted_at(at);
+    const bool trusted = writers.trusted_at(at);
     switch (text.bytes()[at]) {
       case '&':
         out.append("&amp;", trusted);
@@ -67,10 +69,10 @@ Value escape_filter(Runtime& rt, const Value& v, const Args& args) {
         out.append("&#39;", trusted);
         break;
       default:
-        out.append(text, at, 1);
+        out.append(std::string_view(text.bytes()).substr(at, 1), trusted);
     }
   }
-  rt.budget.make_text(out.size());
+  rt.budget.make_text(out);
   return Value::string(std::move(out));
 }
 
@@ -81,6 +83,7 @@ Value indent_filter(Runtime& rt, const Value& v, const Args& args) {
                           ? bound.text(0)
                           : repeat(Text(" ", true), bound.integer(0, 4), rt.budget);
   const bool blank = bound.flag(2, false);
+  rt.budget.make_text(text);
   Text ended = text;
   ended.append("\n", true);  // so that split_lines also gives a last line that is empty
   const std::vector<Value> lines = split_lines(ended, false, rt.budget).items();
@@ -93,13 +96,14 @@ Value indent_filter(Runtime& rt, const Value& v, const Args& args) {
     out.append(line);
     if (out.size() > Budget::kMaxText) rt.budget.make_text(out.size());
   }
+  rt.budget.make_text(out);
   return Value::string(std::move(out));
 }
 
 Value wordcount_filter(Runtime& rt, const Value& v, const Args& args) {
   const Bound none(args, "wordcount", {});
   const Text text = as_text(rt, v);
-  rt.budget.scan(text.size());
+  rt.budget.walk(text.size());
   int64_t words = 0;
   bool inside = false;
   for (size_t at = 0; at < text.size();) {
@@ -113,13 +117,19 @@ Value wordcount_filter(Runtime& rt, const Value& v, const Args& args) {
 
 Value truncate_filter(Runtime& rt, const Value& v, const Args& args) {
   const Bound bound(args, "truncate", {"length", "killwords", "end", "leeway"});
-  const Text text = as_text(rt, v), end = bound[2] ? bound.text(2) : Text("...", true);
+  const Text text = as_text(rt, v), dots("...", true);
+  const Text& end = bound[2] ? bound.text(2) : dots;
+  rt.budget.walk(text.size());
+  rt.budget.scan(end.size());
+  rt.budget.make_text(end);
   const std::vector<size_t> starts = char_starts(text.bytes());
-  rt.budget.scan(text.size());
-  const int64_t length = bound.integer(0, 255), n = static_cast<int64_t>(starts.size()) - 1;
+  const int64_t length = std::max<int64_t>(bound.integer(0, 255), -1);
+  const int64_t n = static_cast<int64_t>(starts.size()) - 1;
   const int64_t cut = length - static_cast<int64_t>(char_count(end.bytes()));
   if (cut < 0) fail("truncate: the length is smaller than that of the end");
-  if (n - length <= bound.integer(3, 5)) return Value::string(text);
+  const int64_t leeway = bound.integer(3, 5);
+  if (leeway < 0) fail("truncate: the leeway is negative");
+  if (n - length <= leeway) return Value::string(text);
   Text out = text.substr(0, starts[static_cast<size_t>(cut)]);
   if (!bound.flag(1, false)) {
     const size_t blank = out.bytes().rfind(' ');
@@ -146,7 +156,7 @@ Value format_filter(Runtime& rt, const Value& v, const Args& args) {
 }
 
 Value attr_filter(Runtime& rt, const Value& v, const Args& args) {
-  const std::string name = Bound(args, "attr", {"name"}).text(0).bytes();
+  const std::string& name = Bound(args, "attr", {"name"}).text(0).bytes();
   if (v.is(Kind::dict) && !has_method(v, name)) {
     return Value::undefined(fmt::format("'dict object' has no attribute '{}'", printable(name)));
   }

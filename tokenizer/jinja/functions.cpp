@@ -9,7 +9,8 @@
 namespace bitnet::jinja {
 namespace {
 
-Value function_range(const Args& args) {
+Value function_range(Runtime& rt, const Args& args) {
+  rt.budget.make(Budget::kPerObject);
   const Bound bound(args, "range", {"start", "stop", "step"});
   for (size_t i = 0; i < args.positional.size(); ++i) {
     if (!args.positional[i].is_integral()) {
@@ -23,6 +24,7 @@ Value function_range(const Args& args) {
 }
 
 std::shared_ptr<DictObject> dict_from(Runtime& rt, const Args& args, std::string_view callee) {
+  rt.budget.make(Budget::kPerObject);
   auto dict = std::make_shared<DictObject>();
   if (args.positional.size() > 1)
     fail(fmt::format("{} expected at most 1 argument, got {}", callee, args.positional.size()));
@@ -55,7 +57,7 @@ Value function_cycler(Runtime& rt, const Args& args) {
   if (args.positional.empty()) fail("at least one item has to be provided");
   auto cycler = std::make_shared<CyclerObject>();
   for (const Value& item : args.positional) hold(*cycler, item);
-  rt.budget.make(args.positional.size() * sizeof(Value));
+  rt.budget.make(Budget::kPerObject + args.positional.size() * sizeof(Value));
   cycler->items = args.positional;
   return Value::object(Kind::cycler, std::move(cycler));
 }
@@ -64,6 +66,7 @@ Value function_strftime(Runtime& rt, const Args& args) {
   const Bound bound(args, "strftime_now", {"format"});
   const Text& format = bound.text(0);
   if (format.size() > 1000) fail("strftime_now: the format is longer than 1000 bytes");
+  rt.budget.step(1 + 10 * format.size());  // a directive of two bytes may be a microsecond's work
   const std::time_t now = rt.now >= 0 ? static_cast<std::time_t>(rt.now) : std::time(nullptr);
   std::tm local{};
   localtime_r(&now, &local);
@@ -71,6 +74,7 @@ Value function_strftime(Runtime& rt, const Args& args) {
   char buffer[16384];
   const size_t n = std::strftime(buffer, sizeof buffer, with_end.c_str(), &local);
   if (n == 0) fail("strftime_now: the result does not fit");
+  rt.budget.make_text(n);
   return Value::string(Text(std::string_view(buffer, n - 1), format.all_trusted()));
 }
 
@@ -101,7 +105,7 @@ bool has_function(std::string_view name) {
 }
 
 Value call_function(Runtime& rt, std::string_view name, const Args& args) {
-  if (name == "range") return function_range(args);
+  if (name == "range") return function_range(rt, args);
   if (name == "dict") return make_dict(dict_from(rt, args, "dict"));
   if (name == "namespace") return function_namespace(rt, args);
   if (name == "cycler") return function_cycler(rt, args);
@@ -109,6 +113,7 @@ Value call_function(Runtime& rt, std::string_view name, const Args& args) {
   if (name == "joiner") {
     const Bound bound(args, "joiner", {"sep"});
     auto joiner = std::make_shared<JoinerObject>();
+    rt.budget.make(Budget::kPerObject);
     joiner->separator = bound[0] ? to_text(*bound[0], rt.budget) : Text(", ", true);
     return Value::object(Kind::joiner, std::move(joiner));
   }

@@ -22,7 +22,7 @@ bool test_parity(Runtime& rt, const Value& v, const Args& args) {
 template <bool upper_wanted>
 bool test_case(Runtime& rt, const Value& v, const Args&) {
   const Text text = to_text(v, rt.budget);
-  rt.budget.scan(text.size());
+  rt.budget.walk(text.size());
   bool some = false;
   for (size_t at = 0; at < text.size();) {
     const Char c = char_at(text.bytes(), at);

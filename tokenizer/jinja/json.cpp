@@ -22,16 +22,20 @@ struct JsonWriter {
   void newline(int level) {
     if (!pretty) return;
     out.append("\n", true);
+    const size_t added = static_cast<size_t>(level) * indent.size();
+    if (out.size() + added > Budget::kMaxText) budget.make_text(out.size() + added);
     for (int i = 0; i < level; ++i) out.append(indent);
   }
 
   void write_string(const Text& text) {
-    budget.make_text(text.size());
+    budget.walk(text.size());
+    budget.make_text(text);
     const std::string& s = text.bytes();
     out.append("\"", true);
+    Writers writers(text);
     for (size_t at = 0; at < s.size();) {
       const Char c = char_at(s, at);
-      const bool trusted = text.trusted_at(at);
+      const bool trusted = writers.trusted_at(at);
       static constexpr std::string_view kSpecial = "\"\\\n\r\t\f\b", kNames = "\"\\nrtfb";
       const size_t special =
           c.code < 0x80 ? kSpecial.find(static_cast<char>(c.code)) : std::string_view::npos;
@@ -43,7 +47,7 @@ struct JsonWriter {
         const uint32_t v = c.code - 0x10000;
         out.append(fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (v >> 10), 0xDC00 + (v & 0x3FF)), trusted);
       } else {
-        out.append(text, at, c.length);
+        out.append(std::string_view(s).substr(at, c.length), trusted);
       }
       at += c.length;
     }
@@ -155,7 +159,7 @@ Text to_json(Runtime& rt, const Value& v, const Args& options) {
     writer.key_separator = to_text(bound[2]->items()[1], rt.budget);
   }
   writer.write(v, 0);
-  rt.budget.make_text(writer.out.size());
+  rt.budget.make_text(writer.out);
   return std::move(writer.out);
 }
 

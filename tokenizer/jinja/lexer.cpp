@@ -12,6 +12,9 @@ namespace bitnet::jinja {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+// Names are compared and copied with every use, which no budget counts.
+constexpr size_t kLongestName = 256;
+
 bool is_name_char(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
          static_cast<uint8_t>(c) >= 0x80;
@@ -191,6 +194,7 @@ void Lexer::expression(size_t tag, TokenKind close) {
     } else if (is_name_char(source_[at_])) {
       const size_t start = at_;
       while (at_ < source_.size() && is_name_char(source_[at_])) ++at_;
+      if (at_ - start > kLongestName) fail(start, fmt::format("a name of more than {} bytes", kLongestName));
       add(TokenKind::name, start, source_.substr(start, at_ - start));
     } else if (source_[at_] == '"' || source_[at_] == '\'') {
       string();

@@ -24,6 +24,7 @@ struct Window {
 Window window(const Text& s, const Value* start, const Value* end, Budget& budget) {
   budget.scan(s.size());
   if (!start && !end) return {0, s.size(), 0, true};
+  budget.walk(s.size());
   const std::vector<size_t> starts = char_starts(s.bytes());
   const int64_t n = static_cast<int64_t>(starts.size()) - 1;
   const auto clip = [&](const Value* v, int64_t fallback) {
@@ -68,8 +69,10 @@ bool affix(const Text& s, const Bound& args, bool at_end, Budget& budget) {
   const Window w = window(s, args[1], args[2], budget);
   const std::string_view part = std::string_view(s.bytes()).substr(w.from, w.to - w.from);
   const auto matches = [&](const Value& v) {
+    budget.step();
     if (!v.is(Kind::string))
       fail(fmt::format("startswith and endswith need str or a tuple of str, not {}", type_name(v)));
+    budget.scan(std::min(part.size(), v.text().size()));
     return w.valid && (at_end ? part.ends_with(v.text().bytes()) : part.starts_with(v.text().bytes()));
   };
   const Value& wanted = args.need(0);
@@ -77,7 +80,8 @@ bool affix(const Text& s, const Bound& args, bool at_end, Budget& budget) {
   return std::any_of(wanted.items().begin(), wanted.items().end(), matches);
 }
 
-bool all_chars(const Text& s, bool (*test)(uint32_t)) {
+bool all_chars(const Text& s, bool (*test)(uint32_t), Budget& budget) {
+  budget.walk(s.size());
   for (size_t at = 0; at < s.size();) {
     const Char c = char_at(s.bytes(), at);
     if (!test(c.code)) return false;
@@ -92,7 +96,8 @@ bool is_alnum_char(uint32_t c) { return is_word(c) && c != '_'; }
 
 Value partition(const Text& s, const Text& separator, bool last, Budget& budget) {
   if (separator.empty()) fail("empty separator");
-  budget.make(s.size());
+  budget.make_text(s);
+  budget.make(3 * Budget::kPerObject);
   const size_t hit = last ? rfind_bytes(s.bytes(), separator.bytes(), s.size(), budget)
                           : find_bytes(s.bytes(), separator.bytes(), 0);
   const Value none = Value::string("");
@@ -138,6 +143,7 @@ Value string_method(Runtime& rt, const Text& s, std::string_view name, const Arg
   if (name == "removeprefix" || name == "removesuffix") {
     const Text& affix = Bound(args, name, {"affix"}).text(0);
     const bool prefix = name == "removeprefix";
+    budget.make_text(s);
     if (!(prefix ? s.bytes().starts_with(affix.bytes()) : s.bytes().ends_with(affix.bytes())))
       return Value::string(s);
     return Value::string(s.substr(prefix ? affix.size() : 0, s.size() - affix.size()));
@@ -151,10 +157,11 @@ Value string_method(Runtime& rt, const Text& s, std::string_view name, const Arg
   if (name == "lower") return Value::string(lower(s, budget));
   if (name == "title") return Value::string(title(s, budget));
   if (name == "capitalize") return Value::string(capitalize(s, budget));
-  if (name == "isdigit") return Value::boolean(all_chars(s, is_digit_char));
-  if (name == "isalpha") return Value::boolean(all_chars(s, is_alpha_char));
-  if (name == "isalnum") return Value::boolean(all_chars(s, is_alnum_char));
-  if (name == "isspace") return Value::boolean(all_chars(s, is_space));
+  if (name == "isdigit") return Value::boolean(all_chars(s, is_digit_char, budget));
+  if (name == "isalpha") return Value::boolean(all_chars(s, is_alpha_char, budget));
+  if (name == "isalnum") return Value::boolean(all_chars(s, is_alnum_char, budget));
+  if (name == "isspace") return Value::boolean(all_chars(s, is_space, budget));
+  budget.make_text(s);
   const Test cased = find_test(name == "isupper" ? "upper" : "lower");
   return Value::boolean(cased(rt, Value::string(s), {}));
 }
@@ -167,8 +174,11 @@ Value dict_method(Runtime& rt, const DictObject& dict, std::string_view name, co
   }
   const Bound none(args, name, {});
   rt.budget.step(dict.items.size());
-  rt.budget.make(dict.items.size() * 4 * sizeof(Value));
-  if (name == "copy") return make_dict(std::make_shared<DictObject>(dict));
+  rt.budget.make(Budget::kPerObject + dict.items.size() * (2 * sizeof(Value) + Budget::kPerObject));
+  if (name == "copy") {
+    for (const auto& [key, at] : dict.index) rt.budget.make(key.size());
+    return make_dict(std::make_shared<DictObject>(dict));
+  }
   std::vector<Value> items;
   for (const auto& [key, value] : dict.items) {
     items.push_back(name == "keys" ? key : name == "values" ? value : Value::tuple({key, value}));

@@ -103,7 +103,7 @@ Value abs_filter(Runtime&, const Value& v, const Args& args) {
   return v.as_integer() < 0 ? negate(v) : Value::integer(v.as_integer());
 }
 
-Value round_filter(Runtime&, const Value& v, const Args& args) {
+Value round_filter(Runtime& rt, const Value& v, const Args& args) {
   const Bound bound(args, "round", {"precision", "method"});
   const std::string method = bound[1] ? bound.text(1).bytes() : "common";
   const int64_t precision = std::clamp<int64_t>(bound.integer(0, 0), -400, 400);
@@ -116,6 +116,7 @@ Value round_filter(Runtime&, const Value& v, const Args& args) {
     return Value::real((method == "ceil" ? std::ceil(d * scale) : std::floor(d * scale)) / scale);
   if (v.is_integral() && precision >= 0) return Value::integer(v.as_integer());
   if (!std::isfinite(d)) return v;
+  rt.budget.step(steps_of_digits(d, precision));
   // Like Python's round, printing rounds the exact binary value half to even.
   if (precision >= 0) return Value::real(std::strtod(fmt::format("{:.{}f}", d, precision).c_str(), nullptr));
   const double rounded = std::nearbyint(d * scale) / scale;

@@ -72,6 +72,7 @@ Value real_binary(std::string_view op, double a, double b) {
 }
 
 std::vector<Value> concatenated(const Value& a, const Value& b, Budget& budget) {
+  budget.make(Budget::kPerObject);
   budget.step(a.items().size() + b.items().size());
   budget.make((a.items().size() + b.items().size()) * sizeof(Value));
   std::vector<Value> items = a.items();
@@ -107,7 +108,7 @@ Value binary(std::string_view op, const Value& a, const Value& b, Budget& budget
   if (a.is_number() && b.is_number()) return real_binary(op, a.as_real(), b.as_real());
   const auto repeatable = [](const Value& v) { return v.is(Kind::string) || v.is_sequence(); };
   if (op == "+" && a.is(Kind::string) && b.is(Kind::string)) {
-    budget.make_text(a.text().size() + b.text().size());
+    budget.make_text(a.text().size() + b.text().size(), a.text().runs().size() + b.text().runs().size());
     Text sum = a.text();
     sum.append(b.text());
     return Value::string(std::move(sum));
@@ -162,10 +163,12 @@ bool contains(const Value& container, const Value& item, Budget& budget) {
 
 Value attribute(const Value& subject, std::string_view name, Budget& budget) {
   if (subject.is(Kind::undefined)) fail_undefined(subject);
+  budget.scan(name.size());
   if (subject.is(Kind::loop)) {
     if (std::optional<Value> found = subject.as<LoopObject>().attribute(name)) return *found;
   }
   if (has_method(subject, name)) {
+    budget.make(Budget::kPerObject);
     auto method = std::make_shared<MethodObject>();
     hold(*method, subject);
     method->self = subject;
@@ -175,12 +178,12 @@ Value attribute(const Value& subject, std::string_view name, Budget& budget) {
   if (subject.is(Kind::name_space)) {
     if (const Value* found = subject.as<NamespaceObject>().attributes.find(name)) return *found;
   } else if (subject.is(Kind::dict)) {
-    budget.scan(name.size());
     if (const Value* found = subject.as<DictObject>().find(name)) return *found;
   } else if (subject.is(Kind::cycler) && name == "current") {
     const CyclerObject& cycler = subject.as<CyclerObject>();
     return cycler.items[cycler.at];
   }
+  budget.make(2 * Budget::kPerObject);
   return Value::undefined(fmt::format("'{}' has no attribute '{}'", subject_name(subject), printable(name)));
 }
 
@@ -191,7 +194,7 @@ Value subscript(const Value& subject, const Value& key, Budget& budget) {
     if (const Value* found = subject.as<DictObject>().find(key, budget)) return *found;
   } else if (key.is_integral() &&
              (subject.is_sequence() || subject.is(Kind::string) || subject.is(Kind::range))) {
-    const int64_t n = *length_of(subject);
+    const int64_t n = *length_of(subject, budget);
     const int64_t i = key.as_integer() < 0 ? key.as_integer() + n : key.as_integer();
     if (i >= 0 && i < n) {
       if (subject.is_sequence()) return subject.items()[static_cast<size_t>(i)];
@@ -200,12 +203,14 @@ Value subscript(const Value& subject, const Value& key, Budget& budget) {
       budget.scan(text.size());
       size_t at = 0;
       for (int64_t skip = 0; skip < i; ++skip) at += char_at(text.bytes(), at).length;
+      budget.make_text(1);
       return Value::string(text.substr(at, char_at(text.bytes(), at).length));
     }
   }
   if (key.is(Kind::string)) return attribute(subject, key.text().bytes(), budget);
   Text shown;
   append_repr(shown, key, budget);
+  budget.make(2 * Budget::kPerObject);
   return Value::undefined(
       fmt::format("{} has no element {}", subject_name(subject), printable(shown.bytes())));
 }

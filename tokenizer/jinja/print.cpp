@@ -14,15 +14,16 @@ void append_string_repr(Text& out, const Text& text) {
   const std::string& s = text.bytes();
   const char quote = s.find('\'') != std::string::npos && s.find('"') == std::string::npos ? '"' : '\'';
   out.append(std::string_view(&quote, 1), true);
+  Writers writers(text);
   for (size_t at = 0; at < s.size();) {
     const Char c = char_at(s, at);
-    const bool trusted = text.trusted_at(at);
+    const bool trusted = writers.trusted_at(at);
     if (c.code == static_cast<uint32_t>(quote) || c.code == '\\') {
       out.append(fmt::format("\\{}", static_cast<char>(c.code)), trusted);
     } else if (c.code == '\n' || c.code == '\r' || c.code == '\t') {
       out.append(c.code == '\n' ? "\\n" : c.code == '\r' ? "\\r" : "\\t", trusted);
     } else if (is_printable(c.code)) {
-      out.append(text, at, c.length);
+      out.append(std::string_view(s).substr(at, c.length), trusted);
     } else if (c.code < 0x100) {
       out.append(fmt::format("\\x{:02x}", c.code), trusted);
     } else if (c.code < 0x10000) {
@@ -84,7 +85,8 @@ void append_repr(Text& out, const Value& v, Budget& budget) {
   const size_t before = out.size();
   switch (v.kind()) {
     case Kind::string:
-      budget.scan(v.text().size());
+      budget.walk(v.text().size());
+      budget.make_text(v.text());
       append_string_repr(out, v.text());
       break;
     case Kind::list:
@@ -116,12 +118,15 @@ void append_repr(Text& out, const Value& v, Budget& budget) {
     default:
       out.append(plain_repr(v), true);
   }
-  budget.make_text(out.size() - before);
-  budget.make_text(out.size() > Budget::kMaxText ? out.size() : 0);
+  budget.make(out.size() - before);
+  if (out.size() > Budget::kMaxText) budget.make_text(out.size());
 }
 
 Text to_text(const Value& v, Budget& budget) {
-  if (v.is(Kind::string)) return v.text();
+  if (v.is(Kind::string)) {
+    budget.make_text(v.text());
+    return v.text();
+  }
   if (v.is(Kind::undefined)) return {};
   Text out;
   append_repr(out, v, budget);

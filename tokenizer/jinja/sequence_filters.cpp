@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <unordered_set>
+#include <set>
 
 #include "string_ops.h"
 
@@ -22,6 +22,8 @@ Value path_value(Runtime& rt, const Value& item, const Value* path, const Value*
   const std::string& s = path->text().bytes();
   for (size_t at = 0; at <= s.size();) {
     const size_t dot = std::min(s.find('.', at), s.size());
+    rt.budget.scan(dot - at);
+    rt.budget.make(dot - at);
     const std::string part = s.substr(at, dot - at);
     int64_t index = 0;
     const bool number = !part.empty() && part.find_first_not_of("0123456789") == std::string::npos &&
@@ -99,9 +101,9 @@ Value selected(Runtime& rt, const Value& v, const Args& args, bool by_attribute,
 
 }  // namespace
 
-Value length_filter(Runtime&, const Value& v, const Args& args) {
+Value length_filter(Runtime& rt, const Value& v, const Args& args) {
   const Bound none(args, "length", {});
-  const std::optional<int64_t> length = length_of(v);
+  const std::optional<int64_t> length = length_of(v, rt.budget);
   if (!length) fail(fmt::format("object of type '{}' has no len()", type_name(v)));
   return Value::integer(*length);
 }
@@ -172,6 +174,7 @@ Value sort_filter(Runtime& rt, const Value& v, const Args& args) {
   }
   std::vector<Value> items = items_of(v, rt.budget), keys;
   for (const Value& item : items) {
+    rt.budget.make(Budget::kPerObject + 2 * paths.size() * sizeof(Value));
     std::vector<Value> key;
     for (const Value& path : paths)
       key.push_back(fold_case(rt, path_value(rt, item, &path), bound.flag(1, false)));
@@ -182,12 +185,12 @@ Value sort_filter(Runtime& rt, const Value& v, const Args& args) {
 
 Value unique_filter(Runtime& rt, const Value& v, const Args& args) {
   const Bound bound(args, "unique", {"case_sensitive", "attribute"});
-  std::unordered_set<std::string> seen;
+  std::set<std::string> seen;
   std::vector<Value> kept;
   for (const Value& item : items_of(v, rt.budget)) {
     const Value key = fold_case(rt, path_value(rt, item, bound[1]), bound.flag(0, false));
     std::string hashed = hash_key(key, rt.budget);
-    rt.budget.make(hashed.size() + 64);
+    rt.budget.make(hashed.size() + Budget::kPerObject);
     if (seen.insert(std::move(hashed)).second) kept.push_back(item);
   }
   return make_iterator("generator", true, std::move(kept));
@@ -248,7 +251,10 @@ Value batch_filter(Runtime& rt, const Value& v, const Args& args) {
   const int64_t size = bound.integer(0, 0);
   std::vector<Value> rows, row;
   for (const Value& item : items_of(v, rt.budget)) {
-    if (static_cast<int64_t>(row.size()) == size) rows.push_back(Value::list(std::exchange(row, {})));
+    if (static_cast<int64_t>(row.size()) == size) {
+      rt.budget.make(2 * Budget::kPerObject);
+      rows.push_back(Value::list(std::exchange(row, {})));
+    }
     row.push_back(item);
   }
   if (!row.empty()) {
@@ -273,6 +279,7 @@ Value slice_filter(Runtime& rt, const Value& v, const Args& args) {
   size_t at = 0;
   for (int64_t i = 0; i < slices; ++i) {
     rt.budget.step();
+    rt.budget.make(2 * Budget::kPerObject);
     const size_t n = items.size() / static_cast<size_t>(slices),
                  extra = items.size() % static_cast<size_t>(slices);
     const bool longer = static_cast<size_t>(i) < extra;

@@ -34,14 +34,14 @@ Stride stride(int64_t length, const Value* start, const Value* stop, const Value
 }
 
 Value slice_text(const Text& text, const Stride& s, Budget& budget) {
-  budget.scan(text.size());
+  budget.walk(text.size());
   const std::vector<size_t> starts = char_starts(text.bytes());
   if (s.by == 1) {
     const size_t begin = starts[static_cast<size_t>(s.from)], end = starts[s.index(s.count)];
-    budget.make_text(end - begin);
+    budget.make_text(end - begin, text.runs().size());
     return Value::string(text.substr(begin, end - begin));
   }
-  budget.make_text(text.size());
+  budget.make_text(text);
   Text out;
   for (size_t i = 0; i < s.count; ++i)
     out.append(text, starts[s.index(i)], starts[s.index(i) + 1] - starts[s.index(i)]);
@@ -72,11 +72,11 @@ Value slice(const Value& subject, const Value* start, const Value* stop, const V
     if (given(bound) && !bound->is_integral())
       return Value::undefined("slice indices must be integers or None");
   }
-  const Stride s = stride(*length_of(subject), start, stop, step);
+  const Stride s = stride(*length_of(subject, budget), start, stop, step);
   budget.step(s.count / 16 + 1);
   if (subject.is(Kind::string)) return slice_text(subject.text(), s, budget);
   if (subject.is(Kind::range)) return slice_range(subject.as<RangeObject>(), s);
-  budget.make(s.count * sizeof(Value));
+  budget.make(Budget::kPerObject + s.count * sizeof(Value));
   std::vector<Value> items;
   items.reserve(s.count);
   for (size_t i = 0; i < s.count; ++i) items.push_back(subject.items()[s.index(i)]);

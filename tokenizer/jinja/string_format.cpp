@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "number_filters.h"
 #include "string_ops.h"
 
 namespace bitnet::jinja {
@@ -46,6 +47,7 @@ Text PercentFormat::run() {
     out.append(format_, at_, percent - at_);
     if (percent == f.size()) break;
     at_ = percent + 1;
+    budget_.step();
     const Directive d = directive();
     if (d.type == '%') {
       out.append("%", format_.trusted_at(at_ - 1));
@@ -60,7 +62,7 @@ Text PercentFormat::run() {
     fail("not all arguments converted during string formatting");
   if (used_ == 0 && !many_ && !values_.is(Kind::dict))
     fail("not all arguments converted during string formatting");
-  budget_.make_text(out.size());
+  budget_.make_text(out);
   return out;
 }
 
@@ -71,9 +73,9 @@ Directive PercentFormat::directive() {
   if (at_char('(')) {
     const size_t close = f.find(')', at_);
     if (close == std::string::npos || !values_.is(Kind::dict)) fail("format requires a mapping");
-    const std::string name = f.substr(at_ + 1, close - at_ - 1);
+    const std::string_view name = std::string_view(f).substr(at_ + 1, close - at_ - 1);
     d.named = values_.as<DictObject>().find(name);
-    if (!d.named) fail(fmt::format("the format names the key '{}', which is not there", name));
+    if (!d.named) fail(fmt::format("the format names the key '{}', which is not there", printable(name)));
     at_ = close + 1;
   }
   d.left = at_char('-');
@@ -111,6 +113,7 @@ Text PercentFormat::printed(const Directive& d, const Value& value) {
   if (d.type == 's') {
     out = to_text(value, budget_);
     if (d.precision >= 0) {
+      budget_.walk(out.size());
       const std::vector<size_t> starts = char_starts(out.bytes());
       if (d.precision < static_cast<int64_t>(starts.size()))
         out = out.substr(0, starts[static_cast<size_t>(d.precision)]);
@@ -124,6 +127,7 @@ Text PercentFormat::printed(const Directive& d, const Value& value) {
   } else if ((d.type == 'f' || d.type == 'e' || d.type == 'g') && value.is_number()) {
     const double real = value.as_real();
     const int decimals = static_cast<int>(std::min<int64_t>(d.precision < 0 ? 6 : d.precision, 100));
+    budget_.step(steps_of_digits(real, decimals));
     out.append(d.type == 'f'   ? fmt::format("{:.{}f}", real, decimals)
                : d.type == 'e' ? fmt::format("{:.{}e}", real, decimals)
                                : fmt::format("{:.{}g}", real, decimals),
@@ -165,6 +169,7 @@ Text brace_format(const Text& format, const std::vector<Value>& positional,
       at = brace + 2;
       continue;
     }
+    budget.step();
     const size_t close = f.find('}', brace);
     if (f[brace] == '}' || close == std::string::npos) fail("a single brace in a format string");
     const std::string field = f.substr(brace + 1, close - brace - 1);
@@ -174,6 +179,7 @@ Text brace_format(const Text& format, const std::vector<Value>& positional,
       const size_t i = field.empty() ? automatic++ : static_cast<size_t>(std::stoul(field));
       if (i < positional.size()) value = &positional[i];
     } else {
+      budget.step(named.size() / 8);
       for (const auto& [name, candidate] : named) {
         if (name == field) value = &candidate;
       }
@@ -184,7 +190,7 @@ Text brace_format(const Text& format, const std::vector<Value>& positional,
     if (out.size() > Budget::kMaxText) budget.make_text(out.size());
     at = close + 1;
   }
-  budget.make_text(out.size());
+  budget.make_text(out);
   return out;
 }
 

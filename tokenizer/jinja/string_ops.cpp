@@ -15,17 +15,25 @@ constexpr size_t kNone = std::string_view::npos;
 // Maps each character. The result of a character is trusted if the character was.
 template <typename Map>
 Text map_chars(const Text& s, Budget& budget, Map map) {
-  budget.make_text(s.size());
+  budget.walk(s.size());
+  budget.make_text(s);
   Text out;
+  Writers writers(s);
   for (size_t at = 0; at < s.size();) {
     const Char c = char_at(s.bytes(), at);
-    out.append(map(c.code), s.trusted_at(at));
+    out.append(map(c.code), writers.trusted_at(at));
     at += c.length;
   }
   return out;
 }
 
-std::vector<Text> split_at_space(const Text& s, int64_t max, bool from_right) {
+// Before a part of a string is cut off, which becomes a string of its own.
+void make_part(Budget& budget) {
+  budget.step();
+  budget.make(2 * Budget::kPerObject);
+}
+
+std::vector<Text> split_at_space(const Text& s, int64_t max, bool from_right, Budget& budget) {
   struct Word {
     size_t from, to;
   };
@@ -34,7 +42,10 @@ std::vector<Text> split_at_space(const Text& s, int64_t max, bool from_right) {
     const Char c = char_at(s.bytes(), at);
     const bool begins = words.empty() || words.back().to != at;
     if (!is_space(c.code)) {
-      if (begins) words.push_back({at, at});
+      if (begins) {
+        make_part(budget);
+        words.push_back({at, at});
+      }
       words.back().to = at + c.length;
     }
     at += c.length;
@@ -87,6 +98,8 @@ Text strip(const Text& s, const Text* chars, bool left, bool right, Budget& budg
   budget.scan(s.size());
   std::vector<uint32_t> set;
   if (chars) {
+    budget.step(chars->size());
+    budget.make(chars->size() * sizeof(uint32_t));
     for (size_t at = 0; at < chars->size(); at += char_at(chars->bytes(), at).length) {
       set.push_back(char_at(chars->bytes(), at).code);
     }
@@ -95,12 +108,20 @@ Text strip(const Text& s, const Text* chars, bool left, bool right, Budget& budg
   const auto goes = [&](uint32_t c) {
     return chars ? std::binary_search(set.begin(), set.end(), c) : is_space(c);
   };
-  const std::vector<size_t> starts = char_starts(s.bytes());
-  size_t first = 0, last = starts.size() - 1;
-  while (left && first < last && goes(char_at(s.bytes(), starts[first]).code)) ++first;
-  while (right && last > first && goes(char_at(s.bytes(), starts[last - 1]).code)) --last;
-  budget.make_text(starts[last] - starts[first]);
-  return s.substr(starts[first], starts[last] - starts[first]);
+  size_t first = 0, last = s.size();
+  while (left && first < last) {
+    const Char c = char_at(s.bytes(), first);
+    if (!goes(c.code)) break;
+    first += c.length;
+  }
+  while (right && last > first) {
+    const Char c = char_before(s.bytes(), last);
+    if (!goes(c.code)) break;
+    last -= c.length;
+  }
+  budget.walk(s.size() - (last - first));
+  budget.make_text(last - first, s.runs().size());
+  return s.substr(first, last - first);
 }
 
 Text replace(const Text& s, const Text& old, const Text& by, int64_t count, Budget& budget) {
@@ -133,7 +154,7 @@ Text replace(const Text& s, const Text& old, const Text& by, int64_t count, Budg
     at = hit + old.size();
   }
   put(s, at, s.size() - at);
-  budget.make_text(out.size());
+  budget.make_text(out);
   return out;
 }
 
@@ -149,6 +170,7 @@ Text join(const Text& separator, const std::vector<Value>& items, bool strict, B
     out.append(text);
     if (out.size() > Budget::kMaxText) budget.make_text(out.size());
   }
+  budget.make_text(out);
   return out;
 }
 
@@ -156,25 +178,35 @@ Text repeat(const Text& s, int64_t times, Budget& budget) {
   Text out;
   if (times <= 0 || s.empty()) return out;
   if (static_cast<uint64_t>(times) > Budget::kMaxText) budget.make_text(Budget::kMaxText + 1);
-  budget.make_text(s.size() * static_cast<size_t>(times));
-  budget.step(static_cast<size_t>(times) / 16);
-  for (int64_t i = 0; i < times; ++i) out.append(s);
+  const auto n = static_cast<size_t>(times);
+  budget.make_text(s.size() * n, s.runs().size() * n);
+  if (s.runs().size() == 1) {
+    std::string bytes = s.bytes();
+    bytes.reserve(s.size() * n);
+    while (bytes.size() < s.size() * n) bytes.append(bytes, 0, s.size() * n - bytes.size());
+    return {bytes, s.all_trusted()};
+  }
+  for (size_t i = 0; i < n; ++i) out.append(s);
   return out;
 }
 
 Text pad(const Text& s, int64_t width, int align, Budget& budget) {
-  const int64_t missing = width - static_cast<int64_t>(char_count(s.bytes()));
+  budget.make_text(s);
+  budget.scan(s.size());
+  const int64_t missing = width <= 0 ? 0 : width - static_cast<int64_t>(char_count(s.bytes()));
   if (missing <= 0) return s;
   const int64_t left = align < 0 ? 0 : align > 0 ? missing : missing / 2 + (missing & width & 1);
   const Text blank(" ", true);
   Text out = repeat(blank, left, budget);
   out.append(s);
   out.append(repeat(blank, missing - left, budget));
+  budget.make_text(out);
   return out;
 }
 
 Text reversed(const Text& s, Budget& budget) {
-  budget.make_text(s.size());
+  budget.walk(s.size());
+  budget.make_text(s);
   const std::vector<size_t> starts = char_starts(s.bytes());
   Text out;
   for (size_t i = starts.size() - 1; i > 0; --i) out.append(s, starts[i - 1], starts[i] - starts[i - 1]);
@@ -183,16 +215,21 @@ Text reversed(const Text& s, Budget& budget) {
 
 size_t rfind_bytes(std::string_view s, std::string_view needle, size_t end, Budget& budget) {
   if (needle.size() > end) return kNone;
-  budget.step(1 + end / 64 * (1 + needle.size() / 16));
-  return s.rfind(needle, end - needle.size());
+  // Each place is compared anew.
+  const size_t cost = 1 + needle.size() / 64;
+  if (cost > 1) budget.step(end / 16 * cost);
+  const size_t hit = s.rfind(needle, end - needle.size());
+  budget.step(1 + (end - (hit == kNone ? 0 : hit)) / 16);
+  return hit;
 }
 
 Value split(const Text& s, const Text* separator, int64_t max, bool from_right, Budget& budget) {
-  budget.make(s.size());
+  budget.make_text(s);
   budget.scan(s.size());
   std::vector<Text> parts;
   if (!separator) {
-    parts = split_at_space(s, max, from_right);
+    budget.walk(s.size());
+    parts = split_at_space(s, max, from_right, budget);
   } else {
     if (separator->empty()) fail("empty separator");
     const auto more = [&] { return max < 0 || static_cast<int64_t>(parts.size()) < max; };
@@ -201,6 +238,7 @@ Value split(const Text& s, const Text* separator, int64_t max, bool from_right, 
       while (more()) {
         const size_t hit = rfind_bytes(s.bytes(), separator->bytes(), end, budget);
         if (hit == kNone) break;
+        make_part(budget);
         parts.push_back(s.substr(hit + separator->size(), end - hit - separator->size()));
         end = hit;
       }
@@ -211,14 +249,13 @@ Value split(const Text& s, const Text* separator, int64_t max, bool from_right, 
       while (more()) {
         const size_t hit = find_bytes(s.bytes(), separator->bytes(), at);
         if (hit == kNone) break;
-        budget.step();
+        make_part(budget);
         parts.push_back(s.substr(at, hit - at));
         at = hit + separator->size();
       }
       parts.push_back(s.substr(at, s.size()));
     }
   }
-  budget.make(parts.size() * 4 * sizeof(Value));
   std::vector<Value> items;
   items.reserve(parts.size());
   for (Text& part : parts) items.push_back(Value::string(std::move(part)));
@@ -226,7 +263,8 @@ Value split(const Text& s, const Text* separator, int64_t max, bool from_right, 
 }
 
 Value split_lines(const Text& s, bool keep_ends, Budget& budget) {
-  budget.make(s.size() * 4);
+  budget.walk(s.size());
+  budget.make_text(s);
   std::vector<Value> lines;
   size_t start = 0;
   for (size_t at = 0; at < s.size();) {
@@ -234,7 +272,7 @@ Value split_lines(const Text& s, bool keep_ends, Budget& budget) {
     size_t after = at + c.length;
     if (is_line_break(c.code)) {
       if (c.code == '\r' && after < s.size() && s.bytes()[after] == '\n') ++after;
-      budget.make(4 * sizeof(Value));
+      make_part(budget);
       lines.push_back(Value::string(s.substr(start, (keep_ends ? after : at) - start)));
       start = after;
     }

@@ -72,6 +72,13 @@ Char char_at(std::string_view s, size_t at) {
   return {code, length};
 }
 
+Char char_before(std::string_view s, size_t end) {
+  for (size_t length = 2; length <= std::min<size_t>(4, end); ++length) {
+    if (const Char c = char_at(s.substr(0, end), end - length); c.length == length) return c;
+  }
+  return char_at(s, end - 1);
+}
+
 size_t char_count(std::string_view s) {
   size_t count = 0;
   for (size_t at = 0; at < s.size(); at += char_at(s, at).length) ++count;

@@ -45,12 +45,27 @@ class Text {
   std::vector<Run> runs_;
 };
 
+// Tells who wrote each byte of a text that is read from front to back. The text must outlive it.
+class Writers {
+ public:
+  explicit Writers(const Text& text) : run_(text.runs().begin()) {}
+  // Requires: `i` is not smaller than in the call before.
+  bool trusted_at(size_t i) {
+    while (run_->end <= i) ++run_;
+    return run_->trusted;
+  }
+
+ private:
+  std::vector<Text::Run>::const_iterator run_;
+};
+
 // One character: a code point or, if the bytes are not UTF-8, a single byte as 0xDC00 + byte.
 struct Char {
   uint32_t code;
   size_t length;  // bytes
 };
-Char char_at(std::string_view s, size_t at);  // requires: at < s.size()
+Char char_at(std::string_view s, size_t at);       // requires: at < s.size()
+Char char_before(std::string_view s, size_t end);  // the last one of s[:end]; requires: 0 < end <= s.size()
 size_t char_count(std::string_view s);
 std::vector<size_t> char_starts(std::string_view s);  // byte offset of each character, then s.size()
 void append_utf8(std::string& out, uint32_t code);    // the inverse of char_at

@@ -97,9 +97,9 @@ const Value* DictObject::find(std::string_view key) const {
 void DictObject::set(const Value& key, Value value, Budget& budget) {
   hold(*this, key);
   hold(*this, value);
-  budget.make(sizeof(Value) * 4);
   const auto [it, added] = index.try_emplace(hash_key(key, budget), items.size());
   if (added) {
+    budget.make(2 * sizeof(Value) + Budget::kPerObject + it->first.size());
     items.emplace_back(key, std::move(value));
   } else {
     items[it->second].second = std::move(value);
@@ -152,27 +152,13 @@ void fail_undefined(const Value& v) {
   fail(v.depth() == 0 && v.same_object(Value()) ? "a value is undefined" : v.as<UndefinedObject>().message);
 }
 
-bool truthy(const Value& v) {
-  switch (v.kind()) {
-    case Kind::undefined:
-    case Kind::none:
-      return false;
-    case Kind::real:
-      return v.as_real() != 0;
-    case Kind::boolean:
-    case Kind::integer:
-      return v.as_integer() != 0;
-    default:
-      return length_of(v).value_or(1) != 0;
-  }
-}
+namespace {
 
-std::optional<int64_t> length_of(const Value& v) {
+// The length of what is not a string, or nothing.
+std::optional<int64_t> count_of(const Value& v) {
   switch (v.kind()) {
     case Kind::undefined:
       return 0;
-    case Kind::string:
-      return static_cast<int64_t>(char_count(v.text().bytes()));
     case Kind::list:
     case Kind::tuple:
       return static_cast<int64_t>(v.items().size());
@@ -186,6 +172,31 @@ std::optional<int64_t> length_of(const Value& v) {
     default:
       return std::nullopt;
   }
+}
+
+}  // namespace
+
+bool truthy(const Value& v) {
+  switch (v.kind()) {
+    case Kind::undefined:
+    case Kind::none:
+      return false;
+    case Kind::real:
+      return v.as_real() != 0;
+    case Kind::boolean:
+    case Kind::integer:
+      return v.as_integer() != 0;
+    case Kind::string:
+      return !v.text().empty();
+    default:
+      return count_of(v).value_or(1) != 0;
+  }
+}
+
+std::optional<int64_t> length_of(const Value& v, Budget& budget) {
+  if (!v.is(Kind::string)) return count_of(v);
+  budget.scan(v.text().size());
+  return static_cast<int64_t>(char_count(v.text().bytes()));
 }
 
 std::vector<Value> items_of(const Value& v, Budget& budget) {
@@ -205,8 +216,10 @@ std::vector<Value> items_of(const Value& v, Budget& budget) {
       return out;
     case Kind::string: {
       const Text& text = v.text();
+      budget.walk(text.size());
       const std::vector<size_t> starts = char_starts(text.bytes());
-      reserve(starts.size() * 4);  // each character becomes a string object
+      budget.make(starts.size() * Budget::kPerObject);  // each character becomes a string object
+      reserve(starts.size());
       for (size_t i = 0; i + 1 < starts.size(); ++i) {
         out.push_back(Value::string(text.substr(starts[i], starts[i + 1] - starts[i])));
       }

@@ -9,11 +9,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -104,7 +104,7 @@ struct SequenceObject : Object {
 
 struct DictObject : Object {
   std::vector<std::pair<Value, Value>> items;  // in the order of insertion
-  std::unordered_map<std::string, size_t> index;
+  std::map<std::string, size_t> index;         // ordered: no choice of keys makes it slow
 
   const Value* find(const Value& key, Budget& budget) const;
   const Value* find(std::string_view key) const;
@@ -159,7 +159,7 @@ bool equal(const Value& a, const Value& b, Budget& budget);
 int order(const Value& a, const Value& b, const char* op, Budget& budget);
 // Equal values have equal keys. Fails for a list or a dict.
 std::string hash_key(const Value& v, Budget& budget);
-std::optional<int64_t> length_of(const Value& v);             // len(v), or nothing
-std::vector<Value> items_of(const Value& v, Budget& budget);  // iter(v); uses a generator up
+std::optional<int64_t> length_of(const Value& v, Budget& budget);  // len(v), or nothing
+std::vector<Value> items_of(const Value& v, Budget& budget);       // iter(v); uses a generator up
 
 }  // namespace bitnet::jinja
