@@ -3,7 +3,7 @@
 // Thread rule: as the Backend.
 //
 // A line is a position, a layer and the ids of the experts that the token there has in this layer, ascending.
-// Errors: Error(runtime) where the file cannot be written.
+// Errors: Error(runtime) where the file cannot be written or is there already, unless this process made it.
 #pragma once
 
 #include <cstdio>

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "engine/error.h"
@@ -47,24 +48,59 @@ void check_limits(std::string_view text, const JsonLimits& limits) {
   if (values > limits.values) refuse(fmt::format("JSON of more than {} values", limits.values));
 }
 
-// Refuses an object that has a name twice, of which the parser keeps the last.
-template <typename Json>
-typename Json::parser_callback_t once() {
-  using Event = typename Json::parse_event_t;
-  return [open = std::vector<std::unordered_set<std::string>>()](int, Event event, Json& name) mutable {
-    if (event == Event::object_start) open.emplace_back();
-    if (event == Event::object_end) open.pop_back();
-    if (event == Event::key && !open.back().insert(name.template get<std::string>()).second)
-      refuse(fmt::format("an object that has \"{}\" twice", printable(name.template get<std::string>())));
-    return true;
+// Refuses an object that has a name twice, of which the parser keeps the last, or more names than it may. A
+// callback of the parser would be told of names too, but with one the parser looks through the whole parent
+// after each object that ends.
+struct NameChecks final : nlohmann::json_sax<nlohmann::json> {
+  struct Object {
+    size_t names = 0;
+    std::set<std::string> found;  // empty where a name may stand twice
   };
+  explicit NameChecks(const JsonLimits& wanted) : limits(wanted) {}
+
+  const JsonLimits& limits;
+  std::vector<Object> open;
+
+  bool start_object(size_t) override {
+    open.emplace_back();
+    return true;
+  }
+  bool end_object() override {
+    open.pop_back();
+    return true;
+  }
+  bool key(string_t& name) override {
+    if (++open.back().names > limits.names)
+      refuse(fmt::format("a JSON object of more than {} names", limits.names));
+    if (!limits.names_once) return true;
+    const auto [at, is_new] = open.back().found.insert(std::move(name));
+    if (!is_new) refuse(fmt::format("an object that has \"{}\" twice", printable(*at)));
+    return true;
+  }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_array(size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(size_t, const std::string&, const nlohmann::json::exception&) override { return false; }
+};
+
+void check_names(std::string_view text, const JsonLimits& limits) {
+  NameChecks checks(limits);
+  // A text at which this stops is no JSON, which the parser says better.
+  if (limits.names_once || limits.names < limits.values) nlohmann::json::sax_parse(text, &checks);
 }
 
 template <typename Json>
 Json read(std::string_view text, const JsonLimits& limits) {
   check_limits(text, limits);
+  check_names(text, limits);
   try {
-    return Json::parse(text, limits.names_once ? once<Json>() : nullptr);
+    return Json::parse(text);
   } catch (const nlohmann::json::exception& error) {
     // The message begins with "[json.exception.parse_error.101] ", which no user needs.
     const std::string_view what = error.what();
@@ -87,6 +123,7 @@ nlohmann::ordered_json read_ordered_json(std::string_view text, const JsonLimits
 bool is_json(std::string_view text, const JsonLimits& limits) {
   try {
     check_limits(text, limits);
+    check_names(text, limits);
   } catch (const Error&) {
     return false;
   }

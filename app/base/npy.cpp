@@ -1,14 +1,18 @@
 #include "npy.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 
 #include "counted.h"
+#include "descriptor.h"
 #include "engine/error.h"
 
 namespace bitnet {
@@ -25,6 +29,18 @@ std::string shape_text(const std::vector<size_t>& shape) {
 
 [[noreturn]] void refuse_array(const std::string& path, std::string_view why) {
   throw Error(ErrorKind::usage, fmt::format("{}: {}", printable(path), why));
+}
+
+// False where there are fewer bytes.
+bool read_whole(int fd, char* into, size_t n_bytes) {
+  while (n_bytes > 0) {
+    const ssize_t n = read(fd, into, n_bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    into += n;
+    n_bytes -= static_cast<size_t>(n);
+  }
+  return true;
 }
 
 }  // namespace
@@ -64,18 +80,22 @@ void NpyFile::finish() {
 std::string NpyFile::sha256() { return hash_.digits(); }
 
 NpyArray read_npy(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
+  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  struct stat about {};
+  if (file.fd < 0 || fstat(file.fd, &about) != 0)
+    refuse_array(path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  if (!S_ISREG(about.st_mode)) refuse_array(path, "is no regular file");
   std::string start(kBefore, '\0');
-  if (!in.read(start.data(), kBefore)) refuse_array(path, "cannot be read as an .npy file");
+  if (!read_whole(file.fd, start.data(), kBefore)) refuse_array(path, "is no .npy file");
   if (!start.starts_with(kMagic)) refuse_array(path, "is no .npy file of version 1.0");
   const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(start[i])); };
   std::string header(byte(8) | byte(9) << 8, '\0');
-  if (!in.read(header.data(), static_cast<std::streamsize>(header.size())))
-    refuse_array(path, "ends in its header");
+  if (!read_whole(file.fd, header.data(), header.size())) refuse_array(path, "ends in its header");
   const bool wide = header.find("'<f8'") != std::string::npos;
   if (!wide && header.find("'<f4'") == std::string::npos)
     refuse_array(path, "wanted float32 or float64 values, little-endian");
-  if (header.find("'fortran_order': False") == std::string::npos) refuse_array(path, "wanted values in C order");
+  if (header.find("'fortran_order': False") == std::string::npos)
+    refuse_array(path, "wanted values in C order");
   const size_t begin = header.find("'shape': ("), end = header.find(')', begin);
   if (begin == std::string::npos || end == std::string::npos) refuse_array(path, "has no shape");
   NpyArray array;
@@ -88,9 +108,12 @@ NpyArray read_npy(const std::string& path) {
     if (array.shape.back() > kMostRead || (count *= array.shape.back()) > kMostRead / sizeof(double))
       refuse_array(path, "has too many values");
   }
+  const size_t n_bytes = count * (wide ? sizeof(double) : sizeof(float));
+  if (static_cast<uint64_t>(about.st_size) < kBefore + header.size() + n_bytes)
+    refuse_array(path, "ends in its values");
   array.values.resize(count);
-  std::vector<char> bytes(count * (wide ? sizeof(double) : sizeof(float)));
-  if (!in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) refuse_array(path, "ends in its values");
+  std::vector<char> bytes(n_bytes);
+  if (!read_whole(file.fd, bytes.data(), n_bytes)) refuse_array(path, "ends in its values");
   if (!wide) std::memcpy(array.values.data(), bytes.data(), bytes.size());
   for (size_t i = 0; wide && i < count; ++i) {
     double value = 0;

@@ -38,7 +38,8 @@ struct NpyArray {
   std::vector<size_t> shape;
   std::vector<float> values;
 };
-// Reads an array of float32 or float64 in C order, little-endian. Throws Error(usage) that names the file.
+// Reads an array of float32 or float64 in C order, little-endian, of a regular file. Throws Error(usage) that
+// names the file.
 NpyArray read_npy(const std::string& path);
 
 }  // namespace bitnet

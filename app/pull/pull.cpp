@@ -20,6 +20,7 @@ namespace bitnet {
 namespace {
 
 constexpr size_t kMostName = 100;  // bytes that a message shows
+constexpr size_t kMostNames = 10;  // that it lists
 constexpr size_t kMostListing = size_t{8} << 20;
 
 std::vector<HubFile> list_repository(const ModelName& name, PullWatcher& watcher) {
@@ -52,25 +53,32 @@ std::vector<HubFile> list_repository(const ModelName& name, PullWatcher& watcher
   }
 }
 
+// The first names of a repository's models, and how many there are besides.
+std::string names_of(const std::vector<std::string>& models) {
+  std::string names;
+  for (size_t i = 0; i < std::min(models.size(), kMostNames); ++i)
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", printable(models[i], kMostName));
+  if (models.size() > kMostNames) names += fmt::format(" and {} more", models.size() - kMostNames);
+  return names;
+}
+
 PullSource find_on_hub(ModelName name, PullWatcher& watcher) {
   const std::string repo = fmt::format("{}/{}", name.owner, name.repo);
   const std::vector<HubFile> list = list_repository(name, watcher);
   std::vector<std::string> files;
   for (const HubFile& file : list) files.push_back(file.path);
   const std::vector<std::string> models = gguf_files(files);
-  std::string choice;
-  for (const std::string& model : models)
-    choice += fmt::format("{}{}", choice.empty() ? "" : ", ", printable(model));
   if (models.empty()) fail_pull(fmt::format("{}: this repository has no GGUF file", repo));
   if (name.file.empty()) name.file = choose_gguf(files);
   if (name.file.empty()) {
     throw Error(ErrorKind::usage,
                 fmt::format("{} has several GGUF files; name one, such as {}/{} (there are {})", repo, repo,
-                            printable(models.front()), choice));
+                            printable(models.front(), kMostName), names_of(models)));
   }
   if (!parse_model_name(fmt::format("{}/{}", repo, name.file)) ||
       std::find(models.begin(), models.end(), name.file) == models.end()) {
-    fail_pull(fmt::format("{} has no file {}; it has {}", repo, printable(name.file), choice));
+    fail_pull(
+        fmt::format("{} has no file {}; it has {}", repo, printable(name.file, kMostName), names_of(models)));
   }
   PullSource source{fmt::format("{}/{}/resolve/main/{}", hub_endpoint(), repo, name.file), place_of(name), "",
                     0, true};

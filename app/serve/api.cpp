@@ -10,6 +10,8 @@ namespace bitnet {
 namespace {
 
 constexpr const char* kJson = "application/json";
+constexpr unsigned kBodiesAtOnce = 2;  // bodies, each of which may take a hundred times its size of memory
+constexpr size_t kMostWaitToBeRead = 128;
 
 // What is told of an answer that neither the model nor its client has ended.
 ApiError failure_of(const AnswerEnd& end) {
@@ -63,7 +65,10 @@ struct Api::Running {
 };
 
 Api::Api(Scheduler& scheduler, ServedModel model, std::function<void(const Done&)> log)
-    : scheduler_(scheduler), model_(std::move(model)), log_(std::move(log)) {}
+    : scheduler_(scheduler),
+      model_(std::move(model)),
+      log_(std::move(log)),
+      turns_(kBodiesAtOnce, kMostWaitToBeRead) {}
 
 void Api::answer(const Head& head, const httplib::Request& request, Connection& connection,
                  httplib::Response& response) {
@@ -71,7 +76,7 @@ void Api::answer(const Head& head, const httplib::Request& request, Connection& 
     if (head.route == Route::chat_completions || head.route == Route::completions) {
       generate(head, request, connection, response);
     } else {
-      answer_at_once(head, request, response);
+      answer_at_once(head, request, connection, response);
     }
   } catch (const ApiError& error) {
     set_error(response, error);
@@ -79,22 +84,30 @@ void Api::answer(const Head& head, const httplib::Request& request, Connection& 
   }
 }
 
-void Api::answer_at_once(const Head& head, const httplib::Request& request, httplib::Response& response) {
+void Api::answer_at_once(const Head& head, const httplib::Request& request, Connection& connection,
+                         httplib::Response& response) {
   const auto begin = std::chrono::steady_clock::now();
+  if (head.route == Route::models) {
+    response.body = models_json(model_);
+  } else if (head.route == Route::model) {
+    response.body = model_json(model_);
+  } else {
+    const Turns::Turn turn(turns_, connection);
+    response.body = head.route == Route::tokenize ? tokenize_request(request.body, model_)
+                                                  : detokenize_request(request.body, model_);
+  }
   response.status = 200;
-  const std::string body = head.route == Route::models     ? models_json(model_)
-                           : head.route == Route::model    ? model_json(model_)
-                           : head.route == Route::tokenize ? tokenize_request(request.body, model_)
-                                                           : detokenize_request(request.body, model_);
-  response.set_content(body, kJson);
+  response.set_header("Content-Type", kJson);
   log_({log_name(head.route), 200, 0, 0, seconds_since(begin)});
 }
 
 void Api::generate(const Head& head, const httplib::Request& request, Connection& connection,
                    httplib::Response& response) {
   const AnswerKind kind = head.route == Route::completions ? AnswerKind::completion : AnswerKind::chat;
-  const auto running =
-      std::make_shared<Running>(*this, head, read_answer_request(kind, request.body, model_));
+  const auto running = std::make_shared<Running>(*this, head, [&] {
+    const Turns::Turn turn(turns_, connection);
+    return read_answer_request(kind, request.body, model_);
+  }());
   if (!scheduler_.submit(running->answering)) {
     running->end = AnswerEnd{"refused"};
     running->done.status = 503;

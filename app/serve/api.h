@@ -10,6 +10,7 @@
 #include "connection.h"
 #include "requests.h"
 #include "scheduler.h"
+#include "turns.h"
 
 namespace bitnet {
 
@@ -31,7 +32,8 @@ class Api {
 
  private:
   struct Running;
-  void answer_at_once(const Head& head, const httplib::Request& request, httplib::Response& response);
+  void answer_at_once(const Head& head, const httplib::Request& request, Connection& connection,
+                      httplib::Response& response);
   void generate(const Head& head, const httplib::Request& request, Connection& connection,
                 httplib::Response& response);
   void reply_whole(Running& running, Connection& connection, httplib::Response& response);
@@ -41,6 +43,7 @@ class Api {
   Scheduler& scheduler_;
   const ServedModel model_;
   const std::function<void(const Done&)> log_;
+  Turns turns_;  // of reading bodies, and of all that becomes tokens or text outside of the scheduler
 };
 
 }  // namespace bitnet

@@ -17,10 +17,12 @@ namespace {
 using json = nlohmann::ordered_json;
 constexpr const char* kFormat = "bitnet-chat conversation";
 constexpr int kVersion = 1;
-constexpr JsonLimits kImported{.bytes = size_t{1} << 30};
-// A turn's settings are shallow. Settings that are not are written as the text that is stored, so a file is
-// never deeper than what can be read again.
-constexpr JsonLimits kSampler{.bytes = size_t{1} << 20, .depth = 16};
+// No format has so many names in one object. The order of names is kept, for a turn's settings.
+constexpr size_t kMostNames = 256;
+constexpr JsonLimits kImported{.bytes = size_t{1} << 30, .names = kMostNames};
+// A turn's settings are shallow. Settings that are not, or have too many names, are written as the text that
+// is stored, so a file is never more than what can be read again.
+constexpr JsonLimits kSampler{.bytes = size_t{1} << 20, .depth = 16, .names = kMostNames};
 
 std::string dump(const json& j) { return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n"; }
 

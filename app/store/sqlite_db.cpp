@@ -160,6 +160,11 @@ void Database::wait_at_most(int milliseconds) { sqlite3_busy_timeout(db_, millis
 
 Database::~Database() { sqlite3_close_v2(db_); }
 
+void Database::defend() {
+  const int result = sqlite3_db_config(db_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  if (result != SQLITE_OK) fail("cannot be used", result);
+}
+
 void Database::execute(const char* sql) {
   const int result = sqlite3_exec(db_, sql, nullptr, nullptr, nullptr);
   if (result != SQLITE_OK) fail("cannot be used", result);

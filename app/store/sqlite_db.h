@@ -60,6 +60,8 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
+  void defend();  // from here on no SQL, such as a trigger of the file, can damage the file itself
+
   void execute(const char* sql);
   int64_t last_id() const;
   int changes() const;

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
+#include <string>
 #include <system_error>
 
 #include "engine/error.h"
@@ -136,6 +139,63 @@ void check_identity(Database& db, int64_t version) {
   }
 }
 
+// The statements that make a database of this version, by the names of what they make.
+std::map<std::string, std::string> statements_of(int64_t version) {
+  Database fresh(Database::kInMemory);
+  for (int64_t i = 0; i < version; ++i) fresh.execute(kMigrations[i]);
+  std::map<std::string, std::string> all = {
+      {"sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"},  // these two are of ANALYZE
+      {"sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"}};
+  Statement rows(fresh, "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL");
+  while (rows.step()) all.emplace(rows.text(0), rows.text(1));
+  return all;
+}
+
+// What a file may have: the statements of its version, and indexes of later ones, which migrations leave as
+// they are.
+std::map<std::string, std::string> statements_allowed(int64_t version) {
+  static const std::map<std::string, std::string> latest = statements_of(kSchemaVersion);
+  if (version >= kSchemaVersion) return latest;
+  std::map<std::string, std::string> all = statements_of(version);
+  for (const auto& [name, sql] : latest) {
+    if (sql.starts_with("CREATE INDEX")) all.emplace(name, sql);
+  }
+  return all;
+}
+
+// Without what an ALTER TABLE of another version of SQLite may write otherwise.
+std::string bare(std::string sql) {
+  std::erase_if(sql, [](char c) { return c == '"' || c == ' ' || c == '\n' || c == '\t' || c == '\r'; });
+  return sql;
+}
+
+// The columns of FTS5's own tables are those of the SQLite that made them, so their names are enough.
+bool same_statement(const std::string& name, const std::string& sql, const std::string& wanted) {
+  if (!name.starts_with("message_fts_")) return bare(sql) == bare(wanted);
+  return sql.substr(0, sql.find('(')) == wanted.substr(0, wanted.find('('));
+}
+
+// A view or a trigger of a stranger would run where we read or write our tables, so what is not as this
+// program makes it is refused before it runs, but for tables of other names, at which nobody looks. The type
+// that sqlite_schema has of it says nothing.
+// (SQLite's own trusted_schema = OFF would refuse our triggers too: FTS5 of SQLite 3.40 is not among what
+// they may use.)
+void check_schema(Database& db) {
+  Statement rows(db, "SELECT name, sql, type, user_version FROM sqlite_schema, pragma_user_version");
+  std::map<std::string, std::string> allowed;
+  while (rows.step()) {
+    if (rows.is_null(1)) continue;  // the index of a PRIMARY KEY
+    if (allowed.empty()) allowed = statements_allowed(rows.integer(3));
+    const auto at = allowed.find(rows.text(0));
+    if (at == allowed.end() && rows.text(1).starts_with("CREATE TABLE")) continue;
+    if (at == allowed.end() || !same_statement(at->first, rows.text(1), at->second)) {
+      refuse(db, fmt::format("its {} {} is none that bitnet-chat makes: the file is damaged, or somebody "
+                             "changed it; move it away or use --db FILE",
+                             printable(rows.text(2), 20), printable(rows.text(0), 60)));
+    }
+  }
+}
+
 // Writes the backup under another name until it is whole: what a killed or failed migration leaves behind
 // must neither be taken for a backup nor stand in the way of the next one.
 void back_up(Database& db, int64_t version) {
@@ -161,8 +221,10 @@ std::string backup_path(const std::string& database, int64_t version) {
 }
 
 void prepare_schema(Database& db) {
+  db.defend();
   int64_t version = db.pragma("user_version");
   check_identity(db, version);
+  check_schema(db);
   if (version > 0 && version < kSchemaVersion) back_up(db, version);
   while (version < kSchemaVersion) {
     db.transaction([&] {

@@ -15,7 +15,8 @@ constexpr int kApplicationId = 0x42436874;  // "BCht"
 
 // Makes or migrates the tables. Before a migration, a copy of the older database is written beside it. Each
 // migration is one transaction that also raises user_version. Throws Error(database) for a newer or a foreign
-// database.
+// database, and for one whose tables, indexes, views or triggers are not those that this program makes, beside
+// tables of other names.
 void prepare_schema(Database& db);
 
 // Where that copy is written. Until it is whole, its name ends with ".unfinished".

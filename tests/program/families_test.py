@@ -211,6 +211,7 @@ class Runner:
         asked, bar = bar, self.bar_for(name, model, bar, options)
         computed = reference.Model(model) if model.stem.startswith(EXPERTS) else None
         trace = ("--expert-trace", str(self.trace)) if computed else ()
+        self.trace.unlink(missing_ok=True)
         got = self.output("logits", model, ids, *trace, *options)
         if got is None:
             return self.tell(f"{name}, logits", False, "no output")

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import unittest
@@ -16,6 +17,7 @@ PROGRAM, MODEL, FOLDER = sys.argv[1:4]
 DATABASE = os.path.join(FOLDER, "data", "bitnet-chat", "chats.db")
 MIB = 1 << 20
 ASK = ("--device", "cpu", "--threads", "1", "-n", "4", "-p", "Hello!")
+HERE = os.path.dirname(os.path.abspath(__file__))
 DEEP = 60000  # levels; each took the program some 100 bytes of its stack
 
 
@@ -114,7 +116,47 @@ class HostileInput(unittest.TestCase):
         self.assertIn("Be kind.", out)
         self.assertEqual(run(PROGRAM, MODEL, *ASK, "--config", "/dev/null")[0], 0)
 
+    def test_a_vector_is_a_regular_file_as_long_as_it_says(self):
+        os.mkfifo(path_of("pipe"))
+        for file in ("/dev/zero", path_of("pipe"), "/dev/null"):
+            self.assert_refused(run(PROGRAM, MODEL, *ASK, "--steer", f"layer=0,file={file},scale=1"), 2, "is no regular file")
+        header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (134217728,), }\n"
+        with open(path_of("short.npy"), "wb") as out:
+            out.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
+        steered = (PROGRAM, MODEL, *ASK, "--steer", f"layer=0,file={path_of('short.npy')},scale=1")
+        self.assert_refused(run(*steered), 2, "ends in its values")
+        with subprocess.Popen(steered, stderr=subprocess.DEVNULL) as process:
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertLess(used.ru_maxrss, 500 << 10)  # KiB: no room is made for values that are not there
+
+    def test_a_trace_of_experts_is_a_new_file(self):
+        model = path_of("experts.gguf")
+        subprocess.run([sys.executable, os.path.join(HERE, "../support/make_family.py"), model, "--arch", "qwen3moe", "--layers", "1"], check=True)
+        keep = write("keep", "mine")
+        os.symlink(keep, path_of("link"))
+        os.symlink(path_of("nowhere"), path_of("dangling"))
+        for name in ("keep", "link", "dangling"):
+            self.assert_refused(run(PROGRAM, model, *ASK, "--private", "--expert-trace", path_of(name)), 1, "is there already")
+        with open(keep) as file:
+            self.assertEqual(file.read(), "mine")
+        self.assertFalse(os.path.exists(path_of("nowhere")))
+        # A config file, which somebody else may have written, names none.
+        config = write("config", f"expert-trace = {path_of('new')}\n")
+        self.assert_refused(run(PROGRAM, model, *ASK, "--config", config), 2, "is for the command line")
+        # A model that is opened again goes on with the file.
+        code, _, err = run(PROGRAM, model, "--device", "cpu", "--threads", "1", "--private", "--expert-trace", path_of("new"), "--script", "-",
+                           text=b"/set max_tokens 4\nHello!\n/reopen\nHello!\n")
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(os.stat(path_of("new")).st_mode & 0o777, 0o600)
+        self.assertGreater(os.path.getsize(path_of("new")), 0)
+
     # -- JSON
+
+    def test_an_object_of_an_import_has_few_names(self):
+        """Each of these names was looked for among all those before it."""
+        many = "{%s}" % ",".join(f'"key{i}":0' for i in range(2_000_000))
+        self.assert_refused(run(PROGRAM, "import", write("many.json", many)), 1, "more than 256 names")
 
     def test_deep_json_is_refused_in_an_import(self):
         self.store()
@@ -146,6 +188,18 @@ class HostileInput(unittest.TestCase):
         code, _, err = run(PROGRAM, MODEL, "--device", "cpu", "--script", "-", text=b"@allow-errors\n/set stop " + b"[" * DEEP + b"\n")
         self.assertIn("wanted a text or a JSON list", err)
         self.assertGreaterEqual(code, 0)
+
+    # -- databases
+
+    def test_a_database_with_a_strangers_view_or_trigger_is_refused(self):
+        self.store()
+        with sqlite3.connect(DATABASE) as db:
+            db.execute("CREATE TRIGGER evil AFTER UPDATE ON message BEGIN DELETE FROM conversation; END")
+        db.close()
+        for command in (("list",), ("show", "1"), ("search", "Hello")):
+            self.assert_refused(run(PROGRAM, *command), 6, "trigger evil is none that bitnet-chat makes")
+        self.change("DROP TRIGGER evil")
+        self.assertEqual(run(PROGRAM, "list")[0], 0)
 
     # -- titles
 

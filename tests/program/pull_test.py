@@ -202,6 +202,12 @@ class Pull(unittest.TestCase):
         self.assert_refused(self.pull(), 2, "several", "sub/a.gguf")
         self.assert_pulled(self.pull(REPO + "/sub/a.gguf"), f"{KEPT}/hub/{REPO}/sub/a.gguf")
         self.assert_refused(self.pull(REPO + "/c.gguf"), 1, "c.gguf", "b.gguf")
+        # A message names ten files, and no name at any length.
+        self.server.api = {"files": [f"{'x' * 2000}{i:05}.gguf" for i in range(1000)]}
+        for name, code, *words in ((REPO, 2, "several", "x..., ", " and 990 more)"), (REPO + "/c.gguf", 1, "c.gguf", " and 990 more")):
+            result = self.pull(name)
+            self.assert_refused(result, code, *words)
+            self.assertLess(len(result[2]), 3000)
         self.server.api = {"files": ["README.md"]}
         self.assert_refused(self.pull(), 1, "no GGUF")
         self.server.api = {"files": ["../../../evil.gguf"]}

@@ -218,6 +218,7 @@ class Serve(ProgramCase):
         for path, body, status, param in (
                 (chat, b"{", 400, None), (chat, b"[1]", 400, None), (chat, b"", 400, None), (chat, b"\xff\xfe", 400, None),
                 (chat, b"[" * 5000, 400, None), (chat, b'{"messages": [], "messages": []}', 400, None),
+                (chat, b'{"messages": [' + b"{}," * 340_000 + b"{}]}", 400, "messages"),  # each took longer than the one before
                 (chat, {}, 400, "messages"), (chat, {"messages": []}, 400, "messages"), (chat, {"messages": ["x"]}, 400, "messages[0]"),
                 (chat, {"messages": [{"role": "tool", "content": "x"}]}, 400, "messages[0].role"),
                 (chat, {"messages": [{"role": "user"}]}, 400, "messages[0]"),
@@ -299,6 +300,24 @@ class Serve(ProgramCase):
         for thread in threads:
             thread.join()
         self.assertEqual(found, {i: alone[i % 4] for i in range(100)})
+
+    def test_tokens_of_many_at_once(self):
+        server = self.server()
+        text = 'say "é\u0001€" \\ and go on 👩‍👩‍👧‍👦\n' * 500
+        _, headers, one = server.ask("/tokenize", {"content": text, "with_pieces": True})
+        self.assertEqual(headers["Content-Type"], "application/json")
+        pieces = json.loads(one)["tokens"]
+        self.assertEqual(b"".join(bytes(p["piece"]) if isinstance(p["piece"], list) else p["piece"].encode() for p in pieces).decode(), text)
+        ids = json.loads(server.ask("/tokenize", {"content": text})[2])
+        self.assertEqual(ids, {"tokens": [p["id"] for p in pieces]})
+        self.assertEqual(json.loads(server.ask("/tokenize", {"content": ""})[2]), {"tokens": []})
+        found = []
+        threads = [threading.Thread(target=lambda: found.append(server.ask("/tokenize", {"content": text, "with_pieces": True})[2])) for _ in range(60)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, [one] * 60)
 
     def test_turns_and_those_who_leave(self):
         server = self.server(model=ENDLESS)

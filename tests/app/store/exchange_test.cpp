@@ -1,5 +1,6 @@
 #include "app/store/exchange.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -188,6 +189,20 @@ TEST(ChatFile, AMissingProbabilityStaysMissing) {
   whole.messages[2].turns[0].tokens[0].logprob = NAN;
   const auto back = read_chats(write_chat(whole, ChatFormat::json), "f");
   EXPECT_TRUE(std::isnan(back[0].messages[2].turns[0].tokens[0].logprob));
+}
+
+// Names are looked for among all those before them, as their order is kept.
+TEST(ChatFile, AnObjectOfAFileHasFewNames) {
+  std::string names;
+  for (int i = 0; i < 257; ++i) names += fmt::format("{}\"key{}\":0", i == 0 ? "" : ",", i);
+  const std::string many = "{" + names + "}";
+  for (const std::string& file :
+       {many, many + "\n" + many, R"({"messages":[{"role":"user","content":"Hi"},)" + many + "]}"})
+    EXPECT_THAT(refusal(file), HasSubstr("more than 256 names"));
+  WholeConversation whole = with_everything();
+  whole.messages[2].turns[0].stored.sampler = many;  // what a database has can be written and read again
+  const auto back = read_chats(write_chat(whole, ChatFormat::json), "f");
+  EXPECT_EQ(back[0].messages[2].turns[0].stored.sampler, many);
 }
 
 TEST(ChatFile, OpenAiMessagesComeBack) {

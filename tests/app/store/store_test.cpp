@@ -159,6 +159,45 @@ TEST_F(StoreTest, RefusesWhatIsNoDatabaseOfOurs) {
   EXPECT_EQ(kind_of([&] { Store::open("/dev/null/chats.db"); }), ErrorKind::database);
 }
 
+std::string bytes_of(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// A stranger's view or trigger would run with the first statement that reads or writes its table.
+TEST_F(StoreTest, WhatThisProgramDoesNotMakeIsRefusedAndTheFileStaysAsItWas) {
+  constexpr const char* kView =
+      "PRAGMA foreign_keys = OFF; ALTER TABLE conversation RENAME TO theirs;"
+      "CREATE VIEW conversation AS SELECT * FROM theirs;";
+  constexpr const char* kOtherTrigger =
+      "DROP TRIGGER message_deleted;"
+      "CREATE TRIGGER message_deleted AFTER DELETE ON message BEGIN DELETE FROM conversation; END;";
+  for (const auto& [sql, named] :
+       {std::pair(kView, "its "),
+        {"CREATE TRIGGER evil AFTER UPDATE ON message BEGIN SELECT 1; END;", "evil"},
+        {kOtherTrigger, "trigger message_deleted"},
+        {"ALTER TABLE turn ADD COLUMN g AS (zeroblob(9));", "table turn"},
+        {"CREATE INDEX theirs ON message(hex(text));", "index theirs"}}) {
+    for (const char* older : {"", "ALTER TABLE conversation DROP COLUMN once; PRAGMA user_version = 5;"}) {
+      for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file() + suffix);
+      { Store::open(file())->add_conversation("kept"); }
+      { Database(file()).execute((std::string("PRAGMA journal_mode = DELETE;") + older + sql).c_str()); }
+      const std::string before = bytes_of(file());
+      std::string message;
+      EXPECT_EQ(kind_of([&] { Store::open(file()); }, &message), ErrorKind::database) << sql;
+      EXPECT_THAT(message, testing::AllOf(HasSubstr(named), HasSubstr("none that bitnet-chat makes")));
+      EXPECT_EQ(bytes_of(file()), before);
+      EXPECT_FALSE(std::filesystem::exists(file() + ".v5-backup"));
+    }
+  }
+}
+
+TEST_F(StoreTest, WhatSqliteItselfAddsOrNobodyReadsIsNoReasonToRefuse) {
+  { Store::open(file())->add_conversation("kept"); }
+  { Database(file()).execute("ANALYZE; CREATE TABLE mine(a); VACUUM"); }
+  EXPECT_EQ(Store::open(file())->conversation(1)->system, "kept");
+}
+
 TEST_F(StoreTest, ReadOnlyFolderIsADatabaseError) {
   if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   ASSERT_EQ(chmod(folder_.c_str(), 0500), 0);
