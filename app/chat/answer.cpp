@@ -9,6 +9,7 @@
 #include "app/base/counted.h"
 #include "app/text/stop_text.h"
 #include "command_line.h"
+#include "read_files.h"
 
 namespace bitnet {
 namespace {
@@ -55,7 +56,7 @@ void Answer::stop_waiting() {
 
 void Answer::take_back() {
   const std::string text = conversation_.take_back();
-  reporter_.front_end().return_input(typed_form(text));
+  reporter_.front_end().return_input(typed_form(settings_.now.asks ? without_named_files(text) : text));
 }
 
 // The tokens of the last answer, which goes on after this prompt.
@@ -88,11 +89,12 @@ std::string Answer::refusal(bool continues, std::vector<int32_t>& prompt) const 
     return fmt::format("Not sent: {}", error.what());
   }
   if (prompt.size() >= model_->n_ctx) {
+    const bool may_grow = model_->n_ctx < model_->model.n_ctx_train;
     if (conversation_.branch().size() == 1)
       return fmt::format(
-          "Not sent: the turn would take {} of {} tokens and leave no room for an answer. Shorten it, or "
-          "ask for a larger context (--ctx N, /set ctx N).",
-          prompt.size(), model_->n_ctx);
+          "Not sent: the turn would take {} of {} tokens and leave no room for an answer. Shorten it{}.",
+          prompt.size(), model_->n_ctx,
+          may_grow ? ", or ask for a larger context (--ctx N, /set ctx N)" : "");
     return fmt::format(
         "Not sent: the conversation would take {} of {} tokens and leave no room for an answer. Nothing "
         "was dropped: shorten the turn, make room with /compact, step back with /undo, or begin anew with "

@@ -210,11 +210,23 @@ void LiveChat::advance_queue() {
   }
 }
 
+bool is_quit(std::string_view typed) { return split(typed).first == "/quit"; }
+
 // Another program may have deleted what is shown here; true: it has, and what was typed is given back.
 bool LiveChat::leave_deleted_conversation(std::string_view typed) {
   Storage& storage = conversation_.storage();
+  if (busy()) return false;
+  if (storage.purged() != 0) {
+    storage.leave_private();
+    worker_.forget_timelines();
+    new_conversation();
+    if (is_quit(typed)) return false;
+    reporter_.front_end().notice("This is a new conversation; your text is in the input line.");
+    reporter_.front_end().return_input(typed);
+    return true;
+  }
   const int64_t number = storage.number_in_file();
-  if (number == 0 || storage.unsaved_because() != nullptr || busy()) return false;
+  if (number == 0 || storage.unsaved_because() != nullptr || is_quit(typed)) return false;
   Store& database = storage.database();
   try {
     if (database.has_conversation(number)) return false;

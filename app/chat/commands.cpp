@@ -74,7 +74,7 @@ const Command kCommands[] = {
      "from candidate K there, as another answer."},
     {"/read", "", "[FILE|none]", "put a text file into your next turn", "none %files", runs, do_read,
      "Without FILE, what is in it; none takes everything out again. The file must be UTF-8 text and fit the "
-     "context. @FILE in a message does the same for that message; Tab completes it."},
+     "context. @FILE in a message that is typed does the same for that message; Tab completes it."},
     {"/compact", "", "", "sum up the older turns to make room", "", waits, do_compact,
      "The model writes the summary. It becomes a new branch, with the last turns word for word; the old "
      "branch stays, and /goto goes back to it."},

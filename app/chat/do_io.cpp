@@ -38,6 +38,8 @@ void do_export(ChatParts& chat, std::string_view arguments) {
 void do_import(ChatParts& chat, std::string_view arguments) {
   const std::string file = unquoted(arguments);
   if (file.empty()) refuse("/import wants the file of a conversation");
+  if (chat.storage.is_private())
+    refuse("what is imported is stored, and nothing is stored now: /private off stores again");
   const std::vector<int64_t> numbers = import_file(chat.storage.store(), expand_home(file));
   if (numbers.size() == 1) {
     open_conversation(chat, numbers[0]);

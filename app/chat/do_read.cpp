@@ -17,7 +17,6 @@
 namespace bitnet {
 namespace {
 
-constexpr size_t kMostFileBytes = 4 << 20;
 // No text worth reading has more bytes a token than this, so longer files need not be encoded.
 constexpr size_t kMostBytesPerToken = 32;
 constexpr size_t kUsualBytesPerToken = 4;
@@ -36,7 +35,7 @@ size_t fitting_tokens(const ChatParts& chat, const std::string& path, const std:
   }
   const size_t tokens = chat.model->text->tokenizer.encode(text, false).size();
   const size_t bytes_that_fit = room * text.size() / std::max<size_t>(tokens, 1);
-  if (tokens >= limit) {
+  if (tokens >= limit && room != 0) {
     refuse(fmt::format(
         "{}: has {} tokens, more than the context of {} holds; nothing was read in. Some {} bytes "
         "of it fit",
@@ -58,7 +57,7 @@ AttachedFile attached(const ChatParts& chat, const std::string& path, size_t oth
   file.text = read_text_file(path, kMostFileBytes);
   if (file.text.empty()) refuse(fmt::format("{}: is empty", printable(path)));
   file.tokens = chat.model ? fitting_tokens(chat, path, file.text, others) : 0;
-  file.name = path.substr(path.rfind('/') + 1);
+  file.name = file_name_of(path);
   file.path = path;
   return file;
 }
@@ -82,11 +81,13 @@ void name_files(ChatParts& chat, std::string_view text, bool all) {
     const std::string& path = mention.path;
     const auto is_path = [&](const AttachedFile& file) { return file.path == path; };
     if (chat.read_files.has(path) || std::any_of(files.begin(), files.end(), is_path)) continue;
+    if (has_file(text, file_name_of(path))) continue;  // a turn that came back with its files
     const std::vector<AttachedFile>& named = chat.read_files.named();
     const auto known = std::find_if(named.begin(), named.end(), is_path);
     try {
       // What is sent is read anew; with each key that would take too long.
       files.push_back(known != named.end() && !all ? *known : attached(chat, path, others));
+      files.back().named = true;
       others += files.back().tokens;
     } catch (const Error&) {
       if (all) throw;  // while it is typed nobody wants to hear it

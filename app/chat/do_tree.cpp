@@ -11,6 +11,7 @@
 #include "arguments.h"
 #include "command_line.h"
 #include "do.h"
+#include "read_files.h"
 #include "refuse.h"
 
 namespace bitnet {
@@ -146,7 +147,7 @@ void do_edit(ChatParts& chat, std::string_view text) {
   if (!text.empty()) return add_user_turn(chat, text);
   chat.front_end().notice(
       "Your last turn is in the input line: change it and send it. /redo brings it back as it was.");
-  chat.front_end().return_input(typed_form(old));
+  chat.front_end().return_input(typed_form(chat.settings.now.asks ? without_named_files(old) : old));
 }
 
 void do_fork(ChatParts& chat, std::string_view arguments) {

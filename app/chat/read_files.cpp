@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "app/base/counted.h"
+#include "app/text/text_file.h"
+#include "mentions.h"
 
 namespace bitnet {
 
@@ -14,6 +16,30 @@ std::string with_files(const std::vector<AttachedFile>& files, std::string_view 
   for (const AttachedFile& file : files) text += fmt::format("{}:\n\n{}\n\n", file.name, file.text);
   return text + std::string(typed);
 }
+
+bool has_file(std::string_view turn, std::string_view name) {
+  const std::string heading = fmt::format("{}:\n\n", name);
+  return turn.starts_with(heading) || turn.find("\n\n" + heading) != std::string_view::npos;
+}
+
+std::string_view without_named_files(std::string_view turn) {
+  const auto take_off_one = [&] {
+    for (const Mention& mention : mentions_in(turn)) try {
+        const AttachedFile file{.name = file_name_of(mention.path),
+                                .text = read_text_file(mention.path, kMostFileBytes)};
+        const std::string before = with_files({file}, "");
+        if (!turn.starts_with(before)) continue;
+        turn.remove_prefix(before.size());
+        return true;
+      } catch (const Error&) {  // it is not what was read
+      }
+    return false;
+  };
+  while (take_off_one()) continue;
+  return turn;
+}
+
+std::string file_name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 size_t ReadFiles::tokens() const {
   size_t tokens = 0;
@@ -85,7 +111,7 @@ std::vector<AttachedFile> ReadFiles::take() {
 
 void ReadFiles::put_back(std::vector<AttachedFile> files) {
   if (files.empty()) return;
-  for (AttachedFile& file : files) files_.push_back(std::move(file));
+  for (AttachedFile& file : files) (file.named ? named_ : files_).push_back(std::move(file));
   tell();
 }
 

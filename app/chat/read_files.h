@@ -19,10 +19,17 @@ struct AttachedFile {
   std::string text;
   size_t tokens = 0;  // 0: not known yet
   std::string path;   // as the person named it
+  bool named = false;  // by the message, as @path
 };
 
 // The turn with these files before it.
 std::string with_files(const std::vector<AttachedFile>& files, std::string_view typed);
+// Whether the turn has a file of this name before it.
+bool has_file(std::string_view turn, std::string_view name);
+// The turn without the files before it that it names and that are as they were.
+std::string_view without_named_files(std::string_view turn);
+std::string file_name_of(const std::string& path);
+constexpr size_t kMostFileBytes = 4 << 20;
 
 class ReadFiles {
  public:

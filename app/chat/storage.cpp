@@ -49,9 +49,29 @@ void Storage::keep(const std::function<void()>& write) {
     write();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::database || unsaved_ || private_) throw;
-    lose_file(error.what());
+    if (was_purged()) {
+      lose_conversation();
+    } else {
+      lose_file(error.what());
+    }
     write();
   }
+}
+
+bool Storage::was_purged() const try {
+  return number_ != 0 && !file_.conversation(number_);
+} catch (const Error&) {
+  return false;
+}
+
+void Storage::lose_conversation() {
+  purged_ = number_;
+  private_ = memory_copy(nullptr);
+  reporter_.front_end().error(
+      fmt::format("Conversation {} was deleted for good by another program. Nothing more of it is stored; "
+                  "what you send next begins "
+                  "a new one.",
+                  purged_));
 }
 
 void Storage::lose_file(const std::string& why) {
@@ -170,7 +190,7 @@ void Storage::go_private() {
 
 int64_t Storage::leave_private() {
   private_.reset();
-  number_ = 0;
+  number_ = purged_ = 0;
   return std::exchange(public_number_, 0);
 }
 

@@ -56,13 +56,17 @@ class Storage {
   bool never_stores() const { return file_.is_private(); }     // --private: there is no database
   bool in_database() const { return !private_ && !unsaved_; }  // a conversation that is left stays there
   bool in_file() const { return in_database() && !never_stores(); }
+  // The conversation that another program deleted for good while it was written to here: what is shown is in
+  // memory since then, and nothing of it is stored. 0 = none.
+  int64_t purged() const { return purged_; }
   const std::string* unsaved_because() const { return unsaved_ ? &unsaved_->why : nullptr; }
   // "2 messages are not saved: why"; empty where nothing waits.
   std::string unsaved_text() const;
   // Throws Error(usage) where this conversation of database() is only a copy in memory.
   void refuse_while_unsaved(int64_t number) const;
 
-  // Runs `write`, which writes to store(). Where the database fails it goes on in memory and runs it again.
+  // Runs `write`, which writes to store(). Where the database fails, or has lost the conversation, it goes on
+  // in memory and runs it again.
   void keep(const std::function<void()>& write);
   // Gives the database what it lacks; true where nothing waits in memory any more. Requires that no answer is
   // being made.
@@ -77,6 +81,8 @@ class Storage {
 
  private:
   std::unique_ptr<Store> memory_copy(Unsaved* unsaved);
+  bool was_purged() const;
+  void lose_conversation();
   void lose_file(const std::string& why);
   void begin_unsaved(const std::string& why);
   void store_anew(const std::optional<WholeConversation>& whole, std::string news);
@@ -88,6 +94,7 @@ class Storage {
   std::optional<Unsaved> unsaved_;  // the database failed, and this is what it lacks
   int64_t number_ = 0;
   int64_t public_number_ = 0;  // the stored one that /private left
+  int64_t purged_ = 0;
 };
 
 }  // namespace bitnet

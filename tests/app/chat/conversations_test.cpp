@@ -59,6 +59,37 @@ TEST_F(ChatTest, AConversationThatAnotherProgramDeletedIsLeftAndTheNextOneIsSave
   EXPECT_EQ(store->branch(store->conversation(chat->conversation())->leaf).size(), 2U);
 }
 
+TEST_F(ChatTest, AConversationThatIsPurgedWhileItIsAnsweredDoesNotComeBack) {
+  script.answer("abc");
+  script.hold_after(1);
+  start_loaded();
+  chat->submit("zebra");
+  until_tokens(1);
+  const int64_t purged = chat->conversation();
+  store->purge(purged);
+  script.release();
+  until_idle();
+  EXPECT_THAT(front.errors.back(), HasSubstr("was deleted for good by another program"));
+  EXPECT_EQ(front.shown.back().text, "abc");
+  say("two");
+  EXPECT_EQ(front.returned, std::vector<std::string>{"two"});
+  EXPECT_TRUE(front.shown.empty());
+  say("two");
+  EXPECT_EQ(last_prompt(), "<bos><usr>two<eot>");
+  EXPECT_NE(chat->conversation(), 0);
+  EXPECT_EQ(store->conversations(9).size(), 1U);
+  EXPECT_TRUE(store->search("zebra", 9).empty());
+}
+
+TEST_F(ChatTest, QuitEndsTheProgramThoughTheConversationWasDeleted) {
+  start_loaded();
+  say("one");
+  store->remove_conversation(chat->conversation());
+  say("/quit");
+  EXPECT_TRUE(chat->quit_requested());
+  EXPECT_TRUE(front.returned.empty());
+}
+
 TEST_F(ChatTest, AnAnswerThatAnotherProgramIsWritingIsMarked) {
   start_loaded();
   const int64_t theirs = store->add_conversation("");

@@ -97,6 +97,18 @@ TEST_F(ChatPrivateTest, StoredConversationsCanBeReadAndDeletedWhilePrivate) {
   EXPECT_TRUE(front.shown.empty());
 }
 
+TEST_F(ChatPrivateTest, NothingIsImportedIntoWhatIsNotStored) {
+  store = Store::open(folder / "chats.db");
+  start_loaded();
+  say("first thing");
+  const std::string exported = (folder / "x.json").string();
+  say("/export json " + exported);
+  say("/private on");
+  say("/import " + exported);
+  EXPECT_THAT(front.errors.back(), HasSubstr("/private off"));
+  EXPECT_EQ(store->conversations(9).size(), 1U);
+}
+
 TEST_F(ChatPrivateTest, APrivateSessionCannotBeMadePublic) {
   settings.is_private = true;
   start_loaded();  // Store::in_memory, as --private has it

@@ -87,6 +87,18 @@ TEST_F(QueueTest, FilesGoWithTheMessageThatTheyWereReadFor) {
   EXPECT_EQ(front.shown.at(2).text, "notes.txt:\n\ndeep\n\nsecond");
 }
 
+TEST_F(QueueTest, AFileThatAMessageNamedLeavesWithItsName) {
+  settings.asks = true;
+  begin();
+  script.answer("two");
+  chat->submit("See @" + file("notes.txt", "deep"));
+  chat->take_back();
+  ASSERT_EQ(front.last_status.pending.size(), 1U);
+  chat->typing("");
+  EXPECT_THAT(front.last_status.pending, IsEmpty());
+  go_on();
+}
+
 TEST_F(QueueTest, CommandsThatNeedTheModelWaitTheirTurn) {
   begin();
   script.answer("two");

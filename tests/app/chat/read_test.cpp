@@ -167,6 +167,22 @@ TEST_F(NamedFilesTest, WhatCannotGoAlongIsSaidWithWhatFitsAndTheMessageComesBack
   }
 }
 
+TEST_F(NamedFilesTest, ATurnThatIsEditedComesBackAsItWasTyped) {
+  script.answer("ok");
+  start_loaded(1024);
+  const std::string a = file("a.txt", "aaa"), text = "See @" + a + " and @" + file("b.txt", "see @" + a);
+  say(text);
+  say("/edit");
+  EXPECT_EQ(front.returned.back(), text);
+  script.answer("ok");
+  say(text);
+  file("a.txt", "other");  // so it stays in the turn as it was, and is not put in twice
+  say("/edit");
+  EXPECT_THAT(front.returned.back(), testing::StartsWith("a.txt:\n\naaa\n\n"));
+  chat->typing(front.returned.back());
+  EXPECT_TRUE(front.last_status.pending.empty());
+}
+
 TEST_F(NamedFilesTest, AScriptsWordsAreNoFiles) {
   settings.asks = false;
   script.answer("ok");
@@ -228,7 +244,7 @@ TEST_F(NamedFilesTest, FilesAreTakenOutFromTheLastOneOn) {
   EXPECT_EQ(chat->without_last_file(""), "");
   EXPECT_TRUE(front.last_status.pending.empty());
   EXPECT_FALSE(chat->without_last_file(""));
-  say("/read " + a);  // as it is with a message that waited and was taken back
+  say("/read " + a);
   EXPECT_EQ(chat->without_last_file("See @" + a), "See ");
   EXPECT_TRUE(front.last_status.pending.empty());
 }
