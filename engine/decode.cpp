@@ -110,7 +110,8 @@ Finish DeviceSession::decode_on_host(Sampler& sampler, const DecodeOptions& opti
 // the penalty, so a penalty that makes others likelier is left to the host.
 bool DeviceSession::device_can(const Sampler& sampler) const {
   const SamplingRecipe& r = sampler.recipe();
-  return backend_.runs_ahead() && r.top_k != 0 && r.n_recent <= kSampleHistory - kMostInPass &&
+  static_assert(kMostSampled <= kSampleHistory - kMostInPass);
+  return backend_.runs_ahead() && r.top_k != 0 && r.n_recent <= kMostSampled &&
          r.top_k <= kMostSampled - r.n_recent && r.penalty >= 1.0F && r.penalty <= 1000.0F;
 }
 
@@ -330,15 +331,22 @@ Finish DeviceSession::decode_on_device(Sampler& sampler, const DecodeOptions& op
     }
     if (std::exchange(chosen, false)) run.go_on_with(*token);
     const auto position = static_cast<uint32_t>(tokens_.size());
-    if (snapshots_.due({position, first + run.behind_next() + 1, /*one_by_one=*/true})) {
+    const bool waits = was_ahead && guess.is_worth_waiting;
+    // Whether a token is begun behind the next one, and what is written until then.
+    const auto goes_ahead = [&] {
+      const uint32_t n = run.behind_next();
+      const bool one_more = (options.max_tokens == 0 || n < options.max_tokens) && first + n < n_ctx_;
+      return is_quick && one_more && !waits;
+    };
+    const auto writing = [&] {
+      return Writing{position, first + run.behind_next() + (goes_ahead() ? 1 : 0), /*one_by_one=*/true};
+    };
+    if (snapshots_.due(writing())) {
       run.drain();
       run.go_on_with(*token);
     }
-    const uint32_t n = run.behind_next();
-    snapshots_.will_write({position, first + n + 1, /*one_by_one=*/true});
-    const bool one_more = (options.max_tokens == 0 || n < options.max_tokens) && first + n < n_ctx_;
-    const bool waits = was_ahead && guess.is_worth_waiting;
-    go_on = run.evaluate(*token, is_quick && one_more && !waits, on_token);
+    snapshots_.will_write(writing());
+    go_on = run.evaluate(*token, goes_ahead(), on_token);
     const double seconds = seconds_since(begin);
     if (is_quick && !was_ahead)
       draft_length_.took_first(seconds);

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <sstream>
+#include <system_error>
 
 namespace bitnet {
 namespace {
@@ -129,7 +130,10 @@ FileHash::FileHash(const Checkpoint& file, std::string cache_folder)
       parts_.push_back(f->bytes().subspan(at, std::min(kPiece, f->bytes().size() - at)));
   pieces_.resize(parts_.size());
   const size_t threads = std::min({pieces_.size(), kMostThreads, size_t{most_threads()}});
-  for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { read_pieces(); });
+  try {
+    for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { read_pieces(); });
+  } catch (const std::system_error&) {  // those that are there read all, and wait() the rest
+  }
 }
 
 FileHash::~FileHash() {
@@ -148,6 +152,7 @@ void FileHash::read_pieces() {
 
 const std::string& FileHash::wait() {
   if (!hash_.empty()) return hash_;
+  read_pieces();
   for (std::thread& t : threads_) t.join();
   threads_.clear();
   // Where a model has several files, it counts where one ends and what it is called.

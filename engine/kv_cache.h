@@ -13,14 +13,14 @@
 // may be lost.
 //
 // The payload of save is little-endian, and load checks all of it:
-//   "BNKV", u32 version 2, 32 bytes model fingerprint (hex text), u32 n_layer, u32 words a row, u32 1 where
+//   "BNKV", u32 version 2, 32 bytes model fingerprint (hex text), u32 n_layer, u32 bytes a row, u32 1 where
 //   keys are rotated for a long context (RopeScaling::is_long) and else 0, u32 n_tokens, u32 oldest, n_tokens
 //   i32 ids, then per layer rows of keys and as many rows of values, and u64 XXH3-64 of all before.
 // A model with states has version 3. Before the hash come then u32 n_states, 1 or 2, and for each, in the
 // order of positions, u32 position and the state there as [layers] of the inputs of the convolution and the
 // heads. The last one is that of position n_tokens.
 // A row is one position: [n_head_kv][head_dim] F16, keys after RoPE. Where layers have rows of different
-// sizes, words a row is 0, and the fingerprint tells. A layer has the rows from the first position that the
+// sizes, bytes a row is 0, and the fingerprint tells. A layer has the rows from the first position that the
 // token at `oldest` sees to the last. Layers that use the cache of another have none.
 #pragma once
 

@@ -120,7 +120,8 @@ std::optional<SampledToken> Sampler::sample(std::span<const float> logits, std::
 // A penalty of 1 and more can only move the recent tokens down, so the top_k after it are among so many more
 // before it.
 uint32_t Sampler::wanted() const {
-  return recipe_.top_k == 0 || recipe_.penalty < 1.0F ? 0 : recipe_.top_k + recipe_.n_recent;
+  const uint64_t most = uint64_t{recipe_.top_k} + recipe_.n_recent;
+  return recipe_.top_k == 0 || recipe_.penalty < 1.0F || most > UINT32_MAX ? 0 : static_cast<uint32_t>(most);
 }
 
 SampledToken Sampler::sample_among(std::span<const TokenLogit> largest, double log_sum,

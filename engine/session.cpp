@@ -283,17 +283,19 @@ bool DeviceSession::evaluate(std::span<const int32_t> batch, const Writing& writ
   logits_read_ = last && leaves_all;
   last_ = {.x_row = n - 1};
   observer_.report(watch, cache_);
-  if (options.on_logits) report_logits(n, options);
-  return true;
+  if (!options.on_logits || report_logits(n, options)) return true;
+  cut(position);
+  return false;
 }
 
 // Computes the head for every token of the batch that was just evaluated, a few rows a submission, and at
-// last the last row again, whose logits stay in place.
-void DeviceSession::report_logits(uint32_t n, const SyncOptions& options) {
+// last the last row again, whose logits stay in place. Returns false where a cancel came.
+bool DeviceSession::report_logits(uint32_t n, const SyncOptions& options) {
   const uint32_t n_vocab = engine_.weights.config.n_vocab;
   const auto first_position = static_cast<uint32_t>(tokens_.size()) - n;
   const auto* logits = reinterpret_cast<const float*>(host_logits_->mapped().data());
   for (uint32_t row = 0; row < n; row += kMaxLogitRows) {
+    if (cancelled_) return false;
     const uint32_t rows = std::min(kMaxLogitRows, n - row);
     const auto program =
         backend_.record([&](Recorder& r) { record_rows(r, row, rows, Leaves::logits); });
@@ -303,6 +305,7 @@ void DeviceSession::report_logits(uint32_t n, const SyncOptions& options) {
   }
   const auto program = backend_.record([&](Recorder& r) { record_rows(r, n - 1, 1, leaves_for_host()); });
   backend_.run(*program, first_position, {});
+  return true;
 }
 
 // Evaluates the last token once more, for all of its logits. What it left before stays in its outcome.

@@ -136,7 +136,7 @@ class DeviceSession : public Session {
   std::optional<Finish> finish_at(const std::optional<SampledToken>& token, const DecodeOptions& options,
                                   uint32_t produced) const;
   void read_whole_head(std::span<std::byte> host);
-  void report_logits(uint32_t n, const SyncOptions& options);
+  bool report_logits(uint32_t n, const SyncOptions& options);
   void check_tokens(std::span<const int32_t> tokens) const;
 
   LoadedEngine& engine_;

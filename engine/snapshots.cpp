@@ -9,9 +9,9 @@ namespace {
 constexpr uint32_t kLeastApart = 64;
 
 // A long text without a marked position has snapshots this far apart. Where each token overwrites a state
-// there are more of them: a batch of the largest size still ends there by itself, a copy of a 27B's state
-// (150 MiB) takes a few percent of the time in which a GPU computes so many tokens, and a slow processor,
-// which takes minutes for them, has at most that to do again.
+// there are more of them, none further from the next than this: each at the beginning of a batch, which does
+// not end for it. A copy of a 27B's state (150 MiB) takes a few percent of the time in which a GPU computes
+// so many tokens, and a slow processor, which takes minutes for them, has at most that to do again.
 constexpr uint32_t kMostApart = 4096, kMostApartOfStates = kMaxBatch;
 
 }  // namespace
@@ -35,8 +35,11 @@ uint32_t Snapshots::before(uint32_t position) const {
   return last;
 }
 
-void Snapshots::mark_far(uint32_t n_tokens) {
-  if (n_tokens - before(n_tokens) >= (cache_.has_states() ? kMostApartOfStates : kMostApart)) mark(n_tokens);
+void Snapshots::mark_far(const Writing& tokens) {
+  const uint32_t last = before(tokens.begin);
+  const bool is_far =
+      cache_.has_states() ? tokens.end - last > kMostApartOfStates : tokens.begin - last >= kMostApart;
+  if (is_far) mark(tokens.begin);
 }
 
 uint32_t Snapshots::batch_end(uint32_t begin, uint32_t end) const {
@@ -51,12 +54,12 @@ bool Snapshots::holds(uint32_t position) const {
 }
 
 bool Snapshots::due(const Writing& tokens) {
-  mark_far(tokens.begin);
+  mark_far(tokens);
   return std::ranges::any_of(marks_, [&](uint32_t p) { return !cache_.keeps(p, tokens); });
 }
 
 void Snapshots::will_write(const Writing& tokens) {
-  mark_far(tokens.begin);
+  mark_far(tokens);
   std::erase_if(marks_, [&](uint32_t position) {
     if (cache_.keeps(position, tokens)) return false;
     if (cache_.has(position)) take(position);

@@ -51,7 +51,7 @@ class Snapshots {
     uint64_t bytes;
     std::unique_ptr<std::byte[]> state;
   };
-  void mark_far(uint32_t n_tokens);
+  void mark_far(const Writing& tokens);
   uint32_t before(uint32_t position) const;
   void take(uint32_t position);
   void keep(uint32_t position, uint64_t bytes, std::unique_ptr<std::byte[]> state);

@@ -10,13 +10,16 @@
 #include <numeric>
 #include <set>
 #include <sstream>
+#include <system_error>
+
+#include "engine/error.h"
 
 namespace bitnet::cpu {
 namespace {
 
 // Polls until `changed`, and returns false when that takes long. There is no pause instruction in the loop: a
 // hypervisor takes a series of them for a lock that is held elsewhere and gives the core away, which made a
-// wait 10 to 20 us long instead of 1. No other thread shares the core that would profit from a pause.
+// wait 10 to 20 us long instead of 1.
 template <typename Changed>
 bool spin(Changed changed) {
   constexpr std::chrono::microseconds kLong{50};
@@ -93,10 +96,19 @@ ThreadPool::ThreadPool(unsigned threads)
       own_(size_),
       shares_(size_),
       counts_((size_ + kTogether - 1) / kTogether) {
-  for (unsigned i = 1; i < size_; ++i) threads_.emplace_back([this, i] { serve(i); });
+  try {
+    for (unsigned i = 1; i < size_; ++i) threads_.emplace_back([this, i] { serve(i); });
+  } catch (const std::system_error& error) {
+    const size_t begun = threads_.size() + 1;
+    stop();
+    throw Error(ErrorKind::runtime, fmt::format("{} threads cannot be had, only {} ({}); try --threads {}",
+                                                size_, begun, error.what(), begun));
+  }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() {
   stop_ = true;
   tell(0, 1);
   for (std::thread& t : threads_) t.join();

@@ -85,7 +85,8 @@ class ThreadPool {
  public:
   static constexpr uint32_t kMostTogether = 15;
 
-  explicit ThreadPool(unsigned threads);  // the caller of run included, so at least 1
+  // The caller of run included, so at least 1. Throws Error(runtime) where so many cannot be had.
+  explicit ThreadPool(unsigned threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -96,6 +97,7 @@ class ThreadPool {
   void run(std::span<const Step> steps);
 
  private:
+  void stop();
   // What the threads work on: the number of the step in the upper bits, then how many units are taken
   // together, and in the lower ones how many it has, or 0 where the list is done; in one word, so that a
   // thread which was delayed cannot take the units of one step for another's.

@@ -16,6 +16,7 @@
 
 #include "engine/layouts/file_types.h"
 #include "engine/layouts/i2s.h"
+#include "engine/threads.h"
 #include "names.h"
 
 namespace bitnet::hub {
@@ -146,11 +147,8 @@ void run(const std::vector<Job>& jobs, const std::vector<std::span<std::byte>>& 
       }
     }
   };
-  std::vector<std::thread> threads;
   const size_t most = std::min({kMostThreads, jobs.size(), size_t{std::thread::hardware_concurrency()}});
-  for (size_t i = 1; i < most; ++i) threads.emplace_back(work);
-  work();
-  for (std::thread& t : threads) t.join();
+  on_threads(std::max<size_t>(most, 1), [&](size_t) { work(); });
   if (error) std::rethrow_exception(error);
 }
 

@@ -64,9 +64,9 @@ Hadamard read_keys(const Checkpoint& file) {
   want(file, "transform", "normalized-sylvester-walsh-hadamard");
   want(file, "axis", "input-last-dimension");
   h.block = file.get_u32(key("block_size"));
-  if (h.block < 2 || h.block > kMostRotated || !std::has_single_bit(h.block))
-    fail(file, fmt::format("{} is {}, wanted a power of two from 2 to {}", key("block_size"), h.block,
-                           kMostRotated));
+  if (h.block < kLeastRotated || h.block > kMostRotated || !std::has_single_bit(h.block))
+    fail(file, fmt::format("{} is {}, wanted a power of two from {} to {}", key("block_size"), h.block,
+                           kLeastRotated, kMostRotated));
   h.signs = read_signs(file);
   if (!file.find(key("weight_names"))) fail(file, fmt::format("key {} is missing", key("weight_names")));
   for (const std::string& name : file.find_strings(key("weight_names")))

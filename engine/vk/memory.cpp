@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "engine/threads.h"
+
 namespace bitnet::vk {
 namespace {
 
@@ -42,14 +44,11 @@ void copy_with_all_cores(std::byte* to, std::span<const std::byte> from) {
   const size_t n = std::clamp<size_t>(
       std::min<size_t>(std::thread::hardware_concurrency(), from.size() / kLeast), 1, kMostThreads);
   const size_t share = (from.size() / n + 63) / 64 * 64;
-  const auto copy = [&](size_t begin) {
-    const size_t bytes = std::min(share, from.size() - begin);
+  if (from.empty()) return;
+  on_threads((from.size() + share - 1) / share, [&](size_t i) {
+    const size_t begin = i * share, bytes = std::min(share, from.size() - begin);
     std::memcpy(to + begin, from.data() + begin, bytes);
-  };
-  std::vector<std::thread> threads;
-  for (size_t begin = share; begin < from.size(); begin += share) threads.emplace_back(copy, begin);
-  if (!from.empty()) copy(0);
-  for (std::thread& t : threads) t.join();
+  });
 }
 
 }  // namespace

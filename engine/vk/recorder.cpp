@@ -110,6 +110,12 @@ void VulkanRecorder::dispatch_bytes(const Kernel& kernel, std::span<const std::b
   VkWriteDescriptorSet writes[kMostBindings];
   uint32_t n = 0;
   for (const Buffer* buffer : buffers) {
+    if (buffer->size() > device_.info().max_buffer_bytes)
+      throw Error(
+          ErrorKind::device,
+          fmt::format("a kernel would have to reach {:.0f} MB in one buffer, and this device lets it reach "
+                      "{:.0f} MB; try a smaller --ctx, or --device cpu",
+                      buffer->size() / 1e6, device_.info().max_buffer_bytes / 1e6));
     infos[n] = {vulkan(*buffer).handle(), vulkan(*buffer).offset(), vulkan(*buffer).range()};
     writes[n] = {VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, nullptr, set,       n,      0, 1,
                  VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,      nullptr, &infos[n], nullptr};

@@ -7,11 +7,11 @@
 #include <cmath>
 #include <cstring>
 #include <exception>
-#include <thread>
 
 #include "engine/engine.h"
 #include "engine/layouts/i2s.h"
 #include "engine/layouts/pack.h"
+#include "engine/threads.h"
 
 namespace bitnet {
 namespace {
@@ -78,17 +78,14 @@ void share_rows(uint32_t begin, uint32_t end, const std::function<void(uint32_t,
   std::vector<Share> shares;
   for (uint32_t at = begin; at < end; at += a_thread)
     shares.push_back({at, std::min(end, at + a_thread), {}});
-  const auto run = [&](Share& s) {
+  on_threads(shares.size(), [&](size_t i) {
+    Share& s = shares[i];
     try {
       work(s.begin, s.end);
     } catch (...) {
       s.error = std::current_exception();
     }
-  };
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < shares.size(); ++i) threads.emplace_back(run, std::ref(shares[i]));
-  run(shares[0]);
-  for (std::thread& t : threads) t.join();
+  });
   for (const Share& s : shares)
     if (s.error) std::rethrow_exception(s.error);
 }

@@ -237,6 +237,14 @@ TEST(Sampler, AFewOfTheLogitsAreEnough) {
   EXPECT_EQ(Sampler({.temperature = 1, .top_k = 9, .repeat_penalty = 0.5F}).wanted(), 0U);
 }
 
+TEST(SamplerTest, AsManyTokensAsANumberHoldsAreAll) {
+  for (const auto& [top_k, repeat_last] : {std::pair(UINT32_MAX, 64U), std::pair(40U, UINT32_MAX)}) {
+    const SamplerParams p{
+        .temperature = 1, .top_k = top_k, .repeat_penalty = 1.1F, .repeat_last = repeat_last};
+    EXPECT_EQ(Sampler(p).wanted(), 0U);
+  }
+}
+
 TEST(Sampler, NothingToChoose) {
   for (const float temperature : {0.0F, 1.0F}) {
     Sampler sampler(hot(temperature));

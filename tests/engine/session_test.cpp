@@ -40,6 +40,23 @@ TEST_P(SessionTest, BatchesOfAnySizeGiveTheSameBits) {
   for (size_t i = 1; i < all.size(); ++i) EXPECT_EQ(all[i], all[0]) << "batch choice " << i;
 }
 
+TEST_P(SessionTest, ACancelEndsTheLogitsOfABatch) {
+  const auto session = Session::create(engine(), 0);
+  const auto tokens = random_tokens(100, 3);
+  size_t rows = 0;
+  const SyncOptions options{.on_logits = [&](uint32_t, std::span<const float>) {
+    ++rows;
+    session->cancel();
+  }};
+  EXPECT_TRUE(session->sync(tokens, options).cancelled);
+  EXPECT_LT(rows, tokens.size());
+  EXPECT_LT(session->tokens().size(), tokens.size());
+  session->sync(tokens);
+  const auto anew = Session::create(engine(), 0);
+  anew->sync(tokens);
+  EXPECT_EQ(copy(session->logits()), copy(anew->logits()));
+}
+
 TEST_P(SessionTest, ReusesTheCommonPrefixAndRewinds) {
   const auto session = Session::create(engine(), 0);
   auto tokens = random_tokens(40, 2);

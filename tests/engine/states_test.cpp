@@ -132,6 +132,28 @@ TEST_P(States, WhatWasComputedAheadInVainSpoilsNothing) {
   }
 }
 
+TEST_P(States, TheLastTokenOfAnAnswerCanBeTakenBack) {
+  const auto session = fresh();
+  session->sync(first(90));
+  decoded(*session, kAnswer);
+  const std::vector<int32_t> all(session->tokens().begin(), session->tokens().end());
+  EXPECT_EQ(session->sync(all).reused, all.size() - 1);
+}
+
+TEST_P(States, ALongTextHasAStateEach1024Tokens) {
+  if (!on_cpu()) return;  // a software device takes long
+  std::vector<int32_t> text(3300);
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<int32_t>(i * 7 % 300);
+  const auto engine = Engine::open(Checkpoint(BITNET_QWEN35_LONG), on(current_device));
+  const auto session = Session::create(*engine, 0);
+  session->sync(text);
+  for (const uint32_t kept : {3100U, 2300U, 1200U}) {
+    std::vector<int32_t> other(text.begin(), text.begin() + kept);
+    other.push_back((text[kept] + 1) % 300);
+    EXPECT_GE(session->sync(other).reused + 1024, kept);
+  }
+}
+
 TEST_P(States, SavedTimelinesGoOnWithTheSameNumbers) {
   const Wanted whole = wanted(first(kTokens));
   for (const uint32_t n : {200U, 201U}) {
