@@ -54,7 +54,7 @@ struct Rotation {
   BufferPtr signs{};   // [features] f32, +1 or -1, or null: all are +1
   explicit operator bool() const { return block != 0; }
 };
-constexpr uint32_t kLeastRotated = 8, kMostRotated = 2048;
+constexpr uint32_t kLeastRotated = 32, kMostRotated = 2048;
 
 // One to three tensors of the same input, stacked by rows: q over k over v, or gate over up. A product of
 // Layout::trits is part.scale * sum(weight * q) / s. In groups, groups16 and fives16 each 64 inputs have a

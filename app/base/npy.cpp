@@ -1,18 +1,13 @@
 #include "npy.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
 
 #include "counted.h"
-#include "descriptor.h"
 #include "engine/error.h"
 
 namespace bitnet {
@@ -21,7 +16,6 @@ namespace {
 constexpr size_t kAlignment = 64;  // bytes, of the first value in the file
 constexpr std::string_view kMagic{"\x93NUMPY\x01\x00", 8};
 constexpr size_t kBefore = kMagic.size() + 2;  // of the header: magic, version, length
-constexpr uint64_t kMostRead = 1 << 30;        // bytes
 
 std::string shape_text(const std::vector<size_t>& shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
@@ -29,18 +23,6 @@ std::string shape_text(const std::vector<size_t>& shape) {
 
 [[noreturn]] void refuse_array(const std::string& path, std::string_view why) {
   throw Error(ErrorKind::usage, fmt::format("{}: {}", printable(path), why));
-}
-
-// False where there are fewer bytes.
-bool read_whole(int fd, char* into, size_t n_bytes) {
-  while (n_bytes > 0) {
-    const ssize_t n = read(fd, into, n_bytes);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    into += n;
-    n_bytes -= static_cast<size_t>(n);
-  }
-  return true;
 }
 
 }  // namespace
@@ -79,18 +61,14 @@ void NpyFile::finish() {
 
 std::string NpyFile::sha256() { return hash_.digits(); }
 
-NpyArray read_npy(const std::string& path) {
-  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
-  struct stat about {};
-  if (file.fd < 0 || fstat(file.fd, &about) != 0)
-    refuse_array(path, fmt::format("cannot be read: {}", std::strerror(errno)));
-  if (!S_ISREG(about.st_mode)) refuse_array(path, "is no regular file");
-  std::string start(kBefore, '\0');
-  if (!read_whole(file.fd, start.data(), kBefore)) refuse_array(path, "is no .npy file");
-  if (!start.starts_with(kMagic)) refuse_array(path, "is no .npy file of version 1.0");
-  const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(start[i])); };
-  std::string header(byte(8) | byte(9) << 8, '\0');
-  if (!read_whole(file.fd, header.data(), header.size())) refuse_array(path, "ends in its header");
+NpyArray read_npy(std::string_view bytes, const std::string& path) {
+  if (bytes.size() < kBefore || !bytes.starts_with(kMagic))
+    refuse_array(path, "is no .npy file of version 1.0");
+  const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(bytes[i])); };
+  const size_t header_bytes = byte(8) | byte(9) << 8;
+  if (bytes.size() - kBefore < header_bytes) refuse_array(path, "ends in its header");
+  const std::string header(bytes.substr(kBefore, header_bytes));
+  bytes.remove_prefix(kBefore + header_bytes);
   const bool wide = header.find("'<f8'") != std::string::npos;
   if (!wide && header.find("'<f4'") == std::string::npos)
     refuse_array(path, "wanted float32 or float64 values, little-endian");
@@ -105,16 +83,13 @@ NpyArray read_npy(const std::string& path) {
   for (std::string number; std::getline(numbers, number, ',');) {
     if (number.find_first_not_of(' ') == std::string::npos) continue;  // (5,)
     array.shape.push_back(std::strtoul(number.c_str(), nullptr, 10));
-    if (array.shape.back() > kMostRead || (count *= array.shape.back()) > kMostRead / sizeof(double))
+    if (array.shape.back() > kMostNpyBytes || (count *= array.shape.back()) > kMostNpyBytes / sizeof(double))
       refuse_array(path, "has too many values");
   }
-  const size_t n_bytes = count * (wide ? sizeof(double) : sizeof(float));
-  if (static_cast<uint64_t>(about.st_size) < kBefore + header.size() + n_bytes)
+  if (bytes.size() < count * (wide ? sizeof(double) : sizeof(float)))
     refuse_array(path, "ends in its values");
   array.values.resize(count);
-  std::vector<char> bytes(n_bytes);
-  if (!read_whole(file.fd, bytes.data(), n_bytes)) refuse_array(path, "ends in its values");
-  if (!wide) std::memcpy(array.values.data(), bytes.data(), bytes.size());
+  if (!wide) std::memcpy(array.values.data(), bytes.data(), count * sizeof(float));
   for (size_t i = 0; wide && i < count; ++i) {
     double value = 0;
     std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "output_file.h"
@@ -38,8 +39,8 @@ struct NpyArray {
   std::vector<size_t> shape;
   std::vector<float> values;
 };
-// Reads an array of float32 or float64 in C order, little-endian, of a regular file. Throws Error(usage) that
-// names the file.
-NpyArray read_npy(const std::string& path);
+constexpr size_t kMostNpyBytes = size_t{1} << 30;  // of a file that is read
+// Reads an array of float32 or float64 in C order, little-endian. Throws Error(usage) that names the file.
+NpyArray read_npy(std::string_view bytes, const std::string& path);
 
 }  // namespace bitnet

@@ -192,7 +192,7 @@ void LiveChat::run_or_queue(std::string_view typed) {
 
 // Runs what waits, as far as it may. What waits behind an answer that failed goes back to the input.
 void LiveChat::advance_queue() {
-  if (answer_.take_trouble()) queue_.take_back_all();
+  if (answer_.take_trouble() || conversation_.storage().purged() != 0) queue_.take_back_all();
   while (!queue_.empty()) {
     const std::string typed = queue_.front().typed;
     const bool is_turn = !bitnet::is_command(typed);
@@ -211,36 +211,27 @@ void LiveChat::advance_queue() {
   }
 }
 
-bool is_quit(std::string_view typed) { return split(typed).first == "/quit"; }
-
 // Another program may have deleted what is shown here; true: it has, and what was typed is given back.
 bool LiveChat::leave_deleted_conversation(std::string_view typed) {
   Storage& storage = conversation_.storage();
-  if (busy()) return false;
-  if (storage.purged() != 0) {
-    storage.leave_private();
-    worker_.forget_timelines();
-    new_conversation();
-    if (is_quit(typed)) return false;
-    reporter_.front_end().notice("This is a new conversation; your text is in the input line.");
-    reporter_.front_end().return_input(typed);
-    return true;
-  }
-  const int64_t number = storage.number_in_file();
-  if (number == 0 || storage.unsaved_because() != nullptr || is_quit(typed)) return false;
+  const bool purged = storage.purged() != 0;
+  const int64_t number = purged ? storage.purged() : storage.number_in_file();
+  if (number == 0 || busy() || (storage.unsaved_because() != nullptr && !purged)) return false;
   Store& database = storage.database();
   try {
-    if (database.has_conversation(number)) return false;
+    if (!purged && database.has_conversation(number)) return false;
   } catch (const Error&) {
     return false;  // whoever needs the database says what is wrong with it
   }
   std::string way_back;
-  if (database.conversation(number)) {
+  if (!purged && database.conversation(number)) {
     way_back = fmt::format(" /undelete {} brings it back.", number);
   } else {
     worker_.forget_timelines();
   }
+  if (purged) storage.leave_private();
   new_conversation();
+  if (split(typed).first == "/quit") return false;
   reporter_.error(fmt::format(
       "Conversation {} was deleted by another program.{} What you send now begins a new one; your text is in "
       "the input line.",
@@ -270,7 +261,8 @@ std::string LiveChat::close() {
   try {
     // Another program may have purged what was open here: then its timeline is not kept either.
     const int64_t number = storage.number_in_file();
-    if (number != 0 && storage.unsaved_because() == nullptr && !storage.database().conversation(number)) {
+    if (storage.purged() != 0 ||
+        (number != 0 && storage.unsaved_because() == nullptr && !storage.database().conversation(number))) {
       worker_.forget_timelines();
     }
     storage.save_again();

@@ -42,11 +42,11 @@ size_t fitting_tokens(const ChatParts& chat, const std::string& path, const std:
         printable(path), tokens, limit, bytes_that_fit));
   }
   if (used + tokens >= limit) {
-    refuse(
-        fmt::format("{}: has {} tokens, and {} of {} are used already, so that some {} bytes of it fit; "
-                    "nothing was read in. "
-                    "/compact, /undo and /new make room",
-                    printable(path), tokens, used, limit, bytes_that_fit));
+    const std::string fit = room == 0 ? "none" : fmt::format("some {} bytes", bytes_that_fit);
+    refuse(fmt::format(
+        "{}: has {} tokens, and {} of {} are used already, so that {} of it fit; nothing was read "
+        "in. /compact, /undo and /new make room",
+        printable(path), tokens, used, limit, fit));
   }
   return tokens;
 }

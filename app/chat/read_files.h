@@ -28,8 +28,8 @@ std::string with_files(const std::vector<AttachedFile>& files, std::string_view 
 bool has_file(std::string_view turn, std::string_view name);
 // The turn without the files before it that it names and that are as they were.
 std::string_view without_named_files(std::string_view turn);
-std::string file_name_of(const std::string& path);
-constexpr size_t kMostFileBytes = 4 << 20;
+std::string file_name_of(const std::string& path);  // behind its last slash
+constexpr size_t kMostFileBytes = 4 << 20;          // of a file that goes before a turn
 
 class ReadFiles {
  public:

@@ -67,11 +67,8 @@ bool Storage::was_purged() const try {
 void Storage::lose_conversation() {
   purged_ = number_;
   private_ = memory_copy(nullptr);
-  reporter_.front_end().error(
-      fmt::format("Conversation {} was deleted for good by another program. Nothing more of it is stored; "
-                  "what you send next begins "
-                  "a new one.",
-                  purged_));
+  reporter_.front_end().error(fmt::format(
+      "Conversation {} was deleted for good by another program: nothing more of it is stored.", purged_));
 }
 
 void Storage::lose_file(const std::string& why) {

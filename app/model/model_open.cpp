@@ -8,6 +8,7 @@
 
 #include "app/base/npy.h"
 #include "app/base/places.h"
+#include "app/text/text_file.h"
 #include "engine/error.h"
 #include "engine/open_model.h"
 
@@ -28,7 +29,7 @@ EngineOptions engine_options(const ModelOptions& options) {
   engine.n_ctx = options.ctx;
   engine.expert_trace = options.expert_trace;
   for (const SteerOption& steer : options.steers) {
-    auto [shape, vector] = read_npy(steer.file);
+    auto [shape, vector] = read_npy(read_file(steer.file, kMostNpyBytes, Pipes::of_the_shell), steer.file);
     if (std::ranges::count_if(shape, [](size_t n) { return n != 1; }) > 1)
       throw Error(ErrorKind::usage,
                   fmt::format("{}: wanted one vector, found rows of them", printable(steer.file)));

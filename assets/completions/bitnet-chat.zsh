@@ -21,11 +21,10 @@ _bitnet_chat_pulled() {
 
 # .gguf files and the models that 'bitnet-chat pull' has fetched.
 _bitnet_chat_models() {
-  local models=${XDG_CACHE_HOME:-$HOME/.cache}/bitnet-chat/models/hub
-  local -a pulled
-  pulled=($models/*/*(N/))
-  pulled=(${pulled#$models/} ${(f)"$(bitnet-chat models --names 2>/dev/null)"})
-  _alternative 'files:GGUF file:_files -g "*.gguf"' 'pulled:pulled model:compadd -a pulled'
+  local -a names
+  names=(${(f)"$(bitnet-chat models --names 2>/dev/null)"})
+  _alternative 'files:GGUF file:_files -g "*.gguf"' 'pulled:pulled model:_bitnet_chat_pulled' \
+    'names:model:compadd -a names'
 }
 
 _bitnet_chat_commands() {

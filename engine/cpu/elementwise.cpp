@@ -43,26 +43,21 @@ void transform(float* values, uint32_t block) {
 
 void CpuRecorder::rotate(const Buffer& x, const Rotation& rotation, Turn turn, uint32_t n_features,
                          const Buffer& y, uint32_t n) {
-  const uint32_t block = rotation.block, a_unit = std::max(1U, kMostRotated / block);
-  const uint32_t units = ceil_div(n_features / block, a_unit);  // of a row
+  const uint32_t block = rotation.block, blocks = n_features / block;
   const float* signs = rotation.signs ? data_of<const float>(*rotation.signs) : nullptr;
   step(
-      n * units,
-      [x = data_of<const float>(x), y = data_of<float>(y), signs, turn, n_features, block, a_unit, units,
+      n * blocks,
+      [x = data_of<const float>(x), y = data_of<float>(y), signs, turn, block, blocks,
        factor = 1 / std::sqrt(static_cast<float>(block))](uint32_t unit, CacheLine* scratch) {
         auto* values = reinterpret_cast<float*>(scratch);
-        const uint32_t begin = unit % units * a_unit * block,
-                       end = std::min(n_features, begin + a_unit * block);
-        for (uint32_t b = begin; b < end; b += block) {
-          const size_t at = size_t{unit / units} * n_features + b;
-          const float* of_block = signs ? signs + b : nullptr;
-          const bool first = of_block && turn == Turn::there, last = of_block && turn == Turn::back;
-          for (uint32_t i = 0; i < block; ++i) values[i] = first ? x[at + i] * of_block[i] : x[at + i];
-          transform(values, block);
-          for (uint32_t i = 0; i < block; ++i) {
-            const float value = values[i] * factor;
-            y[at + i] = last ? value * of_block[i] : value;
-          }
+        const size_t at = size_t{unit} * block;
+        const float* of_block = signs ? signs + size_t{unit % blocks} * block : nullptr;
+        const bool first = of_block && turn == Turn::there, last = of_block && turn == Turn::back;
+        for (uint32_t i = 0; i < block; ++i) values[i] = first ? x[at + i] * of_block[i] : x[at + i];
+        transform(values, block);
+        for (uint32_t i = 0; i < block; ++i) {
+          const float value = values[i] * factor;
+          y[at + i] = last ? value * of_block[i] : value;
         }
       },
       block * sizeof(float));

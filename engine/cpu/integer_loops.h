@@ -15,9 +15,8 @@
 //                             instruction for it, it is written as such: what GCC 12 makes of the intrinsic
 //                             copies the sums of a tile in each step, or keeps them in memory, which makes a
 //                             prompt 1.5 times as slow
-//   dot_activations(Sums, codes, q, i)
-//                             dot(Sums, codes, load_activations(q, i)); from memory where that saves an
-//                             instruction
+//   dot_activations(Sums, codes, q, i), store_totals(Words[4], to, stride)
+//                             only where they are faster than those that follow
 //   with_quarter(Sums a, b)   a + b / 4, where each lane of b is a multiple of 4
 //   kFlush                    as many dots of codes up to 2 fit into Sums; of codes up to 8 a quarter as many
 //   Words, no_words(), add_words(Words, Sums)
@@ -34,6 +33,11 @@
 // Everything is exact, so the order of the sums is free. Codes at the shifts 0 and 4 of a byte are masked out
 // as they are; those at 2 and 6 are masked out as four times the code, which saves two shifts of four. The
 // two kinds have sums of their own.
+
+template <typename SomeSums>
+inline SomeSums dot_activations(SomeSums sums, Bytes codes, const int8_t* q, size_t i) {
+  return dot(sums, codes, load_activations(q, i));
+}
 
 template <int kSums>
 inline void store_totals(const Words (&words)[kSums], int32_t* to, size_t stride) {

@@ -107,9 +107,6 @@ inline Sums dot(Sums sums, Bytes codes, Bytes q) {
   __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(codes), "v"(q));
   return sums;
 }
-inline Sums dot_activations(Sums sums, Bytes codes, const int8_t* q, size_t i) {
-  return dot(sums, codes, load_activations(q, i));
-}
 inline Sums with_quarter(Sums a, Sums b) { return _mm512_add_epi32(a, _mm512_srai_epi32(b, 2)); }
 inline Words no_words() { return _mm512_setzero_si512(); }
 inline Words add_words(Words words, Sums sums) { return _mm512_add_epi32(words, sums); }

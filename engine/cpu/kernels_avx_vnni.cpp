@@ -21,9 +21,6 @@ inline Sums dot(Sums sums, Bytes codes, Bytes q) {
   __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sums) : "x"(codes), "x"(q));
   return sums;
 }
-inline Sums dot_activations(Sums sums, Bytes codes, const int8_t* q, size_t i) {
-  return dot(sums, codes, load_activations(q, i));
-}
 inline Sums with_quarter(Sums a, Sums b) { return add_up(a, shift_words<2>(b)); }
 inline Words add_words(Words words, Sums sums) { return _mm256_add_epi32(words, sums); }
 

@@ -87,9 +87,6 @@ inline Bytes repeat_word(const int8_t* from) {
 }
 inline Sums no_sums() { return vdupq_n_s32(0); }
 inline Sums dot(Sums sums, Bytes codes, Bytes q) { return vdotq_s32(sums, codes, q); }
-inline Sums dot_activations(Sums sums, Bytes codes, const int8_t* q, size_t i) {
-  return dot(sums, codes, load_activations(q, i));
-}
 inline Sums with_quarter(Sums a, Sums b) { return vaddq_s32(a, vshrq_n_s32(b, 2)); }
 inline Words no_words() { return vdupq_n_s32(0); }
 inline Words add_words(Words words, Sums sums) { return vaddq_s32(words, sums); }

@@ -121,9 +121,6 @@ inline Bytes repeat_word(const int8_t* from) {
 }
 inline Sums no_sums() { return _mm_setzero_si128(); }
 inline Sums dot(Sums sums, Bytes codes, Bytes q) { return _mm_add_epi16(sums, _mm_maddubs_epi16(codes, q)); }
-inline Sums dot_activations(Sums sums, Bytes codes, const int8_t* q, size_t i) {
-  return dot(sums, codes, load_activations(q, i));
-}
 inline Sums with_quarter(Sums a, Sums b) { return _mm_add_epi16(a, _mm_srai_epi16(b, 2)); }
 inline Words no_words() { return _mm_setzero_si128(); }
 inline Words add_words(Words words, Sums sums) {

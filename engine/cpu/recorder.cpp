@@ -6,12 +6,16 @@
 #include <cmath>
 #include <cstring>
 
+#include "engine/error.h"
 #include "linear.h"
 
 namespace bitnet::cpu {
 
 void CpuRecorder::add_step(Step step, size_t scratch_bytes) {
   made_last_ = nullptr;
+  if (step.units > ThreadPool::kMostUnits)
+    throw Error(ErrorKind::device,
+                "the CPU cannot divide work among threads in so many units; try a smaller batch");
   size_t scratch_lines = scratch_bytes / sizeof(CacheLine) + 1;
   if (own_) {
     step.inputs = [own = own_] { return own->reads(); };

@@ -23,6 +23,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -83,7 +84,7 @@ inline UnitRange share_of(uint32_t units, unsigned thread, unsigned threads) {
 
 class ThreadPool {
  public:
-  static constexpr uint32_t kMostTogether = 15;
+  static constexpr uint32_t kMostTogether = 15, kMostUnits = (1U << 24) - 1;  // of a step
 
   // The caller of run included, so at least 1. Throws Error(runtime) where so many cannot be had.
   explicit ThreadPool(unsigned threads);
@@ -110,12 +111,12 @@ class ThreadPool {
     }
     uint64_t word() const { return word_; }
     uint64_t number() const { return word_ >> kNumberBit; }
-    uint32_t units() const { return static_cast<uint32_t>(word_) & ((1U << kUnitBits) - 1); }
+    uint32_t units() const { return static_cast<uint32_t>(word_) & kMostUnits; }
     uint32_t together() const { return static_cast<uint32_t>(word_ >> kUnitBits) & kMostTogether; }
     bool is_after(Now o) const { return static_cast<int64_t>((number() - o.number()) << kNumberBit) > 0; }
 
    private:
-    static constexpr int kUnitBits = 24, kNumberBit = kUnitBits + 4;
+    static constexpr int kUnitBits = static_cast<int>(std::bit_width(kMostUnits)), kNumberBit = kUnitBits + 4;
     uint64_t word_;
   };
 

@@ -41,10 +41,10 @@ void check_limit(const Device& device, uint64_t bytes, BufferUse use) {
 // Copies on several threads, since one is slower than a device's link and much slower than memory.
 void copy_with_all_cores(std::byte* to, std::span<const std::byte> from) {
   constexpr size_t kLeast = 2 << 20, kMostThreads = 8;
+  if (from.empty()) return;
   const size_t n = std::clamp<size_t>(
       std::min<size_t>(std::thread::hardware_concurrency(), from.size() / kLeast), 1, kMostThreads);
   const size_t share = (from.size() / n + 63) / 64 * 64;
-  if (from.empty()) return;
   on_threads((from.size() + share - 1) / share, [&](size_t i) {
     const size_t begin = i * share, bytes = std::min(share, from.size() - begin);
     std::memcpy(to + begin, from.data() + begin, bytes);

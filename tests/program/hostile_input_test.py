@@ -118,8 +118,8 @@ class HostileInput(unittest.TestCase):
 
     def test_a_vector_is_a_regular_file_as_long_as_it_says(self):
         os.mkfifo(path_of("pipe"))
-        for file in ("/dev/zero", path_of("pipe"), "/dev/null"):
-            self.assert_refused(run(PROGRAM, MODEL, *ASK, "--steer", f"layer=0,file={file},scale=1"), 2, "is no regular file")
+        for file, why in (("/dev/zero", "regular file"), (path_of("pipe"), "regular file"), ("/dev/null", "is no .npy file")):
+            self.assert_refused(run(PROGRAM, MODEL, *ASK, "--steer", f"layer=0,file={file},scale=1"), 2, why)
         header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (134217728,), }\n"
         with open(path_of("short.npy"), "wb") as out:
             out.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)

@@ -81,6 +81,23 @@ TEST_F(ChatTest, AConversationThatIsPurgedWhileItIsAnsweredDoesNotComeBack) {
   EXPECT_TRUE(store->search("zebra", 9).empty());
 }
 
+TEST_F(ChatTest, WhatWaitsBehindAPurgedConversationIsGivenBack) {
+  script.answer("abc");
+  script.hold_after(1);
+  start_loaded();
+  chat->submit("zebra");
+  until_tokens(1);
+  chat->submit("next");
+  store->purge(chat->conversation());
+  script.release();
+  until_idle();
+  EXPECT_EQ(front.returned, std::vector<std::string>{"next"});
+  EXPECT_EQ(front.shown.size(), 2U);
+  say("/quit");
+  EXPECT_TRUE(chat->quit_requested());
+  EXPECT_TRUE(store->conversations(9).empty());
+}
+
 TEST_F(ChatTest, QuitEndsTheProgramThoughTheConversationWasDeleted) {
   start_loaded();
   say("one");
