@@ -29,7 +29,7 @@ EngineOptions engine_options(const ModelOptions& options) {
   engine.n_ctx = options.ctx;
   engine.expert_trace = options.expert_trace;
   for (const SteerOption& steer : options.steers) {
-    auto [shape, vector] = read_npy(read_file(steer.file, kMostNpyBytes, Pipes::of_the_shell), steer.file);
+    auto [shape, vector] = read_npy(read_file(steer.file, kMostNpyBytes), steer.file);
     if (std::ranges::count_if(shape, [](size_t n) { return n != 1; }) > 1)
       throw Error(ErrorKind::usage,
                   fmt::format("{}: wanted one vector, found rows of them", printable(steer.file)));
