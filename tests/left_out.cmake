@@ -20,7 +20,7 @@ elseif(BITNET_SANITIZE STREQUAL thread)
             app_markdown_test app_options_test app_store_fault_test app_text_test app_transcript_test app_view_test
             engine_cpu_blocks_test engine_cpu_kernels_test engine_cpu_linear_test engine_error_test engine_gguf_test
             engine_i2s_test engine_layouts_test engine_model_test engine_sampler_test engine_vk_fault_test shaders_test
-            tokenizer_golden_test tokenizer_llama3_test tokenizer_pre_tokenizer_test tokenizer_spm_test
+            tokenizer_golden_test tokenizer_jinja_limits_test tokenizer_llama3_test tokenizer_pre_tokenizer_test tokenizer_spm_test
             tokenizer_tokenizer_test CASES *)
   # The threads of kernels are the driver's own, and those of the CPU, which are the same for every instruction set, so one
   # will do that every x86-64 CPU has. Vulkan has threads where an engine is opened, and a session on it has none but where
@@ -33,7 +33,6 @@ elseif(BITNET_SANITIZE STREQUAL thread)
   leave_out(engine_session_test CASES
     *KernelsForAGpu*:*/Vulkan:*/Vulkan16:*/Cpu512:*Rewinds*:*Windows.LongAnswers*:*States.TimelinesThatWereCut*:*States.Batches*)
   leave_out(engine_shortlist_test CASES *AnyDenseType*)
-  leave_out(tokenizer_chat_template_test CASES *HostileTemplates*)
 elseif(BITNET_SANITIZE MATCHES address)
   # AddressSanitizer does not look at shaders, and numbers are the release build's. Kernels for a GPU are recorded in the
   # tests of single kernels, of DeltaNets in a model and of what is observed; Cpu512 and Vulkan512 are as 16. What a session

@@ -231,116 +231,13 @@ TEST(ChatTemplate, ErrorsNameWhatAndWhere) {
   expect_error("{{ raise_exception('\\x1b[31m') }}", ErrorKind::runtime, "<U+001B>[31m");
 }
 
-std::string times(const std::string& s, size_t n) {
-  std::string out;
-  for (size_t i = 0; i < n; ++i) out += s;
-  return out;
-}
-
+// jinja_limits_test.cpp has what counts; these are the limits that hold for the template of a file.
 TEST(ChatTemplate, HostileTemplatesStopAtALimit) {
-  const auto limit = [](const std::string& source, const std::string& part) {
-    expect_error(source, ErrorKind::model, part);
-  };
-  limit(std::string((1 << 20) + 1, 'x'), "more than the 1 MB");
-  limit("{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}", "more than");
-  limit("{{ range(100001)|list }}", "Range too big");
-  limit("{{ 'x' * 1000000000000 }}", "8 MB");
-  limit("{{ ('x' * 16000000) ~ ('x' * 16000000) }}", "8 MB");
-  limit("{% for a in range(100) %}{{ 'x' * 1000000 }}{% endfor %}", "8 MB");
-  limit(
-      "{% set ns = namespace(l=[]) %}{% for a in range(10000) %}{% set ns.l = ns.l + [('x' * 1000) * 1000] "
-      "%}{% endfor %}",
-      "256 MB");
-  limit("{{ [0] * 1000000000 }}", "steps");
-  limit("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "recurses");
-  limit("{% for a in [1] recursive %}{{ loop([1]) }}{% endfor %}", "recurses");
-  limit("{% set ns = namespace(l=[]) %}{% for a in range(1000) %}{% set ns.l = [ns.l] %}{% endfor %}",
-        "deep");
-  limit(
-      "{% set ns = namespace(l=['x']) %}{% for a in range(90) %}{% set ns.l = [ns.l, ns.l] %}{% endfor %}{{ "
-      "ns.l }}",
-      "more than");
-  limit(
-      "{% set ns = namespace(a=['x'], b=['x']) %}{% for a in range(90) %}{% set ns.a = [ns.a, ns.a] %}{% set "
-      "ns.b = [ns.b, ns.b] %}{% endfor %}{{ ns.a == ns.b }}",
-      "steps");
-  limit(
-      "{% set ns = namespace(a=('x',)) %}{% for a in range(90) %}{% set ns.a = (ns.a, ns.a) %}{% endfor %}{{ "
-      "{ns.a: 1} }}",
-      "more than");
-  limit("{% set s = 'a' * 8000000 %}{% for i in range(100000) %}{{ (s ~ 'b') in s }}{% endfor %}",
-        "more than");
-  limit("{% set s = 'a' * 8000000 %}{{ s.rfind('b' ~ s[:4000000]) }}", "steps");
-  limit("{% set s = 'a' * 8000000 %}{{ s.replace('a', s) }}", "8 MB");
-  limit("{{ ('a' * 10000000)|list|length }}", "more than");
-  limit("{{ '%1000000000d' % 1 }}", "8 MB");
-  limit("{{ 'a'.ljust(1000000000) }}", "8 MB");
-  limit("{{ ('a\n' * 1000000)|indent(1000) }}", "more than");
-  limit("{{ [1]|batch(1000000000, 1)|list }}", "steps");
-  limit(times("{{ (", 1) + times("(", 100000) + "1", "is not closed");
-  limit("{{ " + times("(", 100000) + "1" + times(")", 100000) + " }}", "nested");
-  limit("{{ " + times("[", 100000) + times("]", 100000) + " }}", "nested");
-  limit("{{ " + times("not ", 100000) + "1 }}", "nested");
-  limit("{{ " + times("-", 100000) + "1 }}", "nested");
-  limit("{{ 1" + times("+1", 100000) + " }}", "nested");
-  limit("{{ 1" + times("|string", 100000) + " }}", "nested");
-  limit("{{ a" + times(".a", 100000) + " }}", "nested");
-  limit("{{ 1" + times(" if 1 else 1", 50000) + " }}", "nested");
-  limit(times("{% if 1 %}", 30000) + times("{% endif %}", 30000), "nested");
-  limit(times("{% for a in b %}", 20000), "nested");
-  limit("{% set " + times("(", 50000) + "a" + times(")", 50000) + " = 1 %}", "nested");
-}
-
-// Each of these reads, copies or makes much for a few nodes of the tree.
-TEST(ChatTemplate, NoWorkIsFree) {
-  for (const char* expression : {"x|length",
-                                 "x[5]",
-                                 "x[-1]",
-                                 "x ~ ''",
-                                 "x|truncate(10)",
-                                 "x|center(3)",
-                                 "x.ljust(3)",
-                                 "x.removeprefix('a')",
-                                 "x.strip(x)",
-                                 "x.rfind('b')",
-                                 "x.isalpha()",
-                                 "x.isupper()",
-                                 "x|wordcount",
-                                 "x.startswith((x ~ 'b', x))",
-                                 "x|attr(x)",
-                                 "[1]|map(attribute=x)|list",
-                                 "joiner(x)()",
-                                 "{x: 1}",
-                                 "'%.1s' % x",
-                                 "('%(a).0s' * 1000) % {'a': x}",
-                                 "('{z}' * 20000).format(z='', **d)",
-                                 "m(**d)",
-                                 "strftime_now('%c' * 400)",
-                                 "1e308|round(100)",
-                                 "'%.100f' % 1e308",
-                                 "('a b ' * 100000).split()"}) {
-    expect_error(
-        "{% macro m() %}{{ kwargs.z }}{% endmacro %}{% set x = 'a' * 8000000 %}"
-        "{% set d = dict(range(2000)|map('string')|batch(2)) %}"
-        "{% for i in range(100000) %}{% for j in range(100000) %}{% set y = " +
-            std::string(expression) + " %}{% endfor %}{% endfor %}",
-        ErrorKind::model, "the template ");
-  }
-}
-
-TEST(ChatTemplate, WhatIsKeptIsCounted) {
-  const auto limit = [](const std::string& source, const std::string& part) {
-    expect_error(source, ErrorKind::model, part);
-  };
-  limit("{% set l = ['a' * 8000000] * 5000 %}{% set m = l|map('upper')|list %}", "more than");
-  limit("{{ ('a' * 8000000).split('a')|length }}", "256 MB");
-  limit("{{ ('a\n' * 4000000).splitlines()|length }}", "more than");
-  limit("{% set l = range(100000)|list %}{{ (l * 20)|batch(1)|list|length }}", "256 MB");
-  limit("{{ [[[1]]]|tojson(indent='a' * 8000000) }}", "8 MB");
-  // A text whose writers alternate takes more than its bytes.
-  limit("{% set x = ('a' ~ messages[0].content) * 2000000 %}{% set l = [x + '', x + '', x + ''] %}",
-        "256 MB");
-  limit("{{ " + times("a", 257) + " }}", "a name of more than 256 bytes");
+  expect_error("{% set s = 'a' * 8000000 %}{% for i in range(100) %}{{ 'b' if 'b' in s }}{% endfor %}",
+               ErrorKind::model, "more than 10000000 steps");
+  expect_error("{% set l = range(100000)|list %}{{ (l * 20)|batch(1)|list|length }}", ErrorKind::model,
+               "256 MB");
+  expect_error("{{ 'x' * 8388609 }}", ErrorKind::model, "8 MB");
 }
 
 TEST(ChatTemplate, LongTextsCostNothingWhereNobodyReadsThem) {

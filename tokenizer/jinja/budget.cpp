@@ -13,19 +13,24 @@ namespace {
 }  // namespace
 
 void Budget::step(size_t n) {
+  if (n > limits_.steps - steps_) over(fmt::format("the template takes more than {} steps", limits_.steps));
   steps_ += n;
-  if (steps_ > kMaxSteps) over(fmt::format("the template takes more than {} steps", kMaxSteps));
 }
 
 void Budget::make(size_t bytes) {
-  bytes_ += bytes;
-  if (bytes > kMaxBytes || bytes_ > kMaxBytes) {
-    over(fmt::format("the template makes more than {} MB of values", kMaxBytes >> 20));
+  if (bytes > limits_.bytes - bytes_) {
+    over(fmt::format("the template makes more than {} MB of values", limits_.bytes >> 20));
   }
+  bytes_ += bytes;
+}
+
+void Budget::check_text(size_t bytes) const {
+  if (bytes > limits_.text)
+    over(fmt::format("the template makes a text of more than {} MB", limits_.text >> 20));
 }
 
 void Budget::make_text(size_t bytes, size_t n_runs) {
-  if (bytes > kMaxText) over(fmt::format("the template makes a text of more than {} MB", kMaxText >> 20));
+  check_text(bytes);
   make(bytes + n_runs * sizeof(Text::Run) + kPerObject);
 }
 

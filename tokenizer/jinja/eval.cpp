@@ -87,13 +87,14 @@ void Evaluator::set_attribute(NamespaceObject& space, const std::string& name, V
 
 void Evaluator::put(Text& out, const Text& text) {
   rt_.budget.scan(text.size());
-  if (out.size() + text.size() > Budget::kMaxText) rt_.budget.make_text(out.size() + text.size());
+  rt_.budget.check_text(out.size() + text.size());
   rt_.budget.make_text(text);
   out.append(text);
 }
 
-Text render(const Block& tree, const Variables& variables, const std::string& name, int64_t now) {
-  return Evaluator(name, now).run(tree, variables);
+Text render(const Block& tree, const Variables& variables, const std::string& name, int64_t now,
+            const Limits& limits) {
+  return Evaluator(name, now, limits).run(tree, variables);
 }
 
 }  // namespace bitnet::jinja

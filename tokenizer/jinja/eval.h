@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ast.h"
+#include "tokenizer/jinja/template.h"
 
 namespace bitnet::jinja {
 
@@ -15,6 +16,7 @@ using Variables = std::vector<std::pair<std::string, Value>>;
 // Throws Error(runtime) if the template calls raise_exception or makes an error, Error(model) if it passes a
 // limit. `name` is the template's name in messages. `now` is the Unix time that strftime_now formats; -1 is
 // the clock.
-Text render(const Block& tree, const Variables& variables, const std::string& name, int64_t now);
+Text render(const Block& tree, const Variables& variables, const std::string& name, int64_t now,
+            const Limits& limits);
 
 }  // namespace bitnet::jinja

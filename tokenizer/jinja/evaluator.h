@@ -27,7 +27,8 @@ enum class Flow { normal, broken, continued };  // how a statement ended
 
 class Evaluator {
  public:
-  Evaluator(const std::string& name, int64_t now) : name_(name), rt_{{}, now} {}
+  Evaluator(const std::string& name, int64_t now, const Limits& limits)
+      : name_(name), rt_{Budget(limits), now} {}
   Text run(const Block& tree, const Variables& variables);
 
  private:

@@ -94,7 +94,7 @@ Value indent_filter(Runtime& rt, const Value& v, const Args& args) {
     if (i == 0 ? bound.flag(1, false) : blank || !line.empty()) out.append(indent);
     rt.budget.make(line.size() + indent.size());
     out.append(line);
-    if (out.size() > Budget::kMaxText) rt.budget.make_text(out.size());
+    rt.budget.check_text(out.size());
   }
   rt.budget.make_text(out);
   return Value::string(std::move(out));

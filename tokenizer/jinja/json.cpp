@@ -23,7 +23,7 @@ struct JsonWriter {
     if (!pretty) return;
     out.append("\n", true);
     const size_t added = static_cast<size_t>(level) * indent.size();
-    if (out.size() + added > Budget::kMaxText) budget.make_text(out.size() + added);
+    budget.check_text(out.size() + added);
     for (int i = 0; i < level; ++i) out.append(indent);
   }
 
@@ -52,7 +52,7 @@ struct JsonWriter {
       at += c.length;
     }
     out.append("\"", true);
-    if (out.size() > Budget::kMaxText) budget.make_text(out.size());
+    budget.check_text(out.size());
   }
 
   void write_key(const Value& key) {
@@ -101,7 +101,7 @@ struct JsonWriter {
   void write(const Value& v, int level) {
     budget.step();
     budget.make(8);
-    if (out.size() > Budget::kMaxText) budget.make_text(out.size());
+    budget.check_text(out.size());
     switch (v.kind()) {
       case Kind::none:
         out.append("null", true);

@@ -85,7 +85,7 @@ Value repeated(const Value& sequence, int64_t times, Budget& budget) {
   std::vector<Value> items;
   const size_t n = sequence.items().size();
   if (times > 0 && n > 0) {
-    if (static_cast<uint64_t>(times) > Budget::kMaxSteps) budget.step(Budget::kMaxSteps + 1);
+    budget.step(static_cast<size_t>(times));
     budget.step(n * static_cast<size_t>(times));
     budget.make(n * static_cast<size_t>(times) * sizeof(Value));
     for (int64_t i = 0; i < times; ++i)

@@ -119,7 +119,7 @@ void append_repr(Text& out, const Value& v, Budget& budget) {
       out.append(plain_repr(v), true);
   }
   budget.make(out.size() - before);
-  if (out.size() > Budget::kMaxText) budget.make_text(out.size());
+  budget.check_text(out.size());
 }
 
 Text to_text(const Value& v, Budget& budget) {

@@ -259,7 +259,6 @@ Value batch_filter(Runtime& rt, const Value& v, const Args& args) {
   }
   if (!row.empty()) {
     if (bound[1] && !bound[1]->is(Kind::none) && size > static_cast<int64_t>(row.size())) {
-      if (static_cast<uint64_t>(size) > Budget::kMaxSteps) rt.budget.step(Budget::kMaxSteps + 1);
       rt.budget.step(static_cast<size_t>(size));
       rt.budget.make(static_cast<size_t>(size) * sizeof(Value));
       row.resize(static_cast<size_t>(size), *bound[1]);

@@ -56,7 +56,7 @@ Text PercentFormat::run() {
     Text piece = printed(d, value_for(d));
     if (d.zero && !d.left && d.type != 's' && d.type != 'r') piece = with_zeros(piece, d.width);
     out.append(pad(piece, d.width, d.left ? -1 : 1, budget_));
-    if (out.size() > Budget::kMaxText) budget_.make_text(out.size());
+    budget_.check_text(out.size());
   }
   if (used_ < (many_ ? values_.items().size() : used_))
     fail("not all arguments converted during string formatting");
@@ -187,7 +187,7 @@ Text brace_format(const Text& format, const std::vector<Value>& positional,
     if (!value)
       fail(fmt::format("the format field '{{{}}}' names no argument or is not supported", printable(field)));
     out.append(to_text(*value, budget));
-    if (out.size() > Budget::kMaxText) budget.make_text(out.size());
+    budget.check_text(out.size());
     at = close + 1;
   }
   budget.make_text(out);

@@ -131,7 +131,7 @@ Text replace(const Text& s, const Text& old, const Text& by, int64_t count, Budg
   size_t at = 0, made = 0;
   const auto put = [&](const Text& text, size_t from, size_t n) {
     out.append(text, from, n);
-    if (out.size() > Budget::kMaxText) budget.make_text(out.size());
+    budget.check_text(out.size());
   };
   for (; count < 0 || static_cast<int64_t>(made) < count; ++made) {
     budget.step();
@@ -168,7 +168,7 @@ Text join(const Text& separator, const std::vector<Value>& items, bool strict, B
     const Text text = to_text(items[i], budget);
     budget.make(text.size() + separator.size());
     out.append(text);
-    if (out.size() > Budget::kMaxText) budget.make_text(out.size());
+    budget.check_text(out.size());
   }
   budget.make_text(out);
   return out;
@@ -177,8 +177,8 @@ Text join(const Text& separator, const std::vector<Value>& items, bool strict, B
 Text repeat(const Text& s, int64_t times, Budget& budget) {
   Text out;
   if (times <= 0 || s.empty()) return out;
-  if (static_cast<uint64_t>(times) > Budget::kMaxText) budget.make_text(Budget::kMaxText + 1);
   const auto n = static_cast<size_t>(times);
+  budget.check_text(n);
   budget.make_text(s.size() * n, s.runs().size() * n);
   if (s.runs().size() == 1) {
     std::string bytes = s.bytes();

@@ -18,9 +18,9 @@ Value to_value(const Input& input) {
       return Value::list(std::move(items));
     }
     Value operator()(const Input::Dict& dict) const {
-      Budget unlimited;  // the limits hold for what the template makes
+      Budget apart{Limits{}};  // the limits hold for what the template makes
       auto object = std::make_shared<DictObject>();
-      for (const auto& [key, item] : dict) object->set(Value::string(key), to_value(item), unlimited);
+      for (const auto& [key, item] : dict) object->set(Value::string(key), to_value(item), apart);
       return make_dict(std::move(object));
     }
   };
@@ -43,11 +43,11 @@ Template::~Template() = default;
 Template::Template(Template&&) noexcept = default;
 Template& Template::operator=(Template&&) noexcept = default;
 
-std::vector<Piece> Template::render(const Input::Dict& variables, int64_t now) const {
+std::vector<Piece> Template::render(const Input::Dict& variables, int64_t now, const Limits& limits) const {
   Variables values;
   values.reserve(variables.size());
   for (const auto& [name, input] : variables) values.emplace_back(name, to_value(input));
-  const Text text = jinja::render(parsed_->tree, values, parsed_->name, now);
+  const Text text = jinja::render(parsed_->tree, values, parsed_->name, now, limits);
   std::vector<Piece> pieces;
   size_t begin = 0;
   for (const Text::Run& run : text.runs()) {

@@ -5,6 +5,7 @@
 // This is the only header that the room exports. tokenizer/README.md describes the rest.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -40,6 +41,14 @@ struct Piece {
   bool trusted;
 };
 
+// What one render may use up. budget.h says what a step is. The defaults are far from what any chat takes,
+// and tests of these limits take less.
+struct Limits {
+  size_t steps = 10'000'000;
+  size_t bytes = size_t{256} << 20;  // made in total, freed or not
+  size_t text = size_t{8} << 20;     // bytes of one string, and of the prompt
+};
+
 class Template {
  public:
   // `name` is used in messages only. Throws Error(model) with line and column for what does not parse and for
@@ -52,8 +61,8 @@ class Template {
 
   // Returns the text in order. No piece is empty, and neighbours differ in `trusted`. `now` is the Unix time
   // that strftime_now formats in the time zone of the process; -1 is the clock. Throws Error(runtime) for
-  // raise_exception and for a type error, and Error(model) past a limit (budget.h).
-  std::vector<Piece> render(const Input::Dict& variables, int64_t now) const;
+  // raise_exception and for a type error, and Error(model) past a limit.
+  std::vector<Piece> render(const Input::Dict& variables, int64_t now, const Limits& limits = {}) const;
 
  private:
   struct Parsed;
