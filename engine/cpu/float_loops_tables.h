@@ -212,8 +212,8 @@ inline void float_block(const float* rows, uint32_t n, const float* y, size_t st
 
 inline void float_tokens(const float* rows, uint32_t n, uint32_t n_rows, const float* y, uint32_t n_tokens,
                          size_t stride, float* out) {
-  constexpr int kRows = kVecs == 1 ? kTableRows : 1;  // whose sums fit the registers
-  constexpr int kTokens = kVecs == 1 ? 4 : 1;
+  constexpr int kRows = kVecs == 1 ? kTableRows : kVecs == 2 ? 2 : 1;  // whose sums fit the registers
+  constexpr int kTokens = kVecs == 1 ? 4 : kVecs == 2 ? 2 : 1;
   for (uint32_t t = 0, tokens = 0; t < n_tokens; t += tokens) {
     const uint32_t left = n_tokens - t;
     tokens = left >= kTokens ? kTokens : kTokens > 2 && left >= 2 ? 2 : 1;
