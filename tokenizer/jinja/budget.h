@@ -43,9 +43,9 @@ class Budget {
   void make(size_t bytes);                           // before making a value of that size
   // The same for one string of so many bytes and runs, which has a limit of its own.
   void make_text(size_t bytes, size_t n_runs = 1);
-  void check_text(
-      size_t bytes) const;  // while one string grows to so many bytes, which are counted elsewhere
   void make_text(const Text& like) { make_text(like.size(), like.runs().size()); }
+  // While one string grows to so many bytes, which are counted elsewhere.
+  void check_text(size_t bytes) const;
 
  private:
   Limits limits_;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 #include "builtins.h"
 #include "loop.h"
@@ -85,8 +86,8 @@ Value repeated(const Value& sequence, int64_t times, Budget& budget) {
   std::vector<Value> items;
   const size_t n = sequence.items().size();
   if (times > 0 && n > 0) {
-    budget.step(static_cast<size_t>(times));
-    budget.step(n * static_cast<size_t>(times));
+    const auto most = std::numeric_limits<size_t>::max();
+    budget.step(static_cast<size_t>(times) > most / n ? most : n * static_cast<size_t>(times));
     budget.make(n * static_cast<size_t>(times) * sizeof(Value));
     for (int64_t i = 0; i < times; ++i)
       items.insert(items.end(), sequence.items().begin(), sequence.items().end());
