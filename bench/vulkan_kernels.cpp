@@ -1,5 +1,5 @@
 // Measures the time of every kernel on its own, in the shapes of BitNet b1.58 2B4T, also for dense types, and
-// for matrices of groups in those of a model of 8B, and prints it as CSV:
+// for matrices of groups in those of a model of 8B and, with inputs of 16 bits, of 27B, and prints it as CSV:
 //   kernel,tokens,depth,us,GB/s,% of copy
 // The last column compares it with what a kernel that only copies reads and writes. Each kernel is recorded
 // once for every layer, so that its weights are not in a cache, as in a real token. The barrier at which the
@@ -44,6 +44,7 @@ class Bench {
     fmt::print("copy,,,,{:.0f},100\n", copy_speed_);
     ternary_kernels();
     groups_kernels();
+    groups16_kernels();
     for (const TensorType type : {TensorType::q8_0, TensorType::q4_0, TensorType::q5_0, TensorType::q4_k,
                                   TensorType::q6_k, TensorType::f16})
       dense_kernels(type);
@@ -204,6 +205,33 @@ class Bench {
             });
   }
 
+  // The same of a model of 27B whose inputs are rounded to 16 bits. A gated product reads two tensors.
+  void groups16_kernels() {
+    constexpr uint32_t kWide = 5120, kWider = 17408, kInner = 6144;
+    const auto of_16_bits = [&](uint32_t n_in, std::vector<uint32_t> rows) {
+      std::vector<Matrix> layers = groups_of_layers(n_in, std::move(rows));
+      for (Matrix& m : layers) m.input = Input::int16_units;
+      return layers;
+    };
+    Quantised q{filled(uint64_t{n_} * kWider),
+                filled(n_ * 8),
+                filled(uint64_t{n_} * kWider / 16),
+                nullptr,
+                nullptr,
+                filled(uint64_t{n_} * kWider / 16)};
+    q.rest_q = filled(uint64_t{n_} * kWider);
+    const BufferPtr y = floats(uint64_t{n_} * kWider);
+    const auto measure_one = [&](const char* name, const std::vector<Matrix>& w, const Out& out) {
+      measure(fmt::format("groups16_{}", name).c_str(),
+              uint64_t{w[0].rows()} * (w[0].n_in / 4 + w[0].n_in / 64),
+              [&](Recorder& r, uint32_t i) { r.product(w[i], q, out, n_); });
+    };
+    measure_one("5120x17408_gated", of_16_bits(kWide, {kWider, kWider}), gate(*y, Act::silu));
+    measure_one("17408x5120", of_16_bits(kWider, {kWide}), add(*y));
+    measure_one("6144x5120", of_16_bits(kInner, {kWide}), add(*y));
+    measure_one("5120x16384", of_16_bits(kWide, {16384}), store(*y));
+  }
+
   LayerMatrices dense_layers(TensorType type, uint32_t n_in, std::vector<uint32_t> rows) {
     const bool blocks = find_block_type(type) != nullptr;
     const BlockRowBytes row =
@@ -289,7 +317,7 @@ class Bench {
                     o = floats(n * s.inner()), x = floats(n * kInputs);
     const DeltaScratch scratch{floats(n * s.channels()), floats(n * 2 * s.n_head_v)};
     measure("delta_net", 8 * memory, [&](Recorder& r, uint32_t i) {
-      r.delta_net(*qkvz, *gates, input, states[i], scratch, *o, s, n_);
+      r.delta_net(*qkvz, *gates, input, states[i], scratch, *o, s, n_, 0);
     });
     Matrix w;
     w.n_in = kInputs;
@@ -303,7 +331,7 @@ class Bench {
     measure("delta_net_and_gates", 8 * memory + uint64_t{4} * s.n_head_v * kInputs,
             [&](Recorder& r, uint32_t i) {
               r.linear(w, {*x, norm, none}, store(*gates), n_);
-              r.delta_net(*qkvz, *gates, input, states[i], scratch, *o, s, n_);
+              r.delta_net(*qkvz, *gates, input, states[i], scratch, *o, s, n_, 0);
             });
   }
 
