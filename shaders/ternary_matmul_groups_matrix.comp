@@ -56,9 +56,8 @@ const uint kOutRows = kSubgroupOutRows * kSubgroupRows;
 
 // Shared memory in uvec4: rows of a step, then the tokens, then what the rounding of these left, each of 64
 // int8 a group and a gap that keeps eight rows out of each other's banks; then for each group the scales of
-// the rows and the shares of the tokens. With two planes one group a step leaves registers and memory for
-// twice as many subgroups.
-const uint kOwnGroups = kRest + kParts > 1 ? 1 : 2;  // of a step, of a subgroup
+// the rows and the shares of the tokens.
+const uint kOwnGroups = kParts > 1 ? 1 : 2;  // of a step, of a subgroup
 const uint kGroups = kOwnGroups * kParts;
 const uint kUnits = 4 * kGroups, kStride = kUnits + 1, kProducts = 64 / kK;
 const uint kPlanes = kRest != 0 ? 2 : 1, kPlane = kTileTokens * kStride;
@@ -78,6 +77,11 @@ uvec4 next_w[kFetchW], next_q[kPlanes * kFetchQ];
 const uint kFetchShares = (kTileTokens * kGroups + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 uint next_scales[kFetchW];
 float next_shares[kFetchShares];
+
+// Whether a step is fetched while the one before it is multiplied. With two planes that takes so many registers
+// that small tiles whose inputs nobody divides do better without: more workgroups run, and fetch while others
+// multiply.
+const bool kAhead = kPlanes == 1 || kParts > 1 || kSubgroupTileRows > 32;
 
 uint lane;
 
@@ -162,13 +166,14 @@ void main() {
   UNROLL for (uint i = 0; i < kRowTiles; ++i)
     UNROLL for (uint j = 0; j < kTokenTiles; ++j) acc[i][j] = MatrixC(0);
 
-  fetch(0);
+  if (kAhead) fetch(0);
   uint n_steps = (push.n_in / 64 + kGroups - 1) / kGroups;
   for (uint step_ = 0; step_ < n_steps; ++step_) {
+    if (!kAhead) fetch(step_);
     barrier();
     store(step_);
     barrier();
-    fetch(min(step_ + 1, n_steps - 1));
+    if (kAhead) fetch(min(step_ + 1, n_steps - 1));
     UNROLL for (uint own = 0; own < kOwnGroups; ++own) {
       uint g = part * kOwnGroups + own;
       MatrixB b[kTokenTiles][kPlanes * kProducts];

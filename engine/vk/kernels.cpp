@@ -62,23 +62,24 @@ std::optional<Specialisation> trits_tile(const Device& device, uint64_t outputs)
 }
 
 // The same of ternary_matmul_groups_matrix, whose sums take twice the registers: no tile of a subgroup is
-// larger than 32 x 32. Of few tokens the larger tiles would be half empty.
+// larger than 64 x 32. Of few tokens the larger tiles would be half empty.
 std::optional<Specialisation> groups_tile(const Device& device, const Matrix& w, uint32_t tokens) {
   constexpr uint64_t kFewest = 200'000, kFew = 400'000, kMore = 1'600'000;
-  // Of 5,120 rows and 385 to 512 tokens 128 large tiles keep the multiprocessors busy once.
-  constexpr uint64_t kLessThanAWave = 1'970'000, kAWave = 2'650'000;
+  // With two planes two large tiles run on a multiprocessor. Up to kAWave outputs an H200 makes all at once;
+  // of some more a few would be left, with most of the device idle.
+  constexpr uint64_t kAWave = 2'163'000, kMoreThanAWave = 3'500'000;
   constexpr MatrixTile kOnePlane[] = {
       {kFewest, 16, 16, 1, 1, 4}, {kFew, 32, 16, 2, 1, 2}, {kMore, 32, 32, 2, 2}, {UINT64_MAX, 32, 32, 4, 4}};
-  constexpr MatrixTile kTwoPlanes[] = {{kFewest, 16, 16, 1, 1, 4}, {kFew, 32, 16, 2, 1, 2},
-                                       {kMore, 32, 32, 2, 2},      {kLessThanAWave, 32, 32, 4, 2},
-                                       {kAWave, 32, 32, 5, 4},     {UINT64_MAX, 32, 32, 4, 2}};
+  constexpr MatrixTile kTwoPlanes[] = {{kFewest, 16, 16, 1, 1, 4},     {kFew, 32, 16, 2, 1, 2},
+                                       {kMore, 32, 32, 2, 2},          {kAWave, 64, 32, 2, 2},
+                                       {kMoreThanAWave, 32, 32, 2, 2}, {UINT64_MAX, 64, 32, 2, 2}};
   const bool two = w.input == Input::int16_units;
   const uint32_t planes = two ? 2 : 1;
   const uint64_t outputs = uint64_t{w.rows()} * tokens;
   return matrix_tile(device, two ? std::span<const MatrixTile>(kTwoPlanes) : kOnePlane,
                      tokens <= 32 ? std::min(outputs, kFew) : outputs, [&](const Specialisation& c) {
                        const uint32_t rows = tile_rows(c), n = tile_tokens(c), parts = c.at(CONSTANT_PARTS);
-                       const uint32_t groups = two || parts > 1 ? parts : 2;
+                       const uint32_t groups = parts > 1 ? parts : 2;
                        const uint32_t step =
                            (rows + planes * n) * (64 * groups + 16) + (rows + n) * 4 * groups;
                        return std::max(step, parts * sum_bytes(c));

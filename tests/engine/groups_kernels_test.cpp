@@ -336,6 +336,38 @@ TEST_P(GroupKernels, InputsOfInt16AreNearlyFloats) {
   }
 }
 
+class GroupTiles : public GroupKernels {};
+
+// A device's matrices make tiles of as many sizes as there are numbers of outputs here
+// (engine/vk/kernels.cpp); neither rows nor tokens nor groups fill the last one.
+TEST_P(GroupTiles, EachSizeEqualsTheIntegers) {
+  constexpr uint32_t kRows = 2500, kSamples = 2000;
+  for (const Input input : {Input::int8_units, Input::int16_units}) {
+    const Grouped g = random_groups(*backend, 192, {kRows, kRows}, 64, input, rng);
+    for (const uint32_t n : {20U, 60U, 199U, 401U, 601U, 1301U}) {
+      SCOPED_TRACE(std::to_string(steps_of(input)) + " steps, tokens: " + std::to_string(n));
+      RoundedRows q = random_rounded_rows(*backend, g.matrix, n, rng);
+      q.fused = fuses(*backend);
+      for (const Out::Kind kind : {Out::Kind::store, Out::Kind::add, Out::Kind::gate}) {
+        const uint32_t n_out = kind == Out::Kind::gate ? kRows : 2 * kRows;
+        const auto found = product(g.matrix, q.device, kind, Act::relu2, n);
+        for (uint32_t i = 0; i < kSamples; ++i) {
+          const uint32_t t = i % 8 == 0 ? n - 1 : rng() % n, row = i % 9 == 0 ? n_out - 1 : rng() % n_out;
+          const float wanted = grouped_result(g, row, q, t), is = found[size_t{t} * n_out + row];
+          if (kind == Out::Kind::gate) {
+            const double gated = activated(wanted, Act::relu2) * grouped_result(g, kRows + row, q, t);
+            ASSERT_NEAR(is, gated, std::abs(gated) * 2e-6 + 1e-30) << "token " << t << " row " << row;
+          } else {
+            ASSERT_EQ(is, kind == Out::Kind::add ? 4.0F + wanted : wanted) << "token " << t << " row " << row;
+          }
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(On, GroupTiles, testing::Values(Variant{"GpuMatrix", IntegerDot::matrix, "", true}),
+                         [](const auto& info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(On, GroupKernels, testing::ValuesIn(kernel_variants()),
                          [](const auto& info) { return info.param.name; });
 
