@@ -5,7 +5,8 @@
 // once for every layer, so that its weights are not in a cache, as in a real token. The barrier at which the
 // next kernel waits is part of its time. The figure is the best of several submissions, less an empty one.
 //
-//   vulkan_kernels [--device NAME] [--tokens N]    N > 1: the kernels of prefill
+//   vulkan_kernels [--device NAME] [--tokens N] [--only WHICH]    N > 1: the kernels of prefill
+// WHICH is one of ternary, groups, groups16, dense, attention, delta and head.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +31,7 @@ constexpr float kEpsilon = 1e-5F;
 
 class Bench {
  public:
-  Bench(const std::string& device, uint32_t tokens) : n_(tokens) {
+  Bench(const std::string& device, uint32_t tokens, std::string only) : n_(tokens), only_(std::move(only)) {
     EngineOptions options;
     options.device = device;
     copy_speed_ = measure_copy_speed(options);
@@ -42,21 +43,25 @@ class Bench {
                backend_->device().driver);
     empty_ = seconds([](Recorder&) {}, 0);
     fmt::print("copy,,,,{:.0f},100\n", copy_speed_);
-    ternary_kernels();
-    groups_kernels();
-    groups16_kernels();
+    if (wanted("ternary")) ternary_kernels();
+    if (wanted("groups")) groups_kernels();
+    if (wanted("groups16")) groups16_kernels();
     for (const TensorType type : {TensorType::q8_0, TensorType::q4_0, TensorType::q5_0, TensorType::q4_k,
                                   TensorType::q6_k, TensorType::f16})
-      dense_kernels(type);
-    attention_kernels("attention", kHeads);
-    attention_kernels("attention_qwen35", {24, 4, 256, 64});
-    delta_kernels({16, 48, 128, 4});
-    attention_kernels("attention_gemma_local", {8, 1, 256, 256, 1, 512});
-    attention_kernels("attention_gemma_global", {8, 1, 512, 512, 1});
-    if (n_ == 1) head_kernels();
+      if (wanted("dense")) dense_kernels(type);
+    if (wanted("attention")) {
+      attention_kernels("attention", kHeads);
+      attention_kernels("attention_qwen35", {24, 4, 256, 64});
+      attention_kernels("attention_gemma_local", {8, 1, 256, 256, 1, 512});
+      attention_kernels("attention_gemma_global", {8, 1, 512, 512, 1});
+    }
+    if (wanted("delta")) delta_kernels({16, 48, 128, 4});
+    if (n_ == 1 && wanted("head")) head_kernels();
   }
 
  private:
+  bool wanted(const char* kernels) const { return only_.empty() || only_ == kernels; }
+
   BufferPtr filled(uint64_t bytes) {
     static const std::vector<std::byte> noise = [] {
       std::vector<std::byte> some(1 << 20);
@@ -376,6 +381,7 @@ class Bench {
 
   std::unique_ptr<Backend> backend_;
   const uint32_t n_;
+  const std::string only_;
   double empty_ = 0;
   double copy_speed_;  // GB/s, read and written
 };
@@ -384,14 +390,15 @@ class Bench {
 }  // namespace bitnet
 
 int main(int argc, char** argv) {
-  std::string device;
+  std::string device, only;
   uint32_t tokens = 1;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--device") == 0) device = argv[i + 1];
+    if (std::strcmp(argv[i], "--only") == 0) only = argv[i + 1];
     if (std::strcmp(argv[i], "--tokens") == 0) tokens = static_cast<uint32_t>(std::stoul(argv[i + 1]));
   }
   try {
-    bitnet::Bench(device, tokens).run();
+    bitnet::Bench(device, tokens, only).run();
   } catch (const std::exception& error) {
     fmt::print(stderr, "vulkan_kernels: {}\n", error.what());
     return 1;

@@ -8,8 +8,9 @@
 // On the way S is also left as it is behind push.keep tokens.
 //
 // The parts of a column are neighbours in a subgroup, so that tokens need no barrier. k, q, v and the gates of
-// kTokens tokens lie in shared memory, while those of the next are on their way into registers. What a head
-// gives overwrites its v. The invocations also keep the last inputs of the channels.
+// kTokens tokens lie in shared memory, while those of the next are on their way into registers. An invocation
+// with several columns loads k and q from there once for all of them. What a head gives overwrites its v. The
+// invocations also keep the last inputs of the channels.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
@@ -18,8 +19,12 @@
 #extension GL_KHR_shader_subgroup_shuffle : require
 #include "params.h"
 
-const uint kColumns = 32, kSize = 128;  // kColumns * kParts invocations
-layout(local_size_x = 128) in;
+#ifndef OWN_COLUMNS
+#define OWN_COLUMNS 1
+#endif
+const uint kColumns = 32, kSize = 128 / OWN_COLUMNS;  // invocations: kParts for OWN_COLUMNS columns
+layout(local_size_x = kSize) in;
+layout(constant_id = CONSTANT_TOKENS) const uint kTokens = 4;  // at hand
 
 layout(push_constant) uniform Push { DeltaPush push; };
 layout(binding = 0) readonly buffer Params { uint params[]; };
@@ -38,7 +43,6 @@ layout(binding = 6) buffer Heads { float heads[]; };                  // [2][n_h
 #include "common/delta_inputs.glsl"
 #include "common/delta_state.glsl"
 
-const uint kTokens = 512 / kDeltaDim;
 const uint kHeadQuads = kDeltaDim / 4;
 const uint kPartStride = kQuads + 1, kVector = kParts * kPartStride;  // the gap keeps parts in banks of their own
 const uint kKeyLoads = (2 * kTokens * kHeadQuads + kSize - 1) / kSize;
@@ -54,6 +58,22 @@ float next_values[kValueLoads];
 vec2 next_gates;
 
 uint lane, head, first_column;
+vec4 columns[OWN_COLUMNS][kQuads];  // that the invocation has of S
+
+// `first` is where the first of them lies.
+void load_columns(uint first) {
+  UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c) {
+    load_state(first + c);
+    UNROLL for (uint i = 0; i < kQuads; ++i) columns[c][i] = s[i];
+  }
+}
+
+void store_columns(uint first) {
+  UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c) {
+    UNROLL for (uint i = 0; i < kQuads; ++i) s[i] = columns[c][i];
+    store_state(first + c);
+  }
+}
 
 // The tokens from there on. Those past the end repeat the last one: what is loaded on a condition meets what
 // was there before, and is waited for at once.
@@ -90,29 +110,42 @@ float sum_of_parts(float v) {
   return all;
 }
 
-// A channel's inputs that the next batch needs. No workgroup reads the state of a channel but this one.
+// Inputs of channels that the next batch needs. No workgroup reads the state of a channel but this one.
 void keep_inputs() {
-  uint channel = gl_WorkGroupID.x * kSize + lane;
-  if (channel >= channels()) return;
-  float kept[2][kMostConv];
-  for (uint i = 0; i < 2; ++i)
-    for (uint j = 0; j + 1 < kConv; ++j)
-      kept[i][j] = input_of(channel, int((i == 0 ? push.keep : push.n_tokens) + j) - int(kConv - 1));
-  for (uint i = push.keep == 0 ? 1 : 0; i < 2; ++i)
-    for (uint j = 0; j + 1 < kConv; ++j)
-      conv_state[conv_at(slot_of(i == 0 ? push.keep : push.n_tokens), j) + channel] = kept[i][j];
+  for (uint channel = gl_WorkGroupID.x * kSize + lane; channel < channels();
+       channel += gl_NumWorkGroups.x * kSize) {
+    float kept[2][kMostConv];
+    for (uint i = 0; i < 2; ++i)
+      for (uint j = 0; j + 1 < kConv; ++j)
+        kept[i][j] = input_of(channel, int((i == 0 ? push.keep : push.n_tokens) + j) - int(kConv - 1));
+    for (uint i = push.keep == 0 ? 1 : 0; i < 2; ++i)
+      for (uint j = 0; j + 1 < kConv; ++j)
+        conv_state[conv_at(slot_of(i == 0 ? push.keep : push.n_tokens), j) + channel] = kept[i][j];
+  }
+}
+
+// The columns' S^T times the vector at `at`.
+void multiply(uint set, uint at, out float sums[OWN_COLUMNS]) {
+  precise vec4 by[OWN_COLUMNS];
+  UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c) by[c] = vec4(0.0);
+  UNROLL for (uint i = 0; i < kQuads; ++i) {
+    vec4 vector = keys[set][at + i];
+    UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c) by[c] = fma(columns[c][i], vector, by[c]);
+  }
+  UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c) sums[c] = sum_of_parts(sum_of_four(by[c]));
 }
 
 void main() {
   lane = SUBGROUP * SUBGROUP_SIZE + LANE;
-  uint slices = kDeltaDim / kColumns, part = lane % kParts, column = lane / kParts;
+  uint slices = kDeltaDim / kColumns, part = lane % kParts, column = lane / kParts * OWN_COLUMNS;
   head = gl_WorkGroupID.x / slices;
   first_column = gl_WorkGroupID.x % slices * kColumns;
   uint o_at = (2 * push.n_head_k + head) * kDeltaDim + first_column + column;
   fetch(0);
-  load_state(heads_at(0, head, part, first_column + column));
+  load_columns(heads_at(0, head, part, first_column + column));
   keep_inputs();
 
+  float by_k[OWN_COLUMNS], by_q[OWN_COLUMNS];
   uint q_at = 0, q_set = 0;  // of the token before
   for (uint first = 0, set = 0; first < push.n_tokens; first += kTokens, set = 1 - set) {
     barrier();  // nobody reads what the set had any more
@@ -122,30 +155,27 @@ void main() {
     uint n = min(kTokens, push.n_tokens - first);
     for (uint t = 0; t < n; ++t) {
       if (first + t == push.keep && push.keep != 0)
-        store_state(heads_at(push.keep, head, part, first_column + column));
+        store_columns(heads_at(push.keep, head, part, first_column + column));
       uint k_at = t * 2 * kVector + part * kPartStride;
-      precise vec4 by_k = vec4(0.0), by_q = vec4(0.0);
-      UNROLL for (uint i = 0; i < kQuads; ++i) {
-        by_k = fma(s[i], keys[set][k_at + i], by_k);
-        by_q = fma(s[i], keys[q_set][q_at + i], by_q);
-      }
-      float sum = sum_of_parts(sum_of_four(by_k)), o = sum_of_parts(sum_of_four(by_q));
-      if (part == 0 && first + t > 0) mixed[(first + t - 1) * channels() + o_at] = o;
       vec2 gate = gates[set][t];
-      precise float rest = values[set][t * kColumns + column] - gate.x * sum;
-      precise float u = gate.y * rest;
-      UNROLL for (uint i = 0; i < kQuads; ++i) {
-        precise vec4 kept = gate.x * s[i];
-        precise vec4 changed = fma(keys[set][k_at + i], vec4(u), kept);
-        s[i] = changed;
+      multiply(set, k_at, by_k);
+      multiply(q_set, q_at, by_q);
+      UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c) {
+        if (part == 0 && first + t > 0) mixed[(first + t - 1) * channels() + o_at + c] = by_q[c];
+        precise float rest = values[set][t * kColumns + column + c] - gate.x * by_k[c];
+        precise float u = gate.y * rest;
+        UNROLL for (uint i = 0; i < kQuads; ++i) {
+          precise vec4 kept = gate.x * columns[c][i];
+          precise vec4 changed = fma(keys[set][k_at + i], vec4(u), kept);
+          columns[c][i] = changed;
+        }
       }
       q_at = k_at + kVector;
       q_set = set;
     }
   }
-  precise vec4 by_q = vec4(0.0);
-  UNROLL for (uint i = 0; i < kQuads; ++i) by_q = fma(s[i], keys[q_set][q_at + i], by_q);
-  float o = sum_of_parts(sum_of_four(by_q));
-  if (part == 0) mixed[(push.n_tokens - 1) * channels() + o_at] = o;
-  store_state(heads_at(push.n_tokens, head, part, first_column + column));
+  multiply(q_set, q_at, by_q);
+  UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c)
+    if (part == 0) mixed[(push.n_tokens - 1) * channels() + o_at + c] = by_q[c];
+  store_columns(heads_at(push.n_tokens, head, part, first_column + column));
 }

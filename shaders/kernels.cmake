@@ -87,7 +87,7 @@ kernel(floats_shared                    floats.comp                 plain      S
 kernel(delta_mix                        delta_mix.comp              plain)
 kernel(delta_scan                       delta_scan.comp             plain)
 kernel(delta_scan_shared                delta_scan.comp             plain      SHARED_SUBGROUPS)
-kernel(delta_scan_unrolled              delta_scan.comp             plain      UNROLLED)
+kernel(delta_scan_unrolled              delta_scan.comp             plain      UNROLLED OWN_COLUMNS=2)
 kernel(delta_gates                      delta_gates.comp            plain)
 kernel(delta_gates_shared               delta_gates.comp            plain      SHARED_SUBGROUPS)
 kernel(delta_norm                       delta_norm.comp             plain)

@@ -67,7 +67,7 @@ using uvec2 = uint64_t;
 #define CONSTANT_DELTA_DIM 44         // features of its heads
 #define CONSTANT_BLOCK 45             // features of a block that is rotated
 #define CONSTANT_REST 46              // inputs have 16 bits: 1; where they are rounded: REST_...
-#define CONSTANT_TOKENS 47            // tokens that a subgroup, or RoPE, takes at a time; the most that stages of decode take
+#define CONSTANT_TOKENS 47            // tokens at a time: of a subgroup, RoPE, a scan; the most of stages of decode
 #define CONSTANT_EXPERTS 48           // that a layer has, in decode; 0: there are none
 #define CONSTANT_USED 49              // of which a token uses so many
 #define CONSTANT_EXPERT_FF 50         // rows of the gate of one

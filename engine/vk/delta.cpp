@@ -1,6 +1,7 @@
 // Gated DeltaNet, and the gate of gated attention. A token alone has one kernel. Several take three: what
 // does not depend on the memory, of all tokens at once; the memory, which goes from token to token; and the
 // norm of what it gives. Both ways give the same bits (shaders/common/delta.glsl).
+#include <algorithm>
 #include <cmath>
 
 #include "builds.h"
@@ -30,6 +31,14 @@ DeltaPush push_of(const DeltaShape& s, float epsilon, uint32_t n, uint32_t keep)
           static_cast<float>(1 / features)};
 }
 
+// How many tokens delta_scan has at hand. Between those and the next its subgroups wait for each other.
+uint32_t scanned_together(const Device& device, const DeltaShape& shape) {
+  const uint32_t few = std::max(1U, 512 / shape.head_dim), many = 4 * few;
+  const uint32_t vector = (shape.head_dim / 4 + kDeltaParts) * 16;  // of k or q, with gaps
+  const uint32_t of_token = 2 * vector + kColumns * sizeof(float) + 2 * sizeof(float);
+  return 2 * many * of_token <= device.limits().maxComputeSharedMemorySize ? many : few;
+}
+
 }  // namespace
 
 const Kernel* VulkanKernels::delta_token(const DeltaShape& shape) {
@@ -45,8 +54,9 @@ VulkanKernels::Delta VulkanKernels::delta(const DeltaShape& shape) {
   const Shader scan = device_.shared_subgroups() ? Shader::delta_scan_shared
                       : device_.is_gpu()         ? Shader::delta_scan_unrolled
                                                  : Shader::delta_scan;
-  return {kernel(Shader::delta_mix, constants), kernel(scan, constants),
-          kernel(Shader::delta_norm, constants)};
+  Specialisation of_scan = constants;
+  of_scan[CONSTANT_TOKENS] = scanned_together(device_, shape);
+  return {kernel(Shader::delta_mix, constants), kernel(scan, of_scan), kernel(Shader::delta_norm, constants)};
 }
 
 // Two tensors of few rows beside each other are those of gates: routers are one, and others have more rows.
