@@ -216,19 +216,21 @@ uint32_t VulkanKernels::expert_groups(const DecodeShape& shape, const DecodeStag
   return ceil_div(s.n_out, size / c.at(CONSTANT_EXPERT_LANES) * kDownRows);
 }
 
+uint64_t VulkanKernels::declared_bytes(Shader shader, const Specialisation& c) const {
+  const auto memory = shared_memory_.find(shader);
+  return (memory != shared_memory_.end()
+              ? memory->second
+              : shared_memory_.try_emplace(shader, Spirv(shader).words()).first->second)
+      .bytes(c);
+}
+
 // Whether shared memory and a workgroup suffice.
 bool VulkanKernels::fits(const DecodeShape& shape, const Specialisation& c) const {
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), tokens = c.at(CONSTANT_TOKENS);
   const uint32_t gates = (c.at(CONSTANT_ROUNDED) & ROUNDED_GATES) != 0  // that are rounded together
                              ? std::max(64U, size / c.at(CONSTANT_LANES_GATE) * c.at(CONSTANT_ROWS_GATE))
                              : 0;
-  const Shader shader = decode_shader(shape);
-  const auto memory = shared_memory_.find(shader);
-  const SharedMemory& declared =
-      memory != shared_memory_.end()
-          ? memory->second
-          : shared_memory_.try_emplace(shader, Spirv(shader).words()).first->second;
-  return declared.bytes(c) <= device_.limits().maxComputeSharedMemorySize &&
+  return declared_bytes(decode_shader(shape), c) <= device_.limits().maxComputeSharedMemorySize &&
          (tokens == 1 || (tokens * shape.heads.head_dim / 2 <= size && tokens * gates / 4 <= size));
 }
 

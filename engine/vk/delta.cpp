@@ -31,14 +31,6 @@ DeltaPush push_of(const DeltaShape& s, float epsilon, uint32_t n, uint32_t keep)
           static_cast<float>(1 / features)};
 }
 
-// How many tokens delta_scan has at hand. Between those and the next its subgroups wait for each other.
-uint32_t scanned_together(const Device& device, const DeltaShape& shape) {
-  const uint32_t few = std::max(1U, 512 / shape.head_dim), many = 4 * few;
-  const uint32_t vector = (shape.head_dim / 4 + kDeltaParts) * 16;  // of k or q, with gaps
-  const uint32_t of_token = 2 * vector + kColumns * sizeof(float) + 2 * sizeof(float);
-  return 2 * many * of_token <= device.limits().maxComputeSharedMemorySize ? many : few;
-}
-
 }  // namespace
 
 const Kernel* VulkanKernels::delta_token(const DeltaShape& shape) {
@@ -54,8 +46,12 @@ VulkanKernels::Delta VulkanKernels::delta(const DeltaShape& shape) {
   const Shader scan = device_.shared_subgroups() ? Shader::delta_scan_shared
                       : device_.is_gpu()         ? Shader::delta_scan_unrolled
                                                  : Shader::delta_scan;
+  // Between the tokens that a scan has at hand and the next its subgroups wait for each other.
+  const uint32_t few = std::max(1U, 512 / shape.head_dim);
   Specialisation of_scan = constants;
-  of_scan[CONSTANT_TOKENS] = scanned_together(device_, shape);
+  of_scan[CONSTANT_TOKENS] = 4 * few;
+  if (declared_bytes(scan, of_scan) > device_.limits().maxComputeSharedMemorySize)
+    of_scan[CONSTANT_TOKENS] = few;
   return {kernel(Shader::delta_mix, constants), kernel(scan, of_scan), kernel(Shader::delta_norm, constants)};
 }
 

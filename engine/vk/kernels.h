@@ -200,6 +200,7 @@ struct VulkanKernels {
   Specialisation decode_constants(const DecodeShape& shape, uint32_t tokens) const;
   Shader decode_shader(const DecodeShape& shape) const;
   bool fits(const DecodeShape& shape, const Specialisation& constants) const;
+  uint64_t declared_bytes(Shader shader, const Specialisation& constants) const;  // of shared memory
   bool rounds_units() const;
   bool has_experts(const DecodeShape& shape, const Specialisation& c) const;
 
