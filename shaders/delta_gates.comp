@@ -1,5 +1,6 @@
-// The gates of a Gated DeltaNet where their matrices are floats: y = W (rms_norm(x) * weight). A workgroup
-// takes kTokens tokens, so that W is read once for them.
+// The gates of a Gated DeltaNet where their matrices are floats: y = W (rms_norm(x) * weight). A workgroup takes
+// kTokens tokens, so that W is read once for them, and kRowsEach rows, some of them at a time, so that it waits once
+// for all these.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
@@ -22,15 +23,22 @@ layout(binding = 4) writeonly buffer Y { float y[]; };  // [n_tokens][stride]
 #include "common/quantise.glsl"
 #include "common/delta_gates.glsl"
 
-const uint kTokens = 4;
+const uint kTokens = 4, kRowsEach = 12;
+const uint kRows = 4;  // at a time
 
-shared float parts[2][kTokens][kMostSubgroups];  // of one row, and of the next
+shared float parts[kRows][kTokens][kMostSubgroups];
+
+// As workgroup_add() sums up.
+float sum_of_parts(uint row, uint token) {
+  precise float sum = 0.0;
+  for (uint i = 0; i < N_SUBGROUPS; ++i) sum += parts[row][token][i];
+  return sum;
+}
 
 void main() {
   uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE, words = push.n_in / 4;
   uint first = gl_WorkGroupID.x * kTokens, n = min(kTokens, push.n_tokens - first);
   vec4 own[kTokens][kNormLoads];
-  float inverse[kTokens];
   UNROLL for (uint t = 0; t < kTokens; ++t) {
     float squares = 0.0;
     UNROLL for (uint i = 0; i < kNormLoads; ++i) {
@@ -42,27 +50,37 @@ void main() {
       precise vec4 product = v * weight[at];
       own[t][i] = product;
     }
-    inverse[t] = inverse_of_row(squares);
-    barrier();  // everyone has read the sums of subgroups
+    squares = subgroup_add(squares);
+    if (LANE == 0) parts[0][t][SUBGROUP] = squares;
   }
-  for (uint row = 0; row < push.n_rows; ++row) {
-    vec4 of_row[kNormLoads];
-    UNROLL for (uint i = 0; i < kNormLoads; ++i) {
-      uint at = row * words + min(invocation + i * gl_WorkGroupSize.x, words - 1);
-      of_row[i] = four_floats(push.type, push.type == TABLE_F32 ? w[at] : uvec4(w2[at], 0, 0));
-    }
-    UNROLL for (uint t = 0; t < kTokens; ++t) {
-      float sum = 0.0;
-      UNROLL for (uint i = 0; i < kNormLoads; ++i)
-        if (invocation + i * gl_WorkGroupSize.x < words) sum = add_four(of_row[i], own[t][i], inverse[t], sum);
-      sum = subgroup_add(sum);
-      if (LANE == 0) parts[row % 2][t][SUBGROUP] = sum;
-    }
+  barrier();
+  UNROLL for (uint t = 0; t < kTokens; ++t) {
+    float inverse = inverse_of_sum(sum_of_parts(0, t));
+    UNROLL for (uint i = 0; i < kNormLoads; ++i) own[t][i] = normed(own[t][i], inverse);
+  }
+  barrier();
+  uint end = min((gl_WorkGroupID.y + 1) * kRowsEach, push.n_rows);
+  for (uint row = gl_WorkGroupID.y * kRowsEach; row < end; row += kRows) {
+    vec4 of_row[kRows][kNormLoads];
+    UNROLL for (uint r = 0; r < kRows; ++r)
+      UNROLL for (uint i = 0; i < kNormLoads; ++i) {
+        uint at = min(row + r, end - 1) * words + min(invocation + i * gl_WorkGroupSize.x, words - 1);
+        of_row[r][i] = four_floats(push.type, push.type == TABLE_F32 ? w[at] : uvec4(w2[at], 0, 0));
+      }
+    UNROLL for (uint r = 0; r < kRows; ++r)
+      UNROLL for (uint t = 0; t < kTokens; ++t) {
+        float sum = 0.0;
+        UNROLL for (uint i = 0; i < kNormLoads; ++i)
+          if (invocation + i * gl_WorkGroupSize.x < words) sum = add_four(of_row[r][i], own[t][i], sum);
+        sum = subgroup_add(sum);
+        if (LANE == 0) parts[r][t][SUBGROUP] = sum;
+      }
     barrier();
-    if (gl_LocalInvocationID.x >= n) continue;
-    precise float total = 0.0;
-    for (uint i = 0; i < N_SUBGROUPS; ++i) total += parts[row % 2][gl_LocalInvocationID.x][i];
-    precise float result = total * push.scale;
-    y[(first + gl_LocalInvocationID.x) * push.stride + push.first_row + row] = result;
+    uint own_row = gl_LocalInvocationID.x / kTokens, own_token = gl_LocalInvocationID.x % kTokens;
+    if (own_row < kRows && row + own_row < end && own_token < n) {
+      precise float result = sum_of_parts(own_row, own_token) * push.scale;
+      y[(first + own_token) * push.stride + push.first_row + row + own_row] = result;
+    }
+    barrier();  // the sums are read
   }
 }

@@ -90,6 +90,7 @@ kernel(delta_scan_shared                delta_scan.comp             plain      S
 kernel(delta_scan_unrolled              delta_scan.comp             plain      UNROLLED OWN_COLUMNS=2)
 kernel(delta_gates                      delta_gates.comp            plain)
 kernel(delta_gates_shared               delta_gates.comp            plain      SHARED_SUBGROUPS)
+kernel(delta_gates_unrolled             delta_gates.comp            plain      UNROLLED)
 kernel(delta_norm                       delta_norm.comp             plain)
 kernel(delta_token                      delta_token.comp            plain)
 kernel(delta_token_unrolled             delta_token.comp            plain      UNROLLED)

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kColumns = 32;  // of a memory, that a workgroup takes
 constexpr uint32_t kTokens = 8;    // that a workgroup takes where they do not depend on each other
-constexpr uint32_t kGateTokens = 4;
+constexpr uint32_t kGateTokens = 4, kGateRows = 12;  // as delta_gates.comp has them
 
 Specialisation constants_of(const DeltaShape& shape) {
   return {{CONSTANT_DELTA_DIM, shape.head_dim}, {CONSTANT_CONV, shape.n_conv}};
@@ -67,7 +67,8 @@ const Kernel& VulkanKernels::delta_gates(const FloatGates& gates) {
   const Device& d = device_;
   Specialisation constants = wide(d);
   constants[CONSTANT_NORM_LOADS] = ceil_div(gates.w.n_in / 4, constants.at(CONSTANT_WORKGROUP_SIZE));
-  return kernel(SUBGROUPS(delta_gates), constants);
+  return kernel(!d.shared_subgroups() && d.is_gpu() ? Shader::delta_gates_unrolled : SUBGROUPS(delta_gates),
+                constants);
 }
 
 // A stage's workgroup takes whole heads.
@@ -83,7 +84,8 @@ void VulkanRecorder::dispatch_gates(const FloatGates& g) {
     dispatch(kernels_.delta_gates(g),
              GatesPush{g.w.n_in, part.rows, g.n, first_row, g.w.rows(), static_cast<uint32_t>(part.type),
                        part.scale, g.epsilon},
-             {&codes, &codes, g.x, g.weight.get(), g.y}, ceil_div(g.n, kGateTokens));
+             {&codes, &codes, g.x, g.weight.get(), g.y}, ceil_div(g.n, kGateTokens),
+             ceil_div(part.rows, kGateRows));
     first_row += part.rows;
   }
 }

@@ -51,8 +51,8 @@ void multiply_gates(uint invocation, uint words, bool long_rows) {
     UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
       if (i >= loads) break;
       if (invocation + i * gl_WorkGroupSize.x < words)
-        sum = add_four(four_floats(push.kinds >> r / kTogether * 8 & 255u, gate_words[r][i]), own_x[i], inverse,
-                       sum);
+        sum = add_four(four_floats(push.kinds >> r / kTogether * 8 & 255u, gate_words[r][i]),
+                       normed(own_x[i], inverse), sum);
     }
     sum = subgroup_add(sum);
     if (LANE == 0) gate_parts[r][SUBGROUP] = sum;
