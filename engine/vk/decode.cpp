@@ -10,10 +10,6 @@
 namespace bitnet::vk {
 namespace {
 
-// The workgroups of a product that a large GPU runs at a time. Each norms and rounds the whole vector, so
-// that more of them take turns to do the same: fewer take more rows, one set after the other.
-constexpr uint32_t kGroupsAtOnce = 132;
-
 constexpr uint32_t kProgressHeader = 3, kDoneStride = 32;  // words, as decode.comp has them
 
 constexpr uint64_t kTaggedBytes = 8;

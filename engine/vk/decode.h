@@ -15,6 +15,10 @@
 
 namespace bitnet::vk {
 
+// The workgroups of a product that a large GPU runs at a time. Each norms and rounds the whole vector, so
+// that more of them take turns to do the same: fewer take more rows, one set after the other.
+constexpr uint32_t kGroupsAtOnce = 132;
+
 // A Gated DeltaNet of one token (Recorder::delta_net). Where `gates_of` is not null, the gates are W norm(x)
 // of this product of floats, and nobody has computed them.
 struct DeltaStage {

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "ceil_div.h"
+#include "decode.h"
 #include "engine/layouts/blocks.h"
 #include "kernels.h"
 
@@ -19,22 +20,36 @@ struct RowShape {
   uint32_t lanes, rows, loads;
 };
 
+// The loops that one kernel has, each with a shape of its own. For several tokens gate and up have that of
+// short rows.
+enum class Loop { short_rows, gates, long_rows };
+
 // In a whole matrix lanes take one row of a token's product, or two where these want no more registers, since
 // each row wants the vector from shared memory. Of gate and up, which are two matrices, a workgroup takes
-// several sets of rows in turn, and is faster with less of them on its way. `gates`: of one token.
-RowShape trits_shape(const Device& device, const DecodeShape::Rows& r, uint32_t n_tokens, bool gates) {
+// several sets of rows in turn, and is faster with less of them on its way. Of long rows of one token
+// a workgroup takes so many that a large GPU runs all workgroups at a time, and is not half empty.
+RowShape trits_shape(const Device& device, const DecodeShape::Rows& r, uint32_t workgroup_size,
+                     uint32_t n_tokens, Loop loop) {
   // uvec4 of codes that wait in registers; those of the norm's weights are free where there is none. Fewer
   // lanes a row are fewer workgroups, each of which reads the whole vector.
+  const bool gates = loop == Loop::gates;
   const uint32_t most_codes = gates ? 10 : r.norm == NORM_NEVER ? 14 : 8;
-  constexpr uint32_t kFewCodes = 6;  // for which there are registers anyway
+  constexpr uint32_t kFewCodes = 6;   // for which there are registers anyway
+  constexpr uint32_t kAllCodes = 24;  // that there are registers for, where nothing else helps
   const uint32_t units = r.n_in / 64, most_lanes = device.min_subgroup_size(), matrices = gates ? 2 : 1;
   const auto codes = [&](uint32_t lanes, uint32_t rows) { return matrices * rows * ceil_div(units, lanes); };
   uint32_t lanes = std::min(8U, most_lanes);
   while (lanes < most_lanes && codes(lanes, 1) > most_codes) lanes *= 2;
   const uint32_t with_two = codes(2 * lanes, 2), with_one = codes(lanes, 1);
   const bool pays = n_tokens == 1 ? with_two <= std::max(kFewCodes, with_one) : n_tokens > ROUNDED_HERE;
-  const uint32_t rows = pays && 2 * lanes <= most_lanes ? 2 : 1;
-  return {rows * lanes, rows, ceil_div(units, rows * lanes)};
+  uint32_t rows = pays && 2 * lanes <= most_lanes ? 2 : 1;
+  lanes *= rows;
+  if (n_tokens == 1 && loop == Loop::long_rows) {
+    const uint32_t workgroups = ceil_div(r.n_out, workgroup_size / lanes * rows);
+    if (workgroups > kGroupsAtOnce && codes(lanes, 2 * rows) <= kAllCodes) rows *= 2;
+    if (2 * workgroups <= kGroupsAtOnce && 2 * lanes <= std::min(most_lanes, units)) lanes *= 2;
+  }
+  return {lanes, rows, ceil_div(units, lanes)};
 }
 
 // With as many workgroups a stage needs no more lanes a row, of which some would have nothing to do, and no
@@ -42,10 +57,10 @@ RowShape trits_shape(const Device& device, const DecodeShape::Rows& r, uint32_t 
 constexpr uint32_t kEnoughWorkgroups = 96;
 
 // In a matrix of groups a lane takes several rows where that leaves enough workgroups, since each row wants
-// the vector from shared memory. Many lanes share them, if not too many of these have nothing to do. `matrices`: 2 for
-// gate and up.
-RowShape groups_shape(const Device& device, const DecodeShape::Rows& r, uint32_t workgroup_size, uint32_t matrices) {
-  constexpr uint32_t kMostCodes = 12;  // uvec4 of codes that a lane waits for
+// the vector from shared memory. Many lanes share them, if not too many of these have nothing to do. Of gate
+// and up with two planes, whose codes take twice as long, more of both are better than fewer rows.
+RowShape groups_shape(const Device& device, const DecodeShape::Rows& r, uint32_t workgroup_size) {
+  constexpr uint32_t kMostCodes = 12;  // uvec4 of codes of a matrix that a lane waits for
   const uint32_t groups = r.n_in / 64;
   RowShape shape{std::min(32U, device.min_subgroup_size()), 4, 0};
   const auto used = [&](uint32_t lanes) { return groups * 100 / (lanes * ceil_div(groups, lanes)); };
@@ -53,8 +68,25 @@ RowShape groups_shape(const Device& device, const DecodeShape::Rows& r, uint32_t
     shape.lanes /= 2;
   shape.loads = ceil_div(groups, shape.lanes);
   const auto workgroups = [&] { return ceil_div(r.n_out, workgroup_size / shape.lanes * shape.rows); };
-  while (shape.rows > 1 && (matrices * shape.loads * shape.rows > kMostCodes || workgroups() < kEnoughWorkgroups))
+  while (shape.rows > 1 && (shape.loads * shape.rows > kMostCodes || workgroups() < kEnoughWorkgroups))
     shape.rows /= 2;
+  return shape;
+}
+
+// The same of one plane and one token, as it is fastest on an H200 for rows of 1,536 to 12,288 features. Each
+// workgroup takes the whole vector, so that few with many rows do better than many, even where these would
+// leave none idle.
+RowShape one_plane_shape(const Device& device, const DecodeShape::Rows& r, Loop loop) {
+  const uint32_t matrices = loop == Loop::gates ? 2 : 1, most_codes = loop == Loop::gates ? 8 : 12;
+  const uint32_t groups = r.n_in / 64, most_lanes = std::min(32U, device.min_subgroup_size());
+  RowShape shape{std::min(16U, most_lanes), 2, 0};
+  const auto has_too_many = [&] {
+    return matrices * shape.rows * ceil_div(groups, shape.lanes) > most_codes;
+  };
+  if (loop == Loop::long_rows || (has_too_many() && groups % most_lanes == 0)) shape.lanes = most_lanes;
+  while (shape.lanes > 4 && 2 * groups <= shape.lanes) shape.lanes /= 2;
+  if (has_too_many()) shape.rows = 1;
+  shape.loads = ceil_div(groups, shape.lanes);
   return shape;
 }
 
@@ -67,11 +99,12 @@ RowShape blocks_shape(const Device& device, const DecodeShape::Rows& r, uint32_t
 }
 
 RowShape row_shape(const Device& device, const DecodeShape::Weights& w, const DecodeShape::Rows& r,
-                   uint32_t workgroup_size, uint32_t n_tokens, bool gates = false) {
+                   uint32_t workgroup_size, uint32_t n_tokens, Loop loop) {
+  if (n_tokens > 1 && loop == Loop::gates) loop = Loop::short_rows;
   if (w.layout == Layout::blocks) return blocks_shape(device, r, w.bits);
-  // With two planes, whose codes take twice as long, more of both are better than fewer rows.
-  return w.layout == Layout::groups ? groups_shape(device, r, workgroup_size, gates && w.rest == 0 ? 2 : 1)
-                                    : trits_shape(device, r, n_tokens, gates);
+  if (w.layout == Layout::trits) return trits_shape(device, r, workgroup_size, n_tokens, loop);
+  return n_tokens == 1 && w.rest == 0 ? one_plane_shape(device, r, loop)
+                                      : groups_shape(device, r, workgroup_size);
 }
 
 bool has_sums_apart(const DecodeShape& shape) {
@@ -138,9 +171,9 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
                                     : 64 * (head_units + of_sums) + (tokens == 1 ? 0 : tokens * head_units);
   const uint32_t of_merge = 64 * (shape.heads.head_dim / 4 / merge_parts(shape.heads) + 1);
   const uint32_t of_delta = delta.n_head_v != 0 ? 3 * kDeltaParts * (size / kDeltaParts / 4) : 0;
-  const RowShape rows = row_shape(device_, w, shape.rows, size, tokens),
-                 gate_rows = row_shape(device_, w, shape.rows, size, tokens, tokens == 1),
-                 long_rows = row_shape(device_, w, shape.long_rows, size, tokens);
+  const RowShape rows = row_shape(device_, w, shape.rows, size, tokens, Loop::short_rows),
+                 gate_rows = row_shape(device_, w, shape.rows, size, tokens, Loop::gates),
+                 long_rows = row_shape(device_, w, shape.long_rows, size, tokens, Loop::long_rows);
   // Where vectors are rounded apart, several long ones lie in shared memory together.
   constexpr uint32_t kMostTogether = 4, kMostBytes = 32 << 10;
   const bool apart = tokens > ROUNDED_HERE && w.layout == Layout::trits;
