@@ -56,10 +56,11 @@ RowShape trits_shape(const Device& device, const DecodeShape::Rows& r, uint32_t 
 // fewer rows a lane.
 constexpr uint32_t kEnoughWorkgroups = 96;
 
-// In a matrix of groups a lane takes several rows where that leaves enough workgroups, since each row wants
-// the vector from shared memory. Many lanes share them, if not too many of these have nothing to do. Of gate
-// and up with two planes, whose codes take twice as long, more of both are better than fewer rows.
-RowShape groups_shape(const Device& device, const DecodeShape::Rows& r, uint32_t workgroup_size) {
+// In a matrix of groups whose input has two planes a lane takes several rows where that leaves enough
+// workgroups, since each row wants the vector from shared memory. Many lanes share them, if not too many of
+// these have nothing to do. More of gate and of up are better than fewer rows, since a code takes twice as
+// long as with one plane.
+RowShape two_plane_shape(const Device& device, const DecodeShape::Rows& r, uint32_t workgroup_size) {
   constexpr uint32_t kMostCodes = 12;  // uvec4 of codes of a matrix that a lane waits for
   const uint32_t groups = r.n_in / 64;
   RowShape shape{std::min(32U, device.min_subgroup_size()), 4, 0};
@@ -73,9 +74,8 @@ RowShape groups_shape(const Device& device, const DecodeShape::Rows& r, uint32_t
   return shape;
 }
 
-// The same of one plane and one token, as it is fastest on an H200 for rows of 1,536 to 12,288 features. Each
-// workgroup takes the whole vector, so that few with many rows do better than many, even where these would
-// leave none idle.
+// With one plane, as it is fastest on an H200 for rows of 1,536 to 12,288 features. Each workgroup takes the
+// whole vector, so that few with many rows do better than many, even where these would leave none idle.
 RowShape one_plane_shape(const Device& device, const DecodeShape::Rows& r, Loop loop) {
   const uint32_t matrices = loop == Loop::gates ? 2 : 1, most_codes = loop == Loop::gates ? 8 : 12;
   const uint32_t groups = r.n_in / 64, most_lanes = std::min(32U, device.min_subgroup_size());
@@ -103,8 +103,7 @@ RowShape row_shape(const Device& device, const DecodeShape::Weights& w, const De
   if (n_tokens > 1 && loop == Loop::gates) loop = Loop::short_rows;
   if (w.layout == Layout::blocks) return blocks_shape(device, r, w.bits);
   if (w.layout == Layout::trits) return trits_shape(device, r, workgroup_size, n_tokens, loop);
-  return n_tokens == 1 && w.rest == 0 ? one_plane_shape(device, r, loop)
-                                      : groups_shape(device, r, workgroup_size);
+  return w.rest == 0 ? one_plane_shape(device, r, loop) : two_plane_shape(device, r, workgroup_size);
 }
 
 bool has_sums_apart(const DecodeShape& shape) {
@@ -147,7 +146,7 @@ std::optional<DecodeShape::Weights> common_weights(const DecodeShape::Weights& a
 
 // How many tokens are faster in a chain than in kernels of their own, measured on an H200. Groups take longer
 // to multiply, so that more workgroups pay.
-static uint32_t most_tokens(Layout layout) { return layout == Layout::groups ? 3 : kFewTokens; }
+static uint32_t most_tokens(Layout layout) { return layout == Layout::groups ? ROUNDED_HERE : kFewTokens; }
 
 // Of several tokens the kernel takes as many as fit, so that there is one for all numbers, or two where a
 // stage of its own rounds the vectors of many.
