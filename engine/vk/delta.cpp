@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "builds.h"
 #include "ceil_div.h"
 #include "recorder.h"
 
@@ -67,7 +66,9 @@ const Kernel& VulkanKernels::delta_gates(const FloatGates& gates) {
   const Device& d = device_;
   Specialisation constants = wide(d);
   constants[CONSTANT_NORM_LOADS] = ceil_div(gates.w.n_in / 4, constants.at(CONSTANT_WORKGROUP_SIZE));
-  return kernel(!d.shared_subgroups() && d.is_gpu() ? Shader::delta_gates_unrolled : SUBGROUPS(delta_gates),
+  return kernel(d.shared_subgroups() ? Shader::delta_gates_shared
+                : d.is_gpu()         ? Shader::delta_gates_unrolled
+                                     : Shader::delta_gates,
                 constants);
 }
 

@@ -398,9 +398,9 @@ TEST_P(DeltaChains, AChainWithDeltaNetsHasTheBitsOfABatch) {
     DeltaShape shape;
     bool float_gates;
   };
-  // Heads of 256 features are too wide for a stage.
+  // Heads of 256 features are too wide for a stage. The gates of 20 heads are more than a workgroup makes.
   for (const auto& [shape, float_gates] :
-       {Case{{2, 4, 32, 4}, true}, Case{{1, 2, 128, 2, true}, false}, Case{{1, 1, 256, 4}, true}}) {
+       {Case{{2, 20, 32, 4}, true}, Case{{1, 2, 128, 2, true}, false}, Case{{1, 1, 256, 4}, true}}) {
     SCOPED_TRACE(std::to_string(shape.head_dim) + (float_gates ? ", gates of floats" : ""));
     input = float_gates ? Input::int8_units : Input::int16_units;
     std::vector<Step> layers;
