@@ -138,7 +138,7 @@ void record_blocks(Recorder& r, const Model& m, Activations& a, KvCache& cache, 
     const auto& [at, delta, ffn, per_layer, scale] = m.blocks[i];
     const Model::Change& change = m.changes.empty() ? unchanged : m.changes[i];
 
-    watch.made(r, i, Stage::input, [&](const Buffer& y) { r.norm(*a.x, 0, at.pre, c.n_embd, y, n); });
+    watch.made(r, i, Stage::input, [&, &pre = at.pre](const Buffer& y) { r.norm(*a.x, 0, pre, c.n_embd, y, n); });
     if (delta)
       record_delta(r, m, i, a, cache, n, keep);
     else

@@ -150,8 +150,7 @@ void Sampler::penalise(std::span<const int32_t> history) {
   const size_t n = std::min<size_t>(recipe_.n_recent, history.size());
   recent_.assign(history.end() - static_cast<std::ptrdiff_t>(n), history.end());
   std::ranges::sort(recent_);
-  const auto repeated = std::ranges::unique(recent_);
-  recent_.erase(repeated.begin(), repeated.end());
+  recent_.erase(std::unique(recent_.begin(), recent_.end()), recent_.end());
   for (const int32_t id : recent_) {
     const auto candidate = std::ranges::lower_bound(candidates_, id, {}, &Candidate::id);
     if (candidate == candidates_.end() || candidate->id != id) continue;

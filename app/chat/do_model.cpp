@@ -86,7 +86,7 @@ void take_offer(ChatParts& chat, const Offer& offer) {
 bool has_text(const Offer& offer, std::string_view filter) {
   const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
   const std::string text = fmt::format("{} {}", offer.name, offer.title);
-  return filter.empty() || !std::ranges::search(text, filter, same).empty();
+  return std::search(text.begin(), text.end(), filter.begin(), filter.end(), same) != text.end() || filter.empty();
 }
 
 std::string text_of(const Offer& offer) {

@@ -24,14 +24,24 @@ bool may_use_amx() {
          syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
+// __builtin_cpu_supports of Clang 14 does not know these two. That Linux saves the registers, AVX2 says.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+bool has_avx_vnni() {
+  constexpr unsigned kAvxVnni = 1U << 4;  // of leaf 7.1's eax
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & kAvxVnni) != 0;
+}
+
 }  // namespace
 #endif
 
 KernelChoices kernel_choices() {
 #if defined(__x86_64__)
   static const bool sse4 = __builtin_cpu_supports("sse4.1");
-  static const bool avx2 =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  static const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   static const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
                              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                              __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
@@ -39,7 +49,7 @@ KernelChoices kernel_choices() {
   static const KernelChoice choices[] = {{&amx_kernels(), vbmi && may_use_amx()},
                                          {&avx512_vbmi_kernels(), vbmi},
                                          {&kAvx512Kernels, avx512},
-                                         {&kAvxVnniKernels, avx2 && __builtin_cpu_supports("avxvnni")},
+                                         {&kAvxVnniKernels, avx2 && has_avx_vnni()},
                                          {&kAvx2Kernels, avx2},
                                          {&kSse4Kernels, sse4},
                                          {&kScalarKernels, true}};

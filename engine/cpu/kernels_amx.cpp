@@ -7,11 +7,11 @@
 #include <initializer_list>
 #include <utility>
 
+#include "instructions.h"
 #include "kernels.h"
 #include "unpack_fives.h"
 
-#pragma GCC push_options
-#pragma GCC target("amx-tile,amx-int8,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c")
+USE_INSTRUCTIONS("amx-tile,amx-int8,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c")
 
 namespace bitnet::cpu {
 namespace {
@@ -289,7 +289,7 @@ void unpack_block_band(const BlockBands& w, uint32_t half, uint8_t* codes, float
 
 }  // namespace
 }  // namespace bitnet::cpu
-#pragma GCC pop_options
+USE_BASE_INSTRUCTIONS
 
 // These run on machines without all of that, too.
 namespace bitnet::cpu {

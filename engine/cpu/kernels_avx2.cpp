@@ -2,10 +2,10 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include "instructions.h"
 #include "kernels.h"
 
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,f16c")
+USE_INSTRUCTIONS("avx2,fma,f16c")
 
 namespace bitnet::cpu {
 namespace {
@@ -49,5 +49,5 @@ inline Words add_words(Words words, Sums sums) {
 const CpuKernels kAvx2Kernels = table_of_kernels("avx2");
 
 }  // namespace bitnet::cpu
-#pragma GCC pop_options
+USE_BASE_INSTRUCTIONS
 #endif

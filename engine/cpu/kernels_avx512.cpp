@@ -2,10 +2,10 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include "instructions.h"
 #include "kernels.h"
 
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c")
+USE_INSTRUCTIONS("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c")
 
 namespace bitnet::cpu {
 namespace {
@@ -213,5 +213,5 @@ consteval CpuKernels with_rows_of_tokens() {
 const CpuKernels kAvx512Kernels = with_rows_of_tokens();
 
 }  // namespace bitnet::cpu
-#pragma GCC pop_options
+USE_BASE_INSTRUCTIONS
 #endif

@@ -4,11 +4,11 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include "instructions.h"
 #include "kernels.h"
 #include "unpack_fives.h"
 
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512vbmi,avx2,fma,f16c")
+USE_INSTRUCTIONS("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512vbmi,avx2,fma,f16c")
 
 namespace bitnet::cpu {
 namespace {
@@ -317,7 +317,7 @@ void unpack_fives(const uint8_t* const* bands, uint32_t n_in, int8_t less, uint8
 }
 
 }  // namespace bitnet::cpu
-#pragma GCC pop_options
+USE_BASE_INSTRUCTIONS
 
 // This runs on machines without all of that, too.
 namespace bitnet::cpu {

@@ -2,10 +2,10 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include "instructions.h"
 #include "kernels.h"
 
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,f16c,avxvnni")
+USE_INSTRUCTIONS("avx2,fma,f16c,avxvnni")
 
 namespace bitnet::cpu {
 namespace {
@@ -39,5 +39,5 @@ inline Words add_words(Words words, Sums sums) { return _mm256_add_epi32(words, 
 const CpuKernels kAvxVnniKernels = table_of_kernels("avx-vnni");
 
 }  // namespace bitnet::cpu
-#pragma GCC pop_options
+USE_BASE_INSTRUCTIONS
 #endif

@@ -2,10 +2,10 @@
 #if defined(__aarch64__)
 #include <arm_neon.h>
 
+#include "instructions.h"
 #include "kernels.h"
 
-#pragma GCC push_options
-#pragma GCC target("arch=armv8.2-a+dotprod")
+USE_INSTRUCTIONS("arch=armv8.2-a+dotprod")
 
 namespace bitnet::cpu {
 namespace {
@@ -136,5 +136,5 @@ inline void store_low_bytes(int8_t* to, const Words (&w)[4]) {
 const CpuKernels kNeonKernels = table_of_kernels("neon");
 
 }  // namespace bitnet::cpu
-#pragma GCC pop_options
+USE_BASE_INSTRUCTIONS
 #endif

@@ -3,10 +3,10 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include "instructions.h"
 #include "kernels.h"
 
-#pragma GCC push_options
-#pragma GCC target("sse4.1")
+USE_INSTRUCTIONS("sse4.1")
 
 namespace bitnet::cpu {
 namespace {
@@ -179,5 +179,5 @@ inline void store_low_bytes(int8_t* to, const Words (&w)[4]) {
 const CpuKernels kSse4Kernels = table_of_kernels("sse4");
 
 }  // namespace bitnet::cpu
-#pragma GCC pop_options
+USE_BASE_INSTRUCTIONS
 #endif

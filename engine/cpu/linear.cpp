@@ -39,7 +39,7 @@ void CpuRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t
     before->call = rounding->take_from(made_units_[0]);
   }
   own_ = rounding;
-  rows_done_ = std::make_shared<RowsDone>(out.kind == Out::Kind::gate ? w.rows() / 2 : w.rows());
+  rows_done_ = std::make_shared<RowsDone>(RowsDone{out.kind == Out::Kind::gate ? w.rows() / 2 : w.rows()});
   product(w, in.q, out, n);
   made_last_ = &out.y;
   own_.reset();

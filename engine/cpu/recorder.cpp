@@ -174,7 +174,7 @@ void CpuRecorder::attention(const Buffer& qkv, const Buffer& k_cache, const Buff
   const uint32_t sets = s.n_head / heads;
   const uint32_t rows = cache_rows(k_cache, s), window = s.window == 0 ? rows : std::min(s.window, rows);
   const float scale = s.scale != 0 ? s.scale : 1 / std::sqrt(static_cast<float>(s.head_dim));
-  const auto done = n == 1 ? std::make_shared<RowsDone>(s.n_head * s.head_dim) : nullptr;
+  const auto done = n == 1 ? std::make_shared<RowsDone>(RowsDone{s.n_head * s.head_dim}) : nullptr;
   step(
       n * sets,
       [&k = k_, &input = input_, s, group, heads, sets, n, rows, window, scale, done,

@@ -86,7 +86,7 @@ std::shared_ptr<const DecodeMemory> Decode::memory(uint64_t progress, uint64_t t
     tagged = std::max(tagged, had);
   }
   const auto zeros = [&](uint64_t bytes) { return upload(std::vector<std::byte>(bytes)); };
-  return memory_ = std::make_shared<const DecodeMemory>(zeros(progress), zeros(tagged));
+  return memory_ = std::make_shared<const DecodeMemory>(DecodeMemory{zeros(progress), zeros(tagged)});
 }
 
 // A part of a buffer that many share, since a driver takes a millisecond for an allocation and a prompt of a

@@ -20,4 +20,26 @@ inline std::vector<Row> all_rows(TranscriptView& view) {
   return rows;
 }
 
+// The visible rows without the spaces at their ends.
+inline std::vector<std::string> shown(TranscriptView& view) {
+  std::vector<std::string> rows;
+  for (const Row& row : view.visible()) {
+    std::string text = row.text();
+    rows.push_back(text.substr(0, text.find_last_not_of(' ') + 1));
+  }
+  return rows;
+}
+
+// What a search brings out of rows: each place as [found], and the one that it is at as <found>.
+inline std::string brought_out(const std::vector<Row>& rows) {
+  std::string out;
+  for (const Row& row : rows) {
+    for (const Span& span : row.spans) {
+      const bool here = span.face.tone == Tone::match_here;
+      if (here || span.face.tone == Tone::match) out += (here ? "<" : "[") + span.text + (here ? ">" : "]");
+    }
+  }
+  return out;
+}
+
 }  // namespace bitnet

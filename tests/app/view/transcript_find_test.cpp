@@ -82,14 +82,5 @@ TEST(Find, LooksAtTextAndNotAtMarksAndCase) {
   EXPECT_EQ(view.match_count(), 0u);
 }
 
-std::vector<std::string> shown(TranscriptView& view) {
-  std::vector<std::string> rows;
-  for (const Row& row : view.visible()) {
-    std::string text = row.text();
-    rows.push_back(text.substr(0, text.find_last_not_of(' ') + 1));
-  }
-  return rows;
-}
-
 }  // namespace
 }  // namespace bitnet

@@ -335,16 +335,5 @@ TEST(Transcript, ALongConversationIsLaidOutAsItIsLookedAt) {
   }
 }
 
-std::string brought_out(const std::vector<Row>& rows) {
-  std::string out;
-  for (const Row& row : rows) {
-    for (const Span& span : row.spans) {
-      const bool here = span.face.tone == Tone::match_here;
-      if (here || span.face.tone == Tone::match) out += (here ? "<" : "[") + span.text + (here ? ">" : "]");
-    }
-  }
-  return out;
-}
-
 }  // namespace
 }  // namespace bitnet

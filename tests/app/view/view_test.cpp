@@ -212,7 +212,7 @@ TEST(PickerTest, AClickSelectsAndAnotherChooses) {
        {std::pair(3, 2), std::pair(10, 10)}) {  // without a title, and scrolled
     Picker picker(choices);
     for (int i = 1; i < selected; ++i) picker.press({Key::down, ""}, 40, rows);
-    const auto click_on = [&](const std::string& text) {
+    const auto click_on = [&, rows = rows](const std::string& text) {
       const std::vector<std::string> shown = texts(picker.rows(40, rows).value());
       const auto row =
           std::find_if(shown.begin(), shown.end(), [&](const std::string& r) { return r.ends_with(text); });

@@ -83,7 +83,7 @@ TEST(CpuKernels, IntegerSumsAreThoseOfTheReference) {
     std::vector<std::vector<int16_t>> turned(kVectors, p);
     const int16_t* vectors[kVectors];
     for (uint32_t v = 0; v < kVectors; ++v) {
-      std::ranges::rotate(turned[v], turned[v].begin() + v);
+      std::rotate(turned[v].begin(), turned[v].begin() + v, turned[v].end());
       vectors[v] = turned[v].data();
     }
 

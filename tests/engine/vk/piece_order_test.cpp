@@ -15,7 +15,7 @@ namespace {
 // their order; each is begun, once its counter is far enough, and ended.
 class Queues {
  public:
-  Queues(uint32_t slots, const std::vector<uint32_t>& programs) : slots_(slots) {
+  Queues(uint32_t slots, const std::vector<uint32_t>& programs) {
     uint64_t base = 0;
     for (const uint32_t n : programs) {
       for (uint32_t i = 0; i < n; ++i) pieces_.push_back(order_of_piece(base, i, n, slots));
@@ -84,7 +84,6 @@ class Queues {
     return next;
   }
 
-  const uint32_t slots_;
   std::vector<PieceOrder> pieces_;
 };
 
