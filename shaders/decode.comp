@@ -68,6 +68,9 @@ const uint kPlanes = kRest != 0 ? 2 : 1;  // of int8 that an input has
 layout(constant_id = CONSTANT_TILE) const uint kTile = 1024;
 layout(constant_id = CONSTANT_TOKENS) const uint kTokens = 1;  // at most
 const bool kRoundsApart = kTokens > ROUNDED_HERE;
+layout(constant_id = CONSTANT_STAGES) const uint kStages = 0;
+const bool kHasProducts = (kStages & STAGES_PRODUCTS) != 0, kHasGates = (kStages & STAGES_GATES) != 0;
+const bool kHasLongRows = (kStages & STAGES_LONG_ROWS) != 0, kHasAttention = (kStages & STAGES_ATTENTION) != 0;
 
 // What does not change while a token is computed is volatile, so that it is loaded where the source says so,
 // and not where it is needed, as a compiler would do.
@@ -262,7 +265,7 @@ void main() {
   }
   push = stages[this_stage];
   this_epoch = epoch;
-  if (push.kind == STAGE_ATTENTION) {
+  if (kHasAttention && push.kind == STAGE_ATTENTION) {
     attention(group);
   } else if (kHasDelta && push.kind == STAGE_DELTA) {
     delta_net(group);
@@ -277,7 +280,7 @@ void main() {
   } else if (push.kind == STAGE_EMPTY) {
     wait_for_empty_stage();
     finish_stage();
-  } else {
+  } else if (kHasProducts) {
     linear(group);
   }
 }

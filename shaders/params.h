@@ -77,6 +77,7 @@ using uvec2 = uint64_t;
 #define CONSTANT_LANES_GATE 54         // as LANES, LOADS and ROWS, for gate and up
 #define CONSTANT_LOADS_GATE 55
 #define CONSTANT_ROWS_GATE 56
+#define CONSTANT_STAGES 57             // what the stages of a chain are: STAGES_... together
 
 // Rows, keys and features of a matrix of F16 (common/attention_matrix.glsl), of which a row is shared by two lanes.
 #define HALF_SIDE 16u
@@ -281,6 +282,12 @@ struct ExpandPush {
 #define STAGE_EXPERTS_DOWN 10u  // y += what they give, the last of these three
 #define STAGE_SHIFT 20u      // of a ticket's entry: stage << STAGE_SHIFT | workgroup of the stage
 #define STAGE_BITS 12u       // what is left of a word
+
+// What a kernel of stages has code for. Of DeltaNets, rotations and experts constants of their own say it.
+#define STAGES_PRODUCTS 1u
+#define STAGES_GATES 2u      // products of gate and up
+#define STAGES_LONG_ROWS 4u
+#define STAGES_ATTENTION 8u
 
 // How a stage takes and hands over vectors: from an earlier stage and to a later one as tagged values
 // (decode.comp), from and to the kernels around the chain as plain floats.

@@ -196,6 +196,7 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
             {CONSTANT_HEAD_INPUT, shape.head_input},
             {CONSTANT_WINDOW, shape.windows ? 1 : 0},
             {CONSTANT_TOKENS, tokens},
+            {CONSTANT_STAGES, shape.stages},
             {CONSTANT_TILE,
              std::max({together * vector_words(w, n_long), tokens * vector_words(w, shape.rows.n_in),
                        of_attention, of_merge, of_delta, shape.rotated / 4})}});

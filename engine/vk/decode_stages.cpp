@@ -79,8 +79,11 @@ void DecodeStages::linear(const Matrix& w, const In& in, const Out& out) {
   stages_.push_back(s);
 }
 
-// A product that may stand beside one which reads the same.
-static bool is_product(const DecodeStage& s) { return s.kind == STAGE_LINEAR; }
+static bool is_product(const DecodeStage& s) {
+  return s.kind == STAGE_LINEAR || s.kind == STAGE_LINEAR_ADD || s.kind == STAGE_GATE_UP;
+}
+// One that may stand beside another which reads the same.
+static bool is_plain_product(const DecodeStage& s) { return s.kind == STAGE_LINEAR; }
 
 void DecodeStages::delta_net(const DeltaStage& d) {
   DecodeStage s{};
@@ -166,9 +169,10 @@ static uint32_t rounds_for(std::span<const DecodeStage> stages, size_t i, ptrdif
 static bool is_beside_more(std::span<const DecodeStage> stages, size_t i) {
   const auto has_more = [&](size_t other) {
     return stages[other].x == stages[i].x && stages[other].n_out > stages[i].n_out &&
-           is_product(stages[other]);
+           is_plain_product(stages[other]);
   };
-  return is_product(stages[i]) && ((i > 0 && has_more(i - 1)) || (i + 1 < stages.size() && has_more(i + 1)));
+  return is_plain_product(stages[i]) &&
+         ((i > 0 && has_more(i - 1)) || (i + 1 < stages.size() && has_more(i + 1)));
 }
 
 // Rows are in one of two classes: as long as the longest of all, or no longer than the longest of the others.
@@ -190,6 +194,12 @@ DecodeShape DecodeStages::shape() const {
   for (const DecodeStage& s : stages_)
     if (s.n_in < n_long || s.kind == STAGE_GATE_UP) longest = std::max(longest, s.n_in);
   n_short = longest == 0 ? n_long : longest;
+  for (const DecodeStage& s : stages_) {
+    if (is_product(s)) shape.stages |= STAGES_PRODUCTS;
+    if (s.kind == STAGE_GATE_UP) shape.stages |= STAGES_GATES;
+    if (s.kind == STAGE_ATTENTION) shape.stages |= STAGES_ATTENTION;
+    if (s.n_in > n_short) shape.stages |= STAGES_LONG_ROWS;
+  }
   const auto describe = [&](DecodeShape::Rows& rows, bool long_rows) {
     bool some = false, all = true;
     uint32_t fewest = UINT32_MAX;
@@ -326,7 +336,8 @@ bool DecodeStages::reads_beside_last(const Buffer& x) const {
 
 bool DecodeStages::takes_next(const Matrix& w, const In& in, const Out& out) const {
   if (open_) return false;
-  const bool beside = out.kind == Out::Kind::store && reads_beside_last(in.x) && is_product(stages_.back());
+  const bool beside =
+      out.kind == Out::Kind::store && reads_beside_last(in.x) && is_plain_product(stages_.back());
   if (!beside && !reads_last(in.x)) return false;
   if (weights_ && !common_weights(*weights_, weights_of(w))) return false;
   if (out.kind == Out::Kind::gate && act_ && (*act_ != out.act || experts_.clamp != 0)) return false;
@@ -347,7 +358,7 @@ bool DecodeStages::takes_next(const DeltaStage& d) const {
   if (s.n_head_v != 0 && (s.head_dim != d.shape.head_dim || s.n_conv != d.shape.n_conv)) return false;
   const uint64_t qkvz = address(d.qkvz), x = address(d.gates_of ? *d.gates_of->x : d.gates);
   const DecodeStage& last = stages_.back();
-  if (!is_product(last)) return false;
+  if (!is_plain_product(last)) return false;
   const ptrdiff_t giver = writer(stages_, stages_.size(), x);  // gates that other kernels give are in memory
   if (!open_)
     return last.y == qkvz && (giver < 0 || stages_.size() - static_cast<size_t>(giver) <= kFarthest);
@@ -359,7 +370,7 @@ bool DecodeStages::takes_next(const DeltaStage& d) const {
 void DecodeStages::round_apart() {
   std::vector<DecodeStage> stages;
   for (DecodeStage& s : stages_) {
-    if (is_product(s) || s.kind == STAGE_LINEAR_ADD || s.kind == STAGE_GATE_UP) {
+    if (is_product(s)) {
       DecodeStage round{};
       round.kind = STAGE_ROUND;
       round.x = s.x;

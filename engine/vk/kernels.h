@@ -43,6 +43,7 @@ struct DecodeShape {
   };
   Rows rows;       // of qkv, gate and up, and of all that are no longer
   Rows long_rows;  // of all that are longer
+  uint32_t stages = 0;  // CONSTANT_STAGES
   Act act = Act::relu2;
   AttentionShape heads{1, 1, 64, 64, 0, 0, AttentionRows::qkv, false};
   uint32_t head_input = 0;

@@ -56,7 +56,7 @@ void load_router(uint row, uint first) {
 // A subgroup takes a row, in the order of floats.comp.
 void route_token(uint group) {
   uint invocation = invocation_in_order(), words = push.n_in / 4, eights = push.n_in / 8;
-  bool long_rows = push.long_rows != 0;
+  bool long_rows = kHasLongRows && push.long_rows != 0;
   uint loads = loads_of(long_rows), first_row = group * N_SUBGROUPS + SUBGROUP;
   load_router(min(first_row, kExperts - 1), 0);
   take_normed_vector(invocation, long_rows);
@@ -137,7 +137,7 @@ void give_choice(uint invocation) {
 
 void experts_gate(uint group) {
   uint invocation = invocation_in_order(), words = push.n_in / 4, units = push.n_in / 64;
-  bool long_rows = push.long_rows != 0;
+  bool long_rows = kHasLongRows && push.long_rows != 0;
   uint loads = loads_of(long_rows);
   uvec4 address = Codes(push.w).at[2 * min(invocation, kExperts - 1)];
   load_weights(invocation, words, loads, true);

@@ -221,7 +221,7 @@ void linear_of_few(uint group, bool gates, bool long_rows) {
 // A chain of whole matrices has less code, so that it can have a copy of it for each kind of stage, which is
 // faster by 1 % on an H200.
 void linear(uint group) {
-  bool gates = push.kind == STAGE_GATE_UP, long_rows = push.long_rows != 0;
+  bool gates = kHasGates && push.kind == STAGE_GATE_UP, long_rows = kHasLongRows && push.long_rows != 0;
 #ifdef GROUPS
   linear(group, gates, long_rows);
 #else

@@ -11,7 +11,7 @@ void keep_turned(uint i, float value) { tile[i / 4][i % 4] = floatBitsToUint(val
 
 void load_block(uint first_quad, uint invocation) {
   uint words = push.n_in / 4;
-  bool long_rows = push.long_rows != 0;
+  bool long_rows = kHasLongRows && push.long_rows != 0;
   if (push.n_in != 0) {
     uint loads = loads_of(long_rows);
     take_normed_vector(invocation, long_rows);
