@@ -68,7 +68,11 @@ const uint kPlanes = kRest != 0 ? 2 : 1;  // of int8 that an input has
 layout(constant_id = CONSTANT_TILE) const uint kTile = 1024;
 layout(constant_id = CONSTANT_TOKENS) const uint kTokens = 1;  // at most
 const bool kRoundsApart = kTokens > ROUNDED_HERE;
+#ifdef TWO_PLANES  // for GPUs, whose chains have all of a model
+const uint kStages = ~0u;
+#else
 layout(constant_id = CONSTANT_STAGES) const uint kStages = 0;
+#endif
 const bool kHasProducts = (kStages & STAGES_PRODUCTS) != 0, kHasGates = (kStages & STAGES_GATES) != 0;
 const bool kHasLongRows = (kStages & STAGES_LONG_ROWS) != 0, kHasAttention = (kStages & STAGES_ATTENTION) != 0;
 

@@ -14,6 +14,7 @@
 #   _groups, GROUPS            for matrices of groups with scales of their own (common/groups.glsl)
 #   _experts, EXPERTS          for matrices of experts (common/experts.glsl)
 #   _blocks, BLOCKS            for quantised dense matrices (common/blocks.glsl)
+#   _planes, TWO_PLANES        for groups and inputs of 16 bits (Input::int16_units)
 #   _halves, HALF_MATRICES     attention multiplies matrices of F16 (common/attention_matrix.glsl); _emulated does
 #                              without them, with SHARED_SUBGROUPS, for tests
 #
@@ -111,6 +112,7 @@ kernel(decode_groups_dot                decode.comp                 plain      G
 kernel(decode_groups_emulated           decode.comp                 plain      GROUPS)
 kernel(decode_groups_dot_unrolled       decode.comp                 optimised  GROUPS UNROLLED INTEGER_DOT)
 kernel(decode_groups_halves             decode.comp                 optimised_matrix  GROUPS UNROLLED INTEGER_DOT HALF_MATRICES)
+kernel(decode_planes_dot_unrolled       decode.comp                 optimised  GROUPS TWO_PLANES UNROLLED INTEGER_DOT)
 kernel(decode_groups_emulated_unrolled  decode.comp                 optimised  GROUPS UNROLLED)
 kernel(decode_groups_shared             decode.comp                 plain      GROUPS SHARED_SUBGROUPS)
 kernel(decode_groups_halves_emulated    decode.comp                 plain      GROUPS SHARED_SUBGROUPS HALF_MATRICES EMULATED_MATRICES)

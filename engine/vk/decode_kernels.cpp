@@ -299,7 +299,12 @@ Shader VulkanKernels::decode_shader(const DecodeShape& shape) const {
     return (layout == Layout::groups ? kGroupsHalves : kHalves)[emulate_matrices_ ? 1 : 0];
   const size_t build =
       device_.shared_subgroups() ? 4 : (device_.info().software ? 0 : 2) + (integer_dot_ ? 0 : 1);
-  return (layout == Layout::blocks ? kBlocks : layout == Layout::groups ? kGroups : kTrits)[build];
+  const Shader shader = (layout == Layout::blocks   ? kBlocks
+                         : layout == Layout::groups ? kGroups
+                                                    : kTrits)[build];
+  return shader == Shader::decode_groups_dot_unrolled && shape.weights.rest != 0
+             ? Shader::decode_planes_dot_unrolled
+             : shader;
 }
 
 const Kernel& VulkanKernels::decode(const DecodeShape& shape) {

@@ -1,7 +1,7 @@
 // Attention of a token as a stage of decode.comp: bias and norms of heads, RoPE, the new key and value into
 // the cache, and attention over everything cached, or over a window of it. A workgroup takes kHeads heads that
 // share a key head, and every n_splits-th chunk of the keys. Behind these workgroups come others that merge the
-// results of chunks, each of them of some features of a head, as soon as flags say that they are there.
+// results of chunks, each of them of some features of a head, as soon as they are there (decode_merge.glsl).
 //
 // What is computed of a chunk is in decode_attention_dot.glsl, and in decode_attention_matrix.glsl for a device that
 // multiplies matrices of F16.
@@ -205,8 +205,10 @@ void attention(uint group) {
   uint first_new = params[PARAMS_POSITION], position = first_new + this_token;
   uint first_key = first_of_window(position);
   uint first_chunk = first_key / kChunk, n_chunks = position / kChunk + 1, n_seen = n_chunks - first_chunk;
+  bool merges_here = merges_few(n_seen, n_splits);
   if (merges) {
-    if (n_seen > 1) merge_chunks(group / kMergeParts, group % kMergeParts, n_splits, first_chunk, n_chunks);
+    if (n_seen > 1 && !merges_here)
+      merge_chunks(group / kMergeParts, group % kMergeParts, n_splits, first_chunk, n_chunks);
     finish_stage();
     return;
   }
@@ -332,6 +334,9 @@ void attention(uint group) {
       vec2 sum = values_of(h, pair, l);
       if (n_seen == 1) {
         give_features(first_head * kPairs, item, sum / l);
+      } else if (merges_here && has_last) {  // which is all that this workgroup has
+        give_features(first_head * kPairs, item,
+                      merge_few(first_head + h, pair, n_seen, largest_score[h], l, sum));
       } else {
         uint head = first_head + h, place = chunk - first_chunk;
         if (pair == 0) give_result(head, chunk, place, 0, vec2(largest_score[h], l));
@@ -349,7 +354,7 @@ void attention(uint group) {
       Tagged(push.finished).at[flag_of(n_splits, group % n_groups, split)] = uvec2(0, tag_of(this_stage));
   }
 #ifdef HAS_UNITS
-  if (n_seen == 1) give_heads(first_head * kPairs, kHeads * kPairs);
+  if (n_seen == 1 || merges_here && has_last) give_heads(first_head * kPairs, kHeads * kPairs);
 #endif
   finish_stage();
 }

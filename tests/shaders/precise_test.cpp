@@ -28,7 +28,7 @@ TEST(OptimisedKernels, NoSumIsFused) {
         EXPECT_TRUE(kept.contains(args[1])) << name << ": %" << args[1];
       }
   }
-  EXPECT_EQ(kernels, 8U);
+  EXPECT_EQ(kernels, 9U);
 }
 
 }  // namespace
