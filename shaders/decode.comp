@@ -68,7 +68,7 @@ const uint kPlanes = kRest != 0 ? 2 : 1;  // of int8 that an input has
 layout(constant_id = CONSTANT_TILE) const uint kTile = 1024;
 layout(constant_id = CONSTANT_TOKENS) const uint kTokens = 1;  // at most
 const bool kRoundsApart = kTokens > ROUNDED_HERE;
-#ifdef TWO_PLANES  // for GPUs, whose chains have all of a model
+#ifdef TWO_PLANES  // all of them: a choice makes it slower on an H200 (../bench/SPEED.md)
 const uint kStages = ~0u;
 #else
 layout(constant_id = CONSTANT_STAGES) const uint kStages = 0;

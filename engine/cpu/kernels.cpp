@@ -14,25 +14,30 @@ namespace bitnet::cpu {
 #if defined(__x86_64__)
 namespace {
 
+struct Registers {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+};
+// What the CPU says of itself at a leaf; zeros where it has none.
+Registers cpuid(unsigned leaf, unsigned subleaf) {
+  Registers r;
+  __get_cpuid_count(leaf, subleaf, &r.a, &r.b, &r.c, &r.d);
+  return r;
+}
+
 // A process has to ask Linux for permission, since the tile registers make the saved state of a thread 8 KB
 // larger.
 bool may_use_amx() {
-  constexpr unsigned kTile = 1U << 24, kInt8 = 1U << 25;  // of leaf 7's edx
+  constexpr unsigned kTile = 1U << 24, kInt8 = 1U << 25;  // of edx
   constexpr int kRequestPermission = 0x1023, kTileData = 18;
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kTile) != 0 && (d & kInt8) != 0 &&
-         syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  const unsigned d = cpuid(7, 0).d;
+  return (d & kTile) != 0 && (d & kInt8) != 0 && syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
 // __builtin_cpu_supports of Clang 14 does not know these two. That Linux saves the registers, AVX2 says.
-bool has_f16c() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
-}
+bool has_f16c() { return (cpuid(1, 0).c & bit_F16C) != 0; }
 bool has_avx_vnni() {
-  constexpr unsigned kAvxVnni = 1U << 4;  // of leaf 7.1's eax
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & kAvxVnni) != 0;
+  constexpr unsigned kAvxVnni = 1U << 4;  // of eax
+  return (cpuid(7, 1).a & kAvxVnni) != 0;
 }
 
 }  // namespace

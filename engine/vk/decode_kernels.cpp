@@ -302,6 +302,7 @@ Shader VulkanKernels::decode_shader(const DecodeShape& shape) const {
   const Shader shader = (layout == Layout::blocks   ? kBlocks
                          : layout == Layout::groups ? kGroups
                                                     : kTrits)[build];
+  // Two planes have a build that is faster on an H200 (shaders/kernels.cmake).
   return shader == Shader::decode_groups_dot_unrolled && shape.weights.rest != 0
              ? Shader::decode_planes_dot_unrolled
              : shader;
