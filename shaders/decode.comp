@@ -4,13 +4,11 @@
 // workgroup takes the next ticket, which says what its work is. It loads its weights, which are on their way
 // while it waits for its input, computes, and hands over its results.
 //
-// Stages hand over tagged values: a value in one word, and in the next word the value xor a tag that no other
-// stage and no other token has. A workgroup that needs a value polls it until the tag is right. So a value is
-// there as soon as it is visible, and neither a fence nor a counter stands between two stages. No order of
-// memory accesses is required, nor that both words become visible at once, since one without the other has a
-// wrong tag. The memory of tagged values is used again kSlots stages later (vk/decode.h). By then all that
-// needed them have gone on: a workgroup hands over results only after it has read its whole input, and the
-// same holds for each stage in between.
+// Stages hand over words. Each has a place of its own, which a fill in front of the dispatch has made NOT_GIVEN, a word
+// that no result is; a workgroup that needs a word polls it until it is another. So a word is there as soon as it is
+// visible, neither a fence nor a counter stands between two stages, and no order of memory accesses is required. What
+// attention finds in chunks of keys is tagged instead, since all layers share its memory: a value, and in the next word
+// the value xor a tag that no other stage and no other token has.
 //
 // Why it ends: tickets are given in the order in which workgroups start, so a workgroup waits only for
 // workgroups that have started, never for one that might need its place. A device has to let those go on that
@@ -88,6 +86,9 @@ layout(buffer_reference, std430, buffer_reference_align = 16) coherent buffer Ve
 layout(buffer_reference, std430, buffer_reference_align = 8) coherent buffer Pairs { vec2 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer Floats { float at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer Words { uint at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 4) volatile buffer Given { uint at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 8) volatile buffer GivenPairs { uvec2 at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 16) volatile buffer GivenQuads { uvec4 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 8) volatile buffer Tagged { uvec2 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) volatile buffer TaggedPairs { uvec4 at[]; };
 
@@ -154,44 +155,42 @@ uint n_tokens() { return kTokens == 1 ? 1 : chain.n_tokens; }
 uint first_result() { return this_token * push.n_out; }
 uint first_input() { return this_token * push.n_in; }
 
+// A word as it is given. NOT_GIVEN is a NaN that no arithmetic makes, so it takes a hostile weight to have it: then it
+// becomes another NaN.
+uint given(uint word) { return word == NOT_GIVEN ? word | 0x400000u : word; }
+uvec2 given(uvec2 words) { return uvec2(given(words.x), given(words.y)); }
+
+// Whether any of them is not there yet.
+bool is_missing(uvec2 words) { return words.x == NOT_GIVEN || words.y == NOT_GIVEN; }
+bool is_missing(uvec4 words) { return is_missing(words.xy) || is_missing(words.zw); }
+
 void give(uint i, float value) {
   i += first_result();
-  uint bits = floatBitsToUint(value);
-  if ((push.flow & FLOW_TO) != 0) Tagged(push.to).at[i] = uvec2(bits, bits ^ tag_of(this_stage));
+  if ((push.flow & FLOW_TO) != 0) Given(push.to).at[i] = given(floatBitsToUint(value));
   if ((push.flow & FLOW_OUT) != 0) Floats(push.y).at[i] = value;
 }
 
 void give_pair(uint i, vec2 values) {  // 2i and 2i + 1
   i += first_result() / 2;
-  uvec2 bits = floatBitsToUint(values);
-  if ((push.flow & FLOW_TO) != 0) TaggedPairs(push.to).at[i] = uvec4(bits, bits ^ tag_of(this_stage)).xzyw;
+  if ((push.flow & FLOW_TO) != 0) GivenPairs(push.to).at[i] = given(floatBitsToUint(values));
   if ((push.flow & FLOW_OUT) != 0) Pairs(push.y).at[i] = values;
 }
 
-// Waits for value `i` of the input, after which the others are there or will be soon, and so are those of the
+// Word `i` of what a stage gives, which may have been read too early: then it is read again until it is there.
+uint taken_word(uvec2 from, uint i, uint word) {
+  for (uint polls = 0; word == NOT_GIVEN && look_again(polls); ++polls) word = Given(from).at[i];
+  return word;
+}
+float taken_value(uvec2 from, uint i) { return uintBitsToFloat(taken_word(from, i, Given(from).at[i])); }
+
+// Waits for word `i` of the input, after which the others are there or will be soon, and so are those of the
 // tokens behind. One invocation polls, since each poll delays the producers.
 bool has_waited = false;
 
-// A product of groups looks at its input before it asks for its codes. If that is there by then, as it is where a
-// workgroup begins late, it need not wait behind them. With two planes, and for others, that is slower, and so is
-// what is left of it in a kernel that does not look.
-#ifdef GROUPS
-const bool kLooks = kTokens == 1 && kRest == 0;
-bool has_looked = false;
-uvec2 last_look;
-#define LOOKED(AT_ONCE, LOOK, NOW) (kLooks && has_looked && (AT_ONCE) ? LOOK : NOW)
-#else
-#define LOOKED(AT_ONCE, LOOK, NOW) NOW
-#endif
-
-void wait_for_input(uint i, uint tag) {
+void wait_for_input(uint i) {
   if (kTokens > 1 && has_waited) return;
   has_waited = true;
-  if (gl_LocalInvocationID.x == 0)
-    for (uint polls = 0;; ++polls) {
-      uvec2 value = LOOKED(polls == 0, last_look, Tagged(push.from).at[i]);
-      if ((value.x ^ value.y) == tag || !look_again(polls)) break;
-    }
+  if (gl_LocalInvocationID.x == 0) taken_word(push.from, i, NOT_GIVEN);
   barrier();
 }
 

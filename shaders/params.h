@@ -280,6 +280,9 @@ struct ExpandPush {
 #define STAGE_ROUTER 8u        // y = W norm(x) of floats, the logits of experts (common/decode_experts.glsl)
 #define STAGE_EXPERTS_GATE 9u  // y = act(gate) * up of the experts with the largest logits, which x2 has
 #define STAGE_EXPERTS_DOWN 10u  // y += what they give, the last of these three
+// What a word that stages hand over is until it is given: a signalling NaN, and neither four int8 of at most 127, nor the
+// sum of a unit's integers, nor two of these in one word.
+#define NOT_GIVEN 0xFF804000u
 #define STAGE_SHIFT 20u      // of a ticket's entry: stage << STAGE_SHIFT | workgroup of the stage
 #define STAGE_BITS 12u       // what is left of a word
 
@@ -289,10 +292,10 @@ struct ExpandPush {
 #define STAGES_LONG_ROWS 4u
 #define STAGES_ATTENTION 8u
 
-// How a stage takes and hands over vectors: from an earlier stage and to a later one as tagged values
+// How a stage takes and hands over vectors: from an earlier stage and to a later one as words that are given once
 // (decode.comp), from and to the kernels around the chain as plain floats.
-#define FLOW_FROM 1u           // x is given by the stage `from_back` before
-#define FLOW_RESIDUAL 2u       // what is added to, or x2, is given by the stage `residual_back` before
+#define FLOW_FROM 1u           // x is given by a stage
+#define FLOW_RESIDUAL 2u       // what is added to, or x2, is given by a stage
 #define FLOW_TO 4u             // a later stage needs the result
 #define FLOW_OUT 8u            // the result is also written to y
 #define FLOW_FROM_ROUNDED 16u  // x is given as int8 (common/decode_rounded.glsl)
@@ -338,13 +341,11 @@ struct DecodeStage {
   uvec2 q_norm;
   uvec2 k_norm;
   uvec2 x2;    // of a DeltaNet; it has other buffers under the names of those of attention (vk/decode_stages.cpp)
-  uvec2 from;  // tagged values
+  uvec2 from;  // what stages give
   uvec2 residual;
   uvec2 to;
   uint kind;
   uint flow;
-  uint from_back;
-  uint residual_back;
   uint n_groups;   // workgroups
   uint n_passes;   // a product's workgroup takes as many sets of rows, one after the other
   uint n_longer;   // the first so many workgroups do,

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kProgressHeader = 3, kDoneStride = 32;  // words, as decode.comp has them
 
-constexpr uint64_t kTaggedBytes = 8;
+constexpr uint64_t kTaggedBytes = 8;  // of a value beside its tag
 
 // A workgroup polls about twice in a microsecond, so it gives up after half a second, or after five where the
 // stage that it waits for may read its weights over a link.
@@ -61,32 +61,34 @@ Decode::Decode(const Device& device, VulkanKernels& kernels, Transfer& transfer,
 
 bool Decode::takes(const DecodeStages& stages) const {
   const auto fits = [](const DecodeStage& s) { return s.n_out <= kMostRows; };
-  return std::all_of(stages.stages_.begin(), stages.stages_.end(), fits) && stages.slots_suffice() &&
-         has_room(stages) && kernels_.has_decode(stages.shape());
+  return std::all_of(stages.stages_.begin(), stages.stages_.end(), fits) && has_room(stages) &&
+         kernels_.has_decode(stages.shape());
 }
 
-// Whether there is memory for a chain of several tokens, which are not planned for: its slots, and as much
-// again for all else.
-bool Decode::has_room(const DecodeStages& list) const {
+// Whether there is memory for a chain of several tokens, which are not planned for: for what its stages give,
+// and as much again for all else.
+bool Decode::has_room(DecodeStages list) const {
   if (list.n_tokens_ == 1) return true;
-  uint64_t bytes = 0;
-  for (const DecodeStage& s : list.stages_)
-    bytes = std::max(bytes, list.n_slots() * list.n_tokens_ * s.n_out * kTaggedBytes);
-  const bool is_there = memory_ && memory_->tagged->size() >= bytes;
+  if (list.rounds_apart()) list.round_apart();
+  const uint64_t bytes = list.given_bytes();
+  const bool is_there = memory_ && memory_->given->size() >= bytes;
   return is_there || device_.use().most - device_.use().device >= 2 * bytes;
 }
 
-// Zeros of so many bytes: no tag fits a zero beside a zero. Chains share it, of which a token may have several in each
-// block, so that an epoch is one of all of them.
-std::shared_ptr<const DecodeMemory> Decode::memory(uint64_t progress, uint64_t tagged) {
+// Of so many bytes each. What is tagged begins as zeros: no tag fits a zero beside a zero. Chains share it,
+// of which a token may have several in each block, so that an epoch is one of all of them.
+std::shared_ptr<const DecodeMemory> Decode::memory(uint64_t progress, uint64_t chunks, uint64_t given) {
   if (memory_) {
-    const uint64_t had_progress = memory_->progress->size(), had = memory_->tagged->size();
-    if (had_progress >= progress && had >= tagged) return memory_;
+    const uint64_t had_progress = memory_->progress->size(), had_chunks = memory_->chunks->size(),
+                   had_given = memory_->given->size();
+    if (had_progress >= progress && had_chunks >= chunks && had_given >= given) return memory_;
     progress = std::max(progress, had_progress);
-    tagged = std::max(tagged, had);
+    chunks = std::max(chunks, had_chunks);
+    given = std::max(given, had_given);
   }
   const auto zeros = [&](uint64_t bytes) { return upload(std::vector<std::byte>(bytes)); };
-  return memory_ = std::make_shared<const DecodeMemory>(DecodeMemory{zeros(progress), zeros(tagged)});
+  return memory_ = std::make_shared<const DecodeMemory>(
+             DecodeMemory{zeros(progress), zeros(chunks), allocate(given)});
 }
 
 // A part of a buffer that many share, since a driver takes a millisecond for an allocation and a prompt of a
@@ -152,19 +154,18 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   const auto n_stages = static_cast<uint32_t>(stages.size());
   for (uint32_t i = 0; i < n_stages; ++i)
     for (uint32_t group = 0; group < stages[i].n_groups; ++group) groups.push_back(i << STAGE_SHIFT | group);
-  uint64_t slot_bytes = 16;
-  for (const DecodeStage& s : stages) slot_bytes = std::max(slot_bytes, n_tokens * s.n_out * kTaggedBytes);
-  slot_bytes = (slot_bytes + 255) / 256 * 256;
-  uint64_t chunk_bytes = 0;  // behind the slots, what a stage of attention hands over in itself
+  uint64_t chunk_bytes = kTaggedBytes;
   for (const DecodeStage& s : stages) {
     if (s.kind != STAGE_ATTENTION) continue;
     const uint32_t chunks = n_tokens == 1 ? s.max_chunks : 0;
     const uint64_t results = uint64_t{chunks} * (s.n_out + 2 * s.n_head);
     chunk_bytes = std::max(chunk_bytes, (results + s.n_groups) * kTaggedBytes);
   }
-  result.memory = memory((kProgressHeader + uint64_t{n_stages} * kDoneStride) * sizeof(uint32_t),
-                         list.n_slots() * slot_bytes + chunk_bytes);
-  list.lay_flow(result.kernel->constant(CONSTANT_ROUNDED), result.memory->tagged->address(), slot_bytes);
+  const uint64_t given_bytes = list.given_bytes();
+  result.memory = memory((kProgressHeader + uint64_t{n_stages} * kDoneStride) * sizeof(uint32_t), chunk_bytes,
+                         given_bytes);
+  list.lay_flow(result.kernel->constant(CONSTANT_ROUNDED), result.memory->given->address(),
+                result.memory->chunks->address());
   const uint32_t most_polls = device_.use().host_weights != 0 ? kMostPollsOverALink : kMostPolls;
   uint32_t last_groups = 0;
   for (const DecodeStage& s : stages)
@@ -174,6 +175,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   if (chained && groups.size() <= device_.limits().maxComputeWorkGroupCount[0] &&
       n_stages < 1U << STAGE_BITS) {
     result.dispatches.push_back({push, static_cast<uint32_t>(groups.size())});
+    result.given_bytes = given_bytes;
   } else {
     push.chained = 0;
     for (push.first_stage = 0; push.first_stage < n_stages; ++push.first_stage) {

@@ -50,8 +50,7 @@ class DecodeStages {
   bool empty() const { return stages_.empty(); }
   uint32_t n_tokens() const { return n_tokens_; }
 
-  // Whether a stage that reads x may be the next one: x must be what the last stage wrote. What a product
-  // adds to must have been written so few stages ago that its tagged values are still kept; one kernel must
+  // Whether a stage that reads x may be the next one: x must be what the last stage wrote, one kernel must
   // be able to multiply all matrices (common_weights), and all gates must have the same function.
   // A product may also read what the stage before it reads, in place of what it gives. Only a DeltaNet that
   // reads both, attention that it is the gate of, or attention at the end of a list may follow it.
@@ -81,13 +80,6 @@ class DecodeStages {
 
  private:
   friend class Decode;
-  // The results of kSlots stages are kept at a time. A stage reads those of the stage before and of one that
-  // is up to kFarthest back. Its own results overwrite results that nobody needs any more: whoever reads them
-  // has to be done before the stages in between can give theirs. Each workgroup of the one behind a product
-  // reads all that it gives, so the second one behind it may overwrite what it added to.
-  // Where stages that round stand between the others, twice as many are kept.
-  static constexpr size_t kSlots = 8, kFarthest = 6;
-  size_t n_slots() const { return rounds_apart() ? 2 * kSlots : kSlots; }
 
   DecodeShape shape() const;
   // Whether what products take is rounded by stages of their own, and how these are put in front of them.
@@ -95,11 +87,14 @@ class DecodeStages {
     return n_tokens_ > ROUNDED_HERE && weights_ && weights_->layout == Layout::trits;
   }
   void round_apart();
+  // Bytes of what a stage gives.
+  uint64_t given_bytes(const DecodeStage& s) const;
+  uint64_t given_bytes() const;  // of all stages together
   // Fills in for each stage from where it takes its input and to where it gives its results; `rounded` is
-  // CONSTANT_ROUNDED, and `tagged` has n_slots() slots of slot_bytes.
-  void lay_flow(uint32_t rounded, uint64_t tagged, uint64_t slot_bytes);
+  // CONSTANT_ROUNDED, `given` has given_bytes() for the results, `chunks` is for what attention hands over in
+  // itself.
+  void lay_flow(uint32_t rounded, uint64_t given, uint64_t chunks);
 
-  bool slots_suffice() const;
   bool reads_last(const Buffer& x) const;
   bool reads_beside_last(const Buffer& x) const;
 
@@ -119,7 +114,8 @@ class DecodeStages {
 // What chains work with that do not run at the same time.
 struct DecodeMemory {
   std::unique_ptr<VulkanBuffer> progress;  // binding 3
-  std::unique_ptr<VulkanBuffer> tagged;    // what stages give each other
+  std::unique_ptr<VulkanBuffer> chunks;    // tagged: what stages of attention hand over in themselves
+  std::unique_ptr<VulkanBuffer> given;     // what stages give each other; NOT_GIVEN when a chain begins
 };
 
 // The dispatches of one kernel that are recorded, with a barrier in front of each.
@@ -127,6 +123,7 @@ struct DecodeDispatches {
   const Kernel* kernel;
   std::unique_ptr<VulkanBuffer> stages, groups;  // bindings 1 and 2; outlive the program
   std::shared_ptr<const DecodeMemory> memory;
+  uint64_t given_bytes;  // that a chain needs to be NOT_GIVEN; 0 where each stage is a dispatch
   struct Dispatch {
     DecodePush push;
     uint32_t n_groups;
@@ -158,8 +155,8 @@ class Decode {
 
  private:
   DecodeDispatches lay_out(DecodeStages stages, bool chained);
-  bool has_room(const DecodeStages& list) const;
-  std::shared_ptr<const DecodeMemory> memory(uint64_t progress, uint64_t tagged);
+  bool has_room(DecodeStages list) const;
+  std::shared_ptr<const DecodeMemory> memory(uint64_t progress, uint64_t chunks, uint64_t given);
   bool goes_on(const Kernel& kernel);
   std::unique_ptr<VulkanBuffer> allocate(uint64_t bytes);
   std::unique_ptr<VulkanBuffer> upload(std::span<const std::byte> bytes);

@@ -266,15 +266,13 @@ bool DecodeStages::takes_gate(const Buffer& o, const Buffer& gate) {
   if (stages_.empty() || stages_.back().kind != STAGE_ATTENTION || stages_.back().y != address(o) ||
       n_tokens_ != 1)
     return false;
-  const ptrdiff_t giver = writer(stages_, stages_.size(), address(gate));
-  if (giver >= 0 && stages_.size() - 1 - static_cast<size_t>(giver) > kFarthest) return false;
   stages_.back().x2 = address(gate);
   head_input_ |= HEAD_GATE;
   open_ = false;
   return true;
 }
 
-// The second reads x as the first does, and the third is as far behind what gave x as it may be.
+// The second reads x as the first does.
 void DecodeStages::experts(const ExpertStages& e) {
   DecodeStage router{}, gate{}, down{};
   router.kind = STAGE_ROUTER;
@@ -340,9 +338,7 @@ bool DecodeStages::takes_next(const Matrix& w, const In& in, const Out& out) con
       out.kind == Out::Kind::store && reads_beside_last(in.x) && is_plain_product(stages_.back());
   if (!beside && !reads_last(in.x)) return false;
   if (weights_ && !common_weights(*weights_, weights_of(w))) return false;
-  if (out.kind == Out::Kind::gate && act_ && (*act_ != out.act || experts_.clamp != 0)) return false;
-  const ptrdiff_t from = out.kind == Out::Kind::add ? writer(stages_, stages_.size(), address(out.y)) : -1;
-  return from < 0 || stages_.size() - static_cast<size_t>(from) <= kFarthest;
+  return out.kind != Out::Kind::gate || !act_ || (*act_ == out.act && experts_.clamp == 0);
 }
 
 bool DecodeStages::takes_next(const ExpertStages& e) const {
@@ -359,9 +355,7 @@ bool DecodeStages::takes_next(const DeltaStage& d) const {
   const uint64_t qkvz = address(d.qkvz), x = address(d.gates_of ? *d.gates_of->x : d.gates);
   const DecodeStage& last = stages_.back();
   if (!is_plain_product(last)) return false;
-  const ptrdiff_t giver = writer(stages_, stages_.size(), x);  // gates that other kernels give are in memory
-  if (!open_)
-    return last.y == qkvz && (giver < 0 || stages_.size() - static_cast<size_t>(giver) <= kFarthest);
+  if (!open_) return last.y == qkvz;
   const DecodeStage& before = stages_[stages_.size() - 2];
   return (last.y == qkvz && before.y == x) || (last.y == x && before.y == qkvz);
 }
@@ -386,34 +380,27 @@ void DecodeStages::round_apart() {
   stages_ = std::move(stages);
 }
 
-// Whether all that read what a stage has given are done when others take its place. A
-// workgroup has read its whole input when it gives the result of a token. Of several tokens that holds for
-// gates alone, which read all of them first; so a stage of gates must stand between, or be the last that
-// reads.
-bool DecodeStages::slots_suffice() const {
-  if (n_tokens_ == 1) return true;
-  DecodeStages list = *this;
-  if (rounds_apart()) list.round_apart();
-  const std::span<const DecodeStage> stages = list.stages_;
-  for (size_t i = 0; i + n_slots() < stages.size(); ++i) {
-    size_t last = i + 1;  // that reads what stage i gives
-    for (size_t j = last; j < i + n_slots(); ++j) {
-      const DecodeStage& s = stages[j];
-      const bool adds = s.kind == STAGE_LINEAR_ADD && writer(stages, j, s.y) == static_cast<ptrdiff_t>(i);
-      if (adds || writer(stages, j, s.x) == static_cast<ptrdiff_t>(i)) last = j;
-    }
-    const auto between = stages.subspan(last, i + n_slots() - last);
-    if (std::none_of(between.begin(), between.end(),
-                     [](const DecodeStage& s) { return s.kind == STAGE_GATE_UP; }))
-      return false;
-  }
-  return true;
+// A word for each result, or less where these are rounded.
+uint64_t DecodeStages::given_bytes(const DecodeStage& s) const {
+  constexpr uint64_t kAlignment = 256;
+  const uint64_t bytes = std::max<uint64_t>(1, uint64_t{n_tokens_} * s.n_out * sizeof(uint32_t));
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-void DecodeStages::lay_flow(uint32_t rounded, uint64_t tagged, uint64_t slot_bytes) {
+uint64_t DecodeStages::given_bytes() const {
+  uint64_t bytes = 0;
+  for (const DecodeStage& s : stages_) bytes += given_bytes(s);
+  return bytes;
+}
+
+void DecodeStages::lay_flow(uint32_t rounded, uint64_t given, uint64_t chunks) {
   const std::span<DecodeStage> stages = stages_;
   const uint32_t unit = weights_ ? weights_->unit_of_input() : DecodeShape().weights.unit_of_input();
-  const auto slot = [&](size_t stage) { return tagged + stage % n_slots() * slot_bytes; };
+  std::vector<uint64_t> places;
+  for (const DecodeStage& s : stages) {
+    places.push_back(given);
+    given += given_bytes(s);
+  }
   for (size_t i = 0; i < stages.size(); ++i) {
     DecodeStage& s = stages[i];
     s.flow = FLOW_END;
@@ -422,8 +409,7 @@ void DecodeStages::lay_flow(uint32_t rounded, uint64_t tagged, uint64_t slot_byt
       DecodeStage& from = stages[static_cast<size_t>(giver)];
       from.flow &= ~FLOW_END;
       s.flow |= FLOW_FROM;
-      s.from = slot(static_cast<size_t>(giver));
-      s.from_back = static_cast<uint32_t>(i - static_cast<size_t>(giver));
+      s.from = places[static_cast<size_t>(giver)];
       if ((rounds_for(stages, i, giver, unit) & rounded) != 0) {
         from.flow |= FLOW_TO_ROUNDED;
         s.flow |= FLOW_FROM_ROUNDED;
@@ -434,13 +420,12 @@ void DecodeStages::lay_flow(uint32_t rounded, uint64_t tagged, uint64_t slot_byt
     if (second >= 0) {
       stages[static_cast<size_t>(second)].flow &= ~FLOW_END;
       s.flow |= FLOW_RESIDUAL;
-      s.residual = slot(static_cast<size_t>(second));
-      s.residual_back = static_cast<uint32_t>(i - static_cast<size_t>(second));
+      s.residual = places[static_cast<size_t>(second)];
     }
-    if (s.kind == STAGE_ATTENTION) s.finished = tagged + n_slots() * slot_bytes;
+    if (s.kind == STAGE_ATTENTION) s.finished = chunks;
     if (i + 1 < stages.size()) {
       s.flow |= FLOW_TO;
-      s.to = slot(i);
+      s.to = places[i];
     }
     if (s.kind != STAGE_ROUND && writer(stages, stages.size(), s.y) == static_cast<ptrdiff_t>(i))
       s.flow |= FLOW_OUT;

@@ -237,6 +237,14 @@ void VulkanRecorder::multiply(const Matrix& w, const Quantised& in, const Out& o
 }
 
 void VulkanRecorder::decode(DecodeDispatches d) {
+  if (d.given_bytes != 0) {
+    // The program's first chain need not wait: nothing that is recorded so far reads or gives words.
+    if (!program_.decodes.empty()) barrier();
+    const VulkanBuffer& given = *d.memory->given;
+    vkCmdFillBuffer(commands_, given.handle(), given.offset(), d.given_bytes, NOT_GIVEN);
+    after_transfer_ = true;
+    beside_last_ = false;
+  }
   for (const auto& [push, n_groups] : d.dispatches)
     dispatch(*d.kernel, push,
              {&params_, d.stages.get(), d.groups.get(), d.memory->progress.get(), &decode_.stuck()},

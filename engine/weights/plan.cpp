@@ -104,13 +104,12 @@ void add_pieces(const ModelFile& m, MemoryPlan& plan) {
 }
 
 // What a device takes for the stages of decode and the commands of a session (vk/decode.cpp); other backends
-// take less. Each program has its lists of stages. All have the same values that stages give each other, a
-// few results of `most_rows` rows; where the chains of a block differ, those of the first program have been
-// made anew for larger ones.
-uint64_t command_bytes(const ModelFile& m, uint64_t most_rows) {
-  constexpr uint64_t kPrograms = 7, kTagged = 64, kMemories = 4, kStages = 5, kStage = 4 << 10,
-                     kOther = 256 << 10;
-  return kMemories * kTagged * most_rows + kPrograms * kStages * kStage * m.blocks.size() + kOther;
+// take less. Each program has its lists of stages. All have the same memory for what stages give each other,
+// `of_block` words in each block; where a later program's chains are longer, the first have kept the memory
+// that they had.
+uint64_t command_bytes(const ModelFile& m, uint64_t of_block) {
+  constexpr uint64_t kPrograms = 7, kMemories = 2, kStages = 5, kStage = 4 << 10, kOther = 256 << 10;
+  return (kMemories * 4 * of_block + kPrograms * kStages * kStage) * m.blocks.size() + kOther;
 }
 
 }  // namespace
@@ -208,10 +207,11 @@ MemoryPlan plan_memory(const ModelFile& m, uint32_t n_ctx) {
       (tokens + kAttentionChunk - 1) / kAttentionChunk * (4 + kTaggedBytes) * scratch +
       4 * ((kMaxLogitRows + kRunAhead) * uint64_t{c.n_vocab} + uint64_t{kMaxLogitRows} * c.n_embd);
   for (const Rope& rope : c.ropes) plan.activations += tokens * rope.dim * 4;
+  // A block adds to its residual twice, and rotates what each product takes where any is.
   constexpr uint64_t kMostRowsOfAStage = 1 << 15;  // a larger head has kernels of its own
-  const uint64_t head_rows = c.n_vocab <= kMostRowsOfAStage ? c.n_vocab : 0;
-  plan.activations += command_bytes(
-      m, std::max({input, qkv, head_rows, pairs * c.n_ff, uint64_t{c.n_per_layer} * c.n_layer}));
+  const uint64_t given = f32_features + c.n_embd + c.n_expert;
+  plan.activations += command_bytes(m, turned != 0 ? 2 * given : given) +
+                      8 * std::min<uint64_t>(c.n_vocab, kMostRowsOfAStage);
   return plan;
 }
 

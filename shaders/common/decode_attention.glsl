@@ -67,12 +67,7 @@ vec2 gated_pair(uint at, vec2 values) {
   if ((push.flow & FLOW_RESIDUAL) == 0) {
     gate = Pairs(push.x2).at[at];
   } else {
-    uint tag = tag_of(this_stage - push.residual_back);
-    for (uint polls = 0;; ++polls) {
-      uvec4 some = TaggedPairs(push.residual).at[at];
-      gate = uintBitsToFloat(some.xz);
-      if (((some.x ^ some.y ^ tag) | (some.z ^ some.w ^ tag)) == 0 || !look_again(polls)) break;
-    }
+    gate = vec2(taken_value(push.residual, 2 * at), taken_value(push.residual, 2 * at + 1));
   }
   return vec2(times_sigmoid(values.x, gate.x), times_sigmoid(values.y, gate.y));
 }
@@ -107,25 +102,24 @@ void give_heads(uint first_pair, uint n_pairs) {
 
 // Takes those values of qkv that the stage before, or the kernel before the chain, has computed: queries of this
 // token, and the others of the new token `of_key`.
-void take(uint wanted[kTaken], uint of_key, out float taken[kTaken]) {
+void take(uint wanted[kTaken], uint of_key, out float values[kTaken]) {
   uint row = (push.n_head + 2 * push.n_head_kv) * kHeadDim, of_q = this_token * row, of_k = of_key * row;
   if ((push.flow & FLOW_FROM) == 0) {
     UNROLL for (uint i = 0; i < kTaken; ++i)
-      taken[i] = Floats(push.x).at[(i < 2 * kQueries ? of_q : of_k) + wanted[i]];
+      values[i] = Floats(push.x).at[(i < 2 * kQueries ? of_q : of_k) + wanted[i]];
     return;
   }
-  uint tag = tag_of(this_stage - push.from_back);
-  wait_for_input(of_q + wanted[0], tag);
+  wait_for_input(of_q + wanted[0]);
   for (uint polls = 0;; ++polls) {
-    uvec2 some[kTaken];
+    uint some[kTaken];
     UNROLL for (uint i = 0; i < kTaken; ++i)
-      some[i] = Tagged(push.from).at[(i < 2 * kQueries ? of_q : of_k) + wanted[i]];
-    uint wrong = 0;
+      some[i] = Given(push.from).at[(i < 2 * kQueries ? of_q : of_k) + wanted[i]];
+    bool missing = false;
     UNROLL for (uint i = 0; i < kTaken; ++i) {
-      wrong |= some[i].x ^ some[i].y ^ tag;
-      taken[i] = uintBitsToFloat(some[i].x);
+      missing = missing || some[i] == NOT_GIVEN;
+      values[i] = uintBitsToFloat(some[i]);
     }
-    if (wrong == 0 || !look_again(polls)) break;
+    if (!missing || !look_again(polls)) break;
   }
 #ifdef HALF_MATRICES
   barrier();  // subgroups that polled at different times meet here, before their lanes exchange values

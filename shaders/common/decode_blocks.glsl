@@ -87,7 +87,7 @@ RowScale take_input(uint invocation, bool long_rows) {
 
 void linear(uint group) {
   bool gates = kHasGates && push.kind == STAGE_GATE_UP, adds = push.kind == STAGE_LINEAR_ADD;
-  bool adds_tagged = adds && (push.flow & FLOW_RESIDUAL) != 0;
+  bool adds_given = adds && (push.flow & FLOW_RESIDUAL) != 0;
   bool long_rows = kHasLongRows && push.long_rows != 0;
   uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;  // eight neighbours are also neighbouring lanes
   uint lanes = push.lanes, lane = LANE % lanes, runs = push.n_in / 32;
@@ -104,9 +104,9 @@ void linear(uint group) {
   RowScale scale;
   for (uint pass = 0; pass < passes; ++pass) {
     uint own_row = gates ? pair : kPair * pair + lane % kPair, own = min(own_row, push.n_out - 1);
-    uvec2 residual = uvec2(0);
-    if (adds_tagged) residual = Tagged(push.residual).at[own];
-    if (adds && !adds_tagged) residual.x = floatBitsToUint(Floats(push.y).at[own]);
+    uint residual = 0;
+    if (adds_given) residual = Given(push.residual).at[own];
+    if (adds && !adds_given) residual = floatBitsToUint(Floats(push.y).at[own]);
     if (pass == 0) scale = take_input(invocation, long_rows);
 
     pair += a_group;
@@ -132,15 +132,11 @@ void linear(uint group) {
       }
     }
 
-    if (adds_tagged) {  // an earlier stage has given it, but this invocation may have read it too early
-      uint tag = tag_of(this_stage - push.residual_back);
-      for (uint polls = 0; (residual.x ^ residual.y) != tag && look_again(polls); ++polls)
-        residual = Tagged(push.residual).at[own];
-    }
+    if (adds_given) residual = taken_word(push.residual, own, residual);
     if (lane < (gates ? 1 : kPair) && own_row < push.n_out) {
       float of_row = gates ? push.scale0 : scale_of_row(own_row), of_rest = scale_of_rest(scale.s);
       precise float result = blocks_result(lane == 0 ? acc.x : acc.y, scale.s, of_row);
-      if (adds) result = uintBitsToFloat(residual.x) + result;
+      if (adds) result = uintBitsToFloat(residual) + result;
       if (kRest != 0) result += blocks_result(lane == 0 ? acc.z : acc.w, of_rest, of_row);
       if (gates) {
         precise float up = blocks_result(acc.y, scale.s, push.scale1);

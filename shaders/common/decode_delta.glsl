@@ -67,26 +67,12 @@ float gate_of(uint r, uint at) {
     precise float result = total * (r < kTogether ? push.scale0 : push.scale1);
     return result;
   }
-  if ((push.flow & FLOW_FROM) == 0) return Floats(push.x).at[at];
-  uvec2 value;
-  uint tag = tag_of(this_stage - push.from_back);
-  for (uint polls = 0;; ++polls) {
-    value = Tagged(push.from).at[at];
-    if ((value.x ^ value.y) == tag || !look_again(polls)) break;
-  }
-  return uintBitsToFloat(value.x);
+  return (push.flow & FLOW_FROM) == 0 ? Floats(push.x).at[at] : taken_value(push.from, at);
 }
 
 // Value `i` of qkvz.
 float take_mixed(uint i) {
-  if ((push.flow & FLOW_RESIDUAL) == 0) return Floats(push.x2).at[i];
-  uvec2 value;
-  uint tag = tag_of(this_stage - push.residual_back);
-  for (uint polls = 0;; ++polls) {
-    value = Tagged(push.residual).at[i];
-    if ((value.x ^ value.y) == tag || !look_again(polls)) break;
-  }
-  return uintBitsToFloat(value.x);
+  return (push.flow & FLOW_RESIDUAL) == 0 ? Floats(push.x2).at[i] : taken_value(push.residual, i);
 }
 
 float mixed_at(uint which, uint i) { return uintBitsToFloat(tile[which * kDeltaQuads + i / 4][i % 4]); }

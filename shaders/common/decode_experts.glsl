@@ -85,16 +85,6 @@ void route_token(uint group) {
   finish_stage();
 }
 
-float take_logit(uint expert) {
-  uint tag = tag_of(this_stage - push.residual_back);
-  uvec2 value;
-  for (uint polls = 0;; ++polls) {
-    value = Tagged(push.residual).at[expert];
-    if ((value.x ^ value.y) == tag || !look_again(polls)) break;
-  }
-  return uintBitsToFloat(value.x);
-}
-
 // What a unit gives in a row, as in decode_rows.glsl.
 int share_of_codes(uvec4 codes, uvec4 q0, uvec4 q1, uvec4 q2, uvec4 q3, int sum, float of_group, float share) {
   int dot = dot_codes_at(codes, 4, q1, 0) >> 2;
@@ -108,7 +98,7 @@ int share_of_codes(uvec4 codes, uvec4 q0, uvec4 q1, uvec4 q2, uvec4 q3, int sum,
 void choose_experts(uint invocation, uvec4 address, uint place, bool gives) {
   bool sigmoid = (push.routing & ROUTING_SIGMOID) != 0;
   if (invocation < 4 * kExpertQuads)
-    router_logits[invocation / 4][invocation % 4] = invocation < kExperts ? take_logit(invocation) : NO_EXPERT;
+    router_logits[invocation / 4][invocation % 4] = invocation < kExperts ? taken_value(push.residual, invocation) : NO_EXPERT;
   barrier();
   if (invocation < kExperts) rank_expert(invocation, kExperts, kUsed);
   barrier();
@@ -123,16 +113,17 @@ void choose_experts(uint invocation, uvec4 address, uint place, bool gives) {
   barrier();
 }
 
-// Behind the units of h.
+// Where the pairs of ids and weights lie, behind the units of h.
+uint choice_of(uint place) { return kUnitsOfAll * (kUnitWords / 2 + 1) + place; }
+
 void give_choice(uint invocation) {
   if (invocation >= kUsed) return;
   float sum = sum_of_shares(kExperts, kUsed, (push.routing & ROUTING_SIGMOID) != 0,
                             (push.routing & ROUTING_NORMED) != 0);
   uint id = expert_id[invocation];
   if (push.bias != uvec2(0)) Words(push.bias).at[invocation] = id;
-  uint tag = tag_of(this_stage);
-  uint weight = floatBitsToUint(weight_of_share(chosen_shares[invocation], sum, push.scale));
-  TaggedPairs(push.to).at[kUnitsOfAll * (kUnitWords / 2 + 1) + invocation] = uvec4(id, id ^ tag, weight, weight ^ tag);
+  float weight = weight_of_share(chosen_shares[invocation], sum, push.scale);
+  GivenPairs(push.to).at[choice_of(invocation)] = given(uvec2(id, floatBitsToUint(weight)));
 }
 
 void experts_gate(uint group) {
@@ -198,14 +189,13 @@ void experts_gate(uint group) {
 // Takes what give_choice gave.
 void take_choice(uint invocation) {
   if (invocation < kUsed) {
-    uint tag = tag_of(this_stage - push.from_back);
-    uvec4 pair;
+    uvec2 pair;
     for (uint polls = 0;; ++polls) {
-      pair = TaggedPairs(push.from).at[kUnitsOfAll * (kUnitWords / 2 + 1) + invocation];
-      if (((pair.x ^ pair.y ^ tag) | (pair.z ^ pair.w ^ tag)) == 0 || !look_again(polls)) break;
+      pair = GivenPairs(push.from).at[choice_of(invocation)];
+      if (!is_missing(pair) || !look_again(polls)) break;
     }
     expert_address[invocation] = Codes(push.w).at[2 * min(pair.x, kExperts - 1)];
-    expert_weight[invocation] = uintBitsToFloat(pair.z);
+    expert_weight[invocation] = uintBitsToFloat(pair.y);
   }
   barrier();
 }
@@ -225,8 +215,8 @@ void experts_down(uint group) {
   uint invocation = invocation_in_order(), lane = LANE % kExpertLanes;
   uint first_row = (group * kSets + invocation / kExpertLanes) * kDownRows;
   uint row_scales = kUnitsOfExpert / kScaleGroups, own_row = min(first_row + lane % kDownRows, push.n_out - 1);
-  uvec2 added = (push.flow & FLOW_RESIDUAL) != 0 ? Tagged(push.residual).at[own_row]
-                                                 : uvec2(floatBitsToUint(Floats(push.y).at[own_row]), 0);
+  uint added = (push.flow & FLOW_RESIDUAL) != 0 ? Given(push.residual).at[own_row]
+                                                : floatBitsToUint(Floats(push.y).at[own_row]);
   take_choice(invocation);
   uvec4 some[kDownRows * kDownLoads];
   uint some_halves[kDownRows * kDownLoads];
@@ -266,16 +256,12 @@ void experts_down(uint group) {
       }
     }
   }
-  if ((push.flow & FLOW_RESIDUAL) != 0) {
-    uint tag = tag_of(this_stage - push.residual_back);
-    for (uint polls = 0; (added.x ^ added.y) != tag && look_again(polls); ++polls)
-      added = Tagged(push.residual).at[own_row];
-  }
+  if ((push.flow & FLOW_RESIDUAL) != 0) added = taken_word(push.residual, own_row, added);
   float sum = sums[0];
   UNROLL for (uint r = 1; r < kDownRows; ++r)
     if (lane == r) sum = sums[r];
   if (lane < kDownRows && first_row + lane < push.n_out) {
-    precise float total = uintBitsToFloat(added.x) + sum;
+    precise float total = uintBitsToFloat(added) + sum;
     give(first_row + lane, total);
   }
   finish_stage();

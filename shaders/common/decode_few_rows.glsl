@@ -38,12 +38,8 @@ void PRODUCT_OF_FEW(uint first_row, uint first, uint n, uint slot, bool goes_on,
   uvec2 own = left_with(kValues);
   uint row = first_row + own.x;
   this_token = first + min(own.y, n - 1);
-  if (MATRICES == 1 && push.kind == STAGE_LINEAR_ADD && (push.flow & FLOW_RESIDUAL) != 0) {
-    // An earlier stage has given it, but this invocation may have read it too early.
-    uint tag = tag_of(this_stage - push.residual_back);
-    for (uint polls = 0; (residual.x ^ residual.y) != tag && look_again(polls); ++polls)
-      residual = Tagged(push.residual).at[first_result() + min(row, push.n_out - 1)];
-  }
+  if (MATRICES == 1 && push.kind == STAGE_LINEAR_ADD && (push.flow & FLOW_RESIDUAL) != 0)
+    residual = taken_word(push.residual, first_result() + min(row, push.n_out - 1), residual);
   if (lane >= kValues || own.y >= n || row >= push.n_out) return;
   float q_scale = token_scales[slot + own.y].s;
   int q_sum = token_sums[slot + own.y];
@@ -52,7 +48,7 @@ void PRODUCT_OF_FEW(uint first_row, uint first, uint n, uint slot, bool goes_on,
                     ternary_result(acc[(MATRICES - 1) * kValues], q_sum, q_scale, push.scale1)));
   } else {
     precise float result = ternary_result(acc[0], q_sum, q_scale, scale_of_row(row));
-    if (push.kind == STAGE_LINEAR_ADD) result = uintBitsToFloat(residual.x) + result;
+    if (push.kind == STAGE_LINEAR_ADD) result = uintBitsToFloat(residual) + result;
     give(row, result);
   }
 }

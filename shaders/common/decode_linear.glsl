@@ -21,7 +21,7 @@ uvec4 bits[kMostCodes];
 #ifdef GROUPS
 uint halves[kMostCodes];  // each has the scale of the codes
 #endif
-uvec2 residual;  // what the result of the set of rows at hand is added to, tagged or with 0
+uint residual;  // bits of what the result of the set of rows at hand is added to, or NOT_GIVEN
 
 // Of each vector in `tile` where these are several: its scale, and the sum of its integers.
 shared RowScale token_scales[kTokens];
@@ -157,12 +157,6 @@ void linear(uint group, bool gates, bool long_rows) {
     this_token = first;
   }
   uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;  // sixteen neighbours are also neighbouring lanes
-#ifdef GROUPS
-  if (kLooks && (push.flow & FLOW_FROM) != 0) {
-    if (kRounded != 0 && (push.flow & FLOW_FROM_ROUNDED) != 0) look_at_units(invocation, push.n_in / 64);
-    else look_at_vector(invocation, push.n_in / 4);
-  }
-#endif
   if (gates) load_gate(group);
   else if (long_rows) load_long(group);
   else load_short(group);
@@ -200,10 +194,7 @@ void round_apart(uint group, bool long_rows) {
   uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;
   load_weights(invocation, push.n_in / 4, loads_of(long_rows), is_normed(long_rows));
   RowScale scale = round_vector(invocation, long_rows);
-  if (gl_LocalInvocationID.x == 0) {
-    give_word(push.n_in / 4, floatBitsToUint(scale.s));
-    give_word(push.n_in / 4 + 1, uint(sum_of_shares()));
-  }
+  if (gl_LocalInvocationID.x == 0) give_scale(scale.s, sum_of_shares());
   finish_stage();
 }
 

@@ -1,6 +1,6 @@
 // How attention in decode.comp merges what workgroups find in chunks of keys. Part of decode_attention.glsl.
 
-// Of one token the results of chunks are handed over tagged, as those of stages are. Of several they lie in memory
+// Of one token the results of chunks are handed over tagged (decode.comp). Of several they lie in memory
 // that other kernels use too, and the workgroup that has a share of the chunks of some heads gives a flag, a tagged 0,
 // when its own are there.
 const bool kTagged = kTokens == 1;

@@ -27,13 +27,10 @@ void load_block(uint first_quad, uint invocation) {
     tile[invocation] = floatBitsToUint(Vectors(push.x).at[first_quad + invocation]);
     return;
   }
-  uint tag = tag_of(this_stage - push.from_back);
   for (uint polls = 0;; ++polls) {
-    uvec4 low = TaggedPairs(push.from).at[2 * (first_quad + invocation)];
-    uvec4 high = TaggedPairs(push.from).at[2 * (first_quad + invocation) + 1];
-    uvec4 wrong = uvec4(low.x ^ low.y, low.z ^ low.w, high.x ^ high.y, high.z ^ high.w) ^ tag;
-    tile[invocation] = uvec4(low.xz, high.xz);
-    if ((wrong.x | wrong.y | wrong.z | wrong.w) == 0 || !look_again(polls)) break;
+    uvec4 four = GivenQuads(push.from).at[first_quad + invocation];
+    tile[invocation] = four;
+    if (!is_missing(four) || !look_again(polls)) break;
   }
 }
 

@@ -1,8 +1,7 @@
 // Units that one stage of decode.comp hands over to the next as int8, where that has no norm and so needs
-// nothing of the row to round them. The words of int8 of all units lie one after the other, each tagged as a
-// value is, then those of the rest where there is one, and behind them the largest magnitude of each unit and the
-// sums of its integers, tagged too. That is a quarter of what the values would be, or a half, and every
-// workgroup of the next stage reads all of it.
+// nothing of the row to round them. The words of int8 of all units lie one after the other, then those of the rest
+// where there is one, and behind them for each unit its largest magnitude and the sum of its integers. That is a
+// quarter of what the values would be, or a half, and every workgroup of the next stage reads all of it.
 // Expects decode_vector.glsl.
 
 // Rows of a result of gates that are rounded together: those that a workgroup makes in a pass, or in some.
@@ -26,63 +25,51 @@ void give_unit(vec4 four, uint unit, uint n_units, bool is_there) {
   int sum = sum_of_both(rounded_four);
   UNROLL for (uint step = 1; step < kUnitWords; step *= 2) sum += shuffle_xor(sum, step);
   if (!is_there) return;
-  uint tag = tag_of(this_stage), bits = floatBitsToUint(largest), lane = LANE % kUnitWords;
-  uint word = packed(rounded_four.q);
-  Tagged(push.to).at[first_result() + unit * kUnitWords + lane] = uvec2(word, word ^ tag);
-  if (kRest != 0) {
-    word = packed(rounded_four.rest);
-    Tagged(push.to).at[first_result() + (n_units + unit) * kUnitWords + lane] = uvec2(word, word ^ tag);
-  }
+  uint lane = LANE % kUnitWords, at = first_result() + unit * kUnitWords + lane;
+  Given(push.to).at[at] = given(packed(rounded_four.q));
+  if (kRest != 0) Given(push.to).at[at + n_units * kUnitWords] = given(packed(rounded_four.rest));
   if (lane == 0)
-    TaggedPairs(push.to).at[first_result() / 2 + n_units * kPlanes * kUnitWords / 2 + unit] =
-        uvec4(bits, bits ^ tag, sum, uint(sum) ^ tag);
+    GivenPairs(push.to).at[(first_result() + n_units * kPlanes * kUnitWords) / 2 + unit] =
+        given(uvec2(floatBitsToUint(largest), sum));
 }
 
-const uint kUnitPairsAtOnce = 4;
+const uint kUnitQuadsAtOnce = 4;
 
-uint unit_pairs(uint units) { return units * kPlanes * kUnitWords / 2 + units; }
-
-#ifdef GROUPS
-void look_at_units(uint invocation, uint units) {
-  has_looked = true;
-  last_look = Tagged(push.from).at[2 * unit_pairs(units) - 1];
-  UNROLL for (uint i = 0; i < kUnitPairsAtOnce; ++i)
-    first_look[i] = TaggedPairs(push.from).at[min(invocation + i * gl_WorkGroupSize.x, unit_pairs(units) - 1)];
-}
-#endif
+// Quads of words of int8, and the pair of words behind them that the first unit has.
+uint unit_quads(uint units) { return units * kPlanes * kUnitWords / 4; }
+uint first_of_units(uint units) { return (first_input() + 4 * unit_quads(units)) / 2; }
 
 // Takes the units of the stage before into `tile`, unit_largest and unit_sums, and returns the largest
 // magnitude that this invocation has seen.
 float take_units(uint invocation, uint units) {
-  TaggedPairs input_ = TaggedPairs(push.from);
-  uint tag = tag_of(this_stage - push.from_back), word_pairs = units * kPlanes * kUnitWords / 2;
-  uint pairs = unit_pairs(units);
-  float largest = 0.0;
-  wait_for_input(first_input() + 2 * pairs - 1, tag);
-  for (uint first = invocation; first < pairs; first += kUnitPairsAtOnce * gl_WorkGroupSize.x) {
-    uvec4 some[kUnitPairsAtOnce];
+  GivenQuads input_ = GivenQuads(push.from);
+  GivenPairs of_units = GivenPairs(push.from);
+  uint quads = unit_quads(units), plane_quads = units * kUnitWords / 4, pairs = first_of_units(units);
+  wait_for_input(2 * (pairs + units) - 1);
+  uvec2 pair = of_units.at[pairs + min(invocation, units - 1)];  // on its way beside the others
+  for (uint first = invocation; first < quads; first += kUnitQuadsAtOnce * gl_WorkGroupSize.x) {
+    uvec4 some[kUnitQuadsAtOnce];
     for (uint polls = 0;; ++polls) {
-      uint wrong = 0;
-      UNROLL for (uint i = 0; i < kUnitPairsAtOnce; ++i)
-        some[i] = LOOKED(polls == 0 && first == invocation, first_look[i],
-                         input_.at[first_input() / 2 + min(first + i * gl_WorkGroupSize.x, pairs - 1)]);
-      UNROLL for (uint i = 0; i < kUnitPairsAtOnce; ++i)
-        wrong |= (some[i].x ^ some[i].y ^ tag) | (some[i].z ^ some[i].w ^ tag);
-      if (wrong == 0 || !look_again(polls)) break;
+      bool missing = false;
+      UNROLL for (uint i = 0; i < kUnitQuadsAtOnce; ++i)
+        some[i] = input_.at[first_input() / 4 + min(first + i * gl_WorkGroupSize.x, quads - 1)];
+      UNROLL for (uint i = 0; i < kUnitQuadsAtOnce; ++i) missing = missing || is_missing(some[i]);
+      if (!missing || !look_again(polls)) break;
     }
-    UNROLL for (uint i = 0; i < kUnitPairsAtOnce; ++i) {
-      uint pair = first + i * gl_WorkGroupSize.x, unit = pair / (kUnitWords / 2);
-      uint plane = unit < units ? 0 : 1, word = pair % (kUnitWords / 2) * 2;
-      uint to = first_word + (plane * kUnitWords + word) / 4 * unit_stride(units) + unit - plane * units;
-      if (pair < word_pairs) {
-        tile[to][word % 4] = some[i].x;
-        tile[to][word % 4 + 1] = some[i].z;
-      } else if (pair < pairs) {
-        unit_largest[first_unit + pair - word_pairs] = some[i].x;
-        unit_sums[first_unit + pair - word_pairs] = int(some[i].z);
-        largest = max(largest, uintBitsToFloat(some[i].x));
-      }
+    UNROLL for (uint i = 0; i < kUnitQuadsAtOnce; ++i) {
+      uint quad = first + i * gl_WorkGroupSize.x, plane = quad < plane_quads ? 0 : 1;
+      uint of_plane = quad - plane * plane_quads, unit = of_plane / (kUnitWords / 4);
+      uint place = (plane * kUnitWords + of_plane * 4 % kUnitWords) / 4;
+      if (quad < quads) tile[first_word + place * unit_stride(units) + unit] = some[i];
     }
+  }
+  float largest = 0.0;
+  for (uint unit = invocation; unit < units; unit += gl_WorkGroupSize.x) {
+    if (unit != invocation) pair = of_units.at[pairs + unit];
+    for (uint polls = 0; is_missing(pair) && look_again(polls); ++polls) pair = of_units.at[pairs + unit];
+    unit_largest[first_unit + unit] = pair.x;
+    unit_sums[first_unit + unit] = int(pair.y);
+    largest = max(largest, uintBitsToFloat(pair.x));
   }
   return largest;
 }

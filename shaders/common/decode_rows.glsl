@@ -49,12 +49,12 @@ void LOAD_AT(uint first_row, uint from, uint to) {
   }
 }
 
-// What the result of a lane is added to, tagged or with 0.
-uvec2 RESIDUAL_OF(uint first_row) {
+// The bits of what the result of a lane is added to, or NOT_GIVEN.
+uint RESIDUAL_OF(uint first_row) {
   uint row = min(first_row + LANE % LANES % ROWS, push.n_out - 1);
-  if (MATRICES == 2 || push.kind != STAGE_LINEAR_ADD) return uvec2(0);
-  if ((push.flow & FLOW_RESIDUAL) != 0) return Tagged(push.residual).at[first_result() + row];
-  return uvec2(floatBitsToUint(Floats(push.y).at[first_result() + row]), 0);
+  if (MATRICES == 2 || push.kind != STAGE_LINEAR_ADD) return 0;
+  if ((push.flow & FLOW_RESIDUAL) != 0) return Given(push.residual).at[first_result() + row];
+  return floatBitsToUint(Floats(push.y).at[first_result() + row]);
 }
 
 void LOAD(uint group) {
@@ -75,7 +75,7 @@ void PRODUCT(uint group, RowScale scale) {
 #endif
 #if TAKES_PASSES
   bool goes_on = pass + 1 < passes_of(group);
-  uvec2 next_residual = goes_on ? RESIDUAL_OF(first_row + a_pass) : uvec2(0);
+  uint next_residual = goes_on ? RESIDUAL_OF(first_row + a_pass) : 0;
 #endif
 #if MATRICES == 2
   for (uint t = 0; t < n_tokens(); ++t) {
@@ -158,12 +158,8 @@ void PRODUCT(uint group, RowScale scale) {
       up_sum = acc[CODES - ROWS + r];
     }
   uint row = first_row + lane;
-  if (MATRICES == 1 && push.kind == STAGE_LINEAR_ADD && (push.flow & FLOW_RESIDUAL) != 0) {
-    // An earlier stage has given it, but this invocation may have read it too early.
-    uint tag = tag_of(this_stage - push.residual_back);
-    for (uint polls = 0; (residual.x ^ residual.y) != tag && look_again(polls); ++polls)
-      residual = Tagged(push.residual).at[first_result() + min(first_row + lane % ROWS, push.n_out - 1)];
-  }
+  if (MATRICES == 1 && push.kind == STAGE_LINEAR_ADD && (push.flow & FLOW_RESIDUAL) != 0)
+    residual = taken_word(push.residual, first_result() + min(first_row + lane % ROWS, push.n_out - 1), residual);
   if (lane < ROWS && row < push.n_out) {
     int q_sum = vector_sum(MATRICES == 2);
     if (MATRICES == 2) {
@@ -177,7 +173,7 @@ void PRODUCT(uint group, RowScale scale) {
         give(row, result);
     } else {
       precise float result = ternary_result(sum, q_sum, scale.s, scale_of_row(row));
-      if (push.kind == STAGE_LINEAR_ADD) result = uintBitsToFloat(residual.x) + result;
+      if (push.kind == STAGE_LINEAR_ADD) result = uintBitsToFloat(residual) + result;
       give(row, result);
     }
   }

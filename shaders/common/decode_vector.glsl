@@ -25,34 +25,19 @@ void load_weights(uint invocation, uint words, uint loads, bool normed) {
   }
 }
 
-#ifdef GROUPS
-const uint kMostLooks = 2 * kNormLoads < 4 ? 4 : 2 * kNormLoads;
-uvec4 first_look[kMostLooks];
-
-void look_at_vector(uint invocation, uint words) {
-  has_looked = true;
-  last_look = Tagged(push.from).at[push.n_in - 1];
-  UNROLL for (uint i = 0; i < 2 * kNormLoads; ++i)
-    first_look[i] = TaggedPairs(push.from).at[i % 2 + 2 * min(invocation + i / 2 * gl_WorkGroupSize.x, words - 1)];
-}
-#endif
-
 // Polls COUNT of them, own_x[FIRST] and those behind it.
 #define TAKE(FIRST, COUNT)                                                                                \
   for (uint polls = 0;; ++polls) {                                                                        \
-    uvec4 pairs[2 * COUNT];                                                                               \
-    UNROLL for (uint i = 0; i < 2 * COUNT; ++i)                                                           \
-      pairs[i] = LOOKED(FIRST == 0 && polls == 0, first_look[min(i, kMostLooks - 1)],                     \
-                        input_.at[first_input() / 2 + i % 2 +                                             \
-                                  2 * min(invocation + (FIRST + i / 2) * gl_WorkGroupSize.x, words - 1)]);\
-    uint wrong = 0;                                                                                       \
+    uvec4 some[COUNT];                                                                                    \
+    UNROLL for (uint i = 0; i < COUNT; ++i)                                                               \
+      some[i] =                                                                                           \
+          input_.at[first_input() / 4 + min(invocation + (FIRST + i) * gl_WorkGroupSize.x, words - 1)];   \
+    bool missing = false;                                                                                 \
     UNROLL for (uint i = 0; i < COUNT; ++i) {                                                             \
-      uvec4 values = uvec4(pairs[2 * i].xz, pairs[2 * i + 1].xz);                                         \
-      uvec4 tags = values ^ uvec4(pairs[2 * i].yw, pairs[2 * i + 1].yw) ^ tag;                            \
-      wrong |= tags.x | tags.y | tags.z | tags.w;                                                         \
-      own_x[FIRST + i] = uintBitsToFloat(values);                                                         \
+      missing = missing || is_missing(some[i]);                                                           \
+      own_x[FIRST + i] = uintBitsToFloat(some[i]);                                                        \
     }                                                                                                     \
-    if (wrong == 0 || !look_again(polls)) break;                                                          \
+    if (!missing || !look_again(polls)) break;                                                            \
   }
 
 void take_vector(uint invocation, uint words, bool long_rows) {
@@ -61,10 +46,9 @@ void take_vector(uint invocation, uint words, bool long_rows) {
       own_x[i] = Vectors(push.x).at[first_input() / 4 + min(invocation + i * gl_WorkGroupSize.x, words - 1)];
     return;
   }
-  TaggedPairs input_ = TaggedPairs(push.from);
-  uint tag = tag_of(this_stage - push.from_back);
+  GivenQuads input_ = GivenQuads(push.from);
   // Those that round are few, so all their invocations may poll.
-  if (!kRoundsApart || push.kind != STAGE_ROUND) wait_for_input(first_input() + push.n_in - 1, tag);
+  if (!kRoundsApart || push.kind != STAGE_ROUND) wait_for_input(first_input() + push.n_in - 1);
   TAKE(0, kNormLoads)
   if (kNormLoads < kMostNormLoads && long_rows) TAKE(kNormLoads, kMoreNormLoads)
 }
