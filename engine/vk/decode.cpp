@@ -77,14 +77,16 @@ bool Decode::has_room(DecodeStages list) const {
 
 // Of so many bytes each. What is tagged begins as zeros: no tag fits a zero beside a zero. Chains share it,
 // of which a token may have several in each block, so that an epoch is one of all of them.
-std::shared_ptr<const DecodeMemory> Decode::memory(uint64_t progress, uint64_t chunks, uint64_t given) {
+std::shared_ptr<const DecodeMemory> Decode::memory(uint64_t progress, uint64_t chunks, uint64_t given,
+                                                   uint32_t n_tokens) {
   if (memory_) {
     const uint64_t had_progress = memory_->progress->size(), had_chunks = memory_->chunks->size(),
                    had_given = memory_->given->size();
     if (had_progress >= progress && had_chunks >= chunks && had_given >= given) return memory_;
     progress = std::max(progress, had_progress);
     chunks = std::max(chunks, had_chunks);
-    given = std::max(given, had_given);
+    // Passes of more tokens are likely to come, and programs keep the memory that they were recorded with.
+    given = n_tokens > 1 && given > had_given ? std::max(given, 2 * had_given) : std::max(given, had_given);
   }
   const auto zeros = [&](uint64_t bytes) { return upload(std::vector<std::byte>(bytes)); };
   return memory_ = std::make_shared<const DecodeMemory>(
@@ -163,7 +165,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   }
   const uint64_t given_bytes = list.given_bytes();
   result.memory = memory((kProgressHeader + uint64_t{n_stages} * kDoneStride) * sizeof(uint32_t), chunk_bytes,
-                         given_bytes);
+                         given_bytes, n_tokens);
   list.lay_flow(result.kernel->constant(CONSTANT_ROUNDED), result.memory->given->address(),
                 result.memory->chunks->address());
   const uint32_t most_polls = device_.use().host_weights != 0 ? kMostPollsOverALink : kMostPolls;

@@ -156,7 +156,8 @@ class Decode {
  private:
   DecodeDispatches lay_out(DecodeStages stages, bool chained);
   bool has_room(DecodeStages list) const;
-  std::shared_ptr<const DecodeMemory> memory(uint64_t progress, uint64_t chunks, uint64_t given);
+  std::shared_ptr<const DecodeMemory> memory(uint64_t progress, uint64_t chunks, uint64_t given,
+                                             uint32_t n_tokens);
   bool goes_on(const Kernel& kernel);
   std::unique_ptr<VulkanBuffer> allocate(uint64_t bytes);
   std::unique_ptr<VulkanBuffer> upload(std::span<const std::byte> bytes);
