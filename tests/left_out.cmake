@@ -16,11 +16,14 @@ if(NOT BITNET_SANITIZE)
     *SubgroupsOf8:*SubgroupsOf16:*VulkanEmulated:*HasTheBits*GpuEmulated:*Shortlist*GpuInteger:*Sampling*GpuInteger:*AttentionEquals*GpuInteger:*HeadOfEveryType*GpuInteger)
 elseif(BITNET_SANITIZE STREQUAL thread)
   # These have no threads but a driver's, or those of the CPU's thread pool, which other tests show.
-  leave_out(app_cast_test app_config_file_test app_exchange_test app_hostile_gguf_test app_keymap_test app_frame_pace_test
-            app_markdown_test app_options_test app_store_fault_test app_text_test app_transcript_test app_view_test
-            engine_cpu_blocks_test engine_cpu_kernels_test engine_cpu_linear_test engine_error_test engine_gguf_test
-            engine_i2s_test engine_layouts_test engine_model_test engine_sampler_test engine_vk_fault_test shaders_test
-            tokenizer_golden_test tokenizer_jinja_limits_test tokenizer_llama3_test tokenizer_pre_tokenizer_test tokenizer_spm_test
+  leave_out(app_cast_test app_code_colors_test app_config_file_test app_exchange_test app_frame_pace_test
+            app_hostile_gguf_test app_keymap_test app_markdown_test app_options_test app_output_file_test
+            app_part_file_test app_prompt_test app_store_fault_test app_text_test app_thinking_test
+            app_transcript_test app_view_test app_word_wrap_test engine_cpu_blocks_test engine_cpu_kernels_test
+            engine_cpu_linear_test engine_drafts_test engine_error_test engine_gguf_test engine_i2s_test
+            engine_json_reader_test engine_layouts_test engine_model_test engine_piece_order_test engine_sampler_test
+            engine_shared_memory_test engine_vk_fault_test shaders_test tokenizer_golden_test
+            tokenizer_jinja_limits_test tokenizer_llama3_test tokenizer_pre_tokenizer_test tokenizer_spm_test
             tokenizer_tokenizer_test CASES *)
   # The threads of kernels are the driver's own, and those of the CPU, which are the same for every instruction set, so one
   # will do that every x86-64 CPU has. Vulkan has threads where an engine is opened, and a session on it has none but where
