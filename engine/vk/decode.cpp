@@ -66,13 +66,13 @@ bool Decode::takes(const DecodeStages& stages) const {
 }
 
 // Whether there is memory for a chain of several tokens, which are not planned for: for what its stages give,
-// and as much again for all else.
+// of which memory() may take twice as much, and as much again for all else.
 bool Decode::has_room(DecodeStages list) const {
   if (list.n_tokens_ == 1) return true;
   if (list.rounds_apart()) list.round_apart();
   const uint64_t bytes = list.given_bytes();
   const bool is_there = memory_ && memory_->given->size() >= bytes;
-  return is_there || device_.use().most - device_.use().device >= 2 * bytes;
+  return is_there || device_.use().most - device_.use().device >= 3 * bytes;
 }
 
 // Of so many bytes each. What is tagged begins as zeros: no tag fits a zero beside a zero. Chains share it,

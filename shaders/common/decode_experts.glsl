@@ -98,7 +98,8 @@ int share_of_codes(uvec4 codes, uvec4 q0, uvec4 q1, uvec4 q2, uvec4 q3, int sum,
 void choose_experts(uint invocation, uvec4 address, uint place, bool gives) {
   bool sigmoid = (push.routing & ROUTING_SIGMOID) != 0;
   if (invocation < 4 * kExpertQuads)
-    router_logits[invocation / 4][invocation % 4] = invocation < kExperts ? taken_value(push.residual, invocation) : NO_EXPERT;
+    router_logits[invocation / 4][invocation % 4] =
+        invocation < kExperts ? taken_value(push.residual, invocation) : NO_EXPERT;
   barrier();
   if (invocation < kExperts) rank_expert(invocation, kExperts, kUsed);
   barrier();
