@@ -200,7 +200,7 @@ Terminal::Terminal(const Theme& theme, const std::string& log_file, bool mouse)
   terminal_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   nowhere_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
   end_by(SIGABRT);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers report these themselves
+#ifndef BITNET_SANITIZED  // sanitizers report these themselves
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) end_by(signal);
 #endif
   enter();

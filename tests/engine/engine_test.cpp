@@ -49,11 +49,7 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
     uint32_t subgroup_size = 0;
     bool emulate_matrices = false;
   };
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  const auto choices = {Kernels{IntegerDot::where_fast}};  // others show a sanitizer nothing new
-#else
   const auto choices = {Kernels{IntegerDot::where_fast}, {IntegerDot::never, 64}, {IntegerDot::never, 32, true}};
-#endif
   for (const auto& [dot, subgroup_size, emulate_matrices] : choices)
     for (const ChainedDecode chained : ways_to_decode(engine().device())) {
       EngineOptions options = on(current_device);

@@ -92,7 +92,7 @@ inline Groups packed_groups(Layout layout, uint32_t rows, uint32_t n_in, const u
   for (size_t r = 0; r < whole; r += kRowsTogether) {
     (layout == Layout::fives16 ? pack_fives16 : pack_groups16)(&all_codes[r * n_in], n_in,
                                                                &g.codes[r * row_bytes]);
-    pack_scales16(&all_scales[r * n_scales], n_scales, &g.scales[r * n_scales]);
+    pack_scales16(all_scales.data() + r * n_scales, n_scales, g.scales.data() + r * n_scales);
   }
   return g;
 }
