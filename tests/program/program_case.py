@@ -27,8 +27,9 @@ def run(*arguments, text=""):
 
 
 def start(*arguments):
+    """A program that waits where a page of its output has not been read, so that it cannot end before it is told to."""
     return subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, env=environment())
+                            stderr=subprocess.PIPE, pipesize=4096, env=environment())
 
 
 def read_tokens(process, count):
