@@ -24,10 +24,10 @@ struct RowShape {
 // short rows.
 enum class Loop { short_rows, gates, long_rows };
 
-// In a whole matrix lanes take one row of a token's product, or two where these want no more registers or several tokens
-// are multiplied together, since each row wants the vector from shared memory. Of gate and up, which are two matrices, a workgroup takes
-// several sets of rows in turn, and is faster with less of them on its way. Of long rows of one token
-// a workgroup takes so many that a large GPU runs all workgroups at a time, and is not half empty.
+// In a whole matrix lanes take one row of a token's product, or two where these want no more registers or several
+// tokens are multiplied together, since each row wants the vector from shared memory. Of gate and up, which are two
+// matrices, a workgroup takes several sets of rows in turn, and is faster with less of them on its way. Of long rows of
+// one token a workgroup takes so many that a large GPU runs all workgroups at a time, and is not half empty.
 RowShape trits_shape(const Device& device, const DecodeShape::Rows& r, uint32_t workgroup_size,
                      uint32_t n_tokens, bool together, Loop loop) {
   // uvec4 of codes that wait in registers; those of the norm's weights are free where there is none. Fewer
