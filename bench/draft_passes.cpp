@@ -4,7 +4,7 @@
 // tokens are right, and as many are tried as pay.
 //
 //   draft_passes FILE [--device NAME] [--depth 32] [--tokens 256] [--runs 5] [--sampled] [--threads N]
-//   [--sizes 2,4] [--right 1,0.9,0.5] [--together]
+//   [--sizes 2,4] [--right 1,0.9,0.5]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,6 @@ struct Settings {
   SamplerParams sampler;
   std::vector<double> sizes{1, 2, 3, 4, 6, 8, 16};  // of passes; a token alone is always the first
   std::vector<double> rights;
-  bool few_together = false;  // KernelOptions
 };
 
 struct Decoded {
@@ -69,7 +68,7 @@ struct Measured {
 Measured measure(const Settings& s, std::vector<int32_t>& prompt, const std::vector<int32_t>* text,
                  uint32_t draft_tokens) {
   EngineOptions options = s.engine;
-  options.kernels = share({.few_together = s.few_together, .draft_tokens = draft_tokens});
+  options.kernels = share({.draft_tokens = draft_tokens});
   const auto engine = Engine::open(*open_model(s.file), options);
   const auto session = Session::create(*engine, s.depth + 2 * s.tokens);
   for (uint32_t i = static_cast<uint32_t>(prompt.size()); i < s.depth; ++i)
@@ -147,8 +146,6 @@ int main(int argc, char** argv) {
       s.rights = numbers(value());
     else if (args[i] == "--threads")
       s.engine.threads = static_cast<uint32_t>(std::stoul(value()));
-    else if (args[i] == "--together")
-      s.few_together = true;
     else if (args[i] == "--sampled")
       s.sampler = {.temperature = 0.8F, .top_k = 40, .top_p = 0.95F, .seed = 1};
     else

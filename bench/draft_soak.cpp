@@ -4,7 +4,7 @@
 // themselves, by their caller or by a cancel. Then each turn is taken once more while another thread cancels
 // it again and again, whatever is being done, and it goes on: in the end there must be the same timeline.
 //
-//   draft_soak FILE [--device NAME] [--cases 1000] [--seed 1] [--together]
+//   draft_soak FILE [--device NAME] [--cases 1000] [--seed 1]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -148,7 +148,7 @@ class Soak {
   uint32_t n_vocab_;
 };
 
-int run(const std::string& file, EngineOptions options, uint32_t cases, uint32_t seed, bool few_together) {
+int run(const std::string& file, EngineOptions options, uint32_t cases, uint32_t seed) {
   struct Opened {
     std::unique_ptr<Engine> engine;
     std::unique_ptr<Session> session;
@@ -156,7 +156,7 @@ int run(const std::string& file, EngineOptions options, uint32_t cases, uint32_t
   std::map<uint32_t, Opened> opened;  // by the tokens of each guess
   const auto checkpoint = open_model(file);
   for (const uint32_t n : {1U, 3U, 7U, 8U, 15U}) {
-    options.kernels = share({.few_together = few_together, .draft_tokens = n});
+    options.kernels = share({.draft_tokens = n});
     Opened& o = opened[n];
     o.engine = Engine::open(*checkpoint, options);
     o.session = Session::create(*o.engine, 64);
@@ -193,7 +193,6 @@ int main(int argc, char** argv) {
   std::string file;
   bitnet::EngineOptions options;
   uint32_t cases = 1000, seed = 1;
-  bool few_together = false;
   const std::vector<std::string> args(argv + 1, argv + argc);
   for (size_t i = 0; i < args.size(); ++i) {
     const auto value = [&] { return i + 1 < args.size() ? args[++i] : std::string("1"); };
@@ -203,10 +202,8 @@ int main(int argc, char** argv) {
       cases = static_cast<uint32_t>(std::stoul(value()));
     else if (args[i] == "--seed")
       seed = static_cast<uint32_t>(std::stoul(value()));
-    else if (args[i] == "--together")
-      few_together = true;
     else
       file = args[i];
   }
-  return run(file, options, cases, seed, few_together);
+  return run(file, options, cases, seed);
 }

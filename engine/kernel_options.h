@@ -44,9 +44,6 @@ struct KernelOptions {
   // With subgroups of 32 in shared memory: attention works as where a device multiplies matrices of F16, in plain
   // arithmetic, for tests where no device does.
   bool emulate_matrices = false;
-  // In the chain of decode a workgroup norms and rounds the vectors of 2 to 4 tokens together. It is faster, and off
-  // until GPUs have been seen to give the right bits with it (../bench/SPEED.md).
-  bool few_together = false;
   HostWeights host_weights = HostWeights::fast;
   // Overwrite copied weights once they are used, so that whoever is late is found, and let each expert that is
   // missed take a place on the device.

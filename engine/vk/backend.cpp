@@ -40,7 +40,7 @@ class VulkanBackend : public Backend {
         kernels_(device_, pipelines_.handle(),
                  use_integer_dot(device_.info(), kernels_of(options).integer_dot),
                  use_matrix(device_.info(), kernels_of(options).integer_dot),
-                 kernels_of(options).emulate_matrices, kernels_of(options).few_together),
+                 kernels_of(options).emulate_matrices),
         transfer_(device_),
         stream_(device_, kernels_of(options).host_weights, kernels_of(options).poison_slots),
         places_(device_, transfer_, kernels_of(options).poison_slots),

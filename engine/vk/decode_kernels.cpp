@@ -24,12 +24,12 @@ struct RowShape {
 // short rows.
 enum class Loop { short_rows, gates, long_rows };
 
-// In a whole matrix lanes take one row of a token's product, or two where these want no more registers or several
-// tokens are multiplied together, since each row wants the vector from shared memory. Of gate and up, which are two
-// matrices, a workgroup takes several sets of rows in turn, and is faster with less of them on its way. Of long rows of
-// one token a workgroup takes so many that a large GPU runs all workgroups at a time, and is not half empty.
+// In a whole matrix lanes take one row of a token's product, or two where these want no more registers, since
+// each row wants the vector from shared memory. Of gate and up, which are two matrices, a workgroup takes
+// several sets of rows in turn, and is faster with less of them on its way. Of long rows of one token
+// a workgroup takes so many that a large GPU runs all workgroups at a time, and is not half empty.
 RowShape trits_shape(const Device& device, const DecodeShape::Rows& r, uint32_t workgroup_size,
-                     uint32_t n_tokens, bool together, Loop loop) {
+                     uint32_t n_tokens, Loop loop) {
   // uvec4 of codes that wait in registers; those of the norm's weights are free where there is none. Fewer
   // lanes a row are fewer workgroups, each of which reads the whole vector.
   const bool gates = loop == Loop::gates;
@@ -41,7 +41,7 @@ RowShape trits_shape(const Device& device, const DecodeShape::Rows& r, uint32_t 
   uint32_t lanes = std::min(8U, most_lanes);
   while (lanes < most_lanes && codes(lanes, 1) > most_codes) lanes *= 2;
   const uint32_t with_two = codes(2 * lanes, 2), with_one = codes(lanes, 1);
-  const bool pays = n_tokens == 1 ? with_two <= std::max(kFewCodes, with_one) : together;
+  const bool pays = n_tokens == 1 ? with_two <= std::max(kFewCodes, with_one) : n_tokens > ROUNDED_HERE;
   uint32_t rows = pays && 2 * lanes <= most_lanes ? 2 : 1;
   lanes *= rows;
   if (n_tokens == 1 && loop == Loop::long_rows) {
@@ -99,10 +99,10 @@ RowShape blocks_shape(const Device& device, const DecodeShape::Rows& r, uint32_t
 }
 
 RowShape row_shape(const Device& device, const DecodeShape::Weights& w, const DecodeShape::Rows& r,
-                   uint32_t workgroup_size, uint32_t n_tokens, bool together, Loop loop) {
+                   uint32_t workgroup_size, uint32_t n_tokens, Loop loop) {
   if (n_tokens > 1 && loop == Loop::gates) loop = Loop::short_rows;
   if (w.layout == Layout::blocks) return blocks_shape(device, r, w.bits);
-  if (w.layout == Layout::trits) return trits_shape(device, r, workgroup_size, n_tokens, together, loop);
+  if (w.layout == Layout::trits) return trits_shape(device, r, workgroup_size, n_tokens, loop);
   return w.rest == 0 ? one_plane_shape(device, r, loop) : two_plane_shape(device, r, workgroup_size);
 }
 
@@ -170,13 +170,13 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
                                     : 64 * (head_units + of_sums) + (tokens == 1 ? 0 : tokens * head_units);
   const uint32_t of_merge = 64 * (shape.heads.head_dim / 4 / merge_parts(shape.heads) + 1);
   const uint32_t of_delta = delta.n_head_v != 0 ? 3 * kDeltaParts * (size / kDeltaParts / 4) : 0;
-  // A workgroup multiplies the vectors of several tokens together, which lie in shared memory, even long ones.
+  const RowShape rows = row_shape(device_, w, shape.rows, size, tokens, Loop::short_rows),
+                 gate_rows = row_shape(device_, w, shape.rows, size, tokens, Loop::gates),
+                 long_rows = row_shape(device_, w, shape.long_rows, size, tokens, Loop::long_rows);
+  // Where vectors are rounded apart, several long ones lie in shared memory together.
   constexpr uint32_t kMostTogether = 4, kMostBytes = 32 << 10;
-  const bool together = w.layout == Layout::trits && (tokens > ROUNDED_HERE || (tokens > 1 && few_together_));
-  const uint32_t vectors = together ? std::clamp(kMostBytes / std::max(1U, n_long), 1U, kMostTogether) : 1;
-  const RowShape rows = row_shape(device_, w, shape.rows, size, tokens, together, Loop::short_rows),
-                 gate_rows = row_shape(device_, w, shape.rows, size, tokens, together, Loop::gates),
-                 long_rows = row_shape(device_, w, shape.long_rows, size, tokens, together, Loop::long_rows);
+  const bool apart = tokens > ROUNDED_HERE && w.layout == Layout::trits;
+  const uint32_t together = apart ? std::clamp(kMostBytes / std::max(1U, n_long), 1U, kMostTogether) : 1;
   c.insert({{CONSTANT_LANES, rows.lanes},
             {CONSTANT_LOADS, rows.loads},
             {CONSTANT_NORM_LOADS, ceil_div(shape.rows.n_in / 4, size)},
@@ -196,10 +196,9 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
             {CONSTANT_HEAD_INPUT, shape.head_input},
             {CONSTANT_WINDOW, shape.windows ? 1 : 0},
             {CONSTANT_TOKENS, tokens},
-            {CONSTANT_FEW_TOGETHER, few_together_ ? 1 : 0},
             {CONSTANT_STAGES, shape.stages},
             {CONSTANT_TILE,
-             std::max({vectors * vector_words(w, n_long), tokens * vector_words(w, shape.rows.n_in),
+             std::max({together * vector_words(w, n_long), tokens * vector_words(w, shape.rows.n_in),
                        of_attention, of_merge, of_delta, shape.rotated / 4})}});
   c.insert({{CONSTANT_CONV, delta.n_head_v != 0 ? delta.n_conv : 0},
             {CONSTANT_DELTA_DIM, delta.n_head_v != 0 ? delta.head_dim : 4 * kDeltaParts}});

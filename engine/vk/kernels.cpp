@@ -94,13 +94,12 @@ bool has_blocks(TensorType type) {
 }
 
 VulkanKernels::VulkanKernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool matrix,
-                             bool emulate_matrices, bool few_together)
+                             bool emulate_matrices)
     : device_(d),
       cache_(cache),
       integer_dot_(integer_dot),
       matrix_(matrix),
-      emulate_matrices_(emulate_matrices && d.shared_subgroups()),
-      few_together_(few_together) {}
+      emulate_matrices_(emulate_matrices && d.shared_subgroups()) {}
 
 const Kernel& VulkanKernels::argmax() { return kernel(Shader::argmax, {}); }
 const Kernel& VulkanKernels::argmax_merge() { return kernel(Shader::argmax_merge, {}); }

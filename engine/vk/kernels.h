@@ -105,8 +105,7 @@ struct StageRows {
 struct VulkanKernels {
   // The arguments say which build of the kernels that multiply int8 is used. Requires: the device has what
   // that needs.
-  VulkanKernels(const Device& device, VkPipelineCache cache, bool integer_dot, bool matrix, bool emulate_matrices,
-                bool few_together);
+  VulkanKernels(const Device& device, VkPipelineCache cache, bool integer_dot, bool matrix, bool emulate_matrices);
 
   // Each kernel is made when it is first asked for, that is when a program that uses it is first recorded.
   const Kernel& argmax();
@@ -211,7 +210,6 @@ struct VulkanKernels {
   const bool integer_dot_;
   const bool matrix_;
   const bool emulate_matrices_;
-  const bool few_together_;  // KernelOptions::few_together
   std::map<std::pair<Shader, Specialisation>, Kernel> kernels_;
   double seconds_compiling_ = 0;
   mutable std::map<Shader, SharedMemory> shared_memory_;

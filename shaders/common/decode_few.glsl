@@ -1,17 +1,9 @@
-// Ternary products of several tokens as stages of decode.comp, where rows have one scale. A workgroup multiplies its
-// codes with the vectors of kBatch tokens together, which lie in `tile`; gate and up have the vectors of all tokens
-// there. Where tokens are more than ROUNDED_HERE, a stage of its own rounds the vectors, with a workgroup for each token,
-// and hands over the int8 as words, and behind them the scale and the sum. So the workgroups of the product, which are
-// many, neither norm nor read four times the bytes. Each further stage takes time, so that pays where tokens are many.
-// With kFewTogether those of fewer tokens are rounded by each workgroup of the product, several together.
+// Ternary products of more tokens than ROUNDED_HERE as stages of decode.comp, where rows have one scale. A stage of its
+// own rounds the vectors, with a workgroup for each token, and hands over the int8 as words, and behind them the scale
+// and the sum. So the workgroups of the product, which are many, neither norm nor read four
+// times the bytes. They multiply their codes with the vectors of kBatch tokens together, which lie in `tile`; gate and
+// up have the vectors of all tokens there. Each further stage takes time, so this pays where tokens are many.
 const uint kBatch = 4;
-
-const bool kRoundsFew = kTokens > 1 && !kRoundsApart && kFewTogether != 0;
-// How many vectors a workgroup rounds together, short ones and long ones: as many as there are registers for.
-const uint kAtOnceShort = kNormLoads <= 2 ? 4 : 2, kAtOnceLong = kMostNormLoads <= 7 ? 2 : 1;
-// Each subgroup's shares of the sum of squares and the largest of these vectors, and of the sum of the integers.
-shared vec2 few_shares[kRoundsFew ? kBatch : 1][kRoundsFew ? kMostSubgroups : 1];
-shared int few_sums[kRoundsFew ? kBatch : 1][kRoundsFew ? kMostSubgroups : 1];
 
 // Words that a rounded vector takes.
 uint rounded_stride() { return push.n_in / 4 + 4; }

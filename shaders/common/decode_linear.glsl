@@ -4,8 +4,8 @@
 //
 // Of several tokens a workgroup loads its codes once. They stay in registers while it takes the vectors one
 // after the other, each in place of the one before. Gate and up, of which a workgroup takes several sets of rows
-// in turn, are multiplied with the vectors of all tokens, which lie in `tile` together. Of more than ROUNDED_HERE, and
-// with kFewTogether of all, the products of whole matrices are those of decode_few.glsl.
+// in turn, are multiplied with the vectors of all tokens, which lie in `tile` together. Of more than ROUNDED_HERE the
+// products of whole matrices are those of decode_few.glsl.
 //
 // Code is as precious as registers here: a workgroup runs through each stage once, so a chain whose
 // instructions do not fit into the cache for them (about 128 KB on an H200) waits for instructions. What does
@@ -71,12 +71,7 @@ uint place_of_word(uint at, uint units) {
 #define RESIDUAL_OF residual_of_short
 #define PRODUCT product_short
 #define PRODUCT_OF_FEW product_of_few_short
-#define ROUND_FEW round_few_short
-#define BRING_FEW bring_few_short
 #define FEW few_short
-#define LONG_ROWS false
-#define NORM_LOADS kNormLoads
-#define AT_ONCE kAtOnceShort
 #define LANES kLanes
 #define ROWS kRows
 #define LOADS kLoads
@@ -88,12 +83,7 @@ uint place_of_word(uint at, uint units) {
 #define RESIDUAL_OF residual_of_long
 #define PRODUCT product_long
 #define PRODUCT_OF_FEW product_of_few_long
-#define ROUND_FEW round_few_long
-#define BRING_FEW bring_few_long
 #define FEW few_long
-#define LONG_ROWS true
-#define NORM_LOADS kMostNormLoads
-#define AT_ONCE kAtOnceLong
 #define LANES kLanesLong
 #define ROWS kRowsLong
 #define LOADS kLoadsLong
@@ -105,12 +95,7 @@ uint place_of_word(uint at, uint units) {
 #define RESIDUAL_OF residual_of_gate
 #define PRODUCT product_gate
 #define PRODUCT_OF_FEW product_of_few_gate
-#define ROUND_FEW round_few_gate
-#define BRING_FEW bring_few_gate
 #define FEW few_gate
-#define LONG_ROWS false
-#define NORM_LOADS kNormLoads
-#define AT_ONCE kAtOnceShort
 #define LANES kLanesGate
 #define ROWS kRowsGate
 #define LOADS kLoadsGate
@@ -232,7 +217,7 @@ void linear(uint group) {
   linear(group, gates, long_rows);
 #else
   if (kRoundsApart && push.kind == STAGE_ROUND) round_apart(group, long_rows);
-  else if (kRoundsApart || kRoundsFew) linear_of_few(group, gates, long_rows);
+  else if (kRoundsApart) linear_of_few(group, gates, long_rows);
   else if (gates) linear(group, true, false);
   else if (long_rows) linear(group, false, true);
   else linear(group, false, false);

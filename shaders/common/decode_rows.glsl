@@ -1,14 +1,10 @@
 // The part of decode_linear.glsl that depends on how many lanes share rows and how long these are. It is
 // included once for each shape of loop, after the definition of:
-//   LOAD, LOAD_AT, FIRST_ROW, RESIDUAL_OF, PRODUCT, PRODUCT_OF_FEW, ROUND_FEW, BRING_FEW, FEW  the names of its
-//               functions
+//   LOAD, LOAD_AT, FIRST_ROW, RESIDUAL_OF, PRODUCT, PRODUCT_OF_FEW, FEW  the names of the functions
 //   LANES       lanes that share rows
 //   ROWS        rows of the result that they share, no more than LANES, so that what a lane reads from shared
 //               memory serves them all
 //   LOADS       uvec4 of a row that each of them takes
-//   LONG_ROWS   whether rows are long
-//   NORM_LOADS  vec4 of a row that an invocation norms
-//   AT_ONCE     vectors of these that are rounded together
 //   MATRICES    1: plain, or added to y; 2: act(gate) * up, the rows n_out of gate before those of up
 #define CODES (MATRICES * ROWS)  // rows of codes: of gate, then of up
 #if defined(GROUPS) && MATRICES == 2
@@ -203,11 +199,6 @@ void PRODUCT(uint group, RowScale scale) {
 #undef RESIDUAL_OF
 #undef PRODUCT
 #undef PRODUCT_OF_FEW
-#undef ROUND_FEW
-#undef BRING_FEW
-#undef LONG_ROWS
-#undef NORM_LOADS
-#undef AT_ONCE
 #undef FEW
 #undef LANES
 #undef ROWS
