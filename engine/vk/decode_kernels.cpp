@@ -274,9 +274,8 @@ bool VulkanKernels::has_decode(const DecodeShape& shape) const {
   const bool is_plain = shape.weights.layout != Layout::blocks && shape.weights.rest == 0 &&
                         shape.delta.n_head_v == 0 && shape.rotated == 0 && !shape.windows &&
                         shape.experts.n_expert == 0;
-  return device_.is_gpu() && device_.subgroup_shuffle() && device_.has_addresses() &&
-         device_.subgroup_size() <= 64 && c.at(CONSTANT_WORKGROUP_SIZE) % 64 == 0 &&
-         (shape.experts.n_expert == 0 || has_experts(shape, c)) &&
+  return device_.is_gpu() && device_.has_addresses() && device_.subgroup_size() <= 64 &&
+         c.at(CONSTANT_WORKGROUP_SIZE) % 64 == 0 && (shape.experts.n_expert == 0 || has_experts(shape, c)) &&
          !(attends_in_matrices(shape.heads) && shape.weights.layout == Layout::blocks) &&
          std::max(c.at(CONSTANT_LOADS_LONG), c.at(CONSTANT_NORM_LOADS_LONG)) <= kMostLoads &&
          fits(shape, c) &&

@@ -40,7 +40,7 @@ void Device::choose_subgroups(uint32_t wanted) {
     throw Error(
         ErrorKind::usage,
         fmt::format("there are no kernels for subgroups of {} lanes, but of 8, 16, 32 and 64", wanted));
-  shared_subgroups_ = wanted != 0 || !physical_.subgroup_arithmetic;
+  shared_subgroups_ = wanted != 0 || !physical_.has_subgroups;
   subgroup_size_ = wanted != 0         ? wanted
                    : shared_subgroups_ ? kSharedSubgroupSize
                                        : physical_.info.subgroup_size;

@@ -33,7 +33,6 @@ class Device {
   bool shared_subgroups() const { return shared_subgroups_; }
   uint32_t subgroup_size() const { return subgroup_size_; }
   uint32_t min_subgroup_size() const { return min_subgroup_size_; }
-  bool subgroup_shuffle() const { return shared_subgroups_ || physical_.subgroup_shuffle; }
   const std::optional<MatrixShape>& int8_matrix() const { return physical_.int8_matrix; }
   bool half_matrix() const { return physical_.half_matrix && is_gpu_ && !shared_subgroups_; }
   bool has_addresses() const { return physical_.addresses; }

@@ -321,7 +321,7 @@ Specialisation VulkanKernels::quantise_constants(const Matrix& w, const Norm& no
 bool VulkanKernels::is_loaded_once(const Matrix& w, const Norm& norm) const {
   constexpr uint32_t kMostLoads = 4;  // of each share: 16 of an invocation
   const uint32_t size = wide(device_).at(CONSTANT_WORKGROUP_SIZE);
-  return device_.is_gpu() && device_.subgroup_shuffle() && !device_.shared_subgroups() &&
+  return device_.is_gpu() && !device_.shared_subgroups() &&
          device_.subgroup_size() >= (w.layout == Layout::groups ? 16U : 8U) &&
          size >= 4 * device_.subgroup_size() && w.input != Input::int16_units &&
          norm.kind != Norm::Kind::layer && w.n_in <= 4 * kMostLoads * size;

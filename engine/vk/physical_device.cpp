@@ -88,8 +88,8 @@ std::optional<MatrixShape> find_int8_matrix(std::span<const VkCooperativeMatrixP
 // kernels expect. With less shared memory the blocks of a token would be no chain, which is worth more.
 bool has_half_matrix(const PhysicalDevice& d, std::span<const VkCooperativeMatrixPropertiesKHR> all) {
   constexpr uint32_t kLeastSharedMemory = 48 << 10;
-  if (d.info.subgroup_size != 2 * HALF_SIDE || d.min_subgroup_size != 2 * HALF_SIDE || !d.subgroup_arithmetic ||
-      !d.subgroup_shuffle || d.limits.maxComputeSharedMemorySize < kLeastSharedMemory)
+  if (d.info.subgroup_size != 2 * HALF_SIDE || d.min_subgroup_size != 2 * HALF_SIDE || !d.has_subgroups ||
+      d.limits.maxComputeSharedMemorySize < kLeastSharedMemory)
     return false;
   return std::ranges::any_of(all, [](const auto& p) {
     return p.AType == VK_COMPONENT_TYPE_FLOAT16_KHR && p.BType == VK_COMPONENT_TYPE_FLOAT16_KHR &&
@@ -129,11 +129,10 @@ void find_features(VkInstance instance, uint32_t api_version, PhysicalDevice& d)
 
 void describe_subgroups(const VkPhysicalDeviceSubgroupProperties& subgroup, uint32_t api_version,
                         PhysicalDevice& d) {
-  constexpr VkSubgroupFeatureFlags kArithmetic =
-      VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
-  d.subgroup_arithmetic = (subgroup.supportedOperations & kArithmetic) == kArithmetic &&
-                          (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT);
-  d.subgroup_shuffle = (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0;
+  constexpr VkSubgroupFeatureFlags kUsed =
+      VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
+  d.has_subgroups = (subgroup.supportedOperations & kUsed) == kUsed &&
+                    (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT);
   d.info.subgroup_size = subgroup.subgroupSize;
   d.min_subgroup_size = subgroup.subgroupSize;
   if (api_version < VK_API_VERSION_1_3 &&

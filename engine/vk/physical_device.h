@@ -30,8 +30,7 @@ struct PhysicalDevice {
   uint32_t queue_family = 0;
   std::optional<uint32_t> copy_family;  // does nothing but copies, which then run beside kernels
   uint32_t min_subgroup_size = 0;       // lanes; where the driver may choose, the fewest
-  bool subgroup_arithmetic = false;
-  bool subgroup_shuffle = false;
+  bool has_subgroups = false;           // whose lanes add up and shuffle, in kernels
   bool timelines = false;              // has semaphores that count
   bool addresses = false;              // shaders may follow the address of a buffer
   bool integer_dot_extension = false;  // has it as VK_KHR_shader_integer_dot_product, on Vulkan 1.2

@@ -7,10 +7,18 @@
 #define SUBGROUP gl_SubgroupID
 #define N_SUBGROUPS gl_NumSubgroups
 #define LANE gl_SubgroupInvocationID
-#define subgroup_add subgroupAdd
 #define subgroup_max subgroupMax
 #define shuffle_xor subgroupShuffleXor
 #define meet_in_subgroup subgroupBarrier
+
+float subgroup_add(float v) { return subgroupAdd(v); }
+
+// Not subgroupAdd: NVIDIA's driver 580.159 makes a wrong sum of that where it compiles some chains of decode for an
+// H200, the same each time (../../bench/SPEED.md).
+int subgroup_add(int v) {
+  UNROLL for (uint step = gl_SubgroupSize / 2; step > 0; step /= 2) v += subgroupShuffleXor(v, step);
+  return v;
+}
 #else
 layout(constant_id = CONSTANT_SUBGROUP_SIZE) const uint kSubgroupSize = 32;
 #define SUBGROUP_SIZE kSubgroupSize

@@ -187,9 +187,13 @@ WRAPPED(void, vkGetPhysicalDeviceQueueFamilyProperties, VkPhysicalDevice device,
 // Refuses a kernel that asks for what is missing.
 WRAPPED(VkResult, vkCreateShaderModule, VkDevice device, const VkShaderModuleCreateInfo* info,
         const VkAllocationCallbacks* callbacks, VkShaderModule* module) {
-  constexpr uint32_t kCapability = 17 | 2 << 16, kSubgroupArithmetic = 63;  // OpCapability and its operand
-  for (size_t at = 5; what_is_missing().subgroup_arithmetic && info->pCode[at] == kCapability; at += 2)
-    if (info->pCode[at + 1] == kSubgroupArithmetic) return VK_ERROR_FEATURE_NOT_PRESENT;
+  constexpr uint32_t kCapability = 17 | 2 << 16, kArithmetic = 63,
+                     kShuffles = 65;  // OpCapability and its operands
+  const Without& without = what_is_missing();
+  for (size_t at = 5; info->pCode[at] == kCapability; at += 2)
+    if ((without.subgroup_arithmetic && info->pCode[at + 1] == kArithmetic) ||
+        (without.subgroup_shuffles && info->pCode[at + 1] == kShuffles))
+      return VK_ERROR_FEATURE_NOT_PRESENT;
   const auto given = fault("vkCreateShaderModule");
   return given ? *given : __real_vkCreateShaderModule(device, info, callbacks, module);
 }
@@ -199,8 +203,11 @@ WRAPPED(void, vkGetPhysicalDeviceProperties2, VkPhysicalDevice device,
   if (what_is_missing().buffers) properties->properties.limits.maxPerStageDescriptorStorageBuffers = 4;
   auto* subgroups = in_chain<VkPhysicalDeviceSubgroupProperties>(
       properties->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES);
-  if (what_is_missing().subgroup_arithmetic && subgroups)
-    subgroups->supportedOperations = VK_SUBGROUP_FEATURE_BASIC_BIT;
+  if (!subgroups) return;
+  if (what_is_missing().subgroup_arithmetic)
+    subgroups->supportedOperations &= ~VkFlags{VK_SUBGROUP_FEATURE_ARITHMETIC_BIT};
+  if (what_is_missing().subgroup_shuffles)
+    subgroups->supportedOperations &= ~VkFlags{VK_SUBGROUP_FEATURE_SHUFFLE_BIT};
 }
 WRAPPED(void, vkGetPhysicalDeviceFeatures2, VkPhysicalDevice device, VkPhysicalDeviceFeatures2* features) {
   __real_vkGetPhysicalDeviceFeatures2(device, features);

@@ -24,7 +24,9 @@ struct Without {
   bool compute_queue = false;
   bool buffers = false;  // more of a kernel than the four that Vulkan promises
   bool integer_dot = false;
-  bool subgroup_arithmetic = false;  // kernels that ask for it are refused
+  // Of subgroups; kernels that ask for it are refused.
+  bool subgroup_arithmetic = false;
+  bool subgroup_shuffles = false;
   bool timelines = false;            // semaphores that count
   bool device_scope = false;         // of the Vulkan memory model
 };

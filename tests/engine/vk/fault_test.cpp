@@ -247,9 +247,11 @@ TEST_F(VulkanFault, ADeviceWithoutIntegerDotGivesTheSameAnswer) {
   EXPECT_THAT(failure([&] { open(); }), HasSubstr("integer dot"));
 }
 
-TEST_F(VulkanFault, ADeviceWithoutSubgroupArithmeticGivesTheSameAnswer) {
+TEST_F(VulkanFault, ADeviceWithoutSubgroupArithmeticOrShufflesGivesTheSameAnswer) {
   const std::vector<int32_t> whole = answer(*open());
   vk_faults::set({.subgroup_arithmetic = true});
+  EXPECT_EQ(answer(*open()), whole);
+  vk_faults::set({.subgroup_shuffles = true});
   EXPECT_EQ(answer(*open()), whole);
 }
 
