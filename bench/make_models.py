@@ -73,6 +73,8 @@ PRESETS = {
     "llama-70b": Preset("llama", 80, 8192, 28672, 64, 8, 128, 128256, 8192, 5e5, 1e-5, "i2_s", "f16", "f16", "llama3"),
     "falcon-e-3b": Preset("llama", 32, 2048, 13312, 16, 2, 128, 32768, 32768, 500042, 1e-5, "i2_s", "f16", "f16",
                           "falcon_e"),
+    "falcon3-1b": Preset("llama", 18, 2048, 8192, 8, 4, 256, 131072, 4096, 1000042, 1e-6, "i2_s", "f16", "f16",
+                         "falcon3"),
     # Trained with a scale for 128 weights, which the blocks of Q2_0 have twice.
     "bonsai-8b": Preset("qwen3", 36, 4096, 12288, 32, 8, 128, 151669, 65536, 1e6, 1e-6, "q2_0", "q2_0", "q2_0", "qwen",
                         (4.0, 16384), share=2),

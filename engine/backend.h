@@ -180,6 +180,9 @@ class Backend {
   // The layout of quantised dense weights: blocks or blocks16.
   virtual Layout block_layout() const = 0;
 
+  // From now on kernels are chosen that suit the shape of this model. Before anything is recorded.
+  virtual void suit(const ModelInfo&) {}
+
   virtual BufferPtr allocate(uint64_t bytes, BufferUse use) = 0;
   // From now on no more than that is allocated on the device in all; more is an Error(device).
   virtual void limit_memory(uint64_t /*bytes*/) {}

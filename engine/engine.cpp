@@ -58,6 +58,7 @@ std::unique_ptr<Engine> Engine::open(const Checkpoint& file, const EngineOptions
   auto ahead = std::make_unique<const ReadAhead>(file.files());
   FileHash hash(file, options.cache_folder);  // beside the loading
   std::unique_ptr<Backend> backend = open_backend(options);
+  backend->suit(files.config);
   const bool is_automatic = options.vram.kind == VramBudget::Kind::automatic;
   const MemoryPlan plan = plan_memory(files, options.n_ctx);
   DeviceInfo device = backend->device();

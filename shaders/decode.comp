@@ -45,6 +45,7 @@ layout(constant_id = CONSTANT_HEAD_DIM) const uint kHeadDim = 128;
 layout(constant_id = CONSTANT_LANES_LONG) const uint kLanesLong = 16;
 layout(constant_id = CONSTANT_LOADS_LONG) const uint kLoadsLong = 7;
 layout(constant_id = CONSTANT_NORM_LOADS_LONG) const uint kNormLoadsLong = 7;
+layout(constant_id = CONSTANT_ROW_SIZE) const uint kRowSize = 512;
 layout(constant_id = CONSTANT_NORM) const uint kNorm = NORM_ALWAYS;
 layout(constant_id = CONSTANT_NORM_LONG) const uint kNormLong = NORM_ALWAYS;
 #ifndef BLOCKS

@@ -78,6 +78,7 @@ using uvec2 = uint64_t;
 #define CONSTANT_LOADS_GATE 55
 #define CONSTANT_ROWS_GATE 56
 #define CONSTANT_STAGES 57             // what the stages of a chain are: STAGES_... together
+#define CONSTANT_ROW_SIZE 58           // invocations of a workgroup that take a row, wherever it is normed
 
 // Rows, keys and features of a matrix of F16 (common/attention_matrix.glsl), of which a row is shared by two lanes.
 #define HALF_SIDE 16u

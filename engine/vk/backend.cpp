@@ -40,7 +40,7 @@ class VulkanBackend : public Backend {
         kernels_(device_, pipelines_.handle(),
                  use_integer_dot(device_.info(), kernels_of(options).integer_dot),
                  use_matrix(device_.info(), kernels_of(options).integer_dot),
-                 kernels_of(options).emulate_matrices),
+                 kernels_of(options).emulate_matrices, kernels_of(options).row_size),
         transfer_(device_),
         stream_(device_, kernels_of(options).host_weights, kernels_of(options).poison_slots),
         places_(device_, transfer_, kernels_of(options).poison_slots),
@@ -55,6 +55,8 @@ class VulkanBackend : public Backend {
   const DeviceInfo& device() const override { return device_.info(); }
   Layout group_layout() const override { return Layout::groups; }
   Layout block_layout() const override { return Layout::blocks; }
+
+  void suit(const ModelInfo& model) override { kernels_.suit(model); }
 
   BufferPtr allocate(uint64_t bytes, BufferUse use) override {
     return std::make_unique<VulkanBuffer>(device_, bytes, use);

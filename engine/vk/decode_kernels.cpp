@@ -1,5 +1,6 @@
 // The kernel of the stages of decode, made for the shape of a model.
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "ceil_div.h"
@@ -52,6 +53,20 @@ RowShape trits_shape(const Device& device, const DecodeShape::Rows& r, uint32_t 
   return {lanes, rows, ceil_div(units, lanes)};
 }
 
+// With fewer invocations in a workgroup each has more registers: lanes always take two rows, and are as few
+// as there are registers for their codes. Where the workgroups of a stage and those of the next then fit a
+// large GPU together, each waits for its input with its codes loaded.
+constexpr uint32_t kRoomySize = 384;
+constexpr uint32_t kRoomyCodes = 20;  // uvec4 of codes that wait in registers
+
+std::optional<RowShape> roomy_shape(const Device& device, uint32_t n_in, Loop loop) {
+  const uint32_t units = n_in / 64, matrices = loop == Loop::gates ? 2 : 1;
+  uint32_t lanes = 8;
+  while (2 * matrices * ceil_div(units, lanes) > kRoomyCodes) lanes *= 2;
+  if (lanes > device.min_subgroup_size()) return std::nullopt;
+  return RowShape{lanes, 2, ceil_div(units, lanes)};
+}
+
 // With as many workgroups a stage needs no more lanes a row, of which some would have nothing to do, and no
 // fewer rows a lane.
 constexpr uint32_t kEnoughWorkgroups = 96;
@@ -102,8 +117,27 @@ RowShape row_shape(const Device& device, const DecodeShape::Weights& w, const De
                    uint32_t workgroup_size, uint32_t n_tokens, Loop loop) {
   if (n_tokens > 1 && loop == Loop::gates) loop = Loop::short_rows;
   if (w.layout == Layout::blocks) return blocks_shape(device, r, w.bits);
+  if (w.layout == Layout::trits && workgroup_size == kRoomySize && n_tokens == 1)
+    if (const auto shape = roomy_shape(device, r.n_in, loop)) return *shape;
   if (w.layout == Layout::trits) return trits_shape(device, r, workgroup_size, n_tokens, loop);
   return w.rest == 0 ? one_plane_shape(device, r, loop) : two_plane_shape(device, r, workgroup_size);
+}
+
+// Whether the workgroups of each product of a token, of so many invocations, run beside those of the next
+// one.
+bool fit_by_twos(const Device& device, const ModelInfo& m, uint32_t size) {
+  const uint32_t attended = m.n_head * m.head_dim, n_short = std::max(m.n_embd, attended);
+  const auto workgroups = [&](uint32_t n_in, uint32_t n_out, Loop loop) {
+    const RowShape shape = row_shape(device, {}, {n_in, NORM_ALWAYS, m.n_embd}, size, 1, loop);
+    return ceil_div(n_out, size / shape.lanes * shape.rows);
+  };
+  const std::array products{workgroups(n_short, attended + 2 * m.n_head_kv * m.head_dim, Loop::short_rows),
+                            workgroups(n_short, m.n_embd, Loop::short_rows),
+                            workgroups(n_short, m.n_ff, Loop::gates),
+                            workgroups(m.n_ff, m.n_embd, Loop::long_rows)};
+  for (size_t i = 0; i < products.size(); ++i)
+    if (products[i] + products[(i + 1) % products.size()] > kGroupsAtOnce) return false;
+  return true;
 }
 
 bool has_sums_apart(const DecodeShape& shape) {
@@ -148,6 +182,14 @@ std::optional<DecodeShape::Weights> common_weights(const DecodeShape::Weights& a
 // are not rounded by a stage of their own.
 static uint32_t most_tokens(Layout layout) { return layout == Layout::groups ? ROUNDED_HERE : kFewTokens; }
 
+void VulkanKernels::suit(const ModelInfo& model) {
+  if (!chooses_row_size_) return;
+  const uint32_t size = wide(device_).at(CONSTANT_WORKGROUP_SIZE);
+  const bool suits = size > kRoomySize && kRoomySize % (4 * device_.subgroup_size()) == 0 &&
+                     !fit_by_twos(device_, model, size) && fit_by_twos(device_, model, kRoomySize);
+  row_size_ = suits ? kRoomySize : size;
+}
+
 // Of several tokens the kernel takes as many as fit, so that there is one for all numbers, or two where a
 // stage of its own rounds the vectors of many.
 Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
@@ -159,9 +201,14 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
 }
 
 Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_t tokens) const {
-  Specialisation c = wide(device_);
-  const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE), n_long = shape.long_rows.n_in;
   const DecodeShape::Weights& w = shape.weights;
+  // A chain that rounds rows apart, for many tokens, has wide workgroups, since that is what its attention
+  // needs.
+  const bool apart = tokens > ROUNDED_HERE && w.layout == Layout::trits;
+  const uint32_t row_size = this->row_size(w.layout), n_long = shape.long_rows.n_in;
+  Specialisation c = wide(device_);
+  if (!apart) c[CONSTANT_WORKGROUP_SIZE] = row_size;
+  const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE);
   const DeltaShape& delta = shape.delta;
   const uint32_t head_units = shape.heads.head_dim / 8;
   const uint32_t of_sums = has_sums_apart(shape) ? 0 : decode_heads(shape.heads);
@@ -175,11 +222,11 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
                  long_rows = row_shape(device_, w, shape.long_rows, size, tokens, Loop::long_rows);
   // Where vectors are rounded apart, several long ones lie in shared memory together.
   constexpr uint32_t kMostTogether = 4, kMostBytes = 32 << 10;
-  const bool apart = tokens > ROUNDED_HERE && w.layout == Layout::trits;
   const uint32_t together = apart ? std::clamp(kMostBytes / std::max(1U, n_long), 1U, kMostTogether) : 1;
   c.insert({{CONSTANT_LANES, rows.lanes},
             {CONSTANT_LOADS, rows.loads},
-            {CONSTANT_NORM_LOADS, ceil_div(shape.rows.n_in / 4, size)},
+            {CONSTANT_ROW_SIZE, row_size},
+            {CONSTANT_NORM_LOADS, ceil_div(shape.rows.n_in / 4, row_size)},
             {CONSTANT_ROWS, rows.rows},
             {CONSTANT_LANES_GATE, gate_rows.lanes},
             {CONSTANT_LOADS_GATE, gate_rows.loads},
@@ -187,7 +234,7 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
             {CONSTANT_NORM, shape.rows.norm},
             {CONSTANT_LANES_LONG, long_rows.lanes},
             {CONSTANT_LOADS_LONG, long_rows.loads},
-            {CONSTANT_NORM_LOADS_LONG, ceil_div(n_long / 4, size)},
+            {CONSTANT_NORM_LOADS_LONG, ceil_div(n_long / 4, row_size)},
             {CONSTANT_ROWS_LONG, long_rows.rows},
             {CONSTANT_NORM_LONG, shape.long_rows.norm},
             {CONSTANT_ACTIVATION, activation_of(shape.act)},

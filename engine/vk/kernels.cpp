@@ -94,12 +94,14 @@ bool has_blocks(TensorType type) {
 }
 
 VulkanKernels::VulkanKernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool matrix,
-                             bool emulate_matrices)
+                             bool emulate_matrices, uint32_t row_size)
     : device_(d),
       cache_(cache),
       integer_dot_(integer_dot),
       matrix_(matrix),
-      emulate_matrices_(emulate_matrices && d.shared_subgroups()) {}
+      emulate_matrices_(emulate_matrices && d.shared_subgroups()),
+      chooses_row_size_(row_size == 0),
+      row_size_(row_size != 0 ? row_size : wide(d).at(CONSTANT_WORKGROUP_SIZE)) {}
 
 const Kernel& VulkanKernels::argmax() { return kernel(Shader::argmax, {}); }
 const Kernel& VulkanKernels::argmax_merge() { return kernel(Shader::argmax_merge, {}); }
@@ -307,8 +309,12 @@ VulkanKernels::Attention VulkanKernels::attention(const AttentionShape& shape, u
   return {kernel(shader, constants), heads, rows / heads, value_parts};
 }
 
+uint32_t VulkanKernels::row_size(Layout layout) const {
+  return layout == Layout::trits ? row_size_ : wide(device_).at(CONSTANT_WORKGROUP_SIZE);
+}
+
 Specialisation VulkanKernels::quantise_constants(const Matrix& w, const Norm& norm) const {
-  Specialisation constants = wide(device_);
+  Specialisation constants{{CONSTANT_WORKGROUP_SIZE, row_size(w.layout)}};
   constants[CONSTANT_NORM] = norm_of(norm);
   if (w.layout == Layout::trits) return constants;
   constants[CONSTANT_INPUT_UNITS] = input_units_of(w);
@@ -323,7 +329,7 @@ bool VulkanKernels::is_loaded_once(const Matrix& w, const Norm& norm) const {
   const uint32_t size = wide(device_).at(CONSTANT_WORKGROUP_SIZE);
   return device_.is_gpu() && !device_.shared_subgroups() &&
          device_.subgroup_size() >= (w.layout == Layout::groups ? 16U : 8U) &&
-         size >= 4 * device_.subgroup_size() && w.input != Input::int16_units &&
+         size % (4 * device_.subgroup_size()) == 0 && w.input != Input::int16_units &&
          norm.kind != Norm::Kind::layer && w.n_in <= 4 * kMostLoads * size;
 }
 

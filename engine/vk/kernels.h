@@ -31,7 +31,8 @@ uint32_t most_chunks(const AttentionShape& shape, uint32_t cached);
 
 // A row is reduced by one workgroup, of 512 invocations where the device allows it (Vulkan promises 128). A
 // software device runs the invocations one after the other, and a wide workgroup would only make it lose time
-// at barriers. All kernels that norm a row use this size, so that they sum in the same order.
+// at barriers. All kernels that norm a row use this size, so that they sum in the same order, but for inputs
+// of whole ternary matrices, which have VulkanKernels::row_size.
 Specialisation wide(const Device& device);
 
 // What the kernel of the stages of decode is made for.
@@ -105,7 +106,13 @@ struct StageRows {
 struct VulkanKernels {
   // The arguments say which build of the kernels that multiply int8 is used. Requires: the device has what
   // that needs.
-  VulkanKernels(const Device& device, VkPipelineCache cache, bool integer_dot, bool matrix, bool emulate_matrices);
+  VulkanKernels(const Device& device, VkPipelineCache cache, bool integer_dot, bool matrix,
+                bool emulate_matrices, uint32_t row_size);
+
+  // Chooses how many invocations norm an input of a whole ternary matrix, which the order of the sum over it
+  // depends on: as many as wide() has, or fewer, each with more registers, where that suits the blocks of a
+  // model. Before any kernel is asked for. Does nothing where the constructor got a row_size.
+  void suit(const ModelInfo& model);
 
   // Each kernel is made when it is first asked for, that is when a program that uses it is first recorded.
   const Kernel& argmax();
@@ -195,6 +202,7 @@ struct VulkanKernels {
  private:
   const Kernel& kernel(Shader shader, const Specialisation& constants);
   Attention attention_in_matrices(const AttentionShape& shape, bool split);
+  uint32_t row_size(Layout layout) const;
   Specialisation quantise_constants(const Matrix& w, const Norm& norm) const;
   bool is_loaded_once(const Matrix& w, const Norm& norm) const;
   Specialisation decode_constants(const DecodeShape& shape) const;
@@ -210,6 +218,8 @@ struct VulkanKernels {
   const bool integer_dot_;
   const bool matrix_;
   const bool emulate_matrices_;
+  const bool chooses_row_size_;
+  uint32_t row_size_;  // of inputs of whole ternary matrices
   std::map<std::pair<Shader, Specialisation>, Kernel> kernels_;
   double seconds_compiling_ = 0;
   mutable std::map<Shader, SharedMemory> shared_memory_;

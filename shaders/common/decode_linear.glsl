@@ -132,7 +132,7 @@ RowScale round_vector(uint invocation, bool long_rows) {
   int sum = 0;
   UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
     if (i >= loads) break;
-    uint at = invocation + i * gl_WorkGroupSize.x;
+    uint at = place_of(invocation, i);
     if (at >= words) break;
     ivec4 four = quantised(own_x[i], scale.factor);
     sum += sum_of(four);

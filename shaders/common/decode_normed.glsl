@@ -7,7 +7,7 @@ void take_normed_vector(uint invocation, bool long_rows) {
   take_vector(invocation, words, long_rows);
   float squares = 0.0;
   UNROLL for (uint i = 0; i < kMostNormLoads; ++i)
-    if (i < loads && invocation + i * gl_WorkGroupSize.x < words) squares = add_squares(own_x[i], squares);
+    if (i < loads && place_of(invocation, i) < words) squares = add_squares(own_x[i], squares);
   barrier();  // subgroups that polled at different times meet here
   float inverse = inverse_of_row(squares);
   UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {

@@ -1,6 +1,12 @@
 // The input of a product of one token as a stage of decode.comp takes it. Every workgroup takes the whole
-// vector and norms it; an invocation has the vec4 that lie gl_WorkGroupSize.x apart. Vectors are long or
+// vector and norms it; an invocation has the vec4 that lie kRowSize apart, or none. Vectors are long or
 // short, since what long ones take would be in the way of short ones.
+
+// The place of vec4 `i` of an invocation, which is behind all others if it has none.
+uint place_of(uint invocation, uint i) {
+  uint at = invocation + i * kRowSize;
+  return kRowSize == gl_WorkGroupSize.x || invocation < kRowSize ? at : ~0u;
+}
 
 const uint kMostNormLoads = kNormLoads < kNormLoadsLong ? kNormLoadsLong : kNormLoads;
 const uint kMoreNormLoads = kNormLoads < kNormLoadsLong ? kNormLoadsLong - kNormLoads : 1;  // of long rows
@@ -21,7 +27,7 @@ void load_weights(uint invocation, uint words, uint loads, bool normed) {
   UNROLL for (uint i = 0; i < kWeights; ++i) {
     own_weight[i] = vec4(1.0);
     if (normed && i < loads)
-      own_weight[i] = Weights(push.weight).at[min(invocation + i * gl_WorkGroupSize.x, words - 1)];
+      own_weight[i] = Weights(push.weight).at[min(place_of(invocation, i), words - 1)];
   }
 }
 
@@ -31,7 +37,7 @@ void load_weights(uint invocation, uint words, uint loads, bool normed) {
     uvec4 some[COUNT];                                                                                    \
     UNROLL for (uint i = 0; i < COUNT; ++i)                                                               \
       some[i] =                                                                                           \
-          input_.at[first_input() / 4 + min(invocation + (FIRST + i) * gl_WorkGroupSize.x, words - 1)];   \
+          input_.at[first_input() / 4 + min(place_of(invocation, FIRST + i), words - 1)];                 \
     bool missing = false;                                                                                 \
     UNROLL for (uint i = 0; i < COUNT; ++i) {                                                             \
       missing = missing || is_missing(some[i]);                                                           \
@@ -43,7 +49,7 @@ void load_weights(uint invocation, uint words, uint loads, bool normed) {
 void take_vector(uint invocation, uint words, bool long_rows) {
   if ((push.flow & FLOW_FROM) == 0) {
     UNROLL for (uint i = 0; i < kMostNormLoads; ++i)
-      own_x[i] = Vectors(push.x).at[first_input() / 4 + min(invocation + i * gl_WorkGroupSize.x, words - 1)];
+      own_x[i] = Vectors(push.x).at[first_input() / 4 + min(place_of(invocation, i), words - 1)];
     return;
   }
   GivenQuads input_ = GivenQuads(push.from);
@@ -65,7 +71,7 @@ RowShare weigh_vector(uint invocation, uint words, uint loads) {
   RowShare share = RowShare(0.0, 0.0);
   UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
     if (i >= loads) break;
-    if (invocation + i * gl_WorkGroupSize.x >= words) continue;
+    if (place_of(invocation, i) >= words) continue;
     share.squares = add_squares(own_x[i], share.squares);
     precise vec4 product = own_x[i];
     if (i < kWeights) product *= own_weight[i];
@@ -133,7 +139,7 @@ void round_words(uint invocation, uint words, uint units, uint loads, float fact
   uint unit[kMostNormLoads];
   bool is_there[kMostNormLoads];
   UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
-    uint at = invocation + i * gl_WorkGroupSize.x;
+    uint at = place_of(invocation, i);
     unit[i] = first_unit + at / kUnitWords;
     is_there[i] = i < loads && at < words;
     largest[i] = largest_of(own_x[i], 0.0);
@@ -159,7 +165,7 @@ void round_words(uint invocation, uint words, uint units, uint loads, float fact
     RoundedWord word = rounded_word(own_x[i], kInputUnits != 0 ? factor_of_unit(largest[i]) : factor);
     sum[i] = is_there[i] ? sum_of_both(word) : 0;
     if (!is_there[i]) continue;
-    uint at = invocation + i * gl_WorkGroupSize.x;
+    uint at = place_of(invocation, i);
     uint to = first_word + at % kUnitWords / 4 * unit_stride(units) + at / kUnitWords;
     tile[to][at % 4] = packed(word.q);
     if (kRest != 0) tile[kUnitWords / 4 * unit_stride(units) + to][at % 4] = packed(word.rest);

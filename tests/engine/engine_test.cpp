@@ -48,14 +48,21 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
     IntegerDot dot;
     uint32_t subgroup_size = 0;
     bool emulate_matrices = false;
+    uint32_t row_size = 0;
   };
-  const auto choices = {Kernels{IntegerDot::where_fast}, {IntegerDot::never, 64}, {IntegerDot::never, 32, true}};
-  for (const auto& [dot, subgroup_size, emulate_matrices] : choices)
+  const auto choices = {Kernels{IntegerDot::where_fast},
+                        {IntegerDot::never, 64},
+                        {IntegerDot::never, 32, true},
+                        {IntegerDot::where_fast, 0, false, 384}};
+  for (const auto& [dot, subgroup_size, emulate_matrices, row_size] : choices)
     for (const ChainedDecode chained : ways_to_decode(engine().device())) {
       EngineOptions options = on(current_device);
-      options.kernels = share(
-          {.integer_dot = dot, .chained_decode = chained, .as_gpu = true, .subgroup_size = subgroup_size,
-           .emulate_matrices = emulate_matrices});
+      options.kernels = share({.integer_dot = dot,
+                               .chained_decode = chained,
+                               .as_gpu = true,
+                               .subgroup_size = subgroup_size,
+                               .emulate_matrices = emulate_matrices,
+                               .row_size = row_size});
       const auto gpu = Engine::open(model_file(), options);
       const auto tokens = random_tokens(subgroup_size == 0 ? 140 : 70, 11);  // past two chunks of keys, or one
       std::vector<std::vector<float>> all;

@@ -110,6 +110,7 @@ struct Variant {
   bool as_gpu = false;         // the kernels that a GPU gets
   uint32_t subgroup_size = 0;  // in shared memory; 0: the device's own
   bool emulate_matrices = false;
+  uint32_t row_size = 0;  // KernelOptions::row_size
 };
 
 inline void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
@@ -124,6 +125,7 @@ inline std::vector<Variant> kernel_variants() {
   for (const uint32_t lanes : {8U, 16U, 32U, 64U})
     all.push_back({"SubgroupsOf" + std::to_string(lanes), IntegerDot::never, "", true, lanes});
   all.push_back({"EmulatedMatrices", IntegerDot::never, "", true, 32, true});
+  all.push_back({"RowsOf384", IntegerDot::always, "", true, 0, false, 384});
   for (const cpu::KernelChoice& choice : cpu::kernel_choices()) {
     if (!choice.supported) continue;
     std::string name = std::string("Cpu_") + choice.kernels->name;
@@ -142,6 +144,8 @@ class Kernels : public testing::TestWithParam<Variant> {
     const std::string test = std::string(of.test_suite_name()) + of.name();
     if (variant.emulate_matrices && test.find("Attention") == test.npos)
       GTEST_SKIP() << "SubgroupsOf32 shows the same: only attention differs";
+    if (variant.row_size != 0 && test.find("Steps") == test.npos && test.find("OfOneToken") == test.npos)
+      GTEST_SKIP() << "GpuInteger shows the same: only products of a token and its attention differ";
     // On a software device a stage can wait for the one before only where one thread runs both.
     const char* threads = std::getenv("LP_NUM_THREADS");
     const bool chained = !device.software || (threads && std::string(threads) == "1");
@@ -153,6 +157,7 @@ class Kernels : public testing::TestWithParam<Variant> {
          .as_gpu = variant.as_gpu,
          .subgroup_size = variant.subgroup_size,
          .emulate_matrices = variant.emulate_matrices,
+         .row_size = variant.row_size,
          .cpu_kernels = variant.cpu_kernels,
          .head_shortlist = variant.cpu_kernels.empty() ? HeadShortlist::always : HeadShortlist::where_large});
     options.threads = 3;
