@@ -44,8 +44,11 @@ struct KernelOptions {
   // With subgroups of 32 in shared memory: attention works as where a device multiplies matrices of F16, in plain
   // arithmetic, for tests where no device does.
   bool emulate_matrices = false;
-  uint32_t row_size =
-      0;  // invocations that norm an input of whole ternary matrices on a GPU; 0: as suits the model
+  // Lanes of a subgroup that were apart go on together without more ado, as where the device promises it, for
+  // tests on devices that do so anyway.
+  bool assume_reconvergence = false;
+  // How many invocations norm an input of whole ternary matrices on a GPU; 0: as suits the model.
+  uint32_t row_size = 0;
   HostWeights host_weights = HostWeights::fast;
   // Overwrite copied weights once they are used, so that whoever is late is found, and let each expert that is
   // missed take a place on the device.

@@ -65,6 +65,7 @@ layout(constant_id = CONSTANT_REST) const uint kRest = 0;
 const uint kPlanes = kRest != 0 ? 2 : 1;  // of int8 that an input has
 #endif
 layout(constant_id = CONSTANT_TILE) const uint kTile = 1024;
+layout(constant_id = CONSTANT_RECONVERGES) const uint kReconverges = 0;
 layout(constant_id = CONSTANT_TOKENS) const uint kTokens = 1;  // at most
 const bool kRoundsApart = kTokens > ROUNDED_HERE;
 #ifdef TWO_PLANES  // all of them: a choice makes it slower on an H200 (../bench/SPEED.md)

@@ -243,6 +243,7 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
             {CONSTANT_HEAD_INPUT, shape.head_input},
             {CONSTANT_WINDOW, shape.windows ? 1 : 0},
             {CONSTANT_TOKENS, tokens},
+            {CONSTANT_RECONVERGES, reconverges_ ? 1 : 0},
             {CONSTANT_STAGES, shape.stages},
             {CONSTANT_TILE,
              std::max({together * vector_words(w, n_long), tokens * vector_words(w, shape.rows.n_in),
@@ -300,7 +301,7 @@ uint64_t VulkanKernels::declared_bytes(Shader shader, const Specialisation& c) c
   const auto memory = shared_memory_.find(shader);
   return (memory != shared_memory_.end()
               ? memory->second
-              : shared_memory_.try_emplace(shader, Spirv(shader).words()).first->second)
+              : shared_memory_.try_emplace(shader, Spirv(shader, false).words()).first->second)
       .bytes(c);
 }
 

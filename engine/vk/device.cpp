@@ -70,13 +70,18 @@ void Device::create() {
     queues[i].pQueuePriorities = &priority;
   }
 
-  FeatureChain features(physical_.info.integer_dot, physical_.int8_matrix.has_value());
+  FeatureChain features(
+      {physical_.info.integer_dot, physical_.int8_matrix.has_value(), physical_.reconverges});
   std::vector<const char*> extensions;
   if (physical_.timelines) FeatureChain::turn_on(features.timelines);
   if (physical_.addresses) FeatureChain::turn_on(features.addresses);
   if (physical_.info.integer_dot) FeatureChain::turn_on(features.integer_dot);
   if (physical_.info.integer_dot && physical_.integer_dot_extension)
     extensions.push_back(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+  if (physical_.reconverges) {
+    FeatureChain::turn_on(features.reconvergence);
+    extensions.push_back(VK_KHR_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_EXTENSION_NAME);
+  }
   if (physical_.int8_matrix) {
     FeatureChain::turn_on(features.matrices);
     if (physical_.half_matrix) FeatureChain::turn_on(features.halves);

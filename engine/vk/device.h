@@ -35,6 +35,7 @@ class Device {
   uint32_t min_subgroup_size() const { return min_subgroup_size_; }
   const std::optional<MatrixShape>& int8_matrix() const { return physical_.int8_matrix; }
   bool half_matrix() const { return physical_.half_matrix && is_gpu_ && !shared_subgroups_; }
+  bool reconverges() const { return physical_.reconverges; }
   bool has_addresses() const { return physical_.addresses; }
 
   // Whether kernels are chosen as for a GPU: with many workgroups, and with work that is done twice where

@@ -8,7 +8,7 @@ namespace bitnet::vk {
 Kernel::Kernel(const Device& device, VkPipelineCache cache, Shader shader, const Specialisation& constants)
     : device_(device.handle()), constants_(constants) {
   constants_[CONSTANT_SUBGROUP_SIZE] = device.subgroup_size();
-  const Spirv spirv(shader);
+  const Spirv spirv(shader, device.reconverges());
   shape_ = spirv.shape();
   try {
     assert(shape_.n_bindings <= kMostBindings);

@@ -94,14 +94,15 @@ bool has_blocks(TensorType type) {
 }
 
 VulkanKernels::VulkanKernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool matrix,
-                             bool emulate_matrices, uint32_t row_size)
+                             const KernelOptions& options)
     : device_(d),
       cache_(cache),
       integer_dot_(integer_dot),
       matrix_(matrix),
-      emulate_matrices_(emulate_matrices && d.shared_subgroups()),
-      chooses_row_size_(row_size == 0),
-      row_size_(row_size != 0 ? row_size : wide(d).at(CONSTANT_WORKGROUP_SIZE)) {}
+      emulate_matrices_(options.emulate_matrices && d.shared_subgroups()),
+      reconverges_(d.reconverges() || options.assume_reconvergence),
+      chooses_row_size_(options.row_size == 0),
+      row_size_(options.row_size != 0 ? options.row_size : wide(d).at(CONSTANT_WORKGROUP_SIZE)) {}
 
 const Kernel& VulkanKernels::argmax() { return kernel(Shader::argmax, {}); }
 const Kernel& VulkanKernels::argmax_merge() { return kernel(Shader::argmax_merge, {}); }

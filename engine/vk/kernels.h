@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/backend.h"
+#include "engine/kernel_options.h"
 #include "kernel.h"
 #include "shared_memory.h"
 
@@ -104,14 +105,14 @@ struct StageRows {
 };
 
 struct VulkanKernels {
-  // The arguments say which build of the kernels that multiply int8 is used. Requires: the device has what
-  // that needs.
+  // integer_dot and matrix say which build of the kernels that multiply int8 is used. Requires: the device
+  // has what that needs.
   VulkanKernels(const Device& device, VkPipelineCache cache, bool integer_dot, bool matrix,
-                bool emulate_matrices, uint32_t row_size);
+                const KernelOptions& options);
 
   // Chooses how many invocations norm an input of a whole ternary matrix, which the order of the sum over it
   // depends on: as many as wide() has, or fewer, each with more registers, where that suits the blocks of a
-  // model. Before any kernel is asked for. Does nothing where the constructor got a row_size.
+  // model. Before any kernel is asked for. Does nothing where the options have a row_size.
   void suit(const ModelInfo& model);
 
   // Each kernel is made when it is first asked for, that is when a program that uses it is first recorded.
@@ -218,6 +219,7 @@ struct VulkanKernels {
   const bool integer_dot_;
   const bool matrix_;
   const bool emulate_matrices_;
+  const bool reconverges_;  // lanes of a subgroup that polled for different times go on together
   const bool chooses_row_size_;
   uint32_t row_size_;  // of inputs of whole ternary matrices
   std::map<std::pair<Shader, Specialisation>, Kernel> kernels_;

@@ -103,16 +103,19 @@ void find_features(VkInstance instance, uint32_t api_version, PhysicalDevice& d)
   const bool core_1_3 = api_version >= VK_API_VERSION_1_3;
   d.integer_dot_extension =
       !core_1_3 && has_extension(d.handle, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
-  const bool knows_integer_dot = core_1_3 || d.integer_dot_extension,
-             knows_matrices = core_1_3 && has_extension(d.handle, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+  const FeatureChain::Known known{
+      core_1_3 || d.integer_dot_extension,
+      core_1_3 && has_extension(d.handle, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME),
+      has_extension(d.handle, VK_KHR_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_EXTENSION_NAME)};
 
-  FeatureChain chain(knows_integer_dot, knows_matrices);
+  FeatureChain chain(known);
   VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, chain.first()};
   vkGetPhysicalDeviceFeatures2(d.handle, &features);
   d.timelines = d.info.has_slots = FeatureChain::all_on(chain.timelines);
   d.addresses = FeatureChain::all_on(chain.addresses);
-  d.info.integer_dot = knows_integer_dot && FeatureChain::all_on(chain.integer_dot);
-  if (knows_matrices && FeatureChain::all_on(chain.matrices)) {
+  d.reconverges = known.reconvergence && FeatureChain::all_on(chain.reconvergence);
+  d.info.integer_dot = known.integer_dot && FeatureChain::all_on(chain.integer_dot);
+  if (known.matrices && FeatureChain::all_on(chain.matrices)) {
     const auto products = matrix_products(instance, d.handle);
     d.int8_matrix = find_int8_matrix(products);
     d.half_matrix = d.int8_matrix && FeatureChain::all_on(chain.halves) && has_half_matrix(d, products);
@@ -227,12 +230,16 @@ std::string lower(std::string s) {
 
 }  // namespace
 
-FeatureChain::FeatureChain(bool integer_dot, bool matrices) {
-  if (integer_dot) {
+FeatureChain::FeatureChain(const Known& known) {
+  if (known.reconvergence) {
+    reconvergence_.pNext = core_.pNext;
+    core_.pNext = &reconvergence_;
+  }
+  if (known.integer_dot) {
     dot_.pNext = core_.pNext;
     core_.pNext = &dot_;
   }
-  if (matrices) {
+  if (known.matrices) {
     matrix_.pNext = &subgroups_;
     subgroups_.pNext = core_.pNext;
     core_.pNext = &matrix_;

@@ -33,6 +33,7 @@ struct PhysicalDevice {
   bool has_subgroups = false;           // whose lanes add up and shuffle, in kernels
   bool timelines = false;              // has semaphores that count
   bool addresses = false;              // shaders may follow the address of a buffer
+  bool reconverges = false;            // lanes of a subgroup can be made to go on together behind each branch
   bool integer_dot_extension = false;  // has it as VK_KHR_shader_integer_dot_product, on Vulkan 1.2
   // The multiplication of int8 with int32 sums by a subgroup that ternary_matmul_matrix.comp can use.
   std::optional<MatrixShape> int8_matrix;
@@ -45,9 +46,11 @@ class FeatureChain {
  public:
   using Switches = std::vector<VkBool32*>;
 
-  // Links the structs of the integer dot product and of int8 matrices where they are asked for: a device need
-  // not know them.
-  FeatureChain(bool integer_dot, bool matrices);
+  // The structs that are linked: a device need not know them.
+  struct Known {
+    bool integer_dot = false, matrices = false, reconvergence = false;
+  };
+  explicit FeatureChain(const Known& known);
   FeatureChain(const FeatureChain&) = delete;
   FeatureChain& operator=(const FeatureChain&) = delete;
 
@@ -63,17 +66,20 @@ class FeatureChain {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES};
   VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix_{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
+  VkPhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR reconvergence_{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_FEATURES_KHR};
 
  public:
-  // What must be on for semaphores that count, for the addresses of buffers, for the integer dot product, for
-  // int8 matrices and, besides, for those of F16. Matrices need the Vulkan memory model, which is enabled for the whole device; the
-  // atomics of the other kernels then need its device scope.
+  // What must be on for semaphores that count, for the addresses of buffers, for the integer dot product, for int8
+  // matrices and, besides, for those of F16, and for lanes that go on together behind branches. Matrices need the Vulkan
+  // memory model, which is enabled for the whole device; the atomics of the other kernels then need its device scope.
   const Switches timelines{&core_.timelineSemaphore};
   const Switches addresses{&core_.bufferDeviceAddress};
   const Switches integer_dot{&dot_.shaderIntegerDotProduct};
   const Switches matrices{&matrix_.cooperativeMatrix, &core_.shaderInt8, &core_.vulkanMemoryModel,
                           &core_.vulkanMemoryModelDeviceScope, &subgroups_.computeFullSubgroups};
   const Switches halves{&core_.shaderFloat16};
+  const Switches reconvergence{&reconvergence_.shaderSubgroupUniformControlFlow};
 };
 
 std::vector<PhysicalDevice> physical_devices(const Instance& instance);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "engine/error.h"
+#include "spirv.h"
 
 namespace bitnet::vk {
 namespace {
@@ -49,7 +50,7 @@ enum Op : uint32_t {
   kBitwiseAnd = 199,
   kNot = 200,
 };
-constexpr uint32_t kDecorationSpecId = 1, kStorageWorkgroup = 4, kHeaderWords = 5;
+constexpr uint32_t kDecorationSpecId = 1, kStorageWorkgroup = 4;
 
 uint32_t computed(uint32_t op, uint32_t a, uint32_t b, uint32_t c) {
   switch (op) {
@@ -111,7 +112,7 @@ SharedMemory::SharedMemory(std::span<const uint32_t> spirv) {
   };
   const auto constant = [&](uint32_t value) { return add({kConstant, value, 0, {}}); };
   add({});  // what nobody can compute
-  for (size_t i = kHeaderWords; i < spirv.size() && spirv[i] >> 16 != 0; i += spirv[i] >> 16) {
+  for (size_t i = kSpirvHeaderWords; i < spirv.size() && spirv[i] >> 16 != 0; i += spirv[i] >> 16) {
     const uint32_t op = spirv[i] & 0xFFFF;
     const std::span<const uint32_t> args = spirv.subspan(i + 1, (spirv[i] >> 16) - 1);
     switch (op) {

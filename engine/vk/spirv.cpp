@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -17,6 +18,9 @@ namespace {
 // The opcodes and numbers of the SPIR-V specification that the reading needs.
 enum : uint32_t {
   kMagic = 0x07230203,
+  kOpExtension = 10,
+  kOpEntryPoint = 15,
+  kOpExecutionMode = 16,
   kOpCapability = 17,
   kOpTypeStruct = 30,
   kOpTypePointer = 32,
@@ -25,6 +29,7 @@ enum : uint32_t {
   kOpDecorate = 71,
   kDecorationBinding = 33,
   kStoragePushConstant = 9,
+  kModeSubgroupUniformControlFlow = 4421,
   kCapabilityCooperativeMatrix = 6022,
 };
 
@@ -34,6 +39,7 @@ size_t least_operands(uint32_t opcode) {
     case kOpCapability:
     case kOpTypeStruct:
       return 1;
+    case kOpEntryPoint:
     case kOpDecorate:
       return 2;
     case kOpTypePointer:
@@ -66,8 +72,7 @@ std::optional<std::vector<uint32_t>> read_words(const std::filesystem::path& pat
 }  // namespace
 
 std::optional<KernelShape> read_shape(std::span<const uint32_t> spirv) {
-  constexpr size_t kHeaderWords = 5;
-  if (spirv.size() <= kHeaderWords || spirv[0] != kMagic) return std::nullopt;
+  if (spirv.size() <= kSpirvHeaderWords || spirv[0] != kMagic) return std::nullopt;
   KernelShape shape;
   uint32_t last = 0;
   std::map<uint32_t, uint32_t> struct_bytes, pointee;
@@ -75,7 +80,7 @@ std::optional<KernelShape> read_shape(std::span<const uint32_t> spirv) {
     const auto found = struct_bytes.find(type);
     return found == struct_bytes.end() ? uint32_t{sizeof(uint32_t)} : found->second;
   };
-  for (size_t at = kHeaderWords; at < spirv.size();) {
+  for (size_t at = kSpirvHeaderWords; at < spirv.size();) {
     const uint32_t opcode = spirv[at] & 0xFFFF, words = spirv[at] >> 16;
     if (words == 0 || words > spirv.size() - at || words - 1 < least_operands(opcode)) return std::nullopt;
     const auto args = spirv.subspan(at + 1, words - 1);
@@ -99,6 +104,28 @@ std::optional<KernelShape> read_shape(std::span<const uint32_t> spirv) {
   return shape;
 }
 
+std::vector<uint32_t> reconverging(std::span<const uint32_t> spirv) {
+  constexpr std::string_view kName = "SPV_KHR_subgroup_uniform_control_flow";
+  std::vector<uint32_t> name(kName.size() / sizeof(uint32_t) + 1);  // ends with a zero
+  std::memcpy(name.data(), kName.data(), kName.size());
+  std::vector<uint32_t> out(spirv.begin(), spirv.begin() + kSpirvHeaderWords);
+  const auto put = [&out](uint32_t opcode, std::span<const uint32_t> args) {
+    out.push_back(static_cast<uint32_t>(args.size() + 1) << 16 | opcode);
+    out.insert(out.end(), args.begin(), args.end());
+  };
+  bool named = false;
+  for (size_t at = kSpirvHeaderWords; at < spirv.size(); at += spirv[at] >> 16) {
+    const uint32_t opcode = spirv[at] & 0xFFFF;
+    const auto args = spirv.subspan(at + 1, (spirv[at] >> 16) - 1);
+    if (opcode != kOpCapability && !named) put(kOpExtension, name);  // extensions follow the capabilities
+    named |= opcode != kOpCapability;
+    put(opcode, args);
+    if (opcode == kOpEntryPoint)
+      put(kOpExecutionMode, std::array{args[1], uint32_t{kModeSubgroupUniformControlFlow}});
+  }
+  return out;
+}
+
 std::string shader_folder() {
   const char* value = std::getenv("BITNET_CHAT_SHADERS");
   const std::string folder = value == nullptr ? "" : value;
@@ -111,16 +138,19 @@ std::string shader_folder() {
   return folder;
 }
 
-Spirv::Spirv(Shader shader)
+Spirv::Spirv(Shader shader, bool reconverges)
     : name_(embedded(shader).name), embedded_(embedded(shader).spirv), shape_(*read_shape(embedded_)) {
-  const std::string folder = shader_folder();
-  if (folder.empty()) return;
+  if (const std::string folder = shader_folder(); !folder.empty()) read_file(folder);
+  if (reconverges) own_ = reconverging(words());
+}
+
+void Spirv::read_file(const std::string& folder) {
   const std::filesystem::path path = std::filesystem::path(folder) / fmt::format("{}.spv", name_);
   auto words = read_words(path);
   if (!words) return;
-  from_file_ = std::move(*words);
+  own_ = std::move(*words);
   const KernelShape wanted = shape_;
-  shape_ = *read_shape(from_file_);
+  shape_ = *read_shape(own_);
   if (shape_.n_bindings != wanted.n_bindings || shape_.push_bytes != wanted.push_bytes)
     throw Error(ErrorKind::runtime,
                 fmt::format("BITNET_CHAT_SHADERS: {} has {} bindings and {} bytes of push constants, but the "

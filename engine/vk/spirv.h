@@ -16,6 +16,7 @@
 namespace bitnet::vk {
 
 constexpr uint32_t kMostBindings = 12;  // of a kernel
+constexpr size_t kSpirvHeaderWords = 5;
 
 struct KernelShape {
   uint32_t n_bindings = 0;
@@ -27,24 +28,33 @@ struct KernelShape {
 // 4-byte scalars; nullopt where the words are no SPIR-V.
 std::optional<KernelShape> read_shape(std::span<const uint32_t> spirv);
 
+// The same module with the execution mode SubgroupUniformControlFlowKHR
+// (SPV_KHR_subgroup_uniform_control_flow): lanes of a subgroup that come to a branch or a loop together go on
+// together behind it. Without it a driver may leave them apart there, and then what they add up or exchange
+// is that of a part of them. Requires: read_shape() reads it.
+std::vector<uint32_t> reconverging(std::span<const uint32_t> spirv);
+
 // The folder of BITNET_CHAT_SHADERS, or an empty string where that is not set. Throws Error(runtime) where
 // there is no such folder.
 std::string shader_folder();
 
 class Spirv {
  public:
-  // Throws Error(runtime) that names the file where one in the folder cannot be read, is no SPIR-V, or has
-  // other bindings or push constants than the embedded kernel.
-  explicit Spirv(Shader shader);
+  // As it is or, with `reconverges`, as reconverging() has it. Throws Error(runtime) that names the file
+  // where one in the folder cannot be read, is no SPIR-V, or has other bindings or push constants than the
+  // embedded kernel.
+  Spirv(Shader shader, bool reconverges);
 
   const char* name() const { return name_; }
-  std::span<const uint32_t> words() const { return from_file_.empty() ? embedded_ : from_file_; }
+  std::span<const uint32_t> words() const { return own_.empty() ? embedded_ : own_; }
   const KernelShape& shape() const { return shape_; }
 
  private:
+  void read_file(const std::string& folder);
+
   const char* name_;
   std::span<const uint32_t> embedded_;
-  std::vector<uint32_t> from_file_;  // empty: the embedded one
+  std::vector<uint32_t> own_;  // empty: the embedded one
   KernelShape shape_;
 };
 

@@ -122,7 +122,7 @@ void take(uint wanted[kTaken], uint of_key, out float values[kTaken]) {
     if (!missing || !look_again(polls)) break;
   }
 #ifdef HALF_MATRICES
-  barrier();  // subgroups that polled at different times meet here, before their lanes exchange values
+  meet_behind_polls();
 #endif
 }
 

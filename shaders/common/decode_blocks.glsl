@@ -79,7 +79,7 @@ RowScale take_input(uint invocation, bool long_rows) {
   if (kRounded != 0 && (push.flow & FLOW_FROM_ROUNDED) != 0)
     return row_scale(0.0, take_units(invocation, runs), false);
   take_vector(invocation, words, long_rows);
-  barrier();  // subgroups that polled at different times meet here
+  meet_behind_polls();
   RowShare share = weigh_vector(invocation, words, loads);
   round_words(invocation, words, runs, loads, 0.0);
   return row_scale(share.squares, share.largest, is_normed(long_rows));  // its barrier shows the int8

@@ -44,7 +44,7 @@ void load_gates(uint group, uint invocation, uint words, uint loads) {
 void multiply_gates(uint invocation, uint words, bool long_rows) {
   uint loads = loads_of(long_rows);
   take_vector(invocation, words, long_rows);
-  barrier();  // subgroups that polled at different times meet here
+  meet_behind_polls();
   float inverse = inverse_of_row(weigh_vector(invocation, words, loads).squares);
   UNROLL for (uint r = 0; r < 2 * kTogether; ++r) {
     float sum = 0.0;

@@ -136,7 +136,7 @@ void experts_gate(uint group) {
   clear_units(invocation, units);
   if (invocation < MOST_EXPERTS / 32) chosen[invocation] = 0;
   take_vector(invocation, words, long_rows);
-  barrier();  // subgroups that polled at different times meet here
+  meet_behind_polls();
   RowShare row_share = weigh_vector(invocation, words, loads);
   round_words(invocation, words, units, loads, 0.0);
   RowScale scale = row_scale(row_share.squares, row_share.largest, true);

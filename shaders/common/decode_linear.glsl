@@ -116,7 +116,7 @@ RowScale round_vector(uint invocation, bool long_rows) {
   } else {
     clear_units(invocation, units);
     take_vector(invocation, words, long_rows);
-    barrier();  // subgroups that polled at different times meet here
+    meet_behind_polls();
     share = weigh_vector(invocation, words, loads);
     if (kInputUnits == 0) scale = row_scale(share.squares, share.largest, normed);
     round_words(invocation, words, units, loads, scale.factor);
@@ -126,7 +126,7 @@ RowScale round_vector(uint invocation, bool long_rows) {
   if (kRest != 0) scale.s = scale_of_rest(scale.s);
 #else
   take_vector(invocation, words, long_rows);
-  barrier();  // subgroups that polled at different times meet here
+  meet_behind_polls();
   share = weigh_vector(invocation, words, loads);
   scale = row_scale(share.squares, share.largest, normed);
   int sum = 0;

@@ -8,7 +8,7 @@ void take_normed_vector(uint invocation, bool long_rows) {
   float squares = 0.0;
   UNROLL for (uint i = 0; i < kMostNormLoads; ++i)
     if (i < loads && place_of(invocation, i) < words) squares = add_squares(own_x[i], squares);
-  barrier();  // subgroups that polled at different times meet here
+  meet_behind_polls();
   float inverse = inverse_of_row(squares);
   UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
     precise vec4 y = own_x[i] * inverse;

@@ -185,3 +185,13 @@ float share_of(uint unit, RowScale scale) {
   return share_of_unit(uintBitsToFloat(unit_largest[first_unit + unit]), scale);
 }
 #endif
+
+// Behind polls, in front of what lanes of a subgroup exchange. A driver may leave lanes apart that polled for different
+// times; then they meet at a barrier. So do subgroups that clear_units() has something to do for.
+void meet_behind_polls() {
+#ifdef HAS_UNITS
+  if (!has_whole_units()) barrier();
+  else
+#endif
+  if (kReconverges == 0) barrier();
+}

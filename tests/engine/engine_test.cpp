@@ -62,6 +62,7 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
                                .as_gpu = true,
                                .subgroup_size = subgroup_size,
                                .emulate_matrices = emulate_matrices,
+                               .assume_reconvergence = row_size != 0,
                                .row_size = row_size});
       const auto gpu = Engine::open(model_file(), options);
       const auto tokens = random_tokens(subgroup_size == 0 ? 140 : 70, 11);  // past two chunks of keys, or one
