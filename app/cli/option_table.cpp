@@ -280,8 +280,7 @@ const TextRow kExitCodes[] = {
      "after it"},
     {"2", "usage: the command line, the config file or a script cannot be understood"},
     {"3",
-     "an expectation or a command of a script failed, a replay differed, or bench validate found a stage "
-     "wrong"},
+     "an expectation or a command of a script failed, a replay differed, or bench validate found a mistake"},
     {"4", "the model cannot be loaded"},
     {"5", "no usable device, or the device was lost"},
     {"6", "the database cannot be used"},

@@ -1,5 +1,5 @@
-// 'bitnet-chat bench validate': whether a device computes what it should, stage by stage, and what is needed
-// to look into it elsewhere: one file to attach to the report of a bug.
+// 'bitnet-chat bench validate': whether a device computes what it should, stage by stage and in batches of
+// any size, and what is needed to look into it elsewhere: one file to attach to the report of a bug.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -88,17 +88,27 @@ std::string line_of(const StageDifference& d) {
       d.largest_difference, d.largest_value);
 }
 
-std::string text_of(const ordered_json& report, const std::vector<StageDifference>& all) {
+ordered_json of_batch(const BatchDifference& d) {
+  return {{"batch", d.batch},
+          {"same", d.same},
+          {"largest_difference", d.largest_difference},
+          {"largest_value", d.largest_value}};
+}
+
+std::string text_of(const ordered_json& report, const std::vector<StageDifference>& all,
+                    const std::vector<BatchDifference>& batches) {
   std::string text =
       fmt::format("{} on {}, {}\ncompared with {}\n", printable(report["model"]["name"].get<std::string>()),
                   printable(report["device"]["name"].get<std::string>()),
                   printable(report["device"]["driver"].get<std::string>()),
                   report["compared_with"]["what"].get<std::string>());
   for (const StageDifference& d : all) text += line_of(d);
+  for (const BatchDifference& d : batches)
+    text += fmt::format("{:<5}{}\n", d.same ? "ok" : "FAIL", describe(d));
   text += fmt::format("prefill {:.1f} tokens/s, decode {:.1f} tokens/s\n",
                       report["bench"]["prefill"]["median"].get<double>(),
                       report["bench"]["decode"]["median"].get<double>());
-  if (report["good"]) return text + "all stages agree\n";
+  if (report["good"]) return text + "all stages and batches agree\n";
   return text + fmt::format("the first to fail: {}\n", report["first_failure"].get<std::string>());
 }
 
@@ -107,7 +117,8 @@ std::string text_of(const ordered_json& report, const std::vector<StageDifferenc
 int tool_validate(const Options& options, Output& out, Output& err) {
   const auto file = open_model(find_model(options.model, options.model_folders));
   std::vector<StageValues> found;
-  ordered_json report = {{"schema_version", 2}, {"good", true}, {"first_failure", nullptr}};
+  std::vector<BatchDifference> batches;
+  ordered_json report = {{"schema_version", 3}, {"good", true}, {"first_failure", nullptr}};
   std::optional<StageValues> golden;
   {
     const uint32_t n_ctx = bench_context(options);
@@ -117,6 +128,7 @@ int tool_validate(const Options& options, Output& out, Output& err) {
     const std::vector<int32_t> tokens = golden ? golden->tokens : tokens_to_validate(info.n_vocab);
     for (const uint32_t batch : {0, 1})
       found.push_back(observed_values(*model.session, tokens, info.n_layer, batch));
+    batches = batch_differences(*model.session, tokens);
     report["compared_with"] = nullptr;
     report["build"] = of_build();
     report["device"] = of_device(model.engine->device());
@@ -125,7 +137,7 @@ int tool_validate(const Options& options, Output& out, Output& err) {
         {"bytes", file->size()},  {"architecture", info.architecture},
         {"layers", info.n_layer}, {"fingerprint", info.fingerprint}};
     report["tokens"] = tokens;
-    report["stages"] = ordered_json::array();
+    report["stages"] = report["batches"] = ordered_json::array();
     report["bench"] = bench_report(options, model, n_ctx);
   }
   // The device is free again before the CPU takes as much memory.
@@ -143,7 +155,13 @@ int tool_validate(const Options& options, Output& out, Output& err) {
     report["good"] = false;
     report["first_failure"] = describe(d);
   }
-  out.write(options.json ? json_text(report) : text_of(report, all));
+  for (const BatchDifference& d : batches) {
+    report["batches"].push_back(of_batch(d));
+    if (d.same || !report["good"]) continue;
+    report["good"] = false;
+    report["first_failure"] = describe(d);
+  }
+  out.write(options.json ? json_text(report) : text_of(report, all, batches));
   return report["good"] ? 0 : exit_code_of(ErrorKind::mismatch);
 }
 

@@ -47,6 +47,22 @@ struct StageDifference {
 std::vector<StageDifference> differences(const StageValues& reference, const StageValues& found,
                                          const std::string& pass);
 
+// How the logits behind the last token differ where tokens are computed in batches of so many (0: all
+// together) and not one by one. No bit of them may, since an answer must not depend on how it came about
+// (engine/README.md).
+struct BatchDifference {
+  uint32_t batch = 0;
+  bool same = false;
+  double largest_difference = 0, largest_value = 0;
+};
+
+// For batches of all sizes that have kernels of their own. Nothing is observed, so that these are the kernels
+// of answers: a chain of all stages is another program for a driver than one of some.
+std::vector<BatchDifference> batch_differences(Session& session, const std::vector<int32_t>& tokens);
+
+// "passes of 2 tokens: logits differ by up to 1.9; look at the chain of decode"
+std::string describe(const BatchDifference& difference);
+
 // "decode, layer 0, heads: cosine 0.91 (bar 0.9997); look at attention itself, or keys and values"
 std::string describe(const StageDifference& difference);
 

@@ -49,7 +49,7 @@ _bitnet_chat_commands() {
     'logits:write the logits after every token of --tokens, float32 \[n_tokens, n_vocab\], or after --prompt, \[1, n_vocab\]'
     'probe:write what is inside a model, float32 \[n_layers, n_embd\]\: after --tokens, after --prompt, or for each of many --stimuli'
     'perplexity:measure how well a model predicts a text, in windows of --ctx tokens (512), of which the second half counts'
-    'bench:measure the speed of prefill and decode; '\''bench validate'\'' also compares what is computed, stage by stage, with golden values or, where a model has none, with the CPU'\''s plain kernels, and --json makes it a report for others'
+    'bench:measure the speed of prefill and decode; '\''bench validate'\'' also compares what is computed, stage by stage, with golden values or, where a model has none, with the CPU'\''s plain kernels, and tokens one by one with several together; --json makes it a report for others'
     'plan:show what of a model would lie where, and how fast it would be, before anything is loaded'
     'serve:answer programs on this machine that speak the OpenAI API, until ^C\: /v1/chat/completions, /v1/completions, /v1/models, /tokenize and /detokenize'
     'help:print what --help prints, or what COMMAND --help does'

@@ -45,7 +45,8 @@ class Test:
     def agrees(self, path, kind, *options):
         code, report = self.validate(path, *options)
         self.wants(path.name, (report["first_failure"], None), (code, 0), (report["good"], True),
-                   (report["compared_with"]["kind"], kind), (len(report["stages"]), 2 * 3 * len(make_stages.STAGES)))
+                   (report["compared_with"]["kind"], kind), (len(report["stages"]), 2 * 3 * len(make_stages.STAGES)),
+                   ({b["batch"]: b["same"] for b in report["batches"]}, {n: True for n in (2, 3, 4, 8, 0)}))
         return report
 
     def finds_mistakes(self, path):

@@ -17,7 +17,8 @@ std::string text_of(std::span<const uint32_t> words) {
   return text.c_str();
 }
 
-// The layout of a module: capabilities, extensions, imports, memory model, entry points, execution modes, all else.
+// The layout of a module: capabilities, extensions, imports, memory model, entry points, execution modes, all
+// else.
 TEST(Reconverging, AddsTheExtensionAndTheModeInTheirPlacesAndNothingElse) {
   constexpr uint32_t kExtension = 10, kEntryPoint = 15, kExecutionMode = 16, kCapability = 17;
   for (const EmbeddedShader& shader : kShaders) {
