@@ -115,10 +115,10 @@ RowShape blocks_shape(const Device& device, const DecodeShape::Rows& r, uint32_t
 
 RowShape row_shape(const Device& device, const DecodeShape::Weights& w, const DecodeShape::Rows& r,
                    uint32_t workgroup_size, uint32_t n_tokens, Loop loop) {
+  if (w.layout == Layout::trits && workgroup_size == kRoomySize && n_tokens <= ROUNDED_HERE)
+    if (const auto shape = roomy_shape(device, r.n_in, loop)) return *shape;
   if (n_tokens > 1 && loop == Loop::gates) loop = Loop::short_rows;
   if (w.layout == Layout::blocks) return blocks_shape(device, r, w.bits);
-  if (w.layout == Layout::trits && workgroup_size == kRoomySize && n_tokens == 1)
-    if (const auto shape = roomy_shape(device, r.n_in, loop)) return *shape;
   if (w.layout == Layout::trits) return trits_shape(device, r, workgroup_size, n_tokens, loop);
   return w.rest == 0 ? one_plane_shape(device, r, loop) : two_plane_shape(device, r, workgroup_size);
 }
