@@ -15,8 +15,7 @@ class ReadAheadTest : public testing::Test {
  protected:
   // A file that is not in memory, where the file system allows that.
   std::shared_ptr<const MappedFile> file_of(const std::string& name, size_t bytes) {
-    const std::string path =
-        testing::TempDir() + "bitnet-read-ahead-" + std::to_string(getpid()) + "-" + name;
+    const std::string path = testing::TempDir() + "bitnet-read-ahead-" + name;
     std::ofstream(path, std::ios::binary) << std::string(bytes, 'x');
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     fdatasync(fd);
