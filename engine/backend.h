@@ -180,7 +180,8 @@ class Backend {
   // The layout of quantised dense weights: blocks or blocks16.
   virtual Layout block_layout() const = 0;
 
-  // From now on kernels are chosen that suit the shape of this model. Before anything is recorded.
+  // From now on kernels are chosen that suit the shape of this model, and device().arithmetic says what that
+  // changes. Before anything is recorded.
   virtual void suit(const ModelInfo&) {}
 
   virtual BufferPtr allocate(uint64_t bytes, BufferUse use) = 0;

@@ -51,11 +51,14 @@ class VulkanBackend : public Backend {
   // By now every kernel that was needed has been made.
   ~VulkanBackend() override { pipelines_.save(); }
 
-  const DeviceInfo& device() const override { return device_.info(); }
+  const DeviceInfo& device() const override { return info_; }
   Layout group_layout() const override { return Layout::groups; }
   Layout block_layout() const override { return Layout::blocks; }
 
-  void suit(const ModelInfo& model) override { kernels_.suit(model); }
+  void suit(const ModelInfo& model) override {
+    kernels_.suit(model);
+    info_.arithmetic = device_.info().arithmetic + kernels_.arithmetic();
+  }
 
   BufferPtr allocate(uint64_t bytes, BufferUse use) override {
     return std::make_unique<VulkanBuffer>(device_, bytes, use);
@@ -161,6 +164,7 @@ class VulkanBackend : public Backend {
   SparePools spare_pools_;
   PipelineCache pipelines_;
   VulkanKernels kernels_;
+  DeviceInfo info_ = device_.info();
   Transfer transfer_;
   Stream stream_;
   ExpertPlaces places_;

@@ -1,4 +1,6 @@
 // The kernel of the stages of decode, made for the shape of a model.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -185,9 +187,17 @@ static uint32_t most_tokens(Layout layout) { return layout == Layout::groups ? R
 void VulkanKernels::suit(const ModelInfo& model) {
   if (!chooses_row_size_) return;
   const uint32_t size = wide(device_).at(CONSTANT_WORKGROUP_SIZE);
-  const bool suits = size > kRoomySize && kRoomySize % (4 * device_.subgroup_size()) == 0 &&
-                     !fit_by_twos(device_, model, size) && fit_by_twos(device_, model, kRoomySize);
+  const bool suits =
+      size > kRoomySize && kRoomySize % (4 * device_.subgroup_size()) == 0 &&
+      ROUNDED_HERE * model.head_dim / 2 <= kRoomySize &&  // attention of as many tokens, see fits()
+      !fit_by_twos(device_, model, size) && fit_by_twos(device_, model, kRoomySize);
   row_size_ = suits ? kRoomySize : size;
+}
+
+std::string VulkanKernels::arithmetic() const {
+  return row_size_ == wide(device_).at(CONSTANT_WORKGROUP_SIZE)
+             ? ""
+             : fmt::format(", rows in {} shares", row_size_);
 }
 
 // Of several tokens the kernel takes as many as fit, so that there is one for all numbers, or two where a

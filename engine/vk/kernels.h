@@ -114,6 +114,7 @@ struct VulkanKernels {
   // depends on: as many as wide() has, or fewer, each with more registers, where that suits the blocks of a
   // model. Before any kernel is asked for. Does nothing where the options have a row_size.
   void suit(const ModelInfo& model);
+  std::string arithmetic() const;  // what that adds to DeviceInfo::arithmetic
 
   // Each kernel is made when it is first asked for, that is when a program that uses it is first recorded.
   const Kernel& argmax();

@@ -65,6 +65,8 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
                                .assume_reconvergence = row_size != 0,
                                .row_size = row_size});
       const auto gpu = Engine::open(model_file(), options);
+      EXPECT_EQ(gpu->device().arithmetic.ends_with(", rows in 384 shares"),
+                row_size == 384 && !gpu->device().cpu);
       const auto tokens = random_tokens(subgroup_size == 0 ? 140 : 70, 11);  // past two chunks of keys, or one
       std::vector<std::vector<float>> all;
       // Sevens and threes take stages too, and one of them has keys on both sides of the border of a chunk.
