@@ -93,7 +93,12 @@ int run(const Settings& s) {
   const double made = s.tokens;
   for (const double n : s.sizes) {
     const Measured m = measure(s, prompt, n == 1 ? nullptr : &all, static_cast<uint32_t>(n) - 1);
-    const double passes = made - static_cast<double>(m.last.stats.right_tokens), a_pass = m.median / passes;
+    // Where guesses are wrong, tokens are decoded alone between the passes.
+    const auto right = static_cast<double>(m.last.stats.right_tokens);
+    const double passes = n == 1 ? made : static_cast<double>(m.last.stats.drafted_tokens) / (n - 1);
+    const double seconds_alone = n == 1 ? 0 : (made - right - passes) * alone;
+    const auto a_pass_of = [&](double seconds) { return (seconds - seconds_alone) / passes; };
+    const double a_pass = a_pass_of(m.median);
     if (n == 1) {
       all = prompt;
       all.insert(all.end(), m.last.tokens.begin(), m.last.tokens.end());
@@ -101,7 +106,7 @@ int run(const Settings& s) {
     }
     fmt::print(
         "{:>2} tokens a pass: {:>9.3f} ms (best {:.3f}), c = {:.2f}, {:.1f} tokens/s; {} of {} right\n", n,
-        a_pass * 1e3, m.best / passes * 1e3, a_pass / alone, made / m.median, m.last.stats.right_tokens,
+        a_pass * 1e3, a_pass_of(m.best) * 1e3, a_pass / alone, made / m.median, m.last.stats.right_tokens,
         m.last.stats.drafted_tokens);
     std::fflush(stdout);
   }
