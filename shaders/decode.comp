@@ -196,6 +196,12 @@ void wait_for_input(uint i) {
   barrier();
 }
 
+// Behind polls, in front of what lanes of a subgroup exchange. A driver may leave lanes apart that polled for different
+// times; then they meet at a barrier.
+void meet_behind_polls() {
+  if (kReconverges == 0) barrier();
+}
+
 void wait_for_empty_stage() {
   if (chain.chained != 0 && this_stage > 0 && gl_LocalInvocationID.x == 0)
     for (uint polls = 0; done[(this_stage - 1) * kDoneStride] < push.wait_for && look_again(polls); ++polls) {

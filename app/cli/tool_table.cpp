@@ -330,10 +330,8 @@ const ToolRow kTools[] = {
      kPerplexityRows},
     {"bench", Mode::bench, "[validate] [MODEL]", "%model",
      "measure the speed of prefill and decode; 'bench validate' also compares what is computed, stage by "
-     "stage, "
-     "with golden values or, where a model has none, with the CPU's plain kernels, and tokens one by one "
-     "with "
-     "several together; --json makes it a report for others",
+     "stage, with golden values or, where a model has none, with the CPU's plain kernels, and tokens one by "
+     "one with several together; --json makes it a report for others",
      read_bench, kBenchRows},
     {"plan", Mode::plan, "[MODEL]", "%model",
      "show what of a model would lie where, and how fast it would be, before anything is loaded", read_model,

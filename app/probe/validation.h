@@ -56,11 +56,11 @@ struct BatchDifference {
   double largest_difference = 0, largest_value = 0;
 };
 
-// For batches of all sizes that have kernels of their own. Nothing is observed, so that these are the kernels
+// For batches of sizes that kernels differ by. Nothing is observed, so that these are the kernels
 // of answers: a chain of all stages is another program for a driver than one of some.
 std::vector<BatchDifference> batch_differences(Session& session, const std::vector<int32_t>& tokens);
 
-// "passes of 2 tokens: logits differ by up to 1.9; look at the chain of decode"
+// "passes of 2 tokens: the logits of one by one, bit for bit", or by how much they differ and where to look
 std::string describe(const BatchDifference& difference);
 
 // "decode, layer 0, heads: cosine 0.91 (bar 0.9997); look at attention itself, or keys and values"

@@ -197,7 +197,7 @@ void VulkanKernels::suit(const ModelInfo& model) {
 std::string VulkanKernels::arithmetic() const {
   return row_size_ == wide(device_).at(CONSTANT_WORKGROUP_SIZE)
              ? ""
-             : fmt::format(", rows in {} shares", row_size_);
+             : fmt::format(", rows of whole ternary matrices in {} shares", row_size_);
 }
 
 // Of several tokens the kernel takes as many as fit, so that there is one for all numbers, or two where a

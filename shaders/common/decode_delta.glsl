@@ -34,7 +34,7 @@ void load_gates(uint group, uint invocation, uint words, uint loads) {
     uvec2 w = r < kTogether ? push.w : push.w1;
     UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
       if (i >= loads) break;
-      uint at = row * words + min(invocation + i * gl_WorkGroupSize.x, words - 1);
+      uint at = row * words + min(place_of(invocation, i), words - 1);
       gate_words[r][i] = type == TABLE_F32 ? Codes(w).at[at] : uvec4(Twos(w).at[at], 0, 0);
     }
   }
@@ -50,7 +50,7 @@ void multiply_gates(uint invocation, uint words, bool long_rows) {
     float sum = 0.0;
     UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
       if (i >= loads) break;
-      if (invocation + i * gl_WorkGroupSize.x < words)
+      if (place_of(invocation, i) < words)
         sum = add_four(four_floats(push.kinds >> r / kTogether * 8 & 255u, gate_words[r][i]),
                        normed(own_x[i], inverse), sum);
     }

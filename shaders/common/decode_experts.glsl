@@ -61,7 +61,7 @@ void route_token(uint group) {
   load_router(min(first_row, kExperts - 1), 0);
   take_normed_vector(invocation, long_rows);
   UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
-    uint at = invocation + i * gl_WorkGroupSize.x;
+    uint at = place_of(invocation, i);
     if (i >= loads || at >= words) break;
     tile[at] = floatBitsToUint(own_x[i]);
   }

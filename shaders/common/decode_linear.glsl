@@ -169,8 +169,8 @@ void linear(uint group, bool gates, bool long_rows) {
       this_token = t;
       residual = long_rows ? residual_of_long(first_row_of_long(group))
                            : residual_of_short(first_row_of_short(group));
-      barrier();  // nobody needs the vector before it
     }
+    if (kTokens > 1 && t > first) barrier();  // nobody needs the vector before it, or what was added up of it
     RowScale scale = round_vector(invocation, long_rows);
     if (together) {
       if (gl_LocalInvocationID.x == 0) {

@@ -16,7 +16,7 @@ void load_block(uint first_quad, uint invocation) {
     uint loads = loads_of(long_rows);
     take_normed_vector(invocation, long_rows);
     UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
-      uint at = invocation + i * gl_WorkGroupSize.x;
+      uint at = place_of(invocation, i);
       if (i >= loads || at < first_quad || at >= min(first_quad + kBlockQuads, words)) continue;
       tile[at - first_quad] = floatBitsToUint(own_x[i]);
     }

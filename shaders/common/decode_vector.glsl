@@ -111,6 +111,7 @@ void clear_units(uint invocation, uint units) {
     unit_sums[i] = 0;
     unit_largest[i] = 0;
   }
+  barrier();
 }
 
 // Four integers and their rest.
@@ -185,13 +186,3 @@ float share_of(uint unit, RowScale scale) {
   return share_of_unit(uintBitsToFloat(unit_largest[first_unit + unit]), scale);
 }
 #endif
-
-// Behind polls, in front of what lanes of a subgroup exchange. A driver may leave lanes apart that polled for different
-// times; then they meet at a barrier. So do subgroups that clear_units() has something to do for.
-void meet_behind_polls() {
-#ifdef HAS_UNITS
-  if (!has_whole_units()) barrier();
-  else
-#endif
-  if (kReconverges == 0) barrier();
-}

@@ -6,8 +6,9 @@
 
 The reference models (families/README.md) are compared with what transformers computed, models of random weights with
 reference.py: the logits of every token and, on the CPU, the residual stream of the last one. Each model runs in one
-batch, token by token, seven tokens at a time and, on a GPU, three, and these must agree bit for bit; a greedy answer must be the likeliest tokens of `logits`. Twelve models of families/second_set.py, on a GPU one of them, must answer what transformers
-answered, 200 tokens. `info` must succeed on each. Exit code 1 names every comparison that failed. --quick runs each model in
+batch, token by token, seven tokens at a time and, on a GPU, three, and these must agree bit for bit; a greedy answer must
+be the likeliest tokens of `logits`. Twelve models of families/second_set.py, on a GPU one of them, must answer what
+transformers answered, 200 tokens. `info` must succeed on each. Exit code 1 names every comparison that failed. --quick runs each model in
 one batch and token by token alone, for a device whose driver needs long to begin, or a program that a sanitizer slows
 down; on a software device that is always so. --few runs the models that have an architecture, a type or a shape of their own;
 on a software device that holds for those which make_family.py makes, and of the published shapes it gets one of each kind.

@@ -187,8 +187,8 @@ WRAPPED(void, vkGetPhysicalDeviceQueueFamilyProperties, VkPhysicalDevice device,
 // Refuses a kernel that asks for what is missing.
 WRAPPED(VkResult, vkCreateShaderModule, VkDevice device, const VkShaderModuleCreateInfo* info,
         const VkAllocationCallbacks* callbacks, VkShaderModule* module) {
-  constexpr uint32_t kCapability = 17 | 2 << 16, kArithmetic = 63,
-                     kShuffles = 65;  // OpCapability and its operands
+  constexpr uint32_t kCapability = 17 | 2 << 16;  // OpCapability and its operand
+  constexpr uint32_t kArithmetic = 63, kShuffles = 65;
   const Without& without = what_is_missing();
   for (size_t at = 5; info->pCode[at] == kCapability; at += 2)
     if ((without.subgroup_arithmetic && info->pCode[at + 1] == kArithmetic) ||

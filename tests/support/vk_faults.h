@@ -27,8 +27,8 @@ struct Without {
   // Of subgroups; kernels that ask for it are refused.
   bool subgroup_arithmetic = false;
   bool subgroup_shuffles = false;
-  bool timelines = false;            // semaphores that count
-  bool device_scope = false;         // of the Vulkan memory model
+  bool timelines = false;     // semaphores that count
+  bool device_scope = false;  // of the Vulkan memory model
 };
 void set(const Without& without);
 

@@ -19,11 +19,10 @@ class Device : public Session {
   SyncResult sync(std::span<const int32_t> wanted, const SyncOptions& options) override {
     const auto differ = std::ranges::mismatch(tokens_, wanted);
     const auto reused = static_cast<uint32_t>(differ.in1 - tokens_.begin());
-    const auto computed = static_cast<uint32_t>(wanted.size()) - reused;
     tokens_.assign(wanted.begin(), wanted.end());
     logits_ = {0, static_cast<float>(std::accumulate(wanted.begin(), wanted.end(), 0))};
     if (options.batch == wrong_in_ && wanted.size() > 1) logits_[1] += error_;
-    return {reused, computed, false};
+    return {reused, static_cast<uint32_t>(wanted.size()) - reused, false};
   }
   std::span<const float> logits() override { return logits_; }
   Finish decode(Sampler&, const DecodeOptions&, const std::function<bool(const SampledToken&)>&) override {
@@ -62,9 +61,8 @@ TEST(BatchDifferences, SayHowLargeTheyAre) {
   Device device(4, 2.5F);
   const BatchDifference d = batch_differences(device, {1, 2, 3, 4, 5, 6, 7, 8})[2];
   EXPECT_EQ(describe(d),
-            "passes of 4 tokens: logits differ by up to 2.50e+00 of 3.60e+01 from those of one by one; look "
-            "at what "
-            "computes a token, and a few together");
+            "passes of 4 tokens: logits differ by up to 2.50e+00 of 3.60e+01 from those of one by one; "
+            "look at what computes a token, and a few together");
 }
 
 }  // namespace
