@@ -49,6 +49,9 @@ layout(constant_id = CONSTANT_ROW_SIZE) const uint kRowSize = 512;
 layout(constant_id = CONSTANT_NORM) const uint kNorm = NORM_ALWAYS;
 layout(constant_id = CONSTANT_NORM_LONG) const uint kNormLong = NORM_ALWAYS;
 #ifndef BLOCKS
+layout(constant_id = CONSTANT_INSIDE) const uint kInside = 0;
+layout(constant_id = CONSTANT_INSIDE_LONG) const uint kInsideLong = 0;
+layout(constant_id = CONSTANT_INSIDE_GATE) const uint kInsideGate = 0;
 layout(constant_id = CONSTANT_ROWS) const uint kRows = 1;
 layout(constant_id = CONSTANT_ROWS_LONG) const uint kRowsLong = 1;
 layout(constant_id = CONSTANT_LANES_GATE) const uint kLanesGate = 8;

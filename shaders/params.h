@@ -80,6 +80,9 @@ using uvec2 = uint64_t;
 #define CONSTANT_STAGES 57             // what the stages of a chain are: STAGES_... together
 #define CONSTANT_ROW_SIZE 58           // invocations of a workgroup that take a row, wherever it is normed
 #define CONSTANT_RECONVERGES 59        // 1: lanes of a subgroup that polled for different times go on together
+#define CONSTANT_INSIDE 60             // so many of CONSTANT_LOADS are there for all lanes, in the shortest row too
+#define CONSTANT_INSIDE_LONG 61
+#define CONSTANT_INSIDE_GATE 62
 
 // Rows, keys and features of a matrix of F16 (common/attention_matrix.glsl), of which a row is shared by two lanes.
 #define HALF_SIDE 16u

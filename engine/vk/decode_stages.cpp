@@ -203,9 +203,11 @@ DecodeShape DecodeStages::shape() const {
   const auto describe = [&](DecodeShape::Rows& rows, bool long_rows) {
     bool some = false, all = true;
     uint32_t fewest = UINT32_MAX;
+    rows.shortest = rows.n_in;
     for (size_t i = 0; i < stages_.size(); ++i) {
       const DecodeStage& s = stages_[i];
       if (s.n_in == 0 || (s.n_in > n_short) != long_rows) continue;
+      rows.shortest = std::min(rows.shortest, s.n_in);
       some |= s.weight != 0;
       all &= s.weight != 0;
       if (s.kind != STAGE_DELTA && s.kind != STAGE_ROTATE && !is_of_experts(s) && !is_beside_more(stages_, i))

@@ -40,6 +40,7 @@ Specialisation wide(const Device& device);
 struct DecodeShape {
   struct Rows {
     uint32_t n_in = 64;           // features of the longest
+    uint32_t shortest = 64;       // and of the shortest
     uint32_t norm = NORM_ALWAYS;  // of their input: NORM_...
     uint32_t n_out = 1;           // rows of the smallest result
   };

@@ -8,7 +8,7 @@ void PRODUCT_OF_FEW(uint first_row, uint first, uint n, uint slot, bool goes_on,
   int acc[MATRICES * kValues];
   UNROLL for (uint k = 0; k < MATRICES * kValues; ++k) acc[k] = 0;
   UNROLL for (uint i = 0; i < LOADS; ++i) {
-    uint h = min(lane + i * LANES, units - 1);
+    uint own = lane + i * LANES, h = i < INSIDE ? own : min(own, units - 1);
     UNROLL for (uint s = 0; s < 4; ++s) {
       uvec4 q[kBatch];
       UNROLL for (uint t = 0; t < kBatch; ++t) q[t] = tile[((slot + min(t, n - 1)) * 4 + s) * units + h];

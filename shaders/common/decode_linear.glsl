@@ -75,6 +75,7 @@ uint place_of_word(uint at, uint units) {
 #define LANES kLanes
 #define ROWS kRows
 #define LOADS kLoads
+#define INSIDE kInside
 #define MATRICES 1
 #include "common/decode_rows.glsl"
 #define LOAD load_long
@@ -87,6 +88,7 @@ uint place_of_word(uint at, uint units) {
 #define LANES kLanesLong
 #define ROWS kRowsLong
 #define LOADS kLoadsLong
+#define INSIDE kInsideLong
 #define MATRICES 1
 #include "common/decode_rows.glsl"
 #define LOAD load_gate
@@ -99,6 +101,7 @@ uint place_of_word(uint at, uint units) {
 #define LANES kLanesGate
 #define ROWS kRowsGate
 #define LOADS kLoadsGate
+#define INSIDE kInsideGate
 #define MATRICES 2
 #include "common/decode_rows.glsl"
 

@@ -5,6 +5,7 @@
 //   ROWS        rows of the result that they share, no more than LANES, so that what a lane reads from shared
 //               memory serves them all
 //   LOADS       uvec4 of a row that each of them takes
+//   INSIDE      so many of these are there in each row, for all lanes
 //   MATRICES    1: plain, or added to y; 2: act(gate) * up, the rows n_out of gate before those of up
 #define CODES (MATRICES * ROWS)  // rows of codes: of gate, then of up
 #if defined(GROUPS) && MATRICES == 2
@@ -37,13 +38,13 @@ void LOAD_AT(uint first_row, uint from, uint to) {
     uint row = min(first_row + k % ROWS, push.n_out - 1) + k / ROWS * push.n_out;
     UNROLL for (uint i = from; i < to; ++i) {
 #ifdef GROUPS
-      uint g = min(lane + i * LANES, units - 1);
+      uint own = lane + i * LANES, g = i < INSIDE ? own : min(own, units - 1);
       bits[k * LOADS + i] = codes.at[row * units + g];
       halves[k * LOADS + i] = Halves(push.scales).at[(row * (units / kScaleGroups) + g / kScaleGroups) / 2];
 #else
       uint h = lane + i * LANES;  // past the end codes of 0, which add nothing
       bits[k * LOADS + i] = uvec4(0);
-      if (h < units) bits[k * LOADS + i] = codes.at[row * units + h];
+      if (i < INSIDE || h < units) bits[k * LOADS + i] = codes.at[row * units + h];
 #endif
     }
   }
@@ -86,12 +87,12 @@ void PRODUCT(uint group, RowScale scale) {
 #ifdef GROUPS
   uint stride = unit_stride(units), row_scales = units / kScaleGroups;
   UNROLL for (uint i = 0; i < LOADS; ++i) {
-    uint own = lane + i * LANES, g = min(own, units - 1);
+    uint own = lane + i * LANES, g = i < INSIDE ? own : min(own, units - 1);
     int sums = unit_sums[first_unit + g];
     // fixed_point is a power of two, so it does not matter which of the two is multiplied by it.
     float share = push.fixed_point;
     if (kInputUnits != 0) share *= share_of(g, scale);
-    if (own >= units) share = 0.0;
+    if (i >= INSIDE && own >= units) share = 0.0;
     float of_group[CODES];
     UNROLL for (uint k = 0; k < CODES; ++k) {
       uint row = min(first_row + k % ROWS, push.n_out - 1) + k / ROWS * push.n_out;
@@ -133,7 +134,7 @@ void PRODUCT(uint group, RowScale scale) {
   ivec4 sums[CODES];  // one for each shift, still scaled by it
   UNROLL for (uint k = 0; k < CODES; ++k) sums[k] = ivec4(0);
   UNROLL for (uint i = 0; i < LOADS; ++i) {
-    uint h = first_word + min(lane + i * LANES, units - 1);
+    uint own = lane + i * LANES, h = first_word + (i < INSIDE ? own : min(own, units - 1));
     uvec4 q0 = tile[h], q1 = tile[units + h], q2 = tile[2 * units + h], q3 = tile[3 * units + h];
     UNROLL for (uint k = 0; k < CODES; ++k) {
       uvec4 some = bits[k * LOADS + i];
@@ -203,6 +204,7 @@ void PRODUCT(uint group, RowScale scale) {
 #undef LANES
 #undef ROWS
 #undef LOADS
+#undef INSIDE
 #undef MATRICES
 #undef CODES
 #undef ROUNDS
