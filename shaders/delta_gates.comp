@@ -37,7 +37,7 @@ float sum_of_parts(uint row, uint token) {
 }
 
 void main() {
-  uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE, words = push.n_in / 4;
+  uint invocation = INVOCATION, words = push.n_in / 4;
   uint first = gl_WorkGroupID.x * kTokens, n = min(kTokens, push.n_tokens - first);
   vec4 own[kTokens][kNormLoads];
   UNROLL for (uint t = 0; t < kTokens; ++t) {

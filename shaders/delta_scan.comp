@@ -136,7 +136,7 @@ void multiply(uint set, uint at, out float sums[OWN_COLUMNS]) {
 }
 
 void main() {
-  lane = SUBGROUP * SUBGROUP_SIZE + LANE;
+  lane = INVOCATION;
   uint slices = kDeltaDim / kColumns, part = lane % kParts, column = lane / kParts * OWN_COLUMNS;
   head = gl_WorkGroupID.x / slices;
   first_column = gl_WorkGroupID.x % slices * kColumns;

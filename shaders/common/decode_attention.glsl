@@ -93,7 +93,7 @@ void give_heads(uint first_pair, uint n_pairs) {
   uint n_quads = n_pairs / 2;
   barrier();
   if (SUBGROUP * SUBGROUP_SIZE >= n_quads) return;
-  uint place = SUBGROUP * SUBGROUP_SIZE + LANE, unit = (first_pair / 2 + place) / kUnitWords;
+  uint place = INVOCATION, unit = (first_pair / 2 + place) / kUnitWords;
   give_unit(query[min(place, n_quads - 1)], unit, push.n_out / (4 * kUnitWords), place < n_quads);
 }
 #endif
@@ -299,7 +299,7 @@ void attention(uint group) {
                NewPair(own_key, own_pair, key_word, value_word));
     // A whole number of subgroups has the keys of a head, counted by subgroups and their lanes and not by
     // invocations of the workgroup.
-    uint own = SUBGROUP * SUBGROUP_SIZE + LANE;
+    uint own = INVOCATION;
     float score[kScores];
     UNROLL for (uint i = 0; i < kScores; ++i) {
       uint item = own + i * kSize, h = item / kChunk, key = item % kChunk;

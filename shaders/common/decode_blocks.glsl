@@ -89,7 +89,7 @@ void linear(uint group) {
   bool gates = kHasGates && push.kind == STAGE_GATE_UP, adds = push.kind == STAGE_LINEAR_ADD;
   bool adds_given = adds && (push.flow & FLOW_RESIDUAL) != 0;
   bool long_rows = kHasLongRows && push.long_rows != 0;
-  uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;  // eight neighbours are also neighbouring lanes
+  uint invocation = INVOCATION;  // eight neighbours are also neighbouring lanes
   uint lanes = push.lanes, lane = LANE % lanes, runs = push.n_in / 32;
   uint a_group = N_SUBGROUPS * (SUBGROUP_SIZE / lanes);  // pairs; passes are neighbours
   uint passes = passes_of(group);

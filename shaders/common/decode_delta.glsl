@@ -96,7 +96,7 @@ void delta_net(uint group) {
   uint lane = gl_LocalInvocationID.x, part = lane / kColumns, column = lane % kColumns;
   uint own = column / kDeltaDim, feature = column % kDeltaDim, head = group * kTogether + own;
   uint key_head = head % push.n_head_k;
-  uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE, words = push.n_in / 4;
+  uint invocation = INVOCATION, words = push.n_in / 4;
   bool long_rows = kHasLongRows && push.long_rows != 0;
   load_state(heads_at(0, head, part, feature));
   uint of_part = part == 0 ? key_head : part == 1 ? push.n_head_k + key_head : 2 * push.n_head_k + head;

@@ -38,8 +38,6 @@ shared float expert_weight[kHasExperts ? kUsed : 1];
 shared uint expert_id[kHasExperts ? kUsed : 1];
 shared vec4 expert_h[kHasExperts ? kUnitWords : 1];
 
-uint invocation_in_order() { return SUBGROUP * SUBGROUP_SIZE + LANE; }
-
 const uint kRouterAhead = 8;  // times eight features that a lane loads of a row at a time
 
 uvec4 router_words[2 * kRouterAhead];
@@ -55,7 +53,7 @@ void load_router(uint row, uint first) {
 
 // A subgroup takes a row, in the order of floats.comp.
 void route_token(uint group) {
-  uint invocation = invocation_in_order(), words = push.n_in / 4, eights = push.n_in / 8;
+  uint invocation = INVOCATION, words = push.n_in / 4, eights = push.n_in / 8;
   bool long_rows = kHasLongRows && push.long_rows != 0;
   uint loads = loads_of(long_rows), first_row = group * N_SUBGROUPS + SUBGROUP;
   load_router(min(first_row, kExperts - 1), 0);
@@ -128,7 +126,7 @@ void give_choice(uint invocation) {
 }
 
 void experts_gate(uint group) {
-  uint invocation = invocation_in_order(), words = push.n_in / 4, units = push.n_in / 64;
+  uint invocation = INVOCATION, words = push.n_in / 4, units = push.n_in / 64;
   bool long_rows = kHasLongRows && push.long_rows != 0;
   uint loads = loads_of(long_rows);
   uvec4 address = Codes(push.w).at[2 * min(invocation, kExperts - 1)];
@@ -213,7 +211,7 @@ RowScale scale_of_expert(uint expert) {
 
 // kExpertLanes lanes take kDownRows rows of all experts.
 void experts_down(uint group) {
-  uint invocation = invocation_in_order(), lane = LANE % kExpertLanes;
+  uint invocation = INVOCATION, lane = LANE % kExpertLanes;
   uint first_row = (group * kSets + invocation / kExpertLanes) * kDownRows;
   uint row_scales = kUnitsOfExpert / kScaleGroups, own_row = min(first_row + lane % kDownRows, push.n_out - 1);
   uint added = (push.flow & FLOW_RESIDUAL) != 0 ? Given(push.residual).at[own_row]

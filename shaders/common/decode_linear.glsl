@@ -159,7 +159,7 @@ void linear(uint group, bool gates, bool long_rows) {
     group %= of_token;
     this_token = first;
   }
-  uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;  // sixteen neighbours are also neighbouring lanes
+  uint invocation = INVOCATION;  // sixteen neighbours are also neighbouring lanes
   if (gates) load_gate(group);
   else if (long_rows) load_long(group);
   else load_short(group);
@@ -194,7 +194,7 @@ void linear(uint group, bool gates, bool long_rows) {
 // Rounds the vector of the token that the workgroup is for.
 void round_apart(uint group, bool long_rows) {
   this_token = group;
-  uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE;
+  uint invocation = INVOCATION;
   load_weights(invocation, push.n_in / 4, loads_of(long_rows), is_normed(long_rows));
   RowScale scale = round_vector(invocation, long_rows);
   if (gl_LocalInvocationID.x == 0) give_scale(scale.s, sum_of_shares());

@@ -35,7 +35,7 @@ void load_block(uint first_quad, uint invocation) {
 }
 
 void rotate(uint group) {
-  uint invocation = SUBGROUP * SUBGROUP_SIZE + LANE, first_quad = group * kBlockQuads;
+  uint invocation = INVOCATION, first_quad = group * kBlockQuads;
   vec4 signs = vec4(1.0);
   if (push.bias != uvec2(0) && invocation < kBlockQuads) signs = Weights(push.bias).at[first_quad + invocation];
   load_block(first_quad, invocation);

@@ -88,7 +88,7 @@ void give_gates(uint end) {
   barrier();
   uint places = n_tokens() * kSpan / 4;
   if (SUBGROUP * SUBGROUP_SIZE >= places) return;
-  uint place = SUBGROUP * SUBGROUP_SIZE + LANE;
+  uint place = INVOCATION;
   bool is_there = place < places;
   if (kTokens > 1) {
     this_token = min(place / (kSpan / 4), kTokens - 1);

@@ -7,6 +7,9 @@
 #define SUBGROUP gl_SubgroupID
 #define N_SUBGROUPS gl_NumSubgroups
 #define LANE gl_SubgroupInvocationID
+// The number of an invocation by subgroups and lanes. Vulkan does not promise that neighbours by gl_LocalInvocationID are
+// neighbouring lanes, so what is summed or exchanged in a subgroup is divided by this one.
+#define INVOCATION (SUBGROUP * SUBGROUP_SIZE + LANE)
 #define subgroup_max subgroupMax
 #define shuffle_xor subgroupShuffleXor
 #define meet_in_subgroup subgroupBarrier
@@ -25,6 +28,7 @@ layout(constant_id = CONSTANT_SUBGROUP_SIZE) const uint kSubgroupSize = 32;
 #define SUBGROUP (gl_LocalInvocationID.x / kSubgroupSize)
 #define N_SUBGROUPS (gl_WorkGroupSize.x / kSubgroupSize)
 #define LANE (gl_LocalInvocationID.x % kSubgroupSize)
+#define INVOCATION gl_LocalInvocationID.x
 
 #define meet_in_subgroup barrier
 
