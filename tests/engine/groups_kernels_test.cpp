@@ -242,7 +242,8 @@ TEST_P(GroupKernels, OneTokenEqualsTheIntegers) {
   }
 }
 
-// The layers of a token, in one program and step by step, with norms and without; and of three tokens.
+// The layers of a token and a product of many rows behind them, in one program and step by step, with norms and
+// without; and of three tokens, which a workgroup of so many rows takes one after the other.
 TEST_P(GroupKernels, ATokenHasTheBitsOfItsSteps) {
   if (takes_long()) GTEST_SKIP() << "others show the same";
   struct Case {
@@ -253,7 +254,7 @@ TEST_P(GroupKernels, ATokenHasTheBitsOfItsSteps) {
   for (const auto& [input, act, all_norms] : {Case{Input::int8_row, Act::relu2, true},
                                               {Input::int8_units, Act::silu, false},
                                               {Input::int16_units, Act::silu, false}}) {
-    constexpr uint32_t kEmbd = 512, kHeads = 768;
+    constexpr uint32_t kEmbd = 512, kHeads = 768, kRows = 9000;
     const uint32_t n_ff = backend->device().software ? 2048 : 9216;  // more rows than workgroups take at once
     const auto matrix = [&, input = input](uint32_t n_in, std::vector<uint32_t> rows) {
       Grouped g = random_groups(*backend, n_in, std::move(rows), 128, input, rng);
@@ -265,7 +266,8 @@ TEST_P(GroupKernels, ATokenHasTheBitsOfItsSteps) {
       return g;
     };
     const Grouped into = matrix(kEmbd, {500, 200, 68}), out = matrix(kHeads, {kEmbd}),
-                  gate_up = matrix(kEmbd, {n_ff, n_ff}), down = matrix(n_ff, {kEmbd});
+                  gate_up = matrix(kEmbd, {n_ff, n_ff}), down = matrix(n_ff, {kEmbd}),
+                  many = matrix(kEmbd, {kRows});
     const auto norm = [&](uint32_t n, bool there) {
       return there ? rms_of(put(*backend, normal_floats(n, rng)), 1e-5F) : Norm{};
     };
@@ -276,7 +278,8 @@ TEST_P(GroupKernels, ATokenHasTheBitsOfItsSteps) {
     const std::vector<float> start = normal_floats(kMost * kEmbd, rng);
     const auto tokens = [&, act = act](uint32_t n, bool steps) {
       const BufferPtr x = put(*backend, start), o = put(*backend, std::vector<float>(n * kHeads)),
-                      h = put(*backend, std::vector<float>(n * n_ff));
+                      h = put(*backend, std::vector<float>(n * n_ff)),
+                      y = put(*backend, std::vector<float>(n * kRows));
       run(*backend, [&](Recorder& r) {
         const auto linear = [&](const Grouped& g, const BufferPtr& from, const Norm& norm, const Out& to) {
           const In in{*from, norm, q};
@@ -289,8 +292,9 @@ TEST_P(GroupKernels, ATokenHasTheBitsOfItsSteps) {
           linear(gate_up, x, embd_norm, gate(*h, act));
           linear(down, h, ff_norm, add(*x));
         }
+        linear(many, x, embd_norm, store(*y));
       });
-      return get<float>(*backend, *x, n * kEmbd);
+      return get<float>(*backend, *y, n * kRows);
     };
     EXPECT_EQ(tokens(1, false), tokens(1, true));
     if (input != Input::int8_units || GetParam().subgroup_size != 0) continue;  // others compile for long
