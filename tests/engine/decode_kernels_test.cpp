@@ -59,6 +59,29 @@ TEST_P(Kernels, ALinearHasTheBitsOfItsSteps) {
     }
 }
 
+// More tokens than ROUNDED_HERE, whose vectors stages of their own round: as wide as they are, they divide a row as
+// the other kernels do.
+TEST_P(Kernels, ALinearOfSixTokensHasTheBitsOfItsSteps) {
+  if (GetParam().row_size == 0 && GetParam().name != "GpuInteger") GTEST_SKIP() << "others show the same";
+  constexpr uint32_t kRows = 70, kTokens = 6;
+  for (const uint32_t n_in : {1408U, 2048U}) {
+    SCOPED_TRACE(n_in);
+    const Ternary w = random_ternary(*backend, n_in, {{kRows, 0.7F}}, rng);
+    const BufferPtr x = put(*backend, normal_floats(size_t{kTokens} * n_in, rng));
+    const Norm norm = rms_of(put(*backend, normal_floats(n_in, rng)), 1e-5F);
+    const Quantised q{backend->allocate(uint64_t{kTokens} * n_in, BufferUse::device),
+                      backend->allocate(kTokens * 8, BufferUse::device), nullptr};
+    const std::vector<float> start(size_t{kTokens} * kRows, 0.1F);
+    const BufferPtr steps = put(*backend, start), fused = put(*backend, start);
+    run(*backend, [&](Recorder& r) {
+      r.quantise(w.matrix, {*x, norm, q}, kTokens);
+      r.product(w.matrix, q, add(*steps), kTokens);
+    });
+    run(*backend, [&](Recorder& r) { r.linear(w.matrix, {*x, norm, q}, add(*fused), kTokens); });
+    EXPECT_EQ(get<float>(*backend, *fused, start.size()), get<float>(*backend, *steps, start.size()));
+  }
+}
+
 TEST_P(Kernels, AttentionOfOneTokenHasTheBitsOfABatch) {
   if (GetParam().name == "SubgroupsOf32") GTEST_SKIP() << "8, 16 and 64 show the same, and it compiles for long";
   if (GetParam().name == "GpuInteger") GTEST_SKIP() << "GpuEmulated shows the same: attention has no integers";
