@@ -317,6 +317,7 @@ void LiveChat::tell_model(const Loaded& event) {
   for (const std::string& warning : {warning_about(event.model), warning_about(event.text->tokenizer)}) {
     if (!warning.empty()) front.notice(warning);
   }
+  if (!event.warning.empty()) front.warning(event.warning);
   if (!event.notice.empty()) front.notice(event.notice);
   if (event.placement.in_file != 0)
     front.notice(

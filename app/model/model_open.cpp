@@ -9,6 +9,7 @@
 #include "app/base/npy.h"
 #include "app/base/places.h"
 #include "app/text/text_file.h"
+#include "driver_check.h"
 #include "engine/error.h"
 #include "engine/open_model.h"
 
@@ -77,8 +78,10 @@ OpenModel opener_of(std::shared_ptr<const Checkpoint> file, const ModelOptions& 
     model.create_session = [engine = model.engine.get()](uint32_t n_ctx) {
       return Session::create(*engine, n_ctx);
     };
-    model.session = model.create_session(options.ctx);
+    if (options.expert_trace.empty())  // of which these tokens are no part
+      model.warning = driver_warning(*model.engine, model.create_session, engine.cache_folder);
     model.notice = vram_notice(options.vram, model.engine->device());
+    model.session = model.create_session(options.ctx);
     model.text = text.get();
     return model;
   };

@@ -269,7 +269,8 @@ Loaded Worker::loaded() const {
           model_.engine->device(),
           model_.session->n_ctx(),
           model_.engine->placement(),
-          model_.notice};
+          model_.notice,
+          model_.warning};
 }
 
 void Worker::load_elsewhere(Reopening wanted) {

@@ -41,7 +41,8 @@ struct LoadedModel {
   std::unique_ptr<Session> session;  // after `engine`, so that it is destroyed first
   // Makes another session on the same engine; empty where its context cannot be changed.
   std::function<std::unique_ptr<Session>(uint32_t n_ctx)> create_session;
-  std::string notice;  // about the options, or empty
+  std::string notice;   // about the options, or empty
+  std::string warning;  // about the device (driver_check.h), or empty
 };
 
 // Opens a model on the worker's thread. on_progress (0..1) returns false to give up; an empty device means
@@ -108,7 +109,8 @@ struct Loaded {
   DeviceInfo device;
   uint32_t n_ctx;
   Placement placement;  // of the weights
-  std::string notice;   // about the options, or empty
+  std::string notice;   // as LoadedModel has them
+  std::string warning;
 };
 struct PrefillProgress {
   uint64_t job;

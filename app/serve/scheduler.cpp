@@ -71,8 +71,9 @@ void Scheduler::load() {
   try {
     loaded_ = open_([this](double) { return !closed_.load(); }, "");
     const std::lock_guard lock(mutex_);
-    model_ = Model{loaded_.text, loaded_.engine ? loaded_.engine->device().name : "",
-                   loaded_.session->n_ctx(), loaded_.notice};
+    model_ =
+        Model{loaded_.text, loaded_.engine ? loaded_.engine->device().name : "", loaded_.session->n_ctx(),
+              loaded_.warning + loaded_.notice};  // one at most, of a GPU or of a CPU
   } catch (const Error& error) {
     const std::lock_guard lock(mutex_);
     failure_ = error;

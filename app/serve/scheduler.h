@@ -46,7 +46,7 @@ class Scheduler {
     std::shared_ptr<const ModelText> text;
     std::string device;
     uint32_t n_ctx = 0;
-    std::string notice;  // about the options, or empty
+    std::string notice;  // about the options or the device, or empty
   };
 
   // Begins to load the model on its own thread. `changed` is called there when it is loaded and when it has
