@@ -130,7 +130,7 @@ RowShape row_shape(const Device& device, const DecodeShape::Weights& w, const De
 bool fit_by_twos(const Device& device, const ModelInfo& m, uint32_t size) {
   const uint32_t attended = m.n_head * m.head_dim, n_short = std::max(m.n_embd, attended);
   const auto workgroups = [&](uint32_t n_in, uint32_t n_out, Loop loop) {
-    const RowShape shape = row_shape(device, {}, {n_in, NORM_ALWAYS, m.n_embd}, size, 1, loop);
+    const RowShape shape = row_shape(device, {}, {.n_in = n_in, .n_out = m.n_embd}, size, 1, loop);
     return ceil_div(n_out, size / shape.lanes * shape.rows);
   };
   const std::array products{workgroups(n_short, attended + 2 * m.n_head_kv * m.head_dim, Loop::short_rows),
