@@ -121,7 +121,7 @@ void main() {
 #endif
   if (kNorm == NORM_LAYER) layer = layer_norm(row, push.n_in, push.epsilon);
   float squares = 0.0, largest = 0.0;
-  for (uint i = INVOCATION; i < words; i += gl_WorkGroupSize.x) {
+  for (uint i = gl_LocalInvocationID.x; i < words; i += gl_WorkGroupSize.x) {
     squares = add_squares(x[row + i], squares);
     largest = largest_of(weighted(i), largest);
   }

@@ -10,13 +10,13 @@ struct LayerNorm {
 // Of the row of n features whose first vec4 is `row`.
 LayerNorm layer_norm(uint row, uint n, float epsilon) {
   precise float sum = 0.0;
-  for (uint i = INVOCATION; i < n / 4; i += gl_WorkGroupSize.x) {
+  for (uint i = gl_LocalInvocationID.x; i < n / 4; i += gl_WorkGroupSize.x) {
     vec4 v = x[row + i];
     sum += (v.x + v.y) + (v.z + v.w);
   }
   precise float mean = workgroup_add(sum) / float(n);
   precise float squares = 0.0;
-  for (uint i = INVOCATION; i < n / 4; i += gl_WorkGroupSize.x) {
+  for (uint i = gl_LocalInvocationID.x; i < n / 4; i += gl_WorkGroupSize.x) {
     precise vec4 v = x[row + i] - mean;
     squares = fma(v.x, v.x, fma(v.y, v.y, fma(v.z, v.z, fma(v.w, v.w, squares))));
   }

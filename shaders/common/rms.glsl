@@ -5,7 +5,7 @@
 // a tree, so f32 is enough.
 float inverse_rms(uint row) {
   float sum = 0.0;
-  for (uint i = INVOCATION; i < push.n / 4; i += gl_WorkGroupSize.x)
+  for (uint i = gl_LocalInvocationID.x; i < push.n / 4; i += gl_WorkGroupSize.x)
     sum = add_squares(x[row + i], sum);
   precise float inverse = 1.0 / sqrt(workgroup_add(sum) / float(push.n) + push.epsilon);
   return inverse;

@@ -7,8 +7,8 @@
 #define SUBGROUP gl_SubgroupID
 #define N_SUBGROUPS gl_NumSubgroups
 #define LANE gl_SubgroupInvocationID
-// The number of an invocation by subgroups and lanes. Vulkan does not promise that neighbours by gl_LocalInvocationID are
-// neighbouring lanes, so what is summed or exchanged in a subgroup is divided by this one.
+// The number of an invocation by subgroups and lanes, for those whose neighbours have to be neighbouring lanes. Where all
+// subgroups are full and drivers divide a workgroup in order, as every one so far does, it is gl_LocalInvocationID.x.
 #define INVOCATION (SUBGROUP * SUBGROUP_SIZE + LANE)
 #define subgroup_max subgroupMax
 #define shuffle_xor subgroupShuffleXor
