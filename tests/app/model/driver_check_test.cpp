@@ -32,6 +32,16 @@ class Gpu : public Engine {
   Placement placement_;
 };
 
+// Of a model whose logits are no numbers.
+class NoNumbers : public WrongSession {
+ public:
+  NoNumbers() : WrongSession(77, 0) {}
+  std::span<const float> logits() override { return logits_; }
+
+ private:
+  const std::vector<float> logits_{1, NAN};
+};
+
 class DriverWarning : public testing::Test {
  protected:
   ~DriverWarning() override { fs::remove_all(folder); }
@@ -42,7 +52,11 @@ class DriverWarning : public testing::Test {
         [this](uint32_t n_ctx) -> std::unique_ptr<Session> {
           ++sessions;
           if (no_memory) throw Error(ErrorKind::device, "no memory");
-          auto session = std::make_unique<WrongSession>(wrong_in, error);
+          std::unique_ptr<Session> session;
+          if (no_numbers)
+            session = std::make_unique<NoNumbers>();
+          else
+            session = std::make_unique<WrongSession>(wrong_in, error);
           EXPECT_LE(n_ctx, session->n_ctx());
           return session;
         },
@@ -53,7 +67,7 @@ class DriverWarning : public testing::Test {
   const fs::path folder = fs::path(testing::TempDir()) / "driver_check";
   uint32_t wrong_in = 77;
   float error = 1000;
-  bool no_memory = false;
+  bool no_memory = false, no_numbers = false;
   int sessions = 0;
 };
 
@@ -87,6 +101,11 @@ TEST_F(DriverWarning, NamesADeviceThatIsWrongEachTime) {
 TEST_F(DriverWarning, OtherRoundingIsNotWrong) {
   wrong_in = 0;
   error = 1;
+  EXPECT_EQ(warning(), "");
+}
+
+TEST_F(DriverWarning, AModelThatGivesNoNumbersIsNotTheDriversFault) {
+  no_numbers = true;
   EXPECT_EQ(warning(), "");
 }
 
