@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "app/model/driver_check.h"
 #include "engine/error.h"
 #include "sidecar.h"
 
@@ -65,13 +66,6 @@ std::string name_in(const Checkpoint& golden, const Checkpoint& model) {
 
 }  // namespace
 
-std::vector<int32_t> tokens_to_validate(uint32_t n_vocab) {
-  std::vector<int32_t> tokens(12);
-  for (size_t i = 0; i < tokens.size(); ++i)
-    tokens[i] = static_cast<int32_t>((uint64_t{i} * 7919 + 17) % n_vocab);
-  return tokens;
-}
-
 std::optional<StageValues> golden_values(const Checkpoint& model, uint32_t n_layer, const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return std::nullopt;
@@ -95,12 +89,6 @@ std::optional<StageValues> golden_values(const Checkpoint& model, uint32_t n_lay
   return values;
 }
 
-// So that no key of the pass before is used again.
-static void forget(Session& session, int32_t first) {
-  const int32_t other = first == 0 ? 1 : 0;
-  session.sync(std::span(&other, 1));
-}
-
 StageValues observed_values(Session& session, const std::vector<int32_t>& tokens, uint32_t n_layer,
                             uint32_t batch) {
   StageValues values{tokens, {}};
@@ -112,7 +100,7 @@ StageValues observed_values(Session& session, const std::vector<int32_t>& tokens
     if (std::ranges::find(layers, layer) != layers.end())
       values.rows[{layer, stage}] = {row.begin(), row.end()};
   };
-  forget(session, tokens[0]);
+  start_over(session, tokens[0]);
   session.sync(tokens, {.batch = batch, .observe = &what});
   return values;
 }
@@ -143,37 +131,6 @@ std::vector<StageDifference> differences(const StageValues& reference, const Sta
     all.push_back(difference);
   }
   return all;
-}
-
-std::vector<BatchDifference> batch_differences(Session& session, const std::vector<int32_t>& tokens) {
-  const auto logits_of = [&](uint32_t batch) {
-    forget(session, tokens[0]);
-    session.sync(tokens, {.batch = batch});
-    const std::span<const float> logits = session.logits();
-    return std::vector<float>(logits.begin(), logits.end());
-  };
-  const std::vector<float> one_by_one = logits_of(1);
-  std::vector<BatchDifference> all;
-  for (const uint32_t batch : {2, 3, 4, 8, 0}) {
-    const std::vector<float> found = logits_of(batch);
-    BatchDifference difference{
-        batch, std::memcmp(found.data(), one_by_one.data(), std::span(found).size_bytes()) == 0};
-    for (size_t i = 0; i < found.size(); ++i) {
-      const double off = std::abs(double{found[i]} - one_by_one[i]);
-      if (!(off <= difference.largest_difference)) difference.largest_difference = off;
-      difference.largest_value = std::max(difference.largest_value, std::abs(double{one_by_one[i]}));
-    }
-    all.push_back(difference);
-  }
-  return all;
-}
-
-std::string describe(const BatchDifference& d) {
-  const std::string how = d.batch == 0 ? "all tokens together" : fmt::format("passes of {} tokens", d.batch);
-  if (d.same) return how + ": the logits of one by one, bit for bit";
-  return fmt::format("{}: logits differ by up to {:.2e} of {:.2e} from those of one by one; look at {}", how,
-                     d.largest_difference, d.largest_value,
-                     d.batch == 0 ? "the stages above" : "what computes a token, and a few together");
 }
 
 std::string describe(const StageDifference& d) {

@@ -21,9 +21,6 @@ struct StageValues {
   std::map<std::pair<uint32_t, Stage>, std::vector<float>> rows;  // by layer; the last token's values
 };
 
-// Ids for a model of which there are no golden values.
-std::vector<int32_t> tokens_to_validate(uint32_t n_vocab);
-
 // The golden values of a model, which bench/make_stages.py computed in float64, or nullopt where the file
 // `path` has none of it or is missing. They are known by the SHA-256 of the model.
 std::optional<StageValues> golden_values(const Checkpoint& model, uint32_t n_layer, const std::string& path);
@@ -46,22 +43,6 @@ struct StageDifference {
 // One for each row of the reference, in the order of the pass.
 std::vector<StageDifference> differences(const StageValues& reference, const StageValues& found,
                                          const std::string& pass);
-
-// How the logits behind the last token differ where tokens are computed in batches of so many (0: all
-// together) and not one by one. No bit of them may, since an answer must not depend on how it came about
-// (engine/README.md).
-struct BatchDifference {
-  uint32_t batch = 0;
-  bool same = false;
-  double largest_difference = 0, largest_value = 0;
-};
-
-// For batches of sizes that kernels differ by. Nothing is observed, so that these are the kernels
-// of answers: a chain of all stages is another program for a driver than one of some.
-std::vector<BatchDifference> batch_differences(Session& session, const std::vector<int32_t>& tokens);
-
-// "passes of 2 tokens: the logits of one by one, bit for bit", or by how much they differ and where to look
-std::string describe(const BatchDifference& difference);
 
 // "decode, layer 0, heads: cosine 0.91 (bar 0.9997); look at attention itself, or keys and values"
 std::string describe(const StageDifference& difference);

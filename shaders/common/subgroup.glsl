@@ -8,7 +8,7 @@
 #define N_SUBGROUPS gl_NumSubgroups
 #define LANE gl_SubgroupInvocationID
 // The number of an invocation by subgroups and lanes, for those whose neighbours have to be neighbouring lanes. Where all
-// subgroups are full and drivers divide a workgroup in order, as every one so far does, it is gl_LocalInvocationID.x.
+// subgroups are full and drivers divide a workgroup in order, as every one that was tried does, it is gl_LocalInvocationID.x.
 #define INVOCATION (SUBGROUP * SUBGROUP_SIZE + LANE)
 #define subgroup_max subgroupMax
 #define shuffle_xor subgroupShuffleXor
