@@ -50,7 +50,7 @@ enum Op : uint32_t {
   kBitwiseAnd = 199,
   kNot = 200,
 };
-constexpr uint32_t kDecorationSpecId = 1, kStorageWorkgroup = 4;
+constexpr uint32_t kSpecId = 1, kStorageWorkgroup = 4;
 
 uint32_t computed(uint32_t op, uint32_t a, uint32_t b, uint32_t c) {
   switch (op) {
@@ -117,7 +117,7 @@ SharedMemory::SharedMemory(std::span<const uint32_t> spirv) {
     const std::span<const uint32_t> args = spirv.subspan(i + 1, (spirv[i] >> 16) - 1);
     switch (op) {
       case kDecorate:
-        if (args[1] == kDecorationSpecId) spec_ids[args[0]] = args[2];
+        if (args[1] == kSpecId) spec_ids[args[0]] = args[2];
         break;
       case kTypeBool:
         known[args[0]] = constant(sizeof(uint32_t));
