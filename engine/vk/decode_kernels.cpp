@@ -39,7 +39,7 @@ RowShape trits_shape(const Device& device, const DecodeShape::Rows& r, uint32_t 
   const uint32_t most_codes = gates ? 10 : r.norm == NORM_NEVER ? 14 : 8;
   constexpr uint32_t kFewCodes = 6;   // for which there are registers anyway
   constexpr uint32_t kAllCodes = 24;  // that there are registers for, where nothing else helps
-  const uint32_t units = r.n_in / 64, most_lanes = device.min_subgroup_size(), matrices = gates ? 2 : 1;
+  const uint32_t units = r.n_in / 64, most_lanes = device.subgroup_size(), matrices = gates ? 2 : 1;
   const auto codes = [&](uint32_t lanes, uint32_t rows) { return matrices * rows * ceil_div(units, lanes); };
   uint32_t lanes = std::min(8U, most_lanes);
   while (lanes < most_lanes && codes(lanes, 1) > most_codes) lanes *= 2;
@@ -65,7 +65,7 @@ std::optional<RowShape> roomy_shape(const Device& device, uint32_t n_in, Loop lo
   const uint32_t units = n_in / 64, matrices = loop == Loop::gates ? 2 : 1;
   uint32_t lanes = 8;
   while (2 * matrices * ceil_div(units, lanes) > kRoomyCodes) lanes *= 2;
-  if (lanes > device.min_subgroup_size()) return std::nullopt;
+  if (lanes > device.subgroup_size()) return std::nullopt;
   return RowShape{lanes, 2, ceil_div(units, lanes)};
 }
 
@@ -80,7 +80,7 @@ constexpr uint32_t kEnoughWorkgroups = 96;
 RowShape two_plane_shape(const Device& device, const DecodeShape::Rows& r, uint32_t workgroup_size) {
   constexpr uint32_t kMostCodes = 12;  // uvec4 of codes of a matrix that a lane waits for
   const uint32_t groups = r.n_in / 64;
-  RowShape shape{std::min(32U, device.min_subgroup_size()), 4, 0};
+  RowShape shape{std::min(32U, device.subgroup_size()), 4, 0};
   const auto used = [&](uint32_t lanes) { return groups * 100 / (lanes * ceil_div(groups, lanes)); };
   while (shape.lanes > 4 && used(shape.lanes) < 75 && used(shape.lanes / 2) > used(shape.lanes))
     shape.lanes /= 2;
@@ -95,7 +95,7 @@ RowShape two_plane_shape(const Device& device, const DecodeShape::Rows& r, uint3
 // whole vector, so that few with many rows do better than many, even where these would leave none idle.
 RowShape one_plane_shape(const Device& device, const DecodeShape::Rows& r, Loop loop) {
   const uint32_t matrices = loop == Loop::gates ? 2 : 1, most_codes = loop == Loop::gates ? 8 : 12;
-  const uint32_t groups = r.n_in / 64, most_lanes = std::min(32U, device.min_subgroup_size());
+  const uint32_t groups = r.n_in / 64, most_lanes = std::min(32U, device.subgroup_size());
   RowShape shape{std::min(16U, most_lanes), 2, 0};
   const auto has_too_many = [&] {
     return matrices * shape.rows * ceil_div(groups, shape.lanes) > most_codes;
@@ -110,7 +110,7 @@ RowShape one_plane_shape(const Device& device, const DecodeShape::Rows& r, Loop 
 // In a matrix of blocks lanes take two rows, which are of gate and of up where there are such. What they load
 // at a time is as much as registers leave room for, and the same each time.
 RowShape blocks_shape(const Device& device, const DecodeShape::Rows& r, uint32_t bits) {
-  const uint32_t lanes = std::min(32U, device.min_subgroup_size()), most = bits == 4 ? 4 : 2;
+  const uint32_t lanes = std::min(32U, device.subgroup_size()), most = bits == 4 ? 4 : 2;
   const uint32_t loads = std::max(1U, ceil_div(r.n_in / 32, lanes));
   return {lanes, 2, ceil_div(loads, ceil_div(loads, most))};
 }
@@ -273,7 +273,7 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
     c.insert({{CONSTANT_BITS, w.bits}, {CONSTANT_UNIT, w.unit}, {CONSTANT_MINIMUM, w.minimum}});
   const DecodeShape::Experts& e = shape.experts;
   if (e.n_expert == 0) return c;
-  const uint32_t lanes = std::min(32U, device_.min_subgroup_size());
+  const uint32_t lanes = std::min(32U, device_.subgroup_size());
   c.insert({{CONSTANT_EXPERTS, e.n_expert},
             {CONSTANT_USED, e.used},
             {CONSTANT_EXPERT_FF, e.n_ff},
@@ -286,7 +286,7 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
 
 // A unit is rounded by neighbouring lanes of one subgroup.
 bool VulkanKernels::rounds_units() const {
-  return !device_.shared_subgroups() && device_.min_subgroup_size() >= 16;
+  return !device_.shared_subgroups() && device_.subgroup_size() >= 16;
 }
 
 // Each invocation has the logit of an expert. Those that share rows of gates make 64 of them at a time.

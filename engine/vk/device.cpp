@@ -40,11 +40,8 @@ void Device::choose_subgroups(uint32_t wanted) {
     throw Error(
         ErrorKind::usage,
         fmt::format("there are no kernels for subgroups of {} lanes, but of 8, 16, 32 and 64", wanted));
-  shared_subgroups_ = wanted != 0 || !physical_.has_subgroups;
-  subgroup_size_ = wanted != 0         ? wanted
-                   : shared_subgroups_ ? kSharedSubgroupSize
-                                       : physical_.info.subgroup_size;
-  min_subgroup_size_ = shared_subgroups_ ? subgroup_size_ : physical_.min_subgroup_size;
+  shared_subgroups_ = wanted != 0 || !physical_.subgroups.usable;
+  subgroup_size_ = wanted != 0 ? wanted : shared_subgroups_ ? kSharedSubgroupSize : physical_.subgroups.size;
 }
 
 // As DeviceInfo::arithmetic; an experiment with kernels of BITNET_CHAT_SHADERS is like nothing else.
@@ -70,14 +67,21 @@ void Device::create() {
     queues[i].pQueuePriorities = &priority;
   }
 
-  FeatureChain features(
-      {physical_.info.integer_dot, physical_.int8_matrix.has_value(), physical_.reconverges});
+  const Subgroups& subgroups = physical_.subgroups;
+  FeatureChain features({.integer_dot = physical_.info.integer_dot,
+                         .subgroups = subgroups.required || subgroups.full,
+                         .matrices = physical_.int8_matrix.has_value(),
+                         .reconvergence = physical_.reconverges});
   std::vector<const char*> extensions;
   if (physical_.timelines) FeatureChain::turn_on(features.timelines);
   if (physical_.addresses) FeatureChain::turn_on(features.addresses);
   if (physical_.info.integer_dot) FeatureChain::turn_on(features.integer_dot);
   if (physical_.info.integer_dot && physical_.integer_dot_extension)
     extensions.push_back(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+  if (subgroups.required) FeatureChain::turn_on(features.required_subgroups);
+  if (subgroups.full) FeatureChain::turn_on(features.full_subgroups);
+  if ((subgroups.required || subgroups.full) && physical_.subgroup_extension)
+    extensions.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
   if (physical_.reconverges) {
     FeatureChain::turn_on(features.reconvergence);
     extensions.push_back(VK_KHR_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_EXTENSION_NAME);

@@ -27,12 +27,12 @@ class Device {
   void wait_for_queues() const noexcept;
   const DeviceInfo& info() const { return physical_.info; }
   const VkPhysicalDeviceLimits& limits() const { return physical_.limits; }
-  // The lanes of the subgroups that kernels run with; where the driver may choose, the fewest.
+  // The subgroups of the device itself, and the lanes of those that kernels exchange values in.
   // shared_subgroups says that these are not the device's own but lie in shared memory
   // (shaders/common/subgroup.glsl).
+  const Subgroups& own_subgroups() const { return physical_.subgroups; }
   bool shared_subgroups() const { return shared_subgroups_; }
   uint32_t subgroup_size() const { return subgroup_size_; }
-  uint32_t min_subgroup_size() const { return min_subgroup_size_; }
   const std::optional<MatrixShape>& int8_matrix() const { return physical_.int8_matrix; }
   bool half_matrix() const { return physical_.half_matrix && is_gpu_ && !shared_subgroups_; }
   bool reconverges() const { return physical_.reconverges; }
@@ -72,7 +72,6 @@ class Device {
   bool is_gpu_ = true;
   bool shared_subgroups_ = false;
   uint32_t subgroup_size_ = 0;
-  uint32_t min_subgroup_size_ = 0;
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
   VkQueue copy_queue_ = VK_NULL_HANDLE;

@@ -45,7 +45,14 @@ Kernel::Kernel(const Device& device, VkPipelineCache cache, Shader shader, const
     VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
     info.stage = {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO};
     info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-    if (shape_.full_subgroups) info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+    const Subgroups& subgroups = device.own_subgroups();
+    const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size{
+        VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO, nullptr, subgroups.size};
+    if (shape_.subgroups && subgroups.required) info.stage.pNext = &size;
+    const uint32_t invocations =
+        shape_.invocations != 0 ? shape_.invocations : constants_.at(CONSTANT_WORKGROUP_SIZE);
+    if (shape_.subgroups && subgroups.full && invocations % subgroups.size == 0)
+      info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
     info.stage.module = module;
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = &specialisation;

@@ -143,7 +143,7 @@ const Kernel& VulkanKernels::gate(Act act) {
 
 // How many of n tokens a subgroup takes together: a power of two, so that there are few kernels.
 static uint32_t tokens_together(const Device& device, uint32_t n) {
-  const uint32_t most = std::min(kFewTokens, device.min_subgroup_size());
+  const uint32_t most = std::min(kFewTokens, device.subgroup_size());
   return device.shared_subgroups() ? 1 : std::min(most, std::bit_ceil(n));
 }
 

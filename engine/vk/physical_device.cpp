@@ -88,7 +88,7 @@ std::optional<MatrixShape> find_int8_matrix(std::span<const VkCooperativeMatrixP
 // kernels expect. With less shared memory the blocks of a token would be no chain, which is worth more.
 bool has_half_matrix(const PhysicalDevice& d, std::span<const VkCooperativeMatrixPropertiesKHR> all) {
   constexpr uint32_t kLeastSharedMemory = 48 << 10;
-  if (d.info.subgroup_size != 2 * HALF_SIDE || d.min_subgroup_size != 2 * HALF_SIDE || !d.has_subgroups ||
+  if (d.subgroups.size != 2 * HALF_SIDE || !d.subgroups.usable ||
       d.limits.maxComputeSharedMemorySize < kLeastSharedMemory)
     return false;
   return std::ranges::any_of(all, [](const auto& p) {
@@ -98,13 +98,39 @@ bool has_half_matrix(const PhysicalDevice& d, std::span<const VkCooperativeMatri
   });
 }
 
+// The subgroups that kernels run with; `has_sizes`: the driver tells between which it may choose. How many a
+// workgroup may have is a limit of its invocations too.
+void find_subgroups(bool has_sizes, bool can_require, bool can_be_full, PhysicalDevice& d) {
+  constexpr VkSubgroupFeatureFlags kUsed =
+      VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
+  VkPhysicalDeviceSubgroupSizeControlProperties sizes{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
+  VkPhysicalDeviceSubgroupProperties subgroup{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES,
+                                              has_sizes ? &sizes : nullptr};
+  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &subgroup};
+  vkGetPhysicalDeviceProperties2(d.handle, &properties);
+  d.subgroups = choose_subgroups(
+      {.size = subgroup.subgroupSize,
+       .fewest = has_sizes ? sizes.minSubgroupSize : subgroup.subgroupSize,
+       .most = has_sizes ? sizes.maxSubgroupSize : subgroup.subgroupSize,
+       .operations = (subgroup.supportedOperations & kUsed) == kUsed &&
+                     (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0,
+       .can_require = can_require && (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0,
+       .can_be_full = can_be_full});
+  d.info.subgroup_size = d.subgroups.size;
+  if (!d.subgroups.required) return;
+  uint32_t& most = d.limits.maxComputeWorkGroupInvocations;
+  most = std::min(most, d.subgroups.size * sizes.maxComputeWorkgroupSubgroups);
+}
+
 // What the device can do that not every device can; Requires: Vulkan 1.2.
 void find_features(VkInstance instance, uint32_t api_version, PhysicalDevice& d) {
   const bool core_1_3 = api_version >= VK_API_VERSION_1_3;
   d.integer_dot_extension =
       !core_1_3 && has_extension(d.handle, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+  d.subgroup_extension = !core_1_3 && has_extension(d.handle, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
   const FeatureChain::Known known{
-      core_1_3 || d.integer_dot_extension,
+      core_1_3 || d.integer_dot_extension, core_1_3 || d.subgroup_extension,
       core_1_3 && has_extension(d.handle, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME),
       has_extension(d.handle, VK_KHR_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_EXTENSION_NAME)};
 
@@ -115,6 +141,8 @@ void find_features(VkInstance instance, uint32_t api_version, PhysicalDevice& d)
   d.addresses = FeatureChain::all_on(chain.addresses);
   d.reconverges = known.reconvergence && FeatureChain::all_on(chain.reconvergence);
   d.info.integer_dot = known.integer_dot && FeatureChain::all_on(chain.integer_dot);
+  find_subgroups(known.subgroups, known.subgroups && FeatureChain::all_on(chain.required_subgroups),
+                 known.subgroups && FeatureChain::all_on(chain.full_subgroups), d);
   if (known.matrices && FeatureChain::all_on(chain.matrices)) {
     const auto products = matrix_products(instance, d.handle);
     d.int8_matrix = find_int8_matrix(products);
@@ -128,24 +156,6 @@ void find_features(VkInstance instance, uint32_t api_version, PhysicalDevice& d)
   VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &speed};
   vkGetPhysicalDeviceProperties2(d.handle, &properties);
   d.info.fast_integer_dot = speed.integerDotProduct4x8BitPackedSignedAccelerated;
-}
-
-void describe_subgroups(const VkPhysicalDeviceSubgroupProperties& subgroup, uint32_t api_version,
-                        PhysicalDevice& d) {
-  constexpr VkSubgroupFeatureFlags kUsed =
-      VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
-  d.has_subgroups = (subgroup.supportedOperations & kUsed) == kUsed &&
-                    (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT);
-  d.info.subgroup_size = subgroup.subgroupSize;
-  d.min_subgroup_size = subgroup.subgroupSize;
-  if (api_version < VK_API_VERSION_1_3 &&
-      !has_extension(d.handle, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME))
-    return;
-  VkPhysicalDeviceSubgroupSizeControlProperties sizes{
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
-  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &sizes};
-  vkGetPhysicalDeviceProperties2(d.handle, &properties);
-  d.min_subgroup_size = sizes.minSubgroupSize;
 }
 
 // The largest heap of the device's own memory, and what of it this process may still take.
@@ -171,8 +181,7 @@ void describe_memory(VkPhysicalDevice device, DeviceInfo& info) {
 
 PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t index) {
   VkPhysicalDeviceDriverProperties driver{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
-  VkPhysicalDeviceSubgroupProperties subgroup{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, &driver};
-  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &subgroup};
+  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &driver};
   vkGetPhysicalDeviceProperties2(handle, &properties);
   const VkPhysicalDeviceProperties& p = properties.properties;
 
@@ -186,7 +195,6 @@ PhysicalDevice describe(VkInstance instance, VkPhysicalDevice handle, uint32_t i
   d.info.software = p.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   d.info.max_buffer_bytes = p.limits.maxStorageBufferRange / 16 * 16;  // buffers end at whole uvec4
   describe_memory(handle, d.info);
-  describe_subgroups(subgroup, p.apiVersion, d);
   const std::vector<VkQueueFamilyProperties> families = queue_families(handle);
   const auto family = compute_family(families);
   d.copy_family = copy_family(families);
@@ -239,9 +247,12 @@ FeatureChain::FeatureChain(const Known& known) {
     dot_.pNext = core_.pNext;
     core_.pNext = &dot_;
   }
-  if (known.matrices) {
-    matrix_.pNext = &subgroups_;
+  if (known.subgroups) {
     subgroups_.pNext = core_.pNext;
+    core_.pNext = &subgroups_;
+  }
+  if (known.matrices) {
+    matrix_.pNext = core_.pNext;
     core_.pNext = &matrix_;
   }
 }

@@ -13,6 +13,7 @@
 #include "cooperative_matrix.h"
 #include "engine/engine.h"
 #include "instance.h"
+#include "subgroups.h"
 
 namespace bitnet::vk {
 
@@ -29,12 +30,12 @@ struct PhysicalDevice {
   VkPhysicalDeviceLimits limits{};
   uint32_t queue_family = 0;
   std::optional<uint32_t> copy_family;  // does nothing but copies, which then run beside kernels
-  uint32_t min_subgroup_size = 0;       // lanes; where the driver may choose, the fewest
-  bool has_subgroups = false;           // whose lanes add up and shuffle, in kernels
+  Subgroups subgroups;
   bool timelines = false;              // has semaphores that count
   bool addresses = false;              // shaders may follow the address of a buffer
   bool reconverges = false;            // lanes of a subgroup can be made to go on together behind each branch
   bool integer_dot_extension = false;  // has it as VK_KHR_shader_integer_dot_product, on Vulkan 1.2
+  bool subgroup_extension = false;     // and kernels that ask for subgroups as VK_EXT_subgroup_size_control
   // The multiplication of int8 with int32 sums by a subgroup that ternary_matmul_matrix.comp can use.
   std::optional<MatrixShape> int8_matrix;
   bool half_matrix = false;  // and that of F16 with sums in f32 that attention_matrix.comp uses
@@ -48,7 +49,7 @@ class FeatureChain {
 
   // The structs that are linked: a device need not know them.
   struct Known {
-    bool integer_dot = false, matrices = false, reconvergence = false;
+    bool integer_dot = false, subgroups = false, matrices = false, reconvergence = false;
   };
   explicit FeatureChain(const Known& known);
   FeatureChain(const FeatureChain&) = delete;
@@ -70,12 +71,15 @@ class FeatureChain {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_FEATURES_KHR};
 
  public:
-  // What must be on for semaphores that count, for the addresses of buffers, for the integer dot product, for int8
-  // matrices and, besides, for those of F16, and for lanes that go on together behind branches. Matrices need the Vulkan
-  // memory model, which is enabled for the whole device; the atomics of the other kernels then need its device scope.
+  // What must be on for semaphores that count, for the addresses of buffers, for the integer dot product, for
+  // subgroups of a size that a kernel asks for and for full ones, for int8 matrices and, besides, for those
+  // of F16, and for lanes that go on together behind branches. Matrices need the Vulkan memory model, which
+  // is enabled for the whole device; the atomics of the other kernels then need its device scope.
   const Switches timelines{&core_.timelineSemaphore};
   const Switches addresses{&core_.bufferDeviceAddress};
   const Switches integer_dot{&dot_.shaderIntegerDotProduct};
+  const Switches required_subgroups{&subgroups_.subgroupSizeControl};
+  const Switches full_subgroups{&subgroups_.computeFullSubgroups};
   const Switches matrices{&matrix_.cooperativeMatrix, &core_.shaderInt8, &core_.vulkanMemoryModel,
                           &core_.vulkanMemoryModelDeviceScope, &subgroups_.computeFullSubgroups};
   const Switches halves{&core_.shaderFloat16};

@@ -11,6 +11,7 @@
 #include <map>
 
 #include "engine/error.h"
+#include "shaders/params.h"
 
 namespace bitnet::vk {
 namespace {
@@ -27,9 +28,12 @@ enum : uint32_t {
   kOpFunctionEnd = 56,
   kOpVariable = 59,
   kOpDecorate = 71,
+  kDecorationSpecId = 1,
   kDecorationBinding = 33,
   kStoragePushConstant = 9,
   kModeSubgroupUniformControlFlow = 4421,
+  kModeLocalSize = 17,
+  kCapabilityGroupNonUniform = 61,
   kCapabilityCooperativeMatrix = 6022,
 };
 
@@ -40,6 +44,7 @@ size_t least_operands(uint32_t opcode) {
     case kOpTypeStruct:
       return 1;
     case kOpEntryPoint:
+    case kOpExecutionMode:
     case kOpDecorate:
       return 2;
     case kOpTypePointer:
@@ -85,7 +90,14 @@ std::optional<KernelShape> read_shape(std::span<const uint32_t> spirv) {
     if (words == 0 || words > spirv.size() - at || words - 1 < least_operands(opcode)) return std::nullopt;
     const auto args = spirv.subspan(at + 1, words - 1);
     if (opcode == kOpDecorate && args[1] == kDecorationBinding) ++shape.n_bindings;
-    if (opcode == kOpCapability && args[0] == kCapabilityCooperativeMatrix) shape.full_subgroups = true;
+    if (opcode == kOpCapability &&
+        (args[0] == kCapabilityGroupNonUniform || args[0] == kCapabilityCooperativeMatrix))
+      shape.subgroups = true;
+    if (opcode == kOpExecutionMode && args[1] == kModeLocalSize && args.size() > 2)
+      shape.invocations = args[2];
+    if (opcode == kOpDecorate && args[1] == kDecorationSpecId && args.size() > 2 &&
+        args[2] == CONSTANT_WORKGROUP_SIZE)
+      shape.invocations = 0;
     if (opcode == kOpTypeStruct) {
       uint32_t bytes = 0;
       for (const uint32_t member : args.subspan(1)) bytes += bytes_of(member);

@@ -21,7 +21,8 @@ constexpr size_t kSpirvHeaderWords = 5;
 struct KernelShape {
   uint32_t n_bindings = 0;
   uint32_t push_bytes = 0;
-  bool full_subgroups = false;  // multiplies cooperative matrices, so that every lane must be there
+  bool subgroups = false;    // counts by subgroups of the device, or multiplies matrices with them
+  uint32_t invocations = 0;  // of a workgroup along x; 0: as many as CONSTANT_WORKGROUP_SIZE says
 };
 
 // The shape of a compute shader of this project, which has storage buffers in set 0 and push constants of

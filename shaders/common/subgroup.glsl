@@ -1,14 +1,15 @@
 // Subgroups are the device's own or, with SHARED_SUBGROUPS, kSubgroupSize neighbouring invocations that
 // exchange values through shared memory, for devices without subgroup arithmetic and for tests of sizes that
-// no device at hand has. All invocations of a workgroup call these functions together, since the second kind
-// meets at barriers.
+// no device at hand has. All lanes of the first kind are there, since kernels ask for that
+// (../../engine/vk/subgroups.h). All invocations of a workgroup call these functions together, since the
+// second kind meets at barriers.
 #ifndef SHARED_SUBGROUPS
 #define SUBGROUP_SIZE gl_SubgroupSize
 #define SUBGROUP gl_SubgroupID
 #define N_SUBGROUPS gl_NumSubgroups
 #define LANE gl_SubgroupInvocationID
-// The number of an invocation by subgroups and lanes, for those whose neighbours have to be neighbouring lanes. Where all
-// subgroups are full and drivers divide a workgroup in order, as every one that was tried does, it is gl_LocalInvocationID.x.
+// The number of an invocation by subgroups and lanes, for those whose neighbours have to be neighbouring lanes. Where drivers
+// divide a workgroup in order, as every one that was tried does, it is gl_LocalInvocationID.x.
 #define INVOCATION (SUBGROUP * SUBGROUP_SIZE + LANE)
 #define subgroup_max subgroupMax
 #define shuffle_xor subgroupShuffleXor

@@ -1,4 +1,5 @@
-// Tests what is written into the SPIR-V of kernels for devices whose lanes reconverge.
+// Tests what is read from the SPIR-V of kernels, and what is written into it for devices whose lanes
+// reconverge.
 #include "engine/vk/spirv.h"
 
 #include <gtest/gtest.h>
@@ -15,6 +16,10 @@ std::string text_of(std::span<const uint32_t> words) {
   std::string text(words.size_bytes(), '\0');
   std::memcpy(text.data(), words.data(), words.size_bytes());
   return text.c_str();
+}
+
+std::span<const uint32_t> spirv_of(std::string_view name) {
+  return std::ranges::find(kShaders, name, &EmbeddedShader::name)->spirv;
 }
 
 // The layout of a module: capabilities, extensions, imports, memory model, entry points, execution modes, all
@@ -46,6 +51,16 @@ TEST(Reconverging, AddsTheExtensionAndTheModeInTheirPlacesAndNothingElse) {
     EXPECT_EQ(modes, 1U);
     EXPECT_TRUE(std::ranges::equal(others, shader.spirv));
   }
+}
+
+TEST(Shape, SaysWhichKernelsUseSubgroupsAndHowManyInvocationsTheyHave) {
+  EXPECT_TRUE(read_shape(spirv_of("head"))->subgroups);
+  EXPECT_FALSE(read_shape(spirv_of("head_shared"))->subgroups);
+  EXPECT_TRUE(read_shape(spirv_of("ternary_matmul_matrix"))->subgroups);
+  EXPECT_EQ(read_shape(spirv_of("head"))->invocations, 64U);
+  EXPECT_EQ(read_shape(spirv_of("delta_scan"))->invocations, 128U);
+  EXPECT_EQ(read_shape(spirv_of("norm"))->invocations, 0U);            // by CONSTANT_WORKGROUP_SIZE
+  EXPECT_EQ(read_shape(spirv_of("rope_store_kv"))->invocations, 64U);  // another size is a constant there
 }
 
 }  // namespace
