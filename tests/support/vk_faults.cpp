@@ -15,6 +15,7 @@ int every = 0;     // the next device is lost after so many of its calls
 int devices_left = 0;
 bool lost = false;
 int allocated = 0;
+int asked = 0;  // kernels, for subgroups
 Without missing;
 
 bool uses_the_queue(const std::string& call) { return call == "vkQueueSubmit" || call == "vkWaitForFences"; }
@@ -70,12 +71,18 @@ void heal() {
   failing.clear();
   in_calls = 0;
   lost = false;
+  asked = 0;
   missing = {};
 }
 
 int calls(const std::string& call) {
   const std::lock_guard lock(mutex);
   return counts[call];
+}
+
+int required_subgroups() {
+  const std::lock_guard lock(mutex);
+  return asked;
 }
 
 int allocations() {
@@ -132,8 +139,6 @@ MAKING(vkCreateDescriptorPool, VkDescriptorPoolCreateInfo, VkDescriptorPool)
 MAKING(vkCreateDescriptorSetLayout, VkDescriptorSetLayoutCreateInfo, VkDescriptorSetLayout)
 MAKING(vkCreatePipelineLayout, VkPipelineLayoutCreateInfo, VkPipelineLayout)
 MAKING(vkCreatePipelineCache, VkPipelineCacheCreateInfo, VkPipelineCache)
-FAILING_6(vkCreateComputePipelines, VkDevice, VkPipelineCache, uint32_t, const VkComputePipelineCreateInfo*,
-          const VkAllocationCallbacks*, VkPipeline*)
 FAILING_4(vkBindBufferMemory, VkDevice, VkBuffer, VkDeviceMemory, VkDeviceSize)
 FAILING_6(vkMapMemory, VkDevice, VkDeviceMemory, VkDeviceSize, VkDeviceSize, VkMemoryMapFlags, void**)
 FAILING_3(vkAllocateCommandBuffers, VkDevice, const VkCommandBufferAllocateInfo*, VkCommandBuffer*)
@@ -144,6 +149,20 @@ FAILING_1(vkEndCommandBuffer, VkCommandBuffer)
 FAILING_3(vkResetFences, VkDevice, uint32_t, const VkFence*)
 FAILING_4(vkQueueSubmit, VkQueue, uint32_t, const VkSubmitInfo*, VkFence)
 
+WRAPPED(VkResult, vkCreateComputePipelines, VkDevice device, VkPipelineCache cache, uint32_t n,
+        const VkComputePipelineCreateInfo* infos, const VkAllocationCallbacks* callbacks,
+        VkPipeline* pipelines) {
+  if (const auto given = fault("vkCreateComputePipelines")) return *given;
+  for (uint32_t i = 0; i < n; ++i) {
+    const VkPipelineShaderStageCreateInfo& stage = infos[i].stage;
+    const auto* size = in_chain<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
+        const_cast<void*>(stage.pNext),
+        VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
+    const std::lock_guard lock(mutex);
+    if (size && (stage.flags & VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT) != 0) ++asked;
+  }
+  return __real_vkCreateComputePipelines(device, cache, n, infos, callbacks, pipelines);
+}
 WRAPPED(VkResult, vkAllocateMemory, VkDevice device, const VkMemoryAllocateInfo* info,
         const VkAllocationCallbacks* callbacks, VkDeviceMemory* memory) {
   if (const auto given = fault("vkAllocateMemory")) return *given;
@@ -191,7 +210,7 @@ WRAPPED(VkResult, vkCreateShaderModule, VkDevice device, const VkShaderModuleCre
   constexpr uint32_t kArithmetic = 63, kShuffles = 65;
   const Without& without = what_is_missing();
   for (size_t at = 5; info->pCode[at] == kCapability; at += 2)
-    if ((without.subgroup_arithmetic && info->pCode[at + 1] == kArithmetic) ||
+    if (((without.subgroup_arithmetic || without.required_subgroups) && info->pCode[at + 1] == kArithmetic) ||
         (without.subgroup_shuffles && info->pCode[at + 1] == kShuffles))
       return VK_ERROR_FEATURE_NOT_PRESENT;
   const auto given = fault("vkCreateShaderModule");
@@ -201,6 +220,10 @@ WRAPPED(void, vkGetPhysicalDeviceProperties2, VkPhysicalDevice device,
         VkPhysicalDeviceProperties2* properties) {
   __real_vkGetPhysicalDeviceProperties2(device, properties);
   if (what_is_missing().buffers) properties->properties.limits.maxPerStageDescriptorStorageBuffers = 4;
+  auto* sizes = in_chain<VkPhysicalDeviceSubgroupSizeControlProperties>(
+      properties->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES);
+  if (sizes && what_is_missing().fixed_subgroups) sizes->minSubgroupSize /= 2;
+  if (sizes && what_is_missing().required_subgroups) sizes->requiredSubgroupSizeStages = 0;
   auto* subgroups = in_chain<VkPhysicalDeviceSubgroupProperties>(
       properties->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES);
   if (!subgroups) return;

@@ -27,6 +27,9 @@ struct Without {
   // Of subgroups; kernels that ask for it are refused.
   bool subgroup_arithmetic = false;
   bool subgroup_shuffles = false;
+  bool fixed_subgroups = false;  // the driver may give a kernel half of the lanes, too
+  bool required_subgroups =
+      false;                  // a kernel cannot ask for a size; besides, those that use subgroups are refused
   bool timelines = false;     // semaphores that count
   bool device_scope = false;  // of the Vulkan memory model
 };
@@ -34,6 +37,7 @@ void set(const Without& without);
 
 void heal();                         // everything works, and nothing was called yet
 int calls(const std::string& call);  // since heal()
+int required_subgroups();            // kernels since heal() that asked for a size, and for full subgroups
 int allocations();                   // those of device memory that were not freed yet
 std::map<std::string, int> calls();
 

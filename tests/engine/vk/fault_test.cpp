@@ -255,6 +255,18 @@ TEST_F(VulkanFault, ADeviceWithoutSubgroupArithmeticOrShufflesGivesTheSameAnswer
   EXPECT_EQ(answer(*open()), whole);
 }
 
+TEST_F(VulkanFault, ADriverThatMayChooseSubgroupsIsAskedForASizeOrHasNoneUsed) {
+  const std::vector<int32_t> whole = answer(*open());
+  EXPECT_EQ(vk_faults::required_subgroups(), 0);
+  vk_faults::set({.fixed_subgroups = true});
+  EXPECT_EQ(answer(*open()), whole);
+  EXPECT_GT(vk_faults::required_subgroups(), 0);
+  vk_faults::heal();
+  vk_faults::set({.fixed_subgroups = true, .required_subgroups = true});
+  EXPECT_EQ(answer(*open()), whole);
+  EXPECT_EQ(vk_faults::required_subgroups(), 0);
+}
+
 // Matrices need the Vulkan memory model, under which atomics of kernels beside them need its device scope.
 // If the device has no matrices at all, this tests the answer alone.
 TEST_F(VulkanFault, ADeviceWithoutDeviceScopeIsGivenNoMatricesAndTheSameAnswer) {
