@@ -167,29 +167,31 @@ inline void q6_k_floats(const std::byte* row, uint32_t n, float* out) {
   });
 }
 
-// As float_rows with one row and kTokens vectors.
-template <int kTokens>
-inline void float_token_block(const float* row, uint32_t n, const float* y, size_t stride, float* out) {
+// As float_rows with one row and kTokens vectors. `load` gives 16 lanes of a row.
+template <int kTokens, typename Number, typename Load>
+inline void float_token_block(const Number* row, uint32_t n, const float* y, size_t stride, float* out,
+                              Load load) {
   Floats sums[kTokens][kFloatSums];
   for (int t = 0; t < kTokens; ++t)
     for (int j = 0; j < kFloatSums; ++j) sums[t][j] = all(0);
   uint32_t i = 0;
   for (; i + kFloatStep <= n; i += kFloatStep)
     for (int j = 0; j < kFloatSums; ++j) {
-      const Floats w = load16(row + i + j * kLanes);
+      const Floats w = load(row + i + j * kLanes);
       for (int t = 0; t < kTokens; ++t)
         sums[t][j] = fma(w, load16(y + size_t{n} * t + i + j * kLanes), sums[t][j]);
     }
   for (int j = 0; i < n; ++j, i += kLanes)
     for (int t = 0; t < kTokens; ++t)
-      sums[t][j] = fma(load16(row + i), load16(y + size_t{n} * t + i), sums[t][j]);
+      sums[t][j] = fma(load(row + i), load16(y + size_t{n} * t + i), sums[t][j]);
   for (int t = 0; t < kTokens; ++t) out[t * stride] = add_sums_up(sums[t]);
 }
 
 // The same with some rows. For each number that is loaded there are several products, so one sum of each row
 // and token after the other is made, as there are not enough registers for all.
-template <int kRows, int kTokens>
-inline void float_block(const float* rows, uint32_t n, const float* y, size_t stride, float* out) {
+template <int kRows, int kTokens, typename Number, typename Load>
+inline void float_block(const Number* rows, uint32_t n, const float* y, size_t stride, float* out,
+                        Load load) {
   Floats sums[kRows][kTokens][kFloatSums];
   for (int j = 0; j < kFloatSums; ++j) {
     Floats some[kRows][kTokens];
@@ -199,7 +201,7 @@ inline void float_block(const float* rows, uint32_t n, const float* y, size_t st
       Floats of_token[kTokens];
       for (int t = 0; t < kTokens; ++t) of_token[t] = load16(y + size_t{n} * t + i);
       for (int r = 0; r < kRows; ++r) {
-        const Floats w = load16(rows + size_t{n} * r + i);
+        const Floats w = load(rows + size_t{n} * r + i);
         for (int t = 0; t < kTokens; ++t) some[r][t] = fma(w, of_token[t], some[r][t]);
       }
     }
@@ -210,22 +212,34 @@ inline void float_block(const float* rows, uint32_t n, const float* y, size_t st
     for (int t = 0; t < kTokens; ++t) out[t * stride + r] = add_sums_up(sums[r][t]);
 }
 
-inline void float_tokens(const float* rows, uint32_t n, uint32_t n_rows, const float* y, uint32_t n_tokens,
-                         size_t stride, float* out) {
+template <typename Number, typename Load>
+inline void rows_by_tokens(const Number* rows, uint32_t n, uint32_t n_rows, const float* y, uint32_t n_tokens,
+                           size_t stride, float* out, Load load) {
   constexpr int kRows = kVecs == 1 ? kTableRows : kVecs == 2 ? 2 : 1;  // whose sums fit the registers
   constexpr int kTokens = kVecs == 1 ? 4 : kVecs == 2 ? 2 : 1;
   for (uint32_t t = 0, tokens = 0; t < n_tokens; t += tokens) {
     const uint32_t left = n_tokens - t;
     tokens = left >= kTokens ? kTokens : kTokens > 2 && left >= 2 ? 2 : 1;
     uint32_t r = 0;
+    const auto take = [&](auto product) { product(rows + size_t{n} * r, n, y, stride, out + r, load); };
     for (; kRows > 1 && tokens > 1 && r + kRows <= n_rows; r += kRows)
-      (tokens == 2 ? float_block<kRows, 2> : float_block<kRows, kTokens>)(rows + size_t{n} * r, n, y, stride,
-                                                                          out + r);
+      take(tokens == 2 ? float_block<kRows, 2, Number, Load> : float_block<kRows, kTokens, Number, Load>);
     for (; r < n_rows; ++r)
-      (tokens == 1   ? float_token_block<1>
-       : tokens == 2 ? float_token_block<2>
-                     : float_token_block<kTokens>)(rows + size_t{n} * r, n, y, stride, out + r);
+      take(tokens == 1   ? float_token_block<1, Number, Load>
+           : tokens == 2 ? float_token_block<2, Number, Load>
+                         : float_token_block<kTokens, Number, Load>);
     y += size_t{n} * tokens;
     out += tokens * stride;
   }
+}
+
+inline void float_tokens(const float* rows, uint32_t n, uint32_t n_rows, const float* y, uint32_t n_tokens,
+                         size_t stride, float* out) {
+  rows_by_tokens(rows, n, n_rows, y, n_tokens, stride, out, [](const float* from) { return load16(from); });
+}
+
+inline void half_tokens(const uint16_t* rows, uint32_t n, uint32_t n_rows, const float* y, uint32_t n_tokens,
+                        size_t stride, float* out) {
+  rows_by_tokens(rows, n, n_rows, y, n_tokens, stride, out,
+                 [](const uint16_t* from) { return load_halves16(from); });
 }

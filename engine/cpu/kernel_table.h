@@ -25,6 +25,7 @@ consteval CpuKernels table_of_kernels(const char* name) {
           .bf16_rows = bf16_rows,
           .float_rows = float_rows,
           .float_tokens = float_tokens,
+          .half_tokens = kVecs <= 2 ? half_tokens : nullptr,
           .to_floats = to_floats,
           .to_halves = to_halves,
           .f32_floats = f32_floats,

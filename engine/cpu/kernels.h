@@ -232,6 +232,10 @@ struct CpuKernels {
   // kTableRows rows at a time where there are as many.
   void (*float_tokens)(const float* rows, uint32_t n, uint32_t n_rows, const float* y, uint32_t n_tokens,
                        size_t stride, float* out);
+  // The same of F16, for rows that stay in the first cache; null where converting them for some tokens after
+  // the other takes longer than once for all.
+  void (*half_tokens)(const uint16_t* rows, uint32_t n, uint32_t n_rows, const float* y, uint32_t n_tokens,
+                      size_t stride, float* out);
   // F16 to f32 and back, half to even. Any n.
   void (*to_floats)(const uint16_t* from, uint32_t n, float* to);
   void (*to_halves)(const float* from, uint32_t n, uint16_t* to);

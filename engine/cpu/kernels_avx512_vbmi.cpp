@@ -233,7 +233,7 @@ void group_rows(const GroupRows& w, uint32_t n_bands, const UnitInputs& in, uint
 // in parts, so that few additions wait for the one before.
 template <int kTokens>
 inline void band_of_fives(const uint8_t* codes, uint32_t n_in, const int8_t* q, size_t stride, int32_t* out) {
-  constexpr uint32_t kParts = kTokens == 1 ? 5 : kTokens == 8 ? 1 : 2;
+  constexpr uint32_t kParts = kTokens <= 2 ? 5 : kTokens <= 4 ? 3 : 2;
   const __m512i low = _mm512_set1_epi8(0x03);
   __m512i sums[kTokens][kParts];
   for (auto& of_token : sums)
@@ -279,6 +279,7 @@ void fives_rows(const uint8_t* codes, uint32_t n_in, uint32_t n_bands, const int
     };
     some(band_of_fives<8>, 8);
     some(band_of_fives<4>, 4);
+    some(band_of_fives<3>, 3);
     some(band_of_fives<2>, 2);
     some(band_of_fives<1>, 1);
   }

@@ -28,10 +28,10 @@ void CpuRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t
   if (w.rotation && !in.is_turned) return linear(w, turned(w, in, n), out, n);
   const std::shared_ptr<RowsDone> before = made_last_ == &in.x && in.first_row == 0 ? rows_done_ : nullptr;
   rows_done_.reset();
-  if (n != 1) return Recorder::linear(w, in, out, n);
+  if (n != 1 && !are_few(w, n)) return Recorder::linear(w, in, out, n);
   assert(&in.x != &out.y);  // which some threads write while others still read
-  const auto rounding = std::make_shared<Rounding>(k_, w, in);
-  if (before && before->n == w.n_in && rounding->takes_units()) {
+  const auto rounding = std::make_shared<Rounding>(k_, w, in, n);
+  if (n == 1 && before && before->n == w.n_in && rounding->takes_units()) {
     // The product before this one may still read its own inputs while its results are being rounded.
     std::swap(made_units_[0], made_units_[1]);
     if (!made_units_[0]) made_units_[0] = std::make_shared<MadeUnits>();
@@ -43,6 +43,13 @@ void CpuRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t
   product(w, in.q, out, n);
   made_last_ = &out.y;
   own_.reset();
+}
+
+// Whether several tokens are rounded by each thread for itself, which then takes it as long as all of them
+// take.
+bool CpuRecorder::are_few(const Matrix& w, uint32_t n) const {
+  constexpr uint64_t kFewValues = 8192;
+  return !is_dense(w) && n <= Operands(w).row_tokens(k_) && uint64_t{n} * w.n_in <= kFewValues;
 }
 
 void CpuRecorder::quantise(const Matrix& w, const In& in, uint32_t n) {

@@ -85,7 +85,8 @@ class MadeUnits {
 // How the inputs of a projection are rounded.
 class Rounding {
  public:
-  Rounding(const CpuKernels& k, const Matrix& w, const In& in);
+  // Of `own_tokens` for run_own.
+  Rounding(const CpuKernels& k, const Matrix& w, const In& in, uint32_t own_tokens = 1);
 
   // Rounds a token. `room` is for room() bytes.
   void run(uint32_t token, const Rounded& to, CacheLine* room) const;
@@ -99,7 +100,7 @@ class Rounding {
   bool takes_units() const { return units_ && norm_.kind != Norm::Kind::layer; }
   std::function<void(uint32_t first, uint32_t end)> take_from(const std::shared_ptr<MadeUnits>& made);
 
-  // One token, in the memory of a thread: own_lines() from `memory` on.
+  // The tokens, in the memory of a thread: own_lines() from `memory` on.
   void run_own(CacheLine* memory) const;
   Rounded own(CacheLine* memory) const;
   size_t own_lines() const;
@@ -111,10 +112,12 @@ class Rounding {
   TokenScale scale_of(const UnitTotals& row) const;
   static TokenScale scale_of_rest(const TokenScale& row);
   uint32_t sum_every() const { return blocks_ ? 16 : 64; }
+  size_t own_info_lines() const;
+  size_t own_factor_lines() const;
   size_t own_row_lines() const;
 
   const CpuKernels& k_;
-  uint32_t n_in_, unit_;
+  uint32_t n_in_, unit_, own_tokens_;
   bool units_, rest_, groups_, blocks_, floats_;
   RowNorm norm_;
   const float* x_;
@@ -137,8 +140,8 @@ class Inputs {
   std::shared_ptr<const Rounding> own_;
 };
 
-// What a product of one token, or its attention, does with values [first, end) of its `n` when they are
-// there; nothing where `call` is empty.
+// What a product of one token or few, or its attention, does with values [first, end) of its `n` when they
+// are there; nothing where `call` is empty.
 struct RowsDone {
   uint32_t n = 0;
   std::function<void(uint32_t first, uint32_t end)> call = {};

@@ -145,18 +145,18 @@ void CpuRecorder::self_attention(const Buffer& qkv, const AttentionInput& before
                                  const Buffer& k_cache, const Buffer& v_cache,
                                  const AttentionScratch& scratch, const Buffer& o,
                                  const AttentionShape& shape, uint32_t n) {
-  if (n != 1 || made_last_ != &qkv)
+  if (made_last_ != &qkv)
     return Recorder::self_attention(qkv, before, rotation, k_cache, v_cache, scratch, o, shape, n);
   const Heads heads(k_, input_, qkv, before, rotation, k_cache, v_cache, shape);
   const auto there = std::make_shared<std::vector<RowCount>>(heads.count());
-  rows_done_->call = [heads, there](uint32_t first, uint32_t end) {
+  rows_done_->call = [heads, there, n](uint32_t first, uint32_t end) {
     const uint32_t dim = heads.head_dim();
     for (uint32_t head = first / dim; head * dim < end; ++head) {
       const uint32_t more = std::min(end, (head + 1) * dim) - std::max(first, head * dim);
       std::atomic<uint32_t>& rows = (*there)[head].rows;
       if (rows.fetch_add(more, std::memory_order_acq_rel) + more != dim) continue;
-      rows.store(0, std::memory_order_relaxed);  // for the next token
-      heads.run(0, head);
+      rows.store(0, std::memory_order_relaxed);  // for the next run
+      for (uint32_t t = 0; t < n; ++t) heads.run(t, head);
     }
   };
   attention(qkv, k_cache, v_cache, o, shape, n);

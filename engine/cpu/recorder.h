@@ -131,8 +131,8 @@ class CpuRecorder : public Recorder {
   void embed(const Table& table, const EmbedExtra& extra, const Buffer& x, uint32_t n) override;
   void quantise(const Matrix& w, const In& in, uint32_t n) override;
   void product(const Matrix& w, const Quantised& q, const Out& out, uint32_t n) override;
-  // The inputs of one token are rounded by each thread for itself in the step of the product. That takes less
-  // time than it takes all threads to wait for one and to fetch what it wrote.
+  // The inputs of one token, or of few, are rounded by each thread for itself in the step of the product.
+  // That takes less time than it takes all threads to wait for one and to fetch what it wrote.
   void linear(const Matrix& w, const In& in, const Out& out, uint32_t n) override;
   void route(const Routing& routing, const Picked& picked, uint32_t n) override;
   void linear_of_experts(const Matrix& w, const In& in, const Out& out, const Picked& picked,
@@ -140,7 +140,7 @@ class CpuRecorder : public Recorder {
   void rope_store_kv(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
                      const Buffer& k_cache, const Buffer& v_cache, const AttentionShape& shape,
                      uint32_t n) override;
-  // For one token, whoever makes the last rows of a head of q, k or v also does what rope_store_kv does.
+  // For such tokens, whoever makes the last rows of a head of q, k or v also does what rope_store_kv does.
   void self_attention(const Buffer& qkv, const AttentionInput& input, const Buffer& rotation,
                       const Buffer& k_cache, const Buffer& v_cache, const AttentionScratch& scratch,
                       const Buffer& o, const AttentionShape& shape, uint32_t n) override;
@@ -186,6 +186,7 @@ class CpuRecorder : public Recorder {
       step.weights.push_back(of_rows(units.begin * at_once, std::min(rows, units.end * at_once)));
     }
   }
+  bool are_few(const Matrix& w, uint32_t n) const;
   void multiply(const Matrix& w, const Quantised& q, const Out& out, uint32_t n);
   void quantise_by_expert(const Matrix& w, const In& in, const Picked& picked, uint32_t n);
   void sum_of_experts(const Buffer& x, uint32_t n_features, const Picked& picked, uint32_t n);

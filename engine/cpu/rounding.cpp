@@ -80,10 +80,11 @@ void MadeUnits::made(const CpuKernels& k, const Of& of, uint32_t first, uint32_t
   }
 }
 
-Rounding::Rounding(const CpuKernels& k, const Matrix& w, const In& in)
+Rounding::Rounding(const CpuKernels& k, const Matrix& w, const In& in, uint32_t own_tokens)
     : k_(k),
       n_in_(w.n_in),
       unit_(unit_of_input(w.layout)),
+      own_tokens_(own_tokens),
       units_(w.input == Input::int8_units || w.input == Input::int16_units),
       rest_(w.input == Input::int16_units),
       groups_(has_bands(w.layout)),
@@ -158,7 +159,7 @@ std::function<void(uint32_t, uint32_t)> Rounding::take_from(const std::shared_pt
 
 Results Rounding::reads() const {
   const auto bytes = [](const auto* of, size_t n) { return std::as_bytes(std::span(of, n)); };
-  if (!made_) return {bytes(x_, n_in_)};
+  if (!made_) return {bytes(x_, size_t{own_tokens_} * n_in_)};
   const uint32_t units = n_in_ / unit_;
   return {bytes(made_->q(), n_in_), bytes(made_->sums(), n_in_ / sum_every()), bytes(made_->largest(), units),
           bytes(made_->squares(), units)};
@@ -166,28 +167,33 @@ Results Rounding::reads() const {
 
 // What is left of made units; else all of it, and the room that run needs is behind.
 size_t Rounding::own_lines() const {
-  if (floats_) return lines_of(n_in_ * sizeof(float));
-  const size_t of_row = lines_of(2 * sizeof(TokenScale)) + lines_of(n_in_ / unit_ * sizeof(float));
-  if (made_) return of_row;
-  return of_row + (rest_ ? 2 : 1) * own_row_lines() + lines_of(room());
+  if (floats_) return lines_of(own_tokens_ * n_in_ * sizeof(float));
+  const size_t of_rows = own_info_lines() + own_factor_lines();
+  if (made_) return of_rows;
+  return of_rows + (rest_ ? 2 : 1) * own_row_lines() + lines_of(room());
 }
+
+size_t Rounding::own_info_lines() const { return lines_of(2 * own_tokens_ * sizeof(TokenScale)); }
+size_t Rounding::own_factor_lines() const { return lines_of(own_tokens_ * (n_in_ / unit_) * sizeof(float)); }
 
 // Of int8 and their sums
 size_t Rounding::own_row_lines() const {
-  return lines_of(n_in_) + lines_of(n_in_ / sum_every() * sizeof(int32_t));
+  return lines_of(own_tokens_ * n_in_) + lines_of(own_tokens_ * (n_in_ / sum_every()) * sizeof(int32_t));
 }
 
 Rounded Rounding::own(CacheLine* memory) const {
   if (floats_) return {nullptr, nullptr, nullptr, nullptr, nullptr, reinterpret_cast<float*>(memory)};
   auto* info = reinterpret_cast<TokenScale*>(memory);
-  CacheLine* factors = memory + lines_of(2 * sizeof(TokenScale));
+  CacheLine* factors = memory + own_info_lines();
   auto* e = reinterpret_cast<float*>(factors);
-  TokenScale* rest_info = rest_ ? info + 1 : nullptr;
+  TokenScale* rest_info = rest_ ? info + own_tokens_ : nullptr;
   if (made_)
     return {made_->q(),      info,      made_->sums(),      made_->sums(),     e, nullptr,
             made_->rest_q(), rest_info, made_->rest_sums16()};
-  CacheLine* q = factors + lines_of(n_in_ / unit_ * sizeof(float));
-  const auto sums_of = [&](CacheLine* row) { return reinterpret_cast<int32_t*>(row + lines_of(n_in_)); };
+  CacheLine* q = factors + own_factor_lines();
+  const auto sums_of = [&](CacheLine* rows) {
+    return reinterpret_cast<int32_t*>(rows + lines_of(own_tokens_ * n_in_));
+  };
   CacheLine* end = q + own_row_lines();
   Rounded to{reinterpret_cast<int8_t*>(q), info, sums_of(q), sums_of(q), e, reinterpret_cast<float*>(end)};
   if (!rest_) return to;
@@ -200,7 +206,10 @@ Rounded Rounding::own(CacheLine* memory) const {
 
 void Rounding::run_own(CacheLine* memory) const {
   const Rounded to = own(memory);
-  if (!made_) return run(0, to, reinterpret_cast<CacheLine*>(to.y));
+  if (!made_) {
+    for (uint32_t t = 0; t < own_tokens_; ++t) run(t, to, reinterpret_cast<CacheLine*>(to.y));
+    return;
+  }
   for (uint32_t i = 0; i < n_in_; i += sizeof(CacheLine)) __builtin_prefetch(to.q + i);
   *to.info = scale_of(k_.unit_factors(made_->largest(), made_->squares(), n_in_ / unit_, to.factors));
   if (!rest_) return;

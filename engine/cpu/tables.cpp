@@ -42,6 +42,8 @@ void multiply_rows(const CpuKernels& k, const TableRows& rows, uint32_t first, u
     return (rows.type == TensorType::f16 ? k.half_rows : k.bf16_rows)(reinterpret_cast<const uint16_t*>(from),
                                                                       rows.n, n_rows, y, out);
   constexpr uint32_t kShort = 1024;  // of which some stay in the first cache
+  if (k.half_tokens && rows.type == TensorType::f16 && rows.n <= kShort)
+    return k.half_tokens(reinterpret_cast<const uint16_t*>(from), rows.n, n_rows, y, n_tokens, stride, out);
   const RowFloats floats = row_floats_of(k, rows.type);
   const uint32_t at_once = rows.n <= kShort ? kTableRows : 1;
   for (uint32_t begin = 0; begin < n_rows; begin += at_once) {

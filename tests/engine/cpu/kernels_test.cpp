@@ -230,14 +230,40 @@ TEST(CpuKernels, SumsOfRowsInFivesAreExact) {
       EXPECT_EQ(k.fives_rows != nullptr, k.group_layout == Layout::fives16);
       if (!k.fives_rows) return;
       std::vector<int32_t> rows(wanted.size()), tiles(wanted.size(), -1);
-      for (uint32_t t = 0, n = 1; t < kTokens; t += n, n *= 2)  // 1, 2, 4, 8 and then 8 more
-        k.fives_rows(codes.data(), n_in, 2, &m.q[size_t{t} * n_in], std::min(n, kTokens - t), m.rows,
-                     &rows[t * m.rows]);
+      uint32_t t = 0;
+      for (const uint32_t n : {1U, 2U, 3U, 4U, 5U, 8U}) {
+        k.fives_rows(codes.data(), n_in, 2, &m.q[size_t{t} * n_in], n, m.rows, &rows[t * m.rows]);
+        t += n;
+      }
+      ASSERT_EQ(t, kTokens);
       EXPECT_EQ(rows, wanted) << n_in;
       std::vector<uint8_t> tile(size_t{n_in} * kTileRows);
       k.unpack_fives(bands, n_in, tile.data());
       k.tile_product(tile.data(), n_in, m.q.data(), kTokens, tiles.data());
       EXPECT_EQ(tiles, wanted) << n_in;
+    });
+  }
+}
+
+// A token's logits are the same bits whether it is decoded alone or with others.
+TEST(CpuKernels, ProductsOfHalvesHaveTheSameBitsForAnyNumberOfTokens) {
+  constexpr uint32_t kRows = 7, kMostTokens = 9;
+  std::mt19937 rng(9);
+  std::normal_distribution<float> normal;
+  for (const uint32_t n : {16U, 48U, 128U, 512U, 1008U}) {
+    std::vector<float> floats(size_t{kRows} * n), y(size_t{kMostTokens} * n);
+    for (auto* values : {&floats, &y}) std::ranges::generate(*values, [&] { return normal(rng); });
+    std::vector<uint16_t> rows(floats.size());
+    kScalarKernels.to_halves(floats.data(), static_cast<uint32_t>(floats.size()), rows.data());
+    std::vector<float> wanted(size_t{kMostTokens} * kRows);
+    for (uint32_t t = 0; t < kMostTokens; ++t)
+      kScalarKernels.half_rows(rows.data(), n, kRows, &y[size_t{t} * n], &wanted[size_t{t} * kRows]);
+    for_each_simd([&](const CpuKernels& k) {
+      for (uint32_t tokens = 1; k.half_tokens && tokens <= kMostTokens; ++tokens) {
+        std::vector<float> got(size_t{tokens} * kRows);
+        k.half_tokens(rows.data(), n, kRows, y.data(), tokens, kRows, got.data());
+        EXPECT_TRUE(std::equal(got.begin(), got.end(), wanted.begin())) << n << ", " << tokens << " tokens";
+      }
     });
   }
 }
