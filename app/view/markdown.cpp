@@ -64,8 +64,10 @@ void MarkdownFlow::take_line(const Target& to, size_t begin, size_t end) {
   LineShape shape = read_line(to.text.substr(begin, end - begin), state_);
   if (state_.fence == 0) colors_.reset();
   if (!shape.joins) {
-    const bool table_goes_on =
-        shape.kind == LineKind::text && before.paragraph && before.piped && state_.piped && !block_.empty();
+    // Its block had become too long; an item of a list, or a line further in or out, is no part of it.
+    const bool table_goes_on = shape.kind == LineKind::text && before.paragraph && before.piped &&
+                               state_.piped && !block_.empty() && shape.first == shape_.rest &&
+                               shape.rest == shape_.rest;
     // put_tail() has begun this very long line, and it is finished here.
     const bool resumed = block_.size() == 1 && block_[0].begin == begin + shape.skip;
     if (!resumed) {

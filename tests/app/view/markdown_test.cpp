@@ -220,6 +220,13 @@ TEST(Markdown, ALongTableKeepsItsColumns) {
   EXPECT_EQ(rows[1501], "  2499 │ some words here");
 }
 
+TEST(Markdown, AnItemBehindATableIsNoPartOfIt) {
+  const char* table = "| a | b |\n|---|---|\n| 1 | 2345678901 |\n* | x | y |\n| z | 1234567890123456789 |\n";
+  EXPECT_THAT(answer_rows(table, 16),
+              ElementsAre("  a │ b", "  ──┼───────────", "  1 │ 2345678901", "  • | x | y |", "    | z |",
+                          "    123456789012", "    3456789 |"));
+}
+
 TEST(Markdown, CodeBlocksAsCopyTakesThem) {
   const auto blocks = code_blocks(
       "a\n```cpp title\nint x;\n\n  y\n```\n- b\n  ```\n  in\n    list\n  ```\n~~~\n```\n~~~\n"
