@@ -387,6 +387,7 @@ int run(const Options& options, Output& out, Output& err) {
     case Mode::show:
     case Mode::search:
     case Mode::export_chat:
+      return run_on_store(options, *Store::open_to_read(options.db), out, err);
     case Mode::import_chat:
     case Mode::delete_chat:
     case Mode::undelete_chat:

@@ -145,8 +145,26 @@ std::optional<int64_t> Statement::optional_integer(int column) const {
 Database::Database(const std::string& path) : path_(path) {
   // SQLite gives its -wal and -shm files the mode of the database.
   if (!in_memory()) make_file(path);
-  const int result = sqlite3_open_v2(
-      as_path(path).c_str(), &db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  open(as_path(path), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+}
+
+// Without "immutable" SQLite wants to write the -shm file of a database with a WAL.
+Database::Database(const std::string& path, ReadOnly) : path_(path) {
+  struct stat wal {};
+  if (stat((path + "-wal").c_str(), &wal) == 0 && wal.st_size != 0)
+    throw Error(
+        ErrorKind::database,
+        fmt::format("database {}: its last changes are in {}, which cannot be read where nothing can be "
+                    "written; copy both to another folder and use --db FILE",
+                    printable(path), printable(path + "-wal")));
+  std::string name = "file:";
+  for (const char c : as_path(path))
+    name += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02X}", c) : std::string(1, c);
+  open(name + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+}
+
+void Database::open(const std::string& name, int flags) {
+  const int result = sqlite3_open_v2(name.c_str(), &db_, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   try {
     if (result != SQLITE_OK) fail("cannot be opened", result);
     sqlite3_busy_timeout(db_, kBusyMilliseconds);

@@ -55,6 +55,10 @@ class Database {
   // nor a name with a special meaning. A database with the path kInMemory keeps nothing.
   static constexpr const char* kInMemory = "";
   explicit Database(const std::string& path);
+  // One that is there, as it is: nothing is written, neither to it nor beside it. What a program that was
+  // killed, or that has it open, left in its -wal file would be missing, so then it is refused.
+  struct ReadOnly {};
+  Database(const std::string& path, ReadOnly);
   void wait_at_most(int milliseconds);  // while other programs hold the database
   ~Database();
   Database(const Database&) = delete;
@@ -76,6 +80,8 @@ class Database {
   [[noreturn]] void fail(const std::string& doing, int result) const;
 
  private:
+  void open(const std::string& name, int flags);
+
   std::string path_;
   sqlite3* db_ = nullptr;
 };

@@ -1,6 +1,7 @@
 #include "store.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -80,6 +81,19 @@ std::unique_ptr<Store> Store::closed(const std::string& path) {
 std::unique_ptr<Store> Store::open(const std::string& path) {
   auto store = closed(path);
   store->open_file(kWait);
+  return store;
+}
+
+std::unique_ptr<Store> Store::open_to_read(const std::string& path) {
+  const std::string file = path.empty() ? default_database_path() : path;
+  const fs::path folder = fs::path(file).has_parent_path() ? fs::path(file).parent_path() : ".";
+  const bool readable = access(file.c_str(), R_OK) == 0;
+  if (!readable || (access(file.c_str(), W_OK) == 0 && access(folder.c_str(), W_OK) == 0)) return open(path);
+  auto store = closed(path);
+  store->path_ = file;
+  store->db_ = std::make_unique<Database>(file, Database::ReadOnly());
+  check_schema_to_read(*store->db_);
+  store->file_ = file_at(file);
   return store;
 }
 

@@ -49,6 +49,9 @@ class Store {
  public:
   // An empty path: $XDG_DATA_HOME/bitnet-chat/chats.db, with its folders made 0700.
   static std::unique_ptr<Store> open(const std::string& path);
+  // For a caller that does not write. Where the file or its folder cannot be written, such as a backup on a
+  // disk that is read-only, it is read as it is.
+  static std::unique_ptr<Store> open_to_read(const std::string& path);
   static std::unique_ptr<Store> in_memory();  // --private
   // A store that could not be opened yet. Until reopen() succeeds, everything else throws.
   static std::unique_ptr<Store> closed(const std::string& path);

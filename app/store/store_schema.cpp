@@ -220,6 +220,18 @@ std::string backup_path(const std::string& database, int64_t version) {
   return fmt::format("{}.v{}-backup", database, version);
 }
 
+void check_schema_to_read(Database& db) {
+  db.defend();
+  const int64_t version = db.pragma("user_version");
+  check_identity(db, version);
+  check_schema(db);
+  if (version != kSchemaVersion)
+    refuse(db,
+           fmt::format("has version {}, and where it cannot be written only version {} is read; copy it to "
+                       "another folder and use --db FILE",
+                       version, kSchemaVersion));
+}
+
 void prepare_schema(Database& db) {
   db.defend();
   int64_t version = db.pragma("user_version");

@@ -19,6 +19,9 @@ constexpr int kApplicationId = 0x42436874;  // "BCht"
 // tables of other names.
 void prepare_schema(Database& db);
 
+// The same for a database that nobody may write: throws for an older one, too.
+void check_schema_to_read(Database& db);
+
 // Where that copy is written. Until it is whole, its name ends with ".unfinished".
 std::string backup_path(const std::string& database, int64_t version);
 

@@ -43,13 +43,18 @@ class PermissionsTest(unittest.TestCase):
     def ask(self, *more):
         return self.run_it(self.model, "--device", "cpu", "--threads", "1", "-n", "4", "-p", "hello", *more)
 
-    def check_goes_on(self):
+    def check_goes_on(self, readable=False):
         """Checks that a question is answered with a warning, and that what needs the database is refused in one line."""
         code, out, err = self.ask()
         self.assertEqual(code, 0, err)
         self.assertTrue(out.strip())
         self.assertRegex(err, r"Permission denied.*Nothing is saved until that is mended")
-        for arguments in (["list"], ["show", "1"], ["search", "hello"], ["export", "1"], ["delete", "1"],
+        reading = (["list"], ["show", "1"], ["search", "hello"], ["export", "1"])
+        for arguments in reading * readable:
+            code, out, err = self.run_it(*arguments)
+            self.assertEqual((code, err), (0, ""), arguments)
+            self.assertIn("hello", out)
+        for arguments in (*reading * (not readable), ["delete", "1"], ["import", self.model],
                           [self.model, "--device", "cpu", "-c", "-p", "x"], [self.model, "--db", self.database, "-p", "x"]):
             code, out, err = self.run_it(*arguments)
             self.assertEqual((code, out, err.count("\n")), (6, "", 1), (arguments, err))
@@ -71,12 +76,31 @@ class PermissionsTest(unittest.TestCase):
             with self.subTest(mode=oct(mode), folder=oct(folder)):
                 os.chmod(self.database, mode)
                 os.chmod(self.data, folder)
-                self.check_goes_on()
+                self.check_goes_on(readable=mode != 0)
+                self.assertEqual(os.listdir(self.data), ["chats.db"])
                 os.chmod(self.data, 0o700)
                 os.chmod(self.database, 0o600)
                 with open(self.database, "rb") as file:
                     self.assertEqual(file.read(), whole)
         self.assertEqual(self.run_it("show", "1")[0], 0)
+
+    def test_what_is_not_in_a_database_that_can_only_be_read_is_said(self):
+        self.assertEqual(self.ask()[0], 0)
+        odd = os.path.join(self.home, "50% of #1?")  # characters that mean something in a URI
+        os.mkdir(odd)
+        backup = os.path.join(odd, "chats.db")
+        shutil.copy(self.database, backup)
+        for name in (odd, backup):
+            os.chmod(name, 0o555)
+        self.assertIn("hello", self.run_it("show", "1", "--db", backup)[1])
+        os.chmod(odd, 0o755)
+        with open(backup + "-wal", "w") as wal:
+            wal.write("not read")
+        os.chmod(odd, 0o555)
+        code, out, err = self.run_it("show", "1", "--db", backup)
+        self.assertEqual((code, out, err.count("\n")), (6, "", 1), err)
+        self.assertIn("chats.db-wal", err)
+        os.chmod(odd, 0o755)
 
     def test_files_that_cannot_be_read(self):
         secret = os.path.join(self.home, "secret")

@@ -205,6 +205,19 @@ TEST_F(StoreTest, ReadOnlyFolderIsADatabaseError) {
   chmod(folder_.c_str(), 0700);
 }
 
+TEST_F(StoreTest, WhatCannotBeWrittenIsReadInItsLatestVersion) {
+  { Store::open(file())->add_conversation("kept"); }
+  {
+    Database db(file(), Database::ReadOnly());
+    check_schema_to_read(db);
+    EXPECT_EQ(db.pragma("user_version"), kSchemaVersion);
+    EXPECT_EQ(kind_of([&] { db.execute("DELETE FROM conversation"); }), ErrorKind::database);
+  }
+  { Database(file()).execute("PRAGMA user_version = 5"); }
+  Database older(file(), Database::ReadOnly());
+  EXPECT_EQ(kind_of([&] { check_schema_to_read(older); }), ErrorKind::database);
+}
+
 TEST_F(StoreTest, SearchTakesAnyCharacters) {
   const auto store = Store::in_memory();
   const int64_t conversation = store->add_conversation("");
