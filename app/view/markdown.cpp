@@ -204,7 +204,8 @@ void MarkdownFlow::put_line(const Target& to, const LineShape& shape, size_t beg
       if (to.rows.empty() || is_blank(to.rows.back())) return;
       Row& row = to.rows.emplace_back();
       row.source = begin;
-      row.add(kMargin + shape.first, kQuiet);
+      const Span lead = clipped(kMargin + shape.first, to.columns);
+      row.add(lead.text, lead.face);
       row.lead = row.text().size();
       return;
     }

@@ -198,6 +198,11 @@ TEST(Markdown, QuotesHoldBlocks) {
       ElementsAre("  ▏ a", "  ▏ ", "  ▏ • b", "  ▏ ▏ c", "  ▏ ╭─ /copy 1", "  ▏ │ d", "  ▏ ╰─", "  out"));
 }
 
+TEST(Markdown, DeepQuotesFitTheScreen) {
+  EXPECT_THAT(answer_rows(">>>>>>>>> a\n>>>>>>>>>\n>>>>>>>>> b", 16),
+              ElementsAre("  ▏ ▏ ▏ a", "  ▏ ▏ ▏ ", "  ▏ ▏ ▏ b"));
+}
+
 TEST(Markdown, TablesFitTheirWidth) {
   const char* table = "Costs:\n| Item | Price |\n|:--|--:|\n| Tea | 1 |\n| 漢字 and `code` | 20 |\n\nend";
   EXPECT_THAT(answer_rows(table, 60),
