@@ -171,7 +171,8 @@ struct Checkpoint::Parser {
     const FileType* known = find_file_type(TensorType{type});
     if (!known || known->id == kQ2_0By128)
       fail(fmt::format("{}: type {} is not known; wanted one that ggml defines", what, type));
-    if (known->block == 0) fail(fmt::format("{} {}", what, why_not(TensorType{type}, Role::projection)));
+    if (known->block == 0)
+      fail(fmt::format("{} {}", what, why_not(TensorType{type}, TensorRole::projection)));
     return *known;
   }
 
@@ -271,7 +272,7 @@ struct Checkpoint::Parser {
   void refuse_tl2(const GgufTensor& t) const {
     constexpr TensorType kMxfp4OrTl2{39};
     if (t.type == kMxfp4OrTl2)
-      fail(fmt::format("tensor {} {}", printable(t.name), why_not(t.type, Role::projection)));
+      fail(fmt::format("tensor {} {}", printable(t.name), why_not(t.type, TensorRole::projection)));
   }
 
   // Turns offsets within the data section into offsets within the file.

@@ -1,4 +1,4 @@
-"""Tests that an include against the arrows does not compile.
+"""Tests that an include against the arrows does not compile, and that rooms do not mean different types by one name.
 
 usage: rooms_test.py COMPILER ROOT BUILD/rooms
 BUILD/rooms has, for each room, the links to its public headers and ROOM.includes, the folders in which the compiler
@@ -100,6 +100,20 @@ class RoomsTest(unittest.TestCase):
                 result = compiler(room, f'#include "{header}"\n', "-fsyntax-only")
                 self.assertNotEqual(result.returncode, 0)
                 self.assertRegex(result.stderr, f"{re.escape(header)}.* (No such file or directory|file not found)")
+
+    def test_a_name_stands_for_one_type(self):
+        """Two types of one name in a namespace are one to the linker, however different they are, and no compiler says so."""
+        defined = {}
+        for path in sources(".h"):
+            with open(os.path.join(ROOT, path)) as file:
+                text = file.read()
+            for found in re.finditer(r"^(?:namespace (\S+) {|(?:struct|class|enum class) (\w+)[^;{\n]*{)", text, re.M):
+                if found[1]:
+                    namespace = found[1]
+                    continue
+                name = f"{namespace}::{found[2]}"
+                self.assertEqual(defined.setdefault(name, path), path, name)
+        self.assertGreater(len(defined), 300)
 
     def test_no_include_goes_around_the_rooms(self):
         for path in sources(".h", ".cpp"):

@@ -270,7 +270,7 @@ class TemplateProbe {
     }
     const std::string next = trimmed(model_.tokenizer.decode(std::span(&likeliest, 1), false));
     const std::string generated = trimmed(model_.tokenizer.decode(ids, false));
-    const Match match = match_of(generated, row.stimulus.expected);
+    const AnswerMatch match = match_of(generated, row.stimulus.expected);
     return {{"index", row.stimulus.index},
             {"root", row.stimulus.root},
             {"pattern", row.stimulus.pattern},

@@ -88,7 +88,7 @@ Stimuli read_stimuli(const std::string& path, const std::string& of_template, si
   return stimuli;
 }
 
-Match match_of(const std::string& generated, const std::string& expected) {
+AnswerMatch match_of(const std::string& generated, const std::string& expected) {
   const std::string a = normal(generated), b = normal(expected);
   if (b.empty()) return {};
   return {a == b, a.find(b) != std::string::npos};

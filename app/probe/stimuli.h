@@ -24,10 +24,10 @@ Stimuli read_stimuli(const std::string& path, const std::string& of_template, si
 
 // A continuation is compared without the white space and the ASCII punctuation around it, without any white
 // space in it, and in lower case.
-struct Match {
+struct AnswerMatch {
   bool exact = false, contains = false;
 };
-Match match_of(const std::string& generated, const std::string& expected);
+AnswerMatch match_of(const std::string& generated, const std::string& expected);
 
 std::string trimmed(const std::string& text);  // without white space at its ends
 

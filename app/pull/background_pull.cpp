@@ -62,7 +62,7 @@ void BackgroundPull::run() {
   try {
     Watcher watcher(*this);
     end.path = fetch_model(name_, watcher);
-  } catch (const Stopped& stopped) {
+  } catch (const PullStopped& stopped) {
     end.stopped = true;
     end.kept = stopped.kept;
   } catch (const std::exception& error) {

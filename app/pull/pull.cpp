@@ -37,7 +37,7 @@ std::vector<HubFile> list_repository(const ModelName& name, PullWatcher& watcher
       body += bytes;
     };
     const HttpResult result = http_get(request_for(url), sink, [&] { return watcher.keep_going(); });
-    if (result.end == HttpResult::End::stopped) throw Stopped();
+    if (result.end == HttpResult::End::stopped) throw PullStopped();
     if (result.end == HttpResult::End::failed) fail_pull(fmt::format("{}: {}", repo, result.problem));
     if (result.end == HttpResult::End::cut || may_pass(result.status)) {
       patience.after(result, /*ever_received=*/false, /*kept=*/false);
@@ -100,7 +100,7 @@ bool is_here(const PullSource& source, PullWatcher& watcher) {
     watcher.show("checking", done, size);
     return watcher.keep_going();
   });
-  if (found.empty()) throw Stopped();
+  if (found.empty()) throw PullStopped();
   return found == source.sha256;
 }
 
@@ -121,11 +121,11 @@ std::string fill(PartFile& part, PullSource& source, const std::string& name, Pu
       watcher.show("checking", done, part.size());
       return watcher.keep_going();
     });
-    if (sha256.empty()) throw Stopped();
+    if (sha256.empty()) throw PullStopped();
     return sha256;
-  } catch (const Stopped&) {
+  } catch (const PullStopped&) {
     if (!part.resumable()) part.remove();
-    throw Stopped{part.resumable()};
+    throw PullStopped{part.resumable()};
   } catch (const Error& error) {
     if (part.resumable()) throw;
     part.remove();
@@ -201,7 +201,7 @@ int pull(const std::string& text, Output& out, Output& err) {
     if (err.is_terminal()) err.write(fmt::format("'bitnet-chat {}' opens it\n", printable(text)));
     out.write(file + "\n");
     return 0;
-  } catch (const Stopped& stopped) {
+  } catch (const PullStopped& stopped) {
     progress.say(stopped.kept ? "stopped; the same command goes on from there"
                               : "stopped; nothing was kept, the same command begins again");
     return 128 + stop_signal_seen();

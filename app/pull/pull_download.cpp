@@ -146,7 +146,7 @@ void Download::take_body(std::string_view bytes) {
 }
 
 bool Download::judge(const HttpResult& result) {
-  if (result.end == HttpResult::End::stopped) throw Stopped();
+  if (result.end == HttpResult::End::stopped) throw PullStopped();
   if (result.end == HttpResult::End::failed) fail_pull(fmt::format("{}: {}", name_, result.problem));
   if (result.end == HttpResult::End::cut) {
     patience_.after(result, received_ || part_.size() > 0, part_.resumable());

@@ -23,7 +23,7 @@ struct PullSource {
 
 // Fetches until the part file is whole. Goes on where an earlier call was cut if that was the same file, and
 // begins again if the server has another one. Fills in the checksum and the size of `source` when the server
-// tells them. Throws Error(runtime), or Stopped (pull_request.h).
+// tells them. Throws Error(runtime), or PullStopped (pull_progress.h).
 void download(PullSource& source, PartFile& part, PullWatcher& watcher, const std::string& name);
 
 }  // namespace bitnet

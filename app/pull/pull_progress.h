@@ -20,10 +20,10 @@ class PullWatcher {
   virtual void show(const char* doing, uint64_t done, uint64_t total) = 0;  // bytes; total 0 = not known
   virtual void say(const std::string& what) = 0;
   virtual void restart() = 0;     // the speed is measured anew
-  virtual bool keep_going() = 0;  // asked ten times a second; false: the pull throws Stopped
+  virtual bool keep_going() = 0;  // asked ten times a second; false: the pull throws PullStopped
 };
 
-struct Stopped {     // thrown where keep_going() said false
+struct PullStopped {  // thrown where keep_going() said false
   bool kept = true;  // the same call continues with what came
 };
 

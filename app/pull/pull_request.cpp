@@ -76,7 +76,7 @@ bool may_pass(long status) {
 void Patience::wait(double seconds) {
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   while (watcher_.keep_going() && Clock::now() < end) poll(nullptr, 0, 100);
-  if (!watcher_.keep_going()) throw Stopped();
+  if (!watcher_.keep_going()) throw PullStopped();
 }
 
 void Patience::after(const HttpResult& result, bool ever_received, bool kept) {

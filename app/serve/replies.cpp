@@ -30,7 +30,7 @@ json described(const ServedModel& model) {
           {"context_length", model.n_ctx}};
 }
 
-json usage_of(const Usage& usage) {
+json usage_of(const TokenCounts& usage) {
   return {{"prompt_tokens", usage.prompt},
           {"completion_tokens", usage.answer},
           {"total_tokens", usage.prompt + usage.answer},
@@ -131,7 +131,7 @@ void Reply::add(AnswerText::Piece piece) {
   std::move(piece.tokens.begin(), piece.tokens.end(), std::back_inserter(whole_.tokens));
 }
 
-std::string Reply::whole(const std::string& reason, const Usage& usage) {
+std::string Reply::whole(const std::string& reason, const TokenCounts& usage) {
   json choice = {{"index", 0}};
   if (request_.kind == AnswerKind::chat) {
     choice["message"] = {{"role", "assistant"}, {"content", whole_.text}, {"refusal", nullptr}};
@@ -171,7 +171,7 @@ std::string Reply::event(const AnswerText::Piece& piece) {
   return event_of(frame(delta(std::move(content), std::move(logprobs), nullptr)));
 }
 
-std::string Reply::last_events(const std::string& reason, const Usage& usage) {
+std::string Reply::last_events(const std::string& reason, const TokenCounts& usage) {
   json empty = request_.kind == AnswerKind::chat ? json::object() : json("");
   std::string events = event_of(frame(delta(std::move(empty), nullptr, finish_reason(reason))));
   if (request_.include_usage) {

@@ -19,7 +19,7 @@ std::string model_json(const ServedModel& model);   // of GET /v1/models/NAME
 // "stop" or "length"; empty where the answer failed.
 std::string finish_reason(const std::string& reason);
 
-struct Usage {
+struct TokenCounts {
   size_t prompt = 0, answer = 0, reused = 0;  // tokens
 };
 
@@ -29,12 +29,12 @@ class Reply {
   Reply(const ServedModel& model, const AnswerRequest& request);  // which must outlive it
 
   void add(AnswerText::Piece piece);  // for whole()
-  std::string whole(const std::string& reason, const Usage& usage);
+  std::string whole(const std::string& reason, const TokenCounts& usage);
 
   // "data: {...}\n\n" each. event() gives "" for a piece in which there is nothing.
   std::string first_event();
   std::string event(const AnswerText::Piece& piece);
-  std::string last_events(const std::string& reason, const Usage& usage);  // with [DONE]
+  std::string last_events(const std::string& reason, const TokenCounts& usage);  // with [DONE]
   static std::string error_event(const std::string& error_json);
 
  private:

@@ -104,21 +104,21 @@ bool trits(TensorType type, const std::byte* row, size_t n, uint8_t* codes, uint
   return find_file_type(type)->trits(row, n, codes, scales);
 }
 
-std::string why_not(TensorType type, Role role) {
+std::string why_not(TensorType type, TensorRole role) {
   const FileType* known = find_file_type(type);
   const auto id = static_cast<uint32_t>(type);
   const std::string name = shown_name(type);
   switch (role) {
-    case Role::norm:
+    case TensorRole::norm:
       return id == 0 ? "" : fmt::format("has type {}, wanted F32", name);
-    case Role::projection:
+    case TensorRole::projection:
       return known && known->floats ? "" : why_no_projection(id, name);
-    case Role::embedding:
-    case Role::head:
+    case TensorRole::embedding:
+    case TensorRole::head:
       if (known && known->floats) return "";
       return fmt::format("has type {}, wanted {}; llama-quantize {} q6_k makes such a file", name,
                          list_of([](const FileType& t) { return t.floats != nullptr; }),
-                         role == Role::head ? "--output-tensor-type" : "--token-embedding-type");
+                         role == TensorRole::head ? "--output-tensor-type" : "--token-embedding-type");
   }
   return "";
 }

@@ -49,10 +49,10 @@ void row_floats(TensorType type, const std::byte* row, size_t n, float* out);
 bool trits(TensorType type, const std::byte* row, size_t n, uint8_t* codes, uint16_t* scales);
 
 // What a tensor is for, as far as that decides which types it may have.
-enum class Role { projection, embedding, head, norm };
+enum class TensorRole { projection, embedding, head, norm };
 
 // Why the engine cannot take a tensor of this type in this role, and what would help; empty where it can. The
 // text follows the tensor's name: "has type Q4_1, which ...".
-std::string why_not(TensorType type, Role role);
+std::string why_not(TensorType type, TensorRole role);
 
 }  // namespace bitnet

@@ -13,7 +13,7 @@
 namespace bitnet {
 namespace {
 
-void check_type(const Checkpoint& file, const GgufTensor& tensor, Role role) {
+void check_type(const Checkpoint& file, const GgufTensor& tensor, TensorRole role) {
   const std::string why = why_not(tensor.type, role);
   if (!why.empty()) fail(file, fmt::format("tensor {} {}", printable(tensor.name), why));
 }
@@ -61,14 +61,14 @@ const GgufTensor* Tensors::checked(const std::string& name, const std::vector<ui
 
 const GgufTensor* Tensors::vector(const std::string& name, uint64_t n) const {
   const GgufTensor* tensor = checked(name, {n});
-  check_type(file_, *tensor, Role::norm);
+  check_type(file_, *tensor, TensorRole::norm);
   check_finite(file_, *tensor, floats_of(*tensor));
   return tensor;
 }
 
 const GgufTensor* Tensors::float_rows(const char* name, uint64_t n, uint64_t rows) const {
   const GgufTensor* tensor = checked(full(name) + ".weight", {n, rows});
-  check_type(file_, *tensor, Role::norm);
+  check_type(file_, *tensor, TensorRole::norm);
   check_finite(file_, *tensor, floats_of(*tensor));
   return tensor;
 }
@@ -88,7 +88,7 @@ const GgufTensor* Tensors::norm(const char* name, uint64_t n) const {
 
 const GgufTensor* Tensors::table(const char* name, uint64_t n_embd, uint64_t n_vocab) const {
   const GgufTensor* tensor = checked(full(name) + ".weight", {n_embd, n_vocab});
-  check_type(file_, *tensor, tensor->name == "output.weight" ? Role::head : Role::embedding);
+  check_type(file_, *tensor, tensor->name == "output.weight" ? TensorRole::head : TensorRole::embedding);
   check_scale(*tensor);
   return tensor;
 }
@@ -105,7 +105,7 @@ TensorStack Tensors::projections(uint64_t n_in, std::span<const Named> names) co
   size_t i = 0;
   for (const auto& [name, n_out] : names) {
     const GgufTensor* tensor = checked(full(name) + ".weight", {n_in, n_out});
-    check_type(file_, *tensor, Role::projection);
+    check_type(file_, *tensor, TensorRole::projection);
     check_scale(*tensor);
     stack.parts[i] = tensor;
     if (!have_one_layout(stack.parts[0]->type, tensor->type)) fail_as_unlike(file_, *stack.parts[0], *tensor);
@@ -163,7 +163,7 @@ TensorStack Tensors::experts(uint64_t n_in, std::initializer_list<Named> names, 
   stack.n_expert = n_expert;
   for (const auto& [name, n_out] : names) {
     const GgufTensor* whole = checked(full(name) + ".weight", {n_in, n_out, n_expert});
-    check_type(file_, *whole, Role::projection);
+    check_type(file_, *whole, TensorRole::projection);
     check_scale(*whole);
     const size_t i = stack.cuts.size();
     auto rows = std::make_shared<GgufTensor>(*whole);

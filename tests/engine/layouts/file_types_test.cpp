@@ -34,24 +34,25 @@ TEST(FileTypes, WhatCanBeRunIsNotRefused) {
   for (const auto type : {TensorType::i2_s, TensorType::tq1_0, TensorType::tq2_0, TensorType::q2_0,
                           TensorType::q2_0_by_128, TensorType::pq2_0, TensorType::ptq1_0, TensorType::q1_0,
                           TensorType::f32, TensorType::bf16, TensorType::q8_0, TensorType::q4_k})
-    EXPECT_EQ(why_not(type, Role::projection), "");
+    EXPECT_EQ(why_not(type, TensorRole::projection), "");
   for (const auto type : {TensorType::f32, TensorType::q5_k, TensorType::bf16, TensorType::i2_s,
                           TensorType::q2_0, TensorType::ptq1_0})
-    for (const Role role : {Role::embedding, Role::head}) EXPECT_EQ(why_not(type, role), "");
-  EXPECT_EQ(why_not(TensorType::f32, Role::norm), "");
+    for (const TensorRole role : {TensorRole::embedding, TensorRole::head})
+      EXPECT_EQ(why_not(type, role), "");
+  EXPECT_EQ(why_not(TensorType::f32, TensorRole::norm), "");
 }
 
 TEST(FileTypes, ARefusalNamesTheTypeAndWhatWouldHelp) {
-  EXPECT_EQ(why_not(TensorType{3}, Role::projection),
+  EXPECT_EQ(why_not(TensorType{3}, TensorRole::projection),
             "has type Q4_1, which cannot be run, wanted F32, F16, Q4_0, Q5_0, Q8_0, Q4_K, Q5_K, Q6_K, BF16, "
             "TQ1_0, TQ2_0, I2_S, Q1_0, Q2_0, PQ2_0 or PTQ1_0; llama-quantize q4_k_m makes such a file");
-  EXPECT_EQ(why_not(TensorType{38}, Role::projection),
+  EXPECT_EQ(why_not(TensorType{38}, TensorRole::projection),
             "has type TL1, which cannot be run; use the model's i2_s file");
-  EXPECT_THAT(why_not(TensorType{39}, Role::projection), HasSubstr("MXFP4 or TL2"));
-  EXPECT_EQ(why_not(TensorType::f16, Role::norm), "has type F16, wanted F32");
-  EXPECT_THAT(why_not(TensorType{10}, Role::head), HasSubstr("has type Q2_K, wanted F32, F16, Q4_0"));
-  EXPECT_THAT(why_not(TensorType{10}, Role::head), HasSubstr("--output-tensor-type q6_k"));
-  EXPECT_THAT(why_not(TensorType{10}, Role::embedding), HasSubstr("--token-embedding-type q6_k"));
+  EXPECT_THAT(why_not(TensorType{39}, TensorRole::projection), HasSubstr("MXFP4 or TL2"));
+  EXPECT_EQ(why_not(TensorType::f16, TensorRole::norm), "has type F16, wanted F32");
+  EXPECT_THAT(why_not(TensorType{10}, TensorRole::head), HasSubstr("has type Q2_K, wanted F32, F16, Q4_0"));
+  EXPECT_THAT(why_not(TensorType{10}, TensorRole::head), HasSubstr("--output-tensor-type q6_k"));
+  EXPECT_THAT(why_not(TensorType{10}, TensorRole::embedding), HasSubstr("--token-embedding-type q6_k"));
 }
 
 }  // namespace
