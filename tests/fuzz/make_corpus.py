@@ -51,6 +51,22 @@ SETTINGS = [
     ' "max_tokens": 0, "stop": ["a", "\\n"]}',
     '{"temp": 1e300, "top_k": -1, "top_p": null, "seed": 1.5, "stop": [[]]}',
 ]
+HEAD = "POST /tokenize HTTP/1.1\r\nHost: localhost:8080\r\nAuthorization: Bearer secret\r\nContent-Type: application/json; " \
+       "charset=utf-8\r\nContent-Length: 17\r\n"
+REQUESTS = [
+    "\0" + HEAD + "\r\n", "\0" + HEAD + "Transfer-Encoding: chunked\r\n\r\n",
+    "\0GET /v1/models/fuzz?a=b HTTP/1.0\r\nAuthorization: bearer secret\r\nHost: [::1]:1\r\n\r\n",
+    '\1{"model": "fuzz", "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi <eot>"},'
+    ' {"role": "assistant", "content": "Hello"}, {"role": "user", "content": [{"type": "text", "text": "caf\u00e9 \U0001f600"}]}],'
+    ' "temperature": 0.7, "top_p": 0.9, "min_p": 0.05, "top_k": 40, "seed": 7, "max_tokens": 5, "stop": ["\\n", "x"], "stream": true,'
+    ' "stream_options": {"include_usage": true}, "logprobs": true, "top_logprobs": 3, "n": 1, "tools": [], "user": "me",'
+    ' "chat_template_kwargs": {"enable_thinking": true}}',
+    '\2{"prompt": [0, 97, 258], "logprobs": 2, "echo": false, "repeat_penalty": 1.1, "repeat_last_n": 64, "best_of": 1}',
+    '\2{"prompt": ["Once upon a time"], "stop": "end", "max_completion_tokens": 1}',
+    '\3{"content": "a\u00e9\U0001f600 <bos>", "add_special": false, "with_pieces": false}',
+    '\3{"content": "<usr>\u00e9", "add_special": true, "parse_special": true, "with_pieces": true}',
+    '\4{"tokens": [195, 169, 256, 97, 255]}',
+]
 TEXTS = [
     b"\0Hello, world! It's 1234567 o'clock.\n\n  tabs\tand   spaces \xc3\xa9\xe4\xbd\xa0\xe5\xa5\xbd\xf0\x9f\x98\x80",
     b"\1<|begin_of_text|>user<|eot_id|> the then 111 <| \xc3\xa9<|\xff\xfe\x80",
@@ -151,7 +167,7 @@ def main(program):
     shutil.rmtree(os.path.join(HERE, "corpus"), ignore_errors=True)
     for i, template in enumerate(TEMPLATES):
         put("chat_template", i, template + "\0user\0Hello\0assistant\0Hi <|eot_id|>\0user\0Bye")
-    for target, seeds in (("hub", HUB), ("settings", SETTINGS), ("script", SCRIPTS), ("tokenizer", TEXTS), ("markdown", MARKDOWN)):
+    for target, seeds in (("hub", HUB), ("settings", SETTINGS), ("script", SCRIPTS), ("serve", REQUESTS), ("tokenizer", TEXTS), ("markdown", MARKDOWN)):
         for i, seed in enumerate(seeds):
             put(target, i, seed)
     put("gguf", 0, small_gguf(True))

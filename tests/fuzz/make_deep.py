@@ -18,6 +18,7 @@ def seeds(length):
     lists = nested("[", "", "]", length)
     objects = nested('{"a":', "1", "}", length)
     yield from (("hub", text) for text in (lists, objects, "[" * length, '[{"type": "file", "path": "a.gguf", "lfs": %s}]' % nested("[", "", "]", length - 60)))
+    yield from (("serve", "\1" + text) for text in (lists, objects, '{"messages": %s}' % nested("[", "", "]", length - 20)))
     yield from (("settings", text) for text in (lists, objects, '{"temp": %s}' % nested("[", "", "]", length - 10)))
     yield from (("chat_file", text) for text in (lists, objects, "[" * length, '{"messages": %s}' % nested("[", "", "]", length - 14)))
     with open(os.path.join(HERE, "corpus", "chat_file", "seed1")) as file:  # what 'export --format json' wrote
