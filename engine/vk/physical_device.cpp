@@ -120,7 +120,8 @@ void find_subgroups(bool has_sizes, bool can_require, bool can_be_full, Physical
   d.info.subgroup_size = d.subgroups.size;
   if (!d.subgroups.required) return;
   uint32_t& most = d.limits.maxComputeWorkGroupInvocations;
-  most = std::min(most, d.subgroups.size * sizes.maxComputeWorkgroupSubgroups);
+  most = static_cast<uint32_t>(
+      std::min<uint64_t>(most, uint64_t{d.subgroups.size} * sizes.maxComputeWorkgroupSubgroups));
 }
 
 // What the device can do that not every device can; Requires: Vulkan 1.2.
