@@ -107,6 +107,7 @@ class RoomsTest(unittest.TestCase):
         for path in sources(".h"):
             with open(os.path.join(ROOT, path)) as file:
                 text = file.read()
+            namespace = ""
             for found in re.finditer(r"^(?:namespace (\S+) {|(?:struct|class|enum class) (\w+)[^;{\n]*{)", text, re.M):
                 if found[1]:
                     namespace = found[1]

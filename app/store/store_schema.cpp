@@ -214,6 +214,15 @@ void back_up(Database& db, int64_t version) {
   if (failed) refuse(db, fmt::format("its backup {} cannot be made: {}", printable(copy), failed.message()));
 }
 
+// The version of a database of ours whose schema is as this program makes it.
+int64_t checked_version(Database& db) {
+  db.defend();
+  const int64_t version = db.pragma("user_version");
+  check_identity(db, version);
+  check_schema(db);
+  return version;
+}
+
 }  // namespace
 
 std::string backup_path(const std::string& database, int64_t version) {
@@ -221,10 +230,7 @@ std::string backup_path(const std::string& database, int64_t version) {
 }
 
 void check_schema_to_read(Database& db) {
-  db.defend();
-  const int64_t version = db.pragma("user_version");
-  check_identity(db, version);
-  check_schema(db);
+  const int64_t version = checked_version(db);
   if (version != kSchemaVersion)
     refuse(db,
            fmt::format("has version {}, and where it cannot be written only version {} is read; copy it to "
@@ -233,10 +239,7 @@ void check_schema_to_read(Database& db) {
 }
 
 void prepare_schema(Database& db) {
-  db.defend();
-  int64_t version = db.pragma("user_version");
-  check_identity(db, version);
-  check_schema(db);
+  int64_t version = checked_version(db);
   if (version > 0 && version < kSchemaVersion) back_up(db, version);
   while (version < kSchemaVersion) {
     db.transaction([&] {

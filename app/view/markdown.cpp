@@ -64,7 +64,8 @@ void MarkdownFlow::take_line(const Target& to, size_t begin, size_t end) {
   LineShape shape = read_line(to.text.substr(begin, end - begin), state_);
   if (state_.fence == 0) colors_.reset();
   if (!shape.joins) {
-    // Its block had become too long; an item of a list, or a line further in or out, is no part of it.
+    // A table whose block had become too long goes on in the next one, but not in an item of a list or in a
+    // line further in or out.
     const bool table_goes_on = shape.kind == LineKind::text && before.paragraph && before.piped &&
                                state_.piped && !block_.empty() && shape.first == shape_.rest &&
                                shape.rest == shape_.rest;

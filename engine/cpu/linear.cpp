@@ -45,8 +45,8 @@ void CpuRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t
   own_.reset();
 }
 
-// Whether several tokens are rounded by each thread for itself, which then takes it as long as all of them
-// take.
+// Whether each thread rounds several tokens for itself. It takes as long as all of them together, so they
+// have to be few.
 bool CpuRecorder::are_few(const Matrix& w, uint32_t n) const {
   constexpr uint64_t kFewValues = 8192;
   return !is_dense(w) && n <= Operands(w).row_tokens(k_) && uint64_t{n} * w.n_in <= kFewValues;
