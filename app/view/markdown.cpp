@@ -108,13 +108,15 @@ void MarkdownFlow::put_tail(const Target& to) {
     put_block(to, true);
     return;
   }
+  // Where the line ends if no more of it comes: what was laid out behind that would be taken back.
+  const BlockLine content{line_ + shape.skip, line_ + shape.end};
   if (shape.kind == LineKind::text && shape.joins) {
-    block_.push_back({line_ + shape.skip, to.text.size()});
+    block_.push_back(content);
     put_block(to, true);
     block_.pop_back();
     return;
   }
-  const bool resumed = block_.size() == 1 && block_[0].begin == line_ + shape.skip;
+  const bool resumed = block_.size() == 1 && block_[0].begin == content.begin;
   if (!resumed) {
     std::string head = table_head_;
     put_block(to, false);
@@ -135,7 +137,7 @@ void MarkdownFlow::put_tail(const Target& to) {
   // A line of this length joins no block, so what is before it is whole.
   const bool settles = line.size() > kLongestStyledLine;
   if (settles && !resumed) settled_ = to.rows.size();
-  block_ = {{line_ + shape.skip, to.text.size()}};
+  block_ = {content};
   shape_ = shape;
   put_block(to, true);
   if (settles) return;

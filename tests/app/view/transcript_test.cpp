@@ -101,8 +101,16 @@ TEST(Transcript, AnEnormousLineGrowsAsItWouldBeLaidOutWhole) {
 TEST(Transcript, AnEnormousLineIsShownOnceWhileOthersFollow) {
   std::string line;
   while (line.size() < 5000) line += "word ";
-  for (const std::string first : {"", "- ", "> ", "# ", "| "}) {
-    const std::string text = first + line + "\nmore of it, and more of it\n- an item\n\nthe end";
+  // A growing line shows no carriage returns at its end, however many rows they would fill.
+  const std::string many_returns(400, '\r');
+  for (const auto& [first, end] : std::vector<std::pair<std::string, std::string>>{{"", ""},
+                                                                                   {"- ", ""},
+                                                                                   {"> ", ""},
+                                                                                   {"# ", ""},
+                                                                                   {"| ", ""},
+                                                                                   {"", many_returns},
+                                                                                   {"# ", many_returns}}) {
+    const std::string text = first + line + end + "\nmore of it, and more of it\n- an item\n\nthe end";
     TranscriptView growing, whole;
     for (TranscriptView* view : {&growing, &whole}) {
       view->set_size(56, 20);
