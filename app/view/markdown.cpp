@@ -13,6 +13,7 @@ namespace bitnet {
 namespace {
 
 constexpr int kRuleColumns = 24;
+constexpr int kLanguageColumns = 40;  // most that are shown of a code block's language
 constexpr char kMargin[] = "  ";
 
 // Cuts an indent or a mark that would take more than half of the width.
@@ -21,9 +22,14 @@ Span clipped(std::string text, int columns) {
   return {std::move(text), kQuiet};
 }
 
-// While a growing line has nothing but marks, it does not say yet what it will be.
-bool says_nothing_yet(std::string_view line, const LineShape& shape) {
+// While a growing line has nothing but marks, it does not say yet what it will be. Inside of a fenced block
+// these are the fence's own, `fence`.
+bool says_nothing_yet(std::string_view line, const LineShape& shape, char fence) {
   const std::string_view content = line.substr(shape.skip, shape.end - shape.skip);
+  if (shape.kind == LineKind::code && fence != 0) {
+    const size_t mark = content.find_first_not_of(" \t");
+    return mark != std::string_view::npos && content.find_first_not_of(fence, mark) == std::string_view::npos;
+  }
   if (shape.kind != LineKind::text && shape.kind != LineKind::rule) return false;
   if (content.empty()) return line.ends_with('-') || line.ends_with('*') || line.ends_with('+');
   return content.find_first_not_of("-=*_#`~+|: ") == std::string_view::npos;
@@ -104,7 +110,7 @@ void MarkdownFlow::put_tail(const Target& to) {
   const std::string_view line = to.text.substr(line_);
   MarkdownState state = state_;
   const LineShape shape = line.empty() ? LineShape{} : read_line(line, state);
-  if (line.empty() || says_nothing_yet(line, shape)) {
+  if (line.empty() || says_nothing_yet(line, shape, state.fence)) {
     put_block(to, true);
     return;
   }
@@ -149,8 +155,8 @@ void MarkdownFlow::put_block(const Target& to, bool growing) {
   if (block_.empty()) return;
   if (block_.size() == 1 && block_[0].end - block_[0].begin > kLongestStyledLine) {
     const BlockLine& line = block_[0];
-    put_pieces(to, shape_, {{to.text.substr(line.begin, line.end - line.begin), {}, line.begin}}, true, true,
-               growing);
+    put_long_line(to, shape_, {to.text.substr(line.begin, line.end - line.begin), {}, line.begin}, true,
+                  growing);
     return;
   }
   // The content of the block's lines, and where each of them begins in it.
@@ -179,10 +185,10 @@ void MarkdownFlow::put_block(const Target& to, bool growing) {
     std::vector<Piece> pieces;
     for (const StyledText& part : line) pieces.push_back({part.text, part.face, source_of(part.source)});
     if (pieces.empty()) pieces.push_back({"", {}, block_[0].begin});
-    put_pieces(to, shape_, std::move(pieces), true, first, growing);
+    put_pieces(to, shape_, pieces, true, first);
     first = false;
   }
-  if (block.lines.empty()) put_pieces(to, shape_, {{"", {}, block_[0].begin}}, true, true, growing);
+  if (block.lines.empty()) put_pieces(to, shape_, {{"", {}, block_[0].begin}}, true, true);
 }
 
 // `head` is the table's first two lines.
@@ -200,8 +206,8 @@ void MarkdownFlow::put_table(const Target& to, const StyledBlock& table, std::st
 // Lays out a line that is a block of its own.
 void MarkdownFlow::put_line(const Target& to, const LineShape& shape, size_t begin, bool growing) {
   const size_t at = begin + shape.skip;
+  const size_t before = to.rows.size();
   const std::string_view content = to.text.substr(at, shape.end - shape.skip);
-  std::vector<Piece> pieces;
   switch (shape.kind) {
     case LineKind::blank: {
       if (to.rows.empty() || is_blank(to.rows.back())) return;
@@ -217,7 +223,7 @@ void MarkdownFlow::put_line(const Target& to, const LineShape& shape, size_t beg
       std::string rule;
       const int room = std::max(to.columns - columns_of(lead.text), 1);
       for (int i = 0; i < std::min(kRuleColumns, room); ++i) rule += "─";
-      put_pieces(to, shape, {{rule, kQuiet, begin}}, false, true, false);
+      put_pieces(to, shape, {{rule, kQuiet, begin}}, false, true);
       to.rows.back().lead = to.rows.back().text().size();
       return;
     }
@@ -225,66 +231,72 @@ void MarkdownFlow::put_line(const Target& to, const LineShape& shape, size_t beg
       ++codes_;
       const size_t from = std::min(content.find_first_not_of(' '), content.size());
       const std::string language(content.substr(from, content.find(' ', from) - from));
-      const std::string label =
-          fmt::format("{}{}/copy {}", language, language.empty() ? "" : " · ", to.first_number + codes_ - 1);
-      put_code(to, shape, {{label, kQuiet, at}}, true, false);
+      std::string label = shortened(language, kLanguageColumns);
+      if (!label.empty()) label += " · ";
+      label += fmt::format("/copy {}", to.first_number + codes_ - 1);
+      put_pieces(to, shape, {{label, kQuiet, at}}, true, true);
+      number_code(to, before);
       if (!growing) colors_ = CodeColors::of(language);
       return;
     }
     case LineKind::heading: {
       if (content.size() > kLongestStyledLine) {
-        put_pieces(to, shape, {{content, {Tone::heading}, at}}, true, true, growing);
+        put_long_line(to, shape, {content, {Tone::heading}, at}, true, growing);
         return;
       }
       const StyledBlock block = styled_block(content, {Tone::heading, true}, growing);
+      std::vector<Piece> pieces;
       if (!block.lines.empty()) {
         for (const StyledText& part : block.lines[0]) {
           pieces.push_back({part.text, part.face, at + std::min(part.source, content.size())});
         }
       }
-      put_pieces(to, shape, std::move(pieces), true, true, growing);
+      put_pieces(to, shape, pieces, true, true);
       return;
     }
     case LineKind::code:
-      if (colors_) {
-        pieces = colors_->line(content, at, growing);
+      if (content.size() > kLongestStyledLine) {
+        put_long_line(to, shape, {content, {Tone::code}, at}, false, growing);
       } else {
-        pieces.push_back({content, {Tone::code}, at});
+        const std::vector<Piece> plain{{content, {Tone::code}, at}};
+        put_pieces(to, shape, colors_ ? colors_->line(content, at, growing) : plain, false, true);
       }
-      put_code(to, shape, std::move(pieces), false, growing);
+      number_code(to, before);
       return;
     default:
-      put_code(to, shape, {{"", {}, at}}, true, false);
+      put_pieces(to, shape, {{"", {}, at}}, true, true);
+      number_code(to, before);
   }
 }
 
-// The same for a line of the code block that was begun last.
-void MarkdownFlow::put_code(const Target& to, const LineShape& shape, std::vector<Piece> pieces, bool words,
-                            bool growing) {
-  const size_t before = to.rows.size();
-  put_pieces(to, shape, std::move(pieces), words, true, growing);
-  for (size_t i = before; i < to.rows.size(); ++i) to.rows[i].code = to.first_number + codes_ - 1;
+// The rows from `begin` on belong to the code block that was begun last.
+void MarkdownFlow::number_code(const Target& to, size_t begin) {
+  for (size_t i = begin; i < to.rows.size(); ++i) to.rows[i].code = to.first_number + codes_ - 1;
 }
 
-// Wraps one line of the screen's text. A very long line is taken up again at its last row.
-void MarkdownFlow::put_pieces(const Target& to, const LineShape& shape, std::vector<Piece> pieces, bool words,
-                              bool first, bool growing) {
+// Wraps one line of the screen's text.
+void MarkdownFlow::put_pieces(const Target& to, const LineShape& shape, const std::vector<Piece>& pieces,
+                              bool words, bool first) {
   WrapStyle style;
   style.columns = std::min(to.columns, words ? kWidestText + 2 : to.columns);
   style.words = words;
   style.rest = clipped(kMargin + shape.rest, style.columns);
   style.first = first ? clipped(kMargin + shape.first, style.columns) : style.rest;
-  const bool resumable = pieces.size() == 1 && pieces[0].text.size() > kLongestStyledLine;
-  const bool resumed = resumable && resume_ > pieces[0].source;
+  wrap_line(pieces, style, to.rows);
+}
+
+// The same for a very long line of the source, as it is written. While it grows it is taken up again at its
+// last row.
+void MarkdownFlow::put_long_line(const Target& to, const LineShape& shape, Piece line, bool words,
+                                 bool growing) {
+  const bool resumed = resume_ > line.source;
   if (resumed) {
-    pieces[0].text.remove_prefix(resume_ - pieces[0].source);
-    pieces[0].source = resume_;
-    style.first = style.rest;
+    line.text.remove_prefix(resume_ - line.source);
+    line.source = resume_;
   }
   const size_t before = to.rows.size();
-  wrap_line(pieces, style, to.rows);
+  put_pieces(to, shape, {line}, words, !resumed);
   if (resumed && before < to.rows.size()) to.rows[before].join = resume_join_;
-  if (!resumable) return;
   if (growing && to.rows.size() > before + 1) {
     settled_ = to.rows.size() - 1;
     resume_ = to.rows.back().source;

@@ -47,11 +47,11 @@ class MarkdownFlow {
   void put_tail(const Target& to);
   void put_block(const Target& to, bool growing);
   void put_table(const Target& to, const StyledBlock& table, std::string_view head, bool growing);
-  void put_code(const Target& to, const LineShape& shape, std::vector<Piece> pieces, bool words,
-                bool growing);
   void put_line(const Target& to, const LineShape& shape, size_t begin, bool growing);
-  void put_pieces(const Target& to, const LineShape& shape, std::vector<Piece> pieces, bool words, bool first,
-                  bool growing);
+  void number_code(const Target& to, size_t begin);
+  void put_pieces(const Target& to, const LineShape& shape, const std::vector<Piece>& pieces, bool words,
+                  bool first);
+  void put_long_line(const Target& to, const LineShape& shape, Piece line, bool words, bool growing);
 
   MarkdownState state_;           // before line_
   LineShape shape_;               // shape of the open block's first line

@@ -16,6 +16,7 @@ namespace bitnet {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using Kind = TranscriptView::Kind;
 
 // Text that arrives in pieces must look like text that came at once.
@@ -98,33 +99,55 @@ TEST(Transcript, AnEnormousLineGrowsAsItWouldBeLaidOutWhole) {
   }
 }
 
-TEST(Transcript, AnEnormousLineIsShownOnceWhileOthersFollow) {
-  std::string line;
-  while (line.size() < 5000) line += "word ";
-  // A growing line shows no carriage returns at its end, however many rows they would fill.
-  const std::string many_returns(400, '\r');
-  for (const auto& [first, end] : std::vector<std::pair<std::string, std::string>>{{"", ""},
-                                                                                   {"- ", ""},
-                                                                                   {"> ", ""},
-                                                                                   {"# ", ""},
-                                                                                   {"| ", ""},
-                                                                                   {"", many_returns},
-                                                                                   {"# ", many_returns}}) {
-    const std::string text = first + line + end + "\nmore of it, and more of it\n- an item\n\nthe end";
-    TranscriptView growing, whole;
-    for (TranscriptView* view : {&growing, &whole}) {
-      view->set_size(56, 20);
-      view->begin_answer();
-    }
-    for (size_t at = 0; at < text.size(); at += 10) {
-      growing.append_answer(text.substr(at, 10));
-      growing.visible();
-    }
-    whole.append_answer(text);
-    ASSERT_EQ(growing.row_count(), whole.row_count()) << first;
-    for (size_t i = 0; i < whole.row_count(); ++i)
-      ASSERT_EQ(growing.row(i).text(), whole.row(i).text()) << first;
+// An answer that comes in pieces looks as if it had come at once.
+void expect_same_in_pieces(const std::string& text) {
+  TranscriptView growing, whole;
+  for (TranscriptView* view : {&growing, &whole}) {
+    view->set_size(56, 20);
+    view->begin_answer();
   }
+  for (size_t at = 0; at < text.size(); at += 10) {
+    growing.append_answer(text.substr(at, 10));
+    growing.visible();
+  }
+  whole.append_answer(text);
+  EXPECT_EQ(texts(all_rows(growing)), texts(all_rows(whole)));
+}
+
+std::string words(size_t bytes) {
+  std::string line;
+  while (line.size() < bytes) line += "word ";
+  return line;
+}
+
+TEST(Transcript, AnEnormousLineIsShownOnceWhileOthersFollow) {
+  for (const std::string first : {"", "- ", "> ", "# ", "| "}) {
+    SCOPED_TRACE(first);
+    expect_same_in_pieces(first + words(5000) + "\nmore of it, and more of it\n- an item\n\nthe end");
+  }
+}
+
+TEST(Transcript, ReturnsAtTheEndOfAnEnormousLineAreNotShown) {
+  for (const std::string first : {"", "# ", "```\n"}) {
+    SCOPED_TRACE(first);
+    expect_same_in_pieces(first + words(5000) + std::string(400, '\r') + "\nmore");
+  }
+}
+
+TEST(Transcript, MarksThatWouldCloseALineDoNotMakeItEnormous) {
+  expect_same_in_pieces(std::string(3000, '`') + "end`" + words(3000));
+}
+
+TEST(Transcript, WhatMayBecomeTheEndOfCodeIsShownOnceItCannot) {
+  const std::string fence(6000, '~');
+  expect_same_in_pieces(fence + "\n~~~~\n" + fence + "\nno code");
+  TranscriptView view;
+  view.set_size(56, 20);
+  view.begin_answer();
+  view.append_answer("```\ncode\n``");
+  EXPECT_THAT(texts(all_rows(view)), ElementsAre(HasSubstr("/copy 1"), "  │ code"));
+  view.append_answer(" ");
+  EXPECT_THAT(texts(all_rows(view)), ElementsAre(HasSubstr("/copy 1"), "  │ code", "  │ `` "));
 }
 
 TEST(Transcript, AMegabyteInOneLineAndThousandsOfMarks) {
