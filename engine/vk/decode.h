@@ -82,11 +82,7 @@ class DecodeStages {
   friend class Decode;
 
   DecodeShape shape() const;
-  // Whether what products take is rounded by stages of their own, and how these are put in front of them.
-  bool rounds_apart() const {
-    return n_tokens_ > ROUNDED_HERE && weights_ && weights_->layout == Layout::trits;
-  }
-  void round_apart();
+  void round_apart();  // puts in front of each product a stage that rounds what it takes
   // Bytes of what a stage gives.
   uint64_t given_bytes(const DecodeStage& s) const;
   uint64_t given_bytes() const;  // of all stages together

@@ -93,6 +93,12 @@ bool has_blocks(TensorType type) {
   return t != TABLE_F32 && t != TABLE_F16 && t != TABLE_BF16;
 }
 
+// Of passes of a few tokens, where they take matrices of int8.
+static std::optional<MatrixShape> few_matrix(const Device& d, const KernelOptions& options, bool emulated) {
+  if (!options.few_in_matrices) return std::nullopt;
+  return emulated ? MatrixShape{16, 16, 16} : d.few_matrix();
+}
+
 VulkanKernels::VulkanKernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool matrix,
                              const KernelOptions& options)
     : device_(d),
@@ -100,6 +106,7 @@ VulkanKernels::VulkanKernels(const Device& d, VkPipelineCache cache, bool intege
       integer_dot_(integer_dot),
       matrix_(matrix),
       emulate_matrices_(options.emulate_matrices && d.shared_subgroups()),
+      few_matrix_(few_matrix(d, options, emulate_matrices_)),
       reconverges_(d.reconverges() || options.assume_reconvergence),
       chooses_row_size_(options.row_size == 0),
       row_size_(options.row_size != 0 ? options.row_size : wide(d).at(CONSTANT_WORKGROUP_SIZE)) {}
