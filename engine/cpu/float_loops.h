@@ -5,6 +5,7 @@
 //   load_halves, store_halves (F16, half to even)
 // and defines afterwards:
 //   add_lanes(Floats)  the sum over 16 lanes as a tree: i + (i + 8), then + 4, + 2, + 1
+//   add_lanes_of_16(Floats[16])  where kVecs is 1: those of each, a lane for each
 // There is no include guard and no include in here: the includer has them, outside its namespace.
 
 constexpr int kLanes = 16;
@@ -15,6 +16,7 @@ struct Floats {
 };
 
 inline float add_lanes(Floats v);
+inline Floats add_lanes_of_16(const Floats (&v)[16]);
 
 inline Floats load16(const float* from) {
   Floats v;
@@ -99,9 +101,10 @@ constexpr uint32_t kFloatStep = kLanes * kFloatSums;
 constexpr size_t kAhead = 8192;
 constexpr int kToSecondCache = 2;
 
-inline float add_sums_up(const Floats (&sums)[kFloatSums]) {
-  return add_lanes(add(add(sums[0], sums[1]), add(sums[2], sums[3])));
+inline Floats add_four(const Floats (&sums)[kFloatSums]) {
+  return add(add(sums[0], sums[1]), add(sums[2], sums[3]));
 }
+inline float add_sums_up(const Floats (&sums)[kFloatSums]) { return add_lanes(add_four(sums)); }
 
 // Rows of numbers of 16 bits, of which load gives 16 lanes. n is a multiple of kLanes.
 template <typename Load>

@@ -208,26 +208,47 @@ inline void float_block(const Number* rows, uint32_t n, const float* y, size_t s
     for (int r = 0; r < kRows; ++r)
       for (int t = 0; t < kTokens; ++t) sums[r][t][j] = some[r][t];
   }
-  for (int r = 0; r < kRows; ++r)
-    for (int t = 0; t < kTokens; ++t) out[t * stride + r] = add_sums_up(sums[r][t]);
+  if constexpr (kVecs == 1 && kRows * kTokens == 16) {
+    Floats of_all[16];
+    for (int r = 0; r < kRows; ++r)
+      for (int t = 0; t < kTokens; ++t) of_all[t * kRows + r] = add_four(sums[r][t]);
+    float totals[16];
+    store16(totals, add_lanes_of_16(of_all));
+    for (int t = 0; t < kTokens; ++t)
+      for (int r = 0; r < kRows; ++r) out[t * stride + r] = totals[t * kRows + r];
+  } else {
+    for (int r = 0; r < kRows; ++r)
+      for (int t = 0; t < kTokens; ++t) out[t * stride + r] = add_sums_up(sums[r][t]);
+  }
 }
 
+// All rows with kTokens vectors, kRows at a time.
+template <int kRows, int kTokens, typename Number, typename Load>
+inline void rows_of_tokens(const Number* rows, uint32_t n, uint32_t n_rows, const float* y, size_t stride,
+                           float* out, Load load) {
+  uint32_t r = 0;
+  if constexpr (kRows > 1)
+    for (; r + kRows <= n_rows; r += kRows)
+      float_block<kRows, kTokens>(rows + size_t{n} * r, n, y, stride, out + r, load);
+  for (; r < n_rows; ++r) float_token_block<kTokens>(rows + size_t{n} * r, n, y, stride, out + r, load);
+}
+
+// The sums of as many rows and vectors as are taken together fit the registers. Of eight vectors two rows do,
+// each of which is loaded and converted once for all of them.
 template <typename Number, typename Load>
 inline void rows_by_tokens(const Number* rows, uint32_t n, uint32_t n_rows, const float* y, uint32_t n_tokens,
                            size_t stride, float* out, Load load) {
-  constexpr int kRows = kVecs == 1 ? kTableRows : kVecs == 2 ? 2 : 1;  // whose sums fit the registers
+  constexpr int kRows = kVecs == 1 ? kTableRows : kVecs == 2 ? 2 : 1;
   constexpr int kTokens = kVecs == 1 ? 4 : kVecs == 2 ? 2 : 1;
+  constexpr int kMany = kVecs == 1 ? 2 * kTokens : kTokens, kRowsOfMany = kVecs == 1 ? kRows / 2 : kRows;
   for (uint32_t t = 0, tokens = 0; t < n_tokens; t += tokens) {
     const uint32_t left = n_tokens - t;
-    tokens = left >= kTokens ? kTokens : kTokens > 2 && left >= 2 ? 2 : 1;
-    uint32_t r = 0;
-    const auto take = [&](auto product) { product(rows + size_t{n} * r, n, y, stride, out + r, load); };
-    for (; kRows > 1 && tokens > 1 && r + kRows <= n_rows; r += kRows)
-      take(tokens == 2 ? float_block<kRows, 2, Number, Load> : float_block<kRows, kTokens, Number, Load>);
-    for (; r < n_rows; ++r)
-      take(tokens == 1   ? float_token_block<1, Number, Load>
-           : tokens == 2 ? float_token_block<2, Number, Load>
-                         : float_token_block<kTokens, Number, Load>);
+    tokens = left >= kMany ? kMany : left >= kTokens ? kTokens : kTokens > 2 && left >= 2 ? 2 : 1;
+    const auto take = [&](auto product) { product(rows, n, n_rows, y, stride, out, load); };
+    take(tokens == 1         ? rows_of_tokens<1, 1, Number, Load>
+         : tokens == 2       ? rows_of_tokens<kRows, 2, Number, Load>
+         : tokens == kTokens ? rows_of_tokens<kRows, kTokens, Number, Load>
+                             : rows_of_tokens<kRowsOfMany, kMany, Number, Load>);
     y += size_t{n} * tokens;
     out += tokens * stride;
   }

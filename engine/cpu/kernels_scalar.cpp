@@ -99,6 +99,10 @@ float add_lanes(Floats v) {
   return lane[0];
 }
 
+Floats add_lanes_of_16(const Floats (&v)[16]) {
+  return {each([&](int i) { return add_lanes(v[i]); })};
+}
+
 Floats bytes_to_floats(Byte16 bytes) {
   return {each([&](int i) { return static_cast<float>(bytes[i]); })};
 }
