@@ -124,8 +124,8 @@ void put_table_line(std::string_view line, size_t source, bool marked, bool stac
 }
 
 template <typename Use>
-void for_each_line(std::string_view text, const Use& use) {
-  for (size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+void for_each_line(std::string_view text, size_t from, const Use& use) {
+  for (size_t begin = from, end = 0; begin < text.size(); begin = end + 1) {
     end = std::min(text.find('\n', begin), text.size());
     use(text.substr(begin, end - begin), begin);
   }
@@ -224,6 +224,7 @@ void TranscriptView::set_size(int columns, int rows) {
   for (Block& block : blocks_) {
     block.flow.reset();
     block.rows.clear();
+    block.whole_rows = 0;
     block.changed = true;
   }
   first_laid_ = first_changed_ = following_ ? 0 : place.block;
@@ -311,7 +312,7 @@ void TranscriptView::lay_out(Block& block) {
     block.flow.update(block.text, block.open, columns_, block.first_code, block.rows);
   } else {
     block.rows.clear();
-    lay_out_lines(block);
+    lay_out_lines(block, 0, block.text.size());
   }
   block.shown = block.rows.size();
   while (block.shown > 0 && is_blank(block.rows[block.shown - 1])) --block.shown;
@@ -330,17 +331,17 @@ void TranscriptView::lay_out(Block& block) {
   block.searched = false;
 }
 
-// Lays out a block that does not grow: its lines as they are, after the mark of its kind.
-void TranscriptView::lay_out_lines(Block& block) {
+// Lays out the lines of a block that are between `from` and `to`, as they are, after the mark of its kind.
+void TranscriptView::lay_out_lines(Block& block, size_t from, size_t to) {
   const BlockLook look = look_of(block.kind);
-  const std::string_view text = block.text;
+  const std::string_view text = std::string_view(block.text).substr(0, to);
   WrapStyle style;
   style.columns = is_command(block.kind) ? columns_ : std::min(columns_, kWidestText + 2);
   bool stacked = false;
-  for_each_line(text, [&](std::string_view line, size_t) {
+  for_each_line(text, from, [&](std::string_view line, size_t) {
     stacked = stacked || wants_stack(line, style.columns - 2);
   });
-  for_each_line(text, [&](std::string_view line, size_t begin) {
+  for_each_line(text, from, [&](std::string_view line, size_t begin) {
     const bool label = begin == 0 && is_command(block.kind) && text[0] == '/';
     style.first = {begin == 0 ? look.first : "  ", look.mark};
     style.rest = {"  ", look.mark};

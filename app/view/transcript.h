@@ -85,6 +85,9 @@ class TranscriptView {
     size_t tokens = 0;    // of a thought
     bool changed = true;
     MarkdownFlow flow;      // lays out an answer
+    // Of an unfolded thought that grows: bytes of its whole lines, and their rows, which will not change.
+    size_t whole_text = 0;
+    size_t whole_rows = 0;  // 0: it is not laid out
     size_t first_code = 1;  // number of its first code block
     size_t codes = kNone;   // number of its code blocks; kNone: not counted yet
     std::vector<Row> rows;
@@ -114,8 +117,9 @@ class TranscriptView {
   void lay_out_above(size_t rows);
   void lay_out_all() { lay_out_above(kNone); }
   void lay_out(Block& block);
-  void lay_out_lines(Block& block);
+  void lay_out_lines(Block& block, size_t from, size_t to);
   void lay_out_thought(Block& block);
+  void lay_out_unfolded(Block& block, const WrapStyle& style);
   static size_t count_codes(Block& block);
   size_t rows_laid() const;
   Row laid_row(size_t index) const;

@@ -73,16 +73,15 @@ void TranscriptView::unfold_thoughts(bool on) {
 }
 
 void TranscriptView::lay_out_thought(Block& block) {
-  block.rows.clear();
   WrapStyle style;
   style.columns = std::min(columns_, kWidestColumns);
   style.first = style.rest = {"  ", kQuiet};
-  const auto say = [&](const std::string& text) { wrap_line({{text, kQuiet, 0}}, style, block.rows); };
-  const std::string label = block.open ? "thinking" : thought_label(block.tokens);
-  if (!block.open && !unfolded_) return say(label + " (Tab shows)");
-  if (unfolded_) {
-    say(label + " (Tab folds)");
-    return lay_out_lines(block);
+  if (unfolded_) return lay_out_unfolded(block, style);
+  block.rows.clear();
+  block.whole_rows = 0;
+  if (!block.open) {
+    wrap_line({{thought_label(block.tokens) + " (Tab shows)", kQuiet, 0}}, style, block.rows);
+    return;
   }
   // The line that grows and the one before it take long enough to read.
   const std::string_view text = block.text;
@@ -95,6 +94,23 @@ void TranscriptView::lay_out_thought(Block& block) {
   }
   if (block.rows.size() > kGrowingRows)
     block.rows.erase(block.rows.begin(), block.rows.end() - static_cast<std::ptrdiff_t>(kGrowingRows));
+}
+
+// Of a thought that grows only the line that grows is laid out again.
+void TranscriptView::lay_out_unfolded(Block& block, const WrapStyle& style) {
+  if (!block.open || block.whole_rows == 0) {
+    block.rows.clear();
+    const std::string label = block.open ? "thinking" : thought_label(block.tokens);
+    wrap_line({{label + " (Tab folds)", kQuiet, 0}}, style, block.rows);
+    block.whole_text = 0;
+    block.whole_rows = block.rows.size();
+  }
+  block.rows.resize(block.whole_rows);
+  const size_t last_line = block.text.rfind('\n') + 1;
+  lay_out_lines(block, block.whole_text, last_line);
+  block.whole_text = last_line;
+  block.whole_rows = block.rows.size();
+  lay_out_lines(block, last_line, block.text.size());
 }
 
 }  // namespace bitnet

@@ -92,5 +92,26 @@ TEST(Transcript, UnfoldingShowsAThoughtFromItsStart) {
   EXPECT_THAT(shown(view), ElementsAre("  thought (Tab shows)", "", "  Four."));
 }
 
+TEST(Transcript, AnUnfoldedThoughtGrowsAsItIsLaidOutWhole) {
+  const std::string text = "\nfirst, which is wider than a screen\n\nsecond\nthird\n";
+  TranscriptView growing;
+  growing.set_size(20, 30);
+  growing.unfold_thoughts(true);
+  growing.begin_answer();
+  for (size_t i = 0; i < text.size(); ++i) {
+    growing.append_thought(text.substr(i, 1));
+    if (i % 9 == 8) growing.unfold_thoughts(!growing.thoughts_unfolded());
+    if (i % 13 == 12) growing.set_size(growing.row_count() % 2 == 0 ? 20 : 25, 30);
+    TranscriptView whole;
+    whole.set_size(20, 30);
+    whole.unfold_thoughts(true);
+    whole.begin_answer();
+    whole.append_thought(text.substr(0, i + 1));
+    growing.unfold_thoughts(true);
+    growing.set_size(20, 30);
+    ASSERT_EQ(texts(all_rows(growing)), texts(all_rows(whole))) << i;
+  }
+}
+
 }  // namespace
 }  // namespace bitnet
