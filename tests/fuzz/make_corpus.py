@@ -86,6 +86,7 @@ MARKDOWN = [
     "\x00\x01>>>>>>>>> a\n>>>>>>>>>\n>>>>>>>>> b\n",
     "\x0e\x05" + "word " * 820 + "\r" * 300 + "\nnext\n",
     "\x28\x10" + "`" * 2531 + "end" + "`" * 500,
+    b"\x10\x83" + ("A thought,\tof several\n\nlines 日本語 and " + "words " * 20 + "\n").encode() * 3,
 ]
 
 
