@@ -224,7 +224,7 @@ void TranscriptView::set_size(int columns, int rows) {
   for (Block& block : blocks_) {
     block.flow.reset();
     block.rows.clear();
-    block.whole_rows = 0;
+    block.settled_rows = 0;
     block.changed = true;
   }
   first_laid_ = first_changed_ = following_ ? 0 : place.block;

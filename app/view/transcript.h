@@ -85,9 +85,10 @@ class TranscriptView {
     size_t tokens = 0;    // of a thought
     bool changed = true;
     MarkdownFlow flow;      // lays out an answer
-    // Of an unfolded thought that grows: bytes of its whole lines, and their rows, which will not change.
-    size_t whole_text = 0;
-    size_t whole_rows = 0;  // 0: it is not laid out
+    // Of an unfolded thought that grows: bytes whose rows will not change, and these rows.
+    size_t settled_text = 0;
+    size_t settled_rows = 0;         // 0: it is not laid out
+    Join settled_join = Join::none;  // of the row behind them
     size_t first_code = 1;  // number of its first code block
     size_t codes = kNone;   // number of its code blocks; kNone: not counted yet
     std::vector<Row> rows;

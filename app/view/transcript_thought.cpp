@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kWidestColumns = 102;  // longer rows are hard to read
 constexpr size_t kGrowingRows = 2;   // of a folded thought that grows
+constexpr size_t kLongLine = 4096;   // of a longer line that grows not all is laid out again
 
 }  // namespace
 
@@ -78,7 +79,7 @@ void TranscriptView::lay_out_thought(Block& block) {
   style.first = style.rest = {"  ", kQuiet};
   if (unfolded_) return lay_out_unfolded(block, style);
   block.rows.clear();
-  block.whole_rows = 0;
+  block.settled_rows = 0;
   if (!block.open) {
     wrap_line({{thought_label(block.tokens) + " (Tab shows)", kQuiet, 0}}, style, block.rows);
     return;
@@ -88,6 +89,11 @@ void TranscriptView::lay_out_thought(Block& block) {
   size_t begin = text.rfind('\n', std::min(text.find_last_not_of(" \n"), text.size()));
   if (begin != std::string_view::npos && begin > 0) begin = text.rfind('\n', begin - 1);
   begin = begin == std::string_view::npos ? 0 : begin + 1;
+  // Long lines are shown from a place that stays while they grow by so many bytes.
+  if (text.size() - begin > 2 * kLongLine) {
+    begin = (text.size() / kLongLine - 1) * kLongLine;
+    while ((static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) ++begin;
+  }
   for (size_t end = 0; begin < text.size(); begin = end + 1) {
     end = std::min(text.find('\n', begin), text.size());
     if (end > begin) wrap_line({{text.substr(begin, end - begin), kQuiet, begin}}, style, block.rows);
@@ -96,21 +102,34 @@ void TranscriptView::lay_out_thought(Block& block) {
     block.rows.erase(block.rows.begin(), block.rows.end() - static_cast<std::ptrdiff_t>(kGrowingRows));
 }
 
-// Of a thought that grows only the line that grows is laid out again.
+// Of a thought that grows only the line that grows is laid out again, and of a long one only its last row.
 void TranscriptView::lay_out_unfolded(Block& block, const WrapStyle& style) {
-  if (!block.open || block.whole_rows == 0) {
+  if (!block.open || block.settled_rows == 0) {
     block.rows.clear();
     const std::string label = block.open ? "thinking" : thought_label(block.tokens);
     wrap_line({{label + " (Tab folds)", kQuiet, 0}}, style, block.rows);
-    block.whole_text = 0;
-    block.whole_rows = block.rows.size();
+    block.settled_text = 0;
+    block.settled_rows = block.rows.size();
+    block.settled_join = Join::none;
   }
-  block.rows.resize(block.whole_rows);
+  block.rows.resize(block.settled_rows);
   const size_t last_line = block.text.rfind('\n') + 1;
-  lay_out_lines(block, block.whole_text, last_line);
-  block.whole_text = last_line;
-  block.whole_rows = block.rows.size();
-  lay_out_lines(block, last_line, block.text.size());
+  const auto lay_out_to = [&](size_t end) {
+    lay_out_lines(block, block.settled_text, end);
+    if (block.rows.size() > block.settled_rows) block.rows[block.settled_rows].join = block.settled_join;
+  };
+  if (last_line > block.settled_text) {
+    lay_out_to(last_line);
+    block.settled_text = last_line;
+    block.settled_rows = block.rows.size();
+    block.settled_join = Join::none;
+  }
+  lay_out_to(block.text.size());
+  if (block.text.size() - block.settled_text < kLongLine || block.rows.size() < block.settled_rows + 2)
+    return;
+  block.settled_text = block.rows.back().source;
+  block.settled_rows = block.rows.size() - 1;
+  block.settled_join = block.rows.back().join;
 }
 
 }  // namespace bitnet

@@ -113,5 +113,29 @@ TEST(Transcript, AnUnfoldedThoughtGrowsAsItIsLaidOutWhole) {
   }
 }
 
+TEST(Transcript, AnEnormousLineOfAThoughtGrowsAsItIsLaidOutWhole) {
+  std::string text;
+  TranscriptView growing;
+  growing.set_size(40, 10);
+  growing.unfold_thoughts(true);
+  growing.begin_answer();
+  for (int i = 0; i < 2000; ++i) {
+    const std::string more = i == 1500 ? "\nand a line" : i % 3 == 0 ? "some words 漢字\t- " : "nospaces0123";
+    text += more;
+    growing.append_thought(more);
+    growing.visible();
+  }
+  TranscriptView whole;
+  whole.set_size(40, 10);
+  whole.unfold_thoughts(true);
+  whole.begin_answer();
+  whole.append_thought(text);
+  EXPECT_EQ(all_rows(growing), all_rows(whole));
+  // Folded it shows its last two rows.
+  growing.unfold_thoughts(false);
+  EXPECT_EQ(growing.row_count(), 2U);
+  EXPECT_THAT(growing.row(1).text(), testing::EndsWith(text.substr(text.size() - 12)));
+}
+
 }  // namespace
 }  // namespace bitnet
