@@ -1,6 +1,6 @@
-// Streams an answer, or a thought that is shown whole, into the transcript. No row may hold what a terminal would
-// obey or be wider than the screen, and what was streamed in pieces must look as if it had come at once. Layout:
-// columns, which of them and the size of a piece, text.
+// Streams an answer, or a thought that is shown whole, into the transcript. No row may hold what a terminal
+// would obey or be wider than the screen, and what was streamed in pieces must look as if it had come at
+// once. Layout: columns, which of them and the size of a piece, text.
 #include "app/text/text_width.h"
 #include "app/view/transcript.h"
 #include "fuzz.h"
