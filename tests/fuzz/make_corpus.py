@@ -90,6 +90,13 @@ MARKDOWN = [
 ]
 
 
+TRANSCRIPTS = [
+    b"\x06A thought of several words,\n\nand a line\n\x00\x04\x06more of it\x00\x05\x06# Heading\n\n| a | b |\n|---|---|\n\x00\x00\x04\x0a"
+    b"\x06| 1 | 2 |\n\n```cpp\nint a;\n\x00\x02int\x00\x03\x01\x01\xf6\x06```\nthe end \xe6\x97\xa5\xe6\x9c\xac\x00\x04\x03\x00\x02\x00",
+    b"\x05\x06" + b"word " * 900 + b"\x00\x02or\x00" + b"\x06more words \x00\x00\x20\x05\x03\x00\x01\x05" * 20,
+]
+
+
 def put(target, index, content):
     folder = os.path.join(HERE, "corpus", target)
     os.makedirs(folder, exist_ok=True)
@@ -170,7 +177,8 @@ def main(program):
     shutil.rmtree(os.path.join(HERE, "corpus"), ignore_errors=True)
     for i, template in enumerate(TEMPLATES):
         put("chat_template", i, template + "\0user\0Hello\0assistant\0Hi <|eot_id|>\0user\0Bye")
-    for target, seeds in (("hub", HUB), ("settings", SETTINGS), ("script", SCRIPTS), ("serve", REQUESTS), ("tokenizer", TEXTS), ("markdown", MARKDOWN)):
+    for target, seeds in (("hub", HUB), ("settings", SETTINGS), ("script", SCRIPTS), ("serve", REQUESTS), ("tokenizer", TEXTS), ("markdown", MARKDOWN),
+                          ("transcript", TRANSCRIPTS)):
         for i, seed in enumerate(seeds):
             put(target, i, seed)
     put("gguf", 0, small_gguf(True))
