@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/text/markdown_lines.h"
 #include "app/text/text_wrap.h"
 #include "app/text/thinking.h"
 #include "rows.h"
@@ -12,7 +13,6 @@ namespace {
 
 constexpr int kWidestColumns = 102;  // longer rows are hard to read
 constexpr size_t kGrowingRows = 2;   // of a folded thought that grows
-constexpr size_t kLongLine = 4096;   // of a longer line that grows not all is laid out again
 
 }  // namespace
 
@@ -90,8 +90,8 @@ void TranscriptView::lay_out_thought(Block& block) {
   if (begin != std::string_view::npos && begin > 0) begin = text.rfind('\n', begin - 1);
   begin = begin == std::string_view::npos ? 0 : begin + 1;
   // Long lines are shown from a place that stays while they grow by so many bytes.
-  if (text.size() - begin > 2 * kLongLine) {
-    begin = (text.size() / kLongLine - 1) * kLongLine;
+  if (text.size() - begin > 2 * kLongestStyledLine) {
+    begin = (text.size() / kLongestStyledLine - 1) * kLongestStyledLine;
     while ((static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) ++begin;
   }
   for (size_t end = 0; begin < text.size(); begin = end + 1) {
@@ -125,7 +125,8 @@ void TranscriptView::lay_out_unfolded(Block& block, const WrapStyle& style) {
     block.settled_join = Join::none;
   }
   lay_out_to(block.text.size());
-  if (block.text.size() - block.settled_text < kLongLine || block.rows.size() < block.settled_rows + 2)
+  if (block.text.size() - block.settled_text < kLongestStyledLine ||
+      block.rows.size() < block.settled_rows + 2)
     return;
   block.settled_text = block.rows.back().source;
   block.settled_rows = block.rows.size() - 1;

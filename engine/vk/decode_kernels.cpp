@@ -279,6 +279,7 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
     const auto blocks = [&](uint32_t n) { return std::max(1U, ceil_div(n / 128, subgroups)); };
     c[CONSTANT_LOADS] = c[CONSTANT_LOADS_GATE] = blocks(shape.rows.n_in);
     c[CONSTANT_LOADS_LONG] = blocks(n_long);
+    // A workgroup has two matrices of rows, of gate and up one each: stage_rows() counts them by these.
     c[CONSTANT_LANES] = c[CONSTANT_LANES_GATE] = c[CONSTANT_LANES_LONG] = size / few_matrix_->m;
     c[CONSTANT_ROWS] = c[CONSTANT_ROWS_LONG] = 2;
     c[CONSTANT_ROWS_GATE] = 1;
@@ -361,12 +362,16 @@ bool VulkanKernels::has_decode(const DecodeShape& shape) const {
   const bool is_plain = shape.weights.layout != Layout::blocks && shape.weights.rest == 0 &&
                         shape.delta.n_head_v == 0 && shape.rotated == 0 && !shape.windows &&
                         shape.experts.n_expert == 0;
+  const bool few = is_plain && shape.tokens <= most_tokens(shape.weights.layout);
+  // Whoever asks for them does not want to measure or to test something else.
+  if (few && multiplies_in_matrices(shape) && !fits(shape, c))
+    throw Error(ErrorKind::device,
+                device_.info().name + " has too little shared memory for matrices of int8");
   return device_.is_gpu() && device_.has_addresses() && device_.subgroup_size() <= 64 &&
          c.at(CONSTANT_WORKGROUP_SIZE) % 64 == 0 && (shape.experts.n_expert == 0 || has_experts(shape, c)) &&
          !(attends_in_matrices(shape.heads) && shape.weights.layout == Layout::blocks) &&
          std::max(c.at(CONSTANT_LOADS_LONG), c.at(CONSTANT_NORM_LOADS_LONG)) <= kMostLoads &&
-         fits(shape, c) &&
-         (shape.tokens == 1 || (is_plain && shape.tokens <= most_tokens(shape.weights.layout)));
+         fits(shape, c) && (shape.tokens == 1 || few);
 }
 
 bool VulkanKernels::multiplies_in_matrices(const DecodeShape& shape) const {

@@ -96,7 +96,10 @@ bool has_blocks(TensorType type) {
 // Of passes of a few tokens, where they take matrices of int8.
 static std::optional<MatrixShape> few_matrix(const Device& d, const KernelOptions& options, bool emulated) {
   if (!options.few_in_matrices) return std::nullopt;
-  return emulated ? MatrixShape{16, 16, 16} : d.few_matrix();
+  if (emulated) return MatrixShape{16, 16, 16};
+  if (!d.few_matrix())
+    throw Error(ErrorKind::device, d.info().name + " multiplies no matrices of int8 of 16 rows");
+  return d.few_matrix();
 }
 
 VulkanKernels::VulkanKernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool matrix,

@@ -1,33 +1,14 @@
 // Streams an answer, or a thought that is shown whole, into the transcript. No row may hold what a terminal
 // would obey or be wider than the screen, and what was streamed in pieces must look as if it had come at
 // once. Layout: columns, which of them and the size of a piece, text.
-#include "app/text/text_width.h"
 #include "app/view/transcript.h"
 #include "fuzz.h"
-
-namespace bitnet {
-namespace {
-
-constexpr int kNarrowest = 16;  // a narrower screen would cut its own longest words, "(no answer)"
-
-std::string rows_of(TranscriptView& view, int columns) {
-  std::string all;
-  for (size_t i = 0; i < view.row_count(); ++i) {
-    const std::string row = view.row(i).text();
-    fuzz::promise(!fuzz::has_control(row));
-    fuzz::promise(columns_of(row) <= columns);
-    all += row + "\n";
-  }
-  return all;
-}
-
-}  // namespace
-}  // namespace bitnet
+#include "rows.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace bitnet;
   fuzz::Input input(data, size);
-  const int columns = kNarrowest + input.byte() % 100;
+  const int columns = fuzz::kNarrowest + input.byte() % 100;
   const uint8_t how = input.byte();
   const bool thinks = how >= 128;
   // The longer a text is, the larger are its pieces, so that an input takes a fraction of a second.
@@ -55,9 +36,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   append(streamed, piece);
   append(whole, input.left);
-  fuzz::promise(rows_of(streamed, columns) == rows_of(whole, columns));
+  fuzz::promise(fuzz::rows_of(streamed, columns) == fuzz::rows_of(whole, columns));
   streamed.end_answer("stop");
   whole.end_answer("stop");
-  fuzz::promise(rows_of(streamed, columns) == rows_of(whole, columns));
+  fuzz::promise(fuzz::rows_of(streamed, columns) == fuzz::rows_of(whole, columns));
   return 0;
 }

@@ -5,26 +5,11 @@
 
 #include <algorithm>
 
-#include "app/text/text_width.h"
 #include "fuzz.h"
+#include "rows.h"
 
 namespace bitnet {
 namespace {
-
-constexpr int kNarrowest = 16;  // a narrower screen would cut its own longest words, "(no answer)"
-
-std::string checked(const Row& row, int columns) {
-  const std::string text = row.text();
-  fuzz::promise(!fuzz::has_control(text));
-  fuzz::promise(columns_of(text) <= columns);
-  return text + "\n";
-}
-
-std::string rows_of(TranscriptView& view, int columns) {
-  std::string all;
-  for (size_t i = 0; i < view.row_count(); ++i) all += checked(view.row(i), columns);
-  return all;
-}
 
 // A thought and an answer behind it. The chat hands over whole characters only.
 class Streamed {
@@ -53,7 +38,7 @@ class Streamed {
     whole.begin_answer();
     append(whole, thought_, false);
     append(whole, answer_, true);
-    return rows_of(whole, columns);
+    return fuzz::rows_of(whole, columns);
   }
 
   TranscriptView view;
@@ -81,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (int done = 0; done < 1000 && !input.left.empty(); ++done) {
     switch (input.byte() % 8) {
       case 0:
-        columns = kNarrowest + input.byte() % 100;
+        columns = fuzz::kNarrowest + input.byte() % 100;
         view.set_size(columns, input.byte() % 40);
         break;
       case 1:
@@ -102,9 +87,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       default:
         streamed.add(input.part());
     }
-    for (const Row& row : view.visible()) checked(row, columns);
+    for (const Row& row : view.visible()) fuzz::checked(row, columns);
   }
   streamed.hand_over();
-  fuzz::promise(rows_of(view, columns) == streamed.whole_rows(columns));
+  fuzz::promise(fuzz::rows_of(view, columns) == streamed.whole_rows(columns));
   return 0;
 }
