@@ -4,7 +4,7 @@
 // tokens are right, and as many are tried as pay.
 //
 //   draft_passes FILE [--device NAME] [--depth 32] [--tokens 256] [--runs 5] [--sampled] [--threads N]
-//   [--sizes 2,4] [--right 1,0.9,0.5] [--kernels avx2] [--matrices]
+//   [--sizes 2,4] [--right 1,0.9,0.5] [--kernels avx2]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 struct Settings {
   std::string file;
   EngineOptions engine;
-  KernelOptions kernels;
+  std::string kernels;  // of a CPU; empty: the best
   uint32_t depth = 32, tokens = 256, runs = 5;
   SamplerParams sampler;
   std::vector<double> sizes{1, 2, 3, 4, 6, 8, 16};  // of passes; a token alone is always the first
@@ -69,9 +69,7 @@ struct Measured {
 Measured measure(const Settings& s, std::vector<int32_t>& prompt, const std::vector<int32_t>* text,
                  uint32_t draft_tokens) {
   EngineOptions options = s.engine;
-  KernelOptions kernels = s.kernels;
-  kernels.draft_tokens = draft_tokens;
-  options.kernels = share(kernels);
+  options.kernels = share({.cpu_kernels = s.kernels, .draft_tokens = draft_tokens});
   const auto engine = Engine::open(*open_model(s.file), options);
   const auto session = Session::create(*engine, s.depth + 2 * s.tokens);
   for (uint32_t i = static_cast<uint32_t>(prompt.size()); i < s.depth; ++i)
@@ -153,9 +151,7 @@ int main(int argc, char** argv) {
     else if (args[i] == "--right")
       s.rights = numbers(value());
     else if (args[i] == "--kernels")
-      s.kernels.cpu_kernels = value();
-    else if (args[i] == "--matrices")
-      s.kernels.few_in_matrices = true;
+      s.kernels = value();
     else if (args[i] == "--threads")
       s.engine.threads = static_cast<uint32_t>(std::stoul(value()));
     else if (args[i] == "--sampled")

@@ -4,7 +4,7 @@
 // themselves, by their caller or by a cancel. Then each turn is taken once more while another thread cancels
 // it again and again, whatever is being done, and it goes on: in the end there must be the same timeline.
 //
-//   draft_soak FILE [--device NAME] [--cases 1000] [--seed 1] [--matrices]
+//   draft_soak FILE [--device NAME] [--cases 1000] [--seed 1]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -148,8 +148,7 @@ class Soak {
   uint32_t n_vocab_;
 };
 
-int run(const std::string& file, EngineOptions options, KernelOptions kernels, uint32_t cases,
-        uint32_t seed) {
+int run(const std::string& file, EngineOptions options, uint32_t cases, uint32_t seed) {
   struct Opened {
     std::unique_ptr<Engine> engine;
     std::unique_ptr<Session> session;
@@ -157,8 +156,7 @@ int run(const std::string& file, EngineOptions options, KernelOptions kernels, u
   std::map<uint32_t, Opened> opened;  // by the tokens of each guess
   const auto checkpoint = open_model(file);
   for (const uint32_t n : {1U, 3U, 7U, 8U, 15U}) {
-    kernels.draft_tokens = n;
-    options.kernels = share(kernels);
+    options.kernels = share({.draft_tokens = n});
     Opened& o = opened[n];
     o.engine = Engine::open(*checkpoint, options);
     o.session = Session::create(*o.engine, 64);
@@ -194,7 +192,6 @@ int run(const std::string& file, EngineOptions options, KernelOptions kernels, u
 int main(int argc, char** argv) {
   std::string file;
   bitnet::EngineOptions options;
-  bitnet::KernelOptions kernels;
   uint32_t cases = 1000, seed = 1;
   const std::vector<std::string> args(argv + 1, argv + argc);
   for (size_t i = 0; i < args.size(); ++i) {
@@ -205,10 +202,8 @@ int main(int argc, char** argv) {
       cases = static_cast<uint32_t>(std::stoul(value()));
     else if (args[i] == "--seed")
       seed = static_cast<uint32_t>(std::stoul(value()));
-    else if (args[i] == "--matrices")
-      kernels.few_in_matrices = true;
     else
       file = args[i];
   }
-  return run(file, options, kernels, cases, seed);
+  return run(file, options, cases, seed);
 }

@@ -44,10 +44,6 @@ struct KernelOptions {
   // With subgroups of 32 in shared memory: attention works as where a device multiplies matrices of F16, in plain
   // arithmetic, for tests where no device does.
   bool emulate_matrices = false;
-  // Passes of a few tokens multiply whole ternary matrices of codes by matrices of int8, where a device has
-  // them or emulate_matrices does; elsewhere an error. Off until that has been measured on a GPU; the results
-  // are the same.
-  bool few_in_matrices = false;
   // Lanes of a subgroup that were apart go on together without more ado, as where the device promises it, for
   // tests on devices that do so anyway.
   bool assume_reconvergence = false;

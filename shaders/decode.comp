@@ -30,10 +30,6 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_NV_cooperative_matrix : require
-#ifdef BYTE_MATRICES
-#extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
-#extension GL_NV_integer_cooperative_matrix : require
-#endif
 #endif
 #include "params.h"
 #include "common/attention.glsl"
@@ -74,11 +70,7 @@ const uint kPlanes = kRest != 0 ? 2 : 1;  // of int8 that an input has
 layout(constant_id = CONSTANT_TILE) const uint kTile = 1024;
 layout(constant_id = CONSTANT_RECONVERGES) const uint kReconverges = 0;
 layout(constant_id = CONSTANT_TOKENS) const uint kTokens = 1;  // at most
-#ifdef BYTE_MATRICES
-const bool kRoundsApart = true;
-#else
 const bool kRoundsApart = kTokens > ROUNDED_HERE;
-#endif
 #ifdef TWO_PLANES  // all of them: a choice makes it slower on an H200 (../bench/SPEED.md)
 const uint kStages = ~0u;
 #else

@@ -17,7 +17,6 @@
 #   _planes, TWO_PLANES        for groups and inputs of 16 bits (Input::int16_units)
 #   _halves, HALF_MATRICES     attention multiplies matrices of F16 (common/attention_matrix.glsl); _emulated does
 #                              without them, with SHARED_SUBGROUPS, for tests
-#   _bytes, BYTE_MATRICES      and so do products of a few tokens, of int8 (common/decode_few_matrix.glsl)
 #
 #      name                             source                      kind       defines
 kernel(copy                             copy.comp                   plain)
@@ -106,11 +105,9 @@ kernel(decode_dot                       decode.comp                 plain      I
 kernel(decode_emulated                  decode.comp                 plain)
 kernel(decode_dot_unrolled              decode.comp                 optimised  UNROLLED INTEGER_DOT)
 kernel(decode_halves                    decode.comp                 optimised_matrix  UNROLLED INTEGER_DOT HALF_MATRICES)
-kernel(decode_bytes                     decode.comp                 optimised_matrix  UNROLLED INTEGER_DOT HALF_MATRICES BYTE_MATRICES)
 kernel(decode_emulated_unrolled         decode.comp                 optimised  UNROLLED)
 kernel(decode_shared                    decode.comp                 plain      SHARED_SUBGROUPS)
 kernel(decode_halves_emulated           decode.comp                 plain      SHARED_SUBGROUPS HALF_MATRICES EMULATED_MATRICES)
-kernel(decode_bytes_emulated            decode.comp                 plain      SHARED_SUBGROUPS HALF_MATRICES BYTE_MATRICES EMULATED_MATRICES)
 kernel(decode_groups_dot                decode.comp                 plain      GROUPS INTEGER_DOT)
 kernel(decode_groups_emulated           decode.comp                 plain      GROUPS)
 kernel(decode_groups_dot_unrolled       decode.comp                 optimised  GROUPS UNROLLED INTEGER_DOT)

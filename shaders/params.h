@@ -83,8 +83,6 @@ using uvec2 = uint64_t;
 #define CONSTANT_INSIDE 60             // so many of CONSTANT_LOADS are there for all lanes, in the shortest row too
 #define CONSTANT_INSIDE_LONG 61
 #define CONSTANT_INSIDE_GATE 62
-#define CONSTANT_BYTE_N 63             // tokens, and features, of a product of matrices of int8 in decode
-#define CONSTANT_BYTE_K 64
 
 // Rows, keys and features of a matrix of F16 (common/attention_matrix.glsl), of which a row is shared by two lanes.
 #define HALF_SIDE 16u
@@ -283,7 +281,7 @@ struct ExpandPush {
 #define STAGE_ATTENTION 4u   // x is qkv, y the result, w the table of rotations, x2 the gate if there is one
 #define STAGE_DELTA 5u       // x2 is qkvz; x what gives the gates: the vector of w, or with n_in 0 the gates themselves
 #define STAGE_ROTATE 6u      // y = H (signs * x), or of x normed; bias has the signs
-#define STAGE_ROUND 7u         // the int8 that the product of a few tokens behind it takes (common/decode_few.glsl)
+#define STAGE_ROUND 7u         // of many tokens: the int8 that the product behind it takes (common/decode_few.glsl)
 #define STAGE_ROUTER 8u        // y = W norm(x) of floats, the logits of experts (common/decode_experts.glsl)
 #define STAGE_EXPERTS_GATE 9u  // y = act(gate) * up of the experts with the largest logits, which x2 has
 #define STAGE_EXPERTS_DOWN 10u  // y += what they give, the last of these three
@@ -324,7 +322,7 @@ struct ExpandPush {
 #define BLOCK_KIND_16 16u       // a unit is 16 inputs
 #define BLOCK_KIND_MINIMUM 32u
 
-// Of more tokens a stage of its own rounds what a product of whole matrices takes, and of all in matrices of int8.
+// Of more tokens a stage of its own rounds what a product of whole matrices takes.
 #define ROUNDED_HERE 4u
 
 // Heads of no more features have their sums apart from the values of a chunk in shared memory.

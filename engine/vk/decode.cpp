@@ -69,7 +69,7 @@ bool Decode::takes(const DecodeStages& stages) const {
 // of which memory() may take twice as much, and as much again for all else.
 bool Decode::has_room(DecodeStages list) const {
   if (list.n_tokens_ == 1) return true;
-  if (kernels_.rounds_apart(list.shape())) list.round_apart();
+  if (list.rounds_apart()) list.round_apart();
   const uint64_t bytes = list.given_bytes();
   const bool is_there = memory_ && memory_->given->size() >= bytes;
   return is_there || device_.use().most - device_.use().device >= 3 * bytes;
@@ -117,7 +117,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   DecodeDispatches result{};
   const uint32_t n_tokens = list.n_tokens_;
   const DecodeShape shape = list.shape();
-  if (kernels_.rounds_apart(shape)) list.round_apart();
+  if (list.rounds_apart()) list.round_apart();
   result.kernel = &kernels_.decode(shape);
   const uint32_t size = result.kernel->constant(CONSTANT_WORKGROUP_SIZE);
   std::vector<DecodeStage>& stages = list.stages_;
@@ -145,7 +145,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
       // A product that only gives its results leaves more multiprocessors to the stage behind, which is worth more.
       if (n_tokens == 1 && s.kind != STAGE_LINEAR && s.n_passes > rows.passes) spread(s, spans, rows.passes);
       // Where that leaves workgroups for it, tokens are divided among them too.
-      const uint32_t parts = rows.takes_tokens ? 1 : std::max(1U, kGroupsAtOnce / s.n_groups);
+      const uint32_t parts = s.kind == STAGE_GATE_UP ? 1 : std::max(1U, kGroupsAtOnce / s.n_groups);
       s.tokens_each = ceil_div(n_tokens, parts);
       s.n_groups *= ceil_div(n_tokens, s.tokens_each);
     }

@@ -82,7 +82,11 @@ class DecodeStages {
   friend class Decode;
 
   DecodeShape shape() const;
-  void round_apart();  // puts in front of each product a stage that rounds what it takes
+  // Whether what products take is rounded by stages of their own, and how these are put in front of them.
+  bool rounds_apart() const {
+    return n_tokens_ > ROUNDED_HERE && weights_ && weights_->layout == Layout::trits;
+  }
+  void round_apart();
   // Bytes of what a stage gives.
   uint64_t given_bytes(const DecodeStage& s) const;
   uint64_t given_bytes() const;  // of all stages together

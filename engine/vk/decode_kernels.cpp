@@ -152,16 +152,6 @@ uint32_t words_of_matrices(uint32_t head_dim) {
   return kAttentionChunk * stride + HALF_SIDE * (stride + kAttentionChunk / 4 + 2 + (head_dim + HALF_SIDE) / 4 + 1);
 }
 
-bool rounds_apart(const DecodeShape::Weights& w, uint32_t tokens) {
-  return w.layout == Layout::trits && tokens > ROUNDED_HERE;
-}
-
-// uvec4 of shared memory that a subgroup has for matrices of int8, as decode_few_matrix.glsl has it.
-uint32_t words_of_bytes(const MatrixShape& matrix) {
-  constexpr uint32_t kMatrices = 2, kStride = 3;
-  return std::max((kMatrices * matrix.m + matrix.n) * kStride, kMatrices * matrix.n * matrix.m / 4);
-}
-
 // uvec4 of shared memory that a rounded vector of n features takes.
 uint32_t vector_words(const DecodeShape::Weights& w, uint32_t n) {
   const uint32_t planes = w.rest != 0 ? 2 : 1;
@@ -215,22 +205,19 @@ std::string VulkanKernels::arithmetic() const {
 Specialisation VulkanKernels::decode_constants(const DecodeShape& shape) const {
   if (shape.tokens == 1) return decode_constants(shape, 1);
   uint32_t tokens = most_tokens(shape.weights.layout);
-  if (shape.tokens <= ROUNDED_HERE && !multiplies_in_matrices(shape)) tokens = std::min(tokens, ROUNDED_HERE);
+  if (shape.tokens <= ROUNDED_HERE) tokens = std::min(tokens, ROUNDED_HERE);
   while (tokens > shape.tokens && !fits(shape, decode_constants(shape, tokens))) --tokens;
   return decode_constants(shape, tokens);
 }
 
 Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_t tokens) const {
   const DecodeShape::Weights& w = shape.weights;
-  const bool in_matrices = multiplies_in_matrices(shape), apart = in_matrices || vk::rounds_apart(w, tokens);
+  // A chain that rounds rows apart, for many tokens, has wide workgroups, since that is what its attention
+  // needs.
+  const bool apart = tokens > ROUNDED_HERE && w.layout == Layout::trits;
   const uint32_t row_size = this->row_size(w.layout), n_long = shape.long_rows.n_in;
   Specialisation c = wide(device_);
-  // A chain that rounds rows apart, for many tokens, has workgroups as wide as its attention needs them, and
-  // in matrices as the results of a product do.
   if (!apart) c[CONSTANT_WORKGROUP_SIZE] = row_size;
-  if (in_matrices)
-    c[CONSTANT_WORKGROUP_SIZE] = std::max(
-        row_size, ceil_div(tokens * std::max(2U * few_matrix_->m, shape.heads.head_dim / 2), 64) * 64);
   const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE);
   const DeltaShape& delta = shape.delta;
   const uint32_t head_units = shape.heads.head_dim / 8;
@@ -274,19 +261,6 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
             {CONSTANT_TILE,
              std::max({together * vector_words(w, n_long), tokens * vector_words(w, shape.rows.n_in),
                        of_attention, of_merge, of_delta, shape.rotated / 4})}});
-  if (in_matrices) {
-    const uint32_t subgroups = size / device_.subgroup_size();
-    const auto blocks = [&](uint32_t n) { return std::max(1U, ceil_div(n / 128, subgroups)); };
-    c[CONSTANT_LOADS] = c[CONSTANT_LOADS_GATE] = blocks(shape.rows.n_in);
-    c[CONSTANT_LOADS_LONG] = blocks(n_long);
-    // A workgroup has two matrices of rows, of gate and up one each: stage_rows() counts them by these.
-    c[CONSTANT_LANES] = c[CONSTANT_LANES_GATE] = c[CONSTANT_LANES_LONG] = size / few_matrix_->m;
-    c[CONSTANT_ROWS] = c[CONSTANT_ROWS_LONG] = 2;
-    c[CONSTANT_ROWS_GATE] = 1;
-    c[CONSTANT_BYTE_N] = few_matrix_->n;
-    c[CONSTANT_BYTE_K] = few_matrix_->k;
-    c[CONSTANT_TILE] = std::max({subgroups * words_of_bytes(*few_matrix_), of_attention, of_merge});
-  }
   c.insert({{CONSTANT_CONV, delta.n_head_v != 0 ? delta.n_conv : 0},
             {CONSTANT_DELTA_DIM, delta.n_head_v != 0 ? delta.head_dim : 4 * kDeltaParts}});
   const bool rounds = rounds_units();
@@ -350,8 +324,7 @@ bool VulkanKernels::fits(const DecodeShape& shape, const Specialisation& c) cons
   const uint32_t gates = (c.at(CONSTANT_ROUNDED) & ROUNDED_GATES) != 0  // that are rounded together
                              ? std::max(64U, size / c.at(CONSTANT_LANES_GATE) * c.at(CONSTANT_ROWS_GATE))
                              : 0;
-  return size <= device_.limits().maxComputeWorkGroupInvocations &&
-         declared_bytes(decode_shader(shape), c) <= device_.limits().maxComputeSharedMemorySize &&
+  return declared_bytes(decode_shader(shape), c) <= device_.limits().maxComputeSharedMemorySize &&
          (tokens == 1 || (tokens * shape.heads.head_dim / 2 <= size && tokens * gates / 4 <= size));
 }
 
@@ -362,25 +335,12 @@ bool VulkanKernels::has_decode(const DecodeShape& shape) const {
   const bool is_plain = shape.weights.layout != Layout::blocks && shape.weights.rest == 0 &&
                         shape.delta.n_head_v == 0 && shape.rotated == 0 && !shape.windows &&
                         shape.experts.n_expert == 0;
-  const bool few = is_plain && shape.tokens <= most_tokens(shape.weights.layout);
-  // Whoever asks for them does not want to measure or to test something else.
-  if (few && multiplies_in_matrices(shape) && !fits(shape, c))
-    throw Error(ErrorKind::device,
-                device_.info().name + " has too little shared memory for matrices of int8");
   return device_.is_gpu() && device_.has_addresses() && device_.subgroup_size() <= 64 &&
          c.at(CONSTANT_WORKGROUP_SIZE) % 64 == 0 && (shape.experts.n_expert == 0 || has_experts(shape, c)) &&
          !(attends_in_matrices(shape.heads) && shape.weights.layout == Layout::blocks) &&
          std::max(c.at(CONSTANT_LOADS_LONG), c.at(CONSTANT_NORM_LOADS_LONG)) <= kMostLoads &&
-         fits(shape, c) && (shape.tokens == 1 || few);
-}
-
-bool VulkanKernels::multiplies_in_matrices(const DecodeShape& shape) const {
-  return few_matrix_ && shape.tokens > 1 && shape.weights.layout == Layout::trits &&
-         attends_in_matrices(shape.heads);
-}
-
-bool VulkanKernels::rounds_apart(const DecodeShape& shape) const {
-  return multiplies_in_matrices(shape) || vk::rounds_apart(shape.weights, shape.tokens);
+         fits(shape, c) &&
+         (shape.tokens == 1 || (is_plain && shape.tokens <= most_tokens(shape.weights.layout)));
 }
 
 Shader VulkanKernels::decode_shader(const DecodeShape& shape) const {
@@ -395,8 +355,6 @@ Shader VulkanKernels::decode_shader(const DecodeShape& shape) const {
                                 Shader::decode_blocks_shared};
   constexpr Shader kHalves[] = {Shader::decode_halves, Shader::decode_halves_emulated},
                    kGroupsHalves[] = {Shader::decode_groups_halves, Shader::decode_groups_halves_emulated};
-  if (multiplies_in_matrices(shape))
-    return emulate_matrices_ ? Shader::decode_bytes_emulated : Shader::decode_bytes;
   if (attends_in_matrices(shape.heads))
     return (layout == Layout::groups ? kGroupsHalves : kHalves)[emulate_matrices_ ? 1 : 0];
   const size_t build =
@@ -425,9 +383,7 @@ StageRows VulkanKernels::stage_rows(const DecodeShape& shape, const DecodeStage&
               c.at(gates     ? CONSTANT_ROWS_GATE
                    : is_long ? CONSTANT_ROWS_LONG
                              : CONSTANT_ROWS),
-              gates || layout != Layout::trits,
-              1,
-              gates || multiplies_in_matrices(shape)};
+              gates || layout != Layout::trits, 1};
   if (layout == Layout::blocks) {
     if (gates) r.rows = 1;
     const uint32_t size = c.at(CONSTANT_WORKGROUP_SIZE);

@@ -34,7 +34,6 @@ class Device {
   bool shared_subgroups() const { return shared_subgroups_; }
   uint32_t subgroup_size() const { return subgroup_size_; }
   const std::optional<MatrixShape>& int8_matrix() const { return physical_.int8_matrix; }
-  const std::optional<MatrixShape>& few_matrix() const { return physical_.few_matrix; }
   bool half_matrix() const { return physical_.half_matrix && is_gpu_ && !shared_subgroups_; }
   bool reconverges() const { return physical_.reconverges; }
   bool has_addresses() const { return physical_.addresses; }

@@ -93,15 +93,6 @@ bool has_blocks(TensorType type) {
   return t != TABLE_F32 && t != TABLE_F16 && t != TABLE_BF16;
 }
 
-// Of passes of a few tokens, where they take matrices of int8.
-static std::optional<MatrixShape> few_matrix(const Device& d, const KernelOptions& options, bool emulated) {
-  if (!options.few_in_matrices) return std::nullopt;
-  if (emulated) return MatrixShape{16, 16, 16};
-  if (!d.few_matrix())
-    throw Error(ErrorKind::device, d.info().name + " multiplies no matrices of int8 of 16 rows");
-  return d.few_matrix();
-}
-
 VulkanKernels::VulkanKernels(const Device& d, VkPipelineCache cache, bool integer_dot, bool matrix,
                              const KernelOptions& options)
     : device_(d),
@@ -109,7 +100,6 @@ VulkanKernels::VulkanKernels(const Device& d, VkPipelineCache cache, bool intege
       integer_dot_(integer_dot),
       matrix_(matrix),
       emulate_matrices_(options.emulate_matrices && d.shared_subgroups()),
-      few_matrix_(few_matrix(d, options, emulate_matrices_)),
       reconverges_(d.reconverges() || options.assume_reconvergence),
       chooses_row_size_(options.row_size == 0),
       row_size_(options.row_size != 0 ? options.row_size : wide(d).at(CONSTANT_WORKGROUP_SIZE)) {}

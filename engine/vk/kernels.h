@@ -103,7 +103,6 @@ struct StageRows {
   uint32_t rows;      // of the result that they share
   bool takes_passes;  // a workgroup may take one set of rows after the other
   uint32_t passes;    // it takes a multiple of so many
-  bool takes_tokens;  // and all tokens
 };
 
 struct VulkanKernels {
@@ -197,8 +196,6 @@ struct VulkanKernels {
   bool has_decode(const DecodeShape& shape) const;
   const Kernel& decode(const DecodeShape& shape);
   StageRows stage_rows(const DecodeShape& shape, const DecodeStage& stage) const;
-  // Whether what products take is rounded by stages of their own.
-  bool rounds_apart(const DecodeShape& shape) const;
   // The workgroups of a stage of experts, STAGE_ROUTER and those behind it.
   uint32_t expert_groups(const DecodeShape& shape, const DecodeStage& stage) const;
   static uint32_t decode_heads(const AttentionShape& shape);  // heads that one workgroup of attention takes
@@ -214,7 +211,6 @@ struct VulkanKernels {
   Specialisation decode_constants(const DecodeShape& shape) const;
   Specialisation decode_constants(const DecodeShape& shape, uint32_t tokens) const;
   Shader decode_shader(const DecodeShape& shape) const;
-  bool multiplies_in_matrices(const DecodeShape& shape) const;  // of int8, a few tokens
   bool fits(const DecodeShape& shape, const Specialisation& constants) const;
   uint64_t declared_bytes(Shader shader, const Specialisation& constants) const;  // of shared memory
   bool rounds_units() const;
@@ -225,7 +221,6 @@ struct VulkanKernels {
   const bool integer_dot_;
   const bool matrix_;
   const bool emulate_matrices_;
-  const std::optional<MatrixShape> few_matrix_;
   const bool reconverges_;  // lanes of a subgroup that polled for different times go on together
   const bool chooses_row_size_;
   uint32_t row_size_;  // of inputs of whole ternary matrices

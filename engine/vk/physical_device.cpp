@@ -70,33 +70,18 @@ std::vector<VkCooperativeMatrixPropertiesKHR> matrix_products(VkInstance instanc
   return all;
 }
 
-// Whether it is a multiplication of int8 by int8 to int32.
-bool is_of_int8(const VkCooperativeMatrixPropertiesKHR& p) {
-  return p.AType == VK_COMPONENT_TYPE_SINT8_KHR && p.BType == VK_COMPONENT_TYPE_SINT8_KHR &&
-         p.CType == VK_COMPONENT_TYPE_SINT32_KHR && p.ResultType == VK_COMPONENT_TYPE_SINT32_KHR &&
-         !p.saturatingAccumulation;
-}
-
-// The first one that fits the kernel, which works in steps of 64 features and stores rows four at a time.
+// The first multiplication of int8 by int8 to int32 that fits the kernel, which works in steps of 64 features
+// and stores rows four at a time.
 std::optional<MatrixShape> find_int8_matrix(std::span<const VkCooperativeMatrixPropertiesKHR> all) {
   for (const auto& p : all) {
-    const bool fits =
+    const bool types = p.AType == VK_COMPONENT_TYPE_SINT8_KHR && p.BType == VK_COMPONENT_TYPE_SINT8_KHR &&
+                       p.CType == VK_COMPONENT_TYPE_SINT32_KHR &&
+                       p.ResultType == VK_COMPONENT_TYPE_SINT32_KHR;
+    const bool sizes =
         p.MSize % 4 == 0 && p.MSize <= 32 && p.NSize <= 32 && p.KSize % 16 == 0 && 64 % p.KSize == 0;
-    if (is_of_int8(p) && fits) return MatrixShape{p.MSize, p.NSize, p.KSize};
+    if (types && sizes && !p.saturatingAccumulation) return MatrixShape{p.MSize, p.NSize, p.KSize};
   }
   return std::nullopt;
-}
-
-// The one for a few tokens, by subgroups of as many lanes as decode.comp expects of it.
-std::optional<MatrixShape> find_few_matrix(const Subgroups& subgroups,
-                                           std::span<const VkCooperativeMatrixPropertiesKHR> all) {
-  std::optional<MatrixShape> found;
-  if (subgroups.size != 32 || !subgroups.usable) return found;
-  for (const auto& p : all) {
-    const bool fits = p.MSize == 16 && (p.NSize == 8 || p.NSize == 16) && (p.KSize == 16 || p.KSize == 32);
-    if (is_of_int8(p) && fits && (!found || p.NSize < found->n)) found = {p.MSize, p.NSize, p.KSize};
-  }
-  return found;
 }
 
 // Whether there is the multiplication of F16 with sums in f32 that attention has, by subgroups of as many lanes as its
@@ -162,7 +147,6 @@ void find_features(VkInstance instance, uint32_t api_version, PhysicalDevice& d)
   if (known.matrices && FeatureChain::all_on(chain.matrices)) {
     const auto products = matrix_products(instance, d.handle);
     d.int8_matrix = find_int8_matrix(products);
-    d.few_matrix = find_few_matrix(d.subgroups, products);
     d.half_matrix = d.int8_matrix && FeatureChain::all_on(chain.halves) && has_half_matrix(d, products);
   }
   d.info.int8_matrix = d.int8_matrix.has_value();

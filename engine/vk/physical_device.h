@@ -38,9 +38,7 @@ struct PhysicalDevice {
   bool subgroup_extension = false;     // and kernels that ask for subgroups as VK_EXT_subgroup_size_control
   // The multiplication of int8 with int32 sums by a subgroup that ternary_matmul_matrix.comp can use.
   std::optional<MatrixShape> int8_matrix;
-  // The one of 16 rows by 8 or 16 tokens that decode.comp can use, as few as there are.
-  std::optional<MatrixShape> few_matrix;
-  bool half_matrix = false;  // that of F16 with sums in f32 that attention_matrix.comp uses
+  bool half_matrix = false;  // and that of F16 with sums in f32 that attention_matrix.comp uses
 };
 
 // The features that some kernels need, as the chain of structs in which Vulkan tells and takes them. A device

@@ -1,4 +1,4 @@
-// The part of decode_few_dot.glsl that decode_rows.glsl includes for each shape of loop.
+// The part of decode_few.glsl that decode_rows.glsl includes for each shape of loop.
 
 // The product with the vectors of n tokens from `first` on, which are those from number `slot` on in `tile`. Where it
 // goes on, the codes of next_row and its neighbours take the place of those that are not needed any more.

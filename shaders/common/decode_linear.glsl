@@ -5,7 +5,7 @@
 // Of several tokens a workgroup loads its codes once. They stay in registers while it takes the vectors one
 // after the other, each in place of the one before. Gate and up, of which a workgroup takes several sets of rows
 // in turn, are multiplied with the vectors of all tokens, which lie in `tile` together. Of more than ROUNDED_HERE the
-// products of whole matrices are those of decode_few_dot.glsl, and with BYTE_MATRICES all are of decode_few_matrix.glsl.
+// products of whole matrices are those of decode_few.glsl.
 //
 // Code is as precious as registers here: a workgroup runs through each stage once, so a chain whose
 // instructions do not fit into the cache for them (about 128 KB on an H200) waits for instructions. What does
@@ -65,12 +65,6 @@ uint place_of_word(uint at, uint units) {
 #include "common/decode_few.glsl"
 #endif
 
-#ifdef BYTE_MATRICES
-#include "common/decode_few_matrix.glsl"
-#else
-#ifndef GROUPS
-#include "common/decode_few_dot.glsl"
-#endif
 #define LOAD load_short
 #define LOAD_AT load_short_at
 #define FIRST_ROW first_row_of_short
@@ -110,7 +104,6 @@ uint place_of_word(uint at, uint units) {
 #define INSIDE kInsideGate
 #define MATRICES 2
 #include "common/decode_rows.glsl"
-#endif
 
 // Takes the vector of this token, norms it and rounds it into `tile`.
 RowScale round_vector(uint invocation, bool long_rows) {
@@ -156,7 +149,6 @@ RowScale round_vector(uint invocation, bool long_rows) {
   return scale;
 }
 
-#ifndef BYTE_MATRICES
 void linear(uint group, bool gates, bool long_rows) {
   const bool together = kTokens > 1 && gates;
   uint first = 0, end = n_tokens();
@@ -197,7 +189,6 @@ void linear(uint group, bool gates, bool long_rows) {
   }
   finish_stage();
 }
-#endif
 
 #ifndef GROUPS
 // Rounds the vector of the token that the workgroup is for.
@@ -210,7 +201,6 @@ void round_apart(uint group, bool long_rows) {
   finish_stage();
 }
 
-#ifndef BYTE_MATRICES
 void linear_of_few(uint group, bool gates, bool long_rows) {
   uint of_token = push.n_groups / ((n_tokens() + push.tokens_each - 1) / push.tokens_each);
   uint first = group / of_token * push.tokens_each, end = min(first + push.tokens_each, n_tokens());
@@ -221,7 +211,6 @@ void linear_of_few(uint group, bool gates, bool long_rows) {
   finish_stage();
 }
 #endif
-#endif
 
 // A chain of whole matrices has less code, so that it can have a copy of it for each kind of stage, which is
 // faster by 1 % on an H200.
@@ -229,9 +218,6 @@ void linear(uint group) {
   bool gates = kHasGates && push.kind == STAGE_GATE_UP, long_rows = kHasLongRows && push.long_rows != 0;
 #ifdef GROUPS
   linear(group, gates, long_rows);
-#elif defined(BYTE_MATRICES)
-  if (push.kind == STAGE_ROUND) round_apart(group, long_rows);
-  else linear_in_matrices(group, gates, long_rows);
 #else
   if (kRoundsApart && push.kind == STAGE_ROUND) round_apart(group, long_rows);
   else if (kRoundsApart) linear_of_few(group, gates, long_rows);

@@ -49,13 +49,13 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
     uint32_t subgroup_size = 0;
     bool emulate_matrices = false;
     uint32_t row_size = 0;
-    bool few_in_matrices = false;
   };
-  const auto choices = {Kernels{IntegerDot::where_fast},
-                        {IntegerDot::never, 64},
-                        {IntegerDot::never, 32, true, 256, true},
-                        {IntegerDot::where_fast, 0, false, 384}};
-  for (const auto& [dot, subgroup_size, emulate_matrices, row_size, few_in_matrices] : choices)
+  const auto choices = {
+      Kernels{IntegerDot::where_fast},
+      {IntegerDot::never, 64},
+      {IntegerDot::never, 32, true},
+      {IntegerDot::where_fast, 0, false, 384}};
+  for (const auto& [dot, subgroup_size, emulate_matrices, row_size] : choices)
     for (const ChainedDecode chained : ways_to_decode(engine().device())) {
       EngineOptions options = on(current_device);
       options.kernels = share({.integer_dot = dot,
@@ -63,17 +63,15 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
                                .as_gpu = true,
                                .subgroup_size = subgroup_size,
                                .emulate_matrices = emulate_matrices,
-                               .few_in_matrices = few_in_matrices,
                                .assume_reconvergence = true,
                                .row_size = row_size});
       const auto gpu = Engine::open(model_file(), options);
       const bool says_so = gpu->device().arithmetic.find("ternary matrices in") != std::string::npos;
       EXPECT_EQ(says_so, row_size != 0 && !gpu->device().cpu);
-      const auto tokens =
-          random_tokens(subgroup_size == 0 ? 140 : 70, 11);  // past two chunks of keys, or one
+      const auto tokens = random_tokens(subgroup_size == 0 ? 140 : 70, 11);  // past two chunks of keys, or one
       std::vector<std::vector<float>> all;
       // Sevens and threes take stages too, and one of them has keys on both sides of the border of a chunk.
-      const bool few = chained == ChainedDecode::always && (subgroup_size == 0 || few_in_matrices);
+      const bool few = chained == ChainedDecode::always && subgroup_size == 0;
       for (const uint32_t batch : few ? std::vector{1U, 0U, 7U, 3U} : std::vector{1U, 0U, 13U}) {
         const auto session = Session::create(*gpu, 0);
         SyncOptions sync;
