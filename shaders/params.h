@@ -341,7 +341,7 @@ struct DecodeStage {
   uvec2 k_cache;
   uvec2 v_cache;
   uvec2 chunks;
-  uvec2 finished;
+  uvec2 finished;  // of attention: what it hands over in itself, or counts of several tokens
   uvec2 bias;    // of heads, and the weights of their norms; of experts where their ids go for the host, or 0
   uvec2 q_norm;
   uvec2 k_norm;

@@ -39,10 +39,15 @@ void spread(DecodeStage& s, uint32_t spans, uint32_t sets) {
   s.fewer = sets;
 }
 
-// Workgroups of attention that merge what the others have of a token, for which they wait.
-uint32_t merges_of(const DecodeStage& s, const AttentionShape& heads) {
-  return s.n_head * VulkanKernels::merge_parts(heads);
+// Workgroups of attention that merge what the others have of a token, for which they wait. Of several tokens
+// the last of the others does.
+uint32_t merges_of(const DecodeStage& s, const AttentionShape& heads, uint32_t n_tokens) {
+  return n_tokens == 1 ? s.n_head * VulkanKernels::merge_parts(heads) : 0;
 }
+
+// Bytes of the counts of those that are ready, for as many heads and tokens as a stage may have. They are
+// zero between stages, and lie in front of what is tagged.
+constexpr uint64_t kCountBytes = kFewTokens * kMostHeads * sizeof(uint32_t);
 
 }  // namespace
 
@@ -156,18 +161,17 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
   const auto n_stages = static_cast<uint32_t>(stages.size());
   for (uint32_t i = 0; i < n_stages; ++i)
     for (uint32_t group = 0; group < stages[i].n_groups; ++group) groups.push_back(i << STAGE_SHIFT | group);
-  uint64_t chunk_bytes = kTaggedBytes;
+  uint64_t tagged_bytes = kTaggedBytes;
   for (const DecodeStage& s : stages) {
     if (s.kind != STAGE_ATTENTION) continue;
     const uint32_t chunks = n_tokens == 1 ? s.max_chunks : 0;
-    const uint64_t results = uint64_t{chunks} * (s.n_out + 2 * s.n_head);
-    chunk_bytes = std::max(chunk_bytes, (results + s.n_groups) * kTaggedBytes);
+    tagged_bytes = std::max(tagged_bytes, uint64_t{chunks} * (s.n_out + 2 * s.n_head) * kTaggedBytes);
   }
   const uint64_t given_bytes = list.given_bytes();
-  result.memory = memory((kProgressHeader + uint64_t{n_stages} * kDoneStride) * sizeof(uint32_t), chunk_bytes,
-                         given_bytes, n_tokens);
+  result.memory = memory((kProgressHeader + uint64_t{n_stages} * kDoneStride) * sizeof(uint32_t),
+                         kCountBytes + tagged_bytes, given_bytes, n_tokens);
   list.lay_flow(result.kernel->constant(CONSTANT_ROUNDED), result.memory->given->address(),
-                result.memory->chunks->address());
+                result.memory->chunks->address() + (n_tokens == 1 ? kCountBytes : 0));
   const uint32_t most_polls = device_.use().host_weights != 0 ? kMostPollsOverALink : kMostPolls;
   uint32_t last_groups = 0;
   for (const DecodeStage& s : stages)
@@ -182,7 +186,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
     push.chained = 0;
     for (push.first_stage = 0; push.first_stage < n_stages; ++push.first_stage) {
       const DecodeStage& s = stages[push.first_stage];
-      const uint32_t merges = s.kind == STAGE_ATTENTION ? n_tokens * merges_of(s, shape.heads) : 0;
+      const uint32_t merges = s.kind == STAGE_ATTENTION ? merges_of(s, shape.heads, n_tokens) : 0;
       push.first_group = 0;
       result.dispatches.push_back({push, s.n_groups - merges});
       push.first_group = s.n_groups - merges;

@@ -92,7 +92,7 @@ class DecodeStages {
   uint64_t given_bytes() const;  // of all stages together
   // Fills in for each stage from where it takes its input and to where it gives its results; `rounded` is
   // CONSTANT_ROUNDED, `given` has given_bytes() for the results, `chunks` is for what attention hands over in
-  // itself.
+  // itself, or of several tokens counts.
   void lay_flow(uint32_t rounded, uint64_t given, uint64_t chunks);
 
   bool reads_last(const Buffer& x) const;
@@ -114,7 +114,8 @@ class DecodeStages {
 // What chains work with that do not run at the same time.
 struct DecodeMemory {
   std::unique_ptr<VulkanBuffer> progress;  // binding 3
-  std::unique_ptr<VulkanBuffer> chunks;    // tagged: what stages of attention hand over in themselves
+  std::unique_ptr<VulkanBuffer>
+      chunks;  // counts, and tagged what stages of attention hand over in themselves
   std::unique_ptr<VulkanBuffer> given;     // what stages give each other; NOT_GIVEN when a chain begins
 };
 

@@ -334,7 +334,7 @@ bool VulkanKernels::has_decode(const DecodeShape& shape) const {
   // Several tokens are for what most models consist of; the rest are a dispatch each.
   const bool is_plain = shape.weights.layout != Layout::blocks && shape.weights.rest == 0 &&
                         shape.delta.n_head_v == 0 && shape.rotated == 0 && !shape.windows &&
-                        shape.experts.n_expert == 0;
+                        shape.experts.n_expert == 0 && shape.heads.n_head <= kMostHeads;
   return device_.is_gpu() && device_.has_addresses() && device_.subgroup_size() <= 64 &&
          c.at(CONSTANT_WORKGROUP_SIZE) % 64 == 0 && (shape.experts.n_expert == 0 || has_experts(shape, c)) &&
          !(attends_in_matrices(shape.heads) && shape.weights.layout == Layout::blocks) &&

@@ -257,7 +257,8 @@ void DecodeStages::attention(const Buffer& qkv, const AttentionInput& input, con
   const uint32_t n_groups = shape.n_head / VulkanKernels::decode_heads(shape);
   const uint32_t n_splits = std::max(1U, kAttentionGroups / (n_groups * n_tokens_));
   const uint32_t n_shares = n_groups * std::min(most_chunks(shape, s.max_chunks), n_splits);
-  s.n_groups = n_tokens_ * (n_shares + shape.n_head * VulkanKernels::merge_parts(shape));
+  s.n_groups =
+      n_tokens_ == 1 ? n_shares + shape.n_head * VulkanKernels::merge_parts(shape) : n_tokens_ * n_shares;
   heads_ = shape;
   head_input_ |= head_input(input);
   windows_ |= shape.window != 0;

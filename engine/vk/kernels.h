@@ -16,6 +16,7 @@ namespace bitnet::vk {
 
 // Up to so many tokens the matrix is read once a token; larger batches share it in tiles of tokens.
 constexpr uint32_t kMatvecTokens = 4;
+constexpr uint32_t kMostHeads = 1024;  // of a stage of attention of several tokens
 constexpr uint32_t kFewTokens = 8;    // that ternary products and heads take with one reading of the weights
 constexpr uint32_t kDeltaParts = 4;   // invocations that share a column of the memory of a DeltaNet
 constexpr uint32_t kExpertTile = 32;  // pairs of one expert that larger batches multiply at a time

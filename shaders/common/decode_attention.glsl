@@ -1,7 +1,8 @@
 // Attention of a token as a stage of decode.comp: bias and norms of heads, RoPE, the new key and value into
 // the cache, and attention over everything cached, or over a window of it. A workgroup takes kHeads heads that
 // share a key head, and every n_splits-th chunk of the keys. Behind these workgroups come others that merge the
-// results of chunks, each of them of some features of a head, as soon as they are there (decode_merge.glsl).
+// results of chunks, each of them of some features of a head, as soon as they are there; of several tokens the
+// last one to be ready merges them (decode_merge.glsl).
 //
 // What is computed of a chunk is in decode_attention_dot.glsl, and in decode_attention_matrix.glsl for a device that
 // multiplies matrices of F16.
@@ -186,13 +187,13 @@ void norm_heads(inout vec2 q[kQueries], inout vec2 k[2], vec2 q_weight[kQueries]
 
 void attention(uint group) {
   uint lane = gl_LocalInvocationID.x;
-  uint n_groups = push.n_head / kHeads, n_merges = push.n_head * kMergeParts;
+  uint n_groups = push.n_head / kHeads, n_merges = kTokens == 1 ? push.n_head * kMergeParts : 0;
   uint n_splits = (push.n_groups / n_tokens() - n_merges) / n_groups, n_shares = n_groups * n_splits;
-  bool merges = group >= n_shares * n_tokens();
-  if (merges) group -= n_shares * n_tokens();
+  bool merges = kTokens == 1 && group >= n_shares;
+  if (merges) group -= n_shares;
   if (kTokens > 1) {
-    this_token = group / (merges ? n_merges : n_shares);
-    group %= merges ? n_merges : n_shares;
+    this_token = group / n_shares;
+    group %= n_shares;
   }
   uint first_head = group % n_groups * kHeads, split = group / n_groups;
   uint a_kv_head = push.n_head / push.n_head_kv, kv_head = first_head / a_kv_head;
@@ -202,7 +203,7 @@ void attention(uint group) {
   bool merges_here = merges_few(n_seen, n_splits);
   if (merges) {
     if (n_seen > 1 && !merges_here)
-      merge_chunks(group / kMergeParts, group % kMergeParts, n_splits, first_chunk, n_chunks);
+      merge_chunks(group / kMergeParts, group % kMergeParts, n_seen);
     finish_stage();
     return;
   }
@@ -341,14 +342,14 @@ void attention(uint group) {
     barrier();
   }
 
-  if (n_seen > 1 && !kTagged) {
-    memoryBarrierBuffer();
-    barrier();
-    if (lane == 0)
-      Tagged(push.finished).at[flag_of(n_splits, group % n_groups, split)] = uvec2(0, tag_of(this_stage));
+  bool is_last = kTokens > 1 && n_seen > 1 && comes_last(group % n_groups, min(n_splits, n_seen));
+  if (is_last) {
+    for (uint item = lane; item < kHeads * kPairs; item += kSize)
+      give_features(first_head * kPairs, item,
+                    merge_all(first_head + item / kPairs, item % kPairs, first_chunk, n_chunks));
   }
 #ifdef HAS_UNITS
-  if (n_seen == 1 || merges_here && has_last) give_heads(first_head * kPairs, kHeads * kPairs);
+  if (n_seen == 1 || merges_here && has_last || is_last) give_heads(first_head * kPairs, kHeads * kPairs);
 #endif
   finish_stage();
 }

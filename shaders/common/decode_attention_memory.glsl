@@ -10,6 +10,7 @@ shared vec4 query[kHeads * kHeadDim / 4];
 shared float maxima[kHeads][kMostMaxima];  // of each subgroup's keys
 shared float largest_score[kHeads];
 shared float merge_largest, merged_l;  // when chunks are merged
+shared bool merges_all;
 // Where heads are normed: the shares of their squares, and at last of the new keys'. Until these are summed `query`
 // and raw_key hold the heads as they come.
 shared vec4 shares[kHeads + kTokens][kShares / 4];

@@ -1,25 +1,26 @@
 // How attention in decode.comp merges what workgroups find in chunks of keys. Part of decode_attention.glsl.
 
-// Of one token the results of chunks are handed over tagged (decode.comp). Of several they lie in memory
-// that other kernels use too, and the workgroup that has a share of the chunks of some heads gives a flag, a tagged 0,
-// when its own are there.
+// Of one token the results of chunks are handed over tagged (decode.comp), and others merge them. Of several they lie in
+// memory that other kernels use too, and of the workgroups that share the chunks of some heads the last one merges all:
+// workgroups for that alone would be many, each of which takes two microseconds where there is nothing to merge.
 const bool kTagged = kTokens == 1;
 
 uint tagged_result_of(uint head, uint place) { return (head * push.max_chunks + place) * (1 + kPairs); }
 
-uint flag_of(uint n_splits, uint head_group, uint split) {
-  return (this_token * (push.n_head / kHeads) + head_group) * n_splits + split;
-}
-
-void wait_for_chunks(uint n_splits, uint head_group, uint n_active) {
-  uint tag = tag_of(this_stage);
-  for (uint split = gl_LocalInvocationID.x; split < n_active; split += kSize)
-    for (uint polls = 0;; ++polls) {
-      uvec2 flag = Tagged(push.finished).at[flag_of(n_splits, head_group, split)];
-      if ((flag.x ^ flag.y) == tag || !look_again(polls)) break;
-    }
+// Whether this workgroup is the last of n_active that have chunks of the heads of a group, of this token. Those who are
+// count together, and the last one clears the count for the next stage.
+bool comes_last(uint head_group, uint n_active) {
   memoryBarrierBuffer();
   barrier();
+  if (gl_LocalInvocationID.x == 0) {
+    Words count = Words(push.finished);
+    uint own = this_token * (push.n_head / kHeads) + head_group;
+    merges_all = n_active == 1 || atomicAdd(count.at[own], 1) == n_active - 1;
+    if (merges_all) atomicExchange(count.at[own], 0);
+  }
+  barrier();
+  memoryBarrierBuffer();
+  return merges_all;
 }
 
 // What is there of a chunk: the largest score and the sum of the weights, and behind them the pairs of features.
@@ -34,9 +35,8 @@ void give_result(uint head, uint chunk, uint place, uint i, vec2 values) {
     Pairs(push.chunks).at[result_of(head, chunk) + i] = values;
 }
 
-uvec4 load_result(uint head, uint begin, uint chunk, uint i) {
-  if (kTagged) return TaggedPairs(push.finished).at[tagged_result_of(head, chunk - begin) + i];
-  return uvec4(floatBitsToUint(Pairs(push.chunks).at[result_of(head, chunk) + i]), 0, 0).xzyw;
+uvec4 load_result(uint head, uint place, uint i) {
+  return TaggedPairs(push.finished).at[tagged_result_of(head, place) + i];
 }
 
 bool is_wrong(uvec4 result) {
@@ -44,11 +44,11 @@ bool is_wrong(uvec4 result) {
   return ((result.x ^ result.y ^ tag) | (result.z ^ result.w ^ tag)) != 0;
 }
 
-// What this invocation takes of the kChunk chunks from `first` on, where they are there.
-void load_results(uint head, uint part, uint begin, uint first, uint n_chunks, out uvec4 some[kMergeLoads]) {
+// What this invocation takes of the kChunk chunks from `first` on, of n, where they are there.
+void load_results(uint head, uint part, uint first, uint n, out uvec4 some[kMergeLoads]) {
   UNROLL for (uint i = 0; i < kMergeLoads; ++i) {
-    uint item = gl_LocalInvocationID.x + i * kSize, chunk = min(first + item / kMergePairs, n_chunks - 1);
-    some[i] = load_result(head, begin, chunk, 1 + part * kMergePairs + item % kMergePairs);
+    uint item = gl_LocalInvocationID.x + i * kSize, place = min(first + item / kMergePairs, n - 1);
+    some[i] = load_result(head, place, 1 + part * kMergePairs + item % kMergePairs);
   }
 }
 
@@ -89,27 +89,46 @@ vec2 merge_few(uint head, uint pair, uint n_seen, float m, float l, vec2 o) {
 }
 #endif
 
-// Merges the results of chunks of some features of a head in the order of the chunks, as merge_factors() and
+// The result of a pair of features of all chunks from `begin` on, of several tokens, in their order.
+vec2 merge_all(uint head, uint pair, uint begin, uint n_chunks) {
+  const uint kTogether = 8;  // chunks that are loaded together
+  Pairs results = Pairs(push.chunks);
+  Merged merged = Merged(kLowest, 0.0);
+  vec2 sum = vec2(0.0);
+  for (uint first = begin; first < n_chunks; first += kTogether) {
+    vec2 sums[kTogether], values[kTogether];
+    UNROLL for (uint c = 0; c < kTogether; ++c) {
+      uint at = result_of(head, min(first + c, n_chunks - 1));
+      sums[c] = results.at[at];
+      values[c] = results.at[at + 1 + pair];
+    }
+    UNROLL for (uint c = 0; c < kTogether; ++c) {
+      if (first + c >= n_chunks) break;
+      vec2 factors = merge_factors(merged, sums[c].x, sums[c].y);
+      sum = merge_values(sum, values[c], factors);
+    }
+  }
+  return sum / merged.l;
+}
+
+// Of one token: merges the results of chunks of some features of a head in the order of the chunks, as merge_factors() and
 // merge_values() do. But the factors of kChunk chunks are computed at a time, and the products with these by all
 // invocations, so that only additions wait for each other. These are taken eight at a time, so that what they add is
 // loaded together.
-void merge_chunks(uint head, uint part, uint n_splits, uint begin, uint n_chunks) {
+void merge_chunks(uint head, uint part, uint n_seen) {
   uint lane = gl_LocalInvocationID.x;
-  if (!kTagged) wait_for_chunks(n_splits, head / kHeads, min(n_splits, n_chunks - begin));
   vec2 sum = vec2(0.0);
   uvec4 some[kMergeLoads];
   float largest_before = kLowest, l = 0.0;
-  if (!kTagged) load_results(head, part, begin, begin, n_chunks, some);
-  for (uint first = begin; first < n_chunks; first += kChunk) {
-    uint n = min(kChunk, n_chunks - first);
+  for (uint first = 0; first < n_seen; first += kChunk) {
+    uint n = min(kChunk, n_seen - first);
     if (lane < n) {
-      uvec4 result = load_result(head, begin, first + lane, 0);
-      for (uint polls = 0; kTagged && is_wrong(result) && look_again(polls); ++polls)
-        result = load_result(head, begin, first + lane, 0);
+      uvec4 result = load_result(head, first + lane, 0);
+      for (uint polls = 0; is_wrong(result) && look_again(polls); ++polls) result = load_result(head, first + lane, 0);
       keep_share(kMergeSums + lane, uintBitsToFloat(result.xz));
     }
     barrier();
-    if (kTagged) load_results(head, part, begin, first, n_chunks, some);
+    load_results(head, part, first, n_seen, some);
     if (lane < n) {
       float before = largest_before, m = share_at(kMergeSums + lane).x;
       for (uint j = 0; j < lane; j += 8)
@@ -120,11 +139,11 @@ void merge_chunks(uint head, uint part, uint n_splits, uint begin, uint n_chunks
       if (lane == n - 1) merge_largest = largest;
     }
     barrier();
-    for (uint polls = 0; kTagged; ++polls) {
+    for (uint polls = 0;; ++polls) {
       bool wrong = false;
       UNROLL for (uint i = 0; i < kMergeLoads; ++i) wrong = wrong || is_wrong(some[i]);
       if (!wrong || !look_again(polls)) break;
-      load_results(head, part, begin, first, n_chunks, some);
+      load_results(head, part, first, n_seen, some);
     }
     UNROLL for (uint i = 0; i < kMergeLoads; ++i) {
       uint item = lane + i * kSize, chunk = item / kMergePairs;
@@ -133,7 +152,6 @@ void merge_chunks(uint head, uint part, uint n_splits, uint begin, uint n_chunks
       keep_share(item, share);
     }
     largest_before = merge_largest;
-    if (first + kChunk < n_chunks) load_results(head, part, begin, first + kChunk, n_chunks, some);
     barrier();
     if (lane < kMergePairs) {
       for (uint c = 0; c < n; c += 8)
