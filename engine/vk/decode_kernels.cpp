@@ -225,7 +225,8 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
   const uint32_t of_attention = attends_in_matrices(shape.heads)
                                     ? words_of_matrices(shape.heads.head_dim)
                                     : 64 * (head_units + of_sums) + (tokens == 1 ? 0 : tokens * head_units);
-  const uint32_t of_merge = 64 * (shape.heads.head_dim / 4 / merge_parts(shape.heads) + 1);
+  const uint32_t of_merge = 64 * (tokens == 1 ? shape.heads.head_dim / 4 / merge_parts(shape.heads) + 1
+                                              : decode_heads(shape.heads));
   const uint32_t of_delta = delta.n_head_v != 0 ? 3 * kDeltaParts * (size / kDeltaParts / 4) : 0;
   const RowShape rows = row_shape(device_, w, shape.rows, size, tokens, Loop::short_rows),
                  gate_rows = row_shape(device_, w, shape.rows, size, tokens, Loop::gates),

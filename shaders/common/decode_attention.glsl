@@ -343,11 +343,7 @@ void attention(uint group) {
   }
 
   bool is_last = kTokens > 1 && n_seen > 1 && comes_last(group % n_groups, min(n_splits, n_seen));
-  if (is_last) {
-    for (uint item = lane; item < kHeads * kPairs; item += kSize)
-      give_features(first_head * kPairs, item,
-                    merge_all(first_head + item / kPairs, item % kPairs, first_chunk, n_chunks));
-  }
+  if (is_last) merge_all(first_head, first_chunk, n_chunks);
 #ifdef HAS_UNITS
   if (n_seen == 1 || merges_here && has_last || is_last) give_heads(first_head * kPairs, kHeads * kPairs);
 #endif

@@ -89,26 +89,73 @@ vec2 merge_few(uint head, uint pair, uint n_seen, float m, float l, vec2 o) {
 }
 #endif
 
-// The result of a pair of features of all chunks from `begin` on, of several tokens, in their order.
-vec2 merge_all(uint head, uint pair, uint begin, uint n_chunks) {
-  const uint kTogether = 8;  // chunks that are loaded together
-  Pairs results = Pairs(push.chunks);
-  Merged merged = Merged(kLowest, 0.0);
-  vec2 sum = vec2(0.0);
-  for (uint first = begin; first < n_chunks; first += kTogether) {
-    vec2 sums[kTogether], values[kTogether];
-    UNROLL for (uint c = 0; c < kTogether; ++c) {
-      uint at = result_of(head, min(first + c, n_chunks - 1));
-      sums[c] = results.at[at];
-      values[c] = results.at[at + 1 + pair];
+// Of several tokens: merges the results of all chunks from `begin` on of the heads from first_head on, in the order of the
+// chunks, as merge_factors() and merge_values() do. What these are multiplied by is computed for kChunk chunks at a time,
+// each by an invocation: `tile` holds the largest score and the sum of the weights, [head][chunk], and then in their place
+// the two factors and the share of the sum.
+const uint kMergeItems = (kHeads * kPairs + kSize - 1) / kSize;  // pairs of features of an invocation
+const uint kFactorItems = (kHeads * kChunk + kSize - 1) / kSize;
+
+vec4 factors_of_chunk(uint h, uint c, inout float largest) {
+  for (uint j = 0; j < c; j += 8)
+    UNROLL for (uint k = 0; k < 8; ++k)
+      largest = max(largest, uintBitsToFloat(tile[h * kChunk + min(j + k, c - 1)].x));
+  vec2 chunk = uintBitsToFloat(tile[h * kChunk + c].xy);
+  vec2 factors = chunk_factors(largest, chunk.x);
+  precise float share = chunk.y * factors.y;
+  return vec4(factors, share, 0.0);
+}
+
+void merge_all(uint first_head, uint begin, uint n_chunks) {
+  const uint kTogether = 16;  // chunks whose values are loaded together
+  GivenPairs results = GivenPairs(push.chunks);  // volatile: else each is loaded where it is added (../../bench/SPEED.md)
+  uint lane = gl_LocalInvocationID.x;
+  vec3 sum[kMergeItems];  // of the pair, and of the weights
+  UNROLL for (uint i = 0; i < kMergeItems; ++i) sum[i] = vec3(0.0);
+  for (uint first = begin; first < n_chunks; first += kChunk) {
+    uint n = min(kChunk, n_chunks - first);
+    UNROLL for (uint i = 0; i < kFactorItems; ++i) {
+      uint item = lane + i * kSize, h = item / kChunk, c = item % kChunk;
+      if (h < kHeads && c < n) tile[item].xy = results.at[result_of(first_head + h, first + c)];
     }
-    UNROLL for (uint c = 0; c < kTogether; ++c) {
-      if (first + c >= n_chunks) break;
-      vec2 factors = merge_factors(merged, sums[c].x, sums[c].y);
-      sum = merge_values(sum, values[c], factors);
+    barrier();
+    vec4 factors[kFactorItems];
+    float largest[kFactorItems];
+    UNROLL for (uint i = 0; i < kFactorItems; ++i) {
+      uint item = lane + i * kSize, h = item / kChunk, c = item % kChunk;
+      if (h >= kHeads || c >= n) continue;
+      largest[i] = first == begin ? kLowest : largest_score[h];
+      factors[i] = factors_of_chunk(h, c, largest[i]);
     }
+    barrier();
+    UNROLL for (uint i = 0; i < kFactorItems; ++i) {
+      uint item = lane + i * kSize, h = item / kChunk, c = item % kChunk;
+      if (h >= kHeads || c >= n) continue;
+      tile[item] = floatBitsToUint(factors[i]);
+      if (c == n - 1) largest_score[h] = largest[i];
+    }
+    barrier();
+    UNROLL for (uint i = 0; i < kMergeItems; ++i) {
+      uint h = min((lane + i * kSize) / kPairs, kHeads - 1), pair = (lane + i * kSize) % kPairs;
+      for (uint c = 0; c < n; c += kTogether) {
+        vec2 values[kTogether];
+        UNROLL for (uint k = 0; k < kTogether; ++k)
+          values[k] =
+              uintBitsToFloat(results.at[result_of(first_head + h, first + min(c + k, n - 1)) + 1 + pair]);
+        UNROLL for (uint k = 0; k < kTogether; ++k) {
+          if (c + k >= n) break;
+          vec3 by = uintBitsToFloat(tile[h * kChunk + c + k].xyz);
+          precise float l = fma(sum[i].z, by.x, by.z);
+          sum[i] = vec3(merge_values(sum[i].xy, values[k], by.xy), l);
+        }
+      }
+    }
+    if (first + kChunk < n_chunks) barrier();
   }
-  return sum / merged.l;
+  UNROLL for (uint i = 0; i < kMergeItems; ++i) {
+    uint item = lane + i * kSize;
+    if (item < kHeads * kPairs) give_features(first_head * kPairs, item, sum[i].xy / sum[i].z);
+  }
 }
 
 // Of one token: merges the results of chunks of some features of a head in the order of the chunks, as merge_factors() and
