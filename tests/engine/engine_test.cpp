@@ -71,7 +71,7 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
       const auto tokens = random_tokens(subgroup_size == 0 ? 140 : 70, 11);  // past two chunks of keys, or one
       std::vector<std::vector<float>> all;
       // Sevens and threes take stages too, and one of them has keys on both sides of the border of a chunk.
-      const bool few = chained == ChainedDecode::always && subgroup_size == 0;
+      const bool few = chained == ChainedDecode::always && (subgroup_size == 0 || emulate_matrices);
       for (const uint32_t batch : few ? std::vector{1U, 0U, 7U, 3U} : std::vector{1U, 0U, 13U}) {
         const auto session = Session::create(*gpu, 0);
         SyncOptions sync;
@@ -81,6 +81,37 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
       }
       for (size_t i = 1; i < all.size(); ++i) EXPECT_EQ(all[i], all[0]) << i;
     }
+}
+
+// Of more keys than a workgroup merges at a time, which a session on the CPU has found.
+TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsBehindManyKeys) {
+  if (current_device == "cpu") GTEST_SKIP() << "its kernels are the same for everyone";
+  constexpr uint32_t kKeys = 65 * 64, kNew = 10, kContext = 4352;
+  const Checkpoint file(BITNET_ENDLESS_MODEL);
+  const auto tokens = random_tokens(kKeys + kNew, 12);
+  const auto cpu = Engine::open(file, on("cpu"));
+  const auto filled = Session::create(*cpu, kContext);
+  filled->sync(std::span(tokens).first(kKeys));
+  const std::vector<std::byte> keys = filled->save();
+  for (const bool emulate_matrices : {false, true}) {
+    EngineOptions options = on(current_device);
+    options.kernels = share({.chained_decode = ways_to_decode(engine().device()).front(),
+                             .as_gpu = true,
+                             .subgroup_size = emulate_matrices ? 32U : 0U,
+                             .emulate_matrices = emulate_matrices,
+                             .assume_reconvergence = true});
+    const auto gpu = Engine::open(file, options);
+    std::vector<std::vector<float>> all;
+    for (const uint32_t batch : {1U, 3U}) {
+      const auto session = Session::create(*gpu, kContext);
+      session->load(keys);
+      SyncOptions sync;
+      sync.batch = batch;
+      session->sync(tokens, sync);
+      all.push_back(copy(session->logits()));
+    }
+    EXPECT_EQ(all[1], all[0]) << emulate_matrices;
+  }
 }
 
 // Of a model with DeltaNets each token takes stages, and a batch a kernel for each step.
