@@ -50,11 +50,10 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
     bool emulate_matrices = false;
     uint32_t row_size = 0;
   };
-  const auto choices = {
-      Kernels{IntegerDot::where_fast},
-      {IntegerDot::never, 64},
-      {IntegerDot::never, 32, true},
-      {IntegerDot::where_fast, 0, false, 384}};
+  const auto choices = {Kernels{IntegerDot::where_fast},
+                        {IntegerDot::never, 64},
+                        {IntegerDot::never, 32, true},
+                        {IntegerDot::where_fast, 0, false, 384}};
   for (const auto& [dot, subgroup_size, emulate_matrices, row_size] : choices)
     for (const ChainedDecode chained : ways_to_decode(engine().device())) {
       EngineOptions options = on(current_device);
@@ -68,7 +67,8 @@ TEST_P(EngineTest, KernelsForAGpuGiveTheSameBitsInAnyBatch) {
       const auto gpu = Engine::open(model_file(), options);
       const bool says_so = gpu->device().arithmetic.find("ternary matrices in") != std::string::npos;
       EXPECT_EQ(says_so, row_size != 0 && !gpu->device().cpu);
-      const auto tokens = random_tokens(subgroup_size == 0 ? 140 : 70, 11);  // past two chunks of keys, or one
+      const auto tokens =
+          random_tokens(subgroup_size == 0 ? 140 : 70, 11);  // past two chunks of keys, or one
       std::vector<std::vector<float>> all;
       // Sevens and threes take stages too, and one of them has keys on both sides of the border of a chunk.
       const bool few = chained == ChainedDecode::always && (subgroup_size == 0 || emulate_matrices);
