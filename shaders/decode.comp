@@ -8,7 +8,8 @@
 // that no result is; a workgroup that needs a word polls it until it is another. So a word is there as soon as it is
 // visible, neither a fence nor a counter stands between two stages, and no order of memory accesses is required. What
 // attention finds in chunks of keys is tagged instead, since all layers share its memory: a value, and in the next word
-// the value xor a tag that no other stage and no other token has.
+// the value xor a tag that no other stage and no other token has. Of several tokens who finds it counts, and the last one
+// goes on (common/decode_merge.glsl).
 //
 // Why it ends: tickets are given in the order in which workgroups start, so a workgroup waits only for
 // workgroups that have started, never for one that might need its place. A device has to let those go on that
@@ -94,7 +95,6 @@ layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer Wor
 layout(buffer_reference, std430, buffer_reference_align = 4) volatile buffer Given { uint at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 8) volatile buffer GivenPairs { uvec2 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) volatile buffer GivenQuads { uvec4 at[]; };
-layout(buffer_reference, std430, buffer_reference_align = 8) volatile buffer Tagged { uvec2 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) volatile buffer TaggedPairs { uvec4 at[]; };
 
 layout(push_constant) uniform Push { DecodePush chain; };

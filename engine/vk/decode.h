@@ -114,8 +114,7 @@ class DecodeStages {
 // What chains work with that do not run at the same time.
 struct DecodeMemory {
   std::unique_ptr<VulkanBuffer> progress;  // binding 3
-  std::unique_ptr<VulkanBuffer>
-      chunks;  // counts, and tagged what stages of attention hand over in themselves
+  std::unique_ptr<VulkanBuffer> chunks;    // counts, then tagged: what attention hands over in itself
   std::unique_ptr<VulkanBuffer> given;     // what stages give each other; NOT_GIVEN when a chain begins
 };
 

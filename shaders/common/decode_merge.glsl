@@ -15,7 +15,7 @@ bool comes_last(uint head_group, uint n_active) {
   if (gl_LocalInvocationID.x == 0) {
     Words count = Words(push.finished);
     uint own = this_token * (push.n_head / kHeads) + head_group;
-    merges_all = n_active == 1 || atomicAdd(count.at[own], 1) == n_active - 1;
+    merges_all = atomicAdd(count.at[own], 1) == n_active - 1;
     if (merges_all) atomicExchange(count.at[own], 0);
   }
   barrier();
@@ -108,7 +108,7 @@ vec4 factors_of_chunk(uint h, uint c, inout float largest) {
 
 void merge_all(uint first_head, uint begin, uint n_chunks) {
   const uint kTogether = 16;  // chunks whose values are loaded together
-  GivenPairs results = GivenPairs(push.chunks);  // volatile: else each is loaded where it is added (../../bench/SPEED.md)
+  GivenPairs results = GivenPairs(push.chunks);  // volatile, so that loads stay in front of what adds them
   uint lane = gl_LocalInvocationID.x;
   vec3 sum[kMergeItems];  // of the pair, and of the weights
   UNROLL for (uint i = 0; i < kMergeItems; ++i) sum[i] = vec3(0.0);
