@@ -9,8 +9,7 @@
 //
 // The parts of a column are neighbours in a subgroup, so that tokens need no barrier. k, q, v and the gates of
 // kTokens tokens lie in shared memory, while those of the next are on their way into registers. An invocation
-// with several columns loads k and q from there once for all of them. What a head gives overwrites its v. The
-// invocations also keep the last inputs of the channels.
+// with several columns loads k and q from there once for all of them. What a head gives overwrites its v.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
@@ -28,19 +27,16 @@ layout(constant_id = CONSTANT_TOKENS) const uint kTokens = 4;  // at hand
 
 layout(push_constant) uniform Push { DeltaPush push; };
 layout(binding = 0) readonly buffer Params { uint params[]; };
-layout(binding = 1) readonly buffer Qkvz { float qkvz[]; };  // [n][channels + inner]
-layout(binding = 2) buffer Mixed { float mixed[]; };         // [n][channels]
-layout(binding = 3) readonly buffer Mixed4 { vec4 mixed4[]; };
-layout(binding = 4) readonly buffer Strengths { vec2 strengths[]; };  // [n][n_head_v]: decay, strength
-layout(binding = 5) buffer ConvState { float conv_state[]; };         // [2][kConv - 1][channels]
-layout(binding = 6) buffer Heads { float heads[]; };                  // [2][n_head_v][head_dim][head_dim]
+layout(binding = 1) buffer Mixed { float mixed[]; };  // [n][channels]
+layout(binding = 2) readonly buffer Mixed4 { vec4 mixed4[]; };
+layout(binding = 3) readonly buffer Strengths { vec2 strengths[]; };  // [n][n_head_v]: decay, strength
+layout(binding = 4) buffer Heads { float heads[]; };                  // [2][n_head_v][head_dim][head_dim]
 
 #include "common/activation.glsl"
 #include "common/subgroup.glsl"
 #include "common/head_norm.glsl"
 #include "common/delta.glsl"
 #include "common/delta_slots.glsl"
-#include "common/delta_inputs.glsl"
 #include "common/delta_state.glsl"
 
 const uint kHeadQuads = kDeltaDim / 4;
@@ -57,7 +53,7 @@ vec4 next_keys[kKeyLoads];
 float next_values[kValueLoads];
 vec2 next_gates;
 
-uint lane, head, first_column;
+uint lane, head, first_column, o_at;
 vec4 columns[OWN_COLUMNS][kQuads];  // that the invocation has of S
 
 // `first` is where the first of them lies.
@@ -110,29 +106,28 @@ float sum_of_parts(float v) {
   return all;
 }
 
-// Inputs of channels that the next batch needs. No workgroup reads the state of a channel but this one.
-void keep_inputs() {
-  for (uint channel = gl_WorkGroupID.x * kSize + lane; channel < channels();
-       channel += gl_NumWorkGroups.x * kSize) {
-    float kept[2][kMostConv];
-    for (uint i = 0; i < 2; ++i)
-      for (uint j = 0; j + 1 < kConv; ++j)
-        kept[i][j] = input_of(channel, int((i == 0 ? push.keep : push.n_tokens) + j) - int(kConv - 1));
-    for (uint i = push.keep == 0 ? 1 : 0; i < 2; ++i)
-      for (uint j = 0; j + 1 < kConv; ++j)
-        conv_state[conv_at(slot_of(i == 0 ? push.keep : push.n_tokens), j) + channel] = kept[i][j];
-  }
+void load_vector(uint set, uint at, out vec4 vector[kQuads]) {
+  UNROLL for (uint i = 0; i < kQuads; ++i) vector[i] = keys[set][at + i];
 }
 
-// The columns' S^T times the vector at `at`.
-void multiply(uint set, uint at, out float sums[OWN_COLUMNS]) {
+// The invocation's part of the columns' S^T times a vector.
+void multiply(vec4 vector[kQuads], out float sums[OWN_COLUMNS]) {
   precise vec4 by[OWN_COLUMNS];
   UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c) by[c] = vec4(0.0);
-  UNROLL for (uint i = 0; i < kQuads; ++i) {
-    vec4 vector = keys[set][at + i];
-    UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c) by[c] = fma(columns[c][i], vector, by[c]);
+  UNROLL for (uint i = 0; i < kQuads; ++i)
+    UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c) by[c] = fma(columns[c][i], vector[i], by[c]);
+  UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c) sums[c] = sum_of_four(by[c]);
+}
+
+// The results of a token, of which all parts of a column have a part. Each writes one, so that none goes its own way:
+// some write the same.
+void give(uint token, float parts[OWN_COLUMNS]) {
+  float own = sum_of_parts(parts[0]);
+  UNROLL for (uint c = 1; c < OWN_COLUMNS; ++c) {
+    float sum = sum_of_parts(parts[c]);
+    if (lane % OWN_COLUMNS == c) own = sum;
   }
-  UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c) sums[c] = sum_of_parts(sum_of_four(by[c]));
+  mixed[token * channels() + o_at + lane % OWN_COLUMNS] = own;
 }
 
 void main() {
@@ -140,42 +135,48 @@ void main() {
   uint slices = kDeltaDim / kColumns, part = lane % kParts, column = lane / kParts * OWN_COLUMNS;
   head = gl_WorkGroupID.x / slices;
   first_column = gl_WorkGroupID.x % slices * kColumns;
-  uint o_at = (2 * push.n_head_k + head) * kDeltaDim + first_column + column;
+  o_at = (2 * push.n_head_k + head) * kDeltaDim + first_column + column;
   fetch(0);
   load_columns(heads_at(0, head, part, first_column + column));
-  keep_inputs();
 
   float by_k[OWN_COLUMNS], by_q[OWN_COLUMNS];
-  uint q_at = 0, q_set = 0;  // of the token before
-  for (uint first = 0, set = 0; first < push.n_tokens; first += kTokens, set = 1 - set) {
+  vec4 k[kQuads], q[kQuads];  // q is that of the token before
+  UNROLL for (uint i = 0; i < kQuads; ++i) q[i] = vec4(0.0);
+  uint n = 0;
+  for (uint first = 0, set = 0; first < push.n_tokens; first += n, set = 1 - set) {
     barrier();  // nobody reads what the set had any more
     put(set);
     barrier();
-    fetch(min(first + kTokens, push.n_tokens - 1));
-    uint n = min(kTokens, push.n_tokens - first);
+    if (first == push.keep && push.keep != 0)
+      store_columns(heads_at(push.keep, head, part, first_column + column));
+    n = min(kTokens, (first < push.keep ? push.keep : push.n_tokens) - first);
+    fetch(min(first + n, push.n_tokens - 1));
     for (uint t = 0; t < n; ++t) {
-      if (first + t == push.keep && push.keep != 0)
-        store_columns(heads_at(push.keep, head, part, first_column + column));
       uint k_at = t * 2 * kVector + part * kPartStride;
       vec2 gate = gates[set][t];
-      multiply(set, k_at, by_k);
-      multiply(q_set, q_at, by_q);
-      UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c) {
-        if (part == 0 && first + t > 0) mixed[(first + t - 1) * channels() + o_at + c] = by_q[c];
-        precise float rest = values[set][t * kColumns + column + c] - gate.x * by_k[c];
-        precise float u = gate.y * rest;
+      float value[OWN_COLUMNS];
+      UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c) value[c] = values[set][t * kColumns + column + c];
+      load_vector(set, k_at, k);
+      multiply(k, by_k);
+      multiply(q, by_q);
+      load_vector(set, k_at + kVector, q);
+      UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c)
         UNROLL for (uint i = 0; i < kQuads; ++i) {
           precise vec4 kept = gate.x * columns[c][i];
-          precise vec4 changed = fma(keys[set][k_at + i], vec4(u), kept);
+          columns[c][i] = kept;
+        }
+      UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c) {
+        precise float rest = value[c] - gate.x * sum_of_parts(by_k[c]);
+        precise float u = gate.y * rest;
+        UNROLL for (uint i = 0; i < kQuads; ++i) {
+          precise vec4 changed = fma(k[i], vec4(u), columns[c][i]);
           columns[c][i] = changed;
         }
       }
-      q_at = k_at + kVector;
-      q_set = set;
+      give(max(first + t, 1) - 1, by_q);  // before the first token nothing, which the next one overwrites
     }
   }
-  multiply(q_set, q_at, by_q);
-  UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c)
-    if (part == 0) mixed[(push.n_tokens - 1) * channels() + o_at + c] = by_q[c];
+  multiply(q, by_q);
+  give(push.n_tokens - 1, by_q);
   store_columns(heads_at(push.n_tokens, head, part, first_column + column));
 }

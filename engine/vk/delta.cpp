@@ -113,9 +113,9 @@ void VulkanRecorder::delta_net(const Buffer& qkvz, const Buffer& gates, const De
   const VulkanKernels::Delta kernels = kernels_.delta(s);
   dispatch(kernels.mix, push, {&params_, &qkvz, &gates, conv, bias, decay, inputs, mixed, strengths},
            2 * s.n_head_k + s.n_head_v, ceil_div(n, kTokens));
-  dispatch(kernels.scan, push, {&params_, &qkvz, mixed, mixed, strengths, inputs, heads},
+  dispatch(kernels.scan, push, {&params_, mixed, mixed, strengths, heads},
            s.n_head_v * (s.head_dim / kColumns));
-  dispatch(kernels.norm, push, {&qkvz, mixed, weight, &o}, s.n_head_v, ceil_div(n, kTokens));
+  dispatch(kernels.norm, push, {&params_, &qkvz, mixed, weight, inputs, &o}, s.n_head_v, ceil_div(n, kTokens));
 }
 
 void VulkanRecorder::multiply_sigmoid(const Buffer& y, const Buffer& gate, uint32_t n_values) {
