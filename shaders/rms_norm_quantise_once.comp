@@ -33,23 +33,27 @@ const uint kUnitWords = kSumWords == 4 ? 8 : 16;  // blocks have units of 32 inp
 #include "common/quantise.glsl"
 
 const uint kShares = 4, kWords = kShares * gl_WorkGroupSize.x;  // words of a load of all
-shared vec2 parts[kWords / 4];  // of each subgroup's shares: sum of squares, largest; no device's are smaller
+shared vec4 parts[kWords / 16];  // sums of squares of each subgroup's shares; no device's subgroups are smaller
+shared float largest_of_parts[kMostSubgroups];
 
 // As workgroup_add_max() of kWords invocations.
 vec2 add_max(float squares[kShares], float largest) {
-  largest = subgroup_max(largest);
+  precise float own[kShares] = squares;
+  UNROLL for (uint step_ = 1; step_ < SUBGROUP_SIZE; step_ *= 2) {
+    UNROLL for (uint s = 0; s < kShares; ++s) own[s] += shuffle_xor(own[s], step_);
+    largest = max(largest, shuffle_xor(largest, step_));
+  }
   UNROLL for (uint s = 0; s < kShares; ++s) {
-    float sum = subgroup_add(squares[s]);
-    if (LANE == 0) parts[s * N_SUBGROUPS + SUBGROUP] = vec2(sum, largest);
+    uint part = s * N_SUBGROUPS + SUBGROUP;
+    if (LANE == 0) parts[part / 4][part % 4] = own[s];
   }
+  if (LANE == 0) largest_of_parts[SUBGROUP] = largest;
   barrier();
-  precise float sum = 0.0;
-  float all = parts[0].y;
-  UNROLL for (uint i = 0; i < kShares * N_SUBGROUPS; ++i) {
-    sum += parts[i].x;
-    all = max(all, parts[i].y);
-  }
-  return vec2(sum, all);
+  precise vec4 sum = parts[0];
+  float all = largest_of_parts[0];
+  UNROLL for (uint i = 1; i < kShares * N_SUBGROUPS / 4; ++i) sum += parts[i];
+  UNROLL for (uint i = 1; i < N_SUBGROUPS; ++i) all = max(all, largest_of_parts[i]);
+  return vec2(sum_of_fours(sum), all);
 }
 
 void main() {

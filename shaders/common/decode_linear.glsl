@@ -27,16 +27,15 @@ uint residual;  // bits of what the result of the set of rows at hand is added t
 shared RowScale token_scales[kTokens];
 shared int token_sums[kTokens];
 
-// The sum of the vector's integers, which whole matrices need at the end of a row: of its subgroups' shares.
-int sum_of_shares() {
-  int sum = 0;
-#ifndef GROUPS
-  for (uint i = 0; i < N_SUBGROUPS; ++i) sum += reduce_int[i];
+// The sum of the vector's integers, which whole matrices need at the end of a row.
+int vector_sum() {
+#ifdef GROUPS
+  return 0;
+#else
+  return sum_of_shares();
 #endif
-  return sum;
 }
-
-int vector_sum(bool gates) { return kTokens > 1 && gates ? token_sums[this_token] : sum_of_shares(); }
+int vector_sum(bool gates) { return kTokens > 1 && gates ? token_sums[this_token] : vector_sum(); }
 
 // Goes on to the vector of a token in `tile`.
 void place_vector(uint token) {
@@ -142,8 +141,7 @@ RowScale round_vector(uint invocation, bool long_rows) {
     if (kRoundsApart) give_word(at, packed(four));
     else tile[first_word + place_of_word(at, units)][at % 4] = packed(four);
   }
-  sum = subgroup_add(sum);
-  if (LANE == 0) reduce_int[SUBGROUP] = sum;
+  share_sum(sum);
   barrier();  // which also shows everyone the int8
 #endif
   return scale;
@@ -178,7 +176,7 @@ void linear(uint group, bool gates, bool long_rows) {
     if (together) {
       if (gl_LocalInvocationID.x == 0) {
         token_scales[t] = scale;
-        token_sums[t] = sum_of_shares();
+        token_sums[t] = vector_sum();
       }
       if (t + 1 < end) continue;
       barrier();

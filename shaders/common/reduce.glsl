@@ -1,12 +1,13 @@
 // Reductions over a workgroup, at any subgroup size. Every invocation calls each of them at most once and
 // gets the result. The order of the additions depends on the sizes alone, so a device gives the same bits
-// every time. Expects subgroup.glsl.
+// every time. In workgroup_add_max(), for which each product of decode waits, as little as possible waits for
+// anything else. Expects subgroup.glsl.
 
 const uint kMostSubgroups = gl_WorkGroupSize.x / 4;  // no device's are smaller
 const uint kMostFours = (kMostSubgroups + 3) / 4;  // of subgroups
 shared float reduce_float[kMostSubgroups];
 shared vec4 reduce_sum[kMostFours], reduce_largest[kMostFours];
-shared int reduce_int[kMostSubgroups];
+shared ivec4 reduce_int[kMostFours];
 
 precise float add_squares(vec4 v, float sum) {
   return fma(v.x, v.x, fma(v.y, v.y, fma(v.z, v.z, fma(v.w, v.w, sum))));
@@ -21,33 +22,54 @@ float workgroup_add(float v) {
   return sum;
 }
 
-// The sum of the first values and the largest of the second.
+uint fours_of_subgroups() { return (N_SUBGROUPS + 3) / 4; }
+
+// Whether this invocation fills the last four of the subgroups up with zeros.
+bool fills_up() { return N_SUBGROUPS % 4 != 0 && SUBGROUP == 0 && LANE == 0; }
+
+float sum_of_fours(vec4 v) {
+  precise float sum = (v.x + v.y) + (v.z + v.w);
+  return sum;
+}
+
+// The sum of the first values and the largest of the second, which are not negative.
 vec2 workgroup_add_max(float v, float candidate) {
-  v = subgroup_add(v);
-  candidate = subgroup_max(candidate);
+  precise float own = v;
+  UNROLL for (uint step = 1; step < SUBGROUP_SIZE; step *= 2) {
+    own += shuffle_xor(own, step);
+    candidate = max(candidate, shuffle_xor(candidate, step));
+  }
   if (LANE == 0) {
-    reduce_sum[SUBGROUP / 4][SUBGROUP % 4] = v;
+    reduce_sum[SUBGROUP / 4][SUBGROUP % 4] = own;
     reduce_largest[SUBGROUP / 4][SUBGROUP % 4] = candidate;
   }
+  if (fills_up())
+    for (uint i = N_SUBGROUPS; i < 4 * fours_of_subgroups(); ++i)
+      reduce_sum[i / 4][i % 4] = reduce_largest[i / 4][i % 4] = 0.0;
   barrier();
-  precise float sum = 0.0;
-  for (uint i = 0; i < N_SUBGROUPS; ++i) sum += reduce_sum[i / 4][i % 4];
-  vec4 four = reduce_largest[0];
-  float largest = four.x;
-  if (N_SUBGROUPS % 4 == 0) {  // four are read together, without waiting for each other
-    for (uint i = 1; i < N_SUBGROUPS / 4; ++i) four = max(four, reduce_largest[i]);
-    largest = max(max(four.x, four.y), max(four.z, four.w));
-  } else {
-    for (uint i = 1; i < N_SUBGROUPS; ++i) largest = max(largest, reduce_largest[i / 4][i % 4]);
-  }
-  return vec2(sum, largest);
+  precise vec4 sum = reduce_sum[0];
+  vec4 largest = reduce_largest[0];
+  for (uint i = 1; i < fours_of_subgroups(); ++i) sum += reduce_sum[i];
+  for (uint i = 1; i < fours_of_subgroups(); ++i) largest = max(largest, reduce_largest[i]);
+  return vec2(sum_of_fours(sum), max(max(largest.x, largest.y), max(largest.z, largest.w)));
+}
+
+// The first half of workgroup_add(): behind a barrier sum_of_shares() has the sum.
+void share_sum(int v) {
+  v = subgroup_add(v);
+  if (LANE == 0) reduce_int[SUBGROUP / 4][SUBGROUP % 4] = v;
+  if (fills_up())
+    for (uint i = N_SUBGROUPS; i < 4 * fours_of_subgroups(); ++i) reduce_int[i / 4][i % 4] = 0;
+}
+
+int sum_of_shares() {
+  ivec4 sum = reduce_int[0];
+  for (uint i = 1; i < fours_of_subgroups(); ++i) sum += reduce_int[i];
+  return sum.x + sum.y + sum.z + sum.w;
 }
 
 int workgroup_add(int v) {
-  v = subgroup_add(v);
-  if (LANE == 0) reduce_int[SUBGROUP] = v;
+  share_sum(v);
   barrier();
-  int sum = 0;
-  for (uint i = 0; i < N_SUBGROUPS; ++i) sum += reduce_int[i];
-  return sum;
+  return sum_of_shares();
 }
