@@ -142,11 +142,11 @@ void merge_all(uint first_head, uint begin, uint n_chunks) {
         UNROLL for (uint k = 0; k < kTogether; ++k)
           values[k] =
               uintBitsToFloat(results.at[result_of(first_head + h, first + min(c + k, n - 1)) + 1 + pair]);
-        UNROLL for (uint k = 0; k < kTogether; ++k) {
-          if (c + k >= n) break;
-          vec3 by = uintBitsToFloat(tile[h * kChunk + c + k].xyz);
+        UNROLL for (uint k = 0; k < kTogether; ++k) {  // without branches, so that nothing is waited for by itself
+          vec3 by = uintBitsToFloat(tile[h * kChunk + min(c + k, n - 1)].xyz);
           precise float l = fma(sum[i].z, by.x, by.z);
-          sum[i] = vec3(merge_values(sum[i].xy, values[k], by.xy), l);
+          vec3 with_chunk = vec3(merge_values(sum[i].xy, values[k], by.xy), l);
+          sum[i] = c + k < n ? with_chunk : sum[i];
         }
       }
     }
