@@ -165,9 +165,12 @@ uint first_input() { return this_token * push.n_in; }
 uint given(uint word) { return word == NOT_GIVEN ? word | 0x400000u : word; }
 uvec2 given(uvec2 words) { return uvec2(given(words.x), given(words.y)); }
 
-// Whether any of them is not there yet.
-bool is_missing(uvec2 words) { return words.x == NOT_GIVEN || words.y == NOT_GIVEN; }
-bool is_missing(uvec4 words) { return is_missing(words.xy) || is_missing(words.zw); }
+// Whether any of them is not there yet. Without branches: NVIDIA's compiler waits for what is needed behind a branch
+// together with all else that is on its way at that time, and so for codes.
+bool is_missing(uvec2 words) { return any(equal(words, uvec2(NOT_GIVEN))); }
+bool is_missing(uvec4 words) { return any(equal(words, uvec4(NOT_GIVEN))); }
+bool either(bool a, bool b) { return any(bvec2(a, b)); }
+bool both(bool a, bool b) { return all(bvec2(a, b)); }
 
 void give(uint i, float value) {
   i += first_result();
@@ -181,12 +184,20 @@ void give_pair(uint i, vec2 values) {  // 2i and 2i + 1
   if ((push.flow & FLOW_OUT) != 0) Pairs(push.y).at[i] = values;
 }
 
-// Word `i` of what a stage gives, which may have been read too early: then it is read again until it is there.
+// Word `i` of what a stage gives, as soon as it is there.
+uint polled_word(uvec2 from, uint i) {
+  for (uint polls = 0;; ++polls) {
+    uint word = Given(from).at[i];
+    if (word != NOT_GIVEN || !look_again(polls)) return word;
+  }
+}
+
+// The same of a word that may have been read too early: mostly it was not.
 uint taken_word(uvec2 from, uint i, uint word) {
-  for (uint polls = 0; word == NOT_GIVEN && look_again(polls); ++polls) word = Given(from).at[i];
+  if (word == NOT_GIVEN) word = polled_word(from, i);
   return word;
 }
-float taken_value(uvec2 from, uint i) { return uintBitsToFloat(taken_word(from, i, Given(from).at[i])); }
+float taken_value(uvec2 from, uint i) { return uintBitsToFloat(polled_word(from, i)); }
 
 // Waits for word `i` of the input, after which the others are there or will be soon, and so are those of the
 // tokens behind. One invocation polls, since each poll delays the producers.
@@ -195,7 +206,7 @@ bool has_waited = false;
 void wait_for_input(uint i) {
   if (kTokens > 1 && has_waited) return;
   has_waited = true;
-  if (gl_LocalInvocationID.x == 0) taken_word(push.from, i, NOT_GIVEN);
+  if (gl_LocalInvocationID.x == 0) polled_word(push.from, i);
   barrier();
 }
 

@@ -117,7 +117,7 @@ void take(uint wanted[kTaken], uint of_key, out float values[kTaken]) {
       some[i] = Given(push.from).at[(i < 2 * kQueries ? of_q : of_k) + wanted[i]];
     bool missing = false;
     UNROLL for (uint i = 0; i < kTaken; ++i) {
-      missing = missing || some[i] == NOT_GIVEN;
+      missing = either(missing, some[i] == NOT_GIVEN);
       values[i] = uintBitsToFloat(some[i]);
     }
     if (!missing || !look_again(polls)) break;

@@ -26,7 +26,7 @@ void take_rounded(uint first, uint n, uint slot) {
     for (uint polls = 0;; ++polls) {
       bool missing = false;
       UNROLL for (uint t = 0; t < kBatch; ++t) some[t] = input_.at[(first + min(t, n - 1)) * stride + quad];
-      UNROLL for (uint t = 0; t < kBatch; ++t) missing = missing || is_missing(some[t]);
+      UNROLL for (uint t = 0; t < kBatch; ++t) missing = either(missing, is_missing(some[t]));
       if (!missing || !look_again(polls)) break;
     }
     UNROLL for (uint t = 0; t < kBatch; ++t) {

@@ -1,6 +1,7 @@
 // A ternary product as a stage of decode.comp, y = W int8(rms_norm(x) * weight). Every workgroup norms and
-// rounds the whole vector. It loads its share of the codes and of the norm's weights before it waits for x. The
-// results are those of rms_norm_quantise and of the kernels for few tokens, bit for bit.
+// rounds the whole vector. It loads its share of the codes before it waits for x, and of whole matrices of the norm's
+// weights, which of groups come with x (decode_vector.glsl). The results are those of rms_norm_quantise and of the
+// kernels for few tokens, bit for bit.
 //
 // Of several tokens a workgroup loads its codes once. They stay in registers while it takes the vectors one
 // after the other, each in place of the one before. Gate and up, of which a workgroup takes several sets of rows

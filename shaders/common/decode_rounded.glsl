@@ -46,14 +46,15 @@ float take_units(uint invocation, uint units) {
   GivenPairs of_units = GivenPairs(push.from);
   uint quads = unit_quads(units), plane_quads = units * kUnitWords / 4, pairs = first_of_units(units);
   wait_for_input(2 * (pairs + units) - 1);
-  uvec2 pair = of_units.at[pairs + min(invocation, units - 1)];  // on its way beside the others
+  uvec2 pair = uvec2(0);
   for (uint first = invocation; first < quads; first += kUnitQuadsAtOnce * gl_WorkGroupSize.x) {
     uvec4 some[kUnitQuadsAtOnce];
     for (uint polls = 0;; ++polls) {
-      bool missing = false;
+      pair = of_units.at[pairs + min(invocation, units - 1)];
+      bool missing = is_missing(pair);
       UNROLL for (uint i = 0; i < kUnitQuadsAtOnce; ++i)
         some[i] = input_.at[first_input() / 4 + min(first + i * gl_WorkGroupSize.x, quads - 1)];
-      UNROLL for (uint i = 0; i < kUnitQuadsAtOnce; ++i) missing = missing || is_missing(some[i]);
+      UNROLL for (uint i = 0; i < kUnitQuadsAtOnce; ++i) missing = either(missing, is_missing(some[i]));
       if (!missing || !look_again(polls)) break;
     }
     UNROLL for (uint i = 0; i < kUnitQuadsAtOnce; ++i) {
@@ -64,12 +65,16 @@ float take_units(uint invocation, uint units) {
     }
   }
   float largest = 0.0;
-  for (uint unit = invocation; unit < units; unit += gl_WorkGroupSize.x) {
-    if (unit != invocation) pair = of_units.at[pairs + unit];
-    for (uint polls = 0; is_missing(pair) && look_again(polls); ++polls) pair = of_units.at[pairs + unit];
+  for (uint unit = invocation; unit < units;) {
     unit_largest[first_unit + unit] = pair.x;
     unit_sums[first_unit + unit] = int(pair.y);
     largest = max(largest, uintBitsToFloat(pair.x));
+    unit += gl_WorkGroupSize.x;
+    if (unit < units)
+      for (uint polls = 0;; ++polls) {
+        pair = of_units.at[pairs + unit];
+        if (!is_missing(pair) || !look_again(polls)) break;
+      }
   }
   return largest;
 }

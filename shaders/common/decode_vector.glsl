@@ -23,38 +23,61 @@ uint first_word = 0;         // uvec4 of `tile` in which the vector at hand begi
 vec4 own_x[kMostNormLoads];  // what this invocation has of the vector
 vec4 own_weight[kWeights];   // and of the norm's weights
 
+#ifdef GROUPS
+const bool kWeightsComeLate = kNorm != NORM_NEVER || kNormLong != NORM_NEVER;  // with the vector
+#else
+const bool kWeightsComeLate = false;
+#endif
+
 void load_weights(uint invocation, uint words, uint loads, bool normed) {
+#ifndef GROUPS
   UNROLL for (uint i = 0; i < kWeights; ++i) {
     own_weight[i] = vec4(1.0);
     if (normed && i < loads)
       own_weight[i] = Weights(push.weight).at[min(place_of(invocation, i), words - 1)];
   }
+#endif
 }
 
-// Polls COUNT of them, own_x[FIRST] and those behind it.
+// Polls COUNT of them, own_x[FIRST] and those behind it. Weights that come with them are looked at, so that nobody waits for
+// them together with codes (is_missing()): no product is NOT_GIVEN.
 #define TAKE(FIRST, COUNT)                                                                                \
   for (uint polls = 0;; ++polls) {                                                                        \
     uvec4 some[COUNT];                                                                                    \
-    UNROLL for (uint i = 0; i < COUNT; ++i)                                                               \
-      some[i] =                                                                                           \
-          input_.at[first_input() / 4 + min(place_of(invocation, FIRST + i), words - 1)];                 \
+    vec4 weights[COUNT];                                                                                  \
+    UNROLL for (uint i = 0; i < COUNT; ++i) {                                                             \
+      uint at = min(place_of(invocation, FIRST + i), words - 1);                                          \
+      some[i] = input_.at[first_input() / 4 + at];                                                        \
+      if (kWeightsComeLate && FIRST + i < kWeights) weights[i] = weights_.at[at];                         \
+    }                                                                                                     \
     bool missing = false;                                                                                 \
     UNROLL for (uint i = 0; i < COUNT; ++i) {                                                             \
-      missing = missing || is_missing(some[i]);                                                           \
+      missing = either(missing, is_missing(some[i]));                                                     \
       own_x[FIRST + i] = uintBitsToFloat(some[i]);                                                        \
+      if (!kWeightsComeLate || FIRST + i >= kWeights) continue;                                           \
+      own_weight[FIRST + i] = normed ? weights[i] : vec4(1.0);                                            \
+      missing = either(missing, floatBitsToUint(own_x[FIRST + i].x * weights[i].x) == NOT_GIVEN);         \
     }                                                                                                     \
-    if (!missing || !look_again(polls)) break;                                                            \
+    if (!both(missing, is_polled) || !look_again(polls)) break;                                           \
   }
 
 void take_vector(uint invocation, uint words, bool long_rows) {
-  if ((push.flow & FLOW_FROM) == 0) {
+  bool is_polled = (push.flow & FLOW_FROM) != 0, normed = is_normed(long_rows);
+#ifdef GROUPS
+  GivenQuads input_ = GivenQuads(is_polled ? push.from : push.x);
+  Weights weights_ = Weights(normed ? push.weight : is_polled ? push.from : push.x);
+#else
+  if (!is_polled) {
     UNROLL for (uint i = 0; i < kMostNormLoads; ++i)
       own_x[i] = Vectors(push.x).at[first_input() / 4 + min(place_of(invocation, i), words - 1)];
     return;
   }
+  is_polled = true;
   GivenQuads input_ = GivenQuads(push.from);
+  Weights weights_ = Weights(push.weight);
+#endif
   // Those that round are few, so all their invocations may poll.
-  if (!kRoundsApart || push.kind != STAGE_ROUND) wait_for_input(first_input() + push.n_in - 1);
+  if (is_polled && (!kRoundsApart || push.kind != STAGE_ROUND)) wait_for_input(first_input() + push.n_in - 1);
   TAKE(0, kNormLoads)
   if (kNormLoads < kMostNormLoads && long_rows) TAKE(kNormLoads, kMoreNormLoads)
 }
