@@ -130,7 +130,6 @@ void experts_gate(uint group) {
   bool long_rows = kHasLongRows && push.long_rows != 0;
   uint loads = loads_of(long_rows);
   uvec4 address = Codes(push.w).at[2 * min(invocation, kExperts - 1)];
-  load_weights(invocation, words, loads, true);
   clear_units(invocation, units);
   if (invocation < MOST_EXPERTS / 32) chosen[invocation] = 0;
   take_vector(invocation, words, long_rows);

@@ -29,14 +29,14 @@ const bool kWeightsComeLate = kNorm != NORM_NEVER || kNormLong != NORM_NEVER;  /
 const bool kWeightsComeLate = false;
 #endif
 
+// The weights of 1 where there is no norm. Those that come late take_vector() loads.
 void load_weights(uint invocation, uint words, uint loads, bool normed) {
-#ifndef GROUPS
+  if (kWeightsComeLate) return;
   UNROLL for (uint i = 0; i < kWeights; ++i) {
     own_weight[i] = vec4(1.0);
     if (normed && i < loads)
       own_weight[i] = Weights(push.weight).at[min(place_of(invocation, i), words - 1)];
   }
-#endif
 }
 
 // Polls COUNT of them, own_x[FIRST] and those behind it. Weights that come with them are looked at, so that nobody waits for
