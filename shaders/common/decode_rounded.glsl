@@ -65,16 +65,14 @@ float take_units(uint invocation, uint units) {
     }
   }
   float largest = 0.0;
-  for (uint unit = invocation; unit < units;) {
+  for (uint unit = invocation; unit < units; unit += gl_WorkGroupSize.x) {
+    for (uint polls = 0; unit != invocation; ++polls) {  // the first has come with the quads
+      pair = of_units.at[pairs + unit];
+      if (!is_missing(pair) || !look_again(polls)) break;
+    }
     unit_largest[first_unit + unit] = pair.x;
     unit_sums[first_unit + unit] = int(pair.y);
     largest = max(largest, uintBitsToFloat(pair.x));
-    unit += gl_WorkGroupSize.x;
-    if (unit < units)
-      for (uint polls = 0;; ++polls) {
-        pair = of_units.at[pairs + unit];
-        if (!is_missing(pair) || !look_again(polls)) break;
-      }
   }
   return largest;
 }
