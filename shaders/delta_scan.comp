@@ -44,10 +44,10 @@ const uint kPartStride = kQuads + 1, kVector = kParts * kPartStride;  // the gap
 const uint kKeyLoads = (2 * kTokens * kHeadQuads + kSize - 1) / kSize;
 const uint kValueLoads = (kTokens * kColumns + kSize - 1) / kSize;
 
-// Two sets of tokens: those at hand, and those of before or after them.
-shared vec4 keys[2][kTokens * 2 * kVector];  // of each token k, then q
-shared float values[2][kTokens * kColumns];
-shared vec2 gates[2][kTokens];
+// Of the tokens at hand.
+shared vec4 keys[kTokens * 2 * kVector];  // of each k, then q
+shared float values[kTokens * kColumns];
+shared vec2 gates[kTokens];
 
 vec4 next_keys[kKeyLoads];
 float next_values[kValueLoads];
@@ -88,15 +88,15 @@ void fetch(uint first) {
   next_gates = strengths[(first + min(lane, n - 1)) * push.n_head_v + head];
 }
 
-void put(uint set) {
+void put() {
   UNROLL for (uint i = 0; i < kKeyLoads; ++i) {
     uint j = i * kSize + lane, quad = j % kHeadQuads;
     if (j < kTokens * 2 * kHeadQuads)
-      keys[set][j / kHeadQuads * kVector + quad / kQuads * kPartStride + quad % kQuads] = next_keys[i];
+      keys[j / kHeadQuads * kVector + quad / kQuads * kPartStride + quad % kQuads] = next_keys[i];
   }
   UNROLL for (uint i = 0; i < kValueLoads; ++i)
-    if (i * kSize + lane < kTokens * kColumns) values[set][i * kSize + lane] = next_values[i];
-  if (lane < kTokens) gates[set][lane] = next_gates;
+    if (i * kSize + lane < kTokens * kColumns) values[i * kSize + lane] = next_values[i];
+  if (lane < kTokens) gates[lane] = next_gates;
 }
 
 // The sum of what the parts of a column have, in the same order for each of them.
@@ -106,8 +106,8 @@ float sum_of_parts(float v) {
   return all;
 }
 
-void load_vector(uint set, uint at, out vec4 vector[kQuads]) {
-  UNROLL for (uint i = 0; i < kQuads; ++i) vector[i] = keys[set][at + i];
+void load_vector(uint at, out vec4 vector[kQuads]) {
+  UNROLL for (uint i = 0; i < kQuads; ++i) vector[i] = keys[at + i];
 }
 
 // The invocation's part of the columns' S^T times a vector.
@@ -143,9 +143,9 @@ void main() {
   vec4 k[kQuads], q[kQuads];  // q is that of the token before
   UNROLL for (uint i = 0; i < kQuads; ++i) q[i] = vec4(0.0);
   uint n = 0;
-  for (uint first = 0, set = 0; first < push.n_tokens; first += n, set = 1 - set) {
-    barrier();  // nobody reads what the set had any more
-    put(set);
+  for (uint first = 0; first < push.n_tokens; first += n) {
+    barrier();  // nobody reads those of before any more
+    put();
     barrier();
     if (first == push.keep && push.keep != 0)
       store_columns(heads_at(push.keep, head, part, first_column + column));
@@ -153,13 +153,13 @@ void main() {
     fetch(min(first + n, push.n_tokens - 1));
     for (uint t = 0; t < n; ++t) {
       uint k_at = t * 2 * kVector + part * kPartStride;
-      vec2 gate = gates[set][t];
+      vec2 gate = gates[t];
       float value[OWN_COLUMNS];
-      UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c) value[c] = values[set][t * kColumns + column + c];
-      load_vector(set, k_at, k);
+      UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c) value[c] = values[t * kColumns + column + c];
+      load_vector(k_at, k);
       multiply(k, by_k);
       multiply(q, by_q);
-      load_vector(set, k_at + kVector, q);
+      load_vector(k_at + kVector, q);
       UNROLL for (uint c = 0; c < OWN_COLUMNS; ++c)
         UNROLL for (uint i = 0; i < kQuads; ++i) {
           precise vec4 kept = gate.x * columns[c][i];

@@ -24,11 +24,11 @@ TEST(SharedMemory, GrowsWithConstants) {
   EXPECT_EQ(bytes(2048) - bytes(1024), 1024 * 16 + 1024 * 2 * 4 / 8U);
 }
 
-TEST(SharedMemory, OfAScanIsThatOfItsTokensTwice) {
+TEST(SharedMemory, OfAScanIsThatOfItsTokens) {
   constexpr uint32_t kVector = 4 * (8 + 1) * 16, kValues = 32 * 4,
                      kGates = 2 * 4;  // k and q in four parts with gaps
   EXPECT_EQ(memory_of(Shader::delta_scan_unrolled).bytes({{CONSTANT_DELTA_DIM, 128}, {CONSTANT_TOKENS, 16}}),
-            2 * 16 * (2 * kVector + kValues + kGates));
+            16 * (2 * kVector + kValues + kGates));
 }
 
 TEST(SharedMemory, OfEveryKernelCanBeRead) {
