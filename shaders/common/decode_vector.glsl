@@ -72,7 +72,7 @@ void take_vector(uint invocation, uint words, bool long_rows) {
       own_x[i] = Vectors(push.x).at[first_input() / 4 + min(place_of(invocation, i), words - 1)];
     return;
   }
-  is_polled = true;
+  is_polled = true;  // which spares the test of it behind each poll
   GivenQuads input_ = GivenQuads(push.from);
   Weights weights_ = Weights(push.weight);
 #endif
