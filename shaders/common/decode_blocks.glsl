@@ -108,6 +108,7 @@ void linear(uint group) {
     if (adds_given) residual = Given(push.residual).at[own];
     if (adds && !adds_given) residual = floatBitsToUint(Floats(push.y).at[own]);
     if (pass == 0) scale = take_input(invocation, long_rows);
+    else if (adds_given) meet_behind_polls();  // of what the pass before was added to
 
     pair += a_group;
     ivec4 acc = ivec4(0);

@@ -186,6 +186,7 @@ void PRODUCT(uint group, RowScale scale) {
 #endif
 #if TAKES_PASSES
   if (!goes_on) break;
+  if (MATRICES == 1 && push.kind == STAGE_LINEAR_ADD) meet_behind_polls();  // of what it is added to
   first_row += a_pass;
   residual = next_residual;
   }
