@@ -76,8 +76,11 @@ ivec4 multiply_run(uint i, BlockRow rows[kPair], uint run, uint runs, RowScale r
 // Norms and rounds the vector into `tile`, unit_sums and unit_largest.
 RowScale take_input(uint invocation, bool long_rows) {
   uint words = push.n_in / 4, loads = loads_of(long_rows), runs = push.n_in / 32;
-  if (kRounded != 0 && (push.flow & FLOW_FROM_ROUNDED) != 0)
-    return row_scale(0.0, take_units(invocation, runs), false);
+  if (kRounded != 0 && (push.flow & FLOW_FROM_ROUNDED) != 0) {
+    float largest = take_units(invocation, runs);
+    meet_behind_polls();
+    return row_scale(0.0, largest, false);
+  }
   take_vector(invocation, words, long_rows);
   meet_behind_polls();
   RowShare share = weigh_vector(invocation, words, loads);

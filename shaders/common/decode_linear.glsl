@@ -116,6 +116,7 @@ RowScale round_vector(uint invocation, bool long_rows) {
   scale.factor = 0.0;
   if (kRounded != 0 && (push.flow & FLOW_FROM_ROUNDED) != 0) {
     share.largest = take_units(invocation, units);
+    meet_behind_polls();
   } else {
     clear_units(invocation, units);
     take_vector(invocation, words, long_rows);

@@ -74,7 +74,6 @@ float take_units(uint invocation, uint units) {
     unit_sums[first_unit + unit] = int(pair.y);
     largest = max(largest, uintBitsToFloat(pair.x));
   }
-  meet_behind_polls();
   return largest;
 }
 
