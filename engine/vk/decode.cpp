@@ -18,7 +18,8 @@ constexpr uint64_t kTaggedBytes = 8;  // of a value beside its tag
 // stage that it waits for may read its weights over a link.
 constexpr uint32_t kMostPolls = 1 << 20, kMostPollsOverALink = 10 << 20;
 
-// A stage of more rows than this, a head, would norm its input too often: it has kernels of its own.
+// Where each set of rows is a workgroup, a stage of more rows than this, a head, would norm its input too often: it has
+// kernels of its own.
 constexpr uint32_t kMostRows = 1 << 15;
 
 // How many sets of rows a workgroup of a product takes, where n_groups would take one each. A product that
@@ -64,8 +65,12 @@ Decode::Decode(const Device& device, VulkanKernels& kernels, Transfer& transfer,
   std::memset(stuck_.mapped().data(), 0, sizeof(uint32_t));
 }
 
+// In a chain of groups a workgroup takes many sets of the head's rows (passes_of()) behind the last block, which is faster
+// than two dispatches more.
 bool Decode::takes(const DecodeStages& stages) const {
-  const auto fits = [](const DecodeStage& s) { return s.n_out <= kMostRows; };
+  const bool takes_heads =
+      chained_ && stages.n_tokens_ == 1 && stages.shape().weights.layout == Layout::groups;
+  const auto fits = [&](const DecodeStage& s) { return takes_heads || s.n_out <= kMostRows; };
   return std::all_of(stages.stages_.begin(), stages.stages_.end(), fits) && has_room(stages) &&
          kernels_.has_decode(stages.shape());
 }
@@ -178,7 +183,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
     if ((s.flow & FLOW_END) != 0 && s.kind != STAGE_EMPTY) last_groups += s.n_groups;
   if (stages.back().kind == STAGE_EMPTY) last_groups = stages.back().n_groups;
   DecodePush push{1, 0, n_stages, last_groups, most_polls, n_tokens, 0};
-  if (chained && groups.size() <= device_.limits().maxComputeWorkGroupCount[0] &&
+  if (chained && n_stages > 1 && groups.size() <= device_.limits().maxComputeWorkGroupCount[0] &&
       n_stages < 1U << STAGE_BITS) {
     result.dispatches.push_back({push, static_cast<uint32_t>(groups.size())});
     result.given_bytes = given_bytes;
