@@ -20,21 +20,13 @@ void PRODUCT_OF_FEW(uint first_row, uint first, uint n, uint slot, bool goes_on,
     if (goes_on) LOAD_AT(next_row, i, i + 1);
 #endif
   }
-  UNROLL for (uint bit = 0; bit < 6; ++bit) {  // counted by ones, so that compilers unroll it
-    uint step = 1u << bit, half_ = kValues >> bit + 1;
-    bool upper = (LANE & step) != 0;
-    if (step >= LANES) break;
-    UNROLL for (uint m = 0; m < MATRICES; ++m) {
-      uint at = m * kValues;
-      if (half_ == 0) acc[at] += shuffle_xor(acc[at], step);
-      UNROLL for (uint j = 0; j < kBatch; ++j) {
-        if (j >= half_) break;
-        int given = upper ? acc[at + j] : acc[at + half_ + j];
-        int kept = upper ? acc[at + half_ + j] : acc[at + j];
-        acc[at + j] = kept + shuffle_xor(given, step);
-      }
-    }
-  }
+  HALVE(16, kValues, kValues / 16)
+  HALVE(8, kValues, kValues / 8)
+  HALVE(4, kValues, kValues / 4)
+  HALVE(2, kValues, kValues / 2)
+  UNROLL for (uint m = 0; m < MATRICES; ++m)
+    UNROLL for (uint step = LANES / 2; step >= kValues; step /= 2)
+      acc[m * kValues] += shuffle_xor(acc[m * kValues], step);
   uvec2 own = left_with(kValues);
   uint row = first_row + own.x;
   this_token = first + min(own.y, n - 1);

@@ -54,6 +54,20 @@ RowScale use_vector(uint token) {
   return token_scales[token];
 }
 
+// Of N sums in `acc` that lanes share, out of VALUES of each matrix, a lane whose bit STEP is set goes on with the second
+// half and the others with the first, since each value that lanes exchange takes time. A macro, since the loops of a
+// function over them would stay loops, and the sums in memory (../../bench/SPEED.md).
+#define HALVE(N, VALUES, STEP)                                                              \
+  if (VALUES >= N) {                                                                        \
+    const uint kept = N / 2;                                                                \
+    bool upper = (LANE & (STEP)) != 0;                                                      \
+    UNROLL for (uint k = 0; k < MATRICES * kept; ++k) {                                     \
+      uint at = k / kept * VALUES + k % kept;                                               \
+      int other = upper ? acc[at] : acc[at + kept], own = upper ? acc[at + kept] : acc[at]; \
+      acc[at] = own + shuffle_xor(other, STEP);                                             \
+    }                                                                                       \
+  }
+
 #ifndef GROUPS
 // Where word `at` of a vector of int8 lies in `tile`, as [s][half]: at s the activations that meet the codes at shift
 // 6 - 2s of each half of a block. Neighbouring lanes take neighbouring halves, so no two of them want the same bank.

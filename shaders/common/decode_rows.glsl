@@ -2,12 +2,20 @@
 // included once for each shape of loop, after the definition of:
 //   LOAD, LOAD_AT, FIRST_ROW, RESIDUAL_OF, PRODUCT, PRODUCT_OF_FEW, FEW  the names of the functions
 //   LANES       lanes that share rows
-//   ROWS        rows of the result that they share, no more than LANES, so that what a lane reads from shared
-//               memory serves them all
+//   ROWS        rows of the result that they share, 1, 2 or 4 and no more than LANES, so that what a lane reads from
+//               shared memory serves them all
 //   LOADS       uvec4 of a row that each of them takes
 //   INSIDE      so many of these are there in each row, for all lanes
 //   MATRICES    1: plain, or added to y; 2: act(gate) * up, the rows n_out of gate before those of up
 #define CODES (MATRICES * ROWS)  // rows of codes: of gate, then of up
+// Which of the rows of a lane it ends with the sum of, and whether it gives that.
+#ifdef TWO_PLANES
+#define OWN_ROW (LANE % LANES % ROWS)
+#define GIVES_ROW (lane < ROWS)
+#else
+#define OWN_ROW (LANE % LANES / (LANES / ROWS))
+#define GIVES_ROW (lane % (LANES / ROWS) == 0)
+#endif
 #if defined(GROUPS) && MATRICES == 2
 #define ROUNDS (kGatesRound && gives_units())
 #endif
@@ -52,7 +60,7 @@ void LOAD_AT(uint first_row, uint from, uint to) {
 
 // The bits of what the result of a lane is added to, or NOT_GIVEN.
 uint RESIDUAL_OF(uint first_row) {
-  uint row = min(first_row + LANE % LANES % ROWS, push.n_out - 1);
+  uint row = min(first_row + OWN_ROW, push.n_out - 1);
   if (MATRICES == 2 || push.kind != STAGE_LINEAR_ADD) return 0;
   if ((push.flow & FLOW_RESIDUAL) != 0) return Given(push.residual).at[first_result() + row];
   return floatBitsToUint(Floats(push.y).at[first_result() + row]);
@@ -150,6 +158,7 @@ void PRODUCT(uint group, RowScale scale) {
   UNROLL for (uint k = 0; k < CODES; ++k)
     acc[k] = sums[k].x + (sums[k].y >> 4) + (sums[k].z >> 2) + sums[k].w;
 #endif
+#ifdef TWO_PLANES  // whose kernel is slower in halves (../../bench/SPEED.md)
   UNROLL for (uint k = 0; k < CODES; ++k)
     UNROLL for (uint step = LANES / 2; step > 0; step /= 2) acc[k] += shuffle_xor(acc[k], step);
   int sum = acc[0], up_sum = acc[CODES - ROWS];
@@ -159,9 +168,17 @@ void PRODUCT(uint group, RowScale scale) {
       up_sum = acc[CODES - ROWS + r];
     }
   uint row = first_row + lane;
+#else
+  HALVE(4, ROWS, 2 * LANES / ROWS)
+  HALVE(2, ROWS, LANES / ROWS)
+  UNROLL for (uint m = 0; m < MATRICES; ++m)
+    UNROLL for (uint step = LANES / ROWS / 2; step > 0; step /= 2) acc[m * ROWS] += shuffle_xor(acc[m * ROWS], step);
+  int sum = acc[0], up_sum = acc[CODES - ROWS];
+  uint row = first_row + OWN_ROW;
+#endif
   if (MATRICES == 1 && push.kind == STAGE_LINEAR_ADD && (push.flow & FLOW_RESIDUAL) != 0)
-    residual = taken_word(push.residual, first_result() + min(first_row + lane % ROWS, push.n_out - 1), residual);
-  if (lane < ROWS && row < push.n_out) {
+    residual = taken_word(push.residual, first_result() + min(first_row + OWN_ROW, push.n_out - 1), residual);
+  if (GIVES_ROW && row < push.n_out) {
     int q_sum = vector_sum(MATRICES == 2);
     if (MATRICES == 2) {
       float result = gated(ternary_result(sum, q_sum, scale.s, push.scale0),
@@ -208,6 +225,8 @@ void PRODUCT(uint group, RowScale scale) {
 #undef INSIDE
 #undef MATRICES
 #undef CODES
+#undef OWN_ROW
+#undef GIVES_ROW
 #undef ROUNDS
 #undef TAKES_PASSES
 #undef IS_LAST_TOKEN
