@@ -282,11 +282,19 @@ void main() {
   uint group = gl_WorkGroupID.x + chain.first_group;
   this_stage = chain.first_stage;
   if (chain.chained != 0) {
-    if (gl_LocalInvocationID.x == 0) ticket = atomicAdd(next_ticket, 1);
+    if (gl_LocalInvocationID.x == 0) {
+      forget_rows();
+      ticket = atomicAdd(next_ticket, 1);
+    }
     barrier();
     uint entry = groups[ticket];
     this_stage = entry >> STAGE_SHIFT;
     group = entry & (1u << STAGE_SHIFT) - 1u;
+#ifdef FORGETS_ROWS
+  } else {
+    if (gl_LocalInvocationID.x == 0) forget_rows();
+    barrier();
+#endif
   }
   push = stages[this_stage];
   this_epoch = epoch;

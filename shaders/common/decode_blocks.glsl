@@ -85,7 +85,7 @@ RowScale take_input(uint invocation, bool long_rows) {
   meet_behind_polls();
   RowShare share = weigh_vector(invocation, words, loads);
   round_words(invocation, words, runs, loads, 0.0);
-  return row_scale(share.squares, share.largest, is_normed(long_rows));  // its barrier shows the int8
+  return row_scale_of(share, is_normed(long_rows));  // its barrier shows the int8
 }
 
 void linear(uint group) {

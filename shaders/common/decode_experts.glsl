@@ -135,8 +135,8 @@ void experts_gate(uint group) {
   take_vector(invocation, words, long_rows);
   meet_behind_polls();
   RowShare row_share = weigh_vector(invocation, words, loads);
-  round_words(invocation, words, units, loads, 0.0);
-  RowScale scale = row_scale(row_share.squares, row_share.largest, true);
+  float of_units = round_words(invocation, words, units, loads, 0.0);
+  RowScale scale = row_scale_of_rounded(row_share.squares, row_share.largest, of_units, false, true);
   choose_experts(invocation, address, group / kUnitsOfExpert, group == 0);
 
   uint lane = LANE % kExpertLanes, set = invocation / kExpertLanes;

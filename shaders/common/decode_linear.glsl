@@ -124,11 +124,13 @@ RowScale round_vector(uint invocation, bool long_rows) {
   uint units = push.n_in / 64, words = push.n_in / 4, loads = loads_of(long_rows);
   bool normed = is_normed(long_rows);
   RowScale scale;
-  RowShare share = RowShare(0.0, 0.0);
 #ifdef GROUPS
   // Units are rounded before anything is known of the row.
+  bool comes_rounded = kRounded != 0 && (push.flow & FLOW_FROM_ROUNDED) != 0;
+  RowShare share = RowShare(0.0, 0.0);
+  float of_units = 0.0;
   scale.factor = 0.0;
-  if (kRounded != 0 && (push.flow & FLOW_FROM_ROUNDED) != 0) {
+  if (comes_rounded) {
     share.largest = take_units(invocation, units);
     meet_behind_polls();
   } else {
@@ -136,17 +138,16 @@ RowScale round_vector(uint invocation, bool long_rows) {
     take_vector(invocation, words, long_rows);
     meet_behind_polls();
     share = weigh_vector(invocation, words, loads);
-    if (kInputUnits == 0) scale = row_scale(share.squares, share.largest, normed);
-    round_words(invocation, words, units, loads, scale.factor);
+    if (kInputUnits == 0) scale = row_scale_of(share, normed);
+    of_units = round_words(invocation, words, units, loads, scale.factor);
   }
-  if (kInputUnits != 0) scale = row_scale(share.squares, share.largest, normed);
+  if (kInputUnits != 0) scale = row_scale_of_rounded(share.squares, share.largest, of_units, comes_rounded, normed);
   else barrier();  // either shows everyone the int8
   if (kRest != 0) scale.s = scale_of_rest(scale.s);
 #else
   take_vector(invocation, words, long_rows);
   meet_behind_polls();
-  share = weigh_vector(invocation, words, loads);
-  scale = row_scale(share.squares, share.largest, normed);
+  scale = row_scale_of(weigh_vector(invocation, words, loads), normed);
   int sum = 0;
   UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
     if (i >= loads) break;
@@ -187,7 +188,10 @@ void linear(uint group, bool gates, bool long_rows) {
       residual = long_rows ? residual_of_long(first_row_of_long(group))
                            : residual_of_short(first_row_of_short(group));
     }
-    if (kTokens > 1 && t > first) barrier();  // nobody needs the vector before it, or what was added up of it
+    if (kTokens > 1 && t > first) {
+      barrier();  // nobody needs the vector before it, or what was added up of it
+      forget_row_of(t + 1);
+    }
     RowScale scale = round_vector(invocation, long_rows);
     if (together) {
       if (gl_LocalInvocationID.x == 0) {

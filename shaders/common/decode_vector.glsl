@@ -83,11 +83,12 @@ void take_vector(uint invocation, uint words, bool long_rows) {
 }
 #undef TAKE
 
-// An invocation's share of what row_scale() takes.
-struct RowShare {
-  float squares;
-  float largest;
-};
+#ifdef GROUPS
+const uint kUnitWords = 16;  // of four inputs, in a unit
+#else
+const uint kUnitWords = 8;
+#endif
+#include "common/decode_row_scale.glsl"
 
 // Multiplies the vector with the norm's weights.
 RowShare weigh_vector(uint invocation, uint words, uint loads) {
@@ -105,11 +106,6 @@ RowShare weigh_vector(uint invocation, uint words, uint loads) {
 }
 
 #ifdef HAS_UNITS
-#ifdef GROUPS
-const uint kUnitWords = 16;  // of four inputs, in a unit
-#else
-const uint kUnitWords = 8;
-#endif
 // The quads of words of a unit are so far apart in `tile`, with a gap that keeps them out of each other's
 // banks.
 #ifdef GROUPS
@@ -157,8 +153,8 @@ int sum_of_both(RoundedWord word) {
 
 // Rounds what this invocation has of the vector into `tile`, as [plane][quad of words of a unit][unit], and fills
 // unit_largest and unit_sums. Each step is taken for all words, so that none waits for another. `factor` holds where
-// units have none of their own.
-void round_words(uint invocation, uint words, uint units, uint loads, float factor) {
+// units have none of their own. Returns the largest magnitude of the units that this invocation has a share of.
+float round_words(uint invocation, uint words, uint units, uint loads, float factor) {
   float largest[kMostNormLoads];
   uint unit[kMostNormLoads];
   bool is_there[kMostNormLoads];
@@ -184,6 +180,9 @@ void round_words(uint invocation, uint words, uint units, uint loads, float fact
         largest[i] = is_there[i] ? uintBitsToFloat(unit_largest[unit[i]]) : 0.0;
     }
   }
+  float of_units = 0.0;
+  UNROLL for (uint i = 0; i < kMostNormLoads; ++i)
+    if (is_there[i]) of_units = max(of_units, largest[i]);
   int sum[kMostNormLoads];
   UNROLL for (uint i = 0; i < kMostNormLoads; ++i) {
     RoundedWord word = rounded_word(own_x[i], kInputUnits != 0 ? factor_of_unit(largest[i]) : factor);
@@ -202,6 +201,7 @@ void round_words(uint invocation, uint words, uint units, uint loads, float fact
     if (has_whole_units()) unit_sums[unit[i]] = sum[i];
     else atomicAdd(unit_sums[unit[i]], sum[i]);
   }
+  return of_units;
 }
 
 // The share of the inputs of a unit. Requires for it: inputs have units.

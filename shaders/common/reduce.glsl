@@ -32,6 +32,19 @@ float sum_of_fours(vec4 v) {
   return sum;
 }
 
+// Of the sums of subgroups: behind a barrier sum_of_parts() has that of all.
+void share_part(float v) {
+  if (LANE == 0) reduce_sum[SUBGROUP / 4][SUBGROUP % 4] = v;
+  if (fills_up())
+    for (uint i = N_SUBGROUPS; i < 4 * fours_of_subgroups(); ++i) reduce_sum[i / 4][i % 4] = 0.0;
+}
+
+float sum_of_parts() {
+  precise vec4 sum = reduce_sum[0];
+  for (uint i = 1; i < fours_of_subgroups(); ++i) sum += reduce_sum[i];
+  return sum_of_fours(sum);
+}
+
 // The sum of the first values and the largest of the second, which are not negative.
 vec2 workgroup_add_max(float v, float candidate) {
   precise float own = v;
