@@ -90,7 +90,8 @@ Finish DeviceSession::decode_on_host(Sampler& sampler, const DecodeOptions& opti
     engine_.check_files();
     const auto token = chosen ? pass.next : sample_on_host(sampler);
     if (const auto reason = finish_at(token, options, produced)) return *reason;
-    const Guess guess = guess_behind(*token, options, produced);
+    Guess guess = guess_behind(*token, options, produced);
+    if (guess.n != 0 && !trusts_pass(*token, guess)) guess = {};
     const auto begin = Clock::now();
     go_on = on_token(*token) && !cancelled_;
     chosen = go_on && guess.n != 0;
@@ -319,7 +320,8 @@ Finish DeviceSession::decode_on_device(Sampler& sampler, const DecodeOptions& op
     const auto begin = Clock::now();
     const bool was_ahead = run.is_ahead();
     const Guess guess = guess_behind(*token, options, produced);
-    if (guess.n != 0 && !was_ahead) {
+    const bool may_pass = guess.n != 0 && !was_ahead;
+    if (may_pass && trusts_pass(*token, guess)) {
       chosen = on_token(*token) && !cancelled_;
       if (chosen)
         pass = evaluate_guess(*token, guess, sampler, options, produced, on_token);
@@ -329,7 +331,7 @@ Finish DeviceSession::decode_on_device(Sampler& sampler, const DecodeOptions& op
       run.begin_anew();
       continue;
     }
-    if (std::exchange(chosen, false)) run.go_on_with(*token);
+    if (std::exchange(chosen, false) || may_pass) run.go_on_with(*token);
     const auto position = static_cast<uint32_t>(tokens_.size());
     const bool waits = was_ahead && guess.is_worth_waiting;
     // Whether a token is begun behind the next one, and what is written until then.

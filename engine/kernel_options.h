@@ -33,6 +33,10 @@ enum class HeadShortlist { where_large, always, never };
 // kernels, and otherwise `in_batches`.
 enum class HostWeights { fast, read, in_batches, copied, fives };
 
+// Whether the first passes over guesses are compared with their tokens one by one (session_drafts.cpp).
+// `fails` compares and finds them different.
+enum class PassCheck { on_gpus, always, fails };
+
 struct KernelOptions {
   IntegerDot integer_dot = IntegerDot::where_fast;
   ChainedDecode chained_decode = ChainedDecode::where_safe;
@@ -58,6 +62,7 @@ struct KernelOptions {
   HeadShortlist head_shortlist = HeadShortlist::where_large;
   uint32_t most_batch = UINT32_MAX;  // tokens of a run; caches of layers with a window have room for no more
   uint32_t draft_tokens = 0;  // of each guess that are tried (DecodeOptions::drafts); 0 = as many as pay
+  PassCheck pass_check = PassCheck::on_gpus;
   uint64_t snapshot_bytes = 1 << 30;  // of host memory, for states of a timeline (snapshots.h)
 };
 

@@ -214,9 +214,8 @@ std::vector<size_t> DeviceSession::piece_ends(uint32_t n) const {
 
 // Runs blocks one piece after the other. Each is recorded while a device that runs ahead computes the one before.
 // Returns false where a cancel came in between.
-bool DeviceSession::run_pieces(std::span<const int32_t> batch,
+bool DeviceSession::run_pieces(std::span<const int32_t> batch, uint32_t position,
                                const std::function<void(Recorder&, size_t begin, size_t end)>& blocks) {
-  const auto position = static_cast<uint32_t>(tokens_.size());
   const std::vector<size_t> ends = piece_ends(static_cast<uint32_t>(batch.size()));
   const auto first = backend_.record([&](Recorder& r) { blocks(r, 0, ends[0]); });
   if (ends.size() == 1 || !backend_.runs_ahead()) {
@@ -265,7 +264,7 @@ bool DeviceSession::evaluate(std::span<const int32_t> batch, const Writing& writ
       backend_.run(leaves_all ? token_program() : *greedy_.first, position, batch);
       done = true;
     } else {
-      done = run_pieces(batch, blocks);
+      done = run_pieces(batch, position, blocks);
     }
   } catch (const Stopped&) {  // done is false
   } catch (...) {

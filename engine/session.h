@@ -63,6 +63,8 @@ class LoadedEngine : public Engine {
   std::vector<BufferPtr> places_in_host;
   std::unique_ptr<WeightReader> reader;  // of weights that stay in the file, or null
   std::string expert_trace;              // as of EngineOptions
+  std::set<uint32_t> compared_passes;    // kinds of them, as DeviceSession::trusts_pass has them
+  uint32_t differing_pass = 0;           // as of SessionStats
 };
 
 class DeviceSession : public Session {
@@ -91,7 +93,7 @@ class DeviceSession : public Session {
   bool evaluate(std::span<const int32_t> batch, const Writing& writing, bool last,
                 const SyncOptions& options);
   std::vector<size_t> piece_ends(uint32_t n) const;
-  bool run_pieces(std::span<const int32_t> batch,
+  bool run_pieces(std::span<const int32_t> batch, uint32_t position,
                   const std::function<void(Recorder&, size_t begin, size_t end)>& blocks);
   void use_place(size_t outcome);
   void trace(uint32_t position, uint32_t n, size_t outcome);
@@ -117,11 +119,13 @@ class DeviceSession : public Session {
     std::optional<SampledToken> next;  // the choice behind the timeline, nullopt where logits are not numbers
   };
   bool can_draft() const;
+  bool checks_passes() const;
+  bool trusts_pass(const SampledToken& token, const Guess& guess);
   Guess guess_behind(const SampledToken& token, const DecodeOptions& options, uint32_t produced);
   Pass evaluate_guess(const SampledToken& token, const Guess& guess, Sampler& sampler,
                       const DecodeOptions& options, uint32_t& produced, const OnToken& on_token);
   Leaves begin_pass(Sampler& sampler, std::span<const int32_t> batch);
-  bool run_pass(std::span<const int32_t> batch, Leaves leaves);
+  bool run_pass(std::span<const int32_t> batch, uint32_t position, Leaves leaves);
   void run_heads(uint32_t first, uint32_t rows, uint32_t position, Leaves leaves);
   ArgmaxResult argmax() const;
   std::optional<SampledToken> choose(Sampler& sampler);
@@ -181,7 +185,7 @@ class DeviceSession : public Session {
   Program& token_program() { return copies_logits_ ? *decode_logits_ : *greedy_.first; }
   std::vector<TokenLogit> largest_;         // reused
   const bool knows_all_logits_;             // which head_and_choose leaves
-  const bool can_draft_;
+  bool can_draft_;
   DraftLength draft_length_;
   // Passes over so many tokens with the head for the first kMaxLogitRows of them, by what that leaves; and
   // heads for the rest, by the first row and the number of rows. Made when first needed.

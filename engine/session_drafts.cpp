@@ -4,6 +4,7 @@
 // all that comes out is as without (Leviathan et al. 2023, arXiv 2211.17192, of a draft that is certain).
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "seconds.h"
 #include "session.h"
@@ -13,7 +14,51 @@ namespace bitnet {
 // Whether a pass over tokens of which some are not kept leaves nothing behind.
 bool DeviceSession::can_draft() const {
   const auto remembers = [](const Block& block) { return static_cast<bool>(block.delta); };
-  return max_batch_ > 1 && !trace_ && std::ranges::none_of(engine_.weights.blocks, remembers);
+  return max_batch_ > 1 && !trace_ && engine_.differing_pass == 0 &&
+         std::ranges::none_of(engine_.weights.blocks, remembers);
+}
+
+// Not where each token would read weights from the host's memory or from the file again.
+bool DeviceSession::checks_passes() const {
+  if (engine_.kernels.pass_check != PassCheck::on_gpus) return true;
+  const DeviceInfo& device = engine_.device();
+  return !device.cpu && !device.software && engine_.places.in_host == 0 && engine_.places.in_file == 0;
+}
+
+// Whether passes over as many tokens give what these give one by one. A driver can compile a kernel for
+// several tokens wrongly, for one model of many, and say nothing (bench/SPEED.md, "Integers that a driver
+// adds up wrongly"). So the first pass of each kind is compared, by the largest logits and by what the
+// probabilities of all are made of, for as many of its tokens as half a second allows. Where they differ
+// nothing is guessed any more. Requires: nothing is on its way on the device. Leaves no token on it.
+bool DeviceSession::trusts_pass(const SampledToken& token, const Guess& guess) {
+  constexpr uint32_t kKinds[] = {4, 8};  // tokens that the kernels of a GPU take together
+  constexpr double kMostSeconds = 0.5;
+  const uint32_t n = guess.n + 1;
+  const double fit = kMostSeconds / std::max(1e-6, draft_length_.alone());
+  const uint32_t rows =
+      std::clamp(static_cast<uint32_t>(std::min<double>(fit, n)), 1U, std::min(n, kMaxLogitRows));
+  const auto kind = static_cast<uint32_t>(std::ranges::lower_bound(kKinds, n) - std::begin(kKinds));
+  if (!checks_passes() || engine_.compared_passes.contains(kind)) return true;
+  const auto position = static_cast<uint32_t>(tokens_.size());
+  std::array<int32_t, Drafts::kMost + 1> batch{token.id};
+  std::copy_n(guess.tokens.begin(), guess.n, batch.begin() + 1);
+  snapshots_.will_write({position, position + n});
+  const auto results = [&](uint32_t count) {
+    std::vector<ArgmaxResult> found(count);
+    std::memcpy(found.data(), outcomes_[0].result->mapped().data(), count * sizeof(ArgmaxResult));
+    return found;
+  };
+  std::vector<ArgmaxResult> alone;
+  for (uint32_t i = 0; i < rows; ++i) {
+    if (!run_pass(std::span(batch).subspan(i, 1), position + i, Leaves::largest)) return true;  // a cancel
+    alone.push_back(results(1)[0]);
+  }
+  if (!run_pass(std::span(batch).first(n), position, Leaves::largest)) return true;
+  engine_.compared_passes.insert(kind);
+  const bool same = std::memcmp(alone.data(), results(rows).data(), rows * sizeof(ArgmaxResult)) == 0;
+  if (same && engine_.kernels.pass_check != PassCheck::fails) return true;
+  stats_.differing_pass = engine_.differing_pass = n;
+  return can_draft_ = false;
 }
 
 // What is worth evaluating together with `token`, which comes next; maybe nothing.
@@ -76,18 +121,18 @@ DeviceSession::Leaves DeviceSession::begin_pass(Sampler& sampler, std::span<cons
   return Leaves::choice;
 }
 
-// Evaluates a batch behind the timeline, with the head for the first kMaxLogitRows of its tokens. Returns
+// Evaluates a batch from `position` on, with the head for the first kMaxLogitRows of its tokens. Returns
 // false where a cancel came. Where a token alone is so fast that a stop can wait for the whole, the commands
 // are one submission, and are recorded once.
-bool DeviceSession::run_pass(std::span<const int32_t> batch, Leaves leaves) {
+bool DeviceSession::run_pass(std::span<const int32_t> batch, uint32_t position, Leaves leaves) {
   constexpr double kLongSeconds = 0.1;
-  const auto position = static_cast<uint32_t>(tokens_.size()), n = static_cast<uint32_t>(batch.size());
+  const auto n = static_cast<uint32_t>(batch.size());
   const uint32_t rows = std::min(n, kMaxLogitRows);
   const auto blocks = [&](Recorder& r, size_t begin, size_t end) {
     record_blocks(r, engine_.weights, activations_, cache_, n, begin, end, Watch(), 0);
   };
   if (draft_length_.alone() * n > kLongSeconds || engine_.reader) {
-    if (!run_pieces(batch, blocks)) return false;
+    if (!run_pieces(batch, position, blocks)) return false;
     run_heads(0, rows, position, leaves);
     return true;
   }
@@ -114,7 +159,8 @@ DeviceSession::Pass DeviceSession::evaluate_guess(const SampledToken& token, con
   const Leaves leaves = begin_pass(sampler, std::span(batch).first(n));
   // The first of its kind also makes commands and kernels.
   const bool is_first = passes_tried_.insert({n, leaves}).second;
-  if (!run_pass(std::span(batch).first(n), leaves)) {  // a cancel; the token alone is in the timeline
+  if (!run_pass(std::span(batch).first(n), position,
+                leaves)) {  // a cancel; the token alone is in the timeline
     evaluate_alone(token);
     ++produced;
     return {.stopped = true, .next = {}};

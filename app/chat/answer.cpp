@@ -271,6 +271,7 @@ void Answer::finish(const Finished& finished) {
   const std::string reason = running_->reason;
   place().finish_answer(reason, stats);
   running_.reset();
+  tell_differing_pass(stats.differing_pass);
   if (aside_) return finish_aside(reason, finished.message);
   stats_ = stats;
   interrupt_after_ = 0;
@@ -345,6 +346,17 @@ void Answer::tell_figures() {
                                              stats_.prefill_seconds, counted(stats_.answer_tokens, "token"),
                                              stats_.decode_seconds, answer.stored.finish));
   }
+}
+
+void Answer::tell_differing_pass(uint32_t tokens) {
+  if (tokens == 0 || !model_) return;
+  reporter_.front_end().warning(
+      fmt::format("{} ({}) computes {} of this model together otherwise than one by one. From now on nothing "
+                  "is guessed, but prompts "
+                  "are computed together too, so answers can be wrong; `bitnet-chat bench validate` says "
+                  "where, and --device cpu "
+                  "computes them right.",
+                  model_->device.name, model_->device.driver, counted(tokens, "token")));
 }
 
 // An end that the person should know more of than its name.

@@ -101,6 +101,7 @@ class Answer {
   void show_rest(const Finished& finished);
   void finish_aside(const std::string& reason, const std::string& message);
   void tell_figures();
+  void tell_differing_pass(uint32_t tokens);
   void tell_reason(const std::string& reason, const std::string& message);
 
   Conversation& conversation_;

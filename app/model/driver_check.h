@@ -44,8 +44,9 @@ std::string describe(const BatchDifference& difference);
 // They are computed the first time that a model meets a driver and a version of this program, by a session of
 // their own; `cache_folder` keeps that they agreed. Not on a CPU, in front of Vulkan or not, not without the
 // folder, where weights lie in host memory or in the file, since each token would read them again, or where
-// memory is short. Passes of a few tokens are left to `bench validate`: their kernels take a driver seconds
-// to compile and may not be needed.
+// memory is short. Passes of a few tokens are left to `bench validate`, and those over guesses to the session
+// that makes the first (SessionStats::differing_pass): their kernels take a driver seconds to compile and may
+// not be needed.
 std::string driver_warning(const Engine& engine,
                            const std::function<std::unique_ptr<Session>(uint32_t n_ctx)>& create_session,
                            const std::string& cache_folder);

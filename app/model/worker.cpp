@@ -343,6 +343,7 @@ void Worker::do_job(const DecodeJob& job, Finished& finished) {
   const SessionStats after = model_.session->stats();
   finished.stats.drafted_tokens = static_cast<uint32_t>(after.drafted_tokens - before.drafted_tokens);
   finished.stats.right_tokens = static_cast<uint32_t>(after.right_tokens - before.right_tokens);
+  finished.stats.differing_pass = after.differing_pass - before.differing_pass;
   const ExpertReads read = model_.engine->expert_reads();
   finished.stats.experts = {read.uses - experts.uses, read.hits - experts.hits, read.copies - experts.copies};
   finished.reason = name_of(reason);

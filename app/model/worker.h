@@ -97,6 +97,7 @@ struct JobStats {
   double decode_seconds = 0;
   uint32_t drafted_tokens = 0;  // that were guessed and tried
   uint32_t right_tokens = 0;    // of these, that came
+  uint32_t differing_pass = 0;  // as of SessionStats, found by this job
   ExpertReads experts;
 };
 

@@ -23,20 +23,27 @@ struct Decoded {
 class DraftSessionTest : public OnDevice {
  protected:
   // Passes of so many guessed tokens, whatever they take, with a shortlist as for tokens alone.
+  static std::unique_ptr<Engine> open_drafting(PassCheck check) {
+    EngineOptions options = on(current_device);
+    options.kernels =
+        share({.head_shortlist = HeadShortlist::always, .draft_tokens = 5, .pass_check = check});
+    return Engine::open(model_file(), options);
+  }
   static Engine& drafting_engine() {
     auto& engine = shared_engines->engines["drafts on " + current_device];
-    if (!engine) {
-      EngineOptions options = on(current_device);
-      options.kernels = share({.head_shortlist = HeadShortlist::always, .draft_tokens = 5});
-      engine = Engine::open(model_file(), options);
-    }
+    if (!engine) engine = open_drafting(PassCheck::always);
     return *engine;
   }
 
-  static Decoded decode(const SamplerParams& params, DecodeOptions options, Drafts* drafts,
+  static Decoded decode(const SamplerParams& params, const DecodeOptions& options, Drafts* drafts,
                         uint32_t stop_after = UINT32_MAX, bool by_cancel = false, uint32_t n_ctx = 0) {
+    return decode_on(drafting_engine(), params, options, drafts, stop_after, by_cancel, n_ctx);
+  }
+
+  static Decoded decode_on(Engine& engine, const SamplerParams& params, DecodeOptions options, Drafts* drafts,
+                           uint32_t stop_after = UINT32_MAX, bool by_cancel = false, uint32_t n_ctx = 0) {
     options.drafts = drafts;
-    const auto session = Session::create(drafting_engine(), n_ctx);
+    const auto session = Session::create(engine, n_ctx);
     session->sync(random_tokens(9, 41));
     Sampler sampler(params);
     Decoded d;
@@ -80,6 +87,7 @@ TEST_P(DraftSessionTest, GuessesChangeNothing) {
       drafts.learn(text);
       const Decoded found = decode(params, options, &drafts);
       EXPECT_EQ(found, wanted);
+      EXPECT_EQ(found.stats.differing_pass, 0);
       drafted += found.stats.drafted_tokens;
       right += found.stats.right_tokens;
     }
@@ -107,6 +115,24 @@ TEST_P(DraftSessionTest, EndsWhereItWouldEndWithout) {
     compare({.stop_tokens = {whole.tokens[n].id}}, UINT32_MAX, false, 0);
   }
   for (const uint32_t n_ctx : {16, 17, 21, 32}) compare({}, UINT32_MAX, false, n_ctx);
+}
+
+TEST_P(DraftSessionTest, NothingIsGuessedBehindAPassThatDiffers) {
+  const DecodeOptions options{.max_tokens = 12, .stop_tokens = {}};
+  const SamplerParams of_device{.temperature = 0.8F, .top_k = 40, .seed = 4},
+      of_host{.temperature = 0.7F, .repeat_penalty = 0.8F, .seed = 6};
+  for (const SamplerParams& params : {SamplerParams(), of_device, of_host}) {
+    const Decoded wanted = decode(params, options, nullptr);
+    const std::unique_ptr<Engine> engine = open_drafting(PassCheck::fails);
+    for (const bool is_first : {true, false}) {
+      Drafts drafts;
+      drafts.learn(wanted.timeline);
+      const Decoded found = decode_on(*engine, params, options, &drafts);
+      EXPECT_EQ(found, wanted);
+      EXPECT_EQ(found.stats.drafted_tokens, 0);
+      EXPECT_EQ(found.stats.differing_pass, is_first ? 6 : 0);
+    }
+  }
 }
 
 // The text may be of another model.

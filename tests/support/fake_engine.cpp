@@ -88,6 +88,7 @@ class FakeSession : public Session {
     const std::string text = script_.next_answer();
     {
       const std::lock_guard lock(script_.mutex_);
+      stats_.differing_pass = script_.differing_pass_;
       script_.of_all_.uses += script_.of_an_answer_.uses;
       script_.of_all_.hits += script_.of_an_answer_.hits;
       script_.of_all_.copies += script_.of_an_answer_.copies;
@@ -131,7 +132,7 @@ class FakeSession : public Session {
     tokens_.resize(payload.size() / sizeof(int32_t));
     std::memcpy(tokens_.data(), payload.data(), payload.size());
   }
-  SessionStats stats() const override { return {}; }
+  SessionStats stats() const override { return stats_; }
 
  private:
   Script& script_;
@@ -144,6 +145,7 @@ class FakeSession : public Session {
   }
 
   uint32_t n_ctx_;
+  SessionStats stats_;
   std::vector<float> logits_;
   std::vector<int32_t> tokens_;
   std::atomic<bool> cancelled_{false};
@@ -182,6 +184,11 @@ void Script::wait_until_held() {
 void Script::lose_device_after(int tokens) {
   const std::lock_guard lock(mutex_);
   lose_after_ = tokens;
+}
+
+void Script::differ_in_passes_of(uint32_t tokens) {
+  const std::lock_guard lock(mutex_);
+  differing_pass_ = tokens;
 }
 
 void Script::numeric_after(int tokens) {

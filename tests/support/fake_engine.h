@@ -37,6 +37,7 @@ class Script {
   void wait_until_held();       // the worker stands before a token that is held back
   void lose_device_after(int tokens);
   void numeric_after(int tokens);
+  void differ_in_passes_of(uint32_t tokens);
   void wrong_device(bool wrong);        // opening fails from now on
   void no_room_on(std::string device);  // opening there fails
   // These are of the model that is opened next. They must not be changed while it opens.
@@ -73,6 +74,7 @@ class Script {
   int hold_after_ = -1;
   int lose_after_ = -1;
   int numeric_after_ = -1;
+  uint32_t differing_pass_ = 0;
   int opened_ = 0;
   std::string device_;
   std::vector<std::vector<int32_t>> prompts_;

@@ -8,6 +8,7 @@ namespace bitnet {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 TEST_F(ChatTest, ATurnIsAnsweredAndStored) {
   script.answer("Hi there");
@@ -255,6 +256,18 @@ TEST_F(ChatTest, NotANumberEndsTheTurnWithThatReason) {
   say("go");
   EXPECT_EQ(front.shown.back().text, "ab");
   EXPECT_EQ(front.shown.back().finish, "numeric");
+}
+
+TEST_F(ChatTest, ADriverThatComputesTokensTogetherOtherwiseIsNamedOnce) {
+  script.answer("abc");
+  script.answer("def");
+  script.differ_in_passes_of(5);
+  start_loaded();
+  say("go");
+  EXPECT_THAT(front.log, HasSubstr("no device (none) computes 5 tokens of this model together otherwise"));
+  front.log.clear();
+  say("on");
+  EXPECT_THAT(front.log, Not(HasSubstr("together")));
 }
 
 }  // namespace
