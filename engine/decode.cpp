@@ -331,6 +331,7 @@ Finish DeviceSession::decode_on_device(Sampler& sampler, const DecodeOptions& op
       run.begin_anew();
       continue;
     }
+    // Neither a pass nor the check of one leaves the token on the device.
     if (std::exchange(chosen, false) || may_pass) run.go_on_with(*token);
     const auto position = static_cast<uint32_t>(tokens_.size());
     const bool waits = was_ahead && guess.is_worth_waiting;

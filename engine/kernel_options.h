@@ -34,7 +34,7 @@ enum class HeadShortlist { where_large, always, never };
 enum class HostWeights { fast, read, in_batches, copied, fives };
 
 // Whether the first passes over guesses are compared with their tokens one by one (session_drafts.cpp).
-// `fails` compares and finds them different.
+// `fails` spoils one of the results that are compared.
 enum class PassCheck { on_gpus, always, fails };
 
 struct KernelOptions {

@@ -64,8 +64,8 @@ bool DeviceSession::trusts_pass(const SampledToken& token, const Guess& guess) {
   }
   if (!run_pass(std::span(batch).first(n), position, Leaves::largest)) return true;
   engine_.compared_passes.insert(kind);
-  const bool same = std::ranges::equal(alone, results(rows), agree);
-  if (same && engine_.kernels.pass_check != PassCheck::fails) return true;
+  if (engine_.kernels.pass_check == PassCheck::fails) alone.back().sum_exp *= 1.001F;
+  if (std::ranges::equal(alone, results(rows), agree)) return true;
   stats_.differing_pass = engine_.differing_pass = n;
   return can_draft_ = false;
 }

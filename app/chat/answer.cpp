@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/base/counted.h"
+#include "app/model/driver_check.h"
 #include "app/text/stop_text.h"
 #include "command_line.h"
 #include "read_files.h"
@@ -350,13 +351,7 @@ void Answer::tell_figures() {
 
 void Answer::tell_differing_pass(uint32_t tokens) {
   if (tokens == 0 || !model_) return;
-  reporter_.front_end().warning(
-      fmt::format("{} ({}) computes {} of this model together otherwise than one by one. From now on nothing "
-                  "is guessed, but prompts "
-                  "are computed together too, so answers can be wrong; `bitnet-chat bench validate` says "
-                  "where, and --device cpu "
-                  "computes them right.",
-                  model_->device.name, model_->device.driver, counted(tokens, "token")));
+  reporter_.front_end().warning(differing_pass_warning(model_->device, tokens));
 }
 
 // An end that the person should know more of than its name.

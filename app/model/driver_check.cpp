@@ -16,6 +16,9 @@
 
 namespace bitnet {
 
+constexpr const char* kAdvice =
+    "`bitnet-chat bench validate` says where, and --device cpu computes them right.";
+
 std::vector<int32_t> tokens_to_validate(uint32_t n_vocab) {
   std::vector<int32_t> tokens(12);
   for (size_t i = 0; i < tokens.size(); ++i)
@@ -61,6 +64,13 @@ std::string describe(const BatchDifference& d) {
                      d.batch == 0 ? "the stages above" : "what computes a token, and a few together");
 }
 
+std::string differing_pass_warning(const DeviceInfo& device, uint32_t tokens) {
+  return fmt::format(
+      "{} ({}) computes {} tokens of this model together otherwise than one by one. From now on nothing is "
+      "guessed, but prompts are computed together too, so answers can be wrong; {}",
+      device.name, device.driver, tokens, kAdvice);
+}
+
 std::string driver_warning(const Engine& engine,
                            const std::function<std::unique_ptr<Session>(uint32_t n_ctx)>& create_session,
                            const std::string& cache_folder) {
@@ -82,9 +92,8 @@ std::string driver_warning(const Engine& engine,
     if (!d.same)
       return fmt::format(
           "{} ({}) computes this model's tokens one by one otherwise than together: logits differ by up to "
-          "{:.2e} of {:.2e}. So answers can be wrong; `bitnet-chat bench validate` says where, and "
-          "--device cpu computes them right.",
-          device.name, device.driver, d.largest_difference, d.largest_value);
+          "{:.2e} of {:.2e}. So answers can be wrong; {}",
+          device.name, device.driver, d.largest_difference, d.largest_value, kAdvice);
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::device) throw;
     return "";

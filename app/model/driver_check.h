@@ -51,4 +51,7 @@ std::string driver_warning(const Engine& engine,
                            const std::function<std::unique_ptr<Session>(uint32_t n_ctx)>& create_session,
                            const std::string& cache_folder);
 
+// What to tell the user where SessionStats::differing_pass is `tokens`, which are at least two.
+std::string differing_pass_warning(const DeviceInfo& device, uint32_t tokens);
+
 }  // namespace bitnet

@@ -183,6 +183,7 @@ DecodeDispatches Decode::lay_out(DecodeStages list, bool chained) {
     if ((s.flow & FLOW_END) != 0 && s.kind != STAGE_EMPTY) last_groups += s.n_groups;
   if (stages.back().kind == STAGE_EMPTY) last_groups = stages.back().n_groups;
   DecodePush push{1, 0, n_stages, last_groups, most_polls, n_tokens, 0};
+  // A stage alone waits for nobody.
   if (chained && n_stages > 1 && groups.size() <= device_.limits().maxComputeWorkGroupCount[0] &&
       n_stages < 1U << STAGE_BITS) {
     result.dispatches.push_back({push, static_cast<uint32_t>(groups.size())});

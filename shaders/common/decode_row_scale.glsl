@@ -2,8 +2,7 @@
 // decode_vector.glsl.
 //
 // With groups and one plane of int8 as little as possible waits for anything else: neighbours that share a unit know the
-// largest magnitude of it, so that no more than one of them looks for that of the row; subgroups find it by an atomic;
-// and where there is no norm nothing is added up. That is 1 % of a token of Bonsai-8B on an H200. The other kernels are no
+// largest magnitude of it, and do not compare it once more for that of the row; subgroups find that by an atomic; and where there is no norm nothing is added up. That is 1 % of a token of Bonsai-8B on an H200. The other kernels are no
 // faster with it (../../bench/SPEED.md).
 
 // An invocation's share of what row_scale() takes.

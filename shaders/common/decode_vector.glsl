@@ -153,7 +153,8 @@ int sum_of_both(RoundedWord word) {
 
 // Rounds what this invocation has of the vector into `tile`, as [plane][quad of words of a unit][unit], and fills
 // unit_largest and unit_sums. Each step is taken for all words, so that none waits for another. `factor` holds where
-// units have none of their own. Returns the largest magnitude of the units that this invocation has a share of.
+// units have none of their own. Returns the largest magnitude of the units that this invocation has a
+// share of, or without units of what it has.
 float round_words(uint invocation, uint words, uint units, uint loads, float factor) {
   float largest[kMostNormLoads];
   uint unit[kMostNormLoads];
