@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -53,6 +54,7 @@ struct Rotation {
   uint32_t block = 0;  // a power of two, kLeastRotated to kMostRotated; 0: none
   BufferPtr signs{};   // [features] f32, +1 or -1, or null: all are +1
   explicit operator bool() const { return block != 0; }
+  float factor() const { return 1 / std::sqrt(static_cast<float>(block)); }
 };
 constexpr uint32_t kLeastRotated = 32, kMostRotated = 2048;
 

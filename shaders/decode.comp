@@ -127,6 +127,7 @@ shared bool all_done;
 #endif
 #include "common/reduce.glsl"
 #include "common/quantise.glsl"
+#include "common/inverse.glsl"
 #include "common/ternary.glsl"
 #include "common/activation.glsl"
 #ifdef GROUPS
@@ -262,6 +263,7 @@ float rotate(vec2 pair, vec2 turn, uint i) {
 #include "common/decode_vector.glsl"
 #ifdef HAS_UNITS
 #include "common/decode_rounded.glsl"
+#include "common/turn.glsl"
 #endif
 #ifdef BLOCKS
 #include "common/decode_blocks.glsl"

@@ -48,7 +48,7 @@ void CpuRecorder::rotate(const Buffer& x, const Rotation& rotation, Turn turn, u
   step(
       n * blocks,
       [x = data_of<const float>(x), y = data_of<float>(y), signs, turn, block, blocks,
-       factor = 1 / std::sqrt(static_cast<float>(block))](uint32_t unit, CacheLine* scratch) {
+       factor = rotation.factor()](uint32_t unit, CacheLine* scratch) {
         auto* values = reinterpret_cast<float*>(scratch);
         const size_t at = size_t{unit} * block;
         const float* of_block = signs ? signs + size_t{unit % blocks} * block : nullptr;

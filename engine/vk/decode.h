@@ -95,6 +95,8 @@ class DecodeStages {
   // itself, or of several tokens counts.
   void lay_flow(uint32_t rounded, uint64_t given, uint64_t chunks);
 
+  bool has_block_of(const Rotation& rotation) const;
+  void set_rotation(const Rotation& rotation, DecodeStage& s);
   bool reads_last(const Buffer& x) const;
   bool reads_beside_last(const Buffer& x) const;
 
@@ -109,6 +111,7 @@ class DecodeStages {
   bool windows_ = false;     // whether any attention does not see all keys
   DeltaShape delta_;         // of all DeltaNets, or without heads
   uint32_t rotated_ = 0;     // features of a block of all rotations, or 0
+  uint32_t turned_ = 0;      // the most features that a product turns itself
 };
 
 // What chains work with that do not run at the same time.

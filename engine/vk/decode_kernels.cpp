@@ -261,7 +261,7 @@ Specialisation VulkanKernels::decode_constants(const DecodeShape& shape, uint32_
             {CONSTANT_STAGES, shape.stages},
             {CONSTANT_TILE,
              std::max({together * vector_words(w, n_long), tokens * vector_words(w, shape.rows.n_in),
-                       of_attention, of_merge, of_delta, shape.rotated / 4})}});
+                       of_attention, of_merge, of_delta, shape.rotated / 4, shape.turned / 4})}});
   c.insert({{CONSTANT_CONV, delta.n_head_v != 0 ? delta.n_conv : 0},
             {CONSTANT_DELTA_DIM, delta.n_head_v != 0 ? delta.head_dim : 4 * kDeltaParts}});
   const bool rounds = rounds_units();

@@ -76,7 +76,17 @@ void DecodeStages::linear(const Matrix& w, const In& in, const Out& out) {
     s.scales = address(*w.scales);
     s.fixed_point = w.fixed;
   }
+  if (w.rotation && !in.is_turned) {
+    set_rotation(w.rotation, s);
+    turned_ = std::max(turned_, w.n_in);
+  }
   stages_.push_back(s);
+}
+
+void DecodeStages::set_rotation(const Rotation& rotation, DecodeStage& s) {
+  s.bias = address_of(rotation.signs);
+  s.scale = rotation.factor();
+  rotated_ = rotation.block;
 }
 
 static bool is_product(const DecodeStage& s) {
@@ -131,9 +141,7 @@ void DecodeStages::rotate(const Buffer& x, const Norm& norm, const Rotation& rot
   s.epsilon = norm.epsilon;
   s.n_in = norm ? n_features : 0;
   s.n_out = n_features;
-  s.bias = address_of(rotation.signs);
-  s.scale = 1 / std::sqrt(static_cast<float>(rotation.block));
-  rotated_ = rotation.block;
+  set_rotation(rotation, s);
   stages_.push_back(s);
 }
 
@@ -188,6 +196,7 @@ DecodeShape DecodeStages::shape() const {
   shape.delta = delta_;
   shape.experts = experts_;
   shape.rotated = rotated_;
+  shape.turned = turned_;
   uint32_t &n_short = shape.rows.n_in, &n_long = shape.long_rows.n_in;
   for (const DecodeStage& s : stages_) n_long = std::max(n_long, s.n_in);
   uint32_t longest = 0;  // of the others
@@ -320,7 +329,11 @@ bool DecodeStages::reads_last(const Buffer& x) const {
 }
 
 bool DecodeStages::takes_next(const Buffer& x, const Rotation& rotation) const {
-  return !open_ && (rotated_ == 0 || rotated_ == rotation.block) && reads_last(x);
+  return !open_ && has_block_of(rotation) && reads_last(x);
+}
+
+bool DecodeStages::has_block_of(const Rotation& rotation) const {
+  return rotated_ == 0 || rotated_ == rotation.block;
 }
 
 bool DecodeStages::takes_next(const Buffer& qkv, const AttentionInput& input, const AttentionShape& s) const {
@@ -341,6 +354,7 @@ bool DecodeStages::takes_next(const Matrix& w, const In& in, const Out& out) con
       out.kind == Out::Kind::store && reads_beside_last(in.x) && is_plain_product(stages_.back());
   if (!beside && !reads_last(in.x)) return false;
   if (weights_ && !common_weights(*weights_, weights_of(w))) return false;
+  if (w.rotation && !in.is_turned && !has_block_of(w.rotation)) return false;
   return out.kind != Out::Kind::gate || !act_ || (*act_ == out.act && experts_.clamp == 0);
 }
 

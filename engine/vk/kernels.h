@@ -74,6 +74,7 @@ struct DecodeShape {
   };
   Experts experts;                // or none
   uint32_t rotated = 0;           // CONSTANT_BLOCK
+  uint32_t turned = 0;            // the most features that a product turns in `tile`
   uint32_t rounded = 0;           // CONSTANT_ROUNDED, on a device that can
   bool all_long_rounded = false;  // all long rows then come as int8
 };

@@ -284,18 +284,30 @@ void VulkanRecorder::rotate(const Buffer& x, const Rotation& rotation, Turn turn
                             const Buffer& y, uint32_t n) {
   const uint32_t flags = !rotation.signs ? 0 : turn == Turn::there ? ROTATE_SIGNS_FIRST : ROTATE_SIGNS_LAST;
   dispatch(kernels_.rotate(rotation.block),
-           RotatePush{n_features, flags, 1 / std::sqrt(static_cast<float>(rotation.block))},
+           RotatePush{n_features, flags, rotation.factor()},
            {&x, or_any(rotation.signs, x), &y}, n_features / rotation.block, n);
+}
+
+// Whether the input of w can be rotated in a chain.
+bool VulkanRecorder::can_rotate_in_chain(const Matrix& w, const In& in, uint32_t n) {
+  const uint32_t block = w.rotation.block, size = wide(device_).at(CONSTANT_WORKGROUP_SIZE);
+  const bool has_units = w.layout == Layout::groups || w.layout == Layout::blocks;
+  return n == 1 && in.first_row == 0 && in_chains() && decode_.possible() && in_stages(in.norm) &&
+         has_units && !(stream_ && stream_->takes(w, n)) && block % 64 == 0 && block / 4 <= size &&
+         w.n_in % block == 0;
+}
+
+// Whether the product rotates its input itself, which is a stage less: each of its workgroups has all of it,
+// to norm it. What needs no norm comes in units, which is faster.
+bool VulkanRecorder::turns_its_input(const Matrix& w, const In& in, uint32_t n) {
+  const uint32_t size = wide(device_).at(CONSTANT_WORKGROUP_SIZE);
+  return can_rotate_in_chain(w, in, n) && in.norm.weight && w.layout == Layout::groups &&
+         size % (w.rotation.block / 4) == 0;
 }
 
 // Rotates the input of w as a stage, if it is not there already; false where the device cannot.
 bool VulkanRecorder::rotate_in_stages(const Matrix& w, const In& in, uint32_t n) {
-  const uint32_t block = w.rotation.block, size = wide(device_).at(CONSTANT_WORKGROUP_SIZE);
-  const bool has_units = w.layout == Layout::groups || w.layout == Layout::blocks;
-  if (n != 1 || in.first_row != 0 || !in_chains() || !decode_.possible() || !in_stages(in.norm) ||
-      !has_units || (stream_ && stream_->takes(w, n)) || block % 64 != 0 || block / 4 > size ||
-      w.n_in % block != 0)
-    return false;
+  if (!can_rotate_in_chain(w, in, n)) return false;
   const Buffer& y = *in.q.turned;
   if (in.norm && collected_.has_rotated(in.x, in.norm, y)) return true;
   return add_stage(collected_.takes_next(in.x, w.rotation), n,
@@ -304,8 +316,12 @@ bool VulkanRecorder::rotate_in_stages(const Matrix& w, const In& in, uint32_t n)
 
 void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint32_t n) {
   if (gates_ || experts_) decode_collected();
+  const auto add = [&](DecodeStages& stages) { stages.linear(w, in, out); };
   if (w.rotation && !in.is_turned) {
     static const Norm kNone;
+    if (turns_its_input(w, in, n) && is_known(w) && is_known(out) &&
+        add_stage(collected_.takes_next(w, in, out), n, add))
+      return;
     const bool staged = rotate_in_stages(w, in, n);
     return linear(w, staged ? In{*in.q.turned, kNone, in.q, 0, true} : turned(w, in, n), out, n);
   }
@@ -320,7 +336,6 @@ void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint3
     experts_ = ExpertsSoFar{w, in.norm, in.q, &in.x, &out.y};
     return;
   }
-  const auto add = [&](DecodeStages& stages) { stages.linear(w, in, out); };
   const bool comes = stream_ && stream_->takes(w, n);
   if (n <= kFewTokens && !comes && in_chains() && in.first_row == 0 && decode_.possible() && is_known(w) &&
       in_stages(in.norm) && is_known(out) && add_stage(collected_.takes_next(w, in, out), n, add))

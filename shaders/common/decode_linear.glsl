@@ -119,7 +119,40 @@ uint place_of_word(uint at, uint units) {
 #define MATRICES 2
 #include "common/decode_rows.glsl"
 
-// Takes the vector of this token, norms it and rounds it into `tile`.
+#ifdef GROUPS
+bool turns() { return kHasRotation && push.scale != 0.0; }
+
+// Norms the vector, of which an invocation has a share, and turns it.
+void turn_vector(uint invocation, uint words, uint loads) {
+  vec4 signs[kWeights];  // as many vec4 as a vector with a norm has
+  float squares = 0.0;
+  UNROLL for (uint i = 0; i < kWeights; ++i) {
+    uint at = min(place_of(invocation, i), words - 1);
+    signs[i] = push.bias != uvec2(0) ? Weights(push.bias).at[at] : vec4(1.0);
+    if (i < loads && place_of(invocation, i) < words) squares = add_squares(own_x[i], squares);
+  }
+  float inverse = inverse_of_row(squares);
+  UNROLL for (uint i = 0; i < kWeights; ++i) {
+    precise vec4 weighed = normed(own_x[i], inverse) * own_weight[i];
+    own_weight[i] = vec4(1.0);
+    own_x[i] = turned_in_subgroup(weighed * signs[i]);
+  }
+  if (quads_in_subgroup() < kBlockQuads) {
+    UNROLL for (uint i = 0; i < kWeights; ++i)
+      if (i < loads && place_of(invocation, i) < words) keep_quad(place_of(invocation, i), own_x[i]);
+    barrier();
+    turn_tile(words);
+    UNROLL for (uint i = 0; i < kWeights; ++i) own_x[i] = quad_at(min(place_of(invocation, i), words - 1));
+    barrier();  // the int8 take the place of what was turned
+  }
+  UNROLL for (uint i = 0; i < kWeights; ++i) {
+    precise vec4 scaled = own_x[i] * push.scale;
+    own_x[i] = scaled;
+  }
+}
+#endif
+
+// Takes the vector of this token, norms it, turns it where the matrix wants that, and rounds it into `tile`.
 RowScale round_vector(uint invocation, bool long_rows) {
   uint units = push.n_in / 64, words = push.n_in / 4, loads = loads_of(long_rows);
   bool normed = is_normed(long_rows);
@@ -137,6 +170,10 @@ RowScale round_vector(uint invocation, bool long_rows) {
     clear_units(invocation, units);
     take_vector(invocation, words, long_rows);
     meet_behind_polls();
+    if (turns()) {
+      turn_vector(invocation, words, loads);
+      normed = false;
+    }
     share = weigh_vector(invocation, words, loads);
     if (kInputUnits == 0) scale = row_scale_of(share, normed);
     of_units = round_words(invocation, words, units, loads, scale.factor);

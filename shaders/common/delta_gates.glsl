@@ -1,17 +1,7 @@
 // Gates of a Gated DeltaNet that are a product of floats, W norm(x), a row by a whole workgroup. All kernels
 // that include this give the same bits: an invocation multiplies every gl_WorkGroupSize.x-th vec4 of the row,
 // and what it has is summed by subgroup and then in the order of subgroups. Expects quantise.glsl.
-float inverse_of_sum(float squares) {
-  precise float inverse = 1.0 / sqrt(squares / float(push.n_in) + push.epsilon);
-  return inverse;
-}
-
-float inverse_of_row(float squares) { return inverse_of_sum(workgroup_add(squares)); }
-
-vec4 normed(vec4 x, float inverse) {
-  precise vec4 y = x * inverse;
-  return y;
-}
+#include "inverse.glsl"
 
 float add_four(vec4 w, vec4 y, float sum) {
   precise float more = fma(w.w, y.w, fma(w.z, y.z, fma(w.y, y.y, fma(w.x, y.x, sum))));
