@@ -177,6 +177,13 @@ struct RotatePush {
   float factor;  // 1 / sqrt(block)
 };
 
+struct RotateQuantisePush {
+  uint n_in;       // features a row
+  uint has_signs;
+  float factor;    // 1 / sqrt(block)
+  float epsilon;
+};
+
 struct QuantisePush {
   uint n_in;       // features a row
   uint first_row;  // of the input; rows of the output count from 0

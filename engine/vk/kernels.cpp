@@ -334,6 +334,21 @@ bool VulkanKernels::is_loaded_once(const Matrix& w, const Norm& norm) const {
          norm.kind != Norm::Kind::layer && w.n_in <= 4 * kMostLoads * size;
 }
 
+const Kernel* VulkanKernels::rotate_quantise(const Matrix& w, const Norm& norm) {
+  const Device& d = device_;
+  const uint32_t size = wide(d).at(CONSTANT_WORKGROUP_SIZE), block = w.rotation.block;
+  const bool has_norm = norm_of(norm) == NORM_ALWAYS;
+  if (w.layout != Layout::groups || input_units_of(w) == 0 || !(has_norm || norm_of(norm) == NORM_NEVER) ||
+      !d.is_gpu() || d.subgroup_size() < 16 || block % 64 != 0 || size % (block / 4) != 0 ||
+      w.n_in % block != 0)
+    return nullptr;
+  Specialisation constants = quantise_constants(w, norm);
+  constants[CONSTANT_BLOCK] = block;
+  constants[CONSTANT_LOADS] = ceil_div(w.n_in / 4, size);
+  constants[CONSTANT_REST] = w.input == Input::int16_units ? REST_TOO : 0;
+  return &kernel(SUBGROUPS(rotate_quantise), constants);
+}
+
 const Kernel& VulkanKernels::quantise(const Matrix& w, const Norm& norm, bool rest) {
   const Device& d = device_;
   Specialisation constants = quantise_constants(w, norm);

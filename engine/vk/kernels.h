@@ -126,6 +126,8 @@ struct VulkanKernels {
   const Kernel& norm(const Norm& norm, uint32_t out);  // OUT_STORE or OUT_ADD
   const Kernel& combine_per_layer(const Norm& norm);
   const Kernel& rotate(uint32_t block);
+  // Norms, rotates and rounds the input of w at once; null where w or the device wants one after the other.
+  const Kernel* rotate_quantise(const Matrix& w, const Norm& norm);
   const Kernel& elementwise(uint32_t element);                // ELEMENT_...
   const Kernel& gate(Act act);                                // ELEMENT_GATE
   const Kernel& head(const Table& table, uint32_t n_tokens);  // Requires: a dense table

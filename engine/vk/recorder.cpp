@@ -288,6 +288,15 @@ void VulkanRecorder::rotate(const Buffer& x, const Rotation& rotation, Turn turn
            {&x, or_any(rotation.signs, x), &y}, n_features / rotation.block, n);
 }
 
+void VulkanRecorder::rotate_quantise(const Kernel& kernel, const Matrix& w, const In& in, uint32_t n) {
+  const RotateQuantisePush push{w.n_in, w.rotation.signs ? 1U : 0U, w.rotation.factor(), in.norm.epsilon};
+  const Quantised& q = in.q;
+  dispatch(kernel, push,
+           {&in.x, or_any(in.norm.weight, in.x), or_any(w.rotation.signs, in.x), q.q.get(), q.info.get(),
+            q.sums.get(), q.scales.get(), or_any(q.rest_q, *q.q)},
+           n);
+}
+
 // Whether the input of w can be rotated in a chain.
 bool VulkanRecorder::can_rotate_in_chain(const Matrix& w, const In& in, uint32_t n) {
   const uint32_t block = w.rotation.block, size = wide(device_).at(CONSTANT_WORKGROUP_SIZE);
@@ -323,6 +332,11 @@ void VulkanRecorder::linear(const Matrix& w, const In& in, const Out& out, uint3
         add_stage(collected_.takes_next(w, in, out), n, add))
       return;
     const bool staged = rotate_in_stages(w, in, n);
+    const Kernel* at_once = staged || in.first_row != 0 ? nullptr : kernels_.rotate_quantise(w, in.norm);
+    if (at_once) {
+      rotate_quantise(*at_once, w, in, n);
+      return product(w, in.q, out, n);
+    }
     return linear(w, staged ? In{*in.q.turned, kNone, in.q, 0, true} : turned(w, in, n), out, n);
   }
   if (in.first_row == 0 && are_gates(w, in.norm, out)) {

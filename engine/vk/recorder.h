@@ -125,6 +125,7 @@ class VulkanRecorder : public Recorder {
   void merge_partials(const Buffer& partial, uint32_t n_vocab, const Buffer& result, uint32_t rows);
   const Matrix& at_hand(const Matrix& w, uint32_t n);
   void end_piece();
+  void rotate_quantise(const Kernel& kernel, const Matrix& w, const In& in, uint32_t n);
   bool can_rotate_in_chain(const Matrix& w, const In& in, uint32_t n);
   bool turns_its_input(const Matrix& w, const In& in, uint32_t n);
   bool rotate_in_stages(const Matrix& w, const In& in, uint32_t n);
