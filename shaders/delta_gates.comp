@@ -11,6 +11,7 @@
 
 layout(local_size_x_id = CONSTANT_WORKGROUP_SIZE) in;
 layout(constant_id = CONSTANT_NORM_LOADS) const uint kNormLoads = 3;
+layout(constant_id = CONSTANT_TABLE_TYPE) const uint kType = TABLE_F32;  // of W: or TABLE_F16 or TABLE_BF16
 
 layout(push_constant) uniform Push { GatesPush push; };
 layout(binding = 0) readonly buffer W { uvec4 w[]; };  // [n_rows][n_in] of F32
@@ -66,7 +67,7 @@ void main() {
     UNROLL for (uint r = 0; r < kRows; ++r)
       UNROLL for (uint i = 0; i < kNormLoads; ++i) {
         uint at = min(row + r, end - 1) * words + min(invocation + i * gl_WorkGroupSize.x, words - 1);
-        of_row[r][i] = four_floats(push.type, push.type == TABLE_F32 ? w[at] : uvec4(w2[at], 0, 0));
+        of_row[r][i] = four_floats(kType, kType == TABLE_F32 ? w[at] : uvec4(w2[at], 0, 0));
       }
     UNROLL for (uint r = 0; r < kRows; ++r)
       UNROLL for (uint t = 0; t < kTokens; ++t) {

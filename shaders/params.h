@@ -454,7 +454,6 @@ struct GatesPush {
   uint n_tokens;
   uint first_row;  // of a result of `stride` rows a token
   uint stride;
-  uint type;  // TABLE_F32, TABLE_F16 or TABLE_BF16
   float scale;
   float epsilon;
 };

@@ -62,9 +62,10 @@ bool are_gates(const Matrix& w, const Norm& norm, const Out& out) {
          w.rows() <= kMostRows && !w.bias && norm_of(norm) == NORM_ALWAYS && out.kind == Out::Kind::store;
 }
 
-const Kernel& VulkanKernels::delta_gates(const FloatGates& gates) {
+const Kernel& VulkanKernels::delta_gates(const FloatGates& gates, TensorType type) {
   const Device& d = device_;
   Specialisation constants = wide(d);
+  constants[CONSTANT_TABLE_TYPE] = static_cast<uint32_t>(type);
   constants[CONSTANT_NORM_LOADS] = ceil_div(gates.w.n_in / 4, constants.at(CONSTANT_WORKGROUP_SIZE));
   return kernel(d.shared_subgroups() ? Shader::delta_gates_shared
                 : d.is_gpu()         ? Shader::delta_gates_unrolled
@@ -82,9 +83,8 @@ void VulkanRecorder::dispatch_gates(const FloatGates& g) {
   uint32_t first_row = 0;
   for (const Matrix::Part& part : {g.w.parts[0], g.w.parts[1]}) {
     const Buffer& codes = *part.codes;
-    dispatch(kernels_.delta_gates(g),
-             GatesPush{g.w.n_in, part.rows, g.n, first_row, g.w.rows(), static_cast<uint32_t>(part.type),
-                       part.scale, g.epsilon},
+    dispatch(kernels_.delta_gates(g, part.type),
+             GatesPush{g.w.n_in, part.rows, g.n, first_row, g.w.rows(), part.scale, g.epsilon},
              {&codes, &codes, g.x, g.weight.get(), g.y}, ceil_div(g.n, kGateTokens),
              ceil_div(part.rows, kGateRows));
     first_row += part.rows;

@@ -183,7 +183,7 @@ struct VulkanKernels {
   };
   const Kernel* delta_token(const DeltaShape& shape);
   Delta delta(const DeltaShape& shape);
-  const Kernel& delta_gates(const FloatGates& gates);
+  const Kernel& delta_gates(const FloatGates& gates, TensorType type);
   bool delta_in_stages(const DeltaShape& shape) const;
 
   // Expands codes of Layout::fives16 into `to`: Layout::trits or groups.
