@@ -17,6 +17,8 @@ const char* name_of(Stage stage) {
 }
 
 uint64_t watched_width(const Model& m, Stage stage, size_t layer) {
+  constexpr Stage kOfAttention[] = {Stage::qkv, Stage::query, Stage::weights, Stage::heads};
+  if (m.blocks[layer].delta && std::ranges::find(kOfAttention, stage) != std::end(kOfAttention)) return 0;
   const AttentionShape& s = m.blocks[layer].attention.shape;
   switch (stage) {
     case Stage::qkv:
@@ -86,11 +88,11 @@ std::vector<float> attention_weights(Backend& backend, const AttentionShape& s, 
 }  // namespace
 
 void Observer::check(const Observation& what) const {
-  constexpr Stage kOfAttention[] = {Stage::qkv, Stage::query, Stage::weights, Stage::heads};
+  if (what.skips_missing) return;
   const size_t end = std::min<size_t>(what.end_layer, model_.blocks.size());
   for (size_t layer = what.first_layer; layer < end; ++layer)
     for (const Stage stage : what.stages)
-      if (model_.blocks[layer].delta && std::ranges::find(kOfAttention, stage) != std::end(kOfAttention))
+      if (watched_width(model_, stage, layer) == 0)
         throw Error(
             ErrorKind::usage,
             fmt::format("layer {} has a DeltaNet in place of attention and no stage {}; choose layers "

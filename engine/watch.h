@@ -10,8 +10,8 @@
 
 namespace bitnet {
 
-// The features of a row as it is copied. Of Stage::weights that is the query, from which the host computes
-// the rest.
+// The features of a row as it is copied, 0 where the layer has no such stage. Of Stage::weights that is the query, from
+// which the host computes the rest.
 uint64_t watched_width(const Model& m, Stage stage, size_t layer);
 
 // What one batch leaves of itself, in `to`: for each layer and in it for each stage in their order, rows
@@ -40,8 +40,9 @@ class Watch {
     uint64_t at = 0;
     for (size_t layer = what_->first_layer; layer < end_layer(); ++layer)
       for (const Stage stage : what_->stages) {
-        f(stage, layer, at);
-        at += n_rows_ * watched_width(*model_, stage, layer);
+        const uint64_t width = watched_width(*model_, stage, layer);
+        if (width != 0) f(stage, layer, at);
+        at += n_rows_ * width;
       }
   }
 
@@ -60,7 +61,7 @@ class Observer {
   Observer(Backend& backend, const Model& model, uint32_t max_batch)
       : backend_(backend), model_(model), max_batch_(max_batch) {}
 
-  // Throws Error(usage) where a layer has no such stage.
+  // Throws Error(usage) where a layer has no such stage, unless these are skipped.
   void check(const Observation& what) const;
   uint32_t most_tokens(const Observation& what) const;  // of a batch
   // For n tokens at `position`. `what` has to outlive it.

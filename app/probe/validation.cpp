@@ -26,7 +26,7 @@ constexpr StageRow kStageRows[] = {
     {Stage::input, "the norm in front of attention", 1e-9},
     {Stage::query, "the projection of q, its norm, or RoPE", 2e-4},
     {Stage::heads, "attention itself, or keys and values", 3e-4},
-    {Stage::attention, "the projection behind attention", 5e-4},
+    {Stage::attention, "the projection behind attention, or all of a DeltaNet", 5e-4},
     {Stage::ffn, "the feed-forward", 1e-3},
     {Stage::residual, "the sum of the residual stream", 1e-3},
 };
@@ -96,6 +96,7 @@ StageValues observed_values(Session& session, const std::vector<int32_t>& tokens
   Observation what;
   for (const StageRow& row : kStageRows) what.stages.push_back(row.stage);
   what.from = static_cast<uint32_t>(tokens.size()) - 1;
+  what.skips_missing = true;
   what.on_rows = [&](Stage stage, uint32_t layer, uint32_t, uint32_t, std::span<const float> row) {
     if (std::ranges::find(layers, layer) != layers.end())
       values.rows[{layer, stage}] = {row.begin(), row.end()};

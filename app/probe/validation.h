@@ -4,6 +4,7 @@
 //
 // The values are those of the last of a few tokens, in the first, a middle and the last layer. Stages come in
 // the order of the pass, so the first that fails is nearest to the mistake: what comes after it is wrong too.
+// A layer with a DeltaNet in place of attention has fewer of them.
 #pragma once
 
 #include <map>
