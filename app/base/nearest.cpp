@@ -1,6 +1,7 @@
 #include "nearest.h"
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -8,8 +9,11 @@
 namespace bitnet {
 namespace {
 
-// A name further away would be a guess, and so would one without a letter of what was typed.
-constexpr size_t kFarthest = 2;
+// A name further away would be a guess: of a word of four letters, two changed ones leave hardly anything.
+size_t farthest(std::string_view typed) {
+  const auto letters = std::ranges::count_if(typed, [](unsigned char c) { return std::isalnum(c) != 0; });
+  return letters < 5 ? 1 : 2;
+}
 
 // How many letters have to be typed, left out, replaced or swapped with the next to get from one to the other
 // (optimal string alignment), one row of the table at a time.
@@ -34,7 +38,7 @@ size_t distance(std::string_view a, std::string_view b) {
 std::string nearest(std::string_view typed, std::span<const std::string> names) {
   typed = typed.substr(0, 64);
   const std::string* best = nullptr;
-  size_t least = kFarthest + 1;
+  size_t least = farthest(typed) + 1;
   for (const std::string& name : names) {
     const size_t d = distance(typed, name);
     const bool alike = d < std::max(typed.size(), name.size());

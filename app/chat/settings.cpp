@@ -33,6 +33,8 @@ template <typename T>
 T whole_number(const char* name, const char* range, std::string_view value) {
   T parsed = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
+  if (error == std::errc::result_out_of_range)
+    refuse(name, fmt::format("a whole number up to {}", std::numeric_limits<T>::max()).c_str(), value);
   if (error != std::errc() || end != value.data() + value.size()) refuse(name, range, value);
   return parsed;
 }

@@ -73,7 +73,14 @@ std::string not_empty(const char* name, std::string_view text) {
   return std::string(text);
 }
 
-int64_t conversation_id(std::string_view text) { return number_value<int64_t>("ID", text, 1, INT64_MAX); }
+int64_t conversation_id(std::string_view text) {
+  int64_t id = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, id);
+  if (error != std::errc() || at != end || id < 1)
+    refuse_value("ID", "the number of a conversation, as 'bitnet-chat list' shows it", text);
+  return id;
+}
 
 std::vector<int32_t> token_ids(std::string_view list) {
   std::vector<int32_t> ids;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <span>
 
 #include "app/base/nearest.h"
 #include "app/chat/personas.h"
@@ -17,6 +18,7 @@
 #include "config_file.h"
 #include "engine/error.h"
 #include "option_table.h"
+#include "option_values.h"
 
 namespace bitnet {
 namespace {
@@ -176,14 +178,36 @@ std::string help_about(const std::string& command) {
               fmt::format("there is no command {}; 'bitnet-chat help' lists them", printable(command, 40)));
 }
 
+bool has_flag(std::span<const OptionRow> rows, const std::string& flag) {
+  return std::ranges::any_of(
+      rows, [&](const OptionRow& row) { return std::ranges::count(option_flags(row), flag) != 0; });
+}
+
+// Refuses an option that there is, but of another command or after its command alone.
+void refuse_misplaced(const std::string& flag, const ParsedTool* tool) {
+  if (tool != nullptr && has_flag(tool->row->options, flag))
+    throw Error(ErrorKind::usage,
+                fmt::format("{0} belongs after the command: bitnet-chat {1} {0}", flag, tool->row->name));
+  std::vector<std::string> commands;
+  for (const ToolRow& row : tool_table()) {
+    if (has_flag(row.options, flag)) commands.emplace_back(row.name);
+  }
+  if (commands.empty()) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("{} belongs after a command that takes it: {}", flag, fmt::join(commands, ", ")));
+}
+
+bool is_option(const std::string& word) { return word.starts_with('-') && word != "-"; }
+
 [[noreturn]] void refuse_extra(const std::string& given, const ParsedTool* tool) {
   const std::string extra = without_mark(given);
-  if (extra != given || !extra.starts_with('-') || extra == "-") {
+  if (!is_option(given)) {
     throw Error(ErrorKind::usage,
                 fmt::format("what is '{}' for? (bitnet-chat {}--help shows what there is)",
                             printable(extra, 40), tool == nullptr ? "" : std::string(tool->row->name) + " "));
   }
   const std::string typed = extra.substr(0, extra.find('='));
+  refuse_misplaced(typed, tool);
   std::vector<std::string> known;
   const auto add = [&](std::span<const OptionRow> rows) {
     for (const OptionRow& row : rows) {
@@ -198,6 +222,16 @@ std::string help_about(const std::string& command) {
   throw Error(ErrorKind::usage, fmt::format("there is no option {}; {}", printable(typed, 40),
                                             meant.empty() ? "bitnet-chat --help shows what there is"
                                                           : "did you mean " + meant + "?"));
+}
+
+// A folder that the config file names may be on a disk that is not there today, so only those of the command
+// line are checked.
+void check_model_folders(std::span<const std::string> folders) {
+  std::error_code ignored;
+  for (const std::string& folder : folders) {
+    if (!std::filesystem::is_directory(folder, ignored))
+      refuse_value("models", "a folder that is there", folder);
+  }
 }
 
 void check_together(const Options& o) {
@@ -232,6 +266,21 @@ void yield_to_command_line(Options& o, const std::vector<Given>& given) {
   if ((model != nullptr && *model != '\0') || o.mode == Mode::replay) o.model.clear();
 }
 
+// Of an option that is the last word, CLI11 says "--device: 1 required N|NAME|cpu missing".
+void refuse_option_without_value(const CommandLine& line, const CLI::ParseError& error) {
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return;
+  const auto check = [&](const std::vector<Given>& given) {
+    for (const auto& [row, option] : given) {
+      if (option == nullptr || *row->value == '\0' || option->get_positional()) continue;
+      const std::string name = option->get_name();
+      if (std::string_view(error.what()).starts_with(name + ":"))
+        throw Error(ErrorKind::usage, fmt::format("{}: wanted {} after it, found nothing", name, row->value));
+    }
+  };
+  if (line.tool() != nullptr) check(line.tool()->given);
+  check(line.given);
+}
+
 // Returns the text that --help asks for, or "" where nothing is to be printed.
 std::string parse_words(CommandLine& line, int argc, const char* const* argv) {
   try {
@@ -242,6 +291,11 @@ std::string parse_words(CommandLine& line, int argc, const char* const* argv) {
     return line.tool() == nullptr ? help_text() : tool_help_text(*line.tool()->row);
   } catch (const CLI::ParseError& error) {
     const ParsedTool* tool = line.tool();
+    refuse_option_without_value(line, error);
+    // An unknown option is more likely what is wrong than that a word is missing.
+    for (const std::string& extra : line.app.remaining(/*recurse=*/true)) {
+      if (is_option(extra)) refuse_extra(extra, tool);
+    }
     if (tool && tool->argument && std::string(error.what()).starts_with(tool->argument->get_name()))
       throw Error(ErrorKind::usage,
                   fmt::format("{0}: wanted {1} (bitnet-chat {0} --help shows what there is)", tool->row->name,
@@ -297,8 +351,12 @@ Options parse_options(int argc, const char* const* argv, const std::string& usua
     options.print_and_exit = fmt::format("bitnet-chat {}\n", BITNET_VERSION);
     return options;
   }
-  if (options.mode != Mode::print) read_config_below(line, usual_config, options);
+  // What explains the config file and its options works with a broken one too.
+  if (options.mode != Mode::print && options.mode != Mode::help)
+    read_config_below(line, usual_config, options);
+  const size_t config_folders = options.model_folders.size();
   read_given(line.given, options);
+  check_model_folders(std::span(options.model_folders).subspan(config_folders));
   if (tool != nullptr) read_tool(*tool, options);
   check_together(options);
   if (options.mode == Mode::help) options.print_and_exit = help_about(options.words);

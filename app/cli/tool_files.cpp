@@ -69,6 +69,37 @@ std::vector<int32_t> separated_ids(const std::string& text) {
   return ids;
 }
 
+[[noreturn]] void refuse_messages(const std::string& why) {
+  throw Error(ErrorKind::usage,
+              fmt::format("render: wanted a JSON list of {{\"role\": TEXT, \"content\": TEXT}}: {}", why));
+}
+
+std::string text_of(const json& message, size_t number, const char* key) {
+  const auto text = message.find(key);
+  if (text == message.end()) refuse_messages(fmt::format("message {} has no {}", number, key));
+  if (!text->is_string()) refuse_messages(fmt::format("the {} of message {} is no text", key, number));
+  return text->get<std::string>();
+}
+
+std::vector<ChatMessage> read_messages(const std::string& text) {
+  json list;
+  try {
+    list = read_json(text);
+  } catch (const Error& error) {
+    refuse_messages(error.what());
+  }
+  if (!list.is_array()) refuse_messages(fmt::format("found {}", printable(list.dump(), 40)));
+  std::vector<ChatMessage> messages;
+  for (const json& message : list) {
+    const size_t number = messages.size() + 1;
+    if (!message.is_object()) refuse_messages(fmt::format("message {} is no object", number));
+    messages.push_back({text_of(message, number, "role"), text_of(message, number, "content")});
+    if (message.contains("reasoning_content"))
+      messages.back().reasoning_content = text_of(message, number, "reasoning_content");
+  }
+  return messages;
+}
+
 std::string cpu_rows(const DeviceInfo& d, const std::optional<MemoryPlan>& plan) {
   std::string s = fmt::format("   kind    the processor itself, {}\n", d.driver);
   s += fmt::format("   memory  {}\n", size_text(d.memory_bytes));
@@ -188,17 +219,7 @@ void tool_detokenize(const Options& options, Output& out) {
 void tool_render(const Options& options, Output& out) {
   const auto file = open_model(find_model(options.model, options.model_folders));
   const auto text = read_model_text(*file, options.chat_template);
-  std::vector<ChatMessage> messages;
-  try {
-    for (const json& message : read_json(read_standard_input())) {
-      messages.push_back({message.at("role").get<std::string>(), message.at("content").get<std::string>()});
-      if (message.contains("reasoning_content"))
-        messages.back().reasoning_content = message.at("reasoning_content").get<std::string>();
-    }
-  } catch (const std::exception& error) {  // thrown by the reader, or by a member that is missing or wrong
-    throw Error(ErrorKind::usage, fmt::format("render: wanted a JSON list of {{\"role\", \"content\"}}: {}",
-                                              printable(error.what(), 200)));
-  }
+  const std::vector<ChatMessage> messages = read_messages(read_standard_input());
   ChatTemplateOptions how;
   how.bos_token = text->bos_text;
   how.eos_token = text->eos_text;

@@ -51,7 +51,7 @@ complete -c bitnet-chat -l device -x -a 'cpu 0 1' -d 'number or part of a name a
 complete -c bitnet-chat -l threads -x -d 'threads for --device cpu, at most as many as the process may use; otherwise one for each core'
 complete -c bitnet-chat -l vram -x -a 'auto 2G 4G 50% 75%' -d 'how much of the device'\''s memory to take; weights that do not fit lie in the computer'\''s, where the device reads them at the speed of its link (auto: what is free, less a margin); '\''plan'\'' shows what comes of it'
 complete -c bitnet-chat -l ram -x -d 'most of the computer'\''s memory for weights, and with --device cpu for all; what there is no room for is read from the model'\''s file for every token'
-complete -c bitnet-chat -l ctx -x -d 'tokens of context; otherwise as many as the model was trained for, up to 16384'
+complete -c bitnet-chat -l ctx -x -d 'tokens of context; 0, or without it: as many as the model was trained for, up to 16384'
 complete -c bitnet-chat -l chat-template -r -F -d 'Jinja file to use instead of the model'\''s own'
 complete -c bitnet-chat -l expert-trace -r -F -d 'write to it which experts each token has: a line with position, layer and ids for each'
 complete -c bitnet-chat -l i2s-layout -x -a '128 64 1x4' -d 'how i2_s weights lie: in blocks of 128, or of 64 if an ARM build wrote them, or four rows a byte'

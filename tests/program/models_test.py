@@ -154,7 +154,11 @@ class Models(unittest.TestCase):
         os.symlink(FOLDER + "/nowhere", MINE + "/gone.gguf")
         os.mkfifo(MINE + "/pipe.gguf")
         os.mkdir(MINE + "/folder.gguf")
-        here = {model["name"]: model for model in self.models("--models", MINE, "--models", FOLDER + "/nowhere")["here"]}
+        self.assertIn("models: wanted a folder that is there", self.run_program("models", "--models", FOLDER + "/nowhere", code=2))
+        config = FOLDER + "/elsewhere.conf"  # may name a disk that is not there today
+        with open(config, "w") as file:
+            file.write(f"models = {FOLDER}/nowhere\n")
+        here = {model["name"]: model for model in self.models("--config", config, "--models", MINE)["here"]}
         self.assertEqual(set(here) - {"bundled"}, {"broken", "small"})
         self.assertFalse(here["broken"]["runs"])
         self.assertIn("cannot be run", self.run_program("models", "--device", "cpu", "--models", MINE))

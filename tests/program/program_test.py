@@ -249,7 +249,13 @@ class Program(ProgramCase):
         self.assertEqual((code, err), (0, ""))
         shown = self.script("/system Be brief.", "/set max_tokens 1", "Hello!", "@wait idle", "/show prompt")[0]
         self.assertIn(prompt, shown)  # exactly what the chat gives the model
-        self.assertEqual(run("render", TALKING, text="{")[0], 2)
+        for text, why in (("{", "not JSON"), ("3", "found 3"), ("[3]", "message 1 is no object"),
+                          ('[{"role": "user"}]', "message 1 has no content"),
+                          ('[{"role": "user", "content": 3}]', "the content of message 1 is no text")):
+            code, _, err = run("render", TALKING, text=text)
+            self.assertEqual(code, 2)
+            self.assertIn(why, err)
+            self.assertNotIn("exception", err)
         for part in ("architecture  bitnet-b1.58", "template      the file's own", "general.architecture"):
             self.assertIn(part, run("info", TALKING)[1])
         self.assertRegex(run("devices")[1], r"(?m)^\d  CPU \(")

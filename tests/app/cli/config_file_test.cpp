@@ -69,6 +69,17 @@ TEST_F(ConfigFile, SetsWhatTheCommandLineSets) {
   EXPECT_EQ(o.output, OutputForm::jsonl);
 }
 
+TEST_F(ConfigFile, HelpDoesNotNeedIt) {
+  write("frob\n");
+  EXPECT_EQ(parse({"help"}).print_and_exit, parse({"--help"}).print_and_exit);
+  EXPECT_EQ(parse({"help", "list"}).print_and_exit, parse({"list", "--help"}).print_and_exit);
+}
+
+TEST_F(ConfigFile, AContextOfZeroIsTheUsualOne) {
+  write("ctx = 0\n");
+  EXPECT_EQ(parse({}).ctx, 0U);
+}
+
 TEST_F(ConfigFile, TheCommandLineWins) {
   write("temp = 0.5\nstop = a\nprivate = on\nno-color = on\nmodel = /m.gguf\nctx = 5\n");
   const Options o =
@@ -113,8 +124,8 @@ TEST_F(ConfigFile, ErrorsNameLineAndKey) {
   EXPECT_EQ(refusal("\n# x\ntemp = nan\n"), "3: temp: wanted 0 to 100, found 'nan'");
   EXPECT_EQ(refusal("temp = inf"), "1: temp: wanted 0 to 100, found 'inf'");
   EXPECT_EQ(refusal("temp ="), "1: temp: wanted 0 to 100, found ''");
-  EXPECT_EQ(refusal("ctx = 0"), "1: ctx: wanted 1 to 16777216, found '0'");
-  EXPECT_EQ(refusal("ctx = 4096x"), "1: ctx: wanted 1 to 16777216, found '4096x'");
+  EXPECT_EQ(refusal("ctx = -1"), "1: ctx: wanted 0 to 16777216, found '-1'");
+  EXPECT_EQ(refusal("ctx = 4096x"), "1: ctx: wanted 0 to 16777216, found '4096x'");
   EXPECT_EQ(refusal("top_p = 1.5"), "1: top_p: wanted more than 0, up to 1, found '1.5'");
   EXPECT_EQ(refusal("private = maybe"), "1: private: wanted on or off, found 'maybe'");
   EXPECT_EQ(refusal("output = xml"), "1: output: wanted one of text, tui, jsonl, found 'xml'");

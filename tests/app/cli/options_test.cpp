@@ -112,7 +112,7 @@ TEST(Options, WhatIsOutOfRangeOrUnknownIsUsage) {
   refusal({"--top-p", "1.5"});
   refusal({"--top-k", "-3"});
   refusal({"--seed", "x"});
-  refusal({"--ctx", "0"});
+  refusal({"--ctx", "-1"});
   refusal({"--output", "xml"});
   refusal({"-p", ""});
   refusal({"-p", "x", "--script", "f"});
@@ -164,6 +164,49 @@ TEST(Options, WhatIsMistypedIsGuessed) {
   EXPECT_THAT(refusal({"show", "1", "2"}), testing::HasSubstr("what is '2' for?"));
   EXPECT_THAT(refusal({"info", "a", "b"}), testing::HasSubstr("what is 'b' for?"));
 }
+
+TEST(Options, AShortWordIsNotGuessedFromOneLetterOfIt) {
+  EXPECT_THAT(refusal({"--bad"}), testing::Not(testing::HasSubstr("did you mean")));
+  EXPECT_THAT(refusal({"--sed", "1"}), testing::HasSubstr("did you mean --seed?"));
+}
+
+TEST(Options, AnOptionOfACommandBelongsAfterIt) {
+  EXPECT_EQ(refusal({"--json", "list"}), "--json belongs after the command: bitnet-chat list --json");
+  EXPECT_EQ(refusal({"--format", "md", "export", "1"}),
+            "--format belongs after the command: bitnet-chat export --format");
+  EXPECT_EQ(refusal({"--verify"}), "--verify belongs after a command that takes it: replay");
+  EXPECT_EQ(refusal({"info", "m", "--verify"}), "--verify belongs after a command that takes it: replay");
+  EXPECT_THAT(refusal({"info", "--jsno", "m"}), testing::HasSubstr("there is no option --jsno"));
+}
+
+TEST(Options, AnUnknownOptionIsNamedBeforeAMissingWord) {
+  EXPECT_THAT(refusal({"search", "--frob"}), testing::HasSubstr("there is no option --frob"));
+  EXPECT_THAT(refusal({"search"}), testing::HasSubstr("search: wanted TEXT..."));
+  EXPECT_THAT(refusal({"perplexity", "m.gguf"}), testing::HasSubstr("perplexity: wanted MODEL FILE"));
+}
+
+TEST(Options, AnOptionWithoutItsValueIsNamed) {
+  EXPECT_EQ(refusal({"--device"}), "--device: wanted N|NAME|cpu after it, found nothing");
+  EXPECT_EQ(refusal({"-p"}), "--prompt: wanted TEXT after it, found nothing");
+  EXPECT_EQ(refusal({"export", "1", "-o"}), "--out: wanted FILE after it, found nothing");
+}
+
+TEST(Options, AConversationHasANumberFromList) {
+  for (const char* wrong : {"x", "0", "-1", "1.5", "99999999999999999999"})
+    EXPECT_EQ(
+        refusal({"export", "--", wrong}),
+        std::string("ID: wanted the number of a conversation, as 'bitnet-chat list' shows it, found '") +
+            wrong + "'");
+}
+
+TEST(Options, ANumberThatIsTooLargeIsToldTheLargest) {
+  EXPECT_EQ(refusal({"-n", "99999999999"}),
+            "max_tokens: wanted a whole number up to 4294967295, found '99999999999'");
+  EXPECT_THAT(refusal({"--top-k", "9999999999"}), testing::HasSubstr("up to 4294967295"));
+  EXPECT_THAT(refusal({"--seed", "99999999999999999999"}), testing::HasSubstr("up to 18446744073709551615"));
+}
+
+TEST(Options, AContextOfZeroIsTheUsualOne) { EXPECT_EQ(parse({"--ctx", "0"}).ctx, 0U); }
 
 TEST(Options, TheLastOfTwoCounts) {
   EXPECT_EQ(settings_from(parse({"--temp", "1", "--temp=0.5"}), {}).sampler.temperature, 0.5F);
