@@ -1,7 +1,9 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <cctype>
 
+#include "engine/error.h"
 #include "engine/kernel_options.h"
 #include "engine/read_ahead.h"
 #include "engine/weights/loader.h"
@@ -13,17 +15,29 @@
 namespace bitnet {
 namespace {
 
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+bool is_cpu_by_name(const std::string& wanted) { return lower(wanted) == "cpu"; }
+
 // Requires hold_vulkan.
 bool is_for_cpu(const EngineOptions& options) {
-  if (options.device == "cpu") return true;
-  const std::vector<DeviceInfo> devices = list_devices();
+  const std::string& wanted = options.device;
+  if (is_cpu_by_name(wanted)) return true;
+  const std::vector<DeviceInfo> devices = list_devices();  // the CPU is the last one
   const auto is_gpu = [](const DeviceInfo& d) { return !d.cpu && !d.software && d.unusable.empty(); };
-  return options.device.empty() ? std::none_of(devices.begin(), devices.end(), is_gpu)
-                                : options.device == std::to_string(devices.back().index);
+  if (wanted.empty()) return std::ranges::none_of(devices, is_gpu);
+  if (std::ranges::all_of(wanted, [](unsigned char c) { return std::isdigit(c) != 0; }))
+    return wanted == std::to_string(devices.back().index);
+  const auto first = std::ranges::find_if(
+      devices, [&](const DeviceInfo& d) { return lower(d.name).find(lower(wanted)) != std::string::npos; });
+  return first != devices.end() && first->cpu;
 }
 
 std::unique_ptr<Backend> open_backend(const EngineOptions& options) {
-  const auto vulkan = options.device == "cpu" ? nullptr : hold_vulkan();
+  const auto vulkan = is_cpu_by_name(options.device) ? nullptr : hold_vulkan();
   return is_for_cpu(options) ? open_cpu(options) : open_vulkan(options);
 }
 
@@ -42,19 +56,21 @@ std::vector<DeviceInfo> list_devices() {
 }
 
 DeviceInfo find_device(const EngineOptions& options) {
-  const auto vulkan = options.device == "cpu" ? nullptr : hold_vulkan();
+  const auto vulkan = is_cpu_by_name(options.device) ? nullptr : hold_vulkan();
   return is_for_cpu(options) ? describe_cpu(options) : find_vulkan(options);
 }
 
 void check_device(const EngineOptions& options) { find_device(options); }
 
 ReadSpeeds read_speeds(const EngineOptions& options) {
-  const auto vulkan = options.device == "cpu" ? nullptr : hold_vulkan();
+  const auto vulkan = is_cpu_by_name(options.device) ? nullptr : hold_vulkan();
   return is_for_cpu(options) ? cpu_speeds(options) : vulkan_speeds(options);
 }
 
 std::unique_ptr<Engine> Engine::open(const Checkpoint& file, const EngineOptions& options) {
   const ModelFile files = read_model(file, options.activation);  // checked before a device is touched
+  if (!options.expert_trace.empty() && files.config.n_expert == 0)
+    throw Error(ErrorKind::usage, "--expert-trace: this model has no experts, so there is nothing to write");
   auto ahead = std::make_unique<const ReadAhead>(file.files());
   FileHash hash(file, options.cache_folder);  // beside the loading
   std::unique_ptr<Backend> backend = open_backend(options);

@@ -40,8 +40,8 @@ struct VramBudget {
 };
 
 struct EngineOptions {
-  // Index or part of a name as list_devices gives them, or "cpu"; empty = the best GPU, and the CPU where
-  // there is none or only a software one.
+  // Index or part of a name as list_devices gives them, or "cpu", in any case; of several devices with that
+  // part a GPU comes first. Empty = the best GPU, and the CPU where there is none or only a software one.
   std::string device;
   I2sLayout layout = I2sLayout::block128;
   Activation activation = Activation::of_file;
@@ -57,7 +57,7 @@ struct EngineOptions {
   uint32_t n_ctx = 0;
   Interventions interventions;
   // A file to which a session writes which experts each token has, a line of ids a token and layer; empty:
-  // none.
+  // none. Error(usage) where the model has no experts.
   std::string expert_trace;
   // Called on the opening thread while weights are copied to the device, first with 0 and at last with all
   // bytes. If it returns false, opening ends with Error(runtime).

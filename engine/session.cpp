@@ -55,7 +55,7 @@ DeviceSession::DeviceSession(LoadedEngine& engine, uint32_t n_ctx)
         {backend_.allocate(rows * row_bytes, BufferUse::device),
          backend_.allocate(rows * (sizeof(ArgmaxResult) + sizeof(ChoiceResult)), BufferUse::shared)});
   }
-  if (!engine.expert_trace.empty() && engine.weights.config.n_expert != 0) {
+  if (!engine.expert_trace.empty()) {
     trace_.emplace(backend_, engine.expert_trace, engine.weights.config, max_batch_, outcomes_.size());
     activations_.expert_trace = trace_->buffer();
   }

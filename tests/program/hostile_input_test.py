@@ -141,6 +141,8 @@ class HostileInput(unittest.TestCase):
         with open(keep) as file:
             self.assertEqual(file.read(), "mine")
         self.assertFalse(os.path.exists(path_of("nowhere")))
+        self.assert_refused(run(PROGRAM, MODEL, *ASK, "--private", "--expert-trace", path_of("none")), 2, "has no experts")
+        self.assertFalse(os.path.exists(path_of("none")))
         # A config file, which somebody else may have written, names none.
         config = write("config", f"expert-trace = {path_of('new')}\n")
         self.assert_refused(run(PROGRAM, model, *ASK, "--config", config), 2, "is for the command line")

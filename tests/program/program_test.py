@@ -78,8 +78,9 @@ class Program(ProgramCase):
 
     def test_a_device_is_named_by_number_or_part_of_its_name(self):
         devices = dict(re.findall(r"(?m)^(\d)  (.*)$", run("devices")[1]))
+        cpu = list(devices.values())[-1]
         for asked, wanted in (("0", devices["0"]), (devices["0"].split()[0][1:5].upper(), devices["0"]),
-                              ("cpu", list(devices.values())[-1])):
+                              ("cpu", cpu), ("CPU", cpu), (cpu[1:].lower(), cpu)):
             code, out, err = run(TALKING, "-p", "Hello!", "-n", "1", "--private", "--output", "jsonl", "--device", asked)
             self.assertEqual(code, 0, err)
             self.assertEqual(json.loads(out.splitlines()[0])["device"], wanted, asked)
