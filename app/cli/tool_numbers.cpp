@@ -145,7 +145,7 @@ void tool_perplexity(const Options& options, Output& out, Output& err) {
       });
   if (!options.json) {
     out.write(fmt::format("perplexity {:.4f} +- {:.4f} over {} of {} tokens, in {} windows of {}\n",
-                          p.value(), p.error(), p.n_predicted, ids.size(), p.n_windows, window));
+                          p.value(), p.standard_error(), p.n_predicted, ids.size(), p.n_windows, window));
     return;
   }
   const ordered_json report = {
@@ -161,7 +161,7 @@ void tool_perplexity(const Options& options, Output& out, Output& err) {
       {"predicted", p.n_predicted},
       {"nll", p.nll / static_cast<double>(p.n_predicted)},
       {"perplexity", p.value()},
-      {"error", p.error()}};
+      {"standard_error", p.standard_error()}};
   out.write(json_text(report));
 }
 

@@ -38,7 +38,7 @@ void add_window(Session& session, const std::vector<int32_t>& tokens, size_t fir
 
 double Perplexity::value() const { return std::exp(nll / static_cast<double>(n_predicted)); }
 
-double Perplexity::error() const {
+double Perplexity::standard_error() const {
   if (n_predicted < 2) return 0;
   const auto n = static_cast<double>(n_predicted);
   const double mean = nll / n, variance = std::max(0.0, nll_squares / n - mean * mean);

@@ -22,7 +22,7 @@ struct Perplexity {
   double nll_squares = 0;  // sum of their squares
   uint64_t n_predicted = 0, n_windows = 0;
   double value() const;
-  double error() const;  // of value(), one standard deviation of a mean of independent tokens
+  double standard_error() const;  // of value(), one standard deviation of a mean of independent tokens
 };
 
 // `ids` begin with BOS where the vocabulary adds it, which `bos` is then; otherwise -1. limit: windows, 0:

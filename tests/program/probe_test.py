@@ -203,6 +203,8 @@ class ProbeTest(ProgramCase):
         for wanted, options in ((halves, ()), (overlapping, ("--stride", "40"))):
             found = json.loads(self.done("perplexity", TALKING, "t.txt", "--ctx", "64", "--json", *options))
             self.assertEqual(found["predicted"], len(wanted))
+            error = np.exp(np.mean(wanted)) * np.std(wanted) / np.sqrt(len(wanted) - 1)
+            self.assertAlmostEqual(found["standard_error"] / error, 1, places=4)
             self.assertAlmostEqual(found["perplexity"] / np.exp(np.mean(wanted)), 1, places=5)
 
     def test_interventions_change_what_they_say_and_nothing_else(self):
