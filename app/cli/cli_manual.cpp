@@ -109,6 +109,12 @@ line that begins with # is a comment. A value in double quotes keeps its spaces 
 folder. Options of the command line win over the file. \fBbitnet\-chat print config\fR shows every key.
 )";
 
+constexpr const char* kJson = R"(.SH JSON
+What \fB\-\-json\fR prints, and each line of \fB\-\-output jsonl\fR. Behind a command stands where the object
+is, as jq writes it. A key in brackets is not always there. Other keys may join these, so a reader leaves out
+what it does not know. Times are milliseconds since 1970. Bytes that are not UTF\-8 become U+FFFD.
+)";
+
 constexpr const char* kExamples = R"(.SH EXAMPLES
 .nf
 bitnet\-chat \-p \(dqWhat is a star?\(dq
@@ -163,6 +169,18 @@ std::string keys_section() {
   return page;
 }
 
+std::string json_section() {
+  std::string page = std::string(kJson) + ".nh\n";  // a key is not hyphenated
+  const auto add = [&](const JsonRow& row) {
+    const std::string tag = fmt::format("{}{}{}", row.name, *row.part == '\0' ? "" : " ", row.part);
+    page += entry(bold(tag), fmt::format("{}\n.br\n{}", italic(row.keys), sentence(row.help)));
+  };
+  for (const JsonRow& row : json_of_commands()) add(row);
+  page += ".SS Lines of \\-\\-output jsonl, by their \\(dqtype\\(dq\n";
+  for (const JsonRow& row : json_events()) add(row);
+  return page + ".hy\n";
+}
+
 std::string settings_section() {
   std::string page = kSettings;
   const ChatSettings defaults = interactive_settings();
@@ -184,6 +202,7 @@ std::string manual_page() {
   page += kMouse + rows_of(terminals());
   page += settings_section();
   page += kConfigFile;
+  page += json_section();
   page += ".SH FILES\n" + rows_of(file_places());
   page += ".SH ENVIRONMENT\n" + rows_of(environment_variables());
   page += ".SH EXIT STATUS\n" + rows_of(exit_codes());

@@ -1,5 +1,6 @@
-// The command line as tables: the options (option_table.cpp), and the commands that are no chat
-// (tool_table.cpp). The parser, the config file, --help, the man page and the completions are made from them.
+// The command line as tables: the options (option_table.cpp), the commands that are no chat
+// (tool_table.cpp), and the JSON that they print (json_table.cpp). The parser, the config file, --help, the
+// man page and the completions are made from them.
 //
 // Thread rule: constant data and free functions; any thread.
 #pragma once
@@ -54,6 +55,16 @@ std::span<const TextRow> exit_codes();
 std::span<const TextRow> environment_variables();
 std::span<const TextRow> file_places();
 std::span<const TextRow> terminals();  // what each needs for the mouse
+
+// An object of the JSON that the program prints.
+struct JsonRow {
+  const char* name;  // the command, or the value of "type" in a line of --output jsonl
+  const char* part;  // where in what a command prints, as jq writes it; of a line "command": which one
+  const char* keys;  // with spaces between; in brackets those that are not always there
+  const char* help;  // without a full stop
+};
+std::span<const JsonRow> json_of_commands();
+std::span<const JsonRow> json_events();
 
 std::vector<std::string> option_flags(const OptionRow& row);  // "-p", "--prompt"
 std::string option_key(const OptionRow& row);                 // as a config file names it: "prompt"

@@ -2,25 +2,7 @@
 //
 // Thread rule: lives on the loop's thread.
 //
-//   {"type":"session","conversation":1,"model":"...","device":"...","context":4096,"saved":true}
-//       conversation null: a new one, stored with its first turn, or nothing is stored; sent again whenever
-//       there is another conversation: after the first turn of a new one too
-//   {"type":"user","id":1,"number":1,"text":"...","sibling":1,"siblings":1}  ids are the store's, numbers
-//   /goto's
-//   {"type":"token","message":2,"id":9906,"text":"Hi","logprob":-0.01}      id null: text held back until now
-//   {"type":"thought", ...}                                                the same for what the model thinks
-//       before it answers
-//   {"type":"usage","conversation":1,"message":2,"number":2,"text":"...","finish":"stop","sibling":2,"siblings":3,
-//    "prompt_tokens":9,"reused_tokens":0,"answer_tokens":4,"prefill_seconds":0.1,"decode_seconds":0.2}
-//       if the model thought: "thought":"...","thought_tokens":3 too; answer_tokens counts these as well
-//   {"type":"command","command":"set","text":"..."}                         also "notice", "transcript" and
-//   "input"
-//       input: a turn that was not taken, or one to rewrite, as whoever types is to send it
-//   {"type":"command","command":"pending","files":[{"name":"a.txt","bytes":9,"tokens":3}]}  what /read has
-//   put
-//       into the next turn, whenever that changes; tokens null: the model loads
-//   {"type":"error","text":"...","code":4}                                  code: where it ends the program
-//   {"type":"exit","code":0}
+// app/cli/json_table.cpp has the keys of each object, of which the man page is made.
 // Bytes that are not UTF-8 become U+FFFD. On a terminal, control characters are shown as text_safe.h says.
 #pragma once
 
