@@ -93,9 +93,11 @@ std::string Answer::refusal(bool continues, std::vector<int32_t>& prompt) const 
     const bool may_grow = model_->n_ctx < model_->model.n_ctx_train;
     if (conversation_.branch().size() == 1)
       return fmt::format(
-          "Not sent: the turn would take {} of {} tokens and leave no room for an answer. Shorten it{}.",
+          "Not sent: the turn would take {} of {} tokens and leave no room for an answer. Shorten it, or ask "
+          "{}.",
           prompt.size(), model_->n_ctx,
-          may_grow ? ", or ask for a larger context (--ctx N, /set ctx N)" : "");
+          may_grow ? "for a larger context (--ctx N, /set ctx N)"
+                   : "another model: this one was trained for no more tokens");
     return fmt::format(
         "Not sent: the conversation would take {} of {} tokens and leave no room for an answer. Nothing "
         "was dropped: shorten the turn, make room with /compact, step back with /undo, or begin anew with "

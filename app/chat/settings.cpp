@@ -133,7 +133,8 @@ const Setting kSettings[] = {
        s.sampler.repeat_last = whole_number<uint32_t>("repeat_last", kLast, v);
      },
      [](const ChatSettings& s) { return fmt::format("{}", s.sampler.repeat_last); }},
-    {"seed", kSeed, "where the random choices begin: the same seed and settings give the same answer",
+    {"seed", kSeed,
+     "where the random choices begin: the same seed and settings give the same answer on the same device",
      [](ChatSettings& s, std::string_view v) {
        if (v == "random") {
          s.seed.reset();

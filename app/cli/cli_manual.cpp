@@ -118,7 +118,7 @@ what it does not know. Times are milliseconds since 1970. Bytes that are not UTF
 constexpr const char* kExamples = R"(.SH EXAMPLES
 .nf
 bitnet\-chat \-p \(dqWhat is a star?\(dq
-git diff | bitnet\-chat model.gguf \-\-system \(dqReview this change.\(dq
+git diff | bitnet\-chat bitnet\-2b4t \-p \(dqReview this change.\(dq
 bitnet\-chat \-c
 bitnet\-chat \-\-script session.txt \-\-output jsonl
 .fi

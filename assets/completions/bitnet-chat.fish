@@ -79,7 +79,7 @@ complete -c bitnet-chat -l top-p -x -d 'choose among the likeliest tokens that m
 complete -c bitnet-chat -l min-p -x -d 'drop tokens less likely than this share of the likeliest one (0 to 1)'
 complete -c bitnet-chat -l repeat-penalty -x -d 'make tokens that were just used less likely; 1 = off (0.01 to 100)'
 complete -c bitnet-chat -l repeat-last -x -d 'how many of the latest tokens repeat_penalty looks at (a whole number, 0 = off)'
-complete -c bitnet-chat -l seed -x -a 'random' -d 'where the random choices begin: the same seed and settings give the same answer (a whole number, or '\''random'\'')'
+complete -c bitnet-chat -l seed -x -a 'random' -d 'where the random choices begin: the same seed and settings give the same answer on the same device (a whole number, or '\''random'\'')'
 complete -c bitnet-chat -s n -l max-tokens -x -d 'the most tokens of an answer (a whole number, 0 = as many as the context holds)'
 complete -c bitnet-chat -l think -x -a 'on off auto' -d 'let the model think before it answers, if its chat template knows how (on, off, or auto: as the chat template has it)'
 complete -c bitnet-chat -l draft -x -a 'on off' -d 'try several tokens at once where the text or a stored answer repeats itself; answers are the same (on or off)'

@@ -94,7 +94,7 @@ _bitnet_chat() {
     '--min-p[drop tokens less likely than this share of the likeliest one (0 to 1)]:X: '
     '--repeat-penalty[make tokens that were just used less likely; 1 = off (0.01 to 100)]:X: '
     '--repeat-last[how many of the latest tokens repeat_penalty looks at (a whole number, 0 = off)]:N: '
-    '--seed[where the random choices begin\: the same seed and settings give the same answer (a whole number, or '\''random'\'')]:N:(random)'
+    '--seed[where the random choices begin\: the same seed and settings give the same answer on the same device (a whole number, or '\''random'\'')]:N:(random)'
     '(-n --max-tokens)'{-n,--max-tokens}'[the most tokens of an answer (a whole number, 0 = as many as the context holds)]:N: '
     '--think[let the model think before it answers, if its chat template knows how (on, off, or auto\: as the chat template has it)]:on|off:(on off auto)'
     '--draft[try several tokens at once where the text or a stored answer repeats itself; answers are the same (on or off)]:on|off:(on off)'
