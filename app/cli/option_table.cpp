@@ -135,8 +135,8 @@ const OptionRow kAskRows[] = {
     {.flags = "--output",
      .value = "text|tui|jsonl",
      .words = kOutputs,
-     .help = "text: plain lines; tui: the screen, 80x24 if there is no terminal; jsonl: one JSON object per "
-             "line, and each line of standard input is a turn or a command",
+     .help = "what is printed: text is plain lines; tui the screen, 80x24 if there is no terminal; jsonl one "
+             "JSON object per line, and each line of standard input is a turn or a command",
      .example = "text",
      .read =
          [](Options& o, View v) {
@@ -278,11 +278,14 @@ const TextRow kExitCodes[] = {
     {"1",
      "runtime error; also if search finds nothing, or if a line of --output jsonl failed and no answer came "
      "after it"},
-    {"2", "usage: the command line, the config file or a script cannot be understood"},
+    {"2",
+     "usage: the command line, the config file or a script cannot be understood, or a file that they name "
+     "cannot be read"},
     {"3",
      "an expectation or a command of a script failed, a replay differed, or bench validate found a mistake"},
     {"4", "the model cannot be loaded"},
-    {"5", "no usable device, or the device was lost"},
+    {"5",
+     "no usable device, too little memory on it or in the budget of --vram or --ram, or the device was lost"},
     {"6", "the database cannot be used"},
     {"129", "hung up (SIGHUP)"},
     {"130", "interrupted (SIGINT)"},

@@ -73,7 +73,7 @@ const OptionRow kExportRows[] = {
     {.flags = "--format",
      .value = "md|json|openai",
      .words = kFormats,
-     .help = "md, json or openai",
+     .help = "form of what is written: md, json or openai (md)",
      .read = [](Options& o, View v) { o.format = one_of("format", v, kFormats); }},
     {.flags = "-o,--out",
      .value = "FILE",

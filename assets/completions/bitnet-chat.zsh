@@ -76,7 +76,7 @@ _bitnet_chat() {
     '(-p --prompt)'{-p,--prompt}'[ask this question, print the answer and end; text on standard input is added after a blank line (an @FILE is not read\: pipe the file in)]:TEXT: '
     '--keep[let -c and the list of /open have the conversation of -p too, which they leave out otherwise]'
     '--script[run a scripted session; - is standard input]:FILE:_files'
-    '--output[text\: plain lines; tui\: the screen, 80x24 if there is no terminal; jsonl\: one JSON object per line, and each line of standard input is a turn or a command]:text|tui|jsonl:(text tui jsonl)'
+    '--output[what is printed\: text is plain lines; tui the screen, 80x24 if there is no terminal; jsonl one JSON object per line, and each line of standard input is a turn or a command]:text|tui|jsonl:(text tui jsonl)'
     '--system[system prompt, or @FILE to read it from]:TEXT|@FILE: '
     '--persona[who answers\: a system prompt with settings, as /persona lists them; other options win over it]:NAME:(brief coder editor teacher)'
     '(-c --continue)'{-c,--continue}'[continue the last conversation]'
@@ -143,7 +143,7 @@ _bitnet_chat() {
       ;;
     export)
       own=(
-        '--format[md, json or openai]:md|json|openai:(md json openai)'
+        '--format[form of what is written\: md, json or openai (md)]:md|json|openai:(md json openai)'
         '(-o --out)'{-o,--out}'[file to write; otherwise standard output]:FILE:_files'
         '2:ID:_bitnet_chat_conversations'
       )

@@ -229,6 +229,26 @@ TEST(Options, HelpFitsIntoEightyColumnsAndNamesEveryRow) {
   }
 }
 
+// The man page begins each help text with a capital, which a value of an option would not survive.
+TEST(Options, NoHelpBeginsWithAValue) {
+  const auto check = [](std::span<const OptionRow> rows) {
+    for (const OptionRow& row : rows) {
+      const std::string help = option_help(row);
+      EXPECT_THAT(split_words(row.words),
+                  testing::Not(testing::Contains(help.substr(0, help.find_first_of(" ,:;")))))
+          << row.flags;
+    }
+  };
+  for (const OptionGroup& group : option_groups()) check(group.rows);
+  for (const ToolRow& tool : tool_table()) check(tool.options);
+  for (const auto rows : {json_of_commands(), json_events()}) {
+    for (const JsonRow& row : rows) {
+      const std::string help = row.help;
+      EXPECT_THAT(split_words(row.keys), testing::Not(testing::Contains(help.substr(0, help.find(' ')))));
+    }
+  }
+}
+
 TEST(Options, SettingsKnowWhetherTheConfigFileOrTheCommandLineSaidThem) {
   const std::string config = testing::TempDir() + "sources.conf";
   std::ofstream(config) << "temp = 0.3\ntop_k = 9\nctx = 64\n";
